@@ -163,3 +163,8 @@ func (r *ringAdd) leaveOut() {
 		})
 	}
 }
+
+func allocates(stmt hostir.Stmt) bool {
+	_, ok := stmt.(*hostir.Allocate)
+	return ok
+}

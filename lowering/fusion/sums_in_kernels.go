@@ -19,9 +19,8 @@ const mostParts = 4
 //	C = Reduce(sum, P_parts, axis 0)      Y = Fused(sum_add, P_parts_0, P_parts_1, X): C = add(P_parts_0, P_parts_1), Y = add(C, X)
 //	Y = Binary(add, C, X)
 //
-// Requires: parts of a sum over ranks are in one buffer, one behind the other, when the sum is taken; what reads the
-// sum is the next statement that does anything.
-// Establishes: such a sum is neither written nor read.
+// Requires: parts of a sum over ranks are in one buffer, one behind the other, when the sum is taken.
+// Establishes: such a sum is neither written nor read, unless its parts are written again before it is read.
 func SumsInKernels(p *hostir.Program) error {
 	if p.Choices.Get(schedule.Kernels) != schedule.Fused {
 		return nil
@@ -65,7 +64,7 @@ func (s *partSums) block(body []hostir.Stmt) []hostir.Stmt {
 			continue
 		}
 		next := i + 1
-		for next < len(out) && allocates(out[next]) {
+		for next < len(out) && !reads(out[next], sum.Out) && !writes(out[next], sum.In) {
 			next++
 		}
 		if next == len(out) || !s.alone(out[next], sum.Out) {
@@ -83,9 +82,19 @@ func (s *partSums) block(body []hostir.Stmt) []hostir.Stmt {
 	return out
 }
 
-func allocates(stmt hostir.Stmt) bool {
-	_, ok := stmt.(*hostir.Allocate)
-	return ok
+// reads reports whether a statement, or one in it, names a tensor as an operand.
+func reads(stmt hostir.Stmt, t *hostir.Tensor) bool {
+	return hostir.Any([]hostir.Stmt{stmt}, func(inner hostir.Stmt) bool { return slices.Contains(hostir.Uses(inner), t) })
+}
+
+// writes reports whether a statement, or one in it, writes to the buffer that a tensor is in.
+func writes(stmt hostir.Stmt, t *hostir.Tensor) bool {
+	of := hostir.Buffers(t)
+	return hostir.Any([]hostir.Stmt{stmt}, func(inner hostir.Stmt) bool {
+		return slices.ContainsFunc(hostir.Defs(inner), func(made *hostir.Tensor) bool {
+			return slices.ContainsFunc(hostir.Buffers(made), func(b *hostir.Tensor) bool { return slices.Contains(of, b) })
+		})
+	})
 }
 
 // hasParts reports whether a sum is over few parts of a rank that lie one behind the other, into a buffer of its own.
