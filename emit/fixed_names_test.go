@@ -29,6 +29,7 @@ var handedOut = map[string]bool{
 	"i": true, "s": true, "x": true, "x2": true, "x_": true, "started_": true, "joined_": true,
 	"kStarted": true, "kJoined": true, "kDelay": true,
 	"model": true, "a": true, "b": true, "c": true, "workspace": true, // of functions that name nothing else
+	"add": true, "rows": true, // of a kernel, whose operands are named around them
 }
 
 // ofLibraries are names that no spec can have.

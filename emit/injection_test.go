@@ -75,6 +75,13 @@ func rename(p *hostir.Program, text string) {
 			give(&s.Handle)
 		case *hostir.Wait:
 			give(&s.Handle)
+		case *hostir.Fused:
+			for i := range s.Names {
+				give(&s.Names[i])
+			}
+			for i := range s.Body {
+				give(&s.Body[i].Name)
+			}
 		}
 		return true
 	})

@@ -67,14 +67,14 @@ constexpr const char* kShareU = "spec.yaml:22:5 sharing U with the other ranks";
 constexpr const char* kReceive2 = "spec.yaml:22:5 receive_2: receive of U_all_s";
 constexpr const char* kWaitReceive2 = "spec.yaml:22:5 Wait(receive_2)";
 constexpr const char* kLinearZ = "spec.yaml:22:5 Linear of Z_s";
-constexpr const char* kUnaryAS = "spec.yaml:23:5 Unary of A_s";
+constexpr const char* kGeluAS = "spec.yaml:23:5 gelu of A_s";
 constexpr const char* kLinearW2pS = "spec.yaml:24:5 Linear of W2p_s";
 constexpr const char* kSend3 = "spec.yaml:25:5 send_3: send of W2p";
 constexpr const char* kShareW2p = "spec.yaml:25:5 sharing W2p with the other ranks";
 constexpr const char* kReceive3 = "spec.yaml:25:5 receive_3: receive of W2p_parts_s";
 constexpr const char* kWaitReceive3 = "spec.yaml:25:5 Wait(receive_3)";
 constexpr const char* kReduceMlp = "spec.yaml:25:5 Reduce of mlp";
-constexpr const char* kBinaryYRows = "spec.yaml:26:5 Binary of Y_rows";
+constexpr const char* kAddYRows = "spec.yaml:26:5 add of Y_rows";
 constexpr const char* kStarted3 = "spec.yaml:26:5 Synchronize(caller)";
 constexpr const char* kSend4 = "spec.yaml:26:5 send_4: send of Y";
 constexpr const char* kShareY = "spec.yaml:16:3 sharing Y with the other ranks";
@@ -247,7 +247,7 @@ void BlockEnd::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     bf16* Z_s = Z_ + to * kShardM * kShardN;              // [1, kShardM, kShardN]
     gemm(context_, Z_plan_, U_s, W1, Z_s, workspaces_[s % kComputeStreams], compute, kLinearZ);
     bf16* A_s = A_ + to * kShardM * kShardN;  // [1, kShardM, kShardN]
-    hirgen::launch_unary(hirgen::UnaryFn::kGelu, A_s, Z_s, kShardM * kShardN, compute, kUnaryAS);
+    gelu(A_s, Z_s, kShardM * kShardN, compute, kGeluAS);
     bf16* W2p_s = s == 0 ? W2p_parts_ + rank * kShardM * K : W2p_ + to * kShardM * K;  // [1, kShardM, K]
     gemm(context_, W2p_s_plan_, A_s, W2, W2p_s, workspaces_[s % kComputeStreams], compute, kLinearW2pS);
     if (s != 0) {
@@ -272,8 +272,7 @@ void BlockEnd::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(cudaStreamWaitEvent(caller, receive_3_done_[D - 1], 0), kWaitReceive3);
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, mlp_, {2, {1, kShardM * K}, {0, 1}}, W2p_parts_,
                         {2, {D, kShardM * K}, {kShardM * K, 1}}, caller, kReduceMlp);
-  hirgen::launch_binary(hirgen::BinaryFn::kAdd, Y + rank * kShardM * K, X1_, mlp_, kShardM * K, caller,
-                        kBinaryYRows);
+  add(Y + rank * kShardM * K, X1_, mlp_, kShardM * K, caller, kAddYRows);
 
   // All transfers are issued up front, on a stream of their own.
   HG_CHECK(cudaEventRecord(started4_[0], caller), kStarted3);
@@ -354,7 +353,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "block_end", .spec = "spec.yaml",
-               .digest = "04627990830e7aadf63e6b2bdc1843720ad527e63bc499bfceba9117806656bb", .mesh_size = D,
+               .digest = "bb247805f052f1312c77fd3051dd099526480a0bc6f27c59f92819af56c1ab77", .mesh_size = D,
                .gemms =
                    {{D * kShardM, K, kShardK, 1}, {D * kShardM, kShardN, K, 1}, {D * kShardM, K, kShardN, 1}},
                .communications = {"sendrecv x", "sendrecv x", "sendrecv x", "sendrecv x"},

@@ -31,12 +31,44 @@ struct AddRmsNorm {
   }
 };
 
+// spec.yaml:23:5 gelu
+struct Gelu {
+  bf16* A;
+  const bf16* Z;
+
+  template <typename Row>
+  HG_HOST_DEVICE void operator()(Row& row) const {
+    row.store(A, fn::gelu(row.load(Z)));
+  }
+};
+
+// spec.yaml:26:5 add
+struct Add {
+  bf16* Y_rows;
+  const bf16* X1;
+  const bf16* mlp;
+
+  template <typename Row>
+  HG_HOST_DEVICE void operator()(Row& row) const {
+    row.store(Y_rows, row.load(X1) + row.load(mlp));
+  }
+};
+
 }  // namespace
 
 void add_rms_norm(bf16* U, bf16* X1, const bf16* X_rows_all, const bf16* attention, const bf16* gamma,
                   int64_t rows, cudaStream_t stream, const char* where) {
   hirgen::launch_rows<8192>(AddRmsNorm{U, X1, X_rows_all, attention, gamma}, {rows},
                             hirgen::accesses(U, X1, X_rows_all, attention, gamma), stream, where);
+}
+
+void gelu(bf16* A, const bf16* Z, int64_t elements, cudaStream_t stream, const char* where) {
+  hirgen::launch_elements(Gelu{A, Z}, elements, hirgen::accesses(A, Z), stream, where);
+}
+
+void add(bf16* Y_rows, const bf16* X1, const bf16* mlp, int64_t elements, cudaStream_t stream,
+         const char* where) {
+  hirgen::launch_elements(Add{Y_rows, X1, mlp}, elements, hirgen::accesses(Y_rows, X1, mlp), stream, where);
 }
 
 }  // namespace hirgen_block_end

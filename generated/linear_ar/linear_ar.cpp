@@ -16,7 +16,7 @@
 
 #include <cuda_bf16.h>
 
-#include "hirgen/kernels.hpp"
+#include "linear_ar_kernels.hpp"
 #include "hirgen/matmul.hpp"
 #include "hirgen/mesh.hpp"
 
@@ -39,7 +39,7 @@ constexpr const char* kStarted = "spec.yaml:16:5 Synchronize(caller)";
 constexpr const char* kLinearYParts = "spec.yaml:16:5 Linear of Y_parts_s";
 constexpr const char* kAllreduce = "spec.yaml:16:5 allreduce: Allreduce of Y_parts_s";
 constexpr const char* kWaitAllreduce = "spec.yaml:16:5 Wait(allreduce)";
-constexpr const char* kBinaryYS = "spec.yaml:16:5 Binary of Y_s";
+constexpr const char* kAddYS = "spec.yaml:16:5 add of Y_s";
 constexpr const char* kJoined = "spec.yaml:16:5 Synchronize(worker s % 4)";
 
 // c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
@@ -106,8 +106,7 @@ void LinearAr::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaStreamWaitEvent(compute, allreduce_done_[s], 0), kWaitAllreduce);
 
     // The bias, once.
-    hirgen::launch_binary(hirgen::BinaryFn::kAdd, Y + s * kSliceM * N, {2, {kSliceM, N}, {N, 1}}, Y_sum_s,
-                          {2, {kSliceM, N}, {N, 1}}, bias, {2, {kSliceM, N}, {0, 1}}, compute, kBinaryYS);
+    add(Y + s * kSliceM * N, Y_sum_s, bias, kSliceM, compute, kAddYS);
   }
 
   // The caller waits for every compute stream, after all work was issued.
@@ -141,7 +140,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "linear_ar", .spec = "spec.yaml",
-               .digest = "3095317f972ddaffd9179f6a4e4510d49143a147314fa64f7c698accec0f7307", .mesh_size = D,
+               .digest = "96b1d642c2b7c1d5d0919c11b2f24c8d26c4f40e09c9c2ed6b711c88aceb1589", .mesh_size = D,
                .gemms = {{S * kSliceM, N, kShardK, 1}}, .communications = {"allreduce x"},
                .bytes = S * kSliceM * N * 2, .largest = "allreduce", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

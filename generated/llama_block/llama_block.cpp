@@ -30,7 +30,6 @@
 
 #include "llama_block_kernels.hpp"
 #include "hirgen/attention.hpp"
-#include "hirgen/kernels.hpp"
 #include "hirgen/matmul.hpp"
 #include "hirgen/mesh.hpp"
 
@@ -80,7 +79,7 @@ constexpr const char* kLinearUp = "spec.yaml:45:5 Linear of up";
 constexpr const char* kSiluMulA = "spec.yaml:47:5 silu_mul of A";
 constexpr const char* kLinearW2p = "spec.yaml:48:5 Linear of W2p";
 constexpr const char* kAllreduce2 = "spec.yaml:49:5 allreduce_2: Allreduce of W2p";
-constexpr const char* kBinaryY = "spec.yaml:50:5 Binary of Y";
+constexpr const char* kAddY = "spec.yaml:50:5 add of Y";
 
 // c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
@@ -155,7 +154,7 @@ void LlamaBlock::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   gemm(context_, W2p_plan_, A_, W2, W2p_, workspace_, caller, kLinearW2p);
   HG_CHECK(ncclAllReduce(W2p_, mlp_, B * L * E, ncclBfloat16, ncclSum, x_.comm, caller), kAllreduce2);
   HG_CHECK(cudaEventRecord(allreduce_2_done_[0], caller), kAllreduce2);
-  hirgen::launch_binary(hirgen::BinaryFn::kAdd, Y, X1_, mlp_, B * L * E, caller, kBinaryY);
+  add(Y, X1_, mlp_, B * L * E, caller, kAddY);
   context_.call_issued(caller);
 }
 
@@ -190,7 +189,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_block", .spec = "spec.yaml",
-               .digest = "4d848bf2aa6e8196c07797111f80e25b424a37feb97aeb594bd9ed95498a1e1d", .mesh_size = D,
+               .digest = "058662dd8ea81b613d8a133e5f9dbc6ee3aba8027786bc705945bb9e570ee9b4", .mesh_size = D,
                .gemms = {{B * L, kShardG * C, E, 1}, {B * L, E, kShardE, 1}, {B * L, kShardF, E, 1},
                          {B * L, kShardF, E, 1}, {B * L, E, kShardF, 1}},
                .communications = {"allreduce x", "allreduce x"}, .bytes = B * L * E * 2,

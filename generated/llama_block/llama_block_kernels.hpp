@@ -30,5 +30,6 @@ void add_rms_norm(bf16* U2, bf16* X1, const bf16* X, const bf16* attention, cons
                   cudaStream_t stream, const char* where);
 void silu_mul(bf16* A, const bf16* gate, const bf16* up, int64_t elements, cudaStream_t stream,
               const char* where);
+void add(bf16* Y, const bf16* X1, const bf16* mlp, int64_t elements, cudaStream_t stream, const char* where);
 
 }  // namespace hirgen_llama_block

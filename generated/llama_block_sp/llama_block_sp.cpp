@@ -104,7 +104,7 @@ constexpr const char* kShareW2p = "spec.yaml:49:5 sharing W2p with the other ran
 constexpr const char* kReceive4 = "spec.yaml:49:5 receive_4: receive of W2p_parts_s";
 constexpr const char* kWaitReceive4 = "spec.yaml:49:5 Wait(receive_4)";
 constexpr const char* kReduceMlp = "spec.yaml:49:5 Reduce of mlp";
-constexpr const char* kBinaryY = "spec.yaml:50:5 Binary of Y";
+constexpr const char* kAddY = "spec.yaml:50:5 add of Y";
 constexpr const char* kWaitSend = "spec.yaml:23:5 Wait(send)";
 constexpr const char* kWaitSend2 = "spec.yaml:39:5 Wait(send_2)";
 constexpr const char* kWaitSend3 = "spec.yaml:44:5 Wait(send_3)";
@@ -370,7 +370,7 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(cudaStreamWaitEvent(caller, receive_4_done_[D - 1], 0), kWaitReceive4);
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, mlp_, {2, {1, kShardL * E}, {0, 1}}, W2p_parts_,
                         {2, {D, kShardL * E}, {kShardL * E, 1}}, caller, kReduceMlp);
-  hirgen::launch_binary(hirgen::BinaryFn::kAdd, Y, X1_, mlp_, kShardL * E, caller, kBinaryY);
+  add(Y, X1_, mlp_, kShardL * E, caller, kAddY);
   for (int64_t s = 1; s < D; ++s) {
     HG_CHECK(driver_.cuStreamWaitValue32(caller, U1_ipc.done(s), U1_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
              kWaitSend);
@@ -431,7 +431,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_block_sp", .spec = "spec.yaml",
-               .digest = "2f03d21276579708988991a00988c5e67de6b3b73b745905d5ef312c379c539f", .mesh_size = D,
+               .digest = "9de6dcbad2de0697fdf8246e31d88719c604c80ff5f9a14fe92705a3a6dd61e3", .mesh_size = D,
                .gemms = {{D * kShardL, kShardG * C, E, 1}, {D * kShardL, E, kShardE, 1},
                          {D * kShardL, kShardF, E, 1}, {D * kShardL, kShardF, E, 1},
                          {D * kShardL, E, kShardF, 1}},

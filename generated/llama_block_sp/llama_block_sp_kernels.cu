@@ -121,6 +121,18 @@ struct SiluMul {
   }
 };
 
+// spec.yaml:50:5 add
+struct Add {
+  bf16* Y;
+  const bf16* X1;
+  const bf16* mlp;
+
+  template <typename Row>
+  HG_HOST_DEVICE void operator()(Row& row) const {
+    row.store(Y, row.load(X1) + row.load(mlp));
+  }
+};
+
 }  // namespace
 
 void rms_norm(bf16* U1, const bf16* X, const bf16* gamma1, int64_t rows, cudaStream_t stream,
@@ -153,6 +165,10 @@ void add_rms_norm(bf16* U2, bf16* X1, const bf16* X, const bf16* attention, cons
 void silu_mul(bf16* A, const bf16* gate, const bf16* up, int64_t elements, cudaStream_t stream,
               const char* where) {
   hirgen::launch_elements(SiluMul{A, gate, up}, elements, hirgen::accesses(A, gate, up), stream, where);
+}
+
+void add(bf16* Y, const bf16* X1, const bf16* mlp, int64_t elements, cudaStream_t stream, const char* where) {
+  hirgen::launch_elements(Add{Y, X1, mlp}, elements, hirgen::accesses(Y, X1, mlp), stream, where);
 }
 
 }  // namespace hirgen_llama_block_sp

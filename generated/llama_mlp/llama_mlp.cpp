@@ -24,7 +24,6 @@
 #include <cuda_bf16.h>
 
 #include "llama_mlp_kernels.hpp"
-#include "hirgen/kernels.hpp"
 #include "hirgen/matmul.hpp"
 #include "hirgen/mesh.hpp"
 
@@ -52,7 +51,7 @@ constexpr const char* kLinearUp = "spec.yaml:18:5 Linear of up";
 constexpr const char* kSiluMulA = "spec.yaml:20:5 silu_mul of A";
 constexpr const char* kLinearP = "spec.yaml:21:5 Linear of P";
 constexpr const char* kAllreduce = "spec.yaml:22:5 allreduce: Allreduce of P";
-constexpr const char* kBinaryY = "spec.yaml:23:5 Binary of Y";
+constexpr const char* kAddY = "spec.yaml:23:5 add of Y";
 
 // c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
@@ -100,7 +99,7 @@ void LlamaMlp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   gemm(context_, P_plan_, A_, W2, P_, workspace_, caller, kLinearP);
   HG_CHECK(ncclAllReduce(P_, mlp_, M * K, ncclBfloat16, ncclSum, x_.comm, caller), kAllreduce);
   HG_CHECK(cudaEventRecord(allreduce_done_[0], caller), kAllreduce);
-  hirgen::launch_binary(hirgen::BinaryFn::kAdd, Y, X, mlp_, M * K, caller, kBinaryY);
+  add(Y, X, mlp_, M * K, caller, kAddY);
   context_.call_issued(caller);
 }
 
@@ -130,7 +129,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_mlp", .spec = "spec.yaml",
-               .digest = "e50b40e701a73580c863705d09b1db40dfddf92904c2dfcd08efc1c843ef673b", .mesh_size = D,
+               .digest = "7b30251d6fc981b9662c1bb6687884382ffca88b7177e9d44d444fd32fc748e9", .mesh_size = D,
                .gemms = {{M, kShardN, K, 1}, {M, kShardN, K, 1}, {M, K, kShardN, 1}},
                .communications = {"allreduce x"}, .bytes = M * K * 2, .largest = "allreduce", .team_size = D,
                .transport = "nccl", .parameters = {{"D", D}, {"M", M}, {"K", K}, {"N", N}}},

@@ -41,6 +41,18 @@ struct SiluMul {
   }
 };
 
+// spec.yaml:23:5 add
+struct Add {
+  bf16* Y;
+  const bf16* X;
+  const bf16* mlp;
+
+  template <typename Row>
+  HG_HOST_DEVICE void operator()(Row& row) const {
+    row.store(Y, row.load(X) + row.load(mlp));
+  }
+};
+
 }  // namespace
 
 void rms_norm(bf16* U, const bf16* X, const bf16* gamma, int64_t rows, cudaStream_t stream,
@@ -51,6 +63,10 @@ void rms_norm(bf16* U, const bf16* X, const bf16* gamma, int64_t rows, cudaStrea
 void silu_mul(bf16* A, const bf16* gate, const bf16* up, int64_t elements, cudaStream_t stream,
               const char* where) {
   hirgen::launch_elements(SiluMul{A, gate, up}, elements, hirgen::accesses(A, gate, up), stream, where);
+}
+
+void add(bf16* Y, const bf16* X, const bf16* mlp, int64_t elements, cudaStream_t stream, const char* where) {
+  hirgen::launch_elements(Add{Y, X, mlp}, elements, hirgen::accesses(Y, X, mlp), stream, where);
 }
 
 }  // namespace hirgen_llama_mlp

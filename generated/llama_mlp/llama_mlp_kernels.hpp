@@ -17,5 +17,6 @@ void rms_norm(bf16* U, const bf16* X, const bf16* gamma, int64_t rows, cudaStrea
               const char* where);
 void silu_mul(bf16* A, const bf16* gate, const bf16* up, int64_t elements, cudaStream_t stream,
               const char* where);
+void add(bf16* Y, const bf16* X, const bf16* mlp, int64_t elements, cudaStream_t stream, const char* where);
 
 }  // namespace hirgen_llama_mlp

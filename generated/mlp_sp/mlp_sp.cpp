@@ -25,7 +25,6 @@
 #include <cuda_bf16.h>
 
 #include "mlp_sp_kernels.hpp"
-#include "hirgen/kernels.hpp"
 #include "hirgen/matmul.hpp"
 #include "hirgen/mesh.hpp"
 
@@ -48,10 +47,10 @@ constexpr hirgen::MatmulShape kPShape =
 constexpr const char* kLayerNormU = "spec.yaml:17:5 layer_norm of U";
 constexpr const char* kGather = "spec.yaml:18:5 gather: Allgather of U";
 constexpr const char* kLinearZ = "spec.yaml:19:5 Linear of Z";
-constexpr const char* kUnaryA = "spec.yaml:20:5 Unary of A";
+constexpr const char* kGeluA = "spec.yaml:20:5 gelu of A";
 constexpr const char* kLinearP = "spec.yaml:21:5 Linear of P";
 constexpr const char* kReduceScatter = "spec.yaml:23:5 reduce_scatter: ReduceScatter of R";
-constexpr const char* kBinaryY = "spec.yaml:24:5 Binary of Y";
+constexpr const char* kAddY = "spec.yaml:24:5 add of Y";
 
 // c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
@@ -97,11 +96,11 @@ void MlpSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(ncclAllGather(U_, U_all_, kShardM * K, ncclBfloat16, x_.comm, caller), kGather);
   HG_CHECK(cudaEventRecord(gather_done_[0], caller), kGather);
   gemm(context_, Z_plan_, U_all_, W1, Z_, workspace_, caller, kLinearZ);
-  hirgen::launch_unary(hirgen::UnaryFn::kGelu, A_, Z_, M * kShardN, caller, kUnaryA);
+  gelu(A_, Z_, M * kShardN, caller, kGeluA);
   gemm(context_, P_plan_, A_, W2, P_, workspace_, caller, kLinearP);
   HG_CHECK(ncclReduceScatter(P_, V_, kShardM * K, ncclBfloat16, ncclSum, x_.comm, caller), kReduceScatter);
   HG_CHECK(cudaEventRecord(reduce_scatter_done_[0], caller), kReduceScatter);
-  hirgen::launch_binary(hirgen::BinaryFn::kAdd, Y, X, V_, kShardM * K, caller, kBinaryY);
+  add(Y, X, V_, kShardM * K, caller, kAddY);
   context_.call_issued(caller);
 }
 
@@ -129,7 +128,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) { return std::
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "mlp_sp", .spec = "spec.yaml",
-               .digest = "6f0fc2d43be706cfefd779f05f97bcfa25833471a9d1d861e1a75777ced849f2", .mesh_size = D,
+               .digest = "efb444381b4a341d2698c74d190cf80bb0273a5073c9c5b432a953ce927714c2", .mesh_size = D,
                .gemms = {{M, kShardN, K, 1}, {M, K, kShardN, 1}},
                .communications = {"allgather x", "reducescatter x"}, .bytes = D * kShardM * K * 2,
                .largest = "allgather", .team_size = D, .transport = "nccl",

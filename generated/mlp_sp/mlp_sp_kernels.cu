@@ -33,12 +33,43 @@ struct LayerNorm {
   }
 };
 
+// spec.yaml:20:5 gelu
+struct Gelu {
+  bf16* A;
+  const bf16* Z;
+
+  template <typename Row>
+  HG_HOST_DEVICE void operator()(Row& row) const {
+    row.store(A, fn::gelu(row.load(Z)));
+  }
+};
+
+// spec.yaml:24:5 add
+struct Add {
+  bf16* Y;
+  const bf16* X;
+  const bf16* V;
+
+  template <typename Row>
+  HG_HOST_DEVICE void operator()(Row& row) const {
+    row.store(Y, row.load(X) + row.load(V));
+  }
+};
+
 }  // namespace
 
 void layer_norm(bf16* U, const bf16* X, const bf16* gamma, const bf16* beta, int64_t rows,
                 cudaStream_t stream, const char* where) {
   hirgen::launch_rows<8192>(LayerNorm{U, X, gamma, beta}, {rows}, hirgen::accesses(U, X, gamma, beta), stream,
                             where);
+}
+
+void gelu(bf16* A, const bf16* Z, int64_t elements, cudaStream_t stream, const char* where) {
+  hirgen::launch_elements(Gelu{A, Z}, elements, hirgen::accesses(A, Z), stream, where);
+}
+
+void add(bf16* Y, const bf16* X, const bf16* V, int64_t elements, cudaStream_t stream, const char* where) {
+  hirgen::launch_elements(Add{Y, X, V}, elements, hirgen::accesses(Y, X, V), stream, where);
 }
 
 }  // namespace hirgen_mlp_sp

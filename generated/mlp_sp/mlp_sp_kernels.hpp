@@ -15,5 +15,7 @@ using bf16 = __nv_bfloat16;
 
 void layer_norm(bf16* U, const bf16* X, const bf16* gamma, const bf16* beta, int64_t rows,
                 cudaStream_t stream, const char* where);
+void gelu(bf16* A, const bf16* Z, int64_t elements, cudaStream_t stream, const char* where);
+void add(bf16* Y, const bf16* X, const bf16* V, int64_t elements, cudaStream_t stream, const char* where);
 
 }  // namespace hirgen_mlp_sp

@@ -20,7 +20,7 @@
 
 #include <cuda_bf16.h>
 
-#include "hirgen/kernels.hpp"
+#include "mlp_tp_kernels.hpp"
 #include "hirgen/matmul.hpp"
 #include "hirgen/mesh.hpp"
 
@@ -44,7 +44,7 @@ constexpr hirgen::MatmulShape kPShape =
 constexpr const char* kGather = "spec.yaml:14:5 gather: Allgather of X_s";
 constexpr const char* kWaitGather = "spec.yaml:14:5 Wait(gather)";
 constexpr const char* kLinearZ = "spec.yaml:15:5 Linear of Z_s";
-constexpr const char* kUnaryAS = "spec.yaml:16:5 Unary of A_s";
+constexpr const char* kGeluAS = "spec.yaml:16:5 gelu of A_s";
 constexpr const char* kLinearP = "spec.yaml:17:5 Linear of P_s";
 constexpr const char* kReduceScatter = "spec.yaml:19:5 reduce_scatter: ReduceScatter of R_s";
 constexpr const char* kWaitReduceScatter = "spec.yaml:19:5 Wait(reduce_scatter)";
@@ -109,7 +109,7 @@ void MlpTp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     gemm(context_, Z_plan_, X_all_ + s * D * kShardM * K, W1, Z_s, workspaces_[s % kComputeStreams], compute,
          kLinearZ);
     bf16* A_s = A_ + s * kSliceM * kShardN;  // [1, kSliceM, kShardN]
-    hirgen::launch_unary(hirgen::UnaryFn::kGelu, A_s, Z_s, kSliceM * kShardN, compute, kUnaryAS);
+    gelu(A_s, Z_s, kSliceM * kShardN, compute, kGeluAS);
     gemm(context_, P_plan_, A_s, W2, P_ + s * kSliceM * K, workspaces_[s % kComputeStreams], compute,
          kLinearP);
 
@@ -148,7 +148,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) { return std::
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "mlp_tp", .spec = "spec.yaml",
-               .digest = "8a08655c397c70574d28b0243499053b10a749133a39d10d85db20f6181e483a", .mesh_size = D,
+               .digest = "04a687eaaf30112672c202e12b6a11b58db3e12e76deddb9ab79e7d112920abc", .mesh_size = D,
                .gemms = {{S * kSliceM, kShardN, K, 1}, {S * kSliceM, K, kShardN, 1}},
                .communications = {"allgather x", "reducescatter x"}, .bytes = S * D * kShardM * K * 2,
                .largest = "allgather", .team_size = D, .transport = "nccl",

@@ -29,7 +29,6 @@
 #include <cuda_bf16.h>
 
 #include "mlp_tp_backward_kernels.hpp"
-#include "hirgen/kernels.hpp"
 #include "hirgen/matmul.hpp"
 #include "hirgen/mesh.hpp"
 
@@ -52,7 +51,7 @@ constexpr hirgen::MatmulShape kDW1Shape =
 
 // What errors and the watchdog call the statements, with their place in the spec.
 constexpr const char* kGather = "spec.yaml:17:5 gather: Allgather of dY";
-constexpr const char* kUnaryA = "spec.yaml:22:5 Unary of A";
+constexpr const char* kGeluA = "spec.yaml:22:5 gelu of A";
 constexpr const char* kGather2 = "spec.yaml:18:5 gather_2: Allgather of X";
 constexpr const char* kWaitGather = "spec.yaml:17:5 Wait(gather)";
 constexpr const char* kMatmulDA = "spec.yaml:19:5 Matmul of dA";
@@ -116,7 +115,7 @@ void MlpTpBackward::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   HG_CHECK(cudaStreamWaitEvent(x_.stream, gather_ready_[0], 0), kGather);
   HG_CHECK(ncclAllGather(dY, dY_all_, kShardM * K, ncclBfloat16, x_.comm, x_.stream), kGather);
   HG_CHECK(cudaEventRecord(gather_done_[0], x_.stream), kGather);
-  hirgen::launch_unary(hirgen::UnaryFn::kGelu, A_, Z, M * kShardN, caller, kUnaryA);
+  gelu(A_, Z, M * kShardN, caller, kGeluA);
 
   // Moved, so that Reshape is local to a rank.
   HG_CHECK(cudaEventRecord(gather_2_ready_[0], caller), kGather2);
@@ -173,7 +172,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "mlp_tp_backward", .spec = "spec.yaml",
-               .digest = "98693750170694c7d79352058bede587f843d97205f2c0ba02bd3eb5da7789c0", .mesh_size = D,
+               .digest = "c03e4edeb5a98e281859108500d29f51fcbb01a7bbc9258ca9ed29306d8b4de3", .mesh_size = D,
                .gemms = {{M, kShardN, K, 1}, {M, K, kShardN, 1}, {K, kShardN, M, 1}, {kShardN, K, M, 1}},
                .communications = {"allgather x", "allgather x", "reducescatter x"},
                .bytes = D * kShardM * K * 2, .largest = "allgather", .team_size = D, .transport = "nccl",

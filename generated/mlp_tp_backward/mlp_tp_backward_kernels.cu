@@ -9,6 +9,17 @@ namespace {
 
 namespace fn = hirgen::fn;
 
+// spec.yaml:22:5 gelu
+struct Gelu {
+  bf16* A;
+  const bf16* Z;
+
+  template <typename Row>
+  HG_HOST_DEVICE void operator()(Row& row) const {
+    row.store(A, fn::gelu(row.load(Z)));
+  }
+};
+
 // spec.yaml:21:5 gelu_grad_mul
 struct GeluGradMul {
   bf16* dZ;
@@ -23,6 +34,10 @@ struct GeluGradMul {
 };
 
 }  // namespace
+
+void gelu(bf16* A, const bf16* Z, int64_t elements, cudaStream_t stream, const char* where) {
+  hirgen::launch_elements(Gelu{A, Z}, elements, hirgen::accesses(A, Z), stream, where);
+}
 
 void gelu_grad_mul(bf16* dZ, const bf16* Z, const bf16* dA, int64_t elements, cudaStream_t stream,
                    const char* where) {

@@ -19,7 +19,7 @@
 
 #include <cuda_bf16.h>
 
-#include "hirgen/kernels.hpp"
+#include "moe_a2a_kernels.hpp"
 #include "hirgen/matmul.hpp"
 #include "hirgen/mesh.hpp"
 
@@ -40,7 +40,7 @@ constexpr hirgen::MatmulShape kPShape = {.m = D * C, .n = K, .k = N, .dtype = hi
 constexpr const char* kAllToAll = "spec.yaml:15:5 all_to_all: AllToAll of X_s";
 constexpr const char* kWaitAllToAll = "spec.yaml:15:5 Wait(all_to_all)";
 constexpr const char* kMatmulZ = "spec.yaml:16:5 Matmul of Z_s";
-constexpr const char* kUnaryAS = "spec.yaml:17:5 Unary of A_s";
+constexpr const char* kGeluAS = "spec.yaml:17:5 gelu of A_s";
 constexpr const char* kMatmulP = "spec.yaml:18:5 Matmul of P_s";
 constexpr const char* kAllToAll2 = "spec.yaml:19:5 all_to_all_2: AllToAll of P_s";
 constexpr const char* kWaitAllToAll2 = "spec.yaml:19:5 Wait(all_to_all_2)";
@@ -111,7 +111,7 @@ void MoeA2a::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     bf16* Z_s = Z_ + s * D * C * N;  // [D, 1, C, N]
     gemm(context_, Z_plan_, T_ + s * D * C * K, W1, Z_s, workspaces_[s % kComputeStreams], compute, kMatmulZ);
     bf16* A_s = A_ + s * D * C * N;  // [D, 1, C, N]
-    hirgen::launch_unary(hirgen::UnaryFn::kGelu, A_s, Z_s, D * C * N, compute, kUnaryAS);
+    gelu(A_s, Z_s, D * C * N, compute, kGeluAS);
     bf16* P_s = P_ + s * D * C * K;  // [D, 1, C, K]
     gemm(context_, P_plan_, A_s, W2, P_s, workspaces_[s % kComputeStreams], compute, kMatmulP);
 
@@ -158,7 +158,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "moe_a2a", .spec = "spec.yaml",
-               .digest = "d6f674f8cd255c09163054a4bb99b43c6af143e2331d66e659f13daa8ab53818", .mesh_size = D,
+               .digest = "aa9557606ca0f534705376bf6d38b360e32a98741244cf2d21e07e59595b0907", .mesh_size = D,
                .gemms = {{S * D * C, N, K, 1}, {S * D * C, K, N, 1}},
                .communications = {"alltoall x", "alltoall x"}, .bytes = S * D * C * K * 2,
                .largest = "alltoall", .team_size = D, .transport = "nccl",

@@ -33,7 +33,6 @@
 
 #include "transformer_block_kernels.hpp"
 #include "hirgen/attention.hpp"
-#include "hirgen/kernels.hpp"
 #include "hirgen/matmul.hpp"
 #include "hirgen/mesh.hpp"
 
@@ -81,10 +80,10 @@ constexpr const char* kLinearWop = "spec.yaml:39:5 Linear of Wop";
 constexpr const char* kAllreduce = "spec.yaml:40:5 allreduce: Allreduce of Wop";
 constexpr const char* kAddLayerNormU2 = "spec.yaml:44:5 add_layer_norm of U2";
 constexpr const char* kLinearZ = "spec.yaml:45:5 Linear of Z";
-constexpr const char* kUnaryA = "spec.yaml:46:5 Unary of A";
+constexpr const char* kGeluA = "spec.yaml:46:5 gelu of A";
 constexpr const char* kLinearW2p = "spec.yaml:47:5 Linear of W2p";
 constexpr const char* kAllreduce2 = "spec.yaml:48:5 allreduce_2: Allreduce of W2p";
-constexpr const char* kBinaryY = "spec.yaml:49:5 Binary of Y";
+constexpr const char* kAddY = "spec.yaml:49:5 add of Y";
 
 // c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
@@ -155,11 +154,11 @@ void TransformerBlock::run(cudaStream_t caller, const std::vector<void*>& tensor
   HG_CHECK(cudaEventRecord(allreduce_done_[0], caller), kAllreduce);
   add_layer_norm(U2_, X1_, X, attention_, gamma2, beta2, B * L, caller, kAddLayerNormU2);
   gemm(context_, Z_plan_, U2_, W1, Z_, workspace_, caller, kLinearZ);
-  hirgen::launch_unary(hirgen::UnaryFn::kGelu, A_, Z_, B * L * kShardF, caller, kUnaryA);
+  gelu(A_, Z_, B * L * kShardF, caller, kGeluA);
   gemm(context_, W2p_plan_, A_, W2, W2p_, workspace_, caller, kLinearW2p);
   HG_CHECK(ncclAllReduce(W2p_, mlp_, B * L * E, ncclBfloat16, ncclSum, x_.comm, caller), kAllreduce2);
   HG_CHECK(cudaEventRecord(allreduce_2_done_[0], caller), kAllreduce2);
-  hirgen::launch_binary(hirgen::BinaryFn::kAdd, Y, X1_, mlp_, B * L * E, caller, kBinaryY);
+  add(Y, X1_, mlp_, B * L * E, caller, kAddY);
   context_.call_issued(caller);
 }
 
@@ -198,7 +197,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "transformer_block", .spec = "spec.yaml",
-               .digest = "f87a17e8fd612477a71fe624734b7caeb5df97a81705d95a9db3419a3ca62508", .mesh_size = D,
+               .digest = "99e6404055075b65738d6772694f930f0380e942bfce57dc60f9295a85568661", .mesh_size = D,
                .gemms = {{B * L, kShardE, E, 1}, {B * L, kShardE, E, 1}, {B * L, kShardE, E, 1},
                          {B * L, E, kShardE, 1}, {B * L, kShardF, E, 1}, {B * L, E, kShardF, 1}},
                .communications = {"allreduce x", "allreduce x"}, .bytes = B * L * E * 2,

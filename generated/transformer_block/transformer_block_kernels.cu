@@ -60,6 +60,29 @@ struct AddLayerNorm {
   }
 };
 
+// spec.yaml:46:5 gelu
+struct Gelu {
+  bf16* A;
+  const bf16* Z;
+
+  template <typename Row>
+  HG_HOST_DEVICE void operator()(Row& row) const {
+    row.store(A, fn::gelu(row.load(Z)));
+  }
+};
+
+// spec.yaml:49:5 add
+struct Add {
+  bf16* Y;
+  const bf16* X1;
+  const bf16* mlp;
+
+  template <typename Row>
+  HG_HOST_DEVICE void operator()(Row& row) const {
+    row.store(Y, row.load(X1) + row.load(mlp));
+  }
+};
+
 }  // namespace
 
 void layer_norm(bf16* U1, const bf16* X, const bf16* gamma1, const bf16* beta1, int64_t rows,
@@ -72,6 +95,14 @@ void add_layer_norm(bf16* U2, bf16* X1, const bf16* X, const bf16* attention, co
                     const bf16* beta2, int64_t rows, cudaStream_t stream, const char* where) {
   hirgen::launch_rows<8192>(AddLayerNorm{U2, X1, X, attention, gamma2, beta2}, {rows},
                             hirgen::accesses(U2, X1, X, attention, gamma2, beta2), stream, where);
+}
+
+void gelu(bf16* A, const bf16* Z, int64_t elements, cudaStream_t stream, const char* where) {
+  hirgen::launch_elements(Gelu{A, Z}, elements, hirgen::accesses(A, Z), stream, where);
+}
+
+void add(bf16* Y, const bf16* X1, const bf16* mlp, int64_t elements, cudaStream_t stream, const char* where) {
+  hirgen::launch_elements(Add{Y, X1, mlp}, elements, hirgen::accesses(Y, X1, mlp), stream, where);
 }
 
 }  // namespace hirgen_transformer_block

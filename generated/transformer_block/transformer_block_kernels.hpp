@@ -17,5 +17,7 @@ void layer_norm(bf16* U1, const bf16* X, const bf16* gamma1, const bf16* beta1, 
                 cudaStream_t stream, const char* where);
 void add_layer_norm(bf16* U2, bf16* X1, const bf16* X, const bf16* attention, const bf16* gamma2,
                     const bf16* beta2, int64_t rows, cudaStream_t stream, const char* where);
+void gelu(bf16* A, const bf16* Z, int64_t elements, cudaStream_t stream, const char* where);
+void add(bf16* Y, const bf16* X1, const bf16* mlp, int64_t elements, cudaStream_t stream, const char* where);
 
 }  // namespace hirgen_transformer_block

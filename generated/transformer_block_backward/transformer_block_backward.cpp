@@ -109,7 +109,7 @@ constexpr const char* kMatmulDU2p = "spec.yaml:52:5 Matmul of dU2p";
 constexpr const char* kAllreduce = "spec.yaml:53:5 allreduce: Allreduce of dU2p";
 constexpr const char* kNormalizeN2 = "spec.yaml:41:5 normalize of N2";
 constexpr const char* kMulAddU2 = "spec.yaml:43:5 mul_add of U2";
-constexpr const char* kUnaryA = "spec.yaml:44:5 Unary of A";
+constexpr const char* kGeluA = "spec.yaml:44:5 gelu of A";
 constexpr const char* kMatmulDW2 = "spec.yaml:46:5 Matmul of dW2";
 constexpr const char* kWaitAllreduce = "spec.yaml:53:5 Wait(allreduce)";
 constexpr const char* kMulNormalizeGradAddDX1 = "spec.yaml:59:5 mul_normalize_grad_add of dX1";
@@ -126,9 +126,9 @@ constexpr const char* kMatmulDWo = "spec.yaml:64:5 Matmul of dWo";
 constexpr const char* kMatmulDWq = "spec.yaml:86:5 Matmul of dWq";
 constexpr const char* kMatmulDWk = "spec.yaml:87:5 Matmul of dWk";
 constexpr const char* kMatmulDWv = "spec.yaml:88:5 Matmul of dWv";
-constexpr const char* kBinaryDS2 = "spec.yaml:54:5 Binary of dS2";
+constexpr const char* kMulDS2 = "spec.yaml:54:5 mul of dS2";
 constexpr const char* kWaitAllreduce2 = "spec.yaml:94:5 Wait(allreduce_2)";
-constexpr const char* kBinaryDS1 = "spec.yaml:95:5 Binary of dS1";
+constexpr const char* kMulDS1 = "spec.yaml:95:5 mul of dS1";
 constexpr const char* kMulNormalizeGradAddDX = "spec.yaml:100:5 mul_normalize_grad_add of dX";
 constexpr const char* kReduceDgamma2 = "spec.yaml:55:5 Reduce of dgamma2";
 constexpr const char* kReduceDbeta2 = "spec.yaml:56:5 Reduce of dbeta2";
@@ -247,7 +247,7 @@ void TransformerBlockBackward::run(cudaStream_t caller, const std::vector<void*>
   HG_CHECK(cudaEventRecord(allreduce_done_[0], x_.stream), kAllreduce);
   normalize(N2_, X1, B * L, caller, kNormalizeN2);
   mul_add(U2_, N2_, gamma2, beta2, B * L, caller, kMulAddU2);
-  hirgen::launch_unary(hirgen::UnaryFn::kGelu, A_, Z, B * L * kShardF, caller, kUnaryA);
+  gelu(A_, Z, B * L * kShardF, caller, kGeluA);
   gemm(context_, dW2_plan_, dY, A_, dW2, workspace_, caller, kMatmulDW2);
   HG_CHECK(cudaStreamWaitEvent(caller, allreduce_done_[0], 0), kWaitAllreduce);
   mul_normalize_grad_add(dX1_, dU2_, gamma2, X1, dY, B * L, caller, kMulNormalizeGradAddDX1);
@@ -271,9 +271,9 @@ void TransformerBlockBackward::run(cudaStream_t caller, const std::vector<void*>
   gemm(context_, dWq_plan_, dQ_, U1_, dWq, workspace_, caller, kMatmulDWq);
   gemm(context_, dWk_plan_, dK_, U1_, dWk, workspace_, caller, kMatmulDWk);
   gemm(context_, dWv_plan_, dV_, U1_, dWv, workspace_, caller, kMatmulDWv);
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, dS2_, dU2_, N2_, B * L * E, caller, kBinaryDS2);
+  mul(dS2_, dU2_, N2_, B * L * E, caller, kMulDS2);
   HG_CHECK(cudaStreamWaitEvent(caller, allreduce_2_done_[0], 0), kWaitAllreduce2);
-  hirgen::launch_binary(hirgen::BinaryFn::kMul, dS1_, dU1_, N1_, B * L * E, caller, kBinaryDS1);
+  mul(dS1_, dU1_, N1_, B * L * E, caller, kMulDS1);
   mul_normalize_grad_add(dX, dU1_, gamma1, X, dX1_, B * L, caller, kMulNormalizeGradAddDX);
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, dgamma2, {2, {1, E}, {0, 1}}, dS2_,
                         {2, {B * L, E}, {E, 1}}, caller, kReduceDgamma2);
@@ -356,7 +356,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "transformer_block_backward", .spec = "spec.yaml",
-               .digest = "f48995ea7db5de3af751b5a45a760f0a84ac49d621daa6fc78773eb54f475fc2", .mesh_size = D,
+               .digest = "b11250e0da7ed1b5fad592ddc1d962b463dc8a05863282b0a0be7455a8fcd549", .mesh_size = D,
                .gemms = {{B * L, kShardF, E, 1}, {B * L, E, kShardF, 1}, {E, kShardF, B * L, 1},
                          {B * L, kShardE, E, 1}, {B * L, E, kShardE, 1}, {B * L, E, kShardE, 1},
                          {B * L, E, kShardE, 1}, {kShardF, E, B * L, 1}, {E, kShardE, B * L, 1},

@@ -56,6 +56,17 @@ struct MulAdd {
   }
 };
 
+// spec.yaml:44:5 gelu
+struct Gelu {
+  bf16* A;
+  const bf16* Z;
+
+  template <typename Row>
+  HG_HOST_DEVICE void operator()(Row& row) const {
+    row.store(A, fn::gelu(row.load(Z)));
+  }
+};
+
 // spec.yaml:59:5 mul_normalize_grad_add
 struct MulNormalizeGradAdd {
   bf16* dX1;
@@ -90,6 +101,18 @@ struct MulNormalizeGradAdd {
   }
 };
 
+// spec.yaml:54:5 mul
+struct Mul {
+  bf16* dS2;
+  const bf16* dU2;
+  const bf16* N2;
+
+  template <typename Row>
+  HG_HOST_DEVICE void operator()(Row& row) const {
+    row.store(dS2, row.load(dU2) * row.load(N2));
+  }
+};
+
 }  // namespace
 
 void gelu_grad_mul(bf16* dZ, const bf16* Z, const bf16* dA, int64_t elements, cudaStream_t stream,
@@ -107,10 +130,19 @@ void mul_add(bf16* U2, const bf16* N2, const bf16* gamma2, const bf16* beta2, in
                             stream, where);
 }
 
+void gelu(bf16* A, const bf16* Z, int64_t elements, cudaStream_t stream, const char* where) {
+  hirgen::launch_elements(Gelu{A, Z}, elements, hirgen::accesses(A, Z), stream, where);
+}
+
 void mul_normalize_grad_add(bf16* dX1, const bf16* dU2, const bf16* gamma2, const bf16* X1, const bf16* dY,
                             int64_t rows, cudaStream_t stream, const char* where) {
   hirgen::launch_rows<8192>(MulNormalizeGradAdd{dX1, dU2, gamma2, X1, dY}, {rows},
                             hirgen::accesses(dX1, dU2, gamma2, X1, dY), stream, where);
+}
+
+void mul(bf16* dS2, const bf16* dU2, const bf16* N2, int64_t elements, cudaStream_t stream,
+         const char* where) {
+  hirgen::launch_elements(Mul{dS2, dU2, N2}, elements, hirgen::accesses(dS2, dU2, N2), stream, where);
 }
 
 }  // namespace hirgen_transformer_block_backward

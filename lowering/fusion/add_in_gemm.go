@@ -57,21 +57,27 @@ type adder struct {
 
 // adds reports whether the GEMM that makes a product can add the other operand of a sum, which is there before it.
 func (a *adder) adds(sum *hostir.Binary, product, other *hostir.Tensor) bool {
-	gemm, made := a.maker[product], a.maker[other]
+	gemm := a.maker[product]
 	if gemm == nil || !hostir.IsGEMM(gemm) || hasAddend(gemm) || hostir.Epilogue(gemm) != "" || a.readers[product] != 1 || product.Role != hostir.Temp {
 		return false
 	}
 	alike := func(t *hostir.Tensor) bool {
 		return t.Mesh == sum.Out.Mesh && hostir.SameAxes(t, sum.Out) && hostir.SameLayout(t, sum.Out)
 	}
-	switch {
-	case !alike(product) || !alike(other):
-		return false
-	case made == nil:
-		return other.Role == hostir.Input
-	default:
-		return other.Role != hostir.View && a.place[made] < a.place[gemm] && !hostir.MayMove(made)
+	return alike(product) && alike(other) && a.isThere(other, gemm)
+}
+
+// isThere reports whether a tensor is made in front of a GEMM, on its rank; a reshaped one is there as what it is reshaped from.
+func (a *adder) isThere(t *hostir.Tensor, gemm hostir.Stmt) bool {
+	made := a.maker[t]
+	if made == nil {
+		return t.Role == hostir.Input
 	}
+	if a.place[made] > a.place[gemm] || hostir.MayMove(made) {
+		return false
+	}
+	reshape, reshapes := made.(*hostir.Reshape)
+	return t.Role != hostir.View || reshapes && a.isThere(reshape.In, gemm)
 }
 
 func hasAddend(gemm hostir.Stmt) bool {

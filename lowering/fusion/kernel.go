@@ -16,7 +16,7 @@ func (f *fuser) rewrite() {
 	for _, s := range f.program.Body {
 		g := f.groups[s]
 		switch {
-		case g == nil || len(g.members) == 1 && !drops(s) || !g.computes():
+		case g == nil || !g.computes():
 			body = append(body, s)
 		default:
 			gone[hostir.Result(s)] = s != g.result() && !g.also[s]

@@ -53,12 +53,19 @@ func SameLayout(a, b *Tensor) bool {
 	return a.DType == b.DType && slices.Equal(buffer(a), buffer(b))
 }
 
-// SameAxes reports whether two tensors have the same axes, of the same kinds.
+// SameAxes reports whether two tensors have the same axes, of the same kinds, but for reduced ones, which no buffer has. A
+// plain axis of one element is one that is broadcast.
 func SameAxes(a, b *Tensor) bool {
-	return slices.EqualFunc(a.Axes, b.Axes, func(x, y domain.Axis) bool {
-		return x.Extent.Size == y.Extent.Size && x.Kind == y.Kind && x.Mesh == y.Mesh
-	})
+	same := func(i, j int) bool {
+		x, y := a.Axes[i], b.Axes[j]
+		alike := x.Kind == y.Kind || x.Extent.Size == 1 && plain(x) && plain(y)
+		return x.Extent.Size == y.Extent.Size && alike && x.Mesh == y.Mesh
+	}
+	return slices.EqualFunc(Live(a), Live(b), same)
 }
+
+// plain reports whether all of an axis is in one buffer, and in one slice.
+func plain(a domain.Axis) bool { return a.Kind == domain.Serial || a.Kind == domain.Broadcast }
 
 // buffer lists the extents of a rank's buffer of t, outermost first, each with its place among
 // the axes.

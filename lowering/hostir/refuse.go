@@ -42,9 +42,11 @@ func Work(p *Program, s Stmt) string {
 	return Operation(s) + " of " + Called(p, s, of)
 }
 
-// Operation is the word for what a statement does: that of a transfer is its type, send or receive.
+// Operation is the word for what a statement does: that of a transfer is its type, send or receive, that of a kernel its name.
 func Operation(s Stmt) string {
 	switch s := s.(type) {
+	case *Fused:
+		return s.Kernel
 	case *Communication:
 		return string(s.Type)
 	case *P2PCommunication:

@@ -72,7 +72,8 @@ func named(p *Program, op *RefOp, s Stmt, t *Tensor) *Tensor {
 	if InSpec(p, t) {
 		return t
 	}
-	if op == nil || !strings.EqualFold(op.Kind, Op(s)) {
+	fused, isKernel := s.(*Fused)
+	if op == nil || isKernel && len(fused.Body) > 1 || !isKernel && !strings.EqualFold(op.Kind, Op(s)) {
 		return nil
 	}
 	name := op.Out

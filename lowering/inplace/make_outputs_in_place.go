@@ -4,21 +4,17 @@ import (
 	"slices"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
-	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // MakeOutputsInPlace makes what is reshaped to an output in the caller's buffer: a reshape moves no element, so that the
 // buffer of its operand can be a view of the output. Ranks gather rows there.
 //
 // Requires: buffers are allocated; local shards are views of what they are gathered into.
-// Establishes: in a program of pipelines (pipeline: p2p), no output is a copy of a buffer that lies as it does.
+// Establishes: no output is a copy of a buffer that lies as it does.
 //
 //	before: C_all = Allocate; (receive C_all_s, ...); C = Allocate; C = Reshape(C_all)
 //	after:  C = Allocate; (receive C_all_s, ...), with C_all = Reshape(C)
 func MakeOutputsInPlace(p *hostir.Program) error {
-	if p.Choices.Get(schedule.Pipeline) != schedule.P2P {
-		return nil
-	}
 	for _, s := range slices.Clone(p.Body) {
 		if r, reshapes := s.(*hostir.Reshape); reshapes && r.Out.Role == hostir.Output && slices.IsSorted(hostir.Layout(r.Out)) {
 			makeIn(p, r)
