@@ -73,12 +73,16 @@ func (s *simulation) ready(i int32) {
 // enough is the share of the SMs that a communication uses alone with which it begins: several of its blocks fit on one SM.
 const enough = 0.15
 
-// wave is how long a communication that runs on SMs waits for them: the library's GEMMs have a block on each SM that computes
-// tile after tile, and give it back when no tile is left for it. Some of the SMs that the communication uses alone are enough to begin.
+// wave is how long a communication that runs on SMs, or a kernel, waits for them: the library's GEMMs have a block on each SM that
+// computes tile after tile, and give it back when no tile is left for it. Some of the SMs that a communication uses alone are enough to
+// begin, and for a kernel those that can use the memory.
 func (s *simulation) wave(t *task) float64 {
-	wait := 0.0
-	if t.sms == 0 || t.kind.queues() {
+	wait, share := 0.0, t.sms*enough
+	if t.sms == 0 || t.gemm != nil || t.kind == PeerRead {
 		return wait
+	}
+	if t.kind == Kernel {
+		share = memorySMs
 	}
 	all := int64(s.machine.SMs)
 	for _, r := range t.ranks {
@@ -89,7 +93,7 @@ func (s *simulation) wave(t *task) float64 {
 			}
 			rounds, rest := other.gemm.tiles/all, other.gemm.tiles%all
 			one := other.alone / float64(ceil(other.gemm.tiles, all))
-			if rest > 0 && float64(all-rest) < t.sms*float64(all)*enough {
+			if rest > 0 && float64(all-rest) < share*float64(all) {
 				rounds++
 			}
 			done := other.alone - other.left + (s.now-other.since)*other.rate
