@@ -19,7 +19,7 @@ import (
 // neither written nor read. It needs one walk over rows: every tensor lies row-major, only the last axis is
 // folded, and axes that run along with each other are of one kind, so that a pipeline cuts all alike. A
 // kernel may end in a concat of rows, and counts positions itself where no pipeline cuts them. What others read behind
-// it is a further result, and kernels that read a value made for both are one (merge.go).
+// it is a further result, and kernels that read a value made for both, or the same operand, are one (merge.go).
 func FuseElementwise(p *hostir.Program) error {
 	if p.Choices.Get(schedule.Kernels) != schedule.Fused {
 		return nil
@@ -40,6 +40,9 @@ func FuseElementwise(p *hostir.Program) error {
 	}
 	for f.group(); f.separate() || f.part(); {
 		f.group()
+	}
+	for _, t := range p.Tensors {
+		f.mergeReaders(t)
 	}
 	f.findPositions()
 	f.rewrite()

@@ -46,6 +46,49 @@ func (f *fuser) merge(g, other *kernelGroup) bool {
 	return true
 }
 
+// mergeReaders makes one group of those that read a tensor element by element, and can be where the first of them is: both gradients
+// of a product of two functions read that of the product. It is then read once.
+func (f *fuser) mergeReaders(t *hostir.Tensor) {
+	readers := f.readers[t]
+	if made := f.maker[t]; made != nil && f.groups[made] != nil {
+		return // merge has seen it
+	}
+	for i, r := range readers {
+		for _, other := range readers[:i] {
+			a, b := f.groups[r], f.groups[other]
+			if a == nil || b == nil || a == b || !elementwise(r) || !elementwise(other) || !hostir.SameAxes(t, hostir.Result(r)) || !hostir.SameAxes(t, hostir.Result(other)) {
+				continue
+			}
+			if a.place > b.place {
+				a, b = b, a
+			}
+			if f.ready(b, a.place) {
+				f.merge(a, b)
+			}
+		}
+	}
+}
+
+// ready reports whether all that a group reads is made in front of a place.
+func (f *fuser) ready(g *kernelGroup, place int) bool {
+	for _, s := range g.members {
+		for _, t := range hostir.Uses(s) {
+			made := f.maker[t]
+			if made == nil || f.groups[made] == g {
+				continue
+			}
+			at := f.place[made]
+			if other := f.groups[made]; other != nil {
+				at = max(at, other.place)
+			}
+			if at >= place {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // elementwise reports whether a statement computes one element of one of each operand.
 func elementwise(s hostir.Stmt) bool {
 	switch s.(type) {
@@ -82,20 +125,10 @@ func (f *fuser) part() bool {
 
 // fits reports whether what a group reads is made before its place, and what it makes read behind it.
 func (f *fuser) fits(g *kernelGroup) bool {
+	if !f.ready(g, g.place+1) {
+		return false
+	}
 	for _, s := range g.members {
-		for _, t := range hostir.Uses(s) {
-			made := f.maker[t]
-			if made == nil || f.groups[made] == g {
-				continue
-			}
-			at := f.place[made]
-			if other := f.groups[made]; other != nil {
-				at = max(at, other.place)
-			}
-			if at > g.place {
-				return false
-			}
-		}
 		for _, r := range f.readers[hostir.Result(s)] {
 			if f.groups[r] != g && f.place[r] < g.place {
 				return false

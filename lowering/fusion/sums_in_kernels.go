@@ -100,7 +100,7 @@ func writes(stmt hostir.Stmt, t *hostir.Tensor) bool {
 // hasParts reports whether a sum is over few parts of a rank that lie one behind the other, into a buffer of its own.
 func (s *partSums) hasParts(r *hostir.Reduce) bool {
 	a := r.In.Axes[r.Axis]
-	return r.Fn == "sum" && r.Out.Role == hostir.Temp && !hostir.MayMove(r) && a.Kind == domain.Serial && a.LocalSize() > 1 && a.LocalSize() <= mostParts &&
+	return r.Fn == "sum" && r.Out.Role == hostir.Temp && !hostir.MayMove(r) && (a.Kind == domain.Serial || a.Kind == domain.Stream) && a.LocalSize() > 1 && a.LocalSize() <= mostParts &&
 		hostir.Outside(r.In, r.Axis) < 0 && hasRows(r.In) && len(hostir.Live(r.Out)) > 0
 }
 

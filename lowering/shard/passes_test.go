@@ -57,3 +57,11 @@ func TestMergeAllreduces(t *testing.T) {
 func TestSerializeSingleRanks(t *testing.T) {
 	lowertest.PassCases(t, "serialize-single-ranks", SerializeSingleRanks)
 }
+
+func TestExchangeSums(t *testing.T) {
+	lowertest.PassCases(t, "exchange-sums", ExchangeSums)
+}
+
+func TestWholeViews(t *testing.T) {
+	lowertest.PassCases(t, "whole-views", WholeViews)
+}
