@@ -20,6 +20,14 @@ var machine = sync.OnceValue(func() *cost.Machine {
 // duration is how long an instance of the task takes by itself, in ns.
 func (t *Task) duration() int64 { return int64(1e3 * machine().Alone(t.Stmt)) }
 
+// arrival is how long a transfer takes until its data is there, in ns, whichever side copies: the peer copies as this rank does.
+func (t *Task) arrival() int64 {
+	if t.Exchange == nil {
+		return t.duration()
+	}
+	return int64(1e3 * machine().Alone(t.Exchange.Copier()))
+}
+
 // resource is what the task keeps busy: the caller's stream, the stream of a communicator, or that of
 // copies between shared memories.
 func (t *Task) resource() string {

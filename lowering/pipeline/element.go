@@ -125,7 +125,7 @@ func (b *elementBuilder) connect(list []*element) {
 				from := b.of[edge.From.Stmt]
 				connect(from, e)
 				if from != nil && from != e && from.resource == onCaller && b.outlasts(edge.From, from) {
-					e.awaits = max(e.awaits, edge.From.duration())
+					e.awaits = max(e.awaits, edge.From.arrival())
 				}
 			}
 			if t.setsReady() {

@@ -11,12 +11,13 @@ import (
 // order gives the statements of a program in the order in which they are issued: list scheduling by
 // the longest path to the end, over the edges of the graph. Of what can start at a time, each resource
 // (the caller's stream, a communicator, the copy stream) takes the statement with the longest path
-// behind it, and of equals the first one in the spec. So a transfer goes out as soon as its data is
+// behind it, which its own time is no part of: a long GEMM that nothing follows can be last, and hides what follows others. Of
+// equals it takes the one that takes longest, and then the first one in the spec. So a transfer goes out as soon as its data is
 // there and its communicator is free, what follows the last transfer of a pipeline lets other work go first, and the
 // order of the spec stands where nothing is gained. It is one order for all ranks.
 //
 // Cost: O((V+E) log V) for V statements and E edges. Algorithm: list scheduling with critical-path
-// priorities (Graham 1969; Kohler 1975).
+// priorities (Graham 1969; Kohler 1975), by the time behind a statement (Jackson's rule for one machine with delivery times).
 func (o *overlap) order(body []hostir.Stmt) []hostir.Stmt {
 	list := o.elements(body)
 	if !slices.ContainsFunc(list, func(e *element) bool { return e.onlyMoves() || e.awaits > 0 }) {
@@ -144,12 +145,13 @@ func (o *overlap) named(body []hostir.Stmt, issued []*element) []hostir.Stmt {
 	return out
 }
 
-// byPath is a heap of elements, that with the longest path first.
+// byPath is a heap of elements, that with the longest path behind it first.
 type byPath []*element
 
 func (q byPath) Len() int { return len(q) }
 func (q byPath) Less(i, j int) bool {
-	return cmp.Or(cmp.Compare(q[j].path, q[i].path), cmp.Compare(q[i].at, q[j].at)) < 0
+	a, b := q[i], q[j]
+	return cmp.Or(cmp.Compare(b.path-b.duration, a.path-a.duration), cmp.Compare(b.path, a.path), cmp.Compare(a.at, b.at)) < 0
 }
 func (q byPath) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
 

@@ -49,7 +49,7 @@ class Size:
 #: Two models and few tokens; then three sizes that nobody chose.
 SIZES = {"8b": Size(8192, 2, 2048, 32, 8, 14336), "70b": Size(4096, 1, 4096, 64, 8, 28672), "small": Size(1024, 1, 1024, 32, 8, 14336)}
 DRAWN_FROM = 13  # a seed
-PEERS_HOLD = 5  # times what a program does
+PEERS_HOLD = 3  # times what a program does
 
 
 def drawn_sizes(seed, count):
@@ -137,7 +137,7 @@ class Layer(cells.Cell):
         """Memory of a GPU that so many programs of it hold, and its peers, roughly: weights, their gradients, what the forward pass
         left, and what every process has."""
         each = self.weights * (2 if self.is_backward else 1) / self.ranks + 4 * self.m * self.k + 6 * self.m * self.n / self.ranks
-        return (programs + PEERS_HOLD) * (cells.ELEMENT * each + 1e9)
+        return (programs + PEERS_HOLD) * (cells.ELEMENT * each + 0.8e9)
 
     def smaller(self, divisor):
         """The layer with other extents, which try the script."""
@@ -174,6 +174,7 @@ FEED_FORWARD = [
     ("get, 2 streams", "p2p", {}, {**P2P, **GET, **TWO}),
     ("get, graph", "p2p", {}, {**P2P, **GET, **GRAPH}),
     ("put", "p2p", {}, {**P2P, **PUT}),
+    ("put, graph", "p2p", {}, {**P2P, **PUT, **GRAPH}),
     ("put, 2 a slice", "p2p", {}, {**P2P, **PUT, **TWO_EACH}),
     ("get, bracket", "p2p", {}, {**P2P, **GET, **TWO_EACH, **BRACKET}),
     ("put, bracket", "p2p", {}, {**P2P, **PUT, **TWO_EACH, **BRACKET}),
@@ -192,13 +193,14 @@ OTHERS = [
     ("whole", "whole", {}, EAGER),
     ("whole, graph", "whole", {}, {**EAGER, **GRAPH}),
     ("get, 2 streams", "cut", {}, {**P2P, **GET, **TWO}),
+    ("put, graph", "cut", {}, {**P2P, **PUT, **GRAPH}),
     ("put, bracket, 2 streams", "cut", {}, {**P2P, **PUT, **TWO_EACH, **BRACKET, **TWO}),
     ("put, bracket, graph", "cut", {}, {**P2P, **PUT, **TWO_EACH, **BRACKET, **GRAPH}),
     ("auto", "cut", {}, {"preset": "auto"}),
 ]
 
 #: Labels of FEED_FORWARD that are timed beside peers unless all are asked for: those that were best somewhere.
-USUAL = ["whole", "whole, graph", "get, local last", "get, 2 streams", "get, graph", "put, bracket, 2 streams", "put, bracket, graph", "auto"]
+USUAL = ["whole", "whole, graph", "get, local last", "get, 2 streams", "get, graph", "put, graph", "put, bracket, 2 streams", "put, bracket, graph", "auto"]
 
 
 def of_layer(layer):
