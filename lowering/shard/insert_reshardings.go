@@ -30,17 +30,24 @@ func InsertReshardings(p *hostir.Program) error {
 	return nil
 }
 
-// ownPartsFirst puts what only takes a rank's part of a whole tensor behind what makes that: it moves nothing, and should
-// not keep apart operations that are one kernel.
+// ownPartsFirst puts what only takes a rank's part of a whole tensor, or of a view of one, behind what makes that: it moves nothing,
+// and should not keep apart operations that are one kernel.
 func ownPartsFirst(p *hostir.Program, body []hostir.Stmt) []hostir.Stmt {
+	own, of := map[hostir.Stmt]bool{}, map[*hostir.Tensor]bool{}
+	for _, s := range slices.Backward(body) {
+		_, isSet := s.(*hostir.Set)
+		out := hostir.Result(s)
+		takes := isSet && out.Role == hostir.Temp && Reshards(s) && !Moves(p, s)
+		if takes || of[out] && out.Role == hostir.View && hostir.MakesView(s) {
+			own[s], of[hostir.Uses(s)[0]] = true, true
+		}
+	}
 	var parts []hostir.Stmt
 	rest := slices.DeleteFunc(slices.Clone(body), func(s hostir.Stmt) bool {
-		_, isSet := s.(*hostir.Set)
-		own := isSet && hostir.Result(s).Role == hostir.Temp && Reshards(s) && !Moves(p, s)
-		if own {
+		if own[s] {
 			parts = append(parts, s)
 		}
-		return own
+		return own[s]
 	})
 	for _, s := range parts {
 		made := slices.IndexFunc(rest, func(m hostir.Stmt) bool { return slices.Contains(hostir.Defs(m), hostir.Uses(s)[0]) })

@@ -24,7 +24,8 @@ func rowsToSplit(body []hostir.Stmt) map[*hostir.Tensor]split {
 		}
 		switch s := s.(type) {
 		case *hostir.Reduce:
-			if t, at, found := summedRows(s, makers); found {
+			made, at := summedRows(s, makers)
+			for _, t := range made {
 				begin[t] = at
 			}
 		case *hostir.Reshape:
@@ -36,12 +37,12 @@ func rowsToSplit(body []hostir.Stmt) map[*hostir.Tensor]split {
 	return begin
 }
 
-// summedRows gives the rows of a GEMM's result that ranks sum: of a sum that is whole on each of them the outermost ones, else
+// summedRows gives what GEMMs make of a sum over ranks, and its rows: of a sum that is whole on each of them the outermost ones, else
 // those that a reshape makes the axis of, of which the sum leaves a part on each.
-func summedRows(s *hostir.Reduce, makers map[*hostir.Tensor]hostir.Stmt) (*hostir.Tensor, split, bool) {
+func summedRows(s *hostir.Reduce, makers map[*hostir.Tensor]hostir.Stmt) ([]*hostir.Tensor, split) {
 	by, t := s.In.Axes[s.Axis], s.In
 	if s.Fn != "sum" || hostir.SplitOver(by) == "" || !SameMesh(s.In, s.Out) {
-		return nil, split{}, false
+		return nil, split{}
 	}
 	at := NoAxis
 	if m, reshaped := makers[s.In].(*hostir.Reshape); reshaped && splitBy(s.Out, by.Mesh) != NoAxis {
@@ -49,12 +50,33 @@ func summedRows(s *hostir.Reduce, makers map[*hostir.Tensor]hostir.Stmt) (*hosti
 	} else if splitBy(s.Out, by.Mesh) == NoAxis {
 		at = outermostRows(s)
 	}
+	if at == NoAxis {
+		return nil, split{}
+	}
+	return madeByGEMMs(t, at, by, makers), split{at, by, t.Axes[at].Extent}
+}
+
+// madeByGEMMs lists a tensor that a GEMM makes, along rows that can be split, or that is the sum of two such ones, with these.
+func madeByGEMMs(t *hostir.Tensor, at int, by domain.Axis, makers map[*hostir.Tensor]hostir.Stmt) []*hostir.Tensor {
 	maker := makers[t]
-	if at == NoAxis || maker == nil || !hostir.IsGEMM(maker) || !isOpen(t) || !splittable(t, at, by) {
-		return nil, split{}, false
+	if maker == nil || !isOpen(t) || !splittable(t, at, by) {
+		return nil
+	}
+	if sum, adds := maker.(*hostir.Binary); adds && sum.Fn == "add" && hostir.SameAxes(sum.A, t) && hostir.SameAxes(sum.B, t) {
+		a, b := madeByGEMMs(sum.A, at, by, makers), madeByGEMMs(sum.B, at, by, makers)
+		if len(a) == 0 || len(b) == 0 {
+			return nil
+		}
+		return append(append(a, b...), t)
+	}
+	if !hostir.IsGEMM(maker) {
+		return nil
 	}
 	rows := hostir.AxisMap(maker)
-	return t, split{at, by, t.Axes[at].Extent}, slices.Contains(rows[0], at) && !slices.Contains(rows[1], at)
+	if !slices.Contains(rows[0], at) || slices.Contains(rows[1], at) {
+		return nil
+	}
+	return []*hostir.Tensor{t}
 }
 
 // outermostRows is the axis of a sum's operand that is outermost in its result, or none: ranks take turns along that one alone

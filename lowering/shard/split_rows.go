@@ -14,7 +14,8 @@ import (
 //   - a reshape that makes all rows of those that ranks have: they stay where they are.
 //
 // What is computed from such rows alone has its rows in two axes, too, and on each rank its own ones, up to a GEMM whose weights
-// are split over the same ranks: that needs all rows, which StreamReshardings gathers one part after the other. What has
+// are split over the same ranks: that needs all rows, which StreamReshardings gathers one part after the other. A sum or a maximum
+// of all rows is one of each rank's own, and then over the ranks. What has
 // to have its rows in one axis is given a view, and so is what has rows that nobody split.
 //
 // Requires: every tensor has its Device axes, and its layout.
@@ -46,6 +47,7 @@ type rowSplitter struct {
 	names   *hostir.Namer
 	maps    [][][]int                  // of each statement, its axis map before
 	begin   map[*hostir.Tensor]split   // where rows are split first
+	wanted  map[*hostir.Tensor]bool    // where they are because those who read it have rows of their own
 	splits  map[*hostir.Tensor]split   // of tensors that have two axes now
 	views   map[viewKey]*hostir.Tensor // of tensors, with other axes
 }
@@ -58,21 +60,17 @@ func newRowSplitter(p *hostir.Program) *rowSplitter {
 	for _, s := range p.Body {
 		r.maps = append(r.maps, hostir.AxisMap(s))
 	}
+	r.want()
 	return r
 }
 
 // statement appends s, on rows in two axes where its operands have them and it can run along them.
 func (r *rowSplitter) statement(s hostir.Stmt, rows [][]int) {
 	out := hostir.Result(s)
-	at, found := r.begin[out]
-	for k, t := range hostir.Uses(s) {
-		in, is := r.splits[t]
-		if is && !found && SameMesh(t, out) && runsAlongRows(s, rows, k, in.At) && splittable(out, rows[k][in.At], in.By) {
-			at, found = split{rows[k][in.At], in.By, in.Was}, true
-		}
-	}
+	at, found := r.follows(s, rows, r.splits)
 	_, reshapes := s.(*hostir.Reshape)
 	switch {
+	case !found && r.folds(s):
 	case !found && reshapes: // of whatever axes
 		r.program.Body = append(r.program.Body, s)
 	case !found:
@@ -84,6 +82,41 @@ func (r *rowSplitter) statement(s hostir.Stmt, rows [][]int) {
 	default:
 		r.along(s, rows, at)
 	}
+}
+
+// follows reports whether a statement runs along split rows: those that begin at its result, or those of an operand.
+func (r *rowSplitter) follows(s hostir.Stmt, rows [][]int, splits map[*hostir.Tensor]split) (at split, found bool) {
+	out := hostir.Result(s)
+	at, found = r.begin[out]
+	for k, t := range hostir.Uses(s) {
+		in, is := splits[t]
+		if is && !found && SameMesh(t, out) && runsAlongRows(s, rows, k, in.At) && splittable(out, rows[k][in.At], in.By) {
+			at, found = split{rows[k][in.At], in.By, in.Was}, true
+		}
+	}
+	return at, found
+}
+
+// folds appends a Reduce that folds rows of which each rank has its own: these first, and then what the ranks have of them. It
+// reports whether the statement is one.
+func (r *rowSplitter) folds(s hostir.Stmt) bool {
+	fold, reduces := s.(*hostir.Reduce)
+	if !reduces || !SameMesh(fold.In, fold.Out) {
+		return false
+	}
+	at, is := r.splits[fold.In]
+	if !is || fold.Axis != at.At || hostir.SplitOver(fold.In.Axes[at.At]) == "" || splitBy(fold.Out, at.By.Mesh) != NoAxis {
+		return false
+	}
+	own := r.tensor(fold.In, "_own", hostir.Temp)
+	own.DType, own.Inferred = fold.Out.DType, true
+	own.Axes, own.Layout = slices.Delete(own.Axes, at.At+1, at.At+2), hostir.DropAxis(own.Layout, at.At+1)
+	delete(r.splits, own)
+	of := hostir.InfoFrom(s, "of the rows of a rank")
+	r.program.Body = append(r.program.Body, &hostir.Reduce{Info: of, Fn: fold.Fn, Out: own, In: fold.In, Axis: at.At + 1})
+	fold.In = own
+	r.program.Body = append(r.program.Body, fold)
+	return true
 }
 
 // runsAlongRows reports whether a statement does the same to each row of its operand k, along one of that operand's axes.
@@ -122,7 +155,7 @@ func (r *rowSplitter) onWhole(s hostir.Stmt) {
 func (r *rowSplitter) along(s hostir.Stmt, rows [][]int, at split) {
 	info := hostir.InfoFrom(s, "its rows in parts, one of each rank")
 	operands := hostir.Uses(s)
-	own := r.sumsOver(s, at)
+	own := r.sumsOver(s, at) || r.wanted[hostir.Result(s)]
 	for k, t := range operands {
 		i := slices.Index(rows[k], at.At)
 		if in, is := r.splits[t]; is && (in.At != i || !same(in.By, at.By)) {

@@ -14,7 +14,8 @@ import (
 //
 //   - A GEMM whose rows are split over ranks in its operand, and whole in its result, runs along them. So does a Set of
 //     SplitRows that gathers them.
-//   - So does a GEMM whose result is summed over ranks, along the rows that the sum leaves on a rank each.
+//   - So does a GEMM whose result is summed over ranks, along the rows that the sum leaves on a rank each, and GEMMs whose results
+//     are added first.
 //
 // What is between them follows, as PropagateShardings says, but for views that are read as a whole. A spec with a Stream axis says itself what is a pipeline.
 //
@@ -66,20 +67,29 @@ func streamGathered(s hostir.Stmt) bool {
 // streamSummed has a GEMM run along the rows of which a sum over ranks leaves a part on each.
 func streamSummed(s hostir.Stmt, makers map[*hostir.Tensor]hostir.Stmt) bool {
 	r, reduces := s.(*hostir.Reduce)
-	if !reduces || r.Fn != "sum" || makers[r.In] == nil || !hostir.IsGEMM(makers[r.In]) {
+	if !reduces || r.Fn != "sum" {
 		return false
 	}
 	over := hostir.SplitOver(r.In.Axes[r.Axis])
 	if over == "" {
 		return false
 	}
-	row, rows := hostir.AxisMap(s)[0], hostir.AxisMap(makers[r.In])[0]
+	row := hostir.AxisMap(s)[0]
 	for i := range r.In.Axes {
-		if j := row[i]; j != hostir.Unmapped && slices.Contains(rows, i) && hostir.SplitOver(r.Out.Axes[j]) == over && stream(r.In, i, r.Out.Axes[j]) {
+		if j := row[i]; j != hostir.Unmapped && hostir.SplitOver(r.Out.Axes[j]) == over && streamRows(r.In, i, r.Out.Axes[j], makers) {
 			return true
 		}
 	}
 	return false
+}
+
+// streamRows has the GEMM that makes a tensor run along an axis of it, or those whose results it is the sum of.
+func streamRows(t *hostir.Tensor, axis int, split domain.Axis, makers map[*hostir.Tensor]hostir.Stmt) bool {
+	maker := makers[t]
+	if sum, adds := maker.(*hostir.Binary); adds && sum.Fn == "add" && hostir.SameAxes(sum.A, t) && hostir.SameAxes(sum.B, t) {
+		return streamRows(sum.A, axis, split, makers) && streamRows(sum.B, axis, split, makers) && stream(t, axis, split)
+	}
+	return maker != nil && hostir.IsGEMM(maker) && slices.Contains(hostir.AxisMap(maker)[0], axis) && stream(t, axis, split)
 }
 
 // stream makes a whole axis of an open tensor, as long as one that is split, a Stream axis.

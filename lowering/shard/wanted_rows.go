@@ -1,0 +1,64 @@
+package shard
+
+import (
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// want has what is computed of whole rows for statements alone that have rows of a rank each computed of these rows: the mean square
+// of a norm's operand, of which each rank has all, in the gradient of that norm. It begins split rows there.
+func (r *rowSplitter) want() {
+	body, splits := r.program.Body, map[*hostir.Tensor]split{}
+	along := make([]*split, len(body)) // the rows that a statement runs along
+	for i, s := range body {
+		at, found := r.follows(s, r.maps[i], splits)
+		if _, reshapes := s.(*hostir.Reshape); !found || reshapes && !isOpen(hostir.Result(s)) {
+			continue
+		}
+		if along[i] = &at; isOpen(hostir.Result(s)) {
+			splits[hostir.Result(s)] = at
+		}
+	}
+	r.wanted = map[*hostir.Tensor]bool{}
+	asked := map[*hostir.Tensor]*split{} // by all readers so far; nil: one has whole rows
+	for i := len(body) - 1; i >= 0; i-- {
+		s, out := body[i], hostir.Result(body[i])
+		if ask := asked[out]; along[i] == nil && ask != nil && r.mayWant(s, *ask) {
+			along[i], r.begin[out], r.wanted[out] = ask, *ask, true
+		}
+		for k, t := range hostir.Uses(s) {
+			ask := r.asks(r.maps[i], k, t, along[i])
+			if before, known := asked[t]; known && (before == nil || ask == nil || before.At != ask.At || !same(before.By, ask.By)) {
+				ask = nil
+			}
+			asked[t] = ask
+		}
+	}
+}
+
+// asks is how a statement that runs along split rows has those of an operand; nil where it does not run along them.
+func (r *rowSplitter) asks(rows [][]int, k int, t *hostir.Tensor, at *split) *split {
+	if at == nil || len(rows) <= k {
+		return nil
+	}
+	for i, j := range rows[k] {
+		if j == at.At && t.Axes[i].Extent.Size == at.Was.Size {
+			return &split{i, at.By, at.Was}
+		}
+	}
+	return nil
+}
+
+// mayWant reports whether a statement does the same to each row, and its result may have rows of its own on each rank.
+func (r *rowSplitter) mayWant(s hostir.Stmt, at split) bool {
+	out := hostir.Result(s)
+	switch s := s.(type) {
+	case *hostir.Unary, *hostir.Binary, *hostir.Cast, *hostir.Broadcast:
+	case *hostir.Reduce:
+		if hostir.SplitOver(s.In.Axes[s.Axis]) != "" {
+			return false
+		}
+	default:
+		return false
+	}
+	return isOpen(out) && splitBy(out, at.By.Mesh) == NoAxis && splittable(out, at.At, at.By)
+}
