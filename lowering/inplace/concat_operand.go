@@ -3,9 +3,7 @@ package inplace
 import (
 	"slices"
 
-	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
-	"github.com/hirgen/hirgen/model/domain"
 )
 
 // operand is one of a concat, in a pipeline the slice at hand.
@@ -19,6 +17,7 @@ type operand struct {
 	axis   int            // of the concat, among those that the buffer of the result has
 	buffer *hostir.Tensor
 	views  []hostir.Stmt // what makes whole of the buffer, from whole on
+	slice  *sliced       // where slices are taken behind whole; nil: they are not
 }
 
 // place makes the buffer of an operand a view of the result, if it can be one.
@@ -27,10 +26,13 @@ func (c *concats) place(o *operand) bool {
 		return false
 	}
 	named := c.named(o.buffer)
-	undo := o.turn()
-	if !o.lies() || slices.ContainsFunc(named, hasNoStrides) || slices.ContainsFunc(c.of[o.buffer], rearranges) {
+	turned, undo := o.turn(c)
+	if !turned || !o.lies() || slices.ContainsFunc(named, hasNoStrides) || slices.ContainsFunc(c.of[o.buffer], rearranges) {
 		undo()
 		return false
+	}
+	if o.slice != nil {
+		c.program.Tensors = append(c.program.Tensors, o.slice.made...)
 	}
 	c.of[o.result] = append(c.of[o.result], c.of[o.buffer]...)
 	c.allocateFirst(o)
@@ -42,26 +44,42 @@ func (o *operand) find() bool {
 	in := o.in[o.number]
 	whole, by := taken(in)
 	o.whole, o.axis = whole, slices.Index(hostir.Live(o.out), o.joined.axis)
-	if len(by) != len(o.by) || !o.aligned(in) {
+	if len(by) > len(o.by) || !o.aligned(in) {
 		return false
 	}
+	like := o.out // that whole is a part of
 	for i, sel := range by {
 		if o.axis = beyond(o.by[i], sel, o.axis); o.axis < 0 {
 			return false
 		}
+		like = o.by[i].In
 	}
-	o.buffer = whole
-	for o.buffer.Of != nil {
-		switch o.buffer.Of.(type) {
+	if !alignedBut(whole, like, o.axis) || !o.through(o.by[len(by):]) {
+		return false
+	}
+	return o.buffer.Role == hostir.Temp && o.buffer != o.result && o.buffer.DType == o.result.DType && o.buffer.Mesh.Same(o.result.Mesh) &&
+		whole.Mesh.Same(o.result.Mesh)
+}
+
+// through finds what reshapes and permutes the buffer, and takes slices of it: as the result is taken from its own.
+func (o *operand) through(by []*hostir.Select) bool {
+	for o.buffer = o.whole; o.buffer.Of != nil; o.buffer = hostir.Uses(o.buffer.Of)[0] {
+		switch of := o.buffer.Of.(type) {
 		case *hostir.Reshape, *hostir.Permute:
+			o.views = append(o.views, of)
+		case *hostir.Select:
+			if len(by) != 1 || by[0].Parts+of.Parts > 0 || by[0].Index.String() != of.Index.String() {
+				return false
+			}
+			o.slice, by, o.views = &sliced{operand: o, views: o.views, cut: of, from: by[0]}, nil, nil
+			if at := slices.Index(hostir.Live(o.result), o.slice.from.Axis); at <= o.axis {
+				o.axis++
+			}
 		default:
 			return false
 		}
-		o.views = append(o.views, o.buffer.Of)
-		o.buffer = hostir.Uses(o.buffer.Of)[0]
 	}
-	return o.buffer.Role == hostir.Temp && o.buffer != o.result && o.buffer.DType == o.result.DType && o.buffer.Mesh.Same(o.result.Mesh) &&
-		whole.Mesh.Same(o.result.Mesh) && alignedBut(whole, o.result, o.axis)
+	return len(by) == 0
 }
 
 // taken is what a slice is taken from, and by what, the innermost first.
@@ -133,92 +151,6 @@ func (c *concats) named(buffer *hostir.Tensor) (list []*hostir.Tensor) {
 		}
 	}
 	return list
-}
-
-// turn makes the operand a view of the result, and its buffer one of the operand; undo takes that back.
-func (o *operand) turn() (undo func()) {
-	type was struct {
-		t    *hostir.Tensor
-		of   hostir.Stmt
-		role hostir.Role
-	}
-	var before []was
-	set := func(t *hostir.Tensor, of hostir.Stmt) {
-		before = append(before, was{t, t.Of, t.Role})
-		t.Of, t.Role = of, hostir.View
-	}
-	info := hostir.InfoFrom(o.stmt, "made where "+o.result.Name+" has it")
-	set(o.whole, &hostir.Slice{Info: info, Out: o.whole, In: o.result, Axis: hostir.Live(o.result)[o.axis], Start: o.start(o.number)})
-	for _, s := range o.views {
-		set(hostir.Uses(s)[0], reversed(s))
-	}
-	return func() {
-		for _, w := range before {
-			w.t.Of, w.t.Role = w.of, w.role
-		}
-	}
-}
-
-// reversed makes the operand of a reshape or a permute a view of its result.
-func reversed(s hostir.Stmt) hostir.Stmt {
-	info := hostir.InfoFrom(s, "")
-	p, permutes := s.(*hostir.Permute)
-	if !permutes {
-		return &hostir.Reshape{Info: info, Out: hostir.Uses(s)[0], In: hostir.Result(s)}
-	}
-	perm := make([]int, len(p.Perm))
-	for i, axis := range p.Perm {
-		perm[axis] = i
-	}
-	return &hostir.Permute{Info: info, Out: p.In, In: p.Out, Perm: perm}
-}
-
-// start is where an operand begins along the axis of the concat.
-func (j *joined) start(number int) domain.Extent {
-	at := slices.Index(hostir.Live(j.out), j.axis)
-	sum, size := expr.Expr(nil), int64(0)
-	for _, t := range j.in[:number] {
-		extent := t.Axes[hostir.Live(t)[at]].Extent
-		sum, size = expr.Sum(sum, extent.Expr()), size+extent.Size
-	}
-	if sum == nil {
-		return domain.Extent{}
-	}
-	if folded := expr.Fold(sum); folded != expr.Expr(expr.Int(size)) {
-		return domain.Extent{Text: expr.Compact(folded), Size: size}
-	}
-	return domain.Extent{Size: size}
-}
-
-// mostAxes is how many axes kernels take of what is no run of memory.
-const mostAxes = 8
-
-// lies reports whether what was the buffer lies as before, but for gaps between runs of elements.
-func (o *operand) lies() bool {
-	w, err := hostir.WindowOf(o.buffer, anywhere)
-	if err != nil || w.Whole {
-		return false
-	}
-	stride, axes := int64(0), 0
-	for _, axis := range hostir.Layout(o.buffer) {
-		if w.Size[axis] == 1 {
-			continue
-		}
-		if axes++; axes > 1 && w.Stride[axis] >= stride {
-			return false
-		}
-		stride = w.Stride[axis]
-	}
-	return stride == 1 && axes <= mostAxes
-}
-
-// anywhere stands for the values of indices: strides do not depend on them.
-func anywhere(expr.Expr) (int64, error) { return 0, nil }
-
-// hasNoStrides reports whether no strides give the elements of a view.
-func hasNoStrides(t *hostir.Tensor) bool {
-	w, err := hostir.WindowOf(t, anywhere)
-	return err != nil || w.Whole
 }
 
 // rearranges reports whether a statement copies into a view that a statement of its kind would make: written down, it would
