@@ -60,7 +60,7 @@ var Passes = []Pass{
 	{"make-local-shards-in-place", "what ranks gather is made where the slices of the others arrive (local_shard: in-place)", false, inplace.MakeLocalShardsInPlace},
 	{"read-sums-in-place", "a sum reads the parts of other ranks where they are (fuse: peer-read)", false, inplace.ReadSumsInPlace},
 	{"write-sums-in-place", "a sum that reads its peers' parts writes where they gather it (fuse: peer-read)", false, inplace.WriteSumsInPlace},
-	{"make-concat-operands-in-place", "what is put one behind the other is made there, where it can have gaps", false, inplace.MakeConcatOperandsInPlace},
+	{"make-concat-operands-in-place", "operands of a concat are made in its result, where they can have gaps", false, inplace.MakeConcatOperandsInPlace},
 	{"make-outputs-in-place", "what is reshaped to an output is made there", false, inplace.MakeOutputsInPlace},
 	{"sums-in-kernels", "a kernel adds up the parts of a sum that it alone reads (kernels: fused)", false, fusion.SumsInKernels},
 	{"last-sums-in-kernels", "the kernel behind a ring adds what came in last (kernels: fused)", false, fusion.LastSumsInKernels},
