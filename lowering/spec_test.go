@@ -34,6 +34,16 @@ func specTexts(t *testing.T) []specText {
 	return list
 }
 
+// withConcats reads the examples, and a layer that puts gradients one behind the other.
+func withConcats(t *testing.T) []specText {
+	t.Helper()
+	source, err := os.ReadFile(filepath.Join("..", "testdata", "layers", "llama_attention_sp_backward.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(specTexts(t), specText{"llama_attention_sp_backward", string(source)})
+}
+
 // sizes gives the parameters that specs have values that every division allows: d ranks
 // along the mesh axis, s slices.
 func sizes(d, s int64) map[string]int64 {
@@ -172,7 +182,7 @@ func TestSpecsWithoutOptionalPasses(t *testing.T) {
 		}
 	}
 	missed := map[string]bool{}
-	for _, s := range specTexts(t) {
+	for _, s := range withConcats(t) {
 		p := s.onMesh(t, "{x: D}", sizes(2, 3))
 		o := lowertest.NewOracle(t, p, 4)
 		for form, schedule := range specSchedules(p) {
@@ -230,7 +240,7 @@ func checkWithout(t *testing.T, p *model.Pipeline, o *lowertest.Oracle, passes .
 // TestSpecsInAnyOrderOfPasses shuffles the table within its constraints.
 func TestSpecsInAnyOrderOfPasses(t *testing.T) {
 	t.Parallel()
-	for n, s := range specTexts(t) {
+	for n, s := range withConcats(t) {
 		p := s.onMesh(t, "{x: D}", sizes(2, 3))
 		o := lowertest.NewOracle(t, p, 4)
 		for form, schedule := range specSchedules(p) {

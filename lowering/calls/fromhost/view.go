@@ -114,7 +114,8 @@ func (b *builder) selected(s *hostir.Select, dims []dim) (offset expr.Expr, rest
 }
 
 // follow gives axes the strides by which they have the elements of others, in their logical order. It reports
-// whether there are such strides.
+// whether there are such strides. Axes that lie one behind the other have strides of their own extents: those of the
+// others are as many here, and need not be as many where parameters have other values.
 func follow(shaped, in []dim) bool {
 	mine, other := longAxes(shaped), long(in)
 	sizes := func(dims []dim) (list []int64) {
@@ -124,16 +125,22 @@ func follow(shaped, in []dim) bool {
 		return list
 	}
 	groups, ok := hostir.Regrouped(sizes(long(shaped)), sizes(other))
-	for _, g := range groups {
-		from := other[:g.In]
+	if !ok {
+		return false
+	}
+	behind := extents.Number(1) // the stride of an axis that lies around those inside of it
+	for _, g := range slices.Backward(groups) {
+		from, to := other[len(other)-g.In:], mine[len(mine)-g.Out:]
 		for k := 1; k < len(from); k++ { // axes that are joined have to be in one run
 			ok = ok && from[k-1].stride.Size == extents.MustMultiply(from[k].stride.Size, from[k].extent.Size)
 		}
-		step := last(from).stride
-		for _, axis := range slices.Backward(mine[:g.Out]) {
-			shaped[axis].stride, step = step, extents.Times(shaped[axis].extent, step)
+		if step := last(from).stride; step.Size != behind.Size {
+			behind = step
 		}
-		mine, other = mine[g.Out:], other[g.In:]
+		for _, axis := range slices.Backward(to) {
+			shaped[axis].stride, behind = behind, extents.Times(shaped[axis].extent, behind)
+		}
+		mine, other = mine[:len(mine)-g.Out], other[:len(other)-g.In]
 	}
 	return ok
 }

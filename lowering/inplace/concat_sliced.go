@@ -1,0 +1,119 @@
+package inplace
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// A pipeline may cut an operand before it is reshaped and permuted:
+//
+//	V_s = Select(V, axis 0, index s); U_s = Reshape(V_s); C_s = Select(C, axis 0, index s); C_s = Concat(U_s, ...)
+//
+// The same is then done to all slices at once, as far as that leads from the result to V:
+//
+//	U_s_whole = Slice(C, ...); V = Reshape(U_s_whole)
+
+// sliced is an operand whose slices are taken in front of some of what reshapes and permutes it.
+type sliced struct {
+	*operand
+	views []hostir.Stmt  // of the slice, from the operand on
+	cut   *hostir.Select // what takes the slice
+	from  *hostir.Select // what takes that of the result
+	made  []*hostir.Tensor
+}
+
+// turn makes what slices are taken from a view of the result: set does so for the last step. It reports whether that
+// can be.
+func (l *sliced) turn(c *concats, set func(*hostir.Tensor, hostir.Stmt)) bool {
+	at, first := l.from.Axis, l.slice(c)
+	if first == nil {
+		return false
+	}
+	t := first
+	for i, s := range l.views {
+		in := hostir.Uses(s)[0]
+		to := l.cut.Axis
+		_, reshapes := s.(*hostir.Reshape)
+		last := i == len(l.views)-1
+		if !last {
+			to = behind(t.Axes[:at], in.Axes)
+		}
+		if to < 0 || !plainAxes(in) || !reshapes && !last || reshapes && elements(t.Axes[:at]) != elements(in.Axes[:to]) {
+			return false
+		}
+		next := l.cut.In
+		if !last {
+			next = l.together(c, in, to, l.cut.In.Axes[l.cut.Axis])
+		}
+		of := l.all(s, next, t, at, to)
+		if last {
+			set(next, of)
+		} else {
+			next.Of = of
+		}
+		t, at = next, to
+	}
+	return len(l.views) > 0
+}
+
+// slice is the part of the result that all slices of the operand are.
+func (l *sliced) slice(c *concats) *hostir.Tensor {
+	in := l.whole
+	if !plainAxes(in) || !plainAxes(l.result) || !plainAxes(l.cut.In) || l.cut.In.Axes[l.cut.Axis].LocalSize() != l.result.Axes[l.from.Axis].LocalSize() {
+		return nil
+	}
+	t := l.together(c, in, l.from.Axis, l.result.Axes[l.from.Axis])
+	t.Of = l.sliceOf(t)
+	return t
+}
+
+// together declares all slices that are like one, along an axis in a place.
+func (l *sliced) together(c *concats, slice *hostir.Tensor, at int, axis domain.Axis) *hostir.Tensor {
+	t := &hostir.Tensor{
+		Name: c.names.Fresh(slice.Name + "_whole"), DType: slice.DType, Axes: slices.Insert(slices.Clone(slice.Axes), at, axis), Mesh: slice.Mesh,
+		Role: hostir.View, Pos: slice.Pos,
+	}
+	t.Layout = hostir.Layout(t)
+	l.made = append(l.made, t)
+	return t
+}
+
+// all does to all slices the opposite of what a statement does to one: from t, in which they lie along axis at, to out, in
+// which they do along axis to.
+func (l *sliced) all(s hostir.Stmt, out, t *hostir.Tensor, at, to int) hostir.Stmt {
+	info := hostir.InfoFrom(s, "")
+	p, permutes := s.(*hostir.Permute)
+	if !permutes {
+		return &hostir.Reshape{Info: info, Out: out, In: t}
+	}
+	perm := inverse(p.Perm)
+	for i, axis := range perm {
+		if axis >= at {
+			perm[i]++
+		}
+	}
+	return &hostir.Permute{Info: info, Out: out, In: t, Perm: slices.Insert(perm, to, at)}
+}
+
+// plainAxes reports whether the buffer of a tensor has all of its axes.
+func plainAxes(t *hostir.Tensor) bool { return len(hostir.Live(t)) == len(t.Axes) }
+
+// behind is the first place among axes that has as many elements in front of it as some others have; -1 if there is none.
+func behind(front, axes []domain.Axis) int {
+	for i := range len(axes) + 1 {
+		if elements(axes[:i]) == elements(front) {
+			return i
+		}
+	}
+	return -1
+}
+
+func elements(axes []domain.Axis) int64 {
+	n := int64(1)
+	for _, a := range axes {
+		n *= a.Extent.Size
+	}
+	return n
+}
