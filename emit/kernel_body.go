@@ -126,7 +126,9 @@ func (b *bodyPrinter) step(i int, s domain.Step) error {
 		b.line(at, "const auto %s = %s;", name, value)
 		value = name
 	}
-	if result >= 0 {
+	if _, folds := s.FoldsColumns(); folds {
+		b.row = append(b.row, "return "+value+";")
+	} else if result >= 0 {
 		store := "store"
 		if b.k.Uses[result] == calls.ForRow {
 			store = "put"
