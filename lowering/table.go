@@ -62,7 +62,7 @@ var Passes = []Pass{
 	{"read-sums-in-place", "a sum reads the parts of other ranks where they are (fuse: peer-read)", false, inplace.ReadSumsInPlace},
 	{"write-sums-in-place", "a sum that reads its peers' parts writes where they gather it (fuse: peer-read)", false, inplace.WriteSumsInPlace},
 	{"make-outputs-in-place", "what is reshaped to an output is made there", false, inplace.MakeOutputsInPlace},
-	{"sums-in-kernels", "a kernel adds up the parts of a sum that it alone reads (kernels: fused)", false, fusion.SumsInKernels},
+	{"sums-in-kernels", "a kernel adds up the parts of a sum that it reads (kernels: fused)", false, fusion.SumsInKernels},
 	{"last-sums-in-kernels", "the kernel behind a ring adds what came in last (kernels: fused)", false, fusion.LastSumsInKernels},
 	{"overlap", "edges say what may overlap: transfers lead, iterations spread over streams, waits stand where data is needed", true, pipeline.Overlap},
 	{"insert-deallocations", "a buffer lives no longer than its last use (buffers: free)", false, buffers.InsertDeallocations},
