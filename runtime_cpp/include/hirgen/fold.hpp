@@ -137,8 +137,8 @@ template <typename Fold>
 Sharing sharing_of(const Fold& fold, const char* where) {
   const int sms = multiprocessors(where);
   const int64_t results = std::max(fold.results() / Fold::kWidth, int64_t{1});
-  const int64_t wanted = std::min(int64_t{1024} * sms / results,
-                                  (fold.count + kSlicesAtOnce - 1) / kSlicesAtOnce);
+  const int64_t wanted =
+      std::min(int64_t{1024} * sms / results, (fold.count + kSlicesAtOnce - 1) / kSlicesAtOnce);
   if (wanted < 2) return {kFoldThreads, 1, 1};
   // Slices that follow each other are read side by side by those who share, otherwise results are.
   Sharing sharing = {fold.adjacent ? 1 : Fold::kWidth > 1 ? 8 : 32, 1, 1};
