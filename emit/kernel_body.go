@@ -122,11 +122,15 @@ func (b *bodyPrinter) step(i int, s domain.Step) error {
 	if result >= 0 {
 		name += "_row"
 	}
-	if readers > 0 {
+	if b.isFolded(i) && readers == 1 && result < 0 {
+		name = value // in the return of the body
+	} else if readers > 0 {
 		b.line(at, "const auto %s = %s;", name, value)
 		value = name
 	}
-	if result >= 0 {
+	if _, folds := s.FoldsColumns(); folds {
+		b.row = append(b.row, "return "+value+";")
+	} else if result >= 0 {
 		store := "store"
 		if b.k.Uses[result] == calls.ForRow {
 			store = "put"
@@ -135,6 +139,13 @@ func (b *bodyPrinter) step(i int, s domain.Step) error {
 	}
 	b.values = append(b.values, name)
 	return nil
+}
+
+// isFolded reports whether a step makes what is folded over rows.
+func (b *bodyPrinter) isFolded(i int) bool {
+	last := len(b.steps) - 1
+	_, folds := b.steps.FoldsColumns()
+	return folds && i < last && b.steps[last].Args[0] == len(b.readers)-len(b.steps)+i
 }
 
 // readersOf counts how often steps read each of so many operands, and each earlier step.

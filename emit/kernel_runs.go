@@ -14,6 +14,28 @@ type kernelView struct {
 	Run *runOfRows // nil: one by one
 }
 
+// FoldsColumns reports whether the body of a kernel gives what a row adds to its result.
+func (k kernelView) FoldsColumns() bool {
+	_, folds := k.Steps().FoldsColumns()
+	return folds
+}
+
+// given is the first operand that the body of a kernel has: it does not write what it gives.
+func (k kernelView) given() int {
+	if k.FoldsColumns() {
+		return 1
+	}
+	return 0
+}
+
+// Result is what the body of a kernel gives, as a type.
+func (k kernelView) Result() string {
+	if k.FoldsColumns() {
+		return "auto"
+	}
+	return "void"
+}
+
 // A runOfRows are rows next to each other along an axis, which have operands in common: what follows from these
 // alone is computed once for all of them. The heads of a token share the angles that they are rotated by.
 type runOfRows struct {
@@ -34,6 +56,9 @@ func (k kernelView) Given() string {
 // that folds takes rows one by one.
 func runOf(k *calls.Kernel, launches []*calls.Launch) *runOfRows {
 	steps := k.Steps()
+	if _, columns := steps.FoldsColumns(); columns {
+		return nil
+	}
 	if !k.Views || len(launches) == 0 || slices.Contains(k.Uses[:k.Results], calls.ForRow) || slices.ContainsFunc(steps, domain.Step.Folds) {
 		return nil
 	}

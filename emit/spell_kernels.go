@@ -38,7 +38,7 @@ func kernelMembers(k kernelView) []string {
 	for i, name := range k.Operands {
 		members[i] += " " + name + ";"
 	}
-	return members
+	return members[k.given():]
 }
 
 // kernelParams prints the parameters of its function.
@@ -59,10 +59,11 @@ func kernelParams(k kernelView) string {
 
 // kernelLaunch prints its launch.
 func kernelLaunch(k kernelView) string {
-	body := names.ClassName(k.Name) + braces(k.Operands...)
+	fold, folds := k.Steps().FoldsColumns()
+	body := names.ClassName(k.Name) + braces(k.Operands[k.given():]...)
 	var long []string // what is read by rows
 	for i, use := range k.Uses {
-		if use != calls.ForRow && use != calls.ForSeed && k.Types[i] != calls.InPositions {
+		if (i > 0 || !folds) && use != calls.ForRow && use != calls.ForSeed && k.Types[i] != calls.InPositions {
 			long = append(long, k.Operands[i])
 		}
 	}
@@ -71,6 +72,10 @@ func kernelLaunch(k kernelView) string {
 		accesses += ".few()" // random numbers take registers
 	}
 	switch {
+	case folds && k.Views:
+		return fmt.Sprintf("hirgen::launch_columns<hirgen::ReduceFn::%s, %d>(%s, %s, %d, rows, %s, stream, where)", reduceFns[fold], k.Axes, k.Operands[0], body, k.Columns, accesses)
+	case folds:
+		return fmt.Sprintf("hirgen::launch_columns<hirgen::ReduceFn::%s>(%s, %s, %d, {rows}, %s, stream, where)", reduceFns[fold], k.Operands[0], body, k.Columns, accesses)
 	case k.Columns == 0:
 		return fmt.Sprintf("hirgen::launch_elements(%s, elements, %s, stream, where)", body, accesses)
 	case k.Run != nil:
@@ -88,7 +93,8 @@ func takesLong(s domain.Step) bool {
 	if _, drops := domain.DropoutOf(s.Fn); drops {
 		return true
 	}
-	return len(s.Args) == 1 && !s.Folds() && operators[name] == "" && name != domain.Copy && !slices.Contains([]string{"neg", "relu", "relu_grad"}, name)
+	_, columns := s.FoldsColumns()
+	return len(s.Args) == 1 && !columns && !s.Folds() && operators[name] == "" && name != domain.Copy && !slices.Contains([]string{"neg", "relu", "relu_grad"}, name)
 }
 
 // operators are the functions that C++ has operators for.
@@ -97,6 +103,9 @@ var operators = map[string]string{"add": "+", "sub": "-", "mul": "*", "div": "/"
 // stepOf prints the value of a step.
 func stepOf(s domain.Step, args []string) (string, error) {
 	name, constant := domain.SplitFn(s.Fn)
+	if _, columns := s.FoldsColumns(); columns {
+		return args[0], nil // the launch folds it
+	}
 	if s.Folds() {
 		return fmt.Sprintf("fn::%s(row, %s)", name, args[0]), nil
 	}

@@ -123,6 +123,11 @@ func (v *programView) Scatters() bool {
 	return slices.ContainsFunc(v.Kernels(), func(k kernelView) bool { return k.Views })
 }
 
+// FoldsColumns reports whether some of them fold columns.
+func (v *programView) FoldsColumns() bool {
+	return slices.ContainsFunc(v.Kernels(), kernelView.FoldsColumns)
+}
+
 // StreamCount names the number of compute streams.
 func (v *programView) StreamCount() string { return calls.StreamCount }
 

@@ -141,10 +141,7 @@ func (f *fuser) called(g *kernelGroup) string {
 		}
 		last = whole
 	}
-	if len(words) > mostWords {
-		words = []string{words[0], "to", words[len(words)-1]}
-	}
-	return strings.Join(words, "_")
+	return calledAfter(words)
 }
 
 // rowWise reports whether a statement works element by element or folds rows, with a row-major result. What it

@@ -9,8 +9,9 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// LastSumsInKernels lets the kernel behind a ring add what came in last to the sum that it alone reads (kernels: fused). The
-// add that is left out read the local part and what came in, and wrote what the kernel read again.
+// LastSumsInKernels lets the kernel behind a ring add what came in last to the sum that it reads (kernels: fused). The
+// add that is left out read the local part and what came in, and wrote what the kernel read again. Up to three kernels may read
+// the sum, which all add: that is no more to read than there was.
 //
 //	For s in D: ...; If s != 0: Wait(receive); C_s = Binary(add, C_s, P_sums_s)     with C_s = C if s == D - 1
 //	Y = Binary(add, X, C)
@@ -21,7 +22,7 @@ import (
 //	Y = Fused(sum_add, C, P_sums_local, X): C_sum = add(C, P_sums_local), Y = add(C_sum, X)
 //
 // Requires: the last sum of a ring is made where the result is, and received by then.
-// Establishes: where a kernel alone reads such a sum, the last step adds nothing.
+// Establishes: where kernels alone read such a sum, the last step adds nothing.
 func LastSumsInKernels(p *hostir.Program) error {
 	if p.Choices.Get(schedule.Kernels) != schedule.Fused {
 		return nil
@@ -37,15 +38,38 @@ func LastSumsInKernels(p *hostir.Program) error {
 			continue
 		}
 		last := lastAdd(p, loop)
-		if last == nil || !slices.Contains(hostir.Uses(p.Body[next]), last.sum) || usedBeside(p.Body, last, p.Body[next]) {
+		if last == nil || !slices.Contains(hostir.Uses(p.Body[next]), last.sum) {
+			continue
+		}
+		readers := last.readers(next)
+		if len(readers) > mostAdding || usedBeside(p.Body, last, readers) {
 			continue
 		}
 		came := last.lastCame(names)
 		p.Tensors = append(p.Tensors, came)
-		p.Body[next] = added(names, []*hostir.Tensor{last.sum, came}, last.sum, p.Body[next])
+		for _, at := range readers {
+			p.Body[at] = added(names, []*hostir.Tensor{last.sum, came}, last.sum, p.Body[at])
+		}
 		last.leaveOut()
 	}
 	return nil
+}
+
+// mostAdding is how many kernels add what came in last: each reads it, and the add read two tensors and wrote one.
+const mostAdding = 3
+
+// readers are the places of the kernels behind a ring that read its sum, as long as what came in last is there.
+func (r *ringAdd) readers(from int) (places []int) {
+	for i := from; i < len(r.program.Body); i++ {
+		s := r.program.Body[i]
+		if i > from && writes(s, r.came.In) {
+			break
+		}
+		if mayBeKernel(s) && slices.Contains(hostir.Uses(s), r.sum) {
+			places = append(places, i)
+		}
+	}
+	return places
 }
 
 // ringAdd is what a step of a ring ends with: it adds what came in to its sum.
@@ -104,11 +128,11 @@ func sliceOf(view *hostir.Tensor) *hostir.Select {
 	return of
 }
 
-// usedBeside reports whether statements other than a reader name the buffer of a sum, but by the view that the ring's
+// usedBeside reports whether statements other than some readers name the buffer of a sum, but by the view that the ring's
 // steps make it through.
-func usedBeside(body []hostir.Stmt, last *ringAdd, reader hostir.Stmt) bool {
+func usedBeside(body []hostir.Stmt, last *ringAdd, readers []int) bool {
 	return hostir.Any(body, func(s hostir.Stmt) bool {
-		if s == reader || allocates(s) {
+		if allocates(s) || slices.ContainsFunc(readers, func(at int) bool { return body[at] == s }) {
 			return false
 		}
 		return slices.ContainsFunc(hostir.Mentions(s), func(t *hostir.Tensor) bool {

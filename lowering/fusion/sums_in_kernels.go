@@ -14,13 +14,17 @@ import (
 // share of what the kernel reads the more there are.
 const mostParts = 4
 
-// SumsInKernels lets a kernel add up the parts of a sum that it alone reads (kernels: fused):
+// SumsInKernels lets a kernel add up the parts of a sum that it reads (kernels: fused):
 //
 //	C = Reduce(sum, P_parts, axis 0)      Y = Fused(sum_add, P_parts_0, P_parts_1, X): C = add(P_parts_0, P_parts_1), Y = add(C, X)
 //	Y = Binary(add, C, X)
 //
+// Several kernels add them up each, where they then read no more than there was to read and write. Otherwise the
+// first one stores the sum for the others.
+//
 // Requires: parts of a sum over ranks are in one buffer, one behind the other, when the sum is taken.
-// Establishes: such a sum is neither written nor read, unless its parts are written again before it is read.
+// Establishes: such a sum is written by a kernel that reads it, or neither written nor read, unless its parts are written again
+// before it is read.
 func SumsInKernels(p *hostir.Program) error {
 	if p.Choices.Get(schedule.Kernels) != schedule.Fused {
 		return nil
@@ -63,23 +67,44 @@ func (s *partSums) block(body []hostir.Stmt) []hostir.Stmt {
 		if !ok || !s.hasParts(sum) {
 			continue
 		}
-		next := i + 1
-		for next < len(out) && !reads(out[next], sum.Out) && !writes(out[next], sum.In) {
-			next++
-		}
-		if next == len(out) || !s.alone(out[next], sum.Out) {
+		readers := readersOf(out, i, sum)
+		all := s.all(out, readers, sum)
+		switch {
+		case len(readers) == 0 || !all && !mayStore(out[readers[0]], sum.Out):
 			continue
+		case all:
+			s.gone[sum.Out] = true
+		default:
+			readers = readers[:1]
 		}
 		var parts []*hostir.Tensor
 		for part := range sum.In.Axes[sum.Axis].LocalSize() {
 			parts = append(parts, s.part(sum, part))
 		}
-		out[next] = added(s.names, parts, sum.Out, out[next])
-		s.gone[sum.Out] = true
+		for _, at := range readers {
+			k := added(s.names, parts, sum.Out, out[at])
+			if !all {
+				k.Out, k.Body[len(parts)-2].Also = slices.Insert(slices.Clone(k.Out), 1, sum.Out), true
+			}
+			out[at] = k
+		}
 		out = slices.Delete(out, i, i+1)
 		i--
 	}
 	return out
+}
+
+// readersOf are the places of the statements behind a sum that read it, as long as its parts are what it was taken of.
+func readersOf(body []hostir.Stmt, at int, sum *hostir.Reduce) (places []int) {
+	for i := at + 1; i < len(body); i++ {
+		if writes(body[i], sum.In) {
+			break
+		}
+		if reads(body[i], sum.Out) {
+			places = append(places, i)
+		}
+	}
+	return places
 }
 
 // reads reports whether a statement, or one in it, names a tensor as an operand.
@@ -104,15 +129,30 @@ func (s *partSums) hasParts(r *hostir.Reduce) bool {
 		hostir.Outside(r.In, r.Axis) < 0 && hasRows(r.In) && len(hostir.Live(r.Out)) > 0
 }
 
-// alone reports whether a statement is the only one that reads a tensor, and may be a kernel.
-func (s *partSums) alone(reader hostir.Stmt, t *hostir.Tensor) bool {
-	named := 0
-	for _, u := range hostir.Uses(reader) {
-		if u == t {
-			named++
+// all reports whether some statements are all that read a sum and may be kernels, and read no more, with its parts in its
+// place, than there was to read and write for it.
+func (s *partSums) all(body []hostir.Stmt, readers []int, sum *hostir.Reduce) bool {
+	named, parts := 0, int(sum.In.Axes[sum.Axis].LocalSize())
+	for _, at := range readers {
+		if !mayBeKernel(body[at]) {
+			return false
+		}
+		for _, u := range hostir.Uses(body[at]) {
+			if u == sum.Out {
+				named++
+			}
 		}
 	}
-	return named > 0 && named == s.readers[t] && mayBeKernel(reader)
+	return named > 0 && named == s.readers[sum.Out] && len(readers)*parts <= parts+1+len(readers)
+}
+
+// mayStore reports whether a statement may be a kernel that also makes a sum which it reads.
+func mayStore(reader hostir.Stmt, sum *hostir.Tensor) bool {
+	if !mayBeKernel(reader) || !slices.Contains(hostir.Uses(reader), sum) {
+		return false
+	}
+	k := asKernel(reader)
+	return !k.FoldsRows() && !k.FoldsColumns() && k.Parts() == 1 && k.Out[0].Mesh == sum.Mesh && hostir.SameAxes(k.Out[0], sum)
 }
 
 // part is a view of one part of a sum.

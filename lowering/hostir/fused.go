@@ -9,9 +9,11 @@ import (
 // Fused computes Out from In by one kernel: several operations, element by element, and folds of rows.
 // A row runs along the last axis of the operands, which broadcast against each other as NumPy does; the result
 // has their shape or, where Body leaves one value of a row, that without the last axis or with
-// one element there, or, where Body ends in a concat, that of as many rows. Positions of Body count from
+// one element there, or, where Body ends in a concat, that of as many rows, or, where it ends in a fold over rows,
+// that without the axis before the last one, which is all the rows there are. Positions of Body count from
 // the last axis of the operands. Behind the first one, Out has the values of the steps that are results, too, with
-// the same axes. All values between are fp32, and a result is rounded once.
+// the same axes, or with one element in the last one where a step has one value of a row. All values between are
+// fp32, and a result is rounded once.
 type Fused struct {
 	Info
 	Kernel string    // what it is called: "silu_mul"
@@ -25,6 +27,20 @@ type Fused struct {
 func (s *Fused) FoldsRows() bool {
 	rows := s.Body.Rows(s.HasRows())
 	return !rows[len(rows)-1]
+}
+
+// FoldsColumns reports whether Out has one value where operands have a column.
+func (s *Fused) FoldsColumns() bool {
+	_, ok := s.Body.FoldsColumns()
+	return ok
+}
+
+// RowAxis is the axis of an operand of a fold over rows that is folded; Unmapped where it has none.
+func RowAxis(t *Tensor) int {
+	if live := Live(t); len(live) > 1 {
+		return live[len(live)-2]
+	}
+	return Unmapped
 }
 
 // Parts is how many values of as many columns Out has one behind the other: one without a concat.
@@ -64,6 +80,9 @@ func fusedAxes(s *Fused) [][]int {
 		switch {
 		case s.Parts() > 1:
 			rows[i] = besides(t, s.Out[0], Range{InAxis: Unmapped, OutAxis: s.Along(0)})
+		case s.FoldsColumns():
+			rows[i] = aligned(t, s.Out[0], 2, 1)
+			mapLast(rows[i], t, s.Out[0], 1)
 		case !s.FoldsRows():
 			rows[i] = aligned(t, s.Out[0], 0, 0)
 		case len(Live(s.Out[0])) < s.rank():

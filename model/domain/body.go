@@ -8,8 +8,8 @@ import (
 
 // A Step of a kernel is one operation on rows: a function of one operand or two, element by element;
 // the fold of a row to one value ("sum", "max", "min", "prod" of one operand); as the last one the "concat"
-// of several, one behind the other; or "positions(k)" of none: the index along the axis k before the last
-// one, so that k = 0 counts columns.
+// of several, one behind the other, or the fold of each column over all rows ("sum_rows", "max_rows"); or
+// "positions(k)" of none: the index along the axis k before the last one, so that k = 0 counts columns.
 type Step struct {
 	Name string // of the value: as the spec calls the tensor that it stands for
 	Fn   string // as specs spell it: "silu", "scale(0.125)", "mul"
@@ -21,6 +21,18 @@ type Step struct {
 func (s Step) Folds() bool {
 	return len(s.Args) == 1 && slices.Contains([]string{"sum", "max", "min", "prod"}, s.Fn)
 }
+
+// FoldsColumns is what a step folds each column by, over all rows: "sum" of "sum_rows"; ok is false for other steps.
+func (s Step) FoldsColumns() (fn string, ok bool) {
+	fn, ok = strings.CutSuffix(s.Fn, overRows)
+	return fn, ok && len(s.Args) == 1 && slices.Contains([]string{"sum", "max"}, fn)
+}
+
+// overRows ends the name of a fold over rows.
+const overRows = "_rows"
+
+// OverRows is the spelling of the step that folds columns by a function.
+func OverRows(fn string) string { return fn + overRows }
 
 // Positions is the axis that a step counts along, from the last one; ok is false for other steps.
 func (s Step) Positions() (back int, ok bool) {
@@ -42,7 +54,8 @@ func (s Step) Known() bool {
 		_, positions := s.Positions()
 		return positions
 	case 1:
-		return UnaryFn(s.Fn) != nil || s.Folds() || s.Fn == Copy
+		_, columns := s.FoldsColumns()
+		return UnaryFn(s.Fn) != nil || s.Folds() || columns || s.Fn == Copy
 	case 2:
 		return BinaryFns[s.Fn] != nil || s.Concats()
 	default:
@@ -82,8 +95,30 @@ func (b Body) Results() []int {
 	return results
 }
 
+// FoldsColumns is what the last step folds each column by, over all rows; ok is false where it does not.
+func (b Body) FoldsColumns() (fn string, ok bool) {
+	if len(b) == 0 {
+		return "", false
+	}
+	return b[len(b)-1].FoldsColumns()
+}
+
+// FoldIn folds what a row adds to the value of the last step, which is that of rows before, or nil. It gives the new value.
+func (b Body) FoldIn(n Arithmetic, folded, row []float64) []float64 {
+	name, _ := b.FoldsColumns()
+	if folded == nil {
+		return slices.Clone(row)
+	}
+	fn := n.Binary(name)
+	for c, v := range row {
+		folded[c] = fn(folded[c], v)
+	}
+	return folded
+}
+
 // Row computes one row of so many columns: the values of the operands, and then of each step. An
-// operand of one element stands for all columns; at says which row it is, as positions count.
+// operand of one element stands for all columns; at says which row it is, as positions count. The value of a fold over rows
+// is what the row adds to it.
 func (b Body) Row(operands [][]float64, columns int64, at func(back int) int64) [][]float64 {
 	return b.RowIn(Singles, operands, columns, at)
 }
@@ -123,7 +158,7 @@ func (s Step) of(n Arithmetic, values [][]float64, columns int64) []float64 {
 		return s.elementwise(values, n.Dropout(d))
 	}
 	a := values[s.Args[0]]
-	if s.Fn == Copy {
+	if _, columns := s.FoldsColumns(); columns || s.Fn == Copy {
 		return a
 	}
 	if s.Folds() {
@@ -158,58 +193,4 @@ func (s Step) elementwise(values [][]float64, fn func(operands []float64) float6
 		out[c] = fn(operands)
 	}
 	return out
-}
-
-// Text prints the steps over operands of these names: "G = silu(Zg), A = mul(G, Zu)".
-func (b Body) Text(operands []string) string {
-	names, steps := slices.Clone(operands), make([]string, len(b))
-	for i, s := range b {
-		args := make([]string, 0, 3)
-		fn, constant := SplitFn(s.Fn)
-		if constant != "" {
-			args = append(args, constant)
-		}
-		for _, a := range s.Args {
-			args = append(args, names[a])
-		}
-		if s.Also {
-			steps[i] = "also "
-		}
-		steps[i] += s.Name + " = " + fn + "(" + strings.Join(args, ", ") + ")"
-		names = append(names, s.Name)
-	}
-	return strings.Join(steps, ", ")
-}
-
-// ParseBody reads what Text prints; ok is false where it is not that.
-func ParseBody(text string, operands []string) (b Body, ok bool) {
-	names := slices.Clone(operands)
-	for text != "" {
-		head, rest, closed := strings.Cut(text, ")")
-		name, call, named := strings.Cut(head, " = ")
-		fn, list, called := strings.Cut(call, "(")
-		if !closed || !named || !called {
-			return nil, false
-		}
-		s := Step{Name: name, Fn: fn}
-		s.Name, s.Also = strings.CutPrefix(name, "also ")
-		for i, arg := range strings.Split(list, ", ") {
-			at := slices.Index(names, arg)
-			if at < 0 && i == 0 {
-				s.Fn = fn + "(" + arg + ")"
-				continue
-			}
-			s.Args = append(s.Args, at)
-		}
-		if slices.Contains(s.Args, -1) || !s.Known() {
-			return nil, false
-		}
-		b, names = append(b, s), append(names, s.Name)
-		if text = rest; text != "" {
-			if text, ok = strings.CutPrefix(rest, ", "); !ok {
-				return nil, false
-			}
-		}
-	}
-	return b, len(b) > 0
 }

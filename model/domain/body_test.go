@@ -62,10 +62,28 @@ func TestBodyOfPositions(t *testing.T) {
 	}
 }
 
+// A fold over rows: what each row adds, and two rows.
+func TestBodyOfColumns(t *testing.T) {
+	b := parsed(t, "y = mul(X, r), m = max_rows(y)", "X", "r")
+	if fn, folds := b.FoldsColumns(); fn != "max" || !folds {
+		t.Errorf("folds columns by %q: %t", fn, folds)
+	}
+	if rows := b.Rows([]bool{true, false}); !slices.Equal(rows, []bool{true, false, true, true}) {
+		t.Errorf("rows %v", rows)
+	}
+	var folded []float64
+	for _, row := range [][][]float64{{{1, -2}, {3}}, {{2, 1}, {1}}} {
+		folded = b.FoldIn(domain.Singles, folded, last(b.Row(row, 2, nil)))
+	}
+	if want := []float64{3, 1}; !slices.Equal(folded, want) {
+		t.Errorf("%v, not %v", folded, want)
+	}
+}
+
 func last(values [][]float64) []float64 { return values[len(values)-1] }
 
 func TestBodiesThatAreNone(t *testing.T) {
-	for _, text := range []string{"", "G", "G = silu", "G = silu(A)", "G = nothing(Z)", "G = mul(Z)", "G = silu(Z) H = silu(Z)", "G = mul(Z, Z, Z)", "G = positions(Z)", "G = positions(-1)", "G = concat(0.5, Z)"} {
+	for _, text := range []string{"", "G", "G = silu", "G = silu(A)", "G = nothing(Z)", "G = mul(Z)", "G = silu(Z) H = silu(Z)", "G = mul(Z, Z, Z)", "G = positions(Z)", "G = sum_rows(Z, Z)", "G = prod_rows(Z)", "G = positions(-1)", "G = concat(0.5, Z)"} {
 		if b, ok := domain.ParseBody(text, []string{"Z"}); ok {
 			t.Errorf("%q is read as %v", text, b)
 		}

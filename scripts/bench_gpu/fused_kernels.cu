@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "hirgen/columns.hpp"
 #include "hirgen/fused.hpp"
 
 namespace hirgen {  // what the runtime's files define
@@ -122,6 +123,16 @@ struct LayerNorm {
   }
 };
 
+/// The gradient of a norm's weight, without what it writes: a fold of columns.
+struct NormWeightGrad {
+  const bf16 *dY, *X;
+  const float* rstd;
+  template <typename Row>
+  HG_HOST_DEVICE auto operator()(const Row& row) const {
+    return row.load(dY) * (row.load(X) * row.value(rstd));
+  }
+};
+
 struct Softmax {
   bf16* P;
   const bf16* S;
@@ -163,6 +174,16 @@ void add_rows(std::vector<Case>& cases) {
                      hirgen::launch_rows<Columns>(
                          LayerNorm{p[0], p[1], weights, weights, kScale}, {n / Columns},
                          hirgen::accesses(p[0], p[1], weights, weights), stream, "");
+                   }});
+  constexpr int64_t kMostRows = (int64_t{512} << 20) / Columns;
+  static float *of_rows = nullptr, *sums = nullptr;
+  HG_CHECK(cudaMalloc(&of_rows, kMostRows * sizeof(float)), "");
+  HG_CHECK(cudaMemset(of_rows, 0, kMostRows * sizeof(float)), "");
+  HG_CHECK(cudaMalloc(&sums, Columns * sizeof(float)), "");
+  cases.push_back({"norm_weight_grad" + of, 2, [](bf16* const* p, int64_t n) {
+                     hirgen::launch_columns<hirgen::ReduceFn::kSum>(
+                         sums, NormWeightGrad{p[0], p[1], of_rows}, Columns, {n / Columns},
+                         hirgen::accesses(p[0], p[1]), stream, "");
                    }});
   cases.push_back({"softmax" + of, 2, [](bf16* const* p, int64_t n) {
                      hirgen::launch_rows<Columns>(Softmax{p[0], p[1]}, {n / Columns},

@@ -15,7 +15,11 @@ import (
 // fused calls a kernel of the program's own. Its operands are runs of as many elements, or rows and what
 // stands for rows or for columns, or else views.
 func (b *builder) fused(s *hostir.Fused) ([]calls.Stmt, error) {
-	operands, w, err := b.rowsOf(s)
+	of := b.rowsOf
+	if s.FoldsColumns() {
+		of = b.columnsOf
+	}
+	operands, w, err := of(s)
 	if err != nil {
 		return nil, err
 	}
@@ -26,7 +30,7 @@ func (b *builder) fused(s *hostir.Fused) ([]calls.Stmt, error) {
 	}
 	call := &calls.Launch{Info: b.info(s, s.Kernel+"_"+s.Out[0].Name, s.Kernel+" of "+s.Out[0].Name), On: b.current}
 	elements := w.outer.then(w.row).merged()
-	whole := !slices.ContainsFunc(s.Body, domain.Step.Folds) // rows mean nothing
+	whole := !slices.ContainsFunc(s.Body, domain.Step.Folds) && !s.FoldsColumns() // rows mean nothing
 	seeds := seedsOf(body)
 	dense := !slices.Contains(k.Types, calls.InPositions) && len(seeds) == 0
 	switch {
@@ -44,6 +48,9 @@ func (b *builder) fused(s *hostir.Fused) ([]calls.Stmt, error) {
 	}
 	for _, at := range seeds {
 		k.Uses[len(results)+at] = calls.ForSeed
+	}
+	if s.FoldsColumns() {
+		k.Uses[0] = calls.ForColumn
 	}
 	call.Kernel = b.kernel(s, k, body, results, read)
 	for i, o := range operands {
@@ -118,29 +125,6 @@ func seedsOf(body domain.Body) (list []int) {
 	return list
 }
 
-// A rowOperand is an operand of a fused kernel.
-type rowOperand struct {
-	at  calls.Pointer
-	typ string
-}
-
-// rowsWalk is a walk over rows, and inside of them over columns, which no axis is joined with.
-type rowsWalk struct{ outer, row walk }
-
-// add appends an operand, which has a stride for each row.
-func (w *rowsWalk) add(outer []extents.Quantity, step extents.Quantity) {
-	w.outer.strides, w.row.strides = append(w.outer.strides, outer), append(w.row.strides, []extents.Quantity{step})
-}
-
-// split takes an axis of a walk for that of the rows.
-func (w walk) split(axis int) rowsWalk {
-	rows := rowsWalk{walk{extents: w.extents[:axis]}, walk{extents: w.extents[axis:]}}
-	for _, strides := range w.strides {
-		rows.add(strides[:axis], strides[axis])
-	}
-	return rows
-}
-
 // rowsOf aligns the operands of a fused kernel: results, what it reads, and positions.
 func (b *builder) rowsOf(s *hostir.Fused) (operands []rowOperand, w rowsWalk, err error) {
 	buffers, err := b.operandBuffers(s, slices.Concat(s.Out, s.In)...)
@@ -152,7 +136,7 @@ func (b *builder) rowsOf(s *hostir.Fused) (operands []rowOperand, w rowsWalk, er
 	if !s.FoldsRows() && len(outer) > 0 {
 		outer, step = outer[:len(outer)-1], last(outer).stride
 	}
-	columns := extents.Number(s.Columns())
+	columns, wide := extents.Number(s.Columns()), s.Body.Rows(s.HasRows())[len(s.In):]
 	along := func(stride func(d dim) extents.Quantity) (strides []extents.Quantity) {
 		for _, d := range outer {
 			strides = append(strides, stride(d))
@@ -174,13 +158,13 @@ func (b *builder) rowsOf(s *hostir.Fused) (operands []rowOperand, w rowsWalk, er
 		operands = append(operands, rowOperand{b.pointer(piece), string(out.typ)})
 		w.add(along(func(d dim) extents.Quantity { return d.stride }), step)
 	}
-	for _, u := range also { // its axes are those of the first result
+	for i, u := range also { // its axes are those of the first result
 		operands = append(operands, rowOperand{b.pointer(u), string(u.typ)})
 		stride := func(d dim) extents.Quantity {
 			return u.dims[slices.IndexFunc(out.dims, func(o dim) bool { return o.axis == d.axis })].stride
 		}
 		own := extents.Number(0)
-		if !s.FoldsRows() && len(u.dims) > 0 {
+		if wide[s.Body.Results()[i+1]] && len(u.dims) > 0 {
 			own = last(u.dims).stride
 		}
 		w.add(along(stride), own)
@@ -199,62 +183,6 @@ func (b *builder) rowsOf(s *hostir.Fused) (operands []rowOperand, w rowsWalk, er
 	w.outer.extents, w.row.extents = along(func(d dim) extents.Quantity { return d.extent }), []extents.Quantity{columns}
 	w.outer = w.outer.joined()
 	return operands, w, nil
-}
-
-func (w rowsWalk) columns() extents.Quantity { return w.row.extents[0] }
-
-// rows is their number, where they are one run.
-func (w rowsWalk) rows() extents.Quantity {
-	if len(w.outer.extents) == 0 {
-		return extents.Number(1)
-	}
-	return w.outer.extents[0]
-}
-
-// dense reports whether each operand has its rows one after the other, or a row or an element that
-// stands for all.
-func (w rowsWalk) dense() bool {
-	return len(w.outer.extents) <= 1 && !slices.Contains(w.uses(rowsWalk.denseUse), "")
-}
-
-func (w rowsWalk) uses(of func(w rowsWalk, v int) string) []string {
-	list := make([]string, len(w.row.strides))
-	for v := range list {
-		list[v] = of(w, v)
-	}
-	return list
-}
-
-// denseUse says what operand v has for a row; empty where that is no run of memory.
-func (w rowsWalk) denseUse(v int) string {
-	step, next := w.row.strides[v][0].Size, int64(1)
-	switch {
-	case len(w.outer.extents) == 1:
-		next = w.outer.strides[v][0].Size
-	case step == 1:
-		next = w.columns().Size // there is one row
-	}
-	switch {
-	case step == 1 && next == w.columns().Size:
-		return calls.ForElement
-	case step == 1 && next == 0:
-		return calls.ForColumn
-	case step == 0 && next == 1:
-		return calls.ForRow
-	}
-	return ""
-}
-
-// use says what operand v has for a row, whatever its strides.
-func (w rowsWalk) use(v int) string {
-	moves := func(q extents.Quantity) bool { return q.Size != 0 }
-	switch {
-	case !w.columns().IsOne() && !moves(w.row.strides[v][0]):
-		return calls.ForRow
-	case v > 0 && len(w.outer.extents) > 0 && !slices.ContainsFunc(w.outer.strides[v], moves):
-		return calls.ForColumn
-	}
-	return calls.ForElement
 }
 
 // kernel declares the kernel of a statement and names it. Statements that compute the same, of the same

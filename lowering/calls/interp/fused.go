@@ -29,6 +29,9 @@ func (r *rank) fused(s *calls.Launch, k *calls.Kernel) (func() error, error) {
 		}
 	}
 	results, body := operands[:k.Results], k.Steps()
+	if _, folds := body.FoldsColumns(); folds {
+		return foldedColumns(k, body, operands, columns), nil
+	}
 	made := make([]int, len(results)) // which value each result is
 	for i := range results {
 		named := func(step domain.Step) bool { return step.Name == k.Operands[i] }
@@ -51,6 +54,27 @@ func (r *rank) fused(s *calls.Launch, k *calls.Kernel) (func() error, error) {
 		})
 		return nil
 	}, nil
+}
+
+// foldedColumns is the work of a kernel that folds columns: all rows, one after the other.
+func foldedColumns(k *calls.Kernel, body domain.Body, operands []rowsView, columns int64) func() error {
+	return func() error {
+		out := operands[0]
+		var folded []float64
+		each(out.extents, func(index []int64) {
+			rows := make([][]float64, 0, len(operands))
+			for _, in := range operands[1:] {
+				rows = append(rows, in.row(index, columns))
+			}
+			values := body.Row(rows, columns, nil)
+			folded = body.FoldIn(domain.Singles, folded, values[len(values)-1])
+		})
+		at := out.offset(make([]int64, len(out.extents)))
+		for c, value := range folded {
+			out.data[at+int64(c)*out.step] = domain.DType(k.Types[0]).Round(value)
+		}
+		return nil
+	}
 }
 
 // row reads a row; positions are offsets themselves.

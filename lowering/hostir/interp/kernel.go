@@ -43,6 +43,9 @@ func (r *rank) kernel(s hostir.Stmt, results, in []*view) (func() error, error) 
 	case *hostir.Attention:
 		return attention(s, s.Shape(false, r.coordinate), results, in), nil
 	case *hostir.Fused:
+		if s.FoldsColumns() {
+			return foldedColumns(s, results[0], in), nil
+		}
 		return fused(s, results, in), nil
 	}
 	out := results[0]

@@ -269,7 +269,7 @@ func statementMakers() []func(g *generator, depth int) hostir.Stmt {
 		},
 		func(g *generator, _ int) hostir.Stmt {
 			names := []string{"a", "b"}
-			body, _ := domain.ParseBody("c = scale(-1e-05, a), d = sum(c), e = mul(d, b)", names)
+			body, _ := domain.ParseBody("c = scale(-1e-05, a), d = sum(c), "+g.pick("e = mul(d, b)", "e = sum_rows(d)", "f = add(d, b), e = max_rows(f)"), names)
 			s := &hostir.Fused{Info: g.info(), Kernel: "scale_sum", Out: []*hostir.Tensor{g.tensor()}, In: []*hostir.Tensor{g.tensor(), g.tensor()}, Names: names, Body: body}
 			if g.IntN(2) == 0 {
 				s.Names = []string{s.In[0].Name, "b"}

@@ -87,7 +87,7 @@ func (v *verifier) rank(s hostir.Stmt, t *hostir.Tensor) bool {
 	case *hostir.Binary:
 		ok = in <= out
 	case *hostir.Fused:
-		ok = in <= out || s.FoldsRows() && in == out+1
+		ok = in <= out || (s.FoldsRows() || s.FoldsColumns()) && in == out+1
 	case *hostir.Matmul:
 		ok = in > 0 && (t != s.B || in > 1) && (t != s.Addend || in == out)
 	case *hostir.Linear:
@@ -141,46 +141,6 @@ func (v *verifier) products(s hostir.Stmt) {
 	if x.Axes[i].Extent.Size != y.Axes[j].Extent.Size {
 		v.breach(s.Meta().Pos, "shape", "%s sums over axis %d of %s with %d elements and axis %d of %s with %d",
 			hostir.Op(s), i, x.Name, x.Axes[i].Extent.Size, j, y.Name, y.Axes[j].Extent.Size)
-	}
-}
-
-// body checks that a fused kernel computes something of all of its operands.
-func (v *verifier) body(s hostir.Stmt) {
-	f, ok := s.(*hostir.Fused)
-	if !ok {
-		return
-	}
-	if len(f.Body.Results()) != len(f.Out) {
-		v.breach(f.Pos, "shape", "the kernel of %s has %d results and says of %d which they are", f.Out[0].Name, len(f.Out), len(f.Body.Results()))
-		return
-	}
-	for _, t := range f.Out[1:] {
-		if !hostir.SameAxes(t, f.Out[0]) {
-			v.breach(f.Pos, "shape", "the kernel of %s %s also makes %s %s", f.Out[0].Name, domain.FormatAxes(f.Out[0].Axes), t.Name, domain.FormatAxes(t.Axes))
-		}
-	}
-	read := make([]bool, len(f.In)+len(f.Body))
-	for i, step := range f.Body {
-		read[len(f.In)+i] = step.Also
-		for _, at := range step.Args {
-			if at < 0 || at >= len(f.In)+i {
-				v.breach(f.Pos, "shape", "%s of %s reads what is not there", step.Name, f.Out[0].Name)
-				return
-			}
-			read[at] = true
-		}
-		if !step.Known() {
-			v.breach(f.Pos, "shape", "%s of %s is by %q, which is no function of %d", step.Name, f.Out[0].Name, step.Fn, len(step.Args))
-		}
-		if back, counts := step.Positions(); counts && back > 0 && f.Along(back) == hostir.Unmapped || step.Concats() && i < len(f.Body)-1 {
-			v.breach(f.Pos, "shape", "%s of %s counts along an axis that is not there, or is in the midst of the steps", step.Name, f.Out[0].Name)
-		}
-	}
-	if along := f.Along(0); f.Parts() > 1 && (along == hostir.Unmapped || f.Out[0].Axes[along].Extent.Size != f.Parts()*f.Columns()) {
-		v.breach(f.Pos, "shape", "%s %s does not hold %d values of %d columns", f.Out[0].Name, domain.FormatAxes(f.Out[0].Axes), f.Parts(), f.Columns())
-	}
-	if at := slices.Index(read, false); at >= 0 && at < len(read)-1 || len(f.Body) == 0 || len(f.Names) != len(f.In) {
-		v.breach(f.Pos, "shape", "the kernel of %s has an operand or an operation that it does not use", f.Out[0].Name)
 	}
 }
 

@@ -82,6 +82,11 @@ func (i *issue) rows(s *calls.Launch, k *calls.Kernel) {
 		if ok && n < int(k.Results) && k.Uses[n] == calls.ForRow {
 			extents[len(extents)-1] = 1 // stored once
 		}
+		if ok && n < int(k.Results) && k.Uses[n] == calls.ForColumn {
+			for outer := range extents[:len(extents)-1] {
+				extents[outer] = 1 // folded over rows
+			}
+		}
 		if at, found := i.at(s, o.At); ok && found {
 			i.touch(s, int16(n), n < int(k.Results), at, domain.DType(k.Types[n]).Size(), extents, strides)
 		}

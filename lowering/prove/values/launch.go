@@ -63,8 +63,10 @@ func (m *machine) fused(o *unroll.Op, s *calls.Launch, k *calls.Kernel, views op
 	body := k.Steps()
 	extents := slices.Clone(views[0].extents)
 	last := len(extents) - 1
-	for _, v := range views { // a result may be one for each row
-		extents[last] = max(extents[last], v.extents[last])
+	for _, v := range views { // a result may be one for each row, or for each column
+		for axis, n := range v.extents {
+			extents[axis] = max(extents[axis], n)
+		}
 	}
 	columns := extents[last]
 	rows := int64(1)
@@ -80,6 +82,7 @@ func (m *machine) fused(o *unroll.Op, s *calls.Launch, k *calls.Kernel, views op
 		}
 	}
 	results := make([][]float64, k.Results)
+	_, folds := body.FoldsColumns()
 	for row := range rows {
 		operands := make([][]float64, len(in))
 		for i, data := range in {
@@ -89,6 +92,10 @@ func (m *machine) fused(o *unroll.Op, s *calls.Launch, k *calls.Kernel, views op
 			}
 		}
 		values := body.RowIn(m.f.arithmetic(), operands, columns, nil)
+		if folds {
+			results[0] = body.FoldIn(m.f.arithmetic(), results[0], values[len(values)-1])
+			continue
+		}
 		for i := range results {
 			at := slices.IndexFunc(body, func(step domain.Step) bool { return step.Name == k.Operands[i] })
 			if at < 0 {

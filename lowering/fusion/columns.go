@@ -1,0 +1,150 @@
+package fusion
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// needed is what a value of a kernel is made of. Values are the operands, and then the steps.
+type needed struct {
+	from     *hostir.Fused
+	wide     []bool // has an element for each column
+	seen     map[int]bool
+	operands []int
+	rows     []int // steps that have one value of a row
+	steps    []int // in the order of the kernel
+}
+
+// A kernel that folds columns has few operands, for registers, and few steps, which another kernel takes, too.
+const (
+	mostFolded      = 4
+	mostFoldedSteps = 8
+)
+
+// cheap are the functions of an instruction or two.
+var cheap = []string{"add", "sub", "mul", "scale", "shift", "neg", "relu", "relu_grad", "max", "min", "ge", "gt", "eq", "keep", "drop", "masked", domain.Copy}
+
+// need notes a value and what it is made of. It reports whether that is cheap.
+func (n *needed) need(at int) bool {
+	if n.seen[at] {
+		return true
+	}
+	n.seen[at] = true
+	if at < len(n.from.In) {
+		n.operands = append(n.operands, at)
+		return true
+	}
+	if !n.wide[at] {
+		n.rows = append(n.rows, at)
+		return true
+	}
+	step := n.from.Body[at-len(n.from.In)]
+	fn, _ := domain.SplitFn(step.Fn)
+	if !slices.Contains(cheap, fn) || slices.ContainsFunc(step.Args, func(arg int) bool { return !n.need(arg) }) {
+		return false
+	}
+	n.steps = append(n.steps, at)
+	return true
+}
+
+// pays reports whether what a reduction folds is made of few operands, of no more bytes than it was written and read.
+func (n *needed) pays(r *hostir.Reduce) bool {
+	bytes := int64(0)
+	for _, at := range n.operands {
+		t := n.from.In[at]
+		if axis := hostir.RowAxis(t); n.wide[at] && axis != hostir.Unmapped && t.Axes[axis].LocalSize() > 1 {
+			bytes += t.DType.Size()
+		}
+	}
+	return bytes <= 2*r.In.DType.Size() && len(n.operands)+len(n.rows) <= mostFolded && len(n.steps) <= mostFoldedSteps
+}
+
+// kernel folds a value over rows, given what has one value of a row.
+func (n *needed) kernel(r *hostir.Reduce, rows map[int]*hostir.Tensor, value int) *hostir.Fused {
+	k := &hostir.Fused{Info: *r.Meta(), Out: []*hostir.Tensor{r.Out}}
+	at := map[int]int{} // of the values of the other kernel
+	for _, v := range n.operands {
+		at[v], k.In, k.Names = len(k.In), append(k.In, n.from.In[v]), append(k.Names, n.from.Names[v])
+	}
+	for _, v := range n.rows {
+		at[v], k.In, k.Names = len(k.In), append(k.In, rows[v]), append(k.Names, rows[v].Name)
+	}
+	var words []string
+	for _, v := range n.steps {
+		step := n.from.Body[v-len(n.from.In)]
+		step.Also, step.Args = false, slices.Clone(step.Args)
+		for i, arg := range step.Args {
+			step.Args[i] = at[arg]
+		}
+		at[v] = len(k.In) + len(k.Body)
+		k.Body = append(k.Body, step)
+		if word, _ := domain.SplitFn(step.Fn); word != domain.Copy {
+			words = append(words, word)
+		}
+	}
+	k.Body = append(k.Body, domain.Step{Name: r.Out.Name, Fn: domain.OverRows(r.Fn), Args: []int{at[value]}})
+	k.Kernel = calledAfter(append(words, r.Fn))
+	return k
+}
+
+// resultsOf are the results of a kernel, by the values that they are.
+func resultsOf(k *hostir.Fused) map[int]*hostir.Tensor {
+	results := map[int]*hostir.Tensor{}
+	for i, step := range k.Body.Results() {
+		results[len(k.In)+step] = k.Out[i]
+	}
+	return results
+}
+
+// restrict leaves of a kernel what it takes for some results, one of which has the axes of another tensor and is the last step. It
+// reports whether there is such a one; otherwise the kernel stays as it is.
+func restrict(k *hostir.Fused, results map[int]*hostir.Tensor, axes *hostir.Tensor) bool {
+	kept := make([]bool, len(k.In)+len(k.Body))
+	end := 0
+	for at := len(kept) - 1; at >= 0; at-- {
+		if kept[at] = kept[at] || results[at] != nil; !kept[at] {
+			continue
+		}
+		end = max(end, at)
+		if at >= len(k.In) {
+			for _, arg := range k.Body[at-len(k.In)].Args {
+				kept[arg] = true
+			}
+		}
+	}
+	if results[end] == nil || !hostir.SameAxes(results[end], axes) {
+		return false
+	}
+	left := hostir.Fused{Info: k.Info, Kernel: k.Kernel, Out: []*hostir.Tensor{results[end]}}
+	at := make([]int, len(kept))
+	for v := range kept {
+		switch {
+		case !kept[v]:
+		case v < len(k.In):
+			at[v], left.In, left.Names = len(left.In), append(left.In, k.In[v]), append(left.Names, k.Names[v])
+		default:
+			step := k.Body[v-len(k.In)]
+			step.Also, step.Args = results[v] != nil && v != end, slices.Clone(step.Args)
+			for i, arg := range step.Args {
+				step.Args[i] = at[arg]
+			}
+			if step.Also {
+				left.Out = append(left.Out, results[v])
+			}
+			at[v], left.Body = len(left.In)+len(left.Body), append(left.Body, step)
+		}
+	}
+	*k = left
+	return true
+}
+
+// calledAfter is the name of a kernel after its operations.
+func calledAfter(words []string) string {
+	if len(words) > mostWords {
+		words = []string{words[0], "to", last(words)}
+	}
+	return strings.Join(words, "_")
+}

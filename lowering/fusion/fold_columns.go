@@ -1,0 +1,113 @@
+package fusion
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+	"github.com/hirgen/hirgen/model/schedule"
+)
+
+// FoldColumns lets a sum over rows, or a maximum, compute what it folds itself, from what the kernel that made that
+// reads (kernels: fused). Of values that the kernel has for a row it gives those that are needed:
+//
+//	Y, g = Fused(grad, dY, X): ..., r = rsqrt(s), n = mul(X, r), ..., also g = mul(dY, n), Y = ...
+//	w = Reduce(sum, g, axis 0)
+//
+// becomes
+//
+//	Y, r = Fused(grad, dY, X): ..., also r = rsqrt(s), n = mul(X, r), ..., Y = ...
+//	w = Fused(mul_mul_sum, X, r, dY): n = mul(X, r), g = mul(dY, n), w = sum_rows(g)
+//
+// What is folded needs no memory then. It stays where another statement reads it, where it takes more than a few cheap steps,
+// or where more would be read than it was written and read.
+//
+// Requires: whole tensors; kernels are made.
+func FoldColumns(p *hostir.Program) error {
+	if p.Choices.Get(schedule.Kernels) != schedule.Fused {
+		return nil
+	}
+	c := &columnFolds{program: p, names: hostir.NewNamer(p), maker: map[*hostir.Tensor]hostir.Stmt{}, readers: map[*hostir.Tensor]int{}}
+	for _, s := range p.Body {
+		for _, t := range hostir.Defs(s) {
+			c.maker[t] = s
+		}
+		for _, t := range hostir.Uses(s) {
+			c.readers[t]++
+		}
+	}
+	gone := map[hostir.Stmt]bool{}
+	for i, s := range p.Body {
+		if r, ok := s.(*hostir.Reduce); ok && c.mayFold(r) {
+			maker := c.maker[r.In]
+			if fold, left := c.fold(r, asKernel(maker)); fold != nil {
+				p.Body[i], gone[maker] = fold, !left
+			}
+		}
+	}
+	p.Body = slices.DeleteFunc(p.Body, func(s hostir.Stmt) bool { return gone[s] })
+	return nil
+}
+
+type columnFolds struct {
+	program *hostir.Program
+	names   *hostir.Namer
+	maker   map[*hostir.Tensor]hostir.Stmt
+	readers map[*hostir.Tensor]int
+}
+
+// mayFold reports whether a reduction folds all rows of what it alone reads, which a kernel makes.
+func (c *columnFolds) mayFold(r *hostir.Reduce) bool {
+	maker := c.maker[r.In]
+	if maker == nil || !mayBeKernel(maker) || c.readers[r.In] != 1 || r.In.Role != hostir.Temp || hostir.MayMove(r) ||
+		!slices.Contains([]string{"sum", "max"}, r.Fn) || r.Axis != hostir.RowAxis(r.In) || hostir.StreamAxis(r.In) >= 0 {
+		return false
+	}
+	for _, i := range hostir.Live(r.Out) {
+		if i != last(hostir.Live(r.Out)) && r.Out.Axes[i].LocalSize() > 1 {
+			return false // several results for a column
+		}
+	}
+	return r.In.Axes[r.Axis].LocalSize() > 1 && hostir.Result(maker).Mesh == r.Out.Mesh && slices.IsSorted(hostir.Layout(r.In))
+}
+
+// fold is the kernel in place of a reduction of what a kernel makes, and left whether that one makes something else. It is nil
+// where the reduction stays.
+func (c *columnFolds) fold(r *hostir.Reduce, from *hostir.Fused) (fold *hostir.Fused, left bool) {
+	n := &needed{from: from, wide: from.Body.Rows(from.HasRows()), seen: map[int]bool{}}
+	made := len(from.In) + from.Body.Results()[slices.Index(from.Out, r.In)]
+	if !n.wide[made] || !n.need(made) || !n.pays(r) {
+		return nil, false
+	}
+	results := resultsOf(from)
+	delete(results, made)
+	rows := map[int]*hostir.Tensor{}
+	for _, at := range n.rows {
+		if rows[at] = results[at]; rows[at] == nil {
+			rows[at] = c.forRow(from.Body[at-len(from.In)].Name, r.In)
+			results[at] = rows[at]
+		}
+	}
+	fold = n.kernel(r, rows, made)
+	if len(results) > 0 && !restrict(from, results, r.In) {
+		return nil, false
+	}
+	var given []*hostir.Tensor
+	for _, at := range n.rows {
+		given, c.maker[rows[at]] = append(given, rows[at]), from
+	}
+	at := slices.Index(c.program.Tensors, r.In)
+	given = slices.DeleteFunc(given, func(t *hostir.Tensor) bool { return slices.Contains(c.program.Tensors, t) })
+	c.program.Tensors = slices.Replace(c.program.Tensors, at, at+1, given...)
+	return fold, len(results) > 0
+}
+
+// forRow is a tensor with one element for each row of another one.
+func (c *columnFolds) forRow(name string, of *hostir.Tensor) *hostir.Tensor {
+	t := *of
+	t.Name, t.DType, t.Axes = c.names.Fresh(name), domain.FP32, slices.Clone(of.Axes)
+	t.Axes[last(hostir.Live(of))] = domain.Axis{Kind: domain.Broadcast, Extent: domain.Extent{Text: "1", Size: 1}}
+	return &t
+}
+
+func last[T any](list []T) T { return list[len(list)-1] }

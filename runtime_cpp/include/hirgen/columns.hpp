@@ -1,0 +1,92 @@
+// Launches of fused kernels that fold columns: each result is the fold, over all rows, of what the
+// body computes of a column. An emitted program has a struct for each, of what it reads, whose call
+// operator gives what a row adds. Include this from .cu files only.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "hirgen/fold.hpp"
+#include "hirgen/fused.hpp"
+#include "hirgen/lanes.hpp"
+#include "hirgen/row.hpp"
+
+namespace hirgen {
+
+/// W columns of a row, as the body of such a kernel sees them. What it loads is read at once and
+/// held as it is in memory; what it computes of that is an expression, which is computed when
+/// slices of other rows are under way.
+template <int W, int A>
+struct ColumnsOfRow : RowPlace<A> {
+  Place place;
+  HG_HOST_DEVICE ColumnsOfRow(const RowPlace<A>& row, Place columns)
+      : RowPlace<A>(row), place(columns) {}
+
+  using RowPlace<A>::load;
+  template <typename Operand>
+  HG_HOST_DEVICE auto load(const Operand& operand) const {
+    const auto* from = this->start(operand);
+    Held<std::remove_cvref_t<decltype(*from)>, W, 1> held;
+    if constexpr (W > 1) {
+      using Access = std::remove_cvref_t<decltype(held.packs[0])>;
+      held.packs[0] = *reinterpret_cast<const Access*>(from + place.column);
+    } else {
+      held.packs[0].value[0] = from[place.column * this->step(operand)];
+    }
+    return held;
+  }
+  /// What x is, computed once for all that read it.
+  template <Vector X>
+  HG_HOST_DEVICE Kept<W, 1> keep(const X& x) const {
+    return {{columns_of<W>(x, place)}};
+  }
+};
+
+/// The fold of a body over rows, W columns at a time.
+template <ReduceFn Fn, typename Body, typename Out, int W, int A>
+struct ColumnFold {
+  static constexpr int kWidth = W;
+  static constexpr ReduceFn fn = Fn;
+  static constexpr bool adjacent = false;
+
+  Out out;
+  Body body;
+  int64_t columns, count;
+  Rows<A> rows;
+
+  HG_HOST_DEVICE int64_t results() const { return columns; }
+  HG_HOST_DEVICE Place start(int64_t i) const { return {0, i * W}; }
+  HG_HOST_DEVICE auto read(Place start, int64_t row) const {
+    RowPlace<A> place{row, row * columns, columns, 0};
+    rows.find(row, place.at);
+    return body(ColumnsOfRow<W, A>(place, start));
+  }
+  template <typename Part>
+  HG_HOST_DEVICE void value(Place start, const Part& part, float (&x)[W]) const {
+    const Lanes<W> lanes = columns_of<W>(part, start);
+    HG_UNROLL
+    for (int j = 0; j < W; ++j) x[j] = lanes.value[j];
+  }
+  /// Row 0 is where all rows of the result are.
+  template <int N>
+  HG_HOST_DEVICE void store(int64_t result, const float (&sum)[N]) const {
+    const RowPlace<A> place{0, 0, columns, 0};
+    auto* to = place.start(out);
+    for (int j = 0; j < N; ++j) narrow(sum[j], to[(result + j) * place.step(out)]);
+  }
+};
+
+/// out = the fold by Fn of the body over all rows, for each of the columns. Operands are dense, or
+/// Scattered along A axes of rows, as those of launch_rows().
+template <ReduceFn Fn, int A = 0, typename Out, typename Body, int W, int O>
+void launch_columns(const Out& out, const Body& body, int64_t columns, const Rows<A>& rows,
+                    Accesses<W, O> accesses, cudaStream_t stream, const char* where) {
+  const int64_t count = rows.count();
+  if (accesses.aligned && columns % W == 0) {
+    launch_fold(ColumnFold<Fn, Body, Out, W, A>{out, body, columns, count, rows}, stream, where);
+  } else {
+    launch_fold(ColumnFold<Fn, Body, Out, 1, A>{out, body, columns, count, rows}, stream, where);
+  }
+}
+
+}  // namespace hirgen
