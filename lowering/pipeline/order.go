@@ -74,7 +74,7 @@ func explain(issued []*element) {
 		}
 		if e.onlyMoves() && behind != nil && !behind.longest().IsTransfer() {
 			work := behind.longest().Stmt
-			e.stmt.Meta().Note = "issued ahead, so that the " + hostir.Op(work) + " of " + hostir.Result(work).Name + " hides it"
+			e.stmt.Meta().Note = "issued ahead, so that the " + hostir.Operation(work) + " of " + hostir.Result(work).Name + " hides it"
 		}
 	}
 }

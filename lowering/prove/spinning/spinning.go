@@ -2,7 +2,8 @@
 //
 // A kernel that waits in itself, for a flag or for the other ranks of an NCCL call, holds SMs meanwhile. In the
 // worst case it leaves none to other kernels of its GPU, which then do not begin before it ends. That is harmless as long
-// as what it waits for needs no kernel that is kept from beginning in this way.
+// as what it waits for needs no kernel that is kept from beginning in this way. A kernel of one block that only waits for
+// flags takes a small part of one SM, and keeps nothing away.
 //
 // One waiting kernel blocks another one if what the other one needs before it ends has a kernel on the GPU of the first
 // one that need not have begun when the first one does. A cycle of kernels that block each other may be stuck. It is
@@ -94,6 +95,9 @@ func needsSMs(p *unroll.Program, o *unroll.Op) bool {
 
 // blocks reports whether a waiting kernel blocks another one, which may be itself.
 func (f *finder) blocks(holder, blocked *spin) bool {
+	if f.p.Ranks[holder.at.Rank].Ops[holder.at.Op].Kind == unroll.Flags {
+		return false // it has one block
+	}
 	if holder != blocked && (holder.ended(blocked.begun) || blocked.ended(holder.begun)) {
 		return false // they never run at once
 	}
