@@ -51,11 +51,10 @@ constexpr hirgen::MatmulShape kDW1Shape =
 
 // What errors and the watchdog call the statements, with their place in the spec.
 constexpr const char* kGather = "spec.yaml:17:5 gather: Allgather of dY";
-constexpr const char* kGeluA = "spec.yaml:22:5 gelu of A";
 constexpr const char* kGather2 = "spec.yaml:18:5 gather_2: Allgather of X";
 constexpr const char* kWaitGather = "spec.yaml:17:5 Wait(gather)";
 constexpr const char* kMatmulDA = "spec.yaml:19:5 Matmul of dA";
-constexpr const char* kGeluGradMulDZ = "spec.yaml:21:5 gelu_grad_mul of dZ";
+constexpr const char* kGeluGradMulGeluA = "spec.yaml:22:5 gelu_grad_mul_gelu of A";
 constexpr const char* kMatmulDP = "spec.yaml:27:5 Matmul of dP";
 constexpr const char* kReduceScatter = "spec.yaml:29:5 reduce_scatter: ReduceScatter of dR";
 constexpr const char* kMatmulDW2 = "spec.yaml:24:5 Matmul of dW2";
@@ -82,9 +81,9 @@ class MlpTpBackward final : public hirgen::Program {
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:17:5 mesh world axis x");
   bf16* dY_all_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:17:5 dY_all");  // [D, kShardM, K]
   bf16* X_all_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:18:5 X_all");    // [D, kShardM, K]
-  bf16* dA_ = context_.allocate<bf16>(M * kShardN, "spec.yaml:19:5 dA");              // [1, M, kShardN]
+  bf16* dZ_ = context_.allocate<bf16>(M * kShardN, "spec.yaml:22:5 dZ");              // [1, M, kShardN]
   bf16* dP_ = context_.allocate<bf16>(M * K, "spec.yaml:27:5 dP");                    // [1, M, K]
-  bf16* dZ_ = dA_;  // the same memory: [1, M, kShardN]
+  bf16* dA_ = dP_;  // the same memory: [1, M, kShardN]
   hirgen::MatmulPlan dA_plan_{context_, kDAShape, kMatmulDA};
   hirgen::MatmulPlan dP_plan_{context_, kDPShape, kMatmulDP};
   hirgen::MatmulPlan dW2_plan_{context_, kDW2Shape, kMatmulDW2};
@@ -93,7 +92,6 @@ class MlpTpBackward final : public hirgen::Program {
                                         "spec.yaml:19:5 workspace");
   hirgen::Events gather_ready_ = context_.events("gather_ready", kGather, 1);
   hirgen::Events gather_done_ = context_.events("gather_done", kGather, 1);
-  hirgen::Events gather_2_ready_ = context_.events("gather_2_ready", kGather2, 1);
   hirgen::Events gather_2_done_ = context_.events("gather_2_done", kGather2, 1);
   hirgen::Events reduce_scatter_ready_ = context_.events("reduce_scatter_ready", kReduceScatter, 1);
   hirgen::Events reduce_scatter_done_ = context_.events("reduce_scatter_done", kReduceScatter, 1);
@@ -115,16 +113,11 @@ void MlpTpBackward::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   HG_CHECK(cudaStreamWaitEvent(x_.stream, gather_ready_[0], 0), kGather);
   HG_CHECK(ncclAllGather(dY, dY_all_, kShardM * K, ncclBfloat16, x_.comm, x_.stream), kGather);
   HG_CHECK(cudaEventRecord(gather_done_[0], x_.stream), kGather);
-  gelu(A_, Z, M * kShardN, caller, kGeluA);
-
-  // Moved, so that Reshape is local to a rank.
-  HG_CHECK(cudaEventRecord(gather_2_ready_[0], caller), kGather2);
-  HG_CHECK(cudaStreamWaitEvent(x_.stream, gather_2_ready_[0], 0), kGather2);
   HG_CHECK(ncclAllGather(X, X_all_, kShardM * K, ncclBfloat16, x_.comm, x_.stream), kGather2);
   HG_CHECK(cudaEventRecord(gather_2_done_[0], x_.stream), kGather2);
   HG_CHECK(cudaStreamWaitEvent(caller, gather_done_[0], 0), kWaitGather);
   gemm(context_, dA_plan_, dY_all_, W2, dA_, workspace_, caller, kMatmulDA);
-  gelu_grad_mul(dZ_, Z, dA_, M * kShardN, caller, kGeluGradMulDZ);
+  gelu_grad_mul_gelu(A_, dZ_, Z, dA_, M * kShardN, caller, kGeluGradMulGeluA);
   gemm(context_, dP_plan_, dZ_, W1, dP_, workspace_, caller, kMatmulDP);
 
   // Issued ahead, so that the Matmul of dW2 hides it.
@@ -172,7 +165,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "mlp_tp_backward", .spec = "spec.yaml",
-               .digest = "c03e4edeb5a98e281859108500d29f51fcbb01a7bbc9258ca9ed29306d8b4de3", .mesh_size = D,
+               .digest = "2de1b96dd1ef9fe5942a89edadde2576fb59ef68482376fa9c100520217c4b58", .mesh_size = D,
                .gemms = {{M, kShardN, K, 1}, {M, K, kShardN, 1}, {K, kShardN, M, 1}, {kShardN, K, M, 1}},
                .communications = {"allgather x", "allgather x", "reducescatter x"},
                .bytes = D * kShardM * K * 2, .largest = "allgather", .team_size = D, .transport = "nccl",

@@ -9,39 +9,28 @@ namespace {
 
 namespace fn = hirgen::fn;
 
-// spec.yaml:22:5 gelu
-struct Gelu {
+// spec.yaml:22:5 gelu_grad_mul_gelu
+struct GeluGradMulGelu {
   bf16* A;
-  const bf16* Z;
-
-  template <typename Row>
-  HG_HOST_DEVICE void operator()(Row& row) const {
-    row.store(A, fn::gelu(row.load(Z)));
-  }
-};
-
-// spec.yaml:21:5 gelu_grad_mul
-struct GeluGradMul {
   bf16* dZ;
   const bf16* Z;
   const bf16* dA;
 
   template <typename Row>
   HG_HOST_DEVICE void operator()(Row& row) const {
-    const auto slope = fn::gelu_grad(row.load(Z));
+    const auto Z_row = row.load(Z);
+    const auto slope = fn::gelu_grad(Z_row);
     row.store(dZ, row.load(dA) * slope);
+    row.store(A, fn::gelu(Z_row));
   }
 };
 
 }  // namespace
 
-void gelu(bf16* A, const bf16* Z, int64_t elements, cudaStream_t stream, const char* where) {
-  hirgen::launch_elements(Gelu{A, Z}, elements, hirgen::accesses(A, Z), stream, where);
-}
-
-void gelu_grad_mul(bf16* dZ, const bf16* Z, const bf16* dA, int64_t elements, cudaStream_t stream,
-                   const char* where) {
-  hirgen::launch_elements(GeluGradMul{dZ, Z, dA}, elements, hirgen::accesses(dZ, Z, dA), stream, where);
+void gelu_grad_mul_gelu(bf16* A, bf16* dZ, const bf16* Z, const bf16* dA, int64_t elements,
+                        cudaStream_t stream, const char* where) {
+  hirgen::launch_elements(GeluGradMulGelu{A, dZ, Z, dA}, elements, hirgen::accesses(A, dZ, Z, dA), stream,
+                          where);
 }
 
 }  // namespace hirgen_mlp_tp_backward

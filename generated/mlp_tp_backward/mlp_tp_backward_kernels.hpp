@@ -13,8 +13,7 @@ using bf16 = __nv_bfloat16;
 
 // Each enqueues its kernel on a stream. `where` is the place in the spec, for errors.
 
-void gelu(bf16* A, const bf16* Z, int64_t elements, cudaStream_t stream, const char* where);
-void gelu_grad_mul(bf16* dZ, const bf16* Z, const bf16* dA, int64_t elements, cudaStream_t stream,
-                   const char* where);
+void gelu_grad_mul_gelu(bf16* A, bf16* dZ, const bf16* Z, const bf16* dA, int64_t elements,
+                        cudaStream_t stream, const char* where);
 
 }  // namespace hirgen_mlp_tp_backward

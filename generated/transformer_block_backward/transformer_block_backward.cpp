@@ -110,6 +110,8 @@ constexpr const char* kAllreduce = "spec.yaml:53:5 allreduce: Allreduce of dU2p"
 constexpr const char* kNormalizeN2 = "spec.yaml:41:5 normalize of N2";
 constexpr const char* kMulAddU2 = "spec.yaml:43:5 mul_add of U2";
 constexpr const char* kGeluA = "spec.yaml:44:5 gelu of A";
+constexpr const char* kNormalizeN1 = "spec.yaml:80:5 normalize of N1";
+constexpr const char* kMulAddU1 = "spec.yaml:82:5 mul_add of U1";
 constexpr const char* kMatmulDW2 = "spec.yaml:46:5 Matmul of dW2";
 constexpr const char* kWaitAllreduce = "spec.yaml:53:5 Wait(allreduce)";
 constexpr const char* kMulNormalizeGradAddDX1 = "spec.yaml:59:5 mul_normalize_grad_add of dX1";
@@ -120,19 +122,15 @@ constexpr const char* kMatmulDU1qkSum = "spec.yaml:90:5 Matmul of dU1qk, added t
 constexpr const char* kMatmulDU1pSum = "spec.yaml:91:5 Matmul of dU1p, added to what is there";
 constexpr const char* kAllreduce2 = "spec.yaml:94:5 allreduce_2: Allreduce of dU1p";
 constexpr const char* kMatmulDW1 = "spec.yaml:51:5 Matmul of dW1";
-constexpr const char* kNormalizeN1 = "spec.yaml:80:5 normalize of N1";
-constexpr const char* kMulAddU1 = "spec.yaml:82:5 mul_add of U1";
 constexpr const char* kMatmulDWo = "spec.yaml:64:5 Matmul of dWo";
 constexpr const char* kMatmulDWq = "spec.yaml:86:5 Matmul of dWq";
 constexpr const char* kMatmulDWk = "spec.yaml:87:5 Matmul of dWk";
 constexpr const char* kMatmulDWv = "spec.yaml:88:5 Matmul of dWv";
-constexpr const char* kMulDS2 = "spec.yaml:54:5 mul of dS2";
 constexpr const char* kWaitAllreduce2 = "spec.yaml:94:5 Wait(allreduce_2)";
-constexpr const char* kMulDS1 = "spec.yaml:95:5 mul of dS1";
 constexpr const char* kMulNormalizeGradAddDX = "spec.yaml:100:5 mul_normalize_grad_add of dX";
-constexpr const char* kReduceDgamma2 = "spec.yaml:55:5 Reduce of dgamma2";
+constexpr const char* kMulSumDgamma2 = "spec.yaml:55:5 mul_sum of dgamma2";
+constexpr const char* kMulSumDgamma1 = "spec.yaml:96:5 mul_sum of dgamma1";
 constexpr const char* kReduceDbeta2 = "spec.yaml:56:5 Reduce of dbeta2";
-constexpr const char* kReduceDgamma1 = "spec.yaml:96:5 Reduce of dgamma1";
 constexpr const char* kReduceDbeta1 = "spec.yaml:97:5 Reduce of dbeta1";
 
 // c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
@@ -160,21 +158,20 @@ class TransformerBlockBackward final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:53:5 mesh world axis x");
+  bf16* dA_ = context_.allocate<bf16>(B * L * kShardF, "spec.yaml:47:5 dA");      // [1, B * L, kShardF]
   bf16* dU2_ = context_.allocate<bf16>(B * L * E, "spec.yaml:53:5 dU2");          // [B * L, E]
   bf16* N2_ = context_.allocate<bf16>(B * L * E, "spec.yaml:41:5 N2");            // [B * L, E]
+  bf16* N1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:80:5 N1");            // [B * L, E]
+  bf16* U1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:82:5 U1");            // [B * L, E]
   bf16* dX1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:59:5 dX1");          // [B * L, E]
   bf16* dV_ = context_.allocate<bf16>(B * kShardH * L * C, "spec.yaml:71:5 dV");  // [1, B, kShardH, L, C]
   bf16* dU1q_ = context_.allocate<bf16>(B * L * E, "spec.yaml:89:5 dU1q");        // [1, B * L, E]
   bf16* dU1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:94:5 dU1");          // [B * L, E]
-  bf16* N1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:80:5 N1");            // [B * L, E]
-  bf16* dA_ = N1_;       // the same memory: [1, B * L, kShardF]
-  bf16* dZ_ = N1_;       // the same memory: [1, B * L, kShardF]
-  bf16* dS1_ = N1_;      // the same memory: [B * L, E]
   bf16* A_ = dX1_;       // the same memory: [1, B * L, kShardF]
   bf16* dO_ = dU1q_;     // the same memory: [1, B * L, kShardE]
   bf16* dU1qk_ = dU1q_;  // the same memory: [1, B * L, E]
   bf16* dU1p_ = dU1q_;   // the same memory: [1, B * L, E]
-  bf16* dS2_ = N2_;      // the same memory: [B * L, E]
+  bf16* dZ_ = dA_;       // the same memory: [1, B * L, kShardF]
   hirgen::MatmulPlan dA_plan_{context_, kDAShape, kMatmulDA};
   hirgen::MatmulPlan dU2p_plan_{context_, kDU2pShape, kMatmulDU2p};
   hirgen::MatmulPlan dW2_plan_{context_, kDW2Shape, kMatmulDW2};
@@ -232,7 +229,6 @@ void TransformerBlockBackward::run(cudaStream_t caller, const std::vector<void*>
   bf16* dW2 = static_cast<bf16*>(tensors[29]);                 // [1, E, kShardF]
   bf16* dU2p_ = dW1;                                           // until dW1 is written: [1, B * L, E]
   bf16* U2_ = dX;                                              // until dX is written: [B * L, E]
-  bf16* U1_ = dX;                                              // until dX is written: [B * L, E]
   bf16* dQ_ = dWk;                                             // until dWk is written: [1, B, kShardH, L, C]
   bf16* dK_ = dWv;                                             // until dWv is written: [1, B, kShardH, L, C]
 
@@ -248,6 +244,8 @@ void TransformerBlockBackward::run(cudaStream_t caller, const std::vector<void*>
   normalize(N2_, X1, B * L, caller, kNormalizeN2);
   mul_add(U2_, N2_, gamma2, beta2, B * L, caller, kMulAddU2);
   gelu(A_, Z, B * L * kShardF, caller, kGeluA);
+  normalize(N1_, X, B * L, caller, kNormalizeN1);
+  mul_add(U1_, N1_, gamma1, beta1, B * L, caller, kMulAddU1);
   gemm(context_, dW2_plan_, dY, A_, dW2, workspace_, caller, kMatmulDW2);
   HG_CHECK(cudaStreamWaitEvent(caller, allreduce_done_[0], 0), kWaitAllreduce);
   mul_normalize_grad_add(dX1_, dU2_, gamma2, X1, dY, B * L, caller, kMulNormalizeGradAddDX1);
@@ -265,22 +263,16 @@ void TransformerBlockBackward::run(cudaStream_t caller, const std::vector<void*>
   HG_CHECK(ncclAllReduce(dU1p_, dU1_, B * L * E, ncclBfloat16, ncclSum, x_.comm, x_.stream), kAllreduce2);
   HG_CHECK(cudaEventRecord(allreduce_2_done_[0], x_.stream), kAllreduce2);
   gemm(context_, dW1_plan_, dZ_, U2_, dW1, workspace_, caller, kMatmulDW1);
-  normalize(N1_, X, B * L, caller, kNormalizeN1);
-  mul_add(U1_, N1_, gamma1, beta1, B * L, caller, kMulAddU1);
   gemm(context_, dWo_plan_, dX1_, heads, dWo, workspace_, caller, kMatmulDWo);
   gemm(context_, dWq_plan_, dQ_, U1_, dWq, workspace_, caller, kMatmulDWq);
   gemm(context_, dWk_plan_, dK_, U1_, dWk, workspace_, caller, kMatmulDWk);
   gemm(context_, dWv_plan_, dV_, U1_, dWv, workspace_, caller, kMatmulDWv);
-  mul(dS2_, dU2_, N2_, B * L * E, caller, kMulDS2);
   HG_CHECK(cudaStreamWaitEvent(caller, allreduce_2_done_[0], 0), kWaitAllreduce2);
-  mul(dS1_, dU1_, N1_, B * L * E, caller, kMulDS1);
   mul_normalize_grad_add(dX, dU1_, gamma1, X, dX1_, B * L, caller, kMulNormalizeGradAddDX);
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, dgamma2, {2, {1, E}, {0, 1}}, dS2_,
-                        {2, {B * L, E}, {E, 1}}, caller, kReduceDgamma2);
+  mul_sum(dgamma2, dU2_, N2_, B * L, caller, kMulSumDgamma2);
+  mul_sum(dgamma1, dU1_, N1_, B * L, caller, kMulSumDgamma1);
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, dbeta2, {2, {1, E}, {0, 1}}, dU2_, {2, {B * L, E}, {E, 1}},
                         caller, kReduceDbeta2);
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, dgamma1, {2, {1, E}, {0, 1}}, dS1_,
-                        {2, {B * L, E}, {E, 1}}, caller, kReduceDgamma1);
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, dbeta1, {2, {1, E}, {0, 1}}, dU1_, {2, {B * L, E}, {E, 1}},
                         caller, kReduceDbeta1);
   context_.call_issued(caller);
@@ -356,7 +348,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "transformer_block_backward", .spec = "spec.yaml",
-               .digest = "b11250e0da7ed1b5fad592ddc1d962b463dc8a05863282b0a0be7455a8fcd549", .mesh_size = D,
+               .digest = "ebba78c149ee54eb8dd5dd47a5eebbacf92893c625ecd2b95acbe916b264fefa", .mesh_size = D,
                .gemms = {{B * L, kShardF, E, 1}, {B * L, E, kShardF, 1}, {E, kShardF, B * L, 1},
                          {B * L, kShardE, E, 1}, {B * L, E, kShardE, 1}, {B * L, E, kShardE, 1},
                          {B * L, E, kShardE, 1}, {kShardF, E, B * L, 1}, {E, kShardE, B * L, 1},

@@ -2,6 +2,7 @@
 // To regenerate: hirgen emit spec.yaml -o .
 #include "transformer_block_backward_kernels.hpp"
 
+#include "hirgen/columns.hpp"
 #include "hirgen/fused.hpp"
 
 namespace hirgen_transformer_block_backward {
@@ -101,15 +102,14 @@ struct MulNormalizeGradAdd {
   }
 };
 
-// spec.yaml:54:5 mul
-struct Mul {
-  bf16* dS2;
+// spec.yaml:55:5 mul_sum
+struct MulSum {
   const bf16* dU2;
   const bf16* N2;
 
   template <typename Row>
-  HG_HOST_DEVICE void operator()(Row& row) const {
-    row.store(dS2, row.load(dU2) * row.load(N2));
+  HG_HOST_DEVICE auto operator()(const Row& row) const {
+    return row.load(dU2) * row.load(N2);
   }
 };
 
@@ -140,9 +140,10 @@ void mul_normalize_grad_add(bf16* dX1, const bf16* dU2, const bf16* gamma2, cons
                             hirgen::accesses(dX1, dU2, gamma2, X1, dY), stream, where);
 }
 
-void mul(bf16* dS2, const bf16* dU2, const bf16* N2, int64_t elements, cudaStream_t stream,
-         const char* where) {
-  hirgen::launch_elements(Mul{dS2, dU2, N2}, elements, hirgen::accesses(dS2, dU2, N2), stream, where);
+void mul_sum(bf16* dgamma2, const bf16* dU2, const bf16* N2, int64_t rows, cudaStream_t stream,
+             const char* where) {
+  hirgen::launch_columns<hirgen::ReduceFn::kSum>(dgamma2, MulSum{dU2, N2}, 8192, {rows},
+                                                 hirgen::accesses(dU2, N2), stream, where);
 }
 
 }  // namespace hirgen_transformer_block_backward
