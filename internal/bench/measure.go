@@ -219,8 +219,8 @@ func (o *Options) iters(p *program) int {
 
 // report is what a program writes at its end.
 type report struct {
-	Wrong  int64 `json:"wrong"`
-	Memory int64 `json:"memory_bytes"`
+	Wrong  *int64 `json:"wrong"` // nil: nothing was checked
+	Memory int64  `json:"memory_bytes"`
 	Ranks  []struct {
 		Name string `json:"device_name"`
 	} `json:"ranks"`

@@ -106,8 +106,8 @@ var columns = []column{
 	{"bound", "share that the longer of GEMMs and communications takes: 1 is perfect overlap", func(r *Row) string { return number(r.OfBound(), 2) }},
 	{"predicted", "predicted time by the measured one", func(r *Row) string { return number(r.OfPrediction(), 2) }},
 	{"exposed us", "time beyond the GEMMs: communication that nothing hides, and other kernels", func(r *Row) string { return number(r.Exposed(), 1) }},
-	{"#wrong", "wrong elements", func(r *Row) string {
-		if !r.Peer && (r.Status == OK || r.Status == Wrong) {
+	{"#wrong", "wrong elements; - where nothing was checked", func(r *Row) string {
+		if !r.Peer && !r.Unchecked && (r.Status == OK || r.Status == Wrong) {
 			return strconv.FormatInt(r.Wrongs, 10)
 		}
 		return "-"

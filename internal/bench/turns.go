@@ -155,11 +155,13 @@ func (t *turn) finish() {
 		}
 		t.fail(reason)
 		return
-	case r.Wrong != 0:
-		t.row.Status = Wrong
+	case r.Wrong == nil:
+		t.row.Status, t.row.Unchecked = OK, true
+	case *r.Wrong != 0:
+		t.row.Status, t.row.Wrongs = Wrong, *r.Wrong
 	default:
 		t.row.Status = OK
 	}
-	t.row.Wrongs, t.row.Memory, t.row.Machine = r.Wrong, r.Memory, r.machine()
+	t.row.Memory, t.row.Machine = r.Memory, r.machine()
 	t.row.take(t.times)
 }

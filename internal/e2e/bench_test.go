@@ -49,6 +49,11 @@ func TestBench(t *testing.T) {
 		t.Fatalf("%d rows", len(first.Rows))
 	}
 
+	unchecked, _ := measured(func(o *bench.Options) { o.Arguments = []string{"--no-check"} })
+	if first.Rows[0].Unchecked || !unchecked.Rows[0].Unchecked {
+		t.Errorf("what was checked: %+v; what was not: %+v", first.Rows[0], unchecked.Rows[0])
+	}
+
 	again, lines := measured(func(o *bench.Options) { o.Kept = first.Kept })
 	if slices.ContainsFunc(lines, func(line string) bool { return line != "" }) || again.Rows[1].Median != first.Rows[1].Median {
 		t.Errorf("what was measured is measured again: %q", lines)

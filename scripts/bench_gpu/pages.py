@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Pages of what bench.py and bench_layers.py measured, drawn by `hirgen bench --from`.
+"""Pages of what bench.py, bench_layers.py and `hirgen bench --json` measured, drawn by `hirgen bench --from`.
 
     scripts/bench_gpu/pages.py RESULT.json PAGE.html [--hirgen bin/hirgen]
     scripts/bench_gpu/pages.py RESULT.json              prints the rows as hirgen bench --json writes them
@@ -79,7 +79,9 @@ def rows_of(row, machine):
 
 
 def rows(result):
-    """A result of bench.py or bench_layers.py as one of hirgen bench."""
+    """A result of bench.py or bench_layers.py as one of hirgen bench, and one of hirgen bench as it is."""
+    if any("case" in row for row in result.get("rows", [])):
+        return result
     measured = [*result.get("rows", []), *result.get("drawn", [])]
     if tiny := result.get("tiny"):
         measured.append({**tiny, "hirgen": {label: item for label, item in tiny["hirgen"].items() if not label.startswith(TINY)}})

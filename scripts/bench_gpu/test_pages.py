@@ -38,6 +38,10 @@ class Pages(unittest.TestCase):
         self.assertEqual(cases[0], "ag_matmul get")
         self.assertNotIn("allgather get", cases)
 
+    def test_rows_of_hirgen_bench_stay_as_they_are(self):
+        result = {"rows": [{"case": "S=1", "status": "ok", "us": [1.0]}]}
+        self.assertEqual(pages.rows(result), result)
+
     def test_layers_say_what_their_products_are(self):
         self.assertEqual(self.rows(rows=[a_row()])["about"], "")
         self.assertIn("without communication", self.rows(rows=[a_row(size="8b")])["about"])
