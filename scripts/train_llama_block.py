@@ -7,8 +7,8 @@ them are taken in turns.
   torchrun --nproc-per-node 2 scripts/train_llama_block.py --spec llama_block_sp      # with sequence parallelism
   torchrun --nproc-per-node 2 scripts/train_llama_block.py -p L=16 -p H=4 -p G=2 -p C=8    # small, also without a GPU
 
-It needs the program hirgen (PATH or $HIRGEN), and runtime_cpp/python installed or in PYTHONPATH. Exit code 1 where losses do not
-fall, or differ from those of eager PyTorch by more than 1e-2 in bf16 or 1e-5 in fp32, relative.
+It needs the program hirgen (PATH or $HIRGEN), and runtime_cpp/python installed or in PYTHONPATH. Exit code 1 where hirgen's losses do not
+fall, or differ from those of eager PyTorch by more than 1e-2 in bf16 or 1e-5 in fp32, relative; a peer of which that is so is named.
 """
 
 import argparse
@@ -29,6 +29,7 @@ SIZES = {"B": 1, "L": 4096, "H": 32, "G": 8, "C": 128}
 TYPES = {"bf16": torch.bfloat16, "fp32": torch.float32}
 FARTHEST = {"bf16": 1e-2, "fp32": 1e-5}
 RATE = 3e-4  # of AdamW
+HIRGEN = "hirgen"
 
 
 class Summed(torch.autograd.Function):
@@ -174,7 +175,7 @@ def blocks(layer, size, ranks, options, device):
 
         enable_symm_mem_for_group(dist.group.WORLD.group_name)
         made["PyTorch, async-TP"] = compiled(_micro_pipeline_tp=True)
-    return made | {"hirgen": layer}
+    return made | {HIRGEN: layer}
 
 
 def main():
@@ -212,7 +213,11 @@ def main():
         if rank == 0:
             print(f"{name}: loss {losses[0]:.4f} to {losses[-1]:.4f}, at most {apart:.1e} from eager, {training.milliseconds():.3f} ms a step")
         if not losses[-1] < losses[0] or not apart <= FARTHEST[options.dtype]:
-            failed.append(f"rank {rank}: {name}: the losses do not fall, or are not those of eager PyTorch: {losses}")
+            message = f"rank {rank}: {name}: the losses do not fall, or are not those of eager PyTorch: {losses}"
+            if name == HIRGEN:
+                failed.append(message)
+            elif rank == 0:
+                print(message)
     made.close(device)
     dist.destroy_process_group()
     if failed:

@@ -35,7 +35,7 @@ type Row struct {
 	P10       float64           `json:"p10_us,omitempty"`
 	P90       float64           `json:"p90_us,omitempty"`
 	Wrongs    int64             `json:"wrong"`
-	Unchecked bool              `json:"unchecked,omitempty"` // its elements were not compared: --no-check
+	Unchecked bool              `json:"unchecked,omitempty"`   // its elements were not compared: --no-check
 	Flops     float64           `json:"flops,omitempty"`       // of GEMMs, of a rank
 	Products  float64           `json:"products_us,omitempty"` // the same GEMMs, each whole, without the rest: measured
 	Moves     float64           `json:"moves_us,omitempty"`    // its communications one after the other: predicted, or measured where there is such a figure
