@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/hirgen/hirgen/internal/launch"
@@ -86,15 +87,16 @@ func TestWorkspacesAreTheRuntimes(t *testing.T) {
 	}
 }
 
-// TestBuffersOfTwoTypesShareMemory runs a backward pass in bf16 with gradients of norms in fp32: buffers lie side by side in one memory, those of
-// one type where those of another one were, and in outputs that are not written yet.
+// TestBuffersOfTwoTypesShareMemory runs a backward pass in bf16 with gradients of norms in fp32, a kernel for each operation of them: buffers lie
+// side by side in one memory, those of one type where those of another one were, and in outputs that are not written yet.
 func TestBuffersOfTwoTypesShareMemory(t *testing.T) {
 	spec, err := os.ReadFile("../../testdata/layers/llama_block_sp_backward.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
 	layers := folder{"layers"}
-	layers.runs(t, renamed.ReplaceAllString(string(spec), "name: layer"), params{"D": 2}, seedsOf(6))
+	single := strings.Replace(string(spec), "schedule: {", "schedule: {kernels: single, ", 1)
+	layers.runs(t, renamed.ReplaceAllString(single, "name: layer"), params{"D": 2}, seedsOf(6))
 	source := layers.source(t, "layer.cpp")
 	for _, want := range []string{`\bbf16\* memory_ = `, `\bfp32\* \w+ = reinterpret_cast<fp32\*>\(memory_ \+ \d+\);`, `\bfp32\* \w+ = reinterpret_cast<fp32\*>\(\w+( \+ \d+)?\);`, `// until \w+ is written`} {
 		if !regexp.MustCompile(want).MatchString(source) {
