@@ -55,6 +55,17 @@ func LastSumsInKernels(p *hostir.Program) error {
 	return nil
 }
 
+// ringAdd is what a step of a ring ends with: it adds what came in to its sum.
+type ringAdd struct {
+	program *hostir.Program
+	loop    *hostir.For
+	in      *hostir.If
+	add     *hostir.Binary
+	at      expr.Expr      // the last step
+	sum     *hostir.Tensor // the buffer of the last sum
+	came    *hostir.Select // the slice of what came in, without sub-chunks
+}
+
 // mostAdding is how many kernels add what came in last: each reads it, and the add read two tensors and wrote one.
 const mostAdding = 3
 
@@ -70,17 +81,6 @@ func (r *ringAdd) readers(from int) (places []int) {
 		}
 	}
 	return places
-}
-
-// ringAdd is what a step of a ring ends with: it adds what came in to its sum.
-type ringAdd struct {
-	program *hostir.Program
-	loop    *hostir.For
-	in      *hostir.If
-	add     *hostir.Binary
-	at      expr.Expr      // the last step
-	sum     *hostir.Tensor // the buffer of the last sum
-	came    *hostir.Select // the slice of what came in, without sub-chunks
 }
 
 // lastAdd finds the add of a ring whose last sum has a buffer of its own; nil if there is none.

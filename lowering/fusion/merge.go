@@ -14,9 +14,9 @@ const mostMerged = 64
 // merge makes one group of two that read the same value, so that the kernel makes that once and it needs no memory:
 // the gradient of a norm's operand and what is summed to that of its weight. The value is made where the first of the two
 // results is; whether that can be is known when the groups are whole.
-func (f *fuser) merge(g, other *kernelGroup) bool {
+func (f *fuser) merge(g, other *kernelGroup) {
 	if g == nil || other == nil || f.alone[g.result()] || f.alone[other.result()] || len(g.members)+len(other.members) > mostMerged {
-		return false
+		return
 	}
 	first, last := g.result(), other.result()
 	if f.place[first] > f.place[last] {
@@ -24,12 +24,12 @@ func (f *fuser) merge(g, other *kernelGroup) bool {
 	}
 	_, concat := last.(*hostir.Concat)
 	if functionOf(last) == "" { // the last step is its value
-		return false
+		return
 	}
 	a, b := hostir.Result(first), hostir.Result(last)
 	if concat || !elementwise(first) || g.folded[a] || other.folded[a] || g.folded[b] || other.folded[b] || g.otherColumns(other.columns) ||
 		a.Mesh != b.Mesh || a.Role == hostir.View || !hostir.SameAxes(a, b) {
-		return false
+		return
 	}
 	for _, s := range other.members {
 		f.groups[s] = g
@@ -43,7 +43,6 @@ func (f *fuser) merge(g, other *kernelGroup) bool {
 	if g.columns.Extent.Size <= 1 {
 		g.columns = other.columns
 	}
-	return true
 }
 
 // mergeReaders makes one group of those that read a tensor element by element, and can be where the first of them is: both gradients
