@@ -46,25 +46,28 @@ func (f *fuser) merge(g, other *kernelGroup) {
 }
 
 // mergeReaders makes one group of those that read a tensor element by element, and can be where the first of them is: both gradients
-// of a product of two functions read that of the product. It is then read once.
+// of a product of two functions read that of the product. It is then read once. Each is compared with the reader next to it alone, so
+// that the time does not grow with the square of the readers.
 func (f *fuser) mergeReaders(t *hostir.Tensor) {
-	readers := f.readers[t]
 	if made := f.maker[t]; made != nil && f.groups[made] != nil {
 		return // merge has seen it
 	}
-	for i, r := range readers {
-		for _, other := range readers[:i] {
-			a, b := f.groups[r], f.groups[other]
-			if a == nil || b == nil || a == b || !elementwise(r) || !elementwise(other) || !hostir.SameAxes(t, hostir.Result(r)) || !hostir.SameAxes(t, hostir.Result(other)) {
-				continue
+	var next *kernelGroup
+	for _, r := range f.readers[t] { // the last one first
+		g := f.groups[r]
+		if g == nil || !elementwise(r) || !hostir.SameAxes(t, hostir.Result(r)) {
+			continue
+		}
+		if next != nil && next != g {
+			first, second := g, next
+			if first.place > second.place {
+				first, second = second, first
 			}
-			if a.place > b.place {
-				a, b = b, a
-			}
-			if f.ready(b, a.place) {
-				f.merge(a, b)
+			if f.ready(second, first.place) {
+				f.merge(first, second)
 			}
 		}
+		next = f.groups[r]
 	}
 }
 
