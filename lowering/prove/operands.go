@@ -61,14 +61,16 @@ func (v *verification) clash(o *unroll.Op, list []unroll.Access, a, b int) strin
 	return fmt.Sprintf("%s and %s, which share bytes", v.p.AccessName(one.Owner, *one), v.p.AccessName(other.Owner, *other))
 }
 
-// inPlace reports whether an operation may have two operands in one place: those of kernels that take element by
-// element or row by row, a GEMM's result and addend, and NCCL's own shards.
+// inPlace reports whether an operation may have two operands in one place: what kernels that take element by element or row
+// by row read and their first result, which they store when all is read; a GEMM's result and addend; and NCCL's own shards.
 func inPlace(o *unroll.Op, one, other *unroll.Access, l, m *unroll.Layout, behind int64) bool {
 	same := behind == 0 && l.Same(m)
 	switch o.Kind {
 	case unroll.Gemm:
 		return same && one.Operand+other.Operand == 3 && one.Operand*other.Operand == 0
-	case unroll.Launch, unroll.PeerSum:
+	case unroll.Launch:
+		return same && one.Write != other.Write && one.Operand*other.Operand == 0
+	case unroll.PeerSum:
 		return same && one.Write != other.Write
 	case unroll.Nccl:
 		// NCCL takes a shard of the other buffer for its own place in it.

@@ -10,7 +10,7 @@ import (
 type operand struct {
 	at    calls.Pointer
 	bytes int64 // -1: any of the buffer
-	alike bool  // of a result, which is the first one, and what is read: element by element
+	alike bool  // of the result that is written last, which is the first one, and of what is read: element by element
 }
 
 // operandsOf lists the memory that a statement touches, its result first.
@@ -92,17 +92,17 @@ func ofGemm(d *calls.Shape, s *calls.Gemm, env calls.Values) []operand {
 	return list
 }
 
-// ofLaunch are the operands of a kernel. One that has a single result of dense operands reads an element of each before it writes that of
-// the result.
+// ofLaunch are the operands of a kernel. One of dense operands reads an element of each before it writes that of its first result, which it
+// stores last; others are stored when some operands are yet to be read.
 func ofLaunch(k *calls.Kernel, s *calls.Launch, env calls.Values) []operand {
 	types, elementwise := make([]domain.DType, 1+len(s.In)), s.Elements != nil
-	uses, columns := make([]string, len(types)), int64(1)
+	uses, columns, results := make([]string, len(types)), int64(1), int64(1)
 	for i := range types {
 		types[i], uses[i] = s.InType, calls.ForElement
 	}
 	types[0] = s.OutType
 	if s.Own() && k != nil {
-		elementwise = elementwise && k.Columns == 0 && !k.Views && k.Results == 1
+		elementwise, results = elementwise && k.Columns == 0 && !k.Views, k.Results
 		columns = max(columns, k.Columns)
 		for i := range types {
 			types[i], uses[i] = domain.DType(k.Types[i]), k.Uses[i]
@@ -116,7 +116,7 @@ func ofLaunch(k *calls.Kernel, s *calls.Launch, env calls.Values) []operand {
 		}
 		if s.Elements != nil {
 			list[i].bytes = spanOf(env, types[i], s.Elements, expr.Int(columns))
-			list[i].alike = elementwise && types[i] == types[0]
+			list[i].alike = elementwise && types[i] == types[0] && (i == 0 || int64(i) >= results)
 		} else {
 			list[i].bytes = reach(env, types[i], append(append([]expr.Expr{}, s.Out.Extents...), expr.Int(columns)), o)
 		}

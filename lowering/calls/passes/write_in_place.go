@@ -15,8 +15,8 @@ import (
 //	For(var s): Gemm(out Z_ + s)                     ->
 //	            Launch(out A_ + s, a Z_ + s)
 //
-// Operands of other types stay apart, those of kernels that go along rows more than once, outputs, and what is in use when calls follow
-// each other.
+// Of several results it is the one that a kernel stores last. Operands of other types stay apart, those of kernels that go along rows more
+// than once, outputs, and what is in use when calls follow each other.
 func writeInPlace(p *calls.Program) {
 	lives := map[*calls.Buffer]bool{}
 	for _, life := range order.Lives(p) {
