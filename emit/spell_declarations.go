@@ -81,7 +81,7 @@ func neighbours(p *calls.Program) map[string]*calls.Buffer {
 	}
 	values, ends, behind := p.Values(), map[end]*calls.Buffer{}, map[string]*calls.Buffer{}
 	for _, b := range p.Buffers {
-		if b.In == "" {
+		if b.In == "" || b.Works != "" {
 			continue
 		}
 		if before := ends[end{b.In, b.Offset}]; before != nil {
@@ -96,17 +96,23 @@ func neighbours(p *calls.Program) map[string]*calls.Buffer {
 
 // memory prints where a buffer lies in the memory of another one: behind a third one there, or so many elements of that behind its start.
 func (s *speller) memory(b *calls.Buffer) string {
-	in := s.buffers[b.In]
-	at := b.In
-	if before := s.behind[b.Name]; before != nil {
-		in, at = before, before.Name+" + "+spell(before.Elements)
-	} else if b.Offset > 0 {
-		at += fmt.Sprintf(" + %d", b.Offset/in.Type.Size())
-	}
+	at, in := s.start(b)
 	if in.Type == b.Type {
 		return at
 	}
 	return fmt.Sprintf("reinterpret_cast<%s*>(%s)", alias(b.Type), at)
+}
+
+// start is the same, and whose type of elements it has.
+func (s *speller) start(b *calls.Buffer) (at string, in *calls.Buffer) {
+	if before := s.behind[b.Name]; before != nil {
+		return before.Name + " + " + spell(before.Elements), before
+	}
+	at, in = b.In, s.buffers[b.In]
+	if b.Offset > 0 {
+		at += fmt.Sprintf(" + %d", b.Offset/in.Type.Size())
+	}
+	return at, in
 }
 
 // planOfAttention prints what makes the plan of an attention.
@@ -120,6 +126,12 @@ func planOfAttention(d *calls.Attention) string {
 		class, layouts = "hirgen::AttentionGradPlan", d.Layout+", "+d.Gradients
 	}
 	return fmt.Sprintf("%s %s{context_, %s, %s, %s}", class, d.Plan, shape, layouts, d.Label)
+}
+
+// room prints what an attention works in: as much as it wants, of some bytes or of its own.
+func (s *speller) room(b *calls.Buffer) string {
+	at, _ := s.start(b)
+	return fmt.Sprintf("context_.workspace(%s.room(), %s, %s, %s)", s.attentions[b.Works].Plan, at, spell(expr.Op("*", b.Elements, expr.Int(b.Type.Size()))), cstr(b.Where))
 }
 
 // attend prints the operands of an attention.

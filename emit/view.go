@@ -132,7 +132,14 @@ func (v *programView) FoldsColumns() bool {
 func (v *programView) StreamCount() string { return calls.StreamCount }
 
 // Members are the buffers that the program keeps from call to call.
-func (v *programView) Members() []*calls.Buffer { return v.buffersOf(false) }
+func (v *programView) Members() []*calls.Buffer {
+	return slices.DeleteFunc(v.buffersOf(false), func(b *calls.Buffer) bool { return b.Works != "" })
+}
+
+// Rooms are the buffers that attentions work in.
+func (v *programView) Rooms() []*calls.Buffer {
+	return slices.DeleteFunc(slices.Clone(v.Buffers), func(b *calls.Buffer) bool { return b.Works == "" })
+}
 
 // InOutputs are the buffers that lie in outputs.
 func (v *programView) InOutputs() []*calls.Buffer { return v.buffersOf(true) }

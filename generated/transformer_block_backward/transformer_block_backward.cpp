@@ -167,11 +167,11 @@ class TransformerBlockBackward final : public hirgen::Program {
   bf16* dV_ = context_.allocate<bf16>(B * kShardH * L * C, "spec.yaml:71:5 dV");  // [1, B, kShardH, L, C]
   bf16* dU1q_ = context_.allocate<bf16>(B * L * E, "spec.yaml:89:5 dU1q");        // [1, B * L, E]
   bf16* dU1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:94:5 dU1");          // [B * L, E]
-  bf16* A_ = dX1_;       // the same memory: [1, B * L, kShardF]
-  bf16* dO_ = dU1q_;     // the same memory: [1, B * L, kShardE]
-  bf16* dU1qk_ = dU1q_;  // the same memory: [1, B * L, E]
-  bf16* dU1p_ = dU1q_;   // the same memory: [1, B * L, E]
-  bf16* dZ_ = dA_;       // the same memory: [1, B * L, kShardF]
+  bf16* A_ = dX1_;              // the same memory: [1, B * L, kShardF]
+  bf16* dU1qk_ = dU1q_;         // the same memory: [1, B * L, E]
+  bf16* dU1p_ = dU1q_;          // the same memory: [1, B * L, E]
+  bf16* dO_ = dU1q_ + 8519680;  // the same memory: [1, B * L, kShardE]
+  bf16* dZ_ = dA_;              // the same memory: [1, B * L, kShardF]
   hirgen::MatmulPlan dA_plan_{context_, kDAShape, kMatmulDA};
   hirgen::MatmulPlan dU2p_plan_{context_, kDU2pShape, kMatmulDU2p};
   hirgen::MatmulPlan dW2_plan_{context_, kDW2Shape, kMatmulDW2};
@@ -185,10 +185,12 @@ class TransformerBlockBackward final : public hirgen::Program {
   hirgen::MatmulPlan dWk_plan_{context_, kDWkShape, kMatmulDWk};
   hirgen::MatmulPlan dWv_plan_{context_, kDWvShape, kMatmulDWv};
   hirgen::AttentionGradPlan dQ_attention_{context_, kDQAttention, kDQLayout, kDQGradients, kAttentionDQ};
+  // in memory that is free then, where that is enough
+  void* dQ_attention_workspace_ = context_.workspace(dQ_attention_.room(), dU1q_, 4259840 * 4,
+                                                     "spec.yaml:71:5 Attention of dQ, workspace");
   void* workspace_ = context_.workspace(
       hirgen::workspace_for(dA_plan_, dU2p_plan_, dW2_plan_, dO_plan_, dU1q_plan_, dU1qk_sum_plan_,
-                            dU1p_sum_plan_, dW1_plan_, dWo_plan_, dWq_plan_, dWk_plan_, dWv_plan_,
-                            dQ_attention_),
+                            dU1p_sum_plan_, dW1_plan_, dWo_plan_, dWq_plan_, dWk_plan_, dWv_plan_),
       "spec.yaml:47:5 workspace");
   hirgen::Events allreduce_ready_ = context_.events("allreduce_ready", kAllreduce, 1);
   hirgen::Events allreduce_done_ = context_.events("allreduce_done", kAllreduce, 1);
@@ -252,7 +254,7 @@ void TransformerBlockBackward::run(cudaStream_t caller, const std::vector<void*>
   gemm(context_, dO_plan_, dX1_, Wo, dO_, workspace_, caller, kMatmulDO);
   dQ_attention_.run({.grad_o = dO_, .q = Q, .k = K, .v = V, .o = heads, .lse = sums, .grad_q = dQ_,
                      .grad_k = dK_, .grad_v = dV_},
-                    workspace_, caller, kAttentionDQ);
+                    dQ_attention_workspace_, caller, kAttentionDQ);
   gemm(context_, dU1q_plan_, dQ_, Wq, dU1q_, workspace_, caller, kMatmulDU1q);
   gemm_add(context_, dU1qk_sum_plan_, dK_, Wk, dU1q_, dU1qk_, workspace_, caller, kMatmulDU1qkSum);
   gemm_add(context_, dU1p_sum_plan_, dV_, Wv, dU1qk_, dU1p_, workspace_, caller, kMatmulDU1pSum);
@@ -348,7 +350,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "transformer_block_backward", .spec = "spec.yaml",
-               .digest = "ebba78c149ee54eb8dd5dd47a5eebbacf92893c625ecd2b95acbe916b264fefa", .mesh_size = D,
+               .digest = "d22580084bc2f844cd586c53e545aee1ec006da8421b7b166d1fa55c8f4af367", .mesh_size = D,
                .gemms = {{B * L, kShardF, E, 1}, {B * L, E, kShardF, 1}, {E, kShardF, B * L, 1},
                          {B * L, kShardE, E, 1}, {B * L, E, kShardE, 1}, {B * L, E, kShardE, 1},
                          {B * L, E, kShardE, 1}, {kShardF, E, B * L, 1}, {E, kShardE, B * L, 1},

@@ -1,5 +1,7 @@
 package calls
 
+import "github.com/hirgen/hirgen/model/domain"
+
 // WorkspaceBytes is what the algorithm of a GEMM may need of a workspace at most: hirgen::kWorkspaceBytes of the runtime.
 const WorkspaceBytes = 32 << 20
 
@@ -36,6 +38,8 @@ func (p *Program) Memory() Memory {
 		elements, _ := values.Eval(b.Elements)
 		bytes := elements * b.Type.Size()
 		switch {
+		case b.Works != "":
+			continue
 		case b.In != "":
 			m.Unshared += bytes
 			continue
@@ -70,18 +74,40 @@ func (w *Workspace) bytes(values Values) int64 {
 		most = WorkspaceBytes
 	}
 	for _, a := range w.Attentions {
-		most = max(most, a.bytes(values))
+		most = max(most, a.WorkspaceBytes(values))
 	}
 	return most
 }
 
-// bytes is the workspace of an attention by the runtime's own kernels: a gradient keeps a number in fp32 for each row.
-func (a *Attention) bytes(values Values) int64 {
+// WorkspaceBytes is the workspace of an attention by the runtime's own kernels: a gradient keeps a number in fp32 for each row.
+func (a *Attention) WorkspaceBytes(values Values) int64 {
 	if a.Gradients == "" {
 		return 0
 	}
+	return domain.FP32.Size() * a.queries(values)
+}
+
+// RoomBytes is what cuDNN 9 wants for a gradient, or the runtime's own kernels where it computes none: the gradient of Q in fp32, those of K
+// and V for each head of queries where several share one of keys, and two numbers for each row.
+func (a *Attention) RoomBytes(values Values) int64 {
+	if a.Gradients == "" || a.Type.Size() != domain.BF16.Size() {
+		return a.WorkspaceBytes(values)
+	}
+	size, _ := values.Eval(a.Size)
+	keys, _ := values.Eval(a.KeyRows)
+	rows, _ := values.Eval(a.QueryRows)
+	bytes := domain.FP32.Size() * (size + 2) * a.queries(values)
+	queryHeads, _ := values.Eval(a.QueryHeads)
+	if keyHeads, _ := values.Eval(a.KeyHeads); keyHeads < queryHeads {
+		bytes += 2 * a.Type.Size() * size * a.queries(values) / max(rows, 1) * keys
+	}
+	return bytes
+}
+
+// queries is how many rows of queries there are.
+func (a *Attention) queries(values Values) int64 {
 	batch, _ := values.Eval(a.Batch)
 	heads, _ := values.Eval(a.QueryHeads)
 	rows, _ := values.Eval(a.QueryRows)
-	return 4 * batch * heads * rows
+	return batch * heads * rows
 }

@@ -106,6 +106,7 @@ type (
 		Guard    string      // of the ranks that have it; empty: all
 		Where    string      `text:"quoted"` // what errors call it
 		Shape    []expr.Expr // for a comment
+		Works    string      // the attention that works there, if it wants no more; else it has memory of its own
 	}
 	// Shape is one GEMM: C[m, n] = A[m, k] B[k, n], batched, with its plan.
 	Shape struct {

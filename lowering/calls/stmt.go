@@ -180,6 +180,7 @@ type (
 		Q, K, V, O, Logs           Pointer
 		GradO, GradQ, GradK, GradV Pointer
 		Workspace                  expr.Expr // as a GEMM's
+		Room                       Pointer   // the buffer that it works in instead; none where its Base is empty
 		On                         Stream
 	}
 	// Launch launches an elementwise kernel or a reduction: Out = Fn(In...). Kernel positions, without

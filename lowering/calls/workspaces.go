@@ -12,13 +12,14 @@ type Workspace struct {
 	Pos        diag.Pos     // of the first statement that has it
 }
 
-// WorkspaceOf is the workspace that a statement works in: that of a compute stream by its index; nil is the caller's.
+// WorkspaceOf is the workspace that a statement works in: that of a compute stream by its index; nil is the caller's. An attention
+// with a room works in none.
 func WorkspaceOf(s Stmt) (index expr.Expr, works bool) {
 	switch s := s.(type) {
 	case *Gemm:
 		return s.Workspace, true
 	case *Attend:
-		return s.Workspace, true
+		return s.Workspace, s.Room.Base == ""
 	default:
 		return nil, false
 	}

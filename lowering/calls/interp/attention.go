@@ -29,7 +29,9 @@ func (r *rank) attend(s *calls.Attend) (func() error, error) {
 	if v.err != nil {
 		return nil, v.err
 	}
+	room := r.memory[s.Room.Base]
 	return func() error {
+		spoil(room)
 		data := make([][]float64, len(in))
 		for i, from := range in {
 			each(from.extents, func(index []int64) { data[i] = append(data[i], from.data[from.offset(index)]) })

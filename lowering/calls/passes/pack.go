@@ -16,17 +16,24 @@ const alignment = 256
 // that of what is in use at a time.
 const mostAtOnce = 512
 
+// aligned is the next multiple of it.
+func aligned(at int64) int64 { return (at + alignment - 1) / alignment * alignment }
+
 // block is the memory of a buffer, and of those that lie in it already; or an output, from its first result on.
 type block struct {
 	life    *order.Life
 	buffers []*calls.Buffer
 	bytes   int64
-	reached bool   // by other ranks
-	in      *block // the output that it lies in; nil: memory of the program's own
-	at      int64  // its first byte there; -1: it is in none
+	fixed   bool     // it has to be where the program's own memory is, when the program starts
+	in      *block   // the output that it lies in; nil: memory of the program's own
+	at      int64    // its first byte there; -1: it is in none
+	beside  []*block // what is in use while it is
 }
 
 func (b *block) end() int64 { return b.at + b.bytes }
+
+// isRoom reports whether it is what an attention works in.
+func (b *block) isRoom() bool { return b.life.Buffer.Works != "" }
 
 // ownEnd is where it ends in the program's own memory.
 func (b *block) ownEnd() int64 {
@@ -73,6 +80,11 @@ func pack(blocks []*block) {
 		}
 	}
 	place(blocks, beside, best, in)
+	for i, b := range blocks {
+		for _, j := range beside[i] {
+			b.beside = append(b.beside, blocks[j])
+		}
+	}
 }
 
 // kinds are the numbers of the blocks that are to be placed, and of outputs.
@@ -112,7 +124,7 @@ func place(blocks []*block, beside [][]int, rest, outputs []int) (own int64) {
 		b := blocks[i]
 		at := firstFree(blocks, beside[i], nil, b.bytes)
 		for _, o := range outputs {
-			if room := blocks[o]; at+b.bytes > own && !b.reached {
+			if room := blocks[o]; at+b.bytes > own && !b.fixed {
 				if free := firstFree(blocks, beside[i], room, b.bytes); free+b.bytes <= room.bytes {
 					b.in, at = room, free
 					break
@@ -139,7 +151,7 @@ func firstFree(blocks []*block, taken []int, in *block, bytes int64) (at int64) 
 		if at+bytes <= b.at {
 			break
 		}
-		at = max(at, (b.end()+alignment-1)/alignment*alignment)
+		at = max(at, aligned(b.end()))
 	}
 	return at
 }

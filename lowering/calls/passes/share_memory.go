@@ -13,14 +13,16 @@ import (
 // shareMemory gives buffers the same memory where, on every rank, all that uses one of
 // them is done before anything that uses the next one begins, by the waits that are there: it costs nothing.
 // What is in use at once lies side by side, in memory of its own if that takes less, or in outputs until results are written there. What is
-// in use while calls follow each other stays apart. What works on the caller's stream has the workspace of a compute stream where it never
-// works beside that.
+// in use while calls follow each other stays apart. A gradient of an attention works in what others leave free. What works on the caller's
+// stream has the workspace of a compute stream where it never works beside that.
 //
 //	Buffer(name A_, elements 64)                         Buffer(name A_, elements 64)
 //	Buffer(name B_, elements 32)  # while C_ is, not A_  ->  Buffer(name B_, in A_, elements 32)
 //	Buffer(name C_, elements 32)                         Buffer(name C_, in A_, offset 256, elements 32)
 func shareMemory(p *calls.Program) {
+	addRooms(p)
 	shareBuffers(p)
+	dropRooms(p)
 	if caller, compute := p.Workspaces(); caller == nil || compute == nil || order.Clash(p, firstForCaller) != nil {
 		return
 	}
@@ -66,6 +68,7 @@ func shareBuffers(p *calls.Program) {
 			}
 		}
 		for _, list := range cut(of[guard]) {
+			widenRooms(list)
 			if len(list) > 1 {
 				put(p, names, list)
 			}
@@ -102,7 +105,7 @@ func blocksOf(p *calls.Program) (blocks []*block) {
 			continue
 		}
 		b := &block{life: life, at: -1, buffers: append([]*calls.Buffer{life.Buffer}, inside[life.Buffer.Name]...)}
-		b.reached = slices.ContainsFunc(b.buffers, func(in *calls.Buffer) bool { return reached[in.Name] })
+		b.fixed = b.isRoom() || slices.ContainsFunc(b.buffers, func(in *calls.Buffer) bool { return reached[in.Name] })
 		if slices.ContainsFunc(b.buffers, func(in *calls.Buffer) bool { return of[in.Name] == nil }) {
 			continue
 		}
@@ -126,7 +129,7 @@ func put(p *calls.Program, names *arenaNames, list []*block) {
 	}
 	largest := slices.MaxFunc(list, func(a, b *block) int { return cmp.Compare(a.bytes, b.bytes) })
 	memory := largest.life.Buffer
-	if largest.bytes < end-first {
+	if largest.bytes < end-first || largest.isRoom() {
 		memory = arena(names.next(), memory, end-first, len(list))
 		p.Buffers = append(p.Buffers, memory)
 	}
@@ -154,14 +157,7 @@ type arenaNames struct {
 // next is memory_, memory_2_ and so on.
 func (n *arenaNames) next() string {
 	if n.taken == nil {
-		n.taken = map[string]bool{}
-		for _, d := range n.program.Declarations() {
-			for _, f := range calls.Fields(d) {
-				if name, ok := f.Value.(*string); ok && !f.Text {
-					n.taken[*name] = true
-				}
-			}
-		}
+		n.taken = namesOf(n.program)
 	}
 	for {
 		n.last++
@@ -173,4 +169,17 @@ func (n *arenaNames) next() string {
 			return name
 		}
 	}
+}
+
+// namesOf has all names that a program declares.
+func namesOf(p *calls.Program) map[string]bool {
+	taken := map[string]bool{}
+	for _, d := range p.Declarations() {
+		for _, f := range calls.Fields(d) {
+			if name, ok := f.Value.(*string); ok && !f.Text {
+				taken[*name] = true
+			}
+		}
+	}
+	return taken
 }

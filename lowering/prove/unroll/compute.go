@@ -123,7 +123,11 @@ func (i *issue) attend(s *calls.Attend) {
 		view(7, true, s.GradK, d.Type, keys, strides(d.GradK))
 		view(8, true, s.GradV, d.Type, keys, strides(d.GradV))
 	}
-	i.workspace(s, 9)
+	if at, ok := i.at(s, s.Room); ok && at.of != nil {
+		i.touch(s, 9, true, at, at.size, []int64{(at.of.end - at.of.first) / at.size}, []int64{1})
+	} else if ok {
+		i.workspace(s, 9)
+	}
 	i.end(o)
 }
 

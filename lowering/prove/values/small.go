@@ -273,6 +273,9 @@ func apart(buffers []*calls.Buffer) (list []*calls.Buffer) {
 		if !d.Arena {
 			own := *d
 			own.In, own.Offset = "", 0
+			if own.Works != "" {
+				own.Elements = expr.Int(1) // as many as are free at the extents of the program
+			}
 			list = append(list, &own)
 		}
 	}

@@ -36,6 +36,10 @@ void* Context::workspace(size_t bytes, const std::string& what) {
   return memory;
 }
 
+void* Context::workspace(size_t bytes, void* room, size_t room_bytes, const std::string& what) {
+  return bytes <= room_bytes ? room : workspace(bytes, what);
+}
+
 void* Context::allocation(void* buffer) const {
   const auto next = allocated_.upper_bound(buffer);
   if (next == allocated_.begin()) return buffer;

@@ -1,0 +1,73 @@
+package passes
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// Rooms are where gradients of attentions work: bytes of the program's memory that nothing else uses at the time. How many a library
+// wants is known when the program starts: where they are too few the attention has memory of its own.
+
+// addRooms declares a room for each such attention on the caller's stream, as large as it is expected to be wanted.
+func addRooms(p *calls.Program) {
+	attentions, labels, values, taken := calls.ByName(p.Attentions), calls.ByName(p.Labels), p.Values(), namesOf(p)
+	calls.Walk(p.Body, func(s calls.Stmt) bool {
+		a, ok := s.(*calls.Attend)
+		if !ok || a.Room.Base != "" || a.Workspace != nil {
+			return true
+		}
+		d := attentions[a.Attention]
+		name := strings.TrimSuffix(d.Plan, "_") + "_workspace_"
+		if bytes := d.RoomBytes(values); bytes > 0 && !taken[name] {
+			a.Room.Base = name
+			p.Buffers = append(p.Buffers, &calls.Buffer{
+				Name: name, Type: domain.FP32, Elements: expr.Int((bytes + 3) / 4), Where: labels[d.Label].Text + ", workspace", Works: d.Name,
+			})
+		}
+		return true
+	})
+}
+
+// widenRooms gives the rooms among the blocks of a memory the bytes around them that nothing has which is in use at the same time.
+func widenRooms(blocks []*block) {
+	last := int64(0)
+	for _, b := range blocks {
+		last = max(last, b.end())
+	}
+	for _, b := range blocks {
+		if !b.isRoom() {
+			continue
+		}
+		first, end := blocks[0].at, last
+		for _, o := range b.beside {
+			switch {
+			case o.at < 0 || o.in != nil:
+			case o.at < b.at:
+				first = max(first, aligned(o.end()))
+			default:
+				end = min(end, o.at)
+			}
+		}
+		b.at, b.bytes = first, end-first
+		b.life.Buffer.Elements = expr.Int(b.bytes / b.life.Buffer.Type.Size())
+	}
+}
+
+// dropRooms takes back those that lie in no memory.
+func dropRooms(p *calls.Program) {
+	dropped := map[string]bool{}
+	p.Buffers = slices.DeleteFunc(p.Buffers, func(b *calls.Buffer) bool {
+		dropped[b.Name] = b.Works != "" && b.In == ""
+		return dropped[b.Name]
+	})
+	calls.Walk(p.Body, func(s calls.Stmt) bool {
+		if a, ok := s.(*calls.Attend); ok && dropped[a.Room.Base] {
+			a.Room = calls.Pointer{}
+		}
+		return true
+	})
+}
