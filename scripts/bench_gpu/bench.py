@@ -239,6 +239,7 @@ def parse():
     parser.add_argument("--repeats", type=int, default=7, help="timed repeats of a round")
     parser.add_argument("--iters", type=int, default=5, help="calls of a repeat, at least")
     parser.add_argument("--seconds", type=float, default=0.2, help="of a round's repeats together")
+    parser.add_argument("--warm", type=float, default=0.2, metavar="SECONDS", help="of calls before each round: a GPU at its power limit settles within 0.1 s")
     parser.add_argument("--bounds-seconds", type=float, default=0.05, help="of a round of each measurement of what bounds a shape")
     parser.add_argument("--bounds-limit", type=float, default=80, help="seconds of what bounds all shapes together")
     parser.add_argument("--check-limit", type=float, default=80, metavar="TFLOP", help="check programs whose reference is no larger")

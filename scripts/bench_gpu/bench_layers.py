@@ -211,6 +211,7 @@ def parse():
     parser.add_argument("--iters", type=int, default=5, help="calls of a repeat, at least")
     parser.add_argument("--near", type=float, default=1.15, help="what takes so many times as long as the best of its side is timed in one round only")
     parser.add_argument("--seconds", type=float, default=0.2, help="of a round's repeats together")
+    parser.add_argument("--warm", type=float, default=0.2, metavar="SECONDS", help="of calls before each round: a GPU at its power limit settles within 0.1 s")
     parser.add_argument("--check-limit", type=float, default=80, metavar="TFLOP", help="check programs whose reference is no larger")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="builds at a time")
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda", help="cpu: to try the script, with --divide 64")

@@ -82,10 +82,10 @@ class Cell:
         p, slices = self.params, 0 if self.operation == "ag_matmul" else self.ranks
         return 4 * (p["M"] * p["K"] + p["K"] * p["N"] * (1 + slices) + p["M"] * p["N"] * (1 + slices))
 
-    def calls(self, seconds, repeats, least):
-        """(warm-up calls, calls of a repeat) that keep the GPU busy for half of seconds, and for seconds."""
+    def calls(self, seconds, repeats, least, warm=0):
+        """(warm-up calls, calls of a repeat) that keep the GPU busy for warm seconds, at least half of seconds, and for seconds."""
         iters = math.ceil(seconds / repeats / self.expected_seconds)
-        return max(3, math.ceil(seconds / 2 / self.expected_seconds)), max(least, iters)
+        return max(3, math.ceil(max(warm, seconds / 2) / self.expected_seconds)), max(least, iters)
 
 
 def cells(ranks, shapes, operations):

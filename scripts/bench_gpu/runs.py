@@ -193,7 +193,8 @@ class Row:
 
     def command(self, together):
         """The command line."""
-        s, (self.warmup, self.iters) = self.settings, self.cell.calls(self.settings.seconds, self.settings.repeats, self.settings.iters)
+        s = self.settings
+        self.warmup, self.iters = self.cell.calls(s.seconds, s.repeats, s.iters, s.warm)
         self.is_checked = self.cell.check_flops <= s.check_limit * 1e12 and self.cell.check_bytes <= self.check_memory
         listed = self.folder.with_suffix(".json")
         listed.write_text(json.dumps([v.listed(self.folder) for v in self.variants]))

@@ -65,6 +65,7 @@ class Cells(unittest.TestCase):
             warmup, iters = cell.calls(0.3, 7, 5)
             self.assertGreaterEqual(7 * iters * cell.expected_seconds, 0.3)
             self.assertGreaterEqual(warmup * cell.expected_seconds, 0.1)
+            self.assertGreaterEqual(cell.calls(0.1, 7, 5, warm=0.3)[0] * cell.expected_seconds, 0.3)
         self.assertEqual(large.calls(0.01, 7, 5), (3, 5))
         self.assertGreater(small.calls(0.3, 7, 5)[1], 10 * large.calls(0.3, 7, 5)[1])
 

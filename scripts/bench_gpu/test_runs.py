@@ -33,7 +33,7 @@ def settings(work, command):
     path = pathlib.Path(work) / "hirgen"
     path.write_text(command)
     path.chmod(0o755)
-    return types.SimpleNamespace(hirgen=str(path), work=work, device="cpu", cmake=["-DA=1"], seconds=0.01, repeats=2, iters=5, rounds=2, near=1.15, jobs=4,
+    return types.SimpleNamespace(hirgen=str(path), work=work, device="cpu", cmake=["-DA=1"], seconds=0.01, warm=0, repeats=2, iters=5, rounds=2, near=1.15, jobs=4,
                                  check_limit=80)
 
 
