@@ -87,6 +87,9 @@ func (a *Attention) WorkspaceBytes(values Values) int64 {
 	return domain.FP32.Size() * a.queries(values)
 }
 
+// RoomType is what memory that an attention works in is counted in.
+const RoomType = domain.FP32
+
 // RoomBytes is what cuDNN 9 wants for a gradient, or the runtime's own kernels where it computes none: the gradient of Q in fp32, those of K
 // and V for each head of queries where several share one of keys, and two numbers for each row.
 func (a *Attention) RoomBytes(values Values) int64 {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/calls"
-	"github.com/hirgen/hirgen/model/domain"
 )
 
 // Rooms are where gradients of attentions work: bytes of the program's memory that nothing else uses at the time. How many a library
@@ -25,7 +24,7 @@ func addRooms(p *calls.Program) {
 		if bytes := d.RoomBytes(values); bytes > 0 && !taken[name] {
 			a.Room.Base = name
 			p.Buffers = append(p.Buffers, &calls.Buffer{
-				Name: name, Type: domain.FP32, Elements: expr.Int((bytes + 3) / 4), Where: labels[d.Label].Text + ", workspace", Works: d.Name,
+				Name: name, Type: calls.RoomType, Elements: expr.Int((bytes + calls.RoomType.Size() - 1) / calls.RoomType.Size()), Where: labels[d.Label].Text + ", workspace", Works: d.Name,
 			})
 		}
 		return true
