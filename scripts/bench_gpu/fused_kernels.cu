@@ -1,7 +1,9 @@
-// How fast fused kernels (runtime_cpp/include/hirgen/fused.hpp) are, as a fraction of a copy from
-// device to device that reads and writes as many bytes. Alone, without the rest of the runtime:
+// How fast fused kernels (runtime_cpp/include/hirgen/fused.hpp) and reductions are, as a fraction
+// of a copy from device to device that reads and writes as many bytes. Without the rest of the
+// runtime:
 //
 //   nvcc -std=c++20 -O3 -arch=sm_90a -I runtime_cpp/include -I NCCL/include -o fused_kernels FILE
+//       runtime_cpp/src/kernels/reduce.cu
 //   ./fused_kernels [WORD]    // kernels with WORD in their names
 //
 // Buffers rotate over at least 512 MB, so that no call finds its operands in the cache. A row is
@@ -191,6 +193,28 @@ void add_rows(std::vector<Case>& cases) {
                    }});
 }
 
+/// Sums over rows, over columns, and of two parts of a sum over ranks.
+void add_reductions(std::vector<Case>& cases) {
+  constexpr int64_t kColumns = 4096;
+  static float* sums = nullptr;
+  HG_CHECK(cudaMalloc(&sums, (int64_t{256} << 20) / kColumns * sizeof(float)), "");
+  const auto sum = [](int axis, auto* out, const hirgen::Strided& results, const bf16* in,
+                      const hirgen::Strided& of) {
+    hirgen::launch_reduce(hirgen::ReduceFn::kSum, axis, out, results, in, of, stream, "");
+  };
+  cases.push_back({"sum over rows", 1, [=](bf16* const* p, int64_t n) {
+                     sum(0, sums, {2, {1, kColumns}, {kColumns, 1}}, p[0],
+                         {2, {n / kColumns, kColumns}, {kColumns, 1}});
+                   }});
+  cases.push_back({"sum over columns", 1, [=](bf16* const* p, int64_t n) {
+                     sum(1, sums, {2, {n / kColumns, 1}, {1, 1}}, p[0],
+                         {2, {n / kColumns, kColumns}, {kColumns, 1}});
+                   }});
+  cases.push_back({"sum of two parts", 3, [=](bf16* const* p, int64_t n) {
+                     sum(0, p[0], {2, {1, n}, {n, 1}}, p[1], {2, {2, n}, {p[2] - p[1], 1}});
+                   }});
+}
+
 std::vector<Case> all_cases() {
   std::vector<Case> cases = {
       {"silu_mul", 3,
@@ -215,10 +239,11 @@ std::vector<Case> all_cases() {
                          {p[1] + 64, {kToken, kChannels, 1}},
                          {{0, 0, 1}},
                          {{1, 0, 0}}};
-         hirgen::launch_rows<64, 2, 1>(body, {n / kToken, kHeads},
-                                    hirgen::accesses(body.low, body.high, body.first, body.second),
-                                    stream, "");
+         hirgen::launch_rows<64, 2, 1>(
+             body, {n / kToken, kHeads},
+             hirgen::accesses(body.low, body.high, body.first, body.second), stream, "");
        }}};
+  add_reductions(cases);
   add_rows<1024>(cases);
   add_rows<2048>(cases);
   add_rows<4096>(cases);

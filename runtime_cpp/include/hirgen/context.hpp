@@ -181,8 +181,8 @@ class Context {
 
   /// allocate() for memory that GEMMs and attentions work in.
   void* workspace(size_t bytes, const std::string& what);
-  /// The same, in a room of so many bytes that is free whenever somebody works there, where these are
-  /// enough.
+  /// The same, in a room of so many bytes that is free whenever somebody works there, where these
+  /// are enough.
   void* workspace(size_t bytes, void* room, size_t room_bytes, const std::string& what);
 
   /// The start of the memory of allocate() that a pointer leads into; the pointer itself if it

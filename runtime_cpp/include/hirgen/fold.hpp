@@ -19,6 +19,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include "hirgen/kernels.hpp"
 #include "hirgen/launch.hpp"
@@ -34,24 +35,40 @@ namespace hirgen {
 /// Slices that a thread reads at once. More cost registers, and with them threads, for no gain.
 constexpr int kSlicesAtOnce = 4;
 
-/// sum = results i, of slices first, first + every, ... Slices past the end are read again from the
-/// last one, and count as what changes nothing: the compiler would move reads behind a branch.
-template <typename Fold>
+/// What is read of N slices, which may be expressions that have no empty ones.
+template <typename Part, int N>
+struct Slices {
+  Part of[N];
+
+  template <typename Read>
+  HG_HOST_DEVICE explicit Slices(const Read& read)
+      : Slices(read, std::make_integer_sequence<int, N>()) {}
+
+ private:
+  template <typename Read, int... K>
+  HG_HOST_DEVICE Slices(const Read& read, std::integer_sequence<int, K...> /*indices*/)
+      : of{read(K)...} {}
+};
+
+/// sum = results i, of slices first, first + every, ..., N of them at once. Slices past the end are
+/// read again from the last one, and count as what changes nothing: the compiler would move reads
+/// behind a branch.
+template <int N = kSlicesAtOnce, typename Fold>
 HG_HOST_DEVICE void fold_every(const Fold& fold, int64_t every, int64_t first, int64_t i,
                                float (&sum)[Fold::kWidth]) {
   constexpr int W = Fold::kWidth;
   const auto start = fold.start(i);
   for (int j = 0; j < W; ++j) sum[j] = identity_of(fold.fn);
-  for (int64_t r = first; r < fold.count; r += kSlicesAtOnce * every) {
+  for (int64_t r = first; r < fold.count; r += N * every) {
     const auto part = [&](int k) {
       const int64_t slice = r + k * every;
       return fold.read(start, slice < fold.count ? slice : fold.count - 1);
     };
-    const decltype(part(0)) parts[kSlicesAtOnce] = {part(0), part(1), part(2), part(3)};
+    const Slices<decltype(part(0)), N> parts(part);
     HG_UNROLL
-    for (int k = 0; k < kSlicesAtOnce; ++k) {
+    for (int k = 0; k < N; ++k) {
       float x[W];
-      fold.value(start, parts[k], x);
+      fold.value(start, parts.of[k], x);
       HG_UNROLL
       for (int j = 0; j < W; ++j) x[j] = r + k * every < fold.count ? x[j] : identity_of(fold.fn);
       apply(fold.fn, sum, x);
@@ -66,7 +83,11 @@ struct FoldAlone {
 
   HG_HOST_DEVICE void operator()(int64_t i) const {
     float sum[Fold::kWidth];
-    fold_every(fold, 1, 0, i, sum);
+    if (fold.count <= 2) {  // the parts of a sum over two ranks
+      fold_every<2>(fold, 1, 0, i, sum);
+    } else {
+      fold_every(fold, 1, 0, i, sum);
+    }
     fold.store(i * Fold::kWidth, sum);
   }
 };
@@ -74,18 +95,32 @@ struct FoldAlone {
 #ifdef __CUDACC__
 
 /// Who shares results: `lanes` threads side by side have kWidth of them each, and all `threads`
-/// behind each other, in each of `blocks` of a cluster, fold slices of the same ones.
+/// behind each other, in each of `blocks` of a cluster, fold slices of the same ones. All are
+/// powers of two.
 struct Sharing {
   int lanes, threads, blocks;
 };
-constexpr int kFoldThreads = 256;
+/// The threads of a block: few, so that clusters of them find room beside each other, and more
+/// where the clusters of few results have too few.
+constexpr int kFoldThreads = 256, kMostFoldThreads = 512;
 constexpr int kClusterBlocks = 8;  // at most, on any GPU that has clusters
 
-template <typename Fold>
-__global__ void __launch_bounds__(kFoldThreads) fold_kernel(const __grid_constant__ Fold fold) {
+/// sum = what the threads of a warp have folded together.
+template <int W>
+__device__ void fold_in_warp(ReduceFn fn, float (&sum)[W]) {
+  for (int apart = 1; apart < 32; apart *= 2) {
+    float other[W];
+    HG_UNROLL
+    for (int j = 0; j < W; ++j) other[j] = __shfl_xor_sync(~0U, sum[j], apart);
+    apply(fn, sum, other);
+  }
+}
+/// A fold by blocks of up to T threads.
+template <int T, typename Fold>
+__global__ void __launch_bounds__(T) fold_kernel(const __grid_constant__ Fold fold) {
   await_earlier_kernels();
   constexpr int W = Fold::kWidth;
-  __shared__ float partial[kFoldThreads * W];  // of each thread; its start then of the block
+  __shared__ float partial[T * W];  // of each thread; its start then of the block
   const int lanes = static_cast<int>(blockDim.x), threads = static_cast<int>(blockDim.y);
   int block = 0, blocks = 1;
 #if __CUDA_ARCH__ >= 900
@@ -95,19 +130,28 @@ __global__ void __launch_bounds__(kFoldThreads) fold_kernel(const __grid_constan
 #endif
   const int64_t first = int64_t{blockIdx.x} / blocks * lanes;
   const int64_t i = first + threadIdx.x, all = fold.results() / W;
+  float sum[W];
+  for (int j = 0; j < W; ++j) sum[j] = identity_of(fold.fn);
   if (i < all) {
-    float sum[W];
     fold_every(fold, int64_t{threads} * blocks, int64_t{block} * threads + threadIdx.y, i, sum);
+  }
+  const int thread = static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x);
+  int parts = threads;
+  if (lanes == 1 && threads >= 32) {  // slices side by side: a warp shares each result
+    fold_in_warp(fold.fn, sum);
+    parts = threads / 32;
+  }
+  if (parts == threads || threadIdx.y % 32 == 0) {
+    const int part = static_cast<int>(threadIdx.y) * parts / threads;
     HG_UNROLL
-    for (int j = 0; j < W; ++j) partial[(threadIdx.y * lanes + threadIdx.x) * W + j] = sum[j];
+    for (int j = 0; j < W; ++j) partial[(part * lanes + threadIdx.x) * W + j] = sum[j];
   }
   __syncthreads();
   const int columns = static_cast<int>(lanes < all - first ? lanes : all - first) * W;
-  for (int c = static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x); c < columns;
-       c += lanes * threads) {
-    float sum[1] = {partial[c]};
-    for (int t = 1; t < threads; ++t) apply(fold.fn, sum, {partial[t * lanes * W + c]});
-    partial[c] = sum[0];
+  for (int c = thread; c < columns; c += lanes * threads) {
+    float total[1] = {partial[c]};
+    for (int t = 1; t < parts; ++t) apply(fold.fn, total, {partial[t * lanes * W + c]});
+    partial[c] = total[0];
   }
 #if __CUDA_ARCH__ >= 900
   cluster.sync();
@@ -115,15 +159,14 @@ __global__ void __launch_bounds__(kFoldThreads) fold_kernel(const __grid_constan
   __syncthreads();
 #endif
   if (block == 0) {
-    for (int c = static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x); c < columns;
-         c += lanes * threads) {
-      float sum[1] = {partial[c]};
+    for (int c = thread; c < columns; c += lanes * threads) {
+      float total[1] = {partial[c]};
 #if __CUDA_ARCH__ >= 900
       for (int b = 1; b < blocks; ++b) {
-        apply(fold.fn, sum, {*cluster.map_shared_rank(&partial[c], b)});
+        apply(fold.fn, total, {*cluster.map_shared_rank(&partial[c], b)});
       }
 #endif
-      fold.store(first * W + c, sum);
+      fold.store(first * W + c, total);
     }
   }
 #if __CUDA_ARCH__ >= 900
@@ -135,21 +178,20 @@ __global__ void __launch_bounds__(kFoldThreads) fold_kernel(const __grid_constan
 /// each SM, if each has as many slices as it reads at once.
 template <typename Fold>
 Sharing sharing_of(const Fold& fold, const char* where) {
-  const int sms = multiprocessors(where);
+  const int64_t at_once = int64_t{1024} * multiprocessors(where);
   const int64_t results = std::max(fold.results() / Fold::kWidth, int64_t{1});
-  const int64_t wanted =
-      std::min(int64_t{1024} * sms / results, (fold.count + kSlicesAtOnce - 1) / kSlicesAtOnce);
-  if (wanted < 2) return {kFoldThreads, 1, 1};
+  const int64_t useful = (fold.count + kSlicesAtOnce - 1) / kSlicesAtOnce;
+  int64_t wanted = std::min(at_once / results, useful);
   // Slices that follow each other are read side by side by those who share, otherwise results are.
-  Sharing sharing = {fold.adjacent ? 1 : Fold::kWidth > 1 ? 8 : 32, 1, 1};
-  const bool few = results * kClusterBlocks < int64_t{sms} * sharing.lanes;
-  if (few && !fold.adjacent) sharing.lanes = 16 / Fold::kWidth;
-  while (sharing.threads < wanted && sharing.threads * sharing.lanes < kFoldThreads) {
-    sharing.threads *= 2;
-  }
+  if (fold.adjacent) wanted = std::max(wanted, std::min(useful, int64_t{32}));
+  if (wanted < 2) return {kFoldThreads, 1, 1};
+  const int lanes = fold.adjacent ? 1 : Fold::kWidth > 1 ? 8 : 32;
   constexpr int kMost = kHopper ? kClusterBlocks : 1;
-  while (sharing.blocks < kMost && sharing.blocks * sharing.threads < wanted) sharing.blocks *= 2;
-  return sharing;
+  int sharing = 2;  // the nearest power of two: a second wave of blocks would find few SMs free
+  while (3 * sharing <= 2 * wanted) sharing *= 2;
+  const int block = lanes * sharing > kFoldThreads * kMost ? kMostFoldThreads : kFoldThreads;
+  const int threads = std::min(sharing, block / lanes);
+  return {lanes, threads, std::min(sharing / threads, kMost)};
 }
 
 /// Enqueues a fold.
@@ -160,10 +202,13 @@ void launch_fold(const Fold& fold, cudaStream_t stream, const char* where) {
   if (results == 0 || sharing.threads == 1) {
     return parallel_for(results, stream, where, FoldAlone<Fold>{fold});
   }
-  const auto lanes = static_cast<unsigned>(sharing.lanes);
-  const auto blocks = static_cast<unsigned>((results + lanes - 1) / lanes * sharing.blocks);
-  launch_early(fold_kernel<Fold>, blocks, dim3(lanes, static_cast<unsigned>(sharing.threads)),
-               sharing.blocks, stream, where, fold);
+  const dim3 threads(static_cast<unsigned>(sharing.lanes), static_cast<unsigned>(sharing.threads));
+  const auto blocks =
+      static_cast<unsigned>((results + sharing.lanes - 1) / sharing.lanes * sharing.blocks);
+  const auto kernel = sharing.lanes * sharing.threads > kFoldThreads
+                          ? fold_kernel<kMostFoldThreads, Fold>
+                          : fold_kernel<kFoldThreads, Fold>;
+  launch_early(kernel, blocks, threads, sharing.blocks, stream, where, fold);
 }
 
 #else

@@ -1,4 +1,5 @@
 // Local reductions: folds of the slices of a tensor along an axis.
+#include <algorithm>
 #include <string>
 
 #include "hirgen/fold.hpp"
@@ -43,6 +44,19 @@ struct Folding {
   }
 };
 
+/// Folds `count` elements side by side into one, kWidth of them at a time.
+template <typename T>
+struct FoldingAlong : Folding<T, 1> {
+  HG_HOST_DEVICE Pack<T, hirgen::kWidth> read(const T* start, int64_t slice) const {
+    return *reinterpret_cast<const Pack<T, hirgen::kWidth>*>(start + slice * hirgen::kWidth);
+  }
+  HG_HOST_DEVICE void value(const T* /*start*/, const Pack<T, hirgen::kWidth>& part,
+                            float (&x)[1]) const {
+    x[0] = widen(part.value[0]);
+    for (int j = 1; j < hirgen::kWidth; ++j) apply(this->fn, x, {widen(part.value[j])});
+  }
+};
+
 }  // namespace
 
 void launch_reduce(ReduceFn fn, int axis, void* out, DType out_type, const Strided& out_view,
@@ -51,9 +65,14 @@ void launch_reduce(ReduceFn fn, int axis, void* out, DType out_type, const Strid
   const Walk<2> walk = walk_over<2>({&out_view, &in_view}, axis, where);
   const int64_t count = in_view.extent[axis], step = in_view.stride[axis];
   const bool vectorised = walk.divides(kWidth) && step % kWidth == 0 && aligned(out) && aligned(in);
+  const auto whole = [](int64_t stride) { return stride % kWidth == 0; };
+  const bool along = step == 1 && whole(count) && aligned(in) &&
+                     std::all_of(walk.stride[1], walk.stride[1] + walk.axes, whole);
   const auto launch = [&]<typename T>(const T* /*element*/) {
-    const auto by = [&]<int W>(Folding<T, W> fold) { launch_fold(fold, stream, where); };
-    if (vectorised) {
+    const auto by = [&](const auto& fold) { launch_fold(fold, stream, where); };
+    if (along) {
+      by(FoldingAlong<T>{{fn, out, in, out_type, count / kWidth, kWidth, true, walk}});
+    } else if (vectorised) {
       by(Folding<T, kWidth>{fn, out, in, out_type, count, step, step == 1, walk});
     } else {
       by(Folding<T, 1>{fn, out, in, out_type, count, step, step == 1, walk});

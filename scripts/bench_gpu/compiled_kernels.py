@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""How fast the kernels are that torch.compile makes of what fused_kernels.cu times, on one GPU.
+
+    scripts/bench_gpu/compiled_kernels.py [WORD]    kernels with WORD in their names
+
+As there: a fraction of a copy from device to device that reads and writes as many bytes, of 64 MB and of 512 MB, over buffers that
+rotate over at least 512 MB; a row is the median of seven turns, each of copy and kernel one after the other. Calls are captured in a
+CUDA graph, so that no time of the host is in them.
+"""
+import statistics
+import sys
+
+import torch
+import torch.nn.functional as F
+
+MB = 1 << 20
+TURNS, ROTATED = 7, 2048 * MB
+STEP = 16384 * 16  # elements of a slice are whole rows of every case
+
+
+def silu_mul(zg, zu):
+    """The activation of a SwiGLU."""
+    return F.silu(zg) * zu
+
+
+def add_rms_norm(x, r, gamma):
+    """A residual add and the norm behind it: two results."""
+    y = x + r
+    return y, F.rms_norm(y, gamma.shape, gamma, 1e-5)
+
+
+def norm_weight_grad(dy, x, rstd):
+    """The gradient of a norm's weight: a sum over rows."""
+    return (dy.float() * (x.float() * rstd)).sum(0)
+
+
+def of_rows(columns):
+    """(name, operands, with results, that are as large as the result, function of them and its small operands) of kernels along rows."""
+    gamma, beta = (torch.ones(columns, device="cuda", dtype=torch.bfloat16) for _ in range(2))
+    rstd = torch.ones(512 * MB // columns, 1, device="cuda")
+    return [
+        (f"rms_norm of {columns}", 2, lambda x: F.rms_norm(x, (columns,), gamma, 1e-5), columns),
+        (f"add_rms_norm of {columns}", 4, lambda x, r: add_rms_norm(x, r, gamma), columns),
+        (f"layer_norm of {columns}", 2, lambda x: F.layer_norm(x, (columns,), gamma, beta, 1e-5), columns),
+        (f"norm_weight_grad of {columns}", 2, lambda dy, x: norm_weight_grad(dy, x, rstd[:len(dy)]), columns),
+        (f"softmax of {columns}", 2, lambda s: F.softmax(s * 0.125, -1), columns),
+    ]
+
+
+def cases():
+    """All of them."""
+    elementwise = [("silu_mul", 3, silu_mul, 4096), ("add", 3, torch.add, 4096), ("gelu", 2, F.gelu, 4096)]
+    return elementwise + [case for columns in (1024, 4096, 16384) for case in of_rows(columns)]
+
+
+def inputs_of(name, operands):
+    """How many of its operands a kernel reads."""
+    return {"add_rms_norm": 2, "norm_weight_grad": 2}.get(name.split(" ")[0], operands - 1)
+
+
+def graph_of(calls):
+    """A CUDA graph of calls, made once before."""
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        for call in calls:
+            call()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for call in calls:
+            call()
+    return graph
+
+
+def time_of(graph, count):
+    """Milliseconds of each of so many calls that a graph has."""
+    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    graph.replay()
+    begin.record()
+    graph.replay()
+    end.record()
+    end.synchronize()
+    return begin.elapsed_time(end) / count
+
+
+def measure(case, megabytes):
+    """A row of the table."""
+    name, operands, function, columns = case
+    elements = megabytes * MB // (2 * operands) // STEP * STEP
+    half = elements * operands // 2
+    slices = max(2, ROTATED // (2 * elements * operands))
+    memory = torch.full((slices, operands, elements // columns, columns), 0.5, device="cuda", dtype=torch.bfloat16)
+    torch.compiler.reset()  # it would give up on a function that it has compiled for eight sizes
+    compiled = torch.compile(function, dynamic=False)
+    flat = memory.view(slices, -1)
+    kernel = graph_of([lambda i=i: compiled(*memory[i, :inputs_of(name, operands)]) for i in range(slices)])
+    copy = graph_of([lambda i=i: flat[i, :half].copy_(flat[i, half:2 * half]) for i in range(slices)])
+    times = [(time_of(copy, slices), time_of(kernel, slices)) for _ in range(TURNS)]
+    copied, own = (statistics.median(column) for column in zip(*times))
+    print(f"{name:20s} {4 * half / MB:7.0f} {copied:10.4f} {own:10.4f} {4e-6 * half / own:10.0f} {copied / own:8.3f}", flush=True)
+
+
+def main():
+    """Prints the table."""
+    word = sys.argv[1] if len(sys.argv) > 1 else ""
+    print(f"{'bf16':20s} {'MB':>7s} {'copy ms':>10s} {'kernel ms':>10s} {'GB/s':>10s} {'of copy':>8s}")
+    for megabytes in (64, 512):
+        for case in cases():
+            if word in case[0]:
+                measure(case, megabytes)
+
+
+if __name__ == "__main__":
+    main()
