@@ -5,6 +5,9 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"time"
+
+	"github.com/hirgen/hirgen/internal/launch"
 )
 
 // turn is a program that runs and waits for its rounds.
@@ -57,8 +60,27 @@ func (r *run) time(g []*program, alone *program) (peers []Row, err error) {
 	return peers, r.ctx.Err()
 }
 
+// settling is how long a GPU that was idle works before it is timed. It exceeds its power limit at first, and half a second later it is
+// slowed down for that, below what it can keep up.
+const settling = time.Second
+
+// settle keeps the GPUs at work with the first program that runs.
+func (r *run) settle(turns []*turn) {
+	at := slices.IndexFunc(turns, func(t *turn) bool { return t.running != nil })
+	if r.Device != launch.CUDA || at < 0 {
+		return
+	}
+	for begin := time.Now(); time.Since(begin) < settling && turns[at].running != nil; {
+		turns[at].guard(func() error {
+			_, err := turns[at].running.round(roundLimit)
+			return err
+		})
+	}
+}
+
 // rounds times programs that are ready in turns, and ends them.
 func (r *run) rounds(turns []*turn, programs int) {
+	r.settle(turns)
 	r.step(programs, "")
 	racing := turns
 	for round := range r.Rounds {
