@@ -9,8 +9,8 @@
                   are what hirgen grad --recompute none makes of the forward ones here
 
 M rows (tokens) in all, width K and inner width N; a rank has N/d columns of W1 [K, N/d], Wg and Wu, and N/d rows of W2, and H/d
-heads, which share G/d heads of keys and values. The specs are in specs/, and swiglu_tp and swiglu_p2p are example specs. Peers are
-in layer_peers.py and layer_models.py; "compute" is what they do without any communication.
+heads, which share G/d heads of keys and values. Wg and Wu are one matrix, as in blocks, for peers and for hirgen. The specs are in
+specs/. Peers are in layer_peers.py and layer_models.py; "compute" is what they do without any communication.
 """
 import dataclasses
 import math
@@ -185,7 +185,6 @@ FEED_FORWARD = [
     ("put, 2 sub-chunks, separate add", "p2p", {}, {**P2P, **PUT, **SEPARATE_ADD, **TWO_SUB_CHUNKS}),
     ("auto", "p2p", {}, {"preset": "auto"}),
 ]
-FORMS = {("swiglu", "slices"): "swiglu_tp"}  # what is an example spec of another name
 
 #: The same of the other layers, whose specs have slices of ranks and are otherwise whole.
 WHOLE = {"block": "llama_block", "block_sp": "llama_block_sp"}  # example specs for programs that are not cut
@@ -206,7 +205,7 @@ USUAL = ["whole", "whole, graph", "get, local last", "get, 2 streams", "get, gra
 def of_layer(layer):
     """The variants of a layer."""
     if layer.operation in PRODUCTS:
-        rows = [(label, FORMS.get((layer.operation, form), f"{layer.operation}_{form}"), *rest) for label, form, *rest in FEED_FORWARD]
+        rows = [(label, f"{layer.operation}_{form}", *rest) for label, form, *rest in FEED_FORWARD]
     else:
         rows = [(label, WHOLE.get(layer.operation, layer.operation) if form == "whole" else layer.operation, *rest)
                 for label, form, *rest in OTHERS]
