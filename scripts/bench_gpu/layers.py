@@ -186,6 +186,9 @@ FEED_FORWARD = [
     ("auto", "p2p", {}, {"preset": "auto"}),
 ]
 
+#: Of specs of more than one name those with the gate and up in one matrix.
+MERGED = {("swiglu", form): f"swiglu_merged_{form}" for form in ("slices", "p2p")}
+
 #: The same of the other layers, whose specs have slices of ranks and are otherwise whole.
 WHOLE = {"block": "llama_block", "block_sp": "llama_block_sp"}  # example specs for programs that are not cut
 OTHERS = [
@@ -205,7 +208,7 @@ USUAL = ["whole", "whole, graph", "get, local last", "get, 2 streams", "get, gra
 def of_layer(layer):
     """The variants of a layer."""
     if layer.operation in PRODUCTS:
-        rows = [(label, f"{layer.operation}_{form}", *rest) for label, form, *rest in FEED_FORWARD]
+        rows = [(label, MERGED.get((layer.operation, form), f"{layer.operation}_{form}"), *rest) for label, form, *rest in FEED_FORWARD]
     else:
         rows = [(label, WHOLE.get(layer.operation, layer.operation) if form == "whole" else layer.operation, *rest)
                 for label, form, *rest in OTHERS]
