@@ -5,8 +5,9 @@
 
 As there: a fraction of a copy from device to device that reads and writes as many bytes, of 64 MB and of 512 MB, over buffers that
 rotate over at least 512 MB; a row is the median of seven turns, each of copy and kernel one after the other. Calls are captured in a
-CUDA graph, so that no time of the host is in them.
+CUDA graph, so that no time of the host is in them; each call there has a result of its own.
 """
+import math
 import statistics
 import sys
 
@@ -14,13 +15,21 @@ import torch
 import torch.nn.functional as F
 
 MB = 1 << 20
-TURNS, ROTATED = 7, 2048 * MB
+TURNS, ROTATED, TIMED = 7, 2048 * MB, 8192 * MB
 STEP = 16384 * 16  # elements of a slice are whole rows of every case
+HEADS, CHANNELS = 32, 128  # of a token
+TOKEN = HEADS * CHANNELS
 
 
 def silu_mul(zg, zu):
     """The activation of a SwiGLU."""
     return F.silu(zg) * zu
+
+
+def rope(x, cos, sin):
+    """Halves of channels rotated by angles that are in tables, the same for all heads of a token."""
+    first, second = x.float().chunk(2, -1)
+    return torch.cat([first * cos - second * sin, second * cos + first * sin], -1).to(x.dtype)
 
 
 def add_rms_norm(x, r, gamma):
@@ -34,32 +43,40 @@ def norm_weight_grad(dy, x, rstd):
     return (dy.float() * (x.float() * rstd)).sum(0)
 
 
+def of_tokens():
+    """(name, operands that are large, results among them, function of the large inputs, columns) of a kernel with rows of heads."""
+    cos, sin = (torch.ones(256 * MB // TOKEN, 1, CHANNELS // 2, device="cuda") for _ in range(2))
+    return ("rope of 32 heads", 2, 1, lambda x: rope(x.view(-1, HEADS, CHANNELS), cos[:len(x)], sin[:len(x)]), TOKEN)
+
+
 def of_rows(columns):
-    """(name, operands, with results, that are as large as the result, function of them and its small operands) of kernels along rows."""
+    """The same of kernels along rows, whose small operands are few."""
     gamma, beta = (torch.ones(columns, device="cuda", dtype=torch.bfloat16) for _ in range(2))
-    rstd = torch.ones(512 * MB // columns, 1, device="cuda")
+    rstd = torch.ones(256 * MB // columns, 1, device="cuda")
     return [
-        (f"rms_norm of {columns}", 2, lambda x: F.rms_norm(x, (columns,), gamma, 1e-5), columns),
-        (f"add_rms_norm of {columns}", 4, lambda x, r: add_rms_norm(x, r, gamma), columns),
-        (f"layer_norm of {columns}", 2, lambda x: F.layer_norm(x, (columns,), gamma, beta, 1e-5), columns),
-        (f"norm_weight_grad of {columns}", 2, lambda dy, x: norm_weight_grad(dy, x, rstd[:len(dy)]), columns),
-        (f"softmax of {columns}", 2, lambda s: F.softmax(s * 0.125, -1), columns),
+        (f"rms_norm of {columns}", 2, 1, lambda x: F.rms_norm(x, (columns,), gamma, 1e-5), columns),
+        (f"add_rms_norm of {columns}", 4, 2, lambda x, r: add_rms_norm(x, r, gamma), columns),
+        (f"layer_norm of {columns}", 2, 1, lambda x: F.layer_norm(x, (columns,), gamma, beta, 1e-5), columns),
+        (f"norm_weight_grad of {columns}", 2, 0, lambda dy, x: norm_weight_grad(dy, x, rstd[:len(dy)]), columns),
+        (f"softmax of {columns}", 2, 1, lambda s: F.softmax(s * 0.125, -1), columns),
     ]
 
 
 def cases():
     """All of them."""
-    elementwise = [("silu_mul", 3, silu_mul, 4096), ("add", 3, torch.add, 4096), ("gelu", 2, F.gelu, 4096)]
-    return elementwise + [case for columns in (1024, 4096, 16384) for case in of_rows(columns)]
+    elementwise = [("silu_mul", 3, 1, silu_mul, 4096), ("add", 3, 1, torch.add, 4096), ("gelu", 2, 1, F.gelu, 4096)]
+    return [*elementwise, of_tokens(), *(case for columns in (1024, 4096, 16384) for case in of_rows(columns))]
 
 
-def inputs_of(name, operands):
-    """How many of its operands a kernel reads."""
-    return {"add_rms_norm": 2, "norm_weight_grad": 2}.get(name.split(" ")[0], operands - 1)
+def slices_of(megabytes, operands):
+    """(elements of an operand, slices of the memory that calls take in turn, replays of a graph of one call each)."""
+    elements = megabytes * MB // (2 * operands) // STEP * STEP
+    slices = max(2, ROTATED // (2 * elements * operands))
+    return elements, slices, math.ceil(max(20, TIMED // (megabytes * MB)) / slices)
 
 
 def graph_of(calls):
-    """A CUDA graph of calls, made once before."""
+    """A CUDA graph of calls, made once before. Their results stay until it is made, so that no two share memory."""
     stream = torch.cuda.Stream()
     with torch.cuda.stream(stream):
         for call in calls:
@@ -67,35 +84,35 @@ def graph_of(calls):
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
-        for call in calls:
-            call()
+        made = [call() for call in calls]
+    del made
     return graph
 
 
-def time_of(graph, count):
+def time_of(graph, replays, count):
     """Milliseconds of each of so many calls that a graph has."""
     begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
     graph.replay()
     begin.record()
-    graph.replay()
+    for _ in range(replays):
+        graph.replay()
     end.record()
     end.synchronize()
-    return begin.elapsed_time(end) / count
+    return begin.elapsed_time(end) / (replays * count)
 
 
 def measure(case, megabytes):
     """A row of the table."""
-    name, operands, function, columns = case
-    elements = megabytes * MB // (2 * operands) // STEP * STEP
+    name, operands, results, function, columns = case
+    elements, slices, replays = slices_of(megabytes, operands)
     half = elements * operands // 2
-    slices = max(2, ROTATED // (2 * elements * operands))
     memory = torch.full((slices, operands, elements // columns, columns), 0.5, device="cuda", dtype=torch.bfloat16)
     torch.compiler.reset()  # it would give up on a function that it has compiled for eight sizes
     compiled = torch.compile(function, dynamic=False)
     flat = memory.view(slices, -1)
-    kernel = graph_of([lambda i=i: compiled(*memory[i, :inputs_of(name, operands)]) for i in range(slices)])
+    kernel = graph_of([lambda i=i: compiled(*memory[i, :operands - results]) for i in range(slices)])
     copy = graph_of([lambda i=i: flat[i, :half].copy_(flat[i, half:2 * half]) for i in range(slices)])
-    times = [(time_of(copy, slices), time_of(kernel, slices)) for _ in range(TURNS)]
+    times = [(time_of(copy, replays, slices), time_of(kernel, replays, slices)) for _ in range(TURNS)]
     copied, own = (statistics.median(column) for column in zip(*times))
     print(f"{name:20s} {4 * half / MB:7.0f} {copied:10.4f} {own:10.4f} {4e-6 * half / own:10.0f} {copied / own:8.3f}", flush=True)
 

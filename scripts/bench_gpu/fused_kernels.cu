@@ -177,23 +177,30 @@ void add_rows(std::vector<Case>& cases) {
                          LayerNorm{p[0], p[1], weights, weights, kScale}, {n / Columns},
                          hirgen::accesses(p[0], p[1], weights, weights), stream, "");
                    }});
-  constexpr int64_t kMostRows = (int64_t{512} << 20) / Columns;
-  static float *of_rows = nullptr, *sums = nullptr;
-  HG_CHECK(cudaMalloc(&of_rows, kMostRows * sizeof(float)), "");
-  HG_CHECK(cudaMemset(of_rows, 0, kMostRows * sizeof(float)), "");
-  HG_CHECK(cudaMalloc(&sums, Columns * sizeof(float)), "");
-  cases.push_back({"norm_weight_grad" + of, 2, [](bf16* const* p, int64_t n) {
-                     hirgen::launch_columns<hirgen::ReduceFn::kSum>(
-                         sums, NormWeightGrad{p[0], p[1], of_rows}, Columns, {n / Columns},
-                         hirgen::accesses(p[0], p[1]), stream, "");
-                   }});
   cases.push_back({"softmax" + of, 2, [](bf16* const* p, int64_t n) {
                      hirgen::launch_rows<Columns>(Softmax{p[0], p[1]}, {n / Columns},
                                                   hirgen::accesses(p[0], p[1]), stream, "");
                    }});
 }
 
-/// Sums over rows, over columns, and of two parts of a sum over ranks.
+/// Folds of columns, of which a GPU's SMs divide some well and others badly.
+void add_weight_grads(std::vector<Case>& cases) {
+  constexpr int64_t kMostRows = (int64_t{128} << 20) / 1024, kMostColumns = 16384;
+  static float *of_rows = nullptr, *sums = nullptr;
+  HG_CHECK(cudaMalloc(&of_rows, kMostRows * sizeof(float)), "");
+  HG_CHECK(cudaMemset(of_rows, 0, kMostRows * sizeof(float)), "");
+  HG_CHECK(cudaMalloc(&sums, kMostColumns * sizeof(float)), "");
+  for (const int64_t columns : {1024, 2048, 3584, 4096, 5120, 7168, 8192, 16384}) {
+    cases.push_back(
+        {"norm_weight_grad of " + std::to_string(columns), 2, [columns](bf16* const* p, int64_t n) {
+           hirgen::launch_columns<hirgen::ReduceFn::kSum>(sums, NormWeightGrad{p[0], p[1], of_rows},
+                                                          columns, {n / columns},
+                                                          hirgen::accesses(p[0], p[1]), stream, "");
+         }});
+  }
+}
+
+/// Sums over rows, over columns, and of the parts of a sum over ranks.
 void add_reductions(std::vector<Case>& cases) {
   constexpr int64_t kColumns = 4096;
   static float* sums = nullptr;
@@ -210,9 +217,12 @@ void add_reductions(std::vector<Case>& cases) {
                      sum(1, sums, {2, {n / kColumns, 1}, {1, 1}}, p[0],
                          {2, {n / kColumns, kColumns}, {kColumns, 1}});
                    }});
-  cases.push_back({"sum of two parts", 3, [=](bf16* const* p, int64_t n) {
-                     sum(0, p[0], {2, {1, n}, {n, 1}}, p[1], {2, {2, n}, {p[2] - p[1], 1}});
-                   }});
+  for (const int parts : {2, 8}) {
+    cases.push_back(
+        {"sum of " + std::to_string(parts) + " parts", parts + 1, [=](bf16* const* p, int64_t n) {
+           sum(0, p[0], {2, {1, n}, {n, 1}}, p[1], {2, {parts, n}, {p[2] - p[1], 1}});
+         }});
+  }
 }
 
 std::vector<Case> all_cases() {
@@ -244,6 +254,7 @@ std::vector<Case> all_cases() {
              hirgen::accesses(body.low, body.high, body.first, body.second), stream, "");
        }}};
   add_reductions(cases);
+  add_weight_grads(cases);
   add_rows<1024>(cases);
   add_rows<2048>(cases);
   add_rows<4096>(cases);
