@@ -27,7 +27,7 @@ type block struct {
 	fixed   bool     // it has to be where the program's own memory is, when the program starts
 	in      *block   // the output that it lies in; nil: memory of the program's own
 	at      int64    // its first byte there; -1: it is in none
-	beside  []*block // what is in use while it is
+	beside  []*block // of a room: what is in use while it is
 }
 
 func (b *block) end() int64 { return b.at + b.bytes }
@@ -82,7 +82,9 @@ func pack(blocks []*block) {
 	place(blocks, beside, best, in)
 	for i, b := range blocks {
 		for _, j := range beside[i] {
-			b.beside = append(b.beside, blocks[j])
+			if b.isRoom() {
+				b.beside = append(b.beside, blocks[j])
+			}
 		}
 	}
 }
