@@ -35,6 +35,14 @@ func (b *block) end() int64 { return b.at + b.bytes }
 // isRoom reports whether it is what an attention works in.
 func (b *block) isRoom() bool { return b.life.Buffer.Works != "" }
 
+// ofBuffers is how many bytes it has for buffers: a room none.
+func (b *block) ofBuffers() int64 {
+	if b.isRoom() {
+		return 0
+	}
+	return b.bytes
+}
+
 // ownEnd is where it ends in the program's own memory.
 func (b *block) ownEnd() int64 {
 	if b.in != nil {

@@ -127,7 +127,7 @@ func put(p *calls.Program, names *arenaNames, list []*block) {
 	for _, b := range list {
 		end = max(end, b.end())
 	}
-	largest := slices.MaxFunc(list, func(a, b *block) int { return cmp.Compare(a.bytes, b.bytes) })
+	largest := slices.MaxFunc(list, func(a, b *block) int { return cmp.Compare(a.ofBuffers(), b.ofBuffers()) })
 	memory := largest.life.Buffer
 	if largest.bytes < end-first || largest.isRoom() {
 		memory = arena(names.next(), memory, end-first, len(list))
