@@ -2,12 +2,15 @@ package bench
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/hirgen/hirgen/internal/launch"
 )
 
 // peersThat starts a command as the peers of a problem.
@@ -48,6 +51,21 @@ func TestPeers(t *testing.T) {
 	want := `{"problem":"a M=8 (2 ranks, cpu)","spec":"a.yaml","params":{"M":8},"ranks":2,"device":"cpu","repeats":2}` + "\nover\n"
 	if err != nil || string(text) != want {
 		t.Errorf("the command was told, and did: %q, %v", text, err)
+	}
+}
+
+// TestGPUsSettle: on GPUs the first that runs works for a while before the rounds, and these times count for nothing.
+func TestGPUsSettle(t *testing.T) {
+	for device, most := range map[launch.Device]int{launch.CPU: 2, launch.CUDA: math.MaxInt} {
+		said := t.TempDir() + "/said"
+		turns := peersThat(t, `echo '{"peers": ["first", "second"]}'; while read name; do echo $name >> `+said+`; sleep 0.1; echo '{"us": [1, 2]}'; done`)
+		r := &run{Options: &Options{Rounds: 1, Device: device}, ctx: t.Context()}
+		r.rounds(turns, 0)
+		text, _ := os.ReadFile(said)
+		asked := strings.Fields(string(text))
+		if len(asked) > most || device == launch.CUDA && len(asked) < 4 || asked[len(asked)-1] != "second" || len(turns[0].row.Repeats) != 2 {
+			t.Errorf("%s: asked %v, repeats %v", device, asked, turns[0].row.Repeats)
+		}
 	}
 }
 
