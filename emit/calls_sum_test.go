@@ -1,0 +1,75 @@
+package emit_test
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hirgen/hirgen/lowering"
+	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/lowering/calls/fromhost"
+	"github.com/hirgen/hirgen/lowering/calls/text"
+	"github.com/hirgen/hirgen/model"
+)
+
+// summed are the specs whose calls calls.sum is about.
+var summed = []string{
+	"testdata/specs/*/spec.yaml", "testdata/layers/*.yaml", "testdata/grids/*.yaml", "testdata/products/*.yaml",
+	"testdata/golden/*/spec.yaml", "internal/e2e/testdata/*.yaml", "internal/e2e/testdata/moves/*.yaml",
+	"lowering/prove/testdata/specs/*.yaml", "scripts/bench_gpu/specs/*/spec.yaml",
+}
+
+// TestCallsAreTheSame compares the digests of what "hirgen lower --calls" prints of specs with those in calls.sum: a change
+// of what specs mean is a line of its diff. docs/versions.md says which of them are meant.
+func TestCallsAreTheSame(t *testing.T) {
+	var got strings.Builder
+	for _, pattern := range summed {
+		files, err := filepath.Glob("../" + pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %v", pattern, err)
+		}
+		for _, file := range files {
+			fmt.Fprintf(&got, "%-60s %s\n", strings.TrimPrefix(filepath.ToSlash(file), "../"), callsDigest(t, file))
+		}
+	}
+	const path = "../testdata/calls.sum"
+	if *update {
+		if err := os.WriteFile(path, []byte(got.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got.String(), "\n")); diff != "" {
+		t.Errorf("specs have other calls (-want +got); go test ./emit -run CallsAreTheSame -update\n%s", diff)
+	}
+}
+
+// callsDigest is that of the calls of a spec, and of the calls of its fallback variant.
+func callsDigest(t *testing.T, file string) string {
+	t.Helper()
+	p, _, err := model.LoadFile(file, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := lowering.Lower(p, lowering.Options{})
+	if err != nil {
+		return "refused" // by default: tests give it a schedule
+	}
+	var variants []*calls.Program
+	for _, variant := range program.Variants() {
+		lowered, err := fromhost.Lower(variant)
+		if err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		variants = append(variants, lowered.Program)
+	}
+	return fmt.Sprintf("%.6x", sha256.Sum256([]byte(text.PrintAll(variants))))
+}
