@@ -22,18 +22,21 @@ type writer struct {
 	*Pass
 	dtype domain.DType // of tensors that do not say theirs
 	lines []string
+	plain bool // Stream axes are plain axes
 }
 
+// spec has no schedule: that of the forward pass is of other communications. Without it Stream axes are those of a collective
+// pipeline, so where it says something of pipelines these axes do not go along either.
 func (w *writer) spec() string {
+	given := &w.pipeline.Schedule
+	preset := given.Get(schedule.Preset)
+	w.plain = given.Get(schedule.Pipeline) != schedule.Collective || preset == schedule.Auto || preset == schedule.Eager
 	w.head()
 	w.common(w.pipeline.Name + "_backward")
 	w.tensors()
 	w.add("ops:")
 	w.operations()
 	w.add("outputs: [" + strings.Join(append([]string{called(w.Gradients)}, w.unasked()...), ", ") + "]")
-	w.schedule(slices.DeleteFunc(slices.Clone(w.pipeline.Schedule.Choices), func(c schedule.Choice) bool {
-		return c.Of != "" && c.Of != schedule.All // the backward pass has other communications
-	}))
 	return strings.Join(w.lines, "\n") + "\n"
 }
 
@@ -230,6 +233,9 @@ func (w *writer) declaration(t *model.Tensor, reduced bool) string {
 	}
 	texts := make([]string, len(axes))
 	for i, a := range axes {
+		if w.plain && a.Kind == domain.Stream {
+			a = domain.Axis{Extent: a.Extent}
+		}
 		texts[i] = a.String()
 		if a.Kind == domain.Device {
 			texts[i] = "DID" + a.Mesh

@@ -3,8 +3,6 @@ package grad
 import (
 	"slices"
 	"strings"
-
-	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // forwardSpec prints the forward pass with what the backward pass reads of it as outputs, which lie as it reads them.
@@ -43,12 +41,13 @@ func (w *writer) forwardSpec() string {
 		w.add("  - " + whole.String())
 	}
 	w.add("outputs: [" + list(outputs) + "]")
-	w.schedule(w.pipeline.Schedule.Choices)
+	w.schedule()
 	return strings.Join(w.lines, "\n") + "\n"
 }
 
-// schedule prints choices of the forward pass.
-func (w *writer) schedule(choices []schedule.Choice) {
+// schedule prints the choices of the forward pass.
+func (w *writer) schedule() {
+	choices := w.pipeline.Schedule.Choices
 	if len(choices) == 0 {
 		return
 	}
