@@ -112,14 +112,14 @@ var (
 )
 
 // axis reads one axis: "M/D", "DIDx", "DIDx(D)", "Stream(S)", "r(K)" or "b(1)".
-func (a *assembler) axis(t text, mesh *domain.Mesh) (domain.Axis, bool) {
-	t = trim(t)
+func (a *assembler) axis(written text, mesh *domain.Mesh) (domain.Axis, bool) {
+	t := trim(written)
 	if slices.Contains(deviceName, t.value) {
 		return a.deviceAxis(t, t.value[3:], text{}, mesh)
 	}
 	name, argument, ok := kindCall(t)
 	if !ok {
-		e, good := a.axisExtent(t)
+		e, good := a.axisExtent(written)
 		return domain.Axis{Extent: e}, good
 	}
 	kind, known := axisKinds[name.value]

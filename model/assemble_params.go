@@ -113,6 +113,8 @@ func (a *assembler) syntax(t text, err error) {
 	switch _, notFloat := strconv.ParseFloat(t.value, 64); {
 	case syntax.Overflow:
 		a.list.Add(at, diag.Overflow, "%s", err)
+	case syntax.Plain != "":
+		a.list.Add(at, diag.ExprSyntax, "%s", err).WithHint("write %s", syntax.Plain)
 	case notFloat == nil:
 		a.list.Add(t.pos, diag.ExprSyntax, "%s is not an integer", t.value)
 	default:

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -90,9 +91,13 @@ func (a *assembler) choiceOf(f schedule.Field, t text, path string) (string, boo
 	return t.value, true
 }
 
-// isNumber reports whether a text is an expression over parameters that there are.
+// isNumber reports whether a text is an expression over parameters that there are, or a number that is not written plainly.
 func (a *assembler) isNumber(t text) bool {
 	e, err := expr.Parse(t.value)
+	var syntax *expr.SyntaxError
+	if errors.As(err, &syntax) && syntax.Plain != "" {
+		return true
+	}
 	known := err == nil
 	expr.Variables(e, func(name string) {
 		_, has := a.params[name]

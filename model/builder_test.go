@@ -160,6 +160,27 @@ func TestBuilderReportsTheCallersLine(t *testing.T) {
 }
 
 // TestBuilderTakesAFieldOnce gives the schedule in two calls, as a spec cannot.
+// TestBuilderReadsPlainNumbers: texts of the builder are those of a spec.
+func TestBuilderReadsPlainNumbers(t *testing.T) {
+	for _, number := range []string{"010", "0x10", "1_000", "1e3", " 1", "+1"} {
+		for name, change := range map[string]func(*Builder){
+			"derived":   func(b *Builder) { b.Derived("N", number) },
+			"mesh":      func(b *Builder) { b.World().Axis("x", number) },
+			"axis":      func(b *Builder) { b.Tensor("B", number) },
+			"attribute": func(b *Builder) { b.Op("B = sum(A, axis=(" + number + "))") },
+			"schedule":  func(b *Builder) { b.Schedule("streams", number) },
+		} {
+			b := New("p")
+			b.Tensor("A", "8")
+			change(b)
+			_, err := b.Op("C = relu(A)").Build()
+			if (err == nil || !strings.Contains(err.Error(), "HG030")) && (name != "attribute" || number != " 1" /* white space in an expression */) {
+				t.Errorf("%s %q: %v", name, number, err)
+			}
+		}
+	}
+}
+
 func TestBuilderTakesAFieldOnce(t *testing.T) {
 	b := New("p").At("model.dsl", 1, 1)
 	b.Tensor("A", "8")

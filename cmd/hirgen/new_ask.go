@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	api "github.com/hirgen/hirgen"
+	"github.com/hirgen/hirgen/internal/expr"
 )
 
 // isTerminal reports whether somebody may answer.
@@ -43,11 +44,11 @@ func askForAll(in io.Reader, out io.Writer, sizes map[string]int64) (layer strin
 			usual = param.Text
 		}
 		answer := ask(answers, out, what, usual, func(answer string) bool {
-			n, err := strconv.ParseInt(answer, 10, 64)
+			n, err := expr.Integer(answer)
 			return err == nil && n > 0
 		})
 		if answer != usual {
-			sizes[param.Name], _ = strconv.ParseInt(answer, 10, 64) // as checked above
+			sizes[param.Name], _ = expr.Integer(answer) // as checked above
 		}
 	}
 	return layer, nil

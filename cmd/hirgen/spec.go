@@ -7,12 +7,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering"
 	"github.com/hirgen/hirgen/lowering/cost"
 	"github.com/hirgen/hirgen/lowering/hostir"
@@ -193,9 +193,9 @@ func parseParams(settings []string) (map[string]int64, error) {
 		if !found || name == "" {
 			return nil, usagef("-p %s: write NAME=VALUE, as in -p M=8192", setting)
 		}
-		value, err := strconv.ParseInt(text, 10, 64)
+		value, err := expr.Integer(text)
 		if err != nil {
-			return nil, usagef("-p %s: %q is not a 64-bit integer", setting, text)
+			return nil, usagef("-p %s: %s", setting, err)
 		}
 		if previous, twice := overrides[name]; twice {
 			return nil, usagef("-p sets %s twice, to %d and to %d; give it once", name, previous, value)

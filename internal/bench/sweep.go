@@ -8,9 +8,9 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
+	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/model"
 )
 
@@ -115,9 +115,9 @@ func (c Case) with(field, value string, param bool) (Case, error) {
 	c.Label = strings.TrimSpace(c.Label + " " + field + "=" + value)
 	switch {
 	case param:
-		number, err := strconv.ParseInt(value, 10, 64)
+		number, err := expr.Integer(value)
 		if err != nil {
-			return c, fmt.Errorf("%s=%s: %q is not a 64-bit integer", field, value, value)
+			return c, fmt.Errorf("%s=%s: %w", field, value, err)
 		}
 		c.Params = maps.Clone(c.Params)
 		if c.Params == nil {

@@ -51,7 +51,7 @@ var nameEntries = []Entry{
 
 var exprEntries = []Entry{
 	{Code: ExprSyntax, Title: "an expression cannot be read",
-		Text:    "Expressions are integers, parameters, + - * / % == and parentheses.",
+		Text:    "Expressions are integers, parameters, + - * / % == and parentheses. An integer is written in plain decimal digits: 10, not 010, 0x0a or 1e1.",
 		Example: "hirgen: 1\nname: p\nparams: {M: 8}\ntensors: {A: [M/]}\nops: [B = relu(A)]\n"},
 	{Code: InexactDivision, Title: "a division has a remainder",
 		Text:    "Slices are equally large, so every division has to be exact. The message has the expression and its values.",

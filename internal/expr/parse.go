@@ -2,7 +2,7 @@ package expr
 
 import (
 	"fmt"
-	"strconv"
+	"strings"
 )
 
 const (
@@ -16,7 +16,8 @@ const (
 type SyntaxError struct {
 	Offset   int // byte offset into the text
 	Msg      string
-	Overflow bool // a number does not fit in 64 bits
+	Overflow bool   // a number does not fit in 64 bits
+	Plain    string // of a number in another form: its plain one
 }
 
 func (e *SyntaxError) Error() string { return e.Msg }
@@ -24,9 +25,15 @@ func (e *SyntaxError) Error() string { return e.Msg }
 // precedence of the binary operators; all associate to the left.
 var precedence = map[string]int{"^": 1, "==": 2, "!=": 2, "<": 2, ">=": 2, "+": 3, "-": 3, "*": 4, "/": 4, "%": 4}
 
-// Parse reads an expression of a spec. The whole text has to be one; an error is a
-// *SyntaxError.
-func Parse(text string) (Expr, error) { return parse(text, false) }
+// Parse reads an expression of a spec. The whole text has to be one, and a number without white space around it; an
+// error is a *SyntaxError.
+func Parse(text string) (Expr, error) {
+	e, err := parse(text, false)
+	if n, ok := e.(Int); ok && strings.TrimSpace(text) == n.String() && text != n.String() {
+		return nil, notPlain(0, text, n.String())
+	}
+	return e, err
+}
 
 // ParseHost reads an expression of a host program, which may have "^", as Parse does one of a
 // spec.
@@ -78,19 +85,20 @@ func (p *parser) operand() (Expr, error) {
 	tok := p.tok
 	switch {
 	case tok.kind == tokenInt:
+		return p.integer(tok.offset)
+	case tok.kind == tokenOp && (tok.text == "-" || tok.text == "+"):
 		p.next()
-		return parseInt(tok, tok.text)
+		if p.tok.kind == tokenInt {
+			return p.integer(tok.offset)
+		}
+		if tok.text == "+" {
+			p.tok = tok
+			return nil, p.unexpected("a number, a name or \"(\"")
+		}
+		return nil, p.unexpected("a number after the sign")
 	case tok.kind == tokenName:
 		p.next()
 		return Var(tok.text), nil
-	case tok.kind == tokenOp && tok.text == "-":
-		p.next()
-		if p.tok.kind != tokenInt {
-			return nil, p.unexpected("a number after the sign")
-		}
-		digits := p.tok.text
-		p.next()
-		return parseInt(tok, "-"+digits)
 	case tok.kind == tokenOpen:
 		return p.parenthesized()
 	default:
@@ -120,12 +128,24 @@ func (p *parser) parenthesized() (Expr, error) {
 	return e, nil
 }
 
-func parseInt(at token, digits string) (Expr, error) {
-	v, err := strconv.ParseInt(digits, 10, 64)
-	if err != nil {
-		return nil, &SyntaxError{Offset: at.offset, Msg: digits + " does not fit in 64 bits", Overflow: true}
+// integer reads the number of the current token, whose sign, if it has one, begins at an offset.
+func (p *parser) integer(from int) (Expr, error) {
+	rest := &lexer{text: p.text, offset: p.offset}
+	rest.offset += rest.span(func(c byte) bool { return isNameByte(c) || c == '.' })
+	digits := p.text[from:p.offset]
+	n, err := Integer(digits)
+	if plain := plainForm(p.text[from:rest.offset]); plain != "" && (err != nil || rest.offset > p.offset) {
+		return nil, notPlain(from, p.text[from:rest.offset], plain)
 	}
-	return Int(v), nil
+	if err != nil {
+		return nil, &SyntaxError{Offset: from, Msg: digits + " does not fit in 64 bits", Overflow: true}
+	}
+	p.next()
+	return Int(n), nil
+}
+
+func notPlain(at int, text, plain string) *SyntaxError {
+	return &SyntaxError{Offset: at, Msg: fmt.Sprintf("%q is not a plain decimal integer", text), Plain: plain}
 }
 
 func (p *parser) unexpected(want string) *SyntaxError {

@@ -146,7 +146,7 @@ func (s *Line) Integer() int64 {
 	for end < len(s.Text) && (s.Text[end] >= '0' && s.Text[end] <= '9' || end == s.At && s.Text[end] == '-') {
 		end++
 	}
-	v, err := strconv.ParseInt(s.Text[s.At:end], 10, 64)
+	v, err := expr.Integer(s.Text[s.At:end])
 	if err != nil {
 		s.Fail("%s stands where a whole number should", s.next())
 		return 0

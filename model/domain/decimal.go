@@ -8,8 +8,8 @@ import (
 )
 
 // decimalForm is what specs, and C++ with an ending, read as a decimal number. Go reads
-// more: hexadecimal digits, underscores, infinities.
-var decimalForm = regexp.MustCompile(`^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$`)
+// more: hexadecimal digits, underscores, infinities, plus signs, and digits behind a 0, which others take for octal ones.
+var decimalForm = regexp.MustCompile(`^-?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$`)
 
 // A DecimalError says why a text is no decimal number of fp32.
 type DecimalError struct{ Message, Hint string }

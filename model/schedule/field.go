@@ -3,6 +3,8 @@ package schedule
 import (
 	"slices"
 	"strconv"
+
+	"github.com/hirgen/hirgen/internal/expr"
 )
 
 // Scope says what a field is chosen for.
@@ -100,7 +102,7 @@ func (f Field) Can(value string) bool {
 	if slices.Contains(f.ValueNames(), value) {
 		return true
 	}
-	n, err := strconv.ParseInt(value, 10, 64)
+	n, err := expr.Integer(value)
 	return f.MeshAxis && value != "" || f.IsNumber() && err == nil && f.Low <= n && n <= f.High
 }
 

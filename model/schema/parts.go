@@ -9,12 +9,12 @@ import (
 const (
 	namePattern = `^[A-Za-z](?:_?[A-Za-z0-9])*$`
 
-	open              = `[\s(+-]*`
-	operand           = open + `(?:[A-Za-z][A-Za-z0-9_]*|[0-9]+)[\s)]*`
+	open              = `[\s(-]*`
+	operand           = open + `(?:[A-Za-z][A-Za-z0-9_]*|0|[1-9][0-9]*)[\s)]*`
 	expression        = operand + `(?:(?:[-+*/%]|[=!]=)` + operand + `)*`
 	expressionPattern = `^` + expression + `$`
 	axisPattern       = `^(?:\s*DID[xyz]\s*|\s*(?:DID[xyz]|Stream|r|b)\s*\(` + expression + `\)\s*|` + expression + `)$`
-	decimalPattern    = `^\s*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*$`
+	decimalPattern    = `^\s*-?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*$`
 )
 
 func ref(name string) object { return object{{Key: "$ref", Value: "#/$defs/" + name}} }
