@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/hirgen/hirgen/model"
 )
 
 func examples(tb testing.TB) []Example {
@@ -118,5 +120,22 @@ func TestRefusalsOfLegalSpecsAreFindings(t *testing.T) {
 	}
 	if spec.Legal = false; Examine(spec).Finding != nil {
 		t.Error("it is a finding in a spec that may be refused")
+	}
+}
+
+// TestWhatWasFound: specs that showed mistakes are accepted, and every property holds of them.
+func TestWhatWasFound(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("testdata", "found", "*.yaml"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no specs: %v", err)
+	}
+	for _, file := range files {
+		p, _, err := model.LoadFile(file, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o := Examine(specOf(p)); o.Finding != nil || !o.Compared {
+			t.Errorf("%s: %v %+v", file, o.Refused, o.Finding)
+		}
 	}
 }

@@ -107,17 +107,18 @@ func readersOf(body []hostir.Stmt, at int, sum *hostir.Reduce) (places []int) {
 	return places
 }
 
-// reads reports whether a statement, or one in it, names a tensor as an operand.
-func reads(stmt hostir.Stmt, t *hostir.Tensor) bool {
-	return hostir.Any([]hostir.Stmt{stmt}, func(inner hostir.Stmt) bool { return slices.Contains(hostir.Uses(inner), t) })
-}
+// reads reports whether a statement, or one in it, reads the buffer that a tensor is in, at times through a view.
+func reads(stmt hostir.Stmt, t *hostir.Tensor) bool { return touches(stmt, t, hostir.Uses) }
 
 // writes reports whether a statement, or one in it, writes to the buffer that a tensor is in.
-func writes(stmt hostir.Stmt, t *hostir.Tensor) bool {
+func writes(stmt hostir.Stmt, t *hostir.Tensor) bool { return touches(stmt, t, hostir.Defs) }
+
+// touches reports whether a list of a statement, or of one in it, names a tensor in the same buffer as t.
+func touches(stmt hostir.Stmt, t *hostir.Tensor, list func(hostir.Stmt) []*hostir.Tensor) bool {
 	of := hostir.Buffers(t)
 	return hostir.Any([]hostir.Stmt{stmt}, func(inner hostir.Stmt) bool {
-		return slices.ContainsFunc(hostir.Defs(inner), func(made *hostir.Tensor) bool {
-			return slices.ContainsFunc(hostir.Buffers(made), func(b *hostir.Tensor) bool { return slices.Contains(of, b) })
+		return slices.ContainsFunc(list(inner), func(named *hostir.Tensor) bool {
+			return slices.ContainsFunc(hostir.Buffers(named), func(b *hostir.Tensor) bool { return slices.Contains(of, b) })
 		})
 	})
 }

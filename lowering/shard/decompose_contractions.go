@@ -134,11 +134,10 @@ func (d *contractions) parted(s hostir.Stmt, first, second *parts) []hostir.Stmt
 	out := hostir.Result(s)
 	x, list := d.local(s, "_x1", first, nil)
 	w, list := d.local(s, "_w1", second, list)
-	n := len(x.Axes)
-	batch := n - 3 // the parts go in front of the last axis of rows
-	xs, list := d.moved(s, "_x", x, n-2, batch, list)
+	n, axes := len(x.Axes), hostir.Live(out)
+	batch := len(axes) - 2 // the parts go in front of the rows; the result may lack outer axes of one element
+	xs, list := d.moved(s, "_x", x, n-2, n-3, list)
 	ws, list := d.moved(s, "_w", w, len(w.Axes)-second.fromEnd-1, 0, list)
-	axes := hostir.Live(out)
 	parted := d.temp(s, "_parts", slices.Insert(d.unsplit(out, axes, first), batch, first.split))
 	parted.Mesh = first.tensor.Mesh
 	sum, bias := out, biasOf(s)

@@ -84,11 +84,14 @@ func taken(s hostir.Stmt, ranges []hostir.Range, out *view, in []*view) func() e
 
 // fused gives the work of a fused kernel, row by row.
 func fused(s *hostir.Fused, results, in []*view) func() error {
-	out, result := results[0], lastAxis(s.Out[0])
-	if s.FoldsRows() {
-		result = hostir.Unmapped
+	out, columns := results[0], s.Columns()
+	outer, apart := slices.Clone(out.Size), make([]int64, len(results)) // how far apart the columns of a result are
+	if last := lastAxis(s.Out[0]); last >= 0 && !s.FoldsRows() {
+		outer[last] = 1
+		for i, t := range s.Out {
+			apart[i] = results[i].Stride[lastAxis(t)]
+		}
 	}
-	outer, columns := slices.Clone(out.Size), s.Columns()
 	strides, start, steps := [][]int64{out.Stride}, []int64{out.Offset}, make([]int64, len(in))
 	for i, row := range hostir.AxisMap(s) {
 		strides, start = append(strides, along(in[i], row, out)), append(start, in[i].Offset)
@@ -96,12 +99,13 @@ func fused(s *hostir.Fused, results, in []*view) func() error {
 			steps[i] = in[i].Stride[last]
 		}
 	}
-	if result >= 0 {
-		outer[result] = 1
-	}
-	others := len(strides)
-	for _, v := range results[1:] {
-		strides, start = append(strides, v.Stride), append(start, v.Offset)
+	others := len(strides) - 1
+	for i, t := range s.Out[1:] { // each result has the axes of the first one, and may list reduced axes elsewhere
+		own := make([]int64, len(outer))
+		for k, axis := range hostir.Live(t) {
+			own[hostir.Live(s.Out[0])[k]] = results[i+1].Stride[axis]
+		}
+		strides, start = append(strides, own), append(start, results[i+1].Offset)
 	}
 	counted := len(strides) // behind these: the index along each axis of the result
 	for axis := range outer {
@@ -120,16 +124,12 @@ func fused(s *hostir.Fused, results, in []*view) func() error {
 			}
 			values := s.Body.Row(rows, columns, func(back int) int64 { return at[counted+s.Along(back)] })
 			for i, made := range s.Body.Results() {
-				v, to := results[i], at[0]
+				to := at[0]
 				if i > 0 {
-					to = at[others+i-1]
+					to = at[others+i]
 				}
 				for c, value := range values[len(in)+made] {
-					if result >= 0 {
-						v.data[to+int64(c)*v.Stride[result]] = s.Out[i].DType.Round(value)
-					} else {
-						v.data[to] = s.Out[i].DType.Round(value)
-					}
+					results[i].data[to+int64(c)*apart[i]] = s.Out[i].DType.Round(value)
 				}
 			}
 		})
