@@ -18,12 +18,14 @@ type Counts struct {
 	Refused                                     map[string]int // by code
 	Ops, Kinds, Types, Ranks, Axes, Schedule    map[string]int
 	Moves                                       map[string]int // communications with their transports
+	SpecKinds                                   map[string]int // rows of specKinds
 }
 
 func newCounts() *Counts {
 	return &Counts{
 		Refused: map[string]int{}, Ops: map[string]int{}, Kinds: map[string]int{}, Types: map[string]int{},
 		Ranks: map[string]int{}, Axes: map[string]int{}, Schedule: map[string]int{}, Moves: map[string]int{},
+		SpecKinds: map[string]int{},
 	}
 }
 
@@ -42,6 +44,11 @@ func (c *Counts) add(s Spec, o Outcome) {
 	}
 	c.spec(s, o.Program)
 	c.program(o.Program)
+	for _, k := range specKinds {
+		if k.holds(o.Pipeline, o.Program) {
+			c.SpecKinds[k.name]++
+		}
+	}
 }
 
 func (c *Counts) built(*hostir.Program) { c.Built++ }
@@ -115,6 +122,10 @@ func (c *Counts) Print(w io.Writer) {
 	share := 100 * float64(c.Accepted) / float64(max(1, c.Specs))
 	fmt.Fprintf(w, "specs %d, accepted %d (%.0f %%), interpreted %d times, not compared %d, built and run %d\n",
 		c.Specs, c.Accepted, share, c.Interpreted, c.Unsure, c.Built)
+	fmt.Fprintln(w, "kinds of specs:")
+	for _, k := range specKinds { // also those of which there was none
+		fmt.Fprintf(w, "  %7d  %s\n", c.SpecKinds[k.name], k.name)
+	}
 	for _, table := range []struct {
 		title string
 		rows  map[string]int

@@ -23,6 +23,7 @@ const specTime = 60 * time.Second
 type Outcome struct {
 	Refused    diag.Code // the first code, where the spec is refused
 	Finding    *Finding
+	Pipeline   *model.Pipeline
 	Program    *hostir.Program // of a spec that is accepted
 	Compared   bool            // its results were compared; they are not where they depend on the order of sums
 	Interprets int
@@ -87,7 +88,7 @@ func (e *examination) run() {
 		}
 		return
 	}
-	e.outcome.Program, e.outcome.Compared = program, e.oracle.comparable()
+	e.outcome.Pipeline, e.outcome.Program, e.outcome.Compared = pipeline, program, e.oracle.comparable()
 	for seed := range uint64(2) {
 		e.interpret("the last pass", program, e.seed()+seed, true)
 	}

@@ -36,15 +36,23 @@ type value struct {
 func (v *value) shape() []int64 { return domain.Shape(v.axes) }
 
 // MakeUp makes up the spec that a seed has under a number.
-func MakeUp(seed, number uint64) Spec {
+func MakeUp(seed, number uint64) Spec { return makeUp(seed, number, (*generator).kind) }
+
+// makeUp is MakeUp with a choice of the kind of spec.
+func makeUp(seed, number uint64, kind func(*generator) specKind) Spec {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, number))} //nolint:gosec // no secret depends on it
 	g.spec.Name = fmt.Sprintf("soak%d", number)
 	g.meshes()
 	g.spec.DType = pick(g, domain.DTypes...)
+	most := 5
+	if k := kind(g); k.begin != nil {
+		k.begin(g)
+		most = 2
+	}
 	for range 1 + g.IntN(2) {
 		g.input(nil)
 	}
-	for range 1 + min(g.IntN(5), g.IntN(6)) {
+	for range 1 + min(g.IntN(most), g.IntN(most+1)) {
 		g.operation()
 	}
 	g.spec = pruned(g.spec)

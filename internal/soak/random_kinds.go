@@ -1,0 +1,193 @@
+package soak
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// focused adds operations that read one tensor: each by one of some makers.
+func (g *generator) focused(v *value, count int, list ...func(*generator) bool) {
+	known := g.known
+	g.known = []*value{v}
+	for range 10 * count {
+		if count == 0 {
+			break
+		}
+		if pick(g, list...)(g) {
+			count--
+		}
+	}
+	g.known = append(known, g.known[1:]...)
+}
+
+// oddView makes a view that begins at an odd element, reshapes it at times, and reads it.
+func (g *generator) oddView() {
+	rows, columns := pick[int64](g, 2, 3, 4, 5, 8), pick[int64](g, 2, 4, 8, 8, 9, 16)
+	g.extents = append(g.extents, rows, columns)
+	before, after := 1+2*g.Int64N(4), g.Int64N(4)
+	switch g.IntN(5) {
+	case 0: // a matrix in a flat buffer
+		v := g.cutOut(nil, before, rows*columns, after, nil)
+		shape := []int64{rows, columns}
+		if g.chance(0.3) {
+			shape = []int64{1, rows, columns}
+		}
+		g.readView(g.reshaped(v, shape))
+	case 1: // a vector
+		g.readVector(g.cutOut(nil, before, columns, after, nil))
+	case 2: // columns
+		v := g.cutOut([]int64{rows}, before, columns, after, nil)
+		g.readView(v)
+	case 3: // rows of an odd number of elements, in slices
+		g.readView(g.cutOut([]int64{pick(g, g.extents...)}, before, rows, after, []int64{pick[int64](g, 3, 5, 9)}))
+	default: // the second operand of a concat is made at an odd place of the result
+		a, b := g.inputOf([]int64{rows, before}, g.spec.DType, g.spec.World), g.inputOf([]int64{rows, columns}, g.spec.DType, g.spec.World)
+		made := g.result(Op{Fn: pick(g, "neg", "relu"), In: []string{b.name}}, b.axes, b.dtype, b.mesh)
+		op := Op{Fn: "concat", In: []string{a.name, made.name}, Attrs: []Attr{g.axisAttr(1, 2)}}
+		g.readView(g.result(op, []domain.Axis{made.axes[0], serialAxis(before + columns)}, b.dtype, b.mesh))
+	}
+}
+
+// cutOut is so many elements of the axis between outer and inner ones, by a slice or a split, with others before and after.
+func (g *generator) cutOut(outer []int64, before, size, after int64, inner []int64) *value {
+	at := len(outer)
+	in := g.inputOf(slices.Concat(outer, []int64{before + size + after}, inner), g.spec.DType, g.spec.World)
+	if in.axes[at].Kind != domain.Serial {
+		in.axes[at] = serialAxis(in.axes[at].Extent.Size)
+		g.spec.Tensors[g.spec.declared(in.name)].Axes = slices.Clone(in.axes)
+	}
+	axes := slices.Clone(in.axes)
+	axes[at].Extent.Size = size
+	attr := g.axisAttr(at, len(axes))
+	if after == 0 || g.chance(0.5) {
+		start, length := strconv.FormatInt(before, 10), strconv.FormatInt(size, 10)
+		return g.result(Op{Fn: "slice", In: []string{in.name}, Attrs: []Attr{attr, {Name: "start", Value: start}, {Name: "size", Value: length}}}, axes, in.dtype, in.mesh)
+	}
+	first, last := slices.Clone(axes), slices.Clone(axes)
+	first[at].Extent.Size, last[at].Extent.Size = before, after
+	g.result(Op{Fn: "split", In: []string{in.name}, Attrs: []Attr{attr, {Name: "sizes", List: []int64{before, size, after}}}}, first, in.dtype, in.mesh)
+	v := g.further(axes, in.dtype, in.mesh)
+	g.further(last, in.dtype, in.mesh)
+	return v
+}
+
+// reshaped is a tensor in another shape, without ranks and streams.
+func (g *generator) reshaped(v *value, shape []int64) *value {
+	return g.result(Op{Fn: "reshape", In: []string{v.name}, Attrs: []Attr{{Name: "shape", List: shape}}}, serialAxes(nil, shape...), v.dtype, v.mesh)
+}
+
+// readView reads a view of two axes or more: as an operand of a matmul or an attention, in a kernel, or for other ranks.
+func (g *generator) readView(v *value) {
+	shape := v.shape()
+	switch n := len(shape); {
+	case n == 2 && g.chance(0.2): // the second operand
+		a := g.inputOf([]int64{pick(g, g.extents...), shape[0]}, v.dtype, v.mesh)
+		g.add(Op{Fn: "matmul", In: []string{a.name, v.name}}, []domain.Axis{a.axes[0], v.axes[1]}, v.dtype, v.mesh)
+	case n == 2 && g.chance(0.2): // a weight
+		a := g.inputOf([]int64{pick(g, g.extents...), shape[1]}, v.dtype, v.mesh)
+		g.add(Op{Fn: "linear", In: []string{a.name, v.name}}, []domain.Axis{a.axes[0], v.axes[0]}, v.dtype, v.mesh)
+	case n > 2 && g.chance(0.4):
+		g.focused(v, 1, (*generator).attention)
+	default:
+		g.focused(v, 1+g.IntN(2), (*generator).matmul, (*generator).linear, (*generator).binary, (*generator).unary, (*generator).composite,
+			(*generator).reduce, (*generator).set, (*generator).set, (*generator).permute)
+	}
+}
+
+// readVector reads a view of one axis: as a bias, a weight of a norm, in a kernel, or for other ranks.
+func (g *generator) readVector(v *value) {
+	n := v.shape()[0]
+	switch {
+	case g.chance(0.4):
+		k := pick(g, g.extents...)
+		x, w := g.inputOf([]int64{pick(g, g.extents...), k}, v.dtype, v.mesh), g.inputOf([]int64{n, k}, v.dtype, v.mesh)
+		g.add(Op{Fn: "linear", In: []string{x.name, w.name, v.name}}, []domain.Axis{x.axes[0], w.axes[0]}, v.dtype, v.mesh)
+	case g.chance(0.3):
+		x := g.inputOf([]int64{pick(g, g.extents...), n}, v.dtype, v.mesh)
+		g.add(Op{Fn: pick(g, "rms_norm", "mul", "add", "sub"), In: []string{x.name, v.name}}, x.axes, v.dtype, v.mesh)
+	default:
+		g.focused(v, 1+g.IntN(2), (*generator).binary, (*generator).unary, (*generator).set, (*generator).dropout)
+	}
+}
+
+// unevenExtents chooses extents over 8, of which some are multiples of 8, and begins with a matmul or rows of them.
+func (g *generator) unevenExtents() {
+	g.extents = []int64{1, pick[int64](g, 9, 10, 12, 17, 20), pick[int64](g, 3, 5, 7, 9, 10, 12, 17, 20), pick[int64](g, 8, 16, 24), g.spec.World.Axes[0].Size}
+	v := g.input(append(g.shape(1+g.IntN(2)), pick(g, g.extents[1:4]...)))
+	g.focused(v, 1+g.IntN(2), (*generator).matmul, (*generator).linear, (*generator).matmul, (*generator).composite, (*generator).binary, (*generator).reduce)
+}
+
+// maxOfRankSums sums over ranks, at times next to a mesh axis of one rank, and takes a maximum or another function of the sum.
+func (g *generator) maxOfRankSums() {
+	m := &g.spec.World
+	one := g.chance(0.5) && len(m.Axes) < 3
+	if one {
+		m.Axes = append(m.Axes, MeshAxis{[]string{"x", "y", "z"}[len(m.Axes)], 1})
+	}
+	device := func(a MeshAxis) domain.Axis {
+		return domain.Axis{Kind: domain.Device, Mesh: a.Name, Extent: domain.Extent{Size: a.Size}}
+	}
+	over := device(m.Axes[0])
+	rows, n := serialAxis(pick(g, g.extents...)), serialAxis(pick(g, g.extents...))
+	outer := serialAxis(pick(g, g.extents...))
+	if one {
+		outer.Extent.Size = 1
+	}
+	var sum *value
+	if g.chance(0.6) { // each rank has one element of the axis that is summed over
+		x, w := g.laid([]domain.Axis{outer, rows, over}, *m), g.laid([]domain.Axis{over, n}, *m)
+		sum = g.result(Op{Fn: "matmul", In: []string{x.name, w.name}}, []domain.Axis{outer, rows, n}, x.dtype, *m)
+	} else {
+		x := g.laid([]domain.Axis{over, outer, rows, n}, *m)
+		sum = g.result(Op{Fn: "sum", In: []string{x.name}, Attrs: []Attr{g.axisAttr(0, 4)}}, []domain.Axis{outer, rows, n}, x.dtype, *m)
+	}
+	if one || g.chance(0.4) {
+		sum.axes[0] = device(m.Axes[len(m.Axes)-1])
+		sum.axes[0].Extent.Size = outer.Extent.Size
+		if sum.axes[0].Extent.Size != m.Axes[len(m.Axes)-1].Size {
+			sum.axes[0] = outer
+		}
+		g.declare(sum, sum.axes)
+	}
+	for range 1 + g.IntN(2) {
+		fn := pick(g, "max", "max", "min")
+		if g.chance(0.6) {
+			at := g.IntN(2)
+			g.add(Op{Fn: fn, In: []string{sum.name}, Attrs: []Attr{g.axisAttr(at, 3)}}, slices.Delete(slices.Clone(sum.axes), at, at+1), sum.dtype, *m)
+			continue
+		}
+		g.focused(sum, 1, func(g *generator) bool {
+			g.add(Op{Fn: fn, In: []string{sum.name, g.partner(sum).name}}, sum.axes, sum.dtype, *m)
+			return true
+		}, (*generator).unary, (*generator).binary)
+	}
+}
+
+// sharedSum takes a sum of few parts, which several operations read: some of them a part of it, on their rank.
+func (g *generator) sharedSum() { g.sharedSumOf(false) }
+
+// sharedListedSum is sharedSum with a declared sum that lists the axis that was reduced.
+func (g *generator) sharedListedSum() { g.sharedSumOf(true) }
+
+func (g *generator) sharedSumOf(listed bool) {
+	shape := g.shape(1 + g.IntN(2))
+	if g.chance(0.6) {
+		shape[g.IntN(len(shape))] = g.spec.World.Axes[0].Size // can be split
+	}
+	at := 0
+	if listed && g.chance(0.7) {
+		shape = slices.Insert(shape, 0, 1) // parts lie one after the other behind an axis of one element
+		at = 1
+	}
+	parts := 2 + g.Int64N(3)
+	in := g.laid(serialAxes(nil, slices.Insert(slices.Clone(shape), at, parts)...), g.spec.World)
+	sum := g.result(Op{Fn: "sum", In: []string{in.name}, Attrs: []Attr{g.axisAttr(at, len(in.axes))}}, serialAxes(nil, shape...), in.dtype, in.mesh)
+	if listed {
+		g.declare(sum, sum.axes)
+		list := &g.spec.Tensors[len(g.spec.Tensors)-1].Axes
+		*list = slices.Insert(*list, at, domain.Axis{Kind: domain.Reduction, Extent: domain.Extent{Size: parts}})
+	}
+	g.focused(sum, 2+g.IntN(2), (*generator).unary, (*generator).constant, (*generator).constant, (*generator).binary, (*generator).set)
+}
