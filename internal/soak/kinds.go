@@ -18,9 +18,9 @@ type specKind struct {
 
 // specKinds is the table that MakeUp draws from and that the report counts by.
 var specKinds = []specKind{
-	{"a view at an odd offset is read", 0.08, (*generator).oddView, readsOddView},
+	{"a view at an odd offset is read", 0.12, (*generator).oddView, readsOddView},
 	{"extents over 8 that are no multiple of 8", 0.1, (*generator).unevenExtents, hasUnevenExtents},
-	{"a max or min, and a sum over ranks", 0.06, (*generator).maxOfRankSums, hasMaxAndRankSum},
+	{"a max or min, and a sum over ranks", 0.08, (*generator).maxOfRankSums, hasMaxAndRankSum},
 	{"several readers of a sum of few parts", 0.06, (*generator).sharedSum, hasSharedSum},
 	{"a kernel also stores a result with a reduced axis", 0.06, (*generator).sharedListedSum, storesReducedAxis},
 }

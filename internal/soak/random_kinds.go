@@ -10,16 +10,14 @@ import (
 // focused adds operations that read one tensor: each by one of some makers.
 func (g *generator) focused(v *value, count int, list ...func(*generator) bool) {
 	known := g.known
-	g.known = []*value{v}
-	for range 10 * count {
-		if count == 0 {
-			break
-		}
+	for tries := 10 * count; count > 0 && tries > 0; tries-- {
+		g.known = []*value{v}
 		if pick(g, list...)(g) {
 			count--
 		}
+		known = append(known, g.known[1:]...)
 	}
-	g.known = append(known, g.known[1:]...)
+	g.known = known
 }
 
 // oddView makes a view that begins at an odd element, reshapes it at times, and reads it.
@@ -188,6 +186,8 @@ func (g *generator) sharedSumOf(listed bool) {
 		g.declare(sum, sum.axes)
 		list := &g.spec.Tensors[len(g.spec.Tensors)-1].Axes
 		*list = slices.Insert(*list, at, domain.Axis{Kind: domain.Reduction, Extent: domain.Extent{Size: parts}})
+		g.result(Op{Fn: pick(g, "relu", "neg"), In: []string{sum.name}}, sum.axes, sum.dtype, sum.mesh) // a kernel reads it first
+		g.focused(sum, 1, (*generator).set, (*generator).permute, (*generator).broadcast)
 	}
 	g.focused(sum, 2+g.IntN(2), (*generator).unary, (*generator).constant, (*generator).constant, (*generator).binary, (*generator).set)
 }
