@@ -208,6 +208,9 @@ func meshOf(m *domain.Mesh) Mesh {
 
 func opOf(op *model.Op) Op {
 	o := Op{Out: op.Out.Name, Fn: string(op.Kind)}
+	for _, t := range op.More {
+		o.More = append(o.More, t.Name)
+	}
 	for _, in := range op.In {
 		o.In = append(o.In, in.Name)
 	}
@@ -225,8 +228,11 @@ func opOf(op *model.Op) Op {
 		}
 	}
 	switch op.Kind {
-	case model.OpReduce, model.OpBroadcast:
-		o.Attrs = append(o.Attrs, Attr{Name: "axis", Value: strconv.Itoa(op.Axis)})
+	case model.OpReduce, model.OpBroadcast, model.OpPositions, model.OpConcat:
+		o.Attrs = append(o.Attrs, number("axis", int64(op.Axis)))
+	case model.OpSlice:
+		size := domain.WithoutReductions(op.Out.Axes)[op.Axis].Extent.Size
+		o.Attrs = append(o.Attrs, number("axis", int64(op.Axis)), number("start", op.Start.Size), number("size", size))
 	case model.OpPermute:
 		list := make([]int64, len(op.Perm))
 		for i, axis := range op.Perm {
@@ -240,3 +246,6 @@ func opOf(op *model.Op) Op {
 	}
 	return o
 }
+
+// number is an attribute of one number.
+func number(name string, n int64) Attr { return Attr{Name: name, Value: strconv.FormatInt(n, 10)} }

@@ -14,23 +14,34 @@ import (
 // packName is the name that a program has in a pack.
 func packName(i int) string { return fmt.Sprintf("pack%d", i) }
 
-// exportAll lets the library of the first program export the C ABIs of the others too.
-func exportAll(first []emit.File) error {
+// packKernels is the translation unit of the kernels that the other programs of a pack have of their own.
+const packKernels = "pack_kernels.cpp"
+
+// buildAll lets the library of the first program have the kernels of the others, and export their C ABIs.
+func buildAll(first []emit.File) error {
 	name := "hirgen_" + packName(0)
-	one, all := []byte("export_only("+name+" "+name+"_*)"), []byte("export_only("+name+" "+strings.TrimSuffix(name, "0")+"*)")
+	replaced := [][2]string{
+		{"export_only(" + name + " " + name + "_*)", "export_only(" + name + " " + strings.TrimSuffix(name, "0") + "*)"},
+		{"add_library(" + name + " SHARED ", "add_library(" + name + " SHARED " + packKernels + " "},
+	}
 	for i, file := range first {
-		if file.Path == "CMakeLists.txt" && bytes.Contains(file.Data, one) {
-			first[i].Data = bytes.Replace(file.Data, one, all, 1)
-			return nil
+		if file.Path != "CMakeLists.txt" {
+			continue
+		}
+		for _, r := range replaced {
+			if !bytes.Contains(first[i].Data, []byte(r[0])) {
+				return fmt.Errorf("CMakeLists.txt has no line with %s", r[0])
+			}
+			first[i].Data = bytes.Replace(first[i].Data, []byte(r[0]), []byte(r[1]), 1)
 		}
 	}
-	return fmt.Errorf("CMakeLists.txt has no line %s", one)
+	return nil
 }
 
-// joinPrograms puts programs into the emitted folder of the first one. Its three translation units include
-// those of the others, and its main chooses a program by the first argument.
+// joinPrograms puts programs into the emitted folder of the first one. Its translation units include those of the others,
+// one more has their kernels, and its main chooses a program by the first argument.
 func joinPrograms(dir string, programs [][]emit.File) error {
-	var program, reference, abi, headers, table strings.Builder
+	var program, reference, abi, kernels, headers, table strings.Builder
 	for i, files := range programs {
 		name := packName(i)
 		fmt.Fprintf(&headers, "#include \"%s.h\"\n", name)
@@ -41,7 +52,9 @@ func joinPrograms(dir string, programs [][]emit.File) error {
 		for _, file := range files {
 			to := file.Path
 			switch file.Path {
-			case name + ".h", name + ".hpp":
+			case name + ".h", name + ".hpp", name + "_kernels.hpp":
+			case name + "_kernels.cu":
+				fmt.Fprintf(&kernels, "#include \"%s\"\n", to)
 			case name + ".cpp":
 				fmt.Fprintf(&program, "#include \"%s\"\n", to)
 			case name + "_across_nodes.cpp": // its names are those of the other form
@@ -63,6 +76,7 @@ func joinPrograms(dir string, programs [][]emit.File) error {
 		extend(filepath.Join(dir, packName(0)+".cpp"), program.String()),
 		extend(filepath.Join(dir, "reference.cpp"), reference.String()),
 		extend(filepath.Join(dir, "abi.cpp"), abi.String()),
+		os.WriteFile(filepath.Join(dir, packKernels), []byte(kernels.String()), 0o600),
 		os.WriteFile(filepath.Join(dir, "main.cpp"), []byte(main), 0o600))
 }
 

@@ -2,7 +2,6 @@ package soak
 
 import (
 	"slices"
-	"strconv"
 
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -60,8 +59,7 @@ func (g *generator) cutOut(outer []int64, before, size, after int64, inner []int
 	axes[at].Extent.Size = size
 	attr := g.axisAttr(at, len(axes))
 	if after == 0 || g.chance(0.5) {
-		start, length := strconv.FormatInt(before, 10), strconv.FormatInt(size, 10)
-		return g.result(Op{Fn: "slice", In: []string{in.name}, Attrs: []Attr{attr, {Name: "start", Value: start}, {Name: "size", Value: length}}}, axes, in.dtype, in.mesh)
+		return g.result(Op{Fn: "slice", In: []string{in.name}, Attrs: []Attr{attr, number("start", before), number("size", size)}}, axes, in.dtype, in.mesh)
 	}
 	first, last := slices.Clone(axes), slices.Clone(axes)
 	first[at].Extent.Size, last[at].Extent.Size = before, after

@@ -47,6 +47,7 @@ type search struct {
 	counts   *Counts
 	found    map[string]*Finding // by shape
 	build    chan accepted
+	packed   int // specs that are built or wait in a pack
 }
 
 // accepted is a spec that is to be built.
@@ -56,6 +57,9 @@ type accepted struct {
 	outcome Outcome
 }
 
+// coresOfBuilder is how many cores make as many accepted specs as one builder builds.
+const coresOfBuilder = 8
+
 // Run looks for findings until the time is over or there are enough. Each is made small and printed
 // with the command that repeats it.
 func Run(o Options) (*Counts, []*Finding) {
@@ -64,14 +68,16 @@ func Run(o Options) (*Counts, []*Finding) {
 	if o.Only != nil {
 		s.next, s.Specs, s.Every = *o.Only, *o.Only+1, 1
 	}
-	var workers, builder sync.WaitGroup
-	builder.Go(s.builds)
+	var workers, builders sync.WaitGroup
+	for i := range max(1, runtime.NumCPU()/coresOfBuilder) {
+		builders.Go(func() { s.builds(s.Yard.builder(i)) })
+	}
 	for range runtime.NumCPU() {
 		workers.Go(s.examines)
 	}
 	workers.Wait()
 	close(s.build)
-	builder.Wait()
+	builders.Wait()
 	var found []*Finding
 	for _, f := range s.found {
 		found = append(found, f)
@@ -115,20 +121,21 @@ func (s *search) examines() {
 	}
 }
 
-// builds builds and runs what is accepted, many specs to a program.
-func (s *search) builds() {
+// builds builds and runs accepted specs in folders of its own, many specs to a program.
+func (s *search) builds(y *Yard) {
 	var pack []accepted
 	flush := func() {
 		if len(pack) > 0 {
-			s.pack(pack)
+			s.pack(y, pack)
 		}
 		pack = nil
 	}
 	for one := range s.build {
-		if s.mutex.Lock(); s.over() || s.Builds > 0 && s.counts.Built+len(pack) >= s.Builds {
+		if s.mutex.Lock(); s.over() || s.Builds > 0 && s.packed >= s.Builds {
 			s.mutex.Unlock()
 			continue // empties the channel
 		}
+		s.packed++
 		s.mutex.Unlock()
 		if pack = append(pack, one); len(pack) == packSize {
 			flush()
@@ -142,15 +149,15 @@ func (s *search) builds() {
 	}
 }
 
-func (s *search) pack(pack []accepted) {
-	findings := s.Yard.Try(pack)
+func (s *search) pack(y *Yard, pack []accepted) {
+	findings := y.Try(pack)
 	s.mutex.Lock()
 	for _, one := range pack {
 		s.counts.built(one.outcome.Program)
 	}
 	s.mutex.Unlock()
 	for _, f := range findings {
-		s.report(f, s.Yard.Alone, 4*time.Minute)
+		s.report(f, y.Alone, 4*time.Minute)
 	}
 }
 

@@ -139,3 +139,37 @@ func TestWhatWasFound(t *testing.T) {
 		}
 	}
 }
+
+// TestPacksBuild: programs that have kernels of their own, or none, are built as one, whichever is the first.
+func TestPacksBuild(t *testing.T) {
+	const head = "hirgen: 1\nname: one\nmesh: {x: 2}\ndtype: fp32\ntensors:\n  A: [DIDx(2), 4]\n"
+	with, without := head+"ops:\n  - B = relu(A)\n  - C = scale(B, by=2)\n", head+"  B: [2, 4]\nops:\n  - B = set(A)\n"
+	y := &Yard{Dir: t.TempDir(), Orders: 1}
+	for _, texts := range [][]string{{with, without, with}, {without, with}} {
+		var pack []accepted
+		for _, text := range texts {
+			p, err := model.Load("spec.yaml", []byte(text), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pack = append(pack, accepted{spec: specOf(p), outcome: Examine(specOf(p))})
+		}
+		for _, f := range y.Try(pack) {
+			t.Errorf("%s\n%s", f.Kind, f.Detail)
+		}
+	}
+}
+
+// TestExamplesAreSpecs: an example is the same pipeline when it is written as operations with numbers for extents.
+func TestExamplesAreSpecs(t *testing.T) {
+	for _, e := range examples(t) {
+		p, err := model.Load("spec.yaml", []byte(e.text), nil)
+		if err != nil || strings.Contains(e.text, "dropout(") {
+			continue // it needs parameters; or what a dropout consists of is no operation of specs
+		}
+		spec := specOf(p)
+		if again, err := model.Load("spec.yaml", []byte(spec.Text()), nil); err != nil || len(again.Ops) != len(p.Ops) {
+			t.Errorf("%s: %v\n%s", e.name, err, spec.Text())
+		}
+	}
+}

@@ -33,6 +33,15 @@ var checking = []string{"--checks", strconv.Itoa(checkedCalls), "--warmup", "1",
 type Yard struct {
 	Dir    string // where folders and the compiled runtime are; kept, so that the next search need not compile it
 	Orders int64  // of execution, for each program
+	number int    // of the builder that it is for
+}
+
+// builder is the yard with folders for a builder of this number; the compiled runtime is shared.
+func (y *Yard) builder(number int) *Yard {
+	if y == nil {
+		return nil
+	}
+	return &Yard{Dir: y.Dir, Orders: y.Orders, number: number}
 }
 
 // Try builds specs as one program and runs each.
@@ -57,6 +66,9 @@ func (y *Yard) Try(pack []accepted) []*Finding {
 			f.Number = one.number
 			findings = append(findings, f)
 		}
+	}
+	if failure := (*launch.EnvironmentError)(nil); errors.As(err, &failure) && len(findings) == 0 {
+		findings = append(findings, y.failure(pack[0].spec, NoBuild, err)) // only programs in one: a pack takes what it does not include
 	}
 	return findings
 }
@@ -84,7 +96,7 @@ func (y *Yard) failure(spec Spec, kind Kind, err error) *Finding {
 
 // build emits specs into one folder and builds it.
 func (y *Yard) build(folder string, specs []Spec) (string, error) {
-	dir := filepath.Join(y.Dir, folder)
+	dir := filepath.Join(y.Dir, fmt.Sprintf("%s%d", folder, y.number))
 	programs := make([][]emit.File, len(specs))
 	for i, spec := range specs {
 		spec.Name = packName(i)
@@ -94,7 +106,7 @@ func (y *Yard) build(folder string, specs []Spec) (string, error) {
 		}
 		programs[i] = files
 	}
-	if err := exportAll(programs[0]); err != nil {
+	if err := buildAll(programs[0]); err != nil {
 		return "", err
 	}
 	if _, err := emit.Write(dir, programs[0], emit.WriteOptions{Force: true}); err != nil {

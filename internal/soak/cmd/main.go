@@ -1,5 +1,5 @@
 // Command soak looks for mistakes of hirgen with random specs; see docs/soak.md. It runs in the root
-// of the repository.
+// of the repository, and needs no Go there: CGO_ENABLED=0 go build -o soak ./internal/soak/cmd
 package main
 
 import (
@@ -45,6 +45,7 @@ func main() {
 			fmt.Print(o.Make(number).Text())
 		}
 	}
+	fmt.Printf("soak: seed %d, %d s\n", *seed, *seconds)
 	counts, found := soak.Run(o)
 	counts.Print(os.Stdout)
 	if len(found) > 0 {
