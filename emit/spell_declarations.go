@@ -28,6 +28,9 @@ func shapeOf(d *calls.Shape) string {
 	add("stride_b", d.StrideB)
 	add("stride_c", d.StrideC)
 	add("row_b", d.RowB)
+	add("align_a", align(d.AlignA))
+	add("align_b", align(d.AlignB))
+	add("align_c", align(d.AlignC))
 	for _, flag := range []struct {
 		name string
 		set  bool
@@ -40,6 +43,14 @@ func shapeOf(d *calls.Shape) string {
 		fields = append(fields, ".epilogue = "+epilogues[d.Then])
 	}
 	return braces(append(fields, ".dtype = "+dtype(d.Type))...)
+}
+
+// align is what a plan is told of an operand; nil: nothing.
+func align(bytes int64) expr.Expr {
+	if bytes == 0 {
+		return nil
+	}
+	return expr.Int(bytes)
 }
 
 // attentionOf prints the shape of an attention as an initialiser without defaults.
@@ -66,11 +77,24 @@ func attentionOf(d *calls.Attention) string {
 }
 
 // layoutOf prints where the operands of an attention lie, gradientsOf where their gradients do.
-func layoutOf(d *calls.Attention) string    { return strides(d.Q, d.K, d.V, d.O) }
-func gradientsOf(d *calls.Attention) string { return strides(d.GradQ, d.GradK, d.GradV, d.GradO) }
+func layoutOf(d *calls.Attention) string {
+	fields := []string{stride("q", d.Q, d.AlignQ), stride("k", d.K, d.AlignK), stride("v", d.V, d.AlignV), stride("o", d.O, d.AlignO)}
+	if d.AlignLogs > 0 {
+		fields = append(fields, fmt.Sprintf(".align_lse = %d", d.AlignLogs))
+	}
+	return braces(fields...)
+}
 
-func strides(q, k, v, o []expr.Expr) string {
-	return braces(".q = "+extents(q), ".k = "+extents(k), ".v = "+extents(v), ".o = "+extents(o))
+func gradientsOf(d *calls.Attention) string {
+	return braces(stride("q", d.GradQ, d.AlignGradQ), stride("k", d.GradK, d.AlignGradK), stride("v", d.GradV, d.AlignGradV), stride("o", d.GradO, d.AlignGradO))
+}
+
+// stride prints where an operand lies, with its alignment where a plan is told of it.
+func stride(name string, list []expr.Expr, bytes int64) string {
+	if bytes == 0 {
+		return "." + name + " = " + extents(list)
+	}
+	return fmt.Sprintf(".%s = %s", name, braces(".batch = "+spell(list[0]), ".head = "+spell(list[1]), ".row = "+spell(list[2]), fmt.Sprintf(".align = %d", bytes)))
 }
 
 // neighbours gives, of buffers in the memory of others, those declared before them that end where they begin.

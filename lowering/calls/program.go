@@ -114,6 +114,7 @@ type (
 		M, N, K, Batch            expr.Expr
 		StrideA, StrideB, StrideC expr.Expr
 		RowB                      expr.Expr // elements between rows of B as it is stored; nil: dense
+		AlignA, AlignB, AlignC    int64     // bytes that all pointers are multiples of, where those are fewer than rows need; 0: as many
 		TransposeA, TransposeB    bool
 		Bias, Addend, Fp32Result  bool
 		Then                      string // that is applied to C before it is rounded; empty: nothing
@@ -132,6 +133,8 @@ type (
 		Axis                                                  int64
 		Q, K, V, O                                            []expr.Expr // elements between batches, heads and rows
 		GradQ, GradK, GradV, GradO                            []expr.Expr
+		AlignQ, AlignK, AlignV, AlignO, AlignLogs             int64 // as a GEMM's
+		AlignGradQ, AlignGradK, AlignGradV, AlignGradO        int64
 		Type                                                  domain.DType
 		Label                                                 string
 	}

@@ -6,18 +6,16 @@ import (
 	"slices"
 
 	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/lowering/calls/align"
 	"github.com/hirgen/hirgen/lowering/calls/order"
 )
-
-// alignment is what cudaMalloc aligns to: buffers in one memory begin at multiples of it.
-const alignment = 256
 
 // mostAtOnce is how many buffers in use at a time are packed; the longest used of more keep their own memory. The time of packing is
 // that of what is in use at a time.
 const mostAtOnce = 512
 
-// aligned is the next multiple of it.
-func aligned(at int64) int64 { return (at + alignment - 1) / alignment * alignment }
+// aligned is where a buffer may begin, from a byte on: buffers in one memory begin at multiples of what cudaMalloc aligns to.
+func aligned(at int64) int64 { return (at + align.Buffer - 1) / align.Buffer * align.Buffer }
 
 // block is the memory of a buffer, and of those that lie in it already; or an output, from its first result on.
 type block struct {

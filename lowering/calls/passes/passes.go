@@ -22,6 +22,7 @@ var Passes = []Pass{
 	{"drop-waits", "a wait that others imply goes, and records that nobody waits for", dropWaits},
 	{"join-capture", "a CUDA graph joins the copy stream, too", joinCapture},
 	{"fork-capture", "a CUDA graph forks the streams that do not wait before they do something", forkCapture},
+	{"copy-unaligned", "a bias that lies where cuBLASLt may not read it is copied into aligned scratch memory", copyUnaligned},
 	{"write-in-place", "a result that is computed element by element has the memory of an operand that nothing uses afterwards", writeInPlace},
 	{"keep-slice", "a buffer whose slices are used one after the other is one slice", keepSlice},
 	{"share-memory", "buffers that are used one after the other have the same memory", shareMemory},
@@ -31,6 +32,7 @@ var Passes = []Pass{
 	{"name-streams", "a stream has a name where several statements use it", nameStreams},
 	{"explain", "a comment says what a communication overlaps with", explain},
 	{"drop-unused", "declarations that nothing names go", dropUnused},
+	{"declare-alignment", "plans are told of operands that begin at fewer bytes than their rows are aligned to", declareAlignment},
 	{"plan-life", "what a program has is made before its first call, and freed behind its last one", planLife},
 }
 

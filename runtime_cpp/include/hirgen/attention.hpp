@@ -50,6 +50,7 @@ std::string describe(const AttentionShape& shape);
 /// Elements between batches, heads and rows of a tensor. Those of a row of a head are adjacent.
 struct AttentionStride {
   int64_t batch = 0, head = 0, row = 0;
+  int64_t align = 16;  ///< bytes, up to 16, that all pointers to the tensor are multiples of
 
   bool operator==(const AttentionStride&) const = default;
 };
@@ -57,6 +58,7 @@ struct AttentionStride {
 /// Where the operands lie, or where their gradients do.
 struct AttentionLayout {
   AttentionStride q{}, k{}, v{}, o{};
+  int64_t align_lse = 16;  ///< of the logarithms, as of a tensor
 
   bool operator==(const AttentionLayout&) const = default;
 };

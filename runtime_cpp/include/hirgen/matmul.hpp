@@ -26,6 +26,8 @@ struct MatmulShape {
   int64_t batch = 1;
   int64_t stride_a = 0, stride_b = 0, stride_c = 0;  ///< elements between batches
   int64_t row_b = 0;                                 ///< elements between rows of B; 0: dense
+  /// Bytes, up to 16, that all pointers to A and B are multiples of, and those to C and the addend.
+  int64_t align_a = 16, align_b = 16, align_c = 16;
   bool transpose_a = false;                          ///< A is stored [k, m]
   bool transpose_b = false;                          ///< B is stored [n, k], as linear's weight is
   bool bias = false;         ///< adds bias[n], of the output's type, to every row
@@ -55,10 +57,10 @@ struct MatmulCandidate {
 };
 
 /// Descriptors, layouts and the algorithm of one GEMM. Operands are contiguous within
-/// a batch, unless row_b says otherwise, and start at multiples of 16 bytes, or of a row if a row
-/// is not such a multiple. Sums are fp32 and rounded once. cuBLASLt is column-major: a
-/// row-major C = A B is the column-major C' = B' A', so B is its first operand. The
-/// emitted call reads
+/// a batch, unless row_b says otherwise, and start at multiples of what the shape says, or of a
+/// row if a row is no such multiple; a bias starts at a multiple of 16 bytes. Sums are fp32 and
+/// rounded once. cuBLASLt is column-major: a row-major C = A B is the column-major C' = B' A', so B
+/// is its first operand. The emitted call reads
 ///
 ///   cublasLtMatmul(cublas, plan.op, &hirgen::kOne, B, plan.b, A, plan.a, &hirgen::kZero,
 ///                  C, plan.c, C, plan.c, &plan.algo, workspace, plan.workspace_bytes, stream)

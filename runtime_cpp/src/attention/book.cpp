@@ -2,10 +2,12 @@
 
 #include <cstdlib>
 #include <map>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
 #include "attention/cudnn.hpp"
+#include "attention/shape.hpp"
 #include "attention/tiled.hpp"
 #include "base/text.hpp"
 #include "hirgen/error.hpp"
@@ -26,11 +28,29 @@ std::string asked_for() {
               format("%s=%s: it is %s or %s", kVariable, asked.c_str(), kCudnn, kTiled));
 }
 
+bool aligned(const AttentionShape& shape, const AttentionLayout& layout) {
+  const auto rows = [&](const AttentionStride& s) { return aligned_rows(shape, s); };
+  return rows(layout.q) && rows(layout.k) && rows(layout.v) && rows(layout.o) &&
+         layout.align_lse % 16 == 0;
+}
+bool aligned(const AttentionProblem& p) { return aligned(p.shape, p.layout); }
+bool aligned(const AttentionGradProblem& p) {
+  return aligned(p.shape, p.layout) && aligned(p.shape, p.gradients);
+}
+
+/// cuDNN's method; nothing where it has none, and the reason. It reads 16 bytes at a time.
+template <typename Problem>
+std::optional<AttentionMethod<Problem>> by_cudnn(const Problem& problem, std::string* reason) {
+  if (aligned(problem)) return plan_by_cudnn(problem, reason);
+  *reason = "not all rows start at multiples of 16 bytes";
+  return {};
+}
+
 template <typename Problem>
 AttentionMethod<Problem> choose(const Problem& problem, std::string* reason, const char* where) {
   const std::string asked = asked_for();
   if (asked == kTiled) return plan_by_tiles(problem, where);
-  if (auto method = plan_by_cudnn(problem, reason)) return *method;
+  if (auto method = by_cudnn(problem, reason)) return *method;
   if (asked == kCudnn) {
     throw Error(Code::kEnvironment,
                 format("%s: %s=%s, but cuDNN does not compute %s: %s", where, kVariable, kCudnn,

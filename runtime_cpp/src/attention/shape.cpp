@@ -35,4 +35,10 @@ void check_shape(const AttentionShape& s, const char* where) {
   if (s.window != 0 && !s.causal) refuse("only causal attention has a window");
 }
 
+bool aligned_rows(const AttentionShape& s, const AttentionStride& stride) {
+  const auto width = static_cast<int64_t>(16 / size_of(s.dtype));
+  return stride.align % 16 == 0 &&
+         (s.head_size | stride.batch | stride.head | stride.row) % width == 0;
+}
+
 }  // namespace hirgen

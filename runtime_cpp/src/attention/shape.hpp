@@ -11,6 +11,9 @@ namespace hirgen {
 /// Throws Error(kInternal) if the shape contradicts itself.
 void check_shape(const AttentionShape& shape, const char* where);
 
+/// Whether all rows of a tensor start at multiples of 16 bytes.
+bool aligned_rows(const AttentionShape& shape, const AttentionStride& stride);
+
 /// Rows [begin, end); none where end is not behind begin.
 struct RowRange {
   int64_t begin, end;

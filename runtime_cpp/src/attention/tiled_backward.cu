@@ -8,7 +8,7 @@ AttentionMethod<AttentionGradProblem> plan_by_tiles(const AttentionGradProblem& 
   const auto& [shape, layout, gradients] = problem;
   bool aligned = true;
   for (const AttentionStride& stride : {layout.q, layout.k, layout.v, gradients.o}) {
-    aligned = aligned && tiles::aligned_rows(shape, stride);
+    aligned = aligned && aligned_rows(shape, stride);
   }
   const auto means = static_cast<size_t>(shape.batch * shape.query_heads * shape.query_rows);
   AttentionMethod<AttentionGradProblem> method{"tiled", means * sizeof(float), {}};

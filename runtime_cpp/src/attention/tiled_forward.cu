@@ -118,8 +118,8 @@ struct Forward {
 AttentionMethod<AttentionProblem> plan_by_tiles(const AttentionProblem& problem,
                                                 const char* where) {
   const auto& [shape, layout] = problem;
-  const bool aligned = tiles::aligned_rows(shape, layout.q) &&
-                       tiles::aligned_rows(shape, layout.k) && tiles::aligned_rows(shape, layout.v);
+  const bool aligned = aligned_rows(shape, layout.q) && aligned_rows(shape, layout.k) &&
+                       aligned_rows(shape, layout.v);
   AttentionMethod<AttentionProblem> method{"tiled", 0, {}};
   tiles::visit_kernels(shape, [&]<typename T, int D>(T, std::integral_constant<int, D>) {
     using Kernel = tiles::Forward<T, D>;

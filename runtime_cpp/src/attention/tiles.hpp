@@ -148,10 +148,4 @@ void visit_kernels(const AttentionShape& shape, Visit visit) {
   });
 }
 
-/// Whether the rows of a tensor start at multiples of 16 bytes; its first one does where they may.
-inline bool aligned_rows(const AttentionShape& s, const AttentionStride& stride) {
-  const auto width = static_cast<int64_t>(16 / size_of(s.dtype));
-  return (s.head_size | stride.batch | stride.head | stride.row) % width == 0;
-}
-
 }  // namespace hirgen::tiles

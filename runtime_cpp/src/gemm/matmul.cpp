@@ -27,8 +27,9 @@ cudaDataType_t cuda_type(DType type) {
 }
 
 /// A row-major matrix [rows, cols], `batch` times. Rows are `apart` elements apart, or dense.
+/// Pointers to it are multiples of `align` bytes.
 struct Matrix {
-  int64_t rows, cols, batch, stride, apart = 0;
+  int64_t rows, cols, batch, stride, align, apart = 0;
 
   int64_t leading() const { return apart == 0 ? cols : apart; }
 
@@ -49,27 +50,29 @@ struct Matrix {
     return layout;
   }
 
-  /// The alignment in bytes of every row, up to 16: slices start at rows, and the
-  /// heuristic would otherwise take 256 for granted.
-  uint32_t alignment(DType type) const {
+  /// The bytes that every row is a multiple of, up to 16, where the first one is one of 16.
+  int64_t row_alignment(DType type) const {
     const int64_t row = std::gcd(cols, leading());  // a slice may start at columns of its size
     const int64_t elements = batch == 1 ? row : std::gcd(row, stride);
-    return static_cast<uint32_t>(
-        std::gcd(elements * static_cast<int64_t>(size_of(type)), int64_t{16}));
+    return std::gcd(elements * static_cast<int64_t>(size_of(type)), int64_t{16});
+  }
+  /// The same wherever the first one is. The heuristic would otherwise take 256 for granted.
+  uint32_t alignment(DType type) const {
+    return static_cast<uint32_t>(std::gcd(row_alignment(type), align));
   }
 };
 
 Matrix operand_a(const MatmulShape& s) {
-  return s.transpose_a ? Matrix{s.k, s.m, s.batch, s.stride_a}
-                       : Matrix{s.m, s.k, s.batch, s.stride_a};
+  return s.transpose_a ? Matrix{s.k, s.m, s.batch, s.stride_a, s.align_a}
+                       : Matrix{s.m, s.k, s.batch, s.stride_a, s.align_a};
 }
 
 Matrix operand_b(const MatmulShape& s) {
-  return s.transpose_b ? Matrix{s.n, s.k, s.batch, s.stride_b, s.row_b}
-                       : Matrix{s.k, s.n, s.batch, s.stride_b, s.row_b};
+  return s.transpose_b ? Matrix{s.n, s.k, s.batch, s.stride_b, s.align_b, s.row_b}
+                       : Matrix{s.k, s.n, s.batch, s.stride_b, s.align_b, s.row_b};
 }
 
-Matrix result(const MatmulShape& s) { return {s.m, s.n, s.batch, s.stride_c}; }
+Matrix result(const MatmulShape& s) { return {s.m, s.n, s.batch, s.stride_c, s.align_c}; }
 
 /// cuBLASLt's name of an epilogue. Its gelu is that by tanh.
 cublasLtEpilogue_t epilogue_of(const MatmulShape& s) {
@@ -134,6 +137,11 @@ std::string describe(const MatmulShape& s) {
            (transposed ? "^T" : "");
   };
   const Matrix a = operand_a(s), b = operand_b(s);
+  const auto aligned = [](const char* name, const Matrix& to, DType type) {
+    return to.alignment(type) == to.row_alignment(type)
+               ? ""
+               : std::string(", ") + name + " at " + std::to_string(to.alignment(type)) + " bytes";
+  };
   return matrix("C", s.m, s.n, false) + " = " + matrix("A", a.rows, a.cols, s.transpose_a) + " " +
          matrix("B", b.rows, b.cols, s.transpose_b) +
          (s.bias ? " + bias[" + std::to_string(s.n) + "]" : "") +
@@ -145,7 +153,8 @@ std::string describe(const MatmulShape& s) {
          (s.batch > 1
               ? ", " + std::to_string(s.batch) + " times at strides " + std::to_string(s.stride_a) +
                     ", " + std::to_string(s.stride_b) + ", " + std::to_string(s.stride_c)
-              : "");
+              : "") +
+         aligned("A", a, s.dtype) + aligned("B", b, s.dtype) + aligned("C", result(s), s.result());
 }
 
 MatmulPlan::MatmulPlan(const MatmulShape& shape, const char* where)

@@ -61,10 +61,10 @@ Results run_on_device(Problem p) {
   p.v.visit(s.batch, qkv, p.start_v(), write);
   p.grad_o.visit(s.batch, back, 0, write);
 
-  const Elements operands(s.dtype, qkv), grad_o(s.dtype, back);
-  const Elements gradients(s.dtype, p.elements());
-  const Elements o(s.dtype, static_cast<int64_t>(p.o.values.size()));
-  const Elements lse(DType::kFp32, s.batch * s.query_heads * s.query_rows);
+  const Elements operands(s.dtype, qkv, p.first), grad_o(s.dtype, back, p.first);
+  const Elements gradients(s.dtype, p.elements(), p.first);
+  const Elements o(s.dtype, static_cast<int64_t>(p.o.values.size()), p.first);
+  const Elements lse(DType::kFp32, s.batch * s.query_heads * s.query_rows, p.first);
   const auto at = [&](const Elements& buffer, int64_t first) {
     return static_cast<void*>(static_cast<char*>(buffer.get()) +
                               static_cast<size_t>(first) * hirgen::size_of(s.dtype));
@@ -90,13 +90,14 @@ Results run_on_device(Problem p) {
           read(gradients, p.start_v(), p.v, s.batch)};
 }
 
-void test_shape(const AttentionShape& shape, bool packed) {
-  Problem p(shape, packed);
+void test_shape(const AttentionShape& shape, bool packed, int64_t first = 0) {
+  Problem p(shape, packed, first);
   const Results got = run_on_device(p);
   const bool tiled = context().attentions().report().back().method == "tiled";
   expect(!tiled || got == run_on_device(p), describe(shape) + ": other bits on a second run");
   solve(p);
-  const std::string of = " of " + describe(shape) + (packed ? ", packed" : "");
+  const std::string of = " of " + describe(shape) + (packed ? ", packed" : "") +
+                         (first > 0 ? ", unaligned" : "");
   const double rounding = shape.dtype == DType::kFp32   ? 0x1p-18
                           : shape.dtype == DType::kFp16 ? 0x1p-9
                                                         : 0x1p-6;
@@ -122,6 +123,22 @@ void test_types() {
       s.causal = causal;
       test_shape(s, false);
       test_shape(s, true);
+    }
+  }
+}
+
+/// Rows are a multiple of 16 bytes apart, but the first one starts elsewhere.
+void test_unaligned_operands() {
+  for (const DType type : kTypes) {
+    AttentionShape s = shape_of(1, 4, 2, 24, 24, 16);
+    s.dtype = type;
+    for (const int64_t first : {1, 2}) {
+      for (const bool packed : {false, true}) {
+        test_shape(s, packed, first);
+        const auto report = context().attentions().report().back();
+        expect(report.method == "tiled" && report.reason.find("16 bytes") != std::string::npos,
+               "unaligned operands are for " + report.method + ": " + report.reason);
+      }
     }
   }
 }
@@ -243,5 +260,6 @@ void test_refusals() {
 
 int main() {
   return run("math_attention",
-             {test_types, test_sizes, test_masks, test_derivative, test_methods, test_refusals});
+             {test_types, test_unaligned_operands, test_sizes, test_masks, test_derivative,
+              test_methods, test_refusals});
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 #include "hirgen/attention.hpp"
@@ -47,10 +48,12 @@ struct Heads {
 struct Problem {
   AttentionShape shape;
   bool packed;
+  int64_t first;  ///< elements of buffers in front of the operands
   Heads q, k, v, o, grad_o, grad_q, grad_k, grad_v;
   Numbers lse;
 
-  Problem(const AttentionShape& s, bool packed) : shape(s), packed(packed) {
+  Problem(const AttentionShape& s, bool packed, int64_t first = 0)
+      : shape(s), packed(packed), first(first) {
     q = grad_q = o = grad_o = heads(s.query_heads, s.query_rows);
     k = v = grad_k = grad_v = heads(s.key_heads, s.key_rows);
     o.stride = grad_o.stride = {s.query_heads * s.query_rows * s.head_size, s.head_size,
@@ -62,7 +65,17 @@ struct Problem {
     }
   }
 
-  AttentionLayout layout() const { return {q.stride, k.stride, v.stride, o.stride}; }
+  AttentionLayout layout() const {
+    AttentionLayout all{q.stride, k.stride, v.stride, o.stride};
+    const auto aligned = [&](size_t size) {
+      return std::gcd(first * static_cast<int64_t>(size), int64_t{16});
+    };
+    for (AttentionStride* one : {&all.q, &all.k, &all.v, &all.o}) {
+      one->align = aligned(hirgen::size_of(shape.dtype));
+    }
+    all.align_lse = aligned(sizeof(float));
+    return all;
+  }
   /// Elements of the buffer of Q, K and V, and where each starts there.
   int64_t row() const { return (shape.query_heads + 2 * shape.key_heads) * shape.head_size; }
   int64_t start_k() const {

@@ -224,6 +224,34 @@ void test_descriptions() {
   shape.batch = 1;
   shape.row_b = 24;
   expect(describe(shape) == one + ", rows of B at stride 24", describe(shape));
+  shape.row_b = 0;
+  shape.align_a = 8;
+  shape.align_c = 2;
+  expect(describe(shape) == one + ", A at 8 bytes, C at 2 bytes", describe(shape));
+  shape.k = 9;  // rows of A are not aligned to more than 2 bytes anyway
+  shape.align_a = 2;
+  shape.align_c = 16;
+  expect(describe(shape) == "C[4, 8] = A[4, 9] B[8, 9]^T + bias[8], bf16", describe(shape));
+}
+
+/// Operands one element behind a multiple of 16 bytes, one of them at a time and together.
+void test_unaligned_operands() {
+  const std::vector<float> a = integers(16 * 32, 1), b = integers(32 * 24, 2);
+  for (const DType type : kTypes) {
+    const auto size = static_cast<int64_t>(hirgen::size_of(type));
+    for (int form = 1; form < 8; ++form) {
+      const int64_t first[] = {form & 1, (form >> 1) & 1, (form >> 2) & 1};
+      const auto bytes = [&](int operand) { return first[operand] == 0 ? int64_t{16} : size; };
+      MatmulShape shape{.m = 16, .n = 24, .k = 32, .align_a = bytes(0), .align_b = bytes(1)};
+      shape.align_c = bytes(2);
+      shape.dtype = type;
+      const Elements left(type, a, first[0]), right(type, b, first[1]);
+      const Elements out(type, 16 * 24, first[2]);
+      MatmulPlan plan(cublas(), shape, kWhere);
+      multiply(plan, left.get(), right.get(), out.get());
+      expect_equal(out.read(), rounded(type, gemm(shape, a, b, {})), describe(shape));
+    }
+  }
 }
 
 /// What a file of choices gives: bytes that may fit or not.
@@ -243,5 +271,6 @@ int main() {
   return run("math_matmul",
              {test_every_form, test_gelu, test_batches_may_share_an_operand,
               test_slices_at_odd_rows, test_columns_of_b, test_plans_move,
-              test_every_candidate_is_right, test_descriptions, test_algorithms_are_checked});
+              test_every_candidate_is_right, test_descriptions, test_unaligned_operands,
+              test_algorithms_are_checked});
 }

@@ -1,0 +1,131 @@
+package align
+
+import (
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// Widest is the widest access to memory: what libraries and kernels need of operands at most.
+const Widest = 16
+
+// Operand is memory that a statement touches, with the alignment that the statement needs there.
+type Operand struct {
+	Number   int16 // among the operands of the statement, as lowering/prove/unroll numbers them
+	At       calls.Pointer
+	Needs    int64
+	Declared *int64 // where a shape says that it is aligned to fewer bytes than Widest, and needs no more then; nil: nowhere
+}
+
+// Needs tells what the statements of a program need.
+type Needs struct {
+	shapes     map[string]*calls.Shape
+	attentions map[string]*calls.Attention
+	values     calls.Values
+}
+
+// NeedsOf looks at what a program declares.
+func NeedsOf(p *calls.Program) *Needs {
+	return &Needs{calls.ByName(p.Shapes), calls.ByName(p.Attentions), p.Values()}
+}
+
+// Of lists the operands of a statement that need more than the size of their elements. All others need no more:
+// NCCL and copy engines take any address; kernels of the runtime and of the program look at addresses when they are launched, and
+// access single elements, or bytes, where wider accesses are not aligned.
+func (n *Needs) Of(s calls.Stmt) []Operand {
+	switch s := s.(type) {
+	case *calls.Gemm:
+		if d := n.shapes[s.Shape]; d != nil {
+			return n.gemm(s, d)
+		}
+	case *calls.Attend:
+		if d := n.attentions[s.Attention]; d != nil {
+			return n.attention(s, d)
+		}
+	}
+	return nil
+}
+
+// gemm: cuBLASLt is told of each matrix how its rows are aligned, and takes an algorithm that fits. Of the bias it is told nothing, and its
+// documentation promises nothing: some algorithms read 16 bytes at a time.
+func (n *Needs) gemm(s *calls.Gemm, d *calls.Shape) []Operand {
+	pick := func(transposed bool, columns, rows expr.Expr) expr.Expr {
+		if transposed {
+			return rows
+		}
+		return columns
+	}
+	in, out := d.Type.Size(), ResultOf(d).Size()
+	matrix := func(size int64, columns, stride, apart expr.Expr) int64 {
+		if d.Batch == nil || d.Batch == expr.Int(1) {
+			stride = nil
+		}
+		return n.rows(size, columns, stride, apart)
+	}
+	c := matrix(out, d.N, d.StrideC, nil)
+	list := []Operand{
+		{0, s.Out, declared(c, d.AlignC), &d.AlignC},
+		{1, s.A, declared(matrix(in, pick(d.TransposeA, d.K, d.M), d.StrideA, nil), d.AlignA), &d.AlignA},
+		{2, s.B, declared(matrix(in, pick(d.TransposeB, d.N, d.K), d.StrideB, d.RowB), d.AlignB), &d.AlignB},
+	}
+	if s.Addend != nil {
+		list = append(list, Operand{3, *s.Addend, declared(c, d.AlignC), &d.AlignC})
+	}
+	if s.Bias != nil {
+		list = append(list, Operand{4, *s.Bias, Widest, nil})
+	}
+	return list
+}
+
+// ResultOf is the element type of the result of a GEMM, and of what is added to it.
+func ResultOf(d *calls.Shape) domain.DType {
+	if d.Fp32Result {
+		return domain.FP32
+	}
+	return d.Type
+}
+
+// attention: cuDNN and the asynchronous copies of the tiled kernels take rows that start at multiples of 16 bytes. Told that rows do not, the
+// runtime takes tiled kernels that copy single elements.
+func (n *Needs) attention(s *calls.Attend, d *calls.Attention) []Operand {
+	logs := []expr.Expr{}
+	var list []Operand
+	for i, o := range []struct {
+		at       calls.Pointer
+		strides  []expr.Expr
+		declared *int64
+	}{
+		{s.Q, d.Q, &d.AlignQ}, {s.K, d.K, &d.AlignK}, {s.V, d.V, &d.AlignV}, {s.O, d.O, &d.AlignO}, {s.Logs, logs, &d.AlignLogs},
+		{s.GradO, d.GradO, &d.AlignGradO}, {s.GradQ, d.GradQ, &d.AlignGradQ}, {s.GradK, d.GradK, &d.AlignGradK}, {s.GradV, d.GradV, &d.AlignGradV},
+	} {
+		needs := int64(Widest)
+		if i != 4 { // logarithms are one run of memory
+			needs = n.rows(d.Type.Size(), append([]expr.Expr{d.Size}, o.strides...)...)
+		}
+		if o.at.Base != "" {
+			list = append(list, Operand{int16(i), o.at, declared(needs, *o.declared), o.declared})
+		}
+	}
+	return list
+}
+
+// declared is what is needed of memory of which a shape may say that it is aligned to fewer bytes.
+func declared(needs, align int64) int64 {
+	if align == 0 {
+		return needs
+	}
+	return min(needs, align)
+}
+
+// rows is the alignment of each row where the first one is aligned to Widest: of the distances between them, in elements.
+func (n *Needs) rows(size int64, apart ...expr.Expr) int64 {
+	bytes := int64(Widest)
+	for _, e := range apart {
+		if e == nil {
+			continue
+		}
+		value, _ := n.values.Eval(e)
+		bytes = min(bytes, size*powerOf(value))
+	}
+	return bytes
+}

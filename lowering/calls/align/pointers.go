@@ -1,0 +1,144 @@
+// Package align knows how pointers of a program of calls are aligned, over all ranks and iterations, and what each
+// statement needs. All alignments are in bytes, and powers of two.
+package align
+
+import (
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/calls"
+)
+
+// What memory is aligned to.
+const (
+	Argument = 16  // the caller's, by contract
+	Buffer   = 256 // the program's own, by cudaMalloc
+)
+
+// most is what 0 is taken for a multiple of.
+const most = 1 << 30
+
+// Scope is what is known of pointers at a statement.
+type Scope struct {
+	program *calls.Program
+	values  calls.Values     // of names with one value
+	names   map[string]int64 // what the values of other names are multiples of
+	bases   map[string]base
+	shares  map[string]*calls.Share
+}
+
+// base is memory, or a declared pointer.
+type base struct{ bytes, size int64 } // its alignment; of an element
+
+// Visit visits all statements in order, with what is known of pointers there.
+func Visit(p *calls.Program, visit func(s calls.Stmt, at *Scope)) {
+	at := newScope(p)
+	calls.Walk(p.Body, func(s calls.Stmt) bool {
+		at.enter(s)
+		visit(s, at)
+		return true
+	})
+}
+
+func newScope(p *calls.Program) *Scope {
+	at := &Scope{program: p, values: p.Values(), names: map[string]int64{}, bases: map[string]base{}, shares: calls.ByName(p.Shares)}
+	if ranks := p.Ranks(); len(ranks) == 1 {
+		at.values["rank"] = ranks[0]
+	}
+	for _, d := range p.Arguments {
+		at.bases[d.Name] = base{Argument, d.Type.Size()}
+	}
+	for _, d := range p.Buffers {
+		if d.In == "" {
+			at.bases[d.Name] = base{Buffer, d.Type.Size()}
+		}
+	}
+	for _, d := range p.Buffers {
+		if d.In != "" {
+			at.bases[d.Name] = base{min(at.bases[d.In].bytes, powerOf(d.Offset)), d.Type.Size()}
+		}
+	}
+	return at
+}
+
+// enter takes in what a statement declares.
+func (at *Scope) enter(s calls.Stmt) {
+	switch s := s.(type) {
+	case *calls.For:
+		count, ok := at.values.Eval(s.Count)
+		at.let(s.Var, s.First, ok && count == s.First+1, 1)
+	case *calls.Let:
+		value, ok := int64(0), false
+		switch {
+		case s.Mesh == "" && s.Value == nil:
+			value, ok = at.values["rank"]
+		case s.Mesh == "":
+			value, ok = at.values.Eval(s.Value)
+		}
+		multiple := int64(1)
+		if s.Value != nil {
+			multiple = at.Multiple(s.Value)
+		}
+		at.let(s.Name, value, ok, multiple)
+	case *calls.Declare:
+		bytes := at.Of(s.Value)
+		if s.Cond != nil {
+			bytes = min(bytes, at.Of(s.Else))
+		}
+		at.bases[s.Name] = base{bytes, s.Type.Size()}
+	}
+}
+
+// let gives a name its one value, or what its values are multiples of.
+func (at *Scope) let(name string, value int64, one bool, multiple int64) {
+	delete(at.values, name)
+	if at.names[name] = multiple; one {
+		at.values[name] = value
+	}
+}
+
+// Of is the alignment of a pointer.
+func (at *Scope) Of(p calls.Pointer) int64 {
+	of, ok := at.bases[p.Base]
+	if d := at.shares[p.Base]; d != nil && p.Peer != nil {
+		of, ok = base{at.bases[d.Memory].bytes, d.Type.Size()}, true
+	}
+	switch {
+	case p.Base == "":
+		return Buffer // nowhere
+	case !ok:
+		return 1
+	case p.Offset == nil:
+		return of.bytes
+	}
+	return min(of.bytes, of.size*at.Multiple(p.Offset))
+}
+
+// Multiple is a power of two that all values of an expression are multiples of.
+func (at *Scope) Multiple(e expr.Expr) int64 {
+	if value, ok := at.values.Eval(e); ok {
+		return powerOf(value)
+	}
+	b, ok := e.(*expr.Binary)
+	if !ok {
+		return max(1, at.names[e.String()])
+	}
+	x, y := at.Multiple(b.X), at.Multiple(b.Y)
+	switch b.Op {
+	case "+", "-", "%", "^":
+		return min(x, y)
+	case "*":
+		return min(x*y, most)
+	case "/": // which leaves no remainder
+		if by, ok := at.values.Eval(b.Y); ok {
+			return max(1, x/powerOf(by))
+		}
+	}
+	return 1
+}
+
+// powerOf is the largest power of two that a number is a multiple of, up to most.
+func powerOf(n int64) int64 {
+	if n == 0 {
+		return most
+	}
+	return min(n&-n, most)
+}
