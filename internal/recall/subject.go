@@ -38,7 +38,7 @@ var schedules = []string{
 	"all.via: ipc-get, all.lead: 1", "all.via: ipc-put, all.split: 2, all.steps: bracket, streams: 2",
 }
 
-// Examples makes the subjects: every example spec as it is, and those of point-to-point pipelines with
+// Examples makes the subjects: every example spec as it is, and every spec of views, and those of point-to-point pipelines with
 // other schedules. A program with a fallback variant is two subjects: the second one on two nodes.
 func Examples(root string) ([]*Subject, error) {
 	files, _ := filepath.Glob(filepath.Join(root, "testdata", "specs", "*", "spec.yaml"))
@@ -46,7 +46,8 @@ func Examples(root string) ([]*Subject, error) {
 		return nil, fmt.Errorf("there are no specs in %s", root)
 	}
 	var list []*Subject
-	for _, file := range files {
+	views, _ := filepath.Glob(filepath.Join(root, "testdata", "views", "*.yaml"))
+	for _, file := range append(files, views...) {
 		made, err := subjects(file, "")
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
@@ -75,7 +76,10 @@ func subjects(file, schedule string) ([]*Subject, error) {
 	if err != nil {
 		return nil, err
 	}
-	name := filepath.Base(filepath.Dir(file))
+	name := strings.TrimSuffix(filepath.Base(file), ".yaml")
+	if name == "spec" {
+		name = filepath.Base(filepath.Dir(file))
+	}
 	var settings []model.Setting
 	if schedule != "" {
 		name += ", " + schedule

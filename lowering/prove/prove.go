@@ -29,6 +29,7 @@ type Check string
 const (
 	Memory      Check = "memory"                     // what operations name is there, and within its memory
 	Operands    Check = "operands"                   // an operation does not write what it reads elsewhere, or twice
+	Alignment   Check = "alignment"                  // operands begin at multiples of the bytes that operations access at a time
 	Capture     Check = "capture"                    // what is captured is forked from the caller's stream, and joined
 	Records     Check = "events"                     // each wait has a record before it in the call
 	FlagPairs   Check = "flags"                      // each flag is written once and waited for, with one sequence number
@@ -120,6 +121,7 @@ var steps = []struct {
 }{
 	{Memory, (*verification).memory},
 	{Operands, (*verification).operands},
+	{Alignment, (*verification).aligned},
 	{Capture, (*verification).capture},
 	{Records, (*verification).records},
 	{FlagPairs, (*verification).flags},

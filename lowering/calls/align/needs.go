@@ -13,6 +13,7 @@ const Widest = 16
 type Operand struct {
 	Number   int16 // among the operands of the statement, as lowering/prove/unroll numbers them
 	At       calls.Pointer
+	Size     int64 // of an element
 	Needs    int64
 	Declared *int64 // where a shape says that it is aligned to fewer bytes than Widest, and needs no more then; nil: nowhere
 }
@@ -64,15 +65,15 @@ func (n *Needs) gemm(s *calls.Gemm, d *calls.Shape) []Operand {
 	}
 	c := matrix(out, d.N, d.StrideC, nil)
 	list := []Operand{
-		{0, s.Out, declared(c, d.AlignC), &d.AlignC},
-		{1, s.A, declared(matrix(in, pick(d.TransposeA, d.K, d.M), d.StrideA, nil), d.AlignA), &d.AlignA},
-		{2, s.B, declared(matrix(in, pick(d.TransposeB, d.N, d.K), d.StrideB, d.RowB), d.AlignB), &d.AlignB},
+		{0, s.Out, out, declared(c, d.AlignC), &d.AlignC},
+		{1, s.A, in, declared(matrix(in, pick(d.TransposeA, d.K, d.M), d.StrideA, nil), d.AlignA), &d.AlignA},
+		{2, s.B, in, declared(matrix(in, pick(d.TransposeB, d.N, d.K), d.StrideB, d.RowB), d.AlignB), &d.AlignB},
 	}
 	if s.Addend != nil {
-		list = append(list, Operand{3, *s.Addend, declared(c, d.AlignC), &d.AlignC})
+		list = append(list, Operand{3, *s.Addend, out, declared(c, d.AlignC), &d.AlignC})
 	}
 	if s.Bias != nil {
-		list = append(list, Operand{4, *s.Bias, Widest, nil})
+		list = append(list, Operand{4, *s.Bias, out, Widest, nil})
 	}
 	return list
 }
@@ -88,23 +89,26 @@ func ResultOf(d *calls.Shape) domain.DType {
 // attention: cuDNN and the asynchronous copies of the tiled kernels take rows that start at multiples of 16 bytes. Told that rows do not, the
 // runtime takes tiled kernels that copy single elements.
 func (n *Needs) attention(s *calls.Attend, d *calls.Attention) []Operand {
-	logs := []expr.Expr{}
 	var list []Operand
 	for i, o := range []struct {
 		at       calls.Pointer
 		strides  []expr.Expr
 		declared *int64
 	}{
-		{s.Q, d.Q, &d.AlignQ}, {s.K, d.K, &d.AlignK}, {s.V, d.V, &d.AlignV}, {s.O, d.O, &d.AlignO}, {s.Logs, logs, &d.AlignLogs},
+		{s.Q, d.Q, &d.AlignQ}, {s.K, d.K, &d.AlignK}, {s.V, d.V, &d.AlignV}, {s.O, d.O, &d.AlignO}, {s.Logs, nil, &d.AlignLogs},
 		{s.GradO, d.GradO, &d.AlignGradO}, {s.GradQ, d.GradQ, &d.AlignGradQ}, {s.GradK, d.GradK, &d.AlignGradK}, {s.GradV, d.GradV, &d.AlignGradV},
 	} {
-		needs := int64(Widest)
-		if i != 4 { // logarithms are one run of memory
-			needs = n.rows(d.Type.Size(), append([]expr.Expr{d.Size}, o.strides...)...)
+		size, needs := domain.FP32.Size(), int64(Widest)
+		if o.strides != nil { // logarithms are one run of memory
+			size = d.Type.Size()
+			needs = n.rows(size, append([]expr.Expr{d.Size}, o.strides...)...)
 		}
 		if o.at.Base != "" {
-			list = append(list, Operand{int16(i), o.at, declared(needs, *o.declared), o.declared})
+			list = append(list, Operand{int16(i), o.at, size, declared(needs, *o.declared), o.declared})
 		}
+	}
+	if s.Room.Base != "" {
+		list = append(list, Operand{9, s.Room, calls.RoomType.Size(), Buffer, nil})
 	}
 	return list
 }
@@ -125,7 +129,7 @@ func (n *Needs) rows(size int64, apart ...expr.Expr) int64 {
 			continue
 		}
 		value, _ := n.values.Eval(e)
-		bytes = min(bytes, size*powerOf(value))
+		bytes = min(bytes, size*PowerOf(value))
 	}
 	return bytes
 }

@@ -53,7 +53,7 @@ func newScope(p *calls.Program) *Scope {
 	}
 	for _, d := range p.Buffers {
 		if d.In != "" {
-			at.bases[d.Name] = base{min(at.bases[d.In].bytes, powerOf(d.Offset)), d.Type.Size()}
+			at.bases[d.Name] = base{min(at.bases[d.In].bytes, PowerOf(d.Offset)), d.Type.Size()}
 		}
 	}
 	return at
@@ -115,7 +115,7 @@ func (at *Scope) Of(p calls.Pointer) int64 {
 // Multiple is a power of two that all values of an expression are multiples of.
 func (at *Scope) Multiple(e expr.Expr) int64 {
 	if value, ok := at.values.Eval(e); ok {
-		return powerOf(value)
+		return PowerOf(value)
 	}
 	b, ok := e.(*expr.Binary)
 	if !ok {
@@ -129,14 +129,14 @@ func (at *Scope) Multiple(e expr.Expr) int64 {
 		return min(x*y, most)
 	case "/": // which leaves no remainder
 		if by, ok := at.values.Eval(b.Y); ok {
-			return max(1, x/powerOf(by))
+			return max(1, x/PowerOf(by))
 		}
 	}
 	return 1
 }
 
-// powerOf is the largest power of two that a number is a multiple of, up to most.
-func powerOf(n int64) int64 {
+// PowerOf is the largest power of two that a number is a multiple of, up to most.
+func PowerOf(n int64) int64 {
 	if n == 0 {
 		return most
 	}

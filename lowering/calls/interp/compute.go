@@ -3,6 +3,7 @@ package interp
 import (
 	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/lowering/calls/align"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -27,6 +28,9 @@ func (r *rank) compute(s calls.Stmt) error {
 	default:
 		return r.fail(s, "the interpreter does not know it")
 	}
+	if err == nil {
+		err = r.aligned(s)
+	}
 	if err != nil {
 		return err
 	}
@@ -42,6 +46,20 @@ func (r *rank) compute(s calls.Stmt) error {
 	t := r.issue(s, stream, run)
 	if m, ok := s.(*calls.Memcpy); ok && r.reaches(m) {
 		r.communicates(t, t)
+	}
+	return nil
+}
+
+// aligned refuses operands that begin where libraries may not access them.
+func (r *rank) aligned(s calls.Stmt) error {
+	for _, o := range r.machine.needs.Of(s) {
+		at, err := r.at(s, o.At)
+		if err != nil {
+			return err
+		}
+		if bytes := align.PowerOf(at.at * o.Size); bytes < o.Needs {
+			return r.fail(s, "%s is aligned to %d bytes, and has to be to %d", o.At, bytes, o.Needs)
+		}
 	}
 	return nil
 }

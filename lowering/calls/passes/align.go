@@ -47,7 +47,7 @@ func copyUnaligned(p *calls.Program) {
 		}
 		d := shapes[gemm.Shape]
 		info, t := gemm.Info, align.ResultOf(d)
-		info.Note = "cuBLASLt may read 16 bytes of a bias at a time"
+		info.Note = "a copy, since cuBLASLt may read 16 bytes of a bias at a time"
 		to := scratch(p, strings.TrimSuffix(d.Plan, "plan_")+"bias", t, d.N, gemm)
 		from := *gemm.Bias
 		gemm.Bias = &to

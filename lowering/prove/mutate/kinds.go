@@ -43,6 +43,7 @@ var Kinds = []Kind{
 	{"lost-offset", "an operand starts at the start of its memory", lostOffset},
 	{"wrong-size", "an element too little is copied, computed or moved", wrongSize},
 	{"wrong-leading-dimension", "rows or batches are an element further apart", wrongStride},
+	{"wrong-alignment", "a plan is told of a larger alignment than its operand has", wrongAlignment},
 	// What is computed, and in which order.
 	{"reorder-calls", "two statements change places", inLists(reorder)},
 	{"drop-call", "a copy, GEMM, kernel or transfer is left out", drop(works)},

@@ -2,6 +2,7 @@ package mutate
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/calls"
@@ -208,4 +209,15 @@ func wrongStride(e *editor) {
 			}
 		}
 	})(e)
+}
+
+// wrongAlignment tells plans that an operand begins where rows do.
+func wrongAlignment(e *editor) {
+	for _, d := range e.program.Declarations() {
+		for _, f := range calls.Fields(d) {
+			if bytes, ok := f.Value.(*int64); ok && strings.HasPrefix(f.Key, "align_") && *bytes > 0 && e.here(d, "without %s", f.Key) {
+				*bytes = 0
+			}
+		}
+	}
 }
