@@ -33,6 +33,7 @@ typedef enum cudaError {
   cudaErrorSymbolNotFound = 500,
   cudaErrorNotReady = 600,
   cudaErrorIllegalAddress = 700,
+  cudaErrorMisalignedAddress = 716,
   cudaErrorLaunchFailure = 719,
   cudaErrorNotPermitted = 800,
   cudaErrorNotSupported = 801,
@@ -246,7 +247,17 @@ inline cudaError_t cudaHostAlloc(T** ptr, size_t size, unsigned int flags) {
 
 /// What a kernel launch is here: runs `work` once, in order, on `stream`. `work` holds
 /// copies of all kernel arguments: a graph runs it again at every launch. Failures show as those of
-/// a launch do: cudaGetLastError.
+/// a launch do: cudaGetLastError. `where`, a literal, is named by the fault of a kernel.
 __attribute__((visibility("default"))) void hirgen_cpu_launch(cudaStream_t stream,
-                                                              std::function<void()> work);
+                                                              std::function<void()> work,
+                                                              const char* where = "a kernel");
+
+/// Ends a kernel that accesses so many bytes at an address that is no multiple of them.
+[[noreturn]] __attribute__((visibility("default"))) void hirgen_cpu_misaligned(const void* address,
+                                                                               size_t bytes);
+
+/// What kernels say before they access so many bytes at once: a GPU's alignment is theirs.
+inline void hirgen_cpu_access(const void* address, size_t bytes) {
+  if (reinterpret_cast<uintptr_t>(address) % bytes != 0) hirgen_cpu_misaligned(address, bytes);
+}
 #endif

@@ -28,8 +28,7 @@ struct ColumnsOfRow : RowPlace<A> {
     const auto* from = this->start(operand);
     Held<std::remove_cvref_t<decltype(*from)>, W, 1> held;
     if constexpr (W > 1) {
-      using Access = std::remove_cvref_t<decltype(held.packs[0])>;
-      held.packs[0] = *reinterpret_cast<const Access*>(from + place.column);
+      held.packs[0] = pack_at<W>(from + place.column);
     } else {
       held.packs[0].value[0] = from[place.column * this->step(operand)];
     }

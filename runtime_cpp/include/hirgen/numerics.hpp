@@ -37,6 +37,25 @@ struct alignas(W == 1 ? alignof(T) : 16) Pack {
   T value[W];
 };
 
+/// To be said of an address before so many bytes there are accessed at once: a GPU faults where it
+/// is no multiple of them, and so does the CPU device.
+HG_HOST_DEVICE inline void aligned_access([[maybe_unused]] const void* address,
+                                  [[maybe_unused]] size_t bytes) {
+#ifdef HIRGEN_CPU_DEVICE
+  hirgen_cpu_access(address, bytes);
+#endif
+}
+
+/// The W elements from an address on, which are read or written at once. All such accesses of
+/// kernels to the memory of tensors go through here.
+template <int W, typename T>
+HG_HOST_DEVICE inline auto& pack_at(T* data) {
+  using Plain = Pack<std::remove_const_t<T>, W>;
+  using Access = std::conditional_t<std::is_const_v<T>, const Plain, Plain>;
+  if constexpr (W > 1) aligned_access(data, alignof(Access));
+  return *reinterpret_cast<Access*>(data);
+}
+
 /// x = the elements of a pack.
 template <typename T, int W>
 HG_HOST_DEVICE inline void widen_all(const Pack<T, W>& pack, float (&x)[W]) {
@@ -70,13 +89,13 @@ HG_HOST_DEVICE inline void store_pack(T* data, const Pack<T, W>& pack) {
     return;
   }
 #endif
-  *reinterpret_cast<Pack<T, W>*>(data) = pack;
+  pack_at<W>(data) = pack;
 }
 
 /// x = W elements from element `at` on; for W > 1 the address is 16-byte aligned.
 template <typename T, int W>
 HG_HOST_DEVICE inline void load_as(const void* data, int64_t at, float (&x)[W]) {
-  const auto pack = *reinterpret_cast<const Pack<T, W>*>(static_cast<const T*>(data) + at);
+  const auto pack = pack_at<W>(static_cast<const T*>(data) + at);
   widen_all(pack, x);
 }
 

@@ -42,9 +42,10 @@ void parallel_for(int64_t n, cudaStream_t stream, const char* where, F f) {
   HG_CHECK(cudaGetLastError(), where);
 #else
   host_position.store(where, std::memory_order_relaxed);
-  hirgen_cpu_launch(stream, [n, f] {
+  const auto loop = [n, f] {
     for (int64_t i = 0; i < n; ++i) f(i);
-  });
+  };
+  hirgen_cpu_launch(stream, loop, where);
 #endif
 }
 

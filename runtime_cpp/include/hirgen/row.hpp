@@ -162,8 +162,7 @@ struct RegisterRow : RowPlace<A> {
     for (int c = 0; c < C; ++c) {
       if (!has(c)) continue;
       if constexpr (W > 1) {
-        using Access = std::remove_cvref_t<decltype(held.packs[c])>;
-        held.packs[c] = *reinterpret_cast<const Access*>(from + place(c).column);
+        held.packs[c] = pack_at<W>(from + place(c).column);
       } else {
         held.packs[c].value[0] = from[place(c).column * this->step(operand)];
       }

@@ -48,6 +48,7 @@ struct SharedRows {
  private:
   /// kWidth elements, of which those from `count` on are zeros.
   HG_DEVICE static void copy(T* to, const T* from, int count, bool aligned) {
+    if (aligned) aligned_access(from, 16);
 #ifdef __CUDA_ARCH__
     if (aligned) {
       asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(
@@ -55,8 +56,6 @@ struct SharedRows {
                    "l"(from), "r"(count > 0 ? 16 : 0));
       return;
     }
-#else
-    static_cast<void>(aligned);
 #endif
     for (int j = 0; j < kWidth; ++j) {
       if (j < count) {

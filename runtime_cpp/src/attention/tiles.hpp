@@ -117,10 +117,11 @@ template <typename Kernel>
 void launch_tiles(const Kernel& kernel, int64_t blocks, cudaStream_t stream, const char* where) {
   const TracedCall traced(TraceKind::kKernel, "attention", stream, where);
   host_position.store(where, std::memory_order_relaxed);
-  hirgen_cpu_launch(stream, [kernel, blocks] {
+  const auto loop = [kernel, blocks] {
     std::vector<double> memory(Kernel::kBytes / sizeof(double) + 1);
     for (int64_t i = 0; i < blocks; ++i) kernel(i, reinterpret_cast<char*>(memory.data()));
-  });
+  };
+  hirgen_cpu_launch(stream, loop, where);
 }
 
 template <typename Visit>

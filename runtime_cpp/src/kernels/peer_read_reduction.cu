@@ -44,7 +44,7 @@ HG_HOST_DEVICE void add_elements(const ReductionList& list, int64_t at) {
     for (int k = 0; k < kAtOnce; ++k) {
       const int next = first + k < list.count ? first + k : list.local;
       const T* source = static_cast<const T*>(list.sources[next]);
-      packs[k] = *reinterpret_cast<const Pack<T, W>*>(source + at);
+      packs[k] = pack_at<W>(source + at);
     }
     for (int k = 0; k < kAtOnce && first + k < list.count; ++k) {
       for (int j = 0; j < W; ++j) sum[j] += widen(packs[k].value[j]);

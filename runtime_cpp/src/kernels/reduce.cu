@@ -31,7 +31,7 @@ struct Folding {
     return static_cast<const T*>(in) + at[1];
   }
   HG_HOST_DEVICE Pack<T, W> read(const T* start, int64_t slice) const {
-    return *reinterpret_cast<const Pack<T, W>*>(start + slice * step);
+    return pack_at<W>(start + slice * step);
   }
   HG_HOST_DEVICE void value(const T* /*start*/, const Pack<T, W>& part, float (&x)[W]) const {
     for (int j = 0; j < W; ++j) x[j] = widen(part.value[j]);
@@ -48,7 +48,7 @@ struct Folding {
 template <typename T>
 struct FoldingAlong : Folding<T, 1> {
   HG_HOST_DEVICE Pack<T, hirgen::kWidth> read(const T* start, int64_t slice) const {
-    return *reinterpret_cast<const Pack<T, hirgen::kWidth>*>(start + slice * hirgen::kWidth);
+    return pack_at<hirgen::kWidth>(start + slice * hirgen::kWidth);
   }
   HG_HOST_DEVICE void value(const T* /*start*/, const Pack<T, hirgen::kWidth>& part,
                             float (&x)[1]) const {

@@ -36,22 +36,25 @@ Matrix matrix_of(const void* data, const Layout& layout, bool transposed) {
   return matrix;
 }
 
+void require_aligned(const void* pointer, size_t bytes, const char* role, const char* by) {
+  if (reinterpret_cast<uintptr_t>(pointer) % bytes == 0) return;
+  throw Failure{cudaErrorInvalidValue,
+                format("%s is at %p, and %s %zu bytes", role, pointer, by, bytes)};
+}
+
 /// That the call keeps to what the heuristic was told.
 void check_algorithm(const cublasLtMatmulAlgo_t* algo, const std::array<const void*, 4>& pointers,
                      const void* workspace, size_t workspace_bytes) {
-  require(reinterpret_cast<uintptr_t>(workspace) % 16 == 0, "the workspace is not aligned");
+  require_aligned(workspace, 256, "the workspace", "cuBLASLt wants it aligned to");
   if (algo == nullptr) return;
   const Algorithm algorithm = open(*algo);
   require(is_algorithm(algorithm), "the algorithm is no result of the heuristic");
   require(algorithm.workspace_bytes <= workspace_bytes,
           "the workspace is smaller than the algorithm's");
   for (size_t i = 0; i < pointers.size(); ++i) {
-    uint32_t alignment = algorithm.alignment[i];
-    if (alignment == 0 || reinterpret_cast<uintptr_t>(pointers[i]) % alignment == 0) continue;
-    throw Failure{
-        cudaErrorInvalidValue,
-        format("%c is at %p, and the algorithm was chosen for pointers aligned to %u bytes",
-               "ABCD"[i], pointers[i], alignment)};
+    if (algorithm.alignment[i] == 0) continue;
+    require_aligned(pointers[i], algorithm.alignment[i], std::array{"A", "B", "C", "D"}[i],
+                    "the algorithm was chosen for pointers aligned to");
   }
 }
 
@@ -61,6 +64,8 @@ void set_epilogue(const Description& op, const Layout& d, Gemm& gemm) {
   gemm.bias_type = op.bias_type == kTypeOfD ? d.type : static_cast<cudaDataType_t>(op.bias_type);
   if ((op.epilogue & CUBLASLT_EPILOGUE_BIAS) != 0) {
     require(op.bias != nullptr, "an epilogue with bias, and no bias pointer");
+    // No preference says how a bias is aligned: kernels read it 16 bytes at a time and fault.
+    require_aligned(op.bias, 16, "the bias", "kernels take it to be aligned to");
     gemm.bias = op.bias;
     require_device_memory(op.bias, static_cast<size_t>(gemm.m) * size_of(gemm.bias_type), "bias");
   }

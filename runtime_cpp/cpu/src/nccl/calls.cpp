@@ -50,6 +50,10 @@ ncclResult_t call(const char* name, OpPost post, ncclComm_t handle, cudaStream_t
     size_t receive_bytes = buffers.receive_count * size_of(post.type);
     require_device_memory(buffers.send, send_bytes, "send buffer");
     require_device_memory(buffers.receive, receive_bytes, "receive buffer");
+    for (const void* buffer : {buffers.send, static_cast<const void*>(buffers.receive)}) {
+      nccl_require(reinterpret_cast<uintptr_t>(buffer) % size_of(post.type) == 0,
+                   "a buffer does not begin at an element");
+    }
     post.send = address_of(buffers.send, send_bytes);
     post.receive = address_of(buffers.receive, receive_bytes);
     issue(comm, {post, buffers.receive}, stream);

@@ -162,6 +162,21 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t fn, void* userD
   });
 }
 
-void hirgen_cpu_launch(cudaStream_t stream, std::function<void()> work) {
-  api("kernel launch", [&] { submit_call(stream, std::move(work)); });
+void hirgen_cpu_launch(cudaStream_t stream, std::function<void()> work, const char* where) {
+  api("kernel launch", [&] {
+    submit_call(stream, [work = std::move(work), where] {
+      try {
+        work();
+      } catch (const Failure& failure) {
+        throw Failure{failure.code, std::string(where) + ": " + failure.text};
+      } catch (const std::exception& error) {
+        throw Failure{cudaErrorLaunchFailure, std::string(where) + ": " + error.what()};
+      }
+    });
+  });
+}
+
+void hirgen_cpu_misaligned(const void* address, size_t bytes) {
+  throw Failure{cudaErrorMisalignedAddress,
+                format("an access of %zu bytes at %p, which is no multiple of them", bytes, address)};
 }
