@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -50,6 +49,9 @@ class Driver {
   void say(const std::string& text) const;
   void allocate_tensors();
   void load_files();
+  /// Lets calls have their tensors so many bytes behind what cudaMalloc gave, loaded ones with their
+  /// elements.
+  void place_tensors(size_t offset);
   /// Whether a checked call chooses the values of a tensor: it is an input, and no file gave it.
   bool is_drawn(size_t tensor) const;
   uint64_t seed_of(int64_t call) const;
@@ -95,9 +97,10 @@ class Driver {
   const ProgramTable& table_;
   const Options options_;
   const std::vector<TensorDesc> descs_;
+  std::vector<char*> buffers_;                  ///< that calls have their tensors in
   std::vector<void*> tensors_;                  ///< one call's, as run() takes them
   std::vector<std::vector<void*>> kept_;        ///< by checked call, its tensors; inputs are null
-  std::set<size_t> loaded_;                     ///< tensors that --load gave
+  std::map<size_t, std::vector<char>> loaded_;  ///< the shards of tensors that --load gave
   std::map<size_t, std::vector<void*>> saved_;  ///< what a forward pass saves, by checked call
   cudaStream_t stream_ = nullptr;
   cudaEvent_t begin_ = nullptr, end_ = nullptr;  ///< of a timed repeat

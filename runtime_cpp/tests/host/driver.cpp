@@ -137,6 +137,22 @@ HG_TEST(a_file_without_the_tensor_is_refused) {
   unlink(in.c_str());
 }
 
+HG_TEST(checked_calls_have_their_tensors_at_the_least_alignment) {
+  const auto ended = run_ranks(with({"--checks", "2"}), {{"SAMPLE_FLAW", "0:places"}});
+  expect_codes(ended, {0, 0, 0});
+  for (const char* call : {"call 1: A at 16, C at 16", "call 2: A at 16, C at 16",
+                           "call 3: A at 0, C at 0", "call 9: A at 0, C at 0"}) {
+    HG_EXPECT_CONTAINS(ended[0].err, call);
+  }
+  const std::string in = scratch(9, "in");
+  write_input(in, "A");
+  const auto loaded = run_ranks(with({"--load", "A=" + in}), {{"SAMPLE_FLAW", "0:places"}});
+  expect_codes(loaded, {0, 0, 0});
+  HG_EXPECT_CONTAINS(loaded[0].err, "call 2: A at 16, C at 16");
+  HG_EXPECT_CONTAINS(loaded[0].err, "call 3: A at 0, C at 0");
+  unlink(in.c_str());
+}
+
 HG_TEST(what_is_loaded_is_computed_on_and_can_be_dumped) {
   const std::string in = scratch(9, "in");
   const std::string out = scratch(9, "result");
