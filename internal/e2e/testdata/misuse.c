@@ -79,6 +79,19 @@ static void host_pointer(void) {
   free(pageable);
 }
 
+/* Rank 1 refuses, and calls again: rank 0 waits, and both results are right. */
+static void unaligned_pointer(void) {
+  for (size_t beyond = 2; beyond < 16; beyond += 6) {
+    char part[64];
+    snprintf(part, sizeof part, "is %zu bytes beyond a multiple of 16", beyond);
+    for (size_t i = 0; i < HIRGEN_AG_MATMUL_TENSORS && atoi(getenv("HIRGEN_RANK")) == 1; ++i) {
+      run_with(i, (char*)device[i] + beyond, part);
+      run_with(i, (char*)device[i] + beyond, tensor[i].name);
+    }
+    expect_right();
+  }
+}
+
 /* Rank 1 gives up, by leaving or by doing nothing: rank 0 must not wait for ever. */
 static void host_pointer_for_good(int leaves) {
   static float pageable[1];
@@ -131,6 +144,7 @@ int main(int argc, char** argv) {
   const char* what = argv[1];
   set_up();
   if (strcmp(what, "host pointer") == 0) host_pointer();
+  if (strcmp(what, "unaligned pointer") == 0) unaligned_pointer();
   if (strcmp(what, "host pointer, then leaves") == 0) host_pointer_for_good(1);
   if (strcmp(what, "host pointer, then nothing") == 0) host_pointer_for_good(0);
   if (strcmp(what, "capture") == 0) capture();

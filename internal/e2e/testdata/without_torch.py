@@ -5,6 +5,7 @@ import importlib
 import os
 import sys
 import types
+import unittest.mock
 from pathlib import Path
 
 runtime, folder = sys.argv[1], Path(sys.argv[2])
@@ -43,6 +44,13 @@ def call(program, names, given):
         require(error.code == 2 and names[0] in str(error), f"a null pointer is a mistake of the caller: {error}")
     else:
         require(False, "a null pointer is refused")
+    try:
+        library.run(handle, 0, [*pointers[:-1], pointers[-1] + 2])
+    except HirgenError as error:
+        message = f"the pointer of tensor {names[-1]}"
+        require(error.code == 2 and message in str(error) and "is 2 bytes beyond a multiple of 16" in str(error), f"the tensor is named: {error}")
+    else:
+        require(False, "an unaligned pointer is refused")
     library.run(handle, 0, pointers)
     library.wait(0)
     library.status(handle)
@@ -52,6 +60,16 @@ def call(program, names, given):
         library.free(pointer)
     return results
 
+
+# Of tensors of PyTorch, those that are contiguous but unaligned are copied. Without PyTorch, by what stands for it.
+for name in ("torch", "torch.distributed"):
+    sys.modules[name] = unittest.mock.MagicMock()
+Handle = importlib.import_module("runtime.handle").Handle
+on_gpu, own, place = (types.SimpleNamespace(**fields) for fields in ({"device": sys.modules["torch"].device}, {"shared": False}, {}))
+on_gpu.device.type = "cuda"
+for beyond in (0, 2, 4, 8, 16, 18, 128):
+    place.data_ptr = lambda: (1 << 40) + beyond
+    require(Handle._is_direct(on_gpu, own, place) == (beyond % 16 == 0), f"a tensor {beyond} bytes beyond a multiple of 256 is as it is, or copied")
 
 # With zeros for the weights a layer gives its input, and a gradient that of its output.
 inputs = ["X", "gamma", "Wg", "Wu", "W2"]

@@ -16,8 +16,8 @@ from .errors import HirgenError
 from .library import Library
 from .program import Program
 
-# What cudaMalloc aligns to, and so what programs may rely on.
-_ALIGNMENT = 256
+# HIRGEN_POINTER_ALIGNMENT: programs refuse tensors at other addresses. A view that is contiguous may begin at any element.
+_ALIGNMENT = 16
 
 _handles: dict[tuple, "Handle"] = {}
 

@@ -127,6 +127,10 @@ def buffers():
     require(said.getvalue().count("each call copies") <= 1, "it says so once")
     size, microseconds = handle.copies()["Wg"]
     require(size == 56 * 32 * 2 and microseconds > 0, "copies has bytes and time")
+    # A view that is contiguous, and begins at an odd element.
+    view = torch.ones(X.numel() + 1, dtype=X.dtype)[1:].view(X.shape)
+    require(view.is_contiguous() and view.data_ptr() % 16 != 0, "the view is unaligned")
+    require(torch.equal(Y, made.llama_mlp(view, *rest)), "a call with an unaligned view gives the same")
     handle.check()
     made.close("cpu")
     require(torch.equal(Y, made.llama_mlp(torch.ones_like(Y), *rest)), "after close the next call joins anew")

@@ -114,6 +114,23 @@ HG_TEST(memory_of_the_host_is_refused_with_the_tensors_name) {
   host.expect_right(2);
 }
 
+HG_TEST(an_unaligned_pointer_is_refused_with_the_tensors_name_and_the_rest) {
+  const Host host;
+  const auto at = [&](int tensor, size_t bytes) {
+    return static_cast<void*>(static_cast<char*>(host.tensors[tensor]) + bytes);
+  };
+  host.expect_right(1);  // also where calls were right before
+  for (const size_t rest : {4U, 8U, 12U}) {
+    HG_EXPECT_EQ(host.run(host.stream, {at(0, rest), host.tensors[1]}), HIRGEN_USAGE);
+    HG_EXPECT_CONTAINS(abi_last_error(host.handle), "the pointer of tensor A, 0x");
+    HG_EXPECT_CONTAINS(abi_last_error(host.handle),
+                       "is " + std::to_string(rest) + " bytes beyond a multiple of 16");
+    HG_EXPECT_EQ(host.run(host.stream, {host.tensors[0], at(1, rest)}), HIRGEN_USAGE);
+    HG_EXPECT_CONTAINS(abi_last_error(host.handle), "the pointer of tensor C, 0x");
+  }
+  host.expect_right(2);
+}
+
 HG_TEST(a_stream_that_is_captured_is_refused_and_the_capture_goes_on) {
   const Host host;
   const auto captured = [&](cudaStream_t on, const char* text) {
