@@ -33,11 +33,28 @@ struct MatmulShape {
   bool bias = false;         ///< adds bias[n], of the output's type, to every row
   bool addend = false;       ///< adds a matrix of the output's type
   bool fp32_result = false;  ///< the output is fp32, and so are bias and addend
+  bool pack_a = false;  ///< A is copied to aligned rows in the workspace first; see packed_gemm()
+  bool pack_b = false;  ///< B is
+  bool pack_c = false;  ///< C is computed in aligned rows there, and copied to its own; B is packed
   Epilogue epilogue = Epilogue::kNone;
   DType dtype = DType::kBf16;  ///< of A and B and, unless it is fp32, of the output
 
   DType result() const { return fp32_result ? DType::kFp32 : dtype; }
+  bool packs() const { return pack_a || pack_b || pack_c; }
 };
+
+/// Elements of 16 bits that one access of a GEMM's fast kernels reads: they want rows at multiples of that.
+constexpr int64_t kPackElements = 8;
+/// A length of rows, rounded up to it.
+constexpr int64_t packed_row(int64_t columns) {
+  return (columns + kPackElements - 1) / kPackElements * kPackElements;
+}
+
+/// Where a packed shape's copies are in its workspace, in bytes from its start. cuBLASLt's own workspace begins at `bytes`.
+struct PackedOperands {
+  size_t a = 0, b = 0, c = 0, bias = 0, bytes = 0;
+};
+PackedOperands packed_operands(const MatmulShape& shape);
 
 /// The GEMM in words: "C[4, 8] = A[4, 16] B[16, 8], bf16". Equal shapes have equal words,
 /// and others have others: it is the key of a choice of algorithm.
@@ -93,8 +110,10 @@ struct MatmulPlan {
   /// tuner may take another one.
   size_t room() const;
 
-  /// Sets the bias vector of the next call; it is part of the descriptor.
+  /// Sets the bias vector of the next call; it is part of the descriptor. Of a plan that packs C,
+  /// packed_gemm() takes it from bias().
   void set_bias(const void* bias, const char* where);
+  const void* bias() const { return bias_; }
 
   /// The heuristic's algorithms within kWorkspaceBytes, best guess first, at most
   /// `limit`; what a tuner times. Empty if there is none.
@@ -108,13 +127,25 @@ struct MatmulPlan {
   void use(const MatmulCandidate& candidate, PlanSource by);
 
  private:
-  MatmulPlan(const MatmulShape& shape, const char* where);
+  /// Descriptors and layouts, with extents rounded up to packed_row() where they are `rounded`.
+  MatmulPlan(const MatmulShape& shape, const char* where, bool rounded = false);
   void take(const MatmulCandidate& candidate, PlanSource by);
   void take_first(cublasLtHandle_t cublas, const char* where);
 
+  /// The heuristic's algorithms for descriptors of this plan's shape or of a slightly larger one.
+  std::vector<MatmulCandidate> offered(cublasLtHandle_t cublas, const MatmulPlan& by, int limit,
+                                       const char* where) const;
+
   MatmulShape shape_;
+  const void* bias_ = nullptr;
   PlanBook* book_ = nullptr;  // that knows this plan, if one does
 };
+
+/// A call of a plan whose shape packs: copies the operands that it packs to aligned rows in the workspace, multiplies, and
+/// copies the result to C where that is packed. `added` is nullptr without an addend.
+void packed_gemm(cublasLtHandle_t cublas, const MatmulPlan& plan, const void* a, const void* b,
+                 const void* added, void* c, void* workspace, cudaStream_t stream,
+                 const char* where);
 
 /// What an algorithm may need of a workspace. Two GEMMs at once may not share one.
 constexpr size_t kWorkspaceBytes = size_t{32} << 20;

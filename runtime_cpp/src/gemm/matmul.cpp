@@ -1,8 +1,8 @@
 #include "hirgen/matmul.hpp"
 
-#include <numeric>
 #include <utility>
 
+#include "gemm/matrix.hpp"
 #include "gemm/plan_book.hpp"
 #include "hirgen/error.hpp"
 
@@ -11,68 +11,6 @@ namespace hirgen {
 std::atomic<uint64_t> plan_changes{0};
 
 namespace {
-
-cudaDataType_t cuda_type(DType type) {
-  switch (type) {
-    case DType::kFp16:
-      return CUDA_R_16F;
-    case DType::kBf16:
-      return CUDA_R_16BF;
-    case DType::kFp32:
-    case DType::kInt32:
-    case DType::kInt64:
-      break;  // no GEMM is of integers
-  }
-  return CUDA_R_32F;
-}
-
-/// A row-major matrix [rows, cols], `batch` times. Rows are `apart` elements apart, or dense.
-/// Pointers to it are multiples of `align` bytes.
-struct Matrix {
-  int64_t rows, cols, batch, stride, align, apart = 0;
-
-  int64_t leading() const { return apart == 0 ? cols : apart; }
-
-  /// What cuBLASLt is told: the transposed, column-major matrix in the same memory.
-  cublasLtMatrixLayout_t layout(DType type, const char* where) const {
-    cublasLtMatrixLayout_t layout = nullptr;
-    HG_CHECK(cublasLtMatrixLayoutCreate(&layout, cuda_type(type), static_cast<uint64_t>(cols),
-                                        static_cast<uint64_t>(rows), leading()),
-             where);
-    if (batch == 1) return layout;
-    const auto count = static_cast<int32_t>(batch);
-    HG_CHECK(cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count,
-                                              sizeof(count)),
-             where);
-    HG_CHECK(cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET,
-                                              &stride, sizeof(stride)),
-             where);
-    return layout;
-  }
-
-  /// The bytes that every row is a multiple of, up to 16, where the first one is one of 16.
-  int64_t row_alignment(DType type) const {
-    const int64_t row = std::gcd(cols, leading());  // a slice may start at columns of its size
-    const int64_t elements = batch == 1 ? row : std::gcd(row, stride);
-    return std::gcd(elements * static_cast<int64_t>(size_of(type)), int64_t{16});
-  }
-  /// The same wherever the first one is. The heuristic would otherwise take 256 for granted.
-  uint32_t alignment(DType type) const {
-    return static_cast<uint32_t>(std::gcd(row_alignment(type), align));
-  }
-};
-
-Matrix operand_a(const MatmulShape& s) {
-  return s.transpose_a ? Matrix{s.k, s.m, s.batch, s.stride_a, s.align_a}
-                       : Matrix{s.m, s.k, s.batch, s.stride_a, s.align_a};
-}
-
-Matrix operand_b(const MatmulShape& s) {
-  return s.transpose_b ? Matrix{s.n, s.k, s.batch, s.stride_b, s.align_b, s.row_b}
-                       : Matrix{s.k, s.n, s.batch, s.stride_b, s.align_b, s.row_b};
-}
-
-Matrix result(const MatmulShape& s) { return {s.m, s.n, s.batch, s.stride_c, s.align_c}; }
 
 /// cuBLASLt's name of an epilogue. Its gelu is that by tanh.
 cublasLtEpilogue_t epilogue_of(const MatmulShape& s) {
@@ -136,7 +74,7 @@ std::string describe(const MatmulShape& s) {
     return std::string(name) + "[" + std::to_string(rows) + ", " + std::to_string(cols) + "]" +
            (transposed ? "^T" : "");
   };
-  const Matrix a = operand_a(s), b = operand_b(s);
+  const Matrix a = given_a(s), b = given_b(s), c = given_c(s);
   const auto aligned = [](const char* name, const Matrix& to, DType type) {
     return to.alignment(type) == to.row_alignment(type)
                ? ""
@@ -150,14 +88,17 @@ std::string describe(const MatmulShape& s) {
          ", " + spelling(s.dtype) +
          (s.result() == s.dtype ? "" : std::string(" to ") + spelling(s.result())) +
          (s.row_b > 0 ? ", rows of B at stride " + std::to_string(s.row_b) : "") +
+         (s.packs() ? ", packed" + std::string(s.pack_a ? " A" : "") + (s.pack_b ? " B" : "") +
+                          (s.pack_c ? " C" : "")
+                    : "") +
          (s.batch > 1
               ? ", " + std::to_string(s.batch) + " times at strides " + std::to_string(s.stride_a) +
                     ", " + std::to_string(s.stride_b) + ", " + std::to_string(s.stride_c)
               : "") +
-         aligned("A", a, s.dtype) + aligned("B", b, s.dtype) + aligned("C", result(s), s.result());
+         aligned("A", a, s.dtype) + aligned("B", b, s.dtype) + aligned("C", c, s.result());
 }
 
-MatmulPlan::MatmulPlan(const MatmulShape& shape, const char* where)
+MatmulPlan::MatmulPlan(const MatmulShape& shape, const char* where, bool rounded)
     : MatmulPlan() {  // from here on the destructor runs when this one throws
   shape_ = shape;
   HG_CHECK(cublasLtMatmulDescCreate(&op, CUBLAS_COMPUTE_32F, CUDA_R_32F), where);
@@ -165,8 +106,9 @@ MatmulPlan::MatmulPlan(const MatmulShape& shape, const char* where)
   set(op, CUBLASLT_MATMUL_DESC_TRANSB, shape.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N, where);
   // The bias runs along the rows of the column-major result: along n of the row-major one.
   set(op, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue_of(shape), where);
-  a = operand_a(shape).layout(shape.dtype, where);
-  b = operand_b(shape).layout(shape.dtype, where);
+  const Matrix left = operand_a(shape), right = operand_b(shape);
+  a = (rounded ? left.rounded(!shape.transpose_a) : left).layout(shape.dtype, where);
+  b = (rounded ? right.rounded(shape.transpose_b) : right).layout(shape.dtype, where);
   c = result(shape).layout(shape.result(), where);
 }
 
@@ -216,6 +158,7 @@ MatmulPlan& MatmulPlan::operator=(MatmulPlan&& other) noexcept {
   std::swap(workspace_bytes, other.workspace_bytes);
   std::swap(source, other.source);
   std::swap(shape_, other.shape_);
+  std::swap(bias_, other.bias_);
   std::swap(book_, other.book_);
   if (book_ != nullptr) book_->exchange(this, &other);
   if (other.book_ != nullptr && other.book_ != book_) other.book_->exchange(this, &other);
@@ -223,20 +166,38 @@ MatmulPlan& MatmulPlan::operator=(MatmulPlan&& other) noexcept {
 }
 
 size_t MatmulPlan::room() const {
-  return book_ != nullptr && book_->tunes() ? kWorkspaceBytes : workspace_bytes;
+  return packed_operands(shape_).bytes +
+         (book_ != nullptr && book_->tunes() ? kWorkspaceBytes : workspace_bytes);
 }
 
 void MatmulPlan::set_bias(const void* bias, const char* where) {
+  bias_ = bias;
   set(op, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias, where);
 }
 
+// Where rows are aligned and what is summed is no multiple of 16 bytes, cuBLASLt can use the algorithms of the next multiple,
+// several times as fast, but its heuristic does not offer them.
 std::vector<MatmulCandidate> MatmulPlan::candidates(cublasLtHandle_t cublas, int limit,
                                                     const char* where) const {
+  const bool aligned = operand_a(shape_).alignment(shape_.dtype) == 16 &&
+                       operand_b(shape_).alignment(shape_.dtype) == 16;
+  std::vector<MatmulCandidate> fast;
+  if (aligned && size_of(shape_.dtype) == 2 && shape_.k % kPackElements != 0) {
+    for (const MatmulCandidate& one :
+         offered(cublas, MatmulPlan(shape_, where, /*rounded=*/true), limit, where)) {
+      if (const auto fits = check(cublas, one.algo)) fast.push_back(*fits);
+    }
+  }
+  return fast.empty() ? offered(cublas, *this, limit, where) : fast;
+}
+
+std::vector<MatmulCandidate> MatmulPlan::offered(cublasLtHandle_t cublas, const MatmulPlan& by,
+                                                 int limit, const char* where) const {
   const Preference preference(shape_, where);
   std::vector<cublasLtMatmulHeuristicResult_t> results(static_cast<size_t>(limit));
   int found = 0;
   const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
-      cublas, op, b, a, c, c, preference.get(), limit, results.data(), &found);
+      cublas, by.op, by.b, by.a, by.c, by.c, preference.get(), limit, results.data(), &found);
   if (status == CUBLAS_STATUS_NOT_SUPPORTED) return {};
   HG_CHECK(status, where);
   std::vector<MatmulCandidate> candidates;

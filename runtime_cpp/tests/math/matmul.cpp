@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "hirgen/row_copies.hpp"
 #include "test.hpp"
 
 namespace {
@@ -40,6 +41,13 @@ void multiply(MatmulPlan& plan, const void* a, const void* b, void* c,
                           addend == nullptr ? c : addend, plan.c, c, plan.c, &plan.algo,
                           workspace(), plan.workspace_bytes, stream()),
            kWhere);
+}
+
+/// The same of a shape that packs.
+void multiply_packed(MatmulPlan& plan, const void* a, const void* b, void* c, const void* addend) {
+  const Buffer memory(plan.room());
+  packed_gemm(cublas(), plan, a, b, addend, c, memory.get(), stream(), kWhere);
+  HG_CHECK(cudaStreamSynchronize(stream()), kWhere);  // before the memory is freed
 }
 
 size_t index(int64_t i) { return static_cast<size_t>(i); }
@@ -78,7 +86,8 @@ void check(MatmulShape s) {
   const Elements out(s.result(), s.batch * s.m * s.n);
   MatmulPlan plan(cublas(), s, kWhere);
   if (s.bias) plan.set_bias(row.get(), kWhere);
-  multiply(plan, left.get(), right.get(), out.get(), s.addend ? added.get() : nullptr);
+  const auto call = s.packs() ? multiply_packed : multiply;
+  call(plan, left.get(), right.get(), out.get(), s.addend ? added.get() : nullptr);
   expect_equal(out.read(), rounded(s.result(), gemm(s, a, b, bias, addend)), describe(s));
 }
 
@@ -102,6 +111,55 @@ void test_every_form() {
         shape.k = aligned ? 112 : 11;
         shape.stride_b = shape.k * shape.n;
         check(shape);
+      }
+    }
+  }
+}
+
+/// Operands of 16 bits that are copied to aligned rows first, each alone where it may be.
+void test_packed_operands() {
+  for (int form = 0; form < 512; ++form) {
+    MatmulShape shape{.m = 37, .n = 43, .k = 29};
+    shape.dtype = (form & 1) != 0 ? DType::kFp16 : DType::kBf16;
+    shape.transpose_a = (form & 2) != 0;
+    shape.transpose_b = (form & 4) != 0;
+    shape.bias = (form & 8) != 0;
+    shape.batch = (form & 16) != 0 ? 3 : 1;
+    shape.addend = (form & 32) != 0;
+    shape.fp32_result = (form & 64) != 0;
+    shape.epilogue = shape.bias && shape.addend ? Epilogue::kRelu : Epilogue::kNone;
+    const int packs = form / 128;
+    shape.pack_a = packs != 1;
+    shape.pack_b = packs != 0;
+    shape.pack_c = packs == 3;
+    shape.stride_b = packs == 2 ? 0 : shape.k * shape.n;  // one matrix for all batches
+    check(shape);
+  }
+}
+
+/// Rows of every length up to some segments, from and to any alignment, and nothing around them.
+void test_row_copies() {
+  for (const int64_t columns : {1, 7, 8, 9, 100, 2047, 2048, 2049, 5000}) {
+    for (const int64_t shift : {0, 1, 2, 4}) {
+      for (const bool back : {false, true}) {
+        const int64_t rows = 5, row = columns + shift, wide = hirgen::packed_row(columns) + 8;
+        const auto elements = index(rows * wide + 8);
+        const std::vector<float> values = integers(elements, 4), before(elements, 3.0F);
+        const Elements in(DType::kBf16, values), out(DType::kBf16, before);
+        auto* to = static_cast<uint16_t*>(out.get());
+        const auto* from = static_cast<const uint16_t*>(in.get());
+        const int64_t near = back ? row : wide, far = back ? wide : row;
+        const hirgen::RowCopy copy{to + (back ? shift : 0), from + (back ? 0 : shift), near, far, 0, 0,
+                                   rows, columns, 1, 2};
+        hirgen::launch_row_copies(&copy, 1, stream(), kWhere);
+        std::vector<float> want = before;
+        for (int64_t r = 0; r < rows; ++r) {
+          for (int64_t c = 0; c < columns; ++c) {
+            want[index((back ? shift : 0) + r * near + c)] =
+                values[index((back ? 0 : shift) + r * far + c)];
+          }
+        }
+        expect_equal(out.read(), want, "rows of " + std::to_string(columns));
       }
     }
   }
@@ -269,7 +327,7 @@ void test_algorithms_are_checked() {
 
 int main() {
   return run("math_matmul",
-             {test_every_form, test_gelu, test_batches_may_share_an_operand,
+             {test_every_form, test_packed_operands, test_row_copies, test_gelu, test_batches_may_share_an_operand,
               test_slices_at_odd_rows, test_columns_of_b, test_plans_move,
               test_every_candidate_is_right, test_descriptions, test_unaligned_operands,
               test_algorithms_are_checked});

@@ -1,0 +1,27 @@
+// Copies of matrices whose rows are at other distances in the source than in the destination: operands of GEMMs move to rows
+// that begin at multiples of 16 bytes, and results back.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace hirgen {
+
+/// One copy of `batch` matrices [rows, columns]. Distances are in elements.
+struct RowCopy {
+  void* out;
+  const void* in;
+  int64_t out_row, in_row;      ///< between rows
+  int64_t out_batch, in_batch;  ///< between matrices
+  int64_t rows, columns, batch;
+  size_t element;  ///< bytes of one: 2 or 4
+};
+
+constexpr size_t kMostRowCopies = 4;
+
+/// Enqueues at most kMostRowCopies copies as one kernel. Pointers are multiples of an element. `where` is the spec position, a string that outlives the program.
+void launch_row_copies(const RowCopy* first, size_t count, cudaStream_t stream, const char* where);
+
+}  // namespace hirgen

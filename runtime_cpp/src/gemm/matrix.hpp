@@ -1,0 +1,107 @@
+// The matrices of a GEMM: where their rows are in memory, as given and as packed.
+#pragma once
+
+#include <cublasLt.h>
+
+#include <cstdint>
+#include <numeric>
+
+#include "hirgen/error.hpp"
+#include "hirgen/matmul.hpp"
+
+namespace hirgen {
+
+inline cudaDataType_t cuda_type(DType type) {
+  switch (type) {
+    case DType::kFp16:
+      return CUDA_R_16F;
+    case DType::kBf16:
+      return CUDA_R_16BF;
+    case DType::kFp32:
+    case DType::kInt32:
+    case DType::kInt64:
+      break;  // no GEMM is of integers
+  }
+  return CUDA_R_32F;
+}
+
+/// A row-major matrix [rows, cols], `batch` times. Rows are `apart` elements apart, or dense.
+/// Pointers to it are multiples of `align` bytes.
+struct Matrix {
+  int64_t rows, cols, batch, stride, align, apart = 0;
+  bool packed = false;  ///< copied by packed_gemm() to where every row is aligned
+
+  int64_t leading() const { return apart == 0 ? cols : apart; }
+
+  /// What cuBLASLt is told: the transposed, column-major matrix in the same memory.
+  cublasLtMatrixLayout_t layout(DType type, const char* where) const {
+    cublasLtMatrixLayout_t layout = nullptr;
+    HG_CHECK(cublasLtMatrixLayoutCreate(&layout, cuda_type(type), static_cast<uint64_t>(cols),
+                                        static_cast<uint64_t>(rows), leading()),
+             where);
+    if (batch == 1) return layout;
+    const auto count = static_cast<int32_t>(batch);
+    HG_CHECK(cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count,
+                                              sizeof(count)),
+             where);
+    HG_CHECK(cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET,
+                                              &stride, sizeof(stride)),
+             where);
+    return layout;
+  }
+
+  /// The bytes that every row is a multiple of, up to 16, where the first one is one of 16.
+  int64_t row_alignment(DType type) const {
+    if (packed) return 16;
+    const int64_t row = std::gcd(cols, leading());  // a slice may start at columns of its size
+    const int64_t elements = batch == 1 ? row : std::gcd(row, stride);
+    return std::gcd(elements * static_cast<int64_t>(size_of(type)), int64_t{16});
+  }
+  /// The same wherever the first one is. The heuristic would otherwise take 256 for granted.
+  uint32_t alignment(DType type) const {
+    return static_cast<uint32_t>(std::gcd(row_alignment(type), align));
+  }
+
+  /// The copy of it that packed_gemm() makes: dense matrices of aligned rows; one for all batches stays one.
+  Matrix pack() const {
+    const int64_t row = packed_row(cols);
+    return {rows, cols, batch, stride == 0 ? 0 : rows * row, 16, row, true};
+  }
+
+  /// The same memory with its columns, or its rows, rounded up.
+  Matrix rounded(bool columns) const {
+    Matrix larger = *this;
+    larger.apart = leading();
+    (columns ? larger.cols : larger.rows) = packed_row(columns ? cols : rows);
+    return larger;
+  }
+};
+
+inline Matrix given_a(const MatmulShape& s) {
+  return s.transpose_a ? Matrix{s.k, s.m, s.batch, s.stride_a, s.align_a}
+                       : Matrix{s.m, s.k, s.batch, s.stride_a, s.align_a};
+}
+
+inline Matrix given_b(const MatmulShape& s) {
+  return s.transpose_b ? Matrix{s.n, s.k, s.batch, s.stride_b, s.align_b, s.row_b}
+                       : Matrix{s.k, s.n, s.batch, s.stride_b, s.align_b, s.row_b};
+}
+
+inline Matrix given_c(const MatmulShape& s) { return {s.m, s.n, s.batch, s.stride_c, s.align_c}; }
+
+/// What cuBLASLt multiplies. Columns of a packed C are rounded up: what is in the further ones does not matter.
+inline Matrix operand_a(const MatmulShape& s) { return s.pack_a ? given_a(s).pack() : given_a(s); }
+
+inline Matrix operand_b(const MatmulShape& s) {
+  Matrix b = given_b(s);
+  if (s.pack_c) (s.transpose_b ? b.rows : b.cols) = packed_row(s.n);
+  return s.pack_b ? b.pack() : b;
+}
+
+inline Matrix result(const MatmulShape& s) {
+  Matrix c = given_c(s);
+  if (s.pack_c) c.cols = packed_row(s.n);
+  return s.pack_c ? c.pack() : c;
+}
+
+}  // namespace hirgen
