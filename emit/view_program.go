@@ -130,10 +130,12 @@ func (f *form) parts() {
 	v := f.view
 	headers := map[string]bool{"hirgen/mesh.hpp": true, "hirgen/graph.hpp": v.Graph, "hirgen/matmul.hpp": len(v.Shapes) > 0, "hirgen/attention.hpp": len(v.Attentions) > 0}
 	v.Peers = len(v.Shares) > 0
+	shapes := calls.ByName(v.Shapes)
 	calls.Walk(v.Body, func(s calls.Stmt) bool {
 		switch s := s.(type) {
 		case *calls.Gemm:
-			v.Gemms, v.GemmAdds = v.Gemms || s.Addend == nil, v.GemmAdds || s.Addend != nil
+			packs := shapes[s.Shape].Packs().Any()
+			v.Gemms, v.GemmAdds = v.Gemms || s.Addend == nil && !packs, v.GemmAdds || s.Addend != nil && !packs
 		case *calls.Launch:
 			headers["hirgen/kernels.hpp"] = headers["hirgen/kernels.hpp"] || !s.Own()
 		case *calls.Delay:

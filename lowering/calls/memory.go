@@ -70,8 +70,8 @@ func (w *Workspace) bytes(values Values) int64 {
 		return 0
 	}
 	most := int64(0)
-	if len(w.Shapes) > 0 {
-		most = WorkspaceBytes
+	for _, d := range w.Shapes {
+		most = max(most, WorkspaceBytes+d.Problem(values).Bytes(d.Packs()))
 	}
 	for _, a := range w.Attentions {
 		most = max(most, a.WorkspaceBytes(values))

@@ -117,6 +117,7 @@ type (
 		AlignA, AlignB, AlignC    int64     // bytes that all pointers are multiples of, where those are fewer than rows need; 0: as many
 		TransposeA, TransposeB    bool
 		Bias, Addend, Fp32Result  bool
+		PackA, PackB, PackC       bool   // that the call copies to, or from, aligned rows in its workspace
 		Then                      string // that is applied to C before it is rounded; empty: nothing
 		Type                      domain.DType
 		Label                     string

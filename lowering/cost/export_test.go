@@ -7,7 +7,7 @@ import (
 
 // GEMMTime is the time of a GEMM in bf16 alone, in microseconds.
 func (m *Machine) GEMMTime(rows, columns, inner int64) float64 {
-	w := m.gemmWork(gemmShape{rows, columns, inner, 1, domain.BF16, 0})
+	w := m.gemmWork(denseGEMM(rows, columns, inner))
 	return w.fixed + w.alone
 }
 
@@ -23,4 +23,9 @@ func (m *Machine) AcrossNodes(s *hostir.Communication) float64 {
 // CollectiveTime is the time of a collective alone.
 func (m *Machine) CollectiveTime(s *hostir.Communication) float64 {
 	return m.collective(s, spread{1, int(s.TeamSize())}).alone
+}
+
+// denseGEMM is one GEMM of dense rows in bf16.
+func denseGEMM(m, n, k int64) gemmShape {
+	return gemmShape{m: m, n: n, k: k, batch: 1, dtype: domain.BF16, result: domain.BF16, rowA: k, rowB: n}
 }

@@ -3,6 +3,7 @@ package cost
 import (
 	"math"
 
+	"github.com/hirgen/hirgen/lowering/packing"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -11,6 +12,8 @@ type gemmShape struct {
 	m, n, k, batch int64
 	dtype          domain.DType
 	extra          int64 // bytes that it reads besides its operands: what it adds
+	rowA, rowB     int64 // elements of the rows of its operands in memory
+	result         domain.DType
 }
 
 // gemm is how a GEMM runs: tiles, of which as many as there are SMs run at a time, and a time below
@@ -40,14 +43,26 @@ func (g gemm) used(sms int) float64 {
 // mostSplits is into how many parts of its inner extent the library cuts a GEMM that has fewer tiles than there are SMs.
 const mostSplits = 4
 
+// leastUnalignedRows is of the smallest tiles of a GEMM whose rows are not aligned.
+const leastUnalignedRows = 128
+
 // gemmOf takes the tiles with which a GEMM is fastest, as the library does by its heuristic. At
 // few rows that is smaller ones, since with large ones most SMs have nothing to do, or several parts of the inner extent, whose
 // sums are added at the end.
 func (m *Machine) gemmOf(p gemmShape) gemm {
 	rate, best, least := m.GEMM[p.dtype], gemm{}, math.Inf(1)
+	problem := p.problem()
+	packs := problem.Choose()
+	slowdown := problem.Slowdown(packs)
+	if slowdown > 1 {
+		rate = GEMMRate{rate.Sustained / slowdown, rate.Peak / slowdown}
+	}
 	flops := 2 * float64(p.m) * float64(p.n) * float64(p.k) * float64(p.batch)
 	memory, added := m.HBM.Time(float64(p.bytes())), m.HBM.Time(float64(p.extra)) // which tiles read at their end
 	for _, t := range m.Tiles {
+		if slowdown > 1 && t.M < leastUnalignedRows {
+			continue
+		}
 		for split := int64(1); split == 1 || split <= mostSplits && m.Device.Split > 0; split++ {
 			tiles := ceil(p.m, t.M) * ceil(p.n, t.N) * p.batch * split
 			one := 2 * float64(t.M) * float64(t.N) * float64(p.k) / float64(split) / (rate.Peak * t.Peak / float64(m.SMs)) / 1e6
@@ -65,7 +80,30 @@ func (m *Machine) gemmOf(p gemmShape) gemm {
 			}
 		}
 	}
+	before, after := problem.Copied(packs)
+	best.after += m.copiesOf(before) + m.copiesOf(after)
 	return best
+}
+
+// problem is a GEMM with the alignment that its rows have where its operands begin at aligned addresses.
+func (p gemmShape) problem() packing.GEMM {
+	align := func(row int64, t domain.DType) int64 { return min(16, row&-row*t.Size()) }
+	return packing.GEMM{
+		M: p.m, N: p.n, K: p.k, Batch: p.batch, Element: p.dtype.Size(), Result: p.result.Size(), AddsResult: p.extra > 0,
+		AlignA: align(p.rowA, p.dtype), AlignB: align(p.rowB, p.dtype), AlignC: align(p.n, p.result),
+	}
+}
+
+// copiesOf is the time of copies of operands that read and write so many bytes, in one kernel. What they write stays in the L2 cache if it fits.
+func (m *Machine) copiesOf(bytes int64) float64 {
+	switch {
+	case bytes == 0:
+		return 0
+	case bytes/2 <= m.L2Bytes:
+		return m.Device.Kernel + float64(bytes)/m.L2/1e3
+	default:
+		return m.Device.Kernel + m.HBM.Time(float64(bytes))
+	}
 }
 
 // bytes is what a GEMM reads and writes at least.

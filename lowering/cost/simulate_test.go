@@ -56,13 +56,13 @@ func ends(t *testing.T, u *unrolling, want ...float64) {
 // three.
 func TestWaves(t *testing.T) {
 	m := bare(t)
-	alone := func(n int64) float64 { return m.gemmWork(gemmShape{128 * 132, n, 1000, 1, domain.BF16, 0}).alone }
+	alone := func(n int64) float64 { return m.gemmWork(denseGEMM(128*132, n, 1000)).alone }
 	whole, half := alone(512), alone(256)
-	third := m.gemmWork(gemmShape{128 * 44, 512, 1000, 1, domain.BF16, 0}).alone
+	third := m.gemmWork(denseGEMM(128*44, 512, 1000)).alone
 	if math.Abs(whole-2*half) > 1e-9*whole || math.Abs(3*third-1.5*whole) > 1e-9*whole {
 		t.Errorf("whole %v, half %v, a third %v", whole, half, third)
 	}
-	if few := m.gemmWork(gemmShape{128, 256, 1000, 1, domain.BF16, 0}).alone; math.Abs(few-half) > 1e-9*half {
+	if few := m.gemmWork(denseGEMM(128, 256, 1000)).alone; math.Abs(few-half) > 1e-9*half {
 		t.Errorf("one tile takes %v, and as many as there are SMs %v", few, half)
 	}
 }
@@ -119,7 +119,7 @@ func TestKernelsShareMemory(t *testing.T) {
 // comes later waits until the GEMM's blocks, which compute tile after tile, have none left.
 func TestCollectivesTakeSMs(t *testing.T) {
 	m := bare(t)
-	gemm := func(rows int64) work { return m.gemmWork(gemmShape{rows, 512, 1000, 1, domain.BF16, 0}) }
+	gemm := func(rows int64) work { return m.gemmWork(denseGEMM(rows, 512, 1000)) }
 	full := gemm(128 * 132)
 	wave := full.alone / 2
 	collective := work{kind: joint, alone: 10 * wave, sms: 0.25}
@@ -143,8 +143,8 @@ func TestCollectivesTakeSMs(t *testing.T) {
 // TestGEMMsQueueForSMs: of two GEMMs the second one starts with the SMs that the first one leaves.
 func TestGEMMsQueueForSMs(t *testing.T) {
 	m := bare(t)
-	half := m.gemmWork(gemmShape{128 * 66, 256, 1000, 1, domain.BF16, 0}) // 66 tiles
-	full := m.gemmWork(gemmShape{128 * 132, 256, 1000, 1, domain.BF16, 0})
+	half := m.gemmWork(denseGEMM(128*66, 256, 1000)) // 66 tiles
+	full := m.gemmWork(denseGEMM(128*132, 256, 1000))
 	wave := half.alone
 	u := timeline(m, 1)
 	u.at(half, 0)
@@ -159,7 +159,7 @@ func TestGEMMsQueueForSMs(t *testing.T) {
 // TestGEMMsSharePower: GEMMs that the power limit bounds take as long at a time as one after the other, whatever SMs they leave.
 func TestGEMMsSharePower(t *testing.T) {
 	m := bare(t)
-	half := m.gemmWork(gemmShape{128 * 66, 256, 1000, 1, domain.BF16, 0}) // 66 tiles
+	half := m.gemmWork(denseGEMM(128*66, 256, 1000)) // 66 tiles
 	bound := *half.gemm
 	bound.floor, half.gemm = half.alone, &bound
 	u := timeline(m, 1)

@@ -1,6 +1,8 @@
 package cost
 
 import (
+	"slices"
+
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -67,7 +69,8 @@ func gemmShapeOf(s hostir.Stmt) gemmShape {
 		p.batch *= size
 	}
 	result := hostir.LocalShape(out)
-	p.n = result[len(result)-1]
+	p.n, p.result = result[len(result)-1], out.DType
+	p.rowA, p.rowB = rowOf(operands[0]), rowOf(operands[1])
 	for _, size := range result[:len(result)-1] {
 		p.m *= size
 	}
@@ -80,6 +83,17 @@ func gemmShapeOf(s hostir.Stmt) gemmShape {
 		p.extra += bytesOf(out)
 	}
 	return p
+}
+
+// rowOf is how many elements of a tensor lie next to each other in memory, as a row of a matrix.
+func rowOf(t *hostir.Tensor) int64 {
+	live := hostir.Live(t)
+	for _, axis := range slices.Backward(hostir.Layout(t)) {
+		if slices.Contains(live, axis) && t.Axes[axis].LocalSize() > 1 {
+			return t.Axes[axis].LocalSize()
+		}
+	}
+	return 1
 }
 
 // gemmWork is a GEMM by the library.

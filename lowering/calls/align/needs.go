@@ -56,7 +56,7 @@ func (n *Needs) gemm(s *calls.Gemm, d *calls.Shape) []Operand {
 		}
 		return columns
 	}
-	in, out := d.Type.Size(), ResultOf(d).Size()
+	in, out := d.Type.Size(), d.Result().Size()
 	matrix := func(size int64, columns, stride, apart expr.Expr) int64 {
 		if d.Batch == nil || d.Batch == expr.Int(1) {
 			stride = nil
@@ -76,14 +76,6 @@ func (n *Needs) gemm(s *calls.Gemm, d *calls.Shape) []Operand {
 		list = append(list, Operand{4, *s.Bias, out, Widest, nil})
 	}
 	return list
-}
-
-// ResultOf is the element type of the result of a GEMM, and of what is added to it.
-func ResultOf(d *calls.Shape) domain.DType {
-	if d.Fp32Result {
-		return domain.FP32
-	}
-	return d.Type
 }
 
 // attention: cuDNN and the asynchronous copies of the tiled kernels take rows that start at multiples of 16 bytes. Told that rows do not, the

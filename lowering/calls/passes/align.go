@@ -46,7 +46,7 @@ func copyUnaligned(p *calls.Program) {
 			return []calls.Stmt{s}
 		}
 		d := shapes[gemm.Shape]
-		info, t := gemm.Info, align.ResultOf(d)
+		info, t := gemm.Info, d.Result()
 		info.Note = "a copy, since cuBLASLt may read 16 bytes of a bias at a time"
 		to := scratch(p, strings.TrimSuffix(d.Plan, "plan_")+"bias", t, d.N, gemm)
 		from := *gemm.Bias

@@ -33,6 +33,7 @@ var Passes = []Pass{
 	{"explain", "a comment says what a communication overlaps with", explain},
 	{"drop-unused", "declarations that nothing names go", dropUnused},
 	{"declare-alignment", "plans are told of operands that begin at fewer bytes than their rows are aligned to", declareAlignment},
+	{"pack-gemms", "operands of GEMMs whose rows are not aligned are copied to rows that are, where that is faster", packGemms},
 	{"plan-life", "what a program has is made before its first call, and freed behind its last one", planLife},
 }
 

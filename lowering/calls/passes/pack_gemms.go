@@ -1,0 +1,44 @@
+package passes
+
+import (
+	"strings"
+
+	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/lowering/calls/align"
+	"github.com/hirgen/hirgen/lowering/packing"
+)
+
+// packGemms makes GEMMs copy operands whose rows are not aligned to rows that are, in their workspaces, where that is faster.
+//
+//	Shape(name kCShape, m 2000, n 5120, k 3500)  ->  Shape(name kCShape, m 2000, n 5120, k 3500, pack_a)
+func packGemms(p *calls.Program) {
+	needs, shapes, values := align.NeedsOf(p), calls.ByName(p.Shapes), p.Values()
+	calls.Walk(p.Body, func(s calls.Stmt) bool {
+		if gemm, ok := s.(*calls.Gemm); ok {
+			d, operands := shapes[gemm.Shape], needs.Of(gemm)
+			problem := d.Problem(values)
+			problem.AlignC, problem.AlignA, problem.AlignB = operands[0].Needs, operands[1].Needs, operands[2].Needs
+			packs := problem.Choose()
+			d.PackA, d.PackB, d.PackC = packs.A, packs.B, packs.C
+			gemm.Note = noteOf(packs, gemm.Note)
+		}
+		return true
+	})
+}
+
+// noteOf says what is copied.
+func noteOf(packs packing.Packs, note string) string {
+	var copied []string
+	for _, operand := range []struct {
+		name string
+		is   bool
+	}{{"A", packs.A}, {"B", packs.B}, {"C", packs.C}} {
+		if operand.is {
+			copied = append(copied, operand.name)
+		}
+	}
+	if len(copied) == 0 || note != "" {
+		return note
+	}
+	return "a copy of " + strings.Join(copied, " and of ") + " has rows at multiples of 16 bytes: cuBLASLt is several times as fast with those"
+}

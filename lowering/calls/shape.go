@@ -1,0 +1,34 @@
+package calls
+
+import (
+	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/packing"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// Result is the element type of the result of a GEMM, and of what is added to it.
+func (d *Shape) Result() domain.DType {
+	if d.Fp32Result {
+		return domain.FP32
+	}
+	return d.Type
+}
+
+// Packs says which operands calls of a GEMM copy to aligned rows.
+func (d *Shape) Packs() packing.Packs { return packing.Packs{A: d.PackA, B: d.PackB, C: d.PackC} }
+
+// Problem is a GEMM in numbers, without the alignment of its operands.
+func (d *Shape) Problem(values Values) packing.GEMM {
+	number := func(e expr.Expr, otherwise int64) int64 {
+		if e == nil {
+			return otherwise
+		}
+		n, _ := values.Eval(e)
+		return n
+	}
+	return packing.GEMM{
+		M: number(d.M, 1), N: number(d.N, 1), K: number(d.K, 1), Batch: number(d.Batch, 1),
+		SharedA: number(d.StrideA, 0) == 0, SharedB: number(d.StrideB, 0) == 0,
+		Element: d.Type.Size(), Result: d.Result().Size(), AddsResult: d.Addend,
+	}
+}
