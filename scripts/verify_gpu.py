@@ -9,6 +9,7 @@ in a row, each with new inputs, the host waiting for none of them: #wrong counts
 calls that differ from the reference. Then each spec and transport runs a few calls under compute-sanitizer's
 memcheck on two ranks. Nothing is timed, so several programs run at the same time. Prints Markdown; exit
 code 1 if a program failed, was wrong or has a memory error. A schedule that hirgen refuses is listed with its reason.
+Specs of testdata/views, whose operands are not aligned, are checked and run under memcheck in every element type.
 
 Programs run while others are built, spec after spec. The JSON is written after each result, so that a long
 run can be made in pieces: with --resume it goes on from the JSON and runs what was skipped, failed or is missing
@@ -27,7 +28,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "bench_gpu"))
 
 from paced import reserved_port  # noqa: E402
-from programs import NOT_BUILT, SPECS, Builder, Program, Variant, checked, quiet  # noqa: E402
+from programs import NOT_BUILT, SPECS, VIEWS, Builder, Program, Variant, checked, quiet  # noqa: E402
 from tables import table  # noqa: E402
 
 TRANSPORTS = ["nccl", "ipc-get", "ipc-put"]
@@ -65,6 +66,21 @@ def variants(hirgen, ranks, specs):
         for transport in TRANSPORTS[1:]:
             for choice in CHOICES:
                 yield "odd", Variant(spec, params["odd"], {"all.via": transport, **choice})
+
+
+def views(hirgen, specs):
+    """(element type, variant) of each spec of views; half of P elements are as many bytes in fp32."""
+    for folder in sorted(VIEWS.iterdir()):
+        if not specs or folder.name in specs:
+            params = checked(hirgen, folder / "spec.yaml")["params"]
+            for dtype in ["bf16", "fp16", "fp32"]:
+                own = {k: 2 for k in ("D", "P") if k in params and (k == "D" or dtype == "fp32")}
+                yield dtype, Variant(folder.name, own, {}, dtype=dtype)
+
+
+def on_its_ranks(action):
+    """A step that runs a program on as many ranks as it has."""
+    return lambda program, args, _, checks: action(program, args, program.variant.params.get("D", 1), checks)
 
 
 def copies(schedule):
@@ -151,7 +167,7 @@ def run_all(step, todo, args, results, *values):
         def build(row, program):
             if program.failure == NOT_BUILT and time.monotonic() <= args.deadline:
                 program.build()
-            over_nccl = program.variant.schedule["all.via"] == "nccl"
+            over_nccl = program.variant.schedule.get("all.via") == "nccl"
             return (nccl if over_nccl else others).submit(run, row, program)
 
         def run(row, program):
@@ -227,9 +243,11 @@ def main():
     if not args.only_memcheck:
         title = f"{args.checks} calls in a row with new inputs, {args.ranks} ranks"
         bad += step(title, "checks", variants(builder.hirgen, args.ranks, args.specs), args.ranks, check, args.checks)
+        bad += step("Views", "views", views(builder.hirgen, args.specs), 2, on_its_ranks(check), args.checks)
     if not args.skip_memcheck and args.device == "cuda":
         odd = [(size, v) for size, v in variants(builder.hirgen, 2, args.specs) if size == "odd" and copies(v.schedule)]
         bad += step("compute-sanitizer memcheck, 2 ranks", "memcheck", odd, 2, memcheck, 3)
+        bad += step("compute-sanitizer memcheck of views", "views_memcheck", views(builder.hirgen, args.specs), 2, on_its_ranks(memcheck), 3)
     return 1 if bad else 0
 
 

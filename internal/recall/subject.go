@@ -46,7 +46,7 @@ func Examples(root string) ([]*Subject, error) {
 		return nil, fmt.Errorf("there are no specs in %s", root)
 	}
 	var list []*Subject
-	views, _ := filepath.Glob(filepath.Join(root, "testdata", "views", "*.yaml"))
+	views, _ := filepath.Glob(filepath.Join(root, "testdata", "views", "*", "spec.yaml"))
 	for _, file := range append(files, views...) {
 		made, err := subjects(file, "")
 		if err != nil {
@@ -76,10 +76,7 @@ func subjects(file, schedule string) ([]*Subject, error) {
 	if err != nil {
 		return nil, err
 	}
-	name := strings.TrimSuffix(filepath.Base(file), ".yaml")
-	if name == "spec" {
-		name = filepath.Base(filepath.Dir(file))
-	}
+	name := filepath.Base(filepath.Dir(file))
 	var settings []model.Setting
 	if schedule != "" {
 		name += ", " + schedule

@@ -16,13 +16,14 @@ from paced import Paced
 
 NOT_BUILT = "not built"
 SPECS = pathlib.Path(__file__).resolve().parent.parent.parent / "testdata" / "specs"
+VIEWS = SPECS.parent / "views"
 OWN_SPECS = pathlib.Path(__file__).resolve().parent / "specs"
 
 
 def spec_file(name, examples=SPECS):
-    """A spec of the benchmark's own, or an example spec of some folder."""
-    own = OWN_SPECS / name / "spec.yaml"
-    return own if own.exists() else examples / name / "spec.yaml"
+    """A spec of the benchmark's own or of views, or an example spec of some folder."""
+    own = [folder / name / "spec.yaml" for folder in (OWN_SPECS, VIEWS)]
+    return next((file for file in own if file.exists()), examples / name / "spec.yaml")
 
 
 class Refused(Exception):
