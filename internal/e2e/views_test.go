@@ -14,6 +14,7 @@ var views = []struct {
 	values      params
 	want        string
 }{
+	{"view_offset_bias_streams", "bf16", nil, "cudaMemcpyAsync(C_bias_ + s % kComputeStreams * 24, P + 1, N * sizeof(bf16)"},
 	{"view_offset_gemm", "bf16", nil, ".k = 8, .align_b = 2, .dtype"},
 	{"view_offset_gemm", "fp16", nil, ".k = 8, .align_b = 2, .dtype"},
 	{"view_offset_gemm", "fp32", nil, ".k = 8, .align_b = 4, .dtype"},
