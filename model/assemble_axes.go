@@ -183,6 +183,10 @@ func (a *assembler) deviceAxis(t text, meshAxis string, argument text, mesh *dom
 	if mesh == nil {
 		return domain.Axis{}, false
 	}
+	if a.src.world == nil && len(a.src.meshes) == 0 {
+		a.noMesh(t, meshAxis, argument)
+		return domain.Axis{}, false
+	}
 	ma := mesh.Axis(meshAxis)
 	if ma == nil {
 		names := make([]string, len(mesh.Axes))
@@ -199,4 +203,21 @@ func (a *assembler) deviceAxis(t text, meshAxis string, argument text, mesh *dom
 		return domain.Axis{}, false
 	}
 	return domain.Axis{Kind: domain.Device, Mesh: meshAxis, Extent: ma.Extent}, true
+}
+
+// noMesh complains, once, of an axis that is split in a spec without a mesh.
+func (a *assembler) noMesh(t text, meshAxis string, argument text) {
+	a.broken["mesh "+worldName] = true
+	if a.src.incomplete {
+		return
+	}
+	ranks := "2"
+	switch _, usual := a.params["D"]; {
+	case argument.given():
+		ranks = argument.value
+	case usual:
+		ranks = "D"
+	}
+	a.list.Add(t.pos, diag.UnknownMesh, "%s splits an axis over the ranks, and the spec has no mesh that says how many there are", t.value).
+		WithHint("add a line \"mesh: {%s: %s}\"", meshAxis, ranks)
 }

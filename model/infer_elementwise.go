@@ -128,12 +128,19 @@ func (in *inference) stretch(a, b []domain.Axis) ([]domain.Axis, bool) {
 		case other.Extent.Size == 1:
 			joined[offset+i] = axis
 		case axis.Extent.Size != 1:
-			x, y := other, axis
+			places, extents := [2]int{offset + i, i}, [2]domain.Extent{other.Extent, axis.Extent}
 			if swapped {
-				x, y = y, x
+				slices.Reverse(places[:])
+				slices.Reverse(extents[:])
 			}
-			in.fail(diag.ShapeMismatch, "the axes %s of %s and %s of %s meet and have different extents",
-				withValue(x.Extent), in.op.In[0].Name, withValue(y.Extent), in.op.In[1].Name)
+			x, y, paired := in.op.In[0], in.op.In[1], "axes are"
+			if in.rule.kind == OpMatmul || in.rule.kind == OpLinear {
+				paired = "axes before the rows and columns are"
+			}
+			in.fail(diag.ShapeMismatch, "%s pairs axis %d of %s, %s, with axis %d of %s, %s: their extents differ",
+				in.describe(), places[0], x.Name, withValue(extents[0]), places[1], y.Name, withValue(extents[1])).
+				WithHint("%s paired from the last one on, and one of extent 1 goes with any", paired).
+				AddNote(x.Pos, "%s is %s", x.Name, domain.FormatAxes(x.Axes)).AddNote(y.Pos, "%s is %s", y.Name, domain.FormatAxes(y.Axes))
 			return nil, false
 		}
 	}

@@ -164,16 +164,19 @@ func (a *assembler) operation(so *sourceOp) {
 		return
 	}
 	in := &inference{a: a, src: so, rule: rule, op: op, out: out}
-	if !found || !in.checkCounts() || !known || !in.computesInFloats() || !rule.infer(in) {
+	if !found || !in.checkCounts() || !known || !in.computesInFloats() {
 		a.failed(so, out)
 		return
 	}
-	op.Kind, op.Fn = in.rule.kind, in.rule.fn
-	if !in.finish() {
+	before := a.list.Len()
+	if !rule.infer(in) || !in.finish() {
+		if a.list.Len() == before+1 {
+			in.explainMoved(a.list.Last(), rule)
+		}
 		a.failed(so, out)
 		return
 	}
-	op.Out.Producer = op
+	op.Kind, op.Fn, op.Out.Producer = in.rule.kind, in.rule.fn, op
 	for i, d := range in.more[:len(so.more)] {
 		in.further(so.more[i], d)
 	}

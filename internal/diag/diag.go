@@ -78,8 +78,14 @@ type List struct {
 
 // Add appends a diagnostic and returns it, so that notes and a hint can be set.
 func (l *List) Add(pos Pos, code Code, format string, args ...any) *Diagnostic {
-	d := &Diagnostic{Pos: pos, Code: code, Message: shorten(fmt.Sprintf(format, args...))}
+	d := (&Diagnostic{Pos: pos, Code: code}).Say(format, args...)
 	l.items = append(l.items, d)
+	return d
+}
+
+// Say sets the message.
+func (d *Diagnostic) Say(format string, args ...any) *Diagnostic {
+	d.Message = shorten(fmt.Sprintf(format, args...))
 	return d
 }
 
@@ -99,6 +105,9 @@ func (l *List) Append(items ...*Diagnostic) { l.items = append(l.items, items...
 
 // Len is the number of diagnostics collected so far.
 func (l *List) Len() int { return len(l.items) }
+
+// Last is the diagnostic that was added last.
+func (l *List) Last() *Diagnostic { return l.items[len(l.items)-1] }
 
 // Items returns the diagnostics sorted by position.
 func (l *List) Items() []*Diagnostic {

@@ -2,7 +2,7 @@ package diag
 
 var tensorEntries = []Entry{
 	{Code: UnknownMesh, Title: "a mesh or mesh axis does not exist",
-		Text:    "A tensor names a mesh that is not declared, or has an axis DIDy on a mesh without an axis y.",
+		Text:    "A tensor names a mesh that is not declared, has an axis DIDy on a mesh without an axis y, or is split over ranks in a spec that has no mesh.",
 		Example: "hirgen: 1\nname: p\nmesh: {x: 2}\ntensors: {A: [DIDy, 8]}\nops: [B = relu(A)]\n"},
 	{Code: BadMesh, Title: "a mesh is not possible",
 		Text:    "A mesh has one to three axes x, y, z and, where it lists its ranks, one for each place, none twice. Every rank of the world is in a mesh.",

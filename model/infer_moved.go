@@ -1,0 +1,89 @@
+package model
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// explainMoved replaces a complaint of extents that differ where the mistake is the place of a split axis: where everything fits
+// once one such axis of a declared tensor stands elsewhere. The rule is that of the operation before it was applied.
+func (in *inference) explainMoved(d *diag.Diagnostic, rule operation) {
+	if d.Code != diag.ShapeMismatch && d.Code != diag.ResultMismatch {
+		return
+	}
+	candidates := slices.Clone(in.op.In)
+	slices.Reverse(candidates)                    // the second operand is usually the weight
+	for _, forward := range []bool{true, false} { // a split axis usually comes first
+		for _, t := range append(candidates, in.out) {
+			if t != nil && t.Annotated && in.explainBy(d, t, forward, rule) {
+				return
+			}
+		}
+	}
+}
+
+// explainBy looks at one tensor, with a split axis farther in front or behind.
+func (in *inference) explainBy(d *diag.Diagnostic, t *Tensor, forward bool, rule operation) bool {
+	for from, axis := range t.Axes {
+		for to := range t.Axes {
+			if axis.Kind == domain.Device && from != to && forward == (to < from) && in.fits(t, moved(t.Axes, from, to), rule) {
+				in.sayMoved(d, t, from, to)
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// fits reports whether an operation accepts its tensors once one of them has other axes.
+func (in *inference) fits(t *Tensor, axes []domain.Axis, rule operation) bool {
+	other := *t
+	other.Axes = axes
+	swap := func(u *Tensor) *Tensor {
+		if u == t {
+			return &other
+		}
+		return u
+	}
+	quiet := *in.a
+	quiet.list = &diag.List{}
+	again := &inference{a: &quiet, src: in.src, rule: rule, op: &Op{Pos: in.op.Pos}, out: swap(in.out)}
+	for _, u := range in.op.In {
+		again.op.In = append(again.op.In, swap(u))
+	}
+	return rule.infer(again) && (again.out == nil || again.finish())
+}
+
+// sayMoved says which axis stands in the wrong place, and how its tensor is written instead.
+func (in *inference) sayMoved(d *diag.Diagnostic, t *Tensor, from, to int) {
+	i := slices.IndexFunc(in.a.src.tensors, func(st *sourceTensor) bool { return st.name.value == t.Name })
+	texts, part := in.a.src.tensors[i].axes, []string{}
+	written := make([]string, len(texts))
+	for j, text := range texts {
+		written[j] = trim(text).value
+		if t.Axes[j].Kind != domain.Device {
+			part = append(part, written[j])
+		}
+	}
+	list := func(axes []string) string { return "[" + strings.Join(axes, ", ") + "]" }
+	verb := "take"
+	if t == in.out {
+		verb = "give"
+	}
+	before := *d
+	*d = diag.Diagnostic{Pos: texts[from].pos, Code: d.Code}
+	d.Say("%s does not %s %s as %s: its split axis %s is in the wrong place",
+		cmp.Or(in.src.whole, in.describe()), verb, t.Name, list(written), written[from]).
+		WithHint("write %s: %s; each rank's part of it is %s either way", t.Name, list(moved(written, from, to)), list(part)).
+		AddNote(before.Pos, "%s", before.Message)
+}
+
+// moved is a list with one element at another place.
+func moved[T any](list []T, from, to int) []T {
+	rest := slices.Delete(slices.Clone(list), from, from+1)
+	return slices.Insert(rest, to, list[from])
+}
