@@ -35,7 +35,12 @@ func newCheck() *cobra.Command {
 		if asJSON {
 			return printReport(cmd.OutOrStdout(), src.pipeline, program, memory, predicted)
 		}
-		_, err = fmt.Fprint(cmd.OutOrStdout(), summary(program, memory, predicted))
+		text := summary(program, memory, predicted)
+		for _, warning := range src.pipeline.Warnings() {
+			warning.Pos.File = src.path
+			text += fmt.Sprintf("  warning: %s: %s\n", warning.Pos, warning.Message)
+		}
+		_, err = fmt.Fprint(cmd.OutOrStdout(), text)
 		return err
 	}
 	cmd := &cobra.Command{

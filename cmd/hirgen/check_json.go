@@ -28,6 +28,12 @@ type checkReport struct {
 	Fallback   *formReport       `json:"fallback"`
 	Memory     memoryReport      `json:"memory"`
 	Prediction *predictionReport `json:"prediction"`
+	Warnings   []warningReport   `json:"warnings"`
+}
+
+type warningReport struct {
+	At      string `json:"at"`
+	Message string `json:"message"`
 }
 
 // formReport is what differs in the program that runs where not all ranks can share memory.
@@ -123,6 +129,10 @@ func printReport(w io.Writer, spec *model.Pipeline, p *hostir.Program, memory ca
 		Name: p.Name, Ranks: p.Meshes[0].Size(), Params: map[string]int64{}, Schedule: scheduleReport(p),
 		Meshes: []meshReport{}, Tensors: []tensorReport{}, Operations: []opReport{}, formReport: reportForm(p),
 		Memory: memoryReport{memory.Buffers, memory.Unshared, memory.Workspaces, memory.IPC}, Prediction: reportPrediction(predicted),
+		Warnings: []warningReport{},
+	}
+	for _, w := range spec.Warnings() {
+		r.Warnings = append(r.Warnings, warningReport{w.Pos.String(), w.Message})
 	}
 	for _, param := range p.Params {
 		r.Params[param.Name] = param.Value

@@ -141,3 +141,25 @@ func TestCheckAsJSONSaysNothingOfAWrongSpec(t *testing.T) {
 		t.Errorf("exit code %d, standard output %q, standard error %q", exit, stdout, stderr)
 	}
 }
+
+// TestCheckWarnsOfMeshes: a mesh of several ranks that nothing is split over, or placed on, is a warning and no mistake.
+func TestCheckWarnsOfMeshes(t *testing.T) {
+	const idle = "over the mesh: each rank computes all of it"
+	for name, c := range map[string]struct{ text, want string }{
+		"nothing split":      {"mesh: {x: 2}\ntensors: {A: [8]}\nops: [B = relu(A)]\n", "bad.yaml:3:1: nothing is split " + idle},
+		"mesh without users": {"mesh: {x: 2}\nmeshes: {left: {axes: {x: 1}}, both: {axes: {x: 2}}}\ntensors: {A: [DIDx, 8]}\nops: [B = relu(A)]\n", "bad.yaml:4:32: no tensor is on mesh both"},
+		"one rank":           {"params: {D: 1}\nmesh: {x: D}\ntensors: {A: [8]}\nops: [B = relu(A)]\n", ""},
+		"split":              {"mesh: {x: 2}\ntensors: {A: [DIDx, 8]}\nops: [B = relu(A)]\n", ""},
+		"placed": {"mesh: {x: 2}\nmeshes: {left: {axes: {x: 1}, ranks: [0]}, right: {axes: {x: 1}, ranks: [1]}}\n" +
+			"tensors: {A: {axes: [8], mesh: left}, B: {axes: [8], mesh: right}}\nops: [B = set(A)]\n", ""},
+	} {
+		path := file(t, "bad.yaml", "hirgen: 1\nname: p\n"+c.text)
+		exit, stdout, stderr := hirgen(t, "", "check", path)
+		if exit != exitOK || strings.Contains(stdout, "warning: ") != (c.want != "") || !strings.Contains(stdout, c.want) {
+			t.Errorf("%s: exit code %d\n%s%s", name, exit, stdout, stderr)
+		}
+		if _, stdout, _ := hirgen(t, "", "check", path, "--json"); strings.Contains(stdout, `"warnings": []`) != (c.want == "") {
+			t.Errorf("%s: %s", name, stdout)
+		}
+	}
+}

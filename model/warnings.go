@@ -1,0 +1,29 @@
+package model
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// Warnings lists what is no mistake, and probably not meant: meshes of several ranks over which nothing is split, unless
+// tensors are placed on some of the ranks.
+func (p *Pipeline) Warnings() []diag.Note {
+	var list []diag.Note
+	split := func(a domain.Axis) bool { return a.Kind == domain.Device }
+	for i, mesh := range p.Meshes {
+		used := func(t *Tensor) bool { return t.Mesh == mesh }
+		if i == 0 {
+			used = func(t *Tensor) bool { return t.Mesh != mesh || slices.ContainsFunc(t.Axes, split) }
+		}
+		switch {
+		case mesh.Size() == 1 || slices.ContainsFunc(p.Tensors, used):
+		case i > 0:
+			list = append(list, diag.Note{Pos: (&assembler{src: &p.src, p: p}).meshPos(i), Message: "no tensor is on mesh " + mesh.Name})
+		case p.src.world != nil:
+			list = append(list, diag.Note{Pos: p.src.world.pos, Message: "nothing is split over the mesh: each rank computes all of it"})
+		}
+	}
+	return list
+}
