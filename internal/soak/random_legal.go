@@ -27,6 +27,7 @@ func MakeLegal(seed, number uint64) Spec {
 		g.spec.Schedule = append(g.spec.Schedule, model.Setting{Path: schedule.Preset, Value: schedule.Eager})
 	} else {
 		g.spec.Schedule = append(g.spec.Schedule, model.Setting{Path: schedule.Pipeline, Value: pick(g, schedule.Collective, schedule.P2P)})
+		g.fitting() // p2p is a mistake where nothing crosses ranks
 	}
 	return g.spec
 }

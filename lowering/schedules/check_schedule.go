@@ -33,6 +33,8 @@ func CheckSchedule(p *hostir.Program) error {
 		case !p.Given(choice):
 		case choice.Of != "":
 			c.choice(choice)
+		case choice.Field == schedule.Pipeline && choice.Value != schedule.Collective && len(facts) == 0 && !c.single:
+			c.complain(choice, nothingCrosses, nil)
 		case choice.Field == schedule.Transport && p.Choices.Exchanges():
 			c.transport(choice)
 		}
@@ -51,6 +53,9 @@ type scheduleCheck struct {
 	single  bool // some mesh axis has one rank by its parameters
 	errors  diag.List
 }
+
+// nothingCrosses is why what is chosen of communications says nothing of a program that has none.
+var nothingCrosses = &schedule.Problem{Why: "nothing of this program crosses ranks", Hint: "leave it out"}
 
 // choice checks what is chosen for one communication or for all.
 func (c *scheduleCheck) choice(choice schedule.Choice) {
@@ -80,7 +85,7 @@ func (c *scheduleCheck) choice(choice schedule.Choice) {
 	switch {
 	case applies, c.single && choice.Of == schedule.All:
 	case inapplicable == nil:
-		c.complain(choice, &schedule.Problem{Why: "nothing of this program crosses ranks", Hint: "leave it out"}, nil)
+		c.complain(choice, nothingCrosses, nil)
 	case choice.Of == schedule.All:
 		why := &schedule.Problem{Why: "it applies to no communication of this program: " + inapplicable.Why, Hint: inapplicable.Hint}
 		c.complain(choice, why, of[0])
