@@ -83,6 +83,24 @@ func checkForeign(root *os.Root, files []File) error {
 	}
 }
 
+// checkProgram refuses a folder that has another program, which would be removed. A program is known by its name: a spec that
+// was edited, or moved, is still its own.
+func checkProgram(root *os.Root, files []File) error {
+	recorded, err := readManifest(root)
+	i := slices.IndexFunc(files, func(f File) bool { return f.Path == ManifestName })
+	if err != nil || recorded == nil || i < 0 {
+		return err
+	}
+	m, err := parseManifest(files[i].Data)
+	if err != nil || m.Program == recorded.Program {
+		return err
+	}
+	return &FolderError{
+		root.Name(), fmt.Sprintf("it holds another program, %s of %s, and not %s", recorded.Program, recorded.Spec, m.Program),
+		"use -o with another folder, or --force to replace that program",
+	}
+}
+
 // fewOf lists the first elements of a list.
 func fewOf(list []string) string {
 	if len(list) > 5 {

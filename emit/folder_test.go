@@ -30,6 +30,26 @@ func TestWriteRefusesFoldersOfOthers(t *testing.T) {
 	}
 }
 
+// A folder is that of one program, whatever becomes of its spec.
+func TestWriteRefusesFoldersOfOtherPrograms(t *testing.T) {
+	dir := t.TempDir()
+	mustWrite(t, dir, versionOf(t, "first", firstVersion))
+	mustWrite(t, dir, versionOf(t, "first", secondVersion))
+	before := tree(t, dir)
+	_, err := Write(dir, versionOf(t, "second", firstVersion), WriteOptions{})
+	var refused *FolderError
+	if !errors.As(err, &refused) || !strings.Contains(err.Error(), "another program, first of spec.yaml, and not second; use -o with another folder, or --force") {
+		t.Errorf("got %v", err)
+	}
+	if !equal(before, tree(t, dir)) {
+		t.Error("something was written")
+	}
+	if _, err := Write(dir, versionOf(t, "second", firstVersion), WriteOptions{Force: true}); err != nil {
+		t.Fatal(err)
+	}
+	mustWrite(t, dir, versionOf(t, "second", secondVersion)) // it is the second one's from then on
+}
+
 // A program may be written to an empty folder, and where its own files lie, as in a clone.
 func TestWriteTakesFoldersWithoutForeignFiles(t *testing.T) {
 	dir := t.TempDir()

@@ -11,7 +11,7 @@ import (
 
 // WriteOptions say how Write treats what it finds.
 type WriteOptions struct {
-	// Force overwrites files that hirgen did not write, or that were edited since.
+	// Force overwrites files that hirgen did not write, or that were edited since, and another program.
 	Force bool
 }
 
@@ -30,7 +30,7 @@ func (e *RefusalError) Error() string {
 // sorted; removed files are among them. It writes what differs, all or nothing, and
 // removes what an earlier Write left there that is no longer part of the program. A
 // file that hirgen did not write, or that was edited since, stops it (*RefusalError), and
-// so does a folder that is not for a program (*FolderError).
+// so does a folder that is not for a program, or has another one (*FolderError).
 // Symbolic links are followed only inside the folder. Of several at once each waits for
 // the one before it, and what one that was killed left half done is undone first.
 func Write(dir string, files []File, opt WriteOptions) (changed []string, err error) {
@@ -80,7 +80,7 @@ func prepare(root *os.Root, files []File, force, locked bool) (*plan, error) {
 		}
 	}
 	if !force {
-		if err := checkForeign(root, files); err != nil {
+		if err := errors.Join(checkForeign(root, files), checkProgram(root, files)); err != nil {
 			return nil, err
 		}
 	}

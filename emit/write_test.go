@@ -15,11 +15,17 @@ import (
 // folder makes the files of a version of a program, with their manifest.
 func version(t *testing.T, contents map[string]string) []File {
 	t.Helper()
+	return versionOf(t, "p", contents)
+}
+
+// versionOf is one of the program with a name.
+func versionOf(t *testing.T, program string, contents map[string]string) []File {
+	t.Helper()
 	var files []File
 	for path, text := range contents {
 		files = append(files, File{path, []byte(text)})
 	}
-	files, err := withManifest(files, &programView{Program: &calls.Program{Name: "p"}, Spec: "spec.yaml", Version: "devel"}, nil)
+	files, err := withManifest(files, &programView{Program: &calls.Program{Name: program}, Spec: "spec.yaml", Version: "devel"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,8 +26,8 @@ func newEmit() *cobra.Command {
 		Long: `Write the program of a spec as a CMake project that builds alone: with "cmake --preset
 cuda" for GPUs, or with "cmake --preset cpu" for this machine's processors. Only files
 that changed are written, and files that hirgen did not write, or that were edited since,
-are left alone unless --force. OUT is new, empty or of an earlier emit; a folder that holds
-anything else is refused unless --force, and the root, folders of the system and your home
+are left alone unless --force. OUT is new, empty or of an earlier emit of the same program, by
+its name; a folder that holds anything else is refused unless --force, and the root, folders of the system and your home
 always. An emit that was interrupted is undone by the next one, and of two at once one
 waits for the other. SPEC may be - for standard input.
 
@@ -73,7 +73,7 @@ is not written, and the exit code is 8. --no-verify leaves that out.`,
 	flags.register(cmd)
 	packages.register(cmd)
 	cmd.Flags().StringVarP(&out, "output", "o", "", "folder to write to; made if it is not there")
-	cmd.Flags().BoolVar(&force, "force", false, "overwrite files that were edited or that hirgen did not write, also in a folder of others")
+	cmd.Flags().BoolVar(&force, "force", false, "overwrite files that were edited or that hirgen did not write, another program, and a folder of others")
 	cmd.Flags().BoolVar(&check, "check", false, "write nothing; list files that are stale or orphaned, and exit with 1 if there are any")
 	cmd.Flags().BoolVar(&noVerify, "no-verify", false, "write the program without proving it")
 	_ = cmd.MarkFlagDirname("output")

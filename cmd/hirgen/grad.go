@@ -2,6 +2,8 @@ package main
 
 import (
 	"os"
+	"regexp"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -13,11 +15,13 @@ func newGrad() *cobra.Command {
 	var flags specFlags
 	var options grad.Options
 	var out, forward string
+	var force bool
 	cmd := &cobra.Command{
 		Use:   "grad SPEC",
 		Short: "Write the backward pass of a spec as a spec",
 		Long: `Write the spec that computes the gradients of a spec's inputs, given those of its outputs. It is
-meant to be read and edited. Each gradient lies on the ranks as its tensor does.
+meant to be read and edited; a file that holds something else than what it wrote of this spec before is replaced with --force
+alone. Each gradient lies on the ranks as its tensor does.
 
 Of the forward pass it reads inputs, and results. --recompute says which results it computes anew; the others are
 inputs of the backward pass, and outputs of the forward pass that --forward writes:
@@ -42,22 +46,42 @@ inputs of the backward pass, and outputs of the forward pass that --forward writ
 			if err != nil {
 				return src.locate(err)
 			}
-			if forward != "" {
-				if err := os.WriteFile(forward, []byte(pass.Forward), 0o644); err != nil {
+			texts := map[string]string{forward: pass.Forward, out: pass.Text}
+			for path, text := range texts {
+				if path != "" && !force && !replaces(path, text) {
+					return usagef("%s is not what hirgen grad wrote of this spec; name another file, or add --force to replace it", path)
+				}
+			}
+			for path, text := range texts {
+				if path == "" {
+					continue
+				}
+				if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 					return err
 				}
 			}
 			if out == "" {
 				_, err = cmd.OutOrStdout().Write([]byte(pass.Text))
-				return err
 			}
-			return os.WriteFile(out, []byte(pass.Text), 0o644)
+			return err
 		},
 	}
 	flags.registerSpec(cmd)
 	cmd.Flags().StringSliceVar(&options.Of, "of", nil, "give the gradients of these inputs, `NAME,...`; otherwise of all that have one")
 	cmd.Flags().StringSliceVar(&options.Recompute, "recompute", nil, "compute these results of the forward pass anew: none, cheap, all, or `NAME,...`")
 	cmd.Flags().StringVar(&forward, "forward", "", "write the forward pass, with what it saves as outputs, to `FILE`")
+	cmd.Flags().BoolVar(&force, "force", false, "replace files that hirgen grad did not write, or of another spec")
 	cmd.Flags().StringVarP(&out, "output", "o", "", "write to `FILE` instead of standard output")
 	return cmd
+}
+
+// replaces reports whether a spec that grad made may be written to a file: one that is not there, is no file but a pipe, say, or
+// has what grad made of a spec of the same name.
+func replaces(path, text string) bool {
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return true // or else writing says why not
+	}
+	have, err := os.ReadFile(path)
+	name := regexp.MustCompile(`(?m)^name: .*$`)
+	return err == nil && strings.Contains(string(have), "# "+grad.Origin) && name.FindString(string(have)) == name.FindString(text)
 }

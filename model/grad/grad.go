@@ -29,6 +29,9 @@ const (
 	All   = "all"   // everything, from the inputs
 )
 
+// Origin is what the head of a written spec says of its making.
+const Origin = "Written by hirgen grad."
+
 // Pass is a backward pass.
 type Pass struct {
 	Text      string          // the spec

@@ -80,7 +80,7 @@ func (w *writer) head() {
 		text += " and what the forward pass saved: " + list(w.Saved)
 	}
 	w.comment("", text+".")
-	w.comment("", "Written by hirgen grad.")
+	w.comment("", Origin)
 }
 
 // unasked lists the results that come with others: outputs, since nothing reads them.

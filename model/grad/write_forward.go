@@ -12,7 +12,7 @@ func (w *writer) forwardSpec() string {
 		text += ", with what the backward pass reads of it as outputs: " + list(w.Saved)
 	}
 	w.comment("", text+".")
-	w.comment("", "Written by hirgen grad.")
+	w.comment("", Origin)
 	w.common(w.pipeline.Name)
 	var declared, saved section
 	saved.title, declared.title, declared.reduced = "Saved for the backward pass.", "As in the forward pass.", true

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestGradReplacesItsOwnFiles: what grad wrote of a spec it writes anew, and other files only with --force.
+func TestGradReplacesItsOwnFiles(t *testing.T) {
+	const mlp, block = "../../testdata/specs/llama_mlp/spec.yaml", "../../testdata/specs/mlp_tp/spec.yaml"
+	own := file(t, "mine.yaml", read(t, mlp))
+	dir := t.TempDir()
+	backward, forward := filepath.Join(dir, "backward.yaml"), filepath.Join(dir, "forward.yaml")
+	for _, c := range []struct {
+		args []string
+		exit int
+	}{
+		{[]string{own, "-o", own}, exitUsage},
+		{[]string{own, "-o", backward, "--forward", own}, exitUsage},
+		{[]string{own, "-o", backward, "--forward", forward}, exitOK},
+		{[]string{own, "-o", backward, "--forward", forward, "--recompute", "all"}, exitOK},
+		{[]string{own, "-o", forward}, exitUsage},
+		{[]string{block, "-o", backward}, exitUsage},
+		{[]string{block, "-o", backward, "--force"}, exitOK},
+		{[]string{own, "-o", os.DevNull}, exitOK},
+	} {
+		exit, _, stderr := hirgen(t, "", append([]string{"grad"}, c.args...)...)
+		if exit != c.exit || exit == exitUsage && !strings.Contains(stderr, "add --force") {
+			t.Errorf("grad %v: exit code %d, want %d\n%s", c.args, exit, c.exit, stderr)
+		}
+	}
+	if read(t, own) != read(t, mlp) {
+		t.Error("the spec was replaced")
+	}
+}
+
+// TestEmitKeepsOtherPrograms: a folder is that of one program, unless --force.
+func TestEmitKeepsOtherPrograms(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "out")
+	emit := func(args ...string) (int, string) {
+		exit, _, stderr := hirgen(t, "", append([]string{"emit", "--no-verify", "-o", out}, args...)...)
+		return exit, stderr
+	}
+	if exit, stderr := emit(agMatmul); exit != exitOK {
+		t.Fatal(stderr)
+	}
+	if exit, stderr := emit("../../testdata/specs/allgather/spec.yaml"); exit != exitEnvironment || !strings.Contains(stderr, "ag_matmul of spec.yaml") || !strings.Contains(stderr, "--force") {
+		t.Errorf("exit code %d\n%s", exit, stderr)
+	}
+	if exit, stderr := emit(agMatmul, "-p", "S=8"); exit != exitOK {
+		t.Errorf("exit code %d\n%s", exit, stderr)
+	}
+	if exit, stderr := emit("../../testdata/specs/allgather/spec.yaml", "--force"); exit != exitOK {
+		t.Errorf("exit code %d\n%s", exit, stderr)
+	}
+}
