@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -138,7 +139,7 @@ func (in *inference) stretch(a, b []domain.Axis) ([]domain.Axis, bool) {
 				paired = "axes before the rows and columns are"
 			}
 			in.fail(diag.ShapeMismatch, "%s pairs axis %d of %s, %s, with axis %d of %s, %s: their extents differ",
-				in.describe(), places[0], x.Name, withValue(extents[0]), places[1], y.Name, withValue(extents[1])).
+				cmp.Or(in.src.whole, in.describe()), places[0], x.Name, withValue(extents[0]), places[1], y.Name, withValue(extents[1])).
 				WithHint("%s paired from the last one on, and one of extent 1 goes with any", paired).
 				AddNote(x.Pos, "%s is %s", x.Name, domain.FormatAxes(x.Axes)).AddNote(y.Pos, "%s is %s", y.Name, domain.FormatAxes(y.Axes))
 			return nil, false

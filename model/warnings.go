@@ -7,6 +7,9 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
+// DeclaresMesh reports whether there is a mesh of all ranks that was written down.
+func (p *Pipeline) DeclaresMesh() bool { return p.src.world != nil }
+
 // Warnings lists what is no mistake, and probably not meant: meshes of several ranks over which nothing is split, unless
 // tensors are placed on some of the ranks.
 func (p *Pipeline) Warnings() []diag.Note {
@@ -21,7 +24,7 @@ func (p *Pipeline) Warnings() []diag.Note {
 		case mesh.Size() == 1 || slices.ContainsFunc(p.Tensors, used):
 		case i > 0:
 			list = append(list, diag.Note{Pos: (&assembler{src: &p.src, p: p}).meshPos(i), Message: "no tensor is on mesh " + mesh.Name})
-		case p.src.world != nil:
+		case p.DeclaresMesh():
 			list = append(list, diag.Note{Pos: p.src.world.pos, Message: "nothing is split over the mesh: each rank computes all of it"})
 		}
 	}

@@ -137,7 +137,7 @@ func (e *exporter) meshes() {
 			}
 			start = b().Dot("Mesh").Call(args...)
 		}
-		if i == 0 && (len(m.Axes) == 0 || len(e.pipeline.Meshes) == 1 && m.Size() == 1) {
+		if i == 0 && (len(m.Axes) == 0 || len(e.pipeline.Meshes) == 1 && !e.pipeline.DeclaresMesh()) {
 			continue // one rank
 		}
 		for _, a := range m.Axes {

@@ -114,7 +114,7 @@ func (w *writer) meshes() {
 		axes := "{" + strings.Join(texts, ", ") + "}"
 		switch i {
 		case 0:
-			if len(m.Axes) > 1 || m.Size() > 1 || m.Axes[0].Extent.Text != "" {
+			if w.pipeline.DeclaresMesh() || m.Size() > 1 {
 				w.add("mesh: " + axes)
 			}
 			continue
