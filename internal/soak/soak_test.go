@@ -4,11 +4,33 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/hirgen/hirgen/model"
 )
+
+// yardDir is a folder for builds, so that tests compile the runtime once.
+var yardDir = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "soak") })
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if dir, err := yardDir(); err == nil {
+		_ = os.RemoveAll(dir)
+	}
+	os.Exit(code)
+}
+
+// yard builds for a test.
+func yard(tb testing.TB, orders int64) *Yard {
+	tb.Helper()
+	dir, err := yardDir()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return &Yard{Dir: dir, Orders: orders}
+}
 
 func examples(tb testing.TB) []Example {
 	tb.Helper()
@@ -78,7 +100,7 @@ func TestRunReportsWhatItFinds(t *testing.T) {
 func TestSoak(t *testing.T) {
 	o := Options{
 		Seed: 1, Seconds: 300, Specs: 1500, Every: 40, Builds: packSize, Examples: examples(t), Log: os.Stdout,
-		Yard: &Yard{Dir: t.TempDir(), Orders: 2}, Repeat: "make soak SEED=1 ONLY=%d",
+		Yard: yard(t, 2), Repeat: "make soak SEED=1 ONLY=%d",
 	}
 	counts, found := Run(o)
 	if len(found) > 0 {
@@ -144,7 +166,7 @@ func TestWhatWasFound(t *testing.T) {
 func TestPacksBuild(t *testing.T) {
 	const head = "hirgen: 1\nname: one\nmesh: {x: 2}\ndtype: fp32\ntensors:\n  A: [DIDx(2), 4]\n"
 	with, without := head+"ops:\n  - B = relu(A)\n  - C = scale(B, by=2)\n", head+"  B: [2, 4]\nops:\n  - B = set(A)\n"
-	y := &Yard{Dir: t.TempDir(), Orders: 1}
+	y := yard(t, 1)
 	for _, texts := range [][]string{{with, without, with}, {without, with}} {
 		var pack []accepted
 		for _, text := range texts {
