@@ -117,48 +117,48 @@ func (g *generator) unevenExtents() {
 
 // maxOfRankSums sums over ranks, at times next to a mesh axis of one rank, and takes a maximum or another function of the sum.
 func (g *generator) maxOfRankSums() {
-	m := &g.spec.World
-	one := g.chance(0.5) && len(m.Axes) < 3
-	if one {
-		m.Axes = append(m.Axes, MeshAxis{[]string{"x", "y", "z"}[len(m.Axes)], 1})
-	}
-	device := func(a MeshAxis) domain.Axis {
-		return domain.Axis{Kind: domain.Device, Mesh: a.Name, Extent: domain.Extent{Size: a.Size}}
-	}
-	over := device(m.Axes[0])
-	rows, n := serialAxis(pick(g, g.extents...)), serialAxis(pick(g, g.extents...))
-	outer := serialAxis(pick(g, g.extents...))
-	if one {
-		outer.Extent.Size = 1
-	}
-	var sum *value
-	if g.chance(0.6) { // each rank has one element of the axis that is summed over
-		x, w := g.laid([]domain.Axis{outer, rows, over}, *m), g.laid([]domain.Axis{over, n}, *m)
-		sum = g.result(Op{Fn: "matmul", In: []string{x.name, w.name}}, []domain.Axis{outer, rows, n}, x.dtype, *m)
-	} else {
-		x := g.laid([]domain.Axis{over, outer, rows, n}, *m)
-		sum = g.result(Op{Fn: "sum", In: []string{x.name}, Attrs: []Attr{g.axisAttr(0, 4)}}, []domain.Axis{outer, rows, n}, x.dtype, *m)
-	}
-	if one || g.chance(0.4) {
-		sum.axes[0] = device(m.Axes[len(m.Axes)-1])
-		sum.axes[0].Extent.Size = outer.Extent.Size
-		if sum.axes[0].Extent.Size != m.Axes[len(m.Axes)-1].Size {
-			sum.axes[0] = outer
-		}
-		g.declare(sum, sum.axes)
-	}
+	sum := g.rankSum()
 	for range 1 + g.IntN(2) {
 		fn := pick(g, "max", "max", "min")
-		if g.chance(0.6) {
-			at := g.IntN(2)
-			g.add(Op{Fn: fn, In: []string{sum.name}, Attrs: []Attr{g.axisAttr(at, 3)}}, slices.Delete(slices.Clone(sum.axes), at, at+1), sum.dtype, *m)
+		if at := g.IntN(2); g.chance(0.6) {
+			op := Op{Fn: fn, In: []string{sum.name}, Attrs: []Attr{g.axisAttr(at, 3)}}
+			g.add(op, slices.Delete(slices.Clone(sum.axes), at, at+1), sum.dtype, sum.mesh)
 			continue
 		}
-		g.focused(sum, 1, func(g *generator) bool {
-			g.add(Op{Fn: fn, In: []string{sum.name, g.partner(sum).name}}, sum.axes, sum.dtype, *m)
+		ofTwo := func(g *generator) bool {
+			g.add(Op{Fn: fn, In: []string{sum.name, g.partner(sum).name}}, sum.axes, sum.dtype, sum.mesh)
 			return true
-		}, (*generator).unary, (*generator).binary)
+		}
+		g.focused(sum, 1, ofTwo, (*generator).unary, (*generator).binary)
 	}
+}
+
+// rankSum is a sum over ranks of three axes: a matmul over an axis of which each rank has one element, or a reduction. Half of
+// these have one element in the outermost axis, and a mesh axis of one rank splits that.
+func (g *generator) rankSum() *value {
+	m := &g.spec.World
+	over := domain.Axis{Kind: domain.Device, Mesh: m.Axes[0].Name, Extent: domain.Extent{Size: m.Axes[0].Size}}
+	axes := serialAxes(nil, pick(g, g.extents...), pick(g, g.extents...), pick(g, g.extents...))
+	declared := g.chance(0.3)
+	if g.chance(0.5) && len(m.Axes) < 3 {
+		one := MeshAxis{[]string{"x", "y", "z"}[len(m.Axes)], 1}
+		m.Axes, declared = append(m.Axes, one), true
+		axes[0] = domain.Axis{Kind: domain.Device, Mesh: one.Name, Extent: domain.Extent{Size: 1}}
+	}
+	in, op := []domain.Axis{over, serialAxis(axes[0].Extent.Size), axes[1], axes[2]}, Op{Fn: "sum", Attrs: []Attr{g.axisAttr(0, 4)}}
+	if g.chance(0.6) {
+		in, op = []domain.Axis{in[1], axes[1], over}, Op{Fn: "matmul"}
+	}
+	first := g.laid(in, *m)
+	op.In = []string{first.name}
+	if op.Fn == "matmul" {
+		op.In = append(op.In, g.laid([]domain.Axis{over, axes[2]}, *m).name)
+	}
+	sum := g.result(op, axes, first.dtype, *m)
+	if declared {
+		g.declare(sum, sum.axes)
+	}
+	return sum
 }
 
 // sharedSum takes a sum of few parts, which several operations read: some of them a part of it, on their rank.
