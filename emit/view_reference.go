@@ -106,7 +106,11 @@ func attentionArgs(op hostir.RefOp, a domain.Attention) []string {
 	} else if len(results) == 1 {
 		results = append(results, "nullptr")
 	}
-	kind := fmt.Sprintf("{.causal = %t, .window = %d, .scale = %s}", a.Causal, a.Window, scaleLiteral(a))
+	fields := []string{fmt.Sprintf(".causal = %t", a.Causal), fmt.Sprintf(".window = %d", a.Window), ".scale = " + scaleLiteral(a)}
+	if a.Split == domain.SplitHeads {
+		fields = append(fields, ".split_heads = true")
+	}
+	kind := braces(fields...)
 	args := slices.Concat(results, []string{kind})
 	for _, in := range op.In {
 		args = append(args, cstr(in))

@@ -66,24 +66,31 @@ func (in *inference) attention(q int) bool {
 	blocks := len(queries) - len(keys)
 	if blocks < 0 || blocks > 1 {
 		in.at(q+1, diag.BadAxisCount, "%s has %d axes, and %s has %d", K.Name, len(keys), Q.Name, len(queries)).
-			WithHint("give both the same axes, or %s one more in front, which counts blocks of rows", Q.Name)
+			WithHint("give both the same axes, or %s one more in front, which counts blocks of heads or of rows", Q.Name)
 		return false
 	}
 	n := len(keys)
 	for i := range n - 3 {
-		if a, b := queries[blocks+i].Extent, keys[i].Extent; a.Size != b.Size {
-			in.misfits(q+1, diag.ShapeMismatch, "axis %d of %s is %s, and axis %d of %s is %s", i, K.Name, withValue(b), blocks+i, Q.Name, withValue(a))
+		a, b := queries[blocks+i], keys[i]
+		if a.Extent.Size != b.Extent.Size {
+			d := in.at(q+1, diag.ShapeMismatch, "axis %d of %s is %s, and axis %d of %s is %s", i, K.Name, withValue(b.Extent), blocks+i, Q.Name, withValue(a.Extent))
+			if blocks > 0 {
+				d.WithHint("the axis that %s does not have stands in front of the others of %s", K.Name, Q.Name)
+			}
+			return false
+		}
+		if blocks > 0 && queries[0].Kind != domain.Device && a.Kind == domain.Device && b.Kind != domain.Device {
+			in.at(q, diag.ShapeMismatch, "axis %d of %s is split over ranks, and axis %d of %s, which it goes with, is not", blocks+i, Q.Name, i, K.Name).
+				WithHint("if it is the axis that %s does not have, put it in front of the others of %s with permute; if not, split %s, too", K.Name, Q.Name, K.Name)
 			return false
 		}
 	}
-	heads, size := queries[blocks+n-3].Extent, queries[blocks+n-1].Extent
+	size := queries[blocks+n-1].Extent
 	switch {
 	case size.Size != keys[n-1].Extent.Size:
 		in.misfits(q+1, diag.ShapeMismatch, "attention multiplies rows of %s, of %s, with those of %s, of %s", Q.Name, withValue(size), K.Name, withValue(keys[n-1].Extent))
 	case size.Size > mostHeadSize:
 		in.misfits(q, diag.BadAttribute, "the rows of a head of %s have %s elements; attention takes up to %d", Q.Name, withValue(size), mostHeadSize)
-	case heads.Size%keys[n-3].Extent.Size != 0:
-		in.misfits(q+1, diag.ShapeMismatch, "%s query heads of %s do not share %s key heads of %s in equal parts", withValue(heads), Q.Name, withValue(keys[n-3].Extent), K.Name)
 	default:
 		return true
 	}
@@ -92,7 +99,7 @@ func (in *inference) attention(q int) bool {
 
 // attentionFn reads the attributes of an attention with the queries as operand q.
 func (in *inference) attentionFn(q int) bool {
-	queries, keys := in.axesOf(q), in.axesOf(q+1)
+	queries := in.axesOf(q)
 	size := queries[len(queries)-1].Extent.Size
 	a := domain.Attention{Scale: float64(float32(1 / math.Sqrt(float64(size))))}
 	var ok bool
@@ -112,10 +119,6 @@ func (in *inference) attentionFn(q int) bool {
 	if !ok {
 		return false
 	}
-	rows := queries[len(queries)-2].Extent.Size
-	if len(queries) > len(keys) {
-		rows *= queries[0].Extent.Size
-	}
 	switch attr := in.src.attr("window"); {
 	case attr != nil && !a.Causal:
 		in.a.list.Add(attr.name.pos, diag.BadAttribute, "a window is of the keys up to a query's own position").WithHint("write causal=true, too")
@@ -123,12 +126,11 @@ func (in *inference) attentionFn(q int) bool {
 	case attr != nil && window.value < 1:
 		in.a.list.Add(attr.values[0].pos, diag.BadAttribute, "a window of %d keys leaves a query none", window.value)
 		return false
-	case a.Causal && rows > keys[len(keys)-2].Extent.Size:
-		in.a.list.Add(in.src.attr("causal").name.pos, diag.BadAttribute, "a causal attention has no more queries than keys, and %s has %d rows for the %s of %s",
-			in.op.In[q].Name, rows, withValue(keys[len(keys)-2].Extent), in.op.In[q+1].Name)
-		return false
 	}
 	a.Window = window.value
+	if a.Split, ok = in.split(q, a); !ok {
+		return false
+	}
 	in.rule.fn = a.Fn()
 	return true
 }
@@ -142,7 +144,8 @@ func (in *inference) attended(q int) []domain.Axis {
 		axes[blocks+i] = joinKinds(axes[blocks+i], keys[i])
 	}
 	plain(axes[n-2:])
-	if heads := keys[len(keys)-3].Extent.Size; heads != 1 && heads != axes[n-3].Extent.Size {
+	fn, _ := domain.AttentionOf(in.rule.fn)
+	if heads := keys[len(keys)-3].Extent.Size; fn.Split == domain.SplitHeads || heads != 1 && heads != axes[n-3].Extent.Size {
 		plain(axes[n-3 : n-2])
 	}
 	for i := range axes {

@@ -37,7 +37,7 @@ var operations = map[string]operation{
 	"attention_grad": {kind: OpAttentionGrad, least: 6, most: 6, results: 3, attrs: attentionAttrs, infer: inferAttentionGrad},
 }
 
-var attentionAttrs = []string{"causal", "scale", "window"}
+var attentionAttrs = []string{"causal", "scale", "window", "split"}
 
 // Functions of the elementwise and reduction operations, in the order in which the
 // documentation lists them.

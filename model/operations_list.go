@@ -19,6 +19,7 @@ const (
 	FormFlag   AttrForm = "flag"       // true or false
 	FormDType  AttrForm = "dtype"      // an element type
 	FormList   AttrForm = "list"       // a list of expressions
+	FormSplit  AttrForm = "split"      // what an axis splits: one of domain.Splits
 )
 
 // An AttrInfo is an attribute that an operation takes.
@@ -45,7 +46,7 @@ type OpInfo struct {
 
 // attrForms are those of attributes that are no expressions.
 var attrForms = map[string]AttrForm{
-	"perm": FormList, "shape": FormList, "sizes": FormList, "dtype": FormDType, "causal": FormFlag,
+	"perm": FormList, "shape": FormList, "sizes": FormList, "dtype": FormDType, "causal": FormFlag, "split": FormSplit,
 	"by": FormNumber, "p": FormNumber, "eps": FormNumber, "base": FormNumber, "scale": FormNumber,
 }
 

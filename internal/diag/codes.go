@@ -74,6 +74,7 @@ const (
 	DTypeMismatch       Code = "HG068"
 	BadOutput           Code = "HG069"
 	NoGradient          Code = "HG070"
+	AmbiguousSplit      Code = "HG071"
 )
 
 // The schedule.

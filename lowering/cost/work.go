@@ -37,8 +37,7 @@ const attentionRate = 0.6
 // attentionWork is an attention, of two products for each key that a query sees, or its gradient, of five.
 func (m *Machine) attentionWork(s *hostir.Attention) work {
 	shape := s.Shape(false, func(*domain.Mesh, string) int64 { return 0 })
-	a, _ := domain.AttentionOf(s.Fn)
-	seen := int64(0)
+	a, seen := s.Kind(), int64(0)
 	for i := range shape.QueryRows {
 		first, last := a.Seen(shape.Start+i, shape.KeyRows)
 		seen += last - first

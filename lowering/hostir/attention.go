@@ -9,8 +9,8 @@ import (
 // Attention is Out[0][batch..., heads, rows, size] = softmax(scale Q K^T) V, of the operands Q, K and V, and, as a
 // further result, the logarithms of the sums of rows; or results are the gradients of Q, K and V,
 // of the operands dO, Q, K, V, O and logarithms. There are as many query heads, or some times as many, as
-// key heads. Q may have an axis more in front than K, which counts blocks of rows; gradients of K and V then
-// have it too, and are of that block alone.
+// key heads. Q may have an axis more in front than K, which counts blocks of rows or of query heads; gradients of K and V
+// then have it too, and are of that block alone.
 type Attention struct {
 	Info
 	Out []*Tensor `text:"="`
@@ -27,6 +27,11 @@ func (s *Attention) Queries() *Tensor { return s.In[s.first()] }
 // Keys are the operand behind the queries.
 func (s *Attention) Keys() *Tensor { return s.In[s.first()+1] }
 
+// ReadsKeys reports whether an operand is the keys or the values.
+func (s *Attention) ReadsKeys(t *Tensor) bool {
+	return slices.Contains(s.In[s.first()+1:s.first()+3], t)
+}
+
 func (s *Attention) first() int {
 	if s.IsGrad() {
 		return 1
@@ -34,7 +39,7 @@ func (s *Attention) first() int {
 	return 0
 }
 
-// Blocks is the axis of the queries that counts blocks of rows, or Unmapped.
+// Blocks is the axis of the queries that counts blocks, or Unmapped.
 func (s *Attention) Blocks() int {
 	if q := Live(s.Queries()); len(q) > len(Live(s.Keys())) {
 		return q[0]
@@ -42,18 +47,28 @@ func (s *Attention) Blocks() int {
 	return Unmapped
 }
 
+// Kind is what it computes.
+func (s *Attention) Kind() domain.Attention {
+	a, _ := domain.AttentionOf(s.Fn)
+	return a
+}
+
 // Shape is the extents on one rank, or of the whole tensors. Of blocks that are split over ranks, a rank has the
 // one of its coordinate.
 func (s *Attention) Shape(whole bool, coordinate func(m *domain.Mesh, axis string) int64) domain.AttentionShape {
-	q, k := domain.Shape(s.Queries().Axes), domain.Shape(s.Keys().Axes)
-	all := domain.AttentionShapeOf(q, k)
+	all := s.Kind().Shape(domain.Shape(s.Queries().Axes), domain.Shape(s.Keys().Axes))
 	if whole {
 		return all
 	}
-	local := domain.AttentionShapeOf(LocalShape(s.Queries()), LocalShape(s.Keys()))
+	local := s.Kind().Shape(LocalShape(s.Queries()), LocalShape(s.Keys()))
+	if all.Blocks > 1 {
+		local.Share = all.Share
+	}
 	local.Start = all.Start
 	if b := s.Blocks(); b != Unmapped && SplitOver(s.Queries().Axes[b]) != "" {
-		local.Start += all.QueryRows * coordinate(s.Queries().Mesh, s.Queries().Axes[b].Mesh)
+		at := coordinate(s.Queries().Mesh, s.Queries().Axes[b].Mesh)
+		local.Start += all.RowsStep * at
+		local.First = all.HeadsStep * at
 	}
 	return local
 }
@@ -88,9 +103,12 @@ func (s *Attention) Logs() *Tensor {
 	}
 }
 
-// sharesKeys reports whether several heads of queries share one of several heads of keys. One head that all of them
-// share is there on every rank, but its gradient is of all of them.
+// sharesKeys reports whether several heads of queries share one of several heads of keys, or which key head they have is a
+// matter of their block. One head that all of them share is there on every rank, but its gradient is of all of them.
 func (s *Attention) sharesKeys() bool {
+	if s.Kind().Split == domain.SplitHeads {
+		return true
+	}
 	q, k := Live(s.Queries()), Live(s.Keys())
 	heads := s.Keys().Axes[k[len(k)-3]].Extent.Size
 	return (heads > 1 || s.IsGrad()) && heads != s.Queries().Axes[q[len(q)-3]].Extent.Size

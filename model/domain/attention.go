@@ -3,6 +3,7 @@ package domain
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -12,20 +13,32 @@ type Attention struct {
 	Causal bool    // those up to its own position
 	Window int64   // the last so many of these; 0: all
 	Scale  float64 // rounded to fp32
+	Split  string  // what the axis counts that queries have more in front than keys: SplitHeads or SplitRows; empty: there is none
 }
 
+// What an axis in front of queries may split.
+const (
+	SplitHeads = "heads" // blocks of query heads
+	SplitRows  = "rows"  // blocks of rows
+)
+
+// Splits lists what an axis in front of queries may split.
+var Splits = []string{SplitHeads, SplitRows}
+
 // Fn spells an attention as the name of a function: "full(0.125)", "causal(0.125)", or "window(0.125, 4)",
-// which is causal.
+// which is causal. What is split stands last: "causal(0.125, heads)".
 func (a Attention) Fn() string {
-	scale := strconv.FormatFloat(a.Scale, 'g', -1, 32)
+	name, list := "full", []string{strconv.FormatFloat(a.Scale, 'g', -1, 32)}
 	switch {
 	case a.Window > 0:
-		return fmt.Sprintf("window(%s, %d)", scale, a.Window)
+		name, list = "window", append(list, strconv.FormatInt(a.Window, 10))
 	case a.Causal:
-		return "causal(" + scale + ")"
-	default:
-		return "full(" + scale + ")"
+		name = "causal"
 	}
+	if a.Split != "" {
+		list = append(list, a.Split)
+	}
+	return name + "(" + strings.Join(list, ", ") + ")"
 }
 
 // Attributes are what a spec writes to have it.
@@ -37,22 +50,32 @@ func (a Attention) Attributes() []string {
 	if a.Window > 0 {
 		list = append(list, fmt.Sprintf("window=%d", a.Window))
 	}
+	if a.Split != "" {
+		list = append(list, "split="+a.Split)
+	}
 	return list
 }
 
 // AttentionOf reads what Fn spells.
 func AttentionOf(fn string) (a Attention, ok bool) {
 	name, constant := SplitFn(fn)
-	scale, window, windowed := strings.Cut(constant, ",")
-	if a.Scale, ok = attentionScale(scale); !ok || windowed != (name == "window") {
+	list := strings.Split(constant, ",")
+	for i := range list {
+		list[i] = strings.TrimSpace(list[i])
+	}
+	if last := list[len(list)-1]; slices.Contains(Splits, last) {
+		a.Split, list = last, list[:len(list)-1]
+	}
+	if len(list) == 0 {
 		return a, false
 	}
-	switch name {
-	case "window":
+	a.Scale, ok = attentionScale(list[0])
+	switch {
+	case name == "window" && len(list) == 2:
 		var err error
-		a.Window, err = strconv.ParseInt(strings.TrimSpace(window), 10, 64)
-		a.Causal, ok = true, err == nil && a.Window > 0
-	case "causal", "full":
+		a.Window, err = strconv.ParseInt(list[1], 10, 64)
+		a.Causal, ok = true, ok && err == nil && a.Window > 0
+	case (name == "causal" || name == "full") && len(list) == 1:
 		a.Causal = name == "causal"
 	default:
 		ok = false
@@ -61,20 +84,22 @@ func AttentionOf(fn string) (a Attention, ok bool) {
 }
 
 func attentionScale(text string) (float64, bool) {
-	scale, err := ParseDecimal(strings.TrimSpace(text))
+	scale, err := ParseDecimal(text)
 	return scale, err == nil
 }
 
 // AttentionShape is the extents of an attention: O[blocks, batch, query heads, query rows, size] of
-// K[batch, key heads, key rows, size]. As many query heads as there are for each key head share it. The
-// rows of blocks stand one behind the other, the first one at position Start among the keys.
+// K[batch, key heads, key rows, size]. Share query heads have one key head. The first row stands at position Start
+// among the keys, and the first query head is number First of all. The next block has as many rows, or heads, further on.
 type AttentionShape struct {
-	Blocks, Batch, QueryHeads, KeyHeads, QueryRows, KeyRows, Size, Start int64
+	Blocks, Batch, QueryHeads, KeyHeads, QueryRows, KeyRows, Size int64
+
+	Start, First, Share int64
+	RowsStep, HeadsStep int64 // from block to block
 }
 
-// AttentionShapeOf reads the extents of an attention from those of its queries and keys. The queries may have
-// one axis more, in front, which counts blocks; the last row of the last one stands at the last key.
-func AttentionShapeOf(q, k []int64) AttentionShape {
+// Shape reads the extents of an attention from those of its queries and keys. The last row stands at the last key.
+func (a Attention) Shape(q, k []int64) AttentionShape {
 	n := len(k)
 	s := AttentionShape{Blocks: 1, Batch: 1, KeyHeads: k[n-3], KeyRows: k[n-2], Size: k[n-1]}
 	if len(q) > n {
@@ -84,8 +109,23 @@ func AttentionShapeOf(q, k []int64) AttentionShape {
 		s.Batch *= extent
 	}
 	s.QueryHeads, s.QueryRows = q[n-3], q[n-2]
-	s.Start = max(0, s.KeyRows-s.Blocks*s.QueryRows) // more queries than keys: only where all see all
+	heads, rows := s.QueryHeads, s.QueryRows // of all blocks
+	switch a.Split {
+	case SplitHeads:
+		s.HeadsStep = s.QueryHeads
+		heads *= s.Blocks
+	case SplitRows:
+		s.RowsStep = s.QueryRows
+		rows *= s.Blocks
+	}
+	s.Share = heads / s.KeyHeads
+	s.Start = max(0, s.KeyRows-rows) // more queries than keys: only where all see all
 	return s
+}
+
+// InBlocks reports whether each block of heads has whole key heads, or a part of one.
+func (s AttentionShape) InBlocks() bool {
+	return s.HeadsStep == 0 || s.QueryHeads%s.Share == 0 || s.Share%s.QueryHeads == 0
 }
 
 // Run computes what there is of operands in order: O and logarithms of Q, K and V, or the gradients of these of dO,
@@ -103,18 +143,18 @@ func (a Attention) Run(s AttentionShape, in [][]float64) [][]float64 {
 // arrays are row-major.
 func (a Attention) Forward(s AttentionShape, q, k, v []float64) (o, logs []float64) {
 	o, logs = make([]float64, len(q)), make([]float64, int64(len(q))/s.Size)
-	a.rows(s, func(row, first, last int64, key func(j int64) int64) {
+	a.EachRow(s, func(row, first, last int64) {
 		own, out := at(q, row, s.Size), at(o, row, s.Size)
 		scores, most := make([]float64, last-first), math.Inf(-1)
 		for j := range scores {
-			scores[j] = a.Scale * dot(own, at(k, key(first+int64(j)), s.Size))
+			scores[j] = a.Scale * dot(own, at(k, first+int64(j), s.Size))
 			most = math.Max(most, scores[j])
 		}
 		sum := 0.0
 		for j, score := range scores {
 			weight := math.Exp(score - most)
 			sum += weight
-			addTo(out, weight, at(v, key(first+int64(j)), s.Size))
+			addTo(out, weight, at(v, first+int64(j), s.Size))
 		}
 		for c := range out {
 			out[c] /= sum
@@ -129,12 +169,11 @@ func (a Attention) Forward(s AttentionShape, q, k, v []float64) (o, logs []float
 func (a Attention) Backward(s AttentionShape, do, q, k, v, o, logs []float64) (dq, dk, dv []float64) {
 	dq, dk, dv = make([]float64, len(q)), make([]float64, s.Blocks*int64(len(k))), make([]float64, s.Blocks*int64(len(v)))
 	perBlock := int64(len(logs)) / s.Blocks
-	a.rows(s, func(row, first, last int64, key func(j int64) int64) {
+	a.EachRow(s, func(row, first, last int64) {
 		slope, own := at(do, row, s.Size), at(q, row, s.Size)
 		along := dot(slope, at(o, row, s.Size))
 		block := row / perBlock * int64(len(k)) / s.Size
-		for j := first; j < last; j++ {
-			n := key(j)
+		for n := first; n < last; n++ {
 			weight := math.Exp(a.Scale*dot(own, at(k, n, s.Size)) - logs[row])
 			score := a.Scale * weight * (dot(slope, at(v, n, s.Size)) - along)
 			addTo(at(dq, row, s.Size), score, at(k, n, s.Size))
@@ -145,15 +184,15 @@ func (a Attention) Backward(s AttentionShape, do, q, k, v, o, logs []float64) (d
 	return dq, dk, dv
 }
 
-// rows visits the rows of queries, with the keys that they see, first to last-1, and the row of a key among
-// those of all heads.
-func (a Attention) rows(s AttentionShape, visit func(row, first, last int64, key func(j int64) int64)) {
+// EachRow visits the rows of queries with the rows of keys that they see, first to last-1 among those of all heads.
+func (a Attention) EachRow(s AttentionShape, visit func(row, first, last int64)) {
 	for head := range s.Blocks * s.Batch * s.QueryHeads {
 		block, batch := head/(s.Batch*s.QueryHeads), head/s.QueryHeads%s.Batch
-		keys := (batch*s.KeyHeads + head%s.QueryHeads/(s.QueryHeads/s.KeyHeads)) * s.KeyRows
+		number := s.First + block*s.HeadsStep + head%s.QueryHeads
+		keys := (batch*s.KeyHeads + number/s.Share) * s.KeyRows
 		for i := range s.QueryRows {
-			first, last := a.Seen(s.Start+block*s.QueryRows+i, s.KeyRows)
-			visit(head*s.QueryRows+i, first, last, func(j int64) int64 { return keys + j })
+			first, last := a.Seen(s.Start+block*s.RowsStep+i, s.KeyRows)
+			visit(head*s.QueryRows+i, keys+first, keys+last)
 		}
 	}
 }

@@ -14,31 +14,42 @@ func normal(r *rand.Rand, n int64) []float64 {
 	return list
 }
 
-// attentionCases are attentions of different kinds, at shapes in which no two extents are alike.
+// attentionCases are attentions of different kinds, at shapes of Q and K in which hardly two extents are alike.
 var attentionCases = map[string]struct {
 	Attention
-	AttentionShape
+	q, k []int64
 }{
-	"full":    {Attention{Scale: 0.5}, AttentionShape{1, 2, 3, 3, 4, 5, 7, 1}},
-	"causal":  {Attention{Scale: 0.5, Causal: true}, AttentionShape{1, 2, 3, 3, 5, 5, 4, 0}},
-	"later":   {Attention{Scale: 0.5, Causal: true}, AttentionShape{1, 1, 1, 1, 2, 5, 4, 3}},
-	"grouped": {Attention{Scale: 0.25, Causal: true}, AttentionShape{1, 2, 6, 2, 3, 3, 4, 0}},
-	"window":  {Attention{Scale: 0.25, Causal: true, Window: 2}, AttentionShape{1, 1, 4, 1, 5, 6, 3, 1}},
-	"blocks":  {Attention{Scale: 0.5, Causal: true}, AttentionShape{3, 2, 4, 2, 2, 6, 3, 0}},
+	"full":         {Attention{Scale: 0.5}, []int64{2, 3, 4, 7}, []int64{2, 3, 5, 7}},
+	"causal":       {Attention{Scale: 0.5, Causal: true}, []int64{2, 3, 5, 4}, []int64{2, 3, 5, 4}},
+	"later":        {Attention{Scale: 0.5, Causal: true}, []int64{1, 2, 4}, []int64{1, 5, 4}},
+	"grouped":      {Attention{Scale: 0.25, Causal: true}, []int64{2, 6, 3, 4}, []int64{2, 2, 3, 4}},
+	"window":       {Attention{Scale: 0.25, Causal: true, Window: 2}, []int64{4, 5, 3}, []int64{1, 6, 3}},
+	"own key":      {Attention{Scale: 0.25, Causal: true, Window: 1}, []int64{2, 5, 3}, []int64{2, 5, 3}},
+	"rows":         {Attention{Scale: 0.5, Causal: true, Split: SplitRows}, []int64{3, 2, 4, 2, 3}, []int64{2, 2, 6, 3}},
+	"heads":        {Attention{Scale: 0.5, Causal: true, Split: SplitHeads}, []int64{3, 2, 4, 2, 3}, []int64{2, 6, 5, 3}},
+	"shared heads": {Attention{Scale: 0.5, Split: SplitHeads}, []int64{4, 2, 3, 2, 3}, []int64{2, 2, 5, 3}},
+	"one key head": {Attention{Scale: 0.5, Causal: true, Split: SplitHeads}, []int64{3, 2, 4, 3}, []int64{1, 4, 3}},
 }
 
 // An attention is what its formula says, row by row.
 func TestAttentionAgainstItsFormula(t *testing.T) {
 	for name, c := range attentionCases {
-		s := c.AttentionShape
+		s := c.Shape(c.q, c.k)
 		r := rand.New(rand.NewPCG(1, 2))
 		q := normal(r, s.Blocks*s.Batch*s.QueryHeads*s.QueryRows*s.Size)
 		k, v := normal(r, s.Batch*s.KeyHeads*s.KeyRows*s.Size), normal(r, s.Batch*s.KeyHeads*s.KeyRows*s.Size)
 		o, logs := c.Forward(s, q, k, v)
 		for row := range logs {
 			head := int64(row) / s.QueryRows
-			position := s.Start + head/(s.Batch*s.QueryHeads)*s.QueryRows + int64(row)%s.QueryRows
-			group := head/s.QueryHeads%s.Batch*s.KeyHeads + head%s.QueryHeads*s.KeyHeads/s.QueryHeads
+			block, batch, number, at := head/(s.Batch*s.QueryHeads), head/s.QueryHeads%s.Batch, head%s.QueryHeads, int64(row)%s.QueryRows
+			heads, rows := s.QueryHeads, s.QueryRows
+			switch c.Split { // the head and the row with the blocks merged back
+			case SplitHeads:
+				number, heads = block*s.QueryHeads+number, s.Blocks*heads
+			case SplitRows:
+				at, rows = block*s.QueryRows+at, s.Blocks*rows
+			}
+			position, group := s.KeyRows-rows+at, batch*s.KeyHeads+number*s.KeyHeads/heads
 			sum, want := 0.0, make([]float64, s.Size)
 			for j := range s.KeyRows {
 				if c.Causal && j > position || c.Window > 0 && j <= position-c.Window {
@@ -69,7 +80,7 @@ func TestAttentionAgainstItsFormula(t *testing.T) {
 // The gradient along a direction is the difference of the results, in float64.
 func TestAttentionGradAgainstDifferences(t *testing.T) {
 	for name, c := range attentionCases {
-		s := c.AttentionShape
+		s := c.Shape(c.q, c.k)
 		r := rand.New(rand.NewPCG(3, 4))
 		var in, toward [3][]float64
 		for i, n := range []int64{s.Blocks * s.QueryHeads * s.QueryRows, s.KeyHeads * s.KeyRows, s.KeyHeads * s.KeyRows} {
@@ -105,12 +116,13 @@ func TestAttentionGradAgainstDifferences(t *testing.T) {
 }
 
 func TestAttentionFn(t *testing.T) {
-	for _, a := range []Attention{{Scale: 0.125}, {Scale: float64(float32(0.3)), Causal: true}, {Scale: 2, Causal: true, Window: 7}} {
+	for _, a := range []Attention{{Scale: 0.125}, {Scale: float64(float32(0.3)), Causal: true}, {Scale: 2, Causal: true, Window: 7},
+		{Scale: 0.5, Split: SplitHeads}, {Scale: 0.5, Causal: true, Split: SplitRows}, {Scale: 0.5, Causal: true, Window: 2, Split: SplitHeads}} {
 		if got, ok := AttentionOf(a.Fn()); !ok || got != a {
 			t.Errorf("%s reads as %v", a.Fn(), got)
 		}
 	}
-	for _, fn := range []string{"gelu", "scale(2)", "full", "full()", "full(1, 2)", "window(1)", "window(1, 0)", "window(1, x)", "causal(x)"} {
+	for _, fn := range []string{"gelu", "scale(2)", "full", "full()", "full(1, 2)", "window(1)", "window(1, 0)", "window(1, x)", "causal(x)", "full(heads)", "window(1, rows)", "causal(1, columns)", "causal(1, heads, rows)"} {
 		if a, ok := AttentionOf(fn); ok {
 			t.Errorf("%q reads as %v", fn, a)
 		}

@@ -11,7 +11,7 @@ func attention(n Numbers, a domain.Attention, op *model.Op, in []*Array) []*Arra
 	if op.Kind == model.OpAttentionGrad {
 		first = 1
 	}
-	s := domain.AttentionShapeOf(in[first].Shape, in[first+1].Shape)
+	s := a.Shape(in[first].Shape, in[first+1].Shape)
 	data := make([][]float64, len(in))
 	for i := range in {
 		data[i] = in[i].Data

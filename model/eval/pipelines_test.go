@@ -246,7 +246,7 @@ func TestBackwardPassesAreTheGradients(t *testing.T) {
 			if sums := given["sums"]; sums != nil { // no other operation of the forward pass reads them
 				Q, K := kept["Q"], kept["K"]
 				a := domain.Attention{Causal: true, Scale: 1 / math.Sqrt(float64(Q.last(1)))}
-				_, sums.Data = a.Forward(domain.AttentionShapeOf(Q.Shape, K.Shape), Q.Data, K.Data, kept["V"].Data)
+				_, sums.Data = a.Forward(a.Shape(Q.Shape, K.Shape), Q.Data, K.Data, kept["V"].Data)
 			}
 			loss := func() float64 {
 				sum := 0.0

@@ -42,7 +42,7 @@ outputs: [dQ, dK, dV, eQ, eK, eV]
 				}
 				a, _ := domain.AttentionOf(op.Fn)
 				q, k, v := values[op.In[1].Name], values[op.In[2].Name], values[op.In[3].Name]
-				o, logs := a.Forward(domain.AttentionShapeOf(q.Shape, k.Shape), q.Data, k.Data, v.Data)
+				o, logs := a.Forward(a.Shape(q.Shape, k.Shape), q.Data, k.Data, v.Data)
 				for i, want := range [][]float64{o, logs} {
 					for e, got := range values[op.In[4+i].Name].Data {
 						if math.Abs(got-want[e]) > epsilon(op.In[4+i].DType)*(1+math.Abs(want[e])) {

@@ -1,6 +1,7 @@
 package grad_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -8,16 +9,23 @@ import (
 	"github.com/hirgen/hirgen/model/grad"
 )
 
-// TestGradientOfAttention: of queries in blocks, of one operand as keys and values, with and without the logarithms.
+// TestGradientOfAttention: of queries in blocks of rows and of heads, of one operand as keys and values, with and without the logarithms.
 func TestGradientOfAttention(t *testing.T) {
-	const head = "hirgen: 1\nname: p\ndtype: fp32\ntensors: {Q: [3, 2, 4, 2, 3], K: [2, 2, 6, 3], V: [2, 2, 6, 3]}\nops:\n"
-	for _, ops := range []string{
-		"- O = attention(Q, K, V, causal=true)",
-		"- O, L = attention(Q, K, V, causal=true, scale=0.5)\n- Y = silu(O)",
-		"- T = mul(V, K)\n- O = attention(Q, K, T)\n- Y = sum(O, axis=0)",
-		"- T = mul(V, K)\n- O = attention(Q, T, T, causal=true, window=2)",
+	const head = "hirgen: 1\nname: p\ndtype: fp32\ntensors: {Q: [3, 2, 4, 2, 3], K: [2, %d, 6, 3], V: [2, %[1]d, 6, 3]}\nops:\n"
+	for _, c := range []struct {
+		keyHeads int
+		ops      string
+	}{
+		{2, "- O = attention(Q, K, V, causal=true, split=rows)"},
+		{2, "- O, L = attention(Q, K, V, causal=true, scale=0.5, split=rows)\n- Y = silu(O)"},
+		{4, "- T = mul(V, K)\n- O = attention(Q, K, T, split=rows)\n- Y = sum(O, axis=0)"},
+		{2, "- T = mul(V, K)\n- O = attention(Q, T, T, causal=true, window=2, split=rows)"},
+		{6, "- O = attention(Q, K, V)"},
+		{3, "- T = mul(V, K)\n- O, L = attention(Q, T, T, causal=true, split=heads)\n- Y = silu(O)"},
+		{1, "- O = attention(Q, K, V, causal=true, window=2, split=heads)"},
 	} {
-		p, err := model.Load("spec.yaml", []byte(head+ops), nil)
+		ops := c.ops
+		p, err := model.Load("spec.yaml", []byte(fmt.Sprintf(head, c.keyHeads)+ops), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -77,6 +77,8 @@ func attribute(form model.AttrForm) object {
 		return ref("computed_dtype")
 	case model.FormFlag:
 		return object{{Key: "enum", Value: []any{true, false, "true", "false"}}}
+	case model.FormSplit:
+		return object{{Key: "enum", Value: domain.Splits}}
 	case model.FormNumber:
 		return ref("decimal")
 	default:

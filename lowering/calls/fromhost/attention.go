@@ -17,11 +17,16 @@ func (b *builder) attention(s *hostir.Attention) ([]calls.Stmt, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := attended{builder: b, stmt: s, buffers: buffers, batches: batchesOfHeads(s, buffers)}
+	a := attended{builder: b, stmt: s, buffers: buffers, shape: s.Shape(false, func(*domain.Mesh, string) int64 { return 0 })}
+	a.batches = a.blocks().then(batchesOfHeads(s, buffers)).joined()
 	if err := a.readable(); err != nil {
 		return nil, err
 	}
-	return a.calls(a.declare()), nil
+	list, err := a.cleared()
+	for block := range a.apart() {
+		list = append(list, a.calls(a.declare(block), block)...)
+	}
+	return list, err
 }
 
 // attended is an attention with its memory: operands, then results.
@@ -29,6 +34,7 @@ type attended struct {
 	*builder
 	stmt    *hostir.Attention
 	buffers []*buffer
+	shape   domain.AttentionShape // of the first rank
 	batches walk
 }
 
@@ -43,7 +49,7 @@ func batchesOfHeads(s *hostir.Attention, buffers []*buffer) walk {
 			w.strides[j] = append(w.strides[j], u.dims[len(u.dims)-heads(s, u.tensor)-n+i].stride)
 		}
 	}
-	return w.joined()
+	return w
 }
 
 // heads is how many axes a tensor has from heads on.
@@ -54,12 +60,9 @@ func heads(s *hostir.Attention, t *hostir.Tensor) int {
 	return 3
 }
 
-// readable refuses rows with gaps, logarithms that are no run of memory, and blocks of rows that are not one a rank.
+// readable refuses rows with gaps, and logarithms that are no run of memory.
 func (a *attended) readable() error {
 	s := a.stmt
-	if at := s.Blocks(); at != hostir.Unmapped && s.Queries().Axes[at].LocalSize() > 1 {
-		return errorAt(s.Pos, "axis %d of %s counts blocks of rows, and a rank has all of them: split it over ranks", at, hostir.Called(a.program, s, s.Queries()))
-	}
 	for _, u := range a.buffers {
 		size := last(u.dims)
 		fits := size.extent.IsOne() || size.stride.IsOne()
@@ -73,26 +76,25 @@ func (a *attended) readable() error {
 	return nil
 }
 
-// declare declares the attention with its plan.
-func (a *attended) declare() *calls.Attention {
+// declare declares the attention with its plan: that of a block of rows, or of all.
+func (a *attended) declare(block int64) *calls.Attention {
 	s, b := a.stmt, a.builder
 	name := s.Out[0].Name
 	q, k := a.of(s.Queries()).dims, a.of(s.Keys()).dims
-	shape := s.Shape(false, func(*domain.Mesh, string) int64 { return 0 })
+	fn := s.Kind()
+	fn.Split = "" // all that there is to it is where blocks lie, and where their rows begin
 	d := &calls.Attention{
 		Name: b.names.Constant(name + "_attention"), Plan: b.names.Member(name + "_attention"),
-		Layout: b.names.Constant(name + "_layout"), Fn: s.Fn, Batch: expr.Int(1), QueryHeads: q[len(q)-3].extent.Expr, KeyHeads: k[len(k)-3].extent.Expr,
-		QueryRows: q[len(q)-2].extent.Expr, KeyRows: k[len(k)-2].extent.Expr, Size: last(k).extent.Expr, Start: expr.Int(shape.Start),
+		Layout: b.names.Constant(name + "_layout"), Fn: fn.Fn(), Batch: expr.Int(1), QueryHeads: q[len(q)-3].extent.Expr, KeyHeads: a.keyHeads().Expr,
+		QueryRows: q[len(q)-2].extent.Expr, KeyRows: k[len(k)-2].extent.Expr, Size: last(k).extent.Expr, Start: expr.Int(a.shape.Start + block*a.shape.RowsStep),
 		Type: s.Queries().DType, Label: b.info(s, "Attention_"+name, "Attention of "+name).Label,
 	}
 	if n := len(a.batches.extents); n > 0 {
 		d.Batch = a.batches.extents[n-1].Expr
 	}
-	if at := s.Blocks(); at != hostir.Unmapped {
-		if over := hostir.SplitOver(s.Queries().Axes[at]); over != "" {
-			mesh := b.meshOf(s.Queries())
-			d.Mesh, d.Axis = b.meshes[mesh], int64(axisIndex(mesh, over))
-		}
+	if over := a.over(); over != "" && a.shape.RowsStep > 0 {
+		mesh := b.meshOf(s.Queries())
+		d.Mesh, d.Axis = b.meshes[mesh], int64(axisIndex(mesh, over))
 	}
 	to := []*[]expr.Expr{&d.Q, &d.K, &d.V, &d.O}
 	if s.IsGrad() {
@@ -122,14 +124,14 @@ func (a *attended) strides(at int) []expr.Expr {
 }
 
 // calls makes the call, in loops over batches that are calls of their own.
-func (a *attended) calls(d *calls.Attention) []calls.Stmt {
+func (a *attended) calls(d *calls.Attention, block int64) []calls.Stmt {
 	call := &calls.Attend{Info: calls.Info{Pos: a.stmt.Pos, Label: d.Label}, Attention: d.Name, Workspace: a.current.Index, On: a.current}
 	to := []*calls.Pointer{&call.Q, &call.K, &call.V, &call.O, &call.Logs}
 	if a.stmt.IsGrad() {
 		to = []*calls.Pointer{&call.GradO, &call.Q, &call.K, &call.V, &call.O, &call.Logs, &call.GradQ, &call.GradK, &call.GradV}
 	}
 	for i, u := range a.buffers {
-		*to[i] = a.pointer(u)
+		*to[i] = a.start(u, block)
 	}
 	list, names := []calls.Stmt{call}, []string{}
 	for outer := len(a.batches.extents) - 2; outer >= 0; outer-- {

@@ -61,6 +61,7 @@ func (r *rank) attentionShape(s *calls.Attend, d *calls.Attention) (domain.Atten
 			return shape, err
 		}
 	}
+	shape.Share = shape.QueryHeads / shape.KeyHeads
 	if p := r.machine.program; d.Mesh != "" {
 		at, _ := p.Coordinate(p.MeshNamed(d.Mesh), d.Axis, r.number)
 		shape.Start += at * shape.QueryRows

@@ -7,13 +7,12 @@ import (
 
 // attention is the work of an Attention of a shape.
 func attention(s *hostir.Attention, shape domain.AttentionShape, out, in []*view) func() error {
-	a, _ := domain.AttentionOf(s.Fn)
 	return func() error {
 		data := make([][]float64, len(in))
 		for i, v := range in {
 			data[i] = v.read().Data
 		}
-		for i, made := range a.Run(shape, data)[:len(out)] {
+		for i, made := range s.Kind().Run(shape, data)[:len(out)] {
 			dtype, at := hostir.Defs(s)[i].DType, 0
 			out[i].each(func(to int64) { out[i].data[to] = dtype.Round(made[at]); at++ })
 		}

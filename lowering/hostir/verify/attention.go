@@ -10,7 +10,7 @@ import (
 // attention checks the operands and the further results of an Attention; the first result is checked as that of
 // other statements.
 func (v *verifier) attention(s *hostir.Attention) bool {
-	_, known := domain.AttentionOf(s.Fn)
+	a, known := domain.AttentionOf(s.Fn)
 	grad, n := s.IsGrad(), len(s.In)
 	if !known || n != 3 && n != 6 || grad && len(s.Out) != 3 || !grad && len(s.Out) > 2 {
 		v.breach(s.Pos, "shape", "%q of %d operands and %d results is no attention", s.Fn, n, len(s.Out))
@@ -26,7 +26,7 @@ func (v *verifier) attention(s *hostir.Attention) bool {
 		return false
 	}
 	dtype := s.Queries().DType
-	if len(k) < 3 || len(q) < len(k) || len(q) > len(k)+1 || q[len(q)-3]%k[len(k)-3] != 0 || q[len(q)-1] != k[len(k)-1] {
+	if len(k) < 3 || len(q) < len(k) || len(q) > len(k)+1 || (len(q) > len(k)) != (a.Split != "") || q[len(q)-1] != k[len(k)-1] || !sharesEvenly(a.Shape(q, k)) {
 		v.breach(s.Pos, "shape", "%s %s attends to %s %s", s.Queries().Name, domain.FormatAxes(s.Queries().Axes), s.Keys().Name, domain.FormatAxes(s.Keys().Axes))
 		return false
 	}
@@ -46,6 +46,11 @@ func (v *verifier) attention(s *hostir.Attention) bool {
 			like(s.Out[1], dtype, gradient) && like(s.Out[2], dtype, gradient)
 	}
 	return ok && v.attends(s)
+}
+
+// sharesEvenly reports whether query heads share key heads in equal parts, of which each block has whole ones or a part of one.
+func sharesEvenly(s domain.AttentionShape) bool {
+	return s.Share > 0 && s.InBlocks() && (s.Share*s.KeyHeads == s.QueryHeads || s.HeadsStep > 0 && s.Share*s.KeyHeads == s.QueryHeads*s.Blocks)
 }
 
 // attends checks that further results of a lowered program lie on the ranks of the first one.

@@ -15,7 +15,7 @@ func (f *field) attend(a domain.Attention, s domain.AttentionShape, in [][]float
 
 func (f *field) forward(a domain.Attention, s domain.AttentionShape, q, k, v []float64) [][]float64 {
 	o, logs, scale := make([]float64, len(q)), make([]float64, int64(len(q))/s.Size), exactly(a.Scale)
-	eachRow(a, s, func(row, first, last int64) {
+	a.EachRow(s, func(row, first, last int64) {
 		out, sum := part(o, row, s.Size), uint64(0)
 		for j := first; j < last; j++ {
 			weight := f.random("weight", mul(scale, dot(part(q, row, s.Size), part(k, j, s.Size))))
@@ -35,7 +35,7 @@ func (f *field) backward(a domain.Attention, s domain.AttentionShape, in [][]flo
 	do, q, k, v, o, logs := in[0], in[1], in[2], in[3], in[4], in[5]
 	dq, dk, dv := make([]float64, len(q)), make([]float64, s.Blocks*int64(len(k))), make([]float64, s.Blocks*int64(len(v)))
 	perBlock, scale := int64(len(logs))/s.Blocks, exactly(a.Scale)
-	eachRow(a, s, func(row, first, last int64) {
+	a.EachRow(s, func(row, first, last int64) {
 		slope, own := part(do, row, s.Size), part(q, row, s.Size)
 		along := neg(dot(slope, part(o, row, s.Size)))
 		block := row / perBlock * int64(len(k)) / s.Size
@@ -48,19 +48,6 @@ func (f *field) backward(a domain.Attention, s domain.AttentionShape, in [][]flo
 		}
 	})
 	return [][]float64{dq, dk, dv}
-}
-
-// eachRow visits the rows of queries with the rows of keys that they see, first to last-1 among those of
-// all heads.
-func eachRow(a domain.Attention, s domain.AttentionShape, visit func(row, first, last int64)) {
-	for head := range s.Blocks * s.Batch * s.QueryHeads {
-		block, batch := head/(s.Batch*s.QueryHeads), head/s.QueryHeads%s.Batch
-		keys := (batch*s.KeyHeads + head%s.QueryHeads/(s.QueryHeads/s.KeyHeads)) * s.KeyRows
-		for i := range s.QueryRows {
-			first, last := a.Seen(s.Start+block*s.QueryRows+i, s.KeyRows)
-			visit(head*s.QueryRows+i, keys+first, keys+last)
-		}
-	}
 }
 
 func part(data []float64, row, size int64) []float64 { return data[row*size : (row+1)*size] }

@@ -49,7 +49,7 @@ func (m *machine) attend(rank int32, o *unroll.Op, views operands) {
 		return
 	}
 	q, k := views[0].extents, views[1].extents
-	shape := domain.AttentionShape{Blocks: 1, Batch: q[0], QueryHeads: q[1], QueryRows: q[2], KeyHeads: k[1], KeyRows: k[2], Size: q[3]}
+	shape := domain.AttentionShape{Blocks: 1, Batch: q[0], QueryHeads: q[1], QueryRows: q[2], KeyHeads: k[1], KeyRows: k[2], Size: q[3], Share: q[1] / k[1]}
 	if d.Start != nil {
 		shape.Start, _ = m.p.Calls.Values().Eval(d.Start)
 	}

@@ -17,6 +17,8 @@ struct AttentionKind {
   bool causal = false;
   int64_t window = 0;
   float scale = 1;
+  /// An axis that queries have more in front than keys counts blocks of heads, not of rows.
+  bool split_heads = false;
 };
 
 /// The results of an attention's gradient.

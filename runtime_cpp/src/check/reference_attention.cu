@@ -16,18 +16,33 @@ HG_HOST_DEVICE inline float dot(const float* a, const float* b, int64_t count) {
   return sum;
 }
 
+/// The block that row `row` of all rows of queries is of.
+HG_HOST_DEVICE inline int64_t block_of(const Attention& p, int64_t row) {
+  return row / (p.batch * p.query_heads * p.rows);
+}
+
 /// Whether row `row` of all rows of queries sees a key.
 HG_HOST_DEVICE inline bool sees(const Attention& p, int64_t row, int64_t key) {
-  const int64_t block = row / (p.batch * p.query_heads * p.rows);
-  const int64_t position = p.keys - p.blocks * p.rows + block * p.rows + row % p.rows;
   if (!p.kind.causal) return true;
+  const int64_t behind = p.kind.split_heads ? 0 : p.blocks - 1 - block_of(p, row);
+  const int64_t position = p.keys - (behind + 1) * p.rows + row % p.rows;
   return key <= position && (p.kind.window == 0 || key > position - p.kind.window);
+}
+
+/// How many query heads, in a row of all blocks, have one key head.
+HG_HOST_DEVICE inline int64_t share(const Attention& p) {
+  return (p.kind.split_heads ? p.blocks : 1) * p.query_heads / p.key_heads;
+}
+
+/// The number of the first query head of a block among those that share key heads.
+HG_HOST_DEVICE inline int64_t first_head(const Attention& p, int64_t block) {
+  return p.kind.split_heads ? block * p.query_heads : 0;
 }
 
 /// The first of the rows of keys that row `row` of all rows of queries has.
 HG_HOST_DEVICE inline int64_t first_key(const Attention& p, int64_t row) {
   const int64_t head = row / p.rows % p.query_heads, batch = row / p.rows / p.query_heads % p.batch;
-  return (batch * p.key_heads + head / (p.query_heads / p.key_heads)) * p.keys;
+  return (batch * p.key_heads + (first_head(p, block_of(p, row)) + head) / share(p)) * p.keys;
 }
 
 struct ForwardRow {
@@ -86,18 +101,24 @@ struct GradOfQuery {
   }
 };
 
+HG_HOST_DEVICE inline int64_t clamp(int64_t x, int64_t least, int64_t most) {
+  return x < least ? least : x > most ? most : x;
+}
+
 struct GradOfKey {
   Attention p;
   AttentionGrad t;
 
   /// `i` counts the keys of all heads, batches and blocks.
   HG_HOST_DEVICE void operator()(int64_t i) const {
-    const int64_t heads = p.query_heads / p.key_heads, key = i % (p.batch * p.key_heads * p.keys);
+    const int64_t heads = share(p), key = i % (p.batch * p.key_heads * p.keys);
     const int64_t block = i / (p.batch * p.key_heads * p.keys);
     const int64_t batch = key / p.keys / p.key_heads, head = key / p.keys % p.key_heads * heads;
-    const int64_t first = ((block * p.batch + batch) * p.query_heads + head) * p.rows;
+    const int64_t own = first_head(p, block), begin = (block * p.batch + batch) * p.query_heads;
+    const int64_t first = (begin + clamp(head - own, 0, p.query_heads)) * p.rows;
+    const int64_t last = (begin + clamp(head + heads - own, 0, p.query_heads)) * p.rows;
     float of_k[kMostHeadSize] = {}, of_v[kMostHeadSize] = {};
-    for (int64_t row = first; row < first + heads * p.rows; ++row) {
+    for (int64_t row = first; row < last; ++row) {
       if (!sees(p, row, key % p.keys)) continue;
       const Slope slope = slope_of(p, t, row, key);
       for (int64_t c = 0; c < p.size; ++c) {
