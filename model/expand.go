@@ -22,7 +22,7 @@ var Composites = []string{
 func composite(name string) (rule operation, ok bool) {
 	switch name {
 	case "softmax":
-		return operation{least: 1, most: 1, attrs: []string{"axis", "causal"}, expand: softmax}, true
+		return operation{least: 1, most: 1, attrs: []string{"axis", "causal", "split"}, expand: softmax}, true
 	case "softmax_grad":
 		return operation{least: 2, most: 2, attrs: []string{"axis"}, expand: softmaxGrad}, true
 	case "log_softmax":
@@ -42,7 +42,7 @@ func composite(name string) (rule operation, ok bool) {
 	case "rms_norm_grad":
 		return operation{least: 2, most: 3, results: 2, attrs: []string{"eps"}, expand: rmsNormGrad}, true
 	case "rope", "rope_grad":
-		return operation{least: 1, most: 3, attrs: []string{"axis", "base"}, expand: rope}, true
+		return operation{least: 1, most: 3, attrs: []string{"axis", "base", "split"}, expand: rope}, true
 	case "split":
 		return operation{least: 1, most: 1, results: math.MaxInt, attrs: []string{"axis", "sizes"}, expand: split}, true
 	case "dropout":
@@ -60,6 +60,7 @@ type expansion struct {
 	eps    string  // what is added to a variance
 	base   float64 // of the angles of a rope
 	causal bool    // a softmax of what is not behind its row
+	blocks bool    // the axis in front of rows counts blocks of them
 }
 
 // takeApart expands a composite operation and adds what it consists of. Every part has the

@@ -60,6 +60,9 @@ func (e *expansion) halves(axes int, last int64) bool {
 	case len(e.op.In) == 3 && (attr != nil || base != nil):
 		e.fail(diag.BadAttribute, "rope of tables has no axis and no base: the tables have the angles")
 		return false
+	case len(e.op.In) > 1 && e.src.attr("split") != nil:
+		e.a.list.Add(e.src.attr("split").name.pos, diag.BadAttribute, "the rope of %s is given its positions: no axis counts them", e.op.In[0].Name).WithHint("leave split out")
+		return false
 	case last%2 != 0:
 		e.fail(diag.ShapeMismatch, "rope rotates pairs of elements of the last axis of %s, which has %d", e.op.In[0].Name, last)
 		return false
@@ -83,7 +86,10 @@ func (e *expansion) halves(axes int, last int64) bool {
 		e.fail(diag.BadAttribute, "the base of a rope is greater than 1")
 		return false
 	}
-	return len(e.op.In) != 2 || e.given(domain.Shape(e.axesOf(0))[:e.axis+1])
+	if len(e.op.In) == 2 {
+		return e.given(domain.Shape(e.axesOf(0))[:e.axis+1])
+	}
+	return len(e.op.In) > 1 || e.countsRows(e.axis, math.MaxInt64)
 }
 
 // given checks positions that are an operand: they run along the axes of the other one up to that of the positions.
@@ -111,7 +117,7 @@ func (e *expansion) angles(half string) string {
 	if len(e.op.In) == 2 {
 		at, own = e.arg(1), len(e.axesOf(1))
 	} else {
-		at = e.step("at", "positions", []string{half}, "axis", strconv.Itoa(e.axis))
+		at, own = e.rowsAlong("at", half, e.axis)
 	}
 	for i := range len(axes) - 1 - e.axis {
 		at = e.step("at_b", "broadcast", []string{at}, "axis", strconv.Itoa(own+i))

@@ -30,6 +30,11 @@ func (e *expansion) shifted(x string) (shifted, exp string) {
 // softmax(X) = exp(X - max X) / sum of that, along an axis. With causal=true, a row has elements up to
 // its own column, where the last rows and columns meet.
 func softmax(e *expansion) {
+	if attr := e.src.attr("split"); attr != nil && !e.causal {
+		e.a.list.Add(attr.name.pos, diag.BadAttribute, "split says how the rows of a causal softmax are counted").WithHint("write causal=true, too")
+		e.broken()
+		return
+	}
 	if e.causal && !e.isSquare() {
 		e.broken()
 		return
@@ -123,16 +128,20 @@ func (e *expansion) isSquare() bool {
 		e.a.list.Add(e.src.attr("causal").name.pos, diag.BadAttribute, "a causal softmax runs along the last axis of [..., queries, keys], with no more queries than keys")
 		return false
 	}
-	return true
+	return e.countsRows(n-2, axes[n-1].Extent.Size)
 }
 
 // causalMask is 1 where column j is not behind row i, counted from the end of both: i + columns - rows >= j.
 func (e *expansion) causalMask(x string) string {
 	axes := e.axesOf(0)
-	rows := e.step("rows", "positions", []string{x}, "axis", "-2")
-	if behind := axes[len(axes)-1].Extent.Size - axes[len(axes)-2].Extent.Size; behind > 0 {
+	rows, own := e.rowsAlong("rows", x, len(axes)-2)
+	behind := axes[len(axes)-1].Extent.Size - axes[len(axes)-2].Extent.Size
+	if e.blocks {
+		behind -= axes[len(axes)-2].Extent.Size * (axes[len(axes)-3].Extent.Size - 1)
+	}
+	if behind > 0 {
 		rows = e.step("last", "shift", []string{rows}, "by", formatFloat(float64(behind)))
 	}
-	rows = e.step("rows_b", "broadcast", []string{rows}, "axis", "1")
+	rows = e.step("rows_b", "broadcast", []string{rows}, "axis", strconv.Itoa(own))
 	return e.step("mask", "ge", []string{rows, e.step("columns", "positions", []string{x}, "axis", "-1")})
 }

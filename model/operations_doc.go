@@ -43,7 +43,7 @@ var attentions = []opRow{
 // composites are taken apart into primitives.
 var composites = []opRow{
 	{[]string{"softmax(X, axis=i)"}, "exp(X - max X) over its sum along the axis"},
-	{[]string{"softmax(X, causal=true)"}, "of `X: [..., queries, keys]`, each query's softmax of the keys that are not behind it; the last query and the last key belong together"},
+	{[]string{"softmax(X, causal=true)", "softmax(X, causal=true, split=rows)"}, "of `X: [..., queries, keys]`, each query's softmax of the keys that are not behind it; the last query and the last key belong together; with `split=rows` of `X: [..., blocks, queries, keys]`, where the queries are counted from block to block, with `split=batches` in each anew"},
 	{[]string{"softmax_grad(dY, Y, axis=i)"}, "the gradient by X of Y = softmax(X), given that by Y"},
 	{[]string{"log_softmax(X, axis=i)"}, "X - max X - log of the sum of exp(X - max X) along the axis"},
 	{[]string{"log_softmax_grad(dY, Y, axis=i)"}, "the gradient by X of Y = log_softmax(X), given that by Y"},
@@ -54,9 +54,9 @@ var composites = []opRow{
 	{[]string{"rms_norm(X, gamma, eps=1e-5)", "rms_norm(X)"}, "X / sqrt(mean of X squared + eps), times gamma, along the last axis"},
 	{[]string{"dX, dgamma = rms_norm_grad(dY, X, gamma, eps=1e-5)", "dX = rms_norm_grad(dY, X)"}, "its gradients, given that by the result"},
 	{[]string{"rope(X, cos, sin)"}, "the two halves X1 and X2 of the last axis rotated: X1 cos - X2 sin and X2 cos + X1 sin; the tables stretch to a half as operands of `mul` do"},
-	{[]string{"rope(X, axis=-2, base=10000)"}, "the same with the angle position * base^(-2i/C) for pair i of C/2, positions along `axis`"},
+	{[]string{"rope(X, axis=-2, base=10000)", "rope(X, axis=-2, base=10000, split=rows)"}, "the same with the angle position * base^(-2i/C) for pair i of C/2, positions along `axis`; with `split=rows` the axis in front of it counts blocks, and positions go on from block to block, with `split=batches` they begin anew in each"},
 	{[]string{"rope(X, at, axis=-2, base=10000)"}, "the same of given positions, such as those of packed sequences, in `int32` or another type; `at` has the axes of X up to `axis`, or the last ones of these"},
-	{[]string{"rope_grad(dY, cos, sin)", "rope_grad(dY, axis=-2, base=10000)", "rope_grad(dY, at, axis=-2, base=10000)"}, "the gradient by X of Y = rope(X, ...), given that by Y: rotated back"},
+	{[]string{"rope_grad(dY, cos, sin)", "rope_grad(dY, axis=-2, base=10000)", "rope_grad(dY, axis=-2, base=10000, split=rows)", "rope_grad(dY, at, axis=-2, base=10000)"}, "the gradient by X of Y = rope(X, ...), given that by Y: rotated back"},
 	{[]string{"dropout(X, seed, p=0.1)", "dropout(X, seed, p=0.1, salt=0)"}, "0 in place of a share p of the elements, by chance, and the others times 1 / (1 - p); see below"},
 	{[]string{"where(mask, A, B)"}, "A where the mask is not 0, and B elsewhere; of the type of A and B, which the mask need not have"},
 }

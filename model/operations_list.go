@@ -19,7 +19,7 @@ const (
 	FormFlag   AttrForm = "flag"       // true or false
 	FormDType  AttrForm = "dtype"      // an element type
 	FormList   AttrForm = "list"       // a list of expressions
-	FormSplit  AttrForm = "split"      // what an axis splits: one of domain.Splits
+	FormSplit  AttrForm = "split"      // what an axis splits: one of SplitWords
 )
 
 // An AttrInfo is an attribute that an operation takes.

@@ -70,7 +70,7 @@ var operationEntries = []Entry{
 	{Code: NoGradient, Title: "there is no gradient",
 		Text: "hirgen grad has a rule for each operation that changes smoothly with its operands. The message names the operation that has none, or the input that no output depends on. Ask for other gradients with --of, or write the operation with those that have one."},
 	{Code: AmbiguousSplit, Title: "an axis may split heads or rows",
-		Text:    "The queries of an attention have an axis in front that the keys do not have. It counts blocks of heads or blocks of rows. Here both fit, and give different results: the attribute split says which, and the notes show the line to write for each.",
+		Text:    "The queries of an attention have an axis in front that the keys do not have. It counts blocks of heads or blocks of rows. Here both fit, and give different results: the attribute split says which, and the notes show the line to write for each. A rope and a causal softmax count rows. Where the axis in front of these is split over ranks, it is a part of the rows, which are then counted from rank to rank, or an axis of its own.",
 		Example: "hirgen: 1\nname: p\nmesh: {x: 2}\ntensors: {Q: [DIDx, 4, 8, 16], K: [2, 16, 16]}\nops:\n  - O = attention(Q, K, K)\n"},
 	{Code: BadChoice, Title: "a choice of the schedule does not exist",
 		Text:    "docs/spec.md lists the fields of the schedule with their values.",

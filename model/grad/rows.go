@@ -15,7 +15,7 @@ func rows(fn string, ofResult bool) func(b *backward, op *model.WrittenOp, dy []
 			of = b.forward(op.Out[0])
 		}
 		r := like(fn, b.full(dy[0], op.Out[0]), of)
-		r.attrs = attrs(op, "causal")
+		r.attrs = attrs(op, "causal", "split")
 		b.give(op, 0, r, nil)
 	}
 }
@@ -116,7 +116,8 @@ func (b *backward) inTypeOf(v, like value) value {
 	return b.named(v.name+"_"+string(like.dtype), b.cast(v, like.dtype))
 }
 
-// rope: rotated back.
+// rope: rotated back. Rows that each rank counts from 0 are so in the gradient, too, whose axis in front may be split where
+// that of the operand is not.
 func rope(fn string) func(b *backward, op *model.WrittenOp, dy []value) {
 	return func(b *backward, op *model.WrittenOp, dy []value) {
 		r := like(fn, b.full(dy[0], op.Out[0]))
@@ -124,6 +125,9 @@ func rope(fn string) func(b *backward, op *model.WrittenOp, dy []value) {
 			r.args = append(r.args, b.forward(table).name)
 		}
 		r.attrs = attrs(op)
+		if len(op.In) == 1 && op.Attr("split") == nil && slices.ContainsFunc(r.axes, isSplit) && !slices.ContainsFunc(op.In[0].Axes, isSplit) {
+			r.attrs = append(r.attrs, "split=batches")
+		}
 		b.give(op, 0, r, nil)
 	}
 }

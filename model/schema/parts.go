@@ -78,7 +78,7 @@ func attribute(form model.AttrForm) object {
 	case model.FormFlag:
 		return object{{Key: "enum", Value: []any{true, false, "true", "false"}}}
 	case model.FormSplit:
-		return object{{Key: "enum", Value: domain.Splits}}
+		return object{{Key: "enum", Value: model.SplitWords}}
 	case model.FormNumber:
 		return ref("decimal")
 	default:

@@ -1,0 +1,155 @@
+package eval
+
+import (
+	"maps"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+const (
+	splitHead = "hirgen: 1\nname: p\nparams: {D: 3, M: 2, N: 4}\nmesh: {x: D}\ndtype: fp32\ntensors: "
+	// splitTensors lie as tensors of mergedTensors do whose rows, or heads, are split over ranks.
+	splitTensors  = "{A: [DIDx, M, N], B: [DIDx, M, N], C: [DIDx, M, N], S: [DIDx, M, D*M], r: [DIDx, M, 1], at: [DIDx, M], Q: [DIDx, 2, M, N], dO: [DIDx, 2, M, N]"
+	mergedTensors = "{A: [D*M, N], B: [D*M, N], C: [D*M, N], S: [D*M, D*M], r: [D*M, 1], at: [D*M], Q: [2*D, M, N], dO: [2*D, M, N]"
+	wholeTensors  = ", w: [N, N], g: [N], seed: {axes: [1], dtype: int64}, K1: [1, M, N], K3: [3, M, N], L1: [1, D*M, N]}\nops:\n"
+)
+
+// mergedRows makes Qr of Q, whose rows are all of those of blocks of rows; splitRows gives its result the shape of these.
+const (
+	mergedRows = "Qb = reshape(Q, shape=[D, 2, M, N]); Qp = permute(Qb, perm=[1, 0, 2, 3]); Qr = reshape(Qp, shape=[2, D*M, N]); "
+	splitRows  = "; Ob = reshape(Or, shape=[2, D, M, N]); O = permute(Ob, perm=[1, 0, 2, 3])"
+)
+
+// splits has, for operations by name, what is written of split tensors, and of merged ones; without it, the same.
+var splits = map[string][][2]string{
+	"set": {{"O = set(A)"}}, "matmul": {{"O = matmul(A, w)"}}, "linear": {{"O = linear(A, w)"}, {"O = linear(A, w, g)"}},
+	"broadcast": {{"O = broadcast(A, axis=3)", "O = broadcast(A, axis=2)"}}, "permute": {{"O = permute(A, perm=[0, 1, 2])", "O = permute(A, perm=[0, 1])"}},
+	"reshape": {{"O = reshape(A, shape=[D, M, 2, N/2])", "O = reshape(A, shape=[D*M, 2, N/2])"}}, "slice": {{"O = slice(A, axis=-1, start=1, size=2)"}},
+	"split": {{"O, P = split(A)"}}, "concat": {{"O = concat(A, B)"}}, "positions": {{"O = positions(A, axis=-1)"}}, "cast": {{"O = cast(A, dtype=fp16)"}},
+	"scale": {{"O = scale(A, by=0.5)"}}, "shift": {{"O = shift(A, by=0.5)"}}, "sum": {{"O = sum(A, axis=-1)"}}, "prod": {{"O = prod(A, axis=-1)"}},
+	"max": {{"O = max(A, B)"}, {"O = max(A, axis=-1)"}}, "min": {{"O = min(A, B)"}, {"O = min(A, axis=-1)"}}, "where": {{"O = where(A, B, C)"}},
+	"dropout": {{"O = dropout(A, seed, p=0.5)"}}, "dropout_at": {{"O = dropout_at(A, seed, g, r, p=0.5, salt=0, width=1)"}},
+	"softmax":      {{"O = softmax(A)"}, {"O = softmax(S, causal=true, split=rows)", "O = softmax(S, causal=true)"}},
+	"softmax_grad": {{"O = softmax_grad(A, B)"}}, "log_softmax": {{"O = log_softmax(A)"}}, "log_softmax_grad": {{"O = log_softmax_grad(A, B)"}},
+	"normalize": {{"O = normalize(A)"}}, "normalize_grad": {{"O = normalize_grad(A, B)"}}, "layer_norm": {{"O = layer_norm(A, g, g)"}},
+	"layer_norm_grad": {{"O, dg, db = layer_norm_grad(A, B, g)"}}, "rms_norm": {{"O = rms_norm(A, g)"}, {"O = rms_norm(A)"}}, "rms_norm_grad": {{"O, dg = rms_norm_grad(A, B, g)"}},
+	"rope":      {{"O = rope(A, split=rows)", "O = rope(A)"}, {"O = rope(A, at, axis=-2)"}},
+	"rope_grad": {{"O = rope_grad(A, split=rows)", "O = rope_grad(A)"}},
+	"attention": {
+		{"O, L = attention(Q, K3, K3)"}, {"O = attention(Q, K3, K3, causal=true)"}, {"O = attention(Q, K1, K1, causal=true, window=1)"},
+		{"O = attention(Q, L1, L1, split=heads)", "O = attention(Q, L1, L1)"},
+		{"O = attention(Q, L1, L1, causal=true, split=rows)", mergedRows + "Or = attention(Qr, L1, L1, causal=true)" + splitRows},
+		{"O = attention(Q, L1, L1, causal=true, window=2, split=rows)", mergedRows + "Or = attention(Qr, L1, L1, causal=true, window=2)" + splitRows},
+		{"O = attention(Q, L1, L1, split=rows)", mergedRows + "Or = attention(Qr, L1, L1)" + splitRows},
+	},
+	"attention_grad": {
+		{
+			"O, L = attention(Q, K3, K3); dQ, dKs, dVs = attention_grad(dO, Q, K3, K3, O, L); dK = sum(dKs, axis=0); dV = sum(dVs, axis=0)",
+			"O, L = attention(Q, K3, K3); dQ, dK, dV = attention_grad(dO, Q, K3, K3, O, L)",
+		},
+		{
+			"O, L = attention(Q, K1, K1, causal=true); dQ, dKs, dVs = attention_grad(dO, Q, K1, K1, O, L, causal=true); dK = sum(dKs, axis=0); dV = sum(dVs, axis=0)",
+			"O, L = attention(Q, K1, K1, causal=true); dQ, dK, dV = attention_grad(dO, Q, K1, K1, O, L, causal=true)",
+		},
+		{
+			"O, L = attention(Q, L1, L1, split=rows); dQ, dKs, dVs = attention_grad(dO, Q, L1, L1, O, L, split=rows); dK = sum(dKs, axis=0)",
+			"O, L = attention(Q, L1, L1); dQ, dK, dV = attention_grad(dO, Q, L1, L1, O, L)", // all rows see all keys
+		},
+	},
+}
+
+// TestASplitNeverChangesTheResult evaluates each operation on tensors with rows or heads that are split over ranks, and on
+// tensors where these are one axis.
+func TestASplitNeverChangesTheResult(t *testing.T) {
+	for _, op := range model.OpInfos() {
+		cases := splits[op.Name]
+		if cases == nil && !op.Composite && len(op.Attributes) == 0 { // element by element
+			cases = [][2]string{{"O = " + op.Name + "(" + strings.Join([]string{"A", "B"}[:op.Most], ", ") + ")"}}
+		}
+		if cases == nil {
+			t.Errorf("%s is not compared", op.Name)
+		}
+		for _, c := range cases {
+			if c[1] == "" {
+				c[1] = c[0]
+			}
+			split, merged := splitSpec(t, splitTensors, c[0]), splitSpec(t, mergedTensors, c[1])
+			inputs := normalInputs(split, 3)
+			for name, a := range inputs {
+				for i := range a.Data {
+					switch {
+					case name == "seed":
+						a.Data[i] = 7
+					case op.Name == "log" || op.Name == "sqrt" || op.Name == "rsqrt":
+						a.Data[i] = math.Abs(a.Data[i])
+					}
+				}
+			}
+			same := map[string]*Array{}
+			for _, in := range merged.Inputs {
+				same[in.Name] = NewArray(domain.Shape(in.Axes)...)
+				copy(same[in.Name].Data, inputs[in.Name].Data)
+			}
+			got, want := mustEvaluate(t, split, inputs), mustEvaluate(t, merged, same)
+			for _, name := range slices.Sorted(maps.Keys(want)) {
+				if got[name] == nil || same[name] != nil || len(name) > 2 {
+					continue
+				}
+				for i, v := range want[name].Data {
+					if g := got[name].Data[i]; math.Abs(g-v) > 1e-5*(1+math.Abs(v)) {
+						t.Errorf("%s: element %d of %s is %g, and %g where nothing is split", c[0], i, name, g, v)
+						break
+					}
+				}
+			}
+			if len(got["O"].Data) != len(want["O"].Data) {
+				t.Errorf("%s has %d elements, and %d where nothing is split", c[0], len(got["O"].Data), len(want["O"].Data))
+			}
+		}
+	}
+}
+
+// splitSpec loads operations on some tensors, of which those that they do not read are left out.
+func splitSpec(t *testing.T, tensors, ops string) *model.Pipeline {
+	t.Helper()
+	var lines strings.Builder
+	for _, op := range strings.Split(ops, ";") {
+		lines.WriteString("- " + strings.TrimSpace(op) + "\n")
+	}
+	kept := splitTensor.ReplaceAllStringFunc(tensors+wholeTensors, func(declared string) string {
+		name, _, _ := strings.Cut(declared, ":")
+		if regexp.MustCompile(`[(, ]` + name + `[,)]`).MatchString(ops[strings.Index(ops, "("):]) {
+			return declared
+		}
+		return ""
+	})
+	p, err := model.Load("spec.yaml", []byte(splitHead+kept+lines.String()), nil)
+	if err != nil {
+		t.Fatalf("%s: %v", ops, err)
+	}
+	return p
+}
+
+var splitTensor = regexp.MustCompile(`\w+: (\[[^]]*\]|\{[^}]*\})(, )?`)
+
+// TestAWindowCountsTheOwnKey: of one key, a query has its own, and of two, the one before it, too.
+func TestAWindowCountsTheOwnKey(t *testing.T) {
+	for window, want := range map[string][]float64{"1": {1, 2, 4, 8}, "2": {1, 1.5, 3, 6}, "3": {1, 1.5, 7.0 / 3, 14.0 / 3}} {
+		p, err := model.Load("spec.yaml", []byte("hirgen: 1\nname: p\ndtype: fp32\ntensors: {Q: [1, 4, 1], K: [1, 4, 1], V: [1, 4, 1]}\nops: [\"O = attention(Q, K, V, causal=true, window="+window+")\"]\n"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		values := mustEvaluate(t, p, map[string]*Array{"Q": NewArray(1, 4, 1), "K": NewArray(1, 4, 1), "V": {Shape: []int64{1, 4, 1}, Data: []float64{1, 2, 4, 8}}})
+		for i, v := range want { // all scores are 0
+			if got := values["O"].Data[i]; math.Abs(got-v) > 1e-6 {
+				t.Errorf("window=%s: query %d gets %g, want %g", window, i, got, v)
+			}
+		}
+	}
+}
