@@ -125,9 +125,20 @@ func rope(fn string) func(b *backward, op *model.WrittenOp, dy []value) {
 			r.args = append(r.args, b.forward(table).name)
 		}
 		r.attrs = attrs(op)
-		if len(op.In) == 1 && op.Attr("split") == nil && slices.ContainsFunc(r.axes, isSplit) && !slices.ContainsFunc(op.In[0].Axes, isSplit) {
+		if axis := counted(op); axis > 0 && isSplit(r.axes[axis-1]) && op.Attr("split") == nil {
 			r.attrs = append(r.attrs, "split=batches")
 		}
 		b.give(op, 0, r, nil)
 	}
+}
+
+// counted is the axis along which a rope counts rows; 0 where it is given their positions.
+func counted(op *model.WrittenOp) int {
+	axis := 0
+	for _, step := range op.Ops {
+		if step.Kind == model.OpPositions && len(op.In) == 1 {
+			axis = step.Axis // those of pairs come first
+		}
+	}
+	return axis
 }
