@@ -56,7 +56,13 @@ func (c *Counts) built(*hostir.Program) { c.Built++ }
 // spec counts what the text of a spec has.
 func (c *Counts) spec(s Spec, p *hostir.Program) {
 	for _, op := range s.Ops {
-		c.Ops[fmt.Sprintf("%s of %d", op.Fn, len(op.In))]++
+		name := fmt.Sprintf("%s of %d", op.Fn, len(op.In))
+		for _, a := range op.Attrs {
+			if a.Name == "split" {
+				name += ", split=" + a.Value
+			}
+		}
+		c.Ops[name]++
 	}
 	for _, t := range p.Tensors {
 		if t.Role == hostir.Input || t.Role == hostir.Output {

@@ -14,20 +14,35 @@ func (g *generator) attention() bool {
 	if len(q.axes) < 3 {
 		q = g.input(g.shape(3 + g.IntN(2)))
 	}
+	split := ""
+	if g.chance(0.6) {
+		split = pick(g, domain.Splits...)
+		q = g.inBlocks()
+	}
 	shape := q.shape()
 	n := len(shape)
 	keys := slices.Clone(shape)
 	if heads := shape[n-3]; g.chance(0.5) {
 		keys[n-3] = pick(g, 1, heads, heads/(2-heads%2))
 	}
+	if split == domain.SplitHeads {
+		keys[n-3] = pick(g, 1, shape[0], shape[0]*shape[n-3], keys[n-3])
+	}
 	keys[n-2] = pick(g, g.extents...)
 	op := Op{Fn: "attention", In: []string{q.name}}
 	if g.chance(0.5) {
 		keys[n-2] = max(keys[n-2], shape[n-2])
+		if split == domain.SplitRows {
+			keys[n-2] = max(keys[n-2], shape[0]*shape[n-2])
+		}
 		op.Attrs = append(op.Attrs, Attr{Name: "causal", Value: "true"})
 		if g.chance(0.3) {
 			op.Attrs = append(op.Attrs, Attr{Name: "window", Value: strconv.FormatInt(1+g.Int64N(keys[n-2]), 10)})
 		}
+	}
+	if split != "" {
+		keys = keys[1:]
+		op.Attrs = append(op.Attrs, Attr{Name: "split", Value: split})
 	}
 	op.In = append(op.In, g.operand(q, keys).name, g.operand(q, keys).name)
 	if product(shape) > maxElements || product(keys) > maxElements {
@@ -36,7 +51,7 @@ func (g *generator) attention() bool {
 	}
 	axes := slices.Clone(q.axes)
 	for i := range axes {
-		if i >= n-2 || axes[i].Kind == domain.Stream || i == n-3 && keys[i] != 1 && keys[i] != shape[i] {
+		if i >= n-2 || axes[i].Kind == domain.Stream || i == n-3 && (split == domain.SplitHeads || keys[len(keys)-3] != 1 && keys[len(keys)-3] != shape[i]) {
 			axes[i] = serialAxis(shape[i])
 		}
 	}
@@ -50,6 +65,24 @@ func (g *generator) attention() bool {
 	return true
 }
 
+// inBlocks makes queries with an axis in front that counts blocks of heads or rows, most often one for each rank along a mesh axis.
+func (g *generator) inBlocks() *value {
+	m := g.mesh()
+	shape := g.shape(4 + g.IntN(2))
+	if len(m.Axes) == 0 {
+		return g.inputOf(shape, g.spec.DType, m)
+	}
+	along := pick(g, m.Axes...)
+	shape[0] = along.Size
+	q := g.inputOf(shape, g.spec.DType, m)
+	if g.chance(0.8) {
+		q.axes = g.placed(shape, m, 0, 0)
+		q.axes[0] = domain.Axis{Kind: domain.Device, Mesh: along.Name, Extent: domain.Extent{Size: along.Size}}
+		g.spec.Tensors[len(g.spec.Tensors)-1].Axes = slices.Clone(q.axes)
+	}
+	return q
+}
+
 // attentionGrad adds the gradient of an attention, given one of its result, or, as a backward pass has it, its results, too.
 func (g *generator) attentionGrad(attention Op, q, out, logs *value, keys []int64) {
 	if g.chance(0.3) {
@@ -59,9 +92,12 @@ func (g *generator) attentionGrad(attention Op, q, out, logs *value, keys []int6
 	op.In = append([]string{g.operand(q, q.shape()).name}, attention.In...)
 	op.In = append(op.In, out.name, logs.name)
 	g.add(op, slices.Clone(q.axes), q.dtype, q.mesh)
-	whole := make([]domain.Axis, len(keys))
-	for i, extent := range keys {
-		whole[i] = serialAxis(extent)
+	var whole []domain.Axis
+	if len(keys) < len(q.axes) {
+		whole = append(whole, serialAxis(q.axes[0].Extent.Size))
+	}
+	for _, extent := range keys {
+		whole = append(whole, serialAxis(extent))
 	}
 	g.further(whole, q.dtype, q.mesh)
 	g.further(whole, q.dtype, q.mesh)

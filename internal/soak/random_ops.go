@@ -31,7 +31,7 @@ var makers = []struct {
 	{3, (*generator).slice},
 	{1, (*generator).positions},
 	{2, (*generator).concat},
-	{1, (*generator).attention},
+	{2, (*generator).attention},
 	{2, (*generator).dropout},
 }
 
@@ -361,12 +361,18 @@ func (g *generator) composite() bool {
 		if g.chance(0.6) {
 			table := []int64{v.shape()[n-2], last[0] / 2}
 			op.In = append(op.In, g.inputOf(table, v.dtype, v.mesh).name, g.inputOf(table, v.dtype, v.mesh).name)
-		} else if g.chance(0.5) {
-			op.Attrs = append(op.Attrs, g.axisAttr(g.IntN(n-1), n))
+			break
 		}
+		axis := n - 2
+		if g.chance(0.5) {
+			axis = g.IntN(n - 1)
+			op.Attrs = append(op.Attrs, g.axisAttr(axis, n))
+		}
+		g.countRows(&op, v, axis)
 	case "softmax":
 		if n := len(v.axes); n > 1 && v.shape()[n-2] <= last[0] && g.chance(0.4) {
 			op.Attrs = append(op.Attrs, Attr{Name: "causal", Value: "true"})
+			g.countRows(&op, v, n-2)
 		}
 	case "split", "dropout":
 		return false // slices, which have several results; see dropout
@@ -395,4 +401,11 @@ func (g *generator) composite() bool {
 	}
 	g.add(op, v.axes, v.dtype, v.mesh)
 	return true
+}
+
+// countRows says of most operations how rows behind another axis are counted.
+func (g *generator) countRows(op *Op, v *value, axis int) {
+	if axis > 0 && g.chance(0.7) {
+		op.Attrs = append(op.Attrs, Attr{Name: "split", Value: pick(g, "rows", "batches")})
+	}
 }
