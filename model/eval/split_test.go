@@ -15,8 +15,8 @@ import (
 const (
 	splitHead = "hirgen: 1\nname: p\nparams: {D: 3, M: 2, N: 4}\nmesh: {x: D}\ndtype: fp32\ntensors: "
 	// splitTensors lie as tensors of mergedTensors do whose rows, or heads, are split over ranks.
-	splitTensors  = "{A: [DIDx, M, N], B: [DIDx, M, N], C: [DIDx, M, N], S: [DIDx, M, D*M], r: [DIDx, M, 1], at: [DIDx, M], Q: [DIDx, 2, M, N], dO: [DIDx, 2, M, N]"
-	mergedTensors = "{A: [D*M, N], B: [D*M, N], C: [D*M, N], S: [D*M, D*M], r: [D*M, 1], at: [D*M], Q: [2*D, M, N], dO: [2*D, M, N]"
+	splitTensors  = "{A: [DIDx, M, N], B: [DIDx, M, N], C: [DIDx, M, N], S: [DIDx, M, D*M], r: [DIDx, M, 1], at: [DIDx, M], Q: [DIDx, 2, M, N], dO: [DIDx, 2, M, N], Kd: [DIDx, 1, M, N]"
+	mergedTensors = "{A: [D*M, N], B: [D*M, N], C: [D*M, N], S: [D*M, D*M], r: [D*M, 1], at: [D*M], Q: [2*D, M, N], dO: [2*D, M, N], Kd: [D, M, N]"
 	wholeTensors  = ", w: [N, N], g: [N], seed: {axes: [1], dtype: int64}, K1: [1, M, N], K3: [3, M, N], L1: [1, D*M, N]}\nops:\n"
 )
 
@@ -42,13 +42,14 @@ var splits = map[string][][2]string{
 	"rope":      {{"O = rope(A, split=rows)", "O = rope(A)"}, {"O = rope(A, at, axis=-2)"}},
 	"rope_grad": {{"O = rope_grad(A, split=rows)", "O = rope_grad(A)"}},
 	"attention": {
-		{"O, L = attention(Q, K3, K3)"}, {"O = attention(Q, K3, K3, causal=true)"}, {"O = attention(Q, K1, K1, causal=true, window=1)"},
+		{"O, L = attention(Q, K3, K3)"}, {"O = attention(Q, Kd, Kd, causal=true)"}, {"O = attention(Q, K3, K3, causal=true)"}, {"O = attention(Q, K1, K1, causal=true, window=1)"},
 		{"O = attention(Q, L1, L1, split=heads)", "O = attention(Q, L1, L1)"},
 		{"O = attention(Q, L1, L1, causal=true, split=rows)", mergedRows + "Or = attention(Qr, L1, L1, causal=true)" + splitRows},
 		{"O = attention(Q, L1, L1, causal=true, window=2, split=rows)", mergedRows + "Or = attention(Qr, L1, L1, causal=true, window=2)" + splitRows},
 		{"O = attention(Q, L1, L1, split=rows)", mergedRows + "Or = attention(Qr, L1, L1)" + splitRows},
 	},
 	"attention_grad": {
+		{"O, L = attention(Q, Kd, Kd); dQ, dK, dV = attention_grad(dO, Q, Kd, Kd, O, L)"},
 		{
 			"O, L = attention(Q, K3, K3); dQ, dKs, dVs = attention_grad(dO, Q, K3, K3, O, L); dK = sum(dKs, axis=0); dV = sum(dVs, axis=0)",
 			"O, L = attention(Q, K3, K3); dQ, dK, dV = attention_grad(dO, Q, K3, K3, O, L)",
