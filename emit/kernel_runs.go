@@ -1,6 +1,7 @@
 package emit
 
 import (
+	"math"
 	"slices"
 
 	"github.com/hirgen/hirgen/internal/expr"
@@ -11,7 +12,24 @@ import (
 // A kernelView is a kernel of the program, and how it takes its rows.
 type kernelView struct {
 	*calls.Kernel
-	Run *runOfRows // nil: one by one
+	Run  *runOfRows // nil: one by one
+	Wide bool       // it has more rows than 32 bits count, or than a grid has blocks
+}
+
+// isWide reports whether a launch of a kernel has so many rows, or tiles of elements, of which a block has one at least.
+func isWide(k *calls.Kernel, l *calls.Launch, values calls.Values) bool {
+	const tile = 256 // elements, at least
+	rows := 1.0
+	for _, extent := range append(slices.Clone(l.Out.Extents), l.Elements) {
+		if extent != nil {
+			n, _ := values.Eval(extent)
+			rows *= float64(n)
+		}
+	}
+	if !k.Views && k.Columns == 0 {
+		rows /= tile
+	}
+	return rows > math.MaxInt32
 }
 
 // FoldsColumns reports whether the body of a kernel gives what a row adds to its result.

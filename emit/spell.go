@@ -17,7 +17,8 @@ import (
 // How the parts of calls are spelled in C++. Each function prints one of them, and decides nothing.
 
 // spell prints an expression. (x - x % n) / n, as host programs have it, whose division is exact, is
-// x / n in C++, which rounds down: x is a rank or a coordinate.
+// x / n in C++, which rounds down: x is a rank or a coordinate. Two numbers, which C++ would compute with in int,
+// are their value where that is no int.
 func spell(e expr.Expr) string { return shortened(e).String() }
 
 func shortened(e expr.Expr) expr.Expr {
@@ -26,6 +27,9 @@ func shortened(e expr.Expr) expr.Expr {
 		return e
 	}
 	short := &expr.Binary{Op: b.Op, X: shortened(b.X), Y: shortened(b.Y)}
+	if value, ok := expr.Fold(short).(expr.Int); ok && int64(value) != int64(int32(value)) {
+		return value
+	}
 	if difference, ok := short.X.(*expr.Binary); ok && b.Op == "/" && difference.Op == "-" {
 		x, isName := difference.X.(expr.Var)
 		rest := &expr.Binary{Op: "%", X: x, Y: short.Y}

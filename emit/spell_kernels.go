@@ -71,6 +71,9 @@ func kernelLaunch(k kernelView) string {
 	if slices.Contains(k.Uses, calls.ForSeed) {
 		accesses += ".few()" // random numbers take registers
 	}
+	if k.Wide {
+		accesses += ".wide()"
+	}
 	switch {
 	case folds && k.Views:
 		return fmt.Sprintf("hirgen::launch_columns<hirgen::ReduceFn::%s, %d>(%s, %s, %d, rows, %s, stream, where)", reduceFns[fold], k.Axes, k.Operands[0], body, k.Columns, accesses)

@@ -110,9 +110,10 @@ type refView struct {
 func (v *programView) Kernels() []kernelView {
 	var list []kernelView
 	for _, variant := range v.variants() {
-		launches := launchesOf(variant.Program)
+		launches, values := launchesOf(variant.Program), variant.Program.Values()
 		for _, k := range variant.Program.Kernels {
-			list = append(list, kernelView{k, runOf(k, launches[k.Name])})
+			wide := slices.ContainsFunc(launches[k.Name], func(l *calls.Launch) bool { return isWide(k, l, values) })
+			list = append(list, kernelView{k, runOf(k, launches[k.Name]), wide})
 		}
 	}
 	return list

@@ -42,7 +42,7 @@ struct ColumnsOfRow : RowPlace<A> {
 };
 
 /// The fold of a body over rows, W columns at a time.
-template <ReduceFn Fn, typename Body, typename Out, int W, int A>
+template <ReduceFn Fn, typename Body, typename Out, int W, int A, typename Index>
 struct ColumnFold {
   static constexpr int kWidth = W;
   static constexpr ReduceFn fn = Fn;
@@ -57,7 +57,7 @@ struct ColumnFold {
   HG_HOST_DEVICE Place start(int64_t i) const { return {0, i * W}; }
   HG_HOST_DEVICE auto read(Place start, int64_t row) const {
     RowPlace<A> place{row, row * columns, columns, 0};
-    rows.find(row, place.at);
+    rows.template find<Index>(row, place.at);
     return body(ColumnsOfRow<W, A>(place, start));
   }
   template <typename Part>
@@ -77,14 +77,14 @@ struct ColumnFold {
 
 /// out = the fold by Fn of the body over all rows, for each of the columns. Operands are dense, or
 /// Scattered along A axes of rows, as those of launch_rows().
-template <ReduceFn Fn, int A = 0, typename Out, typename Body, int W, int O>
+template <ReduceFn Fn, int A = 0, typename Out, typename Body, int W, int O, typename Index>
 void launch_columns(const Out& out, const Body& body, int64_t columns, const Rows<A>& rows,
-                    Accesses<W, O> accesses, cudaStream_t stream, const char* where) {
-  const int64_t count = rows.count();
+                    Accesses<W, O, Index> accesses, cudaStream_t stream, const char* where) {
+  const int64_t count = rows.template count_by<Index>(where);
   if (accesses.aligned && columns % W == 0) {
-    launch_fold(ColumnFold<Fn, Body, Out, W, A>{out, body, columns, count, rows}, stream, where);
+    launch_fold(ColumnFold<Fn, Body, Out, W, A, Index>{out, body, columns, count, rows}, stream, where);
   } else {
-    launch_fold(ColumnFold<Fn, Body, Out, 1, A>{out, body, columns, count, rows}, stream, where);
+    launch_fold(ColumnFold<Fn, Body, Out, 1, A, Index>{out, body, columns, count, rows}, stream, where);
   }
 }
 

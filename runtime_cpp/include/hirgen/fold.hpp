@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "hirgen/grid.hpp"
 #include "hirgen/kernels.hpp"
 #include "hirgen/launch.hpp"
 #include "hirgen/numerics.hpp"
@@ -199,16 +200,15 @@ template <typename Fold>
 void launch_fold(const Fold& fold, cudaStream_t stream, const char* where) {
   const int64_t results = fold.results() / Fold::kWidth;
   const Sharing sharing = sharing_of(fold, where);
-  if (results == 0 || sharing.threads == 1) {
+  const int64_t blocks = (results + sharing.lanes - 1) / sharing.lanes * sharing.blocks;
+  if (results == 0 || sharing.threads == 1 || blocks > kMostOfGrid) {
     return parallel_for(results, stream, where, FoldAlone<Fold>{fold});
   }
   const dim3 threads(static_cast<unsigned>(sharing.lanes), static_cast<unsigned>(sharing.threads));
-  const auto blocks =
-      static_cast<unsigned>((results + sharing.lanes - 1) / sharing.lanes * sharing.blocks);
   const auto kernel = sharing.lanes * sharing.threads > kFoldThreads
                           ? fold_kernel<kMostFoldThreads, Fold>
                           : fold_kernel<kFoldThreads, Fold>;
-  launch_early(kernel, blocks, threads, sharing.blocks, stream, where, fold);
+  launch_early(kernel, grid_of(blocks, where), threads, sharing.blocks, stream, where, fold);
 }
 
 #else

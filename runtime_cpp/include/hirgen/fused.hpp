@@ -8,20 +8,25 @@
 #include <functional>
 #include <initializer_list>
 #include <iterator>
+#include <limits>
 #include <numeric>
+#include <string>
 #include <type_traits>
 
 #include "hirgen/dropout.hpp"
 #include "hirgen/error.hpp"
+#include "hirgen/grid.hpp"
 #include "hirgen/launch.hpp"
 #include "hirgen/parallel_for.hpp"
 #include "hirgen/row.hpp"
 
 namespace hirgen {
 
-/// How the dense operands of a kernel may be read: W elements at once, if they are aligned.
-template <int W, int Operands>
+/// How the dense operands of a kernel may be read: W elements at once, if they are aligned. Its rows
+/// are counted in an I: divisions of 64 bits take many times as long.
+template <int W, int Operands, typename I = uint32_t>
 struct Accesses {
+  using Index = I;
   static constexpr int kWidth = W;
   /// Reads of each operand that a thread has under way: the fewer operands, the more.
   static constexpr int kAtOnce = Operands <= 2 ? 4 : Operands <= 4 ? 2 : 1;
@@ -30,7 +35,9 @@ struct Accesses {
   bool aligned;
 
   /// As if there were more operands: for a kernel that needs registers for what it computes.
-  Accesses<W, std::max(Operands, 5)> few() const { return {aligned}; }
+  Accesses<W, std::max(Operands, 5), I> few() const { return {aligned}; }
+  /// Of a kernel that has more rows, or blocks, than a grid has.
+  Accesses<W, Operands, uint64_t> wide() const { return {aligned}; }
 };
 
 /// The elements of an operand, and whether its rows start at multiples of 16 bytes.
@@ -69,11 +76,17 @@ __global__ void __launch_bounds__(T* Rows, kThreadsOfSm / (T * Rows))
 }
 
 /// Enqueues block(i) for i in [0, n), each by T threads for each of `Rows` rows.
-template <int T, int Rows, typename Block>
+template <int T, int Rows, typename Index, typename Block>
 void launch_blocks(int64_t n, const Block& block, cudaStream_t stream, const char* where) {
-  if (n <= 0) return;
-  launch_early(block_kernel<T, Rows, Block>, static_cast<unsigned>(n), dim3(T, Rows), 1, stream,
-               where, block);
+  const auto launch = [&](int64_t blocks, const auto& part) {
+    launch_early(block_kernel<T, Rows, std::remove_cvref_t<decltype(part)>>, grid_of(blocks, where),
+                 dim3(T, Rows), 1, stream, where, part);
+  };
+  if constexpr (std::is_same_v<Index, uint64_t>) {
+    in_parts(n, block, launch);
+  } else if (n > 0) {
+    launch(n, block);
+  }
 }
 
 /// How many blocks of so many threads SMs have at once.
@@ -122,7 +135,7 @@ HG_HOST_DEVICE inline int64_t row_of_block() {
 
 #else
 
-template <int T, int Rows, typename Block>
+template <int T, int Rows, typename Index, typename Block>
 void launch_blocks(int64_t n, const Block& block, cudaStream_t stream, const char* where) {
   parallel_for(n, stream, where, block);
 }
@@ -163,20 +176,31 @@ struct Rows {
   int64_t count() const {
     return std::accumulate(extent, extent + std::max(A, 1), int64_t{1}, std::multiplies<>());
   }
+  /// The same. Throws Error(kInternal) where an Index does not count them.
+  template <typename Index>
+  int64_t count_by(const char* where) const {
+    const int64_t rows = count();
+    if (static_cast<uint64_t>(rows) > std::numeric_limits<Index>::max()) {
+      throw Error(Code::kInternal, std::string(where) + ": a kernel has " + std::to_string(rows) +
+                                       " rows, and counts them in 32 bits");
+    }
+    return rows;
+  }
   /// The index of a row along each axis.
+  template <typename Index>
   HG_HOST_DEVICE void find(int64_t row, int64_t (&at)[A + 1]) const {
-    auto outer = static_cast<uint32_t>(row);
+    auto outer = static_cast<Index>(row);
     HG_UNROLL
     for (int d = A - 1; d >= 0; --d) {
-      const auto along = static_cast<uint32_t>(extent[d]);
-      at[d] = outer % along;
+      const auto along = static_cast<Index>(extent[d]);
+      at[d] = static_cast<int64_t>(outer % along);
       outer /= along;
     }
   }
 };
 
 /// A row of so many columns: Row says how it is read.
-template <typename Body, typename Row, int T, int64_t Columns, int A>
+template <typename Body, typename Row, int T, int64_t Columns, int A, typename Index>
 struct RowBlock {
   static constexpr int kRows = rows_of_block(T);
   Body body;
@@ -188,14 +212,14 @@ struct RowBlock {
     const int64_t index = block * kRows + row_of_block();
     if (index >= count) return;
     RowPlace<A> place{index, index * Columns, Columns, index + ahead < count ? ahead * Columns : 0};
-    rows.find(index, place.at);
+    rows.template find<Index>(index, place.at);
     Row row(place);
     body(row);
   }
 };
 
 /// Runs of up to `length` rows along one of the axes of Scattered operands: RunOfRows.
-template <typename Body, typename Row, int T, int64_t Columns, int A, int Along>
+template <typename Body, typename Row, int T, int64_t Columns, int A, int Along, typename Index>
 struct RunBlock {
   static constexpr int kRows = rows_of_block(T);
   Body body;
@@ -208,7 +232,7 @@ struct RunBlock {
     const int64_t index = block * kRows + row_of_block();
     if (index >= count) return;
     RowPlace<A> place{0, 0, Columns, 0};
-    runs.find(index, place.at);
+    runs.template find<Index>(index, place.at);
     int64_t& first = place.at[Along];
     first *= length;
     RunOfRows<Row, Along> run{Row(place), along - first < length ? along - first : length};
@@ -217,13 +241,13 @@ struct RunBlock {
 };
 
 /// Runs the body on all elements: operands are dense and have as many each.
-template <typename Body, int W, int O>
-void launch_elements(const Body& body, int64_t elements, Accesses<W, O> accesses,
+template <typename Body, int W, int O, typename Index>
+void launch_elements(const Body& body, int64_t elements, Accesses<W, O, Index> accesses,
                      cudaStream_t stream, const char* where) {
   constexpr int kChunks = Accesses<W, O>::kAtOnce;
   const auto launch = [&](auto tile) {
     constexpr int64_t kElements = decltype(tile)::kElements;
-    launch_blocks<kTileThreads, 1>((elements + kElements - 1) / kElements, tile, stream, where);
+    launch_blocks<kTileThreads, 1, Index>((elements + kElements - 1) / kElements, tile, stream, where);
   };
   if (accesses.aligned && elements % W == 0) {
     launch(TileBlock<Body, W, kChunks, kTileThreads>{body, elements});
@@ -239,7 +263,7 @@ inline int64_t run_length(int64_t rows, int64_t rows_at_once) {
 }
 
 /// Runs the body on each row, W elements at a time; with Along on runs of rows along that axis.
-template <int64_t Columns, int W, int Each, int Along, int A, typename Body>
+template <int64_t Columns, int W, int Each, int Along, typename Index, int A, typename Body>
 void launch_by(const Body& body, const Rows<A>& rows, cudaStream_t stream, const char* where) {
   constexpr int64_t kAccesses = Columns / W;
   constexpr int kMostThreads = row_threads(kAccesses, Each);
@@ -250,33 +274,35 @@ void launch_by(const Body& body, const Rows<A>& rows, cudaStream_t stream, const
                                  StreamedRow<W, kThreads, A>>;
   constexpr int kRows = rows_of_block(kThreads);
   const auto launch = [&](int64_t count, const auto& block) {
-    launch_blocks<kThreads, kRows>((count + kRows - 1) / kRows, block, stream, where);
+    launch_blocks<kThreads, kRows, Index>((count + kRows - 1) / kRows, block, stream, where);
   };
-  const int64_t count = rows.count();
+  const int64_t count = rows.template count_by<Index>(where);
   const int64_t at_once = kRows * blocks_at_once(kThreads * kRows, where);
   if constexpr (Along < 0) {
     const int64_t ahead = fetches_ahead(where) ? at_once : 0;
-    launch(count, RowBlock<Body, Row, kThreads, Columns, A>{body, count, rows, ahead});
+    launch(count, RowBlock<Body, Row, kThreads, Columns, A, Index>{body, count, rows, ahead});
   } else {
     const int64_t length = run_length(count, at_once), along = rows.extent[Along];
     Rows<A> runs = rows;
     runs.extent[Along] = (along + length - 1) / length;
-    launch(runs.count(), RunBlock<Body, Row, kThreads, Columns, A, Along>{body, runs.count(), runs,
-                                                                          along, length});
+    using Block = RunBlock<Body, Row, kThreads, Columns, A, Along, Index>;
+    launch(runs.count(), Block{body, runs.count(), runs, along, length});
   }
 }
 
 /// Runs the body on each of the rows. Dense operands have a row of so many columns for each, one
 /// such row, or an element for each row; Scattered ones have strides along the A axes of rows. With
 /// Along the body is given runs of rows along that axis (RunOfRows).
-template <int64_t Columns, int A = 0, int Along = -1, typename Body, int W, int O>
-void launch_rows(const Body& body, const Rows<A>& rows, Accesses<W, O> accesses,
+template <int64_t Columns, int A = 0, int Along = -1, typename Body, int W, int O, typename Index>
+void launch_rows(const Body& body, const Rows<A>& rows, Accesses<W, O, Index> accesses,
                  cudaStream_t stream, const char* where) {
   if constexpr (Columns % W == 0) {
     constexpr int kEach = Accesses<W, O>::kOfRow;
-    if (accesses.aligned) return launch_by<Columns, W, kEach, Along>(body, rows, stream, where);
+    if (accesses.aligned) {
+      return launch_by<Columns, W, kEach, Along, Index>(body, rows, stream, where);
+    }
   }
-  launch_by<Columns, 1, 4, Along>(body, rows, stream, where);
+  launch_by<Columns, 1, 4, Along, Index>(body, rows, stream, where);
 }
 
 }  // namespace hirgen

@@ -10,6 +10,7 @@
 #include <functional>
 
 #include "hirgen/error.hpp"
+#include "hirgen/grid.hpp"
 #include "hirgen/host_device.hpp"
 
 namespace hirgen {
@@ -19,10 +20,8 @@ namespace hirgen {
 /// Calls f(i) for i in [0, n), i = global thread index + a multiple of the grid's size.
 template <typename F>
 __global__ void parallel_for_kernel(int64_t n, F f) {
-  const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
-  for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += step) {
-    f(i);
-  }
+  const int64_t step = thread_of_grid(gridDim.x, blockDim.x, 0);
+  for (int64_t i = thread_of_grid(blockIdx.x, blockDim.x, threadIdx.x); i < n; i += step) f(i);
 }
 
 #endif

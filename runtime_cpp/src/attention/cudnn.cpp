@@ -5,6 +5,7 @@
 #include <cudnn_frontend.h>
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <unordered_map>
 #include <utility>
@@ -53,7 +54,10 @@ struct Request {
     options.set_diagonal_alignment(shape.query_start == 0 ? fe::DiagonalAlignment_t::TOP_LEFT
                                                           : fe::DiagonalAlignment_t::BOTTOM_RIGHT);
     options.set_diagonal_band_right_bound(0);
-    if (shape.window != 0) options.set_diagonal_band_left_bound(static_cast<int>(shape.window));
+    if (shape.window != 0) {  // one behind all keys is as good as none
+      options.set_diagonal_band_left_bound(
+          static_cast<int>(std::min<int64_t>(shape.window, std::numeric_limits<int>::max())));
+    }
   }
 };
 

@@ -96,7 +96,7 @@ void prepare_tiles(const char* where) {
 template <typename Kernel>
 void launch_tiles(const Kernel& kernel, int64_t blocks, cudaStream_t stream, const char* where) {
   const TracedCall traced(TraceKind::kKernel, "attention", stream, where);
-  tiles_kernel<<<static_cast<unsigned>(blocks), kWarps * kLanes, Kernel::kBytes, stream>>>(kernel);
+  tiles_kernel<<<grid_of(blocks, where), kWarps * kLanes, Kernel::kBytes, stream>>>(kernel);
   HG_CHECK(cudaGetLastError(), where);
 }
 

@@ -192,7 +192,7 @@ void narrow_elements(void* out, DType type, const float* in, int64_t n, cudaStre
   TensorDesc flat;
   flat.dtype = type;
   flat.axes = {Axis{n, 1, 0}};
-  shard_from_whole(out, flat, in, stream);
+  fill_shard(Lookup{in}, out, flat, stream);
 }
 
 }  // namespace hirgen

@@ -1,4 +1,3 @@
-#include <limits>
 #include <string>
 
 #include "check/reference_kernels.hpp"
@@ -111,9 +110,22 @@ HG_HOST_DEVICE inline float finish(const Matmul& p, float sum, const float* bias
   return round_to(p.dtype, bias == nullptr ? sum : sum + bias[n]);
 }
 
+constexpr int kTile = 32;  ///< a block computes kTile x kTile elements of c
+
+/// Which elements of c a block has: the first ones of its tile.
+struct MatmulTile {
+  int64_t batch, row, column;
+
+  HG_HOST_DEVICE static int64_t along(int64_t extent) { return (extent + kTile - 1) / kTile; }
+  HG_HOST_DEVICE static MatmulTile of(const Matmul& p, int64_t block) {
+    const int64_t rows = along(p.m), columns = along(p.n);
+    return {block / columns / rows, block / columns % rows * kTile, block % columns * kTile};
+  }
+  static int64_t count(const Matmul& p) { return p.batch * along(p.m) * along(p.n); }
+};
+
 #ifdef __CUDACC__
 
-constexpr int kTile = 32;      ///< a block computes kTile x kTile elements of c
 constexpr int kRows = 8;       ///< rows of threads in a block
 constexpr int kPerThread = 4;  ///< elements of c per thread: kTile = kRows * kPerThread
 
@@ -122,10 +134,7 @@ __global__ void __launch_bounds__(kTile* kRows)
     matmul_kernel(Matmul p, float* c, const float* a, const float* b, const float* bias) {
   __shared__ float tile_a[kTile][kTile];
   __shared__ float tile_b[kTile][kTile + 1];  // + 1: a transposed b is written by columns
-  const int64_t tiles_n = (p.n + kTile - 1) / kTile, tiles_m = (p.m + kTile - 1) / kTile;
-  const int64_t batch = blockIdx.x / (tiles_m * tiles_n);
-  const int64_t row0 = blockIdx.x / tiles_n % tiles_m * kTile;
-  const int64_t col0 = blockIdx.x % tiles_n * kTile;
+  const auto [batch, row0, col0] = MatmulTile::of(p, blockIdx.x);
   const int x = threadIdx.x, y = threadIdx.y;
   a += batch * p.m * p.k;
   b += p.shared_b ? 0 : batch * p.k * p.n;
@@ -187,8 +196,8 @@ void matmul(const Matmul& shape, float* c, const float* a, const float* b, const
             cudaStream_t stream) {
 #ifdef __CUDACC__
   const Matmul& p = shape;
-  const int64_t blocks = p.batch * ((p.m + kTile - 1) / kTile) * ((p.n + kTile - 1) / kTile);
-  if (blocks > std::numeric_limits<int32_t>::max()) {
+  const int64_t blocks = MatmulTile::count(p);
+  if (blocks > kMostOfGrid) {
     throw Error(Code::kUsage, "a matmul of " + std::to_string(p.batch) + " x " +
                                   std::to_string(p.m) + " x " + std::to_string(p.n) +
                                   " elements is too large to check; run with --no-check");

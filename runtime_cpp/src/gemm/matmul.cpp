@@ -1,5 +1,7 @@
 #include "hirgen/matmul.hpp"
 
+#include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "gemm/matrix.hpp"
@@ -98,9 +100,21 @@ std::string describe(const MatmulShape& s) {
          aligned("A", a, s.dtype) + aligned("B", b, s.dtype) + aligned("C", c, s.result());
 }
 
+namespace {
+
+/// cuBLASLt counts batches, rows and columns in an int: the emitter refuses specs with others.
+void require_extents(const MatmulShape& s, const char* where) {
+  if (std::max({s.m, s.n, s.k, s.batch}) <= std::numeric_limits<int32_t>::max()) return;
+  throw Error(Code::kInternal,
+              std::string(where) + ": cuBLASLt has no GEMM of so many rows: " + describe(s));
+}
+
+}  // namespace
+
 MatmulPlan::MatmulPlan(const MatmulShape& shape, const char* where, bool rounded)
     : MatmulPlan() {  // from here on the destructor runs when this one throws
   shape_ = shape;
+  require_extents(shape, where);
   HG_CHECK(cublasLtMatmulDescCreate(&op, CUBLAS_COMPUTE_32F, CUDA_R_32F), where);
   set(op, CUBLASLT_MATMUL_DESC_TRANSA, shape.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N, where);
   set(op, CUBLASLT_MATMUL_DESC_TRANSB, shape.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N, where);

@@ -5,6 +5,7 @@
 #include "hirgen/error.hpp"
 #include "hirgen/parallel_for.hpp"
 #include "hirgen/transfers.hpp"
+#include "kernels/copy_elements.hpp"
 #include "kernels/device_flags.hpp"
 
 namespace hirgen {
@@ -48,36 +49,6 @@ __global__ void __launch_bounds__(kMostFlags) flag_kernel(const __grid_constant_
   }
 }
 
-/// Copies the elements me, me + step, ... A thread has eight reads under way before it writes.
-template <typename T>
-__device__ void copy_elements(T* out, const T* in, size_t count, size_t me, size_t step) {
-  constexpr int kAtOnce = 8;
-  for (size_t first = me; first < count; first += kAtOnce * step) {
-    T part[kAtOnce];
-#pragma unroll
-    for (int k = 0; k < kAtOnce; ++k) {
-      if (first + k * step < count) part[k] = in[first + k * step];
-    }
-#pragma unroll
-    for (int k = 0; k < kAtOnce; ++k) {
-      if (first + k * step < count) out[first + k * step] = part[k];
-    }
-  }
-}
-
-/// Copies bytes up to the first T of `out`, then whole Ts, then what is left.
-template <typename T>
-__device__ void copy_as(char* out, const char* in, size_t bytes, size_t me, size_t step) {
-  const size_t ahead = (sizeof(T) - reinterpret_cast<size_t>(out) % sizeof(T)) % sizeof(T);
-  const size_t head = ahead < bytes ? ahead : bytes;
-  const size_t whole = (bytes - head) / sizeof(T);
-  const size_t tail = head + whole * sizeof(T);
-  copy_elements(reinterpret_cast<T*>(out + head), reinterpret_cast<const T*>(in + head), whole, me,
-                step);
-  copy_elements(out, in, head, me, step);
-  copy_elements(out + tail, in + tail, bytes - tail, me, step);
-}
-
 /// As wide as the two addresses allow: that they are equally far from a multiple of the width.
 __device__ void copy_bytes(const Transfer& t, size_t me, size_t step) {
   char* out = static_cast<char*>(t.out);
@@ -96,7 +67,8 @@ __global__ void __launch_bounds__(kThreads)
   const uint32_t sequence = value_of(t.flags.sequence);
   if (threadIdx.x == 0) wait_flag(t.flags.ready, sequence);
   __syncthreads();
-  copy_bytes(t, blockIdx.x * size_t{kThreads} + threadIdx.x, gridDim.x * size_t{kThreads});
+  copy_bytes(t, thread_of_grid(blockIdx.x, kThreads, threadIdx.x),
+             thread_of_grid(gridDim.x, kThreads, 0));
   if (is_last_block(t.flags.blocks) && threadIdx.x == 0) write_flag(t.flags.done, sequence);
 }
 

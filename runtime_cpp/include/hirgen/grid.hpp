@@ -1,0 +1,49 @@
+// The sizes of grids, and the indices of their threads, in 64 bits: tensors have more than 2^32
+// elements.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+
+#include "hirgen/error.hpp"
+#include "hirgen/host_device.hpp"
+
+namespace hirgen {
+
+/// The most blocks that a grid has along x.
+constexpr int64_t kMostOfGrid = std::numeric_limits<int32_t>::max();
+
+/// So many blocks, as a launch takes them. Throws Error(kInternal) where no grid has so many.
+inline unsigned grid_of(int64_t blocks, const char* where) {
+  if (blocks < 0 || blocks > kMostOfGrid) {
+    throw Error(Code::kInternal, std::string(where) + ": a grid of " + std::to_string(blocks) +
+                                     " blocks, and at most " + std::to_string(kMostOfGrid) +
+                                     " are possible");
+  }
+  return static_cast<unsigned>(blocks);
+}
+
+/// The number of a thread among all of a grid of blocks of so many threads.
+HG_HOST_DEVICE constexpr int64_t thread_of_grid(unsigned block, unsigned threads, unsigned thread) {
+  return int64_t{block} * threads + thread;
+}
+
+/// Blocks from `first` on: a part of those that are too many for one grid.
+template <typename Block>
+struct BlocksFrom {
+  Block block;
+  int64_t first;
+
+  HG_HOST_DEVICE void operator()(int64_t i) const { block(first + i); }
+};
+
+/// Calls launch(blocks, block) for parts of `n` blocks, each of at most `most`.
+template <typename Block, typename Launch>
+void in_parts(int64_t n, const Block& block, const Launch& launch, int64_t most = kMostOfGrid) {
+  for (int64_t first = 0; first < n; first += most) {
+    launch(n - first < most ? n - first : most, BlocksFrom<Block>{block, first});
+  }
+}
+
+}  // namespace hirgen

@@ -1,0 +1,66 @@
+// What one of many threads adds of the partial sums of a reduction over ranks.
+#pragma once
+
+#include <cuda.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "hirgen/flags.hpp"
+#include "hirgen/host_device.hpp"
+#include "hirgen/numerics.hpp"
+
+namespace hirgen {
+
+constexpr size_t kMostRanks = 64;
+
+/// What the kernel takes by value: at most 4 KB.
+struct ReductionList {
+  static constexpr size_t kMostFlags = 144;
+
+  void* out;
+  int64_t elements;
+  SequenceNumber read, written;  // of the flags of sources, and of those of targets
+  uint32_t* blocks;              // see TransferFlags; null where there are no flags
+  // The first read_flags flags are those of sources. local: the index of this rank's source.
+  int flags, read_flags, count, local, copies;
+  const void* sources[kMostRanks];  // in the order of their ranks
+  void* targets[kMostRanks];        // of peers, in the order of store()
+  CUdeviceptr ready[kMostFlags], done[kMostFlags];
+};
+static_assert(sizeof(ReductionList) <= 4000);
+
+/// Adds W elements from `at` on, of all sources, and stores them. No read waits for a branch: where
+/// no source is left the local one is read again, and not used.
+template <typename T, int W>
+HG_HOST_DEVICE void add_elements(const ReductionList& list, int64_t at) {
+  constexpr int kAtOnce = 4;
+  float sum[W] = {};
+  for (int first = 0; first < list.count; first += kAtOnce) {
+    Pack<T, W> packs[kAtOnce];
+    for (int k = 0; k < kAtOnce; ++k) {
+      const int next = first + k < list.count ? first + k : list.local;
+      const T* source = static_cast<const T*>(list.sources[next]);
+      packs[k] = pack_at<W>(source + at);
+    }
+    for (int k = 0; k < kAtOnce && first + k < list.count; ++k) {
+      for (int j = 0; j < W; ++j) sum[j] += widen(packs[k].value[j]);
+    }
+  }
+  Pack<T, W> result;
+  for (int j = 0; j < W; ++j) narrow(sum[j], result.value[j]);
+  store_pack(static_cast<T*>(list.out) + at, result);
+  for (int i = 0; i < list.copies; ++i) store_pack(static_cast<T*>(list.targets[i]) + at, result);
+}
+
+/// Adds the elements of thread `me` of `threads`: in packs of W, and then what is left, one by one.
+template <typename T, int W>
+HG_HOST_DEVICE void add_strided(const ReductionList& list, int64_t me, int64_t threads) {
+  const int64_t packs = list.elements / W;
+  for (int64_t i = me; i < packs; i += threads) add_elements<T, W>(list, i * W);
+  if constexpr (W > 1) {
+    for (int64_t i = packs * W + me; i < list.elements; i += threads) add_elements<T, 1>(list, i);
+  }
+}
+
+}  // namespace hirgen

@@ -1,0 +1,235 @@
+// The index arithmetic of the runtime's own kernels around 2^31 and 2^32, as extents.cpp has that of
+// fused ones: their functors, called for single elements. They are the ones of the sources themselves,
+// compiled into a namespace of this test.
+#include "extents.hpp"
+
+#include "attention/method.hpp"
+#include "attention/products.hpp"
+#include "attention/shape.hpp"
+#include "attention/tiled.hpp"
+#include "attention/tiled_backward.hpp"
+#include "attention/tiles.hpp"
+#include "attention/zeros.hpp"
+#include "check/reference_attention.hpp"
+#include "check/reference_kernels.hpp"
+#include "hirgen/attention.hpp"
+#include "hirgen/dropout.hpp"
+#include "hirgen/fold.hpp"
+#include "hirgen/placement.hpp"
+#include "hirgen/views.hpp"
+#include "kernels/add_elements.hpp"
+#include "kernels/copy_elements.hpp"
+
+namespace copy {
+namespace hirgen {
+using namespace ::hirgen;
+namespace reference {
+using namespace ::hirgen::reference;
+}
+namespace tiles {
+using namespace ::hirgen::tiles;
+}
+}  // namespace hirgen
+#include "attention/tiled_forward.cu"
+#include "attention/zeros.cu"
+#include "check/check.cu"
+#include "check/fill.cu"
+#include "check/reference_attention.cu"
+#include "check/reference_kernels.cu"
+#include "kernels/elementwise.cu"
+#include "kernels/reduce.cu"
+}  // namespace copy
+
+namespace {
+
+using namespace math_test;
+using bf16 = __nv_bfloat16;
+namespace kernels = copy::hirgen;
+namespace reference = copy::hirgen::reference;
+constexpr int64_t kLong = int64_t{1} << 34;
+
+/// The walk over views: Walk, of which UnaryKernel, MoveKernel, BinaryKernel, Folding and Placement
+/// have one, and offset_of, of BinaryElement, DropoutElement, GatherElement and ScatterElement.
+void test_walks() {
+  for (const int64_t extent : long_numbers(11)) {
+    if (extent < 1) continue;
+    for (const std::vector<int64_t>& extents : {std::vector<int64_t>{3, extent, 2}, {extent, 5, 7}}) {
+      const std::vector<int64_t> own = {extents[1] * extents[2] * 2, extents[2] * 2, 1};
+      hirgen::Strided out = row_major(extents), in = out;
+      std::copy(own.begin(), own.end(), in.stride);
+      const auto walk = hirgen::walk_over<2>({&out, &in}, -1, "test");
+      const Wide all = Wide{extents[0]} * extents[1] * extents[2];
+      for (const Wide index : {all - 1, all / 2, all / 3, Wide{extent}, Wide{extent} - 1}) {
+        int64_t at[2];
+        const auto i = static_cast<int64_t>(index);
+        walk.offsets(i, at);
+        const Wide want = offset_at(index, extents, own);
+        expect(at[0] == index && at[1] == want && walk.elements() == all, name_of("walk", i));
+        expect(reference::offset_of(in, i) == want && reference::elements_of(in) == all,
+               name_of("walk of the reference", i));
+      }
+    }
+  }
+}
+
+/// UnaryKernel, BinaryKernel, MoveKernel, PositionsKernel: parts of rows.
+void test_elementwise() {
+  const Sparse<bf16> in(3 * kLong), out(2 * kLong);
+  const Sparse<int64_t> from(3 * kLong), to(2 * kLong);
+  const Sparse<float> positions(kLong);
+  const hirgen::Strided out_view{2, {kLong, 2}, {2, 1}}, in_view{2, {kLong, 2}, {3, 1}};
+  const auto two = hirgen::walk_over<2>({&out_view, &in_view}, -1, "test");
+  const auto three = hirgen::walk_over<3>({&out_view, &in_view, &in_view}, -1, "test");
+  constexpr DType kType = DType::kBf16;
+  const kernels::UnaryKernel<1> unary{hirgen::UnaryFn::kNeg, out.get(), in.get(), kType, kType, two};
+  const kernels::BinaryKernel<1> binary{
+      hirgen::BinaryFn::kAdd, out.get(), in.get(), in.get(), kType, kType, three};
+  const kernels::MoveKernel<int64_t> move{to.get(), from.get(), two};
+  for (const int64_t i : long_numbers(12)) {
+    auto& x = in[Wide{i} / 2 * 3 + i % 2];
+    expect_element(name_of("unary", i), x, out[i], -3.0F, [&] { unary(i); });
+    expect_element(name_of("binary", i), x, out[i], 6.0F, [&] { binary(i); });
+    expect_element(name_of("move", i), from[Wide{i} / 2 * 3 + i % 2], to[i], 3.0F, [&] { move(i); });
+    kernels::PositionsKernel{positions.get(), 1}(i);
+    expect(positions[i] == static_cast<float>(i + 1), name_of("position", i));
+  }
+}
+
+/// Folding and FoldingAlong, by FoldAlone: few slices of many results, and many slices.
+void test_folds() {
+  const Sparse<bf16> in(8 * kLong), out(kLong);
+  constexpr DType kType = DType::kBf16;
+  const hirgen::Strided out_view{2, {kLong, 1}, {1, 1}}, in_view{2, {kLong, 8}, {8, 1}};
+  const auto walk = hirgen::walk_over<2>({&out_view, &in_view}, 1, "test");
+  using hirgen::ReduceFn;
+  const kernels::Folding<bf16, 1> folding{
+      ReduceFn::kSum, out.get(), in.get(), kType, 8, 1, true, walk};
+  const kernels::FoldingAlong<bf16> along{
+      {ReduceFn::kSum, out.get(), in.get(), kType, 1, 8, true, walk}};
+  const kernels::Folding<bf16, 1> down{
+      ReduceFn::kSum, out.get(), in.get(), kType, kLong, 8, false, {}};
+  for (const int64_t i : long_numbers(13)) {
+    expect_element(name_of("fold", i), in[Wide{i} * 8 + 7], out[i], 3.0F,
+                   [&] { hirgen::FoldAlone<decltype(folding)>{folding}(i); });
+    expect_element(name_of("fold along", i), in[Wide{i} * 8 + 7], out[i], 3.0F,
+                   [&] { hirgen::FoldAlone<decltype(along)>{along}(i); });
+    float x[1] = {};
+    expect_element(name_of("slice of a fold", i), in[Wide{i} * 8], out[0], 3.0F, [&] {
+      down.value(down.start(0), down.read(down.start(0), i), x);
+      down.store(0, x);
+    });
+  }
+}
+
+/// FillKernel, FillWholeKernel, CompareKernel, IntoWholeKernel and WidenKernel: the second of two
+/// shards of each row.
+void test_placements() {
+  hirgen::TensorDesc desc;
+  desc.axes = {{.extent = kLong}, {.extent = 4, .mesh_extent = 2, .mesh_coordinate = 1}};
+  const hirgen::Placement placement = hirgen::placement_of(desc);
+  const Sparse<float> whole(4 * kLong), local(2 * kLong);
+  constexpr DType kType = DType::kFp32;
+  const kernels::FillKernel<kernels::Lookup> fill{{whole.get()}, local.get(), kType, placement};
+  const kernels::FillWholeKernel<kernels::Lookup> fill_whole{{local.get()}, whole.get(), kType};
+  const kernels::IntoWholeKernel into{whole.get(), local.get(), kType, placement};
+  const kernels::WidenKernel widen{whole.get(), local.get(), kType};
+  for (const int64_t i : long_numbers(14)) {
+    float &element = whole[Wide{i} / 2 * 4 + 2 + i % 2], &own = local[i];
+    expect(placement.global(i) == Wide{i} / 2 * 4 + 2 + i % 2, name_of("global index", i));
+    expect_element(name_of("fill", i), element, own, 3.0F, [&] { fill(i); });
+    expect_element(name_of("whole fill", i), own, whole[i], 3.0F, [&] { fill_whole(i); });
+    expect_element(name_of("shard into whole", i), own, element, 3.0F, [&] { into(i); });
+    expect_element(name_of("widened", i), own, whole[i], 3.0F, [&] { widen(i); });
+    kernels::Tally tally{};
+    element = 1;
+    kernels::CompareKernel{local.get(), whole.get(), kType, 0, 0, placement, &tally}(i);
+    element = 0;
+    expect(tally.count == 1 && static_cast<int64_t>(~tally.inverse_first) == i,
+           name_of("wrong element", i));
+  }
+}
+
+/// UnaryElement, BinaryElement, DropoutElement, ReduceElement, GatherElement and ScatterElement.
+void test_reference() {
+  const Sparse<float> in(3 * kLong), out(3 * kLong), rows(kLong);
+  const hirgen::Strided part{2, {kLong, 2}, {3, 1}};
+  constexpr DType kType = DType::kFp32;
+  const reference::UnaryElement unary{hirgen::UnaryFn::kNeg, out.get(), in.get(), kType};
+  const reference::BinaryElement binary{
+      hirgen::BinaryFn::kAdd, out.get(), in.get(), in.get(), part, part, kType};
+  const reference::ReduceElement reduce{hirgen::ReduceFn::kSum, out.get(), in.get(), 3, 1, kType};
+  const reference::ReduceElement down{hirgen::ReduceFn::kSum, out.get(), in.get(), 2, kLong, kType};
+  const reference::GatherElement gather{out.get(), in.get(), part};
+  const reference::ScatterElement scatter{out.get(), part, in.get()};
+  const hirgen::Dropout none{};
+  const reference::DropoutElement dropout{
+      none, out.get(),
+      {.x = in.get(), .column = rows.get(), .column_view = {1, {kLong}, {0}}, .row_view = {}}, kType};
+  for (const int64_t i : long_numbers(15)) {
+    const Wide parted = Wide{i} / 2 * 3 + i % 2;
+    expect_element(name_of("reference, unary", i), in[i], out[i], -3.0F, [&] { unary(i); });
+    expect_element(name_of("reference, binary", i), in[parted], out[i], 6.0F, [&] { binary(i); });
+    expect_element(name_of("reference, reduce", i), in[Wide{i} * 3 + 2], out[i], 3.0F,
+                   [&] { reduce(i); });
+    expect_element(name_of("reference, columns", i), in[Wide{kLong} + i], out[i], 3.0F,
+                   [&] { down(i); });
+    expect_element(name_of("reference, gather", i), in[parted], out[i], 3.0F, [&] { gather(i); });
+    expect_element(name_of("reference, scatter", i), in[i], out[parted], 3.0F, [&] { scatter(i); });
+    expect_element(name_of("reference, dropout", i), in[i], out[i], 3.0F, [&] { dropout(i); });
+  }
+}
+
+/// MatmulRow, and MatmulTile of matmul_kernel.
+void test_matmul() {
+  const Sparse<float> a(2 * kLong), b(4 * kLong), c(2 * kLong);
+  for (const int64_t i : long_numbers(16)) {
+    const reference::Matmul shape{kLong, 1, 2, 2, false, false, DType::kFp32};
+    const reference::MatmulRow row{shape, c.get(), a.get(), b.get(), nullptr};
+    b[Wide{i} * 4 + 3] = 2;
+    expect_element(name_of("reference, matmul", i), a[Wide{i} * 2 + 1], c[Wide{i} * 2 + 1], 6.0F,
+                   [&] { row(i); });
+    b[Wide{i} * 4 + 3] = 0;
+    if (i < 1) continue;
+    for (const reference::Matmul& p :
+         {reference::Matmul{3, i, 70, 1, true, false, DType::kFp32}, {i, 2, 33, 1, {}, {}, {}}}) {
+      const std::vector<int64_t> tiles = {p.batch, (p.m + 31) / 32, (p.n + 31) / 32};
+      const int64_t block = std::min(reference::MatmulTile::count(p), int64_t{1} << 31) - 1;
+      const std::vector<Wide> at = unravel(block, tiles);
+      const auto tile = reference::MatmulTile::of(p, block);
+      expect(tile.batch == at[0] && tile.row == at[1] * 32 && tile.column == at[2] * 32,
+             name_of("tile of a matmul", i));
+    }
+  }
+}
+
+/// thread_of_grid, by which parallel_for_kernel, peer_read_reduction_kernel and transfer_kernel count;
+/// add_strided and copy_as, which these two call.
+void test_threads() {
+  const Sparse<float> in(kLong), out(kLong);
+  for (const int64_t i : long_numbers(17)) {
+    if (i < 0) continue;
+    expect(hirgen::thread_of_grid(static_cast<unsigned>(i / 512), 512, i % 512) == i,
+           name_of("thread", i));
+    hirgen::ReductionList list = {};
+    list.out = out.get();
+    list.elements = kLong;
+    list.count = 1;
+    list.sources[0] = in.get();
+    expect_element(name_of("sum over ranks", i), in[i], out[i], 3.0F,
+                   [&] { hirgen::add_strided<float, 1>(list, i, kLong); });
+    const auto bytes = static_cast<size_t>(kLong) * sizeof(float);
+    expect_element(name_of("transfer", i), in[i], out[i], 3.0F, [&] {
+      hirgen::copy_as<uint32_t>(reinterpret_cast<char*>(out.get()),
+                                 reinterpret_cast<const char*>(in.get()), bytes,
+                                 static_cast<size_t>(i), static_cast<size_t>(kLong));
+    });
+  }
+}
+
+}  // namespace
+
+int main() {
+  return run("extents of the runtime's kernels",
+             {test_walks, test_elementwise, test_folds, test_placements, test_reference,
+              test_matmul, test_threads});
+}
