@@ -62,21 +62,26 @@ func (a *assembler) checkAxes(st *sourceTensor, t *Tensor) bool {
 		a.list.Add(st.pos, diag.BadAxisCount, "tensor %s has %d axes; at most %d are possible", t.Name, len(shape), maxAxes)
 		return false
 	}
-	if !addressable(t) {
-		a.list.Add(st.pos, diag.Overflow, "the size of tensor %s does not fit in 64 bits", t.Name)
-		return false
-	}
-	return a.checkTwice(st, t)
+	return a.checkSize(st.pos, t) && a.checkTwice(st, t)
 }
 
-// addressable reports whether the size of a tensor in bytes fits in 64 bits.
-func addressable(t *Tensor) bool {
+// maxBytes is the largest size of a tensor, over all ranks: what maxWorld GPUs of 256 GB hold. Sums of sizes, and
+// products with numbers of ranks, then fit in 64 bits.
+const maxBytes = 1 << 48
+
+// checkSize refuses a tensor that no ranks hold.
+func (a *assembler) checkSize(pos diag.Pos, t *Tensor) bool {
 	n, ok := domain.Elements(domain.Shape(t.Axes))
-	if !ok {
-		return false
+	bytes, fits := expr.Mul(n, t.DType.Size())
+	switch {
+	case !ok || !fits:
+		a.list.Add(pos, diag.Overflow, "the size of tensor %s does not fit in 64 bits", t.Name)
+	case bytes > maxBytes:
+		a.list.Add(pos, diag.Overflow, "tensor %s has %d bytes, and %d GPUs hold %d at most", t.Name, bytes, maxWorld, int64(maxBytes))
+	default:
+		return true
 	}
-	_, ok = expr.Mul(n, t.DType.Size())
-	return ok
+	return false
 }
 
 // checkTwice refuses two axes on one mesh axis and two Stream axes.
@@ -132,6 +137,11 @@ func (a *assembler) axis(written text, mesh *domain.Mesh) (domain.Axis, bool) {
 		return a.deviceAxis(t, name.value[3:], argument, mesh)
 	}
 	e, good := a.extent(argument)
+	if good && kind == domain.Stream && e.Size > domain.MostCalls {
+		a.noteOverrides(a.list.Add(argument.pos, diag.BadExtent, "the axis %s has %d slices; at most %d are possible, since each is a call of its own", t.value, e.Size, domain.MostCalls).
+			WithHint("make the slices larger: Stream(S) beside an axis of M/S"), argument.value)
+		good = false
+	}
 	if good && kind == domain.Broadcast && e.Size != 1 {
 		a.list.Add(argument.pos, diag.BadExtent, "the broadcast axis %s has %d elements; it has one", t.value, e.Size).
 			WithHint("write b(1): the axis stretches to what it meets")

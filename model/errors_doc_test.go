@@ -11,6 +11,7 @@ import (
 
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/lowering"
+	"github.com/hirgen/hirgen/lowering/calls/fromhost"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/hostir/text"
 	"github.com/hirgen/hirgen/lowering/hostir/verify"
@@ -26,7 +27,10 @@ func diagnose(e diag.Entry) *diag.Errors {
 	if strings.HasPrefix(e.Example, "hirgen:") {
 		var p *model.Pipeline
 		if p, err = model.Load("spec.yaml", []byte(e.Example), nil); err == nil {
-			_, err = lowering.Lower(p, lowering.Options{})
+			var program *hostir.Program
+			if program, err = lowering.Lower(p, lowering.Options{}); err == nil {
+				_, err = fromhost.Lower(program)
+			}
 		}
 	} else {
 		var p *hostir.Program

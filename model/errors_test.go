@@ -14,6 +14,7 @@ import (
 
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/lowering"
+	"github.com/hirgen/hirgen/lowering/calls/fromhost"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/schedule"
 )
@@ -113,7 +114,10 @@ func lower(t *testing.T, src string) *diag.Errors {
 	if err != nil {
 		t.Fatalf("the spec does not load: %v", err)
 	}
-	_, err = lowering.Lower(p, lowering.Options{Verify: true})
+	program, err := lowering.Lower(p, lowering.Options{Verify: true})
+	if err == nil {
+		_, err = fromhost.Lower(program)
+	}
 	errs, ok := diag.Diagnostics(err)
 	if !ok {
 		t.Fatalf("the spec lowers: %v", err)

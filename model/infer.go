@@ -123,8 +123,7 @@ func (in *inference) newResult() bool {
 		in.fail(diag.BadAxisCount, "the result has %d axes; 1 to %d are possible", len(t.Axes), maxAxes)
 		return false
 	}
-	if !addressable(t) {
-		in.fail(diag.Overflow, "the size of tensor %s does not fit in 64 bits", t.Name)
+	if !in.a.checkSize(in.src.pos, t) {
 		return false
 	}
 	in.op.Out = t

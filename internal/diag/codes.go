@@ -90,6 +90,7 @@ const (
 	NoCommunication  Code = "HG101"
 	NotContiguous    Code = "HG102"
 	ShardingConflict Code = "HG103"
+	TooLong          Code = "HG104"
 	HostIRSyntax     Code = "HG110"
 	HostIRInvalid    Code = "HG111"
 )

@@ -37,16 +37,12 @@ const attentionRate = 0.6
 // attentionWork is an attention, of two products for each key that a query sees, or its gradient, of five.
 func (m *Machine) attentionWork(s *hostir.Attention) work {
 	shape := s.Shape(false, func(*domain.Mesh, string) int64 { return 0 })
-	a, seen := s.Kind(), int64(0)
-	for i := range shape.QueryRows {
-		first, last := a.Seen(shape.Start+i, shape.KeyRows)
-		seen += last - first
-	}
+	seen := s.Kind().SeenByAll(shape.Start, shape.QueryRows, shape.KeyRows)
 	products := 2.0
 	if s.IsGrad() {
 		products = 5
 	}
-	flops := 2 * products * float64(shape.Blocks*shape.Batch*shape.QueryHeads*seen*shape.Size)
+	flops := 2 * products * float64(shape.Blocks*shape.Batch*shape.QueryHeads*shape.Size) * seen
 	bytes := int64(0)
 	for _, t := range hostir.Mentions(s) {
 		bytes += bytesOf(t)

@@ -209,6 +209,22 @@ func (a Attention) Seen(position, keys int64) (first, last int64) {
 	return first, last
 }
 
+// SeenByAll counts the keys that so many queries from a position on see, together. None is behind the last key.
+func (a Attention) SeenByAll(position, queries, keys int64) float64 {
+	if !a.Causal {
+		return float64(queries) * float64(keys)
+	}
+	most := float64(keys)
+	if a.Window > 0 {
+		most = min(most, float64(a.Window))
+	}
+	before := func(position int64) float64 { // seen by all queries before it
+		short := min(float64(position), most)
+		return short*(short+1)/2 + (float64(position)-short)*most
+	}
+	return before(position+queries) - before(position)
+}
+
 // at is one row of an array.
 func at(data []float64, row, size int64) []float64 { return data[row*size : (row+1)*size] }
 

@@ -128,3 +128,24 @@ func TestAttentionFn(t *testing.T) {
 		}
 	}
 }
+
+// What all queries see together is what each of them sees.
+func TestSeenByAll(t *testing.T) {
+	for _, a := range []Attention{{}, {Causal: true}, {Causal: true, Window: 1}, {Causal: true, Window: 5}, {Causal: true, Window: 100}} {
+		for position := range int64(12) {
+			for queries := range 13 - position {
+				want := int64(0)
+				for i := range queries {
+					first, last := a.Seen(position+i, 12)
+					want += last - first
+				}
+				if got := a.SeenByAll(position, queries, 12); got != float64(want) {
+					t.Errorf("%+v: %d queries from %d on see %v keys of 12, want %d", a, queries, position, got, want)
+				}
+			}
+		}
+	}
+	if got := (Attention{Causal: true}).SeenByAll(0, 1<<32, 1<<32); got != 0x1p63+0x1p31 {
+		t.Errorf("%v", got)
+	}
+}

@@ -11,6 +11,10 @@ import (
 	"github.com/hirgen/hirgen/internal/expr"
 )
 
+// MostCalls is the most slices of a pipeline, and the most calls of a loop: the host issues each, and a proof looks at
+// each.
+const MostCalls = 1 << 14
+
 // DType is an element type.
 type DType string
 

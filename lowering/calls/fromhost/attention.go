@@ -19,7 +19,7 @@ func (b *builder) attention(s *hostir.Attention) ([]calls.Stmt, error) {
 	}
 	a := attended{builder: b, stmt: s, buffers: buffers, shape: s.Shape(false, func(*domain.Mesh, string) int64 { return 0 })}
 	a.batches = a.blocks().then(batchesOfHeads(s, buffers)).joined()
-	if err := a.readable(); err != nil {
+	if err := firstOf(a.readable(), a.headsFit()); err != nil {
 		return nil, err
 	}
 	list, err := a.cleared()

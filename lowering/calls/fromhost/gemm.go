@@ -75,6 +75,9 @@ func (b *builder) multiply(s hostir.Stmt, buffers []*buffer, columnsFirst bool, 
 	}
 	p.transposeB, p.bias, p.addend = p.transposeB != columnsFirst, bias != nil, addend != nil
 	p.fp32Result, p.then = out.typ != x.typ, hostir.Epilogue(s)
+	if err := b.gemmFits(s, p); err != nil {
+		return nil, err
+	}
 	call, err := b.gemm(s, p, out, x, y)
 	if err != nil {
 		return nil, err

@@ -93,6 +93,11 @@ struct FoldAlone {
   }
 };
 
+/// The first result of a block, where so many blocks share `lanes` of them.
+HG_HOST_DEVICE constexpr int64_t first_of_block(unsigned block, int blocks, int lanes) {
+  return int64_t{block} / blocks * lanes;
+}
+
 #ifdef __CUDACC__
 
 /// Who shares results: `lanes` threads side by side have kWidth of them each, and all `threads`
@@ -129,7 +134,7 @@ __global__ void __launch_bounds__(T) fold_kernel(const __grid_constant__ Fold fo
   block = static_cast<int>(cluster.block_rank());
   blocks = static_cast<int>(cluster.num_blocks());
 #endif
-  const int64_t first = int64_t{blockIdx.x} / blocks * lanes;
+  const int64_t first = first_of_block(blockIdx.x, blocks, lanes);
   const int64_t i = first + threadIdx.x, all = fold.results() / W;
   float sum[W];
   for (int j = 0; j < W; ++j) sum[j] = identity_of(fold.fn);

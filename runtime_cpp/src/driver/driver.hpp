@@ -49,8 +49,8 @@ class Driver {
   void say(const std::string& text) const;
   void allocate_tensors();
   void load_files();
-  /// Lets calls have their tensors so many bytes behind what cudaMalloc gave, loaded ones with their
-  /// elements.
+  /// Lets calls have their tensors so many bytes behind what cudaMalloc gave, loaded ones with
+  /// their elements.
   void place_tensors(size_t offset);
   /// Whether a checked call chooses the values of a tensor: it is an input, and no file gave it.
   bool is_drawn(size_t tensor) const;

@@ -78,7 +78,16 @@ void test_rows() {
   using Forward = copy::hirgen::tiles::Forward<float, 64>;
   const Forward tiles{tiled,   {dense, dense, dense, dense}, others.get(), others.get(), v.get(),
                       o.get(), nullptr,                      false};
-  std::vector<double> memory(Forward::kBytes / sizeof(double) + 1);
+  using Both = hirgen::tiles::Backward<float, 64>;
+  const Both both{tiled,        {dense, dense, dense, dense}, {dense, dense, dense, dense},
+                  grad_o.get(), others.get(),                 v.get(),
+                  v.get(),      others.get(),                 others.get(),
+                  o.get(),      others.get(),                 grad_v.get(),
+                  others.get(), false};
+  const hirgen::tiles::BackwardOfQueries<float, 64> of_queries{both};
+  const hirgen::tiles::BackwardOfKeys<float, 64> of_keys{both};
+  std::vector<double> memory(size_t{1} << 17);
+  const auto shared = reinterpret_cast<char*>(memory.data());
   for (const int64_t i : long_numbers(22, 20)) {
     if (i >= kLong) continue;
     expect_element(name_of("reference, attention", i), v[i], o[i], 3.0F, [&] { forward(i); });
@@ -86,9 +95,12 @@ void test_rows() {
                    [&] { backward(i); });
     grad_o[i] = 2;  // times V, times K
     expect_element(name_of("reference, gradient of Q", i), v[i], o[i], 18.0F, [&] { queries(i); });
+    expect_element(name_of("gradient of Q", i), v[i], o[i], 18.0F, [&] { of_queries(i, shared); });
     grad_o[i] = 0;
+    expect_element(name_of("gradient of V", i), grad_o[i], grad_v[i], 3.0F,
+                   [&] { of_keys(i * of_keys.kParts, shared); });
     expect_element(name_of("attention", i), v[i], o[i], 3.0F,
-                   [&] { tiles(i, reinterpret_cast<char*>(memory.data())); });
+                   [&] { tiles(i, shared); });
   }
 }
 

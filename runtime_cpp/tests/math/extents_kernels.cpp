@@ -95,7 +95,8 @@ void test_elementwise() {
   }
 }
 
-/// Folding and FoldingAlong, by FoldAlone: few slices of many results, and many slices.
+/// Folding and FoldingAlong, by FoldAlone: few slices of many results, and many slices. fold_kernel
+/// has the same fold, from first_of_block() on.
 void test_folds() {
   const Sparse<bf16> in(8 * kLong), out(kLong);
   constexpr DType kType = DType::kBf16;
@@ -109,6 +110,8 @@ void test_folds() {
   const kernels::Folding<bf16, 1> down{
       ReduceFn::kSum, out.get(), in.get(), kType, kLong, 8, false, {}};
   for (const int64_t i : long_numbers(13)) {
+    const auto block = static_cast<unsigned>(std::clamp<int64_t>(i, 0, hirgen::kMostOfGrid));
+    expect(hirgen::first_of_block(block, 4, 32) == Wide{block / 4} * 32, name_of("fold_kernel", i));
     expect_element(name_of("fold", i), in[Wide{i} * 8 + 7], out[i], 3.0F,
                    [&] { hirgen::FoldAlone<decltype(folding)>{folding}(i); });
     expect_element(name_of("fold along", i), in[Wide{i} * 8 + 7], out[i], 3.0F,
@@ -191,7 +194,9 @@ void test_matmul() {
     b[Wide{i} * 4 + 3] = 0;
     if (i < 1) continue;
     for (const reference::Matmul& p :
-         {reference::Matmul{3, i, 70, 1, true, false, DType::kFp32}, {i, 2, 33, 1, {}, {}, {}}}) {
+         {reference::Matmul{3, i, 70, 1, true, false, DType::kFp32},
+          {i, 2, 33, 1, {}, {}, {}},
+          {1, i, int64_t{1} << 20, 1, {}, {}, {}}}) {
       const std::vector<int64_t> tiles = {p.batch, (p.m + 31) / 32, (p.n + 31) / 32};
       const int64_t block = std::min(reference::MatmulTile::count(p), int64_t{1} << 31) - 1;
       const std::vector<Wide> at = unravel(block, tiles);

@@ -147,7 +147,8 @@ func (p *Program) Close() error {
 	return failure(C.bridge_close(part))
 }
 
-// A Tensor is this rank's part of a tensor, in the memory of the device. T is its shape, row by row.
+// A Tensor is this rank's part of a tensor, in memory of the device that Open has allocated: the program is given no pointer
+// of a caller, whose alignment it would have to refuse. T is its shape, row by row.
 type Tensor[T any] struct {
 	library *library
 	index   C.size_t

@@ -177,6 +177,7 @@ void hirgen_cpu_launch(cudaStream_t stream, std::function<void()> work, const ch
 }
 
 void hirgen_cpu_misaligned(const void* address, size_t bytes) {
-  throw Failure{cudaErrorMisalignedAddress,
-                format("an access of %zu bytes at %p, which is no multiple of them", bytes, address)};
+  throw Failure{
+      cudaErrorMisalignedAddress,
+      format("an access of %zu bytes at %p, which is no multiple of them", bytes, address)};
 }
