@@ -82,9 +82,11 @@ void launch_columns(const Out& out, const Body& body, int64_t columns, const Row
                     Accesses<W, O, Index> accesses, cudaStream_t stream, const char* where) {
   const int64_t count = rows.template count_by<Index>(where);
   if (accesses.aligned && columns % W == 0) {
-    launch_fold(ColumnFold<Fn, Body, Out, W, A, Index>{out, body, columns, count, rows}, stream, where);
+    launch_fold(ColumnFold<Fn, Body, Out, W, A, Index>{out, body, columns, count, rows}, stream,
+                where);
   } else {
-    launch_fold(ColumnFold<Fn, Body, Out, 1, A, Index>{out, body, columns, count, rows}, stream, where);
+    launch_fold(ColumnFold<Fn, Body, Out, 1, A, Index>{out, body, columns, count, rows}, stream,
+                where);
   }
 }
 

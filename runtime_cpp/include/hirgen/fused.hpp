@@ -22,8 +22,8 @@
 
 namespace hirgen {
 
-/// How the dense operands of a kernel may be read: W elements at once, if they are aligned. Its rows
-/// are counted in an I: divisions of 64 bits take many times as long.
+/// How the dense operands of a kernel may be read: W elements at once, if they are aligned. Its
+/// rows are counted in an I: divisions of 64 bits take many times as long.
 template <int W, int Operands, typename I = uint32_t>
 struct Accesses {
   using Index = I;
@@ -247,7 +247,8 @@ void launch_elements(const Body& body, int64_t elements, Accesses<W, O, Index> a
   constexpr int kChunks = Accesses<W, O>::kAtOnce;
   const auto launch = [&](auto tile) {
     constexpr int64_t kElements = decltype(tile)::kElements;
-    launch_blocks<kTileThreads, 1, Index>((elements + kElements - 1) / kElements, tile, stream, where);
+    launch_blocks<kTileThreads, 1, Index>((elements + kElements - 1) / kElements, tile, stream,
+                                          where);
   };
   if (accesses.aligned && elements % W == 0) {
     launch(TileBlock<Body, W, kChunks, kTileThreads>{body, elements});

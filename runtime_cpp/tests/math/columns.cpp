@@ -67,16 +67,22 @@ void test_all_sums() {
   }
 }
 
-/// Maxima of products of rows `step` elements apart, of a tensor and the transpose of another.
-void test_scattered(int64_t rows, int64_t columns, int64_t step) {
+/// Maxima of products of rows `step` elements apart, of a tensor and the transpose of another;
+/// rows are counted in 64 bits if `is_wide`.
+void test_scattered(int64_t rows, int64_t columns, int64_t step, bool is_wide) {
   const std::vector<float> a = integers(static_cast<size_t>(rows * step), 5);
   const std::vector<float> b = integers(static_cast<size_t>(rows * columns), 6);
   const Elements A(DType::kFp32, a), B(DType::kFp32, b), out(DType::kBf16, 2 * columns);
   const Product body{{static_cast<const float*>(A.get()), {step, 1}},
                      {static_cast<const float*>(B.get()), {1, rows}}};
   const hirgen::Scattered<bf16, 1> to{static_cast<bf16*>(out.get()), {0, 2}};
-  hirgen::launch_columns<hirgen::ReduceFn::kMax, 1>(
-      to, body, columns, {rows}, hirgen::accesses(body.a, body.b), stream(), "test");
+  const auto accesses = hirgen::accesses(body.a, body.b);
+  const auto launch = [&](auto by) {
+    hirgen::launch_columns<hirgen::ReduceFn::kMax, 1>(to, body, columns, {rows}, by, stream(),
+                                                      "test");
+  };
+  if (is_wide) launch(accesses.wide());
+  if (!is_wide) launch(accesses);
   const std::vector<float> got = out.read();
   std::vector<float> want, every_second;
   for (int64_t c = 0; c < columns; ++c) {
@@ -92,9 +98,11 @@ void test_scattered(int64_t rows, int64_t columns, int64_t step) {
 }
 
 void test_all_scattered() {
-  test_scattered(1, 8, 8);
-  test_scattered(6, 8, 24);
-  test_scattered(515, 13, 17);
+  for (const bool is_wide : {false, true}) {
+    test_scattered(1, 8, 8, is_wide);
+    test_scattered(6, 8, 24, is_wide);
+    test_scattered(515, 13, 17, is_wide);
+  }
 }
 
 }  // namespace

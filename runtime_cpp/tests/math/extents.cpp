@@ -1,5 +1,5 @@
-// The index arithmetic of fused kernels around 2^31 and 2^32, without the memory for so many elements:
-// single blocks, on memory that is there where it is touched alone.
+// The index arithmetic of fused kernels around 2^31 and 2^32, without the memory for so many
+// elements: single blocks, on memory that is there where it is touched alone.
 #include "extents.hpp"
 
 #include "hirgen/columns.hpp"
@@ -39,7 +39,8 @@ void test_rows(const std::vector<int64_t>& extents) {
     const std::vector<Wide> at = unravel(index, extents);
     expect(place.at[0] == at[0] && place.at[1] == at[1] && place.row == index &&
                place.first == Wide{index} * kColumns,
-           name_of("row of " + std::to_string(extents[0]) + " x " + std::to_string(extents[1]), index));
+           name_of("row of " + std::to_string(extents[0]) + " x " + std::to_string(extents[1]),
+                   index));
   }
 }
 
@@ -125,11 +126,12 @@ void test_parts() {
            name_of("parts of blocks", blocks));
   }
   int64_t all = 0, last = 0;
-  hirgen::in_parts(int64_t{5} << 31, [&](int64_t i) { last = i; },
-                   [&](int64_t count, const auto& part) {
-                     all += count;
-                     part(count - 1);
-                   });
+  hirgen::in_parts(
+      int64_t{5} << 31, [&](int64_t i) { last = i; },
+      [&](int64_t count, const auto& part) {
+        all += count;
+        part(count - 1);
+      });
   expect(all == int64_t{5} << 31 && last == all - 1, "parts of more blocks than a grid has");
 }
 

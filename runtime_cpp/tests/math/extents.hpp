@@ -1,5 +1,5 @@
-// What the tests of long extents share: memory that is only there where it is touched, extents around
-// 2^31 and 2^32, and row-major indices in plain arithmetic of 128 bits.
+// What the tests of long extents share: memory that is only there where it is touched, extents
+// around 2^31 and 2^32, and row-major indices in plain arithmetic of 128 bits.
 #pragma once
 
 #include <sys/mman.h>
@@ -25,7 +25,8 @@ class Sparse {
   explicit Sparse(int64_t elements) : bytes_(static_cast<size_t>(elements) * sizeof(T)) {
     data_ = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (data_ == MAP_FAILED) throw std::runtime_error("no address space for " + std::to_string(bytes_));
+    if (data_ == MAP_FAILED)
+      throw std::runtime_error("no address space for " + std::to_string(bytes_));
   }
   ~Sparse() { munmap(data_, bytes_); }
   Sparse(const Sparse&) = delete;
@@ -50,7 +51,8 @@ inline std::vector<int64_t> long_numbers(unsigned seed, int count = 60) {
   std::mt19937_64 random(seed);
   std::vector<int64_t> numbers = edges();
   for (int i = 0; i < count; ++i) {
-    const auto near = edges()[random() % edges().size()] + static_cast<int64_t>(random() % 4096) - 2048;
+    const auto near =
+        edges()[random() % edges().size()] + static_cast<int64_t>(random() % 4096) - 2048;
     numbers.push_back(i % 2 == 0 ? near : static_cast<int64_t>(random() % (uint64_t{1} << 33)));
   }
   return numbers;
@@ -86,8 +88,8 @@ void expect_element(const std::string& what, In& in, Out& out, float want, const
   const auto kept_out = out;
   hirgen::narrow(3.0F, in);
   kernel();
-  expect(hirgen::widen(out) == want, what + " is " + std::to_string(hirgen::widen(out)) +
-                                         ", not " + std::to_string(want));
+  expect(hirgen::widen(out) == want,
+         what + " is " + std::to_string(hirgen::widen(out)) + ", not " + std::to_string(want));
   in = kept_in;
   out = kept_out;
 }

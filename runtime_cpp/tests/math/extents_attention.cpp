@@ -49,8 +49,11 @@ void test_blocks() {
                name_of("block of attention", block));
       }
     }
-    hirgen::AttentionShape shape{
-        .query_rows = 5, .key_rows = extent + 5, .causal = true, .window = 4, .query_start = extent};
+    hirgen::AttentionShape shape{.query_rows = 5,
+                                 .key_rows = extent + 5,
+                                 .causal = true,
+                                 .window = 4,
+                                 .query_start = extent};
     const auto keys = hirgen::keys_of(shape, 2);
     expect(keys.end == Wide{extent} + 3 && keys.begin == keys.end - 4, name_of("keys", extent));
     const auto queries = hirgen::queries_of(shape, extent + 2);
@@ -62,28 +65,37 @@ void test_blocks() {
 void test_rows() {
   const Sparse<float> v(kLong), o(kLong), grad_o(kLong), grad_v(kLong), others(kLong);
   const reference::Attention shape{.batch = kLong, .dtype = DType::kFp32};
-  const reference::ForwardRow forward{
-      shape, o.get(), others.get(), others.get(), others.get(), v.get()};
+  const reference::ForwardRow forward{shape,        o.get(),      others.get(),
+                                      others.get(), others.get(), v.get()};
   const reference::GradOfKey backward{
       shape,
       {grad_o.get(), others.get(), others.get(), others.get(), others.get(), others.get(),
        others.get(), others.get(), grad_v.get()}};
-  const reference::GradOfQuery queries{
-      shape,
-      {grad_o.get(), others.get(), v.get(), v.get(), others.get(), others.get(), o.get(),
-       others.get(), others.get()}};
+  const reference::GradOfQuery queries{shape,
+                                       {grad_o.get(), others.get(), v.get(), v.get(), others.get(),
+                                        others.get(), o.get(), others.get(), others.get()}};
   const hirgen::AttentionShape tiled{
       .batch = kLong, .query_rows = 1, .key_rows = 1, .head_size = 1, .dtype = DType::kFp32};
   const hirgen::AttentionStride dense{1, 1, 1};
   using Forward = copy::hirgen::tiles::Forward<float, 64>;
-  const Forward tiles{tiled,   {dense, dense, dense, dense}, others.get(), others.get(), v.get(),
-                      o.get(), nullptr,                      false};
+  const Forward tiles{
+      tiled, {dense, dense, dense, dense}, others.get(), others.get(), v.get(), o.get(), nullptr,
+      false};
   using Both = hirgen::tiles::Backward<float, 64>;
-  const Both both{tiled,        {dense, dense, dense, dense}, {dense, dense, dense, dense},
-                  grad_o.get(), others.get(),                 v.get(),
-                  v.get(),      others.get(),                 others.get(),
-                  o.get(),      others.get(),                 grad_v.get(),
-                  others.get(), false};
+  const Both both{tiled,
+                  {dense, dense, dense, dense},
+                  {dense, dense, dense, dense},
+                  grad_o.get(),
+                  others.get(),
+                  v.get(),
+                  v.get(),
+                  others.get(),
+                  others.get(),
+                  o.get(),
+                  others.get(),
+                  grad_v.get(),
+                  others.get(),
+                  false};
   const hirgen::tiles::BackwardOfQueries<float, 64> of_queries{both};
   const hirgen::tiles::BackwardOfKeys<float, 64> of_keys{both};
   std::vector<double> memory(size_t{1} << 17);
@@ -99,8 +111,7 @@ void test_rows() {
     grad_o[i] = 0;
     expect_element(name_of("gradient of V", i), grad_o[i], grad_v[i], 3.0F,
                    [&] { of_keys(i * of_keys.kParts, shared); });
-    expect_element(name_of("attention", i), v[i], o[i], 3.0F,
-                   [&] { tiles(i, shared); });
+    expect_element(name_of("attention", i), v[i], o[i], 3.0F, [&] { tiles(i, shared); });
   }
 }
 

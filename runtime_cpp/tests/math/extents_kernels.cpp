@@ -1,8 +1,6 @@
-// The index arithmetic of the runtime's own kernels around 2^31 and 2^32, as extents.cpp has that of
-// fused ones: their functors, called for single elements. They are the ones of the sources themselves,
-// compiled into a namespace of this test.
-#include "extents.hpp"
-
+// The index arithmetic of the runtime's own kernels around 2^31 and 2^32, as extents.cpp has that
+// of fused ones: their functors, called for single elements. They are the ones of the sources
+// themselves, compiled into a namespace of this test.
 #include "attention/method.hpp"
 #include "attention/products.hpp"
 #include "attention/shape.hpp"
@@ -12,6 +10,7 @@
 #include "attention/zeros.hpp"
 #include "check/reference_attention.hpp"
 #include "check/reference_kernels.hpp"
+#include "extents.hpp"
 #include "hirgen/attention.hpp"
 #include "hirgen/dropout.hpp"
 #include "hirgen/fold.hpp"
@@ -53,7 +52,8 @@ constexpr int64_t kLong = int64_t{1} << 34;
 void test_walks() {
   for (const int64_t extent : long_numbers(11)) {
     if (extent < 1) continue;
-    for (const std::vector<int64_t>& extents : {std::vector<int64_t>{3, extent, 2}, {extent, 5, 7}}) {
+    for (const std::vector<int64_t>& extents :
+         {std::vector<int64_t>{3, extent, 2}, {extent, 5, 7}}) {
       const std::vector<int64_t> own = {extents[1] * extents[2] * 2, extents[2] * 2, 1};
       hirgen::Strided out = row_major(extents), in = out;
       std::copy(own.begin(), own.end(), in.stride);
@@ -81,7 +81,8 @@ void test_elementwise() {
   const auto two = hirgen::walk_over<2>({&out_view, &in_view}, -1, "test");
   const auto three = hirgen::walk_over<3>({&out_view, &in_view, &in_view}, -1, "test");
   constexpr DType kType = DType::kBf16;
-  const kernels::UnaryKernel<1> unary{hirgen::UnaryFn::kNeg, out.get(), in.get(), kType, kType, two};
+  const kernels::UnaryKernel<1> unary{
+      hirgen::UnaryFn::kNeg, out.get(), in.get(), kType, kType, two};
   const kernels::BinaryKernel<1> binary{
       hirgen::BinaryFn::kAdd, out.get(), in.get(), in.get(), kType, kType, three};
   const kernels::MoveKernel<int64_t> move{to.get(), from.get(), two};
@@ -89,7 +90,8 @@ void test_elementwise() {
     auto& x = in[Wide{i} / 2 * 3 + i % 2];
     expect_element(name_of("unary", i), x, out[i], -3.0F, [&] { unary(i); });
     expect_element(name_of("binary", i), x, out[i], 6.0F, [&] { binary(i); });
-    expect_element(name_of("move", i), from[Wide{i} / 2 * 3 + i % 2], to[i], 3.0F, [&] { move(i); });
+    expect_element(name_of("move", i), from[Wide{i} / 2 * 3 + i % 2], to[i], 3.0F,
+                   [&] { move(i); });
     kernels::PositionsKernel{positions.get(), 1}(i);
     expect(positions[i] == static_cast<float>(i + 1), name_of("position", i));
   }
@@ -103,12 +105,12 @@ void test_folds() {
   const hirgen::Strided out_view{2, {kLong, 1}, {1, 1}}, in_view{2, {kLong, 8}, {8, 1}};
   const auto walk = hirgen::walk_over<2>({&out_view, &in_view}, 1, "test");
   using hirgen::ReduceFn;
-  const kernels::Folding<bf16, 1> folding{
-      ReduceFn::kSum, out.get(), in.get(), kType, 8, 1, true, walk};
+  const kernels::Folding<bf16, 1> folding{ReduceFn::kSum, out.get(), in.get(), kType, 8, 1,
+                                          true,           walk};
   const kernels::FoldingAlong<bf16> along{
       {ReduceFn::kSum, out.get(), in.get(), kType, 1, 8, true, walk}};
-  const kernels::Folding<bf16, 1> down{
-      ReduceFn::kSum, out.get(), in.get(), kType, kLong, 8, false, {}};
+  const kernels::Folding<bf16, 1> down{ReduceFn::kSum, out.get(), in.get(), kType,
+                                       kLong,          8,         false,    {}};
   for (const int64_t i : long_numbers(13)) {
     const auto block = static_cast<unsigned>(std::clamp<int64_t>(i, 0, hirgen::kMostOfGrid));
     expect(hirgen::first_of_block(block, 4, 32) == Wide{block / 4} * 32, name_of("fold_kernel", i));
@@ -166,8 +168,10 @@ void test_reference() {
   const reference::ScatterElement scatter{out.get(), part, in.get()};
   const hirgen::Dropout none{};
   const reference::DropoutElement dropout{
-      none, out.get(),
-      {.x = in.get(), .column = rows.get(), .column_view = {1, {kLong}, {0}}, .row_view = {}}, kType};
+      none,
+      out.get(),
+      {.x = in.get(), .column = rows.get(), .column_view = {1, {kLong}, {0}}, .row_view = {}},
+      kType};
   for (const int64_t i : long_numbers(15)) {
     const Wide parted = Wide{i} / 2 * 3 + i % 2;
     expect_element(name_of("reference, unary", i), in[i], out[i], -3.0F, [&] { unary(i); });
@@ -193,10 +197,9 @@ void test_matmul() {
                    [&] { row(i); });
     b[Wide{i} * 4 + 3] = 0;
     if (i < 1) continue;
-    for (const reference::Matmul& p :
-         {reference::Matmul{3, i, 70, 1, true, false, DType::kFp32},
-          {i, 2, 33, 1, {}, {}, {}},
-          {1, i, int64_t{1} << 20, 1, {}, {}, {}}}) {
+    for (const reference::Matmul& p : {reference::Matmul{3, i, 70, 1, true, false, DType::kFp32},
+                                       {i, 2, 33, 1, {}, {}, {}},
+                                       {1, i, int64_t{1} << 20, 1, {}, {}, {}}}) {
       const std::vector<int64_t> tiles = {p.batch, (p.m + 31) / 32, (p.n + 31) / 32};
       const int64_t block = std::min(reference::MatmulTile::count(p), int64_t{1} << 31) - 1;
       const std::vector<Wide> at = unravel(block, tiles);
@@ -207,8 +210,8 @@ void test_matmul() {
   }
 }
 
-/// thread_of_grid, by which parallel_for_kernel, peer_read_reduction_kernel and transfer_kernel count;
-/// add_strided and copy_as, which these two call.
+/// thread_of_grid, by which parallel_for_kernel, peer_read_reduction_kernel and transfer_kernel
+/// count; add_strided and copy_as, which these two call.
 void test_threads() {
   const Sparse<float> in(kLong), out(kLong);
   for (const int64_t i : long_numbers(17)) {
@@ -225,8 +228,8 @@ void test_threads() {
     const auto bytes = static_cast<size_t>(kLong) * sizeof(float);
     expect_element(name_of("transfer", i), in[i], out[i], 3.0F, [&] {
       hirgen::copy_as<uint32_t>(reinterpret_cast<char*>(out.get()),
-                                 reinterpret_cast<const char*>(in.get()), bytes,
-                                 static_cast<size_t>(i), static_cast<size_t>(kLong));
+                                reinterpret_cast<const char*>(in.get()), bytes,
+                                static_cast<size_t>(i), static_cast<size_t>(kLong));
     });
   }
 }

@@ -140,8 +140,8 @@ void test_scattered() {
                         {static_cast<const float*>(X.get()), {1, kRows}},
                         {static_cast<const float*>(by.get()), {0, 1}},
                         {static_cast<const float*>(rows.get()), {1, 0}}};
-  hirgen::launch_rows<kColumns, 1>(body, {kRows}, hirgen::accesses(body.out, body.X, body.by),
-                                   stream(), "test");
+  const auto accesses = hirgen::accesses(body.out, body.X, body.by);
+  hirgen::launch_rows<kColumns, 1>(body, {kRows}, accesses, stream(), "test");
   std::vector<double> want;
   for (int64_t r = 0; r < kRows; ++r) {
     for (int64_t c = 0; c < kColumns; ++c) {
@@ -150,6 +150,9 @@ void test_scattered() {
     }
   }
   expect_near(out.read(), want, 1e-6, "transposed");
+  hirgen::poison(out.get(), kRows * kColumns * sizeof(float), stream());
+  hirgen::launch_rows<kColumns, 1>(body, {kRows}, accesses.wide(), stream(), "test");
+  expect_near(out.read(), want, 1e-6, "transposed, rows counted in 64 bits");
 }
 
 /// Halves of rows that turn by the number of the row times that of the column, with the sum of each
