@@ -20,9 +20,10 @@ type specKind struct {
 var specKinds = []specKind{
 	{"a view at an odd offset is read", 0.12, (*generator).oddView, readsOddView},
 	{"extents over 8 that are no multiple of 8", 0.1, (*generator).unevenExtents, hasUnevenExtents},
-	{"a max or min, and a sum over ranks", 0.08, (*generator).maxOfRankSums, hasMaxAndRankSum},
+	{"a max or min, and a sum over ranks", 0.1, (*generator).maxOfRankSums, hasMaxAndRankSum},
 	{"several readers of a sum of few parts", 0.06, (*generator).sharedSum, hasSharedSum},
 	{"a kernel also stores a result with a reduced axis", 0.06, (*generator).sharedListedSum, storesReducedAxis},
+	{"a kernel sums rows of what it computes", 0.06, (*generator).sumOfRows, sumsRows},
 }
 
 // kind draws the kind of a spec: begin is nil where it is none of the table.
@@ -123,6 +124,14 @@ func storesReducedAxis(_ *model.Pipeline, p *hostir.Program) bool {
 	return anyStmt(p, func(s hostir.Stmt) bool {
 		k, ok := s.(*hostir.Fused)
 		return ok && len(k.Out) > 1 && slices.ContainsFunc(k.Out, func(t *hostir.Tensor) bool { return len(hostir.Live(t)) < len(t.Axes) })
+	})
+}
+
+// sumsRows reports whether a kernel folds over rows what it computes.
+func sumsRows(_ *model.Pipeline, p *hostir.Program) bool {
+	return anyStmt(p, func(s hostir.Stmt) bool {
+		k, ok := s.(*hostir.Fused)
+		return ok && k.FoldsColumns()
 	})
 }
 

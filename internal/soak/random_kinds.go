@@ -118,9 +118,13 @@ func (g *generator) unevenExtents() {
 // maxOfRankSums sums over ranks, at times next to a mesh axis of one rank, and takes a maximum or another function of the sum.
 func (g *generator) maxOfRankSums() {
 	sum := g.rankSum()
-	for range 1 + g.IntN(2) {
+	alone := sum.axes[0].Kind == domain.Device // along a mesh axis of one rank
+	for range pick(g, 1, 1, 2) {
 		fn := pick(g, "max", "max", "min")
 		if at := g.IntN(2); g.chance(0.6) {
+			if alone && g.chance(0.7) {
+				at = 0
+			}
 			op := Op{Fn: fn, In: []string{sum.name}, Attrs: []Attr{g.axisAttr(at, 3)}}
 			g.add(op, slices.Delete(slices.Clone(sum.axes), at, at+1), sum.dtype, sum.mesh)
 			continue
@@ -168,9 +172,9 @@ func (g *generator) sharedSum() { g.sharedSumOf(false) }
 func (g *generator) sharedListedSum() { g.sharedSumOf(true) }
 
 func (g *generator) sharedSumOf(listed bool) {
-	shape := g.shape(1 + g.IntN(2))
+	shape, ranks := g.shape(1+g.IntN(2)), g.spec.World.Axes[0]
 	if g.chance(0.6) {
-		shape[g.IntN(len(shape))] = g.spec.World.Axes[0].Size // can be split
+		shape[g.IntN(len(shape))] = ranks.Size // can be split
 	}
 	at := 0
 	if listed && g.chance(0.7) {
@@ -187,5 +191,29 @@ func (g *generator) sharedSumOf(listed bool) {
 		g.result(Op{Fn: pick(g, "relu", "neg"), In: []string{sum.name}}, sum.axes, sum.dtype, sum.mesh) // a kernel reads it first
 		g.focused(sum, 1, (*generator).set, (*generator).permute, (*generator).broadcast)
 	}
+	if split := slices.Index(shape, ranks.Size); !listed && split >= 0 && g.chance(0.5) { // each rank reads its part first
+		axes := slices.Clone(sum.axes)
+		axes[split].Kind, axes[split].Mesh = domain.Device, ranks.Name
+		g.laidResult(Op{Fn: pick(g, "relu", "neg")}, axes, sum, sum.mesh, sum)
+	}
 	g.focused(sum, 2+g.IntN(2), (*generator).unary, (*generator).constant, (*generator).constant, (*generator).binary, (*generator).set)
+}
+
+// sumOfRows folds the rows of what a kernel makes, which another operation may read too. A pipeline may run along the columns.
+func (g *generator) sumOfRows() {
+	in := g.laid(serialAxes(nil, pick[int64](g, 2, 3, 4, 9), pick[int64](g, 2, 3, 4, 8, 12)), g.spec.World)
+	made := g.result(Op{Fn: pick(g, "relu", "neg"), In: []string{in.name}}, in.axes, in.dtype, in.mesh)
+	if g.chance(0.7) { // declared whole, it takes no pipeline from the sum
+		g.declare(made, made.axes)
+	}
+	if g.chance(0.5) {
+		g.focused(made, 1, (*generator).unary, (*generator).constant)
+	}
+	columns := slices.Clone(made.axes[1:])
+	sum := g.result(Op{Fn: pick(g, "sum", "sum", "max"), In: []string{made.name}, Attrs: []Attr{g.axisAttr(0, 2)}}, columns, made.dtype, made.mesh)
+	if g.chance(0.4) {
+		sum.axes = g.placed(sum.shape(), sum.mesh, 0.2, 0.8)
+		g.declare(sum, sum.axes)
+		g.listReduced(sum, domain.Axis{Kind: domain.Reduction, Extent: made.axes[0].Extent}, 0)
+	}
 }
