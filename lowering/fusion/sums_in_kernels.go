@@ -147,9 +147,10 @@ func (s *partSums) all(body []hostir.Stmt, readers []int, sum *hostir.Reduce) bo
 	return named > 0 && named == s.readers[sum.Out] && len(readers)*parts <= parts+1+len(readers)
 }
 
-// mayStore reports whether a statement may be a kernel that also makes a sum which it reads.
+// mayStore reports whether a statement may be a kernel that also makes a sum which it reads, and through no view.
 func mayStore(reader hostir.Stmt, sum *hostir.Tensor) bool {
-	if !mayBeKernel(reader) || !slices.Contains(hostir.Uses(reader), sum) {
+	viewed := func(t *hostir.Tensor) bool { return t != sum && slices.Contains(hostir.Buffers(t), sum) }
+	if !mayBeKernel(reader) || !slices.Contains(hostir.Uses(reader), sum) || slices.ContainsFunc(hostir.Uses(reader), viewed) {
 		return false
 	}
 	k := asKernel(reader)
