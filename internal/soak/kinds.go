@@ -23,7 +23,7 @@ var specKinds = []specKind{
 	{"a max or min, and a sum over ranks", 0.1, (*generator).maxOfRankSums, hasMaxAndRankSum},
 	{"several readers of a sum of few parts", 0.06, (*generator).sharedSum, hasSharedSum},
 	{"a kernel also stores a result with a reduced axis", 0.06, (*generator).sharedListedSum, storesReducedAxis},
-	{"a kernel sums rows of what it computes", 0.06, (*generator).sumOfRows, sumsRows},
+	{"a kernel sums rows of what it computes", 0.09, (*generator).sumOfRows, sumsRows},
 }
 
 // kind draws the kind of a spec: begin is nil where it is none of the table.
