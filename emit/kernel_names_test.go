@@ -58,3 +58,44 @@ outputs: [row, last]
 		t.Error("the program has no kernel")
 	}
 }
+
+// TestNamesOfKernelValues: the value of a result that is also read has a name that nothing else in its kernel has.
+func TestNamesOfKernelValues(t *testing.T) {
+	pipeline, err := model.Load("spec.yaml", []byte(`hirgen: 1
+name: named
+mesh: {x: 2}
+dtype: fp32
+tensors:
+  A: [2, 2, 1]
+  seed: {axes: [1], dtype: int64}
+ops:
+  - T1 = dropout(A, seed, p=0.1)
+  - T2 = dropout(T1, seed, p=0)
+  - T3 = permute(T1, perm=[2, 1, 0])
+`), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := lowering.Lower(pipeline, lowering.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	value := regexp.MustCompile(`const auto (\w+) =`)
+	for _, f := range render(t, program) {
+		if f.Path != "named_kernels.cu" {
+			continue
+		}
+		for kernel := range strings.SplitSeq(string(f.Data), "operator()") {
+			seen := map[string]bool{}
+			for _, match := range value.FindAllStringSubmatch(kernel, -1) {
+				if seen[match[1]] {
+					t.Errorf("a kernel has two values %s:\n%s", match[1], kernel)
+				}
+				seen[match[1]] = true
+			}
+			if strings.Contains(kernel, "T1_row") && len(seen) < 2 {
+				t.Errorf("the kernel has %d values:\n%s", len(seen), kernel)
+			}
+		}
+	}
+}

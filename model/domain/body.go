@@ -84,6 +84,11 @@ func (b Body) Rows(operands []bool) []bool {
 	return rows
 }
 
+// Reads reports whether a step reads a value: operands count first, then steps.
+func (b Body) Reads(at int) bool {
+	return slices.ContainsFunc(b, func(s Step) bool { return slices.Contains(s.Args, at) })
+}
+
 // Results are the steps whose values are results: the last one, and before it those that also are.
 func (b Body) Results() []int {
 	results := []int{len(b) - 1}

@@ -210,8 +210,16 @@ func (b *builder) kernel(s *hostir.Fused, k *calls.Kernel, body domain.Body, res
 		}
 		operands[i] = inner.Local(name)
 	}
-	for i := range body {
+	for _, i := range results {
 		body[i].Name = inner.Local(body[i].Name)
+		if body.Reads(len(read) + i) {
+			inner.Reserve(body[i].Name + "_row") // of the value, which is stored and read
+		}
+	}
+	for i := range body {
+		if !slices.Contains(results, i) {
+			body[i].Name = inner.Local(body[i].Name)
+		}
 	}
 	for _, i := range results {
 		k.Operands = append(k.Operands, body[i].Name)

@@ -52,9 +52,20 @@ func simplified(s *calls.If) []calls.Stmt {
 	return []calls.Stmt{s}
 }
 
+// withoutUnusedNumbers drops names of numbers that nothing after them in a list mentions.
+func withoutUnusedNumbers(list []calls.Stmt) []calls.Stmt {
+	for i, s := range slices.Backward(list) { // a name may use those before it
+		if let, ok := s.(*calls.Let); ok && !usesName(list[i+1:], let.Name) {
+			list = slices.Delete(list, i, i+1)
+		}
+	}
+	return list
+}
+
 // dropUnused drops declarations that nothing names, notes which of the caller's tensors are used, and
 // declares the rank where it is.
 func dropUnused(p *calls.Program) {
+	p.Body = calls.EditLists(p.Body, withoutUnusedNumbers)
 	used := map[string]bool{}
 	r := &calls.Rewriter{
 		Noted: func(_, name string) { used[name] = true },
