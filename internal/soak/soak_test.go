@@ -145,20 +145,26 @@ func TestRefusalsOfLegalSpecsAreFindings(t *testing.T) {
 	}
 }
 
-// TestWhatWasFound: specs that showed mistakes are accepted, and every property holds of them.
+// TestWhatWasFound: specs that showed mistakes are accepted, every property holds of them, and they run.
 func TestWhatWasFound(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "found", "*.yaml"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no specs: %v", err)
 	}
+	var pack []accepted
 	for _, file := range files {
 		p, _, err := model.LoadFile(file, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if o := Examine(specOf(p)); o.Finding != nil || !o.Compared {
-			t.Errorf("%s: %v %+v", file, o.Refused, o.Finding)
+		o := Examine(specOf(p))
+		if o.Finding != nil || !o.Compared {
+			t.Fatalf("%s: %v %+v", file, o.Refused, o.Finding)
 		}
+		pack = append(pack, accepted{spec: specOf(p), outcome: o})
+	}
+	for _, f := range yard(t, 1).Try(pack) {
+		t.Errorf("%s\n%s\n%s", f.Kind, f.Spec.Text(), f.Detail)
 	}
 }
 

@@ -34,9 +34,12 @@ class DeviceReference final : public Reference {
 
   /// A defined tensor: fp32, row-major, on the device, valid until it is defined again
   /// and until this object goes.
-  const float* data(const std::string& name) const { return tensor(name.c_str()).data.get(); }
+  const float* data(const std::string& name) const { return found(name.c_str()).data.get(); }
+  /// The size of the numbers that rounding a tensor and what it is made of goes by: `rms`, the root
+  /// of the mean square of its elements, or more where in an attention terms have cancelled.
+  double size(const std::string& name, double rms) const;
   /// Its logical shape; reduction axes are gone.
-  const Shape& shape(const std::string& name) const { return tensor(name.c_str()).shape; }
+  const Shape& shape(const std::string& name) const { return found(name.c_str()).shape; }
 
   void set(const char* out, const char* in) override;
   void matmul(const char* out, const char* a, const char* b, DType dtype) override;
@@ -65,8 +68,13 @@ class DeviceReference final : public Reference {
     Shape shape;
     std::shared_ptr<float> data;       ///< shared by set and reshape, which copy nothing
     std::optional<int64_t> seed = {};  ///< an int64 that the caller gave: fp32 has 24 bits of it
+    double lost = 1;   ///< the size of terms over that of their sums, of all that it is made of
+    double terms = 0;  ///< the size of its own terms: of a result that is 0, too
   };
-  const Tensor& tensor(const char* name) const;
+  class Cancelled;
+  const Tensor& found(const char* name) const;
+  /// An operand of the next result that is defined.
+  const Tensor& tensor(const char* name);
   /// Makes room for `name`; the content is undefined.
   float* define(const char* name, const Shape& shape);
   std::shared_ptr<float> allocate(int64_t elements, const char* name);
@@ -79,6 +87,7 @@ class DeviceReference final : public Reference {
   cudaStream_t stream_;
   std::map<std::string, Tensor> tensors_;
   std::set<std::string> uploaded_;
+  double lost_ = 1;  ///< the most of the operands of the next result
 };
 
 }  // namespace hirgen

@@ -1,5 +1,8 @@
 #include "check/reference_attention.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include "hirgen/error.hpp"
 #include "hirgen/reference_device.hpp"
 
@@ -29,17 +32,53 @@ reference::Attention attention_of(const AttentionKind& kind, Reference::Shape q,
 
 }  // namespace
 
+/// How much cancels in the results of an attention. Made before these are defined: it keeps what
+/// cancelled in the operands.
+class DeviceReference::Cancelled {
+ public:
+  explicit Cancelled(DeviceReference& all)
+      : all_(all), before_(all.lost_), memory_(all.allocate(kFloats, "what cancels")) {
+    HG_CHECK(cudaMemsetAsync(get(), 0, kFloats * sizeof(float), all.stream_), kCancelled);
+  }
+  reference::Squares* get() const { return reinterpret_cast<reference::Squares*>(memory_.get()); }
+
+  void note(const std::vector<const char*>& results) const {
+    reference::Squares squares[3];
+    HG_CHECK(cudaMemcpyAsync(squares, get(), sizeof(squares), cudaMemcpyDeviceToHost, all_.stream_),
+             kCancelled);
+    HG_CHECK(cudaStreamSynchronize(all_.stream_), kCancelled);
+    for (size_t i = 0; i < results.size(); ++i) {
+      if (results[i] == nullptr) continue;
+      Tensor& tensor = all_.tensors_[results[i]];
+      const auto [elements, terms] = squares[i];
+      double count = 1;
+      for (const int64_t extent : tensor.shape) count *= static_cast<double>(extent);
+      tensor.terms = std::sqrt(terms / count);
+      tensor.lost = std::max(before_, elements > 0 ? std::sqrt(terms / elements) : 1);
+    }
+  }
+
+ private:
+  static constexpr const char* kCancelled = "evaluate the reference";
+  static constexpr int64_t kFloats = 3 * sizeof(reference::Squares) / sizeof(float);
+  DeviceReference& all_;
+  double before_;
+  std::shared_ptr<float> memory_;
+};
+
 void DeviceReference::attention(const char* out, const char* logs, const AttentionKind& kind,
                                 const char* q, const char* k, const char* v, DType dtype) {
   const Tensor queries = tensor(q), keys = tensor(k), values = tensor(v);
   const auto p = attention_of(kind, queries.shape, keys.shape, dtype);
+  const Cancelled squares(*this);
   float* result = define(out, queries.shape);
   float* sums = nullptr;
   if (logs != nullptr) {
     sums = define(logs, Shape(queries.shape.begin(), queries.shape.end() - 1));
   }
-  reference::attention(p, result, sums, queries.data.get(), keys.data.get(), values.data.get(),
-                       stream_);
+  reference::attention(p, result, sums, squares.get(), queries.data.get(), keys.data.get(),
+                       values.data.get(), stream_);
+  squares.note({out, logs});
 }
 
 void DeviceReference::attention_grad(const GradNames& out, const AttentionKind& kind,
@@ -50,6 +89,7 @@ void DeviceReference::attention_grad(const GradNames& out, const AttentionKind& 
   const auto p = attention_of(kind, queries.shape, keys.shape, dtype);
   Shape shape = keys.shape;
   if (queries.shape.size() > shape.size()) shape.insert(shape.begin(), p.blocks);
+  const Cancelled squares(*this);
   const reference::AttentionGrad operands{slope.data.get(),
                                           queries.data.get(),
                                           keys.data.get(),
@@ -58,8 +98,10 @@ void DeviceReference::attention_grad(const GradNames& out, const AttentionKind& 
                                           sums.data.get(),
                                           define(out.q, queries.shape),
                                           define(out.k, shape),
-                                          define(out.v, shape)};
+                                          define(out.v, shape),
+                                          squares.get()};
   reference::attention_grad(p, operands, stream_);
+  squares.note({out.q, out.k, out.v});
 }
 
 }  // namespace hirgen

@@ -17,14 +17,21 @@ struct Attention {
   DType dtype = DType::kFp32;  ///< results but the logarithms are rounded to it
 };
 
-/// `logs` may be null.
-void attention(const Attention& shape, float* o, float* logs, const float* q, const float* k,
-               const float* v, cudaStream_t stream);
+/// Sums of squares, on the device: of the elements of a result, and of the terms that they are sums
+/// of, before any of these cancel.
+struct Squares {
+  double elements = 0, terms = 0;
+};
+
+/// `logs` may be null. Adds to squares of O and of the logarithms.
+void attention(const Attention& shape, float* o, float* logs, Squares* squares, const float* q,
+               const float* k, const float* v, cudaStream_t stream);
 
 /// The operands of the gradient; those of K and V have the axis of the blocks.
 struct AttentionGrad {
   const float *grad_o, *q, *k, *v, *o, *logs;
   float *grad_q, *grad_k, *grad_v;
+  Squares* squares;  ///< of the three in this order, which are added to
 };
 
 void attention_grad(const Attention& shape, const AttentionGrad& operands, cudaStream_t stream);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "check/reference_kernels.hpp"
 #include "hirgen/error.hpp"
@@ -95,10 +96,21 @@ Shape result_shape(Shape a, int64_t n) {
 
 }  // namespace
 
-const DeviceReference::Tensor& DeviceReference::tensor(const char* name) const {
-  const auto found = tensors_.find(name);
-  require(found != tensors_.end(), name, "it is read before it is defined");
-  return found->second;
+const DeviceReference::Tensor& DeviceReference::found(const char* name) const {
+  const auto at = tensors_.find(name);
+  require(at != tensors_.end(), name, "it is read before it is defined");
+  return at->second;
+}
+
+const DeviceReference::Tensor& DeviceReference::tensor(const char* name) {
+  const Tensor& operand = found(name);
+  lost_ = std::max(lost_, operand.lost);
+  return operand;
+}
+
+double DeviceReference::size(const std::string& name, double rms) const {
+  const Tensor& tensor = found(name.c_str());
+  return std::max(rms * tensor.lost, tensor.terms);
 }
 
 std::shared_ptr<float> DeviceReference::allocate(int64_t elements, const char* name) {
@@ -129,6 +141,8 @@ float* DeviceReference::define(const char* name, const Shape& shape) {
   }
   tensor.shape = shape;
   tensor.seed.reset();
+  tensor.lost = std::exchange(lost_, 1);
+  tensor.terms = 0;
   return tensor.data.get();
 }
 
@@ -162,7 +176,7 @@ void DeviceReference::upload(const TensorDesc& input, const void* whole) {
 
 void DeviceReference::set(const char* out, const char* in) {
   if (uploaded_.contains(out)) return;
-  const Tensor source = tensor(in);
+  const Tensor source = found(in);
   tensors_[out] = source;
 }
 
@@ -211,7 +225,7 @@ void DeviceReference::linear(const char* out, const char* x, const char* w, cons
   }
   // A row of bias per batch: added to the sums before they are rounded.
   float* sums = multiply(out, left, right, true, nullptr, DType::kFp32);
-  const Shape& shape = tensor(out).shape;
+  const Shape& shape = found(out).shape;
   Shape rows = row.shape;
   rows.insert(rows.end() - 1, 1);
   reference::binary(BinaryFn::kAdd, sums, sums, broadcast_view(shape, shape), row.data.get(),
@@ -219,7 +233,7 @@ void DeviceReference::linear(const char* out, const char* x, const char* w, cons
 }
 
 void DeviceReference::broadcast(const char* out, const char* in, int axis) {
-  Shape shape = tensor(in).shape;
+  Shape shape = found(in).shape;
   require(axis >= 0 && static_cast<size_t>(axis) <= shape.size(), out, "broadcast axis");
   shape.insert(shape.begin() + axis, 1);
   reshape(out, in, shape);
@@ -241,10 +255,11 @@ void DeviceReference::permute(const char* out, const char* in, const std::vector
 }
 
 void DeviceReference::reshape(const char* out, const char* in, const Shape& shape) {
-  const Tensor source = tensor(in);
+  const Tensor source = found(in);
   require(elements_of(shape) == elements_of(source.shape), out,
           text(source.shape) + " into " + text(shape));
-  tensors_[out] = Tensor{shape, source.data, source.seed};
+  tensors_[out] = source;
+  tensors_[out].shape = shape;
 }
 
 void DeviceReference::slice(const char* out, const char* in, int axis, int64_t start,

@@ -200,7 +200,7 @@ Tolerance Driver::tolerance_for(const TensorDesc& output) {
            kDriver);
   context_.synchronize(stream_);
   const double rms = root_mean_square(whole.data(), DType::kFp32, output.elements());
-  return {output.tolerance, output.tolerance * rms};
+  return {output.tolerance, output.tolerance * reference_->size(output.name, rms)};
 }
 
 int64_t Driver::count_wrong_of_call(int64_t call) {

@@ -210,6 +210,69 @@ void test_generated_inputs() {
   f.expect_tensor("A", {2, 8, 16}, local.read());
 }
 
+/// A normal input of two heads with four rows.
+void normal(Fixture& f, const char* name, int index) {
+  TensorDesc desc;
+  desc.name = name;
+  desc.axes = {Axis{2, 1, 0}, Axis{4, 1, 0}, Axis{8, 1, 0}};
+  f.reference.generate_normal(desc, index, 5);
+}
+
+/// Defines O<window>, dQ<window> and so on, of queries that see so many keys.
+void attend(Fixture& f, int64_t window) {
+  const auto name = [&](const char* tensor) { return tensor + std::to_string(window); };
+  const std::string o = name("O"), l = name("L"), q = name("dQ"), k = name("dK"), v = name("dV");
+  const hirgen::AttentionKind kind{.causal = true, .window = window, .scale = 0.35F};
+  f.reference.attention(o.c_str(), l.c_str(), kind, "Q", "K", "V", DType::kFp32);
+  f.reference.attention_grad({q.c_str(), k.c_str(), v.c_str()}, kind, "dO", "Q", "K", "V",
+                             o.c_str(), l.c_str(), DType::kFp32);
+}
+
+void attention_inputs(Fixture& f) {
+  int index = 0;
+  for (const char* name : {"Q", "K", "V", "dO"}) normal(f, name, index++);
+}
+
+/// What a check allows goes by the terms that an attention sums, also where more is made of it.
+void test_terms_that_cancel() {
+  Fixture f;
+  attention_inputs(f);
+  attend(f, 1);
+  for (const char* name : {"dQ1", "dK1"}) {
+    f.expect_tensor(name, {2, 4, 8}, std::vector<float>(64));
+    expect(f.reference.size(name, 0) > 0.1, std::string(name) + " is 0, but its terms are not");
+  }
+  attend(f, 2);
+  const double lost = f.reference.size("dK2", 1);
+  expect(lost > 1.2 && lost < 10, "terms cancel: " + std::to_string(lost));
+  f.reference.reduce("S", "sum", "dK2", 0, DType::kFp32);
+  f.reference.reshape("R", "S", {32});
+  expect(f.reference.size("R", 1) >= 1.2, "terms of a sum of sums");
+  f.reference.unary("N", "neg", "Q", DType::kFp32);
+  expect(f.reference.size("N", 1) == 1, "no attention is in a negated input");
+  attention_inputs(f);
+  expect(f.reference.size("Q", 1) == 1, "an input has no terms");
+}
+
+/// A key that is missing in the last rows is found in every result of fp32.
+void test_a_missing_key_is_found() {
+  Fixture f;
+  attention_inputs(f);
+  attend(f, 3);
+  attend(f, 4);
+  for (const std::string name : {"O", "L", "dQ", "dK", "dV"}) {
+    TensorDesc desc;
+    for (const int64_t extent : f.reference.shape(name + "4")) desc.axes.push_back({extent, 1, 0});
+    const double tolerance = 4 * 0x1p-23 * 7;
+    const auto wrong =
+        hirgen::count_wrong(f.reference.data(name + "3"), desc, f.reference.data(name + "4"),
+                            tolerance, tolerance * f.reference.size(name + "4", 1), stream());
+    const int64_t rows = name == "dK" || name == "dV" ? 8 : 2, row = name == "L" ? 1 : 8;
+    expect(wrong.count == rows * row,
+           name + ": " + std::to_string(wrong.count) + " elements lack a key");
+  }
+}
+
 template <typename F>
 void expect_error(F f, const char* what) {
   bool threw = false;
@@ -240,5 +303,6 @@ int main() {
   return run("math_reference",
              {test_matmul, test_batched_matmul, test_batches_stretch, test_linear,
               test_shape_operations, test_elementwise_operations, test_reductions_drop_their_axis,
-              test_names_can_be_defined_again, test_generated_inputs, test_misfits_are_errors});
+              test_names_can_be_defined_again, test_generated_inputs, test_terms_that_cancel,
+              test_a_missing_key_is_found, test_misfits_are_errors});
 }
