@@ -115,9 +115,10 @@ type Tensor struct {
 	// Inferred says that the user left the axes to the passes: they may shard them.
 	Inferred bool
 	// Tolerance is how far an output may be from the reference when a program checks
-	// itself: |got - want| <= Tolerance * (|want| + root of the mean square of want). When it
-	// is 0 for all outputs, the check is exact and the inputs are integers; otherwise an
-	// input is filled with normal values of this Deviation, 0 meaning 1.
+	// itself: |got - want| <= Tolerance * (|want| + root of the mean square of want, or of terms
+	// that cancel in an attention, where these are larger). When it is 0 for all outputs, the
+	// check is exact and the inputs are integers; otherwise an input is filled with normal
+	// values of this Deviation, 0 meaning 1.
 	Tolerance, Deviation float64
 	Pos                  diag.Pos
 }
