@@ -36,7 +36,7 @@ HIRGEN_EXPORT int hirgen_matmul_rs_reduce_create(const hirgen_options* options, 
  * results until they are written.
  *
  * HIRGEN_USAGE, with the tensor's name, for a pointer that is null, that is no multiple of
- * HIRGEN_POINTER_ALIGNMENT (16) bytes, or that is to memory of the host, page-locked or not; and
+ * HIRGEN_ALIGNMENT (16) bytes, or that is to memory of the host, page-locked or not; and
  * for a stream that is being captured, whose capture goes on. Nothing was
  * issued then, and the other ranks are not told: their call waits for this rank's, so call again
  * with what is right within the deadline. After it, and when this process ends before, they end

@@ -19,7 +19,7 @@ extern "C" {
 
 /* What the address of each tensor that run is given must be a multiple of, in bytes. cudaMalloc
  * gives multiples of 256; the middle of an allocation may be at any address. */
-#define HIRGEN_POINTER_ALIGNMENT 16
+#define HIRGEN_ALIGNMENT 16
 
 /* Exported from the library even when everything else is hidden. */
 #define HIRGEN_EXPORT __attribute__((visibility("default")))
@@ -96,7 +96,7 @@ typedef struct hirgen_options {
 } hirgen_options;
 
 /* One tensor as this rank sees it. Buffers are row-major over local_extent and begin at multiples
-   of HIRGEN_POINTER_ALIGNMENT bytes, or run refuses them with HIRGEN_USAGE. A rank outside
+   of HIRGEN_ALIGNMENT bytes, or run refuses them with HIRGEN_USAGE. A rank outside
    the tensor's mesh has none of it: its local extents are 0 and its pointer may be null. */
 typedef struct hirgen_tensor {
   const char* name; /* valid while the handle lives */

@@ -16,7 +16,7 @@ from .errors import HirgenError
 from .library import Library
 from .program import Program
 
-# HIRGEN_POINTER_ALIGNMENT: programs refuse tensors at other addresses. A view that is contiguous may begin at any element.
+# HIRGEN_ALIGNMENT: programs refuse tensors at other addresses. A view that is contiguous may begin at any element.
 _ALIGNMENT = 16
 
 _handles: dict[tuple, "Handle"] = {}

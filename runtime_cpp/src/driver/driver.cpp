@@ -24,7 +24,7 @@ constexpr const char* kDriver = "driver";
 
 // Where checked calls have their tensors behind a multiple of 256: a caller may align them to
 // no more. Timed calls have them where cudaMalloc does.
-constexpr size_t kLeastAligned = HIRGEN_POINTER_ALIGNMENT;
+constexpr size_t kLeastAligned = HIRGEN_ALIGNMENT;
 
 size_t index_of(const std::vector<TensorDesc>& descs, const std::string& name, const char* option) {
   std::string names;

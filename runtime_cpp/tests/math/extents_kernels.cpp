@@ -15,6 +15,7 @@
 #include "hirgen/dropout.hpp"
 #include "hirgen/fold.hpp"
 #include "hirgen/placement.hpp"
+#include "hirgen/row_copies.hpp"
 #include "hirgen/views.hpp"
 #include "kernels/add_elements.hpp"
 #include "kernels/copy_elements.hpp"
@@ -37,6 +38,7 @@ using namespace ::hirgen::tiles;
 #include "check/reference_kernels.cu"
 #include "kernels/elementwise.cu"
 #include "kernels/reduce.cu"
+#include "kernels/row_copies.cu"
 }  // namespace copy
 
 namespace {
@@ -234,10 +236,34 @@ void test_threads() {
   }
 }
 
+/// Rows::find, by which row_copies_kernel counts segments: in many rows, and in long ones.
+void test_row_copies() {
+  char from[1], to[1];
+  for (const int64_t i : long_numbers(18)) {
+    if (i < 1) continue;
+    for (const int64_t columns : {int64_t{4500}, int64_t{3} << 33}) {
+      const hirgen::RowCopy copy{to, from, columns + 8, columns, 1 << 20, 1 << 19, 7, columns, i, 2};
+      const auto rows = kernels::in_bytes(copy);
+      const int64_t segment = static_cast<int64_t>(Wide{i} * 1000003 % rows.segments);
+      const std::vector<Wide> at = unravel(segment, {i, 7, rows.per_row});
+      const Wide first = at[2] * kernels::kSegment;
+      const Wide in = (at[0] * copy.in_batch + at[1] * copy.in_row) * 2 + first;
+      const Wide out = (at[0] * copy.out_batch + at[1] * copy.out_row) * 2 + first;
+      char* found_to = nullptr;
+      const char* found_from = nullptr;
+      int64_t size = 0;
+      rows.find(segment, &found_to, &found_from, &size);
+      expect(found_from - from == in && found_to - to == out &&
+                 size == std::min(Wide{columns} * 2 - first, Wide{kernels::kSegment}),
+             name_of("segment of rows", i));
+    }
+  }
+}
+
 }  // namespace
 
 int main() {
   return run("extents of the runtime's kernels",
              {test_walks, test_elementwise, test_folds, test_placements, test_reference,
-              test_matmul, test_threads});
+              test_matmul, test_threads, test_row_copies});
 }
