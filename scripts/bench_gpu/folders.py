@@ -50,7 +50,7 @@ class Folder:
     @property
     def name(self):
         """The pipeline's name, which is the program's."""
-        return next(self.folder.glob("*.hpp")).stem
+        return next(self.folder.glob("*.h")).stem  # of its C ABI
 
     def start(self, ranks, options):
         """All ranks on this machine, spoken to over rank 0."""
