@@ -40,7 +40,7 @@ type contiguity struct {
 	moves func(hostir.Stmt) string // what the schedule calls a movement between ranks
 	copier
 	viewed map[*hostir.Tensor]bool   // tensors that some view is a view of
-	casts  map[string]*hostir.Tensor // by operand and type: parts are cast once
+	casts  map[string]*hostir.Tensor // by operand, type and axes: parts are cast once for what runs along one axis
 }
 
 // viewed finds the operands of statements that make views.

@@ -17,13 +17,14 @@ func (c *contiguity) sameTypes(s hostir.Stmt) []hostir.Stmt {
 	if !ok || r.In.DType == r.Out.DType || !Reshards(r) || c.collectsParts(r) {
 		return []hostir.Stmt{s}
 	}
-	key := r.In.Name + " " + string(r.Out.DType)
+	axes := alongside(r, 0)
+	key := r.In.Name + " " + string(r.Out.DType) + domain.FormatAxes(axes)
 	if t := c.casts[key]; t != nil {
 		r.In = t
 		return []hostir.Stmt{r}
 	}
 	t := &hostir.Tensor{
-		Name: c.names.Fresh(r.In.Name + "_" + string(r.Out.DType)), DType: r.Out.DType, Axes: slices.Clone(r.In.Axes), Mesh: r.In.Mesh,
+		Name: c.names.Fresh(r.In.Name + "_" + string(r.Out.DType)), DType: r.Out.DType, Axes: axes, Mesh: r.In.Mesh,
 		Role: hostir.Temp, Layout: slices.Clone(r.In.Layout), Pos: r.In.Pos,
 	}
 	c.program.Tensors = append(c.program.Tensors, t)
@@ -42,9 +43,10 @@ func (c *contiguity) collectsParts(r *hostir.Reduce) bool {
 }
 
 // ScattersSlices reports whether a reduction over ranks leaves each rank one slice of a Stream axis,
-// so that a pipeline can reduce slice by slice.
+// so that a pipeline can reduce slice by slice. A result with a pipeline of its own is made slice by slice of that:
+// what is a slice along both axes is not one run of memory.
 func ScattersSlices(r *hostir.Reduce) bool {
 	m := Describe(r)
 	i := m.Scattered()
-	return len(m.Shifts) == 1 && i >= 0 && r.In.Axes[i].Kind == domain.Stream
+	return len(m.Shifts) == 1 && i >= 0 && r.In.Axes[i].Kind == domain.Stream && hostir.StreamAxis(r.Out) < 0
 }
