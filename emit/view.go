@@ -110,7 +110,7 @@ type refView struct {
 func (v *programView) Kernels() []kernelView {
 	var list []kernelView
 	for _, variant := range v.variants() {
-		launches, values := launchesOf(variant.Program), variant.Program.Values()
+		launches, values := launchesOf(variant.Program), variant.Values()
 		for _, k := range variant.Program.Kernels {
 			wide := slices.ContainsFunc(launches[k.Name], func(l *calls.Launch) bool { return isWide(k, l, values) })
 			list = append(list, kernelView{k, runOf(k, launches[k.Name]), wide})

@@ -113,7 +113,7 @@ func (e *expansion) angles(half string) string {
 	by := formatFloat(-2 * math.Log(e.base) / float64(axes[len(axes)-1].Extent.Size))
 	frequencies := e.step("frequencies", "exp", []string{e.step("exponents", "scale", []string{pairs}, "by", by)})
 	var at string
-	own := 1 // axes of the positions
+	var own int // axes of the positions
 	if len(e.op.In) == 2 {
 		at, own = e.arg(1), len(e.axesOf(1))
 	} else {

@@ -77,18 +77,18 @@ func (g *generator) reshaped(v *value, shape []int64) *value {
 // readView reads a view of two axes or more: as an operand of a matmul or an attention, in a kernel, or for other ranks.
 func (g *generator) readView(v *value) {
 	shape := v.shape()
-	switch n := len(shape); {
-	case n == 2 && g.chance(0.2): // the second operand
+	switch n, use := len(shape), g.Float64(); {
+	case n == 2 && use < 0.2: // the second operand
 		a := g.inputOf([]int64{pick(g, g.extents...), shape[0]}, v.dtype, v.mesh)
 		g.add(Op{Fn: "matmul", In: []string{a.name, v.name}}, []domain.Axis{a.axes[0], v.axes[1]}, v.dtype, v.mesh)
-	case n == 2 && g.chance(0.2): // a weight
+	case n == 2 && use < 0.36: // a weight
 		a := g.inputOf([]int64{pick(g, g.extents...), shape[1]}, v.dtype, v.mesh)
 		g.add(Op{Fn: "linear", In: []string{a.name, v.name}}, []domain.Axis{a.axes[0], v.axes[0]}, v.dtype, v.mesh)
-	case n > 2 && g.chance(0.4):
+	case n > 2 && use < 0.4:
 		g.focused(v, 1, (*generator).attention)
 	default:
 		g.focused(v, 1+g.IntN(2), (*generator).matmul, (*generator).linear, (*generator).binary, (*generator).unary, (*generator).composite,
-			(*generator).reduce, (*generator).set, (*generator).set, (*generator).permute)
+			(*generator).reduce, (*generator).set, (*generator).permute)
 	}
 }
 
@@ -112,7 +112,7 @@ func (g *generator) readVector(v *value) {
 func (g *generator) unevenExtents() {
 	g.extents = []int64{1, pick[int64](g, 9, 10, 12, 17, 20), pick[int64](g, 3, 5, 7, 9, 10, 12, 17, 20), pick[int64](g, 8, 16, 24), g.spec.World.Axes[0].Size}
 	v := g.input(append(g.shape(1+g.IntN(2)), pick(g, g.extents[1:4]...)))
-	g.focused(v, 1+g.IntN(2), (*generator).matmul, (*generator).linear, (*generator).matmul, (*generator).composite, (*generator).binary, (*generator).reduce)
+	g.focused(v, 1+g.IntN(2), (*generator).matmul, (*generator).linear, (*generator).composite, (*generator).binary, (*generator).reduce)
 }
 
 // maxOfRankSums sums over ranks, at times next to a mesh axis of one rank, and takes a maximum or another function of the sum.
@@ -196,7 +196,7 @@ func (g *generator) sharedSumOf(listed bool) {
 		axes[split].Kind, axes[split].Mesh = domain.Device, ranks.Name
 		g.laidResult(Op{Fn: pick(g, "relu", "neg")}, axes, sum, sum.mesh, sum)
 	}
-	g.focused(sum, 2+g.IntN(2), (*generator).unary, (*generator).constant, (*generator).constant, (*generator).binary, (*generator).set)
+	g.focused(sum, 2+g.IntN(2), (*generator).unary, (*generator).constant, (*generator).binary, (*generator).set)
 }
 
 // sumOfRows folds the rows of what a kernel makes, which another operation may read too. A pipeline may run along the columns.

@@ -368,11 +368,11 @@ func (g *generator) composite() bool {
 			axis = g.IntN(n - 1)
 			op.Attrs = append(op.Attrs, g.axisAttr(axis, n))
 		}
-		g.countRows(&op, v, axis)
+		g.countRows(&op, axis)
 	case "softmax":
 		if n := len(v.axes); n > 1 && v.shape()[n-2] <= last[0] && g.chance(0.4) {
 			op.Attrs = append(op.Attrs, Attr{Name: "causal", Value: "true"})
-			g.countRows(&op, v, n-2)
+			g.countRows(&op, n-2)
 		}
 	case "split", "dropout":
 		return false // slices, which have several results; see dropout
@@ -404,7 +404,7 @@ func (g *generator) composite() bool {
 }
 
 // countRows says of most operations how rows behind another axis are counted.
-func (g *generator) countRows(op *Op, v *value, axis int) {
+func (g *generator) countRows(op *Op, axis int) {
 	if axis > 0 && g.chance(0.7) {
 		op.Attrs = append(op.Attrs, Attr{Name: "split", Value: pick(g, "rows", "batches")})
 	}

@@ -120,12 +120,13 @@ func TestASplitNeverChangesTheResult(t *testing.T) {
 func splitSpec(t *testing.T, tensors, ops string) *model.Pipeline {
 	t.Helper()
 	var lines strings.Builder
+	_, operands, _ := strings.Cut(ops, "(")
 	for _, op := range strings.Split(ops, ";") {
 		lines.WriteString("- " + strings.TrimSpace(op) + "\n")
 	}
 	kept := splitTensor.ReplaceAllStringFunc(tensors+wholeTensors, func(declared string) string {
 		name, _, _ := strings.Cut(declared, ":")
-		if regexp.MustCompile(`[(, ]` + name + `[,)]`).MatchString(ops[strings.Index(ops, "("):]) {
+		if regexp.MustCompile(`[(, ]` + name + `[,)]`).MatchString("(" + operands) {
 			return declared
 		}
 		return ""

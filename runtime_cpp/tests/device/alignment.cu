@@ -66,12 +66,6 @@ struct Itself {
   }
 };
 
-void loads() {
-  const Matrices m;
-  parallel_for(4, m.stream, kWhere, Copy{m.a, m.b + 1});
-  m.expect_fault();
-}
-
 void stores() {
   const Matrices m;
   parallel_for(4, m.stream, kWhere, Copy{m.a + 2, m.b});
@@ -111,7 +105,6 @@ void attention(int64_t operand) {
 int main(int argc, char** argv) {
   return run_cases(argc, argv,
                    {
-                       {"loads", loads},
                        {"stores", stores},
                        {"rows_read", [] { rows<32>(1, 0); }},
                        {"rows_written", [] { rows<32>(0, 3); }},
