@@ -31,6 +31,8 @@ class Sets(unittest.TestCase):
         (folder / "runtime" / "x.cpp").write_text("runtime")
         (folder / "CMakePresets.json").write_text("{}")
         (folder / "a.hpp").write_text(text)
+        (folder / "a_kernels.hpp").write_text("")  # as folders with kernels have it
+        (folder / "a.h").write_text("")
         if rows:
             (self.path / own_set / folders.ROWS).write_text(json.dumps({"ranks": 2, "rows": rows}))
         return folders.Set(self.path / own_set)
