@@ -3,6 +3,8 @@
 // the columns of the result are a multiple of 8; other GEMMs take several times as long. docs/design/packed-gemms.md has the measurements.
 package packing
 
+import "math"
+
 // GEMM is a batch of C[m, n] = A[m, k] B[k, n].
 type GEMM struct {
 	M, N, K, Batch         int64
@@ -25,12 +27,14 @@ const (
 	pays      = 0.9 // of the time without copies, at most, is what copies are made for
 
 	// Of an H100, in units of a microsecond. What is compared depends little on the GPU: rates of others are in similar proportion.
-	flops     = 6e8   // of an aligned GEMM
-	memory    = 2.6e6 // bytes of memory
-	cached    = 4e6   // bytes, where both copies stay in the L2 cache
-	cache     = 30e6  // bytes
-	launch    = 2.2   // of a kernel
-	leastRows = 128   // that a GEMM takes as long as
+	flops  = 6e8   // of an aligned GEMM
+	memory = 2.6e6 // bytes of memory
+	cached = 4e6   // bytes, where both copies stay in the L2 cache
+	cache  = 30e6  // bytes
+	launch = 2.2   // of a kernel
+	sms    = 132
+	tile   = 128 // rows and columns that an SM computes at a time
+	splits = 4   // of K at most, where there are few tiles
 )
 
 // Slowdown is how many times as long a GEMM takes that computes with unaligned rows; 1 where its rows are aligned.
@@ -120,7 +124,12 @@ func (g GEMM) Choose() Packs {
 
 // time is that of a GEMM which computes so many times as long as an aligned one.
 func (g GEMM) time(slowdown float64) float64 {
-	computes := 2 * float64(max(g.M, leastRows)) * float64(g.N) * float64(g.K) * float64(g.Batch) / flops * slowdown
+	tiles := g.Batch * ((g.M + tile - 1) / tile) * ((g.N + tile - 1) / tile)
+	waves := math.Inf(1)
+	for split := int64(1); split <= splits; split++ {
+		waves = min(waves, float64((tiles*split+sms-1)/sms)/float64(split))
+	}
+	computes := waves * 2 * tile * tile * float64(g.K) / (flops / sms) * slowdown
 	reads := float64(g.Batch*(g.M*g.K+g.K*g.N)*g.Element+g.Batch*g.M*g.N*g.Result) / memory
 	return max(computes, reads) + launch
 }

@@ -1,39 +1,73 @@
 package packing
 
-import "testing"
+import (
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
 
-// Times of docs/design/packed-gemms.md, as measured on an H100: what is chosen is faster than what is not.
-func TestChoosesWhatWasFaster(t *testing.T) {
-	for _, c := range []struct {
-		name    string
-		m, n, k int64
-		linear  bool // B is stored [n, k]
-		want    Packs
-	}{
-		{"343.0 us, 103.0 with A copied", 2000, 5120, 3500, false, Packs{A: true}},
-		{"403.0 us, 128.4", 2000, 5120, 3500, true, Packs{A: true, B: true}},
-		{"338.5 us, 128.8", 2000, 3500, 5120, false, Packs{B: true, C: true}},
-		{"1011.5 us, 247.9", 4096, 4096, 4097, false, Packs{A: true}},
-		{"3212.7 us, 1569.2", 4096, 50257, 1024, false, Packs{B: true, C: true}},
-		{"36.6 us, 12.5", 16, 4096, 4097, false, Packs{A: true}},
-		{"44.6 us, 23.6", 256, 4096, 4100, false, Packs{A: true}},
-		{"45.3 us, 46.5: B is large for so few rows", 256, 4096, 4100, true, Packs{}},
-		{"58.3 us, 63.6", 64, 4097, 4096, false, Packs{}},
-		{"21.8 us, 20.7: bound by memory", 4096, 4096, 36, false, Packs{}},
-		{"24.8 us: aligned", 4096, 1000, 2048, false, Packs{}},
-	} {
-		rows := c.n
-		if c.linear {
-			rows = c.k
+// forms are those of the columns of times, in the table of docs/design/packed-gemms.md; none is chosen for padded GEMMs.
+var forms = []Packs{{}, {}, {A: true}, {A: true, B: true}, {B: true, C: true}, {A: true, B: true, C: true}}
+
+var row = regexp.MustCompile("(?m)^\\| (\\d+), (\\d+), (\\d+), `(\\[[nk], [nk]\\])` \\|(.*)\\|$")
+
+// TestChoosesWhatThePageSays: the bold form of each measured GEMM is what Choose returns, and not slower than the GEMM without copies.
+func TestChoosesWhatThePageSays(t *testing.T) {
+	page, err := os.ReadFile("../../docs/design/packed-gemms.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := row.FindAllStringSubmatch(string(page), -1)
+	if len(rows) < 15 {
+		t.Fatalf("the page has %d rows", len(rows))
+	}
+	for _, r := range rows {
+		times, bold := make([]float64, len(forms)), -1
+		for i, cell := range strings.Split(r[5], "|") {
+			text := strings.Trim(cell, " *")
+			if times[i], err = strconv.ParseFloat(text, 64); err != nil {
+				t.Fatalf("%s: %v", r[0], err)
+			}
+			if strings.Contains(cell, "**") {
+				bold = i
+			}
 		}
-		g := GEMM{M: c.m, N: c.n, K: c.k, Batch: 1, Element: 2, Result: 2, AlignA: align(c.k), AlignB: align(rows), AlignC: align(c.n)}
-		if got := g.Choose(); got != c.want {
-			t.Errorf("%d x %d x %d, %s: %+v, want %+v", c.m, c.n, c.k, c.name, got, c.want)
+		g := gemmOf(t, r)
+		if want := forms[max(bold, 0)]; bold < 0 || g.Choose() != want {
+			t.Errorf("%s: chosen %+v, want %+v", r[0], g.Choose(), want)
+		}
+		if bold > 0 && times[bold] > times[0] {
+			t.Errorf("%s: copies are chosen, and slower", r[0])
 		}
 		if g.Element = 4; g.Choose().Any() {
-			t.Errorf("%d x %d x %d in fp32 is packed", c.m, c.n, c.k)
+			t.Errorf("%s is packed in fp32", r[0])
 		}
+	}
+	if aligned := (GEMM{M: 4096, N: 1000, K: 2048, Batch: 1, Element: 2, Result: 2, AlignA: 16, AlignB: 16, AlignC: 16}); aligned.Choose().Any() {
+		t.Error("a GEMM of aligned rows is packed")
 	}
 }
 
-func align(row int64) int64 { return min(16, 2*(row&-row)) }
+// gemmOf is the GEMM of a row.
+func gemmOf(t *testing.T, r []string) GEMM {
+	t.Helper()
+	var size [3]int64
+	for i := range size {
+		n, err := strconv.ParseInt(r[1+i], 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		size[i] = n
+	}
+	columns := size[1] // of B as it is stored
+	if r[4] == "[n, k]" {
+		columns = size[2]
+	}
+	align := func(row int64) int64 { return min(16, 2*(row&-row)) }
+	return GEMM{
+		M: size[0], N: size[1], K: size[2], Batch: 1, Element: 2, Result: 2,
+		AlignA: align(size[2]), AlignB: align(columns), AlignC: align(size[1]),
+	}
+}
