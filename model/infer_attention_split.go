@@ -50,7 +50,7 @@ func (in *inference) split(q int, a domain.Attention) (string, bool) {
 	case len(fitting) == 0:
 		in.a.list.Append(in.misfit(q, a, list[0]))
 		return "", false
-	case len(fitting) > 1:
+	case len(fitting) > 1 && in.axesOf(q)[0].Extent.Size > 1: // one block is all heads and all rows
 		in.ambiguous(q, fitting)
 		return "", false
 	}
