@@ -15,9 +15,10 @@ int abi_create(const ProgramTable& table, const hirgen_options* options, hirgen_
 
 /// hirgen_<name>_run: issues one call on `stream` (a cudaStream_t) of the create's device.
 /// `tensors` are `count` device pointers, inputs first. Does not block the host. HIRGEN_USAGE,
-/// for pointers that are unaligned or to memory of the host and streams that are being captured among
-/// others, leaves the handle as it was and the other ranks waiting, within their deadline. After a
-/// code other than that and HIRGEN_OK they have been told, and every later run returns the same code.
+/// for pointers that are unaligned or to memory of the host and streams that are being captured
+/// among others, leaves the handle as it was and the other ranks waiting, within their deadline.
+/// After a code other than that and HIRGEN_OK they have been told, and every later run returns the
+/// same code.
 int abi_run(hirgen_handle* handle, void* stream, void* const* tensors, size_t count);
 
 /// hirgen_<name>_status: HIRGEN_OK, or the code of the failure of this or another rank, for good.

@@ -28,8 +28,8 @@ struct MatmulShape {
   int64_t row_b = 0;                                 ///< elements between rows of B; 0: dense
   /// Bytes, up to 16, that all pointers to A and B are multiples of, and those to C and the addend.
   int64_t align_a = 16, align_b = 16, align_c = 16;
-  bool transpose_a = false;                          ///< A is stored [k, m]
-  bool transpose_b = false;                          ///< B is stored [n, k], as linear's weight is
+  bool transpose_a = false;  ///< A is stored [k, m]
+  bool transpose_b = false;  ///< B is stored [n, k], as linear's weight is
   bool bias = false;         ///< adds bias[n], of the output's type, to every row
   bool addend = false;       ///< adds a matrix of the output's type
   bool fp32_result = false;  ///< the output is fp32, and so are bias and addend
@@ -43,14 +43,16 @@ struct MatmulShape {
   bool packs() const { return pack_a || pack_b || pack_c; }
 };
 
-/// Elements of 16 bits that one access of a GEMM's fast kernels reads: they want rows at multiples of that.
+/// Elements of 16 bits that one access of a GEMM's fast kernels reads: they want rows at multiples
+/// of that.
 constexpr int64_t kPackElements = 8;
 /// A length of rows, rounded up to it.
 constexpr int64_t packed_row(int64_t columns) {
   return (columns + kPackElements - 1) / kPackElements * kPackElements;
 }
 
-/// Where a packed shape's copies are in its workspace, in bytes from its start. cuBLASLt's own workspace begins at `bytes`.
+/// Where a packed shape's copies are in its workspace, in bytes from its start. cuBLASLt's own
+/// workspace begins at `bytes`.
 struct PackedOperands {
   size_t a = 0, b = 0, c = 0, bias = 0, bytes = 0;
 };
@@ -141,8 +143,9 @@ struct MatmulPlan {
   PlanBook* book_ = nullptr;  // that knows this plan, if one does
 };
 
-/// A call of a plan whose shape packs: copies the operands that it packs to aligned rows in the workspace, multiplies, and
-/// copies the result to C where that is packed. `added` is nullptr without an addend.
+/// A call of a plan whose shape packs: copies the operands that it packs to aligned rows in the
+/// workspace, multiplies, and copies the result to C where that is packed. `added` is nullptr
+/// without an addend.
 void packed_gemm(cublasLtHandle_t cublas, const MatmulPlan& plan, const void* a, const void* b,
                  const void* added, void* c, void* workspace, cudaStream_t stream,
                  const char* where);

@@ -40,7 +40,7 @@ struct alignas(W == 1 ? alignof(T) : 16) Pack {
 /// To be said of an address before so many bytes there are accessed at once: a GPU faults where it
 /// is no multiple of them, and so does the CPU device.
 HG_HOST_DEVICE inline void aligned_access([[maybe_unused]] const void* address,
-                                  [[maybe_unused]] size_t bytes) {
+                                          [[maybe_unused]] size_t bytes) {
 #ifdef HIRGEN_CPU_DEVICE
   hirgen_cpu_access(address, bytes);
 #endif

@@ -1,5 +1,5 @@
-// Copies of matrices whose rows are at other distances in the source than in the destination: operands of GEMMs move to rows
-// that begin at multiples of 16 bytes, and results back.
+// Copies of matrices whose rows are at other distances in the source than in the destination:
+// operands of GEMMs move to rows that begin at multiples of 16 bytes, and results back.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -21,7 +21,8 @@ struct RowCopy {
 
 constexpr size_t kMostRowCopies = 4;
 
-/// Enqueues at most kMostRowCopies copies as one kernel. Pointers are multiples of an element. `where` is the spec position, a string that outlives the program.
+/// Enqueues at most kMostRowCopies copies as one kernel. Pointers are multiples of an element.
+/// `where` is the spec position, a string that outlives the program.
 void launch_row_copies(const RowCopy* first, size_t count, cudaStream_t stream, const char* where);
 
 }  // namespace hirgen

@@ -44,9 +44,9 @@ struct TensorDesc {
   int64_t contraction = 1;
   /// Of the normal values that fill this input.
   double deviation = 1;
-  /// Of an output: |got - expected| <= tolerance * (|expected| + root mean square of expected), which
-  /// DeviceReference::size says where terms of an attention cancel.
-  /// 0 for all outputs: the check is exact, and integers fill the inputs.
+  /// Of an output: |got - expected| <= tolerance * (|expected| + root mean square of expected),
+  /// which DeviceReference::size says where terms of an attention cancel. 0 for all outputs: the
+  /// check is exact, and integers fill the inputs.
   double tolerance = 0;
   /// An input that a forward pass saves: the check makes it of the others (ProgramTable::saved).
   bool saved = false;

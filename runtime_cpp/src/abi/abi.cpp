@@ -137,10 +137,10 @@ void check_pointers(const Embedded& embedded, cudaStream_t stream, void* const* 
     }
     const auto beyond = reinterpret_cast<uintptr_t>(tensors[i]) % HIRGEN_ALIGNMENT;
     if (beyond != 0) {
-      refuse(format("the pointer of tensor %s, %p, is %d bytes beyond a multiple of %d: run takes "
-                    "multiples alone",
-                    tensor.name.c_str(), tensors[i], static_cast<int>(beyond),
-                    HIRGEN_ALIGNMENT));
+      refuse(
+          format("the pointer of tensor %s, %p, is %d bytes beyond a multiple of %d: run takes "
+                 "multiples alone",
+                 tensor.name.c_str(), tensors[i], static_cast<int>(beyond), HIRGEN_ALIGNMENT));
     }
     if (!embedded.pointers.empty() && embedded.pointers[i] == tensors[i]) continue;
     if (!may_ask) refuse_capture(stream);

@@ -10,7 +10,8 @@
 namespace hirgen::reference {
 
 /// Row-major extents: O[blocks, batch, query_heads, rows, size] of K[batch, key_heads, keys, size].
-/// Blocks are of rows, or of heads if the kind says so; the last row of them all is at the last key.
+/// Blocks are of rows, or of heads if the kind says so; the last row of them all is at the last
+/// key.
 struct Attention {
   AttentionKind kind{};
   int64_t blocks = 1, batch = 1, query_heads = 1, key_heads = 1, rows = 1, keys = 1, size = 1;

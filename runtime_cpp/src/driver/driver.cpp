@@ -119,7 +119,7 @@ void Driver::allocate_tensors() {
   for (const TensorDesc& desc : descs_) {
     const size_t bytes = desc.local_bytes();
     buffers_.push_back(context_.allocate<char>(bytes == 0 ? 0 : bytes + kLeastAligned,
-                                              desc.where + " " + desc.name));
+                                               desc.where + " " + desc.name));
   }
   place_tensors(0);
   if (!options_.check) return;

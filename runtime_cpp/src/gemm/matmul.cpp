@@ -189,8 +189,8 @@ void MatmulPlan::set_bias(const void* bias, const char* where) {
   set(op, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias, where);
 }
 
-// Where rows are aligned and what is summed is no multiple of 16 bytes, cuBLASLt can use the algorithms of the next multiple,
-// several times as fast, but its heuristic does not offer them.
+// Where rows are aligned and what is summed is no multiple of 16 bytes, cuBLASLt can use the
+// algorithms of the next multiple, several times as fast, but its heuristic does not offer them.
 std::vector<MatmulCandidate> MatmulPlan::candidates(cublasLtHandle_t cublas, int limit,
                                                     const char* where) const {
   const bool aligned = operand_a(shape_).alignment(shape_.dtype) == 16 &&

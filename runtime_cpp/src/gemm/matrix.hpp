@@ -62,7 +62,8 @@ struct Matrix {
     return static_cast<uint32_t>(std::gcd(row_alignment(type), align));
   }
 
-  /// The copy of it that packed_gemm() makes: dense matrices of aligned rows; one for all batches stays one.
+  /// The copy of it that packed_gemm() makes: dense matrices of aligned rows; one for all batches
+  /// stays one.
   Matrix pack() const {
     const int64_t row = packed_row(cols);
     return {rows, cols, batch, stride == 0 ? 0 : rows * row, 16, row, true};
@@ -89,7 +90,8 @@ inline Matrix given_b(const MatmulShape& s) {
 
 inline Matrix given_c(const MatmulShape& s) { return {s.m, s.n, s.batch, s.stride_c, s.align_c}; }
 
-/// What cuBLASLt multiplies. Columns of a packed C are rounded up: what is in the further ones does not matter.
+/// What cuBLASLt multiplies. Columns of a packed C are rounded up: what is in the further ones does
+/// not matter.
 inline Matrix operand_a(const MatmulShape& s) { return s.pack_a ? given_a(s).pack() : given_a(s); }
 
 inline Matrix operand_b(const MatmulShape& s) {

@@ -68,17 +68,16 @@ void packed_gemm(cublasLtHandle_t cublas, const MatmulPlan& plan, const void* a,
   b = pack(s.pack_b, b, given_b(s), at.b, operand_b(s), element);
   added = pack(s.pack_c && s.addend, added, given_c(s), at.c, result(s), out);
   if (s.pack_c && s.bias) {
-    const void* bias =
-        pack(true, plan.bias(), bias_row(s), at.bias, bias_row(s).pack(), out);
+    const void* bias = pack(true, plan.bias(), bias_row(s), at.bias, bias_row(s).pack(), out);
     HG_CHECK(cublasLtMatmulDescSetAttribute(plan.op, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias,
                                             sizeof(bias)),
              where);
   }
   launch_row_copies(copies.data(), copies.size(), stream, where);
   void* const made = s.pack_c ? memory + at.c : c;
-  HG_CHECK(cublasLtMatmul(cublas, plan.op, &kOne, b, plan.b, a, plan.a,
-                          s.addend ? &kOne : &kZero, s.addend ? added : made, plan.c, made, plan.c,
-                          &plan.algo, memory + at.bytes, plan.workspace_bytes, stream),
+  HG_CHECK(cublasLtMatmul(cublas, plan.op, &kOne, b, plan.b, a, plan.a, s.addend ? &kOne : &kZero,
+                          s.addend ? added : made, plan.c, made, plan.c, &plan.algo,
+                          memory + at.bytes, plan.workspace_bytes, stream),
            where);
   if (!s.pack_c) return;
   const RowCopy back = copy_of(made, result(s), c, given_c(s), out);

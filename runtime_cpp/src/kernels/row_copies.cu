@@ -1,16 +1,16 @@
-// Copies of rows at memory speed whatever their alignment: a warp copies a segment of a row, 16 bytes a thread and step.
-#include "hirgen/row_copies.hpp"
-
+// Copies of rows at memory speed whatever their alignment: a warp copies a segment of a row, 16
+// bytes a thread and step.
 #include <algorithm>
 #include <cstring>
 
 #include "hirgen/error.hpp"
 #include "hirgen/parallel_for.hpp"
+#include "hirgen/row_copies.hpp"
 
 namespace hirgen {
 namespace {
 
-constexpr int64_t kChunk = 16;                // bytes that a thread copies in a step
+constexpr int64_t kChunk = 16;                 // bytes that a thread copies in a step
 constexpr int64_t kSegment = 32 * 8 * kChunk;  // bytes of a row that a warp copies
 
 /// Copies in bytes. Segments count through the rows of all matrices.
@@ -90,8 +90,8 @@ __device__ void copy_few(char* to, const char* from, int64_t size, int lane) {
   }
 }
 
-/// Copies a segment: chunks that are aligned in the result, with all reads of a thread under way before it writes, and elements
-/// in front of them and behind.
+/// Copies a segment: chunks that are aligned in the result, with all reads of a thread under way
+/// before it writes, and elements in front of them and behind.
 __device__ void copy_segment(char* to, const char* from, int64_t size, int lane) {
   constexpr int kSteps = static_cast<int>(kSegment / (32 * kChunk));
   const int64_t first = -reinterpret_cast<uintptr_t>(to) % kChunk;
@@ -134,8 +134,7 @@ __global__ void __launch_bounds__(32 * kWarps)
 
 }  // namespace
 
-void launch_row_copies(const RowCopy* first, size_t count, cudaStream_t stream,
-                       const char* where) {
+void launch_row_copies(const RowCopy* first, size_t count, cudaStream_t stream, const char* where) {
   RowList list{};
   list.count = static_cast<int>(count);
   int64_t most = 0;

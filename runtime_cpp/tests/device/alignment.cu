@@ -32,7 +32,8 @@ struct Matrices {
     const std::string_view text = cudaGetErrorString(cudaErrorMisalignedAddress);
     const size_t at = text.find(kWhere);
     EXPECT(at != text.npos);
-    EXPECT(text.substr(at).find(": an access of 16 bytes at 0x") == std::string_view(kWhere).size());
+    EXPECT(text.substr(at).find(": an access of 16 bytes at 0x") ==
+           std::string_view(kWhere).size());
 #endif
   }
 };

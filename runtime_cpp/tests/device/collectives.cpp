@@ -230,8 +230,7 @@ void bad_arguments() {
                   ncclAllGather(data, data, 1, static_cast<ncclDataType_t>(15), s.comm, s.stream));
 #ifdef HIRGEN_CPU_DEVICE
     char* inside = reinterpret_cast<char*>(data) + 2;
-    EXPECT_STATUS(ncclInvalidArgument,
-                  ncclAllGather(inside, data, 1, ncclInt32, s.comm, s.stream));
+    EXPECT_STATUS(ncclInvalidArgument, ncclAllGather(inside, data, 1, ncclInt32, s.comm, s.stream));
     EXPECT_STATUS(ncclInvalidArgument,
                   ncclAllReduce(data, inside, 1, ncclInt32, ncclSum, s.comm, s.stream));
 #endif

@@ -96,8 +96,8 @@ void test_shape(const AttentionShape& shape, bool packed, int64_t first = 0) {
   const bool tiled = context().attentions().report().back().method == "tiled";
   expect(!tiled || got == run_on_device(p), describe(shape) + ": other bits on a second run");
   solve(p);
-  const std::string of = " of " + describe(shape) + (packed ? ", packed" : "") +
-                         (first > 0 ? ", unaligned" : "");
+  const std::string of =
+      " of " + describe(shape) + (packed ? ", packed" : "") + (first > 0 ? ", unaligned" : "");
   const double rounding = shape.dtype == DType::kFp32   ? 0x1p-18
                           : shape.dtype == DType::kFp16 ? 0x1p-9
                                                         : 0x1p-6;
@@ -259,7 +259,6 @@ void test_refusals() {
 }  // namespace
 
 int main() {
-  return run("math_attention",
-             {test_types, test_unaligned_operands, test_sizes, test_masks, test_derivative,
-              test_methods, test_refusals});
+  return run("math_attention", {test_types, test_unaligned_operands, test_sizes, test_masks,
+                                test_derivative, test_methods, test_refusals});
 }

@@ -72,10 +72,10 @@ void test_rows() {
       shape,
       {grad_o.get(), others.get(), others.get(), others.get(), others.get(), others.get(),
        others.get(), others.get(), grad_v.get(), squares}};
-  const reference::GradOfQuery queries{shape,
-                                       {grad_o.get(), others.get(), v.get(), v.get(), others.get(),
-                                        others.get(), o.get(), others.get(), others.get(),
-                                        squares}};
+  const reference::GradOfQuery queries{
+      shape,
+      {grad_o.get(), others.get(), v.get(), v.get(), others.get(), others.get(), o.get(),
+       others.get(), others.get(), squares}};
   const hirgen::AttentionShape tiled{
       .batch = kLong, .query_rows = 1, .key_rows = 1, .head_size = 1, .dtype = DType::kFp32};
   const hirgen::AttentionStride dense{1, 1, 1};

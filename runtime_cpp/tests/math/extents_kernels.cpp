@@ -242,7 +242,8 @@ void test_row_copies() {
   for (const int64_t i : long_numbers(18)) {
     if (i < 1) continue;
     for (const int64_t columns : {int64_t{4500}, int64_t{3} << 33}) {
-      const hirgen::RowCopy copy{to, from, columns + 8, columns, 1 << 20, 1 << 19, 7, columns, i, 2};
+      const hirgen::RowCopy copy{to,      from, columns + 8, columns, 1 << 20,
+                                 1 << 19, 7,    columns,     i,       2};
       const auto rows = kernels::in_bytes(copy);
       const int64_t segment = static_cast<int64_t>(Wide{i} * 1000003 % rows.segments);
       const std::vector<Wide> at = unravel(segment, {i, 7, rows.per_row});

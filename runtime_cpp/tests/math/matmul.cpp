@@ -149,8 +149,16 @@ void test_row_copies() {
         auto* to = static_cast<uint16_t*>(out.get());
         const auto* from = static_cast<const uint16_t*>(in.get());
         const int64_t near = back ? row : wide, far = back ? wide : row;
-        const hirgen::RowCopy copy{to + (back ? shift : 0), from + (back ? 0 : shift), near, far, 0, 0,
-                                   rows, columns, 1, 2};
+        const hirgen::RowCopy copy{to + (back ? shift : 0),
+                                   from + (back ? 0 : shift),
+                                   near,
+                                   far,
+                                   0,
+                                   0,
+                                   rows,
+                                   columns,
+                                   1,
+                                   2};
         hirgen::launch_row_copies(&copy, 1, stream(), kWhere);
         std::vector<float> want = before;
         for (int64_t r = 0; r < rows; ++r) {
@@ -327,8 +335,8 @@ void test_algorithms_are_checked() {
 
 int main() {
   return run("math_matmul",
-             {test_every_form, test_packed_operands, test_row_copies, test_gelu, test_batches_may_share_an_operand,
-              test_slices_at_odd_rows, test_columns_of_b, test_plans_move,
-              test_every_candidate_is_right, test_descriptions, test_unaligned_operands,
-              test_algorithms_are_checked});
+             {test_every_form, test_packed_operands, test_row_copies, test_gelu,
+              test_batches_may_share_an_operand, test_slices_at_odd_rows, test_columns_of_b,
+              test_plans_move, test_every_candidate_is_right, test_descriptions,
+              test_unaligned_operands, test_algorithms_are_checked});
 }
