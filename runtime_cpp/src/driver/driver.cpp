@@ -118,8 +118,9 @@ Code Driver::run() {
 void Driver::allocate_tensors() {
   for (const TensorDesc& desc : descs_) {
     const size_t bytes = desc.local_bytes();
-    buffers_.push_back(context_.allocate<char>(bytes == 0 ? 0 : bytes + kLeastAligned,
-                                               desc.where + " " + desc.name));
+    const size_t wanted = bytes == 0 ? 0 : bytes + kLeastAligned;
+    buffers_.push_back(
+        context_.allocate<char>(static_cast<int64_t>(wanted), desc.where + " " + desc.name));
   }
   place_tensors(0);
   if (!options_.check) return;
