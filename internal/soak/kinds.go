@@ -24,6 +24,7 @@ var specKinds = []specKind{
 	{"several readers of a sum of few parts", 0.06, (*generator).sharedSum, hasSharedSum},
 	{"a kernel also stores a result with a reduced axis", 0.06, (*generator).sharedListedSum, storesReducedAxis},
 	{"a kernel sums rows of what it computes", 0.09, (*generator).sumOfRows, sumsRows},
+	{"a sum scatters a Stream axis, and its result has another", 0.03, (*generator).scatteredSlices, scattersToSlices},
 }
 
 // kind draws the kind of a spec: begin is nil where it is none of the table.
@@ -132,6 +133,19 @@ func sumsRows(_ *model.Pipeline, p *hostir.Program) bool {
 	return anyStmt(p, func(s hostir.Stmt) bool {
 		k, ok := s.(*hostir.Fused)
 		return ok && k.FoldsColumns()
+	})
+}
+
+// scattersToSlices reports whether a sum over ranks splits a Stream axis over them, and its result has another Stream axis.
+func scattersToSlices(p *model.Pipeline, _ *hostir.Program) bool {
+	isStream := func(a domain.Axis) bool { return a.Kind == domain.Stream }
+	return slices.ContainsFunc(p.Ops, func(op *model.Op) bool {
+		if op.Kind != model.OpReduce || op.In[0].Axes[op.Axis].Kind != domain.Device {
+			return false
+		}
+		in, out := slices.Delete(slices.Clone(op.In[0].Axes), op.Axis, op.Axis+1), domain.WithoutReductions(op.Out.Axes)
+		scattered := slices.IndexFunc(in, isStream)
+		return scattered >= 0 && out[scattered].Kind == domain.Device && slices.ContainsFunc(out, isStream)
 	})
 }
 

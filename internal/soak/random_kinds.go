@@ -196,7 +196,39 @@ func (g *generator) sharedSumOf(listed bool) {
 		axes[split].Kind, axes[split].Mesh = domain.Device, ranks.Name
 		g.laidResult(Op{Fn: pick(g, "relu", "neg")}, axes, sum, sum.mesh, sum)
 	}
+	if g.chance(0.4) {
+		g.readWithView(sum)
+	}
 	g.focused(sum, 2+g.IntN(2), (*generator).unary, (*generator).constant, (*generator).binary, (*generator).set)
+}
+
+// readWithView reads a tensor and a view of it in operations that become one kernel.
+func (g *generator) readWithView(v *value) {
+	order := make([]int64, len(v.axes))
+	for i := range order {
+		order[i] = int64(i)
+	}
+	changed := g.result(Op{Fn: pick(g, "relu", "neg"), In: []string{v.name}}, v.axes, v.dtype, v.mesh)
+	view := g.result(Op{Fn: "permute", In: []string{v.name}, Attrs: []Attr{{Name: "perm", List: order}}}, v.axes, v.dtype, v.mesh)
+	g.result(Op{Fn: pick(g, "max", "min"), In: []string{changed.name, view.name}}, v.axes, v.dtype, v.mesh)
+}
+
+// scatteredSlices sums over ranks and splits a Stream axis of the operand over them, where the result has a Stream axis of its
+// own. The operand is an input or a view of one.
+func (g *generator) scatteredSlices() {
+	ranks := g.spec.World.Axes[0]
+	over := domain.Axis{Kind: domain.Device, Mesh: ranks.Name, Extent: domain.Extent{Size: ranks.Size}}
+	scattered, own := over, serialAxis(pick(g, g.extents...))
+	scattered.Kind, scattered.Mesh = domain.Stream, ""
+	axes := []domain.Axis{own, over, scattered, serialAxis(pick(g, g.extents...))}
+	in := g.laid(slices.Clone(axes), g.spec.World)
+	if g.chance(0.5) {
+		in.axes[2].Kind = domain.Serial
+		g.spec.Tensors[g.spec.declared(in.name)].Axes[2].Kind = domain.Serial
+		in = g.laidResult(Op{Fn: "permute", Attrs: []Attr{{Name: "perm", List: []int64{0, 1, 2, 3}}}}, axes, in, in.mesh, in)
+	}
+	own.Kind = domain.Stream
+	g.laidResult(Op{Fn: "sum", Attrs: []Attr{g.axisAttr(1, 4)}}, []domain.Axis{own, over, axes[3]}, in, in.mesh, in)
 }
 
 // sumOfRows folds the rows of what a kernel makes, which another operation may read too. A pipeline may run along the columns.
