@@ -24,6 +24,8 @@ var specKinds = []specKind{
 	{"several readers of a sum of few parts", 0.06, (*generator).sharedSum, hasSharedSum},
 	{"a kernel also stores a result with a reduced axis", 0.06, (*generator).sharedListedSum, storesReducedAxis},
 	{"a kernel sums rows of what it computes", 0.09, (*generator).sumOfRows, sumsRows},
+	{"attention: heads over ranks", 0.05, (*generator).headsOverRanks, attends(domain.SplitHeads)},
+	{"attention: rows over ranks", 0.03, (*generator).rowsOverRanks, attends(domain.SplitRows)},
 	{"a sum scatters a Stream axis, and its result has another", 0.03, (*generator).scatteredSlices, scattersToSlices},
 }
 
@@ -134,6 +136,16 @@ func sumsRows(_ *model.Pipeline, p *hostir.Program) bool {
 		k, ok := s.(*hostir.Fused)
 		return ok && k.FoldsColumns()
 	})
+}
+
+// attends recognizes attentions with heads or rows split over ranks.
+func attends(split string) func(*model.Pipeline, *hostir.Program) bool {
+	return func(_ *model.Pipeline, p *hostir.Program) bool {
+		return anyStmt(p, func(s hostir.Stmt) bool {
+			a, ok := s.(*hostir.Attention)
+			return ok && a.Kind().Split == split && hostir.SplitOver(a.Queries().Axes[0]) != ""
+		})
+	}
 }
 
 // scattersToSlices reports whether a sum over ranks splits a Stream axis over them, and its result has another Stream axis.

@@ -8,17 +8,21 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// attention adds one of a tensor that is there, or of a new one, and of keys and values that may be one tensor.
+// attention adds one of a tensor that is there, or of a new one, or of one in blocks.
 func (g *generator) attention() bool {
+	if g.chance(0.6) {
+		return g.attentionOf(g.inBlocks(), pick(g, domain.Splits...))
+	}
 	q := g.any()
 	if len(q.axes) < 3 {
 		q = g.input(g.shape(3 + g.IntN(2)))
 	}
-	split := ""
-	if g.chance(0.6) {
-		split = pick(g, domain.Splits...)
-		q = g.inBlocks()
-	}
+	return g.attentionOf(q, "")
+}
+
+// attentionOf adds an attention of queries whose first axis has blocks of heads or rows, or no blocks, and of keys and values
+// that may be one tensor.
+func (g *generator) attentionOf(q *value, split string) bool {
 	shape := q.shape()
 	n := len(shape)
 	keys := slices.Clone(shape)

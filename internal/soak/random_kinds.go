@@ -213,6 +213,10 @@ func (g *generator) readWithView(v *value) {
 	g.result(Op{Fn: pick(g, "max", "min"), In: []string{changed.name, view.name}}, v.axes, v.dtype, v.mesh)
 }
 
+// headsOverRanks and rowsOverRanks begin with an attention whose queries have blocks of heads or of rows.
+func (g *generator) headsOverRanks() { g.attentionOf(g.inBlocks(), domain.SplitHeads) }
+func (g *generator) rowsOverRanks()  { g.attentionOf(g.inBlocks(), domain.SplitRows) }
+
 // scatteredSlices sums over ranks and splits a Stream axis of the operand over them, where the result has a Stream axis of its
 // own. The operand is an input or a view of one.
 func (g *generator) scatteredSlices() {
