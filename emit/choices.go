@@ -55,7 +55,7 @@ func choiceInWords(c schedule.Choice) string {
 // schedule names the choices that shaped the program: its pipeline, its streams, and what is not the default.
 func (f *form) schedule() string {
 	parts := []string{f.workers()}
-	if preset := f.program.Choices.Get(schedule.Preset); preset == schedule.Eager {
+	if f.program.Choices.Whole() {
 		parts = append([]string{"no pipeline"}, parts...)
 	} else if hasStmt[*hostir.For](f.program.Body) {
 		parts = append([]string{"pipeline " + f.program.Choices.Get(schedule.Pipeline)}, parts...)

@@ -51,7 +51,7 @@ func auto(s schedule.Schedule) *hostir.Auto {
 		return nil
 	}
 	a := &hostir.Auto{}
-	for _, c := range s.Choices {
+	for _, c := range s.Stated() {
 		if c.Path() != schedule.Preset {
 			a.Given = append(a.Given, c.Path())
 		}

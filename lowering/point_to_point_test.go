@@ -187,6 +187,7 @@ tensors: {A: [DIDy, DIDx, 4], B: [DIDy, Stream(D), 4], C: [Stream(2), D, 4]}
 ops:
   - B = set(A)
   - C = set(B)
+schedule: {}
 `}
 	for _, mesh := range []string{"{y: 2, x: D}", "{x: D, y: 2}"} {
 		for _, steps := range []string{"rotation", "ring"} {

@@ -12,9 +12,12 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// schedule reads the choices of the schedule.
+// schedule reads the choices of the schedule. Where there is none, it is auto.
 func (a *assembler) schedule() {
 	before := a.list.Len()
+	if !a.src.scheduled {
+		a.p.Schedule.Set("", schedule.Preset, schedule.Auto)
+	}
 	first := map[string]diag.Pos{} // a spec has a field once, a builder may get it again
 	for _, f := range a.src.schedule {
 		path := schedule.Path(f.of.value, f.name.value)
@@ -34,6 +37,7 @@ func (a *assembler) schedule() {
 	}
 	if a.list.Len() == before {
 		schedule.Check(&a.p.Schedule, a.list)
+		a.p.Schedule.LeaveTransportOpen()
 	}
 }
 

@@ -170,6 +170,7 @@ func (b *Builder) Outputs(names ...string) *Builder {
 // Schedule makes one choice of the schedule: a field of the program, "streams", or, behind the tensor that
 // moves or "all", one of communications: "all.via", "X.split". The value is what a spec has there.
 func (b *Builder) Schedule(path, value string) *Builder {
+	b.src.scheduled = true
 	of, field := schedule.SplitPath(path)
 	f := sourceField{name: b.text(field), value: b.text(value)}
 	if of != "" {

@@ -21,6 +21,8 @@ type source struct {
 	ops      []*sourceOp
 	outputs  []text
 	schedule []sourceField
+	// scheduled: a schedule is given, be it an empty one.
+	scheduled bool
 	// incomplete marks a spec with parts that could not be read at all: what seems
 	// missing or unused then may be in those parts, and is not reported.
 	incomplete bool
@@ -119,17 +121,18 @@ type sourceField struct {
 
 // Setting makes one choice of a spec's schedule in place of its own. Path is what schedule.Choice.Path
 // gives: "streams", "all.via". An empty path stands for the whole schedule, which is then the preset alone, or
-// nothing with NoSchedule.
+// with Defaults the default of every field.
 type Setting struct{ Path, Value string }
 
-// NoSchedule is the value of a setting without a path that leaves out all that the spec says of its schedule.
-const NoSchedule = "none"
+// Defaults is the value of a setting without a path that makes the spec's schedule an empty one: each field has its default.
+const Defaults = "{}"
 
 // set puts a setting in the place of the field of that path, or adds it.
 func (s *source) set(setting Setting) {
 	place := func(value string) text { return text{value: value, pos: diag.Pos{File: s.file}} }
+	s.scheduled = true
 	switch {
-	case setting == Setting{Value: NoSchedule}:
+	case setting == Setting{Value: Defaults}:
 		s.schedule = nil
 		return
 	case setting.Path == "":

@@ -35,7 +35,7 @@ func readSchedule(base string, src []byte, list *diag.List) []Setting {
 	}
 	r := &yamlReader{list: list, lines: newLineTable(base, src), out: &source{file: base}}
 	r.fields(root, "the file", []field{{"schedule", r.schedule}})
-	settings := []Setting{{Value: NoSchedule}}
+	settings := []Setting{{Value: Defaults}}
 	for _, f := range r.out.schedule {
 		settings = append(settings, Setting{schedule.Path(f.of.value, f.name.value), f.value.value})
 	}
@@ -48,7 +48,7 @@ func PrintSchedule(settings []Setting) (string, error) {
 	of := map[string]*yaml.Node{"": &fields}
 	word := func(text string) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Value: text} }
 	for _, s := range settings {
-		if s == (Setting{Value: NoSchedule}) {
+		if s == (Setting{Value: Defaults}) {
 			continue
 		}
 		tensor, field := schedule.SplitPath(s.Path)

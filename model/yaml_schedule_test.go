@@ -16,10 +16,10 @@ func TestScheduleFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "schedule.yaml")
 	for text, want := range map[string][]model.Setting{
 		"schedule: {pipeline: p2p, streams: 2, all: {via: ipc-get}, A: {split: 2}}\n": {
-			{Value: model.NoSchedule}, {Path: "pipeline", Value: "p2p"}, {Path: "streams", Value: "2"}, {Path: "all.via", Value: "ipc-get"}, {Path: "A.split", Value: "2"},
+			{Value: model.Defaults}, {Path: "pipeline", Value: "p2p"}, {Path: "streams", Value: "2"}, {Path: "all.via", Value: "ipc-get"}, {Path: "A.split", Value: "2"},
 		},
-		"schedule: {preset: eager}\n": {{Value: model.NoSchedule}, {Path: "preset", Value: "eager"}},
-		"schedule: {}\n":              {{Value: model.NoSchedule}},
+		"schedule: {preset: eager}\n": {{Value: model.Defaults}, {Path: "preset", Value: "eager"}},
+		"schedule: {}\n":              {{Value: model.Defaults}},
 	} {
 		if err := os.WriteFile(path, []byte("# measured\n"+text), 0o600); err != nil {
 			t.Fatal(err)
@@ -33,7 +33,7 @@ func TestScheduleFile(t *testing.T) {
 		}
 	}
 	spec := filepath.Join("..", "testdata", "specs", "ag_matmul_p2p", "spec.yaml")
-	p, _, err := model.LoadFile(spec, nil, model.Setting{Value: model.NoSchedule}, model.Setting{Path: "streams", Value: "3"})
+	p, _, err := model.LoadFile(spec, nil, model.Setting{Value: model.Defaults}, model.Setting{Path: "streams", Value: "3"})
 	if err != nil {
 		t.Fatal(err)
 	}

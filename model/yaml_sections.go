@@ -177,6 +177,7 @@ func (r *yamlReader) outputs(_ text, n *yaml.Node) {
 // schedule reads a map of choices, with a map of its own for each communication; or a preset alone, short
 // for {preset: eager}.
 func (r *yamlReader) schedule(key text, n *yaml.Node) {
+	r.out.scheduled = true
 	if n.Kind == yaml.ScalarNode && n.Tag != "!!null" {
 		name := text{value: schedule.Preset, pos: key.pos}
 		r.out.schedule = []sourceField{{name: name, value: r.lines.text(n)}}

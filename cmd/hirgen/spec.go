@@ -211,7 +211,7 @@ func parseSchedule(settings []string) ([]model.Setting, error) {
 	for _, setting := range settings {
 		path, value, found := strings.Cut(setting, "=")
 		switch {
-		case !found && (setting == model.NoSchedule || slices.Contains(schedule.Presets(), setting)):
+		case !found && (setting == model.Defaults || slices.Contains(schedule.Presets(), setting)):
 			path, value = "", setting
 		case !found || path == "":
 			return nil, usagef("--schedule %s: write FIELD=VALUE, as in --schedule all.via=ipc-get, or a preset: %s; or none", setting, strings.Join(schedule.Presets(), ", "))

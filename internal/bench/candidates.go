@@ -78,7 +78,7 @@ func (s *search) sort() {
 
 // try predicts a schedule, unless the spec refuses it.
 func (s *search) try(fields []model.Setting) {
-	c := Candidate{Settings: append([]model.Setting{{Value: model.NoSchedule}}, sorted(fields)...)}
+	c := Candidate{Settings: append([]model.Setting{{Value: model.Defaults}}, sorted(fields)...)}
 	if s.tried[c.Name()] {
 		return
 	}

@@ -70,7 +70,7 @@ type trial struct {
 
 // settingsOf is a schedule as settings that make it in place of the spec's.
 func settingsOf(s schedule.Schedule) []model.Setting {
-	list := []model.Setting{{Value: model.NoSchedule}}
+	list := []model.Setting{{Value: model.Defaults}}
 	for _, c := range s.Choices {
 		switch {
 		case c.Path() != schedule.Preset:
@@ -162,7 +162,7 @@ func (t *trial) field(f *schedule.Field, program *hostir.Program) (Choice, bool)
 		}
 		other := t.try(value, settings)
 		if other.Refused != "" {
-			alone := t.try(value+", other fields at their defaults", []model.Setting{{Value: model.NoSchedule}, {Path: c.Path, Value: value}})
+			alone := t.try(value+", other fields at their defaults", []model.Setting{{Value: model.Defaults}, {Path: c.Path, Value: value}})
 			if alone.Refused == "" {
 				other = alone
 			}
@@ -186,7 +186,7 @@ func given(program *hostir.Program, path string) (schedule.Choice, bool) {
 // that were the fastest of any measurement.
 func (t *trial) whole(program *hostir.Program) []Alternative {
 	list := []Alternative{
-		t.try("schedule: {} (the default)", []model.Setting{{Value: model.NoSchedule}}),
+		t.try("schedule: {} (the default)", []model.Setting{{Value: model.Defaults}}),
 		t.try("preset: eager (no pipeline)", []model.Setting{{Value: schedule.Eager}}),
 	}
 	if program.Auto == nil {

@@ -60,6 +60,9 @@ func TestMeasuredSchedules(t *testing.T) {
 					all = append(all, strings.TrimPrefix(c.String(), "all."))
 				}
 			}
+			if strings.Contains(m.Schedule, "pipeline p2p") {
+				program = append(program, "transport: auto")
+			}
 			if len(all) > 0 {
 				program = append(program, "all: {"+strings.Join(all, ", ")+"}")
 			}
@@ -113,5 +116,5 @@ func lowerAt(t *testing.T, spec string, p schedules.Problem) *hostir.Program {
 
 // withoutChoices is a program without what it says of its choices, and where they stand.
 func withoutChoices(program string) string {
-	return regexp.MustCompile(`(?m)^choices .*$`).ReplaceAllString(program, "choices")
+	return regexp.MustCompile(`(?m)^(choices|auto) .*\n`).ReplaceAllString(program, "")
 }

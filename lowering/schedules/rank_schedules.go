@@ -6,6 +6,7 @@ import (
 
 	"github.com/hirgen/hirgen/lowering/cost"
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // A Candidate is a schedule that a program could have. Set makes its choices, so many, in a program that no
@@ -54,6 +55,9 @@ func try(fresh func() (*hostir.Program, error), c Candidate, m *cost.Machine, lo
 	}
 	program.Auto = nil // all is chosen
 	c.Set(program)
+	if program.Choices.Chooses(schedule.Via) {
+		program.Choices.Unset(schedule.Transport) // the variant for several nodes takes no part
+	}
 	if err := lower(program); err != nil {
 		return nil, err
 	}

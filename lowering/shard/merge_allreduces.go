@@ -2,7 +2,6 @@ package shard
 
 import (
 	"github.com/hirgen/hirgen/lowering/hostir"
-	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // MergeAllreduces makes a sum over ranks that is scattered, and then gathered along the same mesh axis,
@@ -15,7 +14,7 @@ import (
 //	before: R = Reduce(sum, P, axis 0); C = Set(R)     P [DIDx(D), D, m, N], R [r(D), DIDx(D), m, N], C [D, m, N]
 //	after:  C = Reduce(sum, P, axis 0)
 func MergeAllreduces(p *hostir.Program) error {
-	if p.Choices.Get(schedule.Preset) != schedule.Eager {
+	if !p.Choices.Whole() {
 		return nil
 	}
 	uses, sums := map[*hostir.Tensor]int{}, map[*hostir.Tensor]*hostir.Reduce{}

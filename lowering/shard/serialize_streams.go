@@ -2,7 +2,6 @@ package shard
 
 import (
 	"github.com/hirgen/hirgen/lowering/hostir"
-	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // SerializeStreams makes Stream axes plain ones, as preset: eager asks for: then what
@@ -14,7 +13,7 @@ import (
 //	before: C = Matmul(A, B)     A [DIDx(D), m, K], C [Stream(D), m, N]
 //	after:  C = Matmul(A, B)     A [DIDx(D), m, K], C [D, m, N]
 func SerializeStreams(p *hostir.Program) error {
-	if p.Choices.Get(schedule.Preset) != schedule.Eager {
+	if !p.Choices.Whole() {
 		return nil
 	}
 	for _, t := range p.Tensors {

@@ -25,18 +25,21 @@ type writer struct {
 	plain bool // Stream axes are plain axes
 }
 
-// spec has no schedule: that of the forward pass is of other communications. Without it Stream axes are those of a collective
-// pipeline, so where it says something of pipelines these axes do not go along either.
+// spec takes over no schedule: that of the forward pass is of other communications. Its Stream axes go along if they are those of
+// a collective pipeline, which the backward pass then has, too.
 func (w *writer) spec() string {
 	given := &w.pipeline.Schedule
 	preset := given.Get(schedule.Preset)
-	w.plain = given.Get(schedule.Pipeline) != schedule.Collective || preset == schedule.Auto || preset == schedule.Eager
+	w.plain = given.Get(schedule.Pipeline) != schedule.Collective || preset == schedule.Auto || given.Whole()
 	w.head()
 	w.common(w.pipeline.Name + "_backward")
 	w.tensors()
 	w.add("ops:")
 	w.operations()
 	w.add("outputs: [" + strings.Join(append([]string{called(w.Gradients)}, w.unasked()...), ", ") + "]")
+	if !w.plain {
+		w.add("schedule: {pipeline: collective}")
+	}
 	return strings.Join(w.lines, "\n") + "\n"
 }
 

@@ -47,7 +47,7 @@ func (w *writer) forwardSpec() string {
 
 // schedule prints the choices of the forward pass.
 func (w *writer) schedule() {
-	choices := w.pipeline.Schedule.Choices
+	choices := w.pipeline.Schedule.Stated()
 	if len(choices) == 0 {
 		return
 	}

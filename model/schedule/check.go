@@ -38,8 +38,10 @@ func (s *Schedule) check(f Field, c Choice) *Problem {
 			what = c.Value
 		}
 		return problem("say preset: reference, too; or leave it out", "%s goes with preset: reference alone: %s", what, why)
-	case preset == Eager && (f.Scope == Communication || f.Name == Pipeline || len(f.Pipelines) > 0):
-		return problem("leave it out, or choose another preset", "preset: eager has no pipeline: whole collectives go over NCCL")
+	case s.Whole() && (f.Scope == Communication || f.Name == Pipeline || len(f.Pipelines) > 0):
+		return problem("leave it out, or choose another preset", "preset: %s has no pipeline: whole collectives go over NCCL", preset)
+	case preset == None && f.Name == Streams:
+		return problem("say preset: eager, or leave it out", "preset: none puts all on the caller's stream")
 	case preset == Auto && !chosen:
 		return nil // the kind of pipeline is still open
 	case f.Pipelines != nil && !slices.Contains(f.Pipelines, pipeline):

@@ -81,8 +81,12 @@ func (s *Schedule) usual(field string) string {
 	if !ok {
 		panic("schedule: no field " + field)
 	}
-	if preset, _ := s.Given("", Preset); preset.Value == Reference && f.UnderReference != "" {
+	preset, _ := s.Given("", Preset)
+	switch {
+	case preset.Value == Reference && f.UnderReference != "":
 		return f.UnderReference
+	case preset.Value == None && field == Streams:
+		return "0"
 	}
 	return f.Default
 }
@@ -129,8 +133,28 @@ func (s *Schedule) Unset(field string) {
 	s.Choices = slices.DeleteFunc(slices.Clone(s.Choices), func(c Choice) bool { return c.Field == field })
 }
 
+// Stated are the choices that a spec, a builder or an option of the command line makes; the others are defaults.
+func (s *Schedule) Stated() []Choice {
+	return slices.DeleteFunc(slices.Clone(s.Choices), func(c Choice) bool { return c.Pos == diag.Pos{} })
+}
+
+// LeaveTransportOpen makes the transport of preset: auto one that is chosen when the program starts, where the spec
+// does not choose it: CUDA IPC cannot be had everywhere.
+func (s *Schedule) LeaveTransportOpen() {
+	pipeline, chosen := s.Given("", Pipeline)
+	if s.Get(Preset) == Auto && !s.Chooses(Transport) && (!chosen || pipeline.Value == P2P) {
+		s.Set("", Transport, Auto)
+	}
+}
+
+// Whole reports whether nothing is cut into slices: Stream axes are plain axes.
+func (s *Schedule) Whole() bool {
+	preset := s.Get(Preset)
+	return preset == Eager || preset == None
+}
+
 // Exchanges reports whether shards go from rank to rank in the pipelines of the schedule.
-func (s *Schedule) Exchanges() bool { return s.Get(Pipeline) == P2P && s.Get(Preset) != Eager }
+func (s *Schedule) Exchanges() bool { return s.Get(Pipeline) == P2P && !s.Whole() }
 
 // SplitPath is the communication and the field of a path such as "all.via"; of a field of the program the
 // first part is empty.

@@ -93,7 +93,8 @@ func ofProgram() []Field {
 		{
 			Name: Preset, Doc: "the defaults that the other fields change; `schedule: eager` is short for `{preset: eager}`",
 			Values: []Value{
-				{Name: Auto, Doc: "what is open is chosen by [measurements](#schedule-auto)"},
+				{Name: Auto, Doc: "what is open is chosen by [measurements and predictions](#schedule-auto); the default of a spec without a schedule"},
+				{Name: None, Doc: "no overlap: as `eager`, and all on the caller's stream"},
 				{Name: Eager, Doc: "no pipeline: Stream axes are plain axes, and a whole collective comes before or after the whole operation"},
 				{Name: Reference, Doc: "the statements of the reference's host programs in their order: joins in the loop"},
 			},
