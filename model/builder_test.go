@@ -21,6 +21,7 @@ func agMatmul() *Builder {
 	b.Tensor("B", "K", "N")
 	b.Tensor("C", "Stream(S)", "D", "M/(S*D)", "N")
 	b.Matmul("C", "A", "B")
+	b.Schedule("pipeline", "collective")
 	return b
 }
 
@@ -47,7 +48,7 @@ func TestTypedBuilderMakesTheModelOfTheSpec(t *testing.T) {
 	b.TensorOf("A", S, Device("x"), rows, K)
 	b.TensorOf("B", K, N)
 	b.TensorOf("C", Stream(S), D, rows, N)
-	built, err := b.Matmul("C", "A", "B").Build()
+	built, err := b.Matmul("C", "A", "B").Schedule("pipeline", "collective").Build()
 	if err != nil {
 		t.Fatal(err)
 	}

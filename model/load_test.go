@@ -56,7 +56,7 @@ func TestLoadAGMatmul(t *testing.T) {
 	if op.Kind != OpMatmul || op.Out != c || c.Producer != op || op.Pos != pos(12, 5) || a.Pos != pos(8, 3) {
 		t.Errorf("op %+v, A at %v", op, a.Pos)
 	}
-	if len(p.Schedule.Choices) > 0 || p.Schedule.Get("streams") != "4" || p.Schedule.Of("A", "via") != "nccl" {
+	if len(p.Schedule.Choices) != 1 || p.Schedule.Get("streams") != "4" || p.Schedule.Of("A", "via") != "nccl" {
 		t.Errorf("schedule %v", p.Schedule)
 	}
 	if len(p.Meshes) != 1 || p.Meshes[0].Size() != 4 {

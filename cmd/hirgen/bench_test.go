@@ -61,7 +61,7 @@ func TestScheduleFile(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	want := "--schedule all.split=4 --schedule all.via=ipc-get --schedule none --schedule pipeline=p2p --schedule streams=1"
+	want := "--schedule all.split=4 --schedule all.via=ipc-get --schedule pipeline=p2p --schedule streams=1 --schedule '{}'"
 	if header := read(t, filepath.Join(out, "ag_matmul_p2p.h")); !strings.Contains(header, want) {
 		t.Errorf("the header does not say %q:\n%s", want, header[:400])
 	}
@@ -80,7 +80,7 @@ func TestCasesOfFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := file(t, "mine.json", `[{"name": "one", "spec": "`+spec+`", "params": {"S": 2}, "schedule": ["none", "streams=1"]},
+	path := file(t, "mine.json", `[{"name": "one", "spec": "`+spec+`", "params": {"S": 2}, "schedule": ["{}", "streams=1"]},
 		{"name": "two", "spec": "there.yaml"}]`)
 	cases, err := readCases(path)
 	if err != nil {

@@ -18,6 +18,7 @@ func newCheck() *cobra.Command {
 	var flags specFlags
 	var predicting costFlags
 	var asJSON, again bool
+	var pinned string
 	once := func(cmd *cobra.Command, path string) error {
 		program, src, err := flags.lower(cmd, path)
 		if err != nil {
@@ -31,11 +32,23 @@ func newCheck() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		if pinned != "" {
+			if err := writeSchedule(pinned, program); err != nil {
+				return err
+			}
+		}
+		auto, err := flags.autoTime(program, src)
+		if err != nil {
+			return err
+		}
 		memory := lowered.Memory()
 		if asJSON {
-			return printReport(cmd.OutOrStdout(), src.pipeline, program, memory, predicted)
+			return printReport(cmd.OutOrStdout(), src.pipeline, program, memory, predicted, auto)
 		}
 		text := summary(program, memory, predicted)
+		if auto != nil {
+			text += fmt.Sprintf("  schedule: auto is predicted to take %s on %s\n", duration(auto.Total), auto.Machine.Name)
+		}
 		for _, warning := range src.pipeline.Warnings() {
 			warning.Pos.File = src.path
 			text += fmt.Sprintf("  warning: %s: %s\n", warning.Pos, warning.Message)
@@ -54,6 +67,7 @@ be - for standard input.`,
 		Example: `  hirgen check testdata/specs/ag_matmul/spec.yaml -p M=4096
   hirgen check testdata/specs/ag_matmul_auto/spec.yaml --json
   hirgen check my.yaml --watch
+  hirgen check my.yaml --write-schedule chosen.yaml
   hirgen check testdata/specs/matmul_rs_p2p/spec.yaml --machine h100 --trace predicted.json`,
 		Args:              exactly("SPEC"),
 		ValidArgsFunction: completeSpec,
@@ -67,6 +81,7 @@ be - for standard input.`,
 	flags.register(cmd)
 	predicting.register(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object instead of text")
+	cmd.Flags().StringVar(&pinned, "write-schedule", "", "write the choices of the schedule to `FILE`, for --schedule-file: what auto chose stays as it is then")
 	cmd.Flags().BoolVar(&again, "watch", false, "check again whenever the spec changes, until Ctrl-C")
 	return cmd
 }
@@ -75,6 +90,9 @@ be - for standard input.`,
 func summary(p *hostir.Program, memory calls.Memory, predicted *cost.Prediction) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s: %d ranks, %d worker streams\n", p.Name, p.Meshes[0].Size(), p.Streams)
+	if p.Auto != nil {
+		text.WriteString("  " + describeAuto(p))
+	}
 	for _, t := range p.Tensors {
 		switch t.Role {
 		case hostir.Input:

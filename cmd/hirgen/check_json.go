@@ -22,6 +22,7 @@ type checkReport struct {
 	Meshes     []meshReport     `json:"meshes"`
 	Schedule   map[string]any   `json:"schedule"`
 	Auto       *autoReport      `json:"auto"`
+	AutoTime   *float64         `json:"auto_us"` // what schedule: auto is predicted to take, where the schedule has fields and no preset
 	Tensors    []tensorReport   `json:"tensors"`
 	Operations []opReport       `json:"operations"`
 	formReport
@@ -124,7 +125,7 @@ func reportPrediction(r *cost.Prediction) *predictionReport {
 }
 
 // printReport prints what came of a spec as JSON.
-func printReport(w io.Writer, spec *model.Pipeline, p *hostir.Program, memory calls.Memory, predicted *cost.Prediction) error {
+func printReport(w io.Writer, spec *model.Pipeline, p *hostir.Program, memory calls.Memory, predicted, auto *cost.Prediction) error {
 	r := checkReport{
 		Name: p.Name, Ranks: p.Meshes[0].Size(), Params: map[string]int64{}, Schedule: scheduleReport(p),
 		Meshes: []meshReport{}, Tensors: []tensorReport{}, Operations: []opReport{}, formReport: reportForm(p),
@@ -143,6 +144,9 @@ func printReport(w io.Writer, spec *model.Pipeline, p *hostir.Program, memory ca
 			mesh.Axes = append(mesh.Axes, meshAxisReport{a.Name, a.Extent.Size})
 		}
 		r.Meshes = append(r.Meshes, mesh)
+	}
+	if auto != nil {
+		r.AutoTime = &auto.Total
 	}
 	if p.Auto != nil {
 		r.Auto = &autoReport{Given: append([]string{}, p.Auto.Given...), Basis: p.Auto.Basis}

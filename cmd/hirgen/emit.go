@@ -67,6 +67,9 @@ is not written, and the exit code is 8. --no-verify leaves that out.`,
 			if check {
 				return checkFiles(cmd.OutOrStdout(), out, files)
 			}
+			if program.Auto != nil {
+				fmt.Fprint(cmd.OutOrStdout(), describeAuto(program))
+			}
 			return writeFiles(cmd.OutOrStdout(), out, files, force)
 		},
 	}

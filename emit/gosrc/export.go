@@ -188,7 +188,7 @@ func (e *exporter) tail() {
 		e.add(b().Dot("Outputs").Call(outputs...))
 	}
 	e.add(jen.Line())
-	for _, c := range e.pipeline.Schedule.Choices {
+	for _, c := range e.pipeline.Schedule.Stated() {
 		e.add(b().Dot("Schedule").Call(jen.Lit(c.Path()), jen.Lit(c.Value)))
 	}
 	e.add(jen.Line())

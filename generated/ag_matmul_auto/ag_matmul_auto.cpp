@@ -11,6 +11,7 @@
 // Schedule: pipeline p2p, no compute streams, via ipc-get, signals batched.
 // Chosen by auto: ag_matmul 8192 x 8192 x 8192, bf16, 4 ranks: measured 1.67 ms with pipeline p2p, all.via
 // ipc-get, streams 0, all.signals batched.
+// Where not all ranks can share memory, ag_matmul_auto_across_nodes.cpp runs instead.
 #include "ag_matmul_auto.hpp"
 
 #include <cuda_bf16.h>
@@ -143,11 +144,12 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_auto", .spec = "spec.yaml",
-               .digest = "4e34abb37cc02460ac968b170f9a4bbba4eed20e222457be8066c6b7a4a4f702", .mesh_size = D,
+               .digest = "0b00b14f4a230b040ba23f5a53074d45efd39a10bf2a2a1d94c2b1ed6050f495", .mesh_size = D,
                .gemms = {{D * kShardM, N, K, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * K * 2, .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},
-      .tensors = tensors, .create = create, .reference = reference};
+      .tensors = tensors, .create = create, .reference = reference,
+      .create_across_nodes = create_across_nodes};
   return table;
 }
 

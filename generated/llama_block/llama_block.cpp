@@ -21,15 +21,24 @@
 //   W2 [DIDx(D), E, F/D] bf16
 //   Y [B*L, E] bf16
 //
-// Derived: allreduce of Wop over mesh axis x.
-// Derived: allreduce of W2p over mesh axis x.
-// Schedule: no compute streams.
+// Derived: transfers into Wop_parts from rank to rank by IPC-get, one slice per iteration of s.
+// Derived: transfers into U2_all from rank to rank by IPC-get, one slice per iteration of s.
+// Derived: transfers into W2p_parts from rank to rank by IPC-get, one slice per iteration of s.
+// Derived: transfers into Y from rank to rank by IPC-get, one slice per iteration of s.
+// Schedule: pipeline p2p, no compute streams, replayed as a CUDA graph, via ipc-get, copy fused, signals
+// batched.
+// Chosen by auto: predicted 824.7 us on h200 with pipeline p2p, all.via ipc-get, streams 0, all.signals
+// batched, all.copy fused, graph true, 969.6 us with schedule: {}.
+// Where not all ranks can share memory, llama_block_across_nodes.cpp runs instead.
 #include "llama_block.hpp"
 
 #include <cuda_bf16.h>
 
 #include "llama_block_kernels.hpp"
 #include "hirgen/attention.hpp"
+#include "hirgen/graph.hpp"
+#include "hirgen/ipc.hpp"
+#include "hirgen/kernels.hpp"
 #include "hirgen/matmul.hpp"
 #include "hirgen/mesh.hpp"
 
@@ -43,19 +52,19 @@ constexpr int64_t D = 8, B = 1, L = 4096, H = 32, G = 8;
 constexpr int64_t C = 128, E = 4096, F = 14336;
 constexpr int64_t kShardG =
     (H + 2 * G) / D, kShardE = E / D, kShardF = F / D, kShardH = H / D, kChunkC = C / 2;
-constexpr int64_t kShardG2 = G / D;
+constexpr int64_t kShardG2 = G / D, kShardL = B * L / D;
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kQKVShape =
     {.m = B * L, .n = kShardG * C, .k = E, .transpose_b = true, .dtype = hirgen::DType::kBf16};
-constexpr hirgen::MatmulShape kWopShape =
-    {.m = B * L, .n = E, .k = kShardE, .transpose_b = true, .dtype = hirgen::DType::kBf16};
+constexpr hirgen::MatmulShape kWopSShape =
+    {.m = kShardL, .n = E, .k = kShardE, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kGateShape =
-    {.m = B * L, .n = kShardF, .k = E, .transpose_b = true, .dtype = hirgen::DType::kBf16};
+    {.m = kShardL, .n = kShardF, .k = E, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kUpShape =
-    {.m = B * L, .n = kShardF, .k = E, .transpose_b = true, .dtype = hirgen::DType::kBf16};
-constexpr hirgen::MatmulShape kW2pShape =
-    {.m = B * L, .n = E, .k = kShardF, .transpose_b = true, .dtype = hirgen::DType::kBf16};
+    {.m = kShardL, .n = kShardF, .k = E, .transpose_b = true, .dtype = hirgen::DType::kBf16};
+constexpr hirgen::MatmulShape kW2pSShape =
+    {.m = kShardL, .n = E, .k = kShardF, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 
 constexpr hirgen::AttentionShape kPVAttention = {.query_heads = kShardH, .key_heads = kShardG2,
                                                  .query_rows = L, .key_rows = L, .head_size = C,
@@ -71,15 +80,44 @@ constexpr const char* kLinearQKV = "spec.yaml:23:5 Linear of QKV";
 constexpr const char* kRopeRq = "spec.yaml:28:5 rope of Rq";
 constexpr const char* kRopeRk = "spec.yaml:29:5 rope of Rk";
 constexpr const char* kAttentionPV = "spec.yaml:35:5 Attention of PV";
-constexpr const char* kLinearWop = "spec.yaml:38:5 Linear of Wop";
-constexpr const char* kAllreduce = "spec.yaml:39:5 allreduce: Allreduce of Wop";
+constexpr const char* kLinearWopS = "spec.yaml:38:5 Linear of Wop_s";
+constexpr const char* kSend = "spec.yaml:39:5 send: send of Wop";
+constexpr const char* kShareWop = "spec.yaml:39:5 sharing Wop with the other ranks";
+constexpr const char* kReceive = "spec.yaml:39:5 receive: receive of Wop_parts_s";
+constexpr const char* kWaitReceive = "spec.yaml:39:5 Wait(receive)";
+constexpr const char* kReduceAttention = "spec.yaml:39:5 Reduce of attention";
 constexpr const char* kAddRmsNormU2 = "spec.yaml:43:5 add_rms_norm of U2";
-constexpr const char* kLinearGate = "spec.yaml:44:5 Linear of gate";
-constexpr const char* kLinearUp = "spec.yaml:45:5 Linear of up";
-constexpr const char* kSiluMulA = "spec.yaml:47:5 silu_mul of A";
-constexpr const char* kLinearW2p = "spec.yaml:48:5 Linear of W2p";
-constexpr const char* kAllreduce2 = "spec.yaml:49:5 allreduce_2: Allreduce of W2p";
-constexpr const char* kAddY = "spec.yaml:50:5 add of Y";
+constexpr const char* kStarted = "spec.yaml:44:5 Synchronize(caller)";
+constexpr const char* kSend2 = "spec.yaml:44:5 send_2: send of U2";
+constexpr const char* kShareU2 = "spec.yaml:44:5 sharing U2 with the other ranks";
+constexpr const char* kReceive2 = "spec.yaml:44:5 receive_2: receive of U2_all_s";
+constexpr const char* kWaitReceive2 = "spec.yaml:44:5 Wait(receive_2)";
+constexpr const char* kLinearGate = "spec.yaml:44:5 Linear of gate_s";
+constexpr const char* kLinearUp = "spec.yaml:45:5 Linear of up_s";
+constexpr const char* kSiluMulAS = "spec.yaml:47:5 silu_mul of A_s";
+constexpr const char* kLinearW2pS = "spec.yaml:48:5 Linear of W2p_s";
+constexpr const char* kSend3 = "spec.yaml:49:5 send_3: send of W2p";
+constexpr const char* kShareW2p = "spec.yaml:49:5 sharing W2p with the other ranks";
+constexpr const char* kReceive3 = "spec.yaml:49:5 receive_3: receive of W2p_parts_s";
+constexpr const char* kWaitReceive3 = "spec.yaml:49:5 Wait(receive_3)";
+constexpr const char* kReduceMlp = "spec.yaml:49:5 Reduce of mlp";
+constexpr const char* kAddYRows = "spec.yaml:50:5 add of Y_rows";
+constexpr const char* kStarted2 = "spec.yaml:50:5 Synchronize(caller)";
+constexpr const char* kSend4 = "spec.yaml:50:5 send_4: send of Y";
+constexpr const char* kShareY = "spec.yaml:19:3 sharing Y with the other ranks";
+constexpr const char* kReceive4 = "spec.yaml:50:5 receive_4: receive of Y_rows_all_s";
+constexpr const char* kWaitSend = "spec.yaml:39:5 Wait(send)";
+constexpr const char* kWaitReceive4 = "spec.yaml:50:5 Wait(receive_4)";
+
+// The buffers that ranks share, with the number of transfers in a call.
+constexpr hirgen::SharedShape kWopShared =
+    {.bytes = D * kShardL * E * sizeof(bf16), .transfers = D, .name = "Wop", .where = kShareWop};
+constexpr hirgen::SharedShape kU2Shared =
+    {.bytes = kShardL * E * sizeof(bf16), .transfers = D, .name = "U2", .where = kShareU2};
+constexpr hirgen::SharedShape kW2pShared =
+    {.bytes = D * kShardL * E * sizeof(bf16), .transfers = D, .name = "W2p", .where = kShareW2p};
+constexpr hirgen::SharedShape kYShared =
+    {.bytes = B * L * E * sizeof(bf16), .transfers = D, .name = "Y", .where = kShareY};
 
 // c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
@@ -92,38 +130,66 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
 /// One rank's program. What can be made before the first call is a data member.
 class LlamaBlock final : public hirgen::Program {
  public:
-  explicit LlamaBlock(hirgen::Context& context) : context_(context) {}
+  explicit LlamaBlock(hirgen::Context& context) : context_(context) {
+    peers_.share(Wop_, kWopShared);
+    peers_.share(U2_, kU2Shared);
+    peers_.share(W2p_, kW2pShared);
+  }
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override;
 
  private:
+  void issue(cudaStream_t caller, const std::vector<void*>& tensors);
+
   hirgen::Context& context_;
-  hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:39:5 mesh world axis x");
-  bf16* U1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:22:5 U1");                // [B * L, E]
-  bf16* attention_ = context_.allocate<bf16>(B * L * E, "spec.yaml:39:5 attention");  // [B * L, E]
-  bf16* QKV_ = attention_;                 // the same memory: [1, B * L, kShardG * C]
-  bf16* gate_ = attention_;                // the same memory: [1, B * L, kShardF]
-  bf16* mlp_ = attention_;                 // the same memory: [B * L, E]
-  bf16* A_ = attention_;                   // the same memory: [1, B * L, kShardF]
-  bf16* PV_ = QKV_ + B * L * kShardG * C;  // the same memory: [1, B, kShardH, L, C]
-  bf16* up_ = A_ + B * L * kShardF;        // the same memory: [1, B * L, kShardF]
-  bf16* Rq_ = U1_;                         // the same memory: [1, B, L, kShardH, C]
-  bf16* Wop_ = U1_;                        // the same memory: [1, B * L, E]
-  bf16* X1_ = U1_;                         // the same memory: [B * L, E]
-  bf16* Rk_ = Rq_ + B * L * kShardH * C;   // the same memory: [1, B, L, kShardG2, C]
+  hirgen::Peers peers_{context_, "spec.yaml llama_block"};  // memory that ranks share
+  hirgen::GraphCache graphs_ = hirgen::GraphCache("spec.yaml llama_block");
+  bf16* U1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:22:5 U1");          // [B * L, E]
+  bf16* Wop_ = context_.allocate<bf16>(D * kShardL * E, "spec.yaml:38:5 Wop");  // [1, D, kShardL, E]
+  bf16* U2_ = context_.allocate<bf16>(kShardL * E, "spec.yaml:43:5 U2");        // [1, kShardL, E]
+  bf16* X1_ = context_.allocate<bf16>(kShardL * E, "spec.yaml:43:5 X1");        // [1, kShardL, E]
+  // [1, D, kShardL, kShardF]
+  bf16* gate_ = context_.allocate<bf16>(D * kShardL * kShardF, "spec.yaml:44:5 gate");
+  bf16* up_ = context_.allocate<bf16>(kShardL * kShardF, "spec.yaml:45:5 up");  // [1, 1, kShardL, kShardF]
+  bf16* W2p_ = context_.allocate<bf16>(D * kShardL * E, "spec.yaml:48:5 W2p");  // [1, D, kShardL, E]
+  // [D, 1, kShardL, E]
+  bf16* W2p_parts_ = context_.allocate<bf16>(D * kShardL * E, "spec.yaml:49:5 W2p_parts");
+  bf16* QKV_ = Wop_;               // the same memory: [1, B * L, kShardG * C]
+  bf16* Rq_ = U1_;                 // the same memory: [1, B, L, kShardH, C]
+  bf16* Wop_parts_ = U1_;          // the same memory: [D, 1, kShardL, E]
+  bf16* U2_all_ = U1_;             // the same memory: [D, kShardL, E]
+  bf16* mlp_ = U1_;                // the same memory: [1, kShardL, E]
+  bf16* Rk_ = mlp_ + kShardL * E;  // the same memory: [1, B, L, kShardG2, C]
+  bf16* PV_ = W2p_parts_;          // the same memory: [1, B, kShardH, L, C]
+  bf16* attention_ = W2p_parts_;   // the same memory: [1, kShardL, E]
+  bf16* A_ = gate_;                // the same memory: [1, D, kShardL, kShardF]
   hirgen::MatmulPlan QKV_plan_{context_, kQKVShape, kLinearQKV};
-  hirgen::MatmulPlan Wop_plan_{context_, kWopShape, kLinearWop};
+  hirgen::MatmulPlan Wop_s_plan_{context_, kWopSShape, kLinearWopS};
   hirgen::MatmulPlan gate_plan_{context_, kGateShape, kLinearGate};
   hirgen::MatmulPlan up_plan_{context_, kUpShape, kLinearUp};
-  hirgen::MatmulPlan W2p_plan_{context_, kW2pShape, kLinearW2p};
+  hirgen::MatmulPlan W2p_s_plan_{context_, kW2pSShape, kLinearW2pS};
   hirgen::AttentionPlan PV_attention_{context_, kPVAttention, kPVLayout, kAttentionPV};
   void* workspace_ = context_.workspace(
-      hirgen::workspace_for(QKV_plan_, Wop_plan_, gate_plan_, up_plan_, W2p_plan_, PV_attention_),
+      hirgen::workspace_for(QKV_plan_, Wop_s_plan_, gate_plan_, up_plan_, W2p_s_plan_, PV_attention_),
       "spec.yaml:23:5 workspace");
-  hirgen::Events allreduce_done_ = context_.events("allreduce_done", kAllreduce, 1);
-  hirgen::Events allreduce_2_done_ = context_.events("allreduce_2_done", kAllreduce2, 1);
+  hirgen::Events receive_ready_ = context_.events("receive_ready", kReceive, D);
+  hirgen::Events receive_done_ = context_.events("receive_done", kReceive, D);
+  hirgen::Events started_ = context_.events("started", kStarted, 1);
+  hirgen::Events receive_2_done_ = context_.events("receive_2_done", kReceive2, 1);
+  hirgen::Events receive_3_ready_ = context_.events("receive_3_ready", kReceive3, D);
+  hirgen::Events receive_3_done_ = context_.events("receive_3_done", kReceive3, D);
+  hirgen::Events started2_ = context_.events("started2", kStarted2, 1);
+  hirgen::Events receive_4_done_ = context_.events("receive_4_done", kReceive4, 1);
 };
 
+// The first call with a set of pointers captures issue() as a CUDA graph; later calls
+// launch that graph.
 void LlamaBlock::run(cudaStream_t caller, const std::vector<void*>& tensors) {
+  peers_.prepare(tensors[8], kYShared);
+  graphs_.launch(caller, tensors, [&](cudaStream_t stream) { issue(stream, tensors); });
+  context_.call_issued(caller);
+}
+
+void LlamaBlock::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
   const bf16* X = static_cast<const bf16*>(tensors[0]);       // [B * L, E]
   const bf16* gamma1 = static_cast<const bf16*>(tensors[1]);  // [E]
   const bf16* Wqkv = static_cast<const bf16*>(tensors[2]);    // [1, kShardG * C, E]
@@ -133,8 +199,12 @@ void LlamaBlock::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const bf16* Wu = static_cast<const bf16*>(tensors[6]);      // [1, kShardF, E]
   const bf16* W2 = static_cast<const bf16*>(tensors[7]);      // [1, E, kShardF]
   bf16* Y = static_cast<bf16*>(tensors[8]);                   // [B * L, E]
-  bf16* U2_ = Y;                                              // until Y is written: [B * L, E]
-  bf16* W2p_ = Y;                                             // until Y is written: [1, B * L, E]
+  const int64_t rank = context_.rank();
+  const cudaStream_t copy = peers_.copies();
+  const hirgen::Shared& Wop_ipc = peers_.begin_captured(Wop_, kWopShared, caller);
+  const hirgen::Shared& U2_ipc = peers_.begin_captured(U2_, kU2Shared, caller);
+  const hirgen::Shared& W2p_ipc = peers_.begin_captured(W2p_, kW2pShared, caller);
+  const hirgen::Shared& Y_ipc = peers_.begin_captured(Y, kYShared, caller);
 
   rms_norm(U1_, X, gamma1, B * L, caller, kRmsNormU1);
   gemm(context_, QKV_plan_, U1_, Wqkv, QKV_, workspace_, caller, kLinearQKV);
@@ -144,18 +214,116 @@ void LlamaBlock::run(cudaStream_t caller, const std::vector<void*>& tensors) {
         {QKV_ + kShardH * C + kChunkC, {kShardG * C, 1}}, {{0, 1}}, {{1, 0}}, {L}, caller, kRopeRk);
   PV_attention_.run({.q = Rq_, .k = Rk_, .v = QKV_ + kShardH * C + kShardG2 * C, .o = PV_, .lse = nullptr},
                     workspace_, caller, kAttentionPV);
-  gemm(context_, Wop_plan_, PV_, Wo, Wop_, workspace_, caller, kLinearWop);
-  HG_CHECK(ncclAllReduce(Wop_, attention_, B * L * E, ncclBfloat16, ncclSum, x_.comm, caller), kAllreduce);
-  HG_CHECK(cudaEventRecord(allreduce_done_[0], caller), kAllreduce);
-  add_rms_norm(U2_, X1_, X, attention_, gamma2, B * L, caller, kAddRmsNormU2);
-  gemm(context_, gate_plan_, U2_, Wg, gate_, workspace_, caller, kLinearGate);
-  gemm(context_, up_plan_, U2_, Wu, up_, workspace_, caller, kLinearUp);
-  silu_mul(A_, gate_, up_, B * L * kShardF, caller, kSiluMulA);
-  gemm(context_, W2p_plan_, A_, W2, W2p_, workspace_, caller, kLinearW2p);
-  HG_CHECK(ncclAllReduce(W2p_, mlp_, B * L * E, ncclBfloat16, ncclSum, x_.comm, caller), kAllreduce2);
-  HG_CHECK(cudaEventRecord(allreduce_2_done_[0], caller), kAllreduce2);
-  add(Y, X1_, mlp_, B * L * E, caller, kAddY);
-  context_.call_issued(caller);
+  for (int64_t s = 0; s < D; ++s) {
+    const int64_t to = (rank + s) % D;
+
+    // Step 0 is the local shard.
+    bf16* Wop_s = s == 0 ? Wop_parts_ + rank * kShardL * E : Wop_ + to * kShardL * E;  // [1, kShardL, E]
+
+    gemm(context_, Wop_s_plan_, PV_ + to * kShardL * kShardE, Wo, Wop_s, workspace_, caller, kLinearWopS);
+    if (s != 0) {
+      const int64_t from = (D + rank - s) % D;
+      hirgen::launch_flag_write(Wop_ipc.ready_at(to, s), Wop_ipc.sequence_number(), caller, kSend);
+      HG_CHECK(cudaEventRecord(receive_ready_[s], caller), kReceive);
+      HG_CHECK(cudaStreamWaitEvent(copy, receive_ready_[s], 0), kReceive);
+      hirgen::launch_transfer(Wop_parts_ + from * kShardL * E, Wop_ipc.of<bf16>(from) + rank * kShardL * E,
+                              kShardL * E * sizeof(bf16), Wop_ipc.flags(from, s), copy, kReceive);
+      HG_CHECK(cudaEventRecord(receive_done_[s], copy), kReceive);
+    }
+  }
+
+  HG_CHECK(cudaStreamWaitEvent(caller, receive_done_[D - 1], 0), kWaitReceive);
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, attention_, {2, {1, kShardL * E}, {0, 1}}, Wop_parts_,
+                        {2, {D, kShardL * E}, {kShardL * E, 1}}, caller, kReduceAttention);
+  add_rms_norm(U2_, X1_, X + rank * kShardL * E, attention_, gamma2, kShardL, caller, kAddRmsNormU2);
+
+  // All transfers are issued up front, on a stream of their own.
+  HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
+  HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
+  hirgen::FlagKernel ready_flags(hirgen::FlagUse::kWrite);
+  for (int64_t s = 1; s < D; ++s) {
+    const int64_t to = (D + rank - s) % D;
+
+    // Moved, so that Linear is local to a rank.
+    ready_flags.add(U2_ipc.ready_at(to, s), U2_ipc.sequence_number());
+  }
+  ready_flags.submit(copy, kSend2);
+  hirgen::TransferKernel copies;
+  for (int64_t s = 1; s < D; ++s) {
+    const int64_t from = (rank + s) % D;
+    copies.add(U2_all_ + from * kShardL * E, U2_ipc.of<bf16>(from), kShardL * E * sizeof(bf16),
+               U2_ipc.flags(from, s));
+  }
+  copies.submit(copy, kReceive2);
+  HG_CHECK(cudaEventRecord(receive_2_done_[0], copy), kReceive2);
+  for (int64_t s = 0; s < D; ++s) {
+    const int64_t to = (rank + s) % D;
+    if (s != 0) {
+      HG_CHECK(cudaStreamWaitEvent(caller, receive_2_done_[0], 0), kWaitReceive2);
+    }
+
+    // Step 0 is the local shard.
+    bf16* U2_s = s == 0 ? U2_ : U2_all_ + to * kShardL * E;  // [kShardL, E]
+    bf16* gate_s = gate_ + to * kShardL * kShardF;           // [1, kShardL, kShardF]
+    gemm(context_, gate_plan_, U2_s, Wg, gate_s, workspace_, caller, kLinearGate);
+    gemm(context_, up_plan_, U2_s, Wu, up_, workspace_, caller, kLinearUp);
+    bf16* A_s = A_ + to * kShardL * kShardF;  // [1, kShardL, kShardF]
+    silu_mul(A_s, gate_s, up_, kShardL * kShardF, caller, kSiluMulAS);
+    bf16* W2p_s = s == 0 ? W2p_parts_ + rank * kShardL * E : W2p_ + to * kShardL * E;  // [1, kShardL, E]
+    gemm(context_, W2p_s_plan_, A_s, W2, W2p_s, workspace_, caller, kLinearW2pS);
+    if (s != 0) {
+      const int64_t from = (D + rank - s) % D;
+      hirgen::launch_flag_write(W2p_ipc.ready_at(to, s), W2p_ipc.sequence_number(), caller, kSend3);
+      HG_CHECK(cudaEventRecord(receive_3_ready_[s], caller), kReceive3);
+      HG_CHECK(cudaStreamWaitEvent(copy, receive_3_ready_[s], 0), kReceive3);
+      hirgen::launch_transfer(W2p_parts_ + from * kShardL * E, W2p_ipc.of<bf16>(from) + rank * kShardL * E,
+                              kShardL * E * sizeof(bf16), W2p_ipc.flags(from, s), copy, kReceive3);
+      HG_CHECK(cudaEventRecord(receive_3_done_[s], copy), kReceive3);
+    }
+  }
+
+  HG_CHECK(cudaStreamWaitEvent(caller, receive_3_done_[D - 1], 0), kWaitReceive3);
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, mlp_, {2, {1, kShardL * E}, {0, 1}}, W2p_parts_,
+                        {2, {D, kShardL * E}, {kShardL * E, 1}}, caller, kReduceMlp);
+  add(Y + rank * kShardL * E, X1_, mlp_, kShardL * E, caller, kAddYRows);
+
+  // All transfers are issued up front, on a stream of their own.
+  HG_CHECK(cudaEventRecord(started2_[0], caller), kStarted2);
+  HG_CHECK(cudaStreamWaitEvent(copy, started2_[0], 0), kStarted2);
+  hirgen::FlagKernel ready_flags2(hirgen::FlagUse::kWrite);
+  for (int64_t s = 1; s < D; ++s) {
+    const int64_t to = (D + rank - s) % D;
+
+    // The rows of all ranks.
+    ready_flags2.add(Y_ipc.ready_at(to, s), Y_ipc.sequence_number());
+  }
+  ready_flags2.submit(copy, kSend4);
+  hirgen::TransferKernel copies2;
+  for (int64_t s = 1; s < D; ++s) {
+    const int64_t from = (rank + s) % D;
+    copies2.add(Y + from * kShardL * E, Y_ipc.of<bf16>(from) + from * kShardL * E, kShardL * E * sizeof(bf16),
+                Y_ipc.flags(from, s));
+  }
+  copies2.submit(copy, kReceive4);
+  HG_CHECK(cudaEventRecord(receive_4_done_[0], copy), kReceive4);
+  hirgen::FlagKernel done_flags(hirgen::FlagUse::kWait);
+  for (int64_t s = 1; s < D; ++s) {
+    done_flags.add(Wop_ipc.done(s), Wop_ipc.sequence_number());
+  }
+
+  for (int64_t s = 1; s < D; ++s) {
+    done_flags.add(U2_ipc.done(s), U2_ipc.sequence_number());
+  }
+
+  for (int64_t s = 1; s < D; ++s) {
+    done_flags.add(W2p_ipc.done(s), W2p_ipc.sequence_number());
+  }
+
+  for (int64_t s = 1; s < D; ++s) {
+    done_flags.add(Y_ipc.done(s), Y_ipc.sequence_number());
+  }
+  done_flags.submit(caller, kWaitSend);
+  HG_CHECK(cudaStreamWaitEvent(caller, receive_4_done_[0], 0), kWaitReceive4);
 }
 
 // The inputs, then the outputs, as a rank sees them.
@@ -189,14 +357,17 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_block", .spec = "spec.yaml",
-               .digest = "058662dd8ea81b613d8a133e5f9dbc6ee3aba8027786bc705945bb9e570ee9b4", .mesh_size = D,
-               .gemms = {{B * L, kShardG * C, E, 1}, {B * L, E, kShardE, 1}, {B * L, kShardF, E, 1},
-                         {B * L, kShardF, E, 1}, {B * L, E, kShardF, 1}},
-               .communications = {"allreduce x", "allreduce x"}, .bytes = B * L * E * 2,
-               .largest = "allreduce", .team_size = D, .transport = "nccl",
+               .digest = "552eba40f06f7cc7e414f8415ae5ee4d5f404c189ca916414f766f808f4bed8b", .mesh_size = D,
+               .gemms = {{B * L, kShardG * C, E, 1}, {D * kShardL, E, kShardE, 1},
+                         {D * kShardL, kShardF, E, 1}, {D * kShardL, kShardF, E, 1},
+                         {D * kShardL, E, kShardF, 1}},
+               .communications = {"sendrecv x", "sendrecv x", "sendrecv x", "sendrecv x"},
+               .bytes = (D - 1) * kShardL * E * 2, .largest = "sendrecv", .transport = "ipc-get",
+               .graph = true,
                .parameters =
                    {{"D", D}, {"B", B}, {"L", L}, {"H", H}, {"G", G}, {"C", C}, {"E", E}, {"F", F}}},
-      .tensors = tensors, .create = create, .reference = reference};
+      .tensors = tensors, .create = create, .reference = reference,
+      .create_across_nodes = create_across_nodes};
   return table;
 }
 

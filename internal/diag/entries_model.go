@@ -86,7 +86,7 @@ var operationEntries = []Entry{
 var loweringEntries = []Entry{
 	{Code: NotLowerable, Title: "there is no host program for this pipeline yet",
 		Text:    "The spec is right, but no pass knows how to run it with these axes and this schedule. The message says which part stands in the way.",
-		Example: "hirgen: 1\nname: p\nmesh: {x: 2}\ntensors: {A: [DIDx, 8], C: [Stream(2), 8]}\nops:\n  - C = set(A)\n"},
+		Example: "hirgen: 1\nname: p\nmesh: {x: 2}\ntensors: {A: [DIDx, 8], C: [Stream(2), 8]}\nops:\n  - C = set(A)\nschedule: {pipeline: collective}\n"},
 	{Code: NoCommunication, Title: "no communication takes one tensor to the other",
 		Text: "The operand and the result are split in ways that no single collective connects. The passes find steps between any two tensors, so this is said of host programs that were written by hand alone. Go by way of a tensor between them, with Set."},
 	{Code: NotContiguous, Title: "what is communicated is not contiguous",

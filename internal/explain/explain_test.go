@@ -165,6 +165,9 @@ func TestStagesAddUp(t *testing.T) {
 	page := collect(t, "ag_matmul_auto")
 	var lines []string
 	for _, s := range page.Stages {
+		if strings.HasSuffix(s.Name, " (fallback)") {
+			break
+		}
 		next, after := 0, []string{}
 		for _, e := range s.Edits {
 			if e.Kind != '+' {

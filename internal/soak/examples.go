@@ -192,7 +192,7 @@ func specOf(p *model.Pipeline) Spec {
 	for _, op := range p.Ops {
 		s.Ops = append(s.Ops, opOf(op))
 	}
-	for _, c := range p.Schedule.Choices {
+	for _, c := range p.Schedule.Stated() {
 		s.Schedule = append(s.Schedule, model.Setting{Path: c.Path(), Value: c.Value})
 	}
 	return s

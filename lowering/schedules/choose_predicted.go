@@ -16,9 +16,6 @@ import (
 // a doubling of one size. Farther away the model is the better judge.
 const nearEnough = 1
 
-// mostOperations is the size of programs that are lowered once for each candidate.
-const mostOperations = 256
-
 // MeasuredMachine is what the measurements are of, and so what schedules are predicted on beside them.
 const MeasuredMachine = "h200"
 
@@ -48,27 +45,34 @@ func ChooseOn(p *hostir.Program, m *cost.Machine, lower Lower) error {
 
 // predictOn makes the choices that the model of a machine expects to be the fastest, and says so. It chooses among
 // the schedules that were measured for any operation, and the program as it is; on one rank, of those that cut nothing.
-// It chooses nothing where nothing crosses several ranks, and for a program that is too large to try.
+// It chooses nothing where nothing crosses several ranks. Of a large program it tries the beginning.
 func predictOn(p *hostir.Program, m *cost.Machine, lower Lower) (basis string, err error) {
-	if len(p.Body) > mostOperations {
-		return "", nil
-	}
 	source := text.Print(p)
-	ranked := Rank(func() (*hostir.Program, error) { return text.Parse(p.File, source) }, candidates(p), m, lower)
+	beginning := func() (*hostir.Program, error) {
+		program, err := text.Parse(p.File, source)
+		if err == nil {
+			keepBeginning(program, mostOperations)
+		}
+		return program, err
+	}
+	ranked := Rank(beginning, candidates(p), m, lower)
 	best, ok := Best(ranked)
 	if !ok || len(best.Prediction.Communications) == 0 && !alone(p) {
 		return "", nil
 	}
 	best.Set(p)
 	basis = fmt.Sprintf("predicted %s on %s with %s", microseconds(best.Prediction.Total), m.Name, best.Name)
+	if len(p.Body) > mostOperations {
+		basis = fmt.Sprintf("the first %d of %d operations, %s", mostOperations, len(p.Body), basis)
+	}
 	if i := slices.IndexFunc(ranked, func(r Ranked) bool { return r.Name == asIs && r.Prediction != nil }); i >= 0 && best.Name != asIs {
 		basis += ", " + microseconds(ranked[i].Prediction.Total) + " with " + asIs
 	}
 	return basis, nil
 }
 
-// asIs names the schedule that a program has by default and by what is given.
-const asIs = "the default schedule"
+// asIs names the schedule that a program has by what is given, and the default of every other field.
+const asIs = "schedule: {}"
 
 // candidates are the schedules of the measurements, each once, further ones, and none. Those that cut nothing are safe, and so is
 // the default, which a gain has to be sure of.

@@ -54,7 +54,7 @@ func chooseBasis(p *hostir.Program, predict predictor) (basis string, err error)
 		}
 	}
 	if m == nil {
-		return "not measured: the default schedule", nil
+		return "nothing to choose: " + asIs, nil
 	}
 	m.choose(p)
 	return m.String() + ": measured " + m.time() + " with " + m.schedule, nil

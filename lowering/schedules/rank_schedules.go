@@ -2,7 +2,9 @@ package schedules
 
 import (
 	"cmp"
+	"runtime"
 	"slices"
+	"sync"
 
 	"github.com/hirgen/hirgen/lowering/cost"
 	"github.com/hirgen/hirgen/lowering/hostir"
@@ -34,10 +36,17 @@ type Lower func(*hostir.Program) error
 // have last.
 func Rank(fresh func() (*hostir.Program, error), candidates []Candidate, m *cost.Machine, lower Lower) []Ranked {
 	ranked := make([]Ranked, len(candidates))
+	var all sync.WaitGroup
+	processors := make(chan struct{}, runtime.GOMAXPROCS(0))
 	for i, c := range candidates {
-		ranked[i].Candidate = c
-		ranked[i].Prediction, ranked[i].Refused = try(fresh, c, m, lower)
+		all.Go(func() {
+			processors <- struct{}{}
+			ranked[i].Candidate = c
+			ranked[i].Prediction, ranked[i].Refused = try(fresh, c, m, lower)
+			<-processors
+		})
 	}
+	all.Wait()
 	slices.SortStableFunc(ranked, func(a, b Ranked) int {
 		if a.Prediction == nil || b.Prediction == nil {
 			return cmp.Compare(b2i(a.Prediction == nil), b2i(b.Prediction == nil))

@@ -71,7 +71,7 @@ def layer_program(layer, label):
     return {"spec": made.spec, "params": made.params, "schedule": {name: str(value) for name, value in made.schedule.items()}}
 
 
-CHOSEN = re.compile(r".*: (?:measured|predicted) \S+ \w+ (?:on \S+ )?with (.+?)(?:, \S+ \w+ with the default schedule)?")
+CHOSEN = re.compile(r".*: (?:measured|predicted) \S+ \w+ (?:on \S+ )?with (.+?)(?:, \S+ \w+ with (?:the default schedule|schedule: \{\}))?")
 
 
 def drawn_program(cell, choice):
@@ -79,7 +79,7 @@ def drawn_program(cell, choice):
     found = CHOSEN.fullmatch(choice)
     if not found:
         return None
-    fields = dict(field.split(" ") for field in found[1].split(", ") if field != "the default schedule")
+    fields = dict(field.split(" ") for field in found[1].split(", ") if field not in ("the default schedule", "schedule: {}"))
     return {"spec": cell.operation + "_auto", "params": cell.params, "schedule": fields}
 
 

@@ -102,12 +102,12 @@ class CostRows(unittest.TestCase):
         of = "matmul_rs 640 x 4608 x 2816, bf16, 2 ranks: "
         chosen = {"pipeline": "p2p", "all.via": "ipc-put", "streams": "0"}
         for choice, schedule in [
-                (of + "predicted 50.7 us on h200 with pipeline p2p, all.via ipc-put, streams 0, 72.7 us with the default schedule", chosen),
+                (of + "predicted 50.7 us on h200 with pipeline p2p, all.via ipc-put, streams 0, 72.7 us with schedule: {}", chosen),
                 (of + "predicted 1.53 ms on file.json with preset eager, streams 0", {"preset": "eager", "streams": "0"}),
                 (of + "measured 269.1 us with pipeline p2p, all.via ipc-put, streams 0", chosen),
                 (of + "predicted 50.7 us on h200 with the default schedule", {})]:
             self.assertEqual(cost_rows.drawn_program(cell, choice), {"spec": "matmul_rs_auto", "params": cell.params, "schedule": schedule})
-        self.assertIsNone(cost_rows.drawn_program(cell, "not measured: the default schedule"))
+        self.assertIsNone(cost_rows.drawn_program(cell, "nothing to choose: schedule: {}"))
 
     def test_rows_of_a_drawn_shape(self):
         row = a_row("matmul_ar", hirgen={"auto": {"us": [100.0], "wrong": 0}}, choice="x: predicted 1.0 us on h200 with preset eager, streams 0")

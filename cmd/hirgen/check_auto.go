@@ -1,0 +1,74 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering"
+	"github.com/hirgen/hirgen/lowering/cost"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/model/schedule"
+)
+
+// describeAuto says in a line what schedule: auto chose, and by what.
+func describeAuto(p *hostir.Program) string {
+	return "schedule: auto, " + p.Auto.Basis + "\n"
+}
+
+// autoTime predicts the program that schedule: auto would make, for a spec whose schedule chooses fields and no preset: its author
+// may not know what they miss. It is nil for other specs, and where auto makes no program.
+func (f *specFlags) autoTime(p *hostir.Program, src *source) (*cost.Prediction, error) {
+	if _, preset := p.Choices.Given("", schedule.Preset); preset || p.Auto != nil {
+		return nil, nil
+	}
+	overrides, err := parseParams(f.params)
+	if err != nil {
+		return nil, err
+	}
+	pipeline, err := model.Load(src.path, src.text, overrides, model.Setting{Value: schedule.Auto})
+	if err != nil {
+		return nil, nil
+	}
+	quiet := specFlags{disable: f.disable, machine: f.machine}
+	options, err := quiet.loweringOptions(io.Discard)
+	if err != nil {
+		return nil, err
+	}
+	other, err := lowering.Lower(pipeline, options)
+	if err != nil {
+		return nil, nil
+	}
+	machine, err := loadMachine(f.machine)
+	if err != nil {
+		return nil, err
+	}
+	return cost.Predict(other, machine)
+}
+
+// writeSchedule writes the choices of a program to a file for --schedule-file, so that another version of hirgen, whose auto
+// may choose otherwise, makes the same program.
+func writeSchedule(path string, p *hostir.Program) error {
+	settings := []model.Setting{{Value: model.Defaults}}
+	if p.Fallback != nil {
+		settings = append(settings, model.Setting{Path: schedule.Transport, Value: schedule.Auto})
+	}
+	for _, c := range p.Choices.Choices {
+		if c.Path() != schedule.Preset || c.Value != schedule.Auto {
+			settings = append(settings, model.Setting{Path: c.Path(), Value: c.Value})
+		}
+	}
+	slices.SortStableFunc(settings[1:], func(a, b model.Setting) int { return cmp.Compare(a.Path, b.Path) })
+	text, err := model.PrintSchedule(settings)
+	if err != nil {
+		return err
+	}
+	about := fmt.Sprintf("# The schedule of %s, for --schedule-file, or for the end of the spec.\n", p.Name)
+	if p.Auto != nil {
+		about += "# Chosen by auto: " + p.Auto.Basis + "\n"
+	}
+	return os.WriteFile(path, []byte(about+text), 0o644)
+}

@@ -1,0 +1,47 @@
+package schedules
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// mostOperations is how much of a program is lowered for each candidate. Large programs are the same layers over and over, and one
+// schedule is chosen for all of them, so their beginning tells as much as the whole.
+const mostOperations = 256
+
+// keepBeginning leaves the first statements of a program that no pass has run on. What they make for later ones is an output then,
+// and what no statement names is gone. Only the time of such a program means something: it has no reference to be checked by.
+func keepBeginning(p *hostir.Program, most int) {
+	if len(p.Body) <= most {
+		return
+	}
+	p.Body, p.Reference, p.Saved = p.Body[:most], nil, nil
+	made, read := map[*hostir.Tensor]bool{}, map[*hostir.Tensor]bool{}
+	for _, s := range p.Body {
+		for _, t := range hostir.Defs(s) {
+			made[t] = true
+		}
+		for _, t := range hostir.Uses(s) {
+			read[t] = true
+		}
+	}
+	p.Tensors = slices.DeleteFunc(p.Tensors, func(t *hostir.Tensor) bool { return !made[t] && !read[t] })
+	for _, t := range p.Tensors {
+		if made[t] && !read[t] {
+			t.Role = hostir.Output
+		}
+	}
+	slices.SortStableFunc(p.Tensors, func(a, b *hostir.Tensor) int { return place(a.Role) - place(b.Role) })
+}
+
+// place orders tensors as programs list them: inputs, outputs, the rest.
+func place(r hostir.Role) int {
+	switch r {
+	case hostir.Input:
+		return 0
+	case hostir.Output:
+		return 1
+	}
+	return 2
+}
