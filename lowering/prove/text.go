@@ -3,6 +3,7 @@ package prove
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -12,7 +13,15 @@ func (r *Report) Text(w io.Writer) {
 	for i := range r.Findings {
 		r.Findings[i].text(w)
 	}
-	fmt.Fprintf(w, "%s: %s: %s\n", r.File, r.Program, r.summary())
+	fmt.Fprintln(w, r.Line())
+}
+
+// Line is the last line of the text: the outcome.
+func (r *Report) Line() string { return fmt.Sprintf("%s: %s: %s", r.File, r.Program, r.summary()) }
+
+// Warns reports whether the program is proved, and all findings are warnings.
+func (r *Report) Warns() bool {
+	return len(r.Findings) > 0 && !slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Severity != Warning })
 }
 
 // summary is the last line: what was looked at, and the outcome.

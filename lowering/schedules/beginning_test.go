@@ -1,0 +1,55 @@
+package schedules_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/hirgen/hirgen/lowering"
+	"github.com/hirgen/hirgen/lowering/cost"
+	"github.com/hirgen/hirgen/lowering/schedules"
+	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/model/schedule"
+)
+
+// unrolled is a spec of so many layers without a schedule.
+func unrolled(layers int) string {
+	var tensors, ops strings.Builder
+	for i := range layers {
+		fmt.Fprintf(&tensors, "  V%d: [DIDx, F/D, K]\n  W%d: [DIDx, K, F/D]\n", i, i)
+		fmt.Fprintf(&ops, "  - Z%d = linear(X%d, V%d)\n  - A%d = gelu(Z%d)\n  - P%d = linear(A%d, W%d)\n  - X%d = sum(P%d, axis=0)\n", i, i, i, i, i, i, i, i, i+1, i)
+	}
+	return "hirgen: 1\nname: deep\nparams: {D: 2, M: 4096, K: 4096, F: 16384}\nmesh: {x: D}\ndtype: bf16\ntensors:\n  X0: [M, K]\n" +
+		tensors.String() + "ops:\n" + ops.String()
+}
+
+// TestAutoOfManyLayers: a program is never too large to choose for, and as many layers take as many times as long as one, give or
+// take what the end of a call shows.
+func TestAutoOfManyLayers(t *testing.T) {
+	m, err := cost.LoadMachine(schedules.MeasuredMachine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	us := map[int]float64{}
+	for _, layers := range []int{1, 80} {
+		p, err := model.Load("spec.yaml", []byte(unrolled(layers)), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		program, err := lowering.Lower(p, lowering.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if program.Choices.Get(schedule.Pipeline) != schedule.P2P {
+			t.Errorf("%d layers: %s", layers, program.Auto.Basis)
+		}
+		prediction, err := cost.Predict(program, m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		us[layers] = prediction.Total
+	}
+	if ratio := us[80] / us[1] / 80; ratio < 0.9 || ratio > 1.03 {
+		t.Errorf("80 layers take %.3f times as long as 80 calls of one", ratio)
+	}
+}
