@@ -90,9 +90,9 @@ func refusals(t *testing.T, spec string, values params) []*diag.Diagnostic {
 	return errs.Items
 }
 
-// withSchedule replaces the schedule of a spec.
+// withSchedule gives a spec a schedule in place of its own.
 func withSchedule(spec, schedule string) string {
-	return regexp.MustCompile(`(?m)^schedule: .*$`).ReplaceAllString(spec, "schedule: "+schedule)
+	return regexp.MustCompile(`(?m)^schedule: .*\n`).ReplaceAllString(spec, "") + "schedule: " + schedule + "\n"
 }
 
 // combined is an example with one of all schedules, for four ranks, in one of all settings.

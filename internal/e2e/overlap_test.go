@@ -54,7 +54,7 @@ func TestCommunicationsHideBehindProducts(t *testing.T) {
 func TestASerialProgramHidesNothing(t *testing.T) {
 	layer := layersThatOverlap[0]
 	spec, values := layerSpec(t, layer.spec)
-	spec += "schedule: {preset: reference, initial_waits: fused}\n"
+	spec = withSchedule(spec, "{preset: reference, initial_waits: fused}")
 	if never := neverBeside(t, spec, values, layer.hidden, 4); len(never) != len(layer.hidden) {
 		t.Errorf("want none of %v beside products, but only %v are not", layer.hidden, never)
 	}

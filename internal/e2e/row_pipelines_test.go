@@ -50,7 +50,7 @@ func TestRowPipelines(t *testing.T) {
 		ranks := int64(2 + i%3)
 		t.Run(fmt.Sprintf("%s/x=%d/%s", c.name, ranks, c.schedule), func(t *testing.T) {
 			layers := folder{"layers"}.beside(t)
-			layers.runs(t, c.spec+"schedule: "+c.schedule+"\n", params{"D": ranks, "M": 24, "K": 12, "N": 24}, seedsOf(4))
+			layers.runs(t, withSchedule(c.spec, c.schedule), params{"D": ranks, "M": 24, "K": 12, "N": 24}, seedsOf(4))
 		})
 	}
 }
