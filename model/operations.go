@@ -81,20 +81,6 @@ func operationNames() []string {
 	return slices.Compact(names)
 }
 
-// otherNames maps what other systems call operations.
-var otherNames = map[string]string{
-	"mm": "matmul", "bmm": "matmul", "gemm": "matmul", "dot": "matmul", "einsum": "matmul", "copy": "set", "transpose": "permute",
-	"view": "reshape", "unsqueeze": "broadcast", "narrow": "slice", "chunk": "split", "cat": "concat", "concatenate": "concat", "arange": "positions", "iota": "positions", "range": "positions", "expand": "broadcast", "convert": "cast", "to": "cast", "plus": "add",
-	"scaled_dot_product_attention": "attention", "sdpa": "attention", "flash_attention": "attention",
-	"minus": "sub", "multiply": "mul", "times": "mul", "divide": "div", "maximum": "max", "minimum": "min", "swish": "silu",
-}
-
-// collectives maps the names of communications to the operation that makes them.
-var collectives = map[string]string{
-	"allgather": "set", "all_gather": "set", "gather": "set", "scatter": "set", "alltoall": "set", "all_to_all": "set", "send": "set", "recv": "set",
-	"allreduce": "sum", "all_reduce": "sum", "reduce_scatter": "sum", "reducescatter": "sum",
-}
-
 // operations checks the operations in order and derives their results.
 func (a *assembler) operations() {
 	if len(a.src.ops) == 0 && !a.src.incomplete {
@@ -205,11 +191,9 @@ func (a *assembler) failed(so *sourceOp, declared *Tensor) {
 
 func (a *assembler) unknownOperation(fn text) {
 	d := a.list.Add(fn.pos, diag.UnknownOp, "there is no operation %q", fn.value)
-	if other, ok := otherNames[fn.value]; ok {
-		d.WithHint("it is called %s here", other)
-	} else if local, ok := collectives[fn.value]; ok {
-		d.WithHint("a communication follows from the axes: write %s, and declare the result with the axes that it shall have", local)
-	} else if !nearestHint(d, fn.value, operationNames()) {
+	if hint := OpHint(fn.value); hint != "" {
+		d.WithHint("%s", hint)
+	} else {
 		d.WithHint("there are: %s", strings.Join(operationNames(), ", "))
 	}
 }

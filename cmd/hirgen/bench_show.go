@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -72,4 +73,9 @@ func toFile(path string, write func(io.Writer) error) error {
 		return err
 	}
 	return file.Close()
+}
+
+// wroteTo says on standard error, where it is in nobody's way, what was written and what to type or do next.
+func wroteTo(w io.Writer, path, next string) {
+	fmt.Fprintf(w, "wrote %s; next: %s\n", path, next)
 }

@@ -70,7 +70,7 @@ is not written, and the exit code is 8. --no-verify leaves that out.`,
 			if program.Auto != nil {
 				fmt.Fprint(cmd.OutOrStdout(), describeAuto(program))
 			}
-			return writeFiles(cmd.OutOrStdout(), out, files, force)
+			return writeFiles(cmd.OutOrStdout(), out, files, program.Meshes[0].Size(), force)
 		},
 	}
 	flags.register(cmd)
@@ -101,17 +101,18 @@ func proveFor(w io.Writer, p *calls.Program, load values.Load) error {
 	return &exitError{code: exitNotProved}
 }
 
-func writeFiles(w io.Writer, out string, files []emit.File, force bool) error {
+// writeFiles writes a program for so many ranks, and says what to type next.
+func writeFiles(w io.Writer, out string, files []emit.File, ranks int, force bool) error {
 	changed, err := emit.Write(out, files, emit.WriteOptions{Force: force})
 	if err != nil {
 		return err
 	}
 	if len(changed) == 0 {
-		fmt.Fprintf(w, "%s is up to date (%d files)\n", out, len(files))
+		fmt.Fprintf(w, "%s is up to date (%d files); next: hirgen run %s -n %d\n", out, len(files), out, ranks)
 		return nil
 	}
-	fmt.Fprintf(w, "wrote %d of %d files to %s; to build and run: hirgen run %s\n",
-		len(changed), len(files), out, out)
+	fmt.Fprintf(w, "wrote %d of %d files to %s; next, to build and run: hirgen run %s -n %d\n",
+		len(changed), len(files), out, out, ranks)
 	return nil
 }
 

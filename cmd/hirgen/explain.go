@@ -41,7 +41,7 @@ to take. SPEC may be - for standard input, and PAGE - for standard output.`,
 	}
 	flags.registerSpec(cmd)
 	flags.registerMachine(cmd)
-	cmd.Flags().StringVarP(&out, "out", "o", "", "write a page about a spec to `FILE`")
+	cmd.Flags().StringVarP(&out, "output", "o", "", "write a page about a spec to `FILE`")
 	cmd.Flags().BoolVar(&alternatives, "alternatives", true, "predict other schedules, too; with many ranks that takes a minute")
 	return cmd
 }
@@ -92,7 +92,11 @@ func (f *specFlags) explain(cmd *cobra.Command, path, out string, alternatives b
 	if out == "-" {
 		return page.Write(cmd.OutOrStdout())
 	}
-	return toFile(out, page.Write)
+	if err := toFile(out, page.Write); err != nil {
+		return err
+	}
+	wroteTo(cmd.ErrOrStderr(), out, "open it in a browser")
+	return nil
 }
 
 // errorCodes are what completion offers: the codes with what each is about.

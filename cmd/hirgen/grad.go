@@ -59,6 +59,7 @@ inputs of the backward pass, and outputs of the forward pass that --forward writ
 				if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 					return err
 				}
+				wroteTo(cmd.ErrOrStderr(), path, "hirgen check "+path)
 			}
 			if out == "" {
 				_, err = cmd.OutOrStdout().Write([]byte(pass.Text))

@@ -212,7 +212,9 @@ func TestEmitWritesOnceAndGuardsEdits(t *testing.T) {
 		return stdout + stderr
 	}
 	emit(exitSpec, "--check")
-	emit(exitOK)
+	if said := emit(exitOK); !strings.Contains(said, "next, to build and run: hirgen run "+out+" -n 4\n") {
+		t.Errorf("emit does not say what to type next: %s", said)
+	}
 	if source := emit(exitOK); !strings.Contains(source, "up to date") {
 		t.Errorf("the second time there is nothing to write: %s", source)
 	}

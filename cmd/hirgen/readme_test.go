@@ -89,3 +89,54 @@ func TestReadmeCommandsRun(t *testing.T) {
 		t.Error("the README has no such commands")
 	}
 }
+
+// TestReadmeCommandsNameTheProgram: "make build" puts hirgen into bin, so that is how each command line starts it.
+func TestReadmeCommandsNameTheProgram(t *testing.T) {
+	for line := range strings.Lines(read(t, "../../README.md")) {
+		command, isCommand := strings.CutPrefix(line, "    ")
+		if isCommand && strings.HasPrefix(strings.TrimSpace(command), "hirgen ") {
+			t.Errorf("hirgen is not in the PATH after make build: %s", line)
+		}
+	}
+}
+
+// TestReadmePyTorchCommandsRun emits the package that the README builds, and finds what the other commands name.
+func TestReadmePyTorchCommandsRun(t *testing.T) {
+	_, rest, _ := strings.Cut(read(t, "../../README.md"), "## From PyTorch")
+	section, _, found := strings.Cut(rest, "\n## ")
+	root, err := filepath.Abs("../..")
+	if err != nil || !found {
+		t.Fatal(found, err)
+	}
+	t.Chdir(t.TempDir())
+	for _, folder := range []string{"testdata", "scripts"} {
+		if err := os.Symlink(filepath.Join(root, folder), folder); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var ran []string
+	for line := range strings.Lines(section) {
+		command, isCommand := strings.CutPrefix(line, "    ")
+		if !isCommand {
+			continue
+		}
+		words := strings.Fields(command)
+		ran = append(ran, words[0])
+		if words[0] == "bin/hirgen" {
+			if exit, _, stderr := hirgen(t, "", words[1:]...); exit != exitOK {
+				t.Errorf("%s: exit code %d\n%s", command, exit, stderr)
+			}
+			continue
+		}
+		needed := words[len(words)-1]
+		if words[0] == "pip" {
+			needed = filepath.Join(needed, "pyproject.toml")
+		}
+		if _, err := os.Stat(needed); err != nil {
+			t.Errorf("%s: %v", command, err)
+		}
+	}
+	if strings.Join(ran, " ") != "bin/hirgen pip torchrun" {
+		t.Errorf("the README has %v", ran)
+	}
+}

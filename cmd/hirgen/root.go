@@ -52,7 +52,7 @@ command line, 3 the machine is not as needed, 4 internal error, 8 not proved.`,
   hirgen run out`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          cobra.NoArgs,
+		Args:          suggest,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if showVersion {
 				return printVersion(cmd)
@@ -63,6 +63,8 @@ command line, 3 the machine is not as needed, 4 internal error, 8 not proved.`,
 	root.Flags().BoolVar(&showVersion, "version", false, "print the versions of hirgen, of specs and of the C ABI")
 	root.AddCommand(newNew(), newEmit(), newLower(), newCheck(), newVerify(), newBench(), newTune(), newSimulate(), newTimeline(), newExportGo(), newGrad(), newRun(), newFmt(),
 		newOps(), newSchedule(), newSchema(), newPasses(), newExplain(), newMan(), newVersion())
+	group(root)
+	root.SetFlagErrorFunc(suggestFlag)
 	beStrict(root)
 	return root
 }

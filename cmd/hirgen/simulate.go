@@ -28,18 +28,26 @@ func newSimulate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "simulate SPEC -n RANKS,... [--machine MACHINE] [--scale PARAM]",
 		Short: "Predict a spec on clusters that are not there",
-		Long: `Lower a spec for each number of ranks and predict a call of it: how long it takes, how long a rank computes, and how
-long it communicates and computes nothing. Without --scale the problem stays as it is (strong scaling); --scale M lets the
-parameter M grow with the ranks, from its value at the ranks that the spec has (weak scaling). The parameter that is the
-extent of the mesh's axis is set to the ranks.
+		Long: `Predict how long one call of a spec takes on each of several numbers of ranks, without GPUs. Nothing is built or run.
 
-A machine says what its GPUs do, how many of them are on a node, and what joins nodes; a file of one may be like one
-that comes with hirgen, and say what differs. Ranks that do the same are simulated once. A prediction for more ranks than
-the machine's figures were measured on is marked: nothing validates it.
+It prints a table with a row for each number of ranks, and below it what each column means and what the prediction
+rests on. For the first example below, the table is:
 
-Nothing is printed or built. A pipeline in which every rank exchanges shards with every other takes a few seconds for 256
-ranks, and half a minute for 1,024.`,
-		Example: `  hirgen simulate testdata/specs/mlp_tp/spec.yaml -n 8,16,32,64
+` + simulateSample + `
+predicted us is how long a call takes, in microseconds. For compute us of it a rank computes; for exposed us it
+communicates and computes nothing, which is what a better schedule can hide. efficiency is the speed per rank, compared
+with the first row. figures says whether the machine was measured on so many ranks: "not validated" means that it was not.
+
+Without --scale the problem keeps its size (strong scaling). --scale M lets the parameter M grow with the ranks, from
+its value at the ranks that the spec has (weak scaling). The parameter that is the extent of the mesh's axis is set to
+the number of ranks.
+
+A machine file says what its GPUs do, how many are on a node, and what joins nodes. It may be like a machine that comes
+with hirgen and state only what differs. Ranks that do the same are simulated once.
+
+A pipeline in which every rank exchanges shards with every other takes a few seconds for 256 ranks, and half a minute
+for 1,024.`,
+		Example: `  hirgen simulate testdata/specs/mlp_tp/spec.yaml -n 8,16,32
   hirgen simulate testdata/specs/mlp_tp/spec.yaml -n 8,64,1024 --scale M --machine dgx_h100 -o page.html
   hirgen simulate testdata/specs/ag_matmul_anywhere/spec.yaml -n 64 --trace folded.json --json`,
 		Args:              exactly("SPEC"),
@@ -59,6 +67,13 @@ ranks, and half a minute for 1,024.`,
 	f.BoolVar(&flags.json, "json", false, "print a JSON object instead of a table")
 	return cmd
 }
+
+// simulateSample is what the first example of the help prints.
+const simulateSample = `  ranks  nodes  predicted us  compute us  exposed us  efficiency  TFLOP/s  classes        figures
+      8      1        2446.0      2160.4       278.4       1.000    449.5        1       measured
+     16      2        1770.8      1372.1       391.4       0.691    310.5        1  not validated
+     32      4        1608.9      1054.3       546.3       0.380    170.9        1  not validated
+`
 
 // run predicts, and prints and writes what is asked for.
 func (f *simulateFlags) run(cmd *cobra.Command, path string) error {
@@ -81,10 +96,13 @@ func (f *simulateFlags) run(cmd *cobra.Command, path string) error {
 	if err == nil && f.page != "" {
 		err = toFile(f.page, result.Page)
 	}
-	largest := result.Largest()
 	if err != nil {
 		return err
 	}
+	if f.page != "" {
+		wroteTo(cmd.ErrOrStderr(), f.page, "open it in a browser")
+	}
+	largest := result.Largest()
 	if largest == nil {
 		fmt.Fprintln(cmd.ErrOrStderr(), "hirgen: nothing was predicted")
 		return &exitError{code: exitSpec}

@@ -77,3 +77,15 @@ func TestSimulate(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// TestSimulateHelpShowsItsOutput: the help has the table that its first example prints.
+func TestSimulateHelpShowsItsOutput(t *testing.T) {
+	cmd := newSimulate()
+	first, _, _ := strings.Cut(cmd.Example, "\n")
+	args := strings.Fields(first)[1:]
+	args[1] = "../../" + args[1]
+	exit, out, stderr := hirgen(t, "", args...)
+	if exit != exitOK || !strings.Contains(out, simulateSample) || !strings.Contains(cmd.Long, simulateSample) {
+		t.Errorf("exit code %d: the help shows\n%s\nand %s prints\n%s%s", exit, simulateSample, first, out, stderr)
+	}
+}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -21,7 +22,7 @@ func newOps() *cobra.Command {
 bounds of operands and results, and the attributes.`,
 		example: "  hirgen ops softmax\n  hirgen ops --json",
 		what:    "operation", rows: model.OpInfos,
-		name: func(o model.OpInfo) string { return o.Name }, describe: model.DescribeOps,
+		name: func(o model.OpInfo) string { return o.Name }, describe: model.DescribeOps, hint: model.OpHint,
 	})
 }
 
@@ -32,8 +33,20 @@ func newSchedule() *cobra.Command {
 communications are said for all of them, all.via, or for one, X.via.`,
 		example: "  hirgen schedule via steps\n  hirgen schedule --json",
 		what:    "field", rows: func() []schedule.Field { return schedule.Fields },
-		name: func(f schedule.Field) string { return f.Name }, describe: schedule.Describe,
+		name: func(f schedule.Field) string { return f.Name }, describe: schedule.Describe, hint: fieldHint,
 	})
+}
+
+// fieldHint says which field of the schedule was probably meant.
+func fieldHint(name string) string {
+	var names []string
+	for _, f := range schedule.Fields {
+		names = append(names, f.Name)
+	}
+	if nearest, ok := spell.Nearest(name, names); ok {
+		return fmt.Sprintf("did you mean %q?", nearest)
+	}
+	return ""
 }
 
 func newSchema() *cobra.Command {
@@ -63,6 +76,7 @@ type table[Row any] struct {
 	rows                            func() []Row
 	name                            func(Row) string
 	describe                        func(io.Writer, []Row) error
+	hint                            func(name string) string // what was probably meant, or nothing
 }
 
 // tableCommand lists the rows with the names that are given, or all.
@@ -104,11 +118,7 @@ func (t *table[Row]) choose(names []string) ([]Row, error) {
 		if slices.Contains(t.names(), name) {
 			continue
 		}
-		hint := "without a name all are listed"
-		if nearest, ok := spell.Nearest(name, t.names()); ok {
-			hint = fmt.Sprintf("did you mean %q?", nearest)
-		}
-		return nil, usagef("there is no %s %q; %s", t.what, name, hint)
+		return nil, usagef("there is no %s %q; %s", t.what, name, cmp.Or(t.hint(name), "without a name all are listed"))
 	}
 	return slices.DeleteFunc(slices.Clone(t.rows()), func(row Row) bool {
 		return len(names) > 0 && !slices.Contains(names, t.name(row))

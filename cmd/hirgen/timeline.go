@@ -30,7 +30,7 @@ profiler (.json or .json.gz), of which what the host does is left out.`,
 			return drawTimeline(cmd.OutOrStdout(), args, specs, out)
 		},
 	}
-	cmd.Flags().StringVarP(&out, "out", "o", "", "write the page to `PAGE`")
+	cmd.Flags().StringVarP(&out, "output", "o", "", "write the page to `PAGE`")
 	cmd.Flags().StringArrayVar(&specs, "spec", nil, "show the lines of `SPEC` that slices name; repeatable")
 	return cmd
 }

@@ -100,7 +100,11 @@ func (f *tuneFlags) run(cmd *cobra.Command, spec string) error {
 	if f.out == "" {
 		return nil
 	}
-	return f.write(spec, tuned, verdicts)
+	if err := f.write(spec, tuned, verdicts); err != nil {
+		return err
+	}
+	wroteTo(cmd.ErrOrStderr(), f.out, "hirgen emit "+spec+" --schedule-file "+f.out+" -o out")
+	return nil
 }
 
 // validate checks the flags.

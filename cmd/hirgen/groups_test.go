@@ -1,0 +1,62 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+)
+
+// TestEveryCommandHasAGroup: a new command belongs into a group of hirgen --help, or among those about hirgen itself.
+func TestEveryCommandHasAGroup(t *testing.T) {
+	for _, cmd := range newRoot().Commands() {
+		if (cmd.GroupID == "") != slices.Contains(ungrouped, cmd.Name()) {
+			t.Errorf("%s is in group %q; name it in groups.go", cmd.Name(), cmd.GroupID)
+		}
+	}
+	_, help, _ := hirgen(t, "", "--help")
+	at := 0
+	for _, g := range groups {
+		next := strings.Index(help, g.title)
+		if next <= at {
+			t.Errorf("no %q after the group before it in:\n%s", g.title, help)
+		}
+		at = next
+	}
+}
+
+func TestDidYouMean(t *testing.T) {
+	for _, c := range []struct{ line, want string }{
+		{"emti", "did you mean hirgen emit?"},
+		{"validate x.yaml", "did you mean hirgen check?"},
+		{"Build", "did you mean hirgen emit?"},
+		{"lower x.yaml --jsno", "unknown flag: --jsno; did you mean --json?"},
+		{"explain x.yaml --out p.html", "did you mean --output?"},
+		{"run out --world-size 2", "did you mean --ranks?"},
+		{"ops gemm", "it is called matmul here"},
+		{"ops layernorm", "it is called layer_norm here"},
+		{"ops all_reduce", "write sum, and declare the result"},
+		{"ops sofmax", `did you mean "softmax"?`},
+	} {
+		if exit, _, stderr := hirgen(t, "", strings.Fields(c.line)...); exit != exitUsage || !strings.Contains(stderr, c.want) {
+			t.Errorf("hirgen %s: exit code %d, no %q in %s", c.line, exit, c.want, stderr)
+		}
+	}
+	for _, line := range []string{"zzzzzz", "lower x.yaml --zzzzzz", "ops zzzzzz"} {
+		if exit, _, stderr := hirgen(t, "", strings.Fields(line)...); exit != exitUsage || strings.Contains(stderr, "did you mean") {
+			t.Errorf("hirgen %s: exit code %d, %s", line, exit, stderr)
+		}
+	}
+}
+
+// TestOneNameOfTheOutput: -o is --output in every command, and nothing else is.
+func TestOneNameOfTheOutput(t *testing.T) {
+	for _, cmd := range newRoot().Commands() {
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if (f.Shorthand == "o") != (f.Name == "output") || f.Name == "out" {
+				t.Errorf("hirgen %s has -%s, --%s", cmd.Name(), f.Shorthand, f.Name)
+			}
+		})
+	}
+}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/hirgen/hirgen/internal/spell"
+)
+
+// otherNames are what people call a command that has another name here.
+var otherNames = map[string]string{
+	"build": "emit", "compile": "emit", "generate": "emit", "gen": "emit",
+	"validate": "check", "lint": "check", "format": "fmt", "init": "new", "create": "new",
+	"prove": "verify", "test": "verify", "benchmark": "bench", "time": "bench", "predict": "simulate",
+	"operations": "ops", "trace": "timeline", "backward": "grad", "gradient": "grad", "export": "export-go",
+	"exec": "run", "launch": "run", "ir": "lower", "dump": "lower", "show": "lower",
+}
+
+// suggest refuses an unknown command with the one that was probably meant.
+func suggest(root *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	message := "unknown command \"" + args[0] + "\""
+	var names []string
+	for _, cmd := range root.Commands() {
+		if cmd.IsAvailableCommand() {
+			names = append(names, cmd.Name())
+		}
+	}
+	meant, ok := otherNames[strings.ToLower(args[0])]
+	if !ok {
+		meant, ok = spell.Nearest(args[0], names)
+	}
+	if ok {
+		message += "; did you mean " + root.Name() + " " + meant + "?"
+	}
+	return errors.New(message)
+}
+
+// suggestFlag adds the flag that was probably meant to what is said of an unknown one.
+func suggestFlag(cmd *cobra.Command, err error) error {
+	unknown := new(pflag.NotExistError)
+	if !errors.As(err, &unknown) {
+		return err
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, f.Name)
+		}
+	})
+	name := unknown.GetSpecifiedName()
+	meant, ok := otherFlags[name]
+	if ok && cmd.Flags().Lookup(meant) == nil {
+		ok = false
+	}
+	if !ok {
+		meant, ok = spell.Nearest(name, names)
+	}
+	if !ok {
+		return err
+	}
+	return errors.New(err.Error() + "; did you mean --" + meant + "?")
+}
+
+// otherFlags are what people call a flag that has another name here.
+var otherFlags = map[string]string{
+	"out": "output", "out-dir": "output", "output-dir": "output", "nproc": "ranks", "np": "ranks", "world-size": "ranks",
+	"gpus": "ranks", "params": "param", "set": "param", "gpu": "device", "target": "device",
+}

@@ -1,0 +1,41 @@
+package model
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hirgen/hirgen/internal/spell"
+)
+
+// otherNames maps what other systems call operations.
+var otherNames = map[string]string{
+	"mm": "matmul", "bmm": "matmul", "gemm": "matmul", "dot": "matmul", "einsum": "matmul", "dense": "linear", "addmm": "linear",
+	"copy": "set", "transpose": "permute", "view": "reshape", "unsqueeze": "broadcast", "narrow": "slice", "chunk": "split",
+	"cat": "concat", "concatenate": "concat", "arange": "positions", "iota": "positions", "range": "positions",
+	"expand": "broadcast", "convert": "cast", "to": "cast", "plus": "add", "minus": "sub", "subtract": "sub",
+	"multiply": "mul", "times": "mul", "divide": "div", "maximum": "max", "minimum": "min", "swish": "silu",
+	"scaled_dot_product_attention": "attention", "sdpa": "attention", "flash_attention": "attention",
+	"layernorm": "layer_norm", "rmsnorm": "rms_norm", "rotary": "rope", "rotary_embedding": "rope", "logsoftmax": "log_softmax",
+	"masked_fill": "masked", "select": "where",
+}
+
+// collectives maps the names of communications to the operation that makes them.
+var collectives = map[string]string{
+	"allgather": "set", "all_gather": "set", "gather": "set", "scatter": "set", "alltoall": "set", "all_to_all": "set", "send": "set", "recv": "set",
+	"allreduce": "sum", "all_reduce": "sum", "reduce_scatter": "sum", "reducescatter": "sum",
+}
+
+// OpHint says which operation was probably meant by a name that none has. It is empty where nothing is close.
+func OpHint(name string) string {
+	plain := strings.ReplaceAll(strings.ToLower(name), "-", "_")
+	if other, ok := otherNames[plain]; ok {
+		return fmt.Sprintf("it is called %s here", other)
+	}
+	if local, ok := collectives[plain]; ok {
+		return fmt.Sprintf("a communication follows from the axes: write %s, and declare the result with the axes that it shall have", local)
+	}
+	if nearest, ok := spell.Nearest(name, operationNames()); ok {
+		return fmt.Sprintf("did you mean %q?", nearest)
+	}
+	return ""
+}
