@@ -19,33 +19,33 @@ func newCheck() *cobra.Command {
 	var predicting costFlags
 	var asJSON, again bool
 	var pinned string
-	once := func(cmd *cobra.Command, path string) error {
+	once := func(cmd *cobra.Command, path, heading string) (report any, err error) {
 		program, src, err := flags.lower(cmd, path)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		predicted, err := predicting.predict(program, flags.machine)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		lowered, err := fromhost.Lower(program)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if pinned != "" {
 			if err := writeSchedule(pinned, program); err != nil {
-				return err
+				return nil, err
 			}
 		}
 		auto, err := flags.autoTime(program, src)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		memory := lowered.Memory()
 		if asJSON {
-			return printReport(cmd.OutOrStdout(), src.pipeline, program, memory, predicted, auto)
+			return reportOn(src.path, src.pipeline, program, memory, predicted, auto), nil
 		}
-		text := summary(program, memory, predicted)
+		text := heading + summary(program, memory, predicted)
 		if auto != nil {
 			text += fmt.Sprintf("  schedule: auto is predicted to take %s on %s\n", duration(auto.Total), auto.Machine.Name)
 		}
@@ -54,35 +54,45 @@ func newCheck() *cobra.Command {
 			text += fmt.Sprintf("  warning: %s: %s\n", warning.Pos, warning.Message)
 		}
 		_, err = fmt.Fprint(cmd.OutOrStdout(), text)
-		return err
+		return nil, err
 	}
 	cmd := &cobra.Command{
-		Use:   "check SPEC",
-		Short: "Check a spec without emitting anything",
+		Use:   "check SPEC...",
+		Short: "Check specs without emitting anything",
 		Long: `Read, validate and lower a spec, and say in a few lines what came of it: tensors with
 one rank's shape, the communication that was derived, the memory of a rank, and how long a call is
 expected to take on a machine, with what hides each communication. With --json all of it, for scripts:
 parameters, meshes, schedule, tensors, operations, communications, memory and the prediction. SPEC may
-be - for standard input.`,
+be - for standard input.
+
+Of several files each is checked, also after one that is wrong, and all mistakes of all are shown. The exit code is that
+of what is worst. --json prints an object for one file and an array for several; of a wrong spec it has "diagnostics",
+each with file, line, col, code, message and hint.`,
 		Example: `  hirgen check testdata/specs/ag_matmul/spec.yaml -p M=4096
   hirgen check testdata/specs/ag_matmul_auto/spec.yaml --json
   hirgen check my.yaml --watch
   hirgen check my.yaml --write-schedule chosen.yaml
+  hirgen check testdata/specs/ag_matmul/spec.yaml testdata/specs/matmul_rs/spec.yaml
   hirgen check testdata/specs/matmul_rs_p2p/spec.yaml --machine h100 --trace predicted.json`,
-		Args:              exactly("SPEC"),
-		ValidArgsFunction: completeSpec,
+		Args:              severalOf("SPEC"),
+		ValidArgsFunction: completeSpecs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if again {
-				return watch(cmd, args[0], func() error { return once(cmd, args[0]) })
+			switch {
+			case len(args) > 1 && predicting.trace != "":
+				return usagef("--trace writes the timeline of one SPEC")
+			case len(args) > 1 && pinned != "":
+				return usagef("--write-schedule writes the schedule of one SPEC")
+			case again:
+				return watch(cmd, args, func() error { return checkEach(cmd, args, asJSON, once) })
 			}
-			return once(cmd, args[0])
+			return checkEach(cmd, args, asJSON, once)
 		},
 	}
 	flags.register(cmd)
 	predicting.register(cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object instead of text")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object, of several files an array, instead of text")
 	cmd.Flags().StringVar(&pinned, "write-schedule", "", "write the choices of the schedule to `FILE`, for --schedule-file: what auto chose stays as it is then")
-	cmd.Flags().BoolVar(&again, "watch", false, "check again whenever the spec changes, until Ctrl-C")
+	cmd.Flags().BoolVar(&again, "watch", false, "check again whenever a spec changes, until Ctrl-C")
 	return cmd
 }
 

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"encoding/json"
-	"io"
 	"slices"
 	"strings"
 
@@ -16,6 +14,7 @@ import (
 // checkReport is what hirgen check --json prints; docs/running.md describes it for scripts. Keys may be
 // added. One is renamed or removed only with the scripts that read it, under scripts/.
 type checkReport struct {
+	wrongReport
 	Name       string           `json:"name"`
 	Ranks      int              `json:"ranks"`
 	Params     map[string]int64 `json:"params"`
@@ -124,10 +123,11 @@ func reportPrediction(r *cost.Prediction) *predictionReport {
 	return &predictionReport{r.Machine.Name, r.Total, r.Host, r.Exposed, append([]cost.Exposure{}, r.Communications...), r.Path()}
 }
 
-// printReport prints what came of a spec as JSON.
-func printReport(w io.Writer, spec *model.Pipeline, p *hostir.Program, memory calls.Memory, predicted, auto *cost.Prediction) error {
-	r := checkReport{
-		Name: p.Name, Ranks: p.Meshes[0].Size(), Params: map[string]int64{}, Schedule: scheduleReport(p),
+// reportOn says what came of a spec.
+func reportOn(path string, spec *model.Pipeline, p *hostir.Program, memory calls.Memory, predicted, auto *cost.Prediction) *checkReport {
+	r := &checkReport{
+		wrongReport: wrongReport{File: path, Diagnostics: []diagnosticReport{}},
+		Name:        p.Name, Ranks: p.Meshes[0].Size(), Params: map[string]int64{}, Schedule: scheduleReport(p),
 		Meshes: []meshReport{}, Tensors: []tensorReport{}, Operations: []opReport{}, formReport: reportForm(p),
 		Memory: memoryReport{memory.Buffers, memory.Unshared, memory.Workspaces, memory.IPC}, Prediction: reportPrediction(predicted),
 		Warnings: []warningReport{},
@@ -161,10 +161,7 @@ func printReport(w io.Writer, spec *model.Pipeline, p *hostir.Program, memory ca
 		other := reportForm(p.Fallback)
 		r.Fallback = &other
 	}
-	out := json.NewEncoder(w)
-	out.SetEscapeHTML(false)
-	out.SetIndent("", "  ")
-	return out.Encode(r)
+	return r
 }
 
 // scheduleReport gives every field of the schedule the value that the program was made with.

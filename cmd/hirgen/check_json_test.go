@@ -136,12 +136,6 @@ func TestCheckAsJSONHasEveryField(t *testing.T) {
 	}
 }
 
-func TestCheckAsJSONSaysNothingOfAWrongSpec(t *testing.T) {
-	if exit, stdout, stderr := hirgen(t, "hirgen: 1\n", "check", "--json", "-"); exit != exitSpec || stdout != "" || stderr == "" {
-		t.Errorf("exit code %d, standard output %q, standard error %q", exit, stdout, stderr)
-	}
-}
-
 // TestCheckWarnsOfMeshes: a mesh of several ranks that nothing is split over, or placed on, is a warning and no mistake.
 func TestCheckWarnsOfMeshes(t *testing.T) {
 	const idle = "over the mesh: each rank computes all of it"

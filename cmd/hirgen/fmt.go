@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -17,25 +18,17 @@ func newFmt() *cobra.Command {
 		Use:   "fmt SPEC...",
 		Short: "Format specs",
 		Long: `Print specs in the usual form: indentation, spaces in operations and lists, columns of tensors and comments.
-Lines keep their order and comments their text, and the spec means the same. SPEC may be - for standard input.`,
+Lines keep their order and comments their text, and the spec means the same. Of several files each is formatted, also
+after one that is wrong. SPEC may be - for standard input.`,
 		Example: `  hirgen fmt -d testdata/specs/ag_matmul/spec.yaml
   hirgen fmt -w my.yaml`,
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
-		},
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return exactly("SPEC")(cmd, args)
-			}
-			return nil
-		},
+		ValidArgsFunction: completeSpecs,
+		Args:              severalOf("SPEC"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			for _, path := range args {
-				if err := formatOne(cmd, path, write, diff); err != nil {
-					return err
-				}
+			if write && slices.Contains(args, "-") {
+				return usagef("-w: standard input is no file; leave out -w")
 			}
-			return nil
+			return eachFile(cmd, args, func(path string) error { return formatOne(cmd, path, write, diff) })
 		},
 	}
 	cmd.Flags().BoolVarP(&write, "write", "w", false, "write the result to the file")
@@ -47,13 +40,10 @@ Lines keep their order and comments their text, and the spec means the same. SPE
 func formatOne(cmd *cobra.Command, path string, write, diff bool) error {
 	src := &source{path: path}
 	var err error
-	switch {
-	case path == "-" && write:
-		return usagef("-w: standard input is no file; leave out -w")
-	case path == "-":
+	if path == "-" {
 		src.path = "stdin"
 		src.text, err = io.ReadAll(io.LimitReader(cmd.InOrStdin(), model.MaxSpecSize+1))
-	default:
+	} else {
 		src.text, err = os.ReadFile(path)
 	}
 	if err != nil {

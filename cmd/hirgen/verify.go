@@ -1,11 +1,12 @@
 package main
 
 import (
-	"encoding/json"
+	"cmp"
 	"io"
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,7 +14,6 @@ import (
 	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/calls"
 	calltext "github.com/hirgen/hirgen/lowering/calls/text"
-	"github.com/hirgen/hirgen/lowering/prove"
 	"github.com/hirgen/hirgen/lowering/prove/values"
 	"github.com/hirgen/hirgen/model"
 )
@@ -23,7 +23,7 @@ func newVerify() *cobra.Command {
 	var ranks int64
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "verify SPEC|CALLS|OUT",
+		Use:   "verify SPEC|CALLS|OUT...",
 		Short: "Prove that a program races nowhere, gets stuck nowhere and meets its peers",
 		Long: `Prove, before anything is built, what the calls of a program have to keep: no two accesses to
 the same bytes are in no order, also across streams, ranks and CUDA IPC and from one call to the
@@ -34,6 +34,7 @@ CALLS is the text of hirgen lower --calls, with which nothing says what it shoul
 may be - for standard input.
 OUT is the folder of an emitted program: the calls that it carries are proved, and its sources
 compared with what these calls are printed as; a file that somebody changed is listed as edited.
+Of several files each is proved, also after one that is wrong; the exit code is that of what is worst.
 docs/verification.md says what is modelled, what is assumed and what is not covered.
 
 Exit codes: 0 proved, perhaps with warnings; 8 errors, or something that could not be decided;
@@ -41,24 +42,39 @@ Exit codes: 0 proved, perhaps with warnings; 8 errors, or something that could n
 		Example: `  hirgen verify testdata/specs/ag_matmul/spec.yaml
   hirgen verify testdata/specs/ag_matmul/spec.yaml -n 8 --json
   hirgen lower testdata/specs/mlp_tp/spec.yaml --calls | hirgen verify -
-  hirgen verify out`,
-		Args:              exactly("SPEC"),
-		ValidArgsFunction: completeSpec,
+  hirgen verify out
+  hirgen verify testdata/specs/ag_matmul/spec.yaml testdata/specs/matmul_rs/spec.yaml`,
+		Args:              severalOf("SPEC"),
+		ValidArgsFunction: completeSpecs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if info, err := os.Stat(args[0]); err == nil && info.IsDir() {
-				return flags.verifyFolder(cmd, args[0], ranks, asJSON)
-			}
-			programs, load, err := flags.programs(cmd, args[0], ranks)
-			if err != nil {
-				return err
-			}
-			return proveAndPrint(cmd.OutOrStdout(), programs, load, asJSON)
+			found := &proofs{out: cmd.OutOrStdout(), asJSON: asJSON}
+			err := eachFile(cmd, args, func(path string) error {
+				if len(args) > 1 {
+					found.heading = path + ":\n"
+				}
+				own := flags // -n is a parameter of another name in each spec
+				own.params = slices.Clone(flags.params)
+				return own.verify(cmd, path, ranks, found)
+			})
+			return cmp.Or(found.end(), err)
 		},
 	}
 	flags.register(cmd)
 	cmd.Flags().Int64VarP(&ranks, "ranks", "n", 0, "set the parameter that the mesh has as its one axis to `RANKS`")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print an array of reports, one for each variant, instead of text")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print an array of reports, one for each variant of each file, instead of text")
 	return cmd
+}
+
+// verify proves a spec, the text of calls, or a folder.
+func (f *specFlags) verify(cmd *cobra.Command, path string, ranks int64, found *proofs) error {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return f.verifyFolder(cmd, path, ranks, found)
+	}
+	programs, load, err := f.programs(cmd, path, ranks)
+	if err != nil {
+		return err
+	}
+	return found.prove(programs, load)
 }
 
 // programs are the calls of a spec, with its model, or those that a file has as text, without.
@@ -164,39 +180,4 @@ func (f *specFlags) written(path, text string, ranks int64) ([]*calls.Program, e
 		}
 	}
 	return list, nil
-}
-
-// proveAndPrint proves programs, one after the other, and prints what was found.
-func proveAndPrint(w io.Writer, programs []*calls.Program, load values.Load, asJSON bool) error {
-	var reports []*prove.Report
-	for _, p := range programs {
-		report, err := prove.Against(p, load)
-		if err != nil {
-			return err
-		}
-		reports = append(reports, report)
-	}
-	return printReports(w, reports, asJSON)
-}
-
-// printReports prints what was found, and fails with a code of its own unless all is proved.
-func printReports(w io.Writer, reports []*prove.Report, asJSON bool) error {
-	proved := true
-	for _, r := range reports {
-		proved = proved && r.Proved()
-		if !asJSON {
-			r.Text(w)
-		}
-	}
-	if asJSON {
-		encoder := json.NewEncoder(w)
-		encoder.SetIndent("", "  ")
-		if err := encoder.Encode(reports); err != nil {
-			return err
-		}
-	}
-	if !proved {
-		return &exitError{code: exitNotProved}
-	}
-	return nil
 }

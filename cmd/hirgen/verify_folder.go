@@ -17,7 +17,7 @@ import (
 
 // verifyFolder proves the calls that an emitted folder carries, and compares its files with what
 // they are printed as.
-func (f *specFlags) verifyFolder(cmd *cobra.Command, dir string, ranks int64, asJSON bool) error {
+func (f *specFlags) verifyFolder(cmd *cobra.Command, dir string, ranks int64, found *proofs) error {
 	if len(f.settings())+len(f.disable)+len(f.dumpAfter) > 0 {
 		return usagef("%s is a program's folder, which has its own settings: only -n and --json apply", dir)
 	}
@@ -38,7 +38,7 @@ func (f *specFlags) verifyFolder(cmd *cobra.Command, dir string, ranks int64, as
 	if err != nil {
 		return err
 	}
-	if err := proveAndPrint(cmd.OutOrStdout(), proved, load, asJSON); err != nil {
+	if err := found.prove(proved, load); err != nil {
 		return err
 	}
 	printed, err := (&specFlags{}).written(path, string(text), 0)
@@ -49,7 +49,7 @@ func (f *specFlags) verifyFolder(cmd *cobra.Command, dir string, ranks int64, as
 	if err != nil {
 		return err
 	}
-	if printDifferences(notes(cmd, asJSON), dir, differences) {
+	if printDifferences(notes(cmd, found.asJSON), dir, differences) {
 		return &exitError{code: exitEdited}
 	}
 	return nil

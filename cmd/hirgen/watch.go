@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,28 +17,28 @@ import (
 // watchEvery is how often a watched file is read: looking is cheap, and works on every file system.
 const watchEvery = 150 * time.Millisecond
 
-// watch does something with a file now, and again whenever its text changes, until the command is interrupted. What
+// watch does something with files now, and again whenever the text of one changes, until the command is interrupted. What
 // goes wrong is reported, and is no end.
-func watch(cmd *cobra.Command, path string, each func() error) error {
-	if path == "-" {
-		return usagef("--watch: standard input does not change; name a file")
+func watch(cmd *cobra.Command, paths []string, each func() error) error {
+	if slices.Contains(paths, "-") {
+		return usagef("--watch: standard input does not change; name files")
 	}
 	for {
-		seen := textOf(path)
+		seen := textsOf(paths)
 		err := each()
 		if usage := new(usageError); errors.As(err, &usage) {
 			return err
 		}
 		report(cmd.ErrOrStderr(), cmd, err)
-		fmt.Fprintf(cmd.ErrOrStderr(), "%s: watching %s, Ctrl-C ends\n", time.Now().Format(time.TimeOnly), path)
-		if !changed(cmd.Context(), path, seen) {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s: watching %s, Ctrl-C ends\n", time.Now().Format(time.TimeOnly), strings.Join(paths, ", "))
+		if !changed(cmd.Context(), paths, seen) {
 			return nil
 		}
 	}
 }
 
-// changed waits until a file has another text; false says that the command was interrupted.
-func changed(ctx context.Context, path string, seen []byte) bool {
+// changed waits until one of the files has another text; false says that the command was interrupted.
+func changed(ctx context.Context, paths []string, seen [][]byte) bool {
 	ticker := time.NewTicker(watchEvery)
 	defer ticker.Stop()
 	for {
@@ -44,11 +46,20 @@ func changed(ctx context.Context, path string, seen []byte) bool {
 		case <-ctx.Done():
 			return false
 		case <-ticker.C:
-			if !bytes.Equal(textOf(path), seen) {
+			if !slices.EqualFunc(textsOf(paths), seen, bytes.Equal) {
 				return true
 			}
 		}
 	}
+}
+
+// textsOf are the texts of files.
+func textsOf(paths []string) [][]byte {
+	var texts [][]byte
+	for _, path := range paths {
+		texts = append(texts, textOf(path))
+	}
+	return texts
 }
 
 // textOf is the text of a file as far as it is compared; nothing while there is none, as when an editor replaces it.

@@ -65,7 +65,7 @@ func TestCheckWatches(t *testing.T) {
 	if exit := <-ended; exit != exitOK {
 		t.Errorf("exit code %d", exit)
 	}
-	if exit, _, stderr := hirgen(t, spec, "check", "-", "--watch"); exit != exitUsage || !strings.Contains(stderr, "name a file") {
+	if exit, _, stderr := hirgen(t, spec, "check", "-", "--watch"); exit != exitUsage || !strings.Contains(stderr, "name files") {
 		t.Errorf("standard input: exit code %d, %s", exit, stderr)
 	}
 }

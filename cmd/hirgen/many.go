@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/spf13/cobra"
+)
+
+// severity orders exit codes: of several files the last of these decides.
+var severity = []int{exitOK, exitEdited, exitNotProved, exitSpec, exitEnvironment, exitInternal}
+
+// eachFile does something with each file. What is wrong with one is reported and keeps no other from its turn; the error
+// then has the exit code of what is worst. A command line that cannot be carried out ends it at once, as Ctrl-C does.
+func eachFile(cmd *cobra.Command, paths []string, do func(path string) error) error {
+	if len(paths) == 1 {
+		return do(paths[0])
+	}
+	worst, in := exitOK, cmd.InOrStdin()
+	for _, path := range paths {
+		cmd.SetIn(in) // whatever the file before made of it
+		err := do(path)
+		if usage := new(usageError); errors.As(err, &usage) || errors.Is(err, context.Canceled) {
+			return err
+		}
+		code := report(cmd.ErrOrStderr(), cmd, err)
+		if slices.Index(severity, code) > slices.Index(severity, worst) {
+			worst = code
+		}
+	}
+	if worst != exitOK {
+		return &exitError{code: worst}
+	}
+	return nil
+}
+
+// severalOf accepts one argument or more, each of them once: standard input has one text, and a file one too.
+func severalOf(name string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return exactly(name)(cmd, args)
+		}
+		for i, path := range args {
+			if slices.Contains(args[:i], path) {
+				return errors.New(path + " is given twice")
+			}
+		}
+		return nil
+	}
+}
+
+// completeSpecs completes the names of any number of YAML files.
+func completeSpecs(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
+	return completeSpec(cmd, nil, word)
+}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+
+	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/lowering/prove"
+	"github.com/hirgen/hirgen/lowering/prove/values"
+)
+
+// proofs prints the proofs of a command: text as soon as a program is proved, JSON when all are.
+type proofs struct {
+	out     io.Writer
+	asJSON  bool
+	heading string // line above the next report, where there are several files
+	reports []*prove.Report
+}
+
+// prove proves programs, one after the other, and fails with a code of its own unless all are proved.
+func (p *proofs) prove(programs []*calls.Program, load values.Load) error {
+	proved := true
+	var reports []*prove.Report
+	for _, program := range programs {
+		report, err := prove.Against(program, load)
+		if err != nil {
+			return err
+		}
+		reports = append(reports, report)
+		proved = proved && report.Proved()
+	}
+	if !p.asJSON {
+		if _, err := io.WriteString(p.out, p.heading); err != nil {
+			return err
+		}
+		for _, report := range reports {
+			report.Text(p.out)
+		}
+	}
+	p.reports = append(p.reports, reports...)
+	if !proved {
+		return &exitError{code: exitNotProved}
+	}
+	return nil
+}
+
+// end prints what was asked for as JSON, if anything was proved.
+func (p *proofs) end() error {
+	if !p.asJSON || len(p.reports) == 0 {
+		return nil
+	}
+	encoder := json.NewEncoder(p.out)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(p.reports)
+}
