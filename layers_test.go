@@ -1,6 +1,9 @@
 package hirgen_test
 
 import (
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -28,6 +31,36 @@ func TestNewSpecOfEveryLayer(t *testing.T) {
 	}
 }
 
+var shapeOfReshape = regexp.MustCompile(`reshape\(\w+(?:, shape=\[(.*?)\])?\)`)
+
+// Layers are in natural form: no slices and schedule by hand, and a reshape parts the heads or joins them, as a user of
+// PyTorch would, but does not cut rows to make a communication of the size that a schedule wants.
+func TestLayersAreInNaturalForm(t *testing.T) {
+	files, err := filepath.Glob("testdata/new/*.yaml")
+	if err != nil || len(files) != len(hirgen.Layers) {
+		t.Errorf("%d files for %d layers, %v", len(files), len(hirgen.Layers), err)
+	}
+	for _, path := range files {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, never := range []string{"Stream(", "schedule:", "S:"} {
+			if strings.Contains(string(text), never) {
+				t.Errorf("%s has %s", path, never)
+			}
+		}
+		for _, shape := range shapeOfReshape.FindAllStringSubmatch(string(text), -1) {
+			if !regexp.MustCompile(`^D, [^D]*(?:[A-Z]/D[^D]*)?$`).MatchString(shape[1]) {
+				t.Errorf("%s: %s", path, shape[0])
+			}
+		}
+		if formatted, err := model.Format(path, text); err != nil || string(formatted) != string(text) {
+			t.Errorf("%s is not as hirgen fmt writes it: %v", path, err)
+		}
+	}
+}
+
 func TestNewSpecReportsWhatIsWrong(t *testing.T) {
 	for _, c := range []struct {
 		layer, name string
@@ -36,6 +69,7 @@ func TestNewSpecReportsWhatIsWrong(t *testing.T) {
 	}{
 		{"ag_matmul", "while", nil, diag.ReservedName},
 		{"ag_matmul", "mine", map[string]int64{"M": 7}, diag.InexactDivision},
+		{"llama_block", "mine", map[string]int64{"D": 3}, diag.InexactDivision},
 		{"ag_matmul", "mine", map[string]int64{"Q": 7}, diag.UnknownParam},
 	} {
 		_, err := hirgen.NewSpec(c.layer, c.name, c.params)

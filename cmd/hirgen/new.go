@@ -2,11 +2,13 @@ package main
 
 import (
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -21,8 +23,11 @@ func newNew() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "new FILE",
 		Short: "Begin a spec from a layer",
-		Long: `Write a spec of a layer, with its sizes and number of ranks, to begin from; it checks, and its first line tells editors
-of the JSON schema. On a terminal, what no flag says is asked for. FILE may be - for standard output, and is not overwritten.
+		Long: `Write a spec to begin from: one of the layers below, with your sizes and your number of ranks. The spec is short,
+checks as it is, and runs in seconds without a GPU. Its first line tells editors of the JSON schema.
+
+On a terminal, hirgen asks for what no flag says. Each answer is checked at once; where it does not fit, hirgen says why
+and asks again. FILE may be - for standard output. A file that is there already is not overwritten.
 
 ` + layerList(),
 		Example: `  hirgen new my.yaml
@@ -36,6 +41,9 @@ of the JSON schema. On a terminal, what no flag says is asked for. FILE may be -
 			if cmd.Flags().Changed("ranks") {
 				sizes["D"] = ranks
 			}
+			if err := mayBecome(args[0], name); err != nil {
+				return err
+			}
 			if layer == "" {
 				if !isTerminal(cmd.InOrStdin()) {
 					return usagef("say which layer: --layer %s", strings.Join(api.Layers, ", "))
@@ -45,7 +53,7 @@ of the JSON schema. On a terminal, what no flag says is asked for. FILE may be -
 				}
 			}
 			if !slices.Contains(api.Layers, layer) {
-				return usagef("there is no layer %q; there are %s", layer, strings.Join(api.Layers, ", "))
+				return usagef("%q: %s", layer, unknownLayer(layer))
 			}
 			return writeNew(cmd, args[0], layer, name, sizes)
 		},
@@ -56,6 +64,21 @@ of the JSON schema. On a terminal, what no flag says is asked for. FILE may be -
 	cmd.Flags().StringArrayVarP(&params, "param", "p", nil, "set a size, `NAME=VALUE`; repeatable")
 	_ = cmd.RegisterFlagCompletionFunc("layer", cobra.FixedCompletions(api.Layers, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
+}
+
+// mayBecome reports at once what stands in the way of a file, and of a name for what it holds: before anything is asked.
+func mayBecome(path, name string) error {
+	if _, err := os.Lstat(path); path != "-" && err == nil {
+		return &fs.PathError{Op: "create", Path: path, Err: syscall.EEXIST}
+	}
+	if name == "" {
+		return nil
+	}
+	spec, err := api.NewSpec(api.Layers[0], name, nil)
+	if err != nil {
+		return (&source{path: name + ".yaml", text: spec}).locate(err)
+	}
+	return nil
 }
 
 // layerList says what each layer is, for --help.

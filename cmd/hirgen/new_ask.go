@@ -4,13 +4,17 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
 
 	api "github.com/hirgen/hirgen"
+	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/internal/spell"
+	"github.com/hirgen/hirgen/model"
 )
 
 // isTerminal reports whether somebody may answer.
@@ -23,51 +27,134 @@ func isTerminal(in io.Reader) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// askForAll asks for a layer, and for each of its sizes that has none yet; an empty answer takes the default.
+// A dialog asks for what hirgen new was not told.
+type dialog struct {
+	answers *bufio.Scanner
+	out     io.Writer
+	layer   string
+	sizes   map[string]int64 // that were given, or answered
+}
+
+// askForAll asks for a layer, and for each of its sizes that has none yet; an empty answer takes the default. Each answer
+// is checked when it is given, with all those before it, so that none is lost to a later one.
 func askForAll(in io.Reader, out io.Writer, sizes map[string]int64) (layer string, err error) {
-	answers := bufio.NewScanner(in)
+	d := &dialog{answers: bufio.NewScanner(in), out: out, sizes: sizes}
 	fmt.Fprintln(out, layerList())
-	layer = ask(answers, out, "layer", api.Layers[0], func(answer string) bool { return slices.Contains(api.Layers, answer) })
-	_, p, err := api.Layer(layer)
+	d.layer = d.ask("layer", api.Layers[0], unknownLayer)
+	_, p, err := api.Layer(d.layer)
 	if err != nil {
 		return "", err
 	}
-	for _, param := range p.Params {
-		if _, given := sizes[param.Name]; given {
-			continue
-		}
-		what, usual := param.Name, strconv.FormatInt(param.Value, 10)
-		if what == "D" {
-			what = "D, the number of ranks"
-		}
-		if param.Text != "" {
-			usual = param.Text
-		}
-		answer := ask(answers, out, what, usual, func(answer string) bool {
-			n, err := expr.Integer(answer)
-			return err == nil && n > 0
-		})
-		if answer != usual {
-			sizes[param.Name], _ = expr.Integer(answer) // as checked above
+	if _, reason := d.fit(nil, p.Params); reason != "" {
+		return "", usagef("%s does not fit the sizes that the command line gives: %s", d.layer, reason)
+	}
+	for i, param := range p.Params {
+		if _, given := sizes[param.Name]; !given {
+			d.askForSize(param, p.Params[i+1:])
 		}
 	}
-	return layer, nil
+	return d.layer, nil
 }
 
-// ask asks until an answer will do.
-func ask(answers *bufio.Scanner, out io.Writer, what, usual string, fits func(string) bool) string {
+// askForSize asks for one size. What is behind it in the spec is asked for later, and may still be made to fit.
+func (d *dialog) askForSize(param model.Param, later []model.Param) {
+	what, usual := param.Name, strconv.FormatInt(param.Value, 10)
+	if what == "D" {
+		what = "D, the number of ranks"
+	}
+	if param.Text != "" {
+		usual = param.Text
+	} else if fitting, reason := d.fit([]model.Param{param}, later); reason == "" && fitting[param.Name] > 0 {
+		usual = strconv.FormatInt(fitting[param.Name], 10)
+	}
+	answer := d.ask(what, usual, func(answer string) string {
+		if answer == param.Text {
+			_, reason := d.fit(nil, later)
+			return reason
+		}
+		return d.faultOf(param.Name, answer, later)
+	})
+	if answer != param.Text {
+		d.sizes[param.Name], _ = expr.Integer(answer) // checked, or the default
+	}
+}
+
+// faultOf says why an answer does not do.
+func (d *dialog) faultOf(name, answer string, later []model.Param) string {
+	n, err := expr.Integer(answer)
+	switch {
+	case err != nil:
+		return err.Error()
+	case n < 1:
+		return "a size is at least 1"
+	}
+	tried := &dialog{layer: d.layer, sizes: maps.Clone(d.sizes)}
+	tried.sizes[name] = n
+	_, reason := tried.fit(nil, later)
+	return reason
+}
+
+// fit looks for values of some sizes, and of later ones, with which the spec lowers: the defaults, or multiples of them by
+// the number of ranks where fewer mistakes remain then. It returns those that differ from the defaults, or why there are none.
+func (d *dialog) fit(of, later []model.Param) (map[string]int64, string) {
+	found := map[string]int64{}
+	faults, reason := d.faults(found)
+	for _, param := range slices.Concat(of, later) {
+		if _, given := d.sizes[param.Name]; given || param.Text != "" || faults == 0 {
+			continue
+		}
+		found[param.Name] = param.Value * max(d.sizes["D"], 1)
+		fewer, why := d.faults(found)
+		if fewer >= faults {
+			delete(found, param.Name)
+			continue
+		}
+		faults, reason = fewer, why
+	}
+	return found, reason
+}
+
+// faults counts what is wrong with the spec of the sizes, and says the first of it.
+func (d *dialog) faults(more map[string]int64) (int, string) {
+	sizes := maps.Clone(d.sizes)
+	maps.Copy(sizes, more)
+	_, err := api.NewSpec(d.layer, d.layer, sizes)
+	if err == nil {
+		return 0, ""
+	}
+	found, ok := diag.Diagnostics(err)
+	if !ok {
+		return 1, err.Error()
+	}
+	return len(found.Items), found.Items[0].Message
+}
+
+// unknownLayer says why an answer names no layer.
+func unknownLayer(answer string) string {
+	if slices.Contains(api.Layers, answer) {
+		return ""
+	}
+	if nearest, ok := spell.Nearest(answer, api.Layers); ok {
+		return fmt.Sprintf("there is no such layer; did you mean %s?", nearest)
+	}
+	return "there is no such layer; there are " + strings.Join(api.Layers, ", ")
+}
+
+// ask asks until nothing is wrong with an answer.
+func (d *dialog) ask(what, usual string, fault func(string) string) string {
 	for {
-		fmt.Fprintf(out, "%s [%s]: ", what, usual)
-		if !answers.Scan() {
+		fmt.Fprintf(d.out, "%s [%s]: ", what, usual)
+		if !d.answers.Scan() {
 			return usual
 		}
-		answer := strings.TrimSpace(answers.Text())
-		switch {
-		case answer == "":
-			return usual
-		case fits(answer):
+		answer := strings.TrimSpace(d.answers.Text())
+		if answer == "" {
+			answer = usual
+		}
+		reason := fault(answer)
+		if reason == "" {
 			return answer
 		}
-		fmt.Fprintf(out, "%q will not do\n", answer)
+		fmt.Fprintf(d.out, "%q will not do: %s\n", answer, reason)
 	}
 }
