@@ -35,21 +35,21 @@ func newBench() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench [SPEC]... [-n RANKS] [--sweep FIELD=V1,V2]... [--baseline PRESET] [-- program arguments]",
 		Short: "Time specs, parameters and schedules side by side on this machine",
-		Long: `Emit and build a program for every combination of specs and swept fields, and time them in turns: the programs of
-one problem, a spec with its parameters, are all started and checked, then each round times every one of them, so that
-clocks and heat are the same for all. A field is a parameter of the spec, a field of the schedule as --schedule has it, or
-"schedule" with presets. --baseline adds the spec under a preset, with which the others are compared. The GEMMs of a
-problem, each whole and nothing else, are timed among them.
+		Long: `Emit, build and time a program for every combination of specs and swept fields. A problem is a spec with its parameters.
+All programs of a problem are started and checked, then timed in turns, so that clocks and heat affect all of them alike. The
+GEMMs of a problem are timed alone among them.
 
---cases FILE adds a problem of programs of several specs, in JSON: a list of {"name", "spec", "params", "schedule"}, the last
-one a list of what --schedule has. --peers COMMAND times others' libraries in the same turns: the command prints
-{"peers": ["NAME", ...]}, then for each line with a name that it reads {"us": [MICROSECONDS, ...]}.
+A swept field is a parameter of the spec, a field of the schedule as in --schedule, or "schedule" with presets. --baseline adds
+the spec under a preset, and the others are compared with it.
 
-A row is ok, wrong (elements differ), failed, or waived: what hirgen refuses, or what needs more GPUs than are here. The
-exit code is 1 if a row is wrong or has failed, and 3 if nothing was measured.
+--cases FILE adds a problem whose programs come from several specs. FILE is a JSON list of {"name", "spec", "params",
+"schedule"}, where "schedule" is a list of what --schedule takes. --peers COMMAND times other libraries in the same turns: the
+command prints {"peers": ["NAME", ...]}, then answers each line with a name by {"us": [MICROSECONDS, ...]}.
 
---from FILE measures nothing: it takes the rows that --json wrote before, on another machine for example, prints their table,
-and writes --page and --csv.`,
+A row of the result is ok, wrong (elements differ), failed, or waived: refused by hirgen, or in need of more GPUs than there
+are. The exit code is 1 if a row is wrong or failed, and 3 if nothing was measured.
+
+--from FILE measures nothing. It reads rows that --json wrote, perhaps on another machine, prints the table, and writes --page and --csv.`,
 		Example: `  hirgen bench testdata/specs/ag_matmul/spec.yaml -n 2 --sweep S=2,4,8 --baseline eager
   hirgen bench layer.yaml --sweep all.via=nccl,ipc-get --sweep streams=1,2 --json rows.json --page page.html
   hirgen bench layer.yaml --json rows.json --resume

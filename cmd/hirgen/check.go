@@ -59,15 +59,14 @@ func newCheck() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check SPEC...",
 		Short: "Check specs without emitting anything",
-		Long: `Read, validate and lower a spec, and say in a few lines what came of it: tensors with
-one rank's shape, the communication that was derived, the memory of a rank, and how long a call is
-expected to take on a machine, with what hides each communication. With --json all of it, for scripts:
-parameters, meshes, schedule, tensors, operations, communications, memory and the prediction. SPEC may
-be - for standard input.
+		Long: `Check a spec, and print in a few lines what follows from it: each tensor with its shape on one rank, the communication,
+the memory of a rank, and how long a call is predicted to take on a machine, with what hides each communication. --json
+prints more, for scripts: parameters, meshes, schedule, tensors, operations, communications, memory and the prediction.
+SPEC may be - for standard input.
 
-Of several files each is checked, also after one that is wrong, and all mistakes of all are shown. The exit code is that
-of what is worst. --json prints an object for one file and an array for several; of a wrong spec it has "diagnostics",
-each with file, line, col, code, message and hint.`,
+With several files each is checked, even if another one is wrong, and all errors are shown; the exit code is that of the
+most serious one. --json prints an object for one file and an array for several. For a wrong spec the object has
+"diagnostics", each with file, line, col, code, message and hint.`,
 		Example: `  hirgen check testdata/specs/ag_matmul/spec.yaml -p M=4096
   hirgen check testdata/specs/ag_matmul_auto/spec.yaml --json
   hirgen check my.yaml --watch

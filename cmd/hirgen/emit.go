@@ -23,19 +23,19 @@ func newEmit() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "emit SPEC -o OUT",
 		Short: "Write the CMake project of a spec's program",
-		Long: `Write the program of a spec as a CMake project that builds alone: with "cmake --preset
-cuda" for GPUs, or with "cmake --preset cpu" for this machine's processors. Only files
-that changed are written, and files that hirgen did not write, or that were edited since,
-are left alone unless --force. OUT is new, empty or of an earlier emit of the same program, by
-its name; a folder that holds anything else is refused unless --force, and the root, folders of the system and your home
-always. An emit that was interrupted is undone by the next one, and of two at once one
-waits for the other. SPEC may be - for standard input.
+		Long: `Write the program of a spec as a CMake project that builds alone: "cmake --preset cuda" for GPUs, or
+"cmake --preset cpu" for this machine's processors.
 
-With --go the folder has a Go package, a module of its own, that calls the program's library.
-With --python the folder is a package for PyTorch, too: "pip install OUT" builds it.
+OUT is a new or empty folder, or one that hirgen wrote for the same program. Only files that changed are written. hirgen
+refuses a folder that holds anything else, and files that it did not write or that were edited since; --force overwrites
+them. The root folder, system folders and your home folder are always refused. An interrupted emit is undone by the next
+one, and two at the same time wait for each other. SPEC may be - for standard input.
 
-The program is proved first, as hirgen verify does, on the ranks of the spec; one that is not
-is not written, and the exit code is 8. --no-verify leaves that out.`,
+--go adds a Go package, a module of its own, that calls the program's library. --python makes the folder a package for
+PyTorch too: "pip install OUT" builds it.
+
+The program is proved first, as hirgen verify does, for the number of ranks in the spec. If the proof fails, nothing is
+written and the exit code is 8. --no-verify skips the proof.`,
 		Example: `  hirgen emit testdata/specs/ag_matmul/spec.yaml -o out
   hirgen emit testdata/specs/ag_matmul/spec.yaml -o out -p M=16384 -p S=8
   hirgen emit testdata/specs/ag_matmul/spec.yaml -o out --check

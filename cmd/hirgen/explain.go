@@ -20,11 +20,12 @@ func newExplain() *cobra.Command {
 	var alternatives bool
 	cmd := &cobra.Command{
 		Use:   "explain CODE | SPEC -o PAGE",
-		Short: "Explain an error code with an example, or what became of a spec as a page",
-		Long: `Explain an error code, with an example that it is about. Or, with -o, write a page about a spec, one HTML file that
-needs no other: the graph of tasks and edges, the programs after each pass and what it changed, the calls, and the
-emitted lines, all linked with the lines of the spec; why each wait is there; and what other schedules are predicted
-to take. SPEC may be - for standard input, and PAGE - for standard output.`,
+		Short: "Explain an error code, or write a page about what hirgen makes of a spec",
+		Long: `Explain an error code, with an example of the mistake.
+
+Or, with -o, write a page about a spec: one HTML file that needs no other. It shows the graph of tasks, the program after each
+pass and what the pass changed, the calls and the emitted lines, all linked to the lines of the spec; why each wait is there;
+and how long other schedules are predicted to take. SPEC may be - for standard input, and PAGE - for standard output.`,
 		Example: `  hirgen explain HG031
   hirgen explain testdata/specs/ag_matmul/spec.yaml -o page.html
   hirgen explain testdata/specs/llama_mlp/spec.yaml -p D=4 --schedule auto --machine h100 -o page.html`,

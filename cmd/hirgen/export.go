@@ -11,8 +11,8 @@ func newExportGo() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export-go SPEC",
 		Short: "Print a Go program that builds a spec's pipeline",
-		Long: `Print a Go program that builds the pipeline of a spec with model.Builder, as a person would write it, and emits
-it: for when a spec needs loops or functions. Run it inside a module that requires hirgen.`,
+		Long: `Print a Go program that builds the same pipeline with model.Builder, as a person would write it, and emits it. Use
+it when a spec needs loops or functions. Run it inside a module that requires hirgen.`,
 		Example: `  hirgen export-go testdata/specs/ag_matmul/spec.yaml > main.go
   go run main.go out`,
 		Args:              exactly("SPEC"),

@@ -17,9 +17,9 @@ func newFmt() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fmt SPEC...",
 		Short: "Format specs",
-		Long: `Print specs in the usual form: indentation, spaces in operations and lists, columns of tensors and comments.
-Lines keep their order and comments their text, and the spec means the same. Of several files each is formatted, also
-after one that is wrong. SPEC may be - for standard input.`,
+		Long: `Print specs in the standard form: indentation, spaces, and aligned columns of tensors and comments. The order of lines,
+the text of comments and the meaning stay the same. With several files each is formatted, even if another one is wrong. SPEC may
+be - for standard input.`,
 		Example: `  hirgen fmt -d testdata/specs/ag_matmul/spec.yaml
   hirgen fmt -w my.yaml`,
 		ValidArgsFunction: completeSpecs,

@@ -19,17 +19,17 @@ func newGrad() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "grad SPEC",
 		Short: "Write the backward pass of a spec as a spec",
-		Long: `Write the spec that computes the gradients of a spec's inputs, given those of its outputs. It is
-meant to be read and edited; a file that holds something else than what it wrote of this spec before is replaced with --force
-alone. Each gradient lies on the ranks as its tensor does.
+		Long: `Write the spec that computes the gradients of a spec's inputs from those of its outputs. The result is meant to be read
+and edited. A file that holds anything but an earlier result for the same spec is replaced only with --force. Each gradient is
+split over the ranks as its tensor is.
 
-Of the forward pass it reads inputs, and results. --recompute says which results it computes anew; the others are
-inputs of the backward pass, and outputs of the forward pass that --forward writes:
+The backward pass needs inputs and some results of the forward pass. --recompute says which results it computes again; the
+others become its inputs, and outputs of the forward pass that --forward writes:
 
-  cheap   what takes no matrix product, attention or softmax, where that needs nothing else saved (the default)
+  cheap   what takes no matrix product, attention or softmax, and needs nothing else to be saved (the default)
   none    nothing
   all     everything, from the inputs
-  NAME    this result, too`,
+  NAME    this result, in addition`,
 		Example: `  hirgen grad testdata/specs/llama_mlp/spec.yaml -o llama_mlp_backward.yaml --forward llama_mlp.yaml
   hirgen grad testdata/specs/llama_mlp/spec.yaml --of X --recompute all`,
 		Args:              exactly("SPEC"),

@@ -60,3 +60,16 @@ func TestOneNameOfTheOutput(t *testing.T) {
 		})
 	}
 }
+
+// TestHelpBeginsPlainly: each command says in a sentence what it does, and help lists it in a line.
+func TestHelpBeginsPlainly(t *testing.T) {
+	for _, cmd := range newRoot().Commands() {
+		switch first, _, _ := strings.Cut(cmd.Long, "."); {
+		case cmd.Name() == "help" || cmd.Name() == "completion":
+		case first == "" || len(first) > 240:
+			t.Errorf("hirgen %s --help begins with %q", cmd.Name(), first)
+		case len(cmd.Short) > 90 || strings.HasSuffix(cmd.Short, "."):
+			t.Errorf("hirgen %s: %q", cmd.Name(), cmd.Short)
+		}
+	}
+}

@@ -19,12 +19,11 @@ func newLower() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lower SPEC",
 		Short: "Print the host program that a spec lowers to",
-		Long: `Print the host program that a spec lowers to: one statement a line, as one process per
-GPU runs it. With transport: auto that is two programs: behind the line "fallback:" is the
-one for where not all ranks can share memory.
-With --calls it is what is printed: the calls of CUDA, NCCL and cuBLASLt, one a line, with their
-streams, events and flags; behind the line "fallback:" those of the second program.
-SPEC may be - for standard input.`,
+		Long: `Print the host program that a spec lowers to, with one statement per line. Each rank, one process per GPU, runs it.
+With transport: auto there are two programs: the one after the line "fallback:" runs where not all ranks can share memory.
+
+--calls prints what this becomes in C++: the calls of CUDA, NCCL and cuBLASLt, one per line, with their streams, events
+and flags. --graph prints the tasks that may overlap, and what each has to wait for. SPEC may be - for standard input.`,
 		Example: `  hirgen lower testdata/specs/ag_matmul/spec.yaml
   hirgen lower testdata/specs/ag_matmul/spec.yaml -p S=8 --json
   hirgen lower testdata/specs/mlp_tp/spec.yaml --graph

@@ -11,7 +11,8 @@ import (
 func newMan() *cobra.Command {
 	return &cobra.Command{
 		Use:     "man FOLDER",
-		Short:   "Write a manual page of every command into a folder",
+		Short:   "Write manual pages into a folder",
+		Long:    `Write a manual page for every command into a folder, for packages and for "man".`,
 		Example: "  hirgen man build/man\n  man build/man/hirgen-emit.1",
 		Args:    exactly("FOLDER"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -22,9 +22,9 @@ func newNew() *cobra.Command {
 	var params []string
 	cmd := &cobra.Command{
 		Use:   "new FILE",
-		Short: "Begin a spec from a layer",
+		Short: "Write a spec to begin from",
 		Long: `Write a spec to begin from: one of the layers below, with your sizes and your number of ranks. The spec is short,
-checks as it is, and runs in seconds without a GPU. Its first line tells editors of the JSON schema.
+checks as it is, and, once built, runs in seconds without a GPU. Its first line tells editors of the JSON schema.
 
 On a terminal, hirgen asks for what no flag says. Each answer is checked at once; where it does not fit, hirgen says why
 and asks again. FILE may be - for standard output. A file that is there already is not overwritten.

@@ -14,8 +14,10 @@ import (
 
 func newPasses() *cobra.Command {
 	return &cobra.Command{
-		Use:     "passes",
-		Short:   "List the passes that lower a spec, and why they stand in this order",
+		Use:   "passes",
+		Short: "List the passes that lower a spec, and why they come in this order",
+		Long: `List the passes that turn a spec into a host program, in order: what each does, why it comes where it does, and which
+can be left out with --disable-pass. "hirgen lower --dump-after PASS" prints the program after one.`,
 		Example: "  hirgen passes",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -47,8 +47,11 @@ program that overlaps communication with matrix products. The program builds wit
 CMake alone, for GPUs or, unchanged, for any Linux machine with a C++ compiler.
 
 Exit codes: 0 success, 1 the spec is wrong (or --check found stale files), 2 bad
-command line, 3 the machine is not as needed, 4 internal error, 8 not proved.`,
-		Example: `  hirgen emit testdata/specs/ag_matmul/spec.yaml -o out
+command line, 3 the machine is not as needed, 4 internal error, 8 not proved, 9 files
+of a program were edited. hirgen run also returns the exit codes of the ranks.`,
+		Example: `  hirgen new my.yaml --layer ag_matmul
+  hirgen check my.yaml
+  hirgen emit my.yaml -o out
   hirgen run out`,
 		SilenceUsage:  true,
 		SilenceErrors: true,

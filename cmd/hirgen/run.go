@@ -26,17 +26,20 @@ func newRun() *cobra.Command {
 	var flags runFlags
 	cmd := &cobra.Command{
 		Use:   "run OUT [-n RANKS] [-- program arguments] | run -n RANKS -- COMMAND [arguments]",
-		Short: "Run the ranks of an emitted folder, built if needed, or of any command on this machine",
-		Long: `Build an emitted folder if needed and run one process per rank on this machine; without
--n as many as its program is for. Without a folder, run the command behind "--" instead, such as
-a client of the library: each process gets rank, world and where the ranks meet in HIRGEN_RANK,
-HIRGEN_WORLD, HIRGEN_LOCAL_RANK, HIRGEN_ADDR, HIRGEN_PORT and HIRGEN_JOB_SECRET, which create
-without options reads. Rank 0's standard input and output pass as they are; every other line
-starts with its rank in brackets. On the first failure the other ranks may say what they were
-waiting for, and are then ended. The exit code is the highest of the ranks': 0 success, 1 wrong
-elements, 2 bad option, 3 the machine is not as needed, 4 a device call failed, 5 another rank
-failed, 6 timeout, 7 internal error, 128 + N killed by signal N. A rank's 5 gives way to the code
-of the rank that failed.`,
+		Short: "Build and run an emitted program on this machine, or start any command on several ranks",
+		Long: `Run an emitted folder on this machine with one process per rank. It is built first if needed. Without -n there are as
+many ranks as the program was emitted for.
+
+Or run any command, such as a client of the program's library: put it after "--" and leave out the folder. Each process finds
+its rank, the number of ranks and the address where they meet in HIRGEN_RANK, HIRGEN_WORLD, HIRGEN_LOCAL_RANK, HIRGEN_ADDR,
+HIRGEN_PORT and HIRGEN_JOB_SECRET. The library reads these by itself.
+
+Standard input and output of rank 0 are passed through; every other line starts with its rank in brackets. When a rank fails,
+the others may report what they were waiting for, and are then ended.
+
+The exit code is the highest one of the ranks: 0 success, 1 wrong elements, 2 bad option, 3 the machine is not as needed, 4 a
+device call failed, 5 another rank failed, 6 timeout, 7 internal error, 128 + N killed by signal N. The code of the rank that
+failed is used in place of 5.`,
 		Example: `  hirgen run out
   hirgen run out --device cpu --seed 7
   hirgen run out --device cuda -- --iters 100 --json result.json

@@ -27,7 +27,7 @@ func newSimulate() *cobra.Command {
 	var flags simulateFlags
 	cmd := &cobra.Command{
 		Use:   "simulate SPEC -n RANKS,... [--machine MACHINE] [--scale PARAM]",
-		Short: "Predict a spec on clusters that are not there",
+		Short: "Predict how fast a spec runs on clusters that you do not have",
 		Long: `Predict how long one call of a spec takes on each of several numbers of ranks, without GPUs. Nothing is built or run.
 
 It prints a table with a row for each number of ranks, and below it what each column means and what the prediction

@@ -18,8 +18,8 @@ import (
 func newOps() *cobra.Command {
 	return tableCommand(table[model.OpInfo]{
 		use: "ops [OPERATION...]", short: "List the operations that a spec can write",
-		long: `List the operations that a spec can write: their forms and results. With --json, for scripts, also the
-bounds of operands and results, and the attributes.`,
+		long: `List the operations of specs: how each is written, and what its result is. Name some to see these alone. --json is for
+scripts: it adds how many operands and results there may be, and the attributes.`,
 		example: "  hirgen ops softmax\n  hirgen ops --json",
 		what:    "operation", rows: model.OpInfos,
 		name: func(o model.OpInfo) string { return o.Name }, describe: model.DescribeOps, hint: model.OpHint,
@@ -29,8 +29,8 @@ bounds of operands and results, and the attributes.`,
 func newSchedule() *cobra.Command {
 	return tableCommand(table[schedule.Field]{
 		use: "schedule [FIELD...]", short: "List the fields of the schedule, with their values",
-		long: `List the fields of the schedule: what each can be, its default in parentheses, and what it means. Those of
-communications are said for all of them, all.via, or for one, X.via.`,
+		long: `List the fields of the schedule: the values of each, its default in parentheses, and what it means. Name some to see
+these alone. A field of communications is set for all of them, as in all.via, or for one of a tensor X, as in X.via.`,
 		example: "  hirgen schedule via steps\n  hirgen schedule --json",
 		what:    "field", rows: func() []schedule.Field { return schedule.Fields },
 		name: func(f schedule.Field) string { return f.Name }, describe: schedule.Describe, hint: fieldHint,
@@ -53,8 +53,8 @@ func newSchema() *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON schema of specs, for editors",
-		Long: `Print the JSON schema of specs, by which editors complete and check them. It is published, too: a spec that
-begins with the following line needs no file of its own.
+		Long: `Print the JSON schema of specs, with which editors complete and check them. It is also published: a spec that
+begins with this line needs no file.
 
   ` + schema.Line,
 		Example: "  hirgen schema > hirgen.schema.json",

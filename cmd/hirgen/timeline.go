@@ -15,11 +15,13 @@ func newTimeline() *cobra.Command {
 	var specs []string
 	cmd := &cobra.Command{
 		Use:   "timeline TRACE... -o PAGE",
-		Short: "Draw traces, measured and predicted, one above the other as a page",
-		Long: `Draw traces as one HTML page that needs no other file and no network: a track for each stream of each rank, what of the
-communication computations hide, exposed and idle time of each rank, and the critical path. Several traces stand one above the
-other on one time axis. TRACE is what --trace of an emitted program, or of hirgen check, wrote, or the trace of PyTorch's
-profiler (.json or .json.gz), of which what the host does is left out.`,
+		Short: "Draw measured and predicted traces as a page",
+		Long: `Draw traces as one HTML page that needs no other file and no network. It has a track for each stream of each rank, and
+shows which communication is hidden behind computation, how long each rank is exposed or idle, and the critical path. Several
+traces share one time axis, one above the other.
+
+A TRACE is what --trace of an emitted program or of hirgen check wrote, or a trace of PyTorch's profiler (.json or .json.gz),
+from which only GPU activity is drawn.`,
 		Example: `  hirgen timeline measured.json predicted.json --spec spec.yaml -o page.html
   hirgen check spec.yaml --trace predicted.json && hirgen timeline predicted.json -o page.html`,
 		Args: cobra.MinimumNArgs(1),

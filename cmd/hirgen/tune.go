@@ -31,10 +31,12 @@ func newTune() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tune SPEC [-n RANKS] [-o FILE]",
 		Short: "Find the fastest schedule of a spec on this machine",
-		Long: `Search the schedules that a spec accepts by the model of durations, build the fastest of them and schedule: auto, and
-time all side by side on this machine; the slower half leaves after every two rounds. Then the winner and auto are built
-and timed again at three sizes, and what the search bought is printed, or that it bought nothing beyond what repeats
-differ by. FILE gets the winner, for --schedule-file of other commands.`,
+		Long: `Find the schedule with which a spec runs fastest here. hirgen predicts every schedule that the spec accepts, builds the
+best of them and the one that schedule: auto chooses, and times them in turns; the slower half drops out after every two
+rounds. The winner and auto are then built and timed again at three sizes.
+
+It prints the times, and how much faster the winner is, or that the difference is within the noise. -o writes the winner to
+FILE, which other commands take by --schedule-file.`,
 		Example: `  hirgen tune testdata/specs/ag_matmul/spec.yaml -n 2 -o schedule.yaml
   hirgen emit testdata/specs/ag_matmul/spec.yaml --schedule-file schedule.yaml -o out`,
 		Args:              exactly("SPEC"),

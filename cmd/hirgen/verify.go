@@ -24,21 +24,24 @@ func newVerify() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "verify SPEC|CALLS|OUT...",
-		Short: "Prove that a program races nowhere, gets stuck nowhere and meets its peers",
-		Long: `Prove, before anything is built, what the calls of a program have to keep: no two accesses to
-the same bytes are in no order, also across streams, ranks and CUDA IPC and from one call to the
-next; nothing is stuck; flags and NCCL calls are paired over the ranks; everything lies within
-its memory; each output is the function of the inputs that the spec says. A finding names rank,
-stream, call, spec line, bytes and the edge that is missing.
-CALLS is the text of hirgen lower --calls, with which nothing says what it should compute. Either
-may be - for standard input.
-OUT is the folder of an emitted program: the calls that it carries are proved, and its sources
-compared with what these calls are printed as; a file that somebody changed is listed as edited.
-Of several files each is proved, also after one that is wrong; the exit code is that of what is worst.
-docs/verification.md says what is modelled, what is assumed and what is not covered.
+		Short: "Prove that a program has no race and no deadlock, and computes what the spec says",
+		Long: `Prove that a program is right, before anything is built. The proof covers all ranks and calls that follow one another:
 
-Exit codes: 0 proved, perhaps with warnings; 8 errors, or something that could not be decided;
-9 proved, but files of the folder were edited.`,
+  - no two accesses to the same bytes are unordered, across streams, ranks and CUDA IPC
+  - nothing waits forever
+  - flags and NCCL calls match between the ranks
+  - every access stays within its memory
+  - every output is the function of the inputs that the spec says
+
+A finding names the rank, stream, call, line of the spec and bytes, and the wait that is missing.
+
+SPEC is a spec. CALLS is the text that hirgen lower --calls prints; nothing says what it should compute, so the last point
+is left out. OUT is the folder of an emitted program: hirgen proves the calls that the folder carries, and lists source files
+that somebody edited since. SPEC and CALLS may be - for standard input. With several files each is proved, even if another one
+is wrong. docs/verification.md says what is modelled, what is assumed and what is not covered.
+
+Exit codes: 0 proved, perhaps with warnings; 8 not proved, or not decided; 9 proved, but files of the folder were edited. With
+several files the most serious one counts.`,
 		Example: `  hirgen verify testdata/specs/ag_matmul/spec.yaml
   hirgen verify testdata/specs/ag_matmul/spec.yaml -n 8 --json
   hirgen lower testdata/specs/mlp_tp/spec.yaml --calls | hirgen verify -

@@ -23,8 +23,10 @@ var version, commit, built string
 
 func newVersion() *cobra.Command {
 	return &cobra.Command{
-		Use:     "version",
-		Short:   "Print the versions of hirgen, of the specs that it reads and of the C ABI that it emits",
+		Use:   "version",
+		Short: "Print the versions of hirgen, of specs and of the C ABI",
+		Long: `Print the version of hirgen with its commit and build, the version of specs that it reads, and the version of the C
+ABI of the programs that it writes.`,
 		Example: "  hirgen version",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return printVersion(cmd) },
