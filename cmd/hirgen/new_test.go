@@ -87,7 +87,7 @@ func TestNewAsks(t *testing.T) {
 func TestNewLayersAreProved(t *testing.T) {
 	for _, layer := range api.Layers {
 		path := filepath.Join(t.TempDir(), layer+".yaml")
-		for _, args := range [][]string{{"new", path, "--layer", layer}, {"check", path}, {"verify", path}, {"lower", path, "--calls"}} {
+		for _, args := range [][]string{{"new", path, "--layer", layer}, {"check", path}, {"verify", path}, {"verify", path, "--schedule", "auto"}, {"lower", path, "--calls"}} {
 			if exit, out, stderr := hirgen(t, "", args...); exit != exitOK || out == "" {
 				t.Errorf("hirgen %v: exit code %d, %s%s", args, exit, out, stderr)
 			}

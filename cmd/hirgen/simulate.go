@@ -47,7 +47,7 @@ with hirgen and state only what differs. Ranks that do the same are simulated on
 
 A pipeline in which every rank exchanges shards with every other takes a few seconds for 256 ranks, and half a minute
 for 1,024.`,
-		Example: `  hirgen simulate testdata/specs/mlp_tp/spec.yaml -n 8,16,32
+		Example: `  hirgen simulate testdata/specs/mlp_tp/spec.yaml -n 2,4,8,16
   hirgen simulate testdata/specs/mlp_tp/spec.yaml -n 8,64,1024 --scale M --machine dgx_h100 -o page.html
   hirgen simulate testdata/specs/ag_matmul_anywhere/spec.yaml -n 64 --trace folded.json --json`,
 		Args:              exactly("SPEC"),
@@ -70,9 +70,10 @@ for 1,024.`,
 
 // simulateSample is what the first example of the help prints.
 const simulateSample = `  ranks  nodes  predicted us  compute us  exposed us  efficiency  TFLOP/s  classes        figures
-      8      1        2446.0      2160.4       278.4       1.000    449.5        1       measured
-     16      2        1770.8      1372.1       391.4       0.691    310.5        1  not validated
-     32      4        1608.9      1054.3       546.3       0.380    170.9        1  not validated
+      2      1        7095.1      6905.5       182.3       1.000    619.9        1       measured
+      4      1        3916.3      3692.5       216.5       0.906    561.5        1       measured
+      8      1        2446.0      2160.4       278.4       0.725    449.5        1       measured
+     16      2        1770.8      1372.1       391.4       0.501    310.5        1  not validated
 `
 
 // run predicts, and prints and writes what is asked for.
