@@ -73,3 +73,22 @@ func TestHelpBeginsPlainly(t *testing.T) {
 		}
 	}
 }
+
+// TestOtherNamesLeadSomewhere: what is suggested exists, and what people call it does not.
+func TestOtherNamesLeadSomewhere(t *testing.T) {
+	commands, flags := []string{}, []string{}
+	for _, cmd := range newRoot().Commands() {
+		commands = append(commands, cmd.Name())
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { flags = append(flags, f.Name) })
+	}
+	for _, c := range []struct {
+		other map[string]string
+		names []string
+	}{{otherNames, commands}, {otherFlags, flags}} {
+		for other, name := range c.other {
+			if slices.Contains(c.names, other) || !slices.Contains(c.names, name) {
+				t.Errorf("%s is suggested for %s", name, other)
+			}
+		}
+	}
+}
