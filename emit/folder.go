@@ -1,6 +1,7 @@
 package emit
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -8,6 +9,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
+
+	"github.com/hirgen/hirgen/internal/filelock"
 )
 
 // A FolderError says why a folder cannot be written to, and what to do about it. Nothing
@@ -112,3 +116,24 @@ func fewOf(list []string) string {
 // lockPatience is how long Write waits for another one in the same folder, which takes
 // milliseconds unless something is wrong with it.
 var lockPatience = defaultLockPatience
+
+const defaultLockPatience = 30 * time.Second
+
+// lock keeps other Writes out of a folder until release is called. It waits for one that is under way. Where
+// the file system has no locks, held is false: the staging folder alone keeps them out.
+func lock(root *os.Root) (held bool, release func(), err error) {
+	folder, err := root.Open(".")
+	if err != nil {
+		return false, nil, err
+	}
+	release = func() { _ = folder.Close() }
+	ctx, cancel := context.WithTimeout(context.Background(), lockPatience)
+	defer cancel()
+	if held, err = filelock.Hold(ctx, folder, nil); err != nil {
+		release()
+		return false, nil, &FolderError{
+			root.Name(), "another hirgen writes to it for " + lockPatience.String() + " already", "wait until it has ended, or use another folder",
+		}
+	}
+	return held, release, nil
+}

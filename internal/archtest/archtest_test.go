@@ -22,7 +22,9 @@ var mayImport = map[string][]string{
 	"internal/expr":           {},
 	"internal/spell":          {},
 	"internal/textdiff":       {},
-	"internal/launch":         {},
+	"internal/filelock":       {},
+	"internal/cache":          {},
+	"internal/launch":         {"internal/cache", "internal/filelock"},
 	"internal/bench":          {"model", "model/domain", "model/schedule", "lowering", "lowering/schedules", "lowering/calls", "lowering/cost", "lowering/hostir", "lowering/prove", "emit", "internal/chart", "internal/diag", "internal/expr", "internal/launch"},
 	"internal/chart":          {"internal/style"},
 	"internal/simulate":       {"model", "lowering", "lowering/cost", "lowering/hostir", "internal/chart", "internal/diag"},
@@ -89,7 +91,7 @@ var mayImport = map[string][]string{
 	"lowering/prove/turns":     {"lowering/prove/events", "lowering/prove/unroll"},
 	"lowering/prove/provetest": {"model", "model/schedule", "lowering", "lowering/calls", "lowering/calls/fromhost", "internal/expr", "internal/diag"},
 
-	"emit":         {"emit/gopkg", "lowering/calls", "lowering/calls/fromhost", "lowering/calls/names", "lowering/calls/text", "lowering/calls/verify", "lowering/hostir", "lowering/hostir/text", "model/domain", "model/schedule", "templates", "runtime_cpp", "internal/expr", "internal/diag"},
+	"emit":         {"emit/gopkg", "lowering/calls", "lowering/calls/fromhost", "lowering/calls/names", "lowering/calls/text", "lowering/calls/verify", "lowering/hostir", "lowering/hostir/text", "model/domain", "model/schedule", "templates", "runtime_cpp", "internal/expr", "internal/diag", "internal/filelock"},
 	"emit/gosrc":   {"emit/goprint", "model", "model/domain"},
 	"emit/goprint": {},
 
