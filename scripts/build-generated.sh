@@ -14,7 +14,7 @@ for folder in $folders; do
   name=$(basename "$folder")
   say "compiling $name with nvcc"
   start=$SECONDS
-  (cd "$folder" && cmake --preset cuda -B "$OLDPWD/build/cuda/$name" "${settings[@]}" -DHIRGEN_RUNTIME_DIR:PATH="$runtimes") >"build/cuda-$name.log" 2>&1 &&
+  (cd "$folder" && cmake --preset cuda -B "$OLDPWD/build/cuda/$name" "${settings[@]}" -DHIRGEN_CACHE:PATH="$runtimes") >"build/cuda-$name.log" 2>&1 &&
     cmake --build "build/cuda/$name" >>"build/cuda-$name.log" 2>&1 ||
     { cat "build/cuda-$name.log"; exit 1; }
   echo "built in $((SECONDS - start)) s"

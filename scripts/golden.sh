@@ -6,4 +6,4 @@ source "$(dirname "$0")/common.sh"
 say "building and checking emitted programs"
 go test -timeout 40m ./internal/e2e/ -count=1
 say "rewriting golden files"
-HIRGEN_RUNTIME_DIR="$PWD/build/runtimes" go test ./... -update
+HIRGEN_CACHE="$PWD/build/cache" go test ./... -update

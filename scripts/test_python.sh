@@ -12,7 +12,7 @@ make_venv "$venv"
 PATH="$PWD/bin:$venv/bin:$PATH"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-export HIRGEN="$PWD/bin/hirgen" HIRGEN_CACHE="$work/cache" HIRGEN_RUNTIME_DIR="$work/cache/runtime" PYTHONDONTWRITEBYTECODE=1
+export HIRGEN="$PWD/bin/hirgen" HIRGEN_CACHE="$work/cache" PYTHONDONTWRITEBYTECODE=1
 
 say "the commands of README.md"
 commands=$(sed -n '/^## From PyTorch$/,/^\[docs/{s/^    //p}' README.md)

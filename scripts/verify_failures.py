@@ -79,7 +79,7 @@ def build(folder, schedule, device):
     for name, value in {**fixed, **schedule}.items():
         command += ["--schedule", f"{name}={value}"]
     quiet(command)
-    runtimes = f"-DHIRGEN_RUNTIME_DIR={folder.parent / 'runtimes'}"
+    runtimes = f"-DHIRGEN_CACHE={folder.parent / 'runtimes'}"
     quiet(["cmake", "--preset", device, runtimes], cwd=out)
     quiet(["cmake", "--build", "--preset", device], cwd=out)
     built = out / "build" / device

@@ -10,7 +10,7 @@ import (
 )
 
 // progress shows what is under way: on a terminal a bar with the time that is left, elsewhere a line for each thing that
-// begins.
+// begins. Of how much is not known where all is 0.
 func progress(w io.Writer) bench.Progress {
 	if file, ok := w.(io.Reader); ok && isTerminal(file) {
 		begin := time.Now()
@@ -18,10 +18,14 @@ func progress(w io.Writer) bench.Progress {
 	}
 	last := ""
 	return func(done, all int, next string) {
-		if next != "" && next != last {
-			fmt.Fprintf(w, "%d/%d  %s\n", done, all, next)
-			last = next
+		if next == "" || next == last {
+			return
 		}
+		last = next
+		if all > 0 {
+			next = fmt.Sprintf("%d/%d  %s", done, all, next)
+		}
+		fmt.Fprintln(w, next)
 	}
 }
 
@@ -30,6 +34,10 @@ func bar(w io.Writer, took time.Duration, done, all int, next string) {
 	const width = 24
 	if done >= all && next == "" {
 		fmt.Fprint(w, "\r\x1b[K")
+		return
+	}
+	if all == 0 {
+		fmt.Fprintf(w, "\r\x1b[K%s", next)
 		return
 	}
 	full := width * done / max(all, 1)

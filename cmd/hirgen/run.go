@@ -30,6 +30,9 @@ func newRun() *cobra.Command {
 		Long: `Run an emitted folder on this machine with one process per rank. It is built first if needed. Without -n there are as
 many ranks as the program was emitted for.
 
+The build takes the compiled runtime from $HIRGEN_CACHE, $XDG_CACHE_HOME/hirgen or ~/.cache/hirgen, or leaves it there for other
+programs ("hirgen cache"); with HIRGEN_CACHE=off it stays in the folder. Progress goes to standard error.
+
 Or run any command, such as a client of the program's library: put it after "--" and leave out the folder. Each process finds
 its rank, the number of ranks and the address where they meet in HIRGEN_RANK, HIRGEN_WORLD, HIRGEN_LOCAL_RANK, HIRGEN_ADDR,
 HIRGEN_PORT and HIRGEN_JOB_SECRET. The library reads these by itself.
@@ -93,7 +96,7 @@ func (f *runFlags) runFolder(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	build := launch.BuildOptions{Dir: dir, Device: device}
+	build := launch.BuildOptions{Dir: dir, Device: device, Progress: progress(cmd.ErrOrStderr())}
 	if f.verbose {
 		build.Verbose = cmd.ErrOrStderr()
 	}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 
 	"github.com/hirgen/hirgen/emit"
@@ -131,29 +130,34 @@ func chosen(p *hostir.Program) map[string]string {
 	return fields
 }
 
-// build writes and compiles. All programs share one compiled runtime.
-func (o *Options) build(ctx context.Context, p *program) error {
-	dir := filepath.Join(o.Work, p.row.folder())
+// build writes and compiles.
+func (r *run) build(ctx context.Context, p *program) error {
+	dir := filepath.Join(r.Work, p.row.folder())
 	p.row.Folder = dir
 	if _, err := emit.Write(dir, p.emitted, emit.WriteOptions{Force: true}); err != nil {
 		return err
 	}
-	runtimes := os.Getenv("HIRGEN_RUNTIME_DIR")
-	if runtimes == "" {
-		runtimes = filepath.Join(o.Work, "runtimes")
-	}
-	runtimes, err := filepath.Abs(runtimes)
-	if err != nil {
-		return err
-	}
-	cache := append([]string{"HIRGEN_RUNTIME_DIR:PATH=" + runtimes}, o.CMake...)
-	p.path, err = launch.Build(ctx, launch.BuildOptions{Dir: dir, Device: o.Device, Cache: cache})
+	var err error
+	p.path, err = launch.Build(ctx, launch.BuildOptions{Dir: dir, Device: r.Device, Cache: r.CMake, Progress: r.building(p)})
 	var failure *launch.EnvironmentError
 	if errors.As(err, &failure) && failure.Output != "" && ctx.Err() == nil {
 		p.fail(failure.Message + ": " + lastOf(failure.Output))
 		return nil
 	}
 	return err
+}
+
+// building shows how far the build of a program is, as part of the step that it is.
+func (r *run) building(p *program) func(done, all int, next string) {
+	return func(done, all int, next string) {
+		switch {
+		case next == "":
+		case all > 0:
+			r.step(0, fmt.Sprintf("building %s: %d/%d  %s", p.row.Problem(), done, all, next))
+		default:
+			r.step(0, fmt.Sprintf("building %s: %s", p.row.Problem(), next))
+		}
+	}
 }
 
 // waive says why a case is not measured.

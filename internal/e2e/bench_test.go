@@ -13,7 +13,7 @@ import (
 // TestBench times a schedule of a pipeline and a baseline in turns, goes on with what it has, and says why a program
 // that ends at once was not measured.
 func TestBench(t *testing.T) {
-	t.Setenv("HIRGEN_RUNTIME_DIR", runtimes())
+	t.Setenv("HIRGEN_CACHE", cacheFolder())
 	flags, err := compilerFlags()
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +74,7 @@ func TestBench(t *testing.T) {
 
 // TestTune races two schedules and auto on the CPU device: the winner is one of the two, and all that ran is right.
 func TestTune(t *testing.T) {
-	t.Setenv("HIRGEN_RUNTIME_DIR", runtimes())
+	t.Setenv("HIRGEN_CACHE", cacheFolder())
 	flags, err := compilerFlags()
 	if err != nil {
 		t.Fatal(err)

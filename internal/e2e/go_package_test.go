@@ -126,7 +126,7 @@ func TestReadmeCommandsForGo(t *testing.T) {
 	}
 	shell := exec.CommandContext(t.Context(), "sh", "-ec", commands)
 	shell.Dir = dir
-	shell.Env = append(os.Environ(), "HIRGEN_RUNTIME_DIR="+runtimes(), "PATH="+usualCMake(t)+":"+os.Getenv("PATH"))
+	shell.Env = append(os.Environ(), "HIRGEN_CACHE="+cacheFolder(), "PATH="+usualCMake(t)+":"+os.Getenv("PATH"))
 	output, err := shell.CombinedOutput()
 	if want := "C begins with 48\n"; err != nil || strings.Count(string(output), want) != 2 {
 		t.Fatalf("%v, want %q of two ranks:\n%s\n%s", err, want, commands, output)

@@ -80,8 +80,8 @@ func (f folder) beside(t *testing.T) folder {
 
 func (f folder) dir() string { return filepath.Join(scratch, f.name) }
 
-// runtimes is where folders find a compiled runtime, or leave theirs for the others.
-func runtimes() string { return filepath.Join(scratch, "runtimes") }
+// cacheFolder is where folders find a compiled runtime, or leave theirs for the others.
+func cacheFolder() string { return filepath.Join(scratch, "cache") }
 
 // emit loads, lowers and writes a spec; it returns the pipeline, which is the oracle.
 func (f folder) emit(t *testing.T, spec string, values params) *model.Pipeline {
@@ -131,11 +131,11 @@ func (f folder) buildIn(t *testing.T, name string, settings ...string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if compiled, _ := filepath.Glob(filepath.Join(runtimes(), "*.a")); len(compiled) == 0 {
+	if compiled, _ := filepath.Glob(filepath.Join(cacheFolder(), "runtime", "*.a")); len(compiled) == 0 {
 		first.Lock()
 		defer first.Unlock()
 	}
-	cache := append([]string{"HIRGEN_RUNTIME_DIR:PATH=" + runtimes(), "CMAKE_CXX_FLAGS_RELEASE=" + flags}, settings...)
+	cache := append([]string{"HIRGEN_CACHE:PATH=" + cacheFolder(), "CMAKE_CXX_FLAGS_RELEASE=" + flags}, settings...)
 	built := filepath.Join(f.dir(), "build", name)
 	program, err := launch.Build(t.Context(), launch.BuildOptions{Dir: f.dir(), Device: launch.CPU, Cache: cache, Folder: built})
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 // compiles none of it, until its own runtime is another.
 func TestSharedRuntime(t *testing.T) {
 	shared.make(t, agMatmul(plain), params{"D": 2})
-	if len(matches(t, runtimes(), "libhirgen_runtime_cpu_*.a")) == 0 {
+	if len(matches(t, filepath.Join(cacheFolder(), "runtime"), "libhirgen_runtime_cpu_*.a")) == 0 {
 		t.Fatal("the first program left no runtime")
 	}
 	second := folder{"second"}

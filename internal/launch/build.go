@@ -19,10 +19,14 @@ type BuildOptions struct {
 	Cache   []string  // CMake cache entries, "HIRGEN_SANITIZE=thread"; they change only a first configuration
 	Folder  string    // build folder; empty means the preset's, build/<device> in Dir
 	Verbose io.Writer // gets what the tools print; nil keeps it for the error
+	// Progress, if it is given, learns how far the build is: done of all steps (all is 0 where that is not
+	// known yet), and what comes. An empty next says that it has ended. Where nothing is to be done it learns nothing.
+	Progress func(done, all int, next string)
 }
 
 // Build configures the folder if that was never done, brings its program up to date
-// and returns the path of the program. Errors are *EnvironmentError: missing tools, or
+// and returns the path of the program. Of several builds in one folder each waits for the one before, and so
+// do builds that need the same runtime, which is kept in the cache unless Cache names another one. Errors are *EnvironmentError: missing tools, or
 // what the compiler said.
 func Build(ctx context.Context, options BuildOptions) (string, error) {
 	dir, err := filepath.Abs(options.Dir)
@@ -41,9 +45,20 @@ func Build(ctx context.Context, options BuildOptions) (string, error) {
 	if b.folder == "" {
 		b.folder = filepath.Join(dir, "build", string(options.Device))
 	}
+	release, err := b.hold(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer release()
+	defer b.end()
 	if err := b.configure(ctx); err != nil {
 		return "", err
 	}
+	release, err = b.holdRuntime(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer release()
 	if err := b.cmake(ctx, "building "+options.Dir, "--build", b.folder); err != nil {
 		return "", err
 	}
@@ -53,6 +68,7 @@ func Build(ctx context.Context, options BuildOptions) (string, error) {
 type builder struct {
 	BuildOptions
 	dir, folder string // absolute
+	told        bool   // of progress
 }
 
 // configure runs CMake's first step unless a usable configuration is there. A folder
@@ -65,14 +81,15 @@ func (b *builder) configure(ctx context.Context) error {
 	case err == nil && ninjaErr == nil && home == b.dir:
 		return nil
 	case err == nil && home != b.dir:
-		if err := os.RemoveAll(b.folder); err != nil {
+		if err := b.empty(); err != nil {
 			return &EnvironmentError{Err: err, Message: fmt.Sprintf("clearing the build folder of another place: %v", err)}
 		}
 	}
 	args := []string{"--preset", string(b.Device), "-B", b.folder}
-	for _, entry := range b.Cache {
+	for _, entry := range append(b.runtimes(), b.Cache...) {
 		args = append(args, "-D"+entry)
 	}
+	b.tell(0, 0, "configuring "+b.Dir)
 	return b.cmake(ctx, "configuring "+b.Dir, args...)
 }
 
@@ -80,11 +97,12 @@ func (b *builder) configure(ctx context.Context) error {
 func (b *builder) cmake(ctx context.Context, doing string, args ...string) error {
 	cmd := exec.CommandContext(ctx, "cmake", args...)
 	cmd.Dir = b.dir
+	cmd.Env = append(os.Environ(), "NINJA_STATUS="+ninjaStatus)
 	if compiler := nvcc(); b.Device == CUDA && compiler != "" {
-		cmd.Env = append(os.Environ(), "CUDACXX="+compiler)
+		cmd.Env = append(cmd.Env, "CUDACXX="+compiler)
 	}
 	var output bytes.Buffer
-	cmd.Stdout = io.Writer(&output)
+	cmd.Stdout = io.MultiWriter(&output, &steps{tell: b.tell})
 	if b.Verbose != nil {
 		cmd.Stdout = io.MultiWriter(&output, b.Verbose)
 	}

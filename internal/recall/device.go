@@ -132,7 +132,7 @@ func (d *Device) build(s *Subject, p *calls.Program) (string, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
-	cache := []string{"HIRGEN_RUNTIME_DIR:PATH=" + filepath.Join(d.Dir, "runtimes"), "CMAKE_CXX_FLAGS_RELEASE=" + cmp.Or(d.Flags, deviceFlags)}
+	cache := []string{"HIRGEN_CACHE:PATH=" + filepath.Join(d.Dir, "cache"), "CMAKE_CXX_FLAGS_RELEASE=" + cmp.Or(d.Flags, deviceFlags)}
 	return launch.Build(ctx, launch.BuildOptions{Dir: folder, Device: launch.CPU, Cache: cache})
 }
 

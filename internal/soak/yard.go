@@ -117,7 +117,7 @@ func (y *Yard) build(folder string, specs []Spec) (string, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
-	cache := []string{"HIRGEN_RUNTIME_DIR:PATH=" + filepath.Join(y.Dir, "runtimes"), "CMAKE_CXX_FLAGS_RELEASE=" + flags}
+	cache := []string{"HIRGEN_CACHE:PATH=" + filepath.Join(y.Dir, "cache"), "CMAKE_CXX_FLAGS_RELEASE=" + flags}
 	return launch.Build(ctx, launch.BuildOptions{Dir: dir, Device: launch.CPU, Cache: cache})
 }
 

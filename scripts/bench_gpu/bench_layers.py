@@ -99,7 +99,7 @@ def explained(row, folders, peers, args):
         file.unlink(missing_ok=True)
         command = [args.hirgen, "run", folders[label], "-n", row["ranks"], "--device", args.device, "--", "--no-check", "--warmup", 20, "--iters", 5,
                    "--repeats", 3, "--trace", file]
-        output = quiet(command, env={"HIRGEN_RUNTIME_DIR": str(runtimes(args.work))}, seconds=600)[1]
+        output = quiet(command, env={"HIRGEN_CACHE": str(runtimes(args.work))}, seconds=600)[1]
         if file.exists():
             break
     else:

@@ -40,7 +40,7 @@ class Folder:
         shutil.rmtree(self.folder / "build", ignore_errors=True)  # it may be another machine's
         env = {"CUDACXX": str(NVCC)} if device == "cuda" and not shutil.which("nvcc") and NVCC.exists() else {}
         self.failure = ""
-        for step in (["cmake", "--preset", device, f"-DHIRGEN_RUNTIME_DIR={self.set.path / 'build' / 'runtimes'}", *cmake],
+        for step in (["cmake", "--preset", device, f"-DHIRGEN_CACHE={self.set.path / 'build' / 'runtimes'}", *cmake],
                      ["cmake", "--build", "--preset", device, "-j", 2]):
             if not self.failure:
                 code, output = programs.quiet(step, cwd=self.folder, env=env)

@@ -1,7 +1,7 @@
 """Emitted programs as scripts use them: a variant of a spec is emitted, built and run.
 
 All programs of a builder share one compiled runtime, so that each further one costs two seconds of one
-processor; where HIRGEN_RUNTIME_DIR is set, several builders share it too.
+processor; where HIRGEN_CACHE is set, several builders share it too.
 """
 import concurrent.futures
 import dataclasses
@@ -111,7 +111,7 @@ class Program:
         """Emits and compiles."""
         self.emit()
         device, runtimes = self.builder.device, self.builder.runtimes
-        for step in (["cmake", "--preset", device, f"-DHIRGEN_RUNTIME_DIR={runtimes}", *self.builder.cmake],
+        for step in (["cmake", "--preset", device, f"-DHIRGEN_CACHE={runtimes}", *self.builder.cmake],
                      ["cmake", "--build", "--preset", device]):
             if not self.failure:
                 code, output = quiet(step, cwd=self.folder)
@@ -144,7 +144,7 @@ class Program:
 
 def runtimes(work):
     """Where compiled runtimes are that programs of a scratch folder share."""
-    return pathlib.Path(os.environ.get("HIRGEN_RUNTIME_DIR") or pathlib.Path(work) / "runtimes").resolve()
+    return pathlib.Path(os.environ.get("HIRGEN_CACHE") or pathlib.Path(work) / "runtimes").resolve()
 
 
 class Builder:

@@ -189,7 +189,7 @@ class Row:
         self.server.listen()
         with self.said.open("w") as said:
             self.process = subprocess.Popen(list(map(str, self.command(together))), stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.STDOUT,
-                                            env={**os.environ, "HIRGEN_RUNTIME_DIR": str(programs.runtimes(settings.work))})
+                                            env={**os.environ, "HIRGEN_CACHE": str(programs.runtimes(settings.work))})
 
     def command(self, together):
         """The command line."""
