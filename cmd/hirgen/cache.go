@@ -18,8 +18,8 @@ func newCache() *cobra.Command {
 		Short: "Print, or clear, what programs of this machine share: compiled runtimes and Python packages",
 		Long: `Print the folder in which run, bench, tune and hirgen.load keep compiled runtimes and Python
 packages, and what it has with sizes and ages. The folder is $HIRGEN_CACHE, else $XDG_CACHE_HOME/hirgen, else
-~/.cache/hirgen. HIRGEN_CACHE=off shares nothing. Programs that are built need the folder no more: what is
-cleared is built again for the next one.`,
+~/.cache/hirgen. HIRGEN_CACHE=off shares nothing. Programs that are built run without the folder; after --clear
+the next build compiles the runtime again.`,
 		Example: "  hirgen cache\n  hirgen cache --clear",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

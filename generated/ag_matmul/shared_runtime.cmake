@@ -53,8 +53,10 @@ foreach(file ${runtime_files})
   file(SHA256 ${file} digest)
   list(APPEND ingredients ${digest})
 endforeach()
-# The options of the device, which are the same for all programs but for their names.
+# How the runtime is compiled, which is the same for all programs but for their names.
 file(STRINGS ${HIRGEN_DEVICE}.cmake options REGEX "^[^#]")
+file(STRINGS CMakeLists.txt lines REGEX "^ *[a-z_]+[(](CMAKE_|hirgen_[A-Za-z0-9_]+_runtime )")
+list(APPEND options ${lines})
 string(REPLACE "hirgen_ag_matmul_" "" options "${options}")
 string(SHA256 digest "${ingredients};${options}")
 string(SUBSTRING ${digest} 0 16 digest)

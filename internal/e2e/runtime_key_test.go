@@ -15,7 +15,12 @@ import (
 // configured is what CMake says when it configures the folder, and the runtime that programs would share.
 func configured(t *testing.T, dir string, settings ...string) (said, archive string) {
 	t.Helper()
-	build := t.TempDir()
+	return configuredIn(t, t.TempDir(), dir, settings...)
+}
+
+// configuredIn is configured with a build folder.
+func configuredIn(t *testing.T, build, dir string, settings ...string) (said, archive string) {
+	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "cmake", append([]string{"--preset", "cpu", "-B", build}, settings...)...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "HIRGEN_CACHE=")
@@ -55,13 +60,13 @@ func TestRuntimeKey(t *testing.T) {
 			t.Errorf("%s leaves the runtime %q", setting, differs)
 		}
 	}
-	for _, file := range []string{"runtime/cpu/src/*/*.hpp", "runtime/src/*/*.cpp", "cpu.cmake"} {
+	for _, file := range []string{"runtime/cpu/src/*/*.hpp", "runtime/src/*/*.cpp", "cpu.cmake", "CMakeLists.txt"} {
 		path := matches(t, other.dir(), file)[0]
 		before, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		writeFile(t, path, append(bytes.Clone(before), "\nset(x)\n"...))
+		writeFile(t, path, append(bytes.Clone(before), "\nset(CMAKE_POSITION_INDEPENDENT_CODE ON)\n"...))
 		if _, differs := configured(t, other.dir(), set); differs == archive {
 			t.Errorf("a change of %s leaves the runtime", path)
 		}
@@ -84,6 +89,32 @@ func TestRuntimeIsNotShared(t *testing.T) {
 		if archive != "" || !strings.Contains(strings.Join(strings.Fields(said), " "), want) {
 			t.Errorf("HIRGEN_CACHE=%s: runtime %q, and CMake does not say %q:\n%s", setting, archive, want, said)
 		}
+	}
+}
+
+// TestRuntimeThatIsGone configures a program that finds a runtime, and again when that was taken away.
+func TestRuntimeThatIsGone(t *testing.T) {
+	own := folder{"key_gone"}
+	own.emit(t, agMatmul(plain), params{"D": 2})
+	shared, build := t.TempDir(), t.TempDir()
+	set := "-DHIRGEN_CACHE=" + shared
+	_, archive := configured(t, own.dir(), set)
+	device := strings.NewReplacer("libhirgen_runtime_cpu_", "libhirgen_cpu_", ".a", ".so").Replace(filepath.Base(archive))
+	writeFile(t, archive, nil)
+	writeFile(t, filepath.Join(shared, "runtime", device), nil)
+	if said, _ := configuredIn(t, build, own.dir(), set); !strings.Contains(said, "the compiled runtime is in "+shared) {
+		t.Fatalf("CMake did not find the runtime:\n%s", said)
+	}
+	regenerate := []string{"--build", build, "--target", "build.ninja"}
+	if said, err := exec.CommandContext(t.Context(), "cmake", regenerate...).CombinedOutput(); err != nil || strings.Contains(string(said), "hirgen:") {
+		t.Errorf("it is configured again though nothing changed: %v\n%s", err, said)
+	}
+	if err := os.Remove(archive); err != nil {
+		t.Fatal(err)
+	}
+	said, err := exec.CommandContext(t.Context(), "cmake", regenerate...).CombinedOutput()
+	if err != nil || !strings.Contains(string(said), "compiling the runtime takes about") {
+		t.Errorf("it is not configured again: %v\n%s", err, said)
 	}
 }
 

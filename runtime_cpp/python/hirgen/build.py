@@ -16,10 +16,10 @@ class BuildError(RuntimeError):
 
 
 class Builder:
-    """Builds into a folder; what the programs of one device share is left in `runtime` for the next one."""
+    """Builds into a folder; `cache` is where compiled runtimes are shared, or "off"."""
 
-    def __init__(self, program: str, device: str, folder: Path, runtime: Path):
-        self._program, self._device, self._folder, self._runtime = program, device, folder, runtime
+    def __init__(self, program: str, device: str, folder: Path, cache: str):
+        self._program, self._device, self._folder, self._cache = program, device, folder, cache
 
     def build(self, spec: Path, params: list[str], schedule: list[str], gradient: bool) -> None:
         """Leaves the package in the folder, as package/<name>."""
@@ -40,7 +40,7 @@ class Builder:
             "CMAKE_CUDA_FLAGS_RELEASE": "-O2",
             "HIRGEN_DEVICE": self._device,
             "HIRGEN_PYTHON_PACKAGE": name,
-            "HIRGEN_RUNTIME_DIR": str(self._runtime),
+            "HIRGEN_CACHE": self._cache,
         }
         flags = [f"-D{key}={value}" for key, value in settings.items()]
         self._call("configure", ["cmake", "-S", str(out), "-B", str(build), "-G", "Ninja", *flags])

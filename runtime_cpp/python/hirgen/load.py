@@ -6,6 +6,7 @@ import importlib.util
 import os
 import shutil
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -29,25 +30,51 @@ def load(
 
     params are those of -p, schedule those of --schedule. With gradient=True the operator has the backward pass of
     `hirgen grad`. device is "cuda" or "cpu"; the default is cuda where there is a GPU. hirgen is the program: without it
-    the variable HIRGEN says where it is, then PATH. What is built stays in `cache`, $HIRGEN_CACHE or ~/.cache/hirgen, under
-    a digest of all that it is made of; of several processes one builds, and the others wait. Raises BuildError.
+    the variable HIRGEN says where it is, then PATH. What is built stays in `cache`, $HIRGEN_CACHE, hirgen in
+    $XDG_CACHE_HOME or ~/.cache/hirgen, under a digest of all that it is made of; of several processes one builds, and the
+    others wait. With "off", or where nothing can be written, it is built for this process alone. Raises BuildError.
     """
     spec, program = Path(spec), _program(hirgen)
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")
     flags = [word for name, value in sorted((params or {}).items()) for word in ("-p", f"{name}={value}")]
     choices = [word for setting in schedule for word in ("--schedule", setting)]
     digest = _digest(program, spec, [*flags, "/", *choices, str(gradient), device])
-    root = Path(cache or os.environ.get("HIRGEN_CACHE") or Path.home() / ".cache" / "hirgen")
-    place = root / digest
-    root.mkdir(parents=True, exist_ok=True)
-    with open(root / f"{digest}.lock", "w") as lock:
+    root, shared = _root(cache)
+    packages = root / "python"
+    place = packages / digest
+    with open(packages / f"{digest}.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not place.exists():
-            unfinished = root / f"{digest}.part"
+            unfinished = packages / f"{digest}.part"
             shutil.rmtree(unfinished, ignore_errors=True)
-            Builder(program, device, unfinished, root / "runtime").build(spec, flags, choices, gradient)
+            Builder(program, device, unfinished, str(root) if shared else "off").build(spec, flags, choices, gradient)
             unfinished.rename(place)
     return _module(place, digest)
+
+
+_own = None  # the folder of this process, where nothing is shared
+
+
+def _root(cache: str | Path | None) -> tuple[Path, bool]:
+    """The folder that has python/ and runtime/, and whether it is shared with other processes."""
+    global _own
+    xdg = os.environ.get("XDG_CACHE_HOME", "")  # programs ignore relative paths
+    usual = Path(xdg) / "hirgen" if os.path.isabs(xdg) else Path.home() / ".cache" / "hirgen"
+    given = str(cache or os.environ.get("HIRGEN_CACHE") or usual)
+    why = f"the cache is {given}"
+    if given.lower() != "off":
+        root = Path(given).absolute()
+        try:
+            (root / "python").mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=root / "python"):
+                return root, True
+        except OSError as error:
+            why = str(error)
+    if _own is None:
+        _own = tempfile.TemporaryDirectory(prefix="hirgen-")
+        print(f"hirgen: packages are built for this process alone: {why}", file=sys.stderr)
+        (Path(_own.name) / "python").mkdir()
+    return Path(_own.name), False
 
 
 def _program(given: str | Path | None) -> str:
