@@ -70,7 +70,7 @@ func TestProgressOnATerminal(t *testing.T) {
 		done, all  int
 		next, want string
 	}{
-		{0, 0, "configuring out", "\r\x1b[Kconfiguring out"},
+		{0, 0, "configuring out", "\r\x1b[Kconfiguring out\n"},
 		{1, 4, "abi.cpp", "\r\x1b[K[######..................] 1/4  30s left  abi.cpp"},
 		{0, 0, "", "\r\x1b[K"},
 	} {

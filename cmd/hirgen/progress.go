@@ -36,8 +36,8 @@ func bar(w io.Writer, took time.Duration, done, all int, next string) {
 		fmt.Fprint(w, "\r\x1b[K")
 		return
 	}
-	if all == 0 {
-		fmt.Fprintf(w, "\r\x1b[K%s", next)
+	if all == 0 { // it may be longer than the terminal is wide, which a bar cannot be
+		fmt.Fprintf(w, "\r\x1b[K%s\n", next)
 		return
 	}
 	full := width * done / max(all, 1)

@@ -43,24 +43,6 @@ func Folder() (folder, why string) {
 	return filepath.Join(home, ".cache", "hirgen"), ""
 }
 
-// Open is Folder, made if it is missing, where runtimes can be written.
-func Open() (folder, why string) {
-	if folder, why = Folder(); folder == "" {
-		return "", why
-	}
-	runtimes := filepath.Join(folder, "runtime")
-	if err := os.MkdirAll(runtimes, 0o755); err != nil {
-		return "", err.Error()
-	}
-	probe, err := os.CreateTemp(runtimes, "libhirgen_probe_*")
-	if err != nil {
-		return "", err.Error()
-	}
-	_ = probe.Close()
-	_ = os.Remove(probe.Name())
-	return folder, ""
-}
-
 // Entry is a compiled runtime or a Python package.
 type Entry struct {
 	Name string // below the folder

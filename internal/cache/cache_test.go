@@ -3,7 +3,6 @@ package cache
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 )
@@ -23,23 +22,6 @@ func TestFolder(t *testing.T) {
 		if got, why := Folder(); got != test.want || why != test.why {
 			t.Errorf("HIRGEN_CACHE=%s XDG_CACHE_HOME=%s: %q, %q, want %q, %q", test.cache, test.xdg, got, why, test.want, test.why)
 		}
-	}
-}
-
-func TestOpenMakesTheFolderOrSaysWhyNot(t *testing.T) {
-	folder := filepath.Join(t.TempDir(), "a", "b")
-	t.Setenv(Variable, folder)
-	if got, why := Open(); got != folder || why != "" {
-		t.Errorf("got %q, %q", got, why)
-	}
-	if left, _ := os.ReadDir(filepath.Join(folder, "runtime")); len(left) != 0 {
-		t.Errorf("it left %v", left)
-	}
-	// A file where the folder should be stops root as well, which permissions do not.
-	put(t, filepath.Join(folder, "file"), "")
-	t.Setenv(Variable, filepath.Join(folder, "file"))
-	if got, why := Open(); got != "" || !strings.Contains(why, "not a directory") {
-		t.Errorf("got %q, %q", got, why)
 	}
 }
 

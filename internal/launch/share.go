@@ -12,14 +12,15 @@ import (
 )
 
 // runtimes is the setting of CMake that shares the compiled runtime, unless the caller has one. Where there is
-// no folder for it, the program's own folder gets a runtime, and a line says so.
+// no folder for it, the program's own folder gets a runtime, and a line says so; where the folder cannot be
+// written, CMake says so.
 func (b *builder) runtimes() []string {
 	for _, entry := range b.Cache {
 		if name, _, _ := strings.Cut(entry, "="); name == cache.Variable || strings.HasPrefix(name, cache.Variable+":") {
 			return nil
 		}
 	}
-	folder, why := cache.Open()
+	folder, why := cache.Folder()
 	if folder == "" {
 		b.tell(0, 0, fmt.Sprintf("the runtime is compiled in %s for this program alone: %s", b.Dir, why))
 		folder = cache.Off

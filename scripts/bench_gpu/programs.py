@@ -143,8 +143,9 @@ class Program:
 
 
 def runtimes(work):
-    """Where compiled runtimes are that programs of a scratch folder share."""
-    return pathlib.Path(os.environ.get("HIRGEN_CACHE") or pathlib.Path(work) / "runtimes").resolve()
+    """Where compiled runtimes are that programs of a scratch folder share, or "off"."""
+    given = os.environ.get("HIRGEN_CACHE", "")
+    return given if given.lower() == "off" else pathlib.Path(given or pathlib.Path(work) / "runtimes").resolve()
 
 
 class Builder:
