@@ -15,7 +15,7 @@ func newCache() *cobra.Command {
 	var clearAll bool
 	cmd := &cobra.Command{
 		Use:   "cache",
-		Short: "Print, or clear, what programs of this machine share: compiled runtimes and Python packages",
+		Short: "Print or clear the cache of this machine: compiled runtimes and Python packages",
 		Long: `Print the folder in which run, bench, tune and hirgen.load keep compiled runtimes and Python
 packages, and what it has with sizes and ages. The folder is $HIRGEN_CACHE, else $XDG_CACHE_HOME/hirgen, else
 ~/.cache/hirgen. HIRGEN_CACHE=off shares nothing. Programs that are built run without the folder; after --clear
