@@ -16,6 +16,9 @@ import (
 func (g *generator) schedule(none bool) {
 	g.spec.Schedule = nil
 	if none {
+		if g.chance(0.15) { // what a spec without a schedule has
+			g.spec.Schedule = []model.Setting{{Path: schedule.Preset, Value: schedule.Auto}}
+		}
 		return
 	}
 	share := pick(g, 0.1, 0.3, 0.6)

@@ -136,9 +136,7 @@ func (s Spec) Text() string {
 	if len(s.Outputs) > 0 {
 		fmt.Fprintf(&b, "outputs: [%s]\n", strings.Join(s.Outputs, ", "))
 	}
-	if len(s.Schedule) > 0 {
-		fmt.Fprintf(&b, "schedule: {%s}\n", strings.Join(s.choices(), ", "))
-	}
+	fmt.Fprintf(&b, "schedule: {%s}\n", strings.Join(s.choices(), ", ")) // without one it would be auto
 	return b.String()
 }
 
