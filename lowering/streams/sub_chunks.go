@@ -264,14 +264,22 @@ func (c *slicer) cutAxis(t *hostir.Tensor, whole ...int) int {
 	return c.along[t]
 }
 
-// wholeAxes are those of a statement's result along which it makes no sub-chunks: that of a pipeline, and the one along which
-// it joins tensors, or takes part of one.
+// wholeAxes are those of a statement's result along which it makes no sub-chunks: that of a pipeline, the one along which
+// it joins tensors, or takes part of one, and those that a reshape makes of others.
 func wholeAxes(s hostir.Stmt, loop int) []int {
 	switch s := s.(type) {
 	case *hostir.Concat:
 		return []int{loop, s.Axis}
 	case *hostir.Slice:
 		return []int{loop, s.Axis}
+	case *hostir.Reshape:
+		whole := []int{loop}
+		for axis := range s.Out.Axes {
+			if !slices.Contains(hostir.AxisMap(s)[0], axis) {
+				whole = append(whole, axis)
+			}
+		}
+		return whole
 	default:
 		return []int{loop}
 	}
