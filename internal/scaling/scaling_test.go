@@ -16,6 +16,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir/verify"
 	"github.com/hirgen/hirgen/lowering/prove"
 	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // lower does what `hirgen lower` does of a pipeline.
@@ -84,7 +85,7 @@ func TestLongPipelinesTakeLinearTime(t *testing.T) {
 }
 
 // TestTenThousandOperations checks that hirgen lowers, prints and proves them, with the values that they compute, within
-// ten seconds that a person waits. Two cores take 6.0 s of processor time to lower and print them and 2.7 s to prove them.
+// ten seconds that a person waits. Two cores take 6 s to lower and print them and 2 s to prove them.
 func TestTenThousandOperations(t *testing.T) {
 	const most, mostProof = 10 * time.Second, 5 * time.Second
 	proof, rest := longPipelines[0].provedAndEmitted(t, 10000)
@@ -98,35 +99,34 @@ func TestTenThousandOperations(t *testing.T) {
 	t.Logf("10,000 operations took %v, and the proof %v", rest, proof)
 }
 
-// provedAndEmitted is the processor time of the proof of n operations, and of the rest that hirgen emit does of them, up to
-// the disk.
+// provedAndEmitted is the time of the proof of n operations, and of the rest that hirgen emit does of them, up to the disk.
 func (l longPipeline) provedAndEmitted(t *testing.T, n int) (proof, rest time.Duration) {
 	t.Helper()
 	b := l.make(n)
-	start := processorTime(t)
+	start := time.Now()
 	p, err := b.Build()
 	if err != nil {
 		t.Fatal(err)
 	}
 	proved := func(p *calls.Program) error {
-		start := processorTime(t)
+		start := time.Now()
 		report, err := prove.Against(p, b.BuildWith)
 		if err == nil && !report.Proved() {
 			err = fmt.Errorf("not proved: %+v", report.Findings)
 		}
-		proof += processorTime(t) - start
+		proof += time.Since(start)
 		return err
 	}
 	if _, err := emit.Render(lower(t, p), emit.Options{Prove: proved}); err != nil {
 		t.Fatal(err)
 	}
-	return proof, processorTime(t) - start - proof
+	return proof, time.Since(start) - proof
 }
 
-// TestExamplesAreEmittedAtOnce limits the processor time that hirgen takes to lower, verify and emit an example: 35 ms at
-// most on two cores that do nothing else.
+// TestExamplesAreEmittedAtOnce limits the processor time that hirgen takes to lower, verify and emit an example: 65 ms at
+// most on two cores that do nothing else. Those without a schedule are lowered for each that auto tries, 28, and take 1 s.
 func TestExamplesAreEmittedAtOnce(t *testing.T) {
-	const most = 90 * time.Millisecond
+	const most, mostOfAuto = 180 * time.Millisecond, 2400 * time.Millisecond
 	files, _ := filepath.Glob("../../testdata/specs/*/spec.yaml")
 	if len(files) == 0 {
 		t.Fatal("there are no examples")
@@ -136,17 +136,18 @@ func TestExamplesAreEmittedAtOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		least := time.Hour
+		least, auto := time.Hour, false
 		for range 5 {
 			start := processorTime(t)
 			p, err := model.Load(file, data, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
+			auto = p.Schedule.Get(schedule.Preset) == schedule.Auto
 			render(t, lower(t, p))
 			least = min(least, processorTime(t)-start)
 		}
-		if least > most {
+		if least > mostOfAuto || least > most && !auto {
 			t.Errorf("%s takes %v", file, least)
 		}
 		t.Logf("%s takes %v", file, least)

@@ -4,18 +4,30 @@ import (
 	"slices"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/hostir/text"
 )
 
 // mostOperations is how much of a program is lowered for each candidate. Large programs are the same layers over and over, and one
 // schedule is chosen for all of them, so their beginning tells as much as the whole.
 const mostOperations = 256
 
+// beginningOf prints a program that no pass has run on; of a large one, its beginning.
+func beginningOf(p *hostir.Program, most int) (string, error) {
+	source := text.Print(p)
+	if len(p.Body) <= most {
+		return source, nil
+	}
+	beginning, err := text.Parse(p.File, source)
+	if err != nil {
+		return "", err
+	}
+	keepBeginning(beginning, most)
+	return text.Print(beginning), nil
+}
+
 // keepBeginning leaves the first statements of a program that no pass has run on. What they make for later ones is an output then,
 // and what no statement names is gone. Only the time of such a program means something: it has no reference to be checked by.
 func keepBeginning(p *hostir.Program, most int) {
-	if len(p.Body) <= most {
-		return
-	}
 	p.Body, p.Reference, p.Saved = p.Body[:most], nil, nil
 	made, read := map[*hostir.Tensor]bool{}, map[*hostir.Tensor]bool{}
 	for _, s := range p.Body {

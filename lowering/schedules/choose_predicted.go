@@ -47,15 +47,11 @@ func ChooseOn(p *hostir.Program, m *cost.Machine, lower Lower) error {
 // the schedules that were measured for any operation, and the program as it is; on one rank, of those that cut nothing.
 // It chooses nothing where nothing crosses several ranks. Of a large program it tries the beginning.
 func predictOn(p *hostir.Program, m *cost.Machine, lower Lower) (basis string, err error) {
-	source := text.Print(p)
-	beginning := func() (*hostir.Program, error) {
-		program, err := text.Parse(p.File, source)
-		if err == nil {
-			keepBeginning(program, mostOperations)
-		}
-		return program, err
+	beginning, err := beginningOf(p, mostOperations)
+	if err != nil {
+		return "", err
 	}
-	ranked := Rank(beginning, candidates(p), m, lower)
+	ranked := Rank(func() (*hostir.Program, error) { return text.Parse(p.File, beginning) }, candidates(p), m, lower)
 	best, ok := Best(ranked)
 	if !ok || len(best.Prediction.Communications) == 0 && !alone(p) {
 		return "", nil
