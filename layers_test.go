@@ -1,6 +1,7 @@
 package hirgen_test
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -55,7 +56,7 @@ func TestLayersAreInNaturalForm(t *testing.T) {
 				t.Errorf("%s: %s", path, shape[0])
 			}
 		}
-		if formatted, err := model.Format(path, text); err != nil || string(formatted) != string(text) {
+		if formatted, err := model.Format(path, text); err != nil || !bytes.Equal(formatted, text) {
 			t.Errorf("%s is not as hirgen fmt writes it: %v", path, err)
 		}
 	}

@@ -31,7 +31,7 @@ func (f *specFlags) autoTime(p *hostir.Program, src *source) (*cost.Prediction, 
 	}
 	pipeline, err := model.Load(src.path, src.text, overrides, model.Setting{Value: schedule.Auto})
 	if err != nil {
-		return nil, nil
+		return nil, nil //nolint:nilerr // auto makes no program of it, which is no mistake of the spec
 	}
 	quiet := specFlags{disable: f.disable, machine: f.machine}
 	options, err := quiet.loweringOptions(io.Discard)
@@ -40,7 +40,7 @@ func (f *specFlags) autoTime(p *hostir.Program, src *source) (*cost.Prediction, 
 	}
 	other, err := lowering.Lower(pipeline, options)
 	if err != nil {
-		return nil, nil
+		return nil, nil //nolint:nilerr // the same
 	}
 	machine, err := loadMachine(f.machine)
 	if err != nil {

@@ -56,7 +56,7 @@ func (b *builder) holdRuntime(ctx context.Context) (release func(), err error) {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case err != nil:
-		return func() {}, nil // the folder was taken away: CMake makes it again, and the archive appears whole
+		return func() {}, nil //nolint:nilerr // the folder was taken away: CMake makes it again, and the archive appears whole
 	case !exists(archive):
 		return release, nil
 	}

@@ -146,7 +146,7 @@ func (f *fuser) fits(g *kernelGroup) bool {
 //	S = Reduce(sum, W, axis 0)
 //
 // But not along one element: a kernel may have W before X is rounded, and what differs from S by nothing, such as a
-// deviation from the mean, would then be the error of that.
+// deviation from the mean, would then be the error of that. X may have reduced axes that W has not, which count as axes, too.
 func (f *fuser) foldNarrow() {
 	for _, s := range f.program.Body {
 		r, ok := s.(*hostir.Reduce)
@@ -154,7 +154,8 @@ func (f *fuser) foldNarrow() {
 			continue
 		}
 		if cast, ok := f.maker[r.In].(*hostir.Cast); ok && hostir.SameAxes(cast.In, cast.Out) && cast.In.Mesh == cast.Out.Mesh {
-			r.In = cast.In
+			k := slices.Index(hostir.Live(cast.Out), r.Axis)
+			r.In, r.Axis = cast.In, hostir.Live(cast.In)[k]
 		}
 	}
 }
