@@ -207,7 +207,10 @@ func (s *speller) branchOf(d *calls.Declare) string {
 	if d.Cond != nil {
 		text = fmt.Sprintf("%s ? %s : %s", spell(d.Cond), text, s.pointer(d.Else))
 	}
-	if d.Guard != "" {
+	switch {
+	case d.Guard != "" && d.Cond != nil:
+		text = fmt.Sprintf("%s ? (%s) : nullptr", d.Guard, text)
+	case d.Guard != "":
 		text = fmt.Sprintf("%s ? %s : nullptr", d.Guard, text)
 	}
 	return text

@@ -25,6 +25,7 @@ var mayImport = map[string][]string{
 	"internal/filelock":       {},
 	"internal/cache":          {},
 	"internal/launch":         {"internal/cache", "internal/filelock"},
+	"internal/doctor":         {"internal/launch"},
 	"internal/bench":          {"model", "model/domain", "model/schedule", "lowering", "lowering/schedules", "lowering/calls", "lowering/cost", "lowering/hostir", "lowering/prove", "emit", "internal/chart", "internal/diag", "internal/expr", "internal/launch"},
 	"internal/chart":          {"internal/style"},
 	"internal/simulate":       {"model", "lowering", "lowering/cost", "lowering/hostir", "internal/chart", "internal/diag"},

@@ -79,7 +79,7 @@ func TestBuildSaysWhatIsMissing(t *testing.T) {
 	t.Run("tools", func(t *testing.T) {
 		t.Setenv("PATH", t.TempDir())
 		_, err := Build(t.Context(), BuildOptions{Dir: dir, Device: CPU})
-		want := "cmake, ninja, c++ not found; install with: sudo apt-get install cmake ninja-build g++"
+		want := "cmake, ninja, c++ not found; install with: sudo apt-get install cmake ninja-build g++ (hirgen doctor looks at all that this machine has)"
 		if err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
 		}

@@ -39,16 +39,21 @@ func GPUs() int {
 	return len(files)
 }
 
-// nvcc finds the CUDA compiler: CUDACXX, PATH, then the installer's folder. Empty if
-// there is none.
+// nvcc is the CUDA compiler of this machine.
 func nvcc() string {
-	if named := os.Getenv("CUDACXX"); named != "" {
+	return NVCC(os.Getenv, exec.LookPath, func(path string) bool { _, err := os.Stat(path); return err == nil })
+}
+
+// NVCC finds the CUDA compiler of a machine that is asked by functions: CUDACXX, PATH, then the installer's folder. Empty if
+// there is none.
+func NVCC(getenv func(string) string, lookPath func(string) (string, error), exists func(path string) bool) string {
+	if named := getenv("CUDACXX"); named != "" {
 		return named
 	}
-	if path, err := exec.LookPath("nvcc"); err == nil {
+	if path, err := lookPath("nvcc"); err == nil {
 		return path
 	}
-	if _, err := os.Stat(defaultNVCC); err == nil {
+	if exists(defaultNVCC) {
 		return defaultNVCC
 	}
 	return ""

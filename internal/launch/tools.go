@@ -6,31 +6,32 @@ import (
 	"strings"
 )
 
-// tool is a program that a build needs, with the Debian package that brings it.
-type tool struct {
-	name, aptPackage string
-	alternatives     []string // other programs that do as well
+// A Tool is a program that a build needs, with the Debian package that brings it.
+type Tool struct {
+	Name, Package string
+	alternatives  []string // other programs that do as well
 }
 
-var buildTools = []tool{
-	{name: "cmake", aptPackage: "cmake"},
-	{name: "ninja", aptPackage: "ninja-build", alternatives: []string{"ninja-build"}},
-	{name: "c++", aptPackage: "g++", alternatives: []string{"g++", "clang++"}},
+// BuildTools are those of every build.
+var BuildTools = []Tool{
+	{Name: "cmake", Package: "cmake"},
+	{Name: "ninja", Package: "ninja-build", alternatives: []string{"ninja-build"}},
+	{Name: "c++", Package: "g++", alternatives: []string{"g++", "clang++"}},
 }
 
 // checkTools reports every tool that a build for device needs and this machine lacks,
 // all in one error, with the line to type.
 func checkTools(device Device) error {
 	var missing, packages []string
-	for _, t := range buildTools {
-		if !t.present() {
-			missing = append(missing, t.name)
-			packages = append(packages, t.aptPackage)
+	for _, t := range BuildTools {
+		if t.Find(exec.LookPath) == "" {
+			missing = append(missing, t.Name)
+			packages = append(packages, t.Package)
 		}
 	}
 	if len(missing) > 0 {
 		return &EnvironmentError{Message: fmt.Sprintf(
-			"%s not found; install with: sudo apt-get install %s",
+			"%s not found; install with: sudo apt-get install %s (hirgen doctor looks at all that this machine has)",
 			strings.Join(missing, ", "), strings.Join(packages, " "))}
 	}
 	if device == CUDA && nvcc() == "" {
@@ -40,11 +41,12 @@ func checkTools(device Device) error {
 	return nil
 }
 
-func (t tool) present() bool {
-	for _, name := range append([]string{t.name}, t.alternatives...) {
-		if _, err := exec.LookPath(name); err == nil {
-			return true
+// Find is the path of the tool, or of another one that does as well; empty where there is none.
+func (t Tool) Find(lookPath func(program string) (string, error)) string {
+	for _, name := range append([]string{t.Name}, t.alternatives...) {
+		if path, err := lookPath(name); err == nil {
+			return path
 		}
 	}
-	return false
+	return ""
 }

@@ -32,9 +32,9 @@ func (b *builder) view(t *hostir.Tensor) (*buffer, error) {
 			return nil, err
 		}
 		d.Value, view.name = b.place(view), d.Name
-		if guard := b.guardFor(hostir.Ranks(t.Of), t.Mesh); guard != b.inside {
-			d.Guard = guard
-		}
+	}
+	if guard := b.guardFor(hostir.Ranks(t.Of), t.Mesh); guard != b.inside {
+		d.Guard = guard
 	}
 	d.Const, d.Shape = view.input, view.shape()
 	b.declare(t, view)

@@ -1,0 +1,65 @@
+package doctor
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"time"
+)
+
+// Machine is how a machine is asked. Tests have one that answers by a table.
+type Machine struct {
+	System   string // as Go names it: "linux"
+	Arch     string
+	Cores    int
+	Getenv   func(name string) string
+	LookPath func(program string) (path string, err error)
+	Run      func(ctx context.Context, program string, args ...string) (output string, err error)
+	ReadFile func(path string) ([]byte, error)
+	Glob     func(pattern string) (paths []string, err error)
+	Limits   func() (files, locked uint64) // of open files, and bytes of locked memory; math.MaxUint64: none
+	Free     func(folder string) (bytes uint64, err error)
+}
+
+// patience is how long a program may take to say its version. The first call of nvidia-smi after the start of a machine takes
+// seconds.
+const patience = 20 * time.Second
+
+// This is the machine that hirgen runs on.
+func This() *Machine {
+	return &Machine{
+		System: runtime.GOOS, Arch: runtime.GOARCH, Cores: runtime.NumCPU(),
+		Getenv: os.Getenv, LookPath: exec.LookPath, ReadFile: os.ReadFile, Glob: filepath.Glob, Limits: systemLimits, Free: freeSpace,
+		Run: func(ctx context.Context, program string, args ...string) (string, error) {
+			ctx, cancel := context.WithTimeout(ctx, patience)
+			defer cancel()
+			output, err := exec.CommandContext(ctx, program, args...).CombinedOutput()
+			return string(output), err
+		},
+	}
+}
+
+// versionNumber is the first thing that looks like a version.
+var versionNumber = regexp.MustCompile(`[0-9]+(?:\.[0-9]+)+`)
+
+// versionOf is what a program says of its version; empty where it says none.
+func (m *Machine) versionOf(ctx context.Context, path string) string {
+	output, err := m.Run(ctx, path, "--version")
+	if err != nil {
+		return ""
+	}
+	return versionNumber.FindString(output)
+}
+
+// first is the first path that fits one of some patterns; empty where there is none.
+func (m *Machine) first(patterns ...string) string {
+	for _, pattern := range patterns {
+		if paths, err := m.Glob(pattern); err == nil && len(paths) > 0 {
+			return paths[0]
+		}
+	}
+	return ""
+}

@@ -1,0 +1,27 @@
+package doctor
+
+import "syscall"
+
+// lockedMemory is RLIMIT_MEMLOCK, which package syscall does not name.
+const lockedMemory = 8
+
+// systemLimits are what a process may have.
+func systemLimits() (files, locked uint64) {
+	soft := func(resource int) uint64 {
+		var limit syscall.Rlimit
+		if err := syscall.Getrlimit(resource, &limit); err != nil {
+			return 0
+		}
+		return limit.Cur
+	}
+	return soft(syscall.RLIMIT_NOFILE), soft(lockedMemory)
+}
+
+// freeSpace is how much of the file system of a folder is free for this user.
+func freeSpace(folder string) (bytes uint64, err error) {
+	var stat syscall.Statfs_t
+	if err := syscall.Statfs(folder, &stat); err != nil {
+		return 0, err
+	}
+	return stat.Bavail * uint64(stat.Bsize), nil //nolint:gosec // a block has a size
+}
