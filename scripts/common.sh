@@ -11,6 +11,8 @@ goreleaser_version=v2.16.0 # the newest whose modules the Go proxy has, all of t
 syft_version=1.18.1
 hadolint_version=2.15.1
 torch_version=2.11.0
+wheel_version=0.45.1
+setuptools_version=80.9.0
 cmake_version=3.31.6 # where the distribution's is older than emitted projects need
 [ -x "$tools/cmake/bin/cmake" ] && PATH="$tools/cmake/bin:$PATH"
 

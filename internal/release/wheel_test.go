@@ -1,0 +1,20 @@
+package release
+
+import (
+	"path/filepath"
+	"testing"
+)
+
+// TestWheel makes a wheel with the program as releases do, and installs it from the file into an environment that has nothing
+// else: no compiler, no PyTorch.
+func TestWheel(t *testing.T) {
+	dir := t.TempDir()
+	binary := filepath.Join(dir, "hirgen")
+	output(t, root, []string{"CGO_ENABLED=0"}, "go", "build", "-o", binary, "./cmd/hirgen")
+	output(t, root, nil, "scripts/wheel.sh", binary, "manylinux_2_17_x86_64", dir)
+	wheels, err := filepath.Glob(filepath.Join(dir, "hirgen-*-py3-none-manylinux_2_17_x86_64.whl"))
+	if err != nil || len(wheels) != 1 {
+		t.Fatal(wheels, err)
+	}
+	output(t, root, nil, "scripts/check-wheel.sh", wheels[0])
+}
