@@ -7,22 +7,48 @@ import (
 	"testing"
 )
 
-// TestReadmeShowsWhatIsThere holds the tour of the README to the spec, the host program
-// and the source that it is about.
-func TestReadmeShowsWhatIsThere(t *testing.T) {
+// TestReadmeExample holds what the README shows of a spec's check to what check prints.
+func TestReadmeExample(t *testing.T) {
 	readme := read(t, "../../README.md")
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("mlp.yaml", []byte(block(t, readme, "```yaml\n")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	exit, printed, stderr := hirgen(t, "", "check", "mlp.yaml")
+	for line := range strings.Lines(block(t, readme, "```text\n")) {
+		if exit != exitOK || !strings.Contains(printed, line) {
+			t.Errorf("check does not print %q: exit code %d\n%s%s", line, exit, printed, stderr)
+		}
+	}
+}
+
+// TestGettingStartedShowsWhatIsThere holds the page to the spec, the host program and the source that it is about.
+func TestGettingStartedShowsWhatIsThere(t *testing.T) {
+	page := read(t, gettingStarted)
+	_, pipeline, _ := strings.Cut(page, "## Read a pipeline")
 	_, lowered, _ := hirgen(t, "", "lower", agMatmul)
 	for _, c := range []struct{ fence, origin string }{
 		{"```yaml\n", read(t, agMatmul)},
 		{"```text\n", lowered},
 		{"```cpp\n", read(t, "../../generated/ag_matmul/ag_matmul.cpp")},
 	} {
-		_, rest, found := strings.Cut(readme, c.fence)
-		block, _, closed := strings.Cut(rest, "```")
-		if shown := essence(block); !found || !closed || !strings.Contains(essence(c.origin), shown) {
-			t.Errorf("what the README shows after %q is not there any more:\n%s", c.fence, shown)
+		if shown := essence(block(t, pipeline, c.fence)); !strings.Contains(essence(c.origin), shown) {
+			t.Errorf("what the page shows after %q is not there any more:\n%s", c.fence, shown)
 		}
 	}
+}
+
+const gettingStarted = "../../docs/getting-started.md"
+
+// block is the first block of code behind a fence.
+func block(t *testing.T, text, fence string) string {
+	t.Helper()
+	_, rest, found := strings.Cut(text, fence)
+	shown, _, closed := strings.Cut(rest, "```")
+	if !found || !closed {
+		t.Fatalf("there is no block %q", fence)
+	}
+	return shown
 }
 
 // essence is text without what the README leaves out: indentation, comments in YAML and
@@ -48,55 +74,53 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
-// TestReadmeShowsAFinding makes the mistake that the README tells of.
-func TestReadmeShowsAFinding(t *testing.T) {
+// TestGettingStartedShowsAFinding makes the mistake that the page tells of.
+func TestGettingStartedShowsAFinding(t *testing.T) {
 	_, printed, _ := hirgen(t, "", "lower", agMatmul, "--calls")
 	broken := strings.Replace(printed, "StreamWait(event gather_done_, index s, on compute)", "StreamWait(event gather_done_, index 0, on compute)", 1)
 	_, found, _ := hirgen(t, broken, "verify", "-")
-	_, rest, _ := strings.Cut(read(t, "../../README.md"), "```text\nspec.yaml:12:5: error: ")
-	shown, _, closed := strings.Cut(rest, "```")
-	if !closed || !strings.Contains(found, shown) {
-		t.Errorf("the README shows\n%s\nand verify says\n%s", shown, found)
+	shown := block(t, read(t, gettingStarted), "```text\nspec.yaml:12:5: error: ")
+	if !strings.Contains(found, shown) {
+		t.Errorf("the page shows\n%s\nand verify says\n%s", shown, found)
 	}
 }
 
-// TestReadmeCommandsRun runs what the README shows between the emitted program and gradients, where testdata lies as in
-// the repository.
-func TestReadmeCommandsRun(t *testing.T) {
-	_, rest, _ := strings.Cut(read(t, "../../README.md"), "What there is to write")
-	section, _, found := strings.Cut(rest, "`hirgen grad SPEC`")
+// TestPagesCommandsRun runs the commands of the README and of Getting started in a folder where testdata lies as in the
+// repository: all of hirgen's but run and doctor, which look at the machine.
+func TestPagesCommandsRun(t *testing.T) {
 	testdata, err := filepath.Abs("../../testdata")
-	if err != nil || !found {
-		t.Fatal(found, err)
-	}
-	t.Chdir(t.TempDir())
-	if err := os.Symlink(testdata, "testdata"); err != nil {
+	if err != nil {
 		t.Fatal(err)
 	}
-	ran := 0
-	for line := range strings.Lines(section) {
-		command, isCommand := strings.CutPrefix(line, "    bin/hirgen ")
-		if !isCommand {
-			continue
-		}
-		command, _, _ = strings.Cut(command, "#")
-		ran++
-		if exit, out, stderr := hirgen(t, "", strings.Fields(command)...); exit != exitOK || out+stderr == "" {
-			t.Errorf("hirgen %s: exit code %d\n%s", command, exit, stderr)
-		}
-	}
-	if ran == 0 {
-		t.Error("the README has no such commands")
-	}
-}
-
-// TestReadmeCommandsNameTheProgram: "make build" puts hirgen into bin, so that is how each command line starts it.
-func TestReadmeCommandsNameTheProgram(t *testing.T) {
-	for line := range strings.Lines(read(t, "../../README.md")) {
-		command, isCommand := strings.CutPrefix(line, "    ")
-		if isCommand && strings.HasPrefix(strings.TrimSpace(command), "hirgen ") {
-			t.Errorf("hirgen is not in the PATH after make build: %s", line)
-		}
+	pages := map[string]string{"README.md": read(t, "../../README.md"), "docs/getting-started.md": read(t, gettingStarted)}
+	for name, page := range pages {
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			if err := os.Symlink(testdata, "testdata"); err != nil {
+				t.Fatal(err)
+			}
+			ran := 0
+			for line := range strings.Lines(page) {
+				command, isCommand := strings.CutPrefix(line, "    hirgen ")
+				command, _, _ = strings.Cut(command, "  #")
+				command, file, redirected := strings.Cut(command, " > ")
+				if words := strings.Fields(command); isCommand && words[0] != "run" && words[0] != "doctor" {
+					ran++
+					exit, out, stderr := hirgen(t, "", words...)
+					if exit != exitOK || out+stderr == "" {
+						t.Errorf("hirgen %s: exit code %d\n%s", command, exit, stderr)
+					}
+					if redirected {
+						if err := os.WriteFile(strings.TrimSpace(file), []byte(out), 0o600); err != nil {
+							t.Fatal(err)
+						}
+					}
+				}
+			}
+			if ran < 3 {
+				t.Errorf("%d commands", ran)
+			}
+		})
 	}
 }
 
@@ -122,7 +146,7 @@ func TestReadmePyTorchCommandsRun(t *testing.T) {
 		}
 		words := strings.Fields(command)
 		ran = append(ran, words[0])
-		if words[0] == "bin/hirgen" {
+		if words[0] == "hirgen" {
 			if exit, _, stderr := hirgen(t, "", words[1:]...); exit != exitOK {
 				t.Errorf("%s: exit code %d\n%s", command, exit, stderr)
 			}
@@ -136,7 +160,7 @@ func TestReadmePyTorchCommandsRun(t *testing.T) {
 			t.Errorf("%s: %v", command, err)
 		}
 	}
-	if strings.Join(ran, " ") != "bin/hirgen pip torchrun" {
+	if strings.Join(ran, " ") != "hirgen pip torchrun" {
 		t.Errorf("the README has %v", ran)
 	}
 }

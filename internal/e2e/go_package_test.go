@@ -103,17 +103,16 @@ func usualCMake(t *testing.T) string {
 	return dir
 }
 
-// TestReadmeCommandsForGo types what the README says for Go, in a folder where bin and testdata are as in the repository.
-func TestReadmeCommandsForGo(t *testing.T) {
-	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+// TestCommandsForGo types the commands of docs/go.md, in a folder where bin and testdata are as in the repository.
+func TestCommandsForGo(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "go.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, found := strings.Cut(string(readme), "\n## From Go\n")
-	_, rest, begun := strings.Cut(section, "\n\n    ")
+	_, rest, begun := strings.Cut(string(page), "\n\n    ")
 	commands, _, closed := strings.Cut(rest, "\n\n")
-	if !found || !begun || !closed || strings.Count(commands, "\n") != 2 {
-		t.Fatalf("the README has no three commands for Go: %q", commands)
+	if !begun || !closed || strings.Count(commands, "\n") != 2 {
+		t.Fatalf("docs/go.md does not begin with three commands: %q", commands)
 	}
 	dir := t.TempDir()
 	root, err := filepath.Abs(filepath.Join("..", ".."))

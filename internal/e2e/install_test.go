@@ -55,27 +55,25 @@ func TestInstalledLibrary(t *testing.T) {
 	checkSoname(t, filepath.Join(prefix, "lib", "libhirgen_ag_matmul.so"))
 }
 
-// TestReadmeCommandsForC runs the commands for C of hirgen's own README as they stand, in a folder that looks like the
-// repository.
-func TestReadmeCommandsForC(t *testing.T) {
+// TestCommandsForC runs the commands of docs/c.md as they stand, in a folder that looks like the repository.
+func TestCommandsForC(t *testing.T) {
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
 		t.Fatal(err)
 	}
-	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
+	page, err := os.ReadFile(filepath.Join(root, "docs", "c.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, found := strings.Cut(string(readme), "\n## From C\n")
-	section, _, closed := strings.Cut(section, "\n## ")
+	section, _, closed := strings.Cut(string(page), "\n## ")
 	var commands []string
 	for line := range strings.Lines(section) {
 		if text, isCommand := strings.CutPrefix(line, "    "); isCommand {
 			commands = append(commands, strings.TrimSpace(text))
 		}
 	}
-	if !found || !closed || len(commands) != 3 {
-		t.Fatalf("README.md has %d commands for C, not three: %q", len(commands), commands)
+	if !closed || len(commands) != 3 {
+		t.Fatalf("docs/c.md has %d commands for C, not three: %q", len(commands), commands)
 	}
 
 	folder := t.TempDir()
