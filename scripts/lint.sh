@@ -10,6 +10,9 @@ if [ ! -x "$golangci" ]; then
   mv "$tools/bin/golangci-lint" "$golangci"
 fi
 
+say "prose"
+scripts/prose/prose.py
+
 say "golangci-lint"
 "$golangci" run ./...
 

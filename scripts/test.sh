@@ -27,6 +27,7 @@ step "go vet" go vet ./...
 step "C++ tests" scripts/cpp-tests.sh
 step "Python tests" python3 -m unittest discover -q -s scripts/bench_gpu
 step "Python tests of the documentation" python3 -m unittest discover -q -s scripts/docs
+step "Python tests of the limits on prose" python3 -m unittest discover -q -s scripts/prose
 step "go test" go test -timeout 40m $(go list ./... | grep -v '/internal/scaling$')
 step "time limits" go test ./internal/scaling # alone: next to other tests they measure those, too
 

@@ -106,6 +106,37 @@ func TestExampleSpecs(t *testing.T) {
 	}
 }
 
+// sizeForThree is exampleSize where three ranks divide it.
+var sizeForThree = params{"S": 4, "M": 192, "N": 48, "K": 48, "B": 2, "L": 12, "H": 12, "G": 6, "C": 4}
+
+// TestExamplesByDefault runs the examples without their schedules, and so with what auto chooses for them, on 2, 3 and 4
+// ranks: every fourteenth of them, or all.
+func TestExamplesByDefault(t *testing.T) {
+	specs, err := filepath.Glob("../../testdata/specs/*/spec.yaml")
+	if err != nil || len(specs) == 0 {
+		t.Fatalf("no specs: %v", err)
+	}
+	for n, path := range specs {
+		for i, d := range []int64{2, 3, 4} {
+			if !full && (3*n+i)%14 != 0 {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s/x=%d", filepath.Base(filepath.Dir(path)), d), func(t *testing.T) {
+				examples := examples.beside(t)
+				spec, values := example(t, path, row(d))
+				if d == 3 {
+					for name := range values {
+						if size, ok := sizeForThree[name]; ok {
+							values[name] = size
+						}
+					}
+				}
+				examples.runs(t, withSchedule(spec, "auto"), values, row(d).seeds())
+			})
+		}
+	}
+}
+
 // TestGrids runs every spec under testdata/grids, whose tensors are split over both axes of a
 // grid.
 func TestGrids(t *testing.T) {
