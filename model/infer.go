@@ -171,7 +171,8 @@ func (in *inference) checkShape() bool {
 	}
 	in.fail(diag.ResultMismatch, "%s has the shape %s, but %s gives %s",
 		in.out.Name, domain.FormatShape(have), in.describe(), domain.FormatShape(want)).
-		AddNote(in.out.Pos, "%s is declared here as %s", in.out.Name, domain.FormatAxes(in.out.Axes))
+		AddNote(in.out.Pos, "%s is declared here as %s", in.out.Name, domain.FormatAxes(in.out.Axes)).
+		WithHint("correct the declaration, or leave %s out of tensors: hirgen then derives its axes", in.out.Name)
 	return false
 }
 

@@ -130,7 +130,8 @@ func inferReshape(in *inference) bool {
 	from, fits := domain.Elements(domain.Shape(in.op.In[0].Axes))
 	to, alsoFits := domain.Elements(domain.Shape(in.axes))
 	if from != to || !fits || !alsoFits {
-		in.fail(diag.ShapeMismatch, "reshape keeps the number of elements, but %s has %d and the result %d", in.op.In[0].Name, from, to)
+		in.fail(diag.ShapeMismatch, "a reshape keeps the number of elements, but %s %s has %d and the result %s has %d", in.op.In[0].Name, domain.FormatShape(domain.Shape(in.op.In[0].Axes)), from,
+			domain.FormatShape(domain.Shape(in.axes)), to)
 		return false
 	}
 	return true

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/hirgen/hirgen/internal/diag"
@@ -50,8 +51,10 @@ func (in *inference) product(a, b []domain.Axis) bool {
 	m, n := len(a), len(b)
 	k := a[m-1].Extent
 	if k.Size != b[n-2].Extent.Size {
-		in.fail(diag.ShapeMismatch, "%s sums over the last axis of %s, %s, and axis %d of %s, %s, which differ",
-			in.src.fn.value, x.Name, withValue(k), in.summedAxis(n), y.Name, withValue(b[n-2].Extent))
+		in.fail(diag.ShapeMismatch, "%s sums over the last axis of %s, which is %s, and over axis %d of %s, which is %s: they must be equal",
+			in.src.fn.value, x.Name, withValue(k), in.summedAxis(n), y.Name, withValue(b[n-2].Extent)).
+			WithHint("%s", in.hintOfProduct(k.Size == b[n-1].Extent.Size)).
+			AddNote(x.Pos, "%s is %s", x.Name, domain.FormatAxes(x.Axes)).AddNote(y.Pos, "%s is %s", y.Name, domain.FormatAxes(y.Axes))
 		return false
 	}
 	rows := a[:m-1]
@@ -65,6 +68,19 @@ func (in *inference) product(a, b []domain.Axis) bool {
 	in.axes = slices.Concat(rows, b[n-1:])
 	in.reduced = reducedAxis{extent: k, at: len(in.axes), exists: true}
 	return true
+}
+
+// hintOfProduct is how a product reads its second operand, and the other product if that one would fit.
+func (in *inference) hintOfProduct(otherFits bool) string {
+	x, y := in.op.In[0].Name, in.op.In[1].Name
+	how, other := fmt.Sprintf("matmul(%s, %s) takes %s as [.., K, N]", x, y, y), fmt.Sprintf("linear(%s, %s) takes it as [.., N, K], as nn.Linear has weights", x, y)
+	if in.rule.kind == OpLinear {
+		how, other = fmt.Sprintf("linear(%s, %s) takes %s as [.., N, K], as nn.Linear has weights", x, y, y), fmt.Sprintf("matmul(%s, %s) takes it as [.., K, N]", x, y)
+	}
+	if otherFits {
+		return how + "; " + other
+	}
+	return how
 }
 
 // summedAxis is the axis of the second operand, of n axes, that a product sums over.
