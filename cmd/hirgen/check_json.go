@@ -11,7 +11,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// checkReport is what hirgen check --json prints; docs/running.md describes it for scripts. Keys may be
+// checkReport is what hirgen check --json prints; docs/check-json.md describes it for scripts. Keys may be
 // added. One is renamed or removed only with the scripts that read it, under scripts/.
 type checkReport struct {
 	wrongReport

@@ -49,7 +49,7 @@ var twoRanks = [][]string{
 	{"HIRGEN_RANK=1", "HIRGEN_WORLD=2", "HIRGEN_LOCAL_RANK=1"},
 }
 
-// TestRanksOfOneHostNeedNoAddress starts ranks as docs/running.md says for each launcher.
+// TestRanksOfOneHostNeedNoAddress starts ranks as docs/launchers.md says for each launcher.
 func TestRanksOfOneHostNeedNoAddress(t *testing.T) {
 	program := shared.make(t, agMatmul(plain), params{"D": 2})
 	for name, ranks := range map[string][][]string{

@@ -38,7 +38,7 @@ func launched(t *testing.T, env []string, name string, args ...string) result {
 // withSecret gives a job the secret that its launcher has none of.
 var withSecret = []string{"HIRGEN_JOB_SECRET=3f1c9a5e7b2d4860aa51"}
 
-// TestLaunchersForReal has the ranks started by the launchers themselves, as docs/running.md says it.
+// TestLaunchersForReal has the ranks started by the launchers themselves, as docs/launchers.md says it.
 func TestLaunchersForReal(t *testing.T) {
 	program := shared.make(t, agMatmul(plain), params{"D": 2})
 	own := []string{"--iters", "2", "--timeout", "20", "--require-secret"}

@@ -7,7 +7,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// A Machine describes GPUs of one kind and the links between them. docs/running.md has the fields of
+// A Machine describes GPUs of one kind and the links between them. docs/predictions.md has the fields of
 // its JSON form.
 type Machine struct {
 	Name   string `json:"name"`

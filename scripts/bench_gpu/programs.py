@@ -31,7 +31,7 @@ class Refused(Exception):
 
 
 def checked(hirgen, spec, options=()):
-    """What comes of a spec file with options of hirgen, parsed: docs/running.md lists the keys. Raises Refused."""
+    """What comes of a spec file with options of hirgen, parsed: docs/check-json.md lists the keys. Raises Refused."""
     done = subprocess.run([str(hirgen), "check", "--json", str(spec), *options], stdin=subprocess.DEVNULL, capture_output=True, text=True)
     if done.returncode != 0:
         raise Refused(first_error(done.stderr))

@@ -27,7 +27,7 @@ struct CollectiveFigures {
   RateCurve gbps;
 };
 
-/// A machine. Times are in microseconds; docs/running.md has the fields.
+/// A machine. Times are in microseconds; docs/predictions.md has the fields.
 struct Figures {
   std::string name, source;
   int sms = 0;

@@ -174,7 +174,7 @@ HG_TEST(a_singleton_of_mpi_under_slurm_is_refused) {
   HG_EXPECT_CONTAINS(message, "srun --ntasks=4");
 }
 
-// What docs/running.md lists for each launcher, without an address and a port: one host.
+// What docs/launchers.md lists for each launcher, without an address and a port: one host.
 HG_TEST(ranks_of_one_host_need_no_address_and_no_port) {
   const std::vector<std::pair<Environment, std::string>> launchers{
       {{{"HIRGEN_WORLD", "2"}, {"HIRGEN_LOCAL_RANK", "0"}}, "HIRGEN_RANK"},
