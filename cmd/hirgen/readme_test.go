@@ -74,6 +74,32 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
+// TestCookbook checks each recipe: the communications under it are those that hirgen derives, all of them.
+func TestCookbook(t *testing.T) {
+	recipes := strings.Split(read(t, "../../docs/cookbook.md"), "\n## ")[1:]
+	t.Chdir(t.TempDir())
+	for _, recipe := range recipes {
+		title, _, _ := strings.Cut(recipe, "\n")
+		if err := os.WriteFile("spec.yaml", []byte(block(t, recipe, "```yaml\n")), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		exit, printed, stderr := hirgen(t, "", "check", "spec.yaml", "--schedule", "none")
+		var derived strings.Builder
+		for line := range strings.Lines(printed) {
+			if text, place, moves := strings.Cut(strings.TrimSpace(line), " (spec.yaml:"); moves && place != "" && strings.Contains(text, " x ") {
+				derived.WriteString(text + "\n")
+			}
+		}
+		shown := ""
+		if strings.Contains(recipe, "```text\n") {
+			shown = block(t, recipe, "```text\n")
+		}
+		if exit != exitOK || derived.String() != shown {
+			t.Errorf("%s: exit code %d, hirgen derives\n%s%s", title, exit, derived.String(), stderr)
+		}
+	}
+}
+
 // TestGettingStartedShowsAFinding makes the mistake that the page tells of.
 func TestGettingStartedShowsAFinding(t *testing.T) {
 	_, printed, _ := hirgen(t, "", "lower", agMatmul, "--calls")
