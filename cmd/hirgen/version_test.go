@@ -79,7 +79,7 @@ func TestPagesStateTheVersions(t *testing.T) {
 	for page, want := range map[string]string{
 		"../../CHANGELOG.md":     `\A[^#]*# Changes[^#]*\n## ` + regexp.QuoteMeta(release) + `\n\n.*; ` + spec + `, ` + abi + `\. `,
 		"../../docs/versions.md": `\n    hirgen ` + regexp.QuoteMeta(release) + `\n    commit .*\n    built with .*\n    ` + spec + `\n    ` + abi + `\n`,
-		"../../docs/spec.md":     `\A# The spec format, version ` + strings.TrimPrefix(spec, "spec ") + `\n`,
+		"../../docs/spec.md":     `\A# Spec reference, version ` + strings.TrimPrefix(spec, "spec ") + `\n`,
 	} {
 		if text := read(t, page); !regexp.MustCompile(want).MatchString(text) {
 			t.Errorf("%s does not match %s:\n%.600s", page, want, text)
