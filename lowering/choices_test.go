@@ -15,6 +15,11 @@ var transports = []string{schedule.NCCL, schedule.IPCGet, schedule.IPCPut}
 
 // choose makes choices, written as a host program has them: "pipeline p2p, all.via ipc-get". Empty ones are left out.
 func choose(s *schedule.Schedule, choices ...string) {
+	if s.Get(schedule.Preset) == schedule.Auto { // it would lower each program for all that it tries
+		s.Unset(schedule.Preset)
+		s.Unset(schedule.Transport)
+		s.Set("", schedule.Pipeline, schedule.P2P)
+	}
 	for choice := range strings.SplitSeq(strings.Join(choices, ", "), ", ") {
 		if path, value, ok := strings.Cut(choice, " "); ok {
 			of, field := schedule.SplitPath(path)

@@ -151,6 +151,12 @@ func TestGridsKeepTheResult(t *testing.T) {
 // and ones under which they do where the spec has something for them.
 func specSchedules(p *model.Pipeline) map[string]schedule.Schedule {
 	own := p.Schedule
+	if own.Get(schedule.Preset) == schedule.Auto { // as auto chooses, once for all passes
+		if program, err := Lower(p, Options{}); err == nil {
+			own = program.Choices.Schedule
+			own.Unset(schedule.Preset)
+		}
+	}
 	choose(&p.Schedule, "initial_waits fused, joins after, buffers free, streams 3, all.lead all, all.signals batched, all.fuse gemm")
 	fit(p)
 	all := p.Schedule
