@@ -110,7 +110,7 @@ func (e *examination) header(folders []string, name string) string {
 	for _, folder := range append(present(folders), "/usr", "/usr/local") {
 		patterns = append(patterns, filepath.Join(folder, "include", name))
 	}
-	return e.first(append(patterns, filepath.Join("/usr/include", "*-linux-gnu", name))...)
+	return e.first(append(patterns, "/usr/include/*-linux-gnu/"+name)...)
 }
 
 // shared finds a shared library under folders or the system's.
@@ -119,7 +119,7 @@ func (e *examination) shared(folders []string, name string) string {
 	for _, folder := range append(present(folders), "/usr", "/usr/local") {
 		patterns = append(patterns, filepath.Join(folder, "lib64", name), filepath.Join(folder, "lib", name))
 	}
-	return e.first(append(patterns, filepath.Join("/usr/lib", "*-linux-gnu", name))...)
+	return e.first(append(patterns, "/usr/lib/*-linux-gnu/"+name)...)
 }
 
 // present leaves out folders that no variable names.

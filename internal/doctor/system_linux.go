@@ -23,5 +23,5 @@ func freeSpace(folder string) (bytes uint64, err error) {
 	if err := syscall.Statfs(folder, &stat); err != nil {
 		return 0, err
 	}
-	return stat.Bavail * uint64(stat.Bsize), nil //nolint:gosec // a block has a size
+	return stat.Bavail * uint64(stat.Bsize), nil
 }
