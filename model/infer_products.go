@@ -73,12 +73,13 @@ func (in *inference) product(a, b []domain.Axis) bool {
 // hintOfProduct is how a product reads its second operand, and the other product if that one would fit.
 func (in *inference) hintOfProduct(otherFits bool) string {
 	x, y := in.op.In[0].Name, in.op.In[1].Name
-	how, other := fmt.Sprintf("matmul(%s, %s) takes %s as [.., K, N]", x, y, y), fmt.Sprintf("linear(%s, %s) takes it as [.., N, K], as nn.Linear has weights", x, y)
+	how := fmt.Sprintf("matmul(%s, %s) takes %s as [.., K, N]", x, y, y)
+	other := fmt.Sprintf("linear(%s, %s) takes %s as [.., N, K], as nn.Linear has weights", x, y, y)
 	if in.rule.kind == OpLinear {
-		how, other = fmt.Sprintf("linear(%s, %s) takes %s as [.., N, K], as nn.Linear has weights", x, y, y), fmt.Sprintf("matmul(%s, %s) takes it as [.., K, N]", x, y)
+		how, other = other, how
 	}
 	if otherFits {
-		return how + "; " + other
+		how += "; " + other
 	}
 	return how
 }

@@ -19,10 +19,12 @@ only=(env -i HOME="$PWD" PATH="$environment/bin")
 "${only[@]}" hirgen simulate spec.yaml -n 4,8 >/dev/null
 "${only[@]}" hirgen emit spec.yaml -o out >/dev/null
 "${only[@]}" python -c "
-import hirgen, hirgen.load as load
+import hirgen
 from hirgen.load import _program
 assert _program(None) == '$environment/bin/hirgen', _program(None)
 try:
     hirgen.load('spec.yaml')
 except ImportError as error:
-    print('import hirgen, and without PyTorch:', error)"
+    print('import hirgen, and without PyTorch:', error)
+else:
+    raise AssertionError('hirgen.load needs no PyTorch')"

@@ -38,6 +38,20 @@ func TestGettingStartedShowsWhatIsThere(t *testing.T) {
 	}
 }
 
+// TestGettingStartedShowsPulls emits the program whose reads of peers the page shows.
+func TestGettingStartedShowsPulls(t *testing.T) {
+	_, section, _ := strings.Cut(read(t, gettingStarted), "## Change the schedule")
+	out := filepath.Join(t.TempDir(), "pulls")
+	exit, _, stderr := hirgen(t, "", "emit", "../../testdata/specs/ag_matmul_p2p/spec.yaml", "-o", out,
+		"--schedule", "all.via=ipc-get", "--schedule", "all.lead=all", "--schedule", "streams=0")
+	if exit != exitOK {
+		t.Fatal(stderr)
+	}
+	if shown := essence(block(t, section, "```cpp\n")); !strings.Contains(essence(read(t, filepath.Join(out, "ag_matmul_p2p.cpp"))), shown) {
+		t.Errorf("the program does not have\n%s", shown)
+	}
+}
+
 const gettingStarted = "../../docs/getting-started.md"
 
 // block is the first block of code behind a fence.
@@ -86,7 +100,7 @@ func TestCookbook(t *testing.T) {
 		exit, printed, stderr := hirgen(t, "", "check", "spec.yaml", "--schedule", "none")
 		var derived strings.Builder
 		for line := range strings.Lines(printed) {
-			if text, place, moves := strings.Cut(strings.TrimSpace(line), " (spec.yaml:"); moves && place != "" && strings.Contains(text, " x ") {
+			if text, _, moves := strings.Cut(strings.TrimSpace(line), " (spec.yaml:"); moves && strings.Contains(text, " x ") {
 				derived.WriteString(text + "\n")
 			}
 		}

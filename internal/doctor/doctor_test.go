@@ -38,7 +38,7 @@ func twoGPUs() *fake {
 			"nvidia-smi --query-gpu=name,compute_cap,memory.total,driver_version,mig.mode.current --format=csv,noheader": strings.Repeat("NVIDIA H100, 9.0, 81559 MiB, 580.65, Disabled\n", 2),
 			"nvidia-smi topo -p2p r": "\tGPU0\tGPU1\n GPU0\tX\tOK\n GPU1\tOK\tX\n\nLegend:\n  OK = Status Ok\n",
 			"nvidia-smi topo -m":     "\tGPU0\tGPU1\tCPU Affinity\nGPU0\t X \tNV18\t0-31\nGPU1\tNV18\t X \t0-31\n",
-			"python3 -c":             `{"version": "3.12.3", "packages": "/py", "found": {"torch": "2.11.0"}}`,
+			"python3 -c":             `{"version": "3.12.3", "packages": "/py", "torch": "2.11.0"}`,
 		},
 	}
 }
@@ -126,7 +126,7 @@ func TestWhatIsMissing(t *testing.T) {
 		{without("libcublasLt.so"), "cuBLASLt", "cpu", "no libcublasLt.so"},
 		{without("cudnn_frontend.h"), "cuDNN", "cuda", "pip install nvidia-cudnn-cu13"},
 		{says("python3 -c", "Traceback"), "PyTorch", "cuda", "pip install torch"},
-		{func(_ *fake, m *doctor.Machine) { m.Free = func(string) (uint64, error) { return 1 << 20, nil } }, "/dev/shm", "", "1 MiB free"},
+		{func(_ *fake, m *doctor.Machine) { m.Free = func(string) (uint64, error) { return 64 << 20, nil } }, "/dev/shm", "cuda", "64 MiB free"},
 		{func(_ *fake, m *doctor.Machine) { m.Limits = func() (uint64, uint64) { return 256, 65536 } }, "locked memory", "cuda", "64 KiB"},
 		{func(_ *fake, m *doctor.Machine) { m.System = "darwin" }, "Linux", "", "this is darwin"},
 	} {

@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -41,17 +40,12 @@ func (e *examination) gpus() {
 func (e *examination) joined(group, smi string) {
 	peers := Check{Name: "peer access", Without: "pairs without it exchange by NCCL, not by CUDA IPC (transport: auto does that by itself)"}
 	if output, err := e.Run(e.ctx, smi, "topo", "-p2p", "r"); err == nil {
-		cells := matrix(output)
-		peers.OK = len(cells) > 0 && !slices.ContainsFunc(cells, func(c string) bool { return c != "OK" })
-		peers.Note = fmt.Sprintf("%d of %d pairs", count(cells, func(c string) bool { return c == "OK" })/2, len(cells)/2)
+		peers.pairs(matrix(output), func(cell string) bool { return cell == "OK" })
 	}
 	e.add(group, peers)
 	links := Check{Name: "NVLink", Without: "transfers go over PCIe: the predictions and what schedule: auto measured are of NVLink"}
 	if output, err := e.Run(e.ctx, smi, "topo", "-m"); err == nil {
-		cells := matrix(output)
-		linked := func(c string) bool { return strings.HasPrefix(c, "NV") }
-		links.OK = len(cells) > 0 && count(cells, linked) == len(cells)
-		links.Note = fmt.Sprintf("%d of %d pairs", count(cells, linked)/2, len(cells)/2)
+		links.pairs(matrix(output), func(cell string) bool { return strings.HasPrefix(cell, "NV") })
 	}
 	e.add(group, links)
 }
@@ -74,14 +68,16 @@ func matrix(output string) (cells []string) {
 	return cells
 }
 
-func count(cells []string, is func(string) bool) int {
+// pairs notes of how many pairs of GPUs something holds; the check is fine if it holds of all. Each pair has two cells.
+func (c *Check) pairs(cells []string, holds func(cell string) bool) {
 	n := 0
-	for _, c := range cells {
-		if is(c) {
+	for _, cell := range cells {
+		if holds(cell) {
 			n++
 		}
 	}
-	return n
+	c.OK = n > 0 && n == len(cells)
+	c.Note = fmt.Sprintf("%d of %d pairs", n/2, len(cells)/2)
 }
 
 // alike lists things, those that are the same with their number.

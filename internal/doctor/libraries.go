@@ -10,21 +10,19 @@ import (
 // python is what an installation of Python has.
 type python struct {
 	path     string
-	Version  string            `json:"version"`
-	Packages string            `json:"packages"` // the folder
-	Found    map[string]string `json:"found"`    // versions of packages
+	Version  string `json:"version"`
+	Packages string `json:"packages"` // the folder
+	Torch    string `json:"torch"`    // the version of PyTorch, if it is there
 }
 
 // askPython prints a python as JSON. It imports no package: that of PyTorch takes seconds.
 const askPython = `import json, platform, sysconfig
 from importlib import metadata
-found = {}
-for name in ("torch", "nvidia-cudnn-frontend"):
-    try:
-        found[name] = metadata.version(name)
-    except metadata.PackageNotFoundError:
-        pass
-print(json.dumps({"version": platform.python_version(), "packages": sysconfig.get_paths()["purelib"], "found": found}))`
+try:
+    torch = metadata.version("torch")
+except metadata.PackageNotFoundError:
+    torch = ""
+print(json.dumps({"version": platform.python_version(), "packages": sysconfig.get_paths()["purelib"], "torch": torch}))`
 
 // libraries looks for what programs for GPUs link, and what they work with.
 func (e *examination) libraries() {
@@ -37,8 +35,8 @@ func (e *examination) libraries() {
 	e.cudnn(group)
 	e.add(group, Check{Name: "Python", OK: e.python.path != "", Version: e.python.Version, Path: e.python.path, Without: "the package for PyTorch does not work", Install: "sudo apt-get install python3"})
 	e.add(group, Check{
-		Name: "PyTorch", OK: e.python.Found["torch"] != "", Version: e.python.Found["torch"],
-		Without: "programs are not called from PyTorch (hirgen.load, emit --pytorch)", Install: "pip install torch",
+		Name: "PyTorch", OK: e.python.Torch != "", Version: e.python.Torch,
+		Without: "programs are not called from PyTorch (hirgen.load, emit --python)", Install: "pip install torch",
 	})
 	mpi := Check{Name: "Open MPI", Without: "mpirun does not start programs, on several machines either; hirgen run needs none", Install: "sudo apt-get install openmpi-bin"}
 	if path, err := e.LookPath("mpirun"); err == nil {
@@ -50,23 +48,20 @@ func (e *examination) libraries() {
 // cudnn looks for cuDNN and the headers that the build needs.
 func (e *examination) cudnn(group string) {
 	c := Check{Name: "cuDNN", Without: "attention is computed by hirgen's own kernels, which take longer", Install: "pip install nvidia-cudnn-cu13 nvidia-cudnn-frontend"}
-	if frontend := e.header(append([]string{e.Getenv("CUDNN_FRONTEND_ROOT")}, e.wheels("")...), "cudnn_frontend.h"); frontend == "" {
+	if frontend := e.header([]string{e.Getenv("CUDNN_FRONTEND_ROOT"), e.python.Packages}, "cudnn_frontend.h"); frontend == "" {
 		c.Note = "no cudnn_frontend.h"
 		e.add(group, c)
 		return
 	}
-	e.library(group, c, append(append([]string{e.Getenv("CUDNN_ROOT")}, e.cuda...), e.wheels("cudnn")...), "cudnn_version.h", "libcudnn.so.9*", "CUDNN_MAJOR", "CUDNN_MINOR", "CUDNN_PATCHLEVEL")
+	e.library(group, c, append([]string{e.Getenv("CUDNN_ROOT"), e.python.wheel("cudnn")}, e.cuda...), "cudnn_version.h", "libcudnn.so.9*", "CUDNN_MAJOR", "CUDNN_MINOR", "CUDNN_PATCHLEVEL")
 }
 
-// wheels are the folders that packages of Python put CUDA's libraries into; an empty name stands for all packages.
-func (e *examination) wheels(name string) []string {
-	switch {
-	case e.python.Packages == "":
-		return nil
-	case name == "":
-		return []string{e.python.Packages}
+// wheel is the folder of one of CUDA's libraries among Python's packages; empty without Python.
+func (p *python) wheel(name string) string {
+	if p.Packages == "" {
+		return ""
 	}
-	return []string{filepath.Join(e.python.Packages, "nvidia", name)}
+	return filepath.Join(p.Packages, "nvidia", name)
 }
 
 // askForPython is empty where there is no Python that answers.

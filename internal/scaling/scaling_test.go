@@ -85,7 +85,7 @@ func TestLongPipelinesTakeLinearTime(t *testing.T) {
 }
 
 // TestTenThousandOperations checks that hirgen lowers, prints and proves them, with the values that they compute, within
-// ten seconds that a person waits. Two cores take 6 s to lower and print them and 2 s to prove them.
+// ten seconds that a person waits. Two cores take 7 s to lower and print them and 2 s to prove them.
 func TestTenThousandOperations(t *testing.T) {
 	const most, mostProof = 10 * time.Second, 5 * time.Second
 	proof, rest := longPipelines[0].provedAndEmitted(t, 10000)
