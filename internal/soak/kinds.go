@@ -155,7 +155,8 @@ func scattersToSlices(p *model.Pipeline, _ *hostir.Program) bool {
 		if op.Kind != model.OpReduce || op.In[0].Axes[op.Axis].Kind != domain.Device {
 			return false
 		}
-		in, out := slices.Delete(slices.Clone(op.In[0].Axes), op.Axis, op.Axis+1), domain.WithoutReductions(op.Out.Axes)
+		in := domain.WithoutReductions(slices.Delete(slices.Clone(op.In[0].Axes), op.Axis, op.Axis+1))
+		out := domain.WithoutReductions(op.Out.Axes)
 		scattered := slices.IndexFunc(in, isStream)
 		return scattered >= 0 && out[scattered].Kind == domain.Device && slices.ContainsFunc(out, isStream)
 	})
