@@ -11,6 +11,7 @@ import (
 // Options say how long to look, and where.
 type Options struct {
 	Seed     uint64
+	From     uint64 // the number of the first spec
 	Seconds  int
 	Specs    uint64  // no more than these; 0: as many as there is time for
 	Only     *uint64 // this one alone
@@ -63,7 +64,7 @@ const coresOfBuilder = 8
 // Run looks for findings until the time is over or there are enough. Each is made small and printed
 // with the command that repeats it.
 func Run(o Options) (*Counts, []*Finding) {
-	s := &search{Options: o, counts: newCounts(), found: map[string]*Finding{}, build: make(chan accepted, 64)}
+	s := &search{Options: o, next: o.From, counts: newCounts(), found: map[string]*Finding{}, build: make(chan accepted, 64)}
 	s.deadline = time.Now().Add(time.Duration(o.Seconds) * time.Second)
 	if o.Only != nil {
 		s.next, s.Specs, s.Every = *o.Only, *o.Only+1, 1

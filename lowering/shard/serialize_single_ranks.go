@@ -87,9 +87,12 @@ func (s *serialization) local(stmt hostir.Stmt) hostir.Stmt {
 }
 
 // sumsAlone reports whether a GEMM makes the one part of a sum, and can make it as the sum: without its outermost axis,
-// the result's axes still run along the same ones of the operands.
+// the result's axes still run along the same ones of the operands, and a bias is of the sum's type.
 func (s *serialization) sumsAlone(r *hostir.Reduce) bool {
 	gemm, axes := s.makers[r.In], hostir.Live(r.In)
+	if linear, ok := gemm.(*hostir.Linear); ok && linear.Bias != nil && linear.Bias.DType != r.Out.DType {
+		return false
+	}
 	return gemm != nil && hostir.IsGEMM(gemm) && s.uses[r.In] == 1 && r.In.Role == hostir.Temp &&
 		r.Axis == axes[0] && len(axes) > 2
 }

@@ -16,6 +16,7 @@ func main() {
 	debug.SetGCPercent(1000) // little of what a spec needs lives longer than it: twice the specs in the same time
 	seed := flag.Uint64("seed", 1, "what all specs are made of")
 	seconds := flag.Int("seconds", 60, "how long to look")
+	from := flag.Uint64("from", 0, "the number of the first spec: goes on where another search ended")
 	only := flag.Int64("only", -1, "the number of one spec, to repeat it")
 	findings := flag.Int("findings", 1, "distinct findings to collect before the end")
 	whole := flag.Bool("whole", false, "do not make findings small")
@@ -29,7 +30,7 @@ func main() {
 		os.Exit(3)
 	}
 	o := soak.Options{
-		Seed: *seed, Seconds: *seconds, Findings: *findings, Whole: *whole, Examples: examples, Log: os.Stdout,
+		Seed: *seed, From: *from, Seconds: *seconds, Findings: *findings, Whole: *whole, Examples: examples, Log: os.Stdout,
 		Repeat: fmt.Sprintf("make soak SEED=%d ONLY=%%d", *seed),
 	}
 	if *dir != "" {

@@ -154,7 +154,7 @@ func (v *verifier) addends(s hostir.Stmt) {
 }
 
 // dtypes checks that nothing but a Cast changes the element type; products and
-// reductions may give fp32, which they accumulate in.
+// reductions may give fp32, which they accumulate in. A bias has the result's type.
 func (v *verifier) dtypes(s hostir.Stmt) {
 	out := hostir.Result(s)
 	if out == nil {
@@ -168,7 +168,7 @@ func (v *verifier) dtypes(s hostir.Stmt) {
 		accumulates = out.DType == domain.FP32
 	}
 	for _, t := range hostir.Uses(s) {
-		if t.DType != out.DType && !accumulates {
+		if linear, ok := s.(*hostir.Linear); t.DType != out.DType && (!accumulates || ok && t == linear.Bias) {
 			v.breach(s.Meta().Pos, "shape", "%s takes %s %s to %s %s: that is a Cast", hostir.Op(s), t.DType, t.Name, out.DType, out.Name)
 		}
 	}
