@@ -22,7 +22,7 @@ test: setup ## Run the whole suite
 	@scripts/test.sh
 
 test-full: setup ## All that tests claim: every combination of choices, 2 to 8 ranks, rows and grids, 20 orders, transfers 50 (some 75 minutes on 2 cores)
-	@HIRGEN_TEST_FULL=1 go test -count=1 -timeout 6h ./lowering/...
+	@HIRGEN_TEST_FULL=1 go test -count=1 -timeout 6h ./lowering/... ./internal/release
 	@HIRGEN_TEST_FULL=1 go test -count=1 -timeout 6h -v ./internal/e2e
 
 test-launchers: setup ## Start an emitted program by Open MPI, MPICH and Slurm themselves and on two hosts (network namespaces); installs what is missing

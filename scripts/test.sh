@@ -4,6 +4,7 @@
 # CPU device. Ends with one line per step.
 source "$(dirname "$0")/common.sh"
 
+export GOGC=400 # the tests, the compiler and the linters allocate much that is soon of no use
 summary=()
 failed=0
 

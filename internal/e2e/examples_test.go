@@ -49,14 +49,14 @@ func (p place) seeds() int64 {
 	return seedsOf(4)
 }
 
-// placesOf is where the n-th example runs: everywhere, or on 2 and 4 ranks and, in turn with
-// the other examples, somewhere else.
+// placesOf is where the n-th example runs: everywhere, or, in turn with the other examples, on 2 or 4 ranks and
+// somewhere else.
 func placesOf(n int) []place {
-	elsewhere := []place{row(8), rows(2), columns(2), rows(4), columns(4)}
+	rowsAlone, elsewhere := []place{row(2), row(4)}, []place{row(8), rows(2), columns(2), rows(4), columns(4)}
 	if !full {
-		elsewhere = elsewhere[n%len(elsewhere):][:1]
+		rowsAlone, elsewhere = rowsAlone[n%len(rowsAlone):][:1], elsewhere[n%len(elsewhere):][:1]
 	}
-	return append([]place{row(2), row(4)}, elsewhere...)
+	return append(rowsAlone, elsewhere...)
 }
 
 // example reads a spec under testdata/specs with its parameters for a place.

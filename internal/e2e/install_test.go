@@ -83,6 +83,8 @@ func TestCommandsForC(t *testing.T) {
 		}
 	}
 	command(t, root, "go", "build", "-o", filepath.Join(folder, "bin", "hirgen"), "./cmd/hirgen")
+	t.Setenv("HIRGEN_CACHE", cacheFolder())
+	t.Setenv("PATH", usualCMake(t)+":"+os.Getenv("PATH"))
 	for _, line := range commands[:2] {
 		command(t, folder, "sh", "-ec", line)
 	}

@@ -4,13 +4,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 )
 
 // TestLayers runs every spec under testdata/layers, operations of which layers are made and backward passes that hirgen
-// grad wrote, by what auto chooses for them, in fp32: on two of 2, 3 and 4 ranks in turn, or on all.
+// grad wrote, by what auto chooses for them, in fp32: on 2, 3 or 4 ranks in turn, or on each.
 func TestLayers(t *testing.T) {
 	specs, err := filepath.Glob("../../testdata/layers/*.yaml")
 	if err != nil || len(specs) == 0 {
@@ -26,7 +25,7 @@ func TestLayers(t *testing.T) {
 			seeds = seedsOf(2)
 		}
 		if !full {
-			ranks = slices.Delete(ranks, n%3, n%3+1)
+			ranks = ranks[n%3:][:1]
 		}
 		for _, d := range ranks {
 			t.Run(fmt.Sprintf("%s/x=%d", strings.TrimSuffix(filepath.Base(path), ".yaml"), d), func(t *testing.T) {

@@ -32,9 +32,13 @@ func TestPythonPackageWithoutTorch(t *testing.T) {
 	if _, err := emit.Write(own.dir(), files, emit.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
+	flags, err := compilerFlags()
+	if err != nil {
+		t.Fatal(err)
+	}
 	build, prefix := filepath.Join(own.dir(), "build", "python"), t.TempDir()
 	command(t, own.dir(), "cmake", "-S", ".", "-B", build, "-G", "Ninja", "-DHIRGEN_DEVICE=cpu", "-DHIRGEN_PYTHON_PACKAGE=llama_mlp",
-		"-DHIRGEN_CACHE="+cacheFolder(), "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O1")
+		"-DHIRGEN_CACHE="+cacheFolder(), "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE="+flags)
 	command(t, own.dir(), "cmake", "--build", build, "--target", "hirgen_llama_mlp", "hirgen_llama_mlp_backward")
 	command(t, own.dir(), "cmake", "--install", build, "--component", "python", "--prefix", prefix)
 	if left, _ := filepath.Glob(filepath.Join(prefix, "*")); len(left) != 1 {
