@@ -103,6 +103,9 @@ func Render(p *hostir.Program, opt Options) ([]File, error) {
 		return nil, err
 	}
 	files, err := packageFiles(p, view, opt)
+	if err == nil {
+		view.Runtime, err = runtimeFiles(view.Attends())
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -8,29 +8,30 @@ import (
 	"github.com/hirgen/hirgen/runtime_cpp"
 )
 
-// runtimeFolders maps the folders of runtime_cpp that an emitted program needs to
-// where they go. Every program gets the whole core: it is small, it compiles in
-// seconds, and a reader finds the same files in every folder.
-var runtimeFolders = []struct{ from, to string }{
-	{"include", "runtime/include"},
-	{"src", "runtime/src"},
-	{"cpu", "runtime/cpu"},
-	{"cmake", "runtime/cmake"},
-}
+// runtimeFolders are the folders of runtime_cpp that every emitted program gets, below runtime/: they are small,
+// compile in seconds, and a reader finds the same files in every folder.
+var runtimeFolders = []string{"include", "src", "cpu", "cmake"}
+
+// libraryFolder holds the headers by which attention calls cuDNN, with their licences.
+const libraryFolder = "third_party"
 
 // runtimeSuffixes are the files of the runtime that are compiled or included, or that CMake reads.
 var runtimeSuffixes = []string{".hpp", ".h", ".cpp", ".cu", ".cuh", ".cmake", ".in"}
 
-// runtimeFiles copies the runtime, sorted by path.
-func runtimeFiles() ([]File, error) {
+// runtimeFiles copies the runtime, sorted by path, with the headers for attention if the program attends.
+func runtimeFiles(attends bool) ([]File, error) {
+	folders := runtimeFolders
+	if attends {
+		folders = append(slices.Clone(folders), libraryFolder)
+	}
 	var files []File
-	for _, folder := range runtimeFolders {
-		err := fs.WalkDir(runtime_cpp.FS, folder.from, func(path string, entry fs.DirEntry, err error) error {
-			if err != nil || entry.IsDir() || !isRuntimeFile(path) {
+	for _, folder := range folders {
+		err := fs.WalkDir(runtime_cpp.FS, folder, func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || folder != libraryFolder && !isRuntimeFile(path) {
 				return err
 			}
 			data, err := fs.ReadFile(runtime_cpp.FS, path)
-			files = append(files, File{Path: folder.to + strings.TrimPrefix(path, folder.from), Data: data})
+			files = append(files, File{Path: "runtime/" + path, Data: data})
 			return err
 		})
 		if err != nil {

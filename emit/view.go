@@ -70,6 +70,11 @@ func (v *programView) variants() []*programView {
 	return []*programView{v, v.Fallback}
 }
 
+// Attends reports whether the program or its gradient computes attention.
+func (v *programView) Attends() bool {
+	return len(v.Attentions) > 0 || v.Python != nil && v.Python.BackwardAttends
+}
+
 // workspaceView is the memory that the GEMMs and attentions of a stream work in.
 type workspaceView struct {
 	Plans, Where string // of what works in it, in C++, and what errors call it

@@ -193,10 +193,5 @@ func (f *form) finish() error {
 	v.Operations = f.operations(8)
 	v.Summary = f.summary()
 	v.Description = f.description()
-	err := f.reference()
-	if err != nil {
-		return err
-	}
-	v.Runtime, err = runtimeFiles()
-	return err
+	return f.reference()
 }

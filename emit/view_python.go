@@ -23,6 +23,8 @@ type pythonView struct {
 	Lines      []string // of its documentation, one for each tensor
 	Layer      string   // which inputs are weights, in words; empty where there is no layer to make
 	Backward   bool
+	// BackwardAttends: the program of the gradient computes attention.
+	BackwardAttends bool
 }
 
 // pythonProgram is one program as Python describes it.
@@ -91,6 +93,7 @@ func (v *programView) addPython(p *hostir.Program, backward *hostir.Program, bac
 		python.Layer = "its parameters are " + strings.Join(weights, ", ")
 	}
 	if backward != nil {
+		python.BackwardAttends = backwardView.Attends()
 		other, err := pythonTensors(backward, backwardView)
 		if err != nil {
 			return err

@@ -5,7 +5,7 @@ clang_tidy="$tools/cpp/bin/clang-tidy"
 
 # cpp_sources lists the C++ that people write; emitted C++ is checked where it is made.
 cpp_sources() {
-  git ls-files -- runtime_cpp examples | grep -E '\.(c|h|hpp|cpp|cu|cuh)$'
+  git ls-files -- runtime_cpp examples ':!runtime_cpp/third_party' | grep -E '\.(c|h|hpp|cpp|cu|cuh)$'
 }
 
 install_python_tools cpp "clang-format==$clang_format_version" "clang-tidy==$clang_tidy_version"

@@ -14,7 +14,6 @@ pins=(
   nvidia-cublas==13.0.2.14
   nvidia-nccl-cu13==2.28.9
   nvidia-cudnn-jit-cu13==9.19.0.56
-  nvidia-cudnn-frontend==1.32.0
 )
 venv="$tools/cuda-venv"
 
@@ -26,7 +25,6 @@ if [ "$(cat "$venv/pins" 2>/dev/null)" != "${pins[*]}" ]; then
   ln -sfn "$packages/nvidia/cu13" "$venv/cuda"
   ln -sfn "$packages/nvidia/nccl" "$venv/nccl"
   ln -sfn "$packages/nvidia/cudnn_jit" "$venv/cudnn"
-  ln -sfn "$packages" "$venv/cudnn-frontend"
   # The wheels hold what programs load; what the linker looks for is a link beside it.
   ln -sfn lib "$venv/cuda/lib64"
   for library in "$venv"/cuda/lib/lib*.so.*[0-9]; do
@@ -41,5 +39,4 @@ printf '%s\n' \
   "-DCMAKE_CUDA_COMPILER=$venv/cuda/bin/nvcc" \
   "-DCUDAToolkit_ROOT=$venv/cuda" \
   "-DNCCL_ROOT=$venv/nccl" \
-  "-DCUDNN_ROOT=$venv/cudnn" \
-  "-DCUDNN_FRONTEND_ROOT=$venv/cudnn-frontend"
+  "-DCUDNN_ROOT=$venv/cudnn"

@@ -16,6 +16,8 @@ cp -r runtime_cpp/python "$scratch/source" # setuptools leaves folders beside wh
 "$tools/wheel/bin/wheel" unpack -d "$scratch" "$scratch/hirgen-$version-py3-none-any.whl" >/dev/null
 root=$scratch/hirgen-$version
 install -D -m 755 "$binary" "$root/hirgen-$version.data/scripts/hirgen"
+licences=runtime_cpp/third_party/cudnn_frontend # the program writes these files into folders
+install -D -m 644 -t "$root/hirgen-$version.dist-info/licenses/third_party/cudnn_frontend" "$licences"/LICENSE* "$licences/NOTICE"
 install -D -m 644 LICENSE "$root/hirgen-$version.dist-info/licenses/LICENSE"
 sed -i "s/^Root-Is-Purelib: true/Root-Is-Purelib: false/; s/^Tag: .*/Tag: py3-none-$platform/" "$root/hirgen-$version.dist-info/WHEEL"
 mkdir -p "$out"

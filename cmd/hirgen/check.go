@@ -24,8 +24,8 @@ func newCheck() *cobra.Command {
 		if err != nil {
 			return nil, err
 		}
-		predicted, err := predicting.predict(program, flags.machine)
-		if err != nil {
+		var predicted predictions
+		if predicted.call, err = predicting.predict(program, flags.machine); err != nil {
 			return nil, err
 		}
 		lowered, err := fromhost.Lower(program)
@@ -37,18 +37,17 @@ func newCheck() *cobra.Command {
 				return nil, err
 			}
 		}
-		auto, err := flags.autoTime(program, src)
-		if err != nil {
+		if predicted.auto, err = flags.autoTime(program, src); err != nil {
+			return nil, err
+		}
+		if predicted.tiled, err = predictWithoutCudnn(program, predicted.call); err != nil {
 			return nil, err
 		}
 		memory := lowered.Memory()
 		if asJSON {
-			return reportOn(src.path, src.pipeline, program, memory, predicted, auto), nil
+			return reportOn(src.path, src.pipeline, program, memory, predicted), nil
 		}
 		text := heading + summary(program, memory, predicted)
-		if auto != nil {
-			text += fmt.Sprintf("  schedule: auto is predicted to take %s on %s\n", duration(auto.Total), auto.Machine.Name)
-		}
 		for _, warning := range src.pipeline.Warnings() {
 			warning.Pos.File = src.path
 			text += fmt.Sprintf("  warning: %s: %s\n", warning.Pos, warning.Message)
@@ -95,8 +94,12 @@ most serious one. --json prints an object for one file and an array for several.
 	return cmd
 }
 
+// predictions has the predicted call of the program, the same call without cuDNN, and the call that auto would choose. Any
+// of them may be nil.
+type predictions struct{ call, tiled, auto *cost.Prediction }
+
 // summary describes a lowered program, and how it is expected to run, to whoever wrote its spec.
-func summary(p *hostir.Program, memory calls.Memory, predicted *cost.Prediction) string {
+func summary(p *hostir.Program, memory calls.Memory, predicted predictions) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s: %d ranks, %d worker streams\n", p.Name, p.Meshes[0].Size(), p.Streams)
 	if p.Auto != nil {
@@ -112,12 +115,16 @@ func summary(p *hostir.Program, memory calls.Memory, predicted *cost.Prediction)
 	}
 	describeMovements(&text, p)
 	describeMemory(&text, memory)
-	describePrediction(&text, predicted)
+	describePrediction(&text, predicted.call)
+	describeAttentions(&text, reportAttentions(p), predicted.tiled)
 	if p.Fallback != nil {
 		fmt.Fprintf(&text, "  transfers by CUDA IPC; where not all ranks can share memory, within nodes alone, and by %s between them\n",
 			p.Fallback.Choices.InterNode)
 		fmt.Fprintf(&text, "  there instead:\n")
 		describeMovements(&text, p.Fallback)
+	}
+	if predicted.auto != nil {
+		fmt.Fprintf(&text, "  schedule: auto is predicted to take %s on %s\n", duration(predicted.auto.Total), predicted.auto.Machine.Name)
 	}
 	return text.String()
 }

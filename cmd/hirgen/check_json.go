@@ -26,6 +26,7 @@ type checkReport struct {
 	Operations []opReport       `json:"operations"`
 	formReport
 	Fallback   *formReport       `json:"fallback"`
+	Attentions []attentionReport `json:"attentions"`
 	Memory     memoryReport      `json:"memory"`
 	Prediction *predictionReport `json:"prediction"`
 	Warnings   []warningReport   `json:"warnings"`
@@ -112,23 +113,32 @@ type predictionReport struct {
 	Time           float64         `json:"us"`
 	Host           float64         `json:"host_us"`
 	Exposed        float64         `json:"exposed_us"`
+	Tiled          *float64        `json:"tiled_us"` // without cuDNN; null where that makes no difference
 	Communications []cost.Exposure `json:"communications"`
 	CriticalPath   []cost.Share    `json:"critical_path"`
 }
 
-func reportPrediction(r *cost.Prediction) *predictionReport {
+func reportPrediction(predicted predictions) *predictionReport {
+	r := predicted.call
 	if r == nil {
 		return nil
 	}
-	return &predictionReport{r.Machine.Name, r.Total, r.Host, r.Exposed, append([]cost.Exposure{}, r.Communications...), r.Path()}
+	report := &predictionReport{
+		Machine: r.Machine.Name, Time: r.Total, Host: r.Host, Exposed: r.Exposed,
+		Communications: append([]cost.Exposure{}, r.Communications...), CriticalPath: r.Path(),
+	}
+	if predicted.tiled != nil {
+		report.Tiled = &predicted.tiled.Total
+	}
+	return report
 }
 
 // reportOn says what came of a spec.
-func reportOn(path string, spec *model.Pipeline, p *hostir.Program, memory calls.Memory, predicted, auto *cost.Prediction) *checkReport {
+func reportOn(path string, spec *model.Pipeline, p *hostir.Program, memory calls.Memory, predicted predictions) *checkReport {
 	r := &checkReport{
 		wrongReport: wrongReport{File: path, Diagnostics: []diagnosticReport{}},
 		Name:        p.Name, Ranks: p.Meshes[0].Size(), Params: map[string]int64{}, Schedule: scheduleReport(p),
-		Meshes: []meshReport{}, Tensors: []tensorReport{}, Operations: []opReport{}, formReport: reportForm(p),
+		Meshes: []meshReport{}, Tensors: []tensorReport{}, Operations: []opReport{}, formReport: reportForm(p), Attentions: reportAttentions(p),
 		Memory: memoryReport{memory.Buffers, memory.Unshared, memory.Workspaces, memory.IPC}, Prediction: reportPrediction(predicted),
 		Warnings: []warningReport{},
 	}
@@ -145,8 +155,8 @@ func reportOn(path string, spec *model.Pipeline, p *hostir.Program, memory calls
 		}
 		r.Meshes = append(r.Meshes, mesh)
 	}
-	if auto != nil {
-		r.AutoTime = &auto.Total
+	if predicted.auto != nil {
+		r.AutoTime = &predicted.auto.Total
 	}
 	if p.Auto != nil {
 		r.Auto = &autoReport{Given: append([]string{}, p.Auto.Given...), Basis: p.Auto.Basis}

@@ -210,3 +210,21 @@ func TestWaived(t *testing.T) {
 		t.Errorf("on two ranks: %+v", p.row)
 	}
 }
+
+// TestAttentionWithoutCudnn: a row says why its attentions are not cuDNN's, each reason once.
+func TestAttentionWithoutCudnn(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "report.json")
+	const text = `{"wrong": 0, "attentions": [{"method": "tiled", "reason": "built without cuDNN"}, {"reason": ""}, {"reason": "built without cuDNN"}]}`
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	read, ok := readReport(path)
+	if got, want := read.tiled(), "built without cuDNN"; !ok || got != want {
+		t.Fatalf("%q, want %q", got, want)
+	}
+	result := Result{Rows: []Row{{Case: Case{Spec: "a.yaml"}, Status: OK, Tiled: read.tiled()}}}
+	var printed bytes.Buffer
+	if err := result.Text(&printed); err != nil || !strings.Contains(printed.String(), "attention by hirgen's own kernels, which take longer than cuDNN: built without cuDNN\n") {
+		t.Errorf("%v\n%s", err, printed.String())
+	}
+}

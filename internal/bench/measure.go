@@ -224,6 +224,20 @@ type report struct {
 	Ranks  []struct {
 		Name string `json:"device_name"`
 	} `json:"ranks"`
+	Attentions []struct {
+		Reason string `json:"reason"` // why it is not cuDNN's; empty: it is
+	} `json:"attentions"`
+}
+
+// tiled says why cuDNN does not compute all attentions; empty where it does.
+func (r report) tiled() string {
+	var reasons []string
+	for _, a := range r.Attentions {
+		if a.Reason != "" && !slices.Contains(reasons, a.Reason) {
+			reasons = append(reasons, a.Reason)
+		}
+	}
+	return strings.Join(reasons, "; ")
 }
 
 // machine is what it ran on.

@@ -162,7 +162,7 @@ func (r *Result) problems() [][]Row {
 	return list
 }
 
-// printTable prints the rows of a problem; of those that were not measured, why.
+// printTable prints the rows of a problem; of those that were not measured, why, and which ran without cuDNN.
 func printTable(w io.Writer, rows []Row, shown []column) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprint(table, "  case\tstatus")
@@ -183,6 +183,9 @@ func printTable(w io.Writer, rows []Row, shown []column) error {
 	for _, row := range rows {
 		if row.Reason != "" {
 			fmt.Fprintf(w, "  %s: %s\n", row.caseName(), row.Reason)
+		}
+		if row.Tiled != "" {
+			fmt.Fprintf(w, "  %s: attention by hirgen's own kernels, which take longer than cuDNN: %s\n", row.caseName(), row.Tiled)
 		}
 	}
 	return nil

@@ -41,6 +41,7 @@ type Row struct {
 	Moves     float64           `json:"moves_us,omitempty"`    // its communications one after the other: predicted, or measured where there is such a figure
 	Predicted float64           `json:"predicted_us,omitempty"`
 	Memory    int64             `json:"memory_bytes,omitempty"`
+	Tiled     string            `json:"tiled_attention,omitempty"`  // why hirgen's own kernels compute attention on a GPU
 	Against   float64           `json:"baseline_by_this,omitempty"` // how many times as fast as the baseline
 	Peer      bool              `json:"peer,omitempty"`             // of Options.Peers, and no program of hirgen
 	// AgainstPeer is how many times as fast as the fastest peer.

@@ -185,5 +185,8 @@ func (t *turn) finish() {
 		t.row.Status = OK
 	}
 	t.row.Memory, t.row.Machine = r.Memory, r.machine()
+	if t.row.Device != string(launch.CPU) { // which has no other
+		t.row.Tiled = r.tiled()
+	}
 	t.row.take(t.times)
 }

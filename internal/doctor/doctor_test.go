@@ -29,7 +29,6 @@ func twoGPUs() *fake {
 			"/usr/local/cuda/bin/nvcc":             "",
 			"/usr/local/cuda/include/cublas_api.h": "#define CUBLAS_VER_MAJOR 13\n#define CUBLAS_VER_MINOR 0\n#define CUBLAS_VER_PATCH 2\n", "/usr/local/cuda/lib64/libcublasLt.so": "",
 			"/usr/include/nccl.h": "#define NCCL_MAJOR 2\n#define NCCL_MINOR 28\n#define NCCL_PATCH 3\n", "/usr/lib/x86_64-linux-gnu/libnccl.so.2": "",
-			"/py/include/cudnn_frontend.h":             "",
 			"/py/nvidia/cudnn/include/cudnn_version.h": "#define CUDNN_MAJOR 9\n#define CUDNN_MINOR 13\n#define CUDNN_PATCHLEVEL 0\n", "/py/nvidia/cudnn/lib/libcudnn.so.9": "",
 		},
 		programs: map[string]string{
@@ -124,7 +123,7 @@ func TestWhatIsMissing(t *testing.T) {
 		{says("nvidia-smi topo -m", "GPU0\t X \tPHB\t0-31\nGPU1\tPHB\t X \t0-31\n"), "NVLink", "cuda", "over PCIe"},
 		{without("nccl.h"), "NCCL", "cpu", "no nccl.h"},
 		{without("libcublasLt.so"), "cuBLASLt", "cpu", "no libcublasLt.so"},
-		{without("cudnn_frontend.h"), "cuDNN", "cuda", "pip install nvidia-cudnn-cu13"},
+		{without("cudnn_version.h"), "cuDNN", "cuda", "pip install nvidia-cudnn-cu13"},
 		{says("python3 -c", "Traceback"), "PyTorch", "cuda", "pip install torch"},
 		{func(_ *fake, m *doctor.Machine) { m.Free = func(string) (uint64, error) { return 64 << 20, nil } }, "/dev/shm", "cuda", "64 MiB free"},
 		{func(_ *fake, m *doctor.Machine) { m.Limits = func() (uint64, uint64) { return 256, 65536 } }, "locked memory", "cuda", "64 KiB"},

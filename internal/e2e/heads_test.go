@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/hirgen/hirgen/internal/launch"
@@ -85,7 +86,11 @@ func TestHeadsOverRanksAreTheUnsplitHeads(t *testing.T) {
 				args = append(args, "--dump", out.Name+"="+filepath.Join(dir, out.Name))
 			}
 			for seed := range seedsOf(4) {
-				run(t, launch.Options{Program: program, N: int(c.ranks), Seed: seed, Args: args}).mustPass(t)
+				r := run(t, launch.Options{Program: program, N: int(c.ranks), Seed: seed, Args: args})
+				r.mustPass(t)
+				if want := "# Attention: tiled (2; not cuDNN: built without cuDNN)\n"; !strings.Contains(r.stdout, want) {
+					t.Errorf("the report has no line %q:\n%s", want, r.stdout)
+				}
 			}
 			for _, out := range p.Outputs {
 				got := readSafetensors(t, filepath.Join(dir, out.Name), out.Name, out.DType)

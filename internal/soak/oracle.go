@@ -60,8 +60,8 @@ func newOracle(p *model.Pipeline, seed uint64) (*oracle, error) {
 	return o, err
 }
 
-// masksAreUnsure reports whether a mask that is computed has an element so near 0 that another order of a sum may round
-// it to 0, which few small changes of the inputs do.
+// masksAreUnsure reports whether a computed mask has an element close to 0. Another order of a sum may round it to 0. Small
+// changes of the inputs seldom do.
 func masksAreUnsure(p *model.Pipeline, values map[string]*eval.Array) bool {
 	for _, op := range p.Ops {
 		if op.Kind != model.OpBinary || !slices.Contains([]string{"masked", "keep", "drop"}, op.Fn) || slices.Contains(p.Inputs, op.In[1]) {

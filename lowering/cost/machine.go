@@ -33,6 +33,8 @@ type Machine struct {
 	NCCL    NCCL    `json:"nccl"`
 	Beside  Beside  `json:"beside"`
 	Nodes   *Nodes  `json:"nodes,omitempty"` // nil: all ranks are on one node
+
+	tiled bool // attention is not cuDNN's
 }
 
 // GEMMRate is how fast GEMMs are. Sustained is what a GPU keeps up under its power limit; Peak is

@@ -31,8 +31,32 @@ func (m *Machine) workOf(s hostir.Stmt) work {
 	return m.bytesWork(float64(bytes))
 }
 
-// attentionRate is how fast an attention multiplies, as a part of what GEMMs sustain.
-const attentionRate = 0.6
+// How fast an attention multiplies, as a part of what GEMMs sustain: by cuDNN, and by the tiled kernels of the runtime
+// forward and for the gradient (docs/design/attention.md has the measurements).
+const (
+	cudnnRate     = 0.6
+	tiledRate     = 0.15
+	tiledGradRate = 0.125
+)
+
+// WithoutCudnn is the machine where attention is computed by the tiled kernels of the runtime.
+func (m *Machine) WithoutCudnn() *Machine {
+	other := *m
+	other.tiled = true
+	return &other
+}
+
+// attentionRate is how fast an attention multiplies by whatever computes it.
+func (m *Machine) attentionRate(s *hostir.Attention, shape domain.AttentionShape) float64 {
+	switch {
+	case !m.tiled && shape.CudnnObstacle(s.Queries().DType, s.Kind().Causal) == "":
+		return cudnnRate
+	case s.IsGrad():
+		return tiledGradRate
+	default:
+		return tiledRate
+	}
+}
 
 // attentionWork is an attention, of two products for each key that a query sees, or its gradient, of five.
 func (m *Machine) attentionWork(s *hostir.Attention) work {
@@ -48,7 +72,7 @@ func (m *Machine) attentionWork(s *hostir.Attention) work {
 		bytes += bytesOf(t)
 	}
 	w := m.bytesWork(float64(bytes))
-	if alone := flops / (attentionRate * m.GEMM[s.Queries().DType].Sustained) / 1e6; alone > w.alone {
+	if alone := flops / (m.attentionRate(s, shape) * m.GEMM[s.Queries().DType].Sustained) / 1e6; alone > w.alone {
 		w.hbm, w.alone = w.hbm*w.alone/alone, alone
 	}
 	return w

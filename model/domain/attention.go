@@ -98,6 +98,21 @@ type AttentionShape struct {
 	RowsStep, HeadsStep int64 // from block to block
 }
 
+// CudnnObstacle says why cuDNN does not compute an attention of an element type, wherever its operands lie; it is empty
+// where cuDNN may. The runtime has the same rules: src/attention/cudnn.cpp.
+func (s AttentionShape) CudnnObstacle(t DType, causal bool) string {
+	switch {
+	case t == FP32:
+		return "it has no fp32 arithmetic"
+	case s.Size%8 != 0:
+		return "the head size is no multiple of 8"
+	case causal && s.Start+s.QueryRows > s.KeyRows:
+		return "queries come after the last key"
+	default:
+		return ""
+	}
+}
+
 // Shape reads the extents of an attention from those of its queries and keys. The last row stands at the last key.
 func (a Attention) Shape(q, k []int64) AttentionShape {
 	n := len(k)

@@ -3,6 +3,9 @@ package domain
 import (
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -147,5 +150,26 @@ func TestSeenByAll(t *testing.T) {
 	}
 	if got := (Attention{Causal: true}).SeenByAll(0, 1<<32, 1<<32); got != 0x1p63+0x1p31 {
 		t.Errorf("%v", got)
+	}
+}
+
+// TestObstaclesAreThoseOfTheRuntime: the runtime gives the same reasons, in the same words.
+func TestObstaclesAreThoseOfTheRuntime(t *testing.T) {
+	source, err := os.ReadFile(filepath.Join("..", "..", "runtime_cpp", "src", "attention", "cudnn.cpp"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fits := AttentionShape{Size: 64, QueryRows: 8, KeyRows: 8}
+	odd, behind := fits, fits
+	odd.Size, behind.Start = 60, 1
+	for _, c := range []struct {
+		shape AttentionShape
+		dtype DType
+		may   bool
+	}{{fits, BF16, true}, {fits, FP32, false}, {odd, FP16, false}, {behind, BF16, false}} {
+		reason := c.shape.CudnnObstacle(c.dtype, true)
+		if (reason == "") != c.may || !strings.Contains(string(source), `return "`+reason+`";`) {
+			t.Errorf("%+v, %s: %q is none of the runtime's reasons", c.shape, c.dtype, reason)
+		}
 	}
 }

@@ -1,12 +1,12 @@
-# Finds cuDNN and the headers of its C++ frontend. Both come as packages of the Python registry
-# (nvidia-cudnn-cu13, nvidia-cudnn-frontend), and the first one with PyTorch:
+# Finds cuDNN. Its headers and library come as a package of the Python registry, nvidia-cudnn-cu13, which PyTorch
+# brings, or from the system. The headers of its C++ frontend are here, in third_party.
 #
 #   Cudnn_FOUND          the headers are there; the library may be found when a program runs
 #   CUDNN_INCLUDE_DIRS   of cudnn.h and cudnn_frontend.h
 #   CUDNN_LIBRARY        libcudnn.so.9, or nothing
 #
-# They are looked for under CUDNN_ROOT and CUDNN_FRONTEND_ROOT (variables of CMake or of the
-# environment), beside CUDA, where Python keeps packages, and where the system does.
+# They are looked for under CUDNN_ROOT (a variable of CMake or of the environment), beside CUDA, where Python keeps
+# packages, and where the system does. CUDNN_FRONTEND_ROOT names another version of the frontend.
 find_program(CUDNN_PYTHON NAMES python3 python)
 set(cudnn_packages)
 if(CUDNN_PYTHON)
@@ -17,8 +17,8 @@ set(cudnn_hints ${CUDNN_ROOT} $ENV{CUDNN_ROOT} ${CUDAToolkit_TARGET_DIR}/../cudn
     ${cudnn_packages}/nvidia/cudnn ${cudnn_packages}/nvidia/cudnn_jit)
 find_path(CUDNN_INCLUDE_DIR cudnn.h HINTS ${cudnn_hints} PATH_SUFFIXES include)
 find_library(CUDNN_LIBRARY NAMES libcudnn.so.9 HINTS ${cudnn_hints} PATH_SUFFIXES lib lib64)
-find_path(CUDNN_FRONTEND_INCLUDE_DIR cudnn_frontend.h
-          HINTS ${CUDNN_FRONTEND_ROOT} $ENV{CUDNN_FRONTEND_ROOT} ${cudnn_packages} PATH_SUFFIXES include)
+find_path(CUDNN_FRONTEND_INCLUDE_DIR cudnn_frontend.h NO_DEFAULT_PATH PATH_SUFFIXES include
+          PATHS ${CUDNN_FRONTEND_ROOT} $ENV{CUDNN_FRONTEND_ROOT} ${CMAKE_CURRENT_LIST_DIR}/../third_party/cudnn_frontend)
 
 include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(Cudnn REQUIRED_VARS CUDNN_INCLUDE_DIR CUDNN_FRONTEND_INCLUDE_DIR)

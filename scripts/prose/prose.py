@@ -38,7 +38,7 @@ RULES = {
 
 KINDS = {".md": "markdown", ".go": "go", ".py": "python", ".sh": "hash", ".yaml": "hash", ".yml": "hash", ".cmake": "hash", ".tmpl": "template",
          ".cpp": "slashes", ".hpp": "slashes", ".cu": "slashes", ".cuh": "slashes", ".h": "slashes", ".c": "slashes"}
-SKIPPED = re.compile(r"(^|/)(generated|\.tools)/|^testdata/(?!specs/|new/|layers/)|/testdata/|/want/|_test\.go$|^LICENSE|^scripts/prose/|/tests/")
+SKIPPED = re.compile(r"(^|/)(generated|\.tools|third_party)/|^testdata/(?!specs/|new/|layers/)|/testdata/|/want/|_test\.go$|^LICENSE|^scripts/prose/|/tests/")
 
 
 def files(paths):

@@ -13,7 +13,7 @@ import (
 )
 
 func main() {
-	debug.SetGCPercent(1000) // little of what a spec needs lives longer than it: twice the specs in the same time
+	debug.SetGCPercent(1000) // the memory of a spec is soon free again: twice the specs in the same time
 	seed := flag.Uint64("seed", 1, "what all specs are made of")
 	seconds := flag.Int("seconds", 60, "how long to look")
 	from := flag.Uint64("from", 0, "the number of the first spec: goes on where another search ended")

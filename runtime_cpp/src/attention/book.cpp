@@ -3,6 +3,8 @@
 #include <cstdlib>
 #include <map>
 #include <optional>
+#include <set>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -92,11 +94,21 @@ template std::shared_ptr<const AttentionMethod<AttentionGradProblem>> AttentionB
     const AttentionGradProblem&, const char*);
 
 std::string attention_methods(const std::vector<AttentionReport>& attentions) {
-  std::map<std::string, int> methods;
-  for (const AttentionReport& attention : attentions) ++methods[attention.method];
+  struct Method {
+    int count = 0;
+    std::set<std::string> reasons;
+  };
+  std::map<std::string, Method> methods;
+  for (const AttentionReport& attention : attentions) {
+    Method& method = methods[attention.method];
+    ++method.count;
+    if (!attention.reason.empty()) method.reasons.insert(attention.reason);
+  }
   std::string line;
-  for (const auto& [name, count] : methods) {
-    line += (line.empty() ? "" : ", ") + format("%s (%d)", name.c_str(), count);
+  for (const auto& [name, method] : methods) {
+    line += (line.empty() ? "" : ", ") + format("%s (%d", name.c_str(), method.count);
+    for (const std::string& reason : method.reasons) line += "; not cuDNN: " + reason;
+    line += ")";
   }
   return line;
 }

@@ -44,7 +44,8 @@ class AttentionBook {
   std::vector<AttentionReport> report_;
 };
 
-/// The methods in one line, "cuDNN 9.19.0 (2), tiled (1)"; "" without any.
+/// The methods in one line, "cuDNN 9.19.0 (2), tiled (1; not cuDNN: it has no fp32 arithmetic)"; ""
+/// without any.
 std::string attention_methods(const std::vector<AttentionReport>& attentions);
 
 }  // namespace hirgen

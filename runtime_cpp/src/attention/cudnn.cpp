@@ -42,7 +42,7 @@ struct Request {
     if (shape.dtype == DType::kFp32) return "it has no fp32 arithmetic";
     if (shape.head_size % 8 != 0) return "the head size is no multiple of 8";
     if (shape.causal && shape.query_start + shape.query_rows > shape.key_rows) {
-      return "queries stand behind the last key";
+      return "queries come after the last key";
     }
     return "";
   }

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/hirgen/hirgen/lowering/cost"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// attentionReport is an attention, or a gradient of one: what computes it on a GPU where cuDNN is, "cudnn" or "tiled", and
+// why it is not cuDNN.
+type attentionReport struct {
+	Out      string `json:"out"`
+	Gradient bool   `json:"gradient"`
+	Method   string `json:"method"`
+	Reason   string `json:"reason"`
+	At       string `json:"at"`
+}
+
+// reportAttentions lists the attentions of a program.
+func reportAttentions(p *hostir.Program) []attentionReport {
+	list := []attentionReport{}
+	hostir.Walk(p.Body, func(s hostir.Stmt) bool {
+		if a, ok := s.(*hostir.Attention); ok {
+			shape := a.Shape(false, func(*domain.Mesh, string) int64 { return 0 })
+			r := attentionReport{Out: a.Out[0].Name, Gradient: a.IsGrad(), Method: "cudnn", At: a.Meta().Pos.String()}
+			if r.Reason = shape.CudnnObstacle(a.Queries().DType, a.Kind().Causal); r.Reason != "" {
+				r.Method = "tiled"
+			}
+			list = append(list, r)
+		}
+		return true
+	})
+	return list
+}
+
+// predictWithoutCudnn predicts the same call where cuDNN is missing; nil where that makes no difference.
+func predictWithoutCudnn(p *hostir.Program, r *cost.Prediction) (*cost.Prediction, error) {
+	if r == nil || byCudnn(reportAttentions(p)) == 0 {
+		return nil, nil
+	}
+	other, err := cost.Predict(p, r.Machine.WithoutCudnn())
+	if reach := (*cost.ReachError)(nil); errors.As(err, &reach) {
+		return nil, nil
+	}
+	return other, err
+}
+
+// byCudnn counts the attentions that cuDNN computes.
+func byCudnn(list []attentionReport) (count int) {
+	for _, a := range list {
+		if a.Method == "cudnn" {
+			count++
+		}
+	}
+	return count
+}
+
+// describeAttentions prints the methods of all attentions, and the time of a call without cuDNN.
+func describeAttentions(text *strings.Builder, list []attentionReport, tiled *cost.Prediction) {
+	count := byCudnn(list)
+	if count > 0 {
+		fmt.Fprintf(text, "    attention: %d by cuDNN", count)
+		if tiled != nil {
+			fmt.Fprintf(text, "; where it is missing, by hirgen's own kernels, and a call takes %s", duration(tiled.Total))
+		}
+		text.WriteString("\n")
+	}
+	for _, a := range list {
+		if a.Method == "tiled" {
+			fmt.Fprintf(text, "    %s attention of %s: by hirgen's own kernels, since cuDNN does not compute it: %s\n", a.At, a.Out, a.Reason)
+		}
+	}
+}
