@@ -9,7 +9,7 @@ import (
 
 // limits are the rows of the table in docs/spec.md, with the bad spec that is beyond each.
 var limits = []struct{ what, most, file string }{
-	{"a parameter, and what an expression gives", "9223372036854775807", "param_of_64_bits"},
+	{"a parameter, and the result of an expression", "9223372036854775807", "param_of_64_bits"},
 	{"the bytes of a tensor over all ranks", "281474976710656", "size_of_memory"},
 	{"ranks", "1024", "mesh_world_too_large"},
 	{"axes of a tensor", "8", "axes_too_many"},
@@ -20,7 +20,7 @@ var limits = []struct{ what, most, file string }{
 	{"columns of a GEMM on a rank", "2147483647", "lowering/long_gemm_columns"},
 	{"terms of each sum of a GEMM on a rank", "2147483647", "lowering/long_gemm_sums"},
 	{"GEMMs in one call", "2147483647", "lowering/long_gemm_batches"},
-	{"calls in a loop, where no one stride leads through the batches of a product", "16384", "lowering/long_gemm_loop"},
+	{"calls in a loop, if the batches of a product have no common stride", "16384", "lowering/long_gemm_loop"},
 	{"rows of a head of an attention on a rank", "2147483647", "lowering/long_attention_rows"},
 	{"tiles of 64 rows of an attention on a rank, of all heads and batches", "1073741823", "lowering/long_attention_tiles"},
 }

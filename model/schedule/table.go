@@ -128,7 +128,7 @@ func ofProgram() []Field {
 		},
 		{
 			Name: InitialWaits, Default: SplitWaits, Reference: whySerial, Doc: "where workers first wait for the caller's stream",
-			Values: []Value{{Name: SplitWaits, Doc: "in a loop of their own"}, {Name: Fused, Doc: "in the work loop"}},
+			Values: []Value{{Name: SplitWaits, Doc: "in a separate loop"}, {Name: Fused, Doc: "in the work loop"}},
 		},
 		{
 			Name: Joins, Default: After, UnderReference: Body, Reference: whyJoins, Doc: "where the caller's stream waits for the workers",
@@ -142,6 +142,6 @@ func ofProgram() []Field {
 			Name: Kernels, Default: Fused, UnderReference: Single, Doc: "how many [kernels](#kernels) elementwise operations and reductions along rows are",
 			Values: []Value{{Name: Fused, Doc: "one for each chain whose intermediate tensors have one reader"}, {Name: Single, Doc: "one for each operation; the default of the reference"}},
 		},
-		{Name: Delay, High: 1000, Default: "0", Reference: whyDelay, Doc: "the second worker stream starts so many microseconds later"},
+		{Name: Delay, High: 1000, Default: "0", Reference: whyDelay, Doc: "microseconds by which the second worker stream starts later"},
 	}
 }

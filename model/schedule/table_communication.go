@@ -13,21 +13,21 @@ func ofCommunications() []Field {
 		},
 		{
 			Name: Lead, Scope: Communication, Low: 1, High: 1024, Default: All, UnderReference: None, Doc: "how many steps ahead of the GEMMs a transfer is [issued](#order-of-steps-and-transfers)", legal: inLoop,
-			Values: []Value{{Name: All, Doc: "all of them before the loop, as far as their data is there"}, {Name: None, Doc: "in the step that uses it; the default of the reference"}},
+			Values: []Value{{Name: All, Doc: "before the loop, if their data exists by then"}, {Name: None, Doc: "in the step that uses it; the default of the reference"}},
 		},
 		{
 			Name: Steps, Scope: Communication, Default: Rotation, Structural: true, Pipelines: []string{P2P}, Doc: "the order of [steps](#order-of-steps-and-transfers)", legal: pointToPoint,
 			Values: []Value{
-				{Name: Rotation, Doc: "in step s the shard of the rank s further on"},
-				{Name: Pairwise, Doc: "two ranks exchange whose coordinates differ in the bits of s; for a power of two of ranks", legal: inPairs},
-				{Name: Ring, Doc: "a rank passes on to the next one what it received from the previous one"},
-				{Name: Bracket, Doc: "the first half of the local shard's sub-chunks first, then those of the other ranks, then its second half; with `split`", legal: inBrackets},
-				{Name: Reverse, Reference: whyBack, Doc: "in step s the shard of the rank s back; with preset: reference"},
+				{Name: Rotation, Doc: "in step s the shard of rank + s"},
+				{Name: Pairwise, Doc: "in step s the shard of rank xor s; for a power of two of ranks", legal: inPairs},
+				{Name: Ring, Doc: "a rank passes the data of the previous rank on to the next rank"},
+				{Name: Bracket, Doc: "half of the local sub-chunks, then the sub-chunks of the other ranks, then the other half; with `split`", legal: inBrackets},
+				{Name: Reverse, Reference: whyBack, Doc: "in step s the shard of rank - s; with preset: reference"},
 			},
 		},
 		{
 			Name: Local, Scope: Communication, Default: First, Structural: true, Pipelines: []string{P2P}, Doc: "when a rank works on its local shard", legal: hasLocalStep,
-			Values: []Value{{Name: First, Doc: "while the first remote shards are on their way"}, {Name: Last, Doc: "while the last partial sum is"}},
+			Values: []Value{{Name: First, Doc: "during the transfers of the first remote shards"}, {Name: Last, Doc: "during the transfer of the last partial sum"}},
 		},
 		{
 			Name: Split, Scope: Communication, Low: 1, High: 1024, Default: "1", Structural: true, Pipelines: []string{P2P},
@@ -40,14 +40,14 @@ func ofCommunications() []Field {
 		{
 			Name: Interchange, Scope: Communication, Default: False, Structural: true, Pipelines: []string{P2P},
 			Doc: "with `split`: the loop over sub-chunks is outside of the one over shards", legal: pointToPoint,
-			Values: []Value{{Name: False}, {Name: True, Doc: "for a sum and what gathers it", legal: interchanges}},
+			Values: []Value{{Name: False}, {Name: True, Doc: "for a sum and its gather", legal: interchanges}},
 		},
 		{
 			Name: Fuse, Scope: Communication, Default: None, Pipelines: []string{P2P}, Doc: "what a [sum over ranks](#sums-and-local-shards) is fused into", legal: isSum,
 			Values: []Value{
-				{Name: None, Doc: "partial sums arrive in memory, and an operation of its own adds them"},
-				{Name: GEMM, Doc: "the GEMM accumulates (beta = 1) what came along a ring", legal: alongRing},
-				{Name: PeerRead, Doc: "one kernel reads the partial sums of the peers where they are", legal: readsPeers},
+				{Name: None, Doc: "partial sums arrive in memory, and a separate operation adds them"},
+				{Name: GEMM, Doc: "the GEMM adds to the data that came along a ring (beta = 1)", legal: alongRing},
+				{Name: PeerRead, Doc: "one kernel reads the partial sums in peer memory", legal: readsPeers},
 			},
 		},
 		{
