@@ -1,10 +1,9 @@
-// Package templates embeds the text of everything that hirgen prints in C++ and
-// CMake: one small template per file of an emitted folder, one per statement of the call IR under
-// stmt/, and one per NCCL call under nccl/.
+// Package templates embeds the templates of emitted files: one for each file of a folder, one for each statement of the
+// call IR under stmt/, and one for each NCCL call under nccl/.
 //
 // A template only spells. It takes no decision beyond "is this optional part
 // there", does no arithmetic and has no variables; a test parses every one of them
-// and rejects the rest. What varies is decided in package lowering/calls.
+// and rejects the rest. Package lowering/calls decides everything that varies.
 package templates
 
 import "embed"

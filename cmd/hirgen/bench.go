@@ -36,7 +36,7 @@ func newBench() *cobra.Command {
 		Use:   "bench [SPEC]... [-n RANKS] [--sweep FIELD=V1,V2]... [--baseline PRESET] [-- program arguments]",
 		Short: "Time specs, parameters and schedules side by side on this machine",
 		Long: `Emit, build and time a program for every combination of specs and swept fields. A problem is a spec with its parameters.
-All programs of a problem are started and checked, then timed in turns, so that clocks and heat affect all of them alike. The
+All programs of a problem are started and checked. They are then timed in rounds, so that clocks and heat affect all of them alike. The
 GEMMs of a problem are timed alone among them.
 
 A swept field is a parameter of the spec, a field of the schedule as in --schedule, or "schedule" with presets. --baseline adds
@@ -77,7 +77,7 @@ are. The exit code is 1 if a row is wrong or failed, and 3 if nothing was measur
 	f.StringVar(&flags.device, "device", string(launch.Auto), "cpu, cuda, or auto: cuda where there is a GPU and nvcc")
 	f.StringArrayVar(&flags.sweeps, "sweep", nil, "measure `FIELD=V1,V2,...`, each value; repeatable, for all combinations")
 	f.StringArrayVar(&flags.lists, "cases", nil, "measure the programs that `FILE` lists, as one problem; repeatable")
-	f.StringVar(&o.Peers, "peers", "", "time what `COMMAND` offers in turns with the programs of each problem")
+	f.StringVar(&o.Peers, "peers", "", "time the peers of `COMMAND` in the same rounds as the programs of each problem")
 	f.StringVar(&flags.baseline, "baseline", "", "compare with the spec under `PRESET`")
 	f.IntVar(&o.Rounds, "rounds", 5, "rounds, each of which times every program of a problem")
 	f.IntVar(&o.Repeats, "repeats", 3, "repeats of a round")

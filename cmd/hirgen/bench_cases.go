@@ -13,7 +13,7 @@ import (
 // listedCase is an entry of a file of --cases.
 type listedCase struct {
 	Name     string           `json:"name"`
-	Spec     string           `json:"spec"` // beside the file, unless it is absolute
+	Spec     string           `json:"spec"` // next to the file, unless it is absolute
 	Params   map[string]int64 `json:"params"`
 	Schedule []string         `json:"schedule"` // each as --schedule has it
 }

@@ -36,7 +36,7 @@ func (f *benchFlags) show(cmd *cobra.Command, args []string) error {
 	return f.write(cmd.OutOrStdout(), result)
 }
 
-// readRows reads the rows of a flag's file. One that has none is a mistake in the command line.
+// readRows reads the rows of a flag's file. A file without rows is a mistake in the command line.
 func readRows(flag, path string) (*bench.Result, error) {
 	result, err := bench.Read(path)
 	var missing *fs.PathError
@@ -75,7 +75,7 @@ func toFile(path string, write func(io.Writer) error) error {
 	return file.Close()
 }
 
-// wroteTo says on standard error, where it is in nobody's way, what was written and what to type or do next.
+// wroteTo prints the written file and the next command on standard error.
 func wroteTo(w io.Writer, path, next string) {
 	fmt.Fprintf(w, "wrote %s; next: %s\n", path, next)
 }

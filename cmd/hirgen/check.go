@@ -58,8 +58,8 @@ func newCheck() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check SPEC...",
 		Short: "Check specs without emitting anything",
-		Long: `Check a spec, and print in a few lines what follows from it: each tensor with its shape on one rank, the communication,
-the memory of a rank, and how long a call is predicted to take on a machine, with what hides each communication. --json
+		Long: `Check a spec, and print a summary: each tensor with its shape on one rank, the communication, and the memory of a rank. The
+summary also has the predicted time of a call on a machine, with the hidden part of each communication. --json
 prints more, for scripts: parameters, meshes, schedule, tensors, operations, communications, memory and the prediction.
 SPEC may be - for standard input.
 
@@ -140,7 +140,7 @@ func describeMovements(text *strings.Builder, p *hostir.Program) {
 	}
 }
 
-// describeMemory prints what a rank needs beside the tensors that the caller gives.
+// describeMemory prints the memory of a rank in addition to the tensors of the caller.
 func describeMemory(text *strings.Builder, m calls.Memory) {
 	fmt.Fprintf(text, "  memory of a rank beyond inputs and outputs: %s", megabytes(m.Total()))
 	if m.Unshared > m.Total() {

@@ -12,7 +12,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// costFlags are those of a prediction.
+// costFlags are the flags of a prediction.
 type costFlags struct{ trace string }
 
 func (f *costFlags) register(cmd *cobra.Command) {
@@ -28,8 +28,7 @@ func loadMachine(name string) (*cost.Machine, error) {
 	return m, err
 }
 
-// predict gives the prediction for a program on a machine, and writes its timeline where that is asked for. It is
-// nil for a program with too many calls.
+// predict gives the prediction for a program on a machine, and writes its timeline if --trace is given. It is nil for a program with too many calls.
 func (f *costFlags) predict(p *hostir.Program, on string) (*cost.Prediction, error) {
 	machine, err := loadMachine(on)
 	if err != nil {
@@ -63,7 +62,7 @@ func (f *costFlags) writeTrace(r *cost.Prediction) error {
 // mostNamed is how many computations are named that hide a communication, and calls of the critical path.
 const mostNamed = 3
 
-// describePrediction prints how long a call is expected to take, and what hides each communication.
+// describePrediction prints the expected time of a call, and the computations that hide each communication.
 func describePrediction(text *strings.Builder, r *cost.Prediction) {
 	if r == nil {
 		fmt.Fprintf(text, "  no prediction: a call of the program makes more than %d calls\n", cost.MaxCalls)

@@ -11,7 +11,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// checkReport is what hirgen check --json prints; docs/check-json.md describes it for scripts. Keys may be
+// checkReport is the output of hirgen check --json; docs/check-json.md describes it for scripts. Keys may be
 // added. One is renamed or removed only with the scripts that read it, under scripts/.
 type checkReport struct {
 	wrongReport
@@ -37,13 +37,13 @@ type warningReport struct {
 	Message string `json:"message"`
 }
 
-// formReport is what differs in the program that runs where not all ranks can share memory.
+// formReport has the differences of the fallback variant.
 type formReport struct {
 	Communications []communicationReport `json:"communications"`
 }
 
-// memoryReport is what a rank needs beside inputs and outputs, in bytes; unshared is what all would be if no buffers shared
-// memory, and ipc is what other ranks reach.
+// memoryReport is the memory of a rank in addition to inputs and outputs, in bytes. Unshared is the total if no buffers
+// shared memory, and IPC the memory that other ranks access.
 type memoryReport struct {
 	Buffers    int64 `json:"buffers"`
 	Unshared   int64 `json:"unshared"`

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// wrongReport is what hirgen check --json prints for a spec that is wrong.
+// wrongReport is the output of hirgen check --json for a wrong spec.
 type wrongReport struct {
 	File        string             `json:"file"`
 	Diagnostics []diagnosticReport `json:"diagnostics"`
@@ -26,7 +26,7 @@ type diagnosticReport struct {
 	Notes   []noteReport `json:"notes"`
 }
 
-// noteReport is a further place that matters.
+// noteReport is another place in the spec.
 type noteReport struct {
 	File    string `json:"file"`
 	Line    int    `json:"line"`
@@ -57,7 +57,7 @@ func reportWrong(err error) *wrongReport {
 	return r
 }
 
-// checkEach checks files, and prints what came of them as JSON where that is asked for: an object for one file, and an
+// checkEach checks files, and prints the reports as JSON with --json: an object for one file, and an
 // array for several.
 func checkEach(cmd *cobra.Command, paths []string, asJSON bool, once func(cmd *cobra.Command, path, heading string) (any, error)) error {
 	reports := []any{}

@@ -11,9 +11,9 @@ func newDoctor() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Look at this machine: what programs run on, what is missing, and how to install it",
-		Long: `Look at what programs are built with and run on: compilers, GPUs, libraries, limits.
+		Long: `Examine the tools and the machine that programs need: compilers, GPUs, libraries, limits.
 
-The first line says what programs run on here. Under the table, each thing that is missing has what does not work
+The first line names the device for programs on this machine. Under the table, each thing that is missing has what does not work
 without it, and the command that installs it. Nothing is changed. The exit code is 0 if programs can be built and run
 here, on GPUs or on the CPU device, and 3 if not.`,
 		Example: "  hirgen doctor\n  hirgen doctor --json",

@@ -34,8 +34,7 @@ one, and two at the same time wait for each other. SPEC may be - for standard in
 --go adds a Go package, a module of its own, that calls the program's library. --python makes the folder a package for
 PyTorch too: "pip install OUT" builds it.
 
-The program is proved first, as hirgen verify does, for the number of ranks in the spec. If the proof fails, nothing is
-written and the exit code is 8. --no-verify skips the proof.`,
+The program is proved first, as hirgen verify does, for the number of ranks in the spec. If the proof fails, hirgen writes no file and the exit code is 8. --no-verify skips the proof.`,
 		Example: `  hirgen emit testdata/specs/ag_matmul/spec.yaml -o out
   hirgen emit testdata/specs/ag_matmul/spec.yaml -o out -p M=16384 -p S=8
   hirgen emit testdata/specs/ag_matmul/spec.yaml -o out --check
@@ -101,7 +100,7 @@ func proveFor(w io.Writer, p *calls.Program, load values.Load) error {
 	return &exitError{code: exitNotProved}
 }
 
-// writeFiles writes a program for so many ranks, and says what to type next.
+// writeFiles writes a program for some number of ranks, and prints the next command.
 func writeFiles(w io.Writer, out string, files []emit.File, ranks int, force bool) error {
 	changed, err := emit.Write(out, files, emit.WriteOptions{Force: force})
 	if err != nil {

@@ -39,7 +39,7 @@ func (f *packageFlags) check() error {
 	return nil
 }
 
-// addTo adds the packages to what is printed.
+// addTo adds the packages to the printed files.
 func (f *packageFlags) addTo(options *emit.Options, cmd *cobra.Command, flags *specFlags, proved bool) error {
 	options.Packages = f.Packages
 	if f.backward == "" {

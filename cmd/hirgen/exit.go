@@ -18,7 +18,7 @@ import (
 	"github.com/hirgen/hirgen/internal/launch"
 )
 
-// The exit codes of every command but run, which also returns those of the ranks.
+// The exit codes of every command but run, which also returns the exit codes of the ranks.
 const (
 	exitOK          = 0
 	exitSpec        = 1

@@ -12,9 +12,8 @@ import (
 	"github.com/hirgen/hirgen/internal/expr"
 )
 
-// A strictValue is the value of a flag that is given once at most, unless it is a list, and if it is a number,
-// as a decimal one: a second value would replace the first without a word, and what Go
-// reads as a number (0x1p3, 010, 1_0, nan) is read by nothing else here.
+// A strictValue refuses a second value of a flag that is no list, which would silently replace the first. It also
+// refuses numbers that are not decimal (0x1p3, 010, 1_0, nan), which Go reads and specs do not.
 type strictValue struct {
 	pflag.Value
 	given bool

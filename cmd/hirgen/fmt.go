@@ -18,7 +18,7 @@ func newFmt() *cobra.Command {
 		Use:   "fmt SPEC...",
 		Short: "Format specs",
 		Long: `Print specs in the standard form: indentation, spaces, and aligned columns of tensors and comments. The order of lines,
-the text of comments and the meaning stay the same. With several files each is formatted, even if another one is wrong. SPEC may
+the text of comments and the meaning stay the same. With several files, hirgen formats each of them, even if another file is wrong. SPEC may
 be - for standard input.`,
 		Example: `  hirgen fmt -d testdata/specs/ag_matmul/spec.yaml
   hirgen fmt -w my.yaml`,

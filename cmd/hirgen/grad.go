@@ -19,7 +19,7 @@ func newGrad() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "grad SPEC",
 		Short: "Write the backward pass of a spec as a spec",
-		Long: `Write the spec that computes the gradients of a spec's inputs from those of its outputs. The result is meant to be read
+		Long: `Write the spec that computes the gradients of a spec's inputs from the gradients of its outputs. The result is meant to be read
 and edited. A file that holds anything but an earlier result for the same spec is replaced only with --force. Each gradient is
 split over the ranks as its tensor is.
 
@@ -70,14 +70,14 @@ others become its inputs, and outputs of the forward pass that --forward writes:
 	flags.registerSpec(cmd)
 	cmd.Flags().StringSliceVar(&options.Of, "of", nil, "give the gradients of these inputs, `NAME,...`; otherwise of all that have one")
 	cmd.Flags().StringSliceVar(&options.Recompute, "recompute", nil, "compute these results of the forward pass anew: none, cheap, all, or `NAME,...`")
-	cmd.Flags().StringVar(&forward, "forward", "", "write the forward pass, with what it saves as outputs, to `FILE`")
+	cmd.Flags().StringVar(&forward, "forward", "", "write the forward pass, with saved tensors as outputs, to `FILE`")
 	cmd.Flags().BoolVar(&force, "force", false, "replace files that hirgen grad did not write, or of another spec")
 	cmd.Flags().StringVarP(&out, "output", "o", "", "write to `FILE` instead of standard output")
 	return cmd
 }
 
-// replaces reports whether a spec that grad made may be written to a file: one that is not there, is no file but a pipe, say, or
-// has what grad made of a spec of the same name.
+// replaces reports whether grad may write a spec to a file. It may if the file does not exist, is no regular file, such
+// as a pipe, or holds an earlier result of grad for a spec of the same name.
 func replaces(path, text string) bool {
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
 		return true // or else writing says why not

@@ -52,7 +52,7 @@ and flags. --graph prints the tasks that may overlap, and what each has to wait 
 	return cmd
 }
 
-// printGraph prints what a pipeline does, and what has to follow what.
+// printGraph prints the tasks of a pipeline and their dependences.
 func (f *specFlags) printGraph(cmd *cobra.Command, path string) error {
 	pipeline, src, err := f.load(cmd, path)
 	if err != nil {
@@ -66,7 +66,7 @@ func (f *specFlags) printGraph(cmd *cobra.Command, path string) error {
 	return err
 }
 
-// printCalls prints the calls of a program, and those of its fallback variant.
+// printCalls prints the calls of a program and of its fallback variant.
 func printCalls(w io.Writer, program *hostir.Program) error {
 	variants, err := callsOf(program)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 // severity orders exit codes: of several files the last of these decides.
 var severity = []int{exitOK, exitEdited, exitNotProved, exitSpec, exitEnvironment, exitInternal}
 
-// eachFile does something with each file. What is wrong with one is reported and keeps no other from its turn; the error
-// then has the exit code of what is worst. A command line that cannot be carried out ends it at once, as Ctrl-C does.
+// eachFile runs a function for each file, and reports the errors of each. The returned error has the most serious exit
+// code. A command line that cannot be carried out ends it at once, as Ctrl-C does.
 func eachFile(cmd *cobra.Command, paths []string, do func(path string) error) error {
 	if len(paths) == 1 {
 		return do(paths[0])

@@ -24,7 +24,7 @@ func newNew() *cobra.Command {
 		Use:   "new FILE",
 		Short: "Write a spec to begin from",
 		Long: `Write a spec to begin from: one of the layers below, with your sizes and your number of ranks. The spec is short,
-checks as it is, and, once built, runs in seconds without a GPU. Its first line tells editors of the JSON schema.
+checks as it is, and, once built, runs in seconds without a GPU. Its first line is a comment with the JSON schema, for editors.
 
 On a terminal, hirgen asks for what no flag says. Each answer is checked at once; where it does not fit, hirgen says why
 and asks again. FILE may be - for standard output. A file that is there already is not overwritten.
@@ -66,7 +66,7 @@ and asks again. FILE may be - for standard output. A file that is there already 
 	return cmd
 }
 
-// mayBecome reports at once what stands in the way of a file, and of a name for what it holds: before anything is asked.
+// mayBecome checks the path and the name of a new spec before the first question.
 func mayBecome(path, name string) error {
 	if _, err := os.Lstat(path); path != "-" && err == nil {
 		return &fs.PathError{Op: "create", Path: path, Err: syscall.EEXIST}

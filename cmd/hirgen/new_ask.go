@@ -27,7 +27,7 @@ func isTerminal(in io.Reader) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// A dialog asks for what hirgen new was not told.
+// A dialog asks for missing options of hirgen new.
 type dialog struct {
 	answers *bufio.Scanner
 	out     io.Writer
@@ -35,8 +35,8 @@ type dialog struct {
 	sizes   map[string]int64 // that were given, or answered
 }
 
-// askForAll asks for a layer, and for each of its sizes that has none yet; an empty answer takes the default. Each answer
-// is checked when it is given, with all those before it, so that none is lost to a later one.
+// askForAll asks for a layer, and for each of its sizes that has none yet; an empty answer takes the default. hirgen
+// checks each answer at once, together with the earlier answers, so that no answer is lost.
 func askForAll(in io.Reader, out io.Writer, sizes map[string]int64) (layer string, err error) {
 	d := &dialog{answers: bufio.NewScanner(in), out: out, sizes: sizes}
 	fmt.Fprintln(out, layerList())
@@ -56,7 +56,7 @@ func askForAll(in io.Reader, out io.Writer, sizes map[string]int64) (layer strin
 	return d.layer, nil
 }
 
-// askForSize asks for one size. What is behind it in the spec is asked for later, and may still be made to fit.
+// askForSize asks for one size. Later sizes of the spec may still change to fit.
 func (d *dialog) askForSize(param model.Param, later []model.Param) {
 	what, usual := param.Name, strconv.FormatInt(param.Value, 10)
 	if what == "D" {
@@ -140,7 +140,7 @@ func unknownLayer(answer string) string {
 	return "there is no such layer; there are " + strings.Join(api.Layers, ", ")
 }
 
-// ask asks until nothing is wrong with an answer.
+// ask asks until an answer is valid.
 func (d *dialog) ask(what, usual string, fault func(string) string) string {
 	for {
 		fmt.Fprintf(d.out, "%s [%s]: ", what, usual)

@@ -26,7 +26,7 @@ can be left out with --disable-pass. "hirgen lower --dump-after PASS" prints the
 	}
 }
 
-// What --dump-after takes beside the names of passes.
+// Values of --dump-after in addition to the names of passes.
 const (
 	everyPass = "all"
 	beforeAny = "build" // the program as it was built from the model
@@ -65,7 +65,7 @@ func (f *specFlags) loweringOptions(w io.Writer) (lowering.Options, error) {
 	return options, nil
 }
 
-// dump prints the host program as it stands after a pass.
+// dump prints the host program after a pass.
 func dump(w io.Writer, pass, text string, changed bool) {
 	if !changed {
 		fmt.Fprintf(w, "# after %s: unchanged\n\n", pass)

@@ -11,7 +11,7 @@ import (
 	"github.com/hirgen/hirgen/internal/simulate"
 )
 
-// defaultCluster is what simulate predicts for where no machine is named.
+// defaultCluster is the machine of simulate without --machine.
 const defaultCluster = "dgx_h200"
 
 // simulateFlags is the command line of simulate.
@@ -30,8 +30,7 @@ func newSimulate() *cobra.Command {
 		Short: "Predict how fast a spec runs on clusters that you do not have",
 		Long: `Predict how long one call of a spec takes on each of several numbers of ranks, without GPUs. Nothing is built or run.
 
-It prints a table with a row for each number of ranks, and below it what each column means and what the prediction
-rests on. For the first example below, the table is:
+It prints a table with a row for each number of ranks, and below it the meaning of each column and the basis of the prediction. For the first example below, the table is:
 
 ` + simulateSample + `
 predicted us is how long a call takes, in microseconds. For compute us of it a rank computes; for exposed us it
@@ -42,7 +41,7 @@ Without --scale the problem keeps its size (strong scaling). --scale M lets the 
 its value at the ranks that the spec has (weak scaling). The parameter that is the extent of the mesh's axis is set to
 the number of ranks.
 
-A machine file says what its GPUs do, how many are on a node, and what joins nodes. It may be like a machine that comes
+A machine file describes the GPUs, their number on a node, and the network between nodes. It may be like a machine that comes
 with hirgen and state only what differs. Ranks that do the same are simulated once.
 
 A pipeline in which every rank exchanges shards with every other takes a few seconds for 256 ranks, and half a minute
@@ -68,7 +67,7 @@ for 1,024.`,
 	return cmd
 }
 
-// simulateSample is what the first example of the help prints.
+// simulateSample is the output of the first example of the help.
 const simulateSample = `  ranks  nodes  predicted us  compute us  exposed us  efficiency  TFLOP/s  classes        figures
       2      1        7095.1      6905.5       182.3       1.000    619.9        1       measured
       4      1        3916.3      3692.5       216.5       0.906    561.5        1       measured
@@ -76,7 +75,7 @@ const simulateSample = `  ranks  nodes  predicted us  compute us  exposed us  ef
      16      2        1770.8      1372.1       391.4       0.501    310.5        1  not validated
 `
 
-// run predicts, and prints and writes what is asked for.
+// run predicts, prints the table, and writes the files of the options.
 func (f *simulateFlags) run(cmd *cobra.Command, path string) error {
 	options, err := f.options(cmd, path)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// specFlags is what the commands that read a spec have in common: parameters, and the
+// specFlags are the flags of all commands that read a spec: parameters, and the
 // switches of lowering.
 type specFlags struct {
 	params    []string
@@ -46,8 +46,7 @@ func (f *specFlags) registerSpec(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("schedule", completing(scheduleNames))
 }
 
-// readSchedule puts the fields of --schedule-file among those of --schedule, which go before them: what the flags
-// say does not depend on the file then.
+// readSchedule adds the fields of --schedule-file. The fields of --schedule take precedence.
 func (f *specFlags) readSchedule() error {
 	if f.from == "" {
 		return nil
@@ -87,7 +86,7 @@ func (f *specFlags) registerMachine(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("machine", cobra.FixedCompletions(cost.Machines(), cobra.ShellCompDirectiveDefault))
 }
 
-// specError is mistakes in a spec, with what is needed to show them in place.
+// specError holds mistakes in a spec, with the source text that shows their places.
 type specError struct {
 	errors *diag.Errors
 	path   string // as the user typed it
@@ -225,8 +224,7 @@ func parseSchedule(settings []string) ([]model.Setting, error) {
 	return list, nil
 }
 
-// scheduleNames are what completion offers for --schedule: the presets, and every field with each of its values and what
-// the field means.
+// scheduleNames are the completions of --schedule: the presets, and every field with its values and its meaning.
 func scheduleNames() []string {
 	names := schedule.Presets()
 	for _, f := range schedule.Fields {

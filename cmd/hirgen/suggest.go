@@ -10,7 +10,7 @@ import (
 	"github.com/hirgen/hirgen/internal/spell"
 )
 
-// otherNames are what people call a command that has another name here.
+// otherNames maps names that users try to commands of hirgen.
 var otherNames = map[string]string{
 	"build": "emit", "compile": "emit", "generate": "emit", "gen": "emit",
 	"validate": "check", "lint": "check", "format": "fmt", "init": "new", "create": "new",
@@ -41,7 +41,7 @@ func suggest(root *cobra.Command, args []string) error {
 	return errors.New(message)
 }
 
-// suggestFlag adds the flag that was probably meant to what is said of an unknown one.
+// suggestFlag adds the most similar flag to the error of an unknown flag.
 func suggestFlag(cmd *cobra.Command, err error) error {
 	unknown := new(pflag.NotExistError)
 	if !errors.As(err, &unknown) {
@@ -67,7 +67,7 @@ func suggestFlag(cmd *cobra.Command, err error) error {
 	return errors.New(err.Error() + "; did you mean --" + meant + "?")
 }
 
-// otherFlags are what people call a flag that has another name here.
+// otherFlags maps flags that users try to flags of hirgen.
 var otherFlags = map[string]string{
 	"out": "output", "out-dir": "output", "output-dir": "output", "nproc": "ranks", "np": "ranks", "world-size": "ranks",
 	"gpus": "ranks", "params": "param", "set": "param", "gpu": "device", "target": "device",

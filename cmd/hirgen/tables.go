@@ -18,7 +18,7 @@ import (
 func newOps() *cobra.Command {
 	return tableCommand(table[model.OpInfo]{
 		use: "ops [OPERATION...]", short: "List the operations that a spec can write",
-		long: `List the operations of specs: how each is written, and what its result is. Name some to see these alone. --json is for
+		long: `List the operations of specs: how to write each, and its result. Name some to see these alone. --json is for
 scripts: it adds how many operands and results there may be, and the attributes.`,
 		example: "  hirgen ops softmax\n  hirgen ops --json",
 		what:    "operation", rows: model.OpInfos,
@@ -29,7 +29,7 @@ scripts: it adds how many operands and results there may be, and the attributes.
 func newSchedule() *cobra.Command {
 	return tableCommand(table[schedule.Field]{
 		use: "schedule [FIELD...]", short: "List the fields of the schedule, with their values",
-		long: `List the fields of the schedule: the values of each, its default in parentheses, and what it means. Name some to see
+		long: `List the fields of the schedule: the values of each, its default in parentheses, and its meaning. Name some to see
 these alone. A field of communications is set for all of them, as in all.via, or for one of a tensor X, as in X.via.`,
 		example: "  hirgen schedule via steps\n  hirgen schedule --json",
 		what:    "field", rows: func() []schedule.Field { return schedule.Fields },
@@ -70,7 +70,7 @@ begins with this line needs no file.
 	}
 }
 
-// A table is what a command lists.
+// A table is the list of a command.
 type table[Row any] struct {
 	use, short, long, example, what string
 	rows                            func() []Row
@@ -102,7 +102,7 @@ func tableCommand[Row any](t table[Row]) *cobra.Command {
 	return cmd
 }
 
-// names lists what can be asked for.
+// names lists the possible arguments.
 func (t *table[Row]) names() []string {
 	var names []string
 	for _, row := range t.rows() {

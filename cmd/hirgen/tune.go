@@ -48,7 +48,7 @@ FILE, which other commands take by --schedule-file.`,
 	f.StringVar(&flags.machine, "machine", schedules.MeasuredMachine, "search by the model of `MACHINE`")
 	f.IntVarP(&o.Ranks, "ranks", "n", 0, "set the mesh of the spec to so many ranks; 0 leaves it")
 	f.StringVar(&flags.device, "device", string(launch.Auto), "cpu, cuda, or auto: cuda where there is a GPU and nvcc")
-	f.IntVar(&flags.candidates, "candidates", 8, "schedules that are built and timed, beside auto")
+	f.IntVar(&flags.candidates, "candidates", 8, "schedules that are built and timed, in addition to auto")
 	f.StringVar(&flags.sizes, "sizes", "", "time winner and auto again at `NAME=V1,V2,...`; left out, at half, just and twice the rows")
 	f.IntVar(&o.Repeats, "repeats", 3, "repeats of a round")
 	f.IntVar(&o.Iters, "iters", 0, "calls of a repeat, back to back; 0: as many as should take 20 ms")
@@ -183,7 +183,7 @@ func compareAgain(result *bench.Result) []string {
 	return lines
 }
 
-// write writes the winner, with what it was measured by.
+// write writes the winner with its measurements.
 func (f *tuneFlags) write(spec string, tuned *bench.Tuned, verdicts []string) error {
 	text, err := model.PrintSchedule(tuned.Winner.Settings)
 	if err != nil {
@@ -192,7 +192,7 @@ func (f *tuneFlags) write(spec string, tuned *bench.Tuned, verdicts []string) er
 	row := tuned.Rows[0]
 	about := []string{
 		fmt.Sprintf("hirgen tune %s, on %s", filepath.Base(spec), cmp.Or(row.Machine, string(f.options.Device))),
-		fmt.Sprintf("The fastest of %d, in %d rounds side by side. Then, in programs of its own:", len(tuned.Rows), tuned.Rounds),
+		fmt.Sprintf("The fastest of %d, in %d rounds side by side. Then, in another build:", len(tuned.Rows), tuned.Rounds),
 	}
 	about = append(about, verdicts...)
 	return toFile(f.out, func(w io.Writer) error {

@@ -24,7 +24,7 @@ func newVerify() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "verify SPEC|CALLS|OUT...",
-		Short: "Prove that a program has no race and no deadlock, and computes what the spec says",
+		Short: "Prove that a program has no race and no deadlock, and computes the spec",
 		Long: `Prove that a program is right, before anything is built. The proof covers all ranks and calls that follow one another:
 
   - no two accesses to the same bytes are unordered, across streams, ranks and CUDA IPC
@@ -121,7 +121,7 @@ func (f *specFlags) model(src *source) values.Load {
 	}
 }
 
-// readAll is the text at a path; that of a spec is bounded.
+// readAll reads the text at a path. The size of a spec is limited.
 func readAll(in io.Reader, path string) (string, error) {
 	if path != "-" {
 		text, err := os.ReadFile(filepath.Clean(path))
@@ -158,7 +158,7 @@ func parameterOf(p *model.Pipeline) (string, error) {
 // written reads programs that are written as text.
 func (f *specFlags) written(path, text string, ranks int64) ([]*calls.Program, error) {
 	if len(f.schedule)+len(f.disable)+len(f.dumpAfter) > 0 {
-		return nil, usagef("%s has the calls of a program, for which nothing is lowered: only -p and -n apply", path)
+		return nil, usagef("%s has the calls of a program, which need no lowering: only -p and -n apply", path)
 	}
 	params, err := parseParams(f.params)
 	if err != nil {

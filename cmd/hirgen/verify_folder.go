@@ -15,8 +15,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/schedules"
 )
 
-// verifyFolder proves the calls that an emitted folder carries, and compares its files with what
-// they are printed as.
+// verifyFolder proves the calls that an emitted folder carries, and compares its files with the printed calls.
 func (f *specFlags) verifyFolder(cmd *cobra.Command, dir string, ranks int64, found *proofs) error {
 	if len(f.settings())+len(f.disable)+len(f.dumpAfter) > 0 {
 		return usagef("%s is a program's folder, which has its own settings: only -n and --json apply", dir)
@@ -55,7 +54,7 @@ func (f *specFlags) verifyFolder(cmd *cobra.Command, dir string, ranks int64, fo
 	return nil
 }
 
-// modelOf gives the model of the spec that a folder carries, on so many ranks; 0: those of the spec.
+// modelOf gives the model of the spec that a folder carries, on n ranks; 0 means the ranks of the spec.
 func modelOf(cmd *cobra.Command, dir string, record *emit.Record, ranks int64) (values.Load, error) {
 	own, err := readSettings(record.Flags)
 	if err != nil {
@@ -74,7 +73,7 @@ func modelOf(cmd *cobra.Command, dir string, record *emit.Record, ranks int64) (
 	return own.model(src), nil
 }
 
-// notes is where differences go: beside JSON, standard output holds nothing else.
+// notes receives the differences. With --json, standard output contains only JSON.
 func notes(cmd *cobra.Command, asJSON bool) io.Writer {
 	if asJSON {
 		return cmd.ErrOrStderr()
@@ -152,7 +151,7 @@ func printDifferences(w io.Writer, dir string, list []emit.Difference) (edited b
 		fmt.Fprintf(w, "%s: %d files are as another version of hirgen wrote them, by its digests; this one prints them otherwise\n", dir, stale)
 	}
 	if len(list) == 0 {
-		fmt.Fprintf(w, "%s: the sources are what these calls are printed as\n", dir)
+		fmt.Fprintf(w, "%s: the sources agree with these calls\n", dir)
 	}
 	return edited
 }

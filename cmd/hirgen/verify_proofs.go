@@ -17,7 +17,7 @@ type proofs struct {
 	reports []*prove.Report
 }
 
-// prove proves programs, one after the other, and fails with a code of its own unless all are proved.
+// prove proves programs, one after the other, and fails with exit code 8 unless all are proved.
 func (p *proofs) prove(programs []*calls.Program, load values.Load) error {
 	proved := true
 	var reports []*prove.Report
@@ -44,7 +44,7 @@ func (p *proofs) prove(programs []*calls.Program, load values.Load) error {
 	return nil
 }
 
-// end prints what was asked for as JSON, if anything was proved.
+// end prints the proofs as JSON, if there are any.
 func (p *proofs) end() error {
 	if !p.asJSON || len(p.reports) == 0 {
 		return nil

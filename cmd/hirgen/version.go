@@ -33,7 +33,7 @@ ABI of the programs that it writes.`,
 	}
 }
 
-// printVersion prints a line for tools and people, and one for each further version.
+// printVersion prints a line for tools and people, and a line for each other version.
 func printVersion(cmd *cobra.Command) error {
 	abi, err := runtime_cpp.ABIVersion()
 	if err != nil {
@@ -51,8 +51,8 @@ func programVersion() string {
 	return number(info)
 }
 
-// number is the version that -ldflags set, or that "go install" was asked for, or else the release that this source is
-// of. Go gives a checkout a version too, which says no more than the line with the commit does.
+// number is the version of -ldflags, or of the module for "go install", or else the release of this source. The version
+// that Go gives a checkout adds nothing to the line with the commit.
 func number(info *debug.BuildInfo) string {
 	if version == "" && fromModule(info) {
 		return strings.TrimPrefix(info.Main.Version, "v")
@@ -65,7 +65,7 @@ func fromModule(info *debug.BuildInfo) bool {
 	return info != nil && strings.HasPrefix(info.Main.Version, "v") && recorded(info)["vcs.revision"] == ""
 }
 
-// recorded is what Go wrote into a program about its build.
+// recorded is the build information of Go.
 func recorded(info *debug.BuildInfo) map[string]string {
 	settings := map[string]string{}
 	if info != nil {
@@ -76,7 +76,7 @@ func recorded(info *debug.BuildInfo) map[string]string {
 	return settings
 }
 
-// build says when, where that was set, and for what this program was built.
+// build is the time of the build, if it is known, and the system of the program.
 func build() string {
 	text := fmt.Sprintf("built with %s for %s/%s", runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	if built != "" {

@@ -17,8 +17,8 @@ import (
 // watchEvery is how often a watched file is read: looking is cheap, and works on every file system.
 const watchEvery = 150 * time.Millisecond
 
-// watch does something with files now, and again whenever the text of one changes, until the command is interrupted. What
-// goes wrong is reported, and is no end.
+// watch does something with files now, and again whenever the text of one changes, until the command is interrupted. It
+// reports errors and continues.
 func watch(cmd *cobra.Command, paths []string, each func() error) error {
 	if slices.Contains(paths, "-") {
 		return usagef("--watch: standard input does not change; name files")

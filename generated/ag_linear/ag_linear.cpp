@@ -31,7 +31,7 @@ const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kCShape =
     {.m = D * kShardM, .n = N, .k = K, .transpose_b = true, .bias = true, .dtype = hirgen::DType::kBf16};
 
-// What errors and the watchdog call the statements, with their place in the spec.
+// Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kGather = "spec.yaml:13:5 gather: Allgather of A_s";
 constexpr const char* kWaitGather = "spec.yaml:13:5 Wait(gather)";
 constexpr const char* kLinearC = "spec.yaml:13:5 Linear of C_s";
@@ -45,7 +45,7 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. What can be made before the first call is a data member.
+/// One rank's program. Data members are made before the first call.
 class AgLinear final : public hirgen::Program {
  public:
   explicit AgLinear(hirgen::Context& context) : context_(context) {

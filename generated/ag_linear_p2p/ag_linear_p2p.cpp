@@ -32,7 +32,7 @@ const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kCShape =
     {.m = kShardM, .n = N, .k = K, .transpose_b = true, .bias = true, .dtype = hirgen::DType::kBf16};
 
-// What errors and the watchdog call the statements, with their place in the spec.
+// Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kStarted = "spec.yaml:14:5 Synchronize(caller)";
 constexpr const char* kSend = "spec.yaml:14:5 send: send of A";
 constexpr const char* kShareA = "spec.yaml:9:3 sharing A with the other ranks";
@@ -54,7 +54,7 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. What can be made before the first call is a data member.
+/// One rank's program. Data members are made before the first call.
 class AgLinearP2p final : public hirgen::Program {
  public:
   explicit AgLinearP2p(hirgen::Context& context) : context_(context) {

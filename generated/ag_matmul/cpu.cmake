@@ -17,10 +17,10 @@ if(HIRGEN_SANITIZE)
   target_link_options(hirgen_ag_matmul_device INTERFACE -fsanitize=${HIRGEN_SANITIZE})
 endif()
 
-# The device is a library of its own, as CUDA is: programs and their clients in one process share its
+# The device is a separate library, as CUDA is: programs and their clients in one process share its
 # streams, events and memory. The loader takes the first of that name for all of them.
 if(HIRGEN_RUNTIME_OF)
-  return()  # device_library and device_file are those of the project around this one
+  return()  # the enclosing project defines device_library and device_file
 endif()
 set(device_library hirgen_ag_matmul_cpu)
 set(device_file $<TARGET_FILE:${device_library}>)

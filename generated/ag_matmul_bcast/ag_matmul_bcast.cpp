@@ -29,7 +29,7 @@ constexpr int kComputeStreams = 4;
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kCShape = {.m = kShardM, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
 
-// What errors and the watchdog call the statements, with their place in the spec.
+// Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kBroadcast = "spec.yaml:13:5 broadcast: Broadcast of A";
 constexpr const char* kWaitBroadcast = "spec.yaml:13:5 Wait(broadcast)";
 constexpr const char* kMatmulC = "spec.yaml:13:5 Matmul of C_s";
@@ -43,7 +43,7 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. What can be made before the first call is a data member.
+/// One rank's program. Data members are made before the first call.
 class AgMatmulBcast final : public hirgen::Program {
  public:
   explicit AgMatmulBcast(hirgen::Context& context) : context_(context) {

@@ -29,7 +29,7 @@ constexpr int kComputeStreams = 4;
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kCShape = {.m = kShardM, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
 
-// What errors and the watchdog call the statements, with their place in the spec.
+// Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kExchange = "spec.yaml:13:5 exchange: group";
 constexpr const char* kReceive = "spec.yaml:13:5 receive: receive of A_all_s";
 constexpr const char* kSend = "spec.yaml:13:5 send: send of A";
@@ -46,7 +46,7 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. What can be made before the first call is a data member.
+/// One rank's program. Data members are made before the first call.
 class AgMatmulP2p final : public hirgen::Program {
  public:
   explicit AgMatmulP2p(hirgen::Context& context) : context_(context) {

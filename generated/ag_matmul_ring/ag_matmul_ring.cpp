@@ -29,7 +29,7 @@ constexpr int64_t kShardM = M / D, kChunkM = kShardM / 2;
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kCShape = {.m = kChunkM, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
 
-// What errors and the watchdog call the statements, with their place in the spec.
+// Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kStarted = "spec.yaml:13:5 Synchronize(caller)";
 constexpr const char* kReceive = "spec.yaml:13:5 receive: receive of A_all";
 constexpr const char* kShareAAll = "spec.yaml:13:5 sharing A_all with the other ranks";
@@ -50,7 +50,7 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. What can be made before the first call is a data member.
+/// One rank's program. Data members are made before the first call.
 class AgMatmulRing final : public hirgen::Program {
  public:
   explicit AgMatmulRing(hirgen::Context& context) : context_(context) {

@@ -25,11 +25,11 @@ constexpr int64_t kShardM = M / (S * D);
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 
-// What errors and the watchdog call the statements, with their place in the spec.
+// Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kGather = "spec.yaml:11:5 gather: Allgather of A_s";
 constexpr const char* kWaitGather = "spec.yaml:11:5 Wait(gather)";
 
-/// One rank's program. What can be made before the first call is a data member.
+/// One rank's program. Data members are made before the first call.
 class Allgather final : public hirgen::Program {
  public:
   explicit Allgather(hirgen::Context& context) : context_(context) {}

@@ -27,7 +27,7 @@ constexpr int kComputeStreams = 4;
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 
-// What errors and the watchdog call the statements, with their place in the spec.
+// Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kStarted = "spec.yaml:12:5 Synchronize(caller)";
 constexpr const char* kReceive = "spec.yaml:12:5 receive: receive of C";
 constexpr const char* kShareC = "spec.yaml:10:3 sharing C with the other ranks";
@@ -41,7 +41,7 @@ constexpr const char* kWaitSend = "spec.yaml:12:5 Wait(send)";
 constexpr hirgen::SharedShape kCShared =
     {.bytes = D * kShardM * K * sizeof(bf16), .transfers = D, .name = "C", .where = kShareC};
 
-/// One rank's program. What can be made before the first call is a data member.
+/// One rank's program. Data members are made before the first call.
 class AllgatherP2p final : public hirgen::Program {
  public:
   explicit AllgatherP2p(hirgen::Context& context) : context_(context) {

@@ -25,11 +25,11 @@ constexpr int64_t kSliceM = M / S;
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 
-// What errors and the watchdog call the statements, with their place in the spec.
+// Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kAllreduce = "spec.yaml:11:5 allreduce: Allreduce of A_s";
 constexpr const char* kWaitAllreduce = "spec.yaml:11:5 Wait(allreduce)";
 
-/// One rank's program. What can be made before the first call is a data member.
+/// One rank's program. Data members are made before the first call.
 class Allreduce final : public hirgen::Program {
  public:
   explicit Allreduce(hirgen::Context& context) : context_(context) {}

@@ -52,7 +52,7 @@ constexpr hirgen::MatmulShape kZShape =
 constexpr hirgen::MatmulShape kW2pSShape =
     {.m = kShardM, .n = K, .k = kShardN, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 
-// What errors and the watchdog call the statements, with their place in the spec.
+// Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kStarted = "spec.yaml:18:5 Synchronize(caller)";
 constexpr const char* kLinearWopS = "spec.yaml:18:5 Linear of Wop_s";
 constexpr const char* kSend = "spec.yaml:19:5 send: send of Wop";
@@ -103,7 +103,7 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. What can be made before the first call is a data member.
+/// One rank's program. Data members are made before the first call.
 class BlockEnd final : public hirgen::Program {
  public:
   explicit BlockEnd(hirgen::Context& context) : context_(context) {

@@ -46,7 +46,7 @@ constexpr hirgen::MatmulShape kAShape = {.m = kShardM, .n = kShardN, .k = K, .tr
 constexpr hirgen::MatmulShape kPSShape =
     {.m = kShardM, .n = K, .k = kShardN, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 
-// What errors and the watchdog call the statements, with their place in the spec.
+// Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kStarted = "spec.yaml:20:5 Synchronize(caller)";
 constexpr const char* kReceive = "spec.yaml:20:5 receive: receive of U";
 constexpr const char* kShareU = "spec.yaml:20:5 sharing U with the other ranks";
@@ -76,7 +76,7 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. What can be made before the first call is a data member.
+/// One rank's program. Data members are made before the first call.
 class Gpt2Mlp final : public hirgen::Program {
  public:
   explicit Gpt2Mlp(hirgen::Context& context) : context_(context) {

@@ -34,7 +34,7 @@ const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kYPartsShape =
     {.m = kSliceM, .n = N, .k = kShardK, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 
-// What errors and the watchdog call the statements, with their place in the spec.
+// Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kStarted = "spec.yaml:16:5 Synchronize(caller)";
 constexpr const char* kLinearYParts = "spec.yaml:16:5 Linear of Y_parts_s";
 constexpr const char* kAllreduce = "spec.yaml:16:5 allreduce: Allreduce of Y_parts_s";
@@ -50,7 +50,7 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. What can be made before the first call is a data member.
+/// One rank's program. Data members are made before the first call.
 class LinearAr final : public hirgen::Program {
  public:
   explicit LinearAr(hirgen::Context& context) : context_(context) {

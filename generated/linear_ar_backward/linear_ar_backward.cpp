@@ -42,7 +42,7 @@ constexpr hirgen::MatmulShape kDXShape = {.m = kSliceM, .n = kShardK, .k = N, .d
 constexpr hirgen::MatmulShape kPShape =
     {.m = N, .n = kShardK, .k = kSliceM, .transpose_a = true, .dtype = hirgen::DType::kBf16};
 
-// What errors and the watchdog call the statements, with their place in the spec.
+// Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kStarted = "spec.yaml:18:5 Synchronize(caller)";
 constexpr const char* kMatmulDX = "spec.yaml:19:5 Matmul of dX_s";
 constexpr const char* kMatmulP = "spec.yaml:22:5 Matmul of P_s";
@@ -58,7 +58,7 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. What can be made before the first call is a data member.
+/// One rank's program. Data members are made before the first call.
 class LinearArBackward final : public hirgen::Program {
  public:
   explicit LinearArBackward(hirgen::Context& context) : context_(context) {

@@ -70,7 +70,7 @@ constexpr hirgen::AttentionShape kPVAttention = {.query_heads = kShardH, .key_he
 constexpr hirgen::AttentionLayout kPVLayout =
     {.q = {0, C, kShardH * C}, .k = {0, C, kShardG2 * C}, .v = {0, C, kShardG * C}, .o = {0, C, kShardH * C}};
 
-// What errors and the watchdog call the statements, with their place in the spec.
+// Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kRmsNormU1 = "spec.yaml:22:5 rms_norm of U1";
 constexpr const char* kStarted = "spec.yaml:23:5 Synchronize(caller)";
 constexpr const char* kSend = "spec.yaml:23:5 send: send of U1";
@@ -128,7 +128,7 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. What can be made before the first call is a data member.
+/// One rank's program. Data members are made before the first call.
 class LlamaBlockSp final : public hirgen::Program {
  public:
   explicit LlamaBlockSp(hirgen::Context& context) : context_(context) {

@@ -54,7 +54,7 @@ constexpr hirgen::MatmulShape kUpShape =
 constexpr hirgen::MatmulShape kPSShape =
     {.m = kShardM, .n = K, .k = kShardN, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 
-// What errors and the watchdog call the statements, with their place in the spec.
+// Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kRmsNormU = "spec.yaml:16:5 rms_norm of U";
 constexpr const char* kLinearGate = "spec.yaml:17:5 Linear of gate";
 constexpr const char* kLinearUp = "spec.yaml:18:5 Linear of up";
@@ -97,7 +97,7 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. What can be made before the first call is a data member.
+/// One rank's program. Data members are made before the first call.
 class LlamaMlpAcrossNodes final : public hirgen::Program {
  public:
   explicit LlamaMlpAcrossNodes(hirgen::Context& context) : context_(context) {

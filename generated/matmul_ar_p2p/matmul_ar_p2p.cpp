@@ -35,7 +35,7 @@ constexpr int kComputeStreams = 4;
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kPSShape = {.m = kShardM, .n = N, .k = kShardK, .dtype = hirgen::DType::kBf16};
 
-// What errors and the watchdog call the statements, with their place in the spec.
+// Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kStarted = "spec.yaml:16:5 Synchronize(caller)";
 constexpr const char* kMatmulPS = "spec.yaml:16:5 Matmul of P_s";
 constexpr const char* kSend = "spec.yaml:17:5 send: send of P";
@@ -66,7 +66,7 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. What can be made before the first call is a data member.
+/// One rank's program. Data members are made before the first call.
 class MatmulArP2p final : public hirgen::Program {
  public:
   explicit MatmulArP2p(hirgen::Context& context) : context_(context) {

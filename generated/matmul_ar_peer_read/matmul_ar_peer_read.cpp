@@ -35,7 +35,7 @@ const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kPShape =
     {.m = D * kShardM, .n = N, .k = kShardK, .dtype = hirgen::DType::kBf16};
 
-// What errors and the watchdog call the statements, with their place in the spec.
+// Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kStarted = "spec.yaml:18:5 Synchronize(caller)";
 constexpr const char* kReceive2 = "spec.yaml:18:5 receive_2: receive of C";
 constexpr const char* kShareC = "spec.yaml:13:3 sharing C with the other ranks";
@@ -60,7 +60,7 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. What can be made before the first call is a data member.
+/// One rank's program. Data members are made before the first call.
 class MatmulArPeerRead final : public hirgen::Program {
  public:
   explicit MatmulArPeerRead(hirgen::Context& context) : context_(context) {

@@ -31,7 +31,7 @@ constexpr int kComputeStreams = 4;
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kPShape = {.m = kSliceM, .n = N, .k = kShardK, .dtype = hirgen::DType::kBf16};
 
-// What errors and the watchdog call the statements, with their place in the spec.
+// Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kStarted = "spec.yaml:13:5 Synchronize(caller)";
 constexpr const char* kMatmulP = "spec.yaml:13:5 Matmul of P_s";
 constexpr const char* kReduceScatter = "spec.yaml:15:5 reduce_scatter: ReduceScatter of Q_s";
@@ -45,7 +45,7 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. What can be made before the first call is a data member.
+/// One rank's program. Data members are made before the first call.
 class MatmulRs final : public hirgen::Program {
  public:
   explicit MatmulRs(hirgen::Context& context) : context_(context) {

@@ -32,7 +32,7 @@ const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kPShape =
     {.m = D * kShardM, .n = N, .k = kShardK, .dtype = hirgen::DType::kBf16};
 
-// What errors and the watchdog call the statements, with their place in the spec.
+// Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kStarted = "spec.yaml:15:5 Synchronize(caller)";
 constexpr const char* kMatmulP = "spec.yaml:15:5 Matmul of P_s";
 constexpr const char* kReduceScatter = "spec.yaml:16:5 reduce_scatter: ReduceScatter of P_s";
@@ -46,7 +46,7 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. What can be made before the first call is a data member.
+/// One rank's program. Data members are made before the first call.
 class MatmulRsBcast final : public hirgen::Program {
  public:
   explicit MatmulRsBcast(hirgen::Context& context) : context_(context) {

@@ -32,7 +32,7 @@ const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kDAShape =
     {.m = kSliceM, .n = kShardK, .k = N, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 
-// What errors and the watchdog call the statements, with their place in the spec.
+// Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kGather = "spec.yaml:13:5 gather: Allgather of dC_s";
 constexpr const char* kWaitGather = "spec.yaml:13:5 Wait(gather)";
 constexpr const char* kMatmulDA = "spec.yaml:14:5 Matmul of dA_s";
@@ -46,7 +46,7 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. What can be made before the first call is a data member.
+/// One rank's program. Data members are made before the first call.
 class MatmulRsGradA final : public hirgen::Program {
  public:
   explicit MatmulRsGradA(hirgen::Context& context) : context_(context) {

@@ -34,7 +34,7 @@ const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kPShape =
     {.m = kShardK, .n = N, .k = kSliceM, .transpose_a = true, .dtype = hirgen::DType::kBf16};
 
-// What errors and the watchdog call the statements, with their place in the spec.
+// Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kGather = "spec.yaml:15:5 gather: Allgather of dC_s";
 constexpr const char* kWaitGather = "spec.yaml:15:5 Wait(gather)";
 constexpr const char* kMatmulP = "spec.yaml:16:5 Matmul of P_s";
@@ -49,7 +49,7 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. What can be made before the first call is a data member.
+/// One rank's program. Data members are made before the first call.
 class MatmulRsGradB final : public hirgen::Program {
  public:
   explicit MatmulRsGradB(hirgen::Context& context) : context_(context) {

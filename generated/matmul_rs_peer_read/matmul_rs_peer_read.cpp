@@ -33,7 +33,7 @@ const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kPShape =
     {.m = D * kShardM, .n = N, .k = kShardK, .dtype = hirgen::DType::kBf16};
 
-// What errors and the watchdog call the statements, with their place in the spec.
+// Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kMatmulP = "spec.yaml:15:5 Matmul of P";
 constexpr const char* kStarted = "spec.yaml:16:5 Synchronize(caller)";
 constexpr const char* kSend = "spec.yaml:16:5 send: send of P";
@@ -53,7 +53,7 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. What can be made before the first call is a data member.
+/// One rank's program. Data members are made before the first call.
 class MatmulRsPeerRead final : public hirgen::Program {
  public:
   explicit MatmulRsPeerRead(hirgen::Context& context) : context_(context) {

@@ -43,7 +43,7 @@ constexpr hirgen::MatmulShape kZShape =
 constexpr hirgen::MatmulShape kPShape =
     {.m = M, .n = K, .k = kShardN, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 
-// What errors and the watchdog call the statements, with their place in the spec.
+// Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kLayerNormU = "spec.yaml:17:5 layer_norm of U";
 constexpr const char* kGather = "spec.yaml:18:5 gather: Allgather of U";
 constexpr const char* kLinearZ = "spec.yaml:19:5 Linear of Z";
@@ -60,7 +60,7 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. What can be made before the first call is a data member.
+/// One rank's program. Data members are made before the first call.
 class MlpSp final : public hirgen::Program {
  public:
   explicit MlpSp(hirgen::Context& context) : context_(context) {}

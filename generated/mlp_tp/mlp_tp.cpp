@@ -40,7 +40,7 @@ constexpr hirgen::MatmulShape kZShape =
 constexpr hirgen::MatmulShape kPShape =
     {.m = kSliceM, .n = K, .k = kShardN, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 
-// What errors and the watchdog call the statements, with their place in the spec.
+// Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kGather = "spec.yaml:14:5 gather: Allgather of X_s";
 constexpr const char* kWaitGather = "spec.yaml:14:5 Wait(gather)";
 constexpr const char* kLinearZ = "spec.yaml:15:5 Linear of Z_s";
@@ -57,7 +57,7 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. What can be made before the first call is a data member.
+/// One rank's program. Data members are made before the first call.
 class MlpTp final : public hirgen::Program {
  public:
   explicit MlpTp(hirgen::Context& context) : context_(context) {

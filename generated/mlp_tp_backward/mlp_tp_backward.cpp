@@ -49,7 +49,7 @@ constexpr hirgen::MatmulShape kDW2Shape =
 constexpr hirgen::MatmulShape kDW1Shape =
     {.m = kShardN, .n = K, .k = M, .transpose_a = true, .dtype = hirgen::DType::kBf16};
 
-// What errors and the watchdog call the statements, with their place in the spec.
+// Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kGather = "spec.yaml:17:5 gather: Allgather of dY";
 constexpr const char* kGather2 = "spec.yaml:18:5 gather_2: Allgather of X";
 constexpr const char* kWaitGather = "spec.yaml:17:5 Wait(gather)";
@@ -70,7 +70,7 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. What can be made before the first call is a data member.
+/// One rank's program. Data members are made before the first call.
 class MlpTpBackward final : public hirgen::Program {
  public:
   explicit MlpTpBackward(hirgen::Context& context) : context_(context) {}

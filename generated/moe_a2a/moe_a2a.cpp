@@ -36,7 +36,7 @@ const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kZShape = {.m = D * C, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kPShape = {.m = D * C, .n = K, .k = N, .dtype = hirgen::DType::kBf16};
 
-// What errors and the watchdog call the statements, with their place in the spec.
+// Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kAllToAll = "spec.yaml:15:5 all_to_all: AllToAll of X_s";
 constexpr const char* kWaitAllToAll = "spec.yaml:15:5 Wait(all_to_all)";
 constexpr const char* kMatmulZ = "spec.yaml:16:5 Matmul of Z_s";
@@ -53,7 +53,7 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. What can be made before the first call is a data member.
+/// One rank's program. Data members are made before the first call.
 class MoeA2a final : public hirgen::Program {
  public:
   explicit MoeA2a(hirgen::Context& context) : context_(context) {

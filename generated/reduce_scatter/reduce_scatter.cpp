@@ -25,11 +25,11 @@ constexpr int64_t kShardM = M / (S * D);
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 
-// What errors and the watchdog call the statements, with their place in the spec.
+// Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kReduceScatter = "spec.yaml:11:5 reduce_scatter: ReduceScatter of A_s";
 constexpr const char* kWaitReduceScatter = "spec.yaml:11:5 Wait(reduce_scatter)";
 
-/// One rank's program. What can be made before the first call is a data member.
+/// One rank's program. Data members are made before the first call.
 class ReduceScatter final : public hirgen::Program {
  public:
   explicit ReduceScatter(hirgen::Context& context) : context_(context) {}

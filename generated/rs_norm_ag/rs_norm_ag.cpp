@@ -40,7 +40,7 @@ const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kPShape = {.m = kSliceM, .n = K, .k = kShardN, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kZShape = {.m = kSliceM, .n = kShardN, .k = K, .dtype = hirgen::DType::kBf16};
 
-// What errors and the watchdog call the statements, with their place in the spec.
+// Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kStarted = "spec.yaml:17:5 Synchronize(caller)";
 constexpr const char* kMatmulP = "spec.yaml:17:5 Matmul of P_s";
 constexpr const char* kReduceScatter = "spec.yaml:19:5 reduce_scatter: ReduceScatter of R_s";
@@ -59,7 +59,7 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. What can be made before the first call is a data member.
+/// One rank's program. Data members are made before the first call.
 class RsNormAg final : public hirgen::Program {
  public:
   explicit RsNormAg(hirgen::Context& context) : context_(context) {

@@ -44,7 +44,7 @@ constexpr hirgen::MatmulShape kZgShape = {.m = kChunkM, .n = kShardN, .k = K, .d
 constexpr hirgen::MatmulShape kZuShape = {.m = kChunkM, .n = kShardN, .k = K, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kPSCShape = {.m = kChunkM, .n = K, .k = kShardN, .dtype = hirgen::DType::kBf16};
 
-// What errors and the watchdog call the statements, with their place in the spec.
+// Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kStarted = "spec.yaml:19:5 Synchronize(caller)";
 constexpr const char* kReceive = "spec.yaml:19:5 receive: receive of U";
 constexpr const char* kShareU = "spec.yaml:19:5 sharing U with the other ranks";
@@ -75,7 +75,7 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. What can be made before the first call is a data member.
+/// One rank's program. Data members are made before the first call.
 class SwigluP2p final : public hirgen::Program {
  public:
   explicit SwigluP2p(hirgen::Context& context) : context_(context) {

@@ -42,7 +42,7 @@ constexpr hirgen::MatmulShape kZgShape = {.m = kSliceM, .n = kShardN, .k = K, .d
 constexpr hirgen::MatmulShape kZuShape = {.m = kSliceM, .n = kShardN, .k = K, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kPShape = {.m = kSliceM, .n = K, .k = kShardN, .dtype = hirgen::DType::kBf16};
 
-// What errors and the watchdog call the statements, with their place in the spec.
+// Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kGather = "spec.yaml:15:5 gather: Allgather of X_s";
 constexpr const char* kWaitGather = "spec.yaml:15:5 Wait(gather)";
 constexpr const char* kMatmulZg = "spec.yaml:16:5 Matmul of Zg_s";
@@ -60,7 +60,7 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. What can be made before the first call is a data member.
+/// One rank's program. Data members are made before the first call.
 class SwigluTp final : public hirgen::Program {
  public:
   explicit SwigluTp(hirgen::Context& context) : context_(context) {

@@ -70,7 +70,7 @@ constexpr hirgen::AttentionLayout kPVLayout = {.q = {L * kShardH * C, C, kShardH
                                                .v = {L * kShardH * C, C, kShardH * C},
                                                .o = {L * kShardH * C, C, kShardH * C}};
 
-// What errors and the watchdog call the statements, with their place in the spec.
+// Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kLayerNormU1 = "spec.yaml:24:5 layer_norm of U1";
 constexpr const char* kLinearUq = "spec.yaml:25:5 Linear of Uq";
 constexpr const char* kLinearUk = "spec.yaml:26:5 Linear of Uk";
@@ -93,7 +93,7 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. What can be made before the first call is a data member.
+/// One rank's program. Data members are made before the first call.
 class TransformerBlock final : public hirgen::Program {
  public:
   explicit TransformerBlock(hirgen::Context& context) : context_(context) {}

@@ -102,7 +102,7 @@ constexpr hirgen::AttentionLayout kDQGradients = {.q = {L * kShardH * C, C, kSha
                                                   .v = {L * kShardH * C, C, kShardH * C},
                                                   .o = {L * kShardH * C, C, kShardH * C}};
 
-// What errors and the watchdog call the statements, with their place in the spec.
+// Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kMatmulDA = "spec.yaml:47:5 Matmul of dA";
 constexpr const char* kGeluGradMulDZ = "spec.yaml:49:5 gelu_grad_mul of dZ";
 constexpr const char* kMatmulDU2p = "spec.yaml:52:5 Matmul of dU2p";
@@ -149,7 +149,7 @@ void gemm_add(hirgen::Context& context, const hirgen::MatmulPlan& plan, const vo
            where);
 }
 
-/// One rank's program. What can be made before the first call is a data member.
+/// One rank's program. Data members are made before the first call.
 class TransformerBlockBackward final : public hirgen::Program {
  public:
   explicit TransformerBlockBackward(hirgen::Context& context) : context_(context) {}

@@ -52,7 +52,7 @@ type Diagnostic struct {
 	Pos     Pos
 	Code    Code
 	Message string
-	Notes   []Note // further places that matter, such as the other side of a contradiction
+	Notes   []Note // other places, such as the other side of a contradiction
 	Hint    string // what to do; often the nearest name
 }
 

@@ -53,9 +53,8 @@ func Diagnostics(err error) (*Errors, bool) {
 	return nil, false
 }
 
-// Rename replaces a file name in every position. A spec is loaded under its base
-// name, so that what is generated from it is the same wherever it lies; a report to
-// the user has the path that the user typed.
+// Rename replaces a file name in every position. A spec is loaded under its base name, so that its folder does not
+// change the generated files. A report to the user has the path that the user typed.
 func (e *Errors) Rename(from, to string) {
 	for _, d := range e.Items {
 		if d.Pos.File == from {

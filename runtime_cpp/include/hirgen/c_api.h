@@ -1,6 +1,5 @@
-/* What the C ABIs of all emitted programs share: options, tensor descriptions, codes.
- * Plain C. An emitted header <name>.h includes this one and declares hirgen_<name>_*.
- */
+/* Options, tensor descriptions and result codes: the part of the C ABI that all emitted programs
+ * share. Plain C. An emitted header <name>.h includes this one and declares hirgen_<name>_*. */
 #ifndef HIRGEN_C_API_H_
 #define HIRGEN_C_API_H_
 
@@ -14,11 +13,11 @@ extern "C" {
 /* Version of the structures and functions below; hirgen_options.version must equal it. */
 #define HIRGEN_ABI_VERSION 3
 
-/* Most axes that hirgen_tensor describes. */
+/* The most axes that hirgen_tensor describes. */
 #define HIRGEN_MAX_AXES 8
 
-/* What the address of each tensor that run is given must be a multiple of, in bytes. cudaMalloc
- * gives multiples of 256; the middle of an allocation may be at any address. */
+/* The address of each tensor that run takes must be a multiple of this many bytes. cudaMalloc
+ * returns multiples of 256; a pointer into an allocation may be at any address. */
 #define HIRGEN_ALIGNMENT 16
 
 /* Exported from the library even when everything else is hidden. */
@@ -42,45 +41,46 @@ enum {
   HIRGEN_FAILURE_RETURNS = 1 /* calls return the code; see below */
 };
 
-/* A program on one rank. Opaque. Functions on one handle may be called from several threads: they
- * come one after another, in the order in which the threads get in, on the device of the handle.
- * All ranks must make the same calls in the same order, so threads that call run need an order of
- * their own; so do several handles, whose calls the ranks issue in the same order. A handle
- * that is destroyed or null, or that another library made, gives HIRGEN_USAGE. */
+/* A program on one rank. Opaque. Functions on one handle may be called from several threads.
+ * They run one after another on the device of the handle, in the order in which the threads get
+ * the handle's lock. All ranks must make the same calls in the same order, so threads that call
+ * run must agree on an order. The same holds for the calls of several handles. A handle that is
+ * null, destroyed or from another library gives HIRGEN_USAGE. */
 typedef struct hirgen_handle hirgen_handle;
 
-/* How this process joins. Zero-initialise, then set version. With world == 0 rank, world,
- * device and rendezvous come from the launcher's environment (torchrun, Open MPI, PMI,
- * Slurm, HIRGEN_*), and the five fields after `version` are not read.
+/* How this process joins. Zero-initialise, then set version. With world == 0, the library takes
+ * rank, world, device and rendezvous from the launcher's environment (torchrun, Open MPI, PMI,
+ * Slurm, HIRGEN_*), and ignores the five fields after `version`.
  *
- * `plans` is a file that the program over the library wrote with --tune. What it holds for
- * this GPU model and cuBLASLt is taken; a choice that cannot be is named on stderr.
+ * `plans` is a file that the program over the library wrote with --tune. The library uses its
+ * choices for this GPU model and cuBLASLt, and reports on stderr a choice that it cannot use.
  *
  * When a rank dies, stalls or fails, every rank learns it within the deadline and five seconds.
- * `failed`, unless null, is called first, once for a handle, on a thread of the library, with the
- * code and the report, which is gone when it returns. It must not call the library on the handle,
- * and is left alone after a second. It is not called where
- * create fails before all ranks have met. Then, with HIRGEN_FAILURE_RETURNS:
+ * The library first calls `failed`, unless it is null: once for a handle, on a thread of the
+ * library, with the code and the report. The report is valid only during that call. `failed`
+ * must not call the library on the handle, and the library waits for it for a second at most. It
+ * is not called if create fails before all ranks have met. Then, with HIRGEN_FAILURE_RETURNS:
  *
- * - run, status and destroy return the code, and last_error has the report. So does a create or
- *   destroy that is under way; its report is that of last_error(NULL).
- * - What calls wait for on streams is let go: flags of peers are set by this host, communicators
- *   are aborted. Streams, the caller's among them, then run empty. What those calls wrote is
- *   undefined: ask status after the stream was waited for, and before results are used.
- * - The process goes on. The handle may be destroyed, and another one created, at the same port
- *   once all ranks of the old one have done so or ended.
+ * - run, status and destroy return the code, and last_error returns the report. A create or
+ *   destroy in progress returns the code too; last_error(NULL) has its report.
+ * - The library releases everything that calls wait for on streams: it sets the flags of peers
+ *   from this host and aborts communicators. All streams, also the caller's, then run empty. The
+ *   results of those calls are undefined: synchronize the stream, then call status before you
+ *   use results.
+ * - The process goes on. The handle may be destroyed. Another one can be created at the same
+ *   port once all ranks have destroyed the old one or ended.
  *
- * What cannot be done:
+ * Limits:
  *
- * - A call of the library that is stuck in CUDA or NCCL, and does not return within two seconds
- *   after streams and communicators were let go, cannot be called back: the process ends, with the
- *   report on stderr. That is so, on GPUs, for ncclCommInitRank in create and for
- *   ncclCommFinalize in destroy, when a rank is lost right then.
- * - Work of others on the caller's stream in front of a call is not let go.
- * - A device with an error that is for good (an illegal access, a GPU that was lost, memory of a
- *   peer that is no more) stays unusable in this process, whatever the library does.
- * - Memory that other ranks can reach is not freed by destroy after a failure: a rank that lives
- *   may still read it. Nothing is freed where streams are still not let go after two seconds. */
+ * - If a call of the library is stuck in CUDA or NCCL, and does not return within two seconds
+ *   after streams and communicators were released, the process ends with the report on stderr.
+ *   On GPUs this happens for ncclCommInitRank in create and ncclCommFinalize in destroy, if a
+ *   rank is lost during them.
+ * - Other work that is on the caller's stream before a call is not released.
+ * - A device with a permanent error (an illegal access, a lost GPU, memory of a peer that is
+ *   gone) stays unusable in this process.
+ * - After a failure, destroy does not free memory that other ranks can use: a live rank may
+ *   still read it. Destroy frees nothing if streams are not released within two seconds. */
 typedef struct hirgen_options {
   uint32_t version;       /* HIRGEN_ABI_VERSION */
   int32_t rank;           /* 0 <= rank < world */

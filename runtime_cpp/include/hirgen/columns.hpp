@@ -1,6 +1,6 @@
-// Launches of fused kernels that fold columns: each result is the fold, over all rows, of what the
-// body computes of a column. An emitted program has a struct for each, of what it reads, whose call
-// operator gives what a row adds. Include this from .cu files only.
+// Launches of fused kernels that fold columns: each result folds one column of computed values over
+// all rows. An emitted program has a struct of operands for each such kernel. Its call operator
+// returns the values that one row contributes. Include this from .cu files only.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,9 @@
 
 namespace hirgen {
 
-/// W columns of a row, as the body of such a kernel sees them. What it loads is read at once and
-/// held as it is in memory; what it computes of that is an expression, which is computed when
-/// slices of other rows are under way.
+/// W columns of one row, as the body of such a kernel sees them. load() reads elements at once and
+/// keeps them in registers, in their own type. Arithmetic on them makes expressions, which are
+/// evaluated after the reads of several rows have been issued.
 template <int W, int A>
 struct ColumnsOfRow : RowPlace<A> {
   Place place;
@@ -34,14 +34,14 @@ struct ColumnsOfRow : RowPlace<A> {
     }
     return held;
   }
-  /// What x is, computed once for all that read it.
+  /// Evaluates x once, for several uses.
   template <Vector X>
   HG_HOST_DEVICE Kept<W, 1> keep(const X& x) const {
     return {{columns_of<W>(x, place)}};
   }
 };
 
-/// The fold of a body over rows, W columns at a time.
+/// The fold of a body over all rows, W columns per thread.
 template <ReduceFn Fn, typename Body, typename Out, int W, int A, typename Index>
 struct ColumnFold {
   static constexpr int kWidth = W;
@@ -66,7 +66,7 @@ struct ColumnFold {
     HG_UNROLL
     for (int j = 0; j < W; ++j) x[j] = lanes.value[j];
   }
-  /// Row 0 is where all rows of the result are.
+  /// The result is a single row, so it is stored at row 0.
   template <int N>
   HG_HOST_DEVICE void store(int64_t result, const float (&sum)[N]) const {
     const RowPlace<A> place{0, 0, columns, 0};
@@ -75,8 +75,8 @@ struct ColumnFold {
   }
 };
 
-/// out = the fold by Fn of the body over all rows, for each of the columns. Operands are dense, or
-/// Scattered along A axes of rows, as those of launch_rows().
+/// out = the fold by Fn of the body over all rows, for each column. Operands are dense, or
+/// Scattered along A axes of rows, as in launch_rows().
 template <ReduceFn Fn, int A = 0, typename Out, typename Body, int W, int O, typename Index>
 void launch_columns(const Out& out, const Body& body, int64_t columns, const Rows<A>& rows,
                     Accesses<W, O, Index> accesses, cudaStream_t stream, const char* where) {

@@ -1,6 +1,6 @@
-// Dropout by counter: whether an element is left out is a function of a seed, a salt and the index
-// of the element in the whole tensor. There is no state, and no mask in memory: every rank, slice
-// and pass that has the element decides alike.
+// Dropout by counter: a seed, a salt and the index of an element in the whole tensor decide whether
+// the element is dropped. There is no state and no mask in memory. Every rank, slice and pass that
+// has the element decides alike.
 #pragma once
 
 #include <cstdint>
@@ -35,8 +35,7 @@ HG_HOST_DEVICE inline Words philox(Words counter, uint32_t key0, uint32_t key1) 
   return counter;
 }
 
-/// The random words of eight elements beside each other, 8 * block and those behind it: half a word
-/// for each.
+/// The random words of eight adjacent elements, from index 8 * block on: half a word for each.
 HG_HOST_DEVICE inline Words words_of(const Dropout& dropout, int64_t seed, uint64_t block) {
   const auto salt = static_cast<uint64_t>(dropout.salt), key = static_cast<uint64_t>(seed);
   return philox({{static_cast<uint32_t>(block), static_cast<uint32_t>(block >> 32),
@@ -44,28 +43,28 @@ HG_HOST_DEVICE inline Words words_of(const Dropout& dropout, int64_t seed, uint6
                 static_cast<uint32_t>(key), static_cast<uint32_t>(key >> 32));
 }
 
-/// p as a multiple of 2^-16, which is what random numbers of 16 bits are compared with.
+/// p as a multiple of 2^-16, to compare 16-bit random numbers with.
 HG_HOST_DEVICE inline uint32_t least_of(const Dropout& dropout) {
   return (static_cast<uint32_t>(dropout.p * 0x1p17F) + 1) / 2;  // rounded
 }
 
-/// What elements that stay are multiplied by.
+/// The factor of the elements that are kept.
 HG_HOST_DEVICE inline float scale_of(const Dropout& dropout) {
   return 1.0F / (1.0F - static_cast<float>(least_of(dropout)) * 0x1p-16F);
 }
 
-/// Whether an element stays, by half of a random word: the lower one where its index is even.
+/// Decides whether an element is kept, by half of a random word: the lower half for an even index.
 HG_HOST_DEVICE inline bool stays(const Dropout& dropout, uint32_t word, bool upper) {
   return (upper ? word : word << 16) >= least_of(dropout) << 16;
 }
 
-/// The index in the whole tensor of the element in a row and a column of it.
+/// The index in the whole tensor of an element, from its row and column.
 HG_HOST_DEVICE inline uint64_t index_of(const Dropout& dropout, float row, float column) {
   return static_cast<uint64_t>(row) * static_cast<uint64_t>(dropout.width) +
          static_cast<uint64_t>(column);
 }
 
-/// Whether the element with an index stays.
+/// Decides whether the element at an index is kept.
 HG_HOST_DEVICE inline bool stays_at(const Dropout& dropout, int64_t seed, uint64_t index) {
   const Words words = words_of(dropout, seed, index / 8);
   const uint32_t low = (index & 2) == 0 ? words.value[0] : words.value[1];
@@ -101,7 +100,7 @@ struct DropoutExpression {
   }
 
  private:
-  /// A bit for each of W columns: whether it stays.
+  /// A bit for each of W columns: set if the element is kept.
   template <int W>
   HG_HOST_DEVICE uint32_t mask(Place place) const {
     const auto columns = columns_of<W>(column, place);
@@ -126,8 +125,8 @@ struct DropoutExpression {
 
 namespace fn {
 
-/// x, or 0 by chance, of the elements in a row and columns of the whole tensor; of one element,
-/// where it is all that the tensor has for the row.
+/// x with random elements replaced by 0. `row` and `column` are places in the whole tensor. A float
+/// x is the only element that the tensor has in its row.
 template <Value X, Value C, Value R>
 HG_HOST_DEVICE inline auto dropout(const X& x, int64_t seed, const C& column, const R& row,
                                    const Dropout& dropout) {
@@ -137,7 +136,7 @@ HG_HOST_DEVICE inline auto dropout(const X& x, int64_t seed, const C& column, co
     return dropped_at(dropout, x, seed, index_of(dropout, row, column));
   }
 }
-/// The same of a tensor that is one row.
+/// The same for a tensor of a single row.
 template <Value X, Value C>
 HG_HOST_DEVICE inline auto dropout(const X& x, int64_t seed, const C& column, const Dropout& with) {
   return dropout(x, seed, column, 0.0F, with);

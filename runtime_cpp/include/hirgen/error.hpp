@@ -1,4 +1,4 @@
-// What goes wrong at run time, and how an emitted program checks each call.
+// Errors at run time, and how an emitted program checks each call.
 #pragma once
 
 #include <cublasLt.h>
@@ -32,9 +32,9 @@ class Error : public std::runtime_error {
   /// `suspect` is the rank at fault when this rank only noticed; -1 when unknown or none.
   Error(Code code, const std::string& message, int suspect = -1)
       : std::runtime_error(message), code_(code), suspect_(suspect) {}
-  /// The exit code that this error leads to.
+  /// The process exits with this code.
   Code code() const noexcept { return code_; }
-  /// The rank that this error is blamed on, -1 if none is known.
+  /// The rank that is blamed for this error; -1 if unknown.
   int suspect() const noexcept { return suspect_; }
 
  private:
@@ -42,21 +42,21 @@ class Error : public std::runtime_error {
   int suspect_;
 };
 
-/// Where in the spec the host program stands ("spec.yaml:12:5 allgather A_s"); the
-/// watchdog reports it when the host itself is stuck in a call. Never null.
+/// The position in the spec of the statement that the host is issuing ("spec.yaml:12:5 allgather
+/// A_s"). The watchdog reports it when the host itself is stuck in a call. Never null.
 extern std::atomic<const char*> host_position;
 
-/// Statements that the host has issued since the process started. A host that issues
-/// nothing for a whole deadline is stuck; the rank that issued least holds up the others.
+/// The number of statements that the host has issued since the process started. A host that issues
+/// nothing for a whole deadline is stuck. The rank that has issued the fewest holds up the others.
 extern std::atomic<uint64_t> host_statements;
 
-/// The host begins a statement: sets host_position to `where`, a string literal, and counts. A rank
-/// that is stuck in it is ahead of one that never came to it.
+/// Begins a statement: sets host_position to `where`, a string literal, and counts the statement.
+/// So a rank that is stuck in a statement counts as further than a rank that never reached it.
 void begin_statement(const char* where);
 
 /// Throws Error(kDevice) unless `status` is success. `where` is the spec position.
 void check(cudaError_t status, const char* call, const char* where, const char* file, int line);
-/// The same for NCCL; Error(kPeer) if it says that the cause is in another process.
+/// The same for NCCL; Error(kPeer) if NCCL reports that the cause is in another process.
 void check(ncclResult_t status, const char* call, const char* where, const char* file, int line);
 /// The same for cuBLAS.
 void check(cublasStatus_t status, const char* call, const char* where, const char* file, int line);

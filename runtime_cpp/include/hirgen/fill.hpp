@@ -1,5 +1,5 @@
-// Inputs and their check. A tensor is filled by a rule on its global index, so each rank
-// fills its own shard, a reference fills the whole, and both hold the same values.
+// Inputs and their check. The value of an element depends on its global index only. So each rank
+// fills its own shard, a reference fills the whole tensor, and both have the same values.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -19,10 +19,10 @@ void fill_integers(void* local, const TensorDesc& desc, int input, uint64_t seed
 void fill_integers_whole(float* whole, const TensorDesc& desc, int input, uint64_t seed,
                          cudaStream_t stream);
 
-/// Fills this rank's shard with normally distributed values (mean 0, deviation
-/// desc.deviation): what a check takes that cannot be exact, and the load that a timed
-/// GEMM should have, since its power draw depends on the data. An integer that is alone is a seed
-/// of 24 bits; others are below 256, half of them 0, as positions and masks may be.
+/// Fills this rank's shard with normally distributed values (mean 0, deviation desc.deviation).
+/// They are for checks that cannot be exact, and for timing: the power draw of a GEMM depends on
+/// its data. A single integer is a seed of 24 bits. Other integers are positions or masks: below
+/// 256, half of them 0.
 void fill_normal(void* local, const TensorDesc& desc, int input, uint64_t seed,
                  cudaStream_t stream);
 /// The same values of the whole tensor, rounded to its element type, as fp32.
@@ -34,23 +34,23 @@ void poison(void* buffer, size_t bytes, cudaStream_t stream);
 
 /// local = this rank's shard of a whole tensor, rounded to the element type.
 void shard_from_whole(void* local, const TensorDesc& desc, const float* whole, cudaStream_t stream);
-/// Writes this rank's shard to where it belongs in a whole tensor.
+/// Writes this rank's shard to its place in a whole tensor.
 void shard_into_whole(float* whole, const TensorDesc& desc, const void* local, cudaStream_t stream);
 /// fp32 from elements of `type`, and back with rounding; n elements, contiguous.
 void widen_elements(float* out, const void* in, DType type, int64_t n, cudaStream_t stream);
 void narrow_elements(void* out, DType type, const float* in, int64_t n, cudaStream_t stream);
 
-/// What a check found in one rank's shard.
+/// The result of a check of one rank's shard.
 struct Wrong {
   int64_t count = 0;            ///< elements that differ
   int64_t first_index = 0;      ///< smallest global row-major index of one; if count > 0
   float got = 0, expected = 0;  ///< the values there
 };
 
-/// Compares this rank's shard with a whole reference (fp32, on the device). An element is
-/// wrong when |got - expected| > abs_tol + rel_tol |expected|, or when one of the two is
-/// NaN; with both tolerances 0 the comparison is exact. Waits for the result; nothing
-/// but this rank's own kernels can be ahead of it on `stream`, or the wait is unbounded.
+/// Compares this rank's shard with a whole reference (fp32, on the device). An element is wrong if
+///got - expected| > abs_tol + rel_tol |expected|, or if one of the two is NaN. With both tolerances
+/// 0 the comparison is exact. Blocks the host until the result is there. `stream` may carry only
+/// this rank's own kernels before it, or the wait has no bound.
 Wrong count_wrong(const void* local, const TensorDesc& desc, const float* whole, double rel_tol,
                   double abs_tol, cudaStream_t stream);
 

@@ -1,10 +1,11 @@
-// Flags by which ranks order their use of what they share: a rank waits for flags in its own memory
-// and writes flags in that of its peers. A flag holds a sequence number, which only grows (modulo
+// Flags order the use of memory that ranks share. A rank waits for flags in its own memory, and
+// writes flags in the memory of its peers. A flag holds a sequence number, which only grows (modulo
 // 2^32), so a wait is for "at least this number".
 //
-// There are three ways to do it, for schedules to choose from: one stream memory operation for each
-// flag, batched stream memory operations, or a kernel. A kernel can read the sequence number from
-// device memory, which a CUDA graph needs, since it repeats what it was captured with.
+// A schedule chooses one of three ways to wait for flags and write them: one stream memory
+// operation per flag, batched stream memory operations, or a kernel. A CUDA graph needs a kernel: a
+// graph repeats the arguments that it was captured with, and only a kernel can read the current
+// sequence number from device memory.
 #pragma once
 
 #include <cuda.h>
@@ -21,8 +22,8 @@ namespace hirgen {
 /// Throws Error(kDevice) unless `status` is success; for HG_CHECK on the driver's calls.
 void check(CUresult status, const char* call, const char* where, const char* file, int line);
 
-/// The driver's stream memory operations under their own names. They are asked for by name,
-/// so that a program links no libcuda and starts where there is none.
+/// The driver's stream memory operations under their own names. They are looked up at run time, so
+/// that a program does not link libcuda and starts on machines without it.
 struct StreamMemory {
   Traced<TraceKind::kFlagWait, decltype(::cuStreamWaitValue32)> cuStreamWaitValue32{
       "cuStreamWaitValue32", nullptr};
@@ -31,35 +32,36 @@ struct StreamMemory {
   decltype(&::cuStreamBatchMemOp) cuStreamBatchMemOp = nullptr;
 };
 
-/// The sequence number of a call, as kernels take it: `value`, plus what `counter` in this device's
-/// memory holds when the kernel gets there. No counter: null.
+/// The sequence number of a call, as kernels take it: `value`, plus the content of `counter` in
+/// this device's memory when the kernel reads it. A null counter adds nothing.
 struct SequenceNumber {
   uint32_t value = 0;
   const uint32_t* counter = nullptr;
 };
 
-/// A flag and the sequence number that is waited for there, or written.
+/// A flag, and the sequence number to wait for there or to write.
 struct Flag {
   CUdeviceptr address = 0;
   SequenceNumber sequence;
 };
 
-/// What is done with the flags of a group, all of which are treated alike.
+/// What to do with the flags of a group; one use for all of them.
 enum class FlagUse { kWait, kWrite };
 
-/// What it is called in a trace.
+/// The name of the use in a trace.
 constexpr TraceKind flag_kind(FlagUse use) {
   return use == FlagUse::kWait ? TraceKind::kFlagWait : TraceKind::kFlagWrite;
 }
 
-/// Batched stream memory operations: one call for many flags, or for as many as the driver takes.
+/// Batched stream memory operations: one driver call for many flags, or for as many as the driver
+/// takes.
 class MemOpBatch {
  public:
   MemOpBatch(FlagUse use, const StreamMemory& driver) : use_(use), driver_(driver) {}
-  /// One more flag. The host must know its sequence number.
+  /// Adds a flag. The host must know its sequence number.
   void add(CUdeviceptr address, SequenceNumber sequence);
-  /// Waits for all of them, or writes them, on `stream`. `where` is the spec position, a
-  /// string that outlives the program; so it is below.
+  /// Waits for all flags, or writes them, on `stream`. Here and below, `where` is the spec
+  /// position, a string that outlives the program.
   void submit(cudaStream_t stream, const char* where);
 
  private:
@@ -68,12 +70,12 @@ class MemOpBatch {
   std::vector<CUstreamBatchMemOpParams> operations_;
 };
 
-/// Many flags in one kernel of one block, or as many as a kernel's parameters hold.
+/// Many flags in one kernel of one block, or in as few kernels as their parameters allow.
 class FlagKernel {
  public:
   explicit FlagKernel(FlagUse use) : use_(use) {}
   void add(CUdeviceptr address, SequenceNumber sequence) { flags_.push_back({address, sequence}); }
-  /// Waits for all of them, or writes them, on `stream`.
+  /// Waits for all flags, or writes them, on `stream`.
   void submit(cudaStream_t stream, const char* where);
 
  private:

@@ -1,19 +1,19 @@
 // Folds of many slices into one: reductions (reduce.cu) and fused kernels that fold columns
-// (columns.hpp). They must run at the speed of memory: a thread has four slices under way before it
-// folds them, and there are threads for all SMs. Where results are too few for that, as the sums of
-// a norm's weight gradients are, threads of a block and blocks of a cluster share each result; they
-// fold in a fixed order, so that a result has the same bits each time. Include this from .cu files
-// only.
+// (columns.hpp). They run at memory bandwidth: each thread issues the reads of four slices before
+// it folds them, and there are enough threads for all SMs. If there are few results, as for the
+// weight gradient of a norm, the threads of a block and the blocks of a cluster share each result.
+// They fold in a fixed order, so that a result has the same bits each time. Include this from .cu
+// files only.
 //
 // A fold F has
 //
-//   kWidth                   results that are made at once, side by side
-//   fn, count                how it folds how many slices
-//   adjacent                 whether slices that follow each other are side by side in memory
-//   results()                how many results there are
-//   start(i)                 where the results i kWidth, ... are in a slice
-//   read(start, slice)       what is read of a slice for them, in registers
-//   value(start, part, x)    x = the values of what was read
+//   kWidth                   adjacent results that a thread computes at once
+//   fn, count                the function, and the number of slices
+//   adjacent                 whether consecutive slices are adjacent in memory
+//   results()                the number of results
+//   start(i)                 the place in a slice of results i kWidth, ...
+//   read(start, slice)       reads the operands of those results from a slice, into registers
+//   value(start, part, x)    x = the values computed from the operands
 //   store(result, sum)       writes results from this one on
 #pragma once
 
@@ -33,10 +33,10 @@
 
 namespace hirgen {
 
-/// Slices that a thread reads at once. More cost registers, and with them threads, for no gain.
+/// Slices that a thread reads at once. More would cost registers, and so threads, without a gain.
 constexpr int kSlicesAtOnce = 4;
 
-/// What is read of N slices, which may be expressions that have no empty ones.
+/// The operands of N slices. Some are expressions, which have no default constructor.
 template <typename Part, int N>
 struct Slices {
   Part of[N];
@@ -51,9 +51,9 @@ struct Slices {
       : of{read(K)...} {}
 };
 
-/// sum = results i, of slices first, first + every, ..., N of them at once. Slices past the end are
-/// read again from the last one, and count as what changes nothing: the compiler would move reads
-/// behind a branch.
+/// sum = results i over slices first, first + every, ...; the reads of N slices are issued
+/// together. A slice past the end is replaced by the last one in reads, and by the identity in the
+/// sum. A branch would be wrong here: the compiler would delay reads until after it.
 template <int N = kSlicesAtOnce, typename Fold>
 HG_HOST_DEVICE void fold_every(const Fold& fold, int64_t every, int64_t first, int64_t i,
                                float (&sum)[Fold::kWidth]) {
@@ -84,7 +84,7 @@ struct FoldAlone {
 
   HG_HOST_DEVICE void operator()(int64_t i) const {
     float sum[Fold::kWidth];
-    if (fold.count <= 2) {  // the parts of a sum over two ranks
+    if (fold.count <= 2) {  // partial sums of two ranks
       fold_every<2>(fold, 1, 0, i, sum);
     } else {
       fold_every(fold, 1, 0, i, sum);
@@ -93,25 +93,25 @@ struct FoldAlone {
   }
 };
 
-/// The first result of a block, where so many blocks share `lanes` of them.
+/// The index of the first result of a block; `blocks` blocks share `lanes` results.
 HG_HOST_DEVICE constexpr int64_t first_of_block(unsigned block, int blocks, int lanes) {
   return int64_t{block} / blocks * lanes;
 }
 
 #ifdef __CUDACC__
 
-/// Who shares results: `lanes` threads side by side have kWidth of them each, and all `threads`
-/// behind each other, in each of `blocks` of a cluster, fold slices of the same ones. All are
-/// powers of two.
+/// How threads share results. A block has `lanes` times `threads` threads, and a cluster has
+/// `blocks` blocks. Each lane has kWidth results, and the `threads` threads of a lane, in all
+/// blocks of the cluster, fold different slices of them. All three are powers of two.
 struct Sharing {
   int lanes, threads, blocks;
 };
-/// The threads of a block: few, so that clusters of them find room beside each other, and more
-/// where the clusters of few results have too few.
+/// Threads of a block. Small blocks make it easy to place a cluster on the SMs. The larger size is
+/// for few results, where a cluster of small blocks would have too few threads.
 constexpr int kFoldThreads = 256, kMostFoldThreads = 512;
-constexpr int kClusterBlocks = 8;  // at most, on any GPU that has clusters
+constexpr int kClusterBlocks = 8;  // at most, on any GPU with clusters
 
-/// sum = what the threads of a warp have folded together.
+/// sum = the fold of the sums of all threads of a warp.
 template <int W>
 __device__ void fold_in_warp(ReduceFn fn, float (&sum)[W]) {
   for (int apart = 1; apart < 32; apart *= 2) {
@@ -126,7 +126,7 @@ template <int T, typename Fold>
 __global__ void __launch_bounds__(T) fold_kernel(const __grid_constant__ Fold fold) {
   await_earlier_kernels();
   constexpr int W = Fold::kWidth;
-  __shared__ float partial[T * W];  // of each thread; its start then of the block
+  __shared__ float partial[T * W];  // by thread; then its start has the block's sums
   const int lanes = static_cast<int>(blockDim.x), threads = static_cast<int>(blockDim.y);
   int block = 0, blocks = 1;
 #if __CUDA_ARCH__ >= 900
@@ -143,7 +143,7 @@ __global__ void __launch_bounds__(T) fold_kernel(const __grid_constant__ Fold fo
   }
   const int thread = static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x);
   int parts = threads;
-  if (lanes == 1 && threads >= 32) {  // slices side by side: a warp shares each result
+  if (lanes == 1 && threads >= 32) {  // adjacent slices: a warp shares each result
     fold_in_warp(fold.fn, sum);
     parts = threads / 32;
   }
@@ -176,19 +176,19 @@ __global__ void __launch_bounds__(T) fold_kernel(const __grid_constant__ Fold fo
     }
   }
 #if __CUDA_ARCH__ >= 900
-  cluster.sync();  // who is read stays
+  cluster.sync();  // a block whose memory is read must not exit
 #endif
 }
 
-/// How many results of kWidth the threads of a GPU share in which way: enough for 1024 threads of
-/// each SM, if each has as many slices as it reads at once.
+/// Chooses how threads share results: about 1024 threads for each SM, as long as each thread has
+/// kSlicesAtOnce slices to read.
 template <typename Fold>
 Sharing sharing_of(const Fold& fold, const char* where) {
   const int64_t at_once = int64_t{1024} * multiprocessors(where);
   const int64_t results = std::max(fold.results() / Fold::kWidth, int64_t{1});
   const int64_t useful = (fold.count + kSlicesAtOnce - 1) / kSlicesAtOnce;
   int64_t wanted = std::min(at_once / results, useful);
-  // Slices that follow each other are read side by side by those who share, otherwise results are.
+  // If slices are adjacent, neighbouring threads read slices; otherwise they read results.
   if (fold.adjacent) wanted = std::max(wanted, std::min(useful, int64_t{32}));
   if (wanted < 2) return {kFoldThreads, 1, 1};
   const int lanes = fold.adjacent ? 1 : Fold::kWidth > 1 ? 8 : 32;

@@ -1,6 +1,6 @@
-// Launches of fused kernels. An emitted program has one for each group of elementwise operations
-// and reductions along rows (NAME_kernels.cu): a struct of its operands, whose call operator says
-// what one row (row.hpp) of the result is. Include this from .cu files only.
+// Launches of fused kernels. An emitted program has one kernel for each group of elementwise
+// operations and reductions along rows (NAME_kernels.cu). The kernel is a struct of operands, and
+// its call operator computes one row (row.hpp) of the result. Include this from .cu files only.
 #pragma once
 
 #include <algorithm>
@@ -22,25 +22,26 @@
 
 namespace hirgen {
 
-/// How the dense operands of a kernel may be read: W elements at once, if they are aligned. Its
-/// rows are counted in an I: divisions of 64 bits take many times as long.
+/// How a kernel reads its dense operands: W elements at once if they are aligned. Rows are counted
+/// in an I: 64-bit divisions take many times as long as 32-bit ones.
 template <int W, int Operands, typename I = uint32_t>
 struct Accesses {
   using Index = I;
   static constexpr int kWidth = W;
-  /// Reads of each operand that a thread has under way: the fewer operands, the more.
+  /// Reads of each operand that a thread issues before it waits: more if there are few operands.
   static constexpr int kAtOnce = Operands <= 2 ? 4 : Operands <= 4 ? 2 : 1;
-  /// The same of a row, for which an SM then has registers.
+  /// The same for a row. An SM then has enough registers for kThreadsOfSm threads.
   static constexpr int kOfRow = Operands <= 4 ? 4 : 2;
   bool aligned;
 
-  /// As if there were more operands: for a kernel that needs registers for what it computes.
+  /// The accesses of a kernel with more operands: fewer reads, so that registers are left for
+  /// arithmetic.
   Accesses<W, std::max(Operands, 5), I> few() const { return {aligned}; }
-  /// Of a kernel that has more rows, or blocks, than a grid has.
+  /// For a kernel with more rows, or blocks, than a grid can have.
   Accesses<W, Operands, uint64_t> wide() const { return {aligned}; }
 };
 
-/// The elements of an operand, and whether its rows start at multiples of 16 bytes.
+/// The element type of an operand, and whether its rows start at multiples of 16 bytes.
 template <typename T>
 T element_of(T* operand);
 template <typename T, int A>
@@ -65,7 +66,8 @@ auto accesses(const Operand&... operands) {
 
 #ifdef __CUDACC__
 
-/// An SM then has registers for this many threads at least: fewer have too few reads under way.
+/// An SM has registers for at least this many threads. Fewer threads would have too few reads in
+/// flight.
 constexpr int kThreadsOfSm = 1024;
 
 template <int T, int Rows, typename Block>
@@ -75,7 +77,7 @@ __global__ void __launch_bounds__(T* Rows, kThreadsOfSm / (T * Rows))
   block(blockIdx.x);
 }
 
-/// Enqueues block(i) for i in [0, n), each by T threads for each of `Rows` rows.
+/// Enqueues block(i) for i in [0, n). Each block has T threads for each of `Rows` rows.
 template <int T, int Rows, typename Index, typename Block>
 void launch_blocks(int64_t n, const Block& block, cudaStream_t stream, const char* where) {
   const auto launch = [&](int64_t blocks, const auto& part) {
@@ -89,14 +91,14 @@ void launch_blocks(int64_t n, const Block& block, cudaStream_t stream, const cha
   }
 }
 
-/// How many blocks of so many threads SMs have at once.
+/// The number of blocks of `threads` threads that all SMs run at once.
 inline int64_t blocks_at_once(int threads, const char* where) {
   return int64_t{kThreadsOfSm / threads} * multiprocessors(where);
 }
 
-/// Whether an SM's share of the memory's rate is so large that the reads of its threads are too
-/// few: then the row that runs next is brought to the L2 cache. On an H200, with 37 GB/s for each
-/// SM, that gains up to a twentieth; on an H100, with 25, it costs as much.
+/// Whether to prefetch the row that runs next to the L2 cache. That pays where memory bandwidth for
+/// each SM is so high that the reads of its threads cannot use it. On an H200, with 37 GB/s per SM,
+/// it gains up to 5%; on an H100, with 25 GB/s, it loses as much.
 inline bool fetches_ahead(const char* where) {
   static const bool is_fast = [where] {
     constexpr double kFast = 30e9;
@@ -109,9 +111,9 @@ inline bool fetches_ahead(const char* where) {
   return is_fast;
 }
 
-/// The threads of a row of so many accesses: up to 32 have one each, more have `each`, and blocks
-/// are small. An SM then has several, and while one waits for the others of its row, another one
-/// reads.
+/// The number of threads for a row of `accesses` accesses. Up to 32 threads have one access each,
+/// then up to `each`. Blocks are small, so that an SM has several: while one block waits for all
+/// threads of its row, another one reads.
 constexpr int row_threads(int64_t accesses, int each) {
   int threads = 1;
   while (threads < 32 && threads < accesses) threads *= 2;
@@ -120,9 +122,9 @@ constexpr int row_threads(int64_t accesses, int each) {
 }
 constexpr int kTileThreads = 256;
 constexpr int kStreamedThreads = 512;
-/// The most accesses of a thread to a row in registers.
+/// The most accesses of a thread to a row that it keeps in registers.
 constexpr int64_t kMostChunks = 8;
-/// Rows of one warp or less share a block.
+/// Rows that need a warp or less share a block.
 constexpr int rows_of_block(int threads) { return threads <= 32 ? 128 / threads : 1; }
 
 HG_HOST_DEVICE inline int64_t row_of_block() {
@@ -150,7 +152,7 @@ inline int64_t row_of_block() { return 0; }
 
 #endif
 
-/// A tile of C chunks of W elements for each of T threads, of dense operands.
+/// A tile of dense operands: C chunks of W elements for each of T threads.
 template <typename Body, int W, int C, int T>
 struct TileBlock {
   static constexpr int64_t kElements = int64_t{W} * C * T;
@@ -164,19 +166,20 @@ struct TileBlock {
   }
 };
 
-/// How many rows there are: along each of A axes.
+/// The number of rows along each of A axes.
 template <int A>
 struct Rows {
   int64_t extent[A + 1] = {1};
 
-  /// At most A extents, or one without axes: the bound is for compilers that see no caller.
+  /// At most A extents, or one extent without axes. The bound in the copy is for compilers that do
+  /// not see the caller.
   Rows(std::initializer_list<int64_t> extents) {
     std::copy_n(extents.begin(), std::min(extents.size(), std::size(extent)), extent);
   }
   int64_t count() const {
     return std::accumulate(extent, extent + std::max(A, 1), int64_t{1}, std::multiplies<>());
   }
-  /// The same. Throws Error(kInternal) where an Index does not count them.
+  /// The same. Throws Error(kInternal) if an Index is too small for the number of rows.
   template <typename Index>
   int64_t count_by(const char* where) const {
     const int64_t rows = count();
@@ -199,14 +202,14 @@ struct Rows {
   }
 };
 
-/// A row of so many columns: Row says how it is read.
+/// A row of `Columns` columns, read as the type Row reads it.
 template <typename Body, typename Row, int T, int64_t Columns, int A, typename Index>
 struct RowBlock {
   static constexpr int kRows = rows_of_block(T);
   Body body;
   int64_t count;
   Rows<A> rows;
-  int64_t ahead;  ///< the row that is fetched ahead is so many behind it; 0: none is
+  int64_t ahead;  ///< distance to the row to prefetch, in rows; 0: no prefetch
 
   HG_HOST_DEVICE void operator()(int64_t block) const {
     const int64_t index = block * kRows + row_of_block();
@@ -218,14 +221,14 @@ struct RowBlock {
   }
 };
 
-/// Runs of up to `length` rows along one of the axes of Scattered operands: RunOfRows.
+/// A run of up to `length` rows along one axis of Scattered operands; see RunOfRows.
 template <typename Body, typename Row, int T, int64_t Columns, int A, int Along, typename Index>
 struct RunBlock {
   static constexpr int kRows = rows_of_block(T);
   Body body;
   int64_t count;
   Rows<A> runs;
-  int64_t along;  ///< how many rows there are along the axis
+  int64_t along;  ///< the number of rows along the axis
   int64_t length;
 
   HG_HOST_DEVICE void operator()(int64_t block) const {
@@ -240,7 +243,7 @@ struct RunBlock {
   }
 };
 
-/// Runs the body on all elements: operands are dense and have as many each.
+/// Runs the body on all elements. Operands are dense and have equal sizes.
 template <typename Body, int W, int O, typename Index>
 void launch_elements(const Body& body, int64_t elements, Accesses<W, O, Index> accesses,
                      cudaStream_t stream, const char* where) {
@@ -257,13 +260,14 @@ void launch_elements(const Body& body, int64_t elements, Accesses<W, O, Index> a
   }
 }
 
-/// How many rows a run has: as many as leave each SM threads for twice what it runs at once.
+/// The rows of a run: as many as leave at least twice the runs that the GPU works on at once.
 inline int64_t run_length(int64_t rows, int64_t rows_at_once) {
   constexpr int64_t kMost = 4;
   return rows_at_once == 0 ? kMost : std::clamp(rows / (2 * rows_at_once), int64_t{1}, kMost);
 }
 
-/// Runs the body on each row, W elements at a time; with Along on runs of rows along that axis.
+/// Runs the body on each row, with accesses of W elements. With Along, runs it on runs of rows
+/// along that axis.
 template <int64_t Columns, int W, int Each, int Along, typename Index, int A, typename Body>
 void launch_by(const Body& body, const Rows<A>& rows, cudaStream_t stream, const char* where) {
   constexpr int64_t kAccesses = Columns / W;
@@ -291,9 +295,9 @@ void launch_by(const Body& body, const Rows<A>& rows, cudaStream_t stream, const
   }
 }
 
-/// Runs the body on each of the rows. Dense operands have a row of so many columns for each, one
-/// such row, or an element for each row; Scattered ones have strides along the A axes of rows. With
-/// Along the body is given runs of rows along that axis (RunOfRows).
+/// Runs the body on each of the rows. A dense operand has a row of `Columns` columns for each row,
+/// one row for all, or one element for each row. A Scattered operand has strides along the A axes
+/// of rows. With Along, the body takes runs of rows along that axis (RunOfRows).
 template <int64_t Columns, int A = 0, int Along = -1, typename Body, int W, int O, typename Index>
 void launch_rows(const Body& body, const Rows<A>& rows, Accesses<W, O, Index> accesses,
                  cudaStream_t stream, const char* where) {

@@ -1,5 +1,4 @@
-// The sizes of grids, and the indices of their threads, in 64 bits: tensors have more than 2^32
-// elements.
+// Sizes of grids and indices of threads, in 64 bits: tensors can have more than 2^32 elements.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +13,7 @@ namespace hirgen {
 /// The most blocks that a grid has along x.
 constexpr int64_t kMostOfGrid = std::numeric_limits<int32_t>::max();
 
-/// So many blocks, as a launch takes them. Throws Error(kInternal) where no grid has so many.
+/// `blocks` as the size of a grid. Throws Error(kInternal) if a grid cannot have that many blocks.
 inline unsigned grid_of(int64_t blocks, const char* where) {
   if (blocks < 0 || blocks > kMostOfGrid) {
     throw Error(Code::kInternal, std::string(where) + ": a grid of " + std::to_string(blocks) +
@@ -24,12 +23,12 @@ inline unsigned grid_of(int64_t blocks, const char* where) {
   return static_cast<unsigned>(blocks);
 }
 
-/// The number of a thread among all of a grid of blocks of so many threads.
+/// The index of a thread in a grid whose blocks have `threads` threads.
 HG_HOST_DEVICE constexpr int64_t thread_of_grid(unsigned block, unsigned threads, unsigned thread) {
   return int64_t{block} * threads + thread;
 }
 
-/// Blocks from `first` on: a part of those that are too many for one grid.
+/// Blocks from `first` on: one part of a launch that is too large for one grid.
 template <typename Block>
 struct BlocksFrom {
   Block block;
@@ -38,7 +37,7 @@ struct BlocksFrom {
   HG_HOST_DEVICE void operator()(int64_t i) const { block(first + i); }
 };
 
-/// Calls launch(blocks, block) for parts of `n` blocks, each of at most `most`.
+/// Calls launch(blocks, block) for `n` blocks in parts of at most `most` blocks.
 template <typename Block, typename Launch>
 void in_parts(int64_t n, const Block& block, const Launch& launch, int64_t most = kMostOfGrid) {
   for (int64_t first = 0; first < n; first += most) {

@@ -8,7 +8,7 @@
 #endif
 
 #ifdef __CUDA_ARCH__
-/// Unrolls the loop behind it, so that the array that it runs over is in registers.
+/// Unrolls the loop after it, so that the array that it runs over stays in registers.
 #define HG_UNROLL _Pragma("unroll")
 #else
 #define HG_UNROLL

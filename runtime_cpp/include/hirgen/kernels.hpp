@@ -14,8 +14,8 @@
 
 namespace hirgen {
 
-/// A function of one operand. The spec's spelling is the enumerator's, in lower case and with
-/// underscores. kGelu is the exact form, with erf, and kGeluTanh the one by tanh.
+/// A function of one operand. In specs it has the name of the enumerator, in lower case and with
+/// underscores. kGelu is the exact form, with erf; kGeluTanh is the tanh form.
 struct UnaryFn {
   enum Kind {
     kCopy,
@@ -47,14 +47,15 @@ struct UnaryFn {
   float by;
 };
 /// Binary functions. A comparison gives 1 or 0. The second operand of the last three is a mask,
-/// which holds where it is not 0: kKeep and kDrop give the first operand where it holds, or does
-/// not, and 0 elsewhere; kMasked gives it where it holds, and -inf elsewhere.
+/// which is true where it is not 0. kKeep gives the first operand where the mask is true and 0
+/// elsewhere; kDrop does the reverse. kMasked gives the first operand where the mask is true, and
+/// -inf elsewhere.
 enum class BinaryFn { kAdd, kSub, kMul, kDiv, kMax, kMin, kGe, kGt, kEq, kKeep, kDrop, kMasked };
 /// Reduction functions; identities are 0, -inf, +inf, 1.
 enum class ReduceFn { kSum, kMax, kMin, kProd };
 
-/// The functions with these spellings; throws Error(kInternal) for any other. A constant
-/// follows in parentheses: "scale(0.125)".
+/// The functions with these names; throws Error(kInternal) for an unknown name. A constant follows
+/// in parentheses: "scale(0.125)".
 UnaryFn unary_fn(std::string_view spelling);
 BinaryFn binary_fn(std::string_view spelling);
 ReduceFn reduce_fn(std::string_view spelling);
@@ -69,27 +70,27 @@ struct Strided {
 };
 
 /// An operand of a fused kernel that is not dense: the strides of the A axes that lead from row to
-/// row, and that along a row.
+/// row, then the stride along a row.
 template <typename T, int A>
 struct Scattered {
   T* data;
   int64_t stride[A + 1];
 };
-/// One that is in no memory: its elements are where they would be.
+/// An operand that is computed, not in memory: each element is its offset.
 template <int A>
 struct Counted {
   int64_t stride[A + 1];
 };
 
-/// Leaves elements out by chance; see dropout.hpp.
+/// Drops random elements; see dropout.hpp.
 struct Dropout {
-  float p = 0;        ///< the share that is left out, 0 <= p < 1; the others are times 1 / (1 - p)
-  int64_t salt = 0;   ///< tells dropouts with one seed apart
+  float p = 0;        ///< share that is dropped, 0 <= p < 1; the others are scaled by 1 / (1 - p)
+  int64_t salt = 0;   ///< distinguishes dropouts that have the same seed
   int64_t width = 1;  ///< columns of a row of the whole tensor
 };
 
-/// Keeps `stream` idle for about so many microseconds, so that what another stream was given
-/// starts first. On the CPU device it does nothing: any order of streams may be seen there.
+/// Keeps `stream` busy for about `microseconds`, so that work on other streams starts first. On the
+/// CPU device it does nothing: any order of streams may occur there.
 void launch_delay(int64_t microseconds, cudaStream_t stream, const char* where);
 
 /// out[i] = fn(in[i]) over out's extents; also copy, cast and permute (kCopy with strides).
@@ -136,8 +137,8 @@ constexpr DType dtype_of<int64_t>() {
   return DType::kInt64;
 }
 
-/// The same kernels on pointers that know their type; without views, `elements` of them lie in one
-/// run.
+/// The same kernels on typed pointers. Without views, the operands are `elements` contiguous
+/// elements.
 template <typename O, typename I>
 void launch_unary(UnaryFn fn, O* out, const Strided& out_view, const I* in, const Strided& in_view,
                   cudaStream_t stream, const char* where) {

@@ -1,12 +1,12 @@
-// A row as the body of a fused kernel sees it: what it loads, folds and stores. A body is written
-// once, for any of these:
+// A row as the body of a fused kernel sees it: the body loads, folds and stores. A body is written
+// once, for both kinds of row:
 //
-//   RegisterRow  a thread has its elements of the row in registers, so each is read once
-//   StreamedRow  the row is read again for each reduction: of any length and alignment
+//   RegisterRow  a thread keeps its elements of the row in registers, so each is read once
+//   StreamedRow  each reduction reads the row again; it may have any length and alignment
 //
 // Operands are dense, or Scattered over A axes that lead from row to row.
 //
-// The threads of a block share a row. On the CPU device one thread has all of it.
+// The threads of a block share a row. On the CPU device one thread has the whole row.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace hirgen {
 
-/// The threads of a block that share a row, T of them: up to 32 of a warp, or a whole block.
+/// The T threads of a block that share a row: part of a warp, a warp, or a whole block.
 template <int T>
 class Threads {
  public:
@@ -30,11 +30,11 @@ class Threads {
 #endif
   }
 
-  /// fn over the x of all threads, for each of them.
+  /// The fold of the x of all threads by fn; every thread gets it.
   HG_HOST_DEVICE float fold([[maybe_unused]] ReduceFn fn, float x) {
     if constexpr (T == 1) return x;
 #ifdef __CUDA_ARCH__
-    constexpr int kShared = T < 32 ? T : 32;  // of a warp, by those of a row
+    constexpr int kShared = T < 32 ? T : 32;  // threads of a warp that share this row
     unsigned of_row = ~0U;
     if constexpr (T < 32) {
       of_row = ((1U << T) - 1) << ((threadIdx.y * T + threadIdx.x) % 32 / T * T);
@@ -43,7 +43,8 @@ class Threads {
       x = folded(fn, x, __shfl_xor_sync(of_row, x, apart));
     }
     if constexpr (T > 32) {
-      // Two buffers in turn: who writes one has passed the barrier behind the reads before.
+      // Two buffers alternate. A thread that writes one has passed the barrier of the previous
+      // fold, after which no thread still reads this buffer.
       __shared__ float of_warps[2][T / 32];
       float (&partial)[T / 32] = of_warps[turn_];
       turn_ ^= 1;
@@ -68,9 +69,9 @@ class Threads {
   int turn_ = 0;
 };
 
-/// Which row of its operands it is: its number, where it starts in dense ones, how many columns it
-/// has, how many elements behind it the row starts that runs next in its place (0: none does), and
-/// its index along each of the A axes of other operands.
+/// The place of a row in its operands. row: its number. first: its start in dense operands.
+/// columns: its length. ahead: the distance in elements to the row to prefetch, which runs next on
+/// this SM (0: none). at: its index along each of the A axes of Scattered operands.
 template <int A>
 struct RowPlace {
   int64_t row;
@@ -94,7 +95,7 @@ struct RowPlace {
     for (int d = 0; d < A; ++d) sum += at[d] * operand.stride[d];
     return sum;
   }
-  /// How far apart its columns are.
+  /// The distance between columns, in elements.
   template <typename V>
   HG_HOST_DEVICE static int64_t step(V* /*data*/) {
     return 1;
@@ -104,7 +105,7 @@ struct RowPlace {
     return operand.stride[A];
   }
 
-  /// Elements that are the same for every row.
+  /// An operand that is the same for every row.
   template <typename V>
   HG_HOST_DEVICE Read<V> along(const V* data) const {
     return {data, 1};
@@ -117,7 +118,7 @@ struct RowPlace {
     return {static_cast<int>(offset(operand)), static_cast<int>(operand.stride[A])};
   }
   HG_HOST_DEVICE Ramp load(const Counted<A>& operand) const { return along(operand); }
-  /// The element that a tensor has for the row.
+  /// The element of a tensor that has one element for each row.
   template <typename V>
   HG_HOST_DEVICE float value(const V* data) const {
     return widen(data[row]);
@@ -129,7 +130,7 @@ struct RowPlace {
   HG_HOST_DEVICE float value(const Counted<A>& operand) const {
     return static_cast<float>(offset(operand));
   }
-  /// One element for all rows, as it is.
+  /// One element for all rows, without conversion.
   HG_HOST_DEVICE static int64_t seed(const Scattered<const int64_t, A>& operand) {
     return *operand.data;
   }
@@ -145,15 +146,16 @@ struct RowPlace {
   }
 };
 
-/// A row, or a tile of one, of which thread t has W elements at (c T + t) W for each c < C, in
-/// registers.
+/// A row, or a tile of one, in registers. Thread t has the W elements from (c T + t) W on, for each
+/// c < C.
 template <int W, int C, int T, int A>
 struct RegisterRow : RowPlace<A> {
   Threads<T> threads = {};
   HG_HOST_DEVICE explicit RegisterRow(const RowPlace<A>& place) : RowPlace<A>(place) {}
 
   using RowPlace<A>::load;
-  /// Elements of a tensor that has them all. All reads are under way before the first is used.
+  /// Loads an operand that has all elements of the row. All reads are issued before the first is
+  /// used.
   template <typename Operand>
   HG_HOST_DEVICE auto load(const Operand& operand) const {
     const auto* from = this->start(operand);
@@ -170,7 +172,7 @@ struct RegisterRow : RowPlace<A> {
     if constexpr (W > 1) fetch_ahead(operand);
     return held;
   }
-  /// What x is, computed once for all that read it.
+  /// Evaluates x once, for several uses.
   template <Vector X>
   HG_HOST_DEVICE Kept<W, C> keep(const X& x) const {
     Kept<W, C> kept = {};
@@ -210,8 +212,8 @@ struct RegisterRow : RowPlace<A> {
   }
 
  private:
-  /// Has the row that runs next in this one's place brought to the L2 cache, so that memory has
-  /// work while this one is computed.
+  /// Prefetches the row that runs next to the L2 cache, so that memory is busy while this row is
+  /// computed.
   template <typename Operand>
   HG_HOST_DEVICE void fetch_ahead([[maybe_unused]] const Operand& operand) const {
 #ifdef __CUDA_ARCH__
@@ -230,13 +232,13 @@ struct RegisterRow : RowPlace<A> {
   HG_HOST_DEVICE bool has(int c) const { return place(c).column < this->columns; }
 };
 
-/// Rows next to each other along an axis, `length` of them from the row on that this is itself:
-/// what does not depend on the axis is computed once, from this one.
+/// `length` adjacent rows along an axis, from this row on. The body computes operands that do not
+/// depend on the axis once, from this row.
 template <typename Row, int Along>
 struct RunOfRows : Row {
   int64_t length;
 
-  /// body(row) for each of them.
+  /// Calls body(row) for each row.
   template <typename Body>
   HG_HOST_DEVICE void each(const Body& body) const {
     for (int64_t i = 0; i < length; ++i) {
@@ -247,7 +249,7 @@ struct RunOfRows : Row {
   }
 };
 
-/// A row that is read W elements at a time, once for each use.
+/// A row that is read again for each use, W elements per access.
 template <int W, int T, int A>
 struct StreamedRow : RowPlace<A> {
   Threads<T> threads = {};
@@ -259,7 +261,7 @@ struct StreamedRow : RowPlace<A> {
     const auto* from = this->start(operand);
     return Read<std::remove_cvref_t<decltype(*from)>>{from, this->step(operand)};
   }
-  /// x itself: there is no room for it.
+  /// x itself: registers are too few to keep its values.
   template <Vector X>
   HG_HOST_DEVICE X keep(const X& x) const {
     return x;

@@ -45,8 +45,8 @@ struct TensorDesc {
   /// Of the normal values that fill this input.
   double deviation = 1;
   /// Of an output: |got - expected| <= tolerance * (|expected| + root mean square of expected),
-  /// which DeviceReference::size says where terms of an attention cancel. 0 for all outputs: the
-  /// check is exact, and integers fill the inputs.
+  /// where DeviceReference::size corrects the root mean square if terms of an attention cancel. 0
+  /// for all outputs: the check is exact, and integers fill the inputs.
   double tolerance = 0;
   /// An input that a forward pass saves: the check makes it of the others (ProgramTable::saved).
   bool saved = false;
