@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -88,12 +89,18 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
-// TestCookbook checks each recipe: the communications under it are those that hirgen derives, all of them.
+// TestCookbook checks each recipe of the cookbook and of the page on PyTorch layers: the page shows all communications that
+// hirgen derives.
 func TestCookbook(t *testing.T) {
-	recipes := strings.Split(read(t, "../../docs/cookbook.md"), "\n## ")[1:]
+	recipes := slices.Concat(
+		strings.Split(read(t, "../../docs/cookbook.md"), "\n## ")[1:],
+		strings.Split(read(t, "../../docs/port-from-pytorch.md"), "\n## ")[1:])
 	t.Chdir(t.TempDir())
 	for _, recipe := range recipes {
 		title, _, _ := strings.Cut(recipe, "\n")
+		if !strings.Contains(recipe, "```yaml\n") {
+			continue
+		}
 		if err := os.WriteFile("spec.yaml", []byte(block(t, recipe, "```yaml\n")), 0o600); err != nil {
 			t.Fatal(err)
 		}
