@@ -132,9 +132,13 @@ func (u *unrolling) predict(places []int32) (*Prediction, error) {
 	return result, nil
 }
 
-// Path is what the call that ends last waited for, one call after the other: their times add up to
-// the end. Calls of a name are together, the longest first.
+// Path is the critical path of a call: the calls that the last one waited for, one after the other. Their times add up to
+// the time of the call. Calls of a name are together, the longest first. If the host takes longer than the GPUs, the path is
+// the host.
 func (p *Prediction) Path() []Share {
+	if p.Host >= p.Total {
+		return []Share{{Name: "the host, which issues the calls", Time: p.Total}}
+	}
 	times := map[string]float64{}
 	if len(p.Calls) > 0 {
 		for i := p.Last; i >= 0; i = p.Calls[i].Cause {

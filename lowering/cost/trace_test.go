@@ -13,6 +13,7 @@ import (
 	"github.com/hirgen/hirgen/emit"
 
 	"github.com/hirgen/hirgen/lowering/cost"
+	"github.com/hirgen/hirgen/model"
 )
 
 // predictExample predicts an example spec on the machine h200.
@@ -164,5 +165,51 @@ func TestStaysOnCaller(t *testing.T) {
 		if found := streams(spec, nil); len(found) == 0 || slices.ContainsFunc(found, func(s string) bool { return !strings.HasPrefix(s, "communicator") }) {
 			t.Errorf("%s: communications run on %v", spec, found)
 		}
+	}
+}
+
+// TestPathIsNoLongerThanTheCall: of each example at its sizes and at small ones, for which the host takes longest.
+func TestPathIsNoLongerThanTheCall(t *testing.T) {
+	specs, err := os.ReadDir("../../testdata/specs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	byHost := 0
+	for _, spec := range specs {
+		for _, small := range []bool{false, true} {
+			values := map[string]int64{}
+			if small {
+				p, _, err := model.LoadFile("../../testdata/specs/"+spec.Name()+"/spec.yaml", nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, param := range p.Params {
+					if slices.Contains([]string{"M", "N", "K"}, param.Name) {
+						values[param.Name] = 128
+					}
+				}
+			}
+			program, err := lowerFile("../../testdata/specs/"+spec.Name()+"/spec.yaml", values, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := cost.Predict(program, h200(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum := 0.0
+			for _, share := range r.Path() {
+				sum += share.Time
+			}
+			if sum > r.Total*(1+1e-9) || sum < 0.99*r.Total {
+				t.Errorf("%s %v: the critical path is %v us of %v", spec.Name(), values, sum, r.Total)
+			}
+			if r.Host == r.Total {
+				byHost++
+			}
+		}
+	}
+	if byHost == 0 {
+		t.Error("the host takes longest in none of the examples")
 	}
 }
