@@ -2,8 +2,8 @@ package cost
 
 import "github.com/hirgen/hirgen/lowering/hostir"
 
-// Alone is how long a statement takes on an idle machine, in microseconds: a lower bound of what it
-// takes beside others. It is 0 for what neither computes nor moves data.
+// Alone returns how long a statement takes on an idle machine, in microseconds. That is a lower bound of its
+// time when other work runs. It is 0 for statements that neither compute nor move data.
 func (m *Machine) Alone(s hostir.Stmt) float64 {
 	switch s := s.(type) {
 	case *hostir.Communication:
@@ -25,7 +25,7 @@ func (m *Machine) Alone(s hostir.Stmt) float64 {
 	return w.fixed + w.alone
 }
 
-// copied is a copy between two GPUs.
+// copied returns the time of a copy between two GPUs.
 func (m *Machine) copied(bytes int64) float64 {
 	return m.Device.Copy + m.Links.Pull.Time(float64(bytes))
 }

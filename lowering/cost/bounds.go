@@ -2,7 +2,7 @@ package cost
 
 import "slices"
 
-// bounds finds what no order of the tasks could be faster or slower than.
+// bounds computes times that no order of the tasks could go below or above.
 func (p *Prediction) bounds(u *unrolling) {
 	p.Critical, p.Busiest = u.longestChain(), p.Host
 	streams := make([]float64, len(u.streams))
@@ -31,9 +31,8 @@ func (p *Prediction) bounds(u *unrolling) {
 	p.Serial += p.Host
 }
 
-// longestChain is the time along the longest chain of tasks that wait for each other, each as long as
-// it takes alone. Tasks do not stand in the order of their edges, so it follows them as the
-// simulation did.
+// longestChain returns the time along the longest chain of tasks that wait for each other, each as long as it
+// takes alone. Tasks are not sorted by their edges, so it visits them as the simulation does.
 func (u *unrolling) longestChain() float64 {
 	waits, reach := make([]int32, len(u.tasks)), make([]float64, len(u.tasks))
 	var ready []int32

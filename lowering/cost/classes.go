@@ -11,17 +11,18 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// classes parts the ranks of a program by what they do: ranks of a class have the same tasks, which wait for each other in the
-// same way and meet the same tasks of ranks of the same classes. By that symmetry all of a class take the same times, and one
-// stands for all of them.
+// classes divides the ranks of a program into classes by what they do. Ranks of a class have the same tasks,
+// with the same dependences, which meet the same tasks of ranks of the same classes. By this symmetry, all
+// ranks of a class have the same times, and one rank stands for all of them.
 type classes struct {
 	of     []int32   // by place
 	first  []int32   // the place of each class's first rank, which stands for it
-	groups [][]int32 // by class and number of the joint: what the joint is the same as
+	groups [][]int32 // by class and index of the joint on a rank: the number of its group of equal joints
 	meet   [][]member
 }
 
-// member is what a rank knows a joint by: the place of the rank, or its class, and how many joints it took part in before.
+// member identifies a joint from one rank's side: the place of the rank, or its class, and the index of the
+// joint on the rank.
 type member struct{ rank, at int32 }
 
 // joint counts a joint that the rank takes part in. Its key is the same on all ranks.
@@ -35,13 +36,14 @@ func (r *rank) joint(key any) member {
 
 var seed = maphash.MakeSeed()
 
-// like is the place of the rank that stands for another one.
+// like returns the place of the rank that stands for the rank at a place.
 func (c *classes) like(place int32) int32 { return c.first[c.of[place]] }
 
-// group is the number of a joint among those that differ.
+// group returns the number of a joint's group of equal joints.
 func (c *classes) group(m member) int32 { return c.groups[c.of[m.rank]][m.at] }
 
-// meeting is what stands for a meeting, and the ranks that stand for those that take part in it. A message stays in its direction.
+// meeting returns the key that all equal meetings share, and the ranks that stand for the members. A message
+// keeps its direction.
 func (c *classes) meeting(at member, members []int32) (meetingKey, []int32) {
 	group := c.group(at)
 	all := c.meet[group]
@@ -55,8 +57,8 @@ func (c *classes) meeting(at member, members []int32) (meetingKey, []int32) {
 	return meetingKey{group, 0}, stand
 }
 
-// classify finds the classes of a program's ranks. Ranks that do the same by themselves start as one class. Classes are then parted
-// by whom their ranks meet, until nothing changes.
+// classify finds the classes of a program's ranks. Ranks that do the same, looked at alone, start in one
+// class. classify then splits classes by whom their ranks meet, until nothing changes.
 func classify(p *hostir.Program, m *Machine) (*classes, error) {
 	u, err := newUnrolling(p, m)
 	if err != nil {
@@ -87,7 +89,8 @@ func classify(p *hostir.Program, m *Machine) (*classes, error) {
 	}
 }
 
-// alike issues the program on one rank, and is the same for ranks that do the same but for whom they meet. keys gets the joints.
+// alike issues the program on one rank and hashes its tasks. Ranks that do the same have the same hash, even
+// if they meet different ranks. It appends the keys of the joints to keys.
 func (u *unrolling) alike(place int32, keys *[]uint64) (uint64, error) {
 	u.tasks, u.edges, u.streams, u.iterations = u.tasks[:0], u.edges[:0], u.streams[:0], 0
 	clear(u.meetings)
@@ -114,8 +117,8 @@ func (u *unrolling) alike(place int32, keys *[]uint64) (uint64, error) {
 	return h.Sum64(), nil
 }
 
-// Few is a folded prediction with the calls of some classes alone: of that which ends last, and of others in their order as long as there
-// are no more calls than most. Calls that waited for one that is left out wait for none.
+// Few limits a folded prediction to the calls of some classes: the class that ends last, and other classes in
+// their order, with at most most calls in total. Calls that waited for a removed call have no cause.
 func (p *Prediction) Few(most int) *Prediction {
 	if len(p.Calls) <= most {
 		return p
@@ -153,10 +156,10 @@ func (p *Prediction) Few(most int) *Prediction {
 	return &few
 }
 
-// mostRuns is how many runs of ranks a text names.
+// mostRuns limits how many runs of ranks a text lists.
 const mostRuns = 6
 
-// Span is the ranks of a class as text: "0-7", "0, 8, ..., 56", or runs of them.
+// Span formats the ranks of a class: "0-7", "0, 8, ..., 56", or runs of them.
 func (c Class) Span() string {
 	n := len(c.Ranks)
 	if n > mostRuns {

@@ -6,9 +6,9 @@ import (
 	"sort"
 )
 
-// A Curve is a rate in gigabytes a second by the size of what is moved, in ascending order of bytes.
-// Between two points it is linear in the logarithm of the size; outside it is level. In JSON it is a
-// list of pairs: [[65536, 40], [1048576, 180]].
+// A Curve is a rate in gigabytes a second as a function of the size of a transfer, in ascending order of
+// bytes. Between two points it is linear in the logarithm of the size; outside it is constant. In JSON it is
+// a list of pairs: [[65536, 40], [1048576, 180]].
 type Curve []Point
 
 // Point is one point of a Curve.
@@ -28,7 +28,7 @@ func (p *Point) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// At is the rate for a size.
+// At returns the rate for a size.
 func (c Curve) At(bytes float64) float64 {
 	i := sort.Search(len(c), func(i int) bool { return c[i].Bytes >= bytes })
 	switch {
@@ -42,7 +42,7 @@ func (c Curve) At(bytes float64) float64 {
 	return low.Rate + t*(high.Rate-low.Rate)
 }
 
-// Time is how long that many bytes take, in microseconds.
+// Time returns how long a transfer of that many bytes takes, in microseconds.
 func (c Curve) Time(bytes float64) float64 {
 	if bytes <= 0 {
 		return 0
@@ -50,7 +50,7 @@ func (c Curve) Time(bytes float64) float64 {
 	return bytes / c.At(bytes) / 1e3
 }
 
-// mistake says what is wrong with a curve; "" if nothing is.
+// mistake returns the error in a curve, or "".
 func (c Curve) mistake() string {
 	if len(c) == 0 {
 		return "is missing"

@@ -8,27 +8,27 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// An Exposure is how long a communication takes, and how much of that is hidden: time in which the
-// rank computes as well. All runs of its statement in a call count together, on the rank where they
-// are exposed longest.
+// An Exposure is how long a communication takes, and how much of that is hidden, because the rank computes at
+// the same time. All runs of its statement in a call count together, on the rank where they are exposed
+// longest.
 type Exposure struct {
-	Name    string   `json:"name"` // as the emitted program calls it
+	Name    string   `json:"name"` // as in the emitted program
 	Pos     diag.Pos `json:"-"`
 	Where   string   `json:"at"`    // the position, as "spec.yaml:12:5"
 	Times   int      `json:"times"` // runs in a call
 	Total   float64  `json:"us"`
 	Hidden  float64  `json:"hidden_us"`
 	Exposed float64  `json:"exposed_us"`
-	Behind  []Share  `json:"behind"` // what computes meanwhile, the longest first
+	Behind  []Share  `json:"behind"` // the computations at the same time, the longest first
 }
 
-// A Share is what some calls of one name take of a time.
+// A Share is the time of all calls of one name.
 type Share struct {
 	Name string  `json:"name"`
 	Time float64 `json:"us"`
 }
 
-// expose finds what hides each communication, rank by rank.
+// expose finds the computations that hide each communication, rank by rank.
 func (p *Prediction) expose() {
 	byRank := map[int][]int{}
 	var ranks []int
@@ -62,8 +62,8 @@ func (p *Prediction) expose() {
 	}
 }
 
-// exposeRank is expose for the calls of one rank. It goes through communications and computations in
-// the order of their beginnings, and keeps the computations that may still be running.
+// exposeRank is expose for the calls of one rank. It visits communications and computations in the order in
+// which they begin, and keeps the computations that may still be running.
 func (p *Prediction) exposeRank(calls []int) (found map[hostir.Stmt]*Exposure, exposed float64) {
 	var moves, computes []*Call
 	for _, i := range calls {
@@ -81,7 +81,7 @@ func (p *Prediction) exposeRank(calls []int) (found map[hostir.Stmt]*Exposure, e
 	found = map[hostir.Stmt]*Exposure{}
 	covers := map[hostir.Stmt]map[string]float64{}
 	var running []*Call
-	seen := 0.0 // up to where communication has been counted as exposed
+	seen := 0.0 // the time up to which exposed communication has been counted
 	for _, c := range moves {
 		e := found[c.Stmt]
 		if e == nil {
@@ -108,7 +108,7 @@ func (p *Prediction) exposeRank(calls []int) (found map[hostir.Stmt]*Exposure, e
 	return found, exposed
 }
 
-// Computes is how long a rank computes, of the rank that does longest.
+// Computes returns how long a rank computes, on the rank that computes longest.
 func (p *Prediction) Computes() float64 {
 	byRank := map[int][]*Call{}
 	for i := range p.Calls {
@@ -124,7 +124,7 @@ func (p *Prediction) Computes() float64 {
 	return longest
 }
 
-// byName parts calls by their names, each part in their order.
+// byName groups calls by their names, each group in order.
 func byName(calls []*Call) map[string][]*Call {
 	parts := map[string][]*Call{}
 	for _, c := range calls {
@@ -133,7 +133,8 @@ func byName(calls []*Call) map[string][]*Call {
 	return parts
 }
 
-// uncovered is how much of a time no call of a list, which is in the order of their beginnings, runs in.
+// uncovered returns how much of a time interval no call of a list covers. The list is in the order in which
+// calls begin.
 func uncovered(from, to float64, calls []*Call) float64 {
 	left := 0.0
 	for _, c := range calls {
@@ -146,7 +147,7 @@ func uncovered(from, to float64, calls []*Call) float64 {
 	return left + max(0, to-from)
 }
 
-// longestFirst lists times by name.
+// longestFirst lists times by name, the longest first.
 func longestFirst(times map[string]float64) []Share {
 	list := []Share{}
 	for name, time := range times {

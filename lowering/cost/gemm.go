@@ -7,48 +7,49 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// A GEMM is what a Matmul or Linear computes on one rank: a batch of [m, k] x [k, n].
+// gemmShape is the size of a Matmul or Linear on one rank: a batch of [m, k] x [k, n].
 type gemmShape struct {
 	m, n, k, batch int64
 	dtype          domain.DType
-	extra          int64 // bytes that it reads besides its operands: what it adds
+	extra          int64 // bytes that it reads in addition to its operands, such as an addend
 	rowA, rowB     int64 // elements of the rows of its operands in memory
 	result         domain.DType
 }
 
-// gemm is how a GEMM runs: tiles, of which as many as there are SMs run at a time, and a time below
-// which it does not get, for its memory and its power.
+// gemm describes how a GEMM runs. It computes as many tiles at the same time as it has SMs. floor is its
+// least time, because of memory and power.
 type gemm struct {
 	tiles int64
 	tile  float64 // microseconds of one tile on one SM
 	floor float64
-	after float64 // what adding the parts of its inner extent takes
+	after float64 // time for adding the parts of its inner extent
 }
 
-// on is the time of a GEMM that has so many SMs.
+// on returns the time of a GEMM on that many SMs.
 func (g gemm) on(sms float64) float64 {
 	free := max(1, int64(sms+1e-9))
 	return max(g.floor, float64((g.tiles+free-1)/free)*g.tile) + g.after
 }
 
-// busy is how long all SMs together are busy with a GEMM.
+// busy returns how long a GEMM would take if all SMs were always busy.
 func (g gemm) busy(sms int) float64 { return float64(g.tiles) * g.tile / float64(sms) }
 
-// used is the share of the SMs that are busy on average.
+// used returns the share of the SMs that are busy on average.
 func (g gemm) used(sms int) float64 {
 	waves := (g.tiles + int64(sms) - 1) / int64(sms)
 	return float64(g.tiles) / float64(waves*int64(sms))
 }
 
-// mostSplits is into how many parts of its inner extent the library cuts a GEMM that has fewer tiles than there are SMs.
+// mostSplits limits the parts of the inner extent that cuBLASLt cuts a GEMM into, if the GEMM has fewer tiles
+// than there are SMs.
 const mostSplits = 4
 
-// leastUnalignedRows is of the smallest tiles of a GEMM whose rows are not aligned.
+// leastUnalignedRows is the number of rows of the smallest tiles of a GEMM whose rows are not aligned.
 const leastUnalignedRows = 128
 
-// gemmOf takes the tiles with which a GEMM is fastest, as the library does by its heuristic. At
-// few rows that is smaller ones, since with large ones most SMs have nothing to do, or several parts of the inner extent, whose
-// sums are added at the end.
+// gemmOf chooses the tiles with which a GEMM is fastest, as the heuristic of cuBLASLt does. With few rows
+// these are small tiles, because large ones leave most SMs idle. Or the inner extent is cut into several
+// parts, whose sums are added at the end.
 func (m *Machine) gemmOf(p gemmShape) gemm {
 	rate, best, least := m.GEMM[p.dtype], gemm{}, math.Inf(1)
 	problem := p.problem()
@@ -58,7 +59,7 @@ func (m *Machine) gemmOf(p gemmShape) gemm {
 		rate = GEMMRate{rate.Sustained / slowdown, rate.Peak / slowdown}
 	}
 	flops := 2 * float64(p.m) * float64(p.n) * float64(p.k) * float64(p.batch)
-	memory, added := m.HBM.Time(float64(p.bytes())), m.HBM.Time(float64(p.extra)) // which tiles read at their end
+	memory, added := m.HBM.Time(float64(p.bytes())), m.HBM.Time(float64(p.extra)) // added is read at the end of each tile
 	for _, t := range m.Tiles {
 		if slowdown > 1 && t.M < leastUnalignedRows {
 			continue
@@ -85,7 +86,7 @@ func (m *Machine) gemmOf(p gemmShape) gemm {
 	return best
 }
 
-// problem is a GEMM with the alignment that its rows have where its operands begin at aligned addresses.
+// problem returns a GEMM with the alignment of its rows, if its operands begin at aligned addresses.
 func (p gemmShape) problem() packing.GEMM {
 	align := func(row int64, t domain.DType) int64 { return min(16, row&-row*t.Size()) }
 	return packing.GEMM{
@@ -94,7 +95,8 @@ func (p gemmShape) problem() packing.GEMM {
 	}
 }
 
-// copiesOf is the time of copies of operands that read and write so many bytes, in one kernel. What they write stays in the L2 cache if it fits.
+// copiesOf returns the time of a kernel that copies operands, by the bytes that it reads and writes. The
+// copies stay in the L2 cache if they fit.
 func (m *Machine) copiesOf(bytes int64) float64 {
 	switch {
 	case bytes == 0:
@@ -106,7 +108,7 @@ func (m *Machine) copiesOf(bytes int64) float64 {
 	}
 }
 
-// bytes is what a GEMM reads and writes at least.
+// bytes returns the least bytes that a GEMM reads and writes.
 func (p gemmShape) bytes() int64 {
 	return p.dtype.Size()*p.batch*(p.m*p.k+p.k*p.n+p.m*p.n) + p.extra
 }

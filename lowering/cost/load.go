@@ -24,7 +24,7 @@ func Machines() []string {
 	return names
 }
 
-// LoadMachine gives a machine that comes with hirgen by its name, or reads the file with that path.
+// LoadMachine returns the machine of that name that comes with hirgen, or reads the file with that path.
 func LoadMachine(name string) (*Machine, error) {
 	if text, err := machineFiles.ReadFile("machines/" + name + ".json"); err == nil {
 		return ParseMachine(name, text)
@@ -40,8 +40,8 @@ func LoadMachine(name string) (*Machine, error) {
 	return ParseMachine(name, text)
 }
 
-// ParseMachine reads a machine's JSON form. file is its name for errors, which say the line and
-// column, or the field, of what is wrong.
+// ParseMachine reads a machine's JSON form. file is its name in errors, which contain the line and column, or
+// the field, of the mistake.
 func ParseMachine(file string, text []byte) (*Machine, error) {
 	m := &Machine{}
 	var base struct {
@@ -69,7 +69,7 @@ func ParseMachine(file string, text []byte) (*Machine, error) {
 	return m, nil
 }
 
-// offsetOf is where in the text an error of the decoder is.
+// offsetOf returns the offset in the text of an error of the decoder.
 func offsetOf(err error, d *json.Decoder) int64 {
 	var syntax *json.SyntaxError
 	var wrong *json.UnmarshalTypeError
@@ -82,7 +82,7 @@ func offsetOf(err error, d *json.Decoder) int64 {
 	return d.InputOffset()
 }
 
-// position is the line and column of an offset, both from 1.
+// position returns the line and column of an offset, both from 1.
 func position(text []byte, offset int64) (line, column int) {
 	before := text[:min(max(offset-1, 0), int64(len(text)))]
 	return bytes.Count(before, []byte("\n")) + 1, len(before) - bytes.LastIndexByte(before, '\n')

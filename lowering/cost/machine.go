@@ -7,22 +7,25 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// A Machine describes GPUs of one kind and the links between them. docs/predictions.md has the fields of
+// A Machine describes GPUs of one kind and the links between them. docs/predictions.md explains the fields of
 // its JSON form.
 type Machine struct {
 	Name   string `json:"name"`
 	Source string `json:"source"` // where the figures come from
-	// Like names a machine that comes with hirgen: what the file leaves out is as there.
+	// Like names a machine that comes with hirgen. Fields that the file leaves out have the values of that
+	// machine.
 	Like string `json:"like,omitempty"`
-	// Published says that figures of the GPUs are from data sheets, or made from those of other GPUs by data sheets.
+	// Published means that figures of the GPUs come from data sheets, or are scaled from other GPUs by data
+	// sheets.
 	Published bool `json:"published,omitempty"`
 	SMs       int  `json:"sms"`
 	// GEMM has the rates of GEMMs by element type.
 	GEMM map[domain.DType]GEMMRate `json:"gemm"`
-	// Tiles are what a GEMM's result is cut into, one tile on one SM at a time.
+	// Tiles are the shapes of tiles that a GEMM's result may be cut into. An SM computes one tile after the
+	// other.
 	Tiles []Tile `json:"tiles"`
-	// HBM is the rate of memory by the bytes that are read and written; kernels that do little else
-	// reach the share Kernels of it. L2 is the rate of what stays in a cache of L2Bytes.
+	// HBM is the memory bandwidth by the number of bytes read and written. Kernels that do little else reach
+	// the share Kernels of it. L2 is the rate for data that fits in the cache of L2Bytes.
 	HBM     Curve   `json:"hbm_gbps"`
 	Kernels float64 `json:"kernel_share"`
 	L2      float64 `json:"l2_gbps"`
@@ -37,14 +40,14 @@ type Machine struct {
 	tiled bool // attention is not cuDNN's
 }
 
-// GEMMRate is how fast GEMMs are. Sustained is what a GPU keeps up under its power limit; Peak is
-// what its SMs reach while few of them are busy.
+// GEMMRate is the speed of GEMMs. Sustained is the rate of a GPU under its power limit. Peak is the rate of
+// its SMs while few of them are busy.
 type GEMMRate struct {
 	Sustained float64 `json:"sustained_tflops"`
 	Peak      float64 `json:"peak_tflops"`
 }
 
-// Tile is a shape of a GEMM's tiles, and its share of the rate of the best one.
+// Tile is a shape of a GEMM's tiles, and its share of the rate of the best shape.
 type Tile struct {
 	M         int64   `json:"m"`
 	N         int64   `json:"n"`
@@ -52,22 +55,22 @@ type Tile struct {
 	Peak      float64 `json:"peak"`      // of GEMMRate.Peak
 }
 
-// Fixed is what calls take in their stream besides the work that they do.
+// Fixed is the fixed time of calls on their streams, in addition to the work that they do.
 type Fixed struct {
 	Call      float64 `json:"call"`       // a call of the program, whatever it does
 	Graph     float64 `json:"graph"`      // the launch of a call that is a CUDA graph
-	Node      float64 `json:"graph_node"` // a kernel in a graph, where that is less; events take nothing there
+	Node      float64 `json:"graph_node"` // a kernel in a graph, if that is less; events take no time in a graph
 	Kernel    float64 `json:"kernel"`     // a kernel
 	GEMM      float64 `json:"gemm"`       // a GEMM: its kernel, first loads and last stores
 	Event     float64 `json:"event"`      // one stream waits for an event of another
-	Flag      float64 `json:"flag"`       // a stream memory operation, or a kernel in its place
-	FlagBatch float64 `json:"flag_batch"` // each further one of a batch
+	Flag      float64 `json:"flag"`       // a stream memory operation, or a kernel that replaces it
+	FlagBatch float64 `json:"flag_batch"` // each additional flag of a batch
 	Copy      float64 `json:"copy"`       // a copy of a copy engine
 	Tile      float64 `json:"tile"`       // first loads and last stores of each tile of a GEMM
-	Split     float64 `json:"split"`      // adding the parts of a GEMM whose inner extent is cut; 0: none is
+	Split     float64 `json:"split"`      // adding the parts of a GEMM whose inner extent is cut; 0: no GEMM is cut
 }
 
-// Issue is what calls take of the host, which issues one after the other.
+// Issue is the time that the host takes to issue calls, one after the other.
 type Issue struct {
 	Call   float64 `json:"call"` // a call of the program, whatever it does
 	Kernel float64 `json:"kernel"`
@@ -79,9 +82,9 @@ type Issue struct {
 	Graph  float64 `json:"graph"` // a whole call, captured as a CUDA graph
 }
 
-// Links are the rates between one GPU and its peers, by the bytes of a transfer: of copy engines that
-// read from a peer (pull) or write to it (push), and of copies by SMs. Limit is what all transfers of
-// a GPU in one direction share.
+// Links are the rates between one GPU and its peers, by the bytes of a transfer. Copy engines read from a
+// peer (Pull) or write to it (Push); kernels copy with SMs (SM). All transfers of a GPU in one direction
+// share Limit.
 type Links struct {
 	Pull  Curve   `json:"pull_gbps"`
 	Push  Curve   `json:"push_gbps"`
@@ -90,31 +93,31 @@ type Links struct {
 	Limit float64 `json:"limit_gbps"`
 }
 
-// NCCL is the time of collectives: a latency, a time for each step of a ring, and the bytes that a
-// rank sends over the rate for them. Rows are in the order of their ranks.
+// NCCL is the time of collectives: a latency, a time for each step of a ring, and the bytes that a rank sends
+// divided by their rate. Rows are in ascending order of ranks.
 type NCCL struct {
 	SMs       int       `json:"sms"`
 	StepTime  float64   `json:"step_us"`
 	Pair      NCCLRow   `json:"pair"` // a send with its receive
 	Allreduce []NCCLRow `json:"allreduce"`
-	Teams     []NCCLRow `json:"teams"` // all others
+	Teams     []NCCLRow `json:"teams"` // all other collectives
 }
 
-// NCCLRow is the part of it that depends on the number of ranks.
+// NCCLRow has the figures for one number of ranks.
 type NCCLRow struct {
 	Ranks   int     `json:"ranks"`
 	Latency float64 `json:"latency_us"`
 	Rate    Curve   `json:"gbps"`
 }
 
-// Beside says which share of its rate a GEMM loses while something else runs.
+// Beside is the share of its rate that a GEMM loses while something else runs.
 type Beside struct {
 	GEMM float64 `json:"gemm"` // another GEMM, besides the SMs that it takes
 	Copy float64 `json:"copy"` // a transfer over links that fills them
 	NCCL float64 `json:"nccl"` // a collective, besides the SMs that it takes
 }
 
-// mistake names the first field whose value cannot be, and says why; "" where there is none.
+// mistake returns the first field with an invalid value, and why it is invalid; "" if there is none.
 func (m *Machine) mistake() (field, why string) {
 	for _, dtype := range domain.DTypes {
 		rate, ok := m.GEMM[dtype]

@@ -2,8 +2,9 @@ package cost
 
 import "github.com/hirgen/hirgen/lowering/hostir"
 
-// nameOf is what the emitted program calls a statement in errors and traces: "Matmul of C_s",
-// "gather: Allgather of A_s", "Synchronize(caller)". A flag is that of the memory behind a view.
+// nameOf returns the name of a statement in errors and traces of the emitted program: "Matmul of C_s",
+// "gather: Allgather of A_s", "Synchronize(caller)". A transfer that sets a ready flag is named after the
+// buffer, not after the view.
 func nameOf(s hostir.Stmt) string {
 	switch s := s.(type) {
 	case *hostir.Communication:

@@ -7,10 +7,11 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// Nodes are what ranks are on that share memory: adjacent ranks, as many on each, joined by a network.
+// Nodes describes nodes joined by a network. Ranks on a node are adjacent and share memory, and all nodes
+// have the same number of ranks.
 type Nodes struct {
 	Ranks   int     `json:"ranks"`      // of a node
-	Latency float64 `json:"latency_us"` // of the way from node to node, beside that of a step between GPUs
+	Latency float64 `json:"latency_us"` // from node to node, in addition to the latency of a step between GPUs
 	Rate    Curve   `json:"gbps"`       // of one GPU to the network, in one direction
 }
 
@@ -24,8 +25,8 @@ func (e *ReachError) Error() string {
 	return fmt.Sprintf("%s: %s goes over CUDA IPC, which does not reach another node: transport: auto, or via: nccl, does", e.Pos, e.Name)
 }
 
-// MeasuredRanks is the number of ranks up to which the machine's figures are measured: 0 where they are not, and never
-// more than there are on a node.
+// MeasuredRanks returns the largest number of ranks for which the machine's figures are measured. It is 0 for
+// published figures, and at most the number of ranks on a node.
 func (m *Machine) MeasuredRanks() int {
 	if m.Published {
 		return 0
@@ -40,7 +41,7 @@ func (m *Machine) MeasuredRanks() int {
 	return most
 }
 
-// NodesOf is how many nodes so many ranks take.
+// NodesOf returns how many nodes the given number of ranks takes.
 func (m *Machine) NodesOf(ranks int) int {
 	if m.Nodes == nil {
 		return 1
@@ -53,10 +54,10 @@ func (m *Machine) together(a, b int32) bool {
 	return m.Nodes == nil || a/int32(m.Nodes.Ranks) == b/int32(m.Nodes.Ranks)
 }
 
-// spread is how the ranks of a team lie: on so many nodes, with so many on the one with the fewest.
+// spread is how many nodes the ranks of a team are on, and how many ranks are on the node with the fewest.
 type spread struct{ nodes, fewest int }
 
-// spreadOf is how ranks lie, by their places in the world.
+// spreadOf returns the spread of ranks, by their places in the world.
 func (m *Machine) spreadOf(members []int32) spread {
 	if m.Nodes == nil {
 		return spread{1, len(members)}
@@ -72,9 +73,10 @@ func (m *Machine) spreadOf(members []int32) spread {
 	return s
 }
 
-// acrossNodes is a collective whose ranks are on several nodes. What a ring carries from node to node, all ranks of a
-// node send and receive together, each a part; the slower of that and of the links inside bounds it. In an all-to-all each
-// rank sends for itself. The way around the ring has a latency of the network for each change of nodes.
+// acrossNodes returns the work of a collective whose ranks are on several nodes. All ranks of a node together
+// send and receive the data that a ring moves between nodes, each an equal part. The network or the links
+// inside the nodes bound the time, whichever is slower. In an all-to-all, each rank sends its own data. The
+// way around the ring has the latency of the network for each change of nodes.
 func (m *Machine) acrossNodes(w work, s *hostir.Communication, moved, steps float64, on spread) work {
 	if on.nodes < 2 {
 		return w
@@ -87,8 +89,8 @@ func (m *Machine) acrossNodes(w work, s *hostir.Communication, moved, steps floa
 	return m.overNetwork(w, bytes, steps/(ranks-1)*float64(on.nodes-1))
 }
 
-// overNetwork is work that also sends so many bytes of each of its ranks over the network, by so many of its hops. Where
-// that takes longer than all else, it is what the work uses.
+// overNetwork returns work whose ranks each also send some bytes over the network, in some hops. If the
+// network takes longer than all else, the work uses the network in place of the links.
 func (m *Machine) overNetwork(w work, bytes, hops float64) work {
 	network := m.Nodes.Rate.Time(bytes)
 	inside := w.alone

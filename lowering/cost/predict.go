@@ -8,31 +8,31 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// A Prediction is how a call of a program is expected to run, where calls follow each other and the
-// host waits for none of them.
+// A Prediction is the expected timeline of one call of a program, if calls follow each other without waits of
+// the host.
 type Prediction struct {
 	Machine *Machine
-	// Total is the time of a call: that of the GPUs or, if it is longer, that of the host.
+	// Total is the time of a call: the time on the GPUs or, if it is longer, the time on the host.
 	Total float64
-	Host  float64 // what issuing a call takes of the slowest rank's host
-	// Critical is the time along the longest chain of calls, each of which waits for the one before,
-	// if every call had what it uses to itself. Busiest is how long the most used resource is in use,
-	// be it a stream, SMs, memory, a link or the host. No order could make Total less than these.
-	// Serial is the time of all calls of all ranks, one after the other.
+	Host  float64 // time to issue a call, on the slowest rank's host
+	// Critical is the time along the longest chain of calls, each of which waits for the previous one, if no
+	// call had to share resources. Busiest is how long the most used resource is in use: a stream, SMs,
+	// memory, a link or the host. No order could make Total less than these. Serial is the time of all calls
+	// of all ranks, one after the other.
 	Critical, Busiest, Serial float64
-	// Calls are those of all ranks, as they were issued.
+	// Calls are the calls of all ranks, in the order of issue.
 	Calls []Call
-	// Classes says which ranks each rank with calls stands for; nil where all ranks have calls.
+	// Classes maps each rank with calls to the ranks that it stands for; nil if all ranks have calls.
 	Classes []Class
-	// Last is the index of the call that ends last. Its Cause, and so on, is why it ends then.
+	// Last is the index of the call that ends last. Follow Cause from there for the critical path.
 	Last int
-	// Communications has those that a call starts, in the order of the program.
+	// Communications are the communications that a call starts, in the order of the program.
 	Communications []Exposure
-	// Exposed is the time in which a rank communicates and computes nothing, of the rank with most.
+	// Exposed is the time in which a rank communicates and does not compute, on the rank where it is longest.
 	Exposed float64
 }
 
-// A Class is ranks that do the same, of which the first stands for all.
+// A Class is a set of ranks that do the same. The first one stands for all.
 type Class struct {
 	Rank  int
 	Ranks []int // in ascending order
@@ -42,23 +42,23 @@ type Class struct {
 type Call struct {
 	Rank   int    // world rank
 	Stream string // "caller", "compute 0", "copies", "communicator, mesh world"
-	Name   string // as the emitted program calls it: "Matmul of C_s"
+	Name   string // as in the emitted program: "Matmul of C_s"
 	Kind   Kind
 	Pos    diag.Pos
 	Stmt   hostir.Stmt
-	// Start is when it may start, Begin when it begins to compute or to move data, and End when that
-	// is done, in microseconds from the start of the program's call.
+	// Start is when it can start, Begin when it begins to compute or to move data, and End when that is done,
+	// in microseconds from the start of the program's call.
 	Start, Begin, End float64
-	// Cause is the index of the call that it waited for last; -1 for none.
+	// Cause is the index of the last call that it waited for; -1 for none.
 	Cause int
 }
 
-// MaxCalls is how many calls of all ranks a prediction is made of at most.
+// MaxCalls limits the calls of all ranks in a prediction.
 const MaxCalls = 1 << 21
 
-// Predict runs a lowered program on a machine, in thought. Ranks of a node share memory; on several nodes the program's
-// fallback variant runs, where it has one. The program is one that Verify accepts. For one with more than MaxCalls calls
-// there is no prediction: it is nil.
+// Predict simulates a lowered program on a machine. Ranks of a node share memory. On several nodes the
+// program's fallback variant runs, if it has one. Verify must accept the program. Predict returns nil for a
+// program with more than MaxCalls calls.
 func Predict(p *hostir.Program, m *Machine) (*Prediction, error) {
 	u, err := newUnrolling(m.variant(p), m)
 	if err != nil {
@@ -67,8 +67,8 @@ func Predict(p *hostir.Program, m *Machine) (*Prediction, error) {
 	return u.predict(u.places)
 }
 
-// Fold is Predict for one rank of each class that do the same: the calls are those of these ranks, and so are Serial and
-// Critical. All times of calls are as Predict has them, and MaxCalls is for these calls alone.
+// Fold is Predict with one rank of each class of ranks that do the same. Calls, Serial and Critical only
+// cover these ranks, and MaxCalls limits only their calls. All times of calls are the same as with Predict.
 func Fold(p *hostir.Program, m *Machine) (*Prediction, error) {
 	p = m.variant(p)
 	c, err := classify(p, m)
@@ -98,7 +98,7 @@ func Fold(p *hostir.Program, m *Machine) (*Prediction, error) {
 	return result, err
 }
 
-// variant is what of a program runs on a machine.
+// variant returns the variant of a program that runs on a machine.
 func (m *Machine) variant(p *hostir.Program) *hostir.Program {
 	if p.Fallback != nil && len(p.Meshes) > 0 && m.NodesOf(p.Meshes[0].Size()) > 1 {
 		return p.Fallback
@@ -152,7 +152,7 @@ func (p *Prediction) Path() []Share {
 	return longestFirst(times)
 }
 
-// lastEnd is when the last task ends.
+// lastEnd returns when the last task ends.
 func (u *unrolling) lastEnd() float64 {
 	end := 0.0
 	for i := range u.tasks {
@@ -161,7 +161,7 @@ func (u *unrolling) lastEnd() float64 {
 	return end
 }
 
-// calls lists the tasks as calls. A joint, which is none, hands on what caused it.
+// calls lists the tasks as calls. Joints are not calls: their causes replace them in the chain of causes.
 func (p *Prediction) calls(u *unrolling) {
 	index := make([]int, len(u.tasks))
 	for i := range u.tasks {
@@ -201,10 +201,9 @@ func (p *Prediction) calls(u *unrolling) {
 	}
 }
 
-// GainError is how far a predicted ratio of the times of two schedules of one program is from the
-// measured one, in half of the pairs that were measured: as a share. TestGains holds it against them.
+// GainError is the error of predictions: in half of the measured pairs of schedules of one program, the
+// predicted ratio of times is off by less than this share. TestGains compares it with the measurements.
 const GainError = 0.025
 
-// Gains reports whether a program is predicted to be faster than another one by more than the model
-// may be wrong.
+// Gains reports whether a program is predicted to be faster than another by more than GainError.
 func (p *Prediction) Gains(over *Prediction) bool { return p.Total*(1+GainError) < over.Total }

@@ -6,8 +6,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// A Product is all that the first rank multiplies for one operation of the spec, as one GEMM:
-// C[m, n] = A[m, k] B[k, n], Batch times. The pieces that a pipeline cuts its rows into are together.
+// A Product is everything that the first rank multiplies for one operation of the spec, as one GEMM: C[m, n]
+// = A[m, k] B[k, n], Batch times. If a pipeline cuts its rows into pieces, it is their sum.
 type Product struct {
 	M, N, K, Batch int64
 	Transposed     bool // B is stored as [n, k]

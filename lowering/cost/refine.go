@@ -6,15 +6,15 @@ import (
 	"slices"
 )
 
-// jointOf is a joint, as one rank knows it.
+// jointOf is a joint, as one rank identifies it.
 type jointOf struct {
 	key uint64
 	member
 }
 
-// refinement parts ranks by whom they meet.
+// refinement divides ranks into classes by the ranks that they meet.
 type refinement struct {
-	colours []uint64   // of ranks; those of one colour may be one class
+	colours []uint64   // of ranks; ranks of the same colour may be in the same class
 	members [][]member // of each joint
 	of      [][]int32  // the joints of each rank
 	meets   []uint64   // the colours of joints
@@ -36,7 +36,8 @@ func (r *refinement) group(joints []jointOf) {
 	r.meets = make([]uint64, len(r.members))
 }
 
-// refine gives ranks of a colour whose joints have members of other colours, or at other numbers, colours of their own. It is how many there are.
+// refine gives ranks of one colour different colours if their joints have members of different colours, or
+// with different indices. It returns the number of colours.
 func (r *refinement) refine() int {
 	type coloured struct {
 		colour uint64
@@ -51,7 +52,7 @@ func (r *refinement) refine() int {
 		slices.SortFunc(list, func(a, b coloured) int { return cmp.Or(cmp.Compare(a.colour, b.colour), cmp.Compare(a.at, b.at)) })
 		var h maphash.Hash
 		h.SetSeed(seed)
-		for _, c := range slices.Compact(list) { // so many of a class count as one
+		for _, c := range slices.Compact(list) { // members of one class with the same index count once
 			maphash.WriteComparable(&h, c)
 		}
 		r.meets[g] = h.Sum64()
@@ -70,7 +71,7 @@ func (r *refinement) refine() int {
 	return len(found)
 }
 
-// classes are the colours, numbered by their first ranks.
+// classes converts the colours to classes, numbered by their first ranks.
 func (r *refinement) classes() *classes {
 	c := &classes{}
 	numbers, groups := map[uint64]int32{}, map[uint64]int32{}
@@ -99,7 +100,7 @@ func (r *refinement) classes() *classes {
 	return c
 }
 
-// standIn are the members of a joint, one of each class and number.
+// standIn returns the members of a joint, one for each class and index.
 func (c *classes) standIn(members []member) []member {
 	var list []member
 	for _, m := range members {

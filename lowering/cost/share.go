@@ -1,13 +1,13 @@
 package cost
 
-// memorySMs is the share of the SMs with which kernels that only read and write use all of the
-// memory's bandwidth.
+// memorySMs is the share of the SMs with which kernels that only read and write use the whole memory
+// bandwidth.
 const memorySMs = 0.5
 
-// share divides a rank's SMs, memory bandwidth and links among what runs there. Communications have
-// the highest priority and take their SMs first; GEMMs and kernels take what is left in the order
-// in which they began, as blocks of a kernel are issued behind those of earlier ones. What memory or
-// links cannot carry at once, everything that uses them yields alike.
+// share divides a rank's SMs, memory bandwidth and links among its running tasks. Communications have the
+// highest priority and take their SMs first. GEMMs and kernels take the rest in the order in which they
+// began, because the GPU issues the blocks of a kernel after the blocks of earlier kernels. If memory or
+// links are overloaded, all of their users slow down by the same factor.
 func (s *simulation) share(rank int32) {
 	list := s.active[rank]
 	var use shares
@@ -52,7 +52,7 @@ func (s *simulation) share(rank int32) {
 	}
 }
 
-// shares is what the activities of a rank ask for.
+// shares adds up what the activities of a rank use.
 type shares struct {
 	sms, copies, nccl float64
 	inside, network   ways
@@ -62,7 +62,7 @@ type shares struct {
 // ways are the two directions of a rank's links, or of its network.
 type ways struct{ in, out float64 }
 
-// of are those that a task uses.
+// of returns the links or the network, whichever a task uses.
 func (u *shares) of(t *task) *ways {
 	if t.crosses {
 		return &u.network
@@ -89,8 +89,8 @@ func (u *shares) add(t *task, slot int32) {
 	}
 }
 
-// links is what a task uses of the links of its slot-th rank. What goes out of the first one comes in
-// at the others.
+// links returns the shares that a task uses of the links of its slot-th rank. Data that leaves the first rank
+// arrives at the others.
 func (t *task) links(slot int32) (in, out float64) {
 	if slot == 0 {
 		return t.in, t.out
@@ -98,8 +98,8 @@ func (t *task) links(slot int32) (in, out float64) {
 	return t.out, t.in
 }
 
-// power is the share of the power limit that a GEMM draws alone: all of it where that bounds how fast it is, less where
-// waves of tiles leave SMs idle.
+// power returns the share of the power limit that a GEMM draws alone. It is 1 if the power limit bounds the
+// GEMM's speed, and less if waves of tiles leave SMs idle.
 func (t *task) power() float64 {
 	if t.gemm == nil || t.alone == 0 {
 		return 0
@@ -107,7 +107,7 @@ func (t *task) power() float64 {
 	return t.gemm.floor / t.alone
 }
 
-// onSMs is the rate of a task that has so many SMs, of all that it has alone.
+// onSMs returns the rate of a task on that many free SMs, relative to its rate alone.
 func (s *simulation) onSMs(t *task, free float64) float64 {
 	all := float64(s.machine.SMs)
 	switch {

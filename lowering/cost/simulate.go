@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// simulation runs the tasks of an unrolling. Between two events the rates at which tasks progress
-// stay as they are; an event is a task that begins to use, or stops using, what it shares.
+// simulation runs the tasks of an unrolling. The rates of tasks are constant between two events. An event is
+// a task that begins or stops using shared resources.
 type simulation struct {
 	*unrolling
 	hosted bool // tasks wait until the host has issued them
@@ -17,14 +17,14 @@ type simulation struct {
 	now    float64
 }
 
-// activity is a task in progress on one of its ranks, which is the slot-th of them.
+// activity is a task in progress on its slot-th rank.
 type activity struct {
 	task int32
 	slot int32
 }
 
-// simulate finds when every task starts and ends. Without a host that is waited for, everything is
-// issued at the start: so it is when calls follow each other and the host is ahead.
+// simulate finds when every task starts and ends. If hosted is false, all tasks are issued at the start, as
+// when calls follow each other and the host is ahead.
 func simulate(u *unrolling, hosted bool) error {
 	s := &simulation{unrolling: u, hosted: hosted, active: make([][]activity, len(u.numbers)), left: len(u.tasks)}
 	waits := make([]int32, len(u.tasks))
@@ -70,12 +70,12 @@ func (s *simulation) ready(i int32) {
 	s.queue.push(event{t.begin, i, 0})
 }
 
-// enough is the share of the SMs that a communication uses alone with which it begins: several of its blocks fit on one SM.
+// enough is the share of its SMs with which a communication begins: several of its blocks fit on one SM.
 const enough = 0.15
 
-// wave is how long a communication that runs on SMs, or a kernel, waits for them: the library's GEMMs have a block on each SM that
-// computes tile after tile, and give it back when no tile is left for it. Some of the SMs that a communication uses alone are enough to
-// begin, and for a kernel those that can use the memory.
+// wave returns how long a kernel, or a communication that runs on SMs, waits for SMs. A GEMM of cuBLASLt has
+// one block on each SM, which computes tile after tile and ends when no tile is left. A communication begins
+// with the share enough of its SMs, and a kernel with the SMs that can use all of the memory bandwidth.
 func (s *simulation) wave(t *task) float64 {
 	wait, share := 0.0, t.sms*enough
 	if t.sms == 0 || t.gemm != nil || t.kind == PeerRead {
@@ -103,7 +103,7 @@ func (s *simulation) wave(t *task) float64 {
 	return wait
 }
 
-// begin lets a task share what it uses, from now on.
+// begin adds a task to the tasks that share resources.
 func (s *simulation) begin(i int32) {
 	t := &s.tasks[i]
 	t.left, t.since, t.local = t.alone, s.now, make([]float64, len(t.ranks))
@@ -116,7 +116,7 @@ func (s *simulation) begin(i int32) {
 	}
 }
 
-// end gives back what a task used, and starts what waited for it.
+// end releases the resources of a task, and starts tasks that waited for it.
 func (s *simulation) end(i int32, waits []int32) {
 	t := &s.tasks[i]
 	t.end = s.now
@@ -140,7 +140,7 @@ func (s *simulation) end(i int32, waits []int32) {
 	}
 }
 
-// pace sets the rate of a task on one of its ranks. It progresses as fast as on the slowest of them.
+// pace sets the rate of a task on one of its ranks. The task progresses as fast as on its slowest rank.
 func (s *simulation) pace(a activity, rate float64) {
 	t := &s.tasks[a.task]
 	if t.local[a.slot] == rate {
@@ -158,7 +158,7 @@ func (s *simulation) pace(a activity, rate float64) {
 	}
 }
 
-// stuck says what waits for what never ends.
+// stuck reports a task that never ends.
 func (s *simulation) stuck() error {
 	for i := range s.tasks {
 		if t := &s.tasks[i]; t.version == 0 && t.stmt != nil {
@@ -168,14 +168,14 @@ func (s *simulation) stuck() error {
 	return fmt.Errorf("%d calls never end", s.left)
 }
 
-// event is a time at which a task begins or ends, if its version is still that.
+// event is a time at which a task begins or ends. It is valid while the task has the same version.
 type event struct {
 	time    float64
 	task    int32
 	version int32
 }
 
-// eventQueue gives events by time, those of a time by task. It is a binary heap.
+// eventQueue returns events in order of time, then of task. It is a binary heap.
 type eventQueue []event
 
 func (a event) before(b event) bool {

@@ -2,12 +2,12 @@ package cost
 
 import "github.com/hirgen/hirgen/lowering/hostir"
 
-// communicator names what carries a collective: the ranks along an axis of a mesh.
+// communicator identifies the communicator of a collective: the ranks along an axis of a mesh.
 type communicator struct{ mesh, axis string }
 
-// staysOnCaller finds the collectives that the program issues to the caller's stream: those of a communicator
-// for all of whose calls the caller waits at once, so that nothing could run beside them. Messages between two
-// ranks go by the communicator of all ranks, and keep it from that.
+// staysOnCaller finds the collectives that the program issues to the caller's stream. A communicator's
+// collectives stay there if the caller waits for each of them at once, so that nothing could run at the same
+// time. Messages between two ranks use the communicator of all ranks; if there are any, no collective stays.
 func staysOnCaller(p *hostir.Program) map[hostir.Stmt]bool {
 	all, waited := map[communicator][]hostir.Stmt{}, map[hostir.Stmt]bool{}
 	messages := false
@@ -42,8 +42,8 @@ func staysOnCaller(p *hostir.Program) map[hostir.Stmt]bool {
 	return stays
 }
 
-// waitedAtOnce reports whether the next statement but for those that name memory is a wait for a communication, and both are
-// issued to the caller's stream.
+// waitedAtOnce reports whether a communication and its Wait are both on the caller's stream, with only
+// statements that name memory in between.
 func waitedAtOnce(s *hostir.Communication, rest []hostir.Stmt) bool {
 	for _, next := range rest {
 		if _, names := next.(*hostir.Allocate); names || hostir.MakesView(next) {

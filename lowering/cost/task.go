@@ -2,28 +2,28 @@ package cost
 
 import "github.com/hirgen/hirgen/lowering/hostir"
 
-// Kind says what a call does.
+// Kind is the type of a call.
 type Kind uint8
 
 // The kinds of call.
 const (
-	EventWait Kind = iota // its stream waits for an event of another one
-	FlagWrite             // tells a peer that it may go on
+	EventWait Kind = iota // its stream waits for an event of another stream
+	FlagWrite             // sets a flag for a peer
 	FlagWait              // waits for a peer's flag
 	GEMM                  // a matrix multiplication
 	Kernel                // any other kernel on this rank's memory
 	PeerRead              // a kernel that reads peer memory, adds, and may store there
 	Copy                  // a transfer to or from a peer, by a copy engine or a kernel
 	NCCLCall              // a communication over NCCL
-	joint                 // ties calls of several ranks together; it is none itself
+	joint                 // connects calls of several ranks; it is not a call itself
 )
 
-// String is what traces call a kind.
+// String returns the name of a kind in traces.
 func (k Kind) String() string {
 	return [...]string{"event wait", "flag write", "flag wait", "gemm", "kernel", "kernel", "copy", "nccl", "joint"}[k]
 }
 
-// Computes reports whether a call works on its rank's own memory alone.
+// Computes reports whether a call only works on its rank's own memory.
 func (k Kind) Computes() bool { return k == GEMM || k == Kernel }
 
 // Moves reports whether a call moves data between ranks.
@@ -32,19 +32,19 @@ func (k Kind) Moves() bool { return k >= PeerRead && k <= NCCLCall }
 // queues reports whether a call gets SMs in the order in which calls begin.
 func (k Kind) queues() bool { return k.Computes() || k == PeerRead }
 
-// work is what a call asks of the GPU that it runs on, and how long it takes alone.
+// work describes what a call uses of its GPU, and how long it takes alone.
 type work struct {
 	kind  Kind
-	fixed float64 // first it takes so long, and uses nothing but its stream
-	alone float64 // then so long, if it has what it uses to itself
-	sms   float64 // shares of a GPU that it uses meanwhile: of the SMs,
+	fixed float64 // time at first, in which it only occupies its stream
+	alone float64 // time after that, if it does not share anything
+	sms   float64 // share of a GPU that it uses then: of the SMs,
 	hbm   float64 // of memory bandwidth,
 	in    float64 // of the links from its peers,
-	out   float64 // and of those to them
+	out   float64 // and of the links to its peers
 	gemm  *gemm   // of a GEMM
-	// crosses says that in and out are of the network between nodes, rather than of the links inside one.
+	// crosses means that in and out refer to the network between nodes, not to the links inside a node.
 	crosses bool
-	host    float64 // what issuing it takes of the host
+	host    float64 // time that the host takes to issue it
 }
 
 // task is one call of the unrolled program on one stream of one rank, or a joint.
@@ -53,28 +53,28 @@ type task struct {
 	stmt   hostir.Stmt
 	stream int32 // index of unrolling.streams; -1 for none
 	ranks  []int32
-	opens  int32 // the task with which this one's communication begins; -1 for itself
+	opens  int32 // the task that begins this one's communication; -1 for the task itself
 	before int32 // tasks that have to end first
 	first  int32 // index of the first edge to a task that waits for this one; -1 for none
 	issued float64
 
-	// What the simulation finds.
-	start, begin, end float64 // begin is where the fixed part is over
-	cause             int32   // the task whose end let it start; -1 for none
+	// Results of the simulation.
+	start, begin, end float64 // begin is the end of the fixed part
+	cause             int32   // the last task that it waited for; -1 for none
 	left, since, rate float64
 	local             []float64 // the rates on its ranks
 	version           int32
 	waited            bool // for SMs
 }
 
-// edge is one of the tasks that wait for a task.
+// edge is an entry in the list of tasks that wait for a task.
 type edge struct{ to, next int32 }
 
 // stream is a queue of one rank.
 type stream struct {
 	rank int32
 	name string
-	last int32 // the task issued to it last; -1 for none
+	last int32 // the last task issued to it; -1 for none
 }
 
 // unrolling is a program as tasks of all ranks.
@@ -82,24 +82,24 @@ type unrolling struct {
 	machine    *Machine
 	program    *hostir.Program
 	numbers    map[int]int32 // of the world's ranks
-	places     []int32       // 0, 1, ... for each of them
+	places     []int32       // 0, 1, ... for each rank
 	iterations int           // of all loops
 	tasks      []task
 	edges      []edge
 	streams    []stream
 	exchanges  map[string]*hostir.Exchange
-	stays      map[hostir.Stmt]bool // collectives on the caller's stream; nil until one is asked for
+	stays      map[hostir.Stmt]bool // collectives on the caller's stream; nil until first used
 	works      map[hostir.Stmt]work
-	world      *team // of all ranks; nil until one is asked for
+	world      *team // of all ranks; nil until first used
 	teams      map[teamOf]*team
 	byRanks    map[string]*team
 	meetings   map[meetingKey]*meeting
 	transfers  map[transferKey]*flags
-	hosts      []float64 // time that each rank's host takes
-	classes    *classes  // nil: each rank is issued
+	hosts      []float64 // time of each rank's host
+	classes    *classes  // nil: all ranks are issued
 }
 
-// alone is one rank, as tasks have their ranks.
+// alone returns a list of one rank, in the form of task.ranks.
 func (u *unrolling) alone(place int32) []int32 { return u.places[place : place+1 : place+1] }
 
 func (u *unrolling) add(t task) int32 {
@@ -108,7 +108,7 @@ func (u *unrolling) add(t task) int32 {
 	return int32(len(u.tasks) - 1)
 }
 
-// follow makes a task wait for another one; -1 is none.
+// follow makes a task wait for the task other, unless that is -1.
 func (u *unrolling) follow(t, other int32) {
 	if other >= 0 {
 		u.tasks[t].before++
@@ -116,7 +116,7 @@ func (u *unrolling) follow(t, other int32) {
 	}
 }
 
-// leads notes that a task waits for another one, and is counted already.
+// leads adds an edge from other to t, without counting it in t's before.
 func (u *unrolling) leads(other, t int32) {
 	u.edges = append(u.edges, edge{t, u.tasks[other].first})
 	u.tasks[other].first = int32(len(u.edges) - 1)

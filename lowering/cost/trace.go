@@ -23,10 +23,9 @@ type traceEvent struct {
 	Args     map[string]any `json:"args,omitempty"`
 }
 
-// WriteTrace writes the timeline of one call as Perfetto and Chrome read it, in the form in which an
-// emitted program's --trace writes what it measured: a process is a rank, a track a stream and a slice
-// a call, with the statement and its place in the spec. An arrow leads to a wait from what it waits
-// for.
+// WriteTrace writes the timeline of one call in the trace format of Perfetto and Chrome, as --trace of an
+// emitted program does. A process is a rank, a track a stream, and a slice a call, with the statement and its
+// position in the spec. An arrow leads to each wait from the call that it waits for.
 func (p *Prediction) WriteTrace(w io.Writer) error {
 	out := &traceWriter{w: bufio.NewWriter(w), tracks: map[track]int{}, counts: map[counted]int{}, standsFor: map[int]string{}}
 	facts := map[string]any{
@@ -67,14 +66,14 @@ type (
 		tracks    map[track]int // numbers within their rank, from 1
 		ranks     map[int]int   // tracks of each
 		counts    map[counted]int
-		standsFor map[int]string // what a rank's name has behind it
+		standsFor map[int]string // suffix of a rank's name: the ranks that it stands for
 		err       error
 	}
 	track struct {
 		rank   int
 		stream string
 	}
-	// counted is what a call is the n-th of on its rank.
+	// counted identifies calls of one name and kind on one rank, which are numbered.
 	counted struct {
 		rank       int
 		name, kind string
@@ -100,7 +99,7 @@ func (t *traceWriter) event(e traceEvent) {
 	t.text(separator + string(line))
 }
 
-// track is the number of a call's track, which is named when it is new.
+// track returns the number of a call's track, and names the track if it is new.
 func (t *traceWriter) track(c Call) int {
 	if t.ranks == nil {
 		t.ranks = map[int]int{}
@@ -118,7 +117,8 @@ func (t *traceWriter) track(c Call) int {
 	return t.tracks[key]
 }
 
-// slice writes a call. What is work goes by the name of its statement alone.
+// slice writes a call. Computations and transfers have the name of their statement; other calls begin with
+// their kind.
 func (t *traceWriter) slice(id int, c Call) {
 	name := c.Name
 	if !c.Kind.Computes() && !c.Kind.Moves() {
@@ -134,7 +134,7 @@ func (t *traceWriter) slice(id int, c Call) {
 	t.counts[count]++
 }
 
-// arrow leads from the end of a call to a wait for it.
+// arrow draws an arrow from a call to a wait for it.
 func (t *traceWriter) arrow(id int, from, to Call) {
 	end := func(phase string, c Call, at float64) {
 		t.event(traceEvent{
@@ -146,7 +146,7 @@ func (t *traceWriter) arrow(id int, from, to Call) {
 	end("f", to, to.Start)
 }
 
-// exact is a time in whole nanoseconds: slices that touch must not overlap by rounding.
+// exact rounds a time to whole nanoseconds, so that adjacent slices do not overlap.
 func exact(us float64) *float64 {
 	rounded := math.Round(us*1000) / 1000
 	return &rounded

@@ -9,8 +9,8 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// newUnrolling is about to make tasks of a program's statements, rank by rank in the order of issue. What it has of
-// loops, streams and handles is what the interpreter makes of them.
+// newUnrolling prepares to convert a program's statements to tasks, rank by rank in the order of issue.
+// Loops, streams and handles behave as in the interpreter.
 func newUnrolling(p *hostir.Program, m *Machine) (*unrolling, error) {
 	if len(p.Meshes) == 0 {
 		return nil, fmt.Errorf("program %s has no mesh to run on", p.Name)
@@ -27,7 +27,8 @@ func newUnrolling(p *hostir.Program, m *Machine) (*unrolling, error) {
 	return u, nil
 }
 
-// issue issues the program on some ranks, by their places in the world: on all, or on one of each class.
+// issue issues the program on some ranks, by their places in the world: on all ranks, or on one rank of each
+// class.
 func (u *unrolling) issue(places []int32) error {
 	for _, place := range places {
 		rank := newRank(u, place, u.program.Meshes[0].Ranks[place])
@@ -46,17 +47,17 @@ type rank struct {
 	place   int32            // among the ranks of the world
 	number  int              // world rank
 	byName  map[string]int32 // streams
-	workers []int32          // streams; -1 where it has none yet
+	workers []int32          // compute streams; -1 until first used
 	current int32
-	started hostir.Started[int32] // tasks that Waits are for
-	turns   map[int32]int32       // how many meetings of a team this rank has joined
-	group   *group                // the open one
+	started hostir.Started[int32] // tasks that Waits wait for
+	turns   map[int32]int32       // how many meetings of each team this rank has joined
+	group   *group                // the open group
 	last    batch
-	sum     *work     // of the PeerReadSum at hand
+	sum     *work     // of the current PeerReadSum
 	reads   []int32   // joints that it waits for
 	writes  []int32   // joints that it signals
-	joints  int32     // that it has taken part in
-	keys    *[]uint64 // of these, where classes are looked for
+	joints  int32     // that the rank has taken part in
+	keys    *[]uint64 // keys of the joints, while classes are computed
 	host    float64
 }
 
@@ -77,7 +78,7 @@ func newRank(u *unrolling, place int32, number int) *rank {
 func (r *rank) call() error {
 	r.current = r.named(hostir.Caller)
 	start := work{fixed: r.machine.Device.Call, host: r.machine.Host.Call}
-	if captured(r.program) { // the launch is no node of the graph
+	if captured(r.program) { // the launch is not a node of the graph
 		start = work{fixed: r.machine.Device.Graph, host: r.machine.Host.Graph}
 	}
 	r.host += start.host
@@ -98,7 +99,8 @@ func (r *rank) newStream(name string) int32 {
 	return int32(len(r.streams) - 1)
 }
 
-// issue appends a task to a stream, behind others as well. The host has issued it by then.
+// issue appends a task to a stream. The task also waits for the tasks in after. Its field issued is the time
+// at which the host has issued it.
 func (r *rank) issue(on int32, s hostir.Stmt, w work, after ...int32) int32 {
 	if captured(r.program) {
 		w = r.machine.inGraph(w)
@@ -113,13 +115,13 @@ func (r *rank) issue(on int32, s hostir.Stmt, w work, after ...int32) int32 {
 	return t
 }
 
-// self is the rank alone, as tasks have their ranks.
+// self returns a list of the rank only, in the form of task.ranks.
 func (r *rank) self() []int32 { return r.alone(r.place) }
 
-// errTooMany is a program with more calls than MaxCalls.
+// errTooMany is the error of a program with more calls than MaxCalls.
 var errTooMany = errors.New("too many calls")
 
-// turn bounds the calls.
+// turn limits the number of iterations and calls.
 func (r *rank) turn() error {
 	if r.iterations++; r.iterations > MaxCalls || len(r.tasks) > MaxCalls {
 		return errTooMany
@@ -171,7 +173,7 @@ func (r *rank) target(s hostir.Stmt, ref hostir.StreamRef) (int32, error) {
 	return r.workers[index], nil
 }
 
-// behind makes the current stream wait for a task of another one, by an event.
+// behind makes the current stream wait for a task of another stream, by an event.
 func (r *rank) behind(s hostir.Stmt, other int32) {
 	w := work{host: 2 * r.machine.Host.Event}
 	if other >= 0 && r.tasks[other].stream != r.current {
@@ -205,7 +207,7 @@ func (r *rank) fail(s hostir.Stmt, format string, args ...any) error {
 // captured reports whether a call is launched as one CUDA graph.
 func captured(p *hostir.Program) bool { return p.Choices.Get(schedule.Graph) == schedule.True }
 
-// copiedByKernel reports whether a kernel, and no copy engine, makes a transfer over CUDA IPC.
+// copiedByKernel reports whether a kernel, not a copy engine, makes a transfer over CUDA IPC.
 func copiedByKernel(p *hostir.Program, s *hostir.P2PCommunication) bool {
 	return p.Choices.Of(s.Of, schedule.Copy) != schedule.Engine
 }

@@ -8,21 +8,21 @@ import (
 )
 
 type (
-	// teamOf names the team of a rank in a communication.
+	// teamOf identifies the team of a rank in a communication.
 	teamOf struct {
 		stmt  *hostir.Communication
 		place int32
 	}
-	// team is the ranks of a communicator: by their numbers, and by their places in the world.
+	// team is the ranks of a communicator, by their places in the world.
 	team struct {
 		number  int32
 		stream  string // its name on each of its ranks
 		members []int32
 		lies    spread
 	}
-	// meetingKey numbers the communications of a team: they take place in the order of issue.
+	// meetingKey numbers the communications of a team, which run in the order of issue.
 	meetingKey struct{ team, turn int32 }
-	// meeting is the task at which all of a team have to arrive.
+	// meeting is a task that starts when all ranks of a team have arrived.
 	meeting struct {
 		task    int32
 		arrived int
@@ -54,7 +54,7 @@ func (r *rank) transfer(s hostir.Stmt) error {
 	return nil
 }
 
-// teamAt finds the communicator with some ranks. What it is called comes from its first use.
+// teamAt returns the communicator of some ranks. The first use decides its name.
 func (u *unrolling) teamAt(ranks []int, called string) *team {
 	key := fmt.Sprint(ranks)
 	found := u.byRanks[key]
@@ -68,7 +68,7 @@ func (u *unrolling) teamAt(ranks []int, called string) *team {
 	return found
 }
 
-// spread is how the team's ranks lie on nodes.
+// spread returns how the team's ranks are distributed over nodes.
 func (t *team) spread(m *Machine) spread {
 	if t.lies.nodes == 0 {
 		t.lies = m.spreadOf(t.members)
@@ -76,7 +76,7 @@ func (t *team) spread(m *Machine) spread {
 	return t.lies
 }
 
-// teamFor is the communicator that a rank takes part in a collective with; nil if it takes none.
+// teamFor returns the communicator of a collective that contains the rank, or nil if the rank takes no part.
 func (r *rank) teamFor(s *hostir.Communication) *team {
 	key := teamOf{s, r.place}
 	found, known := r.teams[key]
@@ -93,7 +93,7 @@ func (r *rank) teamFor(s *hostir.Communication) *team {
 	return found
 }
 
-// collective starts a communication of a team, or notes it as one of the open group.
+// collective starts a communication of a team, or adds it to the open group.
 func (r *rank) collective(s *hostir.Communication) error {
 	if s.Type == hostir.SendRecv {
 		return r.sendRecv(s)
@@ -105,7 +105,7 @@ func (r *rank) collective(s *hostir.Communication) error {
 	return r.start(s.Handle, s, t, r.join(s, t, r.machine.collective(s, t.spread(r.machine))))
 }
 
-// sendRecv is a send or a receive between the ranks at one place in two meshes, or both.
+// sendRecv issues the transfers between ranks at the same place in two meshes: a send, a receive or both.
 func (r *rank) sendRecv(s *hostir.Communication) error {
 	from, to := slices.Index(s.In.Mesh.Ranks, r.number), slices.Index(s.Out.Mesh.Ranks, r.number)
 	bytes := bytesOf(s.Out)
@@ -125,7 +125,7 @@ func (r *rank) sendRecv(s *hostir.Communication) error {
 	return r.start(s.Handle, s, r.all(), arrives...)
 }
 
-// pair is a send or a receive over NCCL.
+// pair issues a send or a receive over NCCL.
 func (r *rank) pair(s *hostir.P2PCommunication) error {
 	peer, err := r.EvalIn(s, s.Peer)
 	if err != nil {
@@ -141,7 +141,7 @@ func (r *rank) pair(s *hostir.P2PCommunication) error {
 	return r.start(s.Handle, s, r.all(), r.joinPair(s, from, to, bytesOf(s.Buffer)))
 }
 
-// all is the communicator of all ranks, which carries what goes between two.
+// all returns the communicator of all ranks, which carries messages between two ranks.
 func (u *unrolling) all() *team {
 	if u.world == nil {
 		u.world = u.teamAt(u.program.Meshes[0].Ranks, "mesh "+u.program.Meshes[0].Name)
@@ -165,7 +165,7 @@ func (r *rank) joinPair(s hostir.Stmt, from, to int, bytes int64) int32 {
 	return r.meet(s, meetingKey{pair, turn}, []int32{a, b}, r.machine.pairWork(bytes, r.machine.together(a, b)))
 }
 
-// meet arrives at a meeting, and makes it if the rank is the first.
+// meet arrives at a meeting, and creates it if the rank is the first.
 func (r *rank) meet(s hostir.Stmt, key meetingKey, members []int32, w work) int32 {
 	if at := r.joint(key); r.classes != nil {
 		key, members = r.classes.meeting(at, members)
@@ -181,8 +181,8 @@ func (r *rank) meet(s hostir.Stmt, key meetingKey, members []int32, w work) int3
 	return m.task
 }
 
-// start issues what begins a communication, and what ends it: both run on the communicator's stream, or on the
-// caller's where nothing could run beside it, and between them it takes place.
+// start issues two calls, the begin and the end of a communication, which runs between them. Both are on the
+// communicator's stream, or on the caller's stream if nothing could run at the same time.
 func (r *rank) start(handle string, s hostir.Stmt, t *team, arrives ...int32) error {
 	if r.group != nil {
 		r.group.team, r.group.arrives = t, append(r.group.arrives, arrives...)

@@ -9,13 +9,13 @@ import (
 )
 
 type (
-	// transferKey names one transfer between memories that ranks share.
+	// transferKey identifies one transfer between memories that ranks share.
 	transferKey struct {
 		exchange      *hostir.Exchange
 		iteration     string
 		owner, copier int32
 	}
-	// flags is its two flags, as joints: a flag is set by a task that leads to its joint.
+	// flags are the two flags of a transfer, as joints. The task that sets a flag has an edge to its joint.
 	flags struct{ ready, done int32 }
 )
 
@@ -51,7 +51,7 @@ func (r *rank) shared(s *hostir.P2PCommunication) error {
 	return nil
 }
 
-// flags finds the transfer of this iteration through an exchange.
+// flags returns the flags of an exchange's transfer in this iteration.
 func (r *rank) flags(e *hostir.Exchange, owner, copier int32) *flags {
 	key := transferKey{e, r.Key(r.Loops), owner, copier}
 	if at := r.joint(key); r.classes != nil {
@@ -70,14 +70,14 @@ func (r *rank) flags(e *hostir.Exchange, owner, copier int32) *flags {
 	return l
 }
 
-// markReady sets the ready flag that the peer waits for. What Wait waits for is the peer's flag.
+// markReady sets the ready flag for the peer. A Wait for this side waits for the peer's done flag.
 func (r *rank) markReady(s *hostir.P2PCommunication, l *flags) {
 	r.started.Note(r.Issue, s.Handle, l.done)
 	r.leads(r.flag(s, work{kind: FlagWrite}, s.Of), l.ready)
 }
 
-// flag issues a flag operation to the current stream, or adds it to the batch of those just before it
-// where the schedule has both in one (signals: batched).
+// flag issues a flag operation to the current stream. If the schedule batches flags (signals: batched), it
+// joins the batch of the operations directly before it.
 func (r *rank) flag(s hostir.Stmt, w work, of string) int32 {
 	if r.joins(w.kind, of, schedule.Signals, schedule.Batched, r.current) {
 		w = r.last.work
@@ -90,13 +90,13 @@ func (r *rank) flag(s hostir.Stmt, w work, of string) int32 {
 	return t
 }
 
-// joins reports whether a call is one with that before it: both are of a kind, on one stream, and the
-// schedule of the communication has it so.
+// joins reports whether a call merges with the one before it. Both must have the same kind and stream, and
+// the schedule of the communication must merge them.
 func (r *rank) joins(kind Kind, of, field, value string, on int32) bool {
 	return r.last.open && r.last.work.kind == kind && r.streams[on].last == r.last.task && r.program.Choices.Of(of, field) == value
 }
 
-// extend makes more of the open batch.
+// extend adds a call to the open batch.
 func (r *rank) extend(w work, bytes int64) int32 {
 	r.last.work, r.last.bytes = w, r.last.bytes+bytes
 	if captured(r.program) {
@@ -106,7 +106,7 @@ func (r *rank) extend(w work, bytes int64) int32 {
 	return r.last.task
 }
 
-// copy waits for the flag, copies, and sets the other one, on the stream of all copies.
+// copy waits for the ready flag, copies, and sets the done flag, on the copy stream.
 func (r *rank) copy(s *hostir.P2PCommunication, l *flags, peer int32) {
 	m, on := r.machine, r.named(hostir.CopyStream)
 	byKernel := m.copyKernel(s.Backend, r.last.bytes+bytesOf(s.Buffer))
@@ -132,8 +132,8 @@ func (r *rank) copy(s *hostir.P2PCommunication, l *flags, peer int32) {
 	r.started.Note(r.Issue, s.Handle, flag)
 }
 
-// handOver is what a stream has to wait for so that it follows the current one; the wait by an event
-// is issued to it, if it is another one.
+// handOver issues a wait by an event to another stream, so that it follows the current stream. It returns
+// that wait, or -1 if on is the current stream.
 func (r *rank) handOver(s hostir.Stmt, on int32) int32 {
 	last := r.streams[r.current].last
 	if on != r.current {
@@ -142,7 +142,7 @@ func (r *rank) handOver(s hostir.Stmt, on int32) int32 {
 	return -1
 }
 
-// ends notes what a copy is with, and what its end signals.
+// ends records the two ranks of a copy, and the joints that its end signals.
 func (r *rank) ends(t, peer int32, handle string, signals ...int32) {
 	if r.classes != nil {
 		peer = r.classes.like(peer)
@@ -154,8 +154,8 @@ func (r *rank) ends(t, peer int32, handle string, signals ...int32) {
 	}
 }
 
-// peerReadSum issues a peer-read reduction: one kernel that waits for the ready flags of its peers, reads their
-// memory, adds, and may store there.
+// peerReadSum issues a peer-read reduction: one kernel that waits for the ready flags of its peers, reads
+// their memory, adds, and may store there.
 func (r *rank) peerReadSum(s *hostir.PeerReadSum) error {
 	if !r.holds(s.Out) {
 		return nil
@@ -174,8 +174,8 @@ func (r *rank) peerReadSum(s *hostir.PeerReadSum) error {
 	return nil
 }
 
-// addRemote notes that the sum at hand reads or writes the memory of a peer. in and out are bytes until
-// overLinks makes shares of them.
+// addRemote records that the current sum reads or writes the memory of a peer. in and out are bytes until
+// overLinks converts them to shares.
 func (r *rank) addRemote(s *hostir.P2PCommunication, l *flags) {
 	r.reads, r.writes = append(r.reads, l.ready), append(r.writes, l.done)
 	if s.Backend == hostir.IPCPut {
@@ -185,7 +185,7 @@ func (r *rank) addRemote(s *hostir.P2PCommunication, l *flags) {
 	r.sum.in += float64(bytesOf(s.Buffer))
 }
 
-// complete reports a communication that not all of its ranks reach, and a flag that nobody sets.
+// complete reports a communication that only some of its ranks reach, and a flag that no rank sets.
 func (u *unrolling) complete() error {
 	for _, m := range u.meetings {
 		if m.arrived < m.of {

@@ -7,10 +7,10 @@ import (
 type (
 	// group is an open group of communications over NCCL.
 	group struct {
-		team    *team   // whose stream carries it
+		team    *team   // whose stream carries the group
 		arrives []int32 // meetings
 	}
-	// batch is the last call of a rank, if it is flags or copies that adjacent ones may be one with.
+	// batch is the last call of a rank, if it is a flag or a copy that later ones can join.
 	batch struct {
 		open  bool
 		task  int32
@@ -19,7 +19,7 @@ type (
 	}
 )
 
-// wait makes the current stream follow what a communication started; nothing if it took no part.
+// wait makes the current stream wait for a communication. It does nothing if the rank takes no part in it.
 func (r *rank) wait(s *hostir.Wait) error {
 	if r.started[s.Handle] == nil {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// bytesOf is the size of a tensor on one rank.
+// bytesOf returns the size of a tensor on one rank.
 func bytesOf(t *hostir.Tensor) int64 {
 	bytes := t.DType.Size()
 	for _, size := range hostir.LocalShape(t) {
@@ -16,7 +16,7 @@ func bytesOf(t *hostir.Tensor) int64 {
 	return bytes
 }
 
-// workOf is what a statement that computes on one rank asks for.
+// workOf returns the work of a statement that computes on one rank.
 func (m *Machine) workOf(s hostir.Stmt) work {
 	switch s := s.(type) {
 	case *hostir.Matmul, *hostir.Linear:
@@ -31,22 +31,22 @@ func (m *Machine) workOf(s hostir.Stmt) work {
 	return m.bytesWork(float64(bytes))
 }
 
-// How fast an attention multiplies, as a part of what GEMMs sustain: by cuDNN, and by the tiled kernels of the runtime
-// forward and for the gradient (docs/design/attention.md has the measurements).
+// The speed of attention, as a share of the sustained rate of GEMMs: with cuDNN, and with the tiled kernels
+// of the runtime, forward and for the gradient (docs/design/attention.md has the measurements).
 const (
 	cudnnRate     = 0.6
 	tiledRate     = 0.15
 	tiledGradRate = 0.125
 )
 
-// WithoutCudnn is the machine where attention is computed by the tiled kernels of the runtime.
+// WithoutCudnn returns the machine with attention computed by the tiled kernels of the runtime.
 func (m *Machine) WithoutCudnn() *Machine {
 	other := *m
 	other.tiled = true
 	return &other
 }
 
-// attentionRate is how fast an attention multiplies by whatever computes it.
+// attentionRate returns the speed of an attention, as a share of the sustained rate of GEMMs.
 func (m *Machine) attentionRate(s *hostir.Attention, shape domain.AttentionShape) float64 {
 	switch {
 	case !m.tiled && shape.CudnnObstacle(s.Queries().DType, s.Kind().Causal) == "":
@@ -58,7 +58,8 @@ func (m *Machine) attentionRate(s *hostir.Attention, shape domain.AttentionShape
 	}
 }
 
-// attentionWork is an attention, of two products for each key that a query sees, or its gradient, of five.
+// attentionWork returns the work of an attention, with two products for each key that a query sees, or of its
+// gradient, with five.
 func (m *Machine) attentionWork(s *hostir.Attention) work {
 	shape := s.Shape(false, func(*domain.Mesh, string) int64 { return 0 })
 	seen := s.Kind().SeenByAll(shape.Start, shape.QueryRows, shape.KeyRows)
@@ -78,8 +79,8 @@ func (m *Machine) attentionWork(s *hostir.Attention) work {
 	return w
 }
 
-// gemmShapeOf is the GEMM of a statement. A second operand with batches makes a GEMM of each;
-// otherwise all rows of the first one are one GEMM's. An epilogue is as long as what reads the result.
+// gemmShapeOf returns the GEMM of a statement. If the second operand has batches, each batch is a GEMM.
+// Otherwise all rows of the first operand are in one GEMM. An epilogue costs as much as reading the result.
 func gemmShapeOf(s hostir.Stmt) gemmShape {
 	out, operands := hostir.Result(s), hostir.Uses(s)
 	rows, second := hostir.LocalShape(operands[0]), hostir.LocalShape(operands[1])
@@ -104,7 +105,7 @@ func gemmShapeOf(s hostir.Stmt) gemmShape {
 	return p
 }
 
-// rowOf is how many elements of a tensor lie next to each other in memory, as a row of a matrix.
+// rowOf returns how many elements of a tensor are next to each other in memory, as a row of a matrix.
 func rowOf(t *hostir.Tensor) int64 {
 	live := hostir.Live(t)
 	for _, axis := range slices.Backward(hostir.Layout(t)) {
@@ -115,7 +116,7 @@ func rowOf(t *hostir.Tensor) int64 {
 	return 1
 }
 
-// gemmWork is a GEMM by the library.
+// gemmWork returns the work of a GEMM by cuBLASLt.
 func (m *Machine) gemmWork(p gemmShape) work {
 	g := m.gemmOf(p)
 	w := work{kind: GEMM, fixed: m.Device.GEMM, alone: g.on(float64(m.SMs)), gemm: &g, host: m.Host.GEMM}
@@ -126,7 +127,7 @@ func (m *Machine) gemmWork(p gemmShape) work {
 	return w
 }
 
-// bytesWork is a kernel that reads and writes so many bytes and does little else.
+// bytesWork returns the work of a kernel that reads and writes that many bytes and does little else.
 func (m *Machine) bytesWork(bytes float64) work {
 	w := work{kind: Kernel, fixed: m.Device.Kernel, alone: m.HBM.Time(bytes) / m.Kernels, sms: 1, hbm: 1, host: m.Host.Kernel}
 	if bytes <= float64(m.L2Bytes) {
@@ -135,8 +136,9 @@ func (m *Machine) bytesWork(bytes float64) work {
 	return w
 }
 
-// overLinks is a kernel whose in and out are the bytes that it reads from and writes to peers. It
-// stores what it has read, so these follow each other; its own memory is busy beside them.
+// overLinks returns the work of a kernel whose in and out are the bytes that it reads from and writes to
+// peers. It stores what it has read, so reads and writes follow each other. It uses its own memory at the
+// same time.
 func (m *Machine) overLinks(w work) work {
 	w.kind = PeerRead
 	in, out, memory := m.Links.SM.Time(w.in), m.Links.SM.Time(w.out), w.alone
@@ -147,7 +149,7 @@ func (m *Machine) overLinks(w work) work {
 	return w
 }
 
-// copyEngine is a transfer by a copy engine, of the rank that copies.
+// copyEngine returns the work of a transfer by a copy engine, on the rank that copies.
 func (m *Machine) copyEngine(by hostir.Backend, bytes int64) work {
 	curve := m.Links.Pull
 	if by == hostir.IPCPut {
@@ -157,7 +159,7 @@ func (m *Machine) copyEngine(by hostir.Backend, bytes int64) work {
 	return m.occupies(w, by == hostir.IPCPut, float64(bytes))
 }
 
-// copyKernel is a transfer by a kernel, which waits for flags and sets them as well.
+// copyKernel returns the work of a transfer by a kernel, which also waits for flags and sets them.
 func (m *Machine) copyKernel(by hostir.Backend, bytes int64) work {
 	w := work{
 		kind: Copy, fixed: m.Device.Kernel + m.Device.Flag, alone: m.Links.SM.Time(float64(bytes)), host: m.Host.Kernel,
@@ -166,7 +168,7 @@ func (m *Machine) copyKernel(by hostir.Backend, bytes int64) work {
 	return m.occupies(w, by == hostir.IPCPut, float64(bytes))
 }
 
-// occupies says what a transfer uses of links and memories while it lasts.
+// occupies sets the shares of links and memory that a transfer uses.
 func (m *Machine) occupies(w work, puts bool, bytes float64) work {
 	if w.alone <= 0 {
 		return w
@@ -179,7 +181,7 @@ func (m *Machine) occupies(w work, puts bool, bytes float64) work {
 	return w
 }
 
-// pairWork is a message over NCCL, between ranks of one node or not.
+// pairWork returns the work of a message over NCCL; together means that both ranks are on one node.
 func (m *Machine) pairWork(bytes int64, together bool) work {
 	w := work{alone: m.NCCL.Pair.Latency + m.NCCL.Pair.Rate.Time(float64(bytes)), sms: float64(m.NCCL.SMs) / float64(m.SMs)}
 	w = m.occupies(w, true, float64(bytes))
@@ -189,7 +191,7 @@ func (m *Machine) pairWork(bytes int64, together bool) work {
 	return w
 }
 
-// collective is what a collective asks of each of its ranks.
+// collective returns the work of a collective on each of its ranks.
 func (m *Machine) collective(s *hostir.Communication, on spread) work {
 	ranks := int(s.TeamSize())
 	if ranks == 1 {
@@ -208,7 +210,8 @@ func (m *Machine) collective(s *hostir.Communication, on spread) work {
 	return m.acrossNodes(w, s, moved, steps, on)
 }
 
-// around gives the rows with the numbers of ranks around another one, and how far it is between them.
+// around returns the rows with the nearest numbers of ranks below and above, and the position of ranks
+// between them, from 0 to 1.
 func around(rows []NCCLRow, ranks int) (low, high NCCLRow, part float64) {
 	low, high = rows[0], rows[len(rows)-1]
 	for _, row := range rows {
@@ -228,7 +231,8 @@ func around(rows []NCCLRow, ranks int) (low, high NCCLRow, part float64) {
 	return low, high, float64(ranks-low.Ranks) / float64(high.Ranks-low.Ranks)
 }
 
-// movedBytes is what a rank sends in a collective that is a ring, and its steps.
+// movedBytes returns the bytes that a rank sends in a collective that runs as a ring, and the number of
+// steps.
 func movedBytes(s *hostir.Communication, ranks float64) (bytes, steps float64) {
 	in, out := float64(bytesOf(s.In)), float64(bytesOf(s.Out))
 	others := ranks - 1
@@ -244,8 +248,8 @@ func movedBytes(s *hostir.Communication, ranks float64) (bytes, steps float64) {
 	}
 }
 
-// inGraph is work as a node of a CUDA graph, which the host does not issue. What only orders streams
-// is an edge of the graph.
+// inGraph returns work as a node of a CUDA graph, which the host does not issue. A call that only orders
+// streams becomes an edge of the graph and takes no time.
 func (m *Machine) inGraph(w work) work {
 	w.host = 0
 	switch {

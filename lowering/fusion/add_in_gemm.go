@@ -7,12 +7,14 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// AddInGEMM lets a GEMM add what its result alone is added to (kernels: fused), as in a sum of several GEMMs:
+// AddInGEMM lets a GEMM add another tensor to its result, if the result has no other reader (kernels: fused).
+// An example is a sum of several GEMMs:
 //
 //	P = Linear(dK, Wk)           S = Linear(dK, Wk, add Q)
 //	S = Binary(add, Q, P)
 //
-// The sum is rounded once. It leaves alone what comes from other ranks, for which the GEMM would have to wait.
+// The sum is rounded once. The pass skips tensors that come from other ranks, because the GEMM would have to
+// wait for them.
 //
 // Requires: every statement is local or one movement; layouts are final.
 func AddInGEMM(p *hostir.Program) error {
@@ -55,7 +57,8 @@ type adder struct {
 	place   map[hostir.Stmt]int // in the program
 }
 
-// adds reports whether the GEMM that makes a product can add the other operand of a sum, which is there before it.
+// adds reports whether the GEMM that makes a product can add the other operand of a sum. The operand must be
+// available before the GEMM.
 func (a *adder) adds(sum *hostir.Binary, product, other *hostir.Tensor) bool {
 	gemm := a.maker[product]
 	if gemm == nil || !hostir.IsGEMM(gemm) || hasAddend(gemm) || hostir.Epilogue(gemm) != "" || a.readers[product] != 1 || product.Role != hostir.Temp {
@@ -67,7 +70,8 @@ func (a *adder) adds(sum *hostir.Binary, product, other *hostir.Tensor) bool {
 	return alike(product) && alike(other) && a.isThere(other, gemm)
 }
 
-// isThere reports whether a tensor is made in front of a GEMM, on its rank; a reshaped one is there as what it is reshaped from.
+// isThere reports whether a tensor is computed before a GEMM, on the same rank. For a reshaped tensor, it
+// checks the tensor that is reshaped.
 func (a *adder) isThere(t *hostir.Tensor, gemm hostir.Stmt) bool {
 	made := a.maker[t]
 	if made == nil {

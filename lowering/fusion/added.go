@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// mayBeKernel reports whether a statement is a kernel, or works element by element and may be one.
+// mayBeKernel reports whether a statement is a kernel, or works element by element and can become one.
 func mayBeKernel(s hostir.Stmt) bool {
 	switch s.(type) {
 	case *hostir.Fused:
@@ -20,7 +20,7 @@ func mayBeKernel(s hostir.Stmt) bool {
 	}
 }
 
-// added is what reads a sum as a kernel that reads its parts in place of it, and adds them up first.
+// added rewrites a reader of a sum into a kernel that reads the parts of the sum and adds them up first.
 func added(names *hostir.Namer, parts []*hostir.Tensor, sum *hostir.Tensor, reader hostir.Stmt) *hostir.Fused {
 	from := asKernel(reader)
 	k := &hostir.Fused{Info: from.Info, Kernel: "sum_" + from.Kernel, Out: from.Out, In: slices.Clone(parts)}
@@ -57,7 +57,7 @@ func added(names *hostir.Namer, parts []*hostir.Tensor, sum *hostir.Tensor, read
 	return k
 }
 
-// addUp adds up the first operands of a kernel, of which there are so many. The last step has the name of the sum.
+// addUp adds up the first operands of a kernel. The last step has the name of the sum.
 func addUp(names *hostir.Namer, parts, operands int, whole string) (body domain.Body) {
 	for i := 1; i < parts; i++ {
 		step := domain.Step{Name: whole, Fn: "add", Args: []int{0, i}}
@@ -72,7 +72,7 @@ func addUp(names *hostir.Namer, parts, operands int, whole string) (body domain.
 	return body
 }
 
-// asKernel is a statement that works element by element as a kernel of one step.
+// asKernel returns a kernel unchanged, and an elementwise statement as a kernel of one step.
 func asKernel(s hostir.Stmt) *hostir.Fused {
 	if k, ok := s.(*hostir.Fused); ok {
 		return k

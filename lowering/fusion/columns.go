@@ -8,26 +8,28 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// needed is what a value of a kernel is made of. Values are the operands, and then the steps.
+// needed collects the values of a kernel that one of its values depends on. Values are numbered: first the
+// operands, then the steps.
 type needed struct {
 	from     *hostir.Fused
 	wide     []bool // has an element for each column
 	seen     map[int]bool
 	operands []int
-	rows     []int // steps that have one value of a row
+	rows     []int // steps that have one value per row
 	steps    []int // in the order of the kernel
 }
 
-// A kernel that folds columns has few operands, for registers, and few steps, which another kernel takes, too.
+// A kernel that folds columns has few operands, to save registers, and few steps, because the other kernel
+// computes them, too.
 const (
 	mostFolded      = 4
 	mostFoldedSteps = 8
 )
 
-// cheap are the functions of an instruction or two.
+// cheap lists the functions that take an instruction or two.
 var cheap = []string{"add", "sub", "mul", "scale", "shift", "neg", "relu", "relu_grad", "max", "min", "ge", "gt", "eq", "keep", "drop", "masked", domain.Copy}
 
-// need notes a value and what it is made of. It reports whether that is cheap.
+// need adds a value and the values that it depends on. It reports whether all of their steps are cheap.
 func (n *needed) need(at int) bool {
 	if n.seen[at] {
 		return true
@@ -50,7 +52,8 @@ func (n *needed) need(at int) bool {
 	return true
 }
 
-// pays reports whether what a reduction folds is made of few operands, of no more bytes than it was written and read.
+// pays reports whether the operand of a reduction depends on few values, which together have no more bytes
+// per element than were written and read for it.
 func (n *needed) pays(r *hostir.Reduce) bool {
 	bytes := int64(0)
 	for _, at := range n.operands {
@@ -62,7 +65,7 @@ func (n *needed) pays(r *hostir.Reduce) bool {
 	return bytes <= 2*r.In.DType.Size() && len(n.operands)+len(n.rows) <= mostFolded && len(n.steps) <= mostFoldedSteps
 }
 
-// kernel folds a value over rows, given what has one value of a row.
+// kernel builds the kernel that folds a value over rows, given the tensors with one value per row.
 func (n *needed) kernel(r *hostir.Reduce, rows map[int]*hostir.Tensor, value int) *hostir.Fused {
 	k := &hostir.Fused{Info: *r.Meta(), Out: []*hostir.Tensor{r.Out}}
 	at := map[int]int{} // of the values of the other kernel
@@ -90,7 +93,7 @@ func (n *needed) kernel(r *hostir.Reduce, rows map[int]*hostir.Tensor, value int
 	return k
 }
 
-// resultsOf are the results of a kernel, by the values that they are.
+// resultsOf maps values of a kernel to its results.
 func resultsOf(k *hostir.Fused) map[int]*hostir.Tensor {
 	results := map[int]*hostir.Tensor{}
 	for i, step := range k.Body.Results() {
@@ -99,8 +102,9 @@ func resultsOf(k *hostir.Fused) map[int]*hostir.Tensor {
 	return results
 }
 
-// restrict leaves of a kernel what it takes for some results, one of which has the axes of another tensor and is the last step. It
-// reports whether there is such a one; otherwise the kernel stays as it is.
+// restrict removes from a kernel the steps and operands that some results do not need. The last step must be
+// one of these results and have the axes of the given tensor. restrict reports whether it is; otherwise it
+// leaves the kernel unchanged.
 func restrict(k *hostir.Fused, results map[int]*hostir.Tensor, axes *hostir.Tensor) bool {
 	kept := make([]bool, len(k.In)+len(k.Body))
 	end := 0
@@ -141,7 +145,7 @@ func restrict(k *hostir.Fused, results map[int]*hostir.Tensor, axes *hostir.Tens
 	return true
 }
 
-// calledAfter is the name of a kernel after its operations.
+// calledAfter builds the name of a kernel from its operations.
 func calledAfter(words []string) string {
 	if len(words) > mostWords {
 		words = []string{words[0], "to", last(words)}

@@ -1,2 +1,2 @@
-// Package fusion makes one kernel of operations that work element by element or reduce rows.
+// Package fusion merges operations that work element by element or reduce rows into one kernel.
 package fusion

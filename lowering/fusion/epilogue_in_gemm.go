@@ -8,13 +8,15 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// EpilogueInGEMM lets a GEMM apply the function that its result alone goes through (kernels: fused):
+// EpilogueInGEMM lets a GEMM apply a function to its result, if the result has no other reader (kernels:
+// fused):
 //
 //	Z = Linear(U, W1, b1)        A = Linear(U, W1, b1, then relu)
 //	A = Unary(relu, Z)
 //
-// Z is then neither written nor read, and rounded once less. A function that only elementwise operations read
-// behind it stays: it is in their kernel, which reads as much without it.
+// Z is then neither written nor read, and there is one rounding less. A function stays separate if only
+// elementwise operations read its result. It is then part of their kernel, which reads as many bytes either
+// way.
 //
 // Requires: every statement is local or one movement; layouts are final; sums are in GEMMs where they can be.
 func EpilogueInGEMM(p *hostir.Program) error {
@@ -55,7 +57,8 @@ func mayApply(gemm hostir.Stmt, fn *hostir.Unary) bool {
 	return in.Role == hostir.Temp && in.Mesh == out.Mesh && hostir.SameAxes(in, out) && hostir.SameLayout(in, out)
 }
 
-// onlyRowWise reports whether a tensor is there only for statements that kernels are made of.
+// onlyRowWise reports whether only statements that can be part of a kernel read a tensor, and it is not an
+// output.
 func onlyRowWise(t *hostir.Tensor, readers []hostir.Stmt) bool {
 	other := func(s hostir.Stmt) bool { return !rowWise(s) }
 	return t.Role != hostir.Output && !slices.ContainsFunc(readers, other)

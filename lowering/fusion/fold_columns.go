@@ -8,8 +8,8 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// FoldColumns lets a sum over rows, or a maximum, compute what it folds itself, from what the kernel that made that
-// reads (kernels: fused). Of values that the kernel has for a row it gives those that are needed:
+// FoldColumns lets a sum or maximum over rows compute its operand itself, from the operands of the kernel
+// that made it (kernels: fused). The kernel stores the values per row that the reduction needs:
 //
 //	Y, g = Fused(grad, dY, X): ..., r = rsqrt(s), n = mul(X, r), ..., also g = mul(dY, n), Y = ...
 //	w = Reduce(sum, g, axis 0)
@@ -19,8 +19,8 @@ import (
 //	Y, r = Fused(grad, dY, X): ..., also r = rsqrt(s), n = mul(X, r), ..., Y = ...
 //	w = Fused(mul_mul_sum, X, r, dY): n = mul(X, r), g = mul(dY, n), w = sum_rows(g)
 //
-// What is folded needs no memory then. It stays where another statement reads it, where it takes more than a few cheap steps,
-// or where more would be read than it was written and read.
+// The folded tensor then needs no memory. It stays if another statement reads it, if it takes more than a few
+// cheap steps, or if the reduction would read more bytes than were written and read for it.
 //
 // Requires: whole tensors; kernels are made.
 func FoldColumns(p *hostir.Program) error {
@@ -56,7 +56,8 @@ type columnFolds struct {
 	readers map[*hostir.Tensor]int
 }
 
-// mayFold reports whether a reduction folds all rows of what it alone reads, which a kernel makes.
+// mayFold reports whether a reduction folds all rows of its operand, is the only reader of the operand, and a
+// kernel makes it.
 func (c *columnFolds) mayFold(r *hostir.Reduce) bool {
 	maker := c.maker[r.In]
 	if maker == nil || !mayBeKernel(maker) || c.readers[r.In] != 1 || r.In.Role != hostir.Temp || hostir.MayMove(r) ||
@@ -71,8 +72,8 @@ func (c *columnFolds) mayFold(r *hostir.Reduce) bool {
 	return r.In.Axes[r.Axis].LocalSize() > 1 && hostir.Result(maker).Mesh == r.Out.Mesh && slices.IsSorted(hostir.Layout(r.In))
 }
 
-// fold is the kernel in place of a reduction of what a kernel makes, and left whether that one makes something else. It is nil
-// where the reduction stays.
+// fold returns the kernel that replaces a reduction of a kernel's result, and whether the other kernel still
+// has results. It returns nil if the reduction stays.
 func (c *columnFolds) fold(r *hostir.Reduce, from *hostir.Fused) (fold *hostir.Fused, left bool) {
 	n := &needed{from: from, wide: from.Body.Rows(from.HasRows()), seen: map[int]bool{}}
 	made := len(from.In) + from.Body.Results()[slices.Index(from.Out, r.In)]
@@ -102,7 +103,7 @@ func (c *columnFolds) fold(r *hostir.Reduce, from *hostir.Fused) (fold *hostir.F
 	return fold, len(results) > 0
 }
 
-// forRow is a tensor with one element for each row of another one.
+// forRow declares a tensor with one element for each row of another tensor.
 func (c *columnFolds) forRow(name string, of *hostir.Tensor) *hostir.Tensor {
 	t := *of
 	t.Name, t.DType, t.Axes = c.names.Fresh(name), domain.FP32, slices.Clone(of.Axes)

@@ -8,18 +8,19 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// FuseElementwise makes one statement, and so one kernel, of operations that work element by element or
-// fold rows, where what is between them has one reader (kernels: fused):
+// FuseElementwise merges operations that work element by element or fold rows into one statement, and so one
+// kernel, if each intermediate result has one reader (kernels: fused):
 //
 //	G = Unary(silu, Zg)          A = Fused(silu_mul, Zg, Zu): G = silu(Zg), A = mul(G, Zu)
 //	A = Binary(mul, G, Zu)
 //
-// It requires whole tensors, each statement local or one movement, and leaves no buffer for what is
-// between. That pays always: an operand is read as often as before or less, and what is between is
-// neither written nor read. It needs one walk over rows: every tensor lies row-major, only the last axis is
-// folded, and axes that run along with each other are of one kind, so that a pipeline cuts all alike. A
-// kernel may end in a concat of rows, and counts positions itself where no pipeline cuts them. What others read behind
-// it is a further result, and kernels that read a value made for both, or the same operand, are one (merge.go).
+// The pass requires whole tensors, and that each statement is local or one movement. It removes the buffers
+// of intermediate results. Fusion always pays: each operand is read at most as often as before, and
+// intermediate results are neither written nor read. A kernel walks over rows once. So every tensor must be
+// row-major, and only the last axis may be folded. Axes that correspond to each other must be of one kind, so
+// that a pipeline cuts them in the same way. A kernel may end in a concat of rows, and it counts positions
+// itself if no pipeline cuts them. An intermediate result that other statements read later becomes another
+// result of the kernel. Kernels that read a value made for both, or the same operand, are merged (merge.go).
 func FuseElementwise(p *hostir.Program) error {
 	if p.Choices.Get(schedule.Kernels) != schedule.Fused {
 		return nil
@@ -51,8 +52,8 @@ func FuseElementwise(p *hostir.Program) error {
 
 type fuser struct {
 	program *hostir.Program
-	whole   map[string]string    // of a tensor of the model: the operation that it is a part of, as the spec has it
-	apart   map[hostir.Stmt]bool // in no kernel
+	whole   map[string]string    // tensor of the model -> the operation of the spec that it is a part of
+	apart   map[hostir.Stmt]bool // not fused into any kernel
 	alone   map[hostir.Stmt]bool // whose groups are not merged
 	readers map[*hostir.Tensor][]hostir.Stmt
 	groups  map[hostir.Stmt]*kernelGroup
@@ -61,26 +62,27 @@ type fuser struct {
 	maker   map[*hostir.Tensor]hostir.Stmt
 }
 
-// counted is a tensor whose elements are their positions along an axis, from the last one.
+// counted describes a tensor whose elements are their positions along an axis. back counts axes from the last
+// one.
 type counted struct {
 	name string
 	back int
 }
 
-// kernelGroup is statements that may be one kernel, in the order of the program; the last one makes
-// its result.
+// kernelGroup is a group of statements that may be one kernel, in the order of the program. The last
+// statement makes the result.
 type kernelGroup struct {
-	place   int // of the kernel: in front of all that read its results
+	place   int // of the kernel: before all statements that read its results
 	members []hostir.Stmt
-	also    map[hostir.Stmt]bool    // whose results others read, too
-	columns domain.Axis             // that rows run along; no extent while all have one element for a row
+	also    map[hostir.Stmt]bool    // whose results are also read outside of the group
+	columns domain.Axis             // that rows run along; its extent is at most 1 if all results have one element per row
 	folded  map[*hostir.Tensor]bool // lacks the axis of the columns
 }
 
 func (g *kernelGroup) result() hostir.Stmt { return g.members[len(g.members)-1] }
 
-// group gives each statement that can be part of a kernel to the group of its readers or, where they are
-// of several or of none, to one that it ends.
+// group assigns each statement that can be part of a kernel to the group of its readers. If the readers are
+// in several groups or in none, the statement ends a new group.
 func (f *fuser) group() {
 	f.readers, f.groups = map[*hostir.Tensor][]hostir.Stmt{}, map[hostir.Stmt]*kernelGroup{}
 	for i, s := range slices.Backward(f.program.Body) {
@@ -104,8 +106,9 @@ func (f *fuser) group() {
 	}
 }
 
-// groupOfReaders is the group that readers of a statement's result are in, if it can join that: all of them, or
-// those in front of the others, to whom the kernel then gives it.
+// groupOfReaders returns the group that reads a statement's result, if the statement can join it. Either all
+// readers are in the group, or the other readers come after its kernel, which then also stores the result for
+// them.
 func (f *fuser) groupOfReaders(s hostir.Stmt) *kernelGroup {
 	out, readers := hostir.Result(s), f.readers[hostir.Result(s)]
 	_, ends := s.(*hostir.Concat)
@@ -150,14 +153,14 @@ func (f *fuser) groupOfReaders(s hostir.Stmt) *kernelGroup {
 	return g
 }
 
-// mayAlsoMake reports whether a kernel may have the result of a statement as one of its own: it computes it for
-// each element of its other result.
+// mayAlsoMake reports whether a kernel may store the result of a statement as another result. The kernel must
+// compute it once for each element of its main result.
 func (f *fuser) mayAlsoMake(g *kernelGroup, s hostir.Stmt) bool {
 	out, result := hostir.Result(s), hostir.Result(g.result())
 	return elementwise(s) && out.Mesh == result.Mesh && out.Role != hostir.View && !g.folded[result] && hostir.SameAxes(out, result)
 }
 
-// columnsOf is the axis that the rows of a member run along.
+// columnsOf returns the axis that the rows of a member run along.
 func (g *kernelGroup) columnsOf(s hostir.Stmt) domain.Axis {
 	t := hostir.Result(s)
 	switch s.(type) {
@@ -175,7 +178,7 @@ func (g *kernelGroup) columnsOf(s hostir.Stmt) domain.Axis {
 	return t.Axes[live[len(live)-1]]
 }
 
-// reads reports whether what a member reads lacks the axis of the columns.
+// reads reports whether the operands of a member lack the axis of the columns.
 func (g *kernelGroup) reads(member hostir.Stmt) bool {
 	switch member.(type) {
 	case *hostir.Reduce, *hostir.Concat:
@@ -187,8 +190,9 @@ func (g *kernelGroup) reads(member hostir.Stmt) bool {
 	}
 }
 
-// separate takes one statement out of a group that reads, without the axis of the columns, what the group
-// does not make: it lies otherwise than rows do. It reports whether there was one.
+// separate removes a statement from its group if it reads an operand that lacks the axis of the columns and
+// that the group does not make. The memory of such an operand is not laid out in rows. It reports whether
+// there was one.
 func (f *fuser) separate() bool {
 	for last, g := range f.groups {
 		if last != g.result() {
@@ -208,8 +212,8 @@ func (f *fuser) separate() bool {
 	return false
 }
 
-// findPositions finds what kernels can count themselves: along an axis that a rank has all of, and that stays the same where
-// what has one element along it is read for more.
+// findPositions finds the positions that kernels can count themselves. They run along an axis that each rank
+// has all of, and broadcasts keep them.
 func (f *fuser) findPositions() {
 	axes := map[*hostir.Tensor]int{}
 	f.counts = map[*hostir.Tensor]counted{}
@@ -233,7 +237,7 @@ func (f *fuser) findPositions() {
 	}
 }
 
-// uncounted takes positions that nothing reads any more out of the program.
+// uncounted removes positions that no statement reads any more.
 func (f *fuser) uncounted(body []hostir.Stmt, gone map[*hostir.Tensor]bool) []hostir.Stmt {
 	read := map[*hostir.Tensor]bool{}
 	var kept []hostir.Stmt

@@ -9,7 +9,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// rewrite replaces the groups by kernels, at their places.
+// rewrite replaces each group by a kernel, at its place.
 func (f *fuser) rewrite() {
 	gone := map[*hostir.Tensor]bool{}
 	var body []hostir.Stmt
@@ -34,7 +34,7 @@ func (g *kernelGroup) computes() bool {
 	return slices.ContainsFunc(g.members, func(s hostir.Stmt) bool { return functionOf(s) != "" })
 }
 
-// kernel is the statement of a group.
+// kernel returns the statement of a group.
 func (f *fuser) kernel(g *kernelGroup) *hostir.Fused {
 	out := hostir.Result(g.result())
 	k := &hostir.Fused{Info: hostir.InfoFrom(g.result(), g.result().Meta().Note), Out: []*hostir.Tensor{out}, Kernel: f.called(g)}
@@ -86,8 +86,8 @@ func (f *fuser) kernel(g *kernelGroup) *hostir.Fused {
 	return k
 }
 
-// mayCount reports whether a kernel may count positions: no pipeline cuts its rows, and what it reads, or makes,
-// says how long they are.
+// mayCount reports whether a kernel may count positions. No pipeline may cut its rows, and one of its
+// operands or results must have the length of the rows.
 func (f *fuser) mayCount(g *kernelGroup) bool {
 	out := hostir.Result(g.result())
 	if hostir.StreamAxis(out) >= 0 {
@@ -105,7 +105,7 @@ func (f *fuser) mayCount(g *kernelGroup) bool {
 	})
 }
 
-// functionOf is what a member computes; none where it only changes the type or the shape.
+// functionOf returns the function of a member, or "" if the member only changes the type or the shape.
 func functionOf(s hostir.Stmt) string {
 	switch s := s.(type) {
 	case *hostir.Unary:
@@ -123,10 +123,11 @@ func functionOf(s hostir.Stmt) string {
 	}
 }
 
-// mostWords is how many operations a kernel is called after; one of more, after its first and its last.
+// mostWords limits how many operations are in a kernel's name. The name of a longer kernel has its first and
+// its last operation.
 const mostWords = 4
 
-// called names a kernel after its operations, as the spec has them: "silu_mul", "layer_norm".
+// called names a kernel after its operations in the spec: "silu_mul", "layer_norm".
 func (f *fuser) called(g *kernelGroup) string {
 	var words []string
 	last := ""
@@ -144,8 +145,8 @@ func (f *fuser) called(g *kernelGroup) string {
 	return calledAfter(words)
 }
 
-// rowWise reports whether a statement works element by element or folds rows, with a row-major result. What it
-// reads may have its rows in another order, as a permuted view has.
+// rowWise reports whether a statement works element by element or folds rows, with a row-major result. The
+// operands may have their rows in another order, as a permuted view has.
 func rowWise(s hostir.Stmt) bool {
 	switch s := s.(type) {
 	case *hostir.Unary, *hostir.Binary, *hostir.Cast:
@@ -176,7 +177,8 @@ func rowWise(s hostir.Stmt) bool {
 	return slices.IsSorted(hostir.Layout(hostir.Result(s))) && !slices.ContainsFunc(hostir.Mentions(s), func(t *hostir.Tensor) bool { return !hasRows(t) })
 }
 
-// hasRows reports whether the last axis of a tensor lies innermost, as in any order of the others.
+// hasRows reports whether the last axis of a tensor is innermost in memory. The order of the other axes does
+// not matter.
 func hasRows(t *hostir.Tensor) bool {
 	live := hostir.Live(t)
 	inside := slices.DeleteFunc(slices.Clone(hostir.Layout(t)), func(axis int) bool { return !slices.Contains(live, axis) })
@@ -193,8 +195,8 @@ func drops(s hostir.Stmt) bool {
 	return drops
 }
 
-// sameAxes reports whether a tensor and the result of the statement that reads it are on the same ranks,
-// and are split and cut into slices alike.
+// sameAxes reports whether a tensor and the result of its reader are on the same ranks, and are split and cut
+// into slices in the same way.
 func sameAxes(reader hostir.Stmt, t *hostir.Tensor) bool {
 	out := hostir.Result(reader)
 	if t.Mesh != out.Mesh {

@@ -9,9 +9,10 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// LastSumsInKernels lets the kernel behind a ring add what came in last to the sum that it reads (kernels: fused). The
-// add that is left out read the local part and what came in, and wrote what the kernel read again. Up to three kernels may read
-// the sum, which all add: that is no more to read than there was.
+// LastSumsInKernels lets the kernel after a ring add the last received part to the sum that it reads
+// (kernels: fused). This removes an add that reads the local part and the received part, and writes a sum
+// that the kernel reads again. Up to three kernels may read the sum, and each adds the part: together they
+// read no more than before.
 //
 //	For s in D: ...; If s != 0: Wait(receive); C_s = Binary(add, C_s, P_sums_s)     with C_s = C if s == D - 1
 //	Y = Binary(add, X, C)
@@ -21,8 +22,8 @@ import (
 //	For s in D: ...; If s != 0: Wait(receive); If s != D - 1: C_s = Binary(add, C_s, P_sums_s)
 //	Y = Fused(sum_add, C, P_sums_local, X): C_sum = add(C, P_sums_local), Y = add(C_sum, X)
 //
-// Requires: the last sum of a ring is made where the result is, and received by then.
-// Establishes: where kernels alone read such a sum, the last step adds nothing.
+// Requires: the last sum of a ring is computed in the result, and has been received by then.
+// Establishes: if only kernels read such a sum, the last step adds nothing.
 func LastSumsInKernels(p *hostir.Program) error {
 	if p.Choices.Get(schedule.Kernels) != schedule.Fused {
 		return nil
@@ -55,7 +56,7 @@ func LastSumsInKernels(p *hostir.Program) error {
 	return nil
 }
 
-// ringAdd is what a step of a ring ends with: it adds what came in to its sum.
+// ringAdd is the addition that ends a step of a ring: it adds the received part to the step's sum.
 type ringAdd struct {
 	program *hostir.Program
 	loop    *hostir.For
@@ -63,13 +64,15 @@ type ringAdd struct {
 	add     *hostir.Binary
 	at      expr.Expr      // the last step
 	sum     *hostir.Tensor // the buffer of the last sum
-	came    *hostir.Select // the slice of what came in, without sub-chunks
+	came    *hostir.Select // the slice of the received part, without sub-chunks
 }
 
-// mostAdding is how many kernels add what came in last: each reads it, and the add read two tensors and wrote one.
+// mostAdding limits how many kernels add the last received part. Each reads it, and the removed add read two
+// tensors and wrote one.
 const mostAdding = 3
 
-// readers are the places of the kernels behind a ring that read its sum, as long as what came in last is there.
+// readers lists the indices of the kernels after a ring that read its sum, up to the statement that
+// overwrites the last received part.
 func (r *ringAdd) readers(from int) (places []int) {
 	for i := from; i < len(r.program.Body); i++ {
 		s := r.program.Body[i]
@@ -83,7 +86,7 @@ func (r *ringAdd) readers(from int) (places []int) {
 	return places
 }
 
-// lastAdd finds the add of a ring whose last sum has a buffer of its own; nil if there is none.
+// lastAdd finds the add of a ring whose last sum has a separate buffer; nil if there is none.
 func lastAdd(p *hostir.Program, loop *hostir.For) (found *ringAdd) {
 	behindFirst := expr.Op("!=", expr.Var(loop.Var), expr.Int(0)).String()
 	hostir.Walk(loop.Body, func(s hostir.Stmt) bool {
@@ -99,7 +102,8 @@ func lastAdd(p *hostir.Program, loop *hostir.For) (found *ringAdd) {
 	return found
 }
 
-// ringAddOf is an add to a view that is a buffer of the program in the last step, and a slice in the others; nil of other adds.
+// ringAddOf returns an add to a view that is a buffer of the program in the last step, and a slice in the
+// other steps. It returns nil for other adds.
 func ringAddOf(p *hostir.Program, loop *hostir.For, in *hostir.If, add *hostir.Binary) *ringAdd {
 	either, ok := add.Out.Of.(*hostir.Either)
 	if !ok {
@@ -116,7 +120,7 @@ func ringAddOf(p *hostir.Program, loop *hostir.For, in *hostir.If, add *hostir.B
 	return &ringAdd{p, loop, in, add, cond.Y, sums[0], came}
 }
 
-// sliceOf is the slice of a buffer that a view is, or is a sub-chunk of; nil of other views.
+// sliceOf returns the slice of a buffer that a view is, or that it is a sub-chunk of; nil for other views.
 func sliceOf(view *hostir.Tensor) *hostir.Select {
 	of, ok := view.Of.(*hostir.Select)
 	if ok && of.Parts > 0 && of.In.Of != nil {
@@ -128,8 +132,8 @@ func sliceOf(view *hostir.Tensor) *hostir.Select {
 	return of
 }
 
-// usedBeside reports whether statements other than some readers name the buffer of a sum, but by the view that the ring's
-// steps make it through.
+// usedBeside reports whether statements other than the readers use the buffer of a sum. The view through
+// which the ring's steps write it does not count.
 func usedBeside(body []hostir.Stmt, last *ringAdd, readers []int) bool {
 	return hostir.Any(body, func(s hostir.Stmt) bool {
 		if allocates(s) || slices.ContainsFunc(readers, func(at int) bool { return body[at] == s }) {
@@ -141,7 +145,7 @@ func usedBeside(body []hostir.Stmt, last *ringAdd, readers []int) bool {
 	})
 }
 
-// lastCame is a view of what came in last: of the local slice.
+// lastCame declares a view of the last received part, which is the local slice.
 func (r *ringAdd) lastCame(names *hostir.Namer) *hostir.Tensor {
 	view := *r.came.Out
 	view.Name = names.Fresh(r.came.In.Name + "_local")
@@ -152,7 +156,8 @@ func (r *ringAdd) lastCame(names *hostir.Namer) *hostir.Tensor {
 	return &view
 }
 
-// index is that of the slice of the last step: a coordinate, where it is one on all ranks.
+// index returns the index of the slice of the last step. It is a coordinate if it equals the coordinate on
+// all ranks.
 func (r *ringAdd) index() expr.Expr {
 	index, mesh := expr.Substitute(r.came.Index, map[string]expr.Expr{r.loop.Var: r.at}), r.came.In.Mesh
 	for _, a := range mesh.Axes {
@@ -171,7 +176,7 @@ func (r *ringAdd) index() expr.Expr {
 	return index
 }
 
-// leaveOut has the last step add nothing; of two steps neither does.
+// leaveOut removes the add from the last step. With two steps, no step adds.
 func (r *ringAdd) leaveOut() {
 	others := r.in.Body[:len(r.in.Body)-1]
 	if r.loop.Count.Size > 2 {

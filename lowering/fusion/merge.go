@@ -7,13 +7,14 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// mostMerged is how many operations two groups may have together to become one: what the kernel holds of all
-// of them is in registers, and the time to merge does not grow with the program.
+// mostMerged limits how many operations a merged group has. The kernel keeps their values in registers, and
+// the time of a merge does not grow with the program.
 const mostMerged = 64
 
-// merge makes one group of two that read the same value, so that the kernel makes that once and it needs no memory:
-// the gradient of a norm's operand and what is summed to that of its weight. The value is made where the first of the two
-// results is; whether that can be is known when the groups are whole.
+// merge merges two groups that read the same value. The kernel then computes the value once, and it needs no
+// memory. An example is the gradient of a norm's operand and the product that is summed to the gradient of
+// its weight. The kernel runs where the first of the two results is computed; part later separates groups for
+// which that is impossible.
 func (f *fuser) merge(g, other *kernelGroup) {
 	if g == nil || other == nil || f.alone[g.result()] || f.alone[other.result()] || len(g.members)+len(other.members) > mostMerged {
 		return
@@ -45,12 +46,13 @@ func (f *fuser) merge(g, other *kernelGroup) {
 	}
 }
 
-// mergeReaders makes one group of those that read a tensor element by element, and can be where the first of them is: both gradients
-// of a product of two functions read that of the product. It is then read once. Each is compared with the reader next to it alone, so
-// that the time does not grow with the square of the readers.
+// mergeReaders merges the groups of statements that read a tensor element by element, if both can run at the
+// place of the first one. The kernel then reads the tensor once. An example is the gradient of a product of
+// two functions, which the gradients of both read. Each group is only compared with the next one, so the time
+// is not quadratic in the number of readers.
 func (f *fuser) mergeReaders(t *hostir.Tensor) {
 	if made := f.maker[t]; made != nil && f.groups[made] != nil {
-		return // merge has seen it
+		return // merge has already considered it
 	}
 	var next *kernelGroup
 	for _, r := range f.readers[t] { // the last one first
@@ -71,7 +73,7 @@ func (f *fuser) mergeReaders(t *hostir.Tensor) {
 	}
 }
 
-// ready reports whether all that a group reads is made in front of a place.
+// ready reports whether all operands of a group are computed before a place.
 func (f *fuser) ready(g *kernelGroup, place int) bool {
 	for _, s := range g.members {
 		for _, t := range hostir.Uses(s) {
@@ -91,7 +93,8 @@ func (f *fuser) ready(g *kernelGroup, place int) bool {
 	return true
 }
 
-// elementwise reports whether a statement computes one element of one of each operand.
+// elementwise reports whether a statement computes each element of its result from one element of each
+// operand.
 func elementwise(s hostir.Stmt) bool {
 	switch s.(type) {
 	case *hostir.Unary, *hostir.Binary, *hostir.Fused:
@@ -101,13 +104,13 @@ func elementwise(s hostir.Stmt) bool {
 	}
 }
 
-// otherColumns reports whether rows along an axis are not those of the group.
+// otherColumns reports whether an axis of rows differs from the axis of the group's rows.
 func (g *kernelGroup) otherColumns(c domain.Axis) bool {
 	return c.Extent.Size > 1 && g.columns.Extent.Size > 1 && (c.Kind != g.columns.Kind || c.Extent.Size != g.columns.Extent.Size)
 }
 
-// part takes a group apart that has its place in front of what it reads, or behind who reads it. It reports whether
-// there was one.
+// part splits a group that runs before one of its operands is computed, or after a reader of its results. It
+// reports whether there was one.
 func (f *fuser) part() bool {
 	for _, last := range f.program.Body {
 		g := f.groups[last]
@@ -125,7 +128,7 @@ func (f *fuser) part() bool {
 	return false
 }
 
-// fits reports whether what a group reads is made before its place, and what it makes read behind it.
+// fits reports whether a group runs after its operands are computed and before its results are read.
 func (f *fuser) fits(g *kernelGroup) bool {
 	if !f.ready(g, g.place+1) {
 		return false
@@ -140,13 +143,14 @@ func (f *fuser) fits(g *kernelGroup) bool {
 	return true
 }
 
-// foldNarrow lets reductions read what a Cast only widens to fp32, which they fold in:
+// foldNarrow lets reductions read the operand of a Cast that only widens it to fp32:
 //
 //	W = Cast(X)             S = Reduce(sum, X, axis 0)
 //	S = Reduce(sum, W, axis 0)
 //
-// But not along one element: a kernel may have W before X is rounded, and what differs from S by nothing, such as a
-// deviation from the mean, would then be the error of that. X may have reduced axes that W has not, which count as axes, too.
+// It skips reductions along a single element. There S equals W, so a deviation from the mean should be
+// exactly 0. But a kernel may use W before X is rounded, and the deviation would then be the rounding error
+// of X. X may have reduced axes that W lacks; these count as axes, too.
 func (f *fuser) foldNarrow() {
 	for _, s := range f.program.Body {
 		r, ok := s.(*hostir.Reduce)

@@ -10,8 +10,8 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// mostParts is how many parts a kernel adds up. It has a pointer for each, and more of them win little: the sum is a smaller
-// share of what the kernel reads the more there are.
+// mostParts limits how many parts a kernel adds up. The kernel has a pointer for each. With more parts the
+// gain is small, because the sum is a smaller share of the bytes that the kernel reads.
 const mostParts = 4
 
 // SumsInKernels lets a kernel add up the parts of a sum that it reads (kernels: fused):
@@ -19,12 +19,12 @@ const mostParts = 4
 //	C = Reduce(sum, P_parts, axis 0)      Y = Fused(sum_add, P_parts_0, P_parts_1, X): C = add(P_parts_0, P_parts_1), Y = add(C, X)
 //	Y = Binary(add, C, X)
 //
-// Several kernels add them up each, where they then read no more than there was to read and write. Otherwise the
-// first one stores the sum for the others.
+// If several kernels read the sum, each adds up the parts, as long as they read no more bytes than the
+// separate sum read and wrote. Otherwise the first kernel stores the sum for the others.
 //
-// Requires: parts of a sum over ranks are in one buffer, one behind the other, when the sum is taken.
-// Establishes: such a sum is written by a kernel that reads it, or neither written nor read, unless its parts are written again
-// before it is read.
+// Requires: the parts of a sum over ranks are in one buffer, one after the other, when the sum is computed.
+// Establishes: such a sum is written by a kernel that reads it, or neither written nor read, unless its parts
+// are overwritten before it is read.
 func SumsInKernels(p *hostir.Program) error {
 	if p.Choices.Get(schedule.Kernels) != schedule.Fused {
 		return nil
@@ -55,11 +55,11 @@ func SumsInKernels(p *hostir.Program) error {
 type partSums struct {
 	program *hostir.Program
 	names   *hostir.Namer
-	readers map[*hostir.Tensor]int // statements and views, each time that they name a tensor
+	readers map[*hostir.Tensor]int // how often statements and views use a tensor
 	gone    map[*hostir.Tensor]bool
 }
 
-// block gives the statements of a list, with sums in the kernels behind them.
+// block moves the sums in a list of statements into the kernels after them.
 func (s *partSums) block(body []hostir.Stmt) []hostir.Stmt {
 	out := slices.Clone(body)
 	for i := 0; i < len(out); i++ {
@@ -94,7 +94,8 @@ func (s *partSums) block(body []hostir.Stmt) []hostir.Stmt {
 	return out
 }
 
-// readersOf are the places of the statements behind a sum that read it, as long as its parts are what it was taken of.
+// readersOf lists the indices of the statements after a sum that read it, up to the statement that overwrites
+// its parts.
 func readersOf(body []hostir.Stmt, at int, sum *hostir.Reduce) (places []int) {
 	for i := at + 1; i < len(body); i++ {
 		if writes(body[i], sum.In) {
@@ -107,13 +108,13 @@ func readersOf(body []hostir.Stmt, at int, sum *hostir.Reduce) (places []int) {
 	return places
 }
 
-// reads reports whether a statement, or one in it, reads the buffer that a tensor is in, at times through a view.
+// reads reports whether a statement, or one in it, reads the buffer of a tensor, possibly through a view.
 func reads(stmt hostir.Stmt, t *hostir.Tensor) bool { return touches(stmt, t, hostir.Uses) }
 
-// writes reports whether a statement, or one in it, writes to the buffer that a tensor is in.
+// writes reports whether a statement, or one in it, writes to the buffer of a tensor.
 func writes(stmt hostir.Stmt, t *hostir.Tensor) bool { return touches(stmt, t, hostir.Defs) }
 
-// touches reports whether a list of a statement, or of one in it, names a tensor in the same buffer as t.
+// touches reports whether list, for a statement or one in it, contains a tensor in the same buffer as t.
 func touches(stmt hostir.Stmt, t *hostir.Tensor, list func(hostir.Stmt) []*hostir.Tensor) bool {
 	of := hostir.Buffers(t)
 	return hostir.Any([]hostir.Stmt{stmt}, func(inner hostir.Stmt) bool {
@@ -123,15 +124,16 @@ func touches(stmt hostir.Stmt, t *hostir.Tensor, list func(hostir.Stmt) []*hosti
 	})
 }
 
-// hasParts reports whether a sum is over few parts of a rank that lie one behind the other, into a buffer of its own.
+// hasParts reports whether a statement sums a few parts on one rank, one after the other in memory, into a
+// separate buffer.
 func (s *partSums) hasParts(r *hostir.Reduce) bool {
 	a := r.In.Axes[r.Axis]
 	return r.Fn == "sum" && r.Out.Role == hostir.Temp && !hostir.MayMove(r) && (a.Kind == domain.Serial || a.Kind == domain.Stream) && a.LocalSize() > 1 && a.LocalSize() <= mostParts &&
 		hostir.Outside(r.In, r.Axis) < 0 && hasRows(r.In) && len(hostir.Live(r.Out)) > 0
 }
 
-// all reports whether some statements are all that read a sum and may be kernels, and read no more, with its parts in its
-// place, than there was to read and write for it.
+// all reports whether the given statements are the only readers of a sum and may be kernels. Reading its
+// parts must also cost no more than computing, writing and reading the sum.
 func (s *partSums) all(body []hostir.Stmt, readers []int, sum *hostir.Reduce) bool {
 	named, parts := 0, int(sum.In.Axes[sum.Axis].LocalSize())
 	for _, at := range readers {
@@ -147,7 +149,8 @@ func (s *partSums) all(body []hostir.Stmt, readers []int, sum *hostir.Reduce) bo
 	return named > 0 && named == s.readers[sum.Out] && len(readers)*parts <= parts+1+len(readers)
 }
 
-// mayStore reports whether a statement may be a kernel that also makes a sum which it reads, and through no view.
+// mayStore reports whether a statement may be a kernel that also stores a sum that it reads. It must not read
+// the sum through a view.
 func mayStore(reader hostir.Stmt, sum *hostir.Tensor) bool {
 	viewed := func(t *hostir.Tensor) bool { return t != sum && slices.Contains(hostir.Buffers(t), sum) }
 	if !mayBeKernel(reader) || !slices.Contains(hostir.Uses(reader), sum) || slices.ContainsFunc(hostir.Uses(reader), viewed) {
@@ -157,7 +160,7 @@ func mayStore(reader hostir.Stmt, sum *hostir.Tensor) bool {
 	return !k.FoldsRows() && !k.FoldsColumns() && k.Parts() == 1 && k.Out[0].Mesh == sum.Mesh && hostir.SameAxes(k.Out[0], sum)
 }
 
-// part is a view of one part of a sum.
+// part declares a view of one part of a sum.
 func (s *partSums) part(sum *hostir.Reduce, i int64) *hostir.Tensor {
 	in := sum.In
 	view := &hostir.Tensor{

@@ -10,7 +10,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// Ahead is what a transfer has that is issued some iterations before the one whose data it moves.
+// Ahead describes a transfer that is issued some iterations before the one whose data it moves.
 type Ahead struct {
 	of *Task // the transfer, in its own iteration
 	by int64 // iterations
@@ -20,17 +20,18 @@ type Ahead struct {
 type ahead struct {
 	before []hostir.Stmt // transfers of the first iterations
 	loop   *hostir.For
-	copied []hostir.Stmt // of the loop, between shared memories: they run on the copy stream
+	copied []hostir.Stmt // transfers of the loop between shared memories, which run on the copy stream
 }
 
-// ahead issues the transfers of a loop that lead by fewer iterations than it has. Those of the first iterations stand
-// before it. In each iteration, those of a later one stand in front, on the stream of the iteration, so that they
-// follow what it follows: no more of them are under way than the schedule asks for. Copies between shared memories run
-// on the copy stream, behind that one.
+// ahead issues the transfers of a loop early if they lead by fewer iterations than the loop has. The
+// transfers of the first iterations are issued before the loop. Each iteration begins with the transfers of a
+// later iteration, on its own stream. They wait for the work before the iteration, so no more transfers are
+// in flight than the schedule sets. Copies between shared memories run on the copy stream, which waits for
+// the stream of the iteration.
 //
 //	before: For s in S: gather(s); Wait(gather); C_s = Matmul(A_all_s, B)
 //	after:  For s in 1: gather(s)
-//	        For s in S: (If s < S - 1: gather_ahead(s + 1)); (wait for that of s); C_s = Matmul(A_all_s, B)
+//	        For s in S: (If s < S - 1: gather_ahead(s + 1)); (Wait for gather(s)); C_s = Matmul(A_all_s, B)
 func (o *overlap) ahead(sets map[int64]map[*Task]bool, loop *hostir.For, on, runs hostir.StreamRef) *ahead {
 	a := &ahead{loop: loop}
 	if len(sets) == 0 {
@@ -46,7 +47,7 @@ func (o *overlap) ahead(sets map[int64]map[*Task]bool, loop *hostir.For, on, run
 	for by, set := range sets {
 		parts[by] = o.part(loop, func(t *Task) bool { return set[t] })
 		if rest.Count.Size+by < parts[by].Count.Size {
-			return a // there is no work in some iterations, of which nothing could be ahead
+			return a // some iterations have no work to issue transfers ahead of
 		}
 	}
 	a.loop = rest
@@ -70,8 +71,9 @@ func (o *overlap) ahead(sets map[int64]map[*Task]bool, loop *hostir.For, on, run
 	return a
 }
 
-// leading finds the transfers of an outermost loop that lead by a number of its iterations: those that edges let, with
-// all that is issued in one call with them, and both sides of a copy between shared memories.
+// leading finds the transfers of an outermost loop that are issued some of its iterations ahead, grouped by
+// that number. A transfer qualifies if the edges allow it for every transfer that is issued in the same call,
+// and for both sides of a copy between shared memories.
 func (o *overlap) leading(loop *hostir.For) map[int64]map[*Task]bool {
 	sets := map[int64]map[*Task]bool{}
 	for _, t := range o.graph.inside[loop] {
@@ -90,8 +92,8 @@ func (o *overlap) leading(loop *hostir.For) map[int64]map[*Task]bool {
 	return sets
 }
 
-// together lists a transfer with what is issued in one call with it, and with the other side of its copy: that is nil
-// where a kernel copies.
+// together lists a transfer, the transfers issued in the same call, and both sides of its copy. A side is nil
+// if a kernel copies instead.
 func (o *overlap) together(t *Task) []*Task {
 	list := []*Task{t}
 	if t.Group != nil {
@@ -103,7 +105,7 @@ func (o *overlap) together(t *Task) []*Task {
 	return list
 }
 
-// isLate reports whether what follows a transfer does so in later iterations of a loop alone.
+// isLate reports whether all dependents of a transfer in a loop are in later iterations.
 func (o *overlap) isLate(t *Task, loop *hostir.For) bool {
 	late := false
 	for _, e := range o.graph.out[t.id] {
@@ -118,7 +120,7 @@ func (o *overlap) isLate(t *Task, loop *hostir.For) bool {
 	return late
 }
 
-// later gives the transfers of part of a loop, those of a number of iterations later.
+// later rewrites part of a loop into the same transfers of a later iteration.
 func (o *overlap) later(a *ahead, part *hostir.For, by int64, runs hostir.StreamRef) []hostir.Stmt {
 	v := part.Var
 	part.Body = newShift(o, v, by).list(part.Body)
@@ -160,7 +162,7 @@ func (o *overlap) later(a *ahead, part *hostir.For, by int64, runs hostir.Stream
 	return body
 }
 
-// implies reports whether a condition holds in all iterations of a loop in which others hold.
+// implies reports whether a condition holds in all iterations of a loop in which the other conditions hold.
 func (j *Projector) implies(others []expr.Expr, cond expr.Expr, loop *hostir.For) bool {
 	for i := loop.First; i < loop.Count.Size; i++ {
 		holds, err := expr.Eval(cond, j.at(loop.Var, i))
@@ -175,13 +177,13 @@ func (j *Projector) implies(others []expr.Expr, cond expr.Expr, loop *hostir.For
 	return true
 }
 
-// among compares a loop variable with a number.
+// among builds a comparison of a loop variable with a number.
 func among(variable, op string, n int64) expr.Expr {
 	return &expr.Binary{Op: op, X: expr.Var(variable), Y: expr.Int(n)}
 }
 
-// waitLater places the Waits for a transfer that was issued ahead, beside those for the transfers of the first
-// iterations.
+// waitLater places the Waits for a transfer that was issued ahead. They are next to the Waits for the
+// transfers of the first iterations.
 func (w *waits) waitLater(stmt *hostir.Wait, t *Task) {
 	of := t.Ahead.of
 	next, loops := w.first(of, (*Edge).aligned), len(of.Loops)

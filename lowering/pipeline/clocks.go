@@ -7,11 +7,11 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// withoutImplied leaves out each Synchronize that other waits imply on all ranks, in all iterations: what its
-// stream does next follows the same work without it. Where buffers are freed behind loops, their joins stay.
+// withoutImplied removes each Synchronize that is redundant on all ranks and in all iterations: its stream
+// waits for the same work without it. If the schedule frees buffers after loops, all joins stay.
 //
 //	before: For s: (compute stream s waits for the caller)
-//	        For s: Wait(gather); C_s = Matmul(A_all_s, B)      # gather was issued behind all of the caller's work
+//	        For s: Wait(gather); C_s = Matmul(A_all_s, B)      # gather was issued after all of the caller's work
 //	after:  For s: Wait(gather); C_s = Matmul(A_all_s, B)
 func (o *overlap) withoutImplied(body []hostir.Stmt) []hostir.Stmt {
 	if o.reference || o.program.Choices.Get(schedule.Buffers) == schedule.Free {
@@ -44,34 +44,34 @@ func syncs(s hostir.Stmt) bool {
 	return is
 }
 
-// clocks runs through the statements of one rank, and knows of each stream how far it follows the others. A
-// transfer counts as a stream of its own, which follows the one that it is issued on.
+// clocks runs through the statements of one rank and tracks, for each stream, how much work of the other
+// streams it waits for. Each transfer counts as a separate stream that waits for the stream that issues it.
 type clocks struct {
 	*unroller
 	needed  map[hostir.Stmt]bool
 	streams map[string]*stream
 	current *stream
-	started hostir.Started[clock] // what Waits make a stream follow
+	started hostir.Started[clock] // the clock that a Wait for the transfer adds to its stream
 	groups  bool                  // a group is open
-	member  hostir.Stmt           // one of the open group
-	count   int                   // transfers that were started
+	member  hostir.Stmt           // a member of the open group
+	count   int                   // transfers started
 }
 
 // stream is a queue of one rank.
 type stream struct {
 	number  int
 	seen    clock
-	pending []pendingWait // since it last did something
-	all     clock         // what it follows with these
+	pending []pendingWait // waits since the last work of the stream
+	all     clock         // seen, with the pending waits
 }
 
-// mostPending bounds the waits that are compared with each other.
+// mostPending limits how many pending waits are compared with each other.
 const mostPending = 256
 
-// clock is how much of each stream has ended, by number.
+// clock counts, by stream number, how much work of each stream has ended.
 type clock []int
 
-// pendingWait is a wait that takes effect with what its stream does next.
+// pendingWait is a wait that takes effect with the next work of its stream.
 type pendingWait struct {
 	stmt hostir.Stmt
 	seen clock
@@ -83,11 +83,11 @@ func newClocks(o *overlap, rank int, needed map[hostir.Stmt]bool) *clocks {
 		streams: map[string]*stream{}, started: hostir.Started[clock]{},
 	}
 	c.Visit, c.current = c.statement, c.stream(hostir.Caller)
-	c.work(c.current) // of the caller, before
+	c.work(c.current) // the caller's work before the call
 	return c
 }
 
-// stream finds a stream by its name.
+// stream returns the stream of a name, and creates it if necessary.
 func (c *clocks) stream(name string) *stream {
 	if c.streams[name] == nil {
 		c.streams[name] = &stream{number: len(c.streams)}
@@ -95,7 +95,7 @@ func (c *clocks) stream(name string) *stream {
 	return c.streams[name]
 }
 
-// upTo makes a clock follow all that another one does.
+// upTo extends a clock to include another clock.
 func (c clock) upTo(other clock) clock {
 	for len(c) < len(other) {
 		c = append(c, 0)
@@ -106,7 +106,7 @@ func (c clock) upTo(other clock) clock {
 	return c
 }
 
-// of is how much of a stream has ended.
+// of returns how much work of a stream has ended.
 func (c clock) of(stream int) int {
 	if stream < len(c) {
 		return c[stream]
@@ -114,7 +114,7 @@ func (c clock) of(stream int) int {
 	return 0
 }
 
-// at is a clock that says how much of one stream has ended.
+// at sets how much work of one stream has ended.
 func (c clock) at(stream, ended int) clock {
 	for len(c) <= stream {
 		c = append(c, 0)
@@ -123,7 +123,7 @@ func (c clock) at(stream, ended int) clock {
 	return c
 }
 
-// covers reports whether a clock follows all that another one does.
+// covers reports whether a clock includes all of another clock.
 func (c clock) covers(other clock) bool {
 	for i, n := range other {
 		if n > 0 && (i >= len(c) || c[i] < n) {
@@ -133,7 +133,7 @@ func (c clock) covers(other clock) bool {
 	return true
 }
 
-// pend adds a wait to those that take effect with what a stream does next.
+// pend adds a wait that takes effect with the next work of a stream.
 func (c *clocks) pend(s *stream, stmt hostir.Stmt, seen clock) {
 	if len(s.pending) == mostPending {
 		c.settle(s)
@@ -142,13 +142,13 @@ func (c *clocks) pend(s *stream, stmt hostir.Stmt, seen clock) {
 	s.all = s.all.upTo(seen)
 }
 
-// settle lets the waits of a stream take effect. Each Synchronize that those behind it, those in front of it that
-// are needed, and what the stream follows already do not imply is needed.
+// settle applies the pending waits of a stream. A Synchronize is needed unless it is implied by the work that
+// the stream already waits for, the needed waits before it, and all waits after it.
 func (c *clocks) settle(s *stream) {
 	if len(s.pending) == 0 {
 		return
 	}
-	behind := make([]clock, len(s.pending)) // what the waits behind each one follow
+	behind := make([]clock, len(s.pending)) // by pending wait: the union of the waits after it
 	for i := len(s.pending) - 2; i >= 0; i-- {
 		behind[i] = slices.Clone(behind[i+1]).upTo(s.pending[i+1].seen)
 	}
@@ -162,7 +162,7 @@ func (c *clocks) settle(s *stream) {
 	s.seen, s.pending, s.all = before, nil, slices.Clone(before)
 }
 
-// work puts something on a stream.
+// work adds one piece of work to a stream.
 func (c *clocks) work(s *stream) {
 	c.settle(s)
 	s.seen = s.seen.at(s.number, s.seen.of(s.number)+1)

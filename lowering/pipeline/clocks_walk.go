@@ -7,7 +7,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// statement runs through a statement as it is issued.
+// statement processes a statement when it is issued.
 func (c *clocks) statement(s hostir.Stmt) error {
 	on, err := c.target(s.Meta().On)
 	if err != nil {
@@ -30,7 +30,7 @@ func (c *clocks) statement(s hostir.Stmt) error {
 	return nil
 }
 
-// leaf runs through a statement that orders no streams.
+// leaf processes a statement that does not order streams.
 func (c *clocks) leaf(s hostir.Stmt) {
 	switch s := s.(type) {
 	case *hostir.StartCoalescing:
@@ -66,9 +66,9 @@ func (c *clocks) target(ref hostir.StreamRef) (*stream, error) {
 	return c.stream(fmt.Sprint("worker ", index)), err
 }
 
-// transfer starts a transfer, or a group. Each follows those of its communicator, or with its handle in earlier
-// iterations, and what was issued to the current stream. Of one that takes place on some nodes alone, nothing but
-// its end is known.
+// transfer starts a transfer or a group. It waits for earlier transfers of its communicator, or for those
+// with its handle in earlier iterations, and for the work issued to the current stream. Of a transfer that
+// runs only between some nodes, only its end is known.
 func (c *clocks) transfer(handle string, s hostir.Stmt) {
 	on := c.stream("transfer " + handle)
 	if collective, ok := s.(*hostir.Communication); ok && collective.Type != hostir.SendRecv {
@@ -86,8 +86,8 @@ func (c *clocks) transfer(handle string, s hostir.Stmt) {
 	c.started.Note(c.Issue, handle, slices.Clone(on.seen))
 }
 
-// wait makes the current stream follow a transfer of the iteration at hand, or of an earlier one. A rank that
-// took no part in it waits for nothing.
+// wait makes the current stream wait for a transfer of this iteration or of an earlier one. It does nothing
+// on a rank that takes no part in the transfer.
 func (c *clocks) wait(s *hostir.Wait) error {
 	if c.started[s.Handle] == nil {
 		return nil

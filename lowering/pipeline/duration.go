@@ -7,8 +7,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// machine is the one whose figures decide the order of issue. It is the same for all ranks and for all
-// machines that a program runs on, since the ranks have to issue alike; only ratios matter.
+// machine is the machine model that decides the order of issue. It is the same for all ranks and all
+// machines, because all ranks must issue in the same order. Only ratios matter.
 var machine = sync.OnceValue(func() *cost.Machine {
 	m, err := cost.LoadMachine("h200")
 	if err != nil {
@@ -17,10 +17,11 @@ var machine = sync.OnceValue(func() *cost.Machine {
 	return m
 })
 
-// duration is how long an instance of the task takes by itself, in ns.
+// duration estimates how long one instance of the task takes alone, in ns.
 func (t *Task) duration() int64 { return int64(1e3 * machine().Alone(t.Stmt)) }
 
-// arrival is how long a transfer takes until its data is there, in ns, whichever side copies: the peer copies as this rank does.
+// arrival estimates how long a transfer takes until its data arrives, in ns. It is the same if the peer
+// copies, because the peer copies as this rank does.
 func (t *Task) arrival() int64 {
 	if t.Exchange == nil {
 		return t.duration()
@@ -28,8 +29,8 @@ func (t *Task) arrival() int64 {
 	return int64(1e3 * machine().Alone(t.Exchange.Copier()))
 }
 
-// resource is what the task keeps busy: the caller's stream, the stream of a communicator, or that of
-// copies between shared memories.
+// resource names the resource that the task occupies: the caller's stream, the stream of a communicator, or
+// the copy stream.
 func (t *Task) resource() string {
 	switch s := t.Stmt.(type) {
 	case *hostir.Communication:

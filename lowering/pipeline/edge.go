@@ -8,16 +8,16 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// EdgeKind says why one task follows another.
+// EdgeKind is the reason why one task depends on another.
 type EdgeKind int
 
 // The kinds of edges.
 const (
-	Data  EdgeKind = iota // it reads what the other one wrote
-	Reuse                 // it writes what the other one read or wrote
+	Data  EdgeKind = iota // To reads elements that From wrote
+	Reuse                 // To writes elements that From read or wrote
 )
 
-// String is the kind in one word.
+// String returns the kind in one word.
 func (k EdgeKind) String() string {
 	if k == Data {
 		return "data"
@@ -25,17 +25,17 @@ func (k EdgeKind) String() string {
 	return "reuse"
 }
 
-// Edge says that instances of one task follow instances of another one: in the same iteration of
-// the loops around both of them, or some iterations later.
+// Edge is a dependence: instances of To run after instances of From. Both are in the same iteration of the
+// loops around both tasks, or To is some iterations later.
 type Edge struct {
 	From, To *Task
 	Kind     EdgeKind
-	// Distances are how many iterations later, for each loop around both tasks, the outermost
-	// first; sorted, each once.
+	// Distances are the numbers of iterations from From to To, one for each loop around both tasks, the
+	// outermost first. They are sorted and distinct.
 	Distances [][]int64
 }
 
-// Graph is what a program does, and what has to follow what.
+// Graph is a program as tasks, with the dependences between them.
 type Graph struct {
 	Tasks []*Task
 	Edges []*Edge
@@ -44,10 +44,10 @@ type Graph struct {
 	of      map[hostir.Stmt]*Task
 	inside  map[*hostir.For][]*Task
 	members map[*hostir.EndCoalescing][]*Task
-	owners  map[*hostir.ShareMemHandles][]*Task // what sets the ready flags of memory that a statement shares
+	owners  map[*hostir.ShareMemHandles][]*Task // tasks that set the ready flags of the memory that a statement shares
 }
 
-// index finds tasks by what they stand in.
+// index builds the maps from statements, loops, groups and shared memory to tasks.
 func (g *Graph) index() {
 	g.of, g.inside = map[hostir.Stmt]*Task{}, map[*hostir.For][]*Task{}
 	g.members, g.owners = map[*hostir.EndCoalescing][]*Task{}, map[*hostir.ShareMemHandles][]*Task{}
@@ -91,8 +91,8 @@ func (e *Edge) aligned() bool {
 	})
 }
 
-// ahead is by how many iterations of the outermost loop the edge always leads on, staying in one
-// iteration of the loops inside; 0 where that is not so.
+// ahead returns how many iterations of the outermost loop the edge skips, if that number is always the same
+// and the edge stays in one iteration of the inner loops. Otherwise it returns 0.
 func (e *Edge) ahead() int64 {
 	if common(e.From, e.To) != len(e.From.Loops) || len(e.Distances) != 1 {
 		return 0
@@ -105,7 +105,7 @@ func (e *Edge) ahead() int64 {
 	return e.Distances[0][0]
 }
 
-// String lists the tasks and, below each one, what it follows, a line each.
+// String lists the tasks, one per line, each followed by the tasks that it depends on.
 func (g *Graph) String() string {
 	var b strings.Builder
 	for _, t := range g.Tasks {
@@ -117,7 +117,7 @@ func (g *Graph) String() string {
 	return b.String()
 }
 
-// String names a task by its number, its operation and what it makes.
+// String describes a task by its number, its operation, its result and its position in the spec.
 func (t *Task) String() string {
 	name := ""
 	if what := hostir.Mentions(t.Stmt); len(what) > 0 {
@@ -126,7 +126,7 @@ func (t *Task) String() string {
 	return fmt.Sprintf("%d %s%s @%d:%d", t.id, hostir.Operation(t.Stmt), name, t.Stmt.Meta().Pos.Line, t.Stmt.Meta().Pos.Col)
 }
 
-// distances prints those other than "the same iteration".
+// distances prints the distances, except "the same iteration".
 func distances(list [][]int64) string {
 	texts := make([]string, 0, len(list))
 	for _, d := range list {

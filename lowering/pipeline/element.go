@@ -6,26 +6,26 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// element is a statement of a program, with all that is in it, as list scheduling sees it.
+// element is a top-level statement of a program, with everything in it, as list scheduling sees it.
 type element struct {
 	stmt         hostir.Stmt
-	at           int           // in the program
-	names        []hostir.Stmt // what allocates its memory, and names its streams, before it
+	at           int           // index in the program
+	names        []hostir.Stmt // the statements that allocate its memory and name its streams
 	preds, succs []*element
 	tasks        []*Task
-	resource     string // what it keeps busy: the caller's stream, or that of a communicator or of copies
+	resource     string // that it occupies: the caller's stream, a communicator or the copy stream
 	duration     int64  // ns, roughly
-	awaits       int64  // ns that the last transfer of a pipeline takes, which it follows
+	awaits       int64  // ns until the last transfer of a preceding pipeline arrives
 	path         int64  // ns from its start to the end of the program, at least
-	left         int    // elements that it follows and that have not ended
-	end          int64  // ns, in the simulated run: of what it awaits, then of itself
-	ready        bool   // what it awaits has come
+	left         int    // predecessors that have not ended
+	end          int64  // ns, in the simulated run: when the awaited transfer arrives, then when the element ends
+	ready        bool   // the awaited transfer has arrived
 }
 
 // onlyMoves reports whether an element only moves data between ranks.
 func (e *element) onlyMoves() bool { return e.resource != onCaller }
 
-// longest is the task of an element that computes for the longest time.
+// longest returns the computation of an element that takes the longest time.
 func (e *element) longest() *Task {
 	longest := e.tasks[0]
 	for _, t := range e.tasks {
@@ -36,11 +36,11 @@ func (e *element) longest() *Task {
 	return longest
 }
 
-// onCaller is the resource of what computes.
+// onCaller is the resource of computations.
 const onCaller = "caller"
 
-// elements lists what a program does, with the order that edges ask for. An Allocate is none, but goes with
-// what uses the memory.
+// elements lists the elements of a program, connected by the order that edges require. An Allocate is not an
+// element; it moves with the statements that use its memory.
 func (o *overlap) elements(body []hostir.Stmt) []*element {
 	var list []*element
 	b := &elementBuilder{overlap: o, of: map[hostir.Stmt]*element{}, makers: map[*hostir.Tensor]hostir.Stmt{}}
@@ -57,15 +57,15 @@ func (o *overlap) elements(body []hostir.Stmt) []*element {
 	return list
 }
 
-// elementBuilder finds out what elements use and follow.
+// elementBuilder determines the memory, the resources and the dependences of elements.
 type elementBuilder struct {
 	*overlap
 	of     map[hostir.Stmt]*element       // statement -> the element that holds it
-	makers map[*hostir.Tensor]hostir.Stmt // tensor -> what allocates it
-	stream []hostir.Stmt                  // what names the caller's stream
+	makers map[*hostir.Tensor]hostir.Stmt // tensor -> its Allocate
+	stream []hostir.Stmt                  // statements that name the caller's stream
 }
 
-// name notes what a statement names.
+// name records a statement that only declares something.
 func (b *elementBuilder) name(s hostir.Stmt) {
 	if _, ok := s.(*hostir.GetCurrentStream); ok {
 		b.stream = append(b.stream, s)
@@ -75,7 +75,7 @@ func (b *elementBuilder) name(s hostir.Stmt) {
 	}
 }
 
-// fill notes what an element names, which resource it keeps busy, and for how long.
+// fill records the declarations, the resource and the duration of an element.
 func (b *elementBuilder) fill(e *element) {
 	all := []hostir.Stmt{e.stmt}
 	seen := map[hostir.Stmt]bool{}
@@ -108,8 +108,8 @@ func (b *elementBuilder) fill(e *element) {
 	}
 }
 
-// connect makes elements follow each other as their tasks do. What sets a ready flag for peers goes before
-// what waits for their doing the same.
+// connect makes elements depend on each other as their tasks do. An element that sets a ready flag goes
+// before the copy that waits for the same flag of the peer.
 func (b *elementBuilder) connect(list []*element) {
 	joined := map[[2]int]bool{}
 	connect := func(from, to *element) {
@@ -138,7 +138,7 @@ func (b *elementBuilder) connect(list []*element) {
 	}
 }
 
-// outlasts reports whether a task is a transfer that nothing waits for in the element that holds it.
+// outlasts reports whether a task is a transfer that no computation in its element waits for.
 func (b *elementBuilder) outlasts(t *Task, in *element) bool {
 	return t.IsTransfer() && !slices.ContainsFunc(b.graph.out[t.id], func(e *Edge) bool { return !e.To.IsTransfer() && b.of[e.To.Stmt] == in })
 }

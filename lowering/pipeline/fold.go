@@ -6,17 +6,17 @@ import (
 	"slices"
 )
 
-// edges folds the edges between instances, on all ranks, to edges between tasks.
+// edges folds the edges between instances, on all ranks, into edges between tasks.
 type edges struct {
 	found map[[2]int]*Edge
-	seen  map[[2]int]map[string]bool // distances that an edge has already
+	seen  map[[2]int]map[string]bool // distances already recorded, by edge
 }
 
 func newEdges() *edges {
 	return &edges{found: map[[2]int]*Edge{}, seen: map[[2]int]map[string]bool{}}
 }
 
-// collect adds the edges that one rank has.
+// collect adds the edges of one rank.
 func (f *edges) collect(u *unroller) {
 	for _, p := range u.pairs {
 		from, to := u.instances[p.from], u.instances[p.to]
@@ -40,7 +40,7 @@ func (f *edges) collect(u *unroller) {
 	}
 }
 
-// list gives the edges in the order of the tasks.
+// list returns the edges in the order of the tasks.
 func (f *edges) list() []*Edge {
 	list := make([]*Edge, 0, len(f.found))
 	for _, e := range f.found {

@@ -9,8 +9,8 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// forbidden reports each lead that the user asks for by name and that no transfer can have, with the edge that it
-// would break. What was asked for all communications has to hold for one of them.
+// forbidden reports each lead that the spec sets but no transfer can have, with the edge that it would break.
+// A lead for all communications must be possible for at least one of them.
 func (o *overlap) forbidden() error {
 	var errors diag.List
 	for _, choice := range o.program.Choices.Choices {
@@ -35,7 +35,7 @@ func (o *overlap) forbidden() error {
 	return errors.Err()
 }
 
-// forbid reports a lead at its place, and the edge at both ends.
+// forbid reports a lead at its position in the spec, with both ends of the edge.
 func (o *overlap) forbid(errors *diag.List, choice schedule.Choice, e *Edge) {
 	p, whom := o.program, ""
 	if choice.Of == schedule.All {
@@ -50,7 +50,7 @@ func (o *overlap) forbid(errors *diag.List, choice schedule.Choice, e *Edge) {
 	hostir.NoteEdge(d, p, e.Kind.String(), e.From.Stmt).WithHint("%s", hint)
 }
 
-// apart says how many iterations of the outermost loop are between the ends of the edge, at least.
+// apart describes how many iterations of the outermost loop are between the ends of the edge, at least.
 func (e *Edge) apart() string {
 	switch steps := e.Distances[0][0]; steps {
 	case 0:
@@ -62,8 +62,8 @@ func (e *Edge) apart() string {
 	}
 }
 
-// edgeInto is the shortest edge that leads to a transfer, or to what is issued with it, from its own loops. Nil where
-// there is none.
+// edgeInto returns the shortest edge to a transfer, or to a transfer issued together with it, from a task in
+// the same outermost loop; nil if there is none.
 func (o *overlap) edgeInto(t *Task) *Edge {
 	var nearest *Edge
 	for _, end := range o.together(t) {

@@ -5,24 +5,24 @@ import (
 	"slices"
 )
 
-// history is who touched the elements of one buffer last, in parts that were touched alike:
-// the last writer of each, and who read it since. Each access looks at the parts that it touches
-// alone, and a write leaves one of them. There can be as many parts as ranks, so that what is put between
-// others moves numbers of parts, and not the parts.
+// history records the last accesses to the elements of one buffer, in parts whose elements have the same
+// accesses: the last writer, and the readers since. An access only looks at the parts that it touches, and a
+// write replaces them by one part. There can be as many parts as ranks, so an insertion moves the indices of
+// parts and not the parts.
 type history struct {
-	parts []part  // as they came about; some were written over
-	order []int32 // those that count, sorted, without overlap; elements in no part were not touched
+	parts []part  // in the order of creation; some are overwritten
+	order []int32 // indices of the current parts, sorted, without overlap; elements in no part were not touched
 }
 
-// at is a part by its place in the order.
+// at returns the i-th part in the order of elements.
 func (h *history) at(i int) *part { return &h.parts[h.order[i]] }
 
-// find is the place of the first part that begins at an element or behind it, and whether it begins there.
+// find returns the place of the first part that begins at element low or later, and whether it begins at low.
 func (h *history) find(low int64) (place int, found bool) {
 	return slices.BinarySearchFunc(h.order, low, func(i int32, low int64) int { return cmp.Compare(h.parts[i].low, low) })
 }
 
-// add keeps a part, and gives its number.
+// add stores a part and returns its index.
 func (h *history) add(p part) int32 {
 	h.parts = append(h.parts, p)
 	return int32(len(h.parts) - 1)
@@ -30,7 +30,7 @@ func (h *history) add(p part) int32 {
 
 type part struct {
 	run
-	writers []int // instances; of several, one alone has written
+	writers []int // instances; if several, only one of them runs
 	readers []int
 }
 
@@ -40,8 +40,9 @@ type pair struct {
 	kind     EdgeKind
 }
 
-// access notes that an instance reads or writes elements, and adds what it has to follow. Of a write
-// and the one before, either may take place, and never both: beside says so.
+// access records that an instance reads or writes elements, and adds the edges to the instances that it
+// depends on. The function beside reports whether this instance and an earlier one exclude each other: only
+// one of the two runs.
 func (h *history) access(r run, at int, writes bool, beside func(int) bool, pairs []pair) []pair {
 	h.cut(r.low)
 	h.cut(r.high)
@@ -72,7 +73,7 @@ func (h *history) access(r run, at int, writes bool, beside func(int) bool, pair
 	return pairs
 }
 
-// follow adds the edges to an access of a part.
+// follow adds the edges from the accesses of a part to a new access.
 func (p *part) follow(at int, writes bool, beside func(int) bool, pairs []pair) []pair {
 	kind := Data
 	if writes {
@@ -91,7 +92,7 @@ func (p *part) follow(at int, writes bool, beside func(int) bool, pairs []pair) 
 	return pairs
 }
 
-// fill adds parts for the elements of a run that nobody had touched, between two indices.
+// fill adds parts for the untouched elements of a run, between two indices of the order.
 func (h *history) fill(r run, reader, first, end int) {
 	var list []int32
 	low := r.low
@@ -111,7 +112,7 @@ func (h *history) fill(r run, reader, first, end int) {
 	}
 }
 
-// cut makes an element the first one of a part, if it is in the middle of one.
+// cut splits the part that contains an element, so that the element is the first one of a part.
 func (h *history) cut(at int64) {
 	i, found := h.find(at)
 	if found || i == 0 || h.at(i-1).high <= at {

@@ -6,10 +6,10 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// leavesWorkBefore reports whether the loop around the first task that follows a transfer begins with work
-// that need not wait, and holds all that follows the transfer. The Wait then stands in the loop, and each
-// iteration waits on its own stream. The transfer has no iterations of its own there. What an owner of shared
-// memory waits for are flags, once.
+// leavesWorkBefore reports whether a Wait can move into the loop around the first task that depends on a
+// transfer. That requires that the loop begins with work that need not wait, and contains all dependents of
+// the transfer. Each iteration then waits on its own stream. All loops of the transfer must be around that
+// loop. A transfer that sets a ready flag never qualifies: its flags are waited for once.
 //
 //	before: Wait(gather_2); For s: Z_s = Linear(U_s, W1_all); P_s = Linear(Z_s, W2_all)
 //	after:  For s: Z_s = Linear(U_s, W1_all); Wait(gather_2); P_s = Linear(Z_s, W2_all)
@@ -31,7 +31,7 @@ func (w *waits) leavesWorkBefore(t, next *Task, depth int) bool {
 	return slices.ContainsFunc(w.order[:to.number], inside)
 }
 
-// isAround reports whether frames go over the same iterations as all of some loops.
+// isAround reports whether the frames contain a loop for each of the given loops, over the same variable.
 func isAround(loops []*hostir.For, frames []frame) bool {
 	return !slices.ContainsFunc(loops, func(loop *hostir.For) bool {
 		return !slices.ContainsFunc(frames, func(f frame) bool { return f.loop() != nil && f.loop().Var == loop.Var })

@@ -7,8 +7,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// insert puts the Waits of a list in their places. Those in a branch become a part of the branch
-// next to them that runs under the same condition, or under the opposite one.
+// insert puts Waits at their places in a list. A conditional Wait becomes part of the adjacent branch with
+// the same condition, or with the opposite one.
 func (w *waits) insert(body []hostir.Stmt) []hostir.Stmt {
 	out := make([]hostir.Stmt, 0, len(body))
 	for _, s := range body {
@@ -21,7 +21,7 @@ func (w *waits) insert(body []hostir.Stmt) []hostir.Stmt {
 	return out
 }
 
-// joined appends a Wait that stands in front of a statement.
+// joined appends a Wait that goes before the statement next.
 func (w *waits) joined(out []hostir.Stmt, wait, next hostir.Stmt) []hostir.Stmt {
 	branch, ok := wait.(*hostir.If)
 	if !ok {

@@ -9,9 +9,9 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// early finds the transfers of a loop that can all be issued before it: those that follow nothing
-// in it. A copy between shared memories is early only if the ready flag of the memory is: every rank sets
-// its ready flags before it waits for those of others, so that no two ranks wait for each other.
+// early finds the transfers of a loop that can all be issued before it: they depend on no work in it. A copy
+// between shared memories is early only if the ready flag of the memory is early too. Every rank then sets
+// its ready flags before it waits for the ready flags of its peers, so no two ranks wait for each other.
 func (o *overlap) early(loop *hostir.For) map[*Task]bool {
 	early := map[*Task]bool{}
 	for _, t := range o.graph.inside[loop] {
@@ -31,7 +31,7 @@ func (o *overlap) early(loop *hostir.For) map[*Task]bool {
 // unbounded is the lead of a transfer that can be issued before its loop.
 const unbounded = math.MaxInt64
 
-// lead is by how many iterations the schedule asks for a transfer to be issued ahead.
+// lead returns how many iterations ahead the schedule issues a transfer.
 func (o *overlap) lead(t *Task) int64 {
 	if !t.IsTransfer() {
 		return 0
@@ -43,11 +43,12 @@ func (o *overlap) lead(t *Task) int64 {
 	return schedule.Number(value)
 }
 
-// leads reports whether the schedule asks for a transfer to be issued ahead.
+// leads reports whether the schedule issues a transfer ahead.
 func (o *overlap) leads(t *Task) bool { return o.lead(t) > 0 }
 
-// most is by how many iterations of a loop a transfer can be issued ahead: by one less than there are to the nearest
-// work in the loop that it follows. Of another transfer it has to await the end, which takes place in its own iteration.
+// most returns how many iterations of a loop ahead a transfer can be issued: one less than the distance to
+// the nearest work in the loop that it depends on. It returns 0 if the transfer depends on another transfer,
+// whose end it awaits in its own iteration.
 func (o *overlap) most(t *Task, loop *hostir.For) int64 {
 	most, depth := int64(unbounded), slices.Index(t.Loops, loop)
 	for _, e := range o.graph.in[t.id] {
@@ -69,9 +70,9 @@ func (o *overlap) allOf(group *hostir.EndCoalescing, set map[*Task]bool) bool {
 	return !slices.ContainsFunc(o.graph.members[group], func(t *Task) bool { return !set[t] })
 }
 
-// issue gives the loops in which early transfers run, before the loop that they leave. Copies
-// between shared memories, and the ready flags for them, have a stream of their own, which follows the
-// one at hand; the others run on the stream of their communicator.
+// issue builds the loops that run early transfers before the loop that they leave. Copies between shared
+// memories and their ready flags run on the copy stream, which waits for the current stream. Other transfers
+// run on the stream of their communicator.
 func (o *overlap) issue(loop *hostir.For, early map[*Task]bool, on hostir.StreamRef, what string) []hostir.Stmt {
 	if len(early) == 0 {
 		return nil
@@ -101,13 +102,13 @@ func (o *overlap) issue(loop *hostir.For, early map[*Task]bool, on hostir.Stream
 	return list
 }
 
-// part is a loop over the same iterations as one, with some of its tasks alone; nil if there are none.
+// part copies a loop with only some of its tasks; nil if there are none.
 func (o *overlap) part(loop *hostir.For, which func(*Task) bool) *hostir.For {
 	return o.Project(loop, func(s hostir.Stmt, list []hostir.Stmt) bool { return o.belongs(s, list, which) })
 }
 
-// belongs reports whether a statement of a list goes with some tasks: what opens and closes a group
-// goes with its members, and handles are exchanged where a ready flag is set first.
+// belongs reports whether a statement of a list goes with the selected tasks. The statements that open and
+// close a group go with its members. Handles are exchanged where a ready flag is first set.
 func (o *overlap) belongs(s hostir.Stmt, list []hostir.Stmt, which func(*Task) bool) bool {
 	switch s := s.(type) {
 	case *hostir.StartCoalescing:

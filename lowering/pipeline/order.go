@@ -8,16 +8,18 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// order gives the statements of a program in the order in which they are issued: list scheduling by
-// the longest path to the end, over the edges of the graph. Of what can start at a time, each resource
-// (the caller's stream, a communicator, the copy stream) takes the statement with the longest path
-// behind it, which its own time is no part of: a long GEMM that nothing follows can be last, and hides what follows others. Of
-// equals it takes the one that takes longest, and then the first one in the spec. So a transfer goes out as soon as its data is
-// there and its communicator is free, what follows the last transfer of a pipeline lets other work go first, and the
-// order of the spec stands where nothing is gained. It is one order for all ranks.
+// order sorts the statements of a program into the order in which they are issued. It uses list scheduling by
+// the longest path to the end, over the edges of the graph. Among the statements that can start, each
+// resource (the caller's stream, a communicator, the copy stream) takes the one with the longest path after
+// it. The duration of the statement itself does not count: a long GEMM with no dependents can be last, and
+// hides transfers that other statements depend on. Ties go to the statement that takes longest, then to the
+// first one in the spec. So a transfer starts as soon as its data and its communicator are ready, and the
+// statements after the last transfer of a pipeline let other work go first. Where reordering gains nothing,
+// the order of the spec remains. All ranks have the same order.
 //
-// Cost: O((V+E) log V) for V statements and E edges. Algorithm: list scheduling with critical-path
-// priorities (Graham 1969; Kohler 1975), by the time behind a statement (Jackson's rule for one machine with delivery times).
+// Cost: O((V+E) log V) for V statements and E edges. Algorithm: list scheduling with critical-path priorities
+// (Graham 1969; Kohler 1975), by the time after a statement (Jackson's rule for one machine with delivery
+// times).
 func (o *overlap) order(body []hostir.Stmt) []hostir.Stmt {
 	list := o.elements(body)
 	if !slices.ContainsFunc(list, func(e *element) bool { return e.onlyMoves() || e.awaits > 0 }) {
@@ -59,8 +61,8 @@ func (o *overlap) order(body []hostir.Stmt) []hostir.Stmt {
 	return o.named(body, s.issued)
 }
 
-// explain says of each transfer that left its place what it is issued ahead of: the longest of what
-// computes before the transfer is needed.
+// explain adds a note to each transfer that was moved: the longest computation that it is issued ahead of and
+// that hides it.
 func explain(issued []*element) {
 	for i, e := range issued {
 		var behind *element
@@ -82,14 +84,15 @@ func explain(issued []*element) {
 // listScheduling is the state of a simulated run.
 type listScheduling struct {
 	now       int64
-	queues    map[string]*byPath // resource -> what can start on it
-	resources []string           // what moves data before what computes: a transfer follows what was issued before it
+	queues    map[string]*byPath // resource -> elements that can start on it
+	resources []string           // transfers before the caller's stream: a transfer waits for the statements issued before it
 	busy      map[string]bool
 	running   byEnd
 	issued    []*element
 }
 
-// release lets an element start that follows nothing more, when what it awaits has come.
+// release queues an element whose predecessors have ended. If the element awaits a transfer, it is queued
+// once that has arrived.
 func (s *listScheduling) release(e *element) {
 	if e.ready = e.awaits == 0 || e.end > 0; !e.ready {
 		e.end = s.now + e.awaits
@@ -109,7 +112,7 @@ func (s *listScheduling) release(e *element) {
 	heap.Push(q, e)
 }
 
-// start lets every free resource take what has the longest path behind it.
+// start gives every free resource the queued element with the longest path after it.
 func (s *listScheduling) start() {
 	for _, r := range s.resources {
 		q := s.queues[r]
@@ -124,7 +127,7 @@ func (s *listScheduling) start() {
 	}
 }
 
-// named puts in front of each statement those that name its memory, once.
+// named adds, once, the statements that declare the memory of each issued statement before it.
 func (o *overlap) named(body []hostir.Stmt, issued []*element) []hostir.Stmt {
 	out, done := make([]hostir.Stmt, 0, len(body)), map[hostir.Stmt]bool{}
 	emit := func(s hostir.Stmt) {
@@ -145,7 +148,7 @@ func (o *overlap) named(body []hostir.Stmt, issued []*element) []hostir.Stmt {
 	return out
 }
 
-// byPath is a heap of elements, that with the longest path behind it first.
+// byPath is a heap of elements; the one with the longest path after it is first.
 type byPath []*element
 
 func (q byPath) Len() int { return len(q) }
@@ -166,7 +169,7 @@ func (q *byPath) Pop() any {
 	return e
 }
 
-// byEnd is a heap of elements, that which ends first in front.
+// byEnd is a heap of elements; the one that ends first is first.
 type byEnd struct{ byPath }
 
 func (q byEnd) Less(i, j int) bool {

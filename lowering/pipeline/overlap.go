@@ -7,13 +7,13 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// Overlap lets a program whose statements run one after the other overlap what edges allow. It
-// issues transfers ahead of the loops that need them, spreads the iterations of pipelines over the
-// compute streams, and waits for each transfer where it is needed first.
+// Overlap makes independent statements run at the same time, as far as edges allow. It issues transfers ahead
+// of the loops that need them, spreads the iterations of pipelines over the compute streams, and waits for
+// each transfer where it is first needed.
 //
-// Requires: all statements run on the caller's stream; behind each transfer stands a Wait for it;
-// every communication has a backend.
-// Establishes: the caller's stream follows all that was issued.
+// Requires: all statements run on the caller's stream; a Wait follows each transfer; every communication has
+// a backend.
+// Establishes: at the end the caller's stream waits for all issued work.
 //
 //	before: For s: gather = Communication(Allgather, in A_s, out A_all_s); Wait(gather); C_s = Matmul(A_all_s, B)
 //	after:  For s: gather = Communication(Allgather, in A_s, out A_all_s)
@@ -31,7 +31,7 @@ func Overlap(p *hostir.Program) error {
 	return overlapBy(graph, p)
 }
 
-// overlapBy does so by the edges of a graph.
+// overlapBy does the same with a graph that is already built.
 func overlapBy(graph *Graph, p *hostir.Program) error {
 	o := &overlap{
 		Projector: NewProjector(p), graph: graph, names: hostir.NewNamer(p),
@@ -53,7 +53,7 @@ func overlapBy(graph *Graph, p *hostir.Program) error {
 		explainKept(p.Body)
 	}
 	if p.Choices.InterNode != "" {
-		return nil // of a program that runs otherwise: what it has no use for, the other one may have
+		return nil // a fallback variant: a lead that it cannot use may hold in the main variant
 	}
 	return o.forbidden()
 }
@@ -64,16 +64,17 @@ type overlap struct {
 	names     *hostir.Namer
 	graph     *Graph
 	reference bool // streams wait for each other as in the reference system
-	derive    bool // waits stand where edges ask for them, not where transfers are issued
-	// forks are the initial waits of a loop on compute streams: what the caller waits for before
-	// the loop stands in front of them.
+	derive    bool // put Waits where edges require them, not where transfers are issued
+	// forks are the initial waits before a loop on compute streams. The waits of the caller before the loop
+	// go before them.
 	forks map[hostir.Stmt]hostir.Stmt
-	// around has the stream of the list that a loop stands in, where that is not the one on which the loop begins.
+	// around is the stream of the statement list that contains a loop; the loop itself may begin on another
+	// stream.
 	around map[hostir.Stmt]hostir.StreamRef
-	led    map[*Task]bool // what is issued ahead
+	led    map[*Task]bool // tasks that are issued ahead
 }
 
-// leavesCaller reports whether a statement runs on another stream than the caller's.
+// leavesCaller reports whether a statement runs on a stream other than the caller's.
 func leavesCaller(s hostir.Stmt) bool { return !s.Meta().On.Is(hostir.StreamRef{}) }
 
 func isLoopOrTransfer(s hostir.Stmt) bool {
@@ -81,7 +82,7 @@ func isLoopOrTransfer(s hostir.Stmt) bool {
 	return isLoop || isTransfer(s)
 }
 
-// withoutWaits drops all Waits of a list, and branches and loops that held nothing else.
+// withoutWaits drops all Waits of a list, and branches and loops that contain nothing else.
 func withoutWaits(body []hostir.Stmt) []hostir.Stmt {
 	return hostir.Rewrite(body, func(s hostir.Stmt) []hostir.Stmt {
 		if _, waits := s.(*hostir.Wait); waits || isEmpty(s) {
@@ -115,7 +116,7 @@ func (o *overlap) block(body []hostir.Stmt, on hostir.StreamRef) []hostir.Stmt {
 	return out
 }
 
-// loop schedules one loop that runs on a stream: what leaves it, and what it leaves.
+// loop schedules one loop that runs on a stream: the transfers that leave it, then the rest.
 func (o *overlap) loop(loop *hostir.For, on hostir.StreamRef) []hostir.Stmt {
 	early := o.early(loop)
 	list, rest := o.issue(loop, early, on, "all transfers are"), loop

@@ -7,10 +7,11 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// prepared finds the collectives of a loop that follow nothing in it but local work without GEMMs, such as a
-// norm or a copy, and that work: it is issued in a loop of its own, before the rest. A communicator runs what
-// it is given in the order of issue, so in one loop the gather of slice s+1 would stand behind the
-// reduce-scatter of slice s, and no GEMM would hide it. Nil where the rest has nothing for the same communicator.
+// prepared finds the collectives of a loop that depend only on local work without GEMMs in the loop, such as
+// a norm or a copy. The set contains these collectives and that work, which are issued in a separate loop
+// before the rest. A communicator runs its operations in the order of issue. In a single loop, the gather of
+// slice s+1 would run after the reduce-scatter of slice s, and no GEMM would hide it. prepared returns nil if
+// the rest of the loop does not use the same communicator.
 //
 //	before: For s: V_s = Unary(X_s); gather(V_s); P_s = Matmul(V_all_s, W); reduce_scatter(P_s)
 //	after:  For s: V_s = Unary(X_s); gather(V_s)
@@ -39,7 +40,8 @@ func (o *overlap) prepared(loop *hostir.For) map[*Task]bool {
 	return nil
 }
 
-// prepares adds a task, and what it follows among some tasks, to a set; it reports whether this is local work.
+// prepares adds to work a task and the tasks inside that it depends on, and reports whether all those are
+// local work without GEMMs.
 func (o *overlap) prepares(t *Task, inside, work map[*Task]bool) bool {
 	if work[t] {
 		return true

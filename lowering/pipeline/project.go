@@ -11,9 +11,8 @@ type Projector struct{ program *hostir.Program }
 // NewProjector prepares to copy parts of the loops of a program.
 func NewProjector(p *hostir.Program) *Projector { return &Projector{p} }
 
-// Project gives a loop with some of the statements of another one, in the same order, with the
-// branches and loops around them; nil if there are none. Iterations in which nothing happens are
-// left out at both ends.
+// Project copies a loop with only some of its statements, in the same order, with the branches and loops
+// around them. It returns nil if there are none. Iterations without statements are dropped at both ends.
 //
 //	before: For s in D: If s == 0: x Else: y(A_s)
 //	after, with y:  For s in 1..D: y(A_s)
@@ -27,8 +26,8 @@ func (j *Projector) Project(loop *hostir.For, keep func(s hostir.Stmt, list []ho
 	return out
 }
 
-// block copies a list with what is kept of it, without branches and loops that hold nothing else. A branch
-// with nothing on its first side has its sides swapped, and those that then follow each other on one condition are one.
+// block copies the kept statements of a list, without branches and loops that become empty. It swaps the
+// sides of a branch whose first side is empty, and merges adjacent branches on the same condition.
 func (j *Projector) block(body []hostir.Stmt, keep func(s hostir.Stmt, list []hostir.Stmt) bool) []hostir.Stmt {
 	out := make([]hostir.Stmt, 0, len(body))
 	for _, s := range body {
@@ -54,8 +53,8 @@ func (j *Projector) block(body []hostir.Stmt, keep func(s hostir.Stmt, list []ho
 	return out
 }
 
-// appendBranch adds a branch to a list of copies, or to the branch on the same condition that it ends with. Conditions
-// depend on ranks and loop variables alone, which no statement changes.
+// appendBranch appends a branch to a list of copies, or merges it into the last branch if both have the same
+// condition. Conditions depend only on ranks and loop variables, which statements do not change.
 func appendBranch(list []hostir.Stmt, branch *hostir.If) []hostir.Stmt {
 	if len(list) > 0 {
 		if last, ok := list[len(list)-1].(*hostir.If); ok && last.Cond.String() == branch.Cond.String() {

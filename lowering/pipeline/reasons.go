@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// Name is what a task does and to what: "Matmul of C_s".
+// Name describes the task by its operation and tensor: "Matmul of C_s".
 func (t *Task) Name() string {
 	if what := hostir.Mentions(t.Stmt); len(what) > 0 {
 		return hostir.Operation(t.Stmt) + " of " + what[len(what)-1].Name
@@ -16,13 +16,15 @@ func (t *Task) Name() string {
 	return hostir.Operation(t.Stmt)
 }
 
-// Number is that of the task in its graph.
+// Number returns the index of the task in its graph.
 func (t *Task) Number() int { return t.id }
 
-// Resource is what the task keeps busy: the caller's stream, a communicator, or the copies between shared memories.
+// Resource names the resource that the task occupies: the caller's stream, a communicator, or the copy
+// stream.
 func (t *Task) Resource() string { return t.resource() }
 
-// Reason says in words why the edge is there: "data: Matmul of C_s (task 1) reads what Allgather of A_all_s (task 0) writes".
+// Reason explains the edge in words: "data: Matmul of C_s (task 1) reads what Allgather of A_all_s (task 0)
+// writes".
 func (e *Edge) Reason() string {
 	does := "reads what %s writes"
 	if e.Kind == Reuse {
@@ -32,13 +34,14 @@ func (e *Edge) Reason() string {
 	return fmt.Sprintf("%s: %s (task %d) ", e.Kind, e.To.Name(), e.To.id) + fmt.Sprintf(does, from) + e.Later()
 }
 
-// Later says how many iterations lie between the two, where they are not in the same one.
+// Later describes how many iterations lie between the two tasks; it is empty if they are in the same
+// iteration.
 func (e *Edge) Later() string { return distances(e.Distances) }
 
-// mostReasons is how many edges are named that one wait keeps.
+// mostReasons limits how many edges the reason of one wait names.
 const mostReasons = 3
 
-// reasons lists edges, and what is true beside them.
+// reasons joins the reasons of some edges and additional reasons into one text.
 func reasons(edges []*Edge, more ...string) string {
 	var list []string
 	for i, e := range edges {
@@ -51,8 +54,8 @@ func reasons(edges []*Edge, more ...string) string {
 	return strings.Join(append(list, more...), "; ")
 }
 
-// crossing lists the edges that lead into some tasks from others, or out of them. Those from transfers are left out: they
-// end when a Wait says so, which has the edge as its own reason.
+// crossing lists the edges that lead into some tasks from others, or out of them. It omits edges from
+// transfers: a Wait ends a transfer, and that Wait has the edge as its reason.
 func (o *overlap) crossing(tasks []*Task, out bool) []*Edge {
 	var list []*Edge
 	for _, t := range tasks {
@@ -73,7 +76,8 @@ func (o *overlap) crossing(tasks []*Task, out bool) []*Edge {
 	return list
 }
 
-// explainTransfers says of each transfer which computations it follows: the stream that carries it waits for them.
+// explainTransfers records, for each transfer, the computations that it depends on: the stream that carries
+// it waits for them.
 func (o *overlap) explainTransfers() {
 	for _, t := range o.graph.Tasks {
 		if t.IsTransfer() {
@@ -82,12 +86,13 @@ func (o *overlap) explainTransfers() {
 	}
 }
 
-// whyFork says why a compute stream waits before a loop: for what its tasks follow, and for the caller.
+// whyFork explains why a compute stream waits before a loop: its tasks depend on other tasks, and on the
+// caller's work.
 func (o *overlap) whyFork(body []hostir.Stmt) string {
 	return reasons(o.crossing(o.tasks(body), false), "the caller's work before the call made its inputs, and may still read its outputs")
 }
 
-// whyCopies says why the copy stream waits before transfers that are issued early.
+// whyCopies explains why the copy stream waits before transfers that are issued early.
 func (o *overlap) whyCopies(early map[*Task]bool) string {
 	var tasks []*Task
 	for _, t := range o.graph.Tasks {
@@ -98,7 +103,8 @@ func (o *overlap) whyCopies(early map[*Task]bool) string {
 	return reasons(o.crossing(tasks, false), "what is copied, or written by peers, is the caller's until the call begins, or of the call before")
 }
 
-// whyJoin says why the stream behind a loop waits: for what follows its tasks, and since the caller may use what they made.
+// whyJoin explains why a stream waits after a loop: later tasks depend on its tasks, and the caller may use
+// their results.
 func (o *overlap) whyJoin(body []hostir.Stmt) string {
 	tasks := o.tasks(body)
 	var made []string
@@ -121,13 +127,13 @@ func (o *overlap) whyJoin(body []hostir.Stmt) string {
 	return "the caller's stream follows all that a call issues"
 }
 
-// Reasons for Waits that no single edge gives.
+// Reasons for Waits that do not come from a single edge.
 const (
 	whyLast      = "nothing in the program follows %s: the caller may use its tensors behind the call"
 	whyReference = "the schedule keeps each Wait where its transfer is issued (joins: body)"
 )
 
-// explainKept gives the Waits that stay where they were their reason.
+// explainKept sets the reason of each Wait that stayed directly after its transfer.
 func explainKept(body []hostir.Stmt) {
 	hostir.Walk(body, func(s hostir.Stmt) bool {
 		if w, ok := s.(*hostir.Wait); ok && w.Why == "" {

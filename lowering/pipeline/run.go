@@ -6,13 +6,14 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// run is a part of a buffer, from one element up to another one.
+// run is a contiguous part of a buffer: the elements low to high-1.
 type run struct{ low, high int64 }
 
-// mostRuns bounds the runs of a window: one in more pieces counts as all that lies between.
+// mostRuns limits the runs of a window. A window with more pieces is treated as one run from its first to its
+// last element.
 const mostRuns = 256
 
-// runs are the elements of a window, in ascending order.
+// runs lists the elements of a window as runs, in ascending order.
 func runs(w hostir.Window) []run {
 	axes := make([]int, 0, len(w.Size))
 	for i, size := range w.Size {

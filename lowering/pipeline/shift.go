@@ -7,16 +7,16 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// shift makes the transfers of a later iteration of a loop from those of the one at hand. Each is a new statement, with
-// a handle of its own, and a task of its own.
+// shift turns the transfers of the current iteration of a loop into the transfers of a later iteration. Each
+// becomes a new statement, with a new handle and a new task.
 type shift struct {
 	*overlap
 	by        int64                // iterations
-	at        map[string]expr.Expr // loop variable -> its value then
+	at        map[string]expr.Expr // loop variable -> its value in the later iteration
 	variable  string
 	handles   map[string]string
-	views     map[*hostir.Tensor]*hostir.Tensor // of the iteration at hand -> of the later one
-	made      map[hostir.Stmt]hostir.Stmt       // statement -> that of the later iteration
+	views     map[*hostir.Tensor]*hostir.Tensor // view of the current iteration -> view of the later one
+	made      map[hostir.Stmt]hostir.Stmt       // statement -> its copy for the later iteration
 	exchanges map[*hostir.Exchange]*hostir.Exchange
 }
 
@@ -27,7 +27,7 @@ func newShift(o *overlap, variable string, by int64) *shift {
 	}
 }
 
-// list changes statements whose loops and branches are theirs alone.
+// list rewrites statements. Their loops and branches must not be shared with other lists.
 func (s *shift) list(body []hostir.Stmt) []hostir.Stmt {
 	body = hostir.Rewrite(body, func(one hostir.Stmt) []hostir.Stmt {
 		s.made[one] = s.statement(one)
@@ -82,7 +82,7 @@ func (s *shift) statement(one hostir.Stmt) hostir.Stmt {
 	return one
 }
 
-// handle is the new name of a transfer or a group.
+// handle returns the new name of a transfer or a group.
 func (s *shift) handle(old string) string {
 	if s.handles[old] == "" {
 		s.handles[old] = s.names.Fresh(old + "_ahead")
@@ -90,7 +90,7 @@ func (s *shift) handle(old string) string {
 	return s.handles[old]
 }
 
-// task notes what a new transfer is that of.
+// task creates the task of a new transfer, and records the transfer that it copies.
 func (s *shift) task(old, transfer hostir.Stmt) hostir.Stmt {
 	hostir.SubstituteUses(transfer, s.view)
 	hostir.SubstituteDefs(transfer, s.view)
@@ -104,7 +104,7 @@ func (s *shift) task(old, transfer hostir.Stmt) hostir.Stmt {
 	return transfer
 }
 
-// view is what a view is in the later iteration.
+// view returns a view as it is in the later iteration.
 func (s *shift) view(t *hostir.Tensor) *hostir.Tensor {
 	if !hostir.Depends(t, s.variable) {
 		return t
@@ -116,7 +116,7 @@ func (s *shift) view(t *hostir.Tensor) *hostir.Tensor {
 	return s.views[t]
 }
 
-// viewAs is a view in the later iteration, with a name.
+// viewAs returns a view as it is in the later iteration, under a given name.
 func (s *shift) viewAs(t *hostir.Tensor, name string) *hostir.Tensor {
 	view := *t
 	view.Name = name
@@ -134,7 +134,7 @@ func (s *shift) viewAs(t *hostir.Tensor, name string) *hostir.Tensor {
 	return &view
 }
 
-// exchange has both sides of a new copy between shared memories.
+// exchange pairs both sides of a new copy between shared memories.
 func (s *shift) exchange(old *hostir.Exchange) *hostir.Exchange {
 	if s.exchanges[old] == nil {
 		e := &hostir.Exchange{}

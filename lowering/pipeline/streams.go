@@ -8,8 +8,9 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// onComputeStreams reports whether the iterations of a loop take turns on the compute streams: they
-// compute, and none of them follows another one.
+// onComputeStreams reports whether the iterations of a loop run on the compute streams. They do if the loop
+// computes and no iteration depends on an earlier one. With joins: body, a loop that only moves data
+// qualifies too.
 func (o *overlap) onComputeStreams(loop *hostir.For) bool {
 	tasks := o.tasks(loop.Body)
 	moves := slices.ContainsFunc(tasks, func(t *Task) bool { return t.IsTransfer() && !t.setsReady() })
@@ -21,7 +22,7 @@ func (o *overlap) onComputeStreams(loop *hostir.For) bool {
 	})
 }
 
-// tasks lists those of a list of statements and of the loops and branches in it.
+// tasks lists the tasks of some statements, including those inside loops and branches.
 func (o *overlap) tasks(body []hostir.Stmt) []*Task {
 	var list []*Task
 	hostir.Walk(body, func(s hostir.Stmt) bool {
@@ -33,16 +34,16 @@ func (o *overlap) tasks(body []hostir.Stmt) []*Task {
 	return list
 }
 
-// overSubChunks reports whether a loop goes over the sub-chunks of shards, whose work may hold loops
-// over shards.
+// overSubChunks reports whether a loop goes over the sub-chunks of shards. Its body may contain loops over
+// shards.
 func (o *overlap) overSubChunks(loop *hostir.For) bool {
 	return hostir.Any(loop.Body, func(s hostir.Stmt) bool { return hostir.NamesPart(s, 0, loop.Var) })
 }
 
-// subChunks schedules a loop over sub-chunks. Where the schedule says how many GEMMs make one, these
-// stay in order on the stream at hand, since two at a time would end at the same time and none of
-// them would hide what the other one sends; what follows them runs on a compute stream, beside the
-// GEMMs of the next sub-chunk.
+// subChunks schedules a loop over sub-chunks. If the schedule sets how many shards one GEMM takes, the GEMMs
+// stay in order on the current stream. Two concurrent GEMMs would end at the same time, and neither would
+// hide the transfers of the other. The statements after the GEMMs run on a compute stream, at the same time
+// as the GEMMs of the next sub-chunk.
 func (o *overlap) subChunks(loop *hostir.For, on hostir.StreamRef) []hostir.Stmt {
 	cut := behindGEMMs(loop.Body)
 	gemms, rest := loop.Body[:cut], loop.Body[cut:]
@@ -58,18 +59,18 @@ func (o *overlap) subChunks(loop *hostir.For, on hostir.StreamRef) []hostir.Stmt
 		follows(on, beside, hostir.InfoFrom(last, ""), o.whyJoin(rest)))}
 }
 
-// follows makes a stream wait for another one, and says why.
+// follows makes one stream wait for another, with the reason.
 func follows(on, other hostir.StreamRef, info hostir.Info, why string) *hostir.Synchronize {
 	info.On, info.Why = on, why
 	return &hostir.Synchronize{Info: info, Stream: other}
 }
 
-// overSame is a loop over the iterations of another one.
+// overSame makes a loop over the iterations of loop.
 func overSame(loop *hostir.For, info hostir.Info, body ...hostir.Stmt) *hostir.For {
 	return &hostir.For{Info: info, Var: loop.Var, First: loop.First, Count: loop.Count, Body: body}
 }
 
-// inOrder schedules the loops of a list whose work stays in order on one stream.
+// inOrder schedules the loops of a list whose statements stay in order on one stream.
 func (o *overlap) inOrder(body []hostir.Stmt, on hostir.StreamRef) []hostir.Stmt {
 	var out []hostir.Stmt
 	for _, s := range body {
@@ -89,12 +90,12 @@ func (o *overlap) inOrder(body []hostir.Stmt, on hostir.StreamRef) []hostir.Stmt
 	return out
 }
 
-// works reports whether statements do more than name memory.
+// works reports whether some of the statements are tasks, not only declarations of memory and views.
 func (o *overlap) works(body []hostir.Stmt) bool {
 	return hostir.Any(body, func(s hostir.Stmt) bool { return o.graph.of[s] != nil })
 }
 
-// behindGEMMs is the place behind the last GEMM of a list.
+// behindGEMMs returns the index after the last GEMM of a list.
 func behindGEMMs(body []hostir.Stmt) int {
 	at := len(body)
 	for at > 0 && !hostir.Any(body[at-1:at], hostir.IsGEMM) {
@@ -103,10 +104,10 @@ func behindGEMMs(body []hostir.Stmt) int {
 	return at
 }
 
-// spread lets the iterations of a loop take turns on the compute streams, which wait for the caller
-// before, and for which the caller waits behind. The initial waits stand in a loop of their own: in
-// the loop itself, where the caller joins each iteration, the wait of the next one would inherit
-// the joins of those before it.
+// spread distributes the iterations of a loop over the compute streams, round-robin. The compute streams wait
+// for the caller before the loop, and the caller waits for them after it. The initial waits have a separate
+// loop. If the caller joins each iteration, an initial wait inside the main loop would also wait for the
+// iterations joined before it.
 func (o *overlap) spread(loop *hostir.For) []hostir.Stmt {
 	stream, last := o.computeStream(loop.Var), loop.Body[len(loop.Body)-1]
 	caller := hostir.StreamRef{}
@@ -143,7 +144,7 @@ func (o *overlap) spread(loop *hostir.For) []hostir.Stmt {
 	return append(list, loop, overSame(loop, hostir.InfoFrom(last, "the caller waits for every compute stream, after all work was issued"), join))
 }
 
-// delay lets the second compute stream idle at first, so that all ranks begin with the same GEMM.
+// delay makes the second compute stream idle at first, so that all ranks begin with the same GEMM.
 func (o *overlap) delay(loop *hostir.For) []hostir.Stmt {
 	microseconds := schedule.Number(o.program.Choices.Get(schedule.Delay))
 	if microseconds == 0 || o.program.Streams < 2 {
@@ -156,7 +157,7 @@ func (o *overlap) delay(loop *hostir.For) []hostir.Stmt {
 	}}
 }
 
-// computeStream is the stream that an iteration of a loop has its turn on.
+// computeStream returns the compute stream of an iteration of the loop over variable.
 func (o *overlap) computeStream(variable string) hostir.StreamRef {
 	return hostir.StreamRef{Index: &expr.Binary{Op: "%", X: expr.Var(variable), Y: expr.Int(o.program.Streams)}}
 }

@@ -7,29 +7,30 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// Task is a statement that moves or computes data, in the loops that it stands in. It has an
-// instance for each of their iterations that reaches it.
+// Task is a statement that moves or computes data, with the loops around it. It has one instance for each
+// iteration in which it runs.
 type Task struct {
 	Stmt  hostir.Stmt
 	Loops []*hostir.For // from the outermost one
-	// Group is the end of the group that the statement stands in, or nil.
+	// Group is the end of the group that contains the statement, or nil.
 	Group *hostir.EndCoalescing
-	// Conds hold where the task runs: those of the branches around it, from the outermost one.
+	// Conds are the conditions of the branches around the task, from the outermost one. All hold where it
+	// runs.
 	Conds []expr.Expr
 	// Exchange is the send and the receive of a transfer between shared memories, or nil.
 	Exchange *hostir.Exchange
 
-	// Ahead says that the statement moves the data of a later iteration; nil: that of its own.
+	// Ahead is set if the statement moves the data of a later iteration.
 	Ahead *Ahead
 
 	id    int
-	count int64 // of its instances on a rank, at most
+	count int64 // instances on one rank, at most
 }
 
-// IsTransfer reports whether the task moves data between ranks: then it ends when a Wait says so.
+// IsTransfer reports whether the task moves data between ranks: a Wait marks its end.
 func (t *Task) IsTransfer() bool { return isTransfer(t.Stmt) }
 
-// Handle is what a Wait for the task names.
+// Handle returns the name that a Wait for the task uses.
 func (t *Task) Handle() string {
 	if t.Group != nil {
 		return t.Group.Handle
@@ -93,7 +94,7 @@ func (c *collector) block(body []hostir.Stmt) {
 	}
 }
 
-// under goes through what runs under a condition.
+// under collects the tasks that run under a condition.
 func (c *collector) under(cond expr.Expr, body []hostir.Stmt) {
 	c.conds = append(c.conds, cond)
 	c.block(body)

@@ -9,8 +9,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// trim takes the iterations out of a loop in which a branch, all that the body has,
-// leaves out everything; the branch may stand in loops that hold nothing else.
+// trim drops the iterations of a loop in which nothing runs, because the whole body is a branch whose
+// condition does not hold. The branch may be inside loops that contain nothing else.
 //
 //	before: For s in D: If s != 0: x
 //	after:  For s in 1..D: x
@@ -31,8 +31,8 @@ func (j *Projector) trim(loop *hostir.For, around ...*hostir.For) {
 	}
 }
 
-// leavesOut takes the iterations in which a condition does not hold out of the loop that it depends
-// on, where those that stay follow each other.
+// leavesOut narrows the loop that a condition depends on to the iterations in which it holds. It reports
+// whether it did so: these iterations must be contiguous.
 func (j *Projector) leavesOut(cond expr.Expr, loops []*hostir.For) bool {
 	at := -1
 	for i, l := range loops {
@@ -71,7 +71,7 @@ func (j *Projector) leavesOut(cond expr.Expr, loops []*hostir.For) bool {
 	return true
 }
 
-// at gives names their values, with that of one loop variable.
+// at returns the values of names, given the value of one loop variable.
 func (j *Projector) at(variable string, value int64) func(string) (int64, bool) {
 	return func(name string) (int64, bool) {
 		if name == variable {
@@ -86,8 +86,8 @@ func (j *Projector) at(variable string, value int64) func(string) (int64, bool) 
 	}
 }
 
-// upTo is a number of iterations that ends where a condition does: as the condition spells it,
-// or one less than before, or as a number.
+// upTo returns an iteration count of end. It is spelled as in the condition, or as one less than count, or as
+// a number.
 func (j *Projector) upTo(cond expr.Expr, count domain.Extent, end int64) domain.Extent {
 	if c, ok := cond.(*expr.Binary); ok && c.Op == "!=" {
 		if value, err := expr.Eval(c.Y, j.at("", 0)); err == nil && value == end {
@@ -100,7 +100,7 @@ func (j *Projector) upTo(cond expr.Expr, count domain.Extent, end int64) domain.
 	return domain.Extent{Text: oneLess(count.Text), Size: end}
 }
 
-// oneLess spells a number that is one less than another one.
+// oneLess spells a number that is one less than count.
 func oneLess(count string) string {
 	if shorter, ok := strings.CutSuffix(count, "+1"); ok {
 		return shorter

@@ -6,9 +6,9 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// Build derives the graph of a program. It runs through all iterations on every rank, so indices
-// may be any expressions of loop variables and the rank: what counts is which elements they give.
-// The cost grows with the instances of the statements, times the ranks.
+// Build derives the graph of a program. It runs through all iterations on every rank, so indices may be any
+// expressions of loop variables and the rank. The cost is proportional to the number of instances on all
+// ranks.
 func Build(p *hostir.Program) (*Graph, error) {
 	g := &Graph{Tasks: tasksOf(p)}
 	g.index()
@@ -41,7 +41,7 @@ type unroller struct {
 	graph     *Graph
 	rank      int
 	buffers   map[*hostir.Tensor]*history
-	takes     map[hostir.Stmt]bool // whether the rank runs a statement, of those that were asked for
+	takes     map[hostir.Stmt]bool // caches takesPart
 	instances []instance
 	pairs     []pair
 }
@@ -52,7 +52,7 @@ func newUnroller(p *hostir.Program, g *Graph, rank int) *unroller {
 	return u
 }
 
-// count notes how many instances each task has on the rank.
+// count records how many instances each task has on the rank.
 func (u *unroller) count() {
 	counts := make([]int64, len(u.graph.Tasks))
 	for _, i := range u.instances {
@@ -68,8 +68,8 @@ func (u *unroller) statement(s hostir.Stmt) error {
 	return nil
 }
 
-// takesPart reports whether the rank runs a statement at all. It looks at all ranks once for each statement, and not in
-// each iteration, of which there are often as many as ranks.
+// takesPart reports whether the rank runs a statement at all. It computes the ranks of each statement once,
+// not in each iteration: there are often as many iterations as ranks.
 func (u *unroller) takesPart(s hostir.Stmt) bool {
 	takes, known := u.takes[s]
 	if !known {
@@ -80,7 +80,7 @@ func (u *unroller) takesPart(s hostir.Stmt) bool {
 	return takes
 }
 
-// run notes what an instance of a task reads and writes.
+// run records the elements that an instance of a task reads and writes.
 func (u *unroller) run(t *Task) error {
 	at := len(u.instances)
 	u.instances = append(u.instances, instance{t, u.Iteration(u.Loops)})
@@ -104,8 +104,8 @@ func (u *unroller) run(t *Task) error {
 	return nil
 }
 
-// sides reports whether the rank reads and writes the tensors of a statement: of a communication with
-// a root, only that has both.
+// sides reports whether the rank reads and writes the tensors of a statement. In a communication with a root,
+// only the root does both.
 func (u *unroller) sides(s hostir.Stmt) (reads, writes bool) {
 	c, ok := s.(*hostir.Communication)
 	if !ok || c.Root == nil {
@@ -135,8 +135,8 @@ func (u *unroller) access(t *hostir.Tensor, at int, writes bool) error {
 	return nil
 }
 
-// excludes reports whether one of two instances alone takes place: the transfers of one iteration
-// with a peer on the same node, and with one on another node.
+// excludes reports whether only one of two instances runs: in one iteration, a transfer with a peer on the
+// same node, and a transfer with a peer on another node.
 func (i instance) excludes(other instance) bool {
 	a, ok := i.task.Stmt.(*hostir.P2PCommunication)
 	b, ok2 := other.task.Stmt.(*hostir.P2PCommunication)

@@ -8,9 +8,9 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// placeWaits puts the Wait for each transfer in front of the first statement that follows it, on
-// the stream of that statement; what else follows it runs behind that one. A transfer that nothing
-// follows is waited for at the end of the program: from then on the caller may use its tensors.
+// placeWaits puts the Wait for each transfer before the first statement that depends on it, on the stream of
+// that statement. Other statements that depend on the transfer run after the first one. If no statement
+// depends on a transfer, its Wait is at the end of the program: from then on the caller may use its tensors.
 func (o *overlap) placeWaits(body []hostir.Stmt) []hostir.Stmt {
 	w := &waits{overlap: o, places: map[*Task]*place{}, before: map[hostir.Stmt][]hostir.Stmt{}, behind: map[hostir.Stmt][]hostir.Stmt{}}
 	w.find(body, nil)
@@ -25,21 +25,21 @@ func (o *overlap) placeWaits(body []hostir.Stmt) []hostir.Stmt {
 	return o.withoutImplied(append(body, w.end...))
 }
 
-// place is where a statement stands in the scheduled program.
+// place is the position of a statement in the scheduled program.
 type place struct {
 	number  int         // in the order of the program
 	around  []frame     // the loops and branches around it, from the outermost one
-	element hostir.Stmt // itself, or what opens its group
-	last    hostir.Stmt // itself, or what closes its group
+	element hostir.Stmt // the statement, or the one that opens its group
+	last    hostir.Stmt // the statement, or the one that closes its group
 }
 
 // frame is a loop, or one side of a branch.
 type frame struct {
 	stmt hostir.Stmt
-	cond string // of the side of a branch
+	cond string // of this side of the branch
 }
 
-// loop is the loop that the frame is, or nil.
+// loop returns the loop of the frame, or nil for a branch.
 func (f frame) loop() *hostir.For {
 	loop, _ := f.stmt.(*hostir.For)
 	return loop
@@ -50,11 +50,11 @@ type waits struct {
 	*overlap
 	places         map[*Task]*place
 	order          []*Task
-	before, behind map[hostir.Stmt][]hostir.Stmt // statement -> what to insert
+	before, behind map[hostir.Stmt][]hostir.Stmt // statement -> statements to insert
 	end            []hostir.Stmt
 }
 
-// find notes the places of all tasks.
+// find records the places of all tasks.
 func (w *waits) find(body []hostir.Stmt, around []frame) {
 	var opens hostir.Stmt
 	first := len(w.order)
@@ -86,7 +86,7 @@ func (w *waits) find(body []hostir.Stmt, around []frame) {
 	}
 }
 
-// wait decides where the Wait for a transfer stands.
+// wait decides where to put the Wait for a transfer.
 func (w *waits) wait(t *Task) {
 	stmt := &hostir.Wait{Info: hostir.InfoFrom(t.Stmt, ""), Handle: t.Handle()}
 	if t.Ahead != nil {
@@ -117,8 +117,8 @@ func (w *waits) wait(t *Task) {
 	}
 }
 
-// atOnce puts a Wait right behind its transfer; of two that one rank exchanges, behind both, since
-// each of them may wait for the other one on the peer.
+// atOnce puts a Wait directly after its transfer. The Wait for a transfer that sets a ready flag goes after
+// the copy of the same exchange, because either may wait for its counterpart on the peer.
 func (w *waits) atOnce(stmt *hostir.Wait, t *Task, edge *Edge) {
 	stmt.Why = edge.Reason()
 	last := w.places[t].last
@@ -129,8 +129,8 @@ func (w *waits) atOnce(stmt *hostir.Wait, t *Task, edge *Edge) {
 	w.behind[last] = append(w.behind[last], stmt)
 }
 
-// inNextIteration is the condition under which a Wait for the iteration before has something to wait
-// for; nil where a transfer of the last iteration would not be waited for.
+// inNextIteration returns the condition under which a Wait for the previous iteration has a transfer to wait
+// for. It returns nil if the transfer of the last iteration would never be waited for.
 func (w *waits) inNextIteration(t *Task) expr.Expr {
 	loop := t.Loops[0]
 	end, exists := loop.Count.Size-1, true
@@ -146,7 +146,8 @@ func (w *waits) inNextIteration(t *Task) expr.Expr {
 	return &expr.Binary{Op: "!=", X: expr.Var(loop.Var), Y: expr.Int(loop.First)}
 }
 
-// first is the edge, of some kind, to the task that follows a transfer first in the order of the program.
+// first returns the edge from a transfer to its first dependent task in program order. It considers only
+// edges that satisfy is.
 func (w *waits) first(t *Task, is func(*Edge) bool) *Edge {
 	var first *Edge
 	for _, member := range w.members(t) {
@@ -163,19 +164,20 @@ func (w *waits) first(t *Task, is func(*Edge) bool) *Edge {
 	return first
 }
 
-// atEnd puts a Wait behind all statements.
+// atEnd puts a Wait after all statements.
 func (w *waits) atEnd(stmt *hostir.Wait, t *Task) {
 	stmt.Why = fmt.Sprintf(whyLast, t.Name())
 	w.end = append(w.end, w.within(stmt, t, t.Conds, nil))
 }
 
-// put places a Wait behind its transfer and in front of the task that an edge leads to, in as many loops around that
-// as given, which go over the same iterations as those around the transfer, and under conditions.
+// put places a Wait after its transfer and before the target of an edge, under the given conditions. The Wait
+// is inside the given number of the loops around the target. These loops have the same iterations as the
+// loops around the transfer.
 func (w *waits) put(stmt *hostir.Wait, t *Task, edge *Edge, loops int, conds []expr.Expr) {
 	next := edge.To
 	stmt.Why = edge.Reason()
 	here, to := w.places[t], w.places[next]
-	depth := 0 // of what is around both, behind which a Wait for the same iteration stands
+	depth := 0 // of the frames around both, inside which the Wait is for the same iteration
 	for stmt.Iteration == nil && depth < len(here.around) && depth < len(to.around) && here.around[depth] == to.around[depth] {
 		depth++
 	}
@@ -199,7 +201,7 @@ func (w *waits) put(stmt *hostir.Wait, t *Task, edge *Edge, loops int, conds []e
 	w.before[element] = append(w.before[element], w.within(stmt, t, conds, to.around[:depth]))
 }
 
-// streamAt is the stream that what stands in front of a statement runs on.
+// streamAt returns the stream for a statement that is inserted before element.
 func (w *waits) streamAt(element hostir.Stmt) hostir.StreamRef {
 	on, ok := w.around[element]
 	hostir.Walk([]hostir.Stmt{element}, func(s hostir.Stmt) bool {
@@ -211,7 +213,7 @@ func (w *waits) streamAt(element hostir.Stmt) hostir.StreamRef {
 	return on
 }
 
-// members are the transfers that end together with one.
+// members lists the transfers that end together with t.
 func (w *waits) members(t *Task) []*Task {
 	if t.Group != nil {
 		return w.graph.members[t.Group]
@@ -219,8 +221,8 @@ func (w *waits) members(t *Task) []*Task {
 	return []*Task{t}
 }
 
-// within puts a Wait under conditions and in the loops that its transfer stands in, but for what it
-// stands in anyway.
+// within wraps a Wait in conditions and in the loops of its transfer, except those that are already around
+// its place.
 func (w *waits) within(stmt *hostir.Wait, t *Task, conds []expr.Expr, around []frame) hostir.Stmt {
 	outer, given := map[string]*hostir.For{}, map[string]bool{}
 	for _, f := range around {
@@ -245,7 +247,7 @@ func (w *waits) within(stmt *hostir.Wait, t *Task, conds []expr.Expr, around []f
 	return inner
 }
 
-// holds reports whether a condition holds in all iterations of the loops around.
+// holds reports whether a condition holds in all iterations of some loops.
 func (w *waits) holds(cond expr.Expr, loops map[string]*hostir.For) bool {
 	for _, loop := range loops {
 		if expr.Mentions(cond, loop.Var) {
@@ -255,7 +257,7 @@ func (w *waits) holds(cond expr.Expr, loops map[string]*hostir.For) bool {
 	return false
 }
 
-// always reports whether a condition holds in the iterations of a loop from one up to another one.
+// always reports whether a condition holds in the iterations first to end-1 of a loop.
 func (w *waits) always(cond expr.Expr, loop *hostir.For, first, end int64) bool {
 	for i := first; i < end; i++ {
 		if holds, err := expr.Eval(cond, w.at(loop.Var, i)); err != nil || holds == 0 {

@@ -7,11 +7,11 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir/text"
 )
 
-// mostOperations is how much of a program is lowered for each candidate. Large programs are the same layers over and over, and one
-// schedule is chosen for all of them, so their beginning tells as much as the whole.
+// mostOperations limits how many operations of a program are lowered for each candidate. Large programs
+// repeat the same layers, and one schedule is chosen for all of them, so their beginning is representative.
 const mostOperations = 256
 
-// beginningOf prints a program that no pass has run on; of a large one, its beginning.
+// beginningOf prints a program before any pass, or the beginning of a large one.
 func beginningOf(p *hostir.Program, most int) (string, error) {
 	source := text.Print(p)
 	if len(p.Body) <= most {
@@ -25,8 +25,9 @@ func beginningOf(p *hostir.Program, most int) (string, error) {
 	return text.Print(beginning), nil
 }
 
-// keepBeginning leaves the first statements of a program that no pass has run on. What they make for later ones is an output then,
-// and what no statement names is gone. Only the time of such a program means something: it has no reference to be checked by.
+// keepBeginning keeps the first statements of a program before any pass. Results that only later statements
+// read become outputs, and unused tensors are removed. The shortened program is only good for predicting its
+// time: it has no reference to check results against.
 func keepBeginning(p *hostir.Program, most int) {
 	p.Body, p.Reference, p.Saved = p.Body[:most], nil, nil
 	made, read := map[*hostir.Tensor]bool{}, map[*hostir.Tensor]bool{}

@@ -12,20 +12,21 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// CheckSchedule holds what the schedule says of communications against the communications that there are: none of
-// it may be ignored. It reports names that no communication has, choices that no communication can have, and
-// communications of one loop that are to be cut or ordered in different ways. Choices that auto made fit already. Along
-// a mesh axis of one rank nothing moves: there a choice may be of what is missing, so that a spec runs on one rank, too.
+// CheckSchedule checks the schedule against the communications of the program, so that no choice is silently
+// ignored. It reports names that no communication has, and choices that no communication can have. It also
+// reports communications of one loop with different choices for how to cut or order it. Choices by schedule:
+// auto are not checked. Nothing moves along a mesh axis of one rank. There a choice may refer to a missing
+// communication, so that a spec also runs on one rank.
 //
-// Requires: what crosses ranks is a statement of its own.
-// Establishes: every choice of the user says something of some communication.
+// Requires: each communication is a separate statement.
+// Establishes: every choice of the user applies to some communication.
 func CheckSchedule(p *hostir.Program) error {
 	if hostir.Allocates(p) || len(p.Choices.Choices) == 0 {
 		return nil
 	}
 	facts, ok := streams.Communications(p)
 	if !ok {
-		return nil // lower-streams says why there are no pipelines
+		return nil // lower-streams reports why there are no pipelines
 	}
 	c := &scheduleCheck{program: p, facts: facts, single: hostir.HasSingleRanks(p)}
 	for _, choice := range p.Choices.Choices {
@@ -46,18 +47,18 @@ func CheckSchedule(p *hostir.Program) error {
 	return c.errors.Err()
 }
 
-// scheduleCheck has the communications of a program.
+// scheduleCheck checks the communications of a program.
 type scheduleCheck struct {
 	program *hostir.Program
 	facts   []*schedule.Facts
-	single  bool // some mesh axis has one rank by its parameters
+	single  bool // some mesh axis has one rank because of the parameters
 	errors  diag.List
 }
 
-// nothingCrosses is why what is chosen of communications says nothing of a program that has none.
+// nothingCrosses is the problem of choices for communications in a program that has none.
 var nothingCrosses = &schedule.Problem{Why: "nothing of this program crosses ranks", Hint: "leave it out"}
 
-// choice checks what is chosen for one communication or for all.
+// choice checks a choice for one communication or for all.
 func (c *scheduleCheck) choice(choice schedule.Choice) {
 	of := c.facts
 	if choice.Of != schedule.All {
@@ -94,7 +95,7 @@ func (c *scheduleCheck) choice(choice schedule.Choice) {
 	}
 }
 
-// transport checks that some communication goes from rank to rank, whose transport can be left open.
+// transport checks that the program has a communication from rank to rank, whose transport can be left open.
 func (c *scheduleCheck) transport(choice schedule.Choice) {
 	if !c.single && !slices.ContainsFunc(c.facts, func(f *schedule.Facts) bool { return f.P2P }) {
 		c.complain(choice, &schedule.Problem{
@@ -107,7 +108,7 @@ func (c *scheduleCheck) transport(choice schedule.Choice) {
 func (c *scheduleCheck) complain(choice schedule.Choice, p *schedule.Problem, of *schedule.Facts) {
 	inSpec := choice.Pos.IsValid()
 	if !inSpec && of != nil {
-		choice.Pos = of.Pos // of a choice of the command line
+		choice.Pos = of.Pos // of a choice on the command line
 	}
 	d := schedule.Complain(&c.errors, choice, p)
 	if inSpec && of != nil && choice.Of == schedule.All {
@@ -115,10 +116,10 @@ func (c *scheduleCheck) complain(choice schedule.Choice, p *schedule.Problem, of
 	}
 }
 
-// unknown complains of a name that no communication has.
+// unknown reports a name that no communication has.
 func (c *scheduleCheck) unknown(choice schedule.Choice) {
 	if slices.ContainsFunc(c.errors.Items(), func(d *diag.Diagnostic) bool { return strings.Contains(d.Message, "no communication of "+choice.Of) }) {
-		return // for another field of it
+		return // already reported for another field
 	}
 	d := c.errors.Add(choice.Pos, diag.BadSchedule, "schedule.%s: there is no communication of %s", choice.Of, choice.Of)
 	var names, listed []string
@@ -137,7 +138,7 @@ func (c *scheduleCheck) unknown(choice schedule.Choice) {
 	}
 }
 
-// loops complains of communications of one loop that are chosen, by name, to be cut or ordered in different ways.
+// loops reports communications of one loop with different choices, by name, for how to cut or order it.
 func (c *scheduleCheck) loops() {
 	reported, seen := map[string]bool{}, map[*string]bool{}
 	for _, f := range c.facts {
@@ -167,7 +168,7 @@ func (c *scheduleCheck) loops() {
 	}
 }
 
-// interchanged complains of sums whose sub-chunks are outside of shards, and of different numbers.
+// interchanged reports sums with interchange: true that have different splits.
 func (c *scheduleCheck) interchanged() {
 	splits := map[string]*schedule.Facts{}
 	for _, f := range c.facts {
@@ -192,7 +193,7 @@ func (c *scheduleCheck) interchanged() {
 	d.WithHint("choose one split for both")
 }
 
-// chosenSplit is the choice that a communication has its split from.
+// chosenSplit returns the choice that sets the split of a communication.
 func chosenSplit(f *schedule.Facts) schedule.Choice {
 	for _, name := range append(slices.Clone(f.Loop), schedule.All) {
 		if c, ok := f.Schedule.Given(name, schedule.Split); ok {

@@ -12,14 +12,14 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// nearEnough is how far a problem may be from a measurement that its schedule is taken from: less than
-// a doubling of one size. Farther away the model is the better judge.
+// nearEnough is the distance below which the schedule of a measurement is used: less than a factor of two in
+// one size. Beyond it, the model predicts better.
 const nearEnough = 1
 
-// MeasuredMachine is what the measurements are of, and so what schedules are predicted on beside them.
+// MeasuredMachine is the machine of the measurements. Other schedules are predicted for the same machine.
 const MeasuredMachine = "h200"
 
-// byMeasuredMachine predicts by the model of the machine that the measurements are of.
+// byMeasuredMachine predicts with the model of the machine of the measurements.
 func byMeasuredMachine(lower Lower) predictor {
 	return func(p *hostir.Program) (basis string, err error) {
 		m, err := cost.LoadMachine(MeasuredMachine)
@@ -30,7 +30,8 @@ func byMeasuredMachine(lower Lower) predictor {
 	}
 }
 
-// ChooseOn makes the choices of schedule: auto by the model of a machine alone, where it makes any.
+// ChooseOn makes the choices of schedule: auto by the model of a machine only. It may leave the schedule
+// unchanged.
 func ChooseOn(p *hostir.Program, m *cost.Machine, lower Lower) error {
 	if p.Auto == nil {
 		return nil
@@ -43,9 +44,10 @@ func ChooseOn(p *hostir.Program, m *cost.Machine, lower Lower) error {
 	return err
 }
 
-// predictOn makes the choices that the model of a machine expects to be the fastest, and says so. It chooses among
-// the schedules that were measured for any operation, and the program as it is; on one rank, of those that cut nothing.
-// It chooses nothing where nothing crosses several ranks. Of a large program it tries the beginning.
+// predictOn applies the schedule that the model of a machine predicts to be the fastest, and returns the
+// reason. The candidates are the measured schedules of all operations, some additional ones, and the program
+// unchanged. On one rank, only schedules that cut nothing are candidates. If a program on several ranks does
+// not communicate, nothing is chosen. For a large program, only the beginning is predicted.
 func predictOn(p *hostir.Program, m *cost.Machine, lower Lower) (basis string, err error) {
 	beginning, err := beginningOf(p, mostOperations)
 	if err != nil {
@@ -67,11 +69,12 @@ func predictOn(p *hostir.Program, m *cost.Machine, lower Lower) (basis string, e
 	return basis, nil
 }
 
-// asIs names the schedule that a program has by what is given, and the default of every other field.
+// asIs names the schedule with the given choices, and the default for every other field.
 const asIs = "schedule: {}"
 
-// candidates are the schedules of the measurements, each once, further ones, and none. Those that cut nothing are safe, and so is
-// the default, which a gain has to be sure of.
+// candidates lists the program's schedule unchanged, the measured schedules without duplicates, and the
+// unmeasured ones. Schedules that cut nothing are safe, and so is the unchanged schedule: others must gain
+// more than the error of the model.
 func candidates(p *hostir.Program) []Candidate {
 	list := []Candidate{{Name: asIs, Whole: true, Set: func(*hostir.Program) {}}}
 	pipeline, asked := p.Choices.Given("", schedule.Pipeline)
@@ -90,8 +93,9 @@ func candidates(p *hostir.Program) []Candidate {
 	return list
 }
 
-// counted is how many choices a schedule makes that tell it from the default one. A CUDA graph counts for none: it orders what the
-// program orders, and on GPUs it gained 1 to 3 % in all backward passes of layers that were timed with it and without.
+// counted counts the choices that distinguish a schedule from the default. A CUDA graph does not count: it
+// keeps the order of the program. On GPUs it gained 1 to 3 % in all backward passes of layers that were timed
+// with and without it.
 func counted(choices []schedule.Choice) int {
 	return len(slices.DeleteFunc(slices.Clone(choices), func(c schedule.Choice) bool { return c.Field == schedule.Graph }))
 }
@@ -99,12 +103,14 @@ func counted(choices []schedule.Choice) int {
 // alone reports whether a program runs on one rank.
 func alone(p *hostir.Program) bool { return p.Meshes[0].Size() == 1 }
 
-// communicateResults computes parts where they are and moves results, as the model can foresee well: each rank has less to
-// compute. No measurement has it, since the operands of a measured GEMM differ from rank to rank.
+// communicateResults is a schedule that computes where the operands are and moves the results. The model
+// predicts it well: each rank computes less. No measurement has it, since the operands of a measured GEMM
+// differ from rank to rank.
 const communicateResults = "reshard after"
 
-// unmeasured are schedules that were not the fastest of any measured operation: for more than one of them, and for small
-// ones on D ranks, which a CUDA graph launches at once, or whose sums read the parts of the peers.
+// unmeasured lists schedules that were not the fastest for any measured operation, for the given number of
+// ranks. Some are for several operations. Others are for small operations, which a CUDA graph launches at
+// once, or whose sums read the parts of the peers.
 func unmeasured(ranks int) []measurement {
 	var list []measurement
 	for _, text := range []string{
@@ -131,10 +137,10 @@ func unmeasured(ranks int) []measurement {
 	return list
 }
 
-// microseconds prints a time as measurements do.
+// microseconds formats a time as measurements do.
 func microseconds(us float64) string { return measurement{us: us}.time() }
 
-// describe is what a basis says of a problem first; "" for one that is not known.
+// describe formats a problem as the prefix of a basis; "" if it is not known.
 func (p problem) describe(known bool) string {
 	if !known {
 		return ""

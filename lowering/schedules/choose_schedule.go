@@ -10,12 +10,12 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// ChooseSchedule makes the choices that schedule: auto leaves open: those of the fastest schedule
-// that was measured for the same operation at a size that is near or, for any other program, of
-// the one that is predicted to be the fastest, of those that go with what the spec chooses, which stays. A
-// prediction lowers the program with each candidate.
+// ChooseSchedule chooses the fields that schedule: auto leaves open; fields that the spec sets stay. If the
+// same operation was measured at a similar size, the pass takes its fastest schedule. Otherwise it predicts
+// the time of each candidate that agrees with the spec, and takes the fastest. A prediction lowers the
+// program with the candidate.
 //
-// Establishes: every choice is made, and the program says what they rest on.
+// Establishes: every choice is made, and p.Auto.Basis is the reason.
 //
 //	before: auto given graph; choices preset auto, graph true
 //	after:  auto given graph by "ag_matmul 8192 x 8192 x 8192, bf16, 4 ranks: ..."
@@ -24,8 +24,8 @@ func ChooseSchedule(p *hostir.Program, lower Lower) error {
 	return chooseSchedule(p, byMeasuredMachine(lower))
 }
 
-// A predictor makes the choices of the schedule that it expects to be the fastest, but for those that are
-// made. It says what they rest on; "" where it makes none.
+// A predictor sets the unset choices to the schedule that it expects to be the fastest. basis is the reason,
+// or "" if it chooses nothing.
 type predictor func(p *hostir.Program) (basis string, err error)
 
 func chooseSchedule(p *hostir.Program, predict predictor) error {
@@ -37,14 +37,14 @@ func chooseSchedule(p *hostir.Program, predict predictor) error {
 	return err
 }
 
-// chooseBasis makes the choices and says what they rest on: a measurement of the same operation at a size
-// that is near, or else a prediction.
+// chooseBasis makes the choices and returns their reason: a measurement of the same operation at a similar
+// size, or else a prediction.
 func chooseBasis(p *hostir.Program, predict predictor) (basis string, err error) {
 	problem, known := recognise(p.Body)
 	m := (*measurement)(nil)
 	if known {
 		m = nearest(measured, problem, p.Choices.Schedule)
-		if m == nil { // check-schedule says what does not go with any
+		if m == nil { // no measurement fits; check-schedule reports why
 			m = nearest(measured, problem, ofPipeline(p.Choices.Schedule))
 		}
 	}
@@ -60,13 +60,13 @@ func chooseBasis(p *hostir.Program, predict predictor) (basis string, err error)
 	return m.String() + ": measured " + m.time() + " with " + m.schedule, nil
 }
 
-// choose makes the choices of a measurement in a program, but for those that it has.
+// choose applies the choices of a measurement to a program. Choices that the program already has stay.
 func (m measurement) choose(p *hostir.Program) {
 	m.set(&p.Choices.Schedule)
 	p.Streams = int(schedule.Number(p.Choices.Get(schedule.Streams)))
 }
 
-// ofPipeline is what a schedule says of the kind of pipeline.
+// ofPipeline keeps only the choice of the kind of pipeline.
 func ofPipeline(s schedule.Schedule) schedule.Schedule {
 	if c, ok := s.Given("", schedule.Pipeline); ok {
 		return schedule.Schedule{Choices: []schedule.Choice{c}}
@@ -74,8 +74,8 @@ func ofPipeline(s schedule.Schedule) schedule.Schedule {
 	return schedule.Schedule{}
 }
 
-// operations are what can be recognised, by the steps that take part: a gather makes slices of
-// ranks those of a pipeline, a sum is over ranks that keep a slice each.
+// operations maps the steps of a program to a measured operation. A gather turns slices on ranks into slices
+// of a pipeline. A sum is over ranks, each of which keeps one slice.
 var operations = map[string]string{
 	"gather":          "allgather",
 	"gather GEMM":     "ag_matmul",
@@ -83,8 +83,8 @@ var operations = map[string]string{
 	"GEMM sum gather": "matmul_ar",
 }
 
-// recognise finds which of the measured operations a program is, and its size. Whatever else
-// it does is local to the ranks.
+// recognise finds which of the measured operations a program is, and its size. All other statements must be
+// local to the ranks.
 func recognise(body []hostir.Stmt) (problem, bool) {
 	var found problem
 	var steps []string
@@ -97,11 +97,11 @@ func recognise(body []hostir.Stmt) (problem, bool) {
 	}
 	found.kept = streams.KeepsParts(body)
 	found.operation = operations[strings.Join(steps, " ")]
-	return found, found.operation != "" && found.ranks > 0 // whose slices are a pipeline's
+	return found, found.operation != "" && found.ranks > 0 // a pipeline has these slices
 }
 
-// recogniseStep names what a statement does of an operation, and notes its sizes. It is not ok
-// for what crosses ranks in another way.
+// recogniseStep names the step of an operation that a statement is, and records its size. ok is false if the
+// statement communicates in another way.
 func recogniseStep(s hostir.Stmt, found *problem) (steps []string, ok bool) {
 	rows := hostir.AxisMap(s)
 	if reduce, isReduce := s.(*hostir.Reduce); isReduce && hostir.SplitOver(reduce.In.Axes[reduce.Axis]) != "" {
@@ -124,8 +124,8 @@ func recogniseStep(s hostir.Stmt, found *problem) (steps []string, ok bool) {
 	return steps, true
 }
 
-// crossings reports whether an operand's slices on ranks become those of a pipeline, and
-// whether it is otherwise where the result is.
+// crossings reports whether slices of an operand on ranks become slices of a pipeline. ok is false if the
+// operand reaches the ranks of the result in any other way.
 func crossings(operand, result *hostir.Tensor, row []int) (gathers, ok bool) {
 	across := shard.Crossing(operand, result, row)
 	ok = shard.SameMesh(operand, result) && len(shard.Contracted(operand, row)) == 0 && len(across) <= 1
@@ -136,15 +136,15 @@ func crossings(operand, result *hostir.Tensor, row []int) (gathers, ok bool) {
 	return gathers, ok
 }
 
-// handsOut reports whether a sum over ranks takes slices of a pipeline and leaves each on the
-// rank of its number.
+// handsOut reports whether a sum over ranks reads slices of a pipeline and leaves each on the rank of its
+// number.
 func handsOut(s *hostir.Reduce, row []int) bool {
 	across := shard.Crossing(s.In, s.Out, row)
 	return shard.SameMesh(s.In, s.Out) && len(across) == 1 && s.In.Axes[across[0]].Kind == domain.Stream &&
 		hostir.SplitOver(s.Out.Axes[row[across[0]]]) == hostir.SplitOver(s.In.Axes[s.Axis])
 }
 
-// measureGather notes the size of a gathered tensor, unless a GEMM has noted its own.
+// measureGather records the size of a gathered tensor, unless a GEMM has already recorded its size.
 func (p *problem) measureGather(in, out *hostir.Tensor) {
 	p.measureSlices(out)
 	if p.n == 0 {
@@ -152,13 +152,13 @@ func (p *problem) measureGather(in, out *hostir.Tensor) {
 	}
 }
 
-// measureGEMM notes the size of a GEMM.
+// measureGEMM records the size of a GEMM.
 func (p *problem) measureGEMM(a, out *hostir.Tensor) {
 	p.measureSlices(out)
 	p.dtype, p.m, p.n, p.k = a.DType, matrixRows(out), lastSize(out), lastSize(a)
 }
 
-// measureSlices notes how many slices a pipeline's tensor has, one of each rank, and their rows.
+// measureSlices records the number of slices of a pipeline's tensor, one for each rank, and their rows.
 func (p *problem) measureSlices(t *hostir.Tensor) {
 	stream := hostir.StreamAxis(t)
 	if stream < 0 {
@@ -173,13 +173,13 @@ func (p *problem) measureSlices(t *hostir.Tensor) {
 	}
 }
 
-// lastSize is the number of columns of a tensor on one rank, seen as a matrix.
+// lastSize returns the number of columns of a tensor on one rank, seen as a matrix.
 func lastSize(t *hostir.Tensor) int64 {
 	shape := hostir.LocalShape(t)
 	return shape[len(shape)-1]
 }
 
-// matrixRows is the number of rows of a tensor on one rank, seen as a matrix.
+// matrixRows returns the number of rows of a tensor on one rank, seen as a matrix.
 func matrixRows(t *hostir.Tensor) int64 {
 	shape, rows := hostir.LocalShape(t), int64(1)
 	for _, size := range shape[:len(shape)-1] {

@@ -1,3 +1,3 @@
-// Package schedules decides on the schedule of a program: it chooses what the spec leaves open, by measurements or
-// by predictions, and holds what the spec says against the communications that there are.
+// Package schedules decides the schedule of a program. It chooses unset fields by measurements or
+// predictions, and checks the fields that the spec sets against the communications of the program.
 package schedules

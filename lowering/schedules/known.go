@@ -6,8 +6,9 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// Known are the schedules that were the fastest of a measurement, and those that are predicted beside them, each
-// once: the choices in which a program on so many ranks can differ from the default.
+// Known lists the schedules that were the fastest of a measurement, and the additional schedules that are
+// predicted, without duplicates. Each is the list of choices that differ from the default, for the given
+// number of ranks.
 func Known(ranks int) [][]schedule.Choice {
 	var list [][]schedule.Choice
 	seen := map[string]bool{}

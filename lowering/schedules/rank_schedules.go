@@ -11,8 +11,9 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// A Candidate is a schedule that a program could have. Set makes its choices, so many, in a program that no
-// pass has run on. Whole says that with it no operation is cut: it is safe where others gain little.
+// A Candidate is a schedule that a program could have. Set applies it to a program before any pass. Choices
+// is the number of choices that it makes. Whole means that it cuts no operation: such a schedule is the safe
+// choice if others gain little.
 type Candidate struct {
 	Name    string
 	Whole   bool
@@ -20,20 +21,19 @@ type Candidate struct {
 	Set     func(*hostir.Program)
 }
 
-// A Ranked is a candidate and what it was predicted to take. Refused says why a program cannot have it;
-// then there is no prediction.
+// A Ranked is a candidate and its prediction. Refused is the error of a program that cannot have it; then
+// there is no prediction.
 type Ranked struct {
 	Candidate
 	Prediction *cost.Prediction
 	Refused    error
 }
 
-// Lower runs the passes behind choose-schedule on a program whose schedule is chosen.
+// Lower runs the passes after choose-schedule on a program whose schedule is chosen.
 type Lower func(*hostir.Program) error
 
-// Rank lowers programs that fresh makes, one for each of some schedules, and predicts how long a call of each takes
-// on a machine. The fastest comes first, those that are as fast in their order, and those that the program cannot
-// have last.
+// Rank lowers a program from fresh with each candidate, and predicts how long a call takes on a machine. It
+// sorts the candidates by time, in their order if times are equal, with refused candidates last.
 func Rank(fresh func() (*hostir.Program, error), candidates []Candidate, m *cost.Machine, lower Lower) []Ranked {
 	ranked := make([]Ranked, len(candidates))
 	var all sync.WaitGroup
@@ -56,16 +56,16 @@ func Rank(fresh func() (*hostir.Program, error), candidates []Candidate, m *cost
 	return ranked
 }
 
-// try lowers a program with a candidate, and predicts it.
+// try lowers a program with a candidate and predicts its time.
 func try(fresh func() (*hostir.Program, error), c Candidate, m *cost.Machine, lower Lower) (*cost.Prediction, error) {
 	program, err := fresh()
 	if err != nil {
 		return nil, err
 	}
-	program.Auto = nil // all is chosen
+	program.Auto = nil // all fields are chosen
 	c.Set(program)
 	if program.Choices.Chooses(schedule.Via) {
-		program.Choices.Unset(schedule.Transport) // the variant for several nodes takes no part
+		program.Choices.Unset(schedule.Transport) // the variant for several nodes is not predicted
 	}
 	if err := lower(program); err != nil {
 		return nil, err
@@ -80,12 +80,13 @@ func b2i(b bool) int {
 	return 0
 }
 
-// alike is the factor within which times are the same: it is less than how repeats of a program differ.
+// alike is the factor within which two times count as equal. It is smaller than the variation between
+// repeated runs of a program.
 const alike = 1.02
 
-// Best is the schedule to take of ranked ones: the fastest, unless one that cuts nothing is slower by
-// less than the model is sure of. Of those that are as fast as it, and as safe, the one with the fewest choices is
-// taken. ok is false where there is no prediction.
+// Best returns the ranked schedule to use. It is the fastest, unless a schedule that cuts nothing is slower
+// by less than the error of the model. Among equally fast schedules that are as safe, it prefers the one with
+// the fewest choices. ok is false if there is no prediction.
 func Best(ranked []Ranked) (best Ranked, ok bool) {
 	if len(ranked) == 0 || ranked[0].Prediction == nil {
 		return Ranked{}, false

@@ -12,17 +12,17 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// problem is what a schedule is chosen by: an operation and its size on one GPU.
+// problem is an operation and its size on one GPU, by which a schedule is chosen.
 type problem struct {
 	operation string // "ag_matmul", "matmul_rs", "matmul_ar", "allgather"
 	dtype     domain.DType
 	ranks     int64 // that exchange slices
 	m, n, k   int64 // of the GEMM of one GPU; an allgather makes m rows of k elements, and n is 1
-	rows      int64 // of one rank's slice, which chunks may cut; not in the table, as is kept
-	kept      bool  // the parts of the sum are needed as they are
+	rows      int64 // of one rank's slice, which sub-chunks may cut; like kept, it is not in the table
+	kept      bool  // the program needs the parts of the sum after the sum
 }
 
-// String says the operation and its size: "ag_matmul 8192 x 8192 x 8192, bf16, 4 ranks".
+// String formats the operation and its size: "ag_matmul 8192 x 8192 x 8192, bf16, 4 ranks".
 func (p problem) String() string {
 	size := fmt.Sprintf("%d x %d x %d", p.m, p.n, p.k)
 	if p.operation == "allgather" {
@@ -31,8 +31,8 @@ func (p problem) String() string {
 	return fmt.Sprintf("%s %s, %s, %d ranks", p.operation, size, p.dtype, p.ranks)
 }
 
-// distance is how far two problems of one operation are apart: the sum of the squares of the
-// doublings from one to the other, in each size.
+// distance measures how different two problems of one operation are: the sum over all sizes of the squared
+// log2 of their ratio.
 func (p problem) distance(other problem) float64 {
 	sum := 0.0
 	for _, pair := range [][2]int64{
@@ -47,12 +47,12 @@ func (p problem) distance(other problem) float64 {
 // measurement is a line of the table: the schedule that was fastest for a problem.
 type measurement struct {
 	problem
-	us       float64           // of a call
-	choices  []schedule.Choice // what is not the default
+	us       float64           // per call
+	choices  []schedule.Choice // that differ from the default
 	schedule string            // the choices as text
 }
 
-// time prints the time of a call.
+// time formats the time of a call.
 func (m measurement) time() string {
 	if m.us < 1000 {
 		return fmt.Sprintf("%.1f us", m.us)
@@ -60,10 +60,10 @@ func (m measurement) time() string {
 	return fmt.Sprintf("%.2f ms", m.us/1000)
 }
 
-// cuts are the fields that say how shards are cut, which go together.
+// cuts are the fields that decide how shards are cut. They are only chosen together.
 var cuts = []string{schedule.Split, schedule.Block, schedule.Interchange}
 
-// set makes the choices of a measurement in a schedule, but for those that it has.
+// set applies the choices of a measurement to a schedule. Choices that the schedule already has stay.
 func (m measurement) set(s *schedule.Schedule) {
 	given := slices.Clone(s.Choices)
 	cut := slices.ContainsFunc(given, func(c schedule.Choice) bool { return slices.Contains(cuts, c.Field) })
@@ -75,8 +75,10 @@ func (m measurement) set(s *schedule.Schedule) {
 	}
 }
 
-// fits reports whether a problem can have the schedule of a measurement beside what is asked for: its pipeline where
-// one is, and cuts that divide the ranks, and each shard into equally many rows. A ring takes sums where the parts are.
+// fits reports whether a problem can have the schedule of a measurement together with the asked choices. An
+// asked pipeline must be the pipeline of the measurement. A split must divide the rows of each shard. A ring
+// overwrites the parts of a sum, so the program must not need them. The communications of the problem must
+// allow every other choice.
 func (m measurement) fits(p problem, asked schedule.Schedule) bool {
 	made, own := schedule.Schedule{Choices: asked.Choices}, schedule.Schedule{Choices: m.choices}
 	m.set(&made)
@@ -95,8 +97,8 @@ func (m measurement) fits(p problem, asked schedule.Schedule) bool {
 	})
 }
 
-// takes reports whether the communications of a problem can have a choice; one that is asked for has to say
-// something of them.
+// takes reports whether the communications of a problem can have a choice. An asked choice must apply to at
+// least one of them.
 func (p problem) takes(choice schedule.Choice, in *schedule.Schedule, asked bool) bool {
 	applies := !asked
 	for _, kind := range communicationsOf[p.operation] {
@@ -114,18 +116,18 @@ func (p problem) takes(choice schedule.Choice, in *schedule.Schedule, asked bool
 	return applies
 }
 
-// communicationsOf are those of the measured operations.
+// communicationsOf lists the communications of each measured operation.
 var communicationsOf = map[string][]string{
 	"allgather": {"allgather"}, "ag_matmul": {"allgather"}, "matmul_rs": {"reducescatter"}, "matmul_ar": {"reducescatter", "allgather"},
 }
 
-// measuredText has a line for each measurement, the columns apart by tabs. It is written by
-// scripts/bench_gpu/table_of.py from the benchmark's JSON.
+// measuredText has one line for each measurement, with columns separated by tabs.
+// scripts/bench_gpu/table_of.py writes it from the benchmark's JSON.
 //
 //go:embed measured_schedules.tsv
 var measuredText string
 
-// measured is the table. A mistake in it is one in this repository.
+// measured is the parsed table. Only a mistake in this repository makes it panic.
 var measured = func() []measurement {
 	list, err := parseMeasurements(measuredText)
 	if err != nil {
@@ -134,8 +136,8 @@ var measured = func() []measurement {
 	return list
 }()
 
-// nearest is the measurement of the same operation that is closest in size and fits beside what a schedule asks
-// for: the first one of several, nil if there is none.
+// nearest returns the measurement of the same operation that is closest in size and fits together with the
+// asked choices. It returns the first one of several, or nil if there is none.
 func nearest(list []measurement, p problem, asked schedule.Schedule) *measurement {
 	var found *measurement
 	for i := range list {
@@ -173,7 +175,7 @@ func parseMeasurements(text string) ([]measurement, error) {
 	return list, nil
 }
 
-// parseMeasurement reads a line, column by column.
+// parseMeasurement reads the columns of one line.
 func parseMeasurement(fields []string) (measurement, error) {
 	if want := strings.Count(measurementColumns, "\t") + 1; len(fields) != want {
 		return measurement{}, fmt.Errorf("%d columns, not %d", len(fields), want)

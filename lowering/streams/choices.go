@@ -5,15 +5,15 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// What passes ask of the schedule: the choice of the communication at hand.
+// The methods below look up the schedule's choices for a communication.
 
-// choice is the value of a field for the communication that a statement of whole tensors is.
+// choice returns the value of a field for the communication that a statement becomes.
 func (l *streamLowering) choice(s hostir.Stmt, field string) string {
 	return l.program.Choices.Of(l.moves[s], field)
 }
 
-// named is the name of the communication that a statement is, where the schedule has choices for it alone; empty
-// where it has what all have.
+// named returns the name of the communication that a statement becomes if the schedule has choices for it by
+// name. It returns "" if the communication only has the choices for all.
 func (l *streamLowering) named(s hostir.Stmt) string {
 	if name := l.moves[s]; l.program.Choices.Names(name) {
 		return name
@@ -21,7 +21,7 @@ func (l *streamLowering) named(s hostir.Stmt) string {
 	return ""
 }
 
-// loopOf names the communications between ranks of one pipeline, in the order of its steps.
+// loopOf lists the names of the communications between ranks of one pipeline, in the order of its steps.
 func (l *streamLowering) loopOf(g *group) []string {
 	if g.chosen != nil && g.named == len(g.steps) {
 		return g.names
@@ -37,7 +37,7 @@ func (l *streamLowering) loopOf(g *group) []string {
 	return g.names
 }
 
-// loopChoice is the value of a structural field for the communications of one pipeline.
+// loopChoice returns the value of a structural field for the communications of one pipeline.
 func (l *streamLowering) loopChoice(g *group, field string) string {
 	names := l.loopOf(g)
 	value, known := g.chosen[field]
@@ -48,12 +48,13 @@ func (l *streamLowering) loopChoice(g *group, field string) string {
 	return value
 }
 
-// loopNumber is that of a field that is a number, and 0 where it is left open.
+// loopNumber returns the value of a numeric field, or 0 if it is unset.
 func (l *streamLowering) loopNumber(g *group, field string) int64 {
 	return schedule.Number(l.loopChoice(g, field))
 }
 
-// chooser is a communication of a pipeline that has a choice by its name, for messages; or else All.
+// chooser returns the communication of a pipeline for which the schedule sets the field by name, for error
+// messages, or All if there is none.
 func (l *streamLowering) chooser(g *group, field string) string {
 	for _, name := range l.loopOf(g) {
 		if _, ok := l.program.Choices.Given(name, field); ok {
@@ -63,8 +64,9 @@ func (l *streamLowering) chooser(g *group, field string) string {
 	return schedule.All
 }
 
-// interchanged is the number of sub-chunks whose loop is outside of that over shards; 0 where there are none. A ring has
-// an order of its own, of which the choice says nothing, as where others were measured with it.
+// interchanged returns the number of sub-chunks if the loop over sub-chunks goes outside of the loop over
+// shards, and 0 otherwise. Rings are skipped: interchange does not change their order, even if it is set for
+// them.
 func interchanged(p *hostir.Program) int64 {
 	if !p.Choices.Any(schedule.Interchange, schedule.True) {
 		return 0

@@ -6,8 +6,8 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// Communications are the facts of all communications, in order, that the legality of a schedule rests on. The
-// grouping into pipelines is that of lower-streams; it is not ok where that refuses some.
+// Communications lists, in order, the facts of all communications that decide which schedules are legal. It
+// groups statements into pipelines as lower-streams does; ok is false if lower-streams would refuse some.
 func Communications(p *hostir.Program) (list []*schedule.Facts, ok bool) {
 	l := newStreamLowering(p)
 	summed := map[*hostir.Tensor]bool{}
@@ -26,7 +26,7 @@ func Communications(p *hostir.Program) (list []*schedule.Facts, ok bool) {
 	return list, l.errors.Len() == 0
 }
 
-// factsOf are those of a step that moves data between ranks.
+// factsOf returns the facts of a step that moves data between ranks.
 func (l *streamLowering) factsOf(g *group, st step) *schedule.Facts {
 	f := &schedule.Facts{
 		Name: l.moves[st.stmt], Kind: movementKind(st.stmt), Pos: st.stmt.Meta().Pos, InLoop: g.pipelined(), P2P: st.exchanges(),
@@ -49,7 +49,7 @@ func (l *streamLowering) factsOf(g *group, st step) *schedule.Facts {
 	return f
 }
 
-// movementKind is what an author calls a movement of a whole tensor: "allgather".
+// movementKind returns the name by which a spec refers to a movement of a whole tensor, such as "allgather".
 func movementKind(s hostir.Stmt) string {
 	m := shard.Describe(s)
 	_, sum := s.(*hostir.Reduce)

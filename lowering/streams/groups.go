@@ -8,19 +8,19 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// group is a run of steps: one pipeline, or one statement outside of any.
+// group is a sequence of steps: one pipeline, or one statement outside of pipelines.
 type group struct {
 	axis   *domain.Axis // the axis that the pipeline runs along; nil outside of pipelines
 	cut    cut          // how its slices become GEMMs
 	steps  []step
 	orders map[order]bool              // of the steps
 	makes  map[*hostir.Tensor]bool     // results of the steps
-	sums   map[*hostir.Tensor]stepKind // parts -> how the ranks sum them
-	behind *group                      // the last pipeline in front of it, when it was made; nil: none
+	sums   map[*hostir.Tensor]stepKind // parts of a sum -> how the ranks sum them
+	behind *group                      // the open pipeline when the group was created, if the group comes after it; or nil
 	number int
-	names  []string // of its communications between ranks, as long as it has so many steps:
+	names  []string // names of the communications between ranks, valid for the first named steps
 	named  int
-	chosen map[string]string      // of structural fields, for all of these
+	chosen map[string]string      // structural field -> its value for these communications
 	last   map[*hostir.Tensor]int // tensor -> number of the last group that uses it
 }
 
@@ -44,12 +44,13 @@ func (g *group) computes() bool {
 	return g.any(func(o order) bool { return o.kind == onSlices })
 }
 
-// isRing reports whether they do so along a ring: then steps are in order, on the caller's stream.
+// isRing reports whether the ranks exchange slices along a ring. The steps then run in order, on the caller's
+// stream.
 func (g *group) isRing() bool {
 	return g.any(func(o order) bool { return o.kind.alongRing() })
 }
 
-// any reports whether some step goes through the slices in such an order.
+// any reports whether is holds for the order of some step.
 func (g *group) any(is func(order) bool) bool {
 	for o := range g.orders {
 		if is(o) {
@@ -59,13 +60,13 @@ func (g *group) any(is func(order) bool) bool {
 	return false
 }
 
-// atOnce reports whether all slices make one GEMM: then the loop is one over their
-// transfers, and the work is no pipeline.
+// atOnce reports whether a single GEMM computes all slices. The loop then only covers their transfers, and
+// the work is not a pipeline.
 func (g *group) atOnce() bool { return g.cut.width > 1 && g.cut.width == g.axis.Extent.Size }
 
-// keepsView reports whether the result of a step stays a view: of each slice, used in
-// this pipeline alone. Sums along a ring take the place of parts, which then need one, and
-// parts that are made together are sent one by one.
+// keepsView reports whether the result of a step stays a view. That requires that its statement is not a Set
+// and that only this pipeline uses it. It excludes sums along a ring, which overwrite the parts and so need a
+// buffer, and parts that are computed together but sent one by one.
 func (g *group) keepsView(st step) bool {
 	_, isSet := st.stmt.(*hostir.Set)
 	out := hostir.Result(st.stmt)
@@ -81,15 +82,15 @@ type grouping struct {
 	last   map[*hostir.Tensor]int
 }
 
-// order is how a step goes through the slices. Steps of a pipeline have few different ones.
+// order describes how a step goes through the slices. The steps of a pipeline have few different orders.
 type order struct {
 	mesh  *domain.Mesh
 	along string   // step.along
-	kind  stepKind // of one that exchanges slices; others are onSlices
-	team  string   // the mesh axis whose ranks take part in a collective on one slice, "*" for others; empty for none
+	kind  stepKind // of a step that exchanges slices; onSlices for all others
+	team  string   // the mesh axis whose ranks take part in a collective on one slice, "*" for other sets of ranks; empty without a collective
 }
 
-// order is that of the step.
+// order returns the order of the step.
 func (st step) order() order {
 	o := order{hostir.Result(st.stmt).Mesh, st.along, onSlices, st.team()}
 	if st.exchanges() {
@@ -98,8 +99,8 @@ func (st step) order() order {
 	return o
 }
 
-// team is the mesh axis of the ranks that are at the same slice in a step, or "*" where that are
-// others than those along one axis; empty where each rank works by itself.
+// team returns the mesh axis of the ranks that run a collective on the same slice in a step. It is "*" if
+// these are not the ranks along one axis, and empty if each rank works alone.
 func (st step) team() string {
 	if st.exchanges() || st.axis == nil || !shard.Reshards(st.stmt) {
 		return ""
@@ -111,7 +112,7 @@ func (st step) team() string {
 	return m.Shifts[0].Mesh
 }
 
-// parts reports whether the ranks of a collective are at different slices along a mesh axis.
+// parts reports whether an order along this mesh axis would give the ranks of a collective different slices.
 func (o order) parts(along string) bool {
 	return along != "" && (o.team == along || o.team == "*")
 }
@@ -120,7 +121,7 @@ func (o order) parts(along string) bool {
 func (o order) fits(other order) bool {
 	ring := o.kind.alongRing() || other.kind.alongRing()
 	if ring && o.kind != onSlices && other.kind != onSlices && o.kind != other.kind {
-		return false // what is gathered begins with the local shard, and a sum ends with it; other orders go to any rank
+		return false // a gather begins with the local shard, a sum ends with it, and exchanges at a distance are with any rank
 	}
 	if o.along == "" && other.along == "" {
 		return true
@@ -148,8 +149,8 @@ func (g *group) add(st step) {
 	}
 }
 
-// orderSteps tells steps the mesh axis along which they go through the slices: each rank begins
-// with its local shard where ranks exchange slices, and in the steps that make what they send on.
+// orderSteps sets the mesh axis along which each step goes through the slices. Each rank begins with its
+// local shard in the steps that exchange slices, and in the steps that compute the slices to send.
 func orderSteps(steps []step) {
 	wanted := map[*hostir.Tensor]string{}
 	for i := range slices.Backward(steps) {
@@ -169,10 +170,10 @@ func orderSteps(steps []step) {
 	}
 }
 
-// group cuts the statements into pipelines. A statement joins the pipeline before it when
-// it steps along the same number of slices, in the same order, and takes what that pipeline
-// makes slice by slice. One that is in no pipeline does not end it: where it needs nothing of the pipeline it moves in front
-// of it, and else later steps that do not need it move in front of it.
+// group cuts the statements into pipelines. A statement joins the open pipeline if it takes the same number
+// of slices, in a compatible order, and reads the results of that pipeline slice by slice. A statement
+// outside of pipelines does not end the pipeline. If it needs no result of the pipeline, it moves before it.
+// Otherwise later steps that do not need the statement can still join the pipeline.
 func (l *streamLowering) group(body []hostir.Stmt) []*group {
 	g := &grouping{made: map[*hostir.Tensor]*group{}, last: map[*hostir.Tensor]int{}}
 	steps := make([]step, len(body))
@@ -200,7 +201,7 @@ func (g *grouping) add(st step) {
 	open, into := g.open, newGroup(st.axis)
 	added := []step{st}
 	if open != nil && st.kind == sumAlongRing && !open.takes(st) {
-		added = append(g.partsOf(st, open), st) // so that they are sent while they are made
+		added = append(g.partsOf(st, open), st) // so that parts are sent while later parts are computed
 	}
 	switch {
 	case open != nil && st.axis != nil && open.axis.Extent.Size == st.axis.Extent.Size && open.takes(st) && g.slicewise(st, open) && !g.needsBehind(st.stmt, open):
@@ -222,8 +223,8 @@ func (g *grouping) add(st step) {
 	}
 }
 
-// partsOf takes the step that makes the parts of a sum out of the pipeline that it ends, if it
-// is not all of it and can go through the slices as the sum does.
+// partsOf removes the last step of the open pipeline and returns it, if it computes the parts of the sum st
+// and can go through the slices in the same order. The pipeline must have other steps.
 func (g *grouping) partsOf(st step, open *group) []step {
 	last := len(open.steps) - 1
 	parts := hostir.Result(open.steps[last].stmt)
@@ -235,18 +236,17 @@ func (g *grouping) partsOf(st step, open *group) []step {
 	return []step{made}
 }
 
-// needs reports whether a statement takes something that a group makes.
+// needs reports whether a statement reads a result of a group.
 func (g *grouping) needs(s hostir.Stmt, of *group) bool {
 	return slices.ContainsFunc(hostir.Uses(s), func(t *hostir.Tensor) bool { return g.made[t] == of })
 }
 
-// needsBehind reports whether a statement takes something that is made behind the last pipeline.
+// needsBehind reports whether a statement reads a result of a group after the open pipeline.
 func (g *grouping) needsBehind(s hostir.Stmt, open *group) bool {
 	return slices.ContainsFunc(hostir.Uses(s), func(t *hostir.Tensor) bool { return g.made[t] != nil && g.made[t].behind == open })
 }
 
-// slicewise reports whether a step takes every operand that a group makes one slice at
-// a time.
+// slicewise reports whether a step reads every operand that a group makes slice by slice.
 func (g *grouping) slicewise(st step, of *group) bool {
 	rows := hostir.AxisMap(st.stmt)
 	for k, t := range hostir.Uses(st.stmt) {

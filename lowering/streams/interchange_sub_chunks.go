@@ -10,15 +10,15 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// InterchangeSubChunks makes pipelines whose slices are cut into the same sub-chunks one loop over the
-// sub-chunks, as interchange: true asks for: the parts of a sub-chunk are made and summed, and the sum is
-// gathered, before the next sub-chunk begins. What is gathered can then travel while the next sub-chunk
-// is computed. The loop over the sub-chunks of a slice becomes the outer one, and adjacent loops over
-// the same sub-chunks become one loop. Both change the order of sub-chunks and slices, so they take
-// place only where all that is written is written and read by sub-chunk, along one axis. A choice of
-// the user that a statement does not allow is refused, with the edge that it would break.
+// InterchangeSubChunks merges pipelines whose slices are cut into the same sub-chunks into one loop over the
+// sub-chunks (interchange: true). The parts of a sub-chunk are computed and summed, and the sum is gathered,
+// before the next sub-chunk begins. The gather of one sub-chunk can then run while the next one is computed.
+// The pass moves the loop over the sub-chunks of a slice outside, and merges adjacent loops over the same
+// sub-chunks. Both change the order of sub-chunks and slices. So all written buffers must be written and read
+// by sub-chunk, along one axis. If the user sets interchange where a statement does not allow it, the pass
+// reports the edge that would break.
 //
-// Requires: a pipeline of sub-chunks is a loop over slices around one over their sub-chunks.
+// Requires: a pipeline of sub-chunks is a loop over slices around a loop over their sub-chunks.
 // Establishes: no two adjacent loops over sub-chunks could be one loop.
 //
 //	before: For s: For c: P_s_c = ...; For c: R_c = Reduce(P_parts_c); For s: For c: C_s_c = ...
@@ -41,14 +41,14 @@ func InterchangeSubChunks(p *hostir.Program) error {
 	return f.errors.Err()
 }
 
-// interchange makes loops over sub-chunks one.
+// interchange merges loops over sub-chunks.
 type interchange struct {
 	program   *hostir.Program
 	subChunks int64
 	errors    diag.List
 }
 
-// overSubChunks gives a statement as a loop over sub-chunks, or nil.
+// overSubChunks returns a statement as a loop over sub-chunks, or nil.
 func (f *interchange) overSubChunks(s hostir.Stmt) *hostir.For {
 	loop, ok := s.(*hostir.For)
 	if !ok || loop.First != 0 || loop.Count.Size != f.subChunks {
@@ -60,7 +60,7 @@ func (f *interchange) overSubChunks(s hostir.Stmt) *hostir.For {
 	return loop
 }
 
-// swapLoops makes the loop over sub-chunks inside of one over slices the outer one; nil for any other
+// swapLoops swaps a loop over slices and the loop over sub-chunks in it. It returns nil for any other
 // statement.
 func (f *interchange) swapLoops(s hostir.Stmt) *hostir.For {
 	slice, ok := s.(*hostir.For)
@@ -83,8 +83,8 @@ func (f *interchange) swapLoops(s hostir.Stmt) *hostir.For {
 	}
 }
 
-// append adds a statement to a list, or, where both are loops over the same sub-chunks, to the last
-// one of the list. A buffer is allocated before such loops.
+// append adds a statement to a list. If it is a loop over the same sub-chunks as the last statement, the two
+// are merged. An Allocate goes before such loops.
 func (f *interchange) append(body []hostir.Stmt, s hostir.Stmt) []hostir.Stmt {
 	n := len(body)
 	for n > 0 && f.overSubChunks(body[n-1]) != nil {
@@ -101,15 +101,16 @@ func (f *interchange) append(body []hostir.Stmt, s hostir.Stmt) []hostir.Stmt {
 	return body
 }
 
-// independent reports whether what statements do for one sub-chunk touches nothing that they write
-// for another one.
+// independent reports whether statements can run for one sub-chunk without touching elements that they write
+// for another sub-chunk.
 func (f *interchange) independent(variable string, body []hostir.Stmt) bool {
 	buffer, _ := f.edge(variable, body)
 	return buffer == nil
 }
 
-// edge finds a buffer that statements write, and not by sub-chunk along one axis: the first statement that
-// writes it, and the first that touches more than the sub-chunk at hand, or one along another axis.
+// edge finds a buffer that statements write but do not access strictly by sub-chunk along one axis. ends are
+// the first statement that writes it, and the first that touches more than the current sub-chunk, or a
+// sub-chunk along another axis.
 func (f *interchange) edge(variable string, body []hostir.Stmt) (buffer *hostir.Tensor, ends [2]hostir.Stmt) {
 	along, written, mixed := map[*hostir.Tensor]int{}, map[*hostir.Tensor]hostir.Stmt{}, map[*hostir.Tensor]hostir.Stmt{}
 	hostir.Walk(body, func(s hostir.Stmt) bool {
@@ -133,7 +134,8 @@ func (f *interchange) edge(variable string, body []hostir.Stmt) (buffer *hostir.
 	return buffer, [2]hostir.Stmt{written[buffer], mixed[buffer]}
 }
 
-// refuse reports a choice of the user that a loop over slices cannot have, and the edge that it would break.
+// refuse reports interchange: true, if the user set it for a loop over slices that does not allow it, with
+// the edge that would break.
 func (f *interchange) refuse(slice *hostir.For, buffer *hostir.Tensor, ends [2]hostir.Stmt) {
 	from, to := ends[0], ends[1]
 	var chosen schedule.Choice
@@ -157,15 +159,15 @@ func (f *interchange) refuse(slice *hostir.For, buffer *hostir.Tensor, ends [2]h
 		hostir.Called(f.program, to, buffer))
 }
 
-// region is a part of a buffer: the sub-chunk at hand along an axis, or, with an axis of none, not
-// that alone. axes are those of the buffer behind the axes of the view.
+// region is a part of a buffer: the current sub-chunk along an axis, or, if subChunk is shard.NoAxis,
+// possibly more. axes are the axes of the buffer that correspond to the axes of the view.
 type region struct {
 	buffer   *hostir.Tensor
 	subChunk int
 	axes     []int
 }
 
-// regions gives the part of a buffer that a tensor is, on each path to it.
+// regions returns the parts of a buffer that a tensor may be, one for each alternative of its view.
 func (f *interchange) regions(t *hostir.Tensor, variable string) []region {
 	switch of := t.Of.(type) {
 	case nil:
@@ -184,7 +186,7 @@ func (f *interchange) regions(t *hostir.Tensor, variable string) []region {
 	return list
 }
 
-// within is the part of a region that a view is.
+// within returns the part of a region that a view selects.
 func (f *interchange) within(t *hostir.Tensor, r region, variable string) region {
 	sel, ok := t.Of.(*hostir.Select)
 	switch {

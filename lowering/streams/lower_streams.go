@@ -11,15 +11,15 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// LowerStreams gives every result its buffer and turns operations whose results
-// have a Stream axis into a loop: one iteration per slice of the axis, one after the
-// other on the caller's stream. Adjacent operations on the same axis share a loop.
+// LowerStreams allocates a buffer for every result. It turns operations whose results have a Stream axis into
+// a loop with one iteration per slice of the axis. The iterations run one after the other on the caller's
+// stream. Adjacent operations on the same axis share a loop.
 //
-// What each iteration does for a statement is its kind of step: see step.
+// The kind of a step decides what an iteration does for its statement: see stepKind.
 //
 // Requires: every statement is local or one movement of data; layouts are final.
-// Establishes: no result of a statement has an axis of kind Stream; every buffer is
-// allocated before its first use; views stand in no list of statements.
+// Establishes: no result of a statement has an axis of kind Stream; every buffer is allocated before its
+// first use; no list of statements contains views.
 //
 //	before: C = Unary(relu, A)                                      C [Stream(S), M]
 //	after:  caller = GetCurrentStream; C = Allocate; For s: C_s = Unary(relu, A_s), with views C_s and A_s
@@ -42,7 +42,7 @@ func LowerStreams(p *hostir.Program) error {
 	return l.errors.Err()
 }
 
-// modelNames lists the tensors that operations of the model make.
+// modelNames lists the results of the model's operations.
 func modelNames(p *hostir.Program) map[string]bool {
 	names := make(map[string]bool, len(p.Reference))
 	for _, op := range p.Reference {
@@ -70,15 +70,15 @@ func newStreamLowering(p *hostir.Program) *streamLowering {
 type streamLowering struct {
 	program  *hostir.Program
 	names    *hostir.Namer
-	results  map[string]bool        // of the model's operations
-	moves    map[hostir.Stmt]string // what the schedule calls what a statement moves between ranks
+	results  map[string]bool        // results of the model's operations
+	moves    map[hostir.Stmt]string // statement -> the name in the schedule of its communication
 	uses     *uses
 	errors   diag.List
-	loop     string                  // variable; empty without pipelines
-	subChunk string                  // variable of the loops over sub-chunks; empty where slices are not cut into any
-	uncut    map[domain.Extent]bool  // extents that could not be cut into sub-chunks
-	summed   map[*hostir.Tensor]bool // what ranks sum from rank to rank, where there are sub-chunks
-	started  bool                    // the caller's stream has its name
+	loop     string                  // loop variable of pipelines; empty if there are none
+	subChunk string                  // variable of the loops over sub-chunks; empty if no slices are cut
+	uncut    map[domain.Extent]bool  // extents already reported as not divisible into sub-chunks
+	summed   map[*hostir.Tensor]bool // result -> whether it is a sum of parts that ranks send each other; nil without interchange
+	started  bool                    // the caller's stream has been named
 	body     []hostir.Stmt
 }
 
@@ -92,7 +92,7 @@ func (l *streamLowering) lower(g *group) {
 	for _, st := range g.steps {
 		for _, out := range hostir.Defs(st.stmt) {
 			if out.Role == hostir.View && g.pipelined() && !g.keepsView(st) {
-				out.Role = hostir.Temp // its slices are made one by one, in a buffer
+				out.Role = hostir.Temp // its slices are written to a buffer, one by one
 			}
 			if out.Role == hostir.View {
 				continue
@@ -111,8 +111,8 @@ func (l *streamLowering) lower(g *group) {
 	l.work(g)
 }
 
-// start names the caller's stream, once, if there are pipelines: before the first
-// buffer that the model does not know, or the first pipeline.
+// start names the caller's stream, once, if there are pipelines. It does so before the first buffer that is
+// not a result of the model, or before the first pipeline.
 func (l *streamLowering) start(s hostir.Stmt) {
 	if l.loop != "" && !l.started {
 		l.started = true
@@ -120,7 +120,7 @@ func (l *streamLowering) start(s hostir.Stmt) {
 	}
 }
 
-// work runs the steps slice by slice and joins the caller's stream.
+// work emits the loop of a pipeline and the statements after it.
 func (l *streamLowering) work(g *group) {
 	first := g.steps[0].stmt
 	slicer := &slicer{
@@ -146,8 +146,8 @@ func (l *streamLowering) work(g *group) {
 	l.body = append(l.body, slicer.after...)
 }
 
-// firstStep and steps bound the loop of a pipeline. One that exchanges at distance s and has
-// the local shard last runs from distance 1 to distance D, which is the rank itself.
+// firstStep and steps are the bounds of the loop of a pipeline. If the pipeline exchanges at distance s and
+// takes the local shard last, s runs from 1 to D, and distance D is the rank itself.
 func (l *streamLowering) firstStep(g *group) int64 {
 	if g.cut.bracket {
 		return g.cut.subChunks / 2

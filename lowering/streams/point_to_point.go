@@ -10,12 +10,11 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// A point-to-point pipeline exchanges at distance s in step s: a rank receives the slice of
-// the rank s places further on and sends its own to the rank s places back. So in every
-// step each link carries one slice in each direction, and step 0 is the rank's local shard.
+// A point-to-point pipeline exchanges at distance s in step s: a rank receives the slice of rank + s and
+// sends its own slice to rank - s. So in every step each link carries one slice in each direction. Step 0
+// takes the local shard.
 
-// rotate makes slices of the pipeline begin with the rank's own, where its steps exchange
-// between ranks.
+// rotate makes a pipeline whose steps exchange between ranks begin with the rank's own slice.
 func (c *slicer) rotate(g *group) {
 	for _, st := range g.steps {
 		if !st.exchanges() {
@@ -35,8 +34,8 @@ func (c *slicer) rotate(g *group) {
 	}
 }
 
-// passFromRank appends one step of an allgather from rank to rank. The local shard is used
-// where it is or, as the schedule says, copied.
+// passFromRank appends one step of an allgather from rank to rank. The local shard is used in place or
+// copied, as the schedule sets.
 //
 //	before: A_all = Set(A)                      A [DIDx(D), m, K], A_all [Stream(D), m, K]
 //	after:  A_all_s = Select(A_all, axis 0, index (rank + s) % D)
@@ -67,18 +66,18 @@ func (c *slicer) passFromRank(st step) {
 	}
 	c.body = append(c.body, exchange...)
 	if c.via(set) == schedule.NCCL && c.cut.width == 1 {
-		c.slices[sliceKey{out, st.loop, cutAxis}] = slice // else what follows names what the transfer left
+		c.slices[sliceKey{out, st.loop, cutAxis}] = slice // otherwise later statements use a view of the whole block or buffer
 	}
 }
 
-// usesInPlace reports whether the slices of t are used in this pipeline alone and lie as
-// the local shard does, which then need not be where the others are.
+// usesInPlace reports whether the local shard can be used where it is. That requires that only this pipeline
+// uses the slices of t, and that they have the layout of the local shard.
 func (c *slicer) usesInPlace(t, local *hostir.Tensor, loop int) bool {
 	return c.lowering.program.Choices.Get(schedule.LocalShard) != schedule.Copied && c.cut.width == 1 && t.Role == hostir.Temp &&
 		c.group.last[t] <= c.group.number && slices.Equal(hostir.Layout(local), hostir.DropAxis(hostir.Layout(t), loop))
 }
 
-// inPlace appends the step in which one view names the local shard, or the one received.
+// inPlace appends a step in which one view names the local shard or the received shard.
 func (c *slicer) inPlace(st step, local *hostir.Tensor) {
 	set, row := st.stmt, hostir.AxisMap(st.stmt)[0]
 	in, out := hostir.Uses(set)[0], hostir.Result(set)
@@ -93,7 +92,7 @@ func (c *slicer) inPlace(st step, local *hostir.Tensor) {
 	c.slices[sliceKey{out, st.loop, cutAxis}] = local // for the statements that follow
 }
 
-// localStep is the branch on the step of the local shard.
+// localStep returns the branch on the step of the local shard.
 func (c *slicer) localStep(s hostir.Stmt) *hostir.If {
 	note := "step 0 is the local shard"
 	if c.lowering.localLast(c.group) {
@@ -102,8 +101,7 @@ func (c *slicer) localStep(s hostir.Stmt) *hostir.If {
 	return &hostir.If{Info: hostir.InfoFrom(s, note), Cond: c.isLocal()}
 }
 
-// receive sends what this rank has to the rank s places back, and receives from the rank s
-// places further on.
+// receive sends the slice of this rank to rank - s, and receives the slice of rank + s.
 func (c *slicer) receive(s hostir.Stmt, from, into *hostir.Tensor) []hostir.Stmt {
 	return c.exchange(s, from, into, c.team.Before(c.distance()), c.team.After(c.distance()))
 }

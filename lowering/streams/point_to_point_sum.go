@@ -10,8 +10,8 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// collectParts declares and allocates the buffer of a sum's parts, one for each rank of the
-// ring, and, where the local shard is used in place, lets the pipeline make it there.
+// collectParts allocates the buffer for the parts of a sum, one from each rank of the ring. If the local
+// shard is used in place, the pipeline computes the local part directly in that buffer.
 func (c *slicer) collectParts(st step) {
 	r, l := st.stmt, c.lowering
 	in, out := hostir.Uses(r)[0], hostir.Result(r)
@@ -40,37 +40,36 @@ func (c *slicer) collectParts(st step) {
 	c.slices[sliceKey{in, i, cutAxis}] = made
 }
 
-// partLayout is the layout of one part: that of a slice, in which the axis of the ranks stands at the
-// loop's axis, where parts have it.
+// partLayout returns the layout of one part: the layout of a slice, with the loop's axis in place of the axis
+// of the ranks.
 func partLayout(layout []int, part, loop int) []int {
 	slice := slices.DeleteFunc(slices.Clone(layout), func(a int) bool { return a == loop })
 	slice[slices.Index(slice, part)] = loop
 	return slice
 }
 
-// between reports whether axes lie between that of the ranks and that of the pipeline: then the own
-// axis of the ranks has another place in a part than in a slice, also where those have one element.
+// between reports whether there are axes between the axis of the ranks and the axis of the pipeline. The axis
+// of the ranks then has another place in a part than in a slice, even if it has one element.
 func between(t *hostir.Tensor, part, loop int) bool {
 	axes := t.Axes[min(part, loop)+1 : max(part, loop)]
 	return slices.ContainsFunc(axes, func(a domain.Axis) bool { return a.Kind != domain.Reduction })
 }
 
-// sumsInPlace reports whether the local partial sum is made where the parts are collected.
+// sumsInPlace reports whether the local partial sum is computed directly in the buffer of the parts.
 func (c *slicer) sumsInPlace(r hostir.Stmt, in *hostir.Tensor, part, loop int) bool {
 	return !between(in, part, loop) && c.lowering.program.Choices.Get(schedule.LocalShard) != schedule.Copied &&
 		c.lowering.choice(r, schedule.Fuse) != schedule.PeerRead && c.cut.width == 1 && in.Role == hostir.Temp &&
-		c.group.makes[in] && c.lowering.uses.mayAddTo(in) // nothing else reads it
+		c.group.makes[in] && c.lowering.uses.mayAddTo(in) // no other statement reads it
 }
 
-// partAxis is the axis along which the ranks have parts of the sum.
+// partAxis returns the axis along which each rank has one part of the sum.
 func (c *slicer) partAxis(st step) int {
 	return slices.IndexFunc(hostir.Uses(st.stmt)[0].Axes, func(a domain.Axis) bool {
 		return hostir.SplitOver(a) == shard.Describe(st.stmt).Shifts[0].Mesh
 	})
 }
 
-// passToRank appends one step of a reduce-scatter from rank to rank; the sum of all parts
-// follows the loop.
+// passToRank appends one step of a reduce-scatter from rank to rank. The sum of all parts follows the loop.
 //
 //	before: C = Reduce(sum, P, axis 0)          P [DIDx(D), Stream(D), m, N], C [r(D), DIDx(D), m, N]
 //	after:  P_s = Select(P, axis 1, index (rank + s) % D)
@@ -90,7 +89,7 @@ func (c *slicer) passToRank(st step) {
 	into, split := c.pick(r, nil, c.parts[r], part, from, cutAxis), c.localStep(r)
 	exchange := c.exchange(r, sent, into, to, from)
 	if inPlace {
-		split.Cond, split.Body = expr.Opposite(split.Cond), exchange // the own step made it where it belongs
+		split.Cond, split.Body = expr.Opposite(split.Cond), exchange // the local step computed it in place
 	} else {
 		local := c.pick(r, nil, c.parts[r], part, c.team.Coordinate, cutAxis)
 		split.Body, split.Else = []hostir.Stmt{c.copyPart(r, local, sent, part, i)}, exchange
@@ -108,8 +107,8 @@ func (c *slicer) passToRank(st step) {
 	c.after = append(c.after, r)
 }
 
-// copyPart copies the local partial sum to those of the other ranks, without the axis of the ranks
-// where it has another place there.
+// copyPart copies the local partial sum to the buffer of the parts. It drops the axis of the ranks if the
+// axis has another place there.
 func (c *slicer) copyPart(r hostir.Stmt, local, sent *hostir.Tensor, part, loop int) hostir.Stmt {
 	if between(hostir.Uses(r)[0], part, loop) {
 		if part > loop {

@@ -11,18 +11,17 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// In a ring every rank talks to the next one and the one before alone. A step passes
-// on what the step before brought, while the GEMM of the step runs; so steps are in order,
-// and their work stays on the caller's stream.
+// In a ring, every rank communicates only with the next and the previous rank. A step passes on the slice
+// that the previous step received, while the GEMM of the step runs. So steps run in order, on the caller's
+// stream.
 
-// passOn appends one step of an allgather along a ring: the GEMM of the slice at hand runs
-// while that slice goes to the next rank and the next slice comes from the rank before. The
-// transfers are started here; arrived, at the end of the step, waits for them.
+// passOn appends one step of an allgather along a ring. The current slice goes to the next rank, and the next
+// slice comes from the previous rank, while the GEMM of the current slice runs. The waits directly follow the
+// transfers; overlap later moves them to where they are needed.
 //
 //	before: A_all = Set(A)                      A [DIDx(D), m, K], A_all [Stream(D), m, K]
 //	after:  If s == 0: A_s = Select(A, axis 0, index 0) Else: A_s = Select(A_all, axis 0, index (D + rank - s) % D)
-//	        If s != D - 1: (send A_s to the next rank, receive slice (D + rank - s - 1) % D)
-//	        ... and at the end of the step the waits
+//	        If s != D - 1: (send A_s to the next rank, receive slice (D + rank - s - 1) % D, wait for both)
 func (c *slicer) passOn(st step) {
 	set, row := st.stmt, hostir.AxisMap(st.stmt)[0]
 	in, out := hostir.Uses(set)[0], hostir.Result(set)
@@ -54,19 +53,19 @@ func (c *slicer) stepIs(op string, with expr.Expr) expr.Expr {
 	return expr.Op(op, expr.Var(c.lowering.loop), with)
 }
 
-// following is the number of the next step.
+// following returns the number of the next step.
 func (c *slicer) following() expr.Expr { return expr.Op("+", expr.Var(c.lowering.loop), expr.Int(1)) }
 
-// lastStep is the number of the last step.
+// lastStep returns the number of the last step.
 func (c *slicer) lastStep() expr.Expr { return expr.Op("-", c.team.Extent, expr.Int(1)) }
 
-// toNext sends to the next rank of the ring and receives from the one before.
+// toNext sends to the next rank of the ring and receives from the previous one.
 func (c *slicer) toNext(s hostir.Stmt, from, into *hostir.Tensor) []hostir.Stmt {
 	one := ranks.Offset{Block: expr.Int(1)}
 	return c.exchange(s, from, into, c.team.After(one), c.team.Before(one))
 }
 
-// declareSums declares and allocates what a rank receives of a sum along a ring.
+// declareSums allocates the buffer for the sums that a rank receives along a ring.
 func (c *slicer) declareSums(st step) {
 	r, l := st.stmt, c.lowering
 	in := hostir.Uses(r)[0]
@@ -81,8 +80,8 @@ func (c *slicer) declareSums(st step) {
 	c.parts[r] = parts
 }
 
-// collectSums starts a step: the sum of the step before goes to the next rank, and the one to
-// add to comes from the rank before, while the GEMM of the step runs.
+// collectSums starts a step of a reduce-scatter along a ring. The sum of the previous step goes to the next
+// rank, and the sum to add to comes from the previous rank, while the GEMM of the step runs.
 func (c *slicer) collectSums(st step) {
 	if c.lowering.accumulates(st.stmt) {
 		c.makeSums(st)
@@ -101,14 +100,13 @@ func (c *slicer) collectSums(st step) {
 	})
 }
 
-// passSumOn appends the end of a step of a reduce-scatter along a ring: the sum that came in is
-// added to what the rank computed. The last sum is the local one. Each sum on the way has the
-// element type of the parts.
+// passSumOn appends the end of a step of a reduce-scatter along a ring: it adds the received sum to the part
+// that the rank computed. The last sum is the local one. Intermediate sums have the element type of the
+// parts.
 //
 //	before: C = Reduce(sum, P, axis 0)          P [DIDx(D), Stream(D), m, N], C [r(D), DIDx(D), m, N]
-//	after:  (P_s is for the rank s + 1 places back; in the last step it is C or, where C does not lie as slices of P do, copied there
-//	        behind the loop)
-//	        If s != 0: Wait(send); Wait(receive); P_s = Binary(add, P_s, P_sums_s)
+//	after:  (P_s is for rank - (s + 1); in the last step it is C. If C has another layout than slices of P, P_s is copied to C after the loop)
+//	        If s != 0: P_s = Binary(add, P_s, P_sums_s)
 func (c *slicer) passSumOn(st step) {
 	if c.lowering.accumulates(st.stmt) {
 		c.passSumOnAtOnce(st)
@@ -130,10 +128,10 @@ func (c *slicer) passSumOn(st step) {
 	}
 }
 
-// addends gives, for each reduction, the function of two operands.
+// addends maps each reduction to its function of two operands.
 var addends = map[string]string{"sum": "add", "prod": "mul", "max": "max", "min": "min"}
 
-// copyOut appends, behind the loop, the copy of the local sum to the result.
+// copyOut appends, after the loop, the copy of the local sum to the result.
 func (c *slicer) copyOut(st step, in, out *hostir.Tensor, i int) {
 	r, part := st.stmt, c.partAxis(st)
 	if part > i {
@@ -145,7 +143,7 @@ func (c *slicer) copyOut(st step, in, out *hostir.Tensor, i int) {
 	c.after = append(c.after, &hostir.Set{Info: hostir.InfoFrom(r, "the local sum"), Out: result, In: alone})
 }
 
-// complainOfSums reports parts of a sum that a ring would overwrite.
+// complainOfSums reports parts of a sum that a ring would overwrite but another statement needs.
 func (l *streamLowering) complainOfSums(r *hostir.Reduce) step {
 	d := hostir.Refuse(&l.errors, l.program, r, l.moves[r], schedule.Steps, "the sums of a ring take the place of %s, which is needed as it is", hostir.Called(l.program, r, r.In))
 	for _, s := range l.program.Body {

@@ -10,17 +10,17 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// Where sums along a ring are accumulated in GEMMs (fuse: gemm, beta = 1), a GEMM needs the sum that
-// came in, and the GEMM of another sub-chunk is what hides its transfer. So a rank sends a sum as
-// soon as it is made, and waits for one just before it adds to it: the transfers of step s bring
-// what step s + 1 adds to. The last sum is made where the result is.
+// If GEMMs accumulate the sums along a ring (fuse: gemm, beta = 1), a GEMM needs the received sum, and only
+// the GEMM of another sub-chunk can hide its transfer. So a rank sends a sum as soon as it is computed, and
+// waits for a sum just before adding to it. The transfers of step s bring the sums for step s + 1. The last
+// sum is computed in the result.
 
-// accumulates reports whether the schedule asks for a sum that GEMMs make.
+// accumulates reports whether the schedule lets GEMMs accumulate a sum.
 func (l *streamLowering) accumulates(r hostir.Stmt) bool {
 	return l.choice(r, schedule.Fuse) == schedule.GEMM
 }
 
-// makeSums begins a step of sums that GEMMs make.
+// makeSums begins a step whose sums are accumulated in GEMMs.
 func (c *slicer) makeSums(st step) {
 	if c.team.Size > 1 {
 		c.declareSums(st)
@@ -28,7 +28,8 @@ func (c *slicer) makeSums(st step) {
 	c.makeLastInPlace(st)
 }
 
-// makeLastInPlace lets the GEMM of a step be made where it is sent from or, in the last step, where the result is.
+// makeLastInPlace lets the GEMM of the last step write directly to the result. In other steps it writes to
+// the buffer that is sent.
 func (c *slicer) makeLastInPlace(st step) {
 	r := st.stmt
 	in, out := hostir.Uses(r)[0], hostir.Result(r)
@@ -44,8 +45,9 @@ func (c *slicer) makeLastInPlace(st step) {
 	c.slices[sliceKey{in, i, cutAxis}] = sum
 }
 
-// madeInPlace reports whether the local sum can be made where the result is: this pipeline makes the
-// parts, and it lies there as a slice of them does. A single element is as well copied.
+// madeInPlace reports whether the local sum can be computed directly in the result. That requires that this
+// pipeline computes the parts, and that the result has the layout of a slice of them. A single element is
+// copied instead.
 func (c *slicer) madeInPlace(in, out *hostir.Tensor, st step) bool {
 	i := slices.Index(hostir.AxisMap(st.stmt)[0], st.loop)
 	slice, order := slices.Delete(slices.Clone(in.Axes), i, i+1), hostir.DropAxis(hostir.Layout(in), i)
@@ -64,7 +66,7 @@ func firstReduced(axes []domain.Axis) int {
 	return slices.IndexFunc(axes, func(a domain.Axis) bool { return a.Kind == domain.Reduction })
 }
 
-// localSum makes view name the result, or the sub-chunk of it at hand. Without its reduced axes it
+// localSum makes view refer to the result, or to its current sub-chunk. Without its reduced axes, the result
 // has the axes of a slice along axis i of the operand.
 func (c *slicer) localSum(r hostir.Stmt, view *hostir.Tensor, i, cutAxis int) {
 	t := hostir.Result(r)
@@ -81,20 +83,20 @@ func (c *slicer) localSum(r hostir.Stmt, view *hostir.Tensor, i, cutAxis int) {
 	case cutAxis != shard.NoAxis:
 		c.subChunk(r, view, t, cutAxis)
 	case t != view:
-		whole := slices.IndexFunc(t.Axes, func(a domain.Axis) bool { return a.Kind == domain.Serial }) // there is one: madeInPlace
+		whole := slices.IndexFunc(t.Axes, func(a domain.Axis) bool { return a.Kind == domain.Serial }) // madeInPlace checked that there is one
 		view.Of = &hostir.Select{Info: hostir.InfoFrom(r, ""), Out: view, In: t, Axis: whole, Index: expr.Int(0), Parts: 1}
 	}
 }
 
-// passSumOnAtOnce appends the end of a step of a reduce-scatter along a ring whose sums are
-// accumulated in GEMMs: the sum that came in is added to what the rank computed, and goes on.
+// passSumOnAtOnce appends the end of a step of a reduce-scatter along a ring whose sums are accumulated in
+// GEMMs. It adds the received sum to the computed part, and sends the result on. The waits directly follow
+// the transfers; overlap later moves them to where they are needed.
 //
 //	before: C = Reduce(sum, P, axis 0)          P [DIDx(D), Stream(D), m, N], C [r(D), DIDx(D), m, N]
 //	after:  If s == D - 1: P_s = Select(C, axis 0, index 0) Else: P_s = Select(P, axis 1, index (D + rank - (s + 1)) % D)
 //	        ... P_s is computed, then
-//	        If s != 0: Wait(receive, iteration s - 1); P_s = Binary(add, P_s, P_sums_s), with what step s - 1 received
-//	        If s != D - 1: (send P_s to the next rank, receive what the next step adds to)
-//	        and after the loop: the waits for what was sent
+//	        If s != 0: P_s = Binary(add, P_s, P_sums_s), with the sum that step s - 1 received
+//	        If s != D - 1: (send P_s to the next rank, receive the sum for the next step)
 func (c *slicer) passSumOnAtOnce(st step) {
 	r := st.stmt
 	in, out := hostir.Uses(r)[0], hostir.Result(r)
@@ -109,11 +111,11 @@ func (c *slicer) passSumOnAtOnce(st step) {
 	}
 }
 
-// addReceived is the addition of what the step before received, and the transfers for the next
-// step. The waits for what was sent follow the loop.
+// addReceived returns the addition of the sum that the previous step received, and the transfers for the next
+// step.
 func (c *slicer) addReceived(r hostir.Stmt, computed *hostir.Tensor, i, cutAxis int) []hostir.Stmt {
 	step := expr.Expr(expr.Var(c.lowering.loop))
-	before := expr.Op("-", expr.Op("+", c.team.Extent, step), expr.Int(1)) // modulo the steps, so that it is one in step 0, too
+	before := expr.Op("-", expr.Op("+", c.team.Extent, step), expr.Int(1)) // modulo the number of steps, so that it is valid in step 0
 	received := c.pick(r, nil, c.parts[r], i, expr.Op("%", before, c.team.Extent), cutAxis)
 	sent, into := c.pick(r, nil, hostir.Uses(r)[0], i, c.index(), cutAxis), c.pick(r, nil, c.parts[r], i, step, cutAxis)
 	add := &hostir.Binary{

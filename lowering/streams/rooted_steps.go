@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/shard"
 )
 
-// broadcast appends: rank s of the team sends all that it has to slice s of the result.
+// broadcast appends a step in which rank s of the team sends its whole shard to slice s of the result.
 //
 //	before: A_all = Set(A)                      A [DIDx(D), m, K], A_all [Stream(D), m, K]
 //	after:  A_all_s = Select(A_all, axis 0, index s)
@@ -22,7 +22,7 @@ func (c *slicer) broadcast(st step) {
 	})
 }
 
-// reduce appends: the ranks of the team reduce slice s of the operand to rank s.
+// reduce appends a step in which the ranks of the team reduce slice s of the operand to rank s.
 //
 //	before: C = Reduce(sum, P, axis 0)          P [DIDx(D), Stream(D), m, N], C [r(D), DIDx(D), m, N]
 //	after:  P_s = Select(P, axis 1, index s); C_s = Select(C, axis 1, index 0)

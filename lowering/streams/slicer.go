@@ -11,30 +11,30 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// slicer rewrites the statements of one pipeline to one iteration's slices. A
-// tensor has one view of the slice at hand.
+// slicer rewrites the statements of one pipeline to the slices of one iteration. Each tensor has one view of
+// the current slice.
 type slicer struct {
 	lowering *streamLowering
 	group    *group
 	cut      cut                            // how slices become GEMMs
-	team     *ranks.Axis                    // of a pipeline that passes slices from rank to rank
-	parts    map[hostir.Stmt]*hostir.Tensor // reduction -> where it collects the parts of the sum
-	after    []hostir.Stmt                  // what follows the loop
+	team     *ranks.Axis                    // in a pipeline that passes slices from rank to rank
+	parts    map[hostir.Stmt]*hostir.Tensor // reduction -> buffer for the parts of its sum
+	after    []hostir.Stmt                  // statements after the loop
 	slices   map[sliceKey]*hostir.Tensor
-	along    map[*hostir.Tensor]int // where slices are cut: the axis of a tensor that its sub-chunks lie along
+	along    map[*hostir.Tensor]int // if slices are cut: tensor -> the axis of its sub-chunks
 	body     []hostir.Stmt
-	whole    bool // the statement at hand needs slices that are contiguous in memory
+	whole    bool // the current statement needs slices that are contiguous in memory
 }
 
-// sliceKey names a view: of a slice along axis, or a sub-chunk of it along cutAxis.
+// sliceKey identifies a view of a slice along axis, or of a sub-chunk of the slice along cutAxis.
 type sliceKey struct {
 	tensor        *hostir.Tensor
 	axis, cutAxis int
 }
 
-// step appends what an iteration does for one step.
+// step appends the statements of an iteration for one step.
 func (c *slicer) step(st step) {
-	c.whole = shard.NeedsWholeSlices(c.lowering.program, st.stmt) // asked while its operands are whole tensors
+	c.whole = shard.NeedsWholeSlices(c.lowering.program, st.stmt) // before its operands become slices
 	c.oneElement(st)
 	switch st.kind {
 	case broadcastFromRank:
@@ -54,12 +54,12 @@ func (c *slicer) step(st step) {
 	}
 }
 
-// statement appends s on slices. The axis that the slices lack is taken out of its
-// attributes, too.
+// statement appends the statement of a step on slices, and removes the axis of the pipeline from its
+// attributes.
 func (c *slicer) statement(st step) {
 	s, axisMap := st.stmt, hostir.AxisMap(st.stmt)
 	next, inAxis, oneRow := 0, -1, rowOfBatches(s, st.loop)
-	moves := shard.Moves(c.lowering.program, s) // asked while its operands are whole tensors
+	moves := shard.Moves(c.lowering.program, s) // before its operands become slices
 	c.follow(s)
 	live, cut := hostir.Live(hostir.Uses(s)[0]), c.cutAxis(hostir.Result(s), wholeAxes(s, st.loop)...)
 	hostir.SubstituteUses(s, func(t *hostir.Tensor) *hostir.Tensor {
@@ -71,7 +71,7 @@ func (c *slicer) statement(st step) {
 			if moves && t.Axes[along].Kind == domain.Device {
 				c.ofAllRanks(s, t, along)
 			}
-			along = shard.NoAxis // one element stands for those of all sub-chunks
+			along = shard.NoAxis // all sub-chunks read the same element
 		}
 		if next == 0 {
 			inAxis = axis
@@ -81,7 +81,7 @@ func (c *slicer) statement(st step) {
 	})
 	hostir.SubstituteDefs(s, func(t *hostir.Tensor) *hostir.Tensor {
 		if t.Role == hostir.View {
-			return c.made(t, st.loop, cut) // the statement makes it
+			return c.made(t, st.loop, cut) // the statement itself makes the view
 		}
 		return c.slice(s, t, st.loop, cut)
 	})
@@ -99,8 +99,8 @@ func (c *slicer) statement(st step) {
 	c.body = append(c.body, s)
 }
 
-// dropAxis renumbers a statement's attributes for operands without axis in, which
-// was number live without reduced axes, and results without axis out.
+// dropAxis renumbers the axes in a statement's attributes, after axis in is removed from its operands and
+// axis out from its results. live is the index of axis in without reduced axes.
 func dropAxis(s hostir.Stmt, out, in, live int) {
 	switch s := s.(type) {
 	case *hostir.Reduce:
@@ -124,14 +124,14 @@ func dropAxis(s hostir.Stmt, out, in, live int) {
 	}
 }
 
-// slice gives the slice of t at this iteration's index of axis; where the axis is split
-// over ranks, the one slice that a rank has. Where slices are cut, it gives the sub-chunk at hand
-// along an axis that is cut; where several make a GEMM, all of them. An axis of none stands for a tensor
-// that has no such axis.
+// slice returns the view of t for this iteration: its slice at the current index of axis. If the axis is
+// split over ranks, that is the only slice that the rank has. If slices are cut, it returns the current
+// sub-chunk along cutAxis, and if a GEMM takes several slices, it returns all of them. shard.NoAxis means
+// that t has no such axis.
 func (c *slicer) slice(s hostir.Stmt, t *hostir.Tensor, axis, cutAxis int) *hostir.Tensor {
 	key := sliceKey{t, axis, cutAxis}
 	if c.cut.width > 1 && axis != shard.NoAxis && t.Axes[axis].LocalSize() == 1 {
-		axis = shard.NoAxis // one element stands for those of all slices
+		axis = shard.NoAxis // all slices read the same element
 	}
 	if axis == shard.NoAxis && cutAxis == shard.NoAxis {
 		return t
@@ -158,8 +158,7 @@ func (c *slicer) slice(s hostir.Stmt, t *hostir.Tensor, axis, cutAxis int) *host
 	return c.slices[key]
 }
 
-// made declares the view of a slice, of a sub-chunk of it, or of several slices, that a statement
-// makes itself.
+// made declares the view that a statement itself makes: of a slice, of a sub-chunk, or of several slices.
 func (c *slicer) made(t *hostir.Tensor, axis, cutAxis int) *hostir.Tensor {
 	var view *hostir.Tensor
 	at := cutAxis
@@ -178,7 +177,7 @@ func (c *slicer) made(t *hostir.Tensor, axis, cutAxis int) *hostir.Tensor {
 	return view
 }
 
-// without declares a view of t without axis.
+// without declares a view of t that lacks an axis.
 func (c *slicer) without(t *hostir.Tensor, axis int) *hostir.Tensor {
 	var layout []int
 	if t.Layout != nil {
@@ -187,7 +186,7 @@ func (c *slicer) without(t *hostir.Tensor, axis int) *hostir.Tensor {
 	return c.declare(t, c.lowering.loop, slices.Delete(slices.Clone(t.Axes), axis, axis+1), layout)
 }
 
-// declare declares a view of t, named after it and the loop that it is one iteration of.
+// declare declares a view of t for one iteration of a loop, named after t and the loop.
 func (c *slicer) declare(t *hostir.Tensor, loop string, axes []domain.Axis, layout []int) *hostir.Tensor {
 	l := c.lowering
 	view := &hostir.Tensor{

@@ -10,53 +10,52 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// step is a statement with its part in a pipeline.
+// step is a statement and its role in a pipeline.
 type step struct {
 	stmt hostir.Stmt
 	kind stepKind
-	loop int // the axis of the result that the pipeline runs along; none outside of pipelines
+	loop int // the axis of the result that the pipeline runs along; shard.NoAxis outside of pipelines
 	axis *domain.Axis
 
-	along string // the mesh axis by whose places ranks order the slices; empty for none
+	along string // the mesh axis whose coordinates decide the order of slices; empty for none
 }
 
-// stepKind says what one iteration of a pipeline does for a statement.
+// stepKind is the work of one iteration of a pipeline for a statement.
 type stepKind int
 
 const (
 	// outside of pipelines: the statement runs once, on the caller's stream.
 	unpipelined stepKind = iota
-	// sliced: the statement itself, on slices.
+	// the statement itself, on slices.
 	onSlices
 	// rank s broadcasts its slice: DIDx in the operand, Stream in the result.
 	broadcastFromRank
-	// each rank receives from the rank s places further on: DIDx in the operand, Stream in
-	// the result.
+	// each rank receives from the rank at distance s: DIDx in the operand, Stream in the result.
 	fromRankAtDistance
-	// each rank sends its part of a sum to the rank s places further on, and sums what it
-	// received after the loop: Stream in the operand, DIDx in the result.
+	// each rank sends its part of a sum to the rank at distance s, and sums the received parts after the
+	// loop: Stream in the operand, DIDx in the result.
 	toRankAtDistance
-	// all reduce to rank s: Stream in the operand, DIDx in the result.
+	// all ranks reduce to rank s: Stream in the operand, DIDx in the result.
 	reduceToRank
-	// each rank receives from the rank before it what it passes on in the next step: DIDx in
-	// the operand, Stream in the result.
+	// each rank receives a slice from the previous rank and passes it on in the next step: DIDx in the
+	// operand, Stream in the result.
 	gatherAlongRing
-	// each rank adds its part to a sum from the rank before, and passes it on in the next
-	// step: Stream in the operand, DIDx in the result.
+	// each rank adds its part to a sum from the previous rank, and passes the sum on in the next step: Stream
+	// in the operand, DIDx in the result.
 	sumAlongRing
 )
 
-// atDistance reports whether the ranks exchange at the distance that the iteration counts.
+// atDistance reports whether the ranks exchange at a distance that changes with each iteration.
 func (st step) atDistance() bool { return st.kind == fromRankAtDistance || st.kind == toRankAtDistance }
 
-// alongRing reports whether ranks pass on to the next one what they received.
+// alongRing reports whether ranks pass received data on to the next rank.
 func (k stepKind) alongRing() bool { return k == gatherAlongRing || k == sumAlongRing }
 
-// exchanges reports whether ranks exchange slices in it.
+// exchanges reports whether ranks exchange slices from rank to rank in the step.
 func (st step) exchanges() bool { return st.atDistance() || st.kind.alongRing() }
 
-// classify chooses the kind of step of a statement, and complains where its Stream axis
-// cannot be lowered.
+// classify chooses the kind of step for a statement, and reports an error if its Stream axis cannot be
+// lowered.
 func (l *streamLowering) classify(s hostir.Stmt) step {
 	out, once := hostir.Result(s), step{stmt: s, kind: unpipelined, loop: shard.NoAxis}
 	if out == nil || hostir.AxisMap(s) == nil {
@@ -83,7 +82,7 @@ func (l *streamLowering) classify(s hostir.Stmt) step {
 		return l.complain(s, "declare it without one, and stream it with set", "%s has a Stream axis, and an attention is done at once", hostir.Called(l.program, s, out))
 	case *hostir.Reshape:
 		if shard.SlicedAlong(s) == shard.NoAxis {
-			return once // it makes the axis; what comes after runs along it
+			return once // it creates the axis; later statements run along it
 		}
 	case *hostir.Broadcast:
 		if s.Axis == loop {
@@ -92,7 +91,7 @@ func (l *streamLowering) classify(s hostir.Stmt) step {
 	case *hostir.Set:
 		if i := slices.Index(rows[0], loop); i >= 0 && hostir.SplitOver(s.In.Axes[i]) != "" {
 			if !shard.SameMesh(s.In, s.Out) {
-				return once // not every rank of the team has the result; what comes after runs along the axis
+				return once // not every rank of the team has the result; later statements run along the axis
 			}
 			return l.fromRank(s, i, st)
 		}
@@ -112,7 +111,7 @@ func (l *streamLowering) complain(s hostir.Stmt, hint, format string, args ...an
 	return step{stmt: s, kind: unpipelined, loop: shard.NoAxis}
 }
 
-// fromRank is the step of a Set that takes axis i, split over ranks, to the Stream axis.
+// fromRank returns the step of a Set that turns axis i, split over ranks, into the Stream axis.
 func (l *streamLowering) fromRank(s *hostir.Set, i int, st step) step {
 	switch l.program.Choices.Get(schedule.Pipeline) {
 	case schedule.BroadcastEach:
@@ -135,9 +134,9 @@ func (l *streamLowering) fromRank(s *hostir.Set, i int, st step) step {
 	return step{stmt: s, kind: unpipelined, loop: shard.NoAxis}
 }
 
-// toRank is the step of a Reduce over ranks that scatters along the operand's Stream
-// axis, where the schedule asks for it. Otherwise that is a ReduceScatter after the
-// pipeline that made the operand.
+// toRank returns the step of a Reduce over ranks that scatters along the operand's Stream axis, if the
+// schedule selects one. Otherwise the Reduce becomes a ReduceScatter after the pipeline that made the
+// operand.
 func (l *streamLowering) toRank(s hostir.Stmt) (step, bool) {
 	kind, asked := map[string]stepKind{schedule.ReduceTo: reduceToRank, schedule.P2P: toRankAtDistance}[l.program.Choices.Get(schedule.Pipeline)]
 	r, ok := s.(*hostir.Reduce)

@@ -12,26 +12,24 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// The slices of a point-to-point pipeline are as many as ranks; how many GEMMs are best
-// depends on the problem. So a pipeline may cut each slice into sub-chunks, with an inner loop
-// around all that an iteration does, or compute on several slices at once, with an inner loop
-// around their transfers. A sum from rank to rank, and what gathers it, may also take the sub-chunks
-// one after the other, of one slice at a time or of several: interchange-sub-chunks then interchanges
-// their loops.
+// A point-to-point pipeline has as many slices as ranks; the best number of GEMMs depends on the problem. So
+// a pipeline may cut each slice into sub-chunks, with an inner loop around the whole iteration. Or it may
+// compute on several slices at once, with an inner loop around their transfers. A sum from rank to rank and
+// its gather may also take the sub-chunks one after the other, each of one slice or of several.
+// interchange-sub-chunks then interchanges their loops.
 
-// cut is how the slices of a pipeline become GEMMs: each of a sub-chunk of so many slices.
+// cut describes how the slices of a pipeline become GEMMs: each GEMM takes one sub-chunk of width slices.
 type cut struct {
-	subChunks int64  // of each slice
-	width     int64  // slices of each GEMM
+	subChunks int64  // per slice
+	width     int64  // slices per GEMM
 	subChunk  string // variable of the loop over the sub-chunks of a slice
-	// bracket makes one loop of that over slices and that over their sub-chunks, which begins in the
-	// middle of the local shard and ends there: its first sub-chunks hide what is received, its last ones
-	// what is sent.
+	// bracket merges the loops over slices and over their sub-chunks into one loop, which begins and ends in
+	// the middle of the local shard. The first sub-chunks hide receives, and the last ones hide sends.
 	bracket bool
 	inner   string // variable of the loop over the slices of a GEMM
 }
 
-// chunk reads what the schedule asks of a pipeline: to cut each slice, or to compute on several at once.
+// chunk reads the schedule of a pipeline: whether to cut each slice, or to compute on several at once.
 func (l *streamLowering) chunk(g *group) cut {
 	whole := cut{subChunks: 1, width: 1}
 	if !g.exchanges() {
@@ -42,7 +40,7 @@ func (l *streamLowering) chunk(g *group) cut {
 	case l.bySubChunks(g):
 		whole.subChunks, whole.subChunk = split, l.subChunk
 		if !g.computes() {
-			return whole // there is nothing to do for several slices at once
+			return whole // nothing to compute on several slices at once
 		}
 	case split > 1:
 		return cut{subChunks: split, width: 1, subChunk: l.names.Fresh("c"), bracket: l.loopChoice(g, schedule.Steps) == schedule.Bracket}
@@ -74,8 +72,8 @@ func (c *slicer) overSlices(s hostir.Stmt, body ...hostir.Stmt) []hostir.Stmt {
 	return []hostir.Stmt{&hostir.For{Info: hostir.InfoFrom(s, ""), Var: c.cut.inner, Count: count, Body: body}}
 }
 
-// isLocal tests for the step of the local shard, the first one or the last. Steps count slices,
-// also where an iteration takes several.
+// isLocal returns the condition for the step of the local shard, the first or the last one. Steps count
+// slices, even if an iteration takes several.
 func (c *slicer) isLocal() expr.Expr {
 	step, local := c.shards(), expr.Expr(expr.Int(0))
 	if c.cut.bracket {
@@ -94,14 +92,14 @@ func (c *slicer) isLocal() expr.Expr {
 	return expr.Op("==", step, local)
 }
 
-// index is the slice of this iteration: the s-th, or, from rank to rank, that of the rank at
-// distance s.
+// index returns the slice of this iteration: slice s, or, in exchanges between ranks, the slice of the rank
+// at distance s.
 func (c *slicer) index() expr.Expr {
 	switch {
 	case c.team == nil:
 		return expr.Var(c.lowering.loop)
 	case len(c.parts) > 0 && c.group.isRing():
-		return c.team.Before(ranks.Offset{Block: c.following()}) // so that the last one is the rank itself
+		return c.team.Before(ranks.Offset{Block: c.following()}) // so that the last one is the slice of this rank
 	case c.group.isRing():
 		return c.team.Before(c.distance())
 	default:
@@ -109,7 +107,7 @@ func (c *slicer) index() expr.Expr {
 	}
 }
 
-// distance is how far the rank is whose slice this iteration takes.
+// distance returns the distance to the rank whose slice this iteration takes.
 func (c *slicer) distance() ranks.Offset {
 	d := ranks.Offset{Block: c.shards()}
 	if c.cut.width > 1 {
@@ -118,7 +116,8 @@ func (c *slicer) distance() ranks.Offset {
 	return d
 }
 
-// shards counts slices: the iterations of the loop or, where each takes a sub-chunk, what these come to.
+// shards returns the number of the current slice or block of slices. If each iteration takes one sub-chunk,
+// that is the iteration divided by the sub-chunks per slice.
 func (c *slicer) shards() expr.Expr {
 	if c.cut.bracket {
 		return ranks.Blocks(expr.Var(c.lowering.loop), c.cut.subChunks)
@@ -126,7 +125,7 @@ func (c *slicer) shards() expr.Expr {
 	return expr.Var(c.lowering.loop)
 }
 
-// subChunkIndex is the number of the sub-chunk of a slice that this iteration takes.
+// subChunkIndex returns the index, in its slice, of the sub-chunk that this iteration takes.
 func (c *slicer) subChunkIndex() expr.Expr {
 	if c.cut.bracket {
 		return expr.Op("%", expr.Var(c.lowering.loop), expr.Int(c.cut.subChunks))
@@ -134,13 +133,14 @@ func (c *slicer) subChunkIndex() expr.Expr {
 	return expr.Var(c.cut.subChunk)
 }
 
-// together is the number of the slices that this iteration computes on at once.
+// together returns the index of the block of slices that this iteration computes on at once.
 func (c *slicer) together() expr.Expr {
 	return c.team.BlockAt(c.distance(), c.team.Reverse)
 }
 
-// pick gives a view of the slice of t at an index of axis; where slices are cut, of the sub-chunk at hand
-// along cutAxis, unless that is none. It is the view given, or a new one.
+// pick makes a view of the slice of t at an index of axis. If slices are cut and cutAxis is not shard.NoAxis,
+// it is a view of the current sub-chunk along cutAxis. pick redefines view, or declares a new one if view is
+// nil.
 func (c *slicer) pick(s hostir.Stmt, view, t *hostir.Tensor, axis int, index expr.Expr, cutAxis int) *hostir.Tensor {
 	if c.cut.subChunks == 1 || cutAxis == shard.NoAxis {
 		return c.selected(s, view, t, axis, index)
@@ -152,7 +152,7 @@ func (c *slicer) pick(s hostir.Stmt, view, t *hostir.Tensor, axis int, index exp
 	return c.subChunk(s, view, whole, cutAxis)
 }
 
-// selected is a view of t at an index of an axis.
+// selected makes a view of t at an index of an axis.
 func (c *slicer) selected(s hostir.Stmt, view, t *hostir.Tensor, axis int, index expr.Expr) *hostir.Tensor {
 	if view == nil {
 		view = c.without(t, axis)
@@ -161,7 +161,7 @@ func (c *slicer) selected(s hostir.Stmt, view, t *hostir.Tensor, axis int, index
 	return view
 }
 
-// subChunk is a view of the sub-chunk at hand of t along an axis.
+// subChunk makes a view of the current sub-chunk of t along an axis.
 func (c *slicer) subChunk(s hostir.Stmt, view, t *hostir.Tensor, cutAxis int) *hostir.Tensor {
 	if t.Axes[cutAxis].LocalSize()%c.cut.subChunks != 0 {
 		c.uneven(s, t, cutAxis)
@@ -173,8 +173,8 @@ func (c *slicer) subChunk(s hostir.Stmt, view, t *hostir.Tensor, cutAxis int) *h
 	return view
 }
 
-// block is a view of the slices of t along an axis that this iteration computes on at once; where slices
-// are cut, of the sub-chunk at hand of each of them.
+// block makes a view of the slices of t along an axis that this iteration computes on at once. If slices are
+// cut, it is a view of the current sub-chunk of each of them.
 func (c *slicer) block(s hostir.Stmt, t *hostir.Tensor, axis, cutAxis int) *hostir.Tensor {
 	view := t
 	if !c.group.atOnce() {
@@ -188,21 +188,21 @@ func (c *slicer) block(s hostir.Stmt, t *hostir.Tensor, axis, cutAxis int) *host
 	return c.subChunk(s, nil, view, cutAxis)
 }
 
-// viewUnless lets pick make a view another one where a condition does not hold.
+// viewUnless lets pick redefine a view for the case that a condition does not hold.
 func (c *slicer) viewUnless(s hostir.Stmt, note string, view *hostir.Tensor, cond expr.Expr, pick func(view *hostir.Tensor)) {
 	other := *view
 	pick(&other)
 	hostir.ViewUnless(view, hostir.InfoFrom(s, note), cond, other.Of)
 }
 
-// partOf declares a view of one of equal parts of t along an axis.
+// partOf declares a view of one of several equal parts of t along an axis.
 func (c *slicer) partOf(t *hostir.Tensor, loop string, axis int, parts int64) *hostir.Tensor {
 	view := c.declare(t, loop, t.Axes, t.Layout)
 	view.Axes[axis] = domain.Axis{Extent: oneOf(t.Axes[axis].Extent, parts)}
 	return view
 }
 
-// uneven complains of an axis whose sub-chunks would not be equal, once for all tensors that have it.
+// uneven reports an axis that cannot be cut into equal sub-chunks, once for all tensors with that axis.
 func (c *slicer) uneven(s hostir.Stmt, t *hostir.Tensor, axis int) {
 	l, extent := c.lowering, t.Axes[axis].Extent
 	if l.uncut[extent] {
@@ -218,7 +218,7 @@ func (c *slicer) uneven(s hostir.Stmt, t *hostir.Tensor, axis int) {
 	hostir.NoteDeclared(d, l.program, s, t).WithHint("choose another split")
 }
 
-// oneRun complains of an operand of a communication that is a sub-chunk and not one run of memory.
+// oneRun reports an operand of a communication that is a sub-chunk but not contiguous in memory.
 func (c *slicer) oneRun(s hostir.Stmt, subChunk *hostir.Tensor) {
 	cut, ok := subChunk.Of.(*hostir.Select)
 	if !ok || cut.Parts == 0 || hostir.Outside(cut.In, cut.Axis) < 0 {
@@ -231,7 +231,8 @@ func (c *slicer) oneRun(s hostir.Stmt, subChunk *hostir.Tensor) {
 	hostir.NoteDeclared(d, l.program, s, t).WithHint("leave out split")
 }
 
-// ofAllRanks complains of what gathers along the axis that is cut: each sub-chunk would come from some of the ranks alone.
+// ofAllRanks reports a gather along the axis that is cut: each sub-chunk would come from only some of the
+// ranks.
 func (c *slicer) ofAllRanks(s hostir.Stmt, t *hostir.Tensor, axis int) {
 	l := c.lowering
 	d := hostir.Refuse(&l.errors, l.program, s, l.chooser(c.group, schedule.Split), schedule.Split,
@@ -239,14 +240,15 @@ func (c *slicer) ofAllRanks(s hostir.Stmt, t *hostir.Tensor, axis int) {
 	hostir.NoteDeclared(d, l.program, s, t).WithHint("leave out split")
 }
 
-// oneOf is the extent of one of equal parts.
+// oneOf returns the extent of one of several equal parts.
 func oneOf(e domain.Extent, parts int64) domain.Extent {
 	return domain.Extent{Text: expr.Compact(expr.Op("/", e.Expr(), expr.Int(parts))), Size: e.Size / parts}
 }
 
-// cutAxis is the axis along which the slices of a tensor are cut: the one along which this pipeline
-// makes it, or else the outermost one in memory, without the pipeline's own and others that stay whole,
-// that a rank has more than one element of. So a sub-chunk is one run of memory.
+// cutAxis returns the axis along which the slices of a tensor are cut. If this pipeline makes the tensor, it
+// is the axis along which its sub-chunks are made. Otherwise it is the outermost axis in memory of which a
+// rank has more than one element, except the axes in whole, which include the axis of the pipeline. So a
+// sub-chunk is contiguous.
 func (c *slicer) cutAxis(t *hostir.Tensor, whole ...int) int {
 	if c.cut.subChunks == 1 {
 		return shard.NoAxis
@@ -264,8 +266,9 @@ func (c *slicer) cutAxis(t *hostir.Tensor, whole ...int) int {
 	return c.along[t]
 }
 
-// wholeAxes are those of a statement's result along which it makes no sub-chunks: that of a pipeline, the one along which
-// it joins tensors, or takes part of one, and those that a reshape makes of others.
+// wholeAxes lists the axes of a statement's result that sub-chunks do not cut. These are the axis of the
+// pipeline, the axis along which the statement concatenates or slices, and the axes that a reshape combines
+// or splits.
 func wholeAxes(s hostir.Stmt, loop int) []int {
 	switch s := s.(type) {
 	case *hostir.Concat:
@@ -285,7 +288,8 @@ func wholeAxes(s hostir.Stmt, loop int) []int {
 	}
 }
 
-// oneElement complains of a step between ranks whose shards have one element each: all sub-chunks would be the same one.
+// oneElement reports a step between ranks whose shards have one element each, which cannot be cut into
+// sub-chunks.
 func (c *slicer) oneElement(st step) {
 	s, t, loop := st.stmt, hostir.Result(st.stmt), st.loop
 	switch st.kind {
@@ -304,8 +308,9 @@ func (c *slicer) oneElement(st step) {
 		WithHint("leave out split")
 }
 
-// follow lets a statement make the sub-chunk of its result that it reads the sub-chunks of its operands
-// for, and complains where it would need other sub-chunks of them: those are not made yet.
+// follow chooses the sub-chunk of a statement's result that needs only the current sub-chunks of its
+// operands. It reports an error if the statement would need other sub-chunks of them, which are not computed
+// yet.
 func (c *slicer) follow(s hostir.Stmt) {
 	out, axes := hostir.Result(s), hostir.AxisMap(s)
 	for i, t := range hostir.Uses(s) {

@@ -8,14 +8,14 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// What a sum from rank to rank makes is gathered when all of it is there, and nothing is left
-// to hide that transfer. So the slices of both pipelines may be cut into the same sub-chunks: a
-// sub-chunk is summed when its parts are there, and gathered while the GEMMs of the next one run.
+// The result of a sum from rank to rank can only be gathered when it is complete, and then no work is left to
+// hide the transfer. So the slices of both pipelines may be cut into the same sub-chunks. Each sub-chunk is
+// summed as soon as its parts have arrived, and gathered while the GEMMs of the next one run.
 
-// subChunkNote is what the order is for.
+// subChunkNote explains the order to readers of the emitted program.
 const subChunkNote = "sub-chunk by sub-chunk, so that one travels while the next one is computed"
 
-// nameSubChunkLoop names the variable of the loops over sub-chunks, where the schedule asks for them.
+// nameSubChunkLoop names the variable of the loops over sub-chunks, if the schedule interchanges any.
 func (l *streamLowering) nameSubChunkLoop(groups []*group) {
 	if interchanged(l.program) == 0 {
 		return
@@ -31,23 +31,23 @@ func (l *streamLowering) nameSubChunkLoop(groups []*group) {
 	}
 }
 
-// bySubChunks reports whether a pipeline takes the sub-chunks of its slices one after the other: it
-// makes parts of a sum, or gathers such a sum.
+// bySubChunks reports whether a pipeline takes the sub-chunks of its slices one after the other: it computes
+// the parts of a sum, or gathers such a sum.
 func (l *streamLowering) bySubChunks(g *group) bool {
 	return l.summed != nil && l.loopChoice(g, schedule.Interchange) == schedule.True && slices.ContainsFunc(g.steps, func(st step) bool {
 		return st.kind == toRankAtDistance || st.kind == fromRankAtDistance && l.isSummed(st)
 	})
 }
 
-// isSummed reports whether what a step gathers is a sum from rank to rank.
+// isSummed reports whether a step gathers a sum from rank to rank.
 func (l *streamLowering) isSummed(st step) bool { return l.summed[hostir.Uses(st.stmt)[0]] }
 
-// sumOfSubChunks is the sum of the parts, sub-chunk by sub-chunk along an axis of the operand.
+// sumOfSubChunks returns the sum of the parts, sub-chunk by sub-chunk along an axis of the operand.
 //
 //	before: C = Reduce(sum, P_parts, axis 0)
 //	after:  For c in 2: C_c = Reduce(sum, P_parts_c, axis 0)
 func (c *slicer) sumOfSubChunks(r hostir.Stmt, cutAxis int) hostir.Stmt {
-	if cutAxis == shard.NoAxis { // which oneElement refuses
+	if cutAxis == shard.NoAxis { // oneElement reports this as an error
 		return r
 	}
 	axis := hostir.AxisMap(r)[0][cutAxis]

@@ -8,9 +8,8 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// exchange sends to one rank of the ring and receives from another: over NCCL, through memory
-// that ranks share, or through that intra-node and over NCCL inter-node. The ready flag comes
-// first, and the waits last.
+// exchange sends to one rank of the ring and receives from another. It uses NCCL, or memory that ranks share,
+// or shared memory intra-node and NCCL inter-node. The ready flag comes first, and the waits last.
 func (c *slicer) exchange(s hostir.Stmt, from, into *hostir.Tensor, to, of expr.Expr) []hostir.Stmt {
 	pair := transferPair{c: c, stmt: s, from: from, into: into, to: c.team.Rank(to), of: c.team.Rank(of)}
 	backend := backends[c.via(s)]
@@ -26,7 +25,7 @@ func (c *slicer) exchange(s hostir.Stmt, from, into *hostir.Tensor, to, of expr.
 	}
 }
 
-// transferPair is what a rank sends to one rank, and receives from one.
+// transferPair is a send to one rank and a receive from another.
 type transferPair struct {
 	c          *slicer
 	stmt       hostir.Stmt
@@ -34,7 +33,7 @@ type transferPair struct {
 	to, of     expr.Expr // world ranks
 }
 
-// transfers are the send and the receive over a backend.
+// transfers returns the send and the receive over a backend.
 func (p transferPair) transfers(backend hostir.Backend, locality hostir.Locality) (send, recv *hostir.P2PCommunication) {
 	names, of := p.c.lowering.names, p.c.lowering.named(p.stmt)
 	return &hostir.P2PCommunication{
@@ -44,17 +43,19 @@ func (p transferPair) transfers(backend hostir.Backend, locality hostir.Locality
 		}
 }
 
-// grouped is the pair as one group, and the wait for that: each of the two waits for a peer.
+// grouped returns the pair as one group, and the Wait for the group. A group is necessary because both the
+// send and the receive wait for a peer.
 func (p transferPair) grouped(backend hostir.Backend, locality hostir.Locality) (start, waits []hostir.Stmt) {
 	send, recv := p.transfers(backend, locality)
 	end := &hostir.EndCoalescing{Info: hostir.InfoFrom(p.stmt, ""), Handle: p.c.lowering.names.Fresh("exchange")}
 	if locality != hostir.AnyNode {
-		send.Note = "" // which the intra-node send has
+		send.Note = "" // the intra-node send has the note
 	}
 	return []hostir.Stmt{&hostir.StartCoalescing{Info: hostir.InfoFrom(p.stmt, "")}, recv, send, end}, p.wait(end.Handle)
 }
 
-// shared is the pair through memory that ranks share: what sets its ready flag, what copies, and the waits.
+// shared returns the pair through shared memory: the statement that sets the ready flag, the copy, and the
+// waits.
 func (p transferPair) shared(backend hostir.Backend, locality hostir.Locality) (ready, copied, waits []hostir.Stmt) {
 	send, recv := p.transfers(backend, locality)
 	share := &hostir.ShareMemHandles{Info: hostir.InfoFrom(p.stmt, ""), Comms: []string{recv.Handle, send.Handle}}
@@ -68,7 +69,7 @@ func (p transferPair) shared(backend hostir.Backend, locality hostir.Locality) (
 	return []hostir.Stmt{share, owner}, []hostir.Stmt{copier}, p.wait(send.Handle, recv.Handle)
 }
 
-// wait waits for handles.
+// wait returns the Waits for some handles.
 func (p transferPair) wait(handles ...string) []hostir.Stmt {
 	list := make([]hostir.Stmt, len(handles))
 	for i, handle := range handles {
@@ -77,7 +78,7 @@ func (p transferPair) wait(handles ...string) []hostir.Stmt {
 	return list
 }
 
-// via is what carries the transfers of a communication: along an axis from node to node, NCCL.
+// via returns the transport of a communication. Along the mesh axis that connects nodes, it is always NCCL.
 func (c *slicer) via(s hostir.Stmt) string {
 	if c.team.Name == c.lowering.program.Choices.Get(schedule.Nodes) {
 		return schedule.NCCL
@@ -85,5 +86,5 @@ func (c *slicer) via(s hostir.Stmt) string {
 	return c.lowering.choice(s, schedule.Via)
 }
 
-// backends gives that of each value of via.
+// backends maps each value of via to its backend.
 var backends = map[string]hostir.Backend{schedule.NCCL: hostir.NCCL, schedule.IPCGet: hostir.IPCGet, schedule.IPCPut: hostir.IPCPut}

@@ -4,13 +4,13 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// uses is what becomes of tensors before their pipelines stand.
+// uses counts the readers of tensors and records views, before pipelines are formed.
 type uses struct {
 	readers map[*hostir.Tensor]int
-	viewed  map[*hostir.Tensor]*hostir.Tensor // view -> what it is a view of
+	viewed  map[*hostir.Tensor]*hostir.Tensor // view -> the tensor that it is a view of
 }
 
-// usesIn finds the uses in a list of statements, some of which make views.
+// usesIn collects the uses in a list of statements, some of which make views.
 func usesIn(body []hostir.Stmt, makesView func(hostir.Stmt) bool) *uses {
 	u := &uses{readers: map[*hostir.Tensor]int{}, viewed: map[*hostir.Tensor]*hostir.Tensor{}}
 	for _, s := range body {
@@ -30,8 +30,8 @@ func madeView(s hostir.Stmt) bool {
 	return out != nil && out.Role == hostir.View
 }
 
-// mayAddTo reports whether a ring may sum where a tensor is: it is the program's own, and
-// nothing else reads it, or what it is a view of.
+// mayAddTo reports whether a ring may overwrite a tensor with sums. The tensor must be internal to the
+// program, and neither it nor the tensor that it is a view of may have another reader.
 func (u *uses) mayAddTo(t *hostir.Tensor) bool {
 	for ; t != nil; t = u.viewed[t] {
 		if t.Role == hostir.Input || t.Role == hostir.Output || u.readers[t] > 1 {
@@ -41,8 +41,8 @@ func (u *uses) mayAddTo(t *hostir.Tensor) bool {
 	return true
 }
 
-// KeepsParts reports whether the parts of a sum over ranks are needed as they are. It looks at
-// a program whose views nothing has marked yet.
+// KeepsParts reports whether the program needs the parts of a sum over ranks after the sum. The body must be
+// one whose views are not marked yet.
 func KeepsParts(body []hostir.Stmt) bool {
 	u := usesIn(body, hostir.MakesView)
 	for _, s := range body {
