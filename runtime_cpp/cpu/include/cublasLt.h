@@ -61,7 +61,7 @@ typedef enum {
   CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES = 8,  ///< uint32_t
 } cublasLtMatmulPreferenceAttributes_t;
 
-/// How the parts of a split k axis may be summed: here they never are split.
+/// The reduction schemes for the parts of a split k axis; this device never splits it.
 typedef enum {
   CUBLASLT_REDUCTION_SCHEME_NONE = 0,
   CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE = 2,

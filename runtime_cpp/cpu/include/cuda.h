@@ -93,8 +93,8 @@ CUresult cuMemGetAddressRange(CUdeviceptr* pbase, size_t* psize, CUdeviceptr dpt
 
 #include <vector>
 
-/// A flag, and what a kernel waits for there (cyclic >=) or writes: `value`, to which
-/// comes what `counter` holds when the kernel gets there. No counter: null.
+/// A flag, and the value that a kernel waits for there (cyclic >=) or writes: `value`, plus the
+/// content of `counter` when the kernel reads it. A null counter adds nothing.
 struct hirgen_cpu_flag {
   CUdeviceptr address;
   uint32_t value;

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// Tells sources that serve both devices which one they are compiled for.
+/// Defined for the CPU device, for sources that serve both devices.
 #define HIRGEN_CPU_DEVICE 1
 
 #define CUDART_VERSION 13000
@@ -151,7 +151,7 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)  // exported from libhirgen_cpu, whatever it is compiled with
 
-// Errors. The text of cudaGetErrorString says what was wrong with this thread's last failed call.
+// Errors. The text of cudaGetErrorString explains this thread's last failed call.
 const char* cudaGetErrorName(cudaError_t error);
 const char* cudaGetErrorString(cudaError_t error);
 cudaError_t cudaGetLastError(void);
@@ -219,7 +219,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t graphExec, cudaStream_t stream);
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graphExec);
 cudaError_t cudaGraphDestroy(cudaGraph_t graph);
 
-// Driver functions by name: those of cuda.h.
+// Driver functions of cuda.h, by name.
 cudaError_t cudaGetDriverEntryPointByVersion(
     const char* symbol, void** funcPtr, unsigned int cudaVersion, unsigned long long flags,
     cudaDriverEntryPointQueryResult* driverStatus HIRGEN_CPU_DEFAULT(nullptr));
@@ -245,18 +245,19 @@ inline cudaError_t cudaHostAlloc(T** ptr, size_t size, unsigned int flags) {
   return ::cudaHostAlloc(reinterpret_cast<void**>(ptr), size, flags);
 }
 
-/// What a kernel launch is here: runs `work` once, in order, on `stream`. `work` holds
-/// copies of all kernel arguments: a graph runs it again at every launch. Failures show as those of
-/// a launch do: cudaGetLastError. `where`, a literal, is named by the fault of a kernel.
+/// Launches a kernel: runs `work` once, in order, on `stream`. `work` holds copies of all kernel
+/// arguments, since a graph runs it again at every launch. cudaGetLastError returns errors, as for
+/// a launch. `where`, a string literal, is part of the message if the kernel faults.
 __attribute__((visibility("default"))) void hirgen_cpu_launch(cudaStream_t stream,
                                                               std::function<void()> work,
                                                               const char* where = "a kernel");
 
-/// Ends a kernel that accesses so many bytes at an address that is no multiple of them.
+/// Ends a kernel that accesses `bytes` bytes at an address that is no multiple of `bytes`.
 [[noreturn]] __attribute__((visibility("default"))) void hirgen_cpu_misaligned(const void* address,
                                                                                size_t bytes);
 
-/// What kernels say before they access so many bytes at once: a GPU's alignment is theirs.
+/// Kernels call this before an access of `bytes` bytes. It checks the alignment that a GPU
+/// requires.
 inline void hirgen_cpu_access(const void* address, size_t bytes) {
   if (reinterpret_cast<uintptr_t>(address) % bytes != 0) hirgen_cpu_misaligned(address, bytes);
 }

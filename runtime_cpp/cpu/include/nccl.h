@@ -1,6 +1,6 @@
-// The CPU device: the NCCL calls that emitted programs use, between real processes of
-// one host (or threads of one process), with rendezvous semantics: no operation
-// completes before every rank that takes part has issued it.
+// The CPU device: the NCCL calls that emitted programs use, between processes of one host or
+// threads of one process. They have rendezvous semantics: no operation completes before every
+// participating rank has issued it.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -74,8 +74,8 @@ extern "C" {
 
 ncclResult_t ncclGetVersion(int* version);
 const char* ncclGetErrorString(ncclResult_t result);
-/// What went wrong last on the communicator (null: in this thread), naming both sides of a
-/// mismatch.
+/// The message of the last error on the communicator (null: in this thread). For a mismatch it
+/// names both sides.
 const char* ncclGetLastError(ncclComm_t comm);
 
 ncclResult_t ncclGetUniqueId(ncclUniqueId* uniqueId);

@@ -27,11 +27,11 @@ namespace hirgen {
 struct AttentionShape {
   int64_t batch = 1, query_heads = 1, key_heads = 1;
   int64_t query_rows = 0, key_rows = 0;
-  int64_t head_size = 0;    ///< at most kMostHeadSize
-  bool causal = false;      ///< a query sees no key after its position
-  int64_t window = 0;       ///< a query sees only the last `window` of them; 0: all; causal only
-  int64_t query_start = 0;  ///< position of the first query row
-  float scale = 1;          ///< of the products Q K^T
+  int64_t head_size = 0;       ///< at most kMostHeadSize
+  bool causal = false;         ///< a query sees no key after its position
+  int64_t window = 0;          ///< a query sees only the last `window` of them; 0: all; causal only
+  int64_t query_start = 0;     ///< position of the first query row
+  float scale = 1;             ///< of the products Q K^T
   DType dtype = DType::kBf16;  ///< of all tensors but lse; lse and arithmetic are fp32
 
   bool operator==(const AttentionShape&) const = default;

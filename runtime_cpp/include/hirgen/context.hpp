@@ -1,5 +1,5 @@
-// What one rank owns while its program lives: device, communicators, streams,
-// events, cuBLAS handle, rendezvous and watchdog. Built once, before the first call.
+// The resources that one rank owns while its program lives: device, communicators, streams, events,
+// cuBLAS handle, rendezvous and watchdog. They are made once, before the first call.
 #pragma once
 
 #include <cublasLt.h>
@@ -32,35 +32,36 @@ struct ContextOptions {
   int rank = 0;
   int world = 1;
   int device = -1;              ///< CUDA device ordinal; -1: chosen by local_rank
-  int local_rank = -1;          ///< rank among those of this node; -1: unknown
+  int local_rank = -1;          ///< rank among the ranks of this node; -1: unknown
   std::string address;          ///< host of rank 0; unused when world is 1
   int port = 0;                 ///< TCP port of rank 0; unused when world is 1
-  std::string job;              ///< id of the launcher's job: a stranger at the port is turned away
-  std::string secret;           ///< what only this job's ranks know; empty: none is given
-  bool require_secret = false;  ///< several ranks do not start without one
-  std::string meeting_hint;     ///< for messages, where the address was not given; or empty
+  std::string job;              ///< id of the launcher's job; other jobs are rejected
+  std::string secret;           ///< known to this job's ranks only; empty: there is none
+  bool require_secret = false;  ///< several ranks do not start without a secret
+  std::string meeting_hint;     ///< for errors, if no address was given; or empty
   double timeout_seconds = 60;  ///< bound of every wait
   std::string program;          ///< name of the program
   std::string digest;           ///< of program text and parameters: equal on every rank
-  std::string parameters;       ///< of its spec, "D=2 M=128": says how two digests differ
+  std::string parameters;       ///< of its spec, "D=2 M=128": explains how two digests differ
   int mesh_size = 1;            ///< ranks that the program was generated for
   bool survives = false;        ///< a failure of any rank does not end this process
-  /// Is given a failure's code and report before anything else is done about it.
+  /// Called with the code and report of a failure, before anything else is done about it.
   std::function<void(Code, const std::string&)> on_failure;
 };
 
-/// What a program cannot free after a failure, since it may be in use until all streams are idle.
+/// Memory and a stream that a program cannot free after a failure: they may be in use until all
+/// streams are idle.
 struct Remains {
   std::vector<void*> opened;   ///< memory of peers
-  std::vector<void*> reached;  ///< memory that peers have opened: it is never freed
+  std::vector<void*> reached;  ///< memory that peers have opened; never freed
   cudaStream_t stream = nullptr;
 };
 
-/// Device memory of a program beyond its arguments, in bytes.
+/// Device memory of a program, in bytes, without its arguments.
 struct MemoryBytes {
-  int64_t buffers = 0;     ///< of results that only this rank has
+  int64_t buffers = 0;     ///< results that only this rank uses
   int64_t workspaces = 0;  ///< of GEMMs and attentions
-  int64_t ipc = 0;         ///< what other ranks reach: results and flags
+  int64_t ipc = 0;         ///< memory that other ranks use: results and flags
 
   int64_t total() const { return buffers + workspaces + ipc; }
   MemoryBytes since(const MemoryBytes& before) const {
@@ -68,7 +69,7 @@ struct MemoryBytes {
   }
 };
 
-/// The ranks along one mesh axis, their communicator and the stream that carries it.
+/// The ranks along one mesh axis, their communicator and its stream.
 struct Team {
   ncclComm_t comm = nullptr;
   cudaStream_t stream = nullptr;  ///< highest priority: transfers start before GEMMs
@@ -76,16 +77,16 @@ struct Team {
   int size = 1;
 };
 
-/// Which call the host is issuing, and how many events it has used: the order of the program.
+/// The number of the call that the host is issuing, and how many events it has used: this gives the
+/// order of events in the program.
 struct EventClock {
   std::atomic<int64_t> call{0};
   std::atomic<uint64_t> uses{0};
 };
 
-/// The events of one statement. The watchdog reads them to say what a stuck call waits for,
-/// so name and position are those of the statement that records them. Each of the last
-/// kCalls calls has events of its own: otherwise a call that is issued while another is
-/// stuck would record over what the other waits for.
+/// The events of one statement. Name and position belong to the statement that records them: the
+/// watchdog reports them when a call is stuck. Each of the last kCalls calls has separate events.
+/// Otherwise a later call would record again the events that a stuck call still waits for.
 class Events {
  public:
   static constexpr int64_t kCalls = 16;
@@ -99,7 +100,7 @@ class Events {
   }
   const std::string& name() const { return set_->name; }
   const std::string& where() const { return set_->where; }
-  /// Events that one call has.
+  /// The number of events of one call.
   int64_t size() const { return set_->count; }
 
   /// For the watchdog: the event of a call, and when the host last used it (EventClock::uses).
@@ -116,7 +117,7 @@ class Events {
     std::string name, where;
     int64_t count = 0;
     std::vector<cudaEvent_t> events;          // by call modulo kCalls, then by index
-    std::vector<std::atomic<uint64_t>> uses;  // alike
+    std::vector<std::atomic<uint64_t>> uses;  // in the same order
   };
   static int64_t slot(int64_t call) { return call % kCalls; }
 
@@ -124,7 +125,7 @@ class Events {
   EventClock* clock_ = nullptr;  // the context's, which outlives its programs
 };
 
-/// One rank's resources. Every member function is for the host thread that made it.
+/// One rank's resources. Call member functions only from the host thread that made the context.
 class Context {
  public:
   /// Joins the rendezvous, checks that all ranks run the same program, takes the
@@ -142,11 +143,11 @@ class Context {
   Watchdog& watchdog() { return *watchdog_; }
   /// The GEMMs of the programs on this context, and choices of algorithm for them.
   PlanBook& plans() { return *plans_; }
-  /// The attentions of the programs on this context, and who computes each.
+  /// The attentions of the programs on this context, and the implementation chosen for each.
   AttentionBook& attentions() { return *attentions_; }
 
-  /// The ranks that programs on this context may share memory with, itself among them: all, unless
-  /// it was found out before that not all can. IPC peers have the same IPC peers.
+  /// The ranks that programs on this context may share memory with, including this one. All ranks,
+  /// unless an earlier probe found ranks that cannot. IPC peers have the same IPC peers.
   const std::vector<int>& ipc_peers() const { return ipc_peers_; }
   void set_ipc_peers(std::vector<int> ranks) { ipc_peers_ = std::move(ranks); }
 
@@ -160,15 +161,15 @@ class Context {
 
   /// Names a stream for traces, which call one that has no name "stream".
   void name_stream(cudaStream_t stream, const std::string& name);
-  /// A named stream is about to be destroyed.
+  /// Call this before a named stream is destroyed.
   void forget_stream(cudaStream_t stream);
   std::string stream_name(cudaStream_t stream) const;
 
   /// `count` events for one statement of a call.
   Events events(const char* name, const char* where, int64_t count);
 
-  /// Device memory that lives as long as the context; zero bytes give nullptr. `what` names it in
-  /// errors, with its position in the spec.
+  /// Allocates device memory that lives as long as the context; zero bytes give nullptr. `what`
+  /// names it in errors, with its position in the spec.
   void* allocate(size_t bytes, const std::string& what);
   /// allocate() with an element type.
   template <typename T>
@@ -176,26 +177,26 @@ class Context {
     return static_cast<T*>(allocate(static_cast<size_t>(elements) * sizeof(T), what));
   }
 
-  /// Takes over what a program leaves after a failure.
+  /// Takes over the memory and stream that a program leaves after a failure.
   void inherit(Remains remains);
 
-  /// allocate() for memory that GEMMs and attentions work in.
+  /// allocate() for the workspace of GEMMs and attentions.
   void* workspace(size_t bytes, const std::string& what);
-  /// The same, in a room of so many bytes that is free whenever somebody works there, where these
-  /// are enough.
+  /// Returns `room` if its room_bytes are enough, and allocates otherwise. `room` is memory of the
+  /// program that is unused whenever the workspace is used.
   void* workspace(size_t bytes, void* room, size_t room_bytes, const std::string& what);
 
-  /// The start of the memory of allocate() that a pointer leads into; the pointer itself if it
-  /// leads into none.
+  /// The start of the allocation that a pointer points into, or the pointer itself if allocate()
+  /// did not return such memory.
   void* allocation(void* buffer) const;
-  /// Notes that other ranks reach memory of allocate() by a pointer into it, once or more often, or
-  /// memory that it did not give.
+  /// Counts memory as used by other ranks: the allocation that `buffer` points into (once, however
+  /// often this is called), or `bytes` of memory that allocate() did not return.
   void reached(void* buffer);
   void reached(size_t bytes);
-  /// All device memory so far.
+  /// All device memory allocated so far.
   const MemoryBytes& memory() const { return memory_; }
 
-  /// Lets the watchdog read what a stuck call waits for in a buffer that ranks share.
+  /// Lets the watchdog report which flags of a shared buffer a stuck call waits for.
   void watch(std::shared_ptr<FlagWaits> waits);
 
   /// Tells the watchdog that the host starts to issue a call. run_call() does this.
@@ -203,30 +204,30 @@ class Context {
   /// The number of that call, from 1.
   int64_t call() const { return clock_.call; }
 
-  /// Tells the watchdog that a call was issued on `caller` (records an event there):
-  /// it must complete within the deadline. Every emitted run() ends with this.
+  /// Tells the watchdog that a call was issued on `caller`, and records an event there. The call
+  /// must complete within the deadline. Every emitted run() ends with this.
   void call_issued(cudaStream_t caller);
 
-  /// Blocks the host until `stream` is idle. Throws kDevice or kTimeout and never waits
-  /// for ever: the deadline starts anew whenever a call completes. When a peer is lost the
-  /// watchdog ends the process from under it, or, where that survives, this throws failure().
+  /// Blocks the host until `stream` is idle. Throws kDevice or kTimeout. It cannot wait forever:
+  /// the deadline restarts whenever a call completes. When a peer is lost, the watchdog ends the
+  /// process during this call. If the process is to survive, this throws failure() instead.
   void synchronize(cudaStream_t stream);
 
-  /// Blocks the host until all calls that were issued are complete, as synchronize() does; what
-  /// goes wrong then is told to the other ranks. Who owns a program does this before it ends it.
+  /// Blocks the host until all issued calls are complete, as synchronize() does. Other ranks are
+  /// informed of an error. The owner of a program calls this before destroying the program.
   void finish();
 
-  /// Tells the other ranks that this one failed, so that they stop at once and name it.
-  /// Returns when they have been told (about a second at most); the destructor then frees
-  /// nothing on the device and does not wait. If another rank turns out to be at fault,
-  /// ends the process with kPeer instead of returning, unless it is to survive.
+  /// Tells the other ranks that this one failed, so that they stop at once and name it. Returns
+  /// when they have been told, after about a second at most. The destructor then frees no device
+  /// memory and does not wait. If another rank turns out to be at fault, this ends the process with
+  /// kPeer, unless the process is to survive.
   void fail(const Error& error);
-  /// What failed, on this rank or another, with the report; nothing while all is well.
+  /// The failure of this or another rank, with the report; nothing if there is none.
   std::optional<Error> failure() const;
-  /// A call on `caller` ended by an error that is for good. Where the process survives, what was
-  /// issued of it counts as work to wait for before anything is freed.
+  /// Notes that a call on `caller` ended with a permanent error. If the process survives, the
+  /// issued part of the call counts as work to wait for before anything is freed.
   void call_failed(cudaStream_t caller);
-  /// Does what the destructor does, and returns failure(). Only the destructor may follow.
+  /// Does the work of the destructor and returns failure(). Call only the destructor after it.
   std::optional<Error> end();
 
  private:
@@ -250,7 +251,7 @@ class Context {
   std::unique_ptr<Resources> resources_;
   EventClock clock_;
   MemoryBytes memory_;
-  /// What allocate() gave.
+  /// The memory that allocate() returned, by address.
   struct Allocated {
     int64_t bytes;
     bool reached;  ///< by other ranks
@@ -258,8 +259,8 @@ class Context {
   std::map<void*, Allocated> allocated_;
 };
 
-/// The bytes of a workspace in which each of some plans (MatmulPlan, AttentionPlan,
-/// AttentionGradPlan) can be called. It may be 0.
+/// The bytes of a workspace that is large enough for each of the plans (MatmulPlan, AttentionPlan,
+/// AttentionGradPlan). May be 0.
 template <typename... Plans>
 size_t workspace_for(const Plans&... plans) {
   return std::max({plans.room()...});

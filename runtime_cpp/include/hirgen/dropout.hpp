@@ -125,8 +125,8 @@ struct DropoutExpression {
 
 namespace fn {
 
-/// x with random elements replaced by 0. `row` and `column` are places in the whole tensor. A float
-/// x is the only element that the tensor has in its row.
+/// x with random elements replaced by 0 and the others scaled. `row` and `column` are places in the
+/// whole tensor. A float x is the only element that the tensor has in its row.
 template <Value X, Value C, Value R>
 HG_HOST_DEVICE inline auto dropout(const X& x, int64_t seed, const C& column, const R& row,
                                    const Dropout& dropout) {

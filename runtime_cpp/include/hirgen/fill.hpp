@@ -48,9 +48,9 @@ struct Wrong {
 };
 
 /// Compares this rank's shard with a whole reference (fp32, on the device). An element is wrong if
-///got - expected| > abs_tol + rel_tol |expected|, or if one of the two is NaN. With both tolerances
-/// 0 the comparison is exact. Blocks the host until the result is there. `stream` may carry only
-/// this rank's own kernels before it, or the wait has no bound.
+/// |got - expected| > abs_tol + rel_tol |expected|, or if one of the two is NaN. With both
+/// tolerances 0 the comparison is exact. Blocks the host until the result is there. `stream` may
+/// carry only this rank's own kernels before it, or the wait has no bound.
 Wrong count_wrong(const void* local, const TensorDesc& desc, const float* whole, double rel_tol,
                   double abs_tol, cudaStream_t stream);
 

@@ -45,7 +45,7 @@ struct Flag {
   SequenceNumber sequence;
 };
 
-/// What to do with the flags of a group; one use for all of them.
+/// Whether to wait for the flags of a group or to write them; one use for all.
 enum class FlagUse { kWait, kWrite };
 
 /// The name of the use in a trace.

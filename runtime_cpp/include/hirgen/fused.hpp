@@ -113,7 +113,7 @@ inline bool fetches_ahead(const char* where) {
 
 /// The number of threads for a row of `accesses` accesses. Up to 32 threads have one access each,
 /// then up to `each`. Blocks are small, so that an SM has several: while one block waits for all
-/// threads of its row, another one reads.
+/// threads of its row, another block reads.
 constexpr int row_threads(int64_t accesses, int each) {
   int threads = 1;
   while (threads < 32 && threads < accesses) threads *= 2;

@@ -12,9 +12,10 @@
 
 namespace hirgen {
 
-/// The graphs of one program. A graph holds the pointers that it was captured with, so
-/// calls with other tensors are captured anew; the least recently used one then goes. When a
-/// GEMM has changed its algorithm (MatmulPlan::use), all are captured anew.
+/// The graphs of one program. A graph holds the pointers that it was captured with, so calls with
+/// other tensors need another graph. If there are too many, the least recently used one is dropped.
+/// When a GEMM has changed its algorithm (MatmulPlan::use), all graphs are dropped and captured
+/// again.
 class GraphCache {
  public:
   using Issue = std::function<void(cudaStream_t)>;
@@ -25,9 +26,9 @@ class GraphCache {
   GraphCache(const GraphCache&) = delete;
   GraphCache& operator=(const GraphCache&) = delete;
 
-  /// Launches on `caller` what `issue` enqueues on the stream that it is given. `issue`
-  /// runs when there is no graph for these tensors yet. All streams that it uses must
-  /// have been joined to that stream when it returns.
+  /// Launches on `caller` the work that `issue` enqueues on its stream argument. `issue` runs only
+  /// if there is no graph for these tensors yet. When it returns, it must have joined all streams
+  /// that it uses to that stream.
   void launch(cudaStream_t caller, const std::vector<void*>& tensors, const Issue& issue);
 
  private:
@@ -35,7 +36,7 @@ class GraphCache {
     std::vector<void*> tensors;
     cudaGraphExec_t graph;
   };
-  /// A caller that alternates between a few sets of buffers finds all of them.
+  /// Enough for a caller that alternates between a few sets of buffers.
   static constexpr size_t kMostEntries = 16;
 
   void forget_all();
@@ -44,7 +45,7 @@ class GraphCache {
   const char* where_;
   cudaStream_t stream_ = nullptr;  // capture is not possible on the default stream
   std::list<Entry> entries_;       // the most recently used one first
-  uint64_t plan_changes_ = 0;      // that the entries were captured after
+  uint64_t plan_changes_ = 0;      // when the entries were captured
 };
 
 }  // namespace hirgen

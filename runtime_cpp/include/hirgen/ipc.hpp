@@ -1,6 +1,6 @@
 // Memory that the ranks of one node share through CUDA IPC, and the flags that order its use. The
-// emitted program writes the flags and waits for them on its streams (flags.hpp, transfers.hpp), so
-// the host waits for nothing once memory is shared.
+// emitted program writes flags and waits for them on its streams (flags.hpp, transfers.hpp), so the
+// host does not wait after memory has been shared.
 #pragma once
 
 #include <cuda.h>
@@ -19,13 +19,13 @@
 
 namespace hirgen {
 
-/// One buffer of every rank that shares it, as this process maps it, and a ready flag and a done
-/// flag of each of them for each transfer of a call. Flags hold sequence numbers, which only grow
-/// (modulo 2^32). Ranks are those of the world. A rank that is not among those that share has
-/// nothing here.
+/// One shared buffer: each rank's memory as this process maps it, and for each rank a ready flag
+/// and a done flag for each transfer of a call. Flags hold sequence numbers, which only grow
+/// (modulo 2^32). Ranks are numbered as in the world. A rank that does not share the buffer has no
+/// memory or flags here.
 ///
-/// The sequence number is counted in the same way in all calls of a program: by the host, or, in a
-/// CUDA graph, by a counter in device memory.
+/// All calls of a program count sequence numbers in the same way: on the host, or in CUDA graphs by
+/// a counter in device memory.
 class Shared {
  public:
   /// The buffer of `rank`.
@@ -33,11 +33,12 @@ class Shared {
   T* of(int64_t rank) const {
     return static_cast<T*>(buffers_[static_cast<size_t>(rank)]);
   }
-  /// Flags of this rank, which it waits for: the buffer of the peer of its i-th transfer is ready;
-  /// the peer's copy is done.
+  /// Flags of this rank that it waits for: the buffer of the i-th transfer's peer is ready; the
+  /// peer's copy is done.
   CUdeviceptr ready(int64_t i) const { return awaited(waits_->ready, i, 0); }
   CUdeviceptr done(int64_t i) const { return awaited(waits_->done, i, transfers_); }
-  /// The same flags of `rank`, which this rank writes: its buffer is ready; its copy is done.
+  /// The same flags in the memory of `rank`, which this rank writes: its buffer is ready; its copy
+  /// is done.
   CUdeviceptr ready_at(int64_t rank, int64_t i) const {
     waits_->done[static_cast<size_t>(i)].peer = static_cast<int>(rank);
     return flag(rank, i);
@@ -46,11 +47,11 @@ class Shared {
     waits_->ready[static_cast<size_t>(i)].peer = static_cast<int>(rank);
     return flag(rank, transfers_ + i);
   }
-  /// The sequence number, that of the call under way, from 1: what its flags are set to.
+  /// The sequence number of the current call, counted from 1. The call's flags are set to it.
   uint32_t sequence() const { return sequence_; }
-  /// The same for kernels, which can also read one that the device counts.
+  /// The same for kernels, which can also read a number that the device counts.
   SequenceNumber sequence_number() const { return {sequence_, counter_}; }
-  /// The flags of this rank's i-th transfer, in which it copies from or to memory of `peer`.
+  /// The flags of this rank's i-th transfer, which copies from or to the memory of `peer`.
   TransferFlags flags(int64_t peer, int64_t i) const {
     return {ready(i), done_at(peer, i), pointer(flag(rank_, 2 * transfers_ + i)),
             sequence_number()};
@@ -58,15 +59,15 @@ class Shared {
 
  private:
   friend class Peers;
-  /// What one rank has: a ready flag, a done flag and a count of blocks (see TransferFlags) for
+  /// The words of one rank: a ready flag, a done flag and a count of blocks (see TransferFlags) for
   /// each transfer, and the counter of calls.
   static int64_t flag_count(int64_t transfers) { return 3 * transfers + 1; }
   CUdeviceptr flag(int64_t rank, int64_t i) const {
     return flags_[static_cast<size_t>(rank)] + static_cast<CUdeviceptr>(i) * sizeof(uint32_t);
   }
-  // A flag of this rank that it waits for. Which rank writes it is noted when this rank asks for
-  // the counterpart: who waits for a ready flag sets the done flag of the same rank, and the other
-  // way round.
+  // A flag of this rank that it waits for. The rank that writes it is noted in ready_at() and
+  // done_at(): a rank that waits for a peer's ready flag sets that peer's done flag, and the
+  // reverse.
   CUdeviceptr awaited(std::vector<FlagWaits::Entry>& entries, int64_t i, int64_t first) const {
     entries[static_cast<size_t>(i)].awaited = sequence_;
     return flag(rank_, first + i);
@@ -76,15 +77,15 @@ class Shared {
   }
 
   std::vector<void*> buffers_;      // by rank; null where this rank has no access
-  std::vector<CUdeviceptr> flags_;  // alike
+  std::vector<CUdeviceptr> flags_;  // by rank too
   int64_t transfers_ = 0;
   int64_t rank_ = 0;
   uint32_t sequence_ = 0;
-  uint32_t* counter_ = nullptr;       // of the calls, where the device counts them
-  std::shared_ptr<FlagWaits> waits_;  // null on a rank that has nothing here
+  uint32_t* counter_ = nullptr;       // of calls, if the device counts them
+  std::shared_ptr<FlagWaits> waits_;  // null on a rank that does not share this
 };
 
-/// What a buffer is shared for, and by whom: the ranks along an axis of a mesh, or all.
+/// The size, transfers and ranks of a shared buffer: the ranks along a mesh axis, or all ranks.
 struct SharedShape {
   size_t bytes;                ///< of one rank
   int64_t transfers;           ///< of a call, each with a ready and a done flag
@@ -94,52 +95,52 @@ struct SharedShape {
   int axis = 0;                ///< of the mesh
 };
 
-/// The IPC peers (Context::ipc_peers) that this rank shares any of the buffers with, itself among
-/// them; none on a rank that shares none. Without shapes all of them share everything.
+/// The IPC peers (Context::ipc_peers) that this rank shares any of the buffers with, including
+/// itself; empty on a rank that shares none. Without shapes, all IPC peers share everything.
 std::vector<int> sharers(const Context& context, const std::vector<SharedShape>& shapes);
 
-/// Everything that a program shares with its IPC peers. Ranks share the same buffers in the same
+/// All buffers that a program shares with its IPC peers. Ranks share the same buffers in the same
 /// order.
 ///
-/// A buffer of the program is shared once, when the program is made. A buffer of the caller
-/// is shared by the first call that has it: all ranks that share it must then come with one that
-/// is new to them, and go on to change buffers in the same calls, as they would with CUDA graphs.
-/// Other ranks take no part in that. Flags belong to a buffer, so ranks that break this rule wait
-/// for each other until the deadline, and never compute on the wrong buffer. The caller's buffer
-/// must come from cudaMalloc, and stay allocated until the program is destroyed.
+/// A buffer of the program is shared once, when the program is made. A buffer of the caller is
+/// shared by the first call that passes it. In that call, all ranks of the shape must pass a buffer
+/// that is new to them. Later they must change buffers in the same calls, as with CUDA graphs.
+/// Other ranks take no part. Flags belong to a buffer, so ranks that break this rule wait for each
+/// other until the deadline, and never compute on the wrong buffer. The caller's buffer must come
+/// from cudaMalloc, and stay allocated until the program is destroyed.
 ///
-/// On a rank that is not among those of a shape, all of this does nothing.
+/// On a rank outside the ranks of a shape, these functions do nothing.
 class Peers {
  public:
-  /// Collective over all ranks. `shapes` are all that will be shared; without them, all ranks
-  /// share everything. Throws Error(kEnvironment), the same on every rank, if two ranks that
-  /// share something cannot reach each other's memory, with the reason.
+  /// Collective over all ranks. `shapes` are all buffers that will be shared; without them, all
+  /// ranks share everything. Throws Error(kEnvironment) with the reason, on every rank, if two
+  /// ranks that share a buffer cannot access each other's memory.
   Peers(Context& context, const char* where, const std::vector<SharedShape>& shapes = {});
   /// Collective over all ranks, unless one has failed: waits for all calls, lets every rank close
-  /// what it has opened, then frees the flags. The buffers may be freed afterwards. After a
-  /// failure the context inherits what there is.
+  /// the memory that it opened, then frees the flags. The buffers may be freed afterwards. After a
+  /// failure the context takes over all memory.
   ~Peers();
   Peers(const Peers&) = delete;
   Peers& operator=(const Peers&) = delete;
 
-  /// The stream that carries all copies of this rank, in the order of issue: copies at once
-  /// share one link, and would all end late. Highest priority.
+  /// The stream of all copies of this rank, in the order of issue. Concurrent copies would share
+  /// one link, and all of them would end late. Highest priority.
   cudaStream_t copies() const { return copies_; }
-  /// Whether `rank` is an IPC peer, so that this one can use what it shares.
+  /// Whether `rank` is an IPC peer, so that this rank can use its shared memory.
   bool is_ipc_peer(int64_t rank) const { return is_ipc_peer_[static_cast<size_t>(rank)]; }
   const StreamMemory& memory() const { return memory_; }
 
-  /// Shares `own`, which Context::allocate gave and `shape` speaks of; collective over the ranks of
-  /// the shape, the host waits.
+  /// Shares `own`, memory from Context::allocate that `shape` describes. Collective over the ranks
+  /// of the shape; blocks the host.
   Shared& share(void* own, const SharedShape& shape);
-  /// Begins a call with a buffer: shares it if it is new, and counts the call.
+  /// Begins a call with a buffer: shares the buffer if it is new, and counts the call.
   const Shared& begin_call(const void* own, const SharedShape& shape);
 
-  /// For a call that will be captured as a CUDA graph: shares the buffer if it is new, which a
-  /// capture does not allow.
+  /// Prepares a call that will be captured as a CUDA graph: shares the buffer if it is new, which
+  /// is not possible during capture.
   void prepare(const void* own, const SharedShape& shape) { find(own, shape); }
-  /// Begins a captured call with a prepared buffer: at each launch of the graph, a kernel on
-  /// `stream` counts the call for the kernels that come after it.
+  /// Begins a captured call with a prepared buffer. At each launch of the graph, a kernel on
+  /// `stream` counts the call for the kernels after it.
   const Shared& begin_captured(const void* own, const SharedShape& shape, cudaStream_t stream);
 
  private:
@@ -154,9 +155,9 @@ class Peers {
   StreamMemory memory_;
   std::vector<bool> is_ipc_peer_;  // by rank
   std::vector<std::unique_ptr<Entry>> entries_;
-  std::vector<void*> opened_;  // as often as they were opened
+  std::vector<void*> opened_;  // an entry for each time that memory was opened
   std::vector<void*> owned_;   // flags of this rank
-  int exceptions_;             // under way when this was made
+  int exceptions_;             // std::uncaught_exceptions() when this was made
 };
 
 }  // namespace hirgen

@@ -89,8 +89,8 @@ struct Dropout {
   int64_t width = 1;  ///< columns of a row of the whole tensor
 };
 
-/// Keeps `stream` busy for about `microseconds`, so that work on other streams starts first. On the
-/// CPU device it does nothing: any order of streams may occur there.
+/// Delays `stream` by about `microseconds`, so that work on other streams starts first. On the CPU
+/// device it does nothing: any order of streams may occur there.
 void launch_delay(int64_t microseconds, cudaStream_t stream, const char* where);
 
 /// out[i] = fn(in[i]) over out's extents; also copy, cast and permute (kCopy with strides).

@@ -1,7 +1,7 @@
-// Values of one row, as the body of a fused kernel computes with them: it says
-// `silu(Zg) * Zu` for all elements that a thread has. That is an expression: it is computed where
-// it is stored or folded, a few columns at a time, so that of a row little more than its operands
-// is in registers.
+// Values of one row, as the body of a fused kernel computes with them. The body contains `silu(Zg)
+// * Zu`, which stands for all elements of a thread. It builds an expression, which is evaluated
+// where it is stored or folded, a few columns per step. So registers hold little more than the
+// operands of a row.
 #pragma once
 
 #include <concepts>
@@ -19,13 +19,13 @@ struct Lanes {
   float value[W];
 };
 
-/// Where W columns stand in a row: which access of the thread it is, and the first column.
+/// The place of W columns in a row: the index of the thread's access, and the first column.
 struct Place {
   int access;
   int64_t column;
 };
 
-/// Elements in memory, `step` apart (0: one for all columns), read where they are used.
+/// Elements in memory with distance `step` (0: one element for all columns), read at each use.
 template <typename T>
 struct Read {
   using Expression = void;
@@ -45,7 +45,7 @@ struct Read {
   }
 };
 
-/// Numbers that are `step` apart.
+/// Numbers with distance `step`.
 struct Ramp {
   using Expression = void;
   int first;
@@ -62,7 +62,7 @@ struct Ramp {
   }
 };
 
-/// Elements that a thread has read, C times `Width` of them, as they are in memory.
+/// Elements that a thread has read, C times `Width` of them, in the type that memory has.
 template <typename T, int Width, int C>
 struct Held {
   using Expression = void;
@@ -77,7 +77,7 @@ struct Held {
   }
 };
 
-/// Values that a thread has computed, for what would take long to compute again.
+/// Values that a thread has computed and keeps, because computing them again would take long.
 template <int Width, int C>
 struct Kept {
   using Expression = void;
@@ -94,7 +94,7 @@ template <typename V>
 concept Expression = requires { typename V::Expression; };
 template <typename V>
 concept Registers = requires { V::kLanes; };
-/// What has a value for each column, as opposed to a float, which has one for the row.
+/// A value for each column. A float, in contrast, is one value for the row.
 template <typename V>
 concept Vector = Expression<V> || Registers<V>;
 template <typename V>
@@ -165,11 +165,11 @@ HG_HOST_DEVICE inline auto unary(UnaryFn fn, const A& a) {
   }
 }
 
-/// fn(a, b); a float goes with every column.
+/// fn(a, b); a float is used for every column.
 template <Value A, Value B>
 HG_HOST_DEVICE inline auto binary(BinaryFn fn, const A& a, const B& b) {
   if constexpr (Expression<A> && std::same_as<B, float>) {
-    // One division for the row.
+    // One division for the whole row.
     if (fn == BinaryFn::kDiv) return BinaryExpression<A, B>{BinaryFn::kMul, a, 1.0F / b};
     return BinaryExpression<A, B>{fn, a, b};
   } else if constexpr (Expression<A> || Expression<B>) {
@@ -251,7 +251,7 @@ HG_BINARY(drop, kDrop)
 HG_BINARY(masked, kMasked)
 #undef HG_BINARY
 
-/// Over all columns of a row.
+/// Folds over all columns of a row.
 #define HG_FOLD(name, function)                            \
   template <typename Row, Vector X>                        \
     requires(!Value<Row>)                                  \

@@ -1,5 +1,5 @@
-// Kernels that are placed on SMs while the kernel in front of them ends, and what GPU they are for.
-// Include this from .cu files only.
+// Launches of kernels that are placed on SMs before the previous kernel ends, and properties of the
+// GPU. Include this from .cu files only.
 #pragma once
 
 #ifdef __CUDACC__
@@ -12,8 +12,8 @@
 
 namespace hirgen {
 
-/// Whether this is compiled for GPUs from Hopper on alone: then blocks may form clusters, start
-/// while the kernel in front ends, and ask for memory ahead.
+/// Whether this is compiled only for Hopper and later GPUs. Then blocks may form clusters, start
+/// before the previous kernel ends, and prefetch memory.
 constexpr bool kHopper = [] {
   for (const int architecture : {__CUDA_ARCH_LIST__}) {
     if (architecture < 900) return false;
@@ -21,7 +21,7 @@ constexpr bool kHopper = [] {
   return true;
 }();
 
-/// The SMs of the current device.
+/// The number of SMs of the current device.
 inline int multiprocessors(const char* where) {
   int device = 0, sms = 0;
   HG_CHECK(cudaGetDevice(&device), where);
@@ -29,8 +29,8 @@ inline int multiprocessors(const char* where) {
   return sms;
 }
 
-/// How a kernel begins that is launched early: nothing of memory may be read or written before.
-/// What ran before on the stream is done then, and the next kernel may be placed on SMs.
+/// A kernel of launch_early() begins with this call, before any access to memory. It waits for all
+/// earlier kernels of the stream, and then lets the next kernel be placed on SMs.
 __device__ inline void await_earlier_kernels() {
   if constexpr (kHopper) {
     asm volatile("griddepcontrol.wait;" ::: "memory");
@@ -38,8 +38,8 @@ __device__ inline void await_earlier_kernels() {
   }
 }
 
-/// Enqueues a kernel that begins with await_earlier_kernels(), in clusters of so many blocks (1:
-/// none). That saves about a microsecond between kernels.
+/// Enqueues a kernel that begins with await_earlier_kernels(), in clusters of `cluster` blocks (1:
+/// no clusters). The early launch saves about a microsecond between kernels.
 template <typename... Parameters, typename... Arguments>
 void launch_early(void (*kernel)(Parameters...), dim3 blocks, dim3 threads, int cluster,
                   cudaStream_t stream, const char* where, Arguments&&... arguments) {
@@ -51,7 +51,7 @@ void launch_early(void (*kernel)(Parameters...), dim3 blocks, dim3 threads, int 
   config.attrs = attributes;
   cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
   HG_CHECK(cudaStreamIsCapturing(stream, &capture), where);
-  // In a graph it would be an edge of another kind, which joins of streams may not have.
+  // In a graph this would make a programmatic edge, which joins of streams may not have.
   if (kHopper && capture == cudaStreamCaptureStatusNone) {
     cudaLaunchAttribute& early = attributes[config.numAttrs++];
     early.id = cudaLaunchAttributeProgrammaticStreamSerialization;

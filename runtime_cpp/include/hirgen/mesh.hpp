@@ -1,5 +1,5 @@
-// A mesh: ranks in a grid of one to three axes, row-major. The ranks that share every
-// coordinate but one are the team of that axis.
+// A mesh: ranks in a grid of one to three axes, row-major. The ranks that differ in one coordinate
+// only are the team of that axis.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +16,16 @@ class Mesh {
   /// All ranks, in order.
   const std::vector<int>& ranks() const { return ranks_; }
   bool holds(int rank) const { return position(rank) >= 0; }
-  /// Where `rank` is along `axis`; 0 when it is not in the mesh.
+  /// The coordinate of `rank` along `axis`; 0 if it is not in the mesh.
   int coordinate(int rank, int axis) const;
-  /// The ranks along `axis` that `rank` is one of, in order; empty when it is not in the mesh.
+  /// The ranks along `axis` that include `rank`, in order; empty if it is not in the mesh.
   std::vector<int> team(int rank, int axis) const;
-  /// The rank at `coordinate_there` along `axis`, among those; -1 when `rank` is not in the mesh.
+  /// The rank at `coordinate_there` along `axis`, among those ranks; -1 if `rank` is not in the
+  /// mesh.
   int rank_along(int rank, int axis, int64_t coordinate_there) const;
-  /// All ranks, in order; empty when `rank` is not one of them.
+  /// All ranks, in order; empty if `rank` is not one of them.
   std::vector<int> team(int rank) const;
-  /// The rank of `other` at the coordinates that `rank` has in this mesh; -1 when there is none.
+  /// The rank of `other` at the coordinates of `rank` in this mesh; -1 if there is none.
   int counterpart(int rank, const Mesh& other) const;
 
  private:

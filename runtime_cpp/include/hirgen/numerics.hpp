@@ -31,14 +31,14 @@ HG_HOST_DEVICE inline void narrow(float x, __nv_bfloat16& out) { out = __float2b
 HG_HOST_DEVICE inline void narrow(float x, int32_t& out) { out = static_cast<int32_t>(x); }
 HG_HOST_DEVICE inline void narrow(float x, int64_t& out) { out = static_cast<int64_t>(x); }
 
-/// W adjacent elements. Eight of them are read and written by 16-byte accesses.
+/// W adjacent elements. Eight of them are accessed by 16-byte reads and writes.
 template <typename T, int W>
 struct alignas(W == 1 ? alignof(T) : 16) Pack {
   T value[W];
 };
 
-/// To be said of an address before so many bytes there are accessed at once: a GPU faults where it
-/// is no multiple of them, and so does the CPU device.
+/// Checks an address before an access of `bytes` bytes. A GPU faults if the address is no multiple
+/// of the size of the access, so the CPU device does too.
 HG_HOST_DEVICE inline void aligned_access([[maybe_unused]] const void* address,
                                           [[maybe_unused]] size_t bytes) {
 #ifdef HIRGEN_CPU_DEVICE
@@ -46,8 +46,8 @@ HG_HOST_DEVICE inline void aligned_access([[maybe_unused]] const void* address,
 #endif
 }
 
-/// The W elements from an address on, which are read or written at once. All such accesses of
-/// kernels to the memory of tensors go through here.
+/// The W elements from an address on, for one access. All such accesses of kernels to the memory of
+/// tensors use this function.
 template <int W, typename T>
 HG_HOST_DEVICE inline auto& pack_at(T* data) {
   using Plain = Pack<std::remove_const_t<T>, W>;
@@ -65,7 +65,7 @@ HG_HOST_DEVICE inline void widen_all(const Pack<T, W>& pack, float (&x)[W]) {
   constexpr bool kPairs = false;
 #endif
   if constexpr (kPairs) {
-    // A bf16 is the upper half of a float. One by one, the compiler takes a pair apart first.
+    // A bf16 is the upper half of a float. Without this, the compiler first takes a pair apart.
     uint32_t pairs[W / 2];
     memcpy(pairs, &pack, sizeof(pairs));
     HG_UNROLL
@@ -77,8 +77,8 @@ HG_HOST_DEVICE inline void widen_all(const Pack<T, W>& pack, float (&x)[W]) {
   }
 }
 
-/// Writes a pack to an aligned address, by one access: the compiler makes one of each element where
-/// it writes a pack in a loop, and over links between GPUs those take several times as long.
+/// Writes a pack to an aligned address in one access. In a loop, the compiler would write each
+/// element separately, which takes several times as long over links between GPUs.
 template <typename T, int W>
 HG_HOST_DEVICE inline void store_pack(T* data, const Pack<T, W>& pack) {
 #ifdef __CUDA_ARCH__
@@ -158,7 +158,7 @@ HG_HOST_DEVICE inline float round_as(float x) {
   return widen(element);
 }
 
-/// What is left of x after a store and a load.
+/// x after it was stored as `type` and loaded again.
 HG_HOST_DEVICE inline float round_to(DType type, float x) {
   switch (type) {
     case DType::kFp16:
@@ -182,7 +182,7 @@ HG_HOST_DEVICE inline float quotient(float a, float b) {
 #endif
 }
 
-/// x without whole turns, for |x| below 400,000: between -pi and pi.
+/// x minus the nearest multiple of 2 pi, for |x| below 400,000.
 HG_HOST_DEVICE inline float within_turn(float x) {
   const float turns = rintf(x * 0.15915494F);
   // The first part of 2 pi has eight bits: its multiples are exact.
@@ -190,9 +190,9 @@ HG_HOST_DEVICE inline float within_turn(float x) {
   return fmaf(turns, -1.0253131e-11F, rest);
 }
 
-/// x[j] = sin(x[j]), or cos(x[j]), on a GPU within 5e-7: its own functions, exact enough within a
-/// turn, take a fifth of the time. One branch for all: others would stand between the reads of a
-/// row.
+/// x[j] = sin(x[j]), or cos(x[j]); on a GPU within 5e-7. The GPU's fast functions are exact enough
+/// between -pi and pi, and take a fifth of the time. One branch decides for all x: more branches
+/// would separate the reads of a row.
 template <bool Sine, int W>
 HG_HOST_DEVICE inline void turn(float (&x)[W]) {
 #ifdef __CUDA_ARCH__
@@ -244,7 +244,7 @@ HG_HOST_DEVICE inline float silu_grad(float x) {
   return s * (1.0F + x * (1.0F - s));
 }
 
-/// (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2, which gelu_tanh multiplies x by.
+/// (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2: gelu_tanh(x) divided by x.
 HG_HOST_DEVICE inline float gelu_tanh_share(float x) {
   return quotient(1.0F, 1.0F + expf(-x * (1.5957691216F + 0.0713548163F * x * x)));
 }
@@ -255,7 +255,7 @@ HG_HOST_DEVICE inline float gelu_tanh_grad(float x) {
   return s + x * s * (1.0F - s) * (1.5957691216F + 0.2140644488F * x * x);
 }
 
-/// x[j] = fn(x[j]). gelu is the exact form, x/2 (1 + erf(x / sqrt 2)), and gelu_tanh that by tanh;
+/// x[j] = fn(x[j]). gelu is the exact form, x/2 (1 + erf(x / sqrt 2)); gelu_tanh is the tanh form.
 /// NaN stays NaN.
 template <int W>
 HG_HOST_DEVICE inline void apply(UnaryFn fn, float (&x)[W]) {
@@ -397,7 +397,7 @@ HG_HOST_DEVICE inline void apply(ReduceFn fn, float (&sum)[W], const float (&x)[
   }
 }
 
-/// What a reduction of nothing gives.
+/// The result of a reduction of no elements.
 HG_HOST_DEVICE inline float identity_of(ReduceFn fn) {
   switch (fn) {
     case ReduceFn::kSum:

@@ -13,27 +13,26 @@
 
 namespace hirgen {
 
-/// out = the sum of one partial sum of each rank: one kernel waits for the ready flags of all
-/// peers, adds in fp32 in the order of the ranks, rounds once, stores the result here and in the
-/// memory of those peers that take it, and sets the done flags.
+/// out = the sum of the partial sums of all ranks, in one kernel. It waits for the ready flags of
+/// all peers, adds in fp32 in rank order, and rounds once. It stores the result here and in the
+/// memory of the peers named by store(), then sets the done flags.
 ///
-/// The kernel may take all of the GPU, and holds it while it waits. So everything on this GPU that
-/// peers wait for must come before it on the stream: GEMMs, copies, and all ready flags of the
-/// call. Then reductions on several GPUs that wait for each other's ready flags get all of them,
-/// since none is still to be set behind a reduction.
+/// The kernel may occupy all SMs, also while it waits. So everything on this GPU that peers wait
+/// for must come before it on the stream: GEMMs, copies, and all ready flags of the call. Then
+/// reductions on several GPUs can wait for each other's ready flags without a deadlock, since all
+/// of these flags are set before any reduction starts.
 class PeerReadReduction {
  public:
-  /// `local` is the partial sum of `rank`, which reduces. Its elements, those of the peers and
-  /// those of the result are of `type`.
+  /// `local` is the partial sum of `rank`, which reduces. All partial sums and the result have
+  /// elements of `type`.
   PeerReadReduction(int64_t rank, const void* local, DType type) : local_(local), type_(type) {
     sources_.push_back({rank, local, 0});
   }
-  /// The partial sum of a peer, or a sub-chunk of it that follows those added before.
+  /// Adds the partial sum of a peer, or its next sub-chunk.
   void add(int64_t rank, const void* partial_sum, int64_t elements, const TransferFlags& flags);
-  /// Memory of a peer that the result is also stored in, or a sub-chunk of it that follows those
-  /// named before.
+  /// Also stores the result in memory of a peer, or in the next sub-chunk of that memory.
   void store(int64_t rank, void* target, int64_t elements, const TransferFlags& flags);
-  /// Launches the reduction of `elements` elements, which all partial sums have, on `stream`.
+  /// Launches the reduction of `elements` elements, the size of all partial sums, on `stream`.
   /// `where` is the spec position, a string that outlives the program.
   void submit(void* out, int64_t elements, cudaStream_t stream, const char* where);
 

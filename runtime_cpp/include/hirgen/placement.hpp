@@ -1,4 +1,4 @@
-// Where the shard of one rank stands in the whole tensor.
+// The place of one rank's shard in the whole tensor.
 #pragma once
 
 #include <cstdint>

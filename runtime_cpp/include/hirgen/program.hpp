@@ -1,4 +1,4 @@
-// What an emitted program is to the runtime's driver and to its C ABI.
+// The interface of an emitted program to the runtime's driver and C ABI.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -31,7 +31,7 @@ struct GemmInfo {
   int64_t m, n, k, batch;
 };
 
-/// Everything constant about a program.
+/// All constants of a program.
 struct ProgramInfo {
   std::string name;
   std::string spec;    ///< base name of the spec
@@ -40,14 +40,14 @@ struct ProgramInfo {
   std::vector<GemmInfo> gemms;
   /// Kind, mesh axis and mesh of every communication: "allgather x", "sendrecv x of left".
   std::vector<std::string> communications = {};
-  /// Of the largest communication in a call, as nccl-tests counts: the whole tensor of a
-  /// collective; of sends and receives what one rank receives, without the local shard.
+  /// Bytes of the largest communication in a call, as nccl-tests counts them: the whole tensor of a
+  /// collective. For sends and receives: the bytes that one rank receives, without the local shard.
   int64_t bytes = 0;
   std::string largest = {};    ///< kind of that communication: "allgather"; empty for none
-  int team_size = 1;           ///< its ranks: those along one mesh axis, often
+  int team_size = 1;           ///< its ranks, often those along one mesh axis
   std::string transport = {};  ///< of ProgramTable::create: "nccl", "ipc-get" or "ipc-put"
   bool graph = false;          ///< a call is one CUDA graph
-  /// Parameters of the spec by name, as generated; they go into the JSON report.
+  /// Parameters of the spec by name, with the values of this program; for the JSON report.
   std::vector<std::pair<std::string, int64_t>> parameters = {};
 };
 
@@ -57,14 +57,14 @@ struct ProgramTable {
   /// The tensors as `rank` sees them: inputs first.
   std::vector<TensorDesc> (*tensors)(int rank);
   std::unique_ptr<Program> (*create)(Context& context);
-  /// The model's operations one by one, on whole tensors: the oracle of the check.
+  /// Computes the operations of the model, one by one, on whole tensors: the oracle of the check.
   void (*reference)(Reference& reference);
-  /// Those before them that make what a forward pass saves; null: there are none.
+  /// Computes the tensors that a forward pass saves, before `reference`; null if there are none.
   void (*saved)(Reference& reference) = nullptr;
-  /// The same program for where not all ranks can share memory: it shares that of IPC peers
-  /// (Context::ipc_peers), and takes NCCL between others; null: there is none.
+  /// The same program for ranks that cannot all share memory. It uses CUDA IPC between IPC peers
+  /// (Context::ipc_peers) and NCCL between other ranks. Null if there is no such variant.
   std::unique_ptr<Program> (*create_across_nodes)(Context& context) = nullptr;
-  /// Where there is one: the ranks whose memory this one needs in the other; null: all.
+  /// With create_across_nodes: the ranks whose memory this rank needs in `create`; null: all ranks.
   std::vector<int> (*sharers)(const Context& context) = nullptr;
 };
 

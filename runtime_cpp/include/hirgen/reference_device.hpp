@@ -16,29 +16,30 @@
 
 namespace hirgen {
 
-/// Evaluates the model on one device. Work is issued on one stream in order; only
-/// freeing a tensor waits for it. A tensor that is defined again in the same size keeps
-/// its memory, so that repeated checks allocate once. Throws Error(kInternal) on
-/// operands that do not fit, which the model has excluded.
+/// Evaluates the model on one device, on one stream in order. Only freeing a tensor waits for the
+/// stream. A tensor that is defined again in the same size keeps its memory, so that repeated
+/// checks allocate once. Throws Error(kInternal) for operands of wrong shapes, which the model has
+/// excluded.
 class DeviceReference final : public Reference {
  public:
   explicit DeviceReference(cudaStream_t stream) : stream_(stream) {}
 
-  /// Defines an input by fill_integers's rule.
+  /// Defines an input by the rule of fill_integers.
   void generate_integers(const TensorDesc& input, int index, uint64_t seed);
-  /// Defines an input by fill_normal's rule.
+  /// Defines an input by the rule of fill_normal.
   void generate_normal(const TensorDesc& input, int index, uint64_t seed);
   /// Defines an input from the elements of the whole tensor, in its element type and in
   /// host memory. Returns when they are copied.
   void upload(const TensorDesc& input, const void* whole);
 
-  /// A defined tensor: fp32, row-major, on the device, valid until it is defined again
-  /// and until this object goes.
+  /// A defined tensor: fp32, row-major, on the device. Valid until it is defined again, or this
+  /// object is destroyed.
   const float* data(const std::string& name) const { return found(name.c_str()).data.get(); }
-  /// The size of the numbers that rounding a tensor and what it is made of goes by: `rms`, the root
-  /// of the mean square of its elements, or more where in an attention terms have cancelled.
+  /// The magnitude that the tolerance for a tensor is relative to. `rms` is the root mean square of
+  /// its elements. The result is larger if terms of an attention have cancelled, in this tensor or
+  /// in one of its operands.
   double size(const std::string& name, double rms) const;
-  /// Its logical shape; reduction axes are gone.
+  /// Its logical shape, without reduction axes.
   const Shape& shape(const std::string& name) const { return found(name.c_str()).shape; }
 
   void set(const char* out, const char* in) override;
@@ -67,18 +68,18 @@ class DeviceReference final : public Reference {
   struct Tensor {
     Shape shape;
     std::shared_ptr<float> data;       ///< shared by set and reshape, which copy nothing
-    std::optional<int64_t> seed = {};  ///< an int64 that the caller gave: fp32 has 24 bits of it
-    double lost = 1;   ///< the size of terms over that of their sums, of all that it is made of
-    double terms = 0;  ///< the size of its own terms: of a result that is 0, too
+    std::optional<int64_t> seed = {};  ///< an int64 that the caller gave; fp32 would keep 24 bits
+    double lost = 1;   ///< size of terms over size of sums, the most of this and its operands
+    double terms = 0;  ///< root mean square of its terms; positive for a result of 0, too
   };
   class Cancelled;
   const Tensor& found(const char* name) const;
-  /// An operand of the next result that is defined.
+  /// An operand of the next result; it must be defined.
   const Tensor& tensor(const char* name);
-  /// Makes room for `name`; the content is undefined.
+  /// Allocates memory for `name`; the content is undefined.
   float* define(const char* name, const Shape& shape);
   std::shared_ptr<float> allocate(int64_t elements, const char* name);
-  /// The operand of a matmul with these batch axes, repeated along those that it lacks.
+  /// The operand of a matmul with batch axes `batch`, repeated along the axes that it lacks.
   Tensor stretch(const Tensor& operand, Shape batch);
   /// Defines the matmul of two operands, whose batch axes stretch; `bias` may be null.
   float* multiply(const char* out, Tensor left, Tensor right, bool transposed_b, const float* bias,
@@ -87,7 +88,7 @@ class DeviceReference final : public Reference {
   cudaStream_t stream_;
   std::map<std::string, Tensor> tensors_;
   std::set<std::string> uploaded_;
-  double lost_ = 1;  ///< the most of the operands of the next result
+  double lost_ = 1;  ///< the largest `lost` of the operands of the next result
 };
 
 }  // namespace hirgen

@@ -1,5 +1,5 @@
-// Copies of matrices whose rows are at other distances in the source than in the destination:
-// operands of GEMMs move to rows that begin at multiples of 16 bytes, and results back.
+// Copies of matrices that change the distance between rows: operands of GEMMs to rows that begin at
+// multiples of 16 bytes, and results back.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -1,6 +1,6 @@
-// The calls of a program for its trace (--trace). A program names CUDA's, NCCL's and cuBLASLt's own
-// functions; within HG_CHECK the names of those that put work on a stream stand for objects below,
-// which tell this thread's recorder of the call, if there is one, and call the function.
+// The calls of a program for its trace (--trace). A program names the functions of CUDA, NCCL and
+// cuBLASLt. Within HG_CHECK, the names of functions that put work on a stream refer to the objects
+// below. They report the call to this thread's recorder, if there is one, and call the function.
 #pragma once
 
 #include <cublasLt.h>
@@ -13,7 +13,7 @@ namespace hirgen {
 
 class TraceRecorder;
 
-/// What a call does.
+/// The kinds of calls in a trace.
 enum class TraceKind {
   kGemm,
   kNccl,
@@ -23,18 +23,19 @@ enum class TraceKind {
   kFlagWait,
   kEventRecord,
   kEventWait,
-  kGroupStart,  ///< NCCL calls up to kGroupEnd begin together; neither is on a stream
+  kGroupStart,  ///< NCCL calls until kGroupEnd begin together; neither is on a stream
   kGroupEnd,
 };
 
-/// Records the calls of this thread (src/trace/recorder.hpp); null: there is no trace.
+/// Records the calls of this thread (src/trace/recorder.hpp); null without a trace.
 extern constinit thread_local TraceRecorder* trace_recorder;
 
-/// One call, from its construction to its destruction. Does nothing while there is no trace.
+/// One call, from its construction to its destruction. Does nothing without a trace.
 class TracedCall {
  public:
-  /// `where` is the call's position in the spec, a string that outlives the trace; null: that of
-  /// the statement that the host is at. `event` is the one that a stream records or waits for.
+  /// `where` is the call's position in the spec, a string that outlives the trace; null: the
+  /// position of the statement that the host is issuing. `event` is the event that a stream records
+  /// or waits for.
   TracedCall(TraceKind kind, const char* name, cudaStream_t stream, const char* where = nullptr,
              cudaEvent_t event = nullptr)
       : kind_(kind), recorder_(trace_recorder) {
@@ -56,7 +57,7 @@ class TracedCall {
   TraceRecorder* recorder_;
 };
 
-/// A function under its own name that is traced. Its stream is the parameter of that type.
+/// A traced function under its own name. Its parameter of type cudaStream_t is the call's stream.
 template <TraceKind kind, typename Function>
 struct Traced;
 
@@ -83,8 +84,8 @@ struct Traced<kind, Result(Parameters...)> {
 
 }  // namespace hirgen
 
-/// The functions that are traced: all that emitted programs put on streams. The flags of
-/// StreamMemory (flags.hpp) and kernels are traced where they are defined.
+/// The traced functions: all functions with which emitted programs put work on streams. The flag
+/// operations of StreamMemory (flags.hpp) and kernels are traced where they are defined.
 #define HG_TRACED_CALLS(EACH)           \
   EACH(kGemm, cublasLtMatmul)           \
   EACH(kCopy, cudaMemcpyAsync)          \

@@ -1,14 +1,14 @@
-// Copies between the memories of two GPUs by kernels, where copy engines would take longer to
-// start than to copy.
+// Copies between the memories of two GPUs by kernels, for transfers that are so small that starting
+// a copy engine takes longer than the copy.
 //
-// One kernel does all that the copying side of a transfer does: waits for the ready flag, copies,
+// One kernel does the work of the copying rank in a transfer: it waits for the ready flag, copies,
 // and sets the done flag in the peer's memory.
 //
-// A kernel that waits holds SMs. That cannot stop what it waits for: the peer's ready flag, which
-// the peer issued before any copy that depends on this rank, needs the peer's GPU alone; and there
-// the waiting kernels leave most SMs to everything else, since a stream runs one at a time and each
-// has few blocks (kMostBlocks in transfers.cu). Two ranks on one GPU are refused when memory is
-// shared.
+// A kernel that waits holds SMs. It cannot block the work that it waits for. The peer issues its
+// ready flag before any copy that depends on this rank, so the flag needs the peer's GPU only. The
+// waiting kernels on that GPU leave most SMs free: a stream runs one kernel after the other, and
+// each kernel has few blocks (kMostBlocks in transfers.cu). Sharing memory between two ranks of one
+// GPU is an error.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -21,7 +21,7 @@
 
 namespace hirgen {
 
-/// The flags of one transfer, as the rank that copies has them.
+/// The flags of one transfer, as the copying rank uses them.
 struct TransferFlags {
   CUdeviceptr ready = 0;  ///< of this rank: the peer's buffer may be used
   CUdeviceptr done = 0;   ///< of the peer: this rank has copied
@@ -30,7 +30,7 @@ struct TransferFlags {
   SequenceNumber sequence;
 };
 
-/// What one transfer copies, once its ready flag is set.
+/// The copy of one transfer, which begins when its ready flag is set.
 struct Transfer {
   void* out = nullptr;
   const void* in = nullptr;
@@ -38,11 +38,11 @@ struct Transfer {
   TransferFlags flags;
 };
 
-/// Transfers that do not depend on each other, in one kernel: all copy at once, and end together.
+/// Independent transfers in one kernel: all copy at the same time, and end together.
 class TransferKernel {
  public:
-  /// One more transfer. `out` and `in` need no alignment; copies are fast where both are
-  /// equally far from a multiple of 16 bytes. They do not overlap.
+  /// Adds a transfer. `out` and `in` need no alignment; copies are fast if both are at the same
+  /// distance from a multiple of 16 bytes. They must not overlap.
   void add(void* out, const void* in, size_t bytes, const TransferFlags& flags) {
     transfers_.push_back({out, in, bytes, flags});
   }
@@ -54,7 +54,7 @@ class TransferKernel {
   std::vector<Transfer> transfers_;
 };
 
-/// One transfer in a kernel of its own.
+/// One transfer in one kernel.
 void launch_transfer(void* out, const void* in, size_t bytes, const TransferFlags& flags,
                      cudaStream_t stream, const char* where);
 

@@ -25,12 +25,12 @@ namespace {
 
 constexpr double kDefaultTimeout = 60;
 
-// Of this thread's last failure that no live handle can keep.
+// The last error of this thread that no live handle can keep.
 thread_local std::string g_last_error;
-// What abi_last_error gave this thread: another thread's failure does not change it.
+// The last result of abi_last_error in this thread: a failure in another thread does not change it.
 thread_local std::string g_shown_error;
 
-// Keeps the message where abi_last_error looks for it, and returns the code.
+// Keeps the message for abi_last_error and returns the code.
 int report(const hirgen_handle* handle, const Error& error) {
   hirgen_handle* const known = known_handle(handle);
   if (known == nullptr) {
@@ -89,7 +89,7 @@ ContextOptions joining(const ProgramInfo& info, const hirgen_options* options) {
   return joining;
 }
 
-// Builds the program, and tells the other ranks if that fails.
+// Builds the program, and informs the other ranks if that fails.
 void build(const ProgramTable& table, const char* plans, Embedded* embedded) {
   Context& context = *embedded->context;
   try {
@@ -99,7 +99,7 @@ void build(const ProgramTable& table, const char* plans, Embedded* embedded) {
     MadeProgram made = make_program(context, table, "");
     embedded->program = std::move(made.program);
     embedded->transport = made.transport;
-    // Where one rank fails, create fails on all.
+    // If create fails on one rank, it fails on all.
     context.rendezvous().barrier("create");
     for (const std::string& note : context.plans().notes()) {
       std::fprintf(stderr, "hirgen: %s (rank %d)\n", note.c_str(), context.rank());
@@ -111,7 +111,7 @@ void build(const ProgramTable& table, const char* plans, Embedded* embedded) {
   }
 }
 
-// What the memory behind a pointer is, where the device is not to use it; null for its own.
+// Describes the memory of a pointer if the device must not use it; null for device memory.
 const char* host_memory(const void* pointer, const char* where) {
   cudaPointerAttributes attributes{};
   const cudaError_t status = cudaPointerGetAttributes(&attributes, pointer);
@@ -120,13 +120,13 @@ const char* host_memory(const void* pointer, const char* where) {
     if (attributes.type == cudaMemoryTypeHost) return "page-locked memory of the host";
     if (attributes.type != cudaMemoryTypeUnregistered) return nullptr;
   } else {
-    (void)cudaGetLastError();  // so CUDA says of memory that it does not know, before 11.0
+    (void)cudaGetLastError();  // CUDA before 11.0 reports unknown memory as an error
   }
   return "memory of the host, or was freed";
 }
 
-// Refuses what the device would fault on, in a kernel and for good. Memory whose address the last
-// call had is not looked up again.
+// Rejects pointers on which a kernel would fault and leave the device unusable. Addresses that the
+// last call also used are not looked up again.
 void check_pointers(const Embedded& embedded, cudaStream_t stream, void* const* tensors) {
   bool may_ask = false;
   for (size_t i = 0; i < embedded.tensors.size(); ++i) {
@@ -166,7 +166,8 @@ void issue(Embedded& embedded, cudaStream_t stream, void* const* tensors, size_t
   }
 }
 
-// Issues a call. A failure that is not the caller's is for good, and the other ranks are told.
+// Issues a call. After a failure that the caller did not cause, the handle stays failed and the
+// other ranks are informed.
 int run_embedded(const hirgen_handle* handle, Embedded& embedded, cudaStream_t stream,
                  void* const* tensors, size_t count) {
   Context& context = *embedded.context;
@@ -197,7 +198,7 @@ hirgen_tensor description(const TensorDesc& desc) {
   return tensor;
 }
 
-// Runs the body of a function of the C ABI on its handle; what it throws becomes a code.
+// Runs the body of a C ABI function on its handle; turns exceptions into codes.
 template <typename Body>
 int with_handle(const hirgen_handle* handle, Body body) {
   try {

@@ -60,7 +60,7 @@ hirgen_handle* known_handle(const hirgen_handle* handle) {
 HandleUse::HandleUse(const hirgen_handle* handle)
     : handle_(require_handle(handle)), lock_(handle_->mutex) {
   if (handle_->embedded == nullptr) refuse("the handle was destroyed");
-  // Where the device says no here, the call that follows has the same error, and reports it.
+  // If the device fails here, the call itself gets the same error and reports it.
   const int device = handle_->embedded->context->options().device;
   int current = device;
   if (cudaGetDevice(&current) != cudaSuccess || current == device) return;

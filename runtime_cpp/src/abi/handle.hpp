@@ -1,5 +1,5 @@
-// What the C ABI's handles point to, and who may use them: a handle that was destroyed is found
-// out, and calls from several threads come one after another.
+// The handles of the C ABI. They detect the use of a destroyed handle, and run calls from several
+// threads one after another.
 #pragma once
 
 #include <memory>
@@ -19,17 +19,17 @@ struct Embedded {
   std::vector<TensorDesc> tensors;
   std::string transport;
   std::unique_ptr<Program> program;
-  std::vector<void*> pointers;  ///< of the last call: the device is known to reach them
+  std::vector<void*> pointers;  ///< of the last call; known to be device memory
 
-  /// When its calls are complete ends the program, then the context; returns what failed before or
-  /// meanwhile. Without it, as where create fails, members go in reverse order.
+  /// Waits for the calls, then ends the program and the context. Returns an error from before or
+  /// from now. Without this, as when create fails, members are destroyed in reverse order.
   std::optional<Error> end();
 };
 
 }  // namespace hirgen
 
-/// A handle outlives its program, for as long as the process: its address is never another's, so
-/// that a use after destroy is always found out. It is next to nothing beside a communicator.
+/// A handle is never freed, so no other handle gets its address and every use after destroy is
+/// detected. It is tiny compared with a communicator.
 struct hirgen_handle {
   std::mutex mutex;                            ///< held by the call that uses `embedded`
   std::unique_ptr<hirgen::Embedded> embedded;  ///< null once destroyed
@@ -42,11 +42,12 @@ namespace hirgen {
 /// A new handle on a program.
 hirgen_handle* add_handle(std::unique_ptr<Embedded> embedded);
 
-/// The handle itself if this library made it, destroyed or not; else null.
+/// Returns the handle if this library made it, destroyed or not; else null.
 hirgen_handle* known_handle(const hirgen_handle* handle);
 
-/// The use of a handle by one call: other threads wait, and the device is the handle's, whatever
-/// the thread's own was. Throws Error(kUsage) for a handle that is null, destroyed or foreign.
+/// The use of a handle by one call. Other threads wait meanwhile, and the current device is the
+/// handle's instead of the thread's. Throws Error(kUsage) for a handle that is null, destroyed or
+/// from another library.
 class HandleUse {
  public:
   explicit HandleUse(const hirgen_handle* handle);
@@ -56,13 +57,13 @@ class HandleUse {
 
   Embedded* operator->() const { return handle_->embedded.get(); }
   Embedded& operator*() const { return *handle_->embedded; }
-  /// Ends the program, and returns what failed; the handle is destroyed from now on.
+  /// Ends the program and returns its error; from then on the handle counts as destroyed.
   std::optional<Error> destroy();
 
  private:
   hirgen_handle* handle_;
   std::unique_lock<std::mutex> lock_;
-  int own_device_ = -1;  ///< of the thread; -1: the handle's
+  int own_device_ = -1;  ///< the thread's previous device; -1: the handle's
 };
 
 }  // namespace hirgen

@@ -21,7 +21,7 @@ constexpr const char* kVariable = "HIRGEN_ATTENTION";
 constexpr const char* kCudnn = "cudnn";
 constexpr const char* kTiled = "tiled";
 
-/// The method that was asked for; "": any.
+/// The method that the environment requests; "": any.
 std::string asked_for() {
   const char* variable = std::getenv(kVariable);
   const std::string asked = variable == nullptr ? "" : variable;
@@ -40,7 +40,7 @@ bool aligned(const AttentionGradProblem& p) {
   return aligned(p.shape, p.layout) && aligned(p.shape, p.gradients);
 }
 
-/// cuDNN's method; nothing where it has none, and the reason. It reads 16 bytes at a time.
+/// cuDNN's method, or nothing and the reason. Its kernels read 16 bytes per access.
 template <typename Problem>
 std::optional<AttentionMethod<Problem>> by_cudnn(const Problem& problem, std::string* reason) {
   if (aligned(problem)) return plan_by_cudnn(problem, reason);

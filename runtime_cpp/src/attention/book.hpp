@@ -1,4 +1,4 @@
-// The attentions of a context: which method computes each, for its calls and for the report.
+// The attentions of a context, and the method that computes each, for its calls and for the report.
 #pragma once
 
 #include <memory>
@@ -9,25 +9,25 @@
 
 namespace hirgen {
 
-/// One attention or gradient, and who computes it.
+/// One attention or gradient, and its method.
 struct AttentionReport {
   std::string attention;  ///< describe() of its shape
   bool gradient = false;
   std::string method;
-  std::string reason;  ///< why it is not cuDNN's; empty: it is, or nobody asked
+  std::string reason;  ///< why it is not cuDNN's; empty: it is, or cuDNN was not tried
   int64_t workspace_bytes = 0;
 };
 
-/// One context's. For the context's host thread, like the context.
+/// The book of one context; only for the context's host thread.
 class AttentionBook {
  public:
-  /// Who computes the problem: cuDNN where it has a plan, or else the tiled kernels. The variable
-  /// HIRGEN_ATTENTION asks for one of them, "cudnn" or "tiled"; throws Error if that cannot. Equal
-  /// problems have one method, which is made once.
+  /// The method for a problem: cuDNN if it has a plan, or else the tiled kernels. HIRGEN_ATTENTION
+  /// requests one of them, "cudnn" or "tiled"; throws Error if that is not possible. Equal problems
+  /// share one method, which is made once.
   template <typename Problem>
   std::shared_ptr<const AttentionMethod<Problem>> method(const Problem& problem, const char* where);
 
-  /// In the order in which they were first asked for.
+  /// The attentions in the order of their first method() calls.
   const std::vector<AttentionReport>& report() const { return report_; }
 
  private:

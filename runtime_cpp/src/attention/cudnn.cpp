@@ -27,8 +27,9 @@ using Pointers = std::unordered_map<int64_t, void*>;
 /// The tensors of a graph, as its calls name them.
 enum Uid : int64_t { kQ = 1, kK, kV, kO, kLse, kGradO, kGradQ, kGradK, kGradV };
 
-/// What cuDNN is asked for. Its diagonal starts in the first row, or ends in the last one: keys
-/// that no query sees are left out, so that it ends there for parts of a sequence, too.
+/// An attention as cuDNN takes it. cuDNN's diagonal starts in the first row or ends in the last
+/// one. Keys that no query sees are left out, so that it also ends in the last row for parts of a
+/// sequence.
 struct Request {
   AttentionShape shape;
   int64_t keys_seen;
@@ -37,7 +38,7 @@ struct Request {
       : shape(s),
         keys_seen(s.causal ? std::min(s.key_rows, s.query_start + s.query_rows) : s.key_rows) {}
 
-  /// Why cuDNN has nothing for it; empty: it may have.
+  /// Why cuDNN cannot compute it; empty: it may be able to.
   std::string obstacle() const {
     if (shape.dtype == DType::kFp32) return "it has no fp32 arithmetic";
     if (shape.head_size % 8 != 0) return "the head size is no multiple of 8";
@@ -54,14 +55,14 @@ struct Request {
     options.set_diagonal_alignment(shape.query_start == 0 ? fe::DiagonalAlignment_t::TOP_LEFT
                                                           : fe::DiagonalAlignment_t::BOTTOM_RIGHT);
     options.set_diagonal_band_right_bound(0);
-    if (shape.window != 0) {  // one behind all keys is as good as none
+    if (shape.window != 0) {  // a window larger than all keys has no effect
       options.set_diagonal_band_left_bound(
           static_cast<int>(std::min<int64_t>(shape.window, std::numeric_limits<int>::max())));
     }
   }
 };
 
-/// A tensor as a graph is told of it.
+/// A tensor as cuDNN's graphs describe it.
 struct Place {
   Uid uid;
   std::vector<int64_t> extents, strides;
@@ -128,11 +129,11 @@ void define(fe::graph::Graph& graph, const AttentionGradProblem& p, const Reques
   at.keys(kGradV, p.gradients.v).output(v);
 }
 
-/// A graph with its plan. Calls come from one host thread at a time.
+/// A graph with its plan. Only one host thread calls it.
 struct PlannedGraph {
   std::shared_ptr<CudnnHandle> handle;
   fe::graph::Graph graph;
-  size_t graph_bytes = 0;  ///< of the workspace; behind them is room for logarithms
+  size_t graph_bytes = 0;  ///< of the workspace; memory for logarithms follows
 
   void run(Pointers pointers, void* workspace, cudaStream_t stream, const char* where) {
     begin_statement(where);
@@ -144,14 +145,14 @@ struct PlannedGraph {
   }
 };
 
-/// The bytes for the logarithms of a call that has no use for them: the graph writes them always.
+/// The bytes for the logarithms of a call that does not need them: the graph always writes them.
 size_t room_for_logarithms(const AttentionProblem& p) {
   return sizeof(float) *
          static_cast<size_t>(p.shape.batch * p.shape.query_heads * p.shape.query_rows);
 }
 size_t room_for_logarithms(const AttentionGradProblem& /*p*/) { return 0; }
 
-/// What a graph's calls write is said by its tensors: it takes all pointers alike.
+/// A graph's tensors define which of them it writes; all pointers have the same type.
 void* pointer(const void* data) { return const_cast<void*>(data); }
 
 void run(PlannedGraph& planned, const AttentionProblem& /*p*/, const AttentionOperands& operands,

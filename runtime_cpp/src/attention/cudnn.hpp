@@ -1,4 +1,4 @@
-// Attention by cuDNN's graph API: its fused kernels, for what they support.
+// Attention by cuDNN's graph API, for the shapes that its fused kernels support.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,8 @@
 
 namespace hirgen {
 
-/// cuDNN's plan for the problem, or nothing and why. Building one takes long; no call does.
+/// Plans the problem with cuDNN; returns nothing and the reason if cuDNN cannot compute it.
+/// Building a plan is slow; calls are not.
 template <typename Problem>
 std::optional<AttentionMethod<Problem>> plan_by_cudnn(const Problem& problem, std::string* reason);
 

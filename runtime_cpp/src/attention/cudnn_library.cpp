@@ -12,7 +12,7 @@
 #include "base/text.hpp"
 #include "hirgen/error.hpp"
 
-// The frontend's headers declare it, and reach all of the library through it.
+// The frontend's headers declare this variable, and access the whole library through it.
 namespace cudnn_frontend {
 void* cudnn_dlhandle = nullptr;
 }
@@ -20,8 +20,8 @@ void* cudnn_dlhandle = nullptr;
 namespace hirgen {
 namespace {
 
-/// Opens the library: the one that this process has already, as one with PyTorch in it, or else the
-/// one that was found when this was built, or one that the loader finds.
+/// Opens the library: the one that this process has already loaded (for example with PyTorch), else
+/// the one found at build time, else the one that the loader finds.
 bool open_library(std::string* reason) {
   constexpr const char* kSoname = "libcudnn.so.9";
   void*& library = cudnn_frontend::cudnn_dlhandle;
@@ -68,7 +68,7 @@ std::shared_ptr<CudnnHandle> CudnnHandle::shared(std::string* reason) {
   static std::mutex mutex;
   static std::map<int, std::weak_ptr<CudnnHandle>> handles;
   const std::lock_guard lock(mutex);
-  // The frontend would take another CUDA's runtime first, where several are installed.
+  // With several CUDA installations, the frontend would otherwise load the wrong runtime.
   const std::string cudart = format("libcudart.so.%d", CUDART_VERSION / 1000);
   setenv("CUDNN_FRONTEND_CUDART_LIB_NAME", cudart.c_str(), 0);
   if (!open_library(reason)) return nullptr;

@@ -1,4 +1,4 @@
-// libcudnn, which a program finds when it runs, or does without.
+// libcudnn is loaded at run time; programs work without it.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -10,7 +10,7 @@ struct cudnnContext;
 
 namespace hirgen {
 
-/// libcudnn's handle for the current device. One host thread at a time uses it.
+/// libcudnn's handle for the current device. One host thread uses it.
 class CudnnHandle {
  public:
   CudnnHandle();
@@ -21,11 +21,11 @@ class CudnnHandle {
   cudnnContext* get() const { return handle_; }
   /// "cuDNN 9.19.0".
   static std::string name();
-  /// Where the calls to come run.
+  /// Sets the stream of the next calls.
   void set_stream(cudaStream_t stream, const char* where);
 
-  /// One for all that use it at the same time on the current device; null, with a reason, where the
-  /// library is not there.
+  /// The handle of the current device, shared by all its users; null with a reason if there is no
+  /// libcudnn.
   static std::shared_ptr<CudnnHandle> shared(std::string* reason);
 
  private:

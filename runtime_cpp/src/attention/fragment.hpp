@@ -1,7 +1,7 @@
-// A warp's part of a tile of scores or sums: 16 rows in registers, as the tensor cores' mma
-// instructions lay out their results (PTX ISA, "Matrix Fragments for mma.m16n8k16"). A thread has
-// `kSlots` of the rows, and of each the columns column_of(j). On the CPU device a warp is one
-// thread, which has all of them.
+// A warp's part of a tile of scores or sums: 16 rows in registers, in the layout of the results of
+// mma instructions (PTX ISA, "Matrix Fragments for mma.m16n8k16"). A thread has elements of
+// `kSlots` rows, in the columns column_of(j). On the CPU device a warp is one thread, which has all
+// elements.
 #pragma once
 
 #include <cmath>
@@ -25,7 +25,7 @@ HG_DEVICE int lane() { return static_cast<int>(threadIdx.x) % kLanes; }
 HG_DEVICE int warp() { return static_cast<int>(threadIdx.x) / kLanes; }
 HG_DEVICE int row_of(int slot) { return lane() / kThreadsOfRow + 8 * slot; }
 HG_DEVICE int column_of(int j) { return j / 2 * 8 + lane() % kThreadsOfRow * 2 + j % 2; }
-/// Lets all threads of a block come this far.
+/// Waits for all threads of the block.
 HG_DEVICE void barrier() { __syncthreads(); }
 /// 2^x.
 HG_DEVICE float exp2_of(float x) {
@@ -33,7 +33,7 @@ HG_DEVICE float exp2_of(float x) {
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
 }
-/// The value of the thread of the same rows whose number differs by `mask`.
+/// The value of the thread with the same rows whose index differs in the bits of `mask`.
 HG_DEVICE float exchanged(float x, int mask) { return __shfl_xor_sync(0xFFFFFFFFU, x, mask); }
 
 #else
@@ -85,7 +85,7 @@ struct Fragment {
     }
     return result;
   }
-  /// The sum of this thread's values of a row; sum_of_row() adds those of the others.
+  /// The sum of this thread's values of a row; sum_of_row() adds the sums of the other threads.
   HG_DEVICE float sum(int slot) const {
     float result = 0;
     HG_UNROLL

@@ -1,4 +1,5 @@
-// The ways to compute an attention. Each says of a problem whether it can, once, before any call.
+// The ways to compute an attention. Each decides once, before any call, whether it can compute a
+// problem.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -11,7 +12,7 @@
 
 namespace hirgen {
 
-/// One attention: what is computed, and where its operands lie.
+/// One attention: its shape and the strides of its operands.
 struct AttentionProblem {
   using Operands = AttentionOperands;
   AttentionShape shape;
@@ -20,7 +21,7 @@ struct AttentionProblem {
   bool operator==(const AttentionProblem&) const = default;
 };
 
-/// The gradient of one.
+/// The gradient of one attention.
 struct AttentionGradProblem {
   using Operands = AttentionGradOperands;
   AttentionShape shape;
@@ -29,7 +30,7 @@ struct AttentionGradProblem {
   bool operator==(const AttentionGradProblem&) const = default;
 };
 
-/// A way to compute a problem, made for it.
+/// A way to compute a problem, made for that problem.
 template <typename Problem>
 struct AttentionMethod {
   std::string name;  ///< for reports: "cuDNN 9.19.0"

@@ -15,8 +15,8 @@ namespace hirgen::tiles {
 
 #ifdef __CUDACC__
 
-/// Four 8x8 matrices of 16-bit elements; the thread has the address of row lane() % 8 of matrix
-/// lane() / 8. Transposed, if `Transposed`.
+/// Loads four 8x8 matrices of 16-bit elements, transposed if `Transposed`. The thread passes the
+/// address of row lane() % 8 of matrix lane() / 8.
 template <bool Transposed>
 HG_DEVICE void load_matrices(const void* row, uint32_t (&m)[4]) {
   const auto address = static_cast<uint32_t>(__cvta_generic_to_shared(row));
@@ -144,8 +144,8 @@ HG_DEVICE void multiply(Fragment<N>& sums, const Fragment<M>& a, const SharedRow
 
 #else
 
-/// sums[16, N] += a b^T: rows [first, first + 16) of `a`, all of `b`, over their first `depth`
-/// columns; those behind are zeros.
+/// sums[16, N] += a b^T: rows [first, first + 16) of `a`, all rows of `b`, over their first `depth`
+/// columns. Columns after `depth` are zeros.
 template <typename T, int D, int R, int N>
 void multiply_transposed(Fragment<N>& sums, const SharedRows<T, D, R>& a, int first,
                          const SharedRows<T, D, N>& b, int depth) {
@@ -158,8 +158,8 @@ void multiply_transposed(Fragment<N>& sums, const SharedRows<T, D, R>& a, int fi
   }
 }
 
-/// sums[16, N] += a b, with `a` rounded to T: columns [first, first + N) of `b`, of which those
-/// behind the first `columns` are zeros.
+/// sums[16, N] += a b, with `a` rounded to T. Uses columns [first, first + N) of `b`; columns from
+/// `columns` on are zeros.
 template <typename T, int D, int M, int N>
 void multiply(Fragment<N>& sums, const Fragment<M>& a, const SharedRows<T, D, M>& b, int first,
               int columns) {

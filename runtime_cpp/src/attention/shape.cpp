@@ -1,4 +1,4 @@
-// Attention in words, and what contradicts itself.
+// Descriptions of attentions in words, and checks of their shapes.
 #include "attention/shape.hpp"
 
 #include "base/text.hpp"

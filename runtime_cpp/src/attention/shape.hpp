@@ -1,4 +1,4 @@
-// What all implementations of attention share: which keys a query sees.
+// Functions of shapes for all implementations of attention, such as the keys that a query sees.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ void check_shape(const AttentionShape& shape, const char* where);
 /// Whether all rows of a tensor start at multiples of 16 bytes.
 bool aligned_rows(const AttentionShape& shape, const AttentionStride& stride);
 
-/// Rows [begin, end); none where end is not behind begin.
+/// Rows [begin, end); empty if end <= begin.
 struct RowRange {
   int64_t begin, end;
 };

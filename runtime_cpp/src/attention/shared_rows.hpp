@@ -1,5 +1,5 @@
-// Rows of a head in shared memory, and how they get there: by asynchronous copies of 16 bytes, so
-// that the next tile is on its way while this one is computed with.
+// Rows of a head in shared memory. Asynchronous copies of 16 bytes load them, so that the next tile
+// arrives while the current one is used.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace hirgen::tiles {
 
-/// One head's rows in memory. Those behind the last row, and columns behind the head's last, are
-/// read as zeros. `aligned`: rows may be read 16 bytes at a time.
+/// One head's rows in memory. Rows after the last, and columns after the head's last, read as
+/// zeros. `aligned`: 16-byte reads of a row are possible.
 template <typename T>
 struct GlobalRows {
   T* data;
@@ -22,8 +22,8 @@ struct GlobalRows {
   HG_DEVICE T* at(int64_t row) const { return data + row * stride; }
 };
 
-/// R rows of D columns in shared memory. Rows are 16 bytes apart from a multiple of 128, so that
-/// reads of eight of them at once hit different banks.
+/// R rows of D columns in shared memory. The distance between rows is 16 bytes more than a multiple
+/// of 128, so that reads of eight rows at the same time use different banks.
 template <typename T, int D, int R>
 struct SharedRows {
   static constexpr int kWidth = 16 / sizeof(T);
@@ -33,8 +33,8 @@ struct SharedRows {
 
   HG_DEVICE T* at(int row) const { return data + row * kPitch; }
 
-  /// Rows [first, first + R) of `source`, by all threads of the block. They are there after
-  /// arrived() and a barrier.
+  /// Copies rows [first, first + R) of `source`, with all threads of the block. They have arrived
+  /// after arrived() and a barrier.
   HG_DEVICE void request(const GlobalRows<const T>& source, int64_t first) const {
     constexpr int kPacks = D / kWidth;
     for (int i = warp() * kLanes + lane(); i < R * kPacks; i += kWarps * kLanes) {
@@ -46,7 +46,7 @@ struct SharedRows {
   }
 
  private:
-  /// kWidth elements, of which those from `count` on are zeros.
+  /// Copies kWidth elements; elements from `count` on become zeros.
   HG_DEVICE static void copy(T* to, const T* from, int count, bool aligned) {
     if (aligned) aligned_access(from, 16);
 #ifdef __CUDA_ARCH__
@@ -67,7 +67,7 @@ struct SharedRows {
   }
 };
 
-/// Ends what was requested until now; arrived<N>() waits for all but the last N of these.
+/// Ends a group of requests; arrived<N>() waits for all groups but the last N.
 HG_DEVICE void end_of_request() {
 #ifdef __CUDA_ARCH__
   asm volatile("cp.async.commit_group;");
@@ -80,8 +80,8 @@ HG_DEVICE void arrived() {
 #endif
 }
 
-/// Pairs of tiles that a loop walks over, K and V or Q and the gradient of O: the next pair is on
-/// its way where there is room for two (`Stages`).
+/// The pairs of tiles of a loop: K and V, or Q and the gradient of O. With two `Stages`, the next
+/// pair is loaded while the current one is used.
 template <typename T, int D, int R, int Stages>
 struct PairsOfRows {
   static constexpr size_t kBytes = Stages * 2 * SharedRows<T, D, R>::kBytes;
@@ -90,7 +90,7 @@ struct PairsOfRows {
   HG_DEVICE SharedRows<T, D, R> first(int64_t i) const { return half(i, 0); }
   HG_DEVICE SharedRows<T, D, R> second(int64_t i) const { return half(i, 1); }
 
-  /// Calls compute(i) for i in [0, count), when pair i is there; request(i) requests it.
+  /// Calls compute(i) for i in [0, count) after pair i has arrived; request(i) requests it.
   template <typename Request, typename Compute>
   HG_DEVICE void walk(int64_t count, Request request, Compute compute) const {
     if (count > 0) request(0);

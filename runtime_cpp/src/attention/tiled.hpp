@@ -1,8 +1,8 @@
-// Attention by own kernels, in tiles that pass through shared memory, after Dao,
+// Attention by kernels of this runtime, in tiles that pass through shared memory, after Dao,
 // "FlashAttention-2: Faster Attention with Better Parallelism and Work Partitioning" (2023). They
-// are for all types, head sizes and rows, and take no part in a race with cuDNN's: where that has
-// no plan, they are taken. One source serves both devices: here, too, a warp of the CPU device is
-// one thread.
+// support all types, head sizes and numbers of rows, and are used if cuDNN has no plan. They are
+// not meant to be as fast as cuDNN. One source serves both devices; on the CPU device a warp is one
+// thread.
 #pragma once
 
 #include "attention/method.hpp"

@@ -1,7 +1,7 @@
-// The two kernels of the gradient. One walks over the keys of its queries and makes the gradient of
-// Q, the other one over the queries of its keys, of all heads that share them, and makes those of K
-// and V: so nothing is added by several blocks, and every run has the same bits. Both compute the
-// probabilities anew, P = exp(scale Q K^T - lse), and
+// The two kernels of the gradient. One walks over the keys of its queries and computes the gradient
+// of Q. The other walks over the queries of its keys, in all heads that share the keys, and
+// computes the gradients of K and V. So no two blocks add to the same element, and every run has
+// the same bits. Both recompute the probabilities, P = exp(scale Q K^T - lse), and
 //
 //   dS = P (dO V^T - rowsum(dO O)),  dQ = scale dS K,  dK = scale dS^T Q,  dV = P^T dO.
 #pragma once
@@ -11,7 +11,7 @@
 
 namespace hirgen::tiles {
 
-/// What both kernels have.
+/// The operands of both kernels.
 template <typename T, int D>
 struct Backward {
   AttentionShape shape;
@@ -35,7 +35,7 @@ struct Backward {
                                int64_t head) const {
     return head_of(data, stride, batch, head, shape.key_rows, shape, aligned);
   }
-  /// The probability of a score; `log` is the logarithm of its query's sum. 0: it is masked.
+  /// The probability of a score; `log` is the logarithm of its query's sum. A masked score has 0.
   HG_DEVICE float probability(float score, float log, bool seen) const {
     return seen ? exp2_of((score * shape.scale - log) * kLog2e) : 0.0F;
   }
@@ -90,7 +90,7 @@ struct BackwardOfQueries : Backward<T, D> {
  private:
   HG_DEVICE static int64_t min_of(int64_t a, int64_t b) { return a < b ? a : b; }
 
-  /// Of a warp's rows: the logarithms, and rowsum(dO O).
+  /// The logarithms and rowsum(dO O) of a warp's rows.
   struct Rows {
     int64_t row;
     float log[kSlots], mean[kSlots];
@@ -114,11 +114,11 @@ struct BackwardOfQueries : Backward<T, D> {
         if (there && column_of(0) == 0) all.means[first + row_of(slot)] = mean[slot];
       }
     }
-    /// Columns that a thread has side by side.
+    /// The number of adjacent columns of a thread.
     HG_DEVICE static constexpr int step() { return kThreadsOfRow == 1 ? 1 : 2; }
   };
 
-  /// Makes the gradient of the scores, in their place.
+  /// Replaces the scores by their gradient.
   HG_DEVICE void differentiate(const Rows& rows, Fragment<kKeys>& scores,
                                const Fragment<kKeys>& products, int64_t first) const {
     HG_UNROLL
@@ -134,8 +134,8 @@ struct BackwardOfQueries : Backward<T, D> {
   }
 };
 
-/// The gradients of K and V, `kColumns` columns of them in a block: registers have no room for all
-/// of a long head.
+/// The gradients of K and V, `kColumns` columns of them in a block: a long head does not fit into
+/// registers.
 template <typename T, int D>
 struct BackwardOfKeys : Backward<T, D> {
   static constexpr int kQueries = 32;
@@ -184,7 +184,7 @@ struct BackwardOfKeys : Backward<T, D> {
   }
 
  private:
-  /// The tiles of queries that see the keys of a block, of one head after the other.
+  /// The tiles of queries that see the keys of a block, head by head.
   struct Walk {
     int64_t first_head, heads, begin, tiles;
 
@@ -202,8 +202,9 @@ struct BackwardOfKeys : Backward<T, D> {
     HG_DEVICE int64_t first(int64_t i) const { return (begin + i % tiles) * kQueries; }
   };
 
-  /// Makes probabilities of the scores, and the gradient of the scores of the products. Rows are
-  /// keys here, columns queries from `first` on; `query` is the first one of their head.
+  /// Replaces the scores by probabilities, and the products by the gradient of the scores. Here
+  /// rows are keys, and columns are queries from `first` on; `query` is the first query of their
+  /// head.
   HG_DEVICE void differentiate(int64_t row, Fragment<kQueries>& scores,
                                Fragment<kQueries>& products, int64_t query, int64_t first) const {
     using Columns = Fragment<kQueries>;

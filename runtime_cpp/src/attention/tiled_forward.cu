@@ -1,4 +1,4 @@
-// The forward kernel: a block has 16 query rows for each warp, and walks over the keys that they
+// The forward kernel. A block has 16 query rows for each warp, and walks over the keys that they
 // see. Of the softmax it keeps each row's largest score and sum of exponentials.
 #include "attention/products.hpp"
 #include "attention/tiled.hpp"
@@ -53,8 +53,8 @@ struct Forward {
   }
 
  private:
-  /// A warp's rows: the sums of weighted values; the largest score, times log2 e, and this thread's
-  /// part of the sum of exponentials.
+  /// The state of a warp's rows: the sums of weighted values, the largest score times log2(e), and
+  /// this thread's part of the sum of exponentials.
   struct State {
     int64_t row;
     Fragment<D> sums;
@@ -72,8 +72,8 @@ struct Forward {
 
   HG_DEVICE static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-  /// Makes weights of the scores of keys from `first` on, and scales down what was weighed by a
-  /// smaller largest score.
+  /// Turns the scores of keys from `first` on into weights, and rescales earlier sums to the new
+  /// largest score.
   HG_DEVICE void weigh(State& state, Fragment<kKeys>& scores, int64_t first) const {
     HG_UNROLL
     for (int slot = 0; slot < kSlots; ++slot) {

@@ -1,4 +1,4 @@
-// What the tiled kernels have in common: how they are launched, and for which sizes there are some.
+// The common part of the tiled kernels: their launches and their head sizes.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -16,15 +16,15 @@
 
 namespace hirgen::tiles {
 
-/// The logarithm that 2^x wants where e^x is meant.
+/// log2(e), to compute e^x as 2^(x log2(e)).
 constexpr float kLog2e = 1.44269504088896341F;
 
-/// Which rows of which head a block has.
+/// The head of a block, and its rows.
 struct BlockIndex {
   int64_t batch, head, row;
 
-  /// The i-th block, of `heads` heads of `rows` rows. The last rows of a head, which see most keys
-  /// under a causal mask, come first.
+  /// The i-th block of `heads` heads with `rows` rows. The last rows of a head come first: under a
+  /// causal mask they see the most keys.
   HG_HOST_DEVICE static BlockIndex of(int64_t i, int64_t heads, int64_t rows) {
     const int64_t blocks = (rows + kBlockRows - 1) / kBlockRows, head = i / blocks;
     return {head / heads, head % heads, (blocks - 1 - i % blocks) * kBlockRows};
@@ -34,12 +34,12 @@ struct BlockIndex {
   }
 };
 
-/// Which columns of a tile a row sees.
+/// The columns of a tile that a row sees.
 template <int N>
 struct SeenColumns {
   int begin, end;
 
-  /// Of a tile whose first column is at position `first` of those that the row may see.
+  /// For a tile whose first column is at position `first` among the keys or queries.
   HG_DEVICE SeenColumns(const RowRange& seen, int64_t first)
       : begin(clamped(seen.begin - first)), end(clamped(seen.end - first)) {}
   HG_DEVICE bool all() const { return begin == 0 && end == N; }
@@ -84,7 +84,7 @@ __global__ void __launch_bounds__(kWarps* kLanes, 1)
   kernel(blockIdx.x, memory);
 }
 
-/// To be called once for a kernel on the current device, before its first launch.
+/// Call this once for a kernel on the current device, before its first launch.
 template <typename Kernel>
 void prepare_tiles(const char* where) {
   HG_CHECK(cudaFuncSetAttribute(tiles_kernel<Kernel>, cudaFuncAttributeMaxDynamicSharedMemorySize,
@@ -100,7 +100,7 @@ void launch_tiles(const Kernel& kernel, int64_t blocks, cudaStream_t stream, con
   HG_CHECK(cudaGetLastError(), where);
 }
 
-/// The head sizes that there are kernels for: the others are filled up with zeros.
+/// The head sizes with kernels; other sizes are padded with zeros.
 template <typename Visit>
 void visit_size(int64_t size, Visit visit) {
   if (size <= 64) return visit(std::integral_constant<int, 64>{});
@@ -144,7 +144,7 @@ void visit_kernels(const AttentionShape& shape, Visit visit) {
         return visit(__nv_bfloat16{}, size);
       case DType::kInt32:
       case DType::kInt64:
-        return;  // no attention is of integers
+        return;  // attention has no integers
     }
   });
 }

@@ -1,4 +1,4 @@
-// What an implementation leaves to be cleared.
+// Clears gradients that an implementation does not write.
 #pragma once
 
 #include <cuda_runtime.h>

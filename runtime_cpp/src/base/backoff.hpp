@@ -1,4 +1,4 @@
-// How a host thread waits for something that it can only ask about.
+// The wait of a host thread for a condition that it has to poll.
 #pragma once
 
 #include <sched.h>
@@ -8,7 +8,7 @@
 
 namespace hirgen {
 
-/// First spins, since most waits are short; then sleeps, 20 to 100 us at a time.
+/// Spins first, since most waits are short; then sleeps for 20 to 100 us.
 class Backoff {
  public:
   /// Waits a little; longer each time.

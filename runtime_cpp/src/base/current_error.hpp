@@ -1,4 +1,4 @@
-// Exceptions at the runtime's edges: main() and the C ABI.
+// Exceptions at the borders of the runtime: main() and the C ABI.
 #pragma once
 
 #include <exception>

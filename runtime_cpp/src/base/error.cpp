@@ -26,12 +26,12 @@ std::string describe(ncclResult_t status) {
   return text;
 }
 
-// Not from a destructor that runs because of another exception: that ends the process.
+// Do not throw from a destructor during another exception: that would end the process.
 void leave() {
   if (std::uncaught_exceptions() == 0) throw Error(Code::kPeer, "the ranks have been given up");
 }
 
-// ncclRemoteError says that the cause is in another process.
+// ncclRemoteError: NCCL reports that the cause is in another process.
 Code code_of(ncclResult_t status) {
   return status == ncclRemoteError ? Code::kPeer : Code::kDevice;
 }

@@ -22,7 +22,7 @@ namespace hirgen {
 
 namespace {
 
-// What one write() call takes at most on Linux.
+// The most bytes of one write() call on Linux.
 constexpr size_t kLargestWrite = size_t{1} << 30;
 
 [[noreturn]] void fail(const char* what, const std::string& path) {
@@ -45,7 +45,7 @@ class File {
   int fd_;
 };
 
-// Waits until a descriptor that does not block can be written.
+// Waits until a non-blocking descriptor is writable.
 bool wait_writable(int fd, Deadline deadline) {
   pollfd waiting{fd, POLLOUT, 0};
   while (Clock::now() < deadline) {
@@ -74,16 +74,17 @@ bool write_parts(int fd, const std::vector<Bytes>& parts, Deadline deadline) {
   });
 }
 
-// A file of the name `path` is made anew: nothing that lies there is followed or kept.
+// Creates a new file at `path`. It removes an existing file, and follows no link.
 bool write_new(const std::string& path, const std::vector<Bytes>& parts, Deadline deadline) {
   unlink(path.c_str());
   const File file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   if (file.get() < 0 || !write_parts(file.get(), parts, deadline)) return false;
-  // A full disk may show only now.
+  // A full disk may show only here.
   return fsync(file.get()) == 0 || errno == EINVAL;
 }
 
-// A FIFO opens for writing once somebody reads it; opening it otherwise would wait for ever.
+// A non-blocking open of a FIFO succeeds only when it has a reader. A blocking open would wait
+// forever.
 int open_in_place(const std::string& path, Deadline deadline) {
   while (true) {
     const int fd = open(path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -94,7 +95,7 @@ int open_in_place(const std::string& path, Deadline deadline) {
   }
 }
 
-// A reader that goes is an error of the write, not the end of the process.
+// If the reader leaves, the write returns an error instead of ending the process.
 class IgnoredPipeSignal {
  public:
   IgnoredPipeSignal() : before_(std::signal(SIGPIPE, SIG_IGN)) {}
@@ -111,7 +112,7 @@ bool write_in_place(int fd, const std::vector<Bytes>& parts, Deadline deadline) 
   return fd >= 0 && write_parts(fd, parts, deadline);
 }
 
-// Standard output or error if that is where `path` leads, else -1.
+// Returns standard output or error if `path` leads there, else -1.
 int own_stream(const struct stat& target) {
   for (const int fd : {STDOUT_FILENO, STDERR_FILENO}) {
     struct stat own{};
@@ -122,7 +123,7 @@ int own_stream(const struct stat& target) {
   return -1;
 }
 
-// The name at the end of a chain of symbolic links, whether or not something has it.
+// The path at the end of a chain of symbolic links, whether or not it exists.
 std::string follow_links(const std::string& path) {
   constexpr int kMostLinks = 40;
   std::string name = path;

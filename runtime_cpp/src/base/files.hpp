@@ -1,4 +1,4 @@
-// Files that are read whole and files that are written whole or not at all, where that can be.
+// Reads whole files, and writes files so that readers see all of it or nothing, where possible.
 #pragma once
 
 #include <cstddef>
@@ -26,11 +26,10 @@ class MappedFile {
 /// Part of a file's content: start and length.
 using Bytes = std::pair<const void*, size_t>;
 
-/// Writes the parts one after the other beside `path` and renames the result to it, so that nobody
-/// sees half a file; symbolic links are followed. What is no regular file (a device, a FIFO), and
-/// the file that this process's standard output or error goes to, is written in place. Throws
-/// Error(kEnvironment) with path and reason, and leaves nothing behind; also when nobody reads a
-/// FIFO for `seconds`.
+/// Writes the parts, in order, to a file next to `path` and renames it to `path`, so that no reader
+/// sees half a file. Follows symbolic links. A path that is no regular file (a device, a FIFO), or
+/// that is this process's standard output or error, is written in place. Throws Error(kEnvironment)
+/// with path and reason, and then leaves no file; also if a FIFO has no reader for `seconds`.
 void write_file(const std::string& path, const std::vector<Bytes>& parts, double seconds = 60);
 
 }  // namespace hirgen

@@ -1,12 +1,12 @@
-// How a host thread is called back from a call whose ranks have failed: at its next statement.
+// Calls a host thread back from a call whose ranks have failed, at its next statement.
 #pragma once
 
 #include <atomic>
 
 namespace hirgen {
 
-/// Of the context whose resources this thread makes, uses or frees: once it is set, the thread's
-/// next statement throws. Null where nothing calls the thread back.
+/// The flag of the context whose resources this thread makes, uses or frees. Once it is set, the
+/// thread's next statement throws. Null if the thread cannot be called back.
 extern thread_local const std::atomic<bool>* given_up;
 
 }  // namespace hirgen

@@ -139,7 +139,7 @@ class Parser {
     return code;
   }
 
-  // Surrogates of a pair stay apart: names of tensors are compared, never shown elsewhere.
+  // Surrogate pairs are not joined: tensor names are only compared, not shown.
   static std::string utf8(unsigned code) {
     if (code < 0x80) return {static_cast<char>(code)};
     if (code < 0x800) {

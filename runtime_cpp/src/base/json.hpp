@@ -1,4 +1,4 @@
-// JSON, as little as reports and safetensors headers need.
+// The subset of JSON that reports and safetensors headers need.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace hirgen {
 
-/// Builds one JSON text, indented by two spaces. Members and elements appear in the order
-/// of the calls; commas are its business. A key is given inside objects only.
+/// Builds one JSON text, indented by two spaces. Members and elements appear in the order of the
+/// calls, and the writer adds commas. Only members of objects have a key.
 class JsonWriter {
  public:
   JsonWriter& begin_object(const char* key = nullptr) { return open(key, '{'); }
@@ -36,7 +36,7 @@ class JsonWriter {
   bool first_ = true;
 };
 
-/// `text` as a JSON string with its quotes. Bytes that are not UTF-8 are passed on.
+/// `text` as a JSON string with its quotes. Bytes that are not UTF-8 are kept.
 std::string json_quote(const std::string& text);
 
 /// A value of a JSON text.
@@ -50,11 +50,11 @@ struct JsonValue {
   std::map<std::string, JsonValue> members;
   size_t at = 0;  ///< byte offset of its first character in the text
 
-  /// The member, or null if this is no object or has none of that name.
+  /// The member `name`; null if there is none or this is no object.
   const JsonValue* find(const std::string& name) const;
 };
 
-/// A text that is no JSON: an Error(kEnvironment) whose message ends with the byte offset.
+/// The error for an invalid text: an Error(kEnvironment) whose message ends with the byte offset.
 class JsonError : public Error {
  public:
   JsonError(const std::string& what, size_t at);

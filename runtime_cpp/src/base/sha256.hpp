@@ -1,5 +1,5 @@
-// SHA-256 and HMAC-SHA-256 (FIPS 180-4, RFC 2104), for the proofs of the bootstrap. A few messages
-// a start, so the code is short rather than fast.
+// SHA-256 and HMAC-SHA-256 (FIPS 180-4, RFC 2104), for the proofs of the bootstrap. A start needs
+// few messages, so the code is short rather than fast.
 #pragma once
 
 #include <array>

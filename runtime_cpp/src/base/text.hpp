@@ -1,4 +1,4 @@
-// Small helpers on text that several parts of the runtime need.
+// Small text helpers for several parts of the runtime.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace hirgen {
 /// The parts of `text` between occurrences of `separator`; "" gives one empty part.
 std::vector<std::string> split_text(const std::string& text, char separator);
 
-/// A whole decimal integer with an optional sign and nothing around it, or nothing.
+/// A decimal integer with an optional sign; nothing if `text` has other characters.
 std::optional<int64_t> parse_integer(const std::string& text);
 
 /// A whole finite decimal number, or nothing.
@@ -21,15 +21,15 @@ std::optional<double> parse_number(const std::string& text);
 /// "1, 3-5, 9": a set of ranks or indices, given in ascending order.
 std::string list_ranges(const std::vector<int64_t>& values);
 
-/// A label of a statement, "spec.yaml:12:5 gather: Allgather of A_s", in two; a text that does not
-/// begin with a position has an empty one.
+/// Splits a statement's label, "spec.yaml:12:5 gather: Allgather of A_s", into position and text.
+/// The position is empty if the label does not begin with one.
 struct Label {
   std::string_view position;
   std::string_view text;
 };
 Label split_label(std::string_view label);
 
-/// Seconds for people: "5 s", "0.25 s", "20 ms".
+/// Seconds for readers: "5 s", "0.25 s", "20 ms".
 std::string seconds_text(double seconds);
 
 /// FNV-1a: a stable hash, the same in every process.

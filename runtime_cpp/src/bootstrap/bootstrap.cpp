@@ -15,18 +15,18 @@ namespace hirgen {
 
 namespace {
 
-// Ranks that do not fit are waited for a little longer, so that the message names all.
+// After a rank that does not fit, rank 0 waits this long for others, so that the message names all.
 constexpr double kMisfitSeconds = 2;
-// What telling the outcome may take: it fits into what the system keeps for a connection.
+// The limit for sending the outcome: it fits into the socket buffer of a connection.
 constexpr double kTellSeconds = 2;
-// Connections that have said nothing yet, beside those of the ranks.
+// Connections that have sent nothing yet, in addition to two for each rank.
 constexpr size_t kStrangers = 256;
-// Misfits that are told why. Without a secret anybody can claim to be one.
+// Misfits that get the reason. Without a secret, any process can claim to be a rank.
 constexpr size_t kMostMisfits = 64;
-// The longest message, so that it fits into an admission.
+// The longest message that fits into an admission.
 constexpr size_t kLongestMessage = kHandshakeLimit / 2;
 
-// One of a rank's connections, with which it has proved that it belongs to the job.
+// One of a rank's two connections. On it the rank has proved that it belongs to the job.
 struct Seat {
   Socket socket;
   Nonces nonces;
@@ -77,7 +77,7 @@ class Bootstrap {
     });
   }
 
-  // What does not fit among the ranks that came so far.
+  // Describes how the ranks that have come so far do not fit together; "" if they fit.
   std::string misfits() const {
     std::vector<Identity> present;
     for (const auto& identity : identities_) {
@@ -86,8 +86,8 @@ class Bootstrap {
     return misfits_ + find_misfits(present);
   }
 
-  // Checks a connection's hello and gives it its seat, or drops it; whether it proved to belong to
-  // the job.
+  // Checks a connection's hello. Gives the connection its seat or drops it. Returns whether the
+  // connection proved that it belongs to the job.
   bool admit(Arrival arrival) {
     const auto tag = static_cast<HandshakeTag>(arrival.tag);
     if (tag != kHelloData && tag != kHelloControl) return false;
@@ -104,13 +104,13 @@ class Bootstrap {
       Reader reader(*text);
       identity = read_identity(reader);
     } catch (const Error&) {
-      return false;  // a stranger
+      return false;  // not a rank
     }
     if (identity.job != options_.job) {
       refuse(seat.socket, Refusal::kOtherJob);
       return false;
     }
-    // What is sent right after the hello fits into what the system keeps: no wait.
+    // A message right after the hello fits into the socket buffer, so sending does not wait.
     const std::string welcome = seal(options_.secret, kWelcome, seat.nonces, "");
     if (send_message(seat.socket, kWelcome, welcome, Clock::now()) != Io::kDone) return false;
     take_seat(identity, tag, std::move(seat));
@@ -148,7 +148,7 @@ class Bootstrap {
 
   void tell(const Seat& seat, const std::string& outcome, Deadline deadline) const {
     if (!seat.socket.valid()) return;
-    // One that left meanwhile shows later, when it is missed.
+    // A rank that has left since is noticed later, when it does not take part.
     const std::string payload = seal(options_.secret, kAdmission, seat.nonces, outcome);
     static_cast<void>(send_message(seat.socket, kAdmission, payload, deadline));
   }
@@ -169,7 +169,7 @@ class Bootstrap {
     return text + options_.meeting_hint;
   }
 
-  // Tells everybody whether they can start; throws if they cannot.
+  // Tells every rank whether the job starts; throws if it does not.
   void judge() {
     std::vector<int64_t> came;
     std::vector<int64_t> missing;

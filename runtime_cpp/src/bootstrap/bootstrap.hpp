@@ -1,5 +1,6 @@
-// The start of a job: the other ranks come to rank 0, prove that they know the job's secret and say
-// who they are; rank 0 checks that all fit together and tells everybody the outcome.
+// The start of a job. The other ranks connect to rank 0, prove that they know the job's secret and
+// send their identity. Rank 0 checks that all identities fit together and tells every rank the
+// outcome.
 #pragma once
 
 #include <string>
@@ -11,7 +12,7 @@
 
 namespace hirgen {
 
-/// The other ranks wait so much longer than rank 0, which alone knows who is missing.
+/// The other ranks wait this much longer than rank 0, which alone knows the missing ranks.
 constexpr double kPatienceSeconds = 2;
 
 /// A rank's two connections: one for the collective operations of its host thread, one for
@@ -21,17 +22,17 @@ struct Connections {
   Socket control;
 };
 
-/// Throws Error(kEnvironment) if several ranks are to have a secret and this one has none.
+/// Throws Error(kEnvironment) if the job requires a secret and this rank has none.
 void check_secret(const ContextOptions& options);
 
-/// Rank 0's side: the other ranks' connections by rank, rank 0's own not valid. Throws
-/// Error(kEnvironment) when the port is taken and Error(kPeer) when ranks are missing at
-/// the deadline or do not fit together; those who came are told the same message. Returns or
-/// throws at the deadline, whoever else connects and whatever they send.
+/// Rank 0's side. Returns the other ranks' connections by rank; rank 0's own is not valid. Throws
+/// Error(kEnvironment) if the port is taken or ranks do not fit together, and Error(kPeer) if ranks
+/// are missing at the deadline. The ranks that came get the same message. Returns or throws by the
+/// deadline, whatever other processes connect and send.
 std::vector<Connections> receive_ranks(const ContextOptions& options, const Identity& identity);
 
-/// Every other rank's side. Throws the message that rank 0 sends, or Error(kPeer, 0), or
-/// Error(kEnvironment) if what answers does not know the job's secret.
+/// The side of every other rank. Throws the message that rank 0 sends, Error(kPeer, 0), or
+/// Error(kEnvironment) if the process at the address does not know the job's secret.
 Connections join_rank_zero(const ContextOptions& options, const Identity& identity);
 
 }  // namespace hirgen

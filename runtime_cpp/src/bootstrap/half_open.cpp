@@ -19,17 +19,17 @@ namespace hirgen {
 
 namespace {
 
-// A connection that has not introduced itself for so long is no rank, or one that tries again.
+// A connection that sends no hello for this long is not a rank, or the rank tries again.
 constexpr double kHelloSeconds = 2;
-// New connections of a round, so that those that are there are read in between.
+// New connections to accept in one round; between rounds, existing connections are read.
 constexpr int kAcceptsPerRound = 32;
-// The system has no file to give; others may give some back.
+// The pause if the system has no file descriptor left; other processes may free some.
 constexpr std::chrono::milliseconds kSystemPause(10);
 
 }  // namespace
 
 std::optional<Arrival> HalfOpen::next(Deadline deadline) {
-  // The deadline comes first: new connections without end must not hide it.
+  // Check the deadline first: an endless series of new connections must not hide it.
   while (Clock::now() < deadline) {
     if (!arrived_.empty()) {
       Arrival arrival = std::move(arrived_.back());
@@ -81,7 +81,7 @@ void HalfOpen::read_ready(const std::vector<bool>& ready) {
   std::move(whole.rbegin(), whole.rend(), std::back_inserter(arrived_));
 }
 
-// Takes what is there of the first message, and nothing that follows it.
+// Reads the available bytes of the first message, and no bytes after it.
 HalfOpen::State HalfOpen::read_from(Connection* connection) {
   std::string& inbox = connection->inbox;
   char bytes[4096];
@@ -127,7 +127,7 @@ void HalfOpen::greet(Socket socket) {
   if (connections_.size() >= most_) make_room();
   const Digest challenge = random_nonce();
   const std::string payload(challenge.begin(), challenge.end());
-  // So few bytes fit into what the system keeps for a new connection: no wait.
+  // A challenge fits into the socket buffer of a new connection, so sending does not wait.
   if (send_message(socket, kChallenge, payload, Clock::now()) != Io::kDone) return;
   connections_.push_back({std::move(socket), challenge, after(kHelloSeconds), ""});
 }

@@ -1,5 +1,5 @@
-// Connections that have not said who they are. Anybody can open one, so they are served side by
-// side in one poll loop, live for a bounded time and are bounded in number and size.
+// Connections that have not identified themselves. Any process can open one. So one poll loop
+// serves all of them, and their lifetime, number and size are bounded.
 #pragma once
 
 #include <cstddef>
@@ -13,22 +13,22 @@
 
 namespace hirgen {
 
-/// A connection whose first message came whole. What it says is not checked yet.
+/// A connection whose first message is complete. The message is not checked yet.
 struct Arrival {
   Socket socket;
-  Digest challenge{};  ///< what this connection was sent
+  Digest challenge{};  ///< that this connection was sent
   uint32_t tag = 0;
   std::string payload;
 };
 
 class HalfOpen {
  public:
-  /// Keeps at most `most` connections of the listener: for one more the oldest that has said
-  /// nothing is dropped, or the oldest of all.
+  /// Keeps at most `most` connections of the listener. To make room it drops the oldest connection
+  /// that has sent nothing, or else the oldest of all.
   HalfOpen(Socket listener, size_t most) : listener_(std::move(listener)), most_(most) {}
 
-  /// The next connection whose first message is whole; nothing at the deadline, whatever comes.
-  /// Throws Error(kEnvironment) if this process may not open more files.
+  /// The next connection whose first message is complete; nothing at the deadline, even while other
+  /// connections arrive. Throws Error(kEnvironment) if this process cannot open more files.
   std::optional<Arrival> next(Deadline deadline);
 
  private:
@@ -41,7 +41,7 @@ class HalfOpen {
   enum class State { kPartial, kWhole, kBroken };
 
   void drop_expired();
-  /// Waits for a new connection or for bytes; sets which connections have some.
+  /// Waits for a new connection or for bytes. Returns for each connection whether it has bytes.
   std::vector<bool> wait(Deadline deadline) const;
   void read_ready(const std::vector<bool>& ready);
   static State read_from(Connection* connection);

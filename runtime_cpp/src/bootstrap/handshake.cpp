@@ -23,7 +23,7 @@ Digest proof(const std::string& secret, HandshakeTag tag, const Nonces& nonces,
 
 Digest random_nonce() {
   Digest nonce{};
-  // So few bytes come whole once the system has collected its first randomness.
+  // A read of this few bytes is never partial once the system's random pool is initialised.
   while (getrandom(nonce.data(), nonce.size(), 0) != static_cast<ssize_t>(nonce.size())) {
     if (errno == EINTR) continue;
     throw Error(Code::kEnvironment,

@@ -1,15 +1,14 @@
-// What is said on a new connection between rank 0 and another rank, and how each proves that it
-// knows the job's secret, which itself is never sent. Every message below is a Header and a
-// payload:
+// The messages on a new connection between rank 0 and another rank. Each side proves that it knows
+// the job's secret; the secret itself is never sent. Every message is a Header and a payload:
 //
-//   rank 0  challenge   a random number of this connection
-//   rank    hello       a random number of its own, a proof, its identity
-//   rank 0  welcome     a proof; or a refusal, and the connection is closed
-//   rank 0  admission   a proof, whether the job starts; once every rank has come
+//   rank 0  challenge   a random number for this connection
+//   rank    hello       another random number, a proof, its identity
+//   rank 0  welcome     a proof; or a refusal, and rank 0 closes the connection
+//   rank 0  admission   a proof, whether the job starts; after every rank has come
 //
-// A proof is a keyed hash of the tag, both random numbers and what follows it, so that a message of
-// another connection, of another step or of the other side proves nothing. Without a secret the key
-// is empty: the messages are the same, and prove only that they belong to this connection.
+// A proof is a keyed hash of the tag, both random numbers and the text after the proof. So a
+// message from another connection, another step or the other side proves nothing. Without a secret
+// the key is empty: the messages are the same, and prove only that they belong to this connection.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +19,7 @@
 
 namespace hirgen {
 
-/// Tags of the handshake's messages. A hello's says which of a rank's two connections it is for.
+/// Tags of the handshake's messages. The tag of a hello names one of the rank's two connections.
 enum HandshakeTag : uint32_t {
   kHelloData = 1,
   kHelloControl = 2,
@@ -45,7 +44,7 @@ struct Nonces {
 /// Random bytes of the system. Throws Error(kEnvironment) if it has none.
 Digest random_nonce();
 
-/// The payload of a message with `text`: the proof, then the text.
+/// The payload of a message: the proof of `text`, then `text`.
 std::string seal(const std::string& secret, HandshakeTag tag, const Nonces& nonces,
                  const std::string& text);
 
@@ -57,8 +56,8 @@ std::optional<std::string> unseal(const std::string& secret, HandshakeTag tag, c
 std::string seal_hello(const std::string& secret, HandshakeTag tag, const Nonces& nonces,
                        const std::string& text);
 
-/// Reads a hello on a connection with the challenge nonces->of_rank_zero, and sets the other
-/// number.
+/// Reads a hello on a connection whose challenge was nonces->of_rank_zero, and sets
+/// nonces->of_other. Returns nothing if the proof is wrong.
 std::optional<std::string> unseal_hello(const std::string& secret, HandshakeTag tag, Nonces* nonces,
                                         const std::string& payload);
 

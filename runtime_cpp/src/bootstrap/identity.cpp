@@ -21,7 +21,7 @@ std::string host_name() {
   return name;
 }
 
-// The words of `text` that `other` lacks.
+// The words of `text` that are not in `other`.
 std::string words_beyond(const std::string& text, const std::string& other) {
   const std::vector<std::string> known = split_text(other, ' ');
   std::string words;
@@ -32,7 +32,8 @@ std::string words_beyond(const std::string& text, const std::string& other) {
   return words;
 }
 
-// How the program of `other` differs from that of rank 0: the first of name, parameters and text.
+// Describes how the program of `other` differs from rank 0's: the first of name, parameters and
+// text.
 std::string program_differences(const Identity& first, const Identity& other) {
   const auto line = [&](const char* what, const std::string& mine, const std::string& theirs,
                         const char* hint) {
@@ -50,7 +51,7 @@ std::string program_differences(const Identity& first, const Identity& other) {
               ", from another spec, schedule or version of hirgen");
 }
 
-// How `other` differs from rank 0, one line for each field.
+// Describes how `other` differs from rank 0, one line for each field.
 std::string differences(const Identity& first, const Identity& other) {
   std::string text;
   const auto compare = [&](const char* what, const std::string& mine, const std::string& theirs) {

@@ -1,4 +1,4 @@
-// What a rank says about itself when it joins, and the check that all ranks fit together.
+// The identity that a rank sends when it joins, and the check that all ranks fit together.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace hirgen {
 
-/// One rank's identity. Everything that must be equal, or different, on all ranks.
+/// One rank's identity: all properties that must be equal, or different, on all ranks.
 struct Identity {
   uint32_t protocol = kProtocol;  ///< of rendezvous and control messages
   int rank = 0;
@@ -17,13 +17,13 @@ struct Identity {
   int mesh_size = 1;
   int nccl_version = 0;
   int pid = 0;
-  std::string job;      ///< a connection from another job is turned away
+  std::string job;      ///< a connection from another job is refused
   std::string program;  ///< name
   std::string digest;
   std::string parameters;
   std::string host;
-  std::string device;   ///< PCI bus id that no other rank may have; empty if they may share
-  std::string problem;  ///< why this rank cannot run, "" if it can: all ranks then say so
+  std::string device;   ///< PCI bus id of its GPU; unique among ranks; empty if they may share
+  std::string problem;  ///< why this rank cannot run, "" if it can; all ranks report it
 
   static constexpr uint32_t kProtocol = 2;
 };
@@ -37,8 +37,8 @@ Identity read_identity(Reader& reader);
 /// "rank 2 (node7, pid 4711)".
 std::string describe(const Identity& identity);
 
-/// Empty if these ranks, all of a world, can run together; else one line for each thing
-/// that does not fit, naming the rank. `ranks[0]` is rank 0, which the others must equal.
+/// Returns "" if these ranks, all ranks of a world, can run together. Otherwise one line for each
+/// problem, with the rank. `ranks[0]` is rank 0, and the others are compared with it.
 std::string find_misfits(const std::vector<Identity>& ranks);
 
 }  // namespace hirgen

@@ -13,8 +13,8 @@ namespace hirgen {
 
 namespace {
 
-// Rank 0 answers at once. Where it does not, the connection was lost on the way, or is in a queue
-// that was given up; another one may get through.
+// Rank 0 answers at once. If it does not, the connection was lost or is in an abandoned queue;
+// another connection may succeed.
 constexpr double kKnockSeconds = 5;
 constexpr std::chrono::milliseconds kRetryPause(20);
 
@@ -41,8 +41,8 @@ class Join {
   }
 
  private:
-  // Opens a connection and lets rank 0 take it for this rank's. Rank 0 may drop it before, to make
-  // room when many knock at once.
+  // Opens a connection and introduces this rank on it. Rank 0 may drop the connection first, if
+  // many processes connect at once; then this tries again.
   Joined introduce(HandshakeTag tag) const {
     while (true) {
       Joined joined;

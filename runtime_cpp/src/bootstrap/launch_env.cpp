@@ -14,7 +14,7 @@ namespace hirgen {
 
 namespace {
 
-constexpr int kFirstPort = 20000;  // below the range that systems give to clients
+constexpr int kFirstPort = 20000;  // below the usual range of client ports
 constexpr int kPorts = 12000;
 constexpr int kLastPort = 65535;
 constexpr const char* kLoopback = "127.0.0.1";
@@ -62,8 +62,8 @@ class LaunchReader {
     return text + "\n  " + line(kSlurm, program_) + "\n  " + line(kExplicit, program_);
   }
 
-  // The family to believe, one of the constants above. Half a family is an error, except where
-  // Slurm only surrounds.
+  // Chooses the family of variables to use. A family with only rank or only world size is an error,
+  // unless it is Slurm's around another launcher.
   const Family& choose() const {
     if (has_rank(kExplicit) || has_world(kExplicit)) return *complete(kExplicit);
     const Family* chosen = nullptr;
@@ -84,14 +84,15 @@ class LaunchReader {
         all_lines());
   }
 
-  // srun speaks PMI too, without a local rank; its own variables then say the same and more.
+  // srun also speaks PMI, but without a local rank. Slurm's own variables then have the same values
+  // and the local rank.
   bool local_rank_known(const Family& family) const {
     return is_set(family.local_rank) || !is_set(kSlurm.local_rank) ||
            value(family.rank) != value(kSlurm.rank) ||
            value(world_name(family)) != value(world_name(kSlurm));
   }
 
-  // `family` itself; throws if a variable of it is missing.
+  // Returns `family`; throws if one of its variables is missing.
   const Family* complete(const Family& family) const {
     if (has_rank(family) && has_world(family)) return &family;
     const char* set = has_rank(family) ? family.rank : world_name(family);
@@ -132,8 +133,8 @@ class LaunchReader {
     return launch;
   }
 
-  // An MPI library that does not know Slurm's process management starts every rank as the
-  // only one of a world of its own.
+  // An MPI library without support for Slurm's process management starts every rank as the only
+  // rank of a separate world.
   void check_singleton(const Launch& launch) const {
     if (launch.family == kSlurm.name || launch.family == kExplicit.name || launch.world != 1)
       return;
@@ -163,21 +164,21 @@ class LaunchReader {
     return is_job_number(given) ? "" : given;
   }
 
-  // Under srun Open MPI's key is no random one of mpirun's but made of the number of the job:
+  // Under srun, Open MPI's key is not random as with mpirun, but derived from the job's number:
   // 012cc14200000000-012cc14200000000.
   static bool is_job_number(const std::string& key) {
     constexpr size_t kHalf = 16;
     return key.size() == 2 * kHalf + 1 && key.substr(0, kHalf) == key.substr(kHalf + 1);
   }
 
-  // Where rank 0 listens. Left empty if the launcher does not say, but for how many nodes there
-  // are.
+  // Finds the address of rank 0 and the port. If the number of nodes is unknown, the address is the
+  // loopback interface. The address stays empty if there are several nodes and no address is given.
   void find_meeting_point(const Family& family, Launch* launch) const {
     const std::optional<bool> one_host = is_one_host(family, *launch);
     if (is_set("HIRGEN_ADDR")) {
       launch->address = value("HIRGEN_ADDR");
     } else if (one_host == true) {
-      launch->address = kLoopback;  // nobody else is to come
+      launch->address = kLoopback;  // all ranks are on this node
     } else if (&family != &kExplicit && is_set("MASTER_ADDR")) {
       launch->address = value("MASTER_ADDR");
     } else if (&family == &kSlurm && is_set("SLURM_STEP_NODELIST")) {
@@ -213,7 +214,7 @@ class LaunchReader {
     return kFirstPort + static_cast<int>(stable_hash(seed) % kPorts);
   }
 
-  // Nothing where the launcher does not say.
+  // Nothing if the launcher's variables do not show it.
   std::optional<bool> is_one_host(const Family& family, const Launch& launch) const {
     if (&family == &kSlurm) {
       const char* nodes = is_set("SLURM_STEP_NUM_NODES") ? "SLURM_STEP_NUM_NODES" : "SLURM_NNODES";
@@ -239,7 +240,7 @@ class LaunchReader {
   int parent_;
 };
 
-// For a host program that says itself who its rank is.
+// For a host program that passes its rank to the library itself.
 std::string environment_secret() {
   const char* text = std::getenv(kSecretVariable);
   return text == nullptr ? "" : text;
@@ -253,7 +254,7 @@ Launch read_launch(const Getenv& get, const std::string& program, int parent) {
 
 namespace {
 
-// As many parameters as a message has room for.
+// As many parameters as fit into a message.
 std::string parameters_text(const ProgramInfo& info) {
   constexpr size_t kMost = 4096;
   std::string text;

@@ -1,4 +1,4 @@
-// The variables of the launchers that are known.
+// The variables of the launchers that hirgen knows.
 #pragma once
 
 namespace hirgen {
@@ -12,7 +12,7 @@ struct Family {
   const char* local_rank;
   const char* local_world;  ///< ranks on this node: equal to the world on a one-node job
   const char* job;
-  const char* secret;  ///< random, the same on all ranks, and readable by their user alone
+  const char* secret;  ///< random, the same on all ranks, and readable by their user only
   const char* line;    ///< how to start 4 ranks of %s
 };
 
@@ -30,11 +30,11 @@ constexpr Family kExplicit = {"HIRGEN_*",
                               "HIRGEN_ADDR=127.0.0.1 HIRGEN_PORT=23456 %s   (once for each rank)"};
 
 constexpr const char* kSecretVariable = "HIRGEN_JOB_SECRET";
-// Of 64 random bits from mpi/cray_shasta of Slurm, PALS and Flux.
+// 64 random bits, set by mpi/cray_shasta of Slurm, PALS and Flux.
 constexpr const char* kCraySecret = "PMI_SHARED_SECRET";
 
-// A family that comes first is the inner launcher where two are nested in agreement. torchrun has
-// no secret: its run id stands in its output, and often is a fixed word.
+// If two launchers are nested and agree, the first family of this list is the inner one. torchrun
+// has no secret: its run id appears in its output, and often is a fixed word.
 constexpr Family kLaunchers[] = {
     {"torchrun", "RANK", "WORLD_SIZE", kNone, "LOCAL_RANK", "LOCAL_WORLD_SIZE",
      "TORCHELASTIC_RUN_ID", kNone, "torchrun --nproc-per-node 4 --no-python %s"},

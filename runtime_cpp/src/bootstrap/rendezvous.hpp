@@ -1,6 +1,6 @@
-// How the ranks of a program find each other and exchange what they need before, between
-// and after calls: a star of TCP connections through rank 0, with a deadline on everything.
-// Nothing here is on the path of a call.
+// The ranks of a program find each other here, and exchange data before, between and after calls: a
+// star of TCP connections through rank 0, with a deadline for every operation. Calls themselves do
+// not use it.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@
 
 namespace hirgen {
 
-/// One rank's end. The operations are collective: every rank makes the same ones in the
-/// same order; `what` names the operation in messages and is checked to be equal. They
-/// throw Error(kPeer, suspect) when a rank is gone or does not come within the deadline.
+/// One rank's end. The operations are collective: every rank calls all of them in the same order.
+/// `what` names the operation in messages; ranks check that it is equal. They throw Error(kPeer,
+/// suspect) if a rank is gone or does not come within the deadline.
 class Rendezvous {
  public:
-  /// Connects, and checks that all ranks fit together (find_misfits) before anything else
-  /// is shared; every rank throws the same message if they do not. If ranks are missing at
-  /// the deadline, rank 0 says which came.
+  /// Connects, and checks that all ranks fit together (find_misfits) before anything else is
+  /// shared. If they do not fit, every rank throws the same message. If ranks are missing at the
+  /// deadline, rank 0 reports which ranks came.
   Rendezvous(const ContextOptions& options, const Identity& identity);
 
   /// `mine` of every rank, by rank.
@@ -29,17 +29,17 @@ class Rendezvous {
   std::vector<std::string> gather(const std::string& mine, const char* what);
   /// Rank 0's `mine`, on every rank.
   std::string broadcast(const std::string& mine, const char* what);
-  /// Returns when every rank has come.
+  /// Returns after every rank has called it.
   void barrier(const char* what);
-  /// Largest and sum of `mine` over all ranks.
+  /// The largest `mine` of all ranks, and their sum.
   double max(double mine, const char* what);
   int64_t sum(int64_t mine, const char* what);
 
-  /// Ends what another thread waits for here, and what it will: kPeer.
+  /// Ends the current and all later operations of other threads here: they throw kPeer.
   void interrupt() const;
 
-  /// The connections of the watchdog: by rank on rank 0 (its own is not valid), the one to
-  /// rank 0 alone elsewhere. Once.
+  /// The connections of the watchdog. Rank 0 gets them by rank (its own is not valid), other ranks
+  /// get only the connection to rank 0. Call this once.
   std::vector<Socket> take_control() { return std::move(control_); }
 
  private:
@@ -51,7 +51,7 @@ class Rendezvous {
   int rank_;
   int world_;
   double timeout_;
-  uint32_t sequence_ = 0;      ///< of the operation under way
+  uint32_t sequence_ = 0;      ///< of the current operation
   std::vector<Socket> peers_;  ///< by rank on rank 0; rank 0 alone elsewhere
   std::vector<Socket> control_;
 };

@@ -55,7 +55,7 @@ Addresses resolve(const std::string& address, int port, int flags, int* status) 
   return {*status == 0 ? found : nullptr, &freeaddrinfo};
 }
 
-// One of several addresses may lead nowhere: it does not get all the time that there is.
+// One of several addresses may be unreachable, so it does not get all of the time.
 constexpr double kAttemptSeconds = 5;
 
 // One attempt; 0 on success, else the error number.
@@ -165,8 +165,8 @@ Socket listen_at(const std::string& address, int port) {
   int status = 0;
   const Addresses targets = resolve(is_loopback(address) ? address : "", port, AI_PASSIVE, &status);
   int error = EADDRNOTAVAIL;
-  // An IPv6 socket also takes IPv4 connections, so that family goes first; IPv4 alone is
-  // for hosts without IPv6. A port that is taken is taken for both.
+  // An IPv6 socket also accepts IPv4 connections, so IPv6 goes first. IPv4 alone is for hosts
+  // without IPv6. A port that is taken is taken for both.
   for (const int family : {AF_INET6, AF_INET}) {
     for (const addrinfo* target = targets.get(); target != nullptr; target = target->ai_next) {
       if (target->ai_family != family || error == EADDRINUSE) continue;

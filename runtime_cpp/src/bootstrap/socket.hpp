@@ -1,4 +1,4 @@
-// TCP with a deadline on everything. Sockets are non-blocking; waits are poll().
+// TCP with a deadline for every operation. Sockets are non-blocking; waits use poll().
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,8 @@ inline Deadline after(double seconds) {
          std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
 }
 
-/// What poll() may wait until `deadline`, at least 0 and at most a minute: then one looks again.
+/// The timeout for a poll() until `deadline`: at least 0 and at most a minute. Callers then check
+/// again.
 int milliseconds_until(Deadline deadline);
 
 /// How long ago `start` was, in seconds.
@@ -25,7 +26,7 @@ inline double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// What became of a transfer.
+/// The result of a transfer.
 enum class Io {
   kDone,
   kClosed,   ///< the other side closed the connection or the network broke
@@ -51,13 +52,13 @@ class Socket {
   Io send(const void* data, size_t bytes, Deadline deadline) const;
   Io receive(void* data, size_t bytes, Deadline deadline) const;
 
-  /// Receives what is there, up to `bytes`, without waiting. kTimeout: nothing there.
+  /// Receives the available bytes, up to `bytes`, without waiting. kTimeout: there are none.
   Io receive_some(void* data, size_t bytes, size_t* received) const;
 
-  /// Says that nothing more will be sent; the other side can still be read.
+  /// Ends sending; the other side can still be read.
   void finish_sending() const;
 
-  /// Ends the connection under a thread that waits for it: its transfers are kClosed.
+  /// Ends the connection while another thread waits for it: its transfers return kClosed.
   void interrupt() const;
 
  private:
@@ -68,8 +69,8 @@ class Socket {
 /// else on all. Throws Error(kEnvironment) if the port is taken, naming the variable to set.
 Socket listen_at(const std::string& address, int port);
 
-/// A connection that waits at the listener; if none does, or none can be taken, not valid, and
-/// `error` is the error number.
+/// Accepts a connection that waits at the listener. If there is none, or accept fails, the result
+/// is not valid and `error` is the error number.
 Socket accept_waiting(const Socket& listener, int* error);
 
 /// The address of the other side, for messages.
@@ -78,9 +79,9 @@ std::string peer_address(const Socket& socket);
 /// Whether only processes of this node can reach `address`.
 bool is_loopback(const std::string& address);
 
-/// Connects to address:port, trying again while nobody listens there. Throws
-/// Error(kEnvironment) if the name does not resolve, and Error(kPeer, suspect 0) after
-/// the deadline: only rank 0 listens. `hint` ends the latter's message.
+/// Connects to address:port, and tries again while no process listens there. Throws
+/// Error(kEnvironment) if the name does not resolve, and Error(kPeer, suspect 0) after the
+/// deadline: only rank 0 listens. `hint` is appended to the latter's message.
 Socket connect_to(const std::string& address, int port, Deadline deadline,
                   const std::string& hint = "");
 

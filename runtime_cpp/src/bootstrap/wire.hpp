@@ -1,5 +1,6 @@
-// Messages between ranks: a header with tag and length, then fields. Both ends run the
-// same build on the same architecture (the handshake checks it), so fields are raw.
+// Messages between ranks: a header with tag and length, then fields. Fields are raw bytes, so both
+// ends must have the same architecture. The handshake compares the runtime protocol and the program
+// (identity.hpp).
 #pragma once
 
 #include <cstdint>
@@ -32,8 +33,8 @@ class Writer {
   std::string bytes_;
 };
 
-/// Takes fields from a message in the order in which they were put. A message that is
-/// too short throws Error(kInternal): nothing that a rank sends is trusted to be whole.
+/// Reads fields from a message in the order in which they were written. A message that is too short
+/// throws Error(kInternal): received messages may be truncated.
 class Reader {
  public:
   explicit Reader(std::string bytes) : bytes_(std::move(bytes)) {}
@@ -44,7 +45,7 @@ class Reader {
     read(&value, sizeof(T));
     return value;
   }
-  /// Everything that is left.
+  /// All remaining bytes.
   std::string rest() { return bytes_.substr(std::exchange(next_, bytes_.size())); }
   std::string get_text() {
     const auto size = get<uint64_t>();
@@ -59,7 +60,7 @@ class Reader {
   size_t next_ = 0;
 };
 
-/// What precedes every message.
+/// The header of every message.
 struct Header {
   uint32_t magic = kMagic;
   uint32_t tag = 0;
@@ -71,8 +72,8 @@ struct Header {
 /// Sends one message.
 Io send_message(const Socket& socket, uint32_t tag, const std::string& payload, Deadline deadline);
 
-/// Receives one message of at most `limit` bytes. A stranger's bytes, or more than
-/// `limit`, count as kClosed.
+/// Receives one message of at most `limit` bytes. Bytes without the magic number, or more than
+/// `limit` bytes, count as kClosed.
 Io receive_message(const Socket& socket, uint64_t limit, uint32_t* tag, std::string* payload,
                    Deadline deadline);
 

@@ -15,12 +15,12 @@ namespace {
 
 constexpr const char* kBench = "calibrate";
 constexpr const char* kBuffer = "calibrate buffer";
-constexpr double kLong = 3e3;        // microseconds: larger sizes are left out then
+constexpr double kLong = 3e3;        // microseconds: larger sizes are skipped then
 constexpr int64_t kMost = 1 << 29;   // bytes of a transfer
-constexpr double kLeastTime = 0.05;  // microseconds that anything takes
-constexpr int64_t kSmall = 16;       // bytes that take no time to move
+constexpr double kLeastTime = 0.05;  // microseconds, the least time of any operation
+constexpr int64_t kSmall = 16;       // bytes whose transfer takes no measurable time
 
-/// How much of the device's memory both buffers may take.
+/// The share of the device's memory that both buffers may use.
 int64_t affordable() {
   size_t free = 0, total = 0;
   HG_CHECK(cudaMemGetInfo(&free, &total), kBench);
@@ -70,7 +70,7 @@ void Bench::memory(Figures& figures) {
   int device = 0, cache = 0;
   HG_CHECK(cudaGetDevice(&device), kBench);
   HG_CHECK(cudaDeviceGetAttribute(&cache, cudaDevAttrL2CacheSize, device), kBench);
-  for (const RatePoint& point : all) {  // the largest size that is in the cache
+  for (const RatePoint& point : all) {  // the largest size that fits into the cache
     if (point.bytes > cache && figures.l2_bytes > 0) break;
     figures.l2_gbps = point.gbps;
     figures.l2_bytes = point.bytes;
@@ -103,7 +103,7 @@ void Bench::calls(Figures& figures) {
   };
   figures.device["kernel"] = meter_.device([&] { kernel(stream); });
   figures.host["kernel"] = meter_.host([&] { kernel(stream); });
-  // Events with no work before them take nothing.
+  // Events without earlier work take no time.
   const double round = meter_.device([&] {
     kernel(stream);
     there();
@@ -115,7 +115,7 @@ void Bench::calls(Figures& figures) {
     there();
     back();
   }) / 4;
-  // Of a call itself only the program knows; see figures.cpp.
+  // Only a program can show the fixed time of a whole call; see figures.cpp.
   figures.device["call"] = 3.3;
   figures.host["call"] = 14;
   figures.host["nccl"] = 5;
@@ -130,7 +130,7 @@ void Bench::calls(Figures& figures) {
   flags(figures);
 }
 
-// A call as one graph forks and joins: that takes longer than the launch of a chain.
+// A call that is one graph forks and joins, which takes longer than the launch of a chain.
 void Bench::graphs(Figures& figures, const Meter::Issue& kernel, const Meter::Issue& fork) {
   constexpr int kMany = 17;
   const auto times = [&](int kernels, int forks) {
@@ -153,7 +153,7 @@ void Bench::graphs(Figures& figures, const Meter::Issue& kernel, const Meter::Is
   figures.device["graph"] = std::max(times(1, 2) - 3 * figures.device["graph_node"], kLeastTime);
 }
 
-// A flag of this rank, which it writes and waits for itself: the way to a peer is the link's.
+// A flag of this rank, which this rank writes and waits for. links() measures the way to a peer.
 void Bench::flags(Figures& figures) {
   const int64_t rank = context_.rank();
   const auto one = [&] {

@@ -1,4 +1,4 @@
-// The measurements of --calibrate, each of a part of what a machine is described by.
+// The measurements of --calibrate; each gives some of the figures of a machine.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -17,8 +17,8 @@
 
 namespace hirgen {
 
-/// All of it is collective. Sizes grow until one run takes long, so that it ends soon on any
-/// device.
+/// All functions are collective. Sizes grow until one run takes long, so that the measurement ends
+/// soon on any device.
 class Bench {
  public:
   explicit Bench(Context& context);
@@ -28,32 +28,34 @@ class Bench {
 
   /// Bandwidth of memory and of the cache.
   void memory(Figures& figures);
-  /// What calls take besides their work, on the device and of the host. Follows memory().
+  /// The fixed times of calls, on the device and on the host. Call this after memory().
   void calls(Figures& figures);
-  /// Rates of GEMMs. Follows calls().
+  /// Rates of GEMMs. Call this after calls().
   void gemms(Figures& figures);
-  /// Copies between GPUs, each rank with the next one. Follows calls().
+  /// Copies between GPUs, from each rank's neighbour. Call this after calls().
   void links(Figures& figures);
   /// Allgathers, allreduces, and sends with their receives.
   void collectives(Figures& figures);
-  /// What a GEMM loses beside others, copies and collectives. Follows gemms().
+  /// The rate that a GEMM loses while copies, collectives or other GEMMs run. Call this after
+  /// gemms().
   void contention(Figures& figures);
 
  private:
-  /// Times one size, in bytes; `moved` of it.
+  /// Returns the time of a transfer of `bytes` bytes.
   using Timed = std::function<double(int64_t bytes)>;
-  /// The curve of what moves that many bytes in a time above `latency`.
+  /// The rates of transfers, by size: the bytes moved, `moved` times the size, over the time above
+  /// `latency`.
   RateCurve curve(double latency, const Timed& time, double moved = 1) const;
-  /// Graphs of one and of many small kernels, and of forks, each of two kernels at once.
+  /// Graphs of one and of many small kernels, and of forks of two kernels each.
   void graphs(Figures& figures, const Meter::Issue& kernel, const Meter::Issue& fork);
   void flags(Figures& figures);
   CollectiveFigures team(int ranks, bool sums);
   CollectiveFigures pair();
-  /// What a GEMM takes besides its work.
+  /// The fixed times of a GEMM.
   void fixed_times(const GemmRun& whole, Figures& figures);
-  /// The largest GEMM of square matrices whose run is not too long.
+  /// The largest GEMM of square matrices that runs in acceptable time.
   GemmRun& gemm(DType dtype);
-  /// Share of its rate that the GEMM loses while `other` is issued to its own stream.
+  /// The share of its rate that the GEMM loses while `other` runs on the second stream.
   double loss(const Meter::Issue& other);
 
   Context& context_;
@@ -61,7 +63,7 @@ class Bench {
   Peers peers_;
   Shared* shared_ = nullptr;  ///< buffer_ of every rank
   int64_t most_ = 0;          ///< bytes of each buffer
-  char* buffer_ = nullptr;    ///< that peers read and write
+  char* buffer_ = nullptr;    ///< for reads and writes by peers
   char* other_ = nullptr;
   void* workspace_ = nullptr;
   cudaStream_t beside_ = nullptr;

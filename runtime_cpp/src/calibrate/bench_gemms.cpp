@@ -1,4 +1,4 @@
-// GEMMs, collectives, and what they take from each other.
+// GEMMs, collectives, and the rate that each loses to the others.
 #include <algorithm>
 
 #include "bootstrap/rendezvous.hpp"
@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kGemm = "calibrate GEMM";
 constexpr const char* kTeam = "calibrate team";
-constexpr double kLongGemm = 20e3;     // microseconds: larger sizes are left out then
+constexpr double kLongGemm = 20e3;     // microseconds: larger sizes are skipped then
 constexpr double kHeatSeconds = 0.25;  // until a GPU is at its power limit
 constexpr double kShortSeconds =
     0.02;  // in which it does not get there, but has the clocks of work
@@ -23,12 +23,12 @@ double flops(const MatmulShape& shape) {
          static_cast<double>(shape.k);
 }
 
-/// Which share a time above another one is of it, as far as a share of a rate may be.
+/// The share of a rate that is lost if the time grows from `alone` to `beside`: at most 0.5.
 double share_lost(double alone, double beside) {
   return beside <= alone ? 0 : std::min(1 - alone / beside, 0.5);
 }
 
-/// The SMs as a rectangle: how many rows it has, no more than columns.
+/// Arranges the SMs as a rectangle and returns its rows, at most as many as its columns.
 int64_t rows_of_wave(int64_t sms) {
   int64_t rows = 1;
   for (int64_t r = 2; r * r <= sms; ++r) {
@@ -45,7 +45,7 @@ Bench::~Bench() {
   static_cast<void>(cudaStreamDestroy(beside_));
 }
 
-// The largest one whose run is not too long.
+// The largest size whose run is not too long.
 GemmRun& Bench::gemm(DType dtype) {
   for (int64_t extent = kLeastExtent; extent <= kMostExtent; extent *= 2) {
     gemm_.reset();
@@ -60,7 +60,7 @@ void Bench::gemms(Figures& figures) {
   for (const DType dtype : {DType::kFp32, DType::kFp16, DType::kBf16}) {
     const GemmRun& whole = gemm(dtype);
     fixed_times(whole, figures);
-    // What a call and its tiles take besides is added to these rates by who reads them.
+    // These rates are without the fixed times of a call and its tiles; predictions add those again.
     const auto rate_of = [&](const MatmulShape& shape, double seconds) {
       const MatmulPlan plan(context_.cublas(), shape, kGemm);
       const double us =
@@ -88,7 +88,7 @@ void Bench::fixed_times(const GemmRun& whole, Figures& figures) {
   const auto issue = [&] { whole.issue(plan, workspace_, meter_.stream()); };
   figures.device["gemm"] = meter_.device(issue);
   figures.host["gemm"] = meter_.host(issue);
-  figures.device["tile"] = 1.22;  // as of figures.cpp, and what follows
+  figures.device["tile"] = 1.22;  // of an H200, like the constants of figures.cpp; so is the next
   figures.device["split"] = 1.9;
 }
 
@@ -148,8 +148,8 @@ CollectiveFigures Bench::pair() {
   return figures;
 }
 
-// Both streams wait for each other at each run, so that the GEMMs of a run are beside its other
-// work.
+// The two streams wait for each other in each run, so that the GEMMs of a run overlap with its
+// other work only.
 double Bench::loss(const Meter::Issue& other) {
   const auto gemms = [&] {
     for (int i = 0; i < 2; ++i) gemm_->issue(workspace_, meter_.stream());
@@ -175,7 +175,7 @@ void Bench::contention(Figures& figures) {
   for (int i = 0; i < context_.world(); ++i) all[static_cast<size_t>(i)] = i;
   const Team& team = context_.team(all, kTeam);
   const double one = meter_.device([&] { gemm_->issue(workspace_, meter_.stream()); });
-  // As many bytes as take about the time of one GEMM, which is half of what runs beside them.
+  // As many bytes as take about the time of one GEMM. Two GEMMs run meanwhile, hence the factor 2.
   const auto bytes = static_cast<size_t>(
       std::clamp<double>(one * figures.limit_gbps * 1e3, 1 << 16, static_cast<double>(most_)));
   figures.beside["copy"] = 2 * loss([&] {
@@ -188,15 +188,15 @@ void Bench::contention(Figures& figures) {
       2 * loss([&] {
         HG_CHECK(ncclAllGather(buffer_, other_, count, ncclBfloat16, team.comm, beside_), kTeam);
       });
-  // The SMs that a collective takes cost a GEMM as much as its rate with the others is below the
-  // one that it keeps up with all of them.
+  // A collective takes SMs from a GEMM, which explains part of the loss: the rate on the other SMs
+  // is lower than the sustained rate on all SMs. Keep the rest of the loss.
   const GemmRate& rate = figures.gemm[spelling(DType::kBf16)];
   const double others = 1 - static_cast<double>(nccl_sms(figures.sms)) / figures.sms;
   const double on_others = std::min(1.0, others * rate.peak_tflops / rate.sustained_tflops);
   double& nccl = figures.beside["nccl"];
   nccl = 1 - std::min(1.0, (1 - nccl) / on_others);
   for (auto& [name, share] : figures.beside) share = std::min(share, 0.5);
-  // Two streams of GEMMs do the work of twice as many: more than that is lost.
+  // Two streams of GEMMs do twice the work. Any time above twice that of a single GEMM is lost.
   const double serial = 2 * one;
   const double together = meter_.device([&] {
     HG_CHECK(cudaEventRecord(to_, meter_.stream()), kGemm);

@@ -8,8 +8,8 @@ namespace hirgen {
 
 namespace {
 
-// What cannot be measured from outside is that of an H200: the library's tiles with their shares of
-// the rate, and the SMs that NCCL and a copy by a kernel take.
+// Constants of an H200 for figures that cannot be measured from outside: cuBLASLt's tiles with
+// their shares of the rate, and the SMs that NCCL and a copy by a kernel occupy.
 struct Tile {
   int64_t m, n;
   double sustained, peak;

@@ -1,5 +1,5 @@
-// What --calibrate finds out about a machine, and its JSON form, which hirgen check --machine
-// reads.
+// The figures of a machine that --calibrate measures, and their JSON form, which hirgen check
+// --machine reads.
 #pragma once
 
 #include <cstdint>
@@ -9,18 +9,18 @@
 
 namespace hirgen {
 
-/// A rate in gigabytes (1e9 bytes) a second for a size.
+/// A rate in gigabytes (1e9 bytes) per second for a size.
 struct RatePoint {
   double bytes = 0, gbps = 0;
 };
 using RateCurve = std::vector<RatePoint>;  ///< in ascending order of bytes; not empty
 
-/// What GEMMs keep up, and what they reach while few SMs are busy.
+/// The rate that GEMMs sustain, and the peak rate of a short GEMM.
 struct GemmRate {
   double sustained_tflops = 0, peak_tflops = 0;
 };
 
-/// A collective of some ranks: a latency, and the rate for the bytes that a rank sends.
+/// A collective of `ranks` ranks: its latency, and the rate of the bytes that a rank sends.
 struct CollectiveFigures {
   int ranks = 0;
   double latency_us = 0;
@@ -33,7 +33,7 @@ struct Figures {
   int sms = 0;
   std::map<std::string, GemmRate> gemm;  ///< by element type
   RateCurve hbm;
-  double kernel_share = 1;  ///< of that rate, which kernels reach
+  double kernel_share = 1;  ///< the share of this rate that kernels reach
   double l2_gbps = 0, l2_bytes = 0;
   std::map<std::string, double> device, host;
   RateCurve pull, push, sm_copy;
@@ -43,10 +43,10 @@ struct Figures {
   std::map<std::string, double> beside;
 };
 
-/// How many SMs of so many a collective takes.
+/// The number of SMs that a collective occupies on a GPU with `sms` SMs.
 int64_t nccl_sms(int sms);
 
-/// As one JSON object.
+/// The figures as one JSON object.
 std::string to_json(const Figures& figures);
 
 }  // namespace hirgen

@@ -1,4 +1,4 @@
-// One GEMM with matrices of its own, for --calibrate.
+// One GEMM with its matrices, for --calibrate.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -11,7 +11,7 @@
 
 namespace hirgen {
 
-/// C = A B of square matrices, filled with normal values, on which power draw depends.
+/// C = A B of square matrices, filled with normal values because power draw depends on the data.
 class GemmRun {
  public:
   GemmRun(Context& context, int64_t extent, DType dtype, cudaStream_t stream);
@@ -20,8 +20,8 @@ class GemmRun {
   GemmRun& operator=(const GemmRun&) = delete;
 
   const MatmulShape& shape() const { return plan_.shape(); }
-  /// Issues it, or with a plan of a smaller shape a part of it, whose leading dimensions are its
-  /// own.
+  /// Issues the GEMM. With a plan of a smaller shape, issues a part of it, whose rows have that
+  /// plan's length.
   void issue(void* workspace, cudaStream_t stream) const { issue(plan_, workspace, stream); }
   void issue(const MatmulPlan& plan, void* workspace, cudaStream_t stream) const;
 

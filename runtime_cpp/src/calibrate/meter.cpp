@@ -16,7 +16,7 @@ namespace {
 constexpr const char* kMeter = "calibrate";
 constexpr int kSamples = 5;
 constexpr int64_t kLeastRuns = 3;
-constexpr int64_t kMostRuns = 200;  // what a stream queues at once
+constexpr int64_t kMostRuns = 200;  // what a stream queues without blocking the host
 constexpr double kMostAhead = 0.02;
 constexpr double kLeastMicroseconds = 1e-3;
 
@@ -54,7 +54,7 @@ double Meter::sample(const Issue& issue, int64_t runs) {
 }
 
 int64_t Meter::runs_within(const Issue& issue, double seconds) {
-  sample(issue, 1);  // the first run loads what it needs
+  sample(issue, 1);  // the first run loads kernels and libraries
   const double one = context_.rendezvous().max(sample(issue, kLeastRuns), "calibrate: first runs");
   const double runs = seconds / std::max(one, kLeastMicroseconds / 1e6);
   return std::clamp(static_cast<int64_t>(std::min(runs, 1e9)), kLeastRuns, kMostRuns);
@@ -74,7 +74,7 @@ double Meter::host(const Issue& issue) {
   std::vector<double> samples;
   samples.reserve(kSamples);
   for (int i = 0; i < kSamples; ++i) {
-    constexpr int64_t kRuns = 100;  // as many as streams take without making the host wait
+    constexpr int64_t kRuns = 100;  // few enough that streams do not block the host
     context_.rendezvous().barrier("calibrate: host");
     const auto start = std::chrono::steady_clock::now();
     for (int64_t k = 0; k < kRuns; ++k) issue();

@@ -1,4 +1,4 @@
-// Times what is issued to a stream of every rank at once.
+// Times work that every rank issues to a stream at the same time.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -21,21 +21,21 @@ class Meter {
 
   cudaStream_t stream() const { return stream_; }
   /// Microseconds of one of many runs of `issue`, back to back on stream(), which all of its work
-  /// joins: on the slowest rank, the median of a few samples that take `seconds` each. The host has
-  /// issued them before the first one starts, so that what it takes does not show. Collective: all
-  /// ranks make the same calls. Not less than a nanosecond.
+  /// joins. It is the median of a few samples that take `seconds` each, on the slowest rank. The
+  /// host issues ahead of the device, so that its time does not show. Collective: all ranks make
+  /// the same calls. At least a nanosecond.
   double device(const Issue& issue, double seconds = 0.02);
-  /// Microseconds that the host takes to issue one of many. Collective, likewise.
+  /// Microseconds of the host for issuing one of many runs. Collective.
   double host(const Issue& issue);
 
  private:
-  /// How many runs take that long, the same on every rank.
+  /// The number of runs that take `seconds`, the same on every rank.
   int64_t runs_within(const Issue& issue, double seconds);
-  /// Seconds of one of some runs, on this rank.
+  /// Seconds of one run, the mean of `runs` runs, on this rank.
   double sample(const Issue& issue, int64_t runs);
 
   Context& context_;
-  double issuing_ = 0;  ///< seconds that the host took for one of the last runs
+  double issuing_ = 0;  ///< seconds in which the host issued one of the last runs
   cudaStream_t stream_ = nullptr;
   cudaEvent_t begin_ = nullptr, end_ = nullptr;
 };

@@ -8,7 +8,7 @@ namespace {
 
 constexpr const char* kCheck = "check outputs";
 
-/// What the check accumulates on the device; all zero at the start.
+/// The counts of a check, accumulated on the device; all zero at the start.
 struct Tally {
   unsigned long long count;
   unsigned long long inverse_first;  ///< ~ of the smallest local index
@@ -47,8 +47,8 @@ struct CompareKernel {
   }
 };
 
-/// A tally in device memory, gone with its scope. It is cleared on `stream`, not by a
-/// copy, which a non-blocking stream would not wait for.
+/// A tally in device memory, freed with its scope. A memset on `stream` clears it, because a
+/// non-blocking stream would not wait for a copy from the host.
 class DeviceTally {
  public:
   explicit DeviceTally(cudaStream_t stream) {
@@ -65,7 +65,7 @@ class DeviceTally {
   void* pointer_ = nullptr;
 };
 
-/// Copies `bytes` to the host, after all that is on `stream`.
+/// Copies `bytes` to the host, after all work on `stream`.
 void fetch(void* host, const void* device, size_t bytes, cudaStream_t stream) {
   HG_CHECK(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, stream), kCheck);
   HG_CHECK(cudaStreamSynchronize(stream), kCheck);

@@ -63,8 +63,8 @@ Normal normal_of(const TensorDesc& desc, int input, uint64_t seed) {
   return {key_of(input, seed), static_cast<float>(desc.deviation)};
 }
 
-/// A seed, where it is the only element, or else positions and elements of masks: half of them are
-/// 0, the others below 256.
+/// Integers: a seed if it is the only element, otherwise positions and elements of masks. Half of
+/// those are 0, the others are below 256.
 struct Naturals {
   uint64_t key;
   bool single;

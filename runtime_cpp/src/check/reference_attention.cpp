@@ -32,8 +32,8 @@ reference::Attention attention_of(const AttentionKind& kind, Reference::Shape q,
 
 }  // namespace
 
-/// How much cancels in the results of an attention. Made before these are defined: it keeps what
-/// cancelled in the operands.
+/// Measures the cancellation in the results of an attention. Make it before these are defined: it
+/// keeps the cancellation of the operands.
 class DeviceReference::Cancelled {
  public:
   explicit Cancelled(DeviceReference& all)

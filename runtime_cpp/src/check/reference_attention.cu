@@ -36,12 +36,12 @@ HG_HOST_DEVICE inline void write(const Attention& p, float* out, const float* su
   add(&squares->terms, terms);
 }
 
-/// The block that row `row` of all rows of queries is of.
+/// The block of row `row`, counted over all query rows.
 HG_HOST_DEVICE inline int64_t block_of(const Attention& p, int64_t row) {
   return row / (p.batch * p.query_heads * p.rows);
 }
 
-/// Whether row `row` of all rows of queries sees a key.
+/// Whether row `row`, counted over all query rows, sees a key.
 HG_HOST_DEVICE inline bool sees(const Attention& p, int64_t row, int64_t key) {
   if (!p.kind.causal) return true;
   const int64_t behind = p.kind.split_heads ? 0 : p.blocks - 1 - block_of(p, row);
@@ -49,17 +49,17 @@ HG_HOST_DEVICE inline bool sees(const Attention& p, int64_t row, int64_t key) {
   return key <= position && (p.kind.window == 0 || key > position - p.kind.window);
 }
 
-/// How many query heads, in a row of all blocks, have one key head.
+/// The number of query heads that share one key head; with split_heads, in all blocks.
 HG_HOST_DEVICE inline int64_t share(const Attention& p) {
   return (p.kind.split_heads ? p.blocks : 1) * p.query_heads / p.key_heads;
 }
 
-/// The number of the first query head of a block among those that share key heads.
+/// The index of a block's first query head: counted over all blocks if they split heads, else 0.
 HG_HOST_DEVICE inline int64_t first_head(const Attention& p, int64_t block) {
   return p.kind.split_heads ? block * p.query_heads : 0;
 }
 
-/// The first of the rows of keys that row `row` of all rows of queries has.
+/// The first key row for row `row`, counted over all query rows.
 HG_HOST_DEVICE inline int64_t first_key(const Attention& p, int64_t row) {
   const int64_t head = row / p.rows % p.query_heads, batch = row / p.rows / p.query_heads % p.batch;
   return (batch * p.key_heads + (first_head(p, block_of(p, row)) + head) / share(p)) * p.keys;
@@ -101,7 +101,7 @@ struct ForwardRow {
 };
 
 /// The probability of a key, the gradient of its score, and the sum of the squares of the two terms
-/// that this is the difference of.
+/// whose difference that gradient is.
 struct Slope {
   float weight, score;
   double terms;

@@ -31,7 +31,7 @@ std::string text(const Shape& shape) {
   return result + "]";
 }
 
-/// The model has checked operands before: a misfit is a mistake of hirgen.
+/// The model has checked the operands, so a mismatch is a mistake of hirgen.
 void require(bool holds, const char* out, const std::string& what) {
   if (!holds) throw Error(Code::kInternal, std::string("reference of ") + out + ": " + what);
 }
@@ -67,8 +67,8 @@ Shape broadcast_shape(const char* out, const Shape& a, const Shape& b) {
   return shape;
 }
 
-/// The matmul of `a` and a matrix or matrices `b`; the leading axes of `a` are rows when
-/// b is one matrix, and batches that both have otherwise.
+/// The matmul of `a` and one or more matrices `b`. If b is one matrix, the leading axes of `a` are
+/// rows; otherwise they are batches that both have.
 reference::Matmul matmul_of(const char* out, const Shape& a, const Shape& b, bool transposed_b,
                             DType dtype) {
   require(a.size() >= 2 && b.size() >= 2, out, text(a) + " times " + text(b));
@@ -88,7 +88,7 @@ reference::Matmul matmul_of(const char* out, const Shape& a, const Shape& b, boo
 /// The batch axes of an operand of a matmul: all but the last two.
 Shape batch_of(const Shape& shape) { return {shape.begin(), shape.end() - 2}; }
 
-/// a's shape with its last axis replaced: what a matmul gives.
+/// The shape of a matmul's result: a's shape with another last axis.
 Shape result_shape(Shape a, int64_t n) {
   a.back() = n;
   return a;
@@ -136,7 +136,7 @@ float* DeviceReference::define(const char* name, const Shape& shape) {
   const bool reusable = tensor.data != nullptr && tensor.data.use_count() == 1 &&
                         elements_of(tensor.shape) == elements;
   if (!reusable) {
-    tensor.data.reset();  // before the new one is allocated: both may not fit
+    tensor.data.reset();  // before the allocation: both may not fit
     tensor.data = allocate(elements, name);
   }
   tensor.shape = shape;

@@ -105,14 +105,14 @@ HG_HOST_DEVICE inline float element_b(const Matmul& p, const float* b, int64_t k
   return p.transposed_b ? b[n * p.k + k] : b[k * p.n + n];
 }
 
-/// What becomes of a finished sum.
+/// Adds the bias to a finished sum and rounds it.
 HG_HOST_DEVICE inline float finish(const Matmul& p, float sum, const float* bias, int64_t n) {
   return round_to(p.dtype, bias == nullptr ? sum : sum + bias[n]);
 }
 
 constexpr int kTile = 32;  ///< a block computes kTile x kTile elements of c
 
-/// Which elements of c a block has: the first ones of its tile.
+/// The elements of c that a block computes: the first element of its tile.
 struct MatmulTile {
   int64_t batch, row, column;
 

@@ -1,4 +1,4 @@
-// How far a result may be from the reference when the inputs are not the exact integers
+// The allowed distance of a result from the reference, if the inputs are not the exact integers
 // that the program fills itself with.
 #pragma once
 
@@ -18,8 +18,9 @@ struct Tolerance {
 /// The root of the mean square of `elements` elements.
 double root_mean_square(const char* data, DType type, int64_t elements);
 
-/// The tolerance for loaded inputs, `rms[i]` being that of input i (1 if it is not there).
-/// Program and reference sum the same K products in another order and round the sum once:
+/// The tolerance for loaded inputs. `rms[i]` is the root mean square of input i (1 if it is
+/// missing). Program and reference sum the same K products in different orders and round the sum
+/// once:
 ///   relative = 2 eps: each rounds to a neighbour of the true value;
 ///   absolute = eps * sqrt(K) * product of the factors' rms: one rounding of a sum of
 ///              typical size, for results that cancel to less than that.

@@ -1,4 +1,4 @@
-// Calls of a program: what the watchdog is told of them, and how their end is waited for.
+// Calls of a program: reports them to the watchdog and waits for their end.
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -25,13 +25,14 @@ void Context::begin_call() {
 void Context::call_issued(cudaStream_t caller) {
   DeviceMonitor& monitor = *resources_->monitor;
   cudaEvent_t event = monitor.take_event();
-  // Of the watchdog, not of the program: "::" keeps it out of traces.
+  // An event of the watchdog, not of the program: "::" keeps it out of traces.
   HG_CHECK(::cudaEventRecord(event, caller), "end of call");
   monitor.call_issued(event);
   watchdog_->call_issued();
 }
 
-// Waits until `done` holds, which `what` did not in time, and no longer than the deadline.
+// Waits until `done` holds, at most until the deadline. `what` is the text of the error: the
+// condition that did not hold in time.
 template <typename Done>
 void Context::wait_until(Done done, const char* what) {
   const Clock::time_point start = Clock::now();
@@ -82,7 +83,7 @@ void Context::call_failed(cudaStream_t caller) {
   try {
     event = resources_->monitor->take_event();
   } catch (const Error&) {
-    return;  // the device takes no more work: there is nothing to wait for
+    return;  // the device takes no more work, so there is none to wait for
   }
   if (::cudaEventRecord(event, caller) == cudaSuccess) resources_->monitor->call_issued(event);
 }

@@ -21,7 +21,7 @@ namespace {
 constexpr const char* kStart = "start";
 constexpr const char* kEnd = "end";
 
-// While it lives, the watchdog expects the host to get on.
+// Marks work during which the watchdog expects the host to make progress.
 class Work {
  public:
   explicit Work(Watchdog& watchdog) : watchdog_(watchdog) { watchdog_.begin_work(); }
@@ -81,7 +81,7 @@ Context::Context(const ContextOptions& options)
   try {
     open_device_handles();
   } catch (const Error& error) {
-    // The destructor does not run for an object that was never whole.
+    // The destructor does not run for an object whose constructor throws.
     fail(error);
     throw end().value_or(error);
   }
@@ -93,16 +93,16 @@ void Context::open_device_handles() {
   HG_CHECK(
       cudaDeviceGetStreamPriorityRange(&resources_->lowest_priority, &resources_->highest_priority),
       kStart);
-  // At the start, when no rank can have failed at anything else: NCCL does not come back from here.
-  // Ranks that share a GPU have none until they need it, and then an error.
+  // Make NCCL's communicator at the start, before any rank can have failed: NCCL cannot be called
+  // back here. Ranks that share a GPU make one only when needed, and then get an error.
   if (!may_share_gpu()) world_comm(kStart);
   HG_CHECK(cublasLtCreate(&cublas_), kStart);
 }
 
 Context::~Context() { static_cast<void>(end()); }
 
-// After a failure nothing is freed, unless the process survives and all was let go: peers are gone,
-// so communicators never finish, and the device may never answer.
+// After a failure, keeps all resources unless the process survives and all streams were released.
+// Peers are gone, so communicators never finish, and the device may never answer.
 std::optional<Error> Context::end() {
   if (watchdog_ == nullptr) return std::nullopt;
   const bool unwinding = std::uncaught_exceptions() > resources_->exceptions;
@@ -132,7 +132,7 @@ void Context::free_all() {
   const Work work(*watchdog_);
   const Watchdog::Inside inside(*watchdog_);
   Resources& own = *resources_;
-  wait_for_calls();  // also what they do on the caller's stream
+  wait_for_calls();  // also for their work on the caller's stream
   for (const auto& [index, stream] : own.workers) synchronize(stream);
   for (cudaStream_t stream : own.team_streams) synchronize(stream);
   own.monitor->forget_all();
@@ -146,11 +146,11 @@ void Context::free_all() {
   HG_CHECK(cublasLtDestroy(cublas_), kEnd);
 }
 
-// Communicators were aborted, which frees them, and nothing runs any more. Where the device has
-// failed it refuses, and there is nothing to be done about that.
+// Aborted communicators are free already, and no work runs any more. Errors of a failed device are
+// ignored: there is no remedy.
 void Context::free_remains() {
   Resources& own = *resources_;
-  if (own.freeing) return;  // nobody knows what is left
+  if (own.freeing) return;  // an earlier free stopped midway
   own.monitor->forget_all();
   for (const Remains& remains : own.remains) {
     for (void* memory : remains.opened) (void)cudaIpcCloseMemHandle(memory);

@@ -10,7 +10,7 @@ namespace hirgen {
 
 namespace {
 
-// The device is part of the machine: what fails here is not the program's fault.
+// The device is part of the machine, so failures here are not the program's fault.
 void require(cudaError_t status, const char* what) {
   if (status == cudaSuccess) return;
   throw Error(Code::kEnvironment, std::string(what) + ": " + cudaGetErrorString(status));

@@ -1,4 +1,4 @@
-// Which GPU a rank uses, and what it is.
+// Chooses a rank's GPU, and describes it.
 #pragma once
 
 #include <string>
@@ -7,23 +7,23 @@
 
 namespace hirgen {
 
-/// Whether ranks may share a GPU, which HIRGEN_SHARE_GPU=1 says: CUDA IPC works between processes
-/// of one GPU, so that a machine with a single one can check a program; NCCL refuses it.
+/// Whether ranks may share a GPU (HIRGEN_SHARE_GPU=1). CUDA IPC works between processes of one GPU,
+/// so a machine with a single GPU can check a program. NCCL does not allow it.
 bool may_share_gpu();
 
-/// The device ordinal of this rank: options.device, or the only visible device, or the
-/// local rank's; where ranks may share, one after the other in turn. Throws Error(kEnvironment) if
-/// there is none such.
+/// The device ordinal of this rank: options.device, the only visible device, or the local rank's
+/// device. If ranks may share GPUs, local ranks get the devices round-robin. Throws
+/// Error(kEnvironment) if there is no such device.
 int choose_device(const ContextOptions& options);
 
-/// Makes `device` current; its PCI bus id. Throws Error(kEnvironment).
+/// Makes `device` current and returns its PCI bus id. Throws Error(kEnvironment).
 std::string open_device(int device);
 
 /// "NVIDIA H200".
 std::string device_name(int device);
 
-/// How many bytes to ask the device for, where so many are needed: from 1 MB on a multiple of 64
-/// KB. Of other sizes peers reach the memory at 0.56 to 0.77 of the rate of their links
+/// The number of bytes to allocate for `bytes` bytes: from 1 MB on, a multiple of 64 KB. With other
+/// sizes, peers access the memory at 0.56 to 0.77 of the rate of their links
 /// (docs/design/allocation-sizes.md).
 size_t allocation_bytes(size_t bytes);
 

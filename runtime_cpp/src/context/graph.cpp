@@ -7,7 +7,7 @@
 namespace hirgen {
 
 GraphCache::~GraphCache() {
-  // Destructors do not throw: what a lost device says here was reported before.
+  // Destructors do not throw. Errors of a lost device were reported earlier.
   forget_all();
   if (stream_ != nullptr) (void)cudaStreamDestroy(stream_);
 }
@@ -32,7 +32,7 @@ void GraphCache::launch(cudaStream_t caller, const std::vector<void*>& tensors,
   HG_CHECK(cudaGraphLaunch(entries_.front().graph, caller), where_);
 }
 
-// A graph that still runs is freed by CUDA when it ends.
+// CUDA frees a graph that still runs when it ends.
 void GraphCache::forget_all() {
   for (const Entry& entry : entries_) (void)cudaGraphExecDestroy(entry.graph);
   entries_.clear();

@@ -12,7 +12,7 @@ void* Context::allocate(size_t bytes, const std::string& what) {
   if (bytes == 0) return nullptr;
   void* buffer = nullptr;
   const cudaError_t status = cudaMalloc(&buffer, allocation_bytes(bytes));
-  // The position of the host is a literal: the watchdog may read it when `what` is gone.
+  // The position of the host must be a literal: the watchdog may read it after `what` is destroyed.
   constexpr const char* kAllocate = "allocate";
   if (status == cudaErrorMemoryAllocation) {
     size_t free = 0;

@@ -11,7 +11,7 @@
 
 namespace hirgen {
 
-/// What the context made and frees.
+/// The resources that the context makes and frees.
 struct Context::Resources {
   std::unique_ptr<DeviceMonitor> monitor;
   ncclComm_t world = nullptr;
@@ -26,7 +26,7 @@ struct Context::Resources {
   int lowest_priority = 0;
   int highest_priority = 0;
   std::vector<Remains> remains;
-  bool freeing = false;  // some of it is freed
+  bool freeing = false;  // resources are partly freed
   int exceptions = std::uncaught_exceptions();
 };
 

@@ -60,8 +60,8 @@ ncclComm_t Context::world_comm(const char* where) {
   const std::string bytes =
       rendezvous_->broadcast(std::string(id.internal, sizeof(id.internal)), "NCCL unique id");
   std::memcpy(id.internal, bytes.data(), std::min(bytes.size(), sizeof(id.internal)));
-  // Blocking, as all communicators here: those that are not take a thread a call, and let no other
-  // thread than the calling one ask for errors, which the monitor does. The watchdog ends a call
+  // Blocking, like all communicators here. Non-blocking ones use a thread per call, and only the
+  // thread that made them may query errors, but the monitor queries them. The watchdog ends a call
   // that never returns.
   HG_CHECK(ncclCommInitRank(&world_comm, world(), id, rank()), where);
   resources_->monitor->watch(world_comm);

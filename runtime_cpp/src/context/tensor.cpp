@@ -22,8 +22,8 @@ int index_of(const std::array<const char*, N>& names, std::string_view spelling,
               std::string("there is no ") + what + " function " + std::string(spelling));
 }
 
-/// The constant of a function, whose parenthesis ends `text`. std::stof would refuse a number below
-/// the normal ones, which strtof rounds as it does others.
+/// The constant of a function, in parentheses at the end of `text`. std::stof would reject
+/// subnormal numbers, which strtof rounds like other numbers.
 float constant_of(std::string_view text) {
   const std::string copy(text);
   char* end = nullptr;

@@ -22,8 +22,8 @@ namespace {
 
 constexpr const char* kDriver = "driver";
 
-// Where checked calls have their tensors behind a multiple of 256: a caller may align them to
-// no more. Timed calls have them where cudaMalloc does.
+// The offset of tensors in checked calls from a multiple of 256 bytes: callers need no larger
+// alignment. Timed calls use cudaMalloc's alignment.
 constexpr size_t kLeastAligned = HIRGEN_ALIGNMENT;
 
 size_t index_of(const std::vector<TensorDesc>& descs, const std::string& name, const char* option) {
@@ -85,7 +85,7 @@ Driver::~Driver() {
 void Driver::say(const std::string& text) const {
   if (context_.rank() != 0) return;
   std::fputs(text.c_str(), stdout);
-  std::fflush(stdout);  // the watchdog ends a process without doing so
+  std::fflush(stdout);  // the watchdog ends a process without flushing
 }
 
 Code Driver::run() {
@@ -93,7 +93,7 @@ Code Driver::run() {
   choose_algorithms();
   const bool is_checked = options_.check || !options_.dump.empty();
   if (is_checked) issue_checked_calls();
-  // Timed calls have tensors elsewhere, and with them flags of their own.
+  // Timed calls use tensors at other addresses, and so other flags.
   report_.memory = context_.memory().since(memory_before_);
   if (options_.check) report_.wrong = count_all_wrong();
   reference_.reset();  // whole tensors: other programs on this GPU may need the memory
@@ -110,7 +110,7 @@ Code Driver::run() {
     }
   }
   if (!options_.trace.empty()) trace_calls();
-  // Nobody leaves while others still work: a rank that fails now is still heard.
+  // No rank leaves while others still work, so that a rank that fails now is still heard.
   context_.rendezvous().barrier("end of the program");
   return report_.wrong.value_or(0) == 0 ? Code::kOk : Code::kWrong;
 }
@@ -166,8 +166,8 @@ void Driver::place_tensors(size_t offset) {
   }
 }
 
-// The host does not wait between the calls, so that a call that starts too early reads, or
-// overwrites, what belongs to its neighbour.
+// The host does not wait between the calls. So a call that starts too early reads or overwrites the
+// data of the previous or next call.
 void Driver::issue_checked_calls() {
   place_tensors(kLeastAligned);
   keep_saved_inputs();

@@ -21,11 +21,12 @@ namespace hirgen {
 class TraceRecorder;
 struct RankTrace;
 
-/// Throws Error(kUsage) unless the options' tensors exist and inputs alone are loaded. Every
-/// rank finds that alone, before it joins the others.
+/// Throws Error(kUsage) unless all tensors of the options exist and only inputs are loaded. Every
+/// rank checks this before it joins the others.
 void check_tensor_names(const std::vector<TensorDesc>& descs, const Options& options);
 
-/// Throws Error(kUsage) if the options ask for a trace that the program cannot have. Likewise.
+/// Throws Error(kUsage) if the program cannot have the trace that the options request. Every rank
+/// checks this before it joins the others.
 void check_trace(const ProgramInfo& info, const Options& options);
 
 class Driver {
@@ -36,58 +37,59 @@ class Driver {
   Driver(const Driver&) = delete;
   Driver& operator=(const Driver&) = delete;
 
-  /// Checks, dumps, times and reports as the options say. Returns kOk or kWrong.
+  /// Checks, dumps, times and reports, by the options. Returns kOk or kWrong.
   Code run();
 
  private:
-  /// What tracing costs, and how exact it is.
+  /// The cost of tracing, and its accuracy.
   struct TraceCost {
     std::vector<double> with, without;  ///< seconds of a call in each repeat
     double error = 0;                   ///< of the time axis, nanoseconds
   };
-  /// Prints on rank 0.
+  /// Prints on rank 0 only.
   void say(const std::string& text) const;
   void allocate_tensors();
   void load_files();
-  /// Lets calls have their tensors so many bytes behind what cudaMalloc gave, loaded ones with
-  /// their elements.
+  /// Moves the tensors of calls to `offset` bytes after cudaMalloc's addresses, with the elements
+  /// of loaded ones.
   void place_tensors(size_t offset);
-  /// Whether a checked call chooses the values of a tensor: it is an input, and no file gave it.
+  /// Whether a checked call chooses the values of a tensor: it is an input that no file gave.
   bool is_drawn(size_t tensor) const;
   uint64_t seed_of(int64_t call) const;
-  /// Makes the inputs that a forward pass saves, of every checked call.
+  /// Computes the inputs that a forward pass saves, for every checked call.
   void keep_saved_inputs();
-  /// Puts the inputs of one checked call on the device; call 0 is the first one.
+  /// Puts the inputs of one checked call on the device; call 0 is the first.
   void fill_inputs(int64_t call);
-  /// Puts them into the reference.
+  /// Puts the same inputs into the reference, as whole tensors.
   void draw_whole_inputs(int64_t call);
-  /// Issues the checked calls back to back; keeps each call's outputs.
+  /// Issues the checked calls back to back, and keeps each call's outputs.
   void issue_checked_calls();
-  /// Compares what they left with the reference. Wrong elements over all ranks.
+  /// Compares the kept outputs with the reference. Returns the wrong elements of all ranks.
   int64_t count_all_wrong();
   int64_t count_wrong_of_call(int64_t call);
   void evaluate_reference(int64_t call);
-  /// How far an output may be from the reference, which has been evaluated.
+  /// The allowed distance of an output from the reference, which has been evaluated.
   Tolerance tolerance_for(const TensorDesc& output);
   void dump_tensor(const std::string& name, const std::string& path);
-  /// Puts inputs on the device that load it as data in use does.
+  /// Fills inputs with normal values, so that the load of the device is realistic.
   void fill_normal_inputs();
-  /// Chooses the algorithms of the GEMMs, as --plans and --tune say.
+  /// Chooses the algorithms of the GEMMs, by --plans and --tune.
   void choose_algorithms();
   /// Seconds of one call in each repeat, on the slowest rank.
   std::vector<double> time_calls();
-  /// Puts those of each rank into the report.
+  /// Puts the times of each rank into the report.
   void gather_times();
-  /// Those of one round of warm-up calls and repeats.
+  /// The times of one round of warm-up calls and repeats.
   std::vector<double> time_round();
-  /// The rounds that lines on rank 0's standard input ask for; at least one.
+  /// The times of the rounds that lines on rank 0's standard input request; at least one round.
   std::vector<double> time_paced_rounds();
   /// Waits for the next line; false, on every rank, at the end of the input.
   bool another_round();
-  /// Seconds of a call of one repeat, on the slowest rank; its calls are recorded, unless null.
+  /// Seconds of a call of one repeat, on the slowest rank. Records its calls unless `recorder` is
+  /// null.
   double time_repeat(TraceRecorder* recorder = nullptr);
   void issue_calls(TraceRecorder* recorder);
-  /// Traces a repeat, finds out what that costs, and writes --trace.
+  /// Traces a repeat, measures the cost of tracing, and writes the file of --trace.
   void trace_calls();
   void write_trace(const RankTrace& mine, const TraceCost& cost);
   void call() { run_call(context_, *program_, stream_, tensors_); }
@@ -97,20 +99,20 @@ class Driver {
   const ProgramTable& table_;
   const Options options_;
   const std::vector<TensorDesc> descs_;
-  std::vector<char*> buffers_;                  ///< that calls have their tensors in
-  std::vector<void*> tensors_;                  ///< one call's, as run() takes them
-  std::vector<std::vector<void*>> kept_;        ///< by checked call, its tensors; inputs are null
-  std::map<size_t, std::vector<char>> loaded_;  ///< the shards of tensors that --load gave
-  std::map<size_t, std::vector<void*>> saved_;  ///< what a forward pass saves, by checked call
+  std::vector<char*> buffers_;                  ///< memory of the calls' tensors
+  std::vector<void*> tensors_;                  ///< of one call, as run() takes them
+  std::vector<std::vector<void*>> kept_;        ///< by checked call: its tensors; null for inputs
+  std::map<size_t, std::vector<char>> loaded_;  ///< the shards of loaded tensors
+  std::map<size_t, std::vector<void*>> saved_;  ///< inputs saved by a forward pass, by checked call
   cudaStream_t stream_ = nullptr;
   cudaEvent_t begin_ = nullptr, end_ = nullptr;  ///< of a timed repeat
   ProgramPlans plans_;
-  MemoryBytes memory_before_;  ///< the program was made
+  MemoryBytes memory_before_;  ///< before the program was made
   std::unique_ptr<Program> program_;
   std::unique_ptr<DeviceReference> reference_;
-  bool exact_ = true;                ///< the program keeps integers integers
+  bool exact_ = true;                ///< sums of integers stay exact
   Tolerance tolerance_;              ///< of an exact program: 0 unless files were loaded
-  std::vector<double> own_seconds_;  ///< a call's of each repeat so far, on this rank
+  std::vector<double> own_seconds_;  ///< time of a call in each repeat so far, on this rank
   Report report_;
 };
 

@@ -17,7 +17,7 @@ bool Driver::is_drawn(size_t tensor) const {
 
 uint64_t Driver::seed_of(int64_t call) const { return options_.seed + static_cast<uint64_t>(call); }
 
-// Evaluating the reference makes the host wait, which it must not do between the calls.
+// Evaluating the reference blocks the host, which is not allowed between the calls.
 void Driver::keep_saved_inputs() {
   if (!reference_ || table_.saved == nullptr) return;
   for (int64_t call = 0; call < options_.checks; ++call) {

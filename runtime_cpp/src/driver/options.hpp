@@ -8,32 +8,32 @@
 
 namespace hirgen {
 
-/// NAME=FILE of --load and --dump, in the order given.
+/// NAME=FILE of --load and --dump, in the order of the command line.
 using NamedFiles = std::vector<std::pair<std::string, std::string>>;
 
-/// What the driver does; the defaults are those of --help.
+/// The options of the driver, with the defaults of --help.
 struct Options {
-  int64_t iters = 10;   ///< back-to-back calls of a repeat
-  int64_t warmup = 5;   ///< calls before the first repeat
-  int64_t repeats = 7;  ///< timed repeats; the median is reported
-  int64_t checks = 2;   ///< checked calls, back to back, each with new inputs
-  uint64_t seed = 1;    ///< of the inputs
-  double timeout = 60;  ///< seconds, bound of every wait
-  bool check = true;    ///< compare with the reference
-  bool paced = false;   ///< each line on rank 0's standard input has a round of repeats timed
-  bool tune = false;    ///< choose the GEMMs' algorithms by timing them
+  int64_t iters = 10;           ///< back-to-back calls of a repeat
+  int64_t warmup = 5;           ///< calls before the first repeat
+  int64_t repeats = 7;          ///< timed repeats; the median is reported
+  int64_t checks = 2;           ///< checked calls, back to back, each with new inputs
+  uint64_t seed = 1;            ///< of the inputs
+  double timeout = 60;          ///< seconds, bound of every wait
+  bool check = true;            ///< compare with the reference
+  bool paced = false;           ///< a line on rank 0's standard input starts a round of repeats
+  bool tune = false;            ///< choose the GEMMs' algorithms by timing them
   bool require_secret = false;  ///< several ranks do not start without a job secret
   bool help = false;
   std::string json;   ///< report file; "" for none
   std::string plans;  ///< file of chosen algorithms; "" for none
   std::string trace;  ///< file of a timeline; "" for none
   std::string
-      calibrate;  ///< file of a machine's figures, which is all that is made then; "" for none
-  std::string transport;  ///< "auto", "ipc" or "nccl"; "" for what HIRGEN_TRANSPORT says
+      calibrate;  ///< file of a machine's figures; then the program does nothing else; "" for none
+  std::string transport;  ///< "auto", "ipc" or "nccl"; "": HIRGEN_TRANSPORT decides
   NamedFiles load, dump;
 };
 
-/// Reads "--name value" and "--name=value"; throws Error(kUsage) with the option at fault.
+/// Reads "--name value" and "--name=value"; throws Error(kUsage) with the wrong option.
 Options parse_options(int argc, const char* const* argv);
 
 /// The text of --help.

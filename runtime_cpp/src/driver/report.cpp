@@ -17,7 +17,7 @@ std::string nccl_version(int number) {
   return format("%d.%d.%d", number / 10000, number % 10000 / 100, number % 100);
 }
 
-// Whether each rank contributes or receives a shard of the tensor that a kind is about.
+// Whether each rank contributes or receives a shard, for a kind of communication.
 bool is_sliced(const std::string& kind) {
   return kind == "allgather" || kind == "reducescatter" || kind == "alltoall" || kind == "gather" ||
          kind == "scatter";

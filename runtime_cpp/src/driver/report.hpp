@@ -1,4 +1,4 @@
-// What a run found, as columns in nccl-tests' manner and as JSON.
+// The results of a run, as columns in the style of nccl-tests and as JSON.
 #pragma once
 
 #include <cstdint>
@@ -33,37 +33,37 @@ struct Versions {
 /// A whole run.
 struct Report {
   const ProgramInfo* info = nullptr;
-  std::string transport;  ///< that ran: "nccl", "ipc-get" or "ipc-put"
-  MemoryBytes memory;     ///< of this rank beyond inputs and outputs
+  std::string transport;  ///< in use: "nccl", "ipc-get" or "ipc-put"
+  MemoryBytes memory;     ///< of this rank, without inputs and outputs
   Options options;
   DType dtype = DType::kBf16;  ///< of the communicated tensor
   Versions versions;
   std::vector<RankInfo> ranks;
   std::vector<PlanReport> plans;                  ///< rank 0's GEMMs and their algorithms
-  std::vector<AttentionReport> attentions;        ///< rank 0's, and who computes them
+  std::vector<AttentionReport> attentions;        ///< rank 0's, and their implementations
   std::vector<double> repeat_seconds;             ///< one call's time in each repeat, slowest rank
   std::vector<std::vector<double>> rank_seconds;  ///< the same on each rank
   std::optional<int64_t> wrong;                   ///< elements, over all ranks and checked calls
   double tolerance = 0;                           ///< relative; 0 is an exact check
 };
 
-/// The middle of the values, the mean of the middle two of an even number; not empty.
+/// The median of the values, the mean of the middle two for an even number; not empty.
 double median(std::vector<double> values);
 
 /// Floating-point operations of one call on one rank.
 double flops(const ProgramInfo& info);
 
-/// What busbw is to algbw, as nccl-tests defines it for a kind of communication of so many
-/// ranks: the share of the tensor that crosses each link of an ideal machine.
+/// busbw divided by algbw, as nccl-tests defines it for a kind of communication on `ranks` ranks:
+/// the share of the tensor that crosses each link of an ideal machine.
 double bus_factor(const std::string& kind, int ranks);
 
-/// The communications of a program in one line, those that are alike once, with their number:
+/// The communications of a program in one line. Equal ones appear once, with their number:
 /// "allgather x (2), reducescatter x", or "none".
 std::string communications(const ProgramInfo& info);
 
-/// The lines that precede a run: "#"-comments on program, ranks and versions.
+/// The lines that precede a run: "#"-comments with program, ranks and versions.
 std::string header(const Report& report);
-/// Column names and the one row of numbers, then the verdict on the check.
+/// Column names, one row of numbers, and the result of the check.
 std::string columns(const Report& report);
 /// The whole report as one JSON object.
 std::string to_json(const Report& report);

@@ -1,4 +1,4 @@
-// main() of an emitted program: what goes wrong becomes a message and an exit code.
+// main() of an emitted program: turns errors into a message and an exit code.
 #include <unistd.h>
 
 #include <cstdio>
@@ -23,7 +23,8 @@ void complain(const std::string& who, const Error& error) {
   static_cast<void>(!write(STDERR_FILENO, text.data(), text.size()));
 }
 
-// After a failure nothing is freed and the process ends here: the device may never answer.
+// After a failure, frees no resources and ends the process here, because the device may never
+// answer.
 Code run_rank(Context& context, const ProgramTable& table, const Options& options) {
   std::unique_ptr<Driver> driver;
   try {

@@ -33,7 +33,7 @@ const char* stored_name(DType type) {
   return "BF16";
 }
 
-// Of every type that the format has; 0 for another name.
+// The size of an element, for every type of the format; 0 for an unknown type.
 size_t element_bytes(const std::string& type) {
   static const std::map<std::string, size_t> sizes{
       {"BOOL", 1}, {"U8", 1},  {"I8", 1},  {"F8_E4M3", 1}, {"F8_E5M2", 1}, {"F8_E8M0", 1},
@@ -103,7 +103,7 @@ class HeaderReader {
     if (end != file_.data() + file_.size()) fail("bytes after " + before);
   }
 
-  // Throws unless the shape's elements take the bytes that the tensor has.
+  // Throws unless the bytes of the tensor match its shape and type.
   void check_size(const StoredTensor& tensor) const {
     size_t wanted = element_bytes(tensor.dtype);
     if (wanted == 0) fail("tensor " + tensor.name + " has the unknown type " + tensor.dtype);

@@ -21,17 +21,17 @@ struct StoredTensor {
   size_t bytes = 0;
 };
 
-/// A file opened for reading. Throws Error(kEnvironment) with the path if it cannot be read or its
-/// header does not describe its content: each byte belongs to one tensor, and each tensor has the
-/// bytes of its type and shape.
+/// A file opened for reading. Its header must describe its content: each byte belongs to one
+/// tensor, and each tensor has the bytes of its type and shape. Otherwise, or if the file cannot be
+/// read, throws Error(kEnvironment) with the path.
 class SafetensorsFile {
  public:
   explicit SafetensorsFile(const std::string& path);
 
   const std::vector<StoredTensor>& tensors() const { return tensors_; }
 
-  /// The elements of the whole tensor `desc`: that of its name, which must have its type and shape.
-  /// Throws Error(kEnvironment) with both sides of a mismatch.
+  /// The elements of the whole tensor with the name of `desc`. Throws Error(kEnvironment) with both
+  /// sides of a mismatch if it has another type or shape.
   const char* elements_of(const TensorDesc& desc) const;
 
  private:

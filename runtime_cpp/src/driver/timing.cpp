@@ -1,4 +1,4 @@
-// What the driver times: the candidates of --tune, and the calls that it reports.
+// Timing by the driver: the candidates of --tune, and the calls that it reports.
 #include <cstdio>
 #include <string>
 #include <utility>
@@ -20,7 +20,7 @@ constexpr const char* kTiming = "timing";
 
 }  // namespace
 
-// Power draw, and so the clock, depends on the data: integers would be flattering.
+// Power draw, and so the clock, depends on the data: with integers, times would be too short.
 void Driver::fill_normal_inputs() {
   for (size_t i = 0; i < descs_.size(); ++i) {
     if (!is_drawn(i)) continue;

@@ -1,4 +1,4 @@
-// What the driver does for --trace: repeats with and without tracing, and the file of the last one.
+// --trace of the driver: repeats with and without tracing, and the file of the last traced one.
 #include <algorithm>
 #include <cmath>
 
@@ -35,7 +35,7 @@ void check_trace(const ProgramInfo& info, const Options& options) {
                                 "which no call can be timed; emit it with schedule `graph: false`");
 }
 
-// With and without in turns, so that both see the same clocks and heat.
+// Alternates between repeats with and without tracing, so that both have the same clocks and heat.
 void Driver::trace_calls() {
   context_.name_stream(stream_, "caller");
   TraceRecorder recorder(context_);

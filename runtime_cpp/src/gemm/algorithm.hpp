@@ -1,4 +1,4 @@
-// Algorithms of cuBLASLt as data: what identifies one, and what it says of itself.
+// Algorithms of cuBLASLt as data: their identity and their attributes.
 #pragma once
 
 #include <cublasLt.h>
@@ -11,7 +11,7 @@
 
 namespace hirgen {
 
-/// What an algorithm's bytes mean something to: the same GPU model and cuBLASLt version.
+/// The scope in which an algorithm's bytes are valid: one GPU model and one cuBLASLt version.
 struct Library {
   std::string gpu;       ///< "NVIDIA H200"
   int64_t cublaslt = 0;  ///< cublasLtGetVersion(): 130002
@@ -19,14 +19,14 @@ struct Library {
   bool operator==(const Library&) const = default;
 };
 
-/// That of a device ordinal, and the cuBLASLt that is loaded.
+/// The library of a device ordinal, with the loaded cuBLASLt.
 Library library_of(int device);
 
 /// "NVIDIA H200, cuBLASLt 130002".
 std::string library_text(const Library& library);
 
 /// The configuration of an algorithm, for readers: numbers as cuBLASLt enumerates them
-/// (cublasLtMatmulAlgoConfigAttributes_t), -1 where it does not say.
+/// (cublasLtMatmulAlgoConfigAttributes_t), -1 if unknown.
 struct AlgorithmAttributes {
   int64_t id = -1, tile = -1, stages = -1, split_k = -1, reduction = -1, swizzle = -1, custom = -1,
           inner_shape = -1, cluster = -1;
@@ -51,13 +51,13 @@ inline constexpr AttributeName kAttributeNames[] = {
 
 AlgorithmAttributes attributes_of(const cublasLtMatmulAlgo_t& algorithm);
 
-/// "id 66 tile 20 stages 35 split_k 1 ..."; what is 0 or not said is left out.
+/// "id 66 tile 20 stages 35 split_k 1 ..."; without attributes that are 0 or unknown.
 std::string attributes_text(const AlgorithmAttributes& attributes);
 
-/// Adds an object "attributes"; what is not said is left out.
+/// Adds an object "attributes", without unknown attributes.
 void write_attributes(JsonWriter& json, const AlgorithmAttributes& attributes);
 
-/// The opaque bytes as 128 hexadecimal digits, and back; nothing if it is anything else.
+/// The opaque bytes as 128 hexadecimal digits, and back; nothing for any other text.
 std::string algorithm_hex(const cublasLtMatmulAlgo_t& algorithm);
 std::optional<cublasLtMatmulAlgo_t> parse_algorithm(const std::string& hex);
 

@@ -14,7 +14,7 @@ std::atomic<uint64_t> plan_changes{0};
 
 namespace {
 
-/// cuBLASLt's name of an epilogue. Its gelu is that by tanh.
+/// cuBLASLt's name of an epilogue. Its gelu is the tanh form.
 cublasLtEpilogue_t epilogue_of(const MatmulShape& s) {
   switch (s.epilogue) {
     case Epilogue::kRelu:
@@ -102,7 +102,7 @@ std::string describe(const MatmulShape& s) {
 
 namespace {
 
-/// cuBLASLt counts batches, rows and columns in an int: the emitter refuses specs with others.
+/// cuBLASLt counts batches, rows and columns in an int; the emitter rejects specs with larger ones.
 void require_extents(const MatmulShape& s, const char* where) {
   if (std::max({s.m, s.n, s.k, s.batch}) <= std::numeric_limits<int32_t>::max()) return;
   throw Error(Code::kInternal,
@@ -112,7 +112,7 @@ void require_extents(const MatmulShape& s, const char* where) {
 }  // namespace
 
 MatmulPlan::MatmulPlan(const MatmulShape& shape, const char* where, bool rounded)
-    : MatmulPlan() {  // from here on the destructor runs when this one throws
+    : MatmulPlan() {  // from here on, the destructor runs if this constructor throws
   shape_ = shape;
   require_extents(shape, where);
   HG_CHECK(cublasLtMatmulDescCreate(&op, CUBLAS_COMPUTE_32F, CUDA_R_32F), where);
@@ -189,8 +189,8 @@ void MatmulPlan::set_bias(const void* bias, const char* where) {
   set(op, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias, where);
 }
 
-// Where rows are aligned and what is summed is no multiple of 16 bytes, cuBLASLt can use the
-// algorithms of the next multiple, several times as fast, but its heuristic does not offer them.
+// If rows are aligned and k is no multiple of 8 elements, cuBLASLt can use the algorithms of the
+// next multiple. They are several times as fast, but its heuristic does not offer them.
 std::vector<MatmulCandidate> MatmulPlan::candidates(cublasLtHandle_t cublas, int limit,
                                                     const char* where) const {
   const bool aligned = operand_a(shape_).alignment(shape_.dtype) == 16 &&

@@ -1,4 +1,4 @@
-// The matrices of a GEMM: where their rows are in memory, as given and as packed.
+// The matrices of a GEMM: the places of their rows in memory, as given and as packed.
 #pragma once
 
 #include <cublasLt.h>
@@ -20,20 +20,20 @@ inline cudaDataType_t cuda_type(DType type) {
     case DType::kFp32:
     case DType::kInt32:
     case DType::kInt64:
-      break;  // no GEMM is of integers
+      break;  // GEMMs have no integers
   }
   return CUDA_R_32F;
 }
 
-/// A row-major matrix [rows, cols], `batch` times. Rows are `apart` elements apart, or dense.
-/// Pointers to it are multiples of `align` bytes.
+/// A row-major matrix [rows, cols], `batch` times. The distance of rows is `apart` elements, or
+/// `cols` if `apart` is 0. Pointers to it are multiples of `align` bytes.
 struct Matrix {
   int64_t rows, cols, batch, stride, align, apart = 0;
-  bool packed = false;  ///< copied by packed_gemm() to where every row is aligned
+  bool packed = false;  ///< copied by packed_gemm() so that every row is aligned
 
   int64_t leading() const { return apart == 0 ? cols : apart; }
 
-  /// What cuBLASLt is told: the transposed, column-major matrix in the same memory.
+  /// The matrix as cuBLASLt sees it: transposed and column-major, in the same memory.
   cublasLtMatrixLayout_t layout(DType type, const char* where) const {
     cublasLtMatrixLayout_t layout = nullptr;
     HG_CHECK(cublasLtMatrixLayoutCreate(&layout, cuda_type(type), static_cast<uint64_t>(cols),
@@ -50,26 +50,27 @@ struct Matrix {
     return layout;
   }
 
-  /// The bytes that every row is a multiple of, up to 16, where the first one is one of 16.
+  /// The bytes, up to 16, that the start of every row is a multiple of, if the first row's start is
+  /// a multiple of 16.
   int64_t row_alignment(DType type) const {
     if (packed) return 16;
     const int64_t row = std::gcd(cols, leading());  // a slice may start at columns of its size
     const int64_t elements = batch == 1 ? row : std::gcd(row, stride);
     return std::gcd(elements * static_cast<int64_t>(size_of(type)), int64_t{16});
   }
-  /// The same wherever the first one is. The heuristic would otherwise take 256 for granted.
+  /// The same for pointers with alignment `align`. The heuristic would otherwise assume 256 bytes.
   uint32_t alignment(DType type) const {
     return static_cast<uint32_t>(std::gcd(row_alignment(type), align));
   }
 
-  /// The copy of it that packed_gemm() makes: dense matrices of aligned rows; one for all batches
-  /// stays one.
+  /// The copy that packed_gemm() makes: dense matrices of aligned rows. A matrix that all batches
+  /// share stays one matrix.
   Matrix pack() const {
     const int64_t row = packed_row(cols);
     return {rows, cols, batch, stride == 0 ? 0 : rows * row, 16, row, true};
   }
 
-  /// The same memory with its columns, or its rows, rounded up.
+  /// The same memory with the number of its columns, or rows, rounded up.
   Matrix rounded(bool columns) const {
     Matrix larger = *this;
     larger.apart = leading();
@@ -90,8 +91,8 @@ inline Matrix given_b(const MatmulShape& s) {
 
 inline Matrix given_c(const MatmulShape& s) { return {s.m, s.n, s.batch, s.stride_c, s.align_c}; }
 
-/// What cuBLASLt multiplies. Columns of a packed C are rounded up: what is in the further ones does
-/// not matter.
+/// The operands of the GEMM as cuBLASLt computes it. Columns of a packed C are rounded up; the
+/// added columns may have any content.
 inline Matrix operand_a(const MatmulShape& s) { return s.pack_a ? given_a(s).pack() : given_a(s); }
 
 inline Matrix operand_b(const MatmulShape& s) {

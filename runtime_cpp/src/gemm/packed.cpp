@@ -19,7 +19,7 @@ size_t bytes_of(const Matrix& packed, size_t element) {
   return (bytes + 255) / 256 * 256;
 }
 
-/// The copy of what two matrices both have.
+/// Copies the common part of two matrices.
 RowCopy copy_of(const void* in, const Matrix& from, void* out, const Matrix& to, size_t element) {
   return {out,
           in,

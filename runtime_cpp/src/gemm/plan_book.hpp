@@ -11,35 +11,35 @@
 
 namespace hirgen {
 
-/// One context's. For the context's host thread, like the context.
+/// The book of one context; only for the context's host thread.
 class PlanBook {
  public:
-  /// Plans that are made from now on take their algorithm from `file` where it has one for
-  /// their shape and `own`. Throws Error(kEnvironment) if the file is not as it should be.
+  /// Plans that are made from now on take their algorithm from `file`, if it has one for their
+  /// shape and `own`. Throws Error(kEnvironment) if the file is malformed.
   void load(const std::string& file, const Library& own);
 
-  /// The algorithms of plans will be tuned: they may come to need other workspaces.
+  /// Notes that the algorithms of plans will be tuned, so that they may need larger workspaces.
   void tune() { tunes_ = true; }
   bool tunes() const { return tunes_; }
 
-  /// The file's choice for a plan that is being made; nothing if there is none, or if it is
-  /// for another GPU model or cuBLASLt, or if cuBLASLt refuses it, which goes into notes().
+  /// The file's choice for a new plan. Nothing if there is none, if it is for another GPU model or
+  /// cuBLASLt, or if cuBLASLt rejects it; notes() has the last two reasons.
   std::optional<MatmulCandidate> choice(cublasLtHandle_t cublas, const MatmulPlan& plan);
 
-  /// One line for each GEMM that the file knows and that did not take its choice: why.
+  /// One line for each GEMM whose choice in the file was not taken, with the reason.
   const std::vector<std::string>& notes() const { return notes_; }
 
-  /// A plan is made, is gone, or is swapped with another one that may be anyone's.
+  /// Called when a plan is made, is destroyed, or is swapped with a plan of any book.
   void add(MatmulPlan* plan) { plans_.push_back(plan); }
   void remove(const MatmulPlan* plan);
   void exchange(MatmulPlan* one, MatmulPlan* other);
 
-  /// Plans with one shape: they have one algorithm.
+  /// All plans with one shape; they have the same algorithm.
   struct Gemm {
     std::string text;  ///< describe() of the shape
     std::vector<MatmulPlan*> plans;
 
-    /// Gives all of them this algorithm.
+    /// Gives this algorithm to all of the plans.
     void use(const MatmulCandidate& candidate, PlanSource by) const;
   };
   /// The GEMMs of all programs, in the order in which their first plans were made.

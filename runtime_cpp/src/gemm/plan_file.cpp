@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t kPlansVersion = 2;
 constexpr double kMicroseconds = 1e6;
 
-// Reads values, and says where one is not what it should be.
+// Reads values, and reports the place of a wrong one.
 class PlanReader {
  public:
   PlanReader(const std::string& name, const std::string& text) : name_(name), text_(text) {}

@@ -1,4 +1,4 @@
-// Files of chosen algorithms: what --tune writes and --plans reads. JSON, made to be read,
+// Files of chosen algorithms: --tune writes them and --plans reads them. The JSON can be read,
 // shipped and merged:
 //
 //   { "hirgen_plans": 2,
@@ -11,8 +11,8 @@
 //         "measured": { "program": "ag_matmul", "ranks": 8, "candidates": 24,
 //                       "default_us": 1702.3, "us": 1648.1 } } ] }
 //
-// The algorithm's bytes mean something to the same cuBLASLt on the same GPU model alone, so
-// these belong to the key. What stands under "attributes" and "measured" is for readers.
+// The algorithm's bytes are valid only for the same cuBLASLt on the same GPU model, so both belong
+// to the key. "attributes" and "measured" are for readers.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@
 
 namespace hirgen {
 
-/// Who measured a choice, and what came out.
+/// The program that measured a choice, and the times.
 struct PlanMeasurement {
   std::string program;
   int64_t ranks = 0;
@@ -41,23 +41,23 @@ struct PlanChoice {
   AlgorithmAttributes attributes;
   PlanMeasurement measured;
 
-  /// Whether it is for the same GEMM, GPU model and cuBLASLt.
+  /// Whether both are for the same GEMM, GPU model and cuBLASLt.
   bool rivals(const PlanChoice& other) const {
     return gemm == other.gemm && library == other.library;
   }
 };
 
-/// Reads a file. Throws Error(kEnvironment) with the file's name, and "line:column" where
-/// its content is at fault.
+/// Reads a file. Throws Error(kEnvironment) with the file's name, and "line:column" if its content
+/// is wrong.
 std::vector<PlanChoice> read_plans(const std::string& path);
 
-/// The choices in a text, which `name` is the name of in errors.
+/// Parses the choices in `text`; errors call it `name`.
 std::vector<PlanChoice> parse_plans(const std::string& name, const std::string& text);
 
-/// The file that read_plans() reads back.
+/// The text of a file that read_plans() can read.
 std::string plans_text(const std::vector<PlanChoice>& choices);
 
-/// Puts each of `fresh` in its rival's place, or at the end if it has none.
+/// Replaces the rival of each of `fresh`, or appends it if it has no rival.
 void merge_plans(std::vector<PlanChoice>* choices, const std::vector<PlanChoice>& fresh);
 
 }  // namespace hirgen

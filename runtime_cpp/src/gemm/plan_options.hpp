@@ -1,4 +1,4 @@
-// What --plans and --tune do around a program.
+// The work of --plans and --tune before and after a program is made.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -17,17 +17,17 @@ namespace hirgen {
 /// The algorithms of one program's GEMMs. Make it before the program.
 class ProgramPlans {
  public:
-  /// Reads --plans, so that the program takes its choices; with --tune they are only kept, by
-  /// rank 0, to be written again. Throws Error(kEnvironment) if the file is not as it should
-  /// be; --tune alone may be the first to write it.
+  /// Reads --plans, so that the program uses its choices. With --tune, rank 0 only keeps them, to
+  /// write them again. Throws Error(kEnvironment) if the file is malformed. With --tune, the file
+  /// may not exist yet.
   ProgramPlans(Context& context, const Options& options, const std::string& program);
 
-  /// Collective, when the program is there and its inputs are. With --tune, searches and
-  /// writes the file; `call` issues one call on `stream`. With --plans alone, rank 0 says on
-  /// standard error which choices are ignored, where and why.
+  /// Collective; call it after the program and its inputs are made. With --tune, searches and
+  /// writes the file; `call` issues one call on `stream`. With --plans alone, rank 0 reports the
+  /// ignored choices on standard error, with place and reason.
   void choose(cudaStream_t stream, const std::function<void()>& call);
 
-  /// The GEMMs as they are on this rank.
+  /// The GEMMs on this rank.
   std::vector<PlanReport> report() const { return report_plans(context_.plans(), tuned_); }
 
  private:
@@ -38,7 +38,7 @@ class ProgramPlans {
   const bool tune_;
   const std::string program_;
   const std::string path_;         // "" without either option
-  std::vector<PlanChoice> known_;  // what the file held before --tune; rank 0 alone
+  std::vector<PlanChoice> known_;  // the file's content before --tune; rank 0 only
   std::vector<PlanChoice> tuned_;
 };
 

@@ -1,4 +1,4 @@
-// Which algorithm each GEMM has, for people and for the JSON report.
+// The algorithm of each GEMM, for readers and for the JSON report.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +22,10 @@ struct PlanReport {
   std::optional<PlanMeasurement> measured;  ///< if this run tuned it
 };
 
-/// Every GEMM of the book; `tuned` are the choices that this run made.
+/// Every GEMM of the book; `tuned` has the choices of this run.
 std::vector<PlanReport> report_plans(const PlanBook& book, const std::vector<PlanChoice>& tuned);
 
-/// A "#"-comment a GEMM, under a line of titles; "# No GEMMs.\n" without any.
+/// A "#"-comment for each GEMM, after a line of titles; "# No GEMMs.\n" if there are none.
 std::string plans_table(const std::vector<PlanReport>& plans);
 
 /// Adds an array "plans".

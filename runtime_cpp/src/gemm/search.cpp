@@ -10,7 +10,7 @@ namespace hirgen {
 
 namespace {
 
-// The value that a quarter of the values are above.
+// The upper quartile of the values.
 double upper_quartile(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values[values.size() * 3 / 4];

@@ -17,10 +17,10 @@ namespace {
 
 constexpr const char* kTune = "tune";
 constexpr int kMostCandidates = 24;
-// Long enough for a GPU at its power limit to show what an algorithm costs there.
+// Long enough to show the cost of an algorithm on a GPU at its power limit.
 constexpr double kSampleSeconds = 0.04;
 constexpr double kWarmUpSeconds = 0.3;
-constexpr int kMostCalls = 200;  // of a sample; a round of them may be queued at once
+constexpr int kMostCalls = 200;  // of a sample; a whole round of them may be queued
 // The first call after a change may capture a graph, the second one fills the pipeline.
 constexpr int kCallsBeforeSample = 2;
 
@@ -69,7 +69,7 @@ std::vector<PlanChoice> Tuner::run(const std::string& program) {
   return choices;
 }
 
-// What a file could not bring back is not offered either.
+// Algorithms that a file could not restore are not offered.
 Offer Tuner::own_offer() {
   Offer offer{library_, {}};
   for (const PlanBook::Gemm& gemm : context_.plans().gemms()) {
@@ -84,7 +84,7 @@ Offer Tuner::own_offer() {
 }
 
 void Tuner::warm_up() {
-  issue(1);  // exchanges handles, loads kernels
+  issue(1);  // the first call exchanges handles and loads kernels
   context_.synchronize(stream_);
   HG_CHECK(cudaEventRecord(timer(0), stream_), kTune);
   issue(kCallsBeforeSample);
@@ -103,10 +103,10 @@ void Tuner::warm_up() {
 PlanChoice Tuner::tune(const PlanBook::Gemm& gemm, const GemmOffer& offer) {
   std::vector<MatmulCandidate> all;
   for (const cublasLtMatmulAlgo_t& algorithm : offer.algorithms) {
-    // Offered, so it has passed this check before.
+    // An offered algorithm has passed this check before.
     all.push_back(gemm.plans.front()->check(context_.cublas(), algorithm).value());
   }
-  // A kernel is loaded by its first launch, which may wait for the GPU: before anything is timed.
+  // The first launch of a kernel loads it, and may wait for the GPU. So launch each before timing.
   for (const MatmulCandidate& candidate : all) {
     gemm.use(candidate, PlanSource::kTuned);
     issue(1);

@@ -1,4 +1,4 @@
-// --tune: the choice of algorithms, made inside the running program, on all ranks at once.
+// --tune: chooses algorithms inside the running program, on all ranks at the same time.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -15,10 +15,10 @@
 
 namespace hirgen {
 
-/// Searches the algorithms of every GEMM of a context's programs and takes the fastest.
-/// A candidate is timed by the whole program: calls back to back, each rank's transfers and
-/// GEMMs under way, the slowest rank's time. The queues of the GPUs do not run dry within
-/// a round of candidates, so clocks and power are those of sustained work.
+/// Searches the algorithms of every GEMM of a context's programs and takes the fastest. It times
+/// the whole program for each candidate: calls back to back, with the transfers and GEMMs of all
+/// ranks, on the slowest rank. The GPUs' queues do not run dry during a round of candidates, so
+/// clocks and power are as in sustained work.
 class Tuner {
  public:
   /// `call` issues one call of the program on `stream`.
@@ -27,17 +27,17 @@ class Tuner {
   Tuner(const Tuner&) = delete;
   Tuner& operator=(const Tuner&) = delete;
 
-  /// Collective. One GEMM after the other, the others keeping what was chosen for them; the
-  /// choices are in use when it returns. What was chosen, equal on every rank except that
-  /// `workspace_bytes` is this rank's own. Says on rank 0's standard error why there is none.
+  /// Collective. Tunes one GEMM after the other, while the others keep their current algorithms.
+  /// The choices are in use when it returns. Returns the choices, equal on every rank except for
+  /// `workspace_bytes`. If there are none, rank 0 prints the reason on standard error.
   std::vector<PlanChoice> run(const std::string& program);
 
  private:
   Offer own_offer();
-  /// Issues calls until clocks have settled, and finds how many make up a sample.
+  /// Issues calls until clocks have settled, and finds the number of calls in a sample.
   void warm_up();
   PlanChoice tune(const PlanBook::Gemm& gemm, const GemmOffer& offer);
-  /// Seconds of a call on the slowest rank, for each of the candidates in turn.
+  /// Seconds of a call on the slowest rank, for each of the candidates in `order`.
   std::vector<double> time_round(const PlanBook::Gemm& gemm,
                                  const std::vector<MatmulCandidate>& all,
                                  const std::vector<int>& order);

@@ -1,5 +1,5 @@
-// What each rank could multiply with, and what of it all ranks can: a search needs the ranks
-// to time the same algorithms at the same time.
+// The algorithms that each rank offers for its GEMMs, and the algorithms that all ranks offer: in a
+// search, the ranks time the same algorithms at the same time.
 #pragma once
 
 #include <string>
@@ -15,13 +15,13 @@ struct GemmOffer {
   std::vector<cublasLtMatmulAlgo_t> algorithms;
 
   bool has(const cublasLtMatmulAlgo_t& algorithm) const;
-  /// Appends it unless it is there.
+  /// Appends `algorithm` unless the offer contains it.
   void add(const cublasLtMatmulAlgo_t& algorithm) {
     if (!has(algorithm)) algorithms.push_back(algorithm);
   }
 };
 
-/// What one rank has, its GEMMs in the order of its program.
+/// The offer of one rank, with its GEMMs in the order of its program.
 struct Offer {
   Library library;
   std::vector<GemmOffer> gemms;
@@ -31,9 +31,9 @@ struct Offer {
 std::string encode(const Offer& offer);
 Offer decode_offer(const std::string& bytes);
 
-/// The GEMMs that every rank has, each with the algorithms that every rank has, in the
-/// order of the first offer. Every rank that is given the same offers gets the same. None if
-/// the ranks differ in GPU model or cuBLASLt: `problem` then says so.
+/// The GEMMs that every rank has, each with the algorithms that every rank offers, in the order of
+/// the first offer. Equal offers give equal results on every rank. None if the ranks differ in GPU
+/// model or cuBLASLt; `problem` is then the reason.
 std::vector<GemmOffer> common_offers(const std::vector<Offer>& offers, std::string* problem);
 
 }  // namespace hirgen

@@ -19,13 +19,13 @@ struct MemoryHandle {
   uint64_t offset = 0;
 };
 
-// A failure of the call belongs to the machine, and must not show in a later call.
+// Clears the error of the call, which must not appear in a later call.
 std::string refusal(cudaError_t status) {
   static_cast<void>(cudaGetLastError());
   return std::string(cudaGetErrorName(status)) + ": " + cudaGetErrorString(status);
 }
 
-// Why `memory` of `rank` cannot be exported; "" if it was.
+// The reason why `memory` of `rank` cannot be exported; "" if it was.
 std::string export_memory(void* memory, size_t bytes, const SharedShape& shape, int rank,
                           MemoryHandle* handle) {
   using Range = decltype(&::cuMemGetAddressRange);

@@ -1,4 +1,4 @@
-// The exchange of CUDA IPC handles: what each rank exports is opened by those that share it.
+// The exchange of CUDA IPC handles: ranks open the memory that their peers export.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace hirgen {
 
-/// What a rank gives.
+/// The memory that a rank exports.
 struct Exported {
   void* buffer;
   void* flags;
   SharedShape shape;
 };
 
-/// What this process has of a rank; its own pointers for itself.
+/// The memory of a rank in this process; for this rank, its original pointers.
 struct Mapped {
   void* buffer = nullptr;
   void* flags = nullptr;
@@ -25,9 +25,9 @@ struct Mapped {
 /// `count` flags of device memory, all zero when this returns.
 void* make_flags(Context& context, int64_t count, const char* where);
 
-/// Collective over `ranks`, in any order that is the same on each of them: their buffers and flags,
-/// by world rank. The bases that were opened go to `opened`, one for each time. Throws the same
-/// Error(kEnvironment) on each of `ranks` if one cannot export or open.
+/// Collective over `ranks`, in any order that is the same on each of them. Returns their buffers
+/// and flags by world rank. `opened` gets an entry for each opened base address. Throws the same
+/// Error(kEnvironment) on each of `ranks` if one of them cannot export or open memory.
 std::vector<Mapped> exchange(Context& context, const std::vector<int>& ranks, const Exported& mine,
                              std::vector<void*>* opened);
 

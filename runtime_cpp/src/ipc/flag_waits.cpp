@@ -6,7 +6,7 @@ namespace hirgen {
 
 namespace {
 
-// More calls than can be under way, and less than half of what a flag can count.
+// More calls than can be in flight, and less than half of the range of a flag.
 constexpr uint32_t kFarAhead = uint32_t{1} << 30;
 
 }  // namespace
@@ -50,7 +50,7 @@ void FlagWaits::release(cudaStream_t stream) {
   std::fill_n(flags.begin(), awaited, newest + kFarAhead);
   const std::lock_guard lock(reading_);
   if (flags_ == nullptr) return;
-  // Where the device says no, the streams have failed, and wait for nothing.
+  // If this fails, the streams have failed, and no longer wait.
   if (cudaMemcpyAsync(flags_, flags.data(), awaited * sizeof(uint32_t), cudaMemcpyHostToDevice,
                       stream) == cudaSuccess) {
     (void)cudaStreamSynchronize(stream);
@@ -68,7 +68,7 @@ std::optional<uint32_t> FlagWaits::sequence(int64_t call,
 bool FlagWaits::missing(const Entry& entry, uint32_t sequence, uint32_t flag) const {
   const int64_t awaited = entry.awaited;
   if (awaited < 0 || entry.peer < 0) return false;
-  // The host may not have come to this wait yet.
+  // The host may not have reached this wait yet.
   const bool issued =
       counted_by_device_ || static_cast<int32_t>(static_cast<uint32_t>(awaited) - sequence) >= 0;
   return issued && static_cast<int32_t>(flag - sequence) < 0;

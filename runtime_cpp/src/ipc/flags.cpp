@@ -8,12 +8,12 @@ namespace hirgen {
 
 namespace {
 
-constexpr size_t kMostOperations = 255;  // that cuStreamBatchMemOp takes
+constexpr size_t kMostOperations = 255;  // the most that cuStreamBatchMemOp takes
 
 }  // namespace
 
 void check(CUresult status, const char* call, const char* where, const char* file, int line) {
-  // The two APIs number their errors alike.
+  // The two APIs use the same error numbers.
   check(static_cast<cudaError_t>(status), call, where, file, line);
 }
 

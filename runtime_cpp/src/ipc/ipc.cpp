@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char* kEndOfSharing = "end of shared memory";
 
-// The IPC peers that a rank shares a buffer with, itself among them; none on a rank that does not.
+// The IPC peers with which a rank shares a buffer, including itself; empty if it does not share it.
 std::vector<int> sharers(const Context& context, const SharedShape& shape) {
   if (shape.mesh == nullptr) return context.ipc_peers();
   std::vector<int> ranks = shape.mesh->team(context.rank(), shape.axis);
@@ -84,7 +84,7 @@ Peers::~Peers() {
   }
 }
 
-// The context frees it once nothing waits any more; flags stay, since peers may set them late.
+// The context frees these after all waits have ended. Flags stay, since peers may still set them.
 void Peers::abandon() {
   Remains remains{opened_, {}, copies_};
   for (const auto& entry : entries_) {
@@ -94,7 +94,7 @@ void Peers::abandon() {
 }
 
 void Peers::close() {
-  // Ends when all calls have; the watchdog ends the process if one does not.
+  // Ends when all calls have ended; the watchdog ends the process if one does not.
   HG_CHECK(cudaDeviceSynchronize(), kEndOfSharing);
   context_.rendezvous().barrier("shared memory is idle");
   for (; !opened_.empty(); opened_.pop_back()) {

@@ -13,7 +13,7 @@
 
 namespace hirgen {
 
-// What a rank sends: as long for all, since NCCL has no messages of unknown length.
+// A message of a rank. All have the same size, since NCCL has no messages of unknown length.
 struct Mailbox::Letter {
   uint64_t size;
   char bytes[kMostBytes];
@@ -26,7 +26,7 @@ Mailbox::Mailbox(Context& context, const std::vector<int>& ranks, const char* wh
   HG_CHECK(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), where);
 }
 
-// Nothing is under way, unless something failed: then the process is to end.
+// No message is in flight, except after a failure: then the process will end.
 Mailbox::~Mailbox() {
   if (letters_ == nullptr || std::uncaught_exceptions() > 0) return;
   static_cast<void>(cudaStreamDestroy(stream_));
@@ -62,7 +62,7 @@ std::vector<std::string> Mailbox::allgather(const std::string& mine, const std::
   return all;
 }
 
-// Sends this rank's letter to the others and receives theirs.
+// Sends this rank's message to the others and receives theirs.
 void Mailbox::pass(std::vector<Letter>* letters) {
   ncclComm_t world = context_.team(all_ranks(context_), where_).comm;
   const size_t bytes = letters->size() * sizeof(Letter);

@@ -20,15 +20,15 @@ namespace hirgen {
 
 namespace {
 
-// The driver interface that the calls are taken from: that of CUDA 12.0.
+// The driver's functions are looked up with the interface of CUDA 12.0.
 constexpr unsigned kDriverVersion = 12000;
 constexpr const char* kSharingHint =
     "\n  write `transport: auto`, or `via: nccl`, in the schedule, and emit it again; what "
     "was emitted with `transport: auto` chooses by itself unless it is told to, and takes NCCL "
     "with HIRGEN_TRANSPORT=nccl";
 
-// Tells nodes apart, which containers with names of their own do not hide. Tests of several nodes
-// on one machine set HIRGEN_BOOT_ID.
+// Identifies a node. Containers with different names on a node have the same id. Tests of several
+// nodes on one machine set HIRGEN_BOOT_ID.
 std::string boot_id() {
   if (const char* given = std::getenv("HIRGEN_BOOT_ID"); given != nullptr) return given;
   std::ifstream file("/proc/sys/kernel/random/boot_id");
@@ -48,7 +48,7 @@ Location this_location(int device) {
   return location;
 }
 
-// The number that this process has for a GPU; -1 if the GPU is hidden from it.
+// The ordinal of a GPU in this process; -1 if the GPU is hidden from it.
 int ordinal_of(const std::string& bus_id) {
   int count = 0;
   HG_CHECK(cudaGetDeviceCount(&count), "shared memory");

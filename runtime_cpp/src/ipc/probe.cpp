@@ -16,15 +16,15 @@ namespace hirgen {
 
 namespace {
 
-// A refusal belongs to the machine, and must not show in a later call.
+// Clears the error of a rejected call, which must not appear in a later call.
 std::string refused(const char* what, int rank, cudaError_t status) {
   static_cast<void>(cudaGetLastError());
   return format("rank %d cannot %s: %s (%s)", rank, what, cudaGetErrorName(status),
                 cudaGetErrorString(status));
 }
 
-// What ranks find out together. A node on which a rank has a problem is closed: its ranks share
-// no memory, and try no further.
+// The common search of all ranks. If a rank of a node has a problem, the node is closed: its ranks
+// share no memory and try nothing more.
 class Search {
  public:
   Search(Context& context, const std::vector<int>& peers, const char* where)
@@ -54,7 +54,8 @@ class Search {
   }
   bool open() const { return !closed_.contains(mine().boot); }
 
-  // Takes the problems of all ranks, each one's empty if it has none. All ranks have come then.
+  // Collects the problems of all ranks; a rank without a problem sends "". All ranks have come
+  // then.
   void gather(const std::string& problem, bool closes = true) {
     const auto all = context_.rendezvous().allgather(problem, "problems with shared memory");
     for (size_t rank = 0; rank < all.size(); ++rank) {
@@ -65,7 +66,7 @@ class Search {
     }
   }
 
-  // The first problem, and how many ranks beside that one have any.
+  // The first problem, and the number of other ranks with a problem.
   std::string hindrance() const {
     if (hindered_.size() < 2) return first_problem_;
     const size_t more = hindered_.size() - 1;
@@ -78,7 +79,7 @@ class Search {
     return std::any_of(all.begin(), all.end(), [](const std::string& is) { return !is.empty(); });
   }
 
-  // Does with a small allocation what a program does with its buffers.
+  // Tries the steps of sharing a buffer with a small allocation.
   void try_to_share() {
     void* memory = nullptr;
     HG_CHECK(cudaMalloc(&memory, sizeof(uint32_t)), where_);
@@ -88,7 +89,7 @@ class Search {
     const std::vector<std::string> handles = context_.rendezvous().allgather(
         Writer().put(handle).bytes(), "handles of a trial of shared memory");
     gather(open() ? open_and_close(handles) : "");
-    HG_CHECK(cudaFree(memory), where_);  // nobody has it open: all closed it before they said so
+    HG_CHECK(cudaFree(memory), where_);  // no peer has it open: all closed it before they reported
   }
 
   std::string open_and_close(const std::vector<std::string>& handles) {
@@ -108,11 +109,11 @@ class Search {
   Context& context_;
   const char* where_;
   std::vector<Location> locations_;
-  std::vector<int> local_;   // peers of this node
-  std::vector<int> remote_;  // and of others
+  std::vector<int> local_;   // peers on this node
+  std::vector<int> remote_;  // peers on other nodes
   std::set<std::string> closed_;
   std::string first_problem_;
-  std::set<size_t> hindered_;  // ranks
+  std::set<size_t> hindered_;  // ranks with a problem
 };
 
 }  // namespace

@@ -44,7 +44,7 @@ void agree_on(Context& context, const std::string& transport) {
                      static_cast<int>(other - all.begin()), other->c_str()));
 }
 
-// Who shares memory with this rank, as the machines allow and as was asked for.
+// The ranks that share memory with this one, by the requested transport and the machines.
 IpcPeers ipc_peers(Context& context, const ProgramTable& table, const std::string& asked) {
   if (asked == kIpc) return {all_ranks(context), true, ""};
   if (asked == kNccl) return {{context.rank()}, false, ""};

@@ -1,5 +1,5 @@
-// What carries the transfers of a program that is there twice: over CUDA IPC, and over that within
-// nodes and NCCL between them.
+// Chooses the transport of a program that has two variants: CUDA IPC on all ranks, or CUDA IPC
+// within nodes and NCCL between them.
 #pragma once
 
 #include <memory>
@@ -9,22 +9,23 @@
 
 namespace hirgen {
 
-/// What a user may ask for, as --transport and HIRGEN_TRANSPORT spell it: "auto", "ipc" or
-/// "nccl". Throws Error(kUsage), which names `source`, for anything else.
+/// Checks the value of --transport or HIRGEN_TRANSPORT: "auto", "ipc" or "nccl". Throws
+/// Error(kUsage), which names `source`, for any other value.
 void check_transport(const std::string& source, const std::string& asked);
 
-/// A program, and what its transfers go over.
+/// A program and its transport.
 struct MadeProgram {
   std::unique_ptr<Program> program;
   std::string transport;  ///< "nccl", "ipc-get", "ipc-get within nodes, nccl between them", ...
 };
 
-/// Collective: makes the program of a table; all ranks make the same one. Where it is there
-/// twice, "auto" takes CUDA IPC alone if every rank can use the memory of those that it exchanges
-/// with, and otherwise CUDA IPC within nodes and NCCL between them; rank 0 then says why. With
-/// "nccl" no rank uses the memory of another one. `asked` is empty for what
-/// HIRGEN_TRANSPORT says, or "auto". Throws Error(kUsage) where the program does not have what is
-/// asked for, or where ranks are asked for different things.
+/// Makes the program of a table. Collective: all ranks make the same variant. If there are two
+/// variants, "auto" takes CUDA IPC alone if every rank can use the memory of its peers. Otherwise
+/// it takes CUDA IPC within nodes and NCCL between them, and rank 0 prints the reason. With "nccl",
+/// no rank uses the memory of another rank.
+///
+/// If `asked` is empty, HIRGEN_TRANSPORT decides, or else "auto". Throws Error(kUsage) if the
+/// program lacks the requested variant, or if ranks request different ones.
 MadeProgram make_program(Context& context, const ProgramTable& table, const std::string& asked);
 
 }  // namespace hirgen

@@ -1,4 +1,4 @@
-// What one of many threads adds of the partial sums of a reduction over ranks.
+// The work of one thread in a reduction over ranks: it adds elements of the partial sums.
 #pragma once
 
 #include <cuda.h>
@@ -14,24 +14,24 @@ namespace hirgen {
 
 constexpr size_t kMostRanks = 64;
 
-/// What the kernel takes by value: at most 4 KB.
+/// The arguments of the kernel, passed by value: at most 4 KB.
 struct ReductionList {
   static constexpr size_t kMostFlags = 144;
 
   void* out;
   int64_t elements;
-  SequenceNumber read, written;  // of the flags of sources, and of those of targets
-  uint32_t* blocks;              // see TransferFlags; null where there are no flags
-  // The first read_flags flags are those of sources. local: the index of this rank's source.
+  SequenceNumber read, written;  // for the flags of sources, and of targets
+  uint32_t* blocks;              // see TransferFlags; null without flags
+  // The first read_flags flags belong to sources. local: the index of this rank's source.
   int flags, read_flags, count, local, copies;
-  const void* sources[kMostRanks];  // in the order of their ranks
+  const void* sources[kMostRanks];  // in rank order
   void* targets[kMostRanks];        // of peers, in the order of store()
   CUdeviceptr ready[kMostFlags], done[kMostFlags];
 };
 static_assert(sizeof(ReductionList) <= 4000);
 
-/// Adds W elements from `at` on, of all sources, and stores them. No read waits for a branch: where
-/// no source is left the local one is read again, and not used.
+/// Adds W elements from `at` on, of all sources, and stores the sums. No read waits for a branch:
+/// past the last source, the local one is read again and ignored.
 template <typename T, int W>
 HG_HOST_DEVICE void add_elements(const ReductionList& list, int64_t at) {
   constexpr int kAtOnce = 4;
@@ -53,7 +53,7 @@ HG_HOST_DEVICE void add_elements(const ReductionList& list, int64_t at) {
   for (int i = 0; i < list.copies; ++i) store_pack(static_cast<T*>(list.targets[i]) + at, result);
 }
 
-/// Adds the elements of thread `me` of `threads`: in packs of W, and then what is left, one by one.
+/// Adds the elements of thread `me` of `threads`: in packs of W, then the remaining ones singly.
 template <typename T, int W>
 HG_HOST_DEVICE void add_strided(const ReductionList& list, int64_t me, int64_t threads) {
   const int64_t packs = list.elements / W;

@@ -1,4 +1,4 @@
-// What one of many threads copies.
+// The work of one thread in a copy.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace hirgen {
 
-/// Copies the elements me, me + step, ... A thread has eight reads under way before it writes.
+/// Copies the elements me, me + step, ... A thread issues eight reads before it writes.
 template <typename T>
 HG_HOST_DEVICE void copy_elements(T* out, const T* in, size_t count, size_t me, size_t step) {
   constexpr int kAtOnce = 8;
@@ -24,7 +24,7 @@ HG_HOST_DEVICE void copy_elements(T* out, const T* in, size_t count, size_t me, 
   }
 }
 
-/// Copies bytes up to the first T of `out`, then whole Ts, then what is left.
+/// Copies the bytes before the first aligned T of `out`, then whole Ts, then the remaining bytes.
 template <typename T>
 HG_HOST_DEVICE void copy_as(char* out, const char* in, size_t bytes, size_t me, size_t step) {
   const size_t ahead = (sizeof(T) - reinterpret_cast<size_t>(out) % sizeof(T)) % sizeof(T);

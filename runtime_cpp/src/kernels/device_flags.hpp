@@ -1,5 +1,5 @@
-// What kernels do with flags: they wait for those of this rank and write those of peers. For .cu
-// files alone; the CPU device has operations of its stream for that.
+// Flags in kernels, which wait for this rank's flags and write the flags of peers. For .cu files
+// only; the CPU device uses operations on its streams instead.
 #pragma once
 
 #ifdef __CUDACC__
@@ -12,12 +12,13 @@
 
 namespace hirgen {
 
-/// The sequence number, that of the call under way when a kernel gets here.
+/// The sequence number of the current call, when the kernel reads it.
 __device__ inline uint32_t value_of(const SequenceNumber& sequence) {
   return sequence.counter == nullptr ? sequence.value : sequence.value + *sequence.counter;
 }
 
-/// Waits until the flag has reached `sequence`. What its writer wrote before is visible then.
+/// Waits until the flag has reached `sequence`. All writes of its writer before it are then
+/// visible.
 __device__ inline void wait_flag(CUdeviceptr flag, uint32_t sequence) {
   uint32_t value = 0;
   while (true) {
@@ -27,14 +28,14 @@ __device__ inline void wait_flag(CUdeviceptr flag, uint32_t sequence) {
   }
 }
 
-/// Writes a flag, after all that this thread knows to be written.
+/// Writes a flag after all writes that this thread has made or has seen.
 __device__ inline void write_flag(CUdeviceptr flag, uint32_t sequence) {
   asm volatile("st.release.sys.u32 [%0], %1;" ::"l"(flag), "r"(sequence) : "memory");
 }
 
-/// Whether the calling block, all of whose threads call this, is the last of its grid to do so; all
-/// that the grid did before is done then. `blocks` counts them, and is left at zero for the next
-/// kernel.
+/// Whether the calling block is the last of its grid to call this. All threads of the block call
+/// it. In the last block, all earlier work of the grid is complete. `blocks` counts the calling
+/// blocks and is zero again for the next kernel.
 __device__ inline bool is_last_block(uint32_t* blocks) {
   __shared__ bool last;
   __syncthreads();

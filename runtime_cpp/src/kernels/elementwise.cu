@@ -1,5 +1,5 @@
-// Elementwise kernels. Each has one functor, which handles W elements at a time: eight
-// with 16-byte accesses where every view allows it, one otherwise.
+// Elementwise kernels. Each has one functor, which handles W elements per step: eight with 16-byte
+// accesses if every view allows it, else one.
 #include "hirgen/kernels.hpp"
 #include "hirgen/numerics.hpp"
 #include "hirgen/views.hpp"
@@ -25,7 +25,7 @@ struct UnaryKernel {
   }
 };
 
-/// Integers do not all fit in fp32.
+/// For integers, which do not all fit into fp32.
 template <typename T>
 struct MoveKernel {
   T* out;

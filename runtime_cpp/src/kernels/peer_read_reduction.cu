@@ -1,7 +1,7 @@
-// Reductions that read partial sums in peer memory. Reads go over the links between GPUs, which
-// take microseconds: so each thread has four of 16 bytes under way before it adds, and there are
-// 1024 threads on each SM. Nothing waits for what is written to peers but the done flag at the end,
-// so it goes the other way over the links while the next elements are read.
+// Reductions that read partial sums in peer memory. A read over the links between GPUs takes
+// microseconds. So each thread issues four 16-byte reads before it adds, and each SM has 1024
+// threads. Only the done flag at the end waits for writes to peers, so the writes travel in the
+// other direction of the links while the next elements are read.
 #include <algorithm>
 #include <string>
 
@@ -62,7 +62,7 @@ void launch_sum(const ReductionList& list, cudaStream_t stream, const char* wher
   parallel_for(1, stream, where, ReductionTask<T, W>{list});
 }
 
-// None: its scheduler then sees a wait, a sum and a write on the stream.
+// No flags in the kernel: the scheduler of the CPU device then sees a wait, a sum and a write.
 constexpr size_t kFlagsInKernel = 0;
 
 #endif
@@ -93,14 +93,14 @@ void launch_sum(const ReductionList& list, DType type, cudaStream_t stream, cons
   throw Error(Code::kInternal, std::string(where) + ": a sum of integers");
 }
 
-/// Puts the flags of sources, or of targets, behind those that the list has.
+/// Appends the flags of sources, or of targets, to the list.
 SequenceNumber add_flags(ReductionList& list, const std::vector<TransferFlags>& all) {
   for (const TransferFlags& flags : all) {
     list.ready[list.flags] = flags.ready;
     list.done[list.flags++] = flags.done;
     list.blocks = flags.blocks;
   }
-  return all.empty() ? SequenceNumber{} : all[0].sequence;  // those of one buffer have one
+  return all.empty() ? SequenceNumber{} : all[0].sequence;  // equal for all flags of a buffer
 }
 
 }  // namespace

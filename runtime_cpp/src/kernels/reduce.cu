@@ -10,8 +10,8 @@
 namespace hirgen {
 namespace {
 
-/// Folds `count` slices, `step` elements apart, into one; `in` has elements of type T. Results are
-/// W adjacent ones at a time.
+/// Folds `count` slices with distance `step` elements into one; `in` has elements of type T. A
+/// thread has W adjacent results.
 template <typename T, int W>
 struct Folding {
   static constexpr int kWidth = W;
@@ -44,7 +44,7 @@ struct Folding {
   }
 };
 
-/// Folds `count` elements side by side into one, kWidth of them at a time.
+/// Folds `count` adjacent elements into one, in slices of kWidth elements.
 template <typename T>
 struct FoldingAlong : Folding<T, 1> {
   HG_HOST_DEVICE Pack<T, hirgen::kWidth> read(const T* start, int64_t slice) const {

@@ -1,5 +1,5 @@
-// Copies of rows at memory speed whatever their alignment: a warp copies a segment of a row, 16
-// bytes a thread and step.
+// Copies of rows at memory bandwidth, whatever their alignment. A warp copies a segment of a row,
+// 16 bytes per thread and step.
 #include <algorithm>
 #include <cstring>
 
@@ -63,7 +63,7 @@ __device__ void read_as(uint4* chunk, const char* from) {
   }
 }
 
-/// 16 bytes from an address that is 2 bytes behind a multiple of 4.
+/// Reads 16 bytes from an address that is 2 bytes after a multiple of 4.
 __device__ void read_across(uint4* chunk, const char* from) {
   const auto* words = reinterpret_cast<const uint32_t*>(from - 2);
   uint32_t last = words[0];
@@ -90,14 +90,14 @@ __device__ void copy_few(char* to, const char* from, int64_t size, int lane) {
   }
 }
 
-/// Copies a segment: chunks that are aligned in the result, with all reads of a thread under way
-/// before it writes, and elements in front of them and behind.
+/// Copies a segment: first the elements before an aligned chunk of the result, then chunks, then
+/// the rest. A thread issues all reads of its chunks before it writes.
 __device__ void copy_segment(char* to, const char* from, int64_t size, int lane) {
   constexpr int kSteps = static_cast<int>(kSegment / (32 * kChunk));
   const int64_t first = -reinterpret_cast<uintptr_t>(to) % kChunk;
   const int64_t ahead = first < size ? first : size;
   copy_few(to, from, ahead, lane);
-  // Reads across words end 2 bytes behind a chunk: memory may end there.
+  // A read across words ends 2 bytes after its chunk, where memory may end.
   const int64_t across = reinterpret_cast<uintptr_t>(from + ahead) % 4;
   const int64_t chunks = (size - ahead - across) / kChunk;
   uint4 chunk[kSteps];

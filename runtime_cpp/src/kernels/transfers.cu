@@ -1,5 +1,5 @@
-// Kernels on flags and buffers that ranks share. On the CPU device each is a wait, a copy and a
-// write on the stream, so that its scheduler sees what a GPU's kernels leave open.
+// Kernels on flags and buffers that ranks share. On the CPU device, each is a wait, a copy and a
+// write on the stream, so that its scheduler sees all orders that a GPU's kernels allow.
 #include <algorithm>
 
 #include "hirgen/error.hpp"
@@ -19,15 +19,15 @@ struct Increment {
 #ifdef __CUDACC__
 
 constexpr int kThreads = 512;
-// A block has so much in flight that few blocks fill a link: 16 of them more than 1 MB. The
+// Few blocks fill a link, since each has many bytes in flight: 16 blocks have more than 1 MB. The
 // other SMs are for GEMMs.
 constexpr int kMostBlocks = 16;
 constexpr size_t kBytesPerBlock = size_t{16} << 10;
-// Of one launch. Their transfers, too, share the blocks that fill the links.
+// The most transfers of one launch; they share the blocks that fill the links.
 constexpr size_t kMostTransfers = 48;
 constexpr size_t kMostFlags = 128;
 
-// What kernels take by value: at most 4 KB.
+// The arguments of kernels, passed by value: at most 4 KB.
 struct TransferList {
   Transfer transfers[kMostTransfers];
 };
@@ -49,7 +49,7 @@ __global__ void __launch_bounds__(kMostFlags) flag_kernel(const __grid_constant_
   }
 }
 
-/// As wide as the two addresses allow: that they are equally far from a multiple of the width.
+/// Copies with the widest accesses for which both addresses have the same offset from alignment.
 __device__ void copy_bytes(const Transfer& t, size_t me, size_t step) {
   char* out = static_cast<char*>(t.out);
   const char* in = static_cast<const char*>(t.in);
@@ -59,8 +59,8 @@ __device__ void copy_bytes(const Transfer& t, size_t me, size_t step) {
   copy_elements(out, in, t.bytes, me, step);
 }
 
-/// Row y of the grid is transfer y. The last of its blocks sets the done flag, and leaves the count
-/// of blocks at zero for the next kernel.
+/// Row y of the grid is transfer y. Its last block sets the done flag, and resets the count of
+/// blocks to zero for the next kernel.
 __global__ void __launch_bounds__(kThreads)
     transfer_kernel(const __grid_constant__ TransferList list) {
   const Transfer& t = list.transfers[blockIdx.y];

@@ -21,10 +21,10 @@ namespace {
 constexpr const char* kClock = "trace clock";
 constexpr int kDeviceRounds = 200;
 constexpr int kNodeRounds = 50;
-// Of the timer behind events, as CUDA documents it.
+// The resolution of event times, as CUDA documents it.
 constexpr double kEventResolution = 500;
 
-// A container can have a steady clock of its own.
+// Identifies the time namespace: a container can have a separate steady clock.
 std::string time_namespace() {
   char name[64] = "";
   const ssize_t length = readlink("/proc/self/ns/time", name, sizeof(name));
@@ -42,7 +42,7 @@ void ClockBounds::narrow(double least, double most) {
   high = std::min(high, most);
 }
 
-// Rounded times can leave bounds that cross.
+// Rounded times can give bounds that cross.
 double ClockBounds::error() const { return std::abs(high - low) / 2; }
 
 DeviceClock::DeviceClock(Context& context, cudaStream_t stream)
@@ -79,7 +79,7 @@ double DeviceClock::since_base(cudaEvent_t event) const {
   return static_cast<double>(milliseconds) * 1e6;
 }
 
-// On the line through the first alignment and the last.
+// On the line through the first and the last alignment.
 int64_t DeviceClock::time_of(cudaEvent_t event) const {
   const double device = since_base(event);
   const Alignment& first = alignments_.front();

@@ -1,10 +1,10 @@
 // One time axis for the traces of all ranks: nanoseconds of rank 0's steady clock.
 //
-// Processes of one node have that clock in common, unless containers set it apart. What has to be
-// found out is how a GPU's timer lies to it, and how the clocks of other nodes lie to rank 0's.
-// Both are found alike: something happens there between two moments of the clock here, which bounds
-// the difference from both sides. It is done many times; the difference lies within all of the
-// bounds, and the error is half of what they leave.
+// Processes of one node share that clock, unless containers separate it. Two differences must be
+// measured: between a GPU's timer and this clock, and between the clocks of other nodes and rank
+// 0's. The method is the same: an event there happens between two moments of the clock here, which
+// gives a lower and an upper bound. Many repetitions narrow the bounds. The error is half of the
+// interval that remains.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -16,7 +16,7 @@
 
 namespace hirgen {
 
-/// What the difference between two clocks can be, in nanoseconds.
+/// The bounds of the difference between two clocks, in nanoseconds.
 struct ClockBounds {
   double low, high;
 
@@ -26,20 +26,20 @@ struct ClockBounds {
   double error() const;
 };
 
-/// The time of events on this rank's device.
+/// The times of events on this rank's device.
 class DeviceClock {
  public:
-  /// Aligns the clocks for the first time. `stream` is idle, and so is the device.
+  /// Aligns the clocks for the first time. `stream` and the device must be idle.
   DeviceClock(Context& context, cudaStream_t stream);
   ~DeviceClock();
   DeviceClock(const DeviceClock&) = delete;
   DeviceClock& operator=(const DeviceClock&) = delete;
 
-  /// Aligns them again, after what is to be timed: timers drift.
+  /// Aligns the clocks again after the timed work, because timers drift.
   void align();
-  /// When an event that is complete happened, in nanoseconds of this node's steady clock.
+  /// The time of a complete event, in nanoseconds of this node's steady clock.
   int64_t time_of(cudaEvent_t event) const;
-  /// By how much that may be wrong, nanoseconds.
+  /// The largest error of time_of(), in nanoseconds.
   double error() const;
 
  private:

@@ -40,7 +40,7 @@ const char* spelling(TraceKind kind) {
 
 std::string text_of(const char* label) { return std::string(split_label(label).text); }
 
-/// What is work goes by the name of its statement alone.
+/// The title of a slice. GEMMs, transfers and kernels have the name of their statement only.
 std::string title(const RecordedCall& call) {
   std::string text = text_of(call.where);
   if (!call.and_also.empty()) text += format(" and %zu more", call.and_also.size());
@@ -49,7 +49,7 @@ std::string title(const RecordedCall& call) {
   return work ? text : std::string(spelling(call.kind)) + ": " + text;
 }
 
-/// Microseconds, exactly: slices that touch must not overlap by rounding.
+/// Exact microseconds, so that rounding does not make adjacent slices overlap.
 std::string microseconds(int64_t nanoseconds) {
   return format("%ld.%03ld", static_cast<long>(nanoseconds / 1000),
                 static_cast<long>(nanoseconds % 1000));
@@ -105,7 +105,8 @@ class RankEvents {
     return "[" + text + "]";
   }
 
-  // From the last call before the event's record, which has a width to point at, to the wait.
+  // Draws an arrow from the last call before the event's record to the wait. The record itself has
+  // no width to point at.
   void arrow(size_t wait) {
     const auto source = ended_by_.find(*trace_.calls[wait].record);
     if (source == ended_by_.end()) return;
@@ -121,9 +122,9 @@ class RankEvents {
   const RankTrace& trace_;
   const int64_t zero_;
   std::string text_;
-  // How often a call of a statement was issued in one call of the program.
+  // The number of times that one call of the program issued a statement.
   std::map<std::tuple<int64_t, const char*, const char*>, int> counts_;
-  std::map<size_t, size_t> before_;    // by track, the last call that is no event record
+  std::map<size_t, size_t> before_;    // by track, the last call that is not an event record
   std::map<size_t, size_t> ended_by_;  // by event record, the call before it
 };
 
@@ -140,8 +141,8 @@ RankTrace read_trace(const TraceRecorder& recorder, const DeviceClock& clock, do
     if (is_new) known->second = clock.time_of(recorder.event(event)) + shift;
     return known->second;
   };
-  // By track, when it is free for its next call. Times of the host and of the device are apart by
-  // the error of the clocks: what a stream does one after the other stays so.
+  // The time at which each track is free for its next call. Host and device times differ by the
+  // error of the clocks; calls of one stream must still not overlap.
   std::map<size_t, int64_t> free;
   for (const RecordedCall& call : trace.calls) {
     int64_t& from = free.try_emplace(call.track, time_of(call.begin)).first->second;
@@ -162,7 +163,7 @@ std::string trace_json(const std::vector<std::string>& events, const std::string
   std::string text =
       "{\"displayTimeUnit\":\"ns\",\n\"otherData\":" + about + ",\n\"traceEvents\":[\n";
   for (const std::string& part : events) text += part;
-  // Each event ends in a comma, and the last one must not.
+  // Each event ends in a comma; remove the last one.
   text.erase(text.rfind(','), 1);
   return text + "]}\n";
 }

@@ -89,7 +89,7 @@ size_t TraceRecorder::track_of(cudaStream_t stream) {
   return index;
 }
 
-// Calls of the device that HG_CHECK would count as statements of the program.
+// Device calls that HG_CHECK would count as statements of the program.
 size_t TraceRecorder::mark(cudaStream_t stream) {
   if (used_ == events_.size()) {
     cudaEvent_t event = nullptr;

@@ -1,10 +1,10 @@
-// What --trace notes while a program issues its calls: each call that goes onto a stream, and a
-// timing event behind it.
+// Records the calls of a program for --trace: each call that it puts on a stream, and a timing
+// event after the call.
 //
-// A stream does one thing after the other, so one event behind each call is enough: the call
-// begins where the one before it on the stream ends, or when the host issues it, if that is later.
-// An event record takes no time and has no event of its own: it is due where the call before it
-// ends, so that what waits for it never ends before it.
+// The calls of a stream run one after another, so one event after each call is enough. A call
+// begins when the call before it on the stream ends, or when the host issues it, whichever is
+// later. An event record takes no time, so it has no separate timing event: its time is the end of
+// the call before it. A wait for it therefore never ends before it.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -20,21 +20,21 @@
 
 namespace hirgen {
 
-/// One call as it was issued.
+/// One call as the host issued it.
 struct RecordedCall {
   TraceKind kind;
   const char* name;                   ///< of the function; "kernel" for a kernel of the runtime
   const char* where;                  ///< label of the statement
-  std::vector<const char*> and_also;  ///< labels of the NCCL calls that start together with it
+  std::vector<const char*> and_also;  ///< labels of NCCL calls that start together with this
   size_t track;
   int64_t call;                  ///< of the program (Context::call)
   int64_t issued;                ///< by the host, nanoseconds of its steady clock
-  size_t begin;                  ///< index of the timing event that it begins behind,
-  size_t end;                    ///< and of the one that it ends before
+  size_t begin;                  ///< index of the timing event that precedes it,
+  size_t end;                    ///< and of the timing event after it
   std::optional<size_t> record;  ///< of an event wait: index of the call that it waits for
 };
 
-/// Nanoseconds of this node's steady clock, which all of its processes have in common.
+/// Nanoseconds of this node's steady clock, which its processes share.
 int64_t steady_nanoseconds();
 
 class TraceRecorder {
@@ -44,17 +44,17 @@ class TraceRecorder {
   TraceRecorder(const TraceRecorder&) = delete;
   TraceRecorder& operator=(const TraceRecorder&) = delete;
 
-  /// Forgets what was recorded; the events are used again.
+  /// Drops all recorded calls; their events are used again.
   void clear();
-  /// Waits until all that was recorded is complete: a program need not end with all of its streams
-  /// joined. Throws as Context::synchronize does.
+  /// Waits until all recorded calls are complete: a program may end without joining all of its
+  /// streams. Throws as Context::synchronize does.
   void synchronize();
 
-  /// In the order of issue.
+  /// The recorded calls in the order of issue.
   const std::vector<RecordedCall>& calls() const { return calls_; }
   /// The streams' names (Context::stream_name), by RecordedCall::track.
   std::vector<std::string> tracks() const;
-  /// Throws Error(kDevice) if an event could not be made or recorded.
+  /// The timing event at `index`. Throws Error(kDevice) if an event could not be made or recorded.
   cudaEvent_t event(size_t index) const;
 
  private:
@@ -62,7 +62,7 @@ class TraceRecorder {
   struct Track {
     cudaStream_t stream;
     size_t last;                    // event recorded on it
-    std::optional<size_t> grouped;  // its call in the group of NCCL calls that is open
+    std::optional<size_t> grouped;  // its call in the open group of NCCL calls
   };
   void begin(TraceKind kind, const char* name, const char* where, cudaStream_t stream,
              cudaEvent_t event);
@@ -73,7 +73,7 @@ class TraceRecorder {
 
   Context& context_;
   std::vector<cudaEvent_t> events_;
-  size_t used_ = 0;  // of them
+  size_t used_ = 0;  // number of events in use
   std::vector<Track> tracks_;
   std::vector<RecordedCall> calls_;
   std::map<cudaEvent_t, size_t> records_;  // by event, the call that recorded it last
@@ -81,7 +81,7 @@ class TraceRecorder {
   cudaError_t failure_ = cudaSuccess;      // of an event
 };
 
-/// While it lives, this thread's calls are recorded; with null they are not.
+/// Records this thread's calls during its lifetime; null records nothing.
 class Recording {
  public:
   explicit Recording(TraceRecorder* recorder) { trace_recorder = recorder; }

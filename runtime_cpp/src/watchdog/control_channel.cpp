@@ -13,7 +13,7 @@ enum Tag : uint32_t { kHeartbeat = 16, kFailure = 17, kVerdict = 18, kGoodbye = 
 
 constexpr size_t kMessageLimit = 64 << 10;
 
-// A peer that does not read for so long gets nothing any more; its silence shows.
+// A peer that does not read for this long gets no more messages; the others notice its silence.
 constexpr double kSendSeconds = 0.05;
 
 Progress read_progress(Reader& reader) {
@@ -55,7 +55,7 @@ ControlChannel::ControlChannel(int rank, int world, std::vector<Socket> sockets)
 
 bool ControlChannel::fill(Peer* peer) {
   char bytes[4096];
-  // A peer that sends without end is read on in the next round.
+  // If a peer never stops sending, the rest is read in the next round.
   while (peer->inbox.size() <= kMessageLimit + sizeof(Header)) {
     size_t received = 0;
     const Io io = peer->socket.receive_some(bytes, sizeof(bytes), &received);
@@ -96,7 +96,7 @@ void ControlChannel::receive(std::vector<RankView>* ranks, std::vector<Failure>*
         if (tag == kFailure) failures->push_back(read_failure(reader));
         if (tag == kVerdict) *verdict = read_verdict(reader);
       } catch (const Error&) {
-        broken = true;  // cut short: no rank of this program says that
+        broken = true;  // truncated: no rank of this program sends that
       }
     }
     closed = closed || broken;

@@ -1,5 +1,5 @@
-// What the watchdogs of the ranks say to each other, over connections of their own: a
-// star through rank 0. Used by one thread.
+// The messages between the watchdogs of the ranks, over separate connections: a star through rank
+// 0. Used by one thread.
 #pragma once
 
 #include <optional>
@@ -12,15 +12,16 @@
 
 namespace hirgen {
 
-/// One rank's end of the star. Nothing here waits for a peer.
+/// One rank's end of the star. Except for linger() and wait(), a function waits for a peer for at
+/// most 50 ms, when it sends.
 class ControlChannel {
  public:
-  /// `sockets` as Rendezvous::take_control() gives them.
+  /// `sockets` comes from Rendezvous::take_control().
   ControlChannel(int rank, int world, std::vector<Socket> sockets);
 
-  /// Reads what came and notes it in `ranks` (world entries; a rank other than 0 hears from
-  /// rank 0 alone): a rank that was heard has been silent for 0 seconds. Failures are
-  /// appended; a verdict is set.
+  /// Reads the arrived messages and updates `ranks` (world entries; ranks other than 0 hear from
+  /// rank 0 only). A rank whose message came has been silent for 0 seconds. Appends failures, and
+  /// sets a verdict.
   void receive(std::vector<RankView>* ranks, std::vector<Failure>* failures,
                std::optional<Verdict>* verdict);
 
@@ -29,14 +30,13 @@ class ControlChannel {
   void send_verdict(const Verdict& verdict);
   void send_goodbye();
 
-  /// Says that nothing more comes from here, and reads until every peer has closed its end
-  /// or `seconds` have passed: a message on its way to a peer is lost if this end is closed
-  /// while unread messages wait in it.
+  /// Ends sending, then reads until every peer has closed its end or `seconds` have passed.
+  /// Otherwise a close with unread messages could lose a message that is on its way to a peer.
   void linger(double seconds);
-  /// Closes what is still open.
+  /// Closes all open connections.
   void close() { peers_.clear(); }
 
-  /// Waits until something can be read, or `wake_fd` can, or `milliseconds` have passed.
+  /// Waits until a connection or `wake_fd` is readable, or `milliseconds` have passed.
   void wait(int wake_fd, int milliseconds) const;
 
  private:
@@ -44,10 +44,10 @@ class ControlChannel {
     int rank;
     Socket socket;
     std::string inbox;
-    bool writable = true;  ///< false once a message could not be sent whole
+    bool writable = true;  ///< false after a message could not be sent whole
   };
   void send(uint32_t tag, const std::string& payload);
-  /// Appends what came to the inbox; false if the connection is closed.
+  /// Appends the arrived bytes to the inbox; false if the connection is closed.
   static bool fill(Peer* peer);
   static bool take_message(Peer* peer, uint32_t* tag, std::string* payload, bool* broken);
 

@@ -10,11 +10,11 @@ namespace hirgen {
 
 namespace {
 
-// Often enough for deadlines of seconds, seldom enough not to disturb the host thread in
-// the driver.
+// Often enough for deadlines of seconds, and seldom enough not to delay the host thread in the
+// driver.
 constexpr std::chrono::milliseconds kBusyPeriod(5);
 constexpr std::chrono::milliseconds kIdlePeriod(50);
-// What a call without a late event may still take to end, a few times over.
+// A few times as long as a call without late events needs to end.
 constexpr std::chrono::milliseconds kEndOfCall(20);
 
 constexpr const char* kWatchingFlags = "watching flags";
@@ -67,10 +67,10 @@ void DeviceMonitor::watch(ncclComm_t comm) {
 }
 
 void DeviceMonitor::watch(std::shared_ptr<FlagWaits> waits) {
-  cudaStream_t stream = flag_stream_;  // only here written
+  cudaStream_t stream = flag_stream_;  // written only here
   if (stream == nullptr) {
-    // Streams of one priority can share a queue of the device. No stream that may be stuck has
-    // this one.
+    // Streams of equal priority can share a hardware queue. This stream has a priority that no
+    // stream that may be stuck has.
     int lowest = 0;
     int highest = 0;
     HG_CHECK(cudaDeviceGetStreamPriorityRange(&lowest, &highest), kWatchingFlags);
@@ -201,8 +201,8 @@ std::optional<std::vector<MissingFlags>> DeviceMonitor::ask_missing_flags(int64_
 
 void DeviceMonitor::run() {
   cudaSetDevice(device_);
-  // A stream capture of another thread, the host program's perhaps, must not be broken by
-  // what is asked here.
+  // The queries of this thread must not break a stream capture in another thread, such as one of
+  // the host program.
   cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
   cudaThreadExchangeStreamCaptureMode(&mode);
   std::unique_lock lock(mutex_);
@@ -277,7 +277,7 @@ void DeviceMonitor::answer(Question question) {
   answered_.notify_all();
 }
 
-// A call whose events are all complete ends soon: the next one is the oldest then.
+// A call whose events are all complete ends soon; then the next call is the oldest.
 OldestCall DeviceMonitor::find_events() {
   const Clock::time_point until = Clock::now() + kEndOfCall;
   while (true) {

@@ -1,6 +1,6 @@
-// Watches the device from a thread of its own: which calls are complete, which events are
-// not, whether a communicator failed. Only this thread asks the device, so a device call
-// that never returns stops nobody else; what it found out is read without waiting for it.
+// Watches the device from a separate thread: which calls and events are complete, and whether a
+// communicator failed. Only this thread queries the device, so a device call that never returns
+// blocks no other thread. Its results can be read without waiting for it.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -28,19 +28,19 @@ struct Incomplete {
   std::string name;
   std::string where;
   int64_t count = 0;             ///< events of the statement
-  std::vector<int64_t> indices;  ///< those not complete, ascending; not empty
-  int64_t first = 0;             ///< the one of them that the host used first
-  uint64_t use = 0;              ///< when it did (EventClock::uses)
+  std::vector<int64_t> indices;  ///< the incomplete ones, ascending; not empty
+  int64_t first = 0;             ///< the incomplete event that the host used first
+  uint64_t use = 0;              ///< when the host used it (EventClock::uses)
 };
 
-/// The oldest call that is not complete, and what is not complete in it.
+/// The oldest incomplete call, and its incomplete events.
 struct OldestCall {
   int64_t call = 0;
   std::vector<Incomplete> events;  ///< empty if all of its events are complete
 };
 
-/// What a call waits for: of all its events that are not complete, the one that comes first
-/// in the program. `events` is not empty.
+/// The event that a call waits for: the incomplete event that comes first in the program. `events`
+/// must not be empty.
 Incomplete first_incomplete(const std::vector<Incomplete>& events);
 
 class DeviceMonitor {
@@ -56,39 +56,38 @@ class DeviceMonitor {
   void watch(std::shared_ptr<FlagWaits> waits);
   void watch(cudaStream_t stream);
   void forget(cudaStream_t stream);
-  /// Forgets events, streams and communicators: they are about to be destroyed.
+  /// Forgets events, streams and communicators before they are destroyed.
   void forget_all();
 
-  /// For a rescue, on its own thread. The communicators, which this asks no more: they are about
-  /// to be aborted.
+  /// For a rescue, on its thread. Returns the communicators, which are about to be aborted; the
+  /// monitor stops querying them.
   std::vector<ncclComm_t> take_comms();
   /// Sets the flags that calls wait for.
   void release_flags();
-  /// Whether no call and no watched stream has work left; what failed has none.
+  /// Whether no call and no watched stream has work left. Failed ones count as done.
   bool idle() const;
 
-  /// An event to record behind a call: a used one if there is one.
+  /// An event to record after a call; events are reused.
   cudaEvent_t take_event();
-  /// A call was issued, with `event` recorded behind it.
+  /// Notes that a call was issued, with `event` recorded after it.
   void call_issued(cudaEvent_t event);
 
-  /// Whether all calls that were issued are complete.
+  /// Whether all issued calls are complete.
   bool all_completed() const;
-  /// Calls that are complete.
+  /// The number of complete calls.
   int64_t completed() const;
-  /// How long the oldest call that is not complete has had the device: since it was
-  /// issued, or since the call before it completed. 0 if all are complete.
+  /// The seconds that the oldest incomplete call has had the device: since it was issued, or since
+  /// the call before it completed. 0 if all calls are complete.
   double oldest_seconds() const;
-  /// When the last call completed.
+  /// The time at which the last call completed.
   Clock::time_point last_completion() const;
-  /// Why the device or a communicator failed; empty if none did.
+  /// The failure of the device or a communicator; empty if there is none.
   std::string failure() const;
 
-  /// Asks the device about the oldest call that is not complete, and waits for the answer at
-  /// most `seconds`.
+  /// Queries the oldest incomplete call on the device. Waits for the answer for at most `seconds`.
   std::optional<OldestCall> ask_oldest_call(double seconds);
-  /// The same about the flags that peers have not set, and `call` waits for: one that
-  /// is under way.
+  /// Queries the flags that `call`, which is incomplete, waits for and that peers have not set.
+  /// Waits in the same way.
   std::optional<std::vector<MissingFlags>> ask_missing_flags(int64_t call, double seconds);
 
  private:
@@ -108,7 +107,7 @@ class DeviceMonitor {
   void set_failure(const std::string& text);
 
   const int device_;
-  mutable std::mutex mutex_;  ///< guards all below, never held across a device call
+  mutable std::mutex mutex_;  ///< guards all members below; not held during device calls
   std::condition_variable wake_;
   std::condition_variable answered_;
   bool stop_ = false;
@@ -120,13 +119,13 @@ class DeviceMonitor {
   std::vector<ncclComm_t> comms_;
   std::vector<cudaStream_t> streams_;
   std::vector<std::shared_ptr<FlagWaits>> waits_;
-  cudaStream_t flag_stream_ = nullptr;  ///< carries the copies of flags; made with the first waits
+  cudaStream_t flag_stream_ = nullptr;  ///< for copies of flags; made with the first waits
   OldestCall oldest_;
   std::vector<MissingFlags> missing_;
   int64_t completed_ = 0;
   Clock::time_point last_completion_ = Clock::now();
   std::string failure_;
-  std::mutex comms_in_use_;  ///< held while communicators are asked; forget_all() waits for it
+  std::mutex comms_in_use_;  ///< held while communicators are queried; forget_all() waits for it
   std::thread thread_;
 };
 

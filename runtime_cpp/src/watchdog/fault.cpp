@@ -17,8 +17,8 @@ std::atomic<bool> armed{false};
 namespace {
 
 Plan g_plan;
-// Written and read by the thread that issues calls; only `armed` is shared.
-// Of the thread that issues the call: threads with a handle each issue calls at a time.
+// The counts of the thread that issues the call: threads with different handles issue calls at the
+// same time. Only `armed` is shared.
 thread_local int64_t g_call = 0;
 thread_local int64_t g_statement = 0;
 

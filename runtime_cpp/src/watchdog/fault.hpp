@@ -1,14 +1,14 @@
-// Faults on purpose, for tests of what the other ranks do. Off unless HIRGEN_FAULT is set:
+// Injected faults, to test the reaction of the other ranks. Off unless HIRGEN_FAULT is set:
 //
 //   HIRGEN_FAULT=kind:rank:call[:statement]
 //
-// In call `call` of rank `rank` (the first call is 1), at its `statement`-th checked
-// statement (the first is 1, the default), once the calls before it are complete, so that
-// the ranks that communicate with this one have come as far, the process
+// The fault strikes rank `rank` in call `call` (the first call is 1), at the `statement`-th checked
+// statement (default 1, the first). Earlier calls are complete then, so the ranks that communicate
+// with this one have come as far. The process
 //
 //   kill    receives SIGKILL          segv   receives SIGSEGV
 //   stop    receives SIGSTOP          exit   ends with status 0, without a goodbye
-//   stall   sleeps for ever in that statement, while its other threads live on
+//   stall   sleeps forever in that statement, while its other threads go on
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@ namespace hirgen::fault {
 
 enum class Kind { kNone, kKill, kStop, kSegv, kExit, kStall };
 
-/// What HIRGEN_FAULT asks for.
+/// The fault that HIRGEN_FAULT describes.
 struct Plan {
   Kind kind = Kind::kNone;
   int rank = 0;
@@ -30,18 +30,18 @@ struct Plan {
 /// Reads "kind:rank:call[:statement]"; throws Error(kUsage) with the accepted form.
 Plan parse(const std::string& text);
 
-/// Arms HIRGEN_FAULT if it names this rank. Throws Error(kUsage) if it names none of the world's.
+/// Arms HIRGEN_FAULT if it names this rank. Throws Error(kUsage) if its rank is not in the world.
 void arm_from_environment(int rank, int world);
 
-/// The host starts to issue call `call`. Returns whether this process strikes in it.
+/// Notes that the host starts to issue call `call`. Returns whether the fault strikes in it.
 bool begin_call(int64_t call);
 
 extern std::atomic<bool> armed;
 
-/// Counts a statement of an armed process, and strikes at the planned one.
+/// Counts a statement of an armed process; the fault strikes at the planned one.
 void count_statement();
 
-/// A statement was checked. Costs one relaxed load when nothing is armed.
+/// Notes a checked statement. Costs one relaxed load if no fault is armed.
 inline void statement() {
   if (armed.load(std::memory_order_relaxed)) count_statement();
 }

@@ -1,4 +1,4 @@
-// Which peers have not set the flags that a call waits for.
+// The peers that have not set the flags that a call waits for.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -19,8 +19,8 @@ struct MissingFlags {
   std::vector<int64_t> ranks;
 };
 
-/// Adds the flags of a buffer that are missing for call `call`, which is under way, to `missing`.
-/// Reads the flags on `stream`, and waits for that.
+/// Adds the missing flags of a buffer for call `call`, which is incomplete, to `missing`. Reads the
+/// flags on `stream`, and waits for the read.
 void find_missing_flags(FlagWaits& waits, int64_t call, cudaStream_t stream,
                         std::vector<MissingFlags>* missing);
 

@@ -14,7 +14,7 @@ bool is_own_fault(const Failure& failure) {
   return failure.code != Code::kPeer && failure.code != Code::kTimeout;
 }
 
-// Ordered by how far the host came; a call counts more than the statements in it.
+// Orders ranks by the progress of their hosts; calls count more than the statements in a call.
 auto host_order(const Progress& progress) {
   return std::tuple(progress.begun, progress.issued, progress.statements);
 }
@@ -86,7 +86,7 @@ std::optional<Verdict> find_last(const std::vector<RankView>& ranks) {
     if (behind(rank, last)) last = rank;
   }
   for (size_t rank = 0; rank < ranks.size(); ++rank) {
-    if (rank != last && !behind(last, rank)) return std::nullopt;  // it is not alone
+    if (rank != last && !behind(last, rank)) return std::nullopt;  // another rank is as far behind
   }
   const RankView& view = ranks[last];
   return Verdict{static_cast<int>(last), Code::kTimeout,
@@ -102,12 +102,12 @@ Verdict judge(const std::vector<RankView>& ranks, const std::vector<Failure>& fa
               double timeout_seconds) {
   if (const auto verdict = find_dead(ranks)) return *verdict;
   if (const auto verdict = find_failed(failures)) return *verdict;
-  // Somebody failed already, so half the silence is enough to be under suspicion.
+  // A failure is known already, so half the silence is enough for suspicion.
   auto verdict = find_silent(ranks, silence_limit(timeout_seconds) / 2);
   if (!verdict) verdict = find_suspected(failures);
   if (!verdict) verdict = find_last(ranks);
   if (!verdict) verdict = Verdict{-1, Code::kTimeout, "no rank is behind the others"};
-  // What made somebody look, unless it is the verdict.
+  // The failure that was noticed first, unless it is the verdict.
   if (!failures.empty() && failures.front().text != verdict->text) {
     verdict->text += "; noticed first: " + failures.front().text;
   }

@@ -1,4 +1,4 @@
-// How far a rank has come, and the judgement over all ranks when one of them fails.
+// The progress of a rank, and the judgement over all ranks when one of them fails.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,16 @@
 
 namespace hirgen {
 
-/// How far a rank has come. Ranks send it with every heartbeat.
+/// The progress of a rank. Ranks send it with every heartbeat.
 struct Progress {
   int64_t begun = 0;        ///< calls that the host has started to issue
-  int64_t issued = 0;       ///< calls that it has issued whole
+  int64_t issued = 0;       ///< calls that it has issued completely
   int64_t completed = 0;    ///< calls that the device has completed
-  uint64_t statements = 0;  ///< statements issued since the start, in calls or out of them
-  std::string position;     ///< statement at which the host stands
+  uint64_t statements = 0;  ///< statements issued since the start, inside and outside of calls
+  std::string position;     ///< statement that the host is issuing
 };
 
-/// What one rank knows of a rank (of itself too).
+/// The information that one rank has about a rank, itself included.
 struct RankView {
   Progress progress;
   double silent_seconds = 0;  ///< since its last heartbeat
@@ -26,7 +26,7 @@ struct RankView {
   bool died = false;          ///< its connection closed without a goodbye
 };
 
-/// A rank's word that something failed, on itself or on another.
+/// A rank's report of a failure, on itself or on another rank.
 struct Failure {
   int reporter = 0;
   int suspect = -1;  ///< as Error::suspect
@@ -34,23 +34,23 @@ struct Failure {
   std::string text;
 };
 
-/// Who is at fault. Rank 0 decides; every rank prints it.
+/// The rank at fault. Rank 0 decides; every rank prints it.
 struct Verdict {
-  int culprit = -1;         ///< -1: no single rank is
-  Code code = Code::kPeer;  ///< with which the culprit itself exits
+  int culprit = -1;         ///< -1: no single rank
+  Code code = Code::kPeer;  ///< the exit code of the culprit itself
   std::string text;         ///< "rank 2 died: ..."
 };
 
-/// A rank is taken to have stalled after this silence: half the deadline, so that it is
-/// named before the calls that wait for it run out of time; at least a second.
+/// The silence after which a rank counts as stalled: half the deadline, at least a second. So the
+/// rank is named before calls that wait for it exceed the deadline.
 double silence_limit(double timeout_seconds);
 
-/// Judges. The order of evidence: a rank that died, one that reported its own failure, one
-/// that is silent, one that others suspect, one that is behind all others; else none.
+/// Judges. The order of evidence: a rank that died, reported its own failure, is silent, is
+/// suspected by others, or is later than all others; else no rank.
 Verdict judge(const std::vector<RankView>& ranks, const std::vector<Failure>& failures,
               double timeout_seconds);
 
-/// The code with which rank `rank` exits.
+/// The exit code of rank `rank`.
 Code exit_code(const Verdict& verdict, int rank);
 
 }  // namespace hirgen

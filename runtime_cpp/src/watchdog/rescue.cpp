@@ -11,8 +11,8 @@ namespace hirgen {
 
 namespace {
 
-// A communicator that another thread is using must not be aborted if that can be helped: the host
-// is given so long to leave at its next statement.
+// A communicator in use by another thread should not be aborted. So the host gets this much time to
+// leave at its next statement.
 constexpr double kLeaveSeconds = 0.2;
 constexpr std::chrono::milliseconds kPause(5);
 
@@ -31,7 +31,7 @@ bool Rescue::finish(double seconds) {
 
 void Rescue::use_device() const {
   (void)cudaSetDevice(device_);
-  // The host program may capture a stream meanwhile.
+  // The host program may be capturing a stream.
   cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
   (void)cudaThreadExchangeStreamCaptureMode(&mode);
 }
@@ -40,7 +40,7 @@ void Rescue::run() {
   use_device();
   const Deadline leaving = after(kLeaveSeconds);
   while (inside_->load() > 0 && Clock::now() < leaving) std::this_thread::sleep_for(kPause);
-  // All at once: one whose kernel waits behind another's would never end alone.
+  // Aborts all of them: a communicator whose kernel waits behind another's would never end alone.
   for (ncclComm_t comm : monitor_.take_comms()) abort(comm);
   while (!stop_.load()) {
     monitor_.release_flags();

@@ -1,6 +1,6 @@
-// Lets go of all that a rank waits for once the ranks are given up, in a process that goes on:
-// its flags are set by the host, its communicators aborted. On threads of its own, since any call
-// of CUDA or NCCL may never return here.
+// Releases everything that a rank waits for after the ranks are given up, in a process that goes
+// on: the host sets its flags and aborts its communicators. Separate threads do this, because any
+// call of CUDA or NCCL may never return here.
 #pragma once
 
 #include <nccl.h>
@@ -14,14 +14,14 @@ namespace hirgen {
 
 class Rescue : public std::enable_shared_from_this<Rescue> {
  public:
-  /// `inside` counts the host threads that use the rank's resources. They are expected to leave,
-  /// and no new one to enter. `monitor` outlives a rescue that is not done.
+  /// `inside` counts the host threads that use the rank's resources. They must leave, and no new
+  /// thread may enter. `monitor` outlives an unfinished rescue.
   Rescue(int device, DeviceMonitor& monitor, std::shared_ptr<const std::atomic<int>> inside)
       : device_(device), monitor_(monitor), inside_(std::move(inside)) {}
 
   void start();
-  /// Waits at most `seconds` until nothing of the rank's is under way; false if something is. Then
-  /// the rescue ends all the same, and nothing may be freed.
+  /// Waits at most `seconds` until the rank's work is complete. Returns false if some work is left;
+  /// the rescue ends then too, and the caller must not free resources.
   bool finish(double seconds);
 
  private:

@@ -1,4 +1,4 @@
-// What a call that is not complete waits for, in words for people.
+// Describes in words the events and flags that an incomplete call waits for.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace hirgen {
 
-/// Lines on the oldest call that is not complete: the statements whose events are late, and the
-/// peers that have not set the flags that it waits for. Waits for the device for a second at
-/// most. `begun` is the number of calls that the host has begun; without one under way: "".
+/// Lines on the oldest incomplete call: the statements whose events are late, and the peers that
+/// have not set the flags that it waits for. Waits for the device for at most a second. `begun` is
+/// the number of calls that the host has begun. Returns "" if all calls are complete.
 std::string describe_stuck_call(DeviceMonitor& monitor, int64_t begun);
 
 }  // namespace hirgen

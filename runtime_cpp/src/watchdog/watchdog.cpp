@@ -20,22 +20,22 @@ namespace {
 constexpr int kPeriodMs = 20;
 constexpr std::chrono::milliseconds kHeartbeatPeriod(100);
 
-// Rank 0 waits so long for other signs before it judges: the death of a rank shows a
-// little later than the errors that it causes.
+// Rank 0 waits this long for other signs before it judges: the death of a rank shows a little later
+// than the errors that it causes.
 constexpr double kGatherSeconds = 0.5;
-// A rank that reported a failure waits so long for rank 0's verdict before it acts alone.
+// A rank that reported a failure waits this long for rank 0's verdict before it acts alone.
 constexpr double kVerdictSeconds = 2;
 // Rank 0 leaves last, so that its verdict arrives.
 constexpr double kLingerSeconds = 1;
-// fail() returns in any case.
+// fail() returns after this time in any case.
 constexpr double kFailSeconds = kVerdictSeconds + kLingerSeconds + 1;
 
 constexpr size_t kLongestText = 4096;
 
-// The host program's callback may never return.
+// The time for the host program's callback, which may never return.
 constexpr double kCallbackSeconds = 1;
-// After the ranks are given up, the host leaves calls within this time, or the process ends; and
-// destroy waits so long for the device.
+// After the ranks are given up, the process ends unless the host leaves its calls within this time.
+// Destroy waits this long for the device.
 constexpr double kRescueSeconds = 2;
 
 }  // namespace
@@ -132,7 +132,7 @@ void Watchdog::run() {
   if (!failed_.load()) channel_.send_goodbye();
 }
 
-// Hears the other ranks and the host thread; tells the others how far this rank is.
+// Reads messages of the other ranks and the host thread, and sends this rank's progress.
 void Watchdog::listen() {
   eventfd_t ignored = 0;
   eventfd_read(wake_fd_, &ignored);
@@ -165,8 +165,8 @@ void Watchdog::update_self() {
   progress.begun = begun_.load();
   progress.issued = issued_.load();
   progress.completed = monitor_.completed();
-  // Statements between calls differ from rank to rank (rank 0 does more), those within a
-  // call do not.
+  // Ranks issue different statements between calls (rank 0 issues more), but the same within a
+  // call.
   const bool compares = progress.begun == 0 || progress.begun > progress.issued;
   const uint64_t now = host_statements.load(std::memory_order_relaxed);
   const uint64_t begin = statements_at_begin_.load();
@@ -174,8 +174,7 @@ void Watchdog::update_self() {
   progress.position = host_position.load(std::memory_order_relaxed);
 }
 
-// Looks for what this rank can see by itself. A failure that was reported already is not
-// reported again.
+// Looks for failures that this rank can see alone. A reported failure is not reported again.
 void Watchdog::observe() {
   const bool reported =
       std::any_of(failures_.begin(), failures_.end(),
@@ -196,7 +195,7 @@ void Watchdog::observe() {
     return !rank.left &&
            (rank.died || rank.silent_seconds > silence_limit(options_.timeout_seconds));
   });
-  // A rank other than 0 hears from rank 0 alone; heard_ of the rest is the start.
+  // A rank other than 0 hears from rank 0 only; other entries of heard_ keep their first time.
   const RankView& hub = ranks_.front();
   const bool hub_lost =
       !hub.left && (hub.died || hub.silent_seconds > silence_limit(options_.timeout_seconds));
@@ -227,8 +226,8 @@ bool Watchdog::decide() {
   if (verdict_) return true;
   if (!first_sign_) return false;
   if (longest_gap_ > silence_limit(options_.timeout_seconds) / 2) {
-    // The others have given this rank up, or are about to (they count from its last
-    // heartbeat); what it sees of them now is the consequence.
+    // The other ranks have given this rank up, or will soon (they count from its last heartbeat).
+    // The failures that it sees now are a consequence.
     verdict_ = Verdict{options_.rank, Code::kTimeout,
                        format("rank %d did not run for %s: it was stopped, or starved",
                               options_.rank, seconds_text(longest_gap_).c_str())};
@@ -246,7 +245,7 @@ bool Watchdog::decide() {
   return true;
 }
 
-// A rank other than 0 judges only rank 0 and itself, once rank 0 cannot.
+// A rank other than 0 judges only rank 0 and itself, if rank 0 cannot judge.
 std::optional<Verdict> Watchdog::decide_alone() {
   const RankView& hub = ranks_.front();
   const bool hub_lost = hub.died || hub.silent_seconds > silence_limit(options_.timeout_seconds);
@@ -254,8 +253,8 @@ std::optional<Verdict> Watchdog::decide_alone() {
   return judge({hub}, failures_, options_.timeout_seconds);
 }
 
-// What the host thread reports itself when fail() returns: a failure that no other rank can have
-// caused; or, where this rank is the culprit, any.
+// The failure that the host thread itself reports when fail() returns: one that no other rank can
+// have caused, or any failure if this rank is the culprit.
 const Failure* Watchdog::own_fault() const {
   if (!failed_.load()) return nullptr;
   const bool culprit = verdict_->culprit == options_.rank && verdict_->code != Code::kPeer &&
@@ -268,13 +267,13 @@ const Failure* Watchdog::own_fault() const {
   return found == failures_.end() ? nullptr : &*found;
 }
 
-// What calls return from now on.
+// The error that calls return from now on.
 Error Watchdog::outcome(const Failure* own) const {
   if (own != nullptr) return {own->code, own->text, own->suspect};
   return {exit_code(*verdict_, options_.rank), report(), verdict_->culprit};
 }
 
-// Tells the host program, which is not waited for if it takes its time.
+// Calls the host program's callback, and waits for it for a limited time.
 void Watchdog::announce(const Error& error) const {
   if (!options_.on_failure) return;
   auto done = std::make_shared<std::promise<void>>();
@@ -285,7 +284,7 @@ void Watchdog::announce(const Error& error) const {
   static_cast<void>(done->get_future().wait_for(std::chrono::duration<double>(kCallbackSeconds)));
 }
 
-// The host may go on, to report it.
+// The host may go on, and report the failure.
 void Watchdog::settle(const Error& error) {
   {
     const std::lock_guard lock(mutex_);
@@ -308,7 +307,7 @@ void Watchdog::conclude() {
   settle(error);
 }
 
-// Nothing that could wait for the device or for another thread may run here.
+// Do nothing here that could wait for the device or for another thread.
 void Watchdog::end_process(const std::string& text) {
   // One write, so that the reports of several ranks do not mix.
   static_cast<void>(!write(STDERR_FILENO, text.data(), text.size()));
@@ -316,7 +315,7 @@ void Watchdog::end_process(const std::string& text) {
   _exit(static_cast<int>(exit_code(*verdict_, options_.rank)));
 }
 
-// That there is a failure is known before anything is let go.
+// Publish the failure before the streams are released.
 void Watchdog::give_up(const Error& error) {
   auto rescue = std::make_shared<Rescue>(options_.device, monitor_, inside_);
   {
@@ -331,7 +330,7 @@ void Watchdog::give_up(const Error& error) {
   settle(error);
 }
 
-// Keeps the connections until the others know, and watches that the host leaves.
+// Keeps the connections until the other ranks know, and checks that the host leaves its calls.
 void Watchdog::await_host() {
   const Deadline limit = after(kRescueSeconds);
   channel_.linger(kLingerSeconds);

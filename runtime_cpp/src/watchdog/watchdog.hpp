@@ -1,16 +1,17 @@
-// Bounds every wait of a rank, and ends all ranks when one of them fails. A thread that
-// never calls the device: it hears from the other ranks through rank 0, and from the
-// device through DeviceMonitor.
+// Bounds every wait of a rank, and ends all ranks when one of them fails. Its thread never calls
+// the device: it hears from the other ranks through rank 0, and from the device through
+// DeviceMonitor.
 //
-// When something fails anywhere, rank 0 collects what the ranks saw, decides which rank is
-// at fault (judge() in progress.hpp), and tells all; each prints one report and exits. The
-// culprit exits with its own code, every other rank with kPeer. If rank 0 itself is lost,
-// each rank finds that out alone. From the fault to the last exit it takes at most the
-// deadline and five seconds.
+// When something fails anywhere, rank 0 collects the reports of the ranks, decides which rank is at
+// fault (judge() in progress.hpp), and informs all ranks. Each prints one report and exits. The
+// culprit exits with the code of its failure, every other rank with kPeer. If rank 0 itself is
+// lost, each rank notices that alone. From the fault to the last exit it takes at most the deadline
+// and five seconds.
 //
 // A process that survives (ContextOptions::survives) does not exit: the ranks are given up. The
-// failure is known first, so that nobody takes what comes then for a result; then the host is
-// called back and the device let go (Rescue). A host that does not come back ends the process.
+// failure is published first, so that later data is not mistaken for a result. Then the host
+// threads are called back and the device is released (Rescue). If a host thread does not come back,
+// the process ends.
 #pragma once
 
 #include <atomic>
@@ -34,35 +35,35 @@ namespace hirgen {
 
 class Watchdog {
  public:
-  /// `interrupt` ends what the host waits for on the other ranks, from another thread.
+  /// `interrupt` is called from another thread to end the host's waits for other ranks.
   Watchdog(const ContextOptions& options, std::vector<Socket> control, DeviceMonitor& monitor,
            std::function<void()> interrupt);
-  /// Says goodbye, so that the other ranks do not take the end for a death, and stops.
+  /// Says goodbye, so that the other ranks do not report this rank as dead, and stops.
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
-  /// The host works on something that must issue a statement within every deadline, until
-  /// end_work(): it makes or frees resources, or issues a call.
+  /// Begins work in which the host must issue a statement within every deadline, until end_work():
+  /// making or freeing resources, or issuing a call.
   void begin_work();
   void end_work();
 
-  /// The host starts to issue the next call; returns its number, from 1.
+  /// Notes that the host starts to issue the next call; returns its number, from 1.
   int64_t begin_call();
-  /// It has issued the call.
+  /// Notes that the host has issued the call.
   void call_issued();
 
   /// Context::fail().
   void fail(const Error& error);
-  /// Whether fail() was called, or another rank failed and this process survives: peers are gone,
-  /// the device is in an unknown state.
+  /// Whether fail() was called, or another rank failed and this process survives. Then peers are
+  /// gone and the state of the device is unknown.
   bool failed() const { return failed_.load(); }
 
   /// Context::failure().
   std::optional<Error> failure() const;
 
-  /// While it lives, this thread uses the rank's resources, and is called back when the ranks are
-  /// given up: statements throw, and the process ends if it stays.
+  /// Marks that this thread uses the rank's resources. When the ranks are given up, the thread is
+  /// called back: statements throw, and the process ends if the thread stays.
   class Inside {
    public:
     explicit Inside(Watchdog& watchdog);
@@ -75,8 +76,8 @@ class Watchdog {
     const std::atomic<bool>* const outer_;
   };
 
-  /// After a failure: waits for what is under way on the device to end; false if it does not, or
-  /// is not known to, so that nothing may be freed.
+  /// After a failure: waits for the device's work to end. Returns false if it does not end, or that
+  /// is unknown; then resources must not be freed.
   bool let_go();
 
  private:
@@ -86,10 +87,10 @@ class Watchdog {
   void observe_host();
   void accuse(Code code, const std::string& text, int suspect = -1);
   void update_self();
-  /// Decides once there is something to decide; true once there is a verdict.
+  /// Decides if there is a failure to decide on; true once there is a verdict.
   bool decide();
   std::optional<Verdict> decide_alone();
-  /// Prints and exits, or hands the verdict to the host thread that waits in fail().
+  /// Prints and exits, or gives the verdict to the host thread that waits in fail().
   void conclude();
   void give_up(const Error& error);
   void await_host();
@@ -114,23 +115,23 @@ class Watchdog {
   std::atomic<uint64_t> work_items_{0};
   std::atomic<bool> failed_{false};
   std::atomic<bool> given_up_{false};
-  // A rescue may outlive this.
+  // A rescue may outlive the watchdog.
   const std::shared_ptr<std::atomic<int>> inside_ = std::make_shared<std::atomic<int>>(0);
 
-  // Of the watchdog's thread.
+  // Used by the watchdog's thread.
   std::vector<RankView> ranks_;
   std::vector<Clock::time_point> heard_;
-  std::vector<Failure> failures_;  ///< on rank 0 of all ranks, elsewhere of this one
+  std::vector<Failure> failures_;  ///< of all ranks on rank 0, else of this rank
   std::optional<Verdict> verdict_;
-  std::optional<Clock::time_point> first_sign_;  ///< that something failed
+  std::optional<Clock::time_point> first_sign_;  ///< time of the first sign of a failure
   Clock::time_point next_heartbeat_ = Clock::now();
   double longest_gap_ = 0;  ///< seconds during which this thread did not run
-  uint64_t host_key_ = 0;   ///< changes whenever the host does something
+  uint64_t host_key_ = 0;   ///< changes whenever the host makes progress
   Clock::time_point host_moved_ = Clock::now();
 
-  mutable std::mutex mutex_;  ///< guards all below
+  mutable std::mutex mutex_;  ///< guards all members below
   std::condition_variable concluded_wake_;
-  std::vector<Failure> host_failures_;  ///< from fail(), not taken up yet
+  std::vector<Failure> host_failures_;  ///< from fail(), not yet read by the watchdog's thread
   std::optional<Error> failure_;
   std::shared_ptr<Rescue> rescue_;
   bool concluded_ = false;

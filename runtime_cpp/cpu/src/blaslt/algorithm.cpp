@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint64_t kAlgorithm = 0x6872676e;
 
-/// An algorithm's properties, by id. The last one is slow, also on a machine that is busy: it
+/// An algorithm's properties, by id. The last one is slow, even on a busy machine, because it
 /// computes more.
 struct Design {
   Tiling tiling;
@@ -104,7 +104,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
   });
 }
 
-// What is no algorithm is an answer of these two and no mistake: nothing is printed.
+// An invalid algorithm is a normal answer of these two functions, so no message is printed.
 cublasStatus_t cublasLtMatmulAlgoCheck(cublasLtHandle_t lightHandle,
                                        cublasLtMatmulDesc_t operationDesc,
                                        cublasLtMatrixLayout_t Adesc, cublasLtMatrixLayout_t Bdesc,

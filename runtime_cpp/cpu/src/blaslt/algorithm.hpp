@@ -1,5 +1,5 @@
-// What cublasLtMatmulAlgo_t holds: one of a few orders to multiply in, and what the heuristic
-// was told, which a call must keep to.
+// The content of cublasLtMatmulAlgo_t: one of a few orders of multiplication, and the preferences
+// of the heuristic's call. A GEMM with the algorithm must match them.
 #pragma once
 
 #include <cublasLt.h>
@@ -26,13 +26,13 @@ inline Algorithm open(const cublasLtMatmulAlgo_t& algo) {
   return algorithm;
 }
 
-/// Whether this is an algorithm at all: its bytes may come from a file.
+/// Whether this is a valid algorithm; its bytes may come from a file.
 bool is_algorithm(const Algorithm& algorithm);
 
-/// The order that it multiplies in.
+/// The order of its multiplications.
 Tiling tiling_of(const Algorithm& algorithm);
 
-/// What it takes beyond its work.
+/// Its time in addition to its work.
 std::chrono::milliseconds extra_of(const Algorithm& algorithm);
 
 }  // namespace hirgen_cpu

@@ -1,4 +1,4 @@
-// What the opaque descriptors of cublasLt.h hold.
+// The content of the opaque descriptors of cublasLt.h.
 #pragma once
 
 #include <cublasLt.h>

@@ -9,9 +9,9 @@
 namespace hirgen_cpu {
 namespace {
 
-// A tile of the result is kept in fp32 while all of k passes by in blocks; kTile and kDepth are
-// the most that a tiling may ask for. Both operands of a block are packed into panels of kRows
-// and kColumns, zero-filled at the edges, in the order in which the innermost loop reads them.
+// A tile of the result stays in fp32 while blocks of k are added to it; kTile and kDepth are the
+// largest sizes of a tiling. Both operands of a block are packed into panels of kRows and kColumns,
+// zero-filled at the edges, in the order in which the innermost loop reads them.
 constexpr int64_t kRows = 8, kColumns = 4;
 constexpr int64_t kTile = 128, kDepth = 256;
 static_assert(kTile % kRows == 0 && kTile % kColumns == 0);
@@ -52,8 +52,8 @@ void pack(const T* data, const Lines& lines, float* panels) {
   }
 }
 
-/// tile[column][row] += panel of A x panel of B. The panels and the tile belong to this thread,
-/// so the sanitizers have nothing to see here and would only slow it down.
+/// tile[column][row] += panel of A x panel of B. The panels and the tile belong to this thread, so
+/// sanitizers would find no error here and only slow it down.
 __attribute__((no_sanitize("thread", "address"))) void accumulate(const float* a, const float* b,
                                                                   int64_t depth, float* tile) {
   Quad sum[kColumns][2];

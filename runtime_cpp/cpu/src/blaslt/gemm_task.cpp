@@ -9,8 +9,8 @@
 namespace hirgen_cpu {
 namespace {
 
-/// A workspace is written when the GEMM starts and compared when it ends, so a second GEMM
-/// that uses it in between is found. The bytes differ from GEMM to GEMM.
+/// The GEMM writes its workspace when it starts and compares it when it ends. So a second GEMM that
+/// uses the workspace in between is found. The bytes differ from GEMM to GEMM.
 class WorkspaceWatch {
  public:
   WorkspaceWatch(void* workspace, size_t bytes)
@@ -36,14 +36,14 @@ class WorkspaceWatch {
   uint64_t mark_ = 0;
 };
 
-/// The time that this thread has had a processor for.
+/// The processor time of this thread.
 std::chrono::nanoseconds processor_time() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
 }
 
-/// Uses a processor for that long. To sleep would cost a busy machine next to nothing.
+/// Uses a processor for `time`. A sleep would cost a busy machine almost no time.
 void compute_for(std::chrono::nanoseconds time) {
   if (time.count() == 0) return;
   for (const auto end = processor_time() + time; processor_time() < end;) {

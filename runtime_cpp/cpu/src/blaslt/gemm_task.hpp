@@ -1,4 +1,4 @@
-// A GEMM as work on a stream.
+// A GEMM as a task of a stream.
 #pragma once
 
 #include <chrono>
@@ -9,11 +9,11 @@
 
 namespace hirgen_cpu {
 
-// The part of a workspace that a GEMM really writes.
+// The part of a workspace that a GEMM writes.
 constexpr size_t kUsedWorkspace = size_t{64} << 10;
 
-/// A task that multiplies, computes on for `extra`, and reports if other work writes the workspace
-/// meanwhile.
+/// A task that multiplies, then computes for another `extra`. It reports other work that writes the
+/// workspace meanwhile.
 std::unique_ptr<Task> make_gemm_task(const Gemm& gemm, void* workspace, size_t bytes,
                                      std::chrono::milliseconds extra);
 

@@ -1,4 +1,4 @@
-// cublasLtMatmul: everything that a GPU would get wrong silently is checked here.
+// cublasLtMatmul. It checks all mistakes for which a GPU would silently give wrong results.
 #include <cublasLt.h>
 
 #include <array>
@@ -42,7 +42,7 @@ void require_aligned(const void* pointer, size_t bytes, const char* role, const 
                 format("%s is at %p, and %s %zu bytes", role, pointer, by, bytes)};
 }
 
-/// That the call keeps to what the heuristic was told.
+/// Checks that the call matches the preferences of the heuristic's call.
 void check_algorithm(const cublasLtMatmulAlgo_t* algo, const std::array<const void*, 4>& pointers,
                      const void* workspace, size_t workspace_bytes) {
   require_aligned(workspace, 256, "the workspace", "cuBLASLt wants it aligned to");
@@ -64,7 +64,7 @@ void set_epilogue(const Description& op, const Layout& d, Gemm& gemm) {
   gemm.bias_type = op.bias_type == kTypeOfD ? d.type : static_cast<cudaDataType_t>(op.bias_type);
   if ((op.epilogue & CUBLASLT_EPILOGUE_BIAS) != 0) {
     require(op.bias != nullptr, "an epilogue with bias, and no bias pointer");
-    // No preference says how a bias is aligned: kernels read it 16 bytes at a time and fault.
+    // No preference describes the alignment of a bias: kernels read 16 bytes per access, and fault.
     require_aligned(op.bias, 16, "the bias", "kernels take it to be aligned to");
     gemm.bias = op.bias;
     require_device_memory(op.bias, static_cast<size_t>(gemm.m) * size_of(gemm.bias_type), "bias");

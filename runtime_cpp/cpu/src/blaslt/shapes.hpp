@@ -1,4 +1,4 @@
-// What every call of cuBLASLt that is given a GEMM does first.
+// The checks at the start of every cuBLASLt call that takes a GEMM.
 #pragma once
 
 #include <cublasLt.h>
@@ -11,11 +11,12 @@
 
 namespace hirgen_cpu {
 
-/// Shapes, types and batches of the four matrices; the pointers are not looked at.
+/// Checks shapes, types and batches of the four matrices, but not their pointers.
 Gemm check_shapes(const Description& op, const Layout& a, const Layout& b, const Layout& c,
                   const Layout& d);
 
-/// cublas status of a failure, and its text on stderr: cuBLAS has no last error to ask for.
+/// Returns the cuBLAS status of a failure and prints its text: cuBLAS has no function for the last
+/// error.
 template <class Body>
 cublasStatus_t blas_api(const char* name, Body body) {
   cudaError_t status = api(name, body);

@@ -1,8 +1,8 @@
-// Locks of the device itself, hidden from ThreadSanitizer, and the order that streams and
-// events really give, shown to it.
+// Hides the device's locks from ThreadSanitizer, and shows it the order that streams and events
+// guarantee.
 //
-// A GPU driver's locks order nothing between two streams. If the sanitizer saw ours, every pair
-// of tasks would look ordered by them and a missing event wait would never be reported.
+// A GPU driver's locks do not order the work of two streams. If the sanitizer saw the locks here,
+// they would seem to order every pair of tasks, and it would never report a missing event wait.
 #pragma once
 
 #include <condition_variable>
@@ -22,7 +22,7 @@ void AnnotateIgnoreWritesEnd(const char* file, int line);
 
 namespace hirgen_cpu {
 
-/// While it lives the sanitizer sees no access and no synchronisation of this thread.
+/// Hides all accesses and synchronisation of this thread from the sanitizer during its lifetime.
 class Unobserved {
  public:
   Unobserved() {
@@ -43,7 +43,7 @@ class Unobserved {
   Unobserved& operator=(const Unobserved&) = delete;
 };
 
-/// A lock of the device's own state.
+/// A lock of the device's internal state.
 class QuietLock {
  public:
   explicit QuietLock(std::mutex& mutex) : lock_(mutex) {}
@@ -54,7 +54,7 @@ class QuietLock {
   std::unique_lock<std::mutex> lock_;
 };
 
-/// What happened in this thread so far happens before what follows an `ordered_after(token)`.
+/// Orders everything that this thread has done so far before the work after `ordered_after(token)`.
 inline void ordered_before([[maybe_unused]] const void* token) {
 #if defined(__SANITIZE_THREAD__)
   __tsan_release(const_cast<void*>(token));

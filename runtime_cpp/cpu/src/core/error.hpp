@@ -1,4 +1,4 @@
-// How calls fail: per-thread last error, sticky faults, and the text that says why.
+// Errors of calls: the last error of each thread, sticky faults, and texts that explain them.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -16,11 +16,11 @@ struct Failure {
 /// printf into a std::string.
 std::string format(const char* pattern, ...) __attribute__((format(printf, 1, 2)));
 
-/// The name of the API call that this thread is in ("cudaMemcpyAsync"); never null.
+/// The name of this thread's current API call ("cudaMemcpyAsync"); never null.
 const char* current_call();
 
-/// A fault of asynchronous work. Like a GPU's, it is sticky: every later call of the process
-/// returns it, and work that is still queued is dropped. The first one wins and is printed.
+/// Sets a fault of asynchronous work. As on a GPU it is sticky: every later call of the process
+/// returns it, and queued work is dropped. The first fault is kept and printed.
 void set_fault(cudaError_t code, const std::string& text);
 
 /// The sticky fault's code, or cudaSuccess.
@@ -41,7 +41,7 @@ class HostFunctionScope {
   ~HostFunctionScope();
 };
 
-/// Scope of one API call: remembers its name; status() is what forbids it to run.
+/// The scope of one API call: keeps its name. If status() is not success, the call must not run.
 class ApiScope {
  public:
   explicit ApiScope(const char* name);

@@ -11,7 +11,7 @@
 namespace hirgen_cpu {
 namespace {
 
-/// The captures under way in this process.
+/// The captures in progress in this process.
 struct Active {
   std::mutex mutex;
   std::vector<std::shared_ptr<Capture>> captures;
@@ -141,7 +141,7 @@ void forbid_in_capture(cudaStream_t handle) {
 
 namespace {
 
-/// Which captures of other threads this thread's calls take notice of.
+/// The mode of this thread: the captures of other threads that affect its calls.
 thread_local cudaStreamCaptureMode thread_mode = cudaStreamCaptureModeGlobal;
 
 }  // namespace

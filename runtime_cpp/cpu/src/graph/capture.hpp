@@ -1,5 +1,5 @@
-// Stream capture: calls on capturing streams are written down, lane by lane, and played back at
-// each launch of the graph.
+// Stream capture: records the calls on capturing streams, lane by lane. Each launch of the graph
+// repeats them.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -13,18 +13,18 @@
 
 namespace hirgen_cpu {
 
-/// How much captured work of each lane happens before a point of the capture.
+/// The amount of captured work of each lane that happens before a point of the capture.
 using LaneClock = std::vector<size_t>;
 
-/// What an event recorded in a capturing stream stands for.
+/// The meaning of an event that was recorded in a capturing stream.
 struct CapturedPoint {
   std::shared_ptr<Capture> capture;
   size_t slot;      ///< number of the record within the capture
-  LaneClock clock;  ///< what it orders after itself
+  LaneClock clock;  ///< the work that comes before later waits for the event
 };
 
-/// A step of a graph, in the order of the calls. A lane is a captured stream; lane 0 is the one
-/// that the capture began on.
+/// A step of a graph, in the order of the calls. A lane is a captured stream; lane 0 is the stream
+/// on which the capture began.
 struct GraphStep {
   enum class Kind { kCommand, kRecord, kWait };
   Kind kind;
@@ -33,25 +33,25 @@ struct GraphStep {
   size_t slot = 0;  ///< of kRecord and kWait
 };
 
-/// A capture under way.
+/// A capture in progress.
 class Capture : public std::enable_shared_from_this<Capture> {
  public:
   Capture(cudaStream_t origin, cudaStreamCaptureMode mode);
 
   void add(Stream& stream, Command command);
   std::shared_ptr<CapturedPoint> record(Stream& stream);
-  /// Makes the stream of `handle` part of the capture if it is not yet.
+  /// Adds the stream of `handle` to the capture if it is not part of it yet.
   void wait(cudaStream_t handle, const CapturedPoint& point);
-  /// A call that a capture does not allow was made: the capture will end with an error.
+  /// Notes a call that a capture does not allow: the capture will end with an error.
   void invalidate() { valid_ = false; }
   bool valid() const { return valid_; }
   bool ended() const { return ended_; }
 
-  /// Whether an unsafe call in this thread, whose own mode is `callers`, breaks the capture.
+  /// Whether an unsafe call in this thread, whose mode is `callers`, breaks the capture.
   bool forbids_unsafe_calls(cudaStreamCaptureMode callers) const;
-  /// Whether the legacy default stream would wait for the stream that the capture began on.
+  /// Whether the legacy default stream would wait for the stream on which the capture began.
   bool blocks_default_stream() const { return blocks_default_stream_; }
-  /// Ends the capture; throws what cudaStreamEndCapture returns.
+  /// Ends the capture; throws the error that cudaStreamEndCapture returns.
   void end(cudaStream_t handle);
 
   const std::vector<GraphStep>& steps() const { return steps_; }
@@ -82,19 +82,19 @@ class Capture : public std::enable_shared_from_this<Capture> {
 /// cudaStreamWaitEvent for an event that was recorded in a capture: the stream joins it.
 void wait_in_capture(cudaStream_t handle, const CapturedPoint& point);
 
-/// Throws if the stream is being captured, and invalidates that capture: waiting for work that
-/// has not been launched has no meaning.
+/// Throws if the stream is being captured, and invalidates that capture: captured work has not been
+/// launched, so it cannot be waited for.
 void forbid_in_capture(cudaStream_t handle);
 
-/// Throws if a capture forbids calls in this thread that allocate, or that wait or ask for work of
-/// any stream (mode global or thread-local), and invalidates it.
+/// Throws if a capture (mode global or thread-local) forbids unsafe calls in this thread, and
+/// invalidates the capture. Unsafe calls allocate, or wait for or query the work of any stream.
 void forbid_unsafe_call();
 
-/// Throws if there is any capture, of whatever mode, and invalidates all of them.
+/// Throws if there is a capture of any mode, and invalidates all captures.
 void forbid_beside_captures();
 
-/// Throws if the legacy default stream, asked for its state, stands beside a capture that it would
-/// wait for; that capture goes on.
+/// Throws if the legacy default stream is queried while it would wait for a captured stream; that
+/// capture stays valid.
 void forbid_default_stream_beside_capture();
 
 }  // namespace hirgen_cpu

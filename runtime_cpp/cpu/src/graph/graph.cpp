@@ -1,6 +1,6 @@
-// Graphs: a finished capture, and its launches. A launch plays the captured steps onto the launch
-// stream (lane 0) and onto hidden streams of the executable graph (the other lanes), with the
-// captured records and waits between them, so the scheduler sees the freedom that the capture had.
+// Graphs: a finished capture, and its launches. A launch puts the captured steps on the launch
+// stream (lane 0) and on hidden streams of the executable graph (other lanes), with the captured
+// records and waits between them. So the scheduler has the same freedom as the capture.
 #include <cuda_runtime.h>
 
 #include <memory>
@@ -35,7 +35,7 @@ struct Point {
 
 void launch(CUgraphExec_st& graph, const std::shared_ptr<Stream>& origin) {
   Scheduler& scheduler = Scheduler::get();
-  // An executable graph never runs beside itself.
+  // Launches of one executable graph run one after another.
   if (graph.last_stream) push_wait(*origin, graph.last_stream, graph.last_position);
   std::vector<Point> slots(graph.capture->slots());
   for (const GraphStep& step : graph.capture->steps()) {

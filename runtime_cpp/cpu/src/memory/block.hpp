@@ -8,16 +8,16 @@
 
 namespace hirgen_cpu {
 
-/// How another process reaches a block: a file descriptor of a living process. Nothing has a name
-/// in a file system, so nothing is left behind by a process that is killed.
+/// The address of a block for another process: a file descriptor of a live process. The block has
+/// no name in a file system, so a killed process leaves no file.
 struct BlockAddress {
   pid_t pid = 0;
   int fd = -1;
-  uint64_t inode = 0;  ///< tells a descriptor that was closed and used again
+  uint64_t inode = 0;  ///< detects a descriptor that was closed and reused
   uint64_t bytes = 0;
 };
 
-/// An anonymous file mapped into this process, followed by a page that may not be touched.
+/// An anonymous file mapped into this process, followed by a page without access.
 class Block {
  public:
   /// A new block of zeros. Throws Failure(cudaErrorMemoryAllocation).
@@ -30,7 +30,7 @@ class Block {
 
   void* data() const { return data_; }
   size_t bytes() const { return bytes_; }
-  /// Address space taken, with the forbidden page.
+  /// The address space of the block, including the page without access.
   size_t reserved() const { return reserved_; }
   BlockAddress address() const;
 

@@ -1,7 +1,7 @@
-// Copies and fills. What the host may do while they run is as CUDA documents it: a source in
-// pageable memory is read during the call, a destination in pageable memory is written before the
-// call returns, a copy from host memory to host memory is over when the call returns, everything
-// else happens when the stream gets there.
+// Copies and fills. Their timing for the host is as in CUDA's documentation. A source in pageable
+// memory is read during the call. A destination in pageable memory is written before the call
+// returns. A copy from host to host memory is complete when the call returns. All other copies
+// happen in the order of the stream.
 #include <cuda_runtime.h>
 
 #include <cstring>

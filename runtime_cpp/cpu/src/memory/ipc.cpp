@@ -19,7 +19,7 @@ namespace {
 
 constexpr uint64_t kMagic = 0x637069206e677268;
 
-/// What a handle says. It stands for the whole allocation.
+/// The content of a handle. A handle stands for the whole allocation.
 struct HandleContent {
   uint64_t magic;
   uint64_t host;
@@ -27,14 +27,14 @@ struct HandleContent {
 };
 static_assert(sizeof(HandleContent) <= sizeof(cudaIpcMemHandle_t));
 
-/// Which host this is, where a test plays several on one: HIRGEN_BOOT_ID names it.
+/// Identifies the host. Tests simulate several hosts on one machine with HIRGEN_BOOT_ID.
 uint64_t host() {
   const char* name = getenv("HIRGEN_BOOT_ID");
   return std::hash<std::string_view>()(name == nullptr ? "" : name);
 }
 
-/// Allocations of other processes that are open here. Opening one again gives the same address;
-/// it is unmapped when it was closed as often as it was opened.
+/// Allocations of other processes that are open here. A second open returns the same address. The
+/// memory is unmapped after as many closes as opens.
 struct Imports {
   struct Entry {
     void* base = nullptr;

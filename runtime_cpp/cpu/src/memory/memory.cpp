@@ -14,9 +14,9 @@
 namespace hirgen_cpu {
 namespace {
 
-// Fresh memory is filled with bytes that are NaN in every floating type, so that a read before
-// the first write shows. Blocks larger than twice this get it at both ends only: touching all of
-// a large workspace would cost time and memory that nothing needs.
+// Fresh memory is filled with bytes that are NaN in every floating type, so that a read before the
+// first write shows. Blocks larger than twice this are filled only at both ends: touching all of a
+// large workspace would cost time and memory.
 constexpr size_t kPoisonedEnd = size_t{4} << 20;
 constexpr int kPoison = 0xFF;
 
@@ -131,7 +131,7 @@ cudaError_t cudaFreeHost(void* ptr) {
   });
 }
 
-// Memory that the device does not know is no error, and belongs to no device.
+// Memory that the device does not know is not an error; it belongs to no device.
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* ptr) {
   return api("cudaPointerGetAttributes", [&] {
     require(attributes != nullptr, "null result");

@@ -1,4 +1,4 @@
-// The registry of everything that the device can reach by pointer.
+// The registry of all memory that the device can access.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace hirgen_cpu {
 
 enum class MemoryKind { kPageable, kPinned, kDevice, kPeer };
 
-/// An allocation, or another process's one that is mapped here.
+/// An allocation of this process, or one of another process that is mapped here.
 struct Allocation {
   MemoryKind kind;
   int device;
@@ -21,19 +21,19 @@ struct Allocation {
 /// Adds a block; returns its base address.
 void* add_allocation(MemoryKind kind, Block block);
 
-/// Takes out the allocation that begins at `base`; it is unmapped when the result dies. Waits for
-/// all queued work first, as cudaFree does. Throws Failure unless it is of one of the kinds given.
+/// Removes the allocation that begins at `base`; it is unmapped when the result is destroyed. Waits
+/// for all queued work first, as cudaFree does. Throws Failure unless its kind is one of the given
+/// kinds.
 std::shared_ptr<Allocation> remove_allocation(void* base, MemoryKind kind);
 
-/// The allocation that holds (or that ends right before) the address; null for memory that the
-/// device does not know.
+/// The allocation that contains the address, or ends right before it; null for unknown memory.
 std::shared_ptr<const Allocation> find_allocation(const void* address);
 
-/// Kind of [address, address + bytes). Throws Failure(cudaErrorInvalidValue), naming `role`, when
-/// the range runs over the end of its allocation.
+/// The kind of [address, address + bytes). Throws Failure(cudaErrorInvalidValue), which names
+/// `role`, if the range exceeds its allocation.
 MemoryKind classify(const void* address, size_t bytes, const char* role);
 
-/// classify(), which must give memory that the device itself can reach.
+/// Like classify(), but also throws for memory that the device cannot access.
 void require_device_memory(const void* address, size_t bytes, const char* role);
 
 }  // namespace hirgen_cpu

@@ -1,5 +1,5 @@
-// The memory that the ranks of one communicator share. Every field has one writer, the rank that
-// it belongs to, except where it says otherwise.
+// The memory that the ranks of one communicator share. Only the rank that a field belongs to writes
+// it, unless its comment names other writers.
 #pragma once
 
 #include <nccl.h>
@@ -14,7 +14,7 @@ namespace hirgen_cpu {
 constexpr int kMaxRanks = 64;
 constexpr uint64_t kSendDepth = 8;  ///< sends posted ahead from one rank to another
 
-/// A buffer that a peer reads: where it is here, and how another process maps it.
+/// A buffer that a peer reads: its address here, and how another process maps it.
 struct BufferAddress {
   const void* pointer = nullptr;
   BlockAddress block;
@@ -31,23 +31,23 @@ enum class OpKind : uint32_t {
   kRecv
 };
 
-/// What a rank was asked to do; all ranks of a collective must post the same.
+/// The arguments of an operation on one rank; all ranks of a collective must post equal ones.
 struct OpPost {
   OpKind kind;
   ncclDataType_t type;
-  ncclRedOp_t reduction;  ///< ncclSum where there is none
-  int32_t root;           ///< the peer of a send or receive; 0 where there is none
+  ncclRedOp_t reduction;  ///< ncclSum for operations without one
+  int32_t root;           ///< the peer of a send or receive; 0 for operations without one
   uint64_t count;
   BufferAddress send, receive;
 };
 
-/// One rank's part. A collective has kPhases phases: `phase` counts them over all collectives, so
-/// peers compare it with a target and nothing is ever reset.
+/// One rank's part. A collective has kPhases phases. `phase` counts the phases of all collectives,
+/// so peers compare it with a target and it is never reset.
 struct RankArea {
   std::atomic<uint32_t> process;  ///< pid once the rank has joined
-  std::atomic<uint64_t> device;   ///< which it has, of which host; written before `process`
+  std::atomic<uint64_t> device;   ///< device and host of the rank; written before `process`
   std::atomic<uint64_t> phase;
-  OpPost post;  ///< of the collective under way
+  OpPost post;  ///< of the current collective
 
   std::atomic<uint64_t> split_posted, split_created, split_done;  ///< rounds of ncclCommSplit
   int32_t split_color, split_key;
@@ -62,16 +62,16 @@ struct PairArea {
   OpPost slots[kSendDepth];
 };
 
-/// All of it. Fresh memory is zero, which is the initial state of every field.
+/// The whole area. New memory is zero, which is the initial state of every field.
 struct CommArea {
-  std::atomic<uint32_t> bell;    ///< any rank: changes whenever a waiting peer should look again
+  std::atomic<uint32_t> bell;    ///< any rank: changes when a waiting peer should look again
   std::atomic<uint32_t> ranks;   ///< any rank: size of the communicator, set by the first to join
   std::atomic<uint32_t> failed;  ///< any rank: 0, then 1 (message being written), then 2
   char message[1024];
   RankArea rank[kMaxRanks];
   PairArea pair[kMaxRanks][kMaxRanks];  ///< [from][to]
 
-  /// Wakes all waiting ranks. What was written before is visible to whoever sees the ring.
+  /// Wakes all waiting ranks. They see all earlier writes of this rank.
   void ring();
 };
 

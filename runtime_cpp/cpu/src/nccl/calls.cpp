@@ -1,4 +1,4 @@
-// The operations' entry points: arguments are checked here, once, before anything is enqueued.
+// The entry points of operations. They check arguments once, before anything is enqueued.
 #include <nccl.h>
 
 #include "core/error.hpp"
@@ -10,7 +10,7 @@ using namespace hirgen_cpu;
 
 namespace {
 
-/// How a peer maps this rank's buffer.
+/// The information that a peer needs to map this rank's buffer.
 BufferAddress address_of(const void* pointer, size_t bytes) {
   BufferAddress address;
   if (bytes == 0 || pointer == nullptr) return address;

@@ -5,10 +5,10 @@
 //   phase 2  after all posted: I have read my peers' send buffers
 //   phase 3  (all-reduce) after all are in phase 2: I have read my peers' reduced parts
 //
-// and the operation is complete once all ranks are in its last phase: only then may buffers be
-// reused. An all-reduce is a reduce-scatter into the own part of the receive buffer and an
-// all-gather of these parts, which is right in place too: each part of a buffer is first read by
-// the one rank that reduces it, then written by its owner after all have read.
+// and the operation is complete after all ranks have reached its last phase; then buffers may be
+// reused. An all-reduce is a reduce-scatter into this rank's part of the receive buffer, then an
+// all-gather of the parts. It also works in place. Each part of a buffer is first read by the rank
+// that reduces it, and its owner writes it after all ranks have read.
 #include <cstring>
 
 #include "core/error.hpp"
@@ -103,7 +103,7 @@ class Collective final : public Operation {
   }
 
   size_t element() const { return size_of(call_.post.type); }
-  /// First element of the part of an all-reduce that a rank reduces.
+  /// The first element of the part that a rank reduces in an all-reduce.
   size_t part(int rank) const {
     return call_.post.count * static_cast<size_t>(rank) / static_cast<size_t>(comm_->size);
   }

@@ -17,9 +17,9 @@ namespace hirgen_cpu {
 namespace {
 
 using namespace std::chrono_literals;
-constexpr auto kPoll = 20ms;  // an abort must be seen even if nobody rings
+constexpr auto kPoll = 20ms;  // an abort must be noticed even without a wake-up
 
-/// Areas mapped in this process, by inode, and those created here that nobody has joined yet.
+/// Areas mapped in this process, by inode, and areas created here that no rank has joined yet.
 struct Areas {
   std::mutex mutex;
   std::map<uint64_t, std::weak_ptr<Block>> mapped;
@@ -30,8 +30,8 @@ Areas& areas() {
   return state;
 }
 
-/// Tells a device from those of other hosts, which a test plays by HIRGEN_BOOT_ID or by a name of
-/// its own.
+/// Identifies a device on a host. Tests simulate hosts with HIRGEN_BOOT_ID or with another host
+/// name.
 uint64_t place_of(int device) {
   char host[256] = "";
   gethostname(host, sizeof(host) - 1);
@@ -123,7 +123,7 @@ ncclResult_t Comm::run(std::function<void()> work) {
       return ncclSuccess;
     });
     if (result != ncclSuccess) fail(result, ncclGetLastError(nullptr));
-    ordered_before(this);  // what the work has set up is for whoever sees that it is done
+    ordered_before(this);  // publishes the work's results to threads that see its end
     QuietLock lock(mutex_);
     if (status_ == ncclInProgress) status_ = ncclSuccess;
   };
@@ -175,7 +175,7 @@ void Comm::fail(ncclResult_t code, const std::string& text) {
   last_error_ = text;
 }
 
-// Who waits looks again after a while: the area may not be there to ring in yet.
+// Waiting ranks look again after a while; there may be no area yet that could wake them.
 void Comm::abort() { aborted_.store(true, std::memory_order_relaxed); }
 
 void Comm::fail_everywhere(const std::string& text) {

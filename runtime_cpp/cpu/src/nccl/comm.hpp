@@ -34,19 +34,20 @@ class Comm {
   const bool blocking;
   int rank = -1, size = 0;
 
-  /// Joins the ranks of an area and waits until all are there. Throws NcclFailure.
-  /// An abort of `parent`, which is split to make this one, ends the wait too.
+  /// Joins the ranks of an area and waits for all of them. Throws NcclFailure. If `parent` is split
+  /// to make this communicator, an abort of `parent` also ends the wait.
   void join(std::shared_ptr<Block> area, int rank, int size, const Comm* parent = nullptr);
   CommArea& area() const { return *static_cast<CommArea*>(area_->data()); }
   RankArea& mine() const { return area().rank[rank]; }
 
-  /// Runs host-side work that waits for peers: now (blocking communicators), or in a thread of its
-  /// own while status() is ncclInProgress.
+  /// Runs host-side work that waits for peers. For a blocking communicator it runs now; otherwise
+  /// in a separate thread, while status() is ncclInProgress.
   ncclResult_t run(std::function<void()> work);
   /// Waits until the thread of run() has ended.
   void settle();
-  /// What ncclCommGetAsyncError returns. Only the thread that made a communicator may ask a
-  /// non-blocking one: the question ends its last call, which two threads cannot do at once.
+  /// The result of ncclCommGetAsyncError. Only the thread that made a non-blocking communicator may
+  /// call it: the query ends the communicator's last call, which two threads cannot do at the same
+  /// time.
   ncclResult_t ask();
   ncclResult_t status() const;
   std::string last_error() const;
@@ -64,14 +65,14 @@ class Comm {
   void check_failed() const;
   bool failed() const { return area().failed.load(std::memory_order_acquire) == 2; }
 
-  /// Operations of a communicator run in issue order, whatever streams they are on: makes `stream`
-  /// wait for the last one.
+  /// Makes `stream` wait for the communicator's last operation: its operations run in issue order,
+  /// whatever streams they are on.
   void order_after_last(Stream& stream);
   void set_last(Stream& stream, uint64_t position);
   /// Blocks the host until all operations issued so far are complete.
   void drain();
 
-  /// Where this process sees a peer's buffer.
+  /// The address of a peer's buffer in this process.
   const char* reach(const BufferAddress& address);
 
   // Numbers of the next operations, advanced when the operation starts on its stream.
@@ -87,7 +88,7 @@ class Comm {
   mutable std::mutex mutex_;
   ncclResult_t status_ = ncclSuccess;
   std::string last_error_;
-  std::mutex background_mutex_;  ///< an abort and the call that it ends both wait for the thread
+  std::mutex background_mutex_;  ///< an abort and its call both wait for the thread
   std::thread background_;
   const std::thread::id maker_ = std::this_thread::get_id();
   std::shared_ptr<Stream> last_stream_;

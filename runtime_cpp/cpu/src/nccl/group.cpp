@@ -9,7 +9,7 @@
 namespace hirgen_cpu {
 namespace {
 
-/// The operations that a group has for one communicator.
+/// The operations of a group on one communicator.
 class GroupTask final : public Task {
  public:
   GroupTask(std::shared_ptr<Comm> comm, std::vector<OpCall> calls)
@@ -43,7 +43,8 @@ class GroupTask final : public Task {
     start_next_collective();
   }
 
-  /// Collectives of a group follow each other; messages run beside them.
+  /// Starts the next collective. Collectives of a group run in order; messages run at the same
+  /// time.
   void start_next_collective() {
     collective_ = nullptr;
     while (next_ < calls_.size() && !is_collective(calls_[next_].post.kind)) ++next_;
@@ -73,7 +74,7 @@ struct Issued {
 
 struct Group {
   int depth = 0;
-  ncclResult_t refused = ncclSuccess;  ///< what the last call in it that was refused returned
+  ncclResult_t refused = ncclSuccess;  ///< result of the last refused call in the group
   std::vector<Issued> calls;
   std::vector<std::shared_ptr<Comm>> settling;
 };
@@ -83,7 +84,7 @@ void check(cudaError_t status) {
   if (status != cudaSuccess) throw NcclFailure{ncclUnhandledCudaError, cudaGetErrorString(status)};
 }
 
-/// Makes `later` wait for what is on `earlier` now; works while capturing too.
+/// Makes `later` wait for the current work of `earlier`; also works during capture.
 void order(cudaStream_t earlier, cudaStream_t later) {
   cudaEvent_t event = nullptr;
   check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
@@ -92,7 +93,8 @@ void order(cudaStream_t earlier, cudaStream_t later) {
   check(cudaEventDestroy(event));
 }
 
-/// One task on the first stream; the group's other streams join before it and wait after it.
+/// One task on the first stream. The group's other streams join it first, and wait for it
+/// afterwards.
 void launch(const std::shared_ptr<Comm>& comm, const std::vector<OpCall>& calls,
             const std::vector<cudaStream_t>& streams) {
   for (size_t i = 1; i < streams.size(); ++i) order(streams[i], streams[0]);
@@ -158,7 +160,7 @@ ncclResult_t ncclGroupEnd() {
       if (comm->blocking) comm->settle();
       if (comm->status() != ncclSuccess) result = comm->status();
     }
-    // As in NCCL, where one call is refused none of the group runs.
+    // As in NCCL, if one call is refused, no call of the group runs.
     if (finished.refused == ncclSuccess) launch_all(finished.calls);
     return result;
   });

@@ -1,5 +1,5 @@
-// Groups: calls between ncclGroupStart and ncclGroupEnd become one task per communicator, in which
-// all of them get on together.
+// Groups: the calls between ncclGroupStart and ncclGroupEnd become one task per communicator. In
+// the task, all calls make progress together.
 #pragma once
 
 #include <memory>
@@ -9,10 +9,10 @@
 
 namespace hirgen_cpu {
 
-/// Issues an operation: at once, or at the end of this thread's open group.
+/// Issues an operation: now, or at the end of this thread's open group.
 void issue(const std::shared_ptr<Comm>& comm, const OpCall& call, cudaStream_t stream);
 
-/// A call was refused: the open group of this thread, if there is one, will end with that.
+/// Notes a refused call: this thread's open group, if there is one, will return its result.
 void refuse_group(ncclResult_t result);
 
 }  // namespace hirgen_cpu

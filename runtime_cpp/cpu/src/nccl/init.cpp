@@ -19,7 +19,7 @@ thread_local std::string last_error_of_thread;
 
 constexpr char kIdMagic[8] = "hirgen1";
 
-/// What a unique id says.
+/// The content of a unique id.
 struct IdContent {
   char magic[8];
   BlockAddress area;
@@ -131,7 +131,7 @@ ncclResult_t ncclCommInitRank(ncclComm_t* comm, int nranks, ncclUniqueId commId,
   return ncclCommInitRankConfig(comm, nranks, commId, rank, nullptr);
 }
 
-// No communicator: NCCL takes it for one that has ended.
+// Like NCCL, treats a null communicator as one that has ended.
 
 ncclResult_t ncclCommFinalize(ncclComm_t comm) {
   if (comm == nullptr) return ncclSuccess;

@@ -13,21 +13,21 @@ namespace hirgen_cpu {
 class Operation {
  public:
   virtual ~Operation() = default;
-  /// Whether advance() can get on. Cheap and without side effects.
+  /// Whether advance() can make progress. Cheap and without side effects.
   virtual bool can_advance() const = 0;
-  /// Gets on by one state; true when complete.
+  /// Goes to the next state; true when the operation is complete.
   virtual bool advance() = 0;
 };
 
-/// What the caller passed, kept until the operation starts.
+/// The arguments of a call, kept until the operation starts.
 struct OpCall {
   OpPost post;
   void* receive;  ///< this rank's buffers
 };
 
 std::unique_ptr<Operation> make_collective(const std::shared_ptr<Comm>& comm, const OpCall& call);
-/// Takes its number among the messages to or from the peer at once: order of calls is the order of
-/// messages.
+/// Takes its number among the messages to or from the peer now, so that messages have the order of
+/// the calls.
 std::unique_ptr<Operation> make_point_to_point(const std::shared_ptr<Comm>& comm,
                                                const OpCall& call);
 

@@ -1,5 +1,5 @@
-// Send and receive. The receiver pulls from the sender's buffer; the sender is done when the
-// receiver has taken the message, never before.
+// Send and receive. The receiver reads from the sender's buffer. A send completes only after the
+// receiver has taken the message.
 #include <cstring>
 
 #include "core/error.hpp"

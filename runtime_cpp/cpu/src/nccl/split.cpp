@@ -20,7 +20,7 @@ std::vector<int> members_of_split(const Comm& parent, int color) {
   return members;
 }
 
-/// Waits until every rank has come to `round` in one of the split counters.
+/// Waits until every rank has reached `round` in one of the split counters.
 void wait_for_round(const Comm& parent, uint64_t round, std::atomic<uint64_t> RankArea::* counter) {
   parent.wait_for_peers([&] {
     for (int r = 0; r < parent.size; ++r) {

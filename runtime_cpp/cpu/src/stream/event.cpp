@@ -1,4 +1,4 @@
-// Events: a record is a position in a stream; a wait is for the record made before the wait.
+// Events: a record is a position in a stream; a wait waits for the latest record before the wait.
 #include <cuda_runtime.h>
 
 #include <chrono>
@@ -14,11 +14,11 @@ using namespace hirgen_cpu;
 
 namespace hirgen_cpu {
 
-/// One cudaEventRecord. Waiters keep the record that they found, whatever happens to the event.
+/// One cudaEventRecord. A wait keeps the record that it found, even if the event is recorded again.
 struct Record {
   std::shared_ptr<Stream> stream;
   uint64_t position = 0;
-  std::chrono::steady_clock::time_point time;  ///< when the stream got there
+  std::chrono::steady_clock::time_point time;  ///< when the stream reached it
 
   bool complete() const {
     bool complete = Scheduler::get().done(*stream, position);

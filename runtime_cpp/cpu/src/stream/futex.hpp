@@ -1,4 +1,4 @@
-// Sleeping on a word of memory that several processes map.
+// Sleeps on words of memory that several processes map.
 #pragma once
 
 #include <linux/futex.h>

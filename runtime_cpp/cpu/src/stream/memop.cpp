@@ -1,5 +1,5 @@
-// Stream memory operations: a stream writes a word, or waits until a word of memory (its own, or
-// one that another process writes) has a value.
+// Stream memory operations: a stream writes a word of memory, or waits until a word has a value.
+// This process or another process may write the word.
 #include <cuda.h>
 #include <cuda_runtime.h>
 
@@ -17,7 +17,7 @@ using namespace hirgen_cpu;
 namespace {
 
 CUresult enqueue(const char* name, CUstream stream, const std::vector<MemOp>& ops) {
-  // The error codes of the two APIs have the same numbers.
+  // The two APIs use the same error numbers.
   return static_cast<CUresult>(api(name, [&] {
     for (const MemOp& op : ops) check_op(op);
     submit(stream, [ops](Stream& target) {

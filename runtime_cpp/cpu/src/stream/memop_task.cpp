@@ -30,14 +30,15 @@ bool reached(const void* address, T value, unsigned flags) {
 
 uint64_t value_of(const MemOp& op) { return op.value + (op.counter ? *op.counter : 0); }
 
-/// Words may also be written by plain copies, so looking at one must not count as a race with them.
+/// Whether the word has the awaited value. Plain copies may also write the word, so this read must
+/// not count as a race with them.
 bool satisfied(const MemOp& op) {
   Unobserved unobserved;
   return op.bytes == 4 ? reached(op.address, static_cast<uint32_t>(value_of(op)), op.flags)
                        : reached(op.address, op.value, op.flags);
 }
 
-/// The low half of a word, which sleepers watch. (A change of the high half alone wakes nobody;
+/// The low half of a word, which sleepers watch. (A change of only the high half wakes no sleeper;
 /// sleepers look again after a while.)
 std::atomic<uint32_t>* low_half(void* address) {
   return static_cast<std::atomic<uint32_t>*>(address);

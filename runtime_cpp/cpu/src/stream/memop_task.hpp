@@ -17,13 +17,13 @@ struct MemOp {
   void* address;
   uint64_t value;
   unsigned flags;                     ///< CU_STREAM_WAIT_VALUE_* of a wait
-  const uint32_t* counter = nullptr;  ///< of 4 bytes: what it holds at the time is added to value
+  const uint32_t* counter = nullptr;  ///< of 4 bytes: added to value when the operation runs
 };
 
-/// Throws Failure unless the device can do it.
+/// Throws Failure if the device cannot execute the operation.
 void check_op(const MemOp& op);
 
-/// A batch, in order.
+/// A batch of operations, executed in order.
 class MemOpTask final : public Task {
  public:
   explicit MemOpTask(std::vector<MemOp> ops) : ops_(std::move(ops)) {}

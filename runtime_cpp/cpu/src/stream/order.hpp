@@ -1,4 +1,4 @@
-// Which of the runnable streams goes next: the adversary behind HIRGEN_CPU_SEED.
+// Chooses the stream that runs next: the adversary behind HIRGEN_CPU_SEED.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ struct Candidate {
   uint64_t age;     ///< global number of the task's submission: larger is later
 };
 
-/// Picks orders that streams and events allow and that a GPU seldom shows. The same seed and the
+/// Picks orders that streams and events allow but that a GPU seldom shows. The same seed and the
 /// same candidates give the same picks.
 ///
 /// Three strategies, drawn again every few picks:
@@ -33,13 +33,13 @@ class Order {
 
   bool fifo() const { return fifo_; }
 
-  /// Index of the candidate that runs next. At least one candidate.
+  /// The index of the candidate that runs next. Needs at least one candidate.
   size_t pick(const std::vector<Candidate>& candidates);
 
-  /// How many steps may run while the host submits its next work. Mostly 0: work is held back
-  /// until the host waits for something.
+  /// The number of steps that may run while the host submits its next work. Mostly 0, so that work
+  /// is held back until the host waits.
   int burst();
-  /// How many steps may run when the host asks for a result that is not there yet. At least 1.
+  /// The number of steps that may run when the host queries a result that is not ready. At least 1.
   int poll_burst();
 
  private:

@@ -10,15 +10,15 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// With a seed: a step that takes longer than this may be a host function that waits for the host
-// or for another stream. The host goes on then, and so do the other streams.
+// With a seed: a step that takes longer than this may be a host function that waits for the host or
+// for another stream. Then the host and the other streams go on.
 constexpr auto kStepLimit = 100ms;
 
 uint64_t process_seed() {
   uint64_t seed = Order::seed_from_environment();
   if (seed == 0) return 0;
   int device = 0;
-  cudaGetDevice(&device);  // ranks share the seed and should not share the order
+  cudaGetDevice(&device);  // ranks share the seed, but should not share the order
   return seed * 1000003 + static_cast<uint64_t>(device) + 1;
 }
 
@@ -54,7 +54,7 @@ uint64_t Scheduler::push(Stream& stream, std::unique_ptr<Task> task) {
   stream.queue_.push_back({std::move(task), next_age_++});
   uint64_t position = ++stream.submitted_;
   submitter_ = std::this_thread::get_id();
-  // Even if the task is not ready yet: its worker must know what to watch.
+  // Wake the worker even if the task is not ready: the worker must know what to watch.
   stream.wake_.notify_one();
   if (order_.fifo()) {
     dispatch();
@@ -98,8 +98,8 @@ void Scheduler::block(Waiter& waiter) {
   for (const auto& target : waiter.targets) ordered_after(target.first.get());
 }
 
-/// Forgets the waiters that have what they wait for. Held-back work stops with the step that
-/// released the last one, not when its thread happens to wake up.
+/// Removes the waiters whose wait has ended. Held-back work stops with the step that released the
+/// last waiter, not when the waiter's thread wakes up.
 void Scheduler::release_hosts() {
   if (std::erase_if(waiters_, [](const Waiter* waiter) { return waiter->done(); }) > 0) allow(0);
 }
@@ -144,8 +144,8 @@ void Scheduler::allow(int steps) {
   allowance_ = waiters_.empty() ? steps : kUnlimited;
 }
 
-/// Lets the allowed steps run while the host waits: what has run when a call returns is then a
-/// matter of the seed and not of the machine's load.
+/// Runs the allowed steps while the host waits. So the seed, not the machine's load, decides which
+/// steps have run when a call returns.
 void Scheduler::pump(QuietLock& lock) {
   dispatch();
   while (active_ != nullptr && allowance_ != kUnlimited) {

@@ -1,4 +1,4 @@
-// Streams and what runs on them: a queue and a worker thread each, one scheduler for all.
+// Streams and their work: each has a queue and a worker thread; one scheduler serves all.
 #pragma once
 
 #include <chrono>
@@ -17,8 +17,8 @@
 
 namespace hirgen_cpu {
 
-/// A queue of tasks that run one after the other. A position is the number of tasks submitted up
-/// to and including one; it is reached when that many are complete.
+/// A queue of tasks that run one after another. The position of a task is the number of tasks
+/// submitted up to and including it. It is reached when that many tasks are complete.
 class Stream : public std::enable_shared_from_this<Stream> {
  public:
   Stream(int device, unsigned flags, int priority, uint64_t id)
@@ -41,17 +41,17 @@ class Stream : public std::enable_shared_from_this<Stream> {
   std::condition_variable wake_;
 };
 
-/// Decides when each stream's next step runs. Without a seed, as soon as it can, all streams at
-/// once. With a seed, one step at a time in the order that Order picks, and work is held back
-/// until the host waits or makes no call for a while: a run is a function of the seed as far as
-/// other processes and other host threads allow.
+/// Decides when each stream's next step runs. Without a seed, steps run as soon as they can, on all
+/// streams at the same time. With a seed, one step runs after another, in the order that Order
+/// picks, and work is held back until the host waits or makes no call for a while. So the seed
+/// determines a run, apart from other processes and other host threads.
 class Scheduler {
  public:
   static Scheduler& get();
 
   /// A new stream with its worker thread.
   std::shared_ptr<Stream> create(int device, unsigned flags, int priority);
-  /// The stream's thread ends once its queue is empty; it takes no further work.
+  /// Closes the stream to new work; its thread ends when its queue is empty.
   void close(const std::shared_ptr<Stream>& stream);
 
   /// Appends a task; returns its position.
@@ -66,10 +66,11 @@ class Scheduler {
 
   /// Blocks the host thread.
   void wait(const std::shared_ptr<const Stream>& stream, uint64_t position);
-  /// For all work of a device.
+  /// Blocks the host thread until all work of a device is complete.
   void wait_all(int device);
-  /// The host asked for a result that was not there: held-back work may go on a little. Only the
-  /// thread that submits work counts; a watchdog's polling must not change the order.
+  /// Notes that the host queried a result that was not ready: held-back work may then run a little.
+  /// Only the thread that submits work counts, because a watchdog's polling must not change the
+  /// order.
   void host_polls();
 
   /// The streams (of a device) that synchronise with the legacy default stream.
@@ -99,7 +100,7 @@ class Scheduler {
   const Stream* active_ = nullptr;  ///< with a seed: the one stream that runs a step
   Clock::time_point active_since_;
   int allowance_ = 0;  ///< with a seed: steps that may run before the host's next call
-  /// A host thread that waits, and what for.
+  /// A waiting host thread, and the position that it waits for.
   struct Waiter {
     std::vector<std::pair<std::shared_ptr<const Stream>, uint64_t>> targets;
     bool done() const;

@@ -40,7 +40,7 @@ class DefaultStreams {
     if (!stream) stream = Scheduler::get().create(device, cudaStreamNonBlocking, 0);
     return stream;
   }
-  /// Null when it was never used.
+  /// Null if it was never used.
   std::shared_ptr<Stream> find(int device) {
     QuietLock lock(mutex_);
     auto entry = streams_.find(device);
@@ -52,7 +52,7 @@ class DefaultStreams {
   std::map<int, std::shared_ptr<Stream>> streams_;
 };
 
-/// The legacy default stream waits for all blocking streams of its device and they wait for it.
+/// The legacy default stream waits for all blocking streams of its device, and they wait for it.
 void order_with_default_stream(Stream& stream, bool is_default) {
   Scheduler& scheduler = Scheduler::get();
   if (is_default) {

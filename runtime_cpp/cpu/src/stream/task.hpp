@@ -8,24 +8,25 @@
 
 namespace hirgen_cpu {
 
-/// The word that another process changes (and wakes) when a task may be able to go on, and its
-/// value when that was looked at. No word: only this process can make the task ready.
+/// A word that another process changes (and wakes) when a task may be able to continue, and the
+/// value of the word when it was read. Without a word, only this process can make the task ready.
 struct WaitHint {
   const std::atomic<uint32_t>* word = nullptr;
   uint32_t seen = 0;
 };
 
-/// A task runs in steps, so that one that waits (for an event, a peer, a memory word) holds up
-/// its own stream and nothing else, and so that other streams can come between.
+/// A task runs in steps. So a task that waits (for an event, a peer, a memory word) blocks only its
+/// stream, and other streams can run between its steps.
 class Task {
  public:
   virtual ~Task() = default;
-  /// Whether step() can get on now. Called with the scheduler's lock held: cheap, no side effects.
+  /// Whether step() can make progress now. Called with the scheduler's lock held: cheap, no side
+  /// effects.
   virtual bool ready() const { return true; }
-  /// Gets on as far as it can without waiting. True when the task is complete. May throw Failure,
-  /// which becomes the process's sticky fault.
+  /// Makes as much progress as possible without waiting. Returns true when the task is complete.
+  /// May throw Failure, which becomes the process's sticky fault.
   virtual bool step() = 0;
-  /// Where to sleep while not ready. Taken before ready() is asked, so that no change is missed.
+  /// The word to sleep on while not ready. Read it before ready(), so that no change is missed.
   virtual WaitHint hint() const { return {}; }
 };
 

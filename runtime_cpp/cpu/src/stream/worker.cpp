@@ -1,4 +1,4 @@
-// A stream's worker thread: sleeps until it is granted a step, runs it, says so.
+// A stream's worker thread: sleeps until it is granted a step, runs it, and reports its end.
 #include <thread>
 
 #include "core/error.hpp"
@@ -10,11 +10,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Memory words and peers are looked at this often even if nobody wakes the sleeper: a word may be
-// written by a plain copy, which wakes nobody.
+// How often memory words and peers are checked even without a wake-up: a plain copy may write a
+// word, and wakes no sleeper.
 constexpr auto kIdlePoll = 5ms;
-// With a seed: held-back work goes on when the host has made no call for this long. Longer than a
-// busy machine keeps a thread from running, or the order would depend on the machine.
+// With a seed: held-back work goes on after the host has made no call for this long. A busy machine
+// must not suspend a thread for longer, or the order would depend on the machine.
 constexpr auto kHostIdle = 50ms;
 
 /// Runs one step; a failure becomes the process's fault, and faulty work counts as complete.
@@ -76,7 +76,7 @@ void Scheduler::sleep(QuietLock& lock, Stream& stream) {
   dispatch();
   if (stream.granted_) return;
   bool blocked = !runnable(stream);
-  if (!blocked && order_.fifo()) return;  // became ready after dispatch() looked: once more
+  if (!blocked && order_.fifo()) return;  // became ready after dispatch() looked: try again
   if (blocked && hint.word != nullptr) {
     lock.get().unlock();
     futex_wait(hint.word, hint.seen, kIdlePoll);

@@ -28,7 +28,7 @@ constexpr int kComputeStreams = 4;
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kCShape = {.m = D * kShardM, .n = N, .k = K, .dtype = hirgen::DType::kFp32};
 
-// What errors and the watchdog call the statements, with their place in the spec.
+// Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kGather = "spec.yaml:11:5 gather: Allgather of A_s";
 constexpr const char* kWaitGather = "spec.yaml:11:5 Wait(gather)";
 constexpr const char* kMatmulC = "spec.yaml:11:5 Matmul of C_s";
@@ -42,7 +42,7 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. What can be made before the first call is a data member.
+/// One rank's program. Data members are made before the first call.
 class AgMatmulGraph final : public hirgen::Program {
  public:
   explicit AgMatmulGraph(hirgen::Context& context) : context_(context) {

@@ -42,7 +42,7 @@ constexpr int64_t X = 2, Y = 2, N = 8;
 
 const hirgen::Mesh mesh_world({X, Y});  // x of X, y of Y ranks
 
-// What errors and the watchdog call the statements, with their place in the spec.
+// Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kGather = "collectives.hir:3:5 gather: Allgather of parts";
 constexpr const char* kAllSum = "collectives.hir:4:5 all_sum: Allreduce of parts";
 constexpr const char* kScatterSum = "collectives.hir:5:5 scatter_sum: ReduceScatter of parts";
@@ -53,7 +53,7 @@ constexpr const char* kShare = "collectives.hir:8:5 share: Broadcast of at_root"
 constexpr const char* kRootSum = "collectives.hir:12:5 root_sum: Reduce of parts";
 constexpr const char* kDeal = "collectives.hir:9:5 deal: Scatter of sum_at_root";
 
-/// One rank's program. What can be made before the first call is a data member.
+/// One rank's program. Data members are made before the first call.
 class Collectives final : public hirgen::Program {
  public:
   explicit Collectives(hirgen::Context& context) : context_(context) {}

@@ -29,7 +29,7 @@ constexpr int kComputeStreams = 2;
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kCShape = {.m = M, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
 
-// What errors and the watchdog call the statements, with their place in the spec.
+// Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kStarted = "exchange.hir:3:5 Synchronize(caller)";
 constexpr const char* kSetASlice = "exchange.hir:3:5 Set of A_slice";
 constexpr const char* kStep = "exchange.hir:3:5 step: group";
@@ -47,7 +47,7 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. What can be made before the first call is a data member.
+/// One rank's program. Data members are made before the first call.
 class Exchange final : public hirgen::Program {
  public:
   explicit Exchange(hirgen::Context& context) : context_(context) {

@@ -34,7 +34,7 @@ constexpr int kComputeStreams = 2;
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kPSShape = {.m = kShardM, .n = N, .k = kShardK, .dtype = hirgen::DType::kBf16};
 
-// What errors and the watchdog call the statements, with their place in the spec.
+// Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kStarted = "spec.yaml:15:5 Synchronize(caller)";
 constexpr const char* kReceive = "spec.yaml:16:5 receive: receive of P_parts";
 constexpr const char* kSharePParts = "spec.yaml:16:5 sharing P_parts with the other ranks";
@@ -57,7 +57,7 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. What can be made before the first call is a data member.
+/// One rank's program. Data members are made before the first call.
 class ExchangeAuto final : public hirgen::Program {
  public:
   explicit ExchangeAuto(hirgen::Context& context) : context_(context) {

@@ -30,7 +30,7 @@ constexpr int kComputeStreams = 2;
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kCShape = {.m = kShardM, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
 
-// What errors and the watchdog call the statements, with their place in the spec.
+// Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kStarted = "spec.yaml:12:5 Synchronize(caller)";
 constexpr const char* kSend = "spec.yaml:12:5 send: send of A";
 constexpr const char* kShareA = "spec.yaml:8:3 sharing A with the other ranks";
@@ -52,7 +52,7 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. What can be made before the first call is a data member.
+/// One rank's program. Data members are made before the first call.
 class ExchangeFused final : public hirgen::Program {
  public:
   explicit ExchangeFused(hirgen::Context& context) : context_(context) {

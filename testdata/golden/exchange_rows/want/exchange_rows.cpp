@@ -33,7 +33,7 @@ const hirgen::Mesh mesh_world({6});                  // x of 6 ranks
 const hirgen::Mesh mesh_grid({R, D}, {1, 2, 4, 5});  // y of R, x of D ranks
 constexpr hirgen::MatmulShape kEShape = {.m = kShardM, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
 
-// What errors and the watchdog call the statements, with their place in the spec.
+// Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kStarted = "spec.yaml:16:5 Synchronize(caller)";
 constexpr const char* kSend = "spec.yaml:16:5 send: send of A";
 constexpr const char* kShareA = "spec.yaml:11:3 sharing A with the other ranks along x";
@@ -59,7 +59,7 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. What can be made before the first call is a data member.
+/// One rank's program. Data members are made before the first call.
 class ExchangeRows final : public hirgen::Program {
  public:
   explicit ExchangeRows(hirgen::Context& context) : context_(context) {

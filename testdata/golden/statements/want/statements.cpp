@@ -55,7 +55,7 @@ constexpr hirgen::MatmulShape kOutBatchedShape = {.m = M, .n = N, .k = K, .batch
                                                   .stride_b = K * N, .stride_c = M * N,
                                                   .dtype = hirgen::DType::kBf16};
 
-// What errors and the watchdog call the statements, with their place in the spec.
+// Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kSend = "statements.hir:6:5 send: SendRecv of shard";
 constexpr const char* kPermuteOutPermute = "statements.hir:6:5 Permute of out_permute";
 constexpr const char* kCastOutCast = "statements.hir:7:5 Cast of out_cast";
@@ -80,7 +80,7 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. What can be made before the first call is a data member.
+/// One rank's program. Data members are made before the first call.
 class Statements final : public hirgen::Program {
  public:
   explicit Statements(hirgen::Context& context) : context_(context) {

@@ -38,7 +38,7 @@ constexpr hirgen::MatmulShape kPShape = {.m = kChunkM, .n = N, .k = kShardK, .ba
                                          .stride_a = kShardM * kShardK, .stride_b = 0,
                                          .stride_c = kShardM * N, .dtype = hirgen::DType::kFp16};
 
-// What errors and the watchdog call the statements, with their place in the spec.
+// Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kMatmulP = "spec.yaml:16:5 Matmul of P_c";
 constexpr const char* kStarted = "spec.yaml:17:5 Synchronize(caller)";
 constexpr const char* kJoined = "spec.yaml:17:5 Synchronize(worker c % 2)";
@@ -69,7 +69,7 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. What can be made before the first call is a data member.
+/// One rank's program. Data members are made before the first call.
 class SubChunksAtOnce final : public hirgen::Program {
  public:
   explicit SubChunksAtOnce(hirgen::Context& context) : context_(context) {

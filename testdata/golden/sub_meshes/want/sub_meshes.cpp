@@ -37,7 +37,7 @@ const hirgen::Mesh mesh_one({1}, {2});           // x of 1 ranks
 const hirgen::Mesh mesh_ranks_2_1({2}, {2, 1});  // x of 2 ranks
 constexpr hirgen::MatmulShape kCShape = {.m = 16, .n = 12, .k = 16, .dtype = hirgen::DType::kBf16};
 
-// What errors and the watchdog call the statements, with their place in the spec.
+// Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kBroadcast2 = "spec.yaml:22:5 broadcast_2: Broadcast of bias";
 constexpr const char* kGather = "spec.yaml:19:5 gather: Allgather of A_s";
 constexpr const char* kWaitGather = "spec.yaml:19:5 Wait(gather)";
@@ -55,7 +55,7 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. What can be made before the first call is a data member.
+/// One rank's program. Data members are made before the first call.
 class SubMeshes final : public hirgen::Program {
  public:
   explicit SubMeshes(hirgen::Context& context) : context_(context) {

@@ -32,7 +32,7 @@ constexpr hirgen::MatmulShape kPSCSumShape =
     {.m = kChunkM, .n = N, .k = kShardK, .addend = true, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kPSCShape = {.m = kChunkM, .n = N, .k = kShardK, .dtype = hirgen::DType::kBf16};
 
-// What errors and the watchdog call the statements, with their place in the spec.
+// Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kMatmulPSCSum = "spec.yaml:13:5 Matmul of P_s_c, added to what is there";
 constexpr const char* kMatmulPSC = "spec.yaml:13:5 Matmul of P_s_c";
 constexpr const char* kExchange = "spec.yaml:14:5 exchange: group";
@@ -56,7 +56,7 @@ void gemm_add(hirgen::Context& context, const hirgen::MatmulPlan& plan, const vo
            where);
 }
 
-/// One rank's program. What can be made before the first call is a data member.
+/// One rank's program. Data members are made before the first call.
 class SumsInGemm final : public hirgen::Program {
  public:
   explicit SumsInGemm(hirgen::Context& context) : context_(context) {}
