@@ -10,19 +10,17 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// Field is one field of a statement or a declaration: its key in the text form, and a pointer to its
-// value: *string, *int64, *bool, *expr.Expr, *[]expr.Expr, *[]string, *[]int64, *Pointer, **Pointer or
-// *Stream.
+// Field is one field of a statement or a declaration: its key in the text form, and a pointer to its value. The pointer is a
+// *string, *int64, *bool, *expr.Expr, *[]expr.Expr, *[]string, *[]int64, *Pointer, **Pointer or *Stream.
 type Field struct {
 	Key   string
 	Value any
-	Text  bool // a string that is any text, and not an identifier
+	Text  bool // the string is any text, not an identifier
 }
 
-// Fields lists the fields of a statement or a declaration, which is a pointer to its struct. The struct
-// is all that says what there is: the order is its order, and keys are names in snake_case. A tag
-// `text:"quoted"` is for strings that are no identifiers. What an Event, a Flag or an Operand holds
-// stands in its place. Statements inside, and what every statement carries, are no fields.
+// Fields lists the fields of a statement or a declaration, given as a pointer to its struct. The struct defines them: their order
+// is that of the struct, and keys are names in snake_case. The tag `text:"quoted"` marks strings that are not identifiers. An
+// Event, a Flag or an Operand is replaced by its parts. Nested statements and Info are not fields.
 func Fields(item any) []Field {
 	v := reflect.ValueOf(item).Elem()
 	layout := layoutOf(v.Type())
@@ -49,12 +47,12 @@ func Fields(item any) []Field {
 	return list
 }
 
-// operand shows a strided view.
+// operand lists the parts of a strided view.
 func operand(key string, o *Operand) []Field {
 	return []Field{{Key: key, Value: &o.At}, {Key: key + "_extents", Value: &o.Extents}, {Key: key + "_strides", Value: &o.Strides}}
 }
 
-// A layout is what is known of a struct: the keys of its fields, which are text, and which hold
+// A layout describes a struct type: the keys of its fields, the fields that are quoted text, and the fields that contain
 // statements.
 type layout struct {
 	keys   []string
@@ -62,13 +60,13 @@ type layout struct {
 	bodies []int
 }
 
-// layouts are those of the structs that were asked for.
+// layouts caches layouts by type.
 var layouts sync.Map
 
-// layoutOf looks at a struct, once. The key of StrideA is stride_a.
+// layoutOf returns the layout of a struct type, and computes it on first use. The key of StrideA is stride_a.
 func layoutOf(t reflect.Type) layout {
 	if l, ok := layouts.Load(t); ok {
-		return l.(layout) //nolint:forcetypeassert // it holds nothing else
+		return l.(layout) //nolint:forcetypeassert // the map holds only layouts
 	}
 	var l layout
 	for i := range t.NumField() {
@@ -89,10 +87,10 @@ func layoutOf(t reflect.Type) layout {
 	return l
 }
 
-// Op is the name of a statement or a declaration in the text form: that of its type.
+// Op returns the name of a statement or a declaration in the text form, which is the name of its type.
 func Op(item any) string { return reflect.TypeOf(item).Elem().Name() }
 
-// New makes an empty statement of a name; nil if there is none.
+// New returns an empty statement with the given name, or nil if there is none.
 func New(op string) Stmt {
 	for _, s := range statements {
 		if t := reflect.TypeOf(s).Elem(); t.Name() == op {
@@ -103,7 +101,7 @@ func New(op string) Stmt {
 	return nil
 }
 
-// Bodies gives the statement lists inside a statement.
+// Bodies returns the statement lists inside a statement.
 func Bodies(s Stmt) []*[]Stmt {
 	v := reflect.ValueOf(s).Elem()
 	var list []*[]Stmt
@@ -123,7 +121,7 @@ func (p *Program) lists(visit func(list reflect.Value)) {
 	}
 }
 
-// Declarations lists what a program declares, in the order of the text form.
+// Declarations lists all declarations of a program, in the order of the text form.
 func (p *Program) Declarations() []any {
 	var all []any
 	p.lists(func(list reflect.Value) {
@@ -134,7 +132,7 @@ func (p *Program) Declarations() []any {
 	return all
 }
 
-// ByName finds declarations by their names, which are their first fields.
+// ByName indexes declarations by their names, which are their first fields.
 func ByName[T any](list []*T) map[string]*T {
 	found := make(map[string]*T, len(list))
 	for _, d := range list {
@@ -145,7 +143,7 @@ func ByName[T any](list []*T) map[string]*T {
 	return found
 }
 
-// Add adds an empty declaration of a name to a program; nil if nothing is called so.
+// Add appends an empty declaration of the given kind, and returns it; nil if there is no such kind.
 func (p *Program) Add(op string) (made any) {
 	p.lists(func(list reflect.Value) {
 		if t := list.Type().Elem().Elem(); t.Name() == op {
@@ -157,8 +155,7 @@ func (p *Program) Add(op string) (made any) {
 	return made
 }
 
-// A Rewriter looks at the fields of statements and declarations, and replaces parts of them. A function
-// that is nil replaces nothing.
+// A Rewriter visits the fields of statements and declarations, and replaces parts of them. A nil function replaces nothing.
 type Rewriter struct {
 	Expression func(expr.Expr) expr.Expr
 	Place      func(Pointer) Pointer
@@ -222,7 +219,7 @@ func (r *Rewriter) pointer(v *Pointer) {
 	}
 }
 
-// RewriteAll rewrites all statements of a list, also inside others.
+// RewriteAll rewrites all statements of a list, including nested ones.
 func RewriteAll(body []Stmt, r *Rewriter) {
 	Walk(body, func(s Stmt) bool {
 		r.Rewrite(s)

@@ -2,18 +2,17 @@ package calls
 
 import "github.com/hirgen/hirgen/internal/expr"
 
-// Issue goes through statements as one rank issues them: it takes loops and branches, and gives numbers
-// their values.
+// Issue walks statements in the order in which one rank issues them. It runs loops, takes branches, and evaluates names.
 type Issue struct {
 	Program  *Program
 	Rank     int64
 	Env      Values
-	Loops    []Iteration                           // around the statement at hand
-	Visit    func(Stmt) error                      // gets each other statement, with what stands in it
-	Eval     func(Stmt, expr.Expr) (int64, error)  // nil: what has no value is 0
-	Accesses func(s *If, peer int64) (bool, error) // tells of a PeerAccess whether the branch is taken; nil: all ranks share memory
-	Left     func(*If)                             // is told when a branch with a PeerAccess has ended; nil: nobody is
-	NoRank   func(*Let) error                      // is told of a name for a rank that is not there; nil: nobody is
+	Loops    []Iteration                           // the enclosing loops, with their current values
+	Visit    func(Stmt) error                      // called for each other statement, which may contain statements
+	Eval     func(Stmt, expr.Expr) (int64, error)  // nil: an expression without a value is 0
+	Accesses func(s *If, peer int64) (bool, error) // reports whether a branch with a PeerAccess is taken; nil: all ranks share memory
+	Left     func(*If)                             // called after a branch with a PeerAccess; optional
+	NoRank   func(*Let) error                      // called for the name of a rank that does not exist; optional
 }
 
 // Iteration is a loop at one of its values.
@@ -22,14 +21,14 @@ type Iteration struct {
 	Value int64
 }
 
-// NewIssue is about to issue a program on a rank.
+// NewIssue prepares to issue a program on a rank.
 func NewIssue(p *Program, rank int64, visit func(Stmt) error) *Issue {
 	i := &Issue{Program: p, Rank: rank, Env: p.Values(), Visit: visit}
 	i.Env["rank"] = rank
 	return i
 }
 
-// List issues statements. It ends with the first error of a function that it calls.
+// List issues statements. It stops at the first error.
 func (i *Issue) List(body []Stmt) error {
 	for _, s := range body {
 		if err := i.statement(s); err != nil {
@@ -62,7 +61,7 @@ func (i *Issue) statement(s Stmt) error {
 	}
 }
 
-// name gives a name its number. Ranks out of a mesh have none in it.
+// name evaluates a Let. On ranks outside of its mesh it has no value.
 func (i *Issue) name(s *Let) error {
 	v, ok := i.Program.Number(s, i.Env, i.Rank)
 	if ok {

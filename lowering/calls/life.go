@@ -2,54 +2,54 @@ package calls
 
 import "slices"
 
-// A Step is one thing that the host of each rank does outside of the calls: all ranks do the same steps in
-// the same order, but for what they do not have. Name is a buffer, a set of events, a team, a share,
-// FlagsOf a share, or one of the names below.
+// A Step is an action of each rank's host outside of the calls. All ranks do the same steps in the same order; a rank skips steps
+// for things that it does not have. Name is a buffer, a set of events, a team, a share, FlagsOf a share, or one of the names
+// below.
 type Step struct {
 	Do   Deed
 	Name string
 }
 
-// Deed is what a step does.
+// Deed is the action of a step.
 type Deed string
 
-// The deeds. Ranks that exchange, and those that meet, wait for each other.
+// The deeds. Exchange and Meet make ranks wait for each other.
 const (
 	Allocate Deed = "allocate" // memory
 	Make     Deed = "make"     // streams, events, a team
-	Export   Deed = "export"   // makes the handles of a share's memory and flags
-	Exchange Deed = "exchange" // gives them to the ranks of the share, and gets theirs
-	Import   Deed = "import"   // maps the memory and flags of these
-	Finish   Deed = "finish"   // waits until all that this rank has issued is done
+	Export   Deed = "export"   // creates the handles of a share's memory and flags
+	Exchange Deed = "exchange" // sends the handles to the ranks of the share, and receives theirs
+	Import   Deed = "import"   // maps the memory and flags of the peers
+	Finish   Deed = "finish"   // waits until everything that this rank has issued has ended
 	Meet     Deed = "meet"     // waits for all ranks
-	Close    Deed = "close"    // unmaps what was imported of a share
+	Close    Deed = "close"    // unmaps the imported memory of a share
 	Free     Deed = "free"     // memory
 	Destroy  Deed = "destroy"  // streams, events, a team
 )
 
-// Deeds lists them, with whether they name something.
+// Deeds lists all deeds, and whether they have a name.
 var Deeds = map[Deed]bool{
 	Allocate: true, Make: true, Export: true, Exchange: true, Import: true, Finish: false, Meet: false, Close: true, Free: true, Destroy: true,
 }
 
-// Life is what a program does before the first call, as that begins, and after the last one.
+// Life lists the steps before the first call, at its beginning, and after the last call.
 type Life struct {
 	Create  []Step
-	First   []Step // memory of the caller that ranks share is known only then
+	First   []Step // for memory of the caller that ranks share, which is known only then
 	Destroy []Step
 }
 
-// The memory that GEMMs and attentions work in: the caller's, and that of all compute streams.
+// The workspaces of GEMMs and attentions, for the caller's stream and for all compute streams.
 const (
 	CallersWorkspace  = "workspace_"
 	ComputeWorkspaces = "workspaces_"
 )
 
-// FlagsOf names the memory of the flags of a share.
+// FlagsOf returns the name of the memory of a share's flags.
 func FlagsOf(share string) string { return share + ".flags" }
 
-// LifeOf is the life of a program as it is printed: the data members of the emitted class in their order, then
-// its constructor, then the first run(). It ends as hirgen::Peers and then hirgen::Context end.
+// LifeOf returns the life of a program as it is printed: the data members of the emitted class in their order, then its
+// constructor, then the first run(). It ends like the destructors of hirgen::Peers and then hirgen::Context.
 func LifeOf(p *Program) Life {
 	var l Life
 	add := func(list *[]Step, do Deed, names ...string) {
@@ -111,23 +111,23 @@ func LifeOf(p *Program) Life {
 	return l
 }
 
-// IsCallers reports whether a share is of memory of the caller's.
+// IsCallers reports whether a share is of memory of the caller.
 func (p *Program) IsCallers(s *Share) bool {
 	return slices.ContainsFunc(p.Arguments, func(a *Argument) bool { return a.Name == s.Memory })
 }
 
-// Sections are the lists of a life with their names in the text form, in their order.
+// Sections returns the lists of a life with their names in the text form, in order.
 func (l *Life) Sections() []Section {
 	return []Section{{"create", &l.Create}, {"first call", &l.First}, {"destroy", &l.Destroy}}
 }
 
-// Section is one list of steps.
+// Section is a named list of steps.
 type Section struct {
 	Name  string
 	Steps *[]Step
 }
 
-// String is the text form of a step.
+// String returns the text form of a step.
 func (s Step) String() string {
 	if s.Name == "" {
 		return string(s.Do)

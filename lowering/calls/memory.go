@@ -2,24 +2,24 @@ package calls
 
 import "github.com/hirgen/hirgen/model/domain"
 
-// WorkspaceBytes is what the algorithm of a GEMM may need of a workspace at most: hirgen::kWorkspaceBytes of the runtime.
+// WorkspaceBytes limits the workspace of a GEMM's algorithm. It is hirgen::kWorkspaceBytes of the runtime.
 const WorkspaceBytes = 32 << 20
 
-// Memory is what a program needs of a GPU beside its arguments, in bytes. cuBLASLt says what an algorithm needs when the plan of
-// a GEMM is made: the program has no more than that.
+// Memory is the GPU memory of a program in bytes, without its arguments. Workspaces of GEMMs are upper limits: cuBLASLt reports
+// their size when it makes the plan, and the program allocates no more than that.
 type Memory struct {
-	Buffers    int64 // of the program's own, those that other ranks reach left out
-	Unshared   int64 // that all of it would be if no buffer had the memory of another one
+	Buffers    int64 // buffers that no other rank accesses
+	Unshared   int64 // all memory, if no buffers shared bytes
 	Workspaces int64 // of GEMMs, at most, and of attentions by the runtime's own kernels
-	IPC        int64 // that other ranks reach: memory of buffers, and the flags of these and of arguments
-	Gemms      bool  // a library says how large their workspaces have to be
-	Attentions bool  // a library that computes them may have larger workspaces
+	IPC        int64 // buffers that other ranks access, and the flags of these and of arguments
+	Gemms      bool  // a library decides how large their workspaces are
+	Attentions bool  // a library that computes them may need larger workspaces
 }
 
-// Total is all of it.
+// Total returns the sum.
 func (m Memory) Total() int64 { return m.Buffers + m.Workspaces + m.IPC }
 
-// Memory is that of a rank which has all buffers.
+// Memory returns the memory of a rank that has all buffers.
 func (p *Program) Memory() Memory {
 	m := Memory{Attentions: len(p.Attentions) > 0}
 	values, shared := p.Values(), map[string]bool{}
@@ -61,10 +61,10 @@ func (p *Program) Memory() Memory {
 	return m
 }
 
-// flagBytes is what the flags of a buffer take: three for each transfer, and one for the calls (hirgen::Shared).
+// flagBytes returns the size of a buffer's flags: three for each transfer, and one for the calls (hirgen::Shared).
 func flagBytes(transfers int64) int64 { return 4 * (3*transfers + 1) }
 
-// bytes is what all that works in a workspace needs.
+// bytes returns the size of a workspace: the largest need of its GEMMs and attentions.
 func (w *Workspace) bytes(values Values) int64 {
 	if w == nil {
 		return 0
@@ -79,7 +79,8 @@ func (w *Workspace) bytes(values Values) int64 {
 	return most
 }
 
-// WorkspaceBytes is the workspace of an attention by the runtime's own kernels: a gradient keeps a number in fp32 for each row.
+// WorkspaceBytes returns the workspace of an attention by the runtime's own kernels. A gradient keeps one fp32 number for each
+// row.
 func (a *Attention) WorkspaceBytes(values Values) int64 {
 	if a.Gradients == "" {
 		return 0
@@ -87,11 +88,12 @@ func (a *Attention) WorkspaceBytes(values Values) int64 {
 	return domain.FP32.Size() * a.queries(values)
 }
 
-// RoomType is what memory that an attention works in is counted in.
+// RoomType is the element type in which scratch memory of attentions is counted.
 const RoomType = domain.FP32
 
-// RoomBytes is what cuDNN 9 wants for a gradient, or the runtime's own kernels where it computes none: the gradient of Q in fp32, those of K
-// and V for each head of queries where several share one of keys, and two numbers for each row.
+// RoomBytes returns the scratch memory that cuDNN 9 needs for a gradient, or the runtime's own kernels if cuDNN does not compute
+// it. cuDNN needs the gradient of Q in fp32, and two numbers for each row. If several query heads share a key head, it also needs
+// the gradients of K and V for each query head.
 func (a *Attention) RoomBytes(values Values) int64 {
 	if a.Gradients == "" || a.Type.Size() != domain.BF16.Size() {
 		return a.WorkspaceBytes(values)
@@ -107,7 +109,7 @@ func (a *Attention) RoomBytes(values Values) int64 {
 	return bytes
 }
 
-// queries is how many rows of queries there are.
+// queries returns the number of query rows.
 func (a *Attention) queries(values Values) int64 {
 	batch, _ := values.Eval(a.Batch)
 	heads, _ := values.Eval(a.QueryHeads)

@@ -1,7 +1,7 @@
 package calls
 
-// Outputs are the memories of the caller's that buffers may lie in until the results are written there: those that every rank has and no
-// other one reaches.
+// Outputs lists the caller's outputs that can contain buffers until their results are written. Every rank has them, and no other
+// rank accesses them.
 func (p *Program) Outputs() (list []*Buffer) {
 	reached := p.Reached()
 	for _, a := range p.Arguments {
@@ -12,7 +12,7 @@ func (p *Program) Outputs() (list []*Buffer) {
 	return list
 }
 
-// Reached has the buffers and arguments that other ranks read or write.
+// Reached returns the buffers and arguments that other ranks read or write.
 func (p *Program) Reached() map[string]bool {
 	reached := map[string]bool{}
 	for _, s := range p.Shares {

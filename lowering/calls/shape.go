@@ -6,7 +6,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// Result is the element type of the result of a GEMM, and of what is added to it.
+// Result returns the element type of a GEMM's result and addend.
 func (d *Shape) Result() domain.DType {
 	if d.Fp32Result {
 		return domain.FP32
@@ -14,10 +14,10 @@ func (d *Shape) Result() domain.DType {
 	return d.Type
 }
 
-// Packs says which operands calls of a GEMM copy to aligned rows.
+// Packs reports which operands the calls of a GEMM copy to aligned rows.
 func (d *Shape) Packs() packing.Packs { return packing.Packs{A: d.PackA, B: d.PackB, C: d.PackC} }
 
-// Problem is a GEMM in numbers, without the alignment of its operands.
+// Problem returns the values of a GEMM's extents, without the alignment of its operands.
 func (d *Shape) Problem(values Values) packing.GEMM {
 	number := func(e expr.Expr, otherwise int64) int64 {
 		if e == nil {

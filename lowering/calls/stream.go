@@ -2,7 +2,7 @@ package calls
 
 import "slices"
 
-// StreamCount is the constant that holds the number of compute streams.
+// StreamCount is the name of the constant for the number of compute streams.
 const StreamCount = "kComputeStreams"
 
 // String prints a pointer: "A + s * K", "P_shared[peer] + K".
@@ -40,7 +40,7 @@ func StreamsOf(s Stmt) []Stream {
 	return list
 }
 
-// UsesStream reports whether statements name a stream at all.
+// UsesStream reports whether statements use a stream.
 func UsesStream(body []Stmt, on Stream) bool {
 	found := false
 	Walk(body, func(s Stmt) bool {
@@ -50,7 +50,7 @@ func UsesStream(body []Stmt, on Stream) bool {
 	return found
 }
 
-// Order makes stream to wait for what was issued to from.
+// Order makes a stream wait for all work issued to another stream so far.
 func Order(info Info, e Event, from, to Stream) []Stmt {
 	return []Stmt{&EventRecord{Info: info, Event: e, On: from}, &StreamWait{Info: info, Event: e, On: to}}
 }

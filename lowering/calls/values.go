@@ -2,11 +2,10 @@ package calls
 
 import "github.com/hirgen/hirgen/internal/expr"
 
-// Values gives the names of a program's parameters and constants their values, and loop variables
-// and numbers theirs where the program stands.
+// Values maps names to values: parameters and constants, and during a run also loop variables and numbers.
 type Values map[string]int64
 
-// Values gives parameters and constants their values.
+// Values returns the values of parameters and constants.
 func (p *Program) Values() Values {
 	v := Values{StreamCount: int64(p.Streams)}
 	for _, d := range p.Params {
@@ -18,7 +17,7 @@ func (p *Program) Values() Values {
 	return v
 }
 
-// Eval computes an expression; ok is false where a name has no value.
+// Eval evaluates an expression. ok is false if a name has no value.
 func (v Values) Eval(e expr.Expr) (value int64, ok bool) {
 	value, err := expr.Eval(e, func(name string) (int64, bool) {
 		value, ok := v[name]
@@ -47,7 +46,7 @@ func (p *Program) Members(m *Mesh) []int64 {
 	return list
 }
 
-// MeshNamed finds a mesh by its name.
+// MeshNamed returns the mesh with a name.
 func (p *Program) MeshNamed(name string) *Mesh {
 	for _, m := range p.Meshes {
 		if m.Name == name {
@@ -57,7 +56,7 @@ func (p *Program) MeshNamed(name string) *Mesh {
 	return nil
 }
 
-// Has reports whether a rank has a buffer. Elsewhere a pointer to it is null, and what mentions it does not use it.
+// Has reports whether a rank has a buffer. On other ranks pointers to it are null and unused.
 func (p *Program) Has(b *Buffer, rank int64) bool { return b.Guard == "" || p.Holds(b.Guard, rank) }
 
 // Holds reports whether a rank is in one of the meshes of a guard.
@@ -75,7 +74,7 @@ func (p *Program) Holds(guard string, rank int64) bool {
 	return false
 }
 
-// Position is the place of a rank in a mesh; -1 if it is not there.
+// Position returns the position of a rank in a mesh; -1 if it is not in it.
 func (p *Program) Position(m *Mesh, rank int64) int {
 	for i, r := range p.Members(m) {
 		if r == rank {
@@ -85,8 +84,8 @@ func (p *Program) Position(m *Mesh, rank int64) int {
 	return -1
 }
 
-// Coordinate is that of a rank along an axis of a mesh, and how far apart adjacent positions are;
-// -1 for a rank that is not there.
+// Coordinate returns the coordinate of a rank along an axis of a mesh, and the difference of positions between adjacent
+// coordinates. It is -1 if the rank is not in the mesh.
 func (p *Program) Coordinate(m *Mesh, axis, rank int64) (at, step int64) {
 	position := p.Position(m, rank)
 	v := p.Values()
@@ -102,7 +101,7 @@ func (p *Program) Coordinate(m *Mesh, axis, rank int64) (at, step int64) {
 	return int64(position) / step % n, step
 }
 
-// Number is the value of a Let on a rank; ok is false where it has none.
+// Number returns the value of a Let on a rank. ok is false if it has none.
 func (p *Program) Number(l *Let, v Values, rank int64) (value int64, ok bool) {
 	switch {
 	case l.Mesh == "" && l.Value == nil:

@@ -1,6 +1,6 @@
 package calls
 
-// Walk visits statements in order, also inside others while visit returns true.
+// Walk visits statements in order, and nested statements if visit returns true.
 func Walk(body []Stmt, visit func(Stmt) bool) {
 	for _, s := range body {
 		if !visit(s) {
@@ -12,8 +12,7 @@ func Walk(body []Stmt, visit func(Stmt) bool) {
 	}
 }
 
-// Edit replaces each statement of a list, also inside others, by those that f gives; inner lists
-// come first.
+// Edit replaces each statement of a list, including nested ones, by the result of f, innermost lists first.
 func Edit(body []Stmt, f func(Stmt) []Stmt) []Stmt {
 	var list []Stmt
 	for _, s := range body {
@@ -25,7 +24,7 @@ func Edit(body []Stmt, f func(Stmt) []Stmt) []Stmt {
 	return list
 }
 
-// EditLists replaces each list of statements, the inner ones first.
+// EditLists replaces each list of statements by the result of f, innermost first.
 func EditLists(body []Stmt, f func([]Stmt) []Stmt) []Stmt {
 	for _, s := range body {
 		for _, inner := range Bodies(s) {
@@ -35,7 +34,7 @@ func EditLists(body []Stmt, f func([]Stmt) []Stmt) []Stmt {
 	return f(body)
 }
 
-// MergeIfs makes one block of adjacent statements that the same ranks run.
+// MergeIfs merges adjacent branches with the same guard.
 func MergeIfs(list []Stmt) []Stmt {
 	var merged []Stmt
 	for _, s := range list {
@@ -50,12 +49,12 @@ func MergeIfs(list []Stmt) []Stmt {
 	return merged
 }
 
-// OnlyGuards reports whether the ranks of its meshes are the one condition of a branch.
+// OnlyGuards reports whether a branch has no condition except its guard, and no Else.
 func (s *If) OnlyGuards() bool {
 	return s.Guard != "" && s.Cond == nil && s.PeerAccess == nil && len(s.Else) == 0
 }
 
-// AsksForNodes reports whether a branch is taken by where ranks are.
+// AsksForNodes reports whether some branch depends on the nodes of ranks.
 func AsksForNodes(body []Stmt) bool {
 	found := false
 	Walk(body, func(s Stmt) bool {
@@ -66,7 +65,7 @@ func AsksForNodes(body []Stmt) bool {
 	return found
 }
 
-// Waits reports whether a statement makes a stream wait for another one, or for a peer.
+// Waits reports whether a statement makes a stream wait for another stream or for a peer.
 func Waits(s Stmt) bool {
 	switch s := s.(type) {
 	case *StreamWait, *FlagWait, *Transfer, *PeerSum:

@@ -5,15 +5,15 @@ import (
 	"github.com/hirgen/hirgen/internal/expr"
 )
 
-// Workspace is memory that GEMMs and attentions work in, one after the other.
+// Workspace is memory that GEMMs and attentions use one after the other.
 type Workspace struct {
-	Shapes     []*Shape     // of its GEMMs, each once
-	Attentions []*Attention // alike
-	Pos        diag.Pos     // of the first statement that has it
+	Shapes     []*Shape     // of its GEMMs, without duplicates
+	Attentions []*Attention // likewise
+	Pos        diag.Pos     // of the first statement that uses it
 }
 
-// WorkspaceOf is the workspace that a statement works in: that of a compute stream by its index; nil is the caller's. An attention
-// with a room works in none.
+// WorkspaceOf returns the workspace of a statement: the index of a compute stream, or nil for the caller's stream. An attention
+// with scratch memory uses none.
 func WorkspaceOf(s Stmt) (index expr.Expr, works bool) {
 	switch s := s.(type) {
 	case *Gemm:
@@ -25,7 +25,7 @@ func WorkspaceOf(s Stmt) (index expr.Expr, works bool) {
 	}
 }
 
-// Workspaces are the caller's, and that of each compute stream; nil where no statement has it.
+// Workspaces returns the workspace of the caller's stream and the workspace of each compute stream; nil if no statement uses it.
 func (p *Program) Workspaces() (caller, compute *Workspace) {
 	shapes, attentions := ByName(p.Shapes), ByName(p.Attentions)
 	has := map[*Workspace]map[string]bool{}

@@ -6,28 +6,28 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// Attention is Out[0][batch..., heads, rows, size] = softmax(scale Q K^T) V, of the operands Q, K and V, and, as a
-// further result, the logarithms of the sums of rows; or results are the gradients of Q, K and V,
-// of the operands dO, Q, K, V, O and logarithms. There are as many query heads, or some times as many, as
-// key heads. Q may have an axis more in front than K, which counts blocks of rows or of query heads; gradients of K and V
-// then have it too, and are of that block alone.
+// Attention computes Out[0][batch..., heads, rows, size] = softmax(scale Q K^T) V from the operands Q, K and V. An additional
+// result has the logarithms of the sums of rows. Alternatively it computes the gradients of Q, K and V from the operands dO, Q,
+// K, V, O and the logarithms. The number of query heads is a multiple of the number of key heads. Q may have one more leading
+// axis than K, which counts blocks of rows or of query heads. Gradients of K and V then have this axis too, and contain the
+// contribution of each block alone.
 type Attention struct {
 	Info
 	Out []*Tensor `text:"="`
-	Fn  string    // as domain.AttentionOf reads it
+	Fn  string    // in the syntax of domain.AttentionOf
 	In  []*Tensor
 }
 
 // IsGrad reports whether it computes gradients.
 func (s *Attention) IsGrad() bool { return len(s.In) > 3 }
 
-// Queries are the operand in front of keys and values.
+// Queries returns the operand Q.
 func (s *Attention) Queries() *Tensor { return s.In[s.first()] }
 
-// Keys are the operand behind the queries.
+// Keys returns the operand K.
 func (s *Attention) Keys() *Tensor { return s.In[s.first()+1] }
 
-// ReadsKeys reports whether an operand is the keys or the values.
+// ReadsKeys reports whether an operand is K or V.
 func (s *Attention) ReadsKeys(t *Tensor) bool {
 	return slices.Contains(s.In[s.first()+1:s.first()+3], t)
 }
@@ -39,7 +39,7 @@ func (s *Attention) first() int {
 	return 0
 }
 
-// Blocks is the axis of the queries that counts blocks, or Unmapped.
+// Blocks returns the axis of Q that counts blocks, or Unmapped.
 func (s *Attention) Blocks() int {
 	if q := Live(s.Queries()); len(q) > len(Live(s.Keys())) {
 		return q[0]
@@ -47,14 +47,14 @@ func (s *Attention) Blocks() int {
 	return Unmapped
 }
 
-// Kind is what it computes.
+// Kind returns the parsed Fn.
 func (s *Attention) Kind() domain.Attention {
 	a, _ := domain.AttentionOf(s.Fn)
 	return a
 }
 
-// Shape is the extents on one rank, or of the whole tensors. Of blocks that are split over ranks, a rank has the
-// one of its coordinate.
+// Shape returns the extents on one rank, or of the whole tensors. If ranks split the blocks, each rank has the block of its
+// coordinate.
 func (s *Attention) Shape(whole bool, coordinate func(m *domain.Mesh, axis string) int64) domain.AttentionShape {
 	all := s.Kind().Shape(domain.Shape(s.Queries().Axes), domain.Shape(s.Keys().Axes))
 	if whole {
@@ -73,8 +73,8 @@ func (s *Attention) Shape(whole bool, coordinate func(m *domain.Mesh, axis strin
 	return local
 }
 
-// axes aligns batches and heads of an operand or a further result with the result. A rank has all rows
-// and all elements of these, and all heads where some share keys.
+// axes aligns batches and heads of an operand or an additional result with the first result. Each rank has all rows and all
+// elements of these. If query heads share key heads, it also has all heads.
 func (s *Attention) axes(t *Tensor) []int {
 	row, from, to := unmapped(t), Live(t), Live(s.Out[0])
 	back := 3 // axes from heads on
@@ -91,7 +91,7 @@ func (s *Attention) axes(t *Tensor) []int {
 	return row
 }
 
-// Logs are the logarithms among operands or results, or nil.
+// Logs returns the logarithms, an operand or a result, or nil.
 func (s *Attention) Logs() *Tensor {
 	switch {
 	case s.IsGrad():
@@ -103,8 +103,8 @@ func (s *Attention) Logs() *Tensor {
 	}
 }
 
-// sharesKeys reports whether several heads of queries share one of several heads of keys, or which key head they have is a
-// matter of their block. One head that all of them share is there on every rank, but its gradient is of all of them.
+// sharesKeys reports whether several query heads share one of several key heads, or the key head of a query head depends on its
+// block. A single key head that all query heads share is on every rank, but its gradient depends on all of them.
 func (s *Attention) sharesKeys() bool {
 	if s.Kind().Split == domain.SplitHeads {
 		return true
@@ -114,7 +114,8 @@ func (s *Attention) sharesKeys() bool {
 	return (heads > 1 || s.IsGrad()) && heads != s.Queries().Axes[q[len(q)-3]].Extent.Size
 }
 
-// FurtherMaps is AxisMap for the results behind the first one: which axis of that runs along with each of theirs.
+// FurtherMaps is like AxisMap for the additional results: for each of their axes, it returns the matching axis of the first
+// result.
 func FurtherMaps(s Stmt) [][]int {
 	defs := Defs(s)
 	if len(defs) < 2 {
@@ -131,7 +132,7 @@ func FurtherMaps(s Stmt) [][]int {
 	return rows
 }
 
-// attentionAxes is the AxisMap of an Attention.
+// attentionAxes returns the AxisMap of an Attention.
 func attentionAxes(s *Attention) [][]int {
 	rows := make([][]int, len(s.In))
 	for i, t := range s.In {
@@ -140,8 +141,8 @@ func attentionAxes(s *Attention) [][]int {
 	return rows
 }
 
-// OwnAxes lists the axes of a result that no axis of an operand runs along with, since each rank has all of them:
-// rows and their elements, and heads that share keys.
+// OwnAxes lists the axes of the first result without a matching operand axis, because each rank has all of them: rows, their
+// elements, and heads that share keys.
 func (s *Attention) OwnAxes() []int {
 	row := s.axes(s.Out[0])
 	var own []int

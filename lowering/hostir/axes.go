@@ -1,14 +1,11 @@
 package hostir
 
-// Unmapped marks an axis of an operand that has no axis in the result: it is
-// contracted, or broadcast.
+// Unmapped marks an axis of an operand without a counterpart in the result: it is contracted, or broadcast.
 const Unmapped = -1
 
-// AxisMap says, for each operand of a compute statement (in the order of Uses) and
-// each of its logical axes, which logical axis of the result runs along with it, or
-// Unmapped. It is what sharding and slicing follow; an axis of one element that is
-// broadcast along the result is mapped, so its extent may differ. Nil for
-// statements that compute nothing.
+// AxisMap returns, for each operand of a compute statement (in the order of Uses) and each of its logical axes, the corresponding
+// logical axis of the result, or Unmapped. Sharding and slicing use it. An axis of one element that is broadcast along the result
+// is mapped, so its extent may differ. AxisMap is nil for statements that compute nothing.
 func AxisMap(s Stmt) [][]int {
 	switch s := s.(type) {
 	case *Set:
@@ -57,7 +54,7 @@ func AxisMap(s Stmt) [][]int {
 	}
 }
 
-// unmapped gives a row of Unmapped for the axes of t.
+// unmapped returns a row of Unmapped for the axes of t.
 func unmapped(t *Tensor) []int {
 	row := make([]int, len(t.Axes))
 	for i := range row {
@@ -75,8 +72,8 @@ func aligned(in, out *Tensor, inner, outer int) []int {
 	return row
 }
 
-// matmulAxes maps rows (and batches) of A to all axes of the result but the last, and
-// the columns of B, with its batches if it has any, to the others.
+// matmulAxes maps rows (and batches) of A to all axes of the result but the last. It maps the columns of B to the last axis, and
+// the batches of B, if it has any, to the batches of the result.
 func matmulAxes(s *Matmul) [][]int {
 	columns := aligned(s.B, s.Out, 2, inner(s.OneRow))
 	mapLast(columns, s.B, s.Out, 1)
@@ -87,7 +84,7 @@ func matmulAxes(s *Matmul) [][]int {
 	return rows
 }
 
-// linearAxes is matmulAxes with a weight that is stored [n, k].
+// linearAxes is matmulAxes for a weight that is stored as [n, k].
 func linearAxes(s *Linear) [][]int {
 	weight := aligned(s.W, s.Out, 2, inner(s.OneRow))
 	mapLast(weight, s.W, s.Out, 2)
@@ -103,7 +100,7 @@ func linearAxes(s *Linear) [][]int {
 	return rows
 }
 
-// inner is how many axes of a product's result are not batches.
+// inner returns how many axes of a product's result are not batches.
 func inner(oneRow bool) int {
 	if oneRow {
 		return 1
@@ -119,7 +116,7 @@ func mapLast(row []int, in, out *Tensor, inner int) {
 	}
 }
 
-// skipping maps the axes of in to those of out, leaving out the added one.
+// skipping maps the axes of in to the axes of out, except the added one.
 func skipping(in, out *Tensor, added int) []int {
 	row, to, next := unmapped(in), Live(out), 0
 	for _, from := range Live(in) {
@@ -144,7 +141,7 @@ func permuted(s *Permute) []int {
 	return row
 }
 
-// dropping maps all axes of in but the reduced one, which out may list as r or not.
+// dropping maps all axes of in except the reduced one, which out may list as r or omit.
 func dropping(in, out *Tensor, axis int) []int {
 	row, to, next := unmapped(in), Live(out), 0
 	for _, from := range Live(in) {
@@ -156,8 +153,8 @@ func dropping(in, out *Tensor, axis int) []int {
 	return row
 }
 
-// reshaped maps the axes that a reshape leaves whole: those with the same extent
-// and the same number of elements behind them.
+// reshaped maps the axes that a reshape keeps: those with the same extent and the same number of elements after them in row-major
+// order.
 func reshaped(in, out *Tensor) []int {
 	row, from, to := unmapped(in), Live(in), Live(out)
 	behind := map[[2]int64]int{}

@@ -4,18 +4,18 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// Choices is the schedule as the passes see it: what the spec chose, and what passes chose for it.
+// Choices is the schedule for the passes: the choices of the spec, and those of passes.
 type Choices struct {
 	schedule.Schedule
-	// InterNode is "nccl" in the program that runs where not all ranks can share memory: what carries transfers
-	// between nodes, while those within one take what via says. Choose-transport makes that program.
+	// InterNode is "nccl" in the program for ranks that cannot all share memory. It is the transport between nodes; within a node
+	// transfers use via. The pass choose-transport makes that program.
 	InterNode string
 }
 
-// Auto asks for choices by the size of the problem, and says what was chosen.
+// Auto asks passes to choose fields from the problem size, and records the choices.
 type Auto struct {
-	// Given names the choices that the user made, by schedule.Choice.Path: they stay.
+	// Given lists the user's choices by schedule.Choice.Path. Passes keep them.
 	Given []string
-	// Basis is what the others rest on, in words; empty until they are chosen.
+	// Basis describes how passes chose the other fields; empty until they have.
 	Basis string
 }

@@ -1,10 +1,10 @@
 package hostir
 
-// Communications gives the name that a schedule has for what a Set, a Reduce or a Communication moves between
-// ranks: the tensor of the spec whose shards are gathered or handed out, or the result of a sum. A tensor that is
-// summed and then gathered has one name for both.
+// Communications returns a function for the name that a schedule uses for the communication of a Set, a Reduce or a
+// Communication. The name is the tensor of the spec whose shards are gathered or distributed, or the result of a sum. A tensor
+// that is summed and then gathered has one name for both.
 func Communications(p *Program) func(s Stmt) string {
-	source := map[*Tensor]*Tensor{} // copy or view -> what it is one of
+	source := map[*Tensor]*Tensor{} // copy or view -> its source
 	Walk(p.Body, func(s Stmt) bool {
 		_, sets := s.(*Set)
 		Views(s, func(t *Tensor) { source[t] = Uses(t.Of)[0] })
@@ -37,7 +37,7 @@ func Communications(p *Program) func(s Stmt) string {
 	}
 }
 
-// moved is the tensor that a communication is named after: its operand, or the result of a sum.
+// moved returns the tensor that gives a communication its name: its operand, or the result of a sum.
 func moved(s Stmt) *Tensor {
 	switch s := s.(type) {
 	case *Reduce:
@@ -51,8 +51,8 @@ func moved(s Stmt) *Tensor {
 	return Uses(s)[0]
 }
 
-// ResultAt is the result of the operation of the spec that a statement comes from; empty where none, or more than one,
-// stands at its position.
+// ResultAt returns the result of the operation of the spec that a statement comes from. It is empty if no operation, or several,
+// have its position.
 func ResultAt(p *Program, s Stmt) string {
 	if op := operationOf(p, s); op != nil {
 		return op.Out
@@ -60,8 +60,8 @@ func ResultAt(p *Program, s Stmt) string {
 	return ""
 }
 
-// CommunicationOf is what the schedule calls the communication that a transfer is a part of; empty for one that has
-// what all have, and for other statements.
+// CommunicationOf returns the schedule's name of the communication that a transfer is part of. It is empty if the schedule has no
+// choices for it alone, and for other statements.
 func CommunicationOf(s Stmt) string {
 	switch s := s.(type) {
 	case *Communication:

@@ -6,26 +6,26 @@ import (
 	"sync"
 )
 
-// Field is one field of a statement: a pointer to its value, and how the written forms name it.
+// Field is one field of a statement: a pointer to its value, and its form in text and JSON.
 type Field struct {
 	Value    any
 	Key      string // in JSON
-	Word     string // in front of the value in the text; empty: its place says what it is
-	Target   bool   // it stands left of "="
-	Joined   bool   // no comma stands in front of it
-	Optional bool   // it may be absent, and has its zero value then
+	Word     string // text before the value; empty: the position identifies the field
+	Target   bool   // the field is left of "="
+	Joined   bool   // no comma precedes it
+	Optional bool   // it may be omitted, and is zero then
 }
 
-// Fields lists the fields of a statement, but for what every statement carries and the statements in it. The
-// struct is all that says what there is, in its order. A tag says how a field stands in the text:
+// Fields lists the fields of a statement, without Info and nested statements. It takes them from the struct type, in its order. A
+// tag defines the text form of a field:
 //
 //	`text:"="`      left of the equals sign
-//	`text:"axis"`   behind a word, as in "axis 0"
-//	`text:"parts?"` where it is not zero; `text:"?"` so, without a word
-//	`text:"&axis"`  in one argument with the field before it
-//	`text:"a|b"`    a bool, by a word for true and a word for false
+//	`text:"axis"`   after a word, as in "axis 0"
+//	`text:"parts?"` omitted if it is zero; `text:"?"` likewise, without a word
+//	`text:"&axis"`  in one argument with the previous field
+//	`text:"a|b"`    a bool, with a word for true and a word for false
 //
-// The key of a field in JSON is its word or else its name, in small letters, unless a tag `json` gives another one.
+// The key of a field in JSON is its word, or else its name in lower case. A tag `json` overrides the key.
 func Fields(s Stmt) []Field {
 	v := reflect.ValueOf(s).Elem()
 	l := layoutOf(s)
@@ -37,27 +37,27 @@ func Fields(s Stmt) []Field {
 	return list
 }
 
-// A structLayout is what is known of a type of statements.
+// A structLayout describes the fields of a statement type.
 type structLayout struct {
 	fields               []placed
-	uses, defs, mentions []placed // fields that are tensors: operands, results, and what is only named
+	uses, defs, mentions []placed // tensor fields: operands, results, and tensors that are only named
 	bodies               []int
 }
 
-// placed is a field without its value, and its place in the struct.
+// placed is a Field without a value, and its index in the struct.
 type placed struct {
 	Field
 	at int
 }
 
-// layouts are those of the types that were asked for.
+// layouts caches structLayouts by type.
 var layouts sync.Map
 
-// layoutOf looks at the type of a statement, once.
+// layoutOf returns the layout of a statement's type, and computes it on first use.
 func layoutOf(s Stmt) *structLayout {
 	t := reflect.TypeOf(s).Elem()
 	if l, ok := layouts.Load(t); ok {
-		return l.(*structLayout) //nolint:forcetypeassert // it holds nothing else
+		return l.(*structLayout) //nolint:forcetypeassert // the map holds only structLayouts
 	}
 	l := &structLayout{}
 	for i := range t.NumField() {
@@ -105,10 +105,10 @@ func fieldOf(f reflect.StructField) Field {
 	return out
 }
 
-// Op is the name of a statement in the text and JSON forms: that of its type.
+// Op returns the name of a statement in the text and JSON forms, which is the name of its type.
 func Op(s Stmt) string { return reflect.TypeOf(s).Elem().Name() }
 
-// New makes an empty statement of a name; nil if there is none.
+// New returns an empty statement with the given name, or nil if there is none.
 func New(op string) Stmt {
 	for _, s := range statements {
 		if Op(s) == op {
@@ -118,12 +118,12 @@ func New(op string) Stmt {
 	return nil
 }
 
-// fresh is an empty statement of the same kind.
+// fresh returns an empty statement of the same type.
 func fresh(s Stmt) Stmt {
 	return reflect.New(reflect.TypeOf(s).Elem()).Interface().(Stmt) //nolint:forcetypeassert // it is of the type of s
 }
 
-// Clone is a statement with the same fields; it shares what is in it.
+// Clone returns a shallow copy of a statement.
 func Clone(s Stmt) Stmt {
 	c := fresh(s)
 	reflect.ValueOf(c).Elem().Set(reflect.ValueOf(s).Elem())

@@ -6,36 +6,35 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// Fused computes Out from In by one kernel: several operations, element by element, and folds of rows.
-// A row runs along the last axis of the operands, which broadcast against each other as NumPy does; the result
-// has their shape or, where Body leaves one value of a row, that without the last axis or with
-// one element there, or, where Body ends in a concat, that of as many rows, or, where it ends in a fold over rows,
-// that without the axis before the last one, which is all the rows there are. Positions of Body count from
-// the last axis of the operands. Behind the first one, Out has the values of the steps that are results, too, with
-// the same axes, or with one element in the last one where a step has one value of a row. All values between are
-// fp32, and a result is rounded once.
+// Fused computes Out from In with one kernel: several operations, element by element, and folds of rows. A row runs along the
+// last axis of the operands, which broadcast against each other as in NumPy. The first result usually has the shape of the
+// operands. There are three exceptions. If Body leaves one value of a row, the result has no last axis, or one element there. If
+// Body ends in a concat, the last axis contains all its parts. If Body ends in a fold over rows, the result lacks the operands'
+// axis before the last one, which contains all rows. Positions of Body count from the last axis of the operands. The other
+// tensors of Out get the values of steps that are results. They have the same axes, or one element in the last axis if the step
+// has one value for each row. All intermediate values are fp32, and a result is rounded once.
 type Fused struct {
 	Info
-	Kernel string    // what it is called: "silu_mul"
+	Kernel string    // its name: "silu_mul"
 	Out    []*Tensor `text:"="`
 	In     []*Tensor
-	Names  []string    // of the operands in Body
+	Names  []string    // names of the operands in Body
 	Body   domain.Body `json:"steps"`
 }
 
-// FoldsRows reports whether Out has one value where operands have a row.
+// FoldsRows reports whether Out has one value for each row of the operands.
 func (s *Fused) FoldsRows() bool {
 	rows := s.Body.Rows(s.HasRows())
 	return !rows[len(rows)-1]
 }
 
-// FoldsColumns reports whether Out has one value where operands have a column.
+// FoldsColumns reports whether Out has one value for each column of the operands.
 func (s *Fused) FoldsColumns() bool {
 	_, ok := s.Body.FoldsColumns()
 	return ok
 }
 
-// RowAxis is the axis of an operand of a fold over rows that is folded; Unmapped where it has none.
+// RowAxis returns the operand's axis that a fold over rows folds; Unmapped if it has none.
 func RowAxis(t *Tensor) int {
 	if live := Live(t); len(live) > 1 {
 		return live[len(live)-2]
@@ -43,7 +42,7 @@ func RowAxis(t *Tensor) int {
 	return Unmapped
 }
 
-// Parts is how many values of as many columns Out has one behind the other: one without a concat.
+// Parts returns the number of parts that a concat joins in a row of Out; 1 without a concat.
 func (s *Fused) Parts() int64 {
 	if last := len(s.Body) - 1; last >= 0 && s.Body[last].Concats() {
 		return int64(len(s.Body[last].Args))
@@ -51,7 +50,7 @@ func (s *Fused) Parts() int64 {
 	return 1
 }
 
-// Along is the axis of Out that is so many before the last one of the operands; Unmapped where Out has none.
+// Along returns the axis of Out that corresponds to the operands' axis -1-back; Unmapped if there is none.
 func (s *Fused) Along(back int) int {
 	live := Live(s.Out[0])
 	if len(live) < s.rank() {
@@ -63,7 +62,7 @@ func (s *Fused) Along(back int) int {
 	return Unmapped
 }
 
-// rank is how many axes the operands have that have most, or the positions of Body need.
+// rank returns the largest number of axes of an operand.
 func (s *Fused) rank() int {
 	most := 0
 	for _, t := range s.In {
@@ -72,8 +71,8 @@ func (s *Fused) rank() int {
 	return most
 }
 
-// fusedAxes aligns the operands with the result; an axis that is folded, or along which values lie one behind
-// the other, is no axis of the result.
+// fusedAxes aligns the operands with the result. An axis that is folded, or that a concat joins, does not correspond to an axis
+// of the result.
 func fusedAxes(s *Fused) [][]int {
 	rows := make([][]int, len(s.In))
 	for i, t := range s.In {
@@ -94,7 +93,7 @@ func fusedAxes(s *Fused) [][]int {
 	return rows
 }
 
-// Columns is how many elements a row of the operands has.
+// Columns returns the length of a row of the operands.
 func (s *Fused) Columns() int64 {
 	most := int64(1)
 	for _, t := range s.In {
@@ -108,12 +107,12 @@ func (s *Fused) Columns() int64 {
 	return most
 }
 
-// countsColumns reports whether positions are all that says how long a row is.
+// countsColumns reports whether Body has positions along the columns.
 func (s *Fused) countsColumns() bool {
 	return slices.ContainsFunc(s.Body, func(step domain.Step) bool { back, ok := step.Positions(); return ok && back == 0 })
 }
 
-// HasRows tells which operands have an element for each column; of the others one stands for a row.
+// HasRows reports, for each operand, whether it has an element for each column. The others have one for each row.
 func (s *Fused) HasRows() []bool {
 	rows := make([]bool, len(s.In))
 	for i, t := range s.In {
@@ -123,7 +122,7 @@ func (s *Fused) HasRows() []bool {
 	return rows
 }
 
-// Counts reports whether an axis of Out is one that Body counts along, or lays values one behind the other.
+// Counts reports whether Body counts positions, or concatenates, along an axis of Out.
 func (s *Fused) Counts(axis int) bool {
 	if s.Parts() > 1 && axis == s.Along(0) {
 		return true

@@ -1,7 +1,7 @@
 package hostir
 
-// Group gives what stands between a StartCoalescing and its end, from what follows the start;
-// nil if the list has no end of it.
+// Group returns the statements of a group and its end. rest are the statements after the StartCoalescing. The end is nil if the
+// list does not contain it.
 func Group(rest []Stmt) ([]Stmt, *EndCoalescing) {
 	for i, s := range rest {
 		if end, ok := s.(*EndCoalescing); ok {

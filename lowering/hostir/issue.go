@@ -7,16 +7,16 @@ import (
 	"github.com/hirgen/hirgen/internal/expr"
 )
 
-// Issue goes through statements as one rank issues them: it takes loops and branches, and gives names their values.
+// Issue walks statements in the order in which one rank issues them. It runs loops and takes branches, and evaluates names.
 type Issue struct {
-	Env   map[string]int64                 // the rank, parameters, and the variables of the loops around
-	Loops []string                         // the variables of the loops around the statement at hand, the outermost first
-	Visit func(Stmt) error                 // gets each other statement, with what stands in it
-	Turn  func() error                     // is told of each iteration; nil: nobody is
-	Fail  func(Stmt, string, ...any) error // is what an expression of a branch without a value is; nil: its error
+	Env   map[string]int64                 // the rank, parameters, and the variables of the enclosing loops
+	Loops []string                         // the variables of the enclosing loops, outermost first
+	Visit func(Stmt) error                 // called for each other statement, which may contain statements
+	Turn  func() error                     // called before each iteration, if set
+	Fail  func(Stmt, string, ...any) error // makes the error for an expression that has no value; nil: the expression's own error
 }
 
-// NewIssue is about to issue a program on a rank.
+// NewIssue prepares to issue a program on a rank.
 func NewIssue(p *Program, rank int, visit func(Stmt) error) *Issue {
 	i := &Issue{Env: map[string]int64{"rank": int64(rank)}, Visit: visit}
 	for _, param := range p.Params {
@@ -25,7 +25,7 @@ func NewIssue(p *Program, rank int, visit func(Stmt) error) *Issue {
 	return i
 }
 
-// List issues statements. It ends with the first error of a function that it calls.
+// List issues statements. It stops at the first error.
 func (i *Issue) List(body []Stmt) error {
 	for _, s := range body {
 		if err := i.statement(s); err != nil {
@@ -74,7 +74,7 @@ func (i *Issue) loop(s *For) error {
 	return nil
 }
 
-// Eval computes an expression, here.
+// Eval evaluates an expression with the current values of names.
 func (i *Issue) Eval(e expr.Expr) (int64, error) {
 	return expr.Eval(e, func(name string) (int64, bool) {
 		v, ok := i.Env[name]
@@ -82,7 +82,7 @@ func (i *Issue) Eval(e expr.Expr) (int64, error) {
 	})
 }
 
-// EvalIn computes an expression of a statement, whose error is that of Fail.
+// EvalIn evaluates an expression of a statement. Fail makes the error.
 func (i *Issue) EvalIn(s Stmt, e expr.Expr) (int64, error) {
 	v, err := i.Eval(e)
 	if err != nil && i.Fail != nil {
@@ -91,7 +91,7 @@ func (i *Issue) EvalIn(s Stmt, e expr.Expr) (int64, error) {
 	return v, err
 }
 
-// Iteration is the iteration at hand of some loops.
+// Iteration returns the current values of loop variables.
 func (i *Issue) Iteration(loops []string) []int64 {
 	values := make([]int64, len(loops))
 	for k, name := range loops {
@@ -100,7 +100,7 @@ func (i *Issue) Iteration(loops []string) []int64 {
 	return values
 }
 
-// Key tells the iterations of some loops apart.
+// Key returns a unique text for the current iteration of some loops.
 func (i *Issue) Key(loops []string) string {
 	key := make([]byte, 0, 16)
 	for _, name := range loops {
@@ -109,16 +109,16 @@ func (i *Issue) Key(loops []string) string {
 	return string(key)
 }
 
-// Started is what communications have started, by handle and by the iteration of the loops that they stand in.
+// Started records what communications have started, by handle and by the iteration of the loops around the communication.
 type Started[T any] map[string]*startedIn[T]
 
-// startedIn is what one communication has started.
+// startedIn holds the entries of one communication.
 type startedIn[T any] struct {
 	loops []string
 	by    map[string]T
 }
 
-// Note notes what a communication has started in the iteration at hand.
+// Note records an entry of a communication in the current iteration.
 func (s Started[T]) Note(i *Issue, handle string, t T) {
 	if s[handle] == nil {
 		s[handle] = &startedIn[T]{slices.Clone(i.Loops), map[string]T{}}
@@ -126,8 +126,8 @@ func (s Started[T]) Note(i *Issue, handle string, t T) {
 	s[handle].by[i.Key(s[handle].loops)] = t
 }
 
-// Awaited finds what a Wait is for: of the iteration at hand, or of the earlier one that it names. It is not found where
-// nothing was started in that iteration.
+// Awaited returns the entry that a Wait is for, from the current iteration or from the earlier iteration that it names. found is
+// false if the communication was not started in that iteration.
 func (s Started[T]) Awaited(i *Issue, w *Wait) (t T, found bool, err error) {
 	c := s[w.Handle]
 	if w.Iteration != nil && len(c.loops) > 0 {

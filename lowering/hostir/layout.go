@@ -6,7 +6,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// Live lists the logical axes of t that its buffer has: all but reduced ones.
+// Live lists the logical axes of t that its buffer has: all except reduced ones.
 func Live(t *Tensor) []int {
 	live := make([]int, 0, len(t.Axes))
 	for i, a := range t.Axes {
@@ -17,8 +17,7 @@ func Live(t *Tensor) []int {
 	return live
 }
 
-// LocalShape is the shape of t's buffer on one rank, without reduced axes, in the
-// logical order.
+// LocalShape returns the shape of t's buffer on one rank, without reduced axes, in logical order.
 func LocalShape(t *Tensor) []int64 {
 	shape := make([]int64, 0, len(t.Axes))
 	for _, i := range Live(t) {
@@ -27,7 +26,7 @@ func LocalShape(t *Tensor) []int64 {
 	return shape
 }
 
-// LocalElements is how many elements the buffer of t has on one rank.
+// LocalElements returns the number of elements in the buffer of t on one rank.
 func LocalElements(t *Tensor) int64 {
 	n := int64(1)
 	for _, extent := range LocalShape(t) {
@@ -36,7 +35,7 @@ func LocalElements(t *Tensor) int64 {
 	return n
 }
 
-// Layout is t's layout, the logical order where none is set.
+// Layout returns t's layout; it is the logical order if none is set.
 func Layout(t *Tensor) []int {
 	if t.Layout != nil {
 		return t.Layout
@@ -48,13 +47,13 @@ func Layout(t *Tensor) []int {
 	return list
 }
 
-// SameLayout reports whether two tensors lie in memory alike: element type, and extents in order.
+// SameLayout reports whether two tensors have the same memory layout: element type, and extents in order.
 func SameLayout(a, b *Tensor) bool {
 	return a.DType == b.DType && slices.Equal(buffer(a), buffer(b))
 }
 
-// SameAxes reports whether two tensors have the same axes, of the same kinds, but for reduced ones, which no buffer has. A
-// plain axis of one element is one that is broadcast.
+// SameAxes reports whether two tensors have the same axes, of the same kinds, ignoring reduced axes. An axis of one element may
+// be serial in one and broadcast in the other.
 func SameAxes(a, b *Tensor) bool {
 	same := func(i, j int) bool {
 		x, y := a.Axes[i], b.Axes[j]
@@ -64,11 +63,10 @@ func SameAxes(a, b *Tensor) bool {
 	return slices.EqualFunc(Live(a), Live(b), same)
 }
 
-// plain reports whether all of an axis is in one buffer, and in one slice.
+// plain reports whether one buffer, and one slice, contain all of an axis.
 func plain(a domain.Axis) bool { return a.Kind == domain.Serial || a.Kind == domain.Broadcast }
 
-// buffer lists the extents of a rank's buffer of t, outermost first, each with its place among
-// the axes.
+// buffer lists the extents of a rank's buffer of t, outermost first, each with its index among the live axes.
 func buffer(t *Tensor) [][2]int64 {
 	live := Live(t)
 	var list [][2]int64
@@ -80,7 +78,7 @@ func buffer(t *Tensor) [][2]int64 {
 	return list
 }
 
-// SplitAxis is the first axis of t that is split over a mesh axis, or Unmapped.
+// SplitAxis returns the first axis of t that is split over a mesh axis, or Unmapped.
 func SplitAxis(t *Tensor, meshAxis string) int {
 	for i, a := range t.Axes {
 		if a.Kind == domain.Device && a.Mesh == meshAxis {
@@ -90,7 +88,7 @@ func SplitAxis(t *Tensor, meshAxis string) int {
 	return Unmapped
 }
 
-// SplitOver is the mesh axis that an axis is split over, or "".
+// SplitOver returns the mesh axis that an axis is split over, or "".
 func SplitOver(a domain.Axis) string {
 	if a.Kind == domain.Device {
 		return a.Mesh
@@ -98,7 +96,7 @@ func SplitOver(a domain.Axis) string {
 	return ""
 }
 
-// DropAxis takes an axis out of a layout and renumbers the others; a negative axis is none of them.
+// DropAxis removes an axis from a layout and renumbers the others. A negative axis removes nothing.
 func DropAxis(layout []int, axis int) []int {
 	list := make([]int, 0, len(layout))
 	for _, a := range layout {
@@ -112,8 +110,8 @@ func DropAxis(layout []int, axis int) []int {
 	return list
 }
 
-// Outside is an axis of more than one local element that lies outside of axis in
-// t's buffer, or -1: a slice along axis would then not be contiguous.
+// Outside returns an axis of more than one local element that is outside of axis in t's buffer, or -1. With such an axis a slice
+// along axis is not contiguous.
 func Outside(t *Tensor, axis int) int {
 	if t.Axes[axis].LocalSize() == 1 {
 		return -1
@@ -129,7 +127,7 @@ func Outside(t *Tensor, axis int) int {
 	return -1
 }
 
-// StreamAxis is the first Stream axis of t, or -1.
+// StreamAxis returns the first Stream axis of t, or -1.
 func StreamAxis(t *Tensor) int {
 	return slices.IndexFunc(t.Axes, func(a domain.Axis) bool { return a.Kind == domain.Stream })
 }

@@ -10,21 +10,20 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// A Movement is a communication of a program for readers of a summary: what a rank does of
-// it in a call.
+// A Movement summarizes a communication of a program: what a rank moves in a call.
 type Movement struct {
-	Type     CommType // SendRecv for what goes from rank to rank
-	Transfer bool     // from rank to rank
-	Axes     string   // of the mesh: "x", "x and y"; empty for all of it
+	Type     CommType // SendRecv for transfers between two ranks
+	Transfer bool     // between two ranks
+	Axes     string   // of the mesh: "x", "x and y"; empty: the whole mesh
 	Mesh     string
-	From     string // the mesh that sends, where it is another one
+	From     string // the mesh of the senders, if it differs
 	By       string // "NCCL", "IPC-get intra-node"
-	Times    int64  // how often in a call, at the rank with most
-	Bytes    int64  // of a rank's result
+	Times    int64  // number in a call, on the rank with most
+	Bytes    int64  // of one rank's result
 	Pos      diag.Pos
 }
 
-// String is the movement in a line.
+// String returns a movement in one line.
 func (m Movement) String() string {
 	what := string(m.Type)
 	if m.Transfer {
@@ -33,7 +32,7 @@ func (m Movement) String() string {
 	return fmt.Sprintf("%d x %s over %s by %s, %d bytes each (%s)", m.Times, what, m.over(), m.By, m.Bytes, m.Pos)
 }
 
-// over says which ranks take part: "mesh axis x of world".
+// over returns the ranks that take part: "mesh axis x of world".
 func (m Movement) over() string {
 	switch {
 	case m.From != "":
@@ -46,8 +45,8 @@ func (m Movement) over() string {
 	return "mesh axis " + m.Axes + " of " + m.Mesh
 }
 
-// Short is the movement in a few words, for a column: "allgather x", "sendrecv x of left",
-// "broadcast of right", "sendrecv from left to right". The mesh that is called world goes without saying.
+// Short returns a movement in a few words, for a column: "allgather x", "sendrecv x of left", "broadcast of right", "sendrecv
+// from left to right". It omits the mesh with the name world.
 func (m Movement) Short(world string) string {
 	kind := m.Type.Kind()
 	switch {
@@ -61,8 +60,8 @@ func (m Movement) Short(world string) string {
 	return kind + " " + m.Axes + " of " + m.Mesh
 }
 
-// Movements lists the communications of a program in its order, those of sums that read from
-// peers too. A send and its receive are one: that of the rank that receives.
+// Movements lists the communications of a program in order, including those of sums that read from peers. A send and its receive
+// are one movement, that of the receiving rank.
 func Movements(p *Program) []Movement {
 	w := &movements{program: p, exchanges: Exchanges(p), params: map[string]int64{}}
 	for _, param := range p.Params {
@@ -81,7 +80,7 @@ type movements struct {
 	found      []Movement
 }
 
-// A condition stands around a statement: it holds there, or does not.
+// A condition around a statement holds there, or with not does not hold.
 type condition struct {
 	holds expr.Expr
 	not   bool
@@ -120,7 +119,7 @@ func (w *movements) under(c condition, body []Stmt) {
 	w.conditions = w.conditions[:len(w.conditions)-1]
 }
 
-// transfer notes what a rank receives from its peers.
+// transfer adds what a rank receives from its peers.
 func (w *movements) transfer(s *P2PCommunication) {
 	from := s.Buffer.Mesh
 	if e := w.exchanges[s.Handle]; e != nil {
@@ -137,7 +136,7 @@ func (w *movements) transfer(s *P2PCommunication) {
 	w.add(s, m, s.Buffer)
 }
 
-// add notes a movement into result, once for adjacent ones that are alike, as those of a step of a ring are.
+// add adds a movement. It merges equal adjacent transfers, such as those of the steps of a ring, and adds their counts.
 func (w *movements) add(s Stmt, m Movement, result *Tensor) {
 	m.Bytes, m.Pos = result.DType.Size(), s.Meta().Pos
 	for _, axis := range result.Axes {
@@ -154,11 +153,11 @@ func (w *movements) add(s Stmt, m Movement, result *Tensor) {
 	w.found = append(w.found, m)
 }
 
-// maxIterations bounds the iterations that are looked at one by one, of all ranks together.
+// maxIterations limits the iterations that are evaluated one by one, over all ranks.
 const maxIterations = 1 << 16
 
-// count is how often the statement at hand is done in a call, at the rank of mesh that does it
-// most often, and the axes of mesh along which peer lies then.
+// count returns how often the current statement runs in a call, on the rank of mesh that runs it most often. It also returns the
+// axes of mesh along which peer differs from the rank.
 func (w *movements) count(mesh *domain.Mesh, peer expr.Expr) (most int64, axes []string) {
 	all := int64(1)
 	for _, l := range w.loops {
@@ -175,7 +174,7 @@ func (w *movements) count(mesh *domain.Mesh, peer expr.Expr) (most int64, axes [
 		})
 		most = max(most, times)
 	}
-	if all > bound { // the conditions leave out few of many
+	if all > bound { // the conditions exclude few of many iterations
 		most = all
 	}
 	for _, axis := range mesh.Axes {
@@ -220,7 +219,7 @@ func (w *movements) iterate(loops []*For, values map[string]int64, left *int64, 
 	return 1
 }
 
-// apart notes the axes of a mesh along which two of its ranks differ.
+// apart adds the axes of a mesh along which two of its ranks differ.
 func apart(mesh *domain.Mesh, a, b int, along map[string]bool) {
 	if !slices.Contains(mesh.Ranks, b) {
 		return

@@ -1,6 +1,6 @@
 package hostir
 
-// Addend is what a GEMM adds to its result; nil where there is none, and for other statements.
+// Addend returns the tensor that a GEMM adds to its result; nil if it has none, and for other statements.
 func Addend(s Stmt) *Tensor {
 	switch s := s.(type) {
 	case *Matmul:
@@ -12,8 +12,7 @@ func Addend(s Stmt) *Tensor {
 	}
 }
 
-// Epilogue is the function that a GEMM applies to its result; empty where there is none, and for other
-// statements.
+// Epilogue returns the function that a GEMM applies to its result; empty if it has none, and for other statements.
 func Epilogue(s Stmt) string {
 	switch s := s.(type) {
 	case *Matmul:
@@ -25,7 +24,7 @@ func Epilogue(s Stmt) string {
 	}
 }
 
-// SetEpilogue lets a GEMM apply a function to its result.
+// SetEpilogue sets the function that a GEMM applies to its result.
 func SetEpilogue(s Stmt, fn string) {
 	switch s := s.(type) {
 	case *Matmul:
@@ -35,8 +34,8 @@ func SetEpilogue(s Stmt, fn string) {
 	}
 }
 
-// SecondOperand is that of a product, and which of its axes, counted from the end, are columns of
-// the result; nil for other statements.
+// SecondOperand returns the second operand of a product, and the position of its column axis, counted from the end; nil for other
+// statements.
 func SecondOperand(s Stmt) (t *Tensor, columns int) {
 	switch s := s.(type) {
 	case *Matmul:
@@ -48,15 +47,15 @@ func SecondOperand(s Stmt) (t *Tensor, columns int) {
 	}
 }
 
-// ColumnAxis is the axis of a product's second operand that is its result's last one.
+// ColumnAxis returns the axis of a product's second operand that becomes the last axis of the result.
 func ColumnAxis(s Stmt) int {
 	t, columns := SecondOperand(s)
 	live := Live(t)
 	return live[len(live)-columns]
 }
 
-// StreamsColumns reports whether the Stream axis of a product's result runs along the columns of the
-// second operand, which no pipeline can do.
+// StreamsColumns reports whether the Stream axis of a product's result is the column axis of the second operand. No pipeline
+// supports that.
 func StreamsColumns(s Stmt) bool {
 	second, _ := SecondOperand(s)
 	loop := StreamAxis(Result(s))

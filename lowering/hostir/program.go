@@ -1,22 +1,18 @@
-// Package hostir is the host IR: the program that one process per GPU runs on the
-// host, one statement a line. Passes rewrite it; the emitter prints it.
+// Package hostir is the host IR: the program that one process per GPU runs on the host, with one statement a line. Passes rewrite
+// it, and fromhost translates it to calls.
 //
-// The program is the same text on every rank (the ranks differ by the scalar
-// "rank" and by the meshes they are in). Statements are issued in order; what they
-// start runs on the current stream. Synchronize and Wait order streams and never
-// block the host.
+// The program is the same on every rank. Ranks differ in the number "rank" and in the meshes that contain them. Statements are
+// issued in order, and their work runs on their streams. Synchronize and Wait order streams and never block the host.
 //
-// Tensors and communications are on meshes, and a mesh need not hold every rank. That
-// says who runs a statement: a rank that is not among Ranks(statement) does nothing
-// there, and has no buffer of its tensors. No statement tests for it. What orders
-// streams runs everywhere; a Wait for what the rank did not start is nothing.
+// Tensors and communications are on meshes, and a mesh need not contain every rank. Ranks(statement) lists the ranks that run a
+// statement. Any other rank does nothing there, and has no buffer of its tensors. No statement tests for it. Statements that
+// order streams run everywhere; a Wait for a communication that the rank did not start does nothing.
 //
-// A Communication is on the mesh of its team. A rank of the team may lack one side: only
-// the root has the operand of a Broadcast or Scatter, or the result of a Gather or
-// Reduce, where that tensor is on another mesh; buffers of the others count for nothing.
-// The root of a Broadcast that is not on the result's mesh is the last of the team and
-// sends from where its data lies. A SendRecv takes the buffer of each rank of the
-// operand's mesh to the rank at the same place of the result's; the two may be one rank.
+// A Communication is on the mesh of its team. A rank of the team may lack one side. Only the root has the operand of a Broadcast
+// or Scatter, or the result of a Gather or Reduce, if that tensor is on another mesh; buffers of the other ranks are ignored. If
+// the root of a Broadcast is not on the result's mesh, it is the last rank of the team, and sends from its operand. A SendRecv
+// moves the buffer of each rank of the operand's mesh to the rank at the same position of the result's mesh. These may be the
+// same rank.
 package hostir
 
 import (
@@ -28,29 +24,29 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// Program is one host program with the tensors that it names.
+// Program is one host program with its tensors.
 type Program struct {
 	Name    string
-	File    string // the spec that it comes from, for positions
+	File    string // the spec that positions refer to
 	Params  []Param
-	Meshes  []*domain.Mesh // the first one is the world
+	Meshes  []*domain.Mesh // the first is the world
 	Tensors []*Tensor      // inputs, then outputs, then the rest in order of first use
 	Streams int            // number of worker streams
-	Choices Choices        // what the passes are asked for
-	Auto    *Auto          // asks for choices by the size of the problem; nil: they stand
-	// Reference is the model's operations in order, on whole tensors: what the
-	// emitted program checks itself against. Passes leave it alone.
+	Choices Choices        // what the schedule asks of the passes
+	Auto    *Auto          // passes choose unset fields from the problem size; nil: Choices are final
+	// Reference lists the model's operations in order, on whole tensors. The emitted program checks its results against them.
+	// Passes do not change it.
 	Reference []RefOp
-	// Saved is what makes the inputs of a check that a forward pass saves: some of the operations of Reference, and
-	// others that end in sets of these inputs.
+	// Saved lists operations that compute inputs which a forward pass saves. They include operations of Reference, and end in
+	// sets of these inputs.
 	Saved []RefOp
 	Body  []Stmt
-	// Fallback computes the same, over NCCL between ranks that cannot share memory; it runs where
-	// there are such ranks. nil: there is no other program.
+	// Fallback computes the same, with NCCL between ranks that cannot share memory. It runs if there are such ranks. nil: no
+	// fallback.
 	Fallback *Program
 }
 
-// Variants lists the program, and its fallback variant where there is one.
+// Variants lists the program and its fallback, if it has one.
 func (p *Program) Variants() []*Program {
 	if p.Fallback == nil {
 		return []*Program{p}
@@ -58,28 +54,28 @@ func (p *Program) Variants() []*Program {
 	return append([]*Program{p}, p.Fallback.Variants()...)
 }
 
-// Given reports whether the user made a choice, and no pass.
+// Given reports whether the user, and not a pass, made a choice.
 func (p *Program) Given(c schedule.Choice) bool {
 	return p.Auto == nil || slices.Contains(p.Auto.Given, c.Path())
 }
 
-// RefOp is one operation of the model. Names are those of the model's tensors.
+// RefOp is one operation of the model, with the model's names of tensors.
 type RefOp struct {
-	Kind  string // as specs spell it: "matmul", "unary", ...
+	Kind  string // as in specs: "matmul", "unary", ...
 	Fn    string // of a unary, binary or reduce operation, or an attention
 	Out   string
-	More  []string // further results
+	More  []string // additional results
 	In    []string
 	Axis  int             // reduce, broadcast, slice, concat: the logical axis
 	Perm  []int           // permute
 	Start domain.Extent   // slice
 	Shape []domain.Extent // the logical shape of Out, without reduced axes
 	DType domain.DType    // of Out
-	Whole string          // the operation of the spec that it is a part of: "layer_norm(X, g, b)"; empty: none
+	Whole string          // the operation of the spec that this is part of: "layer_norm(X, g, b)"; empty: none
 	Pos   diag.Pos
 }
 
-// Results lists what an operation makes.
+// Results lists the results of an operation.
 func (o RefOp) Results() []string { return append([]string{o.Out}, o.More...) }
 
 // Param is a named integer of the spec.
@@ -94,8 +90,8 @@ type Role int
 // The roles of a tensor.
 const (
 	Temp   Role = iota // allocated by the program
-	Input              // the caller's, read only
-	Output             // the caller's, written
+	Input              // caller's buffer, only read
+	Output             // caller's buffer, written
 	View               // memory of another tensor, by another name
 )
 
@@ -109,16 +105,15 @@ type Tensor struct {
 	Mesh   *domain.Mesh
 	Role   Role
 	Layout []int // logical axes from outermost to innermost; nil means the logical order
-	// Of says what a View is a view of: a Select, Broadcast, Permute, Reshape, Slice or Either that makes it,
-	// which stands in no list of statements. nil before streams are lowered, when a statement makes it.
+	// Of is the statement that makes a View: a Select, Broadcast, Permute, Reshape, Slice or Either, which is not in any
+	// statement list. It is nil before streams are lowered, when a statement in a list makes the view.
 	Of Stmt
-	// Inferred says that the user left the axes to the passes: they may shard them.
+	// Inferred says that the user left the axes to the passes, which may shard them.
 	Inferred bool
-	// Tolerance is how far an output may be from the reference when a program checks
-	// itself: |got - want| <= Tolerance * (|want| + root of the mean square of want, or of terms
-	// that cancel in an attention, where these are larger). When it is 0 for all outputs, the
-	// check is exact and the inputs are integers; otherwise an input is filled with normal
-	// values of this Deviation, 0 meaning 1.
+	// Tolerance limits the error of an output when a program checks itself: |got - want| <= Tolerance * (|want| + the root of the
+	// mean square of want). The mean square of terms that cancel in an attention replaces either if it is larger. If it is 0 for
+	// all outputs, the check is exact and the inputs are integers. Otherwise inputs are normally distributed with this Deviation;
+	// 0 means 1.
 	Tolerance, Deviation float64
 	Pos                  diag.Pos
 }
@@ -139,7 +134,7 @@ const (
 	AllToAll      CommType = "AllToAll"
 )
 
-// Name is what a communication of this type is called in a program.
+// Name is the base of the names of such communications in a program.
 func (t CommType) Name() string {
 	return map[CommType]string{
 		Allgather: "gather", Gather: "gather_to_root", Scatter: "scatter", Reduction: "reduce_to_root", Allreduce: "allreduce",
@@ -147,16 +142,15 @@ func (t CommType) Name() string {
 	}[t]
 }
 
-// Kind is the type as reports call it, in nccl-tests' manner: "reducescatter".
+// Kind is the name of the type in reports, as in nccl-tests: "reducescatter".
 func (t CommType) Kind() string { return strings.ToLower(string(t)) }
 
 var roleNames = map[Role]string{Temp: "temp", Input: "input", Output: "output", View: "view"}
 
-// String prints a role as the text form does.
+// String returns the role as the text form prints it.
 func (r Role) String() string { return roleNames[r] }
 
-// Allocates reports whether a program makes its buffers itself, as every program does once its streams
-// are lowered.
+// Allocates reports whether a program has Allocate statements, as every program does after its streams are lowered.
 func Allocates(p *Program) bool {
 	return Any(p.Body, func(s Stmt) bool {
 		_, ok := s.(*Allocate)

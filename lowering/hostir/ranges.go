@@ -2,15 +2,15 @@ package hostir
 
 import "slices"
 
-// Range is a run of an axis that a Slice or a Concat takes from an operand to the result: Size elements,
-// from From on along the operand's logical axis InAxis, and from To on along the result's OutAxis.
+// Range is a run of elements that a Slice or a Concat copies from an operand to the result: Size elements, starting at From along
+// the operand's logical axis InAxis, and at To along the result's OutAxis.
 type Range struct {
 	InAxis, OutAxis int
 	From, To, Size  int64
 }
 
-// Ranges lists what a Slice or a Concat takes from each of its operands; it is nil for any other
-// statement. The axes of a range are not in the statement's AxisMap: each rank has all of them.
+// Ranges lists the elements that a Slice or a Concat takes from each operand; it is nil for other statements. The axes of a range
+// are not in the statement's AxisMap: each rank has all of them.
 func Ranges(s Stmt) []Range {
 	switch s := s.(type) {
 	case *Slice:
@@ -34,7 +34,7 @@ func Ranges(s Stmt) []Range {
 	}
 }
 
-// counterpart is the axis of another tensor that is the same one among live axes, or Unmapped.
+// counterpart returns the axis of another tensor with the same position among live axes, or Unmapped.
 func counterpart(t *Tensor, axis int, other *Tensor) int {
 	live, others := slices.Index(Live(t), axis), Live(other)
 	if live < 0 || live >= len(others) {

@@ -8,10 +8,9 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// Ranks lists the world ranks that run a statement of a lowered program, in ascending
-// order: those of its mesh. Any other rank does nothing there, and has no buffer of the
-// tensors. A SendRecv is run by the ranks of both sides; a statement of no mesh, such
-// as one that orders streams, by all: nil.
+// Ranks lists the world ranks that run a statement of a lowered program, in ascending order: the ranks of its mesh. Any other
+// rank does nothing there, and has no buffer of the tensors. The ranks of both sides run a SendRecv. All ranks run a statement
+// without a mesh, such as one that orders streams; then the result is nil.
 func Ranks(s Stmt) []int {
 	switch s := s.(type) {
 	case *Communication:
@@ -33,8 +32,8 @@ func Ranks(s Stmt) []int {
 	}
 }
 
-// HasSingleRanks reports whether a mesh has an axis of one rank that would have more with other parameters. Along it
-// nothing moves, and what a spec chooses of what would is no mistake.
+// HasSingleRanks reports whether a mesh has an axis of one rank whose extent depends on parameters. Communications along it move
+// nothing, so schedule choices for them are not errors.
 func HasSingleRanks(p *Program) bool {
 	single := func(a domain.MeshAxis) bool {
 		return a.Extent.Size == 1 && strings.ContainsFunc(a.Extent.Text, unicode.IsLetter)
@@ -42,7 +41,7 @@ func HasSingleRanks(p *Program) bool {
 	return slices.ContainsFunc(p.Meshes, func(m *domain.Mesh) bool { return slices.ContainsFunc(m.Axes, single) })
 }
 
-// union is the ranks of several meshes; nil when one of them is not given.
+// union returns the ranks of several meshes; nil if one of them is nil.
 func union(meshes ...*domain.Mesh) []int {
 	var ranks []int
 	for _, m := range meshes {
@@ -55,9 +54,8 @@ func union(meshes ...*domain.Mesh) []int {
 	return slices.Compact(ranks)
 }
 
-// Team lists the world ranks that rank meets in a Communication, in the order of the
-// team; nil when rank is in none. Without a mesh axis the team is the whole mesh. It is
-// not for a SendRecv, whose ranks meet in pairs.
+// Team lists the world ranks of rank's team in a Communication, in the order of the team; nil if rank is in no team. Without a
+// mesh axis the team is the whole mesh. Do not use it for a SendRecv, whose ranks meet in pairs.
 func (c *Communication) Team(rank int) []int {
 	if c.MeshAxis != "" {
 		return c.Mesh.Team(rank, c.MeshAxis)
@@ -68,7 +66,7 @@ func (c *Communication) Team(rank int) []int {
 	return nil
 }
 
-// TeamSize is the number of ranks of each team.
+// TeamSize returns the number of ranks of each team.
 func (c *Communication) TeamSize() int64 {
 	if axis := c.Mesh.Axis(c.MeshAxis); axis != nil {
 		return axis.Extent.Size
@@ -76,7 +74,7 @@ func (c *Communication) TeamSize() int64 {
 	return int64(c.Mesh.Size())
 }
 
-// Joins reports whether a rank shares its memory with another one.
+// Joins reports whether two ranks share memory through this statement.
 func (s *ShareMemHandles) Joins(rank, other int) bool {
 	if s.Mesh == nil {
 		return true

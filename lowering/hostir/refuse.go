@@ -7,7 +7,8 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// Refuse reports what a pass cannot do for a choice: where that is made, or else at the statement.
+// Refuse reports that a pass cannot apply a choice, at the place of the choice if the user made it, and at the statement
+// otherwise.
 func Refuse(errors *diag.List, p *Program, s Stmt, of, field, format string, args ...any) *diag.Diagnostic {
 	choice, made := p.Choices.Chosen(of, field)
 	if !made {
@@ -24,12 +25,12 @@ func Refuse(errors *diag.List, p *Program, s Stmt, of, field, format string, arg
 	return d
 }
 
-// NoteEdge adds to a refusal where that stands which the statement refused follows.
+// NoteEdge adds to a refusal the statement that the refused statement depends on.
 func NoteEdge(d *diag.Diagnostic, p *Program, kind string, from Stmt) *diag.Diagnostic {
 	return d.AddNote(from.Meta().Pos, "the edge (%s) comes from %s, here", kind, Work(p, from))
 }
 
-// Work is what a message calls a statement: its operation, and what it makes, or what a transfer moves parts of.
+// Work describes a statement in a message: its operation, and its result or the tensor that a transfer moves parts of.
 func Work(p *Program, s Stmt) string {
 	what := Mentions(s)
 	if len(what) == 0 {
@@ -42,7 +43,7 @@ func Work(p *Program, s Stmt) string {
 	return Operation(s) + " of " + Called(p, s, of)
 }
 
-// Operation is the word for what a statement does: that of a transfer is its type, send or receive, that of a kernel its name.
+// Operation returns the word for a statement's operation. For a transfer it is send or receive, for a kernel its name.
 func Operation(s Stmt) string {
 	switch s := s.(type) {
 	case *Fused:

@@ -6,7 +6,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// Indices is how many values the index of a Select has.
+// Indices returns the number of values of a Select's index.
 func (s *Select) Indices() int64 {
 	if s.Parts != 0 {
 		return s.Parts
@@ -14,12 +14,12 @@ func (s *Select) Indices() int64 {
 	return s.In.Axes[s.Axis].LocalSize()
 }
 
-// Owns reports whether a Select gives a rank its local shard of what lies whole on every rank.
+// Owns reports whether a Select takes a rank's local shard from a tensor that every rank has whole.
 func (s *Select) Owns() bool {
 	return s.Parts != 0 && s.Part().Kind == domain.Device
 }
 
-// Part is the axis of which Out has a part: a plain one, or the whole axis of In split over ranks.
+// Part returns the axis of Out that has only a part: a plain axis, or In's whole axis split over ranks.
 func (s *Select) Part() domain.Axis {
 	in := s.In.Axes[s.Axis]
 	live := slices.Index(Live(s.In), s.Axis)

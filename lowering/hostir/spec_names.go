@@ -8,9 +8,9 @@ import (
 	"github.com/hirgen/hirgen/internal/diag"
 )
 
-// Called is what a message about a statement calls a tensor of it. A name that a pass made says
-// nothing to the author of a spec: operands and result of the operation that the statement comes from
-// have the names that the operation gives them, and a copy is one of what it copies.
+// Called returns the name of a tensor in a message about a statement. The author of a spec does not know names that passes made.
+// So operands and result of the statement get the names that the operation of the spec has for them, and a copy is named after
+// its original.
 func Called(p *Program, s Stmt, t *Tensor) string {
 	op := operationOf(p, s)
 	if named := named(p, op, s, t); named != nil {
@@ -25,17 +25,16 @@ func Called(p *Program, s Stmt, t *Tensor) string {
 	return fmt.Sprintf("an intermediate result of %s(%s)", spelled(op), strings.Join(op.In, ", "))
 }
 
-// Declared is the tensor of the spec that Called names as it is, or nil.
+// Declared returns the tensor of the spec whose name Called uses unchanged, or nil.
 func Declared(p *Program, s Stmt, t *Tensor) *Tensor { return named(p, operationOf(p, s), s, t) }
 
-// InSpec reports whether a tensor is one of the spec, which its author knows by its name.
+// InSpec reports whether a tensor is in the spec, so that its author knows the name.
 func InSpec(p *Program, t *Tensor) bool {
 	return t.Role == Input || t.Role == Output ||
 		slices.ContainsFunc(p.Reference, func(op RefOp) bool { return slices.Contains(op.Results(), t.Name) })
 }
 
-// NamedInSpec reports whether a name is that of a tensor of the spec, or made from one, as passes name what is on the
-// way to it: A_all.
+// NamedInSpec reports whether a name belongs to a tensor of the spec, or is derived from one, such as A_all.
 func NamedInSpec(p *Program, name string) bool {
 	for {
 		names := func(op RefOp) bool { return slices.Contains(op.Results(), name) || slices.Contains(op.In, name) }
@@ -50,8 +49,8 @@ func NamedInSpec(p *Program, name string) bool {
 	}
 }
 
-// operationOf is the operation of the spec that a statement comes from, by its position; nil where no
-// operation, or more than one, has it.
+// operationOf returns the operation of the spec that a statement comes from, by its position; nil if no operation, or several,
+// have that position.
 func operationOf(p *Program, s Stmt) *RefOp {
 	var found *RefOp
 	for i, op := range p.Reference {
@@ -66,8 +65,8 @@ func operationOf(p *Program, s Stmt) *RefOp {
 	return found
 }
 
-// named is the tensor of the spec that a tensor is: itself, or the operand or result of the operation
-// whose place it takes in s.
+// named returns the tensor of the spec that a tensor corresponds to: itself, or the operand or result of the operation that it
+// replaces in s.
 func named(p *Program, op *RefOp, s Stmt, t *Tensor) *Tensor {
 	if InSpec(p, t) {
 		return t
@@ -91,8 +90,7 @@ func named(p *Program, op *RefOp, s Stmt, t *Tensor) *Tensor {
 	return p.Tensors[at]
 }
 
-// copied is the tensor of the spec that t is a copy or a view of, in one step or several; nil for one
-// that is computed.
+// copied returns the tensor of the spec that t is a copy or a view of, in one or several steps; nil if t is computed.
 func copied(p *Program, t *Tensor) *Tensor {
 	for range p.Tensors {
 		var from *Tensor
@@ -113,7 +111,7 @@ func copied(p *Program, t *Tensor) *Tensor {
 			return t
 		}
 	}
-	// What is not in the program yet has a name after what it is made of: A_s, A_all_s.
+	// A tensor that is not in the program yet has a name derived from its source: A_s, A_all_s.
 	for name := t.Name; strings.Contains(name, "_"); {
 		name = name[:strings.LastIndexByte(name, '_')]
 		at := slices.IndexFunc(p.Tensors, func(o *Tensor) bool { return o.Name == name && InSpec(p, o) })
@@ -124,13 +122,13 @@ func copied(p *Program, t *Tensor) *Tensor {
 	return nil
 }
 
-// isMade reports whether a statement makes a tensor: then one that is named after it is not a copy of it,
-// but is on the way to it.
+// isMade reports whether a statement makes a tensor. If one does, a tensor whose name is derived from it is not a copy of it, but
+// an intermediate.
 func isMade(body []Stmt, t *Tensor) bool {
 	return Any(body, func(s Stmt) bool { return Result(s) == t })
 }
 
-// spelled is an operation without its operands, as a spec has it.
+// spelled returns an operation as in a spec, without its operands.
 func spelled(op *RefOp) string {
 	fn := op.Fn
 	if fn == "" {
@@ -140,7 +138,7 @@ func spelled(op *RefOp) string {
 	return op.Out + " = " + fn
 }
 
-// NoteDeclared points at where the tensor of the spec that a message calls by its name is declared.
+// NoteDeclared adds a note with the declaration of the spec's tensor that a message names.
 func NoteDeclared(d *diag.Diagnostic, p *Program, s Stmt, t *Tensor) *diag.Diagnostic {
 	if declared := Declared(p, s, t); declared != nil {
 		d.AddNote(declared.Pos, "%s is declared here", declared.Name)

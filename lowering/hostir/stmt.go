@@ -6,50 +6,48 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// Stmt is one statement. The concrete types below are all there is; Fields tells what their tags say.
+// Stmt is one statement. This file, Fused and Attention define all of them. Fields explains the tags.
 type Stmt interface {
-	// Meta is what every statement carries.
+	// Meta returns the Info.
 	Meta() *Info
 }
 
-// Info is carried by every statement: where it comes from in the spec, when a
-// pass added it, why, and where it runs.
+// Info is common to all statements: the position in the spec, the reason for which a pass added the statement, and the stream.
 type Info struct {
 	Pos  diag.Pos
 	Note string    // one sentence without a final stop, or empty
-	On   StreamRef // the stream that it is issued to; of no meaning for a For or an If
-	Why  string    // of what waits, and of transfers: the edges that it keeps, in words; no written form has it
+	On   StreamRef // the stream that it is issued to; unused in a For or an If
+	Why  string    // of waits and transfers: the edges that it keeps, in words; not part of the text form
 }
 
-// Meta lets Info serve as the embedded part of each statement.
+// Meta implements Stmt for each type that embeds Info.
 func (i *Info) Meta() *Info { return i }
 
-// InfoFrom is the Info of a statement that a pass makes from s, and why it does.
+// InfoFrom returns the Info of a statement that a pass derives from s, with the reason.
 func InfoFrom(s Stmt, note string) Info {
 	return Info{Pos: s.Meta().Pos, Note: note}
 }
 
 // The statements.
 type (
-	// Allocate makes the buffer of a tensor. The buffer of an Output is the
-	// caller's: the statement binds it.
+	// Allocate makes the buffer of a tensor. For an Output it binds the caller's buffer.
 	Allocate struct {
 		Info
 		Tensor *Tensor `text:"="`
 	}
-	// Delay keeps its stream idle for a while, so that another one starts first.
+	// Delay keeps its stream idle for a while, so that another stream starts first.
 	Delay struct {
 		Info
 		Microseconds int64
 	}
-	// Deallocate ends the life of a Temp's buffer.
+	// Deallocate ends the lifetime of a Temp's buffer.
 	Deallocate struct {
 		Info
 		Tensor *Tensor
 	}
 	// GetCurrentStream names the stream that is current when the program is called: Caller.
 	GetCurrentStream struct{ Info }
-	// Synchronize makes the stream that it is issued to wait for all that was issued to Stream.
+	// Synchronize makes the stream that it is issued to wait for all work issued to Stream so far.
 	Synchronize struct {
 		Info
 		Stream StreamRef
@@ -62,24 +60,23 @@ type (
 		Count domain.Extent
 		Body  []Stmt
 	}
-	// If runs Body when Cond is not zero, Else otherwise.
+	// If runs Body if Cond is not zero, and Else otherwise.
 	If struct {
 		Info
 		Cond expr.Expr
 		Body []Stmt
 		Else []Stmt
 	}
-	// Either makes Out a view of what Then is a view of where Cond is not zero, else of what Else is a
-	// view of. These two have its name, and no place in Program.Tensors.
+	// Either makes Out the same view as Then if Cond is not zero, and the same view as Else otherwise. Then and Else have the
+	// name of Out, and are not in Program.Tensors.
 	Either struct {
 		Info
 		Out, Then, Else *Tensor
 		Cond            expr.Expr
 	}
-	// Select makes Out a view of In with Axis fixed at Index. A Device axis of In
-	// has one local slice: its index is 0. With Parts, Axis stays, and Out has part Index
-	// of that many equal parts; where Out has the axis split over ranks, that is this rank's
-	// part of what In has whole. Out may list reduced axes that In does not.
+	// Select makes Out a view of In with Axis fixed at Index. A Device axis of In has one local slice, with index 0. With Parts,
+	// Out keeps the axis, and has part Index of Parts equal parts. If ranks split the axis in Out and In has all of it, Out is
+	// this rank's part. Out may list reduced axes that In does not.
 	Select struct {
 		Info
 		Out   *Tensor `text:"="`
@@ -88,17 +85,16 @@ type (
 		Index expr.Expr `text:"index"`
 		Parts int64     `text:"parts?"` // 0: one index
 	}
-	// Set copies In to Out on one rank. Before convert-to-communications it may
-	// also reshard: its operands' domains then say what has to move.
+	// Set copies In to Out on one rank. Before convert-to-communications it may also reshard; the domains of its operands then
+	// define the communication.
 	Set struct {
 		Info
 		Out *Tensor `text:"="`
 		In  *Tensor
 	}
-	// Matmul is Out[..., m, n] = A[..., m, k] B[k, n]; batched when B has batch axes. An
-	// Addend, which has the axes, the layout and the element type of Out, is added before the
-	// result is rounded; it may be nil. Then, one of domain.Epilogues or empty, is applied to each element of the
-	// sum before it is rounded. With OneRow, A and Out have no axis m: a batch is a row.
+	// Matmul is Out[..., m, n] = A[..., m, k] B[k, n]. It is batched if B has batch axes. Addend may be nil; it has the axes,
+	// layout and element type of Out, and is added before rounding. Then is one of domain.Epilogues or empty; it is applied to
+	// each element of the sum before rounding. With OneRow, A and Out have no axis m: each batch is one row.
 	Matmul struct {
 		Info
 		Out    *Tensor `text:"="`
@@ -107,8 +103,7 @@ type (
 		Then   string  `text:"then?"`
 		OneRow bool    `text:"rows 1?" json:"one_row"`
 	}
-	// Linear is Out[..., n] = X[..., k] W[n, k]^T + Bias[n]; Bias may be nil. Addend, Then and OneRow
-	// are as those of a Matmul.
+	// Linear is Out[..., n] = X[..., k] W[n, k]^T + Bias[n]. Bias may be nil. Addend, Then and OneRow mean the same as in Matmul.
 	Linear struct {
 		Info
 		Out    *Tensor `text:"="`
@@ -138,7 +133,7 @@ type (
 		Out *Tensor `text:"="`
 		In  *Tensor
 	}
-	// Slice is the elements of In from Start on, along the logical axis Axis of In: as many as Out has.
+	// Slice has the elements of In from Start on, along the logical axis Axis of In. Out has the number of elements.
 	Slice struct {
 		Info
 		Out   *Tensor `text:"="`
@@ -146,27 +141,26 @@ type (
 		Axis  int           `text:"axis"`
 		Start domain.Extent `text:"start"`
 	}
-	// Concat is the elements of In, one after the other along the logical axis Axis of Out.
+	// Concat joins the elements of In along the logical axis Axis of Out.
 	Concat struct {
 		Info
 		Out  *Tensor `text:"="`
 		In   []*Tensor
 		Axis int `text:"axis"`
 	}
-	// Positions is 0, 1, ... along the only axis of Out, across the ranks that have parts of it.
+	// Positions is 0, 1, ... along the only axis of Out, over all ranks that have parts of it.
 	Positions struct {
 		Info
 		Out *Tensor `text:"="`
 	}
-	// Unary is Out = Fn(In), element by element. Fn is spelled as domain.UnaryFn reads it:
-	// "gelu", "scale(0.125)".
+	// Unary is Out = Fn(In), element by element. domain.UnaryFn defines the syntax of Fn: "gelu", "scale(0.125)".
 	Unary struct {
 		Info
 		Fn  string
 		Out *Tensor `text:"="`
 		In  *Tensor
 	}
-	// Binary is Out = Fn(A, B), element by element, broadcasting as NumPy does.
+	// Binary is Out = Fn(A, B), element by element, with NumPy broadcasting.
 	Binary struct {
 		Info
 		Fn   string
@@ -179,9 +173,8 @@ type (
 		Out *Tensor `text:"="`
 		In  *Tensor
 	}
-	// Reduce folds the logical axis Axis of In with Fn on one rank; accumulation is
-	// fp32. Before convert-to-communications the axis may also be a Device axis. Out
-	// lists the axis as r or not at all.
+	// Reduce folds the logical axis Axis of In with Fn on one rank, and accumulates in fp32. Before convert-to-communications the
+	// axis may also be a Device axis. Out lists the axis as r or omits it.
 	Reduce struct {
 		Info
 		Fn   string
@@ -189,22 +182,22 @@ type (
 		In   *Tensor
 		Axis int `text:"axis"`
 	}
-	// Communication is a collective over the team of a mesh axis, or, without an axis,
-	// over all ranks of the mesh. See Ranks for who takes part.
+	// Communication is a collective of the team along a mesh axis or, without an axis, of all ranks of the mesh. Ranks lists the
+	// participants.
 	Communication struct {
 		Info
-		Handle   string `text:"="` // what Wait names
+		Handle   string `text:"="` // the name that Wait uses
 		Type     CommType
 		Mesh     *domain.Mesh `text:"mesh"`
 		MeshAxis string       `text:"&axis?"`  // the team is the ranks along this axis; empty: the whole mesh
-		Root     expr.Expr    `text:"root?"`   // team rank; nil where there is none
+		Root     expr.Expr    `text:"root?"`   // team rank; nil: no root
 		ReduceFn string       `text:"reduce?"` // "sum", "max", "min", "prod", or empty
 		In       *Tensor      `text:"in"`
 		Out      *Tensor      `text:"out"`
 		Backend  Backend      `text:"?"`
-		Of       string       `text:"of?"` // what the schedule calls it, where that has choices for it alone
+		Of       string       `text:"of?"` // its name in the schedule, if the schedule has choices for it alone
 	}
-	// P2PCommunication sends Buffer to a peer or receives it from one.
+	// P2PCommunication sends Buffer to a peer, or receives it from a peer.
 	P2PCommunication struct {
 		Info
 		Handle   string    `text:"="`
@@ -212,40 +205,38 @@ type (
 		Buffer   *Tensor   `text:"buffer"`
 		Peer     expr.Expr `text:"peer"` // world rank
 		Backend  Backend   `text:"?"`
-		Locality Locality  `text:"&?"`  // with which peers; there is nothing to do, or to wait for, with others
-		Of       string    `text:"of?"` // what the schedule calls the communication that it is a part of, where that has choices for it alone
+		Locality Locality  `text:"&?"`  // the peers that it is for; with other peers it does nothing
+		Of       string    `text:"of?"` // name in the schedule of the communication that it is part of, if the schedule has choices for that alone
 	}
-	// PeerReadSum is Out = In plus what Body reads of peers: each receive over IPC-get in it, which
-	// goes into Out or a part of it, adds the buffer of its peer. The elements are read in place,
-	// in one operation of its stream that waits for all ready flags, adds in fp32 in the order of
-	// the ranks, In as the partial sum of this one, and then sets the done flags. Each send over
-	// IPC-put in Body, of Out or a part of it, stores the result in the buffer of its peer, in the
-	// same operation, which then sets that done flag. Nobody waits for the receives and sends.
+	// PeerReadSum is Out = In plus the buffers that the receives of Body read from peers. Each receive over IPC-get into Out, or
+	// a part of it, adds the buffer of its peer. One operation on its stream does all of it. It waits for all ready flags, reads
+	// the elements in place, adds them in fp32 in the order of the ranks, with In as the partial sum of this rank, and then sets
+	// the done flags. Each send over IPC-put in Body, of Out or a part of it, stores the result in the buffer of its peer. The
+	// same operation stores it, and then sets that done flag. No Wait names these receives and sends.
 	PeerReadSum struct {
 		Info
 		Out  *Tensor `text:"="`
 		In   *Tensor
 		Body []Stmt
 	}
-	// StartCoalescing opens a group of communications that progress together.
+	// StartCoalescing opens a group of communications that progress at the same time.
 	StartCoalescing struct{ Info }
 	// EndCoalescing closes the group.
 	EndCoalescing struct {
 		Info
 		Handle string `text:"="`
 	}
-	// Wait makes its stream wait for a communication or a group. It stands in the
-	// loops of what it waits for, or in later ones over the same variables, and then waits
-	// for the communication of the same iteration. With an Iteration, which is an earlier one
-	// of the outermost of those loops, it waits for the communication of that one instead, and
-	// may stand before it in the loop.
+	// Wait makes its stream wait for a communication or a group. It is in the same loops as the communication, or in later loops
+	// over the same variables. Then it waits for the communication of the same iteration. If Iteration is set, it is an earlier
+	// iteration of the outermost of those loops. Then Wait waits for the communication of that iteration, and may precede the
+	// communication in the loop.
 	Wait struct {
 		Info
 		Handle    string
 		Iteration expr.Expr `text:"iteration?"` // nil: the same
 	}
-	// ShareMemHandles exchanges the CUDA IPC handles of the buffers named, once, among the
-	// ranks of a team: those along an axis of a mesh or, with no mesh, all ranks.
+	// ShareMemHandles exchanges the CUDA IPC handles of the buffers of Comms, once, among the ranks of a team: the ranks along an
+	// axis of a mesh or, without a mesh, all ranks.
 	ShareMemHandles struct {
 		Info
 		Mesh     *domain.Mesh `text:"mesh?"`
@@ -254,7 +245,7 @@ type (
 	}
 )
 
-// statements has one of each kind that programs are written with.
+// statements has one value of each type that a text can contain.
 var statements = []Stmt{
 	(*Allocate)(nil), (*Delay)(nil), (*Deallocate)(nil), (*GetCurrentStream)(nil), (*Synchronize)(nil), (*For)(nil), (*If)(nil),
 	(*Select)(nil), (*Set)(nil), (*Matmul)(nil), (*Linear)(nil), (*Broadcast)(nil), (*Permute)(nil), (*Reshape)(nil), (*Slice)(nil),

@@ -10,14 +10,14 @@ const (
 	CopyStream = "copies"
 )
 
-// StreamRef names a stream: the worker stream with the given index, the copy stream, or, as
-// the zero value, the caller's.
+// StreamRef refers to a stream: the worker stream with the given index, the copy stream, or, as the zero value, the caller's
+// stream.
 type StreamRef struct {
 	Copies bool      // the copy stream
-	Index  expr.Expr // of a worker; nil: it is none
+	Index  expr.Expr // of a worker; nil: not a worker
 }
 
-// String prints a stream as statements name it: "caller", "worker s % 4".
+// String returns the stream as statements print it: "caller", "worker s % 4".
 func (r StreamRef) String() string {
 	switch {
 	case r.Index != nil:
@@ -28,15 +28,15 @@ func (r StreamRef) String() string {
 	return Caller
 }
 
-// IsWorker reports whether it is one of the worker streams.
+// IsWorker reports whether r is a worker stream.
 func (r StreamRef) IsWorker() bool { return r.Index != nil }
 
-// Is reports whether two references, at one place of a program, are to one stream.
+// Is reports whether two references, at one place of a program, refer to the same stream.
 func (r StreamRef) Is(other StreamRef) bool {
 	return r.Copies == other.Copies && (r.Index == nil) == (other.Index == nil) && (r.Index == nil || r.String() == other.String())
 }
 
-// RunOn issues statements, and what stands in them, to a stream.
+// RunOn sets the stream of statements, including nested ones.
 func RunOn(on StreamRef, body ...Stmt) {
 	Walk(body, func(s Stmt) bool {
 		switch s.(type) {
@@ -48,8 +48,7 @@ func RunOn(on StreamRef, body ...Stmt) {
 	})
 }
 
-// StreamOf is the one stream that a statement, and all that stands in it, runs on; false where there are
-// several, or none.
+// StreamOf returns the stream of a statement and all nested statements; false if there are several, or none.
 func StreamOf(s Stmt) (StreamRef, bool) {
 	if len(Bodies(s)) == 0 {
 		return s.Meta().On, true

@@ -6,7 +6,7 @@ import (
 	"github.com/hirgen/hirgen/internal/expr"
 )
 
-// Buffers lists the tensors with memory of their own that may be behind t: two where an Either decides.
+// Buffers lists the tensors with separate memory that t may be a view of. There are several if an Either decides.
 func Buffers(t *Tensor) []*Tensor {
 	switch of := t.Of.(type) {
 	case nil:
@@ -24,15 +24,15 @@ func Buffers(t *Tensor) []*Tensor {
 	}
 }
 
-// Views visits the views that a statement, without what stands in it, names, and those that they are views of:
-// these first.
+// Views visits the views that a statement names, excluding statements inside it, and the views that these are made of. A view
+// comes after the views that it is made of.
 func Views(s Stmt, visit func(*Tensor)) {
 	for _, t := range Mentions(s) {
 		EachView(t, visit)
 	}
 }
 
-// EachView visits a tensor, if it is a view, and those that it is a view of: these first.
+// EachView visits a tensor, if it is a view, after the views that it is made of.
 func EachView(t *Tensor, visit func(*Tensor)) {
 	if t == nil || t.Of == nil {
 		return
@@ -43,8 +43,8 @@ func EachView(t *Tensor, visit func(*Tensor)) {
 	visit(t)
 }
 
-// ViewsOf lists the views among tensors, each behind those that it is a view of, but for those that only a side of an
-// Either needs.
+// ViewsOf lists the views among tensors and the views that they are made of. Each comes after those that it is made of. It
+// excludes views that only a side of an Either needs.
 func ViewsOf(tensors []*Tensor) []*Tensor {
 	var list []*Tensor
 	seen := map[*Tensor]bool{}
@@ -65,9 +65,10 @@ func ViewsOf(tensors []*Tensor) []*Tensor {
 	return list
 }
 
-// Introductions gives for each statement of a list the views to introduce in front of it, or of its group, each behind
-// those that it is a view of: what it names itself, and what stands in it and also behind it, or on both sides of it,
-// where all of these see it. Views of whole buffers are introduced in front of loops.
+// Introductions lists, for each statement of a list, the views to introduce before it, or before its group. Each comes after the
+// views that it is made of. A statement introduces the views that it names itself. It also introduces views that both sides of a
+// branch name, and views that nested statements name if later uses in the list need the same name. Views of whole buffers are
+// introduced before loops.
 func Introductions(body []Stmt) [][]*Tensor {
 	own, inside, last := make([][]*Tensor, len(body)), make([][]*Tensor, len(body)), map[*Tensor]int{}
 	at, open := 0, false
@@ -111,8 +112,8 @@ func IsWhole(v *Tensor) bool {
 	}
 }
 
-// ViewsIn lists the views that statements, and what stands in them, name, as ViewsOf does, but for those that depend on
-// loops in them.
+// ViewsIn lists the views that statements and the statements inside them name, like ViewsOf. It excludes views that depend on
+// loops inside body.
 func ViewsIn(body []Stmt) []*Tensor {
 	var loops []string
 	var all []*Tensor
@@ -146,7 +147,8 @@ func Depends(v *Tensor, variable string) bool {
 	return slices.ContainsFunc(Uses(v.Of), func(in *Tensor) bool { return Depends(in, variable) })
 }
 
-// NamesPart reports whether a statement names one of so many parts of a tensor, the one that a loop variable counts.
+// NamesPart reports whether a statement names the part of a tensor that a loop variable selects. parts is the number of parts; 0:
+// any.
 func NamesPart(s Stmt, parts int64, variable string) bool {
 	found := false
 	Views(s, func(t *Tensor) {
@@ -156,7 +158,7 @@ func NamesPart(s Stmt, parts int64, variable string) bool {
 	return found
 }
 
-// MakeViews turns the statements of a list that make views into what these are views of.
+// MakeViews removes the statements that make views, and stores each in the Of field of its view.
 func MakeViews(body []Stmt) []Stmt {
 	return Rewrite(body, func(s Stmt) []Stmt {
 		if out := Result(s); MakesView(s) && out.Role == View && out.Of == nil {
@@ -167,14 +169,14 @@ func MakeViews(body []Stmt) []Stmt {
 	})
 }
 
-// MadeAs is a statement that makes a view, for another tensor than its own result.
+// MadeAs returns a copy of a statement that makes a view, with out as its result.
 func MadeAs(s Stmt, out *Tensor) Stmt {
 	c := Clone(s)
 	SubstituteDefs(c, func(*Tensor) *Tensor { return out })
 	return c
 }
 
-// ViewUnless makes a view that of another statement where a condition does not hold.
+// ViewUnless makes view an Either: the view as before if cond holds, and the view that other makes otherwise.
 func ViewUnless(view *Tensor, info Info, cond expr.Expr, other Stmt) {
 	then, otherwise := *view, *view
 	then.Of, otherwise.Of = MadeAs(view.Of, &then), MadeAs(other, &otherwise)

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Walk calls visit for every statement in program order, bodies after their For or
-// If. When visit returns false, the statement's bodies are left out.
+// Walk calls visit for every statement in program order, and for nested statements after their For, If or PeerReadSum. If visit
+// returns false, Walk skips the nested statements.
 func Walk(body []Stmt, visit func(Stmt) bool) {
 	for _, s := range body {
 		if !visit(s) {
@@ -18,7 +18,7 @@ func Walk(body []Stmt, visit func(Stmt) bool) {
 	}
 }
 
-// Any reports whether is holds for a statement of the body, or for one inside of it.
+// Any reports whether is holds for a statement of the body, or a nested one.
 func Any(body []Stmt, is func(Stmt) bool) bool {
 	found := false
 	Walk(body, func(s Stmt) bool {
@@ -28,8 +28,8 @@ func Any(body []Stmt, is func(Stmt) bool) bool {
 	return found
 }
 
-// Rewrite replaces every statement by what f returns for it, innermost first, and
-// returns the new body. The slices of the old body are not written to.
+// Rewrite replaces every statement by the result of f, innermost first, and returns the new body. It does not write to the slices
+// of the old body.
 func Rewrite(body []Stmt, f func(Stmt) []Stmt) []Stmt {
 	out := make([]Stmt, 0, len(body))
 	for _, s := range body {
@@ -41,8 +41,8 @@ func Rewrite(body []Stmt, f func(Stmt) []Stmt) []Stmt {
 	return out
 }
 
-// RewriteBlocks replaces every list of statements by what f returns for it,
-// innermost first. It is for passes that look at adjacent statements.
+// RewriteBlocks replaces every list of statements by the result of f, innermost first. Passes that look at adjacent statements
+// use it.
 func RewriteBlocks(body []Stmt, f func([]Stmt) []Stmt) []Stmt {
 	for _, s := range body {
 		for _, b := range Bodies(s) {
@@ -52,8 +52,7 @@ func RewriteBlocks(body []Stmt, f func([]Stmt) []Stmt) []Stmt {
 	return f(body)
 }
 
-// Bodies gives the statement lists inside a statement: one for a For or a PeerReadSum, two for
-// an If, none for any other.
+// Bodies returns the statement lists inside a statement: one for a For or a PeerReadSum, two for an If, none for others.
 func Bodies(s Stmt) []*[]Stmt {
 	var list []*[]Stmt
 	for _, i := range layoutOf(s).bodies {
@@ -62,15 +61,14 @@ func Bodies(s Stmt) []*[]Stmt {
 	return list
 }
 
-// Uses lists the tensors whose elements a statement reads, in the order of its
-// operands; of what makes a view, the tensor that it is a view of.
+// Uses lists the tensors whose elements a statement reads, in the order of its operands. For a statement that makes a view, it is
+// the tensor viewed.
 func Uses(s Stmt) []*Tensor { return load(uses(s)) }
 
-// Defs lists the tensors that a statement writes; of what makes a view, that view.
+// Defs lists the tensors that a statement writes. For a statement that makes a view, it is the view.
 func Defs(s Stmt) []*Tensor { return load(defs(s)) }
 
-// Mentions lists every tensor that a statement names, also where it only makes or
-// frees the buffer.
+// Mentions lists every tensor that a statement names, including buffers that it only allocates or frees.
 func Mentions(s Stmt) []*Tensor {
 	return slices.Concat(Uses(s), Defs(s), load(tensors(s, layoutOf(s).mentions)))
 }
@@ -82,8 +80,8 @@ func SubstituteUses(s Stmt, f func(*Tensor) *Tensor) {
 	}
 }
 
-// ReplaceUses gives a statement other operands, in the order of Uses. Unlike SubstituteUses it
-// tells two operands apart that are the same tensor.
+// ReplaceUses replaces the operands of a statement, in the order of Uses. Unlike SubstituteUses it can replace one of two
+// operands that are the same tensor.
 func ReplaceUses(s Stmt, operands []*Tensor) {
 	for i, u := range uses(s) {
 		*u = operands[i]
@@ -97,7 +95,7 @@ func SubstituteDefs(s Stmt, f func(*Tensor) *Tensor) {
 	}
 }
 
-// ReplaceDef gives a statement another result in the place of one.
+// ReplaceDef replaces the result t of a statement.
 func ReplaceDef(s Stmt, t, by *Tensor) {
 	SubstituteDefs(s, func(def *Tensor) *Tensor {
 		if def == t {
@@ -107,8 +105,7 @@ func ReplaceDef(s Stmt, t, by *Tensor) {
 	})
 }
 
-// MakesView reports whether a statement can make its result a view of its operand, and then
-// only names memory.
+// MakesView reports whether a statement can make its result a view of its operand. Such a view only names memory.
 func MakesView(s Stmt) bool {
 	switch s.(type) {
 	case *Select, *Either, *Broadcast, *Permute, *Reshape, *Slice:
@@ -118,7 +115,7 @@ func MakesView(s Stmt) bool {
 	}
 }
 
-// Result is the tensor that a compute statement or a Communication writes, the first of several, or nil.
+// Result returns the tensor that a compute statement or a Communication writes, the first if there are several, or nil.
 func Result(s Stmt) *Tensor {
 	if defs := Defs(s); len(defs) > 0 {
 		return defs[0]
@@ -126,7 +123,7 @@ func Result(s Stmt) *Tensor {
 	return nil
 }
 
-// Handle is the name that Wait uses for what a statement starts, or "".
+// Handle returns the name that Wait uses for the communication that a statement starts, or "".
 func Handle(s Stmt) string {
 	switch s := s.(type) {
 	case *Communication:
@@ -148,7 +145,7 @@ func load(list []**Tensor) []*Tensor {
 	return out
 }
 
-// uses gives the fields of a statement that are operands, without those that it lacks.
+// uses returns pointers to the operands of a statement, without absent ones.
 func uses(s Stmt) []**Tensor {
 	if t, ok := s.(*P2PCommunication); ok && !t.Send {
 		return nil
@@ -156,7 +153,7 @@ func uses(s Stmt) []**Tensor {
 	return tensors(s, layoutOf(s).uses)
 }
 
-// defs gives the fields of a statement that are results.
+// defs returns pointers to the results of a statement.
 func defs(s Stmt) []**Tensor {
 	if t, ok := s.(*P2PCommunication); ok && !t.Send {
 		return []**Tensor{&t.Buffer}
@@ -164,8 +161,7 @@ func defs(s Stmt) []**Tensor {
 	return tensors(s, layoutOf(s).defs)
 }
 
-// tensors gives fields that are tensors, without those that a statement need not have and lacks, and the elements of
-// those that are lists.
+// tensors returns pointers to the tensors in some fields, without absent ones. Lists contribute their elements.
 func tensors(s Stmt, fields []placed) []**Tensor {
 	v, list := reflect.ValueOf(s).Elem(), make([]**Tensor, 0, len(fields))
 	for _, field := range fields {

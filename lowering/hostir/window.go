@@ -7,18 +7,18 @@ import (
 	"github.com/hirgen/hirgen/internal/expr"
 )
 
-// Window is the part of a buffer that a tensor names on one rank, in elements: an offset, and for each
-// logical axis of the tensor a size and a stride.
+// Window is the part of a buffer that a tensor refers to on one rank, in elements: an offset, and a size and a stride for each
+// logical axis of the tensor.
 type Window struct {
 	Buffer       *Tensor
 	Offset       int64
 	Size, Stride []int64
-	// Whole says that no strides give the axes. The window is then one run of memory that holds all that
-	// the tensor names, and maybe more.
+	// Whole says that no strides describe the axes. The window is then one run of memory that contains all elements of the
+	// tensor, and maybe more.
 	Whole bool
 }
 
-// BufferWindow is all of a tensor that has a buffer of its own, laid out as its layout says.
+// BufferWindow returns the window of a tensor with separate memory, in the order of its layout.
 func BufferWindow(t *Tensor) Window {
 	w := Window{Buffer: t, Size: make([]int64, len(t.Axes)), Stride: make([]int64, len(t.Axes))}
 	step := int64(1)
@@ -33,7 +33,7 @@ func BufferWindow(t *Tensor) Window {
 	return w
 }
 
-// WindowOf is what a tensor names where expressions have the values that eval gives.
+// WindowOf returns the window of a tensor. eval evaluates the expressions of views.
 func WindowOf(t *Tensor, eval func(expr.Expr) (int64, error)) (Window, error) {
 	switch s := t.Of.(type) {
 	case nil:
@@ -66,7 +66,7 @@ func WindowOf(t *Tensor, eval func(expr.Expr) (int64, error)) (Window, error) {
 	}
 }
 
-// selected is the window that a Select makes of one, at an index.
+// selected returns the window of a Select of w, at an index.
 func (w Window) selected(s *Select, index int64) Window {
 	if w.Whole || s.Axis >= len(w.Size) {
 		return w
@@ -98,7 +98,7 @@ func (w Window) listing(from, part *Tensor) Window {
 	return wide
 }
 
-// Aliased is the window of the view that a Reshape, Broadcast, Permute or Slice makes of one.
+// Aliased returns the window of the view that a Reshape, Broadcast, Permute or Slice makes of w.
 func (w Window) Aliased(s Stmt) Window {
 	if w.Whole {
 		return w
@@ -124,7 +124,7 @@ func (w Window) Aliased(s Stmt) Window {
 	return Window{Buffer: w.Buffer, Offset: low, Size: []int64{high - low}, Stride: []int64{1}, Whole: true}
 }
 
-// Elements is how many elements the window has.
+// Elements returns the number of elements.
 func (w Window) Elements() int64 {
 	n := int64(1)
 	for _, size := range w.Size {
@@ -133,7 +133,7 @@ func (w Window) Elements() int64 {
 	return n
 }
 
-// Bounds is the least run that holds all elements: the first one, and the one behind the last.
+// Bounds returns the smallest range that contains all elements: the first index, and the one after the last.
 func (w Window) Bounds() (low, high int64) {
 	last := w.Offset
 	for i, size := range w.Size {
@@ -142,7 +142,7 @@ func (w Window) Bounds() (low, high int64) {
 	return w.Offset, last + 1
 }
 
-// Dense reports whether the window is one run of memory, in whatever order.
+// Dense reports whether the window is one run of memory, with its axes in any order.
 func (w Window) Dense() bool {
 	low, high := w.Bounds()
 	axes := w.longAxes()
@@ -169,7 +169,7 @@ func (w Window) RowMajor() bool {
 	return true
 }
 
-// longAxes lists the axes of more than one element.
+// longAxes lists the axes with more than one element.
 func (w Window) longAxes() []int {
 	var axes []int
 	for i, size := range w.Size {
@@ -180,13 +180,12 @@ func (w Window) longAxes() []int {
 	return axes
 }
 
-// follow gives a window the strides by which it has the elements of in, in their logical order. It reports
-// whether there are such strides.
+// follow sets the strides of w so that its elements are those of in, in logical order. It reports whether such strides exist.
 func (w Window) follow(in Window) bool {
 	mine, other := w.longAxes(), in.longAxes()
 	groups, ok := Regrouped(at(w.Size, mine), at(in.Size, other))
 	for _, g := range groups {
-		for k := 1; k < g.In; k++ { // axes that are joined have to be in one run
+		for k := 1; k < g.In; k++ { // joined axes have to be contiguous
 			ok = ok && in.Stride[other[k-1]] == in.Stride[other[k]]*in.Size[other[k]]
 		}
 		step := in.Stride[other[g.In-1]]
@@ -199,7 +198,7 @@ func (w Window) follow(in Window) bool {
 	return ok
 }
 
-// at lists the elements at some places.
+// at returns the elements at the given indices.
 func at(list []int64, places []int) []int64 {
 	some := make([]int64, len(places))
 	for i, place := range places {
@@ -208,11 +207,11 @@ func at(list []int64, places []int) []int64 {
 	return some
 }
 
-// Joined is so many axes of a reshape's result that have the elements of so many of its operand.
+// Joined is a group of axes of a reshape: Out axes of the result have the same elements as In axes of the operand.
 type Joined struct{ Out, In int }
 
-// Regrouped takes the axes of a reshape, which have more than one element each, apart into the least runs that have
-// the same elements; ok is false where the shapes differ in their number of elements.
+// Regrouped divides the axes of a reshape, all with more than one element, into the smallest groups with the same elements. ok is
+// false if the numbers of elements differ.
 func Regrouped(out, in []int64) (groups []Joined, ok bool) {
 	for len(out) > 0 && len(in) > 0 {
 		i, j := 1, 1

@@ -7,8 +7,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/prove/unroll"
 )
 
-// aligned reports operands that begin where their statement may not access them: those of GEMMs and attentions are as aligned
-// as their shapes say, and all are aligned to their elements. Each operand of a statement is reported once.
+// aligned reports operands with too small an alignment. GEMMs and attentions need the alignment that their shapes declare. Every
+// operand needs the alignment of its elements. Each operand of a statement is reported once.
 func (v *verification) aligned() {
 	needs, of, said := align.NeedsOf(v.p.Calls), map[int32][]align.Operand{}, map[[2]int32]bool{}
 	for n := range v.p.Ranks {
@@ -38,7 +38,7 @@ func (v *verification) aligned() {
 	}
 }
 
-// needed is what an access needs to be aligned to.
+// needed returns the alignment that an access needs.
 func (v *verification) needed(list []align.Operand, a unroll.Access) int64 {
 	for _, o := range list {
 		if o.Number == a.Operand {
@@ -48,7 +48,7 @@ func (v *verification) needed(list []align.Operand, a unroll.Access) int64 {
 	return v.p.Layouts[a.Layout].Size
 }
 
-// bytesAt is what the first byte of an access is aligned to.
+// bytesAt returns the alignment of the first byte of an access.
 func (v *verification) bytesAt(a unroll.Access) int64 {
 	memory := int64(align.Buffer)
 	if kind := v.p.Memories[a.Memory].Kind; kind == unroll.Input || kind == unroll.Output {

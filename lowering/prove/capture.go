@@ -7,8 +7,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/prove/unroll"
 )
 
-// capture reports streams of a captured program that begin a call with something other than a wait, so that
-// they are not captured.
+// capture reports streams of a captured program that do not begin a call with a wait. Such streams are not captured.
 func (v *verification) capture() {
 	if !v.p.Calls.Graph {
 		return
@@ -31,7 +30,7 @@ func (v *verification) capture() {
 	v.joined()
 }
 
-// joined reports streams of a captured program with work that the caller's stream is not behind at the end.
+// joined reports streams of a captured program that have work after their last join with the caller's stream.
 func (v *verification) joined() {
 	for n := range v.p.Ranks {
 		behind, last := v.joins(int32(n))
@@ -48,8 +47,8 @@ func (v *verification) joined() {
 	}
 }
 
-// joins says up to which operation of each stream the caller's stream is behind it at the end of a call, and which
-// one is the last work of each; -1: none.
+// joins returns, for each stream, the last operation that the caller's stream has waited for at the end of a call, and the
+// stream's last work; -1: none.
 func (v *verification) joins(rank int32) (behind, last []int32) {
 	streams := len(v.p.Streams)
 	know, last := make([][]int32, streams), slices.Repeat([]int32{-1}, streams)

@@ -7,16 +7,16 @@ import (
 	"github.com/hirgen/hirgen/lowering/prove/unroll"
 )
 
-// lane is where parts of a rank follow each other: the collectives of a communicator, or what one rank sends
-// another one.
+// lane is a sequence of parts that are matched in order: the collectives of a communicator, or the messages from one rank to
+// another.
 type lane struct{ comm, from, to int32 }
 
-// turn is a part and the operation that it is of.
+// turn is a part with its operation.
 type turn struct{ rank, op, part int32 }
 
-// collectives reports ranks that come to a meeting with different calls, or not as often.
+// collectives reports ranks that make different calls at a meeting, or a different number of calls.
 func (v *verification) collectives() {
-	brings := make([]map[int32][]turn, len(v.p.Ranks)) // of each rank: its collectives, by communicator
+	brings := make([]map[int32][]turn, len(v.p.Ranks)) // by rank: its collectives, by communicator
 	sends, recvs := map[lane][]turn{}, map[lane][]turn{}
 	for n := range v.p.Ranks {
 		mine := map[int32][]turn{}
@@ -53,7 +53,7 @@ func (v *verification) collectives() {
 	}
 }
 
-// meet compares what two ranks bring, in order, and reports the first difference.
+// meet compares the calls of two ranks in order, and reports the first difference.
 func (v *verification) meet(one, other []turn, a, b int32) {
 	for i := range min(len(one), len(other)) {
 		if what := v.differs(one[i], other[i]); what != "" {
@@ -81,7 +81,7 @@ func (v *verification) meet(one, other []turn, a, b int32) {
 	})
 }
 
-// differs says in what two parts differ that have to be alike; empty: in nothing.
+// differs describes a difference between two parts that have to be equal; empty: none.
 func (v *verification) differs(a, b turn) string {
 	p, q := v.p.Ranks[a.rank].Parts[a.part], v.p.Ranks[b.rank].Parts[b.part]
 	if p.Stmt == q.Stmt && p.Count == q.Count && p.Root == q.Root {

@@ -9,9 +9,9 @@ import (
 	"github.com/hirgen/hirgen/lowering/prove/values"
 )
 
-// computed reports outputs that are not what the model says. It needs a program in which nothing else is wrong.
-// What is wrong at small extents may be so for a number that the program was made with. So each way to find such
-// extents is tried, and then its own; what is wrong at those is wrong.
+// computed reports outputs that differ from the model. The program must have no other error. An error at small extents may only
+// come from a number in the program that depends on its extents. So computed tries each way to find small extents, and then the
+// original extents. An error there is an error of the program.
 func (v *verification) computed(load values.Load) {
 	small := func(guess bool) func() (*values.Sized, error) {
 		return func() (*values.Sized, error) { return values.Small(v.p.Calls, v.nodes, load, guess) }

@@ -6,7 +6,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/prove/events"
 )
 
-// modes are how concurrent a GPU is taken to be, and what it means to be stuck on one.
+// modes lists the assumed concurrency of a GPU, with the check and the severity of a deadlock.
 var modes = []struct {
 	mode     events.Mode
 	check    Check
@@ -19,8 +19,8 @@ var modes = []struct {
 	{events.Loading, Load, Warning, "where a kernel is loaded at its first launch, as without CUDA_MODULE_LOADING=EAGER"},
 }
 
-// deadlock runs a call on GPUs of less and less concurrency, until it is stuck. What leads from call to call leads
-// forward, so a cycle lies within one.
+// deadlock runs a call on GPUs of decreasing concurrency, until one gets stuck. Dependences between calls lead from earlier to
+// later calls, so a cycle lies within one call.
 func (v *verification) deadlock() {
 	if events.Sequential(v.p) {
 		return
@@ -46,7 +46,7 @@ func (v *verification) deadlock() {
 		}
 		v.add(f)
 		if m.severity == Error {
-			return // the others have all waits of this one, and would say the same
+			return // the other modes have all waits of this mode, and would report the same
 		}
 	}
 }

@@ -6,26 +6,26 @@ import (
 	"github.com/hirgen/hirgen/lowering/prove/unroll"
 )
 
-// Severity is what a finding means.
+// Severity is the meaning of a finding.
 type Severity string
 
 // The severities.
 const (
 	Error     Severity = "error"       // the program is wrong
-	Warning   Severity = "warning"     // it is right on a GPU that runs as much at once as its streams allow
+	Warning   Severity = "warning"     // it is correct if the GPU runs everything at once that its streams allow
 	Undecided Severity = "not decided" // it may be wrong
 )
 
-// Finding is one thing that is wrong, or may be.
+// Finding is one error, or possible error.
 type Finding struct {
 	Check    Check    `json:"check"`
 	Severity Severity `json:"severity"`
 	Message  string   `json:"message"`           // one sentence without a final stop
-	At       []Place  `json:"at,omitempty"`      // the operations that it is about, the ones that the chains lead to first
-	Buffer   *Bytes   `json:"buffer,omitempty"`  // memory that it is about
-	Missing  string   `json:"missing,omitempty"` // the edge that would put it right
-	Chains   []Chain  `json:"chains,omitempty"`  // what leads to the operations
-	Layout   string   `json:"layout,omitempty"`  // how ranks were spread over nodes, where that matters
+	At       []Place  `json:"at,omitempty"`      // its operations, those at the end of the chains first
+	Buffer   *Bytes   `json:"buffer,omitempty"`  // its memory
+	Missing  string   `json:"missing,omitempty"` // the edge that would fix the error
+	Chains   []Chain  `json:"chains,omitempty"`  // the operations before and after those in At
+	Layout   string   `json:"layout,omitempty"`  // the assignment of ranks to nodes, if it matters
 }
 
 // Place is an operation of a rank in a call.
@@ -35,7 +35,7 @@ type Place struct {
 	Call      int32  `json:"call"` // from 1
 	Spec      string `json:"spec,omitempty"`
 	Operation string `json:"operation"`
-	Why       string `json:"why,omitempty"` // what it waits for: the next place
+	Why       string `json:"why,omitempty"` // the reason for which it waits for the next place
 }
 
 // Bytes is a range of a rank's memory.
@@ -46,11 +46,11 @@ type Bytes struct {
 	End   int64  `json:"end"`
 }
 
-// Chain is what stands around an operation on its stream: the nearest operations that order it, and itself.
+// Chain is an operation on its stream with the nearest operations that order it.
 type Chain struct {
 	Title string   `json:"title"` // "rank 0, compute[1], call 1"
 	Steps []string `json:"steps"`
-	Here  int      `json:"here"` // the step that the finding is about
+	Here  int      `json:"here"` // index of the finding's operation
 }
 
 // place describes an operation.
@@ -63,7 +63,7 @@ func place(p *unroll.Program, rank, op, call int32) Place {
 	return at
 }
 
-// spec is where a statement comes from: "spec.yaml:13:5".
+// spec returns the position of a statement in the spec: "spec.yaml:13:5".
 func spec(p *unroll.Program, stmt int32) string {
 	if stmt < 0 {
 		return p.Calls.File
@@ -75,7 +75,7 @@ func spec(p *unroll.Program, stmt int32) string {
 	return fmt.Sprintf("%s:%d:%d", p.Calls.File, pos.Line, pos.Col)
 }
 
-// around is the chain of an operation.
+// around returns the chain of an operation.
 func around(p *unroll.Program, rank, op, call int32, verb string) Chain {
 	r := &p.Ranks[rank]
 	o := &r.Ops[op]
@@ -91,7 +91,7 @@ func around(p *unroll.Program, rank, op, call int32, verb string) Chain {
 	return c
 }
 
-// nearest is the next operation of the same stream, in a direction, that orders it with others; -1: none.
+// nearest returns the next operation of the same stream, in a direction, that orders it with others; -1: none.
 func nearest(r *unroll.Rank, op int32, step int32) int32 {
 	stream := r.Ops[op].Stream
 	for at := op + step; at >= 0 && int(at) < len(r.Ops); at += step {

@@ -4,13 +4,13 @@ import (
 	"fmt"
 )
 
-// use is the first operation that does something with a flag, and how many do.
+// use is the first write of a flag or wait for it, and their number.
 type use struct {
 	rank, op, count, sequence int32
 }
 
-// flags reports flags that are written more than once in a call, waited for and not written, or written and not
-// waited for, and those that count differently on the two sides.
+// flags reports flags that are written more than once in a call, waited for and not written, or written and not waited for. It
+// also reports flags whose sequence numbers differ on the two ranks.
 func (v *verification) flags() {
 	all := int32(0)
 	for _, s := range v.p.Shares {
@@ -61,7 +61,7 @@ func (v *verification) flag(write, wait use, name string, said map[string]bool) 
 	}
 }
 
-// begun is by how much a call raises the sequence number of a write's flag on the rank of another use.
+// begun returns how much a call raises the sequence number of a write's flag, on the rank of another use.
 func (v *verification) begun(write, on use) int32 {
 	r := &v.p.Ranks[write.rank]
 	for _, s := range r.SignalsOf(&r.Ops[write.op]) {

@@ -7,8 +7,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls"
 )
 
-// share proves of memory that ranks share: it is exported when it is there, imported once when the peers have
-// exported theirs, closed once when the rank is done with it, and freed when all peers have closed it.
+// share proves the order of steps of memory that ranks share. A rank exports it after its allocation, and imports it once, after
+// the peers' exports. It closes it once, after its last use, and the owner frees it after all peers have closed it.
 func (l *life) share(d *calls.Share) {
 	owner, peer, shared := l.pair(d)
 	where := l.things.all[l.things.find(calls.FlagsOf(d.Name))].where
@@ -51,7 +51,7 @@ func (l *life) share(d *calls.Share) {
 	}
 }
 
-// memoryOf names the memory of a buffer: its own, or that of another one.
+// memoryOf returns the memory of a buffer: the buffer that contains it, or itself.
 func (l *life) memoryOf(buffer string) string {
 	if b := calls.ByName(l.p.Calls.Buffers)[buffer]; b != nil && b.In != "" {
 		return b.In
@@ -59,7 +59,7 @@ func (l *life) memoryOf(buffer string) string {
 	return buffer
 }
 
-// pair is a rank of a share and a peer of it; ok is false where no rank has one.
+// pair returns a rank of a share and one of its peers. ok is false if there is no pair.
 func (l *life) pair(d *calls.Share) (owner, peer int32, ok bool) {
 	c := l.p.Calls
 	m := c.Meshes[0]
@@ -80,7 +80,7 @@ func (l *life) pair(d *calls.Share) (owner, peer int32, ok bool) {
 	return int32(members[0]), int32(members[step]), true
 }
 
-// thereBefore proves that memory is allocated before a step.
+// thereBefore proves that memory is allocated before it is exported.
 func (l *life) thereBefore(export moment, memory []string, where string, owner int32) {
 	for _, name := range memory {
 		if made := l.all(name, calls.Allocate); len(made) > 0 && made[0].at > export.at {
@@ -90,8 +90,8 @@ func (l *life) thereBefore(export moment, memory []string, where string, owner i
 	}
 }
 
-// importsExported proves that an import follows the exports of the peers: ranks have met in between. It comes
-// before the calls.
+// importsExported proves that an import follows the exports of the peers, because ranks meet in between, and that it precedes the
+// calls.
 func (l *life) importsExported(d *calls.Share, export, imported moment, where string, owner, peer int32) {
 	if _, met := l.between(export.at, imported.at, d.Name, calls.Exchange, calls.Meet); !met {
 		l.report(imported, where, fmt.Sprintf("rank %d imports %s of rank %d, which may not have exported it", peer, d.Memory, owner),
@@ -103,7 +103,7 @@ func (l *life) importsExported(d *calls.Share, export, imported moment, where st
 	}
 }
 
-// closesUnused proves that a rank closes what it has imported, when it is done with it.
+// closesUnused proves that a rank closes its import once, after its last use.
 func (l *life) closesUnused(d *calls.Share, imported, closed moment, where string, peer int32) {
 	if closed.at < imported.at {
 		l.report(closed, where, fmt.Sprintf("rank %d closes %s before it has imported it", peer, d.Name), "", peer, nil)
@@ -116,8 +116,7 @@ func (l *life) closesUnused(d *calls.Share, imported, closed moment, where strin
 	}
 }
 
-// freesClosed proves that memory is freed when all peers have closed it. The caller frees its own behind the last
-// step.
+// freesClosed proves that memory is freed after all peers have closed it. The caller frees its memory after the last step.
 func (l *life) freesClosed(d *calls.Share, closed moment, memory []string, where string, owner, peer int32) {
 	for _, name := range memory {
 		gone := l.all(name, calls.Free)

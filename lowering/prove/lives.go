@@ -8,25 +8,24 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls"
 )
 
-// life is what the hosts do around the calls, in one row: all ranks do the same steps, so a place in it is the
-// same moment on each of them, and between two places with a meeting of ranks what one did before the first
-// comes before what another does behind the second.
+// life lists the host steps around the calls, in order. All ranks do the same steps, so one list describes all of them. If ranks
+// meet between two steps, the first step of any rank comes before the second step of any other rank.
 type life struct {
 	*verification
 	things *things
 	steps  []moment
-	calls  int // the calls stand before the step with this number
+	calls  int // the calls come before the step with this number
 }
 
 // moment is a step in its section.
 type moment struct {
 	calls.Step
-	at      int // among all
+	at      int // position in life.steps
 	section calls.Section
 	nth     int
 }
 
-// lives reports what is used before it is made or after it is freed, on any rank, and what is not freed once.
+// lives reports uses before the creation or after the free, on any rank, and things that are not freed exactly once.
 func (v *verification) lives() {
 	l := &life{verification: v, things: thingsOf(v.p)}
 	for _, section := range v.p.Calls.Life.Sections() {
@@ -50,7 +49,7 @@ func (v *verification) lives() {
 	}
 }
 
-// names reports steps with what is not there, or is not theirs.
+// names reports steps whose name is not declared, or is of the wrong kind.
 func (l *life) names() {
 	shares := calls.ByName(l.p.Calls.Shares)
 	for _, m := range l.steps {
@@ -70,7 +69,7 @@ func (l *life) names() {
 	}
 }
 
-// all lists the steps that do one of some deeds with a name.
+// all lists the steps that do one of the given deeds with a name.
 func (l *life) all(name string, deeds ...calls.Deed) (list []moment) {
 	for _, m := range l.steps {
 		if m.Name == name && slices.Contains(deeds, m.Do) {
@@ -80,7 +79,7 @@ func (l *life) all(name string, deeds ...calls.Deed) (list []moment) {
 	return list
 }
 
-// between reports whether a step with one of some deeds stands between two places, and where the first one does.
+// between finds the first step with one of the given deeds in steps[first:end]. A step without a name fits any name.
 func (l *life) between(first, end int, name string, deeds ...calls.Deed) (int, bool) {
 	for at := first; at < end && at < len(l.steps); at++ {
 		if m := l.steps[at]; slices.Contains(deeds, m.Do) && (m.Name == "" || m.Name == name) {
@@ -90,7 +89,7 @@ func (l *life) between(first, end int, name string, deeds ...calls.Deed) (int, b
 	return 0, false
 }
 
-// thing proves that one thing is made once before it is used, and freed once after.
+// thing proves that a thing is made once, before it is used, and freed once, after its last use.
 func (l *life) thing(t *thing) {
 	do, done, undo, undone := calls.Make, "made", calls.Destroy, "destroyed"
 	if t.memory {
@@ -119,7 +118,7 @@ func (l *life) thing(t *thing) {
 	}
 }
 
-// unmade reports the use of what is not there.
+// unmade reports an operation that uses a thing that is not made before the calls.
 func (l *life) unmade(t *thing, u usage, what string, do calls.Deed) {
 	at := place(l.p, u.rank, u.op, 0)
 	l.add(Finding{
@@ -129,8 +128,8 @@ func (l *life) unmade(t *thing, u usage, what string, do calls.Deed) {
 	})
 }
 
-// unused proves that nothing is freed while operations may use it: its rank has waited for its own, and met the
-// peers that have waited for theirs.
+// unused proves that no operation can still use a thing when it is freed. Its rank has waited for its own operations (finish). If
+// peers use the thing, the ranks have then met, after all peers waited for their operations.
 func (l *life) unused(t *thing, gone moment, undone string) {
 	message := func(u usage) string {
 		return fmt.Sprintf("%s of rank %d is %s while %s of rank %d may use it", t.name, u.owner, undone, place(l.p, u.rank, u.op, Calls-1).Operation, u.rank)
@@ -147,7 +146,8 @@ func (l *life) unused(t *thing, gone moment, undone string) {
 	}
 }
 
-// report adds a finding about a step of a rank, beside which an operation or a step of another one may stand.
+// report adds a finding about a step of a rank. other is an operation (*usage) or a step (*peerStep) that it conflicts with, or
+// nil.
 func (l *life) report(m moment, where, message, missing string, rank int32, other any) {
 	spec, _, _ := strings.Cut(where, " ")
 	f := Finding{
@@ -171,7 +171,7 @@ type peerStep struct {
 	rank   int32
 }
 
-// chain is what stands around a step.
+// chain lists a step with its neighbours in its section.
 func (l *life) chain(m moment, rank int32) Chain {
 	c := Chain{Title: fmt.Sprintf("rank %d, host, %s", rank, m.section.Name)}
 	steps := *m.section.Steps

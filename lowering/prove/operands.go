@@ -61,8 +61,9 @@ func (v *verification) clash(o *unroll.Op, list []unroll.Access, a, b int) strin
 	return fmt.Sprintf("%s and %s, which share bytes", v.p.AccessName(one.Owner, *one), v.p.AccessName(other.Owner, *other))
 }
 
-// inPlace reports whether an operation may have two operands in one place: what kernels that take element by element or row
-// by row read and their first result, which they store when all is read; a GEMM's result and addend; and NCCL's own shards.
+// inPlace reports whether an operation may have two overlapping operands. These may overlap: an operand and the first result of a
+// kernel that reads elements or rows before it stores them; the result and the addend of a GEMM; and the rank's shard in an NCCL
+// call.
 func inPlace(o *unroll.Op, one, other *unroll.Access, l, m *unroll.Layout, behind int64) bool {
 	same := behind == 0 && l.Same(m)
 	switch o.Kind {
@@ -73,7 +74,7 @@ func inPlace(o *unroll.Op, one, other *unroll.Access, l, m *unroll.Layout, behin
 	case unroll.PeerSum:
 		return same && one.Write != other.Write
 	case unroll.Nccl:
-		// NCCL takes a shard of the other buffer for its own place in it.
+		// The smaller buffer of an NCCL call may be a shard of the larger one.
 		out, in := m, l
 		if one.Write {
 			out, in = l, m

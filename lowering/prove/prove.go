@@ -1,14 +1,14 @@
-// Package prove proves, of a program of calls, what has to hold before anybody builds it: no two accesses race,
-// nothing is stuck, flags and NCCL calls are paired, nothing lies outside of its memory. It knows the program as
-// it is printed and the rules of CUDA and NCCL, and nothing of how the program came about. docs/verification.md
-// says what is modelled, what is assumed and what is not covered.
+// Package prove proves properties of a program of calls before it is compiled. No two accesses race, no rank waits forever, flags
+// and NCCL calls are paired, and every access lies within its memory. The package uses only the program, as it is printed, and
+// the rules of CUDA and NCCL. It does not depend on the passes that made the program. docs/verification.md lists what is
+// modelled, assumed and not covered.
 //
-// A call issues the same operations as every other one (package unroll), and operations are ordered from call to
-// call by their streams alone. So two calls in a row imply any number of them. If an access in call k conflicts
-// with one in call k+n, n > 1, it conflicts with the same operation in call k+1, and is ordered before that one;
-// which is ordered before itself in later calls by its stream. A cycle of waits lies within one call, since what
-// leads from call to call leads forward; that a flag counts up by as much on who writes it and who waits for it
-// is checked.
+// Every call issues the same operations (package unroll), and only streams order operations of different calls. So two calls in a
+// row imply any number of calls. Suppose that an access in call k conflicts with an operation in call k+n, n > 1. Then it
+// conflicts with the same operation in call k+1, and the proof orders the two. By stream order, the operation in call k+1 comes
+// before the operation in call k+n. A cycle of waits lies within one call, since dependences between calls lead from earlier to
+// later calls. The check `flags` proves that a sequence number grows by the same amount on the rank that writes and on the rank
+// that waits.
 package prove
 
 import (
@@ -19,46 +19,46 @@ import (
 	"github.com/hirgen/hirgen/lowering/prove/values"
 )
 
-// Calls is how many calls in a row are looked at.
+// Calls is the number of consecutive calls that are checked.
 const Calls = 2
 
-// Check is one of the things that are proved.
+// Check names a property that is proved.
 type Check string
 
-// The checks, in the order in which they are made.
+// The checks. The variable steps has the order in which they run.
 const (
-	Memory      Check = "memory"                     // what operations name is there, and within its memory
-	Operands    Check = "operands"                   // an operation does not write what it reads elsewhere, or twice
-	Alignment   Check = "alignment"                  // operands begin at multiples of the bytes that operations access at a time
-	Capture     Check = "capture"                    // what is captured is forked from the caller's stream, and joined
+	Memory      Check = "memory"                     // operands exist, and lie within their memory
+	Operands    Check = "operands"                   // no operation writes memory that it reads elsewhere, or writes an element twice
+	Alignment   Check = "alignment"                  // operands begin at multiples of the widest access of their operations
+	Capture     Check = "capture"                    // captured streams are forked from the caller's stream, and joined
 	Records     Check = "events"                     // each wait has a record before it in the call
 	FlagPairs   Check = "flags"                      // each flag is written once and waited for, with one sequence number
 	NcclPairs   Check = "collectives"                // ranks make the same NCCL calls in the same order
-	Deadlock    Check = "deadlock"                   // everything happens, (a) if all runs at once that streams allow
-	Serial      Check = "deadlock, serialized"       // (b) if communications of a GPU run one after the other, as issued
+	Deadlock    Check = "deadlock"                   // everything ends (a) if the GPU runs everything at once that streams allow
+	Serial      Check = "deadlock, serialized"       // (b) if the communications of a GPU run one after the other, in the order of issue
 	Queue       Check = "deadlock, one queue"        // (c) if the streams of a GPU share one hardware queue
-	Load        Check = "deadlock, loading"          // (e) if the host waits, to load a kernel, for all that it issued before
+	Load        Check = "deadlock, loading"          // (e) if the host waits, to load a kernel, for everything that it issued before
 	Spinning    Check = "deadlock, spinning kernels" // (d) if a kernel that waits leaves no SMs to others
-	Computed    Check = "values"                     // each output is the function of the inputs that the model says
-	Lives       Check = "lives"                      // what is used is made before, on each rank, and freed once after, by any rank
-	RaceFreedom Check = "races"                      // accesses to the same bytes, one a write, are ordered
-	Turns       Check = "turns"                      // of buffers with bytes in common, none is used after another one has had them
+	Computed    Check = "values"                     // each output has the values that the model computes
+	Lives       Check = "lives"                      // memory, streams and events are created before their uses on each rank, and freed once, after their uses on any rank
+	RaceFreedom Check = "races"                      // conflicting accesses to the same bytes are ordered
+	Turns       Check = "turns"                      // no buffer is used again after another buffer has overwritten its bytes
 )
 
-// Report is what was found of a program.
+// Report is the result of a proof.
 type Report struct {
 	Program    string    `json:"program"`
 	File       string    `json:"spec"`
 	Ranks      int       `json:"ranks"`
 	Calls      int       `json:"calls"`
-	Operations int       `json:"operations"` // of all ranks, in a call
-	Layouts    int       `json:"layouts"`    // of ranks over nodes, that were looked at
+	Operations int       `json:"operations"` // per call, of all ranks
+	Layouts    int       `json:"layouts"`    // how many assignments of ranks to nodes were checked
 	Checked    []Check   `json:"checked"`
 	Findings   []Finding `json:"findings"`
 	Seconds    float64   `json:"seconds"`
 }
 
-// Proved reports whether the program is right: nothing was found but warnings.
+// Proved reports whether the program is correct: all findings are warnings.
 func (r *Report) Proved() bool {
 	for i := range r.Findings {
 		if r.Findings[i].Severity != Warning {
@@ -68,8 +68,7 @@ func (r *Report) Proved() bool {
 	return true
 }
 
-// Emits reports whether a program may be written: it is right, but for what it computes where that is not decided,
-// which the check in the program then is left to.
+// Emits reports whether the program may be written. Its values may be undecided; then the check in the emitted program decides.
 func (r *Report) Emits() bool {
 	for i := range r.Findings {
 		if f := &r.Findings[i]; f.Severity == Error || f.Severity == Undecided && f.Check != Computed {
@@ -79,11 +78,11 @@ func (r *Report) Emits() bool {
 	return true
 }
 
-// Program proves a program, on the ranks of its world, but for what it computes. The error says that it cannot be
-// issued at all.
+// Program proves everything except computed values, on all ranks of the program's world. It returns an error if the program
+// cannot be issued at all.
 func Program(p *calls.Program) (*Report, error) { return Against(p, nil) }
 
-// Against also proves that it computes what a model says, unless something else is wrong; nil: there is no model.
+// Against does the checks of Program. If they succeed and load is set, it also compares the computed values with the model.
 func Against(p *calls.Program, load values.Load) (*Report, error) {
 	start := time.Now()
 	report := &Report{Program: p.Name, File: p.File, Calls: Calls, Findings: []Finding{}}
@@ -114,7 +113,7 @@ type verification struct {
 	nodes  []int
 }
 
-// steps are the checks with what makes them.
+// steps lists the checks and their functions, in the order in which they run.
 var steps = []struct {
 	check Check
 	run   func(*verification)
@@ -133,7 +132,7 @@ var steps = []struct {
 	{Turns, (*verification).turns},
 }
 
-// run makes one check after the other. What names things that are not there leaves nothing to look at.
+// run makes all checks. It stops after the check of memory if that finds an error.
 func (v *verification) run() {
 	for _, step := range steps {
 		before := len(v.report.Findings)
@@ -151,14 +150,14 @@ func (v *verification) add(f Finding) {
 	v.report.Findings = append(v.report.Findings, f)
 }
 
-// layout is how ranks are spread over nodes.
+// layout assigns ranks to nodes.
 type layout struct {
 	name  string
 	nodes []int
 }
 
-// layouts lists those that a program is looked at on. One that asks where ranks are runs on all: on one node, on
-// two, and each rank on its own.
+// layouts lists the assignments of ranks to nodes on which a program is checked. A program that depends on them is checked on
+// three: all ranks on one node, half of them on each of two nodes, and each rank on a separate node.
 func layouts(p *calls.Program) []layout {
 	if !calls.AsksForNodes(p.Body) {
 		return []layout{{}}

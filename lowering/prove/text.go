@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Text writes a report as people read it: a line for the program, and for each finding what it is, where, the
-// edge that is missing, and a drawing of the two chains that should be one.
+// Text prints a report for people. Each finding has its error, place and missing edge, and a drawing of the two chains that the
+// edge would join. The last line is the outcome.
 func (r *Report) Text(w io.Writer) {
 	for i := range r.Findings {
 		r.Findings[i].text(w)
@@ -16,7 +16,7 @@ func (r *Report) Text(w io.Writer) {
 	fmt.Fprintln(w, r.Line())
 }
 
-// Line is the last line of the text: the outcome.
+// Line returns the last line of the text: the outcome.
 func (r *Report) Line() string { return fmt.Sprintf("%s: %s: %s", r.File, r.Program, r.summary()) }
 
 // Warns reports whether the program is proved, and all findings are warnings.
@@ -24,7 +24,7 @@ func (r *Report) Warns() bool {
 	return len(r.Findings) > 0 && !slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Severity != Warning })
 }
 
-// summary is the last line: what was looked at, and the outcome.
+// summary returns the rest of the last line: the program's size, and the outcome.
 func (r *Report) summary() string {
 	counts := map[Severity]int{}
 	for i := range r.Findings {
@@ -75,14 +75,14 @@ func (f *Finding) text(w io.Writer) {
 	}
 }
 
-// waits writes who waits for whom, a line for each.
+// waits prints a line for each operation of a deadlock.
 func (f *Finding) waits(w io.Writer) {
 	for _, at := range f.At {
 		fmt.Fprintf(w, "    rank %d, %s, call %d: %s %s\n", at.Rank, at.Stream, at.Call, at.Operation, at.Why)
 	}
 }
 
-// draw draws chains beside each other, from above to below. What the finding is about stands on one line.
+// draw prints chains next to each other, from top to bottom. The operations of the finding are on one line.
 func draw(w io.Writer, chains []Chain) {
 	above, below := 0, 0
 	for _, c := range chains {

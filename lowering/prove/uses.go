@@ -7,16 +7,16 @@ import (
 	"github.com/hirgen/hirgen/lowering/prove/unroll"
 )
 
-// thing is what a program has: memory, streams, events, a communicator.
+// thing is memory, a set of streams or events, or a communicator of a program.
 type thing struct {
 	name   string
-	memory bool   // it is allocated and freed; else made and destroyed
-	where  string // that asks for it: text that begins with a place in the spec, or empty
+	memory bool   // allocated and freed; others are made and destroyed
+	where  string // its origin: text that begins with a position in the spec, or empty
 	local  usage  // by ranks that have it
 	remote usage  // by their peers
 }
 
-// usage is the last operation of a rank that uses a thing: of the first rank that does.
+// usage is the last operation that uses a thing, on the first rank that uses it.
 type usage struct {
 	used            bool
 	rank, owner, op int32
@@ -28,14 +28,14 @@ func (u *usage) note(rank, owner, op int32) {
 	}
 }
 
-// things are what a program has by what operations call it, as numbers in all. -1: the caller's.
+// things numbers the things of a program. The lists map the numbers of an unrolled program to things; -1: the caller's.
 type things struct {
 	all                                      []*thing
 	of                                       map[string]int32
 	memories, streams, comms, events, shares []int32
 }
 
-// thingsOf lists what a program declares, with the last uses.
+// thingsOf lists the things of a program, with their last uses.
 func thingsOf(p *unroll.Program) *things {
 	t := &things{of: map[string]int32{}}
 	c := p.Calls
@@ -81,7 +81,7 @@ func (t *things) add(made *thing) int32 {
 	return n
 }
 
-// find is the number of a thing; -1: there is none.
+// find returns the number of a thing; -1: there is none.
 func (t *things) find(name string) int32 {
 	if n, ok := t.of[name]; ok {
 		return n
@@ -89,7 +89,7 @@ func (t *things) find(name string) int32 {
 	return -1
 }
 
-// number says which things the numbers of an unrolled program stand for.
+// number fills the lists that map numbers of an unrolled program to things.
 func (t *things) number(p *unroll.Program) {
 	for i := range p.Memories {
 		name := p.Memories[i].Name
@@ -122,7 +122,7 @@ func (t *things) number(p *unroll.Program) {
 	}
 }
 
-// operation notes what an operation uses.
+// operation records the things that an operation uses.
 func (t *things) operation(p *unroll.Program, r *unroll.Rank, rank, op int32) {
 	o := &r.Ops[op]
 	note := func(n, owner int32) {

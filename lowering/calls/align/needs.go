@@ -6,33 +6,33 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// Widest is the widest access to memory: what libraries and kernels need of operands at most.
+// Widest is the widest memory access of libraries and kernels, in bytes. No operand needs a larger alignment.
 const Widest = 16
 
-// Operand is memory that a statement touches, with the alignment that the statement needs there.
+// Operand is memory that a statement accesses, with the alignment that the statement needs.
 type Operand struct {
-	Number   int16 // among the operands of the statement, as lowering/prove/unroll numbers them
+	Number   int16 // its number in the statement, as in lowering/prove/unroll
 	At       calls.Pointer
 	Size     int64 // of an element
 	Needs    int64
-	Declared *int64 // where a shape says that it is aligned to fewer bytes than Widest, and needs no more then; nil: nowhere
+	Declared *int64 // the field of the shape that can declare a smaller alignment than Widest; nil: there is none
 }
 
-// Needs tells what the statements of a program need.
+// Needs computes what the statements of a program need.
 type Needs struct {
 	shapes     map[string]*calls.Shape
 	attentions map[string]*calls.Attention
 	values     calls.Values
 }
 
-// NeedsOf looks at what a program declares.
+// NeedsOf reads the declarations of a program.
 func NeedsOf(p *calls.Program) *Needs {
 	return &Needs{calls.ByName(p.Shapes), calls.ByName(p.Attentions), p.Values()}
 }
 
-// Of lists the operands of a statement that need more than the size of their elements. All others need no more:
-// NCCL and copy engines take any address; kernels of the runtime and of the program look at addresses when they are launched, and
-// access single elements, or bytes, where wider accesses are not aligned.
+// Of lists the operands of a statement that need more than the size of their elements. All other operands need no more. NCCL and
+// copy engines accept any address. Kernels of the runtime and of the program check addresses at their launch, and access single
+// elements, or bytes, if wider accesses are not aligned.
 func (n *Needs) Of(s calls.Stmt) []Operand {
 	switch s := s.(type) {
 	case *calls.Gemm:
@@ -47,8 +47,9 @@ func (n *Needs) Of(s calls.Stmt) []Operand {
 	return nil
 }
 
-// gemm: cuBLASLt is told of each matrix how its rows are aligned, and takes an algorithm that fits. Of the bias it is told nothing, and its
-// documentation promises nothing: some algorithms read 16 bytes at a time.
+// gemm lists the operands of a GEMM. cuBLASLt gets the alignment of the rows of each matrix, and chooses an algorithm that fits.
+// It has no such setting for the bias, and its documentation promises nothing. Some algorithms read the bias in accesses of 16
+// bytes.
 func (n *Needs) gemm(s *calls.Gemm, d *calls.Shape) []Operand {
 	pick := func(transposed bool, columns, rows expr.Expr) expr.Expr {
 		if transposed {
@@ -78,8 +79,8 @@ func (n *Needs) gemm(s *calls.Gemm, d *calls.Shape) []Operand {
 	return list
 }
 
-// attention: cuDNN and the asynchronous copies of the tiled kernels take rows that start at multiples of 16 bytes. Told that rows do not, the
-// runtime takes tiled kernels that copy single elements.
+// attention lists the operands of an attention. cuDNN, and the asynchronous copies of the tiled kernels, need rows that start at
+// multiples of 16 bytes. If the declared alignment is smaller, the runtime uses tiled kernels that copy single elements.
 func (n *Needs) attention(s *calls.Attend, d *calls.Attention) []Operand {
 	var list []Operand
 	for i, o := range []struct {
@@ -91,7 +92,7 @@ func (n *Needs) attention(s *calls.Attend, d *calls.Attention) []Operand {
 		{s.GradO, d.GradO, &d.AlignGradO}, {s.GradQ, d.GradQ, &d.AlignGradQ}, {s.GradK, d.GradK, &d.AlignGradK}, {s.GradV, d.GradV, &d.AlignGradV},
 	} {
 		size, needs := domain.FP32.Size(), int64(Widest)
-		if o.strides != nil { // logarithms are one run of memory
+		if o.strides != nil { // logarithms are contiguous
 			size = d.Type.Size()
 			needs = n.rows(size, append([]expr.Expr{d.Size}, o.strides...)...)
 		}
@@ -105,7 +106,7 @@ func (n *Needs) attention(s *calls.Attend, d *calls.Attention) []Operand {
 	return list
 }
 
-// declared is what is needed of memory of which a shape may say that it is aligned to fewer bytes.
+// declared returns the need of an operand whose shape may declare a smaller alignment.
 func declared(needs, align int64) int64 {
 	if align == 0 {
 		return needs
@@ -113,7 +114,8 @@ func declared(needs, align int64) int64 {
 	return min(needs, align)
 }
 
-// rows is the alignment of each row where the first one is aligned to Widest: of the distances between them, in elements.
+// rows returns the alignment of all rows, if the first row is aligned to Widest. It depends on the distances between rows, in
+// elements.
 func (n *Needs) rows(size int64, apart ...expr.Expr) int64 {
 	bytes := int64(Widest)
 	for _, e := range apart {

@@ -1,5 +1,5 @@
-// Package align knows how pointers of a program of calls are aligned, over all ranks and iterations, and what each
-// statement needs. All alignments are in bytes, and powers of two.
+// Package align computes the alignment of the pointers of a program of calls, over all ranks and iterations, and the alignment
+// that each statement needs. All alignments are in bytes, and powers of two.
 package align
 
 import (
@@ -7,28 +7,28 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls"
 )
 
-// What memory is aligned to.
+// Alignments of memory.
 const (
-	Argument = 16  // the caller's, by contract
-	Buffer   = 256 // the program's own, by cudaMalloc
+	Argument = 16  // the caller's arguments, by contract
+	Buffer   = 256 // the program's buffers, by cudaMalloc
 )
 
-// most is what 0 is taken for a multiple of.
+// most is the alignment of 0.
 const most = 1 << 30
 
-// Scope is what is known of pointers at a statement.
+// Scope is the information about pointers at a statement.
 type Scope struct {
 	program *calls.Program
-	values  calls.Values     // of names with one value
-	names   map[string]int64 // what the values of other names are multiples of
+	values  calls.Values     // of names with a single value
+	names   map[string]int64 // for other names: a number that divides all their values
 	bases   map[string]base
 	shares  map[string]*calls.Share
 }
 
-// base is memory, or a declared pointer.
-type base struct{ bytes, size int64 } // its alignment; of an element
+// base is a buffer, an argument or a declared pointer.
+type base struct{ bytes, size int64 } // its alignment; the size of an element
 
-// Visit visits all statements in order, with what is known of pointers there.
+// Visit visits all statements in order, with the pointers known there.
 func Visit(p *calls.Program, visit func(s calls.Stmt, at *Scope)) {
 	at := newScope(p)
 	calls.Walk(p.Body, func(s calls.Stmt) bool {
@@ -59,7 +59,7 @@ func newScope(p *calls.Program) *Scope {
 	return at
 }
 
-// enter takes in what a statement declares.
+// enter adds the declarations of a statement.
 func (at *Scope) enter(s calls.Stmt) {
 	switch s := s.(type) {
 	case *calls.For:
@@ -87,7 +87,7 @@ func (at *Scope) enter(s calls.Stmt) {
 	}
 }
 
-// let gives a name its one value, or what its values are multiples of.
+// let defines a name, with its only value or a number that divides all its values.
 func (at *Scope) let(name string, value int64, one bool, multiple int64) {
 	delete(at.values, name)
 	if at.names[name] = multiple; one {
@@ -95,7 +95,7 @@ func (at *Scope) let(name string, value int64, one bool, multiple int64) {
 	}
 }
 
-// Of is the alignment of a pointer.
+// Of returns the alignment of a pointer.
 func (at *Scope) Of(p calls.Pointer) int64 {
 	of, ok := at.bases[p.Base]
 	if d := at.shares[p.Base]; d != nil && p.Peer != nil {
@@ -112,7 +112,7 @@ func (at *Scope) Of(p calls.Pointer) int64 {
 	return min(of.bytes, of.size*at.Multiple(p.Offset))
 }
 
-// Multiple is a power of two that all values of an expression are multiples of.
+// Multiple returns a power of two that divides all values of an expression.
 func (at *Scope) Multiple(e expr.Expr) int64 {
 	if value, ok := at.values.Eval(e); ok {
 		return PowerOf(value)
@@ -135,7 +135,7 @@ func (at *Scope) Multiple(e expr.Expr) int64 {
 	return 1
 }
 
-// PowerOf is the largest power of two that a number is a multiple of, up to most.
+// PowerOf returns the largest power of two that divides a number, up to most.
 func PowerOf(n int64) int64 {
 	if n == 0 {
 		return most

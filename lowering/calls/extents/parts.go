@@ -47,7 +47,8 @@ func (s *Scope) shortened(e expr.Expr) expr.Expr {
 	return expr.Var(s.Parts.constant(s, short, whole))
 }
 
-// whole names what is split: the last parameter of a product, or that of which a part is split again.
+// whole returns the name of the extent that is split: the last parameter of a product, or the extent of a part that is split
+// again.
 func (p *Parts) whole(e expr.Expr) string {
 	name := ""
 	expr.Variables(e, func(v string) { name = v })

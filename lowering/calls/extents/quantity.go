@@ -1,5 +1,4 @@
-// Package extents is numbers of elements, ranks and iterations with the text that a reader sees
-// instead of them.
+// Package extents represents numbers of elements, ranks and iterations together with the expressions that readers see.
 package extents
 
 import (
@@ -10,8 +9,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// A Quantity is a number of elements, ranks or iterations: its value, and the
-// expression over the program's constants that a reader sees instead of it.
+// A Quantity is a number of elements, ranks or iterations: its value, and an expression over the program's constants, which the
+// emitted program shows.
 type Quantity struct {
 	Expr expr.Expr
 	Size int64
@@ -20,18 +19,17 @@ type Quantity struct {
 // String prints the quantity as C++.
 func (q Quantity) String() string { return q.Expr.String() }
 
-// Value is the number that the quantity stands for.
+// Value returns the number.
 func (q Quantity) Value() int64 { return q.Size }
 
 // IsOne reports whether the value is 1; the expression may say why ("D / D").
 func (q Quantity) IsOne() bool { return q.Size == 1 }
 
-// Number is a quantity without a name.
+// Number returns a quantity without a name.
 func Number(n int64) Quantity { return Quantity{expr.Int(n), n} }
 
-// Times multiplies quantities. Plain numbers are folded and ones are left out, so
-// that the result reads as a person would write it. It panics on overflow, which
-// newProgramView turns into an error.
+// Times multiplies quantities. It folds plain numbers and omits ones, so that the result reads as if a person had written it. It
+// panics with ErrOverflow on overflow; LowerWatched turns that into an error.
 func Times(factors ...Quantity) Quantity {
 	literal, size := int64(1), int64(1)
 	var product expr.Expr
@@ -59,7 +57,7 @@ func Times(factors ...Quantity) Quantity {
 	}
 }
 
-// Plus adds quantities; what is nothing is left out.
+// Plus adds quantities, and omits zeros.
 func Plus(x, y Quantity) Quantity {
 	switch {
 	case x.Size == 0:
@@ -70,7 +68,7 @@ func Plus(x, y Quantity) Quantity {
 	return Quantity{expr.Fold(&expr.Binary{Op: "+", X: x.Expr, Y: y.Expr}), x.Size + y.Size}
 }
 
-// Divided is a quantity over one that divides it.
+// Divided divides q by a quantity that divides it.
 func Divided(q, by Quantity) Quantity {
 	factors := Multiplied(q.Expr)
 	for i, f := range factors {
@@ -86,8 +84,7 @@ func Divided(q, by Quantity) Quantity {
 	return Quantity{expr.Fold(&expr.Binary{Op: "/", X: q.Expr, Y: by.Expr}), q.Size / by.Size}
 }
 
-// Together multiplies quantities; so many parts of an extent are all of it ("K / D" and "D" are
-// "K").
+// Together multiplies a part of an extent by the number of parts, and simplifies the result: "K / D" and "D" give "K".
 func Together(parts, count Quantity) Quantity {
 	factors := Multiplied(parts.Expr)
 	for i, f := range factors {
@@ -107,7 +104,7 @@ func Together(parts, count Quantity) Quantity {
 	return Times(parts, count)
 }
 
-// Multiplied takes a product apart.
+// Multiplied lists the factors of a product.
 func Multiplied(e expr.Expr) []expr.Expr {
 	if b, ok := e.(*expr.Binary); ok && b.Op == "*" {
 		return append(Multiplied(b.X), Multiplied(b.Y)...)
@@ -115,10 +112,10 @@ func Multiplied(e expr.Expr) []expr.Expr {
 	return []expr.Expr{e}
 }
 
-// ErrOverflow is what Times panics with.
+// ErrOverflow is the panic value of Times.
 type ErrOverflow struct{}
 
-// MustMultiply panics with ErrOverflow where 64 bits do not hold a product.
+// MustMultiply multiplies, and panics with ErrOverflow if the product does not fit in 64 bits.
 func MustMultiply(a, b int64) int64 {
 	if a != 0 && (b > math.MaxInt64/a || b < 0 || a < 0) {
 		panic(ErrOverflow{})
@@ -126,16 +123,15 @@ func MustMultiply(a, b int64) int64 {
 	return a * b
 }
 
-// Scope prints expressions: it knows the program's constants, by name and value,
-// and under which C++ name each variable goes.
+// Scope prints expressions. It contains the program's constants with their values, and the C++ name of each variable.
 type Scope struct {
 	Values map[string]int64  // of the parameters
-	Names  map[string]string // spec or host IR name -> that of the calls
-	Parts  *Parts            // of extents; nil: they have no names
+	Names  map[string]string // name in the spec or host IR -> name in the calls
+	Parts  *Parts            // names of parts of extents; nil: they have no names
 }
 
-// Extent is the quantity of an axis. Its text is kept when it still gives the
-// size that the passes left; otherwise the number speaks.
+// Extent returns the quantity of an axis. It keeps the text of the extent if that still gives its size. Otherwise it uses the
+// number.
 func (s *Scope) Extent(e domain.Extent) Quantity {
 	parsed, err := expr.Parse(e.Text)
 	if e.Text == "" || err != nil {
@@ -151,14 +147,14 @@ func (s *Scope) Extent(e domain.Extent) Quantity {
 	return Quantity{s.shortened(s.Rename(expr.Fold(parsed))), e.Size}
 }
 
-// Raw is an extent without names for its parts.
+// Raw returns an extent without names for its parts.
 func (s *Scope) Raw(e domain.Extent) Quantity {
 	plain := *s
 	plain.Parts = nil
 	return plain.Extent(e)
 }
 
-// Local is the extent of an axis in one rank's buffer.
+// Local returns the extent of an axis in one rank's buffer.
 func (s *Scope) Local(a domain.Axis) Quantity {
 	switch a.Kind {
 	case domain.Device, domain.Reduction, domain.Broadcast:
@@ -168,7 +164,7 @@ func (s *Scope) Local(a domain.Axis) Quantity {
 	}
 }
 
-// Rename replaces the names of the spec by those of the C++ program.
+// Rename replaces names of the spec by those of the C++ program.
 func (s *Scope) Rename(e expr.Expr) expr.Expr {
 	return expr.Rewrite(e, func(part expr.Expr) expr.Expr {
 		if v, ok := part.(expr.Var); ok && s.Names[string(v)] != "" {

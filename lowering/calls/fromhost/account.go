@@ -10,24 +10,23 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// Report is what a program says of itself in its banner and its columns.
+// Report is the summary that the banner and the result columns of a program print.
 type Report struct {
 	Derived []string  // communications in words
 	Gemms   []Size    // that one rank computes in a call
-	Bytes   expr.Expr // of the largest communication; nil where there is none
-	Largest string    // its kind
-	Team    expr.Expr // the number of its ranks
+	Bytes   expr.Expr // of the largest communication; nil: there is none
+	Largest string    // the kind of the largest communication
+	Team    expr.Expr // its number of ranks
 	size    int64
 }
 
-// Size is that of a GEMM, so many rows for all iterations together.
+// Size is the size of a GEMM. M counts the rows of all iterations.
 type Size struct {
 	M, N, K, Batch expr.Expr
 	size           [4]int64
 }
 
-// account notes a communication for the summary, and keeps the largest one: the size and the
-// bandwidths of the report are of that.
+// account adds a communication to the summary. It keeps the largest one, for which the program reports size and bandwidths.
 func (b *builder) account(s *hostir.Communication, in, out *buffer) {
 	whole := out
 	if in.elements().Size > out.elements().Size {
@@ -44,7 +43,7 @@ func (b *builder) account(s *hostir.Communication, in, out *buffer) {
 	b.accountFor(fmt.Sprintf("%s of %s over %s", kind, in.root.Name, over), kind, whole, b.ranksOf(s))
 }
 
-// accountTransfer notes what a rank receives from another one.
+// accountTransfer adds what a rank receives from a peer.
 func (b *builder) accountTransfer(s *hostir.P2PCommunication, buf *buffer) {
 	if !s.Send {
 		by := strings.TrimSpace(string(s.Backend) + " " + string(s.Locality))
@@ -56,9 +55,9 @@ func (b *builder) accountTransfer(s *hostir.P2PCommunication, buf *buffer) {
 	}
 }
 
-// accountFor notes a communication, a collective of so many ranks or another one, in words, once for adjacent statements that are
-// alike. Its size is that of nccl-tests: of the whole tensor that a collective is about, or of what
-// one rank receives from others. What a rank has already is no communication.
+// accountFor adds a communication to the summary in words, once for equal adjacent statements. ranks is the team size of a
+// collective, and 1 for other communications. The size is defined as in nccl-tests: the whole tensor of a collective, or the data
+// that one rank receives from others. Data that a rank already has does not count.
 func (b *builder) accountFor(text, kind string, whole *buffer, ranks extents.Quantity) {
 	text += b.perIteration()
 	r := &b.out.Report
@@ -71,7 +70,7 @@ func (b *builder) accountFor(text, kind string, whole *buffer, ranks extents.Qua
 	}
 }
 
-// accountGemm notes what a rank multiplies in a call.
+// accountGemm adds the GEMMs of a rank in a call.
 func (b *builder) accountGemm(p gemm) {
 	m, batch := extents.Times(b.runs(), p.m), p.gemms()
 	b.out.Report.Gemms = append(b.out.Report.Gemms, Size{
@@ -79,7 +78,7 @@ func (b *builder) accountGemm(p gemm) {
 	})
 }
 
-// perIteration says in which loops a communication stands.
+// perIteration names the loops around a communication.
 func (b *builder) perIteration() string {
 	names := make([]string, len(b.loops))
 	for i, l := range b.loops {
@@ -95,14 +94,14 @@ func (b *builder) perIteration() string {
 	}
 }
 
-// A condition stands around the statement at hand: it holds there, or does not.
+// A condition around the current statement holds there, or with not does not hold.
 type condition struct {
 	holds expr.Expr // of C++ names
 	not   bool      // on the other side of the branch
 }
 
-// happens is how often the statement at hand is done in a call: not in the iterations that a
-// condition on loop variables leaves out, as the one of the local shard does.
+// happens returns how often the current statement runs in a call. It excludes iterations in which a condition on loop variables
+// does not hold, such as the one for the local shard.
 func (b *builder) happens() extents.Quantity {
 	alone := func(c condition) bool {
 		return len(slices.DeleteFunc(slices.Clone(b.loops), func(l loop) bool { return !expr.Mentions(c.holds, l.name) })) == 1
@@ -122,7 +121,7 @@ func (b *builder) happens() extents.Quantity {
 	return count
 }
 
-// passes counts the iterations of loops in which conditions hold, as far as they depend on loops.
+// passes counts the iterations of loops in which all conditions hold that it can evaluate.
 func (b *builder) passes(loops []loop, conditions []condition, values map[string]int64) int64 {
 	if len(loops) == 0 {
 		for _, c := range conditions {
@@ -146,7 +145,7 @@ func (b *builder) passes(loops []loop, conditions []condition, values map[string
 	return count
 }
 
-// without is a quantity less a number.
+// without subtracts a number from a quantity.
 func without(q extents.Quantity, number int64) extents.Quantity {
 	if number == 0 {
 		return q

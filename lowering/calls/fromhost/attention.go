@@ -10,8 +10,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// attention calls one attention, or its gradient, for all batches that one stride leads through in each operand;
-// other batches are calls of their own.
+// attention calls one attention, or its gradient, for all batches that have one stride in each operand. Other batches are
+// separate calls.
 func (b *builder) attention(s *hostir.Attention) ([]calls.Stmt, error) {
 	buffers, err := b.operandBuffers(s, append(slices.Clone(s.In), hostir.Defs(s)...)...)
 	if err != nil {
@@ -38,7 +38,7 @@ type attended struct {
 	batches walk
 }
 
-// batchesOfHeads is the walk over the batches of all operands and results.
+// batchesOfHeads returns the walk over the batches of all operands and results.
 func batchesOfHeads(s *hostir.Attention, buffers []*buffer) walk {
 	w := walk{strides: make([][]extents.Quantity, len(buffers))}
 	keys := buffers[slices.Index(s.In, s.Keys())].dims
@@ -52,7 +52,7 @@ func batchesOfHeads(s *hostir.Attention, buffers []*buffer) walk {
 	return w
 }
 
-// heads is how many axes a tensor has from heads on.
+// heads returns the number of a tensor's axes from heads on.
 func heads(s *hostir.Attention, t *hostir.Tensor) int {
 	if t == s.Logs() {
 		return 2
@@ -60,7 +60,7 @@ func heads(s *hostir.Attention, t *hostir.Tensor) int {
 	return 3
 }
 
-// readable refuses rows with gaps, and logarithms that are no run of memory.
+// readable refuses rows with gaps, and logarithms that are not contiguous.
 func (a *attended) readable() error {
 	s := a.stmt
 	for _, u := range a.buffers {
@@ -76,13 +76,13 @@ func (a *attended) readable() error {
 	return nil
 }
 
-// declare declares the attention with its plan: that of a block of rows, or of all.
+// declare declares the attention with its plan, for a block of rows or for all rows.
 func (a *attended) declare(block int64) *calls.Attention {
 	s, b := a.stmt, a.builder
 	name := s.Out[0].Name
 	q, k := a.of(s.Queries()).dims, a.of(s.Keys()).dims
 	fn := s.Kind()
-	fn.Split = "" // all that there is to it is where blocks lie, and where their rows begin
+	fn.Split = "" // the split only decides where blocks are, and where their rows begin
 	d := &calls.Attention{
 		Name: b.names.Constant(name + "_attention"), Plan: b.names.Member(name + "_attention"),
 		Layout: b.names.Constant(name + "_layout"), Fn: fn.Fn(), Batch: expr.Int(1), QueryHeads: q[len(q)-3].extent.Expr, KeyHeads: a.keyHeads().Expr,
@@ -110,10 +110,10 @@ func (a *attended) declare(block int64) *calls.Attention {
 	return d
 }
 
-// of is the memory of an operand.
+// of returns the memory of an operand.
 func (a *attended) of(t *hostir.Tensor) *buffer { return a.buffers[slices.Index(a.stmt.In, t)] }
 
-// strides of batches, heads and rows.
+// strides returns the strides of batches, heads and rows.
 func (a *attended) strides(at int) []expr.Expr {
 	dims := a.buffers[at].dims
 	batch := expr.Expr(expr.Int(0))
@@ -123,7 +123,7 @@ func (a *attended) strides(at int) []expr.Expr {
 	return []expr.Expr{batch, dims[len(dims)-3].stride.Expr, dims[len(dims)-2].stride.Expr}
 }
 
-// calls makes the call, in loops over batches that are calls of their own.
+// calls makes the call, in loops over batches that are separate calls.
 func (a *attended) calls(d *calls.Attention, block int64) []calls.Stmt {
 	call := &calls.Attend{Info: calls.Info{Pos: a.stmt.Pos, Label: d.Label}, Attention: d.Name, Workspace: a.current.Index, On: a.current}
 	to := []*calls.Pointer{&call.Q, &call.K, &call.V, &call.O, &call.Logs}

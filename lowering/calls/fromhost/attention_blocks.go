@@ -9,11 +9,11 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// Queries may have one axis more than keys, which counts blocks of heads or of rows. A rank has the block of its coordinate, or
-// all blocks. Blocks of heads are batches whose keys begin some key heads further on, or none; blocks of rows are batches that
-// have the same keys, but begin at other positions.
+// Queries may have one more axis than keys, which counts blocks of heads or of rows. A rank has the block of its coordinate, or
+// all blocks. Blocks of heads are batches whose keys begin at other key heads, or at the same ones. Blocks of rows are batches
+// with the same keys that begin at other positions.
 
-// over is the mesh axis that blocks are split over, or "".
+// over returns the mesh axis that splits the blocks, or "".
 func (a *attended) over() string {
 	if at := a.stmt.Blocks(); at != hostir.Unmapped {
 		return hostir.SplitOver(a.stmt.Queries().Axes[at])
@@ -21,7 +21,7 @@ func (a *attended) over() string {
 	return ""
 }
 
-// apart is how many blocks have calls of their own: those whose masks begin at other positions.
+// apart returns the number of blocks that need separate calls, because their masks begin at other positions.
 func (a *attended) apart() int64 {
 	if a.shape.RowsStep > 0 && a.stmt.Kind().Causal {
 		return a.shape.Blocks
@@ -29,18 +29,18 @@ func (a *attended) apart() int64 {
 	return 1
 }
 
-// allKeyHeads is the number of key heads of all blocks.
+// allKeyHeads returns the number of key heads of all blocks.
 func (a *attended) allKeyHeads() extents.Quantity {
 	k := a.of(a.stmt.Keys()).dims
 	return k[len(k)-3].extent
 }
 
-// allBlocks is their number, on all ranks.
+// allBlocks returns the number of blocks on all ranks.
 func (a *attended) allBlocks() extents.Quantity {
 	return a.scope.Extent(a.stmt.Queries().Axes[a.stmt.Blocks()].Extent)
 }
 
-// keyHeads is the number of key heads that the queries of a block have.
+// keyHeads returns the number of key heads that the queries of a block use.
 func (a *attended) keyHeads() extents.Quantity {
 	switch {
 	case a.shape.HeadsStep == 0:
@@ -52,7 +52,7 @@ func (a *attended) keyHeads() extents.Quantity {
 	}
 }
 
-// together is how many blocks in a row have the same key heads.
+// together returns how many consecutive blocks use the same key heads.
 func (a *attended) together() extents.Quantity {
 	switch {
 	case a.shape.HeadsStep == 0 || a.allKeyHeads().IsOne():
@@ -64,7 +64,7 @@ func (a *attended) together() extents.Quantity {
 	}
 }
 
-// blocks is the walk over the blocks of one call.
+// blocks returns the walk over the blocks of one call.
 func (a *attended) blocks() walk {
 	w := walk{strides: make([][]extents.Quantity, len(a.buffers))}
 	if a.shape.Blocks == 1 || a.apart() > 1 {
@@ -82,7 +82,7 @@ func (a *attended) blocks() walk {
 	return w
 }
 
-// keysStep is how much further on the next blocks have their key heads in keys, values or gradients of these.
+// keysStep returns the distance between the key heads of adjacent blocks in keys, values or their gradients.
 func (a *attended) keysStep(u *buffer) extents.Quantity {
 	if a.shape.HeadsStep == 0 || !a.stmt.ReadsKeys(u.tensor) && !slices.Contains(a.ofKeys(), u) {
 		return extents.Number(0)
@@ -90,7 +90,7 @@ func (a *attended) keysStep(u *buffer) extents.Quantity {
 	return extents.Times(a.keyHeads(), u.dims[len(u.dims)-3].stride)
 }
 
-// ofKeys is the gradients of keys and values.
+// ofKeys returns the gradients of keys and values.
 func (a *attended) ofKeys() []*buffer {
 	if !a.stmt.IsGrad() {
 		return nil
@@ -98,7 +98,7 @@ func (a *attended) ofKeys() []*buffer {
 	return a.buffers[len(a.buffers)-2:]
 }
 
-// start is where a block of rows, or the first block of heads of this rank, begins.
+// start returns the beginning of a block of rows, or of this rank's first block of heads.
 func (a *attended) start(u *buffer, block int64) calls.Pointer {
 	p := a.pointer(u)
 	if block > 0 && !a.stmt.ReadsKeys(u.tensor) {
@@ -115,7 +115,7 @@ func (a *attended) start(u *buffer, block int64) calls.Pointer {
 	return behind(p, extents.Quantity{Expr: at, Size: 1}, step)
 }
 
-// cleared makes gradients of keys and values zero where a block does not have all key heads.
+// cleared zeroes the gradients of keys and values if a block does not have all key heads.
 func (a *attended) cleared() ([]calls.Stmt, error) {
 	var list []calls.Stmt
 	if a.keyHeads().Size == a.allKeyHeads().Size {

@@ -36,7 +36,7 @@ type builder struct {
 	guards    map[string]string // by the ranks
 	handles   map[string]*transfer
 	limited   map[string]*hostir.P2PCommunication // transfers with some peers alone, by handle
-	kernels   map[string]string                   // names of kernels, by what they compute
+	kernels   map[string]string                   // names of kernels, by their computation
 	labels    map[string]string                   // names of constants, by text
 
 	loops      []loop
@@ -44,8 +44,8 @@ type builder struct {
 	conditions []condition   // around the statement at hand
 	guard      string        // of the statement at hand: who runs it; empty for all
 	inside     string        // the guard of the group at hand
-	kept       string        // the note of a statement that became nothing
-	skip       int           // statements that the one at hand has taken with it
+	kept       string        // the note of a statement without calls
+	skip       int           // statements that the current statement has lowered, too
 	declared   []*hostir.Tensor
 	views      []calls.Stmt // declarations of views that the statement at hand is the first to name
 	current    calls.Stream // that the statement at hand runs on

@@ -11,18 +11,18 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// A transfer is a communication, or a group of them, that runs on its team's stream:
-// an event hands over from the current stream, another one tells that it is done.
+// A transfer is a communication, or a group of them, on its team's stream. One event hands over from the current stream, and
+// another event marks its end.
 type transfer struct {
 	team  string
 	done  string // events; indexed by the iteration
 	on    calls.Stream
 	loops []loop
-	guard string    // of the ranks that run it; empty for all
-	owned *exchange // of a transfer through shared memory, on the side that owns the memory
+	guard string    // the ranks that run it; empty: all
+	owned *exchange // of a transfer through shared memory, on the owner's side
 }
 
-// begin hands over from the current stream to another one: the events and the statements.
+// begin hands over from the current stream to the stream on. It returns the transfer and the statements.
 func (b *builder) begin(info calls.Info, team, handle string, on calls.Stream) (*transfer, []calls.Stmt) {
 	ready := calls.Event{Set: b.events(handle+"_ready", b.iterations(), info.Label), Index: b.at(b.loops)}
 	why := "hand-over: " + handle + whyBegin
@@ -32,13 +32,13 @@ func (b *builder) begin(info calls.Info, team, handle string, on calls.Stream) (
 	return b.ongoing(info, team, handle, on), calls.Order(because(info, why), ready, b.current, on)
 }
 
-// whyBegin is why a transfer waits for the stream that issues it.
+// whyBegin is the reason for which a transfer waits for the stream that issues it.
 const whyBegin = " starts behind what the issuing stream did before: its operand is there, and its result may be written"
 
-// at numbers the iteration at hand of some loops.
+// at returns the number of the current iteration of some loops.
 func (b *builder) at(loops []loop) expr.Expr { return b.spelled(iteration(loops)) }
 
-// ongoing is a transfer on a stream, with the events that tell that it is done.
+// ongoing returns a transfer on a stream, with events for its end.
 func (b *builder) ongoing(info calls.Info, team, handle string, on calls.Stream) *transfer {
 	return &transfer{
 		team: team, on: on, loops: slices.Clone(b.loops), guard: b.guard,
@@ -72,7 +72,7 @@ func (b *builder) communication(s *hostir.Communication) ([]calls.Stmt, error) {
 	return b.carry(s, s.Handle, call)
 }
 
-// carry puts a call of NCCL on the stream of its team, or in the open group.
+// carry issues a call of NCCL on the stream of its team, or adds it to the open group.
 func (b *builder) carry(s hostir.Stmt, handle string, call *calls.NcclCall) ([]calls.Stmt, error) {
 	call.On = calls.Stream{Name: call.Team, Team: true}
 	if b.group != nil {
@@ -83,11 +83,11 @@ func (b *builder) carry(s hostir.Stmt, handle string, call *calls.NcclCall) ([]c
 	return append(handOver, call, b.end(call.Info, t, handle)), nil
 }
 
-// collectives gives, for each type, its kind and whose elements its call counts.
+// collectives describes each type: its kind, and the tensor whose elements its call counts.
 var collectives = map[hostir.CommType]struct {
 	kind              string
 	rooted, reduces   bool
-	countsOut, shared bool // shared: the operand is split over the team's ranks
+	countsOut, shared bool // shared: ranks of the team split the operand
 }{
 	hostir.Allgather:     {kind: "allgather"},
 	hostir.Allreduce:     {kind: "allreduce", reduces: true},
@@ -110,7 +110,7 @@ func NcclKinds() []string {
 	return kinds
 }
 
-// reductions are the functions that NCCL reduces by.
+// reductions are the functions with which NCCL reduces.
 var reductions = []string{"sum", "max", "min", "prod"}
 
 // collective fills the call of one communication.
@@ -146,7 +146,7 @@ func (b *builder) collective(s *hostir.Communication, in, out *buffer) (*calls.N
 	return call, nil
 }
 
-// ranksOf is the number of ranks of each team of a communication.
+// ranksOf returns the number of ranks in each team of a communication.
 func (b *builder) ranksOf(s *hostir.Communication) extents.Quantity {
 	if axis := s.Mesh.Axis(s.MeshAxis); axis != nil {
 		return b.scope.Extent(axis.Extent)
@@ -196,7 +196,7 @@ func (b *builder) wait(s *hostir.Wait) ([]calls.Stmt, error) {
 	return b.onlyWithPeers(s.Handle, nil, list), err
 }
 
-// waitFor makes the current stream wait for a transfer of the iteration at hand.
+// waitFor makes the current stream wait for a transfer of the current iteration.
 func (b *builder) waitFor(s *hostir.Wait) ([]calls.Stmt, error) {
 	t, ok := b.handles[s.Handle]
 	if !ok {
@@ -213,7 +213,7 @@ func (b *builder) waitFor(s *hostir.Wait) ([]calls.Stmt, error) {
 	return []calls.Stmt{&calls.StreamWait{Info: info, Event: calls.Event{Set: t.done, Index: b.spelled(b.sameIteration(t.loops))}, On: on}}, nil
 }
 
-// notCarried is the error for transports without calls.
+// notCarried returns the error for transports without calls.
 func notCarried(pos diag.Pos, backend hostir.Backend) error {
 	var list diag.List
 	d := list.Add(pos, diag.NotLowerable, "no program can be emitted for the transport %q here", backend)
@@ -221,7 +221,7 @@ func notCarried(pos diag.Pos, backend hostir.Backend) error {
 	return list.Err()
 }
 
-// covers reports whether every rank of inner is one of outer.
+// covers reports whether outer contains every rank of inner.
 func covers(outer, inner *domain.Mesh) bool {
 	return !slices.ContainsFunc(inner.Ranks, func(r int) bool { return !slices.Contains(outer.Ranks, r) })
 }

@@ -9,32 +9,31 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// A host program computes coordinates along mesh axes, and the ranks at coordinates, from the rank. The
-// emitted program asks the mesh for both, unless they are ranks already, as on a mesh of one
-// axis. What asks for what is found by computing it for every rank of the mesh, so that it
-// does not matter how the host program spells it.
+// A host program computes coordinates along mesh axes, and the ranks at coordinates, from the rank. The emitted program looks
+// both up in the mesh, unless coordinates equal ranks, as on a mesh with one axis. To recognize a coordinate, the builder
+// evaluates an expression for every rank of the mesh. So the form of the expression does not matter.
 
 // coordinate is this rank's coordinate along an axis of a mesh, as a variable of the emitted program.
 type coordinate struct {
 	mesh  *domain.Mesh
 	axis  int
 	name  string
-	spelt expr.Expr // how the host program computes it, if it does
+	spelt expr.Expr // the host program's expression for it, if it has one
 	used  bool
 }
 
-// peer is the rank that a transfer is with.
+// peer is the rank at the other side of a transfer.
 type peer struct {
-	rank       expr.Expr // as the host program computes it
+	rank       expr.Expr // the host program's expression
 	mesh       *domain.Mesh
 	axis       int
-	here       string    // this rank's coordinate along the axis: a name
+	here       string    // the name of this rank's coordinate along the axis
 	coordinate expr.Expr // the peer's
 	extent     int64     // of the axis
-	asked      bool      // the emitted program asks the mesh for the rank at the coordinate
+	asked      bool      // the emitted program looks up the rank at the coordinate in the mesh
 }
 
-// meshOf is the mesh of a tensor: the world where it names none.
+// meshOf returns the mesh of a tensor, by default the world.
 func (b *builder) meshOf(t *hostir.Tensor) *domain.Mesh {
 	if t.Mesh == nil {
 		return b.program.Meshes[0]
@@ -52,8 +51,8 @@ func inOrder(m *domain.Mesh) bool {
 	return len(m.Axes) == 1
 }
 
-// coordinateAt is the coordinate along an axis of a row-major position in a mesh, and how far apart
-// the positions of adjacent ranks are.
+// coordinateAt returns the coordinate along an axis of a row-major position in a mesh, and the difference of positions between
+// adjacent coordinates.
 func coordinateAt(m *domain.Mesh, axis, position int) (coordinate, step int) {
 	step = 1
 	for _, a := range m.Axes[axis+1:] {
@@ -62,8 +61,8 @@ func coordinateAt(m *domain.Mesh, axis, position int) (coordinate, step int) {
 	return position / step % int(m.Axes[axis].Extent.Size), step
 }
 
-// withCoordinates puts this rank's coordinates along the axes of a mesh where an expression of names
-// computes them. It holds on the ranks of the mesh.
+// withCoordinates replaces parts of an expression by names of this rank's coordinates in a mesh. The result is valid on the ranks
+// of the mesh.
 func (b *builder) withCoordinates(m *domain.Mesh, e expr.Expr) expr.Expr {
 	binary, ok := e.(*expr.Binary)
 	if !ok || inOrder(m) {
@@ -85,7 +84,7 @@ func (b *builder) withCoordinates(m *domain.Mesh, e expr.Expr) expr.Expr {
 	return placed
 }
 
-// isCoordinate reports whether an expression is each rank's coordinate along an axis.
+// isCoordinate reports whether an expression equals each rank's coordinate along an axis.
 func (b *builder) isCoordinate(m *domain.Mesh, axis int, e expr.Expr) bool {
 	for position, rank := range m.Ranks {
 		want, _ := coordinateAt(m, axis, position)
@@ -96,7 +95,7 @@ func (b *builder) isCoordinate(m *domain.Mesh, axis int, e expr.Expr) bool {
 	return true
 }
 
-// onRank gives names the values that they have on a rank of a mesh, and "?" the given one.
+// onRank returns the values of names on a rank of a mesh. "?" has the given value.
 func (b *builder) onRank(m *domain.Mesh, rank, position int, unknown int64) func(string) (int64, bool) {
 	return func(name string) (int64, bool) {
 		switch name {
@@ -127,7 +126,7 @@ func (b *builder) coordinateAlong(m *domain.Mesh, axis int) *coordinate {
 	return p
 }
 
-// peerOf finds the rank that a transfer is with, and its coordinate.
+// peerOf returns the peer of a transfer.
 func (b *builder) peerOf(s *hostir.P2PCommunication) peer {
 	m := b.meshOf(s.Buffer)
 	rank := b.scope.Rename(expr.Fold(s.Peer))
@@ -152,8 +151,8 @@ func (b *builder) peerOf(s *hostir.P2PCommunication) peer {
 	return found
 }
 
-// coordinateIn finds the part of a rank's expression that is its coordinate along an axis: with any other
-// coordinate in its stead, the expression is the rank there. It is nil if there is none.
+// coordinateIn finds the part of a rank's expression that is its coordinate along an axis. With another coordinate instead of
+// this part, the expression gives the rank there. The result is nil if there is no such part.
 func (b *builder) coordinateIn(m *domain.Mesh, axis int, rank, part expr.Expr) expr.Expr {
 	binary, ok := part.(*expr.Binary)
 	if !ok {
@@ -169,7 +168,7 @@ func (b *builder) coordinateIn(m *domain.Mesh, axis int, rank, part expr.Expr) e
 	return b.coordinateIn(m, axis, rank, binary.Y)
 }
 
-// isRankAt reports whether an expression is, for every rank, the one at the coordinate "?" along an axis.
+// isRankAt reports whether an expression gives, for every rank, the rank at the coordinate "?" along an axis.
 func (b *builder) isRankAt(m *domain.Mesh, axis int, e expr.Expr) bool {
 	for position, rank := range m.Ranks {
 		own, step := coordinateAt(m, axis, position)
@@ -183,7 +182,7 @@ func (b *builder) isRankAt(m *domain.Mesh, axis int, e expr.Expr) bool {
 	return true
 }
 
-// most is the largest value of an expression that is never negative, where its form tells.
+// most returns the largest value of a non-negative expression, if its form allows that.
 func (b *builder) most(e expr.Expr) (value int64, ok bool) {
 	if v := b.value(e); v >= 0 {
 		return v, true

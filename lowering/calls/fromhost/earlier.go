@@ -8,12 +8,12 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// A Wait for an earlier iteration may stand before what it waits for, whose events and flags
-// have no names yet then: its place is filled at the end of the outermost loop.
+// A Wait for an earlier iteration may precede the communication that it waits for, whose events and flags have no names yet.
+// fillEarlier completes such waits at the end of the outermost loop.
 
-// earlierWait is one to fill: the loops that it stands in, the outermost at the iteration that
-// it is for, and Ifs without a condition: one in its place, which gets the condition of the ranks and,
-// within that, the one of the peer, which only a rank of the mesh has; and one for the wait itself.
+// earlierWait is a wait to complete. The first of its loops is set to the iteration that it waits for. Its place is an If without
+// a condition, which gets the condition of the ranks. Inside that, another If gets the condition of the peer, which only a rank
+// of the mesh can evaluate, and contains the wait.
 type earlierWait struct {
 	*hostir.Wait
 	loops       []loop
@@ -23,7 +23,7 @@ type earlierWait struct {
 	forPeers    []calls.Stmt // the wait, under the condition of its peer
 }
 
-// waitForEarlier leaves a place for a wait for an earlier iteration.
+// waitForEarlier inserts a placeholder for a wait for an earlier iteration.
 func (b *builder) waitForEarlier(s *hostir.Wait) ([]calls.Stmt, error) {
 	if len(b.loops) == 0 {
 		return nil, internalError(s, "there is no loop with an iteration %s", s.Iteration)
@@ -35,7 +35,7 @@ func (b *builder) waitForEarlier(s *hostir.Wait) ([]calls.Stmt, error) {
 	return []calls.Stmt{w.place}, nil
 }
 
-// fillEarlier fills the waits of a loop that has ended.
+// fillEarlier completes the waits of a loop that has ended.
 func (b *builder) fillEarlier() error {
 	loops, guard, current := b.loops, b.guard, b.current
 	defer func() { b.loops, b.guard, b.current = loops, guard, current }()
@@ -47,7 +47,7 @@ func (b *builder) fillEarlier() error {
 		}
 		b.note(w.Wait, list)
 		if b.guard == w.under {
-			b.guard = "" // it is asked for around the place
+			b.guard = "" // the condition is around the placeholder
 		}
 		w.wait.Body, w.place.Body = list, guarded(b.guard, w.forPeers)
 	}

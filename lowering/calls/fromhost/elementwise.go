@@ -9,7 +9,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// maxAxes is hirgen::kMaxAxes: what a strided view of the kernels holds.
+// maxAxes is hirgen::kMaxAxes: the largest number of axes in a kernel's strided view.
 const maxAxes = 8
 
 // elementwise finds the operands of a kernel and aligns them.
@@ -23,7 +23,7 @@ func (b *builder) elementwise(s hostir.Stmt) ([]*buffer, walk, error) {
 	return buffers, w, b.check(s, w)
 }
 
-// check refuses a walk of a statement along more axes than the kernels take.
+// check refuses a walk with more axes than the kernels support.
 func (b *builder) check(s hostir.Stmt, w walk) error {
 	if len(w.extents) <= maxAxes {
 		return nil
@@ -32,7 +32,7 @@ func (b *builder) check(s hostir.Stmt, w walk) error {
 		hostir.Called(b.program, s, hostir.Result(s)), maxAxes)
 }
 
-// computed locates a statement by what it computes: "Binary of Y".
+// computed returns the label and position of a statement that computes: "Binary of Y".
 func (b *builder) computed(s hostir.Stmt) calls.Info {
 	out := hostir.Result(s).Name
 	return b.info(s, hostir.Op(s)+"_"+out, hostir.Op(s)+" of "+out)
@@ -60,7 +60,7 @@ func (b *builder) copy(s hostir.Stmt, out, in *buffer) ([]calls.Stmt, error) {
 	return b.copied(s, w, out, in)
 }
 
-// copied copies along a walk: one run of elements by a copy engine, others by a kernel.
+// copied copies along a walk: contiguous elements with a copy engine, others with a kernel.
 func (b *builder) copied(s hostir.Stmt, w walk, out, in *buffer) ([]calls.Stmt, error) {
 	if !w.dense() || out.typ != in.typ {
 		return b.launch(s, "unary", "copy", w, []*buffer{out, in})
@@ -110,8 +110,7 @@ func (b *builder) binary(s *hostir.Binary) ([]calls.Stmt, error) {
 	return b.launch(s, "binary", s.Fn, w, buffers)
 }
 
-// reduce folds one axis, which the kernel wants as an axis of extent 1 in the result. Those around
-// it are joined.
+// reduce folds one axis. The kernel needs it as an axis of extent 1 in the result. The axes around it are merged.
 func (b *builder) reduce(s *hostir.Reduce) ([]calls.Stmt, error) {
 	if !slices.Contains(reductions, s.Fn) {
 		return nil, errorAt(s.Pos, "there is no kernel for the reduction %q", s.Fn)

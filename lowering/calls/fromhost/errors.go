@@ -9,8 +9,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// At is what a run-time error reports: "spec.yaml:12:5 Synchronize". Only the base
-// name of the file is named, so that no path of the author's machine leaks.
+// At returns the text that a run-time error shows for a statement: "spec.yaml:12:5 Synchronize". It contains only the base name
+// of the file, so that no path of the author's machine leaks.
 func At(pos diag.Pos, what string) string {
 	if pos.File != "" {
 		pos.File = path.Base(strings.ReplaceAll(pos.File, `\`, "/"))
@@ -18,7 +18,7 @@ func At(pos diag.Pos, what string) string {
 	return strings.TrimSpace(pos.String() + " " + what)
 }
 
-// notContiguous is the error for an operand that a call would misread.
+// notContiguous returns the error for an operand that a call would misread.
 func (b *builder) notContiguous(s hostir.Stmt, t *hostir.Tensor, use string) error {
 	var list diag.List
 	list.Add(s.Meta().Pos, diag.NotContiguous, "%s reads or writes %s, whose elements are not in one run of memory", use, hostir.Called(b.program, s, t)).
@@ -26,14 +26,14 @@ func (b *builder) notContiguous(s hostir.Stmt, t *hostir.Tensor, use string) err
 	return list.Err()
 }
 
-// errorAt is a program that cannot be printed, at a position of its spec.
+// errorAt returns an error for a program that cannot be printed, at a position of its spec.
 func errorAt(pos diag.Pos, format string, args ...any) error {
 	var list diag.List
 	list.Add(pos, diag.NotLowerable, format, args...)
 	return list.Err()
 }
 
-// internalError is a host program that no pass should have made.
+// internalError returns an error for a host program that no pass should have made.
 func internalError(s hostir.Stmt, format string, args ...any) error {
 	return fmt.Errorf("%s: internal error: %s: %s", s.Meta().Pos, hostir.Op(s), fmt.Sprintf(format, args...))
 }

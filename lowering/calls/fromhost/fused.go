@@ -12,8 +12,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// fused calls a kernel of the program's own. Its operands are runs of as many elements, or rows and what
-// stands for rows or for columns, or else views.
+// fused calls a kernel of the program. Its operands are contiguous with equal lengths, or rows and operands that repeat along
+// rows or columns, or views.
 func (b *builder) fused(s *hostir.Fused) ([]calls.Stmt, error) {
 	of := b.rowsOf
 	if s.FoldsColumns() {
@@ -70,8 +70,8 @@ func (b *builder) fused(s *hostir.Fused) ([]calls.Stmt, error) {
 	return []calls.Stmt{call}, nil
 }
 
-// written is the body of a kernel as it is written: a concat is a result for each of its values, and
-// positions are operands behind the others. It gives the steps that are results, and the names of the operands.
+// written converts the body of a kernel to its printed form. A concat becomes a result for each of its values, and positions
+// become operands after the others. It returns the steps that are results, and the names of the operands.
 func written(s *hostir.Fused) (body domain.Body, results []int, read []string) {
 	read, values := slices.Clone(s.Names), make([]int, len(s.In)+len(s.Body))
 	for i := range s.In {
@@ -125,7 +125,7 @@ func seedsOf(body domain.Body) (list []int) {
 	return list
 }
 
-// rowsOf aligns the operands of a fused kernel: results, what it reads, and positions.
+// rowsOf aligns the results, operands and positions of a fused kernel.
 func (b *builder) rowsOf(s *hostir.Fused) (operands []rowOperand, w rowsWalk, err error) {
 	buffers, err := b.operandBuffers(s, slices.Concat(s.Out, s.In)...)
 	if err != nil {
@@ -143,7 +143,7 @@ func (b *builder) rowsOf(s *hostir.Fused) (operands []rowOperand, w rowsWalk, er
 		}
 		return strides
 	}
-	reads := make([]extents.Quantity, len(in)) // how far apart the columns of an operand are
+	reads := make([]extents.Quantity, len(in)) // distance between the columns of an operand
 	for i, wide := range s.HasRows() {
 		reads[i] = extents.Number(0)
 		if dims := in[i].dims; wide && len(dims) > 0 {
@@ -158,7 +158,7 @@ func (b *builder) rowsOf(s *hostir.Fused) (operands []rowOperand, w rowsWalk, er
 		operands = append(operands, rowOperand{b.pointer(piece), string(out.typ)})
 		w.add(along(func(d dim) extents.Quantity { return d.stride }), step)
 	}
-	for i, u := range also { // its axes are those of the first result
+	for i, u := range also { // it has the axes of the first result
 		operands = append(operands, rowOperand{b.pointer(u), string(u.typ)})
 		stride := func(d dim) extents.Quantity {
 			return u.dims[slices.IndexFunc(out.dims, func(o dim) bool { return o.axis == d.axis })].stride
@@ -185,8 +185,8 @@ func (b *builder) rowsOf(s *hostir.Fused) (operands []rowOperand, w rowsWalk, er
 	return operands, w, nil
 }
 
-// kernel declares the kernel of a statement and names it. Statements that compute the same, of the same
-// types and with rows of the same length, have one.
+// kernel declares the kernel of a statement and returns its name. Statements with the same computation, types and row length
+// share a kernel.
 func (b *builder) kernel(s *hostir.Fused, k *calls.Kernel, body domain.Body, results []int, read []string) string {
 	places := make([]string, len(read))
 	for i := range places {
@@ -230,5 +230,5 @@ func (b *builder) kernel(s *hostir.Fused, k *calls.Kernel, body domain.Body, res
 	return k.Name
 }
 
-// kernelNames are those that the text of a kernel has for itself.
+// kernelNames are the names that the template of a kernel uses.
 var kernelNames = []string{"row", "Row", "run", "Run", "fn", "rows", "elements", "stream", "where"}

@@ -9,18 +9,18 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// A gemm is C[m, n] = A[m, k] B[k, n], batched: what a plan is made from.
+// A gemm is C[m, n] = A[m, k] B[k, n], batched. It determines a plan.
 type gemm struct {
 	m, n, k, batch            extents.Quantity
 	strideA, strideB, strideC extents.Quantity
-	rowB                      extents.Quantity // elements between rows of B as it is stored; 0 where they are dense
+	rowB                      extents.Quantity // elements between rows of B in memory; 0: dense
 	transposeA, transposeB    bool
 	bias, addend, fp32Result  bool
 	then                      string
-	calls                     []leadingAxis // outermost first: each of their elements is a call of its own
+	calls                     []leadingAxis // outermost first: each of their elements is a separate call
 }
 
-// matmul prints out[..., m, n] = a[..., m, k] b[..., k, n].
+// matmul lowers out[..., m, n] = a[..., m, k] b[..., k, n].
 func (b *builder) matmul(s *hostir.Matmul) ([]calls.Stmt, error) {
 	buffers, err := b.operandBuffers(s, s.Out, s.A, s.B)
 	if err != nil {
@@ -29,7 +29,7 @@ func (b *builder) matmul(s *hostir.Matmul) ([]calls.Stmt, error) {
 	return b.multiply(s, withRow(buffers, s.OneRow), false, nil, s.Addend)
 }
 
-// linear prints out[..., n] = x[..., k] w[..., n, k]^T + bias[n].
+// linear lowers out[..., n] = x[..., k] w[..., n, k]^T + bias[n].
 func (b *builder) linear(s *hostir.Linear) ([]calls.Stmt, error) {
 	buffers, err := b.operandBuffers(s, append([]*hostir.Tensor{s.Out}, hostir.Uses(s)...)...)
 	if err != nil {
@@ -46,8 +46,7 @@ func (b *builder) linear(s *hostir.Linear) ([]calls.Stmt, error) {
 	return b.multiply(s, buffers, true, bias, s.Addend)
 }
 
-// withRow gives the result and the first operand of a GEMM, which are the first buffers, an axis
-// of rows of one element where they have none.
+// withRow adds an axis of one row to the first two buffers, the result and the first operand, if oneRow is set.
 func withRow(buffers []*buffer, oneRow bool) []*buffer {
 	if !oneRow {
 		return buffers
@@ -61,9 +60,8 @@ func withRow(buffers []*buffer, oneRow bool) []*buffer {
 	return buffers
 }
 
-// multiply lowers the product of buffers[1] and buffers[2]; the second one is stored
-// [n, k] when columnsFirst is set. The addend, if there is one, lies as the result does; the bias
-// may be nil.
+// multiply lowers the product of buffers[1] and buffers[2]. The second one is stored as [n, k] if columnsFirst is set. The
+// addend, if there is one, has the layout of the result. The bias may be nil.
 func (b *builder) multiply(s hostir.Stmt, buffers []*buffer, columnsFirst bool, bias *buffer, addend *hostir.Tensor) ([]calls.Stmt, error) {
 	out, x, y := buffers[0], buffers[1], buffers[2]
 	if len(x.dims) == 0 || len(y.dims) < 2 || len(out.dims) == 0 {
@@ -92,7 +90,7 @@ func (b *builder) multiply(s hostir.Stmt, buffers []*buffer, columnsFirst bool, 
 	return b.calls(p, call), err
 }
 
-// addend is the pointer to what a GEMM adds to, which lies as its result does.
+// addend returns the pointer to the addend of a GEMM, which has the layout of its result.
 func (b *builder) addend(s hostir.Stmt, t *hostir.Tensor, out *buffer) (*calls.Pointer, error) {
 	buf, err := b.operandBuffer(s, t)
 	if err != nil {
@@ -111,7 +109,7 @@ func (b *builder) addend(s hostir.Stmt, t *hostir.Tensor, out *buffer) (*calls.P
 
 func last(dims []dim) dim { return dims[len(dims)-1] }
 
-// long leaves out axes of one element.
+// long removes axes of one element.
 func long(dims []dim) []dim {
 	return slices.DeleteFunc(slices.Clone(dims), func(d dim) bool { return d.extent.IsOne() })
 }
@@ -139,7 +137,7 @@ func (b *builder) gemm(s hostir.Stmt, p gemm, out, x, y *buffer) (*calls.Gemm, e
 	}, nil
 }
 
-// shape is the GEMM without names.
+// shape returns the declaration of the GEMM, without names.
 func (p gemm) shape() *calls.Shape {
 	d := &calls.Shape{
 		M: p.m.Expr, N: p.n.Expr, K: p.k.Expr, TransposeA: p.transposeA, TransposeB: p.transposeB, Bias: p.bias, Addend: p.addend,

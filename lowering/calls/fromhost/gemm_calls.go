@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls/extents"
 )
 
-// gemms is how many GEMMs all calls make.
+// gemms returns the number of GEMMs in all calls.
 func (p gemm) gemms() extents.Quantity {
 	count := p.batch
 	for _, axis := range p.calls {
@@ -43,7 +43,7 @@ func (b *builder) calls(p gemm, call *calls.Gemm) []calls.Stmt {
 	return list
 }
 
-// behind is a pointer so many strides behind another one.
+// behind adds a number of strides to a pointer.
 func behind(p calls.Pointer, count, stride extents.Quantity) calls.Pointer {
 	if stride.Size == 0 {
 		return p

@@ -7,16 +7,16 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls/extents"
 )
 
-// A leadingAxis is an axis of a GEMM's result in front of the columns, with its stride in the
-// result, the operands and the bias: 0 where one has no such axis, or one element for all.
+// A leadingAxis is an axis of a GEMM's result before the columns, with its strides in the result, the operands and the bias. A
+// stride is 0 if the tensor has no such axis, or one element along it.
 type leadingAxis struct {
 	extent        extents.Quantity
 	c, a, b, bias extents.Quantity
 }
 
-// gemmOf reads a GEMM of x and y as calls of batches of matrices, or gives the buffer that cuBLASLt
-// cannot read. The rows of the second operand's matrices may lie apart, where none but those of dense
-// ones would do: a GEMM without rows is cut along its columns. The bias may be nil.
+// gemmOf converts a GEMM of x and y to calls with batches of matrices. If that is not possible, it returns a buffer that cuBLASLt
+// cannot read. If dense matrices are not possible, the rows of y's matrices may have gaps: a GEMM without rows is cut along its
+// columns. The bias may be nil.
 func gemmOf(out, x, y, bias *buffer) (p gemm, misfit *buffer) {
 	p, misfit = denseGemmOf(out, x, y, bias)
 	if misfit == nil {
@@ -31,9 +31,8 @@ func gemmOf(out, x, y, bias *buffer) (p gemm, misfit *buffer) {
 	return p, misfit
 }
 
-// closedUp is a buffer as if the rows of its matrices, or the columns of those stored by columns, were
-// next to each other, with the stride that they have. It is nil where they are, and where elements
-// within them are not.
+// closedUp returns y with dense matrices: without gaps between rows or, if they are stored by columns, between columns. row is
+// the original stride. It returns nil if there are no gaps, or if the elements within a row are not adjacent.
 func closedUp(y *buffer) (together *buffer, row extents.Quantity, byColumns bool) {
 	closed := *y
 	closed.dims = slices.Clone(y.dims)
@@ -49,11 +48,10 @@ func closedUp(y *buffer) (together *buffer, row extents.Quantity, byColumns bool
 	return &closed, row, byColumns
 }
 
-// denseGemmOf reads a GEMM whose matrices have no gaps: of the axes in front of the columns, in the
-// order in which those of the result lie in memory, the outermost are calls, those behind them batches
-// and the innermost rows. A batch has one stride in each operand, and a call one row of the bias. It
-// looks for the fewest axes of calls, and then for the most rows. Where not even calls of single rows
-// do, the columns of one buffer, or what is summed in it, do not lie as cuBLASLt can read them.
+// denseGemmOf converts a GEMM whose matrices have no gaps. It sorts the axes before the columns as the result stores them. The
+// outermost are separate calls, the next ones are batches and the innermost are rows. A batch has one stride in each operand, and
+// a call has one row of the bias. It tries the fewest axes of calls first, and then the most rows. If even calls of single rows
+// fail, cuBLASLt cannot read the columns of some buffer or its summed axis.
 func denseGemmOf(out, x, y, bias *buffer) (p gemm, misfit *buffer) {
 	axes := leadingAxes(out, x, y, bias)
 	for outer := 0; outer <= len(axes); outer++ {
@@ -67,9 +65,9 @@ func denseGemmOf(out, x, y, bias *buffer) (p gemm, misfit *buffer) {
 	return p, misfit
 }
 
-// leadingAxes lists the axes of a result in front of the columns, outermost in memory first, without
-// those of one element. The operand's axes are aligned with them at the end, in front of what is
-// summed; those of the second operand and of the bias, which have no rows, are the batches.
+// leadingAxes lists the axes of a result before the columns, outermost in memory first, without axes of one element. The leading
+// axes of x are aligned with them at the end, before the summed axis. y and the bias have no rows, so their leading axes are
+// aligned with the batches.
 func leadingAxes(out, x, y, bias *buffer) []leadingAxis {
 	leading := out.dims[:len(out.dims)-1]
 	var axes []leadingAxis
@@ -88,7 +86,7 @@ func leadingAxes(out, x, y, bias *buffer) []leadingAxis {
 	return axes
 }
 
-// strideAt is the stride of axis -back, or 0 where there is none, or one element.
+// strideAt returns the stride of axis -back. It is 0 if there is no such axis, or it has one element.
 func strideAt(dims []dim, back int) extents.Quantity {
 	if at := len(dims) - back; back > 0 && at >= 0 && !dims[at].extent.IsOne() {
 		return dims[at].stride
@@ -96,7 +94,7 @@ func strideAt(dims []dim, back int) extents.Quantity {
 	return extents.Number(0)
 }
 
-// batchesOf is one call: so many of the axes, the innermost, are rows, and the others batches.
+// batchesOf makes one call: the innermost axes, as many as rows, are rows, and the others are batches.
 func batchesOf(axes []leadingAxis, rows int, out, x, y *buffer) (p gemm, misfit *buffer) {
 	batch, inner := axes[:len(axes)-rows], axes[len(axes)-rows:]
 	p = gemm{m: extents.Number(1), n: last(out.dims).extent, k: last(x.dims).extent, batch: extents.Number(1)}
@@ -128,8 +126,8 @@ func batchesOf(axes []leadingAxis, rows int, out, x, y *buffer) (p gemm, misfit 
 	return p, nil
 }
 
-// matrix reads axes as a matrix: the last one is its columns, the ones before are its rows. It tells
-// whether the matrix is stored by columns; ok is false when cuBLASLt, as we call it, cannot read it.
+// matrix reads axes as a matrix: the last axis is its columns, the others are its rows. transposed means that it is stored by
+// columns. ok is false if our cuBLASLt calls cannot read it.
 func matrix(axes []dim) (transposed, ok bool) {
 	if rowMajor(axes) {
 		return false, true
@@ -138,8 +136,8 @@ func matrix(axes []dim) (transposed, ok bool) {
 	return true, rowMajor(byColumns)
 }
 
-// strides are the distances of the matrices of a batch in the operands and the result; ok is false
-// where one stride does not lead through all of its axes, or the bias differs along them.
+// strides returns the distances between the matrices of a batch in the operands and the result. ok is false if one stride cannot
+// step through all axes of the batch, or if the bias varies along them.
 func strides(batch []leadingAxis) (a, b, c extents.Quantity, ok bool) {
 	a, b, c = extents.Number(0), extents.Number(0), extents.Number(0)
 	for i, axis := range slices.Backward(batch) {

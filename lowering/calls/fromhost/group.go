@@ -6,7 +6,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// startGroup lowers a group, up to its end: its team and its handle are those of what it holds.
+// startGroup lowers a group up to its end. The group has the team of its first collective. A group of transfers between two ranks
+// has the world as its team.
 func (b *builder) startGroup(s *hostir.StartCoalescing, rest []hostir.Stmt) ([]calls.Stmt, error) {
 	if b.group != nil {
 		return nil, internalError(s, "a group is open already")
@@ -28,7 +29,7 @@ func (b *builder) startGroup(s *hostir.StartCoalescing, rest []hostir.Stmt) ([]c
 	return nil, internalError(s, "the group is empty")
 }
 
-// grouped lowers communications that progress together.
+// grouped lowers communications that progress at the same time.
 func (b *builder) grouped(members []hostir.Stmt, team string, end *hostir.EndCoalescing) ([]calls.Stmt, error) {
 	info := b.info(end, end.Handle, end.Handle+": group")
 	t, list := b.begin(info, team, end.Handle, calls.Stream{Name: team, Team: true})
@@ -43,7 +44,7 @@ func (b *builder) grouped(members []hostir.Stmt, team string, end *hostir.EndCoa
 	return append(declared, list...), nil
 }
 
-// withoutNames takes the declarations out of a group: they are for what follows it, too.
+// withoutNames moves the declarations out of a group, since later statements use them, too.
 func withoutNames(body []calls.Stmt) (declared, rest []calls.Stmt) {
 	for _, s := range body {
 		if _, ok := s.(*calls.Declare); ok {
@@ -55,8 +56,7 @@ func withoutNames(body []calls.Stmt) (declared, rest []calls.Stmt) {
 	return declared, rest
 }
 
-// sameTeam reports a group over several communicators, whose parts one event cannot
-// stand for.
+// sameTeam reports a group over several communicators, for whose parts one event is not enough.
 func (b *builder) sameTeam(pos diag.Pos, team string) error {
 	if b.group.team == team {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// What one rank computes in one call has limits, of libraries and of launches; docs/spec.md has them in a table. Kernels
-// for elements and folds, copies and communications have none below the size of a tensor.
+// Libraries and launches limit the size of one call on one rank; docs/spec.md has a table. Elementwise kernels, folds, copies and
+// communications have no limit below the size of a tensor.
 const (
 	mostOfGemm  = math.MaxInt32     // rows, columns, terms of a sum and batches: cuBLASLt counts them in int
 	mostOfHeads = math.MaxInt32     // rows: cuDNN counts them in int
@@ -17,7 +17,7 @@ const (
 	mostTiles   = math.MaxInt32 / 2 // two blocks of a grid share one in a backward pass
 )
 
-// What to write instead.
+// Hints for specs beyond a limit.
 const (
 	fewerRows  = "split an axis of the result over ranks, or compute it in slices, an axis Stream(S)"
 	fewerTerms = "split the axis over ranks, and add the partial sums with sum"
@@ -25,7 +25,7 @@ const (
 	fewerKeys  = "split the keys, or the batches and heads, over ranks"
 )
 
-// gemmFits refuses a GEMM that is too long in some direction, or in more calls than a loop has.
+// gemmFits refuses a GEMM with too large an extent, or with more calls than a loop can have.
 func (b *builder) gemmFits(s hostir.Stmt, p gemm) error {
 	calls := p.gemms().Size / p.batch.Size
 	return firstOf(
@@ -58,7 +58,7 @@ func (a *attended) headsFit() error {
 	return tooMany(a.stmt, "calls in a loop", calls, domain.MostCalls, fewerCalls)
 }
 
-// tooMany is the error for more of something than there may be.
+// tooMany returns an error if count exceeds most.
 func tooMany(s hostir.Stmt, what string, count, most int64, hint string) error {
 	if count <= most {
 		return nil

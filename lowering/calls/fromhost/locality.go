@@ -6,7 +6,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// limited finds the transfers that take place with some peers alone, by handle.
+// limited returns the transfers that only take place with some peers, by handle.
 func limited(body []hostir.Stmt) map[string]*hostir.P2PCommunication {
 	found := map[string]*hostir.P2PCommunication{}
 	hostir.Walk(body, func(s hostir.Stmt) bool {
@@ -18,8 +18,8 @@ func limited(body []hostir.Stmt) map[string]*hostir.P2PCommunication {
 	return found
 }
 
-// onlyWithPeers puts what a transfer does, or what a wait for it does, under the condition that the peer
-// is one that it takes place with; by gives loop variables other iterations than that at hand.
+// onlyWithPeers wraps the calls of a transfer, or of a wait for it, in a condition on the peer, if the transfer takes place only
+// with some peers. by replaces loop variables to select another iteration.
 func (b *builder) onlyWithPeers(handle string, by map[string]expr.Expr, list []calls.Stmt) []calls.Stmt {
 	t := b.limited[handle]
 	if t == nil || len(list) == 0 {

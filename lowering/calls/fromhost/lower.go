@@ -1,4 +1,4 @@
-// Package fromhost makes calls from a host program.
+// Package fromhost translates host programs to calls.
 package fromhost
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// Lowered is the calls of a host program, and what a report says of them.
+// Lowered is the calls of a host program, with its report.
 type Lowered struct {
 	*calls.Program
 	Report  Report
@@ -19,13 +19,13 @@ type Lowered struct {
 	builder *builder
 }
 
-// Lower makes the calls of a host program, with names that none of reserved takes. The error is a
-// *diag.Errors when the program holds what cannot be printed.
+// Lower translates a host program to calls, without using the reserved names. The error is a *diag.Errors if the program cannot
+// be printed.
 func Lower(p *hostir.Program, reserved ...string) (lowered *Lowered, err error) {
 	return LowerWatched(p, nil, reserved...)
 }
 
-// LowerWatched does so, and shows the calls after each pass, and before the first one, which has no name then.
+// LowerWatched is Lower, and calls after with the program before the first pass (with empty names) and after each pass.
 func LowerWatched(p *hostir.Program, after func(pass, why string, c *calls.Program), reserved ...string) (lowered *Lowered, err error) {
 	defer func() {
 		if caught := recover(); caught != nil {
@@ -63,7 +63,7 @@ func LowerWatched(p *hostir.Program, after func(pass, why string, c *calls.Progr
 	return b.out, nil
 }
 
-// list lowers statements in order. Names that they declare end with the list.
+// list lowers statements in order. Their declarations end with the list.
 func (b *builder) list(body []hostir.Stmt) ([]calls.Stmt, error) {
 	outer := b.declared
 	b.declared = nil
@@ -76,7 +76,7 @@ func (b *builder) list(body []hostir.Stmt) ([]calls.Stmt, error) {
 	return b.items(body)
 }
 
-// items lowers statements in order, each behind the views that it names first.
+// items lowers statements in order, each after the views that it introduces.
 func (b *builder) items(body []hostir.Stmt) ([]calls.Stmt, error) {
 	defer func(outer []calls.Stmt) { b.views = outer }(b.views)
 	var list []calls.Stmt
@@ -103,8 +103,8 @@ func (b *builder) items(body []hostir.Stmt) ([]calls.Stmt, error) {
 	return calls.MergeIfs(list), nil
 }
 
-// note gives what a host statement became its position, and its note to the first statement: where it
-// became nothing, to the next one.
+// note sets the position of the calls of a host statement, and adds its note to the first call. If there is none, the next call
+// gets the note.
 func (b *builder) note(s hostir.Stmt, lowered []calls.Stmt) {
 	if text := strings.Join(strings.Fields(s.Meta().Note), " "); text != "" {
 		b.kept = text
@@ -120,7 +120,7 @@ func (b *builder) note(s hostir.Stmt, lowered []calls.Stmt) {
 	}
 }
 
-// statement lowers one statement; rest is what follows it in its list.
+// statement lowers one statement. rest is the remainder of its list.
 func (b *builder) statement(s hostir.Stmt, rest []hostir.Stmt) ([]calls.Stmt, error) {
 	switch s.(type) {
 	case *hostir.For, *hostir.If:
@@ -152,19 +152,19 @@ func (b *builder) statement(s hostir.Stmt, rest []hostir.Stmt) ([]calls.Stmt, er
 	case *hostir.Wait:
 		return b.wait(s)
 	case *hostir.ShareMemHandles:
-		return nil, nil // memory is shared when the program is made, or a call begins
+		return nil, nil // memory is shared when the program is made, or when a call begins
 	default:
 		return b.compute(s)
 	}
 }
 
-// compute lowers the statements that make, view or fill tensors.
+// compute lowers statements that make, view or fill tensors.
 func (b *builder) compute(s hostir.Stmt) ([]calls.Stmt, error) {
 	switch s := s.(type) {
 	case *hostir.Allocate:
 		return b.allocate(s)
 	case *hostir.Deallocate:
-		_, err := b.operandBuffer(s, s.Tensor) // the memory stays, for the next call
+		_, err := b.operandBuffer(s, s.Tensor) // the memory stays for the next call
 		return nil, err
 	case *hostir.Broadcast, *hostir.Reshape, *hostir.Permute, *hostir.Slice:
 		return b.rearranged(s)
@@ -221,7 +221,7 @@ func (b *builder) forLoop(s *hostir.For) ([]calls.Stmt, error) {
 	return []calls.Stmt{&calls.For{Var: name, First: s.First, Count: count.Expr, Body: body}}, nil
 }
 
-// declare gives a tensor its memory until the end of the statement list.
+// declare sets the memory of a tensor until the end of the statement list.
 func (b *builder) declare(t *hostir.Tensor, buf *buffer) {
 	if _, again := b.buffers[t]; !again {
 		b.declared = append(b.declared, t)
@@ -229,7 +229,7 @@ func (b *builder) declare(t *hostir.Tensor, buf *buffer) {
 	b.buffers[t] = buf
 }
 
-// operandBuffer finds the memory of a tensor that a statement names.
+// operandBuffer returns the memory of a tensor that a statement names.
 func (b *builder) operandBuffer(s hostir.Stmt, t *hostir.Tensor) (*buffer, error) {
 	if buf, ok := b.buffers[t]; ok {
 		return buf, nil
@@ -240,7 +240,7 @@ func (b *builder) operandBuffer(s hostir.Stmt, t *hostir.Tensor) (*buffer, error
 	return nil, internalError(s, "%s has no buffer here", t.Name)
 }
 
-// operandBuffers finds the memory of several tensors.
+// operandBuffers returns the memory of several tensors.
 func (b *builder) operandBuffers(s hostir.Stmt, tensors ...*hostir.Tensor) ([]*buffer, error) {
 	var list []*buffer
 	for _, t := range tensors {
@@ -253,7 +253,7 @@ func (b *builder) operandBuffers(s hostir.Stmt, tensors ...*hostir.Tensor) ([]*b
 	return list, nil
 }
 
-// denseBuffers finds the memory of tensors that have to be one run of it each.
+// denseBuffers returns the memory of tensors, each of which has to be contiguous.
 func (b *builder) denseBuffers(s hostir.Stmt, use string, tensors ...*hostir.Tensor) ([]*buffer, error) {
 	buffers, err := b.operandBuffers(s, tensors...)
 	for _, u := range buffers {
@@ -264,8 +264,8 @@ func (b *builder) denseBuffers(s hostir.Stmt, use string, tensors ...*hostir.Ten
 	return buffers, err
 }
 
-// info locates a statement that makes calls: what an error calls it, in words, becomes a constant
-// with a name like the label. A part of a peer-read sum makes none of its own.
+// info returns the position and label of a statement that makes calls. The label is a constant with the text that errors show.
+// Parts of a peer-read sum have no label.
 func (b *builder) info(s hostir.Stmt, label, words string) calls.Info {
 	info := calls.Info{Pos: s.Meta().Pos, Why: s.Meta().Why}
 	if b.sum == "" {
@@ -274,7 +274,7 @@ func (b *builder) info(s hostir.Stmt, label, words string) calls.Info {
 	return info
 }
 
-// label declares a constant for what errors call a statement, once per text.
+// label declares a constant for the text with which errors name a statement, once per text.
 func (b *builder) label(label, text string) string {
 	if name, ok := b.labels[text]; ok {
 		return name

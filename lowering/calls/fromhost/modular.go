@@ -2,10 +2,9 @@ package fromhost
 
 import "github.com/hirgen/hirgen/internal/expr"
 
-// seenFrom rewrites an expression that another rank computes, so that this rank does: what the
-// other one calls its rank, or its coordinate along the axis that leads to it, is that of the peer
-// here. Steps to a rank and back cancel out: at (rank + s) % D, (D + rank - s) % D is the rank
-// that asks, as (rank ^ s) % D is at (rank ^ s) % D.
+// seenFrom rewrites an expression of another rank so that this rank can compute it. The other rank's number, and its coordinate
+// along the axis that leads to it, become those of the peer. Steps to a rank and back cancel out. At rank (rank + s) % D, the
+// expression (D + rank - s) % D becomes this rank, and so does (rank ^ s) % D at (rank ^ s) % D.
 func (b *builder) seenFrom(p peer, e expr.Expr) expr.Expr {
 	theirs := map[string]expr.Expr{}
 	for _, other := range b.along {
@@ -17,8 +16,8 @@ func (b *builder) seenFrom(p peer, e expr.Expr) expr.Expr {
 	return b.reduceModulo(expr.Substitute(e, map[string]expr.Expr{"rank": p.rank, p.here: p.coordinate}), p)
 }
 
-// reduceModulo replaces "x % m" by the shortest form where x is the coordinate here, give or take a
-// variable and multiples of m, and m is the extent of the axis.
+// reduceModulo replaces "x % m" by its shortest form, if m is the extent of the axis and x is the coordinate here, plus or minus
+// a variable and multiples of m.
 func (b *builder) reduceModulo(e expr.Expr, p peer) expr.Expr {
 	binary, ok := e.(*expr.Binary)
 	if !ok {
@@ -41,8 +40,8 @@ func (b *builder) reduceModulo(e expr.Expr, p peer) expr.Expr {
 	return reduced
 }
 
-// fromHere is a coordinate, or so many steps of one variable after it or before it, modulo the
-// extent of the axis; nil if terms are something else.
+// fromHere makes an expression for the coordinate, or for one variable added to it or subtracted from it, modulo the extent. It
+// returns nil for other terms.
 func fromHere(coordinate string, terms map[string]int64, extent expr.Expr) expr.Expr {
 	steps := ""
 	for name, count := range terms {
@@ -68,8 +67,8 @@ func fromHere(coordinate string, terms map[string]int64, extent expr.Expr) expr.
 	}
 }
 
-// inPair is a coordinate where x, modulo the extent of the axis, is that coordinate with the bits of
-// steps flipped and flipped back; nil if x is something else, or the extent is no power of two.
+// inPair returns the coordinate if x is the coordinate with the bits of other names flipped twice, modulo the extent. It returns
+// nil otherwise, or if the extent is not a power of two.
 func (b *builder) inPair(coordinate string, x, extent expr.Expr) expr.Expr {
 	odd := map[string]bool{}
 	if n := b.value(extent); n&(n-1) != 0 || !collectBits(x, extent.String(), odd) {
@@ -86,8 +85,8 @@ func (b *builder) inPair(coordinate string, x, extent expr.Expr) expr.Expr {
 	return expr.Var(coordinate)
 }
 
-// collectBits notes which names stand in x ^ y ^ ... an odd number of times; reductions by the
-// modulus, a power of two, count for nothing. It reports whether e is such an expression.
+// collectBits finds the names that x ^ y ^ ... contains an odd number of times. It ignores reductions by the modulus, which is a
+// power of two. It reports whether e has this form.
 func collectBits(e expr.Expr, modulus string, odd map[string]bool) bool {
 	switch e := e.(type) {
 	case expr.Var:
@@ -104,11 +103,11 @@ func collectBits(e expr.Expr, modulus string, odd map[string]bool) bool {
 	return false
 }
 
-// constant is what collect counts numbers under.
+// constant is the key of numbers in collect.
 const constant = ""
 
-// collect adds up the names of a sum, each as often as it stands there, and its numbers; the
-// modulus, and further reductions by it, count for nothing. It reports whether e is such a sum.
+// collect counts how often each name occurs in a sum, with signs, and adds up its numbers. It ignores the modulus and reductions
+// by it. It reports whether e is such a sum.
 func collect(e expr.Expr, modulus string, sign int64, terms map[string]int64) bool {
 	if e.String() == modulus {
 		return true
@@ -133,7 +132,7 @@ func collect(e expr.Expr, modulus string, sign int64, terms map[string]int64) bo
 	return false
 }
 
-// value computes an expression of C++ names over the program's constants; -1 if it varies.
+// value computes an expression of C++ names from the program's constants; -1 if it varies.
 func (b *builder) value(e expr.Expr) int64 {
 	v, err := expr.Eval(e, b.constantValue)
 	if err != nil {
@@ -142,7 +141,7 @@ func (b *builder) value(e expr.Expr) int64 {
 	return v
 }
 
-// constantValue is the value of a constant of the program, by its C++ name.
+// constantValue returns the value of a constant of the program, by its C++ name.
 func (b *builder) constantValue(name string) (int64, bool) {
 	for spec, value := range b.scope.Values {
 		if b.scope.Names[spec] == name {

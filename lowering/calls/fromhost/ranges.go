@@ -10,7 +10,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// concat copies operands one behind the other.
+// concat copies operands one after the other.
 func (b *builder) concat(s *hostir.Concat) ([]calls.Stmt, error) {
 	out, err := b.operandBuffer(s, s.Out)
 	if err != nil {
@@ -35,7 +35,7 @@ func (b *builder) concat(s *hostir.Concat) ([]calls.Stmt, error) {
 	return list, nil
 }
 
-// part is so many elements of an axis, from one on.
+// part returns size elements of an axis, starting at start.
 func (u *buffer) part(axis int, start, size extents.Quantity) *buffer {
 	part := *u
 	part.dims = slices.Clone(u.dims)
@@ -51,7 +51,7 @@ func (u *buffer) part(axis int, start, size extents.Quantity) *buffer {
 	return &part
 }
 
-// positions counts the elements of an axis: along one that is split, a rank has that of its coordinate.
+// positions counts the elements of an axis. If the axis is split, a rank has the positions of its part.
 func (b *builder) positions(s *hostir.Positions) ([]calls.Stmt, error) {
 	out, err := b.operandBuffer(s, s.Out)
 	if err != nil {
@@ -69,7 +69,7 @@ func (b *builder) positions(s *hostir.Positions) ([]calls.Stmt, error) {
 	}}, nil
 }
 
-// here is this rank's coordinate along an axis of a mesh.
+// here returns this rank's coordinate along an axis of a mesh.
 func (b *builder) here(m *domain.Mesh, axis string) expr.Expr {
 	if inOrder(m) {
 		return expr.Var("rank")

@@ -10,14 +10,14 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// A rank runs the statements of the meshes that it is in. What the others run with it, such
-// as the order of streams, is printed plainly; around the rest stands a condition.
+// A rank runs the statements of the meshes that contain it. Statements that all ranks run, such as those that order streams, have
+// no condition. The others are printed inside a condition.
 
-// guardOf is the member that tells whether this rank runs a statement, empty when all do.
-// What follows in its list is what a group starts.
+// guardOf returns the guard for the ranks that run a statement; empty: all do. rest are the next statements, which a group
+// contains.
 func (b *builder) guardOf(s hostir.Stmt, rest []hostir.Stmt) string {
 	if b.sum != "" {
-		return "" // it stands under the condition of the sum
+		return "" // it is under the condition of the sum
 	}
 	switch s := s.(type) {
 	case *hostir.Wait:
@@ -44,8 +44,8 @@ func (b *builder) guardOf(s hostir.Stmt, rest []hostir.Stmt) string {
 	}
 }
 
-// guardOfGroup is that of all of the group's communications, or of the waits for them; empty
-// when they differ, since ranks then meet in the world.
+// guardOfGroup returns the common guard of a group's communications, or of the waits for them. It is empty if they differ, since
+// ranks then meet in the world.
 func (b *builder) guardOfGroup(rest []hostir.Stmt) string {
 	var guards []string
 	members, _ := hostir.Group(rest)
@@ -62,7 +62,7 @@ func (b *builder) guardOfGroup(rest []hostir.Stmt) string {
 	return ""
 }
 
-// guardFor declares the member for some ranks, those of the meshes, once.
+// guardFor declares the guard for some ranks, which are the ranks of the meshes, once.
 func (b *builder) guardFor(ranks []int, meshes ...*domain.Mesh) string {
 	if ranks == nil || len(ranks) == b.program.Meshes[0].Size() {
 		return ""
@@ -87,8 +87,8 @@ func (b *builder) everywhere(t *hostir.Tensor) bool {
 	return t.Mesh == nil || t.Mesh.Size() == b.program.Meshes[0].Size()
 }
 
-// guarded puts statements under the condition of their ranks. Declarations stay outside, where
-// what follows sees them: elsewhere they are null pointers.
+// guarded puts statements inside the condition of their ranks. Declarations stay outside, so that later statements see them; on
+// other ranks they are null pointers.
 func guarded(guard string, list []calls.Stmt) []calls.Stmt {
 	if guard == "" {
 		return list

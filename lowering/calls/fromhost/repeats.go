@@ -8,26 +8,25 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// Ranks to exchange with get names, and so do slices that are spelled more than once:
-// `const int64_t to = (rank + s) % D;`, at the start of the innermost loop whose variable they
-// depend on.
+// Peer ranks get names, and so do slice indices that occur more than once: `const int64_t to = (rank + s) % D;`. The name is
+// declared at the start of the innermost loop whose variable it depends on.
 
-// A repeated expression is one expression over the rank that statements of one loop have in common.
+// A repeated expression depends on the rank, and occurs in several statements of one loop.
 type repeated struct {
 	value          expr.Expr
-	key            string // the value, as it is spelled without a name
-	peer           *peer  // of the rank that the mesh is asked for; nil: the value is printed
-	axis           string // that a coordinate is along, for its name; empty for ranks and slices
-	count          int    // of the times that it is spelled, at least
-	sent, received bool   // to it, from it
+	key            string // the text of the value, without names of repeats
+	peer           *peer  // of a rank that is looked up in the mesh; nil: the value is printed
+	axis           string // the axis of a coordinate, for its name; empty for ranks and slices
+	count          int    // lower limit of its occurrences
+	sent, received bool   // the peer of a send, of a receive
 	want, name     string
 	used           bool
 }
 
-// longest is how many columns an expression may have that is spelled once and has no name.
+// longest limits the columns of an expression that occurs once and gets no name.
 const longest = 40
 
-// nameRepeats names the repeats that belong to a loop or, where no variable is given, to run().
+// nameRepeats names the repeats of a loop or, if variable is empty, of run().
 func (b *builder) nameRepeats(body []hostir.Stmt, variable string) {
 	c := &repeats{b: b, variable: variable, views: map[*hostir.Tensor]bool{}}
 	c.find(body, nil)
@@ -40,8 +39,8 @@ func (b *builder) nameRepeats(body []hostir.Stmt, variable string) {
 	}
 }
 
-// endRepeats ends the scope of repeats, down to so many, and declares those that were used. Each
-// may use those before it.
+// endRepeats ends the scope of the innermost repeats, until keep are left, and declares those that were used. Each may use
+// earlier ones.
 func (b *builder) endRepeats(keep int) []calls.Stmt {
 	var list []calls.Stmt
 	for len(b.named) > keep {
@@ -56,7 +55,7 @@ func (b *builder) endRepeats(keep int) []calls.Stmt {
 	return list
 }
 
-// spellRepeat is what a repeat is a name for.
+// spellRepeat declares the name of a repeat.
 func (b *builder) spellRepeat(r *repeated) calls.Stmt {
 	if r.peer == nil {
 		return &calls.Let{Name: r.name, Value: b.spelled(r.value)}
@@ -64,7 +63,7 @@ func (b *builder) spellRepeat(r *repeated) calls.Stmt {
 	return &calls.Let{Name: r.name, Mesh: b.meshes[r.peer.mesh], Axis: int64(r.peer.axis), At: b.spelled(r.peer.coordinate)}
 }
 
-// role is the name that says what a repeat is for.
+// role returns a name for the purpose of a repeat.
 func (r *repeated) role() string {
 	role := "slice"
 	switch {
@@ -84,12 +83,12 @@ func (r *repeated) role() string {
 // repeats finds the repeats of one loop.
 type repeats struct {
 	b        *builder
-	variable string // of the loop; empty outside of all
+	variable string // of the loop; empty outside of all loops
 	list     []*repeated
-	views    map[*hostir.Tensor]bool // whose indices were counted
+	views    map[*hostir.Tensor]bool // views whose indices were counted
 }
 
-// find goes through statements inside so many further loops.
+// find searches statements. inner are the variables of loops between c's loop and them.
 func (c *repeats) find(body []hostir.Stmt, inner []string) {
 	for _, s := range body {
 		hostir.Views(s, func(t *hostir.Tensor) {
@@ -109,7 +108,7 @@ func (c *repeats) find(body []hostir.Stmt, inner []string) {
 		within := inner
 		if loop, ok := s.(*hostir.For); ok {
 			if loop.Var == c.variable {
-				continue // another variable of that name
+				continue // another variable of the same name
 			}
 			within = append(slices.Clone(inner), loop.Var)
 		}
@@ -140,7 +139,7 @@ func (c *repeats) role(r *repeated, s *hostir.P2PCommunication) {
 	r.sent, r.received = r.sent || s.Send, r.received || !s.Send
 }
 
-// add counts an expression, if it depends on the rank and belongs to the loop.
+// add counts an expression if it depends on the rank and belongs to the loop.
 func (c *repeats) add(e expr.Expr, inner []string) *repeated {
 	if _, ok := e.(*expr.Binary); !ok || !c.b.ofRank(e) || c.variable != "" && !expr.Mentions(e, c.b.scope.Names[c.variable]) {
 		return nil
@@ -158,12 +157,12 @@ func (c *repeats) add(e expr.Expr, inner []string) *repeated {
 	return c.list[i]
 }
 
-// ofRank reports whether an expression differs from rank to rank.
+// ofRank reports whether an expression differs between ranks.
 func (b *builder) ofRank(e expr.Expr) bool {
 	return expr.Mentions(e, "rank") || slices.ContainsFunc(b.along, func(p *coordinate) bool { return expr.Mentions(e, p.name) })
 }
 
-// spelled puts the names of repeats in an expression of names of the calls, and notes what it uses.
+// spelled inserts the names of repeats into an expression, and marks them as used.
 func (b *builder) spelled(e expr.Expr) expr.Expr {
 	return expr.Rewrite(e, func(part expr.Expr) expr.Expr {
 		switch part := part.(type) {
@@ -180,7 +179,7 @@ func (b *builder) spelled(e expr.Expr) expr.Expr {
 	})
 }
 
-// repeat is the name of a repeat that is spelled so; nil if there is none.
+// repeat returns the name of a repeat with the given text; nil if there is none.
 func (b *builder) repeat(key string) expr.Expr {
 	for _, r := range slices.Backward(b.named) {
 		if r.key == key {
@@ -191,5 +190,5 @@ func (b *builder) repeat(key string) expr.Expr {
 	return nil
 }
 
-// index is an expression of the host program over loop variables and the rank.
+// index translates an expression of the host program over loop variables and the rank.
 func (b *builder) index(e expr.Expr) expr.Expr { return b.spelled(b.scope.Rename(expr.Fold(e))) }

@@ -14,7 +14,7 @@ type rowOperand struct {
 	typ string
 }
 
-// rowsWalk is a walk over rows, and inside of them over columns, which no axis is joined with.
+// rowsWalk is a walk over rows, and over the columns of each row. Rows and columns are not merged.
 type rowsWalk struct{ outer, row walk }
 
 // add appends an operand, which has a stride for each row.
@@ -22,7 +22,7 @@ func (w *rowsWalk) add(outer []extents.Quantity, step extents.Quantity) {
 	w.outer.strides, w.row.strides = append(w.outer.strides, outer), append(w.row.strides, []extents.Quantity{step})
 }
 
-// split takes an axis of a walk for that of the rows.
+// split makes a rowsWalk whose rows begin at an axis of the walk.
 func (w walk) split(axis int) rowsWalk {
 	rows := rowsWalk{walk{extents: w.extents[:axis]}, walk{extents: w.extents[axis:]}}
 	for _, strides := range w.strides {
@@ -33,7 +33,7 @@ func (w walk) split(axis int) rowsWalk {
 
 func (w rowsWalk) columns() extents.Quantity { return w.row.extents[0] }
 
-// rows is their number, where they are one run.
+// rows returns the number of rows, if they have one stride.
 func (w rowsWalk) rows() extents.Quantity {
 	if len(w.outer.extents) == 0 {
 		return extents.Number(1)
@@ -41,8 +41,7 @@ func (w rowsWalk) rows() extents.Quantity {
 	return w.outer.extents[0]
 }
 
-// dense reports whether each operand has its rows one after the other, or a row or an element that
-// stands for all.
+// dense reports whether each operand is contiguous, or has one row or element that repeats.
 func (w rowsWalk) dense() bool {
 	return len(w.outer.extents) <= 1 && !slices.Contains(w.uses(rowsWalk.denseUse), "")
 }
@@ -55,7 +54,7 @@ func (w rowsWalk) uses(of func(w rowsWalk, v int) string) []string {
 	return list
 }
 
-// denseUse says what operand v has for a row; empty where that is no run of memory.
+// denseUse returns how operand v is indexed by row and column; empty if that needs strides.
 func (w rowsWalk) denseUse(v int) string {
 	step, next := w.row.strides[v][0].Size, int64(1)
 	switch {
@@ -75,7 +74,7 @@ func (w rowsWalk) denseUse(v int) string {
 	return ""
 }
 
-// use says what operand v has for a row, whatever its strides.
+// use returns how operand v is indexed by row and column, with any strides.
 func (w rowsWalk) use(v int) string {
 	moves := func(q extents.Quantity) bool { return q.Size != 0 }
 	switch {
@@ -87,7 +86,7 @@ func (w rowsWalk) use(v int) string {
 	return calls.ForElement
 }
 
-// columnsOf aligns the operands of a kernel that folds columns: the result, and what it reads along the axis of the rows.
+// columnsOf aligns the operands of a kernel that folds columns: its result, and its operands along the axis of the rows.
 func (b *builder) columnsOf(s *hostir.Fused) (operands []rowOperand, w rowsWalk, err error) {
 	buffers, err := b.operandBuffers(s, slices.Concat(s.Out, s.In)...)
 	if err != nil {

@@ -10,26 +10,26 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// share is a buffer that other ranks read or write, with the transfers counted so far.
+// share is a buffer that other ranks read or write, with the number of its transfers so far.
 type share struct {
 	*calls.Share
 	transfers extents.Quantity
 }
 
-// shareKey names a buffer and the ranks that share it.
+// shareKey identifies a buffer and the ranks that share it.
 type shareKey struct {
 	memory string
 	mesh   *domain.Mesh
 	axis   string
 }
 
-// An exchange is a send and a receive, the owner's side of which was lowered.
+// An exchange is a send and a receive whose owner's side is lowered already.
 type exchange struct {
 	share *share
-	of    string           // the communication
-	first extents.Quantity // transfers of other statements on the buffer
-	loops []loop           // that the owner's side stands in
-	at    expr.Expr        // where the owner's view starts in its buffer; nil at the start
+	of    string           // its communication in the schedule
+	first extents.Quantity // transfers of earlier statements on the buffer
+	loops []loop           // the loops around the owner's side
+	at    expr.Expr        // start of the owner's view in its buffer; nil: 0
 	typ   domain.DType
 }
 
@@ -54,7 +54,7 @@ func (b *builder) sharedTransfer(s *hostir.P2PCommunication) ([]calls.Stmt, erro
 	return b.copyBetween(s, b.info(s, s.Handle, s.Handle+": "+verb(s)+s.Buffer.Name), buf, pair)
 }
 
-// ready lowers the owner's side, and notes where its buffer is for the copier's.
+// ready lowers the owner's side, and records the place of its buffer for the copier's side.
 func (b *builder) ready(s *hostir.P2PCommunication, info calls.Info, buf *buffer, pair *hostir.Exchange) []calls.Stmt {
 	share := b.share(s, buf, pair.Shared)
 	e := &exchange{share: share, of: pair.Send.Of, first: share.transfers, loops: slices.Clone(b.loops), at: buf.at, typ: buf.typ}
@@ -91,7 +91,7 @@ func (b *builder) copyBetween(s *hostir.P2PCommunication, info calls.Info, buf *
 	return b.copyNow(info, s, e, peer, out, in, elements), nil
 }
 
-// share declares the memory behind a buffer as shared by some ranks, once.
+// share declares the memory of a buffer as shared by some ranks, once.
 func (b *builder) share(s *hostir.P2PCommunication, buf *buffer, by *hostir.ShareMemHandles) *share {
 	root, key := buf.root, shareKey{buf.base, by.Mesh, by.MeshAxis}
 	if known := b.shares[key]; known != nil {
@@ -109,15 +109,14 @@ func (b *builder) share(s *hostir.P2PCommunication, buf *buffer, by *hostir.Shar
 	}
 	pos := s.Pos
 	if root.Role != hostir.Temp {
-		pos = root.Pos // whose memory may not be fit for it
+		pos = root.Pos // its memory may be unfit for sharing
 	}
 	d.Label = b.label("share_"+root.Name, At(pos, words))
 	b.shares[key], b.out.Shares = d, append(b.out.Shares, d.Share)
 	return d
 }
 
-// copiesOf is how many buffers of a tensor lie behind each other: one per iteration where
-// a loop allocates it.
+// copiesOf returns how many consecutive buffers a tensor has: one per iteration if a loop allocates it.
 func (b *builder) copiesOf(root *hostir.Tensor) extents.Quantity {
 	if copies, ok := b.copies[root]; ok {
 		return copies
@@ -125,14 +124,14 @@ func (b *builder) copiesOf(root *hostir.Tensor) extents.Quantity {
 	return extents.Number(1)
 }
 
-// finishShares notes how many transfers each share has.
+// finishShares sets the number of transfers of each share.
 func (b *builder) finishShares() {
 	for _, d := range b.shares {
 		d.Transfers = d.transfers.Expr
 	}
 }
 
-// beginCalls counts the call for what is shared, once the caller's pointers are known.
+// beginCalls counts the call for each share, after the caller's pointers are known.
 func (b *builder) beginCalls() []calls.Stmt {
 	var list []calls.Stmt
 	for _, d := range b.out.Shares {

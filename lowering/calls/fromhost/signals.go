@@ -8,11 +8,10 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// How transfers through shared memory are spelled: their flags as stream memory operations or by
-// kernels, their copies by a copy engine or by SMs. A CUDA graph takes kernels for all flags, since they
-// read the sequence number.
+// Flags of transfers through shared memory are written by stream memory operations or by kernels. Copies are done by a copy
+// engine or by SMs. In a CUDA graph kernels handle all flags, since they read the sequence number.
 
-// joins says what issues the flags of a communication, which the schedule may have in batches.
+// joins returns how the flag operations of a communication are issued if the schedule batches them; empty if it does not.
 func (b *builder) joins(of string) string {
 	switch {
 	case b.program.Choices.Of(of, schedule.Signals) != schedule.Batched:
@@ -24,8 +23,7 @@ func (b *builder) joins(of string) string {
 	}
 }
 
-// awaitDone makes a stream wait for the copier of a transfer. The event tells the watchdog that the
-// wait is over.
+// awaitDone makes a stream wait for the copier of a transfer. An event tells the watchdog when the wait has ended.
 func (b *builder) awaitDone(info calls.Info, handle string, t *transfer, on calls.Stream) []calls.Stmt {
 	e := t.owned
 	flag := calls.Flag{Share: e.share.Name, Done: true, Transfer: b.transfer(e)}
@@ -33,7 +31,7 @@ func (b *builder) awaitDone(info calls.Info, handle string, t *transfer, on call
 	return append([]calls.Stmt{wait}, b.returned("wait_"+handle, info, on)...)
 }
 
-// returned records that a wait of an owner is over; in a graph nobody could ask.
+// returned records the end of an owner's wait for the watchdog. A graph has no such record, because the watchdog cannot query it.
 func (b *builder) returned(label string, info calls.Info, on calls.Stream) []calls.Stmt {
 	if isGraph(b.program) {
 		return nil
@@ -42,8 +40,7 @@ func (b *builder) returned(label string, info calls.Info, on calls.Stream) []cal
 	return []calls.Stmt{&calls.EventRecord{Info: info, Event: event, On: on, Watch: true}}
 }
 
-// onCopyStream is a transfer on the copy stream: handed over to it, unless it is the current
-// one.
+// onCopyStream starts a transfer on the copy stream. The current stream hands over to it, unless it is the copy stream.
 func (b *builder) onCopyStream(info calls.Info, handle string) (*transfer, []calls.Stmt) {
 	copies := calls.Stream{Name: calls.Copies}
 	if b.current == copies {
@@ -73,21 +70,21 @@ func (b *builder) copyNow(info calls.Info, s *hostir.P2PCommunication, e *exchan
 		b.end(info, t, s.Handle))
 }
 
-// whyReady is why a copy waits for a flag.
+// whyReady is the reason for which a copy waits for a flag.
 const whyReady = "ready flag: the peer's buffer has the data of this call, or may be written, only from then on"
 
-// because is an Info with a reason.
+// because returns an Info with a reason.
 func because(info calls.Info, why string) calls.Info {
 	info.Why = why
 	return info
 }
 
-// transfer numbers the transfer of the iteration at hand among those of its buffer.
+// transfer returns the number of the current iteration's transfer on its buffer.
 func (b *builder) transfer(e *exchange) expr.Expr {
 	return plus(e.first, extents.Quantity{Expr: b.spelled(b.sameIteration(e.loops)), Size: 1}).Expr
 }
 
-// plus adds quantities; zero is left out.
+// plus adds quantities, and omits zero.
 func plus(a, c extents.Quantity) extents.Quantity {
 	if a.Expr == expr.Int(0) {
 		return c

@@ -10,7 +10,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// streamOf finds a stream of the host IR.
+// streamOf translates a stream of the host IR.
 func (b *builder) streamOf(r hostir.StreamRef) calls.Stream {
 	switch {
 	case r.Copies:
@@ -22,7 +22,7 @@ func (b *builder) streamOf(r hostir.StreamRef) calls.Stream {
 	return calls.Stream{Index: b.computeIndex(r.Index)}
 }
 
-// computeIndex is the index of a compute stream; their number goes by its name.
+// computeIndex returns the index of a compute stream, with the name of the constant for their number.
 func (b *builder) computeIndex(e expr.Expr) expr.Expr {
 	if m, ok := e.(*expr.Binary); ok && m.Op == "%" && m.Y == expr.Int(b.program.Streams) {
 		if b.program.Streams == 1 {
@@ -33,8 +33,8 @@ func (b *builder) computeIndex(e expr.Expr) expr.Expr {
 	return b.index(e)
 }
 
-// synchronize orders the stream of the statement behind another one. An event is recorded and
-// waited for at once, so one event per stream that is recorded is enough.
+// synchronize makes the stream of the statement wait for another stream. The event is waited for immediately after its record, so
+// one event for each recorded stream is enough.
 func (b *builder) synchronize(s *hostir.Synchronize) []calls.Stmt {
 	from := b.streamOf(s.Stream)
 	words := "Synchronize(" + s.Stream.String() + ")"
@@ -56,8 +56,8 @@ func (b *builder) events(label string, count extents.Quantity, where string) str
 	return name
 }
 
-// iterations bounds the number that iteration gives the runs of the statement at hand in a
-// call. Loops that leave out iteration 0 leave out numbers.
+// iterations returns an upper limit for the result of iteration in a call. It also counts the iterations before a loop's first
+// one.
 func (b *builder) iterations() extents.Quantity {
 	count := extents.Number(1)
 	for _, l := range b.loops {
@@ -66,7 +66,7 @@ func (b *builder) iterations() extents.Quantity {
 	return count
 }
 
-// runs is how often the statement at hand runs in a call.
+// runs returns how often the current statement runs in a call.
 func (b *builder) runs() extents.Quantity {
 	count := extents.Number(1)
 	for _, l := range b.loops {
@@ -75,7 +75,7 @@ func (b *builder) runs() extents.Quantity {
 	return count
 }
 
-// less is a count without the first iterations. "D + 1" without one is "D".
+// less subtracts the first iterations from a count. "D + 1" minus one is "D".
 func less(count extents.Quantity, first int64) extents.Quantity {
 	sum, ok := count.Expr.(*expr.Binary)
 	switch {
@@ -88,7 +88,7 @@ func less(count extents.Quantity, first int64) extents.Quantity {
 	}
 }
 
-// iteration numbers the runs of a statement inside the given loops, row-major.
+// iteration returns the number of a run of a statement inside the given loops, row-major.
 func iteration(loops []loop) expr.Expr {
 	var index expr.Expr = expr.Int(0)
 	for i, l := range loops {
@@ -102,8 +102,8 @@ func iteration(loops []loop) expr.Expr {
 	return index
 }
 
-// sameIteration is the number that a statement in the given loops gave the iteration at hand,
-// which may stand in other loops over the same variables.
+// sameIteration returns the number that a statement in the given loops gave to the current iteration. The current statement may
+// be in other loops over the same variables.
 func (b *builder) sameIteration(loops []loop) expr.Expr {
 	same := slices.Clone(loops)
 	for i := range same {

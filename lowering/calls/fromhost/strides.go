@@ -8,15 +8,15 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls/extents"
 )
 
-// A walk is the operands of one kernel, aligned: every operand has a stride for each
-// axis of the result, 0 where it is broadcast.
+// A walk is the aligned operands of one kernel. Every operand has a stride for each axis of the result; it is 0 for a broadcast
+// axis.
 type walk struct {
 	extents []extents.Quantity
 	strides [][]extents.Quantity // by operand, then axis
 }
 
-// newWalk aligns operands with the result's axes as AxisMap does, then merges axes
-// that every operand steps through in one run, so that most walks have one axis.
+// newWalk aligns operands with the result's axes by AxisMap. Then it merges axes that are contiguous in every operand, so most
+// walks have one axis.
 func newWalk(out *buffer, maps [][]int, in []*buffer) walk {
 	w := walk{strides: make([][]extents.Quantity, 1+len(in))}
 	for _, d := range out.dims {
@@ -29,7 +29,7 @@ func newWalk(out *buffer, maps [][]int, in []*buffer) walk {
 	return w.merged()
 }
 
-// strideAlong is the stride of an operand along an axis of the result.
+// strideAlong returns the stride of an operand along an axis of the result.
 func strideAlong(operand *buffer, axes []int, out dim) extents.Quantity {
 	for _, d := range operand.dims {
 		if axes[d.axis] == out.axis && d.extent.Size == out.extent.Size {
@@ -39,7 +39,7 @@ func strideAlong(operand *buffer, axes []int, out dim) extents.Quantity {
 	return extents.Number(0)
 }
 
-// merged is the walk along as few axes as strides allow, at least one.
+// merged returns the walk with as few axes as the strides allow, at least one.
 func (w walk) merged() walk {
 	m := w.joined()
 	if len(m.extents) == 0 {
@@ -51,8 +51,7 @@ func (w walk) merged() walk {
 	return m
 }
 
-// joined drops axes of one element and joins an axis to the one inside it where all
-// strides allow it.
+// joined drops axes of one element, and merges an axis with the next inner axis if all strides allow it.
 func (w walk) joined() walk {
 	m := walk{strides: make([][]extents.Quantity, len(w.strides))}
 	for i, extent := range w.extents {
@@ -75,7 +74,7 @@ func (w walk) joined() walk {
 	return m
 }
 
-// continues reports whether axis i of w runs on inside the last axis of m.
+// continues reports whether axis i of w continues the last axis of m on the inside.
 func (w walk) continues(m walk, i int) bool {
 	last := len(m.extents) - 1
 	for v := range m.strides {
@@ -86,12 +85,12 @@ func (w walk) continues(m walk, i int) bool {
 	return true
 }
 
-// dense reports whether every operand is one run of memory in the same order.
+// dense reports whether every operand is contiguous, with elements in the same order.
 func (w walk) dense() bool {
 	return len(w.extents) == 1 && !slices.ContainsFunc(w.strides, func(s []extents.Quantity) bool { return !s[0].IsOne() })
 }
 
-// operand is view v of the walk, as a kernel takes it.
+// operand returns view v of the walk, as a kernel takes it.
 func (b *builder) operand(w walk, v int, u *buffer) calls.Operand {
 	if w.dense() {
 		return calls.Operand{At: b.pointer(u)}
@@ -99,7 +98,7 @@ func (b *builder) operand(w walk, v int, u *buffer) calls.Operand {
 	return calls.Operand{At: b.pointer(u), Extents: exprs(w.extents), Strides: exprs(w.strides[v])}
 }
 
-// elements is their number where every operand is one run; nil where one is not.
+// elements returns the number of elements if every operand is contiguous; nil otherwise.
 func (w walk) elements() expr.Expr {
 	if !w.dense() {
 		return nil
@@ -126,7 +125,7 @@ func along(out, in []dim) walk {
 	return w.joined()
 }
 
-// then walks along the axes of w, and inside of them along those of inner.
+// then returns a walk along the axes of w, and inside them along the axes of inner.
 func (w walk) then(inner walk) walk {
 	both := walk{slices.Concat(w.extents, inner.extents), make([][]extents.Quantity, len(w.strides))}
 	for v := range both.strides {

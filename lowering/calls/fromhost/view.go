@@ -9,8 +9,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// view declares a pointer to what a view names, in front of the statement at hand, for the rest of its list. One that a
-// condition decides has a value for each side.
+// view declares a pointer for a view, before the current statement. It is valid to the end of the statement list. An Either has a
+// value for each side.
 func (b *builder) view(t *hostir.Tensor) (*buffer, error) {
 	d := &calls.Declare{Name: b.variable(t), Type: t.DType}
 	var view *buffer
@@ -43,7 +43,7 @@ func (b *builder) view(t *hostir.Tensor) (*buffer, error) {
 	return view, nil
 }
 
-// viewOf is what a view names of the memory of another tensor.
+// viewOf returns the part of another tensor's memory that a view refers to.
 func (b *builder) viewOf(t *hostir.Tensor) (*buffer, error) {
 	in, err := b.operandBuffer(t.Of, hostir.Uses(t.Of)[0])
 	if err != nil {
@@ -52,7 +52,7 @@ func (b *builder) viewOf(t *hostir.Tensor) (*buffer, error) {
 	return b.seenAs(t.Of, in)
 }
 
-// rearranged copies what a statement would make a view of into memory of its own.
+// rearranged lowers a statement that could make a view to a copy into separate memory.
 func (b *builder) rearranged(s hostir.Stmt) ([]calls.Stmt, error) {
 	buffers, err := b.operandBuffers(s, hostir.Result(s), hostir.Uses(s)[0])
 	if err != nil {
@@ -65,7 +65,7 @@ func (b *builder) rearranged(s hostir.Stmt) ([]calls.Stmt, error) {
 	return b.copy(s, buffers[0], in)
 }
 
-// seenAs is the operand of a statement that makes views, with the axes of its result.
+// seenAs returns the operand of a statement that makes a view, with the axes of the result.
 func (b *builder) seenAs(s hostir.Stmt, in *buffer) (*buffer, error) {
 	out, from, dims := hostir.Result(s), in, slices.Clone(in.dims)
 	if out.DType != in.tensor.DType {
@@ -99,7 +99,7 @@ func (b *builder) seenAs(s hostir.Stmt, in *buffer) (*buffer, error) {
 	return view, nil
 }
 
-// selected fixes an axis, or cuts it to a part. A reduced axis is not there.
+// selected fixes the index of an axis, or cuts the axis to a part. It does nothing for a reduced axis, which has no dim.
 func (b *builder) selected(s *hostir.Select, dims []dim) (offset expr.Expr, rest []dim) {
 	at := slices.IndexFunc(dims, func(d dim) bool { return d.axis == s.Axis })
 	if at < 0 {
@@ -113,9 +113,9 @@ func (b *builder) selected(s *hostir.Select, dims []dim) (offset expr.Expr, rest
 	return step(b.indexOf(s), extents.Times(dims[at].extent, apart)), dims
 }
 
-// follow gives axes the strides by which they have the elements of others, in their logical order. It reports
-// whether there are such strides. Axes that lie one behind the other have strides of their own extents: those of the
-// others are as many here, and need not be as many where parameters have other values.
+// follow sets the strides of shaped so that its elements are those of in, in logical order. It reports whether such strides
+// exist. Strides of adjacent axes are computed from shaped's own extents. The extents of in have the same product here, but may
+// not for other parameter values.
 func follow(shaped, in []dim) bool {
 	mine, other := longAxes(shaped), long(in)
 	sizes := func(dims []dim) (list []int64) {
@@ -128,10 +128,10 @@ func follow(shaped, in []dim) bool {
 	if !ok {
 		return false
 	}
-	behind := extents.Number(1) // the stride of an axis that lies around those inside of it
+	behind := extents.Number(1) // the stride of the next outer axis
 	for _, g := range slices.Backward(groups) {
 		from, to := other[len(other)-g.In:], mine[len(mine)-g.Out:]
-		for k := 1; k < len(from); k++ { // axes that are joined have to be in one run
+		for k := 1; k < len(from); k++ { // joined axes have to be contiguous
 			ok = ok && from[k-1].stride.Size == extents.MustMultiply(from[k].stride.Size, from[k].extent.Size)
 		}
 		if step := last(from).stride; step.Size != behind.Size {
@@ -145,7 +145,7 @@ func follow(shaped, in []dim) bool {
 	return ok
 }
 
-// longAxes lists the axes of more than one element.
+// longAxes lists the axes with more than one element.
 func longAxes(dims []dim) (axes []int) {
 	for i, d := range dims {
 		if !d.extent.IsOne() {

@@ -1,5 +1,5 @@
-// Package interp runs the calls of a program on every rank, in any order that its streams, events,
-// flags and rendezvous allow: what is printed is what was run here.
+// Package interp runs the calls of a program on every rank, in any order that its streams, events, flags and rendezvous allow. It
+// runs the same program that is printed.
 package interp
 
 import (
@@ -15,26 +15,23 @@ import (
 	"github.com/hirgen/hirgen/lowering/tasks"
 )
 
-// Array is what one rank holds of a tensor.
+// Array is one rank's part of a tensor.
 type Array = interp.Array
 
-// Run runs a program and gives each rank's outputs. inputs[r] has an array for every input that rank
-// r holds, by the spec's name. nodes[r] is the node of rank r, whose ranks can share memory; nil: all
-// are on one.
+// Run runs a program and returns the outputs of each rank. inputs[r] has an array for every input of rank r, by its name in the
+// spec. nodes[r] is the node of rank r. Ranks of one node can share memory. nil: all ranks are on one node.
 //
-// Every rank issues its calls in order; they become tasks on streams. A task runs after the tasks
-// before it on its stream, after the events that the stream waits for and the flags that it waits
-// for, and in no other order: seed picks one. Memory starts as NaN. The program is called three times
-// in a row, before and after with other inputs, and the caller spoils the inputs after each call, so
-// that an order that is missing shows as wrong data for some seed. Before the first call and behind the last
-// one the host of each rank does the steps of the program's life; what is freed is NaN.
+// Every rank issues its calls in order; they become tasks on streams. A task runs after the earlier tasks of its stream, and
+// after the events and flags that the stream waits for. There is no other order, and seed picks one of those allowed. Memory
+// starts as NaN. The program is called three times in a row; the first and third calls have other inputs. The caller overwrites
+// the inputs after each call, so a missing order shows as wrong data for some seed. The host of each rank also runs the steps of
+// the program's life, before the first call and after the last. Freed memory becomes NaN.
 func Run(p *calls.Program, nodes []int, inputs []map[string]*Array, seed uint64) ([]map[string]*Array, error) {
 	return run(p, nodes, inputs, seed, false)
 }
 
-// RunSerialized is Run on GPUs that have one communication under way at a time: what moves data between ranks begins
-// where what its rank issued before of that kind has ended. So GPUs without room for two behave, and programs that
-// need two at once hang.
+// RunSerialized is Run on GPUs that run one communication at a time. A communication begins after the previous communication that
+// its rank issued has ended. GPUs without resources for two behave like that. A program that needs two at the same time hangs.
 func RunSerialized(p *calls.Program, nodes []int, inputs []map[string]*Array, seed uint64) ([]map[string]*Array, error) {
 	return run(p, nodes, inputs, seed, true)
 }
@@ -83,10 +80,10 @@ func run(p *calls.Program, nodes []int, inputs []map[string]*Array, seed uint64,
 	return outputs, nil
 }
 
-// machine holds the tasks of all ranks, and what orders ranks.
+// machine holds the tasks of all ranks, and the flags and meetings that order ranks.
 type machine struct {
 	program    *calls.Program
-	serialized bool // a rank has one communication under way at a time
+	serialized bool // a rank runs one communication at a time
 	shapes     map[string]*calls.Shape
 	needs      *align.Needs
 	shares     map[string]*calls.Share
@@ -94,7 +91,7 @@ type machine struct {
 	tasks      tasks.Set
 	flags      map[string]*flag
 	meetings   map[string]*meeting
-	order      []*meeting // as they were first reached
+	order      []*meeting // in the order in which they were first reached
 }
 
 // rank finds a rank by its number.
@@ -106,7 +103,7 @@ func (m *machine) rank(number int64) *rank {
 	return m.ranks[i]
 }
 
-// match ties waits to what they are for, and checks that ranks meet in the same calls.
+// match connects waits to the writes that they wait for, and checks that ranks meet in the same calls.
 func (m *machine) match() error {
 	for _, f := range m.flags {
 		f.tie()
@@ -119,7 +116,7 @@ func (m *machine) match() error {
 	return nil
 }
 
-// deadlock says what every stuck rank waits for.
+// deadlock reports the wait of every stuck rank.
 func (m *machine) deadlock() error {
 	var lines []string
 	for _, r := range m.ranks {
@@ -137,7 +134,7 @@ type flag struct {
 	waits []*tasks.Task
 }
 
-// tie makes the waits follow the write. A wait for what nobody writes never ends.
+// tie orders the waits after the write. A wait without a write never ends.
 func (f *flag) tie() {
 	for _, t := range f.waits {
 		if f.write == nil {

@@ -37,7 +37,7 @@ func (r *rank) view(s *calls.Launch, o calls.Operand) (view, error) {
 	return v, err
 }
 
-// launch is the work of an elementwise kernel or a reduction.
+// launch returns the work of an elementwise kernel or a reduction.
 func (r *rank) launch(s *calls.Launch) (func() error, error) {
 	if k := r.machine.program.Kernel(s); k != nil {
 		return r.fused(s, k)
@@ -95,7 +95,7 @@ func (r *rank) element(s *calls.Launch, in []view) (func(index []int64) float64,
 	}
 }
 
-// offset is that of an element.
+// offset returns the index of an element in the data.
 func (v view) offset(index []int64) int64 {
 	at := v.at
 	for i, n := range index {

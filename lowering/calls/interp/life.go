@@ -10,22 +10,22 @@ import (
 	"github.com/hirgen/hirgen/lowering/tasks"
 )
 
-// A thing is memory, streams, events or a communicator of a rank, from when it is made until it is freed.
+// A thing is memory, a stream, events or a communicator of a rank, while it exists.
 type thing struct {
 	name string
 	rank int64
 	made bool
 	gone bool
-	data [][]float64 // of memory: what is lost when it is freed
+	data [][]float64 // of memory: the data that is lost when it is freed
 }
 
-// A mapping is what a rank has imported of a share.
+// A mapping is the state of a share on a rank: whether it exported its memory and opened its peers' memory.
 type mapping struct {
 	name             string
 	exported, opened bool
 }
 
-// thing finds what a rank has by a name.
+// thing returns the thing of a rank with the given name, and makes an entry on first use.
 func (r *rank) thing(name string) *thing {
 	t := r.things[name]
 	if t == nil {
@@ -35,7 +35,7 @@ func (r *rank) thing(name string) *thing {
 	return t
 }
 
-// mapping finds what a rank has of a share.
+// mapping returns the state of a share on a rank, and makes an entry on first use.
 func (r *rank) mapping(share string) *mapping {
 	m := r.mappings[share]
 	if m == nil {
@@ -45,10 +45,10 @@ func (r *rank) mapping(share string) *mapping {
 	return m
 }
 
-// uses notes that the statement at hand uses something of a rank: it fails if that is not there when it runs.
+// uses records that the current statement uses a thing of a rank. The statement fails if the thing does not exist when it runs.
 func (r *rank) uses(owner *rank, name string) {
 	if r.created == nil {
-		return // the program says nothing of its life
+		return // the program does not list its host steps
 	}
 	t := owner.thing(r.machine.memoryOf(name))
 	r.used = append(r.used, func() error {
@@ -59,7 +59,7 @@ func (r *rank) uses(owner *rank, name string) {
 	})
 }
 
-// touches notes that the statement at hand uses memory of a rank, of a peer's by a share.
+// touches records that the current statement uses memory of a rank. It uses a peer's memory through a share.
 func (r *rank) touches(peer *rank, share, name string) {
 	if peer != r && r.created != nil {
 		m := r.mapping(share)
@@ -73,7 +73,7 @@ func (r *rank) touches(peer *rank, share, name string) {
 	r.uses(peer, name)
 }
 
-// checked is the work of a statement behind a look at what it uses.
+// checked makes the work of a statement check first that everything it uses exists.
 func (r *rank) checked(s calls.Stmt, run func() error) func() error {
 	used := r.used
 	r.used = nil
@@ -150,7 +150,7 @@ func (r *rank) step(step calls.Step) {
 	}, after...)
 }
 
-// do is what a step does; it gives what is wrong with it, if anything.
+// do runs a step. It returns the error, or an empty text.
 func (r *rank) do(step calls.Step) string {
 	switch step.Do {
 	case calls.Allocate, calls.Make:
@@ -175,7 +175,7 @@ func (r *rank) do(step calls.Step) string {
 	return ""
 }
 
-// heldOpen says which peer has memory open that is freed.
+// heldOpen names a peer that still has the freed memory open.
 func (r *rank) heldOpen(name string) string {
 	for _, d := range r.machine.program.Shares {
 		for _, peer := range r.peers(d) {
@@ -187,7 +187,7 @@ func (r *rank) heldOpen(name string) string {
 	return ""
 }
 
-// handles exports, imports or closes what is shared.
+// handles runs a step that exports, imports or closes a share.
 func (r *rank) handles(step calls.Step) string {
 	d, m := r.machine.shares[step.Name], r.mapping(step.Name)
 	if d == nil {
@@ -220,7 +220,7 @@ func (r *rank) handles(step calls.Step) string {
 	return ""
 }
 
-// peers are the ranks that share memory with this one.
+// peers lists the ranks that share memory with this rank.
 func (r *rank) peers(d *calls.Share) (list []*rank) {
 	for _, other := range r.machine.ranks {
 		if other != r && other.node == r.node && r.joins(d, other.number) {
@@ -230,7 +230,8 @@ func (r *rank) peers(d *calls.Share) (list []*rank) {
 	return list
 }
 
-// begin makes what the caller has there, and the streams of the calls wait for the host.
+// begin runs the steps before the calls. The caller's memory exists from the start. The streams of the calls wait for these
+// steps.
 func (m *machine) begin() {
 	p := m.program
 	if len(p.Life.Create)+len(p.Life.First)+len(p.Life.Destroy) == 0 {
@@ -252,7 +253,7 @@ func (m *machine) begin() {
 	}
 }
 
-// end frees everything. What is left then, or closed too late for the caller to free it, is a mistake.
+// end runs the steps after the calls. It fails if something is not freed, or if a peer still has the caller's memory open.
 func (m *machine) end() {
 	m.steps(m.program.Life.Destroy)
 	for _, r := range m.ranks {
@@ -279,7 +280,7 @@ func (m *machine) isCallers(name string) bool {
 	return slices.ContainsFunc(m.program.Arguments, func(a *calls.Argument) bool { return a.Name == name })
 }
 
-// memoryOf is the memory of a buffer or an argument: its own, or that of another one.
+// memoryOf returns the memory of a buffer or an argument: the buffer that contains it, or itself.
 func (m *machine) memoryOf(name string) string {
 	for _, d := range m.program.Buffers {
 		if d.Name == name && d.In != "" {
@@ -289,13 +290,13 @@ func (m *machine) memoryOf(name string) string {
 	return name
 }
 
-// onStream notes that the statement at hand runs on a stream.
+// onStream records that the current statement runs on a stream.
 func (r *rank) onStream(name string) {
 	switch {
 	case name == calls.Caller:
 	case strings.HasPrefix(name, "compute "):
 		r.uses(r, calls.Compute)
 	default:
-		r.uses(r, name) // that of copies, or of a team
+		r.uses(r, name) // the copy stream, or the stream of a team
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// part is what one rank brings to a call of NCCL.
+// part is the part of one rank in an NCCL call.
 type part struct {
 	rank    *rank
 	call    *calls.NcclCall
@@ -22,8 +22,7 @@ type part struct {
 	root    int64
 }
 
-// meeting is where the parts of one call come together. It takes place when every member of its team
-// has got there.
+// meeting collects the parts of one call. It takes place when every member of its team has reached it.
 type meeting struct {
 	team  []int64
 	parts []*part
@@ -54,7 +53,7 @@ func (r *rank) nccl(s calls.Stmt) error {
 	return nil
 }
 
-// start issues parts: one task that begins them, a meeting for each, one task that ends them.
+// start issues parts: one task that begins them, a meeting for each, and one task that ends them.
 func (r *rank) start(s calls.Stmt, stream calls.Stream, parts []*part) error {
 	on, err := r.on(s, stream)
 	if err != nil {
@@ -75,7 +74,7 @@ func (r *rank) start(s calls.Stmt, stream calls.Stream, parts []*part) error {
 	return nil
 }
 
-// join brings a part to its meeting, and makes the meeting when it is the first.
+// join adds a part to its meeting. The first part makes the meeting.
 func (r *rank) join(p *part, on *tasks.Stream) *meeting {
 	id := fmt.Sprint(p.key, " ", r.turns[p.key])
 	r.turns[p.key]++
@@ -90,7 +89,7 @@ func (r *rank) join(p *part, on *tasks.Stream) *meeting {
 	return m
 }
 
-// match checks that ranks bring the same call. One that a rank never reaches cannot take place.
+// match checks that ranks make the same call. A meeting that a rank never reaches cannot take place.
 func (m *meeting) match() error {
 	first := m.parts[0]
 	for _, p := range m.parts[1:] {
@@ -108,7 +107,7 @@ func (m *meeting) match() error {
 
 func (p *part) pair() bool { return p.call.Kind == "send" || p.call.Kind == "recv" }
 
-// partsOf gathers what this rank brings to a call.
+// partsOf makes this rank's parts of a call.
 func (r *rank) partsOf(s *calls.NcclCall) ([]*part, error) {
 	p := &part{rank: r, call: s, root: -1}
 	var err error
@@ -149,8 +148,8 @@ func (r *rank) partsOf(s *calls.NcclCall) ([]*part, error) {
 	return []*part{p}, nil
 }
 
-// counterparts are this rank's part as a sender and its part as a receiver, as far as it has them. A
-// rank that is at one place in both meshes meets itself.
+// counterparts returns this rank's part as a sender and its part as a receiver, if it has them. A rank with the same position in
+// both meshes exchanges with itself.
 func (r *rank) counterparts(p *part) []*part {
 	program := r.machine.program
 	from, to := program.MeshNamed(p.call.From), program.MeshNamed(p.call.To)
@@ -235,7 +234,7 @@ func (m *meeting) exchange() error {
 	return nil
 }
 
-// shapes tells how many elements ranks send and receive, and which of them do.
+// shapes defines how many elements ranks send and receive, and which ranks do.
 var shapes = map[string]struct {
 	sends, receives  func(count, size int64) int64
 	fromRoot, toRoot bool
@@ -264,7 +263,7 @@ func pass(from, to *part, count int64) error {
 	return err
 }
 
-// deliver writes what team rank q gets out of a collective.
+// deliver writes the result of a collective for team rank q.
 func deliver(p *part, in [][]float64, out []float64, q int64) error {
 	if p.root >= 0 && shapes[p.call.Kind].fromRoot && in[p.root] == nil {
 		return p.rank.fail(p.call, "the root has nothing to send")

@@ -18,7 +18,7 @@ type rank struct {
 	machine *machine
 	number  int64
 	node    int
-	begun   map[string]int // how many calls of a share this rank has counted: the sequence number of its flags
+	begun   map[string]int // how many calls of a share this rank has begun: the sequence number of its flags
 	walk    *calls.Issue
 	env     calls.Values         // of walk
 	memory  map[string][]float64 // arguments and buffers; nil where this rank has no part
@@ -31,14 +31,14 @@ type rank struct {
 	grouped bool
 	outputs map[string]*Array
 
-	workspaces map[string]*tasks.Task // what took each last
-	moved      *tasks.Task            // the end of the last communication, where they are serialized
+	workspaces map[string]*tasks.Task // the last task that used each
+	moved      *tasks.Task            // the end of the last communication, in a serialized run
 
-	host     *tasks.Stream       // the steps of the program's life
-	created  *tasks.Task         // the last one before the first call; nil: the program says nothing of its life
-	things   map[string]*thing   // what the steps make and free
-	mappings map[string]*mapping // what they do with shares
-	used     []func() error      // ask whether what the statement at hand uses is there
+	host     *tasks.Stream       // runs the steps of the program's life
+	created  *tasks.Task         // the last step before the first call; nil: the program does not list its host steps
+	things   map[string]*thing   // things that the steps make and free
+	mappings map[string]*mapping // states of shares
+	used     []func() error      // check that the things exist which the current statement uses
 }
 
 // place is a pointer: an element of some memory.
@@ -50,8 +50,9 @@ type place struct {
 	share string // by which it is reached
 }
 
-// allocate makes the memory of a rank, full of NaN. Of a memory with buffers of several types each has as many cells as
-// the smallest elements need, and elements have one each, from where their buffer begins: what has no byte in common has no cell in common.
+// allocate makes the memory of a rank, full of NaN. A memory may have buffers of several types. Then each buffer has as many
+// cells as the smallest elements need. An element uses one cell, counted from the start of its buffer, so buffers without a
+// common byte have no common cell.
 func (r *rank) allocate() {
 	p := r.machine.program
 	v := p.Values()
@@ -99,8 +100,8 @@ func spoil(data []float64) {
 	}
 }
 
-// call issues one call of the program: the caller fills the inputs, the calls run, the caller reads
-// the outputs and spoils the inputs, all on the caller's stream.
+// call issues one call of the program. On the caller's stream the caller fills the inputs, the calls run, and the caller reads
+// the outputs and overwrites the inputs.
 func (r *rank) call(inputs map[string]*Array, rehearsal bool) error {
 	r.walk = calls.NewIssue(r.machine.program, r.number, r.statement)
 	r.walk.Eval, r.walk.Accesses, r.walk.NoRank, r.env = r.eval, r.accesses, r.noRank, r.walk.Env
@@ -140,7 +141,7 @@ func (r *rank) call(inputs map[string]*Array, rehearsal bool) error {
 	return nil
 }
 
-// fill writes an input: others in a rehearsal.
+// fill writes an input, with other values in a rehearsal.
 func fill(data, in []float64, t domain.DType, rehearsal bool) {
 	for i := range data {
 		data[i] = in[i]
@@ -162,7 +163,7 @@ func (r *rank) stream(name string) *tasks.Stream {
 	return s
 }
 
-// on finds the stream that a statement names.
+// on returns the stream that a statement uses.
 func (r *rank) on(s calls.Stmt, on calls.Stream) (*tasks.Stream, error) {
 	stream, err := r.streamOf(s, on)
 	if err == nil {
@@ -242,7 +243,7 @@ func (r *rank) at(s calls.Stmt, p calls.Pointer) (place, error) {
 	return base, err
 }
 
-// remote is the part of a share that a peer has.
+// remote returns a peer's part of a share.
 func (r *rank) remote(s calls.Stmt, share string, number int64) (place, error) {
 	d, peer := r.machine.shares[share], r.machine.rank(number)
 	switch {
@@ -256,7 +257,7 @@ func (r *rank) remote(s calls.Stmt, share string, number int64) (place, error) {
 	return place{data: peer.memory[d.Memory], owner: peer, name: d.Memory, share: share}, nil
 }
 
-// joins reports whether this rank and another one share memory.
+// joins reports whether this rank shares memory with the rank other.
 func (r *rank) joins(d *calls.Share, other int64) bool {
 	if d.Mesh == "" {
 		return true
@@ -273,7 +274,7 @@ func (r *rank) joins(d *calls.Share, other int64) bool {
 	return true
 }
 
-// run gives so many elements behind a place.
+// run returns n elements from a place on.
 func (r *rank) run(s calls.Stmt, p place, n int64) ([]float64, error) {
 	if p.data == nil || p.at < 0 || p.at+n > int64(len(p.data)) {
 		return nil, r.fail(s, "elements %d to %d are outside of %d", p.at, p.at+n, len(p.data))
@@ -281,7 +282,7 @@ func (r *rank) run(s calls.Stmt, p place, n int64) ([]float64, error) {
 	return p.data[p.at : p.at+n], nil
 }
 
-// slice resolves a pointer to so many elements.
+// slice resolves a pointer to a number of elements.
 func (r *rank) slice(s calls.Stmt, p calls.Pointer, elements expr.Expr) ([]float64, error) {
 	n, err := r.eval(s, elements)
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/tasks"
 )
 
-// communicates says by which tasks a communication of this rank begins and ends. Where they are serialized, it begins
-// behind the end of the one that was issued before it, in this call or in the one before.
+// communicates sets the first and the last task of a communication. In a serialized run it begins after the end of the
+// communication that was issued before it, in this call or the previous one.
 func (r *rank) communicates(begin, end *tasks.Task) {
 	if r.machine.serialized {
 		begin.Follow(r.moved)
@@ -14,7 +14,7 @@ func (r *rank) communicates(begin, end *tasks.Task) {
 	}
 }
 
-// movesData reports whether an operation on shared memory moves data and not flags alone.
+// movesData reports whether an operation on shared memory moves data, and not only flags.
 func movesData(s calls.Stmt) bool {
 	switch s := s.(type) {
 	case *calls.Transfer, *calls.PeerSum:
@@ -31,7 +31,7 @@ func movesData(s calls.Stmt) bool {
 	return false
 }
 
-// reaches reports whether a copy is from another rank's memory or to it.
+// reaches reports whether a copy reads or writes memory of another rank.
 func (r *rank) reaches(s *calls.Memcpy) bool {
 	for _, p := range []calls.Pointer{s.In, s.Out} {
 		if at, err := r.at(s, p); err == nil && at.owner != nil && at.owner != r {

@@ -15,7 +15,7 @@ type signals struct {
 	waits, writes []*flag
 }
 
-// flag finds a flag of a rank, at the number that this rank has counted.
+// flag returns a flag of a rank, at this rank's current sequence number.
 func (r *rank) flag(s calls.Stmt, owner int64, f calls.Flag) (*flag, error) {
 	i, err := r.eval(s, f.Transfer)
 	if err != nil {
@@ -64,7 +64,7 @@ func (g *signals) sets(r *rank, s calls.Stmt, peer expr.Expr, f calls.Flag) erro
 	return err
 }
 
-// transfer adds the flags of a transfer that one task does: it waits for ready and writes done.
+// transfer adds the flags of a transfer by one task: it waits for ready and writes done.
 func (g *signals) transfer(r *rank, s calls.Stmt, share string, peer, transfer expr.Expr) error {
 	if err := g.awaits(r, s, calls.Flag{Share: share, Transfer: transfer}); err != nil {
 		return err
@@ -72,7 +72,7 @@ func (g *signals) transfer(r *rank, s calls.Stmt, share string, peer, transfer e
 	return g.sets(r, s, peer, calls.Flag{Share: share, Done: true, Transfer: transfer})
 }
 
-// by makes a task the one that waits and writes.
+// by sets the task that waits for the flags and writes them.
 func (g *signals) by(t *tasks.Task) {
 	for _, f := range g.waits {
 		f.waits = append(f.waits, t)
@@ -82,7 +82,7 @@ func (g *signals) by(t *tasks.Task) {
 	}
 }
 
-// shared issues what uses flags and peer memory.
+// shared issues statements that use flags and peer memory.
 func (r *rank) shared(s calls.Stmt) error {
 	var g signals
 	var on calls.Stream
@@ -118,7 +118,7 @@ func (r *rank) shared(s calls.Stmt) error {
 	return nil
 }
 
-// copy is the work of a transfer by SMs.
+// copy returns the work of a transfer by SMs.
 func (r *rank) copy(s *calls.Transfer, g *signals) (func() error, error) {
 	out, err := r.slice(s, s.Out, s.Elements)
 	if err != nil {
@@ -131,7 +131,7 @@ func (r *rank) copy(s *calls.Transfer, g *signals) (func() error, error) {
 	return func() error { copy(out, in); return nil }, g.transfer(r, s, s.Share, s.Peer, s.Transfer)
 }
 
-// parts visits what stands in a batch or a sum, in loops and branches, in the order of issue.
+// parts visits the statements inside a batch or a sum, also in loops and branches, in the order of issue.
 func (r *rank) parts(body []calls.Stmt, visit func(calls.Stmt) error) error {
 	inner := *r.walk
 	inner.Visit = func(s calls.Stmt) error {
@@ -143,7 +143,7 @@ func (r *rank) parts(body []calls.Stmt, visit func(calls.Stmt) error) error {
 	return inner.List(body)
 }
 
-// batch gathers the flag operations, or the copies, of a batch.
+// batch collects the flag operations, or the copies, of a batch.
 func (r *rank) batch(s *calls.MemOpBatch, g *signals) (func() error, error) {
 	var copies []func() error
 	err := r.parts(s.Body, func(part calls.Stmt) error {
@@ -175,7 +175,7 @@ type partial struct {
 	pieces [][]float64
 }
 
-// sum is the work of a peer-read sum.
+// sum returns the work of a peer-read sum.
 func (r *rank) sum(s *calls.PeerSum, g *signals) (func() error, error) {
 	own, err := r.slice(s, s.Own, s.Elements)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package names is the identifiers of an emitted program: which there may be, and which are taken.
+// Package names assigns identifiers of an emitted program, and knows which are valid and which are taken.
 package names
 
 import (
@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Table hands out C++ identifiers. An emitted file has one flat name space: a name
-// means one thing from its first line to its last, so nothing shadows anything.
+// Table assigns C++ identifiers. An emitted file has one flat name space: a name has one meaning in the whole file, so no name
+// shadows another.
 type Table struct {
 	taken map[string]bool
 	next  map[string]int // the number to try next, by base and suffix
@@ -23,31 +23,29 @@ func NewTable() *Table {
 	return n
 }
 
-// Reserve keeps names from being handed out.
+// Reserve prevents names from being assigned.
 func (n *Table) Reserve(list ...string) {
 	for _, name := range list {
 		n.taken[name] = true
 	}
 }
 
-// Release gives back the name of a variable whose scope has ended; want is what
-// local was asked for.
+// Release frees the name of a variable whose scope has ended. want is the argument that Local got.
 func (n *Table) Release(want, name string) {
 	delete(n.taken, name)
 	delete(n.next, identifier(want))
 }
 
-// Local returns an identifier for a variable, as close to want as is free.
+// Local returns an identifier for a variable: want, or a similar name that is free.
 func (n *Table) Local(want string) string { return n.claim(identifier(want), "") }
 
-// Member returns an identifier for a data member: like a local, with "_" at the end.
+// Member returns an identifier for a data member: as Local does, with "_" at the end.
 func (n *Table) Member(want string) string { return n.claim(identifier(want), "_") }
 
-// Constant returns an identifier in the style of constants: worker_done -> kWorkerDone.
+// Constant returns an identifier in the style of constants: worker_done becomes kWorkerDone.
 func (n *Table) Constant(want string) string { return n.claim("k"+ClassName(identifier(want)), "") }
 
-// claim takes base+suffix, or the first free of base2, base3, ... (base1_2 where
-// base ends in a digit).
+// claim takes base+suffix, or the first free name of base2, base3, ... (base1_2 if base ends in a digit).
 func (n *Table) claim(base, suffix string) string {
 	name, i := base+suffix, max(2, n.next[base+suffix])
 	for ; n.taken[name]; i++ {
@@ -65,11 +63,11 @@ func numbered(base string, i int) string {
 	return fmt.Sprintf("%s%d", base, i)
 }
 
-// maxIdentifier keeps lines readable; longer names are cut and told apart by number.
+// maxIdentifier keeps lines readable. Longer names are cut and made unique by number.
 const maxIdentifier = 48
 
-// identifier maps any text to an identifier that C++ leaves to programs: letters,
-// digits and single underscores between them, starting with a letter.
+// identifier maps any text to an identifier that C++ does not reserve: letters, digits and single underscores between them,
+// starting with a letter.
 func identifier(text string) string {
 	var b strings.Builder
 	for _, r := range text {
@@ -90,8 +88,7 @@ func identifier(text string) string {
 	return name
 }
 
-// takenFiles are the names, without ending, of other files in an emitted folder or of
-// folders in its build.
+// takenFiles are the names, without extension, of other files in an emitted folder or of folders in its build.
 var takenFiles = []string{"abi", "main", "reference", "CMakeFiles"}
 
 // IsProgramName reports whether name can name files, CMake targets, a namespace and
@@ -100,7 +97,7 @@ func IsProgramName(name string) bool {
 	return !slices.Contains(takenFiles, name) && name != "" && len(name) <= 64 && name == identifierUncut(name) && !strings.Contains(name, "__")
 }
 
-// identifierUncut is name without the characters that IsProgramName forbids.
+// identifierUncut removes the characters that IsProgramName forbids.
 func identifierUncut(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
@@ -110,7 +107,7 @@ func identifierUncut(name string) string {
 	}, strings.TrimLeft(strings.TrimRight(name, "_"), "_0123456789"))
 }
 
-// ClassName spells a program's name as a type: ag_matmul -> AgMatmul.
+// ClassName converts a program's name to a type name: ag_matmul becomes AgMatmul.
 func ClassName(name string) string {
 	var b strings.Builder
 	for part := range strings.SplitSeq(name, "_") {
@@ -142,10 +139,10 @@ const macroNames = `assert errno linux unix NULL EOF BUFSIZ INFINITY NAN HUGE_VA
 	float1 float2 float3 float4 double2 double4 half half2 bfloat16 dim3 threadIdx blockIdx blockDim
 	gridDim warpSize`
 
-// emittedNames are the names that templates spell themselves.
+// emittedNames are the names that templates contain.
 const emittedNames = `std hirgen main context context_ caller stream tensors table create reference run issue
 	create_across_nodes sharers rank peer TENSORS kComputeStreams compute_ workspaces_ workspace_ graphs_ peers_ driver_
 	gemm gemm_add plan where added copy compute copy_joined_ bf16 fp16 fp32`
 
-// IsReserved reports whether a name is never given to anything of a spec.
+// IsReserved reports whether no tensor or parameter of a spec may have this name.
 func IsReserved(name string) bool { return NewTable().taken[name] }

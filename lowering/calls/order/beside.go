@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Beside lists for each life those that it may overlap with on some rank, as numbers of the list, which is in the order in which they begin:
-// an earlier one that is not known to be done when it begins, and later ones alike. Where more than `most` are under way, the one that is
-// so for the longest time is apart: it has no list and is in none.
+// Beside lists, for each life, the indices of the lives that it may overlap with on some rank. The list is sorted by beginning.
+// An earlier life overlaps a later one if it is not known to have ended when the later one begins. If more than most lives
+// overlap at the same time, the one that has lasted longest is apart: it has no list and is in no other.
 func Beside(list []*Life, most int) (beside [][]int, apart []bool) {
 	b := &neighbours{make([][]int, len(list)), make([]bool, len(list)), most}
 	ranks := map[int64]bool{}
@@ -32,10 +32,10 @@ type neighbours struct {
 	most  int
 }
 
-// onRank notes the lives that overlap on one rank. What is done before all later ones begin is no longer looked at, so the time
-// is that of the overlaps.
+// onRank adds the overlaps on one rank. It drops lives that have ended before all later ones begin, so its time is proportional
+// to the overlaps.
 func (b *neighbours) onRank(list []*Life, rank int64) {
-	rest, later := make([]Clock, len(list)), Clock(nil) // of each life: what is done before it and all later ones begin
+	rest, later := make([]Clock, len(list)), Clock(nil) // by life: the work that has ended before it and all later ones begin
 	for i, life := range slices.Backward(list) {
 		if s := life.spans[rank]; s != nil {
 			if later == nil {

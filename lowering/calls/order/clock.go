@@ -7,8 +7,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls"
 )
 
-// unlike lists ranks that may order their streams differently: all of them where a condition asks
-// for the rank, otherwise one for each set of guards.
+// unlike lists ranks that may order their streams differently. It lists all ranks if a condition depends on the rank, and
+// otherwise one for each set of guards.
 func unlike(p *calls.Program) []int64 {
 	ranks := p.Ranks()
 	depends, known := false, p.Values()
@@ -49,7 +49,7 @@ func unlike(p *calls.Program) []int64 {
 	return list
 }
 
-// namesMore reports whether a condition names anything but parameters and loop variables.
+// namesMore reports whether a condition contains names other than parameters and loop variables.
 func namesMore(cond expr.Expr, known calls.Values) bool {
 	more := false
 	expr.Variables(cond, func(name string) {
@@ -60,14 +60,13 @@ func namesMore(cond expr.Expr, known calls.Values) bool {
 	return more
 }
 
-// A Clock says how much of the work of each stream is done before something: its n-th task and all
-// before it.
+// A Clock lists the work that has ended before an event: entry n covers that many tasks of stream n, in order.
 type Clock []int
 
-// start is when a call begins: what the caller did before is done.
+// start is the clock at the beginning of a call. It covers the caller's earlier work.
 var start = Clock{1}
 
-// Covers reports whether all that the other one is behind is done.
+// Covers reports whether the clock covers all work of the other clock.
 func (c Clock) Covers(other Clock) bool {
 	for i, n := range other {
 		if n > 0 && (i >= len(c) || c[i] < n) {
@@ -77,7 +76,7 @@ func (c Clock) Covers(other Clock) bool {
 	return true
 }
 
-// merged is what is done before either.
+// merged covers the work of either clock.
 func (c Clock) merged(other Clock) Clock {
 	out := slices.Clone(c)
 	for i, n := range other {
@@ -89,7 +88,7 @@ func (c Clock) merged(other Clock) Clock {
 	return out
 }
 
-// common is what is done before both.
+// common covers the work that both clocks cover.
 func (c Clock) common(other Clock) Clock {
 	out := slices.Clone(c[:min(len(c), len(other))])
 	for i := range out {

@@ -7,18 +7,20 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls"
 )
 
-// Life is when a program uses a buffer of its own, or an output: from the first result in it to the end of the call.
+// Life is the time in which a program uses a buffer. For an output it begins with the first result in it, and lasts to the end of
+// the call.
 type Life struct {
 	Buffer *calls.Buffer
-	Output bool            // calls.Program.Outputs has it
+	Output bool            // the output is one of calls.Program.Outputs
 	spans  map[int64]*span // by rank
 	apart  bool
 }
 
-// span is a life on one rank: what is done before all that uses the buffer, and what is when it is done.
+// span is a life on one rank: the work that ends before all uses of the buffer, and the work that has ended when the last use
+// has.
 type span struct{ begin, end Clock }
 
-// Join makes the life that of another buffer, too, which has the same memory.
+// Join extends the life by that of another buffer in the same memory.
 func (l *Life) Join(other *Life) {
 	for rank, s := range other.spans {
 		if own := l.spans[rank]; own != nil {
@@ -29,22 +31,22 @@ func (l *Life) Join(other *Life) {
 	}
 }
 
-// lives are those of the buffers of a program.
+// lives collects the lives of a program's buffers.
 type lives struct {
 	places  *places
 	program *calls.Program
 	of      map[string]*Life
-	order   []*Life             // as they begin
-	roots   map[string][]string // of a declared pointer: the buffers that it may lead to
+	order   []*Life             // in the order in which they begin
+	roots   map[string][]string // by declared pointer: the buffers that it may point to
 }
 
-// never is when the caller is done with an output.
+// never is a clock that no stream reaches: the end of the caller's use of an output.
 var never = Clock{math.MaxInt}
 
-// Lives issues a program on every rank and gives the lives of its buffers and outputs in the order in which they begin. Those that are used before
-// a call begins or after it ends on the caller's stream have none. Other ranks access a buffer between a ready flag that this one writes
-// and the done flag that it then waits for; the verifier holds flags against each other. A program that asks where ranks are when it runs has
-// no lives at all.
+// Lives issues a program on every rank and returns the lives of its buffers and outputs, in the order in which they begin. A
+// buffer has no life if it is used before a call begins, or after it ends on the caller's stream. Other ranks access a buffer
+// between this rank's write of a ready flag and its wait for the done flag; the verifier checks that flags are paired. A program
+// that depends on the nodes of ranks has no lives.
 func Lives(p *calls.Program) []*Life {
 	if calls.AsksForNodes(p.Body) {
 		return nil
@@ -85,7 +87,8 @@ func (l *lives) note(o *Ordering, s calls.Stmt, rank int64, behind, done Clock) 
 	}
 }
 
-// joined says what is done when a call ends: a buffer that is used longer stays apart, and one of which peers were not told when to access it.
+// joined handles the end of a call. A buffer that is in use longer stays separate, and so does a buffer that peers may access
+// without flags.
 func (l *lives) joined(o *Ordering) {
 	end := o.Clocks[o.Stream(calls.Stream{Name: calls.Caller})]
 	for _, one := range l.order {
@@ -104,8 +107,8 @@ func (l *lives) joined(o *Ordering) {
 	}
 }
 
-// mentioned lists the buffers that a statement's pointers lead to and those that its flags are of. Pointers of statements inside may be
-// others in each of their loops.
+// mentioned lists the buffers of a statement's pointers and flags. Pointers of nested statements may differ between iterations of
+// their loops.
 func (l *lives) mentioned(o *Ordering, s calls.Stmt) []string {
 	names, several := owned(l.program, s), len(calls.Bodies(s)) > 0
 	calls.RewriteAll([]calls.Stmt{s}, &calls.Rewriter{Place: func(at calls.Pointer) calls.Pointer {
@@ -119,7 +122,7 @@ func (l *lives) mentioned(o *Ordering, s calls.Stmt) []string {
 	return names
 }
 
-// rootsOf follows declared pointers to the memory that they may lead into.
+// rootsOf resolves declared pointers to the buffers that they may point to.
 func rootsOf(body []calls.Stmt) map[string][]string {
 	roots := map[string][]string{}
 	calls.Walk(body, func(s calls.Stmt) bool {

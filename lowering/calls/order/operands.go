@@ -6,14 +6,14 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// operand is memory that a statement may touch: so many bytes behind a pointer.
+// operand is memory that a statement may access: a number of bytes after a pointer.
 type operand struct {
 	at    calls.Pointer
-	bytes int64 // -1: any of the buffer
-	alike bool  // of the result that is written last, which is the first one, and of what is read: element by element
+	bytes int64 // -1: any bytes of the buffer
+	alike bool  // accessed element by element; true only for the first result, which is written last, and for operands that are read like this
 }
 
-// operandsOf lists the memory that a statement touches, its result first.
+// operandsOf lists the memory that a statement accesses, its result first.
 func (u *Uses) operandsOf(s calls.Stmt, env calls.Values) []operand {
 	switch s := s.(type) {
 	case *calls.Memcpy:
@@ -32,7 +32,7 @@ func (u *Uses) operandsOf(s calls.Stmt, env calls.Values) []operand {
 	return list
 }
 
-// owned lists the buffers of this rank that a statement lets peers access, or waits for them to have accessed.
+// owned lists the buffers of this rank that a statement lets peers access, or for whose accesses by peers it waits.
 func owned(p *calls.Program, s calls.Stmt) []string {
 	var names []string
 	add := func(share string) {
@@ -58,7 +58,7 @@ func owned(p *calls.Program, s calls.Stmt) []string {
 	return names
 }
 
-// spanOf is the bytes of a product of extents; -1 where one has no value.
+// spanOf returns the bytes of a product of extents; -1 if one has no value.
 func spanOf(env calls.Values, t domain.DType, extents ...expr.Expr) int64 {
 	bytes := t.Size()
 	for _, e := range extents {
@@ -71,7 +71,7 @@ func spanOf(env calls.Values, t domain.DType, extents ...expr.Expr) int64 {
 	return bytes
 }
 
-// ofGemm are the operands of a GEMM. cuBLASLt takes what is added where it writes the result.
+// ofGemm lists the operands of a GEMM. cuBLASLt accepts an addend at the address of the result.
 func ofGemm(d *calls.Shape, s *calls.Gemm, env calls.Values) []operand {
 	one := d != nil && d.RowB == nil && (d.Batch == nil || d.Batch == expr.Int(1))
 	list := []operand{{s.Out, -1, one && !d.Fp32Result}, {s.A, -1, false}, {s.B, -1, false}}
@@ -92,8 +92,8 @@ func ofGemm(d *calls.Shape, s *calls.Gemm, env calls.Values) []operand {
 	return list
 }
 
-// ofLaunch are the operands of a kernel. One of dense operands reads an element of each before it writes that of its first result, which it
-// stores last; others are stored when some operands are yet to be read.
+// ofLaunch lists the operands of a kernel. A kernel with dense operands reads one element of each before it writes that element
+// of its first result, which it stores last. It stores other results before it has read all operands.
 func ofLaunch(k *calls.Kernel, s *calls.Launch, env calls.Values) []operand {
 	types, elementwise := make([]domain.DType, 1+len(s.In)), s.Elements != nil
 	uses, columns, results := make([]string, len(types)), int64(1), int64(1)
@@ -124,8 +124,8 @@ func ofLaunch(k *calls.Kernel, s *calls.Launch, env calls.Values) []operand {
 	return list
 }
 
-// reach is the bytes between the first and the last element of a strided operand; -1 where that is not known. Its extents are its own
-// or, of a kernel of the program's own, those of the result and the columns.
+// reach returns the bytes from the first to the end of the last element of a strided operand; -1 if unknown. The operand has its
+// own extents or, in a kernel of the program, the extents of the result and the columns.
 func reach(env calls.Values, t domain.DType, extents []expr.Expr, o calls.Operand) int64 {
 	if len(o.Extents) == len(o.Strides) {
 		extents = o.Extents

@@ -1,5 +1,5 @@
-// Package order says what each stream of a program of calls is behind of when a statement is issued:
-// which waits that needs, and which others imply.
+// Package order computes, for each statement of a program of calls, the work that its stream is ordered after. So it finds which
+// waits are needed and which are implied by others.
 package order
 
 import (
@@ -9,19 +9,19 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls"
 )
 
-// Ordering issues a program on one rank after the other, and notes which waits it needs.
+// Ordering issues a program on one rank after another, and collects the waits that it needs.
 type Ordering struct {
 	Program    *calls.Program
-	Finish     func(*Ordering)                                    // at the end of a call; nil: nothing
-	Unrecorded func(w *calls.StreamWait, rank int64)              // is told of waits before their records; nil: nobody is
-	task       func(s calls.Stmt, rank int64, behind, done Clock) // is told of work: what it is behind, and what is done with it; nil: nobody is
-	declared   func(d *calls.Declare)                             // is told of pointers that get a name; nil: nobody is
-	signals    *signals                                           // nil: flags imply nothing
+	Finish     func(*Ordering)                                    // called at the end of a call; optional
+	Unrecorded func(w *calls.StreamWait, rank int64)              // called for waits before their records; optional
+	task       func(s calls.Stmt, rank int64, behind, done Clock) // called for each task: behind covers the work before it, done the task itself; optional
+	declared   func(d *calls.Declare)                             // called for declared pointers; optional
+	signals    *signals                                           // nil: flags imply no order
 	Needed     map[calls.Stmt]bool
-	Iterations map[*calls.For]map[int64]bool             // in which a loop holds a wait that is needed
-	Values     map[calls.Stmt]map[int64]bool             // of the innermost loop, in which a wait is needed
+	Iterations map[*calls.For]map[int64]bool             // by loop: iterations with a needed wait
+	Values     map[calls.Stmt]map[int64]bool             // by wait: values of the innermost loop for which it is needed
 	single     map[calls.Stmt]bool                       // records that run once in a call
-	Alike      map[*calls.EventRecord]*calls.EventRecord // the first record that says the same, always; nil: there is none
+	Alike      map[*calls.EventRecord]*calls.EventRecord // the first record that always has the same clock; nil: none
 
 	Rank    int64
 	walk    *calls.Issue
@@ -30,31 +30,31 @@ type Ordering struct {
 	Clocks  []Clock
 	pending map[int][]waiting // waits of a stream since its last task or record
 	events  map[string]Clock
-	said    map[string]*calls.EventRecord // single records, by their clock
-	unsure  int                           // conditions around that the host decides when it runs
+	said    map[string]*calls.EventRecord // single records, by their clock as text
+	unsure  int                           // enclosing conditions that the host decides at run time
 	Spread  Spread
-	Joined  map[int]Clock // of each stream, what a call has to wait for
-	parts   int           // of batches so far
+	Joined  map[int]Clock // by stream: the work that a call has to wait for
+	parts   int           // parts of batches so far
 }
 
-// Spread is how ranks are spread over nodes, as far as that is known.
+// Spread is the assignment of ranks to nodes, if it is known.
 type Spread int
 
-// How ranks may be spread.
+// The spreads.
 const (
 	unknown   Spread = iota
-	OneNode          // all on one
-	ManyNodes        // each on its own
+	OneNode          // all ranks on one node
+	ManyNodes        // each rank on a separate node
 )
 
-// waiting is a wait that the next one may imply.
+// waiting is a wait that a later wait may imply.
 type waiting struct {
 	stmt  calls.Stmt
 	loops []calls.Iteration
 	clock Clock
 }
 
-// New is the order of a program that was not issued yet: see RunAll.
+// New returns the ordering of a program. RunAll computes it.
 func New(p *calls.Program) *Ordering {
 	o := &Ordering{
 		Program: p, Needed: map[calls.Stmt]bool{}, Iterations: map[*calls.For]map[int64]bool{}, Values: map[calls.Stmt]map[int64]bool{},
@@ -68,7 +68,7 @@ func New(p *calls.Program) *Ordering {
 	return o
 }
 
-// RunAll issues the program on all ranks that may differ.
+// RunAll issues the program on one rank of each group of ranks that behave alike.
 func (o *Ordering) RunAll() {
 	for _, rank := range unlike(o.Program) {
 		o.run(rank)
@@ -83,7 +83,7 @@ func (o *Ordering) run(rank int64) {
 		o.signals = newSignals()
 	}
 	o.Streams, o.Clocks, o.pending, o.events, o.said = map[string]int{}, nil, map[int][]waiting{}, map[string]Clock{}, map[string]*calls.EventRecord{}
-	o.Clocks[o.Stream(calls.Stream{Name: calls.Caller})] = slices.Clone(start) // what the caller did before
+	o.Clocks[o.Stream(calls.Stream{Name: calls.Caller})] = slices.Clone(start) // after the caller's earlier work
 	_ = o.walk.List(o.Program.Body)                                            // no visit fails
 	for s := range o.Clocks {
 		o.settle(s)
@@ -116,7 +116,7 @@ func (o *Ordering) statement(s calls.Stmt) error {
 	case *calls.MemOpBatch:
 		parts := o.parts
 		err := o.walk.List(s.Body)
-		if o.parts > parts { // an empty one does nothing
+		if o.parts > parts { // an empty batch does nothing
 			o.work(s)
 		}
 		return err
@@ -126,7 +126,7 @@ func (o *Ordering) statement(s calls.Stmt) error {
 	return nil
 }
 
-// work gives the streams of a statement a task.
+// work adds a task to each stream of a statement.
 func (o *Ordering) work(s calls.Stmt) {
 	streams := calls.StreamsOf(s)
 	if o.signals != nil {
@@ -156,8 +156,8 @@ func (o *Ordering) work(s calls.Stmt) {
 	}
 }
 
-// onlySignals reports whether a statement only tells peers something: who waits for it is there, and a
-// call need not end behind it, except in a graph, which has to join all of its streams.
+// onlySignals reports whether a statement only writes flags. A call need not wait for it to end, since the peers wait for the
+// flags. In a graph it has to, because a graph joins all of its streams.
 func onlySignals(s calls.Stmt) bool {
 	switch s := s.(type) {
 	case *calls.FlagWrite:
@@ -168,7 +168,7 @@ func onlySignals(s calls.Stmt) bool {
 	return false
 }
 
-// compare notes which record that runs once said the same before.
+// compare finds the earlier record, run once per call, that has the same clock.
 func (o *Ordering) compare(s *calls.EventRecord, c Clock) {
 	for len(c) > 0 && c[len(c)-1] == 0 {
 		c = c[:len(c)-1]
@@ -187,7 +187,7 @@ func (o *Ordering) compare(s *calls.EventRecord, c Clock) {
 	o.Alike[s] = first
 }
 
-// tasks counts those of a stream.
+// tasks counts the tasks of a stream.
 func (o *Ordering) tasks(stream int) int {
 	if c := o.Clocks[stream]; stream < len(c) {
 		return c[stream]
@@ -195,7 +195,7 @@ func (o *Ordering) tasks(stream int) int {
 	return 0
 }
 
-// accesses takes a branch where the spread of ranks has it taken, or may.
+// accesses reports whether a branch on the spread of ranks is taken, or may be.
 func (o *Ordering) accesses(s *calls.If, _ int64) (bool, error) {
 	if o.Spread != unknown {
 		return (o.Spread == ManyNodes) == s.InterNode, nil
@@ -210,7 +210,7 @@ func (o *Ordering) left(*calls.If) {
 	}
 }
 
-// Stream numbers a stream.
+// Stream returns the number of a stream.
 func (o *Ordering) Stream(s calls.Stream) int {
 	name := o.nameOf(s)
 	n, ok := o.Streams[name]
@@ -222,7 +222,7 @@ func (o *Ordering) Stream(s calls.Stream) int {
 	return n
 }
 
-// nameOf tells streams apart, whatever statements call them.
+// nameOf returns a unique name of a stream, whatever name the statements use.
 func (o *Ordering) nameOf(s calls.Stream) string {
 	if s.Index != nil {
 		i, _ := o.walk.Env.Eval(s.Index)
@@ -239,7 +239,7 @@ func (o *Ordering) event(e calls.Event) string {
 	return fmt.Sprint(e.Set, " ", i)
 }
 
-// wait notes whether the stream is behind the event already.
+// wait checks whether a stream is ordered after an event already, and orders it if not.
 func (o *Ordering) wait(s *calls.StreamWait) {
 	on := o.Stream(s.On)
 	recorded, ok := o.events[o.event(s.Event)]
@@ -262,15 +262,15 @@ func (o *Ordering) wait(s *calls.StreamWait) {
 	}
 }
 
-// mayBeBehind notes that a stream may be behind work of which nothing is known here. It is like a task of
-// its own: only what waits for the stream from here on is behind the same.
+// mayBeBehind records that a stream may be ordered after unknown work. It counts as a task of the stream, so only later waits for
+// the stream cover it.
 func (o *Ordering) mayBeBehind(stream int) {
 	own := make(Clock, stream+1)
 	own[stream] = o.tasks(stream) + 1
 	o.Clocks[stream] = o.Clocks[stream].merged(own)
 }
 
-// settle says that the waits of a stream so far are needed.
+// settle marks the pending waits of a stream as needed.
 func (o *Ordering) settle(stream int) {
 	for _, w := range o.pending[stream] {
 		o.need(w)

@@ -6,16 +6,16 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls"
 )
 
-// places follows pointers of one rank to the program's own buffers and to outputs.
+// places resolves pointers of one rank to the program's buffers and to outputs.
 type places struct {
 	buffers map[string]*calls.Buffer
 	named   map[string]place // pointers that statements declared
 }
 
-// place is where a pointer leads: so many bytes behind the start of a buffer; nil: to none.
+// place is the target of a pointer: an offset in a buffer; nil: none.
 type place struct {
 	buffer *calls.Buffer
-	from   int64 // where the first of the pointers on the way leads
+	from   int64 // offset of the first of the pointers on the way
 	offset int64
 }
 
@@ -23,7 +23,7 @@ func placesOf(p *calls.Program) *places {
 	return &places{buffers: calls.ByName(slices.Concat(p.Buffers, p.Outputs())), named: map[string]place{}}
 }
 
-// declare follows a pointer that a statement names.
+// declare records the target of a declared pointer.
 func (l *places) declare(o *Ordering, d *calls.Declare) {
 	from := d.Value
 	if d.Cond != nil {

@@ -6,12 +6,12 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls"
 )
 
-// signals say what the flags of the program's own memory imply: a peer writes a done flag when it has seen the ready flag of the same
-// transfer, so that who waits for the one is behind the other.
+// signals derives order from the flags of the program's memory. A peer writes a done flag after it has seen the ready flag of the
+// same transfer. So a wait for the done flag follows the write of the ready flag.
 type signals struct {
-	ready        map[string]Clock // by transfer: what its ready flag is behind, and itself
+	ready        map[string]Clock // by transfer: clock of the write of its ready flag, including the write
 	sets, awaits []string         // transfers of the parts of a batch so far
-	open         map[string]int   // by share: ready flags whose done flags were not awaited so far
+	open         map[string]int   // by share: ready flags whose done flags were not waited for yet
 }
 
 func newSignals() *signals { return &signals{ready: map[string]Clock{}, open: map[string]int{}} }
@@ -22,7 +22,7 @@ func (g *signals) paired(share string) bool {
 	return known && left == 0
 }
 
-// note adds the flags of a statement to those of the task at hand.
+// note adds a statement's flags to the flags of the current task.
 func (g *signals) note(o *Ordering, s calls.Stmt) {
 	name := func(f calls.Flag) string {
 		transfer, _ := o.walk.Env.Eval(f.Transfer)
@@ -42,7 +42,7 @@ func (g *signals) note(o *Ordering, s calls.Stmt) {
 	}
 }
 
-// before is what a task is behind by its flags, too.
+// before merges the clocks of the flags that a task waits for into its clock.
 func (g *signals) before(c Clock) Clock {
 	for _, transfer := range g.awaits {
 		c = c.merged(g.ready[transfer])
@@ -50,7 +50,7 @@ func (g *signals) before(c Clock) Clock {
 	return c
 }
 
-// after keeps what the flags say that a task has written.
+// after records the clock of the ready flags that a task writes.
 func (g *signals) after(c Clock) {
 	for _, transfer := range g.sets {
 		g.ready[transfer] = c

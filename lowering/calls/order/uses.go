@@ -4,12 +4,12 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls"
 )
 
-// Uses is which bytes of the program's own buffers its tasks touch, on every rank.
+// Uses lists the bytes of the program's buffers that each task accesses, on every rank.
 type Uses struct {
 	program *calls.Program
 	shapes  map[string]*calls.Shape
 	kernels map[string]*calls.Kernel
-	places  *places // of the rank at hand
+	places  *places // of the current rank
 	values  calls.Values
 	of      map[string]map[int64][]use // by buffer and rank, in the order of issue
 	over    []Overwrite
@@ -17,19 +17,19 @@ type Uses struct {
 	tasks   int
 }
 
-// Overwrite is a result that a task could write where one of its operands lies, both of one size.
+// Overwrite is a task's result that could be written over one of its operands. Both have the same size.
 type Overwrite struct{ Result, Operand *calls.Buffer }
 
-// use is what a task may do to some bytes of a buffer.
+// use is an access of a task to some bytes of a buffer.
 type use struct {
 	task         int
-	from         int64 // where the first pointer on the way leads
+	from         int64 // offset of the first pointer on the way to the operand
 	first, end   int64
-	alike        bool // it reads, or writes, this element by element
+	alike        bool // the task reads or writes the bytes element by element
 	behind, done Clock
 }
 
-// UsesOf issues a program on every rank.
+// UsesOf issues a program on every rank, and collects the uses.
 func UsesOf(p *calls.Program) *Uses {
 	u := &Uses{
 		program: p, shapes: calls.ByName(p.Shapes), kernels: calls.ByName(p.Kernels), places: placesOf(p), values: p.Values(), of: map[string]map[int64][]use{}, noted: map[Overwrite]bool{},
@@ -38,17 +38,17 @@ func UsesOf(p *calls.Program) *Uses {
 	o.signals = newSignals()
 	o.declared = func(d *calls.Declare) { u.places.declare(o, d) }
 	o.task = func(s calls.Stmt, rank int64, behind, done Clock) { u.note(o, s, rank, behind, done) }
-	for _, rank := range p.Ranks() { // slices are others on each
+	for _, rank := range p.Ranks() { // slices differ on each rank
 		o.run(rank)
 	}
 	return u
 }
 
-// Overwrites lists what could be written in place, by what each task alone does, in the order of issue.
+// Overwrites lists the results that a single task could write in place, in the order of issue.
 func (u *Uses) Overwrites() []Overwrite { return u.over }
 
-// InPlace reports whether a buffer may lie in the memory of another one, where their offsets say: wherever both have a byte, all that
-// uses the other one is done before what uses the buffer begins, or one task reads there the element that it then writes.
+// InPlace reports whether two buffers may share memory at their current offsets. For each common byte, all uses of other have to
+// end before the uses of b begin. A task may also read an element through other and then write it through b.
 func (u *Uses) InPlace(b, other *calls.Buffer) bool {
 	behind := b.Offset - other.Offset
 	for rank, list := range u.of[b.Name] {
@@ -64,8 +64,8 @@ func (u *Uses) InPlace(b, other *calls.Buffer) bool {
 	return true
 }
 
-// SliceBySlice reports whether the slices of a buffer, of so many bytes, are used one after the other on each rank, and each through
-// pointers to its first byte.
+// SliceBySlice reports whether each rank uses the slices of a buffer one after the other, and accesses each slice only through
+// pointers to its first byte. bytes is the size of a slice.
 func (u *Uses) SliceBySlice(b *calls.Buffer, bytes int64) bool {
 	for _, list := range u.of[b.Name] {
 		done, slice := map[int64]bool{}, list[0].from/bytes
@@ -87,7 +87,7 @@ func (u *Uses) SliceBySlice(b *calls.Buffer, bytes int64) bool {
 	return true
 }
 
-// leaves reports whether a later use of the same memory finds nothing of an earlier one under way.
+// leaves reports whether a later use is ordered after this use, or does not conflict with it.
 func (u *use) leaves(later *use) bool {
 	if u.end <= later.first || later.end <= u.first {
 		return true
@@ -98,7 +98,7 @@ func (u *use) leaves(later *use) bool {
 	return later.behind.Covers(u.done)
 }
 
-// note adds a task to the uses of the buffers that it may touch.
+// note adds a task to the uses of the buffers that it may access.
 func (u *Uses) note(o *Ordering, s calls.Stmt, rank int64, behind, done Clock) {
 	u.tasks++
 	add := func(b *calls.Buffer, from, first, end int64, alike bool) {
@@ -134,13 +134,13 @@ func (u *Uses) note(o *Ordering, s calls.Stmt, rank int64, behind, done Clock) {
 	}
 }
 
-// bytes is the size of a buffer.
+// bytes returns the size of a buffer.
 func (u *Uses) bytes(b *calls.Buffer) int64 {
 	elements, _ := u.values.Eval(b.Elements)
 	return elements * b.Type.Size()
 }
 
-// offer notes that a result could be written over an operand.
+// offer records that a result could be written over an operand.
 func (u *Uses) offer(o Overwrite) {
 	if u.noted[o] || o.Result == o.Operand || o.Result.Guard != o.Operand.Guard || o.Result.Type != o.Operand.Type {
 		return

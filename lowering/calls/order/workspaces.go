@@ -5,9 +5,9 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls"
 )
 
-// Clash finds a statement that may work in a workspace while one on another stream does, in this call or the next
-// one. `in` says which workspace a statement is to have, given the index of the one that it has, whose nil is
-// the caller's; without it they keep theirs. The result is nil where all of them work alone.
+// Clash returns a statement that may use a workspace while another stream uses it, in this call or the next; nil if there is
+// none. in returns the workspace to check for a statement, given its present one (nil: the caller's). Without in, statements keep
+// their workspaces.
 func Clash(p *calls.Program, in func(index expr.Expr) expr.Expr) calls.Stmt {
 	c := &clash{in: in}
 	o := New(p)
@@ -23,18 +23,18 @@ type clash struct {
 	found calls.Stmt
 }
 
-// work is what a stream has done so far in a workspace.
+// work is the use of a workspace by a stream so far.
 type work struct {
-	stmt calls.Stmt // the last one
+	stmt calls.Stmt // the last statement
 	done Clock
-	late bool // it began when the call had not
+	late bool // it began before the call had begun
 }
 
 // callers is the number of the caller's workspace.
 const callers = -1
 
-// note holds a task against what other streams have done in its workspace. Tasks are issued in order, so none of these waits
-// for it.
+// note compares a task with the work of other streams in its workspace. Tasks are issued in order, so no earlier task waits for a
+// later one.
 func (c *clash) note(o *Ordering, s calls.Stmt, behind, done Clock) {
 	index, works := calls.WorkspaceOf(s)
 	if !works {
@@ -65,7 +65,7 @@ func (c *clash) note(o *Ordering, s calls.Stmt, behind, done Clock) {
 	c.works[number][own].stmt, c.works[number][own].done = s, done
 }
 
-// joined holds what streams have done against the next call.
+// joined compares the work of streams with the next call.
 func (c *clash) joined(o *Ordering) {
 	end := o.Clocks[o.Stream(calls.Stream{Name: calls.Caller})]
 	for _, streams := range c.works {

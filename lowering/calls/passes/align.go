@@ -10,8 +10,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// declareAlignment tells GEMMs and attentions of operands that begin at fewer bytes, on some rank in some iteration, than their
-// rows are aligned to.
+// declareAlignment declares the alignment of operands of GEMMs and attentions that, on some rank in some iteration, begin at a
+// smaller alignment than that of their rows.
 //
 //	Shape(name kCShape, n 8)                     Shape(name kCShape, n 8, align_b 2)
 //	Gemm(shape kCShape, b V + 1)             ->  Gemm(shape kCShape, b V + 1)
@@ -26,8 +26,8 @@ func declareAlignment(p *calls.Program) {
 	})
 }
 
-// copyUnaligned copies the bias of a GEMM into scratch memory where it begins at fewer bytes than cuBLASLt may read at a time. The copy
-// is the GEMM's own, on its stream: each compute stream has one.
+// copyUnaligned copies the bias of a GEMM into scratch memory if its alignment is smaller than the widest access of cuBLASLt.
+// Each GEMM has a separate copy, on its stream; each compute stream has one.
 //
 //	Gemm(shape kYShape, bias P + 65)             Memcpy(out bias_, in P + 65, elements 8)
 //	                                         ->  Gemm(shape kYShape, bias bias_)
@@ -55,7 +55,7 @@ func copyUnaligned(p *calls.Program) {
 	})
 }
 
-// scratch is memory for so many elements that a statement has while it runs: that of its stream, if it is on a compute stream.
+// scratch declares memory of count elements for a statement. On a compute stream it is a part that belongs to the stream.
 func scratch(p *calls.Program, name string, t domain.DType, count expr.Expr, s calls.Stmt) calls.Pointer {
 	taken, where := namesOf(p), calls.ByName(p.Labels)[s.Meta().Label]
 	b := &calls.Buffer{Name: name + "_", Type: t, Elements: count, Shape: []expr.Expr{count}}

@@ -8,16 +8,16 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls/names"
 )
 
-// batchMemoryOperations makes one operation of adjacent statements that write flags, that wait for flags or that
-// copy, where Joins lets them: each costs microseconds of its stream. A loop of nothing else counts as
-// one of them; a statement that has none beside it stays alone.
+// batchMemoryOperations merges adjacent statements that write flags, wait for flags, or copy, where Joins allows it. Each such
+// operation takes microseconds of its stream, and a batch is one operation. A loop that contains nothing else counts as one of
+// them. A statement without such a neighbour stays alone.
 //
 //	For(var s, first 1, count D):             MemOpBatch(name ready_flags, use write, on copy):
 //	  FlagWrite(..., joins driver, on copy) ->  For(var s, first 1, count D):
 //	                                              FlagWrite(..., batch ready_flags)
 //
-// What orders the stream of copies behind another one stands before the batch, once, and so does,
-// behind it, the record that the copies or the waits are over.
+// The copy stream waits for another stream once, before the batch. The end of the copies, or of the waits, is recorded once,
+// after the batch.
 func batchMemoryOperations(p *calls.Program) {
 	b := &batcher{program: p, names: names.NewTable(), copied: map[string]join{}}
 	b.names.Reserve(p.Name)
@@ -45,16 +45,16 @@ type batcher struct {
 	program *calls.Program
 	names   *names.Table
 	loops   []*calls.For
-	copied  map[string]join // events of copies that are recorded as others
+	copied  map[string]join // events of copies, by set, that another event replaces
 }
 
-// join is an event in place of one that so many loops more numbered.
+// join is an event that replaces an event with more loops in its index; inner is the number of these loops.
 type join struct {
 	set   string
 	inner int
 }
 
-// outer is the number of an iteration without that of its innermost loops, so many.
+// outer removes the innermost loops from the number of an iteration.
 func outer(index expr.Expr, inner int) expr.Expr {
 	for ; inner > 0; inner-- {
 		sum, ok := index.(*expr.Binary)
@@ -70,7 +70,7 @@ func outer(index expr.Expr, inner int) expr.Expr {
 	return index
 }
 
-// list makes batches in a list of statements.
+// list makes batches from a list of statements.
 func (b *batcher) list(body []calls.Stmt) []calls.Stmt {
 	var out []calls.Stmt
 	for len(body) > 0 {
@@ -109,10 +109,10 @@ func (b *batcher) inside(s calls.Stmt) {
 	}
 }
 
-// batchNames are the variables that gather the parts of batches.
+// batchNames are the names of batches by use.
 var batchNames = map[string]string{"write": "ready_flags", "wait": "done_flags", "copy": "copies"}
 
-// batch makes one operation of a run of one kind.
+// batch merges a run of operations of one kind.
 func (b *batcher) batch(k kind, run []calls.Stmt) []calls.Stmt {
 	g := &gathering{b: b, guard: guardOf(run), batch: &calls.MemOpBatch{Name: b.names.Local(batchNames[k.use]), Use: k.use}}
 	g.batch.Body = g.strip(run)
@@ -126,7 +126,7 @@ func (b *batcher) batch(k kind, run []calls.Stmt) []calls.Stmt {
 	return list
 }
 
-// guardOf is the guard under which all operations of a run stand: it then stands around the batch.
+// guardOf returns the guard that all operations of a run share, or an empty text. It is moved around the batch.
 func guardOf(run []calls.Stmt) string {
 	var found []string
 	var look func(body []calls.Stmt, under string)
@@ -155,17 +155,17 @@ func guardOf(run []calls.Stmt) string {
 	return found[0]
 }
 
-// gathering is a batch in the making.
+// gathering is a batch under construction.
 type gathering struct {
 	b      *batcher
 	batch  *calls.MemOpBatch
-	guard  string             // that stands around the batch
-	before []calls.Stmt       // what its stream waits for
-	after  *calls.EventRecord // that it is over
-	inner  int                // loops around the statement at hand, within the batch
+	guard  string             // the guard around the batch
+	before []calls.Stmt       // makes the stream wait, before the batch
+	after  *calls.EventRecord // records the end of the batch
+	inner  int                // enclosing loops of the current statement within the batch
 }
 
-// strip makes statements parts of the batch, and takes what orders streams out of them.
+// strip turns statements into parts of the batch, and removes the records and waits among them.
 func (g *gathering) strip(body []calls.Stmt) []calls.Stmt {
 	var parts []calls.Stmt
 	for i := 0; i < len(body); i++ {
@@ -205,7 +205,7 @@ func (g *gathering) strip(body []calls.Stmt) []calls.Stmt {
 	return parts
 }
 
-// join makes an operation a part of the batch, which errors call what they would have called its first one.
+// join makes an operation part of the batch. The batch gets the label of its first operation.
 func (g *gathering) join(info *calls.Info, on *calls.Stream, joins, batch *string) {
 	if g.batch.Label == "" {
 		g.batch.Pos, g.batch.Label, g.batch.Why, g.batch.On = info.Pos, info.Label, info.Why, *on
@@ -214,7 +214,7 @@ func (g *gathering) join(info *calls.Info, on *calls.Stream, joins, batch *strin
 	info.Label, *on, *joins, *batch = "", calls.Stream{}, "", g.batch.Name
 }
 
-// over keeps the first record that an operation is over, for the whole batch.
+// over keeps the first record of the end of an operation, for the whole batch.
 func (g *gathering) over(s *calls.EventRecord) {
 	set := s.Event.Set
 	if g.after == nil {
@@ -226,7 +226,7 @@ func (g *gathering) over(s *calls.EventRecord) {
 	}
 }
 
-// once is an event of a set, one for each iteration of the loops around the batch.
+// once returns an event of a set with one index for each iteration of the loops around the batch.
 func (b *batcher) once(set string) calls.Event {
 	var index, count expr.Expr = expr.Int(0), expr.Int(1)
 	for i, l := range b.loops {

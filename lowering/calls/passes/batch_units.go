@@ -7,10 +7,10 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls"
 )
 
-// kind is what can be one batch; the zero kind is what cannot.
+// kind identifies operations that can form one batch; the zero kind cannot.
 type kind struct{ use, on string }
 
-// joinsOf is the field that lets a statement join others; nil if it has none.
+// joinsOf returns the field that allows a statement to join others; nil if it has none.
 func joinsOf(s calls.Stmt) *string {
 	switch s := s.(type) {
 	case *calls.FlagWrite:
@@ -23,8 +23,8 @@ func joinsOf(s calls.Stmt) *string {
 	return nil
 }
 
-// unit counts the statements that a list starts with and that belong together: an operation with what
-// orders streams around it, or a loop or a branch of operations of one kind.
+// unit counts the statements at the beginning of a list that belong together: an operation with the records and waits around it,
+// or a loop or a branch with operations of one kind.
 func unit(body []calls.Stmt) (n int, k kind) {
 	switch s := body[0].(type) {
 	case *calls.For:
@@ -57,7 +57,7 @@ func unit(body []calls.Stmt) (n int, k kind) {
 	return 1, kind{}
 }
 
-// varies reports whether the streams of a loop depend on its iteration.
+// varies reports whether the streams in a loop depend on its iteration.
 func varies(loop *calls.For) bool {
 	found := false
 	calls.Walk(loop.Body, func(s calls.Stmt) bool {
@@ -67,7 +67,7 @@ func varies(loop *calls.For) bool {
 	return found
 }
 
-// recordsOn counts the record that the operation before a list is over.
+// recordsOn returns 1 if a list begins with a record on a stream, which marks the end of the operation before the list.
 func recordsOn(body []calls.Stmt, on calls.Stream) int {
 	if len(body) > 0 {
 		if r, ok := body[0].(*calls.EventRecord); ok && r.On.String() == on.String() {
@@ -82,7 +82,7 @@ func isWaitFor(s calls.Stmt, e calls.Event) bool {
 	return ok && w.Event.Set == e.Set
 }
 
-// kindOf is that of all operations of a list; what only names something is none.
+// kindOf returns the common kind of all operations of a list. Declarations have no kind.
 func kindOf(body []calls.Stmt) kind {
 	var all kind
 	for len(body) > 0 {

@@ -6,9 +6,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls/order"
 )
 
-// joinCapture joins the copy stream at the end of a call that is captured as a CUDA graph, where nothing
-// else does: it may only have told peers something, for which nobody here waits, and a capture ends with
-// an error where a stream is not joined.
+// joinCapture joins the copy stream at the end of a captured call (a CUDA graph), if nothing else does. The stream may only have
+// written flags, for which no stream of this rank waits. A capture fails if a stream is not joined.
 func joinCapture(p *calls.Program) {
 	if !p.Graph {
 		return

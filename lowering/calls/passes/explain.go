@@ -6,9 +6,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls"
 )
 
-// explain says of the communications in loops with GEMMs what they overlap with. The note stands on
-// the first statement of those that hand the stream over, in place of what it said there. What a
-// statement before in the same list says already is not said again.
+// explain adds notes to communications in loops with GEMMs, saying what they overlap with. The first statement that hands the
+// stream over gets the note, in place of its previous note. A note that an earlier statement of the list has is not repeated.
 func explain(p *calls.Program) {
 	p.Body = calls.Edit(p.Body, func(s calls.Stmt) []calls.Stmt {
 		for _, inner := range calls.Bodies(s) {
@@ -35,7 +34,7 @@ func explain(p *calls.Program) {
 	})
 }
 
-// sayOnce drops the notes of a list that repeat one before.
+// sayOnce drops notes that repeat an earlier one of the list.
 func sayOnce(body []calls.Stmt) {
 	said := map[string]bool{}
 	for _, s := range body {
@@ -47,7 +46,7 @@ func sayOnce(body []calls.Stmt) {
 	}
 }
 
-// plain is a stream that can be compared: compute streams are one.
+// plain returns a stream for comparison: all compute streams are equal.
 func plain(on calls.Stream) calls.Stream {
 	if on.Index != nil {
 		return calls.Stream{Name: calls.Compute}
@@ -80,7 +79,7 @@ func (e *explainer) list(body []calls.Stmt) {
 	}
 }
 
-// carried names what moves data between ranks and the stream that carries it.
+// carried returns the stream of a communication, in a form for notes.
 func carried(s calls.Stmt) (on calls.Stream, what string) {
 	switch s := s.(type) {
 	case *calls.NcclCall, *calls.NcclGroup:
@@ -95,7 +94,7 @@ func carried(s calls.Stmt) (on calls.Stream, what string) {
 	return calls.Stream{}, ""
 }
 
-// handsOver reports whether a statement makes a stream ready for what comes next on it.
+// handsOver reports whether a statement makes a stream ready for the next statement on it.
 func handsOver(s calls.Stmt, on calls.Stream) bool {
 	switch s := s.(type) {
 	case *calls.EventRecord:

@@ -7,9 +7,9 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls"
 )
 
-// forkCapture forks, at the start of a call that is captured as a CUDA graph, the streams that do something before
-// they wait for one that is captured. Their order may need no such wait, as where data comes from a peer; but
-// what they do would not be captured, and who waits for them ends the capture with an error.
+// forkCapture forks streams at the start of a call that is captured as a CUDA graph. It forks those that do something before they
+// wait for a captured stream. The order of the work may not need such a wait, for example if the data comes from a peer. But
+// without it the work is not captured, and a wait for it ends the capture with an error.
 func forkCapture(p *calls.Program) {
 	if !p.Graph {
 		return
@@ -44,7 +44,7 @@ func forkCapture(p *calls.Program) {
 	p.Body = slices.Insert(p.Body, afterNames(p.Body), list...)
 }
 
-// afterNames is where the statements begin that do more than name things.
+// afterNames returns the index of the first statement that does more than declare names.
 func afterNames(body []calls.Stmt) int {
 	for i, s := range body {
 		switch s.(type) {
@@ -56,16 +56,16 @@ func afterNames(body []calls.Stmt) int {
 	return len(body)
 }
 
-// forks are the streams that have to be forked, in the order in which they are met. All compute streams are one.
+// forks lists the streams to fork, in the order in which they occur. All compute streams count as one.
 type forks struct {
 	order []calls.Stream
-	info  map[calls.Stream]calls.Info // of the statement that asks for it
+	info  map[calls.Stream]calls.Info // of the statement that needs the fork
 }
 
 // rank issues a call on a rank.
 func (f *forks) rank(p *calls.Program, rank int64, interNode bool) {
 	captured, recorded := map[string]bool{calls.Caller: true}, map[string]bool{}
-	names := map[string]calls.Stream{} // that statements gave to streams
+	names := map[string]calls.Stream{} // names that statements gave to streams
 	var walk *calls.Issue
 	key := func(on calls.Stream) string {
 		if named, ok := names[on.Name]; ok && on.Index == nil {

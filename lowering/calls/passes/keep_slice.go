@@ -8,16 +8,16 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls/order"
 )
 
-// keepSlice gives a buffer whose slices are used one after the other the memory of one slice, if on every rank all that uses a slice is
-// done before anything uses the next one, by the waits that are there.
+// keepSlice shrinks a buffer to one slice if its slices are used one after the other. On every rank, the existing waits have to
+// order all uses of a slice before all uses of the next one.
 //
 //	Buffer(name Z_, elements D * kRows)                  Buffer(name Z_, elements kRows)
 //	For(var s): Gemm(out Z_ + s * kRows)             ->
 //	            Launch(out A_ + s * kRows, a Z_ + s * kRows)
 //
-// What other ranks reach stays whole, and what has a memory together with another buffer.
+// Buffers keep all slices if other ranks access them, or if they share memory with another buffer.
 func keepSlice(p *calls.Program) {
-	apart := map[string]bool{} // whole as they are
+	apart := map[string]bool{} // buffers that keep all slices
 	for _, s := range p.Shares {
 		apart[s.Memory] = true
 	}
@@ -47,7 +47,7 @@ func keepSlice(p *calls.Program) {
 	}
 }
 
-// offsetsOf lists where pointers lead in each buffer that no pointer takes as a whole.
+// offsetsOf lists the offsets of pointers into each buffer. It omits buffers that a pointer uses as a whole.
 func offsetsOf(p *calls.Program) map[string][]expr.Expr {
 	offsets := map[string][]expr.Expr{}
 	calls.RewriteAll(p.Body, &calls.Rewriter{Place: func(at calls.Pointer) calls.Pointer {
@@ -62,8 +62,8 @@ func offsetsOf(p *calls.Program) map[string][]expr.Expr {
 	return offsets
 }
 
-// sliceOf is the elements of a slice of a buffer, the last factors of its elements, where each offset is a multiple of them; nil where they
-// are not all of one kind.
+// sliceOf returns the number of elements in a slice of a buffer: the last factors of its elements, of which every offset is a
+// multiple; nil if there are none.
 func sliceOf(b *calls.Buffer, offsets []expr.Expr) expr.Expr {
 	if len(offsets) == 0 {
 		return nil
@@ -87,7 +87,7 @@ func sliceOf(b *calls.Buffer, offsets []expr.Expr) expr.Expr {
 	return product
 }
 
-// factors are those of a product.
+// factors lists the factors of a product.
 func factors(e expr.Expr) []expr.Expr {
 	if product, ok := e.(*expr.Binary); ok && product.Op == "*" {
 		return append(factors(product.X), product.Y)
@@ -95,7 +95,7 @@ func factors(e expr.Expr) []expr.Expr {
 	return []expr.Expr{e}
 }
 
-// keepOne declares a buffer of one slice.
+// keepOne shrinks a buffer to one slice.
 func keepOne(b *calls.Buffer, slice expr.Expr) {
 	whole := factors(b.Elements)
 	for _, count := range whole[:len(whole)-len(factors(slice))] {
@@ -109,7 +109,7 @@ func keepOne(b *calls.Buffer, slice expr.Expr) {
 	b.Elements = slice
 }
 
-// leadToFirst lets all slices of buffers lie where the first one does.
+// leadToFirst makes all slices of buffers use the memory of the first slice.
 func leadToFirst(p *calls.Program, kept map[string]bool) {
 	calls.RewriteAll(p.Body, &calls.Rewriter{Place: func(at calls.Pointer) calls.Pointer {
 		if kept[at.Base] {

@@ -7,15 +7,15 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls"
 )
 
-// narrowNames puts the name of a number into the branch that alone uses it: behind the condition a peer that is a
-// number of iterations ahead is one that there is, and in front of it the name would say nothing.
+// narrowNames moves the declaration of a number into the branch that contains all its uses. For example, the peer of a later
+// iteration exists only under the condition of the branch.
 //
 //	before: Let(to, ...); If(cond s < S - 1): NcclCall(kind send, peer to)
 //	after:  If(cond s < S - 1): Let(to, ...); NcclCall(kind send, peer to)
 func narrowNames(p *calls.Program) { p.Body = calls.EditLists(p.Body, narrowed) }
 
 func narrowed(list []calls.Stmt) []calls.Stmt {
-	for i, s := range slices.Backward(list) { // a name may use those before it
+	for i, s := range slices.Backward(list) { // a name may use earlier names
 		let, ok := s.(*calls.Let)
 		if !ok {
 			continue
@@ -28,7 +28,7 @@ func narrowed(list []calls.Stmt) []calls.Stmt {
 	return list
 }
 
-// onlyBranch is the side of a branch in a list that holds all uses of a name; nil where there is none.
+// onlyBranch returns the side of a branch that contains all uses of a name in a list; nil if there is none.
 func onlyBranch(list []calls.Stmt, name string) *[]calls.Stmt {
 	uses := func(s calls.Stmt) bool { return usesName([]calls.Stmt{s}, name) }
 	at := slices.IndexFunc(list, uses)
@@ -47,7 +47,7 @@ func onlyBranch(list []calls.Stmt, name string) *[]calls.Stmt {
 	}
 }
 
-// usesName reports whether statements mention a name, also in those inside them.
+// usesName reports whether statements, including nested ones, mention a name.
 func usesName(body []calls.Stmt, name string) bool {
 	found := false
 	calls.Walk(body, func(s calls.Stmt) bool {
@@ -57,7 +57,7 @@ func usesName(body []calls.Stmt, name string) bool {
 	return found
 }
 
-// mentions reports whether a statement itself does.
+// mentions reports whether a statement itself mentions a name.
 func mentions(s calls.Stmt, name string) bool {
 	found := false
 	r := &calls.Rewriter{Expression: func(e expr.Expr) expr.Expr {

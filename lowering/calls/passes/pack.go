@@ -10,30 +10,30 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls/order"
 )
 
-// mostAtOnce is how many buffers in use at a time are packed; the longest used of more keep their own memory. The time of packing is
-// that of what is in use at a time.
+// mostAtOnce limits how many buffers in use at the same time are packed. If there are more, those with the longest lives keep
+// separate memory. The duration of packing depends on this number.
 const mostAtOnce = 512
 
-// aligned is where a buffer may begin, from a byte on: buffers in one memory begin at multiples of what cudaMalloc aligns to.
+// aligned rounds an offset up to the alignment of buffers, which cudaMalloc guarantees.
 func aligned(at int64) int64 { return (at + align.Buffer - 1) / align.Buffer * align.Buffer }
 
-// block is the memory of a buffer, and of those that lie in it already; or an output, from its first result on.
+// block is a buffer with the buffers that it already contains, or the bytes of an output, usable until its first result.
 type block struct {
 	life    *order.Life
 	buffers []*calls.Buffer
 	bytes   int64
-	fixed   bool     // it has to be where the program's own memory is, when the program starts
-	in      *block   // the output that it lies in; nil: memory of the program's own
-	at      int64    // its first byte there; -1: it is in none
-	beside  []*block // of a room: what is in use while it is
+	fixed   bool     // it needs the program's own memory from the start of the program on
+	in      *block   // the output that contains it; nil: the program's own memory
+	at      int64    // offset there; -1: not placed
+	beside  []*block // for scratch memory: blocks in use at the same time
 }
 
 func (b *block) end() int64 { return b.at + b.bytes }
 
-// isRoom reports whether it is what an attention works in.
+// isRoom reports whether the block is scratch memory of an attention.
 func (b *block) isRoom() bool { return b.life.Buffer.Works != "" }
 
-// ofBuffers is how many bytes it has for buffers: a room none.
+// ofBuffers returns the bytes that the block needs for buffers: 0 for scratch memory.
 func (b *block) ofBuffers() int64 {
 	if b.isRoom() {
 		return 0
@@ -41,7 +41,7 @@ func (b *block) ofBuffers() int64 {
 	return b.bytes
 }
 
-// ownEnd is where it ends in the program's own memory.
+// ownEnd returns the end of the block in the program's own memory; 0 if it is in an output.
 func (b *block) ownEnd() int64 {
 	if b.in != nil {
 		return 0
@@ -49,16 +49,18 @@ func (b *block) ownEnd() int64 {
 	return b.end()
 }
 
-// mostTries is how often blocks are placed with another one first.
+// mostTries limits how often pack tries another order.
 const mostTries = 8
 
-// pack places the blocks of the same ranks, given in the order in which their lives begin: those whose lives may overlap lie side by side,
-// others may have the same bytes. From the largest to the smallest each goes to the first free bytes; before the program's
-// own memory grows, to those of an output. Two choices are open, and which is better is not known when a block is placed:
-//   - of outputs, the smallest one leaves large ones to large blocks, and the one that is written first leaves later ones to longer lives;
-//   - the block that ends last did not fit below others: placed before them, it may, and they beside it.
+// pack places the blocks of one set of ranks, given in the order in which their lives begin. Blocks whose lives may overlap get
+// different bytes; others may share bytes. From the largest to the smallest, each goes to the first free bytes. Before the
+// program's own memory grows, it goes to free bytes of an output. Two choices cannot be decided when a block is placed, so pack
+// tries both:
+//   - The smallest output that fits leaves large outputs to large blocks. The output that is written first leaves later ones to
+//     longer lives.
+//   - The block that ends last did not fit below others. If it is placed first, it may fit, and the others next to it.
 //
-// The first way that takes the least of the program's own memory is taken.
+// pack keeps the first result that uses the least of the program's own memory.
 func pack(blocks []*block) {
 	lives := make([]*order.Life, len(blocks))
 	for i, b := range blocks {
@@ -95,7 +97,7 @@ func pack(blocks []*block) {
 	}
 }
 
-// kinds are the numbers of the blocks that are to be placed, and of outputs.
+// kinds returns the indices of the blocks to place, and of outputs. It drops blocks that stay apart.
 func kinds(blocks []*block, apart []bool) (rest, outputs []int) {
 	for i, b := range blocks {
 		switch {
@@ -109,7 +111,8 @@ func kinds(blocks []*block, apart []bool) (rest, outputs []int) {
 	return rest, outputs
 }
 
-// lastFirst moves the block that ends last in the program's own memory to the front of a list. It reports whether it was elsewhere.
+// lastFirst moves the block that ends last in the program's own memory to the front of a list. It reports whether the list
+// changed.
 func lastFirst(blocks []*block, list []int) bool {
 	last := slices.MaxFunc(list, func(i, j int) int { return cmp.Compare(blocks[i].ownEnd(), blocks[j].ownEnd()) })
 	at := slices.Index(list, last)
@@ -118,9 +121,9 @@ func lastFirst(blocks []*block, list []int) bool {
 	return at > 0
 }
 
-// place places blocks, given by their numbers, in an order: from the first to the last each goes to the first free bytes, or, before the
-// program's own memory grows, to those of the first output that has room. It gives the bytes of the program's own memory, and
-// forgets where blocks were before.
+// place places the blocks with the given indices, in order. Each goes to the first free bytes or, before the program's own memory
+// grows, to the first output with enough free bytes. It forgets previous places, and returns the size of the program's own
+// memory.
 func place(blocks []*block, beside [][]int, rest, outputs []int) (own int64) {
 	for _, i := range rest {
 		blocks[i].in, blocks[i].at = nil, -1
@@ -146,7 +149,7 @@ func place(blocks []*block, beside [][]int, rest, outputs []int) (own int64) {
 	return own
 }
 
-// firstFree is where in a memory the first so many bytes begin that none of some blocks has.
+// firstFree returns the first offset in a memory at which the given number of bytes is free of the taken blocks.
 func firstFree(blocks []*block, taken []int, in *block, bytes int64) (at int64) {
 	var list []*block
 	for _, i := range taken {
@@ -164,7 +167,8 @@ func firstFree(blocks []*block, taken []int, in *block, bytes int64) (at int64) 
 	return at
 }
 
-// cut parts the program's own memory where no block has bytes on both sides, into lists in the order of their bytes.
+// cut divides the program's own memory at every offset that no block crosses. It returns the blocks of each piece, sorted by
+// offset.
 func cut(blocks []*block) (together [][]*block) {
 	var list []*block
 	for _, b := range blocks {

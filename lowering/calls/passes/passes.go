@@ -1,19 +1,18 @@
-// Package passes rewrites programs of calls: what they compute stays as it is, and they read as if
-// written by hand.
+// Package passes rewrites programs of calls. The programs compute the same as before, and read as if written by hand.
 package passes
 
 import (
 	"github.com/hirgen/hirgen/lowering/calls"
 )
 
-// Pass rewrites a program in place: what it computes stays as it is.
+// Pass rewrites a program in place. The program computes the same as before.
 type Pass struct {
 	Name string
 	Why  string
 	Run  func(*calls.Program)
 }
 
-// Passes are run by Lower, in this order.
+// Passes are the passes that Lower runs, in this order.
 var Passes = []Pass{
 	{"stay-on-caller", "where nothing could run beside a communication it stays on the caller's stream", stayOnCaller},
 	{"batch-memory-operations", "adjacent statements that write flags, wait for flags or copy are one operation (signals: batched, copy: fused)", batchMemoryOperations},
@@ -37,5 +36,5 @@ var Passes = []Pass{
 	{"plan-life", "what a program has is made before its first call, and freed behind its last one", planLife},
 }
 
-// planLife says what is done outside of the calls.
+// planLife computes the host steps around the calls.
 func planLife(p *calls.Program) { p.Life = calls.LifeOf(p) }

@@ -7,11 +7,11 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls"
 )
 
-// moveSync takes records and joins out of loops in which they would repeat.
+// moveSync moves records and joins out of loops that would repeat them.
 //
-// A record of a stream that the loop gives no work is the same in every iteration: it stands before
-// the loop, once. A stream that waits at the end of every iteration, and does nothing else in the
-// loop, waits behind the loop, once for each stream that it joins.
+// If a loop gives a stream no work, a record of that stream is the same in every iteration, so it moves before the loop. If a
+// stream waits at the end of every iteration, and does nothing else in the loop, the waits move after the loop, one for each
+// stream that it joins.
 func moveSync(p *calls.Program) {
 	uses, events := countUses(p.Body), calls.ByName(p.Events)
 	p.Body = calls.Edit(p.Body, func(s calls.Stmt) []calls.Stmt {
@@ -33,7 +33,7 @@ func moveSync(p *calls.Program) {
 	})
 }
 
-// eventUses counts the statements that record events of each set, and that wait for them.
+// eventUses counts the statements that record events of each set, and those that wait for them.
 type eventUses struct{ records, waits map[string]int }
 
 func countUses(body []calls.Stmt) eventUses {
@@ -50,7 +50,7 @@ func countUses(body []calls.Stmt) eventUses {
 	return u
 }
 
-// hoistRecords takes out of a loop what it would record again.
+// hoistRecords moves repeated records out of a loop.
 func hoistRecords(loop *calls.For, events map[string]*calls.Events, uses eventUses) []calls.Stmt {
 	if !slices.ContainsFunc(loop.Body, func(s calls.Stmt) bool { _, ok := s.(*calls.EventRecord); return ok }) {
 		return nil
@@ -69,15 +69,15 @@ func hoistRecords(loop *calls.For, events map[string]*calls.Events, uses eventUs
 	return out
 }
 
-// oneEvent makes the events that a statement records in the iterations of a loop one, where only the
-// same iteration waits for each: waits are those of the loop.
+// oneEvent replaces the events that a statement records in the iterations of a loop by one event, if only the same iteration
+// waits for each. waits are the waits in the loop.
 func oneEvent(events map[string]*calls.Events, r *calls.EventRecord, waits []*calls.StreamWait, uses eventUses) bool {
 	set, index := r.Event.Set, r.Event.Index.String()
 	if r.Watch || uses.records[set] != 1 || uses.waits[set] != len(waits) ||
 		slices.ContainsFunc(waits, func(w *calls.StreamWait) bool { return w.Event.Index.String() != index }) {
 		return false
 	}
-	r.Event.Index, r.Note = expr.Int(0), "" // which was for what follows it
+	r.Event.Index, r.Note = expr.Int(0), "" // the note was for the next statement
 	for _, w := range waits {
 		w.Event.Index = expr.Int(0)
 	}
@@ -85,7 +85,7 @@ func oneEvent(events map[string]*calls.Events, r *calls.EventRecord, waits []*ca
 	return true
 }
 
-// waitsOf lists the waits for events of each set.
+// waitsOf lists the waits for events, by set.
 func waitsOf(body []calls.Stmt) map[string][]*calls.StreamWait {
 	waits := map[string][]*calls.StreamWait{}
 	calls.Walk(body, func(s calls.Stmt) bool {
@@ -97,7 +97,7 @@ func waitsOf(body []calls.Stmt) map[string][]*calls.StreamWait {
 	return waits
 }
 
-// queue is a stream, or one of the compute streams: of two it is not known whether they are one.
+// queue is a stream, or any compute stream: two compute streams may be the same one.
 type queue struct {
 	name string
 	team bool
@@ -105,7 +105,7 @@ type queue struct {
 
 func queueOf(s calls.Stream) queue { return queue{s.Name, s.Team} }
 
-// worked are the streams that statements give work, or make wait.
+// worked returns the streams on which statements issue work or waits.
 func worked(body []calls.Stmt) map[queue]bool {
 	found := map[queue]bool{}
 	calls.Walk(body, func(s calls.Stmt) bool {
@@ -119,7 +119,7 @@ func worked(body []calls.Stmt) map[queue]bool {
 	return found
 }
 
-// sinkJoins takes the joins at the end of iterations out of a loop; nil if there are none.
+// sinkJoins moves the joins at the end of iterations after a loop; nil if there are none.
 func sinkJoins(loop *calls.For, uses eventUses) *calls.For {
 	var joins, rest []calls.Stmt
 	var on *calls.StreamWait // one of them
@@ -147,8 +147,7 @@ func sinkJoins(loop *calls.For, uses eventUses) *calls.For {
 	return &calls.For{Info: info, Var: loop.Var, First: loop.First, Count: loop.Count, Body: joins}
 }
 
-// isJoin reports whether two statements make a stream that does not depend on the iteration wait for
-// one that does.
+// isJoin reports whether two statements make the caller's stream wait for a compute stream that depends on the iteration.
 func isJoin(loop *calls.For, first, second calls.Stmt) bool {
 	r, ok := first.(*calls.EventRecord)
 	w, ok2 := second.(*calls.StreamWait)
@@ -166,8 +165,8 @@ func onlySync(body []calls.Stmt) bool {
 	})
 }
 
-// trimmed is a loop that only orders streams without iterations that repeat others: it depends on
-// its variable modulo the number of compute streams alone.
+// trimmed removes repeated iterations from a loop that only orders streams. Such a loop depends on its variable only modulo the
+// number of compute streams.
 func trimmed(p *calls.Program, loop *calls.For) []calls.Stmt {
 	period := periodOf(loop)
 	count, ok := p.Values().Eval(loop.Count)
@@ -192,8 +191,7 @@ func trimmed(p *calls.Program, loop *calls.For) []calls.Stmt {
 	return []calls.Stmt{loop}
 }
 
-// periodOf tells how a loop depends on its variable: 0 not at all, 1 modulo the number of compute
-// streams, -1 otherwise.
+// periodOf returns how a loop depends on its variable: 0 not at all, 1 modulo the number of compute streams, -1 otherwise.
 func periodOf(loop *calls.For) int {
 	period := 0
 	calls.RewriteAll(loop.Body, &calls.Rewriter{Expression: func(e expr.Expr) expr.Expr {

@@ -8,10 +8,10 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls"
 )
 
-// Rooms are where gradients of attentions work: bytes of the program's memory that nothing else uses at the time. How many a library
-// wants is known when the program starts: where they are too few the attention has memory of its own.
+// Rooms are scratch memory for attention gradients: bytes of the program's memory that are otherwise unused at that time. A
+// library reports its need when the program starts. If a room is too small, the attention allocates separate memory.
 
-// addRooms declares a room for each such attention on the caller's stream, as large as it is expected to be wanted.
+// addRooms declares a room for each such attention on the caller's stream, of the size that it is expected to need.
 func addRooms(p *calls.Program) {
 	attentions, labels, values, taken := calls.ByName(p.Attentions), calls.ByName(p.Labels), p.Values(), namesOf(p)
 	calls.Walk(p.Body, func(s calls.Stmt) bool {
@@ -31,7 +31,7 @@ func addRooms(p *calls.Program) {
 	})
 }
 
-// widenRooms gives the rooms among the blocks of a memory the bytes around them that nothing has which is in use at the same time.
+// widenRooms extends the rooms of a memory into adjacent bytes that are unused while the rooms are in use.
 func widenRooms(blocks []*block) {
 	last := int64(0)
 	for _, b := range blocks {
@@ -56,7 +56,7 @@ func widenRooms(blocks []*block) {
 	}
 }
 
-// dropRooms takes back those that lie in no memory.
+// dropRooms drops rooms that are not in any memory.
 func dropRooms(p *calls.Program) {
 	dropped := map[string]bool{}
 	p.Buffers = slices.DeleteFunc(p.Buffers, func(b *calls.Buffer) bool {

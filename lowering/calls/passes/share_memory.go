@@ -10,11 +10,11 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls/order"
 )
 
-// shareMemory gives buffers the same memory where, on every rank, all that uses one of
-// them is done before anything that uses the next one begins, by the waits that are there: it costs nothing.
-// What is in use at once lies side by side, in memory of its own if that takes less, or in outputs until results are written there. What is
-// in use while calls follow each other stays apart. A gradient of an attention works in what others leave free. What works on the caller's
-// stream has the workspace of a compute stream where it never works beside that.
+// shareMemory lets buffers share memory if the existing waits order all uses of one before all uses of the next, on every rank.
+// So it adds no waits. Buffers in use at the same time are placed next to each other, in one allocation if that takes less
+// memory, or in outputs until their results are written. Buffers that are in use from one call to the next stay separate. The
+// gradient of an attention uses bytes that others leave free as scratch memory. Work on the caller's stream uses the workspace of
+// a compute stream, if the two never use it at the same time.
 //
 //	Buffer(name A_, elements 64)                         Buffer(name A_, elements 64)
 //	Buffer(name B_, elements 32)  # while C_ is, not A_  ->  Buffer(name B_, in A_, elements 32)
@@ -37,7 +37,7 @@ func shareMemory(p *calls.Program) {
 	})
 }
 
-// firstForCaller gives what works on the caller's stream the workspace of the first compute stream.
+// firstForCaller makes the caller's stream use the workspace of the first compute stream.
 func firstForCaller(index expr.Expr) expr.Expr {
 	if index == nil {
 		return expr.Int(0)
@@ -45,7 +45,7 @@ func firstForCaller(index expr.Expr) expr.Expr {
 	return index
 }
 
-// shareBuffers packs the buffers of the same ranks; outputs are of all ranks.
+// shareBuffers packs the buffers of the same ranks. Outputs belong to all ranks.
 func shareBuffers(p *calls.Program) {
 	values := p.Values()
 	var guards []string
@@ -77,7 +77,7 @@ func shareBuffers(p *calls.Program) {
 	ownFirst(p)
 }
 
-// move lays a block into the memory of a buffer, so many bytes behind its start.
+// move moves a block into the memory of a buffer, at bytes after its start.
 func (b *block) move(memory *calls.Buffer, at int64) {
 	for _, in := range b.buffers {
 		if in != memory {
@@ -86,8 +86,8 @@ func (b *block) move(memory *calls.Buffer, at int64) {
 	}
 }
 
-// blocksOf gives the memories of a program, each with the life of all that is in it, in the order in which these begin. What is in no order
-// with another call is in none.
+// blocksOf lists the memories of a program, in the order in which their lives begin. The life of a block covers all buffers in
+// it. Buffers whose uses are not ordered from call to call are omitted.
 func blocksOf(p *calls.Program) (blocks []*block) {
 	inside, reached := map[string][]*calls.Buffer{}, p.Reached()
 	for _, b := range p.Buffers {
@@ -121,7 +121,7 @@ func blocksOf(p *calls.Program) (blocks []*block) {
 	return blocks
 }
 
-// put lays blocks into one memory: that of the one that has all of its bytes, or else one of their own.
+// put moves blocks into one memory: the memory of the largest block if it is large enough, and otherwise a new arena.
 func put(p *calls.Program, names *arenaNames, list []*block) {
 	first, end := list[0].at, int64(0)
 	for _, b := range list {
@@ -138,7 +138,7 @@ func put(p *calls.Program, names *arenaNames, list []*block) {
 	}
 }
 
-// arena is memory for so many buffers. It counts elements of the largest one.
+// arena makes the memory for a number of buffers. It has the element type of the largest one.
 func arena(name string, largest *calls.Buffer, bytes int64, buffers int) *calls.Buffer {
 	elements := (bytes + largest.Type.Size() - 1) / largest.Type.Size()
 	return &calls.Buffer{
@@ -147,14 +147,14 @@ func arena(name string, largest *calls.Buffer, bytes int64, buffers int) *calls.
 	}
 }
 
-// arenaNames hands out names that nothing declared has.
+// arenaNames makes names that no declaration uses.
 type arenaNames struct {
 	program *calls.Program
 	taken   map[string]bool
 	last    int
 }
 
-// next is memory_, memory_2_ and so on.
+// next returns memory_, memory_2_ and so on.
 func (n *arenaNames) next() string {
 	if n.taken == nil {
 		n.taken = namesOf(n.program)
@@ -171,7 +171,7 @@ func (n *arenaNames) next() string {
 	}
 }
 
-// namesOf has all names that a program declares.
+// namesOf returns all names that a program declares.
 func namesOf(p *calls.Program) map[string]bool {
 	taken := map[string]bool{}
 	for _, d := range p.Declarations() {

@@ -6,9 +6,9 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls"
 )
 
-// stayOnCaller gives a communicator the caller's stream where that waits for each of its calls at once:
-// nothing could run beside them, and going from stream to stream and back costs microseconds. The record
-// behind a call stays, for the watchdog.
+// stayOnCaller moves the calls of a communicator to the caller's stream if that stream waits for each of them immediately.
+// Nothing could run at the same time, and a change of streams costs microseconds. The record after a call stays, for the
+// watchdog.
 //
 //	EventRecord(ready_[0], on caller)
 //	StreamWait(ready_[0], on x_.stream)
@@ -40,8 +40,8 @@ func stayOnCaller(p *calls.Program) {
 	})
 }
 
-// detour is a run of statements by which the caller's stream hands over to that of a communicator for
-// one call, and waits for it; names of pointers may stand between.
+// detour is a run of statements in which the caller's stream hands one call to the stream of a communicator, and waits for it.
+// Declarations of pointers may be between them.
 type detour struct {
 	list        []calls.Stmt
 	ready, done *calls.EventRecord
@@ -50,7 +50,7 @@ type detour struct {
 	team        string
 }
 
-// eachDetour replaces each detour by what f makes of it.
+// eachDetour replaces each detour by the result of f.
 func eachDetour(body []calls.Stmt, f func(detour) []calls.Stmt) []calls.Stmt {
 	var out []calls.Stmt
 	for len(body) > 0 {
@@ -66,7 +66,7 @@ func eachDetour(body []calls.Stmt, f func(detour) []calls.Stmt) []calls.Stmt {
 	return out
 }
 
-// detourAt finds the detour that a list begins with.
+// detourAt finds a detour at the beginning of a list.
 func detourAt(body []calls.Stmt) (d detour, ok bool) {
 	var steps []calls.Stmt
 	for i, s := range body {
@@ -98,7 +98,7 @@ func detourAt(body []calls.Stmt) (d detour, ok bool) {
 		d.begin.Event.Set == d.ready.Event.Set && d.end.Event.Set == d.done.Event.Set
 }
 
-// teamOf names the team of a call of NCCL; empty for other statements.
+// teamOf returns the team of an NCCL call; empty for other statements.
 func teamOf(s calls.Stmt) string {
 	switch s := s.(type) {
 	case *calls.NcclCall:

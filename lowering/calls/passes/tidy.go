@@ -7,9 +7,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls"
 )
 
-// dropEmpty drops loops and branches that do nothing, and puts what a branch without a condition
-// holds in its place; a branch of which only the other side is left asks the opposite. What the same
-// ranks run is then one block.
+// dropEmpty drops loops and branches that do nothing. It replaces a branch without a condition by its body. If only the other
+// side of a branch is left, it inverts the condition. Adjacent statements of the same ranks then form one block.
 func dropEmpty(p *calls.Program) {
 	p.Body = calls.Edit(p.Body, func(s calls.Stmt) []calls.Stmt {
 		switch s := s.(type) {
@@ -25,7 +24,7 @@ func dropEmpty(p *calls.Program) {
 	p.Body = calls.EditLists(p.Body, calls.MergeIfs)
 }
 
-// acts reports whether statements do anything but name things.
+// acts reports whether statements do more than declare names.
 func acts(body []calls.Stmt) bool {
 	return slices.ContainsFunc(body, func(s calls.Stmt) bool {
 		switch s.(type) {
@@ -52,9 +51,9 @@ func simplified(s *calls.If) []calls.Stmt {
 	return []calls.Stmt{s}
 }
 
-// withoutUnusedNumbers drops names of numbers that nothing after them in a list mentions.
+// withoutUnusedNumbers drops names of numbers that no later statement of the list uses.
 func withoutUnusedNumbers(list []calls.Stmt) []calls.Stmt {
-	for i, s := range slices.Backward(list) { // a name may use those before it
+	for i, s := range slices.Backward(list) { // a name may use earlier names
 		if let, ok := s.(*calls.Let); ok && !usesName(list[i+1:], let.Name) {
 			list = slices.Delete(list, i, i+1)
 		}
@@ -62,8 +61,7 @@ func withoutUnusedNumbers(list []calls.Stmt) []calls.Stmt {
 	return list
 }
 
-// dropUnused drops declarations that nothing names, notes which of the caller's tensors are used, and
-// declares the rank where it is.
+// dropUnused drops unused declarations, marks the caller's tensors that are used, and declares the rank if it is used.
 func dropUnused(p *calls.Program) {
 	p.Body = calls.EditLists(p.Body, withoutUnusedNumbers)
 	used := map[string]bool{}

@@ -8,11 +8,9 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls/order"
 )
 
-// dropWaits drops the waits that others imply: for an event that the stream is behind already, and
-// for one that an event waited for next is behind. It computes, on every rank, what each stream is
-// behind of when a statement is issued; a wait that changes nothing on any rank goes. Of a loop that
-// only waits, the last iteration stays where it implies the others. Records that nobody waits for go
-// as well.
+// dropWaits drops redundant waits. The stream may be ordered after the event already, or the next wait may imply the order. The
+// pass computes on every rank what each stream is ordered after, and drops waits that change nothing on any rank. Of a loop that
+// only waits, the last iteration stays if it implies the others. Records without waits are dropped, too.
 func dropWaits(p *calls.Program) {
 	o := order.New(p)
 	o.RunAll()
@@ -45,7 +43,7 @@ func dropWaits(p *calls.Program) {
 	})
 }
 
-// lastAlone is a loop of waits as its last iteration, where no other one is needed.
+// lastAlone replaces a loop of waits by its last iteration, if no other iteration is needed.
 func lastAlone(o *order.Ordering, s *calls.For) []calls.Stmt {
 	count, ok := o.Program.Values().Eval(s.Count)
 	if len(s.Body) == 0 {
@@ -62,7 +60,7 @@ func lastAlone(o *order.Ordering, s *calls.For) []calls.Stmt {
 	return s.Body
 }
 
-// firstAlone takes waits out of a loop that it needs in the first iteration alone: they stand before it.
+// firstAlone moves waits that only the first iteration of a loop needs before the loop.
 func firstAlone(o *order.Ordering, s *calls.For) []calls.Stmt {
 	var first []calls.Stmt
 	records := countUses(s.Body).records

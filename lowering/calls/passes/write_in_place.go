@@ -8,15 +8,15 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls/order"
 )
 
-// writeInPlace lets kernels that compute element by element, and GEMMs that add, write their result where one of their operands lies, if
-// nothing uses that afterwards, slice by slice.
+// writeInPlace lets elementwise kernels, and GEMMs with an addend, write their result over one of their operands, if nothing uses
+// the operand afterwards. It checks this slice by slice.
 //
 //	Buffer(name Z_); Buffer(name A_)                     Buffer(name Z_); Buffer(name A_, in Z_)
 //	For(var s): Gemm(out Z_ + s)                     ->
 //	            Launch(out A_ + s, a Z_ + s)
 //
-// Of several results it is the one that a kernel stores last. Operands of other types stay apart, those of kernels that go along rows more
-// than once, outputs, and what is in use when calls follow each other.
+// Of several results it takes the one that a kernel stores last. It excludes operands of other types, kernels that read a row
+// more than once, outputs, and buffers that are in use from one call to the next.
 func writeInPlace(p *calls.Program) {
 	lives := map[*calls.Buffer]bool{}
 	for _, life := range order.Lives(p) {
@@ -50,15 +50,16 @@ func writeInPlace(p *calls.Program) {
 	ownFirst(p)
 }
 
-// mostWrittenOver is how many buffers are written over each other: programs of many thousand buffers stay linear.
+// mostWrittenOver limits how many buffers are written over each other. It keeps the pass linear for programs with thousands of
+// buffers.
 const mostWrittenOver = 64
 
-// ownFirst declares buffers in the memory of others behind those, those of one memory as they lie in it.
+// ownFirst declares buffers inside other buffers after those. The buffers inside one memory are sorted by offset.
 func ownFirst(p *calls.Program) {
 	inside := func(b *calls.Buffer) bool { return b.In != "" }
 	own := slices.DeleteFunc(slices.Clone(p.Buffers), inside)
 	others := slices.DeleteFunc(p.Buffers, func(b *calls.Buffer) bool { return !inside(b) })
-	first := map[string]int{} // of each memory: where the first one in it is declared
+	first := map[string]int{} // by memory: index of the first buffer declared in it
 	for i, b := range slices.Backward(others) {
 		first[b.In] = i
 	}

@@ -7,10 +7,10 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls"
 )
 
-// fallback stands between a program and its fallback variant.
+// fallback separates a program from its fallback variant.
 const fallback = "\nfallback:\n"
 
-// PrintAll gives the text form of a program and, behind a line "fallback:", of its fallback variant.
+// PrintAll returns the text form of a program and, after a line "fallback:", of its fallback variant.
 func PrintAll(variants []*calls.Program) string {
 	printed := make([]string, len(variants))
 	for i, p := range variants {
@@ -19,7 +19,7 @@ func PrintAll(variants []*calls.Program) string {
 	return strings.Join(printed, fallback)
 }
 
-// ParseAll reads what PrintAll prints. The error is a *diag.Errors with the first mistake.
+// ParseAll reads the output of PrintAll. The error is a *diag.Errors with the first error.
 func ParseAll(file, text string) ([]*calls.Program, error) {
 	var variants []*calls.Program
 	above := 0 // lines
@@ -34,7 +34,7 @@ func ParseAll(file, text string) ([]*calls.Program, error) {
 	return variants, nil
 }
 
-// lower moves diagnostics down by so many lines.
+// lower moves diagnostics down by a number of lines.
 func lower(err error, lines int) error {
 	if found, ok := diag.Diagnostics(err); ok {
 		for i := range found.Items {

@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls"
 )
 
-// life checks what is done around the calls: classes are printed, and those of the runtime end, in one order alone.
+// life checks that the steps around the calls are those of the printed classes and the runtime, in the same order.
 func (v *verifier) life() {
 	printed := calls.LifeOf(v.program)
 	for i, section := range printed.Sections() {

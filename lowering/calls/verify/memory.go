@@ -8,8 +8,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls/order"
 )
 
-// memory checks that nothing else works in the workspace of a statement, that a buffer in the memory of another one lies in it as a whole, and that of all buffers
-// with bytes in common each is done with before the next one is used, or is written over it.
+// memory checks buffers and workspaces. No statement uses the workspace of a running statement. A buffer inside another one lies
+// entirely within it. Of buffers with common bytes, each is finished before the next is used, unless the next is written over it.
 func (v *verifier) memory() {
 	if s := order.Clash(v.program, nil); s != nil {
 		v.fail(s, "its workspace may be in use")
@@ -63,10 +63,11 @@ func (v *verifier) memory() {
 	}
 }
 
-// alignment is that of buffers in the memory of others: kernels read many bytes at a time.
+// alignment is the alignment of buffers inside others: kernels access several bytes at once.
 const alignment = 256
 
-// occupants checks the lives of buffers, by their memory: those that may overlap have no byte in common, or one is written over the other.
+// occupants checks the lives of buffers in each memory. If two may overlap, they have no common byte, or one is written over the
+// other.
 func (v *verifier) occupants(lives map[string][]*order.Life, values calls.Values) {
 	var uses *order.Uses
 	for _, memory := range slices.Sorted(maps.Keys(lives)) {
@@ -91,8 +92,8 @@ func (v *verifier) occupants(lives map[string][]*order.Life, values calls.Values
 	}
 }
 
-// writtenOver reports whether a buffer is written where another one is read for the last time, slice by slice: which of them has the
-// first slice does not matter. Nothing is written over an output.
+// writtenOver reports whether a buffer is written over another buffer during the last reads of it, slice by slice. It does not
+// matter which of them contains the first slice. Nothing is written over an output.
 func writtenOver(uses *order.Uses, life, other *order.Life) bool {
 	return !other.Output && uses.InPlace(life.Buffer, other.Buffer)
 }
@@ -104,7 +105,7 @@ func common(a, b *calls.Buffer, values calls.Values) bool {
 	return !okA || !okB || a.Offset < b.Offset+ofB && b.Offset < a.Offset+ofA
 }
 
-// bytes is the size of a buffer.
+// bytes returns the size of a buffer.
 func bytes(b *calls.Buffer, values calls.Values) (size int64, ok bool) {
 	elements, ok := values.Eval(b.Elements)
 	return elements * b.Type.Size(), ok

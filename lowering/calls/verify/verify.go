@@ -1,4 +1,4 @@
-// Package verify holds what is true of every program of calls, before it is printed.
+// Package verify checks rules that every program of calls has to keep.
 package verify
 
 import (
@@ -13,17 +13,21 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls/text"
 )
 
-// Program checks a program: what statements name is declared; parts of groups and batches stand in
-// them; on every rank a wait has an earlier record, and at the end of a call the caller's stream is
-// behind all others; every flag that ranks wait for is written, once, and every one that is written
-// is waited for; buffers in one memory are used one after the other; what is done around the calls is what the
-// emitted class and the runtime do. The error is a *diag.Errors.
+// Program checks a program:
+//   - Every name that a statement uses is declared.
+//   - Parts of groups and batches are inside them.
+//   - On every rank a wait has an earlier record, and at the end of a call the caller's stream has waited for all others.
+//   - Every flag that is waited for is written once, and every flag that is written is waited for.
+//   - Buffers in one memory are used one after the other.
+//   - The steps around the calls are those of the emitted class and the runtime.
+//
+// The error is a *diag.Errors.
 func Program(p *calls.Program) error {
 	v := &verifier{program: p, said: map[string]bool{}}
 	v.names()
 	v.nesting(p.Body, "", false, "")
 	if v.errors.Len() > 0 {
-		return v.errors.Err() // what follows relies on it
+		return v.errors.Err() // the following checks need these
 	}
 	o := order.New(p)
 	o.Finish = v.finished
@@ -45,17 +49,17 @@ type verifier struct {
 	said    map[string]bool
 }
 
-// fail reports a mistake of a statement.
+// fail reports an error in a statement.
 func (v *verifier) fail(s calls.Stmt, format string, args ...any) {
 	v.report(s.Meta().Pos, text.Statement(s)+": "+fmt.Sprintf(format, args...))
 }
 
-// buffer reports a mistake of a buffer.
+// buffer reports an error in a buffer.
 func (v *verifier) buffer(b *calls.Buffer, format string, args ...any) {
 	v.report(diag.Pos{File: v.program.File}, b.Where+": "+b.Name+": "+fmt.Sprintf(format, args...))
 }
 
-// report reports a mistake, once.
+// report reports each error once.
 func (v *verifier) report(pos diag.Pos, message string) {
 	if key := fmt.Sprint(pos, message); !v.said[key] {
 		v.said[key] = true
@@ -63,7 +67,7 @@ func (v *verifier) report(pos diag.Pos, message string) {
 	}
 }
 
-// names checks that what statements name is declared.
+// names checks that the names in statements are declared.
 func (v *verifier) names() {
 	known := map[string]map[string]bool{}
 	for _, kind := range []string{"event", "share", "team", "guard", "mesh", "label", "shape", "attention"} {
@@ -95,7 +99,7 @@ func (v *verifier) names() {
 	})
 }
 
-// nesting checks that parts stand in what they are parts of, and only they.
+// nesting checks that parts are inside the group, batch or sum that they belong to, and that nothing else is.
 func (v *verifier) nesting(body []calls.Stmt, batch string, grouped bool, sum string) {
 	for _, s := range body {
 		switch s := s.(type) {
@@ -144,13 +148,13 @@ func (v *verifier) finished(o *order.Ordering) {
 	}
 }
 
-// pairing counts the writes of a flag in a call, and the waits for it.
+// pairing counts the writes and waits of a flag in a call.
 type pairing struct {
 	writes, waits int
 	stmt          calls.Stmt
 }
 
-// flags checks that flags are paired, for ranks that all share memory.
+// flags checks that flags are paired, assuming that all ranks share memory.
 func (v *verifier) flags() {
 	found := map[string]*pairing{}
 	var keys []string
@@ -179,7 +183,7 @@ func (v *verifier) flags() {
 	}
 }
 
-// flagIssue goes through the flags of one rank.
+// flagIssue issues the flag operations of one rank.
 type flagIssue struct {
 	*calls.Issue
 	note func(s calls.Stmt, key string, writes, waits int)
@@ -205,14 +209,14 @@ func (f *flagIssue) visit(s calls.Stmt) error {
 	return nil
 }
 
-// transfer is a wait for the ready flag and a write of the peer's done flag.
+// transfer records a wait for the ready flag and a write of the peer's done flag.
 func (f *flagIssue) transfer(s calls.Stmt, peer int64, ready calls.Flag) {
 	f.note(s, f.key(f.Rank, ready), 0, 1)
 	ready.Done = true
 	f.note(s, f.key(peer, ready), 1, 0)
 }
 
-// key names a flag of a rank.
+// key returns the name of a flag of a rank.
 func (f *flagIssue) key(owner int64, flag calls.Flag) string {
 	i, _ := f.Env.Eval(flag.Transfer)
 	kind := "ready"

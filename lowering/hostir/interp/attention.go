@@ -20,7 +20,7 @@ func attention(s *hostir.Attention, shape domain.AttentionShape, out, in []*view
 	}
 }
 
-// coordinate is that of the rank along an axis of a mesh.
+// coordinate returns the rank's coordinate along an axis of a mesh.
 func (r *rank) coordinate(m *domain.Mesh, axis string) int64 {
 	return int64(m.Coordinate(r.number, axis))
 }

@@ -10,34 +10,33 @@ import (
 // CallersStream is the name of the stream on which each call of a program begins and ends.
 const CallersStream = "caller's stream"
 
-// Event is a piece of work of a program, on one stream of one rank.
+// Event is a task of a program, on one stream of one rank.
 type Event struct {
-	Rank      int         // -1 for what ranks do together
-	Stmt      hostir.Stmt // nil for what the caller does between calls
-	Iteration []int64     // of the loops around the statement, from the outermost one
-	// Stream is where it stands, behind what was issued there before; empty for what stands on none:
-	// where ranks meet, and signals until a stream waits for them.
+	Rank      int         // -1 for tasks that several ranks share
+	Stmt      hostir.Stmt // nil for the caller's work between calls
+	Iteration []int64     // of the enclosing loops, outermost first
+	// Stream is the stream of the event, which follows earlier events there. It is empty for meetings of ranks, and for signals
+	// until a stream waits for them.
 	Stream string
-	Call   int   // of the program, from 1
+	Call   int   // number of the call, from 1
 	After  []int // events that have to end before
-	// Accesses are the elements that it touches, also for other ranks whose memory it reads or writes.
+	// Accesses lists the elements that the event accesses, including elements in memory of other ranks.
 	Accesses []Access
 }
 
-// Access is what a statement of a rank reads or writes of one buffer.
+// Access is a read or write of one buffer by a statement of a rank.
 type Access struct {
 	Rank      int
 	Stmt      hostir.Stmt // nil for the caller
 	Iteration []int64
-	Buffer    *float64 // tells buffers apart
+	Buffer    *float64 // identifies the buffer
 	Elements  []int64  // of the buffer
 	Writes    bool
 }
 
-// Events lists what all ranks do in two calls of a program, and what each event follows: it stands for all
-// orders of execution at once. The events of a rank that stand on streams are in the order of issue. The
-// program must be one whose statements each run on one rank or communicate. An error names what can
-// never run.
+// Events lists the tasks of all ranks in two calls of a program, and what each task follows. This describes all orders of
+// execution at once. The events of a rank on streams are in the order of issue. Each statement of the program has to run on one
+// rank or communicate. Events returns an error if some task can never run.
 func Events(nodes []int, p *hostir.Program) ([]Event, error) {
 	m, err := newMachine(nodes, p)
 	if err != nil {
@@ -68,15 +67,15 @@ func Events(nodes []int, p *hostir.Program) ([]Event, error) {
 	return events, nil
 }
 
-// note is what is known of a task.
+// note is the information about a task.
 type note struct {
-	stream    *tasks.Stream // that it stands on; nil: on none
+	stream    *tasks.Stream // its stream; nil: none
 	call      int
 	iteration []int64
 	touches   []touch
 }
 
-// tell adds to an event what is noted of its task, if anything is.
+// tell copies a task's note, if it has one, to its event.
 func (n *note) tell(e *Event) {
 	if n == nil {
 		return
@@ -90,7 +89,7 @@ func (n *note) tell(e *Event) {
 	}
 }
 
-// touch is what a task reads or writes, for a statement of a rank.
+// touch is a read or write of a task, for a statement of a rank.
 type touch struct {
 	rank      int
 	stmt      hostir.Stmt
@@ -99,7 +98,7 @@ type touch struct {
 	writes    bool
 }
 
-// touches notes what a statement reads and writes in the iteration at hand.
+// touches lists what a statement reads and writes in the current iteration.
 func (r *rank) touches(s hostir.Stmt, reads []*view, writes ...*view) []touch {
 	iteration := r.Iteration(r.Loops)
 	list := make([]touch, 0, len(reads)+len(writes))
@@ -111,8 +110,7 @@ func (r *rank) touches(s hostir.Stmt, reads []*view, writes ...*view) []touch {
 	return list
 }
 
-// sides leaves what a rank does to its buffers in a collective: of one with a root, only that has both
-// sides.
+// sides lists the accesses of a rank in a collective. If the collective has a root, only the root has both sides.
 func (p *part) sides() []touch {
 	c, ok := p.stmt.(*hostir.Communication)
 	if !ok || c.Root == nil || p.root == int64(slices.Index(p.team, p.rank.number)) {
@@ -122,7 +120,7 @@ func (p *part) sides() []touch {
 	return slices.DeleteFunc(slices.Clone(p.touches), func(t touch) bool { return t.writes != fromRoot })
 }
 
-// joinTouches gives the tasks in which ranks meet, or use the memory of others, what all of them bring.
+// joinTouches adds the accesses of all participants to tasks in which ranks meet, or use memory of other ranks.
 func (m *machine) joinTouches() {
 	for _, meeting := range m.order {
 		for _, p := range meeting.parts {
@@ -149,7 +147,7 @@ func (t touch) access() Access {
 	return a
 }
 
-// blank is inputs of no meaning.
+// blank returns inputs without particular values.
 func (r *rank) blank() map[string]*Array {
 	inputs := map[string]*Array{}
 	for _, t := range r.machine.program.Tensors {

@@ -9,8 +9,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// exchange moves the data of a meeting. Every rank's input is read before any output
-// is written. Buffers move as they lie in memory.
+// exchange moves the data of a meeting. It reads the inputs of all ranks before it writes any output. It moves buffers in memory
+// order.
 func (m *meeting) exchange() error {
 	parts := slices.Clone(m.parts)
 	slices.SortFunc(parts, func(a, b *part) int {

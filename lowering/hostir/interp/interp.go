@@ -1,5 +1,5 @@
-// Package interp runs a host program on the CPU: all ranks, with every buffer, in one of the orders of
-// execution that its streams, events and communications allow. It is the oracle of the passes.
+// Package interp runs a host program on the CPU: all ranks, with every buffer, in one of the orders that its streams, events and
+// communications allow. It is the oracle of the passes.
 package interp
 
 import (
@@ -11,33 +11,29 @@ import (
 	"github.com/hirgen/hirgen/lowering/tasks"
 )
 
-// Array is what one rank holds of a tensor, row-major over LocalShape.
+// Array is one rank's part of a tensor, row-major over LocalShape.
 type Array struct {
 	Shape []int64
 	Data  []float64
 }
 
-// Run runs a program on every rank of its world and gives each rank's outputs.
-// inputs[r] has an array for every input that rank r holds; values must be exact in
-// the tensor's element type.
+// Run runs a program on every rank of its world and returns the outputs of each rank. inputs[r] has an array for every input that
+// rank r holds. Values must be exact in the tensor's element type.
 //
-// Every rank's statements are issued in order and become tasks; a task runs after the
-// tasks before it on its stream and after what Synchronize and Wait name, and in no
-// other order: seed picks one of all orders that this leaves. Buffers start as NaN. The
-// program is called three times in a row, before and after with other inputs, and the
-// caller spoils the inputs after each call, so that an order that is missing shows as wrong
-// data for some seed. A communication takes place when all of its ranks have reached it, but a transfer
-// over CUDA IPC when what it waits for is signalled; when nothing can run, the error names
-// ranks and statements.
+// Every rank's statements are issued in order and become tasks. A task runs after the earlier tasks of its stream and after the
+// streams and communications that Synchronize and Wait name. There is no other order, and seed picks one of those allowed.
+// Buffers start as NaN. The program is called three times in a row; the first and third calls have other inputs. The caller
+// overwrites the inputs after each call, so a missing order shows as wrong data for some seed. A communication takes place when
+// all of its ranks have reached it. A transfer over CUDA IPC takes place when its flags are set. If no task can run, the error
+// names ranks and statements.
 //
-// A program is interpreted after any pass: as long as nothing allocates, buffers are
-// there; a statement that still crosses ranks is done by all of them together.
+// Run interprets the program after any pass. Before the pass that adds Allocate statements, all buffers exist. A statement that
+// still needs several ranks is run by all of them together.
 func Run(p *hostir.Program, inputs []map[string]*Array, seed uint64) ([]map[string]*Array, error) {
 	return RunOn(nil, p, inputs, seed)
 }
 
-// RunOn is Run on several nodes: ranks share memory where nodes has the same number for
-// them. Without nodes, all ranks do.
+// RunOn is Run on several nodes. nodes has the node of each rank; ranks of one node share memory. Without nodes, all ranks do.
 func RunOn(nodes []int, p *hostir.Program, inputs []map[string]*Array, seed uint64) ([]map[string]*Array, error) {
 	issued, err := Issue(nodes, p, inputs)
 	if err != nil {
@@ -46,10 +42,10 @@ func RunOn(nodes []int, p *hostir.Program, inputs []map[string]*Array, seed uint
 	return issued.Run(seed)
 }
 
-// Issued is a program as its ranks have issued it, with inputs, to run in several orders.
+// Issued is a program that its ranks have issued, with inputs. It can run in several orders.
 type Issued struct{ machine *machine }
 
-// Issue does what RunOn does before a seed matters.
+// Issue does the part of RunOn that does not depend on the seed.
 func Issue(nodes []int, p *hostir.Program, inputs []map[string]*Array) (*Issued, error) {
 	m, err := newMachine(nodes, p)
 	if err != nil {
@@ -68,7 +64,7 @@ func Issue(nodes []int, p *hostir.Program, inputs []map[string]*Array) (*Issued,
 	return &Issued{m}, m.match()
 }
 
-// Run runs it in the order that a seed picks, from buffers of NaN.
+// Run runs the tasks in the order that a seed picks. Buffers start as NaN.
 func (i *Issued) Run(seed uint64) ([]map[string]*Array, error) {
 	outputs := make([]map[string]*Array, len(i.machine.ranks))
 	for r, rank := range i.machine.ranks {
@@ -81,7 +77,7 @@ func (i *Issued) Run(seed uint64) ([]map[string]*Array, error) {
 	return outputs, i.machine.run(seed)
 }
 
-// newMachine prepares the ranks of a program, on nodes or on one.
+// newMachine prepares the ranks of a program. Without nodes, all are on one.
 func newMachine(nodes []int, p *hostir.Program) (*machine, error) {
 	if len(p.Meshes) == 0 {
 		return nil, fmt.Errorf("program %s has no mesh to run on", p.Name)
@@ -103,20 +99,20 @@ func newMachine(nodes []int, p *hostir.Program) (*machine, error) {
 // machine holds the tasks of all ranks.
 type machine struct {
 	program       *hostir.Program
-	nodes         []int // of the ranks, in the order of the world's; nil: there is one
-	allocates     bool  // the program has statements that allocate
+	nodes         []int // by rank, in the order of the world; nil: one node
+	allocates     bool  // the program has Allocate statements
 	ranks         []*rank
 	tasks         tasks.Set
 	meetings      map[meetingKey]*meeting
-	order         []*meeting // as they were first reached
+	order         []*meeting // in the order in which they were first reached
 	exchanges     map[string]*hostir.Exchange
 	transfers     map[string]*ipcTransfer
-	transferOrder []*ipcTransfer // as they were first reached
+	transferOrder []*ipcTransfer // in the order in which they were first reached
 	notes         map[*tasks.Task]*note
 	buffers       []*view
 }
 
-// match ties what ranks issued to what their peers did.
+// match connects the statements of ranks to their peers' statements.
 func (m *machine) match() error {
 	if err := m.matchMeetings(); err != nil {
 		return err

@@ -9,9 +9,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/tasks"
 )
 
-// ipcTransfer is one transfer over CUDA IPC: the owner of a buffer sets its ready flag, the copier
-// waits for it, copies and sets the done flag. The two flags between them are edges of the task graph, in one direction each; there
-// is no point at which both ranks have to be.
+// ipcTransfer is one transfer over CUDA IPC. The owner of a buffer sets its ready flag; the copier waits for it, copies and sets
+// the done flag. Each flag is an edge of the task graph in one direction, so the ranks do not have to meet.
 type ipcTransfer struct {
 	owner, copier *part
 	puts          bool          // the copier is the sender
@@ -54,7 +53,7 @@ func (r *rank) ipc(s *hostir.P2PCommunication) error {
 	return nil
 }
 
-// skip notes that there is nothing to wait for in this iteration.
+// skip records that a transfer does not take place in this iteration, so there is nothing to wait for.
 func (r *rank) skip(handle string, s hostir.Stmt) {
 	r.started.Note(r.Issue, handle, r.machine.tasks.Add(r.number, s, r.current, nil))
 }
@@ -65,7 +64,7 @@ func (m *machine) sameNode(rank, other int) bool {
 	return len(m.nodes) == 0 || m.nodes[slices.Index(ranks, rank)] == m.nodes[slices.Index(ranks, other)]
 }
 
-// ipcTransfer finds the transfer between two ranks through one exchange in this iteration.
+// ipcTransfer returns the transfer between two ranks through one exchange in this iteration.
 func (r *rank) ipcTransfer(e *hostir.Exchange, owner, copier int) *ipcTransfer {
 	key := fmt.Sprint(e.Send.Handle, e.Recv.Handle, r.Key(r.Loops), r.calls, owner, copier)
 	m := r.machine
@@ -76,7 +75,7 @@ func (r *rank) ipcTransfer(e *hostir.Exchange, owner, copier int) *ipcTransfer {
 	return m.transfers[key]
 }
 
-// setReady sets the flag that lets the peer use the buffer. What Wait waits for is the done flag.
+// setReady sets the flag that allows the peer to use the buffer. Wait waits for the done flag.
 func (r *rank) setReady(s *hostir.P2PCommunication, p *part, l *ipcTransfer) {
 	l.owner, l.ready = p, r.issue(r.current, s, nil)
 	back := r.machine.tasks.Add(r.number, s, r.current, nil)
@@ -84,7 +83,7 @@ func (r *rank) setReady(s *hostir.P2PCommunication, p *part, l *ipcTransfer) {
 	r.started.Note(r.Issue, s.Handle, back)
 }
 
-// copy moves the data once the ready flag is set, on the stream of all copies.
+// copy moves the data after the ready flag is set, on the copy stream.
 func (r *rank) copy(s *hostir.P2PCommunication, p *part, l *ipcTransfer) {
 	l.copier = p
 	l.done = r.issue(r.stream(hostir.CopyStream), s, l.move, r.current.Last())
@@ -99,7 +98,7 @@ func (l *ipcTransfer) move() error {
 	return pass(l.owner, l.copier)
 }
 
-// peer is the other rank of a pair.
+// peer returns the other rank of a pair.
 func (p *part) peer() int {
 	if p.team[0] == p.rank.number {
 		return p.team[1]
@@ -107,8 +106,7 @@ func (p *part) peer() int {
 	return p.team[0]
 }
 
-// matchFlags ties each wait to what sets the flag that it is for. A wait for a flag that no rank
-// sets never ends.
+// matchFlags connects each wait with the task that sets its flag. A wait for a flag that no rank sets never ends.
 func (m *machine) matchFlags() error {
 	for _, l := range m.transferOrder {
 		if l.owner != nil && l.copier != nil && !compatible(l.owner, l.copier) {
@@ -132,7 +130,7 @@ func tie(waits []*tasks.Task, set *tasks.Task) {
 	}
 }
 
-// unanswered says which transfers lack a side.
+// unanswered describes transfers with only one side.
 func (m *machine) unanswered() []string {
 	var lines []string
 	for _, l := range m.transferOrder {

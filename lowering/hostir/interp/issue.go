@@ -74,7 +74,7 @@ func (r *rank) buffer(s hostir.Stmt) error {
 	return nil
 }
 
-// view is what the rank holds of t; nil on a rank that has no part of t.
+// view returns the rank's part of t; nil on a rank that has no part of t.
 func (r *rank) view(s hostir.Stmt, t *hostir.Tensor) (*view, error) {
 	if t.Of != nil && r.holds(t) {
 		return r.window(s, t)
@@ -90,7 +90,7 @@ func (r *rank) view(s hostir.Stmt, t *hostir.Tensor) (*view, error) {
 	return v, nil
 }
 
-// window is what the rank holds of a view, in the iteration at hand.
+// window returns the rank's part of a view, in the current iteration.
 func (r *rank) window(s hostir.Stmt, t *hostir.Tensor) (*view, error) {
 	w, err := hostir.WindowOf(t, func(e expr.Expr) (int64, error) { return r.EvalIn(s, e) })
 	switch {
@@ -139,8 +139,7 @@ func (r *rank) compute(s hostir.Stmt) error {
 	return nil
 }
 
-// operands gives the buffers that a statement reads; nil for one that this rank has
-// no part of.
+// operands returns the buffers that a statement reads; nil for those of which this rank has no part.
 func (r *rank) operands(s hostir.Stmt) ([]*view, error) {
 	in := make([]*view, 0, 3)
 	for _, t := range hostir.Uses(s) {

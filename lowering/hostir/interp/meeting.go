@@ -9,7 +9,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/tasks"
 )
 
-// part is one rank's share of what several ranks do together.
+// part is one rank's part of a communication.
 type part struct {
 	rank *rank
 	stmt hostir.Stmt
@@ -17,31 +17,30 @@ type part struct {
 	team []int  // world ranks; sender and receiver for a point-to-point pair
 	in   []*view
 	out  *view
-	more []*view // results behind the first one
-	root int64   // team rank; -1 where there is none
-	// touches is what the rank does to its own buffers.
+	more []*view // additional results
+	root int64   // team rank; -1: no root
+	// touches lists the accesses to the rank's own buffers.
 	touches []touch
 }
 
-// meeting is where the parts of one communication come together. It takes place when
-// every member of its team has got there.
+// meeting collects the parts of one communication. It takes place when every member of its team has reached it.
 type meeting struct {
 	team  []int // world ranks; sender and receiver for a point-to-point pair
 	parts []*part
 	task  *tasks.Task
 }
 
-// meetingKey numbers the communications of a team; a team's communications take place
-// in the order in which each rank issues them.
+// meetingKey identifies a communication of a team. The communications of a team take place in the order in which each rank issues
+// them.
 type meetingKey struct {
 	team string
 	turn int
 }
 
-// pairKey names the messages from one rank to another.
+// pairKey returns the key of the messages from one rank to another.
 func pairKey(from, to int) string { return fmt.Sprintf("%d to %d", from, to) }
 
-// join brings a part to its meeting, and makes the meeting when it is the first.
+// join adds a part to its meeting. The first part makes the meeting.
 func (r *rank) join(p *part, on *tasks.Stream) *meeting {
 	id := meetingKey{p.key, r.turns[p.key]}
 	r.turns[p.key]++
@@ -57,8 +56,8 @@ func (r *rank) join(p *part, on *tasks.Stream) *meeting {
 	return m
 }
 
-// matchMeetings checks that the ranks of each meeting bring the same communication.
-// One that a rank never reaches can never take place.
+// matchMeetings checks that the ranks of each meeting issue the same communication. A meeting that a rank never reaches cannot
+// take place.
 func (m *machine) matchMeetings() error {
 	for _, meeting := range m.order {
 		if err := meeting.match(); err != nil {

@@ -18,7 +18,7 @@ func (m *machine) run(seed uint64) error {
 	return err
 }
 
-// deadlock says what every stuck rank waits for.
+// deadlock reports the wait of every stuck rank.
 func (m *machine) deadlock() error {
 	var lines []string
 	for _, r := range m.ranks {

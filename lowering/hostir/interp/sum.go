@@ -7,15 +7,15 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// peerPart is what one transfer is to a sum: the elements of the result that it adds to, or takes.
+// peerPart is one transfer of a sum: the elements of the result that it adds to, or stores.
 type peerPart struct {
-	rank     int          // whose memory it is
+	rank     int          // the owner of the memory
 	of       *view        // the result, or a part of it
 	transfer *ipcTransfer // nil for the part of the rank that sums
 }
 
-// peerReadSum issues one task that waits for all ready flags of the body, reads and adds what peers
-// have or stores the sum there, and sets their done flags.
+// peerReadSum issues one task. It waits for all ready flags of the body, reads and adds the peers' elements or stores the sum
+// there, and sets the done flags.
 func (r *rank) peerReadSum(s *hostir.PeerReadSum) error {
 	if !r.holds(s.Out) {
 		return nil
@@ -46,7 +46,7 @@ func (r *rank) peerReadSum(s *hostir.PeerReadSum) error {
 	return nil
 }
 
-// accessPeer notes that the sum at hand reads or writes memory of a peer.
+// accessPeer records that the current sum reads or writes memory of a peer.
 func (r *rank) accessPeer(p *part, l *ipcTransfer) {
 	l.copier = p
 	r.peerParts = append(r.peerParts, peerPart{p.peer(), p.in[0], l})

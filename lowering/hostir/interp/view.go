@@ -6,7 +6,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// view is a window on a buffer: what one rank holds of a tensor.
+// view is a window of a buffer: one rank's part of a tensor.
 type view struct {
 	data []float64
 	hostir.Window
@@ -20,7 +20,7 @@ func newBuffer(t *hostir.Tensor) *view {
 	return v
 }
 
-// newBuffer makes the buffer of t on this rank, which is full of NaN whenever the program runs.
+// newBuffer makes the buffer of t on this rank. It is full of NaN at the start of each run.
 func (r *rank) newBuffer(t *hostir.Tensor) *view {
 	v := newBuffer(t)
 	r.machine.buffers = append(r.machine.buffers, v)
@@ -35,14 +35,14 @@ func (v *view) each(visit func(at int64)) {
 	walk(v.Size, [][]int64{v.Stride}, []int64{v.Offset}, func(at []int64) { visit(at[0]) })
 }
 
-// read copies the elements out, without axes that the buffer lacks.
+// read copies the elements, without axes that the buffer lacks.
 func (v *view) read() *Array {
 	a := &Array{Shape: slices.Clone(v.Size), Data: make([]float64, 0, v.Elements())}
 	v.each(func(at int64) { a.Data = append(a.Data, v.data[at]) })
 	return a
 }
 
-// from keeps so many elements of an axis.
+// from returns size elements of an axis, starting at start.
 func (v *view) from(axis int, start, size int64) *view {
 	p := &view{data: v.data, Window: v.Window}
 	p.Offset += start * v.Stride[axis]
@@ -51,7 +51,7 @@ func (v *view) from(axis int, start, size int64) *view {
 	return p
 }
 
-// contiguous gives the window as one piece of memory, if it is.
+// contiguous returns the window as one run of memory, if it is one.
 func (v *view) contiguous() ([]float64, bool) {
 	if !v.Dense() {
 		return nil, false
@@ -60,8 +60,7 @@ func (v *view) contiguous() ([]float64, bool) {
 	return v.data[low:high], true
 }
 
-// walk visits every index of a shape in row-major order with the offsets that several
-// sets of strides give.
+// walk visits every index of a shape in row-major order, with the offsets for several sets of strides.
 func walk(size []int64, strides [][]int64, start []int64, visit func(at []int64)) {
 	index, at := make([]int64, len(size)), slices.Clone(start)
 	for {

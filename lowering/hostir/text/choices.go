@@ -9,7 +9,7 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// formatAuto prints " given pipeline, streams by "..."", each part where there is one.
+// formatAuto prints " given pipeline, streams by "..."", omitting absent parts.
 func formatAuto(a *hostir.Auto) string {
 	text := ""
 	if len(a.Given) > 0 {
@@ -21,11 +21,11 @@ func formatAuto(a *hostir.Auto) string {
 	return text
 }
 
-// interNode is what the transport between nodes is called among the choices.
+// interNode is the name of the transport between nodes among the choices.
 const interNode = "inter-node"
 
-// choices prints the choices that were made, each with its place in the spec: "pipeline p2p @9:13, all.via
-// ipc-get". What is not there has its default.
+// choices prints the choices of a program, each with its position in the spec: "pipeline p2p @9:13, all.via ipc-get". It omits
+// defaults.
 func (w *printer) choices(c hostir.Choices) string {
 	var texts []string
 	for _, one := range c.Choices {
@@ -40,7 +40,7 @@ func (w *printer) choices(c hostir.Choices) string {
 	return " " + strings.Join(texts, ", ")
 }
 
-// choicesObject is the choices in JSON.
+// choicesObject returns the choices as JSON.
 func choicesObject(c hostir.Choices) schedule.Object {
 	o := c.Report()
 	if c.InterNode != "" {
@@ -63,7 +63,7 @@ func (p *parser) autoLine() {
 	p.program.Auto = a
 }
 
-// path takes the communication and the field of a choice: "all.via", "streams".
+// path parses the communication and the field of a choice: "all.via", "streams".
 func (p *parser) path() (of, field string) {
 	field = p.Name("a choice")
 	if p.Accept(".") {
@@ -91,7 +91,7 @@ func (p *parser) choicesLine() {
 	p.end()
 }
 
-// choice takes the value of a field, and its place in the spec.
+// choice parses the value of a field, and its position in the spec.
 func (p *parser) choice(of string, field schedule.Field) {
 	var value string
 	if at := p.At; field.IsNumber() && p.Peek() == "" {

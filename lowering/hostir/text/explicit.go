@@ -7,12 +7,11 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// withViews is a body with a statement for each view, in front of what hostir.Introductions says; what an input is by
-// other axes at the start. A view that an Either decides is made on the sides of a branch. The body itself is left as it
-// is.
+// withViews returns a copy of a body with a statement for each view, where hostir.Introductions puts it. Views with all elements
+// of an input are at the start. A view of an Either is made on both sides of a branch.
 func withViews(body []hostir.Stmt) []hostir.Stmt {
 	x := &explicit{made: map[*hostir.Tensor]bool{}}
-	var inputs []hostir.Stmt // of which some views are all elements by other axes
+	var inputs []hostir.Stmt // inputs with views that have all their elements
 	for _, v := range hostir.ViewsIn(body) {
 		if hostir.IsWhole(v) && hostir.Buffers(v)[0].Role == hostir.Input {
 			x.made[v] = true
@@ -22,12 +21,12 @@ func withViews(body []hostir.Stmt) []hostir.Stmt {
 	return append(inputs, x.list(body)...)
 }
 
-// explicit puts views into lists.
+// explicit inserts views into lists.
 type explicit struct {
-	made map[*hostir.Tensor]bool // in the lists around
+	made map[*hostir.Tensor]bool // views made in the enclosing lists
 }
 
-// list is a list with the views that belong there.
+// list returns a list with its views inserted.
 func (x *explicit) list(body []hostir.Stmt) []hostir.Stmt {
 	out := make([]hostir.Stmt, 0, len(body))
 	var here []*hostir.Tensor
@@ -47,7 +46,7 @@ func (x *explicit) list(body []hostir.Stmt) []hostir.Stmt {
 	return out
 }
 
-// inside copies a statement that has lists, with the views in these.
+// inside copies a statement with nested lists, and inserts views into them.
 func (x *explicit) inside(s hostir.Stmt) hostir.Stmt {
 	if len(hostir.Bodies(s)) == 0 {
 		return s
@@ -59,7 +58,7 @@ func (x *explicit) inside(s hostir.Stmt) hostir.Stmt {
 	return s
 }
 
-// make appends what makes a view.
+// make appends the statement that makes a view.
 func (x *explicit) make(out []hostir.Stmt, v *hostir.Tensor) []hostir.Stmt {
 	of, ok := v.Of.(*hostir.Either)
 	if !ok {
@@ -75,7 +74,7 @@ func (x *explicit) make(out []hostir.Stmt, v *hostir.Tensor) []hostir.Stmt {
 	return append(out, branch)
 }
 
-// side makes what one side of an Either needs, and the view itself.
+// side lists the statements for one side of an Either, including the view itself.
 func (x *explicit) side(v, side *hostir.Tensor) []hostir.Stmt {
 	var list []hostir.Stmt
 	for _, t := range hostir.ViewsOf(hostir.Uses(side.Of)) {
@@ -86,14 +85,14 @@ func (x *explicit) side(v, side *hostir.Tensor) []hostir.Stmt {
 	return append(list, hostir.MadeAs(side.Of, v))
 }
 
-// fits reports whether a branch on views can be a part of the one before.
+// fits reports whether a branch on views can be merged into the previous one.
 func fits(last, branch *hostir.If) bool {
 	same := last.Cond.String() == branch.Cond.String() || last.Cond.String() == expr.Opposite(branch.Cond).String()
 	return same && last.Pos == branch.Pos && (last.Note == "" || branch.Note == "" || last.Note == branch.Note)
 }
 
-// appended is a branch with what another one does, under the same or the opposite condition, at the ends of its sides.
-// The condition is that of the other one.
+// appended merges two branches under the same or the opposite condition. The statements of s come first, and the result has the
+// condition of other.
 func appended(s, other *hostir.If) *hostir.If {
 	body, otherwise := s.Body, s.Else
 	if s.Cond.String() != other.Cond.String() {

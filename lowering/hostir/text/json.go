@@ -10,13 +10,11 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// JSON gives a program for other tools: an object with "name" and "body" (and what
-// the body names: "file", "params", "meshes", "streams", "tensors"). "choices" has the
-// fields of the schedule with their values, those of communications under "all" or a name; "auto", where they were chosen by size, says which were "given" and
-// the "basis" of the others. A statement is
-// an object whose first key is "op"; For and PeerReadSum have "body", If has "body" and "else". What
-// the fallback variant is such an object under "fallback".
-// Expressions are strings; the keys of each object have a fixed order.
+// JSON returns a program for other tools. It is an object with "name", "body", "file", "params", "meshes", "streams" and
+// "tensors". "choices" has the fields of the schedule with their values; fields of communications are under "all" or a name. If
+// passes chose fields by size, "auto" lists the fields that were "given" and the "basis" of the others. A statement is an object
+// whose first key is "op". For and PeerReadSum have "body", If has "body" and "else". "fallback" contains the fallback variant as
+// such an object. Expressions are strings. The keys of each object have a fixed order.
 func JSON(p *hostir.Program) ([]byte, error) {
 	compact, err := json.Marshal(programObject(p))
 	if err != nil {
@@ -106,7 +104,7 @@ func appendPos(o object, pos diag.Pos) object {
 	return append(o, member{"pos", pos.String()})
 }
 
-// worldSize is the number of ranks.
+// worldSize returns the number of ranks.
 func worldSize(p *hostir.Program) int {
 	if len(p.Meshes) == 0 {
 		return 0

@@ -16,8 +16,8 @@ func bodyObjects(body []hostir.Stmt, world int) []object {
 	return list
 }
 
-// statementObject gives op, the statement's own fields, who runs it where that is not
-// every rank, position and note, bodies last.
+// statementObject returns op, the fields of the statement, its ranks if they are not all ranks, position and note, and bodies
+// last.
 func statementObject(s hostir.Stmt, world int) object {
 	o := append(object{{"op", hostir.Op(s)}}, fields(s)...)
 	if _, sets := s.(*SetCurrentStream); sets {
@@ -36,7 +36,7 @@ func statementObject(s hostir.Stmt, world int) object {
 	return o
 }
 
-// fields gives the fields that are there. Those of what computes begin with "out" and "in", which is a list.
+// fields returns the fields that are present. For statements that compute, "out" and the list "in" come first.
 func fields(s hostir.Stmt) object {
 	var o object
 	_, current := s.(*hostir.GetCurrentStream)
@@ -65,7 +65,7 @@ func fields(s hostir.Stmt) object {
 	return o
 }
 
-// jsonValue is a field of a statement in JSON; nil where it is absent.
+// jsonValue returns a field of a statement in JSON; nil if it is absent.
 func jsonValue(s hostir.Stmt, f hostir.Field) any {
 	switch v := f.Value.(type) {
 	case *int, *[]int, *[]string:
@@ -91,7 +91,7 @@ func jsonValue(s hostir.Stmt, f hostir.Field) any {
 	return nil
 }
 
-// fusedSteps lists what a kernel computes: name, function and, by name, what it reads.
+// fusedSteps lists the steps of a kernel: name, function and, by name, operands.
 func fusedSteps(s *hostir.Fused) []object {
 	names, steps := slices.Clone(s.Names), make([]object, len(s.Body))
 	for i, step := range s.Body {

@@ -9,9 +9,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// Parse reads the text form that Print gives: Parse(Print(p)) is p. Empty lines and
-// lines that start with "#" may stand anywhere in the body. Errors are *diag.Errors
-// with positions in the text, one per wrong line.
+// Parse reads the text form of Print: Parse(Print(p)) is p. The body may contain empty lines and lines that start with "#".
+// Errors are *diag.Errors with positions in the text, one per wrong line.
 func Parse(filename, text string) (*hostir.Program, error) {
 	program := &hostir.Program{}
 	p := &parser{file: filename}
@@ -58,7 +57,7 @@ type parser struct {
 	lines      map[hostir.Stmt]diag.Pos
 }
 
-// begin starts a program behind a line of the text.
+// begin starts a program after a line of the text.
 func (p *parser) begin(program *hostir.Program, line int) {
 	p.program, p.start, p.inHeader = program, line+1, true
 	p.params, p.meshes, p.tensors = map[string]int64{}, map[string]*domain.Mesh{}, map[string]*hostir.Tensor{}
@@ -71,7 +70,7 @@ func (p *parser) finish() {
 	p.program.Body, _ = p.folded(p.program.Body, current{})
 }
 
-// named reports a text that ends before it says what program it is.
+// named reports a text without a program line.
 func (p *parser) named() {
 	if p.program.Name == "" && p.errors.Len() == 0 {
 		p.errors.Add(diag.Pos{File: p.file, Line: p.start, Col: 1}, diag.HostIRSyntax, `the text has no line "program NAME from FILE"`)
@@ -111,7 +110,7 @@ func (p *parser) headerLine() {
 	}
 }
 
-// trailer takes the position and the note that end a line.
+// trailer parses the position and the note at the end of a line.
 func (p *parser) trailer() hostir.Info {
 	return hostir.Info{Pos: p.Position(p.program.File), Note: p.Note()}
 }
@@ -162,7 +161,7 @@ func (p *parser) meshLine() {
 	p.program.Meshes = append(p.program.Meshes, m)
 }
 
-// maxRanks bounds the ranks that one line can ask for.
+// maxRanks limits the ranks that one line can declare.
 const maxRanks = 1 << 16
 
 func (p *parser) rankRange(m *domain.Mesh) {

@@ -10,7 +10,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// arguments parses the fields of a statement between its parentheses, in their order.
+// arguments parses the fields of a statement between its parentheses, in order.
 func (p *parser) arguments(fields []hostir.Field) {
 	first := true
 	for i, f := range fields {
@@ -29,7 +29,7 @@ func (p *parser) arguments(fields []hostir.Field) {
 	}
 }
 
-// begins reports whether a field comes next, and not its end or one that may follow it.
+// begins reports whether a field comes next, and neither the end nor a field that may follow it.
 func (p *parser) begins(f hostir.Field, rest []hostir.Field) bool {
 	if f.Word != "" {
 		return p.starts(f.Word)
@@ -37,12 +37,12 @@ func (p *parser) begins(f hostir.Field, rest []hostir.Field) bool {
 	return !p.startsArgumentEnd() && !p.startsOne(rest)
 }
 
-// startsOne reports whether the word of one of some fields comes next.
+// startsOne reports whether the word of one of the given fields comes next.
 func (p *parser) startsOne(of []hostir.Field) bool {
 	return slices.ContainsFunc(of, func(f hostir.Field) bool { return f.Word != "" && p.starts(f.Word) })
 }
 
-// starts reports whether a word comes next as one of its own, not as a tensor's name.
+// starts reports whether a keyword comes next, and not a tensor with the same name.
 func (p *parser) starts(words string) bool {
 	at := p.At
 	word, _, _ := strings.Cut(words, " ")
@@ -51,14 +51,13 @@ func (p *parser) starts(words string) bool {
 	return is
 }
 
-// startsArgumentEnd reports whether an argument ends here, so that the word before
-// was a tensor's name and not a keyword.
+// startsArgumentEnd reports whether an argument ends here. Then the word before was a tensor's name and not a keyword.
 func (p *parser) startsArgumentEnd() bool {
 	p.SkipSpace()
 	return p.At >= len(p.Text) || p.Text[p.At] == ',' || p.Text[p.At] == ')'
 }
 
-// What the strings of some types can be.
+// The values of some string types.
 var (
 	backends   = []hostir.Backend{hostir.NCCL, hostir.IPCGet, hostir.IPCPut}
 	localities = []hostir.Locality{hostir.IntraNode, hostir.InterNode}
@@ -67,7 +66,7 @@ var (
 	}
 )
 
-// value parses the value of a field; rest is what may follow it.
+// value parses the value of a field. rest are the fields that may follow it.
 func (p *parser) value(f hostir.Field, rest []hostir.Field) {
 	switch v := f.Value.(type) {
 	case *string:
@@ -103,7 +102,7 @@ func (p *parser) value(f hostir.Field, rest []hostir.Field) {
 	}
 }
 
-// nameOf takes the name that a field holds, or the spelling of a function: "gelu", "scale(0.125)".
+// nameOf parses the name in a field, or a function: "gelu", "scale(0.125)".
 func (p *parser) nameOf(f hostir.Field) string {
 	switch f.Key {
 	case "fn", "reduce":
@@ -115,7 +114,7 @@ func (p *parser) nameOf(f hostir.Field) string {
 	}
 }
 
-// functionName takes the spelling of a function: "gelu", "scale(0.125)".
+// functionName parses a function: "gelu", "scale(0.125)".
 func (p *parser) functionName() string {
 	fn := p.Name("a function")
 	if !p.Accept("(") {
@@ -126,7 +125,7 @@ func (p *parser) functionName() string {
 	return fn + "(" + constant + ")"
 }
 
-// oneOf takes one of some strings.
+// oneOf parses one of the given strings.
 func oneOf[T ~string](p *parser, what string, list []T) T {
 	for _, v := range list {
 		if p.AcceptSpelling(string(v)) {
@@ -137,7 +136,7 @@ func oneOf[T ~string](p *parser, what string, list []T) T {
 	return ""
 }
 
-// either takes the word for true, or the one for false.
+// either parses the word for true, or the word for false.
 func (p *parser) either(v *bool, words string) {
 	yes, no, both := strings.Cut(words, "|")
 	text, at := p.Until(",)")
@@ -150,7 +149,7 @@ func (p *parser) either(v *bool, words string) {
 	}
 }
 
-// list takes what stands between commas, up to a word of a field that may follow.
+// list parses a comma-separated list, up to the word of a field that may follow.
 func list[T any](p *parser, rest []hostir.Field, element func() T) []T {
 	all := []T{element()}
 	for p.Err == nil {
@@ -177,7 +176,7 @@ func (p *parser) fused(s *hostir.Fused) {
 	}
 }
 
-// body parses what a fused kernel computes: ": G = silu(Zg), A = mul(G, Zu)".
+// body parses the steps of a fused kernel: ": G = silu(Zg), A = mul(G, Zu)".
 func (p *parser) body(s *hostir.Fused) {
 	p.Expect(":")
 	text, at := p.Until("@#")

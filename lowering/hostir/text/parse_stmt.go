@@ -9,7 +9,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// bodyLine parses one statement and puts it where its indentation says.
+// bodyLine parses one statement, and adds it to the list that its indentation selects.
 func (p *parser) bodyLine() {
 	spaces := len(p.Text) - len(strings.TrimLeft(p.Text, " "))
 	depth := spaces / 2
@@ -49,7 +49,7 @@ func (p *parser) elseLine(depth int) {
 	p.FailAt(at, "Else stands after no If")
 }
 
-// statement parses up to the position and note.
+// statement parses a statement up to its position and note.
 func (p *parser) statement() hostir.Stmt {
 	at := p.At
 	names := []string{p.Name("a statement")}
@@ -77,7 +77,7 @@ func (p *parser) statement() hostir.Stmt {
 	return p.call(s)
 }
 
-// target is the field that stands left of "="; nil for none.
+// target returns the field left of "="; nil: none.
 func target(s hostir.Stmt) any {
 	for _, f := range hostir.Fields(s) {
 		if f.Target {
@@ -87,7 +87,7 @@ func target(s hostir.Stmt) any {
 	return nil
 }
 
-// assignment parses what stands right of "name =", or "name, name =".
+// assignment parses the text right of "name =", or "name, name =".
 func (p *parser) assignment(names []string, namesAt int) hostir.Stmt {
 	p.SkipSpace()
 	at := p.At
@@ -120,7 +120,7 @@ func (p *parser) assignment(names []string, namesAt int) hostir.Stmt {
 	return p.call(s)
 }
 
-// call parses what stands in the parentheses of a statement and behind them.
+// call parses the parentheses of a statement and the text after them.
 func (p *parser) call(s hostir.Stmt) hostir.Stmt {
 	if !takesArguments(s) {
 		return s
@@ -150,7 +150,7 @@ func (p *parser) forLine() hostir.Stmt {
 	return s
 }
 
-// first takes "1.." in front of the count of a loop that leaves out iteration 0.
+// first parses "1.." before the count of a loop that omits iteration 0.
 func (p *parser) first() int64 {
 	before, _, ok := strings.Cut(p.Text[p.At:], "..")
 	n, err := strconv.ParseInt(strings.TrimSpace(before), 10, 32)
@@ -174,7 +174,7 @@ func (p *parser) stream() hostir.StreamRef {
 	return hostir.StreamRef{Copies: word == hostir.CopyStream}
 }
 
-// tensor takes the name of a declared tensor.
+// tensor parses the name of a declared tensor.
 func (p *parser) tensor() *hostir.Tensor {
 	p.SkipSpace()
 	at := p.At

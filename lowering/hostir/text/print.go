@@ -1,5 +1,5 @@
-// Package text is the written forms of a host program: the text that --dump-after prints and Parse reads
-// back, and JSON for other tools.
+// Package text converts host programs to text and JSON. --dump-after prints the text and Parse reads it back; JSON is for other
+// tools.
 package text
 
 import (
@@ -37,7 +37,7 @@ func Print(p *hostir.Program) string {
 	return w.out.String()
 }
 
-// Header is the part of a program's text that declares what its statements name.
+// Header returns the part of a program's text with the declarations.
 func Header(p *hostir.Program) string {
 	w := &printer{file: p.File}
 	w.header(p)

@@ -8,23 +8,23 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// SetCurrentStream is how the written forms say where statements run: it makes a stream current for those
-// that follow. In memory each statement has its stream.
+// SetCurrentStream makes a stream current for the statements after it. It exists only in text and JSON; in memory each statement
+// has its stream.
 type SetCurrentStream struct {
 	hostir.Info
 	Stream hostir.StreamRef
 }
 
-// current is the stream that is current at a place of a text.
+// current is the current stream at a place of a text.
 type current struct {
 	stream hostir.StreamRef
-	path   bool // which one it is depends on the path taken
+	path   bool // the stream depends on the path taken
 }
 
-// is reports whether a stream is current, whatever the path.
+// is reports whether s is current on every path.
 func (c current) is(s hostir.StreamRef) bool { return !c.path && c.stream.Is(s) }
 
-// join is what is current where two paths meet.
+// join returns the current stream where two paths meet.
 func join(a, b current) current {
 	if a.path || !b.is(a.stream) {
 		return current{path: true}
@@ -32,13 +32,13 @@ func join(a, b current) current {
 	return a
 }
 
-// outside is what is current behind a loop, given what its last iteration leaves.
+// outside returns the current stream after a loop, given the current stream at the end of its last iteration.
 func (c current) outside(variable string) current {
 	c.path = c.path || c.stream.Index != nil && expr.Mentions(c.stream.Index, variable)
 	return c
 }
 
-// behind is what is current behind statements, each of which leaves a stream or none.
+// behind returns the current stream after a list of statements. leaves returns the stream that a statement makes current, if any.
 func behind(body []hostir.Stmt, cur current, leaves func(hostir.Stmt) (hostir.StreamRef, bool)) current {
 	for _, s := range body {
 		switch s := s.(type) {
@@ -56,12 +56,12 @@ func behind(body []hostir.Stmt, cur current, leaves func(hostir.Stmt) (hostir.St
 	return cur
 }
 
-// atHead is what is current where each iteration of a loop begins.
+// atHead returns the current stream at the beginning of each iteration of a loop.
 func atHead(s *hostir.For, cur current, leaves func(hostir.Stmt) (hostir.StreamRef, bool)) current {
 	return join(cur, behind(s.Body, cur, leaves).outside(s.Var))
 }
 
-// runsOn is the stream that a statement of the host IR needs to be current.
+// runsOn returns the stream that has to be current for a statement of the host IR, if it needs one.
 func runsOn(s hostir.Stmt) (hostir.StreamRef, bool) {
 	switch s.(type) {
 	case *hostir.Allocate, *hostir.GetCurrentStream:
@@ -71,7 +71,7 @@ func runsOn(s hostir.Stmt) (hostir.StreamRef, bool) {
 	}
 }
 
-// written is a body as it is written: with what makes its views, and a SetCurrentStream where streams change.
+// written returns a body for printing: with statements that make its views, and SetCurrentStream where the stream changes.
 func written(body []hostir.Stmt) []hostir.Stmt {
 	out, cur := explicitStreams(withViews(body), current{})
 	if n := len(out); n > 0 && !cur.is(hostir.StreamRef{}) {
@@ -84,7 +84,7 @@ func explicitStreams(body []hostir.Stmt, cur current) ([]hostir.Stmt, current) {
 	out := make([]hostir.Stmt, 0, len(body))
 	for _, s := range body {
 		if need, ok := needs(s); ok && !cur.is(need) {
-			at := len(out) // in front of the views that the statement names
+			at := len(out) // before the views that the statement names
 			for at > 0 && namesMemory(out[at-1]) {
 				at--
 			}
@@ -109,8 +109,8 @@ func explicitStreams(body []hostir.Stmt, cur current) ([]hostir.Stmt, current) {
 	return out, cur
 }
 
-// needs is the stream that has to be current where a statement stands: that of a branch is the one on which
-// its sides begin, that of a loop the one on which all iterations begin and end.
+// needs returns the stream that has to be current before a statement. For a branch it is the stream on which its sides begin. For
+// a loop it is the stream on which all iterations begin and end.
 func needs(s hostir.Stmt) (hostir.StreamRef, bool) {
 	switch s := s.(type) {
 	case *hostir.For:
@@ -144,7 +144,7 @@ func firstNeed(body []hostir.Stmt) (hostir.StreamRef, bool) {
 	return hostir.StreamRef{}, false
 }
 
-// folded takes the SetCurrentStreams out of a parsed body, and gives each statement its stream.
+// folded removes the SetCurrentStreams from a parsed body, and gives each statement its stream.
 func (p *parser) folded(body []hostir.Stmt, cur current) ([]hostir.Stmt, current) {
 	sets := func(s hostir.Stmt) (hostir.StreamRef, bool) {
 		set, ok := s.(*SetCurrentStream)

@@ -8,11 +8,11 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// viewFolder takes the statements that make views out of a parsed body: each view knows what makes it.
+// viewFolder removes the statements that make views from a parsed body. Each view gets the statement that makes it.
 type viewFolder struct {
 	*parser
 	selected  map[*hostir.Tensor]bool // a Broadcast, Permute, Reshape or Slice into such a view copies
-	allocates bool                    // before streams are lowered, only a Select is no operation
+	allocates bool                    // before streams are lowered, only a Select makes a view
 	order     []*hostir.Tensor
 	made      map[*hostir.Tensor][]making
 }
@@ -20,11 +20,11 @@ type viewFolder struct {
 // making is a statement that makes a view.
 type making struct {
 	stmt hostir.Stmt
-	in   *hostir.If // the branch on a side of which it stands; nil for none
-	cond expr.Expr  // under which it does
+	in   *hostir.If // the branch that contains it; nil: none
+	cond expr.Expr  // the condition of that side
 }
 
-// foldViews gives the views of a program what makes them, and takes that out of its body.
+// foldViews stores the statements that make views in their views, and removes them from the body.
 func (p *parser) foldViews() {
 	f := &viewFolder{
 		parser: p, selected: map[*hostir.Tensor]bool{}, made: map[*hostir.Tensor][]making{}, allocates: hostir.Allocates(p.program),
@@ -41,7 +41,7 @@ func (p *parser) foldViews() {
 	}
 }
 
-// list folds one list, which stands on a side of a branch or on none.
+// list folds one list, which is a side of a branch or in no branch.
 func (f *viewFolder) list(body []hostir.Stmt, in *hostir.If, cond expr.Expr) []hostir.Stmt {
 	var out []hostir.Stmt
 	for _, s := range body {
@@ -85,13 +85,13 @@ func (f *viewFolder) makesView(s hostir.Stmt) bool {
 		return true
 	}
 	if made := f.made[out]; len(made) > 0 && made[0].cond == nil && hostir.Op(made[0].stmt) != hostir.Op(s) {
-		return false // it copies into what is a view of something else
+		return false // it copies into a view of another tensor
 	}
 	return out.Role == hostir.View && f.allocates && !f.selected[out]
 }
 
-// define gives a view what it is a view of: what all statements make it that do, or what two kinds of them do under
-// opposite conditions.
+// define sets the source of a view. All statements that make the view have to agree, or be of two kinds under opposite
+// conditions.
 func (f *viewFolder) define(t *hostir.Tensor) {
 	first := f.made[t][0]
 	var other *making

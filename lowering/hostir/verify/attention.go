@@ -7,8 +7,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// attention checks the operands and the further results of an Attention; the first result is checked as that of
-// other statements.
+// attention checks the operands and the additional results of an Attention. The first result is checked as for other statements.
 func (v *verifier) attention(s *hostir.Attention) bool {
 	a, known := domain.AttentionOf(s.Fn)
 	grad, n := s.IsGrad(), len(s.In)
@@ -48,12 +47,12 @@ func (v *verifier) attention(s *hostir.Attention) bool {
 	return ok && v.attends(s)
 }
 
-// sharesEvenly reports whether query heads share key heads in equal parts, of which each block has whole ones or a part of one.
+// sharesEvenly reports whether query heads share key heads in equal groups. Each block has whole groups, or is a part of one.
 func sharesEvenly(s domain.AttentionShape) bool {
 	return s.Share > 0 && s.InBlocks() && (s.Share*s.KeyHeads == s.QueryHeads || s.HeadsStep > 0 && s.Share*s.KeyHeads == s.QueryHeads*s.Blocks)
 }
 
-// attends checks that further results of a lowered program lie on the ranks of the first one.
+// attends checks that additional results of a lowered program are on the ranks of the first result.
 func (v *verifier) attends(s *hostir.Attention) bool {
 	for i, row := range hostir.FurtherMaps(s) {
 		for axis, along := range row {

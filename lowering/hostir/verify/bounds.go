@@ -9,8 +9,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// bounds gives the least and greatest value that an expression takes over all ranks
-// and iterations. It is exact for single variables and safe for the rest.
+// bounds computes the least and greatest value of an expression over all ranks and iterations. It is exact for single variables,
+// and may be wider for other expressions.
 type bounds struct {
 	names map[string]interval
 }
@@ -35,8 +35,8 @@ func newBounds(p *hostir.Program) *bounds {
 	return b
 }
 
-// each visits the value that e takes on each of some ranks in each iteration, until visit says
-// false. Where those are too many, or a division is not exact, it reports false.
+// each visits the value of e on each rank in each iteration, until visit returns false. It returns false if there are too many,
+// or if a division is not exact.
 func (b *bounds) each(e expr.Expr, ranks []int, visit func(rank int, value int64) bool) bool {
 	const most = 1 << 20
 	env, count := map[string]int64{}, int64(len(ranks))
@@ -67,8 +67,7 @@ func (b *bounds) each(e expr.Expr, ranks []int, visit func(rank int, value int64
 	return true
 }
 
-// step goes on to the next values of some variables; after the last ones it starts again and
-// reports false.
+// step advances variables to their next values. After the last ones it starts again and returns false.
 func (b *bounds) step(env map[string]int64, free []string) bool {
 	for _, name := range free {
 		if env[name]++; env[name] <= b.names[name].high {
@@ -79,7 +78,7 @@ func (b *bounds) step(env map[string]int64, free []string) bool {
 	return false
 }
 
-// variables lists the names in e, each once.
+// variables lists the names in e, without duplicates.
 func variables(e expr.Expr) []string {
 	switch e := e.(type) {
 	case expr.Var:
@@ -93,7 +92,7 @@ func variables(e expr.Expr) []string {
 	}
 }
 
-// of gives the interval of e, or the first name in it that has no value.
+// of returns the interval of e, or the first name in it that has no value.
 func (b *bounds) of(e expr.Expr) (value interval, unknown string) {
 	switch e := e.(type) {
 	case expr.Int:

@@ -7,7 +7,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// buffers follows allocation, views and writes along a path.
+// buffers checks allocation, views and writes along a path.
 func (f *flow) buffers(s hostir.Stmt) {
 	switch s := s.(type) {
 	case *hostir.Allocate:
@@ -61,7 +61,7 @@ func (f *flow) deallocate(s *hostir.Deallocate) {
 	f.set(freed, t, true)
 }
 
-// view makes out a view of the buffer behind in.
+// view makes out a view of the buffer of in.
 func (f *flow) view(s hostir.Stmt, out, in *hostir.Tensor) {
 	f.namesMemory(s)
 	f.base[out] = f.root(in)
@@ -79,8 +79,7 @@ func (v *verifier) namesMemory(s hostir.Stmt) {
 	}
 }
 
-// carried is the order in which the result of a Permute steps through the buffer of its
-// operand.
+// carried returns the order in which the result of a Permute steps through the buffer of its operand.
 func carried(p *hostir.Permute) []int {
 	row := hostir.AxisMap(p)[0]
 	list := make([]int, 0, len(row))
@@ -92,7 +91,7 @@ func carried(p *hostir.Permute) []int {
 	return list
 }
 
-// long leaves out axes of one local element: where they stand in a layout changes no address.
+// long removes axes of one local element, whose position in a layout changes no address.
 func long(axes []domain.Axis, layout []int) []int {
 	return slices.DeleteFunc(slices.Clone(layout), func(axis int) bool { return axes[axis].LocalSize() == 1 })
 }
@@ -116,7 +115,7 @@ func (f *flow) ready(s hostir.Stmt, t *hostir.Tensor) {
 	}
 }
 
-// behind lists the buffers that may be behind t.
+// behind lists the buffers that t may be a view of.
 func (f *flow) behind(t *hostir.Tensor) []*hostir.Tensor {
 	list := hostir.Buffers(t)
 	for i, b := range list {

@@ -7,13 +7,13 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// fact is something that holds from a statement on, on the path being followed.
+// fact holds from a statement on, on the current path.
 type fact struct {
 	kind factKind
 	what any // *Tensor or a name
 }
 
-// String is the name of what the fact is about.
+// String returns the name of the fact's tensor or handle.
 func (k fact) String() string {
 	if t, ok := k.what.(*hostir.Tensor); ok {
 		return t.Name
@@ -27,8 +27,8 @@ const (
 	allocated factKind = iota
 	freed
 	kept      // the buffer was allocated on some path, and has to be freed
-	viewed    // the view stands
-	written   // the buffer of the tensor was written at least in part
+	viewed    // the view exists
+	written   // the buffer of the tensor was written, at least in part
 	started   // the handle is started and not yet waited for
 	waitedFor // the handle was waited for
 )
@@ -56,8 +56,7 @@ func (f *flow) set(kind factKind, what any, value bool) {
 	}
 }
 
-// undo takes back the changes since mark that drop says, newest first, and returns
-// those that stay.
+// undo reverts the changes since mark for which drop holds, newest first, and returns the others.
 func (f *flow) undo(mark int, drop func(change) bool) []change {
 	changes := slices.Clone(f.log[mark:])
 	f.log = f.log[:mark]

@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir/text"
 )
 
-// fallback checks the fallback variant, and that it can stand for this one.
+// fallback checks the fallback variant, and that it can replace this program.
 func (v *verifier) fallback() {
 	other := v.program.Fallback
 	if other == nil {
@@ -32,8 +32,8 @@ func (v *verifier) fallback() {
 	}
 }
 
-// promises are the lines of a program's header that its caller sees: what it is called, where it
-// runs, what it takes and gives, and what that is checked against.
+// promises returns the lines of a program's header that matter to its caller: its name, meshes, inputs and outputs, and
+// reference.
 func promises(p *hostir.Program) []string {
 	var list []string
 	for line := range strings.Lines(text.Header(p)) {

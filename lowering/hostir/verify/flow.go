@@ -7,22 +7,21 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// flow follows a program along its paths. What a branch or loop body adds is undone
-// at its end unless it outlives it; the log makes that cost what was added, so that
-// checking is linear in the program.
+// flow checks a program along its paths. At the end of a branch or loop body it undoes the facts that do not outlive the body.
+// The log makes the cost of that proportional to the number of added facts, so the check is linear in the program.
 type flow struct {
 	*verifier
 	facts     map[fact]bool
 	log       []change
-	base      map[*hostir.Tensor]*hostir.Tensor // view that a statement made -> the buffer behind it
+	base      map[*hostir.Tensor]*hostir.Tensor // view that a statement made -> its buffer
 	group     *hostir.StartCoalescing           // the open group
-	loops     []*hostir.For                     // that enclose the statement at hand
-	started   map[string][]*hostir.For          // handle -> the loops that it was started in
+	loops     []*hostir.For                     // the enclosing loops
+	started   map[string][]*hostir.For          // handle -> the loops in which it was started
 	shares    map[string]*hostir.Exchange
 	indexed   map[viewAt]bool
-	frees     bool                        // what is allocated has to be freed
-	allocates map[*hostir.Tensor]diag.Pos // where
-	earlier   []earlierWait               // waits for earlier iterations of the outermost loop at hand
+	frees     bool                        // allocated buffers have to be freed
+	allocates map[*hostir.Tensor]diag.Pos // positions of allocations
+	earlier   []earlierWait               // waits for earlier iterations of the current outermost loop
 }
 
 func (v *verifier) flow() {
@@ -43,7 +42,7 @@ func (v *verifier) flow() {
 	}
 }
 
-// block checks the statements of one list; groups end in the list that opens them.
+// block checks the statements of one list. A group has to end in the list that opens it.
 func (f *flow) block(body []hostir.Stmt) {
 	outer := f.group
 	f.group = nil
@@ -94,7 +93,7 @@ func (f *flow) statement(s hostir.Stmt) {
 	}
 }
 
-// transfers follows communications and groups.
+// transfers checks communications and groups.
 func (f *flow) transfers(s hostir.Stmt) {
 	switch s := s.(type) {
 	case *hostir.StartCoalescing:
@@ -123,7 +122,7 @@ func (f *flow) transfers(s hostir.Stmt) {
 	}
 }
 
-// indices checks what a view has of expressions, in the loops at hand.
+// indices checks the expressions of a view in the current loops.
 func (f *flow) indices(t *hostir.Tensor) {
 	at := viewAt{view: t}
 	if n := len(f.loops); n > 0 {
@@ -144,13 +143,13 @@ func (f *flow) indices(t *hostir.Tensor) {
 	}
 }
 
-// viewAt is a view in a loop, or in none.
+// viewAt is a view in a loop, or outside of loops.
 type viewAt struct {
 	view *hostir.Tensor
 	loop *hostir.For
 }
 
-// expression checks names and range: 0 to limit-1. A nil expression is none.
+// expression checks the names and the range of an expression: 0 to limit-1. It ignores nil.
 func (f *flow) expression(pos diag.Pos, what string, e expr.Expr, limit int64) {
 	if e == nil {
 		return
@@ -165,8 +164,8 @@ func (f *flow) expression(pos diag.Pos, what string, e expr.Expr, limit int64) {
 	}
 }
 
-// expressionOn is expression for the ranks of a mesh. The interval of all of them is too wide
-// for what tells ranks apart one by one; their values then show.
+// expressionOn is expression for the ranks of a mesh. If the interval over all ranks is too wide, it evaluates the expression for
+// each rank.
 func (f *flow) expressionOn(pos diag.Pos, mesh *domain.Mesh, what string, e expr.Expr, limit int64) {
 	if mesh != nil && len(mesh.Ranks) > 0 && e != nil {
 		inside := true

@@ -7,7 +7,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// body checks that a fused kernel computes something of all of its operands.
+// body checks that a fused kernel uses all of its operands.
 func (v *verifier) body(s hostir.Stmt) {
 	f, ok := s.(*hostir.Fused)
 	if !ok {
@@ -44,13 +44,13 @@ func (v *verifier) body(s hostir.Stmt) {
 	}
 }
 
-// endsBody reports whether a step may only be the last one.
+// endsBody reports whether a step has to be the last one.
 func endsBody(step domain.Step) bool {
 	_, folds := step.FoldsColumns()
 	return folds || step.Concats()
 }
 
-// alsoMade checks that the further results of a kernel have the axes of the first one, or one element where that has columns.
+// alsoMade checks that the additional results of a kernel have the axes of the first result, or one element instead of columns.
 func (v *verifier) alsoMade(f *hostir.Fused) {
 	rows := f.Body.Rows(f.HasRows())[len(f.In):]
 	for i, at := range f.Body.Results() {
@@ -64,7 +64,7 @@ func (v *verifier) alsoMade(f *hostir.Fused) {
 	}
 }
 
-// oneColumn is a tensor with one element in its last axis.
+// oneColumn returns a tensor with one element in its last axis.
 func oneColumn(t hostir.Tensor) hostir.Tensor {
 	if live := hostir.Live(&t); len(live) > 0 {
 		t.Axes = slices.Clone(t.Axes)
@@ -73,8 +73,8 @@ func oneColumn(t hostir.Tensor) hostir.Tensor {
 	return t
 }
 
-// columns checks a kernel that folds columns: its rows are all along one axis, as many in each operand, and each has an element for
-// each column of what is folded.
+// columns checks a kernel that folds columns. All its rows are along one axis and equally many in each operand. Each operand has
+// an element for each folded column.
 func (v *verifier) columns(f *hostir.Fused) {
 	if !f.FoldsColumns() {
 		return

@@ -6,8 +6,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// shared checks the transfers over CUDA IPC: that each is paired by a ShareMemHandles
-// before it, and that no rank can wait for itself.
+// shared checks the transfers over CUDA IPC. A ShareMemHandles before each transfer has to pair it, and no rank may wait for
+// itself.
 func (v *verifier) shared() {
 	exchanges := hostir.Exchanges(v.program)
 	named := map[string]bool{}
@@ -20,7 +20,7 @@ func (v *verifier) shared() {
 	v.sharedIn(v.program.Body, exchanges, map[hostir.Stmt]bool{})
 }
 
-// pairs checks one ShareMemHandles by itself.
+// pairs checks a single ShareMemHandles.
 func (v *verifier) pairs(s *hostir.ShareMemHandles, exchanges map[string]*hostir.Exchange, named map[string]bool) {
 	if s.Mesh != nil && s.Mesh.Axis(s.MeshAxis) == nil {
 		v.breach(s.Pos, "shared", "mesh %s has no axis %q", s.Mesh.Name, s.MeshAxis)
@@ -56,7 +56,7 @@ func (v *verifier) pair(s *hostir.ShareMemHandles, e *hostir.Exchange) {
 	}
 }
 
-// sharedIn checks where the statements of one list stand; seen are those before it.
+// sharedIn checks the positions of the statements in one list. seen contains all earlier statements.
 func (v *verifier) sharedIn(body []hostir.Stmt, exchanges map[string]*hostir.Exchange, seen map[hostir.Stmt]bool) {
 	for _, s := range body {
 		seen[s] = true

@@ -5,8 +5,8 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// freesAll reports whether a program frees its buffers (buffers: free, and one is freed already): whatever path it
-// takes, it then frees all that it allocates.
+// freesAll reports whether a program frees its buffers (buffers: free, and it has a Deallocate). Then it has to free all its
+// buffers on every path.
 func freesAll(p *hostir.Program) bool {
 	return p.Choices.Get(schedule.Buffers) == schedule.Free && hostir.Any(p.Body, func(s hostir.Stmt) bool {
 		_, isFree := s.(*hostir.Deallocate)
@@ -14,7 +14,7 @@ func freesAll(p *hostir.Program) bool {
 	})
 }
 
-// leaked reports what was allocated since mark and is not freed.
+// leaked reports buffers that were allocated since mark and not freed.
 func (f *flow) leaked(mark int, format string) {
 	for _, k := range f.added(mark, kept) {
 		t, _ := k.what.(*hostir.Tensor)
@@ -22,7 +22,7 @@ func (f *flow) leaked(mark int, format string) {
 	}
 }
 
-// freedAlone reports what one side of an If frees, and the other one does not.
+// freedAlone reports buffers that only one side of an If frees.
 func (f *flow) freedAlone(s *hostir.If, then, other []change) {
 	sides := map[fact]int{}
 	for _, c := range append(then, other...) {

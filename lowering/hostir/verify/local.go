@@ -7,12 +7,11 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// A statement of a lowered program runs on each rank by itself, on the parts that the rank has, or
-// is one movement between ranks: a Set, or a Reduce over an axis that is split. What follows checks that
-// the parts of the former fit each other as the whole tensors do.
+// In a lowered program each rank runs a statement on its parts of tensors, unless the statement is one communication between
+// ranks: a Set, or a Reduce over a split axis. The following checks prove that the parts of local statements fit each other as
+// the whole tensors do.
 
-// stretches reports whether axis a of an operand is one element that stands for those of axis b of
-// the result.
+// stretches reports whether axis a of an operand has one element that is broadcast along axis b of the result.
 func stretches(s hostir.Stmt, a, b domain.Axis) bool {
 	if a.Extent.Size != 1 {
 		return false
@@ -25,7 +24,7 @@ func stretches(s hostir.Stmt, a, b domain.Axis) bool {
 	}
 }
 
-// whole checks that a rank has all of the axes that it sums over by itself.
+// whole checks that a rank has all elements along the axes that it sums over itself.
 func (v *verifier) whole(s hostir.Stmt, t *hostir.Tensor, row []int) {
 	if _, regroups := s.(*hostir.Reshape); regroups || !v.lowered || hostir.MayMove(s) {
 		return
@@ -37,8 +36,7 @@ func (v *verifier) whole(s hostir.Stmt, t *hostir.Tensor, row []int) {
 	}
 }
 
-// made checks that some operand has each axis of the result; that it has as many elements is
-// operand's to check, where it has more than one.
+// made checks that some operand has each axis of the result. The check of each operand compares extents of more than one element.
 func (v *verifier) made(s hostir.Stmt, rows [][]int) {
 	if _, regroups := s.(*hostir.Reshape); regroups {
 		return
@@ -74,8 +72,7 @@ func (v *verifier) made(s hostir.Stmt, rows [][]int) {
 	}
 }
 
-// regroups checks that a reshape keeps elements on their ranks: each mesh axis splits both sides into
-// the same runs of elements.
+// regroups checks that a reshape keeps elements on their ranks: each mesh axis splits both sides into the same runs of elements.
 func (v *verifier) regroups(s *hostir.Reshape) {
 	if !v.lowered {
 		return
@@ -93,8 +90,7 @@ func (v *verifier) regroups(s *hostir.Reshape) {
 	}
 }
 
-// runs gives, for each mesh axis that splits t, how many elements in row-major order lie between
-// one rank's and the next one's.
+// runs returns, for each mesh axis that splits t, the number of elements in row-major order between the parts of adjacent ranks.
 func runs(t *hostir.Tensor) map[string]int64 {
 	found, behind := map[string]int64{}, int64(1)
 	for _, i := range slices.Backward(hostir.Live(t)) {
@@ -106,8 +102,8 @@ func runs(t *hostir.Tensor) map[string]int64 {
 	return found
 }
 
-// present checks that every rank that runs a statement of a lowered program has the part of the
-// operand that goes with its part of the result.
+// present checks that every rank that runs a statement of a lowered program has the part of the operand that its part of the
+// result needs.
 func (v *verifier) present(s hostir.Stmt, t *hostir.Tensor) {
 	out := hostir.Result(s)
 	if !v.lowered || hostir.MayMove(s) || t.Mesh == nil || out.Mesh == nil || t.Mesh.Same(out.Mesh) {

@@ -6,9 +6,9 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// localities checks that transfers which are with some peers alone have others beside them: as
-// many intra-node as inter-node, in each direction and with the same peers. That they move the
-// same shows when the program is interpreted on several nodes.
+// localities checks that transfers with only some peers come in pairs. In each direction there are as many intra-node as
+// inter-node transfers with the same peers. Running the program in the interpreter on several nodes shows whether they move the
+// same data.
 func (v *verifier) localities() {
 	missing := map[string]int{} // inter-node, by direction and peer
 	var order []*hostir.P2PCommunication

@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// operation checks what concerns one statement alone: shapes, ranks, communication.
+// operation checks a single statement: shapes, ranks, communication.
 func (v *verifier) operation(s hostir.Stmt) {
 	switch s := s.(type) {
 	case *hostir.Select:
@@ -73,7 +73,7 @@ func isPermutation(perm []int, n int) bool {
 	return len(perm) == n
 }
 
-// rank checks that operand and result have as many axes as the statement needs.
+// rank checks that operand and result have the number of axes that the statement needs.
 func (v *verifier) rank(s hostir.Stmt, t *hostir.Tensor) bool {
 	in, out := len(hostir.Live(t)), len(hostir.Live(hostir.Result(s)))
 	ok := true
@@ -100,8 +100,7 @@ func (v *verifier) rank(s hostir.Stmt, t *hostir.Tensor) bool {
 	return ok
 }
 
-// operand checks that axes which run along with each other have one extent, and, once
-// the program is lowered, one set of ranks.
+// operand checks that corresponding axes have the same extent and, in a lowered program, the same ranks.
 func (v *verifier) operand(s hostir.Stmt, t *hostir.Tensor, row []int) {
 	out := hostir.Result(s)
 	for i, j := range row {
@@ -144,7 +143,7 @@ func (v *verifier) products(s hostir.Stmt) {
 	}
 }
 
-// addends checks that what a product adds to lies in memory as its result does.
+// addends checks that the addend of a product has the memory layout of its result.
 func (v *verifier) addends(s hostir.Stmt) {
 	addend := hostir.Addend(s)
 	if out := hostir.Result(s); addend != nil && !hostir.SameLayout(addend, out) {
@@ -153,8 +152,8 @@ func (v *verifier) addends(s hostir.Stmt) {
 	}
 }
 
-// dtypes checks that nothing but a Cast changes the element type; products and
-// reductions may give fp32, which they accumulate in. A bias has the result's type.
+// dtypes checks that only a Cast changes the element type. Products and reductions may return fp32, in which they accumulate. A
+// bias has the result's type.
 func (v *verifier) dtypes(s hostir.Stmt) {
 	out := hostir.Result(s)
 	if out == nil {

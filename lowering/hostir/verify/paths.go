@@ -5,8 +5,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// loop checks a body once. What it adds ends with it, but for what it wrote and what it
-// started: a later loop may wait for that.
+// loop checks a body once. Facts that the body adds end with the loop. Writes and started communications stay, since a later loop
+// may wait for them.
 func (f *flow) loop(s *hostir.For) {
 	if s.Count.Size < 1 || s.First < 0 || s.First > s.Count.Size {
 		f.breach(s.Pos, "domain", "the loop runs %d times", s.Count.Size-s.First)
@@ -31,7 +31,7 @@ func (f *flow) loop(s *hostir.For) {
 		f.earlier = nil
 	}
 	f.leaked(mark, "%s is allocated in every iteration and not freed in it")
-	own := map[fact]bool{} // what the body itself adds, and may take away again
+	own := map[fact]bool{} // facts that the body itself adds, and may remove again
 	for _, c := range f.log[mark:] {
 		own[c.fact] = own[c.fact] || c.added
 	}
@@ -43,8 +43,8 @@ func (f *flow) loop(s *hostir.For) {
 	}
 }
 
-// branch checks both sides from the same start; what holds afterwards is what both
-// sides add, and what neither takes away.
+// branch checks both sides from the same start. Afterwards the facts hold that both sides add, and those that neither side
+// removes.
 func (f *flow) branch(s *hostir.If) {
 	f.expression(s.Pos, "the condition", s.Cond, 1<<62)
 	mark := len(f.log)
@@ -77,7 +77,7 @@ func (f *flow) branch(s *hostir.If) {
 	}
 }
 
-// side checks statements that run under a condition, which may bound a loop variable.
+// side checks statements under a condition, which may bound a loop variable.
 func (f *flow) side(cond expr.Expr, body []hostir.Stmt) {
 	if c, ok := cond.(*expr.Binary); ok {
 		name, _ := c.X.(expr.Var)
@@ -94,8 +94,8 @@ func (f *flow) side(cond expr.Expr, body []hostir.Stmt) {
 	f.block(body)
 }
 
-// pending lists what was started since mark and is not waited for: a branch may leave that to
-// what follows it, since the condition of a step is the same in a later loop.
+// pending lists the communications that were started since mark and not waited for. A branch may leave them to later statements,
+// because the same condition may guard a later loop.
 func (f *flow) pending(mark int) []fact { return f.added(mark, started) }
 
 // added lists the facts of a kind that were added since mark and still hold.
@@ -109,8 +109,8 @@ func (f *flow) added(mark int, kind factKind) []fact {
 	return list
 }
 
-// lasting lists what holds behind one side of a branch, whichever side is taken: what it
-// started, what it has to free and, in a loop, whose iterations take both sides, what it wrote.
+// lasting lists facts of one side of a branch that stay whichever side is taken: communications that it started, and memory that
+// it has to free. In a loop, whose iterations take both sides, it also lists its writes.
 func (f *flow) lasting(mark int) []fact {
 	list := append(f.pending(mark), f.added(mark, kept)...)
 	if len(f.loops) > 0 {

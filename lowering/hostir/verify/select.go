@@ -7,8 +7,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// selects checks that Out is In without the axis, or with a part of it, element type and
-// layout included.
+// selects checks that Out is In without the axis, or with a part of it, with the same element type and layout.
 func (v *verifier) selects(s *hostir.Select) {
 	if s.Axis >= len(s.In.Axes) {
 		v.breach(s.Pos, "range", "%s has no axis %d", s.In.Name, s.Axis)
@@ -28,7 +27,7 @@ func (v *verifier) selects(s *hostir.Select) {
 		axes, lies = alive(axes, lies)
 	}
 	same := slices.EqualFunc(want, axes, func(a, b domain.Axis) bool {
-		sameKind := (a.Kind == domain.Reduction) == (b.Kind == domain.Reduction) // a Stream axis is a plain one by now
+		sameKind := (a.Kind == domain.Reduction) == (b.Kind == domain.Reduction) // a Stream axis is a plain axis by now
 		return sameKind && hostir.SplitOver(a) == hostir.SplitOver(b) && a.Extent.Size == b.Extent.Size
 	})
 	switch {
@@ -42,7 +41,7 @@ func (v *verifier) selects(s *hostir.Select) {
 	}
 }
 
-// localPart checks that a rank's shard of what is whole is the one at its coordinate.
+// localPart checks that a rank takes the part at its coordinate from a whole tensor.
 func (f *flow) localPart(s *hostir.Select) {
 	if !s.Owns() || s.In.Mesh == nil {
 		return
@@ -57,7 +56,7 @@ func (f *flow) localPart(s *hostir.Select) {
 	})
 }
 
-// alive gives axes and their layout without those that are reduced.
+// alive returns axes and layout without reduced axes.
 func alive(axes []domain.Axis, layout []int) ([]domain.Axis, []int) {
 	for i := len(axes) - 1; i >= 0; i-- {
 		if axes[i].Kind == domain.Reduction {

@@ -5,7 +5,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir/text"
 )
 
-// sum checks the transfers of a PeerReadSum, and that it is what ends those receives.
+// sum checks the transfers of a PeerReadSum, and that it ends its receives.
 func (f *flow) sum(s *hostir.PeerReadSum) {
 	found := false
 	f.block(s.Body)

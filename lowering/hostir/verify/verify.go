@@ -1,5 +1,5 @@
-// Package verify checks the invariants of a host program: what its statements are about, the life of its
-// buffers, what is waited for, and what ranks exchange.
+// Package verify checks the invariants of a host program: operands of statements, lifetimes of buffers, waits, and exchanges
+// between ranks.
 package verify
 
 import (
@@ -12,15 +12,14 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// Invariant is one thing that holds of every program, from the first pass to the last.
-// Those that speak of buffers and streams hold once there are any.
+// Invariant holds for every program, from the first pass to the last. Invariants on buffers and streams hold as soon as there are
+// any.
 type Invariant struct {
 	Name string
 	Text string
 }
 
-// Invariants lists what Program checks. A message of it starts with the name of the
-// one that is broken.
+// Invariants lists the invariants that Program checks. A message starts with the name of the broken one.
 var Invariants = []Invariant{
 	{"names", "every tensor, parameter, loop variable and handle has a name of its own that is an identifier"},
 	{"declared", "a statement names tensors and meshes of the program"},
@@ -59,7 +58,7 @@ func Program(p *hostir.Program) error {
 		}
 	}
 	if v.errors.Len() > 0 {
-		return v.errors.Err() // what follows relies on declarations
+		return v.errors.Err() // the following checks need valid declarations
 	}
 	hostir.Walk(p.Body, func(s hostir.Stmt) bool {
 		v.operation(s)
@@ -85,7 +84,7 @@ type verifier struct {
 	meshes  map[*domain.Mesh]bool
 }
 
-// views lists the views that statements name, with those that they are views of.
+// views lists the views that statements name, and the views that these are made of.
 func (v *verifier) views() []*hostir.Tensor {
 	var list []*hostir.Tensor
 	seen := map[*hostir.Tensor]bool{}
@@ -193,7 +192,7 @@ func (v *verifier) layout(t *hostir.Tensor) {
 	}
 }
 
-// declared checks that a statement names what the program declares.
+// declared checks that the program declares the names in a statement.
 func (v *verifier) declared(s hostir.Stmt, tensors []*hostir.Tensor) {
 	for _, t := range tensors {
 		switch {

@@ -6,20 +6,20 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// earlierWait is a Wait for an earlier iteration: what it waits for may be started behind it.
+// earlierWait is a Wait for an earlier iteration. The communication may start after it in the loop.
 type earlierWait struct {
 	*hostir.Wait
-	loops []*hostir.For // that enclose it
+	loops []*hostir.For // the enclosing loops
 }
 
-// start notes that a communication is under way, and in which loops.
+// start records that a communication has started, and in which loops.
 func (f *flow) start(handle string) {
 	f.set(started, handle, true)
 	f.started[handle] = slices.Clone(f.loops)
 }
 
-// within reports whether some loops begin with loops over the variables of the loops
-// given. Which iterations each of them leaves out shows when the program is interpreted.
+// within reports whether enclosing begins with loops over the same variables as loops. The interpreter finds differences in their
+// iterations.
 func within(enclosing, loops []*hostir.For) bool {
 	if len(loops) > len(enclosing) {
 		return false
@@ -47,7 +47,7 @@ func (f *flow) wait(s *hostir.Wait) {
 	f.earlier = append(f.earlier, earlierWait{s, slices.Clone(f.loops)})
 }
 
-// waitFor checks a wait that stands in some loops.
+// waitFor checks a wait inside some loops.
 func (f *flow) waitFor(s *hostir.Wait, loops []*hostir.For) {
 	switch {
 	case f.facts[fact{waitedFor, s.Handle}]:

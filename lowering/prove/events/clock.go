@@ -2,16 +2,16 @@ package events
 
 import "slices"
 
-// Clock says how many operations of each thread of some ranks have ended before something. Ranks' parts are shared
-// between clocks and never changed.
+// Clock records how many operations of each thread, on some ranks, have ended before an event. Clocks share the parts of ranks,
+// which never change.
 type Clock struct {
-	ranks []int32 // that it tells of, in order; often one list for many clocks
-	parts []*part // of each of them
+	ranks []int32 // the ranks that it covers, sorted; often one list for many clocks
+	parts []*part // by index in ranks
 }
 
 type part []int32
 
-// at is where a clock has a rank; -1: it does not tell of it.
+// at returns the index of a rank in a clock; -1: the clock does not cover it.
 func (c *Clock) at(rank int32) int {
 	if int(rank) < len(c.ranks) && c.ranks[rank] == rank {
 		return int(rank)
@@ -22,10 +22,10 @@ func (c *Clock) at(rank int32) int {
 	return -1
 }
 
-// Covers reports whether so many operations of a thread have ended.
+// Covers reports whether at least epoch operations of a thread have ended.
 func (c *Clock) Covers(rank, thread, epoch int32) bool { return c.Ended(rank, thread) >= epoch }
 
-// Ended is how many operations of a thread have ended, as far as the clock tells.
+// Ended returns how many operations of a thread have ended, as far as the clock covers it.
 func (c *Clock) Ended(rank, thread int32) int32 {
 	at := c.at(rank)
 	if at < 0 {
@@ -37,7 +37,7 @@ func (c *Clock) Ended(rank, thread int32) int32 {
 	return 0
 }
 
-// merge adds what another clock knows of the ranks that this one tells of.
+// merge adds the operations of another clock, on ranks that c covers.
 func (c *Clock) merge(other *Clock) {
 	if c == nil || other == nil {
 		return
@@ -78,7 +78,7 @@ func (c *Clock) copied() *Clock {
 	return &Clock{c.ranks, slices.Clone(c.parts)}
 }
 
-// within reports whether the other part knows as much.
+// within reports whether the other part covers at least as much.
 func (p part) within(other part) bool {
 	for t, n := range p {
 		if n > 0 && (t >= len(other) || other[t] < n) {
@@ -99,7 +99,8 @@ func (p part) merged(other part) *part {
 	return &sum
 }
 
-// with is the clock and so many operations of a thread. That of a stream knows its own operations only in this way.
+// with returns a clock that also covers the first epoch operations of a thread. The clock of a stream gets its own operations
+// only in this way.
 func (c *Clock) with(rank, thread, epoch int32) *Clock {
 	if c == nil {
 		return nil

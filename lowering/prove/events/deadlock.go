@@ -7,20 +7,20 @@ import (
 	"github.com/hirgen/hirgen/lowering/prove/unroll"
 )
 
-// Deadlock is operations of which each waits for the next one: the last one for the first one, or for what
-// never comes.
+// Deadlock is a chain of operations, each of which waits for the next. The last one waits for the first one, or for something
+// that never happens.
 type Deadlock struct {
 	Links  []Link
 	Closed bool // the last one waits for the first one
 }
 
-// Link is an operation and why it does not begin, or end.
+// Link is an operation, and the reason why it does not begin or end.
 type Link struct {
 	Rank, Op, Call int32
-	Why            string // "waits for the event of:"; the next link says of what
+	Why            string // "waits for the event of:"; the next link continues the sentence
 }
 
-// deadlock follows what is stuck from one operation to the next; nil if nothing is.
+// deadlock follows stuck operations from one to the next; nil if no operation is stuck.
 func (m *machine) deadlock() *Deadlock {
 	for n := range m.ranks {
 		for i := range m.ranks[n].streams {
@@ -34,7 +34,7 @@ func (m *machine) deadlock() *Deadlock {
 	return nil
 }
 
-// head is the first operation of a stream that has not ended.
+// head returns the first operation of a stream that has not ended.
 func (m *machine) head(number int32, s *stream) Link {
 	if len(s.under) > 0 {
 		return Link{Rank: number, Op: s.under[0].op, Call: s.under[0].call}
@@ -61,7 +61,7 @@ func (m *machine) chain(at Link) *Deadlock {
 	}
 }
 
-// blocker is what an operation waits for; ok is false if that never comes.
+// blocker returns the operation that the given operation waits for. ok is false if it never happens.
 func (m *machine) blocker(at Link) (next Link, why string, ok bool) {
 	r := &m.ranks[at.Rank]
 	o := &m.p.Ranks[at.Rank].Ops[at.Op]
@@ -95,15 +95,15 @@ func (m *machine) blocker(at Link) (next Link, why string, ok bool) {
 	return m.unwritten(at, o)
 }
 
-// unended is the first operation, in the order of issue, that has to end before the kernel is loaded that keeps back an
-// operation.
+// unended returns the first operation, in the order of issue, that has to end before a kernel can be loaded and the operation at
+// can be issued.
 func (m *machine) unended(at Link) Link {
 	r := &m.ranks[at.Rank]
 	op := int32(slices.IndexFunc(r.ended[:r.kernels[at.Op]], func(calls int32) bool { return calls <= at.Call }))
 	return Link{Rank: at.Rank, Op: op, Call: at.Call}
 }
 
-// unwritten is the write of a flag that an operation waits for.
+// unwritten finds the write of a flag that an operation waits for.
 func (m *machine) unwritten(at Link, o *unroll.Op) (next Link, why string, ok bool) {
 	for _, s := range m.p.Ranks[at.Rank].SignalsOf(o) {
 		wanted := m.sequence(at.Rank, s, at.Call)
@@ -125,7 +125,7 @@ func (m *machine) unwritten(at Link, o *unroll.Op) (next Link, why string, ok bo
 	return next, "is never reached", false
 }
 
-// absent is an NCCL call that another rank has not come to.
+// absent finds an NCCL call that another rank has not begun.
 func (m *machine) absent(at Link, run *running, o *unroll.Op) (next Link, why string, ok bool) {
 	for i, part := range m.p.Ranks[at.Rank].PartsOf(o) {
 		if run.meetings[i].complete() {
@@ -149,7 +149,7 @@ func (m *machine) absent(at Link, run *running, o *unroll.Op) (next Link, why st
 	return next, "meets others that never come", false
 }
 
-// turnOf is which meeting of its name a part of a rank is, over all calls.
+// turnOf returns the number of a part among the parts of a rank with the same key, over all calls.
 func (m *machine) turnOf(at Link, p unroll.Part) int32 {
 	before, all := int32(0), int32(0)
 	place := placeOf(at.Rank, p)
@@ -165,7 +165,7 @@ func (m *machine) turnOf(at Link, p unroll.Part) int32 {
 	return at.Call*all + before
 }
 
-// partOf finds the operation by which another rank comes to a meeting.
+// partOf finds the operation with which another rank takes part in a meeting.
 func (m *machine) partOf(other, number int32, p unroll.Part, turn int32) (op, call int32, ok bool) {
 	var list []int32
 	kind := map[unroll.PartKind]unroll.PartKind{unroll.Send: unroll.Recv, unroll.Recv: unroll.Send}[p.Kind]
@@ -193,7 +193,7 @@ func (m *machine) arrived(number, op, call int32) bool {
 	return int(call)*len(s.ops)+at < s.at
 }
 
-// unfinished is an operation of a captured call that has not ended.
+// unfinished finds an operation of a captured call that has not ended.
 func (m *machine) unfinished(at Link) (next Link, why string, ok bool) {
 	for op, calls := range m.ranks[at.Rank].ended {
 		if calls <= at.Call && int32(op) != at.Op {

@@ -1,19 +1,19 @@
-// Package events says what of an unrolled program happens before what, and whether all of it happens.
+// Package events computes the happens-before order of an unrolled program, and whether every operation ends.
 //
-// An operation begins when its stream gets to it. It ends when, in addition, what it waits for is there: the
-// record of its event, the flags, the other parts of an NCCL call. All of these only ever appear, so it does
-// not matter in which order operations that can end do: one run, in any order, ends exactly those operations
-// that every run ends. What is left then is stuck. The same run carries vector clocks along, which say of each
-// operation which others have ended before it in all runs.
+// An operation begins when its stream gets to it. It ends when everything that it waits for has happened: the record of its
+// event, the writes of its flags, the beginning of the other parts of an NCCL call. Such a condition stays true once it is true.
+// So the order in which operations end does not matter: one run, in any order, ends exactly the operations that every run ends.
+// The operations that it cannot end are stuck. The same run computes vector clocks. The clock of an operation lists the
+// operations that end before it in all runs.
 //
-// What orders operations (the mode Ideal knows nothing else):
+// These rules order operations (the mode Ideal has only these):
 //
-//   - A stream runs one after the other, also from call to call. In a captured program a call begins, on every
-//     stream, behind the whole call before it.
-//   - A wait follows the record of its event that the host issued last before it, in the same call.
+//   - A stream runs its operations one after the other, also from call to call. In a captured program a call begins, on every
+//     stream, after the whole previous call.
+//   - A wait follows the last record of its event that the host issued before it, in the same call.
 //   - A wait for a flag follows the write of its sequence number.
-//   - NCCL calls end when all their parts have begun. That bounds deadlocks. For the order of accesses less is
-//     relied on: who receives follows the beginning of who sends. A send may end before its receive begins.
+//   - NCCL calls end when all their parts have begun. This rule is for deadlocks. For the order of accesses the package assumes
+//     less: a receive follows the beginning of its send, and a send may end before its receive begins.
 //   - NCCL calls of one communicator on several streams of a rank run in the order of issue.
 package events
 
@@ -23,15 +23,15 @@ import (
 	"github.com/hirgen/hirgen/lowering/prove/unroll"
 )
 
-// Mode says how concurrent a GPU is taken to be.
+// Mode says how much concurrency a GPU is assumed to have.
 type Mode int
 
-// The modes. Each has the orders of Ideal, and more.
+// The modes. Every mode has the order of Ideal, and the others add to it.
 const (
-	Ideal      Mode = iota // whatever streams allow runs at once
-	Serialized             // what moves data between ranks runs one after the other on a GPU, as the host issues it
-	OneQueue               // streams share a hardware queue: nothing begins before all that the host issued before has
-	Loading                // each kernel is loaded at its launch, for which the host waits until all that it issued before has ended
+	Ideal      Mode = iota // everything that streams allow runs at once
+	Serialized             // the communications of a GPU run one after the other, in the order in which the host issued them
+	OneQueue               // all streams share a hardware queue: an operation begins after everything that the host issued before has begun
+	Loading                // each kernel is loaded at its first launch, for which the host waits until everything that it issued before has ended
 )
 
 // Point is an operation in a call.
@@ -41,30 +41,29 @@ type Point struct {
 	Epoch          int32 // how many operations of the thread have ended with it
 }
 
-// Observer is told of the accesses of each operation: behind has all that has ended before them. It is told in
-// an order in which each operation comes behind all that it follows.
+// Observer receives the accesses of each operation. behind covers all operations that end before them. An operation is reported
+// after all operations that it follows.
 type Observer interface {
 	Accesses(at Point, behind *Clock)
 }
 
-// Watcher is told of the end of each operation and, of one that waits in a kernel, what had ended when it began, and
-// what had to before it could end; of the parts of an NCCL call, that is that they have begun, which counts as if
-// they had ended.
+// Watcher receives the end of each operation. For an operation that waits in a kernel, begun covers what had ended when it began,
+// and needed covers what had to end before it could end. For parts of an NCCL call, "ended" means that they have begun.
 type Watcher interface {
 	Ended(at Point, begun, needed *Clock)
 }
 
-// Options say how to run.
+// Options configure a run.
 type Options struct {
 	Mode     Mode
 	Calls    int
-	Known    [][]int32            // of each rank: the ranks that its clocks tell of, in order; nil: itself. Those of fewer ranks know less, and cost less
-	Observer Observer             // nil: nobody
-	Visit    func(rank, op int32) // is told of the end of each operation, in an order as an Observer is, without clocks; nil: nobody
-	Watcher  Watcher              // nil: nobody
+	Known    [][]int32            // by rank: the ranks that its clocks cover, sorted; nil: only itself. Clocks of fewer ranks miss orders, and cost less
+	Observer Observer             // optional
+	Visit    func(rank, op int32) // called at the end of each operation, in the order that Observer describes; optional, and needs no clocks
+	Watcher  Watcher              // optional
 }
 
-// All has the clocks of each rank tell of all ranks.
+// All makes the clocks of each rank cover all ranks.
 func All(p *unroll.Program) [][]int32 {
 	all := make([]int32, len(p.Ranks))
 	for r := range all {
@@ -73,11 +72,11 @@ func All(p *unroll.Program) [][]int32 {
 	return slices.Repeat([][]int32{all}, len(all))
 }
 
-// clocks reports whether anybody looks at them.
+// clocks reports whether the run needs clocks.
 func (o *Options) clocks() bool { return o.Observer != nil || o.Watcher != nil }
 
-// Run runs all calls. It returns why not all of it happens; nil if all does. Where ranks can do one operation after the
-// other in the order of issue, they do: clocks do not depend on the order.
+// Run runs all calls. It returns nil if all operations end, and otherwise the reason why some do not. If the ranks can run one
+// operation at a time in the order of issue, Run uses that order: clocks do not depend on the order.
 func Run(p *unroll.Program, o Options) *Deadlock {
 	if newMachine(p, Options{Calls: o.Calls}).inSequence() {
 		if o.clocks() || o.Visit != nil {

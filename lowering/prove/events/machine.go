@@ -11,46 +11,46 @@ type machine struct {
 	ranks []rank
 	work  []streamOf
 	flags []flag // by owner and number
-	each  int32  // flags of a rank
+	each  int32  // number of flags per rank
 	meets map[meetOf]*meeting
-	all   []int32 // ranks; nil: not needed so far
+	all   []int32 // ranks; nil: not needed yet
 }
 
 type streamOf struct{ rank, stream int32 }
 
-// rank is where a rank is.
+// rank is the state of a rank.
 type rank struct {
 	streams []stream
 	threads []int32              // operations that have ended, by thread: streams, then lanes
-	ended   []int32              // by operation: in how many calls it has
-	begun   int64                // operations that have begun in the order of issue, of all calls
-	records map[inCall]*record   // that are waited for
+	ended   []int32              // by operation: in how many calls it has ended
+	begun   int64                // operations that have begun in the order of issue, over all calls
+	records map[inCall]*record   // records that later waits need
 	begins  []*Clock             // of a captured program, by call: its CallBegin
-	waiting map[int32][]streamOf // by operation: who waits for its end
-	after   map[int32]int32      // by operation: another one of the rank that has to end before it begins
-	kernels []int32              // in mode Loading, by operation: the last one, up to itself, that launches a kernel
-	loads   []streamOf           // in mode Loading: whose next operation is not issued yet
-	turns   map[meetOf]int32     // how many meetings of a name have begun
+	waiting map[int32][]streamOf // by operation: streams that wait for its end
+	after   map[int32]int32      // by operation: another operation of the rank that has to end before it begins
+	kernels []int32              // in mode Loading, by operation: the last operation, up to itself, that launches a kernel
+	loads   []streamOf           // in mode Loading: streams whose next operation is not issued yet
+	turns   map[meetOf]int32     // how many meetings of a key have begun
 	done    []int                // by call: how many operations have ended
-	whole   *Clock               // of a captured program: the calls that have ended
+	whole   *Clock               // of a captured program: covers the calls that have ended
 }
 
-// stream is where a stream is.
+// stream is the state of a stream.
 type stream struct {
 	ops     []int32 // of a call
-	at      int     // of all calls: the next operation to begin
+	at      int     // the next operation to begin, counted over all calls
 	under   []*running
-	one     running // under way, but for lanes
+	one     running // the running operation, if it has no lane
 	clock   *Clock
 	firstOf int32 // the thread of its first lane
 	queued  bool
-	before  *Clock // the first of the lanes under way
+	before  *Clock // the clock with which the running lanes began
 }
 
 // inCall is an operation in a call.
 type inCall struct{ op, call int32 }
 
-// record is what an event tells of, for so many waits to come.
+// record is the clock of a recorded event, and the number of waits that will still need it.
 type record struct {
 	clock *Clock
 	left  uint16
@@ -60,7 +60,7 @@ type record struct {
 type running struct {
 	op, call, thread int32
 	clock            *Clock     // of a lane, or of the beginning of an NCCL call
-	meetings         []*meeting // that it takes part in
+	meetings         []*meeting // the meetings that it takes part in
 }
 
 func newMachine(p *unroll.Program, o Options) *machine {
@@ -75,7 +75,7 @@ func newMachine(p *unroll.Program, o Options) *machine {
 	return m
 }
 
-// prepare makes the streams of a rank.
+// prepare initializes the streams of a rank.
 func (m *machine) prepare(n int32) {
 	r, ops := &m.ranks[n], m.p.Ranks[n].Ops
 	*r = rank{streams: make([]stream, len(m.p.Streams)), records: map[inCall]*record{}, turns: map[meetOf]int32{}}
@@ -95,7 +95,7 @@ func (m *machine) prepare(n int32) {
 	r.whole = m.newClock(n)
 }
 
-// sort sorts the operations of a rank by streams.
+// sort distributes the operations of a rank to its streams.
 func (m *machine) sort(n int32) {
 	r, ops := &m.ranks[n], m.p.Ranks[n].Ops
 	r.ended, r.waiting, r.done = make([]int32, len(ops)), map[int32][]streamOf{}, make([]int, m.o.Calls)
@@ -109,7 +109,7 @@ func (m *machine) sort(n int32) {
 	}
 }
 
-// newClock knows nothing; without an observer there is none.
+// newClock returns an empty clock, or nil if the run needs no clocks.
 func (m *machine) newClock(rank int32) *Clock {
 	if !m.o.clocks() {
 		return nil
@@ -121,7 +121,7 @@ func (m *machine) newClock(rank int32) *Clock {
 	return &Clock{known, make([]*part, len(known))}
 }
 
-// notify has a stream looked at again.
+// notify queues a stream for advance.
 func (m *machine) notify(at streamOf) {
 	if s := &m.ranks[at.rank].streams[at.stream]; !s.queued {
 		s.queued = true
@@ -129,7 +129,7 @@ func (m *machine) notify(at streamOf) {
 	}
 }
 
-// advance ends and begins what it can of a stream.
+// advance ends and begins as many operations of a stream as possible.
 func (m *machine) advance(number, on int32) {
 	r := &m.ranks[number]
 	s := &r.streams[on]
@@ -186,7 +186,7 @@ func (m *machine) tryBegin(number int32, s *stream) bool {
 	return true
 }
 
-// enter has an operation on its way.
+// enter initializes run for an operation that begins.
 func (m *machine) enter(number int32, s *stream, run *running, op, call int32, o *unroll.Op) {
 	*run = running{op: op, call: call, thread: int32(o.Stream), meetings: run.meetings[:0]}
 	if o.Lane == 0 {
@@ -196,10 +196,10 @@ func (m *machine) enter(number int32, s *stream, run *running, op, call int32, o
 	if o.Lane == 1 {
 		s.before = s.clock.with(number, int32(o.Stream), m.ranks[number].threads[o.Stream])
 	}
-	run.clock = s.before.copied() // lanes are not behind each other
+	run.clock = s.before.copied() // lanes do not follow each other
 }
 
-// tryEnd ends an operation that has begun, if all that it waits for is there.
+// tryEnd ends a running operation if all its conditions hold.
 func (m *machine) tryEnd(number int32, s *stream, run *running) bool {
 	r := &m.ranks[number]
 	o := &m.p.Ranks[number].Ops[run.op]
@@ -209,7 +209,7 @@ func (m *machine) tryEnd(number int32, s *stream, run *running) bool {
 	m.end(number, s, run, o)
 	r.ended[run.op]++
 	if r.done[run.call]++; m.p.Calls.Graph {
-		m.notify(streamOf{number, unroll.Caller}) // where the call may end
+		m.notify(streamOf{number, unroll.Caller}) // its stream may wait for the end of the call
 	}
 	for _, waiter := range r.waiting[run.op] {
 		m.notify(waiter)
@@ -222,7 +222,7 @@ func (m *machine) tryEnd(number int32, s *stream, run *running) bool {
 	return true
 }
 
-// end ends an operation: who looks is told, and its flags are written.
+// end ends an operation: it notifies the observers and writes the flags.
 func (m *machine) end(number int32, s *stream, run *running, o *unroll.Op) {
 	r := &m.ranks[number]
 	r.threads[run.thread]++
@@ -239,7 +239,7 @@ func (m *machine) end(number int32, s *stream, run *running, o *unroll.Op) {
 	}
 }
 
-// ready reports whether all that an operation waits for is there; otherwise its stream is told when that may be.
+// ready reports whether all conditions of an operation hold. If not, its stream is queued again when that may have changed.
 func (m *machine) ready(number int32, run *running, o *unroll.Op) bool {
 	r := &m.ranks[number]
 	if o.Kind == unroll.Wait && o.Arg >= 0 && r.ended[o.Arg] <= run.call {
@@ -247,12 +247,12 @@ func (m *machine) ready(number int32, run *running, o *unroll.Op) bool {
 		return false
 	}
 	if o.Kind == unroll.CallEnd && m.p.Calls.Graph && r.done[run.call] < len(r.ended)-1 {
-		return false // all of the call has to end
+		return false // all other operations of the call have to end first
 	}
 	return m.there(number, run, o)
 }
 
-// there reports whether what other ranks have to bring is: flags, and the parts of an NCCL call.
+// there reports whether other ranks have written the flags, and begun the parts of NCCL calls, that an operation waits for.
 func (m *machine) there(number int32, run *running, o *unroll.Op) bool {
 	me := streamOf{number, int32(o.Stream)}
 	for _, s := range m.p.Ranks[number].SignalsOf(o) {

@@ -4,20 +4,20 @@ import (
 	"github.com/hirgen/hirgen/lowering/prove/unroll"
 )
 
-// meetOf names a meeting: a collective by its communicator and turn, a message also by who sends and receives it.
+// meetOf identifies a meeting: a collective by communicator and turn, a message also by sender and receiver.
 type meetOf struct{ comm, from, to, turn int32 }
 
-// meeting is where the parts of one NCCL call come together.
+// meeting is one NCCL call, in which the parts of several ranks meet.
 type meeting struct {
 	arrived, wanted int32
-	sent            *Clock // of those that send
-	merged          bool   // sent is of several, and of this meeting alone
+	sent            *Clock // merged clocks of the parts that send
+	merged          bool   // sent is merged from several clocks, and belongs to this meeting alone
 	waiting         []streamOf
 }
 
 func (m *meeting) complete() bool { return m.arrived >= m.wanted }
 
-// meet brings the parts of an operation to their meetings.
+// meet adds the parts of an operation to their meetings.
 func (m *machine) meet(number int32, s *stream, run *running, o *unroll.Op) {
 	r := &m.ranks[number]
 	var begun *Clock
@@ -42,7 +42,7 @@ func (m *machine) meet(number int32, s *stream, run *running, o *unroll.Op) {
 	}
 }
 
-// meeting names the next meeting of a part, and says how many ranks meet there.
+// meeting returns the key of a part's next meeting, and the number of ranks that it needs.
 func (m *machine) meeting(number int32, r *rank, p unroll.Part) (meetOf, int32) {
 	key, wanted := placeOf(number, p), int32(2)
 	if p.Kind == unroll.Collective {
@@ -55,7 +55,7 @@ func (m *machine) meeting(number int32, r *rank, p unroll.Part) (meetOf, int32) 
 	return key, wanted
 }
 
-// placeOf is where a part of a rank meets others, without its turn.
+// placeOf returns the key of a part's meeting, without its turn.
 func placeOf(number int32, p unroll.Part) meetOf {
 	switch p.Kind {
 	case unroll.Send:
@@ -79,7 +79,7 @@ func (m *meeting) arrive(on *machine, p unroll.Part, begun *Clock) {
 	}
 }
 
-// add adds the beginning of who sends. A message has one sender, whose clock it keeps.
+// add adds the beginning of a part that sends. A message has one sender, so the meeting keeps its clock.
 func (m *meeting) add(begun *Clock, on *machine) {
 	if m.sent == nil {
 		m.sent = begun
@@ -96,7 +96,7 @@ func (m *meeting) add(begun *Clock, on *machine) {
 	m.sent.merge(begun)
 }
 
-// acquire adds to a clock what a part that receives is behind, or what any part is.
+// acquire merges the senders' clock into the clock of a part that receives, or of any part if all is set.
 func (m *meeting) acquire(clock *Clock, p unroll.Part, all bool) {
 	if all || p.Out >= 0 || p.Kind == unroll.Recv {
 		clock.merge(m.sent)

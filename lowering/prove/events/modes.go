@@ -4,8 +4,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/prove/unroll"
 )
 
-// follows says of operations of a rank which other one has to end before they begin, beside those of their
-// streams. One that comes later in the order of issue is that of the call before.
+// follows maps operations of a rank to another operation that has to end before they begin, in addition to the order of streams.
+// If the other operation is later in the order of issue, the previous call's is meant.
 func (m *machine) follows(number int32) map[int32]int32 {
 	after, last, first := map[int32]int32{}, map[int32]int32{}, map[int32]int32{}
 	r := &m.p.Ranks[number]
@@ -57,7 +57,7 @@ func moves(number int32, r *unroll.Rank, o *unroll.Op) bool {
 	return false
 }
 
-// held reports whether something other than its stream keeps an operation from beginning.
+// held reports whether something other than its stream prevents an operation from beginning.
 func (m *machine) held(number, op, call int32) bool {
 	r := &m.ranks[number]
 	me := streamOf{number, int32(m.p.Ranks[number].Ops[op].Stream)}
@@ -72,14 +72,15 @@ func (m *machine) held(number, op, call int32) bool {
 	return m.o.Mode == OneQueue && r.begun != int64(call)*int64(len(r.ended))+int64(op)
 }
 
-// loading reports whether the host has not issued an operation yet, since it loads the kernel of this or of an earlier
-// one: all before that kernel has to end. What comes behind it has not begun, so that what has ended was before.
+// loading reports whether the host has not issued an operation yet, because it loads the kernel of this or of an earlier
+// operation. All operations before that kernel have to end first. No later operation has begun then, so counting the ended
+// operations is enough.
 func (r *rank) loading(op, call int32) bool {
 	return int(op) < len(r.kernels) && r.kernels[op] >= 0 && r.done[call] < int(r.kernels[op])
 }
 
-// lastKernels says of each operation which one is the last, up to itself, that launches a kernel for the first time; -1:
-// none. NCCL loads its kernels when a communicator is made.
+// lastKernels returns, for each operation, the last operation up to itself that launches a kernel for the first time; -1: none.
+// NCCL loads its kernels when a communicator is made.
 func lastKernels(ops []unroll.Op) []int32 {
 	last, kernel := make([]int32, len(ops)), int32(-1)
 	for i := range ops {
@@ -91,7 +92,7 @@ func lastKernels(ops []unroll.Op) []int32 {
 	return last
 }
 
-// launches reports whether an operation is the first one of a kernel.
+// launches reports whether an operation launches a kernel. It counts the transfers of a batch once.
 func launches(o *unroll.Op) bool {
 	switch o.Kind {
 	case unroll.Transfer, unroll.PeerSum, unroll.Gemm, unroll.Attend, unroll.Launch:
@@ -102,7 +103,7 @@ func launches(o *unroll.Op) bool {
 	return false
 }
 
-// callOf is the call of an operation that another one follows.
+// callOf returns the call of an operation that another operation follows.
 func callOf(before, op, call int32) int32 {
 	if before >= op {
 		return call - 1
@@ -119,14 +120,14 @@ func (m *machine) issued(number int32) {
 	m.notify(streamOf{number, int32(ops[r.begun%int64(len(ops))].Stream)})
 }
 
-// waitsInQueue reports whether an operation waits before what stands behind it in a hardware queue may begin:
-// kernels that wait have begun.
+// waitsInQueue reports whether an operation has to end its wait before later operations in a hardware queue may begin. A kernel
+// that waits has begun, so it does not hold up the queue.
 func waitsInQueue(o *unroll.Op) bool {
 	return o.Kind == unroll.Wait || o.Kind == unroll.Flags && !o.Spins
 }
 
-// launched reports whether a stream may begin a call. In a captured program that is when the caller's stream
-// has got to it, behind all of the call before.
+// launched reports whether a stream may begin a call. In a captured program it may when the caller's stream has begun the call,
+// after all of the previous call.
 func (m *machine) launched(number int32, s *stream, o *unroll.Op, call int32) bool {
 	if !m.p.Calls.Graph || o.Stream == unroll.Caller {
 		return true

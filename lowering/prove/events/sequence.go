@@ -4,15 +4,14 @@ import (
 	"github.com/hirgen/hirgen/lowering/prove/unroll"
 )
 
-// Sequential reports whether a call comes to its end on ranks that do one operation after the other, as the host
-// issues them, and end each before the next one begins. Then nothing is stuck in any mode: in each of them, what
-// an operation waits for is among what the host of its rank issued before it, and what other ranks write or bring,
-// as here.
+// Sequential reports whether a call ends if ranks run their operations in the order of issue, and end each before they begin the
+// next. Then no mode gets stuck. In every mode an operation waits only for earlier operations of its rank, and for flags and NCCL
+// parts of other ranks, as it does here.
 func Sequential(p *unroll.Program) bool {
 	return newMachine(p, Options{Calls: 1}).inSequence()
 }
 
-// inSequence runs all calls in the order of issue, rank by rank as far as each gets; false: not all of it happens.
+// inSequence runs all calls in the order of issue, each rank as far as it gets. It reports whether all operations end.
 func (m *machine) inSequence() bool {
 	for n := range m.ranks {
 		m.tread(int32(n))
@@ -31,7 +30,7 @@ func (m *machine) inSequence() bool {
 	return true
 }
 
-// tread runs operations of a rank up to one that cannot end. That one is under way, on its stream.
+// tread runs the operations of a rank up to one that cannot end. That operation stays running on its stream.
 func (m *machine) tread(number int32) {
 	r, ops := &m.ranks[number], m.p.Ranks[number].Ops
 	for end := int64(m.o.Calls) * int64(len(ops)); r.begun < end; r.begun++ {
@@ -49,7 +48,7 @@ func (m *machine) tread(number int32) {
 	}
 }
 
-// step begins an operation behind all of its rank that was issued before.
+// step begins an operation after all operations of its rank that were issued before.
 func (m *machine) step(number int32, s *stream, op, call int32, o *unroll.Op) {
 	m.enter(number, s, &s.one, op, call, o)
 	if s.clock != nil && m.p.Calls.Graph && op > 0 && o.Stream != unroll.Caller {

@@ -4,7 +4,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/prove/unroll"
 )
 
-// flag is a flag with what was written to it so far.
+// flag is a flag with the writes to it so far.
 type flag struct {
 	writes  []written
 	waiting []streamOf
@@ -19,7 +19,7 @@ func (m *machine) flag(s unroll.Signal) *flag {
 	return &m.flags[s.Owner*m.each+s.Flag]
 }
 
-// sequence is the sequence number of a signal in a call.
+// sequence returns the sequence number of a signal in a call.
 func (m *machine) sequence(number int32, s unroll.Signal, call int32) int32 {
 	for i := range m.p.Shares {
 		if d := &m.p.Shares[i]; s.Flag < d.FirstFlag+2*d.Transfers {
@@ -31,7 +31,7 @@ func (m *machine) sequence(number int32, s unroll.Signal, call int32) int32 {
 
 var zero = &written{}
 
-// reached is the first write of at least a number; nil if there is none. A flag holds 0 before all writes.
+// reached returns the first write of at least the given number; nil if there is none. A flag holds 0 before all writes.
 func (f *flag) reached(sequence int32) *written {
 	if sequence <= 0 {
 		return zero

@@ -4,7 +4,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/prove/unroll"
 )
 
-// tell moves the clocks, and tells the observer. The clock of what has ended is then that of running.
+// tell updates the clocks, and calls the observers. run.clock then covers the ended operation.
 func (m *machine) tell(s *stream, run *running, at Point, o *unroll.Op) {
 	r, clock := &m.ranks[at.Rank], s.clock
 	if o.Lane > 0 {
@@ -46,7 +46,7 @@ func (m *machine) tell(s *stream, run *running, at Point, o *unroll.Op) {
 	}
 }
 
-// writesFlag reports whether an operation writes one.
+// writesFlag reports whether an operation writes a flag.
 func (m *machine) writesFlag(rank int32, o *unroll.Op) bool {
 	for _, s := range m.p.Ranks[rank].SignalsOf(o) {
 		if s.Write {
@@ -56,7 +56,7 @@ func (m *machine) writesFlag(rank int32, o *unroll.Op) bool {
 	return false
 }
 
-// acquire adds what an operation has waited for to a clock.
+// acquire adds the operations that an operation has waited for to a clock.
 func (m *machine) acquire(number int32, clock *Clock, run *running, o *unroll.Op) {
 	r := &m.ranks[number]
 	switch {

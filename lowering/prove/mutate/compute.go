@@ -56,7 +56,7 @@ func swapOperands(e *editor) {
 	})(e)
 }
 
-// others are what functions are taken for.
+// others maps functions to the functions that replace them.
 var others = map[string]string{
 	"add": "sub", "sub": "add", "mul": "add", "div": "mul", "max": "min", "min": "max", "sum": "max", "prod": "sum",
 	"relu": "neg", "gelu": "relu", "silu": "gelu", "neg": "relu", "exp": "relu", "rsqrt": "sqrt", "copy": "neg",

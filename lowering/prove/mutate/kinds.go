@@ -4,7 +4,7 @@ import "github.com/hirgen/hirgen/lowering/calls"
 
 // Kinds lists all kinds of mistakes.
 var Kinds = []Kind{
-	// What orders streams of one rank.
+	// Order of the streams of one rank.
 	{"drop-event-wait", "a stream does not wait for an event", drop(is[*calls.StreamWait])},
 	{"drop-event-record", "an event that is waited for is not recorded", drop(waitedFor)},
 	{"missing-join", "at the end of a call, the caller's stream is not behind another one", drop(joins)},
@@ -13,7 +13,7 @@ var Kinds = []Kind{
 	{"wrong-event-index", "a stream waits for another event of a set, or another one is recorded", eventIndex},
 	{"wrong-stream", "a statement runs on another stream", otherStream},
 	{"wrong-workspace", "a GEMM has the workspace of another stream", each(otherWorkspace)},
-	// What orders ranks that share memory.
+	// Order of ranks that share memory.
 	{"drop-flag-write", "a flag that a peer waits for is not written", drop(is[*calls.FlagWrite])},
 	{"drop-flag-wait", "a flag is written and not waited for", drop(is[*calls.FlagWait])},
 	{"early-flag-write", "a flag is written before the work that it stands for", inLists(earlyFlagWrite)},
@@ -44,7 +44,7 @@ var Kinds = []Kind{
 	{"wrong-size", "an element too little is copied, computed or moved", wrongSize},
 	{"wrong-leading-dimension", "rows or batches are an element further apart", wrongStride},
 	{"wrong-alignment", "a plan is told of a larger alignment than its operand has", wrongAlignment},
-	// What is computed, and in which order.
+	// Computations and their order.
 	{"reorder-calls", "two statements change places", inLists(reorder)},
 	{"drop-call", "a copy, GEMM, kernel or transfer is left out", drop(works)},
 	{"duplicate-call", "a copy, GEMM, kernel or transfer is issued twice", inLists(duplicate)},
@@ -54,7 +54,7 @@ var Kinds = []Kind{
 	{"wrong-function", "a kernel computes another function", wrongFunction},
 	{"wrong-branch", "a branch is taken where the other one should be", each(wrongBranch)},
 	{"lost-iteration", "a loop lacks its first iteration, or its last one", each(lostIteration)},
-	// What is made before the calls, and freed behind them.
+	// Allocations before the calls, and frees after them.
 	{"alloc-after-use", "memory, events or a stream are made behind the last call", inLife("behind the last call", behindCalls, calls.Allocate, calls.Make)},
 	{"never-allocated", "memory, events or a stream are not made", inLife("left out", dropStep, calls.Allocate, calls.Make)},
 	{"import-before-export", "a rank imports memory before its peer has exported it", inLife("before the export", beforeFirst(calls.Export), calls.Import)},

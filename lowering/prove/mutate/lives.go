@@ -6,8 +6,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls"
 )
 
-// inLife edits the steps that do one of some deeds: edit gets the list and the place of the step in it, and gives
-// the list with the mistake.
+// inLife edits the steps with one of the given deeds. edit gets the list and the index of the step in it, and returns the list
+// with the mistake.
 func inLife(what string, edit func(l *calls.Life, list []calls.Step, at int) []calls.Step, deeds ...calls.Deed) func(*editor) {
 	return func(e *editor) {
 		l := &e.program.Life
@@ -22,7 +22,7 @@ func inLife(what string, edit func(l *calls.Life, list []calls.Step, at int) []c
 	}
 }
 
-// hereStep counts a step that could be wrong.
+// hereStep counts a step that could be wrong, and reports whether the mistake goes there.
 func (e *editor) hereStep(step calls.Step, what string) bool {
 	e.met++
 	if e.met-1 != e.site {
@@ -40,13 +40,13 @@ func repeatStep(_ *calls.Life, list []calls.Step, at int) []calls.Step {
 	return slices.Insert(list, at, list[at])
 }
 
-// behindCalls moves a step behind the last call.
+// behindCalls moves a step after the last call.
 func behindCalls(l *calls.Life, list []calls.Step, at int) []calls.Step {
 	l.Destroy = slices.Insert(l.Destroy, 0, list[at])
 	return slices.Delete(list, at, at+1)
 }
 
-// beforeFirst moves a step before the first one that does one of some deeds, or to the end where there is none.
+// beforeFirst moves a step before the first step with one of the given deeds, or to the end if there is none.
 func beforeFirst(deeds ...calls.Deed) func(l *calls.Life, list []calls.Step, at int) []calls.Step {
 	return func(_ *calls.Life, list []calls.Step, at int) []calls.Step {
 		step := list[at]
@@ -59,12 +59,12 @@ func beforeFirst(deeds ...calls.Deed) func(l *calls.Life, list []calls.Step, at 
 	}
 }
 
-// toEnd moves a step behind all others of its section.
+// toEnd moves a step to the end of its section.
 func toEnd(_ *calls.Life, list []calls.Step, at int) []calls.Step {
 	return append(slices.Delete(slices.Clone(list), at, at+1), list[at])
 }
 
-// freeBeforeClose frees what ranks share before they close it.
+// freeBeforeClose frees shared memory before it is closed.
 func freeBeforeClose(e *editor) {
 	shared := map[string]bool{}
 	buffers := calls.ByName(e.program.Buffers)
@@ -83,7 +83,7 @@ func freeBeforeClose(e *editor) {
 	}
 }
 
-// dropMeetings leaves out every meeting of ranks: one of them is enough.
+// dropMeetings removes all meetings of ranks, since one of them is enough.
 func dropMeetings(e *editor) {
 	meets := func(s calls.Step) bool { return s.Do == calls.Meet }
 	list := &e.program.Life.Destroy

@@ -8,8 +8,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls"
 )
 
-// aliasBuffers gives a buffer the memory of one that is declared before it, is as large, and of its type
-// and ranks.
+// aliasBuffers gives a buffer the memory of an earlier one that is large enough and has the same type and ranks.
 func aliasBuffers(e *editor) {
 	for i, b := range e.program.Buffers {
 		for _, in := range e.program.Buffers[:i] {
@@ -20,7 +19,7 @@ func aliasBuffers(e *editor) {
 	}
 }
 
-// move gives a buffer, and what lies in it, the memory of another one.
+// move puts a buffer, and all buffers in it, into the memory of another buffer.
 func (e *editor) move(b, in *calls.Buffer) {
 	for _, other := range e.program.Buffers {
 		if other == b || other.In == b.Name {
@@ -30,15 +29,14 @@ func (e *editor) move(b, in *calls.Buffer) {
 	e.forget(b.Name)
 }
 
-// forget leaves out what is done with memory that is another one's.
+// forget drops the host steps of a buffer, which no longer has separate memory.
 func (e *editor) forget(name string) {
 	for _, section := range e.program.Life.Sections() {
 		*section.Steps = slices.DeleteFunc(*section.Steps, func(s calls.Step) bool { return s.Name == name })
 	}
 }
 
-// freeEarly moves a buffer that has the memory of another one, which is done with by then, into that of
-// a third one.
+// freeEarly moves a buffer that reuses the memory of a finished buffer into a third buffer, which may still be in use.
 func freeEarly(e *editor) {
 	for i, b := range e.program.Buffers {
 		for _, in := range e.program.Buffers[:i] {
@@ -49,7 +47,7 @@ func freeEarly(e *editor) {
 	}
 }
 
-// wrongPlace moves a buffer within its memory, to where others may lie: a little, or to the start.
+// wrongPlace moves a buffer within its memory, by a little or to the start, where other buffers may be.
 func wrongPlace(e *editor) {
 	const little = 256
 	for _, b := range e.program.Buffers {
@@ -118,7 +116,7 @@ var lostOffset = inPointers(func(e *editor, s calls.Stmt, key string, p *calls.P
 	}
 })
 
-// wrongBuffer names each other memory that is as large and of the same type.
+// wrongBuffer replaces the memory of an operand by each other memory of the same size and type.
 func wrongBuffer(e *editor) {
 	memory := memoryOf(e.program)
 	inPointers(func(e *editor, s calls.Stmt, key string, p *calls.Pointer) {
@@ -131,7 +129,7 @@ func wrongBuffer(e *editor) {
 	})(e)
 }
 
-// A region is an argument or a buffer. Those of one kind can stand for each other.
+// A region is an argument or a buffer. Regions of one kind can replace each other.
 type region struct {
 	name string
 	kind struct {
@@ -157,7 +155,7 @@ func memoryOf(p *calls.Program) (list []region) {
 	return list
 }
 
-// wrongSize takes one off a number of elements, or off an extent of a GEMM or a view.
+// wrongSize subtracts one from a number of elements, or from an extent of a GEMM or a view.
 func wrongSize(e *editor) {
 	less := func(item any, f calls.Field) {
 		switch v := f.Value.(type) {
@@ -187,7 +185,7 @@ func wrongSize(e *editor) {
 	})(e)
 }
 
-// wrongStride puts rows or batches of a GEMM, or of an operand of a kernel, further apart.
+// wrongStride adds one to a stride of rows or batches of a GEMM, or to a stride of a kernel's operand.
 func wrongStride(e *editor) {
 	for _, d := range e.program.Shapes {
 		for _, stride := range []*expr.Expr{&d.RowB, &d.StrideA, &d.StrideB, &d.StrideC} {
@@ -211,7 +209,7 @@ func wrongStride(e *editor) {
 	})(e)
 }
 
-// wrongAlignment tells plans that an operand begins where rows do.
+// wrongAlignment drops the declared alignment of an operand from plans.
 func wrongAlignment(e *editor) {
 	for _, d := range e.program.Declarations() {
 		for _, f := range calls.Fields(d) {

@@ -1,8 +1,8 @@
-// Package mutate makes wrong programs of right ones: call IR programs with one mistake each, of the
-// kinds that a faulty lowering makes. They are what a checker of programs is checked with.
+// Package mutate makes wrong programs from right ones: call IR programs with one mistake each, of the kinds that a faulty
+// lowering makes. Tests use them to check the verifiers.
 //
-// A mutant is not always wrong: a wait that another one implies can go. Who makes mutants asks an
-// oracle, such as the interpreter of the calls, which of them compute something else.
+// A mutant is not always wrong; for example, a redundant wait may be missing. An oracle, such as the interpreter of the calls,
+// decides which mutants compute something else.
 package mutate
 
 import (
@@ -25,19 +25,19 @@ type Kind struct {
 // Mutant is a program with one mistake.
 type Mutant struct {
 	Kind    string
-	Site    int      // of the places where a program can have the mistake, counted from 0
+	Site    int      // number of the place in the program, from 0
 	Pos     diag.Pos // in the spec; zero for a declaration
-	What    string   // the mistake, in a line
+	What    string   // the mistake, in one line
 	Program *calls.Program
 }
 
-// Sites counts the places of a program where it can have a kind of mistake.
+// Sites counts the places where a program can have a kind of mistake.
 func Sites(p *calls.Program, k Kind) int {
 	e := newEditor(p, k, -1)
 	return e.met
 }
 
-// Make gives a copy of a program with a mistake at a site; nil if there is no such site.
+// Make returns a copy of a program with a mistake at a site; nil if there is no such site.
 func Make(p *calls.Program, k Kind, site int) *Mutant {
 	e := newEditor(p, k, site)
 	if site < 0 || site >= e.met {
@@ -46,8 +46,7 @@ func Make(p *calls.Program, k Kind, site int) *Mutant {
 	return &Mutant{Kind: k.Name, Site: site, Pos: e.pos, What: e.what, Program: e.program}
 }
 
-// Sample makes up to so many mutants of each kind, at sites that the seed picks. The same program, seed
-// and count give the same mutants.
+// Sample makes up to perKind mutants of each kind, at random sites. The same program, seed and count give the same mutants.
 func Sample(p *calls.Program, perKind int, seed uint64) []*Mutant {
 	var list []*Mutant
 	for _, k := range Kinds {
@@ -62,12 +61,11 @@ func Sample(p *calls.Program, perKind int, seed uint64) []*Mutant {
 	return list
 }
 
-// An editor goes through a copy of a program, counts the places where it could have a mistake, and
-// makes the mistake at one of them.
+// An editor walks a copy of a program, counts the places for a mistake, and makes the mistake at one of them.
 type editor struct {
 	program *calls.Program
 	ranks   int64
-	site    int // where to make it; -1: nowhere
+	site    int // the site of the mistake; -1: none
 	met     int
 	pos     diag.Pos
 	what    string
@@ -93,8 +91,8 @@ func (e *editor) copied(body ...calls.Stmt) []calls.Stmt {
 	return again(&calls.Program{Name: e.program.Name, File: e.program.File, Body: body}).Body
 }
 
-// here counts a place, and reports whether the mistake goes there. A caller that is told so makes it.
-// The text says what is done to the statement or declaration.
+// here counts a place, and reports whether the caller has to make the mistake there. The text describes the change of the
+// statement or declaration.
 func (e *editor) here(item any, format string, args ...any) bool {
 	e.met++
 	if e.met-1 != e.site {
@@ -117,7 +115,7 @@ func inLists(edit func(e *editor, list []calls.Stmt) []calls.Stmt) func(*editor)
 	}
 }
 
-// each edits each statement in its place.
+// each edits each statement in place.
 func each[S calls.Stmt](edit func(e *editor, s S)) func(*editor) {
 	return func(e *editor) {
 		calls.Walk(e.program.Body, func(s calls.Stmt) bool {

@@ -5,7 +5,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls"
 )
 
-// drop leaves a statement out.
+// drop removes a statement.
 func drop(which func(calls.Stmt) bool) func(*editor) {
 	return inLists(func(e *editor, list []calls.Stmt) []calls.Stmt {
 		var kept []calls.Stmt
@@ -23,19 +23,19 @@ func is[S calls.Stmt](s calls.Stmt) bool {
 	return ok
 }
 
-// waitedFor is a record that is not for the watchdog alone.
+// waitedFor reports whether a statement is a record that not only the watchdog uses.
 func waitedFor(s calls.Stmt) bool {
 	r, ok := s.(*calls.EventRecord)
 	return ok && !r.Watch
 }
 
-// joins makes the caller's stream wait.
+// joins reports whether a statement makes the caller's stream wait.
 func joins(s calls.Stmt) bool {
 	w, ok := s.(*calls.StreamWait)
 	return ok && w.On.Name == calls.Caller
 }
 
-// works copies, computes or moves data.
+// works reports whether a statement copies, computes or moves data.
 func works(s calls.Stmt) bool {
 	switch s.(type) {
 	case *calls.Memcpy, *calls.Transfer, *calls.NcclCall, *calls.Gemm, *calls.Attend, *calls.Launch, *calls.PeerSum, *calls.PeerPart:
@@ -44,7 +44,7 @@ func works(s calls.Stmt) bool {
 	return false
 }
 
-// holdsWork is a statement with work in it.
+// holdsWork reports whether a statement works or contains one that does.
 func holdsWork(s calls.Stmt) bool {
 	found := false
 	calls.Walk([]calls.Stmt{s}, func(s calls.Stmt) bool {
@@ -54,7 +54,7 @@ func holdsWork(s calls.Stmt) bool {
 	return found
 }
 
-// moved puts the statement at a place of a list before that at an earlier one.
+// moved moves the statement at from before the statement at to, which comes earlier.
 func moved(list []calls.Stmt, from, to int) []calls.Stmt {
 	s := list[from]
 	copy(list[to+1:from+1], list[to:from])
@@ -84,7 +84,7 @@ func earlyRecord(e *editor, list []calls.Stmt) []calls.Stmt {
 	return list
 }
 
-// writesFlags is a write of a flag that others can be moved around.
+// writesFlags reports whether a statement writes flags.
 func writesFlags(s calls.Stmt) bool {
 	batch, ok := s.(*calls.MemOpBatch)
 	return is[*calls.FlagWrite](s) || ok && batch.Use == "write"
@@ -126,7 +126,7 @@ func reorder(e *editor, list []calls.Stmt) []calls.Stmt {
 	return list
 }
 
-// issues is what does something by itself: nothing that only names things.
+// issues reports whether a statement issues work, and does not only declare names.
 func issues(s calls.Stmt) bool {
 	switch s.(type) {
 	case *calls.Let, *calls.Declare, *calls.DeclareStream, *calls.BeginCall, *calls.Delay:
@@ -144,7 +144,7 @@ func duplicate(e *editor, list []calls.Stmt) []calls.Stmt {
 	return list
 }
 
-// eventIndex changes which event of a set a statement names.
+// eventIndex changes the event of a set that a statement uses.
 func eventIndex(e *editor) {
 	counts := calls.ByName(e.program.Events)
 	change := func(s calls.Stmt, at *calls.Event) {
@@ -161,10 +161,10 @@ func eventIndex(e *editor) {
 	})(e)
 }
 
-// next is a number one on, behind the last of n the first one.
+// next returns (i + 1) % n.
 func next(i, n expr.Expr) expr.Expr { return expr.Op("%", expr.Op("+", i, expr.Int(1)), n) }
 
-// otherStream gives a statement each stream that the program has beside its own one.
+// otherStream moves a statement to each other stream of the program.
 func otherStream(e *editor) {
 	streams := streamsOf(e.program)
 	each(func(e *editor, s calls.Stmt) {

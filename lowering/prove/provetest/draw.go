@@ -14,15 +14,15 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// Drawn is a spec with one of all schedules.
+// Drawn is a spec with a random schedule.
 type Drawn struct {
 	Programs []*calls.Program
-	What     string // was drawn, or, without programs, why there are none
+	What     string // the chosen settings or, without programs, the reason why there are none
 	path     string
 	params   map[string]int64
 }
 
-// Load gives the model with other values of parameters.
+// Load loads the model with other values of parameters.
 func (d *Drawn) Load(params map[string]int64) (*model.Pipeline, error) {
 	all := maps.Clone(d.params)
 	if all == nil {
@@ -33,8 +33,8 @@ func (d *Drawn) Load(params map[string]int64) (*model.Pipeline, error) {
 	return p, err
 }
 
-// Draw lowers a spec with one of all schedules, on 2, 4 or 8 ranks where its mesh has one axis, and in as many
-// slices where it has a parameter S. What is refused beside the rest is left out.
+// Draw lowers a spec with a random schedule. If the mesh has one axis, it has 2, 4 or 8 ranks, and a parameter S has as many
+// slices. Draw drops settings that are refused in combination with the others.
 func Draw(path string, seed uint64) *Drawn {
 	random := rand.New(rand.NewPCG(seed, 7)) //nolint:gosec // tests repeat
 	settings := drawSettings(random)
@@ -58,7 +58,7 @@ func Draw(path string, seed uint64) *Drawn {
 	}
 }
 
-// drawSettings chooses a value for about half of the fields; integers are small powers of two.
+// drawSettings chooses a value for about half of the fields. Integers are small powers of two.
 func drawSettings(random *rand.Rand) []model.Setting {
 	var list []model.Setting
 	for _, f := range schedule.Fields {
@@ -102,7 +102,7 @@ func drawParams(path string, random *rand.Rand) map[string]int64 {
 	return params
 }
 
-// accepted leaves out the settings that an error speaks of.
+// accepted removes the settings that an error is about.
 func accepted(settings []model.Setting, err error) []model.Setting {
 	errs, ok := diag.Diagnostics(err)
 	if !ok {

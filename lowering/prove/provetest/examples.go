@@ -1,4 +1,4 @@
-// Package provetest has what tests of lowering/prove share: the programs of the example specs.
+// Package provetest contains helpers for tests of lowering/prove: the programs of the example specs.
 package provetest
 
 import (
@@ -11,13 +11,13 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// Example is a spec with its calls, and those of its fallback variant.
+// Example is a spec with its calls, and the calls of its fallback variant.
 type Example struct {
 	Name     string
 	Programs []*calls.Program
 }
 
-// Examples lowers every example spec as it stands.
+// Examples lowers every example spec with its own parameters and schedule.
 func Examples(tb testing.TB) []Example {
 	tb.Helper()
 	specs, err := filepath.Glob(Spec("*"))
@@ -36,7 +36,7 @@ func Examples(tb testing.TB) []Example {
 	return list
 }
 
-// Lower gives the calls of a spec with other parameters and settings.
+// Lower returns the calls of a spec with other parameters and settings.
 func Lower(path string, params map[string]int64, settings ...model.Setting) ([]*calls.Program, error) {
 	pipeline, _, err := model.LoadFile(path, params, settings...)
 	if err != nil {

@@ -7,17 +7,17 @@ import (
 	"github.com/hirgen/hirgen/lowering/prove/unroll"
 )
 
-// place names a cell of a rank's memories.
+// place identifies a cell of a rank's memories.
 type place struct {
 	offset         int64
 	memory, layout int32
 }
 
-// accessOf is an access by its rank, and its number there.
+// accessOf identifies an access by its rank, and its number there.
 type accessOf struct{ rank, access int32 }
 
-// newFinder makes the cells of a program, and finds which of them share bytes: owner by owner, so that
-// what is looked up meanwhile is little.
+// newFinder makes the cells of a program, and finds which of them share bytes. It handles one owner at a time, to keep its tables
+// small.
 func newFinder(p *unroll.Program) *finder {
 	f := &finder{p: p, of: make([][]int32, len(p.Ranks)), said: map[[2]operand]bool{}}
 	of := make([][]accessOf, len(p.Ranks)) // by owner
@@ -72,8 +72,8 @@ type meeter struct {
 	order  []int32
 }
 
-// meet compares the cells of each memory in the order of their first bytes, each with those whose last ones it
-// does not lie behind.
+// meet sorts the cells of each memory by their first bytes, and compares each with the earlier cells that have not ended before
+// it.
 func (m *meeter) meet() {
 	m.order = m.order[:0]
 	for n := range m.places {

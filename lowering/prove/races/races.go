@@ -1,9 +1,10 @@
-// Package races finds accesses to the same bytes, one of them a write, that nothing orders.
+// Package races finds pairs of unordered accesses to the same bytes, of which at least one is a write.
 //
-// The memory of each rank is cut into cells: an operand's place and layout. A cell remembers its last writes and
-// reads. An access is compared with what its own cell and all cells that share a byte with it remember, and has
-// to be behind each of that, by the clocks of package events. As those come in an order of all that follows, one
-// comparison for each pair is enough, and what a later access of a cell is behind need not be remembered.
+// The memory of each rank is divided into cells, one for each place and layout of an operand. A cell records its last write, and
+// the last read of each thread since then. An access is compared with the accesses that its own cell and all overlapping cells
+// record. By the clocks of package events, it has to follow each conflicting one. Package events reports an operation after all
+// operations that it follows. So one comparison for each pair is enough, and a cell can forget an access when a later one
+// replaces it.
 package races
 
 import (
@@ -15,20 +16,21 @@ import (
 	"github.com/hirgen/hirgen/lowering/prove/unroll"
 )
 
-// Race is two accesses that nothing orders, and a byte that both touch.
+// Race is two unordered accesses, and a byte that both access.
 type Race struct {
 	First, Second             events.Point
 	FirstAccess, SecondAccess int32 // numbers in their ranks
 	Byte                      int64 // of the memory
 }
 
-// Most is how many races are reported: one cause has many.
+// Most is the largest number of races that are reported. One cause usually makes many races.
 const Most = 20
 
-// Find looks at so many calls in a row.
+// Find checks the given number of consecutive calls.
 //
-// Clocks that tell of few ranks miss orders, and find no fewer races. So those of a rank tell first of the ranks that
-// access the same memories, which is often enough, and of all ranks only if a race is found in this way.
+// Clocks that cover few ranks miss orders, so they can show races that do not exist, but cannot hide one. Find first makes the
+// clocks of a rank cover only the ranks that access the same memories. If that finds a race, it repeats the check with clocks of
+// all ranks.
 func Find(p *unroll.Program, calls int) []Race {
 	for _, known := range [][][]int32{neighbors(p), events.All(p)} {
 		f := newFinder(p)
@@ -40,7 +42,8 @@ func Find(p *unroll.Program, calls int) []Race {
 	return nil
 }
 
-// neighbors lists, for each rank, the ranks that access a memory that it accesses; nil if ranks access their own alone.
+// neighbors lists, for each rank, the ranks that access a memory that it accesses. It returns nil if ranks access only their own
+// memory.
 func neighbors(p *unroll.Program) [][]int32 {
 	if len(p.Shares) == 0 {
 		return nil
@@ -74,28 +77,28 @@ func neighbors(p *unroll.Program) [][]int32 {
 	return lists
 }
 
-// finder is told of all accesses.
+// finder observes all accesses.
 type finder struct {
 	p     *unroll.Program
-	of    [][]int32 // by rank and access: its cell
+	of    [][]int32 // by rank and access: the number of its cell
 	cells []cell
-	meets []neighbor // of all cells, one after the other
+	meets []neighbor // of all cells, concatenated
 	races []Race
 	said  map[[2]operand]bool
 }
 
 // cell is an operand's place in the memory of a rank.
 type cell struct {
-	first, end int32 // of meets: cells that share bytes with it, itself included
-	write      use   // the last one
-	read       use   // since then, the last of a thread
-	more       []use // of other threads
+	first, end int32 // of meets: overlapping cells, including the cell itself
+	write      use   // the last write
+	read       use   // the last read of one thread since the write
+	more       []use // the last reads of other threads
 }
 
-// neighbor is a cell that shares a byte with another one, or is that one.
+// neighbor is a cell that shares a byte with a given cell, or is that cell.
 type neighbor struct {
 	cell  int32
-	first int64 // byte of the memory that both have
+	first int64 // first byte of the memory that both contain
 }
 
 type use struct {
@@ -103,10 +106,10 @@ type use struct {
 	access int32
 }
 
-// never is no use.
+// never stands for the absence of a use.
 var never = use{access: -1}
 
-// Accesses compares the accesses of an operation with those before.
+// Accesses compares the accesses of an operation with earlier ones, then records them.
 func (f *finder) Accesses(at events.Point, behind *events.Clock) {
 	r := &f.p.Ranks[at.Rank]
 	o := &r.Ops[at.Op]
@@ -152,12 +155,12 @@ func (f *finder) ordered(before *use, second use, behind *events.Clock, at int64
 	f.races = append(f.races, Race{first.at, second.at, first.access, second.access, at})
 }
 
-// earlier reports whether an operation comes first to a reader: by call, rank and issue.
+// earlier defines the order of the two accesses in a report: by call, rank and issue.
 func earlier(a, b events.Point) bool {
 	return cmp.Or(cmp.Compare(a.Call, b.Call), cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.Op, b.Op)) < 0
 }
 
-// operand is an operand of a statement, whoever runs it. A pair of them is reported once.
+// operand is an operand of a statement on any rank. Each pair of operands is reported once.
 type operand struct {
 	kind        unroll.Kind
 	stmt, place int32
@@ -168,8 +171,8 @@ func (f *finder) operand(u use) operand {
 	return operand{o.Kind, o.Stmt, u.access - o.Accesses.First}
 }
 
-// add remembers a use. What a write is behind is behind all that comes after the write; and of one thread only
-// the last read matters.
+// add records a use. A write replaces all earlier uses: whatever follows the write also follows them. A read replaces the last
+// read of the same thread.
 func (c *cell) add(u use, write bool) {
 	same := func(other use) bool { return other.at.Rank == u.at.Rank && other.at.Thread == u.at.Thread }
 	switch {

@@ -1,13 +1,12 @@
-// Package spinning finds kernels that wait for each other through the SMs that they hold.
+// Package spinning finds kernels that wait for each other because they occupy SMs.
 //
-// A kernel that waits in itself, for a flag or for the other ranks of an NCCL call, holds SMs meanwhile. In the
-// worst case it leaves none to other kernels of its GPU, which then do not begin before it ends. That is harmless as long
-// as what it waits for needs no kernel that is kept from beginning in this way. A kernel of one block that only waits for
-// flags takes a small part of one SM, and keeps nothing away.
+// A kernel that waits for a flag, or for the other ranks of an NCCL call, occupies SMs meanwhile. In the worst case no other
+// kernel of its GPU can begin before it ends. That is harmless if its condition does not depend on a kernel that is kept from
+// beginning in this way. A kernel of one block that only waits for flags uses a small part of one SM, and blocks nothing.
 //
-// One waiting kernel blocks another one if what the other one needs before it ends has a kernel on the GPU of the first
-// one that need not have begun when the first one does. A cycle of kernels that block each other may be stuck. It is
-// so on a GPU whose SMs are all taken; where some are left, such a cycle does no harm.
+// One waiting kernel blocks another one in the following case: the other kernel needs a kernel on the GPU of the first one, which
+// may not have begun when the first one begins. A cycle of kernels that block each other may be stuck. It is stuck on a GPU whose
+// SMs are all occupied. If some SMs are left, such a cycle does no harm.
 package spinning
 
 import (
@@ -16,13 +15,13 @@ import (
 	"github.com/hirgen/hirgen/lowering/prove/unroll"
 )
 
-// Most is how many waiting kernels are compared with each other.
+// Most limits how many waiting kernels are compared with each other.
 const Most = 3000
 
-// Cycle is kernels of which each is blocked by the next one, and the last one by the first one.
+// Cycle lists kernels. The next one blocks each of them, and the first one blocks the last.
 type Cycle []events.Point
 
-// Find looks at two calls in a row. ok is false if there are too many kernels that wait.
+// Find checks two consecutive calls. ok is false if too many kernels wait.
 func Find(p *unroll.Program) (cycles []Cycle, ok bool) {
 	waiting := 0
 	for r := range p.Ranks {
@@ -45,7 +44,7 @@ func Find(p *unroll.Program) (cycles []Cycle, ok bool) {
 
 type finder struct {
 	p       *unroll.Program
-	kernels [][][]int32 // by rank, thread and number of operations that have ended: how many of these are kernels
+	kernels [][][]int32 // by rank, thread and number of ended operations: how many of these are kernels
 	spins   []spin
 }
 
@@ -93,13 +92,13 @@ func needsSMs(p *unroll.Program, o *unroll.Op) bool {
 	return false
 }
 
-// blocks reports whether a waiting kernel blocks another one, which may be itself.
+// blocks reports whether a waiting kernel blocks blocked, which may be the same kernel.
 func (f *finder) blocks(holder, blocked *spin) bool {
 	if f.p.Ranks[holder.at.Rank].Ops[holder.at.Op].Kind == unroll.Flags {
 		return false // it has one block
 	}
 	if holder != blocked && (holder.ended(blocked.begun) || blocked.ended(holder.begun)) {
-		return false // they never run at once
+		return false // they never run at the same time
 	}
 	for thread, counts := range f.kernels[holder.at.Rank] {
 		from, to := holder.begun.Ended(holder.at.Rank, int32(thread)), blocked.needed.Ended(holder.at.Rank, int32(thread))
@@ -116,5 +115,5 @@ func (f *finder) blocks(holder, blocked *spin) bool {
 	return false
 }
 
-// ended reports whether a kernel has by a clock.
+// ended reports whether a kernel has ended, by a clock.
 func (s *spin) ended(by *events.Clock) bool { return by.Covers(s.at.Rank, s.at.Thread, s.at.Epoch) }

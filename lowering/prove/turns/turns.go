@@ -1,8 +1,9 @@
-// Package turns finds bytes that a buffer is used at after another one, in the same memory, has had them.
+// Package turns finds uses of a buffer at bytes that another buffer of the same memory has used since.
 //
-// Where races are excluded, accesses to a byte are in one order if one of them writes. If in this order all uses of a buffer come before
-// all uses of the next one that has the byte, then what is read through a buffer was written through it, as if each buffer had memory of its
-// own. So the order of one run is enough. An operand counts with all bytes from its first to its last one.
+// Without races, accesses to a byte have a fixed order if one of them writes. Suppose that in this order all uses of one buffer
+// come before all uses of the next buffer that contains the byte. Then each read through a buffer returns a value that was
+// written through the same buffer, as if every buffer had separate memory. So it is enough to check the order of one run. An
+// operand counts with all bytes from its first to its last one.
 package turns
 
 import (
@@ -12,20 +13,20 @@ import (
 	"github.com/hirgen/hirgen/lowering/prove/unroll"
 )
 
-// Return is the use of a buffer at bytes that another one has had since it was used there before.
+// Return is a use of a buffer at bytes that another buffer has used since the previous use there.
 type Return struct {
 	Rank, Op, Access int32 // the use
-	By               Use   // what the other one was used for first
+	By               Use   // the first use of the other buffer
 	First, End       int64 // bytes of the memory
 }
 
 // Use is an access of a rank.
 type Use struct{ Rank, Op, Access int32 }
 
-// Most is how many are reported: one cause has many.
+// Most is the largest number of returns that are reported. One cause usually makes many.
 const Most = 20
 
-// Find looks at one call. Another one begins with results of its own.
+// Find checks one call. The next call computes its results anew.
 func Find(p *unroll.Program) []Return {
 	f := &finder{p: p, of: map[key]*memory{}}
 	for _, m := range p.Memories {
@@ -39,7 +40,7 @@ func Find(p *unroll.Program) []Return {
 
 type finder struct {
 	p      *unroll.Program
-	shared []bool // by memory: several buffers lie in it
+	shared []bool // by memory: whether it contains several buffers
 	of     map[key]*memory
 	found  []Return
 }
@@ -47,20 +48,21 @@ type finder struct {
 // key is a memory of a rank.
 type key struct{ owner, memory int32 }
 
-// memory is who has its bytes.
+// memory records the current owner of each byte range.
 type memory struct {
-	now  []held           // in the order of the bytes, apart from each other
-	lost map[int32][]held // by part: bytes that it had, and who took them
+	now  []held           // sorted by bytes, without overlaps
+	lost map[int32][]held // by part: bytes that it used, and the parts that took them
 }
 
-// held is bytes of the part whose access used them.
+// held is a byte range that belongs to a part since one of its accesses.
 type held struct {
 	first, end int64
 	part       int32
 	use        Use
 }
 
-// visit takes the accesses of an operation: it reads before it writes. What the caller writes before a call is in no result.
+// visit records the accesses of an operation, reads before writes. It ignores the caller's writes before a call, since no result
+// contains them.
 func (f *finder) visit(rank, op int32) {
 	r := &f.p.Ranks[rank]
 	o := &r.Ops[op]
@@ -95,7 +97,7 @@ func (f *finder) access(a *unroll.Access, use Use) {
 	m.take(own)
 }
 
-// take gives bytes to a part. Others that have some of them lose these.
+// take gives a byte range to a part, and takes overlapping bytes from other parts.
 func (m *memory) take(own held) {
 	first, _ := slices.BinarySearchFunc(m.now, own.first, func(h held, at int64) int {
 		if h.end <= at {
@@ -104,7 +106,7 @@ func (m *memory) take(own held) {
 		return 1
 	})
 	end := first
-	joined := own // with what is around it of the same part
+	joined := own // own, extended by overlapping ranges of the same part
 	var rest []held
 	for ; end < len(m.now) && m.now[end].first < own.end; end++ {
 		h := m.now[end]

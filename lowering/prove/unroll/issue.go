@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls"
 )
 
-// issue is one rank on its way through a call.
+// issue is the state of one rank while it issues a call.
 type issue struct {
 	*unroller
 	number int32
@@ -18,7 +18,7 @@ type issue struct {
 	named  map[string]place
 	alias  map[string]int16 // streams that statements gave names
 	last   []int32          // by event: the operation that recorded it last; -1: none
-	open   func(calls.Stmt) // gets what stands in a group, a batch or a sum; nil: there is none
+	open   func(calls.Stmt) // called for statements in a group, a batch or a sum; nil: outside of these
 }
 
 // rank issues a call on a rank.
@@ -40,7 +40,7 @@ func (u *unroller) rank(number int32) {
 	i.arguments(CallEnd)
 }
 
-// reserve makes room for as much as another rank has: ranks are alike.
+// reserve allocates lists of the same size as those of another rank, since ranks are alike.
 func (i *issue) reserve(other *Rank) {
 	i.rank.Ops = make([]Op, 0, len(other.Ops))
 	i.rank.Accesses = make([]Access, 0, len(other.Accesses))
@@ -48,7 +48,7 @@ func (i *issue) reserve(other *Rank) {
 	i.rank.Parts = make([]Part, 0, len(other.Parts))
 }
 
-// arguments issues what the caller does with its arguments.
+// arguments issues the caller's accesses to its arguments.
 func (i *issue) arguments(kind Kind) {
 	o := i.begin(nil, kind, Caller)
 	for n, d := range i.program.Arguments {
@@ -61,7 +61,7 @@ func (i *issue) arguments(kind Kind) {
 	i.end(o)
 }
 
-// begin starts an operation, which end ends: what is touched, signalled and taken part in between is its own.
+// begin starts an operation. Accesses, signals and parts up to the matching end belong to it.
 func (i *issue) begin(s calls.Stmt, kind Kind, stream int16) *Op {
 	o := Op{Kind: kind, Stream: stream, Stmt: -1, Step: i.step, Arg: -1}
 	if s != nil {
@@ -148,8 +148,8 @@ func (i *issue) taken(s *calls.If) bool {
 	return ok && v != 0
 }
 
-// let gives a name its value. A rank that is not in the mesh may have none, nor one of what is computed
-// of it; that is a mistake where it is used.
+// let sets the value of a name. A rank outside of the mesh may have no value, nor a value that depends on one. A use of such a
+// name is a fault.
 func (i *issue) let(s *calls.Let) {
 	slot, v, ok := i.scope.slots[s.Name], int64(i.number), true
 	switch m := i.world.meshes[s.Mesh]; {

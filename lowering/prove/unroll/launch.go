@@ -6,8 +6,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// launch has operands along the axes of its views; one run of memory without them. Those of a kernel of the
-// program's own are rows, then columns.
+// launch issues a kernel. Operands are accessed along the axes of their views, or as contiguous memory if they have none.
+// Operands of a program's kernel are accessed by rows and columns.
 func (i *issue) launch(s *calls.Launch) {
 	on, ok := i.on(s, s.On)
 	if !ok {
@@ -29,7 +29,7 @@ func (i *issue) launch(s *calls.Launch) {
 	i.end(o)
 }
 
-// view notes an operand of a kernel of the runtime.
+// view adds an operand of a kernel of the runtime.
 func (i *issue) view(s *calls.Launch, operand int16, o calls.Operand, t domain.DType) {
 	at, ok := i.at(s, o.At)
 	if !ok {
@@ -51,7 +51,7 @@ func (i *issue) view(s *calls.Launch, operand int16, o calls.Operand, t domain.D
 	i.touch(s, operand, operand == 0, at, t.Size(), extents, strides)
 }
 
-// rows notes the operands of a kernel of the program's own.
+// rows adds the operands of a kernel of the program.
 func (i *issue) rows(s *calls.Launch, k *calls.Kernel) {
 	count, columns := int64(1), k.Columns
 	if s.Elements != nil {
@@ -93,7 +93,8 @@ func (i *issue) rows(s *calls.Launch, k *calls.Kernel) {
 	}
 }
 
-// scattered is an operand whose rows are strided: its extents are those of the first result, with the columns.
+// scattered returns the extents and strides of an operand with strided rows. The extents are those of the first result, with the
+// columns.
 func (i *issue) scattered(s *calls.Launch, o calls.Operand, columns int64) (extents, strides []int64, ok bool) {
 	extents, ok = i.values(s, s.Out.Extents)
 	if !ok {

@@ -5,21 +5,22 @@ import (
 	"slices"
 )
 
-// Layout is how the elements of an operand lie behind its first one. Extents and strides, in elements, are
-// in the order of the operand's own axes, outermost first: batch, m, k of a GEMM's A. A stride may be 0.
+// Layout describes where the elements of an operand are, relative to the first. Extents and strides count elements. They have the
+// order of the operand's axes, outermost first: batch, m, k for the A of a GEMM. A stride may be 0.
 type Layout struct {
 	Size             int64 // bytes of an element
 	Extents, Strides []int64
-	Span             int64 // bytes from the first element to behind the last one; 0: there are none
+	Span             int64 // bytes from the first element to the end of the last one; 0: there are no elements
 	axes             []axis
-	run              int64 // bytes that lie together, of which axes are repeats
+	run              int64 // length of a contiguous run of bytes, which axes repeat
 }
 
-// axis repeats what is inside it. Strides are in bytes, and those of a layout grow outwards.
+// axis repeats a run of bytes, or an inner axis. The stride is in bytes. The axes of a layout are sorted by stride, smallest
+// first.
 type axis struct{ extent, stride int64 }
 
-// newLayout makes a layout with what comparisons need: axes of one index or stride 0 say nothing about
-// where bytes are, and those that lie together are one.
+// newLayout makes a layout, and simplifies its axes for comparisons. It drops axes of extent 1 or stride 0, which do not change
+// the set of bytes, and merges contiguous axes.
 func newLayout(size int64, extents, strides []int64) *Layout {
 	l := &Layout{Size: size, Extents: slices.Clone(extents), Strides: slices.Clone(strides), Span: size, run: size}
 	for i, extent := range extents {
@@ -47,10 +48,10 @@ func newLayout(size int64, extents, strides []int64) *Layout {
 	return l
 }
 
-// Dense reports whether all bytes of the span are meant.
+// Dense reports whether the elements cover all bytes of the span.
 func (l *Layout) Dense() bool { return len(l.axes) == 0 }
 
-// Elements counts the elements, those that lie in one place as often as they are named.
+// Elements counts the elements. An address that occurs several times counts as often.
 func (l *Layout) Elements() int64 {
 	n := int64(1)
 	for _, e := range l.Extents {
@@ -59,7 +60,7 @@ func (l *Layout) Elements() int64 {
 	return n
 }
 
-// Repeats reports whether elements lie in one place: whoever writes them writes it twice.
+// Repeats reports whether two elements have the same address or overlap, so that writing all elements writes a byte twice.
 func (l *Layout) Repeats() bool {
 	for i, extent := range l.Extents {
 		if extent > 1 && l.Strides[i] == 0 {
@@ -76,13 +77,13 @@ func (l *Layout) Repeats() bool {
 	return false
 }
 
-// Same reports whether two layouts mean the same elements in the same order.
+// Same reports whether two layouts have the same elements in the same order.
 func (l *Layout) Same(other *Layout) bool {
 	return l.Size == other.Size && slices.Equal(l.Extents, other.Extents) && slices.Equal(l.Strides, other.Strides)
 }
 
-// Overlap reports whether operands share a byte if the second one starts so many bytes behind the first
-// one, and how far behind the first one's start that byte is. It is exact.
+// Overlap reports whether two operands share a byte, if b starts behind bytes after a. at is the distance of that byte from the
+// start of a. The result is exact.
 func Overlap(a, b *Layout, behind int64) (at int64, ok bool) {
 	if a.Span == 0 || b.Span == 0 {
 		return 0, false
@@ -104,7 +105,7 @@ func (b box) span() int64 {
 	return n
 }
 
-// outer is the stride of the outermost axis; 0: it is one run.
+// outer returns the stride of the outermost axis; 0: the box is one run.
 func (b box) outer() int64 {
 	if len(b.axes) == 0 {
 		return 0
@@ -112,7 +113,7 @@ func (b box) outer() int64 {
 	return b.axes[len(b.axes)-1].stride
 }
 
-// split takes the outermost axis off, if its stride is the one given; its extent is 1 otherwise.
+// split removes the outermost axis if it has the given stride, and returns its extent. Otherwise it returns the box and extent 1.
 func (b box) split(stride int64) (inner box, extent int64) {
 	if b.outer() != stride {
 		return b, 1
@@ -121,8 +122,8 @@ func (b box) split(stride int64) (inner box, extent int64) {
 	return box{b.run, b.axes[:last]}, b.axes[last].extent
 }
 
-// meets compares a box that starts at from with one that starts at to. Where both have the same outermost
-// stride, only how many strides lie between two of their parts matters, and few such distances bring them close.
+// meets compares a box that starts at from with one that starts at to. If both have the same outermost stride, only the
+// difference of their outer indices matters, and only few differences bring two parts close enough to overlap.
 func (b box) meets(other box, from, to int64) (int64, bool) {
 	mine, theirs := b.span(), other.span()
 	if from+mine <= to || to+theirs <= from {
@@ -134,7 +135,7 @@ func (b box) meets(other box, from, to int64) (int64, bool) {
 	}
 	mineInner, n := b.split(stride)
 	theirsInner, m := other.split(stride)
-	// Part i of the first one meets part j of the second one: from + i s against to + j s, k = j - i.
+	// Part i of b meets part j of other: compare from + i*stride with to + j*stride, where k = j - i.
 	low := ceilDiv(from-to-theirsInner.span()+1, stride)
 	high := floorDiv(from-to+mineInner.span()-1, stride)
 	for k := max(low, 1-n); k <= min(high, m-1); k++ {

@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// declareMemories numbers what the program has of memory, and the shares and their flags.
+// declareMemories numbers the memories of a program, and the shares and their flags.
 func (u *unroller) declareMemories() {
 	add := func(m Memory) int32 {
 		m.Share = -1
@@ -61,7 +61,7 @@ const callersWorkspace = "workspace_"
 
 func workspaceOf(stream int64) string { return fmt.Sprintf("workspaces_[%d]", stream) }
 
-// has lists which memories a rank has.
+// has reports, for each memory, whether a rank has it.
 func (u *unroller) has(rank int32) []bool {
 	has := make([]bool, len(u.out.Memories))
 	for i := range has {
@@ -78,30 +78,30 @@ func (u *unroller) has(rank int32) []bool {
 	return has
 }
 
-// part is what a name stands for of a memory: all of it, or the bytes of a buffer that lies in it.
+// part is the part of a memory that a name stands for: all of it, or the bytes of a buffer inside it.
 type part struct {
-	number     int32 // of its name
+	number     int32 // number of its name
 	size       int64 // of an element
 	first, end int64
 }
 
-// part numbers one.
+// part adds a part.
 func (u *unroller) part(memory int32, name string, t domain.DType, first, bytes int64) {
 	u.parts[name] = &part{int32(len(u.out.Names)), t.Size(), first, first + bytes}
 	u.out.Names = append(u.out.Names, name)
 	u.out.Memories[memory].Parts++
 }
 
-// place is where a pointer leads.
+// place is the target of a pointer.
 type place struct {
 	owner, memory int32 // memory -1: nowhere
 	offset, size  int64 // in bytes; of an element
-	of            *part // whose bytes these have to be; nil: any
+	of            *part // the part that has to contain these bytes; nil: any
 }
 
 var nowhere = place{memory: -1}
 
-// at resolves a pointer; ok is false where a fault was noted.
+// at resolves a pointer. ok is false if it recorded a fault.
 func (i *issue) at(s calls.Stmt, p calls.Pointer) (place, bool) {
 	if p.Base == "" {
 		return nowhere, true
@@ -144,7 +144,7 @@ func (i *issue) base(s calls.Stmt, p calls.Pointer) (place, bool) {
 	return place{i.number, memory, of.first, of.size, of}, true
 }
 
-// share finds what ranks share.
+// share returns the number of a share.
 func (i *issue) share(s calls.Stmt, name string) (int32, bool) {
 	n, ok := i.shares[name]
 	if !ok {
@@ -153,7 +153,7 @@ func (i *issue) share(s calls.Stmt, name string) (int32, bool) {
 	return n, ok
 }
 
-// peer is the rank that an expression names, which has to share memory with this one.
+// peer evaluates the rank of a peer, which has to share memory with this rank.
 func (i *issue) peer(s calls.Stmt, e expr.Expr, share int32) (int32, bool) {
 	v, ok := i.value(s, e)
 	if !ok {

@@ -4,20 +4,20 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls"
 )
 
-// mesh is a mesh with what is asked of it for every rank.
+// mesh is a mesh with precomputed positions of all ranks.
 type mesh struct {
 	members []int64
-	at      []int32 // position by world rank; -1: it is not there
+	at      []int32 // position by world rank; -1: not in the mesh
 	extents []int64
-	steps   []int64 // how far apart, in positions, adjacent coordinates along an axis are
+	steps   []int64 // difference of positions between adjacent coordinates along an axis
 }
 
-// world is what all ranks are laid out in.
+// world contains the meshes, guards and communicators of all ranks.
 type world struct {
 	size   int32
 	meshes map[string]*mesh
 	guards map[string][]bool  // by world rank
-	comms  map[string][]int32 // of a team, by world rank; -1: it has none
+	comms  map[string][]int32 // by team and world rank: its communicator; -1: none
 }
 
 func newWorld(p *calls.Program) *world {
@@ -56,7 +56,7 @@ func newWorld(p *calls.Program) *world {
 	return w
 }
 
-// coordinate is that of a rank along an axis; -1 for a rank that is not there.
+// coordinate returns the coordinate of a rank along an axis; -1 if the rank is not in the mesh.
 func (m *mesh) coordinate(axis int64, rank int32) int64 {
 	if m.at[rank] < 0 {
 		return -1
@@ -64,12 +64,12 @@ func (m *mesh) coordinate(axis int64, rank int32) int64 {
 	return int64(m.at[rank]) / m.steps[axis] % m.extents[axis]
 }
 
-// line is the position of the first rank of the line along an axis that a rank is on.
+// line returns the position of the first rank of the line through a rank along an axis.
 func (m *mesh) line(axis int64, rank int32) int64 {
 	return int64(m.at[rank]) - m.coordinate(axis, rank)*m.steps[axis]
 }
 
-// along is the rank at a coordinate of the line along an axis that a rank is on; ok is false where there is none.
+// along returns the rank at a coordinate of the line through a rank along an axis. ok is false if there is none.
 func (m *mesh) along(axis int64, rank int32, at int64) (int64, bool) {
 	if m.at[rank] < 0 {
 		return 0, false
@@ -81,19 +81,19 @@ func (m *mesh) along(axis int64, rank int32, at int64) (int64, bool) {
 	return m.members[position], true
 }
 
-// holds reports whether a rank is one of a guard's; no guard holds for all.
+// holds reports whether a guard includes a rank. An empty guard includes all.
 func (w *world) holds(guard string, rank int32) bool {
 	in, ok := w.guards[guard]
 	return guard == "" || ok && in[rank]
 }
 
-// inMesh reports whether a rank is in a mesh; no mesh has all ranks.
+// inMesh reports whether a mesh contains a rank. An empty name means all ranks.
 func (w *world) inMesh(name string, rank int32) bool {
 	m := w.meshes[name]
 	return name == "" || m != nil && m.at[rank] >= 0
 }
 
-// joined reports whether two ranks have a share.
+// joined reports whether two ranks share memory through a share.
 func (w *world) joined(d *calls.Share, a, b int32) bool {
 	if d.Mesh == "" {
 		return true
@@ -102,7 +102,7 @@ func (w *world) joined(d *calls.Share, a, b int32) bool {
 	return m != nil && m.at[a] >= 0 && m.at[b] >= 0 && m.line(d.Axis, a) == m.line(d.Axis, b)
 }
 
-// communicators makes those of all teams.
+// communicators makes the communicators of all teams.
 func (w *world) communicators(p *calls.Program) []Comm {
 	var list []Comm
 	for _, team := range p.Teams {

@@ -6,8 +6,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls"
 )
 
-// collectives tells of each kind how many times the count a rank sends and receives (0: the number of ranks)
-// and whether only the root does.
+// collectives defines, for each kind, how many times the count a rank sends and receives (0: the number of ranks), and whether
+// only the root does.
 var collectives = map[string]struct {
 	sends, receives  int64
 	fromRoot, toRoot bool
@@ -50,7 +50,7 @@ func (i *issue) nccl(s calls.Stmt) {
 	}
 }
 
-// part notes what this rank brings to a call.
+// part adds this rank's part of a call.
 func (i *issue) part(s *calls.NcclCall) {
 	of, ok := i.world.comms[s.Team]
 	if !ok {
@@ -136,7 +136,7 @@ func (i *issue) receive(s *calls.NcclCall, p Part, peer int32) {
 	i.rank.Parts = append(i.rank.Parts, p)
 }
 
-// counterparts sends to the rank at this one's place in another mesh, and receives from there.
+// counterparts adds a send to the rank at the same position in another mesh, and a receive from there.
 func (i *issue) counterparts(s *calls.NcclCall, p Part) {
 	from, to := i.world.meshes[s.From], i.world.meshes[s.To]
 	if from == nil || to == nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls"
 )
 
-// Print gives the operations of a rank as text, one a line: stream, kind, label and step of the loop; then
-// what it waits for, reads, writes and sets.
+// Print returns the operations of a rank as text, one on each line: stream, kind, label and loop step, then waits, reads, writes
+// and flags.
 func (p *Program) Print(rank int32) string {
 	var b strings.Builder
 	r := &p.Ranks[rank]
@@ -18,7 +18,7 @@ func (p *Program) Print(rank int32) string {
 	return b.String()
 }
 
-// Line is the text of an operation.
+// Line returns the text of an operation.
 func (p *Program) Line(rank, op int32) string {
 	r := &p.Ranks[rank]
 	o := &r.Ops[op]
@@ -45,7 +45,7 @@ func (p *Program) Line(rank, op int32) string {
 	return strings.Join(words, " ")
 }
 
-// Title names an operation: "Gemm kMatmulC s=1".
+// Title returns the name of an operation: "Gemm kMatmulC s=1".
 func (p *Program) Title(o *Op) string {
 	text := kinds[o.Kind]
 	if o.Kind == Begin {
@@ -74,7 +74,7 @@ var kinds = [...]string{
 	Launch: "Launch", Delay: "Delay",
 }
 
-// AccessName names what an operation of a rank accesses: "writes C of rank 1 [0, 512)".
+// AccessName describes an access of a rank's operation: "writes C of rank 1 [0, 512)".
 func (p *Program) AccessName(rank int32, a Access) string {
 	verb := "reads"
 	if a.Write {
@@ -95,7 +95,7 @@ func (p *Program) AccessName(rank int32, a Access) string {
 	return text
 }
 
-// FlagName names a flag: "ready[1] of P_ipc of rank 0".
+// FlagName returns the name of a flag: "ready[1] of P_ipc of rank 0".
 func (p *Program) FlagName(owner, flag int32) string {
 	for i := range p.Shares {
 		s := &p.Shares[i]

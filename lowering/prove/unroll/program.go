@@ -1,13 +1,12 @@
-// Package unroll issues a program of calls on every rank and writes down what each rank does, flat: one
-// operation after the other as the host issues it, with its stream, the bytes that it reads and writes,
-// the flags and events that it waits for and sets, and its part in each NCCL call. Nothing is run and
-// nothing is decided here: the checks of lowering/prove build on it.
+// Package unroll issues a program of calls on every rank and lists what each rank does: one operation after the other, in the
+// order in which the host issues them. An operation has its stream, the bytes that it reads and writes, the flags and events that
+// it waits for and sets, and its parts of NCCL calls. The package runs nothing and checks almost nothing; the checks of
+// lowering/prove build on it.
 //
-// It is that of one call. Every call issues the same operations, since nothing that a program can name
-// differs between calls, so call k is this list again: streams and memories are the same, events are
-// those of call k (a call has a set of its own), and flags get sequence numbers that are Begun higher per
-// call. A call begins with CallBegin and ends with CallEnd, by which the caller, on its stream, changes
-// its arguments and reads the results.
+// The list covers one call. Every call issues the same operations, since all names of a program mean the same in every call. So
+// call k is this list again, with the same streams and memories. Its events are separate, and its flags have sequence numbers
+// that are Begun higher than in call k-1. A call begins with CallBegin, in which the caller writes its arguments on its own
+// stream. It ends with CallEnd, in which the caller reads the results and overwrites the inputs.
 package unroll
 
 import (
@@ -16,16 +15,16 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls"
 )
 
-// Program is what all ranks issue in one call. Ranks have the numbers of the world, 0, 1, ...; all other
-// things are numbered alike on all ranks.
+// Program lists everything that all ranks issue in one call. Ranks have their numbers in the world, 0, 1, and so on. All other
+// things have the same numbers on all ranks.
 type Program struct {
 	Calls    *calls.Program
-	Stmts    []calls.Stmt // by the Stmt of operations: the statements of the program in the order of its text
-	Streams  []string     // by the Stream of operations; those of calls.Stream, as text
+	Stmts    []calls.Stmt // by the Stmt of operations: the statements of the program in text order
+	Streams  []string     // by the Stream of operations: names of calls.Stream values
 	Memories []Memory     // by the Memory of accesses
 	Names    []string     // by the Part of accesses: buffers and arguments
 	Shares   []Share      // as the program declares them
-	Layouts  []*Layout    // by the Layout of accesses; each stands once
+	Layouts  []*Layout    // by the Layout of accesses; without duplicates
 	Comms    []Comm       // by the Comm of parts
 	Ranks    []Rank
 	Faults   []Fault
@@ -34,31 +33,31 @@ type Program struct {
 // Caller is the number of the caller's stream.
 const Caller = 0
 
-// Memory is one allocation, which each rank has that is in its Guard or mesh.
+// Memory is one allocation on each rank that its Guard or mesh includes.
 type Memory struct {
 	Name  string
 	Kind  MemoryKind
 	Type  string // element type; empty for workspaces
-	Bytes int64  // of one rank; 0 for workspaces, whose accesses are of one byte that stands for all
-	Share int32  // by which other ranks reach it; -1: none
+	Bytes int64  // of one rank; 0 for workspaces, where one byte stands for the whole workspace
+	Share int32  // the share through which other ranks access it; -1: none
 	Parts int    // how many buffers and arguments lie in it
-	Where string // where the spec asks for it; empty for arguments
+	Where string // its origin in the spec; empty for arguments
 }
 
-// MemoryKind says whose a memory is.
+// MemoryKind says who owns a memory, and for which purpose.
 type MemoryKind uint8
 
 // The kinds of memories.
 const (
 	Input     MemoryKind = iota // the caller's, read by the program
 	Output                      // the caller's, written
-	Buffer                      // the program's; those that are `in` another one are the same memory
+	Buffer                      // the program's; a buffer `in` another buffer is part of the same memory
 	Workspace                   // of GEMMs on one stream, or of an attention
 	Counter                     // of the calls of a share, in a captured program: see Begin
 )
 
-// Share is what a declared share is unrolled to: its flags have the numbers from FirstFlag on, first the
-// ready flags of all transfers, then the done flags.
+// Share is an unrolled share. Its flags have the numbers from FirstFlag on: first the ready flags of all transfers, then the done
+// flags.
 type Share struct {
 	Declared  *calls.Share
 	Memory    int32
@@ -73,30 +72,30 @@ type Comm struct {
 	Ranks []int32
 }
 
-// Rank is what one rank has and issues.
+// Rank lists the memories of one rank, and everything that it issues.
 type Rank struct {
 	Has      []bool // by memory
 	Ops      []Op
 	Accesses []Access
 	Signals  []Signal
 	Parts    []Part
-	Begun    []int32 // by share: by how much a call raises the sequence number
+	Begun    []int32 // by share: how much a call raises the sequence number
 }
 
-// Kind is what an operation is.
+// Kind distinguishes operations.
 type Kind uint8
 
 // The kinds of operations.
 const (
-	CallBegin Kind = iota // the caller hands over its arguments: it has written inputs and outputs
+	CallBegin Kind = iota // the caller hands over its arguments, after it wrote inputs and outputs
 	CallEnd               // the caller takes them back: it reads outputs and overwrites inputs
-	Begin                 // of the call of a share; in a captured program a kernel on the caller's stream counts it
+	Begin                 // begins the call of a share; in a captured program a kernel on the caller's stream counts it
 	Record
-	Wait     // for the record Arg of this rank; -1: it has none before in this call
+	Wait     // waits for the record Arg of this rank; -1: this call has no record before the wait
 	Flags    // flag writes or waits, one or a batch
 	Copy     // by a copy engine
-	Transfer // by SMs, with a wait for a ready flag before and a write of a done flag behind
-	Join     // of what a batch of transfers, in lanes, has begun
+	Transfer // by SMs: waits for a ready flag, copies, then writes a done flag
+	Join     // waits for all transfers of a batch, which run in lanes
 	PeerSum
 	Nccl // a call, or a group of them
 	Gemm
@@ -105,12 +104,12 @@ const (
 	Delay
 )
 
-// Op is one operation. First it waits for its signals, then it accesses memory, then it sets its signals.
-// Operations of a stream run one after the other; but those with a lane follow what stands on the stream
-// before the first lane, and run beside each other up to the Join.
+// Op is one operation. First it waits for its signals, then it accesses memory, then it sets its signals. Operations of a stream
+// run one after the other. Operations with a lane are an exception: they start when everything before the first lane has ended,
+// and run at the same time up to the Join.
 type Op struct {
 	Kind     Kind
-	Spins    bool   // waits in a kernel, which holds SMs meanwhile
+	Spins    bool   // waits in a kernel, which occupies SMs meanwhile
 	Lane     uint16 // 0: none
 	Stream   int16
 	Waits    uint16 // of Record: how many operations of the call wait for it, up to Many
@@ -128,15 +127,15 @@ const Many = math.MaxUint16
 // Range is a part of a list of the rank.
 type Range struct{ First, End int32 }
 
-// Access is memory that an operation reads or writes. Operand says which it is of its statement:
+// Access is a memory access of an operation. Operand numbers the operands of the statement:
 //
 //	Gemm: 0 out, 1 a, 2 b, 3 addend, 4 bias, 5 workspace
 //	Copy, Transfer: 0 out, 1 in
 //	Launch: 0 out, 1 + i its i-th In
 //	Attend: 0 q, 1 k, 2 v, 3 o, 4 logs, 5 grad_o, 6 grad_q, 7 grad_k, 8 grad_v, 9 workspace
-//	PeerSum: 0 out, 1 own, 2 + i the i-th part as it is issued
-//	Nccl: 0 out, 1 in; parts say which are theirs
-//	CallBegin, CallEnd: its place among the arguments
+//	PeerSum: 0 out, 1 own, 2 + i the i-th part in the order of issue
+//	Nccl: 0 out, 1 in; each part names its accesses
+//	CallBegin, CallEnd: the number of the argument
 //	Begin, Flags, Transfer, PeerSum: Counting for the counter of a captured share
 type Access struct {
 	Owner   int32 // rank whose memory it is
@@ -145,13 +144,13 @@ type Access struct {
 	Layout  int32
 	Operand int16
 	Write   bool
-	Part    int32 // through which buffer or argument; -1: none
+	Part    int32 // the buffer or argument that names the memory; -1: none
 }
 
 // Counting is the operand of accesses to counters.
 const Counting = -1
 
-// Signal is a flag that an operation waits for, or writes. The sequence number is that in the first call.
+// Signal is a flag that an operation waits for or writes. Sequence is the number of the first call.
 type Signal struct {
 	Owner    int32 // rank in whose memory the flag is
 	Flag     int32 // number of the flag: see Share
@@ -159,8 +158,8 @@ type Signal struct {
 	Write    bool
 }
 
-// Part is what a rank brings to one NCCL call. Parts meet in the order in which ranks issue them:
-// collectives by their Comm; sends and receives by Comm, sender and receiver.
+// Part is the contribution of a rank to one NCCL call. Parts are matched in the order of issue: collectives by their Comm; sends
+// and receives by Comm, sender and receiver.
 type Part struct {
 	Kind    PartKind
 	Stmt    int32 // the call; its kind, element type and function
@@ -171,7 +170,7 @@ type Part struct {
 	In, Out int32 // accesses, by their numbers in the rank; -1: none
 }
 
-// PartKind is what a part is.
+// PartKind distinguishes parts.
 type PartKind uint8
 
 // The kinds of parts.
@@ -181,8 +180,8 @@ const (
 	Recv
 )
 
-// Fault is what no rank could issue: an offset outside of its memory, a flag that is not there. Each
-// statement has one of a kind, of the first rank.
+// Fault is an operation that cannot be issued, for example because an offset is outside of its memory, or a flag does not exist.
+// Each statement has at most one fault of a kind, on the first rank that has it.
 type Fault struct {
 	Kind FaultKind
 	Rank int32
@@ -191,18 +190,18 @@ type Fault struct {
 	Text string // a sentence without a final stop
 }
 
-// FaultKind is what is wrong.
+// FaultKind names the kind of an error.
 type FaultKind string
 
 // The kinds of faults.
 const (
-	BadValue  FaultKind = "value"   // an expression has none, or is out of its range
-	BadName   FaultKind = "name"    // nothing is declared so
+	BadValue  FaultKind = "value"   // an expression has no value, or a value out of range
+	BadName   FaultKind = "name"    // a name is not declared
 	Bounds    FaultKind = "bounds"  // outside of the memory
 	NoMemory  FaultKind = "absent"  // the rank does not have the memory
 	WrongType FaultKind = "type"    // the memory holds elements of another size
 	Unreached FaultKind = "reach"   // a peer that shares nothing with the rank
-	Misplaced FaultKind = "nesting" // no part of what it stands in
+	Misplaced FaultKind = "nesting" // a statement is not allowed inside its parent
 )
 
 // AccessesOf lists the accesses of an operation.
@@ -214,7 +213,7 @@ func (r *Rank) SignalsOf(o *Op) []Signal { return r.Signals[o.Signals.First:o.Si
 // PartsOf lists the parts of an operation.
 func (r *Rank) PartsOf(o *Op) []Part { return r.Parts[o.Parts.First:o.Parts.End] }
 
-// Operations counts those of all ranks.
+// Operations counts the operations of all ranks.
 func (p *Program) Operations() int {
 	n := 0
 	for i := range p.Ranks {

@@ -5,8 +5,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls"
 )
 
-// beginCall counts a call of a share. In a captured program a kernel of the caller's stream does, in the
-// memory that all kernels on flags of the share read.
+// beginCall counts a call of a share. In a captured program a kernel on the caller's stream counts it, in memory that all kernels
+// with flags of the share read.
 func (i *issue) beginCall(s *calls.BeginCall) {
 	share, ok := i.share(s, s.Share)
 	if !ok {
@@ -19,14 +19,14 @@ func (i *issue) beginCall(s *calls.BeginCall) {
 	i.end(o)
 }
 
-// counting notes an access to the counter of a share, if there is one.
+// counting adds an access to the counter of a share, if it has one.
 func (i *issue) counting(share int32, write bool) {
 	if counter := i.out.Shares[share].Counter; counter >= 0 {
 		i.byte(Counting, write, counter)
 	}
 }
 
-// shared issues what uses flags and the memory of peers.
+// shared issues statements that use flags and the memory of peers.
 func (i *issue) shared(s calls.Stmt) {
 	switch s := s.(type) {
 	case *calls.FlagWrite:
@@ -46,7 +46,7 @@ func (i *issue) shared(s calls.Stmt) {
 	}
 }
 
-// flags issues flag operations as one.
+// flags issues flag operations as one operation.
 func (i *issue) flags(s calls.Stmt, stream calls.Stream, spins bool, body []calls.Stmt) {
 	on, ok := i.on(s, stream)
 	if !ok {
@@ -67,11 +67,11 @@ func (i *issue) flags(s calls.Stmt, stream calls.Stream, spins bool, body []call
 	})
 	o = &i.rank.Ops[before]
 	if i.end(o); o.Signals.First == o.Signals.End {
-		i.rank.Ops = i.rank.Ops[:before] // a batch of nothing is not submitted
+		i.rank.Ops = i.rank.Ops[:before] // an empty batch is not submitted
 	}
 }
 
-// signal notes a flag: one of a peer that is written, or one of this rank that is waited for.
+// signal adds a flag: a peer's flag to write, or this rank's flag to wait for.
 func (i *issue) signal(s calls.Stmt, f calls.Flag, peer expr.Expr, write bool) {
 	share, ok := i.share(s, f.Share)
 	if !ok {
@@ -100,7 +100,7 @@ func (i *issue) signal(s calls.Stmt, f calls.Flag, peer expr.Expr, write bool) {
 	i.rank.Signals = append(i.rank.Signals, Signal{owner, number, i.rank.Begun[share], write})
 }
 
-// exchange notes the flags of a copy by SMs: it waits for ready, and writes the peer's done.
+// exchange adds the flags of a copy by SMs: it waits for ready, and writes the peer's done.
 func (i *issue) exchange(s calls.Stmt, share string, peer, transfer expr.Expr) {
 	i.signal(s, calls.Flag{Share: share, Transfer: transfer}, nil, false)
 	i.signal(s, calls.Flag{Share: share, Transfer: transfer, Done: true}, peer, true)
@@ -122,7 +122,7 @@ func (i *issue) transfer(s *calls.Transfer, stream calls.Stream, lane uint16) {
 	i.end(&i.rank.Ops[before])
 }
 
-// lanes issues a batch of copies: one kernel, whose blocks do each as soon as its flag is ready.
+// lanes issues a batch of copies: one kernel whose blocks run each copy as soon as its flag is ready.
 func (i *issue) lanes(s *calls.MemOpBatch) {
 	lane := uint16(0)
 	i.inside(s.Body, func(part calls.Stmt) {
@@ -138,7 +138,7 @@ func (i *issue) lanes(s *calls.MemOpBatch) {
 	}
 }
 
-// peerSum issues a sum that reads the memory of peers, or writes it.
+// peerSum issues a sum that reads, or writes, the memory of peers.
 func (i *issue) peerSum(s *calls.PeerSum) {
 	on, ok := i.on(s, s.On)
 	n, counted := i.value(s, s.Elements)
@@ -167,7 +167,7 @@ func (i *issue) peerSum(s *calls.PeerSum) {
 	i.end(&i.rank.Ops[before])
 }
 
-// ownPart notes a part in the memory of a rank that it is not said to be of: parts are put together by rank.
+// ownPart checks that a part is in the memory of the rank that it names. Parts are matched by rank.
 func (i *issue) ownPart(p *calls.PeerPart) {
 	peer, known := i.value(p, p.Peer)
 	if at, ok := i.at(p, p.At); ok && known && int64(at.owner) != peer {

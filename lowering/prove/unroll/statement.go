@@ -4,7 +4,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls"
 )
 
-// statement issues a statement that stands in no other than loops and branches.
+// statement issues a statement that only loops and branches may contain.
 func (i *issue) statement(s calls.Stmt) {
 	switch s := s.(type) {
 	case *calls.DeclareStream:
@@ -38,7 +38,7 @@ func (i *issue) statement(s calls.Stmt) {
 	}
 }
 
-// event numbers an event, and finds the stream of who records it or waits for it.
+// event returns the number of an event, and the stream that records it or waits for it.
 func (i *issue) event(s calls.Stmt, e calls.Event, on calls.Stream) (event int32, stream int16, ok bool) {
 	set, known := i.events[e.Set]
 	if !known {
@@ -83,8 +83,8 @@ func (i *issue) wait(s *calls.StreamWait) {
 	i.end(o)
 }
 
-// touch notes that the operation at hand accesses memory; strided by strides, in elements of a size.
-// It returns the number of the access; -1 if there is none.
+// touch adds a memory access to the current operation, with strides in elements of the given size. It returns the number of the
+// access; -1 if there is none.
 func (i *issue) touch(s calls.Stmt, operand int16, write bool, at place, size int64, extents, strides []int64) int32 {
 	if !i.there(s, operand, at, size) {
 		return -1
@@ -92,7 +92,7 @@ func (i *issue) touch(s calls.Stmt, operand int16, write bool, at place, size in
 	return i.place(s, operand, write, at, i.layout(size, extents, strides))
 }
 
-// there reports whether there is memory at a place. Its elements should have a size.
+// there reports whether a place is in a memory with elements of the given size.
 func (i *issue) there(s calls.Stmt, operand int16, at place, size int64) bool {
 	if at.memory < 0 {
 		i.fault(s, NoMemory, "operand %d is not there", operand)
@@ -109,7 +109,7 @@ func (i *issue) there(s calls.Stmt, operand int16, at place, size int64) bool {
 	return true
 }
 
-// place notes that the operation at hand accesses what a layout says of a place that is there.
+// place adds an access with a layout at an existing place.
 func (i *issue) place(s calls.Stmt, operand int16, write bool, at place, layout int32) int32 {
 	span := i.out.Layouts[layout].Span
 	if span == 0 {
@@ -128,7 +128,7 @@ func (i *issue) place(s calls.Stmt, operand int16, write bool, at place, layout 
 	return int32(len(i.rank.Accesses) - 1)
 }
 
-// run notes an access to elements that lie together.
+// run adds an access to contiguous elements.
 func (i *issue) run(s calls.Stmt, operand int16, write bool, p calls.Pointer, size, elements int64) int32 {
 	at, ok := i.at(s, p)
 	if !ok {
@@ -137,7 +137,7 @@ func (i *issue) run(s calls.Stmt, operand int16, write bool, p calls.Pointer, si
 	return i.touch(s, operand, write, at, size, []int64{elements}, []int64{1})
 }
 
-// workspace notes that the operation at hand works in the workspace of its statement.
+// workspace adds an access to the workspace of the current statement.
 func (i *issue) workspace(s calls.Stmt, operand int16) {
 	memory := i.workspaces
 	if e, _ := calls.WorkspaceOf(s); e != nil {
@@ -151,7 +151,7 @@ func (i *issue) workspace(s calls.Stmt, operand int16) {
 	i.byte(operand, true, memory)
 }
 
-// byte notes an access to a memory of this rank that is worked in or counted in: one byte stands for all.
+// byte adds an access to a workspace or counter of this rank, represented by one byte.
 func (i *issue) byte(operand int16, write bool, memory int32) {
 	if i.oneByte < 0 {
 		i.oneByte = i.layout(1, []int64{1}, []int64{1})

@@ -8,12 +8,12 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls"
 )
 
-// Unroll issues a program on every rank. nodes[r] is the node of rank r, whose ranks can share memory;
-// nil: all are on one. What cannot be issued is among the faults of the result; an error says that nothing
-// can, since the world has no ranks 0, 1, ...
+// Unroll issues a program on every rank. nodes[r] is the node of rank r; ranks of one node can share memory. nil: all ranks are
+// on one node. Operations that cannot be issued are in the faults of the result. Unroll returns an error if no operation can be
+// issued, because the world does not have the ranks 0, 1, and so on.
 func Unroll(p *calls.Program, nodes []int) (*Program, error) { return Some(p, nodes, nil) }
 
-// Some issues a program on some ranks, for a first look at its faults; nil: on all.
+// Some issues a program on some ranks (nil: all), to find faults quickly.
 func Some(p *calls.Program, nodes []int, ranks []int32) (*Program, error) {
 	if len(p.Meshes) == 0 {
 		return nil, fmt.Errorf("program %s has no mesh", p.Name)
@@ -36,7 +36,7 @@ func Some(p *calls.Program, nodes []int, ranks []int32) (*Program, error) {
 	return u.out, nil
 }
 
-// unroller is what the ranks have in common.
+// unroller is the state that all ranks share.
 type unroller struct {
 	out        *Program
 	program    *calls.Program
@@ -58,7 +58,7 @@ type unroller struct {
 	teams      map[string]int16       // their streams
 	gemms      map[*calls.Shape]*gemm // as they are issued
 	oneByte    int32                  // the layout of a byte; -1: not numbered so far
-	workspaces int32                  // the memory that is the caller's; those of compute streams follow
+	workspaces int32                  // the workspace of the caller's stream; those of compute streams have the next numbers
 	allEvents  int32
 }
 
@@ -91,7 +91,7 @@ func newUnroller(p *calls.Program, nodes []int) *unroller {
 	return u
 }
 
-// stream numbers a stream.
+// stream returns the number of a stream.
 func (u *unroller) stream(name string) int16 {
 	n, ok := u.streams[name]
 	if !ok {
@@ -102,7 +102,7 @@ func (u *unroller) stream(name string) int16 {
 	return n
 }
 
-// constant is the value of an expression that is the same on all ranks; 0 where it has none.
+// constant evaluates an expression that is the same on all ranks; 0 if it has no value.
 func (u *unroller) constant(e expr.Expr) int64 {
 	if e == nil {
 		return 0
@@ -114,7 +114,7 @@ func (u *unroller) constant(e expr.Expr) int64 {
 	return v
 }
 
-// layout numbers a layout.
+// layout returns the number of a layout.
 func (u *unroller) layout(size int64, extents, strides []int64) int32 {
 	key := make([]byte, 0, 64)
 	key = append(key, byte(size))

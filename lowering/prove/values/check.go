@@ -9,24 +9,23 @@ import (
 	"github.com/hirgen/hirgen/model/eval"
 )
 
-// Mismatch is an output that is not what the model says, on one rank.
+// Mismatch is an output with wrong values on one rank.
 type Mismatch struct {
 	Rank            int32
 	Output          string // tensor of the spec
-	Elements, Wrong int64  // how many it has there, and how many of them are wrong
+	Elements, Wrong int64  // how many elements it has there, and how many of them are wrong
 	First           int64  // the first wrong one, row-major
-	By              int32  // the statement that wrote that one last; -1: none has
+	By              int32  // the statement that wrote First last; -1: none
 }
 
-// Result is what was compared.
+// Result is the outcome of a comparison.
 type Result struct {
 	Elements   int64 // of all outputs on all ranks
 	Mismatches []Mismatch
 }
 
-// Check runs one call of a program and the model in the field, on inputs and with functions that the seed
-// picks, and compares each rank's outputs. The program has to be free of faults. An error says why nothing
-// is decided.
+// Check runs one call of a program, and the model, in the field, and compares the outputs of each rank. The seed chooses inputs
+// and random functions. The program must have no faults. Check returns an error if it cannot decide.
 func Check(p *unroll.Program, spec *model.Pipeline, seed uint64) (r *Result, err error) {
 	defer func() {
 		if failure := recover(); failure != nil {
@@ -59,7 +58,7 @@ func (f *field) input(t *model.Tensor) *eval.Array {
 	return a
 }
 
-// shards gives what each rank holds of tensors.
+// shards returns the parts of tensors on each rank.
 func shards(p *unroll.Program, list []*model.Tensor, values map[string]*eval.Array) []map[string][]float64 {
 	ranks := make([]map[string][]float64, len(p.Ranks))
 	for r := range ranks {

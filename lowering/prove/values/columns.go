@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls"
 )
 
-// kernels are the program's kernels with the columns that they have with other values.
+// kernels returns the program's kernels with column counts for other parameter values.
 func (s *search) kernels(now calls.Values) (list []*calls.Kernel) {
 	before := s.program.Values()
 	for _, k := range s.program.Kernels {
@@ -26,8 +26,8 @@ func (s *search) kernels(now calls.Values) (list []*calls.Kernel) {
 	return list
 }
 
-// rows are what may be as long as the rows of a kernel: the last extents of what it is launched with and, if none of them is as
-// long, whatever has a name.
+// rows lists the extents that may be the row length of a kernel: the last extents of its launches' operands. If none has the
+// right value, it lists all named extents.
 func (s *search) rows(kernel string, named calls.Values) (list []expr.Expr) {
 	last := map[string]expr.Expr{}
 	note := func(name string, shape []expr.Expr) {

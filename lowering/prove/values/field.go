@@ -9,7 +9,7 @@ import (
 	"github.com/hirgen/hirgen/model/eval"
 )
 
-// prime is the largest prime below 2^53: float64 holds each number of the field, as arrays need it.
+// prime is the largest prime below 2^53. A float64 represents each number of the field exactly, as arrays need.
 const prime = 1<<53 - 111
 
 const low = 1<<53 - 1
@@ -28,7 +28,7 @@ func neg(a uint64) uint64 {
 	return prime - a
 }
 
-// mul multiplies: 2^53 is 111 in the field.
+// mul multiplies, using that 2^53 equals 111 in the field.
 func mul(a, b uint64) uint64 {
 	hi, lo := bits.Mul64(a, b)
 	sum := (hi<<11|lo>>53)*111 + lo&low
@@ -51,7 +51,7 @@ func pow(a, n uint64) uint64 {
 
 func inverse(a uint64) uint64 { return pow(a, prime-2) }
 
-// exactly is the number of the field that a float64 is: a whole number times a power of two.
+// exactly converts a float64 to the field: it is a whole number times a power of two.
 func exactly(v float64) uint64 {
 	fraction, exponent := math.Frexp(math.Abs(v))
 	exponent -= 53
@@ -66,17 +66,17 @@ func exactly(v float64) uint64 {
 	return n
 }
 
-// field computes in the field. Functions that it knows no law of are random ones, picked by the seed.
+// field computes in the field. Functions without known laws are random functions, which depend on the seed.
 type field struct {
 	seed  uint64
-	folds map[string]map[uint64]uint64 // of results of max and min: the product that stands for their operands
+	folds map[string]map[uint64]uint64 // by function and result of max or min: the product that represents its operands
 }
 
 func newField(seed uint64) *field {
 	return &field{seed, map[string]map[uint64]uint64{"max": {}, "min": {}}}
 }
 
-// numbers lets the model be evaluated in the field.
+// numbers makes the evaluator of models compute in the field.
 func (f *field) numbers() eval.Numbers {
 	return eval.Numbers{
 		Arithmetic:  f.arithmetic(),
@@ -88,7 +88,7 @@ func (f *field) arithmetic() domain.Arithmetic {
 	return domain.Arithmetic{Unary: f.unary, Binary: f.binary, Dropout: f.dropout}
 }
 
-// dropout multiplies an element by a random function of the seed and of where the element stands.
+// dropout multiplies an element by a random function of the seed and of the element's position.
 func (f *field) dropout(d domain.Dropout) func([]float64) float64 {
 	return func(operands []float64) float64 {
 		row := uint64(0)
@@ -100,8 +100,7 @@ func (f *field) dropout(d domain.Dropout) func([]float64) float64 {
 	}
 }
 
-// addProducts reduces a product and what it is added to at once. Numbers of the field are converted as signed ones,
-// which is quicker.
+// addProducts adds products to sums, with one reduction for each. It converts numbers as signed integers, which is faster.
 func addProducts(sums []float64, v float64, row []float64) {
 	by := uint64(int64(v))
 	for c, w := range row {
@@ -114,7 +113,7 @@ func addProducts(sums []float64, v float64, row []float64) {
 	}
 }
 
-// random is a number of the field that the seed, a name and others pick.
+// random returns a number of the field that depends on the seed, a name and other numbers.
 func (f *field) random(name string, of ...uint64) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(name)) // a hash takes everything
@@ -125,7 +124,7 @@ func (f *field) random(name string, of ...uint64) uint64 {
 	return x % prime
 }
 
-// randoms fills a list with numbers of the field that the seed, a name and others pick.
+// randoms fills a list with numbers of the field that depend on the seed, a name and other numbers.
 func (f *field) randoms(list []float64, name string, of ...uint64) {
 	first := f.random(name, of...)
 	for i := range list {
@@ -141,7 +140,7 @@ func mixed(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// unary is a function of one operand.
+// unary returns a function of one operand.
 func (f *field) unary(spelling string) func(float64) float64 {
 	if domain.UnaryFn(spelling) == nil {
 		return nil
@@ -162,7 +161,7 @@ func (f *field) unary(spelling string) func(float64) float64 {
 	return func(v float64) float64 { return float64(f.random(spelling, uint64(v))) }
 }
 
-// binary is a function of two operands, which also folds.
+// binary returns a function of two operands, which folds use, too.
 func (f *field) binary(name string) func(a, b float64) float64 {
 	if domain.BinaryFns[name] == nil {
 		return nil
@@ -187,8 +186,8 @@ func (f *field) binary(name string) func(a, b float64) float64 {
 	return func(a, b float64) float64 { return float64(fn(uint64(a), uint64(b))) }
 }
 
-// fold is max or min: a random function of the product of what stands for its operands. What stands for a
-// result of the same function is the product that it is of.
+// fold computes max or min: a random function of a product. Each operand contributes a factor: a random function of the operand or,
+// if the operand is a result of the same fold, the product of that. So the fold is associative and commutative.
 func (f *field) fold(name string, a, b uint64) uint64 {
 	standsFor := func(v uint64) uint64 {
 		if product, ok := f.folds[name][v]; ok {

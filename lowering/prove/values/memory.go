@@ -5,12 +5,12 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// cells is one allocation of a rank: a number for each element. Where buffers of several types share
-// it, an element of a larger type is in the first of its cells, and the others hold nothing.
+// cells is one allocation of a rank, with a number for each element. If buffers of several types share it, an element of a larger
+// type uses the first of its cells, and the others are unused.
 type cells struct {
 	data   []float64
-	writer []int32 // the statement that wrote each cell last; nobody: none
-	size   int64   // of a cell, in bytes: that of the smallest elements there
+	writer []int32 // the last statement that wrote each cell; nobody: none
+	size   int64   // bytes per cell: the size of the smallest elements there
 }
 
 const (
@@ -18,7 +18,7 @@ const (
 	nothing = 0x5ca1ab1e // in cells inside an element
 )
 
-// newCells holds numbers of its own until something is written.
+// newCells makes cells that contain distinct random numbers until they are written.
 func (f *field) newCells(rank, memory, bytes, size int64) *cells {
 	c := &cells{make([]float64, bytes/size), make([]int32, bytes/size), size}
 	f.randoms(c.data, "nothing", uint64(rank), uint64(memory))
@@ -28,7 +28,7 @@ func (f *field) newCells(rank, memory, bytes, size int64) *cells {
 	return c
 }
 
-// elementsOf counts the elements of a memory; 0: it holds none, but is worked in.
+// elementsOf counts the elements of a memory; 0 for workspaces, which have no elements.
 func elementsOf(d unroll.Memory) int64 {
 	if d.Type == "" {
 		return 0
@@ -36,7 +36,7 @@ func elementsOf(d unroll.Memory) int64 {
 	return d.Bytes / domain.DType(d.Type).Size()
 }
 
-// cellSizes gives the size of each memory's cells, and 0 for those that hold no elements.
+// cellSizes returns the size of each memory's cells; 0 for memories without elements.
 func cellSizes(p *unroll.Program) []int64 {
 	sizes := make([]int64, len(p.Memories))
 	for n, d := range p.Memories {
@@ -59,17 +59,17 @@ type view struct {
 	extents, strides []int64
 }
 
-// operands are the views of an operation by their numbers.
+// operands are the views of an operation, by operand number.
 type operands map[int16]view
 
-// view resolves an access.
+// view returns the view of an access.
 func (m *machine) view(a unroll.Access) view {
 	l := m.p.Layouts[a.Layout]
 	c := m.memory[a.Owner][a.Memory]
 	return view{c, a.Offset / c.size, l.Size / c.size, l.Extents, l.Strides}
 }
 
-// each visits where the elements are, row-major.
+// each visits the cells of the elements, row-major.
 func (v view) each(visit func(at int64)) {
 	v.runs(func(_, at, count, apart int64) {
 		for i := range count {
@@ -78,8 +78,8 @@ func (v view) each(visit func(at int64)) {
 	})
 }
 
-// runs visits the elements along the last axis, row-major: the number of the first one, where it is, how many they
-// are and how far apart.
+// runs visits the elements in runs along the last axis, row-major. visit gets the number of the run's first element, its cell,
+// the number of elements and the distance between their cells.
 func (v view) runs(visit func(first, at, count, apart int64)) {
 	last := len(v.extents) - 1
 	index := make([]int64, last)
@@ -102,7 +102,7 @@ func (v view) runs(visit func(first, at, count, apart int64)) {
 	}
 }
 
-// elements counts them.
+// elements returns the number of elements.
 func (v view) elements() int64 {
 	n := int64(1)
 	for _, extent := range v.extents {
@@ -126,7 +126,7 @@ func (v view) read() []float64 {
 	return list
 }
 
-// write replaces the elements, on behalf of a statement.
+// write replaces the elements, and records the statement that writes them.
 func (v view) write(list []float64, by int32) {
 	v.runs(func(first, at, count, apart int64) {
 		for i := range count {
@@ -139,7 +139,7 @@ func (v view) write(list []float64, by int32) {
 	})
 }
 
-// like is the view with other extents: what has stride 0 stands for all of them.
+// like returns the view with other extents. An axis of stride 0 repeats its element.
 func (v view) like(extents []int64) view {
 	v.extents = extents
 	return v

@@ -17,7 +17,8 @@ type meeting struct {
 	done  bool
 }
 
-// meet finds out which parts meet: those of a communicator, or between two ranks, in the order of issue.
+// meet matches the parts of NCCL calls in the order of issue. It finds the parts of a collective by communicator, and a send with
+// its receive by their two ranks.
 func (m *machine) meet() {
 	type place struct{ comm, from, to, turn int32 }
 	m.meetings = map[partOf]*meeting{}
@@ -55,8 +56,8 @@ func (m *machine) meet() {
 	}
 }
 
-// exchange moves the data of a meeting, once: when the first of its operations ends, all have begun, so
-// what they bring is there, and none has ended, so none has changed it.
+// exchange moves the data of a meeting, once, when the first of its operations ends. By then all operations have begun, so their
+// inputs are written. No operation has ended, so the inputs are unchanged.
 func (m *machine) exchange(at *meeting) {
 	if at.done || m.err != nil {
 		return
@@ -87,7 +88,7 @@ func (m *machine) exchange(at *meeting) {
 
 func (m *machine) part(p partOf) *unroll.Part { return &m.p.Ranks[p.rank].Parts[p.part] }
 
-// received is what the part at place q of a meeting gets.
+// received returns the data that the part at place q of a meeting gets.
 func (m *machine) received(d *unroll.Part, in [][]float64, q int64) []float64 {
 	s, _ := m.p.Stmts[d.Stmt].(*calls.NcclCall)
 	if d.Kind == unroll.Recv {
@@ -117,7 +118,7 @@ func (m *machine) received(d *unroll.Part, in [][]float64, q int64) []float64 {
 	}
 }
 
-// slice is the q-th run of so many elements; what is not there stays away.
+// slice returns the q-th run of count elements, or nil if data is too short.
 func slice(data []float64, q, count int64) []float64 {
 	if int64(len(data)) < (q+1)*count {
 		return nil
@@ -125,7 +126,7 @@ func slice(data []float64, q, count int64) []float64 {
 	return data[q*count : (q+1)*count]
 }
 
-// folded reduces a run of what all ranks bring.
+// folded reduces count elements from first on, over all ranks.
 func (m *machine) folded(s *calls.NcclCall, in [][]float64, first, count int64) []float64 {
 	fn := m.f.binary(s.Fn)
 	if fn == nil {

@@ -19,37 +19,37 @@ type Load func(params map[string]int64) (*model.Pipeline, error)
 
 var errLarge = errors.New("it is too large to be computed")
 
-// most is how many products, and elements, of all ranks are still small: some seconds.
+// most limits the size of a computation: products and elements of all ranks. One at the limit takes some seconds.
 const most = 1 << 30
 
-// Sized is a program with values of its parameters at which it can be computed with, and the model with them.
+// Sized is a program with parameter values at which its values can be computed, and the model with the same parameters.
 type Sized struct {
 	Program *unroll.Program
 	Model   *model.Pipeline
-	Changed []string // "K = 24": parameters that have other values than the program was made with
+	Changed []string // "K = 24": parameters whose values differ from the original program
 }
 
-// search looks for values.
+// search looks for parameter values.
 type search struct {
 	program *calls.Program
 	nodes   []int
 	load    Load
 	whole   *model.Pipeline
 	guess   bool
-	values  map[string]int64 // that are changed, by the spec's names
-	few     []int32          // ranks that values are tried on first; nil: all
-	threes  bool             // all values have the factor 3, and none a larger odd one
-	last    *model.Pipeline  // the model that was made last, and for which values
+	values  map[string]int64 // changed parameters, by their names in the spec
+	few     []int32          // ranks on which values are tried first; nil: all
+	threes  bool             // give all values the odd factor 3, instead of different ones
+	last    *model.Pipeline  // the last model that was loaded, and its values as text
 	lastOf  string
-	made    *unroll.Program // the program on all ranks that was made last, and for which values
+	made    *unroll.Program // the last program that was unrolled on all ranks, and its values as text
 	madeOf  string
 }
 
-// Small gives each parameter that says how large tensors are, and not how many ranks there are, a value as
-// small as the model and the program allow: the same calls, of which all expressions have other values. They
-// differ from each other by odd factors, so that one extent in place of another one shows, unless that is still too
-// much to compute: then their odd factor is 3. A parameter keeps its value where the program was made for it. The
-// columns of kernels are numbers; with guess they are the extent that has as many.
+// Small reduces each parameter that sets the size of tensors, but not the number of ranks, as far as the model and the program
+// allow. The program has the same calls, in which all expressions have other values. The values have different odd factors, so
+// that a wrong extent changes the result. If that is too much to compute, all have the odd factor 3. A parameter keeps its value
+// if the program depends on that value. Column counts of kernels are plain numbers in a program; if guess is set, they stand for
+// the extent that has the same value.
 func Small(p *calls.Program, nodes []int, load Load, guess bool) (*Sized, error) {
 	s := &search{program: p, nodes: nodes, load: load, guess: guess}
 	var err error
@@ -58,7 +58,7 @@ func Small(p *calls.Program, nodes []int, load Load, guess bool) (*Sized, error)
 	}
 	few := [][]int32{nil}
 	if last := int32(len(p.Ranks())) - 1; last > 2 {
-		few = [][]int32{{0, 1, last/2 + 1, last}, nil} // then all, if some rank is not like these
+		few = [][]int32{{0, 1, last/2 + 1, last}, nil} // then all ranks, in case some rank differs from these
 	}
 	for _, s.threes = range []bool{false, true} {
 		for _, s.few = range few {
@@ -75,18 +75,18 @@ func Small(p *calls.Program, nodes []int, load Load, guess bool) (*Sized, error)
 	return nil, err
 }
 
-// look looks for values.
+// look sets s.values to the values that it finds.
 func (s *search) look() {
 	names := s.free()
 	s.values = map[string]int64{}
 	s.lessenAll(names, s.models)
-	if s.unrolls(s.values, s.few) == nil { // something was made for a value: look with the program
+	if s.unrolls(s.values, s.few) == nil { // the program depends on some value: try each value on the program, too
 		s.values = map[string]int64{}
 		s.lessenAll(names, func(values map[string]int64) bool { return s.models(values) && s.unrolls(values, s.few) != nil })
 	}
 }
 
-// Own has the extents that a program was made for.
+// Own keeps the parameter values of the program.
 func Own(p *calls.Program, nodes []int, load Load) (*Sized, error) {
 	s := &search{program: p, nodes: nodes, load: load}
 	var err error
@@ -96,7 +96,7 @@ func Own(p *calls.Program, nodes []int, load Load) (*Sized, error) {
 	return s.sized()
 }
 
-// sized is the program with the values that were found.
+// sized returns the program with the values that were found.
 func (s *search) sized() (*Sized, error) {
 	p, sized := s.program, &Sized{Program: s.unrolls(s.values, nil)}
 	if sized.Program == nil {
@@ -117,8 +117,7 @@ func (s *search) sized() (*Sized, error) {
 	return sized, nil
 }
 
-// free lists the parameters that may change: not those that say how many ranks there are, or how often a loop
-// runs.
+// free lists the parameters that may change. A parameter may not if the number of ranks or of iterations of a loop depends on it.
 func (s *search) free() (names []string) {
 	fixed := map[string]bool{}
 	fix := func(e expr.Expr) { expr.Variables(e, func(name string) { fixed[name] = true }) }
@@ -133,7 +132,7 @@ func (s *search) free() (names []string) {
 		}
 		return true
 	})
-	for _, d := range slices.Backward(s.program.Constants) { // each is over those before it
+	for _, d := range slices.Backward(s.program.Constants) { // each may refer to earlier ones
 		if fixed[d.Name] {
 			fix(d.Value)
 		}
@@ -146,8 +145,8 @@ func (s *search) free() (names []string) {
 	return names
 }
 
-// lessenAll lessens one parameter after the other, and then, of those that stay as they are, two by the same
-// factor: the extents of an axis and of one that it is taken apart into.
+// lessenAll reduces each parameter. Then it reduces pairs of unchanged parameters by the same factor: the extents of an axis and
+// of an axis that is a part of it.
 func (s *search) lessenAll(names []string, allowed func(map[string]int64) bool) {
 	for i, name := range names {
 		odd := int64(2*i + 3)
@@ -165,8 +164,8 @@ func (s *search) lessenAll(names []string, allowed func(map[string]int64) bool) 
 	}
 }
 
-// lessen gives a parameter the smallest value that is allowed, of an odd number times powers of two or,
-// where there is none, of powers of two.
+// lessen gives a parameter the smallest allowed value below its original one. It tries odd times a power of two, then powers of
+// two.
 func (s *search) lessen(name string, odd int64, allowed func(map[string]int64) bool) {
 	for _, factor := range []int64{odd, 1} {
 		for v := factor; v < s.original(name); v *= 2 {
@@ -191,20 +190,20 @@ func (s *search) lessenBoth(one, other string, allowed func(map[string]int64) bo
 	delete(s.values, other)
 }
 
-// original is the value of a parameter that the program was made with.
+// original returns the value of a parameter in the original program.
 func (s *search) original(name string) int64 {
 	i := slices.IndexFunc(s.program.Params, func(d *calls.Param) bool { return d.Spec == name })
 	return s.program.Params[i].Value
 }
 
-// models reports whether there is such a model.
+// models reports whether the model can be loaded with these values.
 func (s *search) models(values map[string]int64) bool {
 	_, err := s.model(values)
 	return err == nil
 }
 
-// model is the model with other values: the same operations, of which functions keep their constants, such as
-// one over the extent of an axis, since the program has them as they were.
+// model loads the model with other values. The operations have to be the same. Their functions keep the constants of the original
+// model, such as one over the extent of an axis, because the program contains these constants.
 func (s *search) model(values map[string]int64) (*model.Pipeline, error) {
 	of := fmt.Sprint(values)
 	if s.last != nil && s.lastOf == of {
@@ -229,7 +228,7 @@ func (s *search) model(values map[string]int64) (*model.Pipeline, error) {
 	return m, nil
 }
 
-// unrolls issues the program with other values on some ranks, nil: on all; nil: not all of it can be.
+// unrolls issues the program with other values on some ranks (nil: all). It returns nil if some operation cannot be issued.
 func (s *search) unrolls(values map[string]int64, ranks []int32) *unroll.Program {
 	m, err := s.model(values)
 	if err != nil {
@@ -242,7 +241,7 @@ func (s *search) unrolls(values map[string]int64, ranks []int32) *unroll.Program
 	p.Params = nil
 	for _, d := range s.program.Params {
 		changed := *d
-		for _, has := range m.Params { // some follow from others
+		for _, has := range m.Params { // some values are derived from others
 			if has.Name == d.Spec {
 				changed.Value = has.Value
 			}
@@ -266,15 +265,15 @@ func (s *search) unrolls(values map[string]int64, ranks []int32) *unroll.Program
 	return u
 }
 
-// apart gives each buffer memory of its own: what is read through it was written through it, so that the results are the same. Where
-// buffers lie in the memory of others is a number, which is not right for other extents.
+// apart gives each buffer separate memory. That does not change results, since each read through a buffer returns a value written
+// through the same buffer. It is needed because offsets in shared memory are plain numbers, which are wrong at other extents.
 func apart(buffers []*calls.Buffer) (list []*calls.Buffer) {
 	for _, d := range buffers {
 		if !d.Arena {
 			own := *d
 			own.In, own.Offset = "", 0
 			if own.Works != "" {
-				own.Elements = expr.Int(1) // as many as are free at the extents of the program
+				own.Elements = expr.Int(1) // sized from the bytes that are free at the original extents
 			}
 			list = append(list, &own)
 		}
@@ -282,7 +281,7 @@ func apart(buffers []*calls.Buffer) (list []*calls.Buffer) {
 	return list
 }
 
-// valued reports whether all that a program declares has a size.
+// valued reports whether all expressions in declarations have a value of at least 0.
 func valued(p *calls.Program) bool {
 	known, all := p.Values(), true
 	for _, d := range p.Declarations() {
@@ -295,7 +294,7 @@ func valued(p *calls.Program) bool {
 	return all
 }
 
-// cost is how many products GEMMs have on all ranks, and how many elements there are.
+// cost counts the products of GEMMs on all ranks, and the elements in memory.
 func cost(u *unroll.Program) (n int64) {
 	for r := range u.Ranks {
 		rank := &u.Ranks[r]
