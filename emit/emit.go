@@ -1,10 +1,10 @@
 // Package emit prints a host program as a folder that builds alone: the program,
 // its C ABI, the pieces of the runtime that it needs, a CMake project, a README.
 //
-// The work is done in three steps. Views (view*.go) take every decision: names,
-// types, extents, which event orders which streams. Templates spell the views.
-// Write puts the files on disk, all or none. Nothing here looks at a clock, a host
-// or an absolute path: the same program gives the same bytes anywhere.
+// The work has three steps. Views (view*.go) make every decision: names, types,
+// extents, and which event orders which streams. Templates print the views. Write
+// writes either all files to disk or none. The package reads no clock, host name or
+// absolute path: the same program gives the same bytes on any machine.
 package emit
 
 import (
@@ -23,28 +23,28 @@ type File struct {
 	Data []byte
 }
 
-// Options say what Render cannot see in the program.
+// Options hold the inputs of Render that are not part of the program.
 type Options struct {
-	// Version of hirgen, as the README and the manifest state it; "devel" if empty.
+	// Version of hirgen for the README and the manifest; "devel" if empty.
 	Version string
-	// Flags were given beside the spec's name ("-p", "M=4096"), but for those of Packages; they are part of the
-	// command that regenerates the folder.
+	// Flags are the command-line flags next to the spec's name ("-p", "M=4096"), except the flags of Packages. They are
+	// part of the command that regenerates the folder.
 	Flags []string
-	// Packages are printed beside the program.
+	// Packages are printed in addition to the program.
 	Packages Packages
-	// Prove looks at the calls that are about to be printed, those of each variant; on an error nothing is
-	// printed. nil: nobody does.
+	// Prove checks the calls of each variant before Render prints them. On an error nothing is printed.
+	// nil: no check.
 	Prove func(*calls.Program) error
-	// Spec is the text of the spec, which the folder then carries, so that it can be proved alone.
+	// Spec is the text of the spec. The folder then contains it, so that the folder can be proved alone.
 	Spec []byte
-	// Calls are printed in place of those that the program is lowered to: of the program and, where
-	// it has one, of its fallback variant.
+	// Calls replace the calls that the program is lowered to: first the calls of the program, then of its
+	// fallback variant if it has one.
 	Calls []*calls.Program
-	// Backward is the program of the gradient, where Packages name its spec.
+	// Backward is the program of the gradient, if Packages name its spec.
 	Backward *Backward
 }
 
-// calls are those of the n-th variant that are printed in place of its own; nil: its own are.
+// calls returns the calls that replace the calls of the n-th variant, or nil if nothing replaces them.
 func (o Options) calls(n int) *calls.Program {
 	if n < len(o.Calls) {
 		return o.Calls[n]
@@ -76,13 +76,13 @@ var outputs = []output{
 	{"shared_runtime.cmake", fixed("shared_runtime.cmake")},
 }
 
-// kernelOutputs are there where the program has kernels of its own.
+// kernelOutputs lists the additional files of a program with generated kernels.
 var kernelOutputs = []output{
 	{"kernels.cu", func(name string) string { return name + "_kernels.cu" }},
 	{"kernels.hpp", func(name string) string { return name + "_kernels.hpp" }},
 }
 
-// pythonOutputs are there where a package for PyTorch is asked for.
+// pythonOutputs lists the additional files of a package for PyTorch.
 var pythonOutputs = []output{
 	{"package.py", func(name string) string { return "python/" + name + "/__init__.py" }},
 	{"pyproject.toml", fixed("pyproject.toml")},
@@ -92,8 +92,8 @@ func fixed(path string) func(string) string {
 	return func(string) string { return path }
 }
 
-// Render prints p. The error is a *diag.Errors when the program holds what cannot
-// be printed: then there are no files, and never wrong ones.
+// Render prints p. If emit cannot print a part of the program, Render returns a *diag.Errors
+// and no files.
 func Render(p *hostir.Program, opt Options) ([]File, error) {
 	if variants := p.Variants(); opt.Calls != nil && len(opt.Calls) != len(variants) {
 		return nil, errorAt(diag.Pos{File: p.File}, "there are calls of %d variants, and the program has %d", len(opt.Calls), len(variants))
@@ -144,7 +144,7 @@ func Render(p *hostir.Program, opt Options) ([]File, error) {
 	return withManifest(files, view, opt.flags())
 }
 
-// errorAt is a program that emit cannot print, at a position of its spec.
+// errorAt is the error for a program that emit cannot print, with a position in the spec.
 func errorAt(pos diag.Pos, format string, args ...any) error {
 	var list diag.List
 	list.Add(pos, diag.NotLowerable, format, args...)

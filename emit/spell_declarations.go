@@ -10,7 +10,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// How declarations are spelled in C++.
+// This file spells declarations in C++.
 
 // shapeOf prints the shape of a product as an initialiser without defaults.
 func shapeOf(d *calls.Shape) string {
@@ -47,7 +47,7 @@ func shapeOf(d *calls.Shape) string {
 	return braces(append(fields, ".dtype = "+dtype(d.Type))...)
 }
 
-// align is what a plan is told of an operand; nil: nothing.
+// align returns the alignment of an operand for its plan, or nil if it is not known.
 func align(bytes int64) expr.Expr {
 	if bytes == 0 {
 		return nil
@@ -78,7 +78,7 @@ func attentionOf(d *calls.Attention) string {
 	return braces(fields...)
 }
 
-// layoutOf prints where the operands of an attention lie, gradientsOf where their gradients do.
+// layoutOf prints the strides of the operands of an attention, and gradientsOf the strides of their gradients.
 func layoutOf(d *calls.Attention) string {
 	fields := []string{stride("q", d.Q, d.AlignQ), stride("k", d.K, d.AlignK), stride("v", d.V, d.AlignV), stride("o", d.O, d.AlignO)}
 	if d.AlignLogs > 0 {
@@ -91,7 +91,7 @@ func gradientsOf(d *calls.Attention) string {
 	return braces(stride("q", d.GradQ, d.AlignGradQ), stride("k", d.GradK, d.AlignGradK), stride("v", d.GradV, d.AlignGradV), stride("o", d.GradO, d.AlignGradO))
 }
 
-// stride prints where an operand lies, with its alignment where a plan is told of it.
+// stride prints the strides of an operand, and its alignment if it is known.
 func stride(name string, list []expr.Expr, bytes int64) string {
 	if bytes == 0 {
 		return "." + name + " = " + extents(list)
@@ -99,7 +99,7 @@ func stride(name string, list []expr.Expr, bytes int64) string {
 	return fmt.Sprintf(".%s = %s", name, braces(".batch = "+spell(list[0]), ".head = "+spell(list[1]), ".row = "+spell(list[2]), fmt.Sprintf(".align = %d", bytes)))
 }
 
-// neighbours gives, of buffers in the memory of others, those declared before them that end where they begin.
+// neighbours maps each buffer in the memory of another buffer to an earlier one that ends where it begins.
 func neighbours(p *calls.Program) map[string]*calls.Buffer {
 	type end struct {
 		in string
@@ -120,7 +120,8 @@ func neighbours(p *calls.Program) map[string]*calls.Buffer {
 	return behind
 }
 
-// memory prints where a buffer lies in the memory of another one: behind a third one there, or so many elements of that behind its start.
+// memory prints the pointer of a buffer in the memory of another buffer: the end of a neighbour there, or an offset from the
+// start of that memory.
 func (s *speller) memory(b *calls.Buffer) string {
 	at, in := s.start(b)
 	if in.Type == b.Type {
@@ -129,7 +130,7 @@ func (s *speller) memory(b *calls.Buffer) string {
 	return fmt.Sprintf("reinterpret_cast<%s*>(%s)", alias(b.Type), at)
 }
 
-// start is the same, and whose type of elements it has.
+// start prints the same pointer without a cast, and returns the buffer that gives the type of its elements.
 func (s *speller) start(b *calls.Buffer) (at string, in *calls.Buffer) {
 	if before := s.behind[b.Name]; before != nil {
 		return before.Name + " + " + spell(before.Elements), before
@@ -141,7 +142,7 @@ func (s *speller) start(b *calls.Buffer) (at string, in *calls.Buffer) {
 	return at, in
 }
 
-// planOfAttention prints what makes the plan of an attention.
+// planOfAttention prints the declaration of the plan of an attention.
 func planOfAttention(d *calls.Attention) string {
 	shape := d.Name
 	if d.Mesh != "" {
@@ -154,7 +155,7 @@ func planOfAttention(d *calls.Attention) string {
 	return fmt.Sprintf("%s %s{context_, %s, %s, %s}", class, d.Plan, shape, layouts, d.Label)
 }
 
-// room prints what an attention works in: as much as it wants, of some bytes or of its own.
+// room prints the scratch memory of an attention: as many bytes as its plan needs, in a given buffer if it is large enough.
 func (s *speller) room(b *calls.Buffer) string {
 	at, _ := s.start(b)
 	return fmt.Sprintf("context_.workspace(%s.room(), %s, %s, %s)", s.attentions[b.Works].Plan, at, spell(expr.Op("*", b.Elements, expr.Int(b.Type.Size()))), cstr(b.Where))
@@ -186,7 +187,7 @@ func (s *speller) attend(c *calls.Attend) string {
 	return braces(fields...)
 }
 
-// sharedShape prints what a buffer is shared for as an initialiser.
+// sharedShape prints the shape of a shared buffer as an initialiser.
 func (s *speller) sharedShape(d *calls.Share) string {
 	fields := []string{
 		".bytes = " + bytesOf(d.Elements, d.Type), ".transfers = " + spell(d.Transfers), ".name = " + cstr(d.Tensor), ".where = " + d.Label,
@@ -205,7 +206,7 @@ func teamOf(d *calls.Team) string {
 	return fmt.Sprintf("%s.team(context_.rank(), %d)", d.Mesh, d.Axis)
 }
 
-// bound prints the caller's pointer of an argument, tensor that of a share.
+// bound prints the caller's pointer of an argument, and tensor the caller's pointer of a share.
 func (s *speller) bound(a *calls.Argument) string {
 	return fmt.Sprintf("tensors[%d]", s.places[a.Name])
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls"
 )
 
-// programView is what the templates of the files see.
+// programView is the data of the templates of the files.
 type programView struct {
 	Namespace   string // below the name of the program, which names files, targets and functions
 	Class       string
@@ -18,7 +18,7 @@ type programView struct {
 	CBanner     string // of a C file
 	CMakeBanner string
 	Operations  []string // a few of many
-	Summary     []string // what is computed and what was derived, a line each
+	Summary     []string // the computation and the derived choices, a line each
 	Description string   // the operations in one line
 	Go          *goView  // of the Go package; nil: there is none
 	Calls       string   // the text of the calls, of both variants
@@ -39,7 +39,7 @@ type programView struct {
 	Ranks    int               // of the world
 	Gemms    bool
 	GemmAdds bool
-	// The memory that what runs on the caller's stream works in, and on each compute stream; nil: none.
+	// Workspaces of the caller's stream and of each compute stream; nil: none.
 	CallerWorkspace, ComputeWorkspace *workspaceView
 
 	UsesRank       bool // the tensors differ from rank to rank
@@ -53,16 +53,16 @@ type programView struct {
 	Largest        string   // its kind; empty where there is none
 	Team           string   // its ranks, of a collective; empty for other communications
 
-	Saved     []refView // what makes inputs that a forward pass saves
+	Saved     []refView // operations that compute the inputs that a forward pass saves
 	Reference []refView // the other operations
 	Runtime   []File
 	Python    *pythonView // the package for PyTorch; nil: there is none
 
-	Fallback *programView // the variant where not all ranks can share memory; nil: there is none
-	Instead  string       // the file of the program that this is the fallback variant of; empty: it is none
+	Fallback *programView // the variant for ranks that cannot all share memory; nil: none
+	Instead  string       // the file of the program whose fallback variant this is; empty: not a fallback variant
 }
 
-// variants are the program, and its fallback variant where there is one.
+// variants returns the program, and its fallback variant if it has one.
 func (v *programView) variants() []*programView {
 	if v.Fallback == nil {
 		return []*programView{v}
@@ -111,7 +111,7 @@ type refView struct {
 	Where  string
 }
 
-// Kernels are those of the program and of its fallback variant.
+// Kernels returns the kernels of the program and of its fallback variant.
 func (v *programView) Kernels() []kernelView {
 	var list []kernelView
 	for _, variant := range v.variants() {
@@ -124,12 +124,12 @@ func (v *programView) Kernels() []kernelView {
 	return list
 }
 
-// Scatters reports whether some of them take views.
+// Scatters reports whether some kernels take views.
 func (v *programView) Scatters() bool {
 	return slices.ContainsFunc(v.Kernels(), func(k kernelView) bool { return k.Views })
 }
 
-// FoldsColumns reports whether some of them fold columns.
+// FoldsColumns reports whether some kernels fold columns.
 func (v *programView) FoldsColumns() bool {
 	return slices.ContainsFunc(v.Kernels(), kernelView.FoldsColumns)
 }
@@ -137,17 +137,17 @@ func (v *programView) FoldsColumns() bool {
 // StreamCount names the number of compute streams.
 func (v *programView) StreamCount() string { return calls.StreamCount }
 
-// Members are the buffers that the program keeps from call to call.
+// Members returns the buffers that the program keeps from call to call.
 func (v *programView) Members() []*calls.Buffer {
 	return slices.DeleteFunc(v.buffersOf(false), func(b *calls.Buffer) bool { return b.Works != "" })
 }
 
-// Rooms are the buffers that attentions work in.
+// Rooms returns the scratch buffers of attentions.
 func (v *programView) Rooms() []*calls.Buffer {
 	return slices.DeleteFunc(slices.Clone(v.Buffers), func(b *calls.Buffer) bool { return b.Works == "" })
 }
 
-// InOutputs are the buffers that lie in outputs.
+// InOutputs returns the buffers in the memory of the caller's tensors.
 func (v *programView) InOutputs() []*calls.Buffer { return v.buffersOf(true) }
 
 func (v *programView) buffersOf(callers bool) []*calls.Buffer {
@@ -155,10 +155,10 @@ func (v *programView) buffersOf(callers bool) []*calls.Buffer {
 	return slices.DeleteFunc(slices.Clone(v.Buffers), func(b *calls.Buffer) bool { return (arguments[b.In] != nil) != callers })
 }
 
-// OwnShares are the program's buffers that ranks share: when it is made.
+// OwnShares returns the shares of the program's buffers. The constructor shares them.
 func (v *programView) OwnShares() []*calls.Share { return v.sharesOf(false) }
 
-// CallerShares are the caller's.
+// CallerShares returns the shares of the caller's tensors.
 func (v *programView) CallerShares() []*calls.Share { return v.sharesOf(true) }
 
 func (v *programView) sharesOf(callers bool) []*calls.Share {
@@ -175,7 +175,8 @@ func (v *programView) sharesOf(callers bool) []*calls.Share {
 // Constructs reports whether the program's constructor does anything.
 func (v *programView) Constructs() bool { return v.Streams > 0 || len(v.OwnShares()) > 0 }
 
-// SharedByTeams lists what is shared, by constants, where a part of the ranks share some of it.
+// SharedByTeams lists the constants of all shares if some memory is shared by a part of the ranks only. Otherwise it
+// returns nil.
 func (v *programView) SharedByTeams() []string {
 	var constants []string
 	for _, s := range v.Shares {
@@ -191,13 +192,13 @@ func (v *programView) SharedByTeams() []string {
 // memory.
 func (v *programView) HasSharers() bool { return v.Fallback != nil && len(v.SharedByTeams()) > 0 }
 
-// Head is what run() declares first, Tail what it then calls.
+// Head returns the declarations at the start of run().
 func (v *programView) Head() []calls.Stmt { return v.Body[:v.declarations()] }
 
 // Tail is the rest of the body.
 func (v *programView) Tail() []calls.Stmt { return v.Body[v.declarations():] }
 
-// declarations counts the statements in front of the body that only name something.
+// declarations counts the statements at the start of the body that only declare names.
 func (v *programView) declarations() int {
 	n := slices.IndexFunc(v.Body, func(s calls.Stmt) bool { return !isDeclaration(s) })
 	if n < 0 {

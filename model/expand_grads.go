@@ -14,8 +14,9 @@ func logSoftmaxGrad(e *expansion) {
 	e.result("sub", dy, e.step("drawn", "mul", []string{e.step("exp", "exp", []string{y}), e.fold("sum", "sum", dy)}))
 }
 
-// rmsNormGrad(dY, X, gamma), with Y = X r and r = 1 / sqrt(mean of X squared + eps): the gradient by X,
-// r (G - Y mean of (G Y)) for G = dY gamma, and as a second result that by gamma, dY Y summed.
+// rmsNormGrad(dY, X, gamma), with Y = X r and r = 1 / sqrt(mean of X squared + eps): the gradient with respect
+// to X is r (G - Y mean of (G Y)) for G = dY gamma. The second result is the gradient with respect to gamma: the sum of
+// dY Y.
 func rmsNormGrad(e *expansion) {
 	if !e.rows() {
 		return
@@ -34,9 +35,9 @@ func rmsNormGrad(e *expansion) {
 	e.parameter(1, func() string { return e.step("gamma", "mul", []string{dy, y}) })
 }
 
-// layerNormGrad(dY, X, gamma), with Y = (X - mean X) r and r = 1 / sqrt(variance of X + eps): the gradient by X,
-// r (G - mean G - Y mean of (G Y)) for G = dY gamma, and as further results those by gamma, dY Y summed,
-// and by beta, dY summed.
+// layerNormGrad(dY, X, gamma), with Y = (X - mean X) r and r = 1 / sqrt(variance of X + eps): the gradient with
+// respect to X is r (G - mean G - Y mean of (G Y)) for G = dY gamma. The next results are the gradients with respect to
+// gamma, the sum of dY Y, and to beta, the sum of dY.
 func layerNormGrad(e *expansion) {
 	if !e.rows() {
 		return
@@ -52,8 +53,8 @@ func layerNormGrad(e *expansion) {
 	e.parameter(2, func() string { return dy })
 }
 
-// rows checks that the gradient of a norm has the axes of the norm's operand, and that there is a parameter with a
-// value for each element of a row where its gradient is asked for.
+// rows checks that the gradient of a norm has the axes of the norm's operand. If the gradient of a parameter is
+// requested, the parameter must have a value for each element of a row.
 func (e *expansion) rows() bool {
 	dy, x := e.op.In[0], e.op.In[1]
 	shape := domain.Shape(x.Axes)
@@ -71,7 +72,7 @@ func (e *expansion) rows() bool {
 	return false
 }
 
-// gradient adds the operation that gives the first result, rounded to the type of what it is the gradient of.
+// gradient adds the operation that computes the first result, rounded to the type of the tensor whose gradient it is.
 func (e *expansion) gradient(fn string, args ...string) {
 	out := e.src.out.value
 	if dtype := e.op.In[1].DType; dtype != domain.FP32 {
@@ -81,7 +82,7 @@ func (e *expansion) gradient(fn string, args ...string) {
 	e.add(out, fn, args, nil)
 }
 
-// parameter gives a further result, the gradient of a parameter: the sum over all rows, over a rank's own ones first.
+// parameter computes another result, the gradient of a parameter: the sum over all rows, first over the rows of a rank.
 func (e *expansion) parameter(result int, values func() string) {
 	if result > len(e.src.more) {
 		return

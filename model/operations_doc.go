@@ -35,7 +35,7 @@ var primitives = []opRow{
 }
 
 var attentions = []opRow{
-	{[]string{"attention(Q, K, V)", "attention(Q, K, V, scale=0.125, causal=true, window=n, split=heads)"}, "softmax(scale Q K^T) V, with `scale` 1 / sqrt(size) by default, of `Q: [..., heads, rows, size]` and `K`, `V: [..., key heads, keys, size]` with the same axes in front; Q may have one axis more, which counts blocks of heads (`split=heads`) or of rows (`split=rows`)"},
+	{[]string{"attention(Q, K, V)", "attention(Q, K, V, scale=0.125, causal=true, window=n, split=heads)"}, "softmax(scale Q K^T) V, with `scale` 1 / sqrt(size) by default, of `Q: [..., heads, rows, size]` and `K`, `V: [..., key heads, keys, size]` with the same axes in front. Q may have one more axis, which counts blocks of heads (`split=heads`) or of rows (`split=rows`)"},
 	{[]string{"O, L = attention(Q, K, V)"}, "O, and for each row of queries the logarithm of the sum of the exponentials of its scores, in fp32: what the gradient needs"},
 	{[]string{"dQ, dK, dV = attention_grad(dO, Q, K, V, O, L)", "dQ, dK, dV = attention_grad(dO, Q, K, V, O, L, scale=0.125, causal=true, window=n, split=heads)"}, "the gradients of Q, K and V from the gradient of O"},
 }

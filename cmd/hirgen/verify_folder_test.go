@@ -15,7 +15,7 @@ func TestVerifyFolder(t *testing.T) {
 		exit                         int
 		want                         string
 	}{
-		{"as written", "", "", "", exitOK, "the sources are what these calls are printed as"},
+		{"as written", "", "", "", exitOK, "the sources agree with these calls"},
 		{"another event", "ag_matmul.cpp", "cudaStreamWaitEvent(compute, gather_done_[s]", "cudaStreamWaitEvent(compute, gather_done_[0]", exitEdited,
 			"edited: 1 line\n  has:    HG_CHECK(cudaStreamWaitEvent(compute, gather_done_[0]"},
 		{"a runtime that was touched", "runtime/include/hirgen/error.hpp", "#pragma once\n", "", exitEdited, "edited: lines are missing, the first is: #pragma once"},

@@ -27,7 +27,7 @@ func TestVerify(t *testing.T) {
 		{"calls", printed, []string{"-"}, exitOK, "ag_matmul: proved: 112 operations"},
 		{"calls on more ranks", printed, []string{"-", "-n", "8"}, exitOK, "on 8 ranks"},
 		{"wrong calls", broken, []string{"-"}, exitNotProved, "missing: from NcclCall kGather s=1"},
-		{"calls and a schedule", printed, []string{"-", "--schedule", "eager"}, exitUsage, "nothing is lowered"},
+		{"calls and a schedule", printed, []string{"-", "--schedule", "eager"}, exitUsage, "need no lowering"},
 		{"not calls", "calls", []string{"-"}, exitSpec, "HG"},
 		{"wrong text", "calls p from \"x\"\nNothing(name a)\n", []string{"-"}, exitSpec, "nothing that programs declare"},
 	} {

@@ -15,44 +15,45 @@ import (
 	"github.com/hirgen/hirgen/lowering/cost"
 )
 
-// Options say how to measure.
+// Options configure a measurement.
 type Options struct {
-	Ranks     int           // set the specs' meshes to so many; 0 leaves them
+	Ranks     int           // size of the meshes; 0: as in the specs
 	Device    launch.Device // not Auto
-	Machine   *cost.Machine // schedule: auto chooses, and predictions are, for this one; nil: the one that was measured
+	Machine   *cost.Machine // machine of schedule: auto and of predictions; nil: the measured one
 	Version   string        // of hirgen
-	Work      string        // folder for programs, which stay there
-	CMake     []string      // further cache entries
-	Rounds    int           // each times every program of a problem once
+	Work      string        // folder for programs; they are not deleted
+	CMake     []string      // additional cache entries
+	Rounds    int           // a round times every program of a problem once
 	Repeats   int           // of a round
-	Iters     int           // calls of a repeat; 0: as many as take some 20 ms, by the prediction
-	Together  int           // programs that are ready at the same time, at most
-	Starting  int           // programs that start, and check themselves, at the same time, at most; 0: all
-	Jobs      int           // programs that are lowered, or built, at the same time; 0: one
-	Near      float64       // programs that take so many times as long as the fastest one are in no further round; 0: in all
-	NoGEMMs   bool          // the GEMMs alone are not timed
-	Peers     string        // a command that is timed in turns with the programs of each problem, as peers.go says; "": none
+	Iters     int           // calls of a repeat; 0: about 20 ms by the prediction
+	Together  int           // most programs that are ready at the same time
+	Starting  int           // most programs that start and check themselves at the same time; 0: all
+	Jobs      int           // programs to lower or build at the same time; 0: one
+	Near      float64       // programs slower than the fastest by this factor skip the later rounds; 0: none skips
+	NoGEMMs   bool          // do not time the GEMMs alone
+	Peers     string        // a command to time in turns with the programs of each problem (see peers.go); "": none
 	Arguments []string      // for the programs
 	Progress  Progress
-	// Kept gives a row of an earlier run with the same digest, ranks and device, which is not measured again; nil: none.
+	// Kept returns a row of an earlier run with the same digest, ranks and device. The row is not measured again.
+	// nil: measure everything.
 	Kept func(Row) (Row, bool)
-	// KeptPeers gives the peers that were timed in turns with such a row.
+	// KeptPeers returns the peers that were timed in turns with such a row.
 	KeptPeers func(Row) []Row
-	// Done gets each row as soon as it is there.
+	// Done receives each row as soon as it is measured.
 	Done func(Row) error
 }
 
-// Progress learns what is under way: done of all steps, and what comes next.
+// Progress is called with the number of finished steps, the number of all steps, and the next step.
 type Progress func(done, all int, next string)
 
-// How long a program may take to start and check itself, and to time a round.
+// Time limits of a program: to start and check itself, to time a round, and to end.
 const (
 	startLimit = 10 * time.Minute
 	roundLimit = 5 * time.Minute
 	endLimit   = time.Minute
 )
 
-// Run measures cases, problem by problem, in their order. The error is for what keeps it from going on.
+// Run measures cases, problem by problem, in their order. It returns an error if it cannot go on.
 func Run(ctx context.Context, cases []Case, o Options) error {
 	r := &run{Options: &o, ctx: ctx, alone: map[string]*program{}}
 	groups := o.groups(cases)
@@ -68,7 +69,7 @@ func Run(ctx context.Context, cases []Case, o Options) error {
 	return nil
 }
 
-// groups are the programs of cases that are measured together: those of one problem, so many at most.
+// groups lowers the cases and groups their programs to be measured together: programs of one problem, at most o.Together.
 func (o *Options) groups(cases []Case) [][]*program {
 	var groups [][]*program
 	at := map[string]int{} // the last group of a problem
@@ -92,11 +93,11 @@ type run struct {
 	*Options
 	ctx       context.Context
 	done, all int
-	alone     map[string]*program // GEMMs alone that are built, by what they are
+	alone     map[string]*program // programs of GEMMs alone that are built, by the list of their GEMMs
 	mutex     sync.Mutex          // of the count of steps
 }
 
-// step counts so many steps as done, and says what is next.
+// step adds n finished steps and reports the next one.
 func (r *run) step(n int, next string) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -138,8 +139,8 @@ func (r *run) group(g []*program) error {
 	return nil
 }
 
-// keep takes rows of an earlier run, and gives those of their peers. Programs and peers that are compared are always of
-// one run: with peers, all rows are kept or none.
+// keep takes rows of an earlier run and returns the rows of their peers. Programs are only compared with peers of the
+// same run: with peers, all rows are kept or none.
 func (r *run) keep(g []*program) []Row {
 	if r.Kept == nil {
 		return nil
@@ -169,7 +170,7 @@ func (r *run) keep(g []*program) []Row {
 	return peers
 }
 
-// productsOf builds the GEMMs alone of the first program that has some; nil where none does.
+// productsOf builds a program of the GEMMs alone of the first program that has GEMMs. It returns nil if no program has.
 func (r *run) productsOf(g []*program) (*program, error) {
 	for _, p := range g {
 		if r.NoGEMMs || len(p.products) == 0 || p.row.Status != "" {
@@ -193,7 +194,7 @@ func (r *run) productsOf(g []*program) (*program, error) {
 	return nil, nil
 }
 
-// compare says how many times as fast as the baseline each of some programs is.
+// compare sets the speedup of each program over the baseline.
 func compare(g []*program) {
 	for _, base := range g {
 		if !base.row.Baseline {
@@ -205,7 +206,7 @@ func compare(g []*program) {
 	}
 }
 
-// iters is how many calls a repeat of a program has.
+// iters returns the number of calls of a repeat of a program.
 func (o *Options) iters(p *program) int {
 	const repeat, fewest, most = 20_000.0, 5, 200 // microseconds, calls
 	switch {
@@ -217,7 +218,7 @@ func (o *Options) iters(p *program) int {
 	return min(most, max(fewest, int(repeat/p.row.Predicted)))
 }
 
-// report is what a program writes at its end.
+// report is the file that a program writes at its end.
 type report struct {
 	Wrong  *int64 `json:"wrong"` // nil: nothing was checked
 	Memory int64  `json:"memory_bytes"`
@@ -225,11 +226,11 @@ type report struct {
 		Name string `json:"device_name"`
 	} `json:"ranks"`
 	Attentions []struct {
-		Reason string `json:"reason"` // why it is not cuDNN's; empty: it is
+		Reason string `json:"reason"` // why cuDNN does not compute it; empty: cuDNN does
 	} `json:"attentions"`
 }
 
-// tiled says why cuDNN does not compute all attentions; empty where it does.
+// tiled returns the reasons why cuDNN does not compute all attentions. It is empty if cuDNN does.
 func (r report) tiled() string {
 	var reasons []string
 	for _, a := range r.Attentions {
@@ -240,7 +241,7 @@ func (r report) tiled() string {
 	return strings.Join(reasons, "; ")
 }
 
-// machine is what it ran on.
+// machine describes the devices that the program ran on.
 func (r report) machine() string {
 	if len(r.Ranks) == 0 {
 		return ""
@@ -248,13 +249,13 @@ func (r report) machine() string {
 	return fmt.Sprintf("%d x %s", len(r.Ranks), r.Ranks[0].Name)
 }
 
-// readReport reads it; false where there is none.
+// readReport reads a report. ok is false if there is no valid report.
 func readReport(path string) (r report, ok bool) {
 	text, err := os.ReadFile(path)
 	return r, err == nil && json.Unmarshal(text, &r) == nil
 }
 
-// lastOf is the last line that says something.
+// lastOf returns the last line that is not blank.
 func lastOf(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	return strings.TrimSpace(lines[len(lines)-1])

@@ -18,11 +18,11 @@ import (
 
 // A Result is all rows of a run.
 type Result struct {
-	About string `json:"about,omitempty"` // what a reader of its page should know, in sentences
+	About string `json:"about,omitempty"` // introduction of its page, in sentences
 	Rows  []Row  `json:"rows"`
 }
 
-// Read reads what Save wrote. A file that is something else is an error, and so is one without rows.
+// Read reads a file that Save wrote. It returns an error for any other file and for a file without rows.
 func Read(path string) (*Result, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -43,7 +43,7 @@ func Read(path string) (*Result, error) {
 	return &r, nil
 }
 
-// Save writes the result as JSON; the file is there whole or as it was.
+// Save writes the result as JSON. On an error the old file stays unchanged.
 func (r *Result) Save(path string) error {
 	text, err := json.MarshalIndent(r, "", " ")
 	if err != nil {
@@ -52,7 +52,7 @@ func (r *Result) Save(path string) error {
 	return replace(path, append(text, '\n'))
 }
 
-// replace writes a file beside the one that it takes the place of.
+// replace replaces a file atomically: it writes a new file in the same folder and renames it.
 func replace(path string, text []byte) error {
 	file, err := os.CreateTemp(filepath.Dir(path), ".bench-*")
 	if err != nil {
@@ -69,7 +69,7 @@ func replace(path string, text []byte) error {
 	return err
 }
 
-// Kept gives the row of the same program on as many ranks of the same device that was measured right.
+// Kept returns the row of the same program with the same label, number of ranks and device, if its status is OK.
 func (r *Result) Kept(row Row) (Row, bool) {
 	for _, old := range r.Rows {
 		if old.Digest == row.Digest && old.Ranks == row.Ranks && old.Device == row.Device && old.Label == row.Label && old.Status == OK {
@@ -79,7 +79,7 @@ func (r *Result) Kept(row Row) (Row, bool) {
 	return Row{}, false
 }
 
-// KeptPeers gives the peers that were measured in turns with a row.
+// KeptPeers returns the rows of peers of the same problem.
 func (r *Result) KeptPeers(row Row) []Row {
 	var list []Row
 	for _, old := range r.Rows {
@@ -96,7 +96,7 @@ type column struct {
 	value       func(*Row) string
 }
 
-// columns are those behind spec and case. A dash is what is not known.
+// columns lists the columns after spec and case. A dash means that a value is not known.
 var columns = []column{
 	{"median us", "of a call, on the slowest rank", func(r *Row) string { return number(r.Median, 1) }},
 	{"p10", "of the repeats", func(r *Row) string { return number(r.P10, 1) }},
@@ -123,7 +123,7 @@ func number(x float64, digits int) string {
 	return strconv.FormatFloat(x, 'f', digits, 64)
 }
 
-// Text prints the rows as tables, one for each problem, and what their columns mean.
+// Text prints the rows as tables, one for each problem, and explains their columns.
 func (r *Result) Text(w io.Writer) error {
 	shown := r.shown()
 	for _, problem := range r.problems() {
@@ -139,14 +139,14 @@ func (r *Result) Text(w io.Writer) error {
 	return nil
 }
 
-// shown are the columns that have something for some row.
+// shown returns the columns that have a value in at least one row.
 func (r *Result) shown() []column {
 	return slices.DeleteFunc(slices.Clone(columns), func(c column) bool {
 		return !slices.ContainsFunc(r.Rows, func(row Row) bool { return c.value(&row) != "-" })
 	})
 }
 
-// problems are the rows that are compared with each other, by their first row.
+// problems groups the rows that are compared with each other, in the order of their first rows.
 func (r *Result) problems() [][]Row {
 	at := map[string]int{}
 	var list [][]Row
@@ -162,7 +162,7 @@ func (r *Result) problems() [][]Row {
 	return list
 }
 
-// printTable prints the rows of a problem; of those that were not measured, why, and which ran without cuDNN.
+// printTable prints the rows of a problem, then the reasons of rows that were not measured or ran without cuDNN.
 func printTable(w io.Writer, rows []Row, shown []column) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprint(table, "  case\tstatus")
@@ -191,7 +191,7 @@ func printTable(w io.Writer, rows []Row, shown []column) error {
 	return nil
 }
 
-// Problem is what rows are compared in: a program with its parameters.
+// Problem names the program and its parameters. Rows of the same problem are compared with each other.
 func (r *Row) Problem() string {
 	words := []string{cmp.Or(r.Group, r.Name, r.Spec)}
 	for _, name := range slices.Sorted(maps.Keys(r.Values)) {
@@ -212,7 +212,7 @@ func (r *Row) caseName() string {
 	return r.Label
 }
 
-// CSV prints a line for each row, behind one of names.
+// CSV prints a line of column names and then a line for each row.
 func (r *Result) CSV(w io.Writer) error {
 	out := csv.NewWriter(w)
 	names := []string{"spec", "program", "parameters", "case", "ranks", "device", "status", "reason"}
@@ -245,7 +245,7 @@ func (r *Result) CSV(w io.Writer) error {
 	return out.Error()
 }
 
-// significant prints three digits or so.
+// significant prints about three digits.
 func significant(x float64) string {
 	if x == 0 {
 		return "-"

@@ -11,15 +11,15 @@ import (
 	"time"
 )
 
-// Options says what to run.
+// Options describe a run.
 type Options struct {
-	Program string        // path of an emitted program, or of another one
-	Foreign bool          // it is another one: only rank, world and rendezvous are known to suit it
+	Program string        // path of a program
+	Foreign bool          // Program was not emitted by hirgen: it only gets rank, world and rendezvous
 	N       int           // ranks: the extent of the program's mesh
 	Seed    int64         // of the CPU device's order of execution; 0 is plain first in, first out
 	Timeout time.Duration // bound of every wait of an emitted program; 0 leaves its default
 	Args    []string      // for the program
-	Env     []string      // further "NAME=VALUE" entries for every rank
+	Env     []string      // additional "NAME=VALUE" entries for every rank
 	Stdin   io.Reader     // of rank 0; nil and the other ranks read nothing
 	Stdout  io.Writer
 	Stderr  io.Writer
@@ -29,18 +29,18 @@ type Options struct {
 const (
 	// defaultGrace suffices for a survivor that notices a closed connection.
 	defaultGrace = 10 * time.Second
-	// killDelay is what a rank gets between SIGTERM and SIGKILL.
+	// killDelay is the time between SIGTERM and SIGKILL.
 	killDelay = 2 * time.Second
-	// interrupted is the exit code after Ctrl-C, as shells have it.
+	// interrupted is the exit code after Ctrl-C, as in shells.
 	interrupted = 130
 )
 
 // Run runs N ranks of the program on this machine and waits until all of them are
-// gone. When a rank fails the others get Grace to say what they were waiting for, and
-// are then killed with everything that they started. The exit code is the highest of
-// the ranks' (128 + signal for a rank that a signal killed), where 5, a peer failed, counts
-// only if no rank has another one: the cause is what counts. Cancelling ctx kills all.
-// The error is for what keeps the ranks from starting.
+// gone. When a rank fails, the others have the time Grace to report what they were waiting
+// for. Run then kills them and all processes that they started. The exit code is the highest
+// exit code of the ranks (128 + signal for a rank that a signal killed). Code 5, a peer failed,
+// counts only if no rank has another failure code. Cancelling ctx kills all ranks. Run returns an
+// error if the ranks cannot start.
 func Run(ctx context.Context, options Options) (exit int, err error) {
 	port, release, err := ReservePort()
 	if err != nil {
@@ -48,7 +48,7 @@ func Run(ctx context.Context, options Options) (exit int, err error) {
 	}
 	defer release()
 	// The kernel kills a rank when the thread that started it ends, so that nothing is
-	// left even if this process is killed; that thread must therefore live as long as the run.
+	// left even if this process is killed. That thread must therefore live as long as the run.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 
@@ -63,8 +63,9 @@ func Run(ctx context.Context, options Options) (exit int, err error) {
 	return g.wait(ctx), nil
 }
 
-// environment is the launch variables of one rank on top of this process's. The secret keeps other
-// processes of this machine out of the job: it goes by the environment, which nobody else can read.
+// environment returns the environment of this process with the launch variables of one rank. The secret
+// keeps other processes of this machine out of the job. It is an environment variable, because other users cannot read
+// the environment of a process.
 func (o *Options) environment(rank, port int, secret string) []string {
 	env := append(os.Environ(),
 		"HIRGEN_RANK="+strconv.Itoa(rank),
@@ -79,7 +80,7 @@ func (o *Options) environment(rank, port int, secret string) []string {
 	return append(env, o.Env...)
 }
 
-// arguments is the program's command line.
+// arguments returns the program's command line.
 func (o *Options) arguments() []string {
 	if o.Timeout == 0 {
 		return o.Args
@@ -88,8 +89,8 @@ func (o *Options) arguments() []string {
 	return append([]string{"--timeout", seconds}, o.Args...)
 }
 
-// grace is how long the survivors of a failure may go on: long enough to reach their
-// own deadline if that is near.
+// grace returns how long the survivors of a failure may go on: long enough to reach their
+// deadline if it is near.
 func (o *Options) grace() time.Duration {
 	switch {
 	case o.Grace > 0:

@@ -8,10 +8,10 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// AccumulateInGEMM lets GEMMs add to their results, as fuse: gemm asks for: cuBLASLt reads what is
-// added where it writes the result, which saves a statement that reads two tensors and writes
-// one. A GEMM takes in, with beta = 1, the addition behind it that is done in some steps alone, such as that of
-// a sum along a ring, whose first step has nothing to add to.
+// AccumulateInGEMM lets GEMMs add to their results with beta = 1 if the schedule has fuse: gemm. cuBLASLt then
+// reads the addend from the memory of the result, and a statement that reads two tensors and writes one
+// disappears. The pass fuses a GEMM with a following addition that only some steps execute, such as the
+// addition of a sum along a ring, whose first step has no addend.
 //
 // Requires: nothing between the GEMM and the addition names the result.
 // Establishes: with fuse: gemm, no GEMM is followed by such an addition.
@@ -22,7 +22,7 @@ func AccumulateInGEMM(p *hostir.Program) error {
 	if !p.Choices.Any(schedule.Fuse, schedule.GEMM) {
 		return nil
 	}
-	accumulated := map[string]bool{}    // by the path of the choice
+	accumulated := map[string]bool{}    // by path of the choice
 	left := map[string][2]hostir.Stmt{} // what makes the parts, and what adds to them
 	p.Body = hostir.RewriteBlocks(p.Body, func(body []hostir.Stmt) []hostir.Stmt {
 		out := make([]hostir.Stmt, 0, len(body))
@@ -56,8 +56,8 @@ func AccumulateInGEMM(p *hostir.Program) error {
 	return errors.Err()
 }
 
-// addsToOther gives what makes the tensor that a branch ends with an addition to, if that is no GEMM: what it is a
-// view of, where no statement before the branch makes it.
+// addsToOther looks at a branch that ends with an addition. It returns the statement before the branch that makes the
+// sum's tensor, or nil if that is a GEMM. If no statement before the branch makes the tensor, it returns the tensor's Of.
 func addsToOther(split *hostir.If, before []hostir.Stmt) hostir.Stmt {
 	if len(split.Body) == 0 {
 		return nil
@@ -79,8 +79,8 @@ func addsToOther(split *hostir.If, before []hostir.Stmt) hostir.Stmt {
 	return sum.Out.Of
 }
 
-// accumulateInto moves a GEMM into a branch that adds to its result at its end. It reports whether
-// it could.
+// accumulateInto moves a GEMM into a branch that ends with an addition to the result of the GEMM. It reports
+// whether that was possible.
 func accumulateInto(split *hostir.If, gemm hostir.Stmt) bool {
 	n := len(split.Body)
 	if n == 0 || len(split.Else) > 0 {
@@ -105,8 +105,8 @@ func accumulateInto(split *hostir.If, gemm hostir.Stmt) bool {
 	return true
 }
 
-// adding is a GEMM that adds to its result; nil for other statements, GEMMs that do so already, and
-// those whose result is no longer the sum.
+// adding returns a GEMM that adds to its result. It returns nil for other statements, for GEMMs that already
+// add to their result, and for GEMMs with an epilogue.
 func adding(gemm hostir.Stmt, addend *hostir.Tensor) hostir.Stmt {
 	if hostir.Epilogue(gemm) != "" {
 		return nil

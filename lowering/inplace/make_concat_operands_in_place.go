@@ -6,17 +6,17 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// MakeConcatOperandsInPlace lets operands of a concat be made where they lie in its result, so that nothing is copied: the
-// buffer of such an operand, through what reshapes and permutes it, becomes a view of the result. A concat that has no
-// other operands goes; otherwise those are copied one by one. In a pipeline that has slices of whole operands, these are
-// made in front of it.
+// MakeConcatOperandsInPlace computes operands of a concat directly in its result, so that they are not copied. The buffer
+// of such an operand becomes a view of the result, also if reshapes and permutes come between. A concat without other
+// operands disappears. Otherwise each other operand is copied separately. If a pipeline reads slices of whole operands,
+// the operands are computed before the pipeline.
 //
-// It runs behind the pipelines. A tensor whose memory is elsewhere is a view there already, which any statement may write,
-// and whoever reads slices of it still does. In front of them the result would be made in parts, by several statements.
+// The pass runs after the pipelines are lowered. By then any statement may write a view of another buffer, and statements
+// that read slices still do. Before that, the result would be made in parts by several statements.
 //
-// Requires: buffers are allocated, what crosses ranks is a communication, and GEMMs add what they are to add.
-// Establishes: no operand of a concat is copied that kernels or attentions make, and nothing needs as one run of memory.
-// Each lies in the result as it did in its buffer, but for gaps.
+// Requires: buffers are allocated, transfers between ranks are communications, and GEMMs have their additions.
+// Establishes: an operand of a concat is not copied if kernels or attentions make it and no statement needs it contiguous.
+// It has the same layout in the result as in its buffer, except for gaps.
 //
 //	before: R = Allocate; R = Unary(relu, A); P = Reshape(R); C = Allocate; C = Concat(P, B, axis 1)
 //	after:  C = Allocate; R = Unary(relu, A), with R = Reshape(P), P = Slice(C, axis 1, start 0); C_B = Set(B)
@@ -40,7 +40,7 @@ type concats struct {
 	rest  map[hostir.Stmt][]hostir.Stmt // of concats that have operands in place: copies of the others
 }
 
-// joined is a concat, be it a kernel that does nothing else.
+// joined is a concat: a Concat statement, or a kernel that only concatenates.
 type joined struct {
 	stmt hostir.Stmt
 	out  *hostir.Tensor
@@ -48,7 +48,7 @@ type joined struct {
 	axis int // of out
 }
 
-// joinedBy is the concat that a statement is, or nil.
+// joinedBy returns the concat of a statement, or nil if the statement is not a concat.
 func joinedBy(s hostir.Stmt) *joined {
 	switch s := s.(type) {
 	case *hostir.Concat:
@@ -70,12 +70,12 @@ func joinedBy(s hostir.Stmt) *joined {
 	return nil
 }
 
-// aligned reports whether an operand has the axes of the result, but for that of the concat.
+// aligned reports whether an operand has the axes of the result, except the axis of the concat.
 func (j *joined) aligned(t *hostir.Tensor) bool {
 	return alignedBut(t, j.out, slices.Index(hostir.Live(j.out), j.axis))
 }
 
-// alignedBut reports whether tensors have the same axes, but for one of those that their buffers have.
+// alignedBut reports whether the buffers of two tensors have the same axes, except one axis.
 func alignedBut(t, other *hostir.Tensor, but int) bool {
 	mine, others := hostir.Live(t), hostir.Live(other)
 	if len(mine) != len(others) {
@@ -90,7 +90,7 @@ func alignedBut(t, other *hostir.Tensor, but int) bool {
 	return true
 }
 
-// inPlace makes the operands of a concat in place that can be, and has the others copied if there was one.
+// inPlace makes the possible operands of a concat in place. If there is one, it copies the others.
 func (c *concats) inPlace(j *joined) {
 	buffer, by := taken(j.out)
 	if c.allocates[buffer] == nil || c.sites[j.stmt].branches || !c.makesAlone(j, buffer) {
@@ -133,7 +133,7 @@ func (c *concats) copied(j *joined, i int) hostir.Stmt {
 	return set
 }
 
-// left is what is left of a statement: the copies of a concat, and nothing of a loop without any.
+// left returns the statements that replace s: the copies of a concat, and nothing for a loop that is empty.
 func (c *concats) left(s hostir.Stmt) []hostir.Stmt {
 	if rest, ok := c.rest[s]; ok {
 		return rest

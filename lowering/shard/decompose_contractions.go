@@ -7,15 +7,15 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// DecomposeContractions takes apart a matmul that sums over an axis of which each rank
-// has a part, such as a row-parallel linear: a matmul of the parts on each rank, one
-// reduction over the ranks, and then the bias, which must not be added once per rank. The
-// axis is split where both operands come from a reshape that merges an axis DIDx and the
-// local axis behind it, and where it is an axis DIDx itself, of which each rank has one
-// element. Without this pass both operands are gathered.
+// DecomposeContractions decomposes a matmul that sums over an axis that is split over ranks, such
+// as a row-parallel linear. It becomes a matmul of the parts on each rank, one reduction over the
+// ranks, and then the addition of the bias, which must not be added once per rank. The axis is split
+// if both operands come from a reshape that merges an axis DIDx with the local axis after it. It is
+// also split if it is an axis DIDx itself, so that each rank has one element. Without this pass both
+// operands are gathered.
 //
 // Requires: nothing; it reads the operations as the model has them.
-// Establishes: no matmul sums over an axis that a reshape merged from two parts alike.
+// Establishes: no matmul sums over an axis that a reshape of both operands merged from the same two parts.
 //
 //	before: Xk = Reshape(X); Wk = Reshape(W); Y = Linear(Xk, Wk, bias)     X [M, DIDx(D), k], Xk [M, K]
 //	after:  Y_x = Permute(X); Y_w = Permute(W); Y_parts = Linear(Y_x, Y_w); Y_sum = Reduce(sum, Y_parts, axis 0)
@@ -71,13 +71,13 @@ func (d *contractions) statement(s hostir.Stmt) []hostir.Stmt {
 
 // parts is an operand whose axis -fromEnd, which the matmul sums over, is split over ranks.
 type parts struct {
-	tensor  *hostir.Tensor // with an axis DIDx and, behind it, the local one; without that where bare
+	tensor  *hostir.Tensor // with an axis DIDx and then the local axis; without the local axis if bare
 	split   domain.Axis    // the axis DIDx
 	fromEnd int
 	bare    bool
 }
 
-// parts is nil where ranks do not have parts of axis -fromEnd of t.
+// parts describes t if its axis -fromEnd is split over ranks, and returns nil otherwise.
 func (d *contractions) parts(t *hostir.Tensor, fromEnd int) *parts {
 	if in := d.merged(t, fromEnd); in != nil {
 		return &parts{in, in.Axes[len(in.Axes)-fromEnd-1], fromEnd, false}
@@ -89,8 +89,8 @@ func (d *contractions) parts(t *hostir.Tensor, fromEnd int) *parts {
 	return nil
 }
 
-// local is the operand with a local axis, of one element where it had none; a statement
-// that makes it so is appended.
+// local returns the operand with a local axis. If it has none, local appends a Broadcast that
+// adds a local axis of one element.
 func (d *contractions) local(s hostir.Stmt, suffix string, o *parts, list []hostir.Stmt) (*hostir.Tensor, []hostir.Stmt) {
 	if !o.bare {
 		return o.tensor, list
@@ -102,8 +102,8 @@ func (d *contractions) local(s hostir.Stmt, suffix string, o *parts, list []host
 	return out, append(list, &hostir.Broadcast{Info: hostir.InfoFrom(s, ""), Out: out, In: t, Axis: axis})
 }
 
-// merged is the operand of the reshape that makes t, if that merges an axis DIDx and the
-// one behind it into axis -fromEnd of t and does nothing else; nil otherwise.
+// merged returns the operand of the reshape that makes t, if the reshape only merges an axis DIDx
+// and the next axis into axis -fromEnd of t. It returns nil otherwise.
 func (d *contractions) merged(t *hostir.Tensor, fromEnd int) *hostir.Tensor {
 	r := d.merges[t]
 	if r == nil {
@@ -129,13 +129,13 @@ func (d *contractions) merged(t *hostir.Tensor, fromEnd int) *hostir.Tensor {
 	return r.In
 }
 
-// parted gives the matmul of parts, the reduction and the bias.
+// parted returns the matmul of parts, the reduction and the addition of the bias.
 func (d *contractions) parted(s hostir.Stmt, first, second *parts) []hostir.Stmt {
 	out := hostir.Result(s)
 	x, list := d.local(s, "_x1", first, nil)
 	w, list := d.local(s, "_w1", second, list)
 	n, axes := len(x.Axes), hostir.Live(out)
-	batch := len(axes) - 2 // the parts go in front of the rows; the result may lack outer axes of one element
+	batch := len(axes) - 2 // the axis of parts goes before the rows; the result may lack outer axes of one element
 	xs, list := d.moved(s, "_x", x, n-2, n-3, list)
 	ws, list := d.moved(s, "_w", w, len(w.Axes)-second.fromEnd-1, 0, list)
 	parted := d.temp(s, "_parts", slices.Insert(d.unsplit(out, axes, first), batch, first.split))
@@ -152,7 +152,7 @@ func (d *contractions) parted(s hostir.Stmt, first, second *parts) []hostir.Stmt
 	return list
 }
 
-// multiply is s on other operands, without a bias.
+// multiply returns s on other operands, without a bias.
 func multiply(s hostir.Stmt, out, x, w *hostir.Tensor) hostir.Stmt {
 	i := hostir.InfoFrom(s, "each rank's part of the sum")
 	if _, ok := s.(*hostir.Linear); ok {
@@ -168,7 +168,7 @@ func biasOf(s hostir.Stmt) *hostir.Tensor {
 	return nil
 }
 
-// keep gives the axes of t that its buffer has.
+// keep returns the axes of t that its buffer has.
 func (d *contractions) keep(t *hostir.Tensor, live []int) []domain.Axis {
 	axes := make([]domain.Axis, 0, len(live)+1)
 	for _, i := range live {
@@ -177,9 +177,9 @@ func (d *contractions) keep(t *hostir.Tensor, live []int) []domain.Axis {
 	return axes
 }
 
-// unsplit gives the axes of t that its buffer has, without the split over the mesh axis of an operand:
-// what a rank makes of its part is a sum for all ranks, and the reduction scatters it. On another mesh
-// than that of the operand t may be split in ways that the matmul is not.
+// unsplit returns the axes of t that its buffer has, without the split over the mesh axis of an operand.
+// Each rank computes from its part a summand of the whole result, and the reduction scatters the sum. If t is on
+// another mesh than the operand, its splits need not exist for the matmul, and unsplit removes all of them.
 func (d *contractions) unsplit(t *hostir.Tensor, live []int, operand *parts) []domain.Axis {
 	axes := d.keep(t, live)
 	for i := range axes {
@@ -190,8 +190,8 @@ func (d *contractions) unsplit(t *hostir.Tensor, live []int, operand *parts) []d
 	return axes
 }
 
-// moved brings an axis of t to another place, where it is not there already, and appends
-// the statement for it.
+// moved moves an axis of t to another place and appends the Permute for it. It returns t if the
+// axis is already there.
 func (d *contractions) moved(s hostir.Stmt, suffix string, t *hostir.Tensor, from, to int, list []hostir.Stmt) (*hostir.Tensor, []hostir.Stmt) {
 	if from == to {
 		return t, list
@@ -206,7 +206,7 @@ func (d *contractions) moved(s hostir.Stmt, suffix string, t *hostir.Tensor, fro
 	return out, append(list, &hostir.Permute{Info: hostir.InfoFrom(s, ""), Out: out, In: t, Perm: perm})
 }
 
-// like gives a new tensor what another one has beside its axes.
+// like copies the type, mesh and position of t to a new tensor.
 func (d *contractions) like(t, out *hostir.Tensor) *hostir.Tensor {
 	out.DType, out.Mesh, out.Pos = t.DType, t.Mesh, t.Pos
 	return out

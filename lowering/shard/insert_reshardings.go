@@ -10,7 +10,7 @@ import (
 
 // InsertReshardings puts a Set before or after every operation whose operands and
 // result live on different ranks, so that each statement is either local to a rank
-// or nothing but data movement. The choice reshard says where: before moves the
+// or only moves data. The choice reshard selects the place: before moves the
 // operand, after computes on the operand's ranks and moves the result.
 //
 // Requires: every tensor's sharding is final.
@@ -30,8 +30,8 @@ func InsertReshardings(p *hostir.Program) error {
 	return nil
 }
 
-// ownPartsFirst puts what only takes a rank's part of a whole tensor, or of a view of one, behind what makes that: it moves nothing,
-// and should not keep apart operations that are one kernel.
+// ownPartsFirst moves a Set that only takes a rank's part of a whole tensor, or of a view of one, directly after the
+// statement that makes the tensor. Such a Set moves no data and should not separate operations that become one kernel.
 func ownPartsFirst(p *hostir.Program, body []hostir.Stmt) []hostir.Stmt {
 	own, of := map[hostir.Stmt]bool{}, map[*hostir.Tensor]bool{}
 	for _, s := range slices.Backward(body) {
@@ -62,7 +62,7 @@ type resharder struct {
 	moved   map[string][]*hostir.Tensor // by operand and new axes, for each mesh, whole or in slices: a tensor is moved once
 }
 
-// further moves results behind the first one that are declared on other ranks than it.
+// further moves the results after the first that are declared on other ranks than the first.
 func (r *resharder) further(s hostir.Stmt) []hostir.Stmt {
 	var list []hostir.Stmt
 	for i, row := range hostir.FurtherMaps(s) {
@@ -78,7 +78,7 @@ func (r *resharder) further(s hostir.Stmt) []hostir.Stmt {
 	return list
 }
 
-// operand is one operand of a statement with its row of the axis map. Its place tells it from
+// operand is one operand of a statement with its row of the axis map. Its place distinguishes it from
 // another operand that is the same tensor.
 type operand struct {
 	place  int
@@ -132,7 +132,7 @@ func (r *resharder) before(s hostir.Stmt, apart []operand) []hostir.Stmt {
 	return append(list, s)
 }
 
-// withoutStreams are axes whose slices no pipeline takes.
+// withoutStreams returns the axes with Stream axes made Serial.
 func withoutStreams(axes []domain.Axis) []domain.Axis {
 	axes = slices.Clone(axes)
 	for i := range axes {
@@ -143,7 +143,7 @@ func withoutStreams(axes []domain.Axis) []domain.Axis {
 	return axes
 }
 
-// serves reports whether what was moved is what is asked for: it may have come slice by slice, of which all are
+// serves reports whether a moved tensor has the wanted axes. It may have been moved slice by slice, because all slices are
 // there in the end.
 func serves(moved, axes []domain.Axis) bool {
 	return slices.EqualFunc(moved, axes, func(m, a domain.Axis) bool {
@@ -151,9 +151,9 @@ func serves(moved, axes []domain.Axis) bool {
 	})
 }
 
-// newSplits lists the axes of a result that are split over ranks and that a Reshape makes from axes
-// that are not, a Slice or a Concat from parts of axes, or an Attention from all of an axis. That is done at
-// once, and its result is streamed behind it.
+// newSplits lists the axes of a result that are split over ranks but come from no axis of an operand: a Reshape makes
+// them from unsplit axes, a Slice or a Concat from parts of axes, or an Attention from a whole axis. For an Attention it
+// also lists the Stream axis. Such a statement runs as a whole, and its result is streamed after it.
 func newSplits(s hostir.Stmt) []int {
 	_, attends := s.(*hostir.Attention)
 	if _, reshapes := s.(*hostir.Reshape); !reshapes && !attends && hostir.Ranges(s) == nil {
@@ -169,7 +169,7 @@ func newSplits(s hostir.Stmt) []int {
 	return axes
 }
 
-// spread makes the whole axes of a result and splits them then.
+// spread computes a result with whole axes, and a Set then splits them.
 func (r *resharder) spread(s hostir.Stmt) []hostir.Stmt {
 	out, axes := hostir.Result(s), slices.Clone(hostir.Result(s).Axes)
 	for _, j := range newSplits(s) {
@@ -181,7 +181,7 @@ func (r *resharder) spread(s hostir.Stmt) []hostir.Stmt {
 }
 
 // follow gives an operand's axes the kinds of the result's axes that they run along
-// with. What a reshape merges into another axis is whole.
+// with. Axes that a reshape merges into another axis are whole.
 func follow(o operand, out *hostir.Tensor) []domain.Axis {
 	axes := slices.Clone(o.tensor.Axes)
 	for i := range axes {
@@ -204,9 +204,9 @@ func follow(o operand, out *hostir.Tensor) []domain.Axis {
 	return axes
 }
 
-// movable reports whether s can run where operand o is: each rank has all that it sums over, or
-// merges with other axes, no other operand runs along the axes on which o and the result
-// differ, none of them is the Stream axis, and no mesh axis would split two axes of what s makes there.
+// movable reports whether s can run on the ranks of operand o. Each rank must have all elements that s sums over or
+// merges with other axes. The axes on which o and the result differ must not be the Stream axis, and no other operand may
+// run along them. No mesh axis may split two axes of the result that s makes there.
 func movable(s hostir.Stmt, o operand) bool {
 	out, rows := hostir.Result(s), hostir.AxisMap(s)
 	if len(Contracted(o.tensor, o.row)) > 0 || splitsTwice(local(s, o)) {
@@ -226,7 +226,7 @@ func movable(s hostir.Stmt, o operand) bool {
 	return SameMesh(o.tensor, out)
 }
 
-// after computes a local result on the ranks of operand o, and moves that.
+// after computes a local result on the ranks of operand o, and moves the result.
 func (r *resharder) after(s hostir.Stmt, o operand) []hostir.Stmt {
 	out := hostir.Result(s)
 	made := r.local(out, local(s, o), o.tensor.Mesh)
@@ -261,10 +261,10 @@ func splitsTwice(axes []domain.Axis) bool {
 	return false
 }
 
-// local declares what is computed before out is moved to its ranks.
+// local declares the tensor that is computed first and then moved to the ranks of out.
 func (r *resharder) local(out *hostir.Tensor, axes []domain.Axis, mesh *domain.Mesh) *hostir.Tensor {
 	local := r.tensor(out, "_local", axes, mesh)
-	if out.Role == hostir.View { // what is moved is a buffer, what was a view stays one
+	if out.Role == hostir.View { // the moved tensor is a buffer, and the local one stays a view
 		local.Role, out.Role = hostir.View, hostir.Temp
 	}
 	return local

@@ -9,24 +9,23 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// PropagateShardings gives the program's own tensors, whose axes the user left open, the
-// Device and Stream axes of their neighbours: forward, from operands to results, then
-// backward, from results to operands, and again where that changed a neighbour, until nothing
-// changes. What the user wrote stays, and so does every output: its parts are what the
-// caller finds on each rank.
+// PropagateShardings gives temporaries whose axes the user left open the Device and Stream
+// axes of their neighbours. It propagates forward, from operands to results, then backward,
+// from results to operands, and repeats at changed neighbours until nothing changes. Axes that
+// the user wrote stay. Outputs stay too, because the caller expects their parts on the ranks.
 //
-//   - Forward, an axis is split when all operands that have it agree, and streamed when
-//     one of them is. An open sum over ranks agrees with any operand that is split over them: it is
-//     moved between them anyway, and what is scattered is the least.
-//   - Backward, it is split when all statements that read the tensor agree, and streamed
-//     when one of them is, unless what makes the tensor cannot run along that axis.
+//   - Forward, an axis is split if all operands that have it agree, and streamed if one of
+//     them is streamed. An open sum over ranks agrees with any operand that is split over them:
+//     the sum moves data between the ranks anyway, and a scatter moves the least.
+//   - Backward, an axis is split if all statements that read the tensor agree, and streamed if
+//     one of them is streamed, unless the statement that makes the tensor cannot run along it.
 //   - Two mesh axes that want one axis, or one that wants two, contradict each other.
 //
 // An axis gets its kind once, and only then are its tensor's neighbours looked at again: the
-// pass takes time linear in the number of operands, but for the order of its two queues.
+// pass takes time linear in the number of operands, except for the order of its two queues.
 //
 // Requires: layouts are set.
-// Establishes: a temporary that was left open is split as its neighbours are.
+// Establishes: an open temporary is split like its neighbours.
 //
 //	before: H = Linear(X, W); C = Set(H)     X [S, DIDx(D), m, K], H [S, D, m, N] inferred, C [Stream(S), DIDx(D), m, N]
 //	after:  H = Linear(X, W); C = Set(H)     H [Stream(S), DIDx(D), m, N] inferred
@@ -39,7 +38,7 @@ func PropagateShardings(p *hostir.Program) error {
 
 type propagation struct {
 	body                []hostir.Stmt
-	wholeViews          bool                      // no view is cut that is then read as a whole
+	wholeViews          bool                      // do not stream a view that a statement reads as a whole
 	rooted              bool                      // a pipeline may broadcast from rank to rank
 	makers              map[*hostir.Tensor]int    // the statement that makes a tensor, by its place
 	readers             map[*hostir.Tensor][]int  // the statements that read it
@@ -97,7 +96,7 @@ func newPropagation(p *hostir.Program) *propagation {
 	return pr
 }
 
-// wish is what a neighbour has on an axis.
+// wish is the kind of axis that a neighbour has.
 type wish struct {
 	axis  int
 	kind  domain.Axis
@@ -118,7 +117,7 @@ func has(t *hostir.Tensor, a domain.Axis) bool {
 	return slices.ContainsFunc(t.Axes, func(o domain.Axis) bool { return same(o, a) })
 }
 
-// places reports whether an axis says anything on where or when it runs.
+// places reports whether an axis is a Device or a Stream axis.
 func places(a domain.Axis) bool { return a.Kind == domain.Device || a.Kind == domain.Stream }
 
 // forward gives an open result the kinds on which its operands agree.
@@ -176,7 +175,7 @@ func (pr *propagation) inherit(s hostir.Stmt, operands []*hostir.Tensor, rows []
 	}
 }
 
-// orNone is the kind that is wished, or none.
+// orNone returns the wished kind, or none without a wish.
 func (w *wish) orNone() domain.Axis {
 	if w == nil {
 		return domain.Axis{}
@@ -184,7 +183,7 @@ func (w *wish) orNone() domain.Axis {
 	return w.kind
 }
 
-// summedOver is the mesh axis along which ranks add what becomes an open tensor, or "".
+// summedOver returns the mesh axis over which an open tensor is summed, or "".
 func (pr *propagation) summedOver(t *hostir.Tensor) string {
 	maker, made := pr.makers[t]
 	if !made || !isOpen(t) {
@@ -210,7 +209,7 @@ func (pr *propagation) give(s hostir.Stmt, t *hostir.Tensor, w wish) {
 	pr.alongside(s, w.axis)
 }
 
-// carriedOn reports whether all that reads a view has its axis, and so could take it slice by slice.
+// carriedOn reports whether all readers of a view have its axis, so that they can read it slice by slice.
 func (pr *propagation) carriedOn(t *hostir.Tensor, axis int) bool {
 	return t.Role != hostir.View || !slices.ContainsFunc(pr.readers[t], func(reader int) bool {
 		s := pr.body[reader]
@@ -218,7 +217,7 @@ func (pr *propagation) carriedOn(t *hostir.Tensor, axis int) bool {
 	})
 }
 
-// alongside gives open results behind the first one, on the same ranks, what that has on an axis.
+// alongside gives the later open results on the same ranks the kind that the first result has on an axis.
 func (pr *propagation) alongside(s hostir.Stmt, axis int) {
 	for i, row := range hostir.FurtherMaps(s) {
 		t, kind := hostir.Defs(s)[i+1], hostir.Result(s).Axes[axis]
@@ -238,7 +237,7 @@ func (pr *propagation) runsAlong(s hostir.Stmt, axis int) bool {
 	rows := hostir.AxisMap(s)
 	switch s.(type) {
 	case *hostir.Positions, *hostir.Attention:
-		return false // they are few: what reads them takes its slices; and an attention takes all at once
+		return false // positions are few, so that readers take slices of them; an attention runs as a whole
 	case *hostir.Matmul, *hostir.Linear, *hostir.Slice, *hostir.Concat:
 		if slices.Index(rows[0], axis) < 0 {
 			return false // along the columns, or along what parts are taken from

@@ -6,9 +6,9 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// readably copies operands of the last statement of a list that it cannot read as they
-// lie: a matmul reads matrices by rows or by columns, a reshape reads rows. What the program makes
-// for a pipeline lies slice after slice: a matmul by itself reads that where its result lies so, too.
+// readably copies operands of the last statement of a list if the statement cannot read their
+// layout: a matmul reads matrices by rows or by columns, a reshape reads rows. Tensors that the program makes
+// for a pipeline are stored slice after slice. A matmul alone can read them if its result is stored the same way.
 func (c *contiguity) readably(list []hostir.Stmt) []hostir.Stmt {
 	s := list[len(list)-1]
 	if r, ok := s.(*hostir.Reshape); ok {
@@ -24,8 +24,8 @@ func (c *contiguity) readably(list []hostir.Stmt) []hostir.Stmt {
 	return list
 }
 
-// inRows copies the operand of the reshape that ends a list where that is not in rows: those of the
-// whole tensor or, in a pipeline, those of each slice.
+// inRows copies the operand of the reshape that ends a list if the operand is not row-major. In a
+// pipeline, each slice must be row-major, otherwise the whole tensor.
 func (c *contiguity) inRows(list []hostir.Stmt, r *hostir.Reshape) []hostir.Stmt {
 	along := SlicedAlong(r)
 	rows := inFront(logicalOrder(r.In), func(a int) int {
@@ -40,9 +40,9 @@ func (c *contiguity) inRows(list []hostir.Stmt, r *hostir.Reshape) []hostir.Stmt
 	return append(list[:len(list)-1], c.before(r, 0, rows)...)
 }
 
-// SlicedAlong is the axis of its operand along which a reshape runs as a pipeline. It is none where
-// the reshape makes the Stream axis from others, and where it makes a view whose slices would have
-// gaps: then it does all at once, and what comes after runs along the axis.
+// SlicedAlong returns the axis of its operand along which a reshape runs as a pipeline. There is none if
+// the reshape makes the Stream axis from other axes, or a view whose slices would have gaps. The reshape
+// then runs as a whole, and only the statements after it run along the axis.
 func SlicedAlong(r *hostir.Reshape) int {
 	loop := hostir.StreamAxis(r.Out)
 	if loop < 0 || r.Out.Role == hostir.View && hostir.Outside(r.Out, loop) >= 0 {
@@ -80,8 +80,8 @@ func readable(s hostir.Stmt, k int) bool {
 	return inOrder(t, live) || inOrder(t, columns)
 }
 
-// rowsLieAsResult reports whether the axes of operand k lie in the order in which the result of s has
-// them, those of its rows one after the other: its last axis is the innermost.
+// rowsLieAsResult reports whether the row axes of operand k have the same order in memory as in the result
+// of s, and the last axis of the operand is the innermost.
 func rowsLieAsResult(s hostir.Stmt, k int) bool {
 	t, row, out := hostir.Uses(s)[k], hostir.AxisMap(s)[k], hostir.Result(s)
 	if _, attends := s.(*hostir.Attention); attends {
@@ -104,7 +104,7 @@ func hasInside(t *hostir.Tensor, axis int) bool {
 	return t.Axes[axis].LocalSize() > 1 && slices.ContainsFunc(order[slices.Index(order, axis)+1:], func(a int) bool { return t.Axes[a].LocalSize() > 1 })
 }
 
-// leading is the number of batch axes of an operand with the axes live: none when the
+// leading returns the number of batch axes of an operand with the axes live: none when the
 // second operand is a matrix, and all leading axes are rows.
 func leading(second *hostir.Tensor, live []int) int {
 	if len(hostir.Live(second)) < 3 {
@@ -113,7 +113,7 @@ func leading(second *hostir.Tensor, live []int) int {
 	return max(len(live)-2, 0)
 }
 
-// inOrder reports whether t lies in the order of axes, where those of one element lie
+// inOrder reports whether the layout of t has the order of axes. Axes of one element may be
 // anywhere.
 func inOrder(t *hostir.Tensor, axes []int) bool {
 	long := func(order []int) []int {
@@ -122,7 +122,7 @@ func inOrder(t *hostir.Tensor, axes []int) bool {
 	return slices.Equal(long(hostir.Layout(t)), long(axes))
 }
 
-// logicalOrder is the layout of a tensor that nothing permutes.
+// logicalOrder returns the layout of a tensor without a permutation.
 func logicalOrder(t *hostir.Tensor) []int {
 	order := make([]int, len(t.Axes))
 	for i := range order {

@@ -7,19 +7,19 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// SplitRows makes two axes of rows that are one, where they are to become a pipeline that no Stream axis of the spec
-// names: M is D parts of M/D rows, one of each rank. No element moves. It begins at
+// SplitRows splits an axis of rows into two axes, so that the rows can become a pipeline although no Stream axis of the
+// spec names one. M becomes D parts of M/D rows, one part for each rank. No element moves. The split begins at
 //
-//   - a GEMM whose result ranks sum, all of it on each of them: a rank now has the sum of its own rows;
-//   - a reshape that makes all rows of those that ranks have: they stay where they are.
+//   - a GEMM whose result is summed over ranks, where each rank has the whole sum: a rank now has the sum of its own rows;
+//   - a reshape that collects the rows of all ranks: the rows stay on their ranks.
 //
-// What is computed from such rows alone has its rows in two axes, too, and on each rank its own ones, up to a GEMM whose weights
-// are split over the same ranks: that needs all rows, which StreamReshardings gathers one part after the other. A sum or a maximum
-// of all rows is one of each rank's own, and then over the ranks. What has
-// to have its rows in one axis is given a view, and so is what has rows that nobody split.
+// Statements that read only split rows also run on split rows, and each rank computes its own rows. The split ends at a
+// GEMM whose weights are split over the same ranks. It needs all rows, and StreamReshardings gathers them one part after
+// another. A sum or a maximum over all rows first folds the rows of each rank, and then folds over the ranks. Statements
+// that need their rows in one axis get a view. Operands whose rows are not split get one, too.
 //
 // Requires: every tensor has its Device axes, and its layout.
-// Establishes: a sum over ranks beside a GEMM, and what follows it, has an axis for the ranks to run along.
+// Establishes: a sum over ranks next to a GEMM, and the statements after it, have an axis that is split over the ranks.
 //
 //	before: P = Linear(A, W); S = Reduce(sum, P, axis 0); Y = Binary(add, X, S)       P [DIDx(D), M, N], S [M, N]
 //	after:  A_rows = Reshape(A); W_rows = Broadcast(W, axis 1); P = Linear(A_rows, W_rows); S = Reduce(sum, P, axis 0)
@@ -45,11 +45,11 @@ func SplitRows(p *hostir.Program) error {
 type rowSplitter struct {
 	program *hostir.Program
 	names   *hostir.Namer
-	maps    [][][]int                  // of each statement, its axis map before
-	begin   map[*hostir.Tensor]split   // where rows are split first
-	wanted  map[*hostir.Tensor]bool    // where they are because those who read it have rows of their own
-	splits  map[*hostir.Tensor]split   // of tensors that have two axes now
-	views   map[viewKey]*hostir.Tensor // of tensors, with other axes
+	maps    [][][]int                  // axis map of each statement before the pass
+	begin   map[*hostir.Tensor]split   // tensors at which a split begins
+	wanted  map[*hostir.Tensor]bool    // tensors whose rows are split because their readers have split rows
+	splits  map[*hostir.Tensor]split   // tensors whose rows are two axes now
+	views   map[viewKey]*hostir.Tensor // views of tensors with other axes
 }
 
 func newRowSplitter(p *hostir.Program) *rowSplitter {
@@ -64,14 +64,14 @@ func newRowSplitter(p *hostir.Program) *rowSplitter {
 	return r
 }
 
-// statement appends s, on rows in two axes where its operands have them and it can run along them.
+// statement appends s. It runs on split rows if its operands have them and s can run along them.
 func (r *rowSplitter) statement(s hostir.Stmt, rows [][]int) {
 	out := hostir.Result(s)
 	at, found := r.follows(s, rows, r.splits)
 	_, reshapes := s.(*hostir.Reshape)
 	switch {
 	case !found && r.folds(s):
-	case !found && reshapes: // of whatever axes
+	case !found && reshapes: // a reshape takes any axes
 		r.program.Body = append(r.program.Body, s)
 	case !found:
 		r.onWhole(s)
@@ -84,7 +84,7 @@ func (r *rowSplitter) statement(s hostir.Stmt, rows [][]int) {
 	}
 }
 
-// follows reports whether a statement runs along split rows: those that begin at its result, or those of an operand.
+// follows reports whether a statement runs along split rows: a split that begins at its result, or the split of an operand.
 func (r *rowSplitter) follows(s hostir.Stmt, rows [][]int, splits map[*hostir.Tensor]split) (at split, found bool) {
 	out := hostir.Result(s)
 	at, found = r.begin[out]
@@ -97,8 +97,8 @@ func (r *rowSplitter) follows(s hostir.Stmt, rows [][]int, splits map[*hostir.Te
 	return at, found
 }
 
-// folds appends a Reduce that folds rows of which each rank has its own: these first, and then what the ranks have of them. It
-// reports whether the statement is one.
+// folds appends a Reduce over split rows as two: the first folds the rows of a rank, the second the results of the ranks.
+// It reports whether s is such a Reduce.
 func (r *rowSplitter) folds(s hostir.Stmt) bool {
 	fold, reduces := s.(*hostir.Reduce)
 	if !reduces || !SameMesh(fold.In, fold.Out) {
@@ -136,7 +136,7 @@ func runsAlongRows(s hostir.Stmt, rows [][]int, k, axis int) bool {
 	}
 }
 
-// counts reports whether a kernel says of elements where they are, by their number.
+// counts reports whether a kernel has a step that computes the positions of elements.
 func counts(body domain.Body) bool {
 	return slices.ContainsFunc(body, func(step domain.Step) bool {
 		_, positions := step.Positions()
@@ -144,7 +144,7 @@ func counts(body domain.Body) bool {
 	})
 }
 
-// onWhole appends a statement that has to have its operands with rows in one axis.
+// onWhole appends a statement that needs the rows of its operands in one axis.
 func (r *rowSplitter) onWhole(s hostir.Stmt) {
 	info := hostir.InfoFrom(s, "its rows in one axis")
 	hostir.SubstituteUses(s, func(t *hostir.Tensor) *hostir.Tensor { return r.whole(info, t) })
@@ -199,13 +199,13 @@ func (r *rowSplitter) gather(s hostir.Stmt, out, local *hostir.Tensor) {
 	r.reshape(info, out, local)
 }
 
-// sumsOver reports whether s folds what the ranks have that rows are split over.
+// sumsOver reports whether s folds over the mesh axis that splits the rows.
 func (r *rowSplitter) sumsOver(s hostir.Stmt, at split) bool {
 	sum, reduces := s.(*hostir.Reduce)
 	return reduces && hostir.SplitOver(sum.In.Axes[sum.Axis]) == at.By.Mesh
 }
 
-// moveAxis counts the axis in front of which one axis is two now: that of an operand, or of the result.
+// moveAxis adjusts the axis number of a statement if the split axis comes before it, in the operand or in the result.
 func moveAxis(s hostir.Stmt, rows [][]int, at int) {
 	shift := func(axis *int, split int) {
 		if split >= 0 && split < *axis {

@@ -8,25 +8,25 @@ import (
 	"strings"
 )
 
-// Attention is which keys a query sees, and by what the products of queries and keys are multiplied.
+// Attention says which keys a query sees, and the factor of the products of queries and keys.
 type Attention struct {
-	Causal bool    // those up to its own position
-	Window int64   // the last so many of these; 0: all
+	Causal bool    // a query sees the keys up to its position
+	Window int64   // only the last Window of these keys; 0: all
 	Scale  float64 // rounded to fp32
-	Split  string  // what the axis counts that queries have more in front than keys: SplitHeads or SplitRows; empty: there is none
+	Split  string  // meaning of the additional first axis of queries: SplitHeads or SplitRows; empty: no such axis
 }
 
-// What an axis in front of queries may split.
+// Values of Attention.Split.
 const (
 	SplitHeads = "heads" // blocks of query heads
 	SplitRows  = "rows"  // blocks of rows
 )
 
-// Splits lists what an axis in front of queries may split.
+// Splits lists the values of Attention.Split except the empty one.
 var Splits = []string{SplitHeads, SplitRows}
 
 // Fn spells an attention as the name of a function: "full(0.125)", "causal(0.125)", or "window(0.125, 4)",
-// which is causal. What is split stands last: "causal(0.125, heads)".
+// which is causal. The split comes last: "causal(0.125, heads)".
 func (a Attention) Fn() string {
 	name, list := "full", []string{strconv.FormatFloat(a.Scale, 'g', -1, 32)}
 	switch {
@@ -41,7 +41,7 @@ func (a Attention) Fn() string {
 	return name + "(" + strings.Join(list, ", ") + ")"
 }
 
-// Attributes are what a spec writes to have it.
+// Attributes returns the attributes of the attention in a spec.
 func (a Attention) Attributes() []string {
 	list := []string{"scale=" + strconv.FormatFloat(a.Scale, 'g', -1, 32)}
 	if a.Causal {
@@ -56,7 +56,7 @@ func (a Attention) Attributes() []string {
 	return list
 }
 
-// AttentionOf reads what Fn spells.
+// AttentionOf parses a name that Fn returns.
 func AttentionOf(fn string) (a Attention, ok bool) {
 	name, constant := SplitFn(fn)
 	list := strings.Split(constant, ",")
@@ -88,9 +88,10 @@ func attentionScale(text string) (float64, bool) {
 	return scale, err == nil
 }
 
-// AttentionShape is the extents of an attention: O[blocks, batch, query heads, query rows, size] of
-// K[batch, key heads, key rows, size]. Share query heads have one key head. The first row stands at position Start
-// among the keys, and the first query head is number First of all. The next block has as many rows, or heads, further on.
+// AttentionShape has the extents of an attention with O [blocks, batch, query heads, query rows, size] and
+// K [batch, key heads, key rows, size]. Share query heads use the same key head. In the first block, the first row has
+// position Start among the keys, and the first query head has number First among all query heads. Each later block adds
+// RowsStep to the position and HeadsStep to the number.
 type AttentionShape struct {
 	Blocks, Batch, QueryHeads, KeyHeads, QueryRows, KeyRows, Size int64
 
@@ -98,8 +99,8 @@ type AttentionShape struct {
 	RowsStep, HeadsStep int64 // from block to block
 }
 
-// CudnnObstacle says why cuDNN does not compute an attention of an element type, wherever its operands lie; it is empty
-// where cuDNN may. The runtime has the same rules: src/attention/cudnn.cpp.
+// CudnnObstacle returns the reason why cuDNN cannot compute an attention of an element type, for any layout of its
+// operands. It is empty if cuDNN may be able to. The runtime has the same rules: src/attention/cudnn.cpp.
 func (s AttentionShape) CudnnObstacle(t DType, causal bool) string {
 	switch {
 	case t == FP32:
@@ -113,7 +114,8 @@ func (s AttentionShape) CudnnObstacle(t DType, causal bool) string {
 	}
 }
 
-// Shape reads the extents of an attention from those of its queries and keys. The last row stands at the last key.
+// Shape computes the extents of an attention from the extents of its queries and keys. The last row has the position of
+// the last key.
 func (a Attention) Shape(q, k []int64) AttentionShape {
 	n := len(k)
 	s := AttentionShape{Blocks: 1, Batch: 1, KeyHeads: k[n-3], KeyRows: k[n-2], Size: k[n-1]}
@@ -134,7 +136,7 @@ func (a Attention) Shape(q, k []int64) AttentionShape {
 		rows *= s.Blocks
 	}
 	s.Share = heads / s.KeyHeads
-	s.Start = max(0, s.KeyRows-rows) // more queries than keys: only where all see all
+	s.Start = max(0, s.KeyRows-rows) // only full attentions have more queries than keys
 	return s
 }
 
@@ -143,8 +145,8 @@ func (s AttentionShape) InBlocks() bool {
 	return s.HeadsStep == 0 || s.QueryHeads%s.Share == 0 || s.Share%s.QueryHeads == 0
 }
 
-// Run computes what there is of operands in order: O and logarithms of Q, K and V, or the gradients of these of dO,
-// Q, K, V, O and logarithms.
+// Run computes the results of an attention or of its gradient. From Q, K and V it computes O and the logarithms. From
+// dO, Q, K, V, O and the logarithms it computes the gradients of Q, K and V.
 func (a Attention) Run(s AttentionShape, in [][]float64) [][]float64 {
 	if len(in) == 3 {
 		o, logs := a.Forward(s, in[0], in[1], in[2])
@@ -179,8 +181,8 @@ func (a Attention) Forward(s AttentionShape, q, k, v []float64) (o, logs []float
 	return o, logs
 }
 
-// Backward computes the gradients of Q, K and V from that of O, and from what Forward was given and gave.
-// Those of K and V are of each block by itself: an array for each, one behind the other.
+// Backward computes the gradients of Q, K and V from the gradient of O and from the operands and results of Forward.
+// Each block has separate gradients of K and V, and dk and dv are the concatenation of those arrays.
 func (a Attention) Backward(s AttentionShape, do, q, k, v, o, logs []float64) (dq, dk, dv []float64) {
 	dq, dk, dv = make([]float64, len(q)), make([]float64, s.Blocks*int64(len(k))), make([]float64, s.Blocks*int64(len(v)))
 	perBlock := int64(len(logs)) / s.Blocks
@@ -212,7 +214,7 @@ func (a Attention) EachRow(s AttentionShape, visit func(row, first, last int64))
 	}
 }
 
-// Seen gives the keys that a query at a position sees: first to last-1.
+// Seen returns the range of keys that a query at a position sees: first to last-1.
 func (a Attention) Seen(position, keys int64) (first, last int64) {
 	last = keys
 	if a.Causal {
@@ -224,7 +226,8 @@ func (a Attention) Seen(position, keys int64) (first, last int64) {
 	return first, last
 }
 
-// SeenByAll counts the keys that so many queries from a position on see, together. None is behind the last key.
+// SeenByAll returns the number of pairs of a query and a key that it sees, for consecutive queries from a position on.
+// No query may come after the last key.
 func (a Attention) SeenByAll(position, queries, keys int64) float64 {
 	if !a.Causal {
 		return float64(queries) * float64(keys)
@@ -240,7 +243,7 @@ func (a Attention) SeenByAll(position, queries, keys int64) float64 {
 	return before(position+queries) - before(position)
 }
 
-// at is one row of an array.
+// at returns one row of an array.
 func at(data []float64, row, size int64) []float64 { return data[row*size : (row+1)*size] }
 
 func dot(a, b []float64) float64 {

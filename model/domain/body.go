@@ -6,15 +6,19 @@ import (
 	"strings"
 )
 
-// A Step of a kernel is one operation on rows: a function of one operand or two, element by element;
-// the fold of a row to one value ("sum", "max", "min", "prod" of one operand); as the last one the "concat"
-// of several, one behind the other, or the fold of each column over all rows ("sum_rows", "max_rows"); or
-// "positions(k)" of none: the index along the axis k before the last one, so that k = 0 counts columns.
+// A Step of a kernel is one operation on rows:
+//
+//   - an elementwise function of one or two operands;
+//   - the fold of a row to one value: "sum", "max", "min" or "prod" of one operand;
+//   - "positions(k)" without operands: the index along the axis k before the last one, so that k = 0 counts columns;
+//   - a dropout.
+//
+// The last step may also be the "concat" of several operands, or fold each column over all rows ("sum_rows", "max_rows").
 type Step struct {
-	Name string // of the value: as the spec calls the tensor that it stands for
+	Name string // of the value: the name of its tensor in the spec
 	Fn   string // as specs spell it: "silu", "scale(0.125)", "mul"
-	Args []int  // what it reads: operands of the kernel by their place, behind them earlier steps
-	Also bool   // a result of the kernel, beside the last step
+	Args []int  // indices of the values it reads: first the operands of the kernel, then the earlier steps
+	Also bool   // a result of the kernel, in addition to the last step
 }
 
 // Folds reports whether a step makes one value of a row.
@@ -22,7 +26,7 @@ func (s Step) Folds() bool {
 	return len(s.Args) == 1 && slices.Contains([]string{"sum", "max", "min", "prod"}, s.Fn)
 }
 
-// FoldsColumns is what a step folds each column by, over all rows: "sum" of "sum_rows"; ok is false for other steps.
+// FoldsColumns returns the function that folds each column over all rows: "sum" of "sum_rows". ok is false for other steps.
 func (s Step) FoldsColumns() (fn string, ok bool) {
 	fn, ok = strings.CutSuffix(s.Fn, overRows)
 	return fn, ok && len(s.Args) == 1 && slices.Contains([]string{"sum", "max"}, fn)
@@ -31,23 +35,23 @@ func (s Step) FoldsColumns() (fn string, ok bool) {
 // overRows ends the name of a fold over rows.
 const overRows = "_rows"
 
-// OverRows is the spelling of the step that folds columns by a function.
+// OverRows spells the step that folds columns by a function.
 func OverRows(fn string) string { return fn + overRows }
 
-// Positions is the axis that a step counts along, from the last one; ok is false for other steps.
+// Positions returns the axis that a step counts along, counted back from the last axis. ok is false for other steps.
 func (s Step) Positions() (back int, ok bool) {
 	name, constant := SplitFn(s.Fn)
 	back, err := strconv.Atoi(constant)
 	return back, len(s.Args) == 0 && name == "positions" && err == nil && back >= 0
 }
 
-// Concats reports whether a step is several values, one behind the other.
+// Concats reports whether a step concatenates several values.
 func (s Step) Concats() bool { return len(s.Args) > 1 && s.Fn == "concat" }
 
-// Copy is what a step is by that is its operand.
+// Copy is the function of a step whose value is its operand.
 const Copy = "copy"
 
-// Known reports whether there is such a function of as many operands.
+// Known reports whether the function of the step exists and takes this number of operands.
 func (s Step) Known() bool {
 	switch len(s.Args) {
 	case 0:
@@ -64,15 +68,15 @@ func (s Step) Known() bool {
 	}
 }
 
-// mostOfDropout is how many operands a dropout has at most: an element, the seed, its column and its row.
+// mostOfDropout is the largest number of operands of a dropout: an element, the seed, its column and its row.
 const mostOfDropout = 4
 
-// A Body is what a kernel computes of each row of its operands: the value of its last step. All values
-// are fp32, whatever the types of the operands and the result.
+// A Body is the computation of a kernel for each row of its operands. Its value is the value of the last step. All
+// values are fp32, whatever the types of the operands and the result.
 type Body []Step
 
-// Rows tells, for each operand and then each step, whether it has an element for each column of a row,
-// given which operands do; the others have one for the row.
+// Rows reports for each operand and then each step whether it has an element for each column of a row. The others have
+// one element for the row. The argument says which operands have an element for each column.
 func (b Body) Rows(operands []bool) []bool {
 	rows := slices.Clone(operands)
 	for _, s := range b {
@@ -89,7 +93,7 @@ func (b Body) Reads(at int) bool {
 	return slices.ContainsFunc(b, func(s Step) bool { return slices.Contains(s.Args, at) })
 }
 
-// Results are the steps whose values are results: the last one, and before it those that also are.
+// Results returns the indices of the steps whose values are results: the last step first, and then the steps with Also.
 func (b Body) Results() []int {
 	results := []int{len(b) - 1}
 	for i, s := range b {
@@ -100,7 +104,7 @@ func (b Body) Results() []int {
 	return results
 }
 
-// FoldsColumns is what the last step folds each column by, over all rows; ok is false where it does not.
+// FoldsColumns returns the function by which the last step folds each column over all rows. ok is false if it does not.
 func (b Body) FoldsColumns() (fn string, ok bool) {
 	if len(b) == 0 {
 		return "", false
@@ -108,7 +112,8 @@ func (b Body) FoldsColumns() (fn string, ok bool) {
 	return b[len(b)-1].FoldsColumns()
 }
 
-// FoldIn folds what a row adds to the value of the last step, which is that of rows before, or nil. It gives the new value.
+// FoldIn folds a row into the value of the last step over the earlier rows, and returns the new value. folded is nil
+// before the first row.
 func (b Body) FoldIn(n Arithmetic, folded, row []float64) []float64 {
 	name, _ := b.FoldsColumns()
 	if folded == nil {
@@ -121,9 +126,9 @@ func (b Body) FoldIn(n Arithmetic, folded, row []float64) []float64 {
 	return folded
 }
 
-// Row computes one row of so many columns: the values of the operands, and then of each step. An
-// operand of one element stands for all columns; at says which row it is, as positions count. The value of a fold over rows
-// is what the row adds to it.
+// Row computes one row with a number of columns. It returns the values of the operands, and then the values of the steps.
+// An operand of one element applies to all columns. at returns the index of the row along the axis that positions(k)
+// counts. The value of a fold over rows is the contribution of this row.
 func (b Body) Row(operands [][]float64, columns int64, at func(back int) int64) [][]float64 {
 	return b.RowIn(Singles, operands, columns, at)
 }

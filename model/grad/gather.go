@@ -7,11 +7,11 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// part is what one use of a tensor adds to its gradient: a value that lies along axes over which it is still to be
-// summed where the tensor was stretched.
+// part is the contribution of one use of a tensor to its gradient. It may have axes along which the use stretched the
+// tensor. The part must still be summed over these axes.
 type part struct {
 	value
-	along []domain.Axis // of what the use made; nil: those of the tensor
+	along []domain.Axis // axes of the result of the use; nil: axes of the tensor
 	from  string        // the result of the use
 }
 
@@ -25,8 +25,8 @@ type result struct {
 	mesh  *domain.Mesh
 }
 
-// give adds what an operation computes to the gradient of an operand. It runs along the given axes, nil for those
-// of the operand.
+// give adds the result of an operation to the gradient of an operand. The result has the axes along, or if along is nil
+// the axes of the operand.
 func (b *backward) give(op *model.WrittenOp, operand int, r result, along []domain.Axis) {
 	if !b.wants(op, operand) {
 		return
@@ -39,7 +39,7 @@ func (b *backward) give(op *model.WrittenOp, operand int, r result, along []doma
 	b.flow(op, operand, b.emit(b.partName(op, t, r, along), r.axes, r.dtype, r.mesh, r.fn, r.args, r.attrs...), along)
 }
 
-// partName proposes a name for what a use adds to a gradient: dX when that is all.
+// partName proposes a name for the contribution of a use to a gradient: dX if it is the whole gradient.
 func (b *backward) partName(op *model.WrittenOp, t *model.Tensor, r result, along []domain.Axis) string {
 	switch {
 	case b.uses[t] > 1 || len(b.parts[t]) > 0:
@@ -70,8 +70,8 @@ func (b *backward) cast(v value, dtype domain.DType) result {
 	return result{"cast", []string{v.name}, []string{"dtype=" + string(dtype)}, v.axes, dtype, v.mesh}
 }
 
-// finish adds up the parts of a gradient. Parts that are to be summed over the same axes are added first, so that ranks
-// add their parts once.
+// finish adds up the parts of a gradient. It first adds parts that must be summed over the same axes, so that the sum over
+// ranks is computed only once.
 func (b *backward) finish(t *model.Tensor) {
 	parts, name := b.parts[t], "d"+t.Name
 	for i := 0; i < len(parts); i++ {
@@ -94,8 +94,8 @@ func (b *backward) finish(t *model.Tensor) {
 	}
 }
 
-// scattered declares a gradient that ranks add like what its tensor was gathered from, if it was: each rank needs the sum
-// of its own rows alone.
+// scattered handles the gradient of a gathered tensor if ranks add the gradient. It declares the gradient like the tensor
+// before the gather, because each rank needs only the sum of its rows. It reports whether it did.
 func (b *backward) scattered(v value, t *model.Tensor) bool {
 	p := t.Producer
 	if p == nil || p.Kind != model.OpSet || !p.In[0].Mesh.Same(t.Mesh) {
@@ -116,7 +116,8 @@ func choose(first bool, a, b string) string {
 	return b
 }
 
-// settled is a gradient that lies as its tensor does where the spec says how that is, and where it is to be moved.
+// settled gives a gradient the distribution of its tensor if the spec annotates the tensor, the gradient is requested,
+// the gradient is on another mesh, or ranks add it.
 func (b *backward) settled(v value, t *model.Tensor) value {
 	asked, moved := slices.Contains(b.targets, t), !v.mesh.Same(t.Mesh)
 	if !asked && !moved && !t.Annotated && !b.addedByRanks(v, t) {
@@ -140,7 +141,7 @@ func (b *backward) settled(v value, t *model.Tensor) value {
 	return v
 }
 
-// callIt gives a result another name, which it takes from what has it so far.
+// callIt renames a result. A result that already has the name gets a new one.
 func (b *backward) callIt(v value, name string) {
 	if b.makers[name] != nil && b.declared[name] == nil && b.renamed[name] == "" {
 		b.renamed[name], b.renamed[v.name] = b.names.fresh(name+"_part"), name
@@ -149,8 +150,8 @@ func (b *backward) callIt(v value, name string) {
 	b.renamed[v.name] = b.names.fresh(name)
 }
 
-// mayLieAs reports whether the operation that gives a value may have its result declared as a tensor is: it is not yet,
-// and does not take parts along an axis that is split or streamed there.
+// mayLieAs reports whether the spec may declare a value with the distribution of t. The value must not be declared yet.
+// A slice, concat or rope may only make it if no axis of t is split or streamed.
 func (b *backward) mayLieAs(v value, t *model.Tensor) bool {
 	s := b.makers[v.name]
 	if s == nil || b.declared[v.name] != nil {
@@ -162,7 +163,7 @@ func (b *backward) mayLieAs(v value, t *model.Tensor) bool {
 	return !slices.ContainsFunc(b.axes(t), func(a domain.Axis) bool { return a.Kind == domain.Stream || a.Kind == domain.Device })
 }
 
-// addedByRanks reports whether ranks add a gradient, of which each then needs a part alone.
+// addedByRanks reports whether a gradient is a sum over ranks and each rank needs only a part of the sum.
 func (b *backward) addedByRanks(v value, t *model.Tensor) bool {
 	s := b.makers[v.name]
 	if s == nil || s.fn != "sum" || !slices.ContainsFunc(b.axes(t), isSplit) {
@@ -175,7 +176,7 @@ func (b *backward) addedByRanks(v value, t *model.Tensor) bool {
 
 func isSplit(a domain.Axis) bool { return a.Kind == domain.Device }
 
-// sameSum reports whether two parts of a gradient, to be summed over the same axes, may be added before that.
+// sameSum reports whether two parts of a gradient must be summed over the same axes and may be added before that sum.
 func (b *backward) sameSum(p, q part, t *model.Tensor) bool {
 	return len(b.summed(p, t)) > 0 && alike(p.axes, q.axes) && alike(p.along, q.along) && p.mesh.Same(q.mesh)
 }
@@ -186,7 +187,7 @@ func (b *backward) added(p, q part, name string) part {
 	return part{b.emit(name, axes, p.dtype, p.mesh, "add", []string{p.name, q.name}), p.along, p.from}
 }
 
-// summed lists the axes of a part over which it is to be summed, since the tensor was stretched along them.
+// summed lists the axes of a part over which it must be summed, because the tensor was stretched along them.
 func (b *backward) summed(p part, t *model.Tensor) []int {
 	var list []int
 	axes := b.axes(t)
@@ -199,7 +200,7 @@ func (b *backward) summed(p part, t *model.Tensor) []int {
 	return list
 }
 
-// unstretch sums a part over the axes along which the tensor was stretched: over those of one rank first.
+// unstretch sums a part over the axes along which the tensor was stretched: first over axes that no mesh axis splits.
 func (b *backward) unstretch(p part, t *model.Tensor, name string) value {
 	if p.along == nil {
 		return p.value
@@ -213,7 +214,7 @@ func (b *backward) unstretch(p part, t *model.Tensor, name string) value {
 				at--
 			}
 		}
-		if len(v.axes) == 1 { // a sum leaves an axis
+		if len(v.axes) == 1 { // a sum must leave an axis
 			v, at = b.ranked(v, 2), 1
 		}
 		axes, called := slices.Delete(slices.Clone(v.axes), at, at+1), name+"_sum"
@@ -225,7 +226,7 @@ func (b *backward) unstretch(p part, t *model.Tensor, name string) value {
 	return b.fit(v, b.refitted(p, t), name)
 }
 
-// ranks is 1 for an axis that is split over ranks.
+// ranks returns 1 for an axis that is split over ranks, and otherwise 0.
 func ranks(a domain.Axis) int {
 	if a.Kind == domain.Device {
 		return 1
@@ -233,8 +234,8 @@ func ranks(a domain.Axis) int {
 	return 0
 }
 
-// refitted is the axes of a part when it is summed: one element where sums have left none, and none that the tensor
-// does not have.
+// refitted returns the axes of a part after its sums: an axis of one element in place of each summed axis, without the
+// axes that the tensor does not have.
 func (b *backward) refitted(p part, t *model.Tensor) []domain.Axis {
 	summed, rank := b.summed(p, t), len(b.axes(t))
 	var want []domain.Axis
@@ -251,7 +252,7 @@ func (b *backward) refitted(p part, t *model.Tensor) []domain.Axis {
 	return want
 }
 
-// fit puts axes of one element where a value has none, or leaves them out.
+// fit adds or removes axes of one element, so that a value has the wanted axes.
 func (b *backward) fit(v value, want []domain.Axis, name string) value {
 	if alike(v.axes, want) {
 		return v
@@ -259,7 +260,7 @@ func (b *backward) fit(v value, want []domain.Axis, name string) value {
 	return b.named(name, fitted(v, want))
 }
 
-// fitted is a value with other axes of one element.
+// fitted returns an operation that adds or removes axes of one element of a value.
 func fitted(v value, want []domain.Axis) result {
 	r := like("reshape", v)
 	r.axes, r.attrs = want, []string{shapeAttr(want)}

@@ -1,6 +1,6 @@
-// Package grad writes the backward pass of a pipeline as a spec: given the gradients of its outputs, those of
-// its inputs. There is a rule for each operation, composites among them; what the rules need of the forward pass is
-// an input of the backward pass, or computed anew.
+// Package grad writes the backward pass of a pipeline as a spec, which computes the gradients of the inputs from the
+// gradients of the outputs. Each operation has a rule, and so has each composite. The tensors of the forward pass that
+// the rules read are inputs of the backward pass, or are recomputed.
 package grad
 
 import (
@@ -12,30 +12,31 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// Options say which gradients are asked for, and what of the forward pass is computed anew.
+// Options select the gradients to compute and the tensors of the forward pass to recompute.
 type Options struct {
-	// Of names the inputs whose gradients are asked for. Empty: all that have one.
+	// Of names the inputs whose gradients to compute. Empty: all that have a gradient.
 	Of []string
-	// Recompute says what is computed anew: None, Cheap or All, or names of tensors in addition to what Cheap says.
+	// Recompute selects the tensors to recompute: None, Cheap or All, or names of tensors in addition to Cheap.
 	Recompute []string
-	// Axes is how the tensors of the forward pass lie on the ranks, by name. What is not in it lies as the model has it.
+	// Axes gives the distribution of tensors of the forward pass over the ranks, by name. Other tensors have the
+	// distribution of the model.
 	Axes map[string][]domain.Axis
 }
 
-// What is computed anew of the tensors that the backward pass reads.
+// Values of Options.Recompute.
 const (
 	None  = "none"  // nothing
-	Cheap = "cheap" // what takes no product, attention or softmax, from what is saved anyway
+	Cheap = "cheap" // tensors that need no product, attention or softmax, from tensors that are saved anyway
 	All   = "all"   // everything, from the inputs
 )
 
-// Origin is what the head of a written spec says of its making.
+// Origin is the note in the head of a written spec that says where it comes from.
 const Origin = "Written by hirgen grad."
 
 // Pass is a backward pass.
 type Pass struct {
 	Text      string          // the spec
-	Forward   string          // the spec of the forward pass, with what is saved as outputs
+	Forward   string          // the spec of the forward pass, with the saved tensors as outputs
 	Given     []Gradient      // of outputs: inputs of the backward pass
 	Gradients []Gradient      // of inputs: its outputs
 	Saved     []*model.Tensor // results of the forward pass that are inputs, too
@@ -86,7 +87,7 @@ type backward struct {
 	errors   diag.List
 	names    *names
 
-	targets []*model.Tensor        // inputs whose gradients are asked for
+	targets []*model.Tensor        // inputs whose gradients to compute
 	active  map[*model.Tensor]bool // depends on a target, and an output depends on it
 	uses    map[*model.Tensor]int  // operands that are active, not visited yet
 	parts   map[*model.Tensor][]part
@@ -98,12 +99,12 @@ type backward struct {
 	known  map[string]value      // results of statements, by what they compute
 	values map[string]value      // by name
 	makers map[string]*statement // by the names of their results
-	// declared is the gradients of tensors that the spec says the place of: they lie as these do.
+	// declared maps gradients to tensors that the spec declares: the gradient has the same distribution as the tensor.
 	declared map[string]*model.Tensor
 	parted   map[*model.Tensor][]int            // see partedAxes
 	more     map[*model.WrittenOp]*model.Tensor // second results that the backward pass needs, and the forward pass does not have
-	extra    []string                           // results that nobody asked for
-	renamed  map[string]string                  // results that are gradients asked for, by the names that they had before
+	extra    []string                           // results that are not requested gradients
+	renamed  map[string]string                  // new names of results that are requested gradients, by their old names
 }
 
 // statement is one operation of the backward pass.
@@ -116,13 +117,13 @@ type statement struct {
 	forward *model.WrittenOp // the operation of the forward pass that it repeats, or nil
 }
 
-// text prints it without its results.
+// text prints the statement without its results.
 func (s *statement) text() string {
 	return s.fn + "(" + strings.Join(slices.Concat(s.args, s.attrs), ", ") + ")"
 }
 
-// value is a tensor of the backward pass. A gradient may have fewer elements than its tensor: an axis of one
-// element, or none in front, stands for any number of equal ones.
+// value is a tensor of the backward pass. A gradient may have fewer elements than its tensor: an axis of
+// size one, or a missing first axis, means that all elements along the axis are equal.
 type value struct {
 	name  string
 	axes  []domain.Axis
@@ -130,7 +131,7 @@ type value struct {
 	mesh  *domain.Mesh
 }
 
-// rename gives results that turned out to be gradients asked for the names of these.
+// rename renames results that are requested gradients to the names of those gradients.
 func (b *backward) rename() {
 	name := func(old string) string {
 		if renamed, ok := b.renamed[old]; ok {
@@ -157,7 +158,7 @@ func (b *backward) rename() {
 	b.declared = declared
 }
 
-// pass lists what the backward pass takes and gives.
+// pass lists the inputs and outputs of the backward pass.
 func (b *backward) pass() *Pass {
 	p := &Pass{Given: b.given}
 	for _, t := range b.targets {
@@ -166,7 +167,7 @@ func (b *backward) pass() *Pass {
 	return p
 }
 
-// axes is how a tensor of the forward pass lies.
+// axes returns the axes of a tensor of the forward pass, with its distribution over the ranks.
 func (b *backward) axes(t *model.Tensor) []domain.Axis {
 	axes, ok := b.options.Axes[t.Name]
 	if !ok {
@@ -182,7 +183,8 @@ func (b *backward) axes(t *model.Tensor) []domain.Axis {
 	return axes
 }
 
-// partedAxes lists the axes along which tensors are parts of others, or have parts: a spec has neither split there.
+// partedAxes lists the axes along which tensors are slices or concatenations. The backward spec splits neither kind of
+// tensor along these axes.
 func partedAxes(p *model.Pipeline) map[*model.Tensor][]int {
 	parted := map[*model.Tensor][]int{}
 	for _, op := range p.Ops {
@@ -195,7 +197,7 @@ func partedAxes(p *model.Pipeline) map[*model.Tensor][]int {
 	return parted
 }
 
-// forward is a tensor of the forward pass, which the backward pass then needs.
+// forward returns a tensor of the forward pass as a value, which the backward pass then needs.
 func (b *backward) forward(t *model.Tensor) value {
 	return b.note(value{t.Name, b.axes(t), t.DType, t.Mesh})
 }
@@ -216,7 +218,7 @@ func (b *backward) add(s *statement, results ...value) {
 	b.ops = append(b.ops, s)
 }
 
-// emit adds an operation, unless there is one that computes the same, and gives its result. The name is a proposal.
+// emit adds an operation, unless an earlier one computes the same value, and returns its result. The name is a proposal.
 func (b *backward) emit(name string, axes []domain.Axis, dtype domain.DType, mesh *domain.Mesh, fn string, args []string, attrs ...string) value {
 	s := &statement{fn: fn, args: args, attrs: attrs, origin: b.origin}
 	if same, ok := b.known[s.text()]; ok {

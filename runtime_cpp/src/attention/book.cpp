@@ -108,7 +108,7 @@ std::string attention_methods(const std::vector<AttentionReport>& attentions) {
   for (const auto& [name, method] : methods) {
     line += (line.empty() ? "" : ", ") + format("%s (%d", name.c_str(), method.count);
     for (const std::string& reason : method.reasons) line += "; not cuDNN: " + reason;
-    line += ")";
+    line += ')';
   }
   return line;
 }
