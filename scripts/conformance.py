@@ -4,7 +4,7 @@
     scripts/conformance.py [--device cpu|cuda] [--shared] [--build-only] [--json FILE] [--cmake -DNAME=VALUE ...]
 
 Builds runtime_cpp/tests/{device,math} for a device, runs every case in a process of its own, notes the outcome of each
-in the JSON (docs/conformance.json) and prints the table of docs/measured.md from it, with the outcomes of both
+in the JSON (docs/conformance.json) and prints the table of docs/experiments/cpu-device.md from it, with the outcomes of both
 devices. On GPUs the ranks of a case are processes with a GPU each: 2 run most cases, and those of more ranks are skipped.
 With --shared they take the GPUs there are in turn (HIRGEN_SHARE_GPU=1): one is enough for what is not NCCL's.
 The CUDA toolchain is that of the machine, or without one the pinned one of scripts/cuda-toolchain.sh. Ends with 1 if an
