@@ -105,10 +105,15 @@ func (u *unroller) run(t *Task) error {
 }
 
 // sides reports whether the rank reads and writes the tensors of a statement. In a communication with a root,
-// only the root does both.
+// only the root does both. In a SendRecv a rank may have one of the two tensors alone.
 func (u *unroller) sides(s hostir.Stmt) (reads, writes bool) {
 	c, ok := s.(*hostir.Communication)
-	if !ok || c.Root == nil {
+	switch {
+	case !ok:
+		return true, true
+	case c.Type == hostir.SendRecv:
+		return slices.Contains(c.In.Mesh.Ranks, u.rank), slices.Contains(c.Out.Mesh.Ranks, u.rank)
+	case c.Root == nil:
 		return true, true
 	}
 	root, err := u.Eval(c.Root)
