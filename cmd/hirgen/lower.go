@@ -52,7 +52,7 @@ and flags. --graph prints the tasks that may overlap, and what each has to wait 
 	return cmd
 }
 
-// printGraph prints the tasks of a pipeline and their dependences.
+// printGraph prints the tasks of a pipeline and their dependencies.
 func (f *specFlags) printGraph(cmd *cobra.Command, path string) error {
 	pipeline, src, err := f.load(cmd, path)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 // release is the version of this program, the first of CHANGELOG.md.
 const release = "0.1.0"
 
-// What a build sets that is not made by "go install" or from a checkout, or that knows better:
+// A build can set these, as release builds do. Without them, the program reads what "go install" or "go build" records:
 //
 //	go build -ldflags "-X main.version=0.1.0-rc1 -X main.commit=$(git rev-parse HEAD) -X main.built=$(date -u +%FT%TZ)"
 var version, commit, built string

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -23,6 +24,7 @@ type generator struct {
 	extents []int64 // to choose from: few, so that they coincide
 	known   []*value
 	results int
+	fields  []model.Setting // of the schedule, which the kind of spec needs
 }
 
 // value is a tensor that operations can read.

@@ -15,6 +15,11 @@ import (
 // all of them, or none to many; those of communications for all, or at times for one tensor.
 func (g *generator) schedule(none bool) {
 	g.spec.Schedule = nil
+	if g.fields != nil {
+		g.spec.Schedule = slices.Clone(g.fields)
+		g.fitting()
+		return
+	}
 	if none {
 		if g.chance(0.15) { // what a spec without a schedule has
 			g.spec.Schedule = []model.Setting{{Path: schedule.Preset, Value: schedule.Auto}}

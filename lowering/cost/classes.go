@@ -12,7 +12,7 @@ import (
 )
 
 // classes divides the ranks of a program into classes by what they do. Ranks of a class have the same tasks,
-// with the same dependences, which meet the same tasks of ranks of the same classes. By this symmetry, all
+// with the same dependencies, which meet the same tasks of ranks of the same classes. By this symmetry, all
 // ranks of a class have the same times, and one rank stands for all of them.
 type classes struct {
 	of     []int32   // by place

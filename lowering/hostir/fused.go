@@ -62,6 +62,15 @@ func (s *Fused) Along(back int) int {
 	return Unmapped
 }
 
+// WholeAxis returns the axis of Out that the operands' columns correspond to, if Body needs all columns of a row at once;
+// Unmapped otherwise.
+func (s *Fused) WholeAxis() int {
+	if s.Parts() > 1 || slices.ContainsFunc(s.Body, domain.Step.Folds) && !s.FoldsRows() {
+		return s.Along(0)
+	}
+	return Unmapped
+}
+
 // rank returns the largest number of axes of an operand.
 func (s *Fused) rank() int {
 	most := 0

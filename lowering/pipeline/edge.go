@@ -35,7 +35,7 @@ type Edge struct {
 	Distances [][]int64
 }
 
-// Graph is a program as tasks, with the dependences between them.
+// Graph is a program as tasks, with the dependencies between them.
 type Graph struct {
 	Tasks []*Task
 	Edges []*Edge

@@ -57,7 +57,7 @@ func (o *overlap) elements(body []hostir.Stmt) []*element {
 	return list
 }
 
-// elementBuilder determines the memory, the resources and the dependences of elements.
+// elementBuilder determines the memory, the resources and the dependencies of elements.
 type elementBuilder struct {
 	*overlap
 	of     map[hostir.Stmt]*element       // statement -> the element that holds it

@@ -6,7 +6,7 @@
 // Every call issues the same operations (package unroll), and only streams order operations of different calls. So two calls in a
 // row imply any number of calls. Suppose that an access in call k conflicts with an operation in call k+n, n > 1. Then it
 // conflicts with the same operation in call k+1, and the proof orders the two. By stream order, the operation in call k+1 comes
-// before the operation in call k+n. A cycle of waits lies within one call, since dependences between calls lead from earlier to
+// before the operation in call k+n. A cycle of waits lies within one call, since dependencies between calls lead from earlier to
 // later calls. The check `flags` proves that a sequence number grows by the same amount on the rank that writes and on the rank
 // that waits.
 package prove

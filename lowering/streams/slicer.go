@@ -60,8 +60,12 @@ func (c *slicer) statement(st step) {
 	s, axisMap := st.stmt, hostir.AxisMap(st.stmt)
 	next, inAxis, oneRow := 0, -1, rowOfBatches(s, st.loop)
 	moves := shard.Moves(c.lowering.program, s) // before its operands become slices
-	c.follow(s)
-	live, cut := hostir.Live(hostir.Uses(s)[0]), c.cutAxis(hostir.Result(s), wholeAxes(s, st.loop)...)
+	whole := wholeAxes(s, st.loop)
+	c.follow(s, whole)
+	live, cut := hostir.Live(hostir.Uses(s)[0]), c.cutAxis(hostir.Result(s), whole...)
+	for _, t := range hostir.Defs(s) {
+		c.along[t] = cut
+	}
 	hostir.SubstituteUses(s, func(t *hostir.Tensor) *hostir.Tensor {
 		axis, along := slices.Index(axisMap[next], st.loop), shard.NoAxis
 		if cut != shard.NoAxis {

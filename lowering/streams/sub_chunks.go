@@ -267,14 +267,16 @@ func (c *slicer) cutAxis(t *hostir.Tensor, whole ...int) int {
 }
 
 // wholeAxes lists the axes of a statement's result that sub-chunks do not cut. These are the axis of the
-// pipeline, the axis along which the statement concatenates or slices, and the axes that a reshape combines
-// or splits.
+// pipeline, the axis along which the statement concatenates, slices or folds, and the axes that a reshape
+// combines or splits.
 func wholeAxes(s hostir.Stmt, loop int) []int {
 	switch s := s.(type) {
 	case *hostir.Concat:
 		return []int{loop, s.Axis}
 	case *hostir.Slice:
 		return []int{loop, s.Axis}
+	case *hostir.Fused:
+		return []int{loop, s.WholeAxis()}
 	case *hostir.Reshape:
 		whole := []int{loop}
 		for axis := range s.Out.Axes {
@@ -308,10 +310,10 @@ func (c *slicer) oneElement(st step) {
 		WithHint("leave out split")
 }
 
-// follow chooses the sub-chunk of a statement's result that needs only the current sub-chunks of its
+// follow chooses the sub-chunk of a statement's results that needs only the current sub-chunks of its
 // operands. It reports an error if the statement would need other sub-chunks of them, which are not computed
 // yet.
-func (c *slicer) follow(s hostir.Stmt) {
+func (c *slicer) follow(s hostir.Stmt, whole []int) {
 	out, axes := hostir.Result(s), hostir.AxisMap(s)
 	for i, t := range hostir.Uses(s) {
 		along, made := c.along[t]
@@ -319,18 +321,23 @@ func (c *slicer) follow(s hostir.Stmt) {
 			continue
 		}
 		axis := axes[i][along]
-		if other, known := c.along[out]; axis == shard.NoAxis || known && other != axis {
-			p := c.lowering.program
-			d := hostir.Refuse(&c.lowering.errors, p, s, c.lowering.chooser(c.group, schedule.Split), schedule.Split,
-				"%s is made sub-chunk by sub-chunk along axis %d (%s), and this needs all sub-chunks of it at once", hostir.Called(p, s, t), along, t.Axes[along])
-			for _, op := range p.Reference {
-				if op.Out == hostir.Called(p, s, t) {
-					d = d.AddNote(op.Pos, "the edge (data) comes from %s of %s, here", op.Kind, op.Out)
-				}
-			}
-			hostir.NoteDeclared(d, p, s, t).WithHint("leave out split")
+		if other, known := c.along[out]; axis == shard.NoAxis || slices.Contains(whole, axis) || known && other != axis {
+			c.needsAll(s, t, along)
 			continue
 		}
 		c.along[out] = axis
 	}
+}
+
+// needsAll reports a statement that needs all sub-chunks of an operand at once.
+func (c *slicer) needsAll(s hostir.Stmt, t *hostir.Tensor, along int) {
+	p := c.lowering.program
+	d := hostir.Refuse(&c.lowering.errors, p, s, c.lowering.chooser(c.group, schedule.Split), schedule.Split,
+		"%s is made sub-chunk by sub-chunk along axis %d (%s), and this needs all sub-chunks of it at once", hostir.Called(p, s, t), along, t.Axes[along])
+	for _, op := range p.Reference {
+		if op.Out == hostir.Called(p, s, t) {
+			d = d.AddNote(op.Pos, "the edge (data) comes from %s of %s, here", op.Kind, op.Out)
+		}
+	}
+	hostir.NoteDeclared(d, p, s, t).WithHint("leave out split")
 }

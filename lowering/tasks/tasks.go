@@ -1,5 +1,5 @@
 // Package tasks runs what ranks have issued to their streams, in any order that streams and
-// dependences allow. Interpreters say what a task does and which others it follows; a seed picks
+// dependencies allow. Interpreters say what a task does and which others it follows; a seed picks
 // one of all orders that this leaves, so that an order that is missing shows as wrong data for some
 // seed.
 package tasks
