@@ -29,10 +29,10 @@ func (c *slicer) collectParts(st step) {
 	l.program.Tensors = append(l.program.Tensors, parts)
 	c.parts[r] = parts
 	l.emit(&hostir.Allocate{Info: hostir.InfoFrom(r, ""), Tensor: parts})
+	cutAxis := c.cutAxis(in, i) // statements that compute the parts follow it: a part is sent as one run of memory
 	if !c.sumsInPlace(r, in, part, i) {
 		return
 	}
-	cutAxis := c.cutAxis(in, i)
 	split, made := c.localStep(r), c.pick(r, nil, in, i, c.index(), cutAxis)
 	other := made.Of
 	c.pick(r, made, parts, part, c.team.Coordinate, cutAxis)

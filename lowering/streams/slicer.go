@@ -89,10 +89,8 @@ func (c *slicer) statement(st step) {
 		}
 		return c.slice(s, t, st.loop, cut)
 	})
-	if moves && c.cut.subChunks > 1 && c.cut.width == 1 {
-		for _, t := range append(hostir.Uses(s), hostir.Result(s)) {
-			c.oneRun(s, t)
-		}
+	if moves && c.cut.subChunks > 1 {
+		c.oneRun(s, append(hostir.Uses(s), hostir.Result(s)))
 	}
 	if c.cut.width == 1 {
 		if oneRow {

@@ -218,17 +218,20 @@ func (c *slicer) uneven(s hostir.Stmt, t *hostir.Tensor, axis int) {
 	hostir.NoteDeclared(d, l.program, s, t).WithHint("choose another split")
 }
 
-// oneRun reports an operand of a communication that is a sub-chunk but not contiguous in memory.
-func (c *slicer) oneRun(s hostir.Stmt, subChunk *hostir.Tensor) {
-	cut, ok := subChunk.Of.(*hostir.Select)
-	if !ok || cut.Parts == 0 || hostir.Outside(cut.In, cut.Axis) < 0 {
+// oneRun reports the first operand or result of a communication that is a sub-chunk but not contiguous in memory.
+func (c *slicer) oneRun(s hostir.Stmt, tensors []*hostir.Tensor) {
+	for _, view := range tensors {
+		cut, ok := view.Of.(*hostir.Select)
+		if !ok || cut.Parts == 0 || hostir.Outside(cut.In, cut.Axis) < 0 {
+			continue
+		}
+		l, t, axis, outer := c.lowering, cut.In, cut.Axis, hostir.Outside(cut.In, cut.Axis)
+		d := hostir.Refuse(&l.errors, l.program, s, l.chooser(c.group, schedule.Split), schedule.Split,
+			"%s moves between ranks in sub-chunks along axis %d (%s), and axis %d (%s) lies outside of it",
+			hostir.Called(l.program, s, t), axis, t.Axes[axis], outer, t.Axes[outer])
+		hostir.NoteDeclared(d, l.program, s, t).WithHint("leave out split")
 		return
 	}
-	l, t, axis, outer := c.lowering, cut.In, cut.Axis, hostir.Outside(cut.In, cut.Axis)
-	d := hostir.Refuse(&l.errors, l.program, s, l.chooser(c.group, schedule.Split), schedule.Split,
-		"%s moves between ranks in sub-chunks along axis %d (%s), and axis %d (%s) lies outside of it",
-		hostir.Called(l.program, s, t), axis, t.Axes[axis], outer, t.Axes[outer])
-	hostir.NoteDeclared(d, l.program, s, t).WithHint("leave out split")
 }
 
 // ofAllRanks reports a gather along the axis that is cut: each sub-chunk would come from only some of the
