@@ -27,7 +27,7 @@ var specKinds = []specKind{
 	{"attention: heads over ranks", 0.05, (*generator).headsOverRanks, attends(domain.SplitHeads)},
 	{"attention: rows over ranks", 0.03, (*generator).rowsOverRanks, attends(domain.SplitRows)},
 	{"a sum scatters a Stream axis, and its result has another", 0.03, (*generator).scatteredSlices, scattersToSlices},
-	{"kernels in a pipeline of sub-chunks", 0.04, (*generator).subChunks, runsInSubChunks},
+	{"operations in a pipeline of sub-chunks", 0.04, (*generator).subChunks, runsInSubChunks},
 }
 
 // kind draws the kind of a spec: begin is nil where it is none of the table.
@@ -163,13 +163,13 @@ func scattersToSlices(p *model.Pipeline, _ *hostir.Program) bool {
 	})
 }
 
-// runsInSubChunks reports whether a kernel, or an operation that could be part of one, runs on sub-chunks of slices.
+// runsInSubChunks reports whether an operation other than a move between ranks runs on sub-chunks of slices.
 func runsInSubChunks(_ *model.Pipeline, p *hostir.Program) bool {
 	return anyStmt(p, func(s hostir.Stmt) bool {
 		loop, ok := s.(*hostir.For)
 		return ok && slices.ContainsFunc(loop.Body, func(s hostir.Stmt) bool {
 			switch s.(type) {
-			case *hostir.Fused, *hostir.Unary, *hostir.Binary:
+			case *hostir.Fused, *hostir.Unary, *hostir.Binary, *hostir.Cast, *hostir.Concat, *hostir.Matmul, *hostir.Linear:
 				return hostir.NamesPart(s, 0, loop.Var)
 			default:
 				return false

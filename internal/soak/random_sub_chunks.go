@@ -27,6 +27,9 @@ func (g *generator) subChunks() {
 	} else {
 		g.sumInSubChunks(over, slice)
 	}
+	if g.chance(0.3) {
+		g.viewInSubChunks(over.Extent, slice)
+	}
 }
 
 // field sets a field of the schedule that a kind of specs needs.
@@ -40,27 +43,35 @@ func (g *generator) gatherInSubChunks(over domain.Axis, slice []domain.Axis) {
 	if g.chance(0.5) {
 		v = g.result(Op{Fn: pick(g, "relu", "silu"), In: []string{v.name}}, v.axes, v.dtype, v.mesh)
 	}
-	g.focused(v, 2+g.IntN(2), (*generator).composite, (*generator).binary, (*generator).unary, (*generator).matmul, (*generator).linear, (*generator).reduce)
+	g.focused(v, 2+g.IntN(2), (*generator).composite, (*generator).binary, (*generator).unary, (*generator).matmul, (*generator).linear, (*generator).reduce,
+		(*generator).dropout, (*generator).permute, (*generator).slice, (*generator).concat, (*generator).broadcast, (*generator).mergedAxes)
 }
 
-// sumInSubChunks sums what kernels make, over ranks. An axis of their operands may have one element, which stretches.
+// mergedAxes merges all axes of a tensor behind its first one.
+func (g *generator) mergedAxes() bool {
+	v := g.any()
+	if len(v.axes) < 3 {
+		return false
+	}
+	shape := []int64{v.shape()[0], product(v.shape()[1:])}
+	merged := g.result(Op{Fn: "reshape", In: []string{v.name}, Attrs: []Attr{{Name: "shape", List: shape}}}, []domain.Axis{v.axes[0], serialAxis(shape[1])}, v.dtype, v.mesh)
+	g.add(Op{Fn: "set", In: []string{merged.name}}, merged.axes, v.dtype, v.mesh)
+	return true
+}
+
+// viewInSubChunks reads an input in the pipeline, through a view that gives it another shape.
+func (g *generator) viewInSubChunks(slices domain.Extent, slice []domain.Axis) {
+	axes := append([]domain.Axis{{Kind: domain.Stream, Extent: slices}}, slice...)
+	in := g.laid(serialAxes(nil, slices.Size, product(domain.Shape(slice))), g.spec.World)
+	view := g.result(Op{Fn: "reshape", In: []string{in.name}, Attrs: []Attr{{Name: "shape", List: domain.Shape(axes)}}}, axes, in.dtype, in.mesh)
+	g.laidResult(Op{Fn: pick(g, "set", "relu")}, axes, view, in.mesh, view)
+}
+
+// sumInSubChunks sums over ranks what another operation makes.
 func (g *generator) sumInSubChunks(over domain.Axis, slice []domain.Axis) {
-	split := slices.Concat([]domain.Axis{over, serialAxis(over.Extent.Size)}, slice)
-	parts := slices.Clone(split)
-	parts[1].Kind = domain.Stream
-	thin := slices.Clone(split)
-	if at := 2 + g.IntN(len(slice)); g.chance(0.5) {
-		thin[at].Extent.Size = 1
-	}
-	a, b := g.laid(thin, g.spec.World), g.laid(split, g.spec.World)
-	a = g.result(Op{Fn: pick(g, "relu", "silu"), In: []string{a.name}}, thin, a.dtype, a.mesh)
-	if g.chance(0.5) {
-		thin = slices.Clone(thin)
-		thin[1].Kind = domain.Stream
-		g.declare(a, thin)
-	}
-	v := g.laidResult(Op{Fn: pick(g, "add", "mul")}, parts, a, a.mesh, b, a)
-	g.laidResult(Op{Fn: "sum", Attrs: []Attr{g.axisAttr(0, len(parts))}}, slices.Concat([]domain.Axis{over}, slice), v, v.mesh, v)
+	axes := slices.Concat([]domain.Axis{over, {Kind: domain.Stream, Extent: over.Extent}}, slice)
+	v := g.partsOf(axes)
+	g.laidResult(Op{Fn: "sum", Attrs: []Attr{g.axisAttr(0, len(axes))}}, slices.Concat([]domain.Axis{over}, v.axes[2:]), v, v.mesh, v)
 	switch g.IntN(4) {
 	case 0:
 		g.field(schedule.All, schedule.Block, "2")
@@ -71,5 +82,42 @@ func (g *generator) sumInSubChunks(over domain.Axis, slice []domain.Axis) {
 	case 2:
 		g.field("", schedule.Preset, schedule.Reference)
 		g.field("", schedule.LocalShard, schedule.Copied)
+	}
+}
+
+// partsOf makes the parts of a sum, with a Stream axis: by a kernel that stretches an axis or folds rows, or by an operation that
+// needs whole axes.
+func (g *generator) partsOf(axes []domain.Axis) *value {
+	input := func(change func([]domain.Axis)) *value {
+		in := slices.Clone(axes)
+		in[1].Kind = domain.Serial
+		change(in)
+		return g.laid(in, g.spec.World)
+	}
+	at := 2 + g.IntN(len(axes)-2)
+	size := axes[at].Extent.Size
+	resize := func(n int64) func([]domain.Axis) {
+		return func(in []domain.Axis) { in[at].Extent.Size = n }
+	}
+	a := input(resize(pick(g, 1, size)))
+	switch g.IntN(5) {
+	case 0:
+		a, b := input(resize(size)), input(resize(pick[int64](g, 1, 2)))
+		both := size + b.axes[at].Extent.Size
+		axes[at].Extent.Size = both
+		return g.laidResult(Op{Fn: "concat", Attrs: []Attr{g.axisAttr(at, len(axes))}}, slices.Clone(axes), a, a.mesh, a, b)
+	case 1:
+		a := input(resize(size + 1))
+		return g.laidResult(Op{Fn: "slice", Attrs: []Attr{g.axisAttr(at, len(axes)), number("start", 1), number("size", size)}}, slices.Clone(axes), a, a.mesh, a)
+	case 2:
+		a := g.laid([]domain.Axis{axes[0], serialAxis(axes[1].Extent.Size), serialAxis(product(domain.Shape(axes[2:])))}, g.spec.World)
+		return g.laidResult(Op{Fn: "reshape", Attrs: []Attr{{Name: "shape", List: domain.Shape(axes)}}}, slices.Clone(axes), a, a.mesh, a)
+	case 3:
+		a := input(resize(size))
+		return g.laidResult(Op{Fn: "normalize"}, slices.Clone(axes), a, a.mesh, a)
+	default:
+		b := input(resize(size))
+		a = g.result(Op{Fn: pick(g, "relu", "silu"), In: []string{a.name}}, a.axes, a.dtype, a.mesh)
+		return g.laidResult(Op{Fn: pick(g, "add", "mul")}, slices.Clone(axes), a, a.mesh, b, a)
 	}
 }

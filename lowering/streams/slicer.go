@@ -60,12 +60,7 @@ func (c *slicer) statement(st step) {
 	s, axisMap := st.stmt, hostir.AxisMap(st.stmt)
 	next, inAxis, oneRow := 0, -1, rowOfBatches(s, st.loop)
 	moves := shard.Moves(c.lowering.program, s) // before its operands become slices
-	whole := wholeAxes(s, st.loop)
-	c.follow(s, whole)
-	live, cut := hostir.Live(hostir.Uses(s)[0]), c.cutAxis(hostir.Result(s), whole...)
-	for _, t := range hostir.Defs(s) {
-		c.along[t] = cut
-	}
+	live, cut := hostir.Live(hostir.Uses(s)[0]), c.follow(s, wholeAxes(s, st.loop))
 	hostir.SubstituteUses(s, func(t *hostir.Tensor) *hostir.Tensor {
 		axis, along := slices.Index(axisMap[next], st.loop), shard.NoAxis
 		if cut != shard.NoAxis {
@@ -145,6 +140,10 @@ func (c *slicer) slice(s hostir.Stmt, t *hostir.Tensor, axis, cutAxis int) *host
 		c.slices[key] = c.subChunk(s, nil, t, cutAxis)
 		return c.slices[key]
 	}
+	if whole := c.slices[sliceKey{t, axis, shard.NoAxis}]; whole != nil && t.Role == hostir.View && cutAxis != shard.NoAxis {
+		c.slices[key] = c.subChunk(s, nil, whole, c.inSlice(axis, cutAxis)) // of the view that a statement made: t itself has no memory
+		return c.slices[key]
+	}
 	if inner := hostir.Outside(t, axis); inner >= 0 && c.whole {
 		c.complain(s, t, axis, inner)
 	}
@@ -163,20 +162,24 @@ func (c *slicer) slice(s hostir.Stmt, t *hostir.Tensor, axis, cutAxis int) *host
 // made declares the view that a statement itself makes: of a slice, of a sub-chunk, or of several slices.
 func (c *slicer) made(t *hostir.Tensor, axis, cutAxis int) *hostir.Tensor {
 	var view *hostir.Tensor
-	at := cutAxis
 	if c.cut.width > 1 {
 		view = c.partOf(t, c.lowering.loop, axis, c.group.axis.Extent.Size/c.cut.width)
 	} else {
 		view = c.without(t, axis)
-		if cutAxis > axis {
-			at--
-		}
 	}
 	if cutAxis != shard.NoAxis {
-		view.Axes[at].Extent = oneOf(t.Axes[cutAxis].Extent, c.cut.subChunks)
+		view.Axes[c.inSlice(axis, cutAxis)].Extent = oneOf(t.Axes[cutAxis].Extent, c.cut.subChunks)
 	}
 	c.slices[sliceKey{t, axis, cutAxis}] = view
 	return view
+}
+
+// inSlice returns the number that an axis of a tensor has in what an iteration takes along another axis, which a single slice lacks.
+func (c *slicer) inSlice(axis, other int) int {
+	if c.cut.width == 1 && other > axis {
+		return other - 1
+	}
+	return other
 }
 
 // without declares a view of t that lacks an axis.

@@ -313,10 +313,10 @@ func (c *slicer) oneElement(st step) {
 		WithHint("leave out split")
 }
 
-// follow chooses the sub-chunk of a statement's results that needs only the current sub-chunks of its
-// operands. It reports an error if the statement would need other sub-chunks of them, which are not computed
-// yet.
-func (c *slicer) follow(s hostir.Stmt, whole []int) {
+// follow chooses the sub-chunk of a statement's results: the one that needs only the current sub-chunks of its operands. It
+// returns the axis along which the results are cut. It reports an error if the statement would need other sub-chunks of its
+// operands, which are not computed yet, or would make others than a sum needs.
+func (c *slicer) follow(s hostir.Stmt, whole []int) int {
 	out, axes := hostir.Result(s), hostir.AxisMap(s)
 	for i, t := range hostir.Uses(s) {
 		along, made := c.along[t]
@@ -330,6 +330,22 @@ func (c *slicer) follow(s hostir.Stmt, whole []int) {
 		}
 		c.along[out] = axis
 	}
+	cut := c.cutAxis(out, whole...)
+	if cut != shard.NoAxis && slices.Contains(whole, cut) {
+		c.makesAll(s, out, cut)
+	}
+	for _, t := range hostir.Defs(s) {
+		c.along[t] = cut
+	}
+	return cut
+}
+
+// makesAll reports a statement that makes all sub-chunks at once of what a sum takes one by one.
+func (c *slicer) makesAll(s hostir.Stmt, t *hostir.Tensor, along int) {
+	p := c.lowering.program
+	d := hostir.Refuse(&c.lowering.errors, p, s, c.lowering.chooser(c.group, schedule.Split), schedule.Split,
+		"%s is sent sub-chunk by sub-chunk along axis %d (%s), and this makes all sub-chunks of it at once", hostir.Called(p, s, t), along, t.Axes[along])
+	hostir.NoteDeclared(d, p, s, t).WithHint("leave out split")
 }
 
 // needsAll reports a statement that needs all sub-chunks of an operand at once.
