@@ -3,9 +3,11 @@ package soak
 import (
 	"slices"
 
+	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // A specKind is a kind of specs that a search must meet often. A new kind is one more row of specKinds.
@@ -28,6 +30,7 @@ var specKinds = []specKind{
 	{"attention: rows over ranks", 0.03, (*generator).rowsOverRanks, attends(domain.SplitRows)},
 	{"a sum scatters a Stream axis, and its result has another", 0.03, (*generator).scatteredSlices, scattersToSlices},
 	{"operations in a pipeline of sub-chunks", 0.04, (*generator).subChunks, runsInSubChunks},
+	{"several moves between ranks in a loop, with a lead", 0.03, (*generator).twoMoves, leadsInLoops},
 }
 
 // kind draws the kind of a spec: begin is nil where it is none of the table.
@@ -175,6 +178,26 @@ func runsInSubChunks(_ *model.Pipeline, p *hostir.Program) bool {
 				return false
 			}
 		})
+	})
+}
+
+// leadsInLoops reports whether a schedule has a lead, and loops move several tensors between ranks.
+func leadsInLoops(m *model.Pipeline, p *hostir.Program) bool {
+	moved := map[diag.Pos]bool{}
+	hostir.Walk(p.Body, func(s hostir.Stmt) bool {
+		if loop, ok := s.(*hostir.For); ok {
+			hostir.Walk(loop.Body, func(s hostir.Stmt) bool {
+				switch s.(type) {
+				case *hostir.Communication, *hostir.P2PCommunication:
+					moved[s.Meta().Pos] = true
+				}
+				return true
+			})
+		}
+		return true
+	})
+	return len(moved) > 1 && slices.ContainsFunc(m.Schedule.Choices, func(c schedule.Choice) bool {
+		return c.Field == schedule.Lead && c.Value != schedule.None
 	})
 }
 

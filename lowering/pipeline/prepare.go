@@ -23,6 +23,9 @@ func (o *overlap) prepared(loop *hostir.For) map[*Task]bool {
 	tasks, inside, ahead := o.tasks(loop.Body), map[*Task]bool{}, map[*Task]bool{}
 	for _, t := range tasks {
 		inside[t] = true
+		if t.Ahead != nil {
+			inside[t.Ahead.of] = true // this loop issues it, too, for later iterations
+		}
 	}
 	for _, t := range tasks {
 		if work := map[*Task]bool{}; o.lead(t) == unbounded && isCollective(t) && o.prepares(t, inside, work) && len(work) > 1 {

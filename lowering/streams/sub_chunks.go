@@ -340,7 +340,7 @@ func (c *slicer) follow(s hostir.Stmt, whole []int) int {
 	return cut
 }
 
-// makesAll reports a statement that makes all sub-chunks at once of what a sum takes one by one.
+// makesAll reports a statement that makes at once the sub-chunks that a sum takes one by one.
 func (c *slicer) makesAll(s hostir.Stmt, t *hostir.Tensor, along int) {
 	p := c.lowering.program
 	d := hostir.Refuse(&c.lowering.errors, p, s, c.lowering.chooser(c.group, schedule.Split), schedule.Split,
