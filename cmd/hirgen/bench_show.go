@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -62,8 +63,11 @@ func (f *benchFlags) write(w io.Writer, result *bench.Result) error {
 	return nil
 }
 
-// toFile writes a file.
+// toFile writes a file that is no spec. It refuses to replace a spec: nothing else may have what its author wrote.
 func toFile(path string, write func(io.Writer) error) error {
+	if have, err := os.ReadFile(path); err == nil && regexp.MustCompile(`(?m)^hirgen:`).Match(have) {
+		return usagef("%s is a spec, which this would replace: name another file", path)
+	}
 	file, err := os.Create(path)
 	if err != nil {
 		return err

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 
 	"github.com/hirgen/hirgen/lowering"
@@ -70,5 +69,8 @@ func writeSchedule(path string, p *hostir.Program) error {
 	if p.Auto != nil {
 		about += "# Chosen by auto: " + p.Auto.Basis + "\n"
 	}
-	return os.WriteFile(path, []byte(about+text), 0o644)
+	return toFile(path, func(w io.Writer) error {
+		_, err := io.WriteString(w, about+text)
+		return err
+	})
 }

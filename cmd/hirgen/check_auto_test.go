@@ -65,6 +65,17 @@ func TestWriteSchedulePinsAuto(t *testing.T) {
 	}
 }
 
+// TestNoSpecIsReplaced: what a command writes besides specs never takes the place of one.
+func TestNoSpecIsReplaced(t *testing.T) {
+	for _, flag := range []string{"--write-schedule", "--trace"} {
+		spec := file(t, "summed.yaml", withoutSchedule)
+		exit, _, stderr := hirgen(t, "", "check", spec, flag, spec)
+		if exit != exitUsage || !strings.Contains(stderr, "is a spec, which this would replace") || read(t, spec) != withoutSchedule {
+			t.Errorf("%s: exit code %d\n%s\n%s", flag, exit, stderr, read(t, spec))
+		}
+	}
+}
+
 // TestCheckJSONHasAuto: scripts learn what was chosen, or what auto would take.
 func TestCheckJSONHasAuto(t *testing.T) {
 	for schedule, fields := range map[string]bool{"": false, "schedule: {streams: 2}\n": true} {

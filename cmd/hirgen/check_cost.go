@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -48,15 +47,7 @@ func (f *costFlags) writeTrace(r *cost.Prediction) error {
 	if f.trace == "" {
 		return nil
 	}
-	file, err := os.Create(f.trace)
-	if err != nil {
-		return err
-	}
-	if err := r.WriteTrace(file); err != nil {
-		_ = file.Close()
-		return err
-	}
-	return file.Close()
+	return toFile(f.trace, r.WriteTrace)
 }
 
 // mostNamed is how many computations are named that hide a communication, and calls of the critical path.
