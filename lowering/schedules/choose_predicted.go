@@ -70,7 +70,7 @@ func predictOn(p *hostir.Program, m *cost.Machine, lower Lower) (basis string, e
 }
 
 // asIs names the schedule with the given choices, and the default for every other field.
-const asIs = "schedule: {}"
+const asIs = "the default of each field"
 
 // candidates lists the program's schedule unchanged, the measured schedules without duplicates, and the
 // unmeasured ones. Schedules that cut nothing are safe, and so is the unchanged schedule: others must gain

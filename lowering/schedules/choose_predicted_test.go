@@ -66,7 +66,7 @@ func TestAutoOnOneRank(t *testing.T) {
 		t.Errorf("choices %v by %q", small.Choices, small.Auto.Basis)
 	}
 	large := lowerAt(t, autoSpec(t, "ag_matmul_p2p", "auto"), schedules.Problem{Ranks: 1, M: 8192, N: 8192, K: 8192})
-	if large.Choices.Get(schedule.Graph) == schedule.True || !strings.HasSuffix(large.Auto.Basis, " with schedule: {}") {
+	if large.Choices.Get(schedule.Graph) == schedule.True || !strings.HasSuffix(large.Auto.Basis, " with the default of each field") {
 		t.Errorf("choices %v by %q", large.Choices, large.Auto.Basis)
 	}
 	given := lowerAt(t, autoSpec(t, "ag_matmul_p2p", "{preset: auto, graph: false}"), schedules.Problem{Ranks: 1, M: 64, N: 64, K: 64})

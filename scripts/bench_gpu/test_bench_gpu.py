@@ -102,7 +102,7 @@ class CostRows(unittest.TestCase):
         of = "matmul_rs 640 x 4608 x 2816, bf16, 2 ranks: "
         chosen = {"pipeline": "p2p", "all.via": "ipc-put", "streams": "0"}
         for choice, schedule in [
-                (of + "predicted 50.7 us on h200 with pipeline p2p, all.via ipc-put, streams 0, 72.7 us with schedule: {}", chosen),
+                (of + "predicted 50.7 us on h200 with pipeline p2p, all.via ipc-put, streams 0, 72.7 us with the default of each field", chosen),
                 (of + "predicted 1.53 ms on file.json with preset eager, streams 0", {"preset": "eager", "streams": "0"}),
                 (of + "measured 269.1 us with pipeline p2p, all.via ipc-put, streams 0", chosen),
                 (of + "predicted 50.7 us on h200 with the default schedule", {})]:
