@@ -162,7 +162,7 @@ func pythonTensors(p *hostir.Program, v *programView) ([]pythonTensor, error) {
 		}
 		tensor := pythonTensor{
 			name: t.Name, dtype: torchTypes[t.DType], output: view.Output,
-			weight: !view.Output && isWeight(p, t.Name), shared: v.sharesTensor(v.Arguments[i].Name),
+			weight: !view.Output && isWeight(p, t.Name), shared: v.IsShared(v.Arguments[i].Name),
 		}
 		tensor.describe(t, world)
 		list = append(list, tensor)
@@ -234,8 +234,8 @@ func isWeight(p *hostir.Program, input string) bool {
 	})
 }
 
-// sharesTensor reports whether other ranks reach into the memory of an argument, in any variant.
-func (v *programView) sharesTensor(argument string) bool {
+// IsShared reports whether other ranks reach into the memory of an argument, in any variant.
+func (v *programView) IsShared(argument string) bool {
 	for _, variant := range v.variants() {
 		for _, s := range variant.CallerShares() {
 			if s.Memory == argument {

@@ -148,7 +148,7 @@ std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
       {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardM}, {K}},
-       .where = "spec.yaml:9:3", .contraction = K},
+       .where = "spec.yaml:9:3", .contraction = K, .shared = true},
       {.name = "W", .dtype = hirgen::DType::kBf16, .axes = {{N}, {K}}, .where = "spec.yaml:10:3",
        .contraction = K},
       {.name = "bias", .dtype = hirgen::DType::kBf16, .axes = {{N}}, .where = "spec.yaml:11:3"},

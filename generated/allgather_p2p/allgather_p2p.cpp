@@ -122,7 +122,7 @@ std::vector<hirgen::TensorDesc> tensors(int rank) {
       {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardM}, {K}},
        .where = "spec.yaml:9:3"},
       {.name = "C", .dtype = hirgen::DType::kBf16, .axes = {{D}, {kShardM}, {K}}, .output = true,
-       .where = "spec.yaml:10:3"},
+       .where = "spec.yaml:10:3", .shared = true},
   };
 }
 

@@ -33,7 +33,8 @@ HIRGEN_EXPORT int hirgen_matmul_rs_bcast_create(const hirgen_options* options, h
 /* Issues one call on `stream`, a cudaStream_t, with this rank's device pointers. Does not block
  * the host. Calls of one handle share buffers: issue them on one stream, or order the streams.
  * Several handles may share a stream. Tensors may not overlap: outputs may hold intermediate
- * results until they are written.
+ * results until they are written. CUDA IPC shares only memory of cudaMalloc: a tensor in other
+ * memory is copied in each call if other ranks reach into it.
  *
  * HIRGEN_USAGE, with the tensor's name, for a pointer that is null, that is no multiple of
  * HIRGEN_ALIGNMENT (16) bytes, or that is to memory of the host, page-locked or not; and

@@ -57,3 +57,23 @@ func TestTransportFromC(t *testing.T) {
 		}
 	}
 }
+
+// TestMemoryThatIPCCannotShare: a caller's tensors in other memory than that of cudaMalloc are copied where other ranks reach into
+// them, each time, with a line that says so. It ran over NCCL before transports were chosen.
+func TestMemoryThatIPCCannotShare(t *testing.T) {
+	for via, spec := range map[string]string{"auto": "ag_matmul_p2p", "ipc-put": "allgather_p2p"} { // an input, and an output
+		program := exchanges.make(t, pointToPoint(t, spec, via), small(spec, 4))
+		caller := client(t, "pool.c", library{exchanges, program, "hirgen_exchange"})
+		for seed := range int64(4) {
+			r := run(t, launch.Options{Program: caller, N: 4, Seed: seed})
+			if r.exit != 0 || strings.Count(r.stdout, "0 results differ, of values other than 0\n") != 4 {
+				t.Errorf("%s: %s", via, r)
+			}
+			for _, rank := range []string{"rank 0", "rank 1", "rank 3"} {
+				if !strings.Contains(r.stderr, " is copied in each call ("+rank+"): ") {
+					t.Errorf("%s: nothing says that %s copies: %s", via, rank, r)
+				}
+			}
+		}
+	}
+}

@@ -174,6 +174,8 @@ cudaError_t cudaMemGetInfo(size_t* free, size_t* total);
 // Memory.
 cudaError_t cudaMalloc(void** devPtr, size_t size);
 cudaError_t cudaFree(void* devPtr);
+cudaError_t cudaMallocAsync(void** devPtr, size_t size, cudaStream_t stream);
+cudaError_t cudaFreeAsync(void* devPtr, cudaStream_t stream);
 cudaError_t cudaMallocHost(void** ptr, size_t size);
 cudaError_t cudaHostAlloc(void** pHost, size_t size, unsigned int flags);
 cudaError_t cudaFreeHost(void* ptr);
@@ -235,6 +237,10 @@ cudaError_t cudaGetDriverEntryPointByVersion(
 template <class T>
 inline cudaError_t cudaMalloc(T** devPtr, size_t size) {
   return ::cudaMalloc(reinterpret_cast<void**>(devPtr), size);
+}
+template <class T>
+inline cudaError_t cudaMallocAsync(T** devPtr, size_t size, cudaStream_t stream) {
+  return ::cudaMallocAsync(reinterpret_cast<void**>(devPtr), size, stream);
 }
 template <class T>
 inline cudaError_t cudaMallocHost(T** ptr, size_t size) {

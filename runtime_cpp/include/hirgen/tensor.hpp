@@ -50,6 +50,8 @@ struct TensorDesc {
   double tolerance = 0;
   /// An input that a forward pass saves: the check makes it of the others (ProgramTable::saved).
   bool saved = false;
+  /// Other ranks reach into this rank's buffer, through CUDA IPC.
+  bool shared = false;
   /// False on a rank outside the tensor's mesh: it has no buffer, and local_elements() is 0.
   bool present = true;
 

@@ -99,6 +99,7 @@ void build(const ProgramTable& table, const char* plans, Embedded* embedded) {
     MadeProgram made = make_program(context, table, "");
     embedded->program = std::move(made.program);
     embedded->transport = made.transport;
+    if (context.world() > 1 && made.transport.starts_with("ipc")) embedded->staging.emplace();
     // If create fails on one rank, it fails on all.
     context.rendezvous().barrier("create");
     for (const std::string& note : context.plans().notes()) {
@@ -159,7 +160,13 @@ void issue(Embedded& embedded, cudaStream_t stream, void* const* tensors, size_t
   check_pointers(embedded, stream, tensors);
   embedded.pointers.assign(tensors, tensors + count);
   try {
-    run_call(*embedded.context, *embedded.program, stream, embedded.pointers);
+    std::vector<void*> places = embedded.pointers;
+    if (embedded.staging) {
+      places = embedded.staging->places(*embedded.context, embedded.tensors, tensors);
+      embedded.staging->copy_in(stream);
+    }
+    run_call(*embedded.context, *embedded.program, stream, places);
+    if (embedded.staging) embedded.staging->copy_out(stream);
   } catch (const Error& error) {
     if (error.code() != Code::kUsage) embedded.context->call_failed(stream);
     throw;

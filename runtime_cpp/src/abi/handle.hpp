@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "abi/staging.hpp"
 #include "hirgen/c_api.h"
 #include "hirgen/program.hpp"
 
@@ -20,6 +21,7 @@ struct Embedded {
   std::string transport;
   std::unique_ptr<Program> program;
   std::vector<void*> pointers;  ///< of the last call; known to be device memory
+  std::optional<Staging> staging;  ///< of a program with CUDA IPC between ranks
 
   /// Waits for the calls, then ends the program and the context. Returns an error from before or
   /// from now. Without this, as when create fails, members are destroyed in reverse order.

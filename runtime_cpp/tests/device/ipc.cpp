@@ -252,13 +252,17 @@ void written_by_the_peer() {
 void refused_handles() {
   cudaIpcMemHandle_t handle{};
   int on_stack = 0;
-  char *pinned = nullptr, *memory = nullptr;
+  char *pinned = nullptr, *memory = nullptr, *pool = nullptr;
   OK(cudaMallocHost(&pinned, 4096));
   OK(cudaMalloc(&memory, 4096));
+  OK(cudaMallocAsync(&pool, 4096, nullptr));
+  OK(cudaDeviceSynchronize());
   EXPECT(cudaIpcGetMemHandle(&handle, &on_stack) != cudaSuccess);
   EXPECT(cudaIpcGetMemHandle(&handle, pinned) != cudaSuccess);
+  EXPECT(cudaIpcGetMemHandle(&handle, pool) != cudaSuccess);
   EXPECT(cudaIpcCloseMemHandle(memory) != cudaSuccess);
   static_cast<void>(cudaGetLastError());
+  OK(cudaFreeAsync(pool, nullptr));
   OK(cudaFree(memory));
   OK(cudaFreeHost(pinned));
 }

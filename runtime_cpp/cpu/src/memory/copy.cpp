@@ -17,7 +17,9 @@ using namespace hirgen_cpu;
 
 namespace {
 
-bool on_device(MemoryKind kind) { return kind == MemoryKind::kDevice || kind == MemoryKind::kPeer; }
+bool on_device(MemoryKind kind) {
+  return kind != MemoryKind::kPageable && kind != MemoryKind::kPinned;
+}
 
 struct Route {
   MemoryKind from, to;

@@ -108,6 +108,21 @@ cudaError_t cudaMalloc(void** devPtr, size_t size) {
   return api("cudaMalloc", [&] { allocate(devPtr, size, MemoryKind::kDevice); });
 }
 
+// Allocates and frees at once: the memory is valid longer than its stream requires.
+cudaError_t cudaMallocAsync(void** devPtr, size_t size, cudaStream_t stream) {
+  return api("cudaMallocAsync", [&] {
+    static_cast<void>(stream);
+    allocate(devPtr, size, MemoryKind::kPool);
+  });
+}
+
+cudaError_t cudaFreeAsync(void* devPtr, cudaStream_t stream) {
+  return api("cudaFreeAsync", [&] {
+    static_cast<void>(stream);
+    if (devPtr != nullptr) remove_allocation(devPtr, MemoryKind::kPool);
+  });
+}
+
 cudaError_t cudaMallocHost(void** ptr, size_t size) {
   return api("cudaMallocHost", [&] { allocate(ptr, size, MemoryKind::kPinned); });
 }

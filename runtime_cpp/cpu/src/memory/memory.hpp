@@ -9,7 +9,8 @@
 
 namespace hirgen_cpu {
 
-enum class MemoryKind { kPageable, kPinned, kDevice, kPeer };
+/// Memory of a pool has no IPC handles.
+enum class MemoryKind { kPageable, kPinned, kDevice, kPool, kPeer };
 
 /// An allocation of this process, or one of another process that is mapped here.
 struct Allocation {

@@ -1,0 +1,39 @@
+// Copies of the caller's tensors that other ranks have to reach and cannot.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <map>
+#include <vector>
+
+#include "hirgen/context.hpp"
+#include "hirgen/tensor.hpp"
+
+namespace hirgen {
+
+/// CUDA IPC opens only memory of cudaMalloc. Tensors in other memory (a pool's, or virtual memory as
+/// in PyTorch's expandable segments) are copied, and the program uses the copies.
+class Staging {
+ public:
+  /// The pointers that the program uses in a call with `tensors`. A pointer that was not in an
+  /// earlier call may allocate memory, so the caller's stream must not be captured.
+  std::vector<void*> places(Context& context, const std::vector<TensorDesc>& descs,
+                            void* const* tensors);
+  /// Copy the inputs before a call, and the outputs after it, on the stream of the call.
+  void copy_in(cudaStream_t stream) const;
+  void copy_out(cudaStream_t stream) const;
+
+ private:
+  /// A tensor of the last call, and its copy.
+  struct Copy {
+    const TensorDesc* desc;
+    void* given;
+    void* place;
+  };
+  void* place_of(Context& context, const TensorDesc& desc, void* given);
+
+  std::map<std::pair<const TensorDesc*, void*>, void*> places_;  ///< of all calls
+  std::vector<Copy> copies_;                                     ///< of the last call
+};
+
+}  // namespace hirgen
