@@ -11,10 +11,10 @@ import (
 
 // computed reports outputs that differ from the model. The program must have no other error. An error at small extents may only
 // come from a number in the program that depends on its extents. So computed tries each way to find small extents, and then the
-// original extents. An error there is an error of the program.
-func (v *verification) computed(load values.Load) {
+// original extents. An error there is an error of the program. It returns the extents, which are tried first for other nodes.
+func (v *verification) computed(load values.Load, like *values.Sized) *values.Sized {
 	small := func(guess bool) func() (*values.Sized, error) {
-		return func() (*values.Sized, error) { return values.Small(v.p.Calls, v.nodes, load, guess) }
+		return func() (*values.Sized, error) { return values.Small(v.p.Calls, v.nodes, load, guess, like) }
 	}
 	own := func() (*values.Sized, error) { return values.Own(v.p.Calls, v.nodes, load) }
 	var found *values.Sized // the last that could be compared
@@ -32,12 +32,12 @@ func (v *verification) computed(load values.Load) {
 			continue
 		}
 		if found, result, failure = sized, r, nil; len(r.Mismatches) == 0 {
-			return
+			return sized
 		}
 	}
 	if found == nil {
 		v.add(Finding{Check: Computed, Severity: Undecided, Message: "what it computes was not compared with the model: " + failure.Error()})
-		return
+		return nil
 	}
 	severity := Error
 	if failure != nil && len(v.p.Calls.Kernels)+len(v.p.Calls.Attentions) > 0 {
@@ -50,6 +50,7 @@ func (v *verification) computed(load values.Load) {
 			v.add(mismatch(found, m, severity))
 		}
 	}
+	return found
 }
 
 // mismatch describes what is wrong with an output, on the first rank where it is.

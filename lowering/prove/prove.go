@@ -86,6 +86,7 @@ func Program(p *calls.Program) (*Report, error) { return Against(p, nil) }
 func Against(p *calls.Program, load values.Load) (*Report, error) {
 	start := time.Now()
 	report := &Report{Program: p.Name, File: p.File, Calls: Calls, Findings: []Finding{}}
+	var sized *values.Sized
 	for _, l := range layouts(p) {
 		u, err := unroll.Unroll(p, l.nodes)
 		if err != nil {
@@ -97,7 +98,7 @@ func Against(p *calls.Program, load values.Load) (*Report, error) {
 		v.run()
 		if load != nil && report.Proved() {
 			u.Ranks = nil // a program at other extents takes as much memory
-			v.computed(load)
+			sized = v.computed(load, sized)
 			report.looksAt(Computed)
 		}
 	}

@@ -27,6 +27,7 @@ type Sized struct {
 	Program *unroll.Program
 	Model   *model.Pipeline
 	Changed []string // "K = 24": parameters whose values differ from the original program
+	values  map[string]int64
 }
 
 // search looks for parameter values.
@@ -49,12 +50,19 @@ type search struct {
 // allow. The program has the same calls, in which all expressions have other values. The values have different odd factors, so
 // that a wrong extent changes the result. If that is too much to compute, all have the odd factor 3. A parameter keeps its value
 // if the program depends on that value. Column counts of kernels are plain numbers in a program; if guess is set, they stand for
-// the extent that has the same value.
-func Small(p *calls.Program, nodes []int, load Load, guess bool) (*Sized, error) {
+// the extent that has the same value. The values of like are taken if they are allowed, too: those of the same program on other
+// nodes. It may be nil.
+func Small(p *calls.Program, nodes []int, load Load, guess bool, like *Sized) (*Sized, error) {
 	s := &search{program: p, nodes: nodes, load: load, guess: guess}
 	var err error
 	if s.whole, err = load(nil); err != nil {
 		return nil, err
+	}
+	if like != nil {
+		s.values = like.values
+		if sized, err := s.sized(); err == nil {
+			return sized, nil
+		}
 	}
 	few := [][]int32{nil}
 	if last := int32(len(p.Ranks())) - 1; last > 2 {
@@ -98,7 +106,7 @@ func Own(p *calls.Program, nodes []int, load Load) (*Sized, error) {
 
 // sized returns the program with the values that were found.
 func (s *search) sized() (*Sized, error) {
-	p, sized := s.program, &Sized{Program: s.unrolls(s.values, nil)}
+	p, sized := s.program, &Sized{Program: s.unrolls(s.values, nil), values: s.values}
 	if sized.Program == nil {
 		return nil, fmt.Errorf("calls cannot be issued as they stand")
 	}
