@@ -5,9 +5,6 @@
 if(HIRGEN_SANITIZE)
   message(FATAL_ERROR "HIRGEN_SANITIZE is for the CPU device; on GPUs use compute-sanitizer")
 endif()
-if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
-  set(CMAKE_CUDA_ARCHITECTURES 90)  # Hopper; for others: -DCMAKE_CUDA_ARCHITECTURES=80
-endif()
 if(NOT runtime_found OR own_kernels)
   enable_language(CUDA)
   if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
