@@ -1,4 +1,4 @@
-# Sets CMAKE_CUDA_ARCHITECTURES, the GPUs that nvcc compiles for: those of this machine, or Hopper if it has none.
+# Sets CMAKE_CUDA_ARCHITECTURES: nvcc compiles for the GPUs of this machine, or for Hopper if the machine has no GPU.
 if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
   set(CMAKE_CUDA_ARCHITECTURES $ENV{CUDAARCHS})
   if(NOT CMAKE_CUDA_ARCHITECTURES)

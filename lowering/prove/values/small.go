@@ -50,8 +50,8 @@ type search struct {
 // allow. The program has the same calls, in which all expressions have other values. The values have different odd factors, so
 // that a wrong extent changes the result. If that is too much to compute, all have the odd factor 3. A parameter keeps its value
 // if the program depends on that value. Column counts of kernels are plain numbers in a program; if guess is set, they stand for
-// the extent that has the same value. The values of like are taken if they are allowed, too: those of the same program on other
-// nodes. It may be nil.
+// the extent that has the same value. like may be nil, or the result for the same program on other nodes, whose
+// values are tried first.
 func Small(p *calls.Program, nodes []int, load Load, guess bool, like *Sized) (*Sized, error) {
 	s := &search{program: p, nodes: nodes, load: load, guess: guess}
 	var err error
