@@ -9,8 +9,8 @@ import (
 	"github.com/hirgen/hirgen/internal/expr"
 )
 
-// The size of a communication does not depend on how the pipeline is arranged: what one rank
-// receives, or the whole tensor of a collective.
+// The size of a communication does not depend on the form of the pipeline: it is the bytes that one rank receives, or
+// the whole tensor of a collective.
 func TestBytes(t *testing.T) {
 	const slice = 8192 / 4 * 8192 * 2
 	arrangements := [][]string{
@@ -38,7 +38,7 @@ func TestBytes(t *testing.T) {
 	}
 }
 
-// The ranks of a collective along an axis of a grid are those along the axis.
+// A collective along an axis of a grid joins the ranks along that axis.
 func TestTeamSize(t *testing.T) {
 	program := emitFile(t, "../testdata/grids/ag_matmul_grid.yaml", "", "eager")
 	if got, all := evaluated(t, program, "team_size"), evaluated(t, program, "mesh_size"); got >= all || all%got != 0 {
@@ -46,8 +46,8 @@ func TestTeamSize(t *testing.T) {
 	}
 }
 
-// TestCommunications lists each communication of a program with its mesh axis, and names the one that
-// the bandwidths are of.
+// TestCommunications lists each communication of a program with its mesh axis, and checks which one the bandwidths
+// refer to.
 func TestCommunications(t *testing.T) {
 	for spec, want := range map[string]struct{ list, largest string }{
 		"specs/mlp_tp_backward/spec.yaml":     {`{"allgather x", "allgather x", "reducescatter x"}`, `"allgather"`},
@@ -66,7 +66,7 @@ func TestCommunications(t *testing.T) {
 	}
 }
 
-// evaluated is the value of a field of the program's table, over the program's parameters.
+// evaluated returns the value of a field of the program's table, over the program's parameters.
 func evaluated(t *testing.T, program, field string) int64 {
 	t.Helper()
 	_, table, _ := strings.Cut(program, "ProgramTable table = {")

@@ -8,15 +8,15 @@ import (
 	"strconv"
 )
 
-// stagingFolder holds new files before they take their places, and old ones until all
-// have. It is on the file system of the folder, so that every step is a rename, and
-// where there are no locks it keeps a second hirgen out.
+// stagingFolder holds the new files before they are put in place, and the old files until all new files are in place.
+// It is on the file system of the folder, so that every step is a rename. Where the file system has no locks, it also
+// keeps a second hirgen out.
 const stagingFolder = ".hirgen-staging"
 
 // atStep is called after each change to the folder. Tests end the process there.
 var atStep = func() {}
 
-// apply carries out a plan, all or nothing: on failure every file is what it was.
+// apply carries out a plan, all or nothing: if it fails, it restores every file.
 func apply(root *os.Root, p *plan) (err error) {
 	if err := root.Mkdir(stagingFolder, 0o755); err != nil {
 		if errors.Is(err, fs.ErrExist) {
@@ -53,7 +53,7 @@ func apply(root *os.Root, p *plan) (err error) {
 			return err
 		}
 	}
-	// From here on the new files stand: nothing is left to undo.
+	// All files are in place. The removal of the journal commits them: after it, a later Write does not undo them.
 	atStep()
 	if err := root.Remove(path.Join(stagingFolder, journalName)); err != nil {
 		return err
@@ -63,23 +63,23 @@ func apply(root *os.Root, p *plan) (err error) {
 	return nil
 }
 
-// A transaction remembers how to undo what was done so far.
+// A transaction remembers how to undo the steps so far.
 type transaction struct {
 	root    *os.Root
 	folders map[string]bool // known to exist
 	undo    []func() error
 }
 
-// stage writes a new file beside the others.
+// stage writes a new file to the staging folder.
 func (t *transaction) stage(i int, f File) error {
 	return t.root.WriteFile(stagedName(i), f.Data, 0o644)
 }
 
-// stagedName and keptName are where new file i and the one that it replaces lie meanwhile.
+// stagedName and keptName return the paths in the staging folder of new file i and of the file that it replaces.
 func stagedName(i int) string { return path.Join(stagingFolder, "new"+strconv.Itoa(i)) }
 func keptName(i int) string   { return path.Join(stagingFolder, "old"+strconv.Itoa(i)) }
 
-// replace puts staged file i in its place, which is free if the file was missing.
+// replace moves staged file i to its path. The path is free if the file was missing.
 func (t *transaction) replace(i int, name string, missing bool) error {
 	if err := t.makeFolders(path.Dir(name)); err != nil {
 		return err
@@ -97,7 +97,7 @@ func (t *transaction) replace(i int, name string, missing bool) error {
 	return nil
 }
 
-// makeFolders makes the folders above a file, one by one.
+// makeFolders makes a folder and the folders above it, one by one.
 func (t *transaction) makeFolders(folder string) error {
 	if t.folders[folder] {
 		return nil
@@ -115,8 +115,8 @@ func (t *transaction) makeFolders(folder string) error {
 	return nil
 }
 
-// moveAway keeps the file that has a name, if there is one, under another. A symbolic link is kept
-// as a link; what it points at stays as it is.
+// moveAway moves a file, if it exists, to another path, where it is kept. It moves a symbolic link as a link and
+// leaves the target alone.
 func (t *transaction) moveAway(name, kept string) error {
 	info, err := t.root.Lstat(name)
 	switch {
@@ -135,7 +135,7 @@ func (t *transaction) moveAway(name, kept string) error {
 	return nil
 }
 
-// isFolder is about a folder in the place of a file.
+// isFolder returns the error for a folder that has the path of a file.
 func isFolder(root *os.Root, name string) error {
 	return &FolderError{root.Name(), name + " is a folder, and a file of the program has that name", "remove it, or use another folder"}
 }
@@ -150,8 +150,8 @@ func (t *transaction) rollBack() error {
 	return errors.Join(failures...)
 }
 
-// removeEmptyFolders removes the folders that orphans leave empty. One that is not
-// empty stays: Remove then fails, as it should.
+// removeEmptyFolders removes the folders that are empty without the orphans. It keeps a folder that is not empty,
+// because Remove fails on it.
 func (t *transaction) removeEmptyFolders(orphans []string) {
 	for _, name := range orphans {
 		for folder := path.Dir(name); folder != "."; folder = path.Dir(folder) {

@@ -17,15 +17,15 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// summed are the specs whose calls calls.sum is about.
+// summed are the specs whose calls have a digest in calls.sum.
 var summed = []string{
 	"testdata/specs/*/spec.yaml", "testdata/layers/*.yaml", "testdata/grids/*.yaml", "testdata/products/*.yaml",
 	"testdata/golden/*/spec.yaml", "internal/e2e/testdata/*.yaml", "internal/e2e/testdata/moves/*.yaml",
 	"lowering/prove/testdata/specs/*.yaml", "scripts/bench_gpu/specs/*/spec.yaml",
 }
 
-// TestCallsAreTheSame compares the digests of what "hirgen lower --calls" prints of specs with those in calls.sum: a change
-// of what specs mean is a line of its diff. docs/versions.md says which of them are meant.
+// TestCallsAreTheSame compares digests of the output of "hirgen lower --calls" with calls.sum. A change of a spec's
+// meaning is a line of the diff of that file. docs/versions.md lists the specs that this concerns.
 func TestCallsAreTheSame(t *testing.T) {
 	var got strings.Builder
 	for _, pattern := range summed {
@@ -52,11 +52,11 @@ func TestCallsAreTheSame(t *testing.T) {
 	}
 }
 
-// callsDigest is that of the calls of a spec, and of the calls of its fallback variant.
+// callsDigest returns the digest of the calls of a spec, including the calls of its fallback variant.
 func callsDigest(t *testing.T, file string) string {
 	t.Helper()
 	p, _, err := model.LoadFile(file, nil)
-	if err == nil && len(p.Schedule.Stated()) == 0 { // what auto chooses is another question
+	if err == nil && len(p.Schedule.Stated()) == 0 { // skip the choices of auto
 		p, _, err = model.LoadFile(file, nil, model.Setting{Value: model.Defaults})
 	}
 	if err != nil {

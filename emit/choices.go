@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// transportOf names what carries the transfers of a program, as reports do: "ipc-get", "nccl".
+// transportOf names the transports of a program as reports do: "ipc-get", "nccl".
 func transportOf(p *hostir.Program) string {
 	names := map[hostir.Backend]string{hostir.IPCGet: schedule.IPCGet, hostir.IPCPut: schedule.IPCPut}
 	var used []string
@@ -27,11 +27,11 @@ func transportOf(p *hostir.Program) string {
 	return strings.Join(used, ", ")
 }
 
-// tells reports whether a choice says something of this program.
+// tells reports whether a choice is worth mentioning for this program.
 func (f *form) tells(c schedule.Choice) bool {
 	switch c.Field {
 	case schedule.Streams, schedule.Preset, schedule.Pipeline:
-		return false // told first, as far as they are used
+		return false // schedule mentions them first, if they are used
 	case schedule.InitialWaits, schedule.Joins:
 		return f.view.Streams > 0
 	}
@@ -39,7 +39,7 @@ func (f *form) tells(c schedule.Choice) bool {
 	return c.Value != field.Default
 }
 
-// choiceInWords spells a choice as specs do, without the colon, where that says enough.
+// choiceInWords describes a choice in words, mostly as a spec spells it, without the colon.
 func choiceInWords(c schedule.Choice) string {
 	switch {
 	case c.Field == schedule.Delay:
@@ -52,7 +52,8 @@ func choiceInWords(c schedule.Choice) string {
 	return c.Field + " " + c.Value + " of " + c.Of
 }
 
-// schedule names the choices that shaped the program: its pipeline, its streams, and what is not the default.
+// schedule lists the choices that shaped the program: its pipeline, its streams, and every choice that differs from
+// the default.
 func (f *form) schedule() string {
 	parts := []string{f.workers()}
 	if f.program.Choices.Whole() {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestCommentsNameWhatIsThere: the tensors that comments on transfers name are in the program.
+// TestCommentsNameWhatIsThere: comments on transfers name only tensors of the program.
 func TestCommentsNameWhatIsThere(t *testing.T) {
 	buffers := regexp.MustCompile(`\bbuffer (\w+)`)
 	words := regexp.MustCompile(`\w+`)
@@ -30,7 +30,7 @@ func TestCommentsNameWhatIsThere(t *testing.T) {
 	}
 }
 
-// split takes comments out of a program; strings go as well, since errors are texts, too.
+// split removes comments and strings from a program. Error texts are strings, too.
 func split(source string) (code, comments string) {
 	quoted := regexp.MustCompile(`"[^"]*"`)
 	var codes, texts []string

@@ -8,10 +8,10 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// cppType is how an element type is spelled to each library.
+// cppType has the names of an element type in each library.
 type cppType struct {
 	Alias string // in emitted code: "bf16"
-	Cpp   string // what the alias stands for
+	Cpp   string // the type that the alias stands for
 	DType string // the runtime's enumerator
 	NCCL  string
 }
@@ -25,11 +25,10 @@ var cppTypes = map[domain.DType]cppType{
 	domain.Int64: {"int64_t", "", "hirgen::DType::kInt64", "ncclInt64"},
 }
 
-// typeHeaders are the headers that declare Cpp, by alias.
+// typeHeaders maps an alias to the header that declares its Cpp type.
 var typeHeaders = map[string]string{"fp16": "cuda_fp16.h", "bf16": "cuda_bf16.h"}
 
-// The functions of the spec, as the kernels name them. A function that is missing
-// here is an error of the spec, never a guess.
+// The functions of the spec, as the kernels name them. A function that is missing here is an error of the spec.
 var (
 	unaryFns = map[string]string{
 		"copy": "kCopy", "neg": "kNeg", "relu": "kRelu", "gelu": "kGelu", "silu": "kSilu", "exp": "kExp", "log": "kLog", "sin": "kSin", "cos": "kCos",
@@ -46,7 +45,7 @@ var (
 	ncclFns   = map[string]string{"sum": "ncclSum", "max": "ncclMax", "min": "ncclMin", "prod": "ncclProd"}
 )
 
-// unaryFn prints a function of one operand as launch_unary takes it.
+// unaryFn prints a function of one operand as an argument of launch_unary.
 func unaryFn(spelling string) (text string, ok bool) {
 	name, constant := domain.SplitFn(spelling)
 	kind, ok := unaryFns[name]
@@ -57,8 +56,8 @@ func unaryFn(spelling string) (text string, ok bool) {
 	return braces(kind, floatLiteral(constant)), domain.UnaryFn(spelling) != nil
 }
 
-// floatLiteral is a decimal number as C++ spells an fp32 constant. A number below the normal
-// ones is spelled by its bits: some compilers complain of decimal digits that they round there.
+// floatLiteral spells a decimal number as an fp32 constant of C++. It spells a subnormal number in hexadecimal,
+// because some compilers warn about decimal digits that they round there.
 func floatLiteral(number string) string {
 	if v, err := strconv.ParseFloat(number, 32); err == nil && v != 0 && math.Abs(v) < smallestNormal {
 		return strconv.FormatFloat(v, 'x', -1, 32) + "F"
@@ -69,10 +68,10 @@ func floatLiteral(number string) string {
 	return number + "F"
 }
 
-// smallestNormal is the smallest fp32 number above 0 with all its digits.
+// smallestNormal is the smallest positive normal fp32 number.
 const smallestNormal = 0x1p-126
 
-// decimal prints a number as C++ spells a double; empty for 0.
+// decimal prints a number as a double of C++, and 0 as an empty text.
 func decimal(v float64) string {
 	if v == 0 {
 		return ""

@@ -8,38 +8,37 @@ import (
 	"strings"
 )
 
-// A Record is what a folder says of its making.
+// A Record describes how a folder was made: the hirgen version, the program and the flags.
 type Record struct {
 	Hirgen  string   // version
 	Program string   // name
 	Spec    string   // base name
-	Ranks   int      // that run the program; 0 in a folder that does not say it
-	Flags   []string // given beside it, but for those of Packages
+	Ranks   int      // that run the program; 0 if the folder does not record it
+	Flags   []string // given with the spec, except the flags of Packages
 	Packages
 }
 
-// A Difference is a file of a folder that is not what it would be printed as now.
+// A Difference is a file of a folder that differs from the file that hirgen would print now.
 type Difference struct {
 	Path  string
 	State DifferenceState
-	Line  int    // the first that differs, counted from 1; 0 in a file that is missing, and in calls that were edited
-	Lines int    // of the file that differ from Line on; 0: lines are missing there
-	Has   string // the first of them
-	Want  string // what would be printed in its place
+	Line  int    // the first different line, from 1; 0 in a missing file, and in edited calls
+	Lines int    // the number of different lines from Line on; 0: lines are missing there
+	Has   string // the first different line
+	Want  string // the line that hirgen would print in its place
 }
 
-// DifferenceState says how a file came to differ.
+// DifferenceState is the reason why a file differs.
 type DifferenceState string
 
 // The states.
 const (
 	Missing DifferenceState = "missing" // somebody removed it
 	Edited  DifferenceState = "edited"  // somebody changed it, or made it
-	Stale   DifferenceState = "stale"   // it is as hirgen wrote it, of another version
+	Stale   DifferenceState = "stale"   // hirgen wrote it, in another version
 )
 
-// ReadRecord reads what a folder says of its making. The error is a *FolderError where hirgen did
-// not write it.
+// ReadRecord reads the record of a folder. The error is a *FolderError if hirgen did not write the folder.
 func ReadRecord(dir string) (*Record, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -56,8 +55,8 @@ func ReadRecord(dir string) (*Record, error) {
 	return &Record{m.Hirgen, m.Program, m.Spec, m.Ranks, flags, packages}, nil
 }
 
-// Differences compares a folder with files, but for the manifest, in their order. Files that are
-// printed from the folder's own calls cannot tell that these were edited; the manifest can.
+// Differences compares a folder with files, except the manifest, in the order of files. If files are printed from the
+// folder's own calls, an edit of these calls shows only in the manifest's digest of the calls.
 func Differences(dir string, files []File) (list []Difference, err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -88,7 +87,8 @@ func Differences(dir string, files []File) (list []Difference, err error) {
 	return list, nil
 }
 
-// difference is where a file differs from data, which is as hirgen wrote it or not.
+// difference finds the first line at which a file differs from data. asWritten: data is unchanged since hirgen wrote
+// it.
 func difference(f File, data []byte, asWritten bool) Difference {
 	has, want := strings.Split(string(data), "\n"), strings.Split(string(f.Data), "\n")
 	first, behind := 0, 0 // equal lines at both ends

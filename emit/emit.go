@@ -32,8 +32,8 @@ type Options struct {
 	Flags []string
 	// Packages are printed in addition to the program.
 	Packages Packages
-	// Prove checks the calls of each variant before Render prints them. On an error nothing is printed.
-	// nil: no check.
+	// Prove checks the calls of each variant before Render prints them. If it fails, Render prints no files. nil: no
+	// check.
 	Prove func(*calls.Program) error
 	// Spec is the text of the spec. The folder then contains it, so that the folder can be proved alone.
 	Spec []byte

@@ -10,8 +10,8 @@ import (
 	"github.com/hirgen/hirgen/emit"
 )
 
-// unqualified finds the identifiers of emitted C++ that are looked up where they stand: no
-// members, and none behind "::".
+// unqualified finds the identifiers of emitted C++ that are looked up in their scope: no members, and no names after
+// "::".
 func unqualified(code string) map[string]bool {
 	code = regexp.MustCompile(`(?m)//.*$|/\*(?s:.*?)\*/|"(?:[^"\\\n]|\\.)*"|^\s*#.*$`).ReplaceAllString(code, " ")
 	found := map[string]bool{}
@@ -23,8 +23,8 @@ func unqualified(code string) map[string]bool {
 	return found
 }
 
-// handedOut are names that do not depend on the names of a spec, and are taken out of the same
-// names as those: of loops, mesh axes, workers' events and the statements about them.
+// handedOut are names that do not depend on the names of a spec but come from the same allocator: names of loops,
+// mesh axes, workers' events and the statements about them.
 var handedOut = map[string]bool{
 	"i": true, "s": true, "x": true, "x2": true, "x_": true, "started_": true, "joined_": true,
 	"kStarted": true, "kJoined": true, "kDelay": true,
@@ -35,10 +35,9 @@ var handedOut = map[string]bool{
 // ofLibraries are names that no spec can have.
 var ofLibraries = regexp.MustCompile(`^(?:cuda|cublas|nccl|hirgen|__)`)
 
-// TestFixedNamesAreReserved emits every example twice, with all names of its spec exchanged.
-// What both texts name without a qualifier is spelled by templates: a name of a spec that is
-// the same would mean something else there, so none may come out of the names that are
-// handed out.
+// TestFixedNamesAreReserved emits every example twice, with all names of its spec exchanged. Unqualified names in
+// both texts come from templates. An equal name of a spec would change their meaning, so the allocator must not
+// return any of them.
 func TestFixedNamesAreReserved(t *testing.T) {
 	fixed := map[string]string{}
 	for _, name := range goldenCases(t) {
@@ -49,7 +48,7 @@ func TestFixedNamesAreReserved(t *testing.T) {
 			rename(program, text)
 			all := map[string]bool{}
 			files, err := emit.Render(program, emit.Options{})
-			if err != nil { // a few conditions name what is renamed only here
+			if err != nil { // a few conditions have names that only this test renames
 				t.Logf("%s: %v", name, err)
 			}
 			for _, f := range files {

@@ -14,18 +14,16 @@ import (
 	"github.com/hirgen/hirgen/internal/filelock"
 )
 
-// A FolderError says why a folder cannot be written to, and what to do about it. Nothing
-// was written.
+// A FolderError is the reason why Write cannot use a folder, with advice. Write has changed no files.
 type FolderError struct{ Dir, Reason, Advice string }
 
 func (e *FolderError) Error() string { return fmt.Sprintf("%s: %s; %s", e.Dir, e.Reason, e.Advice) }
 
-// systemFolders are never taken for a program, even if they are empty.
+// systemFolders are never used for a program, even if they are empty.
 var systemFolders = strings.Fields(`/ /bin /boot /dev /etc /home /lib /lib64 /proc /root /run /sbin /sys /tmp /usr /var
 	/usr/bin /usr/lib /usr/local /usr/local/bin /usr/share /var/lib /var/tmp`)
 
-// checkFolder refuses the folders that no program is for: the root, folders of the system, the
-// user's home and those around it. Force does not help there.
+// checkFolder refuses the root, system folders, the user's home folder and its parents. Force does not change that.
 func checkFolder(dir string) error {
 	place, err := filepath.Abs(dir)
 	if err != nil {
@@ -46,7 +44,7 @@ func checkFolder(dir string) error {
 	return nil
 }
 
-// resolved is a path without symbolic links, if there is such a folder.
+// resolved returns a path without symbolic links if the path exists, and the path itself otherwise.
 func resolved(path string) string {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		return target
@@ -54,8 +52,8 @@ func resolved(path string) string {
 	return path
 }
 
-// checkForeign refuses a folder that holds something and was never hirgen's: there is no
-// manifest, and there are names at its top that no file of the program has.
+// checkForeign refuses a folder without a manifest that has files or folders at its top which no file of the program
+// matches.
 func checkForeign(root *os.Root, files []File) error {
 	if _, err := root.Lstat(ManifestName); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -87,8 +85,8 @@ func checkForeign(root *os.Root, files []File) error {
 	}
 }
 
-// checkProgram refuses a folder that has another program, which would be removed. A program is known by its name: a spec that
-// was edited, or moved, is still its own.
+// checkProgram refuses a folder with another program, which Write would remove. The name identifies a program, so a
+// program whose spec was edited or moved stays the same program.
 func checkProgram(root *os.Root, files []File) error {
 	recorded, err := readManifest(root)
 	i := slices.IndexFunc(files, func(f File) bool { return f.Path == ManifestName })
@@ -105,7 +103,7 @@ func checkProgram(root *os.Root, files []File) error {
 	}
 }
 
-// fewOf lists the first elements of a list.
+// fewOf lists at most five elements of a list and counts the rest.
 func fewOf(list []string) string {
 	if len(list) > 5 {
 		return fmt.Sprintf("%s, and %d more", strings.Join(list[:5], ", "), len(list)-5)
@@ -113,14 +111,14 @@ func fewOf(list []string) string {
 	return strings.Join(list, ", ")
 }
 
-// lockPatience is how long Write waits for another one in the same folder, which takes
-// milliseconds unless something is wrong with it.
+// lockPatience is how long Write waits for another Write in the same folder. A Write takes milliseconds unless it
+// hangs.
 var lockPatience = defaultLockPatience
 
 const defaultLockPatience = 30 * time.Second
 
-// lock keeps other Writes out of a folder until release is called. It waits for one that is under way. Where
-// the file system has no locks, held is false: the staging folder alone keeps them out.
+// lock keeps other Writes out of a folder until release is called. It first waits for a Write that holds the lock.
+// Where the file system has no locks, held is false, and only the staging folder keeps others out.
 func lock(root *os.Root) (held bool, release func(), err error) {
 	folder, err := root.Open(".")
 	if err != nil {

@@ -24,13 +24,13 @@ func TestWriteRefusesFoldersOfOthers(t *testing.T) {
 	if _, err := Write(dir, version(t, firstVersion), WriteOptions{Force: true}); err != nil {
 		t.Fatal(err)
 	}
-	mustWrite(t, dir, version(t, secondVersion)) // it is hirgen's from then on
+	mustWrite(t, dir, version(t, secondVersion)) // from here on the folder is hirgen's
 	if got := tree(t, dir); got["letter.txt"] != "precious" || got["photos/1.jpg"] != "precious" || got["a.cpp"] != "a2" {
 		t.Errorf("the folder holds %v", got)
 	}
 }
 
-// A folder is that of one program, whatever becomes of its spec.
+// A folder belongs to one program, even if its spec changes.
 func TestWriteRefusesFoldersOfOtherPrograms(t *testing.T) {
 	dir := t.TempDir()
 	mustWrite(t, dir, versionOf(t, "first", firstVersion))
@@ -47,10 +47,10 @@ func TestWriteRefusesFoldersOfOtherPrograms(t *testing.T) {
 	if _, err := Write(dir, versionOf(t, "second", firstVersion), WriteOptions{Force: true}); err != nil {
 		t.Fatal(err)
 	}
-	mustWrite(t, dir, versionOf(t, "second", secondVersion)) // it is the second one's from then on
+	mustWrite(t, dir, versionOf(t, "second", secondVersion)) // from here on the folder belongs to the second program
 }
 
-// A program may be written to an empty folder, and where its own files lie, as in a clone.
+// A program may be written to an empty folder, and to a folder that has only its files, such as a clone.
 func TestWriteTakesFoldersWithoutForeignFiles(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, "runtime/src/c.cpp", "c1")

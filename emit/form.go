@@ -7,13 +7,13 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// A form is one program that is printed, and the one that is printed for where not all ranks can
-// share memory is another.
+// A form is one variant of a program: the program itself, or the fallback variant for ranks that cannot all share
+// memory.
 type form struct {
 	program *hostir.Program
 	calls   *fromhost.Lowered
 	view    *programView
-	terms   map[string]domain.Terms // of the sums of the model's products, by operand
+	terms   map[string]domain.Terms // of the sums of the model's GEMMs, by operand
 }
 
 // interfaceTensors describes the tensors of the interface.
@@ -31,7 +31,7 @@ func (f *form) interfaceTensors() {
 	}
 }
 
-// globalAxes are the initialisers of a tensor's axes over all ranks.
+// globalAxes returns the initialisers of a tensor's axes, as all ranks together have it.
 func (f *form) globalAxes(t *hostir.Tensor) []string {
 	var axes []string
 	for _, i := range hostir.Live(t) {
@@ -49,7 +49,7 @@ func (f *form) globalAxes(t *hostir.Tensor) []string {
 	return axes
 }
 
-// local is the shape of one rank's buffer.
+// local returns the shape of one rank's buffer.
 func (f *form) local(t *hostir.Tensor) string {
 	var shape []expr.Expr
 	for _, i := range hostir.Live(t) {
@@ -62,7 +62,7 @@ func (f *form) local(t *hostir.Tensor) string {
 	return brackets(shape)
 }
 
-// coordinate names this rank's coordinate along an axis of a mesh.
+// coordinate returns the name of this rank's coordinate along a mesh axis, and declares it if it is new.
 func (f *form) coordinate(m *domain.Mesh, axis string) string {
 	f.view.UsesRank = true
 	want := coordinateView{Mesh: f.calls.Mesh(m)}
@@ -76,12 +76,12 @@ func (f *form) coordinate(m *domain.Mesh, axis string) string {
 	return want.Name
 }
 
-// everywhere reports whether every rank has a part of a tensor.
+// everywhere reports whether every rank has a shard of a tensor.
 func (f *form) everywhere(t *hostir.Tensor) bool {
 	return t.Mesh == nil || t.Mesh.Size() == f.program.Meshes[0].Size()
 }
 
-// onMesh says in words where a tensor is that only some ranks have.
+// onMesh names the mesh of a tensor that only some ranks have. It is empty for other tensors.
 func (f *form) onMesh(t *hostir.Tensor) string {
 	if f.everywhere(t) {
 		return ""
@@ -89,8 +89,7 @@ func (f *form) onMesh(t *hostir.Tensor) string {
 	return " on mesh " + t.Mesh.Name
 }
 
-// present tells, for the description of a tensor, whether a rank has a part of it; empty
-// when every rank has.
+// present returns the C++ condition for whether a rank has a shard of a tensor. It is empty if every rank has one.
 func (f *form) present(t *hostir.Tensor) string {
 	if f.everywhere(t) {
 		return ""
@@ -99,7 +98,7 @@ func (f *form) present(t *hostir.Tensor) string {
 	return f.calls.Mesh(t.Mesh) + ".holds(rank)"
 }
 
-// report fills what the driver's columns say.
+// report fills the columns of the driver's report.
 func (f *form) report() {
 	r, v := f.calls.Report, f.view
 	for _, p := range r.Gemms {
@@ -122,7 +121,7 @@ func (f *form) report() {
 	v.WorldSize = spell(f.calls.WorldSize())
 }
 
-// terms finds the sums that the operations of the model take.
+// terms finds the sums in the operations of the model.
 func terms(p *hostir.Program) map[string]domain.Terms {
 	shapes := make(map[string][]domain.Extent, len(p.Tensors))
 	for _, t := range p.Tensors {

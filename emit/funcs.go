@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// cstr prints text as a C++ string literal. Everything but plain ASCII goes out as
-// octal escapes of its bytes, which, unlike \x, end after three digits.
+// cstr prints text as a C++ string literal. It prints other bytes than printable ASCII as octal escapes, which,
+// unlike \x, end after three digits.
 func cstr(text string) string {
 	var b strings.Builder
 	b.WriteByte('"')
@@ -29,9 +29,9 @@ func cstr(text string) string {
 	return b.String()
 }
 
-// commentWord makes text safe inside a comment, a Markdown page or a CMake comment:
-// one line, no control or direction-changing characters, nothing that could end the
-// comment, continue it on the next line or be a trigraph.
+// commentWord makes text safe in a comment of C++ or CMake and in Markdown. The result is one line without control
+// characters and characters that change the direction of text. It cannot end the comment, continue it on the next
+// line or contain a trigraph.
 func commentWord(text string) string {
 	var b strings.Builder
 	space := false
@@ -56,7 +56,7 @@ func commentWord(text string) string {
 	return strings.ReplaceAll(safe, "??", "? ?")
 }
 
-// comment prints lines as // comments. Leading spaces of a line are kept.
+// comment prints lines as // comments and keeps their indentation.
 func comment(lines ...string) string {
 	out := make([]string, len(lines))
 	for i, line := range lines {
@@ -77,7 +77,7 @@ func indentBy(n int, text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// cmakeQuote prints text as a CMake bracket argument, in which nothing is expanded.
+// cmakeQuote prints text as a CMake bracket argument, which CMake does not expand.
 func cmakeQuote(text string) string {
 	fence := ""
 	for strings.Contains(text, "]"+fence+"]") || strings.HasSuffix(text, "]"+fence) {
@@ -90,8 +90,8 @@ func cmakeQuote(text string) string {
 	return "[" + fence + "[" + newline + text + "]" + fence + "]"
 }
 
-// shellWord quotes a word for a POSIX shell where it needs to be. Characters that a
-// page cannot show are left out: the result is for people to read and paste.
+// shellWord quotes a word for a POSIX shell if necessary. The result is for people to read and paste, so it leaves
+// out characters that a page cannot show.
 func shellWord(word string) string {
 	word = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == utf8.RuneError {

@@ -24,9 +24,9 @@ var update = flag.Bool("update", false, "store what is emitted, after building i
 
 const goldenDir = "../testdata/golden"
 
-// goldenCases lists the folders of testdata/golden, which are of what no example of generated/ shows.
-// Each holds a spec.yaml or, for statements that no pass makes yet, a program.hir; want/ holds the
-// sources that are the program's own.
+// goldenCases lists the folders of testdata/golden, which cover cases that no example of generated/ has. Each has a
+// spec.yaml or, for statements that no pass makes yet, a program.hir. want/ has the generated sources, without the
+// runtime.
 func goldenCases(t *testing.T) []string {
 	t.Helper()
 	return folders(t, goldenDir)
@@ -72,7 +72,7 @@ func render(t *testing.T, p *hostir.Program) []emit.File {
 	return files
 }
 
-// varying are the files that want/ holds: sources of which no example has the same but for the name and positions.
+// varying are the files in want/: sources that differ from all examples by more than the name and positions.
 func varying(program string, files []emit.File, shown map[string]bool) []emit.File {
 	return slices.DeleteFunc(slices.Clone(files), func(f emit.File) bool {
 		isSource := slices.Contains([]string{".cpp", ".hpp", ".cu", ".cuh"}, filepath.Ext(f.Path))

@@ -13,7 +13,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// attacks are texts that would do harm if one of them got out of its literal or comment.
+// attacks are texts that would be harmful outside their literal or comment.
 var attacks = []string{
 	`"; system("rm -rf /"); //`,
 	`*/ #include "/etc/passwd" /*`,
@@ -28,8 +28,8 @@ var attacks = []string{
 	strings.Repeat("long", 100),
 }
 
-// rename replaces every text that a spec or a builder chooses; suffix keeps the names
-// apart. Extents lose their expressions, since those parse by a grammar of their own.
+// rename replaces every text that a spec or a builder chooses. suffix keeps the names distinct. Extents lose their
+// expressions, which have a separate grammar.
 func rename(p *hostir.Program, text string) {
 	number := 0
 	names := map[string]string{}
@@ -141,8 +141,8 @@ func firstDifference(a, b []string) string {
 	return "the end"
 }
 
-// codeTokens is what a compiler or CMake sees of a file: no comments, all strings
-// alike, all names alike.
+// codeTokens returns the tokens that a compiler or CMake sees in a file. Comments are removed, all strings are equal,
+// and all names are equal.
 func codeTokens(f emit.File) []string {
 	switch {
 	case strings.HasPrefix(f.Path, "runtime/"), f.Path == "host_ir.txt", f.Path == emit.CallsName, f.Path == emit.ManifestName:
@@ -164,7 +164,7 @@ func codeTokens(f emit.File) []string {
 	}
 }
 
-// goTokens are the kinds of tokens of Go, and what of its comments is for compilers.
+// goTokens returns the kinds of the tokens of a Go file, and the comments that are directives for compilers.
 func goTokens(source []byte) []string {
 	var tokens []string
 	var s scanner.Scanner
@@ -195,8 +195,8 @@ func withoutBrackets(line string) string {
 	return before + "[[]]" + withoutBrackets(after)
 }
 
-// cppTokens is a scanner for the C++ that emit prints, as strict as a compiler in what
-// ends a comment or a string.
+// cppTokens is a scanner for the C++ that emit prints. It is as strict as a compiler about the ends of comments and
+// strings.
 func cppTokens(text string) []string {
 	text = strings.ReplaceAll(text, "??/", "\\") // trigraph
 	text = strings.ReplaceAll(text, "\\\n", "")  // continued line

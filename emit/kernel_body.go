@@ -8,12 +8,12 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// readOf is how a row has an operand.
+// readOf maps the use of an operand to the method that reads it in a row.
 var readOf = map[string]string{calls.ForElement: "load", calls.ForColumn: "along", calls.ForRow: "value", calls.ForSeed: "seed"}
 
-// kernelBody prints what a row of the results is, a line for each step. An operand that several steps read is
-// read once, and what takes long to compute is computed once. In a run of rows, what is the same for all of them
-// comes first.
+// kernelBody prints the computation of a row of the results, a line for each step. It reads an operand once even if
+// several steps use it, and evaluates an expensive step once. In a run of rows, the values that all rows share come
+// first.
 func kernelBody(k kernelView) ([]string, error) {
 	b := newBodyPrinter(k)
 	for i, name := range k.Operands[k.Results:] {
@@ -34,15 +34,15 @@ func kernelBody(k kernelView) ([]string, error) {
 	return slices.Concat(b.once, each, []string{"});"}), nil
 }
 
-// A bodyPrinter prints the body of a kernel. Values are the operands that are read, and then the steps.
+// A bodyPrinter prints the body of a kernel. Its values are the operands that the body reads, then the steps.
 type bodyPrinter struct {
 	k         kernelView
 	steps     domain.Body
-	readers   []int    // of each value: the steps that read it
-	readInRow []bool   // by one that differs from row to row
+	readers   []int    // of each value: the number of steps that read it
+	readInRow []bool   // read by a step that differs from row to row
 	alike     []bool   // the same for all rows of a run
 	wide      []bool   // has a value for each column
-	long      []bool   // takes long to compute, each time that it is read
+	long      []bool   // expensive to compute each time that a step reads it
 	values    []string // in C++
 	once, row []string // lines: for a run, and for each row
 }
@@ -68,7 +68,7 @@ func newBodyPrinter(k kernelView) *bodyPrinter {
 	return b
 }
 
-// read makes a value of an operand.
+// read adds the value of an operand.
 func (b *bodyPrinter) read(i int, name string) {
 	value := fmt.Sprintf("%s.%s(%s)", b.given(i), readOf[b.k.Uses[int(b.k.Results)+i]], name)
 	if b.readers[i] > 1 || b.shared(i) {
@@ -78,10 +78,10 @@ func (b *bodyPrinter) read(i int, name string) {
 	b.values = append(b.values, value)
 }
 
-// shared reports whether a value is the same for all rows of a run, and read in each of them.
+// shared reports whether all rows of a run share a value, and read it.
 func (b *bodyPrinter) shared(at int) bool { return b.alike[at] && b.readInRow[at] }
 
-// given is what a value is read and kept by.
+// given returns the object that reads and keeps a value: the run or the row.
 func (b *bodyPrinter) given(at int) string {
 	if b.alike[at] {
 		return "run"
@@ -89,7 +89,7 @@ func (b *bodyPrinter) given(at int) string {
 	return "row"
 }
 
-// line prints a line of what computes a value.
+// line adds a line to the code for a run, or to the code for each row, wherever the value is computed.
 func (b *bodyPrinter) line(at int, format string, args ...any) {
 	lines := &b.row
 	if b.alike[at] {
@@ -98,7 +98,7 @@ func (b *bodyPrinter) line(at int, format string, args ...any) {
 	*lines = append(*lines, fmt.Sprintf(format, args...))
 }
 
-// step makes a value of a step, and stores it if it is a result.
+// step adds the value of a step, and stores it if it is a result.
 func (b *bodyPrinter) step(i int, s domain.Step) error {
 	args := make([]string, len(s.Args))
 	for j, at := range s.Args {
@@ -123,7 +123,7 @@ func (b *bodyPrinter) step(i int, s domain.Step) error {
 		name += "_row"
 	}
 	if b.isFolded(i) && readers == 1 && result < 0 {
-		name = value // in the return of the body
+		name = value // the body returns it directly
 	} else if readers > 0 {
 		b.line(at, "const auto %s = %s;", name, value)
 		value = name
@@ -141,14 +141,14 @@ func (b *bodyPrinter) step(i int, s domain.Step) error {
 	return nil
 }
 
-// isFolded reports whether a step makes what is folded over rows.
+// isFolded reports whether a step computes the operand of a reduction over rows.
 func (b *bodyPrinter) isFolded(i int) bool {
 	last := len(b.steps) - 1
 	_, folds := b.steps.FoldsColumns()
 	return folds && i < last && b.steps[last].Args[0] == len(b.readers)-len(b.steps)+i
 }
 
-// readersOf counts how often steps read each of so many operands, and each earlier step.
+// readersOf counts the steps that read each operand, and the steps that read each earlier step.
 func readersOf(steps domain.Body, operands int) []int {
 	readers := make([]int, operands+len(steps))
 	for _, s := range steps {

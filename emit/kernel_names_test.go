@@ -10,7 +10,7 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// TestNamesOfKernelOperands: what tensors are called is no parameter that a kernel's function has besides them.
+// TestNamesOfKernelOperands: the names of tensors differ from the other parameters of a kernel's function.
 func TestNamesOfKernelOperands(t *testing.T) {
 	pipeline, err := model.Load("spec.yaml", []byte(`hirgen: 1
 name: named
@@ -59,7 +59,7 @@ outputs: [row, last]
 	}
 }
 
-// TestNamesOfKernelValues: the value of a result that is also read has a name that nothing else in its kernel has.
+// TestNamesOfKernelValues: the value of a result that is also read has a name that is unique in its kernel.
 func TestNamesOfKernelValues(t *testing.T) {
 	pipeline, err := model.Load("spec.yaml", []byte(`hirgen: 1
 name: named

@@ -9,14 +9,15 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// A kernelView is a kernel of the program, and how it takes its rows.
+// A kernelView is a kernel of the program, and how it processes its rows.
 type kernelView struct {
 	*calls.Kernel
-	Run  *runOfRows // nil: one by one
+	Run  *runOfRows // nil: it processes rows one by one
 	Wide bool       // it has more rows than 32 bits count, or than a grid has blocks
 }
 
-// isWide reports whether a launch of a kernel has so many rows, or tiles of elements, of which a block has one at least.
+// isWide reports whether a launch of a kernel has more rows than int32 counts. Without rows it counts tiles of
+// elements, of which each block has at least one.
 func isWide(k *calls.Kernel, l *calls.Launch, values calls.Values) bool {
 	const tile = 256 // elements, at least
 	rows := 1.0
@@ -32,13 +33,14 @@ func isWide(k *calls.Kernel, l *calls.Launch, values calls.Values) bool {
 	return rows > math.MaxInt32
 }
 
-// FoldsColumns reports whether the body of a kernel gives what a row adds to its result.
+// FoldsColumns reports whether the body of a kernel returns the contribution of a row to a reduction over rows.
 func (k kernelView) FoldsColumns() bool {
 	_, folds := k.Steps().FoldsColumns()
 	return folds
 }
 
-// given is the first operand that the body of a kernel has: it does not write what it gives.
+// given returns the index of the first operand that the body of a kernel has. A body that returns its result does not
+// write it, so it does not have operand 0.
 func (k kernelView) given() int {
 	if k.FoldsColumns() {
 		return 1
@@ -46,7 +48,7 @@ func (k kernelView) given() int {
 	return 0
 }
 
-// Result is what the body of a kernel gives, as a type.
+// Result returns the return type of the body of a kernel.
 func (k kernelView) Result() string {
 	if k.FoldsColumns() {
 		return "auto"
@@ -54,14 +56,14 @@ func (k kernelView) Result() string {
 	return "void"
 }
 
-// A runOfRows are rows next to each other along an axis, which have operands in common: what follows from these
-// alone is computed once for all of them. The heads of a token share the angles that they are rotated by.
+// A runOfRows is a run of adjacent rows along an axis that share operands. The kernel computes values that depend on
+// shared operands alone once for the run. For example, the heads of a token share the angles of their rotation.
 type runOfRows struct {
 	Axis  int    // of the rows
 	Alike []bool // of each operand that is read: the same for all rows along the axis
 }
 
-// Given is what the body of a kernel is given, as a type.
+// Given returns the parameter type of the body of a kernel.
 func (k kernelView) Given() string {
 	if k.Run != nil {
 		return "Run"
@@ -69,9 +71,9 @@ func (k kernelView) Given() string {
 	return "Row"
 }
 
-// runOf finds the axis of rows along which most of what takes long to compute is the same in each of a kernel's
-// launches, the innermost of equals; nil if nothing is. Rows are folded by threads that share one, so a kernel
-// that folds takes rows one by one.
+// runOf finds the axis of rows along which most expensive steps have the same value in all launches of a kernel, and
+// the innermost of equal axes. It returns nil if there is no such step. Threads that share a row fold it, so a kernel
+// that folds processes its rows one by one.
 func runOf(k *calls.Kernel, launches []*calls.Launch) *runOfRows {
 	steps := k.Steps()
 	if _, columns := steps.FoldsColumns(); columns {
@@ -94,7 +96,7 @@ func runOf(k *calls.Kernel, launches []*calls.Launch) *runOfRows {
 	return best
 }
 
-// saved counts the steps that take long and follow from what rows have in common.
+// saved counts the expensive steps that depend only on operands that the rows share.
 func (r *runOfRows) saved(steps domain.Body) int {
 	saved, alike := 0, slices.Clone(r.Alike)
 	for _, s := range steps {
@@ -107,12 +109,12 @@ func (r *runOfRows) saved(steps domain.Body) int {
 	return saved
 }
 
-// standsStill reports whether an operand is the same for each row along an axis.
+// standsStill reports whether an operand has stride 0 along an axis.
 func standsStill(strides []expr.Expr, axis int) bool {
 	return axis < len(strides) && strides[axis].String() == "0"
 }
 
-// launchesOf are the launches of each kernel of a program, by its name.
+// launchesOf returns the launches of each kernel of a program, by the kernel's name.
 func launchesOf(p *calls.Program) map[string][]*calls.Launch {
 	launches := map[string][]*calls.Launch{}
 	calls.Walk(p.Body, func(s calls.Stmt) bool {

@@ -9,7 +9,7 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// kernelsOf are the lines of a program's kernels, without their indentation.
+// kernelsOf returns the lines of a program's kernels, without indentation.
 func kernelsOf(t *testing.T, spec string) []string {
 	t.Helper()
 	pipeline, err := model.Load("spec.yaml", []byte(spec), nil)
@@ -33,8 +33,8 @@ func kernelsOf(t *testing.T, spec string) []string {
 	return nil
 }
 
-// TestRunsOfRows: heads of a token are rotated by the same angles, whichever axis they lie along, so that angles stand
-// in front of the rows of a run. What folds takes its rows one by one.
+// TestRunsOfRows: heads of a token are rotated by the same angles, along any axis, so the angles come before the rows
+// of a run. Kernels that fold process rows one by one.
 func TestRunsOfRows(t *testing.T) {
 	const layer = `hirgen: 1
 name: layer

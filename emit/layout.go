@@ -8,10 +8,9 @@ import (
 // columns is the column limit of emitted code.
 const columns = 110
 
-// layOut gives C and C++ text its final layout, the one that clang-format (Google
-// style, 110 columns) would give it, but for initialisers with names. Templates print short lines as they should be;
-// what depends on the length of names is done here: long calls are broken at their
-// commas, long comments are filled, comments behind code are aligned.
+// layOut gives C and C++ text its final layout, as clang-format does (Google style, 110 columns), except for
+// initialisers with field names. Templates print short lines in their final form. layOut does the rest, which depends
+// on the length of names: it breaks long calls at their commas, fills long comments, and aligns comments after code.
 func layOut(text string) string {
 	var lines []string
 	for line := range strings.SplitSeq(text, "\n") {
@@ -20,7 +19,7 @@ func layOut(text string) string {
 	return strings.Join(alignComments(lines), "\n")
 }
 
-// layLine gives one line its layout behind others; an empty one that no reader misses goes.
+// layLine lays out one line that follows others. It drops a redundant empty line.
 func layLine(lines []string, line string) []string {
 	line = strings.TrimRight(line, " ")
 	if line == "" && (len(lines) == 0 || lines[len(lines)-1] == "" || opensBlock(lines[len(lines)-1])) {
@@ -29,13 +28,13 @@ func layLine(lines []string, line string) []string {
 	return fit(line)
 }
 
-// opensBlock reports whether a line ends with the brace of a body; Google style has
-// no empty line behind one, except in a namespace.
+// opensBlock reports whether a line ends with the opening brace of a body. Google style has no empty line after such
+// a brace, except in a namespace.
 func opensBlock(line string) bool {
 	return strings.HasSuffix(line, "{") && !strings.HasPrefix(line, "namespace") && !strings.HasPrefix(line, "extern")
 }
 
-// fit breaks one line where it is too long.
+// fit breaks a line that is too long.
 func fit(line string) []string {
 	if width(line) <= columns {
 		return []string{line}
@@ -58,8 +57,8 @@ func fit(line string) []string {
 	return strings.Split(breakCode(indent, text), "\n")
 }
 
-// commented puts the comment of a statement behind its last line, or above a statement that has one line alone and
-// where there is no room.
+// commented puts the comment of a statement after its last line. If the statement has only one line, or if the
+// comment does not fit there, the comment goes above the statement.
 func commented(indent int, code []string, comment string) []string {
 	last := len(code) - 1
 	if last > 0 && width(code[last])+2+width(comment) <= columns {
@@ -69,8 +68,8 @@ func commented(indent int, code []string, comment string) []string {
 	return append(fit(strings.Repeat(" ", indent)+comment), code...)
 }
 
-// fillFields fills lines with the fields of an initialiser, "{.a = 1, .b = 2}," or a part of one. Where
-// clang-format would give each field a line, a table takes fewer.
+// fillFields fills lines with the fields of an initialiser, "{.a = 1, .b = 2}," or a part of it. clang-format would
+// give each field a line; in a table, this layout takes fewer lines.
 func fillFields(indent int, text string) []string {
 	fields := splitArgs(strings.TrimPrefix(text, "{"))
 	if strings.HasPrefix(text, "{") {
@@ -98,8 +97,7 @@ func fillFields(indent int, text string) []string {
 	return lines
 }
 
-// fillComment wraps a comment at the column limit. Text that is indented behind the
-// slashes continues at the same place.
+// fillComment wraps a comment at the column limit. The new lines keep the indentation of the text after the slashes.
 func fillComment(indent int, text string) []string {
 	body := strings.TrimLeft(text, "/")
 	slashes := text[:len(text)-len(body)]
@@ -108,7 +106,7 @@ func fillComment(indent int, text string) []string {
 	return fillWords(prefix, prefix, strings.Fields(trimmed))
 }
 
-// fillBlockComment does the same for a comment of C, " * " before each further line.
+// fillBlockComment wraps a comment of C in the same way, with " * " before each line after the first.
 func fillBlockComment(indent int, text string) []string {
 	blanks := strings.Repeat(" ", indent)
 	words := strings.Fields(strings.TrimSuffix(strings.TrimPrefix(text, "/*"), "*/"))
@@ -118,7 +116,7 @@ func fillBlockComment(indent int, text string) []string {
 	return fillWords(blanks+"/* ", blanks+" * ", words)
 }
 
-// fillWords puts words behind the first prefix, and on further lines behind the next.
+// fillWords fills lines with words. The first line begins with the prefix first, the others with next.
 func fillWords(first, next string, words []string) []string {
 	var lines []string
 	current, fresh := first, true
@@ -139,7 +137,7 @@ func fillWords(first, next string, words []string) []string {
 
 func width(text string) int { return utf8.RuneCountInString(text) }
 
-// alignComments lines up the comments behind consecutive lines of code.
+// alignComments aligns the comments of consecutive lines of code.
 func alignComments(lines []string) []string {
 	var out []string
 	for i := 0; i < len(lines); {
@@ -166,7 +164,7 @@ func trailing(line string) bool {
 	return strings.TrimSpace(code) != "" && comment != ""
 }
 
-// alignGroup aligns one run of comments. Where one then does not fit, another run begins with it.
+// alignGroup aligns one run of comments. If a comment does not fit, another run begins with it.
 func alignGroup(group []string) []string {
 	column := 0
 	for _, line := range group {

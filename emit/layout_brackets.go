@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// outermostBracket finds the first "(" or "{" whose arguments are worth breaking, or -1.
+// outermostBracket finds the first "(" or "{" with a non-empty list of arguments, or -1.
 func outermostBracket(text string) int {
 	for i := 0; i < len(text); i = skip(text, i) {
 		if text[i] == '(' || text[i] == '{' {
@@ -17,7 +17,7 @@ func outermostBracket(text string) int {
 	return -1
 }
 
-// matching finds the bracket that closes the one at i; -1 when there is none.
+// matching finds the bracket that closes the bracket at i, or -1 if there is none.
 func matching(text string, i int) int {
 	depth := 0
 	for ; i < len(text); i = skip(text, i) {
@@ -33,8 +33,7 @@ func matching(text string, i int) int {
 	return -1
 }
 
-// splitSum splits at the plus signs that are in no bracket and no string; each part but the
-// last ends with one.
+// splitSum splits text at the plus signs outside brackets and strings. Each part except the last ends with a plus.
 func splitSum(text string) []string {
 	parts := splitAt(text, " + ")
 	for i := range parts[:len(parts)-1] {
@@ -43,7 +42,7 @@ func splitSum(text string) []string {
 	return parts
 }
 
-// splitArgs splits at the commas that are in no bracket and no string.
+// splitArgs splits text at the commas outside brackets and strings.
 func splitArgs(text string) []string {
 	args := splitAt(text, ",")
 	for i := range args {
@@ -52,7 +51,7 @@ func splitArgs(text string) []string {
 	return args
 }
 
-// splitAt splits at separators that are in no bracket and no string.
+// splitAt splits text at the separators outside brackets and strings.
 func splitAt(text, separator string) []string {
 	var parts []string
 	depth, start := 0, 0
@@ -70,10 +69,10 @@ func splitAt(text, separator string) []string {
 	return append(parts, text[start:])
 }
 
-// templateArgs are those of a type, behind its name.
+// templateArgs matches the last letter of a name and the template arguments after it.
 var templateArgs = regexp.MustCompile(`^\w<[\w:, ]+>`)
 
-// skip steps over one character, or over a whole string literal, comment of C or template argument list.
+// skip steps over one character, or over a whole string literal, C comment or template argument list.
 func skip(text string, i int) int {
 	if strings.HasPrefix(text[i:], "/*") {
 		return min(len(text), i+4+strings.Index(text[i+2:]+"*/", "*/"))
@@ -94,7 +93,7 @@ func skip(text string, i int) int {
 	return i + 1
 }
 
-// splitComment splits a line into code and the comment behind it.
+// splitComment splits a line into its code and the comment after the code.
 func splitComment(line string) (code, comment string) {
 	for i := 0; i < len(line); i = skip(line, i) {
 		if strings.HasPrefix(line[i:], "//") {

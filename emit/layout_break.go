@@ -2,8 +2,8 @@ package emit
 
 import "strings"
 
-// breakCode breaks a statement at the commas of its outermost long call, then, where
-// an argument is too long for a line of its own, inside that argument.
+// breakCode breaks a statement at the commas of its outermost long call. If an argument is too long for a line, it
+// also breaks inside that argument.
 func breakCode(indent int, text string) string {
 	if indent+width(text) <= columns {
 		return spaced(indent, text)
@@ -34,11 +34,12 @@ func breakCode(indent int, text string) string {
 	return fillArgs(indent, head, args, tail)
 }
 
-// spaced is one line at an indentation.
+// spaced returns one indented line.
 func spaced(indent int, text string) string { return strings.Repeat(" ", indent) + text }
 
-// fillArgs puts arguments behind head, as many on a line as fit: aligned with the first
-// one, or on lines of their own where that takes fewer lines or there is no room.
+// fillArgs puts as many arguments on a line as fit. They start after head and align with the first argument. They
+// start on the line below if they do not fit after head, or if that does not take more lines where an argument
+// breaks.
 func fillArgs(indent int, head string, args []string, tail string) string {
 	column := indent + width(head)
 	if column <= indent+4 {
@@ -58,7 +59,7 @@ func fillArgs(indent int, head string, args []string, tail string) string {
 	return aligned
 }
 
-// alignArgs puts arguments behind head, aligned with the first one.
+// alignArgs puts arguments after head and aligns them with the first one.
 func alignArgs(indent int, head string, args []string, tail string) string {
 	column := indent + width(head)
 	lines := []string{spaced(indent, head)}
@@ -87,8 +88,7 @@ func alignArgs(indent int, head string, args []string, tail string) string {
 	return strings.Join(lines, "\n")
 }
 
-// argsFit reports whether every argument fits on a line that starts at column, or can
-// be broken itself.
+// argsFit reports whether every argument fits on a line that starts at column, or can be broken.
 func argsFit(column int, args []string, tail string) bool {
 	for i, arg := range args {
 		length := width(arg) + 1

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// choice is "condition ? one : other", with the text behind it.
+// choice is "condition ? one : other". other includes the rest of the text.
 type choice struct{ condition, one, other string }
 
-// choiceOf takes text apart that is a choice as a whole.
+// choiceOf parses text that consists of one choice.
 func choiceOf(text string) (c choice, ok bool) {
 	parts := splitAt(text, " ? ")
 	if len(parts) != 2 {
@@ -21,8 +21,8 @@ func choiceOf(text string) (c choice, ok bool) {
 	return choice{parts[0], values[0], values[1]}, true
 }
 
-// breakBehind breaks a choice behind the sign of an assignment: on its line where there is room, or else on lines of
-// its own.
+// breakBehind breaks an assignment of a choice: the choice starts after the "=" if it fits there, or else on the next
+// line.
 func (c choice) breakBehind(indent int, left string) string {
 	lines := c.lines(indent, left+" = ")
 	if slices.ContainsFunc(lines, func(line string) bool { return width(line) > columns }) || len(lines) > 2 {
@@ -31,8 +31,8 @@ func (c choice) breakBehind(indent int, left string) string {
 	return strings.Join(lines, "\n")
 }
 
-// lines breaks a choice behind head before its colon, which stands below the question mark; a value that is a sum
-// and too long, behind a plus.
+// lines breaks a choice before its colon, which is below the question mark. It breaks a value after a plus if the
+// value is a sum that is too long.
 func (c choice) lines(indent int, head string) []string {
 	column := indent + width(head) + width(c.condition) + 1
 	blanks := strings.Repeat(" ", column+2)

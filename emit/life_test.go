@@ -10,8 +10,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls/text"
 )
 
-// TestThingsAreMadeInTheOrderOfTheCalls: the data members and the constructor of a class make what the calls say,
-// in that order, and the first run() prepares what they say of the first call.
+// TestThingsAreMadeInTheOrderOfTheCalls: the data members and the constructor of a class create objects in the order
+// of the calls, and the first run() prepares the objects of the first call.
 func TestThingsAreMadeInTheOrderOfTheCalls(t *testing.T) {
 	made := map[string]int{}
 	for _, name := range folders(t, specsDir) {
@@ -37,7 +37,7 @@ func TestThingsAreMadeInTheOrderOfTheCalls(t *testing.T) {
 	}
 }
 
-// inOrder looks for what makes each thing of a program, and counts the kinds.
+// inOrder finds the code that creates each object of a program, and counts the kinds.
 func inOrder(t *testing.T, p *calls.Program, source string) map[string]int {
 	t.Helper()
 	_, members, _ := strings.Cut(source, "\n private:\n")
@@ -76,7 +76,7 @@ func inOrder(t *testing.T, p *calls.Program, source string) map[string]int {
 	return made
 }
 
-// TestOtherLivesAreNotPrinted: calls that free in another order than the runtime does are refused.
+// TestOtherLivesAreNotPrinted: calls that free objects in another order than the runtime does are refused.
 func TestOtherLivesAreNotPrinted(t *testing.T) {
 	var printed string
 	program := loadExample(t, "matmul_ar_p2p")

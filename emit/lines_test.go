@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// lineLimits are how long a program may be: the header, the program and its kernels, which are what
-// people read. Interface, build files and reference are the same for all programs.
+// lineLimits are the largest numbers of lines of a program: the header, the program and its kernels, which people
+// read. Interface, build files and reference are the same for all programs.
 var lineLimits = map[string]int{
 	"ag_matmul": 150, "matmul_rs_p2p": 200, "matmul_ar_p2p": 280, "matmul_ar_sub_chunks": 280, "mlp_tp": 200,
 	"transformer_block": 350, "transformer_block_backward": 650,
@@ -35,7 +35,7 @@ func TestProgramsAreShort(t *testing.T) {
 			t.Errorf("%s has %d lines, and %d are the limit", name, lines, limit)
 		}
 		for _, call := range []string{"cudaEventRecord(", "cudaStreamWaitEvent(", "cublasLtMatmul("} {
-			// Where nothing runs beside the caller's stream, it waits for nothing.
+			// Without compute streams, the caller's stream waits for no other stream.
 			if !strings.Contains(source, call) && (call != "cudaStreamWaitEvent(" || strings.Contains(source, "compute_")) {
 				t.Errorf("%s does not show its call of %s", name, call)
 			}
@@ -43,7 +43,7 @@ func TestProgramsAreShort(t *testing.T) {
 	}
 }
 
-// TestEventsHaveNamesOfTheirOwn: the watchdog's table lists an event by its name alone.
+// TestEventsHaveNamesOfTheirOwn: event names are unique, because the watchdog's table lists an event only by name.
 func TestEventsHaveNamesOfTheirOwn(t *testing.T) {
 	for _, name := range folders(t, specsDir) {
 		for _, f := range render(t, loadExample(t, name)) {

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// ManifestName is the file that says which files of a folder are hirgen's, and what
-// was in them. It is how a later run tells an edited file from its own.
+// ManifestName is the name of the file that lists the files of a folder that hirgen wrote, with their digests. A
+// later run compares the digests to detect files that were edited.
 const ManifestName = "hirgen.manifest.json"
 
 // A manifest is the content of that file.
@@ -21,7 +21,7 @@ type manifest struct {
 	Program string         `json:"program"`
 	Spec    string         `json:"spec"`
 	Ranks   int            `json:"ranks"`           // that run the program
-	Flags   []string       `json:"flags,omitempty"` // given beside it
+	Flags   []string       `json:"flags,omitempty"` // given with the spec
 	Files   []manifestFile `json:"files"`           // sorted by path; without the manifest itself
 }
 
@@ -64,7 +64,7 @@ func parseManifest(data []byte) (*manifest, error) {
 	return &m, nil
 }
 
-// digests are those of the files by path; none without a manifest.
+// digests maps the path of each file to its digest. It is empty without a manifest.
 func (m *manifest) digests() map[string]string {
 	digests := map[string]string{}
 	if m == nil {

@@ -22,8 +22,8 @@ type SourceLine struct {
 	Stmt calls.Stmt
 }
 
-// Sources prints the program, and its fallback variant where there is one, as Render does, and says where each
-// line comes from.
+// Sources prints the program, and its fallback variant if it has one, as Render does, and maps each line to its
+// statement.
 func Sources(p *hostir.Program, opt Options) ([]Source, error) {
 	view, err := newProgramView(p, opt)
 	if err != nil {
@@ -45,14 +45,14 @@ func Sources(p *hostir.Program, opt Options) ([]Source, error) {
 	return list, nil
 }
 
-// What stands around the text of a statement while it is printed: characters that no program has.
+// Marks around the text of a statement during printing: characters that do not occur in a program.
 const (
 	markBegin = "\x01" // then the number of the statement, then markOpen
 	markOpen  = "\x02"
 	markEnd   = "\x03"
 )
 
-// marks are the statements whose text is marked, by number.
+// marks are the statements with marked text. The index of a statement is its number in the mark.
 type marks struct{ stmts []calls.Stmt }
 
 // around marks the text of a statement.
@@ -64,7 +64,7 @@ func (m *marks) around(s calls.Stmt, text string) string {
 	return markBegin + strconv.Itoa(len(m.stmts)-1) + markOpen + text + markEnd
 }
 
-// lines takes the marks out of a text, lays it out, and gives each line its statement.
+// lines removes the marks from a text, lays it out, and gives each line its statement.
 func (m *marks) lines(text string) []SourceLine {
 	var laid []string
 	var from []calls.Stmt
@@ -80,7 +80,7 @@ func (m *marks) lines(text string) []SourceLine {
 	for _, line := range alignComments(laid) {
 		of := from[min(next, len(from)-1)]
 		list = append(list, SourceLine{line, of})
-		// A comment that does not fit behind its line stands above it.
+		// A comment that does not fit after its line is above it.
 		if next < len(laid) && sameCode(line, laid[next]) {
 			next++
 		}
@@ -91,7 +91,7 @@ func (m *marks) lines(text string) []SourceLine {
 	return list
 }
 
-// take gives a line without marks, and the innermost statement that begins on it or goes on.
+// take returns a line without marks, and the innermost statement that begins on the line or continues there.
 func (m *marks) take(line string, open *[]calls.Stmt) (plain string, of calls.Stmt) {
 	var b strings.Builder
 	if n := len(*open); n > 0 {
@@ -116,7 +116,7 @@ func (m *marks) take(line string, open *[]calls.Stmt) (plain string, of calls.St
 	return b.String(), of
 }
 
-// sameCode reports whether a line is another one, with its comment behind it if it has one.
+// sameCode reports whether two lines have the same code. b may have a comment after it.
 func sameCode(a, b string) bool {
 	return strings.Join(strings.Fields(a), " ") == strings.Join(strings.Fields(b), " ") || trailing(b) && codeOf(a) == codeOf(b) && codeOf(a) != ""
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls"
 )
 
-// TestSourcesAreWhatIsRendered: looking where lines come from changes none of them, and every call has lines.
+// TestSourcesAreWhatIsRendered: the lines are the same with and without the source map, and every call has lines.
 func TestSourcesAreWhatIsRendered(t *testing.T) {
 	for _, name := range folders(t, specsDir) {
 		program := loadExample(t, name)

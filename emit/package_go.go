@@ -8,13 +8,13 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// goFolder is the folder of the Go package, a module of its own.
+// goFolder is the folder of the Go package, which is a separate module.
 const goFolder = "go"
 
-// goOutputs are those of its files that are C.
+// goOutputs are the C files of the package.
 var goOutputs = []output{{"go_bridge.h", fixed(goFolder + "/bridge.h")}}
 
-// goFiles prints the Go package, and what it calls of the library.
+// goFiles prints the Go package and its C header.
 func goFiles(p *hostir.Program, view *programView) ([]File, error) {
 	printer, err := newPrinter(view.Program)
 	if err != nil {
@@ -35,7 +35,7 @@ func goFiles(p *hostir.Program, view *programView) ([]File, error) {
 	return files, err
 }
 
-// goProgram is what the Go package says of the program.
+// goProgram describes the program for its Go package.
 func goProgram(p *hostir.Program, view *programView) gopkg.Program {
 	described := gopkg.Program{
 		Name: view.Name, Module: view.Go.Module, Ranks: view.Ranks, Banner: view.BannerLines,
@@ -55,10 +55,10 @@ func goProgram(p *hostir.Program, view *programView) gopkg.Program {
 	return described
 }
 
-// goView is what the folder's README says of the Go package.
+// goView describes the Go package for the folder's README.
 type goView struct{ Module, Package string }
 
-// newGoView is nil where there is no Go package.
+// newGoView returns nil if there is no Go package.
 func newGoView(opt Packages, program string) *goView {
 	if !opt.Go {
 		return nil

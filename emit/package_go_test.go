@@ -13,7 +13,7 @@ import (
 
 const goGolden = "../testdata/go_package"
 
-// TestGoPackage compares the Go package of a program with what internal/e2e has built and run.
+// TestGoPackage compares the Go package of a program with the package that internal/e2e has built and run.
 func TestGoPackage(t *testing.T) {
 	files := packaged(t, emit.Packages{Go: true})
 	printed := map[string]bool{}
@@ -57,7 +57,7 @@ func packaged(t *testing.T, packages emit.Packages) []emit.File {
 	return files
 }
 
-// TestFolderKnowsItsPackages writes folders with and without the package: the manifest has its files and flags.
+// TestFolderKnowsItsPackages writes folders with and without the package. The manifest has its files and flags.
 func TestFolderKnowsItsPackages(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out")
 	for _, c := range []struct {

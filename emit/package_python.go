@@ -9,17 +9,17 @@ import (
 	"github.com/hirgen/hirgen/runtime_cpp"
 )
 
-// BackwardFolder is where the program of the gradient lies, a whole folder of its own.
+// BackwardFolder is the folder of the program of the gradient, complete like any emitted folder.
 const BackwardFolder = "backward"
 
-// Backward is the program of a gradient, for the folder of its forward pass.
+// Backward is the program of a gradient, which goes into the folder of its forward pass.
 type Backward struct {
 	Program *hostir.Program
 	Options Options
 }
 
-// pythonFiles decides what the package for PyTorch says, and lists those of its files that no template prints: what all
-// packages share, and the program of the gradient.
+// pythonFiles fills the view of the PyTorch package and lists the files of the package that no template prints: files
+// that all packages share, and the program of the gradient.
 func pythonFiles(p *hostir.Program, view *programView, backward *Backward) ([]File, error) {
 	files, err := sharedPython(p.Name)
 	if err != nil {
@@ -47,7 +47,7 @@ func pythonFiles(p *hostir.Program, view *programView, backward *Backward) ([]Fi
 	return files, view.addPython(p, backward.Program, other)
 }
 
-// sharedPython is the part of the package that does not depend on the spec.
+// sharedPython returns the files of the package that do not depend on the spec.
 func sharedPython(name string) ([]File, error) {
 	const from = "python/runtime"
 	entries, err := fs.ReadDir(runtime_cpp.FS, from)

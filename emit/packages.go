@@ -7,18 +7,18 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// Packages are what a folder has beside the program, to call it from other languages.
+// Packages are the additional packages of a folder, which call the program from other languages.
 type Packages struct {
 	Go       bool
-	GoModule string // path of its module; empty: one that is not published
+	GoModule string // path of its module; empty: the default, which is not for publication
 	Python   bool   // for PyTorch
 	Backward string // the spec of its gradient, seen from the folder; empty: there is none
 }
 
-// Check says what is wrong with them.
+// Check reports an invalid module path.
 func (p Packages) Check() error { return gopkg.CheckModule(p.GoModule) }
 
-// flags are those that ask hirgen emit for the packages.
+// flags returns the flags of hirgen emit that print the packages.
 func (p Packages) flags() []string {
 	var flags []string
 	if p.Go {
@@ -36,10 +36,10 @@ func (p Packages) flags() []string {
 	return flags
 }
 
-// flags are all that were given beside the spec's name.
+// flags returns all flags that were given with the spec.
 func (o Options) flags() []string { return slices.Concat(o.Flags, o.Packages.flags()) }
 
-// takePackages reads what flags wrote, and gives the other flags, which all have values.
+// takePackages reads the flags of packages, and returns the other flags, which all have values.
 func takePackages(flags []string) (p Packages, rest []string) {
 	for i := 0; i < len(flags); i++ {
 		value := ""
@@ -65,7 +65,7 @@ func takePackages(flags []string) (p Packages, rest []string) {
 	return p, rest
 }
 
-// packageFiles decides what the packages say, and lists their files that no template of the program prints.
+// packageFiles fills the views of the packages, and lists the files that no template of the program prints.
 func packageFiles(p *hostir.Program, view *programView, opt Options) ([]File, error) {
 	if err := opt.Packages.Check(); err != nil {
 		return nil, err

@@ -9,10 +9,10 @@ import (
 	"sort"
 )
 
-// A plan is what has to change on disk.
+// A plan is the list of changes to a folder.
 type plan struct {
 	write   []File           // in order; the manifest comes last
-	found   map[string]state // of these, what stands in their places
+	found   map[string]state // the state of each of these files on disk
 	remove  []string         // orphans
 	refused []string         // reasons against, in words; empty with Force
 }
@@ -26,7 +26,8 @@ func (p *plan) changed() []string {
 	return list
 }
 
-// compare finds what differs from files, and what stands in the way.
+// compare plans the changes that bring a folder up to date with files. The plan lists edited and foreign files as
+// reasons to refuse.
 func compare(root *os.Root, files []File, force bool) (*plan, error) {
 	recorded, err := readManifest(root)
 	if err != nil && !force {
@@ -72,7 +73,7 @@ func compare(root *os.Root, files []File, force bool) (*plan, error) {
 	return p, nil
 }
 
-// state is how a file on disk relates to the one that is to be there.
+// state is how a file on disk compares with the file to write.
 type state int
 
 const (
@@ -83,7 +84,7 @@ const (
 	foreign       // never written by hirgen
 )
 
-// inspect compares one file with what is on disk.
+// inspect compares one file with the file on disk.
 func inspect(root *os.Root, f File, known map[string]string) (state, error) {
 	if info, err := root.Stat(f.Path); err == nil && info.IsDir() {
 		return same, isFolder(root, f.Path)

@@ -9,15 +9,14 @@ import (
 	calltext "github.com/hirgen/hirgen/lowering/calls/text"
 )
 
-// What a folder carries so that it can be proved alone: its calls, as hirgen lower --calls prints
-// them, and in a folder of its own the spec, which a later emit of another one does not remove
-// from beside the sources.
+// The files with which hirgen proves a folder alone: its calls, as hirgen lower --calls prints them, and the spec.
+// The spec is in a separate folder, so that it does not collide with the sources.
 const (
 	CallsName  = "calls.txt"
 	SpecFolder = "spec"
 )
 
-// record keeps the text of what is printed, and its digest.
+// record keeps the text of the printed calls, and its digest.
 func (v *programView) record() {
 	var variants []*calls.Program
 	for _, variant := range v.variants() {
@@ -27,7 +26,7 @@ func (v *programView) record() {
 	v.Digest = digest([]byte(v.Calls))
 }
 
-// proofFiles are the calls and, where it is known, the spec.
+// proofFiles returns the calls and, if its text is known, the spec.
 func proofFiles(v *programView, opt Options) []File {
 	files := []File{{Path: CallsName, Data: []byte(v.Calls)}}
 	if opt.Spec != nil {
@@ -36,7 +35,8 @@ func proofFiles(v *programView, opt Options) []File {
 	return files
 }
 
-// specPath is where a spec lies, seen from the folder: inside it, where its text is known.
+// specPath returns the path of a spec, relative to the folder. If the text of the spec is known, the path is inside
+// the folder.
 func specPath(name string, opt Options) string {
 	if opt.Spec == nil {
 		return name
@@ -44,7 +44,7 @@ func specPath(name string, opt Options) string {
 	return path.Join(SpecFolder, name)
 }
 
-// replaceCalls puts given calls in place of those that a program was lowered to, if there are any.
+// replaceCalls replaces the calls of a lowered program by given calls, if there are any.
 func replaceCalls(lowered *fromhost.Lowered, given *calls.Program) error {
 	if given == nil {
 		return nil

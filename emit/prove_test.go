@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls"
 )
 
-// TestWhatIsNotProvedIsNotPrinted: each variant is looked at before anything is printed.
+// TestWhatIsNotProvedIsNotPrinted: each variant is checked before any file is printed.
 func TestWhatIsNotProvedIsNotPrinted(t *testing.T) {
 	program := loadExample(t, "ag_matmul_anywhere")
 	refused := errors.New("not proved")

@@ -9,7 +9,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// summary says in a few lines what the program computes and what was derived.
+// summary describes the program in a few lines: its operations, tensors, derived properties and schedule.
 func (f *form) summary() []string {
 	lines := append(indented(f.view.Operations), "")
 	for _, t := range f.view.Tensors {
@@ -29,13 +29,12 @@ func (f *form) summary() []string {
 	return lines
 }
 
-// description is the operations in one line, for CMake.
+// description returns the operations in one line, for CMake.
 func (f *form) description() string {
 	return commentWord(strings.Join(f.operations(3), "; "))
 }
 
-// operations lists the operations of the spec as it spells them, a few of many. One that was taken
-// apart is there once.
+// operations lists the first operations of the spec as it spells them. It lists a composite operation once.
 func (f *form) operations(most int) []string {
 	var ops []string
 	list := f.program.Reference
@@ -77,7 +76,7 @@ func formatOp(op hostir.RefOp) string {
 	return fmt.Sprintf("%s = %s(%s)", strings.Join(op.Results(), ", "), name, strings.Join(args, ", "))
 }
 
-// hasStmt reports whether there is a statement of one type.
+// hasStmt reports whether there is a statement of a given type.
 func hasStmt[T hostir.Stmt](body []hostir.Stmt) bool {
 	found := false
 	hostir.Walk(body, func(s hostir.Stmt) bool {

@@ -10,7 +10,7 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// The head of a program tells every choice that is not the default, and only what it has.
+// The head of a program lists every choice that is not the default, and no others.
 func TestSummaryTellsTheSchedule(t *testing.T) {
 	for name, c := range map[string]struct {
 		spec, schedule string
@@ -63,7 +63,7 @@ func lowerSchedule(t *testing.T, name, schedule string) *hostir.Program {
 	return program
 }
 
-// headOf is the comment at the head of an emitted program, as one line.
+// headOf returns the comment at the head of an emitted program as one line.
 func headOf(t *testing.T, p *hostir.Program) string {
 	t.Helper()
 	for _, f := range render(t, p) {

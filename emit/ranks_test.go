@@ -9,7 +9,7 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// emitText emits a spec that a test has in its source.
+// emitText emits the text of a spec.
 func emitText(t *testing.T, spec string) ([]emit.File, error) {
 	t.Helper()
 	pipeline, err := model.Load("spec.yaml", []byte(spec), nil)
@@ -36,7 +36,7 @@ ops:
   - C = matmul(A, B)
 `
 
-// What uses a communicator, or a kernel, stands under the condition on the rank: elsewhere the
+// Statements that use a communicator or a kernel are inside the condition on the rank. On other ranks the
 // communicator and the buffers are null.
 func TestOnlyRanksOfAMeshUseIt(t *testing.T) {
 	for _, schedule := range []string{
@@ -59,7 +59,7 @@ func TestOnlyRanksOfAMeshUseIt(t *testing.T) {
 	}
 }
 
-// outside is the lines of a text that are in no block with this head.
+// outside returns the lines of a text that are not in a block with this head.
 func outside(text, head string) string {
 	var kept []string
 	end := "" // of the block at hand
@@ -76,7 +76,7 @@ func outside(text, head string) string {
 	return strings.Join(kept, "")
 }
 
-// body is the definition of run.
+// body returns the definition of run.
 func body(t *testing.T, source string) string {
 	t.Helper()
 	_, after, ok := strings.Cut(source, "::run(")
@@ -98,7 +98,7 @@ func indexOf(t *testing.T, files []emit.File, path string) int {
 	return -1
 }
 
-// Memory that some ranks share is theirs alone: the others touch neither it nor its flags.
+// Only the ranks that share memory access it and its flags.
 func TestOnlyRanksOfAMeshShareMemory(t *testing.T) {
 	for _, schedule := range []string{
 		"all: {via: ipc-get}", "all: {via: ipc-put, copy: sm}", "all: {via: ipc-get, lead: all, copy: fused, signals: batched}",

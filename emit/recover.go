@@ -9,19 +9,19 @@ import (
 	"path"
 )
 
-// journalName is the file of the staging folder that says which files are about to take
-// whose places. It is there from the first change to the folder to the last.
+// journalName is the name of the journal in the staging folder, which lists the files that are about to be replaced.
+// The journal exists from the first change to the folder to the last.
 const journalName = "journal.json"
 
-// A journalEntry is one file that is replaced, or removed: then it lies at Old meanwhile. Or it
-// is added, and lay at New before.
+// A journalEntry is a file that is replaced or removed, which is at Old in the meantime, or a file that is added,
+// which was at New before.
 type journalEntry struct {
 	Path string `json:"path"`
 	New  string `json:"new,omitempty"`
 	Old  string `json:"old,omitempty"`
 }
 
-// writeJournal notes what is about to change, so that a later Write can undo it.
+// writeJournal records the planned changes, so that a later Write can undo them.
 func writeJournal(root *os.Root, p *plan) error {
 	var entries []journalEntry
 	for i, f := range p.write {
@@ -45,8 +45,7 @@ func writeJournal(root *os.Root, p *plan) error {
 	return root.Rename(unfinished, path.Join(stagingFolder, journalName))
 }
 
-// cleanUp undoes what a Write did that was killed, and removes what it left. The caller
-// holds the lock, so no other one is under way.
+// cleanUp undoes an interrupted Write and removes its files. The caller holds the lock, so no other Write is running.
 func cleanUp(root *os.Root) error {
 	info, err := root.Lstat(stagingFolder)
 	switch {
@@ -76,9 +75,8 @@ func cleanUp(root *os.Root) error {
 	return root.RemoveAll(stagingFolder)
 }
 
-// undo puts files back, whatever of the entries was carried out, or was undone already: an old
-// file was moved away if it is in the staging folder, and a new one has taken its place if it
-// is not.
+// undo restores files. It works for any subset of the entries that was carried out or undone before. An old file was
+// moved away if it is in the staging folder. A new file was put in place if it is not in the staging folder.
 func undo(root *os.Root, entries []journalEntry) error {
 	t := &transaction{root: root}
 	for _, e := range entries {

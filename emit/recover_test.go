@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// killedWrite writes the second version over the first in a process of its own, which is
-// killed at a step. It reports whether the process got that far.
+// killedWrite writes the second version over the first in a separate process, which is killed at a step. It reports
+// whether the process reached that step.
 func killedWrite(t *testing.T, dir string, step int) bool {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=TestHelperIsKilled$")
@@ -28,7 +28,7 @@ func killedWrite(t *testing.T, dir string, step int) bool {
 	return err != nil
 }
 
-// TestHelperIsKilled is the process of killedWrite, and no test.
+// TestHelperIsKilled is the process of killedWrite, not a test.
 func TestHelperIsKilled(t *testing.T) {
 	dir := os.Getenv("HIRGEN_TEST_KILLED_IN")
 	if dir == "" {
@@ -46,8 +46,8 @@ func TestHelperIsKilled(t *testing.T) {
 	mustWrite(t, dir, version(t, secondVersion))
 }
 
-// TestWriteGoesOnAfterAKill kills a Write at each of its steps. The next one, also one that would
-// change nothing, finds the first version or the second one, complete.
+// TestWriteGoesOnAfterAKill kills a Write at each of its steps. The next Write, even without changes, finds the
+// complete first or second version.
 func TestWriteGoesOnAfterAKill(t *testing.T) {
 	dir := func() string {
 		dir := t.TempDir()
@@ -69,7 +69,7 @@ func TestWriteGoesOnAfterAKill(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for range 2 { // a second time there is nothing left to do
+		for range 2 { // the second Write has no work
 			if err := cleanUp(root); err != nil {
 				t.Fatalf("step %d: %v", step, err)
 			}
@@ -90,7 +90,7 @@ func TestWriteGoesOnAfterAKill(t *testing.T) {
 	}
 }
 
-// A first Write that was killed leaves nothing that a second one takes for foreign.
+// A killed first Write leaves no files that a second Write considers foreign.
 func TestWriteGoesOnAfterAKillInANewFolder(t *testing.T) {
 	for step := range 4 {
 		dir := filepath.Join(t.TempDir(), "new")
@@ -139,7 +139,7 @@ func TestWriteSaysThatAnotherOneIsThere(t *testing.T) {
 	}
 }
 
-// Where there are no locks the staging folder keeps a second Write out, and says so.
+// Without file locks, the staging folder keeps a second Write out, which reports it.
 func TestStagingFolderKeepsOthersOut(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, filepath.Join(stagingFolder, "new0"), "x")

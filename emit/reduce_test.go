@@ -8,8 +8,8 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// TestReduceJoinsAxes: a kernel folds one axis between those before it, joined, and those behind
-// it; an axis of one element is not there.
+// TestReduceJoinsAxes: a kernel folds one axis between two others: the merged axes before it and the merged axes
+// after it. Axes of one element are dropped.
 func TestReduceJoinsAxes(t *testing.T) {
 	pipeline, err := model.Load("spec.yaml", []byte(`hirgen: 1
 name: folds

@@ -13,14 +13,14 @@ import (
 	"github.com/hirgen/hirgen/templates"
 )
 
-// A printer spells views. It holds the parsed templates under their paths without
-// the ending: "program.cpp", "stmt/product".
+// A printer prints views. It holds the parsed templates under their paths without the file name extension:
+// "program.cpp", "stmt/product".
 type printer struct {
 	templates *template.Template
-	marks     *marks // say which text is whose; nil: nobody asks
+	marks     *marks // source map; nil disables it
 }
 
-// loadTemplates parses every template once per process.
+// loadTemplates parses the templates once per process.
 var loadTemplates = sync.OnceValues(func() (*template.Template, error) {
 	set := template.New("").Option("missingkey=error").Funcs(placeholders)
 	err := fs.WalkDir(templates.FS, ".", func(path string, entry fs.DirEntry, err error) error {
@@ -54,7 +54,7 @@ var helpers = template.FuncMap{
 	"indent":  indentBy,
 }
 
-// placeholders are helpers, and those that print calls, as the parser needs them.
+// placeholders are helpers and stand-ins for the functions that print calls, because the parser needs all names.
 var placeholders = func() template.FuncMap {
 	funcs := template.FuncMap{"stmts": func([]calls.Stmt) (string, error) { return "", nil }}
 	maps.Copy(funcs, helpers)
@@ -89,7 +89,7 @@ func (p *printer) file(name string, view *programView) ([]byte, error) {
 	return endWithNewline([]byte(text)), nil
 }
 
-// statements prints statements, one after the other.
+// statements prints a list of statements.
 func (p *printer) statements(list []calls.Stmt) (string, error) {
 	var parts []string
 	before := ""
@@ -130,7 +130,7 @@ func templateOf(s calls.Stmt) string {
 	return "stmt/" + calls.Op(s)
 }
 
-// flagForm names how a flag operation is spelled.
+// flagForm names the template of a flag operation.
 func flagForm(verb, batch string, kernel bool) string {
 	switch {
 	case batch != "":
@@ -142,13 +142,13 @@ func flagForm(verb, batch string, kernel bool) string {
 	}
 }
 
-// apart reports whether a blank line goes before the text of a statement: a comment opens a
-// paragraph, and a block ends one.
+// apart reports whether a blank line precedes the text of a statement. There is one before a comment, after a block,
+// and after several lines of declarations.
 func apart(last, s calls.Stmt, before, text string) bool {
 	return strings.HasPrefix(text, "//") || strings.HasSuffix(before, "}") || isDeclaration(last) && !isDeclaration(s) && strings.Contains(before, "\n")
 }
 
-// isDeclaration reports whether a statement only names something.
+// isDeclaration reports whether a statement only declares a name.
 func isDeclaration(s calls.Stmt) bool {
 	switch s.(type) {
 	case *calls.Declare, *calls.Let, *calls.DeclareStream, *calls.BeginCall:

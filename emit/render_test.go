@@ -145,7 +145,7 @@ func TestWhatCannotBePrintedIsAnError(t *testing.T) {
 	}
 }
 
-// TestWrongCallsAreAnError: what the verifier of calls refuses is not printed.
+// TestWrongCallsAreAnError: calls that their verifier refuses are not printed.
 func TestWrongCallsAreAnError(t *testing.T) {
 	p := parse(t, "T = Allocate @5:5\ng = Communication(Allgather, mesh world axis x, in A, out T, NCCL) @5:5\n")
 	var list *diag.Errors
@@ -200,7 +200,7 @@ func TestSameBytesAnywhere(t *testing.T) {
 	}
 }
 
-// Nothing of the author's machine may be in a folder: no path, user or clock.
+// A folder must not depend on the author's machine: no path, user or clock.
 var machine = regexp.MustCompile(`(^|[\s"'=(])/(home|root|tmp|work|Users|var)/|20[0-9]{2}-[01][0-9]-[0-3][0-9]`)
 
 func TestNothingOfTheMachineLeaks(t *testing.T) {
@@ -266,7 +266,7 @@ func TestEmittingIsLinear(t *testing.T) {
 	render(t, longProgram(t, 5000)) // quadratic work would take minutes
 }
 
-// longProgram is n pipelines behind each other.
+// longProgram returns n pipelines, one after the other.
 func longProgram(t *testing.T, n int) *hostir.Program {
 	t.Helper()
 	p := parse(t, "caller = GetCurrentStream @5:5\nC = Allocate @5:5\n")

@@ -14,8 +14,8 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// peersAcross are specs whose ranks exchange, along axes of grids and of meshes of some ranks,
-// too, with the orders that they can have.
+// peersAcross are specs whose ranks exchange data, also along axes of grids and of meshes of some ranks, with the
+// possible orders.
 var peersAcross = map[string][]string{
 	"../testdata/specs/ag_matmul_p2p/spec.yaml":                {"rotation", "reverse", "pairwise"},
 	"../testdata/specs/matmul_ar_p2p/spec.yaml":                {"rotation", "reverse", "pairwise"},
@@ -26,8 +26,7 @@ var peersAcross = map[string][]string{
 	"../internal/e2e/testdata/moves/exchange_turned.yaml":      {"rotation", "reverse", "pairwise"},
 }
 
-// Ranks to exchange with go by names: no line is longer than others, and no rank is computed in
-// the arguments of a call.
+// Peer ranks have names, so that no line is longer than others and the arguments of a call do not compute a rank.
 func TestPeersHaveNames(t *testing.T) {
 	computed := regexp.MustCompile(`(of<\w+>|ready_at|done_at|flags)\([^;]*[%^]`)
 	for path, orders := range peersAcross {
@@ -47,14 +46,14 @@ func TestPeersHaveNames(t *testing.T) {
 	}
 }
 
-// emitFile is the program's own file of a spec with fields of its schedule replaced.
+// emitFile returns the main source file of a spec, with replaced fields of its schedule.
 func emitFile(t *testing.T, path string, fields ...string) string {
 	t.Helper()
 	name, files := emitSpec(t, path, fields...)
 	return string(files[indexOf(t, files, name+".cpp")].Data)
 }
 
-// emitSpec emits a spec of a file with fields of its schedule replaced.
+// emitSpec emits a spec file with replaced fields of its schedule.
 func emitSpec(t *testing.T, path string, fields ...string) (name string, files []emit.File) {
 	t.Helper()
 	text, err := os.ReadFile(path)

@@ -8,17 +8,17 @@ import (
 	"github.com/hirgen/hirgen/runtime_cpp"
 )
 
-// runtimeFolders are the folders of runtime_cpp that every emitted program gets, below runtime/: they are small,
-// compile in seconds, and a reader finds the same files in every folder.
+// runtimeFolders are the folders of runtime_cpp that every emitted program gets, below runtime/. They are small and
+// compile in seconds, so every program gets the same files.
 var runtimeFolders = []string{"include", "src", "cpu", "cmake"}
 
-// libraryFolder holds the headers by which attention calls cuDNN, with their licences.
+// libraryFolder holds the cuDNN headers that attention needs, with their licences.
 const libraryFolder = "third_party"
 
-// runtimeSuffixes are the files of the runtime that are compiled or included, or that CMake reads.
+// runtimeSuffixes are the suffixes of the runtime's sources, headers and CMake files.
 var runtimeSuffixes = []string{".hpp", ".h", ".cpp", ".cu", ".cuh", ".cmake", ".in"}
 
-// runtimeFiles copies the runtime, sorted by path, with the headers for attention if the program attends.
+// runtimeFiles returns copies of the runtime's files, and of the headers for attention if the program attends.
 func runtimeFiles(attends bool) ([]File, error) {
 	folders := runtimeFolders
 	if attends {

@@ -14,11 +14,11 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// How the parts of calls are spelled in C++. Each function prints one of them, and decides nothing.
+// These functions print the parts of calls in C++. They make no decisions.
 
-// spell prints an expression. (x - x % n) / n, as host programs have it, whose division is exact, is
-// x / n in C++, which rounds down: x is a rank or a coordinate. Two numbers, which C++ would compute with in int,
-// are their value where that is no int.
+// spell prints an expression. Host programs write an exact division by n as (x - x % n) / n, where x is a rank or a
+// coordinate. It prints x / n, which rounds down in C++. C++ computes constants in int, so an operation on two
+// constants whose value does not fit in int is printed as its value.
 func spell(e expr.Expr) string { return shortened(e).String() }
 
 func shortened(e expr.Expr) expr.Expr {
@@ -40,13 +40,13 @@ func shortened(e expr.Expr) expr.Expr {
 	return short
 }
 
-// speller prints what depends on the declarations of a program.
+// speller prints the parts of calls that depend on the declarations of a program.
 type speller struct {
 	shares     map[string]*calls.Share
 	shapes     map[string]*calls.Shape
 	attentions map[string]*calls.Attention
 	buffers    map[string]*calls.Buffer
-	behind     map[string]*calls.Buffer // of a buffer in the memory of another one: one that ends where it begins
+	behind     map[string]*calls.Buffer // for a buffer in another buffer's memory: a buffer that ends where it begins
 	places     map[string]int           // of the arguments among the caller's tensors
 	graph      bool
 }
@@ -60,7 +60,7 @@ func newSpeller(p *calls.Program) *speller {
 	return s
 }
 
-// funcs are the functions of templates that print calls.
+// funcs returns the functions of templates that print calls.
 func (s *speller) funcs() template.FuncMap {
 	return template.FuncMap{
 		"cpp": spell, "ptr": s.pointer, "stream": stream, "event": event, "flag": flag, "peerflag": peerFlag,
@@ -74,7 +74,7 @@ func (s *speller) funcs() template.FuncMap {
 	}
 }
 
-// pointer prints a place in memory.
+// pointer prints an address in memory.
 func (s *speller) pointer(p calls.Pointer) string {
 	text := p.Base
 	if p.Peer != nil {
@@ -98,7 +98,7 @@ func stream(s calls.Stream) string {
 	}
 }
 
-// workspace prints the memory that a product on a compute stream, or on another one, may use.
+// workspace prints the workspace of the GEMMs on a compute stream, or on the caller's stream without an index.
 func workspace(index expr.Expr) string {
 	if index == nil {
 		return "workspace_"
@@ -108,7 +108,7 @@ func workspace(index expr.Expr) string {
 
 func event(e calls.Event) string { return e.Set + "[" + spell(e.Index) + "]" }
 
-// flag prints a flag of this rank.
+// flag prints a flag in this rank's memory.
 func flag(f calls.Flag) string {
 	member := "ready"
 	if f.Done {
@@ -138,7 +138,7 @@ func rankOf(e expr.Expr) string {
 	return "static_cast<int>(" + spell(e) + ")"
 }
 
-// note prints why a statement is there.
+// note prints the reason for a statement as a comment.
 func note(s calls.Stmt) string {
 	text := s.Meta().Note
 	if text == "" {
@@ -148,10 +148,10 @@ func note(s calls.Stmt) string {
 	return comment(string(unicode.ToUpper(first)) + strings.TrimRight(text[size:], ".") + ".")
 }
 
-// plan names the plan of a product.
+// plan returns the name of a GEMM's plan.
 func (s *speller) plan(shape string) string { return s.shapes[shape].Plan }
 
-// attentionNamed is an attention by its name.
+// attentionNamed returns an attention by name.
 func (s *speller) attentionNamed(name string) *calls.Attention { return s.attentions[name] }
 
 // fnOf prints the function of a kernel.
@@ -182,7 +182,7 @@ func extents(list []expr.Expr) string {
 	return braces(parts...)
 }
 
-// condition prints that of an If.
+// condition prints the condition of an If.
 func (s *speller) condition(i *calls.If) string {
 	var parts []string
 	if i.Guard != "" {
@@ -201,7 +201,7 @@ func (s *speller) condition(i *calls.If) string {
 	return strings.Join(parts, " && ")
 }
 
-// branchOf prints the value of a pointer: one of two, or null where a rank lacks the memory.
+// branchOf prints the value of a pointer: one of two, or null if a rank lacks the memory.
 func (s *speller) branchOf(d *calls.Declare) string {
 	text := s.pointer(d.Value)
 	if d.Cond != nil {
@@ -216,7 +216,7 @@ func (s *speller) branchOf(d *calls.Declare) string {
 	return text
 }
 
-// useOf names the class that gathers the parts of a batch, and its arguments.
+// useOf prints the declaration of a batch: its class, name and arguments.
 func useOf(m *calls.MemOpBatch) string {
 	use := map[string]string{"write": "hirgen::FlagUse::kWrite", "wait": "hirgen::FlagUse::kWait"}[m.Use]
 	switch {
@@ -229,7 +229,7 @@ func useOf(m *calls.MemOpBatch) string {
 	}
 }
 
-// peerOffset prints the elements before the part of rank "peer".
+// peerOffset prints the number of elements before the shard of rank "peer".
 func peerOffset(count expr.Expr) string {
 	return spell(&expr.Binary{Op: "*", X: expr.Var("int64_t{peer}"), Y: count})
 }
@@ -237,7 +237,7 @@ func peerOffset(count expr.Expr) string {
 // braces prints an initialiser list.
 func braces(items ...string) string { return "{" + strings.Join(items, ", ") + "}" }
 
-// bytesOf prints the size of so many elements.
+// bytesOf prints the size of a number of elements.
 func bytesOf(elements expr.Expr, t domain.DType) string {
 	return operandOf(elements) + " * sizeof(" + alias(t) + ")"
 }
@@ -250,8 +250,7 @@ func operandOf(e expr.Expr) string {
 	return spell(e)
 }
 
-// letValue prints what a number is: this rank, its coordinate, the rank at a coordinate, or an
-// expression.
+// letValue prints the value of a number: this rank, its coordinate, the rank at a coordinate, or an expression.
 func letValue(l *calls.Let) string {
 	switch {
 	case l.At != nil:
@@ -265,7 +264,8 @@ func letValue(l *calls.Let) string {
 	}
 }
 
-// begin prints the call that counts a call of a share. In a graph each launch counts it.
+// begin prints the statement that starts a call of a share and increments its sequence number. In a graph, each
+// launch increments it.
 func (s *speller) begin(b *calls.BeginCall) string {
 	share := s.shares[b.Share]
 	if s.graph {
@@ -274,8 +274,8 @@ func (s *speller) begin(b *calls.BeginCall) string {
 	return fmt.Sprintf("begin_call(%s, %s)", share.Memory, share.Shape)
 }
 
-// receive prints where the root of a broadcast receives that has no result: NCCL writes there what
-// is there.
+// receive prints the receive buffer of a broadcast. A root without a result gets its operand as the buffer, because
+// NCCL writes the same values there.
 func (s *speller) receive(c *calls.NcclCall) string {
 	if c.Writable {
 		return s.pointer(c.In)
@@ -292,7 +292,7 @@ func brackets(shape []expr.Expr) string {
 	return "[" + strings.Join(parts, ", ") + "]"
 }
 
-// sourceOf prints the stream that a name is for.
+// sourceOf prints the stream that a stream variable refers to.
 func sourceOf(d *calls.DeclareStream) string {
 	if d.Index == nil {
 		return "peers_.copies()"

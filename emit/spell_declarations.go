@@ -12,7 +12,7 @@ import (
 
 // This file spells declarations in C++.
 
-// shapeOf prints the shape of a product as an initialiser without defaults.
+// shapeOf prints the shape of a GEMM as an initialiser, without fields that have default values.
 func shapeOf(d *calls.Shape) string {
 	var fields []string
 	add := func(name string, e expr.Expr) {
@@ -55,7 +55,7 @@ func align(bytes int64) expr.Expr {
 	return expr.Int(bytes)
 }
 
-// attentionOf prints the shape of an attention as an initialiser without defaults.
+// attentionOf prints the shape of an attention as an initialiser, without fields that have default values.
 func attentionOf(d *calls.Attention) string {
 	a, _ := domain.AttentionOf(d.Fn)
 	var fields []string
@@ -120,8 +120,8 @@ func neighbours(p *calls.Program) map[string]*calls.Buffer {
 	return behind
 }
 
-// memory prints the pointer of a buffer in the memory of another buffer: the end of a neighbour there, or an offset from the
-// start of that memory.
+// memory prints the pointer of a buffer in another buffer's memory. It is the end of a neighbour there, or an offset
+// from the start of that memory.
 func (s *speller) memory(b *calls.Buffer) string {
 	at, in := s.start(b)
 	if in.Type == b.Type {
@@ -155,7 +155,8 @@ func planOfAttention(d *calls.Attention) string {
 	return fmt.Sprintf("%s %s{context_, %s, %s, %s}", class, d.Plan, shape, layouts, d.Label)
 }
 
-// room prints the scratch memory of an attention: as many bytes as its plan needs, in a given buffer if it is large enough.
+// room prints the scratch memory of an attention: its plan says how many bytes it needs, and it uses a given buffer
+// if that is large enough.
 func (s *speller) room(b *calls.Buffer) string {
 	at, _ := s.start(b)
 	return fmt.Sprintf("context_.workspace(%s.room(), %s, %s, %s)", s.attentions[b.Works].Plan, at, spell(expr.Op("*", b.Elements, expr.Int(b.Type.Size()))), cstr(b.Where))
@@ -249,7 +250,7 @@ func fiveOnALine(parts []string) string {
 	return strings.Join(lines, "\n")
 }
 
-// createOf prints the function that makes a program, on one line where there is room.
+// createOf prints the function that makes a program, on one line if it fits.
 func createOf(name, class string) string {
 	head, body := "std::unique_ptr<hirgen::Program> "+name+"(hirgen::Context& context) {", "return std::make_unique<"+class+">(context);"
 	if short := head + " " + body + " }"; width(short) <= columns {

@@ -10,9 +10,9 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// How the program's own kernels are spelled in C++.
+// These functions print the program's generated kernels in C++.
 
-// kernelTypes are the types of the operands of a kernel.
+// kernelTypes returns the types of the operands of a kernel.
 func kernelTypes(k *calls.Kernel) []string {
 	types := make([]string, len(k.Types))
 	for i, t := range k.Types {
@@ -32,7 +32,7 @@ func kernelTypes(k *calls.Kernel) []string {
 	return types
 }
 
-// kernelMembers declares the operands.
+// kernelMembers declares the operands as members of the kernel's body.
 func kernelMembers(k kernelView) []string {
 	members := kernelTypes(k.Kernel)
 	for i, name := range k.Operands {
@@ -41,7 +41,7 @@ func kernelMembers(k kernelView) []string {
 	return members[k.given():]
 }
 
-// kernelParams prints the parameters of its function.
+// kernelParams prints the parameters of the function that launches a kernel.
 func kernelParams(k kernelView) string {
 	params := kernelTypes(k.Kernel)
 	for i, name := range k.Operands {
@@ -57,11 +57,11 @@ func kernelParams(k kernelView) string {
 	return strings.Join(append(params, count, "cudaStream_t stream", "const char* where"), ", ")
 }
 
-// kernelLaunch prints its launch.
+// kernelLaunch prints the launch of a kernel.
 func kernelLaunch(k kernelView) string {
 	fold, folds := k.Steps().FoldsColumns()
 	body := names.ClassName(k.Name) + braces(k.Operands[k.given():]...)
-	var long []string // what is read by rows
+	var long []string // operands that are read by rows
 	for i, use := range k.Uses {
 		if (i > 0 || !folds) && use != calls.ForRow && use != calls.ForSeed && k.Types[i] != calls.InPositions {
 			long = append(long, k.Operands[i])
@@ -90,7 +90,7 @@ func kernelLaunch(k kernelView) string {
 	}
 }
 
-// takesLong reports whether a step computes more than a few instructions for an element.
+// takesLong reports whether a step takes more than a few instructions for an element.
 func takesLong(s domain.Step) bool {
 	name, _ := domain.SplitFn(s.Fn)
 	if _, drops := domain.DropoutOf(s.Fn); drops {
@@ -100,10 +100,10 @@ func takesLong(s domain.Step) bool {
 	return len(s.Args) == 1 && !columns && !s.Folds() && operators[name] == "" && name != domain.Copy && !slices.Contains([]string{"neg", "relu", "relu_grad"}, name)
 }
 
-// operators are the functions that C++ has operators for.
+// operators maps functions to operators of C++.
 var operators = map[string]string{"add": "+", "sub": "-", "mul": "*", "div": "/", "scale": "*", "shift": "+"}
 
-// stepOf prints the value of a step.
+// stepOf prints the expression of a step.
 func stepOf(s domain.Step, args []string) (string, error) {
 	name, constant := domain.SplitFn(s.Fn)
 	if _, columns := s.FoldsColumns(); columns {
@@ -140,7 +140,7 @@ func (s *speller) scattered(o calls.Operand) string {
 	return braces(s.pointer(o.At), extents(o.Strides))
 }
 
-// rows prints how many rows there are along each axis.
+// rowsOf prints the number of rows along each axis.
 func rowsOf(l *calls.Launch) string {
 	if len(l.Out.Extents) == 0 {
 		return "{1}"

@@ -15,7 +15,7 @@ import (
 	"github.com/hirgen/hirgen/templates"
 )
 
-// templateFiles reads every template under its name without the ending.
+// templateFiles reads every template under its name without the suffix.
 func templateFiles(t *testing.T) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -148,7 +148,7 @@ func TestEveryTemplateIsUsed(t *testing.T) {
 	}
 }
 
-// everyStatement is one of every kind, in every form.
+// everyStatement has one statement of every kind, in every form.
 func everyStatement() []calls.Stmt {
 	list := []calls.Stmt{
 		&calls.EventRecord{}, &calls.StreamWait{}, &calls.FlagWrite{}, &calls.FlagWrite{Kernel: true}, &calls.FlagWrite{Batch: "b"},

@@ -8,7 +8,7 @@ import (
 
 // programView is the data of the templates of the files.
 type programView struct {
-	Namespace   string // below the name of the program, which names files, targets and functions
+	Namespace   string // hirgen_NAME; files, targets and functions are named after NAME
 	Class       string
 	Spec        string // base name of the spec
 	Version     string // of hirgen
@@ -75,10 +75,10 @@ func (v *programView) Attends() bool {
 	return len(v.Attentions) > 0 || v.Python != nil && v.Python.BackwardAttends
 }
 
-// workspaceView is the memory that the GEMMs and attentions of a stream work in.
+// workspaceView is the memory that the GEMMs and attentions of a stream use.
 type workspaceView struct {
-	Plans, Where string // of what works in it, in C++, and what errors call it
-	Who          string // work in it
+	Plans, Where string // the plans that use it, in C++, and its name in errors
+	Who          string // the GEMMs and attentions that use it
 }
 
 // coordinateView is this rank's coordinate along a mesh axis.
@@ -91,11 +91,11 @@ type coordinateView struct {
 type tensorView struct {
 	Name        string // of the spec
 	Var         string // C++
-	Local       string // one rank's buffer
+	Local       string // shape of one rank's buffer
 	Type        cppType
 	Axes        []string // initialisers of hirgen::Axis
-	Shape       string   // in words of the spec, for comments
-	Present     string   // C++ of whether a rank has a part of it; empty when every rank has
+	Shape       string   // as the spec writes it, for comments
+	Present     string   // C++ condition for whether a rank has a shard; empty if every rank has one
 	Output      bool
 	Where       string
 	Contraction string // of the products that read an input; empty for 1
@@ -195,7 +195,7 @@ func (v *programView) HasSharers() bool { return v.Fallback != nil && len(v.Shar
 // Head returns the declarations at the start of run().
 func (v *programView) Head() []calls.Stmt { return v.Body[:v.declarations()] }
 
-// Tail is the rest of the body.
+// Tail returns the rest of the body.
 func (v *programView) Tail() []calls.Stmt { return v.Body[v.declarations():] }
 
 // declarations counts the statements at the start of the body that only declare names.

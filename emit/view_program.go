@@ -16,8 +16,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// newProgramView decides everything about the emitted program, and about its fallback
-// variant.
+// newProgramView fills the view of the emitted program, and of its fallback variant.
 func newProgramView(p *hostir.Program, opt Options) (*programView, error) {
 	view, err := newVariantView(p, "", opt, opt.calls(0))
 	if err != nil {
@@ -30,7 +29,7 @@ func newProgramView(p *hostir.Program, opt Options) (*programView, error) {
 	return view, err
 }
 
-// addFallback decides everything about the fallback variant of a program.
+// addFallback fills the view of the fallback variant of a program.
 func (v *programView) addFallback(p *hostir.Program, opt Options) error {
 	var taken []string // kernels of both variants are in one file
 	for _, k := range v.Program.Kernels {
@@ -46,8 +45,8 @@ func (v *programView) addFallback(p *hostir.Program, opt Options) error {
 	return nil
 }
 
-// newVariantView decides everything about one form of a program: what is made for it alone has
-// names that end in suffix. With given calls those are printed.
+// newVariantView fills the view of one variant of a program. Names that belong to the variant alone end in suffix. If
+// calls are given, they replace the calls of the program.
 func newVariantView(p *hostir.Program, suffix string, opt Options, given *calls.Program, taken ...string) (*programView, error) {
 	if !names.IsProgramName(p.Name) {
 		return nil, errorAt(diag.Pos{File: p.File}, "%q cannot name files, CMake targets and C functions", p.Name)
@@ -77,7 +76,7 @@ func newVariantView(p *hostir.Program, suffix string, opt Options, given *calls.
 	return f.view, f.finish()
 }
 
-// describe fills what comments and reports say about the program.
+// describe fills the fields that comments and reports print about the program.
 func (f *form) describe(suffix string, opt Options) {
 	v, p := f.view, f.program
 	v.File, v.Transport = p.Name+suffix+".cpp", transportOf(p)
@@ -99,7 +98,7 @@ func (f *form) describe(suffix string, opt Options) {
 	v.CMakeBanner = "# " + strings.Join(banner, "\n# ")
 }
 
-// command is the shell command that makes the folder again, run inside it.
+// command returns the shell command that regenerates the folder, for use inside it.
 func command(spec string, flags []string) string {
 	words := append([]string{"hirgen", "emit", spec}, flags...)
 	for i, w := range words {
@@ -125,7 +124,7 @@ func (f *form) types() {
 	}
 }
 
-// parts finds what the calls need beside themselves.
+// parts finds the headers and runtime features that the calls need.
 func (f *form) parts() {
 	v := f.view
 	headers := map[string]bool{"hirgen/mesh.hpp": true, "hirgen/graph.hpp": v.Graph, "hirgen/matmul.hpp": len(v.Shapes) > 0, "hirgen/attention.hpp": len(v.Attentions) > 0}
@@ -166,7 +165,7 @@ func (f *form) parts() {
 	}
 }
 
-// workspaceOf lists the plans of what works in a workspace.
+// workspaceOf lists the plans of the GEMMs and attentions that use a workspace.
 func workspaceOf(w *calls.Workspace) *workspaceView {
 	if w == nil {
 		return nil
@@ -187,7 +186,7 @@ func workspaceOf(w *calls.Workspace) *workspaceView {
 	return &workspaceView{Plans: strings.Join(plans, ", "), Where: fromhost.At(w.Pos, "workspace"), Who: strings.Join(who, " and ")}
 }
 
-// finish fills what depends on the whole program.
+// finish fills the fields that depend on the whole program.
 func (f *form) finish() error {
 	v := f.view
 	v.Operations = f.operations(8)

@@ -12,7 +12,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// pythonView is what the files of the PyTorch package see beside the program.
+// pythonView is the data of the files of the PyTorch package, in addition to the program.
 type pythonView struct {
 	Version    string // of the package
 	Programs   []pythonProgram
@@ -21,7 +21,7 @@ type pythonView struct {
 	Parameters []string // of the function
 	Arguments  []string // that it passes on
 	Lines      []string // of its documentation, one for each tensor
-	Layer      string   // which inputs are weights, in words; empty where there is no layer to make
+	Layer      string   // which inputs are weights, in words; empty if there is no layer
 	Backward   bool
 	// BackwardAttends: the program of the gradient computes attention.
 	BackwardAttends bool
@@ -34,7 +34,7 @@ type pythonProgram struct {
 	Inputs, Outputs        []string // constructor calls
 }
 
-// pythonTensor is a tensor as one rank's PyTorch has it.
+// pythonTensor is a tensor as PyTorch has it on one rank.
 type pythonTensor struct {
 	name   string
 	dtype  string
@@ -45,7 +45,7 @@ type pythonTensor struct {
 	output bool
 }
 
-// pythonSplit is an axis of which a rank has part number rank / stride % parts.
+// pythonSplit is a split axis: a rank has shard number rank / stride % parts.
 type pythonSplit struct {
 	axis          int
 	parts, stride int64
@@ -55,14 +55,14 @@ var torchTypes = map[domain.DType]string{
 	domain.FP32: "torch.float32", domain.FP16: "torch.float16", domain.BF16: "torch.bfloat16", domain.Int32: "torch.int32", domain.Int64: "torch.int64",
 }
 
-// pythonWords cannot name an argument; the last one is an argument of each function.
+// pythonWords cannot name an argument. The last one is an argument of each function.
 var pythonWords = strings.Fields(`False None True and as assert async await break class continue def del elif else except finally for
 	from global if import in is lambda nonlocal not or pass raise return try while with yield group`)
 
-// takenPackages are names that the package imports, or that its users do.
+// takenPackages are names that the package or its users import.
 var takenPackages = []string{"torch", "hirgen", "runtime", "join", "close"}
 
-// addPython decides what the package of a program says, with its backward program if there is one.
+// addPython fills the view of the program's package, with its backward program if there is one.
 func (v *programView) addPython(p *hostir.Program, backward *hostir.Program, backwardView *programView) error {
 	if slices.Contains(pythonWords, p.Name) || slices.Contains(takenPackages, p.Name) {
 		return errorAt(diag.Pos{File: p.File}, "%q cannot name a Python package of its own: give the spec another name", p.Name)
@@ -71,7 +71,7 @@ func (v *programView) addPython(p *hostir.Program, backward *hostir.Program, bac
 	if err != nil {
 		return err
 	}
-	// A local version has letters and digits.
+	// A local version identifier has only letters and digits.
 	python := &pythonView{Version: "1+" + v.Digest[:12], Backward: backward != nil}
 	python.add("_FORWARD", v, tensors)
 	var weights []string
@@ -124,8 +124,8 @@ func (v *pythonView) add(constant string, program *programView, tensors []python
 	v.Targets = append(v.Targets, strconv.Quote("hirgen_"+program.Name))
 }
 
-// checkGradients holds that a backward program reads nothing but tensors of the forward program and gradients
-// of its outputs, and that what it makes are gradients of its inputs.
+// checkGradients checks the interface of a backward program. Its inputs must be tensors of the forward program and
+// gradients of its outputs, and its outputs must be gradients of the forward program's inputs.
 func checkGradients(p *hostir.Program, forward, backward []pythonTensor) error {
 	if len(backward) == 0 {
 		return nil
@@ -146,7 +146,7 @@ func checkGradients(p *hostir.Program, forward, backward []pythonTensor) error {
 	return nil
 }
 
-// pythonTensors are the tensors of the interface, inputs first.
+// pythonTensors returns the tensors of the interface, inputs first.
 func pythonTensors(p *hostir.Program, v *programView) ([]pythonTensor, error) {
 	world := p.Meshes[0]
 	for i, rank := range world.Ranks {
@@ -170,14 +170,14 @@ func pythonTensors(p *hostir.Program, v *programView) ([]pythonTensor, error) {
 	return list, nil
 }
 
-// describe fills in the shape on one rank, and which of its axes are split over the ranks.
+// describe fills in the shape on one rank, and the axes that are split over the ranks.
 func (t *pythonTensor) describe(tensor *hostir.Tensor, world *domain.Mesh) {
 	mesh := tensor.Mesh
 	if mesh == nil {
 		mesh = world
 	}
 	var kept []domain.Axis
-	at := map[int]int{} // where an axis of devices stands among those that are kept
+	at := map[int]int{} // the position of a device axis among the kept axes
 	for _, i := range hostir.Live(tensor) {
 		if a := tensor.Axes[i]; a.Kind == domain.Device {
 			at[i] = len(kept)
@@ -195,8 +195,8 @@ func (t *pythonTensor) describe(tensor *hostir.Tensor, world *domain.Mesh) {
 	}
 }
 
-// splitAxis finds the axis of which an axis of devices counts the parts: the one whose extent is written
-// as a quotient by its extent ("K, N/D"), or else the next one.
+// splitAxis finds the axis that a device axis splits: the axis whose extent is written as a quotient by the device
+// axis's extent ("K, N/D"), or else the next axis.
 func splitAxis(kept []domain.Axis, after int, device domain.Axis) int {
 	divides := regexp.MustCompile(`/.*\b` + regexp.QuoteMeta(device.Extent.String()) + `\b`)
 	for i, a := range kept {
@@ -207,7 +207,7 @@ func splitAxis(kept []domain.Axis, after int, device domain.Axis) int {
 	return after
 }
 
-// strideOf is how many ranks lie between neighbours along an axis of a mesh.
+// strideOf returns the distance between the ranks of neighbours along a mesh axis.
 func strideOf(m *domain.Mesh, axis string) int64 {
 	stride := int64(1)
 	for _, a := range slices.Backward(m.Axes) {
@@ -234,7 +234,7 @@ func isWeight(p *hostir.Program, input string) bool {
 	})
 }
 
-// IsShared reports whether other ranks reach into the memory of an argument, in any variant.
+// IsShared reports whether other ranks access the memory of an argument, in any variant.
 func (v *programView) IsShared(argument string) bool {
 	for _, variant := range v.variants() {
 		for _, s := range variant.CallerShares() {
@@ -246,7 +246,7 @@ func (v *programView) IsShared(argument string) bool {
 	return false
 }
 
-// argument is the name of a tensor as a parameter.
+// argument returns the name of a tensor as a parameter.
 func (t pythonTensor) argument() string {
 	if slices.Contains(pythonWords, t.name) {
 		return t.name + "_"
@@ -254,7 +254,7 @@ func (t pythonTensor) argument() string {
 	return t.name
 }
 
-// call is the constructor call of a tensor.
+// call returns the constructor call of a tensor.
 func (t pythonTensor) call() string {
 	parts := []string{strconv.Quote(t.name), tuple(t.shape), t.dtype}
 	if len(t.splits) > 0 {
@@ -282,7 +282,7 @@ func (t pythonTensor) line() string {
 	return fmt.Sprintf("%s %s: %s %s", role, t.name, strings.TrimPrefix(t.dtype, "torch."), strings.ReplaceAll(fmt.Sprint(t.shape), " ", ", "))
 }
 
-// tuple is a Python tuple of numbers.
+// tuple prints numbers as a Python tuple.
 func tuple(list []int64) string {
 	text := intList(list)
 	text = strings.Trim(text, "{}")

@@ -11,7 +11,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// reference prints the model's operations as calls of hirgen::Reference: first those that make what a forward pass saves.
+// reference prints the model's operations as calls of hirgen::Reference. The operations that compute the tensors of a
+// forward pass come first.
 func (f *form) reference() error {
 	isSaved := func(op hostir.RefOp) bool { return f.saves(op.Out) }
 	var err error
@@ -22,7 +23,7 @@ func (f *form) reference() error {
 	return err
 }
 
-// saves reports whether a tensor is made with what a forward pass saves.
+// saves reports whether the reference computes an input that a forward pass saves.
 func (f *form) saves(tensor string) bool {
 	return slices.ContainsFunc(f.program.Saved, func(op hostir.RefOp) bool { return op.Out == tensor })
 }
@@ -38,7 +39,7 @@ func referenceViews(ops []hostir.RefOp) ([]refView, error) {
 	return list, nil
 }
 
-// referenceArgs are the arguments of one call, in the order of reference.hpp.
+// referenceArgs returns the arguments of one call, in the order of reference.hpp.
 func referenceArgs(op hostir.RefOp) []string {
 	args := []string{cstr(op.Out)}
 	if op.Kind == "unary" || op.Kind == "binary" || op.Kind == "reduce" {
@@ -90,12 +91,12 @@ func referenceArgs(op hostir.RefOp) []string {
 // referenceKinds are the operations that hirgen::Reference has a member for.
 var referenceKinds = strings.Fields("set matmul linear broadcast permute reshape slice concat positions attention attention_grad dropout cast unary binary reduce")
 
-// dropoutLiteral is a dropout in C++.
+// dropoutLiteral prints a dropout in C++.
 func dropoutLiteral(d domain.Dropout) string {
 	return fmt.Sprintf("{.p = %s, .salt = %d, .width = %d}", floatLiteral(strconv.FormatFloat(d.P, 'g', -1, 32)), d.Salt, d.Width)
 }
 
-// attentionArgs are the arguments of an attention or its gradient.
+// attentionArgs returns the arguments of an attention or its gradient.
 func attentionArgs(op hostir.RefOp, a domain.Attention) []string {
 	results := make([]string, 0, 3)
 	for _, name := range op.Results() {
@@ -118,12 +119,12 @@ func attentionArgs(op hostir.RefOp, a domain.Attention) []string {
 	return append(args, cppTypes[op.DType].DType)
 }
 
-// scaleLiteral is the scale of an attention in C++.
+// scaleLiteral prints the scale of an attention in C++.
 func scaleLiteral(a domain.Attention) string {
 	return floatLiteral(strconv.FormatFloat(a.Scale, 'g', -1, 32))
 }
 
-// sizeList prints sizes as numbers: the source of the reference has no parameters.
+// sizeList prints sizes as numbers, because the source of the reference has no parameters.
 func sizeList(extents []domain.Extent) string {
 	sizes := make([]int64, len(extents))
 	for i, e := range extents {

@@ -9,8 +9,8 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// TestWideKernels: a kernel counts rows in 64 bits where one of its launches has more than a grid has blocks, and no
-// other kernel does, whose divisions would take longer.
+// TestWideKernels: a kernel counts rows in 64 bits if one of its launches has more rows than a grid has blocks. Other
+// kernels do not, because 64-bit divisions take longer.
 func TestWideKernels(t *testing.T) {
 	for _, c := range []struct {
 		tensors string
@@ -38,7 +38,8 @@ func TestWideKernels(t *testing.T) {
 	}
 }
 
-// TestSpelledProducts: C++ computes with numbers in int, so those whose product is none are printed as their value.
+// TestSpelledProducts: C++ multiplies int constants as int, so a constant product that overflows int is printed as
+// its value.
 func TestSpelledProducts(t *testing.T) {
 	const spec = `hirgen: 1
 name: parts

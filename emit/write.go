@@ -9,30 +9,28 @@ import (
 	"slices"
 )
 
-// WriteOptions say how Write treats what it finds.
+// WriteOptions are the options of Write.
 type WriteOptions struct {
-	// Force overwrites files that hirgen did not write, or that were edited since, and another program.
+	// Force overwrites foreign files, edited files and another program.
 	Force bool
 }
 
-// A RefusalError says which files Write will not touch. Nothing was written.
+// A RefusalError lists the files that Write refuses to change. Write has changed no files.
 type RefusalError struct {
 	Dir   string
 	Files []string // sorted; each with the reason: "ag_matmul.cpp was edited"
 }
 
-// Error names the files, a few at most, and the way out.
+// Error names a few of the files, and says what to do.
 func (e *RefusalError) Error() string {
 	return fmt.Sprintf("%s: %s; nothing was written. Use --force to overwrite, or another folder", e.Dir, fewOf(e.Files))
 }
 
-// Write brings a folder up to date with files and returns the paths that changed,
-// sorted; removed files are among them. It writes what differs, all or nothing, and
-// removes what an earlier Write left there that is no longer part of the program. A
-// file that hirgen did not write, or that was edited since, stops it (*RefusalError), and
-// so does a folder that is not for a program, or has another one (*FolderError).
-// Symbolic links are followed only inside the folder. Of several at once each waits for
-// the one before it, and what one that was killed left half done is undone first.
+// Write brings a folder up to date with files and returns the sorted paths of changed and removed files. It writes
+// the files that differ, all or nothing. It removes the files of an earlier Write that are no longer part of the
+// program. If hirgen did not write a file, or if it was edited since, Write returns a *RefusalError. If the folder is
+// not for a program, or has another program, it returns a *FolderError. It follows symbolic links only inside the
+// folder. Concurrent Writes wait for each other, and Write first undoes an interrupted Write.
 func Write(dir string, files []File, opt WriteOptions) (changed []string, err error) {
 	if err := errors.Join(checkPaths(files), checkFolder(dir)); err != nil {
 		return nil, err
@@ -72,7 +70,7 @@ func Write(dir string, files []File, opt WriteOptions) (changed []string, err er
 	return plan.changed(), nil
 }
 
-// prepare undoes what a Write left that was killed, and compares the folder with files.
+// prepare undoes an interrupted Write and compares the folder with files.
 func prepare(root *os.Root, files []File, force, locked bool) (*plan, error) {
 	if locked {
 		if err := cleanUp(root); err != nil {
@@ -87,7 +85,7 @@ func prepare(root *os.Root, files []File, force, locked bool) (*plan, error) {
 	return compare(root, files, force)
 }
 
-// makeFolder makes dir and returns the outermost folder that was not there before.
+// makeFolder makes dir and returns the folders that it created, innermost first.
 func makeFolder(dir string) (created []string, err error) {
 	for parent := dir; ; parent = filepath.Dir(parent) {
 		if _, err := os.Stat(parent); err == nil || parent == filepath.Dir(parent) {
@@ -98,7 +96,7 @@ func makeFolder(dir string) (created []string, err error) {
 	return created, os.MkdirAll(dir, 0o755)
 }
 
-// removeEmpty removes folders, innermost first, that nothing was put into.
+// removeEmpty removes empty folders, innermost first.
 func removeEmpty(folders []string) {
 	for _, folder := range folders {
 		if os.Remove(folder) != nil {
@@ -107,7 +105,7 @@ func removeEmpty(folders []string) {
 	}
 }
 
-// checkPaths refuses paths that no program of ours has.
+// checkPaths refuses paths that leave the folder.
 func checkPaths(files []File) error {
 	for _, f := range files {
 		if !isLocal(f.Path) {
@@ -117,7 +115,7 @@ func checkPaths(files []File) error {
 	return nil
 }
 
-// readManifest reads what an earlier Write left; nil when there was none.
+// readManifest reads the manifest of an earlier Write. It returns nil if there is none.
 func readManifest(root *os.Root) (*manifest, error) {
 	data, err := root.ReadFile(ManifestName)
 	switch {
@@ -133,9 +131,8 @@ func readManifest(root *os.Root) (*manifest, error) {
 	return m, nil
 }
 
-// Check compares a folder with files and writes nothing. Stale files are missing or
-// older than the program; orphaned ones are no longer part of it; edits were
-// made by hand, or were never hirgen's.
+// Check compares a folder with files and writes nothing. Stale files are missing or older than the program. Orphaned
+// files are no longer part of the program. Edits are files that were edited, or that hirgen did not write.
 func Check(dir string, files []File) (stale, orphaned, edits []string, err error) {
 	if err := checkPaths(files); err != nil {
 		return nil, nil, nil, err

@@ -18,7 +18,7 @@ func version(t *testing.T, contents map[string]string) []File {
 	return versionOf(t, "p", contents)
 }
 
-// versionOf is one of the program with a name.
+// versionOf returns a version of a program with a given name.
 func versionOf(t *testing.T, program string, contents map[string]string) []File {
 	t.Helper()
 	var files []File

@@ -12,11 +12,10 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// Build gives the first host IR of a pipeline: one statement per operation, in the
-// model's order, on whole logical tensors, and one that casts the bias of a matmul whose
-// result is fp32 and operands are not: it is added to what is summed in fp32. It names no
-// stream and allocates nothing; a statement whose operands are sharded differently from its
-// result still hides the communication that it needs.
+// Build returns the first host IR of a pipeline: one statement per operation, in the model's order, on whole logical
+// tensors. If a matmul has an fp32 result and narrower operands, Build also casts its bias to fp32, because the bias is
+// added to the fp32 sum. The host IR names no stream and allocates no buffer. Communication is still implicit where the
+// operands and the result of a statement are sharded differently.
 func Build(p *model.Pipeline) (*hostir.Program, error) {
 	b := &builder{tensors: make(map[*model.Tensor]*hostir.Tensor, len(p.Tensors))}
 	b.program = &hostir.Program{
@@ -42,10 +41,10 @@ type builder struct {
 	program *hostir.Program
 	tensors map[*model.Tensor]*hostir.Tensor
 	errors  diag.List
-	names   *hostir.Namer // of tensors that the model does not have; nil until there are any
+	names   *hostir.Namer // of tensors that are not in the model; nil until there are any
 }
 
-// auto asks for what the schedule leaves open, where that is preset: auto.
+// auto returns the request to choose unset schedule fields, or nil unless the schedule has preset: auto.
 func auto(s schedule.Schedule) *hostir.Auto {
 	if s.Get(schedule.Preset) != schedule.Auto {
 		return nil
@@ -78,8 +77,7 @@ func (b *builder) declare(p *model.Pipeline) {
 	add(p.Tensors, hostir.Temp)
 }
 
-// axes copies a domain. An extent that is a plain number carries no text, so that
-// the text form of a program says all that the program does.
+// axes copies a domain. An extent that is a plain number has no text, so that the text form of a program is complete.
 func axes(list []domain.Axis) []domain.Axis {
 	list = slices.Clone(list)
 	for i := range list {
@@ -107,7 +105,7 @@ func (b *builder) statement(op *model.Op) {
 	b.program.Body = append(b.program.Body, s)
 }
 
-// cast converts an operand of an operation, which lies as the operand does.
+// cast converts an operand of an operation to another type, in the same layout.
 func (b *builder) cast(op *model.Op, t *hostir.Tensor, to domain.DType) *hostir.Tensor {
 	if b.names == nil {
 		b.names = hostir.NewNamer(b.program)
@@ -121,7 +119,7 @@ func (b *builder) cast(op *model.Op, t *hostir.Tensor, to domain.DType) *hostir.
 	return out
 }
 
-// statement is the host IR statement of an operation; the model has no other ones.
+// statement returns the host IR statement of an operation. It covers all operations of the model.
 func statement(op *model.Op, in []*hostir.Tensor, out *hostir.Tensor) hostir.Stmt {
 	info := hostir.Info{Pos: op.Pos}
 	switch op.Kind {
@@ -164,7 +162,7 @@ func statement(op *model.Op, in []*hostir.Tensor, out *hostir.Tensor) hostir.Stm
 	}
 }
 
-// dropout is a kernel of one operation: one more operation of the kernels that passes make.
+// dropout returns a fused kernel with one operation.
 func dropout(info hostir.Info, op *model.Op, in []*hostir.Tensor, out *hostir.Tensor) hostir.Stmt {
 	s := &hostir.Fused{Info: info, Kernel: string(op.Kind), Out: []*hostir.Tensor{out}, In: in}
 	step := domain.Step{Name: out.Name, Fn: op.Fn}
@@ -175,8 +173,7 @@ func dropout(info hostir.Info, op *model.Op, in []*hostir.Tensor, out *hostir.Te
 	return s
 }
 
-// liveAxis turns the number of an axis among those that an operation sees into its
-// number in the logical domain.
+// liveAxis converts the number of an axis among the axes that an operation sees to its number in the logical domain.
 func liveAxis(t *hostir.Tensor, axis int) int {
 	if live := hostir.Live(t); axis < len(live) {
 		return live[axis]
@@ -196,7 +193,7 @@ func reference(op *model.Op) hostir.RefOp {
 		ref.Perm = op.Perm
 	}
 	for _, t := range op.In {
-		if op.Kind != model.OpPositions { // of any tensor of that extent
+		if op.Kind != model.OpPositions { // positions depend only on the extent
 			ref.In = append(ref.In, t.Name)
 		}
 	}
@@ -207,8 +204,8 @@ func reference(op *model.Op) hostir.RefOp {
 	return ref
 }
 
-// checks says how the program checks itself: which outputs need a tolerance, and what then
-// fills the inputs. A program whose check is exact says nothing.
+// checks sets how the program checks itself: the outputs that need a tolerance, and the values that then fill the
+// inputs. A program with an exact check needs neither.
 func (b *builder) checks(p *model.Pipeline) {
 	tolerances := eval.Tolerances(p)
 	if len(tolerances) == 0 {

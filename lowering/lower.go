@@ -13,18 +13,17 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// Options are what the command line can ask of a lowering. The zero value runs
-// every pass.
+// Options configure a lowering, from the command line. The zero value runs every pass.
 type Options struct {
-	// Disable names optional passes that are left out.
+	// Disable names optional passes to skip.
 	Disable []string
-	// DumpAfter, when set, is called after each pass with the program's text and
-	// whether the pass changed it. The first call has the pass name "build".
+	// DumpAfter, if set, is called after each pass with the program's text and whether the pass changed it. The first
+	// call has the pass name "build".
 	DumpAfter func(pass string, text string, changed bool)
 	// Verify checks the program's invariants before the first pass and after each.
 	Verify bool
-	// Machine, when set, is what schedule: auto predicts for. No measurement is read then: those that come with
-	// hirgen are of other machines.
+	// Machine, if set, is the machine of predictions for schedule: auto. Measurements are then ignored, because
+	// hirgen's measurements are from other machines.
 	Machine *cost.Machine
 }
 
@@ -74,8 +73,7 @@ func Run(program *hostir.Program, passes []Pass, opt Options) error {
 	return nil
 }
 
-// runOnVariants runs a pass on the fallback variant, which is then as far as the program itself, and
-// on that.
+// runOnVariants runs a pass on the fallback variant, if there is one, and then on the program.
 func runOnVariants(pass Pass, program *hostir.Program) error {
 	for _, form := range slices.Backward(program.Variants()) {
 		if err := pass.Run(form); err != nil {
@@ -85,7 +83,7 @@ func runOnVariants(pass Pass, program *hostir.Program) error {
 	return nil
 }
 
-// check verifies a program after a pass, where that is asked for.
+// check verifies a program after a pass if opt.Verify is set.
 func check(program *hostir.Program, pass string, opt Options) error {
 	if !opt.Verify {
 		return nil
@@ -96,7 +94,7 @@ func check(program *hostir.Program, pass string, opt Options) error {
 	return nil
 }
 
-// dumper remembers the last text, to tell passes that changed nothing.
+// dumper remembers the last text, to detect passes that changed nothing.
 type dumper struct {
 	after func(pass, text string, changed bool)
 	last  string
@@ -111,7 +109,7 @@ func (d *dumper) dump(pass string, program *hostir.Program) {
 	d.last = printed
 }
 
-// checkDisabled refuses to leave out what is required or unknown.
+// checkDisabled returns an error for disabled passes that are required or unknown.
 func checkDisabled(passes []Pass, disabled []string) error {
 	for _, name := range disabled {
 		i := slices.IndexFunc(passes, func(p Pass) bool { return p.Name == name })
@@ -125,8 +123,8 @@ func checkDisabled(passes []Pass, disabled []string) error {
 	return nil
 }
 
-// Graph gives what a pipeline does, and what has to follow what, as the text of the graph from which
-// the pass overlap takes the order of the program.
+// Graph returns the text of the graph of a pipeline's tasks and their dependencies. The pass overlap derives the order
+// of the program from this graph.
 func Graph(p *model.Pipeline) (string, error) {
 	graph, err := TaskGraph(p, nil)
 	if err != nil {
@@ -135,7 +133,7 @@ func Graph(p *model.Pipeline) (string, error) {
 	return graph.String(), nil
 }
 
-// TaskGraph gives that graph; with a machine, schedule: auto chooses for it.
+// TaskGraph returns that graph. If m is set, schedule: auto chooses for that machine.
 func TaskGraph(p *model.Pipeline, m *cost.Machine) (*pipeline.Graph, error) {
 	program, err := Build(p)
 	if err != nil {

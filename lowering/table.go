@@ -15,17 +15,16 @@ import (
 	"github.com/hirgen/hirgen/lowering/transport"
 )
 
-// Pass is one rewriting of the host IR. Run changes the program in place; it leaves
-// alone a program on which it has nothing to do, and reports what it cannot do as
-// diagnostics.
+// Pass is one rewriting of the host IR. Run changes the program in place. It leaves a program unchanged if it has
+// nothing to do, and reports unsupported programs as diagnostics.
 type Pass struct {
 	Name     string
 	Why      string
-	Required bool // without it the program cannot be emitted
+	Required bool // the program cannot be emitted without it
 	Run      func(*hostir.Program) error
 }
 
-// Constraint says that one pass must run before another, and why.
+// Constraint requires that one pass runs before another, for a reason.
 type Constraint struct {
 	Before, After string
 	Why           string
@@ -71,8 +70,8 @@ var Passes = []Pass{
 	{"insert-deallocations", "a buffer lives no longer than its last use (buffers: free)", false, buffers.InsertDeallocations},
 }
 
-// Order holds what the table may not break. Whatever it leaves open may be
-// reordered: no result changes.
+// Order lists the constraints on the table. Passes may be reordered within these constraints without changing any
+// result.
 var Order = []Constraint{
 	{"serialize-single-ranks", "choose-schedule", "what runs on one rank is none of the measured operations"},
 	{"serialize-single-ranks", "decompose-contractions", "a product over a single rank needs no parts"},
@@ -152,10 +151,10 @@ var Order = []Constraint{
 	{"overlap", "insert-deallocations", "a buffer is in use until its last wait"},
 }
 
-// choosing is the pass that runs the others on candidates.
+// choosing is the pass that runs the other passes on candidates.
 const choosing = "choose-schedule"
 
-// passesToTry is Passes, which chooseSchedule could not name: it is one of them.
+// passesToTry is Passes. chooseSchedule cannot refer to Passes directly, because it is one of them.
 var passesToTry []Pass
 
 func init() {
@@ -168,13 +167,13 @@ func init() {
 // chooseSchedule predicts by lowering the program with each candidate.
 func chooseSchedule(p *hostir.Program) error { return schedules.ChooseSchedule(p, lowerChosen()) }
 
-// lowerChosen runs all passes, but for those that are left out, on a program whose schedule is chosen.
+// lowerChosen runs all passes except the disabled ones on a program whose schedule is chosen.
 func lowerChosen(disabled ...string) schedules.Lower {
 	return func(p *hostir.Program) error { return Run(p, passesToTry, Options{Disable: disabled}) }
 }
 
-// checkOrder reports the first constraint that the order of the passes breaks, and
-// constraints on passes that are not there.
+// checkOrder returns an error if a pass is in the table twice, or for the first constraint that is violated or names a
+// missing pass.
 func checkOrder(passes []Pass, order []Constraint) error {
 	at := make(map[string]int, len(passes))
 	for i, p := range passes {

@@ -9,8 +9,8 @@ import (
 // defaultDType is the element type of a spec that names none.
 const defaultDType = domain.BF16
 
-// assembler turns a source into a Pipeline. It goes on after a mistake: what is
-// broken is marked, and what depends on it stays silent.
+// assembler turns a source into a Pipeline. It continues after a mistake: it marks the broken name and reports no
+// errors that follow from it.
 type assembler struct {
 	src       *source
 	list      *diag.List
@@ -18,7 +18,7 @@ type assembler struct {
 	scope     *scope
 	overrides map[string]int64
 	params    map[string]int64
-	broken    map[string]bool // names of parameters, meshes and tensors with an error of their own
+	broken    map[string]bool // names of parameters, meshes and tensors that have an error
 	tensors   map[string]*Tensor
 	defined   map[string]*sourceOp // by result: the operations seen so far
 	later     map[string]*sourceOp // by result: all operations
@@ -26,11 +26,11 @@ type assembler struct {
 	used      map[string]bool      // tensors that an operation reads
 	dtype     domain.DType
 	dropouts  int // seen so far
-	// misnamed is set when a tensor is asked for that does not exist.
+	// misnamed is set if the spec reads a tensor that does not exist.
 	misnamed bool
 }
 
-// assemble builds the pipeline. It is to be used only when list is empty after it.
+// assemble builds the pipeline. The result is valid only if list is empty afterwards.
 func assemble(src *source, overrides map[string]int64, list *diag.List) *Pipeline {
 	a := &assembler{
 		src: src, list: list, overrides: overrides, p: &Pipeline{File: src.file, Doc: src.doc, src: *src, set: overrides}, scope: newScope(),
@@ -62,7 +62,7 @@ func (a *assembler) name() {
 	a.p.Name = a.src.name.value
 }
 
-// elementType reads the name of an element type.
+// elementType parses the name of an element type.
 func (a *assembler) elementType(t text, otherwise domain.DType) domain.DType {
 	if !t.given() {
 		return otherwise
@@ -82,7 +82,7 @@ func (a *assembler) elementType(t text, otherwise domain.DType) domain.DType {
 	return otherwise
 }
 
-// spelledOut maps what other systems call the element types.
+// spelledOut maps the names of element types in other systems to ours.
 var spelledOut = map[string]domain.DType{
 	"float32": domain.FP32, "float": domain.FP32, "f32": domain.FP32,
 	"float16": domain.FP16, "half": domain.FP16, "f16": domain.FP16,
@@ -91,8 +91,8 @@ var spelledOut = map[string]domain.DType{
 	"long": domain.Int64, "i64": domain.Int64,
 }
 
-// maxCandidates bounds the names that are compared with a misspelt one, so that many
-// mistakes in a long spec do not take long to report.
+// maxCandidates limits the names that are compared with a misspelt one, so that many mistakes in a long spec are
+// reported fast.
 const maxCandidates = 1000
 
 // nearestHint hints at a candidate only when it is close.

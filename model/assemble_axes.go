@@ -9,7 +9,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// maxAxes is the largest number of axes of a tensor's shape, as the kernels have it.
+// maxAxes is the largest number of axes of a tensor's shape. The kernels have the same limit.
 const maxAxes = 8
 
 // declareTensors reads the tensors that the author annotated.
@@ -69,7 +69,7 @@ func (a *assembler) checkAxes(st *sourceTensor, t *Tensor) bool {
 // products with numbers of ranks, then fit in 64 bits.
 const maxBytes = 1 << 48
 
-// checkSize refuses a tensor that no ranks hold.
+// checkSize refuses a tensor that is larger than maxBytes or whose size does not fit in 64 bits.
 func (a *assembler) checkSize(pos diag.Pos, t *Tensor) bool {
 	n, ok := domain.Elements(domain.Shape(t.Axes))
 	bytes, fits := expr.Mul(n, t.DType.Size())
@@ -150,7 +150,7 @@ func (a *assembler) axis(written text, mesh *domain.Mesh) (domain.Axis, bool) {
 	return domain.Axis{Kind: kind, Extent: e}, good
 }
 
-// kindCall splits "name(argument)" where name is followed by a parenthesis at once.
+// kindCall splits "name(argument)", with no space before the parenthesis.
 func kindCall(t text) (name, argument text, ok bool) {
 	open := strings.IndexByte(t.value, '(')
 	if open < 1 || !strings.HasSuffix(t.value, ")") {
@@ -164,7 +164,7 @@ func kindCall(t text) (name, argument text, ok bool) {
 	return name, trim(t.slice(open+1, len(t.value)-1)), true
 }
 
-// axisExtent reads a plain extent; a kind that lacks its parentheses is explained.
+// axisExtent reads a plain extent. It explains how to write a kind without parentheses.
 func (a *assembler) axisExtent(t text) (domain.Extent, bool) {
 	if names := expr.Names(t.value); len(names) == 1 && names[0].Text == t.value && a.params[t.value] == 0 && !a.broken[t.value] {
 		if t.value == "Stream" || t.value == "r" || t.value == "b" {
@@ -180,8 +180,8 @@ func (a *assembler) axisExtent(t text) (domain.Extent, bool) {
 	return a.extent(t)
 }
 
-// deviceAxis reads an axis that is split over a mesh axis; its extent is that of the
-// mesh axis, written or not. A nil mesh is one that is reported already.
+// deviceAxis reads an axis that is split over a mesh axis. Its extent is the extent of the mesh axis, whether the
+// spec has it or not. A nil mesh has been reported already.
 func (a *assembler) deviceAxis(t text, meshAxis string, argument text, mesh *domain.Mesh) (domain.Axis, bool) {
 	var written domain.Extent
 	if argument.given() {
@@ -215,7 +215,7 @@ func (a *assembler) deviceAxis(t text, meshAxis string, argument text, mesh *dom
 	return domain.Axis{Kind: domain.Device, Mesh: meshAxis, Extent: ma.Extent}, true
 }
 
-// noMesh complains, once, of an axis that is split in a spec without a mesh.
+// noMesh reports, once, an axis that is split in a spec without a mesh.
 func (a *assembler) noMesh(t text, meshAxis string, argument text) {
 	a.broken["mesh "+worldName] = true
 	if a.src.incomplete {

@@ -46,7 +46,7 @@ func (a *assembler) meshes() {
 	}
 }
 
-// meshPos is where the mesh with an index in p.Meshes is declared.
+// meshPos returns the position of the declaration of mesh p.Meshes[i].
 func (a *assembler) meshPos(i int) diag.Pos {
 	for _, sm := range a.src.meshes {
 		if sm.name.value == a.p.Meshes[i].Name {
@@ -56,8 +56,8 @@ func (a *assembler) meshPos(i int) diag.Pos {
 	return a.src.pos
 }
 
-// worldMesh builds the mesh of all ranks. Without one in the spec it is one rank, or
-// grows to hold the meshes that there are.
+// worldMesh builds the mesh of all ranks. If the spec does not declare it, the world is one rank, or grows to the
+// union of the named meshes.
 func (a *assembler) worldMesh() *domain.Mesh {
 	one := &domain.Mesh{Name: worldName, Axes: []domain.MeshAxis{{Name: "x", Extent: domain.Extent{Size: 1}}}, Ranks: []int{0}}
 	if a.src.world == nil {
@@ -146,7 +146,7 @@ func (a *assembler) subMesh(sm *sourceMesh) (*domain.Mesh, bool) {
 	return m, ok
 }
 
-// coverWorld makes the world the union of the meshes. Every rank has to be in one.
+// coverWorld makes the world the union of the meshes. Every rank must be in a mesh.
 func (a *assembler) coverWorld(world *domain.Mesh) {
 	var ranks []int
 	for _, m := range a.p.Meshes[1:] {
@@ -167,7 +167,7 @@ func (a *assembler) coverWorld(world *domain.Mesh) {
 	}
 }
 
-// mesh finds the mesh that a tensor names; without a name it is the world.
+// mesh finds the mesh that a tensor names. The default is the world.
 func (a *assembler) mesh(t text) (*domain.Mesh, bool) {
 	name := t.value
 	if !t.given() {

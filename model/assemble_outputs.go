@@ -5,8 +5,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// inputsAndOutputs finds the tensors that the caller passes in and gets back.
-// Outputs are those that the spec lists, or all that are produced and not consumed.
+// inputsAndOutputs finds the tensors that the caller passes in and gets back. Outputs are the tensors that the spec
+// lists, or else all results that no operation reads.
 func (a *assembler) inputsAndOutputs() {
 	for _, t := range a.p.Tensors {
 		_, produced := a.defined[t.Name]
@@ -23,11 +23,10 @@ func (a *assembler) inputsAndOutputs() {
 	a.listedOutputs()
 }
 
-// guessing reports whether what seems unused may be used by a part of the spec that
-// is itself wrong.
+// guessing reports whether a tensor may only seem unused, because a part of the spec is wrong.
 func (a *assembler) guessing() bool { return a.src.incomplete || a.misnamed }
 
-// checkInput refuses reduction axes on an input: nothing has reduced them.
+// checkInput refuses reduction axes on an input, because no operation has reduced them.
 func (a *assembler) checkInput(t *Tensor) {
 	for _, axis := range t.Axes {
 		if axis.Kind == domain.Reduction {

@@ -10,7 +10,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// parameters evaluates the parameters in order; each may use those before it.
+// parameters evaluates the parameters in order. Each may depend on earlier parameters.
 func (a *assembler) parameters() {
 	for _, sp := range a.src.params {
 		name := sp.name.value
@@ -46,7 +46,7 @@ func (a *assembler) parameters() {
 	a.unknownOverrides()
 }
 
-// noteOverrides says which of the names in a text the command line has set.
+// noteOverrides adds a note for each name in a text that the command line has set.
 func (a *assembler) noteOverrides(d *diag.Diagnostic, expression string) {
 	seen := map[string]bool{}
 	for _, name := range expr.Names(expression) {
@@ -80,8 +80,8 @@ type number struct {
 	text  string
 }
 
-// eval computes an expression over the parameters and reports what is wrong with it.
-// It is silent about names that have been reported already.
+// eval computes an expression over the parameters and reports its errors. It does not report names again that have
+// been reported already.
 func (a *assembler) eval(t text) (number, bool) {
 	e, err := expr.Parse(t.value)
 	if err != nil {
@@ -103,7 +103,7 @@ func (a *assembler) eval(t text) (number, bool) {
 	return n, true
 }
 
-// syntax reports a text that is no expression.
+// syntax reports a text that is not an expression.
 func (a *assembler) syntax(t text, err error) {
 	var syntax *expr.SyntaxError
 	if !errors.As(err, &syntax) {

@@ -12,13 +12,13 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// schedule reads the choices of the schedule. Where there is none, it is auto.
+// schedule reads the choices of the schedule. Without a schedule, the preset is auto.
 func (a *assembler) schedule() {
 	before := a.list.Len()
 	if !a.src.scheduled {
 		a.p.Schedule.Set("", schedule.Preset, schedule.Auto)
 	}
-	first := map[string]diag.Pos{} // a spec has a field once, a builder may get it again
+	first := map[string]diag.Pos{} // only a builder can get a field twice
 	for _, f := range a.src.schedule {
 		path := schedule.Path(f.of.value, f.name.value)
 		if pos, twice := first[path]; twice {
@@ -41,7 +41,7 @@ func (a *assembler) schedule() {
 	}
 }
 
-// misplaced complains of a field that does not exist, or not there. known fields are of the other scope.
+// misplaced reports a field that does not exist, or that belongs to the other scope. known: the field exists.
 func (a *assembler) misplaced(f sourceField, field schedule.Field, known bool) {
 	here, names := "the schedule has no field %q", schedule.Names(schedule.Program)
 	if f.of.given() {
@@ -63,7 +63,7 @@ func (a *assembler) misplaced(f sourceField, field schedule.Field, known bool) {
 	}
 }
 
-// choiceOf reads the value of a field: a number in decimal.
+// choiceOf reads the value of a field. It evaluates a number and returns it in decimal.
 func (a *assembler) choiceOf(f schedule.Field, t text, path string) (string, bool) {
 	known := slices.Contains(f.ValueNames(), t.value)
 	switch {
@@ -95,7 +95,8 @@ func (a *assembler) choiceOf(f schedule.Field, t text, path string) (string, boo
 	return t.value, true
 }
 
-// isNumber reports whether a text is an expression over parameters that there are, or a number that is not written plainly.
+// isNumber reports whether a text is an expression over known parameters, or a number in a form that specs do not
+// allow.
 func (a *assembler) isNumber(t text) bool {
 	e, err := expr.Parse(t.value)
 	var syntax *expr.SyntaxError
@@ -110,7 +111,7 @@ func (a *assembler) isNumber(t text) bool {
 	return known
 }
 
-// meshAxisNamed complains of a mesh axis that no mesh has.
+// meshAxisNamed reports a mesh axis that no mesh has.
 func (a *assembler) meshAxisNamed(t text, path string) bool {
 	has := func(m *domain.Mesh) bool { return m.Axis(t.value) != nil }
 	if len(a.p.Meshes) == 0 || slices.ContainsFunc(a.p.Meshes, has) {

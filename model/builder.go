@@ -11,9 +11,9 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// Builder makes a pipeline in Go. Its methods take names, and extents and axes as the
-// text that a spec has; Build checks them as Load checks a spec and gives the same
-// Pipeline. A mistake is reported at the line of the call that made it.
+// Builder makes a pipeline in Go. Its methods take names as text, and extents and axes in the syntax of a spec. Build
+// checks them as Load checks a spec and gives the same Pipeline. A mistake is reported at the line of the call that
+// made it.
 //
 //	b := model.New("ag_matmul").Param("D", 4).Param("M", 8192).Param("K", 8192).Param("N", 8192)
 //	b.World().Axis("x", "D")
@@ -37,14 +37,14 @@ func New(name string) *Builder {
 	return b
 }
 
-// At sets the position of what the following calls add, for programs that translate
-// from a language of their own. The file is reduced to its base name.
+// At sets the position of everything that the following calls add. It is for programs that translate another
+// language. The file is reduced to its base name.
 func (b *Builder) At(file string, line, col int) *Builder {
 	b.at = &diag.Pos{File: filepath.Base(file), Line: line, Col: col}
 	return b
 }
 
-// pos is the position of the caller: the first frame that is no method of a builder.
+// pos returns the position of the caller: the first frame that is not a method of a builder.
 func (b *Builder) pos() diag.Pos {
 	if b.at != nil {
 		return *b.at
@@ -65,7 +65,7 @@ func (b *Builder) pos() diag.Pos {
 // packagePath begins the name of every function of this package.
 const packagePath = "github.com/hirgen/hirgen/model."
 
-// text is a value at the caller's line.
+// text returns a value at the caller's line.
 func (b *Builder) text(value string) text { return text{value: value, pos: b.pos()} }
 
 func (b *Builder) texts(values []string) []text {
@@ -76,8 +76,7 @@ func (b *Builder) texts(values []string) []text {
 	return list
 }
 
-// File sets the name of the source that generated files mention; without it that is
-// the Go file that called New.
+// File sets the name of the source that generated files mention. The default is the Go file that called New.
 func (b *Builder) File(name string) *Builder {
 	b.src.file = filepath.Base(name)
 	return b
@@ -95,13 +94,13 @@ func (b *Builder) Param(name string, value int64) *Builder {
 	return b
 }
 
-// Derived adds a parameter that follows from those before it, by an expression: "M/2".
+// Derived adds a parameter that depends on earlier parameters by an expression: "M/2".
 func (b *Builder) Derived(name, expression string) *Builder {
 	b.src.params = append(b.src.params, sourceParam{b.text(name), b.text(expression)})
 	return b
 }
 
-// DType sets the element type of tensors that do not say theirs; it is bf16 otherwise.
+// DType sets the element type of tensors without an explicit type. The default is bf16.
 func (b *Builder) DType(dtype domain.DType) *Builder {
 	b.src.dtype = b.text(string(dtype))
 	return b
@@ -119,8 +118,7 @@ func (b *Builder) World() *MeshBuilder {
 	return &MeshBuilder{b, b.src.world}
 }
 
-// Mesh starts a named mesh of the given ranks, row-major over its axes. Without ranks
-// they are 0, 1, 2, ...
+// Mesh starts a named mesh of the given ranks, row-major over its axes. The default ranks are 0, 1, 2, ...
 func (b *Builder) Mesh(name string, ranks ...int) *MeshBuilder {
 	m := &sourceMesh{name: b.text(name), pos: b.pos()}
 	for _, r := range ranks {
@@ -136,7 +134,7 @@ func (m *MeshBuilder) Axis(name, extent string) *MeshBuilder {
 	return m
 }
 
-// TensorBuilder sets what a tensor has beside its axes.
+// TensorBuilder sets the properties of a tensor other than its axes.
 type TensorBuilder struct {
 	b      *Builder
 	tensor *sourceTensor
@@ -155,20 +153,21 @@ func (t *TensorBuilder) DType(dtype domain.DType) *TensorBuilder {
 	return t
 }
 
-// On puts the tensor on a named mesh.
+// On places the tensor on a named mesh.
 func (t *TensorBuilder) On(mesh string) *TensorBuilder {
 	t.tensor.mesh = t.b.text(mesh)
 	return t
 }
 
-// Outputs lists the outputs; without it they are the results that nothing reads.
+// Outputs lists the outputs. The default is all results that no operation reads.
 func (b *Builder) Outputs(names ...string) *Builder {
 	b.src.outputs = b.texts(names)
 	return b
 }
 
-// Schedule makes one choice of the schedule: a field of the program, "streams", or, behind the tensor that
-// moves or "all", one of communications: "all.via", "X.split". The value is what a spec has there.
+// Schedule sets one field of the schedule. A field of the program is named alone: "streams". A field of a
+// communication follows the name of the tensor that it transfers, or "all": "X.split", "all.via". The value is
+// spelled as in a spec.
 func (b *Builder) Schedule(path, value string) *Builder {
 	b.src.scheduled = true
 	of, field := schedule.SplitPath(path)
@@ -180,11 +179,11 @@ func (b *Builder) Schedule(path, value string) *Builder {
 	return b
 }
 
-// Build checks everything and makes the pipeline. An error is a *diag.Errors with
-// every mistake. The builder may be added to and built again.
+// Build checks everything and makes the pipeline. An error is a *diag.Errors with every mistake. The caller may
+// continue to add to the builder and build again.
 func (b *Builder) Build() (*Pipeline, error) { return b.BuildWith(nil) }
 
-// BuildWith is Build with other values of some parameters, as Load has them.
+// BuildWith is Build with other values for some parameters, as in Load.
 func (b *Builder) BuildWith(params map[string]int64) (*Pipeline, error) {
 	var list diag.List
 	p := assemble(&b.src, params, &list)

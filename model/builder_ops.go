@@ -6,7 +6,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// Op adds an operation as a spec writes it: "C = matmul(A, B)".
+// Op adds an operation in the syntax of a spec: "C = matmul(A, B)".
 func (b *Builder) Op(operation string) *Builder {
 	if op, _ := parseOp(b.text(operation), &b.list); op != nil {
 		b.src.ops = append(b.src.ops, op)
@@ -16,13 +16,13 @@ func (b *Builder) Op(operation string) *Builder {
 	return b
 }
 
-// Set copies in, or reshards it: the axes of both say how.
+// Set copies in, or reshards it if the axes of in and out differ.
 func (b *Builder) Set(out, in string) *Builder { return b.op(out, "set", in) }
 
 // Matmul multiplies matrices.
 func (b *Builder) Matmul(out, x, y string) *Builder { return b.op(out, "matmul", x, y) }
 
-// Linear multiplies x with the transposed weight and adds a bias, if there is one.
+// Linear multiplies x with the transposed weight and adds a bias if there is one.
 func (b *Builder) Linear(out, x, weight string, bias ...string) *Builder {
 	return b.op(out, "linear", append([]string{x, weight}, bias...)...)
 }
@@ -41,8 +41,7 @@ func (b *Builder) Permute(out, in string, perm ...int) *Builder {
 	return b.op(out, "permute", in).attr("perm", true, values...)
 }
 
-// Reshape keeps the elements in row-major order. Without a shape it takes that of the
-// declared out.
+// Reshape keeps the elements in row-major order. The default shape is the shape of the declared tensor out.
 func (b *Builder) Reshape(out, in string, shape ...string) *Builder {
 	b.op(out, "reshape", in)
 	if len(shape) > 0 {
@@ -51,12 +50,12 @@ func (b *Builder) Reshape(out, in string, shape ...string) *Builder {
 	return b
 }
 
-// Slice takes size elements of an axis from start on, both expressions over parameters.
+// Slice takes size elements of an axis from start on. Both are expressions over parameters.
 func (b *Builder) Slice(out, in string, axis int, start, size string) *Builder {
 	return b.op(out, "slice", in).attr("axis", false, strconv.Itoa(axis)).attr("start", false, start).attr("size", false, size)
 }
 
-// Concat puts tensors one after the other along an axis.
+// Concat concatenates tensors along an axis.
 func (b *Builder) Concat(out string, axis int, in ...string) *Builder {
 	return b.op(out, "concat", in...).attr("axis", false, strconv.Itoa(axis))
 }
@@ -66,8 +65,9 @@ func (b *Builder) Positions(out, in string, axis int) *Builder {
 	return b.op(out, "positions", in).attr("axis", false, strconv.Itoa(axis))
 }
 
-// DropoutAt leaves out a share p of the elements of x by chance: by a seed, a salt and the element's index in the whole
-// tensor, row * width + column. The operands are x, the seed, columns and, where there are several, rows.
+// DropoutAt drops a random share p of the elements of x. Whether an element is dropped depends on a seed, a salt and
+// the element's index in the whole tensor, row * width + column. The operands are x, the seed, columns and, if there
+// are several rows, rows.
 func (b *Builder) DropoutAt(out string, p float64, salt, width int, in ...string) *Builder {
 	b.op(out, "dropout_at", in...).attr("p", false, strconv.FormatFloat(p, 'g', -1, 32))
 	return b.attr("salt", false, strconv.Itoa(salt)).attr("width", false, strconv.Itoa(width))

@@ -25,7 +25,7 @@ func agMatmul() *Builder {
 	return b
 }
 
-// ignorePositions compares what pipelines are, not where they were written.
+// ignorePositions compares pipelines without their positions.
 var ignorePositions = cmp.Options{cmpopts.IgnoreTypes(diag.Pos{}), cmpopts.IgnoreUnexported(Pipeline{})}
 
 func TestBuilderMakesTheModelOfTheSpec(t *testing.T) {
@@ -38,7 +38,7 @@ func TestBuilderMakesTheModelOfTheSpec(t *testing.T) {
 	}
 }
 
-// Typed extents and axes say the same as texts.
+// Typed extents and axes are equivalent to texts.
 func TestTypedBuilderMakesTheModelOfTheSpec(t *testing.T) {
 	b := New("ag_matmul").File("spec.yaml")
 	D, S := b.Extent("D", 4), b.Extent("S", 4)
@@ -64,7 +64,7 @@ func TestTypedBuilderMakesTheModelOfTheSpec(t *testing.T) {
 	}
 }
 
-// With changes what follows from a parameter, too.
+// With also changes the parameters that depend on a parameter.
 func TestPipelineWithOtherParameters(t *testing.T) {
 	b := New("p").Param("M", 8).Derived("K", "M/2")
 	b.Tensor("A", "M", "K")
@@ -160,8 +160,7 @@ func TestBuilderReportsTheCallersLine(t *testing.T) {
 	}
 }
 
-// TestBuilderTakesAFieldOnce gives the schedule in two calls, as a spec cannot.
-// TestBuilderReadsPlainNumbers: texts of the builder are those of a spec.
+// TestBuilderReadsPlainNumbers: texts of the builder have the number syntax of a spec.
 func TestBuilderReadsPlainNumbers(t *testing.T) {
 	for _, number := range []string{"010", "0x10", "1_000", "1e3", " 1", "+1"} {
 		for name, change := range map[string]func(*Builder){
@@ -182,6 +181,7 @@ func TestBuilderReadsPlainNumbers(t *testing.T) {
 	}
 }
 
+// TestBuilderTakesAFieldOnce sets a field of the schedule in two calls, which a spec cannot do.
 func TestBuilderTakesAFieldOnce(t *testing.T) {
 	b := New("p").At("model.dsl", 1, 1)
 	b.Tensor("A", "8")

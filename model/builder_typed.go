@@ -2,14 +2,14 @@ package model
 
 import "github.com/hirgen/hirgen/internal/expr"
 
-// An Extent is a number of elements, slices or ranks: a constant, a parameter, or an expression over them. It is
-// for programs that compute sizes; the text that a spec has does the same.
+// An Extent is a number of elements, slices or ranks: a constant, a parameter, or an expression over them. It is for
+// programs that compute sizes. The text of a spec can express the same.
 type Extent struct{ e expr.Expr }
 
-// Constant is a number that is no parameter.
+// Constant returns a number that is not a parameter.
 func Constant(n int64) Extent { return Extent{expr.Int(n)} }
 
-// Extent adds a parameter, as Param does, and gives it for use in axes.
+// Extent adds a parameter, as Param does, and returns it for use in axes.
 func (b *Builder) Extent(name string, value int64) Extent {
 	b.Param(name, value)
 	return Extent{expr.Var(name)}
@@ -18,7 +18,7 @@ func (b *Builder) Extent(name string, value int64) Extent {
 // Times multiplies.
 func (x Extent) Times(y Extent) Extent { return x.with("*", y) }
 
-// Over divides, which has to be exact.
+// Over divides. The division must be exact.
 func (x Extent) Over(y Extent) Extent { return x.with("/", y) }
 
 // Plus adds.
@@ -31,15 +31,15 @@ func (x Extent) with(op string, y Extent) Extent {
 	return Extent{&expr.Binary{Op: op, X: x.e, Y: y.e}}
 }
 
-// String is the extent as a spec has it: "M/(S*D)".
+// String spells the extent as a spec does: "M/(S*D)".
 func (x Extent) String() string { return expr.Compact(x.e) }
 
-// An Axis is one of a tensor: an Extent, or one that Device, Stream, Reduction or Broadcast gives.
+// An Axis is an axis of a tensor: an Extent, or the result of Device, Stream, Reduction or Broadcast.
 type Axis interface{ axis() string }
 
 func (x Extent) axis() string { return x.String() }
 
-// kindAxis is an axis with a kind, as a spec has it.
+// kindAxis is an axis with a kind, as a spec spells it.
 type kindAxis string
 
 func (a kindAxis) axis() string { return string(a) }
@@ -47,13 +47,13 @@ func (a kindAxis) axis() string { return string(a) }
 // Device is an axis that is split over the ranks along an axis of the mesh: "x", "y" or "z".
 func Device(meshAxis string) Axis { return kindAxis("DID" + meshAxis) }
 
-// Stream is an axis of which a pipeline takes one slice after the other.
+// Stream is an axis whose slices a pipeline processes one after the other.
 func Stream(slices Extent) Axis { return kindAxis("Stream(" + slices.String() + ")") }
 
 // Reduction is an axis that was summed away.
 func Reduction(extent Extent) Axis { return kindAxis("r(" + extent.String() + ")") }
 
-// Broadcast is an axis of one element that stretches to what it meets.
+// Broadcast is an axis of one element that stretches to the extent of the axis that it is aligned with.
 func Broadcast() Axis { return kindAxis("b(1)") }
 
 // TensorOf is Tensor with typed axes.

@@ -1,7 +1,6 @@
-// Package model is what a user asks for: a pipeline of operations on tensors whose
-// axes are serial, split over a mesh of ranks, or streamed.
+// Package model represents a pipeline of operations on tensors whose axes are serial, split over a mesh of ranks, or
+// streamed.
 //
-// Load reads a pipeline from a spec in YAML and New starts one in Go; both end in the
-// same checks and give the same Pipeline. Everything wrong with a spec is reported at
-// once, each mistake with its position.
+// Load reads a pipeline from a spec in YAML, and New starts one in Go. Both run the same checks and give the same
+// Pipeline. All errors in a spec are reported at once, each with its position.
 package model

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// docs/spec.md has everything that a spec can say, and its examples are right.
+// docs/spec.md documents every feature of a spec, and its examples are valid.
 func TestSpecPageIsComplete(t *testing.T) {
 	data, err := os.ReadFile("../docs/spec.md")
 	if err != nil {
@@ -41,7 +41,7 @@ func TestSpecPageIsComplete(t *testing.T) {
 	}
 }
 
-// The published schema has the fields of a spec that the loader reads, and kinds of axis.
+// The published schema has the fields of a spec and the axis kinds of the loader.
 func TestSchemaHasTheFieldsOfTheLoader(t *testing.T) {
 	data, err := os.ReadFile("../docs/hirgen.schema.json")
 	if err != nil {

@@ -20,8 +20,8 @@ import (
 
 var update = flag.Bool("update", false, "write the expected files anew")
 
-// diagnose runs the example of an entry through the stage that it is about: a spec is
-// loaded and lowered, a host program parsed and verified.
+// diagnose runs the example of an entry through the stage that reports the error: it loads and lowers a spec, and
+// parses and verifies a host program.
 func diagnose(e diag.Entry) *diag.Errors {
 	var err error
 	if strings.HasPrefix(e.Example, "hirgen:") {
@@ -45,7 +45,7 @@ func diagnose(e diag.Entry) *diag.Errors {
 	return errs
 }
 
-// Every documented example fails with its code, and with nothing else.
+// Every documented example fails with its code, and with no other.
 func TestDocumentedExamplesFailAsDocumented(t *testing.T) {
 	for _, e := range diag.Entries() {
 		if e.Example == "" {
@@ -67,7 +67,7 @@ func TestDocumentedExamplesFailAsDocumented(t *testing.T) {
 	}
 }
 
-// docs/errors.md is written from the table of codes and what the loader says.
+// docs/errors.md is generated from the table of codes and the messages of the loader.
 func TestErrorsPageIsCurrent(t *testing.T) {
 	const page = "../docs/errors.md"
 	var want bytes.Buffer
@@ -85,7 +85,7 @@ func TestErrorsPageIsCurrent(t *testing.T) {
 			continue
 		}
 		fmt.Fprintf(&want, "\n```yaml\n%s```\n", strings.ReplaceAll(e.Example, "\v", "\\v"))
-		// What later stages say is theirs to word, and not shown here.
+		// Messages of later stages are not shown here.
 		if errs := diagnose(e); e.Code < diag.NotLowerable {
 			want.WriteString("\n```text\n")
 			diag.Render(&want, errs, func(string) ([]byte, bool) { return []byte(e.Example), true })

@@ -42,7 +42,7 @@ func TestBadSpecs(t *testing.T) {
 	reportAsExpected(t, files, load)
 }
 
-// TestSpecsThatDoNotLower does the same for specs that load, and that no host program is made of.
+// TestSpecsThatDoNotLower does the same for specs that load but cannot be lowered to a host program.
 func TestSpecsThatDoNotLower(t *testing.T) {
 	files, err := filepath.Glob("../testdata/errors/lowering/*.yaml")
 	if err != nil || len(files) < 3 {
@@ -68,8 +68,8 @@ func TestBadSchedules(t *testing.T) {
 	})
 }
 
-// TestEveryRuleHasABadSchedule holds that each field that is not for every pipeline and communication is refused in some
-// file, and each value that is not.
+// TestEveryRuleHasABadSchedule checks that the files cover the restrictions: each field and each value that does not
+// apply to every pipeline and communication is refused in some file.
 func TestEveryRuleHasABadSchedule(t *testing.T) {
 	files, err := filepath.Glob("../testdata/bad-schedules/*.yaml")
 	if err != nil {
@@ -96,7 +96,7 @@ func TestEveryRuleHasABadSchedule(t *testing.T) {
 	}
 }
 
-// load is what reading a bad spec says.
+// load returns the errors of loading a bad spec.
 func load(t *testing.T, src string) *diag.Errors {
 	t.Helper()
 	_, err := model.Load("spec.yaml", []byte(src), overrides(t, src))
@@ -107,7 +107,7 @@ func load(t *testing.T, src string) *diag.Errors {
 	return errs
 }
 
-// lower is what lowering a spec that loads says.
+// lower returns the errors of lowering a valid spec.
 func lower(t *testing.T, src string) *diag.Errors {
 	t.Helper()
 	p, err := model.Load("spec.yaml", []byte(src), overrides(t, src))
@@ -125,7 +125,7 @@ func lower(t *testing.T, src string) *diag.Errors {
 	return errs
 }
 
-// reportAsExpected compares what is said of bad specs with their comments.
+// reportAsExpected compares the errors of bad specs with their comments.
 func reportAsExpected(t *testing.T, files []string, diagnose func(*testing.T, string) *diag.Errors) {
 	t.Helper()
 	for _, file := range files {
@@ -173,7 +173,7 @@ func expected(src string) []string {
 	return want
 }
 
-// reported is what was said, in the form of the comments.
+// reported formats errors in the form of the comments.
 func reported(errs *diag.Errors) []string {
 	var got []string
 	for _, d := range errs.Items {
@@ -209,8 +209,8 @@ func overrides(t *testing.T, src string) map[string]int64 {
 	return set
 }
 
-// annotate writes the comments of a bad spec anew. It does so twice, because the
-// comments move the lines that notes point at.
+// annotate rewrites the comments of a bad spec. It does so twice, because the comments move the lines that notes
+// point at.
 func annotate(t *testing.T, file, src string, diagnose func(*testing.T, string) *diag.Errors) {
 	t.Helper()
 	for range 2 {

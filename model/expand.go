@@ -10,15 +10,15 @@ import (
 	"github.com/hirgen/hirgen/model/names"
 )
 
-// Composites are operations that a spec may write and that are taken apart into primitive
-// ones when it is loaded: what comes after knows nothing of them. They compute in fp32 and
-// round once, to the element type of their first operand, but for where and split, which only choose.
+// Composites are the operations that Load expands into primitive ones, so that later stages see only primitive
+// operations. They compute in fp32 and round once, to the element type of their first operand. where and split only
+// choose elements.
 var Composites = []string{
 	"softmax", "softmax_grad", "log_softmax", "log_softmax_grad", "normalize", "normalize_grad", "layer_norm", "layer_norm_grad",
 	"rms_norm", "rms_norm_grad", "rope", "rope_grad", "where", "split", "dropout",
 }
 
-// composite says how one of them is taken apart.
+// composite returns the rule that expands a composite operation.
 func composite(name string) (rule operation, ok bool) {
 	switch name {
 	case "softmax":
@@ -53,18 +53,18 @@ func composite(name string) (rule operation, ok bool) {
 	return operation{}, false
 }
 
-// expansion takes one composite operation apart.
+// expansion expands one composite operation.
 type expansion struct {
 	*inference
 	axis   int     // the axis along which it normalizes
-	eps    string  // what is added to a variance
+	eps    string  // added to a variance
 	base   float64 // of the angles of a rope
-	causal bool    // a softmax of what is not behind its row
-	blocks bool    // the axis in front of rows counts blocks of them
+	causal bool    // row i of a softmax sees columns up to i
+	blocks bool    // the axis before the rows counts blocks of rows
 }
 
-// takeApart expands a composite operation and adds what it consists of. Every part has the
-// position of the whole.
+// takeApart expands a composite operation and adds its primitive operations. They all have the position of the
+// composite.
 func (a *assembler) takeApart(so *sourceOp, rule operation) {
 	in := &inference{a: a, src: so, rule: rule, op: &Op{Pos: so.pos}}
 	known := a.operands(so, in.op)
@@ -76,7 +76,7 @@ func (a *assembler) takeApart(so *sourceOp, rule operation) {
 	rule.expand(e)
 }
 
-// broken keeps what follows quiet about the result.
+// broken marks the results as failed, so that later errors about them are not reported.
 func (e *expansion) broken() {
 	for _, out := range e.src.results() {
 		so := &sourceOp{out: out, pos: e.src.pos}
@@ -86,7 +86,7 @@ func (e *expansion) broken() {
 	}
 }
 
-// attributes reads axis, by default the last one, and eps.
+// attributes reads axis, whose default is the last axis, and eps.
 func (e *expansion) attributes() bool {
 	axis := text{value: "-1", pos: e.src.pos}
 	if attr := e.src.attr("axis"); attr != nil {
@@ -119,7 +119,7 @@ func (e *expansion) attributes() bool {
 	return ok
 }
 
-// arg is an operand in fp32.
+// arg returns an operand in fp32.
 func (e *expansion) arg(i int) string {
 	if e.op.In[i].DType == domain.FP32 {
 		return e.src.args[i].value
@@ -127,15 +127,15 @@ func (e *expansion) arg(i int) string {
 	return e.step(e.src.args[i].value+"_fp32", "cast", []string{e.src.args[i].value}, "dtype", string(domain.FP32))
 }
 
-// step adds one primitive operation and returns the name of its result, which begins
-// with that of the composite's.
+// step adds one primitive operation and returns the name of its result, which starts with the name of the composite's
+// result.
 func (e *expansion) step(suffix, fn string, args []string, attrs ...string) string {
 	name := e.fresh(e.src.out.value + "_" + suffix)
 	e.add(name, fn, args, attrs)
 	return name
 }
 
-// result adds the last operation, which gives the result of the whole, and rounds it.
+// result adds the last operation, which computes the composite's result, and rounds it.
 func (e *expansion) result(fn string, args ...string) {
 	if dtype := e.op.In[0].DType; dtype != domain.FP32 {
 		e.add(e.src.out.value, "cast", []string{e.step(fn, fn, args)}, []string{"dtype", string(dtype)})
@@ -156,7 +156,7 @@ func (e *expansion) add(out, fn string, args, attrs []string) {
 	e.a.operation(op)
 }
 
-// spelling is the composite as specs write it, without its result.
+// spelling returns the composite as specs write it, without its result.
 func (e *expansion) spelling() string {
 	var parts []string
 	for _, arg := range e.src.args {
@@ -168,7 +168,7 @@ func (e *expansion) spelling() string {
 	return e.src.fn.value + "(" + strings.Join(parts, ", ") + ")"
 }
 
-// fresh gives a name that nothing in the spec has.
+// fresh returns a name that the spec does not use.
 func (e *expansion) fresh(name string) string {
 	name = name[:min(len(name), names.MaxLength-4)]
 	for n, base := 2, strings.TrimRight(name, "_"); e.a.isTaken(name); n++ {
@@ -177,7 +177,7 @@ func (e *expansion) fresh(name string) string {
 	return name
 }
 
-// isTaken reports whether a name is in use, or will be.
+// isTaken reports whether a name is in use, or is the name of a later result.
 func (a *assembler) isTaken(name string) bool {
 	_, taken := a.scope.taken[name]
 	return taken || a.claimed[name]

@@ -8,8 +8,9 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// dropout(X, seed, p=) is dropout_at with the index of each element in the whole tensor: its column, and, of all axes
-// before that, its row, by positions. So the passes know where elements lie on ranks and in slices, and no kernel has to.
+// dropout(X, seed, p=) is dropout_at with the index of each element in the whole tensor. positions computes its
+// column and, over all earlier axes, its row. So passes handle the position of elements on ranks and in slices, and
+// kernels do not.
 func dropout(e *expansion) {
 	axes := e.axesOf(0)
 	if !e.seeded() || !e.rowsFit(axes) {
@@ -29,7 +30,7 @@ func dropout(e *expansion) {
 	e.add(e.src.out.value, "dropout_at", operands, attrs)
 }
 
-// seeded checks the operand that the mask is a function of.
+// seeded checks the seed.
 func (in *inference) seeded() bool {
 	seed := in.op.In[1]
 	if elements, _ := domain.Elements(domain.Shape(seed.Axes)); seed.DType == domain.Int64 && elements == 1 {
@@ -40,7 +41,7 @@ func (in *inference) seeded() bool {
 	return false
 }
 
-// rowsFit checks that the rows can be counted.
+// rowsFit checks that the number of rows is within the range of positions.
 func (e *expansion) rowsFit(axes []domain.Axis) bool {
 	rows, fits := domain.Elements(domain.Shape(axes[:len(axes)-1]))
 	if !fits || rows > mostPositions {
@@ -50,8 +51,8 @@ func (e *expansion) rowsFit(axes []domain.Axis) bool {
 	return true
 }
 
-// salted gives a dropout without a salt that of its place among those of the spec. Written down, it stays the same where
-// the backward pass makes the mask anew.
+// salted gives a dropout without a salt its number among the dropouts of the spec. An explicit salt stays the same in
+// the backward pass, which recomputes the mask.
 func (e *expansion) salted() {
 	if e.src.attr("salt") == nil {
 		at := func(value string) text { return text{value: value, pos: e.src.pos} }
@@ -60,7 +61,7 @@ func (e *expansion) salted() {
 	e.a.dropouts++
 }
 
-// rowIndex is the row-major index along some axes, the first ones of x; empty where there is only one row.
+// rowIndex computes the row-major index along the first axes of x. It is empty if there is only one row.
 func (e *expansion) rowIndex(x string, axes []domain.Axis) string {
 	index, step := "", int64(1)
 	for i, axis := range slices.Backward(axes) {
@@ -83,7 +84,7 @@ func (e *expansion) rowIndex(x string, axes []domain.Axis) string {
 	return index
 }
 
-// inferDropout is of dropout_at(X, seed, column, row), whose last three stretch to X.
+// inferDropout infers dropout_at(X, seed, column, row). The last three operands stretch to X.
 func inferDropout(in *inference) bool {
 	p, pOK := in.chance()
 	salt, saltOK := in.wholeNumber("salt", 0)

@@ -14,9 +14,9 @@ func logSoftmaxGrad(e *expansion) {
 	e.result("sub", dy, e.step("drawn", "mul", []string{e.step("exp", "exp", []string{y}), e.fold("sum", "sum", dy)}))
 }
 
-// rmsNormGrad(dY, X, gamma), with Y = X r and r = 1 / sqrt(mean of X squared + eps): the gradient with respect
-// to X is r (G - Y mean of (G Y)) for G = dY gamma. The second result is the gradient with respect to gamma: the sum of
-// dY Y.
+// rmsNormGrad(dY, X, gamma), with Y = X r and r = 1 / sqrt(mean of X squared + eps), has two results. The gradient
+// with respect to X is r (G - Y mean of (G Y)) for G = dY gamma. The gradient with respect to gamma is the sum of dY
+// Y.
 func rmsNormGrad(e *expansion) {
 	if !e.rows() {
 		return
@@ -35,9 +35,9 @@ func rmsNormGrad(e *expansion) {
 	e.parameter(1, func() string { return e.step("gamma", "mul", []string{dy, y}) })
 }
 
-// layerNormGrad(dY, X, gamma), with Y = (X - mean X) r and r = 1 / sqrt(variance of X + eps): the gradient with
-// respect to X is r (G - mean G - Y mean of (G Y)) for G = dY gamma. The next results are the gradients with respect to
-// gamma, the sum of dY Y, and to beta, the sum of dY.
+// layerNormGrad(dY, X, gamma), with Y = (X - mean X) r and r = 1 / sqrt(variance of X + eps), has three results. The
+// gradient with respect to X is r (G - mean G - Y mean of (G Y)) for G = dY gamma. The gradient with respect to gamma
+// is the sum of dY Y, and with respect to beta the sum of dY.
 func layerNormGrad(e *expansion) {
 	if !e.rows() {
 		return

@@ -8,11 +8,10 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// rope(X, cos, sin) rotates pairs of elements of the last axis, one of each half, by angles of which
-// there are cosine and sine: [X1 cos - X2 sin, X2 cos + X1 sin]. rope(X) takes position times
-// base^(-2 i / C) as the angle of pair i of C/2, with positions along an axis, by default the last but one; rope(X, at)
-// has these given.
-// rope_grad rotates by the same angles the other way, which is its gradient.
+// rope(X, cos, sin) rotates pairs of elements of the last axis, one element from each half: [X1 cos - X2 sin, X2 cos
+// + X1 sin]. The operands are the cosines and sines of the angles. In rope(X), the angle of pair i of C/2 is position
+// * base^(-2 i / C), with positions along an axis, by default the last but one. rope(X, at) has the positions as an
+// operand. rope_grad, its gradient, rotates by the same angles in the other direction.
 func rope(e *expansion) {
 	axes := e.axesOf(0)
 	if !e.halves(len(axes), axes[len(axes)-1].Extent.Size) {
@@ -35,7 +34,7 @@ func rope(e *expansion) {
 	}
 	narrow := e.op.In[0].DType != domain.FP32
 	product := func(name, half, table string) string {
-		if narrow { // a cast for each product, so that a kernel of its own reads the half where it is
+		if narrow { // a cast for each product, so that a separate kernel reads the half in place
 			half = e.step(name+"_fp32", "cast", []string{half}, "dtype", string(domain.FP32))
 		}
 		return e.step(name, "mul", []string{half, table})
@@ -92,7 +91,7 @@ func (e *expansion) halves(axes int, last int64) bool {
 	return len(e.op.In) > 1 || e.countsRows(e.axis, math.MaxInt64)
 }
 
-// given checks positions that are an operand: they run along the axes of the other one up to that of the positions.
+// given checks positions that are an operand. Their axes match the axes of X up to the axis of positions.
 func (e *expansion) given(along []int64) bool {
 	have := domain.Shape(e.axesOf(1))
 	fits := len(have) <= len(along)
@@ -106,7 +105,7 @@ func (e *expansion) given(along []int64) bool {
 	return fits
 }
 
-// angles are positions along the axis times a frequency for each pair; half is one half of the operand.
+// angles computes position times frequency for each pair. half is one half of the operand.
 func (e *expansion) angles(half string) string {
 	axes := e.axesOf(0)
 	pairs := e.step("pairs", "positions", []string{half}, "axis", "-1")

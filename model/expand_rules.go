@@ -6,14 +6,14 @@ import (
 	"github.com/hirgen/hirgen/internal/diag"
 )
 
-// fold reduces the axis and puts one of one element in its place, which stretches.
+// fold reduces the axis and replaces it by an axis of one element, which stretches.
 func (e *expansion) fold(suffix, fn, arg string) string {
 	axis := strconv.Itoa(e.axis)
 	folded := e.step(suffix, fn, []string{arg}, "axis", axis)
 	return e.step(suffix+"_b", "broadcast", []string{folded}, "axis", axis)
 }
 
-// mean is fold's sum over the number of elements.
+// mean computes the sum along the axis divided by the number of elements.
 func (e *expansion) mean(suffix, arg string) string {
 	count := e.axesOf(0)[e.axis].Extent.Size
 	return e.step(suffix+"_mean", "scale", []string{e.fold(suffix, "sum", arg)}, "by", formatFloat(1/float64(count)))
@@ -21,14 +21,14 @@ func (e *expansion) mean(suffix, arg string) string {
 
 func formatFloat(v float64) string { return strconv.FormatFloat(v, 'g', -1, 32) }
 
-// shifted gives X - max X and its exponential.
+// shifted computes X - max X and its exponential.
 func (e *expansion) shifted(x string) (shifted, exp string) {
 	shifted = e.step("shifted", "sub", []string{x, e.fold("max", "max", x)})
 	return shifted, e.step("exp", "exp", []string{shifted})
 }
 
-// softmax(X) = exp(X - max X) / sum of that, along an axis. With causal=true, a row has elements up to
-// its own column, where the last rows and columns meet.
+// softmax(X) = exp(X - max X) / sum of exp(X - max X), along an axis. With causal=true, a row has elements up to its
+// own column. The last row is aligned with the last column.
 func softmax(e *expansion) {
 	if attr := e.src.attr("split"); attr != nil && !e.causal {
 		e.a.list.Add(attr.name.pos, diag.BadAttribute, "split says how the rows of a causal softmax are counted").WithHint("write causal=true, too")
@@ -60,7 +60,8 @@ func softmaxGrad(e *expansion) {
 	e.result("mul", y, e.step("centered", "sub", []string{dy, e.fold("sum", "sum", weighted)}))
 }
 
-// normalized gives (X - mean X) / sqrt(variance of X + eps), and the divisor's reciprocal.
+// normalized computes (X - mean X) / sqrt(variance of X + eps) as two factors: X - mean X, and the reciprocal of the
+// divisor.
 func (e *expansion) normalized(x string) (centered, rstd string) {
 	centered = e.step("centered", "sub", []string{x, e.mean("x", x)})
 	variance := e.mean("square", e.step("square", "mul", []string{centered, centered}))
@@ -102,8 +103,8 @@ func rmsNorm(e *expansion) {
 	e.result("mul", e.step("y", "mul", []string{x, rstd}), e.arg(1))
 }
 
-// where(mask, A, B) = A where the mask is not 0, and B elsewhere: the sum of both, each with 0 in
-// place of what is left out. The mask may have another element type.
+// where(mask, A, B) = A where the mask is not 0, and B elsewhere. It adds A and B after replacing the elements that
+// are not chosen by 0. The mask may have another element type.
 func where(e *expansion) {
 	mask, a, b := e.src.args[0].value, e.src.args[1].value, e.src.args[2].value
 	dtype := e.op.In[1].DType
@@ -131,7 +132,7 @@ func (e *expansion) isSquare() bool {
 	return e.countsRows(n-2, axes[n-1].Extent.Size)
 }
 
-// causalMask is 1 where column j is not behind row i, counted from the end of both: i + columns - rows >= j.
+// causalMask is 1 where row i sees column j, counted from the end of both: i + columns - rows >= j.
 func (e *expansion) causalMask(x string) string {
 	axes := e.axesOf(0)
 	rows, own := e.rowsAlong("rows", x, len(axes)-2)

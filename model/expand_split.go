@@ -9,14 +9,14 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// What an axis of ranks in front of rows is, for operations that depend on the position of a row.
-const splitBatches = "batches" // an axis of its own: each rank counts its rows from 0
+// The meaning of a rank axis before the rows, for operations that depend on the position of a row.
+const splitBatches = "batches" // a separate axis: each rank counts its rows from 0
 
-// SplitWords lists what the attribute split may say.
+// SplitWords lists the values of the attribute split.
 var SplitWords = []string{domain.SplitHeads, domain.SplitRows, splitBatches}
 
-// countsRows finds out how the rows along an axis are counted. The axis in front of them may be split over ranks: it is then a
-// part of the rows, or an axis of its own, which the author has to say where there are as many rows as that takes.
+// countsRows decides how the rows along an axis are counted. If the axis before the rows is split over ranks, the
+// count may continue from rank to rank, or start from 0 on each rank. The author must say which if both are possible.
 func (e *expansion) countsRows(axis int, most int64) bool {
 	axes, attr := e.axesOf(0), e.src.attr("split")
 	fits := axis > 0 && axes[axis-1].Extent.Size <= most/axes[axis].Extent.Size
@@ -40,7 +40,8 @@ func (e *expansion) countsRows(axis int, most int64) bool {
 	return true
 }
 
-// rowsAlong gives the positions of rows along an axis of x, and how many axes these have: two where the one in front counts blocks of rows.
+// rowsAlong computes the positions of rows along an axis of x, and returns the number of their axes: two if the axis
+// before counts blocks of rows.
 func (e *expansion) rowsAlong(name, x string, axis int) (positions string, own int) {
 	positions = e.step(name, "positions", []string{x}, "axis", strconv.Itoa(axis))
 	if !e.blocks {

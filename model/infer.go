@@ -15,22 +15,22 @@ type inference struct {
 	src  *sourceOp
 	rule operation
 	op   *Op
-	out  *Tensor // the result when the author declared it, else nil
+	out  *Tensor // the result if the author declared it, else nil
 
-	// What the rules derive.
+	// The rules derive these fields.
 	axes    []domain.Axis // the result's axes
 	dtype   domain.DType
 	reduced reducedAxis
-	more    []derived // further results
+	more    []derived // additional results
 }
 
-// derived is what a rule finds out of a further result.
+// derived is the type and axes that a rule derives for an additional result.
 type derived struct {
 	dtype domain.DType
 	axes  []domain.Axis
 }
 
-// further makes or checks a further result of the operation.
+// further infers an additional result of the operation, or checks it if it is declared.
 func (in *inference) further(name text, d derived) {
 	src := *in.src
 	src.out = name
@@ -45,17 +45,15 @@ func (in *inference) further(name text, d derived) {
 	}
 }
 
-// reducedAxis is an axis that an operation sums away. The author may list it in the
-// result as r(extent), at index at.
+// reducedAxis is an axis that an operation sums away. The author may list it in the result as r(extent), at index at.
 type reducedAxis struct {
 	extent domain.Extent
 	at     int
 	exists bool
 }
 
-// axesOf is the axes of operand i without its reduction axes, which no operation
-// sees. Device axes of an operand on another mesh than the first operand's mean
-// nothing on the mesh of the result: they come back as serial.
+// axesOf returns the axes of operand i without its reduction axes, which operations do not see. Device axes of an
+// operand on another mesh than the first operand's have no meaning on the mesh of the result, so they become serial.
 func (in *inference) axesOf(i int) []domain.Axis {
 	t := in.op.In[i]
 	axes := domain.WithoutReductions(t.Axes)
@@ -116,7 +114,7 @@ func (in *inference) finish() bool {
 	return in.checkDType() && in.checkShape() && in.checkReductions()
 }
 
-// newResult declares a result that the author left to inference.
+// newResult declares a result that the author did not declare.
 func (in *inference) newResult() bool {
 	t := &Tensor{Name: in.src.out.value, DType: in.dtype, Axes: demoteRepeated(in.axes), Mesh: in.op.In[0].Mesh, Pos: in.src.out.pos}
 	if len(t.Axes) == 0 || len(t.Axes) > maxAxes {
@@ -132,8 +130,8 @@ func (in *inference) newResult() bool {
 	return true
 }
 
-// demoteRepeated makes the second axis on a mesh axis, and the second Stream axis,
-// serial: a tensor has one of each.
+// demoteRepeated makes the second axis on a mesh axis, and the second Stream axis, serial, because a tensor may have
+// only one of each.
 func demoteRepeated(axes []domain.Axis) []domain.Axis {
 	axes = slices.Clone(axes)
 	for i, axis := range axes {
@@ -149,8 +147,8 @@ func demoteRepeated(axes []domain.Axis) []domain.Axis {
 	return axes
 }
 
-// checkDType checks the element type of a declared result. Products and reductions
-// may give fp32, which they accumulate in.
+// checkDType checks the element type of a declared result. GEMMs and reductions may return fp32, in which they
+// accumulate.
 func (in *inference) checkDType() bool {
 	have, want := in.out.DType, in.dtype
 	accumulates := in.rule.kind == OpMatmul || in.rule.kind == OpLinear || in.rule.kind == OpReduce
@@ -176,8 +174,8 @@ func (in *inference) checkShape() bool {
 	return false
 }
 
-// checkReductions checks the reduction axes of a declared result: the only one it
-// may list is the axis that this operation reduces, where it was.
+// checkReductions checks the reduction axes of a declared result. It may only list the axis that this operation
+// reduces, in its place.
 func (in *inference) checkReductions() bool {
 	for i, axis := range in.out.Axes {
 		if axis.Kind != domain.Reduction {

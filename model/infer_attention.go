@@ -11,8 +11,8 @@ import (
 // mostHeadSize is hirgen::kMostHeadSize.
 const mostHeadSize = 256
 
-// inferAttention derives O[batch..., heads, rows, size] and, as a second result, the logarithms of the
-// sums of its rows, in fp32, from Q[batch..., heads, rows, size] and K, V[batch..., key heads, keys, size].
+// inferAttention derives two results from Q[batch..., heads, rows, size] and K, V[batch..., key heads, keys, size].
+// The first is O[batch..., heads, rows, size]. The second is the logarithms of the sums of its rows, in fp32.
 func inferAttention(in *inference) bool {
 	if !in.attention(0) || !in.attentionFn(0) {
 		return false
@@ -34,7 +34,7 @@ func inferAttentionGrad(in *inference) bool {
 	}
 	in.axes = in.attended(1)
 	dk := in.axesOf(2)
-	if len(in.axes) > len(dk) { // of each block by itself
+	if len(in.axes) > len(dk) { // each block has separate gradients of K and V
 		dk = slices.Insert(dk, 0, in.axes[0])
 	}
 	for i := range len(dk) - 3 {
@@ -45,7 +45,7 @@ func inferAttentionGrad(in *inference) bool {
 	return true
 }
 
-// attention checks queries, keys and values, of which the first one is operand q.
+// attention checks queries, keys and values. The queries are operand q.
 func (in *inference) attention(q int) bool {
 	Q, K, V := in.op.In[q], in.op.In[q+1], in.op.In[q+2]
 	for i := q; i < q+3; i++ {
@@ -97,7 +97,7 @@ func (in *inference) attention(q int) bool {
 	return false
 }
 
-// attentionFn reads the attributes of an attention with the queries as operand q.
+// attentionFn reads the attributes of an attention whose queries are operand q.
 func (in *inference) attentionFn(q int) bool {
 	queries := in.axesOf(q)
 	size := queries[len(queries)-1].Extent.Size
@@ -135,8 +135,8 @@ func (in *inference) attentionFn(q int) bool {
 	return true
 }
 
-// attended is the axes of what there is for each query. A rank has all rows of a head, and all heads that
-// share keys: no pipeline and no sharding runs along these.
+// attended returns the axes of a result with a row for each query. A rank has all rows of a head, and all heads that
+// share keys, so these axes are neither streamed nor sharded.
 func (in *inference) attended(q int) []domain.Axis {
 	axes, keys := in.axesOf(q), in.axesOf(q+1)
 	n, blocks := len(axes), len(axes)-len(keys)
@@ -163,8 +163,8 @@ func plain(axes []domain.Axis) {
 	}
 }
 
-// isLike checks that operand i has the shape of operand q but for so many of the last axes: those of
-// logarithms, which are fp32, or those of the result.
+// isLike checks that operand i has the shape of operand q without its last axes. If without is 0, it has the element
+// type of operand q. Otherwise it has the logarithms, in fp32.
 func (in *inference) isLike(i, q, without int) bool {
 	t, like := in.op.In[i], in.op.In[q]
 	want, dtype := domain.Shape(like.Axes), like.DType
@@ -187,7 +187,7 @@ func (in *inference) at(operand int, code diag.Code, format string, args ...any)
 	return in.a.list.Add(in.src.args[operand].pos, code, format, args...)
 }
 
-// misfits reports a mistake at an operand that there is no hint for.
+// misfits reports a mistake at an operand, without a hint.
 func (in *inference) misfits(operand int, code diag.Code, format string, args ...any) {
 	in.a.list.Add(in.src.args[operand].pos, code, format, args...)
 }

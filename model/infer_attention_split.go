@@ -9,14 +9,14 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// reading is one way to read queries that have an axis more in front than keys: what has that axis merged back, and how many
-// heads and rows there are then.
+// reading is one way to read queries that have one more first axis than keys: the axis splits either the heads or the
+// rows. heads and rows are their numbers after merging the axis.
 type reading struct {
 	split       string
 	heads, rows domain.Extent
 }
 
-// readings lists the ways to read queries: the one that fits most often first.
+// readings lists the ways to read queries, the most common way first.
 func (in *inference) readings(q int) []reading {
 	queries, keys := in.axesOf(q), in.axesOf(q+1)
 	n := len(queries)
@@ -28,8 +28,8 @@ func (in *inference) readings(q int) []reading {
 	return []reading{{domain.SplitHeads, merged(heads), rows}, {domain.SplitRows, heads, merged(rows)}}
 }
 
-// split is what the axis counts that queries have more than keys, or "". Where both readings fit, the author has to say which:
-// their results differ.
+// split returns what the additional first axis of queries splits, or "". If both readings fit, the author must
+// choose, because their results differ.
 func (in *inference) split(q int, a domain.Attention) (string, bool) {
 	list, attr := in.readings(q), in.src.attr("split")
 	if attr != nil {
@@ -63,7 +63,7 @@ func (in *inference) split(q int, a domain.Attention) (string, bool) {
 	return a.Split, true
 }
 
-// misfit says why queries cannot be read in a way; nil where they can.
+// misfit returns the reason why queries cannot be read in a way, or nil.
 func (in *inference) misfit(q int, a domain.Attention, r reading) *diag.Diagnostic {
 	queries, keys := in.op.In[q], in.op.In[q+1]
 	axes := in.axesOf(q + 1)
@@ -82,7 +82,7 @@ func (in *inference) misfit(q int, a domain.Attention, r reading) *diag.Diagnost
 	return list.Items()[0]
 }
 
-// ambiguous reports queries that can be read in several ways, with the line to write for each.
+// ambiguous reports queries that can be read in several ways, and how to write each.
 func (in *inference) ambiguous(q int, list []reading) {
 	Q, pos := in.op.In[q], in.src.args[q].pos
 	d := in.a.list.Add(pos, diag.AmbiguousSplit, "axis 0 of %s, of %s, may split its heads or its rows, and the results differ", Q.Name, withValue(in.axesOf(q)[0].Extent)).

@@ -34,8 +34,8 @@ func inferBroadcast(in *inference) bool {
 	return true
 }
 
-// inferPositions gives the index of each element along an axis, in fp32, which holds whole numbers up
-// to mostPositions.
+// inferPositions computes the index of each element along an axis, in fp32, which is exact for integers up to
+// mostPositions.
 func inferPositions(in *inference) bool {
 	axes := in.axesOf(0)
 	axis, ok := in.axisAttr(len(axes))

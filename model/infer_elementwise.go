@@ -16,8 +16,7 @@ func inferSame(in *inference) bool {
 	return true
 }
 
-// inferConstant is for functions of an operand and a constant, which becomes a part of
-// the function.
+// inferConstant is for functions of an operand and a constant. The constant becomes part of the function's spelling.
 func inferConstant(in *inference) bool {
 	name := in.rule.fn
 	attr := in.src.attr("by")
@@ -44,7 +43,7 @@ func (in *inference) decimal(t text) (float64, bool) {
 	return v, err == nil
 }
 
-// truth reads an attribute that is true or false, and false unless given.
+// truth reads an attribute that is true or false. The default is false.
 func (in *inference) truth(name string) (value, ok bool) {
 	attr := in.src.attr(name)
 	if attr == nil {
@@ -77,7 +76,7 @@ func inferCast(in *inference) bool {
 	return in.dtype != ""
 }
 
-// computesInFloats refuses integers where an operation does more than move its operands, or cast them.
+// computesInFloats refuses integers in operations that do more than move or cast their operands.
 func (in *inference) computesInFloats() bool {
 	for i, t := range in.op.In {
 		if !t.DType.IsInteger() || in.rule.kind == OpCast || in.rule.kind == OpPositions || in.rule.kind == OpDropout && i == 1 || in.rule.kind.Moves() {
@@ -112,8 +111,8 @@ func (in *inference) sameDTypes() bool {
 	return true
 }
 
-// stretch joins the axes of two operands as NumPy does: aligned at the end, an axis
-// of one element stretches to the other's extent.
+// stretch combines the axes of two operands as NumPy does: they are aligned at the end, and an axis of one element
+// stretches to the other extent.
 func (in *inference) stretch(a, b []domain.Axis) ([]domain.Axis, bool) {
 	swapped := len(a) < len(b)
 	if swapped {
@@ -148,9 +147,8 @@ func (in *inference) stretch(a, b []domain.Axis) ([]domain.Axis, bool) {
 	return joined, true
 }
 
-// joinKinds is the axis that two equal extents make. What is split over the mesh in
-// one operand only is not split in the result: it takes a communication, and where
-// that goes is not for inference to say.
+// joinKinds combines two axes of equal extents. An axis that is split over the mesh in only one operand is not split
+// in the result. Such a split needs a communication, and inference does not decide where.
 func joinKinds(a, b domain.Axis) domain.Axis {
 	switch {
 	case a.Kind == b.Kind && a.Mesh == b.Mesh:

@@ -9,8 +9,9 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// explainMoved replaces a complaint of extents that differ where the mistake is the place of a split axis: where everything fits
-// once one such axis of a declared tensor stands elsewhere. The rule is that of the operation before it was applied.
+// explainMoved replaces an error about different extents if its cause is the place of a split axis. That is so if
+// everything fits after moving one split axis of a declared tensor. rule is the rule of the operation before it was
+// applied.
 func (in *inference) explainMoved(d *diag.Diagnostic, rule operation) {
 	if d.Code != diag.ShapeMismatch && d.Code != diag.ResultMismatch {
 		return
@@ -26,7 +27,7 @@ func (in *inference) explainMoved(d *diag.Diagnostic, rule operation) {
 	}
 }
 
-// explainBy looks at one tensor, with a split axis farther in front or behind.
+// explainBy tries to move a split axis of one tensor, toward the first or toward the last axis.
 func (in *inference) explainBy(d *diag.Diagnostic, t *Tensor, forward bool, rule operation) bool {
 	for from, axis := range t.Axes {
 		for to := range t.Axes {
@@ -39,7 +40,7 @@ func (in *inference) explainBy(d *diag.Diagnostic, t *Tensor, forward bool, rule
 	return false
 }
 
-// fits reports whether an operation accepts its tensors once one of them has other axes.
+// fits reports whether an operation accepts its tensors after the axes of one tensor are changed.
 func (in *inference) fits(t *Tensor, axes []domain.Axis, rule operation) bool {
 	other := *t
 	other.Axes = axes
@@ -58,7 +59,7 @@ func (in *inference) fits(t *Tensor, axes []domain.Axis, rule operation) bool {
 	return rule.infer(again) && (again.out == nil || again.finish())
 }
 
-// sayMoved says which axis stands in the wrong place, and how its tensor is written instead.
+// sayMoved reports the axis that is in the wrong place, and how to declare its tensor.
 func (in *inference) sayMoved(d *diag.Diagnostic, t *Tensor, from, to int) {
 	i := slices.IndexFunc(in.a.src.tensors, func(st *sourceTensor) bool { return st.name.value == t.Name })
 	texts, part := in.a.src.tensors[i].axes, []string{}
@@ -82,7 +83,7 @@ func (in *inference) sayMoved(d *diag.Diagnostic, t *Tensor, from, to int) {
 		AddNote(before.Pos, "%s", before.Message)
 }
 
-// moved is a list with one element at another place.
+// moved returns a list with one element moved to another place.
 func moved[T any](list []T, from, to int) []T {
 	rest := slices.Delete(slices.Clone(list), from, from+1)
 	return slices.Insert(rest, to, list[from])

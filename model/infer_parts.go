@@ -8,10 +8,10 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// maxConcat is the most operands of a concat.
+// maxConcat is the largest number of operands of a concat.
 const maxConcat = 64
 
-// inferSlice takes elements start to stop-1, or size from start on, of an axis.
+// inferSlice takes elements start to stop-1 of an axis, or size elements from start on.
 func inferSlice(in *inference) bool {
 	axes := in.axesOf(0)
 	axis, ok := in.axisAttr(len(axes))
@@ -59,7 +59,7 @@ func (in *inference) bound(name string, otherwise number) (number, bool) {
 	return in.a.eval(attr.values[0])
 }
 
-// minus subtracts numbers; a difference of expressions is one.
+// minus subtracts numbers. The difference of expressions is an expression.
 func minus(x, y number) number {
 	difference := number{value: x.value - y.value}
 	switch {
@@ -76,10 +76,10 @@ func minus(x, y number) number {
 	return difference
 }
 
-// withoutName prints a number as an expression has it.
+// withoutName prints a number as an expression.
 func withoutName(n number) string { return domain.Extent{Text: n.text, Size: n.value}.String() }
 
-// whole refuses to take parts along an axis of which each rank has a part itself.
+// whole refuses slices along an axis that is split over ranks.
 func (in *inference) whole(operand int, axis domain.Axis) bool {
 	if axis.Kind != domain.Device {
 		return true
@@ -90,7 +90,7 @@ func (in *inference) whole(operand int, axis domain.Axis) bool {
 	return false
 }
 
-// wholeResult refuses a declared result that is split, or streamed, along the axis at hand.
+// wholeResult refuses a declared result that is split or streamed along an axis that the operation divides.
 func (in *inference) wholeResult(at int) bool {
 	if in.out == nil {
 		return true
@@ -105,7 +105,7 @@ func (in *inference) wholeResult(at int) bool {
 	return false
 }
 
-// inferConcat joins operands that differ along one axis alone, by default the last one.
+// inferConcat concatenates operands whose shapes differ only along one axis, by default the last.
 func inferConcat(in *inference) bool {
 	if !in.sameDTypes() {
 		return false
@@ -149,13 +149,13 @@ func inferConcat(in *inference) bool {
 	in.op.Axis = axis
 	axes[axis] = domain.Axis{Extent: domain.Extent{Size: total}}
 	if e, err := expr.Parse(strings.Join(texts, "+")); err == nil {
-		axes[axis].Extent.Text = expr.Compact(expr.Cancel(e)) // two halves are the whole
+		axes[axis].Extent.Text = expr.Compact(expr.Cancel(e)) // two halves become one whole
 	}
 	in.axes = axes
 	return in.wholeResult(axis)
 }
 
-// split is a slice for each result: of the sizes given, or all of one size.
+// split is a slice for each result. The slices have the given sizes, or equal sizes.
 func split(e *expansion) {
 	sizes, ok := e.sizes()
 	if !ok {
@@ -175,7 +175,7 @@ func split(e *expansion) {
 	}
 }
 
-// plus adds numbers; a sum of expressions is one.
+// plus adds numbers. The sum of expressions is an expression.
 func plus(x, y number) number {
 	if x.value == 0 {
 		return y
@@ -187,7 +187,7 @@ func plus(x, y number) number {
 	return sum
 }
 
-// sizes are those of the results of a split.
+// sizes returns the sizes of the results of a split.
 func (e *expansion) sizes() ([]number, bool) {
 	results, extent := len(e.src.results()), e.axesOf(0)[e.axis].Extent
 	attr := e.src.attr("sizes")

@@ -12,8 +12,7 @@ func inferMatmul(in *inference) bool {
 	return in.product(in.axesOf(0), in.axesOf(1))
 }
 
-// inferLinear is a product with the transposed weight, plus a bias with the axes of
-// the weight's rows.
+// inferLinear is a GEMM with the transposed weight, plus a bias with one element for each row of the weight.
 func inferLinear(in *inference) bool {
 	w := in.axesOf(1)
 	if n := len(w); n >= 2 {
@@ -70,7 +69,7 @@ func (in *inference) product(a, b []domain.Axis) bool {
 	return true
 }
 
-// hintOfProduct is how a product reads its second operand, and the other product if that one would fit.
+// hintOfProduct explains how a GEMM reads its second operand, and names the other GEMM operation if that would fit.
 func (in *inference) hintOfProduct(otherFits bool) string {
 	x, y := in.op.In[0].Name, in.op.In[1].Name
 	how := fmt.Sprintf("matmul(%s, %s) takes %s as [.., K, N]", x, y, y)
@@ -84,7 +83,7 @@ func (in *inference) hintOfProduct(otherFits bool) string {
 	return how
 }
 
-// summedAxis is the axis of the second operand, of n axes, that a product sums over.
+// summedAxis returns the axis of the second operand, of n axes, that a GEMM sums over.
 func (in *inference) summedAxis(n int) int {
 	if in.rule.kind == OpLinear {
 		return n - 1

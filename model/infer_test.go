@@ -9,7 +9,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// What inference makes of the kinds of axes of a result that is not declared.
+// The axis kinds that inference gives to a result that is not declared.
 func TestInferredAxes(t *testing.T) {
 	for _, c := range []struct{ tensors, op, want string }{
 		{"A: [S, DIDx, M, K], B: [K, N]", "matmul(A, B)", "[S, DIDx(D), M, N]"},

@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/internal/diag"
 )
 
-// operation says how a spec writes an operation and how its result follows.
+// operation says how a spec writes an operation and how its result is derived.
 type operation struct {
 	kind        OpKind
 	fn          string
@@ -19,8 +19,8 @@ type operation struct {
 	expand      func(*expansion) // of a composite; see Composites
 }
 
-// operations is every operation by the name that specs use. "max" and "min" with one
-// operand are reductions; see lookup.
+// operations maps the names of operations in specs to their rules. "max" and "min" with one operand are reductions;
+// see lookup.
 var operations = map[string]operation{
 	"set":            {kind: OpSet, least: 1, most: 1, infer: inferSame},
 	"matmul":         {kind: OpMatmul, least: 2, most: 2, infer: inferMatmul},
@@ -39,8 +39,7 @@ var operations = map[string]operation{
 
 var attentionAttrs = []string{"causal", "scale", "window", "split"}
 
-// Functions of the elementwise and reduction operations, in the order in which the
-// documentation lists them.
+// The functions of the elementwise and reduction operations, in the order of the documentation.
 var (
 	UnaryFns = []string{
 		"neg", "relu", "gelu", "silu", "exp", "log", "sin", "cos", "sqrt", "rsqrt", "tanh", "reciprocal", "gelu_tanh",
@@ -70,7 +69,7 @@ func lookup(name string, operands int) (operation, bool) {
 	return operation{}, false
 }
 
-// operationNames lists what a spec can write as an operation.
+// operationNames lists the names of operations that a spec can use.
 func operationNames() []string {
 	var names []string
 	for name := range operations {
@@ -103,7 +102,7 @@ func (a *assembler) operations() {
 	}
 }
 
-// written notes an operation as the author has it, beside what it consists of.
+// written records an operation as the author wrote it, in addition to its primitive operations.
 func (a *assembler) written(so *sourceOp, ops []*Op) {
 	w := &WrittenOp{Fn: so.fn.value, Ops: slices.Clone(ops), Pos: so.pos}
 	for _, arg := range so.args {
@@ -169,7 +168,7 @@ func (a *assembler) operation(so *sourceOp) {
 	a.p.Ops = append(a.p.Ops, op)
 }
 
-// atMost counts results.
+// atMost describes the allowed number of results.
 func atMost(results int) string {
 	if results == 1 {
 		return "one result"
@@ -177,7 +176,7 @@ func atMost(results int) string {
 	return fmt.Sprintf("at most %d results", results)
 }
 
-// failed keeps what follows quiet about the results of a broken operation.
+// failed marks the results of a broken operation, so that later errors about them are not reported.
 func (a *assembler) failed(so *sourceOp, declared *Tensor) {
 	if declared == nil {
 		a.broken[so.out.value] = true
@@ -198,8 +197,7 @@ func (a *assembler) unknownOperation(fn text) {
 	}
 }
 
-// operands finds the tensors that an operation reads. It answers false when one of
-// them is broken or unknown.
+// operands finds the tensors that an operation reads. It returns false if one of them is broken or unknown.
 func (a *assembler) operands(so *sourceOp, op *Op) bool {
 	ok := true
 	for _, arg := range so.args {
@@ -233,8 +231,8 @@ func (a *assembler) operand(so *sourceOp, arg text) *Tensor {
 	return nil
 }
 
-// unknownTensor reports a name that no tensor has. What seems unused may then be what
-// was meant, so that is not reported any more.
+// unknownTensor reports a name that no tensor has. After that, unused tensors are not reported, because the author
+// may have meant one of them.
 func (a *assembler) unknownTensor(t text) {
 	a.misnamed = true
 	hintNearest(a.list.Add(t.pos, diag.UnknownTensor, "there is no tensor %q", t.value), t.value, a.tensorNames())
@@ -248,8 +246,8 @@ func (a *assembler) tensorNames() []string {
 	return names
 }
 
-// claimResult notes that an operation defines its result. It returns the tensor when
-// the author declared it, and nil when it is to be inferred.
+// claimResult records that an operation defines its result. It returns the tensor if the author declared it, and nil
+// if it is to be inferred.
 func (a *assembler) claimResult(so *sourceOp) (*Tensor, bool) {
 	name := so.out.value
 	if first, ok := a.defined[name]; ok {

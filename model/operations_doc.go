@@ -1,7 +1,7 @@
 package model
 
-// An opRow documents operations that go together: how each is written, and what its result is. docs/spec.md and
-// "hirgen ops" print these rows.
+// An opRow documents operations that belong together: how to write each, and the result. docs/spec.md and "hirgen
+// ops" print these rows.
 type opRow struct {
 	forms []string
 	doc   string
@@ -40,7 +40,7 @@ var attentions = []opRow{
 	{[]string{"dQ, dK, dV = attention_grad(dO, Q, K, V, O, L)", "dQ, dK, dV = attention_grad(dO, Q, K, V, O, L, scale=0.125, causal=true, window=n, split=heads)"}, "the gradients of Q, K and V from the gradient of O"},
 }
 
-// composites are taken apart into primitives.
+// composites are expanded into primitives.
 var composites = []opRow{
 	{[]string{"softmax(X, axis=i)"}, "exp(X - max X) over its sum along the axis"},
 	{[]string{"softmax(X, causal=true)", "softmax(X, causal=true, split=rows)"}, "the causal softmax of `X: [..., queries, keys]`: each query sees the keys up to its position, and the last query sees all. With `split=rows`, X is `[..., blocks, queries, keys]` and positions continue from block to block; with `split=batches` they restart in each block"},

@@ -9,7 +9,7 @@ import (
 	"github.com/hirgen/hirgen/internal/diag"
 )
 
-// AttrForm says what the value of an attribute is.
+// AttrForm is the form of an attribute's value.
 type AttrForm string
 
 // The forms of attributes.
@@ -19,7 +19,7 @@ const (
 	FormFlag   AttrForm = "flag"       // true or false
 	FormDType  AttrForm = "dtype"      // an element type
 	FormList   AttrForm = "list"       // a list of expressions
-	FormSplit  AttrForm = "split"      // what an axis splits: one of SplitWords
+	FormSplit  AttrForm = "split"      // the meaning of a split axis: one of SplitWords
 )
 
 // An AttrInfo is an attribute that an operation takes.
@@ -28,8 +28,8 @@ type AttrInfo struct {
 	Form AttrForm `json:"form"`
 }
 
-// OpInfo is an operation that a spec can write, as the table has it. A name with two meanings, such as max,
-// has two.
+// OpInfo is an operation of the documented tables that a spec can write. A name with two meanings, such as max, has
+// two OpInfos.
 type OpInfo struct {
 	Name  string   `json:"name"`
 	Forms []string `json:"forms"` // how it is written
@@ -37,20 +37,20 @@ type OpInfo struct {
 	// Least and Most bound the number of operands.
 	Least int `json:"least_operands"`
 	Most  int `json:"most_operands"`
-	// Results is how many there are at most; 0 for any number.
+	// Results is the largest number of results; 0 for any number.
 	Results    int        `json:"most_results"`
 	Attributes []AttrInfo `json:"attributes"`
-	// Composite operations consist of others.
+	// Composite operations consist of other operations.
 	Composite bool `json:"composite"`
 }
 
-// attrForms are those of attributes that are no expressions.
+// attrForms has the forms of attributes other than expressions.
 var attrForms = map[string]AttrForm{
 	"perm": FormList, "shape": FormList, "sizes": FormList, "dtype": FormDType, "causal": FormFlag, "split": FormSplit,
 	"by": FormNumber, "p": FormNumber, "eps": FormNumber, "base": FormNumber, "scale": FormNumber,
 }
 
-// OpInfos lists every operation in the order in which the documentation has them.
+// OpInfos lists every operation in the order of the documentation.
 func OpInfos() []OpInfo {
 	var list []OpInfo
 	for _, row := range slices.Concat(primitives, attentions, composites) {
@@ -61,7 +61,7 @@ func OpInfos() []OpInfo {
 	return list
 }
 
-// addForm adds a way to write an operation to the operation that it is of, or starts that one.
+// addForm adds a form to the OpInfo of its operation, or adds a new OpInfo.
 func addForm(list []OpInfo, form, doc string) []OpInfo {
 	name, operands := formOf(form)
 	rule, found := lookup(name, operands)
@@ -98,13 +98,13 @@ func formOfAttr(name string) AttrForm {
 	return FormExtent
 }
 
-// formOf reads the name of an operation, and how many operands it has, in a form of it.
+// formOf returns the name of the operation in a form, and its number of operands.
 func formOf(form string) (name string, operands int) {
 	op := parseForm(form)
 	return op.fn.value, len(op.args)
 }
 
-// parseForm reads a form, whose result may be left out.
+// parseForm parses a form. The result may be omitted.
 func parseForm(form string) *sourceOp {
 	if before, _, _ := strings.Cut(form, "("); !strings.Contains(before, "=") {
 		form = "result = " + form
@@ -116,7 +116,7 @@ func parseForm(form string) *sourceOp {
 	return op
 }
 
-// OpTables are the tables of docs/spec.md, by what they are of.
+// OpTables returns the tables of operations in docs/spec.md, by name.
 func OpTables() map[string]string {
 	return map[string]string{"primitives": opTable(primitives), "attentions": opTable(attentions), "composites": opTable(composites)}
 }

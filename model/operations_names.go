@@ -7,7 +7,7 @@ import (
 	"github.com/hirgen/hirgen/internal/spell"
 )
 
-// otherNames maps what other systems call operations.
+// otherNames maps names of operations in other systems to ours.
 var otherNames = map[string]string{
 	"mm": "matmul", "bmm": "matmul", "gemm": "matmul", "dot": "matmul", "einsum": "matmul", "dense": "linear", "addmm": "linear",
 	"copy": "set", "transpose": "permute", "view": "reshape", "unsqueeze": "broadcast", "narrow": "slice", "chunk": "split",
@@ -19,13 +19,13 @@ var otherNames = map[string]string{
 	"masked_fill": "masked", "select": "where",
 }
 
-// collectives maps the names of communications to the operation that makes them.
+// collectives maps names of communications to the operation that causes them.
 var collectives = map[string]string{
 	"allgather": "set", "all_gather": "set", "gather": "set", "scatter": "set", "alltoall": "set", "all_to_all": "set", "send": "set", "recv": "set",
 	"allreduce": "sum", "all_reduce": "sum", "reduce_scatter": "sum", "reducescatter": "sum",
 }
 
-// OpHint says which operation was probably meant by a name that none has. It is empty where nothing is close.
+// OpHint suggests the operation that an unknown name probably means. It is empty if no name is close.
 func OpHint(name string) string {
 	plain := strings.ReplaceAll(strings.ToLower(name), "-", "_")
 	if other, ok := otherNames[plain]; ok {

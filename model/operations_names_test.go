@@ -17,7 +17,8 @@ func TestOpHint(t *testing.T) {
 	}
 }
 
-// TestOtherNamesAreNoOperations: a name that is one is never unknown, and what a hint names exists.
+// TestOtherNamesAreNoOperations: no name of another system is an operation, and each hint names an existing
+// operation.
 func TestOtherNamesAreNoOperations(t *testing.T) {
 	for _, names := range []map[string]string{otherNames, collectives} {
 		for other, name := range names {

@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// DescribeOps prints operations for people: how each is written, and what its result is.
+// DescribeOps prints operations for people: how to write each, and its result.
 func DescribeOps(w io.Writer, ops []OpInfo) error {
 	var b strings.Builder
 	for i, o := range ops {

@@ -7,9 +7,8 @@ import (
 	"github.com/hirgen/hirgen/internal/diag"
 )
 
-// parseOp reads "out = name(arg, ..., attribute=value, ...)". A value is an
-// expression, a name, or a list of them in brackets. What it cannot read it reports, and
-// returns the diagnostic.
+// parseOp parses "out = name(arg, ..., attribute=value, ...)". A value is an expression, a name, or a list of them in
+// brackets. It reports a syntax error and returns the diagnostic.
 func parseOp(t text, list *diag.List) (*sourceOp, *diag.Diagnostic) {
 	p := &opParser{t: t}
 	op := p.parse()
@@ -23,7 +22,7 @@ func parseOp(t text, list *diag.List) (*sourceOp, *diag.Diagnostic) {
 	return nil, d.WithHint("%s", p.hint)
 }
 
-// unclosedOp is what is wrong with an operation that ends too early.
+// unclosedOp is the error of an operation without a closing parenthesis.
 const unclosedOp = `"(" is never closed`
 
 type opParser struct {
@@ -92,7 +91,7 @@ func (p *opParser) arguments(op *sourceOp) bool {
 	}
 }
 
-// piece is the text up to the next comma or closing parenthesis outside brackets.
+// piece returns the text up to the next comma or closing parenthesis outside brackets.
 func (p *opParser) piece() (piece text, end byte, ok bool) {
 	depth, from := 0, p.at
 	for ; p.at < len(p.t.value); p.at++ {
@@ -109,7 +108,7 @@ func (p *opParser) piece() (piece text, end byte, ok bool) {
 	return text{}, 0, false
 }
 
-// argument sorts a piece: a tensor, or an attribute with its value.
+// argument parses a piece: a tensor, or an attribute with its value.
 func (p *opParser) argument(op *sourceOp, piece text) bool {
 	name, value, found := cut(piece, '=')
 	if !found && strings.HasPrefix(piece.value, "[") && strings.HasSuffix(piece.value, "]") {
@@ -175,7 +174,7 @@ func (p *opParser) fail(at int, message string) {
 	p.failedAt, p.failure = p.t.at(at), message
 }
 
-// trim cuts the white space around t.
+// trim removes the white space around t.
 func trim(t text) text {
 	from, to := 0, len(t.value)
 	for from < to && isBlank(t.value[from]) {
@@ -187,7 +186,7 @@ func trim(t text) text {
 	return t.slice(from, to)
 }
 
-// cut splits t at the first c, without the white space around both parts.
+// cut splits t at the first c and trims both parts.
 func cut(t text, c byte) (before, after text, found bool) {
 	i := strings.IndexByte(t.value, c)
 	if i < 0 {

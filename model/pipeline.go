@@ -9,8 +9,8 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// Pipeline is what a user asks for: tensors on meshes, operations between them,
-// and the choices of the schedule. It says nothing of buffers or streams.
+// Pipeline is the model of a spec: tensors on meshes, operations between them, and the choices of the schedule. It
+// has no buffers or streams.
 type Pipeline struct {
 	Name     string
 	Doc      string
@@ -19,16 +19,16 @@ type Pipeline struct {
 	Meshes   []*domain.Mesh // the first one is the world
 	Tensors  []*Tensor      // declared ones first, in order; then inferred ones in order of their operation
 	Ops      []*Op
-	Written  []*WrittenOp // the same operations as the spec has them
+	Written  []*WrittenOp // the same operations, as the spec writes them
 	Inputs   []*Tensor
 	Outputs  []*Tensor
 	Schedule schedule.Schedule
-	src      source           // what it was made of
-	set      map[string]int64 // parameters that were not left to it
+	src      source           // the source of the pipeline
+	set      map[string]int64 // overrides of its parameters
 }
 
-// With is the same pipeline with other values of some parameters; those that are computed from them follow, and those that
-// were set when it was loaded stay.
+// With returns the same pipeline with other values for some parameters. Parameters that are computed from them
+// change, too. Overrides from loading stay in force.
 func (p *Pipeline) With(params map[string]int64) (*Pipeline, error) {
 	var list diag.List
 	src, set := p.src, maps.Clone(p.set)
@@ -55,7 +55,7 @@ type Tensor struct {
 	Axes      []domain.Axis
 	Mesh      *domain.Mesh
 	Producer  *Op  // nil for an input
-	Annotated bool // the user gave its axes; otherwise they were inferred
+	Annotated bool // the author declared its axes; otherwise they were inferred
 	Pos       diag.Pos
 }
 
@@ -81,11 +81,12 @@ const (
 	OpAttention OpKind = "attention"
 	// The gradients of Q, K and V from dO, Q, K, V, O and the logarithms.
 	OpAttentionGrad OpKind = "attention_grad"
-	// X where a random number is large enough, of the index that a column and a row say; Fn is domain.Dropout's.
+	// X where a random number is large enough, else 0. The number depends on the index given by a column and a row.
+	// Fn is domain.Dropout's.
 	OpDropout OpKind = "dropout"
 )
 
-// Moves tells the operations whose results have elements of their operands, as they are.
+// Moves reports whether the results of an operation consist of unchanged elements of its operands.
 func (k OpKind) Moves() bool {
 	switch k {
 	case OpSet, OpBroadcast, OpPermute, OpReshape, OpSlice, OpConcat:
@@ -95,41 +96,41 @@ func (k OpKind) Moves() bool {
 	}
 }
 
-// Op is one operation: Out, More... = Kind(In...). Axis and Perm count the axes that operations
-// see, domain.WithoutReductions.
+// Op is one operation: Out, More... = Kind(In...). Axis and Perm are indices of axes without reduction axes, as in
+// domain.WithoutReductions.
 type Op struct {
 	Kind  OpKind
 	Fn    string // the function of a unary, binary or reduce operation, an attention or a dropout; domain.UnaryFn has the spelling
 	In    []*Tensor
 	Out   *Tensor
-	More  []*Tensor     // further results
+	More  []*Tensor     // additional results
 	Axis  int           // reduce, slice, positions: the axis of the operand; broadcast, concat: the axis of the result
 	Perm  []int         // permute: axis i of the result is axis Perm[i] of the operand
 	Start domain.Extent // slice: how many elements of the axis are left out before the first one, 0 or more
 	Pos   diag.Pos
-	// Whole is the operation that this one is a part of, as specs spell it: "layer_norm(X, g, b)". The
-	// last part has its result. Empty: the spec has this one.
+	// Whole is the composite operation that this one is a part of, as specs spell it: "layer_norm(X, g, b)". The last
+	// part computes its result. Empty: not part of a composite.
 	Whole string
 }
 
-// WrittenOp is an operation as a spec has it, composites whole: Out = Fn(In..., Attrs...).
+// WrittenOp is an operation as a spec writes it, without expanding composites: Out = Fn(In..., Attrs...).
 type WrittenOp struct {
 	Fn    string
 	In    []*Tensor
 	Out   []*Tensor
 	Attrs []Attr
-	Ops   []*Op // what it consists of: itself, unless it is a composite
+	Ops   []*Op // its primitive operations: itself, unless it is a composite
 	Pos   diag.Pos
 }
 
-// Attr is an attribute of an operation as a spec has it: one value, or a list.
+// Attr is an attribute of an operation in a spec: one value, or a list.
 type Attr struct {
 	Name   string
 	Values []string
 	List   bool
 }
 
-// Attr finds an attribute by its name; it is nil where the spec has none.
+// Attr finds an attribute by name. It returns nil if there is none.
 func (o *WrittenOp) Attr(name string) *Attr {
 	for i := range o.Attrs {
 		if o.Attrs[i].Name == name {
@@ -163,5 +164,5 @@ func (a Attr) String() string {
 	return a.Name + "=" + value
 }
 
-// Results lists what an operation makes.
+// Results lists the results of an operation.
 func (o *Op) Results() []*Tensor { return append([]*Tensor{o.Out}, o.More...) }

@@ -2,8 +2,8 @@ package model
 
 import "slices"
 
-// RanksParam is the parameter that is the extent of the only axis of the first mesh: by it a pipeline is set to another number
-// of ranks. ok is false where there is none.
+// RanksParam returns the parameter that is the extent of the only axis of the first mesh. Changing it changes the
+// number of ranks. ok is false if there is no such parameter.
 func (p *Pipeline) RanksParam() (name string, ok bool) {
 	axes := p.Meshes[0].Axes
 	if len(axes) != 1 {

@@ -10,8 +10,8 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// onOneLine is a spec with n elements on one line, by what they are elements of. Some of
-// the specs are wrong in every one of them.
+// onOneLine has, by the kind of element, specs with n elements on one line. Some of the specs have an error in every
+// element.
 var onOneLine = map[string]func(n int) string{
 	"parameters":       func(n int) string { return "params: {" + repeated(n, "p%d: 1") + "}\n" },
 	"wrong parameters": func(n int) string { return "params: {" + repeated(n, "p%d: q%[1]d") + "}\n" },

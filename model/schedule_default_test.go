@@ -6,7 +6,8 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// TestSpecWithoutScheduleIsAuto: auto is what nothing stands for, and an empty schedule stands for the defaults of all fields.
+// TestSpecWithoutScheduleIsAuto: a spec without a schedule has preset auto, and an empty schedule has the defaults of
+// all fields.
 func TestSpecWithoutScheduleIsAuto(t *testing.T) {
 	const spec = "hirgen: 1\nname: p\nmesh: {x: 2}\ntensors: {A: [DIDx, 8], C: [2, 8]}\nops:\n  - C = set(A)\n"
 	for text, want := range map[string]struct{ preset, transport string }{

@@ -9,7 +9,7 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// The tables of operations and of the schedule in docs/spec.md are written from those in the code.
+// The tables of operations and of the schedule in docs/spec.md are generated from the tables in the code.
 func TestSpecPageHasTheTables(t *testing.T) {
 	const page = "../docs/spec.md"
 	data, err := os.ReadFile(page)

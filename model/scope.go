@@ -37,7 +37,7 @@ func newScope() *scope {
 	return &scope{taken: map[string]named{}}
 }
 
-// declare adds a name and reports one that is taken.
+// declare adds a name, or reports that it is taken.
 func (s *scope) declare(list *diag.List, t text, what string) bool {
 	if other, ok := s.taken[t.value]; ok {
 		list.Add(t.pos, diag.DuplicateName, "%q is the name of %s already", t.value, other.what).

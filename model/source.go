@@ -5,12 +5,11 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// source is a pipeline as its author wrote it, from YAML or from Go: names and
-// expressions are still text, each with its place. The assembler turns it into a
-// Pipeline and is the only thing that judges it.
+// source is a pipeline as its author wrote it, in YAML or in Go. Names and expressions are still text, with their
+// positions. The assembler checks it and turns it into a Pipeline.
 type source struct {
 	file     string
-	pos      diag.Pos // where something that is missing is reported
+	pos      diag.Pos // the position of errors about missing parts
 	name     text
 	doc      string
 	dtype    text
@@ -21,23 +20,22 @@ type source struct {
 	ops      []*sourceOp
 	outputs  []text
 	schedule []sourceField
-	// scheduled: a schedule is given, be it an empty one.
+	// scheduled: the source has a schedule, which may be empty.
 	scheduled bool
-	// incomplete marks a spec with parts that could not be read at all: what seems
-	// missing or unused then may be in those parts, and is not reported.
+	// incomplete marks a spec with parts that could not be read. Missing or unused names may be in those parts, so
+	// they are not reported.
 	incomplete bool
 }
 
-// text is a piece of what the author wrote.
+// text is a piece of the author's text.
 type text struct {
 	value string
 	pos   diag.Pos
-	// place maps a byte offset of value to where it stands; nil when value has no
-	// inner positions, as in a Go builder.
+	// place maps a byte offset of value to its position; nil if value has no inner positions, as in a Go builder.
 	place func(offset int) diag.Pos
 }
 
-// at is the position of the byte at offset.
+// at returns the position of the byte at offset.
 func (t text) at(offset int) diag.Pos {
 	if t.place == nil {
 		return t.pos
@@ -45,7 +43,7 @@ func (t text) at(offset int) diag.Pos {
 	return t.place(offset)
 }
 
-// slice is the part of t between two offsets, with its own positions.
+// slice returns the part of t between two offsets, with its positions.
 func (t text) slice(from, to int) text {
 	part := text{value: t.value[from:to], pos: t.at(from)}
 	if t.place != nil {
@@ -54,7 +52,7 @@ func (t text) slice(from, to int) text {
 	return part
 }
 
-// given reports whether the author wrote anything.
+// given reports whether the author wrote a value.
 func (t text) given() bool { return t.pos.IsValid() || t.value != "" }
 
 type sourceParam struct {
@@ -85,11 +83,11 @@ type sourceTensor struct {
 type sourceOp struct {
 	fn    text
 	out   text
-	more  []text // further results, of a split
+	more  []text // additional results
 	args  []text
 	attrs []sourceAttr
 	pos   diag.Pos
-	whole string // the operation that it is a part of, as specs spell it; empty: none
+	whole string // the composite operation that it is a part of, as specs spell it; empty: none
 }
 
 // sourceAttr is an attribute of an operation: one value, or a list in brackets.
@@ -119,15 +117,15 @@ type sourceField struct {
 	value text
 }
 
-// Setting makes one choice of a spec's schedule in place of its own. Path is what schedule.Choice.Path
-// gives: "streams", "all.via". An empty path stands for the whole schedule, which is then the preset alone, or
-// with Defaults the default of every field.
+// Setting replaces one choice of a spec's schedule. Path is a path of schedule.Choice.Path: "streams", "all.via". An
+// empty path replaces the whole schedule, by a preset, or with Defaults by the default of every field.
 type Setting struct{ Path, Value string }
 
-// Defaults is the value of a setting without a path that makes the spec's schedule an empty one: each field has its default.
+// Defaults is the value of a setting without a path that clears the spec's schedule, so that each field has its
+// default.
 const Defaults = "{}"
 
-// set puts a setting in the place of the field of that path, or adds it.
+// set replaces or adds the field of a setting.
 func (s *source) set(setting Setting) {
 	place := func(value string) text { return text{value: value, pos: diag.Pos{File: s.file}} }
 	s.scheduled = true

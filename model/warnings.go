@@ -7,11 +7,11 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// DeclaresMesh reports whether there is a mesh of all ranks that was written down.
+// DeclaresMesh reports whether the source declares a mesh of all ranks.
 func (p *Pipeline) DeclaresMesh() bool { return p.src.world != nil }
 
-// Warnings lists what is no mistake, and probably not meant: meshes of several ranks over which nothing is split, unless
-// tensors are placed on some of the ranks.
+// Warnings lists parts of the spec that are valid but probably a mistake: meshes of several ranks over which no
+// tensor is split, unless tensors are placed on some of the ranks.
 func (p *Pipeline) Warnings() []diag.Note {
 	var list []diag.Note
 	split := func(a domain.Axis) bool { return a.Kind == domain.Device }

@@ -16,13 +16,13 @@ import (
 const (
 	// MaxSpecSize is the largest spec that is read, in bytes.
 	MaxSpecSize = 1 << 20
-	// maxNodes bounds the values of a spec, and maxNesting how deep they are nested.
+	// maxNodes limits the number of values of a spec, and maxNesting their nesting depth.
 	maxNodes   = 200_000
 	maxNesting = 16
 )
 
-// LoadFile reads the spec at path and loads it. The file is never read beyond
-// MaxSpecSize. The text is returned for reports, also beside an error.
+// LoadFile reads the spec at path and loads it. It reads at most MaxSpecSize bytes, and one more to detect a larger
+// file. It also returns the text of the spec for reports, even with an error.
 func LoadFile(path string, overrides map[string]int64, schedule ...Setting) (*Pipeline, []byte, error) {
 	src, err := readSpec(path)
 	if err != nil {
@@ -46,7 +46,7 @@ func readSpec(path string) ([]byte, error) {
 	if err != nil {
 		return nil, unreadable(err)
 	}
-	// One byte beyond the limit tells that the file is too large.
+	// One more byte shows that the file is too large.
 	src, err := io.ReadAll(io.LimitReader(f, MaxSpecSize+1))
 	if err = errors.Join(err, f.Close()); err != nil {
 		return nil, unreadable(err)
@@ -54,12 +54,11 @@ func readSpec(path string) ([]byte, error) {
 	return src, nil
 }
 
-// Load makes a pipeline from the text of a spec. filename is used in messages; in the
-// positions that the pipeline carries it is reduced to its base name, so that what is
-// generated does not depend on where the spec lies. overrides replaces the values of
-// parameters, schedule fields of the schedule.
+// Load makes a pipeline from the text of a spec. Messages contain filename. The positions in the pipeline have only
+// its base name, so that generated files do not depend on the folder of the spec. overrides replaces values of
+// parameters, and schedule replaces fields of the schedule.
 //
-// An error is a *diag.Errors with everything that is wrong, in order of position.
+// An error is a *diag.Errors with all errors, in order of position.
 func Load(filename string, src []byte, overrides map[string]int64, schedule ...Setting) (*Pipeline, error) {
 	base := filepath.Base(filename)
 	var list diag.List
@@ -112,8 +111,8 @@ func decode(file string, src []byte, list *diag.List) *yaml.Node {
 	return document.Content[0]
 }
 
-// decodeNode reads one document. The parser of the library is known to panic on
-// some malformed texts; that is a syntax error like any other.
+// decodeNode reads one document. The library's parser panics on some malformed texts, which decodeNode returns as a
+// syntax error.
 func decodeNode(decoder *yaml.Decoder, node *yaml.Node) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -123,9 +122,8 @@ func decodeNode(decoder *yaml.Decoder, node *yaml.Node) (err error) {
 	return decoder.Decode(node)
 }
 
-// checkNodes holds the limits on the tree and refuses what makes a text mean
-// something else than it says: tags, and anchors and aliases, with which a small text
-// stands for a huge tree.
+// checkNodes enforces the limits on the tree. It refuses tags, which change the meaning of a text, and anchors and
+// aliases, with which a small text can represent a huge tree.
 func checkNodes(document *yaml.Node, lines *lineTable, list *diag.List) bool {
 	count, ok := 0, true
 	var visit func(n *yaml.Node, depth int)

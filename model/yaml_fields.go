@@ -8,15 +8,15 @@ import (
 	"github.com/hirgen/hirgen/internal/diag"
 )
 
-// yamlReader turns nodes into a source. It judges the form of the tree only: which
-// fields there are, and which hold text, a list or a map.
+// yamlReader turns nodes into a source. It only checks the structure: which fields exist, and which contain text, a
+// list or a map.
 type yamlReader struct {
 	list  *diag.List
 	lines *lineTable
 	out   *source
 }
 
-// field is what reads the value of a field.
+// field is a known field and the function that reads its value.
 type field struct {
 	name string
 	read func(key text, value *yaml.Node)
@@ -41,8 +41,7 @@ func (r *yamlReader) fields(n *yaml.Node, what string, known []field) {
 	})
 }
 
-// entries calls each for every key and value of a map, and reports keys that come
-// twice.
+// entries calls each for every key and value of a map, and reports duplicate keys.
 func (r *yamlReader) entries(n *yaml.Node, what string, each func(key text, value *yaml.Node)) {
 	if n.Kind != yaml.MappingNode {
 		r.wrongType(n, what, "a map (name: value)")
@@ -114,7 +113,7 @@ func (r *yamlReader) wrongType(n *yaml.Node, what, want string) {
 	r.list.Add(r.lines.node(n), diag.WrongType, "%s is %s, not %s", what, have, want)
 }
 
-// maxListed bounds the candidates that a hint lists: all fields of a schedule, not all parameters
+// maxListed limits the candidates that a hint lists: enough for all fields of a schedule, but not for all parameters
 // of a large spec.
 const maxListed = 40
 

@@ -13,9 +13,10 @@ import (
 	"github.com/hirgen/hirgen/internal/diag"
 )
 
-// Format gives the text of a spec in the usual form: two spaces for each level, values of tensors and comments behind
-// them in columns, operations and flow collections spaced alike, one blank line where there were several. Lines keep
-// their order, and comments their text. A spec only has to be YAML; what else may be wrong with it stays.
+// Format returns the text of a spec in the standard form. Each level is indented by two spaces. Values of tensors are
+// in one column, and so are comments after code. Operations and flow collections have uniform spaces, and several
+// blank lines become one. Lines keep their order, and comments their text. A spec needs only be valid YAML. Format
+// does not report other errors.
 //
 // An error is a *diag.Errors.
 func Format(filename string, src []byte) ([]byte, error) {
@@ -29,7 +30,7 @@ func Format(filename string, src []byte) ([]byte, error) {
 		return nil, errs
 	}
 	if root.Kind == yaml.ScalarNode {
-		return src, nil // no map, and so no spec
+		return src, nil // not a map, so not a spec
 	}
 	f := &formatter{lines: newLineTable(base, src), entries: map[int]*entry{}}
 	f.text = strings.Split(strings.TrimRight(string(src), "\n \t"), "\n")
@@ -41,34 +42,35 @@ func Format(filename string, src []byte) ([]byte, error) {
 	return out, nil
 }
 
-// A formatter collects what begins on each line, and then prints line by line.
+// A formatter collects the entries that begin on each line, and then prints line by line.
 type formatter struct {
 	lines   *lineTable
 	text    []string       // the lines of the source
 	entries map[int]*entry // by the line that they begin on, counted from 1
 }
 
-// An entry is a line of a block collection: a key with its value, or an item, with all that begins on its line.
+// An entry is a line of a block collection: a key with its value, or an item, with all nested entries that begin on
+// its line.
 type entry struct {
 	first, last int    // lines
 	column      int    // in the source, from 0
 	depth       int    // of nesting
 	lead        string // "- out:"
-	value       string // behind it, in the usual form; empty for a block below
-	comment     string // behind that
+	value       string // after the lead, in the standard form; empty for a block below
+	comment     string // after the value
 	commentAt   int    // its column in the source
-	verbatim    bool   // the value spans lines, or is nothing known: they are kept, and shifted
+	verbatim    bool   // the value spans lines, or is unknown: its lines are kept, and shifted
 	section     *section
 }
 
-// A section is the entries of one block collection, whose comments stand in one column.
+// A section is the entries of one block collection, whose comments are in one column.
 type section struct {
 	key     string // that it is the value of
 	entries []*entry
 	aligned bool
 }
 
-// value formats what stands behind the lead of an entry; key is that of the map that it is the value of.
+// value formats the value after the lead of an entry. key is the key of the map entry to which the value belongs.
 func (f *formatter) value(e *entry, n *yaml.Node, key string) {
 	switch {
 	case n.Kind == yaml.MappingNode && n.Style&yaml.FlowStyle == 0:
@@ -113,7 +115,7 @@ func (f *formatter) block(parent *entry, n *yaml.Node, key string, step int) {
 	}
 }
 
-// dash finds the line and column of the dash in front of an item.
+// dash finds the line and column of the dash of an item.
 func (f *formatter) dash(item *yaml.Node) (line, column int) {
 	at := f.lines.offset(item.Line, item.Column)
 	for at--; at >= 0; at-- {
@@ -130,12 +132,12 @@ func (f *formatter) dashLine(item *yaml.Node) int {
 	return line
 }
 
-// after is the byte offset behind the lead of an entry.
+// after returns the byte offset after the lead of an entry.
 func (f *formatter) after(e *entry) int {
 	return f.lines.starts[e.first-1] + e.column + len(e.lead)
 }
 
-// rest reads the end of a line: nothing, or a comment. Anything else is kept as it is.
+// rest reads the rest of a line: empty, or a comment. Other text makes the entry verbatim.
 func (f *formatter) rest(e *entry, from int) {
 	end := len(f.lines.src)
 	if e.first < len(f.lines.starts) {
@@ -156,7 +158,7 @@ func (f *formatter) rest(e *entry, from int) {
 	}
 }
 
-// sameTree reports whether two trees say the same; of operations, what they say.
+// sameTree reports whether two trees are equal, up to spaces in operations.
 func sameTree(a, b *yaml.Node) bool {
 	if a.Kind != b.Kind || a.Tag != b.Tag || len(a.Content) != len(b.Content) || a.Kind == yaml.ScalarNode && spaced(a.Value) != spaced(b.Value) {
 		return false

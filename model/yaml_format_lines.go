@@ -5,13 +5,13 @@ import (
 	"unicode/utf8"
 )
 
-// print writes all lines anew.
+// print formats all lines.
 func (f *formatter) print() []byte {
 	for _, e := range f.entries {
 		f.align(e.section)
 	}
 	var out strings.Builder
-	blank := true // the line before is, or there is none
+	blank := true // the previous line is blank, or there is none
 	for line := 1; line <= len(f.text); line++ {
 		text := strings.TrimRight(f.text[line-1], " \t")
 		e := f.entries[line]
@@ -37,7 +37,7 @@ func (f *formatter) print() []byte {
 
 func (f *formatter) indent(columns int) string { return strings.Repeat(" ", columns) }
 
-// text is the line of an entry that has only one.
+// text returns the line of an entry that has only one line.
 func (e *entry) text() string {
 	code := e.code()
 	if e.comment == "" {
@@ -47,7 +47,7 @@ func (e *entry) text() string {
 	return code + strings.Repeat(" ", gap) + e.comment
 }
 
-// code is the line without its comment.
+// code returns the line without its comment.
 func (e *entry) code() string {
 	line := strings.Repeat("  ", e.depth) + e.lead
 	if e.value == "" {
@@ -59,8 +59,8 @@ func (e *entry) code() string {
 	return line + e.value
 }
 
-// comments is the column of the comments of a section: where the first ones are if all code fits in front, or else
-// behind the longest line that has one.
+// comments returns the column of the comments of a section. It is the leftmost column in the source if all code fits
+// before it, or else the first column after the longest line with a comment.
 func (s *section) comments() int {
 	column, longest := 0, 0
 	for _, e := range s.entries {
@@ -75,7 +75,7 @@ func (s *section) comments() int {
 	return max(column, longest)
 }
 
-// align puts the values of tensors into one column.
+// align aligns the values of tensors in one column.
 func (f *formatter) align(s *section) {
 	if s.key != "tensors" || s.aligned {
 		return
@@ -94,7 +94,7 @@ func (f *formatter) align(s *section) {
 	}
 }
 
-// shift writes the lines of an entry as they are, but for how far they are indented.
+// shift writes the lines of an entry and changes only their indentation.
 func (f *formatter) shift(out *strings.Builder, e *entry) {
 	by := 2*e.depth - indentation(f.text[e.first-1])
 	for line := e.first; line <= e.last; line++ {
@@ -112,8 +112,8 @@ func (f *formatter) shift(out *strings.Builder, e *entry) {
 	}
 }
 
-// commentColumn is how far a comment on a line of its own is indented: as the entry that follows, unless it stands
-// further to the right; then as what is before.
+// commentColumn returns the indentation of a comment that has a line to itself. It follows the next entry, unless the
+// comment is indented more than that entry. Then it follows the previous lines.
 func (f *formatter) commentColumn(line int) int {
 	column := indentation(f.text[line-1])
 	for next := line + 1; next <= len(f.text); next++ {

@@ -57,7 +57,7 @@ func TestFormatKeepsEverySpec(t *testing.T) {
 	}
 }
 
-// said is what a spec says, without where.
+// said returns the content of a spec without positions.
 func said(t *testing.T, src string) string {
 	t.Helper()
 	p, err := model.Load("spec.yaml", []byte(src), nil)
@@ -105,7 +105,7 @@ func disorder(src string) string {
 	return out.String()
 }
 
-// comments are those of a spec, in order.
+// comments returns the comments of a spec, in order.
 func comments(src string) []string {
 	var found []string
 	for line := range strings.Lines(src) {
@@ -149,7 +149,7 @@ func TestFormat(t *testing.T) {
 	}
 }
 
-// What is no YAML is reported as the loader does.
+// Format reports invalid YAML as the loader does.
 func TestFormatReportsWhatItCannotRead(t *testing.T) {
 	_, err := model.Format("folder/spec.yaml", []byte("ops: [1,\n"))
 	if errs, ok := diag.Diagnostics(err); !ok || errs.Items[0].Pos.File != "folder/spec.yaml" {
@@ -157,7 +157,7 @@ func TestFormatReportsWhatItCannotRead(t *testing.T) {
 	}
 }
 
-// FuzzFormat holds that formatting is done at once, and never fails on what can be read.
+// FuzzFormat checks that formatting a formatted spec succeeds and changes nothing.
 func FuzzFormat(f *testing.F) {
 	f.Add("hirgen: 1\nname: p # c\nops:\n- A = relu(B)\n")
 	f.Add("a: [1, {b: 'c'}] # d\n\n\n- x")

@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/internal/diag"
 )
 
-// inline formats a scalar or a flow collection behind the lead of an entry. One that spans lines is kept.
+// inline formats a scalar or a flow collection after the lead of an entry. It keeps a value that spans lines.
 func (f *formatter) inline(e *entry, n *yaml.Node, isOperation bool) {
 	begin := f.lines.offset(n.Line, n.Column)
 	end, known := f.end(n, begin)
@@ -33,7 +33,7 @@ func (f *formatter) inline(e *entry, n *yaml.Node, isOperation bool) {
 	}
 }
 
-// end is the byte offset behind a node that begins at an offset, if that can be told.
+// end returns the byte offset after a node that begins at an offset, if it is known.
 func (f *formatter) end(n *yaml.Node, begin int) (end int, known bool) {
 	src := f.lines.src
 	switch {
@@ -54,7 +54,7 @@ func (f *formatter) end(n *yaml.Node, begin int) (end int, known bool) {
 	return f.blockEnd(n), false // a plain scalar of several lines
 }
 
-// closingBracket is the offset behind the bracket that closes the one at an offset.
+// closingBracket returns the offset after the bracket that closes the bracket at an offset.
 func closingBracket(src []byte, at int) (end int, known bool) {
 	depth := 0
 	for ; at < len(src); at++ {
@@ -78,13 +78,13 @@ func closingBracket(src []byte, at int) (end int, known bool) {
 	return len(src), false
 }
 
-// startsScalar reports whether what stands at an offset begins a scalar of a flow collection.
+// startsScalar reports whether a scalar of a flow collection begins at an offset.
 func startsScalar(src []byte, at int) bool {
 	before := strings.TrimRight(string(src[max(at-markEvery, 0):at]), " \t\n")
 	return before == "" || strings.ContainsRune("[{,:", rune(before[len(before)-1]))
 }
 
-// blockEnd is the offset behind the lines of a scalar that are indented further than where it belongs.
+// blockEnd returns the offset after the lines of a scalar, which are indented more than its entry.
 func (f *formatter) blockEnd(n *yaml.Node) int {
 	outer := indentation(f.text[n.Line-1])
 	last := n.Line
@@ -121,7 +121,7 @@ func (f *formatter) flow(n *yaml.Node) string {
 	}
 }
 
-// scalar is one as the source has it.
+// scalar returns a scalar as in the source.
 func (f *formatter) scalar(n *yaml.Node) string {
 	begin := f.lines.offset(n.Line, n.Column)
 	if end, known := f.end(n, begin); known {
@@ -130,7 +130,7 @@ func (f *formatter) scalar(n *yaml.Node) string {
 	return n.Value
 }
 
-// spaced is an operation with the usual spaces; a text that is none is returned as it is.
+// spaced returns an operation with uniform spaces. It returns other text unchanged.
 func spaced(operation string) string {
 	op, d := parseOp(text{value: operation}, &diag.List{})
 	if d != nil {

@@ -9,9 +9,9 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// LoadSchedule reads a file that has a schedule alone, as a spec has it: "schedule: {streams: 2, all: {via: ipc-get}}".
-// The settings put it in the place of a spec's own. Errors are a *diag.Errors; whether fields and values exist is
-// seen with the spec.
+// LoadSchedule reads a file that has only a schedule, as in a spec: "schedule: {streams: 2, all: {via: ipc-get}}".
+// The settings replace the schedule of a spec. Errors are a *diag.Errors. Unknown fields and values are reported only
+// when the spec is loaded.
 func LoadSchedule(path string) ([]Setting, error) {
 	src, err := readSpec(path)
 	if err != nil {
@@ -42,7 +42,7 @@ func readSchedule(base string, src []byte, list *diag.List) []Setting {
 	return settings
 }
 
-// PrintSchedule is the text of a file that LoadSchedule reads.
+// PrintSchedule returns the text of a file that LoadSchedule reads.
 func PrintSchedule(settings []Setting) (string, error) {
 	fields := yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle}
 	of := map[string]*yaml.Node{"": &fields}

@@ -11,7 +11,7 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// TestScheduleFile: what is printed is read back, and takes the place of all that a spec says.
+// TestScheduleFile: a printed schedule can be read back, and replaces the whole schedule of a spec.
 func TestScheduleFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "schedule.yaml")
 	for text, want := range map[string][]model.Setting{

@@ -7,7 +7,7 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// FormatVersion is the version of the spec format that is read: what "hirgen:" of a spec has to say.
+// FormatVersion is the version of the spec format that hirgen reads: the value of "hirgen:" in a spec.
 const FormatVersion = "1"
 
 // document reads a whole spec.
@@ -106,7 +106,7 @@ func (r *yamlReader) tensors(_ text, n *yaml.Node) {
 }
 
 func (r *yamlReader) ops(_ text, n *yaml.Node) {
-	torn := false // the rest of a list in brackets, whose commas tear operations apart
+	torn := false // in the rest of a list in brackets, whose commas divided an operation
 	r.items(n, "ops", func(item *yaml.Node) {
 		var op *sourceOp
 		switch {
@@ -131,8 +131,7 @@ func (r *yamlReader) ops(_ text, n *yaml.Node) {
 	})
 }
 
-// opMap reads the form of an operation that tools write:
-// {out: B, op: permute, in: [A], perm: [1, 0]}.
+// opMap reads the map form of an operation, which tools write: {out: B, op: permute, in: [A], perm: [1, 0]}.
 func (r *yamlReader) opMap(n *yaml.Node) *sourceOp {
 	op := &sourceOp{pos: r.lines.node(n)}
 	r.entries(n, "the operation", func(key text, value *yaml.Node) {
@@ -174,7 +173,7 @@ func (r *yamlReader) outputs(_ text, n *yaml.Node) {
 	r.out.outputs = r.scalars(n, "outputs")
 }
 
-// schedule reads a map of choices, with a map of its own for each communication; or a preset alone, short
+// schedule reads a map of choices, which has a separate map for each communication, or a preset alone, which is short
 // for {preset: eager}.
 func (r *yamlReader) schedule(key text, n *yaml.Node) {
 	r.out.scheduled = true

@@ -16,19 +16,19 @@ import (
 	"github.com/hirgen/hirgen/internal/diag"
 )
 
-// What the library says.
+// The error messages of the YAML library.
 var (
 	libraryLine   = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
 	unknownAnchor = regexp.MustCompile(`unknown anchor '(.*)' referenced`)
 )
 
-// maxSearched bounds the texts in which the line of a syntax error is searched for.
+// maxSearched limits the size of texts in which the line of a syntax error is searched.
 const maxSearched = 64 << 10
 
-// reportSyntax turns an error of the YAML parser, which names a line at best, and often
-// one that is long past, into a diagnostic that points at the cause.
+// reportSyntax turns an error of the YAML parser into a diagnostic that points at the cause. The parser reports at
+// most a line, which is often much later than the cause.
 func reportSyntax(lines *lineTable, err error, list *diag.List) {
-	var ends []int // of the lines at whose end no bracket is open
+	var ends []int // ends of the lines after which no bracket is open
 	offset, fault := unbalanced(lines.src, func(end int) { ends = append(ends, end) })
 	if fault != "" {
 		list.Add(lines.pos(offset), diag.YAMLSyntax, "%s", fault)
@@ -66,9 +66,8 @@ func reportSyntax(lines *lineTable, err error, list *diag.List) {
 		WithHint("is the line indented as its neighbours are, and does it hold one field or one element?")
 }
 
-// firstBadEnd finds the first line with which the text cannot be read, by reading more
-// and more of it. A beginning that cannot be read stays so whatever follows, so the
-// search is binary.
+// firstBadEnd finds the first line after which the text up to there has a syntax error. Text after an error cannot
+// repair it, so a binary search is possible.
 func firstBadEnd(src []byte, ends []int) (int, bool) {
 	if len(src) > maxSearched {
 		return 0, false
@@ -84,10 +83,9 @@ func firstBadEnd(src []byte, ends []int) (int, bool) {
 	return ends[i], true
 }
 
-// unbalanced finds the innermost bracket or quote that is still open at the end of the
-// text, or a closing bracket that closes nothing. It knows comments, quotes and the
-// places where a quote or bracket begins a value. lineEnd is called for the end of each
-// line at which nothing is open.
+// unbalanced finds the innermost bracket or quote that is still open at the end of the text, or a closing bracket
+// without an opening one. It handles comments and quotes, and the places where a quote or bracket begins a value. It
+// calls lineEnd for the end of each line where no bracket is open.
 func unbalanced(src []byte, lineEnd func(offset int)) (offset int, fault string) {
 	var stack []int // offsets of open brackets
 	for at := 0; at < len(src); at++ {
@@ -128,7 +126,7 @@ func unbalanced(src []byte, lineEnd func(offset int)) (offset int, fault string)
 	return top, fmt.Sprintf("%q is never closed", string(src[top]))
 }
 
-// closingQuote is the offset of the quote that ends the scalar that starts at at.
+// closingQuote returns the offset of the quote that closes the scalar at an offset.
 func closingQuote(src []byte, at int) int {
 	quote := src[at]
 	for at++; at < len(src); at++ {

@@ -9,17 +9,17 @@ import (
 	"github.com/hirgen/hirgen/internal/diag"
 )
 
-// lineTable finds places in the text of a spec.
+// lineTable maps between byte offsets and positions in the text of a spec.
 type lineTable struct {
 	file   string
 	src    []byte
 	starts []int // byte offset of each line
-	// marks are, by line, the offsets of every markEvery-th character of it: to count the
-	// characters before each key anew would take quadratic time where all stand on one line.
+	// marks has, for each line, the offsets of every markEvery-th character. Without marks, counting the characters
+	// before each key would take quadratic time if all keys are on one line.
 	marks map[int][]int
 }
 
-// markEvery is how many characters of a line are counted at most to find one of them.
+// markEvery is the largest number of characters that are decoded to find one of a line.
 const markEvery = 64
 
 func newLineTable(file string, src []byte) *lineTable {
@@ -32,7 +32,7 @@ func newLineTable(file string, src []byte) *lineTable {
 	return t
 }
 
-// pos is the position of a byte offset.
+// pos returns the position of a byte offset.
 func (t *lineTable) pos(offset int) diag.Pos {
 	lo, hi := 0, len(t.starts)
 	for hi-lo > 1 {
@@ -45,8 +45,8 @@ func (t *lineTable) pos(offset int) diag.Pos {
 	return diag.Pos{File: t.file, Line: lo + 1, Col: offset - t.starts[lo] + 1}
 }
 
-// offset is the byte offset of a line and of a column that counts characters, as
-// the columns of the YAML library do.
+// offset returns the byte offset of a line and column. The column counts characters, as the columns of the YAML
+// library do.
 func (t *lineTable) offset(line, column int) int {
 	if line < 1 || line > len(t.starts) {
 		return len(t.src)
@@ -61,7 +61,7 @@ func (t *lineTable) offset(line, column int) int {
 	return at
 }
 
-// marksOf returns the marks of a line, the first of them where it begins.
+// marksOf returns the marks of a line. The first mark is the start of the line.
 func (t *lineTable) marksOf(line int) []int {
 	if marks, known := t.marks[line]; known {
 		return marks
@@ -85,12 +85,12 @@ func (t *lineTable) marksOf(line int) []int {
 	return marks
 }
 
-// node is the position where n begins.
+// node returns the position where n begins.
 func (t *lineTable) node(n *yaml.Node) diag.Pos {
 	return t.pos(t.offset(n.Line, n.Column))
 }
 
-// text is a scalar with the place of each of its bytes.
+// text returns a scalar with the position of each of its bytes.
 func (t *lineTable) text(n *yaml.Node) text {
 	begin := t.offset(n.Line, n.Column)
 	var places []int
@@ -102,10 +102,9 @@ func (t *lineTable) text(n *yaml.Node) text {
 	}}
 }
 
-// alignScalar finds the offset in src of every byte of a scalar's value and of its
-// end. It walks both texts at once and steps over what the value lacks: the quotes,
-// escapes, and the line breaks and indentation of folded lines. A byte that it
-// cannot place gets the place of the byte before it.
+// alignScalar finds the offset in src of every byte of a scalar's value and of its end. It walks through both texts
+// and skips the parts of the source that the value lacks: quotes, escapes, and the line breaks and indentation of
+// folded lines. A byte that it cannot locate gets the offset of the previous byte.
 func alignScalar(n *yaml.Node, src []byte, begin int) []int {
 	places := make([]int, 0, len(n.Value)+1)
 	at := begin
@@ -139,7 +138,7 @@ func alignScalar(n *yaml.Node, src []byte, begin int) []int {
 	return append(places, min(at, len(src)))
 }
 
-// escapeLength is the length of the escape that a double-quoted scalar has here.
+// escapeLength returns the length of the escape sequence at the start of src in a double-quoted scalar.
 func escapeLength(src []byte) int {
 	if len(src) < 2 {
 		return 1
@@ -156,9 +155,8 @@ func escapeLength(src []byte) int {
 	}
 }
 
-// skippedBefore counts the bytes of the source that stand for nothing before the byte c
-// of the value: the first of a doubled single quote, or a line break with the
-// indentation that follows.
+// skippedBefore counts the bytes of the source to skip before the byte c of the value. It skips the first of a
+// doubled single quote, or a line break and the indentation after it.
 func skippedBefore(src []byte, at int, c byte) int {
 	switch {
 	case at+1 >= len(src):
@@ -180,7 +178,7 @@ func leadingBlanks(src []byte) int {
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
-// checkText refuses what is too large or is no text before the parser sees it.
+// checkText refuses a spec that is too large or is not text, before the parser reads it.
 func checkText(file string, src []byte, list *diag.List) bool {
 	if len(src) > MaxSpecSize {
 		list.Add(diag.Pos{File: file}, diag.TooLarge, "the spec is larger than %d KiB", MaxSpecSize>>10).
@@ -196,8 +194,7 @@ func checkText(file string, src []byte, list *diag.List) bool {
 			return false
 		case r < ' ' && r != '\n' && r != '\t' && (r != '\r' || !bytes.HasPrefix(src[at:], []byte("\r\n"))),
 			r == 0x7f, r >= 0x80 && r < 0xa0, r == 0x2028, r == 0x2029:
-			// Among these are the line breaks that YAML knows and editors do not
-			// count: lines would have other numbers here than there.
+			// Some of these are line breaks in YAML but not in editors, so that line numbers would differ.
 			list.Add(lines.pos(at), diag.NotText, "control character U+%04X is not allowed", r)
 			return false
 		}

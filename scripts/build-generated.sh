@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Compiles and links the programs of generated/, those named or all, with the real CUDA toolchain. Each is
-# emitted whole for that: the sources are the same, since a test holds that generated/ is what is emitted.
-# Nothing runs: this machine needs no GPU. The first folder compiles the runtime, links its objects, as a folder
-# by itself does, and leaves it as an archive, which the others link.
+# Compiles and links the programs of generated/, the named ones or all, with the real CUDA toolchain. It emits
+# complete folders for this; a test ensures that generated/ has the same sources. No program runs, so the
+# machine needs no GPU. The first folder compiles the runtime and links its objects, as a single folder does. It
+# also leaves an archive of the runtime, which the other folders link.
 source "$(dirname "$0")/common.sh"
 
 folders=$(scripts/emit-examples.sh "$@")
 settings=$(scripts/cuda-toolchain.sh)
 mapfile -t settings <<<"$settings"
 runtimes="$PWD/build/cuda/runtimes"
-rm -rf "$runtimes" # of an earlier run, which the first folder would link
+rm -rf "$runtimes" # otherwise the first folder would link the archive of an earlier run
 for folder in $folders; do
   name=$(basename "$folder")
   say "compiling $name with nvcc"

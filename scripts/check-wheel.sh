@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs a wheel into a fresh environment, .tools/wheel-installed, and runs what needs no compiler, PyTorch or network: the
-# program from PATH, and the module.
+# Installs a wheel into a fresh environment, .tools/wheel-installed, and runs the program from PATH and the module, as far as they
+# need no compiler, PyTorch or network.
 source "$(dirname "$0")/common.sh"
 
 wheel=$(realpath "$1")

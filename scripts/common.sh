@@ -1,4 +1,4 @@
-# Sourced by the scripts beside it: where the checkout is, how to report, the pinned tools.
+# Sourced by the other scripts: changes to the checkout, and defines functions and versions of pinned tools.
 
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -7,25 +7,25 @@ tools="$PWD/.tools"
 golangci_version=v2.13.1
 clang_format_version=23.1.5
 clang_tidy_version=23.1.4
-goreleaser_version=v2.16.0 # the newest whose modules the Go proxy has, all of them
+goreleaser_version=v2.16.0 # the newest version with all modules on the Go proxy
 syft_version=1.18.1
 hadolint_version=2.15.1
 torch_version=2.11.0
 wheel_version=0.45.1
 setuptools_version=80.9.0
-cmake_version=3.31.6 # where the distribution's is older than emitted projects need
+cmake_version=3.31.6 # installed if the distribution's version is too old for emitted projects
 [ -x "$tools/cmake/bin/cmake" ] && PATH="$tools/cmake/bin:$PATH"
 
-# say prints a line that is told apart from what the tools print.
+# say prints a line that stands out from the output of tools.
 say() { printf '==> %s\n' "$*"; }
 
-# die says what is wrong and what to type, and ends the script as an environment error.
+# die prints an error, usually with the command that fixes it, and exits with the code of an environment error.
 die() {
   printf 'error: %s\n' "$*" >&2
   exit 3
 }
 
-# root_run runs a command as root, or fails where this user may not.
+# root_run runs a command as root, or fails if this user may not.
 root_run() {
   if [ "$(id -u)" = 0 ]; then
     "$@"
@@ -44,7 +44,7 @@ apt_install() {
   root_run apt-get update >/dev/null && root_run "${install[@]}" >/dev/null
 }
 
-# make_venv makes a Python environment at $1 unless it is there.
+# make_venv makes a Python environment at $1 unless it exists.
 make_venv() {
   [ -x "$1/bin/pip" ] && return 0
   command -v python3 >/dev/null || apt_install python3 python3-venv ||
@@ -55,7 +55,7 @@ make_venv() {
   python3 -m venv "$1"
 }
 
-# install_python_tools installs pinned packages, $2 and on, into the Python environment .tools/$1 unless they are there.
+# install_python_tools installs pinned packages, $2 and following, into the Python environment .tools/$1 unless they are installed.
 install_python_tools() {
   local folder="$tools/$1" pins="${*:2}"
   [ "$(cat "$folder/pins" 2>/dev/null)" = "$pins" ] && return 0
@@ -65,5 +65,5 @@ install_python_tools() {
   echo "$pins" >"$folder/pins"
 }
 
-# changelog_version is the version that CHANGELOG.md begins with: the program's.
+# changelog_version prints the first version in CHANGELOG.md, which is the version of the program.
 changelog_version() { sed -n 's/^## \([0-9][^ ]*\).*/\1/p' CHANGELOG.md | head -1; }

@@ -3,9 +3,9 @@
 
     scripts/compare_torch.py OUT --ranks 2 [--hirgen bin/hirgen]
 
-OUT is an emitted folder of testdata/specs/ag_matmul. Random normal inputs are written as safetensors,
-the program reads them (--load), its result is read back (--dump), and both are compared with
-PyTorch's product of the same tensors: in bf16, as the program computes, and in fp32.
+OUT is an emitted folder of testdata/specs/ag_matmul. The script writes random normal inputs as safetensors. The program
+reads them (--load) and writes its result (--dump). The result and PyTorch's bf16 matmul of the same tensors are then
+compared with the fp32 matmul, and with each other.
 """
 import argparse
 import pathlib
@@ -18,7 +18,7 @@ from safetensors.torch import load_file, save_file
 
 
 def main():
-    """Writes the inputs, runs the program, compares; exit code 1 if a difference is too large."""
+    """Writes the inputs, runs the program, compares; exit code 1 if the program's error is too large."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out")
     parser.add_argument("--ranks", type=int, required=True)
@@ -52,7 +52,7 @@ def main():
 
 
 def parameters_of(out):
-    """The parameters that a folder was emitted with, from its host IR."""
+    """The parameters of an emitted folder, from its host IR."""
     found = {}
     for line in (pathlib.Path(out) / "host_ir.txt").read_text().splitlines():
         words = line.split()

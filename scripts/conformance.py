@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
-"""Runs the conformance suite: the same expectations on the CPU device and on real GPUs, side by side.
+"""Runs the conformance suite, which has the same expectations for the CPU device and for real GPUs.
 
     scripts/conformance.py [--device cpu|cuda] [--shared] [--build-only] [--json FILE] [--cmake -DNAME=VALUE ...]
 
-Builds runtime_cpp/tests/{device,math} for a device, runs every case in a process of its own, notes the outcome of each
-in the JSON (docs/conformance.json) and prints the table of docs/experiments/cpu-device.md from it, with the outcomes of both
-devices. On GPUs the ranks of a case are processes with a GPU each: 2 run most cases, and those of more ranks are skipped.
-With --shared they take the GPUs there are in turn (HIRGEN_SHARE_GPU=1): one is enough for what is not NCCL's.
-The CUDA toolchain is that of the machine, or without one the pinned one of scripts/cuda-toolchain.sh. Ends with 1 if an
-expectation does not hold.
+It builds runtime_cpp/tests/{device,math} for a device, runs each case in a separate process, and stores the outcomes in the
+JSON (docs/conformance.json). Then it prints the table of docs/experiments/cpu-device.md, with the outcomes of both devices. On
+GPUs each rank of a case is a process with a GPU: 2 GPUs run most cases, and cases with more ranks are skipped. With --shared
+the ranks share the available GPUs (HIRGEN_SHARE_GPU=1); one GPU is enough for all cases without NCCL. The CUDA toolchain is
+the installed one, or otherwise the pinned one of scripts/cuda-toolchain.sh. The exit code is 1 if an expectation does not hold.
 """
 import argparse
 import json
@@ -21,11 +20,11 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 COLUMNS = {"cpu": "CPU device", "cuda": "GPUs", "shared": "one GPU for all ranks"}
-GROUPS = {"device": "*.*", "math": "attention.*"}  # of math, what the CPU device has no library for
+GROUPS = {"device": "*.*", "math": "attention.*"}  # math: only the attention, for which the CPU device has no library
 
 
 def build(device, cmake):
-    """Builds the suite; the folder with its programs."""
+    """Builds the suite and returns the folder with its programs."""
     folder = ROOT / "build" / ("runtime" if device == "cpu" else "conformance-cuda")
     settings = [] if device == "cpu" else ["-DHIRGEN_DEVICE=cuda", *toolchain(), *cmake]
     command = ["cmake", "-S", ROOT / "runtime_cpp", "-B", folder, "-G", "Ninja", *settings]
@@ -40,7 +39,7 @@ def toolchain():
     if not (shutil.which("nvcc") or os.environ.get("CUDACXX")):
         pinned = subprocess.run([ROOT / "scripts/cuda-toolchain.sh"], check=True, capture_output=True, text=True)
         return pinned.stdout.split()
-    # PyTorch brings NCCL along where no package of the system does.
+    # Without a system package, NCCL may come with PyTorch.
     find = "import importlib.util as u; s = u.find_spec('nvidia.nccl'); print(list(s.submodule_search_locations)[0] if s else '')"
     nccl = subprocess.run([shutil.which("python3"), "-c", find], capture_output=True, text=True).stdout.strip()
     return [f"-DNCCL_ROOT={nccl}"] if nccl else []
@@ -55,14 +54,14 @@ def programs():
 
 
 def run(folder, program, limit):
-    """The outcome of each case of a program; what it printed too if one failed."""
+    """Runs a program and returns the outcome of each case; prints its output if one failed."""
     try:
         done = subprocess.run([folder / program], capture_output=True, text=True, timeout=limit)
         output, code = done.stdout + done.stderr, done.returncode
     except subprocess.TimeoutExpired as expired:
         output, code = (expired.stdout or b"").decode(errors="replace"), -1
     cases = {name: verdict for verdict, name in re.findall(r"^(ok|skipped|FAILED|HANGS) +(\w+) +[\d.]+ s$", output, re.M)}
-    if not cases and code != 77:  # a program of one case
+    if not cases and code != 77:  # a program with a single case
         cases = {"all": "ok" if code == 0 else "FAILED"}
     if code not in (0, 77) and not bad(cases):
         cases["(the program)"] = f"FAILED with {code}"
@@ -98,12 +97,12 @@ def main():
     """Builds, runs, reports."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cuda")
-    parser.add_argument("--shared", action="store_true", help="ranks share GPUs, and the outcomes have a column of their own")
-    parser.add_argument("--only", nargs="*", default=[], metavar="SUBJECT", help="these alone; the others stay as they are in the JSON")
+    parser.add_argument("--shared", action="store_true", help="ranks share GPUs; the outcomes have a separate column")
+    parser.add_argument("--only", nargs="*", default=[], metavar="SUBJECT", help="only these; the JSON keeps the outcomes of the others")
     parser.add_argument("--build-only", action="store_true", help="compile and link; needs no GPU")
     parser.add_argument("--json", type=pathlib.Path, default=ROOT / "docs/conformance.json")
     parser.add_argument("--limit", type=float, default=300, help="seconds of one program")
-    parser.add_argument("--cmake", nargs="*", default=[], help="further settings for CMake")
+    parser.add_argument("--cmake", nargs="*", default=[], help="additional CMake settings")
     args = parser.parse_args()
     folder = build(args.device, args.cmake)
     if args.build_only:

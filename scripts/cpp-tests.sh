@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Builds the runtime and the CPU device and runs their tests; with an argument, under the
-# thread or the address sanitizer, and with them an emitted program. What the tools print is shown
-# only if one fails.
+# Builds the runtime and the CPU device and runs their tests. With an argument, thread or address,
+# it runs the tests and an emitted program under that sanitizer. The output of the tools is shown
+# only on failure.
 source "$(dirname "$0")/common.sh"
 
 sanitizer="${1:-}"
@@ -9,7 +9,7 @@ folder="build/runtime${sanitizer:+-$sanitizer}"
 log="$folder.log"
 mkdir -p build
 
-# quietly runs a command, and shows what it printed if it fails.
+# quietly runs a command and shows the log if it fails.
 quietly() {
   "$@" >>"$log" 2>&1 || { cat "$log"; exit 1; }
 }
@@ -22,7 +22,7 @@ if [ -n "$sanitizer" ]; then
 fi
 quietly cmake -S runtime_cpp -B "$folder" -G Ninja -DHIRGEN_SANITIZE="$sanitizer" -DHIRGEN_PROGRAM="$program"
 quietly cmake --build "$folder"
-# These hold programs that race on purpose, to see the device catch them by itself.
+# These tests have programs with intentional races, which the CPU device itself must detect.
 racing='^device_(orders|gemms|memops)$'
 [ "$sanitizer" = thread ] || racing='^$'
 quietly ctest --test-dir "$folder" -j2 --output-on-failure -E "$racing"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs the CUDA 13.0 compiler, cudart, cuBLAS, NCCL and cuDNN's headers from the Python
-# registry into .tools/, in the layout of a CUDA installation: enough to compile and link, without
-# a GPU or a driver. Prints the CMake settings that use it, one a line.
+# Installs the CUDA 13.0 compiler, cudart, cuBLAS, NCCL and cuDNN's headers from PyPI into .tools/, in
+# the layout of a CUDA installation. This suffices to compile and link, without a GPU or a driver.
+# Prints the CMake settings that use it, one a line.
 source "$(dirname "$0")/common.sh"
 
 pins=(
@@ -25,7 +25,7 @@ if [ "$(cat "$venv/pins" 2>/dev/null)" != "${pins[*]}" ]; then
   ln -sfn "$packages/nvidia/cu13" "$venv/cuda"
   ln -sfn "$packages/nvidia/nccl" "$venv/nccl"
   ln -sfn "$packages/nvidia/cudnn_jit" "$venv/cudnn"
-  # The wheels hold what programs load; what the linker looks for is a link beside it.
+  # The wheels have only versioned libraries; the linker needs links with unversioned names.
   ln -sfn lib "$venv/cuda/lib64"
   for library in "$venv"/cuda/lib/lib*.so.*[0-9]; do
     ln -sfn "$(basename "$library")" "${library%%.so.*}.so"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Follows one spec through every stage: what is asked for, what is derived, the host
+# Follows one spec through every stage: the spec, the derived communication, the host
 # program, the emitted source, the checked run.
 source "$(dirname "$0")/common.sh"
 
@@ -9,14 +9,14 @@ out=build/demo/ag_matmul
 sizes=(-p M=256 -p N=256 -p K=256)
 ranks=4
 if [ "$device" = cuda ]; then
-  # The largest power of two: the sizes of the spec divide by it.
+  # The largest power of two of GPUs, since it divides the sizes of the spec.
   gpus=$(find /dev -maxdepth 1 -name 'nvidia[0-9]*' | wc -l)
   [ "$gpus" -gt 0 ] || die "no NVIDIA GPU on this machine; try: make demo"
   for ((ranks = 1; ranks * 2 <= gpus; ranks *= 2)); do :; done
   sizes=(-p "D=$ranks")
 fi
 
-# show prints a command as one would type it, and runs it.
+# show prints a command as a user would type it, and runs it.
 show() {
   printf '\n$ %s\n' "${*/#bin\/hirgen/hirgen}"
   "$@"
@@ -31,7 +31,7 @@ heading "2. hirgen derives what has to move between the ranks"
 show bin/hirgen check "$spec" "${sizes[@]}"
 
 heading "3. Passes turn the product of whole tensors into a pipeline over streams"
-# The passes that changed this program, each with the reason that "hirgen passes" gives.
+# The passes that changed this program, with their descriptions from "hirgen passes".
 bin/hirgen lower "$spec" "${sizes[@]}" --dump-after=all 2>&1 >/dev/null |
   sed -n 's/^# after \(.*\): changed$/\1/p' | while read -r pass; do
   bin/hirgen passes | sed -n "s/^ *[0-9]*\. \($pass\)  *\(required\|optional\)  \(.*\)/\1\t\3/p"

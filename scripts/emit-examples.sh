@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Emits example specs, those named or all, into whole folders under build/generated/: what generated/ shows,
-# with everything that a build needs. Prints the folders, one a line.
+# Emits example specs, the named ones or all, into complete folders under build/generated/: the sources of generated/
+# and everything else for a build. Prints the folders, one a line.
 source "$(dirname "$0")/common.sh"
 
 [ $# -gt 0 ] || set -- $(ls testdata/specs)

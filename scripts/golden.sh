@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Rewrites the golden files. First the end-to-end tests must pass: output that does not
-# build, or that computes wrong elements, never becomes what is expected.
+# Rewrites the golden files. First the end-to-end tests must pass, so that output that does not
+# build or computes wrong elements never becomes the expected output.
 source "$(dirname "$0")/common.sh"
 
 say "building and checking emitted programs"

@@ -20,7 +20,7 @@ say "clang-format"
 cpp_sources | xargs "$clang_format" --dry-run --Werror
 
 say "clang-tidy"
-# The sources as they are for the CPU device: its headers stand in for CUDA's.
+# The sources as compiled for the CPU device, whose headers replace CUDA's.
 tidy() {
   "$clang_tidy" --quiet --warnings-as-errors='*' "$@" -- -std=c++20 \
     -Iruntime_cpp/cpu/include -Iruntime_cpp/include -Iruntime_cpp/src -Iruntime_cpp/cpu/src

@@ -3,12 +3,12 @@
 
     scripts/measure.py SUITE --ranks 8 [--hirgen bin/hirgen] [--work build/measure] [--json FILE] [-- OPTIONS]
 
-A suite is a list of variants (spec, parameters, schedule), which run with the given OPTIONS; all are built first, several at a time,
-and then run one after the other, so that a table compares programs of one machine in one session.
-Prints a Markdown table: time of a call (slowest rank, median of 7 repeats of 10 back-to-back calls),
-TFLOP/s of a rank's products, and #wrong, the elements that differ from the reference. Exit code 1
-if any program failed or was wrong. --json is written anew after every program, and --budget SECONDS ends the
-run in time with what it has. The comparison with PyTorch is bench_gpu/bench.py.
+A suite is a list of variants (spec, parameters, schedule), which run with the given OPTIONS. The script first builds all of them
+concurrently and then runs them one after the other, so that a table compares programs of one machine in one session.
+It prints a Markdown table with the time of a call, TFLOP/s of a rank's GEMMs, and #wrong, the elements that differ from the
+reference. The time is from the slowest rank, the median of 7 repeats of 10 back-to-back calls. The exit code is 1 if any
+program failed or was wrong. The --json file is rewritten after every program, and programs beyond --budget are not run. For a
+comparison with PyTorch use bench_gpu/bench.py.
 """
 import argparse
 import json
@@ -22,7 +22,7 @@ from programs import SPECS, Builder, Variant, checked  # noqa: E402
 
 
 def ag_matmul(ranks, _hirgen):
-    """Slices and both forms of synchronisation, at M = N = K = 8192 in bf16."""
+    """Numbers of slices, both forms of initial waits, and some schedules, at M = N = K = 8192 in bf16."""
     for slices in (1, 4, 8):
         for waits in ("split", "fused"):
             yield Variant("ag_matmul", {"D": ranks, "S": slices}, {"preset": "reference", "initial_waits": waits})
@@ -32,7 +32,7 @@ def ag_matmul(ranks, _hirgen):
 
 
 def specs(ranks, hirgen):
-    """Every example spec with its own schedule: in bf16, and at half the extents in fp32, whose products are 13 times slower."""
+    """Every example spec with its schedule: in bf16, and at half the extents in fp32, whose GEMMs are 13 times slower."""
     for dtype in ("bf16", "fp32"):
         for folder in sorted(SPECS.iterdir()):
             smaller = halved(checked(hirgen, folder / "spec.yaml")["params"]) if dtype == "fp32" else {}
@@ -40,7 +40,7 @@ def specs(ranks, hirgen):
 
 
 def halved(params):
-    """Half of those parameters that are a spec's extents M, N, K and its heads H, by name."""
+    """Half of the extents M, N, K and of the heads H among a spec's parameters, by name."""
     return {name: value // 2 for name, value in params.items() if name in {"M", "N", "K", "H"}}
 
 
@@ -56,7 +56,7 @@ def row(variant, report):
 
 
 def result(program, args, options):
-    """Runs a program, prints its line and returns its report, or one that says what failed."""
+    """Runs a program, prints its line and returns its report; on failure the report has the reason."""
     variant, report = program.variant, None
     left = args.deadline - time.monotonic()
     if not program.failure and left < 5:
@@ -73,14 +73,14 @@ def result(program, args, options):
 
 
 def parse(own):
-    """The command line up to --."""
+    """The arguments before "--"."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("suite", choices=sorted(SUITES))
     parser.add_argument("--ranks", type=int, required=True)
     parser.add_argument("--hirgen", default="bin/hirgen")
     parser.add_argument("--work", default="build/measure")
     parser.add_argument("--json", help="write all reports there")
-    parser.add_argument("--jobs", type=int, default=4, help="builds at a time")
+    parser.add_argument("--jobs", type=int, default=4, help="concurrent builds")
     parser.add_argument("--budget", type=float, default=24 * 3600, help="seconds")
     parser.add_argument("--limit", type=float, default=600, help="seconds of one program")
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda", help="cpu: to try the script")

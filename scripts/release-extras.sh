@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Writes what packages hold beside the binary into build/release/: manual pages and completions. Called by goreleaser
-# with the version and the time of the commit in seconds; a version that CHANGELOG.md does not begin with is refused.
+# Writes the manual pages and completions for packages into build/release/. goreleaser calls it with the version and the
+# commit time in seconds. It fails if the version is not the first one in CHANGELOG.md.
 source "$(dirname "$0")/common.sh"
 
 version=$1
-export SOURCE_DATE_EPOCH=$2 # of manual pages
+export SOURCE_DATE_EPOCH=$2 # the date of manual pages
 release=$(changelog_version)
 [ "${version%%-*}" = "$release" ] || die "the release is $version, and CHANGELOG.md begins with $release"
 

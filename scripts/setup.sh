@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Installs what a build needs and this machine lacks; does nothing where all is there.
+# Installs missing dependencies of a build.
 source "$(dirname "$0")/common.sh"
 
 command -v go >/dev/null ||
   die "Go not found; install Go 1.26 or newer from https://go.dev/dl/ and put its bin folder on PATH"
 
-# cmake_is_new reports whether cmake is at least the 3.24 that emitted projects ask for.
+# cmake_is_new reports whether cmake is at least 3.24, which emitted projects require.
 cmake_is_new() {
   local found
   found=$(cmake --version | awk 'NR == 1 {print $3}')

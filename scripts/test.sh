@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# The whole suite: format, vet, the tests of the runtime and of the CPU device, every Go
-# test; among these are the end-to-end tests, which build and run emitted programs on the
-# CPU device. Ends with one line per step.
+# Runs the whole suite: gofmt, go vet, the tests of the runtime and of the CPU device, the
+# Python tests of scripts/, and every Go test. The end-to-end tests build and run emitted
+# programs on the CPU device. Ends with one line per step.
 source "$(dirname "$0")/common.sh"
 
-export GOGC=400 # the tests, the compiler and the linters allocate much that is soon of no use
+export GOGC=400 # the tests, the compiler and the linters allocate much short-lived memory
 summary=()
 failed=0
 
-# step runs a command and remembers how it went.
+# step runs a command and records its outcome for the summary.
 step() {
   local name="$1" start=$SECONDS result=ok
   shift
@@ -30,7 +30,7 @@ step "Python tests" python3 -m unittest discover -q -s scripts/bench_gpu
 step "Python tests of the documentation" python3 -m unittest discover -q -s scripts/docs
 step "Python tests of the limits on prose" python3 -m unittest discover -q -s scripts/prose
 step "go test" go test -timeout 40m $(go list ./... | grep -v '/internal/scaling$')
-step "time limits" go test ./internal/scaling # alone: next to other tests they measure those, too
+step "time limits" go test ./internal/scaling # alone, since other tests would disturb the measurements
 
 say "summary"
 printf '%s\n' "${summary[@]}"

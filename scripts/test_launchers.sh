@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs an emitted program under the launchers that can be had, on the CPU device: installs them from Debian's packages
-# where they are missing, and says at the end which were run and why others were not. torchrun is used where PyTorch is
-# installed already: it is too large for this alone.
+# Runs an emitted program under several launchers on the CPU device. It installs missing launchers from Debian's
+# packages, and lists at the end which launchers ran and why others did not. torchrun runs only if PyTorch is already
+# installed, since PyTorch is too large to install for this alone.
 source "$(dirname "$0")/common.sh"
 
 for needed in mpirun:openmpi-bin mpiexec.hydra:mpich slurmctld:slurmctld slurmd:slurmd srun:slurm-client ip:iproute2; do

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Tests the package for PyTorch on the CPU device, and runs the commands for a newcomer in README.md as they stand there.
-# PyTorch is that of PyPI, which imports without a GPU: some 5 GB under .tools/, two to three minutes with caches cold.
+# Tests the package for PyTorch on the CPU device, and runs the commands for PyTorch in README.md unchanged. PyTorch comes
+# from PyPI and imports without a GPU. It takes some 5 GB under .tools/ and two to three minutes with cold caches.
 source "$(dirname "$0")/common.sh"
 
 venv="${HIRGEN_TORCH_VENV:-$tools/python-venv}" # may be one that has PyTorch already

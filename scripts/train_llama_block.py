@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Trains a Llama block for some steps with AdamW, and the same block in plain PyTorch, eager, compiled, and where rows are split
-with async-TP, from the same weights: losses of each step, how far they are apart, and milliseconds a step. The steps of all of
-them are taken in turns.
+"""Trains a Llama block with AdamW, by hirgen and by plain PyTorch from the same weights. PyTorch runs eagerly, compiled, and with
+async-TP if rows are split. Prints the first and last loss, the largest relative difference from eager PyTorch, and milliseconds
+a step. Each step runs on all blocks before the next step begins.
 
-  torchrun --nproc-per-node 2 scripts/train_llama_block.py                            # the size of Llama 3 8B, on GPUs
-  torchrun --nproc-per-node 2 scripts/train_llama_block.py --spec llama_block_sp      # with sequence parallelism
-  torchrun --nproc-per-node 2 scripts/train_llama_block.py -p L=16 -p H=4 -p G=2 -p C=8    # small, also without a GPU
+  torchrun --nproc-per-node 2 scripts/train_llama_block.py                            # the size of Llama 3 8B, on GPUs.
+  torchrun --nproc-per-node 2 scripts/train_llama_block.py --spec llama_block_sp      # with sequence parallelism.
+  torchrun --nproc-per-node 2 scripts/train_llama_block.py -p L=16 -p H=4 -p G=2 -p C=8    # small, also without a GPU.
 
-It needs the program hirgen (PATH or $HIRGEN), and runtime_cpp/python installed or in PYTHONPATH. Exit code 1 where hirgen's losses do not
-fall, or differ from those of eager PyTorch by more than 1e-2 in bf16 or 1e-5 in fp32, relative; a peer of which that is so is named.
+It needs the program hirgen (PATH or $HIRGEN), and runtime_cpp/python installed or in PYTHONPATH. The exit code is 1 if hirgen's losses
+do not fall, or if their relative difference from eager PyTorch exceeds 1e-2 in bf16 or 1e-5 in fp32. A PyTorch block that fails
+this test only causes a message.
 """
 
 import argparse
@@ -28,12 +29,12 @@ SPECS = Path(__file__).parents[1] / "testdata" / "specs"
 SIZES = {"B": 1, "L": 4096, "H": 32, "G": 8, "C": 128}
 TYPES = {"bf16": torch.bfloat16, "fp32": torch.float32}
 FARTHEST = {"bf16": 1e-2, "fp32": 1e-5}
-RATE = 3e-4  # of AdamW
+RATE = 3e-4  # learning rate of AdamW
 HIRGEN = "hirgen"
 
 
 class Summed(torch.autograd.Function):
-    """Where a whole tensor meets what is split: its gradient is the sum over the ranks."""
+    """The identity, before a split operation on a replicated tensor. The backward pass sums the gradient over ranks."""
 
     @staticmethod
     def forward(ctx, X):
@@ -45,7 +46,7 @@ class Summed(torch.autograd.Function):
 
 
 class Sum(torch.autograd.Function):
-    """The sum of the ranks' parts."""
+    """The sum of the ranks' partial sums."""
 
     @staticmethod
     def forward(ctx, part):
@@ -69,7 +70,7 @@ class Gather(torch.autograd.Function):
 
 
 class Scatter(torch.autograd.Function):
-    """This rank's rows of the sum of the ranks' parts."""
+    """This rank's rows of the sum of the ranks' partial sums."""
 
     @staticmethod
     def forward(ctx, part):
@@ -81,7 +82,7 @@ class Scatter(torch.autograd.Function):
 
 
 class Plain(torch.nn.Module):
-    """The block of one rank in plain PyTorch, with the parameters of another module."""
+    """The block of one rank in plain PyTorch, with copies of another module's parameters."""
 
     def __init__(self, like, size, ranks, rows_are_split):
         super().__init__()
@@ -116,7 +117,7 @@ class Plain(torch.nn.Module):
 
 
 class Training:
-    """A block, its optimizer, and what its steps gave. X has a gradient, as it would within a model."""
+    """A block with its optimizer, losses and times. X has a gradient, as within a model."""
 
     def __init__(self, block, X, target):
         self.block, self.X, self.target = block, X.clone().requires_grad_(), target
@@ -136,12 +137,12 @@ class Training:
         self.losses.append(loss.item())
 
     def milliseconds(self):
-        """Of the later half's steps, the median."""
+        """The median time of the steps in the second half."""
         return statistics.median(self.times[len(self.times) // 2 :])
 
 
 def loaded(options, size, ranks, device):
-    """The package of the spec, with its gradient."""
+    """The loaded package of the spec, with its gradient."""
     spec = SPECS / options.spec / "spec.yaml"
     with tempfile.TemporaryDirectory() as folder:
         if options.dtype != "bf16":
@@ -152,7 +153,7 @@ def loaded(options, size, ranks, device):
 
 
 def draw(layer, rank):
-    """Weights: those of the norms are the same on every rank, and stay so."""
+    """Initializes the weights. Norm weights are the same on every rank and remain so during training."""
     for index, (name, weight) in enumerate(layer.named_parameters()):
         seed = index if name.startswith("gamma") else 100 * (rank + 1) + index
         drawn = torch.randn(weight.shape, generator=torch.Generator().manual_seed(seed))
@@ -160,7 +161,7 @@ def draw(layer, rank):
 
 
 def blocks(layer, size, ranks, options, device):
-    """What is trained, by name; the first one is what the others are compared with."""
+    """The blocks to train, by name. The first is the reference for the comparison."""
     rows_are_split = options.spec.endswith("_sp")
     plain = Plain(layer, size, ranks, rows_are_split)
 

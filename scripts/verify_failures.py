@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Proves on this machine's GPUs that a process outlives its peers: HIRGEN_FAILURE_RETURNS of the C ABI.
+"""Tests on this machine's GPUs that a process survives the loss of a peer: HIRGEN_FAILURE_RETURNS of the C ABI.
 
     scripts/verify_failures.py [--device cuda|cpu] [--only WORD] [--shared]
 
-For each of VARIANTS, a program on two ranks, the client of TestSurvivors (internal/e2e/testdata/survivor.c) runs
-on both. Rank 1 is lost in its third call in each of the ways of LOSSES; a third process waits to stand in for
-it. Rank 0 must have the report in time, be let go, do other work on the device, and compute right with a new
-handle beside the third process. With --shared both ranks may use one GPU, and the variant over NCCL is left out. Needs bin/hirgen (make build), two GPUs, CMake, Ninja and a C compiler.
-Prints Markdown; exit code 1 if a case failed, with what its processes said on stderr.
+Each of VARIANTS is a program on two ranks, which both run the client of TestSurvivors (internal/e2e/testdata/survivor.c).
+Rank 1 is lost in its third call, in each of the ways of LOSSES, and a third process waits to replace it. Rank 0 must receive
+the report in time, return from the call, do other work on the device, and compute correct results with a new handle
+together with the replacement. With --shared both ranks may use one GPU, and the variant over NCCL is left out.
+The script needs bin/hirgen (make build), two GPUs, CMake, Ninja and a C compiler. It prints Markdown. The exit code is 1 if a
+case failed; stderr then has the output of its processes.
 """
 import argparse
 import concurrent.futures
@@ -31,7 +32,7 @@ from tables import table  # noqa: E402
 SPEC = REPOSITORY / "testdata" / "specs" / "ag_matmul_p2p" / "spec.yaml"
 CLIENT = REPOSITORY / "internal" / "e2e" / "testdata" / "survivor.c"
 PARAMETERS = {"D": 2, "M": 64, "N": 24, "K": 32}
-#: What streams wait in: NCCL's kernels, flags in stream memory operations, flags in kernels, flags in a CUDA graph.
+#: The variants cover the ways in which streams wait: NCCL's kernels, and flags in stream memory operations, kernels and CUDA graphs.
 VARIANTS = {
     "nccl": {"all.via": "nccl"},
     "ipc-get": {"all.via": "ipc-get"},
@@ -40,7 +41,7 @@ VARIANTS = {
     "ipc-get, fused": {"all.via": "ipc-get", "all.copy": "fused", "all.signals": "batched"},
     "ipc-get, graph": {"all.via": "ipc-get", "graph": "true"},
 }
-#: Name: the fault, which strikes rank 1 in its third call, the deadline in seconds, and the exit code of rank 1.
+#: {name: (the fault in the third call of rank 1, the deadline in seconds, the exit code of rank 1)}.
 LOSSES = {
     "kill": ("kill:1:3", 20, -signal.SIGKILL),
     "segv": ("segv:1:3", 20, -signal.SIGSEGV),
@@ -48,17 +49,17 @@ LOSSES = {
     "stall": ("stall:1:3", 5, 6),
     "idle": (None, 5, 0),
 }
-#: The statement of the call at which the fault strikes; a graph is launched by one.
+#: The statement of the call at which the fault occurs; with a graph it is statement 1, which launches the graph.
 STATEMENT = 5
 STAND_IN_DEADLINE = 60
 CASE_SECONDS = 90
-#: Cases that run side by side: they mostly wait.
+#: Cases that run concurrently, since they mostly wait.
 AT_ONCE = 4
 WENT_ON = "went on"
 
 
 def build_all(scratch, names, device):
-    """The clients of variants, in order. The first one is built alone: it leaves the runtime to the others."""
+    """Builds the clients of variants, in order. The first is built alone, since it compiles the runtime for the others."""
     folders = [scratch / str(index) for index in range(len(names))]
     jobs = list(zip(folders, (VARIANTS[name] for name in names)))
     with concurrent.futures.ThreadPoolExecutor() as pool:
@@ -66,7 +67,7 @@ def build_all(scratch, names, device):
 
 
 def build(folder, schedule, device):
-    """Emits and builds a program named exchange in `folder`; the client's path."""
+    """Emits and builds a program named exchange in `folder`; returns the path of the client."""
     folder.mkdir()
     spec = folder / "spec.yaml"
     lines = [line for line in SPEC.read_text().splitlines() if not line.startswith("schedule:")]
@@ -101,14 +102,14 @@ def build(folder, schedule, device):
 
 
 def quiet(command, **options):
-    """Runs a command, and shows what it printed if it fails."""
+    """Runs a command; if it fails, exits with its output."""
     done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
     if done.returncode != 0:
         sys.exit(f"{' '.join(map(str, command))}\n{done.stdout}")
 
 
 class Case:
-    """Three processes: rank 0 survives, rank 1 is lost, and one stands in for it."""
+    """Three processes: rank 0, which survives, rank 1, which is lost, and the replacement of rank 1."""
 
     def __init__(self, client, name, loss):
         fault, self.deadline, self.lost = LOSSES[loss]
@@ -125,7 +126,7 @@ class Case:
         return subprocess.Popen([self.client], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
     def run(self):
-        """Returns (what is wrong or "", seconds until rank 0 knew)."""
+        """Returns (the problems or "", seconds until rank 0 reported the failure)."""
         with reserved_port() as first, reserved_port() as second:
             roles = {"survivor": 0, "idler" if self.fault is None else "victim": 1, "replacement": 1}
             processes = {role: self.start(role, rank, (first, second)) for role, rank in roles.items()}
@@ -159,8 +160,8 @@ class Case:
 def main():
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--device", choices=["cuda", "cpu"], default="cuda")
-    options.add_argument("--only", default="", help="variants whose name has this word")
-    options.add_argument("--shared", action="store_true", help="ranks share GPUs: one is enough")
+    options.add_argument("--only", default="", help="only variants whose name contains this text")
+    options.add_argument("--shared", action="store_true", help="ranks share GPUs; one GPU is enough")
     args = options.parse_args()
     if args.shared:
         os.environ["HIRGEN_SHARE_GPU"] = "1"
@@ -173,7 +174,7 @@ def main():
 
 
 def row(client, name, loss):
-    """Runs a case; its row of the table."""
+    """Runs a case and returns its row of the table."""
     wrong, seconds = Case(client, name, loss).run()
     print(f"{name}, {loss}: {wrong or WENT_ON}", file=sys.stderr, flush=True)
     return [name, loss, str(LOSSES[loss][1]), "" if seconds is None else f"{seconds:.1f}", wrong or WENT_ON]

@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
-"""Proves the point-to-point programs on this machine's GPUs: long runs of checked calls, and memcheck.
+"""Tests the point-to-point programs on this machine's GPUs with long runs of checked calls and with memcheck.
 
     scripts/verify_gpu.py --ranks 2 [--json FILE] [--resume] [--budget SECONDS] [--skip-memcheck | --only-memcheck]
 
-Every example spec whose schedule is a pipeline between pairs of ranks (p2p, ring) is built over every transport
-at a round and at an odd size, and at the odd size with each of CHOICES over CUDA IPC. It makes --checks calls
-in a row, each with new inputs, the host waiting for none of them: #wrong counts the elements of all of these
-calls that differ from the reference. Then each spec and transport runs a few calls under compute-sanitizer's
-memcheck on two ranks. Nothing is timed, so several programs run at the same time. Prints Markdown; exit
-code 1 if a program failed, was wrong or has a memory error. A schedule that hirgen refuses is listed with its reason.
-Specs of testdata/views, whose operands are not aligned, are checked and run under memcheck in every element type.
+The script covers every example spec with the pipeline p2p. It builds each spec for every transport at a round and at an odd
+size. At the odd size it also builds each of CHOICES over CUDA IPC. A program runs --checks consecutive calls with new
+inputs each, without waits of the host between them. The reported number of wrong elements is over all calls. Then the odd size runs a
+few calls under compute-sanitizer's memcheck on two ranks, for each transport and each kernel that copies or reads peers. Times do
+not matter, so several programs run concurrently. The specs of testdata/views, with unaligned operands, are checked and run under
+memcheck in every element type. The script prints Markdown. The exit code is 1 if a program failed, was wrong or has a memory error.
+Schedules that hirgen refuses are listed with the reason.
 
-Programs run while others are built, spec after spec. The JSON is written after each result, so that a long
-run can be made in pieces: with --resume it goes on from the JSON and runs what was skipped, failed or is missing
-there. What was wrong stays wrong.
+Programs run while others are built, spec by spec. The JSON is written after each result, so that a long run can be split. With
+--resume the script continues from the JSON and runs programs that were skipped, failed, were refused or are missing. Wrong results
+are kept.
 """
 import argparse
 import concurrent.futures
@@ -32,7 +32,7 @@ from programs import NOT_BUILT, SPECS, VIEWS, Builder, Program, Variant, checked
 from tables import table  # noqa: E402
 
 TRANSPORTS = ["nccl", "ipc-get", "ipc-put"]
-#: Fields of the schedule beside the transport: each choice alone, and what is fastest together.
+#: Schedule fields in addition to the transport: each choice alone, and the fastest combinations.
 FUSED = {"all.copy": "fused", "all.signals": "batched"}
 THREE = {"all.split": 3, "all.interchange": "true"}
 CHOICES = [{"streams": 0}, {"all.block": "D"}, {"all.split": 3}, {"all.lead": "none"}, {"all.steps": "pairwise"},
@@ -49,13 +49,13 @@ MEMORY_ERROR = 99  # compute-sanitizer's exit code
 
 
 def sizes(ranks):
-    """Parameters by name. Rows of a slice are 21 in the odd one, and its other extents are prime; those of a block are 42, of few heads."""
+    """Parameters by name of a size. In the odd size a rank has 42 rows, N is 13 and K is 7 per rank; blocks have few small heads."""
     return {"round": {"D": ranks, "M": 64 * ranks, "N": 128, "K": 64 * ranks, "L": 64 * ranks, "H": 4 * ranks, "G": ranks, "C": 64},
             "odd": {"D": ranks, "M": 42 * ranks, "N": 13, "K": 7 * ranks, "L": 42 * ranks, "H": 2 * ranks, "G": ranks, "C": 8}}
 
 
 def variants(hirgen, ranks, specs):
-    """(size name, variant): spec after spec over every transport, and then with every choice over CUDA IPC."""
+    """(size name, variant): for each spec all transports, and then all choices over CUDA IPC."""
     found = {folder.name: checked(hirgen, folder / "spec.yaml") for folder in sorted(SPECS.iterdir()) if not specs or folder.name in specs}
     own = {spec: {name: {k: v for k, v in params.items() if k in says["params"]} for name, params in sizes(ranks).items()}
            for spec, says in found.items() if says["schedule"]["pipeline"] in PIPELINES and not says["auto"]}
@@ -69,7 +69,7 @@ def variants(hirgen, ranks, specs):
 
 
 def views(hirgen, specs):
-    """(element type, variant) of each spec of views; half of P elements are as many bytes in fp32."""
+    """(element type, variant) of each spec of views. P is 2 in fp32, half of its elements, to keep the number of bytes."""
     for folder in sorted(VIEWS.iterdir()):
         if not specs or folder.name in specs:
             params = checked(hirgen, folder / "spec.yaml")["params"]
@@ -79,25 +79,25 @@ def views(hirgen, specs):
 
 
 def on_its_ranks(action):
-    """A step that runs a program on as many ranks as it has."""
+    """The action as a step that runs a program on D ranks, or on one if it has no D."""
     return lambda program, args, _, checks: action(program, args, program.variant.params.get("D", 1), checks)
 
 
 def copies(schedule):
-    """Whether memcheck has something of its own to see: a transport as it is, or kernels that copy or read peers."""
+    """Whether a schedule is worth a memcheck run: a plain transport, or kernels that copy or read peers."""
     return set(schedule) <= {"all.via", "all.copy", "all.fuse"} or FUSED.items() <= schedule.items()
 
 
 def check(program, args, ranks, checks):
-    """Runs checked calls; what to report."""
+    """Runs checked calls and returns the result."""
     options = ["--checks", checks, "--iters", 1, "--repeats", 1, "--warmup", 0, "--timeout", 120]
     report = program.measure(ranks, options, seconds=args.limit)
     return {"wrong": report["wrong"], "calls": checks} if report else {"failed": program.failure}
 
 
 def memcheck(program, args, ranks, checks):
-    """Runs every rank under memcheck; what to report."""
-    # Libraries probe for kernels and files that are not there: such answers of the API are no errors.
+    """Runs every rank under memcheck and returns the result."""
+    # Libraries probe for missing kernels and files, so errors returned by the API do not count.
     command = ["compute-sanitizer", "--tool", "memcheck", "--report-api-errors", "no", "--error-exitcode", MEMORY_ERROR, program.binary,
                "--checks", checks, "--iters", 1, "--repeats", 1, "--warmup", 0, "--timeout", 120]
     with reserved_port() as port, pool(ranks) as threads:
@@ -109,13 +109,13 @@ def memcheck(program, args, ranks, checks):
 
 
 def errors(output):
-    """The lines of a run under memcheck that say what is wrong."""
+    """The lines with errors in the output of memcheck."""
     lines = [line.strip() for line in output.splitlines() if re.search(r"Invalid|ERROR SUMMARY|[Ee]rror|hirgen:", line)]
     return " / ".join(lines[:6])[:600] or output[-300:]
 
 
 class Results:
-    """The JSON of a run: the ranks, hirgen's digest, and the rows of each section. All sections of a run share it."""
+    """The JSON of a run: the number of ranks, the digest of hirgen's binary, and the rows of each section."""
 
     def __init__(self, path, ranks, hirgen, resume):
         self.path, self.lock = pathlib.Path(path), threading.Lock()
@@ -128,7 +128,7 @@ class Results:
             self.content = earlier
 
     def rows(self, section, named, calls=0):
-        """The rows of (size name, variant)s with what is known of them; rows of others stay in the section, before them."""
+        """The rows for [(size name, variant)], with final results of an earlier run. The section keeps all other rows, before these."""
         earlier = {identity(row): row for row in self.content.get(section, [])}
         rows = [{"spec": v.spec, "schedule": v.choices, "size": name, "result": {"skipped": "no time left"}} for name, v in named]
         for row in rows:
@@ -138,31 +138,31 @@ class Results:
         return rows
 
     def put(self, row, result):
-        """Notes a row's result."""
+        """Sets a row's result and writes the JSON."""
         with self.lock:
             row["result"] = result
             self.save()
 
     def save(self):
-        """Writes the JSON as a whole: one that is there stays whole if this process is stopped."""
+        """Replaces the JSON atomically, so that it stays complete if the process is stopped."""
         part = self.path.with_suffix(".part")
         part.write_text(json.dumps(self.content, indent=1) + "\n")
         part.replace(self.path)
 
 
 def identity(row):
-    """What a row is of."""
+    """The identity of a row."""
     return row["spec"], row["schedule"], row["size"]
 
 
 def is_final(result, calls):
-    """Whether a result needs no other run: one of so many calls, or one that found something."""
+    """Whether a result needs no other run: it has enough calls, or wrong elements."""
     return bool(result.get("wrong")) or result.get("calls", 0) >= max(calls, 1)
 
 
 def run_all(step, todo, args, results, *values):
-    """Builds programs, given with their rows, and runs a step on each once it is built, several at a time, while there is time."""
-    # Kernels of several NCCL programs on the same GPUs wait for each other's time slices: those take turns.
+    """Builds the programs of todo, [(row, program)], and runs a step on each, several concurrently, until the deadline."""
+    # One NCCL program at once: kernels of several on the same GPUs would wait for each other's time slices.
     with pool(1) as nccl, pool(args.at_once) as others, pool(args.jobs) as builds:
         def build(row, program):
             if program.failure == NOT_BUILT and time.monotonic() <= args.deadline:
@@ -208,15 +208,15 @@ def parse():
     parser.add_argument("--hirgen", default="bin/hirgen")
     parser.add_argument("--work", default="build/verify")
     parser.add_argument("--json", default="build/verify/verify.json")
-    parser.add_argument("--resume", action="store_true", help="go on from the JSON")
-    parser.add_argument("--specs", nargs="*", help="these alone")
-    parser.add_argument("--checks", type=int, default=1000, help="checked calls in a row")
-    parser.add_argument("--budget", type=float, default=3600, help="seconds; what is not begun by then is skipped")
+    parser.add_argument("--resume", action="store_true", help="continue from the JSON")
+    parser.add_argument("--specs", nargs="*", help="only these")
+    parser.add_argument("--checks", type=int, default=1000, help="consecutive checked calls")
+    parser.add_argument("--budget", type=float, default=3600, help="seconds; programs that have not started by then are skipped")
     parser.add_argument("--limit", type=float, default=240, help="seconds of one run")
     parser.add_argument("--at-once", type=int, default=4, help="programs that run at the same time")
-    parser.add_argument("--jobs", type=int, default=8, help="builds at a time")
+    parser.add_argument("--jobs", type=int, default=8, help="concurrent builds")
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda", help="cpu: to try the script")
-    parser.add_argument("--cmake", action="append", default=[], metavar="-DNAME=VALUE", help="a further setting for CMake")
+    parser.add_argument("--cmake", action="append", default=[], metavar="-DNAME=VALUE", help="an additional CMake setting")
     parser.add_argument("--skip-memcheck", action="store_true")
     parser.add_argument("--only-memcheck", action="store_true")
     parser.add_argument("--build-only", action="store_true", help="a later call with the same --work then only runs")

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Tells from traces of real runs how much of each communication GEMMs hide.
+"""Computes from traces of real runs how much of each communication overlaps GEMMs.
 
     hirgen run OUT -n 2 --device cuda -- --trace trace.json --iters 3
     scripts/verify_overlap.py trace.json... [--limit 0.5] [--only TEXT...]
 
-A communication is an NCCL call or group, or a copy between GPUs; its time includes that of waiting for other ranks. The share
-of it that is hidden is that during which a GEMM ran on the same rank, on whatever stream. Both are sums over all ranks, calls
-and slices, so the first gather of a pipeline, which nothing can hide, counts as well. Prints a table a trace, as Markdown; exit
-code 1 where the share of a communication is below the limit or a trace has none, and 2 where a file is no trace. --only judges
-those whose statement contains one of these texts.
+A communication is an NCCL call or group, or a copy between GPUs. Its time includes waits for other ranks. The hidden time is the
+time during which a GEMM runs on the same rank, on any stream. Both are sums over all ranks, calls and slices, so the first gather of
+a pipeline counts as well, although it cannot be hidden. The script prints a Markdown table for each trace. The exit code is 1 if
+the hidden share of a communication is below the limit or a trace has no communication, and 2 if a file is not a trace. With --only,
+only communications whose statement contains one of the texts count.
 """
 import argparse
 import collections
@@ -24,7 +24,7 @@ COMMUNICATIONS = ("nccl", "copy")
 
 
 def merged(spans):
-    """The union of (begin, end), as disjoint ones in order."""
+    """The union of spans (begin, end), as disjoint spans in order."""
     out = []
     for begin, end in sorted(spans):
         if out and begin <= out[-1][1]:
@@ -35,12 +35,12 @@ def merged(spans):
 
 
 def inside(span, spans):
-    """How long disjoint spans cover of one."""
+    """The length of the part of a span that disjoint spans cover."""
     return sum(max(0.0, min(span[1], end) - max(span[0], begin)) for begin, end in spans)
 
 
 def communications(events):
-    """By statement, in the order of the trace: how often it ran, microseconds of it, and of these beside a GEMM of its rank."""
+    """{statement: (number of runs, microseconds, microseconds that overlap a GEMM of its rank)}, in the order of the trace."""
     slices = [event for event in events if event["ph"] == "X"]
     gemms = collections.defaultdict(list)
     for event in slices:
@@ -57,25 +57,25 @@ def communications(events):
 
 
 def report(found, calls):
-    """The table of a trace; calls are those of all ranks, of which a row has the mean."""
+    """The table of a trace, with means over calls, the number of calls on all ranks together."""
     lines = [[statement, f"{count / calls:g}", f"{us / calls:.1f}", f"{hidden / calls:.1f}", f"{share(us, hidden):.2f}"]
              for statement, (count, us, hidden) in found.items()]
     return table(["communication", "times a call", "us a call", "beside GEMMs", "share"], lines)
 
 
 def share(us, hidden):
-    """What is hidden; nothing takes no time, and needs no hiding."""
+    """The hidden share of a time; 1 if the time is 0."""
     return hidden / us if us else 1.0
 
 
 def exposed(found, limit, only):
-    """The statements whose share is below the limit, of those that contain one of some texts."""
+    """The statements with a hidden share below the limit, among those that contain one of the texts of only."""
     return [statement for statement, (_, us, hidden) in found.items()
             if share(us, hidden) < limit and (not only or any(text in statement for text in only))]
 
 
 def judge(path, limit, only):
-    """Prints the table of a file; whether all is hidden that should be."""
+    """Prints the table of a file; returns whether every judged communication reaches the limit."""
     trace = json.loads(pathlib.Path(path).read_text())
     found = communications(trace["traceEvents"])
     ranks = {event["pid"] for event in trace["traceEvents"] if event["ph"] == "X"}
@@ -100,7 +100,7 @@ def parse(arguments):
 
 
 def main(arguments=None):
-    """The exit code."""
+    """Judges all files and returns the exit code."""
     args = parse(arguments)
     try:
         return 0 if all([judge(path, args.limit, args.only) for path in args.traces]) else 1

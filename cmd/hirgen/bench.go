@@ -133,7 +133,7 @@ func (f *benchFlags) run(cmd *cobra.Command, specs []string) error {
 	return f.report(cmd.OutOrStdout(), result)
 }
 
-// validate checks the flags, and settles device and machine.
+// validate checks the flags and chooses the device and the machine.
 func (f *benchFlags) validate() error {
 	o := &f.options
 	device, err := launch.ParseDevice(f.device)
@@ -156,7 +156,8 @@ func (f *benchFlags) validate() error {
 	return err
 }
 
-// cases are all combinations, spec by spec. A spec that cannot be read at all ends the command; one that is wrong is a row.
+// cases returns all combinations, spec by spec. A spec that cannot be read at all ends the command. A wrong spec is a
+// row.
 func (f *benchFlags) cases(specs []string) ([]bench.Case, error) {
 	params, err := parseParams(f.params)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/hirgen/hirgen/internal/bench"
 )
 
-// besideFrom are the flags that go with --from; all others say what to measure, and how.
+// besideFrom lists the flags that are valid with --from. All others configure a measurement.
 var besideFrom = []string{"from", "page", "csv"}
 
 // show prints, draws and writes what was measured before. Rows that were wrong then are no failure now.

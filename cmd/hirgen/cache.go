@@ -56,7 +56,7 @@ func printCache(w io.Writer, folder string, entries []cache.Entry, now time.Time
 	return table.Flush()
 }
 
-// amount is how many entries there are, and how large they are together.
+// amount returns the number of entries and their total size as text.
 func amount(entries []cache.Entry) string {
 	size := int64(0)
 	for _, e := range entries {
@@ -69,7 +69,7 @@ func amount(entries []cache.Entry) string {
 	return fmt.Sprintf("%d %s, %.1f MB", len(entries), noun, float64(size)/1e6)
 }
 
-// age is how long ago something was made, in its largest unit.
+// age returns a duration as text, in its largest unit.
 func age(d time.Duration) string {
 	switch {
 	case d < time.Minute:

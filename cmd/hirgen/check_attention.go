@@ -10,8 +10,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// attentionReport is an attention, or a gradient of one: what computes it on a GPU where cuDNN is, "cudnn" or "tiled", and
-// why it is not cuDNN.
+// attentionReport is an attention or a gradient of one. It has the implementation on a GPU if cuDNN is installed,
+// "cudnn" or "tiled", and the reason if it is not cuDNN.
 type attentionReport struct {
 	Out      string `json:"out"`
 	Gradient bool   `json:"gradient"`

@@ -13,7 +13,7 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// describeAuto says in a line what schedule: auto chose, and by what.
+// describeAuto returns one line with the choices of schedule: auto and their basis.
 func describeAuto(p *hostir.Program) string {
 	return "schedule: auto, " + p.Auto.Basis + "\n"
 }

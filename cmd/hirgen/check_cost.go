@@ -18,7 +18,7 @@ func (f *costFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.trace, "trace", "", "write the predicted timeline to `FILE`, for ui.perfetto.dev")
 }
 
-// loadMachine gives the machine that --machine names.
+// loadMachine returns the machine that --machine names.
 func loadMachine(name string) (*cost.Machine, error) {
 	m, err := cost.LoadMachine(name)
 	if err != nil && !isEnvironment(err) {
@@ -27,7 +27,8 @@ func loadMachine(name string) (*cost.Machine, error) {
 	return m, err
 }
 
-// predict gives the prediction for a program on a machine, and writes its timeline if --trace is given. It is nil for a program with too many calls.
+// predict returns the prediction for a program on a machine, and writes its timeline if --trace is given. It returns
+// nil for a program with too many calls.
 func (f *costFlags) predict(p *hostir.Program, on string) (*cost.Prediction, error) {
 	machine, err := loadMachine(on)
 	if err != nil {
@@ -50,7 +51,8 @@ func (f *costFlags) writeTrace(r *cost.Prediction) error {
 	return toFile(f.trace, r.WriteTrace)
 }
 
-// mostNamed is how many computations are named that hide a communication, and calls of the critical path.
+// mostNamed is the most computations that are named as hiding a communication, and the most calls that are named on the
+// critical path.
 const mostNamed = 3
 
 // describePrediction prints the expected time of a call, and the computations that hide each communication.
@@ -67,7 +69,7 @@ func describePrediction(text *strings.Builder, r *cost.Prediction) {
 	fmt.Fprintf(text, "    critical path: %s\n", shares(r.Path()))
 }
 
-// hiddenBehind says what hides a communication; nothing where nothing does.
+// hiddenBehind names the computations that hide a communication. It is empty if there are none.
 func hiddenBehind(e cost.Exposure) string {
 	if len(e.Behind) == 0 {
 		return ""

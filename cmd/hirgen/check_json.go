@@ -107,7 +107,7 @@ type communicationReport struct {
 	At    string   `json:"at"`
 }
 
-// predictionReport is how a call is expected to run. Times are in microseconds.
+// predictionReport is the prediction of a call. Times are in microseconds.
 type predictionReport struct {
 	Machine        string          `json:"machine"`
 	Time           float64         `json:"us"`
@@ -133,7 +133,7 @@ func reportPrediction(predicted predictions) *predictionReport {
 	return report
 }
 
-// reportOn says what came of a spec.
+// reportOn returns the report on a valid spec.
 func reportOn(path string, spec *model.Pipeline, p *hostir.Program, memory calls.Memory, predicted predictions) *checkReport {
 	r := &checkReport{
 		wrongReport: wrongReport{File: path, Diagnostics: []diagnosticReport{}},
@@ -174,7 +174,7 @@ func reportOn(path string, spec *model.Pipeline, p *hostir.Program, memory calls
 	return r
 }
 
-// scheduleReport gives every field of the schedule the value that the program was made with.
+// scheduleReport returns the value of every field of the schedule of a program.
 func scheduleReport(p *hostir.Program) map[string]any {
 	fields := map[string]any{}
 	for _, m := range p.Choices.Report() {

@@ -15,7 +15,7 @@ type wrongReport struct {
 	Diagnostics []diagnosticReport `json:"diagnostics"`
 }
 
-// diagnosticReport is one mistake. Line and column begin with 1; they are 0 where it has no place in the file.
+// diagnosticReport is one error. Line and column begin with 1. They are 0 if the error has no position in the file.
 type diagnosticReport struct {
 	File    string       `json:"file"`
 	Line    int          `json:"line"`
@@ -26,7 +26,7 @@ type diagnosticReport struct {
 	Notes   []noteReport `json:"notes"`
 }
 
-// noteReport is another place in the spec.
+// noteReport is a related position in the spec.
 type noteReport struct {
 	File    string `json:"file"`
 	Line    int    `json:"line"`
@@ -34,7 +34,7 @@ type noteReport struct {
 	Message string `json:"message"`
 }
 
-// reportWrong says as JSON what is wrong with a spec; nil for an error that is about something else.
+// reportWrong returns the report on a wrong spec. It returns nil if the error is not about a spec.
 func reportWrong(err error) *wrongReport {
 	spec := new(specError)
 	if !errors.As(err, &spec) {

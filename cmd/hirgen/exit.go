@@ -30,7 +30,7 @@ const (
 	exitInterrupted = 130
 )
 
-// usageError is a command line that cannot be carried out.
+// usageError is the error of an invalid command line.
 type usageError struct{ message string }
 
 func (e *usageError) Error() string { return e.message }

@@ -100,7 +100,7 @@ func (f *specFlags) explain(cmd *cobra.Command, path, out string, alternatives b
 	return nil
 }
 
-// errorCodes are the completions: each code with its subject.
+// errorCodes returns the completions: each code with its subject.
 func errorCodes() []string {
 	var codes []string
 	for _, e := range diag.Entries() {

@@ -2,7 +2,7 @@ package main
 
 import "github.com/spf13/cobra"
 
-// groups are the sections of hirgen --help, in the order in which a user comes to them.
+// groups lists the sections of hirgen --help, in the order in which a user needs them.
 var groups = []struct {
 	id, title string
 	commands  []string
@@ -29,5 +29,5 @@ func group(root *cobra.Command) {
 	}
 }
 
-// ungrouped are the commands that are about hirgen itself; help lists them last.
+// ungrouped lists the commands about hirgen itself. The help lists them last.
 var ungrouped = []string{"completion", "help", "man", "version"}

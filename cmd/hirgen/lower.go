@@ -76,7 +76,7 @@ func printCalls(w io.Writer, program *hostir.Program) error {
 	return err
 }
 
-// callsOf are the calls of a program and of its fallback variant.
+// callsOf returns the calls of a program and of its fallback variant.
 func callsOf(program *hostir.Program) ([]*calls.Program, error) {
 	var variants []*calls.Program
 	for _, form := range program.Variants() {

@@ -81,7 +81,7 @@ func mayBecome(path, name string) error {
 	return nil
 }
 
-// layerList says what each layer is, for --help.
+// layerList describes each layer for --help.
 func layerList() string {
 	var b strings.Builder
 	for _, layer := range api.Layers {

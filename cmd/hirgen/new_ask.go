@@ -79,7 +79,7 @@ func (d *dialog) askForSize(param model.Param, later []model.Param) {
 	}
 }
 
-// faultOf says why an answer does not do.
+// faultOf returns the reason why an answer is not valid.
 func (d *dialog) faultOf(name, answer string, later []model.Param) string {
 	n, err := expr.Integer(answer)
 	switch {
@@ -129,7 +129,7 @@ func (d *dialog) faults(more map[string]int64) (int, string) {
 	return len(found.Items), found.Items[0].Message
 }
 
-// unknownLayer says why an answer names no layer.
+// unknownLayer returns the message for an answer that names no layer.
 func unknownLayer(answer string) string {
 	if slices.Contains(api.Layers, answer) {
 		return ""

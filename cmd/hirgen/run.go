@@ -107,7 +107,7 @@ func (f *runFlags) runFolder(cmd *cobra.Command, args []string) error {
 	return f.launch(cmd, launch.Options{Program: program, N: ranks, Args: args[1:]})
 }
 
-// runCommand runs what is no folder's program as every rank.
+// runCommand runs a program that hirgen did not emit, as every rank.
 func (f *runFlags) runCommand(cmd *cobra.Command, args []string) error {
 	for _, name := range []string{"device", "timeout", "verbose"} {
 		if cmd.Flags().Changed(name) {
@@ -127,7 +127,7 @@ func (f *runFlags) runCommand(cmd *cobra.Command, args []string) error {
 	return f.launch(cmd, launch.Options{Program: program, Foreign: true, N: f.ranks, Args: args[1:]})
 }
 
-// launch runs the ranks; its exit code is theirs.
+// launch runs the ranks. Its error carries their exit code.
 func (f *runFlags) launch(cmd *cobra.Command, options launch.Options) error {
 	options.Seed, options.Timeout = f.seed, time.Duration(f.timeout*float64(time.Second))
 	options.Stdin, options.Stdout, options.Stderr = cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()
@@ -155,7 +155,7 @@ func (f *runFlags) validate(cmd *cobra.Command) (launch.Device, error) {
 	return device.Resolve(), nil
 }
 
-// ranksOf is -n or, without it, the number of ranks that a folder's manifest or else its spec gives.
+// ranksOf returns -n or, without it, the number of ranks in a folder's manifest, or else in its spec.
 func (f *runFlags) ranksOf(cmd *cobra.Command, dir string) (int, error) {
 	if f.ranks > 0 {
 		return f.ranks, nil
@@ -170,7 +170,7 @@ func (f *runFlags) ranksOf(cmd *cobra.Command, dir string) (int, error) {
 	return ranksOfSpec(cmd, dir, record)
 }
 
-// ranksOfSpec is the number of ranks of the spec that a folder carries.
+// ranksOfSpec returns the number of ranks of the spec in a folder.
 func ranksOfSpec(cmd *cobra.Command, dir string, record *emit.Record) (int, error) {
 	path := filepath.Join(dir, emit.SpecFolder, record.Spec)
 	if _, err := os.Stat(path); err != nil {

@@ -115,7 +115,7 @@ func (f *simulateFlags) run(cmd *cobra.Command, path string) error {
 	return f.writeTrace(few)
 }
 
-// mostTraced is how many calls a trace has, unless one class alone has more: some 4 MB.
+// mostTraced is the most calls of a trace, about 4 MB. A trace has more if one class alone has more.
 const mostTraced = 12000
 
 // options reads the flags and the spec, whose mistakes are shown in place.

@@ -95,7 +95,7 @@ type specError struct {
 
 func (e *specError) Error() string { return e.errors.Error() }
 
-// source gives the text of a file that a diagnostic points into.
+// source returns the text of a file that a diagnostic refers to.
 func (e *specError) source(file string) ([]byte, bool) {
 	return e.text, file == e.path
 }
@@ -168,8 +168,7 @@ func (s *source) locate(err error) error {
 	return &specError{errors: found, path: s.path, text: s.text}
 }
 
-// settings is the -p, --schedule and --machine flags in a form that does not depend on how they
-// were typed.
+// settings returns the -p, --schedule and --machine flags in a form that does not depend on how the user typed them.
 func (f *specFlags) settings() []string {
 	var flags []string
 	for _, setting := range slices.Compact(slices.Sorted(slices.Values(f.params))) {
@@ -224,7 +223,7 @@ func parseSchedule(settings []string) ([]model.Setting, error) {
 	return list, nil
 }
 
-// scheduleNames are the completions of --schedule: the presets, and every field with its values and its meaning.
+// scheduleNames returns the completions of --schedule: the presets, and every field with its values and its meaning.
 func scheduleNames() []string {
 	names := schedule.Presets()
 	for _, f := range schedule.Fields {

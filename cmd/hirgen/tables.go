@@ -37,7 +37,7 @@ these alone. A field of communications is set for all of them, as in all.via, or
 	})
 }
 
-// fieldHint says which field of the schedule was probably meant.
+// fieldHint suggests the field of the schedule that was probably meant.
 func fieldHint(name string) string {
 	var names []string
 	for _, f := range schedule.Fields {
@@ -70,7 +70,7 @@ begins with this line needs no file.
 	}
 }
 
-// A table is the list of a command.
+// A table is the list that a command prints.
 type table[Row any] struct {
 	use, short, long, example, what string
 	rows                            func() []Row

@@ -80,7 +80,7 @@ func (f *specFlags) verify(cmd *cobra.Command, path string, ranks int64, found *
 	return found.prove(programs, load)
 }
 
-// programs are the calls of a spec, with its model, or those that a file has as text, without.
+// programs returns the calls of a spec with its model. For a file of calls in text form it returns no model.
 func (f *specFlags) programs(cmd *cobra.Command, path string, ranks int64) ([]*calls.Program, values.Load, error) {
 	text, err := readAll(cmd.InOrStdin(), path)
 	if err != nil {
@@ -105,7 +105,7 @@ func (f *specFlags) programs(cmd *cobra.Command, path string, ranks int64) ([]*c
 	return list, f.model(src), err
 }
 
-// model gives the model of a spec with other values of some parameters.
+// model returns a function that loads the model of a spec with other values of some parameters.
 func (f *specFlags) model(src *source) values.Load {
 	return func(params map[string]int64) (*model.Pipeline, error) {
 		overrides, err := parseParams(f.params)
@@ -145,7 +145,7 @@ func (f *specFlags) setRanks(cmd *cobra.Command, path string, ranks int64) error
 	return nil
 }
 
-// parameterOf is the parameter that says how many ranks there are.
+// parameterOf returns the parameter that sets the number of ranks.
 func parameterOf(p *model.Pipeline) (string, error) {
 	if len(p.Meshes) == 1 && len(p.Meshes[0].Axes) == 1 {
 		if name, ok := p.Meshes[0].Axes[0].Extent.Expr().(expr.Var); ok {

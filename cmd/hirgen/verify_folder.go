@@ -54,7 +54,7 @@ func (f *specFlags) verifyFolder(cmd *cobra.Command, dir string, ranks int64, fo
 	return nil
 }
 
-// modelOf gives the model of the spec that a folder carries, on n ranks; 0 means the ranks of the spec.
+// modelOf returns the model of the spec in a folder, on n ranks; 0 means the ranks of the spec.
 func modelOf(cmd *cobra.Command, dir string, record *emit.Record, ranks int64) (values.Load, error) {
 	own, err := readSettings(record.Flags)
 	if err != nil {
@@ -156,7 +156,7 @@ func printDifferences(w io.Writer, dir string, list []emit.Difference) (edited b
 	return edited
 }
 
-// countLines is a number of lines in words.
+// countLines prints a number of lines in words.
 func countLines(n int) string {
 	if n == 1 {
 		return "1 line"

@@ -13,7 +13,7 @@ import (
 	"github.com/hirgen/hirgen/runtime_cpp"
 )
 
-// release is the version of this program, the first of CHANGELOG.md.
+// release is the version of this source, the first one in CHANGELOG.md.
 const release = "0.1.0"
 
 // A build can set these, as release builds do. Without them, the program reads what "go install" or "go build" records:
@@ -45,14 +45,14 @@ func printVersion(cmd *cobra.Command) error {
 	return err
 }
 
-// programVersion is the version of this program.
+// programVersion returns the version of this program.
 func programVersion() string {
 	info, _ := debug.ReadBuildInfo()
 	return number(info)
 }
 
-// number is the version of -ldflags, or of the module for "go install", or else the release of this source. The version
-// that Go gives a checkout adds nothing to the line with the commit.
+// number returns the version of -ldflags, or of the module for "go install", or else release. It ignores the version
+// that Go gives a checkout, because the line already has the commit.
 func number(info *debug.BuildInfo) string {
 	if version == "" && fromModule(info) {
 		return strings.TrimPrefix(info.Main.Version, "v")
@@ -65,7 +65,7 @@ func fromModule(info *debug.BuildInfo) bool {
 	return info != nil && strings.HasPrefix(info.Main.Version, "v") && recorded(info)["vcs.revision"] == ""
 }
 
-// recorded is the build information of Go.
+// recorded returns the build information of Go.
 func recorded(info *debug.BuildInfo) map[string]string {
 	settings := map[string]string{}
 	if info != nil {
@@ -76,7 +76,7 @@ func recorded(info *debug.BuildInfo) map[string]string {
 	return settings
 }
 
-// build is the time of the build, if it is known, and the system of the program.
+// build returns the time of the build, if known, and the system of the program.
 func build() string {
 	text := fmt.Sprintf("built with %s for %s/%s", runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	if built != "" {
@@ -85,7 +85,7 @@ func build() string {
 	return text
 }
 
-// origin says which source this program was built from: what -ldflags set, or else what Go recorded.
+// origin returns the source that this program was built from, as set by -ldflags, or else as recorded by Go.
 func origin(info *debug.BuildInfo) string {
 	if commit != "" {
 		return "commit " + commit

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// watchEvery is how often a watched file is read: looking is cheap, and works on every file system.
+// watchEvery is the polling interval of a watched file. Polling is cheap and works on every file system.
 const watchEvery = 150 * time.Millisecond
 
 // watch does something with files now, and again whenever the text of one changes, until the command is interrupted. It
@@ -53,7 +53,7 @@ func changed(ctx context.Context, paths []string, seen [][]byte) bool {
 	}
 }
 
-// textsOf are the texts of files.
+// textsOf returns the texts of files.
 func textsOf(paths []string) [][]byte {
 	var texts [][]byte
 	for _, path := range paths {
@@ -62,7 +62,8 @@ func textsOf(paths []string) [][]byte {
 	return texts
 }
 
-// textOf is the text of a file as far as it is compared; nothing while there is none, as when an editor replaces it.
+// textOf returns the first 2 MiB of a file for comparison. It is empty while the file does not exist, as when an editor
+// replaces it.
 func textOf(path string) []byte {
 	f, err := os.Open(path)
 	if err != nil {

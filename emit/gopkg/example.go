@@ -9,7 +9,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// example prints a program that runs on every rank: inputs of ones, a call, and a look at its results.
+// example prints a program that runs on every rank: it fills the inputs with ones, calls the program, and checks the
+// results.
 func (p *printer) example() *jen.File {
 	f := p.file("main")
 	f.PackageComment(goprint.Comment(fmt.Sprintf("Command example runs one rank of %s on inputs of ones. To start all ranks, in the folder above the package:\n\n"+
@@ -66,7 +67,7 @@ func (p *printer) run(g *jen.Group) {
 	g.Return(jen.Nil())
 }
 
-// try prints calls, and what returns their errors.
+// try prints calls, and a statement that returns their errors.
 func try(g *jen.Group, calls []jen.Code) {
 	all := jen.Add(calls...)
 	if len(calls) > 1 {
@@ -75,7 +76,7 @@ func try(g *jen.Group, calls []jen.Code) {
 	g.If(jen.Err().Op(":=").Add(all), jen.Err().Op("!=").Nil()).Block(jen.Return(jen.Err()))
 }
 
-// copies are those of all tensors, or of outputs alone.
+// copies returns the calls of a copy method for all tensors, or only for outputs.
 func (p *printer) copies(method string, inputs bool) []jen.Code {
 	var list []jen.Code
 	for i, t := range p.Tensors {
@@ -86,7 +87,7 @@ func (p *printer) copies(method string, inputs bool) []jen.Code {
 	return list
 }
 
-// look prints what checks an output, and shows its first element.
+// look prints the statements that check an output and print its first element.
 func (p *printer) look(g *jen.Group, tensor int) {
 	t, name := p.Tensors[tensor], p.names[tensor]
 	elements := jen.Id(p.variables[tensor]).Dot("Flat").Call()
@@ -114,10 +115,10 @@ func (p *printer) look(g *jen.Group, tensor int) {
 	}
 }
 
-// own is a name of the package.
+// own returns a qualified name of the package.
 func (p *printer) own(name string) *jen.Statement { return jen.Qual(p.Module, name) }
 
-// one is the number 1 of an element type.
+// one returns the number 1 of an element type.
 func (p *printer) one(t domain.DType) jen.Code {
 	switch t {
 	case domain.BF16:
@@ -128,7 +129,7 @@ func (p *printer) one(t domain.DType) jen.Code {
 	return jen.Lit(1)
 }
 
-// poison is what no result is: not a number.
+// poison returns the value that marks an element as not computed: NaN, or the smallest integer.
 func (p *printer) poison(t domain.DType) jen.Code {
 	nan := jen.Float32().Call(jen.Qual("math", "NaN").Call())
 	switch t {

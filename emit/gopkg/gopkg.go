@@ -1,6 +1,6 @@
-// Package gopkg prints the Go package of an emitted folder, which calls its library through its C ABI. What depends
-// on the spec is printed; the rest is Go that is copied: _package, which needs the library to compile, and package
-// element.
+// Package gopkg prints the Go package of an emitted folder, which calls the folder's library through its C ABI. It
+// prints the files that depend on the spec and copies the rest: _package, which needs the library to compile, and
+// package element.
 package gopkg
 
 import (
@@ -20,36 +20,37 @@ import (
 //go:embed _package/*.go
 var constant embed.FS
 
-// goVersion is the oldest one that the package compiles with.
+// goVersion is the oldest version of Go that compiles the package.
 const goVersion = "1.22"
 
-// A Program is what has to be known of one to print its package.
+// A Program describes a program for its Go package.
 type Program struct {
 	Name    string   // of the program
-	Module  string   // path of the module, which DefaultModule has for others
+	Module  string   // path of the module; see DefaultModule
 	Banner  []string // lines at the head of each file
-	Summary []string // what is computed, a line each
-	Ranks   int      // that run it
+	Summary []string // the operations, a line each
+	Ranks   int      // that run the program
 	Tensors []Tensor // in the order of the C ABI
 }
 
-// A Tensor is one of the interface.
+// A Tensor is an input or an output of the program.
 type Tensor struct {
 	Name    string // of the spec
-	Axes    string // in words of the spec
+	Axes    string // as the spec writes them
 	Type    domain.DType
-	Local   []int64 // extents of the part of one rank
+	Local   []int64 // extents of one rank's shard
 	Output  bool
-	Partial bool // some ranks have no part of it
+	Partial bool // some ranks have no shard of it
 }
 
-// A File is one of the package.
+// A File is a file of the package.
 type File struct {
 	Path string // in the folder of the package, with slashes
 	Data []byte
 }
 
-// DefaultModule is the path of the module of a program: one of those that Go keeps for what is not published.
+// DefaultModule returns the module path of a program. It begins with "example", which Go reserves for modules that
+// are not published.
 func DefaultModule(program string) string { return "example/" + PackageName(program) }
 
 // Files prints the package.
@@ -86,7 +87,7 @@ type printer struct {
 	variables []string
 }
 
-// file starts one, of the package or of the example.
+// file starts a file of the package or of the example.
 func (p *printer) file(pkg string) *jen.File {
 	f := jen.NewFilePathName(p.Module+"/"+pkg, pkg)
 	for _, line := range p.Banner {
@@ -96,12 +97,12 @@ func (p *printer) file(pkg string) *jen.File {
 	return f
 }
 
-// constant copies what all packages have, with the element types that this one needs.
+// constant copies the files that all packages have, and the element types that this package needs.
 func (p *printer) constant() ([]File, error) {
 	var files []File
 	add := func(from fs.FS, path, name string) error {
 		source, err := fs.ReadFile(from, path)
-		_, body, _ := strings.Cut(string(source), "\n") // behind the package clause
+		_, body, _ := strings.Cut(string(source), "\n") // after the package clause
 		text := "// " + strings.Join(p.Banner, "\n// ") + "\n\npackage " + p.pkg + "\n" + body
 		files = append(files, File{name, []byte(text)})
 		return err

@@ -42,7 +42,7 @@ func TestVariables(t *testing.T) {
 	}
 }
 
-// TestTakenNames finds what a package without tensors exports, and what methods Program has.
+// TestTakenNames finds the exported names of a package without tensors, and the methods of Program.
 func TestTakenNames(t *testing.T) {
 	files, err := Files(Program{Name: "q", Module: "example/q", Tensors: []Tensor{{Name: "A", Type: domain.BF16}, {Name: "B", Type: domain.FP16, Output: true}}})
 	if err != nil {
@@ -72,7 +72,7 @@ func TestTakenNames(t *testing.T) {
 	}
 }
 
-// declared are the names of a declaration, and of methods those of Program.
+// declared returns the names of a declaration. Of methods, it returns only the methods of Program.
 func declared(d ast.Decl) (names []string) {
 	switch d := d.(type) {
 	case *ast.FuncDecl:

@@ -10,7 +10,7 @@ import (
 	"unicode"
 )
 
-// PackageName is the name of a program as Go names packages: in lower case, without underscores.
+// PackageName returns the Go package name of a program: in lower case, without underscores.
 func PackageName(program string) string {
 	name := strings.ToLower(strings.ReplaceAll(program, "_", ""))
 	for _, list := range [][]string{notPackages, ownFiles, localNames} {
@@ -21,20 +21,21 @@ func PackageName(program string) string {
 	return name
 }
 
-// notPackages are names that Go gives another meaning as those of packages or in paths of modules, and of packages that this one uses.
+// notPackages are names that have another meaning as a package or in a module path, and the packages that this
+// package imports.
 var notPackages = strings.Fields("internal vendor init example testdata unsafe reflect strconv time")
 
-// ownFiles are the files beside the one that has the package's name.
+// ownFiles are the names of the package's other files.
 var ownFiles = strings.Fields("cgo program errors bf16 fp16")
 
-// taken are the exported names of the package, and the methods of Program, that tensors do not get.
+// taken are the exported names of the package and the methods of Program, which tensors cannot have.
 var taken = strings.Fields(`BF16 Close Code CodeDevice CodeEnvironment CodeInternal CodePeer CodeTimeout CodeUsage ErrClosed
 	Error FP16 Open Options Program Run Status Tensor ToBF16 ToFP16`)
 
-// moduleElement is what a path of a module has between slashes.
+// moduleElement matches one element of a module path, between slashes.
 var moduleElement = regexp.MustCompile(`^[A-Za-z0-9_~-]+(?:\.[A-Za-z0-9_~-]+)*$`)
 
-// CheckModule says what is wrong with the path of a module; an empty one stands for the default.
+// CheckModule checks the path of a module. It accepts an empty path, which stands for the default.
 func CheckModule(path string) error {
 	if path == "" {
 		return nil
@@ -47,7 +48,7 @@ func CheckModule(path string) error {
 	return nil
 }
 
-// tensorNames are the names of tensors in Go: exported, and with a number where they are taken.
+// tensorNames returns the Go names of tensors: exported, and with a number if the name is taken.
 func tensorNames(tensors []Tensor) []string {
 	var names []string
 	for _, t := range tensors {
@@ -61,7 +62,7 @@ func tensorNames(tensors []Tensor) []string {
 	return names
 }
 
-// exported spells a name as Go does: w_gate -> WGate. Of other text it keeps letters and digits.
+// exported spells a name as an exported name of Go: w_gate -> WGate. It keeps only letters and digits.
 func exported(name string) string {
 	var out strings.Builder
 	for part := range strings.FieldsFuncSeq(name, isBetweenWords) {
@@ -77,7 +78,7 @@ func isBetweenWords(r rune) bool {
 	return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r)
 }
 
-// variables are the names of tensors as variables of a function that uses the package.
+// variables returns the names of tensors as local variables of a function that uses the package.
 func variables(names []string, pkg string) []string {
 	var list []string
 	for _, name := range names {
@@ -90,7 +91,8 @@ func variables(names []string, pkg string) []string {
 	return list
 }
 
-// localNames are those that the example has of its own, and names of Go that a reader takes for what they are.
+// localNames are the other names in the example, and predeclared and package names of Go that a variable should not
+// hide.
 var localNames = strings.Fields(`p ctx err i element run main fill stop context errors fmt math os signal
 	any append bool byte cap clear close comparable complex complex64 complex128 copy delete error false float32 float64 imag int int8 int16
 	int32 int64 iota len make max min new nil panic print println real recover rune string true uint uint8 uint16 uint32 uint64 uintptr`)

@@ -10,7 +10,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// tensors prints the file that says what the package is about: its documentation, the shapes of tensors, and Program.
+// tensors prints the main file of the package: its documentation, the types of tensors, and Program.
 func (p *printer) tensors() *jen.File {
 	f := p.file(p.pkg)
 	about := fmt.Sprintf("Package %s runs one rank of %s on a GPU:\n\n\t%s\n", p.pkg, p.Name, strings.Join(p.Summary, "\n\t"))
@@ -40,7 +40,7 @@ func (p *printer) tensors() *jen.File {
 	return f
 }
 
-// packageDoc is the documentation of every package, behind what its program computes.
+// packageDoc is the part of the documentation that all packages share. It follows the summary of the program.
 const packageDoc = `
 Every rank is a process of its own, which any launcher of the program starts. It opens the program, writes its part of the
 inputs into the device's memory, and runs the program as often as it likes, with all other ranks:
@@ -57,10 +57,10 @@ By default the package is linked with what "cmake --build --preset cpu" leaves i
 "go build -tags cuda" takes the library for GPUs, and CUDA from /usr/local/cuda or where CGO_CFLAGS and CGO_LDFLAGS say, and
 "-tags installed" a library that pkg-config finds.`
 
-// lines puts each argument into a line of its own.
+// lines prints each argument on a separate line.
 var lines = jen.Options{Open: "(", Close: ")", Separator: ",", Multi: true}
 
-// fields are those of Program: the tensors, inputs first.
+// fields prints the fields of Program: the tensors, inputs first.
 func (p *printer) fields(g *jen.Group) {
 	for i, t := range p.Tensors {
 		comment := "// " + role(t)
@@ -76,7 +76,8 @@ func role(t Tensor) string {
 	return "input"
 }
 
-// shape is the type of an array without that of its elements; a number is an array of one.
+// shape returns the dimensions of a tensor's array type, without the element type. A scalar is an array of one
+// element.
 func shape(t Tensor) jen.Code {
 	axes := &jen.Statement{}
 	for _, extent := range extents(t) {
@@ -85,7 +86,7 @@ func shape(t Tensor) jen.Code {
 	return axes
 }
 
-// first is the index of the first element.
+// first returns the index of the first element.
 func first(t Tensor) jen.Code {
 	zeros := &jen.Statement{}
 	for range extents(t) {
@@ -109,7 +110,7 @@ func elements(t Tensor) int64 {
 	return n
 }
 
-// elementType is the type of elements.
+// elementType returns the Go type of the elements.
 func elementType(t domain.DType) jen.Code {
 	names := map[domain.DType]string{
 		domain.FP32: "float32", domain.FP16: "FP16", domain.BF16: "BF16", domain.Int32: "int32", domain.Int64: "int64",
@@ -117,7 +118,7 @@ func elementType(t domain.DType) jen.Code {
 	return jen.Id(names[t])
 }
 
-// cgo prints how the package is compiled and linked.
+// cgo prints the cgo directives that compile and link the package.
 func (p *printer) cgo() *jen.File {
 	f := p.file(p.pkg)
 	library := "hirgen_" + p.Name

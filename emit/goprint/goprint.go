@@ -1,4 +1,5 @@
-// Package goprint is what all that prints Go shares: how a file is rendered, and how text from a spec gets into comments.
+// Package goprint has the functions that all printers of Go share: they render a file and make text from a spec safe
+// in comments.
 package goprint
 
 import (
@@ -10,8 +11,8 @@ import (
 	"github.com/dave/jennifer/jen"
 )
 
-// Render prints a file with its imports as people group them: the standard library, and behind an empty line the rest,
-// which has a dot in the first element of its path, or is of the module.
+// Render prints a file and groups its imports: first the standard library, then, after an empty line, the rest. An
+// import belongs to the rest if the first element of its path has a dot, or if it is in the module.
 func Render(f *jen.File, module string) ([]byte, error) {
 	var out bytes.Buffer
 	if err := f.Render(&out); err != nil {
@@ -44,13 +45,13 @@ func isStandard(line, module string) bool {
 	return !strings.Contains(first, ".") && path != module && !strings.HasPrefix(path, module+"/")
 }
 
-// Line makes text safe for a comment of one line.
+// Line makes text safe for a one-line comment.
 func Line(text string) string {
 	quoted := strconv.QuoteToGraphic(text)
 	return quoted[1 : len(quoted)-1]
 }
 
-// Comment makes each line of text one of a comment.
+// Comment prints each line of text as a line of a comment.
 func Comment(text string) string {
 	var out strings.Builder
 	for line := range strings.SplitSeq(text, "\n") {

@@ -15,7 +15,7 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// several has what the examples have not.
+// several has features that the examples lack.
 const several = `
 hirgen: 1
 name: several
@@ -41,7 +41,8 @@ outputs: [Z, Q]
 schedule: {preset: reference, streams: 3, initial_waits: fused, joins: after}
 `
 
-// TestExportedProgramIsTheSpec runs the exported program: it must emit what the spec gives, but for places in the source.
+// TestExportedProgramIsTheSpec runs the exported program. It must emit the same files as the spec, except positions
+// in the source.
 func TestExportedProgramIsTheSpec(t *testing.T) {
 	cases := map[string]string{"several": several}
 	for _, name := range []string{"ag_matmul_p2p", "rs_norm_ag"} {
@@ -73,7 +74,8 @@ func TestExportedProgramIsTheSpec(t *testing.T) {
 	}
 }
 
-// placeless are the words of a file without places in its source, and without the digest, which covers those.
+// placeless returns the words of a file without positions in its source, and without the digest, which depends on
+// them.
 func placeless(t *testing.T, dir, name string) []string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, name))
@@ -104,7 +106,7 @@ func runExported(t *testing.T, p *model.Pipeline, out string) string {
 	return string(printed)
 }
 
-// What a spec leaves to defaults, the program does, too.
+// If a spec relies on defaults, so does the exported program.
 func TestExportIsShort(t *testing.T) {
 	p, err := model.Load("spec.yaml", []byte("{hirgen: 1, name: brief, params: {K: 8}, tensors: {A: [K, K]}, ops: [\"B = relu(A)\"]}"), nil)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// op adds an operation: by the builder's method for it, or as the spec has it.
+// op adds an operation with the builder's method for it, or else with Op and the text of the spec.
 func (e *exporter) op(w *model.WrittenOp) {
 	if len(w.Ops) == 1 && len(w.Out) == 1 && w.Ops[0].Whole == "" {
 		if method, args := e.call(w.Ops[0]); method != "" {
@@ -21,7 +21,7 @@ func (e *exporter) op(w *model.WrittenOp) {
 	e.add(b().Dot("Op").Call(jen.Lit(written(w))))
 }
 
-// written is an operation as a spec has it.
+// written spells an operation as a spec does.
 func written(w *model.WrittenOp) string {
 	var arguments []string
 	for _, in := range w.In {
@@ -41,7 +41,8 @@ func written(w *model.WrittenOp) string {
 	return strings.Join(results, ", ") + " = " + w.Fn + "(" + strings.Join(arguments, ", ") + ")"
 }
 
-// call is the builder's method for an operation, and its arguments; no name where there is none.
+// call returns the builder's method for an operation, and its arguments. The name is empty if there is no such
+// method.
 func (e *exporter) call(op *model.Op) (method string, args []jen.Code) {
 	operands := []jen.Code{jen.Lit(op.Out.Name)}
 	for _, in := range op.In {
@@ -84,7 +85,7 @@ func (e *exporter) call(op *model.Op) (method string, args []jen.Code) {
 	}
 }
 
-// unary tells functions with a constant from those without.
+// unary returns the call for a function of one operand: Scale, Shift, or else Unary.
 func unary(op *model.Op, operands, withFn []jen.Code) (method string, args []jen.Code) {
 	name, constant := domain.SplitFn(op.Fn)
 	by, err := strconv.ParseFloat(constant, 64)
@@ -98,7 +99,7 @@ func unary(op *model.Op, operands, withFn []jen.Code) (method string, args []jen
 	}
 }
 
-// shape is the result's axes, which a declared result has already.
+// shape returns the axes of a result for reshape. It is empty for a declared result, which has its axes already.
 func shape(out *model.Tensor) []jen.Code {
 	if out.Annotated {
 		return nil
@@ -123,7 +124,7 @@ func ints(values []int) []jen.Code {
 // number is an untyped integer constant.
 func number(n int64) jen.Code { return jen.Op(strconv.FormatInt(n, 10)) }
 
-// dtype is the constant of an element type.
+// dtype returns the Go constant of an element type.
 func dtype(t domain.DType) jen.Code {
 	names := map[domain.DType]string{domain.FP32: "FP32", domain.FP16: "FP16", domain.BF16: "BF16", domain.Int32: "Int32", domain.Int64: "Int64"}
 	return jen.Qual(domainPath, names[t])

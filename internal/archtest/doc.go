@@ -1,6 +1,5 @@
-// Package archtest holds the rule of who may import whom. It has tests and nothing else.
+// Package archtest tests which packages may import which. It has tests only.
 //
-// The flow of hirgen goes one way, from the model to the host IR to the emitted folder,
-// and so do the imports: a package sees what comes before it through the vocabulary it
-// is given, never the other way round.
+// hirgen works in one direction, from the model to the host IR to the emitted folder. The imports follow: a package
+// knows earlier stages through a given vocabulary, and never imports a later one.
 package archtest

@@ -5,15 +5,15 @@ import (
 	"strconv"
 )
 
-// full is how long the longest bar is, in percents of the room for bars: what marks its end needs some, too.
+// full is the length of the longest bar, in percent of the space for bars. The rest is for the mark at its end.
 const full = 97
 
-// bars says where the marks of a problem's rows are, in percents of the room for bars.
+// bars places the marks of a problem's rows, in percent of the space for bars.
 type bars struct {
 	longest float64
 }
 
-// barsOf makes room for the times of some rows.
+// barsOf scales the space for bars to the times of some rows.
 func barsOf(rows []Row) bars {
 	var b bars
 	for _, row := range rows {
@@ -22,12 +22,13 @@ func barsOf(rows []Row) bars {
 	return b
 }
 
-// barView is a bar: a row's median, from its 10th to its 90th percentile, and the prediction. What is empty is not known.
+// barView is the bar of a row: its median, the range from its 10th to its 90th percentile, and the prediction. A field
+// is empty if its value is not known.
 type barView struct {
 	Length, Low, Spread, Predicted string
 }
 
-// of is the bar of a row; none of one that was not measured.
+// of returns the bar of a row. It is empty if the row was not measured.
 func (b bars) of(row *Row) barView {
 	if row.Median == 0 {
 		return barView{}
@@ -39,7 +40,7 @@ func (b bars) of(row *Row) barView {
 	return bar
 }
 
-// place is where a time is; empty for one that is not known.
+// place returns the position of a time. It is empty if the time is not known.
 func (b bars) place(us float64) string {
 	if us == 0 {
 		return ""
@@ -49,7 +50,8 @@ func (b bars) place(us float64) string {
 
 func percent(x float64) string { return strconv.FormatFloat(x, 'f', 1, 64) }
 
-// fastest is the row of one side, peers or hirgen's own, whose results were right in the least time; nil if there is none.
+// fastest returns the fastest row with correct results among the peers or among hirgen's programs. It is nil if there
+// is none.
 func fastest(rows []Row, peers bool) *Row {
 	var best *Row
 	for i := range rows {

@@ -14,13 +14,13 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// A Candidate is a schedule that a spec accepts, and what a call is predicted to take with it.
+// A Candidate is a schedule that a spec accepts, with the predicted time of a call in microseconds.
 type Candidate struct {
 	Settings  []model.Setting
 	Predicted float64
 }
 
-// Name is its fields: "pipeline=p2p all.via=ipc-get"; "default" where there are none.
+// Name returns its fields: "pipeline=p2p all.via=ipc-get", or "default" if there are none.
 func (c Candidate) Name() string {
 	var words []string
 	for _, s := range c.Settings {
@@ -31,15 +31,16 @@ func (c Candidate) Name() string {
 	return cmp.Or(strings.Join(words, " "), "default")
 }
 
-// How the space is searched: from the best so many candidates, so many times, to their neighbours.
+// The search starts from the best searchFrom candidates and tries all their neighbours. It repeats this searchSteps
+// times.
 const (
 	searchFrom  = 3
 	searchSteps = 2
 )
 
-// Candidates searches the schedules of a spec by the model of durations: those that were fastest for anything that was
-// measured, and from the best of them, field by field, what differs in one. The fastest come first. It takes those
-// that the spec accepts, and of those with one prediction the one with the fewest fields.
+// Candidates searches the schedules of a spec with the performance model. It starts from schedules that were fastest in
+// any measurement, then changes single fields of the best. It returns the schedules that the spec accepts, fastest
+// first. Among schedules with the same prediction it keeps the one with the fewest fields.
 func Candidates(spec string, params map[string]int64, ranks int, m *cost.Machine) []Candidate {
 	s := search{spec: spec, params: params, machine: m, tried: map[string]bool{}}
 	s.try(nil)
@@ -103,10 +104,10 @@ func sorted(fields []model.Setting) []model.Setting {
 	return slices.SortedFunc(slices.Values(fields), func(a, b model.Setting) int { return cmp.Compare(a.Path, b.Path) })
 }
 
-// fixed are fields that say what the program is, not how it is scheduled.
+// fixed lists fields that select the program and not its schedule.
 var fixed = []string{schedule.Preset, "transport", "nodes", "buffers", "kernels"}
 
-// neighbours are the schedules that differ from one in a field; a field without a value has its default.
+// neighbours returns the schedules that differ in one field. A field without a value has its default.
 func neighbours(settings []model.Setting, ranks int) [][]model.Setting {
 	own := map[string]string{}
 	for _, s := range settings {
@@ -142,7 +143,7 @@ func neighbours(settings []model.Setting, ranks int) [][]model.Setting {
 	return list
 }
 
-// Values are those of a field, and of numbers the small ones and that of the ranks.
+// Values returns the values to try for a field. For a number these are small numbers and the number of ranks.
 func Values(f *schedule.Field, ranks int) []string {
 	var list []string
 	for _, v := range f.Values {

@@ -11,10 +11,10 @@ import (
 	"github.com/hirgen/hirgen/internal/chart"
 )
 
-// fewestPoints is what makes a curve.
+// fewestPoints is the least number of points of a curve.
 const fewestPoints = 3
 
-// curves are the charts of a result: one for each program and each field that took numbers.
+// curves returns the charts of a result: one for each program and each field with numeric values.
 func curves(rows []Row) []chart.Chart {
 	type key struct{ program, field string }
 	found := map[key]map[string][]chart.Sample{}

@@ -31,13 +31,13 @@ type Options struct {
 	Jobs      int           // programs to lower or build at the same time; 0: one
 	Near      float64       // programs slower than the fastest by this factor skip the later rounds; 0: none skips
 	NoGEMMs   bool          // do not time the GEMMs alone
-	Peers     string        // a command to time in turns with the programs of each problem (see peers.go); "": none
+	Peers     string        // command that times other libraries in the same rounds (see peers.go); "": none
 	Arguments []string      // for the programs
 	Progress  Progress
 	// Kept returns a row of an earlier run with the same digest, ranks and device. The row is not measured again.
 	// nil: measure everything.
 	Kept func(Row) (Row, bool)
-	// KeptPeers returns the peers that were timed in turns with such a row.
+	// KeptPeers returns the peers that were timed together with such a row.
 	KeptPeers func(Row) []Row
 	// Done receives each row as soon as it is measured.
 	Done func(Row) error
@@ -107,7 +107,7 @@ func (r *run) step(n int, next string) {
 	}
 }
 
-// group measures programs of one problem in turns.
+// group measures the programs of one problem in alternating rounds.
 func (r *run) group(g []*program) error {
 	peers := r.keep(g)
 	wanted := slices.DeleteFunc(slices.Clone(g), func(p *program) bool { return p.row.Status != "" })

@@ -15,13 +15,13 @@ import (
 	"github.com/hirgen/hirgen/internal/launch"
 )
 
-// What a program started with --paced says.
+// Output lines of a program that was started with --paced.
 const (
 	saysReady = "# ready"
 	saysRound = "# round, us:"
 )
 
-// process is what runs in a turn: a program of hirgen, or a peer.
+// process is a program of hirgen, or a peer, that is timed in rounds.
 type process interface {
 	ready(limit time.Duration) error
 	round(limit time.Duration) ([]float64, error) // the times of its repeats in microseconds
@@ -66,7 +66,7 @@ func (p *paced) ready(limit time.Duration) error {
 	return err
 }
 
-// round times a round; the times of its repeats in microseconds.
+// round times a round. It returns the times of the repeats in microseconds.
 func (p *paced) round(limit time.Duration) ([]float64, error) {
 	if _, err := p.stdin.WriteString("round\n"); err != nil {
 		return nil, errors.New(p.out.said())
@@ -86,7 +86,7 @@ func (p *paced) round(limit time.Duration) ([]float64, error) {
 	return times, nil
 }
 
-// finish ends the program's input, and the program if that does not suffice. Wrong elements are no error of it.
+// finish closes the program's input, and kills the program if it does not end. Wrong elements are not an error here.
 func (p *paced) finish(limit time.Duration) error {
 	_ = p.stdin.Close()
 	defer p.stop()
@@ -105,12 +105,12 @@ func (p *paced) kill() {
 	<-p.ended
 }
 
-// lines is what a program prints, line by line.
+// lines collects the output of a program, line by line.
 type lines struct {
 	mutex   sync.Mutex
 	partial []byte
 	all     []string
-	next    int // the first that nobody waited for
+	next    int // index of the first line that wait has not read
 	over    bool
 	changed chan struct{} // has a value when there is more
 }
@@ -133,7 +133,7 @@ func (l *lines) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// end says that nothing more comes.
+// end marks the end of the output.
 func (l *lines) end() {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
@@ -148,7 +148,7 @@ func (l *lines) tell() {
 	}
 }
 
-// wait gives the rest of the next line that begins with word.
+// wait returns the rest of the next line that begins with word.
 func (l *lines) wait(word string, limit time.Duration) (string, error) {
 	deadline := time.After(limit)
 	for {
@@ -179,13 +179,13 @@ func (l *lines) look(word string) (text string, found, over bool) {
 	return "", false, l.over
 }
 
-// saidNothing is the error of a program that ended so.
+// saidNothing is the error of a program that ended without output.
 const saidNothing = "the program ended without a word"
 
-// mostSaid is how many of the last lines an error has.
+// mostSaid is the most lines of output in an error.
 const mostSaid = 6
 
-// said is the end of what was printed, errors rather than headers.
+// said returns the last lines of the output, preferring errors over headers.
 func (l *lines) said() string {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()

@@ -12,10 +12,10 @@ import (
 //go:embed page.html.tmpl
 var pageText string
 
-// page is a template by which a result is one file that needs no other.
+// page is the template of a self-contained HTML file with the result.
 var page = template.Must(chart.Parts("page").Parse(pageText))
 
-// A view is what the page prints: every number is placed already.
+// A view is the data of the page. All positions are already computed.
 type view struct {
 	Machines []string
 	About    string
@@ -26,11 +26,11 @@ type view struct {
 	Curves   []chart.Chart
 }
 
-// marks says which kinds of bars and marks there are, for the key.
+// marks records the kinds of bars and marks on the page, for the key.
 type marks struct{ Peer, Baseline, Wrong, Predicted, GEMMs bool }
 
-// problemView is the rows that are compared with each other. GEMMs is where the time of the GEMMs alone is, in
-// percents; empty if it is not known.
+// problemView is a group of rows that are compared with each other. GEMMs is the position of the time of the GEMMs
+// alone, in percent. It is empty if that time is not known.
 type problemView struct {
 	Number int
 	Head   string
@@ -38,7 +38,7 @@ type problemView struct {
 	Rows   []rowView
 }
 
-// rowView is a row of the table with its bar. Tag says what it is if it is no program of hirgen that was right.
+// rowView is a row of the table with its bar. Tag describes a row that is not a correct program of hirgen.
 type rowView struct {
 	Case, Tag, Class, Reason string
 	IsBest                   bool // of its side, where there are two
@@ -46,8 +46,8 @@ type rowView struct {
 	Cells []string
 }
 
-// Page prints the result with charts: a bar for each row, by problem, and curves over what was swept. A result with
-// peers begins with the fastest peer beside the fastest program of each problem.
+// Page prints the result with charts: a bar for each row, grouped by problem, and curves over the swept fields. A
+// result with peers begins with a comparison of the fastest peer and the fastest program of each problem.
 func (r *Result) Page(w io.Writer) error {
 	problems := r.problems()
 	v := view{About: r.About, Summary: summaryOf(problems), Columns: r.shown(), Curves: curves(r.Rows)}
@@ -82,7 +82,7 @@ func problemOf(number int, rows []Row, columns []column) problemView {
 	return p
 }
 
-// kind is what a row is, in words beside its name, and the class of its bar.
+// kind returns the tag next to the name of a row and the CSS class of its bar.
 func (r *Row) kind() (tag, class string) {
 	switch {
 	case r.Status == Wrong:
@@ -101,7 +101,7 @@ func (r *Row) kind() (tag, class string) {
 	return tag, class
 }
 
-// add takes in the marks of a row.
+// add records the marks of a row.
 func (m *marks) add(row *Row) {
 	if row.Median == 0 {
 		return
@@ -114,11 +114,11 @@ func (m *marks) add(row *Row) {
 	m.GEMMs = m.GEMMs || row.Products > 0
 }
 
-// Across is how many columns are behind a name: its bar, and the figures.
+// Across returns the number of columns after the name: the bar and the figures.
 func (v view) Across() int { return len(v.Columns) + 1 }
 
-// Name is the heading of a column.
+// Name returns the heading of a column.
 func (c column) Name() string { return c.name }
 
-// About says what a column has.
+// About describes the values of a column.
 func (c column) About() string { return c.about }

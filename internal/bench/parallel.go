@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// buildAll builds programs, the first one alone: it leaves the runtime to the others.
+// buildAll builds programs. It builds the first one alone, because the others share its runtime.
 func (r *run) buildAll(g []*program) error {
 	errs := make([]error, len(g))
 	build := func(i int) {
@@ -21,7 +21,7 @@ func (r *run) buildAll(g []*program) error {
 	return errors.Join(errs...)
 }
 
-// parallel calls a function with every index below n, Jobs calls at a time.
+// parallel calls a function with every index below n, with at most Jobs calls running concurrently.
 func (o *Options) parallel(n int, call func(i int)) {
 	var all sync.WaitGroup
 	room := make(chan struct{}, max(1, o.Jobs))

@@ -13,17 +13,17 @@ import (
 	"github.com/hirgen/hirgen/internal/launch"
 )
 
-// peers is a command that times calls of others' libraries, while it runs for a problem. It prints
+// peers is a command that times calls of other libraries. It runs for one problem. When it is ready it prints
 //
 //	{"peers": ["eager", "compiled"]}
 //
-// once it is ready, then reads a line with the name of one of them for each round, and answers with the microseconds of
-// a call in each repeat, or with why there are none:
+// For each round it reads a line with the name of a peer. It answers with the microseconds of a call in each repeat, or
+// with the reason why there are none:
 //
 //	{"us": [101.5, 99.8]}
 //	{"failed": "out of memory"}
 //
-// Lines of its output that do not begin with { are its own. It ends when its input does.
+// Other lines of its output, which do not begin with {, are ignored. The command ends when its input ends.
 type peers struct {
 	stdin  io.WriteCloser
 	stop   context.CancelFunc
@@ -34,13 +34,14 @@ type peers struct {
 	broken error         // why there are no more answers
 }
 
-// peer is one of them, as a turn times it.
+// peer is one of the peers of the command, timed as a process.
 type peer struct {
 	*peers
 	name string
 }
 
-// peersVariable tells the command what is measured, as the JSON of a problemOfPeers.
+// peersVariable is the environment variable that describes the measurement to the command, as the JSON of a
+// problemOfPeers.
 const peersVariable = "HIRGEN_BENCH"
 
 type problemOfPeers struct {
@@ -52,8 +53,8 @@ type problemOfPeers struct {
 	Repeats int              `json:"repeats"` // of a round
 }
 
-// startPeers starts the command beside the programs of a problem, which are ready: a turn for each of its peers. A
-// command that does not say which it has is a failed row.
+// startPeers starts the command while the programs of a problem are ready. It returns a turn for each peer. If the
+// command does not print its peers, the result is one failed row.
 func (r *run) startPeers(of Row) []*turn {
 	row := Row{Case: Case{Spec: of.Spec, Params: of.Params, Group: of.Group}, Name: of.Name, Ranks: of.Ranks, Device: of.Device, Values: of.Values, Peer: true}
 	p, names, err := r.openPeers(row)
@@ -69,7 +70,7 @@ func (r *run) startPeers(of Row) []*turn {
 	return turns
 }
 
-// openPeers starts the command, and waits until it says its peers' names.
+// openPeers starts the command and waits until it prints the names of its peers.
 func (r *run) openPeers(row Row) (*peers, []string, error) {
 	about, err := json.Marshal(problemOfPeers{row.Problem(), row.Spec, row.Values, row.Ranks, row.Device, r.Repeats})
 	if err != nil {
@@ -105,7 +106,8 @@ func (r *run) openPeers(row Row) (*peers, []string, error) {
 	return p, hello.Peers, nil
 }
 
-// answer reads the next line of JSON. Without one the command is stopped: a late answer would be taken for another one.
+// answer reads the next line of JSON. If none arrives in time, it stops the command, because a late answer would be
+// taken for the next answer.
 func (p *peers) answer(into any, limit time.Duration) error {
 	text, err := p.out.wait("{", limit)
 	if err != nil {
@@ -122,7 +124,7 @@ func (p *peers) answer(into any, limit time.Duration) error {
 	return err
 }
 
-// end ends the command's input, and the command if that does not suffice.
+// end closes the command's input, and kills the command if it does not end.
 func (p *peers) end(limit time.Duration) {
 	_ = p.stdin.Close()
 	select {
@@ -133,14 +135,14 @@ func (p *peers) end(limit time.Duration) {
 	<-p.ended
 }
 
-// leave counts a peer as over; the command ends with the last one.
+// leave counts a peer as finished. The command ends after its last peer.
 func (p *peers) leave(limit time.Duration) {
 	if p.open--; p.open == 0 && p.broken == nil {
 		p.end(limit)
 	}
 }
 
-// ready implements process: all peers are, once they have names.
+// ready implements process. A peer is ready once the command has printed its name.
 func (p *peer) ready(time.Duration) error { return nil }
 
 // round implements process.
@@ -173,7 +175,7 @@ func (p *peer) finish(limit time.Duration) error {
 // kill implements process.
 func (p *peer) kill() { p.leave(0) }
 
-// besidePeers says how many times as fast as the fastest peer each row is.
+// besidePeers sets the speedup of each row over the fastest peer.
 func besidePeers(rows []*Row) {
 	best := 0.0
 	for _, row := range rows {

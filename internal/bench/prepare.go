@@ -21,7 +21,7 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// program is a case on its way: what is known of it is in its row.
+// program is a case in progress. Its row has the results so far.
 type program struct {
 	row      Row
 	emitted  []emit.File
@@ -29,7 +29,8 @@ type program struct {
 	path     string // of the executable, once it is built
 }
 
-// load reads a case's spec with its parameters. With ranks, the parameter that is the extent of its only mesh axis is set to them. It gives those that are set.
+// load reads a case's spec with its parameters. If ranks is not 0, load sets the parameter that is the extent of the
+// only mesh axis to ranks. It returns the parameters that are set.
 func load(c Case, ranks int) (*model.Pipeline, map[string]int64, error) {
 	p, _, err := model.LoadFile(c.Spec, c.Params)
 	if err != nil || ranks == 0 || p.Meshes[0].Size() == ranks {
@@ -48,7 +49,7 @@ func load(c Case, ranks int) (*model.Pipeline, map[string]int64, error) {
 	return p, params, err
 }
 
-// lower makes a case's program, and predicts it. What hirgen refuses is a waived row.
+// lower lowers a case and predicts its time. The row is waived if hirgen refuses the spec or the schedule.
 func (o *Options) lower(c Case) *program {
 	p := &program{row: Row{Case: c, Device: string(o.Device)}}
 	pipeline, set, err := load(c, o.Ranks)
@@ -72,7 +73,7 @@ func (o *Options) lower(c Case) *program {
 	return p
 }
 
-// print lowers, proves and prints.
+// print lowers, verifies and prints the program.
 func (p *program) print(pipeline *model.Pipeline, o *Options) error {
 	host, err := lowering.Lower(pipeline, lowering.Options{Machine: o.Machine, Verify: true})
 	if err != nil {
@@ -93,8 +94,7 @@ func (p *program) print(pipeline *model.Pipeline, o *Options) error {
 	return p.predict(host, o)
 }
 
-// predict takes what the model of durations says. It knows GPUs alone: of a program of the CPU device only what is
-// multiplied is of interest.
+// predict sets the predicted times. The model covers GPUs only: for the CPU device, predict sets only the FLOPs.
 func (p *program) predict(host *hostir.Program, o *Options) error {
 	machine := o.Machine
 	if machine == nil {
@@ -118,10 +118,10 @@ func (p *program) predict(host *hostir.Program, o *Options) error {
 	return nil
 }
 
-// defaultMachine is what is predicted for where no other one is named.
+// defaultMachine is the machine of predictions if no other machine is named.
 const defaultMachine = "h200"
 
-// chosen are the fields of the schedule that a program was made with.
+// chosen returns the fields of the schedule of a program.
 func chosen(p *hostir.Program) map[string]string {
 	fields := map[string]string{}
 	for _, m := range p.Choices.Report() {
@@ -130,7 +130,7 @@ func chosen(p *hostir.Program) map[string]string {
 	return fields
 }
 
-// build writes and compiles.
+// build writes and compiles the program.
 func (r *run) build(ctx context.Context, p *program) error {
 	dir := filepath.Join(r.Work, p.row.folder())
 	p.row.Folder = dir
@@ -147,7 +147,7 @@ func (r *run) build(ctx context.Context, p *program) error {
 	return err
 }
 
-// building shows how far the build of a program is, as part of the step that it is.
+// building reports the progress of a build as part of the current step.
 func (r *run) building(p *program) func(done, all int, next string) {
 	return func(done, all int, next string) {
 		switch {
@@ -160,13 +160,13 @@ func (r *run) building(p *program) func(done, all int, next string) {
 	}
 }
 
-// waive says why a case is not measured.
+// waive records why a case is not measured.
 func (p *program) waive(reason string) { p.row.Status, p.row.Reason = Waived, reason }
 
-// fail says why a case could not be measured.
+// fail records why a case could not be measured.
 func (p *program) fail(reason string) { p.row.Status, p.row.Reason = Failed, reason }
 
-// digest is that of all files.
+// digest returns the SHA-256 digest of all files, with their paths.
 func digest(files []emit.File) string {
 	sum := sha256.New()
 	for _, f := range files {
@@ -176,7 +176,7 @@ func digest(files []emit.File) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// firstOf is the first of the mistakes that hirgen finds in a spec, with its place.
+// firstOf returns the first error in a spec, with its position.
 func firstOf(err error) string {
 	if found, ok := diag.Diagnostics(err); ok {
 		return found.Items[0].Error()

@@ -10,8 +10,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// productsAlone is a pipeline that does the GEMMs of another one, each whole and one after the other, on every
-// rank, and nothing else.
+// productsAlone returns a pipeline that runs the given GEMMs one after the other on every rank, and nothing else.
 func productsAlone(products []cost.Product, ranks int) (*model.Pipeline, error) {
 	b := model.New("products").DType(products[0].DType)
 	b.World().Axis("x", strconv.Itoa(ranks))
@@ -32,7 +31,7 @@ func productsAlone(products []cost.Product, ranks int) (*model.Pipeline, error) 
 	return b.Outputs(outputs...).Build()
 }
 
-// declare adds a tensor that every rank has whole.
+// declare adds a tensor that is whole on every rank.
 func declare(b *model.Builder, name string, dtype domain.DType, extents ...int64) {
 	var axes []string
 	for i, extent := range extents {
@@ -43,7 +42,7 @@ func declare(b *model.Builder, name string, dtype domain.DType, extents ...int64
 	b.Tensor(name, axes...).DType(dtype)
 }
 
-// flops of some products.
+// flops returns the number of floating-point operations of some GEMMs.
 func flops(products []cost.Product) float64 {
 	sum := 0.0
 	for _, p := range products {
@@ -52,7 +51,7 @@ func flops(products []cost.Product) float64 {
 	return sum
 }
 
-// spelled tells products apart that are to be timed.
+// spelled returns a text that identifies a list of GEMMs to time.
 func spelled(products []cost.Product) string {
 	var words []string
 	for _, p := range products {

@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// Status says what became of a case.
+// Status is the outcome of a case.
 type Status string
 
-// The statuses of a row. A waived one was not measured, and Reason says why: too few GPUs, or a spec or
-// schedule that hirgen refuses. It is no success.
+// The statuses of a row. A waived row was not measured, for the reason in Reason: too few GPUs, or a spec or schedule
+// that hirgen refuses. It is not a success.
 const (
 	OK     Status = "ok"
 	Wrong  Status = "wrong"
@@ -17,7 +17,7 @@ const (
 	Failed Status = "failed"
 )
 
-// A Row is a case with what was measured. Times are in microseconds of a call on the slowest rank.
+// A Row is a case with its measurements. Times are in microseconds per call on the slowest rank.
 type Row struct {
 	Case
 	Name      string            `json:"name,omitempty"`
@@ -44,7 +44,7 @@ type Row struct {
 	Tiled     string            `json:"tiled_attention,omitempty"`  // why hirgen's own kernels compute attention on a GPU
 	Against   float64           `json:"baseline_by_this,omitempty"` // how many times as fast as the baseline
 	Peer      bool              `json:"peer,omitempty"`             // of Options.Peers, and no program of hirgen
-	// AgainstPeer is how many times as fast as the fastest peer.
+	// AgainstPeer is the speedup over the fastest peer.
 	AgainstPeer float64 `json:"best_peer_by_this,omitempty"`
 }
 
@@ -55,19 +55,20 @@ func (r *Row) take(repeats []float64) {
 	r.P10, r.Median, r.P90 = quantile(sorted, 0.1), quantile(sorted, 0.5), quantile(sorted, 0.9)
 }
 
-// TFLOPs is the rate of GEMMs on a GPU, over the whole call; 0 if there are none.
+// TFLOPs returns the GEMM throughput on a GPU over the whole call. It is 0 if there are no GEMMs.
 func (r *Row) TFLOPs() float64 { return ratio(r.Flops, r.Median*1e6) }
 
-// OfProducts is the share of the call that its GEMMs alone would take.
+// OfProducts returns the time of the GEMMs alone divided by the time of the call.
 func (r *Row) OfProducts() float64 { return ratio(r.Products, r.Median) }
 
-// OfBound is the share that the longer of GEMMs and communications would take: 1 is perfect overlap.
+// OfBound returns the larger of the GEMM time and the communication time, divided by the time of the call. 1 is perfect
+// overlap.
 func (r *Row) OfBound() float64 { return ratio(max(r.Products, r.Moves), r.Median) }
 
-// OfPrediction is the predicted time by the measured one.
+// OfPrediction returns the predicted time divided by the measured time.
 func (r *Row) OfPrediction() float64 { return ratio(r.Predicted, r.Median) }
 
-// Exposed is what a call takes beyond its GEMMs: communication that nothing hides, and all other kernels.
+// Exposed returns the time of a call beyond its GEMMs: exposed communication and all other kernels.
 func (r *Row) Exposed() float64 {
 	if r.Products == 0 || r.Median == 0 {
 		return 0
@@ -82,7 +83,7 @@ func ratio(a, b float64) float64 {
 	return a / b
 }
 
-// quantile interpolates between the nearest of sorted values; 0 of none.
+// quantile interpolates linearly between sorted values. It returns 0 if there are none.
 func quantile(sorted []float64, q float64) float64 {
 	if len(sorted) == 0 {
 		return 0

@@ -13,8 +13,8 @@ import (
 
 var word = regexp.MustCompile(`[A-Za-z_]\w*`)
 
-// sizeParam is the parameter by which a pipeline grows: of the first extent of its first output that names any, the
-// largest one that is neither a number of ranks nor one of slices. It is empty where there is none.
+// sizeParam returns the parameter that scales a pipeline, or "" if there is none. It is the largest parameter in the
+// first extent of the first output that has any. Numbers of ranks and of shards do not count.
 func sizeParam(p *model.Pipeline) string {
 	values := map[string]int64{}
 	for _, param := range p.Params {
@@ -48,8 +48,8 @@ func sizeParam(p *model.Pipeline) string {
 	return best
 }
 
-// Sizes are half of, just, and twice a pipeline's own size, as the values of its parameter; without one, its
-// size alone.
+// Sizes returns half, one and two times a pipeline's own size as values of its size parameter. Without such a parameter
+// it returns only the own size.
 func Sizes(p *model.Pipeline) Sweep {
 	name := sizeParam(p)
 	for _, param := range p.Params {
@@ -64,7 +64,7 @@ func Sizes(p *model.Pipeline) Sweep {
 	return Sweep{}
 }
 
-// Load reads a spec and sets the parameter of its mesh to the ranks, if there are any. It gives every parameter.
+// Load reads a spec and sets the extent of its mesh to ranks, unless ranks is 0. It returns every parameter.
 func Load(spec string, params map[string]int64, ranks int) (*model.Pipeline, map[string]int64, error) {
 	p, _, err := load(Case{Spec: spec, Params: params}, ranks)
 	if err != nil {
@@ -82,7 +82,7 @@ func Load(spec string, params map[string]int64, ranks int) (*model.Pipeline, map
 	return p, all, nil
 }
 
-// Rivals times a schedule and schedule: auto side by side, each size in programs that start afresh.
+// Rivals returns the cases that time a schedule against schedule: auto for each size, in freshly started programs.
 func Rivals(spec string, params map[string]int64, sizes Sweep, winner Candidate) ([]Case, error) {
 	names := slices.Sorted(maps.Keys(params))
 	list, err := Cases(spec, names, params, winner.Settings, sizesOf(sizes), "auto")
@@ -99,8 +99,8 @@ func sizesOf(s Sweep) []Sweep {
 	return []Sweep{s}
 }
 
-// Bought says what a row is worth beside its baseline: how many times as fast, and whether that is beyond what repeats of
-// both differ by.
+// Bought returns the speedup of a row over its baseline, and whether the difference exceeds the spread of the repeats
+// of both.
 func Bought(row, base Row) (gain float64, beyond bool) {
 	gain = ratio(base.Median, row.Median)
 	return gain, row.P90 < base.P10 || base.P90 < row.P10

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// leastRoom is the share of the bars' room on either side of 1.00, so that its name can stand above it.
+// leastRoom is the least share of the bar space on either side of 1.00, so that its label fits above it.
 const leastRoom = 0.07
 
 // summary compares the fastest peer with the fastest program of each problem that has peers, on a logarithmic scale.
@@ -69,7 +69,7 @@ func summaryOf(problems [][]Row) *summary {
 	return s
 }
 
-// place puts 1.00 and the bars between two logarithms, the lower of which is no more than 0.
+// place positions 1.00 and the bars between two logarithms. low is at most 0.
 func (s *summary) place(low, high float64) {
 	span := max(high-low, 0.02)
 	low, high = min(low, -leastRoom*span), max(high, leastRoom*span)
@@ -82,7 +82,7 @@ func (s *summary) place(low, high float64) {
 	}
 }
 
-// sharedPlace is the ranks and the device that all problems ran on: "(2 ranks, cuda)"; empty if they differ.
+// sharedPlace returns the ranks and the device that all problems ran on: "(2 ranks, cuda)". It is empty if they differ.
 func sharedPlace(problems [][]Row) string {
 	first := problems[0][0].place()
 	for _, rows := range problems {
@@ -93,7 +93,7 @@ func sharedPlace(problems [][]Row) string {
 	return first
 }
 
-// place is what a row ran on, as words; empty if that is not known.
+// place returns the ranks and the device of a row as text. It is empty if they are not known.
 func (r *Row) place() string {
 	if r.Ranks == 0 {
 		return ""

@@ -1,6 +1,6 @@
-// Package bench measures combinations of specs, parameters and schedules on this machine: it emits and builds a
-// program of each, keeps those of one problem ready side by side, and times them in turns, so that all see the same
-// clocks and the same heat.
+// Package bench measures combinations of specs, parameters and schedules on this machine. It emits and builds a program
+// for each, keeps the programs of one problem ready, and times them in alternating rounds. All programs thus run at the
+// same clocks and temperature.
 package bench
 
 import (
@@ -14,8 +14,8 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// A Sweep is a field, and the values that it takes in turn: a parameter of the spec, a field of the schedule, or
-// "schedule" with presets.
+// A Sweep is a field with the values to try: a parameter of the spec, a field of the schedule, or "schedule" with
+// presets.
 type Sweep struct {
 	Field  string
 	Values []string
@@ -34,19 +34,20 @@ func ParseSweep(text string) (Sweep, error) {
 	return Sweep{field, values}, nil
 }
 
-// A Case is one program: a spec with parameters and fields of the schedule that go before its own.
+// A Case is one program: a spec with parameters and with fields that override its schedule.
 type Case struct {
 	Spec     string           `json:"spec"`
 	Params   map[string]int64 `json:"set_params,omitempty"`
 	Settings []model.Setting  `json:"-"`
-	// Label has what tells it from others of its spec: "S=4 all.via=ipc-get", "baseline eager", or nothing.
+	// Label distinguishes the case from others of its spec: "S=4 all.via=ipc-get", "baseline eager", or nothing.
 	Label    string `json:"case"`
 	Baseline bool   `json:"baseline,omitempty"`
-	// Group names cases that are one problem though their specs or parameters differ; "" where those say it.
+	// Group names cases of one problem whose specs or parameters differ. It is "" if spec and parameters identify the
+	// problem.
 	Group string `json:"group,omitempty"`
 }
 
-// problem is what cases have in common that are timed in turns, and compared.
+// problem identifies the cases that are timed together and compared.
 func (c Case) problem() string {
 	if c.Group != "" {
 		return c.Group
@@ -54,7 +55,7 @@ func (c Case) problem() string {
 	return strings.Join(append([]string{c.Spec}, c.params()...), " ")
 }
 
-// params are those that are set, as words.
+// params returns the parameters that are set, as words.
 func (c Case) params() []string {
 	var words []string
 	for _, name := range slices.Sorted(maps.Keys(c.Params)) {
@@ -63,7 +64,7 @@ func (c Case) params() []string {
 	return words
 }
 
-// folder is a name for its emitted folder, which no other case has.
+// folder returns a name for the emitted folder of the case, different from all other cases.
 func (c Case) folder() string {
 	words := []string{c.Group, filepath.Base(filepath.Dir(c.Spec)), filepath.Base(c.Spec)}
 	words = append(append(words, c.params()...), c.Label)
@@ -75,9 +76,9 @@ func (c Case) folder() string {
 	}, strings.Trim(strings.Join(words, "_"), "_"))
 }
 
-// Cases are all combinations of a spec with the values of sweeps, and, for each combination of parameters, the
-// spec under the preset baseline, unless that is empty. names are the spec's parameters: a sweep over any
-// other field is one over the schedule.
+// Cases returns all combinations of a spec with the values of sweeps. For each combination of parameters it adds the
+// spec under the preset baseline, unless baseline is empty. names are the spec's parameters: a sweep over any other
+// field is a sweep over the schedule.
 func Cases(spec string, names []string, params map[string]int64, settings []model.Setting, sweeps []Sweep, baseline string) ([]Case, error) {
 	list := []Case{{Spec: spec, Params: params, Settings: settings}}
 	for _, s := range sweeps {
@@ -110,7 +111,7 @@ func Cases(spec string, names []string, params map[string]int64, settings []mode
 	return all, nil
 }
 
-// with is a case with one more field.
+// with returns the case with one more field.
 func (c Case) with(field, value string, param bool) (Case, error) {
 	c.Label = strings.TrimSpace(c.Label + " " + field + "=" + value)
 	switch {
@@ -132,7 +133,7 @@ func (c Case) with(field, value string, param bool) (Case, error) {
 	return c, nil
 }
 
-// words are the parameters among sweeps, as a label has them.
+// words returns the parameters among sweeps as a label shows them.
 func words(params map[string]int64, sweeps []Sweep) []string {
 	var list []string
 	for _, s := range sweeps {

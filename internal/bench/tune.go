@@ -10,10 +10,10 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// Tuned is what a search on the machine found.
+// Tuned is the result of a search on the machine.
 type Tuned struct {
 	Winner Candidate
-	// Rows are all programs that ran: the winner first, then as they left, the last one first. Auto is among
+	// Rows are all programs that ran: the winner first, then the others, the last eliminated first. Auto is one of
 	// them, under that name.
 	Rows   []Row
 	Rounds int // that the winner was timed in
@@ -22,8 +22,9 @@ type Tuned struct {
 // auto is the case of schedule: auto in a search.
 const auto = "schedule=auto"
 
-// Tune times candidates side by side and schedule: auto with them. Every two rounds the slower half leaves, but for auto,
-// until one is left, or until the others cannot win: their fastest repeats are slower than its slow ones.
+// Tune times candidates and schedule: auto in alternating rounds. Every two rounds it drops the slower half, but never
+// auto. It ends when one is left, or when the others cannot win: their fastest repeats are slower than its slow
+// repeats.
 func Tune(ctx context.Context, spec string, params map[string]int64, candidates []Candidate, o Options) (*Tuned, error) {
 	cases := []Case{{Spec: spec, Params: params, Settings: []model.Setting{{Value: "auto"}}, Label: auto}}
 	for _, c := range candidates {
@@ -89,13 +90,13 @@ func killAll(turns []*turn) {
 	}
 }
 
-// Rounds between two cuts of the field, and at most.
+// Rounds between two cuts, and the most rounds.
 const (
 	roundsOfStage = 2
 	mostStages    = 8
 )
 
-// halve times programs until it is known which is the fastest, which comes first in what it gives.
+// halve times programs until the fastest is known. It returns the programs ranked, the fastest first.
 func (r *run) halve(turns []*turn) (ranked []*turn, rounds int) {
 	running := func(t *turn) bool { return t.running != nil }
 	racing := slices.DeleteFunc(slices.Clone(turns), func(t *turn) bool { return !running(t) })
@@ -139,7 +140,7 @@ func boolean(b bool) int {
 	return 0
 }
 
-// cutHalf lets the slower half of sorted programs leave, and those that failed; the fastest candidate and auto stay.
+// cutHalf drops the slower half of sorted programs and the failed ones. It keeps the fastest candidate and auto.
 func cutHalf(racing []*turn) (stay, leave []*turn) {
 	half := (len(racing) + 1) / 2
 	best := slices.IndexFunc(racing, func(t *turn) bool { return t.row.Label != auto })
@@ -153,7 +154,7 @@ func cutHalf(racing []*turn) (stay, leave []*turn) {
 	return stay, leave
 }
 
-// decided reports whether the first of sorted programs, auto aside, is faster than all others beyond its spread.
+// decided reports whether the first of sorted programs is faster than all others except auto, beyond its spread.
 func decided(racing []*turn) bool {
 	others := slices.DeleteFunc(slices.Clone(racing), func(t *turn) bool { return t.row.Label == auto })
 	return len(others) < 2 || others[0].row.P90 < others[1].row.P10

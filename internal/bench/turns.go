@@ -16,11 +16,11 @@ type turn struct {
 	running process // nil: none, or no more
 	report  string  // file; of a peer none
 	times   []float64
-	isAside bool // no candidate: a peer, or the GEMMs alone
+	isAside bool // not a candidate: a peer, or the GEMMs alone
 }
 
-// time runs built programs side by side, and times them in turns; each round begins with another one. What their
-// GEMMs alone take is timed among them.
+// time starts built programs and times them in alternating rounds. Each round begins with a different program. The
+// GEMMs alone are timed in the same rounds.
 func (r *run) time(g []*program, alone *program) (peers []Row, err error) {
 	turns, err := r.startAll(g)
 	defer func() { killAll(turns) }()
@@ -28,7 +28,7 @@ func (r *run) time(g []*program, alone *program) (peers []Row, err error) {
 		return nil, err
 	}
 	if alone != nil {
-		fresh := *alone // its times are those of this group
+		fresh := *alone // with separate times for this group
 		own, err := r.start(&fresh, "--no-check")
 		if err != nil {
 			return nil, err
@@ -60,11 +60,11 @@ func (r *run) time(g []*program, alone *program) (peers []Row, err error) {
 	return peers, r.ctx.Err()
 }
 
-// settling is how long a GPU that was idle works before it is timed. It exceeds its power limit at first, and half a second later it is
-// slowed down for that, below what it can keep up.
+// settling is how long an idle GPU works before it is timed. It first exceeds its power limit. Half a second later it
+// throttles to below the clock that it can sustain.
 const settling = time.Second
 
-// settle keeps the GPUs at work with the first program that runs.
+// settle keeps the GPUs busy with the first running program.
 func (r *run) settle(turns []*turn) {
 	at := slices.IndexFunc(turns, func(t *turn) bool { return t.running != nil })
 	if r.Device != launch.CUDA || at < 0 {
@@ -78,7 +78,7 @@ func (r *run) settle(turns []*turn) {
 	}
 }
 
-// rounds times programs that are ready in turns, and ends them.
+// rounds times ready programs in alternating rounds, then ends them.
 func (r *run) rounds(turns []*turn, programs int) {
 	r.settle(turns)
 	r.step(programs, "")
@@ -96,7 +96,7 @@ func (r *run) rounds(turns []*turn, programs int) {
 	}
 }
 
-// near leaves out candidates that take more than Near times as long as the fastest one so far.
+// near drops candidates that take more than Near times as long as the fastest so far.
 func (r *run) near(racing []*turn) []*turn {
 	if r.Near == 0 {
 		return racing
@@ -111,7 +111,7 @@ func (r *run) near(racing []*turn) []*turn {
 	return slices.DeleteFunc(slices.Clone(racing), func(t *turn) bool { return medians[t] > r.Near*best })
 }
 
-// start starts a program; one that could not be built has no process.
+// start starts a program. A program that could not be built has no process.
 func (r *run) start(p *program, more ...string) (*turn, error) {
 	t := &turn{program: p, report: p.path + ".bench.json"}
 	if p.row.Status != "" {
@@ -128,7 +128,7 @@ func (r *run) start(p *program, more ...string) (*turn, error) {
 	return t, err
 }
 
-// guard does the next step of a program that still runs; one that fails is over.
+// guard runs the next step of a running program. If the step fails, the program is stopped.
 func (t *turn) guard(step func() error) {
 	if t.running == nil {
 		return
@@ -154,7 +154,7 @@ func (t *turn) round() error {
 	return err
 }
 
-// finish ends a program and takes its report.
+// finish ends a program and reads its report.
 func (t *turn) finish() {
 	if t.running == nil {
 		return
@@ -185,7 +185,7 @@ func (t *turn) finish() {
 		t.row.Status = OK
 	}
 	t.row.Memory, t.row.Machine = r.Memory, r.machine()
-	if t.row.Device != string(launch.CPU) { // which has no other
+	if t.row.Device != string(launch.CPU) { // the CPU device has no other kernels
 		t.row.Tiled = r.tiled()
 	}
 	t.row.take(t.times)

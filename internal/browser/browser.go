@@ -1,4 +1,4 @@
-// Package browser opens pages that hirgen wrote in a real browser without a window, for tests of what they show and do.
+// Package browser opens pages of hirgen in a headless browser, to test their content and behaviour.
 package browser
 
 import (
@@ -20,7 +20,7 @@ import (
 // limit is how long a test may take: other work can slow the machine.
 const limit = 5 * time.Minute
 
-// A Browser has one page open. What goes wrong in it fails the test.
+// A Browser has one page open. Errors in it fail the test.
 type Browser struct {
 	t          *testing.T
 	ctx        context.Context //nolint:containedctx // it is the browser
@@ -28,7 +28,7 @@ type Browser struct {
 	complaints []string
 }
 
-// Open starts Chromium, and ends it with the test. Without one the test is skipped.
+// Open starts Chromium and stops it at the end of the test. It skips the test if there is no Chromium.
 func Open(t *testing.T) *Browser {
 	t.Helper()
 	var program string
@@ -55,7 +55,7 @@ func Open(t *testing.T) *Browser {
 	return b
 }
 
-// hear collects what the page writes to its console, and what it fails of.
+// hear collects console messages and uncaught exceptions of the page.
 func (b *Browser) hear(event any) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
@@ -88,7 +88,8 @@ func (b *Browser) do(steps ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// Load loads a page from disk into a window of so many pixels, whose user likes light or dark pages.
+// Load loads a page from disk into a window of the given size in pixels. scheme is the user's preference, light or
+// dark.
 func (b *Browser) Load(path string, width, height int64, scheme string) {
 	b.t.Helper()
 	media := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}}
@@ -98,7 +99,7 @@ func (b *Browser) Load(path string, width, height int64, scheme string) {
 	b.do(chromedp.EmulateViewport(width, height), chromedp.Navigate("file://"+path))
 }
 
-// Value is what an expression of JavaScript gives in the page.
+// Value evaluates a JavaScript expression in the page and returns its value.
 func Value[T any](b *Browser, expression string) T {
 	b.t.Helper()
 	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](expression))
@@ -108,7 +109,7 @@ func Value[T any](b *Browser, expression string) T {
 	return v
 }
 
-// Press presses keys one after the other; names of others than letters are in chromedp's package kb.
+// Press presses keys one after the other. Package kb of chromedp has the names of special keys.
 func (b *Browser) Press(keys string) {
 	b.t.Helper()
 	b.do(chromedp.KeyEvent(keys))
@@ -126,7 +127,7 @@ func (b *Browser) Click(x, y float64) {
 	b.do(chromedp.MouseClickXY(x, y))
 }
 
-// Picture writes what the window shows into the folder that HIRGEN_SCREENSHOTS names, if it names one.
+// Picture saves a screenshot into the folder that HIRGEN_SCREENSHOTS names, if it is set.
 func (b *Browser) Picture(name string) {
 	b.t.Helper()
 	folder := os.Getenv("HIRGEN_SCREENSHOTS")

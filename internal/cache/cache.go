@@ -1,5 +1,5 @@
-// Package cache is the folder in which programs of this machine share what takes long to build: compiled
-// runtimes, which CMake leaves in runtime/, and Python packages, which hirgen.load leaves in python/.
+// Package cache manages the folder in which programs of this machine share files that take long to build. These are
+// compiled runtimes, which CMake stores in runtime/, and Python packages, which hirgen.load stores in python/.
 package cache
 
 import (
@@ -13,14 +13,14 @@ import (
 	"time"
 )
 
-// Variable is what says where the folder is; Off in it says that nothing is shared.
+// Variable is the environment variable that names the folder. The value Off disables sharing.
 const (
 	Variable = "HIRGEN_CACHE"
 	Off      = "off"
 )
 
-// Folder is where the cache is: $HIRGEN_CACHE, else hirgen in $XDG_CACHE_HOME, else ~/.cache/hirgen. Without a
-// folder, why says what is to blame.
+// Folder returns the path of the cache: $HIRGEN_CACHE, else hirgen in $XDG_CACHE_HOME, else ~/.cache/hirgen. If there
+// is none, why explains it.
 func Folder() (folder, why string) {
 	switch set := os.Getenv(Variable); {
 	case strings.EqualFold(set, Off):
@@ -50,7 +50,7 @@ type Entry struct {
 	Made time.Time
 }
 
-// Entries are what the folder has, the newest first.
+// Entries lists the contents of the folder, the newest first.
 func Entries(folder string) ([]Entry, error) {
 	var entries []Entry
 	err := each(folder, func(path string) error {
@@ -71,11 +71,12 @@ func Entries(folder string) ([]Entry, error) {
 	return entries, err
 }
 
-// Clear removes what Entries lists, and the files that builds lock. What is built meanwhile is left whole: it
-// appears when it is finished. Programs that are built need the folder no more.
+// Clear removes the entries and the lock files of builds. It keeps unfinished entries, which appear when their builds
+// finish. Built programs no longer need the folder.
 func Clear(folder string) error { return each(folder, os.RemoveAll) }
 
-// each calls do for what hirgen left in the folder. It may be a user's, with other files: names tell.
+// each calls do for each path that hirgen created in the folder, recognized by its name. The folder may also contain
+// files of the user.
 func each(folder string, do func(path string) error) error {
 	for _, pattern := range []string{"runtime/libhirgen_*", "python/" + strings.Repeat("[0-9a-f]", 16) + "*"} {
 		found, err := filepath.Glob(filepath.Join(escape(folder), pattern))
@@ -94,7 +95,7 @@ func each(folder string, do func(path string) error) error {
 	return nil
 }
 
-// escape makes a path a pattern that matches itself alone.
+// escape returns a glob pattern that matches only the path.
 func escape(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }

@@ -7,19 +7,19 @@ import (
 	"slices"
 )
 
-// A Curve is samples of one name.
+// A Curve is a named list of samples.
 type Curve struct {
 	Name    string
 	Samples []Sample
 }
 
-// Sample is a value at X, which is more than 0, as a full line has it and as a dashed one: 0 where that one has none.
+// Sample has the values of the full and the dashed line at X > 0. A value of 0 means that the line has no point there.
 type Sample struct{ X, Value, Dashed float64 }
 
-// either is the value of the full line, and of the dashed one where that has none.
+// either returns the value of the full line, else of the dashed line.
 func (s Sample) either() float64 { return cmp.Or(s.Value, s.Dashed) }
 
-// A Chart is curves over one field, with every number placed.
+// A Chart is curves over one field. All positions are already computed.
 type Chart struct {
 	Title, Field  string
 	Width, Height int
@@ -29,19 +29,19 @@ type Chart struct {
 	Times         []tick // at the left
 }
 
-// Right is where lines of values end.
+// Right returns the right end of the lines of values.
 func (c Chart) Right() int { return Width - legendWidth + 10 }
 
-// TimeAt is where the text of a value ends.
+// TimeAt returns the right end of the text of a value.
 func (c Chart) TimeAt() int { return c.Left - 8 }
 
-// TickAt is where the text of a tick stands.
+// TickAt returns the baseline of the text of a tick.
 func (c Chart) TickAt() int { return c.Bottom + 18 }
 
-// FieldAt is where the name of the field stands.
+// FieldAt returns the baseline of the name of the field.
 func (c Chart) FieldAt() int { return c.Bottom + 40 }
 
-// Middle is where the lower axis has its middle.
+// Middle returns the middle of the lower axis.
 func (c Chart) Middle() int { return (c.Left + c.Right()) / 2 }
 
 type tick struct {
@@ -58,17 +58,17 @@ type curveView struct {
 	LegendX, LegendY int
 }
 
-// LegendText is where the name of a curve stands.
+// LegendText returns the left end of the name of a curve.
 func (c curveView) LegendText() int { return c.LegendX + 12 }
 
-// point is a sample; a hollow one has a dashed line alone.
+// point is a sample. It is drawn hollow if it has only a dashed line.
 type point struct {
 	X, Y   float64
 	Text   string
 	Hollow bool
 }
 
-// Width is that of all charts, in pixels.
+// Width is the width of all charts, in pixels.
 const Width = 900
 
 // Extents of a chart of curves, in pixels, and how many colours there are.
@@ -115,10 +115,10 @@ func Draw(title, field string, text func(float64) string, curves []Curve) Chart 
 	return c
 }
 
-// apart is how far two texts beside each other have their middles from each other, in pixels, so that they can be read.
+// apart returns the least distance between the centres of two adjacent texts, in pixels, so that they stay readable.
 func apart(a, b string) float64 { return float64(4*(len(a)+len(b)) + 8) }
 
-// ticks are the values of the field, but for those too near to one before.
+// ticks returns the values of the field without those too near to the previous one.
 func ticks(all []Sample, x func(float64) float64) []tick {
 	var list []tick
 	for _, s := range slices.SortedFunc(slices.Values(all), func(a, b Sample) int { return cmp.Compare(a.X, b.X) }) {
@@ -148,7 +148,7 @@ func scale(all []Sample, from, to float64, of func(Sample) []float64) func(float
 	}
 }
 
-// round are some round values between the least and the most; these two where there are none.
+// round returns some round values between the least and the most, or these two if there are none.
 func round(all []Sample) []float64 {
 	const fewest, most = 3, 6
 	low, high := all[0].either(), all[0].either()
@@ -172,10 +172,10 @@ func round(all []Sample) []float64 {
 	return []float64{low, high}
 }
 
-// wide is the ratio of the most to the least from which even steps would crowd together at the top.
+// wide is the ratio of the most to the least above which even steps would crowd together at the top.
 const wide = 8
 
-// decades are 1, 2 and 5 times powers of ten between two values; powers of ten alone where these are many.
+// decades returns 1, 2 and 5 times powers of ten between two values, or only powers of ten if these are many.
 func decades(low, high float64) []float64 {
 	steps := []float64{1, 2, 5}
 	if high > 1e3*low {
@@ -192,7 +192,7 @@ func decades(low, high float64) []float64 {
 	return list
 }
 
-// mostLabel is how many characters of a label fit, beside a bar or in a legend.
+// mostLabel is the most characters of a label next to a bar or in a legend.
 const mostLabel = 32
 
 // Cut shortens a label in its middle.

@@ -11,7 +11,8 @@ import (
 //go:embed parts.html.tmpl
 var partsText string
 
-// Parts is a template that has what pages share: "style" for a <style> element, and "chart", which prints a Chart.
+// Parts returns a template with the common parts of pages: "style" for a <style> element, and "chart", which prints a
+// Chart.
 func Parts(name string) *template.Template {
 	t := template.Must(template.New(name).Parse(partsText))
 	template.Must(t.New("common").Parse(style.Text))

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// Code is the stable name of a kind of mistake: "HG" and three digits. Numbers are
-// never given to another mistake.
+// Code is the stable name of a kind of error: "HG" and three digits. A number is never reused.
 type Code string
 
 // Reading the file.

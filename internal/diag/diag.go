@@ -1,10 +1,8 @@
-// Package diag holds what hirgen says to its users when something is wrong:
-// positions, diagnostics with stable codes, and the list that collects all of
-// them before anything is reported.
+// Package diag has the error messages of hirgen: positions, diagnostics with stable codes, and the list that collects
+// all diagnostics before any is reported.
 //
-// A message is lower case, without a final stop, and names what the user wrote.
-// It is rendered as "file:line:col: error HG031: message", followed by the
-// source line, a caret and, where there is one, a hint.
+// A message is in lower case, has no final stop, and names the user's text. It is rendered as "file:line:col: error
+// HG031: message", followed by the source line, a caret and, if there is one, a hint.
 package diag
 
 import (
@@ -13,8 +11,8 @@ import (
 	"strings"
 )
 
-// Pos is a place in a spec, or the call site of a builder method. The zero Pos
-// means "nowhere in particular" and is printed as nothing.
+// Pos is a position in a spec, or the call site of a builder method. The zero Pos is an unknown position and prints
+// nothing.
 type Pos struct {
 	File string
 	Line int // 1-based; 0 when unknown
@@ -47,7 +45,7 @@ func (p Pos) Before(q Pos) bool {
 	return p.Col < q.Col
 }
 
-// Diagnostic is one mistake: where, which kind, what, and how to mend it.
+// Diagnostic is one error: its position, code, message and remedy.
 type Diagnostic struct {
 	Pos     Pos
 	Code    Code
@@ -103,10 +101,10 @@ func shorten(message string) string {
 // Append adds diagnostics that another list has collected.
 func (l *List) Append(items ...*Diagnostic) { l.items = append(l.items, items...) }
 
-// Len is the number of diagnostics collected so far.
+// Len returns the number of diagnostics collected so far.
 func (l *List) Len() int { return len(l.items) }
 
-// Last is the diagnostic that was added last.
+// Last returns the diagnostic that was added last.
 func (l *List) Last() *Diagnostic { return l.items[len(l.items)-1] }
 
 // Items returns the diagnostics sorted by position.

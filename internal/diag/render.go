@@ -143,7 +143,7 @@ func window(line []rune, caret int) ([]rune, int) {
 	return shown, caret - first
 }
 
-// blank is white space as wide as the text: tabs stay, so that the caret lines up.
+// blank returns white space as wide as the text. It keeps tabs, so that the caret lines up.
 func blank(text []rune) string {
 	var b strings.Builder
 	for _, r := range text {

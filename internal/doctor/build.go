@@ -8,10 +8,10 @@ import (
 	"github.com/hirgen/hirgen/internal/launch"
 )
 
-// leastCMake is what CMakeLists.txt of emitted programs asks for.
+// leastCMake is the CMake version that CMakeLists.txt of emitted programs requires.
 const leastCMake = "3.24"
 
-// build looks at what compiles an emitted program.
+// build checks the tools that compile an emitted program.
 func (e *examination) build() {
 	const group = "build"
 	system := Check{Name: "Linux", OK: e.System == "linux", needed: forAll, Note: strconv.Itoa(e.Cores) + " " + counted(e.Cores, "core") + ", " + e.Arch}
@@ -32,7 +32,7 @@ func (e *examination) build() {
 	e.nvcc(group)
 }
 
-// nvcc looks for the CUDA compiler, and remembers the folders of its toolkit.
+// nvcc checks the CUDA compiler and records the folders of its toolkit.
 func (e *examination) nvcc(group string) {
 	c := Check{Name: "nvcc", needed: forGPUs, Without: "programs are built for the CPU device only", Install: "https://developer.nvidia.com/cuda-downloads"}
 	if c.Path = launch.NVCC(e.Getenv, e.LookPath, func(path string) bool { return e.first(path) != "" }); c.Path != "" {
@@ -47,7 +47,7 @@ func (e *examination) nvcc(group string) {
 	e.add(group, c)
 }
 
-// older reports whether a version is less than another, number by number. One that is not known is not.
+// older reports whether a version is less than another, number by number. It is false if a version is not known.
 func older(version, than string) bool {
 	if version == "" {
 		return false

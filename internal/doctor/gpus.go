@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// gpus looks at the driver, the GPUs and what joins them, as nvidia-smi knows them.
+// gpus checks the driver, the GPUs and their links, as nvidia-smi reports them.
 func (e *examination) gpus() {
 	const group = "GPUs"
 	smi, err := e.LookPath("nvidia-smi")
@@ -36,7 +36,7 @@ func (e *examination) gpus() {
 	}
 }
 
-// joined looks at peer access and NVLink between the GPUs.
+// joined checks peer access and NVLink between the GPUs.
 func (e *examination) joined(group, smi string) {
 	peers := Check{Name: "peer access", Without: "pairs without it exchange by NCCL, not by CUDA IPC (transport: auto does that by itself)"}
 	if output, err := e.Run(e.ctx, smi, "topo", "-p2p", "r"); err == nil {
@@ -50,7 +50,7 @@ func (e *examination) joined(group, smi string) {
 	e.add(group, links)
 }
 
-// matrix lists what nvidia-smi topo says of the pairs of GPUs, each pair twice.
+// matrix returns the cells of nvidia-smi topo for the pairs of GPUs, two cells for each pair.
 func matrix(output string) (cells []string) {
 	rows := [][]string{}
 	for line := range strings.Lines(output) {
@@ -68,7 +68,7 @@ func matrix(output string) (cells []string) {
 	return cells
 }
 
-// pairs notes of how many pairs of GPUs something holds; the check is fine if it holds of all. Each pair has two cells.
+// pairs notes how many pairs of GPUs satisfy holds. The check is OK if all pairs do. Each pair has two cells.
 func (c *Check) pairs(cells []string, holds func(cell string) bool) {
 	n := 0
 	for _, cell := range cells {
@@ -80,7 +80,7 @@ func (c *Check) pairs(cells []string, holds func(cell string) bool) {
 	c.Note = fmt.Sprintf("%d of %d pairs", n/2, len(cells)/2)
 }
 
-// alike lists things, those that are the same with their number.
+// alike lists things and counts equal ones.
 func alike(list []string) string {
 	var parts []string
 	for rest := list; len(rest) > 0; {

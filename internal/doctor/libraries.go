@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// python is what an installation of Python has.
+// python describes an installation of Python.
 type python struct {
 	path     string
 	Version  string `json:"version"`
@@ -15,7 +15,7 @@ type python struct {
 	Torch    string `json:"torch"`    // the version of PyTorch, if it is there
 }
 
-// askPython prints a python as JSON. It imports no package: that of PyTorch takes seconds.
+// askPython prints a python as JSON. It imports no package, because importing PyTorch takes seconds.
 const askPython = `import json, platform, sysconfig
 from importlib import metadata
 try:
@@ -24,7 +24,7 @@ except metadata.PackageNotFoundError:
     torch = ""
 print(json.dumps({"version": platform.python_version(), "packages": sysconfig.get_paths()["purelib"], "torch": torch}))`
 
-// libraries looks for what programs for GPUs link, and what they work with.
+// libraries checks the libraries that GPU programs link or use.
 func (e *examination) libraries() {
 	const group = "libraries"
 	e.python = e.askForPython()
@@ -45,13 +45,13 @@ func (e *examination) libraries() {
 	e.add(group, mpi)
 }
 
-// cudnn looks for cuDNN and its headers, which the build needs.
+// cudnn checks cuDNN and its headers, which the build needs.
 func (e *examination) cudnn(group string) {
 	c := Check{Name: "cuDNN", Without: "attention is computed by hirgen's own kernels, which take up to five times as long", Install: "pip install nvidia-cudnn-cu13"}
 	e.library(group, c, append([]string{e.Getenv("CUDNN_ROOT"), e.python.wheel("cudnn")}, e.cuda...), "cudnn_version.h", "libcudnn.so.9*", "CUDNN_MAJOR", "CUDNN_MINOR", "CUDNN_PATCHLEVEL")
 }
 
-// wheel is the folder of one of CUDA's libraries among Python's packages; empty without Python.
+// wheel returns the folder of a CUDA library among Python's packages, or "" without Python.
 func (p *python) wheel(name string) string {
 	if p.Packages == "" {
 		return ""
@@ -59,7 +59,7 @@ func (p *python) wheel(name string) string {
 	return filepath.Join(p.Packages, "nvidia", name)
 }
 
-// askForPython is empty where there is no Python that answers.
+// askForPython returns an empty python if no Python runs.
 func (e *examination) askForPython() *python {
 	p := &python{}
 	path, err := e.LookPath("python3")
@@ -74,8 +74,8 @@ func (e *examination) askForPython() *python {
 	return p
 }
 
-// library looks for a header and a library under some folders, and where the system has them. The version is that of the
-// header, from its macros.
+// library looks for a header and a library in the given folders and in the system's. It reads the version from the
+// macros of the header.
 func (e *examination) library(group string, c Check, folders []string, header, library string, macros ...string) {
 	at := e.header(folders, header)
 	c.Path = e.shared(folders, library)
@@ -112,7 +112,7 @@ func (e *examination) shared(folders []string, name string) string {
 	return e.first(append(patterns, "/usr/lib/*-linux-gnu/"+name)...)
 }
 
-// present leaves out folders that no variable names.
+// present removes folders of unset variables.
 func present(folders []string) (named []string) {
 	for _, folder := range folders {
 		if folder != "" {
@@ -122,7 +122,7 @@ func present(folders []string) (named []string) {
 	return named
 }
 
-// versionOfMacros reads "#define NAME 3" of each name.
+// versionOfMacros reads "#define NAME 3" for each name.
 func versionOfMacros(text string, macros []string) string {
 	var parts []string
 	for _, name := range macros {

@@ -6,12 +6,13 @@ import (
 )
 
 const (
-	// littleShared is what Docker gives a container. NCCL's documentation asks for more; the CPU device needs none.
+	// littleShared is the size of /dev/shm in a Docker container by default. NCCL's documentation asks for more. The
+	// CPU device needs none.
 	littleShared = 64 << 20
 	leastFiles   = 1024 // what Linux gives a process
 )
 
-// limits looks at what the system lets a process have.
+// limits checks the system's limits for a process.
 func (e *examination) limits() {
 	const group = "limits"
 	shared := Check{Name: "/dev/shm", Path: "/dev/shm", Without: "NCCL's ranks share memory there, and may not start", Install: "sudo mount -o remount,size=1G /dev/shm   # of a container: docker run --shm-size=1g, or --ipc=host"}

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Machine is how a machine is asked. Tests have one that answers by a table.
+// Machine has the functions that query a machine. Tests replace them by a table.
 type Machine struct {
 	System   string // as Go names it: "linux"
 	Arch     string
@@ -24,11 +24,10 @@ type Machine struct {
 	Free     func(folder string) (bytes uint64, err error)
 }
 
-// patience is how long a program may take to say its version. The first call of nvidia-smi after the start of a machine takes
-// seconds.
+// patience is the time limit of a query of a program's version. The first call of nvidia-smi after boot takes seconds.
 const patience = 20 * time.Second
 
-// This is the machine that hirgen runs on.
+// This returns the machine that hirgen runs on.
 func This() *Machine {
 	return &Machine{
 		System: runtime.GOOS, Arch: runtime.GOARCH, Cores: runtime.NumCPU(),
@@ -42,10 +41,10 @@ func This() *Machine {
 	}
 }
 
-// versionNumber is the first thing that looks like a version.
+// versionNumber matches the first text that looks like a version.
 var versionNumber = regexp.MustCompile(`[0-9]+(?:\.[0-9]+)+`)
 
-// versionOf is what a program says of its version; empty where it says none.
+// versionOf returns the version that a program prints, or "" if it prints none.
 func (m *Machine) versionOf(ctx context.Context, path string) string {
 	output, err := m.Run(ctx, path, "--version")
 	if err != nil {
@@ -54,7 +53,7 @@ func (m *Machine) versionOf(ctx context.Context, path string) string {
 	return versionNumber.FindString(output)
 }
 
-// first is the first path that fits one of some patterns; empty where there is none.
+// first returns the first path that matches one of some patterns, or "".
 func (m *Machine) first(patterns ...string) string {
 	for _, pattern := range patterns {
 		if paths, err := m.Glob(pattern); err == nil && len(paths) > 0 {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// A Check is one thing that a machine has or lacks.
+// A Check is one requirement of a machine.
 type Check struct {
 	Group   string `json:"group"`
 	Name    string `json:"name"`
@@ -21,7 +21,7 @@ type Check struct {
 	needed  need
 }
 
-// need says what a check decides.
+// need says which programs a check is required for.
 type need int
 
 const (
@@ -30,15 +30,15 @@ const (
 	forGPUs       // no program runs on GPUs without it
 )
 
-// A Report is what a machine is like. Device is "cuda" or "cpu", what hirgen run takes by default, or empty where programs
-// cannot run.
+// A Report is the result of all checks of a machine. Device is the default of hirgen run, "cuda" or "cpu", or empty if
+// programs cannot run.
 type Report struct {
 	Device string   `json:"device"`
 	GPUs   int      `json:"gpus"`
 	Checks []*Check `json:"checks"`
 }
 
-// Examine asks a machine for everything.
+// Examine runs all checks on a machine.
 func Examine(ctx context.Context, m *Machine) *Report {
 	e := &examination{Machine: m, ctx: ctx, report: &Report{}}
 	e.build()
@@ -58,7 +58,7 @@ type examination struct {
 	python *python
 }
 
-// add appends a check. What goes well has no remedy.
+// add appends a check. A check that passes needs no remedy.
 func (e *examination) add(group string, c Check) {
 	c.Group = group
 	if c.OK {
@@ -67,7 +67,7 @@ func (e *examination) add(group string, c Check) {
 	e.report.Checks = append(e.report.Checks, &c)
 }
 
-// decide says what programs run on.
+// decide chooses the device of programs.
 func (e *examination) decide() {
 	lacks := func(n need) bool {
 		return slices.ContainsFunc(e.report.Checks, func(c *Check) bool { return c.needed == n && !c.OK })
@@ -81,7 +81,7 @@ func (e *examination) decide() {
 	}
 }
 
-// Verdict is the report in a line.
+// Verdict returns the report in one line.
 func (r *Report) Verdict() string {
 	var missing []string
 	for _, c := range r.Checks {
@@ -108,7 +108,7 @@ func counted(n int, noun string) string {
 	return noun + "s"
 }
 
-// Print writes a table, group by group, and under it what to do about what is missing.
+// Print writes a table, group by group, and below it the remedies.
 func (r *Report) Print(w io.Writer) error {
 	var out strings.Builder
 	fmt.Fprintln(&out, r.Verdict())
@@ -140,12 +140,12 @@ func mark(ok bool) string {
 	return "-"
 }
 
-// found is what was found, and where.
+// found returns the note and the path of a check.
 func (c *Check) found() string {
 	return strings.Join(slices.DeleteFunc([]string{c.Note, c.Path}, func(s string) bool { return s == "" }), ", ")
 }
 
-// lacking are the checks that say what does not work.
+// lacking returns the failed checks that have a consequence.
 func (r *Report) lacking() []*Check {
 	return slices.DeleteFunc(slices.Clone(r.Checks), func(c *Check) bool { return c.OK || c.Without == "" })
 }

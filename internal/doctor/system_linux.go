@@ -5,7 +5,7 @@ import "syscall"
 // lockedMemory is RLIMIT_MEMLOCK, which package syscall does not name.
 const lockedMemory = 8
 
-// systemLimits are what a process may have.
+// systemLimits returns the soft limits of this process.
 func systemLimits() (files, locked uint64) {
 	soft := func(resource int) uint64 {
 		var limit syscall.Rlimit
@@ -17,7 +17,7 @@ func systemLimits() (files, locked uint64) {
 	return soft(syscall.RLIMIT_NOFILE), soft(lockedMemory)
 }
 
-// freeSpace is how much of the file system of a folder is free for this user.
+// freeSpace returns the free bytes of the file system of a folder for this user.
 func freeSpace(folder string) (bytes uint64, err error) {
 	var stat syscall.Statfs_t
 	if err := syscall.Statfs(folder, &stat); err != nil {

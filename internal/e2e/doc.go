@@ -1,7 +1,6 @@
-// Package e2e holds the end-to-end tests: a spec is loaded, lowered, emitted, built for
-// the CPU device and run on real processes, and what it computes, reports and leaves
-// behind is checked. It has tests and nothing else.
+// Package e2e holds the end-to-end tests. They load, lower and emit a spec, build the program for the CPU device and
+// run it as real processes. Then they check its results, reports and remaining files. The package has tests only.
 //
-// Emitted folders are shared: a case with other parameters is emitted over the one
-// before, so that only the files that changed are compiled again, as for a user.
+// Emitted folders are shared. A case with other parameters is emitted over the previous case, so that only changed
+// files are compiled again, as for a user.
 package e2e

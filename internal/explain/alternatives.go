@@ -18,13 +18,14 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// The size of programs that are lowered, and predicted, once for each alternative.
+// Limits on the size of a program for which alternatives are lowered and predicted.
 const (
 	mostOperations = 256
 	mostCalls      = 1 << 16 // of all ranks
 )
 
-// alternatives predicts the program with other schedules: field by field, and whole ones.
+// alternatives predicts the program with other schedules: first with one field changed, then with other complete
+// schedules.
 func (page *Page) alternatives(in Input, program *hostir.Program, predicted *cost.Prediction) {
 	if program.Auto != nil {
 		page.Basis = program.Auto.Basis
@@ -68,7 +69,7 @@ type trial struct {
 	ranks int
 }
 
-// settingsOf is a schedule as settings that make it in place of the spec's.
+// settingsOf returns settings that replace the spec's schedule by s.
 func settingsOf(s schedule.Schedule) []model.Setting {
 	list := []model.Setting{{Value: model.Defaults}}
 	for _, c := range s.Choices {
@@ -117,7 +118,7 @@ func (t *trial) predict(settings []model.Setting) (*hostir.Program, float64, err
 	return program, r.Total, nil
 }
 
-// short is the first mistake of an error.
+// short returns the first error of a list of errors.
 func short(err error) string {
 	if found, ok := diag.Diagnostics(err); ok && len(found.Items) > 0 {
 		return found.Items[0].Message
@@ -125,13 +126,13 @@ func short(err error) string {
 	return err.Error()
 }
 
-// byDefault is who chose a field that nobody chose.
+// byDefault is the origin of a field that has its default value.
 const byDefault = "default"
 
-// differs reports whether the alternative takes another time than the program.
+// differs reports whether the predicted time of the alternative differs from the program's.
 func (a Alternative) differs() bool { return a.Refused == "" && math.Abs(a.Difference) >= 0.05 }
 
-// otherwise are fields that say what the program is, not how it is scheduled.
+// otherwise lists fields that select the program and not its schedule.
 var otherwise = []string{schedule.Preset, "transport", "nodes"}
 
 // field tries the other values of a field of the schedule.
@@ -182,8 +183,7 @@ func given(program *hostir.Program, path string) (schedule.Choice, bool) {
 	return program.Choices.Choices[at], true
 }
 
-// whole tries schedules for all of the program: what auto would choose, the default, one operation at a time, and those
-// that were the fastest of any measurement.
+// whole tries complete schedules: auto, the default, no pipeline, and those that were fastest in any measurement.
 func (t *trial) whole(program *hostir.Program) []Alternative {
 	list := []Alternative{
 		t.try("schedule: {} (the default)", []model.Setting{{Value: model.Defaults}}),
@@ -206,7 +206,7 @@ func (t *trial) whole(program *hostir.Program) []Alternative {
 	return list
 }
 
-// fastestFirst sorts; what the program cannot have comes last.
+// fastestFirst sorts alternatives by time. Refused alternatives come last.
 func fastestFirst(list []Alternative) {
 	slices.SortStableFunc(list, func(a, b Alternative) int {
 		if (a.Refused == "") != (b.Refused == "") {

@@ -18,7 +18,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// Input is a spec, and how to read it again with another schedule.
+// Input is a spec, with a way to read it again under another schedule.
 type Input struct {
 	Text     []byte
 	Pipeline *model.Pipeline
@@ -57,7 +57,7 @@ func Collect(in Input) (*Page, error) {
 	return page, nil
 }
 
-// plain are the lines of a text. A line of the spec comes from itself.
+// plain returns the lines of a text. The origin of each line of the spec is the line itself.
 func plain(text string) []Line {
 	var list []Line
 	for i, line := range strings.Split(strings.TrimRight(text, "\n"), "\n") {
@@ -66,7 +66,7 @@ func plain(text string) []Line {
 	return list
 }
 
-// modelLines are the tensors and operations of the model.
+// modelLines returns the tensors and operations of the model.
 func modelLines(p *model.Pipeline) []Line {
 	var list []Line
 	add := func(line int, text string) {

@@ -46,7 +46,7 @@ type Arc struct {
 	A, B    int // tasks
 	LabelX  int
 	LabelY  int
-	Caption string // how many iterations later; empty for the same one
+	Caption string // how many iterations later; empty if in the same iteration
 }
 
 // The measures of the drawing.
@@ -109,7 +109,8 @@ func where(t *pipeline.Task) string {
 	return text
 }
 
-// arcOf is a curve from one task to another: beside the column between two of one resource, else from side to side.
+// arcOf returns the curve from one task to another. It runs along the side of the column if both use the same resource,
+// and else from side to side.
 func arcOf(from, to Node) Arc {
 	a, b := from.Y+from.H/2, to.Y+to.H/2
 	if from.X == to.X {

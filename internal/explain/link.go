@@ -17,7 +17,7 @@ var (
 	word    = regexp.MustCompile(`\bk[A-Z]\w*\b`)           // what may be a label
 )
 
-// positions finds the lines of the spec that a line of text names.
+// positions finds the lines of the spec that a line of text refers to.
 func (page *Page) positions(text string) []int {
 	if m := written.FindStringSubmatch(text); m != nil {
 		return page.inSpec(nil, m[1])
@@ -25,7 +25,7 @@ func (page *Page) positions(text string) []int {
 	return page.quoted(text)
 }
 
-// quoted finds positions as errors have them: "spec.yaml:12:5".
+// quoted finds positions in the form of error messages: "spec.yaml:12:5".
 func (page *Page) quoted(text string) []int {
 	var list []int
 	for rest := text; ; {
@@ -60,7 +60,7 @@ func (page *Page) sources(program *hostir.Program, opt emit.Options) error {
 	call := 0
 	for _, s := range sources {
 		number, comesFrom := map[calls.Stmt]int{}, map[calls.Stmt]int{}
-		var unknown []calls.Stmt // what only names things has the line of what comes next
+		var unknown []calls.Stmt // statements without a position take the line of the next statement that has one
 		calls.Walk(s.Program.Body, func(stmt calls.Stmt) bool {
 			call++
 			number[stmt] = call
@@ -98,7 +98,7 @@ func (page *Page) sources(program *hostir.Program, opt emit.Options) error {
 	return nil
 }
 
-// callLines prints calls, and notes those that wait.
+// callLines prints calls and collects those that wait.
 func (page *Page) callLines(p *calls.Program, number map[calls.Stmt]int) []Line {
 	var order []calls.Stmt
 	calls.Walk(p.Body, func(s calls.Stmt) bool { order = append(order, s); return true })

@@ -1,7 +1,7 @@
-// Package explain makes a page that shows what became of a spec: its graph, the programs after each pass, the
-// emitted lines, linked with the lines of the spec that they come from, and why each wait and each choice is there.
+// Package explain makes a page that shows how a spec is compiled: its graph, the programs after each pass, and the
+// emitted lines, linked to lines of the spec. It gives the reason for each wait and each choice.
 //
-// Collect runs the stages and keeps what they say; Page.Write prints it as one HTML file that needs no other.
+// Collect runs the stages and collects their output. Page.Write prints it as one self-contained HTML file.
 package explain
 
 // Page is all that the page shows.
@@ -42,7 +42,7 @@ type Listing struct {
 	Lines []Line
 }
 
-// Stage is a program after a pass, as what changed from the stage before.
+// Stage is a program after a pass, as a difference from the previous stage.
 type Stage struct {
 	Name, Why string
 	IR        string // "host IR" or "call IR"
@@ -65,7 +65,8 @@ type Wait struct {
 	Why    string
 }
 
-// Hidden is a communication, its predicted time on the rank that waits most, and what hides it. Times are in microseconds.
+// Hidden is a communication, its predicted time on the rank with the longest exposed time, and the tasks that hide it.
+// Times are in microseconds.
 type Hidden struct {
 	Name                   string
 	From                   []int
@@ -74,7 +75,7 @@ type Hidden struct {
 	By                     []string // what it is hidden behind, the longest first
 }
 
-// Choice is a field of the schedule, who chose its value, and what other values would do.
+// Choice is a field of the schedule, the origin of its value, and the effect of other values.
 type Choice struct {
 	Path, Value, By string
 	Others          []Alternative // the fastest first

@@ -17,7 +17,7 @@ var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	"short":    shortened,
 }).Parse(pageText))
 
-// from is the attribute by which the page finds what comes from a line of the spec: " 12 14 ".
+// from returns the attribute that links an element of the page to lines of the spec: " 12 14 ".
 func from(lines []int) string {
 	text := " "
 	for _, n := range lines {
@@ -26,7 +26,7 @@ func from(lines []int) string {
 	return text
 }
 
-// signed is a difference of times.
+// signed prints a difference of times.
 func signed(us float64) string {
 	if us < 0 {
 		return duration(us)
@@ -34,7 +34,7 @@ func signed(us float64) string {
 	return "+" + duration(us)
 }
 
-// shortened is a name that fits where the page puts it.
+// shortened shortens a name to the most characters that fit.
 func shortened(most int, text string) string {
 	if runes := []rune(text); len(runes) > most {
 		return string(runes[:most-1]) + "…"
@@ -50,9 +50,9 @@ func (p *Page) Write(w io.Writer) error {
 	}{p, p.encoded()})
 }
 
-// stages are the programs after the passes, as the script of the page reads them. Each line stands once. The
-// edits of a stage are, in order: -n where n lines of the stage before are kept, 2 i where line i is put in, and 2 i + 1 where
-// line i of the stage before is taken out.
+// stages are the programs after the passes in the form that the page's script reads. Each line is stored once. The
+// edits of a stage come in order. -n keeps n lines of the previous stage, 2 i inserts line i, and 2 i + 1 deletes line
+// i of the previous stage.
 type stages struct {
 	Lines  []string `json:"lines"`
 	From   [][]int  `json:"from"`
@@ -67,7 +67,7 @@ type coded struct {
 	Edits   []int  `json:"edits"`
 }
 
-// encoded gives the stages in that form.
+// encoded returns the stages in that form.
 func (p *Page) encoded() stages {
 	var s stages
 	number := map[string]int{}

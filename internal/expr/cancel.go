@@ -2,9 +2,9 @@ package expr
 
 import "slices"
 
-// Cancel leaves out what a product is multiplied by and divided by, and counts equal terms of a sum, so that parts
-// together read as the whole: D * (K / D) is K, and C / 2 + C / 2 is C. Divisions have to be exact, as those of
-// extents are. What nothing cancels in stays as it is written.
+// Cancel cancels common factors of a product's numerator and denominator, and combines equal terms of a sum. So D * (K
+// / D) becomes K, and C / 2 + C / 2 becomes C. Divisions must be exact, as for extents. Other expressions stay
+// unchanged.
 func Cancel(e Expr) Expr {
 	b, ok := e.(*Binary)
 	switch {
@@ -19,7 +19,7 @@ func Cancel(e Expr) Expr {
 	}
 }
 
-// cancelSum makes one term of those that are equal, until none are.
+// cancelSum combines equal terms until there are none.
 func cancelSum(b *Binary) Expr {
 	type counted struct {
 		term  Expr
@@ -51,7 +51,7 @@ func cancelSum(b *Binary) Expr {
 	return sum
 }
 
-// terms are those of a sum.
+// terms returns the terms of a sum.
 func terms(e Expr) []Expr {
 	if b, ok := e.(*Binary); ok && b.Op == "+" {
 		return append(terms(b.X), terms(b.Y)...)
@@ -59,7 +59,7 @@ func terms(e Expr) []Expr {
 	return []Expr{e}
 }
 
-// cancelProduct leaves out the factors that a product is divided by.
+// cancelProduct cancels common factors of the numerator and the denominator.
 func cancelProduct(b *Binary) Expr {
 	short := cancelFactors(b)
 	q := quotient{above: 1, below: 1}
@@ -73,7 +73,7 @@ func cancelProduct(b *Binary) Expr {
 	return &Binary{Op: "/", X: over, Y: under}
 }
 
-// cancelFactors cancels within what is multiplied and divided by.
+// cancelFactors applies Cancel within the factors of a product and its divisors.
 func cancelFactors(e Expr) Expr {
 	if b, ok := e.(*Binary); ok && isProduct(e) {
 		return &Binary{Op: b.Op, X: cancelFactors(b.X), Y: cancelFactors(b.Y)}
@@ -87,13 +87,13 @@ func isProduct(e Expr) bool {
 	return ok && (b.Op == "*" || b.Op == "/")
 }
 
-// quotient is a product of expressions over another one.
+// quotient is a product of expressions divided by another product.
 type quotient struct {
 	over, under  []Expr // no numbers
 	above, below int64
 }
 
-// times multiplies by an expression, or divides; false where there are numbers that do not fit, or none above zero.
+// times multiplies or divides by an expression. It returns false if a number overflows 64 bits or is not positive.
 func (q *quotient) times(e Expr, divide bool) bool {
 	if b, ok := e.(*Binary); ok && isProduct(e) {
 		return q.times(b.X, divide) && q.times(b.Y, divide != (b.Op == "/"))
@@ -113,7 +113,7 @@ func (q *quotient) times(e Expr, divide bool) bool {
 	return fits && q.above > 0 && q.below > 0
 }
 
-// cancel leaves out what is on both sides, and reports whether anything was.
+// cancel removes factors that occur on both sides and reports whether it removed any.
 func (q *quotient) cancel() bool {
 	before := len(q.under)
 	q.under = slices.DeleteFunc(q.under, func(divisor Expr) bool {
@@ -131,7 +131,7 @@ func (q *quotient) cancel() bool {
 	return len(q.under) < before || common > 1
 }
 
-// product multiplies expressions and a number, which stands behind them.
+// product multiplies expressions and then a number.
 func product(list []Expr, by int64) Expr {
 	var result Expr
 	for _, e := range list {

@@ -1,7 +1,7 @@
 package expr
 
-// Opposite is the condition that holds where another one, a comparison or a number that stands for
-// true unless it is 0, does not.
+// Opposite returns the negation of a condition. The condition is a comparison or a number, where a number is true
+// unless it is 0.
 func Opposite(cond Expr) Expr {
 	opposite := map[string]string{"==": "!=", "!=": "==", "<": ">=", ">=": "<"}
 	if c, ok := cond.(*Binary); ok && opposite[c.Op] != "" {

@@ -17,7 +17,7 @@ const (
 	Inexact             // "/" with a remainder
 )
 
-// EvalError is what Eval returns for an expression without a value.
+// EvalError is the error of Eval if an expression has no value.
 type EvalError struct {
 	Failure Failure
 	Expr    Expr // the smallest part that failed

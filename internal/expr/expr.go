@@ -1,15 +1,15 @@
-// Package expr is the integer expressions of specs (extents over parameters) and
-// of host programs (peers and indices over the rank and loop variables).
+// Package expr parses, evaluates and simplifies the integer expressions of specs (extents over parameters) and of host
+// programs (peers and indices over the rank and loop variables).
 //
 //	expr = expr ("+" | "-") expr | expr ("*" | "/" | "%") expr | expr ("==" | "!=") expr
 //	     | "(" expr ")" | name | integer
 //
-// Host programs also have x < y, x >= y and x ^ y, the bits in which x and y differ. It binds less tightly than
-// all others, as in C++; its operands are printed in parentheses unless they are names or
-// numbers. Specs lack it, where it would be taken for a power.
+// Host programs also have x < y, x >= y and x ^ y (XOR). As in C++, "^" binds less tightly than all others. Its
+// operands are printed in parentheses unless they are names or numbers. Specs do not have "^", because a reader would
+// take it for a power.
 //
-// Division must be exact wherever a spec uses it; "%" takes the sign of the
-// divisor, so (r - s) % d is a rank. Overflow is an error, never a wrap.
+// Division in a spec must be exact. "%" takes the sign of the divisor, so (r - s) % d is a rank. Overflow is an error
+// and never wraps.
 package expr
 
 // Expr is a parsed expression. It is immutable.

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// NumberError is what Integer returns for text that is no plain decimal integer of 64 bits.
+// NumberError is the error of Integer if the text is not a plain decimal integer of 64 bits.
 type NumberError struct {
 	Text  string
-	Plain string // the integer that elsewhere is written so; empty: there is none
+	Plain string // the same integer in plain form; empty if there is none
 }
 
-// Error names the text, and how the number is written.
+// Error names the text and the plain form of the number.
 func (e *NumberError) Error() string {
 	if e.Plain == "" {
 		return fmt.Sprintf("%q is not a 64-bit integer", e.Text)
@@ -21,8 +21,8 @@ func (e *NumberError) Error() string {
 	return fmt.Sprintf("%q is not a plain decimal integer; write %s", e.Text, e.Plain)
 }
 
-// Integer reads a plain decimal integer: digits, with a minus sign where it is negative. Each number has one form. What others
-// read as a number, they do not all read as the same one: 010 is 8 or 10. An error is a *NumberError.
+// Integer reads a plain decimal integer: digits, after a minus sign if it is negative. Each number has exactly one
+// form. Other forms are ambiguous: 010 is 8 or 10. An error is a *NumberError.
 func Integer(text string) (int64, error) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || strconv.FormatInt(n, 10) != text {
@@ -31,7 +31,8 @@ func Integer(text string) (int64, error) {
 	return n, nil
 }
 
-// plainForm is the plain decimal integer that a text stands for elsewhere. With a 0 in front it is taken as decimal.
+// plainForm returns the plain decimal form of an integer in another form. A number with leading zeros is read as
+// decimal.
 func plainForm(text string) string {
 	short := strings.NewReplacer("_", "", " ", "", "\t", "", "\n", "").Replace(text)
 	for _, base := range []int{10, 0} {

@@ -12,7 +12,7 @@ const (
 	maxLength = 4096
 )
 
-// SyntaxError is what Parse returns for text that is no expression.
+// SyntaxError is the error of Parse if the text is not an expression.
 type SyntaxError struct {
 	Offset   int // byte offset into the text
 	Msg      string
@@ -25,8 +25,8 @@ func (e *SyntaxError) Error() string { return e.Msg }
 // precedence of the binary operators; all associate to the left.
 var precedence = map[string]int{"^": 1, "==": 2, "!=": 2, "<": 2, ">=": 2, "+": 3, "-": 3, "*": 4, "/": 4, "%": 4}
 
-// Parse reads an expression of a spec. The whole text has to be one, and a number without white space around it; an
-// error is a *SyntaxError.
+// Parse reads an expression of a spec from the whole text. White space around a single number is an error. An error is
+// a *SyntaxError.
 func Parse(text string) (Expr, error) {
 	e, err := parse(text, false)
 	if n, ok := e.(Int); ok && strings.TrimSpace(text) == n.String() && text != n.String() {
@@ -35,8 +35,7 @@ func Parse(text string) (Expr, error) {
 	return e, err
 }
 
-// ParseHost reads an expression of a host program, which may have "^", as Parse does one of a
-// spec.
+// ParseHost reads an expression of a host program. Unlike Parse it accepts "^".
 func ParseHost(text string) (Expr, error) { return parse(text, true) }
 
 func parse(text string, host bool) (Expr, error) {
@@ -128,7 +127,7 @@ func (p *parser) parenthesized() (Expr, error) {
 	return e, nil
 }
 
-// integer reads the number of the current token, whose sign, if it has one, begins at an offset.
+// integer reads the number of the current token. Its sign, if any, begins at offset from.
 func (p *parser) integer(from int) (Expr, error) {
 	rest := &lexer{text: p.text, offset: p.offset}
 	rest.offset += rest.span(func(c byte) bool { return isNameByte(c) || c == '.' })

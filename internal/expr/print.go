@@ -31,7 +31,7 @@ func (e *Binary) format(space string) string {
 func (e *Binary) write(b *strings.Builder, space string) {
 	own := precedence[e.Op]
 	if e.Op == "^" {
-		own = len(precedence) // so that nobody has to know how tightly it binds
+		own = len(precedence) // parentheses around both operands, so that readers need not know the precedence of "^"
 	}
 	writeOperand(b, e.X, space, own)
 	b.WriteString(space + e.Op + space)

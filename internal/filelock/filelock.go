@@ -1,5 +1,5 @@
-// Package filelock keeps other processes of this machine, and of what it shares a file system with, out of a
-// file or folder for a while. The lock is the file's own: it goes when its holder ends in whatever way.
+// Package filelock locks a file or folder against other processes, on this machine and on others that share its file
+// system. The system releases the lock when its holder ends, in whatever way.
 package filelock
 
 import (
@@ -7,14 +7,14 @@ import (
 	"os"
 )
 
-// Hold takes the lock of an open file or folder and keeps it until the file is closed. Where another one has
-// it, waiting is called once, if it is given, and Hold waits until ctx is done; the error is then that of
-// ctx. Where the file system or the operating system has no locks, held is false.
+// Hold locks an open file or folder until the file is closed. If another process holds the lock, Hold calls waiting
+// once, if it is not nil, and waits until ctx is done. It then returns the error of ctx. held is false if the file
+// system or the operating system has no locks.
 func Hold(ctx context.Context, file *os.File, waiting func()) (held bool, err error) {
 	return hold(ctx, file, waiting)
 }
 
-// HoldPath opens a folder, or a file that it makes if there is none, and holds it until release is called.
+// HoldPath opens a folder, or a file that it creates if missing, and locks it until release is called.
 func HoldPath(ctx context.Context, path string, waiting func()) (release func(), err error) {
 	file, err := os.Open(path)
 	if os.IsNotExist(err) {

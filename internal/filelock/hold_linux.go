@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// retry is how long after an attempt the next one follows.
+// retry is the interval between two attempts.
 const retry = 20 * time.Millisecond
 
 func hold(ctx context.Context, file *os.File, waiting func()) (bool, error) {

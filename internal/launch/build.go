@@ -19,15 +19,14 @@ type BuildOptions struct {
 	Cache   []string  // CMake cache entries, "HIRGEN_SANITIZE=thread"; they change only a first configuration
 	Folder  string    // build folder; empty means the preset's, build/<device> in Dir
 	Verbose io.Writer // gets what the tools print; nil keeps it for the error
-	// Progress, if it is given, learns how far the build is: done of all steps (all is 0 where that is not
-	// known yet), and what comes. An empty next says that it has ended. Where nothing is to be done it learns nothing.
+	// Progress, if not nil, is called with the number of finished steps, the number of all steps (0 if not yet known),
+	// and the next step. An empty next marks the end of the build. It is not called if the program is up to date.
 	Progress func(done, all int, next string)
 }
 
-// Build configures the folder if that was never done, brings its program up to date
-// and returns the path of the program. Of several builds in one folder each waits for the one before, and so
-// do builds that need the same runtime, which is kept in the cache unless Cache names another one. Errors are *EnvironmentError: missing tools, or
-// what the compiler said.
+// Build configures the folder if necessary, builds its program and returns the program's path. Builds in the same
+// folder run one after the other. So do builds that need the same runtime, which is kept in the cache unless Cache
+// names another folder. Errors are *EnvironmentError: missing tools, or the output of the compiler.
 func Build(ctx context.Context, options BuildOptions) (string, error) {
 	dir, err := filepath.Abs(options.Dir)
 	if err != nil {
@@ -71,8 +70,8 @@ type builder struct {
 	told        bool   // of progress
 }
 
-// configure runs CMake's first step unless a usable configuration is there. A folder
-// that was moved or copied carries a cache that points elsewhere: it starts afresh.
+// configure runs CMake's configuration unless there is a usable one. A folder that was moved or copied has a cache with
+// wrong paths, and is configured afresh.
 func (b *builder) configure(ctx context.Context) error {
 	cache, err := os.ReadFile(filepath.Join(b.folder, "CMakeCache.txt"))
 	_, ninjaErr := os.Stat(filepath.Join(b.folder, "build.ninja"))
@@ -125,7 +124,7 @@ func (b *builder) cmake(ctx context.Context, doing string, args ...string) error
 	return failure
 }
 
-// program finds the executable: it carries the project's name.
+// program finds the executable, which has the name of the project.
 func (b *builder) program() (string, error) {
 	cache, err := os.ReadFile(filepath.Join(b.folder, "CMakeCache.txt"))
 	if err != nil {

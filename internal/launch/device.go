@@ -44,8 +44,8 @@ func nvcc() string {
 	return NVCC(os.Getenv, exec.LookPath, func(path string) bool { _, err := os.Stat(path); return err == nil })
 }
 
-// NVCC finds the CUDA compiler of a machine that is asked by functions: CUDACXX, PATH, then the installer's folder. Empty if
-// there is none.
+// NVCC finds the CUDA compiler of the machine that the functions query: CUDACXX, PATH, then the installer's folder. It
+// returns "" if there is none.
 func NVCC(getenv func(string) string, lookPath func(string) (string, error), exists func(path string) bool) string {
 	if named := getenv("CUDACXX"); named != "" {
 		return named

@@ -1,9 +1,8 @@
-// Package launch builds an emitted folder and runs it: one process per rank on this
-// machine, their output told apart, and none of them left behind.
+// Package launch builds an emitted folder and runs it as one process per rank on this machine. It labels the output of
+// the ranks and leaves no process running.
 //
-// It is the mechanics of "hirgen run" and of the end-to-end tests. It knows an emitted
-// folder by its CMake presets alone and an emitted program by its launch variables
-// (HIRGEN_RANK and the rest) and exit codes alone.
+// "hirgen run" and the end-to-end tests use it. It knows an emitted folder only by its CMake presets, and an emitted
+// program only by its launch variables (HIRGEN_RANK and others) and exit codes.
 package launch
 
 // Device names what an emitted folder is built for.
@@ -16,15 +15,15 @@ const (
 	CUDA Device = "cuda"
 )
 
-// EnvironmentError says that the machine lacks something: a tool, a GPU, a folder that
-// can be written. Its message says what to do.
+// EnvironmentError reports that the machine lacks something: a tool, a GPU, a writable folder. Its message gives the
+// remedy.
 type EnvironmentError struct {
 	Message string
 	Output  string // what the tool that failed had printed; may be empty
 	Err     error  // the cause; may be nil
 }
 
-// Error is the message alone; Output is for the caller to show.
+// Error returns the message alone. The caller prints Output.
 func (e *EnvironmentError) Error() string { return e.Message }
 
 // Unwrap gives the cause.

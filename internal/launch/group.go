@@ -23,12 +23,12 @@ type rank struct {
 	index  int
 	cmd    *exec.Cmd
 	err    error // of Wait
-	gone   bool  // it has ended, and err stands
+	gone   bool  // it has ended, and err is valid
 	killed bool  // the launcher ended it
 }
 
-// start starts one rank in a process group of its own, so that Ctrl-C reaches the
-// launcher alone and a kill reaches whatever the rank has started.
+// start starts one rank in its own process group. Ctrl-C then reaches only the launcher, and a kill reaches all
+// processes that the rank started.
 func (g *group) start(index, port int) error {
 	if g.exits == nil {
 		g.exits = make(chan *rank, g.options.N)
@@ -62,7 +62,7 @@ func (g *group) wait(ctx context.Context) int {
 		case r := <-g.exits:
 			left--
 			r.gone = true
-			killGroup(r.cmd.Process.Pid) // what it started and left behind
+			killGroup(r.cmd.Process.Pid) // processes that the rank left running
 			code := g.report(r)
 			worst = worse(worst, code)
 			if code != 0 && left > 0 && patience == nil {
@@ -79,11 +79,11 @@ func (g *group) wait(ctx context.Context) int {
 	return worst
 }
 
-// peerFailed is the exit code of a rank that ended because another one did.
+// peerFailed is the exit code of a rank that ended because a peer failed.
 const peerFailed = 5
 
-// worse is the exit code of two that says more of why a run failed: the higher one, but any
-// other than that of a rank that only tells of a peer's failure.
+// worse returns the exit code that explains a failure better: the higher one, but peerFailed only if both are
+// peerFailed or the other is 0.
 func worse(a, b int) int {
 	rank := func(code int) int {
 		if code == peerFailed {
@@ -100,7 +100,7 @@ func worse(a, b int) int {
 	return a
 }
 
-// kill asks every rank that is left to end, and makes it shortly after.
+// kill sends SIGTERM to every remaining rank, and SIGKILL shortly after.
 func (g *group) kill() {
 	var killed []*rank
 	for _, r := range g.ranks {
@@ -117,8 +117,8 @@ func (g *group) kill() {
 	})
 }
 
-// report says how a rank failed and returns its exit code; 0 for one that the launcher
-// ended, whose code says nothing of the program.
+// report prints how a rank failed and returns its exit code. It returns 0 for a rank that the launcher stopped, because
+// that code is not the program's.
 func (g *group) report(r *rank) int {
 	g.out.flush(r.index)
 	var exit *exec.ExitError
@@ -145,7 +145,7 @@ func (g *group) report(r *rank) int {
 	return code
 }
 
-// meaning is what an emitted program's exit code says.
+// meaning describes an exit code of an emitted program.
 func meaning(code int) string {
 	meanings := map[int]string{
 		1: "wrong elements", 2: "bad option", 3: "the machine is not as needed",

@@ -6,10 +6,9 @@ import (
 	"syscall"
 )
 
-// ReservePort takes a TCP port of 127.0.0.1 that nothing else is given until release: its
-// socket is bound and does not listen, so rank 0 may, as long as both say SO_REUSEADDR. A port
-// that is closed again at once would sooner or later be that of two launchers which start at
-// the same time.
+// ReservePort reserves a TCP port of 127.0.0.1 until release is called. Its socket is bound and does not listen, so
+// that rank 0 can bind the port too if both set SO_REUSEADDR. If the port were closed at once, two launchers that start
+// at the same time could get the same port.
 func ReservePort() (port int, release func(), err error) {
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {

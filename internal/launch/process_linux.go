@@ -2,17 +2,16 @@ package launch
 
 import "syscall"
 
-// processAttributes gives a rank a process group of its own and ties its life to the
-// launcher's.
+// processAttributes puts a rank into its own process group. The kernel kills the rank when the launcher ends.
 func processAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// groupAttributes gives a command a process group of its own.
+// groupAttributes puts a command into its own process group.
 func groupAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-// terminateGroup asks a rank and all that it started to end. A stopped process cannot
-// act on SIGTERM: it is woken. A group that is gone is no error.
+// terminateGroup sends SIGTERM to a rank and all processes that it started. It wakes stopped processes, which otherwise
+// do not handle SIGTERM. It ignores a group that has ended.
 func terminateGroup(pid int) {
 	_ = syscall.Kill(-pid, syscall.SIGTERM)
 	_ = syscall.Kill(-pid, syscall.SIGCONT)

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// ninjaStatus is what ninja is told to begin its lines with: the steps that have ended, and all.
+// ninjaStatus is the prefix of ninja's lines: the numbers of finished steps and of all steps.
 const ninjaStatus = "[%f/%t] "
 
 var (
@@ -16,7 +16,7 @@ var (
 	cmakeLine = regexp.MustCompile(`^-- hirgen: (.+)$`) // of shared_runtime.cmake
 )
 
-// tell passes on how far the build is.
+// tell reports the progress of the build.
 func (b *builder) tell(done, all int, next string) {
 	if b.Progress != nil {
 		b.told = true
@@ -24,14 +24,14 @@ func (b *builder) tell(done, all int, next string) {
 	}
 }
 
-// end says that the build has ended, if there was something to do.
+// end reports the end of the build if there was something to do.
 func (b *builder) end() {
 	if b.told {
 		b.tell(0, 0, "")
 	}
 }
 
-// steps reads what ninja and CMake print, and tells of the steps in it.
+// steps reads the output of ninja and CMake and reports the steps in it.
 type steps struct {
 	tell    func(done, all int, next string)
 	partial []byte
@@ -60,8 +60,8 @@ func (s *steps) line(text string) {
 	}
 }
 
-// stepName says what a line of ninja says, with the name of the file alone:
-// "Building CXX object CMakeFiles/hirgen_x.dir/abi.cpp.o" is "abi.cpp".
+// stepName shortens a line of ninja to the name of the file: "Building CXX object CMakeFiles/hirgen_x.dir/abi.cpp.o"
+// becomes "abi.cpp".
 func stepName(said string) string {
 	words := strings.Fields(said)
 	file := path.Base(words[len(words)-1])

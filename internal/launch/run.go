@@ -47,8 +47,8 @@ func Run(ctx context.Context, options Options) (exit int, err error) {
 		return 0, &EnvironmentError{Message: fmt.Sprintf("no free TCP port on 127.0.0.1: %v", err), Err: err}
 	}
 	defer release()
-	// The kernel kills a rank when the thread that started it ends, so that nothing is
-	// left even if this process is killed. That thread must therefore live as long as the run.
+	// The kernel kills a rank when the thread that started it ends, so that no rank survives this process even if it is
+	// killed. That thread must therefore live as long as the run.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 

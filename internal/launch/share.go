@@ -11,9 +11,9 @@ import (
 	"github.com/hirgen/hirgen/internal/filelock"
 )
 
-// runtimes is the setting of CMake that shares the compiled runtime, unless the caller has one. Where there is
-// no folder for it, the program's own folder gets a runtime, and a line says so; where the folder cannot be
-// written, CMake says so.
+// runtimes returns the CMake setting that shares the compiled runtime, unless the caller sets it. If there is no cache
+// folder, the runtime is compiled in the program's own folder, and runtimes reports that. If the folder is not
+// writable, CMake reports it.
 func (b *builder) runtimes() []string {
 	for _, entry := range b.Cache {
 		if name, _, _ := strings.Cut(entry, "="); name == cache.Variable || strings.HasPrefix(name, cache.Variable+":") {
@@ -28,7 +28,7 @@ func (b *builder) runtimes() []string {
 	return []string{cache.Variable + ":STRING=" + folder}
 }
 
-// hold keeps other builds out of the build folder until release is called.
+// hold locks the build folder until release is called.
 func (b *builder) hold(ctx context.Context) (release func(), err error) {
 	if err := os.MkdirAll(b.folder, 0o755); err != nil {
 		return nil, &EnvironmentError{Err: err, Message: fmt.Sprintf("making the build folder: %v", err)}
@@ -40,8 +40,8 @@ func (b *builder) hold(ctx context.Context) (release func(), err error) {
 	return release, err
 }
 
-// holdRuntime keeps others from compiling the runtime that this build is about to compile for all. If one did
-// so just now, the folder is configured again, to link that.
+// holdRuntime locks the shared runtime that this build is about to compile. If another build has compiled it in the
+// meantime, the folder is configured again to link it.
 func (b *builder) holdRuntime(ctx context.Context) (release func(), err error) {
 	settings, err := os.ReadFile(filepath.Join(b.folder, "CMakeCache.txt"))
 	if err != nil {
@@ -67,7 +67,7 @@ func (b *builder) holdRuntime(ctx context.Context) (release func(), err error) {
 	return release, nil
 }
 
-// empty clears the build folder, and leaves the folder itself, which is locked.
+// empty deletes the contents of the build folder. It keeps the folder itself, which is locked.
 func (b *builder) empty() error {
 	entries, err := os.ReadDir(b.folder)
 	for _, entry := range entries {

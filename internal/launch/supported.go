@@ -2,7 +2,8 @@ package launch
 
 import "fmt"
 
-// Supported is an *EnvironmentError on systems where emitted programs cannot run: all but Linux. The name is Go's.
+// Supported returns an *EnvironmentError on systems where emitted programs cannot run: all except Linux. system is a
+// GOOS value.
 func Supported(system string) error {
 	if system == "linux" {
 		return nil

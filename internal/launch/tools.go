@@ -6,21 +6,21 @@ import (
 	"strings"
 )
 
-// A Tool is a program that a build needs, with the Debian package that brings it.
+// A Tool is a program that a build needs, with the Debian package that contains it.
 type Tool struct {
 	Name, Package string
 	alternatives  []string // other programs that do as well
 }
 
-// BuildTools are those of every build.
+// BuildTools lists the tools that every build needs.
 var BuildTools = []Tool{
 	{Name: "cmake", Package: "cmake"},
 	{Name: "ninja", Package: "ninja-build", alternatives: []string{"ninja-build"}},
 	{Name: "c++", Package: "g++", alternatives: []string{"g++", "clang++"}},
 }
 
-// checkTools reports every tool that a build for device needs and this machine lacks,
-// all in one error, with the line to type.
+// checkTools returns one error with all tools that a build for device needs and this machine lacks, and the command
+// that installs them.
 func checkTools(device Device) error {
 	var missing, packages []string
 	for _, t := range BuildTools {
@@ -41,7 +41,7 @@ func checkTools(device Device) error {
 	return nil
 }
 
-// Find is the path of the tool, or of another one that does as well; empty where there is none.
+// Find returns the path of the tool or of an alternative, or "" if there is none.
 func (t Tool) Find(lookPath func(program string) (string, error)) string {
 	for _, name := range append([]string{t.Name}, t.alternatives...) {
 		if path, err := lookPath(name); err == nil {

@@ -10,10 +10,10 @@ import (
 	"github.com/hirgen/hirgen/lowering/prove/values"
 )
 
-// BetweenPasses is what every program of calls is checked for while it is made.
+// BetweenPasses runs the check that follows each pass on the calls.
 func BetweenPasses(_ *Subject, p *calls.Program) error { return verify.Program(p) }
 
-// Prove checks what hirgen verify does of calls alone: memory, flags, NCCL calls, deadlocks and races.
+// Prove runs the checks of hirgen verify that need the calls alone: memory, flags, NCCL calls, deadlocks and races.
 func Prove(_ *Subject, p *calls.Program) error {
 	report, err := prove.Program(p)
 	if err != nil {
@@ -27,7 +27,7 @@ func Prove(_ *Subject, p *calls.Program) error {
 	return nil
 }
 
-// Values checks that every output is the function of the inputs that the model says.
+// Values checks that every output is the function of the inputs that the model defines.
 func Values(s *Subject, p *calls.Program) error {
 	u, err := unroll.Unroll(p, s.Nodes)
 	if err != nil {
@@ -44,7 +44,7 @@ func Values(s *Subject, p *calls.Program) error {
 	return nil
 }
 
-// All is one checker after the other, up to the first that finds something.
+// All runs one checker after the other until one finds something.
 func All(list ...Checker) Checker {
 	return func(s *Subject, p *calls.Program) error {
 		for _, c := range list {

@@ -19,38 +19,39 @@ import (
 	"github.com/hirgen/hirgen/lowering/prove/mutate"
 )
 
-// What a program on the CPU device shows beside the Effects of the interpreter.
+// Effects that only the CPU device shows. The other effects are shared with the interpreter.
 const (
 	NotBuilt Effect = "does not compile"
 	Fails    Effect = "fails" // a call does, or a rank crashes
 )
 
-// A Device builds mutants for the CPU device and runs them: it is a second oracle, of the whole way from calls to a
-// running program, with threads in place of tasks.
+// A Device builds mutants for the CPU device and runs them. It is a second oracle: it covers the whole path from calls
+// to a running program, with threads in place of tasks.
 type Device struct {
 	Dir    string              // of folders and the compiled runtime
 	Flags  string              // of the compiler; empty: those that compile quickly
 	Orders int64               // of execution, for each program
-	Each   func(*DeviceResult) // is told of each mutant; nil: nobody
+	Each   func(*DeviceResult) // called after each mutant, if set
 }
 
-// deviceFlags compile quickly; indices are checked.
+// deviceFlags are compiler flags that compile quickly and check indices.
 const deviceFlags = "-O0 -D_GLIBCXX_ASSERTIONS"
 
-// deviceRun bounds a run of a program, whose own waits have a shorter bound.
+// deviceRun is the time limit of a program. The program's own waits have a shorter limit.
 const deviceRun = time.Minute
 
-// checking runs a program several times in a row on other inputs and compares each result. A wait of ten seconds is stuck.
+// checking are arguments that run a program several times with different inputs and compare each result. A wait of ten
+// seconds counts as stuck.
 var checking = []string{"--checks", "4", "--warmup", "1", "--iters", "1", "--repeats", "1", "--timeout", "10"}
 
-// The exit codes of emitted programs that are told apart.
+// Exit codes of emitted programs that Judge distinguishes.
 const (
 	exitRight = 0
 	exitWrong = 1
 	exitStuck = 6
 )
 
-// DeviceResult is a mutant with what the device shows of it.
+// DeviceResult is a mutant with the device's verdict.
 type DeviceResult struct {
 	Result
 	Device    Effect
@@ -65,19 +66,20 @@ func (r *DeviceResult) Survives() bool {
 	return r.Rejected == nil && (r.Effect != None || r.Device != None)
 }
 
-// perFolder is how many mutants of a subject are built one after the other: all that differs is the program's source.
+// perFolder is how many mutants of a subject are built one after the other in one folder. They differ only in the
+// source of the program.
 const perFolder = 6
 
-// Compare asks the device about up to so many mutants, of subjects that the seed picks, of those that are printed: emit
-// refuses what is wrong in a way that no order of execution can mend, such as a wait without a record. An error means that the device
-// judges a right program to be wrong, or cannot run one.
+// Compare runs up to mutants mutants on the device, of subjects that the seed picks. It skips mutants that emit refuses
+// because no order of execution can make them right, such as a wait without a record. It returns an error if the device
+// judges a correct program to be wrong, or cannot run one.
 func (d *Device) Compare(subjects []*Subject, mutants int, o Options) ([]*DeviceResult, error) {
 	random := rand.New(rand.NewPCG(o.Seed, 11)) //nolint:gosec // no secret depends on it
 	var list []*DeviceResult
 	for _, i := range random.Perm(len(subjects)) {
 		s := subjects[i]
 		if s.host.Fallback != nil || s.variant > 0 {
-			continue // which of two variants ranks choose is the runtime's part
+			continue // the runtime chooses between two variants
 		}
 		if len(list) >= mutants {
 			break
@@ -86,7 +88,7 @@ func (d *Device) Compare(subjects []*Subject, mutants int, o Options) ([]*Device
 			return nil, fmt.Errorf("%s, as it stands: %s: %s", s.Name, effect, why)
 		}
 		sample := slices.DeleteFunc(mutate.Sample(s.Program, 1, o.Seed), func(m *mutate.Mutant) bool {
-			return verify.Program(m.Program) != nil // emit does not print it, proved or not
+			return verify.Program(m.Program) != nil // emit refuses it even without a proof
 		})
 		random.Shuffle(len(sample), func(i, j int) { sample[i], sample[j] = sample[j], sample[i] })
 		for _, m := range sample[:min(perFolder, len(sample), mutants-len(list))] {
@@ -103,7 +105,7 @@ func (d *Device) Compare(subjects []*Subject, mutants int, o Options) ([]*Device
 	return list, nil
 }
 
-// Judge emits a program in place of a subject's, builds it and runs it in some orders, until one shows an effect.
+// Judge emits a program in place of a subject's, builds it, and runs it in several orders until one shows an effect.
 func (d *Device) Judge(s *Subject, p *calls.Program) (effect Effect, why string) {
 	program, err := d.build(s, p)
 	if err != nil {
@@ -120,7 +122,7 @@ func (d *Device) Judge(s *Subject, p *calls.Program) (effect Effect, why string)
 	return None, ""
 }
 
-// build emits what hirgen emit --no-verify would: nothing is proved.
+// build emits the program as hirgen emit --no-verify does, without a proof.
 func (d *Device) build(s *Subject, p *calls.Program) (string, error) {
 	files, err := emit.Render(s.host, emit.Options{Calls: []*calls.Program{p}})
 	if err != nil {

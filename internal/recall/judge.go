@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls/interp"
 )
 
-// Effect is what a mistake does, as far as the oracle sees.
+// Effect is the effect of a mistake that the oracle observes.
 type Effect string
 
 // The effects.
@@ -16,13 +16,13 @@ const (
 	None  Effect = "no effect" // under the seeds that were tried
 	Wrong Effect = "wrong"     // elements of results are wrong
 	Hangs Effect = "hangs"
-	// HangsSerialized: where the communications of a GPU run one after the other, as they were issued.
+	// HangsSerialized: hangs if the communications of a GPU run one after the other in issue order.
 	HangsSerialized Effect = "hangs, serialized"
-	Invalid         Effect = "invalid" // a call fails: memory that is not there, an event that was not recorded
+	Invalid         Effect = "invalid" // a call fails: missing memory, or an event without a record
 )
 
-// Judge runs a program under so many seeds, until one shows an effect, and then with one communication of a GPU at a
-// time. why says what it shows.
+// Judge runs a program under several seeds until one shows an effect. It then runs the communications of each GPU one
+// after the other. why describes the effect.
 func (s *Subject) Judge(p *calls.Program, seeds uint64) (effect Effect, why string) {
 	for seed := range seeds {
 		if effect, why = s.run(p, interp.Run, seed); effect != None {
@@ -40,7 +40,7 @@ type interpreter func(p *calls.Program, nodes []int, inputs []map[string]*interp
 
 func (s *Subject) run(p *calls.Program, interpreted interpreter, seed uint64) (effect Effect, why string) {
 	defer func() {
-		if failure := recover(); failure != nil { // it reaches beyond its memory
+		if failure := recover(); failure != nil { // it accesses memory out of bounds
 			effect, why = Invalid, fmt.Sprint(failure)
 		}
 	}()

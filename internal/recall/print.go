@@ -32,7 +32,7 @@ func (n *row) add(r *Result) {
 	}
 }
 
-// recall is the share of wrong mutants that are rejected, in per cent.
+// recall returns the percentage of wrong mutants that are rejected.
 func (n *row) recall() string {
 	if n.wrong == 0 {
 		return "-"
@@ -40,7 +40,7 @@ func (n *row) recall() string {
 	return fmt.Sprintf("%.1f %%", 100*float64(n.caught)/float64(n.wrong))
 }
 
-// Kinds are those of mutants, in the order of rows.
+// Kinds returns the kinds of mutants in the order of rows.
 func Kinds() []string {
 	var list []string
 	for _, k := range mutate.Kinds {
@@ -49,7 +49,7 @@ func Kinds() []string {
 	return list
 }
 
-// Faults are the titles of the mistakes in the lowering, in the order of rows.
+// Faults returns the titles of the mistakes in the lowering in the order of rows.
 func Faults() []string {
 	var list []string
 	for i := range faults.All {
@@ -58,7 +58,7 @@ func Faults() []string {
 	return list
 }
 
-// Print prints a row for each kind of which there is a result, and every survivor with what the oracle saw.
+// Print prints a row for each kind with results, and every survivor with its effect on the oracle.
 func Print(w io.Writer, kinds []string, results []*Result) {
 	var all row
 	of := map[string]*row{}
@@ -80,7 +80,7 @@ func Print(w io.Writer, kinds []string, results []*Result) {
 		}
 	}
 	line("all", &all)
-	_ = t.Flush() // the writer below says what fails
+	_ = t.Flush() // the writer below reports the error
 	fmt.Fprintf(w, "\n%d survivors\n", all.wrong-all.caught)
 	for _, r := range results {
 		if r.Survives() {

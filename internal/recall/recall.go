@@ -11,10 +11,10 @@ import (
 	"github.com/hirgen/hirgen/lowering/prove/mutate"
 )
 
-// Checker says what is wrong with a program that has the place of a subject's; nil: nothing.
+// Checker returns the error that it finds in a program made from a subject, or nil.
 type Checker func(s *Subject, p *calls.Program) error
 
-// Options say what is looked at.
+// Options configure Run and RunFaults.
 type Options struct {
 	PerKind int    // mutants of each kind of each subject
 	Seed    uint64 // that picks them
@@ -22,7 +22,7 @@ type Options struct {
 	Check   Checker
 }
 
-// Result is what came of a mutant, or of what a faulty lowering makes.
+// Result is the verdict on a mutant or on a program of a faulty lowering.
 type Result struct {
 	Subject  string
 	Kind     string // of mutate.Kinds, or the title of a fault
@@ -31,15 +31,15 @@ type Result struct {
 	What     string // the mistake
 	Effect   Effect
 	Why      string // what the oracle saw
-	Refused  error  // nothing came about: what the lowering itself says; nil: something did
-	Rejected error  // what the checker says; nil: it accepts it
+	Refused  error  // the error of the lowering, which made no program; nil: it made one
+	Rejected error  // the error of the checker; nil: it accepts the program
 }
 
 // Survives reports whether the checker accepts a program that is wrong.
 func (r *Result) Survives() bool { return r.Effect != None && r.Refused == nil && r.Rejected == nil }
 
-// Run makes mutants of subjects and asks oracle and checker about each. The order of the results is
-// that of subjects and kinds.
+// Run makes mutants of subjects and judges each by oracle and checker. The results are in the order of subjects and
+// kinds.
 func Run(subjects []*Subject, o Options) []*Result {
 	j := newJudges(o)
 	for _, s := range subjects {
@@ -50,7 +50,7 @@ func Run(subjects []*Subject, o Options) []*Result {
 	return j.done()
 }
 
-// RunFaults lowers subjects with mistakes in the lowering, and asks oracle and checker about what comes about.
+// RunFaults lowers subjects with mistakes in the lowering, and judges the programs by oracle and checker.
 func RunFaults(subjects []*Subject, o Options) []*Result {
 	j := newJudges(o)
 	for _, s := range subjects {
@@ -61,7 +61,7 @@ func RunFaults(subjects []*Subject, o Options) []*Result {
 	return j.done()
 }
 
-// judges look at programs, several at a time.
+// judges judges several programs concurrently.
 type judges struct {
 	o       Options
 	results []*Result
@@ -92,7 +92,7 @@ func (j *judges) done() []*Result {
 	return j.results
 }
 
-// check asks the checker. One that fails on a program has not accepted it, but it is a mistake of its own.
+// check runs the checker. A panic of the checker counts as a rejection, and is itself a bug.
 func check(c Checker, s *Subject, p *calls.Program) (err error) {
 	defer func() {
 		if failure := recover(); failure != nil {

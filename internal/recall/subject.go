@@ -14,7 +14,7 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// A Subject is a right program, with what its results must be.
+// A Subject is a correct program with its expected results.
 type Subject struct {
 	Name     string // "ag_matmul_p2p", "ag_matmul_p2p, all.via: ipc-get"
 	Pipeline *model.Pipeline
@@ -25,21 +25,22 @@ type Subject struct {
 	variant  int // of host
 }
 
-// sizes are small values of the parameters that specs have. They differ where they can, so that one
-// extent in place of another one shows.
+// sizes are small values of the parameters of specs. They differ where possible, so that swapped extents have an
+// effect.
 var sizes = map[string]int64{
 	"D": 4, "S": 4, "M": 32, "N": 24, "K": 16, "B": 2, "L": 8, "H": 16, "G": 8, "C": 4, "E": 64, "F": 32, "R": 2,
 }
 
-// schedules are what the point-to-point examples are made with, beside what they say themselves.
+// schedules lists additional schedules for the point-to-point examples.
 var schedules = []string{
 	"all.via: nccl", "all.via: ipc-get", "all.via: ipc-put, all.lead: none, streams: 2", "all.via: ipc-get, all.signals: batched, streams: 0",
 	"all.via: ipc-put, all.copy: sm", "all.via: ipc-put, all.steps: ring", "all.via: ipc-get, all.fuse: peer-read",
 	"all.via: ipc-get, all.lead: 1", "all.via: ipc-put, all.split: 2, all.steps: bracket, streams: 2",
 }
 
-// Examples makes the subjects: every example spec as it is, and every spec of views, and those of point-to-point pipelines with
-// other schedules. A program with a fallback variant is two subjects: the second one on two nodes.
+// Examples makes the subjects: every example spec with its own schedule, every spec of views, and the point-to-point
+// pipelines with other schedules. A program with a fallback variant is two subjects, the second of which runs on two
+// nodes.
 func Examples(root string) ([]*Subject, error) {
 	files, _ := filepath.Glob(filepath.Join(root, "testdata", "specs", "*", "spec.yaml"))
 	if len(files) == 0 {

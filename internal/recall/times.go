@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// processorTime is what this process has used: unlike the time of a clock it does not grow with what else runs.
+// processorTime returns the processor time of this process. Unlike wall-clock time it does not depend on other load.
 func processorTime() time.Duration {
 	used := usage()
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
@@ -16,11 +16,11 @@ func processorTime() time.Duration {
 
 func usage() syscall.Rusage {
 	var used syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &used) // it fails for no process but others
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &used) // it cannot fail for the own process
 	return used
 }
 
-// PrintExamples prints a row for each example, and says whether each is within its limit.
+// PrintExamples prints a row for each example and reports whether all are within their limits.
 func PrintExamples(w io.Writer, list []*Timing) (ok bool) {
 	ok = true
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -30,12 +30,12 @@ func PrintExamples(w io.Writer, list []*Timing) (ok bool) {
 		fmt.Fprintf(t, "%s\t%d\t%d\t%.2f\t%.1f\t\n", x.Name, x.Ranks, x.Operations, x.Took.Seconds(), limit.Seconds())
 		ok = ok && x.Error == nil && x.Took <= limit
 	}
-	_ = t.Flush() // the writer below says what fails
+	_ = t.Flush() // the writer below reports the error
 	failures(w, list)
 	return ok
 }
 
-// PrintRing prints a row for each number of ranks. The memory is the most that the process has had so far.
+// PrintRing prints a row for each number of ranks. The memory is the peak of the process so far.
 func PrintRing(w io.Writer, list []*Timing) (ok bool) {
 	ok = true
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)

@@ -15,19 +15,19 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// Timing is how long a proof took, what is computed included.
+// Timing is how long a proof took, including the lowering.
 type Timing struct {
 	Name       string
 	Ranks      int64
 	Operations int           // of all ranks, in a call
-	Took       time.Duration // of processors: to read, lower and prove it
-	Error      error         // it is not proved
+	Took       time.Duration // processor time to read, lower and prove it
+	Error      error         // why it is not proved
 }
 
-// within is how long the proof of an example may take, by its ranks.
+// within is the time limit for the proof of an example, by its number of ranks.
 var within = map[int64]time.Duration{8: time.Second / 2, 64: 5 * time.Second}
 
-// wider are parameters of examples that have too few of something for so many ranks, such as heads.
+// wider overrides parameters of examples that are too small for the number of ranks, such as the number of heads.
 var wider = map[int64]map[string]map[string]int64{
 	64: {"llama_block": {"H": 128, "G": 64}, "llama_block_sp": {"H": 128, "G": 64}},
 }
@@ -48,8 +48,8 @@ func TimeExamples(root string) ([]*Timing, error) {
 	return list, nil
 }
 
-// TimeRing proves the AG+matmul ring on more and more ranks, up to so many: the calls of one text, in which only
-// the number of ranks changes.
+// TimeRing proves the AG+matmul ring on increasing numbers of ranks up to most. All proofs use the same calls; only the
+// number of ranks changes.
 func TimeRing(root string, most int64) ([]*Timing, error) {
 	const name = "ag_matmul_ring"
 	file := filepath.Join(root, "testdata", "specs", name, "spec.yaml")
@@ -68,7 +68,7 @@ func TimeRing(root string, most int64) ([]*Timing, error) {
 	return list, nil
 }
 
-// timed proves a spec on so many ranks, with the calls that are given or its own.
+// timed proves a spec on the given number of ranks, with the given calls or else its own.
 func timed(name, file string, ranks int64, params map[string]int64, programs []*calls.Program) *Timing {
 	t := &Timing{Name: name, Ranks: ranks}
 	start := processorTime()
@@ -104,7 +104,7 @@ func (t *Timing) prove(file string, params map[string]int64, programs []*calls.P
 	return err
 }
 
-// against proves calls with other values of some parameters.
+// against proves the calls with other values of some parameters.
 func (t *Timing) against(p *calls.Program, params map[string]int64, load values.Load) error {
 	for _, d := range p.Params {
 		if v, ok := params[d.Spec]; ok {
@@ -139,7 +139,7 @@ func callsOf(p *model.Pipeline) ([]*calls.Program, error) {
 	return list, nil
 }
 
-// meshParam is the parameter that says how many ranks a spec has; empty: there is none.
+// meshParam returns the parameter that sets the number of ranks of a spec, or "" if there is none.
 func meshParam(p *model.Pipeline) string {
 	if len(p.Meshes) == 1 && len(p.Meshes[0].Axes) == 1 {
 		extent := p.Meshes[0].Axes[0].Extent.Expr().String()

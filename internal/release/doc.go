@@ -1,3 +1,3 @@
-// Package release holds tests of what leaves the repository as a release: the module, as "go install" fetches it, and the
-// program for systems other than this one. What packages are made of is in .goreleaser.yaml.
+// Package release tests the released artifacts: the module, as "go install" fetches it, and the program for other
+// systems. .goreleaser.yaml defines the contents of the packages.
 package release

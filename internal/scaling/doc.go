@@ -1,4 +1,4 @@
-// Package scaling holds the tests of how long hirgen itself takes: pipelines of thousands of operations are lowered,
-// proved and rendered, and nothing is built or run. It has tests and nothing else. It is a package of its own since
-// it measures the processor time of its process, and since go test then runs it beside the end-to-end tests.
+// Package scaling tests the run time of hirgen itself. It lowers, proves and renders pipelines of thousands of
+// operations, without building or running them. It has tests only. It is a separate package because it measures the
+// processor time of its process, and because go test then runs it in parallel with the end-to-end tests.
 package scaling

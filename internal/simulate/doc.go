@@ -1,5 +1,5 @@
-// Package simulate predicts a program for clusters that are not there: for a list of numbers of ranks the time of a call, what of
-// it computes and what communicates alone, as a table, JSON and a page of curves.
+// Package simulate predicts the performance of a program on other clusters. For each number of ranks it gives the time
+// of a call, its computation and its exposed communication, as a table, JSON and a page of curves.
 //
-// It says of every prediction whether the machine's figures were measured on as many ranks.
+// It marks each prediction as based on measurements with as many ranks, or not.
 package simulate

@@ -14,7 +14,7 @@ var pageText string
 
 var page = template.Must(chart.Parts("page").Parse(pageText))
 
-// view is what the page prints.
+// view is the data of the page.
 type view struct {
 	*Result
 	Columns []column
@@ -22,27 +22,27 @@ type view struct {
 	Lines   []line
 }
 
-// line is a row of the table. Of a refused one Rest is how many columns say why.
+// line is a row of the table. For a refused row, Rest is the number of columns that the reason spans.
 type line struct {
 	Row
 	Cells []string
 	Rest  int
 }
 
-// mostClasses is how many classes of ranks the page lists for a row, so that it stays small.
+// mostClasses is the most classes of ranks that the page lists for a row, which bounds its size.
 const mostClasses = 32
 
-// Shown are the classes that the page lists, and Hidden how many there are besides.
+// Shown returns the classes that the page lists. Hidden is the number of the others.
 func (l line) Shown() []Class { return l.Classes[:min(len(l.Classes), mostClasses)] }
 func (l line) Hidden() int    { return len(l.Classes) - len(l.Shown()) }
 
-// Name is the heading of a column.
+// Name returns the heading of a column.
 func (c column) Name() string { return c.name }
 
-// About says what a column has.
+// About describes the values of a column.
 func (c column) About() string { return c.about }
 
-// Page prints curves over the number of ranks, the table, and what the predictions rest on.
+// Page prints curves over the number of ranks, the table, and the basis of the predictions.
 func (r *Result) Page(w io.Writer) error {
 	v := view{Result: r, Columns: r.columns()}
 	for _, row := range r.Rows {
@@ -74,7 +74,7 @@ func (r *Result) scaling() string {
 	return "strong"
 }
 
-// curve is a figure over the ranks: full up to where the machine was measured, dashed from there.
+// curve returns a figure over the number of ranks: a full line as far as the machine was measured, then a dashed line.
 func (r *Result) curve(name string, of func(Row) float64) chart.Curve {
 	c := chart.Curve{Name: name}
 	for i, row := range r.Rows {
@@ -94,7 +94,7 @@ func (r *Result) curve(name string, of func(Row) float64) chart.Curve {
 	return c
 }
 
-// measuredAfter reports whether the next row with a prediction is one of measured figures, or there is none.
+// measuredAfter reports whether the next row with a prediction uses measured figures, or there is no such row.
 func (r *Result) measuredAfter(i int) bool {
 	for _, row := range r.Rows[i+1:] {
 		if row.Predicted > 0 {

@@ -13,7 +13,7 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// Options are what is predicted.
+// Options select the predictions of Run.
 type Options struct {
 	File     string // of the spec, for errors
 	Text     []byte
@@ -22,8 +22,8 @@ type Options struct {
 	Lowering lowering.Options
 	Machine  *cost.Machine
 	Ranks    []int
-	// Scale is the parameter that grows with the ranks; it has its value at the ranks that the spec has. Empty: the problem
-	// stays as it is.
+	// Scale is the parameter that grows with the number of ranks, from its value at the spec's own number of ranks. If
+	// it is empty, the problem size stays constant.
 	Scale string
 }
 
@@ -39,13 +39,14 @@ type Row struct {
 	Efficiency float64 `json:"efficiency,omitempty"`   // against the first row that has a prediction, which is 1
 	TFLOPs     float64 `json:"tflops,omitempty"`       // of a GPU's GEMMs, over the whole call
 	Classes    []Class `json:"classes,omitempty"`      // of ranks that do the same
-	// Measured says that the machine's figures were measured on as many ranks. Nothing validates other predictions.
+	// Measured reports whether the machine's figures were measured on as many ranks. Other predictions are not
+	// validated.
 	Measured bool `json:"measured"`
 
 	prediction *cost.Prediction
 }
 
-// A Class is ranks that do the same; Rank is the one that was simulated.
+// A Class is a set of ranks that do the same. Rank is the simulated one.
 type Class struct {
 	Rank  int    `json:"rank"`
 	Count int    `json:"count"`
@@ -64,7 +65,7 @@ type Result struct {
 	Rows      []Row            `json:"rows"`
 }
 
-// Run predicts a spec for all numbers of ranks. What hirgen refuses for one is a row that says so.
+// Run predicts a spec for all numbers of ranks. If hirgen refuses one, its row has the reason.
 func Run(o Options) (*Result, error) {
 	p, err := o.load(nil)
 	if err != nil {
@@ -123,7 +124,7 @@ func (o *Options) predict(row *Row, base *model.Pipeline) error {
 	return nil
 }
 
-// paramsAt are the parameters that differ at the ranks of a row.
+// paramsAt returns the parameters that differ at the number of ranks of a row.
 func (o *Options) paramsAt(row *Row, base *model.Pipeline) (map[string]int64, error) {
 	own := base.Meshes[0].Size()
 	params := map[string]int64{}
@@ -148,7 +149,7 @@ func (o *Options) paramsAt(row *Row, base *model.Pipeline) (map[string]int64, er
 	return params, nil
 }
 
-// take adds what was predicted.
+// take adds a prediction.
 func (r *Row) take(p *cost.Prediction) {
 	r.prediction = p
 	r.Predicted, r.Exposed, r.Compute = p.Total, p.Exposed, p.Computes()
@@ -162,7 +163,7 @@ func (r *Row) take(p *cost.Prediction) {
 	}
 }
 
-// compare finds how well the ranks of each row are used, against those of the first one.
+// compare sets the efficiency of each row relative to the first row.
 func (r *Result) compare() {
 	var first *Row
 	for i := range r.Rows {
@@ -178,7 +179,7 @@ func (r *Result) compare() {
 	}
 }
 
-// Largest is the prediction for the most ranks; nil where there is none.
+// Largest returns the prediction for the most ranks, or nil.
 func (r *Result) Largest() *cost.Prediction {
 	for _, row := range slices.Backward(r.Rows) {
 		if row.prediction != nil {
@@ -188,7 +189,7 @@ func (r *Result) Largest() *cost.Prediction {
 	return nil
 }
 
-// firstOf is the first of the mistakes in a spec, with its place.
+// firstOf returns the first error in a spec, with its position.
 func firstOf(err error) string {
 	if found, ok := diag.Diagnostics(err); ok {
 		return found.Items[0].Error()

@@ -10,7 +10,7 @@ import (
 	"text/tabwriter"
 )
 
-// A column of the table. A dash is what there is none of.
+// A column of the table. A dash means that a row has no value.
 type column struct {
 	name, about string
 	value       func(*Row) string
@@ -38,7 +38,7 @@ func (r *Row) figures() string {
 // number prints a figure of a row that has a prediction.
 func number(x float64, digits int) string { return strconv.FormatFloat(x, 'f', digits, 64) }
 
-// columns are those of the table: with the parameter that grows, and what efficiency is here.
+// columns returns the columns of the table, with the growing parameter and the definition of efficiency in this result.
 func (r *Result) columns() []column {
 	list := slices.Clone(columns)
 	for i := range list {
@@ -55,7 +55,7 @@ func (r *Result) columns() []column {
 	return list
 }
 
-// Head says what was predicted, for what.
+// Head describes the predicted program and machine.
 func (r *Result) Head() string {
 	words := []string{r.Program}
 	for _, name := range slices.Sorted(maps.Keys(r.Params)) {
@@ -64,7 +64,7 @@ func (r *Result) Head() string {
 	return strings.Join(words, " ") + " on " + r.Machine
 }
 
-// Notes say what the predictions rest on.
+// Notes describe the basis of the predictions.
 func (r *Result) Notes() []string {
 	notes := []string{"figures of " + r.Machine + ": " + r.Source}
 	if uneven := r.unevenWork(); uneven != "" {
@@ -86,8 +86,8 @@ func (r *Result) Notes() []string {
 	return notes
 }
 
-// unevenWork says where a rank's GEMMs are not what scaling says: as large at all ranks in weak scaling, a share of the whole in strong. What
-// efficiency then compares are unlike problems.
+// unevenWork reports rows where the GEMM work of a rank does not scale as expected: constant per rank in weak scaling,
+// constant in total in strong scaling. Efficiency then compares different problems.
 func (r *Result) unevenWork() string {
 	first := -1.0
 	for _, row := range r.Rows {
@@ -109,7 +109,7 @@ func (r *Result) unevenWork() string {
 	return ""
 }
 
-// Write prints the table, what its columns mean and what the predictions rest on.
+// Write prints the table, the meaning of its columns, and the basis of the predictions.
 func (r *Result) Write(w io.Writer) error {
 	fmt.Fprintln(w, r.Head())
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -144,10 +144,10 @@ func (r *Result) Write(w io.Writer) error {
 	return nil
 }
 
-// known is how many columns a refused row has: the numbers of ranks and nodes.
+// known is the number of columns of a refused row: the numbers of ranks and nodes.
 const known = 2
 
-// cells are the row's of some columns.
+// cells returns the values of a row for some columns.
 func (r *Row) cells(shown []column) []string {
 	var cells []string
 	for i, c := range shown {

@@ -12,7 +12,7 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// Counts is what a search has met. All but Refused is of specs that are accepted.
+// Counts has the statistics of a search. All but Refused count accepted specs only.
 type Counts struct {
 	Specs, Accepted, Built, Interpreted, Unsure int
 	Refused                                     map[string]int // by code
@@ -53,7 +53,7 @@ func (c *Counts) add(s Spec, o Outcome) {
 
 func (c *Counts) built(*hostir.Program) { c.Built++ }
 
-// spec counts what the text of a spec has.
+// spec counts the features of the text of a spec.
 func (c *Counts) spec(s Spec, p *hostir.Program) {
 	for _, op := range s.Ops {
 		name := fmt.Sprintf("%s of %d", op.Fn, len(op.In))
@@ -79,7 +79,7 @@ func (c *Counts) spec(s Spec, p *hostir.Program) {
 	for _, f := range s.Schedule {
 		of, field := schedule.SplitPath(f.Path)
 		if of != "" && of != schedule.All {
-			field = "NAME." + field // of a communication of its own
+			field = "NAME." + field // of one communication
 		}
 		c.Schedule[field+": "+f.Value]++
 	}
@@ -94,8 +94,7 @@ func kindName(a domain.Axis) string {
 	return name
 }
 
-// program counts the communications of a program, once for each kind and transport: of what runs
-// otherwise, too.
+// program counts the communications of a program and its fallback variant, once for each kind and transport.
 func (c *Counts) program(p *hostir.Program) {
 	met := map[string]bool{}
 	for _, form := range p.Variants() {
@@ -129,7 +128,7 @@ func (c *Counts) Print(w io.Writer) {
 	fmt.Fprintf(w, "specs %d, accepted %d (%.0f %%), interpreted %d times, not compared %d, built and run %d\n",
 		c.Specs, c.Accepted, share, c.Interpreted, c.Unsure, c.Built)
 	fmt.Fprintln(w, "kinds of specs:")
-	for _, k := range specKinds { // also those of which there was none
+	for _, k := range specKinds { // also those with a count of 0
 		fmt.Fprintf(w, "  %7d  %s\n", c.SpecKinds[k.name], k.name)
 	}
 	for _, table := range []struct {

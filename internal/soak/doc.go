@@ -1,9 +1,9 @@
-// Package soak looks for mistakes of hirgen with random specs.
+// Package soak searches for bugs of hirgen with random specs.
 //
-// A seed and a number make a spec (random*.go, examples.go): made up, or an example in another
-// form. Examine holds what must be true of every spec (examine.go, oracle.go), and a Yard builds and
-// runs programs of some of them on the CPU device (yard.go). What is wrong is a Finding, which
-// Shrink makes small (shrink.go). Run does all this for a time and counts what it has met.
+// A seed and a number determine a spec (random*.go, examples.go): a random one, or a changed example. Examine checks
+// the properties that every spec must have (examine.go, oracle.go). A Yard builds and runs some of the programs on the
+// CPU device (yard.go). Each failure is a Finding, and Shrink reduces its spec (shrink.go). Run does all this for a
+// given time and counts the features of the specs.
 //
-// docs/soak.md says how to use it.
+// See docs/soak.md for its use.
 package soak

@@ -16,21 +16,21 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// specTime is how long anything may take with one spec, all interpreter runs together.
+// specTime is the time limit of one spec, including all runs of the interpreter.
 const specTime = 60 * time.Second
 
-// An Outcome is what came of a spec.
+// An Outcome is the result of examining a spec.
 type Outcome struct {
 	Refused    diag.Code // the first code, where the spec is refused
 	Finding    *Finding
 	Pipeline   *model.Pipeline
 	Program    *hostir.Program // of a spec that is accepted
-	Compared   bool            // its results were compared; they are not where they depend on the order of sums
+	Compared   bool            // its results were compared; false if they depend on the order of sums
 	Interprets int
 	files      []emit.File
 }
 
-// Examine holds every property of a spec that needs no compiler.
+// Examine checks every property of a spec that needs no compiler.
 func Examine(spec Spec) Outcome {
 	done := make(chan Outcome, 1)
 	go func() {
@@ -51,7 +51,7 @@ func Examine(spec Spec) Outcome {
 	}
 }
 
-// examination is one spec on its way.
+// examination is the state of examining one spec.
 type examination struct {
 	spec    Spec
 	outcome Outcome
@@ -94,14 +94,15 @@ func (e *examination) run() {
 	}
 }
 
-// seed is one of the spec's own, for inputs and orders: the same spec is examined in the same way.
+// seed returns a seed for inputs and orders that depends only on the spec, so that the same spec is examined in the
+// same way.
 func (e *examination) seed() uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(e.spec.Text())) // it never fails
 	return h.Sum64() % 1000
 }
 
-// refused judges an error: it must be a documented mistake of a spec.
+// refused checks that an error is a documented error of a spec.
 func (e *examination) refused(stage string, err error) {
 	if e.outcome.Finding != nil {
 		return
@@ -123,7 +124,7 @@ func (e *examination) refused(stage string, err error) {
 	e.outcome.Refused = errs.Items[0].Code
 }
 
-// afterPass interprets the program that a pass left, as it is read back from its text.
+// afterPass interprets the program after a pass, read back from its text form.
 func (e *examination) afterPass(pass, listing string, changed bool) {
 	if !changed || e.outcome.Finding != nil {
 		return
@@ -137,7 +138,7 @@ func (e *examination) afterPass(pass, listing string, changed bool) {
 	e.interpret("pass "+pass, program, e.seed(), false)
 }
 
-// interpret compares what a program computes.
+// interpret checks the results of a program.
 func (e *examination) interpret(after string, program *hostir.Program, seed uint64, everywhere bool) {
 	if e.outcome.Finding != nil {
 		return

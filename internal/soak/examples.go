@@ -15,7 +15,7 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// An Example is a spec that somebody wrote.
+// An Example is a handwritten spec.
 type Example struct {
 	name, text string
 	params     []string
@@ -46,8 +46,8 @@ func Examples(patterns ...string) ([]Example, error) {
 	return list, nil
 }
 
-// Vary is an example at a small size, in another form: on a grid or on some of the ranks, with other
-// element types, kinds of axes and schedules.
+// Vary returns an example at a small size with changes: on a grid or on some of the ranks, with other element types,
+// kinds of axes and schedules.
 func Vary(examples []Example, seed, number uint64) (Spec, bool) {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, number))} //nolint:gosec // no secret depends on it
 	for range 20 {
@@ -166,7 +166,7 @@ func (g *generator) place() {
 	}
 }
 
-// specOf is a pipeline as a spec: with the operations that it consists of, and numbers for extents.
+// specOf returns a pipeline as a spec. Composite operations are expanded, and extents are numbers.
 func specOf(p *model.Pipeline) Spec {
 	s := Spec{Name: p.Name, DType: p.Tensors[0].DType, World: meshOf(p.Meshes[0])}
 	for _, m := range p.Meshes[1:] {
@@ -247,5 +247,5 @@ func opOf(op *model.Op) Op {
 	return o
 }
 
-// number is an attribute of one number.
+// number returns an attribute with one number.
 func number(name string, n int64) Attr { return Attr{Name: name, Value: strconv.FormatInt(n, 10)} }

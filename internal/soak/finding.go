@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A Finding is a mistake of hirgen, shown by a spec.
+// A Finding is a bug of hirgen with a spec that shows it.
 type Finding struct {
 	Spec   Spec
 	Kind   Kind
@@ -15,7 +15,7 @@ type Finding struct {
 	Number uint64 // of the spec, under the seed
 }
 
-// A Kind is which property a spec breaks.
+// A Kind is the property that a spec violates.
 type Kind string
 
 // The kinds of findings.
@@ -26,7 +26,7 @@ const (
 	Unwelcome Kind = "legal, and refused"  // a spec that must be accepted
 	Disagrees Kind = "check accepts, and emit refuses"
 	Differs   Kind = "wrong elements"     // in the interpreter
-	Stuck     Kind = "does not run"       // the interpreter refuses a program, or nothing can go on in it
+	Stuck     Kind = "does not run"       // the interpreter refuses a program, or it deadlocks
 	NotProved Kind = "not proved"         // a race, a deadlock or other values in the calls, or not decided
 	NoText    Kind = "does not read back" // the printed host program
 	NoBuild   Kind = "does not compile"
@@ -38,8 +38,7 @@ var (
 	bracket = regexp.MustCompile(`\[[^\]]*\]|\([^)]*\)`)
 )
 
-// Shape is what findings of one cause have in common: the kind, and the message without names, axes and
-// numbers.
+// Shape identifies findings with the same cause: the kind, and the message without names, axes and numbers.
 func (f *Finding) Shape() string {
 	var names []string
 	for _, t := range f.Spec.Tensors {

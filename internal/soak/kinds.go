@@ -33,7 +33,7 @@ var specKinds = []specKind{
 	{"several moves between ranks in a loop, with a lead", 0.03, (*generator).twoMoves, leadsInLoops},
 }
 
-// kind draws the kind of a spec: begin is nil where it is none of the table.
+// kind draws the kind of a spec. It returns a kind without begin if it draws no row of the table.
 func (g *generator) kind() specKind {
 	at := g.Float64()
 	for _, k := range specKinds {
@@ -44,8 +44,8 @@ func (g *generator) kind() specKind {
 	return specKind{}
 }
 
-// readsOddView reports whether an operation other than a reshape or a permute reads a slice, or writes an operand of a
-// concat, that begins at an odd element of the tensor that it is a part of.
+// readsOddView reports whether an operation reads a slice, or writes an operand of a concat, that begins at an odd
+// element of the underlying tensor. Reshapes and permutes do not count.
 func readsOddView(p *model.Pipeline, _ *hostir.Program) bool {
 	odd := map[*model.Tensor]bool{}
 	for _, op := range p.Ops {
@@ -71,7 +71,7 @@ func readsOddView(p *model.Pipeline, _ *hostir.Program) bool {
 	return false
 }
 
-// isOdd reports whether the element at an index of an axis of a tensor is at an odd place of a rank's memory.
+// isOdd reports whether the element at an index of an axis has an odd offset in a rank's memory.
 func isOdd(t *model.Tensor, axis int, index int64) bool {
 	axes := domain.WithoutReductions(t.Axes)
 	for _, a := range axes[min(axis+1, len(axes)):] {
@@ -80,8 +80,8 @@ func isOdd(t *model.Tensor, axis int, index int64) bool {
 	return index%2 != 0
 }
 
-// hasUnevenExtents reports whether a matmul, a kernel or a reduction works along an axis of more than 8 elements that are no
-// multiple of 8.
+// hasUnevenExtents reports whether a matmul, a kernel or a reduction works along an axis of more than 8 elements that
+// is not a multiple of 8.
 func hasUnevenExtents(_ *model.Pipeline, p *hostir.Program) bool {
 	return anyStmt(p, func(s hostir.Stmt) bool {
 		inner := 1
@@ -109,7 +109,7 @@ func hasMaxAndRankSum(m *model.Pipeline, p *hostir.Program) bool {
 		})
 }
 
-// hasSharedSum reports whether several operations read a sum of 2 to 4 parts that a rank has.
+// hasSharedSum reports whether several operations read a local sum of 2 to 4 parts.
 func hasSharedSum(m *model.Pipeline, _ *hostir.Program) bool {
 	readers := map[*model.Tensor]int{}
 	for _, op := range m.Ops {
@@ -126,7 +126,7 @@ func hasSharedSum(m *model.Pipeline, _ *hostir.Program) bool {
 	})
 }
 
-// storesReducedAxis reports whether a kernel has several results, one of which lists an axis that was reduced.
+// storesReducedAxis reports whether a kernel has several results, one of which lists a reduced axis.
 func storesReducedAxis(_ *model.Pipeline, p *hostir.Program) bool {
 	return anyStmt(p, func(s hostir.Stmt) bool {
 		k, ok := s.(*hostir.Fused)
@@ -134,7 +134,7 @@ func storesReducedAxis(_ *model.Pipeline, p *hostir.Program) bool {
 	})
 }
 
-// sumsRows reports whether a kernel folds over rows what it computes.
+// sumsRows reports whether a kernel reduces its results along rows.
 func sumsRows(_ *model.Pipeline, p *hostir.Program) bool {
 	return anyStmt(p, func(s hostir.Stmt) bool {
 		k, ok := s.(*hostir.Fused)
@@ -166,7 +166,7 @@ func scattersToSlices(p *model.Pipeline, _ *hostir.Program) bool {
 	})
 }
 
-// runsInSubChunks reports whether an operation other than a move between ranks runs on sub-chunks of slices.
+// runsInSubChunks reports whether an operation other than a transfer between ranks runs on sub-chunks of shards.
 func runsInSubChunks(_ *model.Pipeline, p *hostir.Program) bool {
 	return anyStmt(p, func(s hostir.Stmt) bool {
 		loop, ok := s.(*hostir.For)
@@ -181,7 +181,7 @@ func runsInSubChunks(_ *model.Pipeline, p *hostir.Program) bool {
 	})
 }
 
-// leadsInLoops reports whether a schedule has a lead, and loops move several tensors between ranks.
+// leadsInLoops reports whether a schedule has a lead and loops transfer several tensors between ranks.
 func leadsInLoops(m *model.Pipeline, p *hostir.Program) bool {
 	moved := map[diag.Pos]bool{}
 	hostir.Walk(p.Body, func(s hostir.Stmt) bool {
@@ -201,7 +201,7 @@ func leadsInLoops(m *model.Pipeline, p *hostir.Program) bool {
 	})
 }
 
-// anyStmt reports whether a statement of a program or of its fallback variant is of some kind.
+// anyStmt reports whether any statement of a program or of its fallback variant satisfies is.
 func anyStmt(p *hostir.Program, is func(hostir.Stmt) bool) bool {
 	return slices.ContainsFunc(p.Variants(), func(form *hostir.Program) bool { return hostir.Any(form.Body, is) })
 }

@@ -16,15 +16,15 @@ import (
 	"github.com/hirgen/hirgen/model/eval"
 )
 
-// oracle is what every rank must hold of the outputs, with the inputs for it.
+// oracle has the inputs and the expected outputs of every rank.
 type oracle struct {
 	inputs, want []map[string]*interp.Array
 	tolerance    map[string]float64
 	rms          map[string]float64 // of the whole outputs
-	unsure       map[string]bool    // outputs that say nothing: see unsure
+	unsure       map[string]bool    // outputs that are not compared: see newOracle
 }
 
-// wrongError is a program that ran and computed something else.
+// wrongError is the error of a program that ran and computed wrong results.
 type wrongError struct{ message string }
 
 func (e *wrongError) Error() string { return e.message }
@@ -60,8 +60,8 @@ func newOracle(p *model.Pipeline, seed uint64) (*oracle, error) {
 	return o, err
 }
 
-// masksAreUnsure reports whether a computed mask has an element close to 0. Another order of a sum may round it to 0. Small
-// changes of the inputs seldom do.
+// masksAreUnsure reports whether a computed mask has an element close to 0. A different summation order may round it to
+// 0. Small changes of the inputs rarely do.
 func masksAreUnsure(p *model.Pipeline, values map[string]*eval.Array) bool {
 	for _, op := range p.Ops {
 		if op.Kind != model.OpBinary || !slices.Contains([]string{"masked", "keep", "drop"}, op.Fn) || slices.Contains(p.Inputs, op.In[1]) {
@@ -76,15 +76,14 @@ func masksAreUnsure(p *model.Pipeline, values map[string]*eval.Array) bool {
 	return false
 }
 
-// rounding is how far from 1 a number of a type may be that is rounded to 1.
+// rounding returns the largest distance from 1 of a number that a type rounds to 1.
 func rounding(t domain.DType) float64 {
 	return map[domain.DType]float64{domain.BF16: 0x1p-8, domain.FP16: 0x1p-11, domain.FP32: 0x1p-23}[t]
 }
 
-// perturb finds the outputs that a small change of the inputs changes by more than the tolerance, such
-// as the reciprocal of a difference, and those that rounding between operations does, such as what is
-// left out where a number is 0 once it is rounded. Another order of a sum, or a kernel of several
-// operations, may do as much, so they are not compared.
+// perturb finds outputs that are too sensitive to compare. A small change of the inputs changes them by more than the
+// tolerance, as in the reciprocal of a difference. Or rounding between operations does, as in a selection by a number
+// that rounds to 0. A different summation order or a fused kernel may have the same effect.
 func (o *oracle) perturb(p *model.Pipeline, inputs, values map[string]*eval.Array, seed uint64) error {
 	if len(o.tolerance) == 0 {
 		return nil
@@ -93,7 +92,7 @@ func (o *oracle) perturb(p *model.Pipeline, inputs, values map[string]*eval.Arra
 	for _, t := range p.Tensors {
 		eps = max(eps, rounding(t.DType))
 	}
-	integers := map[string]bool{} // seeds and masks: small changes are none of them
+	integers := map[string]bool{} // seeds and masks: they are not perturbed
 	for _, t := range p.Inputs {
 		integers[t.Name] = t.DType.IsInteger()
 	}
@@ -130,11 +129,11 @@ func (o *oracle) perturb(p *model.Pipeline, inputs, values map[string]*eval.Arra
 	return nil
 }
 
-// comparable reports whether every output says whether the program is right.
+// comparable reports whether every output can be compared.
 func (o *oracle) comparable() bool { return len(o.unsure) == 0 }
 
-// steady reports whether the outputs can be compared for the inputs that a program makes, too: those of
-// the seeds 1, 2, ...
+// steady reports whether the outputs can also be compared for the inputs that a program makes itself, with seeds 1, 2,
+// and so on
 func steady(spec Spec) bool {
 	p, err := model.Load("spec.yaml", []byte(spec.Text()), nil)
 	if err != nil {
@@ -148,7 +147,7 @@ func steady(spec Spec) bool {
 	return true
 }
 
-// shards gives what each rank holds of tensors.
+// shards returns the shards of tensors that each rank holds.
 func shards(p *model.Pipeline, list []*model.Tensor, values map[string]*eval.Array) []map[string]*interp.Array {
 	ranks := make([]map[string]*interp.Array, p.Meshes[0].Size())
 	for r := range ranks {
@@ -162,8 +161,8 @@ func shards(p *model.Pipeline, list []*model.Tensor, values map[string]*eval.Arr
 	return ranks
 }
 
-// check interprets a program on one node, and the fallback variant on several: in one way to spread
-// ranks over nodes, or, of a program that all passes are through with, in all, with its calls.
+// check interprets a program on one node and its fallback variant on several nodes. It places ranks on nodes in one
+// way. If everywhere is set, because all passes have run, it checks all ways and the calls too.
 func (o *oracle) check(program *hostir.Program, seed uint64, everywhere bool) error {
 	err := o.checkOn(nil, program, seed)
 	if err == nil && everywhere {
@@ -188,8 +187,8 @@ func (o *oracle) check(program *hostir.Program, seed uint64, everywhere bool) er
 	return nil
 }
 
-// partitions are ways to spread ranks over nodes: each on its own, halves, every other one, the last
-// one by itself, and all on one.
+// partitions returns ways to place ranks on nodes: one rank per node, two halves, even and odd ranks, the last rank
+// alone, and all on one.
 func partitions(ranks int) [][]int {
 	one, own, halves, other, last := make([]int, ranks), make([]int, ranks), make([]int, ranks), make([]int, ranks), make([]int, ranks)
 	for r := range ranks {
@@ -207,7 +206,7 @@ func (o *oracle) checkOn(nodes []int, program *hostir.Program, seed uint64) erro
 	return err
 }
 
-// checkCalls interprets the calls that a host program becomes when all passes are through with it.
+// checkCalls interprets the calls of a host program after all passes.
 func (o *oracle) checkCalls(nodes []int, program *hostir.Program, seed uint64) error {
 	lowered, err := fromhost.Lower(program)
 	if err != nil {
@@ -226,7 +225,7 @@ func (o *oracle) checkCalls(nodes []int, program *hostir.Program, seed uint64) e
 	return nil
 }
 
-// compare compares every rank's outputs with what they must be.
+// compare compares every rank's outputs with the expected ones.
 func (o *oracle) compare(got []map[string]*interp.Array, seed uint64) error {
 	for r, want := range o.want {
 		for name, a := range want {

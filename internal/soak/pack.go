@@ -11,13 +11,13 @@ import (
 	"github.com/hirgen/hirgen/emit"
 )
 
-// packName is the name that a program has in a pack.
+// packName returns the name of a program in a pack.
 func packName(i int) string { return fmt.Sprintf("pack%d", i) }
 
-// packKernels is the translation unit of the kernels that the other programs of a pack have of their own.
+// packKernels is the translation unit with the kernels of all programs of a pack but the first.
 const packKernels = "pack_kernels.cpp"
 
-// buildAll lets the library of the first program have the kernels of the others, and export their C ABIs.
+// buildAll adds the kernels of all programs to the library of the first one, and exports their C ABIs.
 func buildAll(first []emit.File) error {
 	name := "hirgen_" + packName(0)
 	replaced := [][2]string{
@@ -38,8 +38,8 @@ func buildAll(first []emit.File) error {
 	return nil
 }
 
-// joinPrograms puts programs into the emitted folder of the first one. Its translation units include those of the others,
-// one more has their kernels, and its main chooses a program by the first argument.
+// joinPrograms adds programs to the emitted folder of the first one. Its translation units include the others' units,
+// packKernels has their kernels, and its main chooses a program by the first argument.
 func joinPrograms(dir string, programs [][]emit.File) error {
 	var program, reference, abi, kernels, headers, table strings.Builder
 	for i, files := range programs {
@@ -57,7 +57,7 @@ func joinPrograms(dir string, programs [][]emit.File) error {
 				fmt.Fprintf(&kernels, "#include \"%s\"\n", to)
 			case name + ".cpp":
 				fmt.Fprintf(&program, "#include \"%s\"\n", to)
-			case name + "_across_nodes.cpp": // its names are those of the other form
+			case name + "_across_nodes.cpp": // it defines the names of the fallback variant
 				fmt.Fprintf(&abi, "#include \"%s\"\n", to)
 			case "reference.cpp", "abi.cpp":
 				to = name + "_" + file.Path
@@ -90,7 +90,7 @@ func extend(path, text string) error {
 	return cmp.Or(err, file.Close())
 }
 
-// compilerError is the first error in what a compiler said.
+// compilerError returns the first error in the output of a compiler.
 func compilerError(output string) string {
 	for line := range strings.Lines(output) {
 		if _, message, found := strings.Cut(line, "error: "); found {

@@ -9,15 +9,15 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// Limits of what is made up: programs must be interpreted many times a second.
+// Limits of random specs. The interpreter must run many programs a second.
 const (
 	maxElements = 512 // of a tensor
 	maxAxes     = 5
 	maxRanks    = 8
 )
 
-// generator makes up one spec. It follows the shapes of all tensors, so that operations fit,
-// and of their kinds of axes only what it declares: what is inferred is for the model to say.
+// generator makes one random spec. It tracks the shapes of all tensors, so that operations fit. It tracks only declared
+// kinds of axes, because the model must infer the others.
 type generator struct {
 	*rand.Rand
 	spec    Spec
@@ -37,7 +37,7 @@ type value struct {
 
 func (v *value) shape() []int64 { return domain.Shape(v.axes) }
 
-// MakeUp makes up the spec that a seed has under a number.
+// MakeUp makes the spec of a seed and a number.
 func MakeUp(seed, number uint64) Spec { return makeUp(seed, number, (*generator).kind) }
 
 // makeUp is MakeUp with a choice of the kind of spec.
@@ -70,7 +70,7 @@ func (g *generator) chance(p float64) bool { return g.Float64() < p }
 
 func pick[T any](g *generator, list ...T) T { return list[g.IntN(len(list))] }
 
-// meshes chooses the ranks, and the extents that go with them.
+// meshes chooses the ranks and extents that fit them.
 func (g *generator) meshes() {
 	sizes := []int64{1, 2, 2, 2, 2, 3, 4, 4}
 	axes := pick(g, 1, 1, 1, 1, 2, 2, 3)
@@ -110,7 +110,7 @@ func (g *generator) team(name string, world int) {
 	g.spec.Teams = append(g.spec.Teams, m)
 }
 
-// mesh chooses where a tensor is: on the world, mostly.
+// mesh chooses the mesh of a tensor, mostly the world.
 func (g *generator) mesh() Mesh {
 	if len(g.spec.Teams) > 0 && g.chance(0.5) {
 		return pick(g, g.spec.Teams...)
@@ -139,7 +139,7 @@ func product(shape []int64) int64 {
 	return n
 }
 
-// placed gives a shape kinds of axes: split over the mesh, or streamed.
+// placed chooses the kinds of the axes of a shape: split over the mesh, or streamed.
 func (g *generator) placed(shape []int64, m Mesh, split, stream float64) []domain.Axis {
 	axes := make([]domain.Axis, len(shape))
 	for i, extent := range shape {
@@ -164,7 +164,7 @@ func (g *generator) placed(shape []int64, m Mesh, split, stream float64) []domai
 	return axes
 }
 
-// serial chooses a serial axis with an extent, the first one more often than others; 0 is any.
+// serial chooses a serial axis of an extent, preferring the first one. Extent 0 matches any axis.
 func (g *generator) serial(axes []domain.Axis, extent int64) int {
 	var fit []int
 	for i, a := range axes {
@@ -181,7 +181,7 @@ func (g *generator) serial(axes []domain.Axis, extent int64) int {
 	return pick(g, fit...)
 }
 
-// input declares a tensor that is given: of a shape, or of any.
+// input declares an input tensor of the given or a random shape.
 func (g *generator) input(shape []int64) *value {
 	return g.inputOf(shape, g.spec.DType, g.mesh())
 }
@@ -189,7 +189,7 @@ func (g *generator) input(shape []int64) *value {
 func (g *generator) inputOf(shape []int64, dtype domain.DType, m Mesh) *value {
 	if shape == nil {
 		shape = g.shape(1 + max(g.IntN(4), g.IntN(3)))
-		if len(m.Axes) > 0 && g.chance(0.5) { // surely one that can be split
+		if len(m.Axes) > 0 && g.chance(0.5) { // an extent that can certainly be split
 			shape[g.IntN(len(shape))] = pick(g, m.Axes...).Size
 		}
 	}
@@ -199,7 +199,7 @@ func (g *generator) inputOf(shape []int64, dtype domain.DType, m Mesh) *value {
 	return v
 }
 
-// declare writes a tensor into the spec, with the axes that it lists.
+// declare adds a tensor with the axes of its declaration to the spec.
 func (g *generator) declare(v *value, axes []domain.Axis) {
 	t := Tensor{Name: v.name, Axes: slices.Clone(axes)}
 	if v.dtype != g.spec.DType {
@@ -211,12 +211,12 @@ func (g *generator) declare(v *value, axes []domain.Axis) {
 	g.spec.Tensors = append(g.spec.Tensors, t)
 }
 
-// any chooses a tensor to read: rather one of the last.
+// any chooses a tensor to read, preferring recent ones.
 func (g *generator) any() *value {
 	return g.known[max(g.IntN(len(g.known)), g.IntN(len(g.known)))]
 }
 
-// names gives some extents the name of a parameter.
+// names replaces some extents by parameters.
 func (g *generator) names() {
 	if g.chance(0.6) {
 		return
@@ -230,7 +230,7 @@ func (g *generator) names() {
 	}
 }
 
-// spoil makes one mistake that a user might make.
+// spoil adds one plausible user error.
 func (g *generator) spoil() {
 	s := &g.spec
 	switch g.IntN(5) {

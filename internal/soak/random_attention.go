@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// attention adds one of a tensor that is there, or of a new one, or of one in blocks.
+// attention adds an attention of an existing tensor, a new one, or one in blocks.
 func (g *generator) attention() bool {
 	if g.chance(0.6) {
 		return g.attentionOf(g.inBlocks(), pick(g, domain.Splits...))
@@ -20,8 +20,8 @@ func (g *generator) attention() bool {
 	return g.attentionOf(q, "")
 }
 
-// attentionOf adds an attention of queries whose first axis has blocks of heads or rows, or no blocks, and of keys and values
-// that may be one tensor.
+// attentionOf adds an attention of queries whose first axis has blocks of heads or rows, or no blocks. Keys and values
+// may be the same tensor.
 func (g *generator) attentionOf(q *value, split string) bool {
 	shape := q.shape()
 	n := len(shape)
@@ -69,7 +69,8 @@ func (g *generator) attentionOf(q *value, split string) bool {
 	return true
 }
 
-// inBlocks makes queries with an axis in front that counts blocks of heads or rows, most often one for each rank along a mesh axis.
+// inBlocks makes queries whose first axis counts blocks of heads or rows, most often one for each rank along a mesh
+// axis.
 func (g *generator) inBlocks() *value {
 	m := g.mesh()
 	shape := g.shape(4 + g.IntN(2))
@@ -87,7 +88,8 @@ func (g *generator) inBlocks() *value {
 	return q
 }
 
-// attentionGrad adds the gradient of an attention, given one of its result, or, as a backward pass has it, its results, too.
+// attentionGrad adds the gradient of an attention from the gradient of its result. Like a backward pass it may also
+// read the results of the attention.
 func (g *generator) attentionGrad(attention Op, q, out, logs *value, keys []int64) {
 	if g.chance(0.3) {
 		out, logs = g.inputOf(q.shape(), q.dtype, q.mesh), g.inputOf(logs.shape(), domain.FP32, q.mesh)
@@ -107,7 +109,7 @@ func (g *generator) attentionGrad(attention Op, q, out, logs *value, keys []int6
 	g.further(whole, q.dtype, q.mesh)
 }
 
-// further gives the last operation one more result.
+// further adds another result to the last operation.
 func (g *generator) further(axes []domain.Axis, dtype domain.DType, m Mesh) *value {
 	g.results++
 	v := &value{name: fmt.Sprintf("T%d", g.results), axes: slices.Clone(axes), dtype: dtype, mesh: m}

@@ -30,7 +30,7 @@ func (g *generator) dropout() bool {
 	return true
 }
 
-// meshName is the mesh of a tensor as its declaration has it.
+// meshName returns the mesh of a tensor as its declaration names it.
 func (g *generator) meshName(v *value) string {
 	if v.mesh.Name == g.spec.World.Name {
 		return ""

@@ -6,7 +6,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// focused adds operations that read one tensor: each by one of some makers.
+// focused adds operations that read one tensor, each made by one of some makers.
 func (g *generator) focused(v *value, count int, list ...func(*generator) bool) {
 	known := g.known
 	for tries := 10 * count; count > 0 && tries > 0; tries-- {
@@ -19,7 +19,7 @@ func (g *generator) focused(v *value, count int, list ...func(*generator) bool) 
 	g.known = known
 }
 
-// oddView makes a view that begins at an odd element, reshapes it at times, and reads it.
+// oddView makes a view that begins at an odd element, sometimes reshapes it, and reads it.
 func (g *generator) oddView() {
 	rows, columns := pick[int64](g, 2, 3, 4, 5, 8), pick[int64](g, 2, 4, 8, 8, 9, 16)
 	g.extents = append(g.extents, rows, columns)
@@ -39,7 +39,7 @@ func (g *generator) oddView() {
 		g.readView(v)
 	case 3: // rows of an odd number of elements, in slices
 		g.readView(g.cutOut([]int64{pick(g, g.extents...)}, before, rows, after, []int64{pick[int64](g, 3, 5, 9)}))
-	default: // the second operand of a concat is made at an odd place of the result
+	default: // the second operand of a concat has an odd offset in the result
 		a, b := g.inputOf([]int64{rows, before}, g.spec.DType, g.spec.World), g.inputOf([]int64{rows, columns}, g.spec.DType, g.spec.World)
 		made := g.result(Op{Fn: pick(g, "neg", "relu"), In: []string{b.name}}, b.axes, b.dtype, b.mesh)
 		op := Op{Fn: "concat", In: []string{a.name, made.name}, Attrs: []Attr{g.axisAttr(1, 2)}}
@@ -47,7 +47,8 @@ func (g *generator) oddView() {
 	}
 }
 
-// cutOut is so many elements of the axis between outer and inner ones, by a slice or a split, with others before and after.
+// cutOut takes size elements of the axis between outer and inner axes, by a slice or a split, with other elements
+// before and after.
 func (g *generator) cutOut(outer []int64, before, size, after int64, inner []int64) *value {
 	at := len(outer)
 	in := g.inputOf(slices.Concat(outer, []int64{before + size + after}, inner), g.spec.DType, g.spec.World)
@@ -69,12 +70,12 @@ func (g *generator) cutOut(outer []int64, before, size, after int64, inner []int
 	return v
 }
 
-// reshaped is a tensor in another shape, without ranks and streams.
+// reshaped reshapes a tensor to a shape without Device and Stream axes.
 func (g *generator) reshaped(v *value, shape []int64) *value {
 	return g.result(Op{Fn: "reshape", In: []string{v.name}, Attrs: []Attr{{Name: "shape", List: shape}}}, serialAxes(nil, shape...), v.dtype, v.mesh)
 }
 
-// readView reads a view of two axes or more: as an operand of a matmul or an attention, in a kernel, or for other ranks.
+// readView reads a view of two or more axes: as an operand of a matmul or an attention, in a kernel, or on other ranks.
 func (g *generator) readView(v *value) {
 	shape := v.shape()
 	switch n, use := len(shape), g.Float64(); {
@@ -92,7 +93,7 @@ func (g *generator) readView(v *value) {
 	}
 }
 
-// readVector reads a view of one axis: as a bias, a weight of a norm, in a kernel, or for other ranks.
+// readVector reads a view of one axis: as a bias, a weight of a norm, in a kernel, or on other ranks.
 func (g *generator) readVector(v *value) {
 	n := v.shape()[0]
 	switch {
@@ -108,14 +109,15 @@ func (g *generator) readVector(v *value) {
 	}
 }
 
-// unevenExtents chooses extents over 8, of which some are multiples of 8, and begins with a matmul or rows of them.
+// unevenExtents chooses extents above 8, some of them multiples of 8, and begins with a matmul or a reduction of rows.
 func (g *generator) unevenExtents() {
 	g.extents = []int64{1, pick[int64](g, 9, 10, 12, 17, 20), pick[int64](g, 3, 5, 7, 9, 10, 12, 17, 20), pick[int64](g, 8, 16, 24), g.spec.World.Axes[0].Size}
 	v := g.input(append(g.shape(1+g.IntN(2)), pick(g, g.extents[1:4]...)))
 	g.focused(v, 1+g.IntN(2), (*generator).matmul, (*generator).linear, (*generator).composite, (*generator).binary, (*generator).reduce)
 }
 
-// maxOfRankSums sums over ranks, at times next to a mesh axis of one rank, and takes a maximum or another function of the sum.
+// maxOfRankSums sums over ranks, sometimes next to a mesh axis of one rank, and applies a maximum or another function
+// to the sum.
 func (g *generator) maxOfRankSums() {
 	sum := g.rankSum()
 	alone := sum.axes[0].Kind == domain.Device // along a mesh axis of one rank
@@ -137,8 +139,8 @@ func (g *generator) maxOfRankSums() {
 	}
 }
 
-// rankSum is a sum over ranks of three axes: a matmul over an axis of which each rank has one element, or a reduction. Half of
-// these have one element in the outermost axis, and a mesh axis of one rank splits that.
+// rankSum makes a sum over ranks with three axes: a matmul over an axis of one element per rank, or a reduction. Half
+// of the sums have one element in the outermost axis, split over a mesh axis of one rank.
 func (g *generator) rankSum() *value {
 	m := &g.spec.World
 	over := domain.Axis{Kind: domain.Device, Mesh: m.Axes[0].Name, Extent: domain.Extent{Size: m.Axes[0].Size}}
@@ -165,10 +167,10 @@ func (g *generator) rankSum() *value {
 	return sum
 }
 
-// sharedSum takes a sum of few parts, which several operations read: some of them a part of it, on their rank.
+// sharedSum makes a sum of few parts that several operations read. Some of them read only a part of it, on their rank.
 func (g *generator) sharedSum() { g.sharedSumOf(false) }
 
-// sharedListedSum is sharedSum with a declared sum that lists the axis that was reduced.
+// sharedListedSum is like sharedSum, but the sum is declared and lists the reduced axis.
 func (g *generator) sharedListedSum() { g.sharedSumOf(true) }
 
 func (g *generator) sharedSumOf(listed bool) {
@@ -178,7 +180,7 @@ func (g *generator) sharedSumOf(listed bool) {
 	}
 	at := 0
 	if listed && g.chance(0.7) {
-		shape = slices.Insert(shape, 0, 1) // parts lie one after the other behind an axis of one element
+		shape = slices.Insert(shape, 0, 1) // the parts are contiguous, after an axis of one element
 		at = 1
 	}
 	parts := 2 + g.Int64N(3)
@@ -191,7 +193,7 @@ func (g *generator) sharedSumOf(listed bool) {
 		g.result(Op{Fn: pick(g, "relu", "neg"), In: []string{sum.name}}, sum.axes, sum.dtype, sum.mesh) // a kernel reads it first
 		g.focused(sum, 1, (*generator).set, (*generator).permute, (*generator).broadcast)
 	}
-	if split := slices.Index(shape, ranks.Size); !listed && split >= 0 && g.chance(0.5) { // each rank reads its part first
+	if split := slices.Index(shape, ranks.Size); !listed && split >= 0 && g.chance(0.5) { // each rank first reads its part
 		axes := slices.Clone(sum.axes)
 		axes[split].Kind, axes[split].Mesh = domain.Device, ranks.Name
 		g.laidResult(Op{Fn: pick(g, "relu", "neg")}, axes, sum, sum.mesh, sum)
@@ -213,12 +215,12 @@ func (g *generator) readWithView(v *value) {
 	g.result(Op{Fn: pick(g, "max", "min"), In: []string{changed.name, view.name}}, v.axes, v.dtype, v.mesh)
 }
 
-// headsOverRanks and rowsOverRanks begin with an attention whose queries have blocks of heads or of rows.
+// headsOverRanks begins with an attention whose queries have blocks of heads. rowsOverRanks uses blocks of rows.
 func (g *generator) headsOverRanks() { g.attentionOf(g.inBlocks(), domain.SplitHeads) }
 func (g *generator) rowsOverRanks()  { g.attentionOf(g.inBlocks(), domain.SplitRows) }
 
-// scatteredSlices sums over ranks and splits a Stream axis of the operand over them, where the result has a Stream axis of its
-// own. The operand is an input or a view of one.
+// scatteredSlices sums over ranks and splits a Stream axis of the operand over them, while the result has another
+// Stream axis. The operand is an input or a view of one.
 func (g *generator) scatteredSlices() {
 	ranks := g.spec.World.Axes[0]
 	over := domain.Axis{Kind: domain.Device, Mesh: ranks.Name, Extent: domain.Extent{Size: ranks.Size}}
@@ -235,7 +237,8 @@ func (g *generator) scatteredSlices() {
 	g.laidResult(Op{Fn: "sum", Attrs: []Attr{g.axisAttr(1, 4)}}, []domain.Axis{own, over, axes[3]}, in, in.mesh, in)
 }
 
-// sumOfRows folds the rows of what a kernel makes, which another operation may read too. A pipeline may run along the columns.
+// sumOfRows reduces the result of a kernel along rows. Another operation may read that result too, and a pipeline may
+// run along its columns.
 func (g *generator) sumOfRows() {
 	in := g.laid(serialAxes(nil, pick[int64](g, 2, 3, 4, 9), pick[int64](g, 2, 3, 4, 8, 12)), g.spec.World)
 	made := g.result(Op{Fn: pick(g, "relu", "neg"), In: []string{in.name}}, in.axes, in.dtype, in.mesh)

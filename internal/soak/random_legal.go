@@ -10,12 +10,12 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// everyLegal: one number in so many is a spec that must be accepted.
+// everyLegal: one of every 16 numbers is a spec that must be accepted.
 const everyLegal = 16
 
-// MakeLegal makes up a spec that the documentation allows in each of its choices, so that any refusal
-// is a finding: refusals with a documented error say nothing in other specs. Its forms are products with
-// batches, which rules for pipelines and for the order in memory like to leave out.
+// MakeLegal makes a random spec that the documentation allows, so that any refusal is a finding. In other specs, a
+// refusal with a documented error is not a finding. The specs are matmuls with batches, a case that rules for pipelines
+// and memory layouts easily miss.
 func MakeLegal(seed, number uint64) Spec {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, number))} //nolint:gosec // no secret depends on it
 	g.spec = Spec{Name: fmt.Sprintf("soak%d", number), DType: pick(g, domain.DTypes...), Legal: true}
@@ -27,12 +27,12 @@ func MakeLegal(seed, number uint64) Spec {
 		g.spec.Schedule = append(g.spec.Schedule, model.Setting{Path: schedule.Preset, Value: schedule.Eager})
 	} else {
 		g.spec.Schedule = append(g.spec.Schedule, model.Setting{Path: schedule.Pipeline, Value: pick(g, schedule.Collective, schedule.P2P)})
-		g.fitting() // p2p is a mistake where nothing crosses ranks
+		g.fitting() // p2p is an error without communication
 	}
 	return g.spec
 }
 
-// streamedRows is a product with batches whose pipeline runs along its rows.
+// streamedRows makes a matmul with batches whose pipeline runs along its rows.
 func (g *generator) streamedRows() {
 	batch := g.shape(1 + g.IntN(2))
 	p := g.batched(batch, batch)
@@ -45,7 +45,7 @@ func (g *generator) streamedRows() {
 	g.multiplied(p)
 }
 
-// streamedBatches is one whose pipeline runs along batches that the second operand alone has.
+// streamedBatches makes a matmul whose pipeline runs along batches that only the second operand has.
 func (g *generator) streamedBatches() {
 	batch := g.shape(1 + g.IntN(2))
 	p := g.batched(batch[1:], batch)
@@ -53,7 +53,7 @@ func (g *generator) streamedBatches() {
 	g.multiplied(p)
 }
 
-// turnedBatches is one of transposed operands, some of which have to be moved to other ranks.
+// turnedBatches makes a matmul of transposed operands, some of which must move to other ranks.
 func (g *generator) turnedBatches() {
 	batch := g.shape(1 + g.IntN(2))
 	p := g.batched(batch, batch[g.IntN(len(batch)):])
@@ -66,14 +66,14 @@ func (g *generator) turnedBatches() {
 	g.multiplied(p)
 }
 
-// factors are the axes of a product.
+// factors are the axes of a matmul.
 type factors struct {
 	first, second, out []domain.Axis
 	linear, turn       bool
 }
 
-// batched chooses the matrices of a product whose operands have these batches; the longer ones are those of
-// the result.
+// batched chooses the matrices of a matmul whose operands have these batches. The result has the longer list of
+// batches.
 func (g *generator) batched(first, second []int64) factors {
 	m, k, n := pick[int64](g, 2, 3, 4), pick(g, g.extents...), pick(g, g.extents...)
 	p := factors{linear: g.chance(0.4)}
@@ -97,7 +97,7 @@ func serialAxes(batch []int64, matrix ...int64) []domain.Axis {
 	return axes
 }
 
-// multiplied writes a product, with its operands and a declared result.
+// multiplied adds a matmul, its operands and a declared result.
 func (g *generator) multiplied(p factors) {
 	a, b := g.turned(p.first, p.turn), g.turned(p.second, p.turn)
 	fn := "matmul"
@@ -107,7 +107,7 @@ func (g *generator) multiplied(p factors) {
 	g.laidResult(Op{Fn: fn}, p.out, a, g.spec.World, a, b)
 }
 
-// turned is an input with these axes, or an input with the same in another order that is permuted.
+// turned makes an input with these axes, or permutes an input with the axes in another order.
 func (g *generator) turned(axes []domain.Axis, turn bool) *value {
 	if !turn {
 		return g.laid(axes, g.spec.World)

@@ -9,7 +9,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// makers add an operation each, where one is possible.
+// makers lists functions that add an operation if possible.
 var makers = []struct {
 	weight int
 	make   func(*generator) bool
@@ -35,7 +35,7 @@ var makers = []struct {
 	{2, (*generator).dropout},
 }
 
-// operation adds one that fits.
+// operation adds an operation that fits.
 func (g *generator) operation() {
 	total := 0
 	for _, m := range makers {
@@ -54,8 +54,7 @@ func (g *generator) operation() {
 	}
 }
 
-// add writes an operation and its result, which has this shape, or, of the axes that the operands
-// have, these kinds.
+// add adds an operation and its result. The result has this shape and, for axes of the operands, these kinds.
 func (g *generator) add(op Op, axes []domain.Axis, dtype domain.DType, m Mesh) *value {
 	v := g.result(op, axes, dtype, m)
 	if g.chance(0.65) {
@@ -64,7 +63,7 @@ func (g *generator) add(op Op, axes []domain.Axis, dtype domain.DType, m Mesh) *
 	return v
 }
 
-// result writes an operation whose result is not declared.
+// result adds an operation whose result is not declared.
 func (g *generator) result(op Op, axes []domain.Axis, dtype domain.DType, m Mesh) *value {
 	g.results++
 	op.Out = fmt.Sprintf("T%d", g.results)
@@ -74,7 +73,7 @@ func (g *generator) result(op Op, axes []domain.Axis, dtype domain.DType, m Mesh
 	return v
 }
 
-// annotation chooses how a result lies: as its operands do, whole, or in another way.
+// annotation chooses the distribution of a result: as its operands, whole, or different.
 func (g *generator) annotation(v *value) []domain.Axis {
 	switch {
 	case g.chance(0.35):
@@ -90,7 +89,7 @@ func (g *generator) annotation(v *value) []domain.Axis {
 	return v.axes
 }
 
-// sound makes kinds possible: one axis for each mesh axis, and one that is streamed.
+// sound makes the kinds valid: one axis for each mesh axis, and one Stream axis.
 func (g *generator) sound(axes []domain.Axis) []domain.Axis {
 	seen := map[string]bool{}
 	for i, a := range axes {
@@ -116,7 +115,7 @@ func (g *generator) set() bool {
 	return true
 }
 
-// wider is the element type of a product or a reduction.
+// wider chooses the element type of a matmul or a reduction.
 func (g *generator) wider(t domain.DType) domain.DType {
 	if g.chance(0.15) {
 		return domain.FP32
@@ -124,7 +123,7 @@ func (g *generator) wider(t domain.DType) domain.DType {
 	return t
 }
 
-// addWide is add of what may have an fp32 result, which has to be declared then.
+// addWide is add for an operation that may have an fp32 result. Such a result must be declared.
 func (g *generator) addWide(op Op, axes []domain.Axis, v *value) *value {
 	dtype := g.wider(v.dtype)
 	if dtype == v.dtype {
@@ -155,7 +154,7 @@ func (g *generator) positions() bool {
 	return true
 }
 
-// slice takes a part of an axis that no rank has a part of itself.
+// slice takes a part of an axis that is not split over ranks.
 func (g *generator) slice() bool {
 	v := g.any()
 	at := g.IntN(len(v.axes))
@@ -207,7 +206,7 @@ func (g *generator) concat() bool {
 	return true
 }
 
-// addParts writes an operation whose result is plain along one axis.
+// addParts adds an operation whose result is serial along one axis.
 func (g *generator) addParts(op Op, axes []domain.Axis, at int, like *value) {
 	out := g.result(op, axes, like.dtype, like.mesh)
 	if g.chance(0.4) {
@@ -229,7 +228,7 @@ func (g *generator) broadcast() bool {
 	return true
 }
 
-// axisAttr writes an axis, at times counted from the end.
+// axisAttr writes the number of an axis, sometimes counted from the end.
 func (g *generator) axisAttr(at, axes int) Attr {
 	if g.chance(0.2) {
 		at -= axes
@@ -261,7 +260,7 @@ func (g *generator) constant() bool {
 	return true
 }
 
-// binary joins a tensor with itself, another one that fits, or one made for it, which may stretch.
+// binary combines a tensor with itself, with another tensor that fits, or with a new tensor, which may be broadcast.
 func (g *generator) binary() bool {
 	a := g.any()
 	fn := pick(g, "add", "add", "sub", "mul", "max", "min")
@@ -326,7 +325,7 @@ func (g *generator) reduce() bool {
 	return true
 }
 
-// listReduced writes the axis that was folded into the annotation of the result, or not.
+// listReduced adds the reduced axis to the declaration of the result, or not.
 func (g *generator) listReduced(v *value, reduced domain.Axis, at int) {
 	if i := g.spec.declared(v.name); i >= 0 && g.chance(0.5) {
 		g.spec.Tensors[i].Axes = slices.Insert(g.spec.Tensors[i].Axes, at, reduced)
@@ -342,7 +341,7 @@ func (g *generator) composite() bool {
 	fn := pick(g, model.Composites...)
 	op := Op{Fn: fn, In: []string{v.name}}
 	last := v.shape()[len(v.axes)-1:]
-	few := map[string]int64{"normalize_grad": 2, "layer_norm_grad": 2, "rms_norm_grad": 1}[fn] // of so few elements rounding alone is left
+	few := map[string]int64{"normalize_grad": 2, "layer_norm_grad": 2, "rms_norm_grad": 1}[fn] // only rounding errors remain
 	if last[0] <= few {
 		return false
 	}
@@ -375,7 +374,7 @@ func (g *generator) composite() bool {
 			g.countRows(&op, n-2)
 		}
 	case "split", "dropout":
-		return false // slices, which have several results; see dropout
+		return false // a slice has several results; see dropout
 	case "where":
 		shape := v.shape()[g.IntN(len(v.axes)):]
 		if dtype := pick(g, domain.AllDTypes...); dtype.IsInteger() {
@@ -403,7 +402,7 @@ func (g *generator) composite() bool {
 	return true
 }
 
-// countRows says of most operations how rows behind another axis are counted.
+// countRows sets how most operations count the rows after another axis.
 func (g *generator) countRows(op *Op, axis int) {
 	if axis > 0 && g.chance(0.7) {
 		op.Attrs = append(op.Attrs, Attr{Name: "split", Value: pick(g, "rows", "batches")})

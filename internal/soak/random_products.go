@@ -10,7 +10,7 @@ func (g *generator) matmul() bool { return g.product("matmul") }
 
 func (g *generator) linear() bool { return g.product("linear") }
 
-// product multiplies a tensor with one that is there, or made for it, and may apply what a GEMM can.
+// product multiplies a tensor by an existing or a new one, and may add an epilogue of a GEMM.
 func (g *generator) product(fn string) bool {
 	a := g.any()
 	if len(a.axes) < 2 {
@@ -57,7 +57,7 @@ func (g *generator) product(fn string) bool {
 	return true
 }
 
-// drop forgets inputs that were made for an operation that is not there.
+// drop removes inputs that were made for an operation that was not added.
 func (g *generator) drop(op Op) {
 	read := map[string]bool{}
 	for _, o := range g.spec.Ops {
@@ -71,7 +71,7 @@ func (g *generator) drop(op Op) {
 	g.spec.Tensors = slices.DeleteFunc(g.spec.Tensors, func(t Tensor) bool { return t.Name != op.In[0] && unread(t.Name) })
 }
 
-// batch makes batch axes of a second operand: those of the first, or some that stretch.
+// batch makes batch axes of a second operand: the axes of the first operand, or some that broadcast.
 func (g *generator) batch(first []int64) []int64 {
 	batch := slices.Clone(first)
 	if g.chance(0.3) {
@@ -88,7 +88,7 @@ func (g *generator) batch(first []int64) []int64 {
 	return batch
 }
 
-// operand is a tensor of a shape: one that is there, or a new input.
+// operand returns a tensor of a shape: an existing one or a new input.
 func (g *generator) operand(a *value, shape []int64) *value {
 	for range 3 {
 		if b := g.any(); b.dtype == a.dtype && slices.Equal(b.shape(), shape) {
@@ -98,8 +98,8 @@ func (g *generator) operand(a *value, shape []int64) *value {
 	return g.inputOf(shape, a.dtype, a.mesh)
 }
 
-// splitContraction multiplies over an axis of which each rank has a part: DIDx beside the part that
-// is local, merged by a reshape; or DIDx alone.
+// splitContraction multiplies over an axis that is split over ranks: a DIDx axis next to a local axis, merged by a
+// reshape, or a DIDx axis alone.
 func (g *generator) splitContraction() bool {
 	m := g.mesh()
 	if len(m.Axes) == 0 {
@@ -128,14 +128,14 @@ func (g *generator) splitContraction() bool {
 	return true
 }
 
-// merged is a tensor whose last two axes are one.
+// merged merges the last two axes of a tensor.
 func (g *generator) merged(v *value) *value {
 	n := len(v.axes)
 	axes := append(slices.Clone(v.axes[:n-2]), serialAxis(v.axes[n-2].Extent.Size*v.axes[n-1].Extent.Size))
 	return g.result(Op{Fn: "reshape", In: []string{v.name}, Attrs: []Attr{{Name: "shape", List: domain.Shape(axes), Sizes: true}}}, axes, v.dtype, v.mesh)
 }
 
-// reshape cuts axes, merges them, and adds and drops ones.
+// reshape splits and merges axes, and adds and drops axes of extent 1.
 func (g *generator) reshape() bool {
 	v := g.any()
 	shape := slices.Clone(v.shape())
@@ -173,8 +173,8 @@ func (g *generator) reshape() bool {
 	return true
 }
 
-// pipeline adds an operation over ranks that runs in slices: what is split becomes a Stream axis, or
-// a sum of parts a slice of each rank.
+// pipeline adds an operation over ranks that runs in shards: a split axis becomes a Stream axis, or a sum of partial
+// sums becomes a shard of each rank.
 func (g *generator) pipeline() bool {
 	m := g.mesh()
 	if len(m.Axes) == 0 {
@@ -215,7 +215,7 @@ func (g *generator) pipeline() bool {
 	return true
 }
 
-// laid is an input that lies in a given way.
+// laid makes an input with the given axes.
 func (g *generator) laid(axes []domain.Axis, m Mesh) *value {
 	v := g.inputOf(domain.Shape(axes), g.spec.DType, m)
 	v.axes = axes
@@ -223,7 +223,7 @@ func (g *generator) laid(axes []domain.Axis, m Mesh) *value {
 	return v
 }
 
-// laidResult is a declared result that lies in a given way; more operands may be given.
+// laidResult adds a declared result with the given axes. It may have more operands.
 func (g *generator) laidResult(op Op, axes []domain.Axis, like *value, m Mesh, in ...*value) *value {
 	for _, v := range in {
 		op.In = append(op.In, v.name)

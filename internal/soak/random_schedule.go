@@ -11,8 +11,8 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// schedule chooses fields of the schedule and their values, from the table that the loader has:
-// all of them, or none to many; those of communications for all, or at times for one tensor.
+// schedule chooses fields of the schedule and their values from the table of the loader: all of them, or none to many.
+// It sets fields of communications for all tensors, or sometimes for one.
 func (g *generator) schedule(none bool) {
 	g.spec.Schedule = nil
 	if g.fields != nil {
@@ -21,7 +21,7 @@ func (g *generator) schedule(none bool) {
 		return
 	}
 	if none {
-		if g.chance(0.15) { // what a spec without a schedule has
+		if g.chance(0.15) { // as for a spec without a schedule
 			g.spec.Schedule = []model.Setting{{Path: schedule.Preset, Value: schedule.Auto}}
 		}
 		return
@@ -38,7 +38,7 @@ func (g *generator) schedule(none bool) {
 	}
 }
 
-// of is what a field is chosen for.
+// of chooses the tensor of a field: all, one of an operation, or none for a field of the program.
 func (g *generator) of(f schedule.Field) string {
 	switch {
 	case f.Scope == schedule.Program:
@@ -50,7 +50,7 @@ func (g *generator) of(f schedule.Field) string {
 	return pick(g, append(slices.Clone(op.In), op.Out)...)
 }
 
-// choose chooses a value of a field; seldom one that it cannot have.
+// choose chooses a value of a field, rarely an invalid one.
 func (g *generator) choose(f schedule.Field, of string) {
 	var value string
 	switch {
@@ -80,7 +80,7 @@ func (g *generator) worldAxes() []string {
 	return names
 }
 
-// fitting drops what is refused of the schedule, field by field, until the rest says something of this spec.
+// fitting removes refused fields of the schedule, one by one, until the rest is accepted for this spec.
 func (g *generator) fitting() {
 	for range schedule.Fields {
 		errors, ok := diag.Diagnostics(refusal(g.spec))
@@ -100,7 +100,7 @@ func (g *generator) fitting() {
 	}
 }
 
-// refusal is what is said of a spec. A panic is no refusal, and found when the spec is examined.
+// refusal returns the error of loading and lowering a spec. It returns nil for a panic, which Examine reports.
 func refusal(s Spec) (err error) {
 	defer func() {
 		if recover() != nil {

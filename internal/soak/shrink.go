@@ -27,12 +27,12 @@ func Shrink(f *Finding, examine func(Spec) *Finding, limit time.Duration) *Findi
 	return f
 }
 
-// smallerSpecs are specs with a little less, what takes away most first.
+// smallerSpecs returns slightly smaller specs, the largest reductions first.
 func smallerSpecs(s Spec) []Spec {
 	return slices.Concat(fewerOps(s), lessSchedule(s), fewerRanks(s), smallerExtents(s), plainerTensors(s))
 }
 
-// changed is a changed copy, which may be refused: a change of a legal spec may not be legal.
+// changed returns a changed copy, which need not be a legal spec.
 func changed(s Spec, change func(*Spec)) Spec {
 	c := s.Clone()
 	c.Legal = false
@@ -71,7 +71,7 @@ func (s *Spec) give(t Tensor) {
 	s.Tensors[at].Axes = domain.WithoutReductions(s.Tensors[at].Axes)
 }
 
-// inferred are the tensors of a spec as they would be declared.
+// inferred returns the tensors of a spec as they would be declared.
 func inferred(s Spec) map[string]Tensor {
 	tensors := map[string]Tensor{}
 	p, err := model.Load("spec.yaml", []byte(s.Text()), nil)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Options say how long to look, and where.
+// Options configure a search.
 type Options struct {
 	Seed     uint64
 	From     uint64 // the number of the first spec
@@ -16,17 +16,16 @@ type Options struct {
 	Specs    uint64  // no more than these; 0: as many as there is time for
 	Only     *uint64 // this one alone
 	Whole    bool    // findings are not made small
-	Findings int     // ends with so many distinct findings; 0 is one
+	Findings int     // stop after this many distinct findings; 0 means 1
 	Examples []Example
-	Yard     *Yard  // builds and runs; nil: nothing is built
-	Every    uint64 // one in so many specs is built, where it is accepted
+	Yard     *Yard  // builds and runs programs; nil: do not build
+	Every    uint64 // build one of every this many accepted specs
 	Builds   int    // no more than these; 0: as many as there is time for
 	Repeat   string // a command that repeats a spec; takes its number
 	Log      io.Writer
 }
 
-// Make makes the spec of a number: every third one is an example in another form, and some are
-// specs that must be accepted.
+// Make makes the spec of a number. Every third spec is a changed example, and some must be accepted.
 func (o *Options) Make(number uint64) Spec {
 	if number%everyLegal == everyLegal-2 {
 		return MakeLegal(o.Seed, number)
@@ -39,7 +38,7 @@ func (o *Options) Make(number uint64) Spec {
 	return MakeUp(o.Seed, number)
 }
 
-// search is a run.
+// search is the state of a run.
 type search struct {
 	Options
 	deadline time.Time
@@ -58,11 +57,11 @@ type accepted struct {
 	outcome Outcome
 }
 
-// coresOfBuilder is how many cores make as many accepted specs as one builder builds.
+// coresOfBuilder is the number of cores that produce accepted specs as fast as one builder builds them.
 const coresOfBuilder = 8
 
-// Run looks for findings until the time is over or there are enough. Each is made small and printed
-// with the command that repeats it.
+// Run searches until the time is over or there are enough findings. It reduces each finding and prints it with the
+// command that repeats it.
 func Run(o Options) (*Counts, []*Finding) {
 	s := &search{Options: o, next: o.From, counts: newCounts(), found: map[string]*Finding{}, build: make(chan accepted, 64)}
 	s.deadline = time.Now().Add(time.Duration(o.Seconds) * time.Second)
@@ -86,7 +85,7 @@ func Run(o Options) (*Counts, []*Finding) {
 	return s.counts, found
 }
 
-// take gives the next number, if the search goes on.
+// take returns the next number if the search goes on.
 func (s *search) take() (uint64, bool) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -97,7 +96,7 @@ func (s *search) take() (uint64, bool) {
 	return s.next - 1, true
 }
 
-// over reports whether the search ends. The mutex is held.
+// over reports whether the search ends. The caller holds the mutex.
 func (s *search) over() bool {
 	return time.Now().After(s.deadline) && s.Only == nil || len(s.found) >= max(1, s.Findings)
 }
@@ -122,7 +121,7 @@ func (s *search) examines() {
 	}
 }
 
-// builds builds and runs accepted specs in folders of its own, many specs to a program.
+// builds builds and runs accepted specs in its own folders, with many specs in one program.
 func (s *search) builds(y *Yard) {
 	var pack []accepted
 	flush := func() {
@@ -134,7 +133,7 @@ func (s *search) builds(y *Yard) {
 	for one := range s.build {
 		if s.mutex.Lock(); s.over() || s.Builds > 0 && s.packed >= s.Builds {
 			s.mutex.Unlock()
-			continue // empties the channel
+			continue // drain the channel
 		}
 		s.packed++
 		s.mutex.Unlock()
@@ -162,7 +161,7 @@ func (s *search) pack(y *Yard, pack []accepted) {
 	}
 }
 
-// report makes a finding small and prints it, unless it looks like one that is known.
+// report reduces a finding and prints it, unless it resembles a known one.
 func (s *search) report(f *Finding, examine func(Spec) *Finding, limit time.Duration) {
 	s.mutex.Lock()
 	shape := f.Shape()

@@ -11,12 +11,12 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// A Spec is a spec as data: what is made up, changed and made small before it is text.
+// A Spec is a spec as data, which can be generated, changed and reduced before it is printed.
 type Spec struct {
 	Name     string
 	Params   []Param // extents that have a name; text alone
 	World    Mesh    // without axes: as many ranks as the teams need
-	Teams    []Mesh  // further meshes
+	Teams    []Mesh  // additional meshes
 	DType    domain.DType
 	Tensors  []Tensor // declared ones
 	Ops      []Op
@@ -25,13 +25,13 @@ type Spec struct {
 	Legal    bool // it must be accepted
 }
 
-// A Param is a name that extents of its value are written with.
+// A Param is a name for extents of its value.
 type Param struct {
 	Name  string
 	Value int64
 }
 
-// A Mesh is axes, and of a team the ranks.
+// A Mesh has axes and, for a team, its ranks.
 type Mesh struct {
 	Name  string
 	Axes  []MeshAxis
@@ -53,7 +53,7 @@ func (m Mesh) Size() int64 {
 	return n
 }
 
-// A Tensor is a declared tensor. Without a type it has the spec's, and without a mesh the world.
+// A Tensor is a declared tensor. By default it has the spec's element type and is on the world.
 type Tensor struct {
 	Name  string
 	Axes  []domain.Axis
@@ -64,12 +64,12 @@ type Tensor struct {
 // An Op is an operation as a spec writes it.
 type Op struct {
 	Out, Fn string
-	More    []string // further results
+	More    []string // additional results
 	In      []string
 	Attrs   []Attr
 }
 
-// Results are all that an operation makes.
+// Results returns all results of an operation.
 func (o Op) Results() []string { return append([]string{o.Out}, o.More...) }
 
 // An Attr is an attribute of an operation: one value, or a list. Sizes are extents.
@@ -80,7 +80,7 @@ type Attr struct {
 	Sizes bool
 }
 
-// Clone copies a spec, so that the copy can be changed.
+// Clone returns a deep copy of a spec.
 func (s Spec) Clone() Spec {
 	s.Params, s.Outputs, s.Schedule = slices.Clone(s.Params), slices.Clone(s.Outputs), slices.Clone(s.Schedule)
 	s.World.Axes = slices.Clone(s.World.Axes)
@@ -102,7 +102,7 @@ func (s Spec) Clone() Spec {
 	return s
 }
 
-// Text is the spec as a file.
+// Text prints the spec as a file.
 func (s Spec) Text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "hirgen: 1\nname: %s\n", s.Name)
@@ -136,11 +136,11 @@ func (s Spec) Text() string {
 	if len(s.Outputs) > 0 {
 		fmt.Fprintf(&b, "outputs: [%s]\n", strings.Join(s.Outputs, ", "))
 	}
-	fmt.Fprintf(&b, "schedule: {%s}\n", strings.Join(s.choices(), ", ")) // without one it would be auto
+	fmt.Fprintf(&b, "schedule: {%s}\n", strings.Join(s.choices(), ", ")) // the default schedule is auto
 	return b.String()
 }
 
-// choices lists the fields of the schedule, those of a communication in a map of their own.
+// choices lists the fields of the schedule. Each communication has its own map.
 func (s Spec) choices() []string {
 	var fields, names []string
 	own := map[string][]string{}
@@ -169,7 +169,7 @@ func join[T any](list []T, text func(T) string) string {
 	return strings.Join(texts, ", ")
 }
 
-// size writes an extent, by the name of a parameter where one has its value.
+// size prints an extent, as a parameter if one has its value.
 func (s Spec) size(n int64) string {
 	for _, p := range s.Params {
 		if p.Value == n {

@@ -15,7 +15,7 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// packSize is how many specs are in one program: they share what there is to compile of headers.
+// packSize is the number of specs in one program. They share the cost of compiling headers.
 const packSize = 16
 
 // flags compile quickly; indices are checked.
@@ -36,7 +36,7 @@ type Yard struct {
 	number int    // of the builder that it is for
 }
 
-// builder is the yard with folders for a builder of this number; the compiled runtime is shared.
+// builder returns the yard with folders for the builder of this number. Builders share the compiled runtime.
 func (y *Yard) builder(number int) *Yard {
 	if y == nil {
 		return nil

@@ -3,10 +3,9 @@ package spell
 
 import "strings"
 
-// Nearest returns the candidate that is closest to word by edit distance, counting
-// a swap of two neighbouring letters as one edit and upper and lower case as equal.
-// It answers false when none is close: when more than a third of the letters differ,
-// or, for a single letter, more than its case.
+// Nearest returns the candidate closest to word by edit distance. A swap of two adjacent letters counts as one edit,
+// and upper and lower case are equal. ok is false if more than a third of the letters differ, or, for a single letter,
+// more than its case.
 func Nearest(word string, candidates []string) (string, bool) {
 	if word == "" || len(word) > 100 {
 		return "", false
@@ -23,7 +22,7 @@ func Nearest(word string, candidates []string) (string, bool) {
 	return best, best != ""
 }
 
-// distance is the optimal string alignment distance of two words, in bytes.
+// distance returns the optimal string alignment distance of two words, in bytes.
 func distance(a, b string) int {
 	before, previous, current := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range previous {

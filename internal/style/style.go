@@ -12,5 +12,5 @@ import (
 //go:embed common.css
 var Text string
 
-// Common is Text for a template.
+// Common returns Text for a template.
 func Common() template.CSS { return template.CSS(Text) } //nolint:gosec // it is constant

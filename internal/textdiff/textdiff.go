@@ -18,7 +18,7 @@ type Edit struct {
 	Line string
 }
 
-// Unified is how a text became another: empty where they are the same.
+// Unified returns a unified diff of two texts. It is empty if they are equal.
 func Unified(name, before, after string) string {
 	if before == after {
 		return ""
@@ -38,7 +38,7 @@ func Unified(name, before, after string) string {
 
 func lines(text string) []string { return slices.Collect(strings.Lines(text)) }
 
-// Edits are how a text became another, line by line.
+// Edits returns the edits from one text to another, line by line.
 func Edits(before, after string) []Edit { return compare(lines(before), lines(after)) }
 
 // hunk finds the next change.
@@ -72,7 +72,7 @@ func printHunk(b *strings.Builder, edits []Edit, first int) int {
 	return end
 }
 
-// count is the number of lines that one side has.
+// count returns the number of lines on one side.
 func count(edits []Edit, side byte) int {
 	n := 0
 	for _, e := range edits {

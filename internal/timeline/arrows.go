@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// arrows leads each slice that an arrow ends at to the slices where such arrows begin. Arrows of the host lead nowhere.
+// arrows links each slice at the end of an arrow to the slices where its arrows begin. It ignores arrows of the host.
 func (b *reader) arrows() {
 	tracks := b.byThread()
 	begins := map[string]*Slice{}
@@ -22,7 +22,7 @@ func (b *reader) arrows() {
 	}
 }
 
-// byThread are the slices of each thread, in order.
+// byThread returns the slices of each thread, in order.
 func (b *reader) byThread() map[[2]string][]*Slice {
 	found := map[[2]string][]*Slice{}
 	for _, p := range b.processes {
@@ -35,7 +35,8 @@ func (b *reader) byThread() map[[2]string][]*Slice {
 	return found
 }
 
-// at is the last slice that has begun at a time, if it has not ended before; of several that begin then, the longest.
+// at returns the last slice that begins at or before a time, unless it has ended by then. If several begin at that
+// time, it returns the longest.
 func at(list []*Slice, time Time) *Slice {
 	after, _ := slices.BinarySearchFunc(list, time+1, func(s *Slice, t Time) int { return cmp.Compare(s.Begin, t) })
 	if after == 0 || list[after-1].End < time {

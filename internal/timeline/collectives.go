@@ -2,16 +2,15 @@ package timeline
 
 import "regexp"
 
-// collective is what no rank leaves before all have come.
+// collective matches communications that no rank leaves before all ranks have entered.
 var collective = regexp.MustCompile(`Allgather|Allreduce|ReduceScatter|AllToAll`)
 
-// meeting is what slices of a collective have in common on all ranks.
+// meeting identifies the slices of a collective on all ranks.
 type meeting struct{ name, detail, track string }
 
 type meetings map[meeting][]*Slice
 
-// collectives gathers the slices of collectives, which are one call on each rank: of the same statement, call and index
-// on the same communicator.
+// collectives groups the slices of collectives: the same statement, call and index on the same communicator.
 func (t *Trace) collectives() meetings {
 	found := meetings{}
 	t.all(func(s *Slice) {
@@ -24,8 +23,8 @@ func (t *Trace) collectives() meetings {
 
 func (s *Slice) meeting() meeting { return meeting{s.Name, s.Detail, s.track.Name} }
 
-// last is the slice of a collective on the rank that came last; any other slice is that itself. Slices that do not run at the
-// same time are of other groups of ranks, or of other calls.
+// last returns the slice of a collective on the last rank to enter, or s itself for any other slice. Slices that do not
+// overlap belong to other groups of ranks or other calls.
 func (m meetings) last(s *Slice) *Slice {
 	last := s
 	for _, other := range m[s.meeting()] {

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// file is a trace in Chrome's form: an object, or the list of events alone.
+// file is a trace in Chrome's format: an object, or only the list of events.
 type file struct {
 	Events []event `json:"traceEvents"`
 	Other  struct {
@@ -24,7 +24,8 @@ type file struct {
 	} `json:"distributedInfo"` // of PyTorch's profiler
 }
 
-// event is one of them. Numbers may be texts, and names of processes and threads either.
+// event is one event of a trace. Numbers may be given as texts. Processes and threads may be identified by numbers or
+// texts.
 type event struct {
 	Phase    string                     `json:"ph"`
 	Name     string                     `json:"name"`
@@ -67,7 +68,7 @@ func unpacked(r io.Reader) ([]byte, error) {
 	return io.ReadAll(packed)
 }
 
-// located says where in a text JSON is wrong.
+// located adds the position of a JSON error in the text.
 func located(name string, text []byte, err error) error {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
@@ -100,7 +101,7 @@ func nanoseconds(us json.Number) (Time, error) {
 	return Time(value), err
 }
 
-// plain is a value as text, without the marks around it.
+// plain returns a JSON value as text, without quotation marks.
 func plain(value json.RawMessage) string {
 	var text string
 	if json.Unmarshal(value, &text) == nil {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Kind says what a slice does, and so how it looks.
+// Kind is the kind of work of a slice. It determines the look of the slice.
 type Kind uint8
 
 // The kinds of slice.
@@ -18,17 +18,17 @@ const (
 	host        // not on a stream of a device
 )
 
-// String is the name of a kind, and the class of its slices on the page.
+// String returns the name of a kind, which is also the CSS class of its slices.
 func (k Kind) String() string {
 	return [...]string{"gemm", "kernel", "nccl", "copy", "wait", "host"}[k]
 }
 
-// Label is what the page calls a kind.
+// Label returns the label of a kind on the page.
 func (k Kind) Label() string {
 	return [...]string{"GEMM", "other kernel", "NCCL", "copy between ranks", "wait, event, flag", "host"}[k]
 }
 
-// Computes reports whether a slice works on what its rank has.
+// Computes reports whether a slice computes on local data.
 func (k Kind) Computes() bool { return k <= Kernel }
 
 // Moves reports whether a slice moves data.
@@ -37,27 +37,27 @@ func (k Kind) Moves() bool { return k == NCCL || k == Copy }
 // Works reports whether a slice does anything but wait.
 func (k Kind) Works() bool { return k <= Copy }
 
-// byCategory are the categories of traces of hirgen, and those of PyTorch's profiler.
+// byCategory maps categories in traces of hirgen and of PyTorch's profiler to kinds.
 var byCategory = map[string]Kind{
 	"gemm": GEMM, "kernel": Kernel, "nccl": NCCL, "copy": Copy, "peer_read": Copy,
 	"event wait": Wait, "event record": Wait, "flag wait": Wait, "flag write": Wait,
 	"gpu_memcpy": Kernel, "gpu_memset": Kernel,
 }
 
-// hostCategories are those of PyTorch's profiler that no stream of a device has.
+// hostCategories are categories of PyTorch's profiler for events on the host.
 var hostCategories = []string{
 	"cpu_op", "user_annotation", "gpu_user_annotation", "cuda_runtime", "cuda_driver", "cuda_sync", "python_function", "overhead",
 	"Trace", "cpu_instant_event", "ac2g", "fwdbwd", "async_cpu_to_gpu", "cuda_profiler_range",
 }
 
-// What libraries call their kernels; hirgen's own traces have a category for each kind, and names of statements.
+// Patterns of library kernels. Traces of hirgen instead have a category for each kind and names of statements.
 var (
 	ncclKernel = regexp.MustCompile(`(?i)nccl`)
 	gemmKernel = regexp.MustCompile(`(?i)gemm|nvjet|cutlass|cublas|xmma|matmul_kernel`)
 	transfer   = regexp.MustCompile(`: (send|receive) of |^Memcpy PtoP`)
 )
 
-// kindOf is the kind of a slice. A category that is not known is that of a kernel.
+// kindOf returns the kind of a slice. A slice of an unknown category is a kernel.
 func kindOf(category, name string) Kind {
 	kind, known := byCategory[category]
 	switch {

@@ -1,6 +1,6 @@
 package timeline
 
-// setLanes puts slices of a track that overlap into rows of their own: each into the first that is free.
+// setLanes assigns overlapping slices of a track to different rows: each to the first free row.
 func (t *Track) setLanes() {
 	var free []Time
 	for _, s := range t.Slices {

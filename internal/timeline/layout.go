@@ -12,18 +12,18 @@ const (
 	laneHeight   = 20
 	sliceHeight  = 18
 	headHeight   = 20 // of a rank, above its tracks
-	stripHeight  = 6  // of what is hidden and exposed, at the end of the head
+	stripHeight  = 6  // of the strip with hidden and exposed times, at the end of the head
 	rankGap      = 8
-	nameLetters  = 32     // of a name that fit beside its track
+	nameLetters  = 32     // of a name that fit next to its track
 	listLetters  = 60     // of a name among others
 	lastWidth    = 24     // of classes of widths: shares of the axis, halved each time
-	behindMost   = 4      // names of what hides a transfer
+	behindMost   = 4      // names of the slices that hide a transfer
 	pathMost     = 6      // names of the critical path
 	labelLetters = 80     // of a name on a slice
 	maxDrawn     = 15_000 // slices of a page, which keeps it under 5 MB
 )
 
-// chart is a trace as it is drawn: every number is placed already.
+// chart is a trace as drawn. All positions are already computed.
 type chart struct {
 	Height int
 	Names  []label
@@ -38,7 +38,7 @@ type label struct {
 	Short, Full string
 }
 
-// box is a slice, or a time of a rank that is shaded.
+// box is a slice, or a shaded time range of a rank.
 type box struct {
 	Class, Name string
 	X, Width    string // percent of the axis
@@ -47,13 +47,13 @@ type box struct {
 	slice       *Slice
 }
 
-// link is the way of the critical path from a slice to the next one.
+// link is the line of the critical path from one slice to the next.
 type link struct {
 	FromX, ToX string
 	FromY, ToY int
 }
 
-// layout places a trace on an axis of a length. Slices that are shorter than the shortest one to draw are left out.
+// layout places a trace on an axis of the given length. It omits slices shorter than shortest.
 func (t *Trace) layout(axis, shortest Time) chart {
 	c := chart{}
 	middles := map[*Slice]int{}
@@ -89,7 +89,7 @@ func (t *Trace) layout(axis, shortest Time) chart {
 	return c
 }
 
-// link draws a part of the critical path, if it leads anywhere and both of its ends are drawn.
+// link draws a segment of the critical path, unless it is empty or one of its ends is not drawn.
 func (c *chart) link(from, to Time, fromY, toY int, axis Time) {
 	if fromY > 0 && toY > 0 && (from != to || fromY != toY) {
 		c.Links = append(c.Links, link{percent(from, axis), percent(to, axis), fromY, toY})
@@ -107,7 +107,7 @@ func sliceBox(s *Slice, y int, axis Time) box {
 	}
 }
 
-// band shades times of a rank: a strip in its head, and paler all of its tracks.
+// band shades time ranges of a rank: a strip in its head, and in a paler colour all of its tracks.
 func (c *chart) band(class string, times spans, top, bottom int, axis, shortest Time) {
 	for _, s := range times {
 		length := s.end - s.begin
@@ -121,8 +121,8 @@ func (c *chart) band(class string, times spans, top, bottom int, axis, shortest 
 	}
 }
 
-// widthClass is how often the axis is halved until it is as short as a slice. The page hides the names of classes that
-// are too narrow at its zoom.
+// widthClass returns how often the axis must be halved to be as short as a slice. The page hides the names of classes
+// that are too narrow at its zoom.
 func widthClass(length, axis Time) int {
 	class := 0
 	for class < lastWidth && length<<(class+1) <= axis {
@@ -131,7 +131,7 @@ func widthClass(length, axis Time) int {
 	return class
 }
 
-// shortestDrawn is how long slices have to be so that a page has no more than most.
+// shortestDrawn returns the least length of a drawn slice so that a page has at most most slices.
 func shortestDrawn(traces []*Trace, most int) Time {
 	var lengths []Time
 	for _, t := range traces {
@@ -144,7 +144,7 @@ func shortestDrawn(traces []*Trace, most int) Time {
 	return lengths[len(lengths)-most] + 1
 }
 
-// percent is a time as a share of the axis.
+// percent prints a time as a share of the axis.
 func percent(t, axis Time) string {
 	if axis == 0 {
 		return "0"
@@ -153,7 +153,7 @@ func percent(t, axis Time) string {
 	return strings.TrimSuffix(text, ".")
 }
 
-// shortened is the begin and the end of a name that has more letters than there is room for.
+// shortened keeps the beginning and the end of a name that is too long.
 func shortened(name string, most int) string {
 	letters := []rune(name)
 	if len(letters) <= most {
@@ -163,7 +163,7 @@ func shortened(name string, most int) string {
 	return string(letters[:half]) + "…" + string(letters[len(letters)-half:])
 }
 
-// String is a time with three digits or so.
+// String prints a time with about three digits.
 func (t Time) String() string {
 	switch us := float64(t) / 1000; {
 	case t == 0:
@@ -180,7 +180,7 @@ func (t Time) String() string {
 	return fmt.Sprintf("%d ns", int64(t))
 }
 
-// share is a part of a whole.
+// share prints a part of a whole.
 func share(part, whole Time) string {
 	if whole == 0 {
 		return "-"
@@ -188,7 +188,7 @@ func share(part, whole Time) string {
 	return fmt.Sprintf("%.0f %%", 100*float64(part)/float64(whole))
 }
 
-// listed is the first of some shares as text.
+// listed prints the first of some shares.
 func listed(all []Share, most int) string {
 	var words []string
 	for i, s := range all {

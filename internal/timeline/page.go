@@ -21,7 +21,7 @@ var (
 	page = template.Must(template.New("page").Parse(pageText))
 )
 
-// view is what the page prints.
+// view is the data of the page.
 type view struct {
 	Style, Own template.CSS
 	Script     template.JS
@@ -45,7 +45,7 @@ type rowView struct {
 	Cells       []string
 }
 
-// data is what the script knows of the slices, in the order in which they are drawn.
+// data describes the slices for the script, in drawing order.
 type data struct {
 	Length Time     `json:"length"`
 	Texts  []string `json:"texts"`
@@ -67,8 +67,8 @@ var columns = []column{
 	{"hidden", "something moves, and a GEMM or another kernel runs on the same rank", func(s Sums) Time { return s.Hidden }},
 }
 
-// Page draws traces one above the other on one axis, as one file that needs no other.
-// Where a slice names a line of a source, the page has its text.
+// Page draws traces below each other on one axis, as one self-contained HTML file. If a slice refers to a line of a
+// source, the page shows the line.
 func Page(w io.Writer, traces []*Trace, sources Sources) error {
 	v := view{Style: style.Common(), Own: template.CSS(pageStyle), Script: template.JS(pageScript), Columns: columns} //nolint:gosec // both are constant
 	for k := range host {
@@ -94,7 +94,7 @@ func Page(w io.Writer, traces []*Trace, sources Sources) error {
 	return page.Execute(w, v)
 }
 
-// rows are the sums of a trace, rank by rank and, of several, first of all.
+// rows returns the sums of each rank of a trace, preceded by the total if there are several ranks.
 func (t *Trace) rows() []rowView {
 	row := func(name string, s Sums, whole Time) rowView {
 		r := rowView{Short: shortened(name, nameLetters), Name: name}
@@ -114,7 +114,7 @@ func (t *Trace) rows() []rowView {
 	return rows
 }
 
-// about is a line on a trace.
+// about describes a trace in one line.
 func (t *Trace) about() string {
 	word := "Measured"
 	if t.Predicted {
@@ -143,14 +143,14 @@ func counted(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// sharesText says of what the time of all ranks is made.
+// sharesText describes the shares of the ranks' total time.
 func (t *Trace) sharesText() string {
 	s, whole := t.sums(), t.Length*Time(t.ranks())
 	return fmt.Sprintf("Of the ranks' time %s GEMMs, %s other kernels, %s exposed transfers, %s idle; %s of the transfers hidden.",
 		share(s.GEMMs, whole), share(s.Kernels, whole), share(s.Exposed, whole), share(s.Idle, whole), share(s.Hidden, s.Transfers))
 }
 
-// pathText says of what the critical path is made.
+// pathText describes the shares of the critical path.
 func (t *Trace) pathText() string {
 	if len(t.Path) == 0 {
 		return ""
@@ -158,7 +158,7 @@ func (t *Trace) pathText() string {
 	return "Critical path: " + listed(t.pathShares(), pathMost) + "."
 }
 
-// Text writes a line on each trace, after Page has found what they say.
+// Text prints one line for each trace. Page must have analysed them.
 func Text(w io.Writer, traces []*Trace) {
 	for _, t := range traces {
 		fmt.Fprintf(w, "%s: %s\n  %s\n", t.Name, strings.TrimSuffix(t.about(), "."), small(t.sharesText()))
@@ -168,10 +168,10 @@ func Text(w io.Writer, traces []*Trace) {
 	}
 }
 
-// small is a sentence as a part of a line.
+// small turns a sentence into a part of a line.
 func small(text string) string { return strings.ToLower(text[:1]) + strings.TrimSuffix(text[1:], ".") }
 
-// texts has each text once.
+// texts stores each text once.
 type texts struct {
 	list    []string
 	numbers map[string]int
@@ -187,7 +187,7 @@ func (t *texts) number(text string) int {
 	return n
 }
 
-// slice is what the script knows of one.
+// slice returns the numbers that describe a slice for the script.
 func (t *texts) slice(s *Slice) []int {
 	beside := ""
 	switch {

@@ -8,17 +8,17 @@ import (
 // A Step is a slice of the critical path.
 type Step struct {
 	*Slice
-	Last *Slice // of a collective, the slice of the rank that came last, where the path goes on; else Slice itself
+	Last *Slice // for a collective, the slice of the last rank to enter, where the path continues; else Slice itself
 	Gap  Time   // from the end of the step before, or the begin of the trace, in which the path waits for no call
 }
 
-// Length is the time of the path in a slice: of a collective, since its last rank came.
+// Length returns the time of the path in a slice. A collective counts from the entry of its last rank.
 func (s Step) Length() Time { return s.End - s.Last.Begin }
 
-// setPath finds the critical path by the events alone, backwards from the work that ends last. A slice goes on to the work
-// that ends last of what has ended when it begins: of all tracks of its rank, and of what arrows lead from to the waits that
-// are right before it on its track. Waits are no work, so what the path finds between two slices is a gap. A collective is
-// done when its last rank has come, so the path goes on at that one.
+// setPath finds the critical path from the events alone, backwards from the work that ends last. The predecessor of a
+// slice is the work that ends last before the slice begins. Candidates are the work on all tracks of its rank, and the
+// sources of arrows to the waits directly before it on its track. Waits are not work, so the time between two slices of
+// the path is a gap. A collective ends only after its last rank has entered, so the path continues at that rank.
 func (t *Trace) setPath() {
 	ended := map[*Rank][]*Slice{}
 	var last *Slice
@@ -55,8 +55,8 @@ func (t *Trace) setPath() {
 	slices.Reverse(t.Path)
 }
 
-// latest is the last one, in order of end, that has ended when a slice begins. Of those that end at the same time it is
-// that of the slice's own track, if there is one.
+// latest returns the last slice, in order of end, that has ended when s begins. If several end at the same time, it
+// prefers a slice of the same track.
 func latest(list []*Slice, s *Slice) *Slice {
 	after, _ := slices.BinarySearchFunc(list, s.Begin+1, func(x *Slice, t Time) int { return cmp.Compare(x.End, t) })
 	var found *Slice
@@ -72,8 +72,8 @@ func latest(list []*Slice, s *Slice) *Slice {
 	return found
 }
 
-// released is the work that arrows lead from to a slice, or to the waits right before it on its track. An arrow from a
-// wait stands for what that one waited for.
+// released returns the work at the sources of arrows to a slice or to the waits directly before it on its track. It
+// follows an arrow from a wait to the work that released that wait.
 func (s *Slice) released() []*Slice {
 	var found []*Slice
 	seen := map[*Slice]bool{}
@@ -104,7 +104,7 @@ func (s *Slice) released() []*Slice {
 	return found
 }
 
-// shares is the time of the path by name, the gaps last.
+// pathShares sums the time of the path by name, with the gaps last.
 func (t *Trace) pathShares() []Share {
 	var all shares
 	gaps := Share{Name: "gaps"}

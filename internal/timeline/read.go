@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Read reads a trace of Chrome's form: of an emitted program, predicted by hirgen, or of PyTorch's profiler. Of the
-// last one, what the host does is left out. The error says where the file is wrong.
+// Read reads a trace in Chrome's format: of an emitted program, predicted by hirgen, or of PyTorch's profiler. It omits
+// host events of the profiler. The error gives the position in the file.
 func Read(name string, r io.Reader) (*Trace, error) {
 	f, err := parse(name, r)
 	if err != nil {
@@ -35,7 +35,7 @@ func Read(name string, r io.Reader) (*Trace, error) {
 	return b.trace, nil
 }
 
-// process is a rank while events come in, which are in no order.
+// process is a rank while events are read, which come in any order.
 type process struct {
 	key, name, labels string
 	sort, first       int
@@ -48,7 +48,7 @@ type thread struct {
 	slices      []*Slice
 }
 
-// arrow is the begin or the end of one.
+// arrow is the beginning or the end of an arrow.
 type arrow struct {
 	process, thread, id string
 	at                  Time
@@ -100,7 +100,7 @@ func (b *reader) event(e event) error {
 	return nil
 }
 
-// name takes what an event says about a process or a thread.
+// name records the name of a process or a thread from an event.
 func (b *reader) name(e event) {
 	p, t := b.thread(e)
 	name := strings.TrimSpace(plain(e.Args["name"]))
@@ -150,7 +150,7 @@ func (b *reader) withSlices() []*process {
 	return list
 }
 
-// byNumber compares numbers as such, and nothing else.
+// byNumber compares texts that are numbers.
 func byNumber(x, y string) int {
 	m, noM := strconv.Atoi(x)
 	n, noN := strconv.Atoi(y)
@@ -160,10 +160,10 @@ func byNumber(x, y string) int {
 	return cmp.Compare(m, n)
 }
 
-// folded is how a prediction names a rank that stands for others: "rank 0, for 64: 0-63".
+// folded matches the name of a predicted rank that represents others: "rank 0, for 64: 0-63".
 var folded = regexp.MustCompile(`^rank .*, for ([1-9]\d{0,8}):`)
 
-// order makes ranks, tracks and slices of what came in, from time 0.
+// order makes ranks, tracks and slices of the events, and shifts them to begin at time 0.
 func (b *reader) order() {
 	list := b.withSlices()
 	for _, p := range list {
@@ -210,7 +210,7 @@ func (b *reader) fromZero() {
 	}
 }
 
-// title is the name of a rank. PyTorch names all its processes alike, and labels them.
+// title returns the name of a rank. PyTorch gives all processes the same name and distinguishes them by labels.
 func (p *process) title() string {
 	if strings.HasPrefix(p.labels, "GPU") && !strings.HasPrefix(p.name, "rank") {
 		return p.labels
@@ -218,7 +218,7 @@ func (p *process) title() string {
 	return cmp.Or(p.name, "process "+p.key)
 }
 
-// sorted are the threads that have slices.
+// sorted returns the threads that have slices.
 func (p *process) sorted() []*thread {
 	var list []*thread
 	for _, t := range p.threads {

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// Sources are the lines of specs by the name of their file, without folders.
+// Sources maps names of spec files, without folders, to their lines.
 type Sources map[string][]string
 
 // Add takes the text of a file.
 func (s Sources) Add(file, text string) { s[path.Base(file)] = strings.Split(text, "\n") }
 
-// line is a position, file:line:column, with what stands there, if the file is known.
+// line returns a position, file:line:column, followed by the line itself if the file is known.
 func (s Sources) line(where string) string {
 	parts := strings.Split(where, ":")
 	if len(parts) < 2 {

@@ -7,10 +7,10 @@ import (
 
 type span struct{ begin, end Time }
 
-// spans are times that do not touch, in order.
+// spans are disjoint time ranges, in order.
 type spans []span
 
-// union makes spans of any list.
+// union merges any list of ranges.
 func union(list []span) spans {
 	slices.SortFunc(list, func(x, y span) int { return cmp.Compare(x.begin, y.begin) })
 	var all spans
@@ -26,7 +26,7 @@ func union(list []span) spans {
 	return all
 }
 
-// length is how long they are together.
+// length returns the total length.
 func (a spans) length() Time {
 	var sum Time
 	for _, s := range a {
@@ -35,7 +35,7 @@ func (a spans) length() Time {
 	return sum
 }
 
-// both is where two overlap.
+// both returns the intersection.
 func (a spans) both(b spans) spans {
 	var found spans
 	for i, j := 0, 0; i < len(a) && j < len(b); {
@@ -51,7 +51,7 @@ func (a spans) both(b spans) spans {
 	return found
 }
 
-// without is what of a is outside b.
+// without returns a without the times of b.
 func (a spans) without(b spans) spans {
 	var found spans
 	for _, s := range a {

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Sums are how long a rank did what. GEMMs, Kernels, Exposed and Idle make up the whole of the trace; Transfers are
-// Hidden and Exposed.
+// Sums are the times of a rank by activity. GEMMs, Kernels, Exposed and Idle add up to the length of the trace.
+// Transfers is the sum of Hidden and Exposed.
 type Sums struct {
 	GEMMs     Time // a GEMM runs
 	Kernels   Time // another kernel runs, and no GEMM
@@ -16,7 +16,7 @@ type Sums struct {
 	Idle      Time // nothing runs, but for waits
 }
 
-// setSums finds the sums of a rank, and what hides each of its transfers.
+// setSums computes the sums of a rank and the computations that hide each of its transfers.
 func (r *Rank) setSums(whole Time) {
 	of := func(pick func(Kind) bool) spans {
 		var list []span
@@ -36,7 +36,7 @@ func (r *Rank) setSums(whole Time) {
 	r.setBehind(computes)
 }
 
-// setBehind finds for each transfer which computations run beside it.
+// setBehind finds the computations that run at the same time as each transfer.
 func (r *Rank) setBehind(computes spans) {
 	var list []*Slice
 	r.all(func(s *Slice) {
@@ -67,7 +67,7 @@ func (r *Rank) setBehind(computes spans) {
 	})
 }
 
-// sums is those of all ranks, also of those that others stand for.
+// sums adds the sums of all ranks, counting each rank as many times as it represents.
 func (t *Trace) sums() Sums {
 	var all Sums
 	for _, r := range t.Ranks {
@@ -82,7 +82,7 @@ func (t *Trace) sums() Sums {
 	return all
 }
 
-// ranks is how many there are.
+// ranks returns the number of ranks.
 func (t *Trace) ranks() int {
 	n := 0
 	for _, r := range t.Ranks {
@@ -104,7 +104,7 @@ func (all *shares) add(name string, time Time) {
 	*all = append(*all, Share{name, time, 1})
 }
 
-// sorted has the longest first.
+// sorted returns the shares, the longest first.
 func (all shares) sorted() []Share {
 	slices.SortStableFunc(all, func(x, y Share) int { return cmp.Compare(y.Time, x.Time) })
 	return all

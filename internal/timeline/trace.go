@@ -1,13 +1,14 @@
-// Package timeline draws traces of calls, measured and predicted, as one page: a track for each stream of each rank,
-// what of the communication computations hide, and the critical path.
+// Package timeline draws measured and predicted traces of calls as one page: a track for each stream of each rank, the
+// hidden communication, and the critical path.
 //
-// A trace goes one way: Read makes a Trace of a file, analyse finds sums and the critical path, Page prints.
+// A trace passes three steps: Read makes a Trace of a file, analyse computes sums and the critical path, and Page
+// prints.
 package timeline
 
-// Time is in nanoseconds: slices that touch must not overlap by rounding.
+// Time is in integer nanoseconds, so that rounding does not make adjacent slices overlap.
 type Time int64
 
-// A Trace is what ran on some ranks, from time 0.
+// A Trace has the slices of some ranks, from time 0.
 type Trace struct {
 	Name      string
 	Predicted bool
@@ -23,7 +24,7 @@ type Trace struct {
 // A Rank is a process of the trace.
 type Rank struct {
 	Name   string
-	Stands int // how many ranks it stands for, itself among them: all that do the same
+	Stands int // how many ranks it represents, including itself: all ranks that do the same
 	Tracks []*Track
 	Sums   Sums
 
@@ -46,8 +47,8 @@ type Slice struct {
 	Begin, End Time
 	Lane       int
 
-	Exposed  Time    // of a transfer, what nothing hides
-	Behind   []Share // of a transfer, what hides it, longest first
+	Exposed  Time    // exposed time of a transfer
+	Behind   []Share // computations that hide a transfer, longest first
 	Critical bool
 
 	rank  *Rank
@@ -56,7 +57,7 @@ type Slice struct {
 	from  []*Slice // where arrows that end at it begin
 }
 
-// Length is how long a slice takes.
+// Length returns the duration of a slice.
 func (s *Slice) Length() Time { return s.End - s.Begin }
 
 // A Share is the time of some slices of one name.

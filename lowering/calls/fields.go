@@ -18,9 +18,9 @@ type Field struct {
 	Text  bool // the string is any text, not an identifier
 }
 
-// Fields lists the fields of a statement or a declaration, given as a pointer to its struct. The struct defines them: their order
-// is that of the struct, and keys are names in snake_case. The tag `text:"quoted"` marks strings that are not identifiers. An
-// Event, a Flag or an Operand is replaced by its parts. Nested statements and Info are not fields.
+// Fields lists the fields of a statement or a declaration, given as a pointer to its struct. They have the order of the
+// struct, and their keys are names in snake_case. The tag `text:"quoted"` marks strings that are not identifiers. An Event, a
+// Flag or an Operand is replaced by its parts. Nested statements and Info are not fields.
 func Fields(item any) []Field {
 	v := reflect.ValueOf(item).Elem()
 	layout := layoutOf(v.Type())

@@ -3,8 +3,8 @@
 // that order streams, the flags that ranks write and wait for, the batches, and the names. interp runs this program, so tests
 // check the program that is printed.
 //
-// A statement names the stream that it runs on; there is no current stream. Names are those of the emitted program. Expressions
-// use parameters, constants, loop variables, "rank" and numbers that Let declares. Pointers count elements.
+// A statement names the stream that it runs on; there is no current stream. Names are names of the emitted program.
+// Expressions use parameters, constants, loop variables, "rank" and numbers that Let declares. Pointers count elements.
 package calls
 
 import (
@@ -111,7 +111,7 @@ type (
 		M, N, K, Batch            expr.Expr
 		StrideA, StrideB, StrideC expr.Expr
 		RowB                      expr.Expr // elements between rows of B in memory; nil: dense
-		AlignA, AlignB, AlignC    int64     // alignment of all pointers in bytes, if it is less than that of rows; 0: that of rows
+		AlignA, AlignB, AlignC    int64     // bytes to which all pointers are aligned, if less than the rows are; otherwise 0
 		TransposeA, TransposeB    bool
 		Bias, Addend, Fp32Result  bool
 		PackA, PackB, PackC       bool   // the call copies the operand to, or from, aligned rows in its workspace

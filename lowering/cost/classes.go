@@ -11,9 +11,9 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// classes divides the ranks of a program into classes by what they do. Ranks of a class have the same tasks,
-// with the same dependencies, which meet the same tasks of ranks of the same classes. By this symmetry, all
-// ranks of a class have the same times, and one rank stands for all of them.
+// classes divides the ranks of a program into classes with equal behaviour. Ranks of a class have the same tasks, with
+// the same dependencies, which meet the same tasks of ranks of the same classes. By this symmetry, all ranks of a class
+// have the same times, and one rank stands for all of them.
 type classes struct {
 	of     []int32   // by place
 	first  []int32   // the place of each class's first rank, which stands for it

@@ -42,7 +42,7 @@ type work struct {
 	in    float64 // of the links from its peers,
 	out   float64 // and of the links to its peers
 	gemm  *gemm   // of a GEMM
-	// crosses means that in and out refer to the network between nodes, not to the links inside a node.
+	// crosses means that the fields in and out refer to the network between nodes, not to the links inside a node.
 	crosses bool
 	host    float64 // time that the host takes to issue it
 }

@@ -15,11 +15,13 @@ import (
 // read no more than before.
 //
 //	For s in D: ...; If s != 0: Wait(receive); C_s = Binary(add, C_s, P_sums_s)     with C_s = C if s == D - 1
+//
 //	Y = Binary(add, X, C)
 //
 // becomes
 //
 //	For s in D: ...; If s != 0: Wait(receive); If s != D - 1: C_s = Binary(add, C_s, P_sums_s)
+//
 //	Y = Fused(sum_add, C, P_sums_local, X): C_sum = add(C, P_sums_local), Y = add(C_sum, X)
 //
 // Requires: the last sum of a ring is computed in the result, and has been received by then.

@@ -4,7 +4,7 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// Choices is the schedule for the passes: the choices of the spec, and those of passes.
+// Choices is the schedule for the passes: the choices of the spec and of earlier passes.
 type Choices struct {
 	schedule.Schedule
 	// InterNode is "nccl" in the program for ranks that cannot all share memory. It is the transport between nodes; within a node

@@ -19,11 +19,11 @@ type Field struct {
 // Fields lists the fields of a statement, without Info and nested statements. It takes them from the struct type, in its order. A
 // tag defines the text form of a field:
 //
-//	`text:"="`      left of the equals sign
-//	`text:"axis"`   after a word, as in "axis 0"
-//	`text:"parts?"` omitted if it is zero; `text:"?"` likewise, without a word
-//	`text:"&axis"`  in one argument with the previous field
-//	`text:"a|b"`    a bool, with a word for true and a word for false
+//	`text:"="`      left of "="
+//	`text:"axis"`   after a word: "axis 0"
+//	`text:"parts?"` omitted if zero; `text:"?"` the same, without a word
+//	`text:"&axis"`  joins the previous argument
+//	`text:"a|b"`    bool: a if true, else b
 //
 // The key of a field in JSON is its word, or else its name in lower case. A tag `json` overrides the key.
 func Fields(s Stmt) []Field {

@@ -35,7 +35,7 @@ func LocalElements(t *Tensor) int64 {
 	return n
 }
 
-// Layout returns t's layout; it is the logical order if none is set.
+// Layout returns t's layout, which is the logical order if t has none.
 func Layout(t *Tensor) []int {
 	if t.Layout != nil {
 		return t.Layout

@@ -60,8 +60,8 @@ func (m Movement) Short(world string) string {
 	return kind + " " + m.Axes + " of " + m.Mesh
 }
 
-// Movements lists the communications of a program in order, including those of sums that read from peers. A send and its receive
-// are one movement, that of the receiving rank.
+// Movements lists the communications of a program in order, including transfers of sums that read from peers. A send
+// and its receive are one movement of the receiving rank.
 func Movements(p *Program) []Movement {
 	w := &movements{program: p, exchanges: Exchanges(p), params: map[string]int64{}}
 	for _, param := range p.Params {
@@ -136,7 +136,7 @@ func (w *movements) transfer(s *P2PCommunication) {
 	w.add(s, m, s.Buffer)
 }
 
-// add adds a movement. It merges equal adjacent transfers, such as those of the steps of a ring, and adds their counts.
+// add adds a movement. It merges equal adjacent transfers, such as the steps of a ring, and adds their counts.
 func (w *movements) add(s Stmt, m Movement, result *Tensor) {
 	m.Bytes, m.Pos = result.DType.Size(), s.Meta().Pos
 	for _, axis := range result.Axes {

@@ -2,15 +2,14 @@ package hostir
 
 import "strconv"
 
-// Namer gives names that nothing else in a program has: tensors, parameters,
-// handles, streams and loop variables share one space, since all of them become
-// identifiers of one emitted program.
+// Namer makes names that are unique in a program. Tensors, parameters, handles, streams and loop variables share one
+// name space, because all of them become identifiers of one emitted program.
 type Namer struct {
 	used map[string]bool
 	next map[string]int // the first suffix to try, so that n clashes cost n steps
 }
 
-// NewNamer is a namer that knows the names of a program.
+// NewNamer returns a namer that knows the names of a program.
 func NewNamer(p *Program) *Namer {
 	n := &Namer{used: map[string]bool{"rank": true, "worker": true, Caller: true}, next: map[string]int{}}
 	for _, param := range p.Params {
@@ -34,7 +33,7 @@ func NewNamer(p *Program) *Namer {
 	return n
 }
 
-// Fresh gives name, or name_2, name_3, ... and takes it.
+// Fresh returns name, or name_2, name_3, ... and reserves it.
 func (n *Namer) Fresh(name string) string {
 	candidate := name
 	for i := max(n.next[name], 2); n.used[candidate]; i++ {

@@ -8,11 +8,11 @@
 // statement. Any other rank does nothing there, and has no buffer of its tensors. No statement tests for it. Statements that
 // order streams run everywhere; a Wait for a communication that the rank did not start does nothing.
 //
-// A Communication is on the mesh of its team. A rank of the team may lack one side. Only the root has the operand of a Broadcast
-// or Scatter, or the result of a Gather or Reduce, if that tensor is on another mesh; buffers of the other ranks are ignored. If
-// the root of a Broadcast is not on the result's mesh, it is the last rank of the team, and sends from its operand. A SendRecv
-// moves the buffer of each rank of the operand's mesh to the rank at the same position of the result's mesh. These may be the
-// same rank.
+// A Communication is on the mesh of its team. A rank of the team may lack one side. If the operand of a Broadcast or
+// Scatter is on another mesh, only the root has it. If the result of a Gather or Reduce is on another mesh, only the
+// root has it. Buffers of the other ranks are ignored. If the root of a Broadcast is not on the result's mesh, it is
+// the last rank of the team, and sends from its operand. A SendRecv moves the buffer of each rank of the operand's mesh
+// to the rank at the same position of the result's mesh. These may be the same rank.
 package hostir
 
 import (

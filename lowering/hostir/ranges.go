@@ -2,8 +2,8 @@ package hostir
 
 import "slices"
 
-// Range is a run of elements that a Slice or a Concat copies from an operand to the result: Size elements, starting at From along
-// the operand's logical axis InAxis, and at To along the result's OutAxis.
+// Range is a run of elements that a Slice or a Concat copies from an operand to the result. It has Size elements. It
+// starts at From along the operand's logical axis InAxis, and at To along the result's axis OutAxis.
 type Range struct {
 	InAxis, OutAxis int
 	From, To, Size  int64

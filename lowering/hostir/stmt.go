@@ -208,11 +208,12 @@ type (
 		Locality Locality  `text:"&?"`  // the peers that it is for; with other peers it does nothing
 		Of       string    `text:"of?"` // name in the schedule of the communication that it is part of, if the schedule has choices for that alone
 	}
-	// PeerReadSum is Out = In plus the buffers that the receives of Body read from peers. Each receive over IPC-get into Out, or
-	// a part of it, adds the buffer of its peer. One operation on its stream does all of it. It waits for all ready flags, reads
-	// the elements in place, adds them in fp32 in the order of the ranks, with In as the partial sum of this rank, and then sets
-	// the done flags. Each send over IPC-put in Body, of Out or a part of it, stores the result in the buffer of its peer. The
-	// same operation stores it, and then sets that done flag. No Wait names these receives and sends.
+	// PeerReadSum is Out = In plus the buffers that the receives of Body read from peers. Each receive over IPC-get
+	// into Out, or a part of it, adds the buffer of its peer. One operation on its stream does all of it. It waits for
+	// all ready flags and reads the elements in place. It adds them in fp32 in the order of the ranks, with In as the
+	// partial sum of this rank, and then sets the done flags. Each send over IPC-put in Body, of Out or a part of it,
+	// stores the result in the buffer of its peer. The same operation stores it, and then sets that done flag. No Wait
+	// names these receives and sends.
 	PeerReadSum struct {
 		Info
 		Out  *Tensor `text:"="`

@@ -180,7 +180,8 @@ func (w Window) longAxes() []int {
 	return axes
 }
 
-// follow sets the strides of w so that its elements are those of in, in logical order. It reports whether such strides exist.
+// follow sets the strides of w so that it addresses the elements of in, in logical order. It reports whether such
+// strides exist.
 func (w Window) follow(in Window) bool {
 	mine, other := w.longAxes(), in.longAxes()
 	groups, ok := Regrouped(at(w.Size, mine), at(in.Size, other))

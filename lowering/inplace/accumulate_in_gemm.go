@@ -17,13 +17,14 @@ import (
 // Establishes: with fuse: gemm, no GEMM is followed by such an addition.
 //
 //	before: P_s = Matmul(A_s, B); If s != 0: Wait(receive, iteration s - 1); P_s = Binary(add, P_s, P_sums_s)
+//
 //	after:  If s != 0: Wait(receive, iteration s - 1); P_s = Matmul(A_s, B, add P_sums_s) Else: P_s = Matmul(A_s, B)
 func AccumulateInGEMM(p *hostir.Program) error {
 	if !p.Choices.Any(schedule.Fuse, schedule.GEMM) {
 		return nil
 	}
 	accumulated := map[string]bool{}    // by path of the choice
-	left := map[string][2]hostir.Stmt{} // what makes the parts, and what adds to them
+	left := map[string][2]hostir.Stmt{} // the statements that make the parts and that add to them
 	p.Body = hostir.RewriteBlocks(p.Body, func(body []hostir.Stmt) []hostir.Stmt {
 		out := make([]hostir.Stmt, 0, len(body))
 		for _, s := range body {

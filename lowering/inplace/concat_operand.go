@@ -6,21 +6,21 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// operand is one of a concat, in a pipeline the slice at hand.
+// operand is an operand of a concat. In a pipeline it is the slice of the current iteration.
 type operand struct {
 	*joined
 	number int
 	result *hostir.Tensor   // the buffer of the concat's result
-	by     []*hostir.Select // what takes the result from there
+	by     []*hostir.Select // views that take the result from its buffer
 
-	whole  *hostir.Tensor // that the operand is taken from as the result is from its buffer
-	axis   int            // of the concat, among those that the buffer of the result has
+	whole  *hostir.Tensor // the tensor that the operand is a slice of, as the result is of its buffer
+	axis   int            // of the concat, among the axes of the result's buffer
 	buffer *hostir.Tensor
-	views  []hostir.Stmt // what makes whole of the buffer, from whole on
-	slice  *sliced       // where slices are taken behind whole; nil: they are not
+	views  []hostir.Stmt // views that make whole from the buffer, starting at whole
+	slice  *sliced       // set if slices are taken between the buffer and whole; else nil
 }
 
-// place makes the buffer of an operand a view of the result, if it can be one.
+// place makes the buffer of an operand a view of the result, and reports whether it can.
 func (c *concats) place(o *operand) bool {
 	if !o.find() || c.allocates[o.buffer] == nil || !c.mayMove(o) {
 		return false
@@ -39,7 +39,8 @@ func (c *concats) place(o *operand) bool {
 	return true
 }
 
-// find finds the buffer behind the operand. It reports whether it is the program's own, and all of it is the operand.
+// find finds the underlying buffer of the operand. It reports whether the program allocates that buffer and the operand
+// covers all of it.
 func (o *operand) find() bool {
 	in := o.in[o.number]
 	whole, by := taken(in)
@@ -47,7 +48,7 @@ func (o *operand) find() bool {
 	if len(by) > len(o.by) || !o.aligned(in) {
 		return false
 	}
-	like := o.out // that whole is a part of
+	like := o.out // the tensor that whole is a part of
 	for i, sel := range by {
 		if o.axis = beyond(o.by[i], sel, o.axis); o.axis < 0 {
 			return false
@@ -61,7 +62,8 @@ func (o *operand) find() bool {
 		whole.Mesh.Same(o.result.Mesh)
 }
 
-// through finds what reshapes and permutes the buffer, and takes slices of it: as the result is taken from its own.
+// through finds the reshapes and permutes from the buffer to whole, and a slice in between. That slice must match by,
+// the remaining slices of the result.
 func (o *operand) through(by []*hostir.Select) bool {
 	for o.buffer = o.whole; o.buffer.Of != nil; o.buffer = hostir.Uses(o.buffer.Of)[0] {
 		switch of := o.buffer.Of.(type) {
@@ -82,7 +84,7 @@ func (o *operand) through(by []*hostir.Select) bool {
 	return len(by) == 0
 }
 
-// taken is what a slice is taken from, and by what, the innermost first.
+// taken returns the tensor that a slice is taken from, and the Selects that take it, the innermost first.
 func taken(t *hostir.Tensor) (whole *hostir.Tensor, by []*hostir.Select) {
 	for {
 		sel, selects := t.Of.(*hostir.Select)
@@ -93,8 +95,8 @@ func taken(t *hostir.Tensor) (whole *hostir.Tensor, by []*hostir.Select) {
 	}
 }
 
-// beyond is which axis an axis of two slices is of what they are taken from; -1 where these are not taken alike, or along
-// that axis.
+// beyond converts an axis of two slices to an axis of the tensors that they are taken from. It returns -1 if the slices
+// are taken differently or along that axis.
 func beyond(a, b *hostir.Select, axis int) int {
 	at := slices.Index(hostir.Live(a.In), a.Axis)
 	if at != slices.Index(hostir.Live(b.In), b.Axis) || a.Parts != b.Parts || a.Index.String() != b.Index.String() {
@@ -109,8 +111,8 @@ func beyond(a, b *hostir.Select, axis int) int {
 	return axis
 }
 
-// mayMove reports whether all that uses the buffer of an operand takes it with gaps, and what makes it has done so when it
-// is copied.
+// mayMove reports whether all statements that use the buffer of an operand support gaps, and whether its writers are
+// complete before the concat copies it.
 func (c *concats) mayMove(o *operand) bool {
 	made := false
 	for _, s := range c.of[o.buffer] {
@@ -130,7 +132,7 @@ func (c *concats) mayMove(o *operand) bool {
 	return made
 }
 
-// decides reports whether a condition decides what a tensor is a view of.
+// decides reports whether a condition selects the tensor that t is a view of.
 func decides(t *hostir.Tensor) bool {
 	for t.Of != nil {
 		if _, either := t.Of.(*hostir.Either); either {
@@ -141,7 +143,7 @@ func decides(t *hostir.Tensor) bool {
 	return false
 }
 
-// named lists what statements name of a buffer.
+// named lists the tensors in statements that are in a buffer.
 func (c *concats) named(buffer *hostir.Tensor) (list []*hostir.Tensor) {
 	for _, s := range c.of[buffer] {
 		for _, t := range hostir.Mentions(s) {
@@ -153,14 +155,15 @@ func (c *concats) named(buffer *hostir.Tensor) (list []*hostir.Tensor) {
 	return list
 }
 
-// rearranges reports whether a statement copies into a view that a statement of its kind would make: written down, it would
-// be that.
+// rearranges reports whether a statement copies into a view made by the same kind of statement. The text form would
+// read such a copy back as the view.
 func rearranges(s hostir.Stmt) bool {
 	of := hostir.Result(s).Of
 	return hostir.MakesView(s) && of != nil && hostir.Op(of) == hostir.Op(s)
 }
 
-// allocateFirst allocates the result where it or an operand in it was, whichever came first.
+// allocateFirst allocates the result at the place of its allocation or the operand's, whichever comes first. It removes
+// the allocation of the operand.
 func (c *concats) allocateFirst(o *operand) {
 	body := c.program.Body
 	operand, result := hostir.Stmt(c.allocates[o.buffer]), hostir.Stmt(c.allocates[o.result])

@@ -7,25 +7,25 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// A pipeline may cut an operand before it is reshaped and permuted:
+// A pipeline may slice an operand before it is reshaped and permuted:
 //
 //	V_s = Select(V, axis 0, index s); U_s = Reshape(V_s); C_s = Select(C, axis 0, index s); C_s = Concat(U_s, ...)
 //
-// The same is then done to all slices at once, as far as that leads from the result to V:
+// The inverse is then applied to all slices at once, from the result back to V:
 //
 //	U_s_whole = Slice(C, ...); V = Reshape(U_s_whole)
 
-// sliced is an operand whose slices are taken in front of some of what reshapes and permutes it.
+// sliced is an operand whose slices are taken before some of its reshapes and permutes.
 type sliced struct {
 	*operand
 	views []hostir.Stmt  // of the slice, from the operand on
-	cut   *hostir.Select // what takes the slice
-	from  *hostir.Select // what takes that of the result
+	cut   *hostir.Select // takes the slice of the operand
+	from  *hostir.Select // takes the slice of the result
 	made  []*hostir.Tensor
 }
 
-// turn makes what slices are taken from a view of the result: set does so for the last step. It reports whether that
-// can be.
+// turn makes the tensor that slices are taken from a view of the result, and reports whether it can. It calls set for
+// that tensor.
 func (l *sliced) turn(c *concats, set func(*hostir.Tensor, hostir.Stmt)) bool {
 	at, first := l.from.Axis, l.slice(c)
 	if first == nil {
@@ -58,7 +58,7 @@ func (l *sliced) turn(c *concats, set func(*hostir.Tensor, hostir.Stmt)) bool {
 	return len(l.views) > 0
 }
 
-// slice is the part of the result that all slices of the operand are.
+// slice declares the part of the result that consists of all slices of the operand.
 func (l *sliced) slice(c *concats) *hostir.Tensor {
 	in := l.whole
 	if !plainAxes(in) || !plainAxes(l.result) || !plainAxes(l.cut.In) || l.cut.In.Axes[l.cut.Axis].LocalSize() != l.result.Axes[l.from.Axis].LocalSize() {
@@ -69,7 +69,7 @@ func (l *sliced) slice(c *concats) *hostir.Tensor {
 	return t
 }
 
-// together declares all slices that are like one, along an axis in a place.
+// together declares a tensor of all slices, with an additional axis at position at.
 func (l *sliced) together(c *concats, slice *hostir.Tensor, at int, axis domain.Axis) *hostir.Tensor {
 	t := &hostir.Tensor{
 		Name: c.names.Fresh(slice.Name + "_whole"), DType: slice.DType, Axes: slices.Insert(slices.Clone(slice.Axes), at, axis), Mesh: slice.Mesh,
@@ -80,8 +80,8 @@ func (l *sliced) together(c *concats, slice *hostir.Tensor, at int, axis domain.
 	return t
 }
 
-// all does to all slices the opposite of what a statement does to one: from t, in which they lie along axis at, to out, in
-// which they do along axis to.
+// all inverts a statement on one slice for all slices at once: from t, where the slices are along axis at, to out,
+// where they are along axis to.
 func (l *sliced) all(s hostir.Stmt, out, t *hostir.Tensor, at, to int) hostir.Stmt {
 	info := hostir.InfoFrom(s, "")
 	p, permutes := s.(*hostir.Permute)
@@ -100,7 +100,7 @@ func (l *sliced) all(s hostir.Stmt, out, t *hostir.Tensor, at, to int) hostir.St
 // plainAxes reports whether the buffer of a tensor has all of its axes.
 func plainAxes(t *hostir.Tensor) bool { return len(hostir.Live(t)) == len(t.Axes) }
 
-// behind is the first place among axes that has as many elements in front of it as some others have; -1 if there is none.
+// behind returns the first position in axes that has as many elements before it as front has, or -1.
 func behind(front, axes []domain.Axis) int {
 	for i := range len(axes) + 1 {
 		if elements(axes[:i]) == elements(front) {

@@ -6,20 +6,20 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// users knows where the statements of a program stand, and which of them use a buffer.
+// users records the positions of the statements of a program, and the statements that use each buffer.
 type users struct {
 	program    *hostir.Program
-	statements []hostir.Stmt // without lists, in the order of the program
+	statements []hostir.Stmt // without loops and branches, in program order
 	sites      map[hostir.Stmt]site
-	of         map[*hostir.Tensor][]hostir.Stmt    // of a buffer: what names it, or a view of it
-	allocates  map[*hostir.Tensor]*hostir.Allocate // that are no part of a loop
+	of         map[*hostir.Tensor][]hostir.Stmt    // by buffer: the statements that name it or a view of it
+	allocates  map[*hostir.Tensor]*hostir.Allocate // allocations outside of loops
 }
 
-// site is where a statement stands.
+// site is the position of a statement.
 type site struct {
-	at       int // its place in the program
+	at       int // its index in the program
 	loops    []*hostir.For
-	branches bool // on a side of a branch, or in a sum over peers
+	branches bool // in a branch, or in a sum over peers
 }
 
 func usersOf(p *hostir.Program) *users {
@@ -52,7 +52,7 @@ func (u *users) list(body []hostir.Stmt, loops []*hostir.For, branches bool) {
 	}
 }
 
-// add notes a statement.
+// add records a statement.
 func (u *users) add(s hostir.Stmt, at site) {
 	u.sites[s] = at
 	var seen []*hostir.Tensor
@@ -71,11 +71,11 @@ func writesTo(s hostir.Stmt, buffer *hostir.Tensor) bool {
 	return slices.ContainsFunc(hostir.Defs(s), func(t *hostir.Tensor) bool { return isIn(t, buffer) })
 }
 
-// isIn reports whether a tensor is a buffer, or maybe a view of it.
+// isIn reports whether a tensor is a buffer, or may be a view of it.
 func isIn(t, buffer *hostir.Tensor) bool { return slices.Contains(hostir.Buffers(t), buffer) }
 
-// takesGaps reports whether a statement can use a buffer that is no run of memory: what it reads or writes of it has a stride
-// for each axis. GEMMs, communications and reshapes that copy need a run.
+// takesGaps reports whether a statement can use a non-contiguous buffer, with a stride for each axis. GEMMs,
+// communications and reshapes that copy need contiguous memory.
 func takesGaps(s hostir.Stmt, buffer *hostir.Tensor) bool {
 	switch s := s.(type) {
 	case *hostir.Fused, *hostir.Unary, *hostir.Binary, *hostir.Cast, *hostir.Set, *hostir.Reduce, *hostir.Concat, *hostir.Permute,
@@ -90,8 +90,8 @@ func takesGaps(s hostir.Stmt, buffer *hostir.Tensor) bool {
 	}
 }
 
-// earlier reports whether what a statement writes of a buffer is complete when another one reads t there: it stands in
-// front of that and, where a loop is around both, writes the slice that is read.
+// earlier reports whether s has written buffer when reader reads t there. s must precede reader. If both are in the
+// same loop, s must write the slice that reader reads.
 func (u *users) earlier(s hostir.Stmt, buffer *hostir.Tensor, reader hostir.Stmt, t *hostir.Tensor) bool {
 	first, then := u.sites[s], u.sites[reader]
 	if first.at >= then.at {
@@ -109,7 +109,7 @@ func sameSlice(a, b *hostir.Tensor) bool {
 	return slices.EqualFunc(selects(a), selects(b), alike)
 }
 
-// selects lists what takes a view from its buffer.
+// selects lists the Selects between a view and its buffer.
 func selects(t *hostir.Tensor) (list []*hostir.Select) {
 	hostir.EachView(t, func(v *hostir.Tensor) {
 		if sel, ok := v.Of.(*hostir.Select); ok {

@@ -8,7 +8,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// turn makes the operand a view of the result, and its buffer one of the operand, if that can be; undo takes that back.
+// turn makes the operand a view of the result, and its buffer a view of the operand, and reports whether it can. undo
+// reverts the changes.
 func (o *operand) turn(c *concats) (turned bool, undo func()) {
 	type was struct {
 		t    *hostir.Tensor
@@ -36,13 +37,13 @@ func (o *operand) turn(c *concats) (turned bool, undo func()) {
 	return true, undo
 }
 
-// sliceOf makes a tensor the operand's part of the result.
+// sliceOf returns the Slice that makes a tensor the operand's part of the result.
 func (o *operand) sliceOf(t *hostir.Tensor) *hostir.Slice {
 	info := hostir.InfoFrom(o.stmt, "made where "+o.result.Name+" has it")
 	return &hostir.Slice{Info: info, Out: t, In: o.result, Axis: hostir.Live(o.result)[o.axis], Start: o.start(o.number)}
 }
 
-// reversed makes the operand of a reshape or a permute a view of its result.
+// reversed returns the view that makes the operand of a reshape or a permute from its result.
 func reversed(s hostir.Stmt) hostir.Stmt {
 	info := hostir.InfoFrom(s, "")
 	if p, permutes := s.(*hostir.Permute); permutes {
@@ -51,7 +52,7 @@ func reversed(s hostir.Stmt) hostir.Stmt {
 	return &hostir.Reshape{Info: info, Out: hostir.Uses(s)[0], In: hostir.Result(s)}
 }
 
-// inverse takes a permutation back.
+// inverse returns the inverse of a permutation.
 func inverse(perm []int) []int {
 	back := make([]int, len(perm))
 	for i, axis := range perm {
@@ -60,7 +61,7 @@ func inverse(perm []int) []int {
 	return back
 }
 
-// start is where an operand begins along the axis of the concat.
+// start returns the index where an operand begins along the axis of the concat.
 func (j *joined) start(number int) domain.Extent {
 	at := slices.Index(hostir.Live(j.out), j.axis)
 	sum, size := expr.Expr(nil), int64(0)
@@ -77,10 +78,10 @@ func (j *joined) start(number int) domain.Extent {
 	return domain.Extent{Size: size}
 }
 
-// mostAxes is how many axes kernels take of what is no run of memory.
+// mostAxes is the most axes of a non-contiguous tensor that kernels support.
 const mostAxes = 8
 
-// lies reports whether what was the buffer lies as before, but for gaps between runs of elements.
+// lies reports whether the buffer's elements keep their order in memory, except for gaps between runs of elements.
 func (o *operand) lies() bool {
 	w, err := hostir.WindowOf(o.buffer, anywhere)
 	if err != nil || w.Whole {
@@ -99,10 +100,10 @@ func (o *operand) lies() bool {
 	return stride == 1 && axes <= mostAxes
 }
 
-// anywhere stands for the values of indices: strides do not depend on them.
+// anywhere replaces the values of indices by 0, because strides do not depend on them.
 func anywhere(expr.Expr) (int64, error) { return 0, nil }
 
-// hasNoStrides reports whether no strides give the elements of a view.
+// hasNoStrides reports whether a view cannot be described by strides.
 func hasNoStrides(t *hostir.Tensor) bool {
 	w, err := hostir.WindowOf(t, anywhere)
 	return err != nil || w.Whole

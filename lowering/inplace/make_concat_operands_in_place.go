@@ -19,6 +19,7 @@ import (
 // It has the same layout in the result as in its buffer, except for gaps.
 //
 //	before: R = Allocate; R = Unary(relu, A); P = Reshape(R); C = Allocate; C = Concat(P, B, axis 1)
+//
 //	after:  C = Allocate; R = Unary(relu, A), with R = Reshape(P), P = Slice(C, axis 1, start 0); C_B = Set(B)
 func MakeConcatOperandsInPlace(p *hostir.Program) error {
 	c := &concats{users: usersOf(p), names: hostir.NewNamer(p), rest: map[hostir.Stmt][]hostir.Stmt{}}

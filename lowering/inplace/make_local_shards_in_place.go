@@ -10,17 +10,17 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// MakeLocalShardsInPlace lets what ranks gather be made where the slices of the others arrive, as
-// local_shard: in-place asks for: a buffer whose one purpose was to be copied there becomes a view of the
-// rank's local shard. Peers read it, or it is sent, from there.
+// MakeLocalShardsInPlace computes a rank's local shard directly in the buffer that the rank gathers into, if the
+// schedule has local_shard: in-place. A buffer that was only copied there becomes a view of the local shard. Peers read
+// the shard from there, or the rank sends it from there.
 //
-// Requires: what a rank gathers of its own is copied in a step of its own; peers write the other
-// slices alone.
-// Establishes: with local_shard: in-place, a slice that the program itself makes in a buffer that lies as
-// the slice does is not copied.
+// Requires: a separate step copies the local shard; peers write only the other slices.
+// Establishes: with local_shard: in-place, a slice is not copied if the program computes it in a buffer with the same
+// layout.
 //
 //	before: R = Allocate; R = Reduce(sum, P_parts, axis 0); C = Allocate
 //	        For s: (If s == 0: C_s = Set(R_s) Else: (send R, receive C_s))
+//
 //	after:  C = Allocate; R = Reduce(sum, P_parts, axis 0), with R = Select(C, axis 0, index rank, parts D)
 //	        For s in 1..D: (send R, receive C_s)
 func MakeLocalShardsInPlace(p *hostir.Program) error {
@@ -44,10 +44,10 @@ func MakeLocalShardsInPlace(p *hostir.Program) error {
 // localShards finds the copies of local shards.
 type localShards struct {
 	*motion
-	allocates map[*hostir.Tensor]*hostir.Allocate // that are no part of a loop
+	allocates map[*hostir.Tensor]*hostir.Allocate // allocations outside of loops
 }
 
-// loop takes the copies of local shards out of a loop, and then what only they needed.
+// loop removes the copies of local shards from a loop, and then the statements that only they needed.
 func (o *localShards) loop(loop *hostir.For) {
 	var copies []*hostir.Set
 	hostir.Walk(loop.Body, func(s hostir.Stmt) bool {
@@ -71,14 +71,14 @@ func (o *localShards) loop(loop *hostir.For) {
 	}
 }
 
-// isEquality reports whether a condition singles out one step.
+// isEquality reports whether a condition selects one step.
 func isEquality(cond expr.Expr) bool {
 	c, ok := cond.(*expr.Binary)
 	return ok && c.Op == "=="
 }
 
-// fits reports whether what a copy takes from a buffer, all that a rank has, may lie in the slice
-// that it goes to.
+// fits reports whether a copied buffer, which must be all of the rank's shard, can be a view of the slice that it is
+// copied to.
 func (o *localShards) fits(from, to *hostir.Select) bool {
 	local, all := from.In, to.In
 	if from.Parts != 0 || to.Parts != 0 || local.Role != hostir.Temp || all.Role == hostir.View || local.Mesh != all.Mesh ||
@@ -95,7 +95,7 @@ func (o *localShards) fits(from, to *hostir.Select) bool {
 	return hostir.SameLayout(local, &slice)
 }
 
-// place makes the buffer of local shards a view of all slices, which are allocated before.
+// place makes the buffer of the local shard a view of the buffer of all slices, and allocates that buffer early enough.
 func (o *localShards) place(set *hostir.Set, from, to *hostir.Select) {
 	local, all := from.In, to.In
 	along := ranks.Along(local.Mesh, local.Axes[from.Axis].Mesh)

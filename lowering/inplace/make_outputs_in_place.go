@@ -6,11 +6,11 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// MakeOutputsInPlace makes what is reshaped to an output in the caller's buffer: a reshape moves no element, so that the
-// buffer of its operand can be a view of the output. Ranks gather rows there.
+// MakeOutputsInPlace computes reshaped outputs directly in the caller's buffer. A reshape moves no element, so the
+// buffer of its operand can be a view of the output. Ranks then gather rows there.
 //
-// Requires: buffers are allocated; local shards are views of what they are gathered into.
-// Establishes: no output is a copy of a buffer that lies as it does.
+// Requires: buffers are allocated; local shards are views of the buffers that they are gathered into.
+// Establishes: no output is a copy of a buffer with the same layout.
 //
 //	before: C_all = Allocate; (receive C_all_s, ...); C = Allocate; C = Reshape(C_all)
 //	after:  C = Allocate; (receive C_all_s, ...), with C_all = Reshape(C)
@@ -23,7 +23,7 @@ func MakeOutputsInPlace(p *hostir.Program) error {
 	return nil
 }
 
-// makeIn makes the buffer that is reshaped to an output a view of that, which is allocated before.
+// makeIn makes the operand of a reshape a view of the output, and allocates the output early enough.
 func makeIn(p *hostir.Program, r *hostir.Reshape) {
 	place := func(t *hostir.Tensor) int {
 		return slices.IndexFunc(p.Body, func(s hostir.Stmt) bool {
@@ -43,7 +43,8 @@ func makeIn(p *hostir.Program, r *hostir.Reshape) {
 	buffer.Role, buffer.Of = hostir.View, &hostir.Reshape{Info: hostir.InfoFrom(r, "made where the output is"), Out: buffer, In: r.Out}
 }
 
-// isReshaped reports whether a reshape copies into a buffer: into a view that a reshape makes, it would be that.
+// isReshaped reports whether a reshape copies into a buffer. If the buffer became a reshaped view, the text form would
+// read that copy back as the view.
 func isReshaped(p *hostir.Program, buffer *hostir.Tensor) bool {
 	found := false
 	hostir.Walk(p.Body, func(s hostir.Stmt) bool {
@@ -54,7 +55,7 @@ func isReshaped(p *hostir.Program, buffer *hostir.Tensor) bool {
 	return found
 }
 
-// reshapedFrom is what a tensor is a reshaped view of, or the tensor.
+// reshapedFrom follows reshaped views of a tensor to the tensor that they are made of.
 func reshapedFrom(t *hostir.Tensor) *hostir.Tensor {
 	for {
 		of, reshapes := t.Of.(*hostir.Reshape)

@@ -5,18 +5,18 @@ import (
 	"github.com/hirgen/hirgen/lowering/pipeline"
 )
 
-// way says where a statement of a loop goes.
+// way is the new place of a statement of a loop.
 type way int
 
 const (
 	stays    way = iota
 	ahead        // before the loop
-	atTheEnd     // after everything: a Wait for the peer to have copied
-	inSum        // into a sum: a transfer that it does itself
-	dropped      // nowhere: what such a sum does without
+	atTheEnd     // at the end of the program: a Wait for the peer to have copied
+	inSum        // into a sum, which does the transfer itself
+	dropped      // removed: the sum does not need it
 )
 
-// motion takes statements out of loops, each with the branches that it needs.
+// motion moves statements out of loops, together with the branches around them.
 type motion struct {
 	*pipeline.Projector
 	program   *hostir.Program
@@ -31,12 +31,12 @@ func newMotion(p *hostir.Program) *motion {
 	}
 }
 
-// part is a loop over the same iterations, with the statements that go one way; nil if there are none.
+// part returns a loop over the same iterations with only the statements of one way, or nil if there are none.
 func (m *motion) part(loop *hostir.For, which way) *hostir.For {
 	return m.Project(loop, func(s hostir.Stmt, _ []hostir.Stmt) bool { return m.ways[s] == which })
 }
 
-// leave takes out of a loop what does not stay in it.
+// leave removes all statements from a loop that do not stay in it.
 func (m *motion) leave(loop *hostir.For) {
 	if rest := m.part(loop, stays); rest != nil {
 		*loop = *rest
@@ -45,8 +45,9 @@ func (m *motion) leave(loop *hostir.For) {
 	}
 }
 
-// madeBy is what makes a view, of one that is the local shard in one step what makes it in the other steps. A view of
-// the local shard in all steps counts as a buffer, since peers write the others alone: nil.
+// madeBy returns the statement that makes a view. If the view is the local shard in one step, madeBy returns the
+// statement of the other steps. If the view is the local shard in all steps, madeBy returns nil: it counts as a buffer,
+// because peers write only the other slices.
 func madeBy(t *hostir.Tensor) hostir.Stmt {
 	switch of := t.Of.(type) {
 	case *hostir.Either:
@@ -59,7 +60,7 @@ func madeBy(t *hostir.Tensor) hostir.Stmt {
 	return t.Of
 }
 
-// root is the buffer behind a tensor, as madeBy sees it.
+// root returns the underlying buffer of a tensor, following madeBy.
 func root(t *hostir.Tensor) *hostir.Tensor {
 	for madeBy(t) != nil {
 		t = hostir.Uses(madeBy(t))[0]
@@ -67,7 +68,7 @@ func root(t *hostir.Tensor) *hostir.Tensor {
 	return t
 }
 
-// outermost is the Select that takes a view, or what it is a view of, from a buffer; nil where none does.
+// outermost returns the Select nearest to the buffer, among the Selects that a view directly consists of, or nil.
 func outermost(t *hostir.Tensor) *hostir.Select {
 	sel, _ := madeBy(t).(*hostir.Select)
 	for sel != nil {

@@ -9,30 +9,30 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// peerReads finds the sums to be read in place.
+// peerReads finds the sums that can read their parts in place.
 type peerReads struct {
 	*motion
-	moves  func(hostir.Stmt) string // what the schedule calls a sum
+	moves  func(hostir.Stmt) string // the name of a sum in the schedule
 	filled map[*hostir.Tensor]*summedParts
 	errors diag.List
 }
 
-// summedParts is the buffer of the parts of one sum, and what fills it.
+// summedParts is the buffer of the parts of one sum, with the statements that fill it.
 type summedParts struct {
 	loop     *hostir.For
 	recv     *hostir.P2PCommunication
-	subChunk *hostir.Select // of what the receive fills
+	subChunk *hostir.Select // of the buffer of the receive
 	local    localCopy
 	waits    map[string]*hostir.Wait
 }
 
-// localCopy copies the local partial sum to the others.
+// localCopy copies the local partial sum into the buffer of the parts.
 type localCopy struct {
 	set      *hostir.Set
-	from, to *hostir.Select // that take the two sides from their buffers; nil where none does
+	from, to *hostir.Select // that take the two sides from their buffers, or nil
 }
 
-// find looks for buffers that receives over IPC-get fill in a loop of the program.
+// find collects the buffers that receives over IPC-get fill in a loop of the program.
 func (d *peerReads) find() {
 	for _, s := range d.program.Body {
 		loop, ok := s.(*hostir.For)
@@ -63,20 +63,20 @@ func (d *peerReads) find() {
 	maps.DeleteFunc(d.filled, func(_ *hostir.Tensor, f *summedParts) bool { return f.isGathered() })
 }
 
-// selectOf is the Select that makes a view, or nil.
+// selectOf returns the Select that makes a view, or nil.
 func selectOf(t *hostir.Tensor) *hostir.Select {
 	sel, _ := madeBy(t).(*hostir.Select)
 	return sel
 }
 
-// isGathered says that a buffer is no sum's: it has the slice of each rank, the local one too, where
-// the step at hand has its slice, while the parts of a sum have the rank's own at a place of its own.
+// isGathered reports whether a buffer is gathered and not summed. A gathered buffer has the local slice at the index of
+// its step. A buffer of parts has the local part at a fixed index.
 func (f *summedParts) isGathered() bool {
 	return f.local.set == nil || f.local.to != nil && expr.Mentions(f.local.to.Index, f.loop.Var)
 }
 
-// localPart names the rank's local partial sum, where it was made; nil, with an error, where a sum
-// cannot read what it has to.
+// localPart declares a view of the local partial sum in the buffer where it was computed. If a sum cannot read its
+// parts in place, localPart reports an error and returns nil.
 func (d *peerReads) localPart(r *hostir.Reduce, f *summedParts) *hostir.Tensor {
 	switch {
 	case r.Fn != "sum":
@@ -102,7 +102,7 @@ func (d *peerReads) localPart(r *hostir.Reduce, f *summedParts) *hostir.Tensor {
 	return &view
 }
 
-// splitAs reports whether two tensors have the axes over which they are split at the same places.
+// splitAs reports whether two tensors are split over the same mesh axes in the same order.
 func splitAs(t, as *hostir.Tensor) bool {
 	axes := func(t *hostir.Tensor) (meshAxes []string) {
 		for _, i := range hostir.Live(t) {
@@ -113,7 +113,7 @@ func splitAs(t, as *hostir.Tensor) bool {
 	return slices.Equal(axes(t), axes(as))
 }
 
-// into lets a receive go to the result of a sum, or to the sub-chunk of it that it received.
+// into redirects a receive to the result of a sum, or to the corresponding sub-chunk of the result.
 func (d *peerReads) into(r *hostir.Reduce, f *summedParts) {
 	subChunk, recv := f.subChunk, f.recv
 	recv.Buffer = r.Out
@@ -122,7 +122,7 @@ func (d *peerReads) into(r *hostir.Reduce, f *summedParts) {
 	}
 	along := subChunk.Axis
 	if along >= r.Axis {
-		along++ // of all parts
+		along++ // index in the buffer of all parts
 	}
 	axis := hostir.AxisMap(r)[0][along]
 	view := *r.Out

@@ -7,18 +7,18 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// ReadSumsInPlace lets a sum over ranks read the partial sums of the others in place, as
-// fuse: peer-read asks for: the sum waits for the ready flags itself, so nothing is copied and no
-// memory is needed for the parts. Owners wait for the done flags at the end of the program: if
-// they did so before their local sum, ranks would wait for each other.
+// ReadSumsInPlace lets a sum over ranks read the partial sums of the other ranks in place (fuse: peer-read). The sum
+// itself waits for the ready flags. So no part is copied, and the parts need no memory. Owners wait for the done flags
+// at the end of the program. If they waited before their local sum, ranks would wait for each other.
 //
-// Requires: the sum of a pipeline follows its work loop and the joins; transfers and their waits
-// stand where they were lowered; the local partial sum is copied to the others.
+// Requires: the sum of a pipeline follows its work loop and the joins; transfers and their waits are where they were
+// lowered; the local partial sum is copied to the other parts.
 // Establishes: with fuse: peer-read, no part of such a sum is copied.
 //
 //	before: For s: (P_s = Matmul(A_s, B); If s == 0: (P_parts_s = Set(P_s))
 //	          Else: (send P_s, receive P_parts_s, Wait(send), Wait(receive)))
 //	        C = Reduce(sum, P_parts, axis 0)
+//
 //	after:  For s: (P_s = Matmul(A_s, B); If s != 0: (send P_s))
 //	        C = PeerReadSum(P_local): For s in 1..D: (receive C)
 //	        For s in 1..D: Wait(send)
@@ -53,7 +53,7 @@ func ReadSumsInPlace(p *hostir.Program) error {
 	return d.errors.Err()
 }
 
-// firstWork is the first statement that reads something.
+// firstWork returns the first statement that reads a tensor.
 func firstWork(body []hostir.Stmt) hostir.Stmt {
 	var first hostir.Stmt
 	hostir.Walk(body, func(s hostir.Stmt) bool {
@@ -65,7 +65,7 @@ func firstWork(body []hostir.Stmt) hostir.Stmt {
 	return first
 }
 
-// read gives the sum that takes the place of r, and the waits of what it reads.
+// read returns the sum that replaces r, and the waits for the peers that read its local part.
 func (d *peerReads) read(r *hostir.Reduce, f *summedParts) (sum []hostir.Stmt, doneWaits *hostir.For) {
 	local := d.localPart(r, f)
 	if local == nil {
@@ -84,7 +84,7 @@ func (d *peerReads) read(r *hostir.Reduce, f *summedParts) (sum []hostir.Stmt, d
 	}}, doneWaits
 }
 
-// forget takes the buffers of parts that nothing names any more out of the program.
+// forget removes buffers of parts that no statement names any more.
 func (d *peerReads) forget() {
 	named := map[*hostir.Tensor]bool{}
 	hostir.Walk(d.program.Body, func(s hostir.Stmt) bool {
@@ -104,7 +104,7 @@ func (d *peerReads) forget() {
 	})
 }
 
-// refuse reports that a sum cannot read what it has to.
+// refuse reports that a sum cannot read its parts in place.
 func (d *peerReads) refuse(s hostir.Stmt, format string, args ...any) {
 	hostir.Refuse(&d.errors, d.program, s, d.moves(s), schedule.Fuse, format, args...).WithHint("choose fuse: none")
 }

@@ -7,16 +7,16 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// WriteSumsInPlace lets a sum that reads the parts of its peers in place (fuse: peer-read) also write
-// its result where peers gather it: they set the ready flags of their slices before, and nothing is copied
-// after. Where the sum is not made in place among what is gathered, or a peer's slice is reached in
-// another way, the copies stay.
+// WriteSumsInPlace lets a sum that reads the parts of its peers in place (fuse: peer-read) also write its result to the
+// buffers where peers gather it. Peers set the ready flags of their slices before the sum, and no copies follow it. The
+// copies stay if the sum is not made in place in the gathered buffer, or if a slice is exchanged in another way.
 //
-// Requires: sums are read in place; transfers and their waits stand where they were lowered.
+// Requires: sums are read in place; transfers and their waits are where they were lowered.
 // Establishes: with fuse: peer-read, no slice of such a sum is copied from rank to rank.
 //
 //	before: R = PeerReadSum(P_local): For s in 1..D: (receive R)
 //	        For s in 1..D: send R over IPC-get; receive C_s; both waits
+//
 //	after:  For s in 1..D: receive C_s over IPC-put
 //	        R = PeerReadSum(P_local): For s in 1..D: (receive R); For s in 1..D: (send R)
 //	        For s in 1..D: Wait(receive)
@@ -38,14 +38,14 @@ func WriteSumsInPlace(p *hostir.Program) error {
 	return nil
 }
 
-// sumWriter finds where sums are gathered.
+// sumWriter finds loops that gather sums.
 type sumWriter struct {
 	*motion
 	sums map[*hostir.Tensor]*hostir.PeerReadSum // by their result
-	body []hostir.Stmt                          // the program, as far as the statement at hand
+	body []hostir.Stmt                          // the program up to the current statement
 }
 
-// gather lets sums do what a loop, the statement at hand, does to gather them.
+// gather moves the exchanges of a loop that gather sums into the sums.
 func (w *sumWriter) gather(loop *hostir.For) {
 	waits := map[string]*hostir.Wait{}
 	var sends []*hostir.P2PCommunication
@@ -69,13 +69,13 @@ func (w *sumWriter) gather(loop *hostir.For) {
 	}
 }
 
-// isAmong reports whether a tensor is the local shard of a buffer of all slices.
+// isAmong reports whether local is the local shard of all, a buffer of all slices.
 func isAmong(local, all *hostir.Tensor) bool {
 	sel, ok := local.Of.(*hostir.Select)
 	return ok && sel.Owns() && root(sel.In) == all
 }
 
-// write makes an exchange of a loop a part of the sum.
+// write moves an exchange of a loop into the sum.
 func (w *sumWriter) write(loop *hostir.For, sum *hostir.PeerReadSum, e *hostir.Exchange, sent *hostir.Wait) {
 	e.Send.Backend, e.Recv.Backend = hostir.IPCPut, hostir.IPCPut
 	w.ways[e.Shared], w.ways[e.Recv], w.ways[e.Send], w.ways[sent] = ahead, ahead, inSum, dropped

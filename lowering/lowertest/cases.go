@@ -1,5 +1,5 @@
-// Package lowertest is what the tests of passes share: cases of one pass in files, and an oracle for the
-// result of a whole pipeline.
+// Package lowertest has helpers for the tests of passes: cases of one pass in files, and an oracle for the result of a
+// whole pipeline.
 package lowertest
 
 import (
@@ -21,9 +21,8 @@ import (
 
 var update = flag.Bool("update", false, "write the wanted files anew; the run still fails, so that a change is looked at")
 
-// PassCases runs one pass over every testdata/pass/<name>/<case>.in.hir and compares
-// with <case>.want.hir: the program's text, or, after "error:", the diagnostics.
-// A second run of the pass must change nothing.
+// PassCases runs one pass over every testdata/pass/<name>/<case>.in.hir and compares the result with <case>.want.hir:
+// the program's text, or, after "error:", the diagnostics. A second run of the pass must change nothing.
 func PassCases(t *testing.T, name string, pass func(*hostir.Program) error) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(moduleRoot(t), "testdata", "pass", name, "*.in.hir"))
@@ -51,7 +50,7 @@ func PassCases(t *testing.T, name string, pass func(*hostir.Program) error) {
 	}
 }
 
-// moduleRoot is the folder of go.mod: tests run in the folder of their package.
+// moduleRoot returns the folder of go.mod. Tests run in the folder of their package.
 func moduleRoot(t *testing.T) string {
 	t.Helper()
 	for root := "."; ; root = filepath.Join(root, "..") {
@@ -64,7 +63,7 @@ func moduleRoot(t *testing.T) string {
 	}
 }
 
-// after is the text of a program after a pass over all its forms, or the pass's error.
+// after returns the text of a program after a pass over all its variants, or the pass's error.
 func after(t *testing.T, pass func(*hostir.Program) error, program *hostir.Program) string {
 	t.Helper()
 	for _, form := range slices.Backward(program.Variants()) {
@@ -124,8 +123,7 @@ func interpret(t *testing.T, program *hostir.Program) []map[string]*interp.Array
 	return first
 }
 
-// integers gives every rank its part of inputs whose elements are small functions of
-// their place in the whole tensor.
+// integers gives every rank its shard of inputs whose elements are small functions of their index in the whole tensor.
 func integers(program *hostir.Program) []map[string]*interp.Array {
 	ranks := make([]map[string]*interp.Array, program.Meshes[0].Size())
 	for r := range ranks {
@@ -141,8 +139,7 @@ func integers(program *hostir.Program) []map[string]*interp.Array {
 	return ranks
 }
 
-// fillPart appends the elements of the axes from the given one on; place is the
-// row-major index so far.
+// fillPart appends the elements of the axes from the given one on. place is the row-major index so far.
 func fillPart(a *interp.Array, t *hostir.Tensor, rank, axis int, place int64, salt int) {
 	if axis == len(t.Axes) {
 		a.Data = append(a.Data, float64((place*7+int64(salt)*3)%5-2))

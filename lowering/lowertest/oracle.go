@@ -11,11 +11,11 @@ import (
 	"github.com/hirgen/hirgen/model/eval"
 )
 
-// Interpreters make much that is soon of no use, in a heap that stays small: with Go's default, tests spend a third of
-// their time on collecting it.
+// Interpreters allocate many short-lived values in a small heap. With Go's default GC target, tests spend a third of
+// their time on garbage collection.
 func init() { debug.SetGCPercent(400) }
 
-// shards gives what each rank holds of the tensors named in values.
+// shards returns the shards that each rank holds of the tensors named in values.
 func shards(p *model.Pipeline, list []*model.Tensor, values map[string]*eval.Array) []map[string]*interp.Array {
 	ranks := make([]map[string]*interp.Array, p.Meshes[0].Size())
 	for r := range ranks {
@@ -30,15 +30,15 @@ func shards(p *model.Pipeline, list []*model.Tensor, values map[string]*eval.Arr
 	return ranks
 }
 
-// Oracle is what every rank must hold of the outputs, with the inputs for it. Outputs
-// that cannot be exact are compared within the tolerance that the program has, too.
+// Oracle has the inputs and the expected outputs of every rank. Outputs that cannot be exact are compared within the
+// tolerance of the program.
 type Oracle struct {
 	Inputs, want []map[string]*interp.Array
 	tolerance    map[string]float64
 	rms          map[string]float64 // of the whole outputs
 }
 
-// NewOracle is OracleOf for a test, which fails where there is none.
+// NewOracle is OracleOf for a test. It fails the test on an error.
 func NewOracle(t *testing.T, p *model.Pipeline, seed uint64) *Oracle {
 	t.Helper()
 	o, err := OracleOf(p, seed)
@@ -65,11 +65,10 @@ func OracleOf(p *model.Pipeline, seed uint64) (*Oracle, error) {
 	return o, nil
 }
 
-// Check interprets a program on one node, and the fallback variant on several, and compares every
-// rank's outputs.
+// Check interprets a program on one node and its fallback variant on several nodes, and compares every rank's outputs.
 func (o *Oracle) Check(program *hostir.Program, seed uint64) error { return o.Orders(program)(seed) }
 
-// Orders gives Check for several orders of a program, which does not change any more.
+// Orders returns Check for several orders of execution of a program that no longer changes.
 func (o *Oracle) Orders(program *hostir.Program) (check func(seed uint64) error) {
 	checks := []func(uint64) error{o.OrdersOn(nil, program)}
 	if program.Fallback != nil {
@@ -93,8 +92,8 @@ func (o *Oracle) Orders(program *hostir.Program) (check func(seed uint64) error)
 	}
 }
 
-// Partitions are ways to spread ranks over nodes: all on one, each on its own, halves, every other
-// one, and the last one by itself.
+// Partitions returns ways to place ranks on nodes: all on one, one rank per node, two halves, even and odd ranks, and
+// the last rank alone.
 func Partitions(ranks int) [][]int {
 	one, own, halves, other, last := make([]int, ranks), make([]int, ranks), make([]int, ranks), make([]int, ranks), make([]int, ranks)
 	for r := range ranks {
@@ -103,8 +102,8 @@ func Partitions(ranks int) [][]int {
 	return [][]int{one, own, halves, other, last}
 }
 
-// OrdersOn interprets one program on nodes, one number a rank, in the orders of execution that seeds pick, and
-// compares every rank's outputs; without nodes, all ranks share memory. The program is issued once.
+// OrdersOn interprets one program in the orders of execution that seeds pick, and compares every rank's outputs. nodes
+// has the node of each rank; if it is nil, all ranks share memory. The program is issued once.
 func (o *Oracle) OrdersOn(nodes []int, program *hostir.Program) (check func(seed uint64) error) {
 	var issued *interp.Issued
 	return func(seed uint64) (err error) {
@@ -121,7 +120,7 @@ func (o *Oracle) OrdersOn(nodes []int, program *hostir.Program) (check func(seed
 	}
 }
 
-// Compare compares every rank's outputs with what they must be; seed is for the message.
+// Compare compares every rank's outputs with the expected ones. seed is for the error message.
 func (o *Oracle) Compare(got []map[string]*interp.Array, seed uint64) error {
 	for r, want := range o.want {
 		for name, a := range want {

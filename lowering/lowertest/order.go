@@ -9,16 +9,15 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir/text"
 )
 
-// HappensBefore says which event of a program ends before which other one begins, in every order of
-// execution.
+// HappensBefore is the relation of events of a program that end before others begin, in every order of execution.
 type HappensBefore struct {
 	Events []interp.Event
-	sorted []int      // events in an order in which each stands behind all that it follows
+	sorted []int      // events in a topological order
 	after  [][]uint64 // event -> a bit for each event that it follows, directly or not
 }
 
-// NewHappensBefore derives the relation for a program on nodes, or on one. The error says why a program cannot
-// end.
+// NewHappensBefore derives the relation for a program on nodes, or on one node. It returns an error if the program
+// cannot end.
 func NewHappensBefore(nodes []int, p *hostir.Program) (*HappensBefore, error) {
 	events, err := interp.Events(nodes, p)
 	if err != nil {
@@ -43,7 +42,7 @@ func NewHappensBefore(nodes []int, p *hostir.Program) (*HappensBefore, error) {
 	return h, nil
 }
 
-// sortEvents puts events behind what they follow; nil where some follow each other in a circle.
+// sortEvents sorts events topologically. It returns nil if there is a cycle.
 func sortEvents(events []interp.Event) []int {
 	left, next := make([]int, len(events)), make([][]int, len(events))
 	sorted := make([]int, 0, len(events))
@@ -68,16 +67,16 @@ func sortEvents(events []interp.Event) []int {
 	return sorted
 }
 
-// Sorted gives the events in an order of execution.
+// Sorted returns the events in an order of execution.
 func (h *HappensBefore) Sorted() []int { return h.sorted }
 
-// Follows reports whether an event begins when another one has ended.
+// Follows reports whether event begins only after other has ended.
 func (h *HappensBefore) Follows(event, other int) bool {
 	return h.after[event][other/64]&(1<<(other%64)) != 0
 }
 
-// Race finds two events that touch an element, one of them writing, and may run in any order; or an event that
-// the caller's stream does not follow at the end of the call.
+// Race finds two concurrent events that access the same element, at least one of them writing. It also reports an event
+// that the caller's stream does not follow at the end of the call.
 func (h *HappensBefore) Race() error {
 	type element struct {
 		buffer *float64
@@ -132,7 +131,7 @@ func (h *HappensBefore) loose() error {
 	return nil
 }
 
-// works reports whether a statement does more than order others.
+// works reports whether a statement does more than order other statements.
 func works(s hostir.Stmt) bool {
 	switch s.(type) {
 	case *hostir.Synchronize, *hostir.Wait:
@@ -158,8 +157,8 @@ func (h *HappensBefore) describe(i int) string {
 	return fmt.Sprintf("%s (event %d, rank %d, call %d%s, stream %s)", text.Statement(e.Stmt), i, e.Rank, e.Call, iteration, e.Stream)
 }
 
-// OnOneQueue reports whether the program ends where each rank has a single queue, in which everything
-// runs in the order of issue, whatever its stream and however long anything takes.
+// OnOneQueue returns an error if the program deadlocks when each rank has a single queue that runs everything in the
+// order of issue, whatever its stream.
 func (h *HappensBefore) OnOneQueue() error {
 	events, last := slices.Clone(h.Events), map[int]int{}
 	for i, e := range events {

@@ -1,6 +1,7 @@
-// Package packing knows what GEMMs take whose rows are not aligned, and when it is faster to copy operands to rows that are.
-// cuBLASLt reads operands of 16 bits with the fast loads of Hopper GPUs where all rows begin at multiples of 16 bytes and
-// the columns of the result are a multiple of 8; other GEMMs take several times as long. docs/design/packed-gemms.md has the measurements.
+// Package packing predicts how long GEMMs with unaligned rows take, and when it is faster to copy operands to aligned
+// rows. On Hopper GPUs, cuBLASLt uses fast loads for 16-bit operands only under two conditions: all rows begin at
+// multiples of 16 bytes, and the number of columns of the result is a multiple of 8. Other GEMMs take several times as
+// long. docs/design/packed-gemms.md has the measurements.
 package packing
 
 import "math"
@@ -10,11 +11,12 @@ type GEMM struct {
 	M, N, K, Batch         int64
 	SharedA, SharedB       bool  // one matrix for all batches
 	Element, Result        int64 // bytes of an element of the operands, and of the result
-	AlignA, AlignB, AlignC int64 // bytes that the beginning of every row is a multiple of
-	AddsResult             bool  // a matrix is added that lies as C does
+	AlignA, AlignB, AlignC int64 // alignment of the beginning of every row in bytes
+	AddsResult             bool  // a matrix with the layout of C is added
 }
 
-// Packs says which operands are copied to aligned rows. Where C is, B is, too: the columns of both are rounded up.
+// Packs lists the operands that are copied to aligned rows. If C is copied, so is B, because the columns of both are
+// rounded up.
 type Packs struct{ A, B, C bool }
 
 // Any reports whether an operand is copied.
@@ -22,22 +24,23 @@ func (p Packs) Any() bool { return p.A || p.B || p.C }
 
 const (
 	aligned   = 16  // bytes
-	elements  = 8   // of 16 bits, in as many bytes
-	workspace = 256 // bytes that each copy begins at a multiple of
-	pays      = 0.9 // of the time without copies, at most, is what copies are made for
+	elements  = 8   // of 16 bits in 16 bytes
+	workspace = 256 // alignment of each copy in bytes
+	pays      = 0.9 // copies are made if they reduce the time to at most this share
 
-	// Of an H100, in units of a microsecond. What is compared depends little on the GPU: rates of others are in similar proportion.
+	// Rates of an H100, per microsecond. The comparison depends little on the GPU, because the rates of other GPUs have
+	// similar ratios.
 	flops  = 6e8   // of an aligned GEMM
 	memory = 2.6e6 // bytes of memory
 	cached = 4e6   // bytes, where both copies stay in the L2 cache
 	cache  = 30e6  // bytes
 	launch = 2.2   // of a kernel
 	sms    = 132
-	tile   = 128 // rows and columns that an SM computes at a time
-	splits = 4   // of K at most, where there are few tiles
+	tile   = 128 // rows and columns of the tile that an SM computes
+	splits = 4   // the most splits of K, used if there are few tiles
 )
 
-// Slowdown is how many times as long a GEMM takes that computes with unaligned rows; 1 where its rows are aligned.
+// Slowdown returns the factor by which unaligned rows slow down a GEMM. It is 1 if all rows are aligned.
 func (g GEMM) Slowdown(p Packs) float64 {
 	if g.Element != 2 {
 		return 1 // fp32 has no fast loads to lose
@@ -61,7 +64,7 @@ func (g GEMM) Slowdown(p Packs) float64 {
 	}
 }
 
-// alignedC is the alignment of C, of which the columns count, too.
+// alignedC returns the alignment of C in bytes, which also depends on the number of columns.
 func (g GEMM) alignedC() int64 {
 	if g.N%elements == 0 {
 		return g.AlignC
@@ -69,7 +72,7 @@ func (g GEMM) alignedC() int64 {
 	return min(g.AlignC, g.N%elements&-(g.N%elements)*2)
 }
 
-// Copied is how many bytes copies read and write: before the GEMM, and after it.
+// Copied returns how many bytes the copies read and write before and after the GEMM.
 func (g GEMM) Copied(p Packs) (before, after int64) {
 	batches := func(shared bool) int64 {
 		if shared {
@@ -92,7 +95,7 @@ func (g GEMM) Copied(p Packs) (before, after int64) {
 	return before, after
 }
 
-// Bytes is what copies take of a workspace, at most.
+// Bytes returns the most bytes of workspace that the copies need.
 func (g GEMM) Bytes(p Packs) int64 {
 	up := func(n, to int64) int64 { return (n + to - 1) / to * to }
 	m, n, k, bytes := up(g.M, elements), up(g.N, elements), up(g.K, elements), int64(0)
@@ -107,7 +110,7 @@ func (g GEMM) Bytes(p Packs) int64 {
 	return bytes
 }
 
-// Choose finds what to copy; nothing where copies do not pay.
+// Choose returns the operands to copy, or none if copies do not pay.
 func (g GEMM) Choose() Packs {
 	p := Packs{A: g.AlignA < aligned, C: g.alignedC() < aligned}
 	p.B = g.AlignB < aligned || p.C
@@ -122,7 +125,7 @@ func (g GEMM) Choose() Packs {
 	return p
 }
 
-// time is that of a GEMM which computes so many times as long as an aligned one.
+// time returns the time of a GEMM in microseconds. Its computation takes slowdown times as long as with aligned rows.
 func (g GEMM) time(slowdown float64) float64 {
 	tiles := g.Batch * ((g.M + tile - 1) / tile) * ((g.N + tile - 1) / tile)
 	waves := math.Inf(1)
@@ -134,7 +137,7 @@ func (g GEMM) time(slowdown float64) float64 {
 	return max(computes, reads) + launch
 }
 
-// copyTime is that of copies which read and write so many bytes.
+// copyTime returns the time of copies that read and write the given number of bytes, in microseconds.
 func copyTime(bytes int64) float64 {
 	switch {
 	case bytes == 0:

@@ -30,6 +30,7 @@ type ahead struct {
 // the stream of the iteration.
 //
 //	before: For s in S: gather(s); Wait(gather); C_s = Matmul(A_all_s, B)
+//
 //	after:  For s in 1: gather(s)
 //	        For s in S: (If s < S - 1: gather_ahead(s + 1)); (Wait for gather(s)); C_s = Matmul(A_all_s, B)
 func (o *overlap) ahead(sets map[int64]map[*Task]bool, loop *hostir.For, on, runs hostir.StreamRef) *ahead {

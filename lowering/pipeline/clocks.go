@@ -12,6 +12,7 @@ import (
 //
 //	before: For s: (compute stream s waits for the caller)
 //	        For s: Wait(gather); C_s = Matmul(A_all_s, B)      # gather was issued after all of the caller's work
+//
 //	after:  For s: Wait(gather); C_s = Matmul(A_all_s, B)
 func (o *overlap) withoutImplied(body []hostir.Stmt) []hostir.Stmt {
 	if o.reference || o.program.Choices.Get(schedule.Buffers) == schedule.Free {

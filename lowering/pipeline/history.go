@@ -40,9 +40,8 @@ type pair struct {
 	kind     EdgeKind
 }
 
-// access records that an instance reads or writes elements, and adds the edges to the instances that it
-// depends on. The function beside reports whether this instance and an earlier one exclude each other: only
-// one of the two runs.
+// access records that an instance reads or writes elements, and adds the edges to the instances that it depends on. The
+// predicate reports whether an earlier instance and this one are exclusive: only one of the two runs.
 func (h *history) access(r run, at int, writes bool, beside func(int) bool, pairs []pair) []pair {
 	h.cut(r.low)
 	h.cut(r.high)

@@ -15,8 +15,9 @@ import (
 // a backend.
 // Establishes: at the end the caller's stream waits for all issued work.
 //
-//	before: For s: gather = Communication(Allgather, in A_s, out A_all_s); Wait(gather); C_s = Matmul(A_all_s, B)
-//	after:  For s: gather = Communication(Allgather, in A_s, out A_all_s)
+//	before: For s: gather(s); Wait(gather); C_s = Matmul(A_all_s, B)
+//
+//	after:  For s: gather(s)
 //	        For s: (compute stream s waits for the caller)
 //	        For s: Wait(gather); C_s = Matmul(A_all_s, B)
 //	        For s: (the caller waits for compute stream s)

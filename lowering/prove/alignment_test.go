@@ -10,8 +10,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/prove/unroll"
 )
 
-// TestAlignmentIsThatOfAllValues holds what is derived of the operands of GEMMs and attentions, for all ranks and iterations at
-// once, against each of these: it is never more, and for these programs never less.
+// TestAlignmentIsThatOfAllValues compares the alignment that is derived for operands of GEMMs and attentions, over all ranks
+// and iterations at once, with the least alignment of their actual addresses. They have to be equal.
 func TestAlignmentIsThatOfAllValues(t *testing.T) {
 	root := filepath.Join(filepath.Dir(provetest.Spec("ag_matmul")), "..", "..")
 	var paths []string

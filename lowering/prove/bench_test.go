@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/prove/provetest"
 )
 
-// BenchmarkProgram proves an AG+matmul along a ring, whose operations grow with the square of the ranks.
+// BenchmarkProgram proves an AG+matmul along a ring. The number of operations grows with the square of the number of ranks.
 func BenchmarkProgram(b *testing.B) {
 	for _, ranks := range []int64{8, 16, 32, 64, 128, 256} {
 		b.Run(fmt.Sprint(ranks), func(b *testing.B) {

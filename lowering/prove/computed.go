@@ -17,7 +17,7 @@ func (v *verification) computed(load values.Load, like *values.Sized) *values.Si
 		return func() (*values.Sized, error) { return values.Small(v.p.Calls, v.nodes, load, guess, like) }
 	}
 	own := func() (*values.Sized, error) { return values.Own(v.p.Calls, v.nodes, load) }
-	var found *values.Sized // the last that could be compared
+	var found *values.Sized // the last program that could be compared
 	var result *values.Result
 	var failure error
 	for _, extents := range []func() (*values.Sized, error){small(true), small(false), own} {
@@ -41,7 +41,7 @@ func (v *verification) computed(load values.Load, like *values.Sized) *values.Si
 	}
 	severity := Error
 	if failure != nil && len(v.p.Calls.Kernels)+len(v.p.Calls.Attentions) > 0 {
-		severity = Undecided // numbers that these were made with may not be right for other extents
+		severity = Undecided // their plain numbers may be wrong at other extents
 	}
 	said := map[string]bool{}
 	for _, m := range result.Mismatches {

@@ -15,7 +15,7 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// TestComputed changes a line of an example, and expects what is then said of what it computes.
+// TestComputed changes a line of an example, and compares the report on computed values.
 func TestComputed(t *testing.T) {
 	path := provetest.Spec("ag_matmul")
 	spec, err := os.ReadFile(filepath.Clean(path))
@@ -61,8 +61,8 @@ func TestComputed(t *testing.T) {
 	}
 }
 
-// TestGridsAndLayers: specs on grids and on ranks in other orders, layers with backward passes, and what
-// random specs found, are proved, and the verifier of calls accepts them, too.
+// TestGridsAndLayers proves specs on grids and on ranks in other orders, layers with backward passes, and specs that random
+// tests found.
 func TestGridsAndLayers(t *testing.T) {
 	seen := 0
 	for _, pattern := range []string{"testdata/grids/*.yaml", "testdata/layers/*.yaml", "internal/e2e/testdata/moves/*.yaml", "lowering/prove/testdata/specs/*.yaml"} {
@@ -76,10 +76,10 @@ func TestGridsAndLayers(t *testing.T) {
 	}
 }
 
-// TestUnnamedPipelines: layers name no Stream axis. Sent from rank to rank, their gathers and sums are pipelines, and compute the
-// same; a schedule that says so is refused where there are none.
+// TestUnnamedPipelines proves layers that name no Stream axis, with a schedule that sends their gathers and sums from rank to
+// rank as pipelines.
 func TestUnnamedPipelines(t *testing.T) {
-	paths := specsLike("testdata/layers/*_sp*.yaml") // with sequence parallelism, and such whose rows are one axis
+	paths := specsLike("testdata/layers/*_sp*.yaml") // with sequence parallelism; the next ones have their rows in one axis
 	for _, name := range []string{"gpt_block", "gpt_block_dropout", "gpt_block_backward", "llama_attention", "llama_block_backward", "transformer_block_backward"} {
 		paths = append(paths, specsLike("testdata/layers/"+name+".yaml")...)
 	}
@@ -96,14 +96,14 @@ func TestUnnamedPipelines(t *testing.T) {
 	}
 }
 
-// specsLike are the specs of a pattern below the root of the repository.
+// specsLike returns the specs that match a pattern below the root of the repository.
 func specsLike(pattern string) []string {
 	root := filepath.Join(filepath.Dir(provetest.Spec("ag_matmul")), "..", "..", "..")
 	paths, _ := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern)))
 	return paths
 }
 
-// proved proves the programs of a spec with settings of its schedule, and what they compute.
+// proved proves the programs of a spec under some settings of its schedule, including their computed values.
 func proved(t *testing.T, path string, settings []model.Setting) {
 	t.Helper()
 	spec, err := os.ReadFile(filepath.Clean(path))

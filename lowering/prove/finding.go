@@ -21,10 +21,10 @@ type Finding struct {
 	Check    Check    `json:"check"`
 	Severity Severity `json:"severity"`
 	Message  string   `json:"message"`           // one sentence without a final stop
-	At       []Place  `json:"at,omitempty"`      // its operations, those at the end of the chains first
+	At       []Place  `json:"at,omitempty"`      // its operations, the ends of the chains first
 	Buffer   *Bytes   `json:"buffer,omitempty"`  // its memory
 	Missing  string   `json:"missing,omitempty"` // the edge that would fix the error
-	Chains   []Chain  `json:"chains,omitempty"`  // the operations before and after those in At
+	Chains   []Chain  `json:"chains,omitempty"`  // the operations before and after the operations in At
 	Layout   string   `json:"layout,omitempty"`  // the assignment of ranks to nodes, if it matters
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/prove/unroll"
 )
 
-// memory reports what could not be issued.
+// memory reports operations that cannot be issued.
 func (v *verification) memory() {
 	for _, f := range v.p.Faults {
 		at := Place{Rank: f.Rank, Call: 1, Spec: spec(v.p, f.Stmt)}
@@ -43,7 +43,7 @@ func (v *verification) unbegun() {
 	}
 }
 
-// bytesOf is the memory of an access.
+// bytesOf returns the memory of an access.
 func bytesOf(p *unroll.Program, a unroll.Access) *Bytes {
 	return &Bytes{Name: p.Memories[a.Memory].Name, Rank: a.Owner, First: a.Offset, End: a.Offset + p.Layouts[a.Layout].Span}
 }

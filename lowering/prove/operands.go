@@ -6,8 +6,9 @@ import (
 	"github.com/hirgen/hirgen/lowering/prove/unroll"
 )
 
-// operands reports operations that write what they also read, but not element by element, and those that write
-// an element twice: their blocks run in no order. A pair of operands of a statement is reported once.
+// operands reports operations that write memory that they also read, unless they do so element by element. It also reports
+// operations that write an element twice, since their blocks run in no order. It reports a pair of operands of a statement
+// once.
 func (v *verification) operands() {
 	said := map[[3]int32]bool{}
 	for n := range v.p.Ranks {
@@ -41,7 +42,7 @@ func (v *verification) operandsOf(rank, op int32, said map[[3]int32]bool) {
 	}
 }
 
-// clash says what is wrong with two operands of an operation, one of which is written; empty: nothing.
+// clash describes what is wrong with two operands of an operation, one of which is written; empty: nothing.
 func (v *verification) clash(o *unroll.Op, list []unroll.Access, a, b int) string {
 	one, other := &list[a], &list[b]
 	l, m := v.p.Layouts[one.Layout], v.p.Layouts[other.Layout]
@@ -61,9 +62,9 @@ func (v *verification) clash(o *unroll.Op, list []unroll.Access, a, b int) strin
 	return fmt.Sprintf("%s and %s, which share bytes", v.p.AccessName(one.Owner, *one), v.p.AccessName(other.Owner, *other))
 }
 
-// inPlace reports whether an operation may have two overlapping operands. These may overlap: an operand and the first result of a
-// kernel that reads elements or rows before it stores them; the result and the addend of a GEMM; and the rank's shard in an NCCL
-// call.
+// inPlace reports whether an operation may have two overlapping operands. A kernel that reads elements or rows before it
+// stores them may overwrite an operand with its first result. The result of a GEMM may overlap its addend, and a sum that
+// reads peer memory may overwrite a part. In an NCCL call the rank's shard may be in place.
 func inPlace(o *unroll.Op, one, other *unroll.Access, l, m *unroll.Layout, behind int64) bool {
 	same := behind == 0 && l.Same(m)
 	switch o.Kind {

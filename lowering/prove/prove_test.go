@@ -14,8 +14,8 @@ import (
 
 var update = flag.Bool("update", false, "write what is found into the cases")
 
-// TestCases proves programs with mistakes. A case names a program of testdata, and lines of it with what they are
-// changed to: "- old" and "+ new" lines in turn. Behind "---" stands what is found.
+// TestCases proves programs with mistakes. A case names a program of testdata, and the changes to its lines: a line "- old",
+// then lines "+ new". The expected findings follow "---".
 func TestCases(t *testing.T) {
 	cases, err := filepath.Glob("testdata/cases/*.txt")
 	if err != nil || len(cases) == 0 {
@@ -51,7 +51,7 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// edited is the program of a case. Lines with "+" take the place of the line with "-" before them.
+// edited returns the program of a case. Lines with "+" replace the line with "-" before them.
 func edited(t *testing.T, edits string) string {
 	t.Helper()
 	var program, old, by string

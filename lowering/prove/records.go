@@ -4,8 +4,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/prove/unroll"
 )
 
-// records reports waits for events that nothing before them in the call has recorded. They order nothing; that
-// other edges may do what they are for does not make them right.
+// records reports waits for events that nothing before them in the call has recorded. Such a wait orders nothing. It is wrong
+// even if other edges enforce the intended order.
 func (v *verification) records() {
 	said := map[int32]bool{}
 	for n := range v.p.Ranks {

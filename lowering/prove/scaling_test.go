@@ -11,7 +11,7 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// ring is the AG+matmul ring on so many ranks, with its model.
+// ring returns the AG+matmul ring on the given number of ranks, with its model.
 func ring(tb testing.TB, ranks int64) (*calls.Program, func(map[string]int64) (*model.Pipeline, error)) {
 	tb.Helper()
 	path := provetest.Spec("ag_matmul_ring")
@@ -34,7 +34,7 @@ func ring(tb testing.TB, ranks int64) (*calls.Program, func(map[string]int64) (*
 	}
 }
 
-// processorTime is what this process has used: unlike the time of a clock it does not grow with what else runs.
+// processorTime returns the processor time of this process. Unlike wall time it does not depend on other processes.
 func processorTime(tb testing.TB) time.Duration {
 	tb.Helper()
 	var used syscall.Rusage
@@ -44,7 +44,7 @@ func processorTime(tb testing.TB) time.Duration {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-// cost is the processor time of an operation, the least of a few proofs.
+// cost returns the processor time of an operation, the least of several proofs.
 func cost(t *testing.T, ranks int64, runs int) time.Duration {
 	t.Helper()
 	p, load := ring(t, ranks)
@@ -60,8 +60,8 @@ func cost(t *testing.T, ranks int64, runs int) time.Duration {
 	return least
 }
 
-// TestLinearInRanksTimesSteps: a ring of four times as many ranks has sixteen times as many steps, and an operation of
-// one costs about as much as of the other. What looked at all ranks for each step would cost four times as much.
+// TestLinearInRanksTimesSteps compares two rings. Four times as many ranks issue sixteen times as many operations, and each
+// operation has to cost about the same. If a proof looked at all ranks for each operation, it would cost four times as much.
 func TestLinearInRanksTimesSteps(t *testing.T) {
 	const most = 2.5
 	small, large := cost(t, 32, 5), cost(t, 128, 1)

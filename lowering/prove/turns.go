@@ -6,7 +6,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/prove/turns"
 )
 
-// turns reports uses of buffers at bytes that another buffer has used since.
+// turns reports uses of a buffer at bytes that another buffer has overwritten or used since.
 func (v *verification) turns() {
 	for _, r := range turns.Find(v.p) {
 		a, by := v.p.Ranks[r.Rank].Accesses[r.Access], v.p.Ranks[r.By.Rank].Accesses[r.By.Access]

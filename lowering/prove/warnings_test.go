@@ -16,7 +16,7 @@ import (
 
 var updateWarnings = flag.Bool("update-warnings", false, "write testdata/warnings.txt")
 
-// variants are schedules under which kernels wait, or streams wait for what is issued behind them.
+// variants are schedules under which kernels wait, or streams wait for work that is issued after the wait.
 var variants = [][]model.Setting{
 	nil,
 	{{Path: "", Value: "eager"}},
@@ -29,14 +29,14 @@ var variants = [][]model.Setting{
 	{{Path: "all.fuse", Value: "peer-read"}},
 }
 
-// warned are the examples whose warnings are checked in: one of each kind of pipeline.
+// warned lists the examples whose warnings are checked in: one for each kind of pipeline.
 var warned = []string{
 	"ag_matmul", "ag_matmul_anywhere", "ag_matmul_p2p", "ag_matmul_ring", "allgather_p2p", "gpt2_mlp", "llama_block", "matmul_ar_peer_read",
 	"matmul_ar_sub_chunks", "matmul_rs_p2p", "matmul_rs_peer_read", "matmul_rs_ring", "moe_a2a", "swiglu_p2p",
 }
 
-// TestWarnings lists the warnings of examples under these schedules, where they are accepted: those that are
-// expected are checked in, and a new one asks for a look.
+// TestWarnings compares the warnings of examples with the expected warnings, under each schedule that an example accepts. A
+// new warning needs a review.
 func TestWarnings(t *testing.T) {
 	var got strings.Builder
 	for _, name := range warned {

@@ -11,7 +11,7 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// TestWhatWasFound proves programs in which mistakes of hirgen were found.
+// TestWhatWasFound proves programs that hirgen once lowered wrongly.
 func TestWhatWasFound(t *testing.T) {
 	set := func(path, value string) model.Setting { return model.Setting{Path: path, Value: value} }
 	for _, c := range []struct {
@@ -26,7 +26,7 @@ func TestWhatWasFound(t *testing.T) {
 		{"ag_linear_p2p", []model.Setting{set("streams", "2"), set("graph", "true"), set("all.via", "ipc-put"), set("all.local", "last"), set("all.block", "1")}, nil},
 		// The copy stream was not joined on nodes with several ranks.
 		{"ag_matmul_p2p", []model.Setting{set("transport", "auto"), set("graph", "true"), set("all.lead", "2")}, nil},
-		// Of one rank it was joined, and nothing had forked it.
+		// On one rank the copy stream was joined, but had not been forked.
 		{"allgather_p2p", []model.Setting{set("transport", "auto"), set("graph", "true")}, map[string]int64{"D": 1}},
 	} {
 		programs, err := provetest.Lower(provetest.Spec(c.spec), c.params, c.settings...)
@@ -47,8 +47,8 @@ func TestWhatWasFound(t *testing.T) {
 	}
 }
 
-// TestNothingIsFound proves every example as it stands and with other schedules, on up to 8 ranks: what hirgen
-// makes is right, so each finding is a mistake of one of the two.
+// TestNothingIsFound proves every example with random schedules, on up to 8 ranks. hirgen's programs are assumed to be right,
+// so a finding is a bug of either the lowering or the proof.
 func TestNothingIsFound(t *testing.T) {
 	seeds := uint64(3)
 	if os.Getenv("HIRGEN_TEST_FULL") != "" {

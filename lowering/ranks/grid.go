@@ -7,22 +7,22 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// A grid is a mesh whose ranks can be computed from their coordinates: the rank is the first one
-// plus, for each axis, the coordinate along it times a stride. Strides divide each other and leave
-// room for what is inside of them, so coordinates can be computed from the rank, too. The world is
-// such a mesh, and so are most others: 2, 3 or 1, 3, 5 or the tiles of a larger mesh.
+// A grid is a mesh whose ranks can be computed from their coordinates: the first rank plus, for each axis, the
+// coordinate times a stride. Each stride is a multiple of the next smaller one and at least the span of that axis, so
+// that coordinates can also be computed from the rank. The world is a grid, and so are most other meshes: ranks 2, 3 or
+// 1, 3, 5 or the tiles of a larger mesh.
 type grid struct {
 	first int64
 	axes  []stride // from the outermost in ranks to the innermost
 }
 
-// stride is how far apart adjacent ranks along an axis are.
+// stride is the distance between adjacent ranks along an axis.
 type stride struct {
 	axis           string
 	extent, stride int64
 }
 
-// newGrid finds the strides of a mesh; it fails where there are none.
+// newGrid finds the strides of a mesh. ok is false if there are none.
 func newGrid(mesh *domain.Mesh) (*grid, bool) {
 	g := &grid{first: int64(mesh.Ranks[0])}
 	step, positions := int64(1), 1
@@ -48,10 +48,10 @@ func newGrid(mesh *domain.Mesh) (*grid, bool) {
 	return g, true
 }
 
-// span is how many ranks an axis reaches over.
+// span returns the number of ranks that an axis spans.
 func (s stride) span() int64 { return s.extent * s.stride }
 
-// rankAt is the rank at a row-major position of the mesh.
+// rankAt returns the rank at a row-major position of the mesh.
 func (g *grid) rankAt(mesh *domain.Mesh, position int) int64 {
 	rank := g.first
 	for _, a := range slices.Backward(mesh.Axes) {
@@ -62,10 +62,10 @@ func (g *grid) rankAt(mesh *domain.Mesh, position int) int64 {
 	return rank
 }
 
-// along gives this rank's coordinate along an axis, and the rank at a coordinate: the coordinate times the
-// stride, and what the other axes add. The coordinate is what is left of the rank when the axes
-// outside are taken off by "%" and those inside by "/". Where nothing lies between the axis
-// and the one outside of it, "%" comes last, with the extent as the spec spells it.
+// along returns this rank's coordinate along an axis, and a function that maps a coordinate to its rank: the coordinate
+// times the stride, plus the contribution of the other axes. The coordinate is the rank modulo the stride of the next
+// outer axis, divided by the stride of this axis. If no ranks lie between the two axes, "%" comes last, with the extent
+// as the spec writes it.
 func (g *grid) along(axis string, extent expr.Expr) (coordinate expr.Expr, rank func(expr.Expr) expr.Expr) {
 	axes := slices.DeleteFunc(slices.Clone(g.axes), func(s stride) bool { return s.extent == 1 && s.axis != axis })
 	i := slices.IndexFunc(axes, func(s stride) bool { return s.axis == axis })
@@ -106,7 +106,7 @@ func (g *grid) along(axis string, extent expr.Expr) (coordinate expr.Expr, rank 
 	}
 }
 
-// listed gives the same for ranks in any order: sums in which all but one term are zero.
+// listed returns the same for ranks in any order, as sums in which all but one term are zero.
 func listed(mesh *domain.Mesh, axis string) (coordinate expr.Expr, rank func(expr.Expr) expr.Expr) {
 	self := expr.Expr(expr.Var("rank"))
 	coordinate = expr.Int(0)
@@ -118,7 +118,7 @@ func listed(mesh *domain.Mesh, axis string) (coordinate expr.Expr, rank func(exp
 		for _, r := range mesh.Ranks {
 			team := mesh.Team(r, axis)
 			if team[0] != r {
-				continue // another one speaks for the team
+				continue // the first rank of a team represents it
 			}
 			var mine, there expr.Expr = expr.Int(0), expr.Int(0)
 			for at, member := range team {
@@ -134,7 +134,7 @@ func listed(mesh *domain.Mesh, axis string) (coordinate expr.Expr, rank func(exp
 	}
 }
 
-// added is a sum with one more term: worth where x has a value, and else zero.
+// added adds a term to a sum: worth if x equals value, and otherwise zero.
 func added(sum, x expr.Expr, value int, worth expr.Expr) expr.Expr {
 	switch worth {
 	case expr.Int(0):
@@ -146,7 +146,7 @@ func added(sum, x expr.Expr, value int, worth expr.Expr) expr.Expr {
 	}
 }
 
-// plus is a sum, without a zero in front.
+// plus adds two terms and omits a leading zero.
 func plus(x, y expr.Expr) expr.Expr {
 	if x == expr.Int(0) {
 		return y

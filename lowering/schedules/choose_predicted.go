@@ -44,10 +44,10 @@ func ChooseOn(p *hostir.Program, m *cost.Machine, lower Lower) error {
 	return err
 }
 
-// predictOn applies the schedule that the model of a machine predicts to be the fastest, and returns the
-// reason. The candidates are the measured schedules of all operations, some additional ones, and the program
-// unchanged. On one rank, only schedules that cut nothing are candidates. If a program on several ranks does
-// not communicate, nothing is chosen. For a large program, only the beginning is predicted.
+// predictOn applies the schedule that the model of a machine predicts to be the fastest, and returns the reason. The
+// candidates are the measured schedules of all operations, some additional ones, and the program unchanged. On one
+// rank, only schedules that cut nothing are candidates. It chooses none if a program on several ranks does not
+// communicate. For a large program, only the beginning is predicted.
 func predictOn(p *hostir.Program, m *cost.Machine, lower Lower) (basis string, err error) {
 	beginning, err := beginningOf(p, mostOperations)
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 // Establishes: every choice is made, and p.Auto.Basis is the reason.
 //
 //	before: auto given graph; choices preset auto, graph true
+//
 //	after:  auto given graph by "ag_matmul 8192 x 8192 x 8192, bf16, 4 ranks: ..."
 //	        choices preset auto, graph true, pipeline p2p, all.via ipc-get, all.signals batched
 func ChooseSchedule(p *hostir.Program, lower Lower) error {

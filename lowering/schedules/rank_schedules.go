@@ -84,9 +84,9 @@ func b2i(b bool) int {
 // repeated runs of a program.
 const alike = 1.02
 
-// Best returns the ranked schedule to use. It is the fastest, unless a schedule that cuts nothing is slower
-// by less than the error of the model. Among equally fast schedules that are as safe, it prefers the one with
-// the fewest choices. ok is false if there is no prediction.
+// Best returns the ranked schedule to use. It is the fastest, unless an uncut schedule is slower by less than the error
+// of the model. Among equally fast schedules that are as safe, it prefers the one with the fewest choices. ok is false
+// if there is no prediction.
 func Best(ranked []Ranked) (best Ranked, ok bool) {
 	if len(ranked) == 0 || ranked[0].Prediction == nil {
 		return Ranked{}, false

@@ -13,16 +13,16 @@ type copier struct {
 	names   *hostir.Namer
 }
 
-// before makes operand k of s a copy in another layout, packed. Where s runs as a pipeline, so
-// does the copy; where it does not, the copy is made, and read, at once. What is scattered along a
-// Stream axis is left to the pipeline that may do it, unless the result has a pipeline of its own.
+// before makes s read a packed copy of operand k in another layout. If s runs as a pipeline, so does the copy. Otherwise the
+// copy is made, and read, as a whole. There is one exception. If s scatters a Stream axis over ranks and its result has no
+// Stream axis, the copy keeps the Stream axis, so that the scatter can become a pipeline.
 func (c *copier) before(s hostir.Stmt, k int, layout []int) []hostir.Stmt {
 	operands := hostir.Uses(s)
 	in := operands[k]
 	t := c.like(in, "_packed", layout)
 	t.Axes = alongside(s, k)
 	pack := &hostir.Set{Info: hostir.InfoFrom(s, "in the order in which "+hostir.Op(s)+" reads it"), Out: t, In: in}
-	for other := range operands { // where the same tensor is another operand, that may be read in another way
+	for other := range operands { // another use of the tensor reads the copy if it has the same axes
 		if other == k || operands[other] == in && slices.Equal(alongside(s, other), t.Axes) {
 			operands[other] = t
 		}
@@ -31,7 +31,8 @@ func (c *copier) before(s hostir.Stmt, k int, layout []int) []hostir.Stmt {
 	return []hostir.Stmt{pack, s}
 }
 
-// alongside gives the axes of operand k of s the Stream axis of the result, and no other.
+// alongside returns the axes of operand k of s. Only the axis that runs along the Stream axis of the result is a Stream axis,
+// apart from the exception in before.
 func alongside(s hostir.Stmt, k int) []domain.Axis {
 	in, row, out := hostir.Uses(s)[k], hostir.AxisMap(s)[k], hostir.Result(s)
 	axes := slices.Clone(in.Axes)
@@ -51,7 +52,7 @@ func alongside(s hostir.Stmt, k int) []domain.Axis {
 	return axes
 }
 
-// after makes s, the last of the list, write in another layout, and copies from there.
+// after makes s, the last statement of the list, write to a tensor in another layout, and copies that tensor to the result.
 func (c *copier) after(list []hostir.Stmt, s hostir.Stmt, layout []int) []hostir.Stmt {
 	out := hostir.Result(s)
 	t := c.like(out, "_moved", layout)
@@ -59,7 +60,7 @@ func (c *copier) after(list []hostir.Stmt, s hostir.Stmt, layout []int) []hostir
 	return append(list, &hostir.Set{Info: hostir.InfoFrom(s, "back to the order of "+out.Name), Out: out, In: t})
 }
 
-// like declares a Temp like t in another layout. Reduced axes come with it.
+// like declares a Temp like t in another layout. It keeps reduced axes.
 func (c *copier) like(t *hostir.Tensor, suffix string, layout []int) *hostir.Tensor {
 	n := &hostir.Tensor{
 		Name: c.names.Fresh(t.Name + suffix), DType: t.DType, Axes: slices.Clone(t.Axes), Mesh: t.Mesh,

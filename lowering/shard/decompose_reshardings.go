@@ -8,16 +8,16 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// DecomposeReshardings takes movements of data apart until each is one communication:
-// it changes what one mesh axis splits, or goes from one mesh to another.
+// DecomposeReshardings decomposes movements of data until each one is a single communication. Such a communication either
+// changes what one mesh axis splits, or moves a tensor from one mesh to another.
 //
-//   - On one mesh, axes are scattered first, then gathered, innermost first, then moved.
-//   - Between meshes, a whole tensor is broadcast, and a split one goes rank by rank. One
-//     split axis is gathered on one rank of the operand's mesh, or scattered by one rank
-//     of the result's. Everything else goes by way of whole tensors.
+//   - On one mesh, axes are reduced and scattered first, then gathered, innermost first, then moved.
+//   - Between meshes, a whole tensor is broadcast, and a split tensor goes rank by rank. One split axis is gathered on
+//     one rank of the operand's mesh, or scattered by one rank of the result's mesh. All other movements go through
+//     whole tensors.
 //
 // Requires: a Set or Reduce does nothing but move data, or is local.
-// Establishes: a movement has one shift on one mesh, or none between two, or one that a
+// Establishes: a movement on one mesh has one shift. A movement between two meshes has no shift, or one shift in which a
 // single rank gathers, reduces or scatters.
 //
 //	before: B = Set(A)                       A [DIDx(X), DIDy(Y), M], B [X, Y, M]
@@ -44,7 +44,7 @@ type decomposer struct {
 	names   *hostir.Namer
 }
 
-// steps gives the statements that do what s does, through tensors in between.
+// steps returns the statements that do what s does, through intermediate tensors.
 func (d *decomposer) steps(s hostir.Stmt) []hostir.Stmt {
 	m := Describe(s)
 	via := d.via(m)
@@ -56,7 +56,7 @@ func (d *decomposer) steps(s hostir.Stmt) []hostir.Stmt {
 	return append(d.steps(s), d.steps(rest)...)
 }
 
-// via is the tensor to go through first; nil when one communication does it all.
+// via returns the tensor to go through first, or nil if one communication is enough.
 func (d *decomposer) via(m Movement) *hostir.Tensor {
 	switch {
 	case SameMesh(m.In, m.Out) && len(m.Shifts) > 1:
@@ -82,13 +82,13 @@ func (d *decomposer) via(m Movement) *hostir.Tensor {
 	return d.tensor(m, MeshOf(d.program, d.names, m.Out.Mesh.Ranks[:1]), nil)
 }
 
-// movesToPipeline reports whether what was split along the result's Stream axis is split along another
-// one afterwards: no slice of it can move by itself, so all of it does before the pipeline.
+// movesToPipeline reports whether a mesh axis that splits the Stream axis of the result before the movement splits another
+// axis afterwards. Then no slice can move by itself, so the whole tensor moves before the pipeline.
 func (m Movement) movesToPipeline() bool {
 	return slices.ContainsFunc(m.Shifts, func(sh Shift) bool { return sh.From != NoAxis && sh.To != NoAxis && m.streams(sh.From) })
 }
 
-// unstreamed makes the Stream axes of t plain ones.
+// unstreamed makes the Stream axes of t Serial, and returns t.
 func unstreamed(t *hostir.Tensor) *hostir.Tensor {
 	for i := range t.Axes {
 		if t.Axes[i].Kind == domain.Stream {
@@ -98,19 +98,18 @@ func unstreamed(t *hostir.Tensor) *hostir.Tensor {
 	return t
 }
 
-// IsGather reports whether the operand's only split axis becomes whole, and its mesh is
-// one team.
+// IsGather reports whether the operand's only split axis becomes whole, and the operand's mesh is one team.
 func (m Movement) IsGather() bool {
 	return len(m.Shifts) == 1 && m.Shifts[0].To == NoAxis && !IsSplit(m.Out) && len(m.In.Mesh.Axes) == 1
 }
 
-// IsScatter reports whether the result has one split axis, and its mesh is one team.
+// IsScatter reports whether the movement splits one axis of a whole operand, and the result's mesh is one team.
 func (m Movement) IsScatter() bool {
 	return len(m.Shifts) == 1 && m.Shifts[0].From == NoAxis && !IsSplit(m.In) && len(m.Out.Mesh.Axes) == 1
 }
 
-// onRoot is the result on the one rank of the operand's mesh that gathers or reduces;
-// nil when the result is there and nowhere else.
+// onRoot returns the result on the one rank of the operand's mesh that gathers or reduces, or nil if the result is on that
+// rank alone.
 func (d *decomposer) onRoot(m Movement) *hostir.Tensor {
 	root, ok := CommonRank(m.Out.Mesh, m.In.Mesh)
 	if !ok {
@@ -122,7 +121,7 @@ func (d *decomposer) onRoot(m Movement) *hostir.Tensor {
 	return d.tensor(m, MeshOf(d.program, d.names, []int{root}), nil)
 }
 
-// whole is the movement that makes all of the operand whole where it is.
+// whole returns the movement that makes all axes of the operand whole on its mesh.
 func (m Movement) whole() Movement {
 	m.Shifts = nil
 	for i, a := range m.In.Axes {
@@ -133,9 +132,9 @@ func (m Movement) whole() Movement {
 	return m
 }
 
-// first is the shift to begin with: what a Reduce folds, then what is scattered along a free
-// axis, what is gathered, innermost first, what moves to a free axis, and last what a
-// pipeline may broadcast slice by slice. Where axes change places, one has to be gathered.
+// first returns the shift to begin with. A Reduce folds first. Next come scatters along a free axis, then gathers, innermost
+// first, then moves to a free axis. Last come gathers that a pipeline may broadcast slice by slice. If mesh axes only
+// exchange the axes that they split, first gathers one of them.
 func (m Movement) first() Shift {
 	least := slices.MinFunc(m.Shifts, func(a, b Shift) int {
 		return cmp.Or(cmp.Compare(m.rank(a), m.rank(b)), cmp.Compare(b.From, a.From))
@@ -148,11 +147,11 @@ func (m Movement) first() Shift {
 
 const (
 	folds    = iota
-	scatters // the less there is to gather
+	scatters // early, so that later steps gather less
 	gathers
 	moves
 	pipelined
-	blocked // until another mesh axis has left the axis that it goes to
+	blocked // until another mesh axis no longer splits the target axis
 )
 
 func (m Movement) rank(sh Shift) int {
@@ -177,7 +176,7 @@ func (m Movement) rank(sh Shift) int {
 	}
 }
 
-// splits says which mesh axes split which axes of the result if nothing moves.
+// splits maps axes of the result to the mesh axes that split them if nothing moves.
 func (m Movement) splits() map[int]string {
 	splits := map[int]string{}
 	for i, a := range m.In.Axes {
@@ -188,8 +187,8 @@ func (m Movement) splits() map[int]string {
 	return splits
 }
 
-// after says the same after one shift. What a Reduce folds is scattered in the same
-// step where its place is free.
+// after returns the splits after one shift. A shift that folds an axis also scatters the result in the same step, if no mesh
+// axis splits the target axis.
 func (m Movement) after(sh Shift) map[int]string {
 	splits := m.splits()
 	if sh.From != NoAxis {
@@ -201,7 +200,7 @@ func (m Movement) after(sh Shift) map[int]string {
 	return splits
 }
 
-// tensor declares a Temp like the result of m on a mesh, split as splits says.
+// tensor declares a Temp like the result of m on a mesh, with the given splits.
 func (d *decomposer) tensor(m Movement, mesh *domain.Mesh, splits map[int]string) *hostir.Tensor {
 	t := &hostir.Tensor{
 		Name: d.names.Fresh(m.Out.Name + "_part"), DType: m.Out.DType, Axes: slices.Clone(m.Out.Axes), Mesh: mesh,

@@ -1,4 +1,4 @@
-// Package shard is the first half of a lowering: its passes decide where every tensor lies, and what moves
-// between ranks, until each statement is local to a rank or one movement. What comes after them asks it
-// what a statement moves (Describe).
+// Package shard is the first half of a lowering. Its passes decide how ranks hold each tensor and insert the movements
+// between ranks, until each statement is local to a rank or is one movement. Later passes call Describe to find out what a
+// statement moves.
 package shard

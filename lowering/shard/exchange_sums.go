@@ -8,14 +8,15 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// ExchangeSums lets two ranks that want a whole sum send each other their parts, where shards go from rank to rank over CUDA
-// IPC: each adds what came to its own. It moves as many bytes as an allreduce, by copy engines, which need no SM: an allreduce
-// beside GEMMs waits until they leave it SMs, and takes them from the next. More ranks would move more bytes than an
-// allreduce does. A kernel that alone reads the sum adds the parts itself (SumsInKernels).
+// ExchangeSums lets two ranks that both need a whole sum send each other their parts, if shards go from rank to rank over
+// CUDA IPC. Each rank adds the received part to its own. This moves as many bytes as an allreduce, but copy engines move them
+// without SMs. An allreduce next to GEMMs waits until they release SMs, and takes SMs from the next GEMM. For more than two
+// ranks, the exchange would move more bytes than an allreduce. If a kernel is the only reader of the sum, it adds the parts
+// itself (SumsInKernels).
 //
 // Requires: every tensor has its Device axes.
-// Establishes: no two ranks sum what is whole on both by an allreduce, unless the schedule has choices for that sum, or has sums read
-// the parts of the peers where they are.
+// Establishes: if copy engines move the data, two ranks do not compute a sum that both keep whole by an allreduce. Exceptions
+// are a sum for which the schedule has separate choices, and a schedule that reads partial sums of peers in place.
 //
 //	before: C = Reduce(sum, P, axis 0)                        P [DIDx(2), M, N], C [M, N]
 //	after:  P_parts = Set(P); C = Reduce(sum, P_parts, axis 0)    P_parts [Stream(2), M, N]
@@ -38,7 +39,8 @@ func ExchangeSums(p *hostir.Program) error {
 	return nil
 }
 
-// exchanges reports whether a Reduce is a sum over two ranks that both have whole, and by copy engines.
+// exchanges reports whether r is a sum over two ranks that both keep the whole result, and the schedule moves it with copy
+// engines.
 func exchanges(p *hostir.Program, r *hostir.Reduce) bool {
 	summed := r.In.Axes[r.Axis]
 	via := p.Choices.Of(r.Out.Name, schedule.Via)
@@ -48,7 +50,7 @@ func exchanges(p *hostir.Program, r *hostir.Reduce) bool {
 		(via == schedule.IPCGet || via == schedule.IPCPut)
 }
 
-// partsOfBoth is the tensor of the parts of a sum, a slice for each rank.
+// partsOfBoth returns the tensor that holds the parts of both ranks, one slice of a Stream axis for each rank.
 func partsOfBoth(names *hostir.Namer, r *hostir.Reduce) *hostir.Tensor {
 	axes := slices.Clone(r.In.Axes)
 	axes[r.Axis].Kind, axes[r.Axis].Mesh = domain.Stream, ""

@@ -1,4 +1,4 @@
 package shard
 
-// Multipliable lets tests of whole lowerings ask how operands lie.
+// Multipliable lets tests of whole lowerings check the layouts of operands.
 var Multipliable = multipliable

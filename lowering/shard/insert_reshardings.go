@@ -8,10 +8,9 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// InsertReshardings puts a Set before or after every operation whose operands and
-// result live on different ranks, so that each statement is either local to a rank
-// or only moves data. The choice reshard selects the place: before moves the
-// operand, after computes on the operand's ranks and moves the result.
+// InsertReshardings inserts a Set before or after every operation whose operands and result live on different ranks, so that
+// each statement is either local to a rank or only moves data. The choice reshard selects the side: before moves the operand,
+// after computes on the operand's ranks and moves the result.
 //
 // Requires: every tensor's sharding is final.
 // Establishes: operands and results of every statement but Set and Reduce agree on
@@ -78,8 +77,8 @@ func (r *resharder) further(s hostir.Stmt) []hostir.Stmt {
 	return list
 }
 
-// operand is one operand of a statement with its row of the axis map. Its place distinguishes it from
-// another operand that is the same tensor.
+// operand is one operand of a statement with its row of the axis map. Its number, place, distinguishes it from another
+// operand that is the same tensor.
 type operand struct {
 	place  int
 	tensor *hostir.Tensor
@@ -132,7 +131,7 @@ func (r *resharder) before(s hostir.Stmt, apart []operand) []hostir.Stmt {
 	return append(list, s)
 }
 
-// withoutStreams returns the axes with Stream axes made Serial.
+// withoutStreams returns a copy of axes in which Stream axes are Serial.
 func withoutStreams(axes []domain.Axis) []domain.Axis {
 	axes = slices.Clone(axes)
 	for i := range axes {
@@ -151,8 +150,8 @@ func serves(moved, axes []domain.Axis) bool {
 	})
 }
 
-// newSplits lists the axes of a result that are split over ranks but come from no axis of an operand: a Reshape makes
-// them from unsplit axes, a Slice or a Concat from parts of axes, or an Attention from a whole axis. For an Attention it
+// newSplits lists the axes of a result that are split over ranks but come from no axis of an operand. A Reshape makes such
+// axes from unsplit axes, a Slice or a Concat from parts of axes, and an Attention from a whole axis. For an Attention it
 // also lists the Stream axis. Such a statement runs as a whole, and its result is streamed after it.
 func newSplits(s hostir.Stmt) []int {
 	_, attends := s.(*hostir.Attention)
@@ -169,7 +168,7 @@ func newSplits(s hostir.Stmt) []int {
 	return axes
 }
 
-// spread computes a result with whole axes, and a Set then splits them.
+// spread makes s compute a result with whole axes, and adds a Set that splits them.
 func (r *resharder) spread(s hostir.Stmt) []hostir.Stmt {
 	out, axes := hostir.Result(s), slices.Clone(hostir.Result(s).Axes)
 	for _, j := range newSplits(s) {
@@ -192,7 +191,7 @@ func follow(o operand, out *hostir.Tensor) []domain.Axis {
 		case j == hostir.Unmapped:
 		case axes[i].Extent.Size == out.Axes[j].Extent.Size:
 			axes[i].Kind, axes[i].Mesh = out.Axes[j].Kind, out.Axes[j].Mesh
-		case axes[i].Kind == domain.Device: // the one element of a mesh axis of one rank stretches
+		case axes[i].Kind == domain.Device: // one element on a mesh axis of one rank is broadcast
 			axes[i].Kind, axes[i].Mesh = domain.Serial, ""
 		}
 	}
@@ -234,14 +233,14 @@ func (r *resharder) after(s hostir.Stmt, o operand) []hostir.Stmt {
 	return []hostir.Stmt{s, &hostir.Set{Info: moveInfo(s), Out: out, In: made}}
 }
 
-// local gives the axes of the result of s the kinds that operand o has where they differ.
+// local returns the axes of the result of s, with the kinds of operand o on axes where the two differ.
 func local(s hostir.Stmt, o operand) []domain.Axis {
 	out := hostir.Result(s)
 	axes := slices.Clone(out.Axes)
 	for _, i := range Crossing(o.tensor, out, o.row) {
 		a := o.tensor.Axes[i]
 		if a.Kind == domain.Stream && hostir.StreamAxis(out) >= 0 {
-			a.Kind = domain.Serial // a pipeline runs along the axis that the result has for it
+			a.Kind = domain.Serial // the pipeline runs along the Stream axis of the result
 		}
 		axes[o.row[i]].Kind, axes[o.row[i]].Mesh = a.Kind, a.Mesh
 	}

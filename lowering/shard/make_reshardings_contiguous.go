@@ -6,17 +6,15 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// MakeReshardingsContiguous copies what a communication, a matmul or a reshape could
-// not take as it lies. A communication moves memory as it lies, so its operand gets the
-// order of its result. A pipeline takes slices along the Stream axis, which have gaps
-// when another axis lies outside of it: a Temp is laid out with the Stream axis
-// outermost, and what the caller lays out is copied slice by slice. Elementwise
-// operations take such slices as they are. And a communication converts nothing: the parts of
-// a sum over ranks get the type of its result.
+// MakeReshardingsContiguous copies tensors that a communication, a matmul or a reshape cannot use in their layout. A
+// communication does not reorder memory, so its operand gets the order of its result. A pipeline slices the Stream axis, and
+// its slices have gaps if another axis lies outside of it. The pass therefore lays out a Temp with the Stream axis outermost,
+// and copies tensors of the caller slice by slice. Elementwise operations read slices with gaps directly. A communication
+// does not convert types, so the pass casts the parts of a sum over ranks to the type of the result.
 //
 // Requires: gathered and scattered axes are outermost.
-// Establishes: both sides of a movement list their axes in one order; slices that are
-// moved, multiplied or reshaped are whole, and have one type where they are moved.
+// Establishes: both sides of a movement have their axes in the same order. Slices that are moved, multiplied or reshaped are
+// contiguous, and moved slices have one type.
 //
 //	before: B = Set(A)                       A layout [1, 0], B layout [0, 1]
 //	after:  A_packed = Set(A); B = Set(A_packed)       A_packed layout [0, 1]
@@ -24,7 +22,7 @@ func MakeReshardingsContiguous(p *hostir.Program) error {
 	if hostir.Allocates(p) {
 		return nil
 	}
-	wholeSlices(p) // of the movements that other passes added
+	wholeSlices(p) // for the movements that other passes added
 	c := &contiguity{hostir.Communications(p), copier{p, hostir.NewNamer(p)}, viewed(p.Body), map[string]*hostir.Tensor{}}
 	body := make([]hostir.Stmt, 0, len(p.Body))
 	for _, s := range p.Body {
@@ -37,13 +35,13 @@ func MakeReshardingsContiguous(p *hostir.Program) error {
 }
 
 type contiguity struct {
-	moves func(hostir.Stmt) string // what the schedule calls a movement between ranks
+	moves func(hostir.Stmt) string // the name of a movement between ranks in the schedule
 	copier
-	viewed map[*hostir.Tensor]bool   // tensors that some view is a view of
-	casts  map[string]*hostir.Tensor // by operand, type and axes: parts are cast once for what runs along one axis
+	viewed map[*hostir.Tensor]bool   // tensors that have views
+	casts  map[string]*hostir.Tensor // by operand, type and axes: reductions that stream the same axis share a cast
 }
 
-// viewed finds the operands of statements that make views.
+// viewed returns the operands of statements that make views.
 func viewed(body []hostir.Stmt) map[*hostir.Tensor]bool {
 	bases := map[*hostir.Tensor]bool{}
 	for _, s := range body {
@@ -58,7 +56,7 @@ func (c *contiguity) statement(s hostir.Stmt) []hostir.Stmt {
 	list := []hostir.Stmt{s}
 	out := hostir.Result(s)
 	if out == nil || hostir.AxisMap(s) == nil || hostir.StreamsColumns(s) {
-		return list // a Stream axis along columns is for lower-streams to refuse, in the words of the spec
+		return list // lower-streams rejects a Stream axis along columns, in terms of the spec
 	}
 	axis := hostir.StreamAxis(out)
 	if r, ok := s.(*hostir.Reshape); ok && SlicedAlong(r) == NoAxis {
@@ -93,14 +91,13 @@ func (c *contiguity) statement(s hostir.Stmt) []hostir.Stmt {
 	return list
 }
 
-// inOneOrder reports whether both sides hold the axes that stay in one order.
+// inOneOrder reports whether both sides of a movement have the same order of the axes that stay on their ranks.
 func inOneOrder(m Movement) bool {
 	from, to := StayingOrder(m.In, m.Out, m.Row)
 	return slices.Equal(from, to)
 }
 
-// NeedsWholeSlices reports whether a statement takes its operands and writes its result
-// as contiguous memory.
+// NeedsWholeSlices reports whether a statement reads its operands and writes its result as contiguous memory.
 func NeedsWholeSlices(p *hostir.Program, s hostir.Stmt) bool {
 	switch s.(type) {
 	case *hostir.Matmul, *hostir.Linear, *hostir.Reshape:
@@ -110,8 +107,8 @@ func NeedsWholeSlices(p *hostir.Program, s hostir.Stmt) bool {
 	}
 }
 
-// sliced is t's layout with the axis that a pipeline slices outermost. What was laid out for a
-// pipeline along another axis is in rows again behind it.
+// sliced returns the layout of t with the given axis outermost, for a pipeline that slices it. If t was laid out for a
+// pipeline along another axis, the other axes return to logical order.
 func sliced(t *hostir.Tensor, axis int) []int {
 	order := hostir.Layout(t)
 	if own := hostir.StreamAxis(t); own >= 0 && own != axis {

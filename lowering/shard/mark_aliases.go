@@ -6,14 +6,13 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// MarkAliases lets a Reshape, Broadcast, Permute or Slice whose result is not an output share
-// its operand's buffer: none of them moves an element. A permuted view steps through the
-// buffer in its operand's order: what a matmul reads so is a transposed matrix, not a
-// copy. A slice that is not contiguous is copied where something needs contiguous memory.
+// MarkAliases lets the result of a Reshape, Broadcast, Permute or Slice share its operand's buffer, unless the result is an
+// output. None of these operations moves an element. A permuted view steps through the buffer in its operand's order, so a
+// matmul reads it as a transposed matrix and needs no copy. A slice that is not contiguous is copied if a statement needs
+// contiguous memory.
 //
-// Requires: nothing is allocated yet.
-// Establishes: such a result is a View, with its layout where that is not logical, and
-// gets no buffer.
+// Requires: no memory is allocated yet.
+// Establishes: such a result is a View without a buffer, with a layout if its order is not logical.
 //
 //	before: R = Permute(A, perm [1, 0])       tensor R: bf16 [K, M], temp
 //	after:  R = Permute(A, perm [1, 0])       tensor R: bf16 [K, M], view, layout [1, 0]
@@ -46,8 +45,8 @@ func MarkAliases(p *hostir.Program) error {
 	return nil
 }
 
-// layOutHeads lays out the results of an Attention as the Permute that alone reads them has them, so that what
-// that gives is in its logical order.
+// layOutHeads gives a result of an Attention the layout of the Permute that is its only reader, so that the result of the
+// Permute is in logical order.
 func layOutHeads(body []hostir.Stmt) {
 	readers := map[*hostir.Tensor][]hostir.Stmt{}
 	for _, s := range body {
@@ -64,14 +63,14 @@ func layOutHeads(body []hostir.Stmt) {
 			live := hostir.Live(t)
 			p, permutes := readers[t][0].(*hostir.Permute)
 			if !permutes || len(live) != len(t.Axes) || p.Perm[len(live)-1] != len(live)-1 {
-				continue // rows of a head stay in one run
+				continue // a row of a head must stay contiguous
 			}
 			t.Layout = slices.Clone(p.Perm)
 		}
 	}
 }
 
-// mark makes out a view if it is the program's own.
+// mark makes out a view of in, if out is a Temp of the same type without a layout. It reports whether it did.
 func mark(in, out *hostir.Tensor) bool {
 	if out.Role != hostir.Temp || in.DType != out.DType || out.Layout != nil {
 		return false
@@ -80,8 +79,7 @@ func mark(in, out *hostir.Tensor) bool {
 	return true
 }
 
-// carried is the order in which the result of a Permute steps through its operand's
-// buffer.
+// carried returns the order in which the result of a Permute steps through its operand's buffer.
 func carried(s *hostir.Permute) []int {
 	row := hostir.AxisMap(s)[0]
 	order := make([]int, 0, len(row))
@@ -93,11 +91,11 @@ func carried(s *hostir.Permute) []int {
 	return order
 }
 
-// wholeSlices copies what a Slice takes with gaps, and something needs as contiguous memory, be
-// it as a view of that view. A reshape steps over gaps where it joins nothing across them.
+// wholeSlices turns the view of a Slice with gaps into a copy, if a statement needs the slice, or a view of it, as contiguous
+// memory. A Reshape needs no copy if it joins no axes across a gap.
 func wholeSlices(p *hostir.Program) {
-	gapped := map[*hostir.Tensor]*hostir.Tensor{} // view -> the slice that it is one of
-	gaps := map[*hostir.Tensor][]int{}            // of a view in logical order: the axes that gaps are in front of
+	gapped := map[*hostir.Tensor]*hostir.Tensor{} // by view: the slice with gaps that it views, possibly itself
+	gaps := map[*hostir.Tensor][]int{}            // by view in logical order: the axes that have gaps before them
 	for _, s := range p.Body {
 		out, uses := hostir.Result(s), hostir.Uses(s)
 		r, reshapes := s.(*hostir.Reshape)
@@ -123,8 +121,8 @@ func wholeSlices(p *hostir.Program) {
 	}
 }
 
-// reshapedGaps are the axes of the result of a reshape that gaps are in front of, given those of its operand. It
-// reports whether it joins axes with a gap between them.
+// reshapedGaps returns the axes of a reshape's result that have gaps before them, given these axes of its operand. It reports
+// whether the reshape joins axes with a gap between them.
 func reshapedGaps(r *hostir.Reshape, gaps []int) (kept []int, joins bool) {
 	sizes := func(t *hostir.Tensor) (long []int64, axes []int) {
 		for i, a := range t.Axes {
@@ -151,7 +149,7 @@ func reshapedGaps(r *hostir.Reshape, gaps []int) (kept []int, joins bool) {
 	return kept, joins || !ok
 }
 
-// hasGaps reports whether a range of an axis is no run of memory.
+// hasGaps reports whether a range of an axis is not contiguous in memory.
 func hasGaps(t *hostir.Tensor, r hostir.Range) bool {
 	return r.Size < t.Axes[r.InAxis].Extent.Size && hostir.Outside(t, r.InAxis) >= 0
 }

@@ -4,12 +4,12 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// MergeAllreduces makes a sum over ranks that is scattered, and then gathered along the same mesh axis,
-// one allreduce, where whole operations follow each other (preset: eager). A pipeline keeps the two
-// apart: the gather of one part runs beside the sum of the next one.
+// MergeAllreduces replaces a sum over ranks that is scattered, and then gathered along the same mesh axis, by one allreduce,
+// if operations run as a whole (preset: eager). A pipeline keeps the two apart, because it gathers one part while it sums the
+// next.
 //
 // Requires: no tensor has an axis of kind Stream.
-// Establishes: with preset: eager, no sum whose one use is to be gathered is scattered.
+// Establishes: with preset: eager, no sum is scattered if its only use is a gather along the same mesh axis.
 //
 //	before: R = Reduce(sum, P, axis 0); C = Set(R)     P [DIDx(D), D, m, N], R [r(D), DIDx(D), m, N], C [D, m, N]
 //	after:  C = Reduce(sum, P, axis 0)
@@ -50,7 +50,7 @@ func isAllreduce(r *hostir.Reduce, gather *hostir.Set) bool {
 		whole.Shifts[0].From == sum.Shifts[0].To && whole.Shifts[0].To == NoAxis
 }
 
-// without leaves tensors out of a list.
+// without returns the tensors of a list that are not in gone.
 func without(list []*hostir.Tensor, gone map[*hostir.Tensor]bool) []*hostir.Tensor {
 	kept := make([]*hostir.Tensor, 0, len(list))
 	for _, t := range list {

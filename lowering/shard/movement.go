@@ -8,8 +8,8 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// Movement is what a Set or Reduce does across ranks: which mesh axes split other axes
-// of the result than of the operand, and whether the two are on different meshes.
+// Movement describes what a Set or Reduce does across ranks: which mesh axes split different axes of the operand and of the
+// result, and whether the two are on different meshes.
 type Movement struct {
 	In, Out *hostir.Tensor
 	Row     []int  // the operand's row of the axis map
@@ -17,17 +17,17 @@ type Movement struct {
 	Shifts  []Shift
 }
 
-// Shift is one mesh axis that splits another axis after a movement than before.
+// Shift is a mesh axis that does not split the same axis before and after a movement.
 type Shift struct {
 	Mesh     string
-	From, To int  // axis of the operand and of the result; -1 where the mesh axis splits none
+	From, To int  // axis of the operand and of the result; NoAxis if the mesh axis splits none
 	Reduced  bool // the operand's axis is the one that a Reduce folds
 }
 
-// NoAxis is the place of a mesh axis that splits no axis.
+// NoAxis stands for an axis that does not exist, such as the axis that an unused mesh axis splits.
 const NoAxis = -1
 
-// Describe finds what s, a Set or a Reduce, moves.
+// Describe returns the movement of s, a Set or a Reduce.
 func Describe(s hostir.Stmt) Movement {
 	m := Movement{In: hostir.Uses(s)[0], Out: hostir.Result(s), Row: hostir.AxisMap(s)[0]}
 	folded := NoAxis
@@ -51,7 +51,7 @@ func Describe(s hostir.Stmt) Movement {
 	return m
 }
 
-// splitBy is the axis of t that a mesh axis splits, or none.
+// splitBy returns the axis of t that a mesh axis splits, or NoAxis.
 func splitBy(t *hostir.Tensor, meshAxis string) int {
 	return slices.IndexFunc(t.Axes, func(a domain.Axis) bool { return hostir.SplitOver(a) == meshAxis })
 }
@@ -61,7 +61,7 @@ func (m Movement) streams(i int) bool {
 	return m.Row[i] != hostir.Unmapped && m.Out.Axes[m.Row[i]].Kind == domain.Stream
 }
 
-// Scattered is the axis of the operand that the movement splits over ranks, or none.
+// Scattered returns the axis of the operand that the movement splits over ranks, or NoAxis.
 func (m Movement) Scattered() int {
 	for _, sh := range m.Shifts {
 		if sh.To != NoAxis {
@@ -71,7 +71,7 @@ func (m Movement) Scattered() int {
 	return NoAxis
 }
 
-// Gathered is the axis of the result that the movement makes whole, or none.
+// Gathered returns the axis of the result that the movement makes whole, or NoAxis.
 func (m Movement) Gathered() int {
 	for _, sh := range m.Shifts {
 		if sh.From != NoAxis && !sh.Reduced {
@@ -81,8 +81,9 @@ func (m Movement) Gathered() int {
 	return NoAxis
 }
 
-// Moves reports whether s moves data between ranks. A Set that hands out over ranks what each of them has whole does
-// not: each takes its part. With preset: reference one rank scatters it, as in the host programs of the reference.
+// Moves reports whether s moves data between ranks. A Set that splits over ranks a tensor that each rank has whole moves
+// none, because each rank takes its part. With preset: reference one rank scatters the tensor, as in the host programs of the
+// reference.
 func Moves(p *hostir.Program, s hostir.Stmt) bool {
 	if !Reshards(s) || p.Choices.Get(schedule.Preset) == schedule.Reference {
 		return Reshards(s)
@@ -92,7 +93,7 @@ func Moves(p *hostir.Program, s hostir.Stmt) bool {
 		slices.ContainsFunc(m.Shifts, func(sh Shift) bool { return sh.From != NoAxis })
 }
 
-// IsSplit reports whether a tensor is split over ranks at all.
+// IsSplit reports whether any axis of a tensor is split over ranks.
 func IsSplit(t *hostir.Tensor) bool {
 	return slices.ContainsFunc(t.Axes, func(a domain.Axis) bool { return a.Kind == domain.Device })
 }

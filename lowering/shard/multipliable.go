@@ -7,8 +7,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// multipliably copies operands of the matmul that ends a list where no call of it could read their
-// matrices: what the program moved keeps the order of what it was moved from, which may be a view.
+// multipliably copies operands of the matmul that ends a list if no call can read their layout. For example, a tensor that
+// the program moved keeps the order of its source, which may be a permuted view.
 func (c *contiguity) multipliably(list []hostir.Stmt) []hostir.Stmt {
 	s := list[len(list)-1]
 	if second, _ := hostir.SecondOperand(s); second == nil {
@@ -30,9 +30,9 @@ func (c *contiguity) multipliably(list []hostir.Stmt) []hostir.Stmt {
 	return list
 }
 
-// multipliable reports whether some call can read operand k of a matmul as it lies. The matrices of
-// the second one are runs of memory, by rows or by columns. What is summed is innermost in the first
-// one, or has nothing but rows inside of it, as they lie in the result. A bias has its rows innermost.
+// multipliable reports whether some call can read operand k of a matmul in its layout. Each matrix of the second operand must
+// be contiguous, by rows or by columns. In the first operand the summed axis must be innermost, or only rows may lie inside
+// of it, in the order of the result. The last axis of a bias must be innermost.
 func multipliable(s hostir.Stmt, k int) bool {
 	t, row := hostir.Uses(s)[k], hostir.AxisMap(s)[k]
 	live, lies := hostir.Live(t), inProduct(s, t, row)
@@ -51,8 +51,8 @@ func multipliable(s hostir.Stmt, k int) bool {
 	}
 }
 
-// inProduct lists the axes of an operand as they lie in memory, outermost first, without those of one
-// element and those that a pipeline slices away.
+// inProduct lists the axes of an operand in the order of its layout, outermost first, without axes of one element and axes
+// that a pipeline slices.
 func inProduct(s hostir.Stmt, t *hostir.Tensor, row []int) []int {
 	out := hostir.Result(s)
 	return slices.DeleteFunc(slices.Clone(hostir.Layout(t)), func(a int) bool {
@@ -60,11 +60,11 @@ func inProduct(s hostir.Stmt, t *hostir.Tensor, row []int) []int {
 	})
 }
 
-// areRows reports whether axes of a matmul's first operand, outermost first, are the innermost ones of
-// its result but for the columns, and no other operand has them.
+// areRows reports whether the given axes of a matmul's first operand, outermost first, are the innermost axes of the result
+// except for the columns, and no other operand has them.
 func areRows(s hostir.Stmt, row []int, axes []int) bool {
 	out := hostir.Result(s)
-	own := make([]int, len(out.Axes)) // each axis of the result by itself
+	own := make([]int, len(out.Axes)) // maps each axis of the result to itself
 	for i := range own {
 		own[i] = i
 	}
@@ -82,7 +82,7 @@ func areRows(s hostir.Stmt, row []int, axes []int) bool {
 	return true
 }
 
-// hasAxis reports whether an axis of a matmul's result is a batch of its second operand or its bias.
+// hasAxis reports whether an axis of a matmul's result is an axis of its second operand or its bias, too.
 func hasAxis(s hostir.Stmt, axis int) bool {
 	for k, t := range hostir.Uses(s)[1:] {
 		i := slices.Index(hostir.AxisMap(s)[k+1], axis)

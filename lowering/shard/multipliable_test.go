@@ -9,8 +9,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/shard"
 )
 
-// TestMovedOperandsAreMultiplied moves operands that lie as views do: what is summed outside of the
-// batches, matrices with gaps, rows of a bias by columns.
+// TestMovedOperandsAreMultiplied moves operands with the layouts of views: a summed axis outside of the batches, matrices
+// with gaps, and a bias stored by columns.
 func TestMovedOperandsAreMultiplied(t *testing.T) {
 	for _, c := range [][2]string{
 		{"A: [6, 2, 2, DIDx], B: [2, 6, 5], C: [2, 2, DIDx, 5]", "T = permute(A, perm=[1, 3, 2, 0]), C = matmul(T, B)"},

@@ -14,15 +14,15 @@ import (
 // from results to operands, and repeats at changed neighbours until nothing changes. Axes that
 // the user wrote stay. Outputs stay too, because the caller expects their parts on the ranks.
 //
-//   - Forward, an axis is split if all operands that have it agree, and streamed if one of
-//     them is streamed. An open sum over ranks agrees with any operand that is split over them:
-//     the sum moves data between the ranks anyway, and a scatter moves the least.
-//   - Backward, an axis is split if all statements that read the tensor agree, and streamed if
-//     one of them is streamed, unless the statement that makes the tensor cannot run along it.
+//   - Forward, an axis is split if all operands that have it agree, and streamed if one of them is streamed. An open
+//     sum over ranks agrees with any operand that is split over them: the sum moves data between the ranks anyway, and
+//     a scatter moves the least.
+//   - Backward, an axis is split if all statements that read the tensor agree. It is streamed if one of them is
+//     streamed and the statement that makes the tensor can run along it.
 //   - Two mesh axes that want one axis, or one that wants two, contradict each other.
 //
-// An axis gets its kind once, and only then are its tensor's neighbours looked at again: the
-// pass takes time linear in the number of operands, except for the order of its two queues.
+// An axis gets its kind once, and the pass visits its tensor's neighbours again only then. So the pass takes time linear in
+// the number of operands, except for the order of its two queues.
 //
 // Requires: layouts are set.
 // Establishes: an open temporary is split like its neighbours.
@@ -40,14 +40,14 @@ type propagation struct {
 	body                []hostir.Stmt
 	wholeViews          bool                      // do not stream a view that a statement reads as a whole
 	rooted              bool                      // a pipeline may broadcast from rank to rank
-	makers              map[*hostir.Tensor]int    // the statement that makes a tensor, by its place
-	readers             map[*hostir.Tensor][]int  // the statements that read it
-	wishes              map[*hostir.Tensor][]wish // of these
-	forwards, backwards *queue                    // statements to look at: the first one first; the last one first, by -place
+	makers              map[*hostir.Tensor]int    // number of the statement that makes a tensor
+	readers             map[*hostir.Tensor][]int  // numbers of the statements that read it
+	wishes              map[*hostir.Tensor][]wish // of the readers
+	forwards, backwards *queue                    // statements to visit: by number; by negative number, so from the last
 	errors              diag.List
 }
 
-// run gives kinds until nothing changes.
+// run propagates kinds until nothing changes.
 func (pr *propagation) run() error {
 	for !pr.forwards.empty() && pr.errors.Len() == 0 {
 		for !pr.forwards.empty() {
@@ -96,12 +96,12 @@ func newPropagation(p *hostir.Program) *propagation {
 	return pr
 }
 
-// wish is the kind of axis that a neighbour has.
+// wish is a kind that neighbours want for an axis.
 type wish struct {
 	axis  int
 	kind  domain.Axis
-	from  *hostir.Tensor // the first neighbour that has it
-	votes int            // how many readers have it
+	from  *hostir.Tensor // the first neighbour that wants it
+	votes int            // number of readers that want it
 }
 
 // isOpen reports whether the passes may shard t.
@@ -109,10 +109,10 @@ func isOpen(t *hostir.Tensor) bool {
 	return t.Inferred && (t.Role == hostir.Temp || t.Role == hostir.View)
 }
 
-// same reports whether two axes are split, or streamed, alike.
+// same reports whether two axes have the same kind and mesh axis.
 func same(a, b domain.Axis) bool { return a.Kind == b.Kind && a.Mesh == b.Mesh }
 
-// has reports whether some axis of t is split, or streamed, like a.
+// has reports whether some axis of t has the kind and mesh axis of a.
 func has(t *hostir.Tensor, a domain.Axis) bool {
 	return slices.ContainsFunc(t.Axes, func(o domain.Axis) bool { return same(o, a) })
 }
@@ -240,18 +240,18 @@ func (pr *propagation) runsAlong(s hostir.Stmt, axis int) bool {
 		return false // positions are few, so that readers take slices of them; an attention runs as a whole
 	case *hostir.Matmul, *hostir.Linear, *hostir.Slice, *hostir.Concat:
 		if slices.Index(rows[0], axis) < 0 {
-			return false // along the columns, or along what parts are taken from
+			return false // along the columns, or along the axis of a Slice or Concat
 		}
 	}
 	for k, t := range hostir.Uses(s) {
 		if i := slices.Index(rows[k], axis); i >= 0 && hostir.SplitOver(t.Axes[i]) != "" && !pr.rooted {
-			return false // along ranks
+			return false // along an axis that is split over ranks
 		}
 	}
 	return true
 }
 
-// ask notes what s, a reader, wishes of its open operands along axis j of its result.
+// ask records what s, a reader, wants for its open operands along axis j of its result.
 func (pr *propagation) ask(s hostir.Stmt, j int) {
 	out, rows := hostir.Result(s), hostir.AxisMap(s)
 	if rows == nil || !places(out.Axes[j]) {
@@ -270,7 +270,7 @@ func (pr *propagation) ask(s hostir.Stmt, j int) {
 	}
 }
 
-// wish counts a wish.
+// wish adds a wish for t, or another vote for an equal one.
 func (pr *propagation) wish(t *hostir.Tensor, w wish) {
 	list := pr.wishes[t]
 	n := slices.IndexFunc(list, func(o wish) bool { return o.axis == w.axis && same(o.kind, w.kind) })
@@ -282,7 +282,7 @@ func (pr *propagation) wish(t *hostir.Tensor, w wish) {
 	pr.wishes[t] = list
 }
 
-// settle gives the result of s what its readers wish.
+// settle gives the result of s the kinds that its readers want.
 func (pr *propagation) settle(s hostir.Stmt) {
 	out := hostir.Result(s)
 	if out == nil {
@@ -292,7 +292,7 @@ func (pr *propagation) settle(s hostir.Stmt) {
 	pr.wishes[out] = wishes
 	for n, w := range wishes {
 		for _, other := range wishes[:n] {
-			apart := hostir.SplitOver(w.kind) != "" && hostir.SplitOver(other.kind) != "" && w.kind.Extent.Size > 1 // one rank has all of it
+			apart := hostir.SplitOver(w.kind) != "" && hostir.SplitOver(other.kind) != "" && w.kind.Extent.Size > 1 // one rank: no split
 			if apart && (other.axis == w.axis) != same(other.kind, w.kind) {
 				pr.contradict(s, out, other, w)
 				return
@@ -306,7 +306,7 @@ func (pr *propagation) settle(s hostir.Stmt) {
 	}
 }
 
-// contradict reports two neighbours that want different things of an open tensor.
+// contradict reports two neighbours that want contradictory kinds for an open tensor.
 func (pr *propagation) contradict(s hostir.Stmt, t *hostir.Tensor, a, b wish) {
 	pr.errors.Add(s.Meta().Pos, diag.ShardingConflict, "%s cannot lie as %s %s and as %s %s do: axis %d would be %s, and axis %d %s",
 		t.Name, a.from.Name, domain.FormatAxes(a.from.Axes), b.from.Name, domain.FormatAxes(b.from.Axes),

@@ -5,9 +5,9 @@ import (
 	"sort"
 )
 
-// queue gives out numbers, the smallest first, each once until it is added again.
+// queue holds numbers, each at most once, and returns the smallest first.
 type queue struct {
-	sort.IntSlice // a heap of those that wait
+	sort.IntSlice // a heap of the numbers in the queue
 	waits         map[int]bool
 }
 
@@ -15,7 +15,7 @@ func newQueue() *queue { return &queue{waits: map[int]bool{}} }
 
 func (q *queue) empty() bool { return q.Len() == 0 }
 
-// add does nothing for a number that waits already.
+// add adds n, unless the queue already holds it.
 func (q *queue) add(n int) {
 	if !q.waits[n] {
 		q.waits[n] = true
@@ -35,7 +35,7 @@ func (q *queue) Push(n any) {
 	q.IntSlice = append(q.IntSlice, number)
 }
 
-// Pop takes from the end, for package heap.
+// Pop removes the last number, for package heap.
 func (q *queue) Pop() any {
 	last := q.Len() - 1
 	n := q.IntSlice[last]

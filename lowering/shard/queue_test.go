@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestQueue adds numbers while others are taken out.
+// TestQueue adds numbers while it removes others.
 func TestQueue(t *testing.T) {
 	q := newQueue()
 	for _, n := range []int{5, -1, 3, 5, 3} {

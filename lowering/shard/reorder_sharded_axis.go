@@ -7,13 +7,12 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// ReorderShardedAxis makes the axis that a movement of data gathers the outermost of the
-// buffer that the ranks fill, and the axis that it scatters the outermost of the buffer
-// that they send from, by a local copy where it is not: after the movement, or before.
-// Axes that a pipeline slices away stay outside of it.
+// ReorderShardedAxis makes gathered and scattered axes outermost, by a local copy if they are not. A gathered axis becomes
+// outermost in the buffer that the ranks fill, with a copy after the movement. A scattered axis becomes outermost in the
+// buffer that they send from, with a copy before the movement. Axes that a pipeline slices stay outside of it.
 //
 // Requires: a movement is one step, or local.
-// Establishes: gathered and scattered axes are outermost, where they move between ranks.
+// Establishes: gathered and scattered axes are outermost, if the statement moves data between ranks.
 //
 //	before: B = Set(A)                    A [M, DIDx(D)], B [M, D]
 //	after:  B_moved = Set(A); B = Set(B_moved)      B_moved [M, D], layout [1, 0]
@@ -37,13 +36,12 @@ func ReorderShardedAxis(p *hostir.Program) error {
 	return nil
 }
 
-// streamed tells the Stream axes of t.
+// streamed returns a function that reports whether an axis of t is a Stream axis.
 func streamed(t *hostir.Tensor) func(int) bool {
 	return func(i int) bool { return t.Axes[i].Kind == domain.Stream }
 }
 
-// isOutermost reports whether nothing but sliced axes and axes of one element lies
-// outside of axis.
+// isOutermost reports whether only sliced axes and axes of one element lie outside of axis.
 func isOutermost(t *hostir.Tensor, axis int, sliced func(int) bool) bool {
 	for _, a := range hostir.Layout(t) {
 		if a == axis {
@@ -56,7 +54,7 @@ func isOutermost(t *hostir.Tensor, axis int, sliced func(int) bool) bool {
 	return false
 }
 
-// outermost is t's layout with its Stream axes first, axis next, then the others.
+// outermost returns t's layout with its Stream axes first, axis next, then the others.
 func outermost(t *hostir.Tensor, axis int) []int {
 	return inFront(hostir.Layout(t), func(a int) int {
 		switch {
@@ -70,8 +68,8 @@ func outermost(t *hostir.Tensor, axis int) []int {
 	})
 }
 
-// packed is the layout in which a movement scatters its operand: sliced axes first, the
-// scattered one next, then the others in the order of the result.
+// packed returns the layout in which a movement scatters its operand: sliced axes first, the scattered axis next, then the
+// others in the order of the result.
 func packed(m Movement, scattered int) []int {
 	order := make([]int, 0, len(m.Row))
 	for _, j := range hostir.Layout(m.Out) {
@@ -96,7 +94,7 @@ func packed(m Movement, scattered int) []int {
 	})
 }
 
-// inFront sorts axes by place and keeps the order of those of one place.
+// inFront sorts axes by place. Axes with equal places keep their order.
 func inFront(order []int, place func(int) int) []int {
 	order = slices.Clone(order)
 	slices.SortStableFunc(order, func(a, b int) int { return place(a) - place(b) })

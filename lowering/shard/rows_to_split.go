@@ -7,15 +7,15 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// split is an axis of rows that is two axes: At, of as many elements as there are ranks along By, and At+1. Was is how many
-// rows there are in all.
+// split is an axis of rows that becomes two axes, At and At+1. At has one element for each rank along By. Was is the extent
+// of the rows before the split.
 type split struct {
 	At  int
 	By  domain.Axis
 	Was domain.Extent
 }
 
-// rowsToSplit finds tensors that split rows begin at, and which of their axes are the rows.
+// rowsToSplit finds the tensors at which split rows begin, and which of their axes are the rows.
 func rowsToSplit(body []hostir.Stmt) map[*hostir.Tensor]split {
 	begin, makers := map[*hostir.Tensor]split{}, map[*hostir.Tensor]hostir.Stmt{}
 	for _, s := range body {
@@ -37,8 +37,8 @@ func rowsToSplit(body []hostir.Stmt) map[*hostir.Tensor]split {
 	return begin
 }
 
-// summedRows gives what GEMMs make of a sum over ranks, and its rows: of a sum that is whole on each of them the outermost ones, else
-// those that a reshape makes the axis of, of which the sum leaves a part on each.
+// summedRows returns the results of GEMMs that are summed over ranks, and their rows. If the sum is whole on each rank, the
+// rows are its outermost axis. If the sum leaves a part on each rank, a reshape made the scattered axis from the rows.
 func summedRows(s *hostir.Reduce, makers map[*hostir.Tensor]hostir.Stmt) ([]*hostir.Tensor, split) {
 	by, t := s.In.Axes[s.Axis], s.In
 	if s.Fn != "sum" || hostir.SplitOver(by) == "" || !SameMesh(s.In, s.Out) {
@@ -56,7 +56,8 @@ func summedRows(s *hostir.Reduce, makers map[*hostir.Tensor]hostir.Stmt) ([]*hos
 	return madeByGEMMs(t, at, by, makers), split{at, by, t.Axes[at].Extent}
 }
 
-// madeByGEMMs lists a tensor that a GEMM makes, along rows that can be split, or that is the sum of two such ones, with these.
+// madeByGEMMs lists t if a GEMM makes it along rows that can be split. If t is the sum of two such tensors, it lists these
+// and t.
 func madeByGEMMs(t *hostir.Tensor, at int, by domain.Axis, makers map[*hostir.Tensor]hostir.Stmt) []*hostir.Tensor {
 	maker := makers[t]
 	if maker == nil || !isOpen(t) || !splittable(t, at, by) {
@@ -79,8 +80,8 @@ func madeByGEMMs(t *hostir.Tensor, at int, by domain.Axis, makers map[*hostir.Te
 	return []*hostir.Tensor{t}
 }
 
-// outermostRows is the axis of a sum's operand that is outermost in its result, or none: ranks take turns along that one alone
-// without a copy.
+// outermostRows returns the axis of a sum's operand that is outermost in its result, or NoAxis. Only the parts along this
+// axis need no copy.
 func outermostRows(s *hostir.Reduce) int {
 	for i, j := range hostir.AxisMap(s)[0] {
 		if j != hostir.Unmapped && s.Out.Axes[j].LocalSize() > 1 {
@@ -93,7 +94,7 @@ func outermostRows(s *hostir.Reduce) int {
 	return NoAxis
 }
 
-// mergedRows gives the axis that a reshape makes of one of ranks and the rows behind it.
+// mergedRows returns the axis that a reshape makes by merging an axis that is split over ranks with the rows after it.
 func mergedRows(s *hostir.Reshape) (split, bool) {
 	i := slices.IndexFunc(s.In.Axes, func(a domain.Axis) bool { return hostir.SplitOver(a) != "" })
 	at := joined(s.In, i, s.Out)
@@ -103,7 +104,7 @@ func mergedRows(s *hostir.Reshape) (split, bool) {
 	return split{at, s.In.Axes[i], s.Out.Axes[at].Extent}, splittable(s.Out, at, s.In.Axes[i])
 }
 
-// joined is the axis of a reshaped tensor that is an axis of it and the one behind that, or none.
+// joined returns the axis of a reshaped tensor that merges an axis of t and the next axis, or NoAxis.
 func joined(t *hostir.Tensor, axis int, reshaped *hostir.Tensor) int {
 	if axis < 0 || axis+1 >= len(t.Axes) {
 		return NoAxis
@@ -117,7 +118,7 @@ func joined(t *hostir.Tensor, axis int, reshaped *hostir.Tensor) int {
 	return NoAxis
 }
 
-// inside is how many elements lie behind each one of an axis.
+// inside returns the number of elements inside of an axis: the product of the extents after it, without reduced axes.
 func inside(t *hostir.Tensor, axis int) int64 {
 	n := int64(1)
 	for _, a := range t.Axes[axis+1:] {
@@ -128,7 +129,7 @@ func inside(t *hostir.Tensor, axis int) int64 {
 	return n
 }
 
-// splittable reports whether an axis is whole and has some rows for each of several ranks.
+// splittable reports whether an axis is whole and splits evenly over several ranks, with more than one row for each.
 func splittable(t *hostir.Tensor, axis int, by domain.Axis) bool {
 	a := t.Axes[axis]
 	return by.Extent.Size > 1 && a.Kind == domain.Serial && a.Extent.Size > by.Extent.Size && a.Extent.Size%by.Extent.Size == 0

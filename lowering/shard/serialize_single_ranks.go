@@ -5,9 +5,10 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// SerializeSingleRanks takes the mesh axes of one rank out of the program: a tensor is not split along them, and what
-// would cross ranks is local. A sum of one part is that part, which the GEMM that makes it makes as the sum, where its
-// axes allow that, or a reshape. In a world of one rank a Stream axis of one slice is a plain one: there is no pipeline.
+// SerializeSingleRanks removes mesh axes of one rank. Tensors are no longer split along them, and communication along them
+// becomes local. A sum of one part is that part: the GEMM that makes the part writes the sum, if its axes allow that.
+// Otherwise a Reshape makes the sum, if it has the same type. In a world of one rank a Stream axis of one slice becomes
+// Serial, since there is no pipeline.
 //
 // Establishes: no tensor has an axis of one rank.
 //
@@ -37,8 +38,8 @@ func SerializeSingleRanks(p *hostir.Program) error {
 	return nil
 }
 
-// serializeAxes makes the axes of one rank, and in a world of one the Stream axes of one slice, plain ones; it gives the
-// tensors that had any.
+// serializeAxes turns Device axes of one rank into Broadcast axes and, in a world of one rank, Stream axes of one slice into
+// Serial axes. It returns the tensors that had any.
 func serializeAxes(p *hostir.Program) map[*hostir.Tensor]bool {
 	changed := map[*hostir.Tensor]bool{}
 	alone := p.Meshes[0].Size() == 1
@@ -65,7 +66,7 @@ type serialization struct {
 	gone    map[*hostir.Tensor]bool
 }
 
-// local is what a statement does on one rank, nil where another does it.
+// local returns what a statement does on one rank, or nil if another statement now does it.
 func (s *serialization) local(stmt hostir.Stmt) hostir.Stmt {
 	switch stmt := stmt.(type) {
 	case *hostir.Reduce:
@@ -86,8 +87,8 @@ func (s *serialization) local(stmt hostir.Stmt) hostir.Stmt {
 	return stmt
 }
 
-// sumsAlone reports whether a GEMM makes the one part of a sum, and can make it as the sum: without its outermost axis,
-// the result's axes still run along the same ones of the operands, and a bias is of the sum's type.
+// sumsAlone reports whether a GEMM makes the only part of a sum and can write the sum directly. The result's axes must run
+// along the same axes of the operands without its outermost axis, and a bias must have the sum's type.
 func (s *serialization) sumsAlone(r *hostir.Reduce) bool {
 	gemm, axes := s.makers[r.In], hostir.Live(r.In)
 	if linear, ok := gemm.(*hostir.Linear); ok && linear.Bias != nil && linear.Bias.DType != r.Out.DType {

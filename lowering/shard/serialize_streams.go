@@ -4,9 +4,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// SerializeStreams makes Stream axes plain ones, as preset: eager asks for: then what
-// crosses ranks is one collective, and what computes is one statement, one after the other.
-// That is what is fastest where the problem is too small to be cut.
+// SerializeStreams makes Stream axes Serial, for preset: eager. Each communication is then one collective, and each
+// computation one statement, and they run one after the other. That is fastest if the problem is too small to be cut.
 //
 // Establishes: with preset: eager, no tensor has an axis of kind Stream.
 //

@@ -4,11 +4,10 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// SetAllocationDomains gives every tensor that has no layout the logical order of
-// its axes.
+// SetAllocationDomains sets the layout of every tensor that has none to the logical order of its axes.
 //
 // Requires: nothing; it must see the tensors before sharding changes their layouts.
-// Establishes: every tensor has a layout; those of inputs and outputs are logical.
+// Establishes: every tensor has a layout, and the layouts of inputs and outputs are logical.
 //
 //	before: tensor C: bf16 [S, M, N], output
 //	after:  tensor C: bf16 [S, M, N], output, layout [0, 1, 2]

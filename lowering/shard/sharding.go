@@ -5,9 +5,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// agree reports whether an axis of an operand and the axis of the result that runs
-// along with it are held by the same ranks. One element that is broadcast along the
-// result is everywhere.
+// agree reports whether the same ranks hold an axis of an operand and the axis of the result that runs along with it. One
+// element that is broadcast along the result is on every rank.
 func agree(operand, result domain.Axis) bool {
 	if operand.Extent.Size == 1 && result.Extent.Size != 1 && operand.Kind != domain.Device {
 		return true
@@ -15,8 +14,8 @@ func agree(operand, result domain.Axis) bool {
 	return hostir.SplitOver(operand) == hostir.SplitOver(result)
 }
 
-// Crossing lists the axes of an operand that are split over other ranks than the
-// result's; row is the operand's row of hostir.AxisMap.
+// Crossing lists the axes of an operand that are split over other ranks than the result's axes. row is the operand's row of
+// hostir.AxisMap.
 func Crossing(operand, result *hostir.Tensor, row []int) []int {
 	var axes []int
 	for i, a := range operand.Axes {
@@ -52,14 +51,14 @@ func Reshards(s hostir.Stmt) bool {
 	}
 }
 
-// SameMesh reports whether two tensors are on one mesh, as far as they are on any.
+// SameMesh reports whether two tensors are on one mesh. A tensor without a mesh matches every mesh.
 func SameMesh(a, b *hostir.Tensor) bool {
 	return a.Mesh == nil || b.Mesh == nil || a.Mesh.Same(b.Mesh)
 }
 
-// StayingOrder lists the axes that a movement of data leaves on their ranks, as axes
-// of the result: in the order of the operand's buffer, and of the result's. Axes of
-// one element lie anywhere and are left out.
+// StayingOrder lists the axes that a movement of data leaves on their ranks, as axes of the result. The list from has the
+// order of the operand's buffer, and the list to has the order of the result's buffer. It omits axes of one element, which
+// may lie anywhere.
 func StayingOrder(in, out *hostir.Tensor, row []int) (from, to []int) {
 	stays := map[int]bool{}
 	for _, i := range hostir.Layout(in) {

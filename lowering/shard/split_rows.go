@@ -10,8 +10,9 @@ import (
 // SplitRows splits an axis of rows into two axes, so that the rows can become a pipeline although no Stream axis of the
 // spec names one. M becomes D parts of M/D rows, one part for each rank. No element moves. The split begins at
 //
-//   - a GEMM whose result is summed over ranks, where each rank has the whole sum: a rank now has the sum of its own rows;
-//   - a reshape that collects the rows of all ranks: the rows stay on their ranks.
+//   - a GEMM whose result is summed over ranks, if each rank has the whole sum. A rank then has only the sum of its
+//     rows.
+//   - a reshape that collects the rows of all ranks. The rows then stay on their ranks.
 //
 // Statements that read only split rows also run on split rows, and each rank computes its own rows. The split ends at a
 // GEMM whose weights are split over the same ranks. It needs all rows, and StreamReshardings gathers them one part after
@@ -71,7 +72,7 @@ func (r *rowSplitter) statement(s hostir.Stmt, rows [][]int) {
 	_, reshapes := s.(*hostir.Reshape)
 	switch {
 	case !found && r.folds(s):
-	case !found && reshapes: // a reshape takes any axes
+	case !found && reshapes: // a reshape accepts any axes
 		r.program.Body = append(r.program.Body, s)
 	case !found:
 		r.onWhole(s)
@@ -151,7 +152,7 @@ func (r *rowSplitter) onWhole(s hostir.Stmt) {
 	r.program.Body = append(r.program.Body, s)
 }
 
-// along appends a statement that runs along two axes in the place of one of its result.
+// along appends a statement that runs along split rows: two axes in place of axis at.At of its result.
 func (r *rowSplitter) along(s hostir.Stmt, rows [][]int, at split) {
 	info := hostir.InfoFrom(s, "its rows in parts, one of each rank")
 	operands := hostir.Uses(s)
@@ -186,7 +187,7 @@ func (r *rowSplitter) along(s hostir.Stmt, rows [][]int, at split) {
 	}
 }
 
-// gather appends what makes a tensor that is whole of the rows that the ranks have.
+// gather appends the statements that make out, a whole tensor, from the rows of all ranks in local.
 func (r *rowSplitter) gather(s hostir.Stmt, out, local *hostir.Tensor) {
 	info := hostir.InfoFrom(s, "the rows of all ranks")
 	if at := r.splits[local]; hostir.SplitOver(local.Axes[at.At]) != "" {
@@ -224,7 +225,7 @@ func moveAxis(s hostir.Stmt, rows [][]int, at int) {
 	}
 }
 
-// dropSame leaves out reshapes to the axes that their operand has, as those are now.
+// dropSame removes reshapes whose operand and result have the same axes after the split.
 func (r *rowSplitter) dropSame() {
 	by := map[*hostir.Tensor]*hostir.Tensor{}
 	r.program.Body = slices.DeleteFunc(r.program.Body, func(s hostir.Stmt) bool {

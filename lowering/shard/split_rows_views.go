@@ -7,8 +7,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// result is what a statement on split rows makes: its result where the passes may say what axes that has, else a tensor
-// in front of it.
+// result returns the tensor that a statement on split rows makes: out if the passes may change its axes, and otherwise a new
+// tensor from which out is made.
 func (r *rowSplitter) result(out *hostir.Tensor) *hostir.Tensor {
 	if isOpen(out) {
 		return out
@@ -18,15 +18,15 @@ func (r *rowSplitter) result(out *hostir.Tensor) *hostir.Tensor {
 	return t
 }
 
-// viewKey tells views of a tensor apart: by the axis that is split over a mesh axis, or gathered along it, or the place of the
-// axis that is added.
+// viewKey identifies a view of a tensor by the axis that is split over a mesh axis or gathered along it, or by the position
+// of the added axis.
 type viewKey struct {
 	t    *hostir.Tensor
 	at   int
 	mesh string
 }
 
-// view is a view of a tensor, which is made once: build gives it its axes, and appends the statement.
+// view returns a view of a tensor. On first use it declares the view, and build sets its axes and appends the statement.
 func (r *rowSplitter) view(key viewKey, suffix string, build func(*hostir.Tensor)) *hostir.Tensor {
 	if r.views[key] == nil {
 		v := r.tensor(key.t, suffix, viewRole(key.t))
@@ -36,8 +36,8 @@ func (r *rowSplitter) view(key viewKey, suffix string, build func(*hostir.Tensor
 	return r.views[key]
 }
 
-// rows is t with two axes in the place of one, which it has already or not. Rows that ranks along another axis have are
-// gathered: there is one for each of them, which cannot be cut.
+// rows returns t with its rows in two axes, or t itself if it has these already. Rows that are split over another mesh axis
+// are gathered first: each rank has one of them, which cannot be split.
 func (r *rowSplitter) rows(info hostir.Info, t *hostir.Tensor, at split) *hostir.Tensor {
 	if _, is := r.splits[t]; is {
 		return t
@@ -57,7 +57,7 @@ func (r *rowSplitter) rows(info hostir.Info, t *hostir.Tensor, at split) *hostir
 	})
 }
 
-// whole is t, or its rows in one axis where they are in two.
+// whole returns t, or a view with its rows in one axis if t has them in two.
 func (r *rowSplitter) whole(info hostir.Info, t *hostir.Tensor) *hostir.Tensor {
 	at, is := r.splits[t]
 	if !is {
@@ -72,7 +72,8 @@ func (r *rowSplitter) whole(info hostir.Info, t *hostir.Tensor) *hostir.Tensor {
 	})
 }
 
-// single is t with an axis of one element, which all parts share, behind those outside of the axis that is split.
+// single returns a view of t with an additional axis of one element, which all parts share. The axis comes after the axes of
+// t that are outside of the split axis.
 func (r *rowSplitter) single(info hostir.Info, t *hostir.Tensor, row []int, at int) *hostir.Tensor {
 	place := 0
 	for i, j := range row {
@@ -87,7 +88,7 @@ func (r *rowSplitter) single(info hostir.Info, t *hostir.Tensor, row []int, at i
 	})
 }
 
-// splitAxis makes two axes of one.
+// splitAxis replaces an axis of t by two.
 func (r *rowSplitter) splitAxis(t *hostir.Tensor, at split) {
 	part, rest := t.Axes[at.At], t.Axes[at.At]
 	part.Extent, rest.Extent = at.By.Extent, rest.Extent.Over(at.By.Extent)
@@ -96,7 +97,8 @@ func (r *rowSplitter) splitAxis(t *hostir.Tensor, at split) {
 	r.splits[t] = at
 }
 
-// spread makes room in a layout for an axis in front of another one, and outside of it.
+// spread adds an axis to a layout. The new axis has the number axis, and lies directly outside of the axis that had this
+// number.
 func spread(layout []int, axis int) []int {
 	var list []int
 	for _, a := range layout {
@@ -115,7 +117,8 @@ func spread(layout []int, axis int) []int {
 	return list
 }
 
-// viewRole is that of what has the elements of t in row-major order: a view, unless they lie otherwise.
+// viewRole returns the role of a tensor with the elements of t in row-major order: View if t's layout has that order, and
+// otherwise Temp.
 func viewRole(t *hostir.Tensor) hostir.Role {
 	if slices.IsSorted(t.Layout) {
 		return hostir.View

@@ -8,19 +8,20 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// StreamReshardings makes pipelines of gathers and sums in a spec that names no Stream axis, where the schedule sends
-// shards from rank to rank: a rank multiplies the rows of one rank while those of the next are on their way, and sends
-// parts of a sum as they are made.
+// StreamReshardings turns gathers and sums into pipelines if the spec names no Stream axis and the schedule sends shards from
+// rank to rank. A rank multiplies the rows of one rank while it receives the rows of the next. It sends each part of a sum as
+// soon as the part is computed.
 //
-//   - A GEMM whose rows are split over ranks in its operand, and whole in its result, runs along them. So does a Set of
-//     SplitRows that gathers them.
-//   - So does a GEMM whose result is summed over ranks, along the rows that the sum leaves on a rank each, and GEMMs whose results
-//     are added first.
+//   - A GEMM whose rows are split over ranks in its operand, and whole in its result, streams along them. So does a
+//     Set of SplitRows that gathers such rows.
+//   - A GEMM whose result is summed over ranks streams along the rows that the sum scatters over the ranks. So do
+//     GEMMs whose results are added first.
 //
-// What is between them follows, as PropagateShardings says, but for views that are read as a whole. A spec with a Stream axis says itself what is a pipeline.
+// PropagateShardings then streams the statements between them, except for views that a statement reads as a whole. If a spec
+// has a Stream axis, the spec alone defines the pipelines.
 //
 // Requires: every tensor has its Device axes.
-// Establishes: what crosses ranks beside a GEMM is a pipeline, in a program of pipelines.
+// Establishes: in a program of pipelines, communication next to a GEMM is a pipeline.
 //
 //	before: Z = Linear(X, W)    X [DIDx(D), m, K], Z [D, m, N] inferred
 //	after:  Z = Linear(X, W)    Z [Stream(D), m, N] inferred
@@ -40,17 +41,18 @@ func StreamReshardings(p *hostir.Program) error {
 		return nil
 	}
 	pr := newPropagation(p)
-	pr.wholeViews = true // slices of it would be copied
+	pr.wholeViews = true // slices of such a view would be copied
 	return pr.run()
 }
 
-// namesNoPipeline reports whether a program is one of pipelines, none of which the spec names.
+// namesNoPipeline reports whether the schedule asks for point-to-point pipelines, and the spec names no Stream axis.
 func namesNoPipeline(p *hostir.Program) bool {
 	streams := func(t *hostir.Tensor) bool { return hostir.StreamAxis(t) >= 0 }
 	return !hostir.Allocates(p) && p.Choices.Get(schedule.Pipeline) == schedule.P2P && !slices.ContainsFunc(p.Tensors, streams)
 }
 
-// streamGathered has a GEMM run along the rows of its result that ranks have a part of each in its operand.
+// streamGathered streams a GEMM, or a Set, along an axis that is split over ranks in its operand and whole in its result. It
+// reports success.
 func streamGathered(s hostir.Stmt) bool {
 	if _, moves := s.(*hostir.Set); !moves && !hostir.IsGEMM(s) {
 		return false
@@ -64,7 +66,7 @@ func streamGathered(s hostir.Stmt) bool {
 	return false
 }
 
-// streamSummed has a GEMM run along the rows of which a sum over ranks leaves a part on each.
+// streamSummed streams the GEMM before a sum along the rows that the sum scatters over ranks. It reports success.
 func streamSummed(s hostir.Stmt, makers map[*hostir.Tensor]hostir.Stmt) bool {
 	r, reduces := s.(*hostir.Reduce)
 	if !reduces || r.Fn != "sum" {
@@ -83,7 +85,8 @@ func streamSummed(s hostir.Stmt, makers map[*hostir.Tensor]hostir.Stmt) bool {
 	return false
 }
 
-// streamRows has the GEMM that makes a tensor run along an axis of it, or those whose results it is the sum of.
+// streamRows streams the GEMM that makes t along an axis of t. If t is the sum of two results, it streams both GEMMs and the
+// sum. It reports success.
 func streamRows(t *hostir.Tensor, axis int, split domain.Axis, makers map[*hostir.Tensor]hostir.Stmt) bool {
 	maker := makers[t]
 	if sum, adds := maker.(*hostir.Binary); adds && sum.Fn == "add" && hostir.SameAxes(sum.A, t) && hostir.SameAxes(sum.B, t) {
@@ -92,7 +95,8 @@ func streamRows(t *hostir.Tensor, axis int, split domain.Axis, makers map[*hosti
 	return maker != nil && hostir.IsGEMM(maker) && slices.Contains(hostir.AxisMap(maker)[0], axis) && stream(t, axis, split)
 }
 
-// stream makes a whole axis of an open tensor, as long as one that is split, a Stream axis.
+// stream makes an axis of an open tensor a Stream axis, if the axis is whole and as long as a split axis, and the tensor has
+// no Stream axis. It reports success.
 func stream(t *hostir.Tensor, axis int, split domain.Axis) bool {
 	if !isOpen(t) || t.Axes[axis].Kind != domain.Serial || t.Axes[axis].Extent.Size != split.Extent.Size || hostir.StreamAxis(t) >= 0 {
 		return false

@@ -4,8 +4,9 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// want has what is computed of whole rows for statements alone that have rows of a rank each computed of these rows: the mean square
-// of a norm's operand, of which each rank has all, in the gradient of that norm. It begins split rows there.
+// want splits the rows of tensors that every rank would compute as a whole although their readers need only the rows of their
+// rank. An example is the mean square of a norm's operand, which each rank has whole, in the gradient of that norm. Split
+// rows begin at such tensors.
 func (r *rowSplitter) want() {
 	body, splits := r.program.Body, map[*hostir.Tensor]split{}
 	along := make([]*split, len(body)) // the rows that a statement runs along
@@ -19,7 +20,7 @@ func (r *rowSplitter) want() {
 		}
 	}
 	r.wanted = map[*hostir.Tensor]bool{}
-	asked := map[*hostir.Tensor]*split{} // by all readers so far; nil: one has whole rows
+	asked := map[*hostir.Tensor]*split{} // the split that all readers so far want; nil: one reads whole rows
 	for i := len(body) - 1; i >= 0; i-- {
 		s, out := body[i], hostir.Result(body[i])
 		if ask := asked[out]; along[i] == nil && ask != nil && r.mayWant(s, *ask) {
@@ -35,7 +36,8 @@ func (r *rowSplitter) want() {
 	}
 }
 
-// asks is how a statement that runs along split rows has those of an operand; nil where it does not run along them.
+// asks returns the split that a statement along split rows needs for operand k, or nil if it does not run along rows of the
+// operand.
 func (r *rowSplitter) asks(rows [][]int, k int, t *hostir.Tensor, at *split) *split {
 	if at == nil || len(rows) <= k {
 		return nil
@@ -48,7 +50,7 @@ func (r *rowSplitter) asks(rows [][]int, k int, t *hostir.Tensor, at *split) *sp
 	return nil
 }
 
-// mayWant reports whether a statement does the same to each row, and its result may have rows of its own on each rank.
+// mayWant reports whether a statement does the same to each row, and each rank may compute other rows of its result.
 func (r *rowSplitter) mayWant(s hostir.Stmt, at split) bool {
 	out := hostir.Result(s)
 	switch s := s.(type) {

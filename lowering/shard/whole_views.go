@@ -7,11 +7,10 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// WholeViews takes views out of pipelines that nothing in a pipeline reads: a view of a whole buffer moves nothing, while
-// slices that are read as a whole behind the pipeline would be copied one by one, to a buffer of their own.
+// WholeViews makes the Stream axes of views Serial if no pipeline reads the views. A view of a whole buffer moves nothing.
+// Slices that a statement reads as a whole after the pipeline would be copied one by one, to a separate buffer.
 //
-// Requires: layouts are final, and what can read its operands as they lie does so.
-// Establishes: a view that only operations on whole tensors read has no Stream axis.
+// Requires: layouts are final, and statements read operands without copies where they can.
 //
 //	before: P = Matmul(A, B)    P [Stream(D), M, N]; V = Permute(P), V [Stream(D), N, M] view; O = Attention(V, ...)
 //	after:  V [D, N, M] view
@@ -38,8 +37,8 @@ func WholeViews(p *hostir.Program) error {
 	return nil
 }
 
-// readWhole finds the views with a Stream axis that only operations without one read, by themselves or through such views. What moves
-// between ranks may do so in slices.
+// readWhole finds the views with a Stream axis whose readers have no Stream axis. A reader may also be another such view.
+// Views that a movement between ranks reads are excluded, because it may move slices.
 func readWhole(p *hostir.Program) map[*hostir.Tensor]bool {
 	whole, read, sliced := map[*hostir.Tensor]bool{}, map[*hostir.Tensor]bool{}, map[*hostir.Tensor]bool{}
 	for _, s := range slices.Backward(p.Body) {

@@ -8,10 +8,9 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// sameTypes casts the parts of a reduction over ranks to the type of its result: nothing converts
-// them on their way, and a sum of 16-bit numbers would be rounded at every rank. Parts that a
-// point-to-point pipeline sends to the rank that reduces them stay as they are: that rank does so
-// in fp32.
+// sameTypes casts the parts of a reduction over ranks to the type of its result. A communication converts nothing, and a sum
+// of 16-bit numbers would be rounded at every rank. Parts that a point-to-point pipeline sends to the rank that reduces them
+// keep their type, because that rank reduces them in fp32.
 func (c *contiguity) sameTypes(s hostir.Stmt) []hostir.Stmt {
 	r, ok := s.(*hostir.Reduce)
 	if !ok || r.In.DType == r.Out.DType || !Reshards(r) || c.collectsParts(r) {
@@ -34,17 +33,17 @@ func (c *contiguity) sameTypes(s hostir.Stmt) []hostir.Stmt {
 	return []hostir.Stmt{cast, r}
 }
 
-// collectsParts reports whether a reduction over ranks will be a local one, of the parts that a
-// point-to-point pipeline has collected.
+// collectsParts reports whether a reduction over ranks will be a local reduction of the parts that a point-to-point pipeline
+// has collected.
 func (c *contiguity) collectsParts(r *hostir.Reduce) bool {
 	choices, name := c.program.Choices, c.moves(r)
 	return choices.Exchanges() && choices.Of(name, schedule.Steps) != schedule.Ring && choices.Of(name, schedule.Fuse) != schedule.PeerRead &&
 		ScattersSlices(r)
 }
 
-// ScattersSlices reports whether a reduction over ranks leaves each rank one slice of a Stream axis,
-// so that a pipeline can reduce slice by slice. A result with a pipeline of its own is made slice by slice of that:
-// what is a slice along both axes is not one run of memory.
+// ScattersSlices reports whether a reduction over ranks leaves each rank one slice of a Stream axis, so that a pipeline can
+// reduce slice by slice. It does not if the result has a Stream axis: the result is then made in slices along that axis, and
+// a slice along both axes is not contiguous.
 func ScattersSlices(r *hostir.Reduce) bool {
 	m := Describe(r)
 	i := m.Scattered()

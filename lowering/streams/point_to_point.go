@@ -38,6 +38,7 @@ func (c *slicer) rotate(g *group) {
 // copied, as the schedule sets.
 //
 //	before: A_all = Set(A)                      A [DIDx(D), m, K], A_all [Stream(D), m, K]
+//
 //	after:  A_all_s = Select(A_all, axis 0, index (rank + s) % D)
 //	        If s == 0: A_local = Select(A, axis 0, index 0); A_all_s = Set(A_local)
 //	        Else: (send A, receive A_all_s)

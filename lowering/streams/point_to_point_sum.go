@@ -72,6 +72,7 @@ func (c *slicer) partAxis(st step) int {
 // passToRank appends one step of a reduce-scatter from rank to rank. The sum of all parts follows the loop.
 //
 //	before: C = Reduce(sum, P, axis 0)          P [DIDx(D), Stream(D), m, N], C [r(D), DIDx(D), m, N]
+//
 //	after:  P_s = Select(P, axis 1, index (rank + s) % D)
 //	        If s == 0: (P_s is the part of this rank, made there or copied)
 //	        Else: (send P_s to rank (rank + s) % D, receive a part from rank (D + rank - s) % D)

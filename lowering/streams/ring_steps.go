@@ -20,6 +20,7 @@ import (
 // transfers; overlap later moves them to where they are needed.
 //
 //	before: A_all = Set(A)                      A [DIDx(D), m, K], A_all [Stream(D), m, K]
+//
 //	after:  If s == 0: A_s = Select(A, axis 0, index 0) Else: A_s = Select(A_all, axis 0, index (D + rank - s) % D)
 //	        If s != D - 1: (send A_s to the next rank, receive slice (D + rank - s - 1) % D, wait for both)
 func (c *slicer) passOn(st step) {
@@ -105,6 +106,7 @@ func (c *slicer) collectSums(st step) {
 // parts.
 //
 //	before: C = Reduce(sum, P, axis 0)          P [DIDx(D), Stream(D), m, N], C [r(D), DIDx(D), m, N]
+//
 //	after:  (P_s is for rank - (s + 1); in the last step it is C. If C has another layout than slices of P, P_s is copied to C after the loop)
 //	        If s != 0: P_s = Binary(add, P_s, P_sums_s)
 func (c *slicer) passSumOn(st step) {

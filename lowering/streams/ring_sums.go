@@ -93,6 +93,7 @@ func (c *slicer) localSum(r hostir.Stmt, view *hostir.Tensor, i, cutAxis int) {
 // the transfers; overlap later moves them to where they are needed.
 //
 //	before: C = Reduce(sum, P, axis 0)          P [DIDx(D), Stream(D), m, N], C [r(D), DIDx(D), m, N]
+//
 //	after:  If s == D - 1: P_s = Select(C, axis 0, index 0) Else: P_s = Select(P, axis 1, index (D + rank - (s + 1)) % D)
 //	        ... P_s is computed, then
 //	        If s != 0: P_s = Binary(add, P_s, P_sums_s), with the sum that step s - 1 received

@@ -11,6 +11,7 @@ import (
 // broadcast appends a step in which rank s of the team sends its whole shard to slice s of the result.
 //
 //	before: A_all = Set(A)                      A [DIDx(D), m, K], A_all [Stream(D), m, K]
+//
 //	after:  A_all_s = Select(A_all, axis 0, index s)
 //	        broadcast = Communication(Broadcast, mesh world axis x, root s, in A, out A_all_s); Wait(broadcast)
 func (c *slicer) broadcast(st step) {
@@ -25,6 +26,7 @@ func (c *slicer) broadcast(st step) {
 // reduce appends a step in which the ranks of the team reduce slice s of the operand to rank s.
 //
 //	before: C = Reduce(sum, P, axis 0)          P [DIDx(D), Stream(D), m, N], C [r(D), DIDx(D), m, N]
+//
 //	after:  P_s = Select(P, axis 1, index s); C_s = Select(C, axis 1, index 0)
 //	        reduce_to_root = Communication(Reduce, mesh world axis x, root s, reduce sum, in P_s, out C_s); Wait(reduce_to_root)
 func (c *slicer) reduce(st step) {

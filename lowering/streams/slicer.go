@@ -174,7 +174,8 @@ func (c *slicer) made(t *hostir.Tensor, axis, cutAxis int) *hostir.Tensor {
 	return view
 }
 
-// inSlice returns the number that an axis of a tensor has in what an iteration takes along another axis, which a single slice lacks.
+// inSlice returns the number of axis other in the part of a tensor that an iteration takes along axis. A single slice
+// lacks that axis.
 func (c *slicer) inSlice(axis, other int) int {
 	if c.cut.width == 1 && other > axis {
 		return other - 1

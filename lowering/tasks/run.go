@@ -2,10 +2,9 @@ package tasks
 
 import "math/rand/v2"
 
-// Run executes the tasks in an order that the seed picks, and reports whether all of them ran. It may
-// run again, with another seed. Every
-// second seed prefers some streams over others all along: that starves the rest, which is what brings
-// out a missing wait.
+// Run executes the tasks in an order that the seed picks, and reports whether all of them ran. It may run again with
+// another seed. Every second seed gives each stream a fixed priority. This starves the other streams, which reveals
+// missing waits.
 func (s *Set) Run(seed uint64) (all bool, err error) {
 	random := rand.New(rand.NewPCG(seed, 0x9E3779B97F4A7C15)) //nolint:gosec // no secret depends on it
 	preferred := map[*Stream]float64{}
@@ -51,8 +50,7 @@ type queued struct {
 	priority float64
 }
 
-// queue gives the ready task with the highest priority; ties go to the one that was
-// issued first. It is a binary heap.
+// queue returns the ready task with the highest priority, or the one issued first among equals. It is a binary heap.
 type queue []queued
 
 func (q queue) before(i, j int) bool {

@@ -1,13 +1,12 @@
-// Package tasks runs what ranks have issued to their streams, in any order that streams and
-// dependencies allow. Interpreters say what a task does and which others it follows; a seed picks
-// one of all orders that this leaves, so that an order that is missing shows as wrong data for some
-// seed.
+// Package tasks runs the tasks of all ranks in any order that streams and dependencies allow. Interpreters define each
+// task and its predecessors. A seed picks one of the remaining orders, so that a missing dependency shows as wrong data
+// for some seed.
 package tasks
 
 // A Task is a piece of work on one stream of one rank.
 type Task struct {
 	Rank int
-	What any // what it is, for reports; nil for what is of no interest there
+	What any // description for reports; nil if reports omit it
 
 	number int
 	stream *Stream
@@ -23,21 +22,21 @@ type Stream struct {
 	last *Task
 }
 
-// Last is the task that was issued last to a stream; nil if there is none.
+// Last returns the task issued last to a stream, or nil.
 func (s *Stream) Last() *Task { return s.last }
 
 // Set holds the tasks of all ranks.
 type Set struct{ tasks []*Task }
 
-// Add makes a task that runs beside a stream: nothing on it goes before the task. A task without run
-// only orders others.
+// Add makes a task of a stream that does not wait for the stream's earlier tasks. A task without run only orders other
+// tasks.
 func (s *Set) Add(rank int, what any, on *Stream, run func() error) *Task {
 	t := &Task{Rank: rank, What: what, number: len(s.tasks), stream: on, run: run}
 	s.tasks = append(s.tasks, t)
 	return t
 }
 
-// Issue appends a task to a stream; it also runs after other ones. A task that is nil is no task.
+// Issue appends a task to a stream. The task also runs after the given tasks, except nil ones.
 func (s *Set) Issue(rank int, what any, on *Stream, run func() error, after ...*Task) *Task {
 	t := s.Add(rank, what, on, run)
 	t.Follow(on.last)
@@ -48,7 +47,7 @@ func (s *Set) Issue(rank int, what any, on *Stream, run func() error, after ...*
 	return t
 }
 
-// Follow makes t run after other, if there is one.
+// Follow makes t run after other, unless other is nil.
 func (t *Task) Follow(other *Task) {
 	if other != nil {
 		other.after = append(other.after, t)
@@ -56,14 +55,14 @@ func (t *Task) Follow(other *Task) {
 	}
 }
 
-// Block keeps t from ever running: what it waits for does not come.
+// Block keeps t from ever running, because an event that it waits for never occurs.
 func (t *Task) Block() { t.before++ }
 
-// Tasks lists all, in the order in which they were added.
+// Tasks returns all tasks in the order in which they were added.
 func (s *Set) Tasks() []*Task { return s.tasks }
 
-// Follows gives for each task those that it follows, by their places in the list of all. It reports whether each
-// task can run once these have.
+// Follows returns the predecessors of each task, by their indices in the list of all tasks. all reports whether every
+// task can run after its predecessors.
 func (s *Set) Follows() (list [][]int, all bool) {
 	list, all = make([][]int, len(s.tasks)), true
 	for i, t := range s.tasks {
@@ -77,7 +76,7 @@ func (s *Set) Follows() (list [][]int, all bool) {
 	return list, all
 }
 
-// Stuck is the first task of a rank, of those that are something, that has not run.
+// Stuck returns the first task of a rank that has not run, among the tasks with a description.
 func (s *Set) Stuck(rank int) *Task {
 	for _, t := range s.tasks {
 		if t.Rank == rank && !t.done && t.What != nil {

@@ -5,12 +5,11 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// AssignTransport gives every communication that has none the schedule's transport. A
-// point-to-point pipeline has its own; the collectives beside it, and those of preset:
-// eager, take NCCL. Where nothing goes over CUDA IPC, that is the whole program: no
-// fallback variant is left.
+// AssignTransport sets the backend NCCL on every communication without a backend. Transfers of a point-to-point
+// pipeline already have the backend of the schedule; other collectives, and all communications with preset: eager, do
+// not. If no transfer uses CUDA IPC, the fallback variant replaces the program.
 //
-// Requires: everything that crosses ranks is a communication.
+// Requires: all transfers between ranks are communications.
 // Establishes: every communication has a backend.
 //
 //	before: gather = Communication(Allgather, mesh world axis x, in A_s, out A_all_s)

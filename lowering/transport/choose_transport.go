@@ -9,12 +9,12 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// ChooseTransport makes two programs of one where the schedule leaves the transport to the machine:
-// one over CUDA IPC, and the same over CUDA IPC within nodes and NCCL between them, for where not
-// all ranks can share memory. All passes behind this one run on both. By measurements ranks put where they scatter what they summed, and
-// get where they gather alone; what via says stays. Pipelines that exchange no shards take NCCL.
+// ChooseTransport makes a fallback variant if the schedule leaves the transport to the machine. The program itself uses
+// CUDA IPC. The variant, for ranks that cannot all share memory, uses CUDA IPC within nodes and NCCL between nodes. All
+// later passes run on both. By measurements, ranks put when they scatter sums, and get when they only gather. Choices
+// of via stay. Pipelines that exchange no shards use NCCL.
 //
-// Requires: what crosses ranks is a statement of its own.
+// Requires: each transfer between ranks is a separate statement.
 // Establishes: every communication has one transport.
 //
 //	before: choices pipeline p2p, transport auto, ...
@@ -40,15 +40,15 @@ func ChooseTransport(p *hostir.Program) error {
 	other.Choices.InterNode = schedule.NCCL
 	for _, c := range other.Choices.Choices {
 		if c.Field == schedule.Fuse && c.Value == schedule.PeerRead {
-			other.Choices.Set(c.Of, c.Field, schedule.None) // not all peers share their memory
+			other.Choices.Set(c.Of, c.Field, schedule.None) // not all peers share memory
 		}
 	}
 	p.Fallback = other
 	return nil
 }
 
-// prefer chooses the fastest transport for the communications that have none: they get their shards, or put them
-// where any is a sum. A sum that reads its peers' memory gets.
+// prefer chooses the fastest transport for communications without one: get for gathers, or put for all if any of them
+// is a sum. A sum that reads its peers' memory uses get.
 func prefer(p *hostir.Program) {
 	name, puts := hostir.Communications(p), false
 	var reading []string
@@ -75,7 +75,7 @@ func prefer(p *hostir.Program) {
 	}
 }
 
-// scattersSums reports whether ranks sum parts of each other and keep a slice each.
+// scattersSums reports whether ranks sum parts of each other and keep one slice each.
 func scattersSums(s hostir.Stmt) bool {
 	_, reduces := s.(*hostir.Reduce)
 	return reduces && shard.Describe(s).Scattered() != shard.NoAxis

@@ -10,8 +10,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// ConvertToCommunications replaces what crosses ranks by a communication and the wait
-// for it. Which one follows from the domains and meshes:
+// ConvertToCommunications replaces each transfer between ranks by a communication and a wait for it. The domains and
+// meshes determine the communication:
 //
 //	statement  split operand  split result        meshes   communication
 //	Set        yes            no                  same     Allgather
@@ -25,10 +25,9 @@ import (
 //	Reduce     yes            yes                 same     ReduceScatter
 //	Reduce     yes            no                  differ   Reduce
 //
-// Requires: a Set or Reduce is one step, or local; the axes that it gathers or scatters
-// are outermost in their buffers.
-// Establishes: every other statement is local to a rank. What a rank takes of its own is a view, where it lies as its
-// buffer would.
+// Requires: a Set or Reduce is one step, or local; the axes that it gathers or scatters are outermost in their buffers.
+// Establishes: every other statement is local to a rank. A rank's own part of a whole tensor is a view if it has the
+// layout of its buffer.
 //
 //	before: A_all_s = Set(A_s)                   A_s [DIDx(D), m, K], A_all_s [D, m, K]
 //	after:  gather = Communication(Allgather, mesh world axis x, in A_s, out A_all_s); Wait(gather)
@@ -67,7 +66,7 @@ type converter struct {
 	errors  diag.List
 }
 
-// communication chooses type, team and root; nil when there is none, which is reported.
+// communication chooses type, team and root. It returns nil, after reporting an error, if there is none.
 func (c *converter) communication(s hostir.Stmt) *hostir.Communication {
 	m := shard.Describe(s)
 	comm := &hostir.Communication{
@@ -91,7 +90,7 @@ func (c *converter) communication(s hostir.Stmt) *hostir.Communication {
 	return comm
 }
 
-// within fills a communication of one mesh.
+// within sets the fields of a communication on one mesh.
 func within(m shard.Movement, comm *hostir.Communication) {
 	if len(m.Shifts) != 1 {
 		return
@@ -112,7 +111,7 @@ func within(m shard.Movement, comm *hostir.Communication) {
 	}
 }
 
-// between fills a communication of two meshes.
+// between sets the fields of a communication between two meshes.
 func (c *converter) between(m shard.Movement, comm *hostir.Communication) {
 	switch {
 	case len(m.Shifts) == 0 && shard.IsSplit(m.In):
@@ -133,8 +132,8 @@ func (c *converter) between(m shard.Movement, comm *hostir.Communication) {
 	}
 }
 
-// onTeam sets team and root: the first rank of a 1-D mesh that is on the other side, too.
-// Without one there is no such communication.
+// onTeam sets team and root: the first rank of a 1-D mesh that is also on the other side. Without such a rank there is
+// no such communication.
 func onTeam(comm *hostir.Communication, team, other *domain.Mesh) {
 	root, ok := shard.CommonRank(other, team)
 	if !ok {
@@ -145,8 +144,8 @@ func onTeam(comm *hostir.Communication, team, other *domain.Mesh) {
 	comm.Root = expr.Int(slices.Index(team.Ranks, root))
 }
 
-// broadcast sets team and root of a Broadcast. The root is a rank of the result's mesh
-// if any of them has the data, and joins them as the last of the team otherwise.
+// broadcast sets team and root of a Broadcast. The root is a rank of the result's mesh if such a rank has the data.
+// Otherwise it joins the team as the last rank.
 func (c *converter) broadcast(m shard.Movement, comm *hostir.Communication) {
 	comm.Type, comm.Mesh = hostir.BroadcastComm, m.Out.Mesh
 	root, ok := shard.CommonRank(m.In.Mesh, m.Out.Mesh)
@@ -167,9 +166,8 @@ func (c *converter) refuse(s hostir.Stmt, m shard.Movement) {
 	hostir.NoteDeclared(d, c.program, s, m.Out).WithHint("change one split axis at a time, on one mesh")
 }
 
-// outermost checks that the slices a collective moves are contiguous: the
-// gathered axis is the outermost of the result, the scattered one that of the operand;
-// and that both buffers hold the axes that stay in the same order.
+// outermost checks that a collective moves contiguous slices: the gathered axis must be outermost in the result, and
+// the scattered axis in the operand. It also checks that both buffers have the remaining axes in the same order.
 func (c *converter) outermost(s hostir.Stmt, m shard.Movement) bool {
 	for _, side := range []struct {
 		whole *hostir.Tensor

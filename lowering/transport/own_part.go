@@ -9,8 +9,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/shard"
 )
 
-// ownPart makes the result of a Set the rank's part of what it has whole: a view of that, or a copy where the result
-// is the caller's, a slice, or lies otherwise.
+// ownPart replaces a Set of a rank's own part of a whole tensor by a view. It keeps a copy if the result is the
+// caller's buffer, a slice, or has another layout.
 func (c *converter) ownPart(s hostir.Stmt) []hostir.Stmt {
 	m := shard.Describe(s)
 	along, view := ranks.Along(m.In.Mesh, m.Shifts[0].Mesh), *m.Out
@@ -19,7 +19,7 @@ func (c *converter) ownPart(s hostir.Stmt) []hostir.Stmt {
 		Info: hostir.InfoFrom(s, "each rank has all of it, and takes its part"), Out: &view, In: m.In, Axis: m.Scattered(), Index: along.Coordinate, Parts: along.Size,
 	}
 	if m.Out.Role == hostir.Temp && liesAs(&view, m.Out) {
-		m.Out.Role, m.Out.Of = hostir.View, hostir.MadeAs(view.Of, m.Out) // with its own layout, which views of it have, too
+		m.Out.Role, m.Out.Of = hostir.View, hostir.MadeAs(view.Of, m.Out) // keeps its layout, which its views also have
 		return nil
 	}
 	view.Name = c.names.Fresh(m.In.Name + "_own")
@@ -27,7 +27,7 @@ func (c *converter) ownPart(s hostir.Stmt) []hostir.Stmt {
 	return []hostir.Stmt{&hostir.Set{Info: *s.Meta(), Out: m.Out, In: &view}}
 }
 
-// liesAs reports whether a view has its elements in the order of a buffer, without gaps.
+// liesAs reports whether a view has the strides of a buffer, without gaps.
 func liesAs(view, buffer *hostir.Tensor) bool {
 	w, err := hostir.WindowOf(view, func(expr.Expr) (int64, error) { return 0, nil }) // all parts have the same strides
 	want := hostir.BufferWindow(buffer)
@@ -39,7 +39,8 @@ func liesAs(view, buffer *hostir.Tensor) bool {
 	return true
 }
 
-// carried is the layout of the operand of a movement, in axes of the result; reduced ones, which have no elements, are outermost.
+// carried returns the layout of a movement's operand in axes of the result. Reduced axes, which have no elements, are
+// outermost.
 func carried(m shard.Movement) []int {
 	var order []int
 	for j := range m.Out.Axes {

@@ -1,12 +1,12 @@
 package domain
 
-// Arithmetic is what the functions of operations compute, by their spelling; nil where there is no such
-// function. Programs compute in floating point. A proof computes with other numbers, of which formulas
-// give the same where they are the same formula, in whatever order they add.
+// Arithmetic computes the functions of operations, which it finds by their spelling. It returns nil for an unknown
+// function. Programs compute in floating point. A proof computes with other numbers, such that equal formulas give
+// equal results whatever the order of their sums.
 type Arithmetic struct {
 	Unary  func(spelling string) func(v float64) float64
 	Binary func(name string) func(a, b float64) float64
-	// Dropout is a dropout of what Dropout.Of has for an element.
+	// Dropout returns a function of the operands of Dropout.Of.
 	Dropout func(d Dropout) func(operands []float64) float64
 }
 

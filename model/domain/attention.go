@@ -201,7 +201,8 @@ func (a Attention) Backward(s AttentionShape, do, q, k, v, o, logs []float64) (d
 	return dq, dk, dv
 }
 
-// EachRow visits the rows of queries with the rows of keys that they see, first to last-1 among those of all heads.
+// EachRow visits each row of queries with the range of key rows that it sees, first to last-1, counted over all
+// heads.
 func (a Attention) EachRow(s AttentionShape, visit func(row, first, last int64)) {
 	for head := range s.Blocks * s.Batch * s.QueryHeads {
 		block, batch := head/(s.Batch*s.QueryHeads), head/s.QueryHeads%s.Batch

@@ -17,7 +17,7 @@ func normal(r *rand.Rand, n int64) []float64 {
 	return list
 }
 
-// attentionCases are attentions of different kinds, at shapes of Q and K in which hardly two extents are alike.
+// attentionCases are attentions of different kinds. The extents of Q and K are mostly distinct.
 var attentionCases = map[string]struct {
 	Attention
 	q, k []int64
@@ -34,7 +34,7 @@ var attentionCases = map[string]struct {
 	"one key head": {Attention{Scale: 0.5, Causal: true, Split: SplitHeads}, []int64{3, 2, 4, 3}, []int64{1, 4, 3}},
 }
 
-// An attention is what its formula says, row by row.
+// The results of an attention agree with its formula, row by row.
 func TestAttentionAgainstItsFormula(t *testing.T) {
 	for name, c := range attentionCases {
 		s := c.Shape(c.q, c.k)
@@ -132,7 +132,7 @@ func TestAttentionFn(t *testing.T) {
 	}
 }
 
-// What all queries see together is what each of them sees.
+// SeenByAll is the sum of the numbers of keys that each query sees.
 func TestSeenByAll(t *testing.T) {
 	for _, a := range []Attention{{}, {Causal: true}, {Causal: true, Window: 1}, {Causal: true, Window: 5}, {Causal: true, Window: 100}} {
 		for position := range int64(12) {

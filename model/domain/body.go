@@ -8,10 +8,10 @@ import (
 
 // A Step of a kernel is one operation on rows:
 //
-//   - an elementwise function of one or two operands;
-//   - the fold of a row to one value: "sum", "max", "min" or "prod" of one operand;
-//   - "positions(k)" without operands: the index along the axis k before the last one, so that k = 0 counts columns;
-//   - a dropout.
+//   - an elementwise function of one or two operands
+//   - the fold of a row to one value: "sum", "max", "min" or "prod" of one operand.
+//   - "positions(k)" without operands: the index along the axis k before the last one, so that k = 0 counts columns
+//   - a dropout
 //
 // The last step may also be the "concat" of several operands, or fold each column over all rows ("sum_rows", "max_rows").
 type Step struct {

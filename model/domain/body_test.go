@@ -28,7 +28,7 @@ func TestBodyOfElements(t *testing.T) {
 	}
 }
 
-// A norm: what folds a row stands for all of its columns; values between are fp32.
+// A norm: the fold of a row applies to all of its columns. Intermediate values are fp32.
 func TestBodyOfRows(t *testing.T) {
 	b := parsed(t, "s = sum(X), mean = scale(0.25, s), c = sub(X, mean), Y = mul(c, g)", "X", "g")
 	if rows := b.Rows([]bool{true, true}); !slices.Equal(rows, []bool{true, true, false, false, true, true}) {
@@ -47,7 +47,7 @@ func TestBodyOfRows(t *testing.T) {
 	}
 }
 
-// Halves that turn by the number of the row times that of the column, one behind the other, with a sum by the way.
+// Two halves are concatenated: A times the row number times the column number, and B times the sum of the first half.
 func TestBodyOfPositions(t *testing.T) {
 	b := parsed(t, "at = positions(2), c = positions(0), angle = mul(at, c), low = mul(A, angle), also s = sum(low), high = mul(B, s), Y = concat(low, high)", "A", "B")
 	if rows := b.Rows([]bool{true, true}); !slices.Equal(rows, []bool{true, true, false, true, true, true, false, true, true}) {
@@ -62,7 +62,7 @@ func TestBodyOfPositions(t *testing.T) {
 	}
 }
 
-// A fold over rows: what each row adds, and two rows.
+// A fold over rows: the contribution of each row, and the fold of two rows.
 func TestBodyOfColumns(t *testing.T) {
 	b := parsed(t, "y = mul(X, r), m = max_rows(y)", "X", "r")
 	if fn, folds := b.FoldsColumns(); fn != "max" || !folds {

@@ -26,7 +26,7 @@ func (b Body) Text(operands []string) string {
 	return strings.Join(steps, ", ")
 }
 
-// ParseBody reads what Text prints; ok is false where it is not that.
+// ParseBody parses a text that Text prints. ok is false for other texts.
 func ParseBody(text string, operands []string) (b Body, ok bool) {
 	names := slices.Clone(operands)
 	for text != "" {

@@ -7,17 +7,18 @@ import (
 	"strconv"
 )
 
-// decimalForm is what specs, and C++ with an ending, read as a decimal number. Go reads
-// more: hexadecimal digits, underscores, infinities, plus signs, and digits behind a 0, which others take for octal ones.
+// decimalForm matches the decimal numbers of specs. C++ reads them too, with a suffix. Go's parser also accepts
+// hexadecimal digits, underscores, infinities, plus signs, and digits after a leading 0, which other languages read
+// as octal.
 var decimalForm = regexp.MustCompile(`^-?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$`)
 
-// A DecimalError says why a text is no decimal number of fp32.
+// A DecimalError says why a text is not a decimal fp32 number.
 type DecimalError struct{ Message, Hint string }
 
 func (e *DecimalError) Error() string { return e.Message }
 
-// ParseDecimal reads a decimal number and rounds it to fp32. What is too large for it, or
-// would become 0, is an error; the error is a *DecimalError.
+// ParseDecimal parses a decimal number and rounds it to fp32. A number that overflows fp32, or is rounded to 0, is an
+// error. Errors are of type *DecimalError.
 func ParseDecimal(text string) (float64, error) {
 	if !decimalForm.MatchString(text) {
 		return 0, &DecimalError{

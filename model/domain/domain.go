@@ -1,6 +1,5 @@
-// Package domain is the vocabulary that the model, the host IR and the emitter
-// share: element types, axes with their kinds, and meshes of ranks. It is a leaf:
-// it knows nothing of operations, streams or C++.
+// Package domain is the vocabulary that the model, the host IR and the emitter share: element types, axes with their
+// kinds, and meshes of ranks. It is a leaf package, without operations, streams or C++.
 package domain
 
 import (
@@ -11,15 +10,15 @@ import (
 	"github.com/hirgen/hirgen/internal/expr"
 )
 
-// MostCalls is the most slices of a pipeline, and the most calls of a loop: the host issues each, and a proof looks at
-// each.
+// MostCalls is the largest number of slices of a pipeline, and of calls of a loop. The host issues each call, and a
+// proof examines each.
 const MostCalls = 1 << 14
 
 // DType is an element type.
 type DType string
 
-// The element types. Products of 16-bit types accumulate in fp32. Integers are seeds, positions and masks: nothing is
-// computed in them.
+// The element types. GEMMs of 16-bit types accumulate in fp32. Integers are only seeds, positions and masks;
+// operations do not compute in them.
 const (
 	FP32  DType = "fp32"
 	FP16  DType = "fp16"
@@ -46,10 +45,10 @@ func (t DType) Size() int64 {
 	}
 }
 
-// IsInteger tells the types that nothing is computed in.
+// IsInteger reports whether a type is an integer type, in which operations do not compute.
 func (t DType) IsInteger() bool { return t == Int32 || t == Int64 }
 
-// Kind says what becomes of the iterations of an axis.
+// Kind is the kind of an axis: how its iterations run.
 type Kind int
 
 // The kinds of axis.
@@ -82,7 +81,7 @@ func (e Extent) Expr() expr.Expr {
 	return expr.Int(e.Size)
 }
 
-// String prints the expression, or the number where there is none.
+// String prints the expression, or the number if there is no expression.
 func (e Extent) String() string {
 	if e.Text != "" {
 		return e.Text
@@ -90,7 +89,7 @@ func (e Extent) String() string {
 	return fmt.Sprint(e.Size)
 }
 
-// Over is the extent of each of so many equal parts.
+// Over returns the extent of each part if the axis is divided into equal parts.
 func (e Extent) Over(parts Extent) Extent {
 	size, text := e.Size/parts.Size, expr.Fold(&expr.Binary{Op: "/", X: e.Expr(), Y: parts.Expr()})
 	if _, number := text.(expr.Int); number {

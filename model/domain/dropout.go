@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// Dropout puts 0 in place of elements of a tensor by chance, and scales the others so that the mean stays. Whether an
-// element is left out depends on a seed, the salt and the element's row-major index in the whole tensor alone. So
+// Dropout replaces random elements of a tensor by 0, and scales the others so that the mean stays the same. Whether
+// an element is dropped depends only on a seed, the salt and the element's row-major index in the whole tensor. So
 // every rank and every slice that has the element decides alike, and so does the backward pass.
 type Dropout struct {
-	P     float64 // the share that is left out, 0 <= P < 1: fp32, and used as a multiple of 2^-16
-	Salt  int64   // tells dropouts with one seed apart
+	P     float64 // the share that is dropped, 0 <= P < 1: fp32, rounded to a multiple of 2^-16
+	Salt  int64   // makes dropouts with the same seed independent
 	Width int64   // columns of a row of the whole tensor: the index is row * Width + column
 }
 
@@ -20,27 +20,27 @@ func (d Dropout) Fn() string {
 	return fmt.Sprintf("dropout(p=%s salt=%d width=%d)", strconv.FormatFloat(d.P, 'g', -1, 32), d.Salt, d.Width)
 }
 
-// DropoutOf reads what Fn spells.
+// DropoutOf parses a text that Fn returns.
 func DropoutOf(fn string) (d Dropout, ok bool) {
 	if !strings.HasPrefix(fn, "dropout(") {
-		return d, false // which most functions are, and a scan takes longer than many of them
+		return d, false // the usual case: return early, because a scan is slow
 	}
 	n, err := fmt.Sscanf(fn, "dropout(p=%g salt=%d width=%d)", &d.P, &d.Salt, &d.Width)
 	d.P = float64(float32(d.P))
 	return d, n == 3 && err == nil && fn == d.Fn() && d.Possible() && d.Width > 0
 }
 
-// least is P as a multiple of 2^-16, which random numbers of 16 bits are compared with.
+// least is P in multiples of 2^-16. An element is dropped if its 16-bit random number is less.
 func (d Dropout) least() uint32 { return uint32(float32(d.P)*65536 + 0.5) }
 
-// Possible reports whether some elements stay.
+// Possible reports whether P is valid: at least 0, and so far below 1 that some elements stay.
 func (d Dropout) Possible() bool { return d.P >= 0 && d.P < 1 && d.least() < 1<<16 }
 
-// Scale is what elements that stay are multiplied by: 1 / (1 - P) of P as a multiple of 2^-16, in fp32.
+// Scale is the factor of the elements that stay: 1 / (1 - P), with P rounded to a multiple of 2^-16, in fp32.
 func (d Dropout) Scale() float64 { return float64(1 / (1 - float32(d.least())*0x1p-16)) }
 
-// Apply gives element x in a row and a column of the whole tensor, or 0. Its random number is half of one of the four
-// words that the generator makes for the eight elements beside each other.
+// Apply returns the scaled element x of a row and a column of the whole tensor, or 0. The generator makes four words
+// for eight adjacent elements, and half a word is the random number of an element.
 func (d Dropout) Apply(x float64, seed, row, column int64) float64 {
 	index := uint64(row)*uint64(d.Width) + uint64(column)
 	block, salt, key := index/8, uint64(d.Salt), uint64(seed)
@@ -51,8 +51,7 @@ func (d Dropout) Apply(x float64, seed, row, column int64) float64 {
 	return x * d.Scale()
 }
 
-// Of is Apply of what the operands of a dropout have for an element: x, the seed, the column and, where there are rows,
-// the row.
+// Of is Apply with the operands of a dropout for an element: x, the seed, the column and, if there are rows, the row.
 func (d Dropout) Of(operands []float64) float64 {
 	row := int64(0)
 	if len(operands) > 3 {

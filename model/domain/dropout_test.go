@@ -45,7 +45,7 @@ func TestDropoutKeepsItsShare(t *testing.T) {
 	}
 }
 
-// Another seed, or another salt, is another mask.
+// Different seeds or salts give different masks.
 func TestDropoutMasksDiffer(t *testing.T) {
 	masks := map[string]bool{}
 	for _, seed := range []int64{0, 1, 1 << 40, -1} {

@@ -2,8 +2,9 @@ package domain
 
 import "math/bits"
 
-// philox is the generator Philox4x32 with 10 rounds: four random words of a counter and a key, and no state between
-// calls (Salmon, Moraes, Dror and Shaw: Parallel Random Numbers: As Easy as 1, 2, 3. SC 2011).
+// philox is the generator Philox4x32 with 10 rounds. It computes four random words from a counter and a key, and
+// keeps no state between calls. Source: Salmon, Moraes, Dror and Shaw: Parallel Random Numbers: As Easy as 1, 2, 3,
+// SC 2011.
 func philox(counter [4]uint32, key [2]uint32) [4]uint32 {
 	c := counter
 	for range 10 {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Round returns the value of the element type that is nearest to v, ties to even;
-// beyond the largest one it is infinite. Integers only move, so they are what they are.
+// Round returns the value of the element type that is nearest to v, ties to even. It returns an infinity beyond the
+// largest value. Integers are only copied, so Round returns them unchanged.
 func (t DType) Round(v float64) float64 {
 	single := float64(float32(v))
 	switch t {
@@ -37,7 +37,7 @@ func roundTo(v float64, bits, least int, largest float64) float64 {
 	return rounded
 }
 
-// UnaryFns is what the functions of elementwise operations on one operand compute.
+// UnaryFns maps the names of elementwise functions of one operand to their implementations.
 var UnaryFns = map[string]func(float64) float64{
 	"neg":        func(v float64) float64 { return -v },
 	"relu":       func(v float64) float64 { return math.Max(v, 0) },
@@ -66,19 +66,19 @@ var UnaryFns = map[string]func(float64) float64{
 	},
 }
 
-// geluArgument is what gelu_tanh takes the tanh of, with this part of the cube.
+// geluArgument is the argument of tanh in gelu_tanh. geluCubic is the coefficient of its cubic term.
 func geluArgument(v float64) float64 { return math.Sqrt(2/math.Pi) * (v + geluCubic*v*v*v) }
 
 const geluCubic = 0.044715
 
-// ConstantFns is what the functions of one operand and a constant compute.
+// ConstantFns maps the names of functions of one operand and a constant to their implementations.
 var ConstantFns = map[string]func(v, by float64) float64{
 	"scale": func(v, by float64) float64 { return v * by },
 	"shift": func(v, by float64) float64 { return v + by },
 }
 
-// UnaryFn finds a function of one operand by its spelling: the name, and the constant in
-// parentheses where it has one: "gelu", "scale(0.125)". It is nil for any other spelling.
+// UnaryFn finds a function of one operand by its spelling: the name, and the constant in parentheses if it has one:
+// "gelu", "scale(0.125)". It is nil for any other spelling.
 func UnaryFn(spelling string) func(float64) float64 {
 	name, constant := SplitFn(spelling)
 	if constant == "" {
@@ -92,11 +92,10 @@ func UnaryFn(spelling string) func(float64) float64 {
 	return func(v float64) float64 { return fn(v, by) }
 }
 
-// Epilogues are the functions that a GEMM can apply to its result, as cuBLASLt knows them: its gelu is
-// that by tanh.
+// Epilogues are the functions that a GEMM can apply to its result in cuBLASLt, whose gelu is the tanh approximation.
 var Epilogues = []string{"relu", "gelu_tanh"}
 
-// Epilogue is one of these functions or, without a name, what changes nothing.
+// Epilogue returns one of these functions, or the identity for an empty name.
 func Epilogue(name string) func(float64) float64 {
 	if fn := UnaryFns[name]; fn != nil {
 		return fn
@@ -104,8 +103,8 @@ func Epilogue(name string) func(float64) float64 {
 	return func(v float64) float64 { return v }
 }
 
-// SplitFn takes the spelling of a function apart: "scale(0.125)" into "scale" and "0.125".
-// Without a constant the second part is empty.
+// SplitFn splits the spelling of a function: "scale(0.125)" into "scale" and "0.125". Without a constant the second
+// part is empty.
 func SplitFn(spelling string) (name, constant string) {
 	name, rest, found := strings.Cut(spelling, "(")
 	if constant, closed := strings.CutSuffix(rest, ")"); found && closed {
@@ -119,8 +118,7 @@ func JoinFn(name string, by float64) string {
 	return name + "(" + strconv.FormatFloat(by, 'g', -1, 32) + ")"
 }
 
-// BinaryFns is what the functions of elementwise operations on two operands, and of
-// reductions, compute.
+// BinaryFns maps the names of elementwise functions of two operands, and of reductions, to their implementations.
 var BinaryFns = map[string]func(a, b float64) float64{
 	"add":  func(a, b float64) float64 { return a + b },
 	"sub":  func(a, b float64) float64 { return a - b },
@@ -133,7 +131,7 @@ var BinaryFns = map[string]func(a, b float64) float64{
 	"ge":   func(a, b float64) float64 { return oneIf(a >= b) },
 	"gt":   func(a, b float64) float64 { return oneIf(a > b) },
 	"eq":   func(a, b float64) float64 { return oneIf(a == b) },
-	// Of a mask b: elements of a where it is not 0, or where it is, and what stands for the others.
+	// b is a mask: keep returns a where b is not 0, drop where b is 0, and masked has another value for the rest.
 	"keep":   func(a, b float64) float64 { return choose(b != 0, a, 0) },
 	"drop":   func(a, b float64) float64 { return choose(b == 0, a, 0) },
 	"masked": func(a, b float64) float64 { return choose(b != 0, a, math.Inf(-1)) },
@@ -148,7 +146,7 @@ func choose(holds bool, a, b float64) float64 {
 	return b
 }
 
-// step is 1 for what is positive and 0 otherwise; NaN stays NaN.
+// step returns 1 for a positive number, NaN for NaN, and 0 otherwise.
 func step(v float64) float64 {
 	switch {
 	case v > 0:

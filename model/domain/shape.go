@@ -7,8 +7,7 @@ import (
 	"github.com/hirgen/hirgen/internal/expr"
 )
 
-// Shape lists the extents of the axes that an operation sees: all but the reduction
-// axes.
+// Shape lists the extents of the axes that an operation sees: all axes except the reduction axes.
 func Shape(axes []Axis) []int64 {
 	shape := make([]int64, 0, len(axes))
 	for _, a := range axes {
@@ -19,7 +18,7 @@ func Shape(axes []Axis) []int64 {
 	return shape
 }
 
-// Extents lists the same with what the spec says of them.
+// Extents lists the same extents, with their expressions.
 func Extents(axes []Axis) []Extent {
 	extents := make([]Extent, 0, len(axes))
 	for _, a := range axes {
@@ -30,8 +29,7 @@ func Extents(axes []Axis) []Extent {
 	return extents
 }
 
-// WithoutReductions returns the axes that an operation sees: all but the reduction
-// axes.
+// WithoutReductions returns the axes that an operation sees: all axes except the reduction axes.
 func WithoutReductions(axes []Axis) []Axis {
 	kept := make([]Axis, 0, len(axes))
 	for _, a := range axes {
@@ -47,7 +45,7 @@ func FormatShape(shape []int64) string {
 	return strings.ReplaceAll(fmt.Sprint(shape), " ", ", ")
 }
 
-// Elements counts the elements of a shape, unless an int64 does not hold them.
+// Elements counts the elements of a shape. ok is false if an int64 overflows.
 func Elements(shape []int64) (int64, bool) {
 	n := int64(1)
 	for _, extent := range shape {

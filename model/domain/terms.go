@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Operation is what Contractions reads of an operation. Tensors go by name.
+// Operation is the part of an operation that Contractions reads. Tensors are identified by name.
 type Operation struct {
 	Kind string // as the model spells it: "matmul", "reshape", "reduce"
 	Fn   string // of a reduce
@@ -14,17 +14,17 @@ type Operation struct {
 	Axis int // of a reduce: an index in the operand's shape
 }
 
-// Terms is the length of a sum: Size, the product of Factors, none of which is 1. Where that is
-// more than MaxInt64 it is MaxInt64.
+// Terms is the length of a sum. Size is the product of Factors, which are all greater than 1. A product above
+// MaxInt64 is MaxInt64.
 type Terms struct {
 	Size    int64
 	Factors []Extent
 }
 
-// one is the sum of a number alone.
+// one is the length of a sum of one number.
 var one = Terms{Size: 1}
 
-// times is so many sums of so many terms.
+// times multiplies a length by factors.
 func (t Terms) times(factors ...Extent) Terms {
 	for _, f := range factors {
 		switch {
@@ -38,13 +38,12 @@ func (t Terms) times(factors ...Extent) Terms {
 	return t
 }
 
-// Contractions gives, for each tensor that a product reads, the largest number of terms
-// that such a product sums, also through operations that only move its elements or name
-// them anew, and together with sums that follow: the parts that ranks compute are exact in
-// 16 bits only while they are small. The operations are in order, each behind what makes
-// its operands; shape gives the extents of a tensor's logical axes.
+// Contractions returns, for each tensor that a GEMM reads, the largest number of terms that such a GEMM sums. It
+// follows operations that only move or rename elements, and includes sums that come after a GEMM, because partial
+// sums of ranks are exact in 16 bits only while they are small. The operations are in order, each after the
+// operations that compute its operands. shape returns the extents of a tensor's logical axes.
 //
-// It takes time linear in the number of operations, which it visits once, last one first.
+// It visits each operation once, last one first.
 func Contractions(ops []Operation, shape func(tensor string) []Extent) map[string]Terms {
 	c := &contractions{shape: shape, read: map[string]Terms{}, added: map[string]Terms{}}
 	for i := len(ops) - 1; i >= 0; i-- {
@@ -55,8 +54,8 @@ func Contractions(ops []Operation, shape func(tensor string) []Extent) map[strin
 
 type contractions struct {
 	shape func(string) []Extent
-	read  map[string]Terms // by products
-	added map[string]Terms // how many elements of the tensor sums add; where it is none, one
+	read  map[string]Terms // by GEMMs
+	added map[string]Terms // how many elements of the tensor are added; default: one
 }
 
 func (c *contractions) operation(op Operation) {
@@ -86,14 +85,15 @@ func (c *contractions) operation(op Operation) {
 	}
 }
 
-// raise notes that a product reads a tensor. Of sums of one length the first one counts.
+// raise records that a GEMM reads a tensor. Of sums of equal length, the last call wins, which is for the first GEMM
+// in program order.
 func (c *contractions) raise(tensor string, terms Terms) {
 	if terms.Size >= c.read[tensor].Size {
 		c.read[tensor] = terms
 	}
 }
 
-// add notes that sums add so many elements of a tensor.
+// add records that a number of elements of a tensor are added.
 func (c *contractions) add(tensor string, terms Terms) {
 	if terms.Size > c.sums(tensor).Size {
 		c.added[tensor] = terms

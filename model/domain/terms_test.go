@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestContractions follows sums through what products read, and what reads products.
+// TestContractions follows sums through the operands and the readers of GEMMs.
 func TestContractions(t *testing.T) {
 	m, k, n, d := Extent{"M", 6}, Extent{"K", 10}, Extent{Size: 4}, Extent{"D", 2}
 	shapes := map[string][]Extent{
@@ -76,8 +76,7 @@ func TestTermsTimes(t *testing.T) {
 	}
 }
 
-// TestContractionsVisitsOnce: views of views and many readers cost one look at each
-// operation.
+// TestContractionsVisitsOnce: with views of views and many readers, each operation is visited once.
 func TestContractionsVisitsOnce(t *testing.T) {
 	const n = 5000
 	ops := []Operation{}

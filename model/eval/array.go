@@ -9,15 +9,13 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// Array is the values of a tensor, row-major. Shape lists the axes that an operation
-// sees, so reduction axes are not in it.
+// Array has the values of a tensor, row-major. Shape lists the axes that an operation sees, without reduction axes.
 type Array struct {
 	Shape []int64
 	Data  []float64
 }
 
-// NewArray makes an array of zeros. It panics when the shape has too many elements to
-// be held.
+// NewArray makes an array of zeros. It panics if the shape is too large to evaluate.
 func NewArray(shape ...int64) *Array {
 	n, ok := domain.Elements(shape)
 	if !ok || n > math.MaxInt32 {
@@ -83,7 +81,8 @@ func gather(in *Array, shape, step []int64, offset int64) *Array {
 	return out
 }
 
-// stretched returns in with the shape that its axes, aligned at the end, stretch to; nobody writes into it.
+// stretched returns in, stretched to a shape, with axes aligned at the end. The result may be in itself, so callers
+// must not write to it.
 func stretched(in *Array, shape []int64) *Array {
 	if slices.Equal(in.Shape, shape) {
 		return in
@@ -99,9 +98,8 @@ func stretched(in *Array, shape []int64) *Array {
 	return gather(in, shape, step, 0)
 }
 
-// Shard returns what one world rank holds of a tensor: a Device axis has one slice, of
-// index the rank's coordinate along the mesh axis. It answers false for a rank that is
-// not in the tensor's mesh.
+// Shard returns the shard of a tensor on a world rank: of a Device axis, it takes the slice at the rank's coordinate
+// along the mesh axis. It returns false for a rank outside the tensor's mesh.
 func Shard(t *model.Tensor, whole *Array, rank int) (*Array, bool) {
 	step := strides(whole.Shape)
 	shape := make([]int64, 0, len(whole.Shape))

@@ -7,7 +7,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// What composites compute, in fp32, against their formulas in fp64.
+// Composites, computed in fp32, against their formulas in fp64.
 func TestCompositesAgainstFormulas(t *testing.T) {
 	x := []float64{0.5, -1, 2, 3, 0.25, -0.75}
 	gamma := []float64{1, 2, -0.5}
@@ -46,7 +46,7 @@ func TestCompositesAgainstFormulas(t *testing.T) {
 	}
 }
 
-// where takes what it leaves out for what it is, infinite or not a number, and its mask in any type.
+// where may drop elements that are infinite or NaN, and its mask may have any type.
 func TestWhereLeavesOutWhatIsInfinite(t *testing.T) {
 	p := mustLoad(t, "hirgen: 1\nname: p\ndtype: bf16\ntensors: {M: {axes: [3], dtype: fp32}, A: [3], B: [3]}\nops: [\"Y = where(M, A, B)\", \"Z = masked(A, B)\"]")
 	inf := math.Inf(1)

@@ -1,5 +1,5 @@
-// Package eval computes a pipeline on one rank. It is the oracle of everything that is generated from a
-// pipeline, so it also makes the inputs of checks and says how exact their results are.
+// Package eval computes a pipeline on one rank. It is the reference for the programs that are generated from a
+// pipeline, so it also makes the inputs of checks and computes the tolerances of results.
 package eval
 
 import (
@@ -10,20 +10,19 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// Run computes a pipeline on whole tensors, one operation after the other, as if
-// there was one rank. Products and reductions accumulate in fp32, in order, and each
-// result is rounded to its element type. inputs has an array for every input, which
-// is rounded too and not changed. The result has every tensor of the pipeline.
+// Run computes a pipeline on whole tensors, one operation after the other, as if there were one rank. GEMMs and
+// reductions accumulate in fp32, in order, and each result is rounded to its element type. inputs has an array for
+// every input. Run rounds a copy of each. The result has every tensor of the pipeline.
 func Run(p *model.Pipeline, inputs map[string]*Array) (map[string]*Array, error) {
 	return RunIn(p, inputs, singles)
 }
 
-// RunFloat64 does the same in float64, without rounding: it tells mistakes from roundings.
+// RunFloat64 does the same in float64, without rounding. It distinguishes errors from rounding.
 func RunFloat64(p *model.Pipeline, inputs map[string]*Array) (map[string]*Array, error) {
 	return RunIn(p, inputs, doubles)
 }
 
-// RunIn does the same with other numbers.
+// RunIn does the same with another arithmetic.
 func RunIn(p *model.Pipeline, inputs map[string]*Array, n Numbers) (map[string]*Array, error) {
 	values := make(map[string]*Array, len(p.Tensors))
 	for _, t := range p.Inputs {
@@ -134,10 +133,10 @@ func permuted(in *Array, perm []int) *Array {
 	return gather(in, shape, step, 0)
 }
 
-// joined puts arrays one after the other along an axis.
+// joined concatenates arrays along an axis.
 func joined(in []*Array, axis int, shape []int64) *Array {
 	out := NewArray(shape...)
-	run := strides(shape)[axis] // elements behind one of the axis
+	run := strides(shape)[axis] // elements per index of the axis
 	whole, start := run*shape[axis], int64(0)
 	for _, a := range in {
 		part := run * a.Shape[axis]
@@ -165,8 +164,8 @@ func (n Numbers) reduce(op *model.Op, in *Array, shape []int64) *Array {
 	return out
 }
 
-// matmul multiplies matrices: all leading axes of a are rows when b is a matrix, and
-// otherwise batches, which stretch.
+// matmul multiplies matrices. All leading axes of a are rows if b is a matrix. Otherwise they are batches, which
+// stretch.
 func (n Numbers) matmul(a, b *Array, shape []int64) *Array {
 	out := NewArray(shape...)
 	k, columns := a.last(1), b.last(1)
@@ -187,7 +186,7 @@ func (n Numbers) matmul(a, b *Array, shape []int64) *Array {
 	return out
 }
 
-// matrices numbers, for each of a batch, the matrix of in that it takes.
+// matrices returns, for each batch, the number of its matrix in in.
 func matrices(in *Array, batch []int64) []float64 {
 	own := NewArray(in.Shape[:max(len(in.Shape)-2, 0)]...)
 	for i := range own.Data {
@@ -196,8 +195,7 @@ func matrices(in *Array, batch []int64) []float64 {
 	return stretched(own, batch).Data
 }
 
-// linear multiplies with the transposed weight and adds the bias before the result is
-// rounded.
+// linear multiplies with the transposed weight and adds the bias before the result is rounded.
 func (n Numbers) linear(in []*Array, shape []int64) *Array {
 	w := in[1]
 	perm := make([]int, len(w.Shape))

@@ -236,7 +236,7 @@ func TestShardLeavesReductionsOut(t *testing.T) {
 	}
 }
 
-// The parts of a sum over ranks count together: they are rounded to 16 bits one by one.
+// Partial sums of ranks are counted together, because each is rounded to 16 bits.
 func TestContractionCountsTheSumThatFollows(t *testing.T) {
 	p := loadSpec(t, "matmul_rs", map[string]int64{"D": 4, "S": 2, "M": 16, "N": 3, "K": 40})
 	for in, got := range Contractions(p) {

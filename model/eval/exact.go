@@ -8,23 +8,19 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// maxProducts is how many products may follow each other on a path before sums of the
-// integers of FillIntegers may need more than the 24 bits that fp32 has: each product
-// multiplies their size by some 40.
+// maxProducts is the largest number of GEMMs on a path for which sums of the integers of FillIntegers fit in the 24
+// bits of fp32. Each GEMM multiplies their size by about 40.
 const maxProducts = 3
 
-// Tolerances gives, for each output, how far an element that a generated program computes
-// may be from the model's: |got - want| <= tolerance * (|want| + root of the mean square of
-// want). They are 0, an exact comparison, when every operation of the pipeline keeps small
-// integers integers: the program then fills its inputs with those. Otherwise it fills them
-// with normal values, and
+// Tolerances returns, for each output, the allowed error of an element: |got - want| <= tolerance * (|want| + root of
+// the mean square of want). It is 0, an exact comparison, if every operation of the pipeline maps small integers to
+// integers. The program then fills its inputs with small integers. Otherwise it fills them with normal values, and
 //
 //	tolerance = 4 eps sqrt(roundings * terms)
 //
-// where eps is the spacing at 1 of the pipeline's coarsest element type, roundings counts
-// the operations that round to it on the longest path to the output, whose errors add up
-// as a random walk does, and terms is 1, or, for fp32, whose sums round too, the longest
-// sum of a product.
+// where eps is the spacing at 1 of the pipeline's coarsest element type. roundings counts the operations that round
+// to that type on the longest path to the output. Their errors add up as in a random walk. terms is 1, except for
+// fp32: there sums round too, and terms is the longest sum of a GEMM.
 func Tolerances(p *model.Pipeline) map[*model.Tensor]float64 {
 	tolerances := make(map[*model.Tensor]float64, len(p.Outputs))
 	if Exact(p) {
@@ -46,8 +42,8 @@ func Tolerances(p *model.Pipeline) map[*model.Tensor]float64 {
 	return tolerances
 }
 
-// roundings counts the operations on the longest path to each tensor that round to the
-// type with this spacing.
+// roundings counts, for each tensor, the operations on the longest path to it that round to the type with this
+// spacing.
 func roundings(p *model.Pipeline, eps float64) map[*model.Tensor]int {
 	count := make(map[*model.Tensor]int, len(p.Tensors))
 	for _, op := range p.Ops {
@@ -68,10 +64,10 @@ func roundings(p *model.Pipeline, eps float64) map[*model.Tensor]int {
 	return count
 }
 
-// attentionRoundings is how often an attention rounds inside: probabilities, and their gradients.
+// attentionRoundings is the number of roundings inside an attention: of probabilities, and of their gradients.
 const attentionRoundings = 2
 
-// epsilon is the distance from 1 to the next element of a type.
+// epsilon returns the distance from 1 to the next number of a type.
 func epsilon(t domain.DType) float64 {
 	switch t {
 	case domain.FP16:
@@ -83,14 +79,13 @@ func epsilon(t domain.DType) float64 {
 	}
 }
 
-// Exact reports whether a pipeline's results are the same in whatever order its sums are
-// taken, and whether or not elements are rounded between elementwise operations, for the inputs
-// of FillIntegers.
+// Exact reports whether a pipeline's results for the inputs of FillIntegers depend neither on the order of sums nor
+// on rounding between elementwise operations.
 func Exact(p *model.Pipeline) bool {
 	if roundsBetween(p) {
 		return false
 	}
-	products := make(map[*model.Tensor]int, len(p.Tensors)) // on the longest path
+	products := make(map[*model.Tensor]int, len(p.Tensors)) // number of GEMMs on the longest path
 	for _, op := range p.Ops {
 		n := 0
 		for _, t := range op.In {
@@ -112,8 +107,8 @@ func Exact(p *model.Pipeline) bool {
 	return true
 }
 
-// sumsOverRanks reports whether ranks add up 16-bit numbers of each other. On the way, as along a
-// ring or in NCCL, such sums round to that type, and after two products they need more digits.
+// sumsOverRanks reports whether ranks add up 16-bit numbers. A ring or NCCL rounds the partial sums to that type, and
+// after two GEMMs they need more digits.
 func sumsOverRanks(op *model.Op) bool {
 	if op.Kind != model.OpReduce || op.Fn != "sum" || epsilon(op.In[0].DType) == epsilon(domain.FP32) {
 		return false
@@ -121,8 +116,7 @@ func sumsOverRanks(op *model.Op) bool {
 	return domain.WithoutReductions(op.In[0].Axes)[op.Axis].Kind == domain.Device
 }
 
-// keepsIntegers reports whether an operation on small integers, no product, gives small
-// integers.
+// keepsIntegers reports whether an operation other than a GEMM maps small integers to small integers.
 func keepsIntegers(op *model.Op) bool {
 	switch op.Kind {
 	case model.OpUnary:
@@ -139,15 +133,15 @@ func keepsIntegers(op *model.Op) bool {
 	case model.OpAttention, model.OpAttentionGrad, model.OpDropout:
 		return false
 	case model.OpPositions:
-		return false // as many as there are elements
+		return false // positions may be as large as the number of elements
 	default:
 		return true
 	}
 }
 
-// Deviations gives the standard deviation of the normal values that fill each input: 1,
-// or, for the second operand of a product (a weight), 1 over the root of the terms that the
-// product sums, so that products do not grow on their way through a pipeline.
+// Deviations returns the standard deviation of the normal values that fill each input. It is 1, except for the second
+// operand of a GEMM (a weight). There it is 1 over the root of the number of terms in the GEMM's sums, so that GEMMs
+// do not grow the values along a pipeline.
 func Deviations(p *model.Pipeline) map[*model.Tensor]float64 {
 	deviations := make(map[*model.Tensor]float64, len(p.Inputs))
 	for _, t := range p.Inputs {
@@ -166,7 +160,7 @@ func Deviations(p *model.Pipeline) map[*model.Tensor]float64 {
 
 func isProduct(op *model.Op) bool { return op.Kind == model.OpMatmul || op.Kind == model.OpLinear }
 
-// summed is the number of terms in each sum of a product, or the larger one of both in an attention.
+// summed returns the number of terms in each sum of a GEMM, or the larger one of the two in an attention.
 func summed(op *model.Op) int64 {
 	switch {
 	case op.Kind == model.OpAttention:
@@ -182,9 +176,8 @@ func summed(op *model.Op) int64 {
 	return shape[len(shape)-1]
 }
 
-// Wrong counts the elements of an output, or of a rank's slice of it, that are not within
-// the tolerance of what they should be. rms is the root of the mean square of the whole
-// output; see Tolerances.
+// Wrong counts the elements of an output, or of a rank's shard of it, that differ from want by more than the
+// tolerance. rms is the root of the mean square of the whole output; see Tolerances.
 func Wrong(got, want []float64, tolerance, rms float64) int {
 	wrong := 0
 	for i, v := range got {
@@ -195,7 +188,7 @@ func Wrong(got, want []float64, tolerance, rms float64) int {
 	return wrong
 }
 
-// RootMeanSquare is the typical size of an array's elements.
+// RootMeanSquare returns the root of the mean square of an array's elements.
 func RootMeanSquare(a *Array) float64 {
 	sum := 0.0
 	for _, v := range a.Data {

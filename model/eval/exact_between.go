@@ -8,11 +8,11 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// roundsBetween reports whether an operation may read what another one has rounded, element by element:
-// fused into one kernel, they do not round between them.
+// roundsBetween reports whether an operation may read, element by element, a result that another operation has
+// rounded. If both are fused into one kernel, there is no rounding between them.
 func roundsBetween(p *model.Pipeline) bool {
 	largest, rounded := make(map[*model.Tensor]float64, len(p.Tensors)), map[*model.Tensor]bool{}
-	products := map[*model.Tensor]bool{} // that are rounded
+	products := map[*model.Tensor]bool{} // results of GEMMs that may be rounded
 	for _, t := range p.Inputs {
 		largest[t] = 2
 	}
@@ -25,7 +25,7 @@ func roundsBetween(p *model.Pipeline) bool {
 			continue
 		}
 		if op.Fn == "add" && slices.ContainsFunc(op.In, func(t *model.Tensor) bool { return products[t] }) {
-			return true // a GEMM adds the other one
+			return true // the GEMM may add the other operand
 		}
 		if slices.ContainsFunc(op.In, func(t *model.Tensor) bool { return rounded[t] }) {
 			return true
@@ -35,7 +35,7 @@ func roundsBetween(p *model.Pipeline) bool {
 	return false
 }
 
-// rowWise reports whether an operation works element by element, or folds the last axis.
+// rowWise reports whether an operation works element by element, or reduces the last axis.
 func rowWise(op *model.Op) bool {
 	switch op.Kind {
 	case model.OpUnary, model.OpBinary, model.OpCast, model.OpDropout:
@@ -48,7 +48,7 @@ func rowWise(op *model.Op) bool {
 	}
 }
 
-// largestOf bounds the elements of a result, given bounds for all tensors before it.
+// largestOf returns a bound for the elements of a result, given bounds for all earlier tensors.
 func largestOf(op *model.Op, largest map[*model.Tensor]float64) float64 {
 	a := largest[op.In[0]]
 	name, constant := domain.SplitFn(op.Fn)
@@ -77,7 +77,7 @@ func largestOf(op *model.Op, largest map[*model.Tensor]float64) float64 {
 	}
 }
 
-// chooses reports whether the elements of a result are elements of the operands, which are of its type.
+// chooses reports whether the elements of a result are elements of the operands, up to sign, in the same type.
 func chooses(op *model.Op) bool {
 	name, _ := domain.SplitFn(op.Fn)
 	switch op.Kind {

@@ -67,8 +67,8 @@ func TestSumsOverRanksRoundOnTheWay(t *testing.T) {
 	}
 }
 
-// The tolerance takes every result that differs by roundings alone, and none that lacks a
-// term: fp32 against bf16 intermediates is the former, a missing residual the latter.
+// The tolerance accepts a result with different rounding, such as fp32 instead of bf16 intermediates. It refuses a
+// result without some term, such as the residual.
 func TestToleranceTellsRoundingsFromMistakes(t *testing.T) {
 	const tensors = "X: [64, 48], W: [96, 48], V: [48, 96]"
 	const ops = "- Z = linear(X, W)\n- A = gelu(Z)\n- P = linear(A, V)\n- Y = add(P, X)"

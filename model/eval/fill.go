@@ -7,10 +7,9 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// FillIntegers makes the inputs that a generated program fills itself with for its
-// check: sparse integers from -2 to 2, a function of the seed, of which input it is,
-// and of the row-major index of the element in the whole tensor. They are so sparse
-// that sums of products stay exact in fp32 whatever the order of summation.
+// FillIntegers makes the inputs with which a generated program checks itself: sparse integers from -2 to 2. An
+// element depends on the seed, the number of the input and the element's row-major index in the whole tensor. The
+// integers are so sparse that sums of products stay exact in fp32 whatever the order of summation.
 func FillIntegers(p *model.Pipeline, seed uint64) map[string]*Array {
 	inputs := make(map[string]*Array, len(p.Inputs))
 	contractions := Contractions(p)
@@ -26,9 +25,9 @@ func FillIntegers(p *model.Pipeline, seed uint64) map[string]*Array {
 	return inputs
 }
 
-// FillNormal makes the inputs of a generated program whose check is not exact: normal
-// values with the deviations of Deviations, or whole numbers where the type is one of these, drawn as the program draws them. Its logarithms
-// and cosines are fp32's, so that its values may differ in the last place.
+// FillNormal makes the inputs of a generated program whose check is not exact: normal values with the deviations of
+// Deviations, or integers for integer types. It draws them as the program does. The program computes logarithms and
+// cosines in fp32, so its values may differ in the last place.
 func FillNormal(p *model.Pipeline, seed uint64) map[string]*Array {
 	inputs := make(map[string]*Array, len(p.Inputs))
 	deviations := Deviations(p)
@@ -47,8 +46,8 @@ func FillNormal(p *model.Pipeline, seed uint64) map[string]*Array {
 	return inputs
 }
 
-// Fill makes the inputs for a check: FillIntegers where that is exact, else FillNormal, with what a forward pass
-// saves made of the others.
+// Fill makes the inputs for a check, with FillIntegers if that is exact, else with FillNormal. It then computes the
+// inputs that a forward pass saves from the other inputs.
 func Fill(p *model.Pipeline, seed uint64) map[string]*Array {
 	if Exact(p) {
 		return FillIntegers(p, seed)
@@ -58,8 +57,8 @@ func Fill(p *model.Pipeline, seed uint64) map[string]*Array {
 	return inputs
 }
 
-// Contractions gives, for each input, the largest number of terms that a product which reads
-// it sums, and 1 where none does: see domain.Contractions.
+// Contractions returns, for each input, the largest number of terms in the sums of a GEMM that reads it, and 1
+// without such a GEMM: see domain.Contractions.
 func Contractions(p *model.Pipeline) map[*model.Tensor]int64 {
 	shapes := make(map[string][]domain.Extent, len(p.Tensors))
 	for _, t := range p.Tensors {
@@ -83,8 +82,8 @@ func Contractions(p *model.Pipeline) map[*model.Tensor]int64 {
 	return widest
 }
 
-// density is how many of 65536 elements are not zero: 16 / ceil(sqrt(contraction)), so
-// that two operands meet in about 256 products of a sum, whatever its length.
+// density returns how many of 65536 elements are not zero: 65536 * 16 / ceil(sqrt(contraction)). Then about 256
+// products of a sum are not zero, whatever its length.
 func density(contraction int64) uint64 {
 	root := int64(1)
 	for root*root < contraction {
@@ -108,8 +107,8 @@ func sparseInteger(h, density uint64) float64 {
 	return v
 }
 
-// integer turns a random word into a seed, where it is the only element, or else into a position or an element of a mask:
-// half of these are 0, the others below 256.
+// integer turns a random word into a seed if the tensor has one element. Otherwise it makes a position or an element
+// of a mask: half of these are 0, the others below 256.
 func integer(h uint64, elements int) float64 {
 	switch {
 	case elements == 1:
@@ -121,7 +120,7 @@ func integer(h uint64, elements int) float64 {
 	}
 }
 
-// normal turns the two halves of a random word into a normal value, by Box and Muller.
+// normal turns the two halves of a random word into a normal value with the Box-Muller transform.
 func normal(h uint64) float64 {
 	u := (float64(h>>40) + 1) * 0x1p-24   // (0, 1]
 	turn := float64(h&0xFFFFFF) * 0x1p-24 // [0, 1)

@@ -2,7 +2,7 @@ package eval
 
 import "github.com/hirgen/hirgen/model/domain"
 
-// Numbers is what a pipeline is computed with.
+// Numbers is the arithmetic of an evaluation.
 type Numbers struct {
 	domain.Arithmetic
 	// AddProducts adds v times each number of a row to a sum.
@@ -13,7 +13,7 @@ type Numbers struct {
 	Round func(*Array, domain.DType)
 }
 
-// singles accumulate in fp32 and round each result; doubles do neither.
+// singles accumulate in fp32 and round each result. doubles do neither.
 var (
 	singles = Numbers{domain.Singles, addProducts[float32], domain.Attention.Run, (*Array).Round}
 	doubles = Numbers{

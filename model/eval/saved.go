@@ -7,10 +7,10 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// Saved gives the operations of a forward pass that make inputs of a backward pass: O and the logarithms
-// of each attention_grad, of the Q, K and V that it is given. Drawn apart from these, rows of probabilities would
-// add to as many as there are keys, not to 1, and gradients would be all cancellation. Each such
-// input is the result of a set; what comes before has names of its own, or is an operation of the pipeline.
+// Saved returns the operations of a forward pass that compute inputs of a backward pass: O and the logarithms of each
+// attention_grad, from its Q, K and V. If they were random, rows of probabilities would not add up to 1 but to the
+// number of keys, and cancellation would dominate the gradients. Each such input is the result of a set. The
+// operations before it are operations of the pipeline or have new names.
 func Saved(p *model.Pipeline) []*model.Op {
 	s := &saver{pipeline: p, made: map[*model.Tensor]bool{}, names: map[string]bool{}}
 	var waiting []*model.Op
@@ -22,7 +22,7 @@ func Saved(p *model.Pipeline) []*model.Op {
 	for _, t := range p.Tensors {
 		s.names[t.Name] = true
 	}
-	// The Q, K and V of one attention may be made of what another one has saved.
+	// The Q, K and V of an attention may depend on tensors that another attention has saved.
 	for before := -1; before != len(waiting); {
 		before = len(waiting)
 		waiting = slices.DeleteFunc(waiting, func(op *model.Op) bool { return s.attention(op, waiting) })
@@ -37,7 +37,7 @@ type saver struct {
 	names    map[string]bool
 }
 
-// attention adds the forward pass of one attention_grad, unless it needs what one that waits has saved.
+// attention adds the forward pass of an attention_grad, unless it depends on tensors that a waiting attention saves.
 func (s *saver) attention(grad *model.Op, waiting []*model.Op) bool {
 	needed := s.leadingTo(grad.In[1:4])
 	for _, op := range waiting {
@@ -67,8 +67,8 @@ func (s *saver) attention(grad *model.Op, waiting []*model.Op) bool {
 	return true
 }
 
-// origin follows an operand through what moves or casts all of a tensor to the input that it comes from; nil
-// where it comes from none. views are the operations on the way, the last one first.
+// origin follows an operand back through operations that move or cast a whole tensor, to the input that it comes
+// from. It returns nil if there is no such input. views are the operations on the way, last one first.
 func origin(t *model.Tensor) (input *model.Tensor, views []*model.Op) {
 	for t.Producer != nil {
 		switch op := t.Producer; op.Kind {
@@ -81,7 +81,7 @@ func origin(t *model.Tensor) (input *model.Tensor, views []*model.Op) {
 	return t, views
 }
 
-// back undoes views: it makes an input of what they would make of it.
+// back inverts views: it computes the input from the tensor that the views make of it.
 func (s *saver) back(made, in *model.Tensor, views []*model.Op, at *model.Op) []*model.Op {
 	var ops []*model.Op
 	for _, view := range views {
@@ -100,7 +100,7 @@ func (s *saver) back(made, in *model.Tensor, views []*model.Op, at *model.Op) []
 	return append(ops, &model.Op{Kind: model.OpSet, In: []*model.Tensor{made}, Out: in, Pos: at.Pos})
 }
 
-// like is a tensor with a new name.
+// like returns a copy of a tensor with a new name.
 func (s *saver) like(t *model.Tensor) *model.Tensor {
 	name := t.Name + "_saved"
 	for n := 2; s.names[name]; n++ {
@@ -116,7 +116,7 @@ type needed struct {
 	inputs []*model.Tensor
 }
 
-// leadingTo finds the operations that lead to tensors; those that are there already are left out.
+// leadingTo finds the operations that compute tensors, except operations that have been added already.
 func (s *saver) leadingTo(tensors []*model.Tensor) (n needed) {
 	wanted := map[*model.Tensor]bool{}
 	for _, t := range tensors {
@@ -142,7 +142,7 @@ func (s *saver) leadingTo(tensors []*model.Tensor) (n needed) {
 	return n
 }
 
-// save replaces the inputs that a forward pass saves by what it makes of the others.
+// save replaces the inputs that a forward pass saves. It computes them from the other inputs.
 func save(p *model.Pipeline, inputs map[string]*Array) {
 	ops := Saved(p)
 	if len(ops) == 0 {

@@ -9,8 +9,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// TestSavedInputsAreThoseOfAForwardPass compares what the check gives each attention_grad with the attention of the Q,
-// K and V that it is given: drawn apart from these, rows of probabilities add to as many as there are keys.
+// TestSavedInputsAreThoseOfAForwardPass compares the saved inputs that the check makes for each attention_grad with
+// the attention of its Q, K and V. With random inputs, rows of probabilities would add up to the number of keys.
 func TestSavedInputsAreThoseOfAForwardPass(t *testing.T) {
 	specs := map[string]*model.Pipeline{
 		"transformer_block_backward": loadSpec(t, "transformer_block_backward", map[string]int64{"D": 2, "B": 1, "L": 64, "H": 2, "C": 8}),
@@ -55,7 +55,7 @@ outputs: [dQ, dK, dV, eQ, eK, eV]
 	}
 }
 
-// TestSavedNeedsTheOthers has an attention_grad whose queries are made of what is saved.
+// TestSavedNeedsTheOthers has an attention_grad whose queries depend on saved tensors.
 func TestSavedNeedsTheOthers(t *testing.T) {
 	p := mustLoad(t, `
 hirgen: 1
@@ -77,7 +77,7 @@ outputs: [dQ, dK, dV]
 	}
 }
 
-// TestSavedBehindSaved has an attention whose queries are made of what another one, later in the spec, has saved.
+// TestSavedBehindSaved has an attention whose queries depend on tensors that a later attention in the spec saved.
 func TestSavedBehindSaved(t *testing.T) {
 	p := mustLoad(t, `
 hirgen: 1

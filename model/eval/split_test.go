@@ -20,7 +20,8 @@ const (
 	wholeTensors  = ", w: [N, N], g: [N], seed: {axes: [1], dtype: int64}, K1: [1, M, N], K3: [3, M, N], L1: [1, D*M, N]}\nops:\n"
 )
 
-// mergedRows makes Qr of Q, whose rows are all of those of blocks of rows; splitRows gives its result the shape of these.
+// mergedRows computes Qr from Q: its rows are the rows of all blocks. splitRows gives the result of Qr the shape of
+// the blocks.
 const (
 	mergedRows = "Qb = reshape(Q, shape=[D, 2, M, N]); Qp = permute(Qb, perm=[1, 0, 2, 3]); Qr = reshape(Qp, shape=[2, D*M, N]); "
 	splitRows  = "; Ob = reshape(Or, shape=[2, D, M, N]); O = permute(Ob, perm=[1, 0, 2, 3])"

@@ -7,8 +7,9 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// attention: one operation gives the gradients of queries, keys and values, from the result and the logarithms of the sums
-// of its rows. Where queries have blocks that the keys do not have, the gradients of these are parts, one for each block.
+// attention: one operation computes the gradients of queries, keys and values, from the result and the logarithms of
+// the sums of its rows. If queries have blocks that the keys do not have, the gradients of keys and values are
+// partial sums, one for each block.
 func attention(b *backward, op *model.WrittenOp, dy []value) {
 	r := like("attention_grad", b.full(dy[0], op.Out[0]))
 	for _, t := range op.In {
@@ -28,7 +29,8 @@ func attention(b *backward, op *model.WrittenOp, dy []value) {
 	b.together(op, []int{0, 1, 2}, r, along...)
 }
 
-// logarithms is the second result of an attention. The forward pass has to have it where it does not: see Pass.Forward.
+// logarithms returns the second result of an attention. If the forward pass does not have it, it must add it: see
+// Pass.Forward.
 func (b *backward) logarithms(op *model.WrittenOp) *model.Tensor {
 	if len(op.Out) > 1 {
 		return op.Out[1]
@@ -40,7 +42,7 @@ func (b *backward) logarithms(op *model.WrittenOp) *model.Tensor {
 	return t
 }
 
-// results lists what an operation of the forward pass has to give.
+// results lists the results that an operation of the forward pass must have.
 func (b *backward) results(op *model.WrittenOp) []*model.Tensor {
 	if t, ok := b.more[op]; ok {
 		return []*model.Tensor{op.Out[0], t}

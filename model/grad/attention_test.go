@@ -48,7 +48,7 @@ func TestGradientOfAttention(t *testing.T) {
 	}
 }
 
-// TestLogarithmsHaveNoGradient: what depends on them is an error at the attention.
+// TestLogarithmsHaveNoGradient: an output that depends on them is an error at the attention.
 func TestLogarithmsHaveNoGradient(t *testing.T) {
 	const text = "hirgen: 1\nname: p\ndtype: fp32\ntensors: {Q: [2, 2, 3]}\nops:\n- O, L = attention(Q, Q, Q)\n- Y = exp(L)\n"
 	p, err := model.Load("spec.yaml", []byte(text), nil)

@@ -7,15 +7,15 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// one is an axis of one element that stands for any number.
+// one is an axis of one element that stretches to any extent.
 var one = domain.Axis{Kind: domain.Broadcast, Extent: domain.Extent{Size: 1}}
 
-// isOne reports whether an axis has one element whatever the parameters are.
+// isOne reports whether an axis has one element for all values of the parameters.
 func isOne(a domain.Axis) bool {
 	return a.Extent.Size == 1 && (a.Kind == domain.Broadcast || a.Extent.Text == "")
 }
 
-// standsFor reports whether an axis has one element where another one, which it meets, has many.
+// standsFor reports whether a is one element and stretches to many.
 func standsFor(a, many domain.Axis) bool {
 	return isOne(a) && !isOne(many) || a.Extent.Size == 1 && many.Extent.Size > 1
 }
@@ -25,7 +25,7 @@ func alike(a, b []domain.Axis) bool {
 	return slices.EqualFunc(a, b, func(x, y domain.Axis) bool { return x.Extent.Size == y.Extent.Size && isOne(x) == isOne(y) })
 }
 
-// stretch is the axes that elementwise operations on two tensors give.
+// stretch returns the axes of the result of an elementwise operation on two tensors.
 func stretch(a, b []domain.Axis) []domain.Axis {
 	if len(a) < len(b) {
 		a, b = b, a
@@ -39,7 +39,7 @@ func stretch(a, b []domain.Axis) []domain.Axis {
 	return axes
 }
 
-// inserted finds the one axis of one element that another list of axes has more.
+// inserted finds the axis of one element that want has in addition to the axes of have.
 func inserted(have, want []domain.Axis) (int, bool) {
 	if len(want) != len(have)+1 {
 		return 0, false
@@ -52,7 +52,8 @@ func inserted(have, want []domain.Axis) (int, bool) {
 	return 0, false
 }
 
-// ready is a gradient with all elements along the axes that an operand was stretched along, which are to be summed.
+// ready returns a gradient with all elements along the axes of an operand that was stretched, because these axes must
+// be summed.
 func (b *backward) ready(v value, op *model.WrittenOp) value {
 	out := b.axes(op.Out[0])
 	for i, t := range op.In {

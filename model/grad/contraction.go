@@ -6,23 +6,24 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// contraction is a product that sums over rows and over batches.
+// contraction is a GEMM that sums over rows and over batches.
 type contraction struct {
 	b       *backward
-	out     []domain.Axis // of the result of the forward product
-	batches int           // of these
-	w       int           // batches of the second operand
+	out     []domain.Axis // of the result of the forward GEMM
+	batches int           // number of batch axes of out
+	w       int           // number of batch axes of the second operand
 	weight  []domain.Axis
 }
 
-// summed reports whether the second operand does not have a batch.
+// summed reports whether the second operand lacks a batch, so that its gradient is a sum over that batch.
 func (c *contraction) summed(i int) bool {
 	at := i - c.batches + c.w
 	return at < 0 || standsFor(c.weight[at], c.out[i])
 }
 
-// merged chooses the batches that become rows: those beside the rows, or, where that moves fewer elements than there are
-// in partial results, all. What is split over ranks in both operands stays a batch, whose partial results ranks add.
+// merged chooses the batches that become rows: the batches next to the rows, or all of them, if that moves fewer
+// elements than the partial results have. A batch that is split over ranks in both operands stays a batch, whose
+// partial results ranks add.
 func (c *contraction) merged(left, right value) []int {
 	can := func(i int) bool {
 		return c.summed(i) && (c.out[i].Kind != domain.Device || !c.split(left, i) || !c.split(right, i)) &&
@@ -57,7 +58,7 @@ func (c *contraction) merged(left, right value) []int {
 	return beside
 }
 
-// at is where a batch is in a value; negative: it has none.
+// at returns the index of a batch among a value's axes. It is negative if the value lacks the batch.
 func (c *contraction) at(v value, i int) int { return i - c.batches + len(v.axes) - 2 }
 
 // has reports whether a value has every element of a batch.
@@ -66,7 +67,7 @@ func (c *contraction) has(v value, i int) bool {
 	return at >= 0 && !standsFor(v.axes[at], c.out[i])
 }
 
-// hasRows reports whether a value has every element that the product sums.
+// hasRows reports whether a value has every element that the GEMM sums.
 func (c *contraction) hasRows(v value) bool {
 	for i := range c.batches {
 		if c.summed(i) && !c.has(v, i) {
@@ -82,7 +83,7 @@ func (c *contraction) split(v value, i int) bool {
 	return at >= 0 && v.axes[at].Kind == domain.Device
 }
 
-// inOrder reports whether the batches that become rows are beside the rows in a value.
+// inOrder reports whether the batches that become rows are next to the rows in a value.
 func (c *contraction) inOrder(v value, merged []int) bool {
 	for i := range c.batches {
 		at := c.at(v, i)
@@ -93,14 +94,14 @@ func (c *contraction) inOrder(v value, merged []int) bool {
 	return true
 }
 
-// single reports whether a value has one element of a batch, or none.
+// single reports whether a value has only one element along a batch, or lacks it.
 func (c *contraction) single(v value, i int) bool {
 	at := c.at(v, i)
 	return at < 0 || isOne(v.axes[at])
 }
 
-// axes gives what the product runs along, of the batches, and which of these it has: one element where the second operand
-// has one.
+// axes returns the axes along which the GEMM's result runs, and the axes that the result has. Along a batch of which
+// both operands have one element, the result has one element or no axis.
 func (c *contraction) axes(merged []int, left, right value) (along, want []domain.Axis) {
 	for i, axis := range c.out[:c.batches] {
 		switch single := slices.Contains(merged, i); {
@@ -119,8 +120,8 @@ func (c *contraction) axes(merged []int, left, right value) (along, want []domai
 	return along, want
 }
 
-// singles counts the batches beside the rows that become rows, and of which the second operand has one: they
-// stay axes of one element, so that the product has the axes of that operand.
+// singles counts the batches next to the rows that become rows and that the second operand has with one element. They
+// stay axes of one element, so that the GEMM's result has the axes of that operand.
 func (c *contraction) singles(merged []int) int {
 	n := 0
 	for i := c.batches - 1; i >= c.batches-c.w && slices.Contains(merged, i); i-- {
@@ -129,8 +130,8 @@ func (c *contraction) singles(merged []int) int {
 	return n
 }
 
-// prepare makes an operand of the product: batches, then [columns, rows] where it is transposed, else [rows, columns].
-// A batch of one element beside the rows becomes rows, unless the other operand keeps it.
+// prepare computes an operand of the GEMM: batches, then [columns, rows] if transposed, else [rows, columns]. A batch
+// of one element next to the rows becomes rows, unless other keeps it.
 func (c *contraction) prepare(v, other value, merged []int, transposed bool) value {
 	n := len(v.axes)
 	var kept, rows []int
@@ -144,7 +145,7 @@ func (c *contraction) prepare(v, other value, merged []int, transposed bool) val
 	}
 	rows = append(rows, n-2)
 	if len(rows) > 1 && !slices.ContainsFunc(kept, func(i int) bool { return !isOne(v.axes[i]) }) {
-		rows, kept = append(kept, rows...), nil // stays where it is, in the one axis of rows
+		rows, kept = append(kept, rows...), nil // stays in place, within the axis of rows
 		slices.Sort(rows)
 	}
 	if rows[0] != len(kept) {
@@ -170,7 +171,7 @@ func (c *contraction) prepare(v, other value, merged []int, transposed bool) val
 	return c.b.named(v.name+"_t", permuted(v, perm))
 }
 
-// rows makes one axis of some, behind axes of one element.
+// rows merges axes into one, after a number of axes of one element.
 func (c *contraction) rows(v value, first, count, singles int) value {
 	if count == 1 {
 		return v

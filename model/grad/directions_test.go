@@ -29,7 +29,7 @@ func backwardOf(t *testing.T, p *model.Pipeline, o grad.Options) (*model.Pipelin
 	return q, pass
 }
 
-// forwardOf loads the forward pass with what it saves.
+// forwardOf loads the forward pass with the saved tensors as outputs.
 func forwardOf(t *testing.T, pass *grad.Pass) *model.Pipeline {
 	t.Helper()
 	p, err := model.Load("forward.yaml", []byte(pass.Forward), nil)
@@ -39,7 +39,7 @@ func forwardOf(t *testing.T, pass *grad.Pass) *model.Pipeline {
 	return p
 }
 
-// axesOf is how the tensors of a pipeline lie; nil where there is no host program for it.
+// axesOf returns the distribution of the tensors of a pipeline, or nil if it cannot be lowered to a host program.
 func axesOf(p *model.Pipeline) map[string][]domain.Axis {
 	axes, err := lowering.Axes(p)
 	if err != nil {
@@ -113,14 +113,15 @@ func direction(t *testing.T, p, q *model.Pipeline, pass *grad.Pass, seed uint64)
 	}
 	coarse, want := slope(1e-3), slope(2.5e-4)
 	size = math.Max(size, math.Abs(want))
-	same := func(other float64) bool { return math.Abs(other-want) <= tolerance/4*size } // no, of what is no number
+	same := func(other float64) bool { return math.Abs(other-want) <= tolerance/4*size } // false for NaN
 	if math.IsInf(size, 0) || !same(coarse) || !same(oneSided(loss, 5e-4)) || !same(oneSided(loss, -5e-4)) {
 		return 0, false
 	}
 	return math.Abs(got-want) / size, true
 }
 
-// oneSided is the slope of f at 0 from values on one side: at a kink the two sides differ, and no symmetric difference shows it.
+// oneSided returns the slope of f at 0 from values on one side. At a kink the two sides differ, which no symmetric
+// difference shows.
 func oneSided(f func(float64) float64, h float64) float64 {
 	return (-25*f(0) + 48*f(h) - 36*f(2*h) + 16*f(3*h) - 3*f(4*h)) / (12 * h)
 }

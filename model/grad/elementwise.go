@@ -4,12 +4,12 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// same is for operations that change no value by other than a constant: dX = dY.
+// same is for operations that change values at most by an additive constant: dX = dY.
 func same(b *backward, op *model.WrittenOp, dy []value) { b.flow(op, 0, dy[0], b.axes(op.Out[0])) }
 
 func neg(b *backward, op *model.WrittenOp, dy []value) { b.give(op, 0, like("neg", dy[0]), nil) }
 
-// slope: dX = dY f'(X), with f' an operation of its own.
+// slope: dX = dY f'(X). f' is a separate operation.
 func slope(b *backward, op *model.WrittenOp, dy []value) {
 	x := b.forward(op.In[0])
 	s := b.named(op.Out[0].Name+"_slope", like(op.Fn+"_grad", x))
@@ -113,15 +113,15 @@ func div(b *backward, op *model.WrittenOp, dy []value) {
 	}
 }
 
-// extreme is for max and min of two tensors, where the gradient goes to the larger one, or the smaller one, and
-// for reductions.
+// extreme is for max and min. For two tensors, the gradient goes to the larger or the smaller element. The function
+// also handles reductions.
 func extreme(b *backward, op *model.WrittenOp, dy []value) {
 	if len(op.In) == 1 {
 		picked(b, op, dy)
 		return
 	}
 	along, fns := b.axes(op.Out[0]), [2]string{"keep", "drop"}
-	compare := "ge" // where the first one is the larger one
+	compare := "ge" // where the first operand is larger
 	if op.Fn == "min" {
 		compare, fns = "gt", [2]string{"drop", "keep"}
 	}
@@ -132,7 +132,7 @@ func extreme(b *backward, op *model.WrittenOp, dy []value) {
 	}
 }
 
-// chosen is for what a mask leaves as it is: dX = keep(dY, mask).
+// chosen is for functions that keep the elements that a mask selects: dX = keep(dY, mask).
 func chosen(fn string) func(b *backward, op *model.WrittenOp, dy []value) {
 	return func(b *backward, op *model.WrittenOp, dy []value) {
 		b.give(op, 0, like(fn, b.ready(dy[0], op), b.forward(op.In[1])), b.axes(op.Out[0]))
@@ -149,7 +149,7 @@ func where(b *backward, op *model.WrittenOp, dy []value) {
 	b.give(op, 2, like("drop", g, mask), along)
 }
 
-// dropout: dX = dropout(dY), whose mask is made anew from the same seed.
+// dropout: dX = dropout(dY). The mask is recomputed from the same seed.
 func dropout(b *backward, op *model.WrittenOp, dy []value) {
 	r := like(op.Fn, b.full(dy[0], op.Out[0]))
 	for _, t := range op.In[1:] {

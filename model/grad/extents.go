@@ -5,7 +5,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// merge is the extent of axes that become one: D and M/D are M.
+// merge returns the extent of several axes as one axis: D and M/D give M.
 func merge(axes []domain.Axis) domain.Extent {
 	size := int64(1)
 	var product expr.Expr = expr.Int(1)
@@ -36,7 +36,7 @@ func minus(x, y domain.Extent) domain.Extent {
 	return extent(x.String()+"-("+y.String()+")", x.Size-y.Size)
 }
 
-// extent is an expression with its value.
+// extent returns an expression with its value.
 func extent(text string, size int64) domain.Extent {
 	e, err := expr.Parse(text)
 	if err != nil {

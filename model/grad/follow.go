@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// findTargets finds the inputs whose gradients are asked for.
+// findTargets finds the inputs whose gradients are requested.
 func (b *backward) findTargets() {
 	if len(b.options.Of) == 0 {
 		b.targets = b.pipeline.Inputs
@@ -34,8 +34,8 @@ func list(tensors []*model.Tensor) string {
 	return strings.Join(texts, ", ")
 }
 
-// follow finds what lies between the targets and the outputs. Inputs by which there is no rule are left out, unless they
-// are asked for.
+// follow finds the tensors between the targets and the outputs. It drops inputs without a gradient rule, unless their
+// gradients are requested.
 func (b *backward) follow() {
 	from, to := map[*model.Tensor]bool{}, map[*model.Tensor]bool{}
 	for _, t := range b.targets {
@@ -83,7 +83,7 @@ func (b *backward) checkResult(t *model.Tensor) {
 	}
 }
 
-// dropConstants leaves out the targets that no output depends on.
+// dropConstants drops the targets that no output depends on.
 func (b *backward) dropConstants(to map[*model.Tensor]bool) {
 	var kept []*model.Tensor
 	for _, t := range b.targets {
@@ -100,13 +100,13 @@ func (b *backward) dropConstants(to map[*model.Tensor]bool) {
 	}
 }
 
-// wants reports whether the gradient by an operand is needed.
+// wants reports whether the gradient with respect to an operand is needed.
 func (b *backward) wants(op *model.WrittenOp, operand int) bool {
 	return b.active[op.In[operand]] && kindOf(op, operand) != constant &&
 		slices.ContainsFunc(op.Out, func(t *model.Tensor) bool { return b.active[t] })
 }
 
-// seed declares the gradients of the outputs, which are inputs.
+// seed declares the gradients of the outputs, which are inputs of the backward pass.
 func (b *backward) seed() {
 	for _, t := range b.pipeline.Outputs {
 		if b.active[t] {
@@ -120,7 +120,7 @@ func (b *backward) seed() {
 	}
 }
 
-// through goes back through one operation.
+// through adds the backward operations of one forward operation.
 func (b *backward) through(op *model.WrittenOp) {
 	if !slices.ContainsFunc(op.Out, func(t *model.Tensor) bool { return b.active[t] }) {
 		return

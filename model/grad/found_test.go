@@ -7,7 +7,7 @@ import (
 	"github.com/hirgen/hirgen/model/grad"
 )
 
-// TestGradientsThatWereWrong takes the gradients of specs that random ones were made small to.
+// TestGradientsThatWereWrong takes the gradients of specs that were reduced from failing random specs.
 func TestGradientsThatWereWrong(t *testing.T) {
 	for name, text := range map[string]string{
 		"a batch of one element that the other operand has all of": `
@@ -61,7 +61,8 @@ ops:
 	}
 }
 
-// TestKinksAreNotSmooth: at a kink symmetric differences are the same for any step, and those of the two sides are not.
+// TestKinksAreNotSmooth: at a kink symmetric differences are the same for any step, but one-sided differences are
+// not.
 func TestKinksAreNotSmooth(t *testing.T) {
 	kink := func(x float64) float64 { return 3*x + max(0, x) }
 	if left, right := oneSided(kink, -1e-3), oneSided(kink, 1e-3); left > 3.001 || right < 3.999 {

@@ -25,9 +25,9 @@ type Options struct {
 
 // Values of Options.Recompute.
 const (
-	None  = "none"  // nothing
-	Cheap = "cheap" // tensors that need no product, attention or softmax, from tensors that are saved anyway
-	All   = "all"   // everything, from the inputs
+	None  = "none"  // no tensors
+	Cheap = "cheap" // tensors that need no GEMM, attention or softmax, from tensors that are saved anyway
+	All   = "all"   // all tensors, from the inputs
 )
 
 // Origin is the note in the head of a written spec that says where it comes from.
@@ -96,7 +96,7 @@ type backward struct {
 
 	origin *model.WrittenOp // the operation that is visited
 	ops    []*statement
-	known  map[string]value      // results of statements, by what they compute
+	known  map[string]value      // results of statements, by the statement's text
 	values map[string]value      // by name
 	makers map[string]*statement // by the names of their results
 	// declared maps gradients to tensors that the spec declares: the gradient has the same distribution as the tensor.

@@ -34,8 +34,8 @@ func loadSmall(t *testing.T, path string) *model.Pipeline {
 	return p
 }
 
-// TestGradientsOfTheExamples takes the gradient of every example along directions, in float64, with all choices of what is
-// saved.
+// TestGradientsOfTheExamples takes the gradient of every example along directions, in float64, with all values of the
+// option Recompute.
 func TestGradientsOfTheExamples(t *testing.T) {
 	specs, err := filepath.Glob("../../testdata/specs/*/spec.yaml")
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	modelnames "github.com/hirgen/hirgen/model/names"
 )
 
-// names gives names that the forward pass does not have.
+// names chooses names that the forward pass does not use.
 type names struct {
 	taken map[string]bool // in lower case
 }
@@ -34,7 +34,7 @@ func newNames(p *model.Pipeline) *names {
 
 func (n *names) take(name string) { n.taken[strings.ToLower(name)] = true }
 
-// fresh gives a name like the proposal, and takes it.
+// fresh returns an unused name like the proposal, and marks it as used.
 func (n *names) fresh(proposal string) string {
 	proposal = strings.TrimRight(proposal[:min(len(proposal), modelnames.MaxLength-4)], "_")
 	name := proposal

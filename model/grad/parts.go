@@ -7,7 +7,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// slice: zeros for what it left out.
+// slice: the gradient has zeros outside the slice.
 func slice(b *backward, op *model.WrittenOp, dy []value) {
 	o := op.Ops[0]
 	axis, x := o.Axis, b.axes(op.In[0])
@@ -27,7 +27,7 @@ func slice(b *backward, op *model.WrittenOp, dy []value) {
 	b.give(op, 0, joined(pieces, axis, x), nil)
 }
 
-// sliced takes size elements of an axis from start on.
+// sliced adds a slice of size elements of an axis from start on.
 func (b *backward) sliced(v value, axis int, start, size domain.Extent, name string) value {
 	r := like("slice", v)
 	r.attrs = []string{axisAttr(axis), "start=" + start.String(), "size=" + size.String()}
@@ -36,7 +36,7 @@ func (b *backward) sliced(v value, axis int, start, size domain.Extent, name str
 	return b.named(name, r)
 }
 
-// joined concatenates along an axis.
+// joined concatenates values along an axis.
 func joined(pieces []value, axis int, axes []domain.Axis) result {
 	r := like("concat", pieces[0])
 	for _, p := range pieces[1:] {
@@ -46,7 +46,7 @@ func joined(pieces []value, axis int, axes []domain.Axis) result {
 	return r
 }
 
-// split: the gradients of the results, one behind the other.
+// split: concatenates the gradients of the results.
 func split(b *backward, op *model.WrittenOp, dy []value) {
 	pieces := make([]value, len(dy))
 	for i, t := range op.Out {
@@ -58,7 +58,8 @@ func split(b *backward, op *model.WrittenOp, dy []value) {
 	b.give(op, 0, joined(pieces, op.Ops[0].Axis, b.axes(op.In[0])), nil)
 }
 
-// plain is a gradient that is whole along an axis of which parts are taken, and else lies as its tensor.
+// plain returns a gradient that is not split along an axis that a slice or concat divides. Its other axes are
+// distributed as in its tensor.
 func (b *backward) plain(v value, t *model.Tensor, axis int) value {
 	lies := v.axes
 	if d := b.declared[v.name]; d != nil {
@@ -77,7 +78,7 @@ func (b *backward) plain(v value, t *model.Tensor, axis int) value {
 	return v
 }
 
-// zeroUnless is the gradient of a tensor with all elements, zeros where no output depends on it.
+// zeroUnless returns the gradient of a tensor with all its elements. It is zeros if no output depends on the tensor.
 func (b *backward) zeroUnless(v value, t *model.Tensor) value {
 	if v.name == "" {
 		return b.zeros(b.forward(t))
@@ -85,7 +86,7 @@ func (b *backward) zeroUnless(v value, t *model.Tensor) value {
 	return b.full(v, t)
 }
 
-// concat: to each operand its part.
+// concat: each operand gets its slice of the gradient.
 func concat(b *backward, op *model.WrittenOp, dy []value) {
 	axis := op.Ops[0].Axis
 	i := at(dy[0], op.Out[0], axis)

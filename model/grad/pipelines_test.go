@@ -11,14 +11,14 @@ import (
 	"github.com/hirgen/hirgen/model/grad"
 )
 
-// pipelines are layers in slices of ranks, whose backward passes the benchmark has beside them.
+// pipelines are layers in slices of ranks. The benchmark has their backward passes in files, too.
 var pipelines = []string{"block", "block_sp"}
 
 const benchmark = "../../scripts/bench_gpu/specs/"
 
-// TestBackwardPassesOfPipelines holds the backward passes of the benchmark to what is written, and interprets them on 2 and 4
-// ranks with the schedule that they have of their own. What went rank by rank does so on the way back: of the gathers and sums of
-// rows, none is a collective where the forward pass has none.
+// TestBackwardPassesOfPipelines compares the backward passes of the benchmark with the generated ones, and interprets
+// them on 2 and 4 ranks with their schedules. It limits the collectives of rows, because a gather or sum that goes
+// from rank to rank in the forward pass must do so in the backward pass, too.
 func TestBackwardPassesOfPipelines(t *testing.T) {
 	for _, name := range pipelines {
 		p, _, err := model.LoadFile(benchmark+name+"/spec.yaml", nil)
@@ -51,7 +51,7 @@ func TestBackwardPassesOfPipelines(t *testing.T) {
 	}
 }
 
-// collectives counts those of more than one row.
+// collectives counts the collectives of more than one row.
 func collectives(p *hostir.Program) int {
 	count := 0
 	hostir.Walk(p.Body, func(s hostir.Stmt) bool {

@@ -34,7 +34,8 @@ func linear(b *backward, op *model.WrittenOp, dy []value) {
 	}
 }
 
-// ofRows gives the gradient by the first operand. Where the product ran in slices of its rows, so does this one.
+// ofRows adds the gradient with respect to the first operand. If the forward GEMM ran in slices of its rows, so does
+// this one.
 func (b *backward) ofRows(op *model.WrittenOp, r result) {
 	along := b.operandAxes(op, 0)
 	if r.dtype == op.In[0].DType && alike(r.axes, along) && isStream(along) && b.wants(op, 0) {
@@ -46,13 +47,14 @@ func (b *backward) ofRows(op *model.WrittenOp, r result) {
 	b.give(op, 0, r, along)
 }
 
-// isStream reports whether rows are a pipeline's, and whole.
+// isStream reports whether the axes have a Stream axis and the last axis is serial.
 func isStream(axes []domain.Axis) bool {
 	last := axes[len(axes)-1]
 	return last.Kind == domain.Serial && slices.ContainsFunc(axes, func(a domain.Axis) bool { return a.Kind == domain.Stream })
 }
 
-// asFactor is a gradient as an operand of products: of the type of these, with rows and columns.
+// asFactor returns a gradient as an operand of GEMMs: in the element type of the first operand, with rows and
+// columns.
 func (b *backward) asFactor(dy value, op *model.WrittenOp) value {
 	v := b.inTypeOf(dy, b.forwardType(op.In[0]))
 	n := len(b.axes(op.Out[0]))
@@ -62,10 +64,10 @@ func (b *backward) asFactor(dy value, op *model.WrittenOp) value {
 	return b.ranked(v, 2)
 }
 
-// forwardType is a value of the element type of a tensor, for inTypeOf.
+// forwardType returns a value with the element type of a tensor, for inTypeOf.
 func (b *backward) forwardType(t *model.Tensor) value { return value{dtype: t.DType} }
 
-// ofBatches is a gradient with all elements along the batches that the first operand was stretched along.
+// ofBatches returns a gradient with all elements along the batches to which the first operand was stretched.
 func (b *backward) ofBatches(g value, op *model.WrittenOp) value {
 	along, x := b.operandAxes(op, 0), op.In[0]
 	if len(b.summed(part{value: value{axes: along}, along: along}, x)) > len(b.summed(part{value: g, along: along}, x)) {
@@ -74,7 +76,7 @@ func (b *backward) ofBatches(g value, op *model.WrittenOp) value {
 	return g
 }
 
-// times is a product, batches of which stretch.
+// times is a GEMM whose batches stretch.
 func (b *backward) times(fn string, x, w value) result {
 	r := result{fn: fn, args: []string{x.name, w.name}, dtype: x.dtype, mesh: x.mesh}
 	m, n := len(x.axes), len(w.axes)
@@ -90,13 +92,14 @@ func (b *backward) times(fn string, x, w value) result {
 	return r
 }
 
-// operandAxes is what the gradient by the first operand of a product runs along: the batches and rows of the result.
+// operandAxes returns the axes of the gradient with respect to an operand of a GEMM: the batches and rows of the
+// result, and the operand's last axis.
 func (b *backward) operandAxes(op *model.WrittenOp, operand int) []domain.Axis {
 	out, x := b.axes(op.Out[0]), b.axes(op.In[operand])
 	return append(slices.Clone(out[:len(out)-1]), x[len(x)-1])
 }
 
-// bias: the gradient summed over rows, of each batch that the bias has.
+// bias: the gradient summed over rows, for each batch of the bias.
 func (b *backward) bias(op *model.WrittenOp, g value) {
 	along := b.axes(op.Out[0])
 	g = b.full(g, op.Out[0])
@@ -110,8 +113,8 @@ func (b *backward) bias(op *model.WrittenOp, g value) {
 	b.give(op, 2, r, slices.Delete(along, n-2, n-1))
 }
 
-// weights gives the gradient by the second operand: A^T dC, or dY^T X where that is transposed, summed over all rows,
-// and over the batches that it does not have. Those become rows of one product where they can.
+// weights adds the gradient with respect to the second operand: A^T dC, or dY^T X if that is transposed. It is a sum
+// over all rows, and over the batches that the operand lacks. These batches become rows of one GEMM if possible.
 func (b *backward) weights(op *model.WrittenOp, g, x value, transposed bool) {
 	out, w := b.axes(op.Out[0]), b.axes(op.In[1])
 	c := &contraction{b: b, out: out, batches: len(out) - 2, w: len(w) - 2, weight: w}

@@ -7,7 +7,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// rows is for what normalizes along an axis and has a gradient of its own, by the result or the operand.
+// rows is for operations that normalize along an axis and have a gradient operation, which reads the result or the
+// operand.
 func rows(fn string, ofResult bool) func(b *backward, op *model.WrittenOp, dy []value) {
 	return func(b *backward, op *model.WrittenOp, dy []value) {
 		of := b.forward(op.In[0])
@@ -20,7 +21,7 @@ func rows(fn string, ofResult bool) func(b *backward, op *model.WrittenOp, dy []
 	}
 }
 
-// norm is for those with parameters: one operation gives all gradients.
+// norm is for norms with parameters: one operation computes all gradients.
 func norm(fn string) func(b *backward, op *model.WrittenOp, dy []value) {
 	return func(b *backward, op *model.WrittenOp, dy []value) {
 		x, y := b.forward(op.In[0]), b.full(dy[0], op.Out[0])
@@ -50,7 +51,7 @@ func norm(fn string) func(b *backward, op *model.WrittenOp, dy []value) {
 	}
 }
 
-// ofRow reports whether the parameters of a norm are one value for each element of a row.
+// ofRow reports whether the parameters of a norm have one value for each element of a row.
 func ofRow(op *model.WrittenOp) bool {
 	shape := domain.Shape(op.In[0].Axes)
 	for _, t := range op.In[1:] {
@@ -61,8 +62,8 @@ func ofRow(op *model.WrittenOp) bool {
 	return true
 }
 
-// together emits an operation with the gradient by each operand as a result, of which the rules say the axes. What nobody
-// asked for is an output of the backward pass, too.
+// together emits an operation whose results are the gradients with respect to several operands. along gives the axes
+// of each result. A result that is not a requested gradient becomes an output of the backward pass.
 func (b *backward) together(op *model.WrittenOp, operands []int, r result, along ...[]domain.Axis) {
 	s := &statement{fn: r.fn, args: r.args, attrs: r.attrs, origin: op}
 	parts := make([]part, len(operands))
@@ -88,7 +89,7 @@ func (b *backward) together(op *model.WrittenOp, operands []int, r result, along
 	}
 }
 
-// normByParts gives the gradients of a norm one by one, where its own operation does not.
+// normByParts adds the gradients of a norm one by one, where the gradient operation cannot compute them together.
 func (b *backward) normByParts(fn string, op *model.WrittenOp, dy value, along []domain.Axis) {
 	plain := map[string]string{"rms_norm_grad": "rms_norm", "layer_norm_grad": "normalize"}[fn]
 	bare := map[string]string{"rms_norm_grad": "rms_norm_grad", "layer_norm_grad": "normalize_grad"}[fn]
@@ -108,7 +109,7 @@ func (b *backward) normByParts(fn string, op *model.WrittenOp, dy value, along [
 	}
 }
 
-// inTypeOf converts a value where it has another element type.
+// inTypeOf converts a value to the element type of like if it differs.
 func (b *backward) inTypeOf(v, like value) value {
 	if v.dtype == like.dtype {
 		return v
@@ -116,8 +117,8 @@ func (b *backward) inTypeOf(v, like value) value {
 	return b.named(v.name+"_"+string(like.dtype), b.cast(v, like.dtype))
 }
 
-// rope: rotated back. Rows that each rank counts from 0 are so in the gradient, too, whose axis in front may be split where
-// that of the operand is not.
+// rope rotates back. If each rank counts its rows from 0, so does the gradient, because the axis before the
+// gradient's rows may be split where the operand's axis is not.
 func rope(fn string) func(b *backward, op *model.WrittenOp, dy []value) {
 	return func(b *backward, op *model.WrittenOp, dy []value) {
 		r := like(fn, b.full(dy[0], op.Out[0]))
@@ -132,12 +133,12 @@ func rope(fn string) func(b *backward, op *model.WrittenOp, dy []value) {
 	}
 }
 
-// counted is the axis along which a rope counts rows; 0 where it is given their positions.
+// counted returns the axis along which a rope counts rows, or 0 if the positions are an operand.
 func counted(op *model.WrittenOp) int {
 	axis := 0
 	for _, step := range op.Ops {
 		if step.Kind == model.OpPositions && len(op.In) == 1 {
-			axis = step.Axis // those of pairs come first
+			axis = step.Axis // the positions of pairs come first
 		}
 	}
 	return axis

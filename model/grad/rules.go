@@ -8,21 +8,21 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// rule says how the gradient by the results of an operation becomes that by its operands.
+// rule computes the gradients with respect to the operands of an operation from the gradients of its results.
 type rule struct {
 	apply func(b *backward, op *model.WrittenOp, dy []value)
-	// kinds says of operands that they have no gradient; nil: all have one.
+	// kinds says which operands have no gradient; nil: all have one.
 	kinds func(operand int) operandKind
-	// results is how many results have gradients; 0: all.
+	// results is the number of results with gradients; 0: all.
 	results int
 }
 
-// operandKind says whether an operation has a gradient by an operand.
+// operandKind says whether an operation has a gradient with respect to an operand.
 type operandKind int
 
 const (
-	smooth   operandKind = iota // it has, by the rule
-	constant                    // it is zero, or there is none: a mask, a step, positions
+	smooth   operandKind = iota // the rule computes it
+	constant                    // it is zero or does not exist: a mask, a step, positions
 	missing                     // there is no rule for it
 )
 
@@ -106,7 +106,7 @@ func constantFrom(operand int) func(int) operandKind {
 	}
 }
 
-// tables are the cosines and sines of a rope.
+// tables returns the kind of an operand of a rope. There is no rule for the tables of cosines and sines.
 func tables(operand int) operandKind {
 	if operand > 0 {
 		return missing
@@ -114,7 +114,7 @@ func tables(operand int) operandKind {
 	return smooth
 }
 
-// kindOf says whether an operation has a gradient by an operand.
+// kindOf returns the kind of an operand: whether the operation has a gradient with respect to it.
 func kindOf(op *model.WrittenOp, operand int) operandKind {
 	if op.In[operand].DType.IsInteger() {
 		return constant
@@ -125,13 +125,13 @@ func kindOf(op *model.WrittenOp, operand int) operandKind {
 	return smooth
 }
 
-// hasGradient says whether an operation has a gradient by way of a result.
+// hasGradient reports whether the rule of an operation handles the gradient of a result.
 func hasGradient(op *model.WrittenOp, result int) bool {
 	r := rules[op.Fn]
 	return r.results == 0 || result < r.results
 }
 
-// like is an operation on gradients whose result has the axes of the operands, stretched.
+// like returns an operation on gradients. Its result has the stretched axes of the operands.
 func like(fn string, a value, more ...value) result {
 	r := result{fn: fn, args: []string{a.name}, axes: a.axes, dtype: a.dtype, mesh: a.mesh}
 	for _, v := range more {
@@ -141,15 +141,15 @@ func like(fn string, a value, more ...value) result {
 	return r
 }
 
-// named emits an operation, as give does, with a result that is no gradient.
+// named emits an operation, as give does. Its result is not a gradient.
 func (b *backward) named(name string, r result) value {
 	return b.emit(name, r.axes, r.dtype, r.mesh, r.fn, r.args, r.attrs...)
 }
 
-// axisAttr writes the attribute axis.
+// axisAttr prints the attribute axis.
 func axisAttr(n int) string { return "axis=" + strconv.Itoa(n) }
 
-// shapeAttr writes the shape of axes.
+// shapeAttr prints the attribute shape.
 func shapeAttr(axes []domain.Axis) string { return "shape=" + listOf(axes) }
 
 func listOf(axes []domain.Axis) string {
@@ -160,7 +160,7 @@ func listOf(axes []domain.Axis) string {
 	return "[" + strings.Join(texts, ", ") + "]"
 }
 
-// attrs are those of an operation of the forward pass, without some.
+// attrs returns the attributes of an operation of the forward pass, without some of them.
 func attrs(op *model.WrittenOp, without ...string) []string {
 	var list []string
 next:

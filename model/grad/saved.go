@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// removeUnused leaves out the statements whose results nothing reads.
+// removeUnused drops the statements whose results are never read.
 func (b *backward) removeUnused() {
 	used := map[string]bool{}
 	for _, t := range b.targets {
@@ -26,12 +26,12 @@ func (b *backward) removeUnused() {
 	})
 }
 
-// expensive operations are worth their results: with recompute: cheap these are saved.
+// expensive operations are worth saving: with recompute: cheap, their results are saved.
 var expensive = []string{"matmul", "linear", "softmax", "log_softmax", "attention"}
 
-// choose decides of each tensor of the forward pass that the backward pass reads whether it is saved, and puts in front of
-// where they are read the operations that compute the others. It gives those that are saved, in the order of the forward
-// pass.
+// choose decides which tensors of the forward pass to save, of those that the backward pass reads. It inserts the
+// operations that recompute the others before their first use. It returns the saved tensors, in the order of the
+// forward pass.
 func (b *backward) choose() []*model.Tensor {
 	k := &keeper{b: b, producer: map[string]*model.WrittenOp{}, available: map[string]bool{}, named: map[string]bool{}, reads: map[string]bool{}}
 	if !k.read() {
@@ -46,8 +46,8 @@ func (b *backward) choose() []*model.Tensor {
 		k.available[t.Name] = true
 	}
 	var kept []*model.Tensor
-	there := maps.Clone(k.available)        // or computed anew
-	for _, op := range b.pipeline.Written { // in order, so that what is saved before makes what follows cheap
+	there := maps.Clone(k.available)        // inputs of the backward pass, and recomputed tensors
+	for _, op := range b.pipeline.Written { // in order: a saved tensor makes later tensors cheap
 		anew := k.anew(op) && !slices.ContainsFunc(op.In, func(t *model.Tensor) bool { return !there[t.Name] })
 		for _, t := range b.results(op) {
 			k.producer[t.Name] = op
@@ -62,17 +62,17 @@ func (b *backward) choose() []*model.Tensor {
 	return kept
 }
 
-// keeper is the choice between saving and computing anew.
+// keeper chooses between saving and recomputing.
 type keeper struct {
 	b         *backward
 	mode      string
-	named     map[string]bool // tensors that are computed anew by the user's choice
+	named     map[string]bool // tensors that the user chose to recompute
 	producer  map[string]*model.WrittenOp
 	available map[string]bool // an input of the backward pass
-	reads     map[string]bool // by the gradients
+	reads     map[string]bool // read by the gradients
 }
 
-// read reads the choice.
+// read parses the option Recompute.
 func (k *keeper) read() bool {
 	k.mode = Cheap
 	for _, name := range k.b.options.Recompute {
@@ -91,14 +91,14 @@ func (k *keeper) read() bool {
 	return true
 }
 
-// anew reports whether the results of an operation are computed anew where its operands are there: by choice, or since
-// it is cheap.
+// anew reports whether the results of an operation are recomputed if its operands are available: by choice, or
+// because it is cheap.
 func (k *keeper) anew(op *model.WrittenOp) bool {
 	named := slices.ContainsFunc(op.Out, func(t *model.Tensor) bool { return k.named[t.Name] })
 	return named || k.mode == All || k.mode == Cheap && !slices.Contains(expensive, op.Fn)
 }
 
-// insert puts the operations that compute anew in front of where their results are first read.
+// insert inserts the operations that recompute tensors, each before the first use of its result.
 func (k *keeper) insert() {
 	r := &repetition{keeper: k, made: map[string]bool{}}
 	for _, s := range k.b.ops {
@@ -110,14 +110,14 @@ func (k *keeper) insert() {
 	k.b.ops = k.onlyUsed(r.list)
 }
 
-// repetition is the statements of the backward pass with those that repeat the forward pass.
+// repetition is the list of statements of the backward pass, including statements that repeat the forward pass.
 type repetition struct {
 	*keeper
 	list []*statement
 	made map[string]bool
 }
 
-// compute adds what computes a tensor of the forward pass, unless it is there.
+// compute adds the operations that recompute a tensor of the forward pass, unless it is available.
 func (r *repetition) compute(name string) {
 	op := r.producer[name]
 	if op == nil || r.available[name] || r.made[name] {
@@ -135,7 +135,7 @@ func (r *repetition) compute(name string) {
 	r.list = append(r.list, s)
 }
 
-// onlyUsed takes what is used of the results of a split that is computed anew: slices.
+// onlyUsed replaces a recomputed split by slices for the results that are used.
 func (k *keeper) onlyUsed(list []*statement) []*statement {
 	used := map[string]bool{}
 	for _, s := range list {

@@ -10,7 +10,7 @@ import (
 	"github.com/hirgen/hirgen/model/grad"
 )
 
-// scheduled is a spec with a schedule that none of its backward pass' communications could have: it has none.
+// scheduled is a spec with a schedule that is not valid for any communication of its backward pass.
 const scheduled = `hirgen: 1
 name: scheduled
 params: {D: 2, M: 8, K: 8, N: 8}
@@ -25,8 +25,8 @@ ops:
 schedule: {pipeline: p2p, all: {via: ipc-get}}
 `
 
-// TestScheduleStaysForward: a schedule is of the communications of the forward pass. The backward pass has others, so it takes
-// over none of it, and lowers.
+// TestScheduleStaysForward: a schedule is for the communications of the forward pass. The backward pass has other
+// communications, so it gets no schedule, and can be lowered.
 func TestScheduleStaysForward(t *testing.T) {
 	first, err := model.Load("spec.yaml", []byte(scheduled), nil)
 	if err != nil {

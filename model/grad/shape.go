@@ -9,7 +9,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// full is a gradient of a tensor with all its elements.
+// full returns the gradient of a tensor with all its elements.
 func (b *backward) full(v value, t *model.Tensor) value {
 	if alike(v.axes, b.axes(t)) {
 		return v
@@ -21,12 +21,12 @@ func (b *backward) full(v value, t *model.Tensor) value {
 	return b.named("d"+t.Name, like("add", zeros, v))
 }
 
-// zeros are as many as a tensor of the forward pass has elements, whatever these are.
+// zeros returns as many zeros as a tensor of the forward pass has elements.
 func (b *backward) zeros(t value) value {
 	return b.named(t.name+"_zeros", like("gt", t, t))
 }
 
-// ranked puts axes of one element in front of a gradient, until it has as many as its tensor.
+// ranked adds axes of one element at the start of a gradient, until it has a number of axes.
 func (b *backward) ranked(v value, axes int) value {
 	for len(v.axes) < axes {
 		r := like("broadcast", v)
@@ -36,12 +36,13 @@ func (b *backward) ranked(v value, axes int) value {
 	return v
 }
 
-// at is where an axis of a tensor is in its gradient, which may lack some in front: negative there.
+// at returns the index of a tensor's axis in its gradient. It is negative if the gradient lacks the axis, since it
+// may lack the first axes.
 func at(v value, t *model.Tensor, axis int) int {
 	return axis - len(domain.Shape(t.Axes)) + len(v.axes)
 }
 
-// spread is the gradient of what a reduction has folded along an axis: one value for all of them.
+// spread returns the gradient of the elements that a reduction combined along an axis: one value for all of them.
 func (b *backward) spread(v value, t *model.Tensor, axis int) value {
 	at := axis - (len(domain.Shape(t.Axes)) - 1) + len(v.axes)
 	if at <= 0 {
@@ -57,8 +58,8 @@ func sum(b *backward, op *model.WrittenOp, dy []value) {
 	b.flow(op, 0, b.spread(dy[0], op.In[0], op.Ops[0].Axis), nil)
 }
 
-// picked: the elements that are the maximum share its gradient. They may be equal at every point, as rows that were
-// stretched are.
+// picked: the elements that are equal to the maximum share its gradient. All elements may be equal, as in rows that
+// were stretched.
 func picked(b *backward, op *model.WrittenOp, dy []value) {
 	y, axis := b.forward(op.Out[0]), op.Ops[0].Axis
 	x := b.inTypeOf(b.forward(op.In[0]), y)
@@ -77,7 +78,7 @@ func prod(b *backward, op *model.WrittenOp, dy []value) {
 	b.give(op, 0, like("div", b.spread(weighted, op.In[0], op.Ops[0].Axis), b.inTypeOf(b.forward(op.In[0]), y)), nil)
 }
 
-// broadcast has put an axis of one element in, which goes again.
+// broadcast removes the axis of one element that the operation added.
 func broadcast(b *backward, op *model.WrittenOp, dy []value) {
 	v := dy[0]
 	i := at(v, op.Out[0], op.Ops[0].Axis)
@@ -85,7 +86,7 @@ func broadcast(b *backward, op *model.WrittenOp, dy []value) {
 		b.flow(op, 0, v, nil)
 		return
 	}
-	if s := b.makers[v.name]; s != nil && s.fn == "broadcast" && s.attrs[0] == axisAttr(i) { // put in on the way back
+	if s := b.makers[v.name]; s != nil && s.fn == "broadcast" && s.attrs[0] == axisAttr(i) { // the backward pass added it
 		b.flow(op, 0, b.values[s.args[0]], nil)
 		return
 	}
@@ -98,7 +99,7 @@ func broadcast(b *backward, op *model.WrittenOp, dy []value) {
 	b.give(op, 0, r, nil)
 }
 
-// permute: the other way round.
+// permute: permutes the axes back.
 func permute(b *backward, op *model.WrittenOp, dy []value) {
 	perm := op.Ops[0].Perm
 	v := b.ranked(dy[0], len(perm))
@@ -120,8 +121,8 @@ func permuted(v value, perm []int) result {
 	return r
 }
 
-// reshape: the other way round. An axis of one element that stands for many stays one where the reshape leaves it
-// alone.
+// reshape: reshapes back. An axis of one element that stands for many stays one element if the reshape does not
+// change it.
 func reshape(b *backward, op *model.WrittenOp, dy []value) {
 	from, to := b.axes(op.In[0]), b.axes(op.Out[0])
 	v := b.ranked(dy[0], len(to))
@@ -149,8 +150,8 @@ func reshape(b *backward, op *model.WrittenOp, dy []value) {
 	b.give(op, 0, r, nil)
 }
 
-// reshapedParts reshapes the parts that ranks have of a gradient, in place of their sum, so that the sum may leave
-// each rank its own.
+// reshapedParts reshapes the partial sums of a gradient before ranks add them, in place of their sum, so that each
+// rank may get only its shard of the sum.
 func (b *backward) reshapedParts(op *model.WrittenOp, v value, want []domain.Axis) bool {
 	v = b.unshaped(v)
 	s := b.makers[v.name]
@@ -181,7 +182,7 @@ func (b *backward) reshapedParts(op *model.WrittenOp, v value, want []domain.Axi
 	return false
 }
 
-// unshaped is what a value was before it was reshaped, or got axes of one element.
+// unshaped returns a value before it was reshaped or got axes of one element.
 func (b *backward) unshaped(v value) value {
 	for s := b.makers[v.name]; s != nil && (s.fn == "reshape" || s.fn == "broadcast") && b.declared[v.name] == nil; s = b.makers[v.name] {
 		v = b.values[s.args[0]]
@@ -189,7 +190,7 @@ func (b *backward) unshaped(v value) value {
 	return v
 }
 
-// untouched finds the axis of the operand of a reshape that axis i of the result is.
+// untouched finds the axis of a reshape's operand that is axis i of the result.
 func untouched(from, to []domain.Axis, i int) (int, bool) {
 	before, n := int64(1), int64(1)
 	for _, a := range to[:i] {

@@ -10,7 +10,7 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// width is how long a comment's line may be, and column where comments behind an operation begin.
+// width is the longest line of a comment, and column is where comments after an operation begin.
 const (
 	width  = 120
 	column = 52
@@ -20,13 +20,13 @@ const (
 type writer struct {
 	*backward
 	*Pass
-	dtype domain.DType // of tensors that do not say theirs
+	dtype domain.DType // of tensors without an explicit type
 	lines []string
 	plain bool // Stream axes are plain axes
 }
 
-// spec takes over no schedule: that of the forward pass is of other communications. Its Stream axes go along if they are those of
-// a collective pipeline, which the backward pass then has, too.
+// spec prints the backward pass. It drops the schedule of the forward pass, which is about other communications. It
+// keeps the Stream axes if they belong to a collective pipeline, which the backward pass then has, too.
 func (w *writer) spec() string {
 	given := &w.pipeline.Schedule
 	preset := given.Get(schedule.Preset)
@@ -43,7 +43,7 @@ func (w *writer) spec() string {
 	return strings.Join(w.lines, "\n") + "\n"
 }
 
-// common is what both passes have: parameters, meshes and the usual element type.
+// common prints the parts of a spec that both passes have: parameters, meshes and the usual element type.
 func (w *writer) common(name string) {
 	w.add("hirgen: 1", "name: "+name)
 	if params := w.pipeline.Params; len(params) > 0 {
@@ -76,7 +76,7 @@ func (w *writer) comment(indent, text string) {
 	w.add(line)
 }
 
-// head says what the spec is.
+// head describes the spec in a comment.
 func (w *writer) head() {
 	text := fmt.Sprintf("The backward pass of %s: the gradients of %s, given %s", w.pipeline.Name, list(w.targets), called(w.Given))
 	if len(w.Saved) > 0 {
@@ -86,7 +86,7 @@ func (w *writer) head() {
 	w.comment("", Origin)
 }
 
-// unasked lists the results that come with others: outputs, since nothing reads them.
+// unasked lists results that are not requested gradients. They must be outputs, because no operation reads them.
 func (w *writer) unasked() []string {
 	var list []string
 	for _, s := range w.ops {
@@ -99,7 +99,7 @@ func (w *writer) unasked() []string {
 	return list
 }
 
-// called lists gradients by their names.
+// called lists gradients by name.
 func called(gradients []Gradient) string {
 	texts := make([]string, len(gradients))
 	for i, g := range gradients {
@@ -128,7 +128,7 @@ func (w *writer) meshes() {
 	}
 }
 
-// mostOften is the element type that most declared tensors of the forward pass have.
+// mostOften returns the most common element type of the declared tensors of the forward pass.
 func (w *writer) mostOften() domain.DType {
 	most, counts := domain.BF16, map[domain.DType]int{}
 	for _, t := range w.pipeline.Tensors {
@@ -144,7 +144,7 @@ func (w *writer) mostOften() domain.DType {
 	return most
 }
 
-// tensors declares the inputs, what is saved, and the gradients.
+// tensors declares the inputs, the saved tensors and the gradients.
 func (w *writer) tensors() {
 	read := map[string]bool{}
 	for _, s := range w.ops {
@@ -198,7 +198,7 @@ func (w *writer) tensors() {
 	w.declare(sections)
 }
 
-// declare prints tensors, each with what it is declared like.
+// declare prints the declarations of tensors, each with the axes and type of its model tensor.
 func (w *writer) declare(sections []section) {
 	longest := 0
 	for _, s := range sections {
@@ -216,7 +216,7 @@ func (w *writer) declare(sections []section) {
 	}
 }
 
-// section is tensors that are declared under one comment.
+// section is a group of tensors that are declared under one comment.
 type section struct {
 	title   string
 	names   []string
@@ -228,7 +228,8 @@ func (s *section) add(name string, t *model.Tensor) {
 	s.names, s.like = append(s.names, name), append(s.like, t)
 }
 
-// declaration prints how a tensor lies; what is reduced is documented only where that happens.
+// declaration prints the axes and type of a tensor. Reduction axes are shown only for the result of the operation
+// that reduces them.
 func (w *writer) declaration(t *model.Tensor, reduced bool) string {
 	axes := w.axes(t)
 	if reduced {
@@ -258,7 +259,7 @@ func (w *writer) declaration(t *model.Tensor, reduced bool) string {
 	return text + "}"
 }
 
-// operations prints the statements, each group with the operation of the forward pass that it goes back through.
+// operations prints the statements, grouped by the operation of the forward pass whose gradient they compute.
 func (w *writer) operations() {
 	var origin *model.WrittenOp
 	anew := false

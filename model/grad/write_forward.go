@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// forwardSpec prints the forward pass with what the backward pass reads of it as outputs, which lie as it reads them.
+// forwardSpec prints the forward pass. The tensors that the backward pass reads are outputs, distributed as it reads
+// them.
 func (w *writer) forwardSpec() string {
 	text := "The forward pass of " + w.pipeline.Name
 	if len(w.Saved) > 0 {

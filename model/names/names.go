@@ -1,5 +1,5 @@
-// Package names says what may be the name of a program, a tensor or a parameter: names reach C++, CMake and
-// file names, so they are taken from an allow-list, without what those reserve.
+// Package names decides which names a program, a tensor or a parameter may have. Names become part of C++, CMake and
+// file names. So they come from an allow-list, except names that C++, CMake or file systems reserve.
 package names
 
 import (
@@ -7,12 +7,11 @@ import (
 	"strings"
 )
 
-// MaxLength bounds a name, so that what is derived from it stays within the limits of
-// linkers and file systems.
+// MaxLength limits a name, so that names derived from it stay within the limits of linkers and file systems.
 const MaxLength = 63
 
-// Fault says why a text is no name, or returns an empty string. Names reach C++,
-// CMake and file names, so they are taken from an allow-list.
+// Fault returns the reason why a text is not a name, or an empty string. Names become part of C++, CMake and file
+// names, so they come from an allow-list.
 func Fault(name string) string {
 	switch {
 	case name == "":
@@ -34,8 +33,7 @@ func Fault(name string) string {
 func isNameLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 func isNameTail(c byte) bool   { return c >= '0' && c <= '9' || c == '_' }
 
-// ReservedBy says what reserves a name that is otherwise well formed, or returns an
-// empty string.
+// ReservedBy returns the owner of a well-formed name that is reserved, or an empty string.
 func ReservedBy(name string, program bool) string {
 	for _, r := range reservations {
 		if r.programOnly && !program {
@@ -46,7 +44,7 @@ func ReservedBy(name string, program bool) string {
 		}
 	}
 	if len(name) > 2 && strings.HasPrefix(name, "cu") && name[2] >= 'A' && name[2] <= 'Z' {
-		return "a name of CUDA" // the driver's functions, and the macros that version them
+		return "a name of CUDA" // the driver's functions, and macros with their versions
 	}
 	for _, prefix := range reservedPrefixes {
 		if strings.HasPrefix(name, prefix.text) {

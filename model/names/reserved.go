@@ -2,13 +2,13 @@ package names
 
 import "strings"
 
-// A reservation is a set of names that a spec cannot use, because generated files
-// use them already or give them another meaning.
+// A reservation is a set of names that a spec cannot use, because generated files use them or give them another
+// meaning.
 type reservation struct {
 	what        string
 	names       map[string]bool
 	programOnly bool // reserved for the name of the program, not for its tensors
-	anyCase     bool // the names are in lower case and stand for all ways to write them
+	anyCase     bool // names are in lower case; upper case is reserved, too
 }
 
 type reservedPrefix struct{ text, what string }
@@ -61,8 +61,8 @@ var reservations = []reservation{
 		caller stream streams workers worker tensors context call rank world size root peer host device issue run
 		table reference create destroy program bf16 fp16 fp32 kStreams workspaces Context Team Program Events
 		Reference MatmulPlan TensorDesc ProgramTable ProgramInfo`)},
-	// The namespace hirgen_NAME, the C functions hirgen_NAME_create and so on, and the constants
-	// HIRGEN_NAME_TENSOR stand beside these.
+	// The program adds the namespace hirgen_NAME, C functions such as hirgen_NAME_create, and the constants
+	// HIRGEN_NAME_TENSOR to these.
 	{what: "a name of the runtime behind hirgen_", programOnly: true, anyCase: true, names: words(`
 		options handle tensor plans cpu cpu_launch cpu_launch_flags cpu_flag cpu_access cpu_misaligned abi c max export`)},
 	{what: "a header that the program includes", programOnly: true, anyCase: true, names: systemHeaders},
@@ -76,7 +76,7 @@ var reservations = []reservation{
 		con prn aux nul com1 com2 com3 com4 lpt1 lpt2 lpt3 CON PRN AUX NUL COM1 COM2 COM3 COM4 LPT1 LPT2 LPT3`)},
 }
 
-// words is the set of the words in a list.
+// words returns the set of words in a list.
 func words(list string) map[string]bool {
 	set := map[string]bool{}
 	for word := range strings.FieldsSeq(list) {

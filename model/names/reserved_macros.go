@@ -1,11 +1,11 @@
 package names
 
-// headerMacros are the macros, beside those of reservedPrefixes and reservations, that
-// the headers of a generated program define on Linux: what is left of
+// headerMacros are the macros that the headers of a generated program define on Linux, except macros that
+// reservedPrefixes and reservations cover. They are the output of
 //
 //	g++ -std=c++20 -dM -E program.cpp
 //
-// without names that Fault refuses.
+// without the names that Fault refuses.
 var headerMacros = words(`
 	AIO_PRIO_DELTA_MAX BC_BASE_MAX BC_DIM_MAX BC_SCALE_MAX BC_STRING_MAX BIG_ENDIAN BOOL_MAX BOOL_WIDTH
 	BYTE_ORDER CHARCLASS_NAME_MAX CHAR_WIDTH CLOSE_RANGE_CLOEXEC CLOSE_RANGE_UNSHARE COLL_WEIGHTS_MAX CSIGNAL
@@ -36,8 +36,9 @@ var headerMacros = words(`
 	assert_perror be16toh be32toh be64toh htobe16 htobe32 htobe64 htole16 htole32 htole64 issubnormal le16toh
 	le32toh le64toh math_errhandling sched_priority strdupa strndupa`)
 
-// systemHeaders are the headers NAME.h that generated programs include, themselves or by way of
-// others: NAME.h of a program lies in front of them. Those of CUDA begin otherwise in part.
+// systemHeaders are the headers NAME.h that generated programs include, directly or indirectly. A program's NAME.h
+// comes earlier in the include path. Some headers of CUDA are not in the list, because reserved prefixes cover their
+// names.
 var systemHeaders = words(`
 	alloca ctype endian errno fcntl features limits locale math netdb poll pthread sched semaphore signal stdarg stdatomic
 	stdbool stddef stdint stdio stdlib string strings syscall syslimits time unistd wchar wctype inttypes fenv uchar

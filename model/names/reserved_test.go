@@ -41,11 +41,11 @@ func refused(program, tensor string) bool {
 	return err != nil
 }
 
-// abiFunctions are what the C functions of a program end in.
+// abiFunctions are the suffixes of the C functions of a program.
 var abiFunctions = strings.Fields("create run tensor transport destroy last_error main abi_version tune device runtime archive")
 
-// TestNamesOfTheRuntimeAreReserved reads the names that stand beside those of a program out
-// of the runtime: hirgen_NAME, hirgen_NAME_create, HIRGEN_NAME_TENSOR.
+// TestNamesOfTheRuntimeAreReserved reads the names of the runtime that a program's names may collide with:
+// hirgen_NAME, hirgen_NAME_create, HIRGEN_NAME_TENSOR.
 func TestNamesOfTheRuntimeAreReserved(t *testing.T) {
 	text := runtimeText(t)
 	found := regexp.MustCompile(`\bhirgen_\w+`).FindAllString(text, -1)

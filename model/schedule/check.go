@@ -8,8 +8,8 @@ import (
 	"github.com/hirgen/hirgen/internal/diag"
 )
 
-// Check reports what is wrong with a schedule whatever its pipeline computes: values that go with one
-// preset or one kind of pipeline alone. It adds to a list.
+// Check adds the errors of a schedule to list that do not depend on the operations of the pipeline: values that need
+// another preset or another kind of pipeline.
 func Check(s *Schedule, list *diag.List) {
 	for _, c := range s.Choices {
 		f, ok := Named(c.Field)
@@ -22,7 +22,7 @@ func Check(s *Schedule, list *diag.List) {
 	}
 }
 
-// Complain reports a problem at the field that has it.
+// Complain reports a problem at its field.
 func Complain(list *diag.List, c Choice, p *Problem) *diag.Diagnostic {
 	return list.Add(c.Pos, diag.BadSchedule, "schedule.%s: %s", c.Path(), p.Why).WithHint("%s", p.Hint)
 }
@@ -51,7 +51,7 @@ func (s *Schedule) check(f Field, c Choice) *Problem {
 	return s.checkStreams(f)
 }
 
-// checkStreams: what orders worker streams needs some.
+// checkStreams checks that there are enough worker streams for a field about worker streams.
 func (s *Schedule) checkStreams(f Field) *Problem {
 	needs := map[string]int64{InitialWaits: 1, Joins: 1, Delay: 2}[f.Name]
 	if have := Number(s.Get(Streams)); have < needs {

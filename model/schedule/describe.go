@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// String is the scope as reports call it.
+// String returns the name of the scope in reports.
 func (s Scope) String() string {
 	if s == Communication {
 		return "communication"
@@ -16,7 +16,7 @@ func (s Scope) String() string {
 	return "program"
 }
 
-// MarshalJSON writes all that the table says of a field; what does not apply is left out.
+// MarshalJSON writes the description of a field in the table, without members that do not apply.
 func (f Field) MarshalJSON() ([]byte, error) {
 	report := Object{{"name", f.Name}, {"scope", f.Scope.String()}, {"doc", Plain(f.Doc)}, {"default", f.Typed(f.Default)}}
 	if f.UnderReference != "" {
@@ -49,7 +49,7 @@ func (v Value) report(f Field) Object {
 	return report
 }
 
-// Describe prints fields for people: how each is written, its default, what it means, and its values.
+// Describe prints fields for people: how to write each, its default, its meaning, and its values.
 func Describe(w io.Writer, fields []Field) error {
 	var b strings.Builder
 	for i, f := range fields {

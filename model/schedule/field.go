@@ -7,7 +7,7 @@ import (
 	"github.com/hirgen/hirgen/internal/expr"
 )
 
-// Scope says what a field is chosen for.
+// Scope says whether a field belongs to the program or to a communication.
 type Scope int
 
 // The scopes.
@@ -16,47 +16,48 @@ const (
 	Communication              // each communication, or All
 )
 
-// A Field is one of the table.
+// A Field is a field of the table.
 type Field struct {
 	Name  string
 	Scope Scope
-	// Values are what the field can be; nil for a number or a mesh axis. Where both, it can be one of them or a number.
+	// Values are the named values of the field; nil for a number or a mesh axis. A field with Values and a range of
+	// numbers allows both.
 	Values []Value
-	// Low and High bound a number. Both are 0 for a field that is none.
+	// Low and High are the limits of a number. Both are 0 for other fields.
 	Low, High int64
 	MeshAxis  bool   // the value is the name of a mesh axis
-	Default   string // empty where the field is left open without a value
-	// UnderReference is the default with preset: reference, where that is another one.
+	Default   string // empty if the field stays open by default
+	// UnderReference is the default with preset: reference, if it differs.
 	UnderReference string
-	// Reference says why the field goes with preset: reference alone; empty where it does not.
+	// Reference is the reason why the field needs preset: reference; empty: it does not.
 	Reference string
-	// Pipelines are the kinds of pipeline that the field says something about; nil for all.
+	// Pipelines are the kinds of pipeline to which the field applies; nil for all.
 	Pipelines []string
-	// Structural fields shape a loop: the communications of one loop have one value.
+	// Structural fields shape a loop: all communications of a loop have the same value.
 	Structural bool
 	Doc        string
-	// legal says why a communication cannot have the field at all; nil where each can.
+	// legal returns the reason why a communication cannot have the field; nil: all can.
 	legal func(c *Facts) *Problem
-	// fits says why a communication cannot have a number.
+	// fits returns the reason why a communication cannot have a number.
 	fits func(n int64, c *Facts) *Problem
 }
 
-// A Value is one of those that a field can have.
+// A Value is a possible value of a field.
 type Value struct {
 	Name, Doc string
-	Reference string // why it goes with preset: reference alone; empty where it does not
-	// legal says why a communication that can have the field cannot have this value.
+	Reference string // why it needs preset: reference; empty: it does not
+	// legal returns the reason why a communication that can have the field cannot have this value.
 	legal func(c *Facts) *Problem
 }
 
-// A Problem is why a communication cannot have a choice, and what to do about it.
+// A Problem is the reason why a communication cannot have a choice, and a hint.
 type Problem struct {
 	Why, Hint string
-	// Inapplicable: the choice says nothing of this communication, and may do so of others.
+	// Inapplicable: the choice does not apply to this communication, but may apply to others.
 	Inapplicable bool
 }
 
-// Named finds a field; there is none without a name.
+// Named finds a field by name.
 func Named(name string) (Field, bool) {
 	at := slices.IndexFunc(Fields, func(f Field) bool { return f.Name == name })
 	if at < 0 {
@@ -79,7 +80,7 @@ func Names(scope Scope) []string {
 // IsNumber reports whether the field can be a number.
 func (f Field) IsNumber() bool { return f.High != 0 }
 
-// ValueNames lists what a field can be; nil for a number or a mesh axis.
+// ValueNames lists the named values of a field; nil for a number or a mesh axis.
 func (f Field) ValueNames() []string {
 	var names []string
 	for _, v := range f.Values {
@@ -88,7 +89,7 @@ func (f Field) ValueNames() []string {
 	return names
 }
 
-// value is one of the field's.
+// value finds a value by name.
 func (f Field) value(name string) Value {
 	at := slices.IndexFunc(f.Values, func(v Value) bool { return v.Name == name })
 	if at < 0 {
@@ -97,7 +98,7 @@ func (f Field) value(name string) Value {
 	return f.Values[at]
 }
 
-// Can reports whether the field can have a value, as far as its form goes.
+// Can reports whether a value has a valid form for the field.
 func (f Field) Can(value string) bool {
 	if slices.Contains(f.ValueNames(), value) {
 		return true
@@ -106,7 +107,7 @@ func (f Field) Can(value string) bool {
 	return f.MeshAxis && value != "" || f.IsNumber() && err == nil && f.Low <= n && n <= f.High
 }
 
-// Completions are what a shell may offer for the field: its values.
+// Completions are the values that a shell may offer for the field.
 func (f Field) Completions() []string {
 	names := f.ValueNames()
 	if f.IsNumber() {

@@ -7,25 +7,25 @@ import (
 	"github.com/hirgen/hirgen/internal/diag"
 )
 
-// Facts are what the legality of a choice rests on: one communication of a program.
+// Facts are the properties of a communication that decide which choices are legal.
 type Facts struct {
-	Name     string   // the tensor of the spec that moves: what is gathered, or the result of a sum
+	Name     string   // the tensor of the spec that moves: the gathered tensor, or the result of a sum
 	Kind     string   // "allgather", "reducescatter", ..., as reports call it
 	Pos      diag.Pos // of the operation
 	Sum      bool     // ranks add partial sums
 	Function string   // of the sum: "sum", "max", ...
-	InLoop   bool     // it moves slice by slice
+	InLoop   bool     // it transfers slice by slice
 	P2P      bool     // shards go from rank to rank
-	Summed   bool     // it is a sum that goes from rank to rank, or gathers one
-	Axis     string   // the mesh axis of the ranks that take part; empty for others
-	Ranks    int64    // along it
+	Summed   bool     // it is a sum that goes from rank to rank, or gathers such a sum
+	Axis     string   // the mesh axis of the ranks that take part; empty: no such axis
+	Ranks    int64    // the number of ranks along Axis
 	Schedule *Schedule
-	// Loop are the communications of the same loop, this one too; structural fields are theirs together.
+	// Loop has the communications of the same loop, including this one. They share structural fields.
 	Loop []string
 }
 
-// Get is the value that the communication has for a field. A structural one that it lacks follows the
-// communications of its loop that have one by name.
+// Get returns the value of a field for the communication. If it has no value for a structural field, the value comes
+// from the communications of its loop that have one by name.
 func (c *Facts) Get(field string) string {
 	if f, _ := Named(field); f.Structural {
 		return c.Schedule.Together(c.Loop, field)
@@ -33,8 +33,8 @@ func (c *Facts) Get(field string) string {
 	return c.Schedule.Of(c.Name, field)
 }
 
-// Together is the value that the communications of one loop have for a structural field: what one of them
-// has by name, or that of All, or else the default.
+// Together returns the value of a structural field for the communications of one loop. It is the value of a
+// communication by name, or else the value of All, or else the default.
 func (s *Schedule) Together(loop []string, field string) string {
 	for _, name := range loop {
 		if c, ok := s.Given(name, field); ok && name != "" {
@@ -44,7 +44,7 @@ func (s *Schedule) Together(loop []string, field string) string {
 	return s.Of("", field)
 }
 
-// Check says why a communication cannot have a choice; nil if it can.
+// Check returns the reason why a communication cannot have a choice, or nil.
 func (c *Facts) Check(choice Choice) *Problem {
 	f, _ := Named(choice.Field)
 	if f.legal != nil {
@@ -61,7 +61,7 @@ func (c *Facts) Check(choice Choice) *Problem {
 	return nil
 }
 
-// inapplicable is a problem of this communication that says nothing against others.
+// inapplicable makes a problem of this communication that does not concern others.
 func inapplicable(hint, format string, args ...any) *Problem {
 	return &Problem{Why: fmt.Sprintf(format, args...), Hint: hint, Inapplicable: true}
 }
@@ -70,7 +70,7 @@ func problem(hint, format string, args ...any) *Problem {
 	return &Problem{Why: fmt.Sprintf(format, args...), Hint: hint}
 }
 
-// inLoop: a communication of a loop has steps to lead.
+// inLoop requires a communication in a loop, which has steps.
 func inLoop(c *Facts) *Problem {
 	if !c.InLoop {
 		return inapplicable("leave it out", "the %s of %s is one operation outside of any pipeline, and has no steps", c.Kind, c.Name)
@@ -78,7 +78,7 @@ func inLoop(c *Facts) *Problem {
 	return nil
 }
 
-// pointToPoint: shards go from rank to rank.
+// pointToPoint requires that shards go from rank to rank.
 func pointToPoint(c *Facts) *Problem {
 	if !c.P2P {
 		return inapplicable("leave it out", "the %s of %s is a collective, and sends no shards from rank to rank", c.Kind, c.Name)
@@ -86,7 +86,7 @@ func pointToPoint(c *Facts) *Problem {
 	return nil
 }
 
-// sharesMemory: the ranks can share memory.
+// sharesMemory requires that the ranks can share memory.
 func sharesMemory(c *Facts) *Problem {
 	switch {
 	case !c.P2P:
@@ -98,7 +98,7 @@ func sharesMemory(c *Facts) *Problem {
 	return nil
 }
 
-// overIPC: CUDA IPC carries it.
+// overIPC requires CUDA IPC as the transport.
 func overIPC(c *Facts) *Problem {
 	if p := pointToPoint(c); p != nil {
 		return p
@@ -114,7 +114,7 @@ func overIPC(c *Facts) *Problem {
 	return nil
 }
 
-// inPairs: the ranks can be divided into pairs in every step.
+// inPairs requires that the ranks can be divided into pairs in every step.
 func inPairs(c *Facts) *Problem {
 	if c.Ranks&(c.Ranks-1) != 0 {
 		return problem("choose steps: rotation", "pairwise needs a power of two of ranks, and mesh axis %s has %d", c.Axis, c.Ranks)
@@ -122,7 +122,7 @@ func inPairs(c *Facts) *Problem {
 	return nil
 }
 
-// inBrackets: the local shard has sub-chunks for both ends.
+// inBrackets requires sub-chunks of the local shard for both ends.
 func inBrackets(c *Facts) *Problem {
 	if c.Get(Split) == "1" {
 		return problem("say split: 2, or another number, too", "bracket begins and ends with sub-chunks of the local shard, and split is 1")
@@ -130,7 +130,7 @@ func inBrackets(c *Facts) *Problem {
 	return nil
 }
 
-// hasLocalStep: the local shard has a step of its own, whose place can be chosen.
+// hasLocalStep requires a separate step for the local shard, whose place can be chosen.
 func hasLocalStep(c *Facts) *Problem {
 	if p := pointToPoint(c); p != nil {
 		return p
@@ -146,7 +146,7 @@ func hasLocalStep(c *Facts) *Problem {
 	return nil
 }
 
-// inBlocks: one GEMM may take several shards.
+// inBlocks requires that one GEMM may take several shards.
 func inBlocks(c *Facts) *Problem {
 	if p := pointToPoint(c); p != nil {
 		return p
@@ -157,7 +157,7 @@ func inBlocks(c *Facts) *Problem {
 	return nil
 }
 
-// blocksOfRanks: a block divides the ranks, and does not meet a shard that is cut.
+// blocksOfRanks requires that a block divides the ranks, and that its shards are not cut into sub-chunks.
 func blocksOfRanks(n int64, c *Facts) *Problem {
 	switch {
 	case c.Ranks%n != 0:
@@ -168,12 +168,12 @@ func blocksOfRanks(n int64, c *Facts) *Problem {
 	return nil
 }
 
-// Interchanged reports whether the sub-chunks of the communication are outside of its shards.
+// Interchanged reports whether the loop over sub-chunks is outside the loop over shards.
 func (c *Facts) Interchanged() bool {
 	return c.Summed && c.Get(Interchange) == True && c.Get(Steps) != Ring && c.Get(Steps) != Bracket && c.Get(Split) != "1"
 }
 
-// interchanges: a sum of sub-chunks can be complete before the next ones begin.
+// interchanges requires that a sum of one sub-chunk can be complete before the next sub-chunk begins.
 func interchanges(c *Facts) *Problem {
 	switch {
 	case c.Get(Split) == "1":
@@ -187,7 +187,7 @@ func interchanges(c *Facts) *Problem {
 	return nil
 }
 
-// isSum: ranks add partial sums in a pipeline.
+// isSum requires that ranks add partial sums in a pipeline.
 func isSum(c *Facts) *Problem {
 	if !c.Sum {
 		return inapplicable("leave out fuse", "the %s of %s adds nothing", c.Kind, c.Name)
@@ -195,7 +195,7 @@ func isSum(c *Facts) *Problem {
 	return pointToPoint(c)
 }
 
-// alongRing: a sum comes along a ring.
+// alongRing requires that a sum moves along a ring.
 func alongRing(c *Facts) *Problem {
 	if c.Get(Steps) != Ring {
 		return problem("choose steps: ring, too; or fuse: none", "a GEMM accumulates what comes along a ring, and steps is %s", c.Get(Steps))
@@ -203,7 +203,7 @@ func alongRing(c *Facts) *Problem {
 	return nil
 }
 
-// readsPeers: a kernel can read the partial sums of all ranks where they are.
+// readsPeers requires that a kernel can read the partial sums of all ranks in place.
 func readsPeers(c *Facts) *Problem {
 	via, chosen := c.Schedule.Chosen(c.Name, Via)
 	switch {

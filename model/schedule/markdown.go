@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Markdown is what docs/spec.md says of the table: for each scope its fields, and then their values.
+// Markdown prints the table as in docs/spec.md: for each scope its fields, and then their values.
 func Markdown() string {
 	var b strings.Builder
 	for _, scope := range []struct {
@@ -66,7 +66,7 @@ func (f Field) defaultCell() string {
 
 var link = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
 
-// Plain is a piece of documentation without what Markdown adds, for terminals and editors.
+// Plain removes the markup from a piece of documentation, for terminals and editors.
 func Plain(markdown string) string {
 	return strings.ReplaceAll(link.ReplaceAllString(markdown, "$1"), "`", "")
 }

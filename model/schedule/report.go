@@ -37,9 +37,9 @@ func (o Object) MarshalJSON() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// Report gives every field of the program the value that it has, by choice or default; under "all" every field of
-// communications; and under the name of a communication what is chosen for it. A number is one, true and false are
-// no text, and what is left open is nil.
+// Report returns the value of every field of the program, chosen or default. Under "all" it has every field of
+// communications, and under the name of a communication the choices for that communication. Numbers and booleans are
+// JSON numbers and booleans, and an open field is nil.
 func (s *Schedule) Report() Object {
 	var report, all Object
 	for _, f := range Fields {
@@ -67,7 +67,7 @@ func (s *Schedule) Report() Object {
 	return report
 }
 
-// Typed is a value of the field as JSON has it.
+// Typed returns a value of the field as a JSON value.
 func (f Field) Typed(value string) any {
 	switch {
 	case value == "":

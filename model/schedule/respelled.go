@@ -2,8 +2,8 @@ package schedule
 
 import "fmt"
 
-// Respelled says how to write what an earlier version of the format wrote as field: value at the top of the
-// schedule; empty for what none had. It only makes hints: the old spellings are not read.
+// Respelled returns a hint for a field and value at the top of the schedule from an earlier version of the format. It
+// is empty for other fields. hirgen does not accept the old spellings.
 func Respelled(field, value string) string {
 	switch field {
 	case "sync":
@@ -34,7 +34,7 @@ func Respelled(field, value string) string {
 	return fmt.Sprintf("say all: {%s: %s}", now.field, value)
 }
 
-// RespelledValue does the same for a value of a field that there still is.
+// RespelledValue does the same for an old value of a field that still exists.
 func RespelledValue(field, value string) string {
 	switch via, _ := Named(Via); {
 	case field == Pipeline && value == Ring:
@@ -51,7 +51,7 @@ func RespelledValue(field, value string) string {
 	return ""
 }
 
-// respelled are the old fields that are said of communications now.
+// respelled maps old fields to the fields of communications that replaced them.
 var respelled = map[string]struct {
 	field  string
 	values map[string]string

@@ -1,7 +1,6 @@
-// Package schedule holds the choices that change how fast a program is and never what it computes. Its
-// table defines each of them once: name, scope, values, default, what it applies to, and its documentation.
-// The loader, the Go builder, the command line, the host IR, the random specs of the soak test and
-// docs/spec.md all read that table.
+// Package schedule has the choices that change the speed of a program and never its results. Its table defines each
+// choice once: name, scope, values, default, conditions and documentation. The loader, the Go builder, the command
+// line, the host IR, the random specs of the soak test and docs/spec.md all read that table.
 package schedule
 
 import (
@@ -12,7 +11,7 @@ import (
 	"github.com/hirgen/hirgen/internal/diag"
 )
 
-// All stands for every communication of a pipeline that has no choice of its own.
+// All stands for every communication of a pipeline without a choice by name.
 const All = "all"
 
 // A Choice gives one field a value.
@@ -20,13 +19,13 @@ type Choice struct {
 	Of    string // a communication, or All; empty for a field of the whole program
 	Field string
 	Value string   // a number is in decimal
-	Pos   diag.Pos // of the value; nowhere for one that no spec has
+	Pos   diag.Pos // of the value; zero for a choice that is not in the spec
 }
 
-// Path names what is chosen, as messages and the command line do: "streams", "all.via".
+// Path names the field of a choice, as in messages and on the command line: "streams", "all.via".
 func (c Choice) Path() string { return Path(c.Of, c.Field) }
 
-// Path names a field of a communication, or with an empty name one of the program.
+// Path names a field of a communication. With an empty name it is a field of the program.
 func Path(of, field string) string {
 	if of == "" {
 		return field
@@ -34,15 +33,15 @@ func Path(of, field string) string {
 	return of + "." + field
 }
 
-// String is the choice as errors quote it: "all.via: ipc-get".
+// String prints the choice as errors quote it: "all.via: ipc-get".
 func (c Choice) String() string { return c.Path() + ": " + c.Value }
 
-// A Schedule is the choices that were made, in their order. Where none was made, the table has the default.
+// A Schedule is a list of choices, in order. Other fields have the default of the table.
 type Schedule struct {
 	Choices []Choice
 }
 
-// Given finds the choice that was made for exactly this field: with of a communication, not that of All.
+// Given finds the choice for exactly this field. For a communication, it ignores the choice for All.
 func (s *Schedule) Given(of, field string) (Choice, bool) {
 	at := slices.IndexFunc(s.Choices, func(c Choice) bool { return c.Of == of && c.Field == field })
 	if at < 0 {
@@ -51,7 +50,7 @@ func (s *Schedule) Given(of, field string) (Choice, bool) {
 	return s.Choices[at], true
 }
 
-// Get is the value of a field of the program.
+// Get returns the value of a field of the program.
 func (s *Schedule) Get(field string) string {
 	if c, ok := s.Given("", field); ok {
 		return c.Value
@@ -59,7 +58,7 @@ func (s *Schedule) Get(field string) string {
 	return s.usual(field)
 }
 
-// Of is the value of a field for a communication: its own, or that of All, or else the default.
+// Of returns the value of a field for a communication: by name, or else from All, or else the default.
 func (s *Schedule) Of(communication, field string) string {
 	if c, ok := s.Chosen(communication, field); ok {
 		return c.Value
@@ -67,7 +66,7 @@ func (s *Schedule) Of(communication, field string) string {
 	return s.usual(field)
 }
 
-// Chosen finds the choice that a communication has for a field: its own, or that of All.
+// Chosen finds the choice for a field of a communication: by name, or else from All.
 func (s *Schedule) Chosen(communication, field string) (Choice, bool) {
 	if c, ok := s.Given(communication, field); ok && communication != "" {
 		return c, true
@@ -75,7 +74,7 @@ func (s *Schedule) Chosen(communication, field string) (Choice, bool) {
 	return s.Given(All, field)
 }
 
-// usual is the default of a field under the preset of the schedule.
+// usual returns the default of a field under the preset of the schedule.
 func (s *Schedule) usual(field string) string {
 	f, ok := Named(field)
 	if !ok {
@@ -91,13 +90,13 @@ func (s *Schedule) usual(field string) string {
 	return f.Default
 }
 
-// Number is a value as a number; 0 for one that is left open.
+// Number parses a value as a number. It returns 0 for an open value.
 func Number(value string) int64 {
-	n, _ := strconv.ParseInt(value, 10, 64) // 0 where there is none
+	n, _ := strconv.ParseInt(value, 10, 64) // 0 if value is not a number
 	return n
 }
 
-// Any reports whether some communication may have a value of a field: it is that of All, or of one by name.
+// Any reports whether some communication may have a value for a field: from All, or by name.
 func (s *Schedule) Any(field, value string) bool {
 	return s.Of("", field) == value ||
 		slices.ContainsFunc(s.Choices, func(c Choice) bool { return c.Of != "" && c.Field == field && c.Value == value })
@@ -118,7 +117,7 @@ func (s *Schedule) Set(of, field, value string) {
 	s.Put(Choice{Of: of, Field: field, Value: value})
 }
 
-// Put makes a choice, in the place of the one for the same field, if there is one.
+// Put makes a choice. It replaces an earlier choice for the same field.
 func (s *Schedule) Put(c Choice) {
 	s.Choices = slices.Clone(s.Choices) // schedules are copied as values
 	if at := slices.IndexFunc(s.Choices, func(o Choice) bool { return o.Of == c.Of && o.Field == c.Field }); at >= 0 {
@@ -128,18 +127,18 @@ func (s *Schedule) Put(c Choice) {
 	s.Choices = append(s.Choices, c)
 }
 
-// Unset takes back all choices for a field.
+// Unset removes all choices for a field.
 func (s *Schedule) Unset(field string) {
 	s.Choices = slices.DeleteFunc(slices.Clone(s.Choices), func(c Choice) bool { return c.Field == field })
 }
 
-// Stated are the choices that a spec, a builder or an option of the command line makes; the others are defaults.
+// Stated returns the choices of a spec, a builder or a command-line option. It leaves out choices that hirgen made.
 func (s *Schedule) Stated() []Choice {
 	return slices.DeleteFunc(slices.Clone(s.Choices), func(c Choice) bool { return c.Pos == diag.Pos{} })
 }
 
-// LeaveTransportOpen makes the transport of preset: auto one that is chosen when the program starts, where the spec
-// does not choose it: CUDA IPC cannot be had everywhere.
+// LeaveTransportOpen makes a program choose its transport when it starts, with preset: auto and no transport in the
+// spec, because CUDA IPC is not available everywhere.
 func (s *Schedule) LeaveTransportOpen() {
 	pipeline, chosen := s.Given("", Pipeline)
 	if s.Get(Preset) == Auto && !s.Chooses(Transport) && (!chosen || pipeline.Value == P2P) {
@@ -147,7 +146,7 @@ func (s *Schedule) LeaveTransportOpen() {
 	}
 }
 
-// Whole reports whether nothing is cut into slices: Stream axes are plain axes.
+// Whole reports whether the program has no slices: Stream axes are plain axes.
 func (s *Schedule) Whole() bool {
 	preset := s.Get(Preset)
 	return preset == Eager || preset == None
@@ -156,8 +155,8 @@ func (s *Schedule) Whole() bool {
 // Exchanges reports whether shards go from rank to rank in the pipelines of the schedule.
 func (s *Schedule) Exchanges() bool { return s.Get(Pipeline) == P2P && !s.Whole() }
 
-// SplitPath is the communication and the field of a path such as "all.via"; of a field of the program the
-// first part is empty.
+// SplitPath splits a path such as "all.via" into the communication and the field. The communication is empty for a
+// field of the program.
 func SplitPath(path string) (of, field string) {
 	if at := strings.LastIndexByte(path, '.'); at >= 0 {
 		return path[:at], path[at+1:]

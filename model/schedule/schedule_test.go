@@ -30,7 +30,8 @@ func TestTableIsWhole(t *testing.T) {
 	}
 }
 
-// TestLookups: a communication has its own choice, that of all, or the default of the preset.
+// TestLookups: the value for a communication comes from its name, or else from all, or else from the preset's
+// default.
 func TestLookups(t *testing.T) {
 	var s Schedule
 	if s.Get(Joins) != After || s.Of("X", Lead) != All || s.Exchanges() {

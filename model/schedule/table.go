@@ -33,7 +33,7 @@ const (
 	Signals     = "signals"
 )
 
-// Values that the passes ask for.
+// Values that the passes test for.
 const (
 	Auto          = "auto"
 	Eager         = "eager"
@@ -72,7 +72,7 @@ const (
 	False         = "false"
 )
 
-// why some choices go with preset: reference alone.
+// Reasons why some choices need preset: reference.
 const (
 	whySerial = "it makes pipelines serial, and is there to show the difference"
 	whyJoins  = "other programs join after the loop"
@@ -81,7 +81,7 @@ const (
 	whyBack   = "it is as fast as rotation, and is there to repeat the order of the reference"
 )
 
-// Fields is the table, in the order in which it is told to people: the fields of the program, then those of
+// Fields is the table, in the order of the documentation: first the fields of the program, then the fields of
 // communications.
 var Fields []Field
 

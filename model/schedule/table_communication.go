@@ -1,6 +1,6 @@
 package schedule
 
-// ofCommunications lists those that each communication may have of its own.
+// ofCommunications lists the fields that each communication may have.
 func ofCommunications() []Field {
 	return []Field{
 		{

@@ -4,7 +4,7 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// choices is the schedule: a preset, or a map of choices, with a map of its own for each communication.
+// choices is the schedule: a preset, or a map of choices, which has a separate map for each communication.
 func choices() object {
 	properties := fields(schedule.Program)
 	properties = append(properties, object{{Key: schedule.All, Value: described("choices for every communication that has none of its own", ref("communication"))}}...)
@@ -16,7 +16,7 @@ func choices() object {
 	}}})
 }
 
-// fields are those of a scope, with their values.
+// fields lists the fields of a scope, with their values.
 func fields(scope schedule.Scope) object {
 	var list object
 	for _, f := range schedule.Fields {
@@ -47,7 +47,7 @@ func field(f schedule.Field) object {
 	return o
 }
 
-// value is one of a field's; true and false are also written without quotes.
+// value is a value of a field. true and false may be written with or without quotes.
 func value(v schedule.Value) object {
 	switch v.Name {
 	case schedule.True, schedule.False:

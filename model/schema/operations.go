@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// operation is "C = matmul(A, B)", or the map that tools write.
+// operation is "C = matmul(A, B)", or the map form that tools write.
 func operation() object {
 	return object{{Key: "anyOf", Value: []object{
 		{{Key: "type", Value: "string"}, {Key: "pattern", Value: operationPattern()}},
@@ -16,9 +16,9 @@ func operation() object {
 	}}}
 }
 
-// operationPattern is the form of an operation as a text: a known name, and of attributes those that it takes.
+// operationPattern matches an operation as text: a known name, with only the attributes of that operation.
 func operationPattern() string {
-	var groups []string // those with the same attributes stand together
+	var groups []string // one group for each set of attributes
 	byAttrs := map[string][]string{}
 	for _, o := range merged() {
 		attrs := attrNames(o)
@@ -34,7 +34,7 @@ func operationPattern() string {
 	return `^\s*` + word + `(?:\s*,\s*` + word + `)*\s*=\s*(?:` + strings.Join(groups, "|") + `)\s*$`
 }
 
-// arguments are operands, and then attributes: "=" stands behind their names, and in comparisons.
+// arguments matches operands, and then attributes. "=" comes only after names of attributes, and in comparisons.
 func arguments(attrs string) string {
 	const operands = `[^=()]*`
 	if attrs == "" {
@@ -43,7 +43,7 @@ func arguments(attrs string) string {
 	return operands + `(?:[\s,(](?:` + attrs + `)(?:[^=]|[=!]=)*)*`
 }
 
-// merged lists the operations once for each name, with all attributes that some meaning of it takes.
+// merged lists the operations once for each name, with the attributes of all its meanings.
 func merged() []model.OpInfo {
 	var list []model.OpInfo
 	for _, o := range model.OpInfos() {
@@ -59,7 +59,7 @@ func merged() []model.OpInfo {
 	return list
 }
 
-// attrNames are the attributes with "=" and how their values begin.
+// attrNames matches the attributes with "=" and the first character of their values.
 func attrNames(o model.OpInfo) string {
 	var list []string
 	for _, attr := range o.Attributes {
@@ -72,7 +72,7 @@ func attrNames(o model.OpInfo) string {
 	return strings.Join(list, "|")
 }
 
-// operationMap is one of a map for each operation.
+// operationMap is one of several maps, one for each operation.
 func operationMap() object {
 	var each []object
 	for _, o := range merged() {

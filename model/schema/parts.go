@@ -5,7 +5,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// The forms of texts, in the regular expressions that JSON schemas and Go have in common.
+// The patterns of texts, in the regular expressions that JSON schemas and Go both support.
 const (
 	namePattern = `^[A-Za-z](?:_?[A-Za-z0-9])*$`
 
@@ -19,7 +19,7 @@ const (
 
 func ref(name string) object { return object{{Key: "$ref", Value: "#/$defs/" + name}} }
 
-// described puts a description before the rest, which editors show.
+// described adds a description, which editors show.
 func described(text string, rest object) object {
 	if text == "" {
 		return rest
@@ -27,7 +27,7 @@ func described(text string, rest object) object {
 	return append(object{{Key: "description", Value: text}}, rest...)
 }
 
-// mapOf is a map with any keys of a form.
+// mapOf is a map whose keys match a schema.
 func mapOf(text string, keys, values object) object {
 	return described(text, object{
 		{Key: "type", Value: "object"}, {Key: "propertyNames", Value: keys}, {Key: "additionalProperties", Value: values},
@@ -47,7 +47,7 @@ func listOf(items object) object {
 	return object{{Key: "type", Value: "array"}, {Key: "items", Value: items}}
 }
 
-// unique is a list of at least one item, each of them once.
+// unique is a list of at least one item, without duplicates.
 func unique(items object) object {
 	return append(listOf(items), object{{Key: "minItems", Value: 1}, {Key: "uniqueItems", Value: true}}...)
 }
@@ -58,7 +58,7 @@ func integerFrom(least int) object {
 	return append(ofType("integer"), object{{Key: "minimum", Value: least}}...)
 }
 
-// textOr is a number, or a text of a form.
+// textOr is a number, or a text that matches a pattern.
 func textOr(number object, text, pattern string) object {
 	return described(text, object{{Key: "anyOf", Value: []object{
 		number, append(ofType("string"), object{{Key: "pattern", Value: pattern}}...),
@@ -68,7 +68,7 @@ func textOr(number object, text, pattern string) object {
 func allDTypes() []domain.DType      { return domain.AllDTypes }
 func computedDTypes() []domain.DType { return domain.DTypes }
 
-// attribute is the value of an attribute in the form of an operation that tools write.
+// attribute is the value of an attribute in the map form of an operation.
 func attribute(form model.AttrForm) object {
 	switch form {
 	case model.FormList:

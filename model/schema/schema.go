@@ -1,7 +1,6 @@
-// Package schema writes the JSON schema of specs, which editors use to complete and to check them while they are
-// typed. It is made of the tables that the loader reads by: operations, fields of the schedule, element types. It
-// says of a spec what can be said without computing: a spec that it accepts may still be wrong, and one that it
-// refuses is.
+// Package schema prints the JSON schema of specs, with which editors complete and check specs. It comes from the
+// tables of the loader: operations, fields of the schedule, element types. The schema checks everything that needs no
+// computation. A spec that it refuses is wrong, but a spec that it accepts may be wrong, too.
 package schema
 
 import (
@@ -12,16 +11,16 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// URL is where the schema is published; what Line writes refers to it.
+// URL is where the schema is published. Line refers to it.
 const URL = "https://raw.githubusercontent.com/hirgen/hirgen/main/docs/hirgen.schema.json"
 
-// Line is the comment by which editors find the schema of a spec.
+// Line is the comment with which editors find the schema of a spec.
 const Line = "# yaml-language-server: $schema=" + URL
 
 // An object keeps its keys in order, so that the published file does not change without a reason.
 type object = schedule.Object
 
-// Print gives the schema as indented JSON.
+// Print returns the schema as indented JSON.
 func Print() ([]byte, error) {
 	text, err := json.Marshal(root())
 	if err != nil {

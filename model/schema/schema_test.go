@@ -112,7 +112,7 @@ func TestGoodSpecsAreAccepted(t *testing.T) {
 	}
 }
 
-// What is right in a spec and rare.
+// Valid but rare forms of a spec.
 func TestRareFormsAreAccepted(t *testing.T) {
 	const spec = `{hirgen: 1, name: rare, params: {D: 4, N: (D == 4) * 8}, mesh: {x: D}, doc: 7,
 tensors: {A: [8, " N "], J: {axes: [8, N], dtype: fp32}, R: {axes: [8, r(N)], dtype: fp32}},

@@ -2,23 +2,23 @@
 """The benchmark of overlapped products against PyTorch, on this machine's GPUs.
 
     scripts/bench_gpu/bench.py --ranks 8 [--json FILE] [--markdown FILE] [--budget SECONDS]
-    scripts/bench_gpu/bench.py --ranks 2 --draw 1 2 3 [--drawn 4]  shapes from seeds with schedule: auto, drawn.py
-    scripts/bench_gpu/bench.py --report FILE...     the tables of earlier runs, as of one
+    scripts/bench_gpu/bench.py --ranks 2 --draw 1 2 3 [--drawn 4]  random shapes with schedule: auto (drawn.py)
+    scripts/bench_gpu/bench.py --report FILE...     the merged tables of earlier runs
 
-The programs are those of variants.py for every operation and shape of cells.py. Cell by cell, `hirgen bench` builds
-them; all start, check themselves and wait; each is timed in turn with PyTorch's peers (peers.py), in rounds over the
-same GPUs, so that all see the same clocks and heat. In a round a
-program or peer runs warm-up calls and REPEATS x ITERS back-to-back calls; a time is that of the slowest
-rank between CUDA events around ITERS calls, and the median over repeats and rounds is reported. Both sides
-start a repeat with a barrier of all ranks and have their inputs in place; whatever a caller needs to go on
-(joins with its stream) is inside the clock. ITERS follows from --seconds and the size of the problem, the
-same for all of a cell. The two sides differ in one point: the barrier of the programs is over TCP and that of
-the peers over NCCL, tens of microseconds of skew over the whole repeat. #wrong is of one checked call.
+A cell is an operation at a shape (cells.py); variants.py lists the programs for each cell. For each cell `hirgen bench`
+builds the programs and starts all of them. They check themselves and wait. Then programs and PyTorch peers (peers.py) are
+timed in rounds on the same GPUs, one after the other, so that all see the same clocks and temperatures. A round of a program
+or peer is a number of warm-up calls and REPEATS x ITERS back-to-back calls. CUDA events around ITERS calls give the time of a
+repeat on each rank. The slowest rank counts, and tables show the median over repeats and rounds. Both sides start a repeat with
+a barrier of all ranks, and their inputs are in place. The time includes the joins with the caller's stream. ITERS
+follows from --seconds and the problem size, and is the same for the whole cell. The two sides differ in one point: programs
+use a barrier over TCP and peers one over NCCL, which adds tens of microseconds of skew to a repeat. #wrong counts the
+wrong elements of one checked call.
 
-After the rows of a shape comes what bounds them: its product whole, cut, and cut beside copies, by PyTorch
-(bounds.py). The largest shape comes first, then the tiny call, then the other shapes as cells.py has them, and the
-largest allreduce at the end. The JSON is written after each step. A step that --budget leaves no time for, by
-those that were taken before it, is listed as skipped; so are bounds beyond --bounds-limit.
+After the rows of a shape, PyTorch measures its bounds (bounds.py): the whole GEMM, the GEMM split along M, and the split GEMM
+while copies run. The largest shape comes first, then the tiny call, then the other shapes in the order of cells.py, and
+the largest allreduce last. Each step updates the JSON. A step is listed as skipped if the remaining --budget is shorter than
+the expected time, which follows from the earlier steps. Bounds are also skipped beyond --bounds-limit.
 """
 import argparse
 import dataclasses
@@ -43,11 +43,11 @@ from programs import Builder, Program
 
 
 SECTIONS = ["rows", "tiny", "bounds", "drawn"]
-LISTS = ["rows", "drawn"]  # sections that are rows of the result
+LISTS = ["rows", "drawn"]  # sections that are lists of rows in the result
 
 
 class Step(typing.NamedTuple):
-    """A piece of the run: a row of a section with its variants, or what bounds the cell's shape."""
+    """A step of the run: a row of a section with its variants, or the bounds of the cell's shape."""
 
     section: str
     cell: cells.Cell
@@ -55,8 +55,8 @@ class Step(typing.NamedTuple):
 
 
 def planned(args):
-    """The steps in the order of their worth: shape by shape, the tiny call after the first one. The longest allreduce
-    comes last, since no goal is about it, and its check is of the longest ones."""
+    """The steps, the most important first: shape by shape, and the tiny call after the first shape. The longest allreduce
+    comes last, since no performance goal covers it and its check is among the longest."""
     steps = []
     for shape in args.shapes:
         own = cells.cells(args.ranks, [shape], args.operations)
@@ -72,35 +72,35 @@ def planned(args):
 
 
 def smaller(cell, divisor):
-    """A cell of other extents."""
+    """The cell with its extents divided."""
     return dataclasses.replace(cell, m=cell.m // divisor, n=cell.n // divisor, k=cell.k // divisor)
 
 
 def chosen(cell, args):
-    """The variants of a cell that the command line asks for."""
+    """The variants of a cell, filtered by the command line."""
     return wanted(variants.of_cell(cell), args)
 
 
 def wanted(made, args):
-    """Those of some variants that --only leaves."""
+    """The variants whose label --only accepts."""
     return [v for v in made if not args.only or any(text in v.label for text in args.only)]
 
 
 def expected(step, done):
-    """Seconds that a step should take, by those of its kind that are done, as (step, seconds): the shortest of the
-    larger ones, or the longest of all if none was larger."""
+    """The expected seconds of a step. done has (step, seconds) of earlier steps, and only steps of the same kind count. The result is
+    the shortest time of a step that was at least as large, or the longest of all if every one was smaller."""
     alike = [(one, seconds) for one, seconds in done if (one.section == "bounds") == (step.section == "bounds")]
     larger = [seconds for one, seconds in alike if one.cell.check_flops >= step.cell.check_flops]
     return min(larger) if larger else max((seconds for _, seconds in alike), default=0)
 
 
 def builder(args):
-    """Builds what `hirgen bench` does not: the first program, whose runtime the others share."""
+    """Returns the builder for the first program. `hirgen bench` builds the others, which share its runtime."""
     return Builder(args.hirgen, args.work, args.device, args.cmake)
 
 
 def machine(args, about):
-    """What it was measured on, in a line."""
+    """The ranks, GPU and PyTorch of the measurement, as one line."""
     try:
         query = ["nvidia-smi", "--query-gpu=name,driver_version,power.limit", "--format=csv,noheader"]
         gpu = subprocess.run(query, capture_output=True, text=True, check=True).stdout.splitlines()[0]
@@ -111,7 +111,7 @@ def machine(args, about):
 
 
 def row_text(row):
-    """A line of progress."""
+    """A progress line for a row."""
     d = tables.derived(row)
     return (f"{row['operation']:10s} {tables.shape(row):20s} product {tables.ms(d['gemm'])} collective {tables.ms(d['communication'])} "
             f"| {d['peer']} {tables.ms(d['peer_us'])} | {d['label']} {tables.ms(d['us'])} ms "
@@ -120,14 +120,14 @@ def row_text(row):
 
 
 def left_for(step, done, args):
-    """Seconds left for a step: of the budget, and of what all bounds may take."""
+    """Seconds left for a step: of --budget and, for bounds, of --bounds-limit."""
     left = args.deadline - time.monotonic()
     spent = sum(seconds for one, seconds in done if one.section == "bounds")
     return min(left, args.bounds_limit - spent) if step.section == "bounds" else left
 
 
 def collect(args, steps, result, save):
-    """Takes step after step into the result; those that the time does not suffice for are listed."""
+    """Runs the steps and adds them to the result; lists the steps that do not fit into the remaining time."""
     peers = None if args.no_peers or args.device == "cpu" else runs.Peers(args.ranks)
     result["machine"] = machine(args, peers and peers.about)
     if peers and not args.no_cublasmp and any(step.section in ("rows", "drawn") for step in steps):
@@ -152,7 +152,7 @@ def collect(args, steps, result, save):
 
 
 def start_ahead(steps, first, args):
-    """The programs of drawn rows from the first one on, --ahead of them, ready to be timed, by their place in the steps."""
+    """{index of a step: its row} of up to --ahead drawn rows from index first on, with programs started and ready to be timed."""
     places = [i for i in range(first, min(first + args.ahead, len(steps))) if steps[i].section == "drawn"]
     rows = {i: runs.Row(steps[i].cell, steps[i].variants, args, len(places)) for i in places}
     for row in rows.values():
@@ -161,7 +161,7 @@ def start_ahead(steps, first, args):
 
 
 def skip(step, why, result):
-    """Lists a step that is not taken."""
+    """Lists a step as skipped."""
     cell = step.cell
     size = {"m": cell.m, "n": cell.n, "k": cell.k, "ranks": cell.ranks, "skipped": why}
     if step.section == "bounds":
@@ -172,7 +172,7 @@ def skip(step, why, result):
 
 
 def take(step, peers, args, result, started):
-    """Measures a step, whose programs may have started."""
+    """Measures a step. started is its row if its programs were started ahead, or None."""
     if step.section != "bounds":
         row = runs.measure(step.cell, step.variants, peers, args, started)
         if step.section == "drawn":
@@ -190,7 +190,7 @@ def take(step, peers, args, result, started):
 
 
 def merged(results):
-    """Runs of one machine as one result."""
+    """Merges the results of several runs on one machine."""
     def key(row):
         return row["operation"], bounds.size(row)
 
@@ -203,7 +203,7 @@ def merged(results):
 
 
 def kept(entries, key):
-    """One entry of each key: the last one, but none that was skipped in place of one that was measured."""
+    """The last entry for each key. A skipped entry never replaces a measured one."""
     found = {}
     for entry in entries:
         if "skipped" not in entry or key(entry) not in found:
@@ -229,26 +229,26 @@ def parse():
     parser.add_argument("--budget", type=float, default=3600, help="seconds, the build included")
     parser.add_argument("--shapes", nargs="*", type=lambda t: tuple(map(int, t.split(","))), default=cells.SHAPES, metavar="M,N,K")
     parser.add_argument("--operations", nargs="*", choices=cells.OPERATIONS, default=cells.OPERATIONS)
-    parser.add_argument("--sections", nargs="*", choices=SECTIONS, default=SECTIONS[:3], help="these alone; bounds alone builds nothing")
-    parser.add_argument("--draw", nargs="*", type=int, default=[], metavar="SEED", help="the section drawn alone, of these seeds")
-    parser.add_argument("--drawn", type=int, default=12, metavar="N", help="shapes that each seed draws")
+    parser.add_argument("--sections", nargs="*", choices=SECTIONS, default=SECTIONS[:3], help="only these; bounds alone builds no program")
+    parser.add_argument("--draw", nargs="*", type=int, default=[], metavar="SEED", help="only the section drawn, with shapes from these seeds")
+    parser.add_argument("--drawn", type=int, default=12, metavar="N", help="shapes per seed")
     parser.add_argument("--ahead", type=int, default=12, metavar="N", help="drawn rows whose programs start, and check themselves, at the same time")
-    parser.add_argument("--machine", default="", metavar="FILE", help="of --calibrate: drawn shapes are chosen and predicted by it alone")
-    parser.add_argument("--only", nargs="*", help="variants whose label contains one of these texts")
+    parser.add_argument("--machine", default="", metavar="FILE", help="a file of --calibrate: the only source of choices and predictions for drawn shapes")
+    parser.add_argument("--only", nargs="*", help="only variants whose label contains one of these texts")
     parser.add_argument("--rounds", type=int, default=2)
-    parser.add_argument("--repeats", type=int, default=7, help="timed repeats of a round")
-    parser.add_argument("--iters", type=int, default=5, help="calls of a repeat, at least")
-    parser.add_argument("--seconds", type=float, default=0.2, help="of a round's repeats together")
-    parser.add_argument("--warm", type=float, default=0.2, metavar="SECONDS", help="of calls before each round: a GPU at its power limit settles within 0.1 s")
-    parser.add_argument("--bounds-seconds", type=float, default=0.05, help="of a round of each measurement of what bounds a shape")
-    parser.add_argument("--bounds-limit", type=float, default=80, help="seconds of what bounds all shapes together")
-    parser.add_argument("--check-limit", type=float, default=80, metavar="TFLOP", help="check programs whose reference is no larger")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="builds at a time")
+    parser.add_argument("--repeats", type=int, default=7, help="timed repeats per round")
+    parser.add_argument("--iters", type=int, default=5, help="minimum calls per repeat")
+    parser.add_argument("--seconds", type=float, default=0.2, help="duration of all repeats of a round")
+    parser.add_argument("--warm", type=float, default=0.2, metavar="SECONDS", help="warm-up before each round: a GPU at its power limit settles within 0.1 s")
+    parser.add_argument("--bounds-seconds", type=float, default=0.05, help="duration of each bounds measurement in a round")
+    parser.add_argument("--bounds-limit", type=float, default=80, help="seconds for the bounds of all shapes")
+    parser.add_argument("--check-limit", type=float, default=80, metavar="TFLOP", help="check programs whose reference needs at most this much")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="concurrent builds")
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda", help="cpu: to try the script, with small --shapes")
-    parser.add_argument("--divide", type=int, default=1, metavar="N", help="the extents of drawn shapes, to try the script")
-    parser.add_argument("--cmake", action="append", default=[], metavar="-DNAME=VALUE", help="a further setting for CMake")
+    parser.add_argument("--divide", type=int, default=1, metavar="N", help="divide the extents of drawn shapes, to try the script")
+    parser.add_argument("--cmake", action="append", default=[], metavar="-DNAME=VALUE", help="an additional CMake setting")
     parser.add_argument("--no-peers", action="store_true")
-    parser.add_argument("--no-cublasmp", action="store_true", help="no peer by cuBLASMp, even if it is there")
+    parser.add_argument("--no-cublasmp", action="store_true", help="skip the cuBLASMp peers even if cuBLASMp is installed")
     args = parser.parse_args()
     args.sections, args.near = ["drawn"] if args.draw else args.sections, math.inf
     if not args.report and not args.ranks:

@@ -2,17 +2,17 @@
 """The layers of a model against PyTorch, forward and backward, on this machine's GPUs.
 
     scripts/bench_gpu/bench_layers.py --ranks 2 [--json FILE] [--budget 480]
-    scripts/bench_gpu/bench_layers.py --ranks 2 --resume          goes on with the rows that are left
-    scripts/bench_gpu/bench_layers.py --report FILE...            the tables of earlier runs, as of one
+    scripts/bench_gpu/bench_layers.py --ranks 2 --resume          continue with the rows that are left
+    scripts/bench_gpu/bench_layers.py --report FILE...            the merged tables of earlier runs
 
-Rows are the layers of layers.py at each of its sizes. Some rows at a time get ready together: their programs are built and check
-themselves while PyTorch compiles their peers (layer_peers.py), in processes of its own for each row. Then row after row is timed
-alone: programs and peers in turns, in rounds over the same GPUs, as bench.py does it. A time is the median over all repeats of the
-slowest rank. The JSON and the tables are written after each row; rows that --budget leaves no time for, by those so far, are left to
-a call with --resume, which keeps what is measured: a row is always of one call.
+A row is a layer of layers.py at one of its sizes. Several rows are prepared together: hirgen builds their programs, which check
+themselves, while PyTorch compiles their peers (layer_peers.py), in separate processes for each row. Then each row is timed
+alone, programs and peers one after the other in rounds on the same GPUs, as in bench.py. A time is the median over all
+repeats of the slowest rank. The JSON and the tables are written after each row. Rows that do not fit into --budget, judging by
+the rows so far, are left to a call with --resume. That call keeps the measured rows and never splits a row over two calls.
 
-"removed" is (best peer - best hirgen) / (best peer - compute only): the share of exposed communication that is gone, above 1 where
-the program's computation is faster, too. "memory" is what a call takes beyond inputs, weights and results at its height.
+"removed" is (best peer - best hirgen) / (best peer - compute only): the share of exposed communication that hirgen removes. It is
+above 1 if the program also computes faster. "memory" is the peak memory of a call without inputs, weights and results.
 """
 import argparse
 import concurrent.futures
@@ -32,33 +32,33 @@ import tables
 from paced import Silence
 from programs import quiet, runtimes
 
-FIRST_SECONDS = 60, 10  # of getting ready, and of a row, before they are known
-MEMORY_SHARE = 0.9  # of a GPU, which rows that are ready at the same time may take, their checks included
+FIRST_SECONDS = 60, 10  # estimates for the preparation and for a row, before any is measured
+MEMORY_SHARE = 0.9  # of a GPU, for all rows of a group and their checks
 
 
 def key(layer):
-    """What tells layers apart."""
+    """The identity of a layer."""
     return layer.operation, layer.m, layer.n, layer.k, layer.ranks, layer.size
 
 
 def wanted(layer, args):
-    """The variants of a layer that are timed."""
+    """The variants of a layer to time."""
     return [v for v in layers.of_layer(layer) if (v.label in layers.USUAL or args.all) and (not args.only or any(text in v.label for text in args.only))]
 
 
 def held(group, args):
-    """Memory of a GPU that rows hold while they are ready."""
+    """Bytes of GPU memory that a group of prepared rows holds."""
     return sum(layer.held_bytes(len(wanted(layer, args))) for layer in group)
 
 
 def memory_of(teams):
-    """What rows may take of a GPU's memory."""
+    """Bytes of a GPU's memory that rows may use; infinite without peers, which report the size."""
     return MEMORY_SHARE * (teams[0].about.get("memory_bytes", math.inf) if teams[0] else math.inf)
 
 
 def ready(group, runtime, teams, args):
-    """[(row, peers, their items)] that are to be timed: programs are built and started while the peers are loaded, each row's by a team.
-    runtime is the first program's build, which the others wait for."""
+    """Prepares a group and returns [(row, peers, their items)]. Programs are built and started while each row's team loads its peers.
+    runtime is the future of the first program's build, which the other builds wait for."""
     begin, for_checks = time.monotonic(), min(runs.CHECK_MEMORY, memory_of(teams) - held(group, args))
     for layer, peers in zip(group, teams):
         if peers and layer.size:
@@ -87,8 +87,8 @@ def row_of(prepared, args):
 
 
 def explained(row, folders, peers, args):
-    """Of what the calls of a program are made, and those of the best peer. The program is that of auto, or the fastest one, where
-    that cannot be traced."""
+    """The breakdown of a call into classes of kernels, for a program and for the best peer. The program is auto if it can be traced,
+    otherwise the fastest one that can."""
     peer, peer_us = tables.best(row["peers"], tables.COMPUTE)
     times = {name: us for name, item in row["hirgen"].items() if (us := tables.median(item)) and not item.get("wrong")}
     order = sorted(times, key=lambda name: (name != "auto", times[name]))
@@ -120,7 +120,7 @@ def explained(row, folders, peers, args):
 
 
 def row_text(row):
-    """A line of progress."""
+    """A progress line for a row."""
     d = tables.derived(row)
     return (f"{row['operation']:16s} {row['name']:8s} {tables.shape(row):20s} compute {tables.ms(d['gemm'])} | {d['peer']} {tables.ms(d['peer_us'])} "
             f"| {d['label']} {tables.ms(d['us'])} ms | peer/hirgen {tables.number(d['against_peer'], 3)} removed {tables.number(layers.removed(row), 2)} "
@@ -128,7 +128,7 @@ def row_text(row):
 
 
 def planned(args, result):
-    """The layers that the result does not have, in the order of their worth."""
+    """The layers that the result lacks, in the order of layers.py."""
     made = layers.layers(args.ranks, args.operations, args.sizes)
     made = [layer.smaller(args.divide) for layer in made] if args.divide > 1 else made
     known = {key(layers.of_row(row)) for row in result["rows"]}
@@ -136,7 +136,7 @@ def planned(args, result):
 
 
 def teams_of(args, count):
-    """So many teams of peers, each a process a rank; nothing in place of each where there are none."""
+    """count teams of peers, each with one process per rank; None for each team on a run without peers."""
     if args.no_peers or args.device == "cpu":
         return [None] * count
     with concurrent.futures.ThreadPoolExecutor(count) as pool:
@@ -144,8 +144,8 @@ def teams_of(args, count):
 
 
 def group_of(left, seconds, rates, teams, args):
-    """The next rows that get ready together: no more than there is time for, by the seconds of getting ready and of a row so far,
-    and no more than a GPU has memory for while each of them checks a program."""
+    """The next rows to prepare together. rates has the seconds of the last preparation and of its slowest row, which limit the group
+    to the time left. The rows must also fit into GPU memory while each of them checks a program."""
     count = min(len(left), len(teams), int((seconds - rates[0]) / rates[1]))
 
     def takes(group):
@@ -156,7 +156,7 @@ def group_of(left, seconds, rates, teams, args):
 
 
 def collect(args, result, save):
-    """Takes row after row into the result until the time is over; how many are left."""
+    """Measures rows into the result until the time is over; returns how many are left."""
     begin, rates, left = time.monotonic(), FIRST_SECONDS, planned(args, result)
     with concurrent.futures.ThreadPoolExecutor(1) as beside:
         runtime = beside.submit(bench.builder(args).build, [v for layer in left[:1] for v in wanted(layer, args)[:1]], 1)
@@ -181,7 +181,7 @@ def collect(args, result, save):
 
 
 def merged(results):
-    """Results as one; of two rows of one layer the later one."""
+    """Merges results. A later row of a layer replaces an earlier one."""
     rows = {key(layers.of_row(row)): row for result in results for row in result["rows"]}
     return {"machine": "; ".join(dict.fromkeys(result["machine"] for result in results)), "rows": list(rows.values())}
 
@@ -191,32 +191,32 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ranks", type=int)
     parser.add_argument("--report", nargs="+", metavar="FILE", help="print the tables of these JSON files and measure nothing")
-    parser.add_argument("--resume", action="store_true", help="go on from the JSON")
+    parser.add_argument("--resume", action="store_true", help="continue from the JSON")
     parser.add_argument("--operations", nargs="*", choices=layers.OPERATIONS, default=layers.OPERATIONS)
     parser.add_argument("--sizes", nargs="*", choices=list(layers.SIZES), default=list(layers.SIZES))
     parser.add_argument("--explain", nargs="?", const="all", choices=["all", "missed"],
-                        help="of all rows, or of those below 1, milliseconds by class of kernel of both sides")
+                        help="milliseconds by class of kernel of both sides, for all rows or for those below 1")
     parser.add_argument("--traces", type=pathlib.Path, help="with --explain: a folder for the traces")
-    parser.add_argument("--all", action="store_true", help="all programs, not only those that were the best of some row")
-    parser.add_argument("--rows", nargs="*", metavar="OPERATION:SIZE", help="these alone")
-    parser.add_argument("--without", nargs="*", default=[], help="peers whose name contains one of these texts are left out")
-    parser.add_argument("--only", nargs="*", help="programs whose label contains one of these texts")
+    parser.add_argument("--all", action="store_true", help="all programs instead of only those that were the fastest of some row")
+    parser.add_argument("--rows", nargs="*", metavar="OPERATION:SIZE", help="only these")
+    parser.add_argument("--without", nargs="*", default=[], help="leave out peers whose name contains one of these texts")
+    parser.add_argument("--only", nargs="*", help="only programs whose label contains one of these texts")
     parser.add_argument("--budget", type=float, default=480, help="seconds")
     parser.add_argument("--hirgen", default="bin/hirgen")
     parser.add_argument("--work", default="build/bench", help="scratch folder")
-    parser.add_argument("--json", type=pathlib.Path, default=pathlib.Path("build/bench/layers.json"), help="tables stand beside it, as .md")
-    parser.add_argument("--together", type=int, default=4, metavar="N", help="rows that get ready at the same time")
+    parser.add_argument("--json", type=pathlib.Path, default=pathlib.Path("build/bench/layers.json"), help="the tables go into the .md file with the same name")
+    parser.add_argument("--together", type=int, default=4, metavar="N", help="rows prepared at the same time")
     parser.add_argument("--rounds", type=int, default=2)
-    parser.add_argument("--repeats", type=int, default=7, help="timed repeats of a round")
-    parser.add_argument("--iters", type=int, default=5, help="calls of a repeat, at least")
-    parser.add_argument("--near", type=float, default=1.15, help="what takes so many times as long as the best of its side is timed in one round only")
-    parser.add_argument("--seconds", type=float, default=0.2, help="of a round's repeats together")
-    parser.add_argument("--warm", type=float, default=0.2, metavar="SECONDS", help="of calls before each round: a GPU at its power limit settles within 0.1 s")
-    parser.add_argument("--check-limit", type=float, default=80, metavar="TFLOP", help="check programs whose reference is no larger")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="builds at a time")
+    parser.add_argument("--repeats", type=int, default=7, help="timed repeats per round")
+    parser.add_argument("--iters", type=int, default=5, help="minimum calls per repeat")
+    parser.add_argument("--near", type=float, default=1.15, help="time programs and peers again only if within this factor of the best of their side")
+    parser.add_argument("--seconds", type=float, default=0.2, help="duration of all repeats of a round")
+    parser.add_argument("--warm", type=float, default=0.2, metavar="SECONDS", help="warm-up before each round: a GPU at its power limit settles within 0.1 s")
+    parser.add_argument("--check-limit", type=float, default=80, metavar="TFLOP", help="check programs whose reference needs at most this much")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="concurrent builds")
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda", help="cpu: to try the script, with --divide 64")
-    parser.add_argument("--divide", type=int, default=1, metavar="N", help="the extents, to try the script")
-    parser.add_argument("--cmake", action="append", default=[], metavar="-DNAME=VALUE", help="a further setting for CMake")
+    parser.add_argument("--divide", type=int, default=1, metavar="N", help="divide the extents, to try the script")
+    parser.add_argument("--cmake", action="append", default=[], metavar="-DNAME=VALUE", help="an additional CMake setting")
     parser.add_argument("--no-peers", action="store_true")
     args = parser.parse_args()
     if not args.report and not args.ranks:

@@ -1,48 +1,48 @@
-"""What bounds an overlapped call, by measurements of its pieces alone (products.py makes them).
+"""Lower bounds on the time of an overlapped call, from measurements of its parts (products.py has the calls).
 
-A pipeline cuts its product, and brings what other ranks have while products run. So it takes at least the time of the
-products that it cuts into beside the copies that it needs, where none waits for another. What hirgen takes above
-the whole product is then the sum of three shares: the cut (partly filled waves of blocks, B read again), the sharing
-of power and memory with the copies, and the tail: what waits (the last sum, the last transfer, a gather) and what it
-costs to begin and to synchronise. The entry of a shape is {"m", "n", "k", "ranks", "seconds", "items": {name: {"us": times}}},
-or has "skipped", with the reason, in place of items.
+A pipeline splits its GEMM along M and copies data of the other ranks while the GEMMs run. So it takes at least as long as these
+GEMMs take while the copies run, with no dependencies between GEMMs and copies. The time of a program beyond the whole
+GEMM is the sum of three shares. The cut is the cost of smaller GEMMs: partly filled waves of blocks, and repeated reads of B. The
+sharing is the cost of sharing power and memory with the copies. The tail is the rest: exposed work (the last sum, the last
+transfer, a gather), launches and synchronisation. The entry of a shape is
+{"m", "n", "k", "ranks", "seconds", "items": {name: {"us": times}}}, or has "skipped", with the reason, instead of items.
 """
 import table_of
 from cells import ELEMENT, OPERATIONS, Cell
 from tables import derived, median, ms, number, shape, table
 
-SUM = "sum of the parts"  # D slices of [M/d, N] into one, in fp32
+SUM = "sum of the parts"  # D partial sums of [M/d, N], accumulated in fp32
 AS_MANY_BYTES = "copy of as many bytes as the sum's"  # within the GPU
-ONE_SLICE = "copy of one slice"  # [M/d, N] of another GPU
+ONE_SLICE = "copy of one slice"  # [M/d, N] from another GPU
 
 
 def cuts(ranks):
-    """Into how many products, of some rows each, a product is cut."""
+    """The numbers of GEMMs that the GEMM is split into along M."""
     return sorted({1, 2, 4, 8, *cuts_beside(ranks)})
 
 
 def cuts_beside(ranks):
-    """The cuts that are measured beside copies: a product, two and four for each slice, and two in all."""
+    """The cuts that are measured while copies run: one, two and four GEMMs a shard, and two in all."""
     return sorted({2, ranks, 2 * ranks, 4 * ranks})
 
 
 def product(parts):
-    """The name of a measurement, as are the next ones."""
+    """The name of the measurement of a GEMM split into parts."""
     return "whole" if parts == 1 else f"{parts} GEMMs"
 
 
 def copies(operation):
-    """All that an operation brings to a rank, alone; of an allreduce the parts, and then the sums."""
+    """The name of the measurement of all copies to a rank, alone; for an allreduce the partial sums and then the sums."""
     return f"copies of {operation}"
 
 
 def beside(operation, parts):
-    """The cut product while all that is brought."""
+    """The name of the measurement of the split GEMM while these copies run."""
     return product(1) if parts == 1 else f"{product(parts)} beside {copies(operation)}"
 
 
 def names(ranks, operations):
-    """All measurements of a shape."""
+    """The names of all measurements of a shape."""
     made = [product(parts) for parts in cuts(ranks)]
     for operation in operations:
         made += [copies(operation), *(beside(operation, parts) for parts in cuts_beside(ranks))]
@@ -50,27 +50,27 @@ def names(ranks, operations):
 
 
 def turn(names, back):
-    """(busy, idle): the measurements in the order of a round, forth or back.
+    """(busy, idle): the measurements in the order of a round, forwards or backwards.
 
-    Products take a GPU to its power limit, and for some hundred milliseconds after copies or sums it would run at
-    clocks that do not last. So those follow when all products are timed."""
+    GEMMs bring a GPU to its power limit. After copies or sums a GPU runs for some hundred milliseconds at higher clocks than it
+    can sustain, so they are timed after all GEMMs."""
     busy = [name for name in names if name.split(" beside ")[0].split()[-1] in ("whole", "GEMMs")]
     idle = [name for name in names if name not in busy]
     return (busy[::-1], idle[::-1]) if back else (busy, idle)
 
 
 def parts_of(operation, label, ranks):
-    """How many products a rank makes in a program of variants.py: one in each slice, or in each slice of a piece, where its
-    schedule says nothing."""
+    """How many GEMMs a rank runs in a program of variants.py: 1 with the preset eager, otherwise all.split GEMMs for every
+    all.block shards, both 1 by default."""
     schedule = table_of.schedules(operation).get((label or "").removesuffix(", tuned"), (None, {}))[1]
     schedule = table_of.counted(schedule, ranks)
     return 1 if schedule.get("preset") == "eager" else ranks * schedule.get("all.split", 1) // schedule.get("all.block", 1)
 
 
 def shares(bound, operation, row):
-    """What makes the best program of a row slower than the whole product: percents of the product, None if unknown.
+    """The shares of the best program's time beyond the whole GEMM, as percentages of the GEMM; None if unknown.
 
-    The row's times are compared with the product as it was timed among them, and the others with theirs: clocks move."""
+    Times of the row are compared with the GEMM of the row, and bounds with the GEMM of the bounds, since clocks vary."""
     d = derived(row) if row else {}
     parts = parts_of(operation, d.get("label"), bound["ranks"])
     whole, cut, shared = (median(bound["items"].get(name)) for name in (product(1), product(parts), beside(operation, parts)))
@@ -81,29 +81,29 @@ def shares(bound, operation, row):
 
 
 def percent(longer, shorter, whole):
-    """The difference of two times in percents of a third; None where one is not known."""
+    """The difference of two times as a percentage of a third; None if one is unknown."""
     return 100 * (longer - shorter) / whole if longer and shorter and whole else None
 
 
 def least(bound, operation):
-    """(microseconds, name) of the fastest cut beside copies: no pipeline with one of these cuts can be faster."""
+    """(microseconds, name) of the fastest cut while copies run: no pipeline with one of these cuts can be faster."""
     times = [(median(bound["items"].get(beside(operation, parts))), product(parts)) for parts in cuts_beside(bound["ranks"])]
     return min(((us, name) for us, name in times if us), default=(None, None))
 
 
 def size(entry):
-    """What an entry or a row is of, but for the operation."""
+    """The shape and ranks of an entry or a row."""
     return tuple(entry[name] for name in ("m", "n", "k", "ranks"))
 
 
 def measured(bounds):
-    """(entry, operation) of all that was measured."""
+    """(entry, operation) for each measured operation."""
     return [(bound, operation) for bound in bounds if "items" in bound
             for operation in OPERATIONS if copies(operation) in bound["items"]]
 
 
 def shares_table(bounds, rows):
-    """One line for an operation at a shape: what bounds it."""
+    """The table of bounds, one line for each operation at a shape."""
     by_cell = {(row["operation"], size(row)): row for row in rows}
     titles = ["operation", "M, N, K", "GEMM", "cut into", "cut", "beside copies", "best hirgen", "ms", "cut, %", "sharing, %", "tail, %",
               "least beside copies", "with"]
@@ -116,7 +116,7 @@ def shares_table(bounds, rows):
 
 
 def copies_table(bounds):
-    """The copies of an operation alone, and every cut beside them."""
+    """The table of an operation's copies alone, and of each cut while they run."""
     columns = sorted({parts for bound, _ in measured(bounds) for parts in cuts_beside(bound["ranks"])})
     lines = []
     for bound, operation in measured(bounds):
@@ -127,7 +127,7 @@ def copies_table(bounds):
 
 
 def products_table(bounds):
-    """Every cut alone."""
+    """The table of each cut alone."""
     entries = [bound for bound in bounds if "items" in bound]
     columns = sorted({parts for bound in entries for parts in cuts(bound["ranks"])})
     lines = [[shape(bound), *(ms(median(bound["items"].get(product(parts)))) for parts in columns)] for bound in entries]
@@ -135,7 +135,7 @@ def products_table(bounds):
 
 
 def tails_table(bounds):
-    """What a reduce-scatter ends with: the sum and its rate, beside a plain copy's, and the transfer of one slice."""
+    """The table of the end of a reduce-scatter: the sum and its rate, next to a plain copy's, and the transfer of one shard."""
     lines = []
     for bound in (bound for bound in bounds if "items" in bound):
         add, plain, one = (median(bound["items"].get(name)) for name in (SUM, AS_MANY_BYTES, ONE_SLICE))
@@ -151,7 +151,7 @@ def rate(count, us):
 
 
 def markdown(bounds, rows):
-    """The report of the section; nothing where it was not asked for."""
+    """The report of the section; empty if there are no bounds."""
     parts = []
     if any("items" in bound for bound in bounds):
         parts = ["\nWhat bounds it, ms, and the shares of the best program's time above the GEMM, in percents of the GEMM:\n",

@@ -1,4 +1,4 @@
-"""hirgen as tests use it: that of this checkout."""
+"""hirgen for tests, built from this checkout."""
 import functools
 import pathlib
 import subprocess
@@ -10,7 +10,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
 @functools.cache
 def hirgen():
-    """The command, which the first call builds."""
+    """The path of the command; the first call builds it."""
     binary = ROOT / "build" / "python-tests" / "hirgen"
     subprocess.run(["go", "build", "-o", str(binary), "./cmd/hirgen"], cwd=ROOT, check=True)
     return binary
@@ -18,5 +18,5 @@ def hirgen():
 
 @functools.cache
 def params(spec):
-    """The parameters of a spec, by its name."""
+    """The parameters of the spec with this name."""
     return programs.checked(hirgen(), programs.spec_file(spec))["params"]

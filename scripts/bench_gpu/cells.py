@@ -1,13 +1,13 @@
-"""What is compared: operations at shapes. A shape is M, N, K of the product that one GPU does.
+"""The cells of the benchmark: operations at shapes. A shape is M, N, K of the GEMM that each GPU runs.
 
-    ag_matmul: A is [M/d, K] and B [K, N] on each rank;  C = allgather(A) B       is [M, N]   on each rank
-    matmul_rs: A is [M, K]   and B [K, N] on each rank;  C = reduce_scatter(A B)  is [M/d, N] on each rank
-    matmul_ar: A is [M, K]   and B [K, N] on each rank;  C = all_reduce(A B)      is [M, N]   on each rank
+    ag_matmul: A is [M/d, K] and B [K, N] on each rank;  C = allgather(A) B       is [M, N]   on each rank.
+    matmul_rs: A is [M, K]   and B [K, N] on each rank;  C = reduce_scatter(A B)  is [M/d, N] on each rank.
+    matmul_ar: A is [M, K]   and B [K, N] on each rank;  C = all_reduce(A B)      is [M, N]   on each rank.
 """
 import dataclasses
 import math
 
-#: In the order of their worth where time is short: the sizes with goals of their own, then the small ones.
+#: The most important shapes first, for runs with little time: those with performance goals, then the small ones.
 SHAPES = [
     (32768, 8192, 16384),
     (8192, 8192, 8192),
@@ -19,41 +19,41 @@ SHAPES = [
 ]
 OPERATIONS = ["ag_matmul", "matmul_rs", "matmul_ar"]
 
-#: Rates that calls and checks are expected to run at; only the number of calls depends on them.
+#: Expected FLOP/s of GEMMs, bytes/s of links and shortest call; only the number of calls depends on them.
 PRODUCT_FLOPS, LINK_BYTES, LEAST_SECONDS = 650e12, 330e9, 20e-6
 ELEMENT = 2  # bytes of bf16
 
 
 @dataclasses.dataclass(frozen=True)
 class Cell:
-    """An operation at a shape on so many ranks: one row of the tables."""
+    """An operation at a shape on a number of ranks: one row of the tables."""
 
     operation: str
     m: int
     n: int
     k: int
     ranks: int
-    is_tiny: bool = False  # nothing but the calls themselves takes time
+    is_tiny: bool = False  # only the launches and synchronisation take time
 
     @property
     def key(self):
-        """What tells it apart, as words."""
+        """The identity of the cell, as words."""
         return self.operation, self.m, self.n, self.k, self.ranks, "tiny" if self.is_tiny else ""
 
     @property
     def flops(self):
-        """Of one rank's product."""
+        """FLOP of one rank's GEMM."""
         return 2 * self.m * self.n * self.k
 
     @property
     def params(self):
-        """The parameters of the operation's specs, where K of a product is split over ranks if its sum is."""
+        """The parameters of the operation's specs. They have K of all ranks if the sum over K is split over ranks."""
         whole_k = self.k if self.operation == "ag_matmul" else self.k * self.ranks
         return {"D": self.ranks, "M": self.m, "N": self.n, "K": whole_k}
 
     @property
     def sizes(self):
-        """What the peers need to know of it, beside the operation."""
+        """The arguments of the peers, in addition to the operation."""
         return {"m": self.m, "n": self.n, "k": self.k}
 
     @property
@@ -66,24 +66,25 @@ class Cell:
 
     @property
     def expected_seconds(self):
-        """Roughly what a good call takes."""
+        """A rough estimate of the time of a fast call."""
         return max(self.flops / PRODUCT_FLOPS, self.moved_bytes / LINK_BYTES, LEAST_SECONDS)
 
     @property
     def check_flops(self):
-        """Of the reference, which every rank evaluates on whole tensors."""
+        """FLOP of the reference, which every rank computes on whole tensors."""
         p = self.params
         return 2 * p["M"] * p["N"] * p["K"]
 
     @property
     def check_bytes(self):
-        """Memory of a GPU that a check takes at its height: whole tensors in fp32. The reference of a sum over ranks
-        multiplies slice by slice, with B repeated for each, and keeps what each rank adds."""
+        """Peak bytes of GPU memory of a check: whole tensors in fp32. The reference of a sum over ranks is a batched product, with B
+        repeated for each rank, and keeps the partial sum of each rank."""
         p, slices = self.params, 0 if self.operation == "ag_matmul" else self.ranks
         return 4 * (p["M"] * p["K"] + p["K"] * p["N"] * (1 + slices) + p["M"] * p["N"] * (1 + slices))
 
     def calls(self, seconds, repeats, least, warm=0):
-        """(warm-up calls, calls of a repeat) that keep the GPU busy for warm seconds, at least half of seconds, and for seconds."""
+        """(warm-up calls, calls per repeat). The warm-up lasts for warm seconds or half of seconds, whichever is longer, and all repeats
+        together last for seconds. There are at least 3 warm-up calls and least calls per repeat."""
         iters = math.ceil(seconds / repeats / self.expected_seconds)
         return max(3, math.ceil(max(warm, seconds / 2) / self.expected_seconds)), max(least, iters)
 
@@ -94,5 +95,5 @@ def cells(ranks, shapes, operations):
 
 
 def tiny_cell(ranks):
-    """An allgather and product of 1 KB a rank: what a call costs when there is nothing to do."""
+    """An allgather of 1 KB a rank and a GEMM, to measure the overhead of a call."""
     return Cell("ag_matmul", ranks, 64, 512, ranks, is_tiny=True)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""How fast the kernels are that torch.compile makes of what fused_kernels.cu times, on one GPU.
+"""Times the kernels that torch.compile generates for the cases of fused_kernels.cu, on one GPU.
 
     scripts/bench_gpu/compiled_kernels.py [WORD]    kernels with WORD in their names
 
-As there: a fraction of a copy from device to device that reads and writes as many bytes, of 64 MB and of 512 MB, over buffers that
-rotate over at least 512 MB; a row is the median of seven turns, each of copy and kernel one after the other. Calls are captured in a
-CUDA graph, so that no time of the host is in them; each call there has a result of its own.
+As in fused_kernels.cu, the unit is a device-to-device copy that reads and writes the same number of bytes: 64 MB and 512 MB, over
+buffers that rotate over at least 512 MB. A row is the median of seven rounds, each with the copy and then the kernel. A CUDA graph
+holds the calls, to exclude host time, and each of its calls has a separate result.
 """
 import math
 import statistics
@@ -16,7 +16,7 @@ import torch.nn.functional as F
 
 MB = 1 << 20
 TURNS, ROTATED, TIMED = 7, 2048 * MB, 8192 * MB
-STEP = 16384 * 16  # elements of a slice are whole rows of every case
+STEP = 16384 * 16  # slices are multiples of this, so that they have whole rows in every case
 HEADS, CHANNELS = 32, 128  # of a token
 TOKEN = HEADS * CHANNELS
 
@@ -27,13 +27,13 @@ def silu_mul(zg, zu):
 
 
 def rope(x, cos, sin):
-    """Halves of channels rotated by angles that are in tables, the same for all heads of a token."""
+    """Rotary embeddings of the two halves of channels. Tables have the angles, which all heads of a token share."""
     first, second = x.float().chunk(2, -1)
     return torch.cat([first * cos - second * sin, second * cos + first * sin], -1).to(x.dtype)
 
 
 def add_rms_norm(x, r, gamma):
-    """A residual add and the norm behind it: two results."""
+    """A residual add, and the norm of its result: two results."""
     y = x + r
     return y, F.rms_norm(y, gamma.shape, gamma, 1e-5)
 
@@ -44,13 +44,13 @@ def norm_weight_grad(dy, x, rstd):
 
 
 def of_tokens():
-    """(name, operands that are large, results among them, function of the large inputs, columns) of a kernel with rows of heads."""
+    """(name, number of large operands, results among them, function of the large inputs, columns) of a kernel on rows of heads."""
     cos, sin = (torch.ones(256 * MB // TOKEN, 1, CHANNELS // 2, device="cuda") for _ in range(2))
     return ("rope of 32 heads", 2, 1, lambda x: rope(x.view(-1, HEADS, CHANNELS), cos[:len(x)], sin[:len(x)]), TOKEN)
 
 
 def of_rows(columns):
-    """The same of kernels along rows, whose small operands are few."""
+    """The same for kernels along rows, with few small operands."""
     gamma, beta = (torch.ones(columns, device="cuda", dtype=torch.bfloat16) for _ in range(2))
     rstd = torch.ones(256 * MB // columns, 1, device="cuda")
     return [
@@ -63,20 +63,20 @@ def of_rows(columns):
 
 
 def cases():
-    """All of them."""
+    """All cases."""
     elementwise = [("silu_mul", 3, 1, silu_mul, 4096), ("add", 3, 1, torch.add, 4096), ("gelu", 2, 1, F.gelu, 4096)]
     return [*elementwise, of_tokens(), *(case for columns in (1024, 4096, 16384) for case in of_rows(columns))]
 
 
 def slices_of(megabytes, operands):
-    """(elements of an operand, slices of the memory that calls take in turn, replays of a graph of one call each)."""
+    """(elements of an operand, slices of memory, replays of the graph). The graph has one call for each slice."""
     elements = megabytes * MB // (2 * operands) // STEP * STEP
     slices = max(2, ROTATED // (2 * elements * operands))
     return elements, slices, math.ceil(max(20, TIMED // (megabytes * MB)) / slices)
 
 
 def graph_of(calls):
-    """A CUDA graph of calls, made once before. Their results stay until it is made, so that no two share memory."""
+    """Captures a CUDA graph of calls, after running each once. Results stay alive during the capture, so that no two share memory."""
     stream = torch.cuda.Stream()
     with torch.cuda.stream(stream):
         for call in calls:
@@ -90,7 +90,7 @@ def graph_of(calls):
 
 
 def time_of(graph, replays, count):
-    """Milliseconds of each of so many calls that a graph has."""
+    """Milliseconds of one of the count calls of a graph, the mean over its replays."""
     begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
     graph.replay()
     begin.record()

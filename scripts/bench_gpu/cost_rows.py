@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""What the cost model is fitted to and tested against, from what the benchmark measured.
+"""Converts benchmark results to the rows that the cost model is fitted to and tested against.
 
     scripts/bench_gpu/cost_rows.py docs/measured/*.json > lowering/cost/testdata/measured.json
 
-One object for each program whose results were right, with the median of its repeats: spec, parameters, schedule and
-microseconds. Labels say what a program's schedule is in words, so those of older files count as well. Products and
-collectives alone, as PyTorch calls them, come as {"gemm": [m, n, k]} and {"collective": type, "bytes": of the larger side}.
-Programs of drawn shapes have the schedule that was chosen for them.
+There is one object for each program with correct results: spec, parameters, schedule and microseconds, the median of the
+repeats. The schedule follows from the words of the label, so labels of older files work as well. PyTorch's GEMMs and
+collectives alone are {"gemm": [m, n, k]} and {"collective": type, "bytes": of the larger side}.
+Programs of drawn shapes have the schedule that hirgen chose for them.
 """
 import json
 import pathlib
@@ -19,7 +19,7 @@ import layers
 import tables
 import variants
 
-REFERENCE = {"preset": "reference"}  # what the default was when such programs were measured
+REFERENCE = {"preset": "reference"}  # the default at the time of these measurements
 WORDS = {
     "get": variants.GET, "put": variants.PUT, "eager": variants.EAGER, "whole": variants.EAGER, "local last": variants.LAST,
     "graph": variants.GRAPH, "ring": variants.RING, "ring in GEMM": variants.IN_GEMM, "separate add": variants.SEPARATE_ADD,
@@ -32,7 +32,7 @@ COUNTED = [(r"(\d+) a slice", {"all.split": "{}"}), (r"(\d+) (?:GEMMs?|chunk)", 
 
 
 def schedule_of(label):
-    """A label's schedule, with "S" where the program is cut into so many slices; None where a word is not known."""
+    """The schedule of a label, with the number of slices as "S" if the label has it; None if a word is unknown."""
     schedule = {}
     for word in label.split(", "):
         counted = [(name, form.format(found[1])) for pattern, forms in COUNTED if (found := re.fullmatch(pattern, word))
@@ -44,7 +44,7 @@ def schedule_of(label):
 
 
 def program(cell, operation, label):
-    """A program as spec, parameters and schedule; None where its label has an unknown word."""
+    """A program as spec, parameters and schedule; None if its label has an unknown word."""
     schedule = schedule_of(label)
     if schedule is None:
         return None
@@ -59,27 +59,29 @@ def program(cell, operation, label):
 
 
 def operation_spec(operation, whole):
-    """The example spec of an operation, in slices of ranks or in others."""
+    """The example spec of an operation: with one slice per rank (*_p2p), or with S slices."""
     return operation if whole and operation != "allgather" else operation + "_p2p"
 
 
 def layer_program(layer, label):
-    """A program of a layer, which layers.py has by its label; None where it has none, or leaves the schedule open."""
+    """The program of a layer with a label of layers.py; None if there is none, or if its schedule is auto."""
     made = next((variant for variant in layers.of_layer(layer) if variant.label == label), None)
     if made is None or made.schedule.get("preset") == "auto":
         return None
     return {"spec": made.spec, "params": made.params, "schedule": {name: str(value) for name, value in made.schedule.items()}}
 
 
-CHOSEN = re.compile(r".*: (?:measured|predicted) \S+ \w+ (?:on \S+ )?with (.+?)(?:, \S+ \w+ with (?:the default schedule|schedule: \{\}))?")
+# The names of the schedule with the default of each field; earlier versions printed the others.
+DEFAULTS = ("the default of each field", "schedule: {}", "the default schedule")
+CHOSEN = re.compile(r".*: (?:measured|predicted) \S+ \w+ (?:on \S+ )?with (.+?)(?:, \S+ \w+ with (?:" + "|".join(map(re.escape, DEFAULTS)) + "))?")
 
 
 def drawn_program(cell, choice):
-    """A program of a drawn shape, whose schedule is in what hirgen said of its choice; None where it chose none."""
+    """The program of a drawn shape. choice is hirgen's report, from which the schedule is parsed; None if hirgen chose none."""
     found = CHOSEN.fullmatch(choice)
     if not found:
         return None
-    fields = dict(field.split(" ") for field in found[1].split(", ") if field not in ("the default schedule", "schedule: {}"))
+    fields = dict(field.split(" ") for field in found[1].split(", ") if field not in DEFAULTS)
     return {"spec": cell.operation + "_auto", "params": cell.params, "schedule": fields}
 
 
@@ -95,14 +97,14 @@ def rows_of_drawn(source, row):
 
 
 def undisturbed(item):
-    """The time of an item in a repeat in which the host issued its calls in time: the lower quartile. PyTorch's host needs as long as
-    small collectives take, and is late in some repeats."""
+    """The lower quartile of an item's times, for repeats in which the host issued the calls in time. PyTorch's host code takes as long
+    as small collectives, and is late in some repeats."""
     times = sorted(item.get("us", []))
     return times[len(times) // 4] if times else None
 
 
 def alone(cell, peers):
-    """The product and the collective of a row by themselves."""
+    """The GEMM and the collective of a row, each alone."""
     if (us := tables.median(peers.get("gemm", {}))) is not None:
         yield {"gemm": [cell.m, cell.n, cell.k], "ranks": cell.ranks, "us": us}
     kind = {"ag_matmul": "Allgather", "matmul_rs": "ReduceScatter", "matmul_ar": "Allreduce"}.get(cell.operation)
@@ -127,7 +129,7 @@ def rows_of(source, row, is_layer, is_tiny=False):
 
 
 def parts_of(source, bound):
-    """The products of a bounds section: whole, and cut along M."""
+    """The GEMMs of a bounds section: whole, and split along M."""
     for label, item in bound.get("items", {}).items():
         count = 1 if label == "whole" else int(found[1]) if (found := re.fullmatch(r"(\d+) GEMMs", label)) else 0
         if count and (us := tables.median(item)) is not None:

@@ -1,8 +1,8 @@
-"""cuBLASMp's overlapped products as peers of bench.py, where nvcc and the libraries are there.
+"""cuBLASMp's overlapped GEMMs as peers of bench.py, if nvcc and the libraries are installed.
 
-They are Python packages: nvidia-cublasmp-cu13 (0.7.0.125 is the last one for NCCL 2.28 and cuBLAS 13.0), and
-nvidia-nvshmem-cu13 and nvidia-nccl-cu13, which come with PyTorch. What is missing is said in a line, and nothing else follows
-from it. cublasmp_peer.cpp is the program.
+The libraries are Python packages: nvidia-cublasmp-cu13 (0.7.0.125 is the last version for NCCL 2.28 and cuBLAS 13.0), and
+nvidia-nvshmem-cu13 and nvidia-nccl-cu13, which come with PyTorch. If one is missing, a line names it, and the benchmark
+runs without these peers. cublasmp_peer.cpp is the program.
 """
 import json
 import os
@@ -17,16 +17,16 @@ from folders import NVCC
 from paced import Silence
 
 SOURCE = pathlib.Path(__file__).with_name("cublasmp_peer.cpp")
-#: Folder of a package below nvidia/, its header, its library.
+#: (folder of a package below nvidia/, its header, its library).
 PARTS = [("cublasmp/cu13", "cublasmp.h", "libcublasmp.so*"), ("nvshmem", "nvshmem.h", "libnvshmem_host.so*"), ("nccl", "nccl.h", "libnccl.so*")]
 
 
 class Missing(Exception):
-    """Something that the peer needs is not there; the text says what."""
+    """A dependency of the peer is missing; the message names it."""
 
 
 def located(roots):
-    """[(include folder, library)] of PARTS below any of the folders; raises Missing."""
+    """[(include folder, library)] of PARTS, found below any of the roots; raises Missing."""
     found = []
     for package, header, library in PARTS:
         folders = [root / "nvidia" / package for root in roots]
@@ -38,7 +38,7 @@ def located(roots):
 
 
 def build(work):
-    """The program; raises Missing."""
+    """Compiles the program and returns its path; raises Missing."""
     parts = located([pathlib.Path(path) for path in sys.path if path])
     program = pathlib.Path(work).resolve() / "cublasmp_peer"
     program.parent.mkdir(parents=True, exist_ok=True)
@@ -51,7 +51,7 @@ def build(work):
 
 
 class Cublasmp(runs.Peers):
-    """One process a rank, as PyTorch's side. Operations that end it are not tried again."""
+    """One process a rank, as for PyTorch. An operation that made the processes end or hang is not tried again."""
 
     def __init__(self, ranks, program):
         self.program, self.broken, self.operation = program, set(), None
@@ -60,11 +60,11 @@ class Cublasmp(runs.Peers):
         super().__init__(ranks)
 
     def command(self):
-        """A rank's command line. Each start has a file of its own to meet by."""
+        """A rank's command line. Ranks exchange NCCL's ID over a file, a new one for each start."""
         return [self.program, pathlib.Path(self.folder.name) / f"id{self.starts}"]
 
     def environment(self):
-        """NVLink multicast stays off."""
+        """Turns NVLink multicast off."""
         return {"NVSHMEM_DISABLE_NVLS": "1", "NCCL_NVLS_ENABLE": os.environ.get("NCCL_NVLS_ENABLE", "0")}
 
     def start(self):
@@ -73,11 +73,11 @@ class Cublasmp(runs.Peers):
         super().start()
 
     def spelled(self, command):
-        """A command as the program reads it: its values, a word each."""
+        """A command in the program's format: its values, separated by spaces."""
         return " ".join(str(value) for value in command.values())
 
     def ask(self, **command):
-        """Rank 0's answer; raises Silence, and remembers what brought it about."""
+        """Rank 0's answer; on Silence, marks the operation as broken and raises."""
         try:
             return super().ask(**command)
         except Silence:
@@ -85,7 +85,7 @@ class Cublasmp(runs.Peers):
             raise
 
     def load(self, cell):
-        """Makes a cell's tensors; the items of its peers. What was refused or ended the program has none."""
+        """Makes a cell's tensors and returns the items of its peers; none for tiny cells, layers and broken operations."""
         self.operation = cell.operation
         if cell.is_tiny or cell.operation not in cells.OPERATIONS or cell.operation in self.broken:
             return {}
@@ -93,7 +93,7 @@ class Cublasmp(runs.Peers):
 
 
 class Both:
-    """The peers of several libraries as those of one; the first one is PyTorch's."""
+    """Combines the peers of several libraries; PyTorch's come first."""
 
     def __init__(self, parts):
         self.parts, self.owner = parts, {}
@@ -110,7 +110,7 @@ class Both:
         self.owner[peer].round(peer, *rest)
 
     def bounds(self, *rest):
-        """What bounds a shape, which is PyTorch's to measure."""
+        """The bounds of a shape, as PyTorch measures them."""
         return self.parts[0].bounds(*rest)
 
     def stop(self):
@@ -120,7 +120,7 @@ class Both:
 
 
 def joined(peers, args):
-    """The peers with cuBLASMp's, or without them and a line that says why."""
+    """The peers together with cuBLASMp's; if these are not available, prints the reason and returns the peers alone."""
     try:
         own = Cublasmp(args.ranks, build(args.work))
     except Missing as missing:

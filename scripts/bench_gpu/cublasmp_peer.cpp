@@ -1,14 +1,14 @@
-// cuBLASMp's overlapped products as a peer of bench.py: one process for each GPU, which reads
-// commands from standard input, all ranks the same ones, and of which rank 0 answers in lines that
-// begin with "PEER". cublasmp.py builds and starts it.
+// cuBLASMp's overlapped GEMMs as peers of bench.py, with one process for each GPU. All ranks read
+// the same commands from standard input, and rank 0 answers in lines that begin with "PEER".
+// cublasmp.py builds and starts it.
 //
-//   load OPERATION M N K             makes the tensors; answers with the names of its peers
-//   time PEER WARMUP ITERS REPEATS   answers with the microseconds of a call, of the slowest rank,
-//   one number for each repeat
+//   load OPERATION M N K             makes the tensors; answers with the names of the peers.
+//   time PEER WARMUP ITERS REPEATS   answers with the microseconds of a call on the slowest rank,
+//                                    one number for each repeat.
 //
-// M, N and K are those of one GPU's product, as in cells.py. The library is column-major: its A are
-// our weights, transposed, its B our rows, and its D the transposed result. What ranks exchange
-// lies in NVSHMEM's memory.
+// M, N and K are the extents of one GPU's GEMM, as in cells.py. cuBLASMp is column-major: its A is
+// our transposed weights, its B our rows, and its D the transposed result. Tensors that ranks
+// exchange are in NVSHMEM's memory.
 #include <cublasmp.h>
 #include <cuda_runtime.h>
 #include <nccl.h>
@@ -33,7 +33,7 @@ namespace {
 constexpr size_t kElement = 2;  // bytes of bf16
 constexpr size_t kPattern = 1 << 20;
 
-// A call of one of the libraries failed.
+// Throws if a call of one of the libraries failed.
 template <typename Status>
 void check(Status status, const char* call) {
   if (static_cast<int>(status) != 0)
@@ -51,13 +51,13 @@ struct Algorithm {
   const char* name;
   cublasMpMatmulAlgoType_t type;
 };
-// Those that need no NVLink multicast, which stays off.
+// The algorithms without NVLink multicast, which stays off.
 constexpr Algorithm kAlgorithms[] = {{"cublasmp-default", CUBLASMP_MATMUL_ALGO_TYPE_DEFAULT},
                                      {"cublasmp-split-p2p", CUBLASMP_MATMUL_ALGO_TYPE_SPLIT_P2P},
                                      {"cublasmp-atomic-p2p", CUBLASMP_MATMUL_ALGO_TYPE_ATOMIC_P2P},
                                      {"cublasmp-no-overlap", CUBLASMP_MATMUL_ALGO_TYPE_NO_OVERLAP}};
 
-// Random bf16 numbers between -1 and 1 in device memory: a pattern, again and again.
+// Fills device memory with random bf16 numbers between -1 and 1, as a repeated pattern.
 void fill(void* memory, size_t elements, int seed) {
   std::mt19937 random(seed);
   std::vector<uint16_t> pattern(kPattern);
@@ -75,7 +75,7 @@ void fill(void* memory, size_t elements, int seed) {
   }
 }
 
-// Memory of this rank alone, and memory that NVSHMEM lets the others reach.
+// Memory of this rank alone, and NVSHMEM memory that other ranks can access.
 std::shared_ptr<void> own_memory(size_t bytes) {
   void* memory = nullptr;
   CHECK(cudaMalloc(&memory, bytes));
@@ -88,7 +88,7 @@ std::shared_ptr<void> shared_memory(size_t bytes) {
   return {memory, [](void* p) { nvshmem_free(p); }};
 }
 
-// The ranks, what the library needs on each, and a clock that all ranks share.
+// The communicator and cuBLASMp's handle and grids of a rank, and timing over all ranks.
 class Ranks {
  public:
   explicit Ranks(const std::string& id_file)
@@ -106,7 +106,7 @@ class Ranks {
 
   // Microseconds of a call on the slowest rank.
   float time(const std::function<void()>& call, int calls) {
-    over_ranks(0);  // all begin together
+    over_ranks(0);  // a barrier
     CHECK(cudaEventRecord(begin_, stream));
     for (int i = 0; i < calls; ++i) call();
     CHECK(cudaEventRecord(end_, stream));
@@ -122,7 +122,7 @@ class Ranks {
   cublasMpGrid_t by_rows = nullptr, by_columns = nullptr;
 
  private:
-  // Rank 0 leaves NCCL's identity in a file, which appears whole.
+  // NCCL's unique ID. Rank 0 writes it to a file, renamed into place so that no rank reads a part.
   ncclUniqueId id(const std::string& file) const {
     ncclUniqueId made;
     if (rank == 0) {
@@ -154,7 +154,7 @@ class Ranks {
   cudaEvent_t begin_ = nullptr, end_ = nullptr;
 };
 
-// The tensors of an operation at a shape, and its call by each algorithm.
+// The tensors of an operation at a shape, and its timing with each algorithm.
 class Problem {
  public:
   Problem(Ranks* ranks, const std::string& operation, int64_t m, int64_t n, int64_t k)
@@ -167,7 +167,7 @@ class Problem {
     const int64_t own_rows = gathers ? m / world : m;
     rows_ = gathers ? n * world : n, columns_ = m, inner_ = gathers ? k : k * world;
     const int64_t block =
-        reduces_all_ ? m : m / world;  // rows of ours that a rank of the grid holds
+        reduces_all_ ? m : m / world;  // of our rows on each rank of the grid
     weights_ = own_memory(kElement * k * n);
     tokens_ = shared_memory(kElement * k * own_rows);
     result_ = shared_memory(kElement * n * (operation == "matmul_rs" ? m / world : m));
@@ -216,7 +216,7 @@ class Problem {
   }
 
  private:
-  // Of a matrix in blocks, each of the size of a rank's part.
+  // The descriptor of a matrix with one block for each rank of the grid.
   static cublasMpMatrixDescriptor_t descriptor(int64_t rows, int64_t columns, int64_t block_rows,
                                                int64_t block_columns, cublasMpGrid_t grid) {
     cublasMpMatrixDescriptor_t made = nullptr;
@@ -232,16 +232,16 @@ class Problem {
 
   Ranks* ranks_;
   bool reduces_all_ = false;
-  int64_t rows_ = 0, columns_ = 0, inner_ = 0;  // of the library's whole product
+  int64_t rows_ = 0, columns_ = 0, inner_ = 0;  // of cuBLASMp's global GEMM
   std::shared_ptr<void> weights_, tokens_, result_;
   cublasMpMatrixDescriptor_t a_ = nullptr, b_ = nullptr, d_ = nullptr;
 };
 
 std::string quoted(const std::string& text) {
   return "\"" + text + "\"";
-}  // of names and messages without quotes
+}  // for names and messages without quotes
 
-// The answer to a command, as JSON. What the library refuses, on all ranks alike, is an answer.
+// The answer to a command, as JSON. If the library refuses a call, the answer has the reason.
 std::string answer(const std::string& line, Ranks* ranks, std::unique_ptr<Problem>* problem) try {
   std::istringstream words(line);
   std::string verb, name;
@@ -281,7 +281,7 @@ int main(int, char** arguments) try {
     const std::string text = answer(line, &ranks, &problem);
     if (ranks.rank == 0) std::cout << "PEER " << text << std::endl;
   }
-  std::_Exit(0);  // the libraries' own ends wait for each other
+  std::_Exit(0);  // skips the libraries' shutdown, which deadlocks
 } catch (const std::exception& error) {
   std::cerr << error.what() << std::endl;
   return 1;

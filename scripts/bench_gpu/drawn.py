@@ -1,6 +1,6 @@
-"""Shapes that nobody chose: what schedule: auto makes of them, each with the source of its choice.
+"""Random shapes with schedule: auto, each with the source of hirgen's choice.
 
-A seed gives so many shapes, the same on every machine: M, N and K are log-uniform in RANGES and multiples of STEP.
+A seed gives the same shapes on every machine: M, N and K are log-uniform in RANGES, rounded to multiples of STEP.
 """
 import math
 import random
@@ -12,18 +12,18 @@ import tables
 STEP = 128
 RANGES = {"m": (256, 16384), "n": (1024, 16384), "k": (1024, 16384)}
 LABEL = "auto"
-NEAR = 0.15  # of a prediction
+NEAR = 0.15  # relative error of a prediction that counts as near
 
 
 def shapes(seed, count):
-    """So many shapes (M, N, K)."""
+    """count shapes (M, N, K)."""
     source = random.Random(seed)
     return [tuple(multiple(math.exp(source.uniform(math.log(low), math.log(high)))) for low, high in RANGES.values())
             for _ in range(count)]
 
 
 def multiple(extent):
-    """The nearest multiple of STEP; the ends of RANGES are some themselves."""
+    """The nearest multiple of STEP. The ends of RANGES are multiples, so that the result is within RANGES."""
     return STEP * round(extent / STEP)
 
 
@@ -33,12 +33,12 @@ def drawn(ranks, seeds, count, operations):
 
 
 def of_cell(cell, machine=""):
-    """The one program of a drawn cell, chosen for a machine, if there is one, from no measurement."""
+    """The only program of a drawn cell. With a machine file, hirgen chooses its schedule by predictions for that machine alone."""
     return [programs.Variant(f"{cell.operation}_auto", cell.params, {}, label=LABEL, machine=str(machine))]
 
 
 def choice(program):
-    """Where a program's schedule is from, as hirgen says, and how long it expects a call to take, as parts of a row."""
+    """Fields for a row: hirgen's source for the program's schedule, and its prediction of the time of a call."""
     try:
         found = program.checked()
         return {"choice": found["auto"]["basis"], "predicted_us": found["prediction"]["us"]}
@@ -47,13 +47,13 @@ def choice(program):
 
 
 def error(row):
-    """How far the predicted time is above the measured one, as a share of it; None where one is missing."""
+    """The relative error of the predicted time; None if one of the times is missing."""
     us = tables.median(row["hirgen"].get(LABEL))
     return row["predicted_us"] / us - 1 if us and "predicted_us" in row else None
 
 
 def verdict(rows):
-    """How many predictions are near, in a line."""
+    """A line with the number of predictions within NEAR."""
     errors = [abs(error(row)) for row in rows if error(row) is not None]
     return f"Predicted within {NEAR:.0%} of measured: {sum(e <= NEAR for e in errors)} of {len(errors)} rows."
 
@@ -73,7 +73,7 @@ def table(rows):
 
 
 def markdown(rows):
-    """The report of the section; nothing where nothing was drawn."""
+    """The report of the section; empty without drawn rows."""
     if not rows:
         return ""
     refused = tables.refusals(rows)

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Emits what versions.py times: the rows of one version of hirgen, as a set of folders that needs hirgen no more.
+"""Emits the programs that versions.py times: the rows of one version of hirgen, as a set of folders that run without hirgen.
 
     scripts/bench_gpu/emit_set.py SET --ranks 2 [--hirgen bin/hirgen] [--specs testdata/specs] [--only TEXT...] [--small]
 
-Rows are the best program of each operation and shape of cells.py, by docs/measured/bench_<ranks>_gpus.json where it is
-there, some programs of layers.py, and the example specs of OWN with their own schedules. They have the same names in all versions. To emit those of an
-earlier version, give its hirgen and its specs; where its schedules are spelt otherwise, run this script from its checkout.
+The rows are the best program for each operation and shape of cells.py, some programs of layers.py, and the example specs of OWN with
+the schedules in their files. docs/measured/bench_<ranks>_gpus.json, if it exists, gives the best program. Rows have the same names in
+all versions. To emit a set of an earlier version, give its hirgen and its specs. If its schedules have another syntax, run the
+script of its checkout.
 """
 import argparse
 import dataclasses
@@ -24,14 +25,14 @@ import variants
 from folders import ROWS, take_runtime
 
 MEASURED = pathlib.Path(__file__).resolve().parent.parent.parent / "docs" / "measured"
-CHECK_FLOPS = 5e12  # of the reference, which takes a second then
+CHECK_FLOPS = 5e12  # of a reference that takes about a second
 BLOCK = {"B": 1, "L": 2048, "H": 32, "C": 128}
 SQUARE = {"M": 8192, "N": 8192, "K": 8192}
 
 #: Programs of the layers mlp and swiglu, by label.
 FEED_FORWARD = ["collective, 4 slices", "get", "put, 2 a slice"]
 
-#: (spec, parameters beside the ranks, ms on 2 GPUs, roughly): with the schedules that the specs have.
+#: (spec, parameters without the ranks, rough ms on 2 GPUs), with the schedules in the spec files.
 OWN = [
     ("mlp_tp", {"M": 8192, "K": 4096, "N": 14336}, 1.6), ("mlp_sp", {"M": 8192, "K": 4096, "N": 14336}, 1.8),
     ("mlp_tp_backward", {"M": 8192, "K": 4096, "N": 14336}, 3.5),
@@ -46,7 +47,7 @@ OWN = [
 
 
 def rows(ranks, small):
-    """(name, variant, expected microseconds, may it be checked) of all rows; small ones run on the CPU device in no time."""
+    """(name, variant, expected microseconds, whether to check it) of all rows. With small, extents are divided, for the CPU device."""
     for cell in cells.cells(ranks, cells.SHAPES, cells.OPERATIONS):
         variant = best(cell)
         if small:
@@ -65,17 +66,17 @@ def rows(ranks, small):
 
 
 def less(extent):
-    """Of a small row."""
+    """The extent of a small row."""
     return extent // 64 if extent >= 1024 else max(1, extent // 8)
 
 
 def extra(variant):
-    """A variant's parameters that are no sizes."""
+    """A variant's parameters other than D, M, N and K."""
     return {name: value for name, value in variant.params.items() if name not in "DMNK"}
 
 
 def best(cell):
-    """The variant of a cell that was fastest on so many GPUs, or the first one."""
+    """The variant of a cell that was measured as the fastest on its number of GPUs; without a measurement the first one."""
     made = {variant.label: variant for variant in variants.of_cell(cell) if not variant.spec.startswith("allgather")}
     file = MEASURED / f"bench_{cell.ranks}_gpus.json"
     for row in json.loads(file.read_text())["rows"] if file.exists() else []:
@@ -91,7 +92,7 @@ def folder_name(row):
 
 
 def emit(hirgen, specs, variant, folder):
-    """Writes a folder; what hirgen says if it refuses."""
+    """Emits a folder; returns hirgen's error, or ""."""
     spec = folder.parent / f"{variant.spec}.yaml"
     spec.write_text(variant.text(specs))
     code, output = programs.quiet([hirgen, "emit", spec, "-o", folder, *variant.options])
@@ -106,8 +107,8 @@ def parse():
     parser.add_argument("--ranks", type=int, required=True)
     parser.add_argument("--hirgen", default="bin/hirgen")
     parser.add_argument("--specs", type=pathlib.Path, default=programs.SPECS)
-    parser.add_argument("--only", nargs="*", help="rows whose name contains one of these texts")
-    parser.add_argument("--small", action="store_true", help="extents for the CPU device")
+    parser.add_argument("--only", nargs="*", help="only rows whose name contains one of these texts")
+    parser.add_argument("--small", action="store_true", help="small extents, for the CPU device")
     return parser.parse_args()
 
 

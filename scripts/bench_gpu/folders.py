@@ -1,11 +1,11 @@
-"""Sets of emitted folders, which are built and run without hirgen, where CMake and the device are enough.
+"""Sets of emitted folders, which need only CMake and the device to build and run.
 
-A set is what one version of hirgen emitted (emit_set.py): a folder for each row, the runtime once, since it is the same in
-all of them, and rows.json:
+One version of hirgen emits a set (emit_set.py). It has a folder for each row, one copy of the runtime, which is the same for
+all rows, and rows.json:
 
     {"ranks": 2, "hirgen": "hirgen 0.1", "rows": [{"row": name, "folder": name, "expected_us": 1800, "check": true}, ...]}
 
-A folder of emitted folders without rows.json is a set, too: each is a row of its name.
+A folder of emitted folders without rows.json is a set as well: each folder is a row with its name.
 """
 import json
 import os
@@ -22,7 +22,7 @@ NVCC = pathlib.Path("/usr/local/cuda/bin/nvcc")
 
 
 class Folder:
-    """An emitted folder of a set. failure says why it cannot run, "" once it is built."""
+    """An emitted folder of a set. failure is the reason that it cannot run, or "" once it is built."""
 
     def __init__(self, own_set, entry):
         self.set, self.entry, self.failure = own_set, entry, programs.NOT_BUILT
@@ -30,11 +30,12 @@ class Folder:
 
     @property
     def row(self):
-        """What pairs it with the folder of another set."""
+        """The name of the row, which another set's folder shares."""
         return self.entry["row"]
 
     def build(self, device, cmake):
-        """Compiles. All folders of a set share one compiled runtime; the set's sources of it are copied where a folder has none."""
+        """Compiles the folder. All folders of a set share one compiled runtime. A folder without runtime sources gets a copy from the
+        set."""
         if not (self.folder / RUNTIME).exists() and (self.set.path / RUNTIME).exists():
             shutil.copytree(self.set.path / RUNTIME, self.folder / RUNTIME)
         shutil.rmtree(self.folder / "build", ignore_errors=True)  # it may be another machine's
@@ -49,20 +50,20 @@ class Folder:
 
     @property
     def name(self):
-        """The pipeline's name, which is the program's."""
-        return next(self.folder.glob("*.h")).stem  # of its C ABI
+        """The name of the pipeline and of its program."""
+        return next(self.folder.glob("*.h")).stem  # the header of its C ABI
 
     def start(self, ranks, options):
-        """All ranks on this machine, spoken to over rank 0."""
+        """Starts all ranks on this machine; rank 0 takes the commands."""
         return Ranks([self.binary, *options], ranks)
 
     def calls(self, seconds, repeats):
-        """(warm-up calls, calls of a repeat) that take about half of seconds, and seconds in all repeats."""
+        """(warm-up calls, calls per repeat). The warm-up takes about half of seconds, and all repeats together take seconds."""
         each = self.entry.get("expected_us", 1000) / 1e6
         return tuple(max(LEAST_CALLS, round(time / each)) for time in (seconds / 2, seconds / repeats))
 
     def text(self):
-        """{name: content} of what makes the program what it is, the runtime apart."""
+        """{name: content} of the program's sources, without the runtime."""
         files = [path for path in sorted(self.folder.iterdir()) if path.suffix in (".cpp", ".hpp", ".cu", ".cuh")]
         return {path.name: path.read_text() for path in files}
 
@@ -83,12 +84,12 @@ class Set:
         return [{"row": name, "folder": name} for name in found]
 
     def keep(self, rows):
-        """Forgets all rows but these."""
+        """Drops all rows except these."""
         self.folders = {row: self.folders[row] for row in rows}
 
     def build(self, device, cmake, pool):
-        """Builds all rows: the first one alone, since it leaves the runtime to the others, which the pool builds. Returns what is
-        under way, to be waited for."""
+        """Builds all rows. The first one that builds leaves its compiled runtime to the others, so it is built alone; the pool builds the
+        rest. Returns their futures."""
         rest = list(self.folders.values())
         while rest:
             first = rest.pop(0)
@@ -99,7 +100,7 @@ class Set:
 
 
 def take_runtime(path):
-    """Leaves the runtime's sources of a new set once, and in none of its folders."""
+    """Moves the runtime's sources of a new set to the set itself and removes the copies in its folders."""
     for folder in sorted(path.glob(f"*/{RUNTIME}")):
         if (path / RUNTIME).exists():
             shutil.rmtree(folder)

@@ -1,13 +1,13 @@
-// How fast fused kernels (runtime_cpp/include/hirgen/fused.hpp) and reductions are, as a fraction
-// of a copy from device to device that reads and writes as many bytes. Without the rest of the
-// runtime:
+// Times fused kernels (runtime_cpp/include/hirgen/fused.hpp) and reductions, relative to a
+// device-to-device copy that reads and writes the same number of bytes. It builds without the rest
+// of the runtime:
 //
 //   nvcc -std=c++20 -O3 -arch=sm_90a -I runtime_cpp/include -I NCCL/include -o fused_kernels FILE
 //       runtime_cpp/src/kernels/reduce.cu
 //   ./fused_kernels [WORD]    // kernels with WORD in their names
 //
 // Buffers rotate over at least 512 MB, so that no call finds its operands in the cache. A row is
-// the median of seven turns, each of copy and kernel one after the other.
+// the median of seven rounds, each with the copy and then the kernel.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -18,7 +18,7 @@
 #include "hirgen/columns.hpp"
 #include "hirgen/fused.hpp"
 
-namespace hirgen {  // what the runtime's files define
+namespace hirgen {  // stubs for definitions of the runtime
 constinit thread_local TraceRecorder* trace_recorder = nullptr;
 void TracedCall::begin(const char*, const char*, cudaStream_t, cudaEvent_t) {}
 void TracedCall::end() {}
@@ -63,7 +63,7 @@ struct Gelu {
   }
 };
 
-/// Heads of 128 channels, rotated by angles that the kernel computes for some of a token's at once.
+/// Rotary embeddings of heads of 128 channels. Several heads of a token share computed angles.
 struct Rope {
   hirgen::Scattered<bf16, 2> low, high;
   hirgen::Scattered<const bf16, 2> first, second;
@@ -83,7 +83,7 @@ struct Rope {
   }
 };
 
-/// A residual add and the norm behind it: two results.
+/// A residual add, and the norm of its result: two results.
 struct AddRmsNorm {
   bf16 *Y, *X1;
   const bf16 *X, *R, *gamma;
@@ -125,7 +125,7 @@ struct LayerNorm {
   }
 };
 
-/// The gradient of a norm's weight, without what it writes: a fold of columns.
+/// The terms of the gradient of a norm's weight, which launch_columns sums along columns.
 struct NormWeightGrad {
   const bf16 *dY, *X;
   const float* rstd;
@@ -148,10 +148,10 @@ struct Softmax {
 
 cudaStream_t stream;
 
-/// A kernel on slice `i` of buffers: the output, then its inputs, `elements` of each.
+/// A kernel on a slice of buffers: the output, then its inputs, `elements` of each.
 struct Case {
   std::string name;
-  int operands;  // that are as large as the result, with it
+  int operands;  // number of large operands, including the results
   std::function<void(bf16* const*, int64_t elements)> launch;
 };
 
@@ -183,7 +183,7 @@ void add_rows(std::vector<Case>& cases) {
                    }});
 }
 
-/// Folds of columns, of which a GPU's SMs divide some well and others badly.
+/// Reductions along columns, including sizes that divide badly among a GPU's SMs.
 void add_weight_grads(std::vector<Case>& cases) {
   constexpr int64_t kMostRows = (int64_t{128} << 20) / 1024, kMostColumns = 16384;
   static float *of_rows = nullptr, *sums = nullptr;
@@ -200,7 +200,7 @@ void add_weight_grads(std::vector<Case>& cases) {
   }
 }
 
-/// Sums over rows, over columns, and of the parts of a sum over ranks.
+/// Sums over rows, over columns, and of the partial sums of several ranks.
 void add_reductions(std::vector<Case>& cases) {
   constexpr int64_t kColumns = 4096;
   static float* sums = nullptr;
@@ -263,7 +263,7 @@ std::vector<Case> all_cases() {
   return cases;
 }
 
-/// Milliseconds of a call, the mean of `calls` of them, each on another slice.
+/// Milliseconds of a call, the mean of `calls` calls, each on the next slice.
 float time_calls(int calls, const std::function<void(int)>& call) {
   static cudaEvent_t begin = nullptr, end = nullptr;
   if (begin == nullptr) {

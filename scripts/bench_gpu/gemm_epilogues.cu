@@ -1,13 +1,12 @@
-// What cuBLASLt's epilogues and batches win over GEMMs of their own with kernels behind them, in
-// bf16. Alone, with one kernel of the runtime:
+// Times cuBLASLt's epilogues and batched GEMMs against separate GEMMs followed by kernels, in bf16.
+// It needs one kernel of the runtime:
 //
 //   nvcc -std=c++20 -O3 -arch=sm_90a -I runtime_cpp/include -I NCCL/include -lcublasLt
 //     -o gemm_epilogues FILE runtime_cpp/src/kernels/reduce.cu
 //   ./gemm_epilogues [epilogues | operands]
 //
-// A turn keeps the GPU busy for 20 ms with one way of several, the second half of which counts; a
-// number is the median of five turns. "first" takes the heuristic's first algorithm, "best" the
-// fastest of its first eight.
+// A round runs one implementation for 20 ms and times the second half; a number is the median of
+// five rounds. "first" uses the heuristic's first algorithm, "best" the fastest of its first eight.
 #include <cublasLt.h>
 
 #include <algorithm>
@@ -22,7 +21,7 @@
 
 #include "hirgen/fused.hpp"
 
-namespace hirgen {  // what the runtime's files define
+namespace hirgen {  // stubs for definitions of the runtime
 constinit thread_local TraceRecorder* trace_recorder = nullptr;
 void TracedCall::begin(const char*, const char*, cudaStream_t, cudaEvent_t) {}
 void TracedCall::end() {}
@@ -44,7 +43,7 @@ namespace {
 namespace fn = hirgen::fn;
 using bf16 = __nv_bfloat16;
 
-// The kernels that fuse-elementwise makes.
+// The kernels that the pass fuse-elementwise generates.
 
 struct Gelu {
   bf16* A;
@@ -100,7 +99,7 @@ struct GeluGrad {
   }
 };
 
-/// With the activation computed anew, as a backward pass has it.
+/// The gradient with the activation recomputed, as in a backward pass.
 struct GeluGradAndGelu {
   bf16 *dZ, *A;
   const bf16 *dA, *Z;
@@ -127,7 +126,7 @@ void elementwise(int64_t elements, cudaStream_t stream, const Operand*... operan
                           hirgen::accesses(operands...), stream, "");
 }
 
-/// A kernel of rows with a bias, which knows how long they are.
+/// Launches a kernel of rows with a bias, compiled for their length.
 template <typename Body, int64_t... Columns>
 void biased(int64_t rows, int64_t columns, cudaStream_t stream, bf16* out, const bf16* in,
             const bf16* bias) {
@@ -144,7 +143,7 @@ void with_bias_of(int64_t rows, int64_t columns, cudaStream_t stream, bf16* out,
   biased<Body, 5160, 6144, 7168, 14336>(rows, columns, stream, out, in, bias);
 }
 
-/// Normal values of this deviation: random data, whose power is that of real data.
+/// Fills with normal values of this deviation; a GPU draws as much power as with real data.
 __global__ void fill_kernel(bf16* out, int64_t elements, float deviation, uint32_t seed) {
   const int64_t step = int64_t{gridDim.x} * blockDim.x;
   for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < elements; i += step) {
@@ -175,13 +174,13 @@ bf16* filled(int64_t elements, float deviation = 1.0F) {
   return data;
 }
 
-/// How operands lie: x of [m, k] and w of [n, k], of [k, n], or x of [k, m] and w of [k, n].
+/// Layouts: x [m, k] and w [n, k]; x [m, k] and w [k, n]; x [k, m] and w [k, n].
 enum class Form { kLinear, kMatmul, kWeightGradient };
 
 struct Operands {
   const void *x, *w;
   void* out;
-  void* bias = nullptr;  ///< read, or a gradient that is written
+  void* bias = nullptr;  ///< an input, or a gradient as output
   void* aux = nullptr;
   const void* added = nullptr;
 };
@@ -192,7 +191,7 @@ struct Shape {
   Form form = Form::kLinear;
   cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
   int batch = 1;
-  int64_t stride_w = 0;  ///< of a batch; that of x is 0
+  int64_t stride_w = 0;  ///< between the batches of w; x has stride 0
 };
 
 template <typename T>
@@ -254,14 +253,14 @@ class Gemm {
 
  private:
   static constexpr int kAlgorithms = 8;
-  /// Others refuse the pointer.
+  /// Whether the epilogue takes a bias pointer; other epilogues refuse it.
   static bool has_bias(cublasLtEpilogue_t epilogue) {
     constexpr int kBias = CUBLASLT_EPILOGUE_BIAS | CUBLASLT_EPILOGUE_BGRADA |
                           CUBLASLT_EPILOGUE_BGRADB |
                           (CUBLASLT_EPILOGUE_DGELU_BGRAD ^ CUBLASLT_EPILOGUE_DGELU);
     return (epilogue & kBias) != 0;
   }
-  /// A ReLU mask counts bits, of rows that are multiples of 128; GELU's input lies as the result.
+  /// The leading dimension of aux: in bits for a ReLU mask, rounded up to 128; n for GELU's input.
   static int64_t aux_ld(const Shape& s) {
     const bool mask =
         s.epilogue == CUBLASLT_EPILOGUE_RELU_AUX || s.epilogue == CUBLASLT_EPILOGUE_DRELU;
@@ -289,7 +288,7 @@ class Gemm {
   size_t chosen_ = 0, best_ = 0;
 };
 
-/// Microseconds of a call, over so many of them.
+/// Microseconds of a call, the mean of `calls` calls.
 double time_calls(int calls, const std::function<void()>& call) {
   HG_CHECK(cudaEventRecord(begin_event, streams[0]), "");
   for (int i = 0; i < calls; ++i) call();
@@ -305,7 +304,7 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// The fastest of the heuristic's algorithms, by three rounds over all of them.
+/// Finds the fastest of the heuristic's algorithms, with three rounds over all of them.
 void tune(Gemm& gemm) {
   std::vector<std::vector<double>> times(gemm.algorithms());
   for (int round = 0; round < 3; ++round) {
@@ -323,15 +322,15 @@ void tune(Gemm& gemm) {
   gemm.use(0);
 }
 
-/// One way to compute something: GEMMs, and what is called in order.
+/// An implementation: its GEMMs, and the call that runs it.
 struct Way {
   std::string name;
   std::vector<Gemm*> gemms;
   std::function<void()> call;
 };
 
-/// Times the ways in turns, with first and with best algorithms, and prints a line for each: the
-/// first of a group is what the others of it are compared with.
+/// Times the implementations round by round, with first and best algorithms, and prints a line for
+/// each, with its speedup over the first implementation of its group.
 void measure(const std::vector<std::vector<Way>>& groups) {
   struct Timed {
     const Way* way;
@@ -352,7 +351,7 @@ void measure(const std::vector<std::vector<Way>>& groups) {
   for (Timed& t : all) t.calls = std::max(5, static_cast<int>(10e3 / run(t, 5)));
   for (int turn = 0; turn < 5; ++turn) {
     for (Timed& t : all) {
-      run(t, t.calls);  // at the power that this way takes, not the one before
+      run(t, t.calls);  // warms up to the power of this implementation
       t.us.push_back(run(t, t.calls));
     }
   }
@@ -369,7 +368,7 @@ void measure(const std::vector<std::vector<Way>>& groups) {
   std::fflush(stdout);
 }
 
-/// Frees what a size had.
+/// Allocates the buffers of a size and frees them at its end.
 class Buffers {
  public:
   bf16* operator()(int64_t elements, float deviation = 1.0F) {
@@ -388,7 +387,7 @@ void heading(const std::string& what) {
   std::printf("%-46s %9s %6s %9s %6s\n", what.c_str(), "first us", "x", "best us", "x");
 }
 
-/// Epilogues of a result [m, n] over k.
+/// Measures the epilogues of GEMMs with result [m, n] over k.
 void epilogues(int64_t m, int64_t n, int64_t k) {
   Buffers buffer;
   const float deviation = 1.0F / std::sqrt(static_cast<float>(k));
@@ -482,7 +481,7 @@ void epilogues(int64_t m, int64_t n, int64_t k) {
   measure(groups);
 }
 
-/// Calls each GEMM on a stream of its own, between a fork and a join.
+/// Calls each GEMM on a separate stream, between a fork and a join.
 void beside(const std::vector<Gemm*>& gemms) {
   HG_CHECK(cudaEventRecord(fork_event, streams[0]), "");
   for (size_t i = 1; i < gemms.size(); ++i) {
@@ -495,7 +494,7 @@ void beside(const std::vector<Gemm*>& gemms) {
   }
 }
 
-/// GEMMs of one operand x[m, k] by weights [n_i, k] that lie apart. The last two are alike.
+/// Measures GEMMs of one operand x[m, k] and separate weights [n_i, k]; the last two have equal n.
 void of_one_operand(int64_t m, const std::vector<int64_t>& n, int64_t k) {
   Buffers buffer;
   const float deviation = 1.0F / std::sqrt(static_cast<float>(k));
@@ -511,7 +510,7 @@ void of_one_operand(int64_t m, const std::vector<int64_t>& n, int64_t k) {
     apart.emplace_back(Shape{m, n[i], k}, Operands{x, weights[i], out + at});
     at += m * n[i];
   }
-  // The last two in a batch, whose weights are as far apart as they happen to be.
+  // A batch of the last two, with the distance of their allocations as the stride.
   const size_t last = n.size() - 2;
   bf16 *low = std::min(weights[last], weights[last + 1]),
        *high = std::max(weights[last], weights[last + 1]);
@@ -546,7 +545,7 @@ void of_one_operand(int64_t m, const std::vector<int64_t>& n, int64_t k) {
   measure({ways});
 }
 
-/// Which gelu the epilogue computes: the mean distance to both forms, over results of a GEMM.
+/// Shows which GELU the epilogue computes: the mean difference of results of a GEMM to both forms.
 void which_gelu() {
   constexpr int64_t kSide = 1024;
   Buffers buffer;

@@ -1,7 +1,8 @@
-"""Of what a call is made on both sides: milliseconds by class of kernel, of hirgen's trace and of PyTorch's profiler.
+"""The breakdown of a call on both sides: milliseconds by class of kernel, from hirgen's trace and from PyTorch's profiler.
 
-Times of a class are sums: what runs at the same time counts twice, so they show where work is longer. What a call waits for is in
-the lines below: while something computes, while bytes only move, and while nothing runs. These three are the call.
+The time of a class is a sum over its kernels, with overlapping kernels counted separately, so it shows which work takes longer. The
+lines below the classes divide the duration of the call: time in which some kernel computes, time with communication or copies only,
+and idle time. These three add up to the call.
 """
 import collections
 import math
@@ -14,31 +15,31 @@ CLASSES = ["GEMM", "attention", "other kernels", "collectives", "copies"]
 COMPUTING = CLASSES[:3]
 WAITS = ["something computes", "bytes only move", "nothing runs"]
 
-#: Names of PyTorch's kernels; the first pattern that is found says the class.
+#: Patterns for the names of PyTorch's kernels; the first match gives the class.
 NAMES = [("collectives", r"nccl|all_?reduce|reduce_scatter|all_gather|symm_mem|barrier_kernel"), ("copies", r"^Mem(cpy|set)"),
          ("attention", r"flash|fmha|sdpa|attention|cudnn_generated"), ("GEMM", r"gemm|nvjet|cutlass|xmma|cublas|splitKreduce")]
 CATEGORIES = {"gemm": "GEMM", "kernel": "other kernels", "nccl": "collectives", "copy": "copies",
               "peer_read": "collectives"}
-SHOWN = 8  # of the longest ones
+SHOWN = 8  # the longest statements or kernels
 
 
 def class_of(kernel):
-    """The class of a kernel of PyTorch, by its name."""
+    """The class of a PyTorch kernel with this name."""
     return next((name for name, pattern in NAMES if re.search(pattern, kernel, re.IGNORECASE)), "other kernels")
 
 
 def theirs(kernels, calls):
-    """{class or wait: us of a call} of what ran in so many calls, [(kernel, begin, end)] in us."""
+    """{class or wait: us of a call}, from [(kernel, begin, end)] in us of a number of calls."""
     return made_of([(class_of(name), begin, end) for name, begin, end in kernels], calls)
 
 
 def sums(kernels, calls):
-    """[(kernel, us of a call)], the longest ones first."""
+    """[(kernel, us of a call)], the longest first."""
     return sorted(summed((name, (end - begin) / calls) for name, begin, end in kernels).items(), key=lambda pair: -pair[1])
 
 
 def ours(trace):
-    """The same as theirs of a trace, for the rank that works longest."""
+    """The same as theirs for a trace of hirgen, on the rank that works longest."""
     by_rank = collections.defaultdict(list)
     for event in traces.work(trace):
         name = "attention" if event["args"]["statement"].startswith("Attention") else CATEGORIES[event["cat"]]
@@ -48,7 +49,7 @@ def ours(trace):
 
 
 def made_of(spans, calls):
-    """{class or wait: us of a call} of [(class, begin, end)]."""
+    """{class or wait: us of a call}, from [(class, begin, end)]."""
     if not spans:
         return {}
     computing, busy = (covered([(begin, end) for name, begin, end in spans if name in names]) for names in (COMPUTING, CLASSES))
@@ -58,7 +59,7 @@ def made_of(spans, calls):
 
 
 def covered(spans):
-    """How much of a line is covered by [(begin, end)]."""
+    """The length of the union of [(begin, end)]."""
     total, reached = 0, -math.inf
     for begin, end in sorted(spans):
         total += max(0, end - max(begin, reached))
@@ -67,7 +68,7 @@ def covered(spans):
 
 
 def longest(trace):
-    """[(statement, us of a call)] of what takes longest on any rank."""
+    """[(statement, us of a call)] of the longest statements, each on its slowest rank."""
     found = collections.Counter()
     for (rank, statement, _), us in traces.parts(trace).items():
         found[statement] = max(found[statement], us)
@@ -83,7 +84,7 @@ def summed(pairs):
 
 
 def markdown(row):
-    """The table of a row's "explained"; why there is none."""
+    """The table of a row's "explained", or the reason that there is none."""
     told = row.get("explained")
     if not told or "refused" in told:
         return f"\n{row['operation']} {row.get('name', '')}: no kernels: {told['refused']}\n" if told else ""
@@ -96,7 +97,7 @@ def markdown(row):
 
 
 def lost_by(row):
-    """Where the call that is explained is longer than the peer's, in a line; "" where it is not explained."""
+    """A line with the differences between the program's call and the peer's; "" without "explained"."""
     told = row.get("explained", {"refused": ""})
     if "refused" in told:
         return told["refused"]

@@ -1,4 +1,4 @@
-"""The layers of layers.py in PyTorch. Weights lie as those of hirgen's specs do; products of one operand are one product."""
+"""The layers of layers.py in PyTorch. Weights have the layout of hirgen's specs. GEMMs with the same operand are merged into one."""
 import torch
 import torch.nn.functional as functional
 
@@ -9,12 +9,12 @@ EPSILON, BASE = 1e-5, 500000.0  # of the norms and of the rotary embeddings, as 
 
 
 def weights(*shape):
-    """A matrix whose products have elements of the size of their operands'."""
+    """Random weights, scaled so that a product has the variance of its other operand."""
     return normal(*shape) / shape[0] ** 0.5
 
 
 def gelu(z):
-    """With erf, as hirgen's."""
+    """GELU with erf, as in hirgen."""
     return functional.gelu(z)
 
 
@@ -30,12 +30,12 @@ def norm(x, scale):
 
 
 def add(a, b):
-    """Element by element."""
+    """Adds element by element."""
     return a + b
 
 
 def rotated(x, cos, sin):
-    """Rotary embeddings of [sequences, length, heads, channels], one half of the channels with the other one."""
+    """Rotary embeddings of [sequences, length, heads, channels]. Each channel of the first half is paired with one of the second half."""
     first, second = x.float().chunk(2, -1)
     return torch.cat([first * cos - second * sin, second * cos + first * sin], -1).to(x.dtype)
 
@@ -44,7 +44,7 @@ PARTS = {"gelu": gelu, "gated": gated, "norm": norm, "add": add, "rotated": rota
 
 
 class FeedForward:
-    """An MLP, its first product with one matrix, or with two whose products gate one another."""
+    """An MLP with GELU, or with gate a SwiGLU, whose gate and up matrices are merged into one."""
 
     def __init__(self, ranks, m, n, k, gate, split=Split):
         self.split, self.gate = split, gate
@@ -52,12 +52,12 @@ class FeedForward:
         self.weights = [weights(k, (2 if gate else 1) * n // ranks), weights(n // ranks, k)]
 
     def __call__(self, moved, parts, x, into, back):
-        """The layer."""
+        """Computes the layer."""
         return moved.out(parts["gated" if self.gate else "gelu"](moved.into(x, into)), back)
 
 
 class Block:
-    """A Llama block. Its weights are [columns, rows], as those of torch.nn.Linear."""
+    """A Llama block. Its weights are [columns, rows], as in torch.nn.Linear."""
 
     def __init__(self, ranks, m, n, k, sequences, heads, groups, split):
         self.split, self.sequences, self.channels = split, sequences, k // heads
@@ -71,47 +71,47 @@ class Block:
         self.cos, self.sin = angles.cos(), angles.sin()
 
     def attention(self, parts, qkv):
-        """Causal attention within each sequence, queries sharing the heads of keys and values."""
+        """Causal attention within each sequence, with grouped queries."""
         rows = qkv.view(self.sequences, -1, sum(self.counts), self.channels)
         q, k, v = rows.split(self.counts, 2)
         q, k = (parts["rotated"](x, self.cos, self.sin) for x in (q, k))
-        if q.dtype == torch.float32:  # whose kernel shares no heads
+        if q.dtype == torch.float32:  # the fp32 kernel does not support grouped queries
             k, v = (x.repeat_interleave(self.counts[0] // self.counts[1], 2) for x in (k, v))
         made = functional.scaled_dot_product_attention(*(x.transpose(1, 2) for x in (q, k, v)), is_causal=True,
                                                        enable_gqa=q.shape[2] != k.shape[2])
         return made.transpose(1, 2).reshape(qkv.shape[0], -1)
 
     def __call__(self, moved, parts, x, before, between, qkv, output, into, back):
-        """The block."""
+        """Computes the block."""
         norm, add = parts["norm"], parts["add"]
         heads = self.attention(parts, moved.into(norm(x, moved.vector(before)), qkv.t()))
         x = add(x, moved.out(heads, output.t()))
         return add(x, moved.out(parts["gated"](moved.into(norm(x, moved.vector(between)), into.t())), back.t()))
 
     def example(self):
-        """Queries, keys and values as the attention gets them."""
+        """Random queries, keys and values with the shapes of the attention's operands."""
         counts = self.counts
         rows = self.cos.shape[0]
         return [normal(self.sequences, rows, count, self.channels).transpose(1, 2) for count in counts]
 
 
 def mlp(group, m, n, k):
-    """gelu of one product."""
+    """An MLP with GELU."""
     return FeedForward(group.size(), m, n, k, gate=False)
 
 
 def swiglu(group, m, n, k):
-    """silu of one product, times another one."""
+    """An MLP with silu of one GEMM times another GEMM."""
     return FeedForward(group.size(), m, n, k, gate=True)
 
 
 def block(group, m, n, k, sequences, heads, groups):
-    """With whole rows on every rank."""
+    """A block with all rows on every rank."""
     return Block(group.size(), m, n, k, sequences, heads, groups, Whole)
 
 
 def block_sp(group, m, n, k, sequences, heads, groups):
-    """With a part of the rows on each rank."""
+    """A block with the rows split over ranks."""
     return Block(group.size(), m, n, k, sequences, heads, groups, Split)
 
 

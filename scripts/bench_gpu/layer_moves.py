@@ -1,11 +1,11 @@
-"""What crosses ranks in the layers of layer_models.py, and by whom: teams, and where a layer's rows lie."""
+"""The communication in the layers of layer_models.py: teams implement it, and Split and Whole place a layer's rows."""
 import torch
 import torch.distributed as dist
 import torch.distributed._symmetric_memory as symm_mem
 
 from on_gpu import normal
 
-ONE_SHOT_RANKS = 2  # above, sums are scattered and gathered
+ONE_SHOT_RANKS = 2  # with more ranks, the two-shot kernel is used
 
 
 class Eager:
@@ -21,7 +21,7 @@ class Eager:
         return full
 
     def scatter(self, part):
-        """The sum over ranks, of which a rank keeps its rows."""
+        """The sum over ranks, reduced to this rank's rows."""
         out = part.new_empty(part.shape[0] // self.ranks, *part.shape[1:])
         dist.reduce_scatter_tensor(out, part.contiguous())
         return out
@@ -34,7 +34,7 @@ class Eager:
 
 
 class Functional:
-    """Collectives that torch.compile can see through."""
+    """Functional collectives, which torch.compile can trace."""
 
     def __init__(self, group):
         self.ranks, self.name = group.size(), group.group_name
@@ -44,7 +44,7 @@ class Functional:
         return self._done(torch.ops._c10d_functional.all_gather_into_tensor(rows.contiguous(), self.ranks, self.name))
 
     def scatter(self, part):
-        """The sum over ranks, of which a rank keeps its rows."""
+        """The sum over ranks, reduced to this rank's rows."""
         return self._done(torch.ops._c10d_functional.reduce_scatter_tensor(part.contiguous(), "sum", self.ranks, self.name))
 
     def reduce(self, part):
@@ -57,33 +57,33 @@ class Functional:
 
 
 class Nothing:
-    """No communication: rows of other ranks are some random ones, and sums a rank's own part."""
+    """No communication: rows of other ranks are random, and the local partial sum stands for the sum."""
 
     def __init__(self, group):
         self.ranks, self.rows = group.size(), {}
 
     def gather(self, rows):
-        """As many rows as all ranks have."""
+        """Random rows, as many as all ranks have."""
         shape = (rows.shape[0] * self.ranks, *rows.shape[1:])
         if shape not in self.rows:
             self.rows[shape] = normal(*shape)
         return self.rows[shape].view(shape)
 
     def scatter(self, part):
-        """The first rows."""
+        """The first rows, as many as a rank keeps."""
         return part[:part.shape[0] // self.ranks]
 
     @staticmethod
     def reduce(part):
-        """The part."""
+        """The local partial sum."""
         return part.view(part.shape)
 
 
 def moves(team):
-    """What crosses ranks in a layer, by name, as operations with gradients: (gather, scatter, enter, leave). enter and leave
-    stand where a tensor that all ranks have goes into a part of the layer that is split, and where the parts are summed."""
+    """The communication of a layer as operations with gradients: (gather, scatter, enter, leave). enter is applied to a replicated
+    tensor before a split part of the layer, and leave sums the partial results after it."""
     class Gather(torch.autograd.Function):
-        """The gradient of gathered rows is summed and scattered."""
+        """Gathers rows. The backward pass sums and scatters the gradient."""
 
         @staticmethod
         def forward(_, rows):
@@ -96,7 +96,7 @@ def moves(team):
             return team.scatter(grad)
 
     class Scatter(torch.autograd.Function):
-        """The gradient of scattered rows is gathered."""
+        """Sums and scatters rows. The backward pass gathers the gradient."""
 
         @staticmethod
         def forward(_, part):
@@ -109,11 +109,11 @@ def moves(team):
             return team.gather(grad)
 
     class Enter(torch.autograd.Function):
-        """The ranks' gradients are summed."""
+        """The identity. The backward pass sums the gradients of all ranks."""
 
         @staticmethod
         def forward(_, whole):
-            """The same."""
+            """The input itself."""
             return whole.view(whole.shape)
 
         @staticmethod
@@ -122,7 +122,7 @@ def moves(team):
             return team.reduce(grad)
 
     class Leave(torch.autograd.Function):
-        """The gradient is that of each part."""
+        """Sums over ranks. The backward pass gives the gradient to each partial sum."""
 
         @staticmethod
         def forward(_, part):
@@ -131,25 +131,25 @@ def moves(team):
 
         @staticmethod
         def backward(_, grad):
-            """The same."""
+            """The gradient itself."""
             return grad
 
     return Gather.apply, Scatter.apply, Enter.apply, Leave.apply
 
 
 def weight_gradient(rows, grad, matrix):
-    """That of a matrix by which rows were multiplied, lying as the matrix does."""
+    """The gradient of the matrix in rows @ matrix, with the layout of the matrix."""
     return rows.t() @ grad if matrix.is_contiguous() else (grad.t() @ rows).t()
 
 
 def overlapping(ranks, split):
-    """into, whose backward pass sums the gradient of its rows while it makes that of its matrix."""
+    """into with an overlapped backward pass: it sums the gradient of its rows while it computes the gradient of its matrix."""
     class Into(torch.autograd.Function):
         """gather(rows) @ matrix, or rows @ matrix."""
 
         @staticmethod
         def forward(ctx, rows, matrix):
-            """One after the other."""
+            """Gathers, then multiplies."""
             full = rows
             if split:
                 full = rows.new_empty(rows.shape[0] * ranks, *rows.shape[1:])
@@ -159,7 +159,7 @@ def overlapping(ranks, split):
 
         @staticmethod
         def backward(ctx, grad):
-            """The sum is waited for at the end."""
+            """Waits for the sum after the GEMM of the matrix's gradient."""
             full, matrix = ctx.saved_tensors
             out = part = grad @ matrix.t()
             if split:
@@ -175,14 +175,14 @@ def overlapping(ranks, split):
 
 
 class OneShot(Eager):
-    """Sums on every rank by kernels that read symmetric memory. A buffer is free again when the kernel ends."""
+    """Allreduces by kernels that read symmetric memory. The next call may overwrite a buffer when the kernel ends."""
 
     def __init__(self, group):
         super().__init__(group)
         self.name, self.buffers = group.group_name, {}
 
     def buffer(self, part):
-        """Symmetric memory for such a part."""
+        """The symmetric buffer for partial sums of this shape."""
         if part.shape not in self.buffers:
             self.buffers[part.shape] = symm_mem.empty(*part.shape, device="cuda", dtype=part.dtype)
             symm_mem.rendezvous(self.buffers[part.shape], self.name)
@@ -197,7 +197,7 @@ class OneShot(Eager):
 
 
 def fused(group):
-    """Async-TP's operations, with gradients: (product of gathered rows, scattered product)."""
+    """Async-TP's operations with gradients: (gather and GEMM, GEMM and scatter)."""
     name = group.group_name
 
     def gathered(rows, matrix):
@@ -219,7 +219,7 @@ def fused(group):
 
         @staticmethod
         def backward(ctx, grad):
-            """That of the rows is scattered."""
+            """Scatters the gradient of the rows, fused."""
             full, matrix = ctx.saved_tensors
             return scattered(grad, matrix.t()), weight_gradient(full, grad, matrix)
 
@@ -234,7 +234,7 @@ def fused(group):
 
         @staticmethod
         def backward(ctx, grad):
-            """Of what is gathered."""
+            """Gathers the gradient, fused."""
             rows, matrix = ctx.saved_tensors
             full, product = gathered(grad, matrix.t())
             return product, weight_gradient(rows, full, matrix)
@@ -243,7 +243,7 @@ def fused(group):
 
 
 class Split:
-    """Rows split over ranks outside of products: gathered before them, and summed and scattered after them."""
+    """Rows split over ranks outside of the GEMMs: gathered before the first GEMM, summed and scattered after the second one."""
 
     is_split = True
 
@@ -254,14 +254,14 @@ class Split:
 
     @classmethod
     def fused(cls, group):
-        """The same by async-TP."""
+        """The same with async-TP's fused operations."""
         made = cls(Eager(group))
         made.into, made.out = fused(group)
         return made
 
 
 class Whole:
-    """All rows on every rank: products of parts are summed."""
+    """All rows on every rank: the partial sums are summed over ranks."""
 
     is_split = False
 
@@ -273,7 +273,7 @@ class Whole:
 
 
 def overlapped(split, group):
-    """Rows that lie so, with sums beside products of the backward pass."""
+    """The placement split, with sums that overlap GEMMs in the backward pass."""
     made = split(Eager(group))
     made.into = overlapping(group.size(), split.is_split)
     return made

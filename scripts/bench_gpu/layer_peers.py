@@ -1,19 +1,19 @@
-"""PyTorch's ways to do the layers of layers.py. peers.py says what the names mean; further ones are
+"""PyTorch's implementations of the layers of layers.py. peers.py explains eager and async_tp; the other names are
 
-    compute              everything but the communication: what only faster kernels can be faster than
-    compute, whole       the same, the whole layer by torch.compile; where rows are split it would leave out what nobody needs then
-    compiled             eager, with what goes element by element or along rows made into kernels by torch.compile
-    compiled, whole      the whole layer by torch.compile, with functional collectives
-    compiled, reordered  the same, and the compiler moves collectives behind work that does not need them
-    compiled, async      the same, and the compiler makes async-TP's operations of collectives beside products
-    one_shot             sums over ranks by kernels that read the peers' parts from symmetric memory
-    overlapped           backward: the products of weights' gradients run beside the sums of the others
-    ..., graph           the call as a CUDA graph
+    compute              the layer without communication. Only faster kernels can beat it.
+    compute, whole       the same with the whole layer in torch.compile. Not with split rows, where it would drop unused work.
+    compiled             eager, with torch.compile for elementwise and row-wise operations.
+    compiled, whole      the whole layer in torch.compile, with functional collectives.
+    compiled, reordered  the same, and the compiler reorders collectives to overlap independent work.
+    compiled, async      the same as compiled, whole, and the compiler fuses collectives and GEMMs into async-TP's operations.
+    one_shot             allreduces by kernels that read the partial sums of other ranks from symmetric memory.
+    overlapped           backward only: GEMMs of weight gradients overlap the sums of the other gradients.
+    ..., graph           the call as a CUDA graph.
 
-In async_tp, one_shot and overlapped, too, what goes element by element is compiled. A backward pass is that of autograd, from what
-the forward pass left, and gives the gradients of the input and of all weights. Weights lie as those of hirgen's specs do. Products
-of one operand are one product: its weights stand side by side. All peers of a layer have the same tensors, and their results are
-compared with those of the same layer in fp32.
+async_tp, one_shot and overlapped also compile the elementwise operations. Autograd computes the backward pass from the saved
+tensors of the forward pass: the gradients of the input and of all weights. Weights have the layout of hirgen's specs. GEMMs with
+the same operand are merged into one, with concatenated weights. All peers of a layer have the same tensors, and their
+results are compared with the same layer in fp32.
 """
 import contextlib
 
@@ -30,12 +30,12 @@ from on_gpu import normal, timed
 BACKWARD = "_backward"
 ATTENTION = [SDPBackend.FLASH_ATTENTION, SDPBackend.CUDNN_ATTENTION]
 OVERLAP = {f"aten_distributed_optimizations.{option}": True for option in ("enable_overlap_scheduling", "insert_overlap_deps")}
-FARTHEST = 0.05  # that a result may lie from that in fp32, of its norm
+FARTHEST = 0.05  # the largest accepted distance from the fp32 result, relative to its norm
 
 
 def forms(group, split, backward):
-    """(name, what moves, are its parts compiled, options of torch.compile for the whole, is it a graph) of the peers of a layer. Those
-    that are most likely to fail come last."""
+    """(name, communication, whether parts are compiled, options of torch.compile for the whole, whether it is a graph) of the peers of a
+    layer. The peers most likely to fail come last."""
     nothing, by_compiler, eager = split(Nothing(group)), split(Functional(group)), split(Eager(group))
     rows = [("compute", nothing, True, None, False), ("eager", eager, False, None, False), ("compiled", eager, True, None, False),
             ("compiled, whole", by_compiler, False, {}, False)]
@@ -49,12 +49,12 @@ def forms(group, split, backward):
 
 
 def compiled_parts():
-    """What goes element by element or along rows as kernels for tensors of one size each."""
+    """The elementwise and row-wise operations, compiled for static shapes."""
     return {name: torch.compile(function, dynamic=False) for name, function in PARTS.items()}
 
 
 def calls(layer, group, backward):
-    """The peers of a layer, by name; they are compiled when they are first called. Those of the same functions share what is compiled."""
+    """The peers of a layer, by name. The first call compiles a peer. Peers with the same functions share the compiled code."""
     made, parts, whole = {}, compiled_parts(), {}
     direction = Backward if backward else Forward
     for name, moved, by_parts, options, is_graph in forms(group, layer.split, backward):
@@ -69,19 +69,19 @@ def calls(layer, group, backward):
 
 
 def reference(layer, group, backward):
-    """Results in fp32, of operations one by one."""
+    """The results in fp32, computed by eager operations."""
     moved = layer.split(Eager(group))
     tensors, grad = [tensor.float() for tensor in layer.tensors], layer.grad.float()
     return results((Backward if backward else Forward)(lambda *own: layer(moved, PARTS, *own), tensors, grad)())
 
 
 def results(made):
-    """What a call gives, as a list."""
+    """The results of a call, as a list."""
     return list(made) if isinstance(made, (tuple, list)) else [made]
 
 
 def distance(made, exact):
-    """How far results lie from others, of the norms of these: the farthest of all results and ranks."""
+    """The largest distance of a result from the exact one, relative to the exact one's norm, over all results and ranks."""
     every = [(own.float() - other).norm() / other.norm() for own, other in zip(results(made), exact, strict=True)]
     farthest = torch.stack(every).max()
     dist.all_reduce(farthest, op=dist.ReduceOp.MAX)
@@ -100,7 +100,7 @@ class Forward:
 
 
 class Backward:
-    """The gradients of a layer's input and weights, given that of its result. The forward pass is part of the first call."""
+    """The gradients of a layer's input and weights, given the gradient of its result. The first call also runs the forward pass."""
 
     def __init__(self, run, tensors, grad):
         self.run, self.grad, self.result = run, grad, None
@@ -113,7 +113,7 @@ class Backward:
 
 
 class Captured:
-    """A call as a CUDA graph, which the first call captures; what autograd has of the forward pass is of the same stream."""
+    """A call as a CUDA graph, captured by the first call. The forward pass runs on the capture stream, as autograd requires."""
 
     def __init__(self, call):
         self.call, self.graph, self.made = call, None, None
@@ -125,7 +125,7 @@ class Captured:
         return self.made
 
     def capture(self):
-        """Calls it until everything is compiled and allocated, and records it."""
+        """Captures the call, after calls that compile and allocate everything."""
         stream = torch.cuda.Stream()
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):
@@ -139,8 +139,8 @@ class Captured:
 
 
 def memory(call):
-    """Bytes that a call has beyond its results at its height, the workspaces of its products included; None where PyTorch does not
-    tell, and of a graph, which keeps its memory."""
+    """Peak bytes of a call beyond its results, including the workspaces of its GEMMs; None for a graph, which keeps its memory. It relies
+    on undocumented functions of PyTorch and raises their errors."""
     if isinstance(call, Captured):
         return None
     torch._C._cuda_clearCublasWorkspaces()
@@ -157,12 +157,12 @@ def memory(call):
 
 
 def history():
-    """What the allocator of this rank's GPU did."""
+    """The events of the allocator for this rank's GPU."""
     return torch.cuda.memory._snapshot()["device_traces"][torch.cuda.current_device()]
 
 
 def height(events, kept):
-    """The most bytes that are there at a time of what the allocator takes, without what is at some addresses at the end."""
+    """The peak of the bytes allocated by events, without the last allocation at each address of kept."""
     last = {event["addr"]: i for i, event in enumerate(events) if event["action"] == "alloc" and event["addr"] in kept}
     sizes, most = {}, 0
     for i, event in enumerate(events):
@@ -175,7 +175,8 @@ def height(events, kept):
 
 
 def choose_attention(layer, backward):
-    """Leaves the faster of PyTorch's attention kernels switched on, for this size and direction, and says which; "" without one."""
+    """Enables only the faster one of PyTorch's attention kernels for this size and direction; returns its name, or "" if the layer has no
+    attention."""
     if not isinstance(layer, Block):
         return ""
     times = {}
@@ -197,14 +198,14 @@ LAYERS = [name + suffix for name in MADE for suffix in ("", BACKWARD)]
 
 
 def make(operation, group, sizes):
-    """A layer with its tensors, and whether its backward pass is meant."""
+    """(a layer with its tensors, whether the operation is its backward pass)."""
     layer = MADE[operation.removesuffix(BACKWARD)](group, **sizes)
     layer.tensors, layer.grad = [layer.x, *layer.weights], normal(*layer.x.shape)
     return layer, operation.endswith(BACKWARD)
 
 
 def load(operation, group, **sizes):
-    """(the peers of a layer by name, what gives its results in fp32)."""
-    torch._functorch.config.donated_buffer = False  # what the forward pass saved is used by every backward pass
+    """(the peers of a layer by name, the function that computes its results in fp32)."""
+    torch._functorch.config.donated_buffer = False  # every backward pass reads the saved tensors of one forward pass
     layer, backward = make(operation, group, sizes)
     return calls(layer, group, backward), lambda: reference(layer, group, backward)

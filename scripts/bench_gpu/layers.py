@@ -1,16 +1,16 @@
-"""Layers of a tensor-parallel model, as further cells: what is compared, and the programs of hirgen.
+"""Layers of a tensor-parallel model as cells of the benchmark, with the programs of hirgen.
 
-    mlp           rows of X [M/d, K] on each rank;  Y = reduce_scatter(gelu(allgather(X) W1) W2)  is [M/d, K] on each rank
-    swiglu        the same with silu(. Wg) (. Wu) in place of gelu(. W1)
+    mlp           rows of X [M/d, K] on each rank;  Y = reduce_scatter(gelu(allgather(X) W1) W2)  is [M/d, K] on each rank.
+    swiglu        the same with silu(. Wg) (. Wu) in place of gelu(. W1).
     block         a Llama block, X and Y [M, K] on every rank: RMS norm, causal attention with grouped heads and rotary
-                  embeddings, allreduce, RMS norm, SwiGLU, allreduce
-    block_sp      the same with X and Y [M/d, K] on each rank: allgathers before both halves, reduce-scatters after them
-    ..._backward  the gradients of the inputs and of all weights, given that of Y and what the forward pass left; the specs of blocks
-                  are what hirgen grad --recompute none makes of the forward ones here
+                  embeddings, allreduce, RMS norm, SwiGLU, allreduce.
+    block_sp      the same with X and Y [M/d, K] on each rank: allgathers before both halves, reduce-scatters after them.
+    ..._backward  the gradients of the inputs and of all weights, given the gradient of Y and the tensors saved by the forward pass.
+                  hirgen grad --recompute none derives the backward specs of blocks from the forward specs.
 
-M rows (tokens) in all, width K and inner width N; a rank has N/d columns of W1 [K, N/d], Wg and Wu, and N/d rows of W2, and H/d
-heads, which share G/d heads of keys and values. Wg and Wu are one matrix, as in blocks, for peers and for hirgen. The specs are in
-specs/. Peers are in layer_peers.py and layer_models.py; "compute" is what they do without any communication.
+There are M rows (tokens) in all, with width K and inner width N. A rank has N/d columns of W1 [K, N/d], Wg and Wu, and N/d rows of
+W2. It also has H/d heads of queries, which share G/d heads of keys and values. Wg and Wu are one matrix, in all layers, for peers and
+for hirgen. The specs are in specs/, the peers in layer_peers.py and layer_models.py; "compute" is a layer without communication.
 """
 import dataclasses
 import math
@@ -24,14 +24,14 @@ from variants import AHEAD, SEPARATE_ADD, BRACKET, EAGER, GET, GRAPH, LAST, PUT,
 
 CHANNELS = 128  # of a head
 BACKWARD = "_backward"
-PRODUCTS = {"mlp": 2, "swiglu": 3}  # of M, N and K/d
+PRODUCTS = {"mlp": 2, "swiglu": 3}  # number of matrices of N x K elements
 BLOCKS = ["block", "block_sp"]
 OPERATIONS = [operation + suffix for suffix in ("", BACKWARD) for operation in (*BLOCKS, *PRODUCTS)]
 
 
 @dataclasses.dataclass(frozen=True)
 class Size:
-    """A model's layers, and how many tokens go through them: rows of an MLP, and sequences of some length of a block."""
+    """The size of a model's layers and of the input: rows for an MLP, sequences and their length for a block."""
 
     rows: int
     sequences: int
@@ -42,19 +42,19 @@ class Size:
 
     @property
     def width(self):
-        """Of a token."""
+        """The elements of a token."""
         return self.heads * CHANNELS
 
 
-#: Two models and few tokens; then three sizes that nobody chose.
+#: Two models, and one with few tokens; three random sizes are added below.
 SIZES = {"8b": Size(8192, 2, 2048, 32, 8, 14336), "70b": Size(4096, 1, 4096, 64, 8, 28672), "small": Size(1024, 1, 1024, 32, 8, 14336)}
 DRAWN_FROM = 13  # a seed
-PEERS_HOLD = 3  # times what a program does
+PEERS_HOLD = 3  # memory of all peers, as a multiple of a program's
 
 
 def drawn_sizes(seed, count):
-    """So many sizes, the same on every machine: 16 to 56 heads, 8 of keys and values, an inner width of twice to four times the
-    width, and 768 to 12288 tokens, log-uniform, in one sequence."""
+    """count random sizes, the same on every machine. They have 16 to 56 heads, 8 of keys and values, and an inner width of two to four
+    times the width. One sequence has 768 to 12288 tokens, log-uniform."""
     source = random.Random(seed)
     for _ in range(count):
         heads = 8 * source.randint(2, 7)
@@ -69,36 +69,36 @@ SHAPES = [(size.rows, size.inner, size.width) for size in SIZES.values()]  # M, 
 
 @dataclasses.dataclass(frozen=True)
 class Layer(cells.Cell):
-    """A layer of some size: a row of the table. size is that of a block."""
+    """A layer at a size: a row of the table. Only blocks have size."""
 
     name: str = ""
     size: Size | None = None
 
     @property
     def key(self):
-        """What tells it apart, as words."""
+        """The identity of the layer, as words."""
         return (*super().key, self.name)
 
     @property
     def is_backward(self):
-        """Whether it makes gradients."""
+        """Whether the layer is a backward pass."""
         return self.operation.endswith(BACKWARD)
 
     @property
     def forward(self):
-        """The operation that it is, or is the gradient of."""
+        """The operation without the suffix of its backward pass."""
         return self.operation.removesuffix(BACKWARD)
 
     @property
     def weights(self):
-        """Elements of all matrices."""
+        """Elements of all weight matrices."""
         if not self.size:
             return PRODUCTS[self.forward] * self.n * self.k
         return 3 * self.n * self.k + 2 * self.k**2 + 2 * self.size.groups * CHANNELS * self.k
 
     @property
     def flops(self):
-        """Of one rank's products; causal attention has half of its scores."""
+        """FLOP of one rank's GEMMs and attention; causal attention computes half of the scores."""
         attention = self.m * self.size.length * self.k if self.size else 0
         return (2 * self.m * self.weights * (2 if self.is_backward else 1) + 2 * attention * (2.5 if self.is_backward else 1)) / self.ranks
 
@@ -112,35 +112,35 @@ class Layer(cells.Cell):
 
     @property
     def sizes(self):
-        """What the peers need to know of it."""
+        """The arguments of the peers."""
         more = {"sequences": self.size.sequences, "heads": self.size.heads, "groups": self.size.groups} if self.size else {}
         return super().sizes | more
 
     @property
     def moved_bytes(self):
-        """Bytes that a rank sends: of a gather and a scatter, and of twice as many in a block."""
+        """Bytes that a rank sends: a gather and a scatter, or two of each in a block."""
         return 2 * (2 if self.size else 1) * self.m * self.k * cells.ELEMENT * (self.ranks - 1) / self.ranks
 
     @property
     def check_flops(self):
-        """Of the reference, which every rank evaluates on whole tensors."""
+        """FLOP of the reference, which every rank computes on whole tensors."""
         return self.flops * self.ranks
 
     @property
     def check_bytes(self):
-        """Memory of a GPU that a check takes at its height, roughly: weights once more for every rank, and what is between."""
+        """Rough peak bytes of GPU memory of a check: weights, repeated for each rank, and the intermediate tensors."""
         scores = 3 * self.m * self.size.length * self.size.heads if self.size else 0
         between = 5 * self.m * self.n + (2 + self.ranks) * self.m * self.k + scores
         return 4 * (self.weights * (1 + self.ranks) + between) * (2 if self.is_backward else 1)
 
     def held_bytes(self, programs):
-        """Memory of a GPU that so many programs of it hold, and its peers, roughly: weights, their gradients, what the forward pass
-        left, and what every process has."""
+        """Rough bytes of GPU memory that a number of programs and the peers hold: weights, their gradients, saved tensors, and the
+        overhead of each process."""
         each = self.weights * (2 if self.is_backward else 1) / self.ranks + 4 * self.m * self.k + 6 * self.m * self.n / self.ranks
         return (programs + PEERS_HOLD) * (cells.ELEMENT * each + 0.8e9)
 
     def smaller(self, divisor):
-        """The layer with other extents, which try the script."""
+        """The layer with its extents divided, to try the script."""
         size = self.size and dataclasses.replace(self.size, length=self.size.length // divisor, heads=self.size.heads // min(divisor, 4),
                                                  groups=self.size.groups // min(divisor, 4), inner=self.n // divisor)
         return layer(self.operation, self.name, size, self.ranks) if size else dataclasses.replace(
@@ -148,7 +148,7 @@ class Layer(cells.Cell):
 
 
 def layer(operation, name, size, ranks):
-    """An operation at a size."""
+    """The layer of an operation at a size."""
     if operation.removesuffix(BACKWARD) in BLOCKS:
         return Layer(operation, size.sequences * size.length, size.inner, size.width, ranks, name=name, size=size)
     return Layer(operation, size.rows, size.inner, size.width, ranks, name=name)
@@ -186,11 +186,11 @@ FEED_FORWARD = [
     ("auto", "p2p", {}, {"preset": "auto"}),
 ]
 
-#: Of specs of more than one name those with the gate and up in one matrix.
+#: The swiglu specs, which have gate and up in one matrix.
 MERGED = {("swiglu", form): f"swiglu_merged_{form}" for form in ("slices", "p2p")}
 
-#: The same of the other layers, whose specs have slices of ranks and are otherwise whole.
-WHOLE = {"block": "llama_block", "block_sp": "llama_block_sp"}  # example specs for programs that are not cut
+#: The same for the other layers, with one spec in slices of ranks ("cut") for all pipelines.
+WHOLE = {"block": "llama_block", "block_sp": "llama_block_sp"}  # example specs without slices
 OTHERS = [
     ("whole", "whole", {}, EAGER),
     ("whole, graph", "whole", {}, {**EAGER, **GRAPH}),
@@ -201,7 +201,7 @@ OTHERS = [
     ("auto", "cut", {}, {"preset": "auto"}),
 ]
 
-#: Labels of FEED_FORWARD that are timed beside peers unless all are asked for: those that were best somewhere.
+#: Labels that are timed by default, without --all: those that were the fastest of some row.
 USUAL = ["whole", "whole, graph", "get, local last", "get, 2 streams", "get, graph", "put, graph", "put, bracket, 2 streams", "put, bracket, graph", "auto"]
 
 
@@ -216,14 +216,14 @@ def of_layer(layer):
 
 
 def of_row(row):
-    """The layer that a row of a result is of."""
+    """The layer of a row of a result."""
     size = Size(**row["size"]) if row.get("size") else None
     return Layer(row["operation"], row["m"], row["n"], row["k"], row["ranks"], name=row.get("name", ""), size=size)
 
 
 def removed(row):
-    """The share of the time between the best peer and the computation alone that the best program takes away; None where
-    something was not measured, or the best peer is as fast as the computation."""
+    """The share of the best peer's exposed communication that the best program removes. None if a time is missing, or if the best peer
+    is as fast as the computation alone."""
     d = tables.derived(row)
     if not d["us"] or not d["peer_us"] or not d["gemm"] or d["peer_us"] <= d["gemm"]:
         return None
@@ -231,7 +231,7 @@ def removed(row):
 
 
 def table(rows):
-    """One line a layer: the best of both sides, with the spread of their repeats, what auto makes of it, and the memory of both."""
+    """One line a layer: the best of both sides with the spread of their repeats, the time of auto, and the memory of both."""
     titles = ["layer", "size", "M, N, K", "compute", "best peer", "ms", "spread, %", "best hirgen", "ms", "spread, %", "peer / hirgen",
               "removed", "auto, ms", "peer / auto", "memory of peer, MB", "of hirgen"]
     lines = []
@@ -253,12 +253,12 @@ def megabytes(item):
 
 
 def spread(item):
-    """The slowest repeat above the fastest one, in percents, as text."""
+    """How much longer the slowest repeat took than the fastest, in percent, as text."""
     return tables.number(100 * (max(item["us"]) / min(item["us"]) - 1) if item and item.get("us") else None, 1)
 
 
 def summary(rows):
-    """The mean of what is removed, and how the ratios lie, in lines."""
+    """Lines with the mean of the removed shares and the distribution of the ratios."""
     shares = [share for share in map(removed, rows) if share is not None]
     ratios = [ratio for row in rows if (ratio := tables.derived(row)["against_peer"])]
     mean, capped = ((sum(own) / len(own) if own else None) for own in (shares, [min(share, 1) for share in shares]))
@@ -269,7 +269,7 @@ def summary(rows):
 
 
 def missed(rows):
-    """What bounds each row that is slower than its best peer, in lines."""
+    """Lines with the reason for each row that is slower than its best peer."""
     slower = [row for row in rows if (tables.derived(row)["against_peer"] or 1) < 1]
     lines = [f"- {row['operation']} {row.get('name', '')}: {tables.number(tables.derived(row)['against_peer'], 3)}; "
              f"{kernel_classes.lost_by(row) or 'not explained'}" for row in slower]

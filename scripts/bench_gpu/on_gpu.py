@@ -1,4 +1,4 @@
-"""What peers.py and products.py share: tensors on this rank's GPU, and the clock."""
+"""Helpers of peers.py and products.py: tensors on this rank's GPU, and timing."""
 import torch
 import torch.distributed as dist
 import torch.distributed._symmetric_memory as symm_mem
@@ -15,7 +15,7 @@ def empty(*shape):
 
 
 def symmetric(group, *shape):
-    """(tensor, handle): random normal bf16 that all ranks of the group can reach; the handle leads to theirs."""
+    """(tensor, handle): random normal bf16 in symmetric memory; the handle gives access to the tensors of other ranks."""
     tensor = symm_mem.empty(*shape, device="cuda", dtype=torch.bfloat16).copy_(normal(*shape))
     return tensor, symm_mem.rendezvous(tensor, group)
 
@@ -26,7 +26,7 @@ def timed(call, warmup, iters, repeats):
 
 
 def timed_by_rank(call, warmup, iters, repeats):
-    """The same on each rank: a list of them for each repeat."""
+    """The same for each rank: a list of all ranks' times for each repeat."""
     for _ in range(warmup):
         call()
     times = []

@@ -1,4 +1,4 @@
-"""Processes that wait for a line before they do the next piece of work, so that several can take turns on one machine."""
+"""Processes that wait for a command before each step, so that several can share a machine without running at the same time."""
 import contextlib
 import os
 import queue
@@ -8,11 +8,11 @@ import threading
 
 
 class Silence(Exception):
-    """A process ended, or did not answer in time. The text is the end of what it printed."""
+    """A process ended, or did not answer in time. The message has the end of its output."""
 
 
 class Paced:
-    """A process that is spoken to over standard input and answers in lines that begin with an agreed word."""
+    """A process that reads commands from standard input and answers in lines that begin with an agreed word."""
 
     def __init__(self, command, env=None):
         self.process = subprocess.Popen([str(word) for word in command], env=env, text=True, bufsize=1,
@@ -43,15 +43,15 @@ class Paced:
         try:
             self.process.stdin.write(text + "\n")
         except OSError:
-            pass  # it has ended: wait_for says how
+            pass  # it has ended: wait_for raises with its output
 
     def said(self):
-        """The end of what it printed, errors rather than headers."""
+        """The end of its output without lines that begin with "#", or its exit code."""
         text = [line.strip() for line in self.tail if line.strip() and not line.startswith("#")]
         return " / ".join(text[-6:])[-1000:] or f"exit code {self.process.poll()}"
 
     def finish(self, seconds):
-        """Ends its input and waits until it has ended; after seconds it is stopped."""
+        """Closes its input and waits until it ends; kills it after seconds."""
         try:
             self.process.stdin.close()
         except OSError:
@@ -59,7 +59,7 @@ class Paced:
         self._await(seconds)
 
     def stop(self):
-        """Ends it now."""
+        """Terminates it; kills it if it is still there after 5 s."""
         self.process.terminate()
         self._await(5)
 
@@ -72,7 +72,7 @@ class Paced:
 
 
 class Ranks:
-    """The ranks of a program on this machine, started as `hirgen run` does: rank 0 is spoken to and answers for all."""
+    """The ranks of a program on this machine, started as by `hirgen run`. Rank 0 takes the commands and answers for all."""
 
     def __init__(self, command, ranks):
         self._port = contextlib.ExitStack()
@@ -81,17 +81,17 @@ class Ranks:
         self.wait_for, self.say = self.ranks[0].wait_for, self.ranks[0].say
 
     def said(self):
-        """The end of what each rank printed."""
+        """The end of each rank's output."""
         return "; ".join(f"[{rank}] {process.said()}" for rank, process in enumerate(self.ranks))
 
     def finish(self, seconds):
-        """Ends the input and waits until all have ended; after seconds they are stopped."""
+        """Closes the input of each rank and waits until it ends; kills it after seconds."""
         for process in self.ranks:
             process.finish(seconds)
         self._port.close()
 
     def stop(self):
-        """Ends them now."""
+        """Terminates all ranks."""
         for process in self.ranks:
             process.process.terminate()
         for process in self.ranks:
@@ -101,7 +101,7 @@ class Ranks:
 
 @contextlib.contextmanager
 def reserved_port():
-    """A TCP port of this machine that no other program is given meanwhile: its socket is bound and does not listen, so rank 0 may."""
+    """Reserves a TCP port of this machine. The socket is bound but does not listen, so that rank 0 can listen on the port."""
     with socket.socket() as holder:
         holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         holder.bind(("127.0.0.1", 0))
@@ -109,12 +109,12 @@ def reserved_port():
 
 
 def launch_variables(rank, ranks, port):
-    """The environment that torchrun gives a process of a single machine."""
+    """The environment that torchrun sets for a process on a single machine."""
     return {"RANK": str(rank), "WORLD_SIZE": str(ranks), "LOCAL_RANK": str(rank), "LOCAL_WORLD_SIZE": str(ranks),
             "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
 
 
 def own_variables(rank, ranks, port):
-    """The environment that `hirgen run` gives a rank."""
+    """The environment that `hirgen run` sets for a rank."""
     return {"HIRGEN_RANK": str(rank), "HIRGEN_WORLD": str(ranks), "HIRGEN_LOCAL_RANK": str(rank), "HIRGEN_ADDR": "127.0.0.1",
             "HIRGEN_PORT": str(port)}

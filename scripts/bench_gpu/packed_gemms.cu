@@ -1,10 +1,12 @@
-// What GEMMs take whose rows are not aligned, and what copies of operands to aligned rows win, in bf16. Build the runtime for CUDA
-// (cmake -S runtime_cpp -B build/cuda -G Ninja -DHIRGEN_DEVICE=cuda -DCMAKE_CUDA_ARCHITECTURES=90a), then:
+// Times GEMMs with unaligned rows, and with operands copied to aligned rows, in bf16.
+// Build the runtime for CUDA, then this file:
 //
+//   cmake -S runtime_cpp -B build/cuda -G Ninja -DHIRGEN_DEVICE=cuda
+//     -DCMAKE_CUDA_ARCHITECTURES=90a
 //   nvcc -std=c++20 -O2 -arch=sm_90a -I runtime_cpp/include -o packed_gemms FILE
 //     build/cuda/libruntime.a -lcublasLt -lnccl -lcuda
 //
-// A number is the median of nine launches of a CUDA graph with ten calls, in microseconds of one.
+// A number is in microseconds a call, the median of nine launches of a CUDA graph of ten calls.
 #include <algorithm>
 #include <cstdio>
 #include <functional>
@@ -26,7 +28,7 @@ cublasLtHandle_t cublas;
 cudaStream_t stream;
 void *a, *b, *c, *workspace;
 
-/// Memory of numbers between 1 and 2, or -1 and -2.
+/// Device memory with random bf16 numbers of magnitude 1 to 2 and either sign.
 void* numbers() {
   void* memory = nullptr;
   HG_CHECK(cudaMalloc(&memory, kBytes), kWhere);

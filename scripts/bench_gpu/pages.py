@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Pages of what bench.py, bench_layers.py and `hirgen bench --json` measured, drawn by `hirgen bench --from`.
+"""Writes HTML pages for the results of bench.py, bench_layers.py and `hirgen bench --json`, with `hirgen bench --from`.
 
     scripts/bench_gpu/pages.py RESULT.json PAGE.html [--hirgen bin/hirgen]
-    scripts/bench_gpu/pages.py RESULT.json              prints the rows as hirgen bench --json writes them
+    scripts/bench_gpu/pages.py RESULT.json              prints the rows in the format of hirgen bench --json
 
-Each row of a result is a problem. Its programs and peers are rows of it, each side with the fastest first and what was not measured
-at the end. What does half of the work (a product, a collective) has no row: the product is what "GEMMs" refers to, and
-the longer of both what "bound" does. Of the tiny call those programs that only gather are left out, since no peer does that.
+Each row of a result is a problem, with a row for each program and peer. Within a side the fastest comes first, and items without a
+time come last. The GEMM and the collective alone have no rows: "GEMMs" refers to the GEMM, and "bound" to the longer of
+the two. For the tiny call, programs that only gather are left out, since no peer corresponds to them.
 """
 import argparse
 import json
@@ -19,11 +19,11 @@ import tempfile
 import tables
 
 LAYERS = "The GEMMs are all that a layer computes, without communication, as PyTorch does it."
-TINY = "allgather "  # what labels of programs begin with that are no product
+TINY = "allgather "  # the prefix of the labels of programs without a GEMM
 
 
 def status(item):
-    """(status, reason) of an item: what ended is failed, and what said no, or was not tried, is waived."""
+    """(status, reason) of an item: failed if its process ended or hung, waived if it was refused or not timed, otherwise wrong or ok."""
     if "refused" in item:
         kind, _, why = item["refused"].partition(": ")
         if kind not in ("failed", "refused"):
@@ -35,13 +35,13 @@ def status(item):
 
 
 def figures(us):
-    """The median and the outer tenths of some times, as parts of a row."""
+    """Fields for a row: the times with their median, 10th and 90th percentile."""
     tenths = statistics.quantiles(us, n=10, method="inclusive") if len(us) > 1 else us * 9
     return {"us": us, "median_us": statistics.median(us), "p10_us": tenths[0], "p90_us": tenths[-1]}
 
 
 def row_of(label, item, is_peer, common, best_peer_us):
-    """A program, or a peer, as a row of hirgen bench."""
+    """A program or a peer as a row of hirgen bench."""
     kind, reason = status(item)
     is_unchecked = kind == "ok" and "wrong" in item and item["wrong"] is None
     row = {**common, "case": label + (" (not checked)" if is_unchecked else ""), "status": kind, "wrong": item.get("wrong") or 0}
@@ -58,13 +58,13 @@ def row_of(label, item, is_peer, common, best_peer_us):
 
 
 def name(row):
-    """What a problem is called."""
+    """The name of a problem."""
     shape = " x ".join(str(row[extent]) for extent in "mnk")
     return " ".join(filter(None, [row["operation"], row.get("name"), shape]))
 
 
 def rows_of(row, machine):
-    """A row of bench.py as the rows of a problem."""
+    """The rows of a problem, from a row of bench.py."""
     d = tables.derived(row)
     common = {"spec": "", "name": row["operation"], "group": name(row), "params": {extent.upper(): row[extent] for extent in "mnk"},
               "ranks": row["ranks"], "device": "cuda", "machine": machine, "flops": row["flops"]}
@@ -79,7 +79,7 @@ def rows_of(row, machine):
 
 
 def rows(result):
-    """A result of bench.py or bench_layers.py as one of hirgen bench, and one of hirgen bench as it is."""
+    """Converts a result of bench.py or bench_layers.py to the format of hirgen bench; returns a result of hirgen bench unchanged."""
     if any("case" in row for row in result.get("rows", [])):
         return result
     measured = [*result.get("rows", []), *result.get("drawn", [])]
@@ -90,7 +90,7 @@ def rows(result):
 
 
 def draw(result, page, hirgen):
-    """Writes a page; none of a result without rows."""
+    """Writes a page, unless the result has no rows."""
     if not (drawn := rows(result))["rows"]:
         return
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:

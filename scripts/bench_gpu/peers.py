@@ -1,21 +1,20 @@
 #!/usr/bin/env python3
-"""PyTorch's ways to do the operations of cells.py, timed as an emitted program times itself.
+"""PyTorch's implementations of the operations of cells.py, timed as an emitted program times itself.
 
-Each rank, in a process with torchrun's environment, reads commands, one JSON object a line, from its standard input, all ranks the
-same ones, and rank 0 answers with lines that begin with "PEER"; runs.py speaks so.
+Each rank is a process with torchrun's environment. All ranks read the same commands from standard input, one JSON object a line,
+and rank 0 answers with lines that begin with "PEER". runs.py is the other end.
 
-    gemm                 torch.mm into a given output: the product alone
-    collective           NCCL's allgather, reduce-scatter or allreduce alone
-    eager                both, one after the other, on one stream
-    async_tp             torch.ops.symm_mem.fused_all_gather_matmul or fused_matmul_reduce_scatter
-    async_tp symmetric   the former with its input in symmetric memory already
+    gemm                 torch.mm into a given output, the GEMM alone.
+    collective           NCCL's allgather, reduce-scatter or allreduce alone.
+    eager                both, one after the other, on one stream.
+    async_tp             torch.ops.symm_mem.fused_all_gather_matmul or fused_matmul_reduce_scatter.
+    async_tp symmetric   fused_all_gather_matmul with its input already in symmetric memory.
 
-The layers of layers.py too (layer_peers.py), and the products alone, whole and cut, and beside copies
-(products.py).
+layer_peers.py adds the layers of layers.py. products.py adds the GEMMs alone, whole and split, and while copies run.
 
-bf16, random normal data, in place before the clock starts. A time is the slowest rank's CUDA-event
-time of back-to-back calls over their number, after warm-up calls, as in the driver of an emitted
-program; the host waits for the device between repeats only, and ranks start a repeat together.
+Data are random normal bf16 and in place before the clock starts. After warm-up calls, CUDA events measure back-to-back calls, as
+in the driver of an emitted program. A time is the mean of a call on the slowest rank. The host waits for the device only
+between repeats, and all ranks start a repeat together.
 """
 import json
 import math
@@ -40,11 +39,11 @@ from on_gpu import empty, normal, symmetric, timed, timed_by_rank  # noqa: E402
 
 WARM_SECONDS = 0.4
 
-# Each operation returns its peers' calls by name.
+# Each of these functions returns the calls of an operation's peers, by name.
 
 
 def ag_matmul(group, m, n, k):
-    """Allgather of A, then the product."""
+    """Allgather of A, then the GEMM."""
     ranks, name = group.size(), group.group_name
     a, b, out = normal(m // ranks, k), normal(k, n), empty(m, n)
     full = empty(m, k)
@@ -71,7 +70,7 @@ def ag_matmul(group, m, n, k):
 
 
 def matmul_rs(group, m, n, k):
-    """The product, then the sum over ranks, each rank keeping its rows."""
+    """The GEMM, then a reduce-scatter of rows."""
     ranks, name = group.size(), group.group_name
     a, b, part, out = normal(m, k), normal(k, n), normal(m, n), empty(m // ranks, n)
 
@@ -88,7 +87,7 @@ def matmul_rs(group, m, n, k):
 
 
 def matmul_ar(_, m, n, k):
-    """The product, then the sum over ranks on every rank. PyTorch has no overlapped form of it."""
+    """The GEMM, then an allreduce. PyTorch has no overlapped form of it."""
     a, b, part = normal(m, k), normal(k, n), normal(m, n)
 
     def eager():
@@ -97,7 +96,7 @@ def matmul_ar(_, m, n, k):
 
     return {
         "gemm": lambda: torch.mm(a, b, out=part),
-        # The average: sums in place, call after call, would overflow.
+        # AVG, since repeated sums in place would overflow.
         "collective": lambda: dist.all_reduce(part, op=dist.ReduceOp.AVG),
         "eager": eager,
     }
@@ -113,7 +112,7 @@ class Server:
         self.group, self.calls, self.exact = group, {}, None
 
     def load(self, operation, **sizes):
-        """Replaces the cell; returns the names of its peers. Those of layers are then tried."""
+        """Replaces the cell and returns the names of its peers. The peers of a layer still need a trial each."""
         self.calls, self.exact = {}, None
         torch.compiler.reset()  # it would give up on a function that it has compiled for eight sizes
         torch.cuda.empty_cache()
@@ -126,12 +125,12 @@ class Server:
         return {"peers": list(self.calls)}
 
     def attention(self, operation, **sizes):
-        """Chooses the attention of a layer that is loaded next, which it times: nothing else may run meanwhile."""
+        """Times the attention kernels and chooses one for the layer that is loaded next. Nothing else may run on the GPUs meanwhile."""
         return {"attention": layer_peers.choose_attention(*layer_peers.make(operation, self.group, sizes))}
 
     def trial(self, peer):
-        """Makes the first calls of a layer's peer, which compile it: how far its results are from exact ones, and the memory that it
-        takes."""
+        """Makes the first calls of a layer's peer, which compile it; returns the distance of its results from the exact ones, and its
+        memory."""
         call, begin = self.calls[peer], time.monotonic()
         try:
             call()
@@ -146,7 +145,7 @@ class Server:
 
     @staticmethod
     def memory(call):
-        """What a call takes, or None: PyTorch tells it by functions that are not documented."""
+        """The memory of a call, or None if PyTorch's undocumented functions fail."""
         try:
             return layer_peers.memory(call)
         except Exception as error:  # noqa: BLE001
@@ -154,8 +153,8 @@ class Server:
             return None
 
     def bounds(self, operations, m, n, k, seconds, rounds):
-        """Times what bounds a shape, each for so many seconds of a round, in one order and then in the other. A round
-        begins with the whole product, until the GPUs are as warm as they stay."""
+        """Measures the bounds of a shape: each measurement takes seconds in each round, and rounds alternate between two orders. A round
+        begins with the whole GEMM for WARM_SECONDS, to bring the GPUs to a steady temperature."""
         self.calls = {}
         torch.cuda.empty_cache()
         try:
@@ -172,7 +171,7 @@ class Server:
             return {"skipped": reason(error)}
 
     def time(self, peer, warmup, iters, repeats):
-        """Times a peer. One that refuses the shape, on all ranks alike, is a fact to report."""
+        """Times a peer. If it refuses the shape, which it does on all ranks alike, the answer has the reason."""
         self.exact = None
         try:
             by_rank = timed_by_rank(self.calls[peer], warmup, iters, repeats)
@@ -181,7 +180,7 @@ class Server:
             return {"refused": reason(error)}
 
     def profile(self, peer, count):
-        """What runs on this rank's GPU in so many calls of a peer: [(kernel, begin, end)] in us."""
+        """The kernels on this rank's GPU in count calls of a peer: [(kernel, begin, end)] in us."""
         try:
             for _ in range(2):
                 self.calls[peer]()
@@ -205,12 +204,12 @@ class Server:
 
 
 def reason(error):
-    """An exception in a line."""
+    """An exception as one line."""
     return f"{type(error).__name__}: {(str(error).splitlines() or [''])[0][:200]}"
 
 
 def answer(message):
-    """Rank 0 speaks for all."""
+    """Prints an answer, on rank 0 only."""
     if dist.get_rank() == 0:
         print("PEER " + json.dumps(message), flush=True)
 

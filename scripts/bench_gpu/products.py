@@ -1,8 +1,7 @@
 """The measurements of bounds.py as calls of PyTorch, on all GPUs at once.
 
-No product waits for a copy and no copy for a product: side by side they take what the hardware makes them take,
-which shares its power, memory and multiprocessors among them. Copies are by copy engines from the symmetric memory of
-the other ranks, on a stream of their own, as PyTorch's async tensor parallelism makes them.
+GEMMs and copies do not depend on each other, so the measurements show how they share power, memory bandwidth and SMs.
+Copy engines copy from the symmetric memory of the other ranks on a separate stream, as in PyTorch's async tensor parallelism.
 """
 import functools
 
@@ -13,7 +12,7 @@ from on_gpu import empty, normal, symmetric
 
 
 class Problem:
-    """The tensors of a shape. A is [M, K], of which each rank shares [M/d, K], and the parts of a sum are [M, N]."""
+    """The tensors of a shape. A is [M, K], of which each rank shares [M/d, K], and partial sums are [M, N]."""
 
     def __init__(self, group, m, n, k):
         self.ranks, self.rank, self.rows, self.n, self.k = group.size(), group.rank(), m // group.size(), n, k
@@ -26,15 +25,15 @@ class Problem:
 
     @property
     def others(self):
-        """The other ranks, each rank beginning with the next one."""
+        """The other ranks, beginning with the next rank."""
         return [(self.rank + step) % self.ranks for step in range(1, self.ranks)]
 
     def part(self, peer, i):
-        """Slice i of the parts of a peer."""
+        """Shard i of a peer's partial sum."""
         return self.peers_parts.get_buffer(peer, (self.rows, self.n), torch.bfloat16, i * self.rows * self.n)
 
     def copies(self, operation):
-        """(to, from) of what an operation brings to a rank."""
+        """[(to, from)] of the copies to this rank in an operation."""
         if operation == "ag_matmul":
             return [(self.a[peer * self.rows:][:self.rows], self.peers_own.get_buffer(peer, (self.rows, self.k), torch.bfloat16))
                     for peer in self.others]
@@ -42,18 +41,18 @@ class Problem:
         return received + [(self.gathered[peer], self.part(peer, peer)) for peer in self.others if operation == "matmul_ar"]
 
     def cut(self, parts):
-        """(rows of A, rows of the result) of each product; where M is no multiple of parts they differ by a row."""
+        """[(rows of A, rows of the result)] of each GEMM; if M is no multiple of parts, sizes differ by one row."""
         m = self.ranks * self.rows
         ends = [m * i // parts for i in range(parts + 1)]
         return [(self.a[i:j], self.parts[i:j]) for i, j in zip(ends, ends[1:])]
 
     def multiply(self, pieces):
-        """The products, one after the other."""
+        """Runs the GEMMs, one after the other."""
         for rows, out in pieces:
             torch.mm(rows, self.b, out=out)
 
     def beside(self, pieces, copies):
-        """The products while the copies go on; both begin and end together with the call."""
+        """Runs the GEMMs and the copies at the same time, between a fork and a join."""
         self.stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(self.stream):
             copy(copies)
@@ -61,11 +60,11 @@ class Problem:
         torch.cuda.current_stream().wait_stream(self.stream)
 
     def add(self):
-        """Sums the parts that arrived, in fp32."""
+        """Sums the received partial sums, in fp32."""
         torch.sum(self.received, 0, out=self.total)
 
     def as_many_bytes(self):
-        """(to, from) that read and write together as many bytes as the sum does."""
+        """(to, from) of a copy that reads and writes as many bytes in all as the sum."""
         elements = (self.ranks + 1) * self.rows * self.n // 2
         return self.gathered.view(-1)[:elements], self.received.view(-1)[:elements]
 

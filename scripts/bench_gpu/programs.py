@@ -1,7 +1,7 @@
-"""Emitted programs as scripts use them: a variant of a spec is emitted, built and run.
+"""Emits, builds and runs variants of specs, for the other scripts.
 
-All programs of a builder share one compiled runtime, so that each further one costs two seconds of one
-processor; where HIRGEN_CACHE is set, several builders share it too.
+All programs of a builder share one compiled runtime, so that each program after the first costs two seconds on one
+processor. If HIRGEN_CACHE is set, several builders share the runtime.
 """
 import concurrent.futures
 import dataclasses
@@ -21,17 +21,17 @@ OWN_SPECS = pathlib.Path(__file__).resolve().parent / "specs"
 
 
 def spec_file(name, examples=SPECS):
-    """A spec of the benchmark's own or of views, or an example spec of some folder."""
+    """The file of a spec: of the benchmark, of views, or of a folder of examples."""
     own = [folder / name / "spec.yaml" for folder in (OWN_SPECS, VIEWS)]
     return next((file for file in own if file.exists()), examples / name / "spec.yaml")
 
 
 class Refused(Exception):
-    """What hirgen says of a spec or a schedule that it refuses."""
+    """hirgen refuses a spec or a schedule; the message is its first error."""
 
 
 def checked(hirgen, spec, options=()):
-    """What comes of a spec file with options of hirgen, parsed: docs/check-json.md lists the keys. Raises Refused."""
+    """Runs `hirgen check --json` on a spec file and returns the parsed output; docs/check-json.md lists the keys. Raises Refused."""
     done = subprocess.run([str(hirgen), "check", "--json", str(spec), *options], stdin=subprocess.DEVNULL, capture_output=True, text=True)
     if done.returncode != 0:
         raise Refused(first_error(done.stderr))
@@ -40,9 +40,9 @@ def checked(hirgen, spec, options=()):
 
 @dataclasses.dataclass(frozen=True)
 class Variant:
-    """A spec of testdata/specs, or of specs/ here, with parameters and schedule fields of its own, which are its whole schedule if
-    a pipeline or a preset is among them; label names it in tables.
-    Variants that differ in it share a folder. machine is a file of --calibrate, for which schedule: auto then chooses, and hirgen predicts."""
+    """A spec of testdata/specs, testdata/views or specs/ here, with parameters and schedule fields. With a pipeline or a preset, the
+    fields replace the spec's schedule, otherwise they are added to it. label is the name in tables; variants that differ only
+    in label share a folder. machine is a file of --calibrate, for which schedule: auto chooses and hirgen predicts."""
 
     spec: str
     params: dict
@@ -58,38 +58,38 @@ class Variant:
 
     @property
     def settings(self):
-        """The schedule, each field as --schedule has it; a preset replaces the spec's schedule."""
+        """The values for --schedule, one a field; a preset replaces the spec's schedule."""
         return [v if k == "preset" else f"{k}={v}" for k, v in self.schedule.items()]
 
     def listed(self, folder):
-        """It as an entry of --cases of `hirgen bench`, with its spec written to a folder."""
+        """Writes the spec to a folder and returns the variant as an entry for --cases of `hirgen bench`."""
         spec = folder / f"{self.spec}_{'whole' if 'pipeline' in self.schedule else 'own'}_schedule.yaml"
         spec.write_text(self.text())
         return {"name": self.label, "spec": str(spec), "params": self.params, "schedule": self.settings}
 
     @property
     def options(self):
-        """The options of hirgen that make it from its spec."""
+        """The options of hirgen for the variant."""
         flags = [("-p", f"{k}={v}") for k, v in self.params.items()]
         flags += [("--schedule", setting) for setting in self.settings]
         flags += [("--machine", self.machine)] if self.machine else []
         return [word for flag in flags for word in flag]
 
     def text(self, examples=SPECS):
-        """Its spec, with its element type, and without the spec's schedule where it has a whole one."""
+        """The text of its spec with its element type, and without the spec's schedule if the variant has a pipeline."""
         text = re.sub(r"^dtype: \w+", f"dtype: {self.dtype}", spec_file(self.spec, examples).read_text(), flags=re.MULTILINE)
         return re.sub(r"^schedule:.*\n", "", text, flags=re.MULTILINE) if "pipeline" in self.schedule else text
 
     @property
     def folder_name(self):
-        """A name that no other program has."""
+        """A unique name for the program."""
         on = [("machine", pathlib.Path(self.machine).stem)] if self.machine else []
         parts = [f"{k}-{v}" for k, v in (*self.params.items(), *self.schedule.items(), ("dtype", self.dtype), *on)]
         return re.sub(r"[^\w.-]", "x", "_".join([self.spec, *parts]))
 
 
 class Program:
-    """A variant's emitted folder. failure says why it cannot run, "" once it is built."""
+    """A variant's emitted folder. failure is the reason that it cannot run, or "" once it is built."""
 
     def __init__(self, builder, variant):
         self.builder, self.variant = builder, variant
@@ -98,13 +98,13 @@ class Program:
         self.failure = NOT_BUILT
 
     def emit(self):
-        """Writes the folder; a spec or schedule that hirgen refuses is a failure with its message."""
+        """Emits the folder; if hirgen refuses the spec or schedule, sets failure to its message."""
         self.spec.write_text(self.variant.text())
         code, output = quiet([self.builder.hirgen, "emit", self.spec, "-o", self.folder, *self.variant.options])
         self.failure = "" if code == 0 else "refused: " + first_error(output)
 
     def checked(self):
-        """What comes of the spec that it was emitted from, as of checked."""
+        """The output of `hirgen check --json` for the emitted spec, as from checked."""
         return checked(self.builder.hirgen, self.spec, self.variant.options)
 
     def build(self):
@@ -128,11 +128,11 @@ class Program:
                 "--", *map(str, options)]
 
     def start(self, ranks, options):
-        """All ranks of it, which wait and are spoken to."""
+        """Starts all ranks, which wait for commands."""
         return Paced(self.command(ranks, options))
 
     def measure(self, ranks, options, seconds=600):
-        """Runs to the end; the program's report, or None with failure set."""
+        """Runs the program to its end and returns its report, or None with failure set."""
         report = self.folder / "report.json"
         report.unlink(missing_ok=True)
         code, output = quiet(self.command(ranks, ["--json", report, *options]), seconds=seconds)
@@ -143,13 +143,13 @@ class Program:
 
 
 def runtimes(work):
-    """Where compiled runtimes are that programs of a scratch folder share, or "off"."""
+    """The folder of the compiled runtimes that the programs of a scratch folder share, or "off"."""
     given = os.environ.get("HIRGEN_CACHE", "")
     return given if given.lower() == "off" else pathlib.Path(given or pathlib.Path(work) / "runtimes").resolve()
 
 
 class Builder:
-    """Where and how programs are built: a scratch folder, the device, further CMake settings."""
+    """Builds programs for a device in a scratch folder, with additional CMake settings."""
 
     def __init__(self, hirgen, work, device="cuda", cmake=()):
         self.hirgen = str(pathlib.Path(hirgen).resolve())
@@ -159,7 +159,7 @@ class Builder:
         self.work.mkdir(parents=True, exist_ok=True)
 
     def build(self, variants, jobs):
-        """Builds programs, the very first one alone: it leaves the runtime to the others. Returns them in order."""
+        """Builds programs and returns them in order. The first is built alone, since it compiles the runtime for the others."""
         programs = [Program(self, v) for v in variants]
         folders = {p.folder: p for p in reversed(programs)}
         builds = [p for p in programs if folders[p.folder] is p]
@@ -171,7 +171,7 @@ class Builder:
 
     @staticmethod
     def first(programs):
-        """Builds programs one by one until one is built, and leaves its runtime to the rest, which it returns."""
+        """Builds programs one by one until a build succeeds; returns the rest, which use its runtime."""
         for i, program in enumerate(programs):
             program.build()
             if not program.failure:
@@ -180,8 +180,8 @@ class Builder:
 
 
 def quiet(command, cwd=None, env=None, seconds=None):
-    """Runs a command, env added to the environment; its exit code (124: past the limit, 127: not there) and all
-    that it printed."""
+    """Runs a command with env added to the environment; returns its exit code (124 on timeout, 127 if it cannot start)
+    and its output."""
     try:
         process = subprocess.Popen([str(word) for word in command], cwd=cwd, env={**os.environ, **(env or {})}, text=True,
                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -197,7 +197,7 @@ def quiet(command, cwd=None, env=None, seconds=None):
 
 
 def first_error(output):
-    """What the first error of a message of hirgen says, without the place in the spec."""
+    """The first error in hirgen's output, without the position in the spec."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     found = next((line for line in lines if "error" in line), lines[0] if lines else "no message")
     return re.sub(r"^\S+: (?=error )", "", found)

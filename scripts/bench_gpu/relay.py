@@ -1,4 +1,4 @@
-"""The peers of `hirgen bench`, which another process speaks for: a line to and fro between standard input and output and its socket."""
+"""The peers process of `hirgen bench`: forwards lines between standard input and output and the socket of the benchmark."""
 import socket
 import sys
 import threading
@@ -7,7 +7,7 @@ connection = socket.socket(socket.AF_UNIX)
 connection.connect(sys.argv[1])
 with connection, connection.makefile("r") as answers:
     def forward():
-        """Names of peers, until there are none."""
+        """Forwards names of peers until the input ends."""
         for line in sys.stdin:
             connection.sendall(line.encode())
         connection.shutdown(socket.SHUT_WR)

@@ -1,4 +1,4 @@
-"""Runs what bench.py compares: emitted programs and PyTorch's peers, ready on the same GPUs at the same time."""
+"""Runs emitted programs and PyTorch's peers for bench.py, loaded on the same GPUs at the same time."""
 import contextlib
 import json
 import math
@@ -16,18 +16,19 @@ import programs
 import tables
 from paced import Paced, Silence, launch_variables, reserved_port
 
-START_SECONDS = 90  # a program's start and its check
-ROUND_SECONDS = 60  # a round of a program or a peer, or all that bounds a shape
-LOAD_SECONDS = 60  # a cell's tensors, or what PyTorch compiles for one of its peers
-COMPILE_THREADS = 2  # of a peer's process
-STARTS = ("load", "attention", "bounds")  # what stopped processes are started afresh for
+#: Time limits: a program's start and check; a round, or the bounds of a shape; a cell's tensors, or the compilation of a peer.
+START_SECONDS = 90
+ROUND_SECONDS = 60
+LOAD_SECONDS = 60
+COMPILE_THREADS = 2  # per process of a peer
+STARTS = ("load", "attention", "bounds")  # commands that restart stopped processes
 BOUNDS_ROUNDS = 4
-CHECK_MEMORY = 60e9  # bytes of a GPU that checks may take at the same time
+CHECK_MEMORY = 60e9  # bytes of a GPU for concurrent checks
 RELAY = pathlib.Path(__file__).with_name("relay.py")
 
 
 class Ready:
-    """A built program that has checked itself and waits to be timed. item is its entry of the row."""
+    """A running program that checks itself and then waits to be timed. item is its entry in the row."""
 
     def __init__(self, program, ranks, options):
         self.program, self.item = program, {"us": []}
@@ -36,7 +37,7 @@ class Ready:
         self.paced = program.start(ranks, ["--paced", "--json", self.report, "--timeout", 300, *options])
 
     def start(self):
-        """Waits for the check."""
+        """Waits until the program has checked itself."""
         self._guard(lambda: self.paced.wait_for("# ready", START_SECONDS))
 
     def round(self):
@@ -46,7 +47,7 @@ class Ready:
             self._guard(lambda: self.item["us"].extend(map(float, self.paced.wait_for("# round, us:", ROUND_SECONDS).split())))
 
     def finish(self):
-        """Ends it, and takes the number of wrong elements from its report."""
+        """Ends the program and adds the figures of its report to item."""
         if "refused" in self.item:
             return
         self.paced.finish(20)
@@ -66,7 +67,7 @@ class Ready:
 
 
 class Peers:
-    """PyTorch's side: one process a rank, all given the same commands. Without PyTorch there are no peers."""
+    """PyTorch's side: one process a rank, all with the same commands. Without PyTorch there are no peers."""
 
     def __init__(self, ranks):
         self.ranks, self.processes, self.about = ranks, [], {}
@@ -77,11 +78,11 @@ class Peers:
         return [sys.executable, pathlib.Path(__file__).with_name("peers.py")]
 
     def environment(self):
-        """What a rank's environment has beside this process's: teams that compile at the same time share the processors."""
+        """Additions to a rank's environment: few threads for compilation, since several teams may compile at the same time."""
         return {"TORCHINDUCTOR_COMPILE_THREADS": str(COMPILE_THREADS)}
 
     def spelled(self, command):
-        """A command as the processes read it."""
+        """A command in the format of the processes."""
         return json.dumps(command)
 
     def start(self):
@@ -97,7 +98,7 @@ class Peers:
                 self.stop()
 
     def ask(self, **command):
-        """Rank 0's answer; raises Silence. Peers that hang are stopped, and started afresh for the next cell or bounds."""
+        """Rank 0's answer; raises Silence. If the peers hang, they are stopped, and a later command of STARTS restarts them."""
         if not self.processes and self.about and command["do"] in STARTS:
             self.start()
         if not self.processes:
@@ -111,7 +112,7 @@ class Peers:
             raise
 
     def load(self, cell):
-        """Makes a cell's tensors; the items of its peers by name, for their times."""
+        """Makes a cell's tensors; returns items for the times of its peers, by name."""
         try:
             answer = self.ask(do="load", operation=cell.operation, **cell.sizes)
         except Silence as silence:
@@ -121,9 +122,9 @@ class Peers:
         return {name: {"refused": refused[name]} if name in refused else {"us": []} for name in answer["peers"]}
 
     def tried(self, cell, without=()):
-        """The same of a layer, whose peers are compiled and compared with exact results; those whose name contains one of some texts
-        are left out. One that hangs takes the processes with it: the others are loaded and tried afresh, which finds in caches what
-        was compiled."""
+        """The same for a layer: compiles its peers and compares them with exact results. Peers whose name contains a text of without are
+        left out. If a peer hangs, the processes are restarted, and the other peers are loaded and tried again, with the compiled
+        code from caches."""
         names, hung = self.load(cell), {}
         items = {}
         while left := [name for name in names if name not in items and not any(text in name for text in without)]:
@@ -135,7 +136,7 @@ class Peers:
         return items
 
     def attention(self, cell):
-        """The kernels of attention that PyTorch takes for a layer, by name."""
+        """The attention kernels that PyTorch uses for a layer, by name."""
         try:
             return self.ask(do="attention", operation=cell.operation, **cell.sizes)["attention"]
         except Silence as silence:
@@ -156,7 +157,7 @@ class Peers:
             item["us"] += answer["us"]
 
     def bounds(self, operations, cell, seconds):
-        """What bounds the operations at a cell's shape: an entry of bounds.py."""
+        """Measures the bounds of the operations at a cell's shape; returns an entry of bounds.py."""
         begin = time.monotonic()
         try:
             answer = self.ask(do="bounds", operations=operations, m=cell.m, n=cell.n, k=cell.k, seconds=seconds, rounds=BOUNDS_ROUNDS)
@@ -172,9 +173,9 @@ class Peers:
 
 
 class Row:
-    """The programs of a cell under `hirgen bench`, which builds and starts them at once; they check themselves and wait for timed, in
-    which peers have their turns. Rows that get ready at the same time share the memory for checks; a cell whose check takes more than
-    its share is not checked."""
+    """The programs of a cell under `hirgen bench`. The constructor starts the command, which builds and starts the programs; they check
+    themselves and wait until timed() runs the rounds, in which the peers take part. Rows prepared at the same time share the memory
+    for checks. A cell whose check needs more than its share is not checked."""
 
     def __init__(self, cell, variants, settings, together=1, check_memory=CHECK_MEMORY):
         self.cell, self.variants, self.settings, self.begin = cell, variants, settings, time.monotonic()
@@ -183,7 +184,7 @@ class Row:
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
         self.result, self.said, self.connection, self.folders = self.folder / "result.json", self.folder / "said.txt", None, {}
-        self.meeting = tempfile.TemporaryDirectory()  # a socket's path is short
+        self.meeting = tempfile.TemporaryDirectory()  # the path of a socket must be short
         self.server = socket.socket(socket.AF_UNIX)
         self.server.bind(f"{self.meeting.name}/peers")
         self.server.listen()
@@ -217,7 +218,7 @@ class Row:
         self.seconds = time.monotonic() - self.begin
 
     def timed(self, peers, items):
-        """The row, once it is ready."""
+        """Runs the rounds of a ready row and returns it."""
         begin = time.monotonic()
         if self.connection:
             self.serve(peers, items)
@@ -234,7 +235,7 @@ class Row:
                 "peers": items, **groups}
 
     def serve(self, peers, items):
-        """Speaks for the peers, until the command needs them no more."""
+        """Answers the command's requests for peers until it closes the connection."""
         with self.connection, self.connection.makefile("rw") as talk:
             answer = {"peers": [name for name, item in items.items() if "refused" not in item]}
             while True:
@@ -245,8 +246,8 @@ class Row:
                 answer = self.round(peers, name, items)
 
     def round(self, peers, name, items):
-        """A round of a peer, as the command wants it. What takes more than near times as long as the best of its side is not timed
-        again."""
+        """Times a round of a peer and returns the answer for the command. A peer slower than near times the best of its side is not
+        timed again."""
         side = [other for other in items if (other in tables.COMPUTE) == (name in tables.COMPUTE)]
         medians = {other: us for other in side if (us := tables.median(items[other]))}
         item = items[name]
@@ -257,7 +258,7 @@ class Row:
         return {"failed": item["refused"]} if "refused" in item else {"us": item["us"][known:]}
 
     def items(self):
-        """What the command says of each program, by label; folders has where they are."""
+        """The items of the programs by label, from the command's result; sets folders to their folders."""
         if not self.result.exists():
             return {v.label: {"refused": f"failed: {self.said.read_text()[-2000:]}"} for v in self.variants}
         items = {}
@@ -280,7 +281,7 @@ class Row:
 
 
 def measure(cell, variants, peers, settings, started=None):
-    """A row of a cell. started has the one that was made before, if it was."""
+    """Measures a cell and returns its row. started is its Row if the programs were started ahead."""
     row = started or Row(cell, variants, settings)
     try:
         items = peers.load(cell) if peers else {}
@@ -291,7 +292,7 @@ def measure(cell, variants, peers, settings, started=None):
 
 
 def stop_unless_built(programs, teams=()):
-    """Ends the benchmark where the compiler fails, at once: peers may be compiling."""
+    """Ends the benchmark if a program does not compile, after it stops the peers, which may still be compiling."""
     broken = [program.failure for program in programs if program.failure.startswith("build:")]
     if broken:
         for peers in filter(None, teams):

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Why do repeats of a layer differ? Repeats of hirgen and of PyTorch with clocks, power and temperature beside them.
+"""Shows why repeats of a layer differ: repeats of hirgen and PyTorch with clocks, power and temperature.
 
     scripts/bench_gpu/spread.py --ranks 2 [--layers mlp swiglu] [--repeats 40] [--traces 8] [--json FILE]
 
-For each layer (layers.py) and each of hirgen's program, PyTorch's eager operations and its products alone: the GPUs rest, then
-REPEATS repeats of --iters calls follow each other with no warm-up call ("rested"); then as many after a second of calls ("warm");
-then all take turns, a repeat each ("in turns"). watch.py samples the GPUs meanwhile. The table has the spread of the repeats, how
-they go with the clock and the power (Pearson's r), the clocks of the fastest and the slowest quarter, and which rank is slower.
-At last hirgen's program is started --traces times with --trace, and the fastest and the slowest trace are compared, call by call.
+The sides for each layer (layers.py) are hirgen's program, PyTorch's eager operations, and PyTorch's computation alone. Each side has
+two phases: after a rest of the GPUs, --repeats repeats of --iters calls without warm-up ("rested"), and as many after a
+second of calls ("warm"). In the third phase, called `in turns`, the sides alternate after each repeat. watch.py samples the GPUs
+meanwhile. The table shows the spread of the repeats, their correlation with clock and power (Pearson's r), the clocks of the
+fastest and the slowest quarter, and the time of each rank. Finally hirgen's program runs --traces times with --trace, and the
+fastest and the slowest trace are compared statement by statement.
 """
 import argparse
 import functools
@@ -29,19 +30,19 @@ HIRGEN, EAGER, COMPUTE = "hirgen", "eager", "compute"
 
 
 class Side:
-    """One of those that are timed. again(warmup) makes a repeat and returns nothing; times come by taken()."""
+    """A program or peer that is timed. again() runs a repeat."""
 
     def __init__(self, name, again):
         self.name, self.again = name, again
 
 
 def program_side(ready):
-    """hirgen's program, which makes one repeat a round."""
+    """The side of hirgen's program, which runs one repeat a round."""
     return Side(HIRGEN, ready.round)
 
 
 def peer_side(peers, name, item, iters):
-    """A peer of PyTorch's."""
+    """The side of a PyTorch peer."""
     def again():
         answer = peers.ask(do="time", peer=name, warmup=0, iters=iters, repeats=1)
         item["us"] += answer.get("us", [])
@@ -50,14 +51,14 @@ def peer_side(peers, name, item, iters):
 
 
 def repeat(side, phase, log):
-    """Makes a repeat and notes when it was."""
+    """Runs a repeat and logs its begin and end."""
     begin = time.monotonic()
     side.again()
     log.append({"side": side.name, "phase": phase, "begin": begin, "end": time.monotonic()})
 
 
 def phases(sides, count, log, deadline):
-    """All repeats, in the order that the head of this file says."""
+    """Runs all repeats, in the order of the module's doc string. After the deadline, no phase begins for another side."""
     for side in sides:
         time.sleep(REST_SECONDS)
         for _ in range(count):
@@ -75,7 +76,7 @@ def phases(sides, count, log, deadline):
 
 
 def measure_layer(layer, program, peers, args):
-    """The repeats of a layer: the log, each with its times."""
+    """Measures a layer and returns it with the log of its repeats and their times."""
     options = ["--warmup", 0, "--iters", args.iters, "--repeats", 1, "--no-check"]
     names, ready, log = peers.load(layer) if peers else {}, Ready(program, layer.ranks, options), []
     ready.start()
@@ -94,19 +95,19 @@ def measure_layer(layer, program, peers, args):
 
 
 def beside(entry, samples):
-    """The samples during a repeat, or the nearest one."""
+    """The samples during a repeat, or the nearest one if there is none."""
     own = [s for s in samples if entry["begin"] <= s["t"] <= entry["end"]]
     middle = (entry["begin"] + entry["end"]) / 2
     return own or [min(samples, key=lambda s: abs(s["t"] - middle))]
 
 
 def of_gpus(samples, key):
-    """The mean of a figure over some samples, for each GPU."""
+    """The mean of a figure over samples, for each GPU."""
     return [statistics.mean(values) for values in zip(*([gpu[key] for gpu in s["gpus"]] for s in samples))]
 
 
 def join(entries, samples):
-    """Puts the figures of the GPUs into the repeats."""
+    """Adds the figures of the GPUs to the repeats."""
     for entry in entries if samples else []:
         own = beside(entry, samples)
         entry |= {key: of_gpus(own, key) for key in ("sm", "mem", "watts", "celsius")}
@@ -114,7 +115,7 @@ def join(entries, samples):
 
 
 def correlation(xs, ys):
-    """Pearson's r; None where one of them does not vary."""
+    """Pearson's r; None if one of the series is constant, or for fewer than three values."""
     if len(xs) < 3 or len(set(xs)) < 2 or len(set(ys)) < 2:
         return None
     return statistics.correlation(xs, ys)
@@ -163,7 +164,7 @@ def markdown(result):
 
 
 def traced(program, layer, args, folder):
-    """Starts the program with --trace, as often as asked for; [(us of a call, file)]."""
+    """Runs the program --traces times with --trace; returns [{us of a call, file}]."""
     found = []
     for i in range(args.traces):
         if time.monotonic() > args.deadline:
@@ -184,9 +185,9 @@ def parse():
     parser.add_argument("--ranks", type=int, required=True)
     parser.add_argument("--layers", nargs="*", choices=["mlp", "swiglu"], default=["mlp", "swiglu"])
     parser.add_argument("--shapes", nargs="*", type=lambda t: tuple(map(int, t.split(","))), default=layers.SHAPES[:2], metavar="M,N,K")
-    parser.add_argument("--label", default="get, local last", help="hirgen's program, as layers.py calls it; no CUDA graph, for --trace")
+    parser.add_argument("--label", default="get, local last", help="label of hirgen's program in layers.py; not one with a CUDA graph, because of --trace")
     parser.add_argument("--repeats", type=int, default=40)
-    parser.add_argument("--iters", type=int, default=10, help="calls of a repeat")
+    parser.add_argument("--iters", type=int, default=10, help="calls per repeat")
     parser.add_argument("--traces", type=int, default=8)
     parser.add_argument("--budget", type=float, default=3600, help="seconds, the build included")
     parser.add_argument("--hirgen", default="bin/hirgen")
@@ -231,7 +232,7 @@ def main():
 
 
 def write(path, result):
-    """The result so far, and its tables beside it."""
+    """Writes the result so far, and its tables into the .md file with the same name."""
     path.write_text(json.dumps(result) + "\n")
     path.with_suffix(".md").write_text(markdown(result))
 

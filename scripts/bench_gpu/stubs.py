@@ -1,4 +1,4 @@
-"""peers.py for tests, with a PyTorch that does nothing."""
+"""Loads peers.py for tests, with a mock of PyTorch."""
 import importlib
 import os
 import sys
@@ -9,7 +9,7 @@ TORCH = ("torch", "torch._functorch", "torch._functorch.config", "torch.distribu
 
 
 class WithoutTorch(unittest.TestCase):
-    """Has self.peers and self.layer_peers, the modules, and self.group, of four ranks."""
+    """Sets self.peers and self.layer_peers to the modules, and self.group to a mock group of four ranks."""
 
     def setUp(self):
         torch = mock.MagicMock()

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""The table behind schedule: auto, from what the benchmark measured.
+"""Writes the table of measured schedules for schedule: auto, from results of the benchmark.
 
     scripts/bench_gpu/table_of.py build/bench/bench.json [JSON...] > lowering/schedules/measured_schedules.tsv
 
-One line for each operation and size: the fastest schedule whose results were right. Of schedules within a
-percent of it the one with the fewest fields wins: so small a gain would not show again. A size that several
-files have is taken from the last one. Only schedules that the example specs with slices of ranks (*_p2p) can
-have are counted, and those that serialise everything; algorithms that --tuned searched are no schedule.
+The table has one line for each operation and size, with the fastest schedule that computed correct results. Among schedules within
+one percent of it, the schedule with the fewest fields wins, since so small a gain is not reproducible. If several files have
+a size, the last file counts. Only schedules for the example specs with slices of ranks (*_p2p) and the preset eager are included.
+Labels of programs with searched algorithms (--tuned) are ignored.
 """
 import json
 import pathlib
@@ -16,12 +16,12 @@ import cells
 import tables
 import variants
 
-CLOSE = 1.01  # times within this factor are the same
+CLOSE = 1.01  # times within this factor count as equal
 COLUMNS = ["operation", "dtype", "ranks", "m", "n", "k", "us", "schedule"]
 
 
 def schedules(operation):
-    """{label: (operation, schedule)} of all that may be measured in a row of an operation."""
+    """{label: (operation, schedule)} of the programs in a row of an operation that the table can use."""
     lists = [variants.COMMON, variants.SMALL, variants.LARGE, variants.HUGE]
     rows = [row for rows in lists for row in rows[operation]] + variants.ALLGATHER + variants.TINY
     return {label: (spec.removesuffix("_p2p"), schedule if "preset" in schedule else {"pipeline": "p2p", **schedule}) for label, spec, extra, schedule in rows
@@ -29,7 +29,7 @@ def schedules(operation):
 
 
 def entries(row):
-    """{(operation, ranks, m, n, k): [(us, schedule)]} of the right programs of a row. An allgather has no n."""
+    """{(operation, ranks, m, n, k): [(us, schedule)]} of the correct programs of a row. n of an allgather is 1."""
     known, found = schedules(row["operation"]), {}
     for label, item in [*row["hirgen"].items(), *row.get("allgather", {}).items()]:
         us = tables.median(item)
@@ -41,19 +41,19 @@ def entries(row):
 
 
 def counted(schedule, ranks):
-    """A schedule with numbers in place of D and its parts: the table has one line for a number of ranks."""
+    """A schedule with the number of ranks substituted for D, as in D/2, since each line of the table is for one number of ranks."""
     return {name: ranks // int(value.removeprefix("D").removeprefix("/") or 1) if str(value).startswith("D") else value
             for name, value in schedule.items()}
 
 
 def best(measured):
-    """The fastest (us, schedule), or the plainest of those that are as good as that."""
+    """The (us, schedule) with the fewest fields among those within CLOSE of the fastest; on a tie, the fastest."""
     limit = CLOSE * min(us for us, _ in measured)
     return min((pair for pair in measured if pair[0] <= limit), key=lambda pair: (len(pair[1]), pair[0]))
 
 
 def table(results):
-    """The text of the table: the machines in comments, then the lines, large problems first."""
+    """The text of the table: the machines as comments, then the lines, by operation and ranks and with large problems first."""
     found = {}
     for result in results:
         for row in [*result["rows"], result.get("tiny")]:

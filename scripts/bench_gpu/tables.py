@@ -1,15 +1,14 @@
-"""Rows of measurements as Markdown, and what follows from them.
+"""Rows of measurements and derived figures as Markdown tables.
 
 A row is one operation at one shape:
-    {"operation", "m", "n", "k", "ranks", "flops",
-     "peers": {name: item}, "hirgen": {label: item}, "allgather": {label: item}}
-and an item {"us": [times of a call], "wrong": elements or None, "calls": n} or {"refused": why}.
+    {"operation", "m", "n", "k", "ranks", "flops", "peers": {name: item}, "hirgen": {label: item}, "allgather": {label: item}}.
+An item is {"us": [times of a call], "wrong": elements or None, ...} or {"refused": reason}.
 """
 import math
 import statistics
 
-ALONE = ("gemm", "collective")  # peers that do half of the work
-COMPUTE = ("compute", "compute, whole", "compute, graph")  # of a layer: all that is no communication
+ALONE = ("gemm", "collective")  # peers that run only a part of the operation
+COMPUTE = ("compute", "compute, whole", "compute, graph")  # peers that run a layer without communication
 
 
 def median(item):
@@ -18,20 +17,20 @@ def median(item):
 
 
 def best(items, leave_out=()):
-    """(name, median us) of the fastest item that is not known to be wrong; (None, None) if there is none."""
+    """(name, median us) of the fastest item without known wrong elements; (None, None) if there is none."""
     times = {name: median(item) for name, item in items.items() if name not in leave_out and not item.get("wrong")}
     times = {name: us for name, us in times.items() if us is not None}
     return min(times.items(), key=lambda pair: pair[1]) if times else (None, None)
 
 
 def geometric_mean(values):
-    """Of positive numbers; None of none."""
+    """The geometric mean of positive numbers; None if there are none."""
     values = list(values)
     return math.exp(sum(map(math.log, values)) / len(values)) if values else None
 
 
 def derived(row):
-    """The figures of a row: times in us, ratios; None where something was not measured."""
+    """The figures of a row: times in us, and ratios; None if a time is missing."""
     gemm, collective = (median(row["peers"].get(name)) for name in ALONE)
     gemm = gemm or best({name: item for name, item in row["peers"].items() if name in COMPUTE})[1]
     own_gather = best(row.get("allgather", {}))[1]
@@ -49,12 +48,12 @@ def derived(row):
 
 
 def number(value, digits=3):
-    """A number of a table; a dash for None."""
+    """A number as text for a table; a dash for None."""
     return "-" if value is None else f"{value:.{digits}f}"
 
 
 def ms(us):
-    """Microseconds as milliseconds of a table, with four significant digits below 1 ms."""
+    """Microseconds as text in milliseconds, with four decimals below 1 ms and three above."""
     return "-" if us is None else f"{us / 1e3:.3f}" if us >= 1e3 else f"{us / 1e3:.4f}"
 
 
@@ -65,12 +64,12 @@ def table(titles, lines):
 
 
 def shape(row):
-    """M, N, K."""
+    """The shape of a row as text: M, N, K."""
     return f"{row['m']}, {row['n']}, {row['k']}"
 
 
 def main_table(rows):
-    """One line a row: the parts alone, the best peer, the best program, and their ratios."""
+    """One line a row: the GEMM and the collective alone, the best peer, the best program, and their ratios."""
     titles = ["operation", "M, N, K", "GEMM", "TFLOP/s", "collective", "best peer", "ms", "best hirgen", "ms", "TFLOP/s",
               "peer / hirgen", "GEMM / hirgen", "floor / hirgen"]
     lines = []
@@ -83,7 +82,7 @@ def main_table(rows):
 
 
 def item_text(item):
-    """A cell of a table of variants: ms, elements that are wrong if any, why there is none."""
+    """A cell of a table of variants: ms and the number of wrong elements if any, or the kind of failure."""
     if item is None or median(item) is None:
         return "-" if item is None else item.get("refused", "failed").split(":")[0]
     wrong = item.get("wrong")
@@ -98,7 +97,7 @@ def items_table(rows, group):
 
 
 def means_table(rows):
-    """Geometric means over the rows of each operation, and over all."""
+    """Geometric means over the rows of each operation, and over all rows."""
     lines = []
     for operation in [*dict.fromkeys(row["operation"] for row in rows), "all"]:
         figures = [derived(row) for row in rows if operation in ("all", row["operation"])]

@@ -1,4 +1,4 @@
-"""Tests of what the benchmark computes: sizes, numbers of calls, tables. python3 -m unittest discover scripts/bench_gpu"""
+"""Tests of the benchmark's computations: sizes, numbers of calls, tables. python3 -m unittest discover scripts/bench_gpu"""
 import contextlib
 import pathlib
 import re
@@ -24,7 +24,7 @@ MACHINES = pathlib.Path(__file__).resolve().parent.parent.parent / "lowering" / 
 
 
 def a_row(operation="ag_matmul", us=100.0, peer_us=130.0, **more):
-    """A row with a product of 90 us under a collective of 80 us."""
+    """A row with a GEMM of 90 us and a collective of 80 us."""
     row = {"operation": operation, "m": 1024, "n": 512, "k": 256, "ranks": 4, "flops": 2 * 1024 * 512 * 256,
            "peers": {"gemm": {"us": [90.0]}, "collective": {"us": [80.0]}, "eager": {"us": [peer_us, 1000.0, peer_us]},
                      "async_tp": {"refused": "RuntimeError: no"}},
@@ -33,7 +33,7 @@ def a_row(operation="ag_matmul", us=100.0, peer_us=130.0, **more):
 
 
 def checked(spec, cell):
-    """What hirgen says of an example spec at the size of a cell."""
+    """The output of `hirgen check --json` for an example spec at the size of a cell."""
     return programs.checked(built.hirgen(), programs.spec_file(spec), programs.Variant(spec, cell.params, {}).options)
 
 
@@ -43,7 +43,7 @@ class Cells(unittest.TestCase):
         self.assertEqual(cells.Cell("matmul_rs", 1024, 512, 256, 4).params, {"D": 4, "M": 1024, "N": 512, "K": 1024})
 
     def test_a_rank_multiplies_what_the_shape_says(self):
-        """K of matmul_rs and matmul_ar is split over ranks in the specs, a batch on each, and M, N, K of ag_matmul are not."""
+        """The specs of matmul_rs and matmul_ar split K over ranks, as a batched product. The spec of ag_matmul splits no extent."""
         for cell in cells.cells(4, [(1024, 512, 256)], cells.OPERATIONS):
             says = checked(f"{cell.operation}_p2p", cell)
             products = [op["product"] for op in says["operations"] if "product" in op]
@@ -70,7 +70,7 @@ class Cells(unittest.TestCase):
         self.assertGreater(small.calls(0.3, 7, 5)[1], 10 * large.calls(0.3, 7, 5)[1])
 
     def test_checks_hold_whole_tensors(self):
-        """On 8 ranks B of a sum at 1024 rows is 2.1 GB, and with its repetitions a check takes most of 20 GB."""
+        """On 8 ranks B of a sum at 1024 rows is 2.1 GB, and a check with its repetitions takes almost 20 GB."""
         self.assertEqual(cells.Cell("ag_matmul", 1024, 512, 256, 4).check_bytes, 4 * (1024 * 256 + 256 * 512 + 1024 * 512))
         self.assertEqual(cells.Cell("matmul_rs", 1024, 512, 256, 4).check_bytes, 4 * (1024 * 1024 + 5 * 1024 * 512 + 5 * 1024 * 512))
         self.assertAlmostEqual(cells.Cell("matmul_ar", 1024, 8192, 8192, 8).check_bytes / 1e9, 19.9, 1)
@@ -107,7 +107,7 @@ class CostRows(unittest.TestCase):
                 (of + "measured 269.1 us with pipeline p2p, all.via ipc-put, streams 0", chosen),
                 (of + "predicted 50.7 us on h200 with the default schedule", {})]:
             self.assertEqual(cost_rows.drawn_program(cell, choice), {"spec": "matmul_rs_auto", "params": cell.params, "schedule": schedule})
-        self.assertIsNone(cost_rows.drawn_program(cell, "nothing to choose: schedule: {}"))
+        self.assertIsNone(cost_rows.drawn_program(cell, "nothing to choose: the default of each field"))
 
     def test_rows_of_a_drawn_shape(self):
         row = a_row("matmul_ar", hirgen={"auto": {"us": [100.0], "wrong": 0}}, choice="x: predicted 1.0 us on h200 with preset eager, streams 0")
@@ -286,7 +286,7 @@ class Ports(unittest.TestCase):
         with contextlib.ExitStack() as held:
             ports = [held.enter_context(paced.reserved_port()) for _ in range(500)]
             self.assertEqual(len(set(ports)), 500)
-            socket.create_server(("127.0.0.1", ports[0])).close()  # says SO_REUSEADDR, as the runtime does
+            socket.create_server(("127.0.0.1", ports[0])).close()  # sets SO_REUSEADDR, as the runtime does
 
 
 class PacedProcesses(unittest.TestCase):

@@ -1,4 +1,4 @@
-"""Tests of what bounds a call, and of the steps of a run of the benchmark."""
+"""Tests of the bounds of a call, and of the steps of a benchmark run."""
 import argparse
 import re
 import unittest
@@ -12,7 +12,7 @@ from test_bench_gpu import WithoutTorch, a_row
 
 class Products(WithoutTorch):
     def problem(self, m, n, k):
-        """A problem of rank 1 of 4 whose memory is none."""
+        """A problem on rank 1 of 4 with mocked memory."""
         return self.peers.products.Problem(self.group, m, n, k)
 
     def test_every_measurement_is_a_call(self):
@@ -28,7 +28,7 @@ class Products(WithoutTorch):
             self.assertTrue(all(rows == out for rows, out in pieces))
 
     def test_copies_are_what_a_rank_is_sent(self):
-        """Of A a rank shares all rows that it has; of the parts a rank takes its local shard, and then the sums of the others."""
+        """A rank reads all rows of A of each peer, its shard of each partial sum, and for an allreduce the sums of the others."""
         problem = self.problem(16, 8, 32)
         problem.peers_own, problem.peers_parts = mock.Mock(), mock.Mock()
         for operation, handle, expected in (
@@ -42,7 +42,7 @@ class Products(WithoutTorch):
             self.assertEqual(taken, expected, operation)
 
     def test_bounds_are_timed_in_turns_forth_and_back(self):
-        """Calls of 10 ms: five in 50 ms, after one that says how long it takes; 0.4 s of products warm the GPUs."""
+        """Calls of 10 ms: a first call gives the time, so five calls fill 50 ms; 0.4 s of GEMMs warm the GPUs up."""
         order = []
         self.peers.timed = lambda call, warmup, iters, repeats: order.append((call, warmup, iters, repeats)) or [10e3]
         answer = self.peers.Server(self.group).bounds(["ag_matmul"], 64, 32, 16, seconds=0.05, rounds=2)
@@ -62,7 +62,7 @@ class Products(WithoutTorch):
 
 
 def a_bound(**us):
-    """What bounds a_row: the whole product takes 100 us, in slices 104, and beside copies 109."""
+    """The bounds of a_row: the whole GEMM takes 100 us, one GEMM a shard 104 us, and 109 us while copies run."""
     items = {bounds.product(1): 100.0, bounds.product(4): 104.0, bounds.beside("ag_matmul", 4): 109.0, bounds.copies("ag_matmul"): 50.0,
              bounds.beside("ag_matmul", 8): 108.0, bounds.SUM: 10.0, bounds.ONE_SLICE: 20.0, **us}
     return {"m": 1024, "n": 512, "k": 256, "ranks": 4, "seconds": 1.0, "items": {name: {"us": [t]} for name, t in items.items()}}
@@ -89,7 +89,7 @@ class Bounds(unittest.TestCase):
         self.assertEqual(bounds.parts_of("matmul_ar", "put, local last, 4 sub-chunks, separate add", 8), 32)
 
     def test_shares_make_up_the_whole_difference(self):
-        """The row's product took 90 us and the program 108: 20 % above, 4 by the cut, 5 by sharing, 11 by the rest."""
+        """The row's GEMM took 90 us and the program 108 us, 20 % more: 4 for the cut, 5 for the sharing, 11 for the tail."""
         s = bounds.shares(a_bound(), "ag_matmul", a_row(hirgen={"get": {"us": [108.0], "wrong": 0}}))
         self.assertEqual((s["parts"], s["label"]), (4, "get"))
         for name, percents in (("cut", 4), ("sharing", 5), ("tail", 11)):
@@ -125,7 +125,7 @@ class Bounds(unittest.TestCase):
 
 
 def settings(**more):
-    """The command line's defaults, as far as the steps need them."""
+    """The defaults of the command line that the steps need."""
     defaults = {"ranks": 8, "shapes": cells.SHAPES, "operations": cells.OPERATIONS, "sections": bench.SECTIONS[:3], "only": None,
                 "no_peers": True, "device": "cuda", "bounds_limit": 60, "layers": [], "draw": [], "no_cublasmp": True, "drawn": 0, "divide": 1,
                 "bounds_seconds": 0.05, "deadline": 1e12}
@@ -154,7 +154,7 @@ class Steps(unittest.TestCase):
         self.assertEqual(bench.expected(first._replace(section="bounds"), [(second, 9)]), 0)
 
     def collect(self, seconds, **more):
-        """Rows and bounds of two shapes by a clock on which each takes so many seconds; the result."""
+        """The result of a run with rows and bounds of two shapes, on a mock clock on which each takes this time."""
         clock, result = [0.0], {"rows": [], "tiny": None, "bounds": [], "skipped": []}
 
         def measured(cell, *_):
@@ -183,7 +183,7 @@ class Steps(unittest.TestCase):
         self.assertIn("- 8192, 8192, 8192: 5 s were left", text)
 
     def test_runs_in_pieces_are_reported_as_one(self):
-        """Whatever the order: the first run has the larger shape and skips the other, of which the second has the row."""
+        """In any order: the first run has the larger shape and skips the other, and the second run has the other's row."""
         first = {**self.collect(10, deadline=25), "machine": "x"}
         second = {"machine": "x", "rows": [a_row("matmul_rs", m=8192, n=8192, k=8192, ranks=8)], "bounds": [], "tiny": {"us": 1}}
         for results in ([first, second], [second, first]):

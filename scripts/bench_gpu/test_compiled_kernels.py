@@ -1,4 +1,4 @@
-"""Tests of what compiled_kernels.py times, with a PyTorch that does nothing."""
+"""Tests of the cases of compiled_kernels.py, with a mock of PyTorch."""
 import importlib
 import inspect
 import pathlib
@@ -19,7 +19,7 @@ class CompiledKernels(unittest.TestCase):
             self.kernels = importlib.import_module("compiled_kernels")
 
     def test_cases_are_those_of_fused_kernels(self):
-        """By name, with as many large operands."""
+        """Compares names and numbers of large operands."""
         same = SAME.read_text()
         for name, operands, *_ in self.kernels.cases():
             self.assertRegex(same, rf'"{re.escape(name.split(" of ")[0])}( of [^"]*)?"[^,{{]*,\s*{operands},', name)

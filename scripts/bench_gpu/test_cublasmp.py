@@ -1,4 +1,4 @@
-"""Tests of cublasmp.py: what it needs, and how it is spoken to."""
+"""Tests of cublasmp.py: its dependencies and its protocol."""
 import contextlib
 import io
 import pathlib

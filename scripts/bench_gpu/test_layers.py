@@ -1,4 +1,4 @@
-"""Tests of the layers' benchmark: sizes, programs, what a call goes on with, tables."""
+"""Tests of the layers' benchmark: sizes, programs, resumed runs, tables."""
 import json
 import pathlib
 import sys
@@ -43,7 +43,7 @@ class Layers(unittest.TestCase):
         self.assertLessEqual(set(layers.USUAL), known)
 
     def test_hirgen_takes_the_cut_specs_by_their_schedules(self):
-        """A spec and schedule that are refused would only be a dash in the table."""
+        """A refused spec or schedule would show only as a dash in the table."""
         for layer in layers.layers(2, layers.OPERATIONS, ["8b"]):
             for variant in (variant for variant in layers.of_layer(layer) if variant.label in layers.USUAL):
                 with tempfile.TemporaryDirectory() as folder:
@@ -148,10 +148,10 @@ class KernelClasses(unittest.TestCase):
 
 
 class Parts(unittest.TestCase):
-    """A benchmark of several calls, in which a row takes 100 seconds of a clock that only rows move."""
+    """A benchmark run in several calls, on a mock clock on which a row takes 100 seconds."""
 
     def run_part(self, folder, *options):
-        """The operations that were measured by a call, in the groups that got ready together."""
+        """Runs the benchmark once; returns the measured (operation, size) in the groups that were prepared together."""
         clock, groups = [0.0], []
 
         def ready(group, *_):
@@ -213,7 +213,7 @@ class Parts(unittest.TestCase):
 
 
 class Trials(unittest.TestCase):
-    """Peers of which one hangs, which ends its processes."""
+    """Trials of peers, one of which hangs, so that its processes are stopped."""
 
     def test_what_hangs_is_left_out_of_what_is_tried_afresh(self):
         asked, peers = [], runs.Peers.__new__(runs.Peers)

@@ -1,4 +1,4 @@
-"""Tests of what pages of measurements are drawn of."""
+"""Tests of pages.py: the rows of pages of measurements."""
 import unittest
 
 import pages
@@ -7,7 +7,7 @@ MACHINE = "2 x GPU"
 
 
 def a_row(**more):
-    """A row of bench.py: two programs, two peers, and halves of the work."""
+    """A row of bench.py: three programs, two peers, and the GEMM and the collective alone."""
     return {"operation": "ag_matmul", "m": 8, "n": 16, "k": 32, "ranks": 2, "flops": 8e6,
             "hirgen": {"get": {"us": [12.0, 10.0, 11.0], "wrong": 0, "calls": 2}, "put": {"us": [9.0] * 3, "wrong": 4},
                        "ring": {"refused": "failed: no memory"}},

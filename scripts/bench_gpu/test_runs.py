@@ -1,4 +1,4 @@
-"""Tests of runs.py: a row of `hirgen bench`, and the peers that it speaks for."""
+"""Tests of runs.py: a row of `hirgen bench` with its peers."""
 import pathlib
 import tempfile
 import types
@@ -8,7 +8,7 @@ import cells
 import programs
 import runs
 
-#: In place of hirgen: two rounds of all peers, and a result.
+#: A stub of hirgen: it asks for two rounds of all peers and writes a result.
 COMMAND = """#!/usr/bin/env python3
 import json, subprocess, sys
 value = dict(zip(sys.argv, sys.argv[1:]))
@@ -29,7 +29,7 @@ json.dump({"rows": rows, "answers": answers, "options": sys.argv[1:]}, open(valu
 
 
 def settings(work, command):
-    """The command line's, with a command in place of hirgen."""
+    """The settings of a command line, with a command in place of hirgen."""
     path = pathlib.Path(work) / "hirgen"
     path.write_text(command)
     path.chmod(0o755)
@@ -38,7 +38,7 @@ def settings(work, command):
 
 
 class StubPeers:
-    """Two peers, of which one is far off, and one that fails."""
+    """A fast peer, a slow one, and one that fails."""
 
     def round(self, name, item, *_):
         """Times a round."""
@@ -51,7 +51,7 @@ class StubPeers:
 
 class Rows(unittest.TestCase):
     def row(self, work, command, names):
-        """A row of two variants."""
+        """(the Row, its result) of two variants."""
         cell = cells.Cell("ag_matmul", 256, 128, 128, 2)
         made = [programs.Variant("ag_matmul", cell.params, {"preset": "eager"}, label="whole"),
                 programs.Variant("allgather_p2p", {"D": 2}, {"pipeline": "p2p"}, label="gather")]

@@ -1,4 +1,4 @@
-"""Tests of what spread.py makes of repeats, samples and traces."""
+"""Tests of spread.py and traces.py: the evaluation of repeats, samples and traces."""
 import json
 import pathlib
 import tempfile

@@ -1,4 +1,4 @@
-"""Tests of scripts/verify_gpu.py: what a resumed run runs again."""
+"""Tests of scripts/verify_gpu.py: its variants, and the programs that a resumed run repeats."""
 import json
 import pathlib
 import sys
@@ -37,7 +37,7 @@ class Resuming(unittest.TestCase):
         return verify_gpu.Results(self.json, ranks, self.hirgen, resume)
 
     def leave(self, *found, named=NAMED):
-        """A JSON as an earlier run leaves it."""
+        """Writes the JSON of an earlier run with these results."""
         results = self.results(resume=False)
         for row, result in zip(results.rows("checks", named), found):
             results.put(row, result)
@@ -77,7 +77,7 @@ class Resuming(unittest.TestCase):
             self.results()
 
     def run_main(self, *options, budget=1000.0, seconds=10.0):
-        """A run of one spec on a clock on which each program takes so many seconds; the programs that ran."""
+        """Runs one spec on a mock clock on which each program takes this time; returns the schedules that ran."""
         clock, ran = [0.0], []
 
         def build(program):

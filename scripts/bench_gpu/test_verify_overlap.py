@@ -12,14 +12,14 @@ import verify_overlap  # noqa: E402
 
 
 def a_slice(rank, track, kind, statement, begin, end):
-    """A slice as programs write it."""
+    """An event with a duration, in the format of traces."""
     return {"ph": "X", "pid": rank, "tid": track, "cat": kind, "ts": begin, "dur": end - begin, "args": {"statement": statement}}
 
 
 EVENTS = [
     {"ph": "M", "name": "process_name", "pid": 0, "tid": 0, "args": {"name": "rank 0"}},
     a_slice(0, 1, "gemm", "Matmul of C_s", 10.0, 20.0),
-    a_slice(0, 2, "gemm", "Matmul of C_s", 15.0, 30.0),  # beside the other one: counted once
+    a_slice(0, 2, "gemm", "Matmul of C_s", 15.0, 30.0),  # overlaps the first GEMM: counted once
     a_slice(1, 1, "gemm", "Matmul of C_s", 0.0, 100.0),
     a_slice(0, 3, "nccl", "gather: Allgather of A_s", 0.0, 40.0),
     a_slice(0, 3, "nccl", "gather: Allgather of A_s", 40.0, 50.0),
@@ -35,7 +35,7 @@ class Overlap(unittest.TestCase):
         self.path = pathlib.Path(folder.name) / "trace.json"
 
     def run_main(self, *options, events=None):
-        """The exit code, and what is printed."""
+        """(exit code, output)."""
         self.path.write_text(json.dumps({"otherData": {"program": "p", "calls": 1}, "traceEvents": EVENTS if events is None else events}))
         with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(out):
             return verify_overlap.main([str(self.path), *options]), out.getvalue()

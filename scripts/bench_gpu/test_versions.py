@@ -25,13 +25,13 @@ class Sets(unittest.TestCase):
         self.path = pathlib.Path(folder.name)
 
     def write(self, own_set, name, text="same", rows=None):
-        """A set with a folder of it."""
+        """Writes a folder of a set and returns the set."""
         folder = self.path / own_set / name
         (folder / "runtime").mkdir(parents=True)
         (folder / "runtime" / "x.cpp").write_text("runtime")
         (folder / "CMakePresets.json").write_text("{}")
         (folder / "a.hpp").write_text(text)
-        (folder / "a_kernels.hpp").write_text("")  # as folders with kernels have it
+        (folder / "a_kernels.hpp").write_text("")  # as in folders with kernels
         (folder / "a.h").write_text("")
         if rows:
             (self.path / own_set / folders.ROWS).write_text(json.dumps({"ranks": 2, "rows": rows}))
@@ -73,7 +73,7 @@ class Folders(Sets):
 
 
 class Turns(Sets):
-    """Programs that take what a table says."""
+    """Mock programs with the times of a table."""
 
     def setUp(self):
         super().setUp()

@@ -1,4 +1,4 @@
-"""What spread.py reads in traces of --trace: how long a call took, and of what it was made on each rank."""
+"""Reads traces of --trace for spread.py: the time of a call, and its statements on each rank."""
 import collections
 import json
 import pathlib
@@ -10,24 +10,24 @@ WORK = ("gemm", "kernel", "copy", "nccl", "peer_read")
 
 
 def slices(trace):
-    """The events that take time."""
+    """The events with a duration."""
     return [event for event in trace["traceEvents"] if event["ph"] == "X"]
 
 
 def call_us(trace):
-    """Microseconds of a call: from the first begin to the last end, by the number of calls."""
+    """Microseconds of a call: the time from the first begin to the last end, divided by the number of calls."""
     events = slices(trace)
     begin, end = min(e["ts"] for e in events), max(e["ts"] + e["dur"] for e in events)
     return (end - begin) / trace["otherData"]["calls"]
 
 
 def work(trace):
-    """The events of what works, and no more than waits."""
+    """The events of kernels, copies and collectives, without waits."""
     return [event for event in slices(trace) if event["cat"] in WORK]
 
 
 def parts(trace):
-    """{(rank, statement, category): microseconds of a call} of what works."""
+    """{(rank, statement, category): microseconds of a call} of the events of work."""
     found, calls = collections.Counter(), trace["otherData"]["calls"]
     for event in work(trace):
         found[event["pid"], event["args"]["statement"], event["cat"]] += event["dur"] / calls
@@ -35,7 +35,7 @@ def parts(trace):
 
 
 def compared(taken):
-    """The fastest trace beside the slowest one, statement by statement and rank by rank."""
+    """Compares the fastest trace with the slowest one, statement by statement and rank by rank."""
     if len(taken) < 2:
         return "There are not two traces."
     order = sorted(taken, key=lambda one: one["us"])

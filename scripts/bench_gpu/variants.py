@@ -1,8 +1,7 @@
-"""The programs of hirgen that are compared, as (label, spec, parameters, schedule) by operation.
+"""hirgen's programs in the benchmark, as (label, spec, parameters, schedule) by operation.
 
-Parameters come on top of the cell's. To try another schedule, add a line: one that hirgen refuses is listed
-with its reason and costs nothing. Rows of SMALL, LARGE and HUGE are for cells of different
-durations; those of COMMON are for all.
+The parameters extend the cell's parameters. To try another schedule, add a line. If hirgen refuses a schedule, the report lists
+the reason. SMALL, LARGE and HUGE are for cells of different durations, and COMMON is for all cells.
 """
 import programs
 
@@ -11,19 +10,19 @@ GET = {"all.via": "ipc-get", "streams": 0, "all.signals": "batched"}
 PUT = {"all.via": "ipc-put", "streams": 0, "all.signals": "batched"}
 LAST = {"all.local": "last"}
 TWO = {"streams": 2}
-BRACKET = {"all.steps": "bracket"}  # sub-chunks of the local shard first and last
+BRACKET = {"all.steps": "bracket"}  # sub-chunks of the local shard come first and last
 AHEAD = {"all.lead": "all"}
 FUSED = {"all.copy": "fused"}
 KERNEL = {"all.copy": "sm"}
 GRAPH = {"graph": "true"}
 RING = {"all.steps": "ring"}
 IN_GEMM = {"all.steps": "ring", "all.fuse": "gemm"}
-TWO_EACH, FOUR_EACH = {"all.split": 2}, {"all.split": 4}  # GEMMs of a shard
+TWO_EACH, FOUR_EACH = {"all.split": 2}, {"all.split": 4}  # GEMMs per shard
 
 PEER_READ = {**GET, "all.fuse": "peer-read"}
-ONE, HALVES = {"all.block": "D"}, {"all.block": "D/2"}  # one GEMM, or two, of all shards
+ONE, HALVES = {"all.block": "D"}, {"all.block": "D/2"}  # one or two GEMMs for all shards
 TWO_SUB_CHUNKS, FOUR_SUB_CHUNKS = {"all.split": 2, "all.interchange": "true"}, {"all.split": 4, "all.interchange": "true"}
-SEPARATE_ADD = {"all.block": 1, "streams": 1}  # the sum of a sub-chunk on a stream beside that of the GEMMs
+SEPARATE_ADD = {"all.block": 1, "streams": 1}  # sums sub-chunks on another stream than the GEMMs
 
 SMALL_SECONDS, HUGE_SECONDS = 0.4e-3, 5e-3
 
@@ -95,7 +94,7 @@ SMALL = {
     ],
 }
 
-#: The allgather of an ag_matmul cell alone: the faster one of it and NCCL's makes T_comm.
+#: The allgather of an ag_matmul cell alone. T_comm is the minimum of these and of NCCL's allgather.
 ALLGATHER = [
     ("allgather eager", "allgather_p2p", {}, EAGER),
     ("allgather get", "allgather_p2p", {}, GET),
@@ -112,7 +111,7 @@ TINY = [
 ]
 
 def of_cell(cell):
-    """The variants of a cell; those of the allgather alone carry its name in their spec."""
+    """The variants of a cell; the specs of an allgather alone begin with its name."""
     if cell.is_tiny:
         return [make(cell, *row) for row in TINY]
     by_size = SMALL if cell.expected_seconds < SMALL_SECONDS else HUGE if cell.expected_seconds > HUGE_SECONDS else LARGE
@@ -121,7 +120,7 @@ def of_cell(cell):
 
 
 def make(cell, label, spec, extra, schedule):
-    """A row of the table as a variant of the cell's size."""
+    """The variant of a row at the size of a cell."""
     names = {"allgather_p2p": "DMK"}.get(spec, "DMNK")
     params = {**{k: v for k, v in cell.params.items() if k in names}, **extra}
     return programs.Variant(spec, params, schedule, label=label)

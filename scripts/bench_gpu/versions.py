@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-"""Times the programs of two versions of hirgen in turns: did anything get slower?
+"""Times the programs of two versions of hirgen alternately, to find regressions.
 
     scripts/bench_gpu/versions.py OLD NEW [--rounds 6] [--seconds 0.15] [--only TEXT...] [--json FILE]
 
-OLD and NEW are sets of emitted folders (emit_set.py; folders.py says what a set is). Neither hirgen nor Go is needed: CMake
-builds all rows that both have, with one compiled runtime for each set. Then some rows at a time: their programs start, check
-themselves and wait, and in each round every one is timed, the two of a row one directly after the other, which comes
-first changing from round to round. A round gives the median of its repeats, and the ratio old / new: above 1 the new
-version is faster. A row's ratio is the median over its rounds. Rows below --limit are started anew after all
-others, for as many rounds again, and all rounds count; what does not fit into --budget is listed. Where both versions emit
-the same text, the row shows the noise, and what the runtimes differ in.
+OLD and NEW are sets of emitted folders (emit_set.py; folders.py defines a set). Neither hirgen nor Go is needed. CMake
+builds the rows that both sets have, with one compiled runtime for each set. Then the rows run in groups of --together: their
+programs start, check themselves and wait. Each round times every program of the group, the two of a row directly after each
+other. The version that comes first alternates between rounds. A round gives the median of its repeats and the ratio old / new;
+above 1 the new version is faster. The ratio of a row is the median over its rounds. After all rows, those below --limit
+start again, for as many rounds, and all rounds count. Rows that do not fit into --budget are listed. If both versions emit the
+same text, the ratio shows only the noise and the difference between the runtimes.
 
-Exit code 0 if the median over the rows is at least --median and none is below --least, no program was wrong, and
-none is missing; else 1.
+The exit code is 0 if the median over the rows is at least --median, every row is at least --least, no program was wrong and
+no row is missing. Otherwise it is 1.
 """
 import argparse
 import concurrent.futures
@@ -31,7 +31,7 @@ OLD, NEW = "old", "new"
 
 
 class Row:
-    """A row of both sets: rounds are [(old us, new us)], and failures {version: why}."""
+    """A row of both sets. rounds is [(old us, new us)], and failures is {version: reason}."""
 
     def __init__(self, name, folders):
         self.name, self.folders = name, dict(zip((OLD, NEW), folders))
@@ -40,7 +40,7 @@ class Row:
         self.same_text = folders[0].text() == folders[1].text()
 
     def take(self, version, ready, repeats):
-        """Adds what a program's rounds gave: the median of each, or why there is none."""
+        """Returns the median of each of a program's rounds, and adds its wrong elements; on failure notes the reason."""
         if "refused" in ready.item:
             self.failures[version] = ready.item["refused"]
             return []
@@ -49,7 +49,7 @@ class Row:
 
     @property
     def ratio(self):
-        """The median over rounds of old / new; None where there is none."""
+        """The median over rounds of old / new; None without rounds or with a failure."""
         return statistics.median(old / new for old, new in self.rounds) if self.rounds and not self.failures else None
 
     def result(self):
@@ -59,19 +59,19 @@ class Row:
 
 
 def batches(items, size):
-    """Lists of so many items each."""
+    """Lists of size items each; the last one may be shorter."""
     return [items[i:i + size] for i in range(0, len(items), size)]
 
 
 def options_of(folder, args):
-    """The command line of a program."""
+    """The options of a program."""
     warmup, iters = folder.calls(args.seconds, args.repeats)
     check = ["--checks", 1] if folder.entry.get("check", True) and not args.no_check else ["--no-check"]
     return ["--warmup", warmup, "--iters", iters, "--repeats", args.repeats, *check]
 
 
 def started(rows, args):
-    """{(row, version): Ready} of rows, all started at the same time. Old and new make the same number of calls."""
+    """{(row, version): Ready} of rows, all started at the same time. Old and new run the same number of calls."""
     def start(pair):
         row, version = pair
         ready = Ready(row.folders[version], args.ranks, options_of(row.folders[NEW], args))
@@ -83,7 +83,7 @@ def started(rows, args):
 
 
 def time_rows(rows, args):
-    """Starts the programs of some rows, times them in turns and ends them."""
+    """Starts the programs of rows, times them round by round and ends them."""
     ready = started(rows, args)
     for i in range(args.rounds):
         for j, row in enumerate(rows):
@@ -97,7 +97,7 @@ def time_rows(rows, args):
 
 
 def take_all(rows, args, deadline, save):
-    """Times all rows, then those below the limit again; rows that the time does not suffice for fail."""
+    """Times all rows, then those below the limit again. Rows without time left for a first run fail."""
     longest = 0
     waiting, again = batches(rows, args.together), False
     while waiting:
@@ -116,14 +116,14 @@ def take_all(rows, args, deadline, save):
 
 
 def build(old, new, args):
-    """Builds both sets, side by side."""
+    """Builds both sets concurrently."""
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool, concurrent.futures.ThreadPoolExecutor(2) as both:
         for under_way in both.map(lambda one: one.build(args.device, args.cmake, pool), (old, new)):
             concurrent.futures.wait(under_way)
 
 
 def rows_of(old, new, only):
-    """(rows of both sets, those that only one has). The sets forget all others."""
+    """(rows of both sets, rows of only one set). Both sets keep only the shared rows."""
     wanted = [row for row in {**new.folders, **old.folders} if not only or any(text in row for text in only)]
     shared = [row for row in wanted if row in old.folders and row in new.folders]
     for one in (old, new):
@@ -132,7 +132,7 @@ def rows_of(old, new, only):
 
 
 def verdict(rows, left_out, args):
-    """What the run shows, in figures; "passed" says whether it is good."""
+    """The figures of the run; "passed" is the verdict."""
     ratios = [row.ratio for row in rows if row.ratio is not None]
     missing = [row.name for row in rows if row.ratio is None] + left_out
     wrong = [row.name for row in rows if any(row.wrong.values())]
@@ -145,7 +145,7 @@ def verdict(rows, left_out, args):
 
 
 def markdown(rows, left_out, args):
-    """The report, slowest rows first."""
+    """The report, rows with the lowest ratio first."""
     v = verdict(rows, left_out, args)
     lines = []
     for row in sorted(rows, key=lambda row: (row.ratio is None, row.ratio)):
@@ -168,20 +168,20 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("old")
     parser.add_argument("new")
-    parser.add_argument("--ranks", type=int, help="those of the sets, if they say")
+    parser.add_argument("--ranks", type=int, help="default: the ranks in rows.json")
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda")
-    parser.add_argument("--only", nargs="*", help="rows whose name contains one of these texts")
+    parser.add_argument("--only", nargs="*", help="only rows whose name contains one of these texts")
     parser.add_argument("--rounds", type=int, default=6)
-    parser.add_argument("--repeats", type=int, default=3, help="timed repeats of a round")
-    parser.add_argument("--seconds", type=float, default=0.15, help="of a round's repeats together; half as long to warm up")
-    parser.add_argument("--together", type=int, default=4, help="rows whose programs are there at the same time")
-    parser.add_argument("--limit", type=float, default=0.985, help="rows below are timed again")
-    parser.add_argument("--median", type=float, default=0.99, help="that the rows' ratios have to have")
-    parser.add_argument("--least", type=float, default=0.97, help="that each row's ratio has to be")
-    parser.add_argument("--no-check", action="store_true", help="no program checks itself")
+    parser.add_argument("--repeats", type=int, default=3, help="timed repeats per round")
+    parser.add_argument("--seconds", type=float, default=0.15, help="duration of all repeats of a round; the warm-up takes half as long")
+    parser.add_argument("--together", type=int, default=4, help="rows whose programs are loaded at the same time")
+    parser.add_argument("--limit", type=float, default=0.985, help="time rows below this ratio again")
+    parser.add_argument("--median", type=float, default=0.99, help="minimum median of the ratios")
+    parser.add_argument("--least", type=float, default=0.97, help="minimum ratio of each row")
+    parser.add_argument("--no-check", action="store_true", help="run no checks")
     parser.add_argument("--budget", type=float, default=3600, help="seconds, the build included")
-    parser.add_argument("--jobs", type=int, default=max(1, (os.cpu_count() or 2) // 2), help="builds at a time")
-    parser.add_argument("--cmake", action="append", default=[], metavar="-DNAME=VALUE", help="a further setting for CMake")
+    parser.add_argument("--jobs", type=int, default=max(1, (os.cpu_count() or 2) // 2), help="concurrent builds")
+    parser.add_argument("--cmake", action="append", default=[], metavar="-DNAME=VALUE", help="an additional CMake setting")
     parser.add_argument("--json", type=pathlib.Path, default=pathlib.Path("build/versions.json"))
     parser.add_argument("--markdown", type=pathlib.Path, default=pathlib.Path("build/versions.md"))
     return parser.parse_args()

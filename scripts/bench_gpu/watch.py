@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Samples the clocks, power and temperature of this machine's GPUs until its standard input ends. It sets nothing.
+"""Samples the clocks, power and temperature of this machine's GPUs until its standard input ends. It changes no setting.
 
     scripts/bench_gpu/watch.py FILE [--every 0.02]
 
-Each line of FILE is an object: t, seconds of the monotonic clock, which all processes of a machine share, and gpus, a list of
-{sm, mem: MHz; watts: of this moment; celsius: of the chip; reasons: why clocks are below the highest, as NVML's bits}.
+Each line of FILE is an object with t and gpus. t is in seconds of the monotonic clock, which all processes of a machine share. gpus
+is a list of {sm, mem: clocks in MHz; watts: current power; celsius: temperature; reasons: NVML's bits for reduced clocks}.
 It needs the Python package nvidia-ml-py, which comes with PyTorch's CUDA packages.
 """
 import argparse
@@ -17,17 +17,17 @@ INSTANT_POWER = 186  # NVML_FI_DEV_POWER_INSTANT: the usual figure is a mean ove
 
 
 class Gpus:
-    """The GPUs by NVML."""
+    """The GPUs, read by NVML."""
 
     def __init__(self):
-        import pynvml  # here, since analysing needs none
+        import pynvml  # imported here so that the module loads without it
 
         self.nvml = pynvml
         pynvml.nvmlInit()
         self.handles = [pynvml.nvmlDeviceGetHandleByIndex(i) for i in range(pynvml.nvmlDeviceGetCount())]
 
     def watts(self, handle):
-        """What a GPU draws now; the mean over a second where that is not told."""
+        """The current power of a GPU, or its mean over a second if NVML does not report the current value."""
         value = self.nvml.nvmlDeviceGetFieldValues(handle, [INSTANT_POWER])[0]
         if value.nvmlReturn == 0:
             return value.value.uiVal / 1e3
@@ -41,12 +41,12 @@ class Gpus:
                 "reasons": n.nvmlDeviceGetCurrentClocksThrottleReasons(handle)}
 
     def sample(self):
-        """All of them."""
+        """A sample of each GPU."""
         return [self.one(handle) for handle in self.handles]
 
 
 def main():
-    """Samples until nobody listens."""
+    """Samples until standard input ends."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file")
     parser.add_argument("--every", type=float, default=0.02, help="seconds")

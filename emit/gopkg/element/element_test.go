@@ -7,8 +7,8 @@ import (
 	"github.com/hirgen/hirgen/emit/gopkg/element"
 )
 
-// TestEveryNumberIsItself takes each 16-bit number to float32 and back, and what lies between two neighbours to the
-// nearest one.
+// TestEveryNumberIsItself converts each 16-bit number to float32 and back, and checks that numbers between two
+// neighbours are rounded to the nearest one.
 func TestEveryNumberIsItself(t *testing.T) {
 	t.Run("bf16", func(t *testing.T) { everyNumber(t, element.ToBF16) })
 	t.Run("fp16", func(t *testing.T) { everyNumber(t, element.ToFP16) })

@@ -36,7 +36,7 @@ func fail(err error) {
 	}
 }
 
-// mutants looks at programs of calls with mistakes. It gives the number of survivors, as the others do.
+// mutants checks mutated programs of calls. Like faults and onDevice, it returns the number of survivors.
 func mutants(subjects []*recall.Subject, o recall.Options) int {
 	start := time.Now()
 	results := recall.Run(subjects, o)
@@ -45,7 +45,7 @@ func mutants(subjects []*recall.Subject, o recall.Options) int {
 	return survivors(results)
 }
 
-// faults looks at what a lowering with a mistake makes.
+// faults checks the programs of a lowering with injected mistakes.
 func faults(subjects []*recall.Subject, o recall.Options, perFault int) int {
 	if perFault == 0 {
 		return 0
@@ -68,7 +68,7 @@ func survivors(results []*recall.Result) int {
 	return n
 }
 
-// onDevice asks the CPU device about some of the mutants.
+// onDevice runs some of the mutants on the CPU device.
 func onDevice(subjects []*recall.Subject, o recall.Options, n int, dir string) int {
 	if n == 0 {
 		return 0

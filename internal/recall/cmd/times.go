@@ -13,8 +13,8 @@ var (
 	only = flag.Bool("only-times", false, "print nothing but times")
 )
 
-// times prints how long the proofs of every example take, and of the ring on more and more ranks. It reports whether one
-// of them is not proved, or takes longer than it may.
+// times prints how long the proofs of all examples take, and of the ring on increasing numbers of ranks. It reports
+// whether a proof fails or exceeds its time limit.
 func times() (slow bool) {
 	if *ring > 0 {
 		list, err := recall.TimeRing(".", *ring) // first: it also prints the memory of the process

@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls/text"
 )
 
-// on counts a statement as a place.
+// on counts a statement as a site.
 func (e *editor) on(s calls.Stmt, what string) bool {
 	return e.here(s.Meta().Pos, "%s: %s", text.Statement(s), what)
 }
@@ -22,7 +22,7 @@ func eachCall[S calls.Stmt](p *calls.Program, visit func(S)) {
 	})
 }
 
-// dropped leaves out a wait of those for which which holds.
+// dropped removes a wait for which the predicate holds.
 func dropped(e *editor, p *calls.Program, which func(*calls.StreamWait) bool) {
 	p.Body = calls.Edit(p.Body, func(s calls.Stmt) []calls.Stmt {
 		if w, ok := s.(*calls.StreamWait); ok && which(w) && e.on(s, "left out") {
@@ -40,7 +40,7 @@ func droppedJoin(e *editor, p *calls.Program) {
 	dropped(e, p, func(w *calls.StreamWait) bool { return w.On.Name == calls.Caller })
 }
 
-// droppedFork leaves out waits for what the caller's stream recorded.
+// droppedFork removes waits for events that the caller's stream recorded.
 func droppedFork(e *editor, p *calls.Program) {
 	callers := map[string]bool{}
 	eachCall(p, func(r *calls.EventRecord) { callers[r.Event.Set] = callers[r.Event.Set] || r.On.Name == calls.Caller })
@@ -55,7 +55,7 @@ func onCaller(e *editor, p *calls.Program) {
 	})
 }
 
-// lists edits lists of statements; edit says whether it has made the mistake.
+// lists applies edit to a copy of each list of statements.
 func lists(p *calls.Program, edit func(list []calls.Stmt) []calls.Stmt) {
 	p.Body = calls.EditLists(p.Body, func(list []calls.Stmt) []calls.Stmt { return edit(slices.Clone(list)) })
 }
@@ -72,7 +72,7 @@ func earlyBatch(e *editor, p *calls.Program) {
 	})
 }
 
-// leavesLoop moves statements of a loop's body, that do not name its variable, out of it.
+// leavesLoop moves statements out of a loop's body if they do not use the loop variable.
 func leavesLoop(e *editor, p *calls.Program, index func(calls.Stmt) expr.Expr, before bool, what string) {
 	lists(p, func(list []calls.Stmt) []calls.Stmt {
 		for at, s := range list {
@@ -111,7 +111,7 @@ func lateWaits(e *editor, p *calls.Program) {
 	}, false, "behind its loop")
 }
 
-// staleRecord lets waits for an event take one that the same stream recorded before.
+// staleRecord makes a wait for an event accept an earlier record of the same stream.
 func staleRecord(e *editor, p *calls.Program) {
 	lists(p, func(list []calls.Stmt) []calls.Stmt {
 		for i, s := range list {

@@ -46,7 +46,7 @@ func tooFewFlags(e *editor, p *calls.Program) {
 	}
 }
 
-// sharedMemory gives a buffer the memory of one that is declared before it, is as large, and of its type and ranks.
+// sharedMemory gives a buffer the memory of an earlier buffer of the same size, type and ranks.
 func sharedMemory(e *editor, p *calls.Program) {
 	size := func(b *calls.Buffer) int64 {
 		n, _ := p.Values().Eval(b.Elements)

@@ -1,7 +1,7 @@
-// Package faults breaks the lowering on purpose: one pass at a time makes one mistake, and the passes behind it run on
-// what that leaves. So programs come about that a lowering with a mistake in that pass would emit, which mistakes in
-// finished programs (lowering/prove/mutate) do not reach: later passes derive waits, flags and memory from them.
+// Package faults breaks the lowering on purpose: one pass makes one mistake, and the later passes run on the result.
+// This gives the programs of a lowering with a bug in that pass. Mistakes in finished programs (lowering/prove/mutate)
+// cannot produce them, because later passes derive waits, flags and memory from the wrong result.
 //
-// The passes themselves know nothing of it. A fault stands around a pass of the tables, and changes what the pass has
-// made or, for a moment, what it sees.
+// The passes are unchanged. A fault wraps a pass of the tables. It changes the output of the pass or, while the pass
+// runs, its input.
 package faults

@@ -26,27 +26,27 @@ type Fault struct {
 	calls func(e *editor, p *calls.Program)
 }
 
-// Title names a fault with its pass.
+// Title returns the name of the pass and the fault.
 func (f *Fault) Title() string { return f.Pass + ": " + f.Name }
 
-// Made is what a faulty lowering makes.
+// Made is the result of a faulty lowering.
 type Made struct {
 	Fault   *Fault
 	Site    int
 	Pos     diag.Pos
 	What    string         // the mistake, in a line
-	Program *calls.Program // nil: it was refused
-	Refused error          // by a later pass, which cannot go on
+	Program *calls.Program // nil: a later pass refused it
+	Refused error          // the error of that pass
 }
 
-// An editor counts the places where a pass could make a mistake, and makes it at one of them.
+// An editor counts the sites where a pass could make a mistake, and makes it at one of them.
 type editor struct {
 	site, met int // site -1: nowhere
 	pos       diag.Pos
 	what      string
 }
 
-// here counts a place, and reports whether the mistake goes there.
+// here counts a site and reports whether the mistake goes there.
 func (e *editor) here(pos diag.Pos, format string, args ...any) bool {
 	e.met++
 	if e.met-1 != e.site {
@@ -56,8 +56,8 @@ func (e *editor) here(pos diag.Pos, format string, args ...any) bool {
 	return true
 }
 
-// Sample lowers a pipeline with up to so many mistakes of each kind, one at a time, at places that the seed picks.
-// Variant 1 is the fallback variant.
+// Sample lowers a pipeline with up to perFault mistakes of each kind, each lowering with one mistake, at sites that the
+// seed picks. Variant 1 is the fallback variant.
 func Sample(p *model.Pipeline, variant, perFault int, seed uint64) []*Made {
 	var list []*Made
 	for i := range All {
@@ -79,10 +79,10 @@ func Sample(p *model.Pipeline, variant, perFault int, seed uint64) []*Made {
 	return list
 }
 
-// lower makes the calls of a pipeline with a mistake.
+// lower lowers a pipeline to calls with one mistake.
 func (f *Fault) lower(p *model.Pipeline, variant int, e *editor) (program *calls.Program, err error) {
 	defer func() {
-		if failure := recover(); failure != nil { // a pass met what no right pass leaves
+		if failure := recover(); failure != nil { // a pass met a program that no correct pass produces
 			err = fmt.Errorf("%v", failure)
 		}
 	}()
@@ -96,7 +96,7 @@ func (f *Fault) lower(p *model.Pipeline, variant int, e *editor) (program *calls
 	return f.toCalls(host.Variants()[variant], e)
 }
 
-// table is the table of passes, with one of them broken for a variant.
+// table returns the table of passes, with one pass broken for a variant.
 func (f *Fault) table(host *hostir.Program, variant int, e *editor) []lowering.Pass {
 	table := slices.Clone(lowering.Passes)
 	for i := range table {
@@ -114,7 +114,7 @@ func (f *Fault) table(host *hostir.Program, variant int, e *editor) []lowering.P
 
 var callPasses sync.Mutex // while one of them is broken
 
-// toCalls makes calls, with one of their passes broken if that is the fault.
+// toCalls lowers to calls, with one of their passes broken if that is the fault.
 func (f *Fault) toCalls(host *hostir.Program, e *editor) (*calls.Program, error) {
 	callPasses.Lock()
 	defer callPasses.Unlock()

@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir/text"
 )
 
-// after makes the mistake in what a pass has made.
+// after returns a fault that runs the pass and then edits its result.
 func after(edit func(e *editor, p *hostir.Program)) func(*editor, *hostir.Program, func(*hostir.Program) error) error {
 	return func(e *editor, p *hostir.Program, run func(*hostir.Program) error) error {
 		if err := run(p); err != nil {
@@ -19,7 +19,7 @@ func after(edit func(e *editor, p *hostir.Program)) func(*editor, *hostir.Progra
 	}
 }
 
-// at counts a statement as a place.
+// at counts a statement as a site.
 func (e *editor) at(s hostir.Stmt, what string) bool {
 	return e.here(s.Meta().Pos, "%s: %s", text.Statement(s), what)
 }
@@ -34,12 +34,12 @@ func each[S hostir.Stmt](p *hostir.Program, visit func(S)) {
 	})
 }
 
-// next is a number one on, behind the last of n the first one.
+// next returns i + 1 modulo n.
 func next(i expr.Expr, n int64) expr.Expr {
 	return expr.Op("%", expr.Op("+", i, expr.Int(1)), expr.Int(n))
 }
 
-// eachSelect visits what makes slices: those that stand in lists of statements, and those that views are of.
+// eachSelect visits statements that make slices, both in lists of statements and behind views.
 func eachSelect(p *hostir.Program, visit func(*hostir.Select)) {
 	seen := map[*hostir.Select]bool{}
 	hostir.Walk(p.Body, func(s hostir.Stmt) bool {
@@ -82,7 +82,7 @@ func swappedSides(e *editor, p *hostir.Program) {
 	})
 }
 
-// wrongOperand takes each other tensor that is as large and of the same type, slices and buffers alike.
+// wrongOperand replaces an operand by another tensor of the same size and type, a slice or a buffer.
 func wrongOperand(e *editor, p *hostir.Program) {
 	hostir.Walk(p.Body, func(s hostir.Stmt) bool {
 		if hostir.MakesView(s) || len(hostir.Defs(s)) == 0 {
@@ -133,7 +133,7 @@ func swappedStatements(e *editor, p *hostir.Program) {
 	})
 }
 
-// exchange lets adjacent statements change places.
+// exchange swaps adjacent statements.
 func exchange(e *editor, p *hostir.Program, which func(a, b hostir.Stmt) bool) {
 	p.Body = hostir.RewriteBlocks(p.Body, func(list []hostir.Stmt) []hostir.Stmt {
 		list = slices.Clone(list)

@@ -96,7 +96,7 @@ func swappedArguments(e *editor, p *hostir.Program) {
 	})
 }
 
-// lostEdge hides an operand of a statement from a pass: the statement reads memory of its own instead.
+// lostEdge hides an operand of a statement from a pass: while the pass runs, the statement reads a different tensor.
 func lostEdge(e *editor, p *hostir.Program, run func(*hostir.Program) error) error {
 	hidden := map[*hostir.Tensor]*hostir.Tensor{}
 	hostir.Walk(p.Body, func(s hostir.Stmt) bool {

@@ -1,5 +1,5 @@
-// Command soak looks for mistakes of hirgen with random specs; see docs/soak.md. It runs in the root
-// of the repository, and needs no Go there: CGO_ENABLED=0 go build -o soak ./internal/soak/cmd
+// Command soak searches for bugs of hirgen with random specs; see docs/soak.md. It runs in the root of the repository
+// and needs no Go there: CGO_ENABLED=0 go build -o soak ./internal/soak/cmd
 package main
 
 import (
@@ -13,7 +13,7 @@ import (
 )
 
 func main() {
-	debug.SetGCPercent(1000) // the memory of a spec is soon free again: twice the specs in the same time
+	debug.SetGCPercent(1000) // the memory of a spec is short-lived: this doubles the number of specs per second
 	seed := flag.Uint64("seed", 1, "what all specs are made of")
 	seconds := flag.Int("seconds", 60, "how long to look")
 	from := flag.Uint64("from", 0, "the number of the first spec: goes on where another search ended")

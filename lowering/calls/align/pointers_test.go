@@ -35,7 +35,7 @@ For(var s, count D):
     Memcpy(out P_, in AT, elements 1, type bf16, on caller)
 `
 
-// TestOf holds the alignment of pointers against that of all their values.
+// TestOf compares the alignment of pointers with all their values.
 func TestOf(t *testing.T) {
 	for at, want := range map[string]int64{
 		"A": 16, "F": 16, "P_": 256, "Q_": 256, "R_": 8, "S_": 16, "A_ipc[peer]": 16, "A_ipc[peer] + 3": 2,
@@ -66,7 +66,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// TestOneRank: on one rank, all that depends on it has one value.
+// TestOneRank checks that expressions over the rank have a single value on one rank.
 func TestOneRank(t *testing.T) {
 	p, err := text.Parse("spec.yaml", `calls p from "spec.yaml"
 Mesh(name mesh_world, label "world", axes "x of 1", extents [1])

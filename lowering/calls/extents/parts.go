@@ -8,18 +8,17 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls/names"
 )
 
-// Parts names the parts of extents: M / D over a mesh axis is kShardM, M / S is kSliceM and half of
-// either kChunkM.
+// Parts names the parts of extents: M / D over a mesh axis is kShardM, M / S is kSliceM, and half of either is kChunkM.
 type Parts struct {
 	names *names.Table
 	mesh  map[string]bool            // parameters that are extents of mesh axes
 	Named map[string]*calls.Constant // by text
 	List  []*calls.Constant
 	sizes map[string]int64
-	Fixed bool // no more of them are named
+	Fixed bool // no new names are added
 }
 
-// NewParts names no part yet; meshes tell which parameters shards are made by.
+// NewParts returns Parts without names. Division by a parameter that occurs in an extent of a mesh makes a shard.
 func NewParts(n *names.Table, meshes []*calls.Mesh) *Parts {
 	p := &Parts{names: n, mesh: map[string]bool{}, Named: map[string]*calls.Constant{}, sizes: map[string]int64{}}
 	for _, m := range meshes {
@@ -30,7 +29,7 @@ func NewParts(n *names.Table, meshes []*calls.Mesh) *Parts {
 	return p
 }
 
-// shortened puts the names of parts in an extent.
+// shortened replaces parts in an extent by their names.
 func (s *Scope) shortened(e expr.Expr) expr.Expr {
 	b, ok := e.(*expr.Binary)
 	if !ok || s.Parts == nil {

@@ -9,9 +9,9 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// Queries may have one more axis than keys, which counts blocks of heads or of rows. A rank has the block of its coordinate, or
-// all blocks. Blocks of heads are batches whose keys begin at other key heads, or at the same ones. Blocks of rows are batches
-// with the same keys that begin at other positions.
+// Queries may have one more axis than keys, which counts blocks of heads or of rows. A rank has the block of its coordinate,
+// or all blocks. Blocks of heads are batches whose keys begin at the same key head or at different key heads. Blocks of rows
+// are batches with the same keys that begin at other positions.
 
 // over returns the mesh axis that splits the blocks, or "".
 func (a *attended) over() string {

@@ -34,7 +34,7 @@ func (b *builder) under(c condition, side []hostir.Stmt) ([]calls.Stmt, error) {
 	return b.list(side)
 }
 
-// sameGemms reports whether both sides of an If compute as much.
+// sameGemms reports whether both sides of an If have the same GEMM sizes.
 func sameGemms(one, other []Size) bool {
 	return slices.EqualFunc(one, other, func(p, q Size) bool { return p.size == q.size })
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// A dim is one axis of a buffer: how many elements, and how far apart they are.
+// A dim is one axis of a buffer: its number of elements, and the distance between them.
 type dim struct {
 	axis           int // logical axis of the tensor
 	extent, stride extents.Quantity
@@ -20,16 +20,16 @@ type dim struct {
 type buffer struct {
 	tensor *hostir.Tensor
 	root   *hostir.Tensor // the tensor that owns the memory
-	name   string         // that a statement declares; empty: it is spelled as a part of base
+	name   string         // a declared pointer; empty: the buffer is printed as a part of base
 	dims   []dim          // live axes in the logical order
 	typ    domain.DType
 	input  bool      // the caller's, read only
 	base   string    // argument, buffer or declared pointer that it is a part of
-	at     expr.Expr // where it starts there, in elements; nil at the start
-	known  bool      // base is the start of the memory of root: it does not depend on the path taken
+	at     expr.Expr // its start in base, in elements; nil: 0
+	known  bool      // base is the start of the memory of root on every path
 }
 
-// pointer is the start of a buffer.
+// pointer returns the start of a buffer.
 func (b *builder) pointer(u *buffer) calls.Pointer {
 	if u.name != "" {
 		return calls.Pointer{Base: u.name}
@@ -37,7 +37,7 @@ func (b *builder) pointer(u *buffer) calls.Pointer {
 	return b.place(u)
 }
 
-// place is the start of a buffer as a part of its memory.
+// place returns the start of a buffer as an offset in its memory.
 func (b *builder) place(u *buffer) calls.Pointer {
 	if u.at == nil {
 		return calls.Pointer{Base: u.base}
@@ -76,7 +76,7 @@ func (u *buffer) layout() []int {
 	return order
 }
 
-// elements is the number of elements of the view.
+// elements returns the number of elements of the view.
 func (u *buffer) elements() extents.Quantity {
 	count := extents.Number(1)
 	for _, d := range u.dims {
@@ -85,7 +85,7 @@ func (u *buffer) elements() extents.Quantity {
 	return count
 }
 
-// contiguous reports whether the view is one run of memory.
+// contiguous reports whether the view is contiguous in memory.
 func (u *buffer) contiguous() bool { return rowMajor(byStride(u.dims)) }
 
 // byStride sorts axes from the largest stride to the smallest.
@@ -134,7 +134,7 @@ func sameShape(t *hostir.Tensor, dims []dim) bool {
 	return slices.EqualFunc(shape, dims, func(n int64, d dim) bool { return n == d.extent.Size })
 }
 
-// as lays the axes of out over dims of this buffer: out is a view of it.
+// as returns a view of this buffer with the axes of out, in place of dims.
 func (u *buffer) as(out *hostir.Tensor, dims []dim) *buffer {
 	view := *u
 	view.tensor, view.dims = out, slices.Clone(dims)

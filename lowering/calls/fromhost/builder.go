@@ -26,7 +26,7 @@ type builder struct {
 	coordinates map[string]string    // names of coordinates, by mesh and axis
 	along       []*coordinate        // this rank's coordinates along mesh axes
 	placed      map[string]expr.Expr // expressions with coordinates in them, by mesh and text
-	peersAt     map[string]peer      // ranks that transfers are with, by mesh and text
+	peersAt     map[string]peer      // peers of transfers, by mesh and text
 	named       []*repeated          // the repeats in scope, innermost last
 
 	buffers   map[*hostir.Tensor]*buffer
@@ -35,33 +35,33 @@ type builder struct {
 	teams     map[teamKey]string
 	guards    map[string]string // by the ranks
 	handles   map[string]*transfer
-	limited   map[string]*hostir.P2PCommunication // transfers with some peers alone, by handle
+	limited   map[string]*hostir.P2PCommunication // transfers with only some peers, by handle
 	kernels   map[string]string                   // names of kernels, by their computation
 	labels    map[string]string                   // names of constants, by text
 
 	loops      []loop
 	earlier    []earlierWait // of the outermost loop
-	conditions []condition   // around the statement at hand
-	guard      string        // of the statement at hand: who runs it; empty for all
-	inside     string        // the guard of the group at hand
+	conditions []condition   // around the current statement
+	guard      string        // the ranks that run the current statement; empty: all
+	inside     string        // the guard of the current group
 	kept       string        // the note of a statement without calls
 	skip       int           // statements that the current statement has lowered, too
 	declared   []*hostir.Tensor
-	views      []calls.Stmt // declarations of views that the statement at hand is the first to name
-	current    calls.Stream // that the statement at hand runs on
+	views      []calls.Stmt // declarations of views that the current statement is the first to name
+	current    calls.Stream // stream of the current statement
 	group      *transfer    // the open group of communications
-	sum        string       // the variable of the peer-read sum at hand; empty outside of one
+	sum        string       // the variable of the current peer-read sum; empty: none
 }
 
-// A loop is a For around the statement at hand.
+// A loop is a For around the current statement.
 type loop struct {
 	name  string
 	count extents.Quantity // one more than the last iteration
 	runs  extents.Quantity // iterations
-	at    expr.Expr        // the iteration that is meant; nil: the one at hand
+	at    expr.Expr        // the selected iteration; nil: the current one
 }
 
-// iteration is the number of the iteration that is meant.
+// iteration returns the number of the selected iteration.
 func (l loop) iteration() expr.Expr {
 	if l.at != nil {
 		return l.at
@@ -85,7 +85,7 @@ func newBuilder(p *hostir.Program, reserved []string) *builder {
 	return b
 }
 
-// constants names the parameters and meshes.
+// constants declares the parameters and meshes.
 func (b *builder) constants() {
 	for _, p := range b.program.Params {
 		name := b.names.Local(p.Name)
@@ -147,7 +147,7 @@ func (b *builder) arguments() {
 	}
 }
 
-// variable is the name of a tensor.
+// variable returns the name of a tensor.
 func (b *builder) variable(t *hostir.Tensor) string {
 	if name, ok := b.variables[t]; ok {
 		return name
@@ -157,7 +157,7 @@ func (b *builder) variable(t *hostir.Tensor) string {
 	return name
 }
 
-// coordinateName names this rank's coordinate along an axis of a mesh.
+// coordinateName returns the name of this rank's coordinate along an axis of a mesh.
 func (b *builder) coordinateName(m *domain.Mesh, axis int) string {
 	key := b.meshes[m] + " " + expr.Int(axis).String()
 	if b.coordinates[key] == "" {
@@ -170,23 +170,23 @@ func axisIndex(m *domain.Mesh, axis string) int {
 	return max(0, slices.IndexFunc(m.Axes, func(a domain.MeshAxis) bool { return a.Name == axis }))
 }
 
-// Extent spells an extent with the names of the calls.
+// Extent translates an extent to the names of the calls.
 func (l *Lowered) Extent(e domain.Extent) expr.Expr { return l.builder.scope.Extent(e).Expr }
 
-// RawExtent spells an extent over the parameters alone.
+// RawExtent translates an extent to an expression of parameters only.
 func (l *Lowered) RawExtent(e domain.Extent) expr.Expr { return l.builder.scope.Raw(e).Expr }
 
-// Mesh names a mesh.
+// Mesh returns the name of a mesh.
 func (l *Lowered) Mesh(m *domain.Mesh) string { return l.builder.meshes[m] }
 
-// Coordinate names this rank's coordinate along an axis of a mesh, and gives the number of the axis.
+// Coordinate returns the name of this rank's coordinate along an axis of a mesh, and the number of the axis.
 func (l *Lowered) Coordinate(m *domain.Mesh, axis string) (name string, index int) {
 	index = axisIndex(m, axis)
 	return l.builder.coordinateName(m, index), index
 }
 
-// Contraction is the largest number of terms that products which read an input sum: see
-// domain.Contractions. It bounds how many non-zero integers the check may fill the input with.
+// Contraction returns the largest number of terms in the sums of matrix products that read an input: see domain.Contractions.
+// It limits how many non-zero integers the check may put into the input.
 func (l *Lowered) Contraction(factors []domain.Extent) expr.Expr {
 	product := extents.Number(1)
 	for _, f := range factors {
@@ -195,7 +195,7 @@ func (l *Lowered) Contraction(factors []domain.Extent) expr.Expr {
 	return product.Expr
 }
 
-// WorldSize is the number of ranks of the first mesh, which is the world.
+// WorldSize returns the number of ranks of the first mesh, which is the world.
 func (l *Lowered) WorldSize() expr.Expr {
 	size := extents.Number(1)
 	for _, extent := range l.Meshes[0].Extents {

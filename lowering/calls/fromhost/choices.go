@@ -5,10 +5,10 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// isGraph reports whether a call is captured into a CUDA graph.
+// isGraph reports whether each call is captured as a CUDA graph.
 func isGraph(p *hostir.Program) bool { return p.Choices.Get(schedule.Graph) == schedule.True }
 
-// kernelsCopy reports whether kernels copy what a communication moves between shared memories.
+// kernelsCopy reports whether kernels do the copies of a communication between shared memories.
 func (b *builder) kernelsCopy(of string) bool {
 	return b.program.Choices.Of(of, schedule.Copy) != schedule.Engine
 }

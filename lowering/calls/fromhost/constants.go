@@ -6,7 +6,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls/extents"
 )
 
-// keepConstants declares the constants that several places name, and spells the others out.
+// keepConstants declares the constants that several places name, and replaces other constants by their expressions.
 func (l *Lowered) keepConstants(p *extents.Parts) {
 	p.Fixed, l.Constants = true, nil
 	for i := len(p.List) - 1; i >= 0; i-- {
@@ -50,7 +50,7 @@ func (l *Lowered) rewriteExpressions(r *calls.Rewriter) {
 	}
 }
 
-// spellOut puts expressions for names.
+// spellOut replaces names by expressions.
 func (r *Report) spellOut(by map[string]expr.Expr) {
 	for i := range r.Gemms {
 		m := &r.Gemms[i]

@@ -36,7 +36,7 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
-// TestGemmOf holds that rows are batches only where they do not lie in one run of memory.
+// TestGemmOf checks that rows become batches only if they are not contiguous in memory.
 func TestGemmOf(t *testing.T) {
 	y := &buffer{dims: dense([]int64{8, 6}, 0, 1)}
 	many := &buffer{dims: dense([]int64{3, 8, 6}, 0, 1, 2)}
@@ -73,8 +73,7 @@ func TestGemmOf(t *testing.T) {
 	}
 }
 
-// TestRowsThatLieApart holds that a part of the columns of the second operand is read where it lies,
-// and a part of what is summed.
+// TestRowsThatLieApart checks that part of the columns of the second operand, or part of its summed axis, is read in place.
 func TestRowsThatLieApart(t *testing.T) {
 	matrix := func(k, rows, n, columns int64) *buffer {
 		return &buffer{dims: []dim{{0, extents.Number(k), extents.Number(rows)}, {1, extents.Number(n), extents.Number(columns)}}}
@@ -104,7 +103,7 @@ func TestRowsThatLieApart(t *testing.T) {
 	}
 }
 
-// TestGemmsInCalls holds which axes of a GEMM are calls, which batches and which rows.
+// TestGemmsInCalls checks which axes of a GEMM become calls, batches and rows.
 func TestGemmsInCalls(t *testing.T) {
 	of := func(sizes ...int64) *buffer {
 		order := make([]int, len(sizes))

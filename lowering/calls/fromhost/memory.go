@@ -7,9 +7,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// allocate gives a Temp its memory. Buffers are made once, before the first call, and
-// stay: an Allocate inside a loop gets one buffer per iteration, since iterations
-// overlap.
+// allocate gives a Temp its memory. Buffers are made once, before the first call, and stay. An Allocate inside a loop gets
+// one buffer per iteration, since iterations overlap.
 func (b *builder) allocate(s *hostir.Allocate) ([]calls.Stmt, error) {
 	t := s.Tensor
 	if t.Role == hostir.Output || t.Role == hostir.Input {
@@ -32,7 +31,7 @@ func (b *builder) allocate(s *hostir.Allocate) ([]calls.Stmt, error) {
 	return nil, nil
 }
 
-// step is index times stride; nil when it is zero.
+// step returns index times stride; nil if it is zero.
 func step(index expr.Expr, stride extents.Quantity) expr.Expr {
 	if index == expr.Int(0) {
 		return nil
@@ -50,7 +49,7 @@ func step(index expr.Expr, stride extents.Quantity) expr.Expr {
 	return product
 }
 
-// indexOf is the index of a Select, as an expression of names of the calls.
+// indexOf returns the index of a Select, in names of the calls.
 func (b *builder) indexOf(s *hostir.Select) expr.Expr {
 	return b.withCoordinates(b.meshOf(s.In), b.scope.Rename(expr.Fold(s.Index)))
 }

@@ -2,9 +2,10 @@ package fromhost
 
 import "github.com/hirgen/hirgen/internal/expr"
 
-// seenFrom rewrites an expression of another rank so that this rank can compute it. The other rank's number, and its coordinate
-// along the axis that leads to it, become those of the peer. Steps to a rank and back cancel out. At rank (rank + s) % D, the
-// expression (D + rank - s) % D becomes this rank, and so does (rank ^ s) % D at (rank ^ s) % D.
+// seenFrom rewrites an expression of another rank so that this rank can compute it. It replaces the other rank's number by
+// the peer, and the other rank's coordinate along the axis to it by the peer's coordinate. Steps to a rank and back cancel
+// out. For example, at rank (rank + s) % D the expression (D + rank - s) % D becomes this rank. At rank (rank ^ s) % D, so
+// does (rank ^ s) % D.
 func (b *builder) seenFrom(p peer, e expr.Expr) expr.Expr {
 	theirs := map[string]expr.Expr{}
 	for _, other := range b.along {

@@ -9,7 +9,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// TestSeenFrom: a slice that the peer finds by its rank, found by this rank's.
+// TestSeenFrom rewrites slice indices that depend on the peer's rank to depend on this rank.
 func TestSeenFrom(t *testing.T) {
 	b := &builder{
 		program: &hostir.Program{Meshes: []*domain.Mesh{{Ranks: []int{0, 1, 2, 3}}}},

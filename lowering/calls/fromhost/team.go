@@ -9,7 +9,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// teamKey names a set of ranks: those along an axis of a mesh, or, with no axis, all.
+// teamKey identifies a set of ranks: the ranks along an axis of a mesh or, without an axis, all ranks of the mesh.
 type teamKey struct {
 	mesh *domain.Mesh
 	axis string
@@ -18,7 +18,7 @@ type teamKey struct {
 // team declares the ranks that share a communicator, once.
 func (b *builder) team(m *domain.Mesh, axis string, where string) string {
 	if len(m.Axes) == 1 {
-		axis = m.Axes[0].Name // all ranks of a 1-D mesh are those along its axis
+		axis = m.Axes[0].Name // all ranks of a 1-D mesh are along its axis
 	}
 	key := teamKey{m, axis}
 	if name, ok := b.teams[key]; ok {
@@ -37,14 +37,13 @@ func (b *builder) team(m *domain.Mesh, axis string, where string) string {
 	return name
 }
 
-// world is the team of all ranks.
+// world returns the team of all ranks.
 func (b *builder) world(pos diag.Pos) string {
 	m := b.program.Meshes[0]
 	return b.team(m, "", At(pos, "mesh "+m.Name))
 }
 
-// teamOf is the team that a communication joins. The two meshes of a SendRecv meet in
-// the world.
+// teamOf returns the team that a communication joins. The two meshes of a SendRecv meet in the world.
 func (b *builder) teamOf(s *hostir.Communication) string {
 	if s.Type == hostir.SendRecv {
 		return b.world(s.Pos)

@@ -113,9 +113,9 @@ func (b *builder) selected(s *hostir.Select, dims []dim) (offset expr.Expr, rest
 	return step(b.indexOf(s), extents.Times(dims[at].extent, apart)), dims
 }
 
-// follow sets the strides of shaped so that its elements are those of in, in logical order. It reports whether such strides
-// exist. Strides of adjacent axes are computed from shaped's own extents. The extents of in have the same product here, but may
-// not for other parameter values.
+// follow sets the strides of shaped so that it views the elements of in, in logical order. It reports whether such strides
+// exist. Strides of adjacent axes are computed from shaped's own extents. The extents of in have the same product here, but
+// may not for other parameter values.
 func follow(shaped, in []dim) bool {
 	mine, other := longAxes(shaped), long(in)
 	sizes := func(dims []dim) (list []int64) {

@@ -6,7 +6,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// attend is the work of an attention or of its gradient.
+// attend returns the work of an attention or of its gradient.
 func (r *rank) attend(s *calls.Attend) (func() error, error) {
 	d := calls.ByName(r.machine.program.Attentions)[s.Attention]
 	a, _ := domain.AttentionOf(d.Fn)
@@ -46,7 +46,7 @@ func (r *rank) attend(s *calls.Attend) (func() error, error) {
 	}, nil
 }
 
-// attentionShape is the extents of an attention on the rank.
+// attentionShape returns the extents of an attention on the rank.
 func (r *rank) attentionShape(s *calls.Attend, d *calls.Attention) (domain.AttentionShape, error) {
 	shape := domain.AttentionShape{Blocks: 1}
 	for _, extent := range []struct {
@@ -73,10 +73,10 @@ func (r *rank) attentionShape(s *calls.Attend, d *calls.Attention) (domain.Atten
 type attendViews struct {
 	*rank
 	stmt *calls.Attend
-	err  error // the first one
+	err  error // the first error
 }
 
-// view resolves one; nil where it is absent.
+// view resolves an operand; nil if it is absent.
 func (a *attendViews) view(at calls.Pointer, strides []expr.Expr, extents []int64) *view {
 	if at.Base == "" || a.err != nil {
 		return nil

@@ -50,7 +50,7 @@ func (r *rank) compute(s calls.Stmt) error {
 	return nil
 }
 
-// aligned refuses operands that begin where libraries may not access them.
+// aligned rejects operands that are not aligned as libraries need.
 func (r *rank) aligned(s calls.Stmt) error {
 	for _, o := range r.machine.needs.Of(s) {
 		at, err := r.at(s, o.At)
@@ -73,7 +73,7 @@ func (r *rank) memcpy(s *calls.Memcpy) (func() error, error) {
 	return func() error { copy(out, in); return nil }, err
 }
 
-// a matrix of a GEMM: element (i, j) of batch b is data[at + b*batch + i*row + j*column].
+// matrix is an operand of a GEMM: element (i, j) of batch b is data[at + b*batch + i*row + j*column].
 type matrix struct {
 	place
 	batch, row, column int64
@@ -81,7 +81,7 @@ type matrix struct {
 
 func (m matrix) get(b, i, j int64) float64 { return m.data[m.at+b*m.batch+i*m.row+j*m.column] }
 
-// gemm multiplies as cuBLASLt does with the plan of the shape: sums are fp32 and rounded once.
+// gemm multiplies like cuBLASLt with the plan of the shape: sums are fp32 and rounded once.
 func (r *rank) gemm(s *calls.Gemm) (func() error, error) {
 	d := r.machine.shapes[s.Shape]
 	if d == nil {

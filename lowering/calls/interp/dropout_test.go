@@ -10,8 +10,8 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// dropoutSpecs leave elements out on ranks that have rows, columns or batches of their own, in slices and sub-chunks of
-// pipelines, and where nothing is split.
+// dropoutSpecs apply a dropout to tensors whose rows, columns or batches are split over ranks, to slices of pipelines, and to
+// whole tensors.
 var dropoutSpecs = map[string]string{
 	"whole":          "X: [6, 4, 8]",
 	"one row":        "X: [24]",
@@ -52,7 +52,7 @@ schedule: {kernels: %s}
 	}
 }
 
-// pipelinesWithDropout compute a product in steps, and leave out elements of each.
+// pipelinesWithDropout compute a GEMM in steps, and apply a dropout in each step.
 var pipelinesWithDropout = map[string]string{
 	"gathered":   "A: [DIDx, 24/D, 4]\n  B: [4, 8]\n  C: [Stream(D), 24/D, 8]\n  Y: [Stream(D), 24/D, 8]",
 	"collective": "A: [4, DIDx, 24/(4*D), 4]\n  B: [4, 8]\n  C: [Stream(4), D, 24/(4*D), 8]\n  Y: [Stream(4), D, 24/(4*D), 8]",

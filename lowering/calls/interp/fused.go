@@ -8,14 +8,14 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// rowsView is an operand of a kernel of the program's own: where its rows start, and how far apart
-// its columns are; 0: one element stands for all of them.
+// rowsView is an operand of a kernel of the program: the starts of its rows, and the distance between its columns. Step 0
+// means that a row has one element for all columns.
 type rowsView struct {
 	view
 	step int64
 }
 
-// fused is the work of such a kernel, row by row.
+// fused returns the work of such a kernel, row by row.
 func (r *rank) fused(s *calls.Launch, k *calls.Kernel) (func() error, error) {
 	columns := k.Columns
 	if columns == 0 {
@@ -32,7 +32,7 @@ func (r *rank) fused(s *calls.Launch, k *calls.Kernel) (func() error, error) {
 	if _, folds := body.FoldsColumns(); folds {
 		return foldedColumns(k, body, operands, columns), nil
 	}
-	made := make([]int, len(results)) // which value each result is
+	made := make([]int, len(results)) // index of each result's value
 	for i := range results {
 		named := func(step domain.Step) bool { return step.Name == k.Operands[i] }
 		made[i] = len(operands) - len(results) + slices.IndexFunc(body, named)
@@ -56,7 +56,7 @@ func (r *rank) fused(s *calls.Launch, k *calls.Kernel) (func() error, error) {
 	}, nil
 }
 
-// foldedColumns is the work of a kernel that folds columns: all rows, one after the other.
+// foldedColumns returns the work of a kernel that folds columns: it visits all rows, one after the other.
 func foldedColumns(k *calls.Kernel, body domain.Body, operands []rowsView, columns int64) func() error {
 	return func() error {
 		out := operands[0]
@@ -77,7 +77,7 @@ func foldedColumns(k *calls.Kernel, body domain.Body, operands []rowsView, colum
 	}
 }
 
-// row reads a row; positions are offsets themselves.
+// row reads a row. An element of positions is its offset.
 func (v rowsView) row(index []int64, columns int64) []float64 {
 	at, row := v.offset(index), []float64{}
 	for c := int64(0); c < columns && (c == 0 || v.step != 0); c++ {

@@ -30,8 +30,9 @@ func Run(p *calls.Program, nodes []int, inputs []map[string]*Array, seed uint64)
 	return run(p, nodes, inputs, seed, false)
 }
 
-// RunSerialized is Run on GPUs that run one communication at a time. A communication begins after the previous communication that
-// its rank issued has ended. GPUs without resources for two behave like that. A program that needs two at the same time hangs.
+// RunSerialized is Run on GPUs that run their communications one after the other. A communication begins after the previous
+// communication that its rank issued has ended. GPUs without resources for two behave like that. A program that needs two at
+// the same time hangs.
 func RunSerialized(p *calls.Program, nodes []int, inputs []map[string]*Array, seed uint64) ([]map[string]*Array, error) {
 	return run(p, nodes, inputs, seed, true)
 }
@@ -83,7 +84,7 @@ func run(p *calls.Program, nodes []int, inputs []map[string]*Array, seed uint64,
 // machine holds the tasks of all ranks, and the flags and meetings that order ranks.
 type machine struct {
 	program    *calls.Program
-	serialized bool // a rank runs one communication at a time
+	serialized bool // a rank runs its communications one after the other
 	shapes     map[string]*calls.Shape
 	needs      *align.Needs
 	shares     map[string]*calls.Share

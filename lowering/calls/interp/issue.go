@@ -25,7 +25,7 @@ func (r *rank) statement(s calls.Stmt) error {
 	}
 }
 
-// accesses reports whether a peer is where a branch wants it.
+// accesses reports whether a peer is on this rank's node or, for an inter-node branch, on another node.
 func (r *rank) accesses(s *calls.If, number int64) (bool, error) {
 	peer := r.machine.rank(number)
 	if peer == nil {
@@ -34,7 +34,7 @@ func (r *rank) accesses(s *calls.If, number int64) (bool, error) {
 	return (peer.node == r.node) != s.InterNode, nil
 }
 
-// name runs the statements that only name or count things, and use nothing.
+// name runs the statements that only name or count things. Naming a thing does not count as a use.
 func (r *rank) name(s calls.Stmt) error {
 	defer func(before int) { r.used = r.used[:before] }(len(r.used))
 	switch s := s.(type) {
@@ -45,7 +45,7 @@ func (r *rank) name(s calls.Stmt) error {
 		return err
 	case *calls.Declare:
 		if s.Guard != "" && !r.machine.program.Holds(s.Guard, r.number) {
-			r.named[s.Name] = place{} // a null pointer, whatever its value would be on this rank
+			r.named[s.Name] = place{} // a null pointer on this rank
 			return nil
 		}
 		value := s.Value

@@ -7,8 +7,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls/text"
 )
 
-// TestNamesOfRanks: a name for a rank beyond the mesh is a mistake, also where nothing uses it: the program would read
-// beyond its list of ranks. Ranks that are not in the mesh have no such name.
+// TestNamesOfRanks checks that a name for a rank outside of the mesh is an error even if it is unused, because the program
+// would read beyond its list of ranks. A rank that is not in the mesh has no such name.
 func TestNamesOfRanks(t *testing.T) {
 	const program = `calls p from "spec.yaml"
 streams 1

@@ -9,9 +9,9 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// TestOneRank: what runs on several GPUs runs on one, or on one along an axis, too, with its own schedule and with an
-// open one: an axis of one rank splits nothing, whatever a pipeline needs of it, and what is chosen of a communication
-// is of none.
+// TestOneRank runs the specs on one rank, or on one rank along an axis, with their own schedules and with all choices
+// automatic. An axis of one rank splits nothing, even if a pipeline needs it, and schedule fields of its communications have
+// no effect.
 func TestOneRank(t *testing.T) {
 	layers, _ := filepath.Glob("../../../testdata/layers/*.yaml") // they are small
 	grids, _ := filepath.Glob("../../../testdata/grids/*.yaml")
@@ -23,7 +23,7 @@ func TestOneRank(t *testing.T) {
 			for _, path := range layers {
 				runsOn(t, path, with(path, map[string]int64{"D": 1}, settings))
 			}
-			for _, path := range grids { // D is 2, and was 1 above
+			for _, path := range grids { // D is 2 here, and 1 above
 				runsOn(t, path, with(path, map[string]int64{"R": 1}, settings))
 			}
 		})
@@ -42,7 +42,7 @@ func with(path string, params map[string]int64, settings []model.Setting) func(*
 	}
 }
 
-// runsOn checks what a spec is lowered to.
+// runsOn checks the lowered program of a spec.
 func runsOn(t *testing.T, path string, load func(*testing.T) *model.Pipeline) {
 	t.Helper()
 	t.Run(filepath.Base(filepath.Dir(path))+"/"+filepath.Base(path), func(t *testing.T) {

@@ -22,12 +22,12 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// sizes are small values of the parameters that specs have.
+// sizes lists small values for the parameters of specs.
 var sizes = map[string]int64{
 	"S": 4, "M": 32, "N": 8, "K": 8, "B": 2, "L": 8, "H": 16, "G": 8, "C": 4, "D": 4, "R": 2,
 }
 
-// small loads a spec with few elements on so many ranks.
+// small loads a spec with few elements on d ranks.
 func small(t *testing.T, path string, d int64, schedule ...model.Setting) *model.Pipeline {
 	t.Helper()
 	spec, err := os.ReadFile(path)
@@ -54,7 +54,7 @@ func small(t *testing.T, path string, d int64, schedule ...model.Setting) *model
 	return p
 }
 
-// specs are the examples, those on grids, and those that mistakes were found with.
+// specs returns the examples, the specs on grids, and the specs that revealed mistakes.
 func specs(t *testing.T) []string {
 	t.Helper()
 	examples, _ := filepath.Glob("../../../testdata/specs/*/spec.yaml")
@@ -66,8 +66,8 @@ func specs(t *testing.T) []string {
 	return slices.Concat(examples, grids, found)
 }
 
-// TestCallsComputeWhatTheModelSays: the calls of every example give the evaluator's result, in every
-// order that a few seeds pick; their text is read back as it is printed, and the verifier accepts it.
+// TestCallsComputeWhatTheModelSays checks that the calls of every example give the evaluator's result, in the orders that a
+// few seeds pick. The text of the calls has to be read back unchanged, and the verifier has to accept it.
 func TestCallsComputeWhatTheModelSays(t *testing.T) {
 	for _, path := range specs(t) {
 		for _, d := range []int64{2, 4} {
@@ -83,8 +83,7 @@ func TestCallsComputeWhatTheModelSays(t *testing.T) {
 	}
 }
 
-// check runs the calls of a program under some seeds, on one node, and those of its fallback variant on
-// several.
+// check runs the calls of a program under several seeds on one node, and the calls of its fallback variant on several nodes.
 func check(t *testing.T, oracle *lowertest.Oracle, program *hostir.Program, seeds uint64) {
 	t.Helper()
 	for i, form := range program.Variants() {
@@ -107,7 +106,7 @@ func check(t *testing.T, oracle *lowertest.Oracle, program *hostir.Program, seed
 	}
 }
 
-// ordered is how a seed is run: the last one with one communication at a time.
+// ordered returns the function that runs a seed. The last seed runs communications one after the other.
 func ordered(seed, last uint64) func(*calls.Program, []int, []map[string]*Array, uint64) ([]map[string]*Array, error) {
 	if seed == last {
 		return RunSerialized
@@ -115,7 +114,7 @@ func ordered(seed, last uint64) func(*calls.Program, []int, []map[string]*Array,
 	return Run
 }
 
-// lowered gives the calls of a program, as they are read back from their text.
+// lowered returns the calls of a program, read back from their text.
 func lowered(t *testing.T, program *hostir.Program) *calls.Program {
 	t.Helper()
 	p, err := fromhost.Lower(program)
@@ -136,7 +135,7 @@ func lowered(t *testing.T, program *hostir.Program) *calls.Program {
 	return again
 }
 
-// schedules are what point-to-point pipelines are run with beside what the examples have.
+// schedules lists the schedules for point-to-point pipelines, in addition to the schedules of the examples.
 var schedules = []string{
 	"all.via: nccl", "preset: reference, pipeline: p2p, all.via: nccl, initial_waits: fused", "all.via: ipc-get", "all.via: ipc-put",
 	"preset: reference, pipeline: p2p, all.via: ipc-get", "all.via: ipc-get, all.lead: none", "all.via: ipc-put, all.lead: none, streams: 2",
@@ -148,14 +147,14 @@ var schedules = []string{
 	"all.via: ipc-put, all.split: 2, all.steps: bracket, streams: 2", "all.via: ipc-get, all.lead: 1", "all.via: ipc-put, all.lead: 2, all.split: 2, streams: 2",
 }
 
-// pipelines are what schedules are tried on.
+// pipelines lists the specs with which schedules are tried.
 var pipelines = []string{
 	"../../../testdata/specs/ag_matmul_p2p/spec.yaml", "../../../testdata/specs/matmul_rs_p2p/spec.yaml",
 	"../../../testdata/specs/matmul_ar_p2p/spec.yaml", "../../../testdata/specs/allgather_p2p/spec.yaml",
 	"../../../testdata/specs/ag_linear_p2p/spec.yaml", "testdata/some_ranks.yaml",
 }
 
-// settings takes "path: value, path: value" apart.
+// settings splits "path: value, path: value".
 func settings(schedule string) []model.Setting {
 	var list []model.Setting
 	for part := range strings.SplitSeq(schedule, ", ") {
@@ -165,9 +164,8 @@ func settings(schedule string) []model.Setting {
 	return list
 }
 
-// TestSchedules: no schedule that a point-to-point pipeline can have changes its result. Not every
-// pipeline can have every schedule; one that it cannot have is refused at its place in the spec, and
-// every schedule is one that some pipeline has.
+// TestSchedules checks that no schedule changes the result of a point-to-point pipeline. A pipeline may reject a schedule,
+// with a position in the spec, but every schedule has to be accepted by some pipeline.
 func TestSchedules(t *testing.T) {
 	const least = 120
 	accepted := 0
@@ -197,8 +195,8 @@ func TestSchedules(t *testing.T) {
 	t.Logf("%d programs ran", accepted)
 }
 
-// TestEveryWaitIsNeeded takes the waits for events and flags out of programs, one at a time: for some
-// seed the result must then be wrong. So no wait is left that others imply.
+// TestEveryWaitIsNeeded removes each wait for an event or a flag from programs. The result then has to be wrong for some
+// seed, so no wait is redundant.
 func TestEveryWaitIsNeeded(t *testing.T) {
 	for _, c := range []struct{ name, schedule string }{
 		{"ag_matmul", "streams: 2"}, {"ag_matmul", "streams: 4"}, {"mlp_tp", "streams: 2"}, {"ag_matmul_p2p", "all.via: ipc-get, all.lead: none"}, {"ag_matmul_p2p", "all.via: ipc-get, all.lead: 1"},
@@ -243,7 +241,7 @@ func isWait(s calls.Stmt) bool {
 	return false
 }
 
-// without gives a copy of a program that lacks the i-th of them.
+// without returns a copy of a program that lacks the i-th wait.
 func without(t *testing.T, p *calls.Program, i int) (mutant *calls.Program, removed string) {
 	t.Helper()
 	mutant, err := text.Parse("mutant", text.Print(p))

@@ -8,8 +8,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls/text"
 )
 
-// crossed gathers two halves of A on two communicators, each on a stream of its own. ORDER is a condition: the ranks
-// for which it holds gather the second half first.
+// crossed gathers two halves of A on two communicators, each with a separate stream. ORDER is a condition: the ranks for
+// which it holds gather the second half first.
 const crossed = `calls crossed from "spec.yaml"
 streams 1
 Param(name D, spec "D", value 2)
@@ -38,8 +38,8 @@ StreamWait(event done_, index 0, on caller) @5:5 kGather
 StreamWait(event done_, index 1, on caller) @5:5 kGather
 `
 
-// TestSerialized: two collectives that ranks issue in different orders, on communicators and streams of their own, are
-// fine where both can be under way, and hang where there is room for one. In one order nothing hangs.
+// TestSerialized runs two collectives that ranks issue in different orders, on separate communicators and streams. They end
+// if both can run at the same time, and hang if only one can. If all ranks issue them in the same order, nothing hangs.
 func TestSerialized(t *testing.T) {
 	inputs := []map[string]*Array{}
 	for r := range 2 {

@@ -169,7 +169,7 @@ func (r *rank) batch(s *calls.MemOpBatch, g *signals) (func() error, error) {
 	}, err
 }
 
-// partial is the partial sum of a rank, in one piece or several.
+// partial is the partial sum of a rank, in one or more pieces.
 type partial struct {
 	rank   int64
 	pieces [][]float64

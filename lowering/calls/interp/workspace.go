@@ -7,8 +7,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/tasks"
 )
 
-// inWorkspace takes the workspace of a GEMM on its stream, and gives the work of the GEMM, which fails if
-// another GEMM has taken it since.
+// inWorkspace acquires the workspace of a GEMM on its stream. It returns the work of the GEMM, which fails if another GEMM
+// has acquired the workspace since.
 func (r *rank) inWorkspace(s *calls.Gemm, on *tasks.Stream, run func() error) (func() error, error) {
 	workspace, memory := calls.Caller, calls.CallersWorkspace
 	if s.Workspace != nil {

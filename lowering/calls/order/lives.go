@@ -20,7 +20,7 @@ type Life struct {
 // has.
 type span struct{ begin, end Clock }
 
-// Join extends the life by that of another buffer in the same memory.
+// Join extends the life by the life of another buffer in the same memory.
 func (l *Life) Join(other *Life) {
 	for rank, s := range other.spans {
 		if own := l.spans[rank]; own != nil {

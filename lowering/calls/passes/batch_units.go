@@ -23,8 +23,8 @@ func joinsOf(s calls.Stmt) *string {
 	return nil
 }
 
-// unit counts the statements at the beginning of a list that belong together: an operation with the records and waits around it,
-// or a loop or a branch with operations of one kind.
+// unit counts the statements at the beginning of a list that belong together. They are an operation with the records and
+// waits around it, or a loop or a branch with operations of one kind.
 func unit(body []calls.Stmt) (n int, k kind) {
 	switch s := body[0].(type) {
 	case *calls.For:

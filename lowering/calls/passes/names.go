@@ -7,8 +7,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls"
 )
 
-// nameStreams names the streams that several statements use: the one of all copies and, in a loop,
-// the compute stream of an iteration.
+// nameStreams names the streams that several statements use: the stream of all copies and, in a loop, the compute stream of
+// an iteration.
 func nameStreams(p *calls.Program) {
 	p.Body = calls.Edit(p.Body, func(s calls.Stmt) []calls.Stmt {
 		if loop, ok := s.(*calls.For); ok {
@@ -34,7 +34,7 @@ func declares(body []calls.Stmt, name string) bool {
 	})
 }
 
-// nameCompute names the compute stream of an iteration, where one index says it in several places.
+// nameCompute names the compute stream of an iteration, if several places use the same index.
 func nameCompute(loop *calls.For) {
 	count := map[string]int{}
 	var index expr.Expr

@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/packing"
 )
 
-// packGemms makes GEMMs copy operands whose rows are not aligned to rows that are, in their workspaces, where that is faster.
+// packGemms makes GEMMs copy operands with unaligned rows to aligned rows in their workspaces, if that is faster.
 //
 //	Shape(name kCShape, m 2000, n 5120, k 3500)  ->  Shape(name kCShape, m 2000, n 5120, k 3500, pack_a)
 func packGemms(p *calls.Program) {
@@ -26,7 +26,7 @@ func packGemms(p *calls.Program) {
 	})
 }
 
-// noteOf says what is copied.
+// noteOf returns a note that names the copied operands.
 func noteOf(packs packing.Packs, note string) string {
 	var copied []string
 	for _, operand := range []struct {

@@ -9,8 +9,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls/text"
 )
 
-// TestMoreAtOnceThanArePacked: where more buffers are in use at a time than are looked at, none of them has bytes of another one, and those
-// that are used afterwards, in pairs, have the memory of some.
+// TestMoreAtOnceThanArePacked uses more buffers at the same time than shareMemory packs. They have to be disjoint, and the
+// pairs of buffers that are used afterwards have to share their memory.
 func TestMoreAtOnceThanArePacked(t *testing.T) {
 	const many, size = mostAtOnce + 100, 256
 	var buffers, body strings.Builder

@@ -14,11 +14,11 @@ import (
 
 var update = flag.Bool("update", false, "store what the passes make of the cases")
 
-// between stands in a case between the text before a pass and the text after it.
+// between separates the text before a pass from the text after it.
 const between = "\n---- after\n"
 
-// TestPasses: each file under testdata/passes is a program before and after the pass that the file is
-// named after. A second run changes nothing.
+// TestPasses runs the pass after which each file under testdata is named. The file contains a program before and after the
+// pass. A second run changes nothing.
 func TestPasses(t *testing.T) {
 	seen := map[string]bool{}
 	files, _ := filepath.Glob("testdata/*.txt")

@@ -5,8 +5,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls"
 )
 
-// inlinePointers spells a pointer where it is used when one statement uses it, or when it is only
-// another name of a buffer, and drops pointers and numbers that nothing uses.
+// inlinePointers replaces a pointer by its value if one statement uses it, or if it is only another name of a buffer. It
+// drops unused pointers and numbers.
 //
 //	Declare(name C_s, value C + s * K)          Gemm(out C + s * K, ...)
 //	Gemm(out C_s, ...)                     ->
@@ -18,17 +18,17 @@ func inlinePointers(p *calls.Program) {
 	dropNumbers(p)
 }
 
-// nameScope knows what names stand for in a list of statements, and in the lists around it.
+// nameScope maps names to their meaning in a list of statements, and in the enclosing lists.
 type nameScope[T any] struct {
 	outer *nameScope[T]
-	names map[string]*T // nil hides what a name stands for in the lists around
+	names map[string]*T // nil hides the meaning of a name in enclosing lists
 }
 
 func newNameScope[T any](outer *nameScope[T]) *nameScope[T] {
 	return &nameScope[T]{outer, map[string]*T{}}
 }
 
-// find gives what a name stands for, or nil.
+// find returns the meaning of a name, or nil.
 func (s *nameScope[T]) find(name string) *T {
 	for ; s != nil; s = s.outer {
 		if found, ok := s.names[name]; ok {
@@ -60,7 +60,7 @@ func (u *uses) list(body []calls.Stmt, outer *nameScope[calls.Declare]) {
 	}
 }
 
-// inliner puts the values of pointers in their places.
+// inliner replaces pointers by their values.
 type inliner struct{ uses map[calls.Stmt]int }
 
 func (i *inliner) list(body []calls.Stmt, outer *nameScope[calls.Pointer]) []calls.Stmt {
@@ -92,7 +92,7 @@ func (i *inliner) list(body []calls.Stmt, outer *nameScope[calls.Pointer]) []cal
 	return list
 }
 
-// dropNumbers drops the numbers that nothing names.
+// dropNumbers drops unused numbers.
 func dropNumbers(p *calls.Program) {
 	for {
 		used := map[string]bool{}

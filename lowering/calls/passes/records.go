@@ -97,7 +97,7 @@ func waitsOf(body []calls.Stmt) map[string][]*calls.StreamWait {
 	return waits
 }
 
-// queue is a stream, or any compute stream: two compute streams may be the same one.
+// queue is a stream. All compute streams are the same queue, since two of them may be the same stream.
 type queue struct {
 	name string
 	team bool

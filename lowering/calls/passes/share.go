@@ -5,15 +5,15 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls/order"
 )
 
-// shareRecords lets waits take an event that was recorded earlier where a later record says the same:
-// the stream was given no work, and waited for nothing, in between. One record then serves all.
+// shareRecords makes waits use an earlier record if it has the same meaning as a later one: in between, the stream got no
+// work and waited for nothing new. One record then serves all waits.
 //
 //	EventRecord(started_[0], on caller)        EventRecord(started_[0], on caller)
 //	StreamWait(started_[0], on compute[s])     StreamWait(started_[0], on compute[s])
 //	EventRecord(ready_[s], on compute[s])  ->
 //	StreamWait(ready_[s], on x_.stream)        StreamWait(started_[0], on x_.stream)
 //
-// A wait that a loop needs in its first iteration alone then stands before the loop.
+// If only the first iteration of a loop needs a wait, the wait then moves before the loop.
 func shareRecords(p *calls.Program) {
 	o := order.New(p)
 	o.RunAll()

@@ -9,7 +9,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/scan"
 )
 
-// fields fills a statement or a declaration from "(key value, key value)".
+// fields reads the fields of a statement or a declaration from "(key value, key value)".
 func fields(l *scan.Line, item any) {
 	l.Expect("(")
 	given := map[string]bool{}
@@ -32,7 +32,7 @@ func fields(l *scan.Line, item any) {
 	}
 }
 
-// find is the field of a key. The operands of a Launch are a, b, ...: as many as there are.
+// find returns the field of a key. The operands of a Launch have the keys a, b, ..., in any number.
 func find(item any, key string) (calls.Field, bool) {
 	name, _, _ := strings.Cut(key, "_")
 	if s, ok := item.(*calls.Launch); ok && name == string(rune('a'+len(s.In))) {
@@ -82,7 +82,7 @@ func value(l *scan.Line, f calls.Field) {
 	}
 }
 
-// pointer reads "base[peer] + offset", without what is absent.
+// pointer reads "base[peer] + offset". The peer and the offset are optional.
 func pointer(l *scan.Line) calls.Pointer {
 	p := calls.Pointer{Base: l.Name("a pointer")}
 	if l.Accept("[") {

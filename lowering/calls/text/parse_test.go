@@ -7,7 +7,7 @@ import (
 	"github.com/hirgen/hirgen/internal/diag"
 )
 
-// TestParseErrors: a text that is no program is refused where the mistake stands.
+// TestParseErrors checks that an invalid text is rejected at the position of the mistake.
 func TestParseErrors(t *testing.T) {
 	const head = "calls p from \"spec.yaml\"\nstreams 0\n\n"
 	for text, want := range map[string]string{

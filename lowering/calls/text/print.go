@@ -1,4 +1,4 @@
-// Package text is the written form of the call IR: a line for each declaration and statement.
+// Package text defines the text form of the call IR: a line for each declaration and statement.
 package text
 
 import (
@@ -11,9 +11,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/scan"
 )
 
-// Print gives the text form: a line for each declaration, an empty line, a line for each
-// statement, indented below what it stands in, and the life of the program in sections. Fields and sections that
-// are absent are left out.
+// Print returns the text form: a line for each declaration, an empty line, a line for each statement, indented in its parent,
+// and the life of the program in sections. It omits absent fields and sections.
 func Print(p *calls.Program) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "calls %s from %s\n", p.Name, strconv.Quote(p.File))
@@ -38,7 +37,7 @@ func Print(p *calls.Program) string {
 	return b.String()
 }
 
-// Statement prints one statement without what stands in it.
+// Statement prints one statement without its nested statements.
 func Statement(s calls.Stmt) string { return calls.Op(s) + "(" + line(s) + ")" }
 
 func printBody(b *strings.Builder, file string, body []calls.Stmt, indent string) {
@@ -59,7 +58,7 @@ func printBody(b *strings.Builder, file string, body []calls.Stmt, indent string
 	}
 }
 
-// printInfo prints where a statement comes from, what errors call it and its note.
+// printInfo prints the position, the label and the note of a statement.
 func printInfo(b *strings.Builder, file string, info *calls.Info) {
 	b.WriteString(scan.FormatPosition(info.Pos, file))
 	if info.Label != "" {
@@ -70,7 +69,7 @@ func printInfo(b *strings.Builder, file string, info *calls.Info) {
 	}
 }
 
-// line prints the fields of a statement or a declaration; those that are absent are left out.
+// line prints the fields of a statement or a declaration, without absent ones.
 func line(item any) string {
 	var parts []string
 	for _, f := range calls.Fields(item) {
@@ -81,7 +80,7 @@ func line(item any) string {
 	return strings.Join(parts, ", ")
 }
 
-// format prints the value of a field; ok is false where it is absent.
+// format prints the value of a field. ok is false if it is absent.
 func format(f calls.Field) (value string, ok bool) {
 	switch v := f.Value.(type) {
 	case *string:

@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls"
 )
 
-// life checks that the steps around the calls are those of the printed classes and the runtime, in the same order.
+// life checks that the program has the host steps of the printed classes and the runtime (calls.LifeOf), in the same order.
 func (v *verifier) life() {
 	printed := calls.LifeOf(v.program)
 	for i, section := range printed.Sections() {

@@ -8,8 +8,9 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls/order"
 )
 
-// memory checks buffers and workspaces. No statement uses the workspace of a running statement. A buffer inside another one lies
-// entirely within it. Of buffers with common bytes, each is finished before the next is used, unless the next is written over it.
+// memory checks buffers and workspaces. No statement uses the workspace of a running statement. A buffer inside a larger
+// buffer lies entirely within it. Of buffers with common bytes, each is finished before the next is used, unless the next is
+// written over it.
 func (v *verifier) memory() {
 	if s := order.Clash(v.program, nil); s != nil {
 		v.fail(s, "its workspace may be in use")

@@ -19,7 +19,7 @@ import (
 //   - On every rank a wait has an earlier record, and at the end of a call the caller's stream has waited for all others.
 //   - Every flag that is waited for is written once, and every flag that is written is waited for.
 //   - Buffers in one memory are used one after the other.
-//   - The steps around the calls are those of the emitted class and the runtime.
+//   - The steps around the calls match the emitted class and the runtime.
 //
 // The error is a *diag.Errors.
 func Program(p *calls.Program) error {

@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls/text"
 )
 
-// TestVerifyCatches holds programs that are wrong, each by one line of a right one.
+// TestVerifyCatches checks that wrong programs are rejected. Each differs from a correct program in one place.
 func TestVerifyCatches(t *testing.T) {
 	data, err := os.ReadFile("testdata/right.txt")
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// attention is the work of an Attention of a shape.
+// attention returns the work of an Attention of the given shape.
 func attention(s *hostir.Attention, shape domain.AttentionShape, out, in []*view) func() error {
 	return func() error {
 		data := make([][]float64, len(in))
@@ -25,7 +25,7 @@ func (r *rank) coordinate(m *domain.Mesh, axis string) int64 {
 	return int64(m.Coordinate(r.number, axis))
 }
 
-// results gives the buffers that a statement writes.
+// results returns the buffers that a statement writes.
 func (r *rank) results(s hostir.Stmt) ([]*view, error) {
 	var out []*view
 	for _, t := range hostir.Defs(s) {

@@ -5,7 +5,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// foldedColumns gives the work of a kernel that folds columns: all rows, one after the other.
+// foldedColumns returns the work of a kernel that folds columns: all rows, one after the other.
 func foldedColumns(s *hostir.Fused, out *view, in []*view) func() error {
 	columns, count := s.Columns(), int64(1)
 	rows, steps := make([]int64, len(in)), make([]int64, len(in)) // how far apart an operand's rows and columns are

@@ -107,8 +107,8 @@ func (r *rank) collective(s *hostir.Communication) (*part, error) {
 	return p, err
 }
 
-// sendRecv gives this rank's part as a sender and its part as a receiver, as far as it
-// has them. A rank that is at one place in both meshes meets itself.
+// sendRecv returns this rank's part as a sender and its part as a receiver, if it has them. A rank at the same position
+// in both meshes sends to itself.
 func (r *rank) sendRecv(s *hostir.Communication) ([]*part, error) {
 	in, err := r.view(s, s.In)
 	if err != nil {
@@ -160,7 +160,7 @@ func (r *rank) pair(s *hostir.P2PCommunication) (*part, error) {
 	return p, nil
 }
 
-// carrier is the stream that communications of a team run on; pairs share one.
+// carrier returns the stream that runs the communications of a team. Pairs of ranks share one stream.
 func (r *rank) carrier(p *part) *tasks.Stream {
 	switch s := p.stmt.(type) {
 	case *hostir.P2PCommunication:

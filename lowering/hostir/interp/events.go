@@ -34,9 +34,9 @@ type Access struct {
 	Writes    bool
 }
 
-// Events lists the tasks of all ranks in two calls of a program, and what each task follows. This describes all orders of
-// execution at once. The events of a rank on streams are in the order of issue. Each statement of the program has to run on one
-// rank or communicate. Events returns an error if some task can never run.
+// Events lists the tasks of all ranks in two calls of a program, and the predecessors of each task. This describes all
+// orders of execution at once. The events of a rank on streams are in the order of issue. Each statement of the program
+// has to run on one rank or communicate. Events returns an error if some task can never run.
 func Events(nodes []int, p *hostir.Program) ([]Event, error) {
 	m, err := newMachine(nodes, p)
 	if err != nil {

@@ -139,7 +139,7 @@ func (r *rank) compute(s hostir.Stmt) error {
 	return nil
 }
 
-// operands returns the buffers that a statement reads; nil for those of which this rank has no part.
+// operands returns the buffers that a statement reads. A buffer is nil if this rank has no part of it.
 func (r *rank) operands(s hostir.Stmt) ([]*view, error) {
 	in := make([]*view, 0, 3)
 	for _, t := range hostir.Uses(s) {

@@ -8,8 +8,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// kernel gives the work of a statement that computes. Products and reductions
-// accumulate in fp32; a result is rounded to its element type.
+// kernel returns the work of a statement that computes. Matmuls and reductions accumulate in fp32. A result is rounded
+// to its element type.
 func kernel(s hostir.Stmt, out *view, in []*view) (func() error, error) {
 	dtype := hostir.Result(s).DType
 	if _, ok := s.(*hostir.Reshape); ok {
@@ -37,7 +37,7 @@ func kernel(s hostir.Stmt, out *view, in []*view) (func() error, error) {
 	}, nil
 }
 
-// kernel is the work of a statement, some of which depends on the rank.
+// kernel returns the work of a statement, which may depend on the rank.
 func (r *rank) kernel(s hostir.Stmt, results, in []*view) (func() error, error) {
 	switch s := s.(type) {
 	case *hostir.Attention:
@@ -82,7 +82,7 @@ func taken(s hostir.Stmt, ranges []hostir.Range, out *view, in []*view) func() e
 	}
 }
 
-// fused gives the work of a fused kernel, row by row.
+// fused returns the work of a fused kernel, row by row.
 func fused(s *hostir.Fused, results, in []*view) func() error {
 	out, columns := results[0], s.Columns()
 	outer, apart := slices.Clone(out.Size), make([]int64, len(results)) // how far apart the columns of a result are
@@ -137,7 +137,7 @@ func fused(s *hostir.Fused, results, in []*view) func() error {
 	}
 }
 
-// lastAxis is the one along which rows run.
+// lastAxis returns the axis along which rows run.
 func lastAxis(t *hostir.Tensor) int {
 	if live := hostir.Live(t); len(live) > 0 {
 		return live[len(live)-1]
@@ -145,8 +145,8 @@ func lastAxis(t *hostir.Tensor) int {
 	return hostir.Unmapped
 }
 
-// along gives an operand's stride for each axis of the result: zero where the operand
-// has no such axis, or one element that stretches.
+// along returns an operand's stride for each axis of the result. The stride is 0 if the operand lacks the axis, or has
+// one element there that is broadcast.
 func along(in *view, row []int, out *view) []int64 {
 	strides := make([]int64, len(out.Size))
 	for i, j := range row {
@@ -157,8 +157,7 @@ func along(in *view, row []int, out *view) []int64 {
 	return strides
 }
 
-// elementFn gives the function that computes one element of the result from the
-// offsets of the operands.
+// elementFn returns the function that computes one element of the result from the offsets of the operands.
 func elementFn(s hostir.Stmt, in []*view) (func(at []int64) float64, error) {
 	switch s := s.(type) {
 	case *hostir.Set, *hostir.Cast, *hostir.Broadcast, *hostir.Permute:

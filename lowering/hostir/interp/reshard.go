@@ -20,7 +20,7 @@ func onOneMesh(s hostir.Stmt) bool {
 	})
 }
 
-// crossed tells the mesh axes along which a statement takes elements of other ranks.
+// crossed returns the mesh axes along which a statement takes elements of other ranks.
 func crossed(s hostir.Stmt) map[string]bool {
 	out := hostir.Result(s)
 	covered, along := make([]bool, len(out.Axes)), map[string]bool{}
@@ -57,7 +57,7 @@ func crossed(s hostir.Stmt) map[string]bool {
 	return along
 }
 
-// partedOver is the mesh axis along which several ranks have parts of an axis, or "".
+// partedOver returns the mesh axis along which several ranks have parts of an axis, or "".
 func partedOver(a domain.Axis) string {
 	if a.Extent.Size == 1 {
 		return "" // one rank has all of it
@@ -151,7 +151,7 @@ func reshard(s hostir.Stmt, parts []*part) error {
 	return nil
 }
 
-// wholeKernel is the work of a statement on whole tensors.
+// wholeKernel returns the work of a statement on whole tensors.
 func wholeKernel(s hostir.Stmt, results, in []*view) (func() error, error) {
 	if a, ok := s.(*hostir.Attention); ok {
 		return attention(a, a.Shape(true, nil), results, in), nil
@@ -159,7 +159,7 @@ func wholeKernel(s hostir.Stmt, results, in []*view) (func() error, error) {
 	return kernel(s, results[0], in)
 }
 
-// wholeView is a buffer for all ranks' elements of t.
+// wholeView returns a buffer for the elements of t on all ranks.
 func wholeView(t *hostir.Tensor) *view {
 	all := *t
 	all.Axes = slices.Clone(t.Axes)
@@ -171,7 +171,7 @@ func wholeView(t *hostir.Tensor) *view {
 	return newBuffer(&all)
 }
 
-// share is the window of a rank on the whole of t.
+// share returns the window of a rank on the whole of t.
 func share(whole *view, t *hostir.Tensor, rank int) *view {
 	w := &view{data: whole.data, Window: whole.Window}
 	w.Size = slices.Clone(whole.Size)

@@ -11,9 +11,9 @@ import (
 	"github.com/hirgen/hirgen/lowering/scan"
 )
 
-// Print gives the text form of a program: a header that declares everything the
-// statements name, an empty line, and one statement a line, nested by two spaces.
-// The fallback variant follows in the same form, behind a line "fallback:". Parse reads it back.
+// Print returns the text form of a program: a header that declares all names in the statements, an empty line, and one
+// statement a line, nested by two spaces. The fallback variant follows in the same form, after a line "fallback:".
+// Parse reads the text back.
 //
 //	program ag_matmul from "spec.yaml"
 //	param D = 4

@@ -129,7 +129,7 @@ func combine(op string, x, y interval) interval {
 	case "*":
 		return hull(x.low*y.low, x.low*y.high, x.high*y.low, x.high*y.high)
 	case "%":
-		if y.low < 1 { // a zero divisor is an error of its own when the program runs
+		if y.low < 1 { // a zero divisor is a separate error when the program runs
 			return interval{0, max(y.high-1, 0)}
 		}
 		if x.low >= 0 && x.high < y.low {

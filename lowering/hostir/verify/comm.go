@@ -32,8 +32,8 @@ func (v *verifier) communication(s *hostir.Communication) {
 	}
 }
 
-// places checks that the team holds the ranks that have something to send or to receive,
-// and that a SendRecv has a rank at each place on both sides.
+// places checks that the team includes all ranks that send or receive, and that a SendRecv has a rank at each position
+// on both sides.
 func (v *verifier) places(s *hostir.Communication) bool {
 	if s.In.Mesh == nil || s.Out.Mesh == nil {
 		return true
@@ -61,8 +61,8 @@ func (v *verifier) places(s *hostir.Communication) bool {
 	return ok
 }
 
-// receivesEverywhere reports whether the ranks of a Broadcast's team have its result, all but
-// the root, which may be there to send only. With a root of each iteration no rank may lack it.
+// receivesEverywhere reports whether all ranks of a Broadcast's team have its result. A fixed root may lack the result
+// and only send. If the root depends on the iteration, every rank must have it.
 func receivesEverywhere(s *hostir.Communication) bool {
 	root, fixed := s.Root.(expr.Int)
 	for i, r := range s.Mesh.Ranks {
@@ -74,7 +74,7 @@ func receivesEverywhere(s *hostir.Communication) bool {
 	return true
 }
 
-// elements checks how many elements a rank puts in and gets out.
+// elements checks the numbers of elements that a rank sends and receives.
 func (v *verifier) elements(s *hostir.Communication) bool {
 	in, out, team := hostir.LocalElements(s.In), hostir.LocalElements(s.Out), s.TeamSize()
 	ok := in == out
@@ -104,7 +104,7 @@ func (v *verifier) sides(s *hostir.Communication) {
 	case hostir.ReduceScatter, hostir.AllToAll:
 		wantIn, wantOut = true, true
 	case hostir.BroadcastComm, hostir.SendRecv:
-		return // of whole tensors, of what each rank has, or of a slice in each iteration
+		return // of whole tensors, of local shards, or of a slice in each iteration
 	}
 	if in != wantIn || out != wantOut {
 		v.breach(s.Pos, "communication", "%s along mesh axis %s cannot take %s %s to %s %s", s.Type, s.MeshAxis,

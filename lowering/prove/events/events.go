@@ -75,8 +75,8 @@ func All(p *unroll.Program) [][]int32 {
 // clocks reports whether the run needs clocks.
 func (o *Options) clocks() bool { return o.Observer != nil || o.Watcher != nil }
 
-// Run runs all calls. It returns nil if all operations end, and otherwise the reason why some do not. If the ranks can run one
-// operation at a time in the order of issue, Run uses that order: clocks do not depend on the order.
+// Run runs all calls. It returns nil if all operations end, and otherwise the reason why some do not. If the ranks can run
+// their operations one after the other in the order of issue, Run uses that order: clocks do not depend on the order.
 func Run(p *unroll.Program, o Options) *Deadlock {
 	if newMachine(p, Options{Calls: o.Calls}).inSequence() {
 		if o.clocks() || o.Visit != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// meets is a statement that other ranks take part in: a call of NCCL, or what holds one.
+// meets reports whether other ranks take part in a statement: a call of NCCL, or a statement that contains one.
 func meets(s calls.Stmt) bool {
 	found := false
 	calls.Walk([]calls.Stmt{s}, func(s calls.Stmt) bool {
@@ -16,7 +16,7 @@ func meets(s calls.Stmt) bool {
 	return found
 }
 
-// swapCollectives exchanges two statements that meet others, each with the next one of its list.
+// swapCollectives exchanges two successive statements that meet other ranks, on the last rank.
 func swapCollectives(e *editor, list []calls.Stmt) []calls.Stmt {
 	before := -1
 	for i, s := range list {
@@ -34,7 +34,7 @@ func swapCollectives(e *editor, list []calls.Stmt) []calls.Stmt {
 	return list
 }
 
-// reverseLoop makes a rank go through a loop backwards.
+// reverseLoop makes the last rank run a loop that meets other ranks backwards.
 func reverseLoop(e *editor, list []calls.Stmt) []calls.Stmt {
 	for i, s := range list {
 		loop, ok := s.(*calls.For)
@@ -121,7 +121,7 @@ func wrongReduction(e *editor, s *calls.NcclCall) {
 	}
 }
 
-// collectives that take operands and results of the same size.
+// likely maps collectives to collectives whose operands and results have the same sizes.
 var likely = map[string]string{
 	"allgather": "gather", "gather": "allgather", "allreduce": "reduce_to_root", "reduce_to_root": "allreduce",
 	"scatter": "reduce_scatter", "reduce_scatter": "scatter", "all_to_all": "allreduce",
@@ -144,7 +144,7 @@ func wrongCollective(e *editor, s *calls.NcclCall) {
 	}
 }
 
-// ungroup issues what stands in a group one after the other.
+// ungroup removes a group, so that its calls are issued one after the other.
 func ungroup(e *editor, list []calls.Stmt) []calls.Stmt {
 	for i, s := range list {
 		g, ok := s.(*calls.NcclGroup)

@@ -7,7 +7,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls"
 )
 
-// wrongBeta makes GEMMs add their result, and those that add something not.
+// wrongBeta makes a GEMM without an addend add its result, and removes the addend of others.
 func wrongBeta(e *editor) {
 	shapes := calls.ByName(e.program.Shapes)
 	each(func(e *editor, s *calls.Gemm) {
@@ -62,7 +62,7 @@ var others = map[string]string{
 	"relu": "neg", "gelu": "relu", "silu": "gelu", "neg": "relu", "exp": "relu", "rsqrt": "sqrt", "copy": "neg",
 }
 
-// other is another function in place of one.
+// other returns a function to replace the given one; empty: none.
 func other(fn string) string {
 	if strings.HasPrefix(fn, "scale(") {
 		return "neg"
@@ -70,7 +70,7 @@ func other(fn string) string {
 	return others[fn]
 }
 
-// wrongFunction changes the function of a kernel of the runtime, or of a step of one of the program's.
+// wrongFunction changes the function of a kernel of the runtime, or of a step of a kernel of the program.
 func wrongFunction(e *editor) {
 	each(func(e *editor, s *calls.Launch) {
 		if fn := other(s.Fn); fn != "" && e.here(s, "%s", fn) {

@@ -5,7 +5,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls"
 )
 
-// flagsOf gives where a statement says which transfer its flags are of, and whose; nil where it has none.
+// flagsOf returns the share and the transfer number of a statement's flags; nil if it has none.
 func flagsOf(s calls.Stmt) (share string, transfer *expr.Expr) { //nolint:gocritic // it is replaced
 	switch s := s.(type) {
 	case *calls.FlagWrite:
@@ -52,15 +52,15 @@ func countedTwice(e *editor, list []calls.Stmt) []calls.Stmt {
 	return list
 }
 
-// last is the rank that mistakes of one rank are on.
+// last returns the rank on which mistakes of a single rank are made.
 func (e *editor) last() int64 { return e.ranks - 1 }
 
-// onLast runs statements on that rank, and others elsewhere.
+// onLast runs some statements on the last rank, and others elsewhere.
 func (e *editor) onLast(there, elsewhere []calls.Stmt) calls.Stmt {
 	return &calls.If{Cond: expr.Op("==", expr.Var("rank"), expr.Int(e.last())), Body: there, Else: elsewhere}
 }
 
-// swapPeers changes one peer, to the rank after it.
+// swapPeers replaces one peer by the next rank.
 func swapPeers(e *editor) {
 	each(func(e *editor, s calls.Stmt) {
 		change := func(peer *expr.Expr) {

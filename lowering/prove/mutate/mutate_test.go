@@ -36,8 +36,8 @@ func programs(t *testing.T) []*calls.Program {
 	return list
 }
 
-// TestMistakes: what the first mistake of each kind does to the first program that can have it. Every
-// kind has a program that can.
+// TestMistakes compares the effect of the first mistake of each kind on the first program that can have it. For every kind
+// there has to be such a program.
 func TestMistakes(t *testing.T) {
 	var b strings.Builder
 	for _, k := range Kinds {
@@ -65,10 +65,10 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// difference lists the lines that are not in both: those of a longest common subsequence are.
+// difference lists the lines that are not in both texts, by a longest common subsequence.
 func difference(before, after string) string {
 	old, made := strings.Split(before, "\n"), strings.Split(after, "\n")
-	common := make([][]int, len(old)+1) // by where the rests begin
+	common := make([][]int, len(old)+1) // by the beginnings of the remaining lines
 	for i := range common {
 		common[i] = make([]int, len(made)+1)
 	}
@@ -96,8 +96,8 @@ func difference(before, after string) string {
 	return b.String()
 }
 
-// TestOneMistakeEach: each site of each kind gives another program, which is read back as it is printed,
-// and the program that it was made of stays as it is.
+// TestOneMistakeEach checks that each site of each kind gives another program, that its text is read back unchanged, and that
+// the original program does not change.
 func TestOneMistakeEach(t *testing.T) {
 	for _, p := range programs(t) {
 		before := text.Print(p)
@@ -127,7 +127,8 @@ func TestOneMistakeEach(t *testing.T) {
 	}
 }
 
-// TestSample: a seed picks the same mutants every time, another one others, and no more than asked for.
+// TestSample checks that a seed always picks the same mutants, that another seed picks other ones, and that there are not too
+// many.
 func TestSample(t *testing.T) {
 	p := programs(t)[0]
 	sample := func(seed uint64) (lines []string) {

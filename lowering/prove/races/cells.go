@@ -16,8 +16,8 @@ type place struct {
 // accessOf identifies an access by its rank, and its number there.
 type accessOf struct{ rank, access int32 }
 
-// newFinder makes the cells of a program, and finds which of them share bytes. It handles one owner at a time, to keep its tables
-// small.
+// newFinder makes the cells of a program, and finds which of them share bytes. It handles the owners one after the other, to
+// keep its tables small.
 func newFinder(p *unroll.Program) *finder {
 	f := &finder{p: p, of: make([][]int32, len(p.Ranks)), said: map[[2]operand]bool{}}
 	of := make([][]accessOf, len(p.Ranks)) // by owner

@@ -7,7 +7,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/prove/events"
 )
 
-// cycles finds, for each kernel, a shortest cycle that it is in, and keeps one of each set of statements.
+// cycles finds a shortest cycle through each kernel that is in one. It keeps one cycle for each set of statements.
 func (f *finder) cycles() []Cycle {
 	blockers := f.blockers()
 	var list []Cycle
@@ -33,7 +33,7 @@ func (f *finder) cycles() []Cycle {
 	return list
 }
 
-// blockers lists, for each waiting kernel, which ones block it.
+// blockers lists, for each waiting kernel, the kernels that block it.
 func (f *finder) blockers() [][]int {
 	slices.SortFunc(f.spins, func(a, b spin) int { return compare(a.at, b.at) })
 	list := make([][]int, len(f.spins))
@@ -51,7 +51,7 @@ func compare(a, b events.Point) int {
 	return slices.Compare([]int32{a.Call, a.Rank, a.Op}, []int32{b.Call, b.Rank, b.Op})
 }
 
-// shortest is the nodes of a shortest cycle through a node; nil if there is none.
+// shortest returns the nodes of a shortest cycle through a node; nil if there is none.
 func shortest(next [][]int, start int) []int {
 	from := map[int]int{}
 	queue := []int{start}

@@ -4,9 +4,9 @@
 // kernel of its GPU can begin before it ends. That is harmless if its condition does not depend on a kernel that is kept from
 // beginning in this way. A kernel of one block that only waits for flags uses a small part of one SM, and blocks nothing.
 //
-// One waiting kernel blocks another one in the following case: the other kernel needs a kernel on the GPU of the first one, which
-// may not have begun when the first one begins. A cycle of kernels that block each other may be stuck. It is stuck on a GPU whose
-// SMs are all occupied. If some SMs are left, such a cycle does no harm.
+// One waiting kernel blocks a second one if the second needs a kernel on the first one's GPU that may not have begun when the
+// first kernel begins. A cycle of kernels that block each other may be stuck. It is stuck on a GPU whose SMs are all
+// occupied. If some SMs are left, such a cycle does no harm.
 package spinning
 
 import (

@@ -1,9 +1,9 @@
 // Package turns finds uses of a buffer at bytes that another buffer of the same memory has used since.
 //
-// Without races, accesses to a byte have a fixed order if one of them writes. Suppose that in this order all uses of one buffer
-// come before all uses of the next buffer that contains the byte. Then each read through a buffer returns a value that was
-// written through the same buffer, as if every buffer had separate memory. So it is enough to check the order of one run. An
-// operand counts with all bytes from its first to its last one.
+// Without races, accesses to a byte have a fixed order if one of them writes. Suppose all uses of one buffer precede all uses
+// of the next buffer that contains the byte. Then each read through a buffer returns a value that was written through this
+// buffer, as if every buffer had separate memory. So it is enough to check the order of one run. An operand counts with all
+// bytes from its first to its last one.
 package turns
 
 import (

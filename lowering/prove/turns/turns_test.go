@@ -9,7 +9,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/prove/unroll"
 )
 
-// program has buffers beside and behind each other in one memory, and in an output.
+// program has buffers that share one memory, next to each other or at the same bytes, and a buffer in an output.
 const program = `calls p from "spec.yaml"
 streams 0
 Param(name D, spec "D", value 2)
@@ -30,11 +30,11 @@ Memcpy(out third_ + 64, in fourth_, elements 64, type bf16, on caller)
 Memcpy(out C, in third_, elements 256, type bf16, on caller)
 `
 
-// TestTurns: what is read is what was written through the same buffer, or the use behind another buffer's is found.
+// TestTurns checks that Find reports a use of bytes that another buffer has used since, and nothing else.
 func TestTurns(t *testing.T) {
 	for name, c := range map[string]struct {
 		changes []string // old, new, old, new
-		found   string   // the buffer, and the one that has its bytes; empty: nothing
+		found   string   // the buffer, and the buffer that has used its bytes; empty: no finding
 	}{
 		"as it is":                {nil, ""},
 		"a buffer is used again":  {[]string{"out C, in third_, elements 256", "out C, in first_, elements 128"}, "first_ third_"},

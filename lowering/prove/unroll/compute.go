@@ -47,7 +47,7 @@ func (i *issue) gemm(s *calls.Gemm) {
 	i.end(o)
 }
 
-// gemm is how the operands of GEMMs of a shape lie: out, a, b, addend, bias.
+// gemm contains the layouts of the operands of a GEMM shape: out, a, b, addend, bias.
 type gemm struct {
 	sizes   [5]int64 // of elements
 	layouts [5]int32

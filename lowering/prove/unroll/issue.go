@@ -40,7 +40,7 @@ func (u *unroller) rank(number int32) {
 	i.arguments(CallEnd)
 }
 
-// reserve allocates lists of the same size as those of another rank, since ranks are alike.
+// reserve allocates lists of the sizes that another rank needed, since ranks are alike.
 func (i *issue) reserve(other *Rank) {
 	i.rank.Ops = make([]Op, 0, len(other.Ops))
 	i.rank.Accesses = make([]Access, 0, len(other.Accesses))
@@ -102,7 +102,7 @@ func (i *issue) list(body []calls.Stmt) {
 	}
 }
 
-// inside issues what stands in a statement, of which each part goes to visit.
+// inside issues the statements inside a group, a batch or a sum. It passes each part to visit.
 func (i *issue) inside(body []calls.Stmt, visit func(calls.Stmt)) {
 	before := i.open
 	i.open = visit
@@ -123,7 +123,7 @@ func (i *issue) loop(s *calls.For) {
 	i.env[slot], i.step = unset, outer
 }
 
-// taken reports whether a branch is.
+// taken reports whether the rank takes a branch.
 func (i *issue) taken(s *calls.If) bool {
 	if s.PeerAccess != nil {
 		peer, ok := i.value(s, s.PeerAccess)
@@ -189,7 +189,7 @@ func (i *issue) declare(s *calls.Declare) {
 	i.named[s.Name] = at
 }
 
-// value computes an expression, or notes that it has none.
+// value evaluates an expression, or records a fault if it has no value.
 func (i *issue) value(s calls.Stmt, e expr.Expr) (int64, bool) {
 	if e == nil {
 		return 0, true
@@ -201,7 +201,7 @@ func (i *issue) value(s calls.Stmt, e expr.Expr) (int64, bool) {
 	return v, ok
 }
 
-// fault notes a mistake of a statement, the first of its kind.
+// fault records a mistake of a statement, the first of each kind.
 func (i *issue) fault(s calls.Stmt, kind FaultKind, format string, args ...any) {
 	n := int32(-1)
 	if s != nil {

@@ -93,8 +93,8 @@ func (i *issue) rows(s *calls.Launch, k *calls.Kernel) {
 	}
 }
 
-// scattered returns the extents and strides of an operand with strided rows. The extents are those of the first result, with the
-// columns.
+// scattered returns the extents and strides of an operand with strided rows. Its extents are the extents of the first result,
+// and the columns.
 func (i *issue) scattered(s *calls.Launch, o calls.Operand, columns int64) (extents, strides []int64, ok bool) {
 	extents, ok = i.values(s, s.Out.Extents)
 	if !ok {

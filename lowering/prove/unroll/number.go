@@ -7,11 +7,10 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls"
 )
 
-// unset is the value of a name that has none.
+// unset stands for the value of a name without a value.
 const unset = math.MinInt64
 
-// node is an expression with the values of parameters and constants in it. Names that statements give
-// values have slots.
+// node is a compiled expression. It contains the values of parameters and constants. Names that statements define have slots.
 type node struct {
 	op    byte // 'k': value, 'v': slot; otherwise the operator, by its first character
 	slot  int32
@@ -26,7 +25,7 @@ type scope struct {
 	nodes map[expr.Expr]*node
 }
 
-// newScope has a slot for "rank" and for each name that a statement gives a value.
+// newScope returns a scope with a slot for "rank" and for each name that a statement defines.
 func newScope(p *calls.Program) *scope {
 	s := &scope{known: p.Values(), slots: map[string]int32{}, nodes: map[expr.Expr]*node{}}
 	s.declare("rank")
@@ -49,7 +48,7 @@ func (s *scope) declare(name string) {
 	}
 }
 
-// compile gives the node of an expression.
+// compile returns the node of an expression.
 func (s *scope) compile(e expr.Expr) *node {
 	if n, ok := s.nodes[e]; ok {
 		return n
@@ -82,7 +81,7 @@ func (s *scope) build(e expr.Expr) *node {
 	return &node{op: 'k', value: unset}
 }
 
-// eval computes an expression; ok is false where it has no value.
+// eval evaluates an expression. ok is false if it has no value.
 func (n *node) eval(env []int64) (value int64, ok bool) {
 	switch n.op {
 	case 'k':

@@ -58,11 +58,11 @@ type unroller struct {
 	teams      map[string]int16       // their streams
 	gemms      map[*calls.Shape]*gemm // as they are issued
 	oneByte    int32                  // the layout of a byte; -1: not numbered so far
-	workspaces int32                  // the workspace of the caller's stream; those of compute streams have the next numbers
+	workspaces int32                  // the workspace of the caller's stream; compute streams have the next numbers
 	allEvents  int32
 }
 
-// events are the numbers of a set of events.
+// events numbers the events of a set.
 type events struct{ first, count int32 }
 
 func newUnroller(p *calls.Program, nodes []int) *unroller {

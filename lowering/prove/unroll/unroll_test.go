@@ -11,7 +11,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/prove/unroll"
 )
 
-// TestPrograms unrolls every example: nothing in them is out of place.
+// TestPrograms unrolls every example, and expects no faults.
 func TestPrograms(t *testing.T) {
 	for _, c := range provetest.Examples(t) {
 		for _, p := range c.Programs {
@@ -80,7 +80,7 @@ func TestUnroll(t *testing.T) {
 	}
 }
 
-// TestFaults changes a line, and expects what is then out of place.
+// TestFaults changes a line of a program, and expects a fault.
 func TestFaults(t *testing.T) {
 	for _, c := range []struct{ old, replacement, want string }{
 		{"in A, out C, count 4", "in A, out C, count 5", "bounds: bytes 0 to 20 are outside of C, which has 16"},

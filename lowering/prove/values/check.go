@@ -51,7 +51,7 @@ func Check(p *unroll.Program, spec *model.Pipeline, seed uint64) (r *Result, err
 	return m.compare(spec, shards(p, spec.Outputs, want)), nil
 }
 
-// input is a random array of a tensor's shape.
+// input returns a random array of a tensor's shape.
 func (f *field) input(t *model.Tensor) *eval.Array {
 	a := eval.NewArray(domain.Shape(t.Axes)...)
 	f.randoms(a.Data, "input "+t.Name)

@@ -23,7 +23,7 @@ func examples(t *testing.T) []*recall.Subject {
 	return list
 }
 
-// check compares a program that has the place of a subject's.
+// check compares a program with the model of a subject.
 func check(t *testing.T, s *recall.Subject, p *calls.Program, seed uint64) (*values.Result, error) {
 	t.Helper()
 	u, err := unroll.Unroll(p, s.Nodes)
@@ -33,7 +33,7 @@ func check(t *testing.T, s *recall.Subject, p *calls.Program, seed uint64) (*val
 	return values.Check(u, s.Pipeline, seed)
 }
 
-// TestExamples: every example computes what its model says, with every schedule.
+// TestExamples checks that every example computes the values of its model, with every schedule.
 func TestExamples(t *testing.T) {
 	list := examples(t)
 	for _, s := range list {
@@ -44,7 +44,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// TestOtherValues: a mistake in what is computed of what gives other results, under every seed.
+// TestOtherValues checks that mistakes in computations and their operands change the results, under every seed.
 func TestOtherValues(t *testing.T) {
 	list := examples(t)
 	kinds := []string{"wrong-offset", "wrong-function", "wrong-beta", "transpose", "wrong-reduction", "drop-call", "wrong-collective", "wrong-root"}
@@ -68,7 +68,7 @@ func TestOtherValues(t *testing.T) {
 	}
 }
 
-// TestWhere: a mismatch names the rank, the output, the first element, and who wrote it last.
+// TestWhere checks that a mismatch names the rank, the output, the first wrong element and its last writer.
 func TestWhere(t *testing.T) {
 	list := examples(t)
 	s := list[slices.IndexFunc(list, func(s *recall.Subject) bool { return s.Name == "ag_matmul" })]

@@ -72,10 +72,10 @@ func (m *machine) attend(rank int32, o *unroll.Op, views operands) {
 	}
 }
 
-// peerSum adds what ranks have, each in one piece or several, and stores the sum where it is wanted.
+// peerSum adds the partial sums of ranks, each in one piece or several, and stores the sum in the result and at the peers.
 func (m *machine) peerSum(r *unroll.Rank, o *unroll.Op) {
 	var out []view
-	parts := map[int32][]float64{} // by the rank that has them
+	parts := map[int32][]float64{} // by owner
 	var order []int32
 	for _, a := range r.AccessesOf(o) {
 		switch {
@@ -98,7 +98,7 @@ func (m *machine) peerSum(r *unroll.Rank, o *unroll.Op) {
 		addProducts(sum, 1, parts[owner])
 	}
 	out[0].write(sum, o.Stmt)
-	stored := map[*cells]int64{} // of each peer: how many elements it has got
+	stored := map[*cells]int64{} // number of elements stored in each peer's memory
 	for _, v := range out[1:] {
 		n := int64(len(v.read()))
 		from := stored[v.cells]

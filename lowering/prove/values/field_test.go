@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestField compares with arithmetic of big numbers.
+// TestField compares the field with arithmetic of big numbers.
 func TestField(t *testing.T) {
 	p := big.NewInt(prime)
 	if !p.ProbablyPrime(20) {
@@ -31,7 +31,7 @@ func TestField(t *testing.T) {
 	}
 }
 
-// TestExactly: what float64 computes without rounding, the field computes too.
+// TestExactly checks that the field gives the same results as float64 where float64 does not round.
 func TestExactly(t *testing.T) {
 	for _, v := range []float64{0.5, -0.125, 3, 1.0 / 3, -1e-5, 0x1p60} {
 		if mul(exactly(v), exactly(8)) != exactly(8*v) || add(exactly(v), exactly(-v)) != 0 {
@@ -40,7 +40,7 @@ func TestExactly(t *testing.T) {
 	}
 }
 
-// TestLaws: functions have the laws that order and parts of a reduction need, and no others.
+// TestLaws checks that functions have the laws that the order and the parts of a reduction need, and no others.
 func TestLaws(t *testing.T) {
 	f := newField(1)
 	for _, name := range []string{"sum", "prod", "max", "min"} {
@@ -66,7 +66,7 @@ func TestLaws(t *testing.T) {
 	}
 }
 
-// TestAddProducts: what is reduced at once is what a product and a sum are.
+// TestAddProducts compares products that are added with one reduction with separate products and sums.
 func TestAddProducts(t *testing.T) {
 	f := newField(3)
 	numbers := append(make([]float64, 0, 40), 0, 1, 2, prime-1, prime-2, 1<<52)

@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// launch runs an elementwise kernel, a reduction, or one of the program's own.
+// launch runs an elementwise kernel, a reduction, or a kernel of the program.
 func (m *machine) launch(o *unroll.Op, views operands) {
 	s, _ := m.p.Stmts[o.Stmt].(*calls.Launch)
 	if k := m.p.Calls.Kernel(s); k != nil {
@@ -58,12 +58,12 @@ func reduced(fn func(a, b float64) float64, in view, axis int) (made []float64) 
 	return made
 }
 
-// fused runs a kernel of the program's own, row by row.
+// fused runs a kernel of the program, row by row.
 func (m *machine) fused(o *unroll.Op, s *calls.Launch, k *calls.Kernel, views operands) {
 	body := k.Steps()
 	extents := slices.Clone(views[0].extents)
 	last := len(extents) - 1
-	for _, v := range views { // a result may be one for each row, or for each column
+	for _, v := range views { // a result may have one element for each row, or for each column
 		for axis, n := range v.extents {
 			extents[axis] = max(extents[axis], n)
 		}
@@ -113,7 +113,7 @@ func (m *machine) fused(o *unroll.Op, s *calls.Launch, k *calls.Kernel, views op
 	}
 }
 
-// positions is an operand that is in no memory: its elements are where they would be.
+// positions returns an operand without memory: each element is its own offset.
 func (m *machine) positions(s *calls.Launch, k *calls.Kernel, operand int, extents []int64) []float64 {
 	v := view{width: 1, extents: extents, strides: make([]int64, len(extents))}
 	last := len(extents) - 1

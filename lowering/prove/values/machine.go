@@ -8,17 +8,17 @@ import (
 	"github.com/hirgen/hirgen/lowering/prove/unroll"
 )
 
-// machine runs the operations of all ranks in the field, as events.Run tells of them.
+// machine runs the operations of all ranks in the field, in the order in which events.Run visits them.
 type machine struct {
 	p        *unroll.Program
 	f        *field
 	memory   [][]*cells             // by rank and memory; nil: the rank has none
-	meetings map[partOf]*meeting    // by the parts that meet there
+	meetings map[partOf]*meeting    // by the parts that take part
 	inputs   []map[string][]float64 // by rank and tensor
-	outputs  []map[string]result    // what the caller takes, by rank and tensor
-	err      error                  // the first one
+	outputs  []map[string]result    // results for the caller, by rank and tensor
+	err      error                  // the first error
 	shapes   map[string]*calls.Shape
-	views    operands // of the operation at hand
+	views    operands // of the current operation
 }
 
 // run runs one call of a program.
@@ -40,7 +40,7 @@ func run(p *unroll.Program, f *field, inputs []map[string][]float64) (*machine, 
 	return m, m.err
 }
 
-// run runs an operation: all that it follows has run.
+// run runs an operation. All operations that it follows have run before.
 func (m *machine) run(rank, op int32) {
 	if m.err != nil {
 		return
@@ -79,7 +79,7 @@ func (m *machine) run(rank, op int32) {
 	}
 }
 
-// handOver gives the arguments that are inputs their values.
+// handOver writes the values of the inputs to their arguments.
 func (m *machine) handOver(rank int32, views operands) {
 	for n, v := range views {
 		d := m.p.Calls.Arguments[n]
@@ -95,13 +95,13 @@ func (m *machine) handOver(rank int32, views operands) {
 	}
 }
 
-// result is an output as the caller takes it, row-major.
+// result is an output as the caller reads it, row-major.
 type result struct {
 	data   []float64
 	writer []int32 // the statement that wrote each element last
 }
 
-// takeBack keeps the results.
+// takeBack stores the outputs of a rank.
 func (m *machine) takeBack(rank int32, views operands) {
 	m.outputs[rank] = map[string]result{}
 	for n, v := range views {
@@ -113,7 +113,7 @@ func (m *machine) takeBack(rank int32, views operands) {
 	}
 }
 
-// fail notes what the machine cannot run.
+// fail records the first operation that the machine cannot run.
 func (m *machine) fail(stmt int32, format string, args ...any) {
 	if m.err == nil {
 		m.err = fmt.Errorf("%s: %s", calls.Op(m.p.Stmts[stmt]), fmt.Sprintf(format, args...))

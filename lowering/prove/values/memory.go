@@ -9,7 +9,7 @@ import (
 // type uses the first of its cells, and the others are unused.
 type cells struct {
 	data   []float64
-	writer []int32 // the last statement that wrote each cell; nobody: none
+	writer []int32 // the last statement that wrote each cell; -1: none
 	size   int64   // bytes per cell: the size of the smallest elements there
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/prove/unroll"
 )
 
-// partOf is a part by its rank, and its number there.
+// partOf identifies a part by its rank, and its number there.
 type partOf struct{ rank, part int32 }
 
 // meeting is one NCCL call: its parts in the order of the team, the sender before the receiver.

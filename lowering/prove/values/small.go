@@ -14,7 +14,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// Load gives the model with other values of some parameters.
+// Load loads the model with other values of some parameters.
 type Load func(params map[string]int64) (*model.Pipeline, error)
 
 var errLarge = errors.New("it is too large to be computed")

@@ -11,8 +11,8 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// TestExamplesAsTheyStand: the calls of every example, as they are made for its own extents, compute what
-// the model says at smaller ones.
+// TestExamplesAsTheyStand checks that the calls of every example, as lowered for its own extents, compute the values of the
+// model at smaller extents.
 func TestExamplesAsTheyStand(t *testing.T) {
 	for _, c := range provetest.Examples(t) {
 		path := provetest.Spec(c.Name)
