@@ -60,9 +60,9 @@ func (g *generator) mergedAxes() bool {
 }
 
 // viewInSubChunks reads an input in the pipeline, through a view that gives it another shape.
-func (g *generator) viewInSubChunks(slices domain.Extent, slice []domain.Axis) {
-	axes := append([]domain.Axis{{Kind: domain.Stream, Extent: slices}}, slice...)
-	in := g.laid(serialAxes(nil, slices.Size, product(domain.Shape(slice))), g.spec.World)
+func (g *generator) viewInSubChunks(count domain.Extent, slice []domain.Axis) {
+	axes := append([]domain.Axis{{Kind: domain.Stream, Extent: count}}, slice...)
+	in := g.laid(serialAxes(nil, count.Size, product(domain.Shape(slice))), g.spec.World)
 	view := g.result(Op{Fn: "reshape", In: []string{in.name}, Attrs: []Attr{{Name: "shape", List: domain.Shape(axes)}}}, axes, in.dtype, in.mesh)
 	g.laidResult(Op{Fn: pick(g, "set", "relu")}, axes, view, in.mesh, view)
 }

@@ -25,10 +25,11 @@ void* Staging::place_of(Context& context, const TensorDesc& desc, void* given) {
   if (!is_new || can_export(given)) return entry->second;
   entry->second = context.allocate(desc.local_bytes(), "the copy of " + desc.name);
   context.reached(entry->second);
-  std::fprintf(stderr,
-               "hirgen: %s is copied in each call (rank %d): CUDA IPC cannot share its memory, only "
-               "memory of cudaMalloc\n",
-               desc.name.c_str(), context.rank());
+  std::fprintf(
+      stderr,
+      "hirgen: %s is copied in each call (rank %d): CUDA IPC cannot share its memory, only "
+      "memory of cudaMalloc\n",
+      desc.name.c_str(), context.rank());
   return entry->second;
 }
 

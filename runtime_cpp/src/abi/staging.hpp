@@ -11,8 +11,8 @@
 
 namespace hirgen {
 
-/// CUDA IPC opens only memory of cudaMalloc. Tensors in other memory (a pool's, or virtual memory as
-/// in PyTorch's expandable segments) are copied, and the program uses the copies.
+/// CUDA IPC opens only memory of cudaMalloc. Tensors in other memory (a pool's, or virtual memory
+/// as in PyTorch's expandable segments) are copied, and the program uses the copies.
 class Staging {
  public:
   /// The pointers that the program uses in a call with `tensors`. A pointer that was not in an
