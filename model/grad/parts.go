@@ -58,7 +58,7 @@ func split(b *backward, op *model.WrittenOp, dy []value) {
 	b.give(op, 0, joined(pieces, op.Ops[0].Axis, b.axes(op.In[0])), nil)
 }
 
-// plain returns a gradient that is not split along an axis that a slice or concat divides. Its other axes are
+// plain returns a gradient that is not split along an axis that a slice or concat divides, or a rope rotates. Its other axes are
 // distributed as in its tensor.
 func (b *backward) plain(v value, t *model.Tensor, axis int) value {
 	lies := v.axes

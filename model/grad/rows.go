@@ -121,7 +121,8 @@ func (b *backward) inTypeOf(v, like value) value {
 // gradient's rows may be split where the operand's axis is not.
 func rope(fn string) func(b *backward, op *model.WrittenOp, dy []value) {
 	return func(b *backward, op *model.WrittenOp, dy []value) {
-		r := like(fn, b.full(dy[0], op.Out[0]))
+		g := b.full(dy[0], op.Out[0])
+		r := like(fn, b.plain(g, op.Out[0], len(g.axes)-1)) // a rotation needs both elements of a pair
 		for _, table := range op.In[1:] {
 			r.args = append(r.args, b.forward(table).name)
 		}

@@ -150,7 +150,7 @@ std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
       {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardM}, {K}},
-       .where = "spec.yaml:8:3", .contraction = K},
+       .where = "spec.yaml:8:3", .contraction = K, .shared = true},
       {.name = "B", .dtype = hirgen::DType::kBf16, .axes = {{K}, {N}}, .where = "spec.yaml:9:3",
        .contraction = K},
       {.name = "C", .dtype = hirgen::DType::kBf16, .axes = {{D}, {kShardM}, {N}}, .output = true,

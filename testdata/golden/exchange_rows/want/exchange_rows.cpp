@@ -198,7 +198,7 @@ std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_grid.coordinate(rank, 1);
   return {
       {.name = "A", .dtype = hirgen::DType::kBf16, .axes = {{R, R, y}, {D, D, x}, {kShardM}, {K}},
-       .where = "spec.yaml:11:3", .contraction = K, .present = mesh_grid.holds(rank)},
+       .where = "spec.yaml:11:3", .contraction = K, .shared = true, .present = mesh_grid.holds(rank)},
       {.name = "B", .dtype = hirgen::DType::kBf16, .axes = {{K}, {N}}, .where = "spec.yaml:12:3",
        .contraction = K, .present = mesh_grid.holds(rank)},
       {.name = "E", .dtype = hirgen::DType::kBf16, .axes = {{R}, {D}, {kShardM}, {N}}, .output = true,

@@ -204,7 +204,7 @@ std::vector<hirgen::TensorDesc> tensors(int rank) {
       {.name = "B", .dtype = hirgen::DType::kFp16, .axes = {{D, D, x}, {kShardK}, {N}},
        .where = "spec.yaml:10:3", .contraction = K},
       {.name = "C", .dtype = hirgen::DType::kFp16, .axes = {{D}, {kShardM}, {N}}, .output = true,
-       .where = "spec.yaml:13:3"},
+       .where = "spec.yaml:13:3", .shared = true},
   };
 }
 
