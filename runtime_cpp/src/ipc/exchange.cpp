@@ -39,8 +39,7 @@ std::string export_memory(void* memory, size_t bytes, const SharedShape& shape, 
   if (status != cudaSuccess) {
     return format(
         "rank %d: the memory of %s cannot be shared (%s): allocate it by cudaMalloc, not from a "
-        "pool (cudaMallocAsync), as virtual memory (cuMemMap, expandable segments), managed or "
-        "mapped",
+        "pool, as virtual memory (cuMemMap, expandable segments), managed or mapped",
         rank, shape.name, refusal(status).c_str());
   }
   handle->offset = address - base;
