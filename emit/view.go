@@ -58,9 +58,13 @@ type programView struct {
 	Runtime   []File
 	Python    *pythonView // the package for PyTorch; nil: there is none
 
-	Fallback *programView // the variant for ranks that cannot all share memory; nil: none
-	Instead  string       // the file of the program whose fallback variant this is; empty: not a fallback variant
+	Fallback *programView    // the variant for ranks that cannot all share memory; nil: none
+	shared   map[string]bool // the arguments that other ranks reach into, in any variant
+	Instead  string          // the file of the program whose fallback variant this is; empty: not a fallback variant
 }
+
+// IsShared reports whether other ranks reach into the memory of an argument, in any variant.
+func (v *programView) IsShared(argument string) bool { return v.shared[argument] }
 
 // variants returns the program, and its fallback variant if it has one.
 func (v *programView) variants() []*programView {

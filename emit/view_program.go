@@ -25,6 +25,12 @@ func newProgramView(p *hostir.Program, opt Options) (*programView, error) {
 	if p.Fallback != nil {
 		err = view.addFallback(p.Fallback, opt)
 	}
+	view.shared = map[string]bool{}
+	for _, variant := range view.variants() {
+		for _, s := range variant.CallerShares() {
+			view.shared[s.Memory] = true
+		}
+	}
 	view.record()
 	return view, err
 }

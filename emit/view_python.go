@@ -234,18 +234,6 @@ func isWeight(p *hostir.Program, input string) bool {
 	})
 }
 
-// IsShared reports whether other ranks access the memory of an argument, in any variant.
-func (v *programView) IsShared(argument string) bool {
-	for _, variant := range v.variants() {
-		for _, s := range variant.CallerShares() {
-			if s.Memory == argument {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // argument returns the name of a tensor as a parameter.
 func (t pythonTensor) argument() string {
 	if slices.Contains(pythonWords, t.name) {
