@@ -63,7 +63,7 @@ func (f *benchFlags) write(w io.Writer, result *bench.Result) error {
 	return nil
 }
 
-// toFile writes a file that is no spec. It refuses to replace a spec: nothing else may have what its author wrote.
+// toFile writes a file that is no spec. It refuses to replace a spec, which its author may have nowhere else.
 func toFile(path string, write func(io.Writer) error) error {
 	if have, err := os.ReadFile(path); err == nil && regexp.MustCompile(`(?m)^hirgen:`).Match(have) {
 		return usagef("%s is a spec, which this would replace: name another file", path)

@@ -162,6 +162,7 @@ void issue(Embedded& embedded, cudaStream_t stream, void* const* tensors, size_t
   try {
     std::vector<void*> places = embedded.pointers;
     if (embedded.staging) {
+      refuse_capture(stream);  // before the copies would be captured
       places = embedded.staging->places(*embedded.context, embedded.tensors, tensors);
       embedded.staging->copy_in(stream);
     }
