@@ -17,12 +17,12 @@
 //   W2 [DIDx(D), K, N/D] bf16
 //   Y [M, K] bf16
 //
-// Derived: transfers into P_parts from rank to rank by IPC-put, one slice per iteration of s.
-// Derived: transfers into Y from rank to rank by IPC-put, one slice per iteration of s.
-// Schedule: pipeline p2p, no compute streams, replayed as a CUDA graph, via ipc-put, local last, signals
+// Derived: transfers into P_parts from rank to rank by IPC-get, one slice per iteration of s.
+// Derived: transfers into Y from rank to rank by IPC-get, one slice per iteration of s.
+// Schedule: pipeline p2p, no compute streams, replayed as a CUDA graph, via ipc-get, copy fused, signals
 // batched.
-// Chosen by auto: predicted 504.1 us on h200 with pipeline p2p, streams 0, all.via ipc-put, all.signals
-// batched, all.local last, graph true, 584.7 us with the default of each field.
+// Chosen by auto: predicted 525.5 us on h200 with pipeline p2p, all.via ipc-get, streams 0, all.signals
+// batched, all.copy fused, graph true, 584.7 us with the default of each field.
 // Where not all ranks can share memory, llama_mlp_across_nodes.cpp runs instead.
 #include "llama_mlp.hpp"
 
@@ -57,25 +57,23 @@ constexpr const char* kRmsNormU = "spec.yaml:16:5 rms_norm of U";
 constexpr const char* kLinearGate = "spec.yaml:17:5 Linear of gate";
 constexpr const char* kLinearUp = "spec.yaml:18:5 Linear of up";
 constexpr const char* kSiluMulA = "spec.yaml:20:5 silu_mul of A";
-constexpr const char* kStarted = "spec.yaml:21:5 Synchronize(caller)";
-constexpr const char* kReceive = "spec.yaml:22:5 receive: receive of P_parts";
-constexpr const char* kSharePParts = "spec.yaml:22:5 sharing P_parts with the other ranks";
 constexpr const char* kLinearPS = "spec.yaml:21:5 Linear of P_s";
-constexpr const char* kSend = "spec.yaml:22:5 send: send of P_s_2";
+constexpr const char* kSend = "spec.yaml:22:5 send: send of P";
+constexpr const char* kShareP = "spec.yaml:22:5 sharing P with the other ranks";
+constexpr const char* kReceive = "spec.yaml:22:5 receive: receive of P_parts_s";
 constexpr const char* kWaitReceive = "spec.yaml:22:5 Wait(receive)";
 constexpr const char* kReduceMlp = "spec.yaml:22:5 Reduce of mlp";
 constexpr const char* kAddYRows = "spec.yaml:23:5 add of Y_rows";
-constexpr const char* kStarted2 = "spec.yaml:23:5 Synchronize(caller)";
-constexpr const char* kReceive2 = "spec.yaml:23:5 receive_2: receive of Y";
+constexpr const char* kStarted = "spec.yaml:23:5 Synchronize(caller)";
+constexpr const char* kSend2 = "spec.yaml:23:5 send_2: send of Y";
 constexpr const char* kShareY = "spec.yaml:14:3 sharing Y with the other ranks";
-constexpr const char* kSend2 = "spec.yaml:23:5 send_2: send of Y_rows";
+constexpr const char* kReceive2 = "spec.yaml:23:5 receive_2: receive of Y_rows_all_s";
 constexpr const char* kWaitSend = "spec.yaml:22:5 Wait(send)";
 constexpr const char* kWaitReceive2 = "spec.yaml:23:5 Wait(receive_2)";
-constexpr const char* kWaitSend2 = "spec.yaml:23:5 Wait(send_2)";
 
 // The buffers that ranks share, with the number of transfers in a call.
-constexpr hirgen::SharedShape kPPartsShared =
-    {.bytes = D * kShardM * K * sizeof(bf16), .transfers = D, .name = "P_parts", .where = kSharePParts};
+constexpr hirgen::SharedShape kPShared =
+    {.bytes = D * kShardM * K * sizeof(bf16), .transfers = D, .name = "P", .where = kShareP};
 constexpr hirgen::SharedShape kYShared =
     {.bytes = M * K * sizeof(bf16), .transfers = D, .name = "Y", .where = kShareY};
 
@@ -91,7 +89,7 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
 class LlamaMlp final : public hirgen::Program {
  public:
   explicit LlamaMlp(hirgen::Context& context) : context_(context) {
-    peers_.share(P_parts_, kPPartsShared);
+    peers_.share(P_, kPShared);
   }
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override;
 
@@ -113,11 +111,10 @@ class LlamaMlp final : public hirgen::Program {
   hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kLinearPS};
   void* workspace_ =
       context_.workspace(hirgen::workspace_for(gate_plan_, up_plan_, P_s_plan_), "spec.yaml:17:5 workspace");
+  hirgen::Events receive_ready_ = context_.events("receive_ready", kReceive, D);
+  hirgen::Events receive_done_ = context_.events("receive_done", kReceive, D);
   hirgen::Events started_ = context_.events("started", kStarted, 1);
-  hirgen::Events send_ready_ = context_.events("send_ready", kSend, D + 1);
-  hirgen::Events send_done_ = context_.events("send_done", kSend, D + 1);
-  hirgen::Events started2_ = context_.events("started2", kStarted2, 1);
-  hirgen::Events send_2_done_ = context_.events("send_2_done", kSend2, D);
+  hirgen::Events receive_2_done_ = context_.events("receive_2_done", kReceive2, 1);
 };
 
 // The first call with a set of pointers captures issue() as a CUDA graph; later calls
@@ -137,83 +134,65 @@ void LlamaMlp::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
   bf16* Y = static_cast<bf16*>(tensors[5]);                  // [M, K]
   const int64_t rank = context_.rank();
   const cudaStream_t copy = peers_.copies();
-  const hirgen::Shared& P_parts_ipc = peers_.begin_captured(P_parts_, kPPartsShared, caller);
+  const hirgen::Shared& P_ipc = peers_.begin_captured(P_, kPShared, caller);
   const hirgen::Shared& Y_ipc = peers_.begin_captured(Y, kYShared, caller);
 
   rms_norm(U_, X, gamma, M, caller, kRmsNormU);
   gemm(context_, gate_plan_, U_, Wg, gate_, workspace_, caller, kLinearGate);
   gemm(context_, up_plan_, U_, Wu, up_, workspace_, caller, kLinearUp);
   silu_mul(A_, gate_, up_, M * kShardN, caller, kSiluMulA);
+  for (int64_t s = 0; s < D; ++s) {
+    const int64_t to = (rank + s) % D;
+
+    // Step 0 is the local shard.
+    bf16* P_s = s == 0 ? P_parts_ + rank * kShardM * K : P_ + to * kShardM * K;  // [1, kShardM, K]
+
+    gemm(context_, P_s_plan_, A_ + to * kShardM * kShardN, W2, P_s, workspace_, caller, kLinearPS);
+    if (s != 0) {
+      const int64_t from = (D + rank - s) % D;
+      hirgen::launch_flag_write(P_ipc.ready_at(to, s), P_ipc.sequence_number(), caller, kSend);
+      HG_CHECK(cudaEventRecord(receive_ready_[s], caller), kReceive);
+      HG_CHECK(cudaStreamWaitEvent(copy, receive_ready_[s], 0), kReceive);
+      hirgen::launch_transfer(P_parts_ + from * kShardM * K, P_ipc.of<bf16>(from) + rank * kShardM * K,
+                              kShardM * K * sizeof(bf16), P_ipc.flags(from, s), copy, kReceive);
+      HG_CHECK(cudaEventRecord(receive_done_[s], copy), kReceive);
+    }
+  }
+
+  HG_CHECK(cudaStreamWaitEvent(caller, receive_done_[D - 1], 0), kWaitReceive);
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, mlp_, {2, {1, kShardM * K}, {0, 1}}, P_parts_,
+                        {2, {D, kShardM * K}, {kShardM * K, 1}}, caller, kReduceMlp);
+  add(Y + rank * kShardM * K, X + rank * kShardM * K, mlp_, kShardM * K, caller, kAddYRows);
 
   // All transfers are issued up front, on a stream of their own.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
   hirgen::FlagKernel ready_flags(hirgen::FlagUse::kWrite);
   for (int64_t s = 1; s < D; ++s) {
-    const int64_t from = (D + rank - s) % D;
-    ready_flags.add(P_parts_ipc.ready_at(from, s), P_parts_ipc.sequence_number());
-  }
-  ready_flags.submit(copy, kReceive);
-  for (int64_t s = 1; s < D + 1; ++s) {
-    const int64_t to = (rank + s) % D;
-
-    // The last step is the local shard.
-    bf16* P_s = s == D ? P_parts_ + rank * kShardM * K : P_ + to * kShardM * K;  // [1, kShardM, K]
-
-    gemm(context_, P_s_plan_, A_ + to * kShardM * kShardN, W2, P_s, workspace_, caller, kLinearPS);
-    if (s != D) {
-      HG_CHECK(cudaEventRecord(send_ready_[s], caller), kSend);
-      HG_CHECK(cudaStreamWaitEvent(copy, send_ready_[s], 0), kSend);
-      hirgen::launch_flag_wait(P_parts_ipc.ready(s), P_parts_ipc.sequence_number(), copy, kSend);
-      HG_CHECK(cudaMemcpyAsync(P_parts_ipc.of<bf16>(to) + rank * kShardM * K, P_ + to * kShardM * K,
-                               kShardM * K * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
-               kSend);
-      hirgen::launch_flag_write(P_parts_ipc.done_at(to, s), P_parts_ipc.sequence_number(), copy, kSend);
-      HG_CHECK(cudaEventRecord(send_done_[s], copy), kSend);
-    }
-  }
-
-  hirgen::FlagKernel done_flags(hirgen::FlagUse::kWait);
-  for (int64_t s = 1; s < D; ++s) {
-    done_flags.add(P_parts_ipc.done(s), P_parts_ipc.sequence_number());
-  }
-  done_flags.submit(caller, kWaitReceive);
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, mlp_, {2, {1, kShardM * K}, {0, 1}}, P_parts_,
-                        {2, {D, kShardM * K}, {kShardM * K, 1}}, caller, kReduceMlp);
-
-  // Made where the shards of the other ranks arrive.
-  bf16* Y_rows = Y + rank * kShardM * K;  // [1, kShardM, K]
-
-  add(Y_rows, X + rank * kShardM * K, mlp_, kShardM * K, caller, kAddYRows);
-
-  // All transfers are issued up front, on a stream of their own.
-  HG_CHECK(cudaEventRecord(started2_[0], caller), kStarted2);
-  HG_CHECK(cudaStreamWaitEvent(copy, started2_[0], 0), kStarted2);
-  hirgen::FlagKernel ready_flags2(hirgen::FlagUse::kWrite);
-  for (int64_t s = 1; s < D; ++s) {
-    const int64_t from = (rank + s) % D;
-    ready_flags2.add(Y_ipc.ready_at(from, s), Y_ipc.sequence_number());
-  }
-  ready_flags2.submit(copy, kReceive2);
-  for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
 
     // The rows of all ranks.
-    hirgen::launch_flag_wait(Y_ipc.ready(s), Y_ipc.sequence_number(), copy, kSend2);
-    HG_CHECK(cudaMemcpyAsync(Y_ipc.of<bf16>(to) + rank * kShardM * K, Y_rows, kShardM * K * sizeof(bf16),
-                             cudaMemcpyDeviceToDevice, copy),
-             kSend2);
-    hirgen::launch_flag_write(Y_ipc.done_at(to, s), Y_ipc.sequence_number(), copy, kSend2);
-    HG_CHECK(cudaEventRecord(send_2_done_[s], copy), kSend2);
+    ready_flags.add(Y_ipc.ready_at(to, s), Y_ipc.sequence_number());
+  }
+  ready_flags.submit(copy, kSend2);
+  hirgen::TransferKernel copies;
+  for (int64_t s = 1; s < D; ++s) {
+    const int64_t from = (rank + s) % D;
+    copies.add(Y + from * kShardM * K, Y_ipc.of<bf16>(from) + from * kShardM * K, kShardM * K * sizeof(bf16),
+               Y_ipc.flags(from, s));
+  }
+  copies.submit(copy, kReceive2);
+  HG_CHECK(cudaEventRecord(receive_2_done_[0], copy), kReceive2);
+  hirgen::FlagKernel done_flags(hirgen::FlagUse::kWait);
+  for (int64_t s = 1; s < D; ++s) {
+    done_flags.add(P_ipc.done(s), P_ipc.sequence_number());
   }
 
-  HG_CHECK(cudaStreamWaitEvent(caller, send_done_[D - 1], 0), kWaitSend);
-  hirgen::FlagKernel done_flags2(hirgen::FlagUse::kWait);
   for (int64_t s = 1; s < D; ++s) {
-    done_flags2.add(Y_ipc.done(s), Y_ipc.sequence_number());
+    done_flags.add(Y_ipc.done(s), Y_ipc.sequence_number());
   }
-  done_flags2.submit(caller, kWaitReceive2);
-  HG_CHECK(cudaStreamWaitEvent(caller, send_2_done_[D - 1], 0), kWaitSend2);
+  done_flags.submit(caller, kWaitSend);
+  HG_CHECK(cudaStreamWaitEvent(caller, receive_2_done_[0], 0), kWaitReceive2);
 }
 
 // The inputs, then the outputs, as a rank sees them.
@@ -242,10 +221,10 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_mlp", .spec = "spec.yaml",
-               .digest = "1952344c107c6d9bd748ad7ee7813b348812315c7adb6b11209cca8ad8eb251b", .mesh_size = D,
+               .digest = "f1bba912044064c7f7e1960a208f3ce7444658b282e5b4d35d175507d5480010", .mesh_size = D,
                .gemms = {{M, kShardN, K, 1}, {M, kShardN, K, 1}, {D * kShardM, K, kShardN, 1}},
                .communications = {"sendrecv x", "sendrecv x"}, .bytes = (D - 1) * kShardM * K * 2,
-               .largest = "sendrecv", .transport = "ipc-put", .graph = true,
+               .largest = "sendrecv", .transport = "ipc-get", .graph = true,
                .parameters = {{"D", D}, {"M", M}, {"K", K}, {"N", N}}},
       .tensors = tensors, .create = create, .reference = reference,
       .create_across_nodes = create_across_nodes};

@@ -17,14 +17,14 @@
 //   W2 [DIDx(D), K, N/D] bf16
 //   Y [M, K] bf16
 //
-// Derived: transfers into P_parts from rank to rank by IPC-put intra-node, one slice per iteration of s.
 // Derived: transfers into P_parts from rank to rank by NCCL inter-node, one slice per iteration of s.
-// Derived: transfers into Y from rank to rank by IPC-put intra-node, one slice per iteration of s.
+// Derived: transfers into P_parts from rank to rank by IPC-get intra-node, one slice per iteration of s.
+// Derived: transfers into Y from rank to rank by IPC-get intra-node, one slice per iteration of s.
 // Derived: transfers into Y from rank to rank by NCCL inter-node, one slice per iteration of s.
-// Schedule: pipeline p2p, no compute streams, replayed as a CUDA graph, via ipc-put, local last, signals
+// Schedule: pipeline p2p, no compute streams, replayed as a CUDA graph, via ipc-get, copy fused, signals
 // batched, nccl between nodes.
-// Chosen by auto: predicted 504.1 us on h200 with pipeline p2p, streams 0, all.via ipc-put, all.signals
-// batched, all.local last, graph true, 584.7 us with the default of each field.
+// Chosen by auto: predicted 525.5 us on h200 with pipeline p2p, all.via ipc-get, streams 0, all.signals
+// batched, all.copy fused, graph true, 584.7 us with the default of each field.
 // Runs where not all ranks can share memory; where they can, llama_mlp.cpp does.
 #include "llama_mlp.hpp"
 
@@ -59,33 +59,31 @@ constexpr const char* kRmsNormU = "spec.yaml:16:5 rms_norm of U";
 constexpr const char* kLinearGate = "spec.yaml:17:5 Linear of gate";
 constexpr const char* kLinearUp = "spec.yaml:18:5 Linear of up";
 constexpr const char* kSiluMulA = "spec.yaml:20:5 silu_mul of A";
-constexpr const char* kStarted = "spec.yaml:21:5 Synchronize(caller)";
-constexpr const char* kReceive = "spec.yaml:22:5 receive: receive of P_parts";
-constexpr const char* kSharePParts = "spec.yaml:22:5 sharing P_parts with the other ranks";
 constexpr const char* kLinearPS = "spec.yaml:21:5 Linear of P_s";
+constexpr const char* kSend = "spec.yaml:22:5 send: send of P";
+constexpr const char* kShareP = "spec.yaml:22:5 sharing P with the other ranks";
 constexpr const char* kExchange = "spec.yaml:22:5 exchange: group";
 constexpr const char* kReceive2 = "spec.yaml:22:5 receive_2: receive of P_parts_s";
 constexpr const char* kSend2 = "spec.yaml:22:5 send_2: send of P_s_2";
-constexpr const char* kSend = "spec.yaml:22:5 send: send of P_s_2";
-constexpr const char* kWaitReceive = "spec.yaml:22:5 Wait(receive)";
+constexpr const char* kReceive = "spec.yaml:22:5 receive: receive of P_parts_s";
 constexpr const char* kWaitExchange = "spec.yaml:22:5 Wait(exchange)";
+constexpr const char* kWaitReceive = "spec.yaml:22:5 Wait(receive)";
 constexpr const char* kReduceMlp = "spec.yaml:22:5 Reduce of mlp";
 constexpr const char* kAddYRows = "spec.yaml:23:5 add of Y_rows";
-constexpr const char* kStarted2 = "spec.yaml:23:5 Synchronize(caller)";
-constexpr const char* kReceive3 = "spec.yaml:23:5 receive_3: receive of Y";
+constexpr const char* kStarted = "spec.yaml:23:5 Synchronize(caller)";
+constexpr const char* kSend3 = "spec.yaml:23:5 send_3: send of Y";
 constexpr const char* kShareY = "spec.yaml:14:3 sharing Y with the other ranks";
-constexpr const char* kSend3 = "spec.yaml:23:5 send_3: send of Y_rows";
+constexpr const char* kReceive3 = "spec.yaml:23:5 receive_3: receive of Y_rows_all_s";
 constexpr const char* kExchange2 = "spec.yaml:23:5 exchange_2: group";
 constexpr const char* kReceive4 = "spec.yaml:23:5 receive_4: receive of Y_rows_all_s";
 constexpr const char* kSend4 = "spec.yaml:23:5 send_4: send of Y_rows";
 constexpr const char* kWaitSend = "spec.yaml:22:5 Wait(send)";
 constexpr const char* kWaitReceive3 = "spec.yaml:23:5 Wait(receive_3)";
-constexpr const char* kWaitSend3 = "spec.yaml:23:5 Wait(send_3)";
 constexpr const char* kWaitExchange2 = "spec.yaml:23:5 Wait(exchange_2)";
 
 // The buffers that ranks share, with the number of transfers in a call.
-constexpr hirgen::SharedShape kPPartsShared =
-    {.bytes = D * kShardM * K * sizeof(bf16), .transfers = D, .name = "P_parts", .where = kSharePParts};
+constexpr hirgen::SharedShape kPShared =
+    {.bytes = D * kShardM * K * sizeof(bf16), .transfers = D, .name = "P", .where = kShareP};
 constexpr hirgen::SharedShape kYShared =
     {.bytes = M * K * sizeof(bf16), .transfers = D, .name = "Y", .where = kShareY};
 
@@ -101,7 +99,7 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
 class LlamaMlpAcrossNodes final : public hirgen::Program {
  public:
   explicit LlamaMlpAcrossNodes(hirgen::Context& context) : context_(context) {
-    peers_.share(P_parts_, kPPartsShared);
+    peers_.share(P_, kPShared);
   }
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override;
 
@@ -124,15 +122,14 @@ class LlamaMlpAcrossNodes final : public hirgen::Program {
   hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kLinearPS};
   void* workspace_ =
       context_.workspace(hirgen::workspace_for(gate_plan_, up_plan_, P_s_plan_), "spec.yaml:17:5 workspace");
+  hirgen::Events exchange_ready_ = context_.events("exchange_ready", kExchange, D);
+  hirgen::Events exchange_done_ = context_.events("exchange_done", kExchange, D);
+  hirgen::Events receive_ready_ = context_.events("receive_ready", kReceive, D);
+  hirgen::Events receive_done_ = context_.events("receive_done", kReceive, D);
   hirgen::Events started_ = context_.events("started", kStarted, 1);
-  hirgen::Events exchange_ready_ = context_.events("exchange_ready", kExchange, D + 1);
-  hirgen::Events exchange_done_ = context_.events("exchange_done", kExchange, D + 1);
-  hirgen::Events send_ready_ = context_.events("send_ready", kSend, D + 1);
-  hirgen::Events send_done_ = context_.events("send_done", kSend, D + 1);
-  hirgen::Events started2_ = context_.events("started2", kStarted2, 1);
-  hirgen::Events send_3_done_ = context_.events("send_3_done", kSend3, D);
+  hirgen::Events receive_3_done_ = context_.events("receive_3_done", kReceive3, 1);
   hirgen::Events exchange_2_done_ = context_.events("exchange_2_done", kExchange2, D);
-  hirgen::Events copy_joined_ = context_.events("copy_joined", kSend3, 1);
+  hirgen::Events copy_joined_ = context_.events("copy_joined", kReceive3, 1);
 };
 
 // The first call with a set of pointers captures issue() as a CUDA graph; later calls
@@ -152,72 +149,61 @@ void LlamaMlpAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>& t
   bf16* Y = static_cast<bf16*>(tensors[5]);                  // [M, K]
   const int64_t rank = context_.rank();
   const cudaStream_t copy = peers_.copies();
-  const hirgen::Shared& P_parts_ipc = peers_.begin_captured(P_parts_, kPPartsShared, caller);
+  const hirgen::Shared& P_ipc = peers_.begin_captured(P_, kPShared, caller);
   const hirgen::Shared& Y_ipc = peers_.begin_captured(Y, kYShared, caller);
 
   rms_norm2(U_, X, gamma, M, caller, kRmsNormU);
   gemm(context_, gate_plan_, U_, Wg, gate_, workspace_, caller, kLinearGate);
   gemm(context_, up_plan_, U_, Wu, up_, workspace_, caller, kLinearUp);
   silu_mul2(A_, gate_, up_, M * kShardN, caller, kSiluMulA);
-
-  // All transfers are issued up front, on a stream of their own.
-  HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
-  HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
-  hirgen::FlagKernel ready_flags(hirgen::FlagUse::kWrite);
-  for (int64_t s = 1; s < D; ++s) {
-    const int64_t from = (D + rank - s) % D;
-    if (peers_.is_ipc_peer(from)) {
-      ready_flags.add(P_parts_ipc.ready_at(from, s), P_parts_ipc.sequence_number());
-    }
-  }
-  ready_flags.submit(copy, kReceive);
-  for (int64_t s = 1; s < D + 1; ++s) {
+  for (int64_t s = 0; s < D; ++s) {
     const int64_t to = (rank + s) % D;
 
-    // The last step is the local shard.
-    bf16* P_s = s == D ? P_parts_ + rank * kShardM * K : P_ + to * kShardM * K;  // [1, kShardM, K]
+    // Step 0 is the local shard.
+    bf16* P_s = s == 0 ? P_parts_ + rank * kShardM * K : P_ + to * kShardM * K;  // [1, kShardM, K]
 
     gemm(context_, P_s_plan_, A_ + to * kShardM * kShardN, W2, P_s, workspace_, caller, kLinearPS);
-    if (s != D) {
+    if (s != 0) {
       const int64_t from = (D + rank - s) % D;
-      bf16* P_s_2 = P_ + to * kShardM * K;  // [1, kShardM, K]
+      if (peers_.is_ipc_peer(to)) {
+        hirgen::launch_flag_write(P_ipc.ready_at(to, s), P_ipc.sequence_number(), caller, kSend);
+      }
+
+      bf16* P_parts_s = P_parts_ + from * kShardM * K;  // [1, kShardM, K]
+
       HG_CHECK(cudaEventRecord(exchange_ready_[s], caller), kExchange);
       HG_CHECK(cudaStreamWaitEvent(x_.stream, exchange_ready_[s], 0), kExchange);
       HG_CHECK(ncclGroupStart(), kExchange);
       if (!peers_.is_ipc_peer(from)) {
-        HG_CHECK(ncclRecv(P_parts_ + from * kShardM * K, kShardM * K, ncclBfloat16, static_cast<int>(from),
-                          x_.comm, x_.stream),
+        HG_CHECK(ncclRecv(P_parts_s, kShardM * K, ncclBfloat16, static_cast<int>(from), x_.comm, x_.stream),
                  kReceive2);
       }
 
       if (!peers_.is_ipc_peer(to)) {
-        HG_CHECK(ncclSend(P_s_2, kShardM * K, ncclBfloat16, static_cast<int>(to), x_.comm, x_.stream),
+        HG_CHECK(ncclSend(P_ + to * kShardM * K, kShardM * K, ncclBfloat16, static_cast<int>(to), x_.comm,
+                          x_.stream),
                  kSend2);
       }
       HG_CHECK(ncclGroupEnd(), kExchange);
       HG_CHECK(cudaEventRecord(exchange_done_[s], x_.stream), kExchange);
-      if (peers_.is_ipc_peer(to)) {
-        HG_CHECK(cudaEventRecord(send_ready_[s], caller), kSend);
-        HG_CHECK(cudaStreamWaitEvent(copy, send_ready_[s], 0), kSend);
-        hirgen::launch_flag_wait(P_parts_ipc.ready(s), P_parts_ipc.sequence_number(), copy, kSend);
-        HG_CHECK(cudaMemcpyAsync(P_parts_ipc.of<bf16>(to) + rank * kShardM * K, P_s_2,
-                                 kShardM * K * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
-                 kSend);
-        hirgen::launch_flag_write(P_parts_ipc.done_at(to, s), P_parts_ipc.sequence_number(), copy, kSend);
-        HG_CHECK(cudaEventRecord(send_done_[s], copy), kSend);
+      if (peers_.is_ipc_peer(from)) {
+        HG_CHECK(cudaEventRecord(receive_ready_[s], caller), kReceive);
+        HG_CHECK(cudaStreamWaitEvent(copy, receive_ready_[s], 0), kReceive);
+        hirgen::launch_transfer(P_parts_s, P_ipc.of<bf16>(from) + rank * kShardM * K,
+                                kShardM * K * sizeof(bf16), P_ipc.flags(from, s), copy, kReceive);
+        HG_CHECK(cudaEventRecord(receive_done_[s], copy), kReceive);
       }
     }
   }
 
-  hirgen::FlagKernel done_flags(hirgen::FlagUse::kWait);
+  HG_CHECK(cudaStreamWaitEvent(caller, exchange_done_[D - 1], 0), kWaitExchange);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (D + rank - s) % D;
     if (peers_.is_ipc_peer(from)) {
-      done_flags.add(P_parts_ipc.done(s), P_parts_ipc.sequence_number());
+      HG_CHECK(cudaStreamWaitEvent(caller, receive_done_[s], 0), kWaitReceive);
     }
   }
-  done_flags.submit(caller, kWaitReceive);
-  HG_CHECK(cudaStreamWaitEvent(caller, exchange_done_[D - 1], 0), kWaitExchange);
+
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, mlp_, {2, {1, kShardM * K}, {0, 1}}, P_parts_,
                         {2, {D, kShardM * K}, {kShardM * K, 1}}, caller, kReduceMlp);
 
@@ -227,31 +213,29 @@ void LlamaMlpAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>& t
   add2(Y_rows, X + rank * kShardM * K, mlp_, kShardM * K, caller, kAddYRows);
 
   // All transfers are issued up front, on a stream of their own.
-  HG_CHECK(cudaEventRecord(started2_[0], caller), kStarted2);
-  HG_CHECK(cudaStreamWaitEvent(copy, started2_[0], 0), kStarted2);
-  hirgen::FlagKernel ready_flags2(hirgen::FlagUse::kWrite);
-  for (int64_t s = 1; s < D; ++s) {
-    const int64_t from = (rank + s) % D;
-    if (peers_.is_ipc_peer(from)) {
-      ready_flags2.add(Y_ipc.ready_at(from, s), Y_ipc.sequence_number());
-    }
-  }
-  ready_flags2.submit(copy, kReceive3);
+  HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
+  HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
+  hirgen::FlagKernel ready_flags(hirgen::FlagUse::kWrite);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
 
     // The rows of all ranks.
     if (peers_.is_ipc_peer(to)) {
-      hirgen::launch_flag_wait(Y_ipc.ready(s), Y_ipc.sequence_number(), copy, kSend3);
-      HG_CHECK(cudaMemcpyAsync(Y_ipc.of<bf16>(to) + rank * kShardM * K, Y_rows, kShardM * K * sizeof(bf16),
-                               cudaMemcpyDeviceToDevice, copy),
-               kSend3);
-      hirgen::launch_flag_write(Y_ipc.done_at(to, s), Y_ipc.sequence_number(), copy, kSend3);
-      HG_CHECK(cudaEventRecord(send_3_done_[s], copy), kSend3);
+      ready_flags.add(Y_ipc.ready_at(to, s), Y_ipc.sequence_number());
     }
   }
-
-  HG_CHECK(cudaStreamWaitEvent(x_.stream, started2_[0], 0), kExchange2);
+  ready_flags.submit(copy, kSend3);
+  hirgen::TransferKernel copies;
+  for (int64_t s = 1; s < D; ++s) {
+    const int64_t from = (rank + s) % D;
+    if (peers_.is_ipc_peer(from)) {
+      copies.add(Y + from * kShardM * K, Y_ipc.of<bf16>(from) + from * kShardM * K,
+                 kShardM * K * sizeof(bf16), Y_ipc.flags(from, s));
+    }
+  }
+  copies.submit(copy, kReceive3);
+  HG_CHECK(cudaEventRecord(receive_3_done_[0], copy), kReceive3);
+  HG_CHECK(cudaStreamWaitEvent(x_.stream, started_[0], 0), kExchange2);
 
   // All transfers are issued up front; each statement below waits for its own data only.
   for (int64_t s = 1; s < D; ++s) {
@@ -271,33 +255,33 @@ void LlamaMlpAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>& t
     HG_CHECK(cudaEventRecord(exchange_2_done_[s], x_.stream), kExchange2);
   }
 
+  hirgen::FlagKernel done_flags(hirgen::FlagUse::kWait);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (rank + s) % D;
     if (peers_.is_ipc_peer(to)) {
-      HG_CHECK(cudaStreamWaitEvent(caller, send_done_[s], 0), kWaitSend);
+      done_flags.add(P_ipc.done(s), P_ipc.sequence_number());
     }
   }
 
-  hirgen::FlagKernel done_flags2(hirgen::FlagUse::kWait);
-  for (int64_t s = 1; s < D; ++s) {
-    const int64_t from = (rank + s) % D;
-    if (peers_.is_ipc_peer(from)) {
-      done_flags2.add(Y_ipc.done(s), Y_ipc.sequence_number());
-    }
-  }
-  done_flags2.submit(caller, kWaitReceive3);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
     if (peers_.is_ipc_peer(to)) {
-      HG_CHECK(cudaStreamWaitEvent(caller, send_3_done_[s], 0), kWaitSend3);
+      done_flags.add(Y_ipc.done(s), Y_ipc.sequence_number());
+    }
+  }
+  done_flags.submit(caller, kWaitSend);
+  for (int64_t s = 1; s < D; ++s) {
+    const int64_t from = (rank + s) % D;
+    if (peers_.is_ipc_peer(from)) {
+      HG_CHECK(cudaStreamWaitEvent(caller, receive_3_done_[0], 0), kWaitReceive3);
     }
   }
 
   HG_CHECK(cudaStreamWaitEvent(caller, exchange_2_done_[D - 1], 0), kWaitExchange2);
 
   // A graph joins all of its streams.
-  HG_CHECK(cudaEventRecord(copy_joined_[0], copy), kSend3);
-  HG_CHECK(cudaStreamWaitEvent(caller, copy_joined_[0], 0), kSend3);
+  HG_CHECK(cudaEventRecord(copy_joined_[0], copy), kReceive3);
+  HG_CHECK(cudaStreamWaitEvent(caller, copy_joined_[0], 0), kReceive3);
 }
 
 }  // namespace

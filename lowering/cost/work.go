@@ -256,6 +256,7 @@ func (m *Machine) inGraph(w work) work {
 	case w.gemm != nil:
 	case w.alone == 0 && w.fixed <= m.Device.Event:
 		w.fixed = 0
+	case w.kind == Copy && w.sms == 0: // a copy engine, which starts no earlier in a graph
 	default:
 		w.fixed = min(w.fixed, m.Device.Node)
 	}

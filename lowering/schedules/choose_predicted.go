@@ -87,8 +87,9 @@ func candidates(p *hostir.Program) []Candidate {
 			continue
 		}
 		seen[m.schedule] = true
-		whole := eager || own.Of("", schedule.Block) == strconv.Itoa(ranks)
-		list = append(list, Candidate{Name: m.schedule, Whole: whole, Choices: counted(m.choices), Set: m.choose})
+		number := counted(m.choices)
+		whole := eager || number == 0 || own.Of("", schedule.Block) == strconv.Itoa(ranks)
+		list = append(list, Candidate{Name: m.schedule, Whole: whole, Choices: number, Set: m.choose})
 	}
 	return list
 }
@@ -115,6 +116,7 @@ func unmeasured(ranks int) []measurement {
 	var list []measurement
 	for _, text := range []string{
 		communicateResults,
+		"graph true",
 		"pipeline p2p, streams 2, all.via ipc-put, all.signals batched, all.split 2, all.steps bracket",
 		"pipeline p2p, streams 2, all.via ipc-get, all.signals batched, all.split 2, all.steps bracket",
 		"pipeline p2p, streams 0, all.via ipc-put, all.signals batched, all.split 2, all.steps bracket",
@@ -122,7 +124,7 @@ func unmeasured(ranks int) []measurement {
 		"pipeline p2p, streams 0, all.via ipc-get, all.signals batched, graph true",
 		"pipeline p2p, streams 0, all.via ipc-put, all.signals batched, graph true",
 		"pipeline p2p, streams 0, all.via ipc-put, all.signals batched, all.steps ring, graph true",
-		"pipeline p2p, streams 0, all.via ipc-put, all.signals batched, all.block D, graph true",
+		"pipeline p2p, streams 0, all.via ipc-put, all.signals batched, all.block D, all.copy sm, graph true",
 		"pipeline p2p, streams 0, all.via ipc-put, all.signals batched, all.local last, graph true",
 		"pipeline p2p, streams 0, all.via ipc-get, all.signals batched, all.block D, all.fuse peer-read",
 		"pipeline p2p, streams 0, all.via ipc-get, all.signals batched, all.block D, all.fuse peer-read, graph true",

@@ -51,6 +51,21 @@ func TestBackwardPassesOfPipelines(t *testing.T) {
 	}
 }
 
+// TestBackwardPassesWithoutSlices compares the other backward passes of the benchmark with the generated ones.
+func TestBackwardPassesWithoutSlices(t *testing.T) {
+	for _, name := range []string{"natural_mlp", "natural_swiglu"} {
+		p, _, err := model.LoadFile(benchmark+name+"/spec.yaml", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pass, err := grad.Backward(p, grad.Options{Axes: axesOf(p), Recompute: []string{grad.None}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		compareWritten(t, pass, benchmark+name+"_backward/spec.yaml")
+	}
+}
+
 // collectives counts the collectives of more than one row.
 func collectives(p *hostir.Program) int {
 	count := 0

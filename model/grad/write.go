@@ -80,7 +80,7 @@ func (w *writer) comment(indent, text string) {
 func (w *writer) head() {
 	text := fmt.Sprintf("The backward pass of %s: the gradients of %s, given %s", w.pipeline.Name, list(w.targets), called(w.Given))
 	if len(w.Saved) > 0 {
-		text += " and what the forward pass saved: " + list(w.Saved)
+		text += " and the results saved by the forward pass: " + list(w.Saved)
 	}
 	w.comment("", text+".")
 	w.comment("", Origin)

@@ -194,6 +194,7 @@ def parse():
     parser.add_argument("--resume", action="store_true", help="continue from the JSON")
     parser.add_argument("--operations", nargs="*", choices=layers.OPERATIONS, default=layers.OPERATIONS)
     parser.add_argument("--sizes", nargs="*", choices=list(layers.SIZES), default=list(layers.SIZES))
+    parser.add_argument("--draw", type=int, metavar="SEED", help="two random sizes of at least 1024 rows, in place of --sizes")
     parser.add_argument("--explain", nargs="?", const="all", choices=["all", "missed"],
                         help="milliseconds by class of kernel of both sides, for all rows or for those below 1")
     parser.add_argument("--traces", type=pathlib.Path, help="with --explain: a folder for the traces")
@@ -221,6 +222,8 @@ def parse():
     args = parser.parse_args()
     if not args.report and not args.ranks:
         parser.error("say how many GPUs: --ranks")
+    if args.draw is not None:
+        args.sizes = layers.add_drawn(args.draw, 2)
     return args
 
 

@@ -13,6 +13,7 @@ W2. It also has H/d heads of queries, which share G/d heads of keys and values. 
 for hirgen. The specs are in specs/, the peers in layer_peers.py and layer_models.py; "compute" is a layer without communication.
 """
 import dataclasses
+import itertools
 import math
 import random
 
@@ -49,6 +50,7 @@ class Size:
 #: Two models, and one with few tokens; three random sizes are added below.
 SIZES = {"8b": Size(8192, 2, 2048, 32, 8, 14336), "70b": Size(4096, 1, 4096, 64, 8, 28672), "small": Size(1024, 1, 1024, 32, 8, 14336)}
 DRAWN_FROM = 13  # a seed
+LEAST_ROWS = 1024  # of a size that --draw draws
 PEERS_HOLD = 3  # memory of all peers, as a multiple of a program's
 
 
@@ -61,6 +63,14 @@ def drawn_sizes(seed, count):
         inner = 256 * round(source.uniform(2, 4) * heads * CHANNELS / 256)
         rows = 256 * round(math.exp(source.uniform(math.log(768), math.log(12288))) / 256)
         yield Size(rows, 1, rows, heads, 8, inner)
+
+
+def add_drawn(seed, count):
+    """Adds count random sizes of at least LEAST_ROWS rows to SIZES, and returns their names."""
+    large = (size for size in drawn_sizes(seed, 10 * count) if size.rows >= LEAST_ROWS)
+    made = {f"seed {seed}, {i + 1}": size for i, size in enumerate(itertools.islice(large, count))}
+    SIZES.update(made)
+    return list(made)
 
 
 SIZES |= {f"drawn {i + 1}": size for i, size in enumerate(drawn_sizes(DRAWN_FROM, 3))}
@@ -183,7 +193,8 @@ FEED_FORWARD = [
     ("collective, 2 slices, ahead", "slices", {"S": 2}, AHEAD),
     ("collective, 4 slices, ahead", "slices", {"S": 4}, AHEAD),
     ("put, 2 sub-chunks, separate add", "p2p", {}, {**P2P, **PUT, **SEPARATE_ADD, **TWO_SUB_CHUNKS}),
-    ("auto", "p2p", {}, {"preset": "auto"}),
+    ("auto, p2p", "p2p", {}, {"preset": "auto"}),
+    ("auto", "natural", {}, {"preset": "auto"}),
 ]
 
 #: The swiglu specs, which have gate and up in one matrix.
@@ -198,20 +209,27 @@ OTHERS = [
     ("put, graph", "cut", {}, {**P2P, **PUT, **GRAPH}),
     ("put, bracket, 2 streams", "cut", {}, {**P2P, **PUT, **TWO_EACH, **BRACKET, **TWO}),
     ("put, bracket, graph", "cut", {}, {**P2P, **PUT, **TWO_EACH, **BRACKET, **GRAPH}),
-    ("auto", "cut", {}, {"preset": "auto"}),
+    ("auto, cut", "cut", {}, {"preset": "auto"}),
+    ("auto", "natural", {}, {"preset": "auto"}),
 ]
 
+#: Specs without slices or a schedule, of every layer.
+NATURAL = {operation: f"natural_{operation}" for name in PRODUCTS for operation in (name, name + BACKWARD)}
+NATURAL |= {name + suffix: f"llama_{name}{suffix}" for name in BLOCKS for suffix in ("", BACKWARD)}
+
 #: Labels that are timed by default, without --all: those that were the fastest of some row.
-USUAL = ["whole", "whole, graph", "get, local last", "get, 2 streams", "get, graph", "put, graph", "put, bracket, 2 streams", "put, bracket, graph", "auto"]
+USUAL = ["whole", "whole, graph", "get, local last", "get, 2 streams", "get, graph", "put, graph", "put, bracket, 2 streams", "put, bracket, graph", "auto, p2p",
+         "auto, cut", "auto"]
 
 
 def of_layer(layer):
     """The variants of a layer."""
     if layer.operation in PRODUCTS:
-        rows = [(label, MERGED.get((layer.operation, form), f"{layer.operation}_{form}"), *rest) for label, form, *rest in FEED_FORWARD]
+        specs = {form: MERGED.get((layer.operation, form), f"{layer.operation}_{form}") for form in ("slices", "p2p")}
     else:
-        rows = [(label, WHOLE.get(layer.operation, layer.operation) if form == "whole" else layer.operation, *rest)
-                for label, form, *rest in OTHERS]
+        specs = {"whole": WHOLE.get(layer.operation, layer.operation), "cut": layer.operation}
+    specs["natural"] = NATURAL[layer.operation]
+    rows = [(label, specs[form], *rest) for label, form, *rest in (FEED_FORWARD if layer.operation in PRODUCTS else OTHERS)]
     return [programs.Variant(spec, {**layer.params, **extra}, schedule, label=label) for label, spec, extra, schedule in rows]
 
 

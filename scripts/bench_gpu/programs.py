@@ -16,13 +16,13 @@ from paced import Paced
 
 NOT_BUILT = "not built"
 SPECS = pathlib.Path(__file__).resolve().parent.parent.parent / "testdata" / "specs"
-VIEWS = SPECS.parent / "views"
+VIEWS, LAYERS = SPECS.parent / "views", SPECS.parent / "layers"
 OWN_SPECS = pathlib.Path(__file__).resolve().parent / "specs"
 
 
 def spec_file(name, examples=SPECS):
-    """The file of a spec: of the benchmark, of views, or of a folder of examples."""
-    own = [folder / name / "spec.yaml" for folder in (OWN_SPECS, VIEWS)]
+    """The file of a spec: of the benchmark, of views, of layers, or of a folder of examples."""
+    own = [*(folder / name / "spec.yaml" for folder in (OWN_SPECS, VIEWS)), LAYERS / f"{name}.yaml"]
     return next((file for file in own if file.exists()), examples / name / "spec.yaml")
 
 
@@ -40,7 +40,7 @@ def checked(hirgen, spec, options=()):
 
 @dataclasses.dataclass(frozen=True)
 class Variant:
-    """A spec of testdata/specs, testdata/views or specs/ here, with parameters and schedule fields. With a pipeline or a preset, the
+    """A spec of testdata/specs, testdata/views, testdata/layers or specs/ here, with parameters and schedule fields. With a pipeline or a preset, the
     fields replace the spec's schedule, otherwise they are added to it. label is the name in tables; variants that differ only
     in label share a folder. machine is a file of --calibrate, for which schedule: auto chooses and hirgen predicts."""
 
