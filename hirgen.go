@@ -45,11 +45,12 @@ func Emit(p *model.Pipeline, dir string, o Options) (changed []string, err error
 	if err != nil {
 		return nil, err
 	}
-	options := emit.Options{Version: o.Version, Packages: o.Packages}
 	if !o.NoVerify {
-		options.Prove = func(c *calls.Program) error { return proved(c, p) }
+		if err := proved(program, p); err != nil {
+			return nil, err
+		}
 	}
-	files, err := emit.Render(program, options)
+	files, err := emit.Render(program, emit.Options{Version: o.Version, Packages: o.Packages})
 	if err != nil {
 		return nil, err
 	}
@@ -57,13 +58,15 @@ func Emit(p *model.Pipeline, dir string, o Options) (changed []string, err error
 }
 
 // proved holds the calls to what the pipeline computes.
-func proved(c *calls.Program, p *model.Pipeline) error {
-	report, err := prove.Against(c, p.With)
+func proved(c *calls.Described, p *model.Pipeline) error {
+	reports, err := prove.Each(c.Programs(), p.With)
 	if err != nil {
 		return fmt.Errorf("proving %s: %w", p.Name, err)
 	}
-	if !report.Emits() {
-		return &NotProvedError{Report: report}
+	for _, report := range reports {
+		if !report.Emits() {
+			return &NotProvedError{Report: report}
+		}
 	}
 	return nil
 }

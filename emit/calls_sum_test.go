@@ -11,8 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hirgen/hirgen/lowering"
-	"github.com/hirgen/hirgen/lowering/calls"
-	"github.com/hirgen/hirgen/lowering/calls/fromhost"
 	"github.com/hirgen/hirgen/lowering/calls/text"
 	"github.com/hirgen/hirgen/model"
 )
@@ -62,17 +60,13 @@ func callsDigest(t *testing.T, file string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	program, err := lowering.Lower(p, lowering.Options{})
+	program, err := lowering.Host(p, lowering.Options{})
 	if err != nil {
 		return "refused" // by default: tests give it a schedule
 	}
-	var variants []*calls.Program
-	for _, variant := range program.Variants() {
-		lowered, err := fromhost.Lower(variant)
-		if err != nil {
-			t.Fatalf("%s: %v", file, err)
-		}
-		variants = append(variants, lowered.Program)
+	lowered, err := lowering.Calls(program, lowering.Options{})
+	if err != nil {
+		t.Fatalf("%s: %v", file, err)
 	}
-	return fmt.Sprintf("%.6x", sha256.Sum256([]byte(text.PrintAll(variants))))
+	return fmt.Sprintf("%.6x", sha256.Sum256([]byte(text.PrintAll(lowered.Programs()))))
 }

@@ -1,4 +1,4 @@
-// Package emit prints a host program as a folder that builds alone: the program,
+// Package emit prints a lowered program as a folder that builds alone: the program,
 // its C ABI, the pieces of the runtime that it needs, a CMake project, a README.
 //
 // The work has three steps. Views (view*.go) make every decision: names, types,
@@ -14,7 +14,6 @@ import (
 
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/lowering/calls"
-	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
 // File is one file of an emitted folder.
@@ -32,24 +31,10 @@ type Options struct {
 	Flags []string
 	// Packages are printed in addition to the program.
 	Packages Packages
-	// Prove checks the calls of each variant before Render prints them. If it fails, Render prints no files. nil: no
-	// check.
-	Prove func(*calls.Program) error
 	// Spec is the text of the spec. The folder then contains it, so that the folder can be proved alone.
 	Spec []byte
-	// Calls replace the calls that the program is lowered to: first the calls of the program, then of its
-	// fallback variant if it has one.
-	Calls []*calls.Program
 	// Backward is the program of the gradient, if Packages name its spec.
 	Backward *Backward
-}
-
-// calls returns the calls that replace the calls of the n-th variant, or nil if nothing replaces them.
-func (o Options) calls(n int) *calls.Program {
-	if n < len(o.Calls) {
-		return o.Calls[n]
-	}
-	return nil
 }
 
 // output is one file that a template prints.
@@ -94,15 +79,12 @@ func fixed(path string) func(string) string {
 
 // Render prints p. If emit cannot print a part of the program, Render returns a *diag.Errors
 // and no files.
-func Render(p *hostir.Program, opt Options) ([]File, error) {
-	if variants := p.Variants(); opt.Calls != nil && len(opt.Calls) != len(variants) {
-		return nil, errorAt(diag.Pos{File: p.File}, "there are calls of %d variants, and the program has %d", len(opt.Calls), len(variants))
-	}
+func Render(p *calls.Described, opt Options) ([]File, error) {
 	view, err := newProgramView(p, opt)
 	if err != nil {
 		return nil, err
 	}
-	files, err := packageFiles(p, view, opt)
+	files, err := packageFiles(view, opt)
 	if err == nil {
 		view.Runtime, err = runtimeFiles(view.Attends())
 	}

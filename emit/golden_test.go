@@ -56,16 +56,25 @@ func lowerSpec(t *testing.T, path string) *hostir.Program {
 	if err != nil {
 		t.Fatal(err)
 	}
-	program, err := lowering.Lower(pipeline, lowering.Options{})
+	program, err := lowering.Host(pipeline, lowering.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return program
 }
 
+// renderHost prints a host program.
+func renderHost(p *hostir.Program, opt emit.Options) ([]emit.File, error) {
+	lowered, err := lowering.Calls(p, lowering.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return emit.Render(lowered, opt)
+}
+
 func render(t *testing.T, p *hostir.Program) []emit.File {
 	t.Helper()
-	files, err := emit.Render(p, emit.Options{})
+	files, err := renderHost(p, emit.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

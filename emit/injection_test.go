@@ -96,7 +96,7 @@ func TestNoTextBecomesCode(t *testing.T) {
 	benign := loadExample(t, "ag_linear")
 	rename(benign, "benign")
 	want := map[string][]string{}
-	files, err := emit.Render(benign, emit.Options{Packages: emit.Packages{Go: true}})
+	files, err := renderHost(benign, emit.Options{Packages: emit.Packages{Go: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func TestNoTextBecomesCode(t *testing.T) {
 	for _, attack := range attacks {
 		hostile := loadExample(t, "ag_linear")
 		rename(hostile, attack)
-		files, err := emit.Render(hostile, emit.Options{Version: attack, Flags: []string{"-p", attack}, Packages: emit.Packages{Go: true}})
+		files, err := renderHost(hostile, emit.Options{Version: attack, Flags: []string{"-p", attack}, Packages: emit.Packages{Go: true}})
 		if err != nil {
 			t.Errorf("%q: %v", attack, err)
 			continue

@@ -32,7 +32,7 @@ outputs: [row, last]
 	if err != nil {
 		t.Fatal(err)
 	}
-	program, err := lowering.Lower(pipeline, lowering.Options{})
+	program, err := lowering.Host(pipeline, lowering.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ ops:
 	if err != nil {
 		t.Fatal(err)
 	}
-	program, err := lowering.Lower(pipeline, lowering.Options{})
+	program, err := lowering.Host(pipeline, lowering.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

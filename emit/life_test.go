@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/hirgen/hirgen/emit"
+	"github.com/hirgen/hirgen/lowering"
 	"github.com/hirgen/hirgen/lowering/calls"
 	"github.com/hirgen/hirgen/lowering/calls/text"
 )
@@ -94,7 +95,13 @@ func TestOtherLivesAreNotPrinted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = emit.Render(program, emit.Options{Calls: given})
+		lowered, err := lowering.Calls(program, lowering.Options{})
+		if err == nil {
+			err = lowered.With(given)
+		}
+		if err == nil {
+			_, err = emit.Render(lowered, emit.Options{})
+		}
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%q for %q: %v, want %q", c.by, c.old, err, c.want)
 		}

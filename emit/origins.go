@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/hirgen/hirgen/lowering/calls"
-	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
 // Source is one variant of an emitted program, line by line.
@@ -24,7 +23,7 @@ type SourceLine struct {
 
 // Sources prints the program, and its fallback variant if it has one, as Render does, and maps each line to its
 // statement.
-func Sources(p *hostir.Program, opt Options) ([]Source, error) {
+func Sources(p *calls.Described, opt Options) ([]Source, error) {
 	view, err := newProgramView(p, opt)
 	if err != nil {
 		return nil, err

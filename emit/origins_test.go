@@ -5,7 +5,9 @@ import (
 	"testing"
 
 	"github.com/hirgen/hirgen/emit"
+	"github.com/hirgen/hirgen/lowering"
 	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
 // TestSourcesAreWhatIsRendered: the lines are the same with and without the source map, and every call has lines.
@@ -16,7 +18,7 @@ func TestSourcesAreWhatIsRendered(t *testing.T) {
 		for _, f := range render(t, program) {
 			rendered[f.Path] = string(f.Data)
 		}
-		sources, err := emit.Sources(program, emit.Options{})
+		sources, err := sourcesOf(program)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -38,4 +40,13 @@ func TestSourcesAreWhatIsRendered(t *testing.T) {
 			})
 		}
 	}
+}
+
+// sourcesOf prints the variants of a host program with the statement of each line.
+func sourcesOf(p *hostir.Program) ([]emit.Source, error) {
+	lowered, err := lowering.Calls(p, lowering.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return emit.Sources(lowered, emit.Options{})
 }

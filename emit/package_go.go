@@ -5,7 +5,6 @@ import (
 	"path"
 
 	"github.com/hirgen/hirgen/emit/gopkg"
-	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
 // goFolder is the folder of the Go package, which is a separate module.
@@ -15,7 +14,7 @@ const goFolder = "go"
 var goOutputs = []output{{"go_bridge.h", fixed(goFolder + "/bridge.h")}}
 
 // goFiles prints the Go package and its C header.
-func goFiles(p *hostir.Program, view *programView) ([]File, error) {
+func goFiles(view *programView) ([]File, error) {
 	printer, err := newPrinter(view.Program)
 	if err != nil {
 		return nil, err
@@ -28,7 +27,7 @@ func goFiles(p *hostir.Program, view *programView) ([]File, error) {
 		}
 		files = append(files, File{Path: out.path(view.Name), Data: data})
 	}
-	printed, err := gopkg.Files(goProgram(p, view))
+	printed, err := gopkg.Files(goProgram(view))
 	for _, f := range printed {
 		files = append(files, File{Path: path.Join(goFolder, f.Path), Data: f.Data})
 	}
@@ -36,20 +35,16 @@ func goFiles(p *hostir.Program, view *programView) ([]File, error) {
 }
 
 // goProgram describes the program for its Go package.
-func goProgram(p *hostir.Program, view *programView) gopkg.Program {
+func goProgram(view *programView) gopkg.Program {
 	described := gopkg.Program{
 		Name: view.Name, Module: view.Go.Module, Ranks: view.Ranks, Banner: view.BannerLines,
 	}
 	for _, line := range view.Operations {
 		described.Summary = append(described.Summary, commentWord(line))
 	}
-	local := map[string][]int64{}
-	for _, t := range p.Tensors {
-		local[t.Name] = hostir.LocalShape(t)
-	}
 	for i, t := range view.Tensors {
 		described.Tensors = append(described.Tensors, gopkg.Tensor{
-			Name: t.Name, Axes: commentWord(t.Shape), Type: view.Arguments[i].Type, Local: local[t.Name], Output: t.Output, Partial: t.Present != "",
+			Name: t.Name, Axes: commentWord(t.Shape), Type: view.Arguments[i].Type, Local: t.LocalShape(), Output: t.Output, Partial: t.Present != "",
 		})
 	}
 	return described

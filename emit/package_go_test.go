@@ -50,7 +50,7 @@ func TestGoPackage(t *testing.T) {
 
 func packaged(t *testing.T, packages emit.Packages) []emit.File {
 	t.Helper()
-	files, err := emit.Render(lowerSpec(t, filepath.Join(goGolden, "spec.yaml")), emit.Options{Packages: packages, Flags: []string{"-p", "M=4"}})
+	files, err := renderHost(lowerSpec(t, filepath.Join(goGolden, "spec.yaml")), emit.Options{Packages: packages, Flags: []string{"-p", "M=4"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestFolderKnowsItsPackages(t *testing.T) {
 
 func TestWrongGoModule(t *testing.T) {
 	for _, module := range []string{"/a", "a/", "a b", "a//b", "../a", "a\n", "a/.b", "a;b", `a"b`} {
-		_, err := emit.Render(lowerSpec(t, filepath.Join(goGolden, "spec.yaml")), emit.Options{Packages: emit.Packages{Go: true, GoModule: module}})
+		_, err := renderHost(lowerSpec(t, filepath.Join(goGolden, "spec.yaml")), emit.Options{Packages: emit.Packages{Go: true, GoModule: module}})
 		if err == nil || !strings.Contains(err.Error(), "is not the path of a Go module") {
 			t.Errorf("%q: %v", module, err)
 		}

@@ -5,7 +5,7 @@ import (
 	"path"
 
 	"github.com/hirgen/hirgen/internal/diag"
-	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/calls"
 	"github.com/hirgen/hirgen/runtime_cpp"
 )
 
@@ -14,22 +14,22 @@ const BackwardFolder = "backward"
 
 // Backward is the program of a gradient, which goes into the folder of its forward pass.
 type Backward struct {
-	Program *hostir.Program
+	Program *calls.Described
 	Options Options
 }
 
 // pythonFiles fills the view of the PyTorch package and lists the files of the package that no template prints: files
 // that all packages share, and the program of the gradient.
-func pythonFiles(p *hostir.Program, view *programView, backward *Backward) ([]File, error) {
-	files, err := sharedPython(p.Name)
+func pythonFiles(view *programView, backward *Backward) ([]File, error) {
+	files, err := sharedPython(view.Name)
 	if err != nil {
 		return nil, err
 	}
 	if backward == nil {
-		return files, view.addPython(p, nil, nil)
+		return files, view.addPython(nil)
 	}
-	if backward.Program.Name == p.Name {
-		return nil, errorAt(diag.Pos{File: backward.Program.File}, "forward and backward pass are both named %s", p.Name)
+	if backward.Program.Name == view.Name {
+		return nil, errorAt(diag.Pos{File: backward.Program.File}, "forward and backward pass are both named %s", view.Name)
 	}
 	printed, err := Render(backward.Program, backward.Options)
 	if err != nil {
@@ -38,13 +38,11 @@ func pythonFiles(p *hostir.Program, view *programView, backward *Backward) ([]Fi
 	for _, f := range printed {
 		files = append(files, File{Path: path.Join(BackwardFolder, f.Path), Data: f.Data})
 	}
-	options := backward.Options
-	options.Prove = nil // Render has proved it
-	other, err := newProgramView(backward.Program, options)
+	other, err := newProgramView(backward.Program, backward.Options)
 	if err != nil {
 		return nil, err
 	}
-	return files, view.addPython(p, backward.Program, other)
+	return files, view.addPython(other)
 }
 
 // sharedPython returns the files of the package that do not depend on the spec.

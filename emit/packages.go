@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/hirgen/hirgen/emit/gopkg"
-	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
 // Packages are the additional packages of a folder, which call the program from other languages.
@@ -66,20 +65,20 @@ func takePackages(flags []string) (p Packages, rest []string) {
 }
 
 // packageFiles fills the views of the packages, and lists the files that no template of the program prints.
-func packageFiles(p *hostir.Program, view *programView, opt Options) ([]File, error) {
+func packageFiles(view *programView, opt Options) ([]File, error) {
 	if err := opt.Packages.Check(); err != nil {
 		return nil, err
 	}
 	var files []File
 	if opt.Packages.Go {
-		printed, err := goFiles(p, view)
+		printed, err := goFiles(view)
 		if err != nil {
 			return nil, err
 		}
 		files = append(files, printed...)
 	}
 	if opt.Packages.Python {
-		printed, err := pythonFiles(p, view, opt.Backward)
+		printed, err := pythonFiles(view, opt.Backward)
 		if err != nil {
 			return nil, err
 		}

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -16,15 +15,15 @@ func (f *form) summary() []string {
 		lines = append(lines, fmt.Sprintf("  %s %s %s", t.Name, t.Shape, t.Type.Alias))
 	}
 	lines = append(lines, "")
-	for _, text := range capped(f.calls.Report.Derived, 8) {
+	for _, text := range capped(f.calls.Derived, 8) {
 		lines = append(lines, "Derived: "+text+".")
 	}
-	lines = append(lines, "Schedule: "+f.schedule()+".")
-	if auto := f.program.Auto; auto != nil {
-		lines = append(lines, "Chosen by auto: "+auto.Basis+".")
-		if len(auto.Given) > 0 {
-			lines = append(lines, "Given in the spec: "+strings.Join(auto.Given, ", ")+".")
-		}
+	lines = append(lines, "Schedule: "+f.calls.Schedule+".")
+	if f.calls.Auto != "" {
+		lines = append(lines, "Chosen by auto: "+f.calls.Auto+".")
+	}
+	if len(f.calls.Given) > 0 {
+		lines = append(lines, "Given in the spec: "+strings.Join(f.calls.Given, ", ")+".")
 	}
 	return lines
 }
@@ -37,7 +36,7 @@ func (f *form) description() string {
 // operations lists the first operations of the spec as it spells them. It lists a composite operation once.
 func (f *form) operations(most int) []string {
 	var ops []string
-	list := f.program.Reference
+	list := f.calls.Operations
 	for i, op := range list {
 		switch {
 		case op.Whole == "":
@@ -66,7 +65,7 @@ func indented(lines []string) []string {
 }
 
 // formatOp prints an operation as specs do: "C = matmul(A, B)".
-func formatOp(op hostir.RefOp) string {
+func formatOp(op domain.Operation) string {
 	name, args := op.Kind, op.In
 	if a, attends := domain.AttentionOf(op.Fn); attends {
 		args = append(slices.Clone(args), a.Attributes()...)
@@ -74,27 +73,4 @@ func formatOp(op hostir.RefOp) string {
 		name = op.Fn
 	}
 	return fmt.Sprintf("%s = %s(%s)", strings.Join(op.Results(), ", "), name, strings.Join(args, ", "))
-}
-
-// hasStmt reports whether there is a statement of a given type.
-func hasStmt[T hostir.Stmt](body []hostir.Stmt) bool {
-	found := false
-	hostir.Walk(body, func(s hostir.Stmt) bool {
-		_, is := s.(T)
-		found = found || is
-		return !found
-	})
-	return found
-}
-
-// workers counts the compute streams that the program uses.
-func (f *form) workers() string {
-	switch f.view.Streams {
-	case 0:
-		return "no compute streams"
-	case 1:
-		return "1 compute stream"
-	default:
-		return fmt.Sprintf("%d compute streams", f.view.Streams)
-	}
 }

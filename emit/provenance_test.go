@@ -56,7 +56,7 @@ func lowerSchedule(t *testing.T, name, schedule string) *hostir.Program {
 	if err != nil {
 		t.Fatal(err)
 	}
-	program, err := lowering.Lower(pipeline, lowering.Options{})
+	program, err := lowering.Host(pipeline, lowering.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

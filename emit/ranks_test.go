@@ -16,11 +16,11 @@ func emitText(t *testing.T, spec string) ([]emit.File, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	program, err := lowering.Lower(pipeline, lowering.Options{})
+	program, err := lowering.Host(pipeline, lowering.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return emit.Render(program, emit.Options{})
+	return renderHost(program, emit.Options{})
 }
 
 const onTwoOfFour = `hirgen: 1

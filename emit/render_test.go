@@ -14,6 +14,7 @@ import (
 	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/hostir/text"
+	"github.com/hirgen/hirgen/model/domain"
 )
 
 // header declares what the bodies below use.
@@ -134,7 +135,7 @@ func TestWhatCannotBePrintedIsAnError(t *testing.T) {
 		"a group without end":         {"StartCoalescing @6:5\ng = Communication(Allgather, mesh world axis x, in A, out C, NCCL) @7:5\n", "no end"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			files, err := emit.Render(parse(t, c.body), emit.Options{})
+			files, err := renderHost(parse(t, c.body), emit.Options{})
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("error %v, want one with %q", err, c.want)
 			}
@@ -149,7 +150,7 @@ func TestWhatCannotBePrintedIsAnError(t *testing.T) {
 func TestWrongCallsAreAnError(t *testing.T) {
 	p := parse(t, "T = Allocate @5:5\ng = Communication(Allgather, mesh world axis x, in A, out T, NCCL) @5:5\n")
 	var list *diag.Errors
-	files, err := emit.Render(p, emit.Options{})
+	files, err := renderHost(p, emit.Options{})
 	if !errors.As(err, &list) || !strings.Contains(err.Error(), "the caller's stream is not behind stream x_") || files != nil {
 		t.Errorf("%d files, error %v", len(files), err)
 	}
@@ -160,7 +161,7 @@ func TestProgramNamesAreChecked(t *testing.T) {
 	for _, name := range []string{"../evil", "a b", "x;y", "", "__x", "${X}", "a-b"} {
 		p.Name = name
 		var list *diag.Errors
-		if _, err := emit.Render(p, emit.Options{}); !errors.As(err, &list) {
+		if _, err := renderHost(p, emit.Options{}); !errors.As(err, &list) {
 			t.Errorf("name %q: error %v", name, err)
 		}
 	}
@@ -168,8 +169,8 @@ func TestProgramNamesAreChecked(t *testing.T) {
 
 func TestUnknownReferenceOperationsAreAnError(t *testing.T) {
 	p := parse(t, "")
-	p.Reference = []hostir.RefOp{{Kind: "set(0); evil", Out: "C", In: []string{"A"}}}
-	if _, err := emit.Render(p, emit.Options{}); err == nil {
+	p.Reference = []domain.Operation{{Kind: "set(0); evil", Out: "C", In: []string{"A"}}}
+	if _, err := renderHost(p, emit.Options{}); err == nil {
 		t.Error("no error")
 	}
 }
@@ -181,7 +182,7 @@ func TestHugeBuffersAreAnError(t *testing.T) {
 			tensor.Axes[i].Extent.Text, tensor.Axes[i].Extent.Size = "", 1<<40
 		}
 	}
-	if _, err := emit.Render(p, emit.Options{}); err == nil {
+	if _, err := renderHost(p, emit.Options{}); err == nil {
 		t.Error("no error")
 	}
 }

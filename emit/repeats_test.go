@@ -68,11 +68,11 @@ func emitSpec(t *testing.T, path string, fields ...string) (name string, files [
 	if err != nil {
 		t.Fatal(err)
 	}
-	program, err := lowering.Lower(pipeline, lowering.Options{})
+	program, err := lowering.Host(pipeline, lowering.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err = emit.Render(program, emit.Options{})
+	files, err = renderHost(program, emit.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,11 +24,11 @@ func TestSharedOutputsAreToldApart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	program, err := lowering.Lower(p, lowering.Options{Verify: true})
+	program, err := lowering.Host(p, lowering.Options{Verify: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := emit.Render(program, emit.Options{})
+	files, err := renderHost(program, emit.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

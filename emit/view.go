@@ -32,6 +32,7 @@ type programView struct {
 	Headers     []string
 	Types       []cppType
 	*calls.Program
+	About *calls.About
 
 	Binds    []*calls.Argument // that the program uses
 	Peers    bool              // ranks share memory
@@ -93,7 +94,7 @@ type coordinateView struct {
 
 // tensorView is one tensor of the interface.
 type tensorView struct {
-	Name        string // of the spec
+	*calls.Tensor
 	Var         string // C++
 	Local       string // shape of one rank's buffer
 	Type        cppType

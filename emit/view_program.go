@@ -8,17 +8,14 @@ import (
 
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/lowering/calls"
-	"github.com/hirgen/hirgen/lowering/calls/fromhost"
 	"github.com/hirgen/hirgen/lowering/calls/names"
+	calltext "github.com/hirgen/hirgen/lowering/calls/text"
 	"github.com/hirgen/hirgen/lowering/calls/verify"
-	"github.com/hirgen/hirgen/lowering/hostir"
-	"github.com/hirgen/hirgen/lowering/hostir/text"
-	"github.com/hirgen/hirgen/model/domain"
 )
 
 // newProgramView fills the view of the emitted program, and of its fallback variant.
-func newProgramView(p *hostir.Program, opt Options) (*programView, error) {
-	view, err := newVariantView(p, "", opt, opt.calls(0))
+func newProgramView(p *calls.Described, opt Options) (*programView, error) {
+	view, err := newVariantView(p, "", opt)
 	if err != nil {
 		return nil, err
 	}
@@ -31,17 +28,14 @@ func newProgramView(p *hostir.Program, opt Options) (*programView, error) {
 			view.shared[s.Memory] = true
 		}
 	}
-	view.record()
+	view.Calls = calltext.PrintAll(p.Programs())
+	view.Digest = digest([]byte(view.Calls))
 	return view, err
 }
 
 // addFallback fills the view of the fallback variant of a program.
-func (v *programView) addFallback(p *hostir.Program, opt Options) error {
-	var taken []string // kernels of both variants are in one file
-	for _, k := range v.Program.Kernels {
-		taken = append(taken, k.Name, names.ClassName(k.Name))
-	}
-	other, err := newVariantView(p, "_across_nodes", opt, opt.calls(1), taken...)
+func (v *programView) addFallback(p *calls.Described, opt Options) error {
+	other, err := newVariantView(p, calls.AcrossNodes, opt)
 	if err != nil {
 		return err
 	}
@@ -51,29 +45,15 @@ func (v *programView) addFallback(p *hostir.Program, opt Options) error {
 	return nil
 }
 
-// newVariantView fills the view of one variant of a program. Names that belong to the variant alone end in suffix. If
-// calls are given, they replace the calls of the program.
-func newVariantView(p *hostir.Program, suffix string, opt Options, given *calls.Program, taken ...string) (*programView, error) {
+// newVariantView fills the view of one variant of a program. Names that belong to the variant alone end in suffix.
+func newVariantView(p *calls.Described, suffix string, opt Options) (*programView, error) {
 	if !names.IsProgramName(p.Name) {
 		return nil, errorAt(diag.Pos{File: p.File}, "%q cannot name files, CMake targets and C functions", p.Name)
 	}
-	class, namespace := names.ClassName(p.Name+suffix), "hirgen_"+p.Name
-	lowered, err := fromhost.Lower(p, append(taken, class, namespace, p.Name)...)
-	if err != nil {
+	if err := verify.Program(p.Program); err != nil {
 		return nil, err
 	}
-	if err := replaceCalls(lowered, given); err != nil {
-		return nil, err
-	}
-	if err := verify.Program(lowered.Program); err != nil {
-		return nil, err
-	}
-	if opt.Prove != nil {
-		if err := opt.Prove(lowered.Program); err != nil {
-			return nil, err
-		}
-	}
-	f := &form{program: p, calls: lowered, terms: terms(p), view: &programView{Class: class, Namespace: namespace, Program: lowered.Program}}
+	f := &form{calls: p, view: &programView{Class: names.ClassName(p.Name + suffix), Namespace: "hirgen_" + p.Name, Program: p.Program, About: &p.About}}
 	f.describe(suffix, opt)
 	f.types()
 	f.interfaceTensors()
@@ -84,14 +64,14 @@ func newVariantView(p *hostir.Program, suffix string, opt Options, given *calls.
 
 // describe fills the fields that comments and reports print about the program.
 func (f *form) describe(suffix string, opt Options) {
-	v, p := f.view, f.program
-	v.File, v.Transport = p.Name+suffix+".cpp", transportOf(p)
+	v, p := f.view, f.calls
+	v.File, v.Transport = p.Name+suffix+".cpp", p.Transport
 	v.Spec = path.Base(p.File)
 	v.Version = opt.Version
 	if v.Version == "" {
 		v.Version = "devel"
 	}
-	v.HostIR = text.Print(p)
+	v.HostIR = p.HostIR
 	v.Where = v.Spec + " " + v.Name
 	v.Command = command(specPath(v.Spec, opt), opt.flags())
 	v.Go = newGoView(opt.Packages, v.Name)
@@ -115,14 +95,7 @@ func command(spec string, flags []string) string {
 
 // types lists the element types of the tensors.
 func (f *form) types() {
-	seen := map[domain.DType]bool{}
-	for _, t := range f.program.Tensors {
-		seen[t.DType] = true
-	}
-	for _, d := range domain.DTypes {
-		if !seen[d] {
-			continue
-		}
+	for _, d := range f.calls.Types {
 		f.view.Types = append(f.view.Types, cppTypes[d])
 		if header := typeHeaders[cppTypes[d].Alias]; header != "" {
 			f.view.TypeHeaders = append(f.view.TypeHeaders, header)
@@ -189,7 +162,7 @@ func workspaceOf(w *calls.Workspace) *workspaceView {
 	if len(w.Attentions) > 0 {
 		who = append(who, "attentions")
 	}
-	return &workspaceView{Plans: strings.Join(plans, ", "), Where: fromhost.At(w.Pos, "workspace"), Who: strings.Join(who, " and ")}
+	return &workspaceView{Plans: strings.Join(plans, ", "), Where: calls.At(w.Pos, "workspace"), Who: strings.Join(who, " and ")}
 }
 
 // finish fills the fields that depend on the whole program.

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/hirgen/hirgen/internal/diag"
-	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/calls"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -63,11 +63,11 @@ var pythonWords = strings.Fields(`False None True and as assert async await brea
 var takenPackages = []string{"torch", "hirgen", "runtime", "join", "close"}
 
 // addPython fills the view of the program's package, with its backward program if there is one.
-func (v *programView) addPython(p *hostir.Program, backward *hostir.Program, backwardView *programView) error {
-	if slices.Contains(pythonWords, p.Name) || slices.Contains(takenPackages, p.Name) {
-		return errorAt(diag.Pos{File: p.File}, "%q cannot name a Python package of its own: give the spec another name", p.Name)
+func (v *programView) addPython(backward *programView) error {
+	if slices.Contains(pythonWords, v.Name) || slices.Contains(takenPackages, v.Name) {
+		return errorAt(diag.Pos{File: v.Program.File}, "%q cannot name a Python package of its own: give the spec another name", v.Name)
 	}
-	tensors, err := pythonTensors(p, v)
+	tensors, err := pythonTensors(v)
 	if err != nil {
 		return err
 	}
@@ -93,18 +93,18 @@ func (v *programView) addPython(p *hostir.Program, backward *hostir.Program, bac
 		python.Layer = "its parameters are " + strings.Join(weights, ", ")
 	}
 	if backward != nil {
-		python.BackwardAttends = backwardView.Attends()
-		other, err := pythonTensors(backward, backwardView)
+		python.BackwardAttends = backward.Attends()
+		other, err := pythonTensors(backward)
 		if err != nil {
 			return err
 		}
-		if err := checkGradients(backward, tensors, other); err != nil {
+		if err := checkGradients(backward.Program.File, tensors, other); err != nil {
 			return err
 		}
 		for i := range other {
 			other[i].weight = false // it has no module
 		}
-		python.add("_BACKWARD", backwardView, other)
+		python.add("_BACKWARD", backward, other)
 	}
 	v.Python = python
 	return nil
@@ -126,7 +126,7 @@ func (v *pythonView) add(constant string, program *programView, tensors []python
 
 // checkGradients checks the interface of a backward program. Its inputs must be tensors of the forward program and
 // gradients of its outputs, and its outputs must be gradients of the forward program's inputs.
-func checkGradients(p *hostir.Program, forward, backward []pythonTensor) error {
+func checkGradients(file string, forward, backward []pythonTensor) error {
 	if len(backward) == 0 {
 		return nil
 	}
@@ -136,60 +136,58 @@ func checkGradients(p *hostir.Program, forward, backward []pythonTensor) error {
 		})
 		switch {
 		case like < 0 && t.output:
-			return errorAt(diag.Pos{File: p.File}, "output %s of the backward pass is the gradient of no input of the forward pass", t.name)
+			return errorAt(diag.Pos{File: file}, "output %s of the backward pass is the gradient of no input of the forward pass", t.name)
 		case like < 0:
-			return errorAt(diag.Pos{File: p.File}, "input %s of the backward pass is neither a tensor of the forward pass nor the gradient of an output; write both by hirgen grad SPEC -o BACKWARD --forward FORWARD", t.name)
+			return errorAt(diag.Pos{File: file}, "input %s of the backward pass is neither a tensor of the forward pass nor the gradient of an output; write both by hirgen grad SPEC -o BACKWARD --forward FORWARD", t.name)
 		case !slices.Equal(t.shape, forward[like].shape) || t.dtype != forward[like].dtype:
-			return errorAt(diag.Pos{File: p.File}, "%s of the backward pass is %s%v and %s of the forward pass %s%v", t.name, t.dtype, t.shape, forward[like].name, forward[like].dtype, forward[like].shape)
+			return errorAt(diag.Pos{File: file}, "%s of the backward pass is %s%v and %s of the forward pass %s%v", t.name, t.dtype, t.shape, forward[like].name, forward[like].dtype, forward[like].shape)
 		}
 	}
 	return nil
 }
 
 // pythonTensors returns the tensors of the interface, inputs first.
-func pythonTensors(p *hostir.Program, v *programView) ([]pythonTensor, error) {
-	world := p.Meshes[0]
-	for i, rank := range world.Ranks {
+func pythonTensors(v *programView) ([]pythonTensor, error) {
+	for i, rank := range v.About.World.Ranks {
 		if rank != i {
-			return nil, errorAt(diag.Pos{File: p.File}, "the ranks of the mesh are not in order: there is no Python package of that")
+			return nil, errorAt(diag.Pos{File: v.Program.File}, "the ranks of the mesh are not in order: there is no Python package of that")
 		}
 	}
 	var list []pythonTensor
-	for i, view := range v.Tensors {
-		t := p.Tensors[slices.IndexFunc(p.Tensors, func(t *hostir.Tensor) bool { return t.Name == view.Name })]
-		if view.Present != "" {
+	for _, t := range v.Tensors {
+		if t.Present != "" {
 			return nil, errorAt(t.Pos, "%s is on a part of the ranks: there is no Python package of that, whose tensors are on all ranks", t.Name)
 		}
 		tensor := pythonTensor{
-			name: t.Name, dtype: torchTypes[t.DType], output: view.Output,
-			weight: !view.Output && isWeight(p, t.Name), shared: v.IsShared(v.Arguments[i].Name),
+			name: t.Name, dtype: torchTypes[t.Tensor.Type], output: t.Output,
+			weight: !t.Output && isWeight(v.About.Operations, t.Name), shared: v.IsShared(t.Var),
 		}
-		tensor.describe(t, world)
+		tensor.describe(t.Tensor, v.About.World)
 		list = append(list, tensor)
 	}
 	return list, nil
 }
 
 // describe fills in the shape on one rank, and the axes that are split over the ranks.
-func (t *pythonTensor) describe(tensor *hostir.Tensor, world *domain.Mesh) {
+func (t *pythonTensor) describe(tensor *calls.Tensor, world *domain.Mesh) {
 	mesh := tensor.Mesh
 	if mesh == nil {
 		mesh = world
 	}
 	var kept []domain.Axis
 	at := map[int]int{} // the position of a device axis among the kept axes
-	for _, i := range hostir.Live(tensor) {
-		if a := tensor.Axes[i]; a.Kind == domain.Device {
+	for i, a := range tensor.Live {
+		if a.Kind == domain.Device {
 			at[i] = len(kept)
 		} else {
-			kept = append(kept, a)
+			kept = append(kept, a.Axis)
 			t.shape = append(t.shape, a.LocalSize())
 		}
 	}
-	for _, i := range hostir.Live(tensor) {
+	for i, a := range tensor.Live {
 		if after, found := at[i]; found {
-			if axis := splitAxis(kept, after, tensor.Axes[i]); axis < len(kept) {
-				t.splits = append(t.splits, pythonSplit{axis, tensor.Axes[i].Extent.Size, strideOf(mesh, tensor.Axes[i].Mesh)})
+			if axis := splitAxis(kept, after, a.Axis); axis < len(kept) {
+				t.splits = append(t.splits, pythonSplit{axis, a.Extent.Size, strideOf(mesh, a.Mesh)})
 			}
 		}
 	}
@@ -222,8 +220,8 @@ func strideOf(m *domain.Mesh, axis string) int64 {
 var normForm = regexp.MustCompile(`^(?:rms_norm|layer_norm)\(([^)]*)\)$`)
 
 // isWeight reports whether an input is a parameter of a linear layer or of a norm.
-func isWeight(p *hostir.Program, input string) bool {
-	return slices.ContainsFunc(p.Reference, func(op hostir.RefOp) bool {
+func isWeight(operations []domain.Operation, input string) bool {
+	return slices.ContainsFunc(operations, func(op domain.Operation) bool {
 		operands := op.In
 		if found := normForm.FindStringSubmatch(op.Whole); found != nil {
 			operands = strings.Split(found[1], ", ")

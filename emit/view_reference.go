@@ -6,41 +6,40 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/hirgen/hirgen/lowering/calls/fromhost"
-	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/calls"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
 // reference prints the model's operations as calls of hirgen::Reference. The operations that compute the tensors of a
 // forward pass come first.
 func (f *form) reference() error {
-	isSaved := func(op hostir.RefOp) bool { return f.saves(op.Out) }
+	isSaved := func(op domain.Operation) bool { return f.saves(op.Out) }
 	var err error
-	if f.view.Saved, err = referenceViews(f.program.Saved); err != nil {
+	if f.view.Saved, err = referenceViews(f.calls.Saved); err != nil {
 		return err
 	}
-	f.view.Reference, err = referenceViews(slices.DeleteFunc(slices.Clone(f.program.Reference), isSaved))
+	f.view.Reference, err = referenceViews(slices.DeleteFunc(slices.Clone(f.calls.Operations), isSaved))
 	return err
 }
 
 // saves reports whether the reference computes an input that a forward pass saves.
 func (f *form) saves(tensor string) bool {
-	return slices.ContainsFunc(f.program.Saved, func(op hostir.RefOp) bool { return op.Out == tensor })
+	return slices.ContainsFunc(f.calls.Saved, func(op domain.Operation) bool { return op.Out == tensor })
 }
 
-func referenceViews(ops []hostir.RefOp) ([]refView, error) {
+func referenceViews(ops []domain.Operation) ([]refView, error) {
 	var list []refView
 	for _, op := range ops {
 		if !slices.Contains(referenceKinds, op.Kind) {
 			return nil, errorAt(op.Pos, "there is no operation %q", op.Kind)
 		}
-		list = append(list, refView{Method: op.Kind, Args: referenceArgs(op), Where: fromhost.At(op.Pos, formatOp(op))})
+		list = append(list, refView{Method: op.Kind, Args: referenceArgs(op), Where: calls.At(op.Pos, formatOp(op))})
 	}
 	return list, nil
 }
 
 // referenceArgs returns the arguments of one call, in the order of reference.hpp.
-func referenceArgs(op hostir.RefOp) []string {
+func referenceArgs(op domain.Operation) []string {
 	args := []string{cstr(op.Out)}
 	if op.Kind == "unary" || op.Kind == "binary" || op.Kind == "reduce" {
 		args = append(args, cstr(op.Fn))
@@ -97,7 +96,7 @@ func dropoutLiteral(d domain.Dropout) string {
 }
 
 // attentionArgs returns the arguments of an attention or its gradient.
-func attentionArgs(op hostir.RefOp, a domain.Attention) []string {
+func attentionArgs(op domain.Operation, a domain.Attention) []string {
 	results := make([]string, 0, 3)
 	for _, name := range op.Results() {
 		results = append(results, cstr(name))

@@ -51,7 +51,7 @@ ops: ["C = concat(A, B, axis=0)"]
 	if err != nil {
 		t.Fatal(err)
 	}
-	program, err := lowering.Lower(pipeline, lowering.Options{})
+	program, err := lowering.Host(pipeline, lowering.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

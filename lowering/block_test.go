@@ -14,7 +14,7 @@ func TestBlocksThatCannotBe(t *testing.T) {
 	p := lowertest.Pipeline(t, 2, "A: [1, 2, 2], W: [1, 2, 2], B: [1, DIDx(2)], T: [1, 2, Stream(2)]", "T = linear(A, W, B)")
 	p.Schedule.Put(schedule.Choice{Field: schedule.Pipeline, Value: schedule.P2P})
 	p.Schedule.Put(schedule.Choice{Of: schedule.All, Field: schedule.Block, Value: "8"})
-	_, err := Lower(p, Options{})
+	_, err := Host(p, Options{})
 	if err == nil || !strings.Contains(err.Error(), "schedule.all.block: 2 shards cannot be computed on 8 at a time") {
 		t.Errorf("%v", err)
 	}

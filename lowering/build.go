@@ -181,8 +181,8 @@ func liveAxis(t *hostir.Tensor, axis int) int {
 	return axis
 }
 
-func reference(op *model.Op) hostir.RefOp {
-	ref := hostir.RefOp{
+func reference(op *model.Op) domain.Operation {
+	ref := domain.Operation{
 		Kind: string(op.Kind), Fn: op.Fn, Out: op.Out.Name, DType: op.Out.DType, Whole: op.Whole, Pos: op.Pos,
 	}
 	switch op.Kind {

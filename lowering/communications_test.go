@@ -81,7 +81,7 @@ func TestReferenceScatters(t *testing.T) {
 		t.Fatal(err)
 	}
 	followPasses(t, p, lowertest.NewOracle(t, p, 3))
-	program, err := Lower(p, Options{Verify: true})
+	program, err := Host(p, Options{Verify: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func TestCommunicationsFollowFromDomains(t *testing.T) {
 				t.Fatal(err)
 			}
 			followPasses(t, p, lowertest.NewOracle(t, p, 3))
-			program, err := Lower(p, Options{Verify: true})
+			program, err := Host(p, Options{Verify: true})
 			if err != nil {
 				t.Fatal(err)
 			}

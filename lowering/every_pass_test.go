@@ -56,7 +56,7 @@ func followPasses(t *testing.T, p *model.Pipeline, o *lowertest.Oracle) {
 			t.Fatalf("after %s: %v\n%s", pass, err, source)
 		}
 	}}
-	if _, err := Lower(p, options); err != nil {
+	if _, err := Host(p, options); err != nil {
 		t.Fatal(err)
 	}
 	check := o.Orders(program)
@@ -72,7 +72,7 @@ func TestEverySeedAgrees(t *testing.T) {
 	for _, form := range forms {
 		p := variant(agLinear(small(2, 8)), 3, form[0], form[1], form[2])
 		o := lowertest.NewOracle(t, p, 3)
-		program, err := Lower(p, Options{Verify: true})
+		program, err := Host(p, Options{Verify: true})
 		if err != nil {
 			t.Fatal(err)
 		}

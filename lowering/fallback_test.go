@@ -55,7 +55,7 @@ func lowerScheduled(t *testing.T, spec, chosen string) *hostir.Program {
 	if err != nil {
 		t.Fatal(err)
 	}
-	program, err := Lower(p, Options{Verify: true})
+	program, err := Host(p, Options{Verify: true})
 	if err != nil {
 		t.Fatal(err)
 	}

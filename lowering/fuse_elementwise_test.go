@@ -30,7 +30,7 @@ func TestFusedKernelsInEveryPipeline(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				choose(&p.Schedule, c[2])
 				keepsResult(t, p, 3)
-				program, err := Lower(p, Options{})
+				program, err := Host(p, Options{})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -13,7 +13,7 @@ import (
 // program.
 func keepsResult(t *testing.T, p *model.Pipeline, orders uint64) *hostir.Program {
 	t.Helper()
-	program, err := Lower(p, Options{Verify: true})
+	program, err := Host(p, Options{Verify: true})
 	if err != nil {
 		t.Fatal(err)
 	}

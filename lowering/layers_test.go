@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/hirgen/hirgen/lowering"
-	"github.com/hirgen/hirgen/lowering/calls/fromhost"
 	callsinterp "github.com/hirgen/hirgen/lowering/calls/interp"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/lowertest"
@@ -59,11 +58,11 @@ func TestLayersInEveryOrder(t *testing.T) {
 				t.Run(fmt.Sprintf("%s%s/x=%d", layer, form, ranks), func(t *testing.T) {
 					t.Parallel()
 					p := loadLayer(t, layer+form, ranks)
-					program, err := lowering.Lower(p, lowering.Options{Verify: true})
+					program, err := lowering.Host(p, lowering.Options{Verify: true})
 					if err != nil {
 						t.Fatal(err)
 					}
-					lowered, err := fromhost.Lower(program)
+					lowered, err := lowering.Calls(program, lowering.Options{})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -121,7 +120,7 @@ ops:
 	if err != nil {
 		t.Fatal(err)
 	}
-	program, err := lowering.Lower(p, lowering.Options{Verify: true})
+	program, err := lowering.Host(p, lowering.Options{Verify: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +156,7 @@ ops:
 	if err != nil {
 		t.Fatal(err)
 	}
-	lowered, err := lowering.Lower(p, lowering.Options{Verify: true})
+	lowered, err := lowering.Host(p, lowering.Options{Verify: true})
 	if err != nil {
 		t.Fatal(err)
 	}

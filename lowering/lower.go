@@ -4,6 +4,10 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/lowering/calls/fromhost"
+	callpasses "github.com/hirgen/hirgen/lowering/calls/passes"
+	calltext "github.com/hirgen/hirgen/lowering/calls/text"
 	"github.com/hirgen/hirgen/lowering/cost"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/hostir/text"
@@ -17,8 +21,7 @@ import (
 type Options struct {
 	// Disable names optional passes to skip.
 	Disable []string
-	// DumpAfter, if set, is called after each pass with the program's text and whether the pass changed it. The first
-	// call has the pass name "build".
+	// DumpAfter, if set, is called after each of the Steps with the program's text and whether the step changed it.
 	DumpAfter func(pass string, text string, changed bool)
 	// Verify checks the program's invariants before the first pass and after each.
 	Verify bool
@@ -27,9 +30,35 @@ type Options struct {
 	Machine *cost.Machine
 }
 
-// Lower turns a pipeline into the host program that every rank runs. Errors are
-// *diag.Errors with positions in the spec, unless a pass is at fault.
-func Lower(p *model.Pipeline, opt Options) (*hostir.Program, error) {
+// Lower turns a pipeline into the calls that every rank makes. Errors are *diag.Errors with positions in the spec, unless a pass
+// is at fault.
+func Lower(p *model.Pipeline, opt Options) (*calls.Described, error) {
+	host, err := Host(p, opt)
+	if err != nil {
+		return nil, err
+	}
+	return Calls(host, opt)
+}
+
+// Calls turns a host program and its fallback variant into calls.
+func Calls(host *hostir.Program, opt Options) (*calls.Described, error) {
+	t, err := fromhost.Translate(host)
+	if err != nil {
+		return nil, err
+	}
+	d := &dumper{after: opt.DumpAfter}
+	d.dump(Translating, func() string { return calltext.PrintAll(t.Programs()) })
+	for _, pass := range callpasses.Passes {
+		for _, p := range t.Programs() {
+			pass.Run(p)
+		}
+		d.dump(pass.Name, func() string { return calltext.PrintAll(t.Programs()) })
+	}
+	return t.Describe(), nil
+}
+
+// Host turns a pipeline into the host program that every rank runs, with the errors of Lower.
+func Host(p *model.Pipeline, opt Options) (*hostir.Program, error) {
 	program, err := Build(p)
 	if err != nil {
 		return nil, err
@@ -51,8 +80,8 @@ func Run(program *hostir.Program, passes []Pass, opt Options) error {
 		return err
 	}
 	d := &dumper{after: opt.DumpAfter}
-	d.dump("build", program)
-	if err := check(program, "build", opt); err != nil {
+	d.dump(Building, func() string { return text.Print(program) })
+	if err := check(program, Building, opt); err != nil {
 		return err
 	}
 	for _, pass := range passes {
@@ -65,7 +94,7 @@ func Run(program *hostir.Program, passes []Pass, opt Options) error {
 		if err := runOnVariants(pass, program); err != nil {
 			return err
 		}
-		d.dump(pass.Name, program)
+		d.dump(pass.Name, func() string { return text.Print(program) })
 		if err := check(program, pass.Name, opt); err != nil {
 			return err
 		}
@@ -100,11 +129,11 @@ type dumper struct {
 	last  string
 }
 
-func (d *dumper) dump(pass string, program *hostir.Program) {
+func (d *dumper) dump(pass string, program func() string) {
 	if d.after == nil {
 		return
 	}
-	printed := text.Print(program)
+	printed := program()
 	d.after(pass, printed, printed != d.last)
 	d.last = printed
 }

@@ -39,7 +39,7 @@ func TestEndsOfAnMLPAreEnough(t *testing.T) {
 	}
 	choose(&p.Schedule, "preset reference")
 	followPasses(t, p, lowertest.NewOracle(t, p, 11))
-	program, err := Lower(p, Options{Verify: true})
+	program, err := Host(p, Options{Verify: true})
 	if err != nil {
 		t.Fatal(err)
 	}

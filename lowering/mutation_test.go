@@ -19,7 +19,7 @@ func TestEverySynchronisationIsNeeded(t *testing.T) {
 			p := variant(agLinear(small(2, 4)), streams, form[0], form[1], form[2])
 			choose(&p.Schedule, "preset reference")
 			o := lowertest.NewOracle(t, p, 5)
-			program, err := Lower(p, Options{})
+			program, err := Host(p, Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -45,7 +45,7 @@ func TestEverySynchronisationIsNeeded(t *testing.T) {
 func needsItsWaits(t *testing.T, p *model.Pipeline, implied func(i int, line string) bool) {
 	t.Helper()
 	o := lowertest.NewOracle(t, p, 5)
-	program, err := Lower(p, Options{})
+	program, err := Host(p, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

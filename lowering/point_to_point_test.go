@@ -213,7 +213,7 @@ func TestPeersOfAnotherTeam(t *testing.T) {
 	onTeams(t, func(t *testing.T, p *model.Pipeline) {
 		t.Helper()
 		o := lowertest.NewOracle(t, p, 3)
-		program, err := Lower(p, Options{})
+		program, err := Host(p, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -67,7 +67,7 @@ func TestReductionsOfWhatIsGathered(t *testing.T) {
 // wantRefused checks that a pipeline is refused once, with a hint and a place in the spec.
 func wantRefused(t *testing.T, p *model.Pipeline, why string) {
 	t.Helper()
-	_, err := Lower(p, Options{})
+	_, err := Host(p, Options{})
 	var all *diag.Errors
 	if !errors.As(err, &all) || len(all.Items) != 1 {
 		t.Fatalf("%v, not once %q", err, why)

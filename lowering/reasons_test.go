@@ -6,7 +6,6 @@ import (
 
 	"github.com/hirgen/hirgen/lowering"
 	"github.com/hirgen/hirgen/lowering/calls"
-	"github.com/hirgen/hirgen/lowering/calls/fromhost"
 	calltext "github.com/hirgen/hirgen/lowering/calls/text"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model"
@@ -26,7 +25,7 @@ func TestEveryWaitHasAReason(t *testing.T) {
 			if err != nil {
 				continue // that the spec cannot have it is tested elsewhere
 			}
-			program, err := lowering.Lower(p, lowering.Options{})
+			program, err := lowering.Host(p, lowering.Options{})
 			if err != nil {
 				continue
 			}
@@ -40,7 +39,7 @@ func TestEveryWaitHasAReason(t *testing.T) {
 					}
 					return true
 				})
-				lowered, err := fromhost.Lower(form)
+				lowered, err := lowering.Calls(form, lowering.Options{})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -38,7 +38,7 @@ func TestStatementsOfAGLinear(t *testing.T) {
 		"fused": slices.Concat(start, []string{"For", "  SetCurrentStream", "  Synchronize"}, work),
 	}
 	for sync, want := range want {
-		program, err := Lower(referenceProgram(agLinear(small(2, 8)), sync), Options{Verify: true})
+		program, err := Host(referenceProgram(agLinear(small(2, 8)), sync), Options{Verify: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -110,7 +110,7 @@ func referenceProgram(p *model.Pipeline, waits string) *model.Pipeline {
 // statements lowers a pipeline and lists the statements of its JSON, nested by spaces.
 func statements(t *testing.T, p *model.Pipeline) []string {
 	t.Helper()
-	program, err := Lower(p, Options{Verify: true})
+	program, err := Host(p, Options{Verify: true})
 	if err != nil {
 		t.Fatal(err)
 	}

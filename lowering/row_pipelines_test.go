@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/hirgen/hirgen/lowering"
-	"github.com/hirgen/hirgen/lowering/calls/fromhost"
 	callsinterp "github.com/hirgen/hirgen/lowering/calls/interp"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/lowertest"
@@ -38,7 +37,7 @@ func TestWholeRowsArePipelines(t *testing.T) {
 					t.Parallel()
 					p := loadLayer(t, layer, ranks)
 					p.Schedule = choices
-					program, err := lowering.Lower(p, lowering.Options{Verify: true})
+					program, err := lowering.Host(p, lowering.Options{Verify: true})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -63,7 +62,7 @@ func exchanges(p *hostir.Program) bool {
 // inEveryOrder interprets a program and its calls in so many orders of execution.
 func inEveryOrder(t *testing.T, p *model.Pipeline, program *hostir.Program, seeds uint64) {
 	t.Helper()
-	lowered, err := fromhost.Lower(program)
+	lowered, err := lowering.Calls(program, lowering.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

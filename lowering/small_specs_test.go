@@ -61,14 +61,18 @@ func smallSpec(source string, follow bool) (refused diag.Code, err error) {
 			}
 		}
 	}
-	program, err := Lower(p, options)
+	program, err := Host(p, options)
 	if refused := refusal(err, strings.Contains(source, "Stream")); refused != "" || err != nil {
 		if refused != "" {
 			err = nil
 		}
 		return refused, err
 	}
-	if _, err := emit.Render(program, emit.Options{}); err != nil {
+	lowered, err := Calls(program, Options{})
+	if err == nil {
+		_, err = emit.Render(lowered, emit.Options{})
+	}
+	if err != nil {
 		return "", fmt.Errorf("accepted, but not emitted: %w", err)
 	}
 	check := o.Orders(program)

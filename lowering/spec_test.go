@@ -152,7 +152,7 @@ func TestGridsKeepTheResult(t *testing.T) {
 func specSchedules(p *model.Pipeline) map[string]schedule.Schedule {
 	own := p.Schedule
 	if own.Get(schedule.Preset) == schedule.Auto { // as auto chooses, once for all passes
-		if program, err := Lower(p, Options{}); err == nil {
+		if program, err := Host(p, Options{}); err == nil {
 			own = program.Choices.Schedule
 			own.Unset(schedule.Preset)
 		}
@@ -222,7 +222,7 @@ func TestSpecsWithoutOptionalPasses(t *testing.T) {
 func lowerText(t *testing.T, p *model.Pipeline) (string, map[string]bool) {
 	t.Helper()
 	changing := map[string]bool{}
-	program, err := Lower(p, Options{Verify: true, DumpAfter: func(pass, _ string, changed bool) { changing[pass] = changed }})
+	program, err := Host(p, Options{Verify: true, DumpAfter: func(pass, _ string, changed bool) { changing[pass] = changed }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +236,7 @@ func checkWithout(t *testing.T, p *model.Pipeline, o *lowertest.Oracle, passes .
 	own := p.Schedule
 	fit(p, passes...)
 	defer func() { p.Schedule = own }()
-	program, err := Lower(p, Options{Disable: passes, Verify: true})
+	program, err := Host(p, Options{Disable: passes, Verify: true})
 	if err != nil {
 		t.Fatal(err)
 	}

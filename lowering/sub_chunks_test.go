@@ -146,7 +146,7 @@ func TestSlicesThatCannotBeCut(t *testing.T) {
 	} {
 		p := lowertest.Pipeline(t, 2, c.tensors, c.ops)
 		choose(&p.Schedule, "pipeline p2p, all.via ipc-get, all.split 2")
-		_, err := Lower(p, Options{})
+		_, err := Host(p, Options{})
 		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Count(err.Error(), "HG082") != 1 {
 			t.Errorf("%v, not once %q", err, c.want)
 		}

@@ -106,7 +106,7 @@ func TestOnlyTheLastSubChunkIsWaitedFor(t *testing.T) {
 			p := s.onMesh(t, "{x: D}", sizes(4, 3))
 			choose(&p.Schedule, "all.via "+transport)
 			fit(p)
-			program, err := Lower(p, Options{Verify: true})
+			program, err := Host(p, Options{Verify: true})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -3,8 +3,10 @@ package lowering
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/hirgen/hirgen/lowering/buffers"
+	callpasses "github.com/hirgen/hirgen/lowering/calls/passes"
 	"github.com/hirgen/hirgen/lowering/fusion"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/inplace"
@@ -195,31 +197,51 @@ func checkOrder(passes []Pass, order []Constraint) error {
 	return nil
 }
 
-// Describe prints the pass table and the order constraints with their reasons.
+// Steps that are no passes: the host IR is built from the model, and each of its statements becomes calls.
+const (
+	Building    = "build"
+	Translating = "calls"
+)
+
+// Steps lists the steps of a lowering, in order: these two, and the passes behind each.
+func Steps() []string {
+	names := []string{Building}
+	for _, p := range Passes {
+		names = append(names, p.Name)
+	}
+	names = append(names, Translating)
+	for _, p := range callpasses.Passes {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
+// Describe prints the tables of passes and the order constraints with their reasons.
 func Describe(w io.Writer) error {
+	var b strings.Builder
 	width := 0
 	for _, p := range Passes {
 		width = max(width, len(p.Name))
 	}
-	if _, err := fmt.Fprintln(w, "Passes, in order:"); err != nil {
-		return err
-	}
-	for i, p := range Passes {
+	line := func(i int, name string, required bool, why string) {
 		kind := "optional"
-		if p.Required {
+		if required {
 			kind = "required"
 		}
-		if _, err := fmt.Fprintf(w, "%3d. %-*s  %s  %s\n", i+1, width, p.Name, kind, p.Why); err != nil {
-			return err
-		}
+		fmt.Fprintf(&b, "%3d. %-*s  %s  %s\n", i+1, width, name, kind, why)
 	}
-	if _, err := fmt.Fprintln(w, "\nOrder, and why:"); err != nil {
-		return err
+	b.WriteString("Passes on the host IR, in order:\n")
+	for i, p := range Passes {
+		line(i, p.Name, p.Required, p.Why)
 	}
+	fmt.Fprintf(&b, "\nPasses on calls, in order, after each statement has become calls (%s):\n", Translating)
+	for i, p := range callpasses.Passes {
+		line(i, p.Name, true, p.Why)
+	}
+	b.WriteString("\nOrder of the passes on the host IR, and why:\n")
 	for _, c := range Order {
-		if _, err := fmt.Fprintf(w, "  %-*s before %-*s  %s\n", width, c.Before, width, c.After, c.Why); err != nil {
-			return err
-		}
+		fmt.Fprintf(&b, "  %-*s before %-*s  %s\n", width, c.Before, width, c.After, c.Why)
 	}
-	return nil
+	_, err := io.WriteString(w, b.String())
+	return err
 }

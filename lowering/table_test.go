@@ -84,7 +84,7 @@ func TestOptionalPassesChangeNoResult(t *testing.T) {
 			if pass.Required {
 				continue
 			}
-			program, err := Lower(p, Options{Disable: []string{pass.Name}, Verify: true})
+			program, err := Host(p, Options{Disable: []string{pass.Name}, Verify: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -101,7 +101,7 @@ func TestOptionalPassesChangeNoResult(t *testing.T) {
 func TestDisableRefuses(t *testing.T) {
 	p := agMatmul(small(2, 2))
 	for pass, want := range map[string]string{"lower-streams": "required", "lower-steams": "there is no pass"} {
-		if _, err := Lower(p, Options{Disable: []string{pass}}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Host(p, Options{Disable: []string{pass}}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("disabling %s: got %v, want an error with %q", pass, err, want)
 		}
 	}
@@ -110,7 +110,7 @@ func TestDisableRefuses(t *testing.T) {
 func TestDumpSaysWhatChanged(t *testing.T) {
 	changed := map[string]bool{}
 	var order []string
-	_, err := Lower(agMatmul(small(2, 2)), Options{DumpAfter: func(pass, _ string, did bool) {
+	_, err := Host(agMatmul(small(2, 2)), Options{DumpAfter: func(pass, _ string, did bool) {
 		changed[pass] = did
 		order = append(order, pass)
 	}})

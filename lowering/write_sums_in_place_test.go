@@ -75,7 +75,7 @@ func TestWrittenSumsNeedTheirWaits(t *testing.T) {
 	writtenSums(t, 3, func(t *testing.T, p *model.Pipeline) {
 		t.Helper()
 		o := lowertest.NewOracle(t, p, 5)
-		program, err := Lower(p, Options{})
+		program, err := Host(p, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/lowering"
-	"github.com/hirgen/hirgen/lowering/calls/fromhost"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/hostir/text"
 	"github.com/hirgen/hirgen/lowering/hostir/verify"
@@ -28,8 +27,8 @@ func diagnose(e diag.Entry) *diag.Errors {
 		var p *model.Pipeline
 		if p, err = model.Load("spec.yaml", []byte(e.Example), nil); err == nil {
 			var program *hostir.Program
-			if program, err = lowering.Lower(p, lowering.Options{}); err == nil {
-				_, err = fromhost.Lower(program)
+			if program, err = lowering.Host(p, lowering.Options{}); err == nil {
+				_, err = lowering.Calls(program, lowering.Options{})
 			}
 		}
 	} else {

@@ -14,7 +14,6 @@ import (
 
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/lowering"
-	"github.com/hirgen/hirgen/lowering/calls/fromhost"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/schedule"
 )
@@ -114,9 +113,9 @@ func lower(t *testing.T, src string) *diag.Errors {
 	if err != nil {
 		t.Fatalf("the spec does not load: %v", err)
 	}
-	program, err := lowering.Lower(p, lowering.Options{Verify: true})
+	program, err := lowering.Host(p, lowering.Options{Verify: true})
 	if err == nil {
-		_, err = fromhost.Lower(program)
+		_, err = lowering.Calls(program, lowering.Options{})
 	}
 	errs, ok := diag.Diagnostics(err)
 	if !ok {

@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hirgen/hirgen/lowering/calls"
-	"github.com/hirgen/hirgen/lowering/calls/fromhost"
 	"github.com/hirgen/hirgen/lowering/cost"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
@@ -28,7 +27,7 @@ func newCheck() *cobra.Command {
 		if predicted.call, err = predicting.predict(program, flags.machine); err != nil {
 			return nil, err
 		}
-		lowered, err := fromhost.Lower(program)
+		lowered, err := src.calls(program)
 		if err != nil {
 			return nil, err
 		}

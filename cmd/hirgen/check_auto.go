@@ -37,7 +37,7 @@ func (f *specFlags) autoTime(p *hostir.Program, src *source) (*cost.Prediction, 
 	if err != nil {
 		return nil, err
 	}
-	other, err := lowering.Lower(pipeline, options)
+	other, err := lowering.Host(pipeline, options)
 	if err != nil {
 		return nil, nil //nolint:nilerr // the same
 	}

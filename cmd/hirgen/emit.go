@@ -52,14 +52,14 @@ The program is proved first, as hirgen verify does, for the number of ranks in t
 			if err := packages.check(); err != nil {
 				return err
 			}
-			program, src, options, err := flags.emitted(cmd, args[0], !noVerify)
+			program, lowered, src, options, err := flags.emitted(cmd, args[0], !noVerify)
 			if err != nil {
 				return err
 			}
 			if err := packages.addTo(&options, cmd, &flags, !noVerify); err != nil {
 				return err
 			}
-			files, err := emit.Render(program, options)
+			files, err := emit.Render(lowered, options)
 			if err != nil {
 				return src.locate(err)
 			}
@@ -83,21 +83,26 @@ The program is proved first, as hirgen verify does, for the number of ranks in t
 }
 
 // proveFor proves a program that is about to be written, and says what is found. Warnings are a line: hirgen verify tells them.
-func proveFor(w io.Writer, p *calls.Program, load values.Load) error {
-	report, err := prove.Against(p, load)
-	if err != nil || len(report.Findings) == 0 {
+func proveFor(w io.Writer, p *calls.Described, load values.Load) error {
+	reports, err := prove.Each(p.Programs(), load)
+	if err != nil {
 		return err
 	}
-	if report.Warns() {
-		fmt.Fprintln(w, report.Line()+"; hirgen verify tells them")
-		return nil
+	for _, report := range reports {
+		switch {
+		case len(report.Findings) == 0:
+			continue
+		case report.Warns():
+			fmt.Fprintln(w, report.Line()+"; hirgen verify tells them")
+			continue
+		}
+		report.Text(w)
+		if !report.Emits() {
+			fmt.Fprintln(w, "hirgen: nothing is written; see docs/verification.md, or give --no-verify")
+			return &exitError{code: exitNotProved}
+		}
 	}
-	report.Text(w)
-	if report.Emits() {
-		return nil
-	}
-	fmt.Fprintln(w, "hirgen: nothing is written; see docs/verification.md, or give --no-verify")
-	return &exitError{code: exitNotProved}
+	return nil
 }
 
 // writeFiles writes a program for some number of ranks, and prints the next command.

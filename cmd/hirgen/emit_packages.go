@@ -45,7 +45,7 @@ func (f *packageFlags) addTo(options *emit.Options, cmd *cobra.Command, flags *s
 	if f.backward == "" {
 		return nil
 	}
-	program, src, own, err := flags.emitted(cmd, f.backward, proved)
+	_, program, src, own, err := flags.emitted(cmd, f.backward, proved)
 	if err != nil {
 		return err
 	}
@@ -55,14 +55,13 @@ func (f *packageFlags) addTo(options *emit.Options, cmd *cobra.Command, flags *s
 }
 
 // emitted lowers a spec, and says how its program is printed.
-func (f *specFlags) emitted(cmd *cobra.Command, spec string, proved bool) (*hostir.Program, *source, emit.Options, error) {
-	program, src, err := f.lower(cmd, spec)
+func (f *specFlags) emitted(cmd *cobra.Command, spec string, proved bool) (*hostir.Program, *calls.Described, *source, emit.Options, error) {
+	program, lowered, src, err := f.lowered(cmd, spec)
 	if err != nil {
-		return nil, nil, emit.Options{}, err
+		return nil, nil, nil, emit.Options{}, err
 	}
-	options := emit.Options{Version: programVersion(), Flags: f.settings(), Spec: src.text}
 	if proved {
-		options.Prove = func(p *calls.Program) error { return proveFor(cmd.ErrOrStderr(), p, f.model(src)) }
+		err = proveFor(cmd.ErrOrStderr(), lowered, f.model(src))
 	}
-	return program, src, options, nil
+	return program, lowered, src, emit.Options{Version: programVersion(), Flags: f.settings(), Spec: src.text}, err
 }

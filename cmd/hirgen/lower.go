@@ -6,8 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hirgen/hirgen/lowering"
-	"github.com/hirgen/hirgen/lowering/calls"
-	"github.com/hirgen/hirgen/lowering/calls/fromhost"
 	calltext "github.com/hirgen/hirgen/lowering/calls/text"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/hostir/text"
@@ -34,12 +32,17 @@ and flags. --graph prints the tasks that may overlap, and what each has to wait 
 			if asGraph {
 				return flags.printGraph(cmd, args[0])
 			}
-			program, _, err := flags.lower(cmd, args[0])
+			program, src, err := flags.lower(cmd, args[0])
 			if err != nil {
 				return err
 			}
-			if asCalls {
-				return printCalls(cmd.OutOrStdout(), program)
+			lowered, err := src.calls(program)
+			switch {
+			case asCalls && err != nil:
+				return err
+			case asCalls:
+				_, err = io.WriteString(cmd.OutOrStdout(), calltext.PrintAll(lowered.Programs()))
+				return err
 			}
 			return printProgram(cmd.OutOrStdout(), program, asJSON)
 		},
@@ -64,29 +67,6 @@ func (f *specFlags) printGraph(cmd *cobra.Command, path string) error {
 	}
 	_, err = io.WriteString(cmd.OutOrStdout(), graph)
 	return err
-}
-
-// printCalls prints the calls of a program and of its fallback variant.
-func printCalls(w io.Writer, program *hostir.Program) error {
-	variants, err := callsOf(program)
-	if err != nil {
-		return err
-	}
-	_, err = io.WriteString(w, calltext.PrintAll(variants))
-	return err
-}
-
-// callsOf returns the calls of a program and of its fallback variant.
-func callsOf(program *hostir.Program) ([]*calls.Program, error) {
-	var variants []*calls.Program
-	for _, form := range program.Variants() {
-		lowered, err := fromhost.Lower(form)
-		if err != nil {
-			return nil, err
-		}
-		variants = append(variants, lowered.Program)
-	}
-	return variants, nil
 }
 
 func printProgram(w io.Writer, program *hostir.Program, asJSON bool) error {

@@ -16,8 +16,9 @@ func newPasses() *cobra.Command {
 	return &cobra.Command{
 		Use:   "passes",
 		Short: "List the passes that lower a spec, and why they come in this order",
-		Long: `List the passes that turn a spec into a host program, in order: what each does, why it comes where it does, and which
-can be left out with --disable-pass. "hirgen lower --dump-after PASS" prints the program after one.`,
+		Long: `List the passes that turn a spec into a host program, and then into calls of CUDA, NCCL and cuBLASLt. They are listed in
+their order, with its reasons. --disable-pass leaves out an optional pass. "hirgen lower --dump-after PASS" prints the program after
+a pass.`,
 		Example: "  hirgen passes",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -26,11 +27,8 @@ can be left out with --disable-pass. "hirgen lower --dump-after PASS" prints the
 	}
 }
 
-// Values of --dump-after in addition to the names of passes.
-const (
-	everyPass = "all"
-	beforeAny = "build" // the program as it was built from the model
-)
+// everyPass is a value of --dump-after in addition to the steps of the lowering.
+const everyPass = "all"
 
 // loweringOptions checks the names of passes and sets up the dumps.
 func (f *specFlags) loweringOptions(w io.Writer) (lowering.Options, error) {
@@ -65,7 +63,7 @@ func (f *specFlags) loweringOptions(w io.Writer) (lowering.Options, error) {
 	return options, nil
 }
 
-// dump prints the host program after a pass.
+// dump prints the program after a pass.
 func dump(w io.Writer, pass, text string, changed bool) {
 	if !changed {
 		fmt.Fprintf(w, "# after %s: unchanged\n\n", pass)
@@ -82,7 +80,7 @@ func passNames() []string {
 	return names
 }
 
-func dumpNames() []string { return append(passNames(), everyPass, beforeAny) }
+func dumpNames() []string { return append(lowering.Steps(), everyPass) }
 
 func isRequired(name string) bool {
 	return slices.ContainsFunc(lowering.Passes, func(p lowering.Pass) bool { return p.Name == name && p.Required })

@@ -14,6 +14,7 @@ import (
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering"
+	"github.com/hirgen/hirgen/lowering/calls"
 	"github.com/hirgen/hirgen/lowering/cost"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/schedules"
@@ -143,11 +144,22 @@ func (f *specFlags) lower(cmd *cobra.Command, path string) (*hostir.Program, *so
 		return nil, nil, err
 	}
 	src.pipeline = pipeline
-	program, err := lowering.Lower(pipeline, options)
+	src.lowering = options
+	program, err := lowering.Host(pipeline, options)
 	if err != nil {
 		return nil, nil, src.locate(err)
 	}
 	return program, src, nil
+}
+
+// lowered reads the spec at path, and lowers it to calls.
+func (f *specFlags) lowered(cmd *cobra.Command, path string) (*hostir.Program, *calls.Described, *source, error) {
+	program, src, err := f.lower(cmd, path)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	lowered, err := src.calls(program)
+	return program, lowered, src, err
 }
 
 // source is a spec as it was read.
@@ -155,6 +167,16 @@ type source struct {
 	path     string // as the user typed it
 	text     []byte
 	pipeline *model.Pipeline // what lower made of it
+	lowering lowering.Options
+}
+
+// calls turns the lowered program of a spec into calls.
+func (s *source) calls(program *hostir.Program) (*calls.Described, error) {
+	lowered, err := lowering.Calls(program, s.lowering)
+	if err != nil {
+		return nil, s.locate(err)
+	}
+	return lowered, nil
 }
 
 // locate turns diagnostics, which name the spec by its base name so that output does

@@ -101,8 +101,11 @@ func (f *specFlags) programs(cmd *cobra.Command, path string, ranks int64) ([]*c
 	if err != nil {
 		return nil, nil, err
 	}
-	list, err := callsOf(program)
-	return list, f.model(src), err
+	lowered, err := src.calls(program)
+	if err != nil {
+		return nil, nil, err
+	}
+	return lowered.Programs(), f.model(src), nil
 }
 
 // model returns a function that loads the model of a spec with other values of some parameters.

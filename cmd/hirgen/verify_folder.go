@@ -88,13 +88,16 @@ func compareSources(cmd *cobra.Command, dir string, record *emit.Record, program
 		return nil, err
 	}
 	path := filepath.Join(dir, emit.SpecFolder, record.Spec)
-	program, src, err := own.lower(cmd, path)
+	_, lowered, src, err := own.lowered(cmd, path)
+	if err == nil {
+		err = lowered.With(programs)
+	}
 	if err != nil {
 		return nil, err
 	}
-	options := emit.Options{Version: record.Hirgen, Flags: record.Flags, Packages: record.Packages, Spec: src.text, Calls: programs}
+	options := emit.Options{Version: record.Hirgen, Flags: record.Flags, Packages: record.Packages, Spec: src.text}
 	if record.Backward != "" {
-		backward, backwardSrc, err := own.lower(cmd, filepath.Join(dir, record.Backward))
+		_, backward, backwardSrc, err := own.lowered(cmd, filepath.Join(dir, record.Backward))
 		if err != nil {
 			return nil, err
 		}
@@ -102,7 +105,7 @@ func compareSources(cmd *cobra.Command, dir string, record *emit.Record, program
 			Program: backward, Options: emit.Options{Version: record.Hirgen, Flags: record.Flags, Spec: backwardSrc.text},
 		}
 	}
-	files, err := emit.Render(program, options)
+	files, err := emit.Render(lowered, options)
 	if err != nil {
 		return nil, src.locate(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hirgen/hirgen/lowering/calls"
 	calltext "github.com/hirgen/hirgen/lowering/calls/text"
 	"github.com/hirgen/hirgen/lowering/prove"
 )
@@ -59,7 +60,7 @@ func TestEmitProves(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out strings.Builder
-	err = proveFor(&out, p, nil)
+	err = proveFor(&out, &calls.Described{Program: p}, nil)
 	var exit *exitError
 	if !errors.As(err, &exit) || exit.code != exitNotProved || !strings.Contains(out.String(), "--no-verify") {
 		t.Errorf("%v: %s", err, out.String())

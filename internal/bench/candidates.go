@@ -88,7 +88,7 @@ func (s *search) try(fields []model.Setting) {
 	if err != nil {
 		return
 	}
-	host, err := lowering.Lower(p, lowering.Options{Machine: s.machine})
+	host, err := lowering.Host(p, lowering.Options{Machine: s.machine})
 	if err != nil {
 		return
 	}

@@ -9,12 +9,12 @@ import (
 	"io/fs"
 	"maps"
 	"path/filepath"
+	"slices"
 
 	"github.com/hirgen/hirgen/emit"
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/internal/launch"
 	"github.com/hirgen/hirgen/lowering"
-	"github.com/hirgen/hirgen/lowering/calls"
 	"github.com/hirgen/hirgen/lowering/cost"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/prove"
@@ -75,18 +75,23 @@ func (o *Options) lower(c Case) *program {
 
 // print lowers, verifies and prints the program.
 func (p *program) print(pipeline *model.Pipeline, o *Options) error {
-	host, err := lowering.Lower(pipeline, lowering.Options{Machine: o.Machine, Verify: true})
+	options := lowering.Options{Machine: o.Machine, Verify: true}
+	host, err := lowering.Host(pipeline, options)
 	if err != nil {
 		return err
 	}
-	proved := func(c *calls.Program) error {
-		report, err := prove.Against(c, pipeline.With)
-		if err == nil && !report.Emits() {
-			err = errors.New("the program is not proved: hirgen verify says why")
-		}
+	lowered, err := lowering.Calls(host, options)
+	if err != nil {
 		return err
 	}
-	if p.emitted, err = emit.Render(host, emit.Options{Version: o.Version, Prove: proved}); err != nil {
+	reports, err := prove.Each(lowered.Programs(), pipeline.With)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(reports, func(r *prove.Report) bool { return !r.Emits() }) {
+		return errors.New("the program is not proved: hirgen verify says why")
+	}
+	if p.emitted, err = emit.Render(lowered, emit.Options{Version: o.Version}); err != nil {
 		return err
 	}
 	p.row.Digest = digest(p.emitted)

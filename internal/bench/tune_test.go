@@ -29,7 +29,7 @@ func TestCandidates(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", c.Name(), err)
 		}
-		if _, err := lowering.Lower(p, lowering.Options{Verify: true}); err != nil {
+		if _, err := lowering.Host(p, lowering.Options{Verify: true}); err != nil {
 			t.Errorf("%s: %v", c.Name(), err)
 		}
 	}

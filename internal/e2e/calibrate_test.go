@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/hirgen/hirgen/internal/launch"
-	"github.com/hirgen/hirgen/lowering/calls/fromhost"
+	"github.com/hirgen/hirgen/lowering"
 	"github.com/hirgen/hirgen/lowering/cost"
 	"github.com/hirgen/hirgen/lowering/hostir/text"
 )
@@ -76,7 +76,7 @@ func TestPredictionsAreTraces(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		called, err := fromhost.Lower(p)
+		called, err := lowering.Calls(p, lowering.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -81,7 +81,7 @@ func refusals(t *testing.T, spec string, values params) []*diag.Diagnostic {
 	t.Helper()
 	pipeline, err := model.Load("spec.yaml", []byte(spec), values)
 	if err == nil {
-		_, err = lowering.Lower(pipeline, lowering.Options{})
+		_, err = lowering.Host(pipeline, lowering.Options{})
 	}
 	errs, ok := diag.Diagnostics(err)
 	if !ok {

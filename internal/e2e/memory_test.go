@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/hirgen/hirgen/internal/launch"
+	"github.com/hirgen/hirgen/lowering"
 	"github.com/hirgen/hirgen/lowering/calls"
-	"github.com/hirgen/hirgen/lowering/calls/fromhost"
 	"github.com/hirgen/hirgen/lowering/hostir/text"
 )
 
@@ -27,7 +27,7 @@ func TestMemoryIsWhatCheckSays(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			lowered, err := fromhost.Lower(p)
+			lowered, err := lowering.Calls(p, lowering.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

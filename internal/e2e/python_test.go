@@ -9,7 +9,7 @@ import (
 	"github.com/hirgen/hirgen/emit"
 	"github.com/hirgen/hirgen/internal/launch"
 	"github.com/hirgen/hirgen/lowering"
-	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/calls"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/grad"
 )
@@ -55,7 +55,7 @@ func TestPythonPackageWithoutTorch(t *testing.T) {
 }
 
 // gradientOf lowers a spec's forward and backward pass.
-func gradientOf(t *testing.T, path string, values params) (forward, backward *hostir.Program) {
+func gradientOf(t *testing.T, path string, values params) (forward, backward *calls.Described) {
 	t.Helper()
 	pipeline, _, err := model.LoadFile(path, values)
 	if err != nil {
@@ -69,7 +69,7 @@ func gradientOf(t *testing.T, path string, values params) (forward, backward *ho
 	if err != nil {
 		t.Fatal(err)
 	}
-	var programs []*hostir.Program
+	var programs []*calls.Described
 	for _, text := range []string{pass.Forward, pass.Text} {
 		loaded, err := model.Load("spec.yaml", []byte(text), values)
 		if err != nil {

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/hirgen/hirgen/internal/launch"
-	"github.com/hirgen/hirgen/lowering/calls/fromhost"
+	"github.com/hirgen/hirgen/lowering"
 	"github.com/hirgen/hirgen/lowering/hostir/text"
 )
 
@@ -26,7 +26,7 @@ func TestTraceHasEveryCall(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := fromhost.Lower(host)
+		p, err := lowering.Calls(host, lowering.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -104,7 +104,7 @@ func (t *trial) predict(settings []model.Setting) (*hostir.Program, float64, err
 	if err != nil {
 		return nil, 0, err
 	}
-	program, err := lowering.Lower(p, lowering.Options{Machine: t.in.Options.Machine})
+	program, err := lowering.Host(p, lowering.Options{Machine: t.in.Options.Machine})
 	if err != nil {
 		return nil, 0, err
 	}

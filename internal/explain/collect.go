@@ -9,8 +9,7 @@ import (
 	"github.com/hirgen/hirgen/internal/textdiff"
 	"github.com/hirgen/hirgen/lowering"
 	"github.com/hirgen/hirgen/lowering/calls"
-	"github.com/hirgen/hirgen/lowering/calls/fromhost"
-	calltext "github.com/hirgen/hirgen/lowering/calls/text"
+	"github.com/hirgen/hirgen/lowering/calls/passes"
 	"github.com/hirgen/hirgen/lowering/cost"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	hosttext "github.com/hirgen/hirgen/lowering/hostir/text"
@@ -32,7 +31,7 @@ type Input struct {
 func Collect(in Input) (*Page, error) {
 	p := in.Pipeline
 	page := &Page{Name: p.Name, Spec: p.File, Lines: plain(string(in.Text)), Model: modelLines(p)}
-	program, err := page.hostStages(in)
+	program, lowered, err := page.stages(in)
 	if err != nil {
 		return nil, err
 	}
@@ -41,10 +40,7 @@ func Collect(in Input) (*Page, error) {
 		return nil, err
 	}
 	page.Graph = layOutGraph(graph, in.Machine)
-	if err := page.callStages(program); err != nil {
-		return nil, err
-	}
-	if err := page.sources(program, in.Emit); err != nil {
+	if err := page.sources(lowered, in.Emit); err != nil {
 		return nil, err
 	}
 	predicted, err := cost.Predict(program, in.Machine)
@@ -102,40 +98,31 @@ func modelLines(p *model.Pipeline) []Line {
 	return list
 }
 
-// hostStages lowers the pipeline, and notes the host program after each pass.
-func (page *Page) hostStages(in Input) (*hostir.Program, error) {
-	why := map[string]string{"build": "one statement for each operation of the model"}
+// stages lowers the pipeline, and notes the program after each pass.
+func (page *Page) stages(in Input) (*hostir.Program, *calls.Described, error) {
+	why := map[string]string{
+		"build": "one statement for each operation of the model", lowering.Translating: "each statement of the host IR becomes calls of CUDA, NCCL or cuBLASLt",
+	}
 	for _, pass := range lowering.Passes {
 		why[pass.Name] = pass.Why
 	}
-	options, last := in.Options, ""
+	for _, pass := range passes.Passes {
+		why[pass.Name] = pass.Why
+	}
+	options, ir, last := in.Options, "host IR", ""
 	options.DumpAfter = func(pass, text string, _ bool) {
-		page.stage("host IR", pass, why[pass], last, text)
+		if pass == lowering.Translating {
+			ir, last = "call IR", ""
+		}
+		page.stage(ir, pass, why[pass], last, text)
 		last = text
 	}
-	return lowering.Lower(in.Pipeline, options)
-}
-
-// callStages notes the calls of each variant after each pass.
-func (page *Page) callStages(program *hostir.Program) error {
-	for i, form := range program.Variants() {
-		name, last := "", ""
-		if i > 0 {
-			name = " (fallback)"
-		}
-		_, err := fromhost.LowerWatched(form, func(pass, why string, c *calls.Program) {
-			text := calltext.Print(c)
-			if pass == "" {
-				pass, why = "calls", "each statement of the host IR becomes calls of CUDA, NCCL or cuBLASLt"
-			}
-			page.stage("call IR", pass+name, why, last, text)
-			last = text
-		})
-		if err != nil {
-			return err
-		}
+	host, err := lowering.Host(in.Pipeline, options)
+	if err != nil {
+		return nil, nil, err
 	}
-	return nil
+	lowered, err := lowering.Calls(host, options)
+	return host, lowered, err
 }
 
 // stage adds a stage as its difference to the one before.

@@ -9,7 +9,6 @@ import (
 	"github.com/hirgen/hirgen/emit"
 	"github.com/hirgen/hirgen/lowering/calls"
 	calltext "github.com/hirgen/hirgen/lowering/calls/text"
-	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
 var (
@@ -52,7 +51,7 @@ func (page *Page) inSpec(list []int, number string) []int {
 }
 
 // sources prints the programs, and links their lines with statements and with the spec.
-func (page *Page) sources(program *hostir.Program, opt emit.Options) error {
+func (page *Page) sources(program *calls.Described, opt emit.Options) error {
 	sources, err := emit.Sources(program, opt)
 	if err != nil {
 		return err

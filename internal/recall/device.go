@@ -14,6 +14,7 @@ import (
 
 	"github.com/hirgen/hirgen/emit"
 	"github.com/hirgen/hirgen/internal/launch"
+	"github.com/hirgen/hirgen/lowering"
 	"github.com/hirgen/hirgen/lowering/calls"
 	"github.com/hirgen/hirgen/lowering/calls/verify"
 	"github.com/hirgen/hirgen/lowering/prove/mutate"
@@ -124,7 +125,14 @@ func (d *Device) Judge(s *Subject, p *calls.Program) (effect Effect, why string)
 
 // build emits the program as hirgen emit --no-verify does, without a proof.
 func (d *Device) build(s *Subject, p *calls.Program) (string, error) {
-	files, err := emit.Render(s.host, emit.Options{Calls: []*calls.Program{p}})
+	lowered, err := lowering.Calls(s.host, lowering.Options{})
+	if err == nil {
+		err = lowered.With([]*calls.Program{p})
+	}
+	if err != nil {
+		return "", err
+	}
+	files, err := emit.Render(lowered, emit.Options{})
 	if err != nil {
 		return "", err
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/hirgen/hirgen/lowering"
 	"github.com/hirgen/hirgen/lowering/calls"
-	"github.com/hirgen/hirgen/lowering/calls/fromhost"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/lowertest"
 	"github.com/hirgen/hirgen/model"
@@ -90,7 +89,11 @@ func subjects(file, schedule string) ([]*Subject, error) {
 	if err != nil {
 		return nil, err
 	}
-	host, err := lowering.Lower(pipeline, lowering.Options{})
+	host, err := lowering.Host(pipeline, lowering.Options{})
+	if err != nil {
+		return nil, err
+	}
+	lowered, err := lowering.Calls(host, lowering.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -99,12 +102,8 @@ func subjects(file, schedule string) ([]*Subject, error) {
 		return nil, err
 	}
 	var list []*Subject
-	for i, form := range host.Variants() {
-		lowered, err := fromhost.Lower(form)
-		if err != nil {
-			return nil, err
-		}
-		s := &Subject{Name: name, Pipeline: pipeline, Program: lowered.Program, oracle: oracle, host: host, variant: i}
+	for i, program := range lowered.Programs() {
+		s := &Subject{Name: name, Pipeline: pipeline, Program: program, oracle: oracle, host: host, variant: i}
 		if i > 0 {
 			s.Name += ", fallback"
 			s.Nodes = make([]int, len(oracle.Inputs))

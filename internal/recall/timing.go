@@ -9,7 +9,6 @@ import (
 
 	"github.com/hirgen/hirgen/lowering"
 	"github.com/hirgen/hirgen/lowering/calls"
-	"github.com/hirgen/hirgen/lowering/calls/fromhost"
 	"github.com/hirgen/hirgen/lowering/prove"
 	"github.com/hirgen/hirgen/lowering/prove/values"
 	"github.com/hirgen/hirgen/model"
@@ -128,15 +127,7 @@ func callsOf(p *model.Pipeline) ([]*calls.Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	var list []*calls.Program
-	for _, form := range program.Variants() {
-		lowered, err := fromhost.Lower(form)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, lowered.Program)
-	}
-	return list, nil
+	return program.Programs(), nil
 }
 
 // meshParam returns the parameter that sets the number of ranks of a spec, or "" if there is none.

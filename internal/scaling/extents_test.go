@@ -13,7 +13,6 @@ import (
 	"github.com/hirgen/hirgen/emit"
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/lowering"
-	"github.com/hirgen/hirgen/lowering/calls"
 	"github.com/hirgen/hirgen/lowering/cost"
 	"github.com/hirgen/hirgen/lowering/prove"
 	"github.com/hirgen/hirgen/model"
@@ -117,17 +116,19 @@ func makes(t *testing.T, spec string, machine *cost.Machine) bool {
 	if err != nil {
 		return refused(t, spec, err)
 	}
-	program, err := lowering.Lower(p, lowering.Options{Verify: true})
+	program, err := lowering.Host(p, lowering.Options{Verify: true})
 	if err != nil {
 		return refused(t, spec, err)
 	}
-	files, err := emit.Render(program, emit.Options{Prove: func(c *calls.Program) error {
-		report, err := prove.Against(c, p.With)
-		if err == nil && !report.Emits() {
-			err = fmt.Errorf("%v", report.Findings)
-		}
-		return err
-	}})
+	lowered, err := lowering.Calls(program, lowering.Options{})
+	if err != nil {
+		return refused(t, spec, err)
+	}
+	reports, err := prove.Each(lowered.Programs(), p.With)
+	if err != nil || slices.ContainsFunc(reports, func(r *prove.Report) bool { return !r.Emits() }) {
+		t.Errorf("%v, %+v for\n%s", err, reports, spec)
+	}
+	files, err := emit.Render(lowered, emit.Options{})
 	if err != nil {
 		return refused(t, spec, err)
 	}

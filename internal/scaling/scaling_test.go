@@ -11,7 +11,6 @@ import (
 
 	"github.com/hirgen/hirgen/emit"
 	"github.com/hirgen/hirgen/lowering"
-	"github.com/hirgen/hirgen/lowering/calls"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/hostir/verify"
 	"github.com/hirgen/hirgen/lowering/prove"
@@ -22,7 +21,7 @@ import (
 // lower does what `hirgen lower` does of a pipeline.
 func lower(tb testing.TB, p *model.Pipeline) *hostir.Program {
 	tb.Helper()
-	program, err := lowering.Lower(p, lowering.Options{})
+	program, err := lowering.Host(p, lowering.Options{})
 	if err == nil {
 		err = verify.Program(program)
 	}
@@ -35,7 +34,11 @@ func lower(tb testing.TB, p *model.Pipeline) *hostir.Program {
 // render does what `hirgen emit` does of a program, up to the disk.
 func render(tb testing.TB, program *hostir.Program) {
 	tb.Helper()
-	if _, err := emit.Render(program, emit.Options{}); err != nil {
+	lowered, err := lowering.Calls(program, lowering.Options{})
+	if err == nil {
+		_, err = emit.Render(lowered, emit.Options{})
+	}
+	if err != nil {
 		tb.Fatal(err)
 	}
 }
@@ -108,16 +111,17 @@ func (l longPipeline) provedAndEmitted(t *testing.T, n int) (proof, rest time.Du
 	if err != nil {
 		t.Fatal(err)
 	}
-	proved := func(p *calls.Program) error {
-		start := time.Now()
-		report, err := prove.Against(p, b.BuildWith)
-		if err == nil && !report.Proved() {
-			err = fmt.Errorf("not proved: %+v", report.Findings)
-		}
-		proof += time.Since(start)
-		return err
+	lowered, err := lowering.Calls(lower(t, p), lowering.Options{})
+	if err != nil {
+		t.Fatal(err)
 	}
-	if _, err := emit.Render(lower(t, p), emit.Options{Prove: proved}); err != nil {
+	begin := time.Now()
+	report, err := prove.Against(lowered.Program, b.BuildWith)
+	if err != nil || !report.Proved() {
+		t.Fatalf("not proved: %v, %+v", err, report)
+	}
+	proof = time.Since(begin)
+	if _, err := emit.Render(lowered, emit.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	return proof, time.Since(start) - proof

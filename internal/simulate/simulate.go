@@ -109,7 +109,7 @@ func (o *Options) predict(row *Row, base *model.Pipeline) error {
 	if err != nil {
 		return err
 	}
-	program, err := lowering.Lower(p, o.Lowering)
+	program, err := lowering.Host(p, o.Lowering)
 	if err != nil {
 		return err
 	}

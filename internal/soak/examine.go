@@ -74,7 +74,7 @@ func (e *examination) run() {
 		e.outcome.Finding = e.finding(Internal, "evaluating: %v", err)
 		return
 	}
-	program, err := lowering.Lower(pipeline, lowering.Options{Verify: true, DumpAfter: e.afterPass})
+	program, err := lowering.Host(pipeline, lowering.Options{Verify: true, DumpAfter: e.afterPass})
 	switch {
 	case err != nil:
 		e.refused("lower", err)
@@ -82,7 +82,7 @@ func (e *examination) run() {
 	case e.outcome.Finding != nil:
 		return
 	}
-	if e.outcome.files, err = emit.Render(program, emit.Options{Prove: e.prove}); err != nil {
+	if e.outcome.files, err = e.emitted(program); err != nil {
 		if e.outcome.Finding == nil {
 			e.outcome.Finding = e.finding(Disagrees, "%v", err)
 		}

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/hirgen/hirgen/lowering/calls/fromhost"
+	"github.com/hirgen/hirgen/lowering"
 	callsinterp "github.com/hirgen/hirgen/lowering/calls/interp"
 	callverify "github.com/hirgen/hirgen/lowering/calls/verify"
 	"github.com/hirgen/hirgen/lowering/hostir"
@@ -208,7 +208,7 @@ func (o *oracle) checkOn(nodes []int, program *hostir.Program, seed uint64) erro
 
 // checkCalls interprets the calls of a host program after all passes.
 func (o *oracle) checkCalls(nodes []int, program *hostir.Program, seed uint64) error {
-	lowered, err := fromhost.Lower(program)
+	lowered, err := lowering.Calls(program, lowering.Options{})
 	if err != nil {
 		return nil //nolint:nilerr // what cannot be printed is refused when it is emitted
 	}

@@ -4,21 +4,32 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/emit"
+	"github.com/hirgen/hirgen/lowering"
+	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/prove"
 	"github.com/hirgen/hirgen/model"
 )
 
-// prove holds that the calls of a spec that is accepted are proved, as emit does before it writes.
-func (e *examination) prove(p *calls.Program) error {
-	report, err := prove.Against(p, func(params map[string]int64) (*model.Pipeline, error) {
+// emitted prints a program that is proved.
+func (e *examination) emitted(host *hostir.Program) ([]emit.File, error) {
+	lowered, err := lowering.Calls(host, lowering.Options{})
+	if err != nil {
+		return nil, err
+	}
+	reports, err := prove.Each(lowered.Programs(), func(params map[string]int64) (*model.Pipeline, error) {
 		return model.Load("spec.yaml", []byte(e.spec.Text()), params)
 	})
-	if err != nil || report.Emits() {
-		return err
+	if err != nil {
+		return nil, err
 	}
-	var found strings.Builder
-	report.Text(&found)
-	e.outcome.Finding = e.finding(NotProved, "%s", found.String())
-	return errors.New("it is not proved")
+	for _, report := range reports {
+		if !report.Emits() {
+			var found strings.Builder
+			report.Text(&found)
+			e.outcome.Finding = e.finding(NotProved, "%s", found.String())
+			return nil, errors.New("it is not proved")
+		}
+	}
+	return emit.Render(lowered, emit.Options{})
 }

@@ -70,7 +70,7 @@ func TestBounds(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		program, err := lowering.Lower(p, lowering.Options{})
+		program, err := lowering.Host(p, lowering.Options{})
 		if err != nil {
 			continue
 		}
@@ -155,7 +155,7 @@ func chain(t *testing.T, n int) *hostir.Program {
 	if err != nil {
 		t.Fatal(err)
 	}
-	program, err := lowering.Lower(p, lowering.Options{})
+	program, err := lowering.Host(p, lowering.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

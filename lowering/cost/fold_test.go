@@ -51,7 +51,7 @@ func TestFolding(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		if program, err := lowering.Lower(p, lowering.Options{}); err == nil {
+		if program, err := lowering.Host(p, lowering.Options{}); err == nil {
 			foldsRight(t, spec.Text(), program, onNodes(slowed(h200(t), rand.New(rand.NewPCG(number, 3))), int(number%4)))
 		}
 	}

@@ -91,7 +91,7 @@ func lowerFile(path string, params map[string]int64, schedule map[string]string)
 	if err != nil {
 		return nil, err
 	}
-	return lowering.Lower(p, lowering.Options{})
+	return lowering.Host(p, lowering.Options{})
 }
 
 // predicted is what the model says of a row.

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/hirgen/hirgen/emit"
+	"github.com/hirgen/hirgen/lowering"
 
 	"github.com/hirgen/hirgen/lowering/cost"
 	"github.com/hirgen/hirgen/model"
@@ -108,7 +109,11 @@ func TestNamesAreThoseOfTheProgram(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		files, err := emit.Render(program, emit.Options{})
+		lowered, err := lowering.Calls(program, lowering.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		files, err := emit.Render(lowered, emit.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -36,10 +36,10 @@ type Program struct {
 	Auto    *Auto          // passes choose unset fields from the problem size; nil: Choices are final
 	// Reference lists the model's operations in order, on whole tensors. The emitted program checks its results against them.
 	// Passes do not change it.
-	Reference []RefOp
+	Reference []domain.Operation
 	// Saved lists operations that compute inputs which a forward pass saves. They include operations of Reference, and end in
 	// sets of these inputs.
-	Saved []RefOp
+	Saved []domain.Operation
 	Body  []Stmt
 	// Fallback computes the same, with NCCL between ranks that cannot share memory. It runs if there are such ranks. nil: no
 	// fallback.
@@ -58,25 +58,6 @@ func (p *Program) Variants() []*Program {
 func (p *Program) Given(c schedule.Choice) bool {
 	return p.Auto == nil || slices.Contains(p.Auto.Given, c.Path())
 }
-
-// RefOp is one operation of the model, with the model's names of tensors.
-type RefOp struct {
-	Kind  string // as in specs: "matmul", "unary", ...
-	Fn    string // of a unary, binary or reduce operation, or an attention
-	Out   string
-	More  []string // additional results
-	In    []string
-	Axis  int             // reduce, broadcast, slice, concat: the logical axis
-	Perm  []int           // permute
-	Start domain.Extent   // slice
-	Shape []domain.Extent // the logical shape of Out, without reduced axes
-	DType domain.DType    // of Out
-	Whole string          // the operation of the spec that this is part of: "layer_norm(X, g, b)"; empty: none
-	Pos   diag.Pos
-}
-
-// Results lists the results of an operation.
-func (o RefOp) Results() []string { return append([]string{o.Out}, o.More...) }
 
 // Param is a named integer of the spec.
 type Param struct {

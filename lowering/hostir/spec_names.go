@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/model/domain"
 )
 
 // Called returns the name of a tensor in a message about a statement. The author of a spec does not know names that passes made.
@@ -31,13 +32,15 @@ func Declared(p *Program, s Stmt, t *Tensor) *Tensor { return named(p, operation
 // InSpec reports whether a tensor is in the spec, so that its author knows the name.
 func InSpec(p *Program, t *Tensor) bool {
 	return t.Role == Input || t.Role == Output ||
-		slices.ContainsFunc(p.Reference, func(op RefOp) bool { return slices.Contains(op.Results(), t.Name) })
+		slices.ContainsFunc(p.Reference, func(op domain.Operation) bool { return slices.Contains(op.Results(), t.Name) })
 }
 
 // NamedInSpec reports whether a name belongs to a tensor of the spec, or is derived from one, such as A_all.
 func NamedInSpec(p *Program, name string) bool {
 	for {
-		names := func(op RefOp) bool { return slices.Contains(op.Results(), name) || slices.Contains(op.In, name) }
+		names := func(op domain.Operation) bool {
+			return slices.Contains(op.Results(), name) || slices.Contains(op.In, name)
+		}
 		if slices.ContainsFunc(p.Reference, names) {
 			return true
 		}
@@ -51,8 +54,8 @@ func NamedInSpec(p *Program, name string) bool {
 
 // operationOf returns the operation of the spec that a statement comes from, by its position; nil if no operation, or several,
 // have that position.
-func operationOf(p *Program, s Stmt) *RefOp {
-	var found *RefOp
+func operationOf(p *Program, s Stmt) *domain.Operation {
+	var found *domain.Operation
 	for i, op := range p.Reference {
 		if op.Pos != s.Meta().Pos {
 			continue
@@ -67,7 +70,7 @@ func operationOf(p *Program, s Stmt) *RefOp {
 
 // named returns the tensor of the spec that a tensor corresponds to: itself, or the operand or result of the operation that it
 // replaces in s.
-func named(p *Program, op *RefOp, s Stmt, t *Tensor) *Tensor {
+func named(p *Program, op *domain.Operation, s Stmt, t *Tensor) *Tensor {
 	if InSpec(p, t) {
 		return t
 	}
@@ -129,7 +132,7 @@ func isMade(body []Stmt, t *Tensor) bool {
 }
 
 // spelled returns an operation as in a spec, without its operands.
-func spelled(op *RefOp) string {
+func spelled(op *domain.Operation) string {
 	fn := op.Fn
 	if fn == "" {
 		fn = op.Kind

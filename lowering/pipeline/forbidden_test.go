@@ -28,7 +28,7 @@ func TestRefusedLeadsFail(t *testing.T) {
 		p := *s.pipeline
 		p.Schedule.Unset(schedule.Lead)
 		p.Schedule.Set(schedule.All, schedule.Lead, []string{schedule.All, "1", "2"}[i%3])
-		_, err := lowering.Lower(&p, lowering.Options{Verify: true})
+		_, err := lowering.Host(&p, lowering.Options{Verify: true})
 		errs, ok := diag.Diagnostics(err)
 		if !ok || !strings.Contains(errs.Items[0].Message, "follows") || !strings.HasPrefix(errs.Items[0].Message, "schedule.all.lead") {
 			continue

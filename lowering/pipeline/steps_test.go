@@ -62,7 +62,7 @@ func stepsOf(t *testing.T, spec string) [][]int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	program, err := lowering.Lower(p, lowering.Options{Verify: true})
+	program, err := lowering.Host(p, lowering.Options{Verify: true})
 	if err != nil {
 		t.Fatal(err)
 	}

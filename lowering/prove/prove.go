@@ -12,6 +12,8 @@
 package prove
 
 import (
+	"errors"
+	"sync"
 	"time"
 
 	"github.com/hirgen/hirgen/lowering/calls"
@@ -104,6 +106,17 @@ func Against(p *calls.Program, load values.Load) (*Report, error) {
 	}
 	report.Seconds = time.Since(start).Seconds()
 	return report, nil
+}
+
+// Each does the checks of Against for the variants of a program, at the same time.
+func Each(variants []*calls.Program, load values.Load) ([]*Report, error) {
+	reports, failures := make([]*Report, len(variants)), make([]error, len(variants))
+	var all sync.WaitGroup
+	for i, p := range variants {
+		all.Go(func() { reports[i], failures[i] = Against(p, load) })
+	}
+	all.Wait()
+	return reports, errors.Join(failures...)
 }
 
 // verification checks an unrolled program.

@@ -107,7 +107,7 @@ func lowerAt(t *testing.T, spec string, p schedules.Problem) *hostir.Program {
 	if err != nil {
 		t.Fatal(err)
 	}
-	program, err := lowering.Lower(pipeline, lowering.Options{Verify: true})
+	program, err := lowering.Host(pipeline, lowering.Options{Verify: true})
 	if err != nil {
 		t.Fatal(err)
 	}

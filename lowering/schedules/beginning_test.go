@@ -36,7 +36,7 @@ func TestAutoOfManyLayers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		program, err := lowering.Lower(p, lowering.Options{})
+		program, err := lowering.Host(p, lowering.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -47,7 +47,7 @@ func TestAutoOfLayers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		program, err := lowering.Lower(p, lowering.Options{Verify: true})
+		program, err := lowering.Host(p, lowering.Options{Verify: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,7 +18,7 @@ func TestMovedOperandsAreMultiplied(t *testing.T) {
 		{"A: [2, 4, 6], W: [2, 5, 6], b: [5, DIDx], C: [2, Stream(4), 5]", "T = permute(b, perm=[1, 0]), C = linear(A, W, T)"},
 	} {
 		p := lowertest.Pipeline(t, 2, c[0], c[1])
-		program, err := lowering.Lower(p, lowering.Options{Verify: true})
+		program, err := lowering.Host(p, lowering.Options{Verify: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,15 +5,6 @@ import (
 	"slices"
 )
 
-// Operation is the part of an operation that Contractions reads. Tensors are identified by name.
-type Operation struct {
-	Kind string // as the model spells it: "matmul", "reshape", "reduce"
-	Fn   string // of a reduce
-	In   []string
-	Out  string
-	Axis int // of a reduce: an index in the operand's shape
-}
-
 // Terms is the length of a sum. Size is the product of Factors, which are all greater than 1. A product above
 // MaxInt64 is MaxInt64.
 type Terms struct {

@@ -51,7 +51,7 @@ func TestScheduleStaysForward(t *testing.T) {
 		}
 		q, err := model.Load("backward.yaml", []byte(pass.Text), nil)
 		if err == nil {
-			_, err = lowering.Lower(q, lowering.Options{})
+			_, err = lowering.Host(q, lowering.Options{})
 		}
 		if err != nil {
 			t.Errorf("%v\n%s", err, pass.Text)

@@ -17,7 +17,7 @@ import (
 // onRanks lowers a pipeline and interprets it on all ranks, in two orders. It answers false where it is refused.
 func onRanks(t *testing.T, p *model.Pipeline, text string) bool {
 	t.Helper()
-	program, err := lowering.Lower(p, lowering.Options{Verify: true})
+	program, err := lowering.Host(p, lowering.Options{Verify: true})
 	if err != nil {
 		if errs, ok := diag.Diagnostics(err); !ok || errs.Items[0].Code == diag.HostIRInvalid {
 			t.Fatalf("%v\n%s", err, text)

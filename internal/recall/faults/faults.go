@@ -10,7 +10,6 @@ import (
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/lowering"
 	"github.com/hirgen/hirgen/lowering/calls"
-	"github.com/hirgen/hirgen/lowering/calls/fromhost"
 	"github.com/hirgen/hirgen/lowering/calls/passes"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model"
@@ -129,7 +128,7 @@ func (f *Fault) toCalls(host *hostir.Program, e *editor) (*calls.Program, error)
 			}
 		}
 	}
-	lowered, err := fromhost.Lower(host)
+	lowered, err := lowering.Calls(host, lowering.Options{})
 	if err != nil {
 		return nil, err
 	}

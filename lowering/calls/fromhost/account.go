@@ -6,24 +6,15 @@ import (
 	"strings"
 
 	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/calls"
 	"github.com/hirgen/hirgen/lowering/calls/extents"
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// Report is the summary that the banner and the result columns of a program print.
-type Report struct {
-	Derived []string  // communications in words
-	Gemms   []Size    // that one rank computes in a call
-	Bytes   expr.Expr // of the largest communication; nil: there is none
-	Largest string    // the kind of the largest communication
-	Team    expr.Expr // its number of ranks
-	size    int64
-}
-
-// Size is the size of a GEMM. M counts the rows of all iterations.
-type Size struct {
-	M, N, K, Batch expr.Expr
-	size           [4]int64
+// size is the size of a GEMM.
+type size struct {
+	calls.Size
+	numbers [4]int64 // M, N, K and Batch
 }
 
 // account adds a communication to the summary. It keeps the largest one, for which the program reports size and bandwidths.
@@ -60,22 +51,21 @@ func (b *builder) accountTransfer(s *hostir.P2PCommunication, buf *buffer) {
 // that one rank receives from others. Data that a rank already has does not count.
 func (b *builder) accountFor(text, kind string, whole *buffer, ranks extents.Quantity) {
 	text += b.perIteration()
-	r := &b.out.Report
+	r := &b.out.About
 	if len(r.Derived) == 0 || r.Derived[len(r.Derived)-1] != text {
 		r.Derived = append(r.Derived, text)
 	}
 	bytes := extents.Times(b.happens(), whole.elements(), extents.Number(whole.tensor.DType.Size()))
-	if r.Bytes == nil || bytes.Size > r.size {
-		r.Bytes, r.size, r.Largest, r.Team = bytes.Expr, bytes.Size, kind, ranks.Expr
+	if r.Bytes == nil || bytes.Size > b.largest {
+		b.largest = bytes.Size
+		r.Bytes, r.Largest, r.Team = bytes.Expr, kind, ranks.Expr
 	}
 }
 
 // accountGemm adds the GEMMs of a rank in a call.
 func (b *builder) accountGemm(p gemm) {
 	m, batch := extents.Times(b.runs(), p.m), p.gemms()
-	b.out.Report.Gemms = append(b.out.Report.Gemms, Size{
-		m.Expr, p.n.Expr, p.k.Expr, batch.Expr, [4]int64{m.Size, p.n.Size, p.k.Size, batch.Size},
-	})
+	b.sizes = append(b.sizes, size{calls.Size{M: m.Expr, N: p.n.Expr, K: p.k.Expr, Batch: batch.Expr}, [4]int64{m.Size, p.n.Size, p.k.Size, batch.Size}})
 }
 
 // perIteration names the loops around a communication.

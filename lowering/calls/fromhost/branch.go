@@ -11,18 +11,18 @@ import (
 // branch lowers an If.
 func (b *builder) branch(s *hostir.If) ([]calls.Stmt, error) {
 	cond := b.scope.Rename(expr.Fold(s.Cond))
-	gemms := len(b.out.Report.Gemms)
+	gemms := len(b.sizes)
 	body, err := b.under(condition{holds: cond}, s.Body)
 	if err != nil {
 		return nil, err
 	}
-	both := len(b.out.Report.Gemms)
+	both := len(b.sizes)
 	otherwise, err := b.under(condition{holds: cond, not: true}, s.Else)
 	if err != nil {
 		return nil, err
 	}
-	if list := b.out.Report.Gemms; sameGemms(list[gemms:both], list[both:]) {
-		b.out.Report.Gemms = list[:both] // an iteration takes one side
+	if list := b.sizes; sameGemms(list[gemms:both], list[both:]) {
+		b.sizes = list[:both] // an iteration takes one side
 	}
 	return []calls.Stmt{&calls.If{Cond: b.spelled(cond), Body: body, Else: otherwise}}, nil
 }
@@ -35,6 +35,6 @@ func (b *builder) under(c condition, side []hostir.Stmt) ([]calls.Stmt, error) {
 }
 
 // sameGemms reports whether both sides of an If have the same GEMM sizes.
-func sameGemms(one, other []Size) bool {
-	return slices.EqualFunc(one, other, func(p, q Size) bool { return p.size == q.size })
+func sameGemms(one, other []size) bool {
+	return slices.EqualFunc(one, other, func(p, q size) bool { return p.numbers == q.numbers })
 }

@@ -14,7 +14,10 @@ import (
 // A builder turns one host program into calls.
 type builder struct {
 	program *hostir.Program
-	out     *Lowered
+	out     *calls.Described
+	tensors []*hostir.Tensor // of the arguments
+	sizes   []size           // of GEMMs
+	largest int64            // bytes of a communication
 	names   *names.Table
 	scope   *extents.Scope
 
@@ -71,7 +74,7 @@ func (l loop) iteration() expr.Expr {
 
 func newBuilder(p *hostir.Program, reserved []string) *builder {
 	b := &builder{
-		program: p, out: &Lowered{Program: &calls.Program{Name: p.Name, File: p.File, Graph: isGraph(p)}}, names: names.NewTable(),
+		program: p, out: &calls.Described{Program: &calls.Program{Name: p.Name, File: p.File, Graph: isGraph(p)}}, names: names.NewTable(),
 		scope: &extents.Scope{Values: map[string]int64{}, Names: map[string]string{}}, limited: limited(p.Body),
 		pairs: hostir.Exchanges(p), exchanges: map[*hostir.Exchange]*exchange{}, shares: map[shareKey]*share{},
 		copies: map[*hostir.Tensor]extents.Quantity{}, buffers: map[*hostir.Tensor]*buffer{}, variables: map[*hostir.Tensor]string{},
@@ -81,7 +84,6 @@ func newBuilder(p *hostir.Program, reserved []string) *builder {
 		kernels: map[string]string{}, labels: map[string]string{}, current: calls.Stream{Name: calls.Caller},
 	}
 	b.names.Reserve(reserved...)
-	b.out.builder = b
 	return b
 }
 
@@ -142,7 +144,7 @@ func (b *builder) arguments() {
 				a.Mesh = b.meshes[t.Mesh]
 			}
 			b.out.Arguments = append(b.out.Arguments, a)
-			b.out.Tensors = append(b.out.Tensors, t)
+			b.tensors = append(b.tensors, t)
 		}
 	}
 }
@@ -168,38 +170,4 @@ func (b *builder) coordinateName(m *domain.Mesh, axis int) string {
 
 func axisIndex(m *domain.Mesh, axis string) int {
 	return max(0, slices.IndexFunc(m.Axes, func(a domain.MeshAxis) bool { return a.Name == axis }))
-}
-
-// Extent translates an extent to the names of the calls.
-func (l *Lowered) Extent(e domain.Extent) expr.Expr { return l.builder.scope.Extent(e).Expr }
-
-// RawExtent translates an extent to an expression of parameters only.
-func (l *Lowered) RawExtent(e domain.Extent) expr.Expr { return l.builder.scope.Raw(e).Expr }
-
-// Mesh returns the name of a mesh.
-func (l *Lowered) Mesh(m *domain.Mesh) string { return l.builder.meshes[m] }
-
-// Coordinate returns the name of this rank's coordinate along an axis of a mesh, and the number of the axis.
-func (l *Lowered) Coordinate(m *domain.Mesh, axis string) (name string, index int) {
-	index = axisIndex(m, axis)
-	return l.builder.coordinateName(m, index), index
-}
-
-// Contraction returns the largest number of terms in the sums of matrix products that read an input: see domain.Contractions.
-// It limits how many non-zero integers the check may put into the input.
-func (l *Lowered) Contraction(factors []domain.Extent) expr.Expr {
-	product := extents.Number(1)
-	for _, f := range factors {
-		product = extents.Together(product, l.builder.scope.Raw(f))
-	}
-	return product.Expr
-}
-
-// WorldSize returns the number of ranks of the first mesh, which is the world.
-func (l *Lowered) WorldSize() expr.Expr {
-	size := extents.Number(1)
-	for _, extent := range l.Meshes[0].Extents {
-		size = extents.Times(size, extents.Quantity{Expr: extent, Size: 1})
-	}
-	return size.Expr
 }

@@ -3,21 +3,21 @@ package fromhost
 import (
 	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/calls"
-	"github.com/hirgen/hirgen/lowering/calls/extents"
 )
 
 // keepConstants declares the constants that several places name, and replaces other constants by their expressions.
-func (l *Lowered) keepConstants(p *extents.Parts) {
+func (b *builder) keepConstants() {
+	p, l := b.scope.Parts, b.out
 	p.Fixed, l.Constants = true, nil
 	for i := len(p.List) - 1; i >= 0; i-- {
 		c := p.List[i]
-		if l.spelled(c.Name) > 1 {
+		if spelled(l.Program, c.Name) > 1 {
 			l.Constants = append([]*calls.Constant{c}, l.Constants...)
 			continue
 		}
 		by := map[string]expr.Expr{c.Name: c.Value}
-		l.rewriteExpressions(&calls.Rewriter{Expression: func(e expr.Expr) expr.Expr { return expr.Substitute(e, by) }})
-		l.Report.spellOut(by)
+		rewriteExpressions(l.Program, &calls.Rewriter{Expression: func(e expr.Expr) expr.Expr { return expr.Substitute(e, by) }})
+		spellOut(&l.About, by)
 		for key, named := range p.Named {
 			if named == c {
 				delete(p.Named, key)
@@ -27,9 +27,9 @@ func (l *Lowered) keepConstants(p *extents.Parts) {
 }
 
 // spelled counts the places that name a constant.
-func (l *Lowered) spelled(name string) int {
+func spelled(p *calls.Program, name string) int {
 	count := 0
-	l.rewriteExpressions(&calls.Rewriter{Code: true, Expression: func(e expr.Expr) expr.Expr {
+	rewriteExpressions(p, &calls.Rewriter{Code: true, Expression: func(e expr.Expr) expr.Expr {
 		expr.Variables(e, func(v string) {
 			if v == name {
 				count++
@@ -41,9 +41,9 @@ func (l *Lowered) spelled(name string) int {
 }
 
 // rewriteExpressions rewrites the expressions of statements and declarations.
-func (l *Lowered) rewriteExpressions(r *calls.Rewriter) {
-	calls.RewriteAll(l.Body, r)
-	for _, d := range l.Declarations() {
+func rewriteExpressions(p *calls.Program, r *calls.Rewriter) {
+	calls.RewriteAll(p.Body, r)
+	for _, d := range p.Declarations() {
 		if _, mesh := d.(*calls.Mesh); !mesh {
 			r.Rewrite(d)
 		}
@@ -51,7 +51,7 @@ func (l *Lowered) rewriteExpressions(r *calls.Rewriter) {
 }
 
 // spellOut replaces names by expressions.
-func (r *Report) spellOut(by map[string]expr.Expr) {
+func spellOut(r *calls.About, by map[string]expr.Expr) {
 	for i := range r.Gemms {
 		m := &r.Gemms[i]
 		m.M, m.N, m.K, m.Batch = expr.Substitute(m.M, by), expr.Substitute(m.N, by), expr.Substitute(m.K, by), expr.Substitute(m.Batch, by)

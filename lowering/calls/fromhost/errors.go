@@ -2,21 +2,10 @@ package fromhost
 
 import (
 	"fmt"
-	"path"
-	"strings"
 
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
-
-// At returns the text that a run-time error shows for a statement: "spec.yaml:12:5 Synchronize". It contains only the base name
-// of the file, so that no path of the author's machine leaks.
-func At(pos diag.Pos, what string) string {
-	if pos.File != "" {
-		pos.File = path.Base(strings.ReplaceAll(pos.File, `\`, "/"))
-	}
-	return strings.TrimSpace(pos.String() + " " + what)
-}
 
 // notContiguous returns the error for an operand that a call would misread.
 func (b *builder) notContiguous(s hostir.Stmt, t *hostir.Tensor, use string) error {

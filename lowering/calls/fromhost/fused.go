@@ -225,7 +225,7 @@ func (b *builder) kernel(s *hostir.Fused, k *calls.Kernel, body domain.Body, res
 		k.Operands = append(k.Operands, body[i].Name)
 	}
 	k.Operands = append(k.Operands, operands...)
-	k.Name, k.Body, k.Where = b.names.Local(s.Kernel), body.Text(operands), At(s.Pos, s.Kernel)
+	k.Name, k.Body, k.Where = b.names.Local(s.Kernel), body.Text(operands), calls.At(s.Pos, s.Kernel)
 	b.kernels[key], b.out.Kernels = k.Name, append(b.out.Kernels, k)
 	return k.Name
 }

@@ -7,26 +7,56 @@ import (
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/lowering/calls"
 	"github.com/hirgen/hirgen/lowering/calls/extents"
-	"github.com/hirgen/hirgen/lowering/calls/passes"
+	"github.com/hirgen/hirgen/lowering/calls/names"
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// Lowered is the calls of a host program, with its report.
-type Lowered struct {
-	*calls.Program
-	Report  Report
-	Tensors []*hostir.Tensor // of the arguments
-	builder *builder
+// A Translation is the calls of a host program and of its fallback variant, before the passes on calls have run.
+type Translation struct{ variants []*builder }
+
+// Translate translates a host program to calls. The error is a *diag.Errors if the program cannot be printed.
+func Translate(p *hostir.Program) (*Translation, error) {
+	t, suffix := &Translation{}, ""
+	var taken []string // kernels of both variants are in one file
+	for _, form := range p.Variants() {
+		b, err := translate(form, append(taken, names.ClassName(p.Name+suffix), "hirgen_"+p.Name, p.Name))
+		if err != nil {
+			return nil, err
+		}
+		for _, k := range b.out.Kernels {
+			taken = append(taken, k.Name, names.ClassName(k.Name))
+		}
+		t.variants, suffix = append(t.variants, b), calls.AcrossNodes
+	}
+	return t, nil
 }
 
-// Lower translates a host program to calls, without using the reserved names. The error is a *diag.Errors if the program cannot
-// be printed.
-func Lower(p *hostir.Program, reserved ...string) (lowered *Lowered, err error) {
-	return LowerWatched(p, nil, reserved...)
+// Programs lists the calls of the variants.
+func (t *Translation) Programs() []*calls.Program {
+	list := make([]*calls.Program, len(t.variants))
+	for i, b := range t.variants {
+		list[i] = b.out.Program
+	}
+	return list
 }
 
-// LowerWatched is Lower, and calls after with the program before the first pass (with empty names) and after each pass.
-func LowerWatched(p *hostir.Program, after func(pass, why string, c *calls.Program), reserved ...string) (lowered *Lowered, err error) {
+// Describe describes the variants after the passes on calls.
+func (t *Translation) Describe() *calls.Described {
+	var fallback *calls.Described
+	for i := len(t.variants) - 1; i >= 0; i-- {
+		b := t.variants[i]
+		b.keepConstants()
+		b.out.Fallback = fallback
+		fallback = b.out
+	}
+	for _, b := range t.variants {
+		b.describe()
+	}
+	return fallback
+}
+
+// translate translates one variant, without using the reserved names.
+func translate(p *hostir.Program, reserved []string) (b *builder, err error) {
 	defer func() {
 		if caught := recover(); caught != nil {
 			if _, ok := caught.(extents.ErrOverflow); !ok {
@@ -38,7 +68,7 @@ func LowerWatched(p *hostir.Program, after func(pass, why string, c *calls.Progr
 	if len(p.Meshes) == 0 {
 		return nil, errorAt(diag.Pos{File: p.File}, "there is no mesh")
 	}
-	b := newBuilder(p, reserved)
+	b = newBuilder(p, reserved)
 	b.constants()
 	b.arguments()
 	b.nameRepeats(p.Body, "")
@@ -51,16 +81,10 @@ func LowerWatched(p *hostir.Program, after func(pass, why string, c *calls.Progr
 	b.out.Body = append(append(head, b.beginCalls()...), body...)
 	b.finishShares()
 	b.out.Constants = b.scope.Parts.List
-	if after == nil {
-		after = func(string, string, *calls.Program) {}
+	for _, s := range b.sizes {
+		b.out.Gemms = append(b.out.Gemms, s.Size)
 	}
-	after("", "", b.out.Program)
-	for _, pass := range passes.Passes {
-		pass.Run(b.out.Program)
-		after(pass.Name, pass.Why, b.out.Program)
-	}
-	b.out.keepConstants(b.scope.Parts)
-	return b.out, nil
+	return b, nil
 }
 
 // list lowers statements in order. Their declarations end with the list.
@@ -269,7 +293,7 @@ func (b *builder) denseBuffers(s hostir.Stmt, use string, tensors ...*hostir.Ten
 func (b *builder) info(s hostir.Stmt, label, words string) calls.Info {
 	info := calls.Info{Pos: s.Meta().Pos, Why: s.Meta().Why}
 	if b.sum == "" {
-		info.Label = b.label(label, At(s.Meta().Pos, words))
+		info.Label = b.label(label, calls.At(s.Meta().Pos, words))
 	}
 	return info
 }

@@ -21,7 +21,7 @@ func (b *builder) allocate(s *hostir.Allocate) ([]calls.Stmt, error) {
 		shape = append([]expr.Expr{b.iterations().Expr}, shape...)
 	}
 	b.out.Buffers = append(b.out.Buffers, &calls.Buffer{
-		Name: buf.base, Type: t.DType, Elements: extents.Times(b.iterations(), elements).Expr, Where: At(s.Pos, t.Name), Guard: b.guard, Shape: shape,
+		Name: buf.base, Type: t.DType, Elements: extents.Times(b.iterations(), elements).Expr, Where: calls.At(s.Pos, t.Name), Guard: b.guard, Shape: shape,
 	})
 	if len(b.loops) > 0 {
 		buf.at = step(iteration(b.loops), elements)

@@ -111,7 +111,7 @@ func (b *builder) share(s *hostir.P2PCommunication, buf *buffer, by *hostir.Shar
 	if root.Role != hostir.Temp {
 		pos = root.Pos // its memory may be unfit for sharing
 	}
-	d.Label = b.label("share_"+root.Name, At(pos, words))
+	d.Label = b.label("share_"+root.Name, calls.At(pos, words))
 	b.shares[key], b.out.Shares = d, append(b.out.Shares, d.Share)
 	return d
 }

@@ -40,7 +40,7 @@ func (b *builder) team(m *domain.Mesh, axis string, where string) string {
 // world returns the team of all ranks.
 func (b *builder) world(pos diag.Pos) string {
 	m := b.program.Meshes[0]
-	return b.team(m, "", At(pos, "mesh "+m.Name))
+	return b.team(m, "", calls.At(pos, "mesh "+m.Name))
 }
 
 // teamOf returns the team that a communication joins. The two meshes of a SendRecv meet in the world.
@@ -48,5 +48,5 @@ func (b *builder) teamOf(s *hostir.Communication) string {
 	if s.Type == hostir.SendRecv {
 		return b.world(s.Pos)
 	}
-	return b.team(s.Mesh, s.MeshAxis, At(s.Pos, strings.TrimSuffix("mesh "+s.Mesh.Name+" axis "+s.MeshAxis, " axis ")))
+	return b.team(s.Mesh, s.MeshAxis, calls.At(s.Pos, strings.TrimSuffix("mesh "+s.Mesh.Name+" axis "+s.MeshAxis, " axis ")))
 }

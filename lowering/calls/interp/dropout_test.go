@@ -98,7 +98,7 @@ func dropoutKeepsTheResult(t *testing.T, source string, params map[string]int64)
 	if err != nil {
 		t.Fatal(err)
 	}
-	program, err := lowering.Lower(p, lowering.Options{Verify: true})
+	program, err := lowering.Host(p, lowering.Options{Verify: true})
 	if err != nil {
 		t.Fatal(err)
 	}

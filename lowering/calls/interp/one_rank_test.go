@@ -48,7 +48,7 @@ func runsOn(t *testing.T, path string, load func(*testing.T) *model.Pipeline) {
 	t.Run(filepath.Base(filepath.Dir(path))+"/"+filepath.Base(path), func(t *testing.T) {
 		t.Parallel()
 		pipeline := load(t)
-		program, err := lowering.Lower(pipeline, lowering.Options{Verify: true})
+		program, err := lowering.Host(pipeline, lowering.Options{Verify: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,7 +14,6 @@ import (
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/lowering"
 	"github.com/hirgen/hirgen/lowering/calls"
-	"github.com/hirgen/hirgen/lowering/calls/fromhost"
 	"github.com/hirgen/hirgen/lowering/calls/text"
 	"github.com/hirgen/hirgen/lowering/calls/verify"
 	"github.com/hirgen/hirgen/lowering/hostir"
@@ -73,7 +72,7 @@ func TestCallsComputeWhatTheModelSays(t *testing.T) {
 		for _, d := range []int64{2, 4} {
 			t.Run(fmt.Sprint(filepath.Base(filepath.Dir(path)), "/", filepath.Base(path), "/D=", d), func(t *testing.T) {
 				pipeline := small(t, path, d)
-				program, err := lowering.Lower(pipeline, lowering.Options{})
+				program, err := lowering.Host(pipeline, lowering.Options{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -117,7 +116,7 @@ func ordered(seed, last uint64) func(*calls.Program, []int, []map[string]*Array,
 // lowered returns the calls of a program, read back from their text.
 func lowered(t *testing.T, program *hostir.Program) *calls.Program {
 	t.Helper()
-	p, err := fromhost.Lower(program)
+	p, err := lowering.Calls(program, lowering.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +173,7 @@ func TestSchedules(t *testing.T) {
 		for _, path := range pipelines {
 			t.Run(filepath.Base(filepath.Dir(path))+"/"+schedule, func(t *testing.T) {
 				pipeline := small(t, path, 4, append([]model.Setting{{Path: "pipeline", Value: "p2p"}}, settings(schedule)...)...)
-				program, err := lowering.Lower(pipeline, lowering.Options{})
+				program, err := lowering.Host(pipeline, lowering.Options{})
 				if err == nil {
 					accepted++
 					check(t, lowertest.NewOracle(t, pipeline, 1), program, 3)
@@ -206,7 +205,7 @@ func TestEveryWaitIsNeeded(t *testing.T) {
 	} {
 		t.Run(c.name+"/"+c.schedule, func(t *testing.T) {
 			pipeline := small(t, "../../../testdata/specs/"+c.name+"/spec.yaml", 2, settings(c.schedule)...)
-			program, err := lowering.Lower(pipeline, lowering.Options{})
+			program, err := lowering.Host(pipeline, lowering.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -138,8 +138,8 @@ func (g *generator) makeTensor(i int) *hostir.Tensor {
 	return t
 }
 
-func (g *generator) refOp(i int) hostir.RefOp {
-	op := hostir.RefOp{Out: fmt.Sprintf("R%d", i), Whole: []string{"", "layer_norm(X, \"g\")"}[i%2], Shape: []domain.Extent{}, DType: domain.FP16, Pos: g.pos()}
+func (g *generator) refOp(i int) domain.Operation {
+	op := domain.Operation{Out: fmt.Sprintf("R%d", i), Whole: []string{"", "layer_norm(X, \"g\")"}[i%2], Shape: []domain.Extent{}, DType: domain.FP16, Pos: g.pos()}
 	op.Kind = g.pick("matmul", "unary", "binary", "reduce", "permute", "broadcast", "linear", "set", "slice", "concat", "positions")
 	for range 1 + g.IntN(3) {
 		if op.Kind == "positions" {

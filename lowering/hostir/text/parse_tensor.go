@@ -130,8 +130,8 @@ func (p *parser) extent(stops string) domain.Extent {
 // withAxis are the operations of the model with an axis.
 var withAxis = []string{"reduce", "broadcast", "slice", "concat"}
 
-func (p *parser) referenceLine(list *[]hostir.RefOp) {
-	op := hostir.RefOp{Out: p.Name("a tensor")}
+func (p *parser) referenceLine(list *[]domain.Operation) {
+	op := domain.Operation{Out: p.Name("a tensor")}
 	for p.Err == nil && p.Accept(",") {
 		op.More = append(op.More, p.Name("a tensor"))
 	}

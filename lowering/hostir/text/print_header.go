@@ -65,7 +65,7 @@ func formatTensor(t *hostir.Tensor) string {
 	return text
 }
 
-func formatRefOp(op hostir.RefOp) string {
+func formatRefOp(op domain.Operation) string {
 	var args []string
 	if op.Fn != "" {
 		args = append(args, op.Fn)

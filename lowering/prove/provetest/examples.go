@@ -7,7 +7,6 @@ import (
 
 	"github.com/hirgen/hirgen/lowering"
 	"github.com/hirgen/hirgen/lowering/calls"
-	"github.com/hirgen/hirgen/lowering/calls/fromhost"
 	"github.com/hirgen/hirgen/model"
 )
 
@@ -46,13 +45,5 @@ func Lower(path string, params map[string]int64, settings ...model.Setting) ([]*
 	if err != nil {
 		return nil, err
 	}
-	var list []*calls.Program
-	for _, form := range program.Variants() {
-		lowered, err := fromhost.Lower(form)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, lowered.Program)
-	}
-	return list, nil
+	return program.Programs(), nil
 }

@@ -1,0 +1,22 @@
+package domain
+
+import "github.com/hirgen/hirgen/internal/diag"
+
+// Operation is one operation of the model, with the model's names of tensors.
+type Operation struct {
+	Kind  string // as in specs: "matmul", "unary", ...
+	Fn    string // of a unary, binary or reduce operation, or an attention
+	Out   string
+	More  []string // additional results
+	In    []string
+	Axis  int      // reduce, broadcast, slice, concat: the logical axis
+	Perm  []int    // permute
+	Start Extent   // slice
+	Shape []Extent // the logical shape of Out, without reduced axes
+	DType DType    // of Out
+	Whole string   // the operation of the spec that this is part of: "layer_norm(X, g, b)"; empty: none
+	Pos   diag.Pos
+}
+
+// Results lists the results of an operation.
+func (o Operation) Results() []string { return append([]string{o.Out}, o.More...) }
