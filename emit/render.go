@@ -10,6 +10,7 @@ import (
 	"text/template"
 
 	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/lowering/collective"
 	"github.com/hirgen/hirgen/templates"
 )
 
@@ -112,6 +113,9 @@ func (p *printer) statements(list []calls.Stmt) (string, error) {
 func templateOf(s calls.Stmt) string {
 	switch s := s.(type) {
 	case *calls.NcclCall:
+		if row := collective.Of(s.Kind); row != nil && row.NCCL != "" {
+			return "nccl/collective"
+		}
 		return "nccl/" + s.Kind
 	case *calls.Launch:
 		if s.Own() {

@@ -12,6 +12,7 @@ import (
 	"github.com/hirgen/hirgen/emit"
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/collective"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/hostir/text"
 	"github.com/hirgen/hirgen/model/domain"
@@ -281,7 +282,7 @@ func longProgram(t *testing.T, n int) *hostir.Program {
 			Info: info, Var: "s", Count: p.Tensors[4].Axes[0].Extent,
 			Body: []hostir.Stmt{
 				&hostir.Communication{
-					Info: worker, Handle: handle, Type: hostir.Allgather, Mesh: c.Mesh, MeshAxis: "x", In: a, Out: temp,
+					Info: worker, Handle: handle, Type: collective.Allgather, Mesh: c.Mesh, MeshAxis: "x", In: a, Out: temp,
 					Backend: hostir.NCCL,
 				},
 				&hostir.Wait{Info: worker, Handle: handle},

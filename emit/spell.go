@@ -11,6 +11,7 @@ import (
 	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/calls"
 	"github.com/hirgen/hirgen/lowering/calls/names"
+	"github.com/hirgen/hirgen/lowering/collective"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -65,7 +66,7 @@ func (s *speller) funcs() template.FuncMap {
 	return template.FuncMap{
 		"cpp": spell, "ptr": s.pointer, "stream": stream, "event": event, "flag": flag, "peerflag": peerFlag,
 		"alias": alias, "nccl": ncclType, "dtype": dtype, "ncclfn": func(fn string) string { return ncclFns[fn] },
-		"rank": rankOf, "note": note, "memory": s.memory, "arena": func(name string) bool { return s.buffers[name] != nil && s.buffers[name].Arena }, "pluck": s.plan, "packs": func(shape string) bool { return s.shapes[shape].Packs().Any() }, "attend": s.attend, "attention": s.attentionNamed, "attentionshape": attentionOf, "layout": layoutOf, "gradients": gradientsOf, "attentionplan": planOfAttention, "fn": fnOf, "view": view, "extents": extents,
+		"rank": rankOf, "note": note, "memory": s.memory, "arena": func(name string) bool { return s.buffers[name] != nil && s.buffers[name].Arena }, "pluck": s.plan, "packs": func(shape string) bool { return s.shapes[shape].Packs().Any() }, "attend": s.attend, "attention": s.attentionNamed, "attentionshape": attentionOf, "layout": layoutOf, "gradients": gradientsOf, "attentionplan": planOfAttention, "fn": fnOf, "collective": collective.Of, "view": view, "extents": extents,
 		"holds": s.holds, "condition": s.condition, "use": useOf, "branch": s.branchOf, "workspace": workspace, "room": s.room, "offset": peerOffset,
 		"params": paramsOf, "constants": constantsOf, "create": createOf, "bytes": bytesOf, "source": sourceOf, "dims": brackets, "number": letValue, "begin": s.begin, "receive": s.receive, "ranks": intList[int64], "shape": shapeOf,
 		"kernelparams": kernelParams, "kernelmembers": kernelMembers, "kernelbody": kernelBody, "kernellaunch": kernelLaunch, "lower": strings.ToLower,

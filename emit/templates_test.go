@@ -11,7 +11,7 @@ import (
 	"text/template/parse"
 
 	"github.com/hirgen/hirgen/lowering/calls"
-	"github.com/hirgen/hirgen/lowering/calls/fromhost"
+	"github.com/hirgen/hirgen/lowering/collective"
 	"github.com/hirgen/hirgen/templates"
 )
 
@@ -157,9 +157,10 @@ func everyStatement() []calls.Stmt {
 		&calls.Launch{Kernel: "binary", Fn: "add"}, &calls.Launch{Kernel: "reduce", Fn: "sum"}, &calls.Launch{Kernel: "positions"}, &calls.Launch{Kernel: "silu_mul"}, &calls.Delay{}, &calls.PeerSum{}, &calls.PeerPart{},
 		&calls.For{}, &calls.If{}, &calls.Declare{}, &calls.Let{}, &calls.DeclareStream{}, &calls.BeginCall{},
 	}
-	for _, kind := range fromhost.NcclKinds() {
-		list = append(list, &calls.NcclCall{Kind: kind})
+	for _, row := range collective.Rows() {
+		list = append(list, &calls.NcclCall{Kind: row.Call})
 	}
+	list = append(list, &calls.NcclCall{Kind: "send"}, &calls.NcclCall{Kind: "recv"})
 	return list
 }
 

@@ -1,9 +1,18 @@
 package timeline
 
-import "regexp"
+import (
+	"slices"
+	"strings"
 
-// collective matches communications that no rank leaves before all ranks have entered.
-var collective = regexp.MustCompile(`Allgather|Allreduce|ReduceScatter|AllToAll`)
+	"github.com/hirgen/hirgen/lowering/collective"
+)
+
+// isCollective reports whether a slice is a communication that no rank leaves before all ranks have entered.
+func isCollective(s *Slice) bool {
+	return s.Kind == NCCL && slices.ContainsFunc(collective.Rows(), func(r *collective.Row) bool {
+		return !r.Rooted() && !r.Pairs && strings.Contains(s.Name, string(r.Type))
+	})
+}
 
 // meeting identifies the slices of a collective on all ranks.
 type meeting struct{ name, detail, track string }
@@ -14,7 +23,7 @@ type meetings map[meeting][]*Slice
 func (t *Trace) collectives() meetings {
 	found := meetings{}
 	t.all(func(s *Slice) {
-		if s.Kind == NCCL && collective.MatchString(s.Name) {
+		if isCollective(s) {
 			found[s.meeting()] = append(found[s.meeting()], s)
 		}
 	})

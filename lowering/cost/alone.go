@@ -1,13 +1,16 @@
 package cost
 
-import "github.com/hirgen/hirgen/lowering/hostir"
+import (
+	"github.com/hirgen/hirgen/lowering/collective"
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
 
 // Alone returns how long a statement takes on an idle machine, in microseconds. That is a lower bound of its
 // time when other work runs. It is 0 for statements that neither compute nor move data.
 func (m *Machine) Alone(s hostir.Stmt) float64 {
 	switch s := s.(type) {
 	case *hostir.Communication:
-		if s.Type == hostir.SendRecv {
+		if s.Type == collective.SendRecv {
 			return m.copied(bytesOf(s.Out))
 		}
 		w := m.collective(s, spread{1, int(s.TeamSize())})

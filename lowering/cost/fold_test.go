@@ -11,6 +11,7 @@ import (
 
 	"github.com/hirgen/hirgen/internal/soak"
 	"github.com/hirgen/hirgen/lowering"
+	"github.com/hirgen/hirgen/lowering/collective"
 	"github.com/hirgen/hirgen/lowering/cost"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model"
@@ -103,14 +104,14 @@ func byRank(p *cost.Prediction) map[int][]cost.Call {
 func TestNodesBoundRings(t *testing.T) {
 	const bytes = 1 << 30
 	for _, c := range []struct {
-		kind    hostir.CommType
+		kind    collective.Type
 		network float64 // bytes of a GPU
 		hops    float64
 	}{
-		{hostir.Allgather, bytes * 15 / 16 / 8, 1},
-		{hostir.ReduceScatter, bytes * 15 / 16 / 8, 1},
-		{hostir.Allreduce, 2 * bytes * 15 / 16 / 8, 2},
-		{hostir.AllToAll, bytes * 8 / 16, 1},
+		{collective.Allgather, bytes * 15 / 16 / 8, 1},
+		{collective.ReduceScatter, bytes * 15 / 16 / 8, 1},
+		{collective.Allreduce, 2 * bytes * 15 / 16 / 8, 2},
+		{collective.AllToAll, bytes * 8 / 16, 1},
 	} {
 		s := collectiveOf(c.kind, bytes, 16)
 		inside := h200(t).CollectiveTime(s)

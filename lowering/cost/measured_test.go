@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/hirgen/hirgen/lowering"
+	"github.com/hirgen/hirgen/lowering/collective"
 	"github.com/hirgen/hirgen/lowering/cost"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model"
@@ -26,7 +27,7 @@ type measured struct {
 	Params     map[string]int64  `json:"params"`
 	Schedule   map[string]string `json:"schedule"`
 	GEMM       []int64           `json:"gemm"`       // m, n, k
-	Collective hostir.CommType   `json:"collective"` // of Bytes, on the larger side
+	Collective collective.Type   `json:"collective"` // of Bytes, on the larger side
 	Bytes      int64             `json:"bytes"`
 	Ranks      int               `json:"ranks"`
 	Time       float64           `json:"us"`
@@ -114,15 +115,15 @@ func predicted(r *measured, m *cost.Machine) (float64, error) {
 }
 
 // collectiveOf is a collective whose larger side has so many bytes on a rank.
-func collectiveOf(kind hostir.CommType, bytes int64, ranks int) *hostir.Communication {
+func collectiveOf(kind collective.Type, bytes int64, ranks int) *hostir.Communication {
 	vector := func(bytes int64) *hostir.Tensor {
 		return &hostir.Tensor{DType: domain.BF16, Axes: []domain.Axis{{Extent: domain.Extent{Size: bytes / 2}}}}
 	}
 	c := &hostir.Communication{Type: kind, Mesh: &domain.Mesh{Ranks: make([]int, ranks)}, In: vector(bytes), Out: vector(bytes)}
 	switch kind {
-	case hostir.Allgather:
+	case collective.Allgather:
 		c.In = vector(bytes / int64(ranks))
-	case hostir.ReduceScatter:
+	case collective.ReduceScatter:
 		c.Out = vector(bytes / int64(ranks))
 	}
 	return c

@@ -83,7 +83,7 @@ func (m *Machine) acrossNodes(w work, s *hostir.Communication, moved, steps floa
 	}
 	ranks := float64(s.TeamSize())
 	bytes := moved / float64(on.fewest)
-	if s.Type == hostir.AllToAll {
+	if s.Type.Row().Exchanges() {
 		bytes = moved * (ranks - float64(on.fewest)) / (ranks - 1)
 	}
 	return m.overNetwork(w, bytes, steps/(ranks-1)*float64(on.nodes-1))

@@ -1,6 +1,9 @@
 package cost
 
-import "github.com/hirgen/hirgen/lowering/hostir"
+import (
+	"github.com/hirgen/hirgen/lowering/collective"
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
 
 // communicator identifies the communicator of a collective: the ranks along an axis of a mesh.
 type communicator struct{ mesh, axis string }
@@ -21,7 +24,7 @@ func staysOnCaller(p *hostir.Program) map[hostir.Stmt]bool {
 			case *hostir.P2PCommunication:
 				messages = messages || !s.Backend.IPC()
 			case *hostir.Communication:
-				messages = messages || s.Type == hostir.SendRecv
+				messages = messages || s.Type == collective.SendRecv
 				of := communicator{s.Mesh.Name, s.MeshAxis}
 				all[of] = append(all[of], s)
 				waited[s] = waitedAtOnce(s, body[i+1:])

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/hirgen/hirgen/lowering/collective"
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
@@ -95,7 +96,7 @@ func (r *rank) teamFor(s *hostir.Communication) *team {
 
 // collective starts a communication of a team, or adds it to the open group.
 func (r *rank) collective(s *hostir.Communication) error {
-	if s.Type == hostir.SendRecv {
+	if s.Type == collective.SendRecv {
 		return r.sendRecv(s)
 	}
 	t := r.teamFor(s)

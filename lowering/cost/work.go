@@ -197,9 +197,10 @@ func (m *Machine) collective(s *hostir.Communication, on spread) work {
 	if ranks == 1 {
 		return m.bytesWork(float64(bytesOf(s.In) + bytesOf(s.Out)))
 	}
-	moved, steps := movedBytes(s, float64(ranks))
+	form := s.Type.Row()
+	moved, steps := form.Ring(float64(bytesOf(s.In)), float64(bytesOf(s.Out)), float64(ranks))
 	rows := m.NCCL.Teams
-	if s.Type == hostir.Allreduce {
+	if form.Rounds() > 1 {
 		rows = m.NCCL.Allreduce
 	}
 	low, high, part := around(rows, ranks)
@@ -229,23 +230,6 @@ func around(rows []NCCLRow, ranks int) (low, high NCCLRow, part float64) {
 		return high, high, 0
 	}
 	return low, high, float64(ranks-low.Ranks) / float64(high.Ranks-low.Ranks)
-}
-
-// movedBytes returns the bytes that a rank sends in a collective that runs as a ring, and the number of
-// steps.
-func movedBytes(s *hostir.Communication, ranks float64) (bytes, steps float64) {
-	in, out := float64(bytesOf(s.In)), float64(bytesOf(s.Out))
-	others := ranks - 1
-	switch s.Type {
-	case hostir.Allgather, hostir.Gather:
-		return others / ranks * max(out, in*ranks), others
-	case hostir.ReduceScatter, hostir.Scatter, hostir.AllToAll:
-		return others / ranks * max(in, out), others
-	case hostir.Allreduce:
-		return 2 * others / ranks * in, 2 * others
-	default:
-		return max(in, out), others
-	}
 }
 
 // inGraph returns work as a node of a CUDA graph, which the host does not issue. A call that only orders

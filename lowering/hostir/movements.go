@@ -7,14 +7,15 @@ import (
 
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/collective"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
 // A Movement summarizes a communication of a program: what a rank moves in a call.
 type Movement struct {
-	Type     CommType // SendRecv for transfers between two ranks
-	Transfer bool     // between two ranks
-	Axes     string   // of the mesh: "x", "x and y"; empty: the whole mesh
+	Type     collective.Type // SendRecv for transfers between two ranks
+	Transfer bool            // between two ranks
+	Axes     string          // of the mesh: "x", "x and y"; empty: the whole mesh
 	Mesh     string
 	From     string // the mesh of the senders, if it differs
 	By       string // "NCCL", "IPC-get intra-node"
@@ -101,7 +102,7 @@ func (w *movements) list(body []Stmt) {
 		case *Communication:
 			times, _ := w.count(s.Mesh, nil)
 			m := Movement{Type: s.Type, Axes: s.MeshAxis, Mesh: s.Mesh.Name, By: string(s.Backend), Times: times}
-			if s.Type == SendRecv && !s.In.Mesh.Same(s.Out.Mesh) {
+			if s.Type == collective.SendRecv && !s.In.Mesh.Same(s.Out.Mesh) {
 				m.Axes, m.From, m.Mesh = "", s.In.Mesh.Name, s.Out.Mesh.Name
 			}
 			w.add(s, m, s.Out)
@@ -127,7 +128,7 @@ func (w *movements) transfer(s *P2PCommunication) {
 	}
 	times, axes := w.count(s.Buffer.Mesh, s.Peer)
 	m := Movement{
-		Type: SendRecv, Transfer: true, Axes: strings.Join(axes, " and "), Mesh: s.Buffer.Mesh.Name,
+		Type: collective.SendRecv, Transfer: true, Axes: strings.Join(axes, " and "), Mesh: s.Buffer.Mesh.Name,
 		By: strings.TrimSpace(string(s.Backend) + " " + string(s.Locality)), Times: times,
 	}
 	if !from.Same(s.Buffer.Mesh) {

@@ -1,6 +1,9 @@
 package hostir
 
-import "testing"
+import (
+	"github.com/hirgen/hirgen/lowering/collective"
+	"testing"
+)
 
 // TestMovementsInWords holds how a movement is called in a line of check and in a column of a report.
 func TestMovementsInWords(t *testing.T) {
@@ -8,11 +11,11 @@ func TestMovementsInWords(t *testing.T) {
 		movement Movement
 		over     string
 	}{
-		"allgather x":                 {Movement{Type: Allgather, Axes: "x", Mesh: "world"}, "mesh axis x of world"},
-		"reducescatter x of left":     {Movement{Type: ReduceScatter, Axes: "x", Mesh: "left"}, "mesh axis x of left"},
-		"broadcast of world":          {Movement{Type: BroadcastComm, Mesh: "world"}, "mesh world"},
-		"sendrecv from left to right": {Movement{Type: SendRecv, From: "left", Mesh: "right"}, "meshes left and right"},
-		"sendrecv x and y":            {Movement{Type: SendRecv, Transfer: true, Axes: "x and y", Mesh: "world"}, "mesh axes x and y of world"},
+		"allgather x":                 {Movement{Type: collective.Allgather, Axes: "x", Mesh: "world"}, "mesh axis x of world"},
+		"reducescatter x of left":     {Movement{Type: collective.ReduceScatter, Axes: "x", Mesh: "left"}, "mesh axis x of left"},
+		"broadcast of world":          {Movement{Type: collective.Broadcast, Mesh: "world"}, "mesh world"},
+		"sendrecv from left to right": {Movement{Type: collective.SendRecv, From: "left", Mesh: "right"}, "meshes left and right"},
+		"sendrecv x and y":            {Movement{Type: collective.SendRecv, Transfer: true, Axes: "x and y", Mesh: "world"}, "mesh axes x and y of world"},
 	} {
 		if got := c.movement.Short("world"); got != short {
 			t.Errorf("%q, want %q", got, short)

@@ -17,7 +17,6 @@ package hostir
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/model/domain"
@@ -98,33 +97,6 @@ type Tensor struct {
 	Tolerance, Deviation float64
 	Pos                  diag.Pos
 }
-
-// CommType is the type of a Communication.
-type CommType string
-
-// The types of communication.
-const (
-	Allgather     CommType = "Allgather"
-	Gather        CommType = "Gather"
-	Scatter       CommType = "Scatter"
-	Reduction     CommType = "Reduce"
-	Allreduce     CommType = "Allreduce"
-	ReduceScatter CommType = "ReduceScatter"
-	BroadcastComm CommType = "Broadcast"
-	SendRecv      CommType = "SendRecv"
-	AllToAll      CommType = "AllToAll"
-)
-
-// Name is the base of the names of such communications in a program.
-func (t CommType) Name() string {
-	return map[CommType]string{
-		Allgather: "gather", Gather: "gather_to_root", Scatter: "scatter", Reduction: "reduce_to_root", Allreduce: "allreduce",
-		ReduceScatter: "reduce_scatter", BroadcastComm: "broadcast", SendRecv: "send_recv", AllToAll: "all_to_all",
-	}[t]
-}
-
-// Kind is the name of the type in reports, as in nccl-tests: "reducescatter".
-func (t CommType) Kind() string { return strings.ToLower(string(t)) }
 
 var roleNames = map[Role]string{Temp: "temp", Input: "input", Output: "output", View: "view"}
 

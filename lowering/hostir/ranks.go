@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/hirgen/hirgen/lowering/collective"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -14,7 +15,7 @@ import (
 func Ranks(s Stmt) []int {
 	switch s := s.(type) {
 	case *Communication:
-		if s.Type == SendRecv {
+		if s.Type == collective.SendRecv {
 			return union(s.In.Mesh, s.Out.Mesh)
 		}
 		return union(s.Mesh)

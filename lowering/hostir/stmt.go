@@ -3,6 +3,7 @@ package hostir
 import (
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/collective"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -187,7 +188,7 @@ type (
 	Communication struct {
 		Info
 		Handle   string `text:"="` // the name that Wait uses
-		Type     CommType
+		Type     collective.Type
 		Mesh     *domain.Mesh `text:"mesh"`
 		MeshAxis string       `text:"&axis?"`  // the team is the ranks along this axis; empty: the whole mesh
 		Root     expr.Expr    `text:"root?"`   // team rank; nil: no root

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/hirgen/hirgen/lowering/collective"
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
@@ -71,8 +72,8 @@ func (c *clocks) target(ref hostir.StreamRef) (*stream, error) {
 // runs only between some nodes, only its end is known.
 func (c *clocks) transfer(handle string, s hostir.Stmt) {
 	on := c.stream("transfer " + handle)
-	if collective, ok := s.(*hostir.Communication); ok && collective.Type != hostir.SendRecv {
-		on = c.stream("communicator " + collective.Mesh.Name + " " + collective.MeshAxis)
+	if team, ok := s.(*hostir.Communication); ok && team.Type != collective.SendRecv {
+		on = c.stream("communicator " + team.Mesh.Name + " " + team.MeshAxis)
 	}
 	if p, ok := s.(*hostir.P2PCommunication); ok && p.Locality != hostir.AnyNode {
 		c.settle(c.current)

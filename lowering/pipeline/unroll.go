@@ -3,6 +3,7 @@ package pipeline
 import (
 	"slices"
 
+	"github.com/hirgen/hirgen/lowering/collective"
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
@@ -111,17 +112,14 @@ func (u *unroller) sides(s hostir.Stmt) (reads, writes bool) {
 	switch {
 	case !ok:
 		return true, true
-	case c.Type == hostir.SendRecv:
+	case c.Type == collective.SendRecv:
 		return slices.Contains(c.In.Mesh.Ranks, u.rank), slices.Contains(c.Out.Mesh.Ranks, u.rank)
 	case c.Root == nil:
 		return true, true
 	}
 	root, err := u.Eval(c.Root)
-	if at := slices.Index(c.Team(u.rank), u.rank); err == nil && int64(at) != root {
-		fromRoot := c.Type == hostir.BroadcastComm || c.Type == hostir.Scatter
-		return !fromRoot, fromRoot
-	}
-	return true, true
+	at := slices.Index(c.Team(u.rank), u.rank)
+	return c.Type.Row().Sides(err != nil || int64(at) == root)
 }
 
 func (u *unroller) access(t *hostir.Tensor, at int, writes bool) error {

@@ -1,6 +1,7 @@
 package streams
 
 import (
+	"github.com/hirgen/hirgen/lowering/collective"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/shard"
 	"github.com/hirgen/hirgen/model/schedule"
@@ -57,17 +58,5 @@ func movementKind(s hostir.Stmt) string {
 	for _, sh := range m.Shifts {
 		scatters, gathers = scatters || sh.To != shard.NoAxis, gathers || sh.From != shard.NoAxis && !sh.Reduced
 	}
-	switch {
-	case sum && scatters:
-		return "reducescatter"
-	case sum:
-		return "allreduce"
-	case scatters && gathers:
-		return "alltoall"
-	case gathers:
-		return "allgather"
-	case scatters:
-		return "scatter"
-	}
-	return "broadcast"
+	return collective.Form{FromRoot: !sum && !gathers, Splits: scatters, Reduces: sum}.Type().Kind()
 }

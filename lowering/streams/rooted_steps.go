@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/collective"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/shard"
 )
@@ -19,7 +20,7 @@ func (c *slicer) broadcast(st step) {
 	in, out := hostir.Uses(s)[0], hostir.Result(s)
 	i := slices.Index(hostir.AxisMap(s)[0], st.loop)
 	c.communicate(s, &hostir.Communication{
-		Type: hostir.BroadcastComm, MeshAxis: in.Axes[i].Mesh, In: in, Out: c.slice(s, out, st.loop, shard.NoAxis),
+		Type: collective.Broadcast, MeshAxis: in.Axes[i].Mesh, In: in, Out: c.slice(s, out, st.loop, shard.NoAxis),
 	})
 }
 
@@ -35,7 +36,7 @@ func (c *slicer) reduce(st step) {
 	i := slices.Index(hostir.AxisMap(s)[0], st.loop)
 	m := shard.Describe(s)
 	c.communicate(s, &hostir.Communication{
-		Type: hostir.Reduction, MeshAxis: m.Shifts[0].Mesh, ReduceFn: m.Reduce,
+		Type: collective.Reduce, MeshAxis: m.Shifts[0].Mesh, ReduceFn: m.Reduce,
 		In: c.slice(s, in, i, shard.NoAxis), Out: c.slice(s, out, st.loop, shard.NoAxis),
 	})
 }
@@ -43,6 +44,6 @@ func (c *slicer) reduce(st step) {
 // communicate appends a communication with root s and the wait for it.
 func (c *slicer) communicate(s hostir.Stmt, comm *hostir.Communication) {
 	comm.Info, comm.Mesh, comm.Root = *s.Meta(), comm.In.Mesh, expr.Var(c.lowering.loop)
-	comm.Handle = c.lowering.names.Fresh(comm.Type.Name())
+	comm.Handle = c.lowering.names.Fresh(comm.Type.Row().Handle)
 	c.body = append(c.body, comm, &hostir.Wait{Info: hostir.InfoFrom(s, ""), Handle: comm.Handle})
 }

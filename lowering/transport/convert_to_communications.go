@@ -5,6 +5,7 @@ import (
 
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/collective"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/shard"
 	"github.com/hirgen/hirgen/model/domain"
@@ -86,7 +87,7 @@ func (c *converter) communication(s hostir.Stmt) *hostir.Communication {
 	if !c.outermost(s, m) {
 		return nil
 	}
-	comm.Handle = c.names.Fresh(comm.Type.Name())
+	comm.Handle = c.names.Fresh(comm.Type.Row().Handle)
 	return comm
 }
 
@@ -97,17 +98,9 @@ func within(m shard.Movement, comm *hostir.Communication) {
 	}
 	sh := m.Shifts[0]
 	comm.Mesh, comm.MeshAxis = m.In.Mesh, sh.Mesh
-	switch {
-	case sh.Reduced && sh.To == shard.NoAxis:
-		comm.Type = hostir.Allreduce
-	case sh.Reduced:
-		comm.Type = hostir.ReduceScatter
-	case sh.To == shard.NoAxis:
-		comm.Type = hostir.Allgather
-	case sh.From == shard.NoAxis:
-		comm.Type, comm.Root = hostir.Scatter, expr.Int(0)
-	default:
-		comm.Type = hostir.AllToAll
+	form := collective.Form{FromRoot: !sh.Reduced && sh.From == shard.NoAxis, Splits: sh.To != shard.NoAxis, Reduces: sh.Reduced}
+	if comm.Type = form.Type(); form.Rooted() {
+		comm.Root = expr.Int(0)
 	}
 }
 
@@ -116,18 +109,15 @@ func (c *converter) between(m shard.Movement, comm *hostir.Communication) {
 	switch {
 	case len(m.Shifts) == 0 && shard.IsSplit(m.In):
 		if shard.SameAxes(m.In.Mesh, m.Out.Mesh) {
-			comm.Type, comm.Mesh = hostir.SendRecv, m.In.Mesh
+			comm.Type, comm.Mesh = collective.SendRecv, m.In.Mesh
 		}
 	case len(m.Shifts) == 0:
 		c.broadcast(m, comm)
 	case m.IsGather() && m.Out.Mesh.Size() == 1:
-		comm.Type = hostir.Gather
-		if m.Reduce != "" {
-			comm.Type = hostir.Reduction
-		}
+		comm.Type = collective.Form{ToRoot: true, Reduces: m.Reduce != ""}.Type()
 		onTeam(comm, m.In.Mesh, m.Out.Mesh)
 	case m.IsScatter():
-		comm.Type = hostir.Scatter
+		comm.Type = collective.Scatter
 		onTeam(comm, m.Out.Mesh, m.In.Mesh)
 	}
 }
@@ -147,7 +137,7 @@ func onTeam(comm *hostir.Communication, team, other *domain.Mesh) {
 // broadcast sets team and root of a Broadcast. The root is a rank of the result's mesh if such a rank has the data.
 // Otherwise it joins the team as the last rank.
 func (c *converter) broadcast(m shard.Movement, comm *hostir.Communication) {
-	comm.Type, comm.Mesh = hostir.BroadcastComm, m.Out.Mesh
+	comm.Type, comm.Mesh = collective.Broadcast, m.Out.Mesh
 	root, ok := shard.CommonRank(m.In.Mesh, m.Out.Mesh)
 	if !ok {
 		root = m.In.Mesh.Ranks[0]

@@ -8,6 +8,7 @@ import (
 	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/calls"
 	"github.com/hirgen/hirgen/lowering/calls/extents"
+	"github.com/hirgen/hirgen/lowering/collective"
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
@@ -26,7 +27,7 @@ func (b *builder) account(s *hostir.Communication, in, out *buffer) {
 	kind := s.Type.Kind()
 	over := "mesh axis " + s.MeshAxis
 	switch {
-	case s.Type == hostir.SendRecv:
+	case s.Type == collective.SendRecv:
 		over = fmt.Sprintf("meshes %s and %s", s.In.Mesh.Name, s.Out.Mesh.Name)
 	case s.MeshAxis == "":
 		over = "mesh " + s.Mesh.Name
@@ -42,7 +43,7 @@ func (b *builder) accountTransfer(s *hostir.P2PCommunication, buf *buffer) {
 		if b.sum != "" {
 			what = "partial sums of peers read for"
 		}
-		b.accountFor(fmt.Sprintf("%s %s from rank to rank by %s", what, buf.root.Name, by), hostir.SendRecv.Kind(), buf, extents.Number(1))
+		b.accountFor(fmt.Sprintf("%s %s from rank to rank by %s", what, buf.root.Name, by), collective.SendRecv.Kind(), buf, extents.Number(1))
 	}
 }
 

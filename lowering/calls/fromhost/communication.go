@@ -7,6 +7,7 @@ import (
 	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/calls"
 	"github.com/hirgen/hirgen/lowering/calls/extents"
+	"github.com/hirgen/hirgen/lowering/collective"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -83,62 +84,32 @@ func (b *builder) carry(s hostir.Stmt, handle string, call *calls.NcclCall) ([]c
 	return append(handOver, call, b.end(call.Info, t, handle)), nil
 }
 
-// collectives describes each type: its kind, and the tensor whose elements its call counts.
-var collectives = map[hostir.CommType]struct {
-	kind              string
-	rooted, reduces   bool
-	countsOut, shared bool // shared: ranks of the team split the operand
-}{
-	hostir.Allgather:     {kind: "allgather"},
-	hostir.Allreduce:     {kind: "allreduce", reduces: true},
-	hostir.ReduceScatter: {kind: "reduce_scatter", reduces: true, countsOut: true},
-	hostir.Reduction:     {kind: "reduce_to_root", rooted: true, reduces: true},
-	hostir.BroadcastComm: {kind: "broadcast", rooted: true, countsOut: true},
-	hostir.Gather:        {kind: "gather", rooted: true},
-	hostir.Scatter:       {kind: "scatter", rooted: true, countsOut: true},
-	hostir.AllToAll:      {kind: "all_to_all", shared: true},
-	hostir.SendRecv:      {kind: "send_recv"},
-}
-
-// NcclKinds lists the kinds of NcclCall.
-func NcclKinds() []string {
-	kinds := []string{"send", "recv"}
-	for _, form := range collectives {
-		kinds = append(kinds, form.kind)
-	}
-	slices.Sort(kinds)
-	return kinds
-}
-
 // reductions are the functions with which NCCL reduces.
 var reductions = []string{"sum", "max", "min", "prod"}
 
 // collective fills the call of one communication.
 func (b *builder) collective(s *hostir.Communication, in, out *buffer) (*calls.NcclCall, error) {
-	form, ok := collectives[s.Type]
-	if !ok {
-		return nil, internalError(s, "unknown type %q", s.Type)
-	}
-	count := in.elements()
-	if form.countsOut {
+	form := s.Type.Row()
+	count := in.elements() // of the side that every rank has, or of a part of it
+	switch {
+	case form.Exchanges():
+		count = extents.Divided(count, b.ranksOf(s))
+	case form.FromRoot || form.Splits:
 		count = out.elements()
 	}
-	if form.shared {
-		count = extents.Divided(count, b.ranksOf(s))
-	}
-	call := &calls.NcclCall{Kind: form.kind, In: b.pointer(in), Out: b.pointer(out), Type: in.typ, Count: count.Expr}
-	if s.Type == hostir.SendRecv {
+	call := &calls.NcclCall{Kind: form.Call, In: b.pointer(in), Out: b.pointer(out), Type: in.typ, Count: count.Expr}
+	if s.Type == collective.SendRecv {
 		call.From, call.To = b.meshes[s.In.Mesh], b.meshes[s.Out.Mesh]
 	}
-	if form.rooted {
+	if form.Rooted() {
 		if s.Root == nil {
 			return nil, internalError(s, "there is no root")
 		}
 		call.Root = b.index(s.Root)
-		call.InPlace = s.Type == hostir.BroadcastComm && !covers(s.Out.Mesh, s.Mesh)
+		call.InPlace = s.Type == collective.Broadcast && !covers(s.Out.Mesh, s.Mesh)
 		call.Writable = !in.input
 	}
-	if form.reduces {
+	if form.Reduces {
 		if call.Fn = s.ReduceFn; !slices.Contains(reductions, s.ReduceFn) {
 			return nil, errorAt(s.Pos, "NCCL cannot reduce by %q", s.ReduceFn)
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/lowering/collective"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -28,7 +29,7 @@ func (b *builder) guardOf(s hostir.Stmt, rest []hostir.Stmt) string {
 	case *hostir.StartCoalescing:
 		return b.guardOfGroup(rest)
 	case *hostir.Communication:
-		if s.Type == hostir.SendRecv {
+		if s.Type == collective.SendRecv {
 			return b.guardFor(hostir.Ranks(s), s.In.Mesh, s.Out.Mesh)
 		}
 		return b.guardFor(hostir.Ranks(s), s.Mesh)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/lowering/collective"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -45,7 +46,7 @@ func (b *builder) world(pos diag.Pos) string {
 
 // teamOf returns the team that a communication joins. The two meshes of a SendRecv meet in the world.
 func (b *builder) teamOf(s *hostir.Communication) string {
-	if s.Type == hostir.SendRecv {
+	if s.Type == collective.SendRecv {
 		return b.world(s.Pos)
 	}
 	return b.team(s.Mesh, s.MeshAxis, calls.At(s.Pos, strings.TrimSuffix("mesh "+s.Mesh.Name+" axis "+s.MeshAxis, " axis ")))

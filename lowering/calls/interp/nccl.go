@@ -7,8 +7,8 @@ import (
 
 	"github.com/hirgen/hirgen/lowering/calls"
 	"github.com/hirgen/hirgen/lowering/calls/text"
+	"github.com/hirgen/hirgen/lowering/collective"
 	"github.com/hirgen/hirgen/lowering/tasks"
-	"github.com/hirgen/hirgen/model/domain"
 )
 
 // part is the part of one rank in an NCCL call.
@@ -206,51 +206,36 @@ func (m *meeting) exchange() error {
 	case "send", "recv", "send_recv":
 		return pass(parts[0], parts[len(parts)-1], count)
 	}
-	sends, receives := shapes[call.Kind].sends, shapes[call.Kind].receives
-	size := int64(len(parts))
-	in := make([][]float64, size)
+	form := collective.Of(call.Kind).Form
+	sent, received := form.Slices(int64(len(parts)))
+	in := make([][]float64, len(parts))
 	for q, p := range parts {
-		if p.in.data == nil || shapes[call.Kind].fromRoot && int64(q) != p.root {
+		if sends, _ := form.Sides(int64(q) == p.root); p.in.data == nil || !sends {
 			continue
 		}
-		memory, err := p.rank.run(p.call, p.in, sends(count, size))
+		memory, err := p.rank.run(p.call, p.in, count*sent)
 		if err != nil {
 			return err
 		}
 		in[q] = slices.Clone(memory)
 	}
 	for q, p := range parts {
-		if p.out.data == nil || shapes[call.Kind].toRoot && int64(q) != p.root || call.InPlace && int64(q) == p.root {
+		isRoot := int64(q) == p.root
+		if _, receives := form.Sides(isRoot); p.out.data == nil || !receives || call.InPlace && isRoot {
 			continue
 		}
-		out, err := p.rank.run(p.call, p.out, receives(count, size))
+		out, err := p.rank.run(p.call, p.out, count*received)
 		if err != nil {
 			return err
 		}
-		if err := deliver(p, in, out, int64(q)); err != nil {
-			return err
+		data, err := form.Deliver(in, count, int64(q), p.root, collective.InFP32(call.Fn, call.Type))
+		if err != nil {
+			return p.rank.fail(call, "%v", err)
 		}
+		copy(out, data)
 	}
 	return nil
 }
-
-// shapes defines how many elements ranks send and receive, and which ranks do.
-var shapes = map[string]struct {
-	sends, receives  func(count, size int64) int64
-	fromRoot, toRoot bool
-}{
-	"allgather":      {one, all, false, false},
-	"allreduce":      {one, one, false, false},
-	"reduce_scatter": {all, one, false, false},
-	"reduce_to_root": {one, one, false, true},
-	"broadcast":      {one, one, true, false},
-	"gather":         {one, all, false, true},
-	"scatter":        {all, one, true, false},
-	"all_to_all":     {all, all, false, false},
-}
-
-func one(count, _ int64) int64    { return count }
-func all(count, size int64) int64 { return count * size }
 
 // pass moves a message.
 func pass(from, to *part, count int64) error {
@@ -261,46 +246,4 @@ func pass(from, to *part, count int64) error {
 	target, err := to.rank.run(to.call, to.out, count)
 	copy(target, source)
 	return err
-}
-
-// deliver writes the result of a collective for team rank q.
-func deliver(p *part, in [][]float64, out []float64, q int64) error {
-	if p.root >= 0 && shapes[p.call.Kind].fromRoot && in[p.root] == nil {
-		return p.rank.fail(p.call, "the root has nothing to send")
-	}
-	switch p.call.Kind {
-	case "allgather", "gather":
-		copy(out, slices.Concat(in...))
-	case "broadcast":
-		copy(out, in[p.root])
-	case "scatter":
-		copy(out, in[p.root][q*p.count:])
-	case "all_to_all":
-		for from := range in {
-			copy(out[int64(from)*p.count:][:p.count], in[from][q*p.count:])
-		}
-	default:
-		first := int64(0)
-		if p.call.Kind == "reduce_scatter" {
-			first = q * p.count
-		}
-		return p.fold(in, out, first)
-	}
-	return nil
-}
-
-// fold reduces elements of every rank's input from first on.
-func (p *part) fold(in [][]float64, out []float64, first int64) error {
-	fn := domain.BinaryFns[p.call.Fn]
-	if fn == nil {
-		return p.rank.fail(p.call, "there is no function %q", p.call.Fn)
-	}
-	for i := range out {
-		value := in[0][first+int64(i)]
-		for _, other := range in[1:] {
-			value = float64(float32(fn(value, other[first+int64(i)])))
-		}
-		out[i] = p.call.Type.Round(value)
-	}
-	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/hirgen/hirgen/lowering/collective"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/tasks"
 )
@@ -64,7 +65,7 @@ func (r *rank) wait(s *hostir.Wait) error {
 func (r *rank) parts(s hostir.Stmt) ([]*part, error) {
 	switch s := s.(type) {
 	case *hostir.Communication:
-		if s.Type == hostir.SendRecv {
+		if s.Type == collective.SendRecv {
 			return r.sendRecv(s)
 		}
 		if s.Team(r.number) == nil {
@@ -166,7 +167,7 @@ func (r *rank) carrier(p *part) *tasks.Stream {
 	case *hostir.P2PCommunication:
 		return r.stream("communication of pairs")
 	case *hostir.Communication:
-		if s.Type == hostir.SendRecv {
+		if s.Type == collective.SendRecv {
 			return r.stream("communication of pairs")
 		}
 	}

@@ -116,8 +116,8 @@ func (p *part) sides() []touch {
 	if !ok || c.Root == nil || p.root == int64(slices.Index(p.team, p.rank.number)) {
 		return p.touches
 	}
-	fromRoot := c.Type == hostir.BroadcastComm || c.Type == hostir.Scatter
-	return slices.DeleteFunc(slices.Clone(p.touches), func(t touch) bool { return t.writes != fromRoot })
+	reads, writes := c.Type.Row().Sides(false)
+	return slices.DeleteFunc(slices.Clone(p.touches), func(t touch) bool { return t.writes && !writes || !t.writes && !reads })
 }
 
 // joinTouches adds the accesses of all participants to tasks in which ranks meet, or use memory of other ranks.

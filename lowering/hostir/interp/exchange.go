@@ -2,11 +2,10 @@ package interp
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
+	"github.com/hirgen/hirgen/lowering/collective"
 	"github.com/hirgen/hirgen/lowering/hostir"
-	"github.com/hirgen/hirgen/model/domain"
 )
 
 // exchange moves the data of a meeting. It reads the inputs of all ranks before it writes any output. It moves buffers in memory
@@ -20,7 +19,7 @@ func (m *meeting) exchange() error {
 	case *hostir.P2PCommunication:
 		return pass(parts[0], parts[1])
 	case *hostir.Communication:
-		if s.Type == hostir.SendRecv && len(parts) == 2 {
+		if s.Type == collective.SendRecv && len(parts) == 2 {
 			return pass(parts[0], parts[1])
 		}
 		return collect(s, parts)
@@ -31,6 +30,8 @@ func (m *meeting) exchange() error {
 
 // collect performs a collective.
 func collect(s *hostir.Communication, parts []*part) error {
+	form := s.Type.Row().Form
+	_, received := form.Slices(int64(len(parts)))
 	in := make([][]float64, len(parts))
 	for q, p := range parts {
 		if p.in[0] == nil {
@@ -50,9 +51,11 @@ func collect(s *hostir.Communication, parts []*part) error {
 		if !ok {
 			return p.rank.fail(p.stmt, "the result is not contiguous")
 		}
-		if err := deliver(s, p.root, in, out, q); err != nil {
+		data, err := form.Deliver(in, int64(len(out))/received, int64(q), p.root, collective.InFP32(s.ReduceFn, s.Out.DType))
+		if err != nil {
 			return p.rank.fail(p.stmt, "%v", err)
 		}
+		copy(out, data)
 	}
 	return nil
 }
@@ -65,62 +68,5 @@ func pass(from, to *part) error {
 		return from.rank.fail(from.stmt, "the buffers are not contiguous")
 	}
 	copy(target, source)
-	return nil
-}
-
-// deliver writes what team rank q gets out of a collective.
-func deliver(s *hostir.Communication, root int64, in [][]float64, out []float64, q int) error {
-	isRoot, team := int64(q) == root, len(in)
-	if root >= int64(team) {
-		return fmt.Errorf("there is no root %d among %d ranks", root, team)
-	}
-	if sends := s.Type == hostir.BroadcastComm || s.Type == hostir.Scatter; sends && in[root] == nil {
-		return fmt.Errorf("the root %d has no part of %s", root, s.In.Name)
-	}
-	switch s.Type {
-	case hostir.Allgather:
-		copy(out, slices.Concat(in...))
-	case hostir.Gather:
-		if isRoot {
-			copy(out, slices.Concat(in...))
-		}
-	case hostir.BroadcastComm:
-		copy(out, in[root])
-	case hostir.SendRecv:
-		copy(out, in[q])
-	case hostir.Scatter:
-		copy(out, in[root][q*len(out):])
-	case hostir.AllToAll:
-		block := len(out) / team
-		for from := range in {
-			copy(out[from*block:(from+1)*block], in[from][q*block:])
-		}
-	case hostir.Allreduce:
-		return fold(s, in, out, 0)
-	case hostir.Reduction:
-		if isRoot {
-			return fold(s, in, out, 0)
-		}
-	case hostir.ReduceScatter:
-		return fold(s, in, out, q*len(out))
-	default:
-		return fmt.Errorf("the interpreter does not know %s", s.Type)
-	}
-	return nil
-}
-
-// fold reduces len(out) elements of every rank's input from first on.
-func fold(s *hostir.Communication, in [][]float64, out []float64, first int) error {
-	fn := domain.BinaryFns[s.ReduceFn]
-	if fn == nil {
-		return fmt.Errorf("there is no function %q", s.ReduceFn)
-	}
-	for i := range out {
-		value := in[0][first+i]
-		for _, other := range in[1:] {
-			value = float64(float32(fn(value, other[first+i])))
-		}
-		out[i] = s.Out.DType.Round(value)
-	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/collective"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
 	"github.com/hirgen/hirgen/model/schedule"
@@ -338,7 +339,7 @@ func (g *generator) backend() hostir.Backend {
 
 func (g *generator) communication() hostir.Stmt {
 	s := &hostir.Communication{
-		Info: g.info(), Handle: "gather", Type: commTypes[g.IntN(len(commTypes))], Mesh: g.p.Meshes[g.IntN(2)],
+		Info: g.info(), Handle: "gather", Type: collective.Types()[g.IntN(len(collective.Types()))], Mesh: g.p.Meshes[g.IntN(2)],
 		MeshAxis: g.pick("", "x", "y"), ReduceFn: g.pick("", "sum", "max"), Out: g.tensor(), In: g.tensor(), Backend: g.backend(),
 	}
 	if g.IntN(2) == 0 {

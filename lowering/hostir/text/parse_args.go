@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/collective"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/scan"
 	"github.com/hirgen/hirgen/model/domain"
@@ -61,9 +62,6 @@ func (p *parser) startsArgumentEnd() bool {
 var (
 	backends   = []hostir.Backend{hostir.NCCL, hostir.IPCGet, hostir.IPCPut}
 	localities = []hostir.Locality{hostir.IntraNode, hostir.InterNode}
-	commTypes  = []hostir.CommType{
-		hostir.Allgather, hostir.Gather, hostir.Scatter, hostir.Reduction, hostir.Allreduce, hostir.ReduceScatter, hostir.BroadcastComm, hostir.SendRecv, hostir.AllToAll,
-	}
 )
 
 // value parses the value of a field. rest are the fields that may follow it.
@@ -71,8 +69,8 @@ func (p *parser) value(f hostir.Field, rest []hostir.Field) {
 	switch v := f.Value.(type) {
 	case *string:
 		*v = p.nameOf(f)
-	case *hostir.CommType:
-		*v = oneOf(p, "type of communication", commTypes)
+	case *collective.Type:
+		*v = oneOf(p, "type of communication", collective.Types())
 	case *hostir.Backend:
 		*v = oneOf(p, "backend", backends)
 	case *hostir.Locality:

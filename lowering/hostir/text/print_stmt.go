@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/collective"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -77,7 +78,7 @@ func value(of any) string {
 	switch v := of.(type) {
 	case *string:
 		return *v
-	case *hostir.CommType:
+	case *collective.Type:
 		return string(*v)
 	case *hostir.Backend:
 		return string(*v)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/lowering/collective"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -14,14 +15,19 @@ func (v *verifier) communication(s *hostir.Communication) {
 		v.breach(s.Pos, "communication", "mesh %s has no axis %q", s.Mesh.Name, s.MeshAxis)
 		return
 	}
-	reduces := s.Type == hostir.Reduction || s.Type == hostir.Allreduce || s.Type == hostir.ReduceScatter
-	rooted := s.Type == hostir.Gather || s.Type == hostir.Scatter || s.Type == hostir.Reduction || s.Type == hostir.BroadcastComm
-	switch {
-	case reduces != (s.ReduceFn != ""):
-		v.breach(s.Pos, "communication", "%s %s a reduction function", s.Type, map[bool]string{true: "needs", false: "has no use for"}[reduces])
+	form := s.Type.Row()
+	if form == nil {
+		v.breach(s.Pos, "communication", "there is no communication of type %q", s.Type)
 		return
-	case rooted != (s.Root != nil):
-		v.breach(s.Pos, "communication", "%s %s a root", s.Type, map[bool]string{true: "needs", false: "has no use for"}[rooted])
+	}
+	needs := func(what string, needed, given bool) bool {
+		if needed != given {
+			v.breach(s.Pos, "communication", "%s %s a %s", s.Type, map[bool]string{true: "needs", false: "has no use for"}[needed], what)
+		}
+		return needed == given
+	}
+	switch {
+	case !needs("reduction function", form.Reduces, s.ReduceFn != ""), !needs("root", form.Rooted(), s.Root != nil):
 		return
 	case s.In.DType != s.Out.DType:
 		v.breach(s.Pos, "communication", "%s is %s and %s is %s", s.In.Name, s.In.DType, s.Out.Name, s.Out.DType)
@@ -41,18 +47,13 @@ func (v *verifier) places(s *hostir.Communication) bool {
 	within := func(m *domain.Mesh) bool {
 		return !slices.ContainsFunc(m.Ranks, func(r int) bool { return !slices.Contains(s.Mesh.Ranks, r) })
 	}
-	ok := true
+	form := s.Type.Row()
+	ok := (form.FromRoot || within(s.In.Mesh)) && (form.ToRoot || within(s.Out.Mesh))
 	switch s.Type {
-	case hostir.SendRecv:
+	case collective.SendRecv:
 		ok = s.In.Mesh.Size() == s.Out.Mesh.Size()
-	case hostir.Allgather, hostir.Allreduce, hostir.ReduceScatter, hostir.AllToAll:
-		ok = within(s.In.Mesh) && within(s.Out.Mesh)
-	case hostir.Gather, hostir.Reduction:
-		ok = within(s.In.Mesh)
-	case hostir.Scatter:
-		ok = within(s.Out.Mesh)
-	case hostir.BroadcastComm:
-		ok = within(s.Out.Mesh) && receivesEverywhere(s)
+	case collective.Broadcast:
+		ok = ok && receivesEverywhere(s)
 	}
 	if !ok {
 		v.breach(s.Pos, "communication", "%s on mesh %s cannot take %s on mesh %s to %s on mesh %s",
@@ -77,14 +78,8 @@ func receivesEverywhere(s *hostir.Communication) bool {
 // elements checks the numbers of elements that a rank sends and receives.
 func (v *verifier) elements(s *hostir.Communication) bool {
 	in, out, team := hostir.LocalElements(s.In), hostir.LocalElements(s.Out), s.TeamSize()
-	ok := in == out
-	switch s.Type {
-	case hostir.Allgather, hostir.Gather:
-		ok = out == in*team
-	case hostir.Scatter, hostir.ReduceScatter:
-		ok = in == out*team
-	case hostir.Reduction, hostir.Allreduce, hostir.BroadcastComm, hostir.SendRecv, hostir.AllToAll:
-	}
+	sent, received := s.Type.Row().Slices(team)
+	ok := in*received == out*sent
 	if !ok {
 		v.breach(s.Pos, "communication", "%s over %d ranks cannot take %d elements of %s to %d of %s",
 			s.Type, team, in, s.In.Name, out, s.Out.Name)
@@ -95,18 +90,11 @@ func (v *verifier) elements(s *hostir.Communication) bool {
 // sides checks which side is split over the mesh axis.
 func (v *verifier) sides(s *hostir.Communication) {
 	in, out := hostir.SplitAxis(s.In, s.MeshAxis) != hostir.Unmapped, hostir.SplitAxis(s.Out, s.MeshAxis) != hostir.Unmapped
-	var wantIn, wantOut bool
-	switch s.Type {
-	case hostir.Allgather, hostir.Gather, hostir.Allreduce, hostir.Reduction:
-		wantIn = true
-	case hostir.Scatter:
-		wantOut = true
-	case hostir.ReduceScatter, hostir.AllToAll:
-		wantIn, wantOut = true, true
-	case hostir.BroadcastComm, hostir.SendRecv:
+	form := s.Type.Row()
+	if form.Copies() {
 		return // of whole tensors, of local shards, or of a slice in each iteration
 	}
-	if in != wantIn || out != wantOut {
+	if in == form.FromRoot || out != form.Splits {
 		v.breach(s.Pos, "communication", "%s along mesh axis %s cannot take %s %s to %s %s", s.Type, s.MeshAxis,
 			s.In.Name, domain.FormatAxes(s.In.Axes), s.Out.Name, domain.FormatAxes(s.Out.Axes))
 	}

@@ -3,6 +3,7 @@ package mutate
 import (
 	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/lowering/collective"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -121,25 +122,30 @@ func wrongReduction(e *editor, s *calls.NcclCall) {
 	}
 }
 
-// likely maps collectives to collectives whose operands and results have the same sizes.
-var likely = map[string]string{
-	"allgather": "gather", "gather": "allgather", "allreduce": "reduce_to_root", "reduce_to_root": "allreduce",
-	"scatter": "reduce_scatter", "reduce_scatter": "scatter", "all_to_all": "allreduce",
+// likely returns a collective whose operands and results have the same sizes, or an allreduce; nil for other calls.
+func likely(kind string) *collective.Row {
+	of := collective.Of(kind)
+	if of == nil || of.Copies() {
+		return nil
+	}
+	sent, received := of.Slices(2)
+	for _, r := range collective.Rows() {
+		if a, b := r.Slices(2); r != of && a == sent && b == received {
+			return r
+		}
+	}
+	return collective.Allreduce.Row()
 }
 
 func wrongCollective(e *editor, s *calls.NcclCall) {
-	kind := likely[s.Kind]
-	if kind == "" || !e.here(s, "%s", kind) {
+	other := likely(s.Kind)
+	if other == nil || !e.here(s, "%s", other.Call) {
 		return
 	}
-	s.Kind = kind
-	switch kind {
-	case "gather", "scatter", "reduce_to_root":
+	if s.Kind, s.Root = other.Call, nil; other.Rooted() {
 		s.Root = expr.Int(0)
-	default:
-		s.Root = nil
 	}
-	if kind == "allreduce" || kind == "reduce_scatter" {
+	if other.Reduces {
 		s.Fn = "sum"
 	}
 }

@@ -4,23 +4,8 @@ import (
 	"slices"
 
 	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/lowering/collective"
 )
-
-// collectives defines, for each kind, how many times the count a rank sends and receives (0: the number of ranks), and whether
-// only the root does.
-var collectives = map[string]struct {
-	sends, receives  int64
-	fromRoot, toRoot bool
-}{
-	"allgather":      {1, 0, false, false},
-	"allreduce":      {1, 1, false, false},
-	"reduce_scatter": {0, 1, false, false},
-	"reduce_to_root": {1, 1, false, true},
-	"broadcast":      {1, 1, true, false},
-	"gather":         {1, 0, false, true},
-	"scatter":        {0, 1, true, false},
-	"all_to_all":     {0, 0, false, false},
-}
 
 // nccl issues a call, or a group of them.
 func (i *issue) nccl(s calls.Stmt) {
@@ -76,8 +61,8 @@ func (i *issue) part(s *calls.NcclCall) {
 }
 
 func (i *issue) collective(s *calls.NcclCall, p Part) {
-	form, ok := collectives[s.Kind]
-	if !ok {
+	form := collective.Of(s.Kind)
+	if form == nil {
 		i.fault(s, BadName, "NCCL has no %q", s.Kind)
 		return
 	}
@@ -91,19 +76,13 @@ func (i *issue) collective(s *calls.NcclCall, p Part) {
 		p.Root = int32(root)
 	}
 	rooted := p.Root >= 0 && ranks[p.Root] == i.number
-	size := func(times int64) int64 {
-		if times == 0 {
-			times = int64(len(ranks))
-		}
-		return times * p.Count
+	sends, receives := form.Sides(rooted)
+	sent, received := form.Slices(int64(len(ranks)))
+	if receives && (!s.InPlace || !rooted) {
+		p.Out = i.run(s, 0, true, s.Out, s.Type.Size(), received*p.Count)
 	}
-	if !form.toRoot || rooted {
-		if !s.InPlace || !rooted {
-			p.Out = i.run(s, 0, true, s.Out, s.Type.Size(), size(form.receives))
-		}
-	}
-	if !form.fromRoot || rooted {
-		p.In = i.run(s, 1, false, s.In, s.Type.Size(), size(form.sends))
+	if sends {
+		p.In = i.run(s, 1, false, s.In, s.Type.Size(), sent*p.Count)
 	}
 	i.rank.Parts = append(i.rank.Parts, p)
 }

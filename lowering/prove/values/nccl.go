@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/lowering/collective"
 	"github.com/hirgen/hirgen/lowering/prove/unroll"
 )
 
@@ -88,63 +89,13 @@ func (m *machine) exchange(at *meeting) {
 
 func (m *machine) part(p partOf) *unroll.Part { return &m.p.Ranks[p.rank].Parts[p.part] }
 
-// received returns the data that the part at place q of a meeting gets.
+// received returns the data that the part at place q of a meeting gets, or nil if there is none.
 func (m *machine) received(d *unroll.Part, in [][]float64, q int64) []float64 {
 	s, _ := m.p.Stmts[d.Stmt].(*calls.NcclCall)
 	if d.Kind == unroll.Recv {
 		return in[0]
 	}
-	root := max(d.Root, 0)
-	var all []float64
-	switch s.Kind {
-	case "allgather", "gather":
-		for _, data := range in {
-			all = append(all, data...)
-		}
-		return all
-	case "broadcast":
-		return in[root]
-	case "scatter":
-		return slice(in[root], q, d.Count)
-	case "all_to_all":
-		for _, data := range in {
-			all = append(all, slice(data, q, d.Count)...)
-		}
-		return all
-	case "reduce_scatter":
-		return m.folded(s, in, q*d.Count, d.Count)
-	default:
-		return m.folded(s, in, 0, d.Count)
-	}
-}
-
-// slice returns the q-th run of count elements, or nil if data is too short.
-func slice(data []float64, q, count int64) []float64 {
-	if int64(len(data)) < (q+1)*count {
-		return nil
-	}
-	return data[q*count : (q+1)*count]
-}
-
-// folded reduces count elements from first on, over all ranks.
-func (m *machine) folded(s *calls.NcclCall, in [][]float64, first, count int64) []float64 {
-	fn := m.f.binary(s.Fn)
-	if fn == nil {
-		return nil
-	}
-	var sum []float64
-	for _, data := range in {
-		if int64(len(data)) < first+count {
-			return nil
-		}
-		data = data[first : first+count]
-		if sum == nil {
-			sum = append(sum, data...)
-			continue
-		}
-		for i, v := range data {
-			sum[i] = fn(sum[i], v)
-		}
-	}
-	return sum
+	form := collective.Of(s.Kind).Form
+	data, _ := form.Deliver(in, d.Count, q, int64(d.Root), collective.Arithmetic{Combine: m.f.binary(s.Fn)})
+	return data
 }

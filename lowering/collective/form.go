@@ -1,0 +1,111 @@
+package collective
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// Rooted reports whether one rank of the team, the root, is the only sender or the only receiver.
+func (f Form) Rooted() bool { return f.FromRoot || f.ToRoot }
+
+// Copies reports whether a receiver gets one operand as it is.
+func (f Form) Copies() bool { return f.Pairs || f.FromRoot && !f.Splits }
+
+// Exchanges reports whether every rank sends other data to each other rank.
+func (f Form) Exchanges() bool { return f.Splits && !f.FromRoot && !f.Reduces }
+
+// Sides reports whether a rank has an operand, and whether it has a result.
+func (f Form) Sides(isRoot bool) (sends, receives bool) {
+	return isRoot || !f.FromRoot, isRoot || !f.ToRoot
+}
+
+// Slices returns the number of slices of an operand and of a result. A call counts the elements of one slice.
+func (f Form) Slices(team int64) (sent, received int64) {
+	sent, received = 1, 1
+	if f.Splits {
+		sent = team
+	}
+	if !f.Reduces && !f.FromRoot && !f.Pairs {
+		received = team
+	}
+	return sent, received
+}
+
+// Rounds returns how often data goes around a ring of the team: twice if every rank gets the whole of a reduction, once to add and
+// once to distribute.
+func (f Form) Rounds() float64 {
+	if f.Reduces && !f.Splits && !f.ToRoot {
+		return 2
+	}
+	return 1
+}
+
+// Ring returns the bytes that a rank sends if the collective runs as a ring, and the number of steps. operand and result are the
+// bytes of one rank.
+func (f Form) Ring(operand, result, team float64) (bytes, steps float64) {
+	others := f.Rounds() * (team - 1)
+	switch sent, received := f.Slices(2); {
+	case received > sent:
+		return others / team * max(result, operand*team), others
+	case f.Splits || f.Rounds() > 1:
+		return others / team * max(operand, result), others
+	}
+	return max(operand, result), others
+}
+
+// Arithmetic is how a program combines elements.
+type Arithmetic struct {
+	Combine func(a, b float64) float64 // nil: there is no such function
+	Round   func(float64) float64      // of the result; nil: it is exact
+}
+
+// InFP32 returns the arithmetic of NCCL in interpreters: each step rounds to fp32, and the result to its type.
+func InFP32(function string, t domain.DType) Arithmetic {
+	fn := domain.BinaryFns[function]
+	if fn == nil {
+		return Arithmetic{}
+	}
+	return Arithmetic{func(a, b float64) float64 { return float64(float32(fn(a, b))) }, t.Round}
+}
+
+// Deliver returns what rank q of a team receives: nothing if only the root has a result and q is another rank. in has the operand
+// of each rank of the team, in order, or nil if a rank has none. A slice has count elements.
+func (f Form) Deliver(in [][]float64, count, q, root int64, by Arithmetic) ([]float64, error) {
+	switch _, receives := f.Sides(q == root); {
+	case f.Rooted() && (root < 0 || root >= int64(len(in))):
+		return nil, fmt.Errorf("there is no root %d among %d ranks", root, len(in))
+	case f.Reduces && by.Combine == nil:
+		return nil, errors.New("there is no such function for a reduction")
+	case !receives:
+		return nil, nil
+	}
+	if f.FromRoot {
+		in = in[root : root+1]
+	}
+	first := int64(0)
+	if f.Splits {
+		first = q * count
+	}
+	var out []float64
+	for i, operand := range in {
+		if int64(len(operand)) < first+count {
+			return nil, fmt.Errorf("rank %d of the team receives %d elements from %d on, of %d", q, count, first, len(operand))
+		}
+		slice := operand[first : first+count]
+		if i == 0 || !f.Reduces {
+			out = append(out, slice...)
+			continue
+		}
+		for n, v := range slice {
+			out[n] = by.Combine(out[n], v)
+		}
+	}
+	if f.Reduces && by.Round != nil {
+		for n := range out {
+			out[n] = by.Round(out[n])
+		}
+	}
+	return out, nil
+}
