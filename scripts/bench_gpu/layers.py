@@ -9,8 +9,8 @@
                   hirgen grad --recompute none derives the backward specs of blocks from the forward specs.
 
 There are M rows (tokens) in all, with width K and inner width N. A rank has N/d columns of W1 [K, N/d], Wg and Wu, and N/d rows of
-W2. It also has H/d heads of queries, which share G/d heads of keys and values. Wg and Wu are one matrix, in all layers, for peers and
-for hirgen. The specs are in specs/, the peers in layer_peers.py and layer_models.py; "compute" is a layer without communication.
+W2. It also has H/d heads of queries, which share G/d heads of keys and values. Wg and Wu are one matrix, for peers and
+for hirgen, except in the blocks of NATURAL. The specs are in specs/, the peers in layer_peers.py and layer_models.py; "compute" is a layer without communication.
 """
 import dataclasses
 import itertools
