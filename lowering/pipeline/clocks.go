@@ -3,6 +3,7 @@ package pipeline
 import (
 	"slices"
 
+	"github.com/hirgen/hirgen/lowering/clock"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/schedule"
 )
@@ -52,7 +53,7 @@ type clocks struct {
 	needed  map[hostir.Stmt]bool
 	streams map[string]*stream
 	current *stream
-	started hostir.Started[clock] // the clock that a Wait for the transfer adds to its stream
+	started hostir.Started[ended] // the clock that a Wait for the transfer adds to its stream
 	groups  bool                  // a group is open
 	member  hostir.Stmt           // a member of the open group
 	count   int                   // transfers started
@@ -61,27 +62,27 @@ type clocks struct {
 // stream is a queue of one rank.
 type stream struct {
 	number  int
-	seen    clock
+	seen    ended
 	pending []pendingWait // waits since the last work of the stream
-	all     clock         // seen, with the pending waits
+	all     ended         // seen, with the pending waits
 }
 
 // mostPending limits how many pending waits are compared with each other.
 const mostPending = 256
 
-// clock counts, by stream number, how much work of each stream has ended.
-type clock []int
+// ended counts, by stream number, how much work of each stream has ended.
+type ended = clock.Clock[int]
 
 // pendingWait is a wait that takes effect with the next work of its stream.
 type pendingWait struct {
 	stmt hostir.Stmt
-	seen clock
+	seen ended
 }
 
 func newClocks(o *overlap, rank int, needed map[hostir.Stmt]bool) *clocks {
 	c := &clocks{
 		unroller: newUnroller(o.program, o.graph, rank), needed: needed,
-		streams: map[string]*stream{}, started: hostir.Started[clock]{},
+		streams: map[string]*stream{}, started: hostir.Started[ended]{},
 	}
 	c.Visit, c.current = c.statement, c.stream(hostir.Caller)
 	c.work(c.current) // the caller's work before the call
@@ -96,51 +97,13 @@ func (c *clocks) stream(name string) *stream {
 	return c.streams[name]
 }
 
-// upTo extends a clock to include another clock.
-func (c clock) upTo(other clock) clock {
-	for len(c) < len(other) {
-		c = append(c, 0)
-	}
-	for i, n := range other {
-		c[i] = max(c[i], n)
-	}
-	return c
-}
-
-// of returns how much work of a stream has ended.
-func (c clock) of(stream int) int {
-	if stream < len(c) {
-		return c[stream]
-	}
-	return 0
-}
-
-// at sets how much work of one stream has ended.
-func (c clock) at(stream, ended int) clock {
-	for len(c) <= stream {
-		c = append(c, 0)
-	}
-	c[stream] = ended
-	return c
-}
-
-// covers reports whether a clock includes all of another clock.
-func (c clock) covers(other clock) bool {
-	for i, n := range other {
-		if n > 0 && (i >= len(c) || c[i] < n) {
-			return false
-		}
-	}
-	return true
-}
-
 // pend adds a wait that takes effect with the next work of a stream.
-func (c *clocks) pend(s *stream, stmt hostir.Stmt, seen clock) {
+func (c *clocks) pend(s *stream, stmt hostir.Stmt, seen ended) {
 	if len(s.pending) == mostPending {
 		c.settle(s)
 	}
 	s.pending = append(s.pending, pendingWait{stmt, seen})
-	s.all = s.all.upTo(seen)
+	s.all = s.all.UpTo(seen)
 }
 
 // settle applies the pending waits of a stream. A Synchronize is needed unless it is implied by the work that
@@ -149,15 +112,15 @@ func (c *clocks) settle(s *stream) {
 	if len(s.pending) == 0 {
 		return
 	}
-	behind := make([]clock, len(s.pending)) // by pending wait: the union of the waits after it
+	behind := make([]ended, len(s.pending)) // by pending wait: the union of the waits after it
 	for i := len(s.pending) - 2; i >= 0; i-- {
-		behind[i] = slices.Clone(behind[i+1]).upTo(s.pending[i+1].seen)
+		behind[i] = behind[i+1].Merged(s.pending[i+1].seen)
 	}
 	before := slices.Clone(s.seen)
 	for i, p := range s.pending {
-		if !syncs(p.stmt) || !slices.Clone(before).upTo(behind[i]).covers(p.seen) {
+		if !syncs(p.stmt) || !before.Merged(behind[i]).Covers(p.seen) {
 			c.needed[p.stmt] = true
-			before = before.upTo(p.seen)
+			before = before.UpTo(p.seen)
 		}
 	}
 	s.seen, s.pending, s.all = before, nil, slices.Clone(before)
@@ -166,6 +129,6 @@ func (c *clocks) settle(s *stream) {
 // work adds one piece of work to a stream.
 func (c *clocks) work(s *stream) {
 	c.settle(s)
-	s.seen = s.seen.at(s.number, s.seen.of(s.number)+1)
-	s.all = s.all.at(s.number, s.seen[s.number])
+	s.seen = s.seen.At(s.number, s.seen.Of(s.number)+1)
+	s.all = s.all.At(s.number, s.seen[s.number])
 }

@@ -18,7 +18,7 @@ func (c *clocks) statement(s hostir.Stmt) error {
 	switch s := s.(type) {
 	case *hostir.Synchronize:
 		target, err := c.target(s.Stream)
-		if err == nil && !c.current.all.covers(target.all) {
+		if err == nil && !c.current.all.Covers(target.all) {
 			c.settle(target)
 			c.pend(c.current, s, slices.Clone(target.seen))
 		}
@@ -78,12 +78,12 @@ func (c *clocks) transfer(handle string, s hostir.Stmt) {
 	if p, ok := s.(*hostir.P2PCommunication); ok && p.Locality != hostir.AnyNode {
 		c.settle(c.current)
 		on.seen = nil
-	} else if !on.seen.covers(c.current.all) {
+	} else if !on.seen.Covers(c.current.all) {
 		c.settle(c.current)
-		on.seen = on.seen.upTo(c.current.seen)
+		on.seen = on.seen.UpTo(c.current.seen)
 	}
 	c.count++
-	on.seen = on.seen.at(on.number, c.count)
+	on.seen = on.seen.At(on.number, c.count)
 	c.started.Note(c.Issue, handle, slices.Clone(on.seen))
 }
 

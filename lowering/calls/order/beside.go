@@ -41,7 +41,7 @@ func (b *neighbours) onRank(list []*Life, rank int64) {
 			if later == nil {
 				later = s.begin
 			} else {
-				later = later.common(s.begin)
+				later = later.Common(s.begin)
 			}
 			rest[i] = later
 		}

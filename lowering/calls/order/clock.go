@@ -1,10 +1,9 @@
 package order
 
 import (
-	"slices"
-
 	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/lowering/clock"
 )
 
 // unlike lists ranks that may order their streams differently. It lists all ranks if a condition depends on the rank, and
@@ -60,39 +59,8 @@ func namesMore(cond expr.Expr, known calls.Values) bool {
 	return more
 }
 
-// A Clock lists the work that has ended before an event: entry n covers that many tasks of stream n, in order.
-type Clock []int
+// A Clock counts the tasks of each stream that have ended before an event.
+type Clock = clock.Clock[int]
 
 // start is the clock at the beginning of a call. It covers the caller's earlier work.
 var start = Clock{1}
-
-// Covers reports whether the clock covers all work of the other clock.
-func (c Clock) Covers(other Clock) bool {
-	for i, n := range other {
-		if n > 0 && (i >= len(c) || c[i] < n) {
-			return false
-		}
-	}
-	return true
-}
-
-// merged covers the work of either clock.
-func (c Clock) merged(other Clock) Clock {
-	out := slices.Clone(c)
-	for i, n := range other {
-		if i >= len(out) {
-			out = append(out, make([]int, i+1-len(out))...)
-		}
-		out[i] = max(out[i], n)
-	}
-	return out
-}
-
-// common covers the work that both clocks cover.
-func (c Clock) common(other Clock) Clock {
-	out := slices.Clone(c[:min(len(c), len(other))])
-	for i := range out {
-		out[i] = min(out[i], other[i])
-	}
-	return out
-}

@@ -24,7 +24,7 @@ type span struct{ begin, end Clock }
 func (l *Life) Join(other *Life) {
 	for rank, s := range other.spans {
 		if own := l.spans[rank]; own != nil {
-			own.begin, own.end = own.begin.common(s.begin), own.end.merged(s.end)
+			own.begin, own.end = own.begin.Common(s.begin), own.end.Merged(s.end)
 		} else {
 			l.spans[rank] = &span{s.begin, s.end}
 		}
@@ -82,7 +82,7 @@ func (l *lives) note(o *Ordering, s calls.Stmt, rank int64, behind, done Clock) 
 			sp = &span{begin: behind}
 			one.spans[rank] = sp
 		}
-		sp.begin, sp.end = sp.begin.common(behind), sp.end.merged(done)
+		sp.begin, sp.end = sp.begin.Common(behind), sp.end.Merged(done)
 		one.apart = one.apart || !behind.Covers(start)
 	}
 }

@@ -146,7 +146,7 @@ func (o *Ordering) work(s calls.Stmt) {
 		if o.task != nil {
 			o.task(s, o.Rank, o.Clocks[n], own)
 		}
-		o.Clocks[n] = o.Clocks[n].merged(own)
+		o.Clocks[n] = o.Clocks[n].Merged(own)
 		if o.signals != nil {
 			o.signals.after(o.Clocks[n])
 		}
@@ -257,7 +257,7 @@ func (o *Ordering) wait(s *calls.StreamWait) {
 		o.need(w)
 		o.mayBeBehind(on)
 	default:
-		o.Clocks[on] = o.Clocks[on].merged(recorded)
+		o.Clocks[on] = o.Clocks[on].Merged(recorded)
 		o.pending[on] = append(slices.DeleteFunc(o.pending[on], func(other waiting) bool { return recorded.Covers(other.clock) }), w)
 	}
 }
@@ -267,7 +267,7 @@ func (o *Ordering) wait(s *calls.StreamWait) {
 func (o *Ordering) mayBeBehind(stream int) {
 	own := make(Clock, stream+1)
 	own[stream] = o.tasks(stream) + 1
-	o.Clocks[stream] = o.Clocks[stream].merged(own)
+	o.Clocks[stream] = o.Clocks[stream].Merged(own)
 }
 
 // settle marks the pending waits of a stream as needed.

@@ -45,7 +45,7 @@ func (g *signals) note(o *Ordering, s calls.Stmt) {
 // before merges the clocks of the flags that a task waits for into its clock.
 func (g *signals) before(c Clock) Clock {
 	for _, transfer := range g.awaits {
-		c = c.merged(g.ready[transfer])
+		c = c.Merged(g.ready[transfer])
 	}
 	return c
 }

@@ -76,12 +76,12 @@ func (u *Uses) SliceBySlice(b *calls.Buffer, bytes int64) bool {
 			}
 			if next := use.from / bytes; next != slice {
 				done[slice] = true
-				slice, before, end = next, before.merged(end), nil
+				slice, before, end = next, before.Merged(end), nil
 			}
 			if done[slice] || !use.behind.Covers(before) {
 				return false
 			}
-			end = end.merged(use.done)
+			end = end.Merged(use.done)
 		}
 	}
 	return true

@@ -1,6 +1,10 @@
 package events
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/clock"
+)
 
 // Clock records how many operations of each thread, on some ranks, have ended before an event. Clocks share the parts of ranks,
 // which never change.
@@ -9,7 +13,8 @@ type Clock struct {
 	parts []*part // by index in ranks
 }
 
-type part []int32
+// part counts the ended operations of a rank's threads.
+type part = clock.Clock[int32]
 
 // at returns the index of a rank in a clock; -1: the clock does not cover it.
 func (c *Clock) at(rank int32) int {
@@ -31,8 +36,8 @@ func (c *Clock) Ended(rank, thread int32) int32 {
 	if at < 0 {
 		return 0
 	}
-	if p := c.parts[at]; p != nil && int(thread) < len(*p) {
-		return (*p)[thread]
+	if p := c.parts[at]; p != nil {
+		return p.Of(int(thread))
 	}
 	return 0
 }
@@ -63,11 +68,12 @@ func (c *Clock) mergePart(i int, theirs *part) {
 	mine := c.parts[i]
 	switch {
 	case mine == theirs || theirs == nil:
-	case mine == nil || mine.within(*theirs):
+	case mine == nil || theirs.Covers(*mine):
 		c.parts[i] = theirs
-	case theirs.within(*mine):
+	case mine.Covers(*theirs):
 	default:
-		c.parts[i] = mine.merged(*theirs)
+		both := mine.Merged(*theirs)
+		c.parts[i] = &both
 	}
 }
 
@@ -76,27 +82,6 @@ func (c *Clock) copied() *Clock {
 		return nil
 	}
 	return &Clock{c.ranks, slices.Clone(c.parts)}
-}
-
-// within reports whether the other part covers at least as much.
-func (p part) within(other part) bool {
-	for t, n := range p {
-		if n > 0 && (t >= len(other) || other[t] < n) {
-			return false
-		}
-	}
-	return true
-}
-
-func (p part) merged(other part) *part {
-	if len(p) < len(other) {
-		p, other = other, p
-	}
-	sum := slices.Clone(p)
-	for t, n := range other {
-		sum[t] = max(sum[t], n)
-	}
-	return &sum
 }
 
 // with returns a clock that also covers the first epoch operations of a thread. The clock of a stream gets its own operations
@@ -111,10 +96,7 @@ func (c *Clock) with(rank, thread, epoch int32) *Clock {
 	if p := c.parts[at]; p != nil {
 		own = slices.Clone(*p)
 	}
-	for int(thread) >= len(own) {
-		own = append(own, 0)
-	}
-	own[thread] = max(own[thread], epoch)
+	own = own.At(int(thread), max(own.Of(int(thread)), epoch))
 	n.parts[at] = &own
 	return n
 }

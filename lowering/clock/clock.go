@@ -1,0 +1,59 @@
+// Package clock has vector clocks: what has ended before something begins. The pass overlap, the order of calls and the prover each
+// run through a program in their own way, and compare what they find with these clocks.
+package clock
+
+import "slices"
+
+// Clock counts, for each stream, how much of its work has ended. Streams have numbers, and a clock counts 0 for those that it does
+// not reach.
+type Clock[N int | int32] []N
+
+// Of returns how much work of a stream has ended.
+func (c Clock[N]) Of(stream int) N {
+	if stream < len(c) {
+		return c[stream]
+	}
+	return 0
+}
+
+// At sets how much work of a stream has ended. It may use the memory of c.
+func (c Clock[N]) At(stream int, ended N) Clock[N] {
+	for len(c) <= stream {
+		c = append(c, 0)
+	}
+	c[stream] = ended
+	return c
+}
+
+// Covers reports whether all work of another clock has ended.
+func (c Clock[N]) Covers(other Clock[N]) bool {
+	for i, n := range other {
+		if n > 0 && c.Of(i) < n {
+			return false
+		}
+	}
+	return true
+}
+
+// UpTo adds the work of another clock. It may use the memory of c.
+func (c Clock[N]) UpTo(other Clock[N]) Clock[N] {
+	if more := len(other) - len(c); more > 0 {
+		c = append(c, make([]N, more)...)
+	}
+	for i, n := range other {
+		c[i] = max(c[i], n)
+	}
+	return c
+}
+
+// Merged covers the work of either clock.
+func (c Clock[N]) Merged(other Clock[N]) Clock[N] { return slices.Clone(c).UpTo(other) }
+
+// Common covers the work that both clocks cover.
+func (c Clock[N]) Common(other Clock[N]) Clock[N] {
+	out := slices.Clone(c[:min(len(c), len(other))])
+	for i := range out {
+		out[i] = min(out[i], other[i])
+	}
+	return out
+}
