@@ -32,3 +32,22 @@ func (d *Shape) Problem(values Values) packing.GEMM {
 		Element: d.Type.Size(), Result: d.Result().Size(), AddsResult: d.Addend,
 	}
 }
+
+// AttentionShape returns the extents of an attention on a rank.
+func (p *Program) AttentionShape(d *Attention, rank int64) domain.AttentionShape {
+	shape, values := domain.AttentionShape{Blocks: 1}, p.Values()
+	for to, from := range map[*int64]expr.Expr{
+		&shape.Batch: d.Batch, &shape.QueryHeads: d.QueryHeads, &shape.KeyHeads: d.KeyHeads, &shape.QueryRows: d.QueryRows,
+		&shape.KeyRows: d.KeyRows, &shape.Size: d.Size, &shape.Start: d.Start,
+	} {
+		if from != nil {
+			*to, _ = values.Eval(from)
+		}
+	}
+	shape.Share = shape.QueryHeads / max(shape.KeyHeads, 1)
+	if d.Mesh != "" {
+		at, _ := p.Coordinate(p.MeshNamed(d.Mesh), d.Axis, rank)
+		shape.Start += at * shape.QueryRows
+	}
+	return shape
+}

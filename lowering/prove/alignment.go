@@ -4,13 +4,14 @@ import (
 	"fmt"
 
 	"github.com/hirgen/hirgen/lowering/calls/align"
+	"github.com/hirgen/hirgen/lowering/calls/effects"
 	"github.com/hirgen/hirgen/lowering/prove/unroll"
 )
 
 // aligned reports operands with too small an alignment. GEMMs and attentions need the alignment that their shapes declare. Every
 // operand needs the alignment of its elements. Each operand of a statement is reported once.
 func (v *verification) aligned() {
-	needs, of, said := align.NeedsOf(v.p.Calls), map[int32][]align.Operand{}, map[[2]int32]bool{}
+	table, said := effects.New(v.p.Calls), map[[2]int32]bool{}
 	for n := range v.p.Ranks {
 		r := &v.p.Ranks[n]
 		for i := range r.Ops {
@@ -18,11 +19,9 @@ func (v *verification) aligned() {
 			if o.Stmt < 0 {
 				continue
 			}
-			if _, known := of[o.Stmt]; !known {
-				of[o.Stmt] = needs.Of(v.p.Stmts[o.Stmt])
-			}
+			operands, _ := table.Of(v.p.Stmts[o.Stmt])
 			for _, a := range r.AccessesOf(o) {
-				bytes, key := v.needed(of[o.Stmt], a), [2]int32{o.Stmt, int32(a.Operand)}
+				bytes, key := v.needed(operands, a), [2]int32{o.Stmt, int32(a.Operand)}
 				if v.bytesAt(a) >= bytes || said[key] {
 					continue
 				}
@@ -39,10 +38,10 @@ func (v *verification) aligned() {
 }
 
 // needed returns the alignment that an access needs.
-func (v *verification) needed(list []align.Operand, a unroll.Access) int64 {
+func (v *verification) needed(list []effects.Operand, a unroll.Access) int64 {
 	for _, o := range list {
 		if o.Number == a.Operand {
-			return o.Needs
+			return o.Align
 		}
 	}
 	return v.p.Layouts[a.Layout].Size

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hirgen/hirgen/lowering/calls"
 	"github.com/hirgen/hirgen/lowering/calls/align"
+	"github.com/hirgen/hirgen/lowering/calls/effects"
 	"github.com/hirgen/hirgen/lowering/prove/provetest"
 	"github.com/hirgen/hirgen/lowering/prove/unroll"
 )
@@ -39,9 +40,10 @@ func alignmentOf(t *testing.T, p *calls.Program) {
 		stmt   calls.Stmt
 		number int16
 	}
-	derived, needs := map[operand]int64{}, align.NeedsOf(p)
+	derived, table := map[operand]int64{}, effects.New(p)
 	align.Visit(p, func(s calls.Stmt, at *align.Scope) {
-		for _, o := range needs.Of(s) {
+		operands, _ := table.Of(s)
+		for _, o := range operands {
 			derived[operand{s, o.Number}] = min(at.Of(o.At), align.Widest)
 		}
 	})

@@ -1,11 +1,15 @@
-// Package align computes the alignment of the pointers of a program of calls, over all ranks and iterations, and the alignment
-// that each statement needs. All alignments are in bytes, and powers of two.
+// Package align computes the alignment of the pointers of a program of calls, over all ranks and iterations. All alignments are
+// in bytes, and powers of two.
 package align
 
 import (
 	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/calls"
 )
+
+// Widest is the widest memory access of libraries and kernels, in bytes. No operand in memory of the caller needs a larger
+// alignment.
+const Widest = 16
 
 // Alignments of memory.
 const (

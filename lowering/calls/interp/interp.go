@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/hirgen/hirgen/lowering/calls"
-	"github.com/hirgen/hirgen/lowering/calls/align"
+	"github.com/hirgen/hirgen/lowering/calls/effects"
 	"github.com/hirgen/hirgen/lowering/calls/text"
 	"github.com/hirgen/hirgen/lowering/hostir/interp"
 	"github.com/hirgen/hirgen/lowering/tasks"
@@ -42,7 +42,7 @@ func run(p *calls.Program, nodes []int, inputs []map[string]*Array, seed uint64,
 	if len(inputs) != len(ranks) {
 		return nil, fmt.Errorf("program %s runs on %d ranks, and there are inputs for %d", p.Name, len(ranks), len(inputs))
 	}
-	m := &machine{program: p, serialized: serialized, flags: map[string]*flag{}, meetings: map[string]*meeting{}, shapes: calls.ByName(p.Shapes), needs: align.NeedsOf(p), shares: calls.ByName(p.Shares)}
+	m := &machine{program: p, serialized: serialized, flags: map[string]*flag{}, meetings: map[string]*meeting{}, shapes: calls.ByName(p.Shapes), effects: effects.New(p), shares: calls.ByName(p.Shares)}
 	for i, number := range ranks {
 		r := &rank{
 			machine: m, number: number, memory: map[string][]float64{}, streams: map[string]*tasks.Stream{},
@@ -86,7 +86,7 @@ type machine struct {
 	program    *calls.Program
 	serialized bool // a rank runs its communications one after the other
 	shapes     map[string]*calls.Shape
-	needs      *align.Needs
+	effects    *effects.Table
 	shares     map[string]*calls.Share
 	ranks      []*rank
 	tasks      tasks.Set

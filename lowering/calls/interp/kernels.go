@@ -1,71 +1,28 @@
 package interp
 
 import (
-	"github.com/hirgen/hirgen/internal/expr"
+	"slices"
+
 	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/lowering/calls/effects"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// view is an operand of a kernel.
-type view struct {
-	place
-	extents, strides []int64
-}
-
-// view resolves an operand.
-func (r *rank) view(s *calls.Launch, o calls.Operand) (view, error) {
-	at, err := r.at(s, o.At)
-	if err != nil {
-		return view{}, err
-	}
-	v := view{place: at}
-	extents, strides := o.Extents, o.Strides
-	if s.Elements != nil {
-		extents, strides = []expr.Expr{s.Elements}, []expr.Expr{expr.Int(1)}
-	}
-	last := int64(0)
-	if v.extents, err = r.numbers(s, extents); err != nil {
-		return v, err
-	}
-	if v.strides, err = r.numbers(s, strides); err != nil {
-		return v, err
-	}
-	for i, extent := range v.extents {
-		last += (extent - 1) * v.strides[i]
-	}
-	_, err = r.run(s, at, last+1)
-	return v, err
-}
-
 // launch returns the work of an elementwise kernel or a reduction.
-func (r *rank) launch(s *calls.Launch) (func() error, error) {
+func (r *rank) launch(s *calls.Launch, v views) (func() error, error) {
 	if k := r.machine.program.Kernel(s); k != nil {
-		return r.fused(s, k)
+		return fused(k, v), nil
 	}
-	out, err := r.view(s, s.Out)
-	if err != nil {
-		return nil, err
-	}
-	in := make([]view, len(s.In))
-	for i, o := range s.In {
-		if in[i], err = r.view(s, o); err != nil {
-			return nil, err
-		}
-	}
-	element, err := r.element(s, in)
-	if err != nil {
-		return nil, err
-	}
+	element, err := r.element(s, v[1], v[2])
+	out := v[effects.Out]
 	return func() error {
-		each(out.extents, func(index []int64) {
-			out.data[out.offset(index)] = s.OutType.Round(element(index))
-		})
+		each(out.extents, func(index []int64) { out.set(index, element(index)) })
 		return nil
-	}, nil
+	}, err
 }
 
 // element computes one element of the result.
-func (r *rank) element(s *calls.Launch, in []view) (func(index []int64) float64, error) {
+func (r *rank) element(s *calls.Launch, in, other view) (func(index []int64) float64, error) {
 	binary, unary := domain.BinaryFns[s.Fn], domain.UnaryFn(s.Fn)
 	if s.Fn == "copy" {
 		unary = func(v float64) float64 { return v }
@@ -75,49 +32,82 @@ func (r *rank) element(s *calls.Launch, in []view) (func(index []int64) float64,
 		first, err := r.eval(s, s.First)
 		return func(index []int64) float64 { return float64(first + index[0]) }, err
 	case s.Kernel == "reduce" && binary != nil:
-		count, step := in[0].extents[s.Axis], in[0].strides[s.Axis]
+		count, step := in.extents[s.Axis], in.strides[s.Axis]
 		return func(index []int64) float64 {
-			at := in[0].offset(index)
-			value := in[0].data[at]
+			at := in.offset(index)
+			value := in.data[at]
 			for i := int64(1); i < count; i++ {
-				value = float64(float32(binary(value, in[0].data[at+i*step])))
+				value = float64(float32(binary(value, in.data[at+i*step])))
 			}
 			return value
 		}, nil
 	case s.Kernel == "binary" && binary != nil:
-		return func(index []int64) float64 {
-			return binary(in[0].data[in[0].offset(index)], in[1].data[in[1].offset(index)])
-		}, nil
+		return func(index []int64) float64 { return binary(in.get(index...), other.get(index...)) }, nil
 	case s.Kernel == "unary" && unary != nil:
-		return func(index []int64) float64 { return unary(in[0].data[in[0].offset(index)]) }, nil
+		return func(index []int64) float64 { return unary(in.get(index...)) }, nil
 	default:
 		return nil, r.fail(s, "there is no function %q", s.Fn)
 	}
 }
 
-// offset returns the index of an element in the data.
-func (v view) offset(index []int64) int64 {
-	at := v.at
-	for i, n := range index {
-		at += n * v.strides[i]
+// fused returns the work of a kernel of the program, row by row.
+func fused(k *calls.Kernel, v views) func() error {
+	body, names, extents := k.Steps(), k.Operands[:k.Results], slices.Clone(v[effects.Out].extents)
+	for _, o := range v { // a result may have one element for each row, or for each column
+		for axis, n := range o.extents {
+			extents[axis] = max(extents[axis], n)
+		}
 	}
-	return at
+	last := len(extents) - 1
+	columns := extents[last]
+	rowsOf := func(index []int64) (rows [][]float64) {
+		for n := len(names); n < len(v); n++ {
+			rows = append(rows, v[int16(n)].row(index, columns))
+		}
+		return body.Row(rows, columns, nil)
+	}
+	if _, folds := body.FoldsColumns(); folds {
+		return func() error {
+			var folded []float64
+			each(extents[:last], func(index []int64) {
+				values := rowsOf(index)
+				folded = body.FoldIn(domain.Singles, folded, values[len(values)-1])
+			})
+			v[effects.Out].setRow(make([]int64, last), folded)
+			return nil
+		}
+	}
+	made := make([]int, len(names)) // index of each result's value
+	for i, name := range names {
+		made[i] = len(v) - len(names) + slices.IndexFunc(body, func(step domain.Step) bool { return step.Name == name })
+	}
+	return func() error {
+		each(extents[:last], func(index []int64) {
+			values := rowsOf(index)
+			for i := range names {
+				v[int16(i)].setRow(index, values[made[i]])
+			}
+		})
+		return nil
+	}
 }
 
-// each visits the indices of a shape, row-major.
-func each(extents []int64, visit func(index []int64)) {
-	index := make([]int64, len(extents))
-	for {
-		visit(index)
-		axis := len(extents) - 1
-		for ; axis >= 0; axis-- {
-			if index[axis]++; index[axis] < extents[axis] {
-				break
-			}
-			index[axis] = 0
+// row reads a row. A row with the same element in all columns has one. An element of positions is its offset.
+func (v view) row(index []int64, columns int64) []float64 {
+	at, step, row := v.offset(index), v.strides[len(index)], []float64{}
+	for c := int64(0); c < columns && (c == 0 || step != 0); c++ {
+		if v.data == nil {
+			row = append(row, float64(at+c*step))
+		} else {
+			row = append(row, v.data[at+c*step])
 		}
-		if axis < 0 {
-			return
-		}
+	}
+	return row
+}
+
+// setRow stores a row, or the first element of it if the view has one for each row.
+func (v view) setRow(index []int64, values []float64) {
+	for c := range v.extents[len(index)] {
+		v.set(append(slices.Clone(index), c), values[min(int(c), len(values)-1)])
 	}
 }

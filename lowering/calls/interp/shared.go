@@ -120,15 +120,11 @@ func (r *rank) shared(s calls.Stmt) error {
 
 // copy returns the work of a transfer by SMs.
 func (r *rank) copy(s *calls.Transfer, g *signals) (func() error, error) {
-	out, err := r.slice(s, s.Out, s.Elements)
+	v, err := r.operands(s)
 	if err != nil {
 		return nil, err
 	}
-	in, err := r.slice(s, s.In, s.Elements)
-	if err != nil {
-		return nil, err
-	}
-	return func() error { copy(out, in); return nil }, g.transfer(r, s, s.Share, s.Peer, s.Transfer)
+	return copies(v), g.transfer(r, s, s.Share, s.Peer, s.Transfer)
 }
 
 // parts visits the statements inside a batch or a sum, also in loops and branches, in the order of issue.

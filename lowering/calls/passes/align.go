@@ -7,6 +7,7 @@ import (
 	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/calls"
 	"github.com/hirgen/hirgen/lowering/calls/align"
+	"github.com/hirgen/hirgen/lowering/calls/effects"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -16,10 +17,11 @@ import (
 //	Shape(name kCShape, n 8)                     Shape(name kCShape, n 8, align_b 2)
 //	Gemm(shape kCShape, b V + 1)             ->  Gemm(shape kCShape, b V + 1)
 func declareAlignment(p *calls.Program) {
-	needs := align.NeedsOf(p)
+	table := effects.New(p)
 	align.Visit(p, func(s calls.Stmt, at *align.Scope) {
-		for _, o := range needs.Of(s) {
-			if bytes := at.Of(o.At); bytes < o.Needs && o.Declared != nil {
+		operands, _ := table.Of(s)
+		for _, o := range operands {
+			if bytes := at.Of(o.At); bytes < o.Align && o.Declared != nil {
 				*o.Declared = bytes
 			}
 		}
@@ -32,10 +34,11 @@ func declareAlignment(p *calls.Program) {
 //	Gemm(shape kYShape, bias P + 65)             Memcpy(out bias_, in P + 65, elements 8)
 //	                                         ->  Gemm(shape kYShape, bias bias_)
 func copyUnaligned(p *calls.Program) {
-	needs, shapes, unaligned := align.NeedsOf(p), calls.ByName(p.Shapes), map[*calls.Gemm]bool{}
+	table, shapes, unaligned := effects.New(p), calls.ByName(p.Shapes), map[*calls.Gemm]bool{}
 	align.Visit(p, func(s calls.Stmt, at *align.Scope) {
-		for _, o := range needs.Of(s) {
-			if gemm, ok := s.(*calls.Gemm); ok && o.Declared == nil && at.Of(o.At) < o.Needs {
+		operands, _ := table.Of(s)
+		for _, o := range operands {
+			if gemm, ok := s.(*calls.Gemm); ok && o.Declared == nil && at.Of(o.At) < o.Align {
 				unaligned[gemm] = true
 			}
 		}

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/hirgen/hirgen/lowering/calls"
-	"github.com/hirgen/hirgen/lowering/calls/align"
+	"github.com/hirgen/hirgen/lowering/calls/effects"
 	"github.com/hirgen/hirgen/lowering/packing"
 )
 
@@ -12,12 +12,13 @@ import (
 //
 //	Shape(name kCShape, m 2000, n 5120, k 3500)  ->  Shape(name kCShape, m 2000, n 5120, k 3500, pack_a)
 func packGemms(p *calls.Program) {
-	needs, shapes, values := align.NeedsOf(p), calls.ByName(p.Shapes), p.Values()
+	table, shapes, values := effects.New(p), calls.ByName(p.Shapes), p.Values()
 	calls.Walk(p.Body, func(s calls.Stmt) bool {
 		if gemm, ok := s.(*calls.Gemm); ok {
-			d, operands := shapes[gemm.Shape], needs.Of(gemm)
+			d := shapes[gemm.Shape]
+			operands, _ := table.Of(gemm)
 			problem := d.Problem(values)
-			problem.AlignC, problem.AlignA, problem.AlignB = operands[0].Needs, operands[1].Needs, operands[2].Needs
+			problem.AlignC, problem.AlignA, problem.AlignB = operands[effects.Out].Align, operands[effects.A].Align, operands[effects.B].Align
 			packs := problem.Choose()
 			d.PackA, d.PackB, d.PackC = packs.A, packs.B, packs.C
 			gemm.Note = noteOf(packs, gemm.Note)

@@ -129,10 +129,7 @@ type Range struct{ First, End int32 }
 
 // Access is a memory access of an operation. Operand numbers the operands of the statement:
 //
-//	Gemm: 0 out, 1 a, 2 b, 3 addend, 4 bias, 5 workspace
-//	Copy, Transfer: 0 out, 1 in
-//	Launch: 0 out, 1 + i its i-th In
-//	Attend: 0 q, 1 k, 2 v, 3 o, 4 logs, 5 grad_o, 6 grad_q, 7 grad_k, 8 grad_v, 9 workspace
+//	Gemm, Copy, Transfer, Launch, Attend: as in lowering/calls/effects
 //	PeerSum: 0 out, 1 own, 2 + i the i-th part in the order of issue
 //	Nccl: 0 out, 1 in; each part names its accesses
 //	CallBegin, CallEnd: the number of the argument

@@ -109,17 +109,14 @@ func (i *issue) exchange(s calls.Stmt, share string, peer, transfer expr.Expr) {
 // transfer issues a copy by SMs.
 func (i *issue) transfer(s *calls.Transfer, stream calls.Stream, lane uint16) {
 	on, ok := i.on(s, stream)
-	n, counted := i.value(s, s.Elements)
-	if !ok || !counted {
+	if !ok {
 		return
 	}
-	before := len(i.rank.Ops)
 	o := i.begin(s, Transfer, on)
 	o.Spins, o.Lane = true, lane
 	i.exchange(s, s.Share, s.Peer, s.Transfer)
-	i.run(s, 0, true, s.Out, s.Type.Size(), n)
-	i.run(s, 1, false, s.In, s.Type.Size(), n)
-	i.end(&i.rank.Ops[before])
+	i.operands(s)
+	i.end(o)
 }
 
 // lanes issues a batch of copies: one kernel whose blocks run each copy as soon as its flag is ready.

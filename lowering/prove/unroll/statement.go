@@ -22,13 +22,13 @@ func (i *issue) statement(s calls.Stmt) {
 	case *calls.NcclCall, *calls.NcclGroup:
 		i.nccl(s)
 	case *calls.Memcpy:
-		i.memcpy(s)
+		i.work(s, Copy, s.On)
 	case *calls.Gemm:
-		i.gemm(s)
+		i.work(s, Gemm, s.On)
 	case *calls.Attend:
-		i.attend(s)
+		i.work(s, Attend, s.On)
 	case *calls.Launch:
-		i.launch(s)
+		i.work(s, Launch, s.On)
 	case *calls.Delay:
 		if on, ok := i.on(s, s.On); ok {
 			i.end(i.begin(s, Delay, on))

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/lowering/calls/effects"
 )
 
 // Unroll issues a program on every rank. nodes[r] is the node of rank r; ranks of one node can share memory. nil: all ranks are
@@ -49,16 +50,14 @@ type unroller struct {
 	streams    map[string]int16
 	events     map[string]events
 	shares     map[string]int32
-	shapes     map[string]*calls.Shape
-	attends    map[string]*calls.Attention
-	kernels    map[string]*calls.Kernel
+	effects    *effects.Table
+	fixed      map[*effects.Operand]int32 // layouts of operands that do not depend on the rank
 	layouts    map[string]int32
 	said       map[string]bool
-	computes   []int16                // streams, by index; 0: not numbered so far
-	teams      map[string]int16       // their streams
-	gemms      map[*calls.Shape]*gemm // as they are issued
-	oneByte    int32                  // the layout of a byte; -1: not numbered so far
-	workspaces int32                  // the workspace of the caller's stream; compute streams have the next numbers
+	computes   []int16          // streams, by index; 0: not numbered so far
+	teams      map[string]int16 // their streams
+	oneByte    int32            // the layout of a byte; -1: not numbered so far
+	workspaces int32            // the workspace of the caller's stream; compute streams have the next numbers
 	allEvents  int32
 }
 
@@ -69,8 +68,8 @@ func newUnroller(p *calls.Program, nodes []int) *unroller {
 	u := &unroller{
 		out: &Program{Calls: p}, program: p, nodes: nodes, world: newWorld(p), scope: newScope(p), numbers: map[calls.Stmt]int32{},
 		memories: map[string]int32{}, parts: map[string]*part{}, streams: map[string]int16{}, events: map[string]events{}, shares: map[string]int32{},
-		shapes: calls.ByName(p.Shapes), attends: calls.ByName(p.Attentions), kernels: calls.ByName(p.Kernels),
-		layouts: map[string]int32{}, said: map[string]bool{}, computes: make([]int16, p.Streams), teams: map[string]int16{}, gemms: map[*calls.Shape]*gemm{}, oneByte: -1,
+		effects: effects.New(p), fixed: map[*effects.Operand]int32{}, layouts: map[string]int32{}, said: map[string]bool{},
+		computes: make([]int16, p.Streams), teams: map[string]int16{}, oneByte: -1,
 	}
 	calls.Walk(p.Body, func(s calls.Stmt) bool {
 		u.numbers[s] = int32(len(u.out.Stmts))

@@ -4,17 +4,18 @@ import (
 	"slices"
 
 	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/lowering/calls/effects"
 	"github.com/hirgen/hirgen/lowering/prove/unroll"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
 // gemm multiplies: operands are [batch, rows, columns]. An epilogue is applied to the sums.
 func (m *machine) gemm(o *unroll.Op, views operands) {
-	out, a, b := views[0], views[1].read(), views[2].read()
+	out, a, b := views[effects.Out], views[effects.A].read(), views[effects.B].read()
 	batch, rows, columns := out.extents[0], out.extents[1], out.extents[2]
-	k := views[1].extents[2]
+	k := views[effects.A].extents[2]
 	sums := make([]float64, batch*rows*columns)
-	if addend, ok := views[3]; ok {
+	if addend, ok := views[effects.Addend]; ok {
 		copy(sums, addend.read())
 	}
 	for q := range batch {
@@ -23,7 +24,7 @@ func (m *machine) gemm(o *unroll.Op, views operands) {
 			for l := range k {
 				addProducts(sum, a[(q*rows+i)*k+l], part(b, q*k+l, columns))
 			}
-			if bias, ok := views[4]; ok {
+			if bias, ok := views[effects.Bias]; ok {
 				addProducts(sum, 1, bias.read())
 			}
 		}
@@ -48,19 +49,8 @@ func (m *machine) attend(rank int32, o *unroll.Op, views operands) {
 		m.fail(o.Stmt, "there is no attention %q", d.Fn)
 		return
 	}
-	q, k := views[0].extents, views[1].extents
-	shape := domain.AttentionShape{Blocks: 1, Batch: q[0], QueryHeads: q[1], QueryRows: q[2], KeyHeads: k[1], KeyRows: k[2], Size: q[3], Share: q[1] / k[1]}
-	if d.Start != nil {
-		shape.Start, _ = m.p.Calls.Values().Eval(d.Start)
-	}
-	if d.Mesh != "" {
-		at, _ := m.p.Calls.Coordinate(m.p.Calls.MeshNamed(d.Mesh), d.Axis, int64(rank))
-		shape.Start += at * shape.QueryRows
-	}
-	in, out := []int16{0, 1, 2}, []int16{3, 4}
-	if s.GradO.Base != "" {
-		in, out = []int16{5, 0, 1, 2, 3, 4}, []int16{6, 7, 8}
-	}
+	shape := m.p.Calls.AttentionShape(d, int64(rank))
+	in, out := effects.Arguments(s)
 	data := make([][]float64, len(in))
 	for i, n := range in {
 		data[i] = views[n].read()

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/lowering/calls/effects"
 	"github.com/hirgen/hirgen/lowering/prove/unroll"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -76,7 +77,7 @@ func (m *machine) fused(o *unroll.Op, s *calls.Launch, k *calls.Kernel, views op
 	var in [][]float64
 	for n := int(k.Results); n < len(k.Operands); n++ {
 		if k.Types[n] == calls.InPositions {
-			in = append(in, m.positions(s, k, n, extents))
+			in = append(in, m.positions(s, n, extents))
 		} else {
 			in = append(in, views[int16(n)].like(extents).read())
 		}
@@ -114,25 +115,12 @@ func (m *machine) fused(o *unroll.Op, s *calls.Launch, k *calls.Kernel, views op
 }
 
 // positions returns an operand without memory: each element is its own offset.
-func (m *machine) positions(s *calls.Launch, k *calls.Kernel, operand int, extents []int64) []float64 {
+func (m *machine) positions(s *calls.Launch, operand int, extents []int64) []float64 {
 	v := view{width: 1, extents: extents, strides: make([]int64, len(extents))}
-	last := len(extents) - 1
-	if k.Views {
-		values := m.p.Calls.Values()
-		for i, stride := range s.In[operand-1].Strides {
-			v.strides[i], _ = values.Eval(stride)
-		}
-	} else {
-		v.strides[0], v.strides[last] = extents[last], 1
-		switch k.Uses[operand] {
-		case calls.ForColumn:
-			v.strides[0] = 0
-		case calls.ForRow:
-			v.strides[0], v.strides[last] = 1, 0
-		}
-	}
-	if k.Uses[operand] == calls.ForRow {
-		v.strides[last] = 0
+	table, _ := effects.New(m.p.Calls).Of(s)
+	values := m.p.Calls.Values()
+	for i, stride := range table[operand].Strides {
+		v.strides[i], _ = values.Eval(stride)
 	}
 	var list []float64
 	v.each(func(at int64) { list = append(list, float64(at)) })
