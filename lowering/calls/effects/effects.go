@@ -29,6 +29,7 @@ type Operand struct {
 const (
 	Out = 0 // of all except Attend
 	In  = 1 // of Memcpy and Transfer
+	Own = 1 // of PeerSum; its parts are statements
 
 	A             = 1 // of Gemm
 	B             = 2
@@ -63,8 +64,8 @@ func New(p *calls.Program) *Table {
 	return &Table{calls.ByName(p.Shapes), calls.ByName(p.Attentions), calls.ByName(p.Kernels), p.Values(), map[calls.Stmt][]Operand{}}
 }
 
-// Of lists the operands of a copy, a GEMM, an attention or a kernel, the result of copies, GEMMs and kernels first. It lists
-// none for other statements. It computes the list once.
+// Of lists the operands of a copy, a GEMM, an attention, a kernel or a sum that reads peer memory. All except attentions begin
+// with the result. Of lists none for other statements. It computes the list once.
 func (t *Table) Of(s calls.Stmt) ([]Operand, error) {
 	if list, ok := t.known[s]; ok {
 		return list, nil
@@ -90,6 +91,8 @@ func (t *Table) list(s calls.Stmt) ([]Operand, error) {
 		return copied(s.Out, s.In, s.Type, s.Elements), nil
 	case *calls.Transfer:
 		return copied(s.Out, s.In, s.Type, s.Elements), nil
+	case *calls.PeerSum:
+		return copied(s.Out, s.Own, s.Type, s.Elements), nil
 	case *calls.Gemm:
 		if d := t.shapes[s.Shape]; d != nil {
 			return t.gemm(s, d), nil
@@ -117,6 +120,7 @@ func WorkspaceOf(s calls.Stmt) int16 {
 	return attendWorkspace
 }
 
+// copied lists contiguous operands.
 func copied(out, in calls.Pointer, t domain.DType, elements expr.Expr) []Operand {
 	extents, strides := []expr.Expr{elements}, []expr.Expr{expr.Int(1)}
 	return []Operand{

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/lowering/calls/effects"
 	"github.com/hirgen/hirgen/lowering/tasks"
 )
 
@@ -173,14 +174,11 @@ type partial struct {
 
 // sum returns the work of a peer-read sum.
 func (r *rank) sum(s *calls.PeerSum, g *signals) (func() error, error) {
-	own, err := r.slice(s, s.Own, s.Elements)
+	v, err := r.operands(s)
 	if err != nil {
 		return nil, err
 	}
-	out, err := r.slice(s, s.Out, s.Elements)
-	if err != nil {
-		return nil, err
-	}
+	own, out := v[effects.Own].all(), v[effects.Out].all()
 	read, stores := []*partial{{r.number, [][]float64{own}}}, []*partial{}
 	err = r.parts(s.Body, func(part calls.Stmt) error {
 		p, ok := part.(*calls.PeerPart)

@@ -2,13 +2,13 @@ package order
 
 import (
 	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/lowering/calls/effects"
 )
 
 // Uses lists the bytes of the program's buffers that each task accesses, on every rank.
 type Uses struct {
 	program *calls.Program
-	shapes  map[string]*calls.Shape
-	kernels map[string]*calls.Kernel
+	effects *effects.Table
 	places  *places // of the current rank
 	values  calls.Values
 	of      map[string]map[int64][]use // by buffer and rank, in the order of issue
@@ -32,7 +32,7 @@ type use struct {
 // UsesOf issues a program on every rank, and collects the uses.
 func UsesOf(p *calls.Program) *Uses {
 	u := &Uses{
-		program: p, shapes: calls.ByName(p.Shapes), kernels: calls.ByName(p.Kernels), places: placesOf(p), values: p.Values(), of: map[string]map[int64][]use{}, noted: map[Overwrite]bool{},
+		program: p, effects: effects.New(p), places: placesOf(p), values: p.Values(), of: map[string]map[int64][]use{}, noted: map[Overwrite]bool{},
 	}
 	o := New(p)
 	o.signals = newSignals()

@@ -3,6 +3,7 @@ package unroll
 import (
 	"github.com/hirgen/hirgen/internal/expr"
 	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/lowering/calls/effects"
 )
 
 // beginCall counts a call of a share. In a captured program a kernel on the caller's stream counts it, in memory that all kernels
@@ -138,16 +139,14 @@ func (i *issue) lanes(s *calls.MemOpBatch) {
 // peerSum issues a sum that reads, or writes, the memory of peers.
 func (i *issue) peerSum(s *calls.PeerSum) {
 	on, ok := i.on(s, s.On)
-	n, counted := i.value(s, s.Elements)
-	if !ok || !counted {
+	if !ok {
 		return
 	}
 	before := len(i.rank.Ops)
 	o := i.begin(s, PeerSum, on)
 	o.Spins = true
-	i.run(s, 0, true, s.Out, s.Type.Size(), n)
-	i.run(s, 1, false, s.Own, s.Type.Size(), n)
-	operand := int16(1)
+	i.operands(s)
+	operand := int16(effects.Own)
 	i.inside(s.Body, func(part calls.Stmt) {
 		p, ok := part.(*calls.PeerPart)
 		if !ok {
