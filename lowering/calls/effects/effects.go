@@ -3,6 +3,7 @@
 package effects
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/hirgen/hirgen/internal/expr"
@@ -20,7 +21,7 @@ type Operand struct {
 	Type             domain.DType
 	Extents, Strides []expr.Expr // outermost first
 	Rest             bool        // all elements from At to the end of its buffer, without extents
-	Alike            bool        // accessed element by element: the result, written last, and operands that it may overwrite
+	Alike            bool        // accessed element by element: the result, written last, and operands of the same layout
 	Align            int64       // bytes to which At has to be aligned
 	Declared         *int64      // the field of the shape that can declare a smaller alignment; nil: none
 }
@@ -75,11 +76,12 @@ func (t *Table) Of(s calls.Stmt) ([]Operand, error) {
 		return nil, err
 	}
 	for i := range list {
-		if o := &list[i]; !o.Rest && len(o.Extents) != len(o.Strides) {
+		o := &list[i]
+		if !o.Rest && len(o.Extents) != len(o.Strides) {
 			return nil, fmt.Errorf("operand %d has %d strides for %d axes", o.Number, len(o.Strides), len(o.Extents))
-		} else if o.Align == 0 {
-			o.Align = o.Type.Size()
 		}
+		o.Alike = o.Alike && o.layout() == list[Out].layout()
+		o.Align = cmp.Or(o.Align, o.Type.Size())
 	}
 	t.known[s] = list
 	return list, nil
@@ -111,6 +113,9 @@ func (t *Table) list(s calls.Stmt) ([]Operand, error) {
 	}
 	return nil, nil
 }
+
+// layout describes the type and the layout of an operand.
+func (o *Operand) layout() string { return fmt.Sprint(o.Type, o.Extents, o.Strides) }
 
 // WorkspaceOf returns the number of a statement's workspace among its operands.
 func WorkspaceOf(s calls.Stmt) int16 {

@@ -19,7 +19,7 @@ Mesh(name mesh_world, label "world", axes "x of D", extents [D])
 Shape(name kOne, plan one_, m 4, n 8, k K, transpose_a, addend, type bf16, label kOne)
 Shape(name kMany, plan many_, m 4, n 6, k 8, batch D, stride_a 32, stride_c 24, row_b 20, align_a 2, bias, fp32_result, type bf16, label kMany)
 Attention(name kBack, plan back_, layout kLayout, gradients kGradients, fn "attention(0.5)", batch 1, query_heads 4, key_heads 2, query_rows 3, key_rows 5, size 8, q [96, 8, 32], k [80, 8, 16], v [80, 8, 16], o [96, 8, 32], grad_q [96, 8, 32], grad_k [80, 8, 16], grad_v [80, 8, 16], grad_o [96, 8, 32], type bf16, label kBack)
-Kernel(name norm, columns 16, results 2, operands [y, r, x, w], types [bf16, fp32, bf16, bf16], uses [element, row, element, column], body "r = sum(x); y = mul(x, w)", where "2:5 norm")
+Kernel(name norm, columns 16, results 2, operands [y, r, x, w], types [bf16, fp32, bf16, bf16], uses [element, row, element, column], body "r = sum(x), y = mul(x, w)", where "2:5 norm")
 Kernel(name drop, columns 4, views, axes 1, results 1, operands [y, x, seed], types [bf16, bf16, int64], uses [element, element, seed], body "y = add(x, x)", where "3:5 drop")
 
 Memcpy(out P, in A + 4, elements 3 * K, type fp32, on caller)

@@ -9,20 +9,20 @@ import (
 )
 
 // Kernels of the runtime and of the program check addresses at their launch, and access single elements, or bytes, if wider
-// accesses are not aligned. A kernel with dense operands reads one element of each before it writes that element of its first
-// result, which it stores last. It stores other results before it has read all operands.
+// accesses are not aligned. A kernel that folds nothing reads one element of each operand before it writes that element of its
+// first result, which it stores last. It stores other results before it has read all operands.
 
 // views lists the operands of a kernel of the runtime. They are contiguous, or have the axes of their views.
 func views(s *calls.Launch) []Operand {
 	list := make([]Operand, 1+len(s.In))
 	for i, o := range append([]calls.Operand{s.Out}, s.In...) {
 		list[i] = Operand{Number: int16(i), At: o.At, Write: i == Out, Type: s.InType, Extents: o.Extents, Strides: o.Strides}
+		list[i].Alike = s.Kernel != "reduce"
 		if i == Out {
 			list[i].Type = s.OutType
 		}
 		if s.Elements != nil {
 			list[i].Extents, list[i].Strides = []expr.Expr{s.Elements}, []expr.Expr{expr.Int(1)}
-			list[i].Alike = list[i].Type == s.OutType
 		}
 	}
 	return list
@@ -32,11 +32,12 @@ func views(s *calls.Launch) []Operand {
 func rows(s *calls.Launch, k *calls.Kernel) []Operand {
 	operands := append([]calls.Operand{s.Out}, s.In...)
 	list := make([]Operand, min(len(operands), len(k.Uses)))
-	elementwise := s.Elements != nil && k.Columns == 0 && !k.Views
+	steps := k.Steps()
+	elementwise := len(steps) > 0 && !slices.ContainsFunc(steps, domain.Step.Folds)
 	for n := range list {
 		o := &list[n]
 		*o = Operand{Number: int16(n), At: operands[n].At, Write: n < int(k.Results), Type: domain.DType(k.Types[n])}
-		o.Alike = elementwise && k.Uses[n] == calls.ForElement && k.Types[n] == k.Types[Out] && (n == Out || !o.Write)
+		o.Alike = elementwise && k.Uses[n] == calls.ForElement && (n == Out || !o.Write)
 		o.rows(s, k, operands[n].Strides)
 		last := len(o.Extents) - 1
 		switch use := k.Uses[n]; {

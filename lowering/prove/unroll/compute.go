@@ -6,6 +6,12 @@ import (
 	"github.com/hirgen/hirgen/lowering/calls/effects"
 )
 
+// operand is an operand of a statement.
+type operand struct {
+	*effects.Operand
+	layout int32 // -1: it depends on the rank or on loops, or is not numbered so far
+}
+
 // work issues a copy, a GEMM, an attention or a kernel.
 func (i *issue) work(s calls.Stmt, kind Kind, stream calls.Stream) {
 	on, ok := i.on(s, stream)
@@ -26,33 +32,39 @@ func (i *issue) work(s calls.Stmt, kind Kind, stream calls.Stream) {
 
 // operands adds accesses to the operands of a statement.
 func (i *issue) operands(s calls.Stmt) {
-	list, err := i.effects.Of(s)
-	if err != nil {
-		i.fault(s, BadName, "%v", err)
+	list, known := i.known[s]
+	if !known {
+		operands, err := i.effects.Of(s)
+		if err != nil {
+			i.fault(s, BadName, "%v", err)
+		}
+		for n := range operands {
+			list = append(list, operand{&operands[n], -1})
+		}
+		i.known[s] = list
 	}
 	for n := range list {
 		o := &list[n]
 		at, ok := i.at(s, o.At)
-		if !ok || o.Type == calls.InPositions {
+		if !ok || o.Type == calls.InPositions || !i.there(s, o.Number, at, o.Type.Size()) {
 			continue
 		}
-		if size := o.Type.Size(); i.there(s, o.Number, at, size) {
-			if layout, ok := i.layoutOf(s, o, at); ok {
-				i.place(s, o.Number, o.Write, at, layout)
+		layout := o.layout
+		if layout < 0 {
+			if layout, ok = i.layoutOf(s, o, at); !ok {
+				continue
 			}
 		}
+		i.place(s, o.Number, o.Write, at, layout)
 	}
 }
 
-// layoutOf returns the layout of an operand at a place. It computes layouts of constants once.
-func (i *issue) layoutOf(s calls.Stmt, o *effects.Operand, at place) (layout int32, ok bool) {
-	if layout, ok = i.fixed[o]; ok {
-		return layout, true
-	}
+// layoutOf returns the layout of an operand at a place. It keeps the layout if its extents and strides are constants.
+func (i *issue) layoutOf(s calls.Stmt, o *operand, at place) (layout int32, ok bool) {
 	if o.Rest {
 		return i.layout(at.size, []int64{(at.of.end - at.offset) / at.size}, []int64{1}), true
 	}
-	fixed := true
+	fixed, ok := true, true
 	values := func(list []expr.Expr) []int64 {
 		values := make([]int64, len(list))
 		for n, e := range list {
@@ -61,9 +73,8 @@ func (i *issue) layoutOf(s calls.Stmt, o *effects.Operand, at place) (layout int
 		}
 		return values
 	}
-	ok = true
 	if layout = i.layout(o.Type.Size(), values(o.Extents), values(o.Strides)); ok && fixed {
-		i.fixed[o] = layout
+		o.layout = layout
 	}
 	return layout, ok
 }

@@ -51,7 +51,7 @@ type unroller struct {
 	events     map[string]events
 	shares     map[string]int32
 	effects    *effects.Table
-	fixed      map[*effects.Operand]int32 // layouts of operands that do not depend on the rank
+	known      map[calls.Stmt][]operand
 	layouts    map[string]int32
 	said       map[string]bool
 	computes   []int16          // streams, by index; 0: not numbered so far
@@ -68,7 +68,7 @@ func newUnroller(p *calls.Program, nodes []int) *unroller {
 	u := &unroller{
 		out: &Program{Calls: p}, program: p, nodes: nodes, world: newWorld(p), scope: newScope(p), numbers: map[calls.Stmt]int32{},
 		memories: map[string]int32{}, parts: map[string]*part{}, streams: map[string]int16{}, events: map[string]events{}, shares: map[string]int32{},
-		effects: effects.New(p), fixed: map[*effects.Operand]int32{}, layouts: map[string]int32{}, said: map[string]bool{},
+		effects: effects.New(p), known: map[calls.Stmt][]operand{}, layouts: map[string]int32{}, said: map[string]bool{},
 		computes: make([]int16, p.Streams), teams: map[string]int16{}, oneByte: -1,
 	}
 	calls.Walk(p.Body, func(s calls.Stmt) bool {
