@@ -28,32 +28,14 @@ var cppTypes = map[domain.DType]cppType{
 // typeHeaders maps an alias to the header that declares its Cpp type.
 var typeHeaders = map[string]string{"fp16": "cuda_fp16.h", "bf16": "cuda_bf16.h"}
 
-// The functions of the spec, as the kernels name them. A function that is missing here is an error of the spec.
-var (
-	unaryFns = map[string]string{
-		"copy": "kCopy", "neg": "kNeg", "relu": "kRelu", "gelu": "kGelu", "silu": "kSilu", "exp": "kExp", "log": "kLog", "sin": "kSin", "cos": "kCos",
-		"sqrt": "kSqrt", "rsqrt": "kRsqrt", "tanh": "kTanh", "reciprocal": "kReciprocal", "gelu_tanh": "kGeluTanh",
-		"relu_grad": "kReluGrad", "gelu_grad": "kGeluGrad", "silu_grad": "kSiluGrad", "gelu_tanh_grad": "kGeluTanhGrad",
-		"scale": "kScale", "shift": "kShift",
-	}
-	epilogues = map[string]string{"relu": "hirgen::Epilogue::kRelu", "gelu_tanh": "hirgen::Epilogue::kGeluTanh"}
-	binaryFns = map[string]string{
-		"add": "kAdd", "sub": "kSub", "mul": "kMul", "div": "kDiv", "max": "kMax", "min": "kMin",
-		"ge": "kGe", "gt": "kGt", "eq": "kEq", "keep": "kKeep", "drop": "kDrop", "masked": "kMasked",
-	}
-	reduceFns = map[string]string{"sum": "kSum", "max": "kMax", "min": "kMin", "prod": "kProd"}
-	ncclFns   = map[string]string{"sum": "ncclSum", "max": "ncclMax", "min": "ncclMin", "prod": "ncclProd"}
-)
-
 // unaryFn prints a function of one operand as an argument of launch_unary.
 func unaryFn(spelling string) (text string, ok bool) {
 	name, constant := domain.SplitFn(spelling)
-	kind, ok := unaryFns[name]
-	kind = "hirgen::UnaryFn::" + kind
-	if constant == "" || !ok {
-		return kind, ok && domain.ConstantFns[name] == nil
+	kind := "hirgen::UnaryFn::" + domain.Enumerator(name)
+	if constant != "" {
+		kind = braces(kind, floatLiteral(constant))
 	}
-	return braces(kind, floatLiteral(constant)), domain.UnaryFn(spelling) != nil
+	return kind, spelling == domain.Copy || domain.UnaryFn(spelling) != nil
 }
 
 // floatLiteral spells a decimal number as an fp32 constant of C++. It spells a subnormal number in hexadecimal,

@@ -65,7 +65,7 @@ func newSpeller(p *calls.Program) *speller {
 func (s *speller) funcs() template.FuncMap {
 	return template.FuncMap{
 		"cpp": spell, "ptr": s.pointer, "stream": stream, "event": event, "flag": flag, "peerflag": peerFlag,
-		"alias": alias, "nccl": ncclType, "dtype": dtype, "ncclfn": func(fn string) string { return ncclFns[fn] },
+		"alias": alias, "nccl": ncclType, "dtype": dtype, "ncclfn": func(fn string) string { return domain.FoldOf(fn).NCCL },
 		"rank": rankOf, "note": note, "memory": s.memory, "arena": func(name string) bool { return s.buffers[name] != nil && s.buffers[name].Arena }, "pluck": s.plan, "packs": func(shape string) bool { return s.shapes[shape].Packs().Any() }, "attend": s.attend, "attention": s.attentionNamed, "attentionshape": attentionOf, "layout": layoutOf, "gradients": gradientsOf, "attentionplan": planOfAttention, "fn": fnOf, "collective": collective.Of, "view": view, "extents": extents,
 		"holds": s.holds, "condition": s.condition, "use": useOf, "branch": s.branchOf, "workspace": workspace, "room": s.room, "offset": peerOffset,
 		"params": paramsOf, "constants": constantsOf, "create": createOf, "bytes": bytesOf, "source": sourceOf, "dims": brackets, "number": letValue, "begin": s.begin, "receive": s.receive, "ranks": intList[int64], "shape": shapeOf,
@@ -159,9 +159,9 @@ func (s *speller) attentionNamed(name string) *calls.Attention { return s.attent
 func fnOf(l *calls.Launch) (string, error) {
 	switch l.Kernel {
 	case "binary":
-		return "hirgen::BinaryFn::" + binaryFns[l.Fn], nil
+		return "hirgen::BinaryFn::" + domain.Enumerator(l.Fn), nil
 	case "reduce":
-		return "hirgen::ReduceFn::" + reduceFns[l.Fn], nil
+		return "hirgen::ReduceFn::" + domain.Enumerator(l.Fn), nil
 	}
 	fn, ok := unaryFn(l.Fn)
 	if !ok {

@@ -42,7 +42,7 @@ func shapeOf(d *calls.Shape) string {
 		}
 	}
 	if d.Then != "" {
-		fields = append(fields, ".epilogue = "+epilogues[d.Then])
+		fields = append(fields, ".epilogue = hirgen::Epilogue::"+domain.Enumerator(d.Then))
 	}
 	return braces(append(fields, ".dtype = "+dtype(d.Type))...)
 }

@@ -76,9 +76,9 @@ func kernelLaunch(k kernelView) string {
 	}
 	switch {
 	case folds && k.Views:
-		return fmt.Sprintf("hirgen::launch_columns<hirgen::ReduceFn::%s, %d>(%s, %s, %d, rows, %s, stream, where)", reduceFns[fold], k.Axes, k.Operands[0], body, k.Columns, accesses)
+		return fmt.Sprintf("hirgen::launch_columns<hirgen::ReduceFn::%s, %d>(%s, %s, %d, rows, %s, stream, where)", domain.Enumerator(fold), k.Axes, k.Operands[0], body, k.Columns, accesses)
 	case folds:
-		return fmt.Sprintf("hirgen::launch_columns<hirgen::ReduceFn::%s>(%s, %s, %d, {rows}, %s, stream, where)", reduceFns[fold], k.Operands[0], body, k.Columns, accesses)
+		return fmt.Sprintf("hirgen::launch_columns<hirgen::ReduceFn::%s>(%s, %s, %d, {rows}, %s, stream, where)", domain.Enumerator(fold), k.Operands[0], body, k.Columns, accesses)
 	case k.Columns == 0:
 		return fmt.Sprintf("hirgen::launch_elements(%s, elements, %s, stream, where)", body, accesses)
 	case k.Run != nil:
@@ -97,11 +97,8 @@ func takesLong(s domain.Step) bool {
 		return true
 	}
 	_, columns := s.FoldsColumns()
-	return len(s.Args) == 1 && !columns && !s.Folds() && operators[name] == "" && name != domain.Copy && !slices.Contains([]string{"neg", "relu", "relu_grad"}, name)
+	return len(s.Args) == 1 && !columns && !s.Folds() && !domain.FunctionOf(name).Is(domain.Light) && name != domain.Copy
 }
-
-// operators maps functions to operators of C++.
-var operators = map[string]string{"add": "+", "sub": "-", "mul": "*", "div": "/", "scale": "*", "shift": "+"}
 
 // stepOf prints the expression of a step.
 func stepOf(s domain.Step, args []string) (string, error) {
@@ -121,9 +118,8 @@ func stepOf(s domain.Step, args []string) (string, error) {
 	if s.Fn == domain.Copy {
 		return args[0], nil
 	}
-	known := unaryFns[name] != "" && len(s.Args) == 1 || binaryFns[name] != "" && len(s.Args) == 2
-	switch op := operators[name]; {
-	case !known:
+	switch op := domain.FunctionOf(name).Operator; {
+	case !s.Known():
 		return "", fmt.Errorf("there is no kernel for the function %q", s.Fn)
 	case op != "":
 		return args[0] + " " + op + " " + args[1], nil

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/model/domain"
 )
 
 // operation says how a spec writes an operation and how its result is derived.
@@ -39,14 +40,11 @@ var operations = map[string]operation{
 
 var attentionAttrs = []string{"causal", "scale", "window", "split"}
 
-// The functions of the elementwise and reduction operations, in the order of the documentation.
+// The names of the elementwise and reduction operations, in the order of the documentation.
 var (
-	UnaryFns = []string{
-		"neg", "relu", "gelu", "silu", "exp", "log", "sin", "cos", "sqrt", "rsqrt", "tanh", "reciprocal", "gelu_tanh",
-		"relu_grad", "gelu_grad", "silu_grad", "gelu_tanh_grad",
-	}
-	ConstantFns = []string{"scale", "shift"} // of one operand and a constant, the attribute by
-	BinaryFns   = []string{"add", "sub", "mul", "div", "max", "min", "ge", "gt", "eq", "keep", "drop", "masked"}
+	UnaryFns    = domain.FunctionNames(func(f domain.Function) bool { return f.Unary != nil })
+	ConstantFns = domain.FunctionNames(func(f domain.Function) bool { return f.Constant }) // of an operand and a constant, the attribute by
+	BinaryFns   = domain.FunctionNames(func(f domain.Function) bool { return f.Binary != nil && !f.Constant })
 	ReduceFns   = []string{"sum", "max", "min", "prod"}
 )
 
@@ -55,13 +53,13 @@ func lookup(name string, operands int) (operation, bool) {
 	if op, ok := operations[name]; ok {
 		return op, true
 	}
-	reduces := slices.Contains(ReduceFns, name)
+	f, reduces := domain.FunctionOf(name), domain.FoldOf(name).Fn != ""
 	switch {
-	case slices.Contains(UnaryFns, name):
+	case f.Unary != nil:
 		return operation{kind: OpUnary, fn: name, least: 1, most: 1, infer: inferSame}, true
-	case slices.Contains(ConstantFns, name):
+	case f.Constant:
 		return operation{kind: OpUnary, fn: name, least: 1, most: 1, attrs: []string{"by"}, infer: inferConstant}, true
-	case slices.Contains(BinaryFns, name) && (!reduces || operands != 1):
+	case f.Binary != nil && (!reduces || operands != 1):
 		return operation{kind: OpBinary, fn: name, least: 2, most: 2, infer: inferBinary}, true
 	case reduces:
 		return operation{kind: OpReduce, fn: name, least: 1, most: 1, attrs: []string{"axis"}, infer: inferReduce}, true

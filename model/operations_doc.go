@@ -1,5 +1,11 @@
 package model
 
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/model/domain"
+)
+
 // An opRow documents operations that belong together: how to write each, and the result. docs/spec.md and "hirgen
 // ops" print these rows.
 type opRow struct {
@@ -8,7 +14,7 @@ type opRow struct {
 }
 
 // primitives are documented first, in this order.
-var primitives = []opRow{
+var primitives = slices.Concat([]opRow{
 	{[]string{"set(A)"}, "the same values; with other kinds of axes declared for the result it is communicated"},
 	{[]string{"matmul(A, B)"}, "`A[..., m, k] B[k, n]`: all leading axes of A are rows. With more than two axes B has batches: `A[..., m, k] B[..., k, n]`, whose leading axes stretch as in elementwise operations"},
 	{[]string{"linear(X, W)", "linear(X, W, bias)"}, "`X[..., k] W[n, k]` transposed, plus `bias[n]`; W may have batches as in a matmul, and the bias then has them too"},
@@ -20,18 +26,22 @@ var primitives = []opRow{
 	{[]string{"concat(A, B, ..., axis=i)", "concat([A, B], axis=i)"}, "the operands one after the other along axis i, by default the last one"},
 	{[]string{"positions(A, axis=i)"}, "the index of each element along axis i of A, 0, 1, ..., in fp32; the values of A do not matter"},
 	{[]string{"cast(A, dtype=fp32)"}, "A in another element type; without `dtype`, the type of the declared result"},
-	{
-		[]string{"neg(A)", "relu(A)", "gelu(A)", "silu(A)", "exp(A)", "log(A)", "sin(A)", "cos(A)", "sqrt(A)", "rsqrt(A)", "tanh(A)", "reciprocal(A)", "gelu_tanh(A)"},
-		"element by element; gelu is the exact one, with erf, and gelu_tanh its approximation by tanh",
-	},
-	{[]string{"relu_grad(A)", "gelu_grad(A)", "silu_grad(A)", "gelu_tanh_grad(A)"}, "their derivatives; `relu_grad` is 1 above 0, and 0 elsewhere"},
-	{[]string{"scale(A, by=0.125)", "shift(A, by=1e-5)"}, "times, or plus, a constant: a decimal number, which is rounded to fp32"},
-	{[]string{"add(A, B)", "sub(A, B)", "mul(A, B)", "div(A, B)", "max(A, B)", "min(A, B)"}, "element by element; axes are aligned at the end, and an axis of one element stretches"},
-	{[]string{"ge(A, B)", "gt(A, B)", "eq(A, B)"}, "1 where A >= B, A > B, A = B, and 0 elsewhere"},
-	{[]string{"masked(A, mask)"}, "A where the mask is not 0, and -infinity elsewhere, which a softmax ignores"},
+}, functionRows(), []opRow{
 	{[]string{"dropout_at(A, seed, column, row, p=0.1, salt=0, width=n)"}, "the core of `dropout`: `column` and `row`, which stretch to A, are the place of an element in a tensor with rows of `width` elements; without `row` it is the first row"},
-	{[]string{"keep(A, mask)", "drop(A, mask)"}, "A where the mask is not 0, or where it is 0, and 0 elsewhere"},
 	{[]string{"sum(A, axis=i)", "max(A, axis=i)", "min(A, axis=i)", "prod(A, axis=i)"}, "axis i folded; negative indices count from the end"},
+})
+
+// functionRows documents the elementwise functions.
+func functionRows() []opRow {
+	var rows []opRow
+	for _, f := range domain.Functions {
+		if f.Doc != "" {
+			rows = append(rows, opRow{doc: f.Doc})
+		}
+		last := &rows[len(rows)-1]
+		last.forms = append(last.forms, f.Written())
+	}
+	return rows
 }
 
 var attentions = []opRow{

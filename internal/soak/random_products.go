@@ -52,7 +52,7 @@ func (g *generator) product(fn string) bool {
 	out := g.addWide(op, g.sound(axes), a)
 	g.listReduced(out, domain.Axis{Kind: domain.Reduction, Extent: domain.Extent{Size: k}}, len(axes))
 	if g.chance(0.2) {
-		g.add(Op{Fn: pick(g, domain.Epilogues...), In: []string{out.name}}, out.axes, out.dtype, out.mesh)
+		g.add(Op{Fn: pick(g, domain.FunctionNames(func(f domain.Function) bool { return f.Epilogue != "" })...), In: []string{out.name}}, out.axes, out.dtype, out.mesh)
 	}
 	return true
 }

@@ -63,7 +63,7 @@ type Arithmetic struct {
 
 // InFP32 returns the arithmetic of NCCL in interpreters: each step rounds to fp32, and the result to its type.
 func InFP32(function string, t domain.DType) Arithmetic {
-	fn := domain.BinaryFns[function]
+	fn := domain.BinaryFn(function)
 	if fn == nil {
 		return Arithmetic{}
 	}

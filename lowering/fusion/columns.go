@@ -26,10 +26,7 @@ const (
 	mostFoldedSteps = 8
 )
 
-// cheap lists the functions that take an instruction or two.
-var cheap = []string{"add", "sub", "mul", "scale", "shift", "neg", "relu", "relu_grad", "max", "min", "ge", "gt", "eq", "keep", "drop", "masked", domain.Copy}
-
-// need adds a value and the values that it depends on. It reports whether all of their steps are cheap.
+// need adds a value and the values that it depends on. It reports whether all of their steps are light.
 func (n *needed) need(at int) bool {
 	if n.seen[at] {
 		return true
@@ -45,7 +42,7 @@ func (n *needed) need(at int) bool {
 	}
 	step := n.from.Body[at-len(n.from.In)]
 	fn, _ := domain.SplitFn(step.Fn)
-	if !slices.Contains(cheap, fn) || slices.ContainsFunc(step.Args, func(arg int) bool { return !n.need(arg) }) {
+	if !domain.FunctionOf(fn).Is(domain.Light) && fn != domain.Copy || slices.ContainsFunc(step.Args, func(arg int) bool { return !n.need(arg) }) {
 		return false
 	}
 	n.steps = append(n.steps, at)

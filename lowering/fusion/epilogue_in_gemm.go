@@ -50,7 +50,7 @@ func EpilogueInGEMM(p *hostir.Program) error {
 
 // mayApply reports whether the statement that makes the operand of a function is a GEMM that can apply it.
 func mayApply(gemm hostir.Stmt, fn *hostir.Unary) bool {
-	if gemm == nil || !hostir.IsGEMM(gemm) || hostir.Epilogue(gemm) != "" || !slices.Contains(domain.Epilogues, fn.Fn) {
+	if gemm == nil || !hostir.IsGEMM(gemm) || hostir.Epilogue(gemm) != "" || domain.FunctionOf(fn.Fn).Epilogue == "" {
 		return false
 	}
 	in, out := fn.In, fn.Out

@@ -94,7 +94,7 @@ type (
 		In  *Tensor
 	}
 	// Matmul is Out[..., m, n] = A[..., m, k] B[k, n]. It is batched if B has batch axes. Addend may be nil; it has the axes,
-	// layout and element type of Out, and is added before rounding. Then is one of domain.Epilogues or empty; it is applied to
+	// layout and element type of Out, and is added before rounding. Then is a function with an epilogue or empty; it is applied to
 	// each element of the sum before rounding. With OneRow, A and Out have no axis m: each batch is one row.
 	Matmul struct {
 		Info

@@ -122,16 +122,13 @@ func (c *slicer) passSumOn(st step) {
 	c.body = append(c.body, &hostir.If{
 		Info: hostir.InfoFrom(r, "what the ranks before have summed"), Cond: c.stepIs("!=", expr.Int(0)),
 		Body: []hostir.Stmt{&hostir.Binary{
-			Info: *r.Meta(), Fn: addends[shard.Describe(r).Reduce], Out: computed, A: computed, B: c.pick(r, nil, c.parts[r], i, c.index(), cutAxis),
+			Info: *r.Meta(), Fn: domain.FoldOf(shard.Describe(r).Reduce).Fn, Out: computed, A: computed, B: c.pick(r, nil, c.parts[r], i, c.index(), cutAxis),
 		}},
 	})
 	if !c.madeInPlace(in, out, st) {
 		c.copyOut(st, in, out, i)
 	}
 }
-
-// addends maps each reduction to its function of two operands.
-var addends = map[string]string{"sum": "add", "prod": "mul", "max": "max", "min": "min"}
 
 // copyOut appends, after the loop, the copy of the local sum to the result.
 func (c *slicer) copyOut(st step, in, out *hostir.Tensor, i int) {

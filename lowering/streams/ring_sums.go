@@ -120,7 +120,7 @@ func (c *slicer) addReceived(r hostir.Stmt, computed *hostir.Tensor, i, cutAxis 
 	received := c.pick(r, nil, c.parts[r], i, expr.Op("%", before, c.team.Extent), cutAxis)
 	sent, into := c.pick(r, nil, hostir.Uses(r)[0], i, c.index(), cutAxis), c.pick(r, nil, c.parts[r], i, step, cutAxis)
 	add := &hostir.Binary{
-		Info: *r.Meta(), Fn: addends[shard.Describe(r).Reduce], Out: computed, A: computed, B: received,
+		Info: *r.Meta(), Fn: domain.FoldOf(shard.Describe(r).Reduce).Fn, Out: computed, A: computed, B: received,
 	}
 	return []hostir.Stmt{
 		&hostir.If{Info: hostir.InfoFrom(r, "what the ranks before have summed"), Cond: c.stepIs("!=", expr.Int(0)), Body: []hostir.Stmt{add}},

@@ -20,7 +20,7 @@ var Singles = Arithmetic{
 		return func(v float64) float64 { return FP32.Round(fn(v)) }
 	},
 	Binary: func(name string) func(a, b float64) float64 {
-		fn := BinaryFns[name]
+		fn := BinaryFn(name)
 		if fn == nil {
 			return nil
 		}

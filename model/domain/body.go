@@ -23,7 +23,7 @@ type Step struct {
 
 // Folds reports whether a step makes one value of a row.
 func (s Step) Folds() bool {
-	return len(s.Args) == 1 && slices.Contains([]string{"sum", "max", "min", "prod"}, s.Fn)
+	return len(s.Args) == 1 && FoldOf(s.Fn).Fn != ""
 }
 
 // FoldsColumns returns the function that folds each column over all rows: "sum" of "sum_rows". ok is false for other steps.
@@ -61,7 +61,7 @@ func (s Step) Known() bool {
 		_, columns := s.FoldsColumns()
 		return UnaryFn(s.Fn) != nil || s.Folds() || columns || s.Fn == Copy
 	case 2:
-		return BinaryFns[s.Fn] != nil || s.Concats()
+		return BinaryFn(s.Fn) != nil || s.Concats()
 	default:
 		_, drops := DropoutOf(s.Fn)
 		return s.Concats() || drops && len(s.Args) <= mostOfDropout

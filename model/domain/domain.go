@@ -1,5 +1,5 @@
-// Package domain is the vocabulary that the model, the host IR and the emitter share: element types, axes with their
-// kinds, and meshes of ranks. It is a leaf package, without operations, streams or C++.
+// Package domain is the vocabulary that the model, the host IR and the emitter share: element types, elementwise functions,
+// axes with their kinds, and meshes of ranks. It is a leaf package, without operations on tensors and without streams.
 package domain
 
 import (

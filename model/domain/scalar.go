@@ -37,33 +37,18 @@ func roundTo(v float64, bits, least int, largest float64) float64 {
 	return rounded
 }
 
-// UnaryFns maps the names of elementwise functions of one operand to their implementations.
-var UnaryFns = map[string]func(float64) float64{
-	"neg":        func(v float64) float64 { return -v },
-	"relu":       func(v float64) float64 { return math.Max(v, 0) },
-	"gelu":       func(v float64) float64 { return v / 2 * (1 + math.Erf(v/math.Sqrt2)) },
-	"silu":       func(v float64) float64 { return v / (1 + math.Exp(-v)) },
-	"exp":        math.Exp,
-	"log":        math.Log,
-	"sin":        math.Sin,
-	"cos":        math.Cos,
-	"sqrt":       math.Sqrt,
-	"rsqrt":      func(v float64) float64 { return 1 / math.Sqrt(v) },
-	"tanh":       math.Tanh,
-	"reciprocal": func(v float64) float64 { return 1 / v },
-	"gelu_tanh":  func(v float64) float64 { return v / 2 * (1 + math.Tanh(geluArgument(v))) },
-	"relu_grad":  step,
-	"gelu_grad": func(v float64) float64 {
-		return (1+math.Erf(v/math.Sqrt2))/2 + v*math.Exp(-v*v/2)/math.Sqrt(2*math.Pi)
-	},
-	"silu_grad": func(v float64) float64 {
-		s := 1 / (1 + math.Exp(-v))
-		return s * (1 + v*(1-s))
-	},
-	"gelu_tanh_grad": func(v float64) float64 {
-		t := math.Tanh(geluArgument(v))
-		return (1+t)/2 + v/2*(1-t*t)*math.Sqrt(2/math.Pi)*(1+3*geluCubic*v*v)
-	},
+func geluGrad(v float64) float64 {
+	return (1+math.Erf(v/math.Sqrt2))/2 + v*math.Exp(-v*v/2)/math.Sqrt(2*math.Pi)
+}
+
+func siluGrad(v float64) float64 {
+	s := 1 / (1 + math.Exp(-v))
+	return s * (1 + v*(1-s))
+}
+
+func geluTanhGrad(v float64) float64 {
+	t := math.Tanh(geluArgument(v))
+	return (1+t)/2 + v/2*(1-t*t)*math.Sqrt(2/math.Pi)*(1+3*geluCubic*v*v)
 }
 
 // geluArgument is the argument of tanh in gelu_tanh. geluCubic is the coefficient of its cubic term.
@@ -71,33 +56,24 @@ func geluArgument(v float64) float64 { return math.Sqrt(2/math.Pi) * (v + geluCu
 
 const geluCubic = 0.044715
 
-// ConstantFns maps the names of functions of one operand and a constant to their implementations.
-var ConstantFns = map[string]func(v, by float64) float64{
-	"scale": func(v, by float64) float64 { return v * by },
-	"shift": func(v, by float64) float64 { return v + by },
-}
-
 // UnaryFn finds a function of one operand by its spelling: the name, and the constant in parentheses if it has one:
 // "gelu", "scale(0.125)". It is nil for any other spelling.
 func UnaryFn(spelling string) func(float64) float64 {
 	name, constant := SplitFn(spelling)
+	f := FunctionOf(name)
 	if constant == "" {
-		return UnaryFns[name]
+		return f.Unary
 	}
 	by, err := ParseDecimal(constant)
-	fn := ConstantFns[name]
-	if err != nil || fn == nil {
+	if err != nil || !f.Constant {
 		return nil
 	}
-	return func(v float64) float64 { return fn(v, by) }
+	return func(v float64) float64 { return f.Binary(v, by) }
 }
 
-// Epilogues are the functions that a GEMM can apply to its result in cuBLASLt, whose gelu is the tanh approximation.
-var Epilogues = []string{"relu", "gelu_tanh"}
-
-// Epilogue returns one of these functions, or the identity for an empty name.
+// Epilogue returns a function that a GEMM applies to its result, or the identity for an empty name.
 func Epilogue(name string) func(float64) float64 {
-	if fn := UnaryFns[name]; fn != nil {
+	if fn := FunctionOf(name).Unary; fn != nil {
 		return fn
 	}
 	return func(v float64) float64 { return v }
@@ -118,23 +94,16 @@ func JoinFn(name string, by float64) string {
 	return name + "(" + strconv.FormatFloat(by, 'g', -1, 32) + ")"
 }
 
-// BinaryFns maps the names of elementwise functions of two operands, and of reductions, to their implementations.
-var BinaryFns = map[string]func(a, b float64) float64{
-	"add":  func(a, b float64) float64 { return a + b },
-	"sub":  func(a, b float64) float64 { return a - b },
-	"mul":  func(a, b float64) float64 { return a * b },
-	"div":  func(a, b float64) float64 { return a / b },
-	"max":  math.Max,
-	"min":  math.Min,
-	"sum":  func(a, b float64) float64 { return a + b },
-	"prod": func(a, b float64) float64 { return a * b },
-	"ge":   func(a, b float64) float64 { return oneIf(a >= b) },
-	"gt":   func(a, b float64) float64 { return oneIf(a > b) },
-	"eq":   func(a, b float64) float64 { return oneIf(a == b) },
-	// b is a mask: keep returns a where b is not 0, drop where b is 0, and masked has another value for the rest.
-	"keep":   func(a, b float64) float64 { return choose(b != 0, a, 0) },
-	"drop":   func(a, b float64) float64 { return choose(b == 0, a, 0) },
-	"masked": func(a, b float64) float64 { return choose(b != 0, a, math.Inf(-1)) },
+// BinaryFn finds a function of two operands, or the function that a reduction repeats. It is nil for any other name.
+func BinaryFn(name string) func(a, b float64) float64 {
+	f := FunctionOf(name)
+	if r := FoldOf(name); r.Fn != "" {
+		f = FunctionOf(r.Fn)
+	}
+	if f.Constant {
+		return nil
+	}
+	return f.Binary
 }
 
 func oneIf(holds bool) float64 { return choose(holds, 1, 0) }

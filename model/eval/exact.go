@@ -2,7 +2,6 @@ package eval
 
 import (
 	"math"
-	"slices"
 
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
@@ -125,9 +124,9 @@ func keepsIntegers(op *model.Op) bool {
 			by, err := domain.ParseDecimal(constant)
 			return err == nil && by == math.Trunc(by) && math.Abs(by) <= 16
 		}
-		return slices.Contains([]string{"neg", "relu", "relu_grad"}, name)
+		return domain.FunctionOf(name).Is(domain.Integers)
 	case model.OpBinary:
-		return op.Fn != "div" && op.Fn != "masked"
+		return domain.FunctionOf(op.Fn).Is(domain.Integers)
 	case model.OpReduce:
 		return op.Fn != "prod"
 	case model.OpAttention, model.OpAttentionGrad, model.OpDropout:

@@ -81,10 +81,8 @@ func largestOf(op *model.Op, largest map[*model.Tensor]float64) float64 {
 func chooses(op *model.Op) bool {
 	name, _ := domain.SplitFn(op.Fn)
 	switch op.Kind {
-	case model.OpUnary:
-		return slices.Contains([]string{"neg", "relu", "relu_grad"}, name)
-	case model.OpBinary:
-		return !slices.Contains([]string{"add", "sub", "mul", "div"}, name)
+	case model.OpUnary, model.OpBinary:
+		return domain.FunctionOf(name).Is(domain.Chooses)
 	case model.OpReduce:
 		return name == "max" || name == "min"
 	default:

@@ -19,7 +19,7 @@ var (
 	doubles = Numbers{
 		domain.Arithmetic{
 			Unary:   domain.UnaryFn,
-			Binary:  func(name string) func(a, b float64) float64 { return domain.BinaryFns[name] },
+			Binary:  domain.BinaryFn,
 			Dropout: func(d domain.Dropout) func([]float64) float64 { return d.Of },
 		},
 		addProducts[float64], domain.Attention.Run, func(*Array, domain.DType) {},

@@ -1,80 +1,50 @@
 package grad
 
 import (
+	"strings"
+
 	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/model/domain"
 )
 
 // same is for operations that change values at most by an additive constant: dX = dY.
 func same(b *backward, op *model.WrittenOp, dy []value) { b.flow(op, 0, dy[0], b.axes(op.Out[0])) }
 
-func neg(b *backward, op *model.WrittenOp, dy []value) { b.give(op, 0, like("neg", dy[0]), nil) }
-
-// slope: dX = dY f'(X). f' is a separate operation.
-func slope(b *backward, op *model.WrittenOp, dy []value) {
-	x := b.forward(op.In[0])
-	s := b.named(op.Out[0].Name+"_slope", like(op.Fn+"_grad", x))
-	b.give(op, 0, like("mul", dy[0], s), nil)
-}
-
-// exp: dX = dY Y.
-func exp(b *backward, op *model.WrittenOp, dy []value) {
-	b.give(op, 0, like("mul", dy[0], b.forward(op.Out[0])), nil)
-}
-
-// log: dX = dY / X.
-func log(b *backward, op *model.WrittenOp, dy []value) {
-	b.give(op, 0, like("div", dy[0], b.forward(op.In[0])), nil)
-}
-
-// sin: dX = dY cos X.
-func sin(b *backward, op *model.WrittenOp, dy []value) {
-	b.give(op, 0, like("mul", dy[0], b.named(op.In[0].Name+"_cos", like("cos", b.forward(op.In[0])))), nil)
-}
-
-// cos: dX = -dY sin X.
-func cos(b *backward, op *model.WrittenOp, dy []value) {
-	s := b.named(op.In[0].Name+"_sin", like("sin", b.forward(op.In[0])))
-	b.give(op, 0, like("neg", b.named("d"+op.In[0].Name+"_away", like("mul", dy[0], s))), nil)
-}
-
-// sqrt: dX = dY / Y / 2.
-func sqrt(b *backward, op *model.WrittenOp, dy []value) {
-	twice := b.named("d"+op.In[0].Name+"_twice", like("div", dy[0], b.forward(op.Out[0])))
-	b.give(op, 0, scaled(twice, "0.5"), nil)
-}
-
-// rsqrt: dX = -dY Y^3 / 2.
-func rsqrt(b *backward, op *model.WrittenOp, dy []value) {
-	y, name := b.forward(op.Out[0]), op.Out[0].Name
-	cube := b.named(name+"_cube", like("mul", b.named(name+"_square", like("mul", y, y)), y))
-	b.give(op, 0, scaled(b.named("d"+op.In[0].Name+"_twice", like("mul", dy[0], cube)), "-0.5"), nil)
-}
-
-// tanh: dX = dY (1 - Y^2).
-func tanh(b *backward, op *model.WrittenOp, dy []value) {
-	y, name := b.forward(op.Out[0]), op.Out[0].Name
-	less := like("neg", b.named(name+"_square", like("mul", y, y)))
-	s := like("shift", b.named(name+"_less", less))
-	s.attrs = []string{"by=1"}
-	b.give(op, 0, like("mul", dy[0], b.named(name+"_slope", s)), nil)
-}
-
-// reciprocal: dX = -dY Y^2.
-func reciprocal(b *backward, op *model.WrittenOp, dy []value) {
-	y, name := b.forward(op.Out[0]), op.Out[0].Name
-	square := b.named(name+"_square", like("mul", y, y))
-	b.give(op, 0, like("neg", b.named("d"+op.In[0].Name+"_away", like("mul", dy[0], square))), nil)
-}
-
-func scaled(v value, by string) result {
-	r := like("scale", v)
-	r.attrs = []string{"by=" + by}
-	return r
+// formula is for functions of one operand whose gradient is a body on X, Y and dY. Its last step is dX. The names of the
+// other steps begin with the names of those tensors.
+func formula(text string) func(b *backward, op *model.WrittenOp, dy []value) {
+	body, _ := domain.ParseBody(text, []string{"X", "Y", "dY"})
+	return func(b *backward, op *model.WrittenOp, dy []value) {
+		values := []value{{}, {}, dy[0]}
+		for i, s := range body {
+			fn, constant := domain.SplitFn(s.Fn)
+			args := make([]value, len(s.Args))
+			for k, at := range s.Args {
+				if at < 2 {
+					values[at] = b.forward([]*model.Tensor{op.In[0], op.Out[0]}[at])
+				}
+				args[k] = values[at]
+			}
+			r := like(fn, args[0], args[1:]...)
+			if constant != "" {
+				r.attrs = []string{"by=" + constant}
+			}
+			if i == len(body)-1 {
+				b.give(op, 0, r, nil)
+				return
+			}
+			of, name, _ := strings.Cut(s.Name, "_")
+			of = map[string]string{"X": op.In[0].Name, "Y": op.Out[0].Name, "dX": "d" + op.In[0].Name}[of]
+			values = append(values, b.named(of+"_"+name, r))
+		}
+	}
 }
 
 // scale: dX = dY by.
 func scale(b *backward, op *model.WrittenOp, dy []value) {
-	b.give(op, 0, scaled(dy[0], op.Attr("by").Values[0]), nil)
+	r := like("scale", dy[0])
+	r.attrs = []string{"by=" + op.Attr("by").Values[0]}
+	b.give(op, 0, r, nil)
 }
 
 // add: dA = dY, dB = dY.

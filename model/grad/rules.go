@@ -26,7 +26,7 @@ const (
 	missing                     // there is no rule for it
 )
 
-// rules has a rule for each operation that has gradients.
+// rules has a rule for each operation that has gradients. Rows of domain.Functions with a gradient add theirs.
 var rules map[string]rule
 
 func init() {
@@ -43,20 +43,6 @@ func init() {
 		"split":       {apply: split},
 		"concat":      {apply: concat},
 		"positions":   {kinds: allConstant},
-		"neg":         {apply: neg},
-		"relu":        {apply: slope},
-		"gelu":        {apply: slope},
-		"silu":        {apply: slope},
-		"gelu_tanh":   {apply: slope},
-		"relu_grad":   {kinds: allConstant},
-		"exp":         {apply: exp},
-		"log":         {apply: log},
-		"sin":         {apply: sin},
-		"cos":         {apply: cos},
-		"sqrt":        {apply: sqrt},
-		"rsqrt":       {apply: rsqrt},
-		"tanh":        {apply: tanh},
-		"reciprocal":  {apply: reciprocal},
 		"scale":       {apply: scale},
 		"add":         {apply: add},
 		"sub":         {apply: sub},
@@ -64,9 +50,6 @@ func init() {
 		"div":         {apply: div},
 		"max":         {apply: extreme},
 		"min":         {apply: extreme},
-		"ge":          {kinds: allConstant},
-		"gt":          {kinds: allConstant},
-		"eq":          {kinds: allConstant},
 		"keep":        {apply: chosen("keep"), kinds: constantAt(1)},
 		"drop":        {apply: chosen("drop"), kinds: constantAt(1)},
 		"masked":      {apply: chosen("keep"), kinds: constantAt(1)},
@@ -83,6 +66,13 @@ func init() {
 		"dropout":     {apply: dropout, kinds: constantFrom(1)},
 		"dropout_at":  {apply: dropout, kinds: constantFrom(1)},
 		"attention":   {apply: attention, results: 1},
+	}
+	for _, f := range domain.Functions {
+		if f.Gradient == domain.NoGradient {
+			rules[f.Name] = rule{kinds: allConstant}
+		} else if f.Gradient != "" {
+			rules[f.Name] = rule{apply: formula(f.Gradient)}
+		}
 	}
 }
 

@@ -84,9 +84,6 @@ func (b *builder) carry(s hostir.Stmt, handle string, call *calls.NcclCall) ([]c
 	return append(handOver, call, b.end(call.Info, t, handle)), nil
 }
 
-// reductions are the functions with which NCCL reduces.
-var reductions = []string{"sum", "max", "min", "prod"}
-
 // collective fills the call of one communication.
 func (b *builder) collective(s *hostir.Communication, in, out *buffer) (*calls.NcclCall, error) {
 	form := s.Type.Row()
@@ -110,7 +107,7 @@ func (b *builder) collective(s *hostir.Communication, in, out *buffer) (*calls.N
 		call.Writable = !in.input
 	}
 	if form.Reduces {
-		if call.Fn = s.ReduceFn; !slices.Contains(reductions, s.ReduceFn) {
+		if call.Fn = s.ReduceFn; domain.FoldOf(s.ReduceFn).NCCL == "" {
 			return nil, errorAt(s.Pos, "NCCL cannot reduce by %q", s.ReduceFn)
 		}
 	}

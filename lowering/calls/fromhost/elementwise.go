@@ -96,7 +96,7 @@ func (b *builder) unary(s *hostir.Unary) ([]calls.Stmt, error) {
 
 // binary applies a function to two operands.
 func (b *builder) binary(s *hostir.Binary) ([]calls.Stmt, error) {
-	if domain.BinaryFns[s.Fn] == nil || s.Fn == "sum" || s.Fn == "prod" {
+	if f := domain.FunctionOf(s.Fn); f.Binary == nil || f.Constant {
 		return nil, errorAt(s.Pos, "there is no kernel for the function %q", s.Fn)
 	}
 	if s.A.DType != s.B.DType {
@@ -112,7 +112,7 @@ func (b *builder) binary(s *hostir.Binary) ([]calls.Stmt, error) {
 
 // reduce folds one axis. The kernel needs it as an axis of extent 1 in the result. The axes around it are merged.
 func (b *builder) reduce(s *hostir.Reduce) ([]calls.Stmt, error) {
-	if !slices.Contains(reductions, s.Fn) {
+	if domain.FoldOf(s.Fn).Fn == "" {
 		return nil, errorAt(s.Pos, "there is no kernel for the reduction %q", s.Fn)
 	}
 	buffers, err := b.operandBuffers(s, s.Out, s.In)

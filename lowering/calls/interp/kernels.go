@@ -23,7 +23,7 @@ func (r *rank) launch(s *calls.Launch, v views) (func() error, error) {
 
 // element computes one element of the result.
 func (r *rank) element(s *calls.Launch, in, other view) (func(index []int64) float64, error) {
-	binary, unary := domain.BinaryFns[s.Fn], domain.UnaryFn(s.Fn)
+	binary, unary := domain.BinaryFn(s.Fn), domain.UnaryFn(s.Fn)
 	if s.Fn == "copy" {
 		unary = func(v float64) float64 { return v }
 	}

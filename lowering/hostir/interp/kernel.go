@@ -169,7 +169,7 @@ func elementFn(s hostir.Stmt, in []*view) (func(at []int64) float64, error) {
 		}
 		return func(at []int64) float64 { return fn(in[0].data[at[0]]) }, nil
 	case *hostir.Binary:
-		fn := domain.BinaryFns[s.Fn]
+		fn := domain.BinaryFn(s.Fn)
 		if fn == nil {
 			return nil, fmt.Errorf("there is no function %q", s.Fn)
 		}
@@ -194,7 +194,7 @@ func elementFn(s hostir.Stmt, in []*view) (func(at []int64) float64, error) {
 }
 
 func reduction(s *hostir.Reduce, in *view) (func(at []int64) float64, error) {
-	fn := domain.BinaryFns[s.Fn]
+	fn := domain.BinaryFn(s.Fn)
 	if fn == nil {
 		return nil, fmt.Errorf("there is no function %q", s.Fn)
 	}

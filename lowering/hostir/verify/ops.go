@@ -57,7 +57,7 @@ func (v *verifier) operation(s hostir.Stmt) {
 	v.body(s)
 	v.products(s)
 	v.addends(s)
-	if fn := hostir.Epilogue(s); fn != "" && !slices.Contains(domain.Epilogues, fn) {
+	if fn := hostir.Epilogue(s); fn != "" && domain.FunctionOf(fn).Epilogue == "" {
 		v.breach(s.Meta().Pos, "shape", "no GEMM can apply %q to its result", fn)
 	}
 	v.dtypes(s)

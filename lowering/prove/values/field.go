@@ -163,7 +163,7 @@ func (f *field) unary(spelling string) func(float64) float64 {
 
 // binary returns a function of two operands, which folds use, too.
 func (f *field) binary(name string) func(a, b float64) float64 {
-	if domain.BinaryFns[name] == nil {
+	if domain.BinaryFn(name) == nil {
 		return nil
 	}
 	fn := func(a, b uint64) uint64 { return f.random(name, a, b) }

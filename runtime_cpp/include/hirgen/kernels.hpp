@@ -9,36 +9,19 @@
 #include <cstdint>
 #include <string_view>
 
+#include "hirgen/function_rows.hpp"
 #include "hirgen/host_device.hpp"
 #include "hirgen/tensor.hpp"
 
 namespace hirgen {
 
+#define HG_ENUMERATOR(enumerator, ...) enumerator,
+
 /// A function of one operand. In specs it has the name of the enumerator, in lower case and with
 /// underscores. kGelu is the exact form, with erf; kGeluTanh is the tanh form.
 struct UnaryFn {
-  enum Kind {
-    kCopy,
-    kNeg,
-    kRelu,
-    kGelu,
-    kSilu,
-    kExp,
-    kLog,
-    kSin,
-    kCos,
-    kSqrt,
-    kRsqrt,
-    kTanh,
-    kReciprocal,
-    kGeluTanh,
-    kReluGrad,
-    kGeluGrad,
-    kSiluGrad,
-    kGeluTanhGrad,
-    kScale,  ///< times `by`
-    kShift,  ///< plus `by`
-  };
+  /// The functions with a constant, `by`, are the last ones.
+  enum Kind { kCopy, HG_UNARY_FUNCTIONS(HG_ENUMERATOR) HG_CONSTANT_FUNCTIONS(HG_ENUMERATOR) };
 
   HG_HOST_DEVICE constexpr UnaryFn(Kind function, float constant = 0.0F)
       : kind(function), by(constant) {}
@@ -46,13 +29,15 @@ struct UnaryFn {
   Kind kind;
   float by;
 };
-/// Binary functions. A comparison gives 1 or 0. The second operand of the last three is a mask,
-/// which is true where it is not 0. kKeep gives the first operand where the mask is true and 0
-/// elsewhere; kDrop does the reverse. kMasked gives the first operand where the mask is true, and
+/// Binary functions. A comparison gives 1 or 0. The second operand of kKeep, kDrop and kMasked is a
+/// mask, which is true where it is not 0. kKeep gives the first operand where the mask is true and
+/// 0 elsewhere; kDrop does the reverse. kMasked gives the first operand where the mask is true, and
 /// -inf elsewhere.
-enum class BinaryFn { kAdd, kSub, kMul, kDiv, kMax, kMin, kGe, kGt, kEq, kKeep, kDrop, kMasked };
+enum class BinaryFn { HG_BINARY_FUNCTIONS(HG_ENUMERATOR) };
 /// Reduction functions; identities are 0, -inf, +inf, 1.
-enum class ReduceFn { kSum, kMax, kMin, kProd };
+enum class ReduceFn { HG_FOLDS(HG_ENUMERATOR) };
+
+#undef HG_ENUMERATOR
 
 /// The functions with these names; throws Error(kInternal) for an unknown name. A constant follows
 /// in parentheses: "scale(0.125)".

@@ -212,56 +212,30 @@ HG_HOST_DEVICE inline auto operator/(const A& a, const B& b) {
 /// The functions of a body.
 namespace fn {
 
-#define HG_UNARY(name, function)                \
+#define HG_UNARY(enumerator, name, ...)         \
   template <Value A>                            \
   HG_HOST_DEVICE inline auto name(const A& a) { \
-    return unary(UnaryFn::function, a);         \
+    return unary(UnaryFn::enumerator, a);       \
   }
-HG_UNARY(neg, kNeg)
-HG_UNARY(relu, kRelu)
-HG_UNARY(gelu, kGelu)
-HG_UNARY(silu, kSilu)
-HG_UNARY(exp, kExp)
-HG_UNARY(log, kLog)
-HG_UNARY(sin, kSin)
-HG_UNARY(cos, kCos)
-HG_UNARY(sqrt, kSqrt)
-HG_UNARY(rsqrt, kRsqrt)
-HG_UNARY(tanh, kTanh)
-HG_UNARY(reciprocal, kReciprocal)
-HG_UNARY(gelu_tanh, kGeluTanh)
-HG_UNARY(relu_grad, kReluGrad)
-HG_UNARY(gelu_grad, kGeluGrad)
-HG_UNARY(silu_grad, kSiluGrad)
-HG_UNARY(gelu_tanh_grad, kGeluTanhGrad)
+HG_UNARY_FUNCTIONS(HG_UNARY)
 #undef HG_UNARY
 
-#define HG_BINARY(name, function)                           \
+#define HG_BINARY(enumerator, name, ...)                    \
   template <Value A, Value B>                               \
   HG_HOST_DEVICE inline auto name(const A& a, const B& b) { \
-    return binary(BinaryFn::function, a, b);                \
+    return binary(BinaryFn::enumerator, a, b);              \
   }
-HG_BINARY(max, kMax)
-HG_BINARY(min, kMin)
-HG_BINARY(ge, kGe)
-HG_BINARY(gt, kGt)
-HG_BINARY(eq, kEq)
-HG_BINARY(keep, kKeep)
-HG_BINARY(drop, kDrop)
-HG_BINARY(masked, kMasked)
+HG_BINARY_FUNCTIONS(HG_BINARY)
 #undef HG_BINARY
 
 /// Folds over all columns of a row.
-#define HG_FOLD(name, function)                            \
+#define HG_FOLD(enumerator, name, ...)                     \
   template <typename Row, Vector X>                        \
     requires(!Value<Row>)                                  \
   HG_HOST_DEVICE inline float name(Row& row, const X& x) { \
-    return row.fold(ReduceFn::function, x);                \
+    return row.fold(ReduceFn::enumerator, x);              \
   }
-HG_FOLD(sum, kSum)
-HG_FOLD(max, kMax)
-HG_FOLD(min, kMin)
-HG_FOLD(prod, kProd)
+HG_FOLDS(HG_FOLD)
 #undef HG_FOLD
 
 }  // namespace fn

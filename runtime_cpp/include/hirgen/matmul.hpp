@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "hirgen/context.hpp"
+#include "hirgen/function_rows.hpp"
 #include "hirgen/tensor.hpp"
 
 namespace hirgen {
@@ -17,7 +18,9 @@ namespace hirgen {
 class PlanBook;
 
 /// The function applied to each element of a result before rounding.
-enum class Epilogue { kNone, kRelu, kGeluTanh };
+#define HG_ENUMERATOR(enumerator, ...) enumerator,
+enum class Epilogue { kNone, HG_EPILOGUES(HG_ENUMERATOR) };
+#undef HG_ENUMERATOR
 
 /// C[m, n] = epilogue(A[m, k] B[k, n] (+ bias[n]) (+ addend[m, n])), row-major, batched with
 /// constant strides. The addend has the layout of C, in other memory.

@@ -259,64 +259,17 @@ HG_HOST_DEVICE inline float gelu_tanh_grad(float x) {
 /// NaN stays NaN.
 template <int W>
 HG_HOST_DEVICE inline void apply(UnaryFn fn, float (&x)[W]) {
+  const float by = fn.by;
   switch (fn.kind) {
     case UnaryFn::kCopy:
       return;
-    case UnaryFn::kNeg:
-      for (float& v : x) v = -v;
-      return;
-    case UnaryFn::kRelu:
-      for (float& v : x) v = v < 0.0F ? 0.0F : v;
-      return;
-    case UnaryFn::kGelu:
-      for (float& v : x) v *= normal_below(v, bell(v));
-      return;
-    case UnaryFn::kSilu:
-      for (float& v : x) v = quotient(v, 1.0F + expf(-v));
-      return;
-    case UnaryFn::kExp:
-      for (float& v : x) v = expf(v);
-      return;
-    case UnaryFn::kLog:
-      for (float& v : x) v = logf(v);
-      return;
-    case UnaryFn::kSin:
-      return turn<true>(x);
-    case UnaryFn::kCos:
-      return turn<false>(x);
-    case UnaryFn::kSqrt:
-      for (float& v : x) v = sqrtf(v);
-      return;
-    case UnaryFn::kRsqrt:
-      for (float& v : x) v = 1.0F / sqrtf(v);
-      return;
-    case UnaryFn::kTanh:
-      for (float& v : x) v = tanhf(v);
-      return;
-    case UnaryFn::kReciprocal:
-      for (float& v : x) v = 1.0F / v;
-      return;
-    case UnaryFn::kGeluTanh:
-      for (float& v : x) v *= gelu_tanh_share(v);
-      return;
-    case UnaryFn::kReluGrad:
-      for (float& v : x) v = v > 0.0F ? 1.0F : v != v ? v : 0.0F;
-      return;
-    case UnaryFn::kGeluGrad:
-      for (float& v : x) v = gelu_grad(v);
-      return;
-    case UnaryFn::kSiluGrad:
-      for (float& v : x) v = silu_grad(v);
-      return;
-    case UnaryFn::kGeluTanhGrad:
-      for (float& v : x) v = gelu_tanh_grad(v);
-      return;
-    case UnaryFn::kScale:
-      for (float& v : x) v *= fn.by;
-      return;
-    case UnaryFn::kShift:
-      for (float& v : x) v += fn.by;
-      return;
+#define HG_CASE(enumerator, name, ...) \
+  case UnaryFn::enumerator:            \
+    __VA_ARGS__;                       \
+    return;
+      HG_UNARY_FUNCTIONS(HG_CASE)
+      HG_CONSTANT_FUNCTIONS(HG_CASE)
+#undef HG_CASE
   }
 }
 
@@ -339,46 +292,19 @@ HG_HOST_DEVICE inline float smaller(float a, float b) {
 #endif
 }
 
-/// a[j] = fn(a[j], b[j]).
+/// x[j] = fn(x[j], y[j]).
 template <int W>
-HG_HOST_DEVICE inline void apply(BinaryFn fn, float (&a)[W], const float (&b)[W]) {
+HG_HOST_DEVICE inline void apply(BinaryFn fn, float (&x)[W], const float (&y)[W]) {
   switch (fn) {
-    case BinaryFn::kAdd:
-      for (int j = 0; j < W; ++j) a[j] += b[j];
-      return;
-    case BinaryFn::kSub:
-      for (int j = 0; j < W; ++j) a[j] -= b[j];
-      return;
-    case BinaryFn::kMul:
-      for (int j = 0; j < W; ++j) a[j] *= b[j];
-      return;
-    case BinaryFn::kDiv:
-      for (int j = 0; j < W; ++j) a[j] /= b[j];
-      return;
-    case BinaryFn::kMax:
-      for (int j = 0; j < W; ++j) a[j] = larger(a[j], b[j]);
-      return;
-    case BinaryFn::kMin:
-      for (int j = 0; j < W; ++j) a[j] = smaller(a[j], b[j]);
-      return;
-    case BinaryFn::kGe:
-      for (int j = 0; j < W; ++j) a[j] = a[j] >= b[j] ? 1.0F : 0.0F;
-      return;
-    case BinaryFn::kGt:
-      for (int j = 0; j < W; ++j) a[j] = a[j] > b[j] ? 1.0F : 0.0F;
-      return;
-    case BinaryFn::kEq:
-      for (int j = 0; j < W; ++j) a[j] = a[j] == b[j] ? 1.0F : 0.0F;
-      return;
-    case BinaryFn::kKeep:
-      for (int j = 0; j < W; ++j) a[j] = b[j] != 0.0F ? a[j] : 0.0F;
-      return;
-    case BinaryFn::kDrop:
-      for (int j = 0; j < W; ++j) a[j] = b[j] == 0.0F ? a[j] : 0.0F;
-      return;
-    case BinaryFn::kMasked:
-      for (int j = 0; j < W; ++j) a[j] = b[j] != 0.0F ? a[j] : -INFINITY;
-      return;
+#define HG_CASE(enumerator, name, ...) \
+  case BinaryFn::enumerator:           \
+    for (int j = 0; j < W; ++j) {      \
+      const float a = x[j], b = y[j];  \
+      x[j] = __VA_ARGS__;              \
+    }                                  \
+    return;
+    HG_BINARY_FUNCTIONS(HG_CASE)
+#undef HG_CASE
   }
 }
 
@@ -386,30 +312,24 @@ HG_HOST_DEVICE inline void apply(BinaryFn fn, float (&a)[W], const float (&b)[W]
 template <int W>
 HG_HOST_DEVICE inline void apply(ReduceFn fn, float (&sum)[W], const float (&x)[W]) {
   switch (fn) {
-    case ReduceFn::kSum:
-      return apply(BinaryFn::kAdd, sum, x);
-    case ReduceFn::kMax:
-      return apply(BinaryFn::kMax, sum, x);
-    case ReduceFn::kMin:
-      return apply(BinaryFn::kMin, sum, x);
-    case ReduceFn::kProd:
-      return apply(BinaryFn::kMul, sum, x);
+#define HG_CASE(enumerator, name, function, identity) \
+  case ReduceFn::enumerator:                          \
+    return apply(BinaryFn::function, sum, x);
+    HG_FOLDS(HG_CASE)
+#undef HG_CASE
   }
 }
 
 /// The result of a reduction of no elements.
 HG_HOST_DEVICE inline float identity_of(ReduceFn fn) {
   switch (fn) {
-    case ReduceFn::kSum:
-      return 0.0F;
-    case ReduceFn::kMax:
-      return -INFINITY;
-    case ReduceFn::kMin:
-      return INFINITY;
-    case ReduceFn::kProd:
-      break;
+#define HG_CASE(enumerator, name, function, identity) \
+  case ReduceFn::enumerator:                          \
+    return identity;
+    HG_FOLDS(HG_CASE)
+#undef HG_CASE
   }
-  return 1.0F;
+  return 0.0F;
 }
 
 }  // namespace hirgen

@@ -71,31 +71,29 @@ int64_t TensorDesc::local_elements() const {
   return product;
 }
 
-// The lists below are in the order of the enumerators.
+#define HG_NAME(enumerator, name, ...) #name,
 
 UnaryFn unary_fn(std::string_view spelling) {
-  static constexpr std::array<const char*, 20> kNames = {
-      "copy",      "neg",       "relu",      "gelu",           "silu",  "exp",        "log",
-      "sin",       "cos",       "sqrt",      "rsqrt",          "tanh",  "reciprocal", "gelu_tanh",
-      "relu_grad", "gelu_grad", "silu_grad", "gelu_tanh_grad", "scale", "shift"};
+  static constexpr std::array kNames = {"copy", HG_UNARY_FUNCTIONS(HG_NAME)};
+  static constexpr std::array kWithConstant = {HG_CONSTANT_FUNCTIONS(HG_NAME)};
   const size_t open = spelling.find('(');
-  const auto kind = static_cast<UnaryFn::Kind>(index_of(kNames, spelling.substr(0, open), "unary"));
-  const bool has_constant = open != std::string_view::npos;
-  if (has_constant != (kind >= UnaryFn::kScale)) {
-    throw Error(Code::kInternal, "there is no unary function " + std::string(spelling));
+  if (open == std::string_view::npos) {
+    return static_cast<UnaryFn::Kind>(index_of(kNames, spelling, "unary"));
   }
-  return {kind, has_constant ? constant_of(spelling.substr(open + 1)) : 0.0F};
+  const size_t at = kNames.size() + index_of(kWithConstant, spelling.substr(0, open), "unary");
+  return {static_cast<UnaryFn::Kind>(at), constant_of(spelling.substr(open + 1))};
 }
 
 BinaryFn binary_fn(std::string_view spelling) {
-  static constexpr std::array<const char*, 12> kNames = {
-      "add", "sub", "mul", "div", "max", "min", "ge", "gt", "eq", "keep", "drop", "masked"};
+  static constexpr std::array kNames = {HG_BINARY_FUNCTIONS(HG_NAME)};
   return static_cast<BinaryFn>(index_of(kNames, spelling, "binary"));
 }
 
 ReduceFn reduce_fn(std::string_view spelling) {
-  static constexpr std::array<const char*, 4> kNames = {"sum", "max", "min", "prod"};
+  static constexpr std::array kNames = {HG_FOLDS(HG_NAME)};
   return static_cast<ReduceFn>(index_of(kNames, spelling, "reduce"));
 }
+
+#undef HG_NAME
 
 }  // namespace hirgen

@@ -17,10 +17,11 @@ namespace {
 /// cuBLASLt's name of an epilogue. Its gelu is the tanh form.
 cublasLtEpilogue_t epilogue_of(const MatmulShape& s) {
   switch (s.epilogue) {
-    case Epilogue::kRelu:
-      return s.bias ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU;
-    case Epilogue::kGeluTanh:
-      return s.bias ? CUBLASLT_EPILOGUE_GELU_BIAS : CUBLASLT_EPILOGUE_GELU;
+#define HG_CASE(enumerator, name, alone, with_bias) \
+  case Epilogue::enumerator:                        \
+    return s.bias ? with_bias : alone;
+    HG_EPILOGUES(HG_CASE)
+#undef HG_CASE
     case Epilogue::kNone:
       break;
   }
@@ -28,7 +29,10 @@ cublasLtEpilogue_t epilogue_of(const MatmulShape& s) {
 }
 
 const char* spelling(Epilogue epilogue) {
-  return epilogue == Epilogue::kRelu ? "relu" : "gelu_tanh";
+#define HG_NAME(enumerator, name, ...) #name,
+  static constexpr const char* kNames[] = {"", HG_EPILOGUES(HG_NAME)};
+#undef HG_NAME
+  return kNames[static_cast<int>(epilogue)];
 }
 
 template <typename T>
