@@ -8,26 +8,6 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// cppType has the names of an element type in each library.
-type cppType struct {
-	Alias string // in emitted code: "bf16"
-	Cpp   string // the type that the alias stands for
-	DType string // the runtime's enumerator
-	NCCL  string
-}
-
-var cppTypes = map[domain.DType]cppType{
-	domain.FP32: {"fp32", "float", "hirgen::DType::kFp32", "ncclFloat32"},
-	domain.FP16: {"fp16", "__half", "hirgen::DType::kFp16", "ncclFloat16"},
-	domain.BF16: {"bf16", "__nv_bfloat16", "hirgen::DType::kBf16", "ncclBfloat16"},
-	// Integers have no alias.
-	domain.Int32: {"int32_t", "", "hirgen::DType::kInt32", "ncclInt32"},
-	domain.Int64: {"int64_t", "", "hirgen::DType::kInt64", "ncclInt64"},
-}
-
-// typeHeaders maps an alias to the header that declares its Cpp type.
-var typeHeaders = map[string]string{"fp16": "cuda_fp16.h", "bf16": "cuda_bf16.h"}
-
 // unaryFn prints a function of one operand as an argument of launch_unary.
 func unaryFn(spelling string) (text string, ok bool) {
 	name, constant := domain.SplitFn(spelling)

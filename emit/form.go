@@ -20,7 +20,7 @@ func (f *form) interfaceTensors() {
 	for i := range f.calls.Tensors {
 		t, argument := &f.calls.Tensors[i], f.calls.Arguments[i]
 		view := tensorView{
-			Tensor: t, Var: argument.Name, Local: f.local(t), Type: cppTypes[t.Type], Axes: f.globalAxes(t), Shape: domain.FormatAxes(t.Axes),
+			Tensor: t, Var: argument.Name, Local: f.local(t), Type: *t.Type.Row(), Axes: f.globalAxes(t), Shape: domain.FormatAxes(t.Axes),
 			Saved: f.saves(t.Name), Output: argument.Output, Where: calls.At(t.Pos, ""),
 			Deviation: decimal(t.Deviation), Tolerance: decimal(t.Tolerance),
 		}

@@ -12,7 +12,7 @@ import (
 func (f *form) summary() []string {
 	lines := append(indented(f.view.Operations), "")
 	for _, t := range f.view.Tensors {
-		lines = append(lines, fmt.Sprintf("  %s %s %s", t.Name, t.Shape, t.Type.Alias))
+		lines = append(lines, fmt.Sprintf("  %s %s %s", t.Name, t.Shape, t.Type.Alias()))
 	}
 	lines = append(lines, "")
 	for _, text := range capped(f.calls.Derived, 8) {

@@ -127,9 +127,9 @@ func peerFlag(w *calls.FlagWrite) string {
 	return fmt.Sprintf("%s.%s(%s, %s)", w.Flag.Share, member, spell(w.Peer), spell(w.Flag.Transfer))
 }
 
-func alias(t domain.DType) string    { return cppTypes[t].Alias }
-func ncclType(t domain.DType) string { return cppTypes[t].NCCL }
-func dtype(t domain.DType) string    { return cppTypes[t].DType }
+func alias(t domain.DType) string    { return t.Row().Alias() }
+func ncclType(t domain.DType) string { return t.Row().NCCL }
+func dtype(t domain.DType) string    { return "hirgen::DType::" + domain.Enumerator(string(t)) }
 
 // rankOf prints an expression as the int that NCCL takes.
 func rankOf(e expr.Expr) string {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/model/domain"
 )
 
 // programView is the data of the templates of the files.
@@ -30,7 +31,7 @@ type programView struct {
 
 	TypeHeaders []string // of CUDA
 	Headers     []string
-	Types       []cppType
+	Types       []domain.ElementType
 	*calls.Program
 	About *calls.About
 
@@ -97,7 +98,7 @@ type tensorView struct {
 	*calls.Tensor
 	Var         string // C++
 	Local       string // shape of one rank's buffer
-	Type        cppType
+	Type        domain.ElementType
 	Axes        []string // initialisers of hirgen::Axis
 	Shape       string   // as the spec writes it, for comments
 	Present     string   // C++ condition for whether a rank has a shard; empty if every rank has one

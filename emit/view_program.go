@@ -96,8 +96,8 @@ func command(spec string, flags []string) string {
 // types lists the element types of the tensors.
 func (f *form) types() {
 	for _, d := range f.calls.Types {
-		f.view.Types = append(f.view.Types, cppTypes[d])
-		if header := typeHeaders[cppTypes[d].Alias]; header != "" {
+		f.view.Types = append(f.view.Types, *d.Row())
+		if header := d.Row().Header; header != "" {
 			f.view.TypeHeaders = append(f.view.TypeHeaders, header)
 		}
 	}

@@ -51,10 +51,6 @@ type pythonSplit struct {
 	parts, stride int64
 }
 
-var torchTypes = map[domain.DType]string{
-	domain.FP32: "torch.float32", domain.FP16: "torch.float16", domain.BF16: "torch.bfloat16", domain.Int32: "torch.int32", domain.Int64: "torch.int64",
-}
-
 // pythonWords cannot name an argument. The last one is an argument of each function.
 var pythonWords = strings.Fields(`False None True and as assert async await break class continue def del elif else except finally for
 	from global if import in is lambda nonlocal not or pass raise return try while with yield group`)
@@ -159,7 +155,7 @@ func pythonTensors(v *programView) ([]pythonTensor, error) {
 			return nil, errorAt(t.Pos, "%s is on a part of the ranks: there is no Python package of that, whose tensors are on all ranks", t.Name)
 		}
 		tensor := pythonTensor{
-			name: t.Name, dtype: torchTypes[t.Tensor.Type], output: t.Output,
+			name: t.Name, dtype: "torch." + t.Tensor.Type.Row().Torch, output: t.Output,
 			weight: !t.Output && isWeight(v.About.Operations, t.Name), shared: v.IsShared(t.Var),
 		}
 		tensor.describe(t.Tensor, v.About.World)

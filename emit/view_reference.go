@@ -58,16 +58,16 @@ func referenceArgs(op domain.Operation) []string {
 		if len(operands) < 4 {
 			operands = append(operands, "nullptr")
 		}
-		return slices.Concat(args, []string{dropoutLiteral(d)}, operands, []string{cppTypes[op.DType].DType})
+		return slices.Concat(args, []string{dropoutLiteral(d)}, operands, []string{dtype(op.DType)})
 	}
 	args = append(args, operands...)
-	dtype := cppTypes[op.DType].DType
+	element := dtype(op.DType)
 	switch op.Kind {
 	case "linear":
 		if len(op.In) < 3 {
 			args = append(args, "nullptr")
 		}
-		return append(args, dtype)
+		return append(args, element)
 	case "broadcast":
 		return append(args, fmt.Sprint(op.Axis))
 	case "permute":
@@ -79,11 +79,11 @@ func referenceArgs(op domain.Operation) []string {
 	case "reshape":
 		return append(args, sizeList(op.Shape))
 	case "reduce":
-		return append(args, fmt.Sprint(op.Axis), dtype)
+		return append(args, fmt.Sprint(op.Axis), element)
 	case "set":
 		return args
 	default:
-		return append(args, dtype)
+		return append(args, element)
 	}
 }
 
@@ -115,7 +115,7 @@ func attentionArgs(op domain.Operation, a domain.Attention) []string {
 	for _, in := range op.In {
 		args = append(args, cstr(in))
 	}
-	return append(args, cppTypes[op.DType].DType)
+	return append(args, dtype(op.DType))
 }
 
 // scaleLiteral prints the scale of an attention in C++.

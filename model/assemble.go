@@ -1,6 +1,8 @@
 package model
 
 import (
+	"slices"
+
 	"github.com/hirgen/hirgen/internal/diag"
 	"github.com/hirgen/hirgen/internal/spell"
 	"github.com/hirgen/hirgen/model/domain"
@@ -74,21 +76,14 @@ func (a *assembler) elementType(t text, otherwise domain.DType) domain.DType {
 		}
 	}
 	d := a.list.Add(t.pos, diag.UnknownDType, "%q is not an element type", t.value)
-	if full, ok := spelledOut[t.value]; ok {
-		d.WithHint("write %s", full)
-	} else {
-		hintNearest(d, t.value, names)
+	for _, row := range domain.ElementTypes {
+		if row.Torch == t.value || slices.Contains(row.Other, t.value) {
+			d.WithHint("write %s", row.Name)
+			return otherwise
+		}
 	}
+	hintNearest(d, t.value, names)
 	return otherwise
-}
-
-// spelledOut maps the names of element types in other systems to ours.
-var spelledOut = map[string]domain.DType{
-	"float32": domain.FP32, "float": domain.FP32, "f32": domain.FP32,
-	"float16": domain.FP16, "half": domain.FP16, "f16": domain.FP16,
-	"bfloat16": domain.BF16,
-	"int":      domain.Int32, "i32": domain.Int32,
-	"long": domain.Int64, "i64": domain.Int64,
 }
 
 // maxCandidates limits the names that are compared with a misspelt one, so that many mistakes in a long spec are

@@ -166,3 +166,16 @@ func (a Attr) String() string {
 
 // Results lists the results of an operation.
 func (o *Op) Results() []*Tensor { return append([]*Tensor{o.Out}, o.More...) }
+
+// UsualDType returns the most common element type of the declared tensors, without integers. The default is bf16.
+func (p *Pipeline) UsualDType() domain.DType {
+	usual, counts := defaultDType, map[domain.DType]int{}
+	for _, t := range p.Tensors {
+		if t.Annotated && !t.DType.IsInteger() {
+			if counts[t.DType]++; counts[t.DType] > counts[usual] {
+				usual = t.DType
+			}
+		}
+	}
+	return usual
+}

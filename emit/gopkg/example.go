@@ -120,27 +120,21 @@ func (p *printer) own(name string) *jen.Statement { return jen.Qual(p.Module, na
 
 // one returns the number 1 of an element type.
 func (p *printer) one(t domain.DType) jen.Code {
-	switch t {
-	case domain.BF16:
-		return p.own("ToBF16").Call(jen.Lit(1))
-	case domain.FP16:
-		return p.own("ToFP16").Call(jen.Lit(1))
+	return p.converted(t, jen.Lit(1))
+}
+
+// converted converts a float32 to an element type that Go lacks.
+func (p *printer) converted(t domain.DType, value jen.Code) jen.Code {
+	if t.Row().Header == "" {
+		return value
 	}
-	return jen.Lit(1)
+	return p.own("To" + t.Constant()).Call(value)
 }
 
 // poison returns the value that marks an element as not computed: NaN, or the smallest integer.
 func (p *printer) poison(t domain.DType) jen.Code {
-	nan := jen.Float32().Call(jen.Qual("math", "NaN").Call())
-	switch t {
-	case domain.BF16:
-		return p.own("ToBF16").Call(nan)
-	case domain.FP16:
-		return p.own("ToFP16").Call(nan)
-	case domain.Int32:
-		return jen.Qual("math", "MinInt32")
-	case domain.Int64:
-		return jen.Qual("math", "MinInt64")
+	if t.IsInteger() {
+		return jen.Qual("math", "Min"+t.Constant())
 	}
-	return nan
+	return p.converted(t, jen.Float32().Call(jen.Qual("math", "NaN").Call()))
 }

@@ -116,8 +116,9 @@ func (p *printer) constant() ([]File, error) {
 			return nil, err
 		}
 	}
-	for dtype, file := range map[domain.DType]string{domain.BF16: "bf16.go", domain.FP16: "fp16.go"} {
-		if !slices.ContainsFunc(p.Tensors, func(t Tensor) bool { return t.Type == dtype }) {
+	for _, row := range domain.ElementTypes {
+		file := string(row.Name) + ".go"
+		if row.Header == "" || !slices.ContainsFunc(p.Tensors, func(t Tensor) bool { return t.Type == row.Name }) {
 			continue
 		}
 		if err := add(element.FS, file, file); err != nil {

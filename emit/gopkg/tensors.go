@@ -112,10 +112,10 @@ func elements(t Tensor) int64 {
 
 // elementType returns the Go type of the elements.
 func elementType(t domain.DType) jen.Code {
-	names := map[domain.DType]string{
-		domain.FP32: "float32", domain.FP16: "FP16", domain.BF16: "BF16", domain.Int32: "int32", domain.Int64: "int64",
+	if row := t.Row(); row.Header == "" {
+		return jen.Id(row.Torch)
 	}
-	return jen.Id(names[t])
+	return jen.Id(t.Constant())
 }
 
 // cgo prints the cgo directives that compile and link the package.

@@ -62,7 +62,7 @@ func mainFunc() jen.Code {
 
 // pipelineFunc prints the function that makes the pipeline.
 func pipelineFunc(p *model.Pipeline) jen.Code {
-	e := &exporter{pipeline: p, dtype: usualDType(p)}
+	e := &exporter{pipeline: p, dtype: p.UsualDType()}
 	e.head()
 	e.meshes()
 	for _, t := range p.Tensors {
@@ -110,21 +110,6 @@ func (e *exporter) head() {
 		e.add(b().Dot("DType").Call(dtype(e.dtype)))
 	}
 	e.add(jen.Line())
-}
-
-// usualDType returns the most common element type of the declared tensors, without integers. The default is bf16.
-func usualDType(p *model.Pipeline) domain.DType {
-	count := map[domain.DType]int{}
-	usual := domain.BF16
-	for _, t := range p.Tensors {
-		if !t.Annotated || t.DType.IsInteger() {
-			continue
-		}
-		if count[t.DType]++; count[t.DType] > count[usual] {
-			usual = t.DType
-		}
-	}
-	return usual
 }
 
 // meshes declares the world and the meshes inside it.

@@ -126,6 +126,5 @@ func number(n int64) jen.Code { return jen.Op(strconv.FormatInt(n, 10)) }
 
 // dtype returns the Go constant of an element type.
 func dtype(t domain.DType) jen.Code {
-	names := map[domain.DType]string{domain.FP32: "FP32", domain.FP16: "FP16", domain.BF16: "BF16", domain.Int32: "Int32", domain.Int64: "Int64"}
-	return jen.Qual(domainPath, names[t])
+	return jen.Qual(domainPath, t.Constant())
 }

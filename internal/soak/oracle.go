@@ -78,7 +78,7 @@ func masksAreUnsure(p *model.Pipeline, values map[string]*eval.Array) bool {
 
 // rounding returns the largest distance from 1 of a number that a type rounds to 1.
 func rounding(t domain.DType) float64 {
-	return map[domain.DType]float64{domain.BF16: 0x1p-8, domain.FP16: 0x1p-11, domain.FP32: 0x1p-23}[t]
+	return max(t.Epsilon()/2, 0x1p-23)
 }
 
 // perturb finds outputs that are too sensitive to compare. A small change of the inputs changes them by more than the

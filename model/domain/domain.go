@@ -4,7 +4,6 @@ package domain
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/hirgen/hirgen/internal/expr"
@@ -28,25 +27,18 @@ const (
 )
 
 // DTypes lists the element types that operations compute in, in the order in which messages name them.
-var DTypes = []DType{BF16, FP16, FP32}
+var DTypes []DType
 
 // AllDTypes lists every element type.
-var AllDTypes = append(slices.Clone(DTypes), Int32, Int64)
+var AllDTypes []DType
 
-// Size is the size of one element in bytes.
-func (t DType) Size() int64 {
-	switch t {
-	case Int64:
-		return 8
-	case FP32, Int32:
-		return 4
-	default:
-		return 2
+func init() {
+	for _, t := range ElementTypes {
+		if AllDTypes = append(AllDTypes, t.Name); t.CUDA != "" {
+			DTypes = append(DTypes, t.Name)
+		}
 	}
 }
-
-// IsInteger reports whether a type is an integer type, in which operations do not compute.
-func (t DType) IsInteger() bool { return t == Int32 || t == Int64 }
 
 // Kind is the kind of an axis: how its iterations run.
 type Kind int

@@ -8,9 +8,33 @@ import (
 	"text/template"
 )
 
-var update = flag.Bool("update", false, "write the runtime's header of rows")
+var update = flag.Bool("update", false, "write the runtime's headers of rows")
 
-const rowsPath = "../../runtime_cpp/include/hirgen/function_rows.hpp"
+const headers = "../../runtime_cpp/include/hirgen/"
+
+// typesHeader is the header with the rows of ElementTypes as macros.
+var typesHeader = template.Must(template.New("").Funcs(template.FuncMap{"enumerator": func(t DType) string { return Enumerator(string(t)) }}).Parse(
+	`// Element types, as macros that call their argument for each row.
+// Code generated from model/domain/element_types.go by scripts/gen.sh; DO NOT EDIT.
+#pragma once
+
+// clang-format off
+
+/// Types that operations compute in. row(enumerator, name, C++ type, number in the C ABI, bytes,
+/// bits after the point, name in safetensors files, type for cuBLASLt)
+#define HG_NUMBER_TYPES(row)
+{{- range .}}{{if .CUDA}} \
+  row({{enumerator .Name}}, {{.Name}}, {{.Cpp}}, {{.ABI}}, {{.Bytes}}, {{.Digits}}, {{.Stored}}, {{.CUDA}}){{end}}{{end}}
+
+/// Integers. No operation computes in them.
+#define HG_INTEGER_TYPES(row)
+{{- range .}}{{if not .CUDA}} \
+  row({{enumerator .Name}}, {{.Name}}, {{.Cpp}}, {{.ABI}}, {{.Bytes}}, {{.Digits}}, {{.Stored}}, {{.CUDA}}){{end}}{{end}}
+
+#define HG_TYPES(row) HG_NUMBER_TYPES(row) HG_INTEGER_TYPES(row)
+
+// clang-format on
+`))
 
 // rowsHeader is the header with the rows of Functions and Folds as macros, which call their argument for each row.
 var rowsHeader = template.Must(template.New("").Funcs(template.FuncMap{"enumerator": Enumerator}).Parse(`// Elementwise functions and reductions, as macros that call their argument for each row.
@@ -47,19 +71,25 @@ var rowsHeader = template.Must(template.New("").Funcs(template.FuncMap{"enumerat
 // clang-format on
 `))
 
-// The runtime's header of rows is current. With -update the test writes it.
-func TestFunctionRowsHeader(t *testing.T) {
+// The runtime's headers of rows are current. With -update the test writes them.
+func TestRowsHeader(t *testing.T) {
+	current(t, headers+"function_rows.hpp", rowsHeader, map[string]any{"Functions": Functions, "Folds": Folds})
+	current(t, headers+"type_rows.hpp", typesHeader, ElementTypes)
+}
+
+func current(t *testing.T, path string, header *template.Template, rows any) {
+	t.Helper()
 	var want strings.Builder
-	if err := rowsHeader.Execute(&want, map[string]any{"Functions": Functions, "Folds": Folds}); err != nil {
+	if err := header.Execute(&want, rows); err != nil {
 		t.Fatal(err)
 	}
 	if *update {
-		if err := os.WriteFile(rowsPath, []byte(want.String()), 0o644); err != nil {
+		if err := os.WriteFile(path, []byte(want.String()), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if got, err := os.ReadFile(rowsPath); err != nil || string(got) != want.String() {
-		t.Errorf("%s is not current; run: make gen", rowsPath)
+	if got, err := os.ReadFile(path); err != nil || string(got) != want.String() {
+		t.Errorf("%s is not current; run: make gen", path)
 	}
 }
 

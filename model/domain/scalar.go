@@ -9,17 +9,14 @@ import (
 // Round returns the value of the element type that is nearest to v, ties to even. It returns an infinity beyond the
 // largest value. Integers are only copied, so Round returns them unchanged.
 func (t DType) Round(v float64) float64 {
-	single := float64(float32(v))
-	switch t {
-	case FP16:
-		return roundTo(single, 10, -14, 65504)
-	case BF16:
-		return roundTo(single, 7, -126, 0x1.FEp127)
-	case Int32, Int64:
+	row, single := t.Row(), float64(float32(v))
+	switch {
+	case row.CUDA == "":
 		return v
-	default:
+	case row.Largest == 0:
 		return single
 	}
+	return roundTo(single, row.Digits, row.Least, row.Largest)
 }
 
 // roundTo rounds to a binary format with the given bits after the point, least

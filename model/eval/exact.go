@@ -27,10 +27,10 @@ func Tolerances(p *model.Pipeline) map[*model.Tensor]float64 {
 	}
 	eps, terms := 0.0, int64(1)
 	for _, t := range p.Tensors {
-		eps = max(eps, epsilon(t.DType))
+		eps = max(eps, t.DType.Epsilon())
 	}
 	for _, op := range p.Ops {
-		if eps == epsilon(domain.FP32) {
+		if eps == domain.FP32.Epsilon() {
 			terms = max(terms, summed(op))
 		}
 	}
@@ -50,7 +50,7 @@ func roundings(p *model.Pipeline, eps float64) map[*model.Tensor]int {
 		for _, t := range op.In {
 			n = max(n, count[t])
 		}
-		if epsilon(op.Out.DType) == eps && !op.Kind.Moves() {
+		if op.Out.DType.Epsilon() == eps && !op.Kind.Moves() {
 			n++
 		}
 		if op.Kind == model.OpAttention || op.Kind == model.OpAttentionGrad {
@@ -65,18 +65,6 @@ func roundings(p *model.Pipeline, eps float64) map[*model.Tensor]int {
 
 // attentionRoundings is the number of roundings inside an attention: of probabilities, and of their gradients.
 const attentionRoundings = 2
-
-// epsilon returns the distance from 1 to the next number of a type.
-func epsilon(t domain.DType) float64 {
-	switch t {
-	case domain.FP16:
-		return 0x1p-10
-	case domain.BF16:
-		return 0x1p-7
-	default:
-		return 0x1p-23
-	}
-}
 
 // Exact reports whether a pipeline's results for the inputs of FillIntegers depend neither on the order of sums nor
 // on rounding between elementwise operations.
@@ -109,7 +97,7 @@ func Exact(p *model.Pipeline) bool {
 // sumsOverRanks reports whether ranks add up 16-bit numbers. A ring or NCCL rounds the partial sums to that type, and
 // after two GEMMs they need more digits.
 func sumsOverRanks(op *model.Op) bool {
-	if op.Kind != model.OpReduce || op.Fn != "sum" || epsilon(op.In[0].DType) == epsilon(domain.FP32) {
+	if op.Kind != model.OpReduce || op.Fn != "sum" || op.In[0].DType.Epsilon() == domain.FP32.Epsilon() {
 		return false
 	}
 	return domain.WithoutReductions(op.In[0].Axes)[op.Axis].Kind == domain.Device

@@ -19,7 +19,7 @@ func roundsBetween(p *model.Pipeline) bool {
 	for _, op := range p.Ops {
 		largest[op.Out] = largestOf(op, largest)
 		if !rowWise(op) {
-			isRounded := largest[op.Out] > 2/epsilon(op.Out.DType)
+			isRounded := largest[op.Out] > 2/op.Out.DType.Epsilon()
 			products[op.Out] = isProduct(op) && isRounded
 			rounded[op.Out] = op.Kind == model.OpReduce && op.Fn == "sum" && isRounded // the next kernel may add up its parts
 			continue
@@ -30,7 +30,7 @@ func roundsBetween(p *model.Pipeline) bool {
 		if slices.ContainsFunc(op.In, func(t *model.Tensor) bool { return rounded[t] }) {
 			return true
 		}
-		rounded[op.Out] = largest[op.Out] > 2/epsilon(op.Out.DType) && !chooses(op)
+		rounded[op.Out] = largest[op.Out] > 2/op.Out.DType.Epsilon() && !chooses(op)
 	}
 	return false
 }

@@ -45,7 +45,7 @@ outputs: [dQ, dK, dV, eQ, eK, eV]
 				o, logs := a.Forward(a.Shape(q.Shape, k.Shape), q.Data, k.Data, v.Data)
 				for i, want := range [][]float64{o, logs} {
 					for e, got := range values[op.In[4+i].Name].Data {
-						if math.Abs(got-want[e]) > epsilon(op.In[4+i].DType)*(1+math.Abs(want[e])) {
+						if math.Abs(got-want[e]) > op.In[4+i].DType.Epsilon()*(1+math.Abs(want[e])) {
 							t.Fatalf("element %d of %s is %g, and the forward pass makes %g", e, op.In[4+i].Name, got, want[e])
 						}
 					}

@@ -57,7 +57,7 @@ func (w *writer) common(name string) {
 		w.add("params: {" + strings.Join(texts, ", ") + "}")
 	}
 	w.meshes()
-	w.dtype = w.mostOften()
+	w.dtype = w.pipeline.UsualDType()
 	w.add("dtype: "+string(w.dtype), "tensors:")
 }
 
@@ -126,22 +126,6 @@ func (w *writer) meshes() {
 		}
 		w.add(fmt.Sprintf("  %s: {axes: %s, ranks: %s}", m.Name, axes, strings.ReplaceAll(fmt.Sprint(m.Ranks), " ", ", ")))
 	}
-}
-
-// mostOften returns the most common element type of the declared tensors of the forward pass.
-func (w *writer) mostOften() domain.DType {
-	most, counts := domain.BF16, map[domain.DType]int{}
-	for _, t := range w.pipeline.Tensors {
-		if t.Annotated {
-			counts[t.DType]++
-		}
-	}
-	for _, dtype := range domain.DTypes {
-		if counts[dtype] > counts[most] {
-			most = dtype
-		}
-	}
-	return most
 }
 
 // tensors declares the inputs, the saved tensors and the gradients.

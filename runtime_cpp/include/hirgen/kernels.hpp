@@ -101,26 +101,13 @@ void launch_positions(float* out, int64_t first, int64_t elements, cudaStream_t 
 /// The element type of a pointer's elements.
 template <typename T>
 constexpr DType dtype_of() = delete;
-template <>
-constexpr DType dtype_of<float>() {
-  return DType::kFp32;
-}
-template <>
-constexpr DType dtype_of<__half>() {
-  return DType::kFp16;
-}
-template <>
-constexpr DType dtype_of<__nv_bfloat16>() {
-  return DType::kBf16;
-}
-template <>
-constexpr DType dtype_of<int32_t>() {
-  return DType::kInt32;
-}
-template <>
-constexpr DType dtype_of<int64_t>() {
-  return DType::kInt64;
-}
+#define HG_DTYPE_OF(enumerator, name, type, ...) \
+  template <>                                    \
+  constexpr DType dtype_of<type>() {             \
+    return DType::enumerator;                    \
+  }
+HG_TYPES(HG_DTYPE_OF)
+#undef HG_DTYPE_OF
 
 /// The same kernels on typed pointers. Without views, the operands are `elements` contiguous
 /// elements.

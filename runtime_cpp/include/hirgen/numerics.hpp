@@ -111,18 +111,13 @@ HG_HOST_DEVICE inline void store_as(void* data, int64_t at, const float (&x)[W])
 template <int W>
 HG_HOST_DEVICE inline void load(const void* data, DType type, int64_t at, float (&x)[W]) {
   switch (type) {
-    case DType::kFp32:
-      return load_as<float>(data, at, x);
-    case DType::kFp16:
-      return load_as<__half>(data, at, x);
-    case DType::kInt32:
-      return load_as<int32_t>(data, at, x);
-    case DType::kInt64:
-      return load_as<int64_t>(data, at, x);
-    case DType::kBf16:
-      break;
+#define HG_CASE(enumerator, name, element, ...) \
+  case DType::enumerator:                       \
+    return load_as<element>(data, at, x);
+    HG_TYPES(HG_CASE)
+#undef HG_CASE
   }
-  load_as<__nv_bfloat16>(data, at, x);
+  __builtin_unreachable();  // every type is a row
 }
 
 /// One element.
@@ -136,18 +131,13 @@ HG_HOST_DEVICE inline float load(const void* data, DType type, int64_t at) {
 template <int W>
 HG_HOST_DEVICE inline void store(void* data, DType type, int64_t at, const float (&x)[W]) {
   switch (type) {
-    case DType::kFp32:
-      return store_as<float>(data, at, x);
-    case DType::kFp16:
-      return store_as<__half>(data, at, x);
-    case DType::kInt32:
-      return store_as<int32_t>(data, at, x);
-    case DType::kInt64:
-      return store_as<int64_t>(data, at, x);
-    case DType::kBf16:
-      break;
+#define HG_CASE(enumerator, name, element, ...) \
+  case DType::enumerator:                       \
+    return store_as<element>(data, at, x);
+    HG_TYPES(HG_CASE)
+#undef HG_CASE
   }
-  store_as<__nv_bfloat16>(data, at, x);
+  __builtin_unreachable();  // every type is a row
 }
 
 /// round_to for one element type.
@@ -161,16 +151,14 @@ HG_HOST_DEVICE inline float round_as(float x) {
 /// x after it was stored as `type` and loaded again.
 HG_HOST_DEVICE inline float round_to(DType type, float x) {
   switch (type) {
-    case DType::kFp16:
-      return round_as<__half>(x);
-    case DType::kBf16:
-      return round_as<__nv_bfloat16>(x);
-    case DType::kFp32:
-    case DType::kInt32:
-    case DType::kInt64:
-      break;
+#define HG_CASE(enumerator, name, element, ...) \
+  case DType::enumerator:                       \
+    return round_as<element>(x);
+    HG_NUMBER_TYPES(HG_CASE)
+#undef HG_CASE
+    default:
+      return x;  // integers
   }
-  return x;
 }
 
 /// a / b to two units in the last place.

@@ -7,18 +7,32 @@
 #include <string>
 #include <vector>
 
+#include "hirgen/type_rows.hpp"
+
 namespace hirgen {
 
 /// Element types. Values are stable: they are part of the C ABI.
 /// Nothing is computed in integers: they are seeds, positions and masks.
-enum class DType : int { kFp32 = 0, kFp16 = 1, kBf16 = 2, kInt32 = 3, kInt64 = 4 };
+#define HG_ENUMERATOR(enumerator, name, type, value, ...) enumerator = (value),
+enum class DType : int { HG_TYPES(HG_ENUMERATOR) };
+#undef HG_ENUMERATOR
 
-constexpr bool is_integer(DType type) { return type == DType::kInt32 || type == DType::kInt64; }
+constexpr bool is_integer(DType type) {
+#define HG_IS(enumerator, ...) || type == DType::enumerator
+  return false HG_INTEGER_TYPES(HG_IS);
+#undef HG_IS
+}
 
 /// Size of one element in bytes.
 constexpr size_t size_of(DType type) {
-  if (type == DType::kInt64) return 8;
-  return type == DType::kFp32 || type == DType::kInt32 ? 4 : 2;
+  switch (type) {
+#define HG_CASE(enumerator, name, type, value, bytes, ...) \
+  case DType::enumerator:                                  \
+    return bytes;
+    HG_TYPES(HG_CASE)
+#undef HG_CASE
+  }
+  return 0;
 }
 
 /// The spec's spelling of an element type: "fp32", "fp16", "bf16", "int32", "int64".

@@ -136,14 +136,12 @@ template <typename Visit>
 void visit_kernels(const AttentionShape& shape, Visit visit) {
   visit_size(shape.head_size, [&](auto size) {
     switch (shape.dtype) {
-      case DType::kFp32:
-        return visit(float{}, size);
-      case DType::kFp16:
-        return visit(__half{}, size);
-      case DType::kBf16:
-        return visit(__nv_bfloat16{}, size);
-      case DType::kInt32:
-      case DType::kInt64:
+#define HG_CASE(enumerator, name, element, ...) \
+  case DType::enumerator:                       \
+    return visit(element{}, size);
+      HG_NUMBER_TYPES(HG_CASE)
+#undef HG_CASE
+      default:
         return;  // attention has no integers
     }
   });

@@ -57,7 +57,9 @@ GemmRun& Bench::gemm(DType dtype) {
 }
 
 void Bench::gemms(Figures& figures) {
-  for (const DType dtype : {DType::kFp32, DType::kFp16, DType::kBf16}) {
+#define HG_DTYPE(enumerator, ...) DType::enumerator,
+  for (const DType dtype : {HG_NUMBER_TYPES(HG_DTYPE)}) {
+#undef HG_DTYPE
     const GemmRun& whole = gemm(dtype);
     fixed_times(whole, figures);
     // These rates are without the fixed times of a call and its tiles; predictions add those again.

@@ -9,18 +9,16 @@ namespace hirgen {
 
 namespace {
 
+/// The distance from 1 to the next number of a type.
 double epsilon(DType type) {
   switch (type) {
-    case DType::kFp32:
-    case DType::kInt32:
-    case DType::kInt64:
-      return 0x1p-23;
-    case DType::kFp16:
-      return 0x1p-10;
-    case DType::kBf16:
-      break;
+#define HG_CASE(enumerator, name, element, value, bytes, digits, ...) \
+  case DType::enumerator:                                             \
+    return 1.0 / (1 << (digits));
+    HG_TYPES(HG_CASE)
+#undef HG_CASE
   }
-  return 0x1p-7;
+  return 1;
 }
 
 }  // namespace

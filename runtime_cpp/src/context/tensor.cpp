@@ -38,16 +38,11 @@ float constant_of(std::string_view text) {
 
 const char* spelling(DType type) {
   switch (type) {
-    case DType::kFp32:
-      return "fp32";
-    case DType::kFp16:
-      return "fp16";
-    case DType::kBf16:
-      return "bf16";
-    case DType::kInt32:
-      return "int32";
-    case DType::kInt64:
-      return "int64";
+#define HG_CASE(enumerator, name, ...) \
+  case DType::enumerator:              \
+    return #name;
+    HG_TYPES(HG_CASE)
+#undef HG_CASE
   }
   return "an unknown type";
 }

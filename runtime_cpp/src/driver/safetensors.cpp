@@ -19,18 +19,13 @@ constexpr size_t kLargestHeader = size_t{100} << 20;
 
 const char* stored_name(DType type) {
   switch (type) {
-    case DType::kFp32:
-      return "F32";
-    case DType::kFp16:
-      return "F16";
-    case DType::kInt32:
-      return "I32";
-    case DType::kInt64:
-      return "I64";
-    case DType::kBf16:
-      break;
+#define HG_CASE(enumerator, name, element, value, bytes, digits, stored, ...) \
+  case DType::enumerator:                                                     \
+    return #stored;
+    HG_TYPES(HG_CASE)
+#undef HG_CASE
   }
-  return "BF16";
+  return "";
 }
 
 // The size of an element, for every type of the format; 0 for an unknown type.

@@ -13,16 +13,14 @@ namespace hirgen {
 
 inline cudaDataType_t cuda_type(DType type) {
   switch (type) {
-    case DType::kFp16:
-      return CUDA_R_16F;
-    case DType::kBf16:
-      return CUDA_R_16BF;
-    case DType::kFp32:
-    case DType::kInt32:
-    case DType::kInt64:
-      break;  // GEMMs have no integers
+#define HG_CASE(enumerator, name, element, value, bytes, digits, stored, cuda) \
+  case DType::enumerator:                                                      \
+    return cuda;
+    HG_NUMBER_TYPES(HG_CASE)
+#undef HG_CASE
+    default:
+      return CUDA_R_32F;  // GEMMs have no integers
   }
-  return CUDA_R_32F;
 }
 
 /// A row-major matrix [rows, cols], `batch` times. The distance of rows is `apart` elements, or

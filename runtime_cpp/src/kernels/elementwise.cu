@@ -100,8 +100,10 @@ void launch_positions(float* out, int64_t first, int64_t elements, cudaStream_t 
 void launch_unary(UnaryFn fn, void* out, DType out_type, const Strided& out_view, const void* in,
                   DType in_type, const Strided& in_view, cudaStream_t stream, const char* where) {
   const auto walk = walk_over<2>({&out_view, &in_view}, -1, where);
-  if (out_type == DType::kInt32) return move<int32_t>(out, in, walk, stream, where);
-  if (out_type == DType::kInt64) return move<int64_t>(out, in, walk, stream, where);
+#define HG_MOVE(enumerator, name, element, ...) \
+  if (out_type == DType::enumerator) return move<element>(out, in, walk, stream, where);
+  HG_INTEGER_TYPES(HG_MOVE)
+#undef HG_MOVE
   const int64_t n = walk.elements();
   if (walk.divides(kWidth) && aligned(out) && aligned(in)) {
     parallel_for(n / kWidth, stream, where,

@@ -80,14 +80,12 @@ void launch_sum_of(const ReductionList& list, cudaStream_t stream, const char* w
 
 void launch_sum(const ReductionList& list, DType type, cudaStream_t stream, const char* where) {
   switch (type) {
-    case DType::kFp32:
-      return launch_sum_of<float>(list, stream, where);
-    case DType::kFp16:
-      return launch_sum_of<__half>(list, stream, where);
-    case DType::kBf16:
-      return launch_sum_of<__nv_bfloat16>(list, stream, where);
-    case DType::kInt32:
-    case DType::kInt64:
+#define HG_CASE(enumerator, name, element, ...) \
+  case DType::enumerator:                       \
+    return launch_sum_of<element>(list, stream, where);
+    HG_NUMBER_TYPES(HG_CASE)
+#undef HG_CASE
+    default:
       break;
   }
   throw Error(Code::kInternal, std::string(where) + ": a sum of integers");

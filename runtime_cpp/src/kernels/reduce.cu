@@ -79,14 +79,12 @@ void launch_reduce(ReduceFn fn, int axis, void* out, DType out_type, const Strid
     }
   };
   switch (in_type) {
-    case DType::kFp32:
-      return launch(static_cast<const float*>(nullptr));
-    case DType::kFp16:
-      return launch(static_cast<const __half*>(nullptr));
-    case DType::kBf16:
-      return launch(static_cast<const __nv_bfloat16*>(nullptr));
-    case DType::kInt32:
-    case DType::kInt64:
+#define HG_CASE(enumerator, name, element, ...) \
+  case DType::enumerator:                       \
+    return launch(static_cast<const element*>(nullptr));
+    HG_NUMBER_TYPES(HG_CASE)
+#undef HG_CASE
+    default:
       break;
   }
   throw Error(Code::kInternal, std::string(where) + ": a reduction of integers");

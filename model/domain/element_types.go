@@ -1,0 +1,71 @@
+package domain
+
+import (
+	"math"
+	"strings"
+)
+
+// An ElementType is an element type: its format, and its names in the languages and libraries that hirgen writes for. The
+// model, the emitter and runtime_cpp/include/hirgen/type_rows.hpp read these rows.
+type ElementType struct {
+	Name   DType
+	Cpp    string
+	Header string // of CUDA, which declares Cpp; empty for types that every language has
+	NCCL   string
+	CUDA   string   // for cuBLASLt; empty for integers, in which operations do not compute
+	Stored string   // in safetensors files
+	Torch  string   // in PyTorch
+	Other  []string // names in other systems, to which hints answer
+	ABI    int      // its number in the C ABI, which never changes
+	Bytes  int64
+	Digits int // bits after the point; integers are checked like fp32
+
+	// Least is the exponent of the smallest normal number, and Largest the largest finite number. Only types of 16 bits have them,
+	// because numbers are rounded to fp32 first.
+	Least   int
+	Largest float64
+}
+
+// ElementTypes lists the element types in the order in which messages name them.
+var ElementTypes = []ElementType{
+	{BF16, "__nv_bfloat16", "cuda_bf16.h", "ncclBfloat16", "CUDA_R_16BF", "BF16", "bfloat16", nil, 2, 2, 7, -126, 0x1.FEp127},
+	{FP16, "__half", "cuda_fp16.h", "ncclFloat16", "CUDA_R_16F", "F16", "float16", []string{"half", "f16"}, 1, 2, 10, -14, 65504},
+	{FP32, "float", "", "ncclFloat32", "CUDA_R_32F", "F32", "float32", []string{"float", "f32"}, 0, 4, 23, 0, 0},
+	{Int32, "int32_t", "", "ncclInt32", "", "I32", "int32", []string{"int", "i32"}, 3, 4, 23, 0, 0},
+	{Int64, "int64_t", "", "ncclInt64", "", "I64", "int64", []string{"long", "i64"}, 4, 8, 23, 0, 0},
+}
+
+// Alias returns the name of the type in emitted C++. Integers have no alias.
+func (t ElementType) Alias() string {
+	if t.CUDA != "" {
+		return string(t.Name)
+	}
+	return t.Cpp
+}
+
+// Row returns the row of an element type.
+func (t DType) Row() *ElementType {
+	for i := range ElementTypes {
+		if ElementTypes[i].Name == t {
+			return &ElementTypes[i]
+		}
+	}
+	return &ElementTypes[0]
+}
+
+// Size is the size of one element in bytes.
+func (t DType) Size() int64 { return t.Row().Bytes }
+
+// IsInteger reports whether a type is an integer type, in which operations do not compute.
+func (t DType) IsInteger() bool { return t.Row().CUDA == "" }
+
+// Epsilon returns the distance from 1 to the next number of a type.
+func (t DType) Epsilon() float64 { return math.Ldexp(1, -t.Row().Digits) }
+
+// Constant returns the name of the type's constant in this package: "BF16", "Int32".
+func (t DType) Constant() string {
+	if t.IsInteger() {
+		return strings.ToUpper(string(t[:1])) + string(t[1:])
+	}
+	return strings.ToUpper(string(t))
+}
