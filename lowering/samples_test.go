@@ -120,5 +120,3 @@ func variant(p *model.Pipeline, streams int, waits, joins, reshard string) *mode
 	choose(&p.Schedule, fmt.Sprint("streams ", streams), "initial_waits "+waits, "joins "+joins, "reshard "+reshard)
 	return p
 }
-
-func (g gemm) String() string { return fmt.Sprintf("d=%d,S=%d", g.d, g.s) }

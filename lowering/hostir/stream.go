@@ -47,23 +47,3 @@ func RunOn(on StreamRef, body ...Stmt) {
 		return true
 	})
 }
-
-// StreamOf returns the stream of a statement and all nested statements; false if there are several, or none.
-func StreamOf(s Stmt) (StreamRef, bool) {
-	if len(Bodies(s)) == 0 {
-		return s.Meta().On, true
-	}
-	var on StreamRef
-	found, same := false, true
-	for _, body := range Bodies(s) {
-		for _, inner := range *body {
-			other, ok := StreamOf(inner)
-			same = same && ok && (!found || on.Is(other))
-			on, found = other, true
-		}
-	}
-	if loop, ok := s.(*For); ok && on.Index != nil {
-		same = same && !expr.Mentions(on.Index, loop.Var)
-	}
-	return on, same && found
-}
