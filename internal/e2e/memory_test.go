@@ -98,7 +98,7 @@ func TestBuffersOfTwoTypesShareMemory(t *testing.T) {
 	single := strings.Replace(string(spec), "schedule: {", "schedule: {kernels: single, ", 1)
 	layers.runs(t, renamed.ReplaceAllString(single, "name: layer"), params{"D": 2}, seedsOf(6))
 	source := layers.source(t, "layer.cpp")
-	for _, want := range []string{`\bfp32\* memory_ = `, `\bbf16\* \w+ = reinterpret_cast<bf16\*>\(memory_ \+ \d+\);`, `\bfp32\* \w+ = reinterpret_cast<fp32\*>\(\w+( \+ \d+)?\);`, `// until \w+ is written`} {
+	for _, want := range []string{`\b(?:fp32|bf16)\* memory_ = `, `\b(?:fp32|bf16)\* \w+ = reinterpret_cast<(?:fp32|bf16)\*>\(memory_ \+ \d+\);`, `\bfp32\* \w+ = reinterpret_cast<fp32\*>\(\w+( \+ \d+)?\);`, `// until \w+ is written`} {
 		if !regexp.MustCompile(want).MatchString(source) {
 			t.Errorf("no buffer is declared as %s", want)
 		}
