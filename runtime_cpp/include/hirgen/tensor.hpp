@@ -25,13 +25,10 @@ constexpr bool is_integer(DType type) {
 
 /// Size of one element in bytes.
 constexpr size_t size_of(DType type) {
-  switch (type) {
-#define HG_CASE(enumerator, name, type, value, bytes, ...) \
-  case DType::enumerator:                                  \
-    return bytes;
-    HG_TYPES(HG_CASE)
-#undef HG_CASE
-  }
+#define HG_SIZE(enumerator, name, cpp, value, bytes, ...) \
+  if (type == DType::enumerator) return bytes;
+  HG_TYPES(HG_SIZE)
+#undef HG_SIZE
   return 0;
 }
 

@@ -11,13 +11,10 @@ namespace {
 
 /// The distance from 1 to the next number of a type.
 double epsilon(DType type) {
-  switch (type) {
-#define HG_CASE(enumerator, name, element, value, bytes, digits, ...) \
-  case DType::enumerator:                                             \
-    return 1.0 / (1 << (digits));
-    HG_TYPES(HG_CASE)
-#undef HG_CASE
-  }
+#define HG_EPSILON(enumerator, name, element, value, bytes, digits, ...) \
+  if (type == DType::enumerator) return 1.0 / (1 << (digits));
+  HG_TYPES(HG_EPSILON)
+#undef HG_EPSILON
   return 1;
 }
 

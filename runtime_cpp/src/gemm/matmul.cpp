@@ -19,7 +19,7 @@ cublasLtEpilogue_t epilogue_of(const MatmulShape& s) {
   switch (s.epilogue) {
 #define HG_CASE(enumerator, name, alone, with_bias) \
   case Epilogue::enumerator:                        \
-    return s.bias ? with_bias : alone;
+    return s.bias ? (with_bias) : (alone);
     HG_EPILOGUES(HG_CASE)
 #undef HG_CASE
     case Epilogue::kNone:

@@ -12,15 +12,11 @@
 namespace hirgen {
 
 inline cudaDataType_t cuda_type(DType type) {
-  switch (type) {
-#define HG_CASE(enumerator, name, element, value, bytes, digits, stored, cuda) \
-  case DType::enumerator:                                                      \
-    return cuda;
-    HG_NUMBER_TYPES(HG_CASE)
-#undef HG_CASE
-    default:
-      return CUDA_R_32F;  // GEMMs have no integers
-  }
+#define HG_CUDA(enumerator, name, element, value, bytes, digits, stored, cuda) \
+  if (type == DType::enumerator) return cuda;
+  HG_NUMBER_TYPES(HG_CUDA)
+#undef HG_CUDA
+  return CUDA_R_32F;  // GEMMs have no integers
 }
 
 /// A row-major matrix [rows, cols], `batch` times. The distance of rows is `apart` elements, or
