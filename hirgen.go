@@ -38,8 +38,8 @@ func (e *NotProvedError) Error() string {
 }
 
 // Emit lowers a pipeline, proves the calls of all ranks, and writes the program into a folder, which is made if it
-// is not there. It returns the files that changed. What is wrong with the pipeline is a *diag.Errors, and a program
-// that is not proved a *NotProvedError; then nothing is written.
+// is not there. It returns the files that changed. Emit writes no file and returns a *diag.Errors for a mistake of the
+// pipeline, and a *NotProvedError for a program that is not proved.
 func Emit(p *model.Pipeline, dir string, o Options) (changed []string, err error) {
 	program, err := lowering.Lower(p, lowering.Options{Verify: true})
 	if err != nil {
@@ -57,7 +57,7 @@ func Emit(p *model.Pipeline, dir string, o Options) (changed []string, err error
 	return emit.Write(dir, files, emit.WriteOptions{Force: o.Force})
 }
 
-// proved holds the calls to what the pipeline computes.
+// proved proves the calls, and compares their values with the pipeline.
 func proved(c *calls.Described, p *model.Pipeline) error {
 	reports, err := prove.Each(c.Programs(), p.With)
 	if err != nil {

@@ -120,7 +120,7 @@ func Render(p *calls.Described, opt Options) ([]File, error) {
 		}
 		files = append(files, File{Path: out.path(view.Name), Data: data})
 	}
-	files = append(files, File{Path: "host_ir.txt", Data: []byte(view.HostIR)})
+	files = append(files, File{Path: "host_ir.txt", Data: []byte(view.About.HostIR)})
 	files = append(files, proofFiles(view, opt)...)
 	files = append(files, view.Runtime...)
 	return withManifest(files, view, opt.flags())

@@ -24,10 +24,8 @@ type programView struct {
 	Go          *goView  // of the Go package; nil: there is none
 	Calls       string   // the text of the calls, of both variants
 	Digest      string   // of that text
-	HostIR      string
-	File        string // that the program is printed to
-	Transport   string // "nccl", "ipc-get", "ipc-put"
-	Where       string // of the program as a whole, for run-time errors
+	File        string   // that the program is printed to
+	Where       string   // of the program as a whole, for run-time errors
 
 	TypeHeaders []string // of CUDA
 	Headers     []string

@@ -65,13 +65,12 @@ func newVariantView(p *calls.Described, suffix string, opt Options) (*programVie
 // describe fills the fields that comments and reports print about the program.
 func (f *form) describe(suffix string, opt Options) {
 	v, p := f.view, f.calls
-	v.File, v.Transport = p.Name+suffix+".cpp", p.Transport
+	v.File = p.Name + suffix + ".cpp"
 	v.Spec = path.Base(p.File)
 	v.Version = opt.Version
 	if v.Version == "" {
 		v.Version = "devel"
 	}
-	v.HostIR = p.HostIR
 	v.Where = v.Spec + " " + v.Name
 	v.Command = command(specPath(v.Spec, opt), opt.flags())
 	v.Go = newGoView(opt.Packages, v.Name)

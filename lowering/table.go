@@ -203,7 +203,7 @@ const (
 	Translating = "calls"
 )
 
-// Steps lists the steps of a lowering, in order: these two, and the passes behind each.
+// Steps lists the steps of a lowering, in order: these two, and the passes after each.
 func Steps() []string {
 	names := []string{Building}
 	for _, p := range Passes {

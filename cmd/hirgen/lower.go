@@ -36,7 +36,7 @@ and flags. --graph prints the tasks that may overlap, and what each has to wait 
 			if err != nil {
 				return err
 			}
-			lowered, err := src.calls(program)
+			lowered, err := src.calls(program) // also without --calls, for --dump-after
 			switch {
 			case asCalls && err != nil:
 				return err

@@ -59,10 +59,16 @@ func TestEmitProves(t *testing.T) {
 	if err != nil || broken == printed {
 		t.Fatal(err)
 	}
-	var out strings.Builder
-	err = proveFor(&out, &calls.Described{Program: p}, nil)
-	var exit *exitError
-	if !errors.As(err, &exit) || exit.code != exitNotProved || !strings.Contains(out.String(), "--no-verify") {
-		t.Errorf("%v: %s", err, out.String())
+	right, err := calltext.Parse("calls.txt", printed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, program := range []*calls.Described{{Program: p}, {Program: right, Fallback: &calls.Described{Program: p}}} {
+		var out strings.Builder
+		err = proveFor(&out, program, nil)
+		var exit *exitError
+		if !errors.As(err, &exit) || exit.code != exitNotProved || !strings.Contains(out.String(), "--no-verify") {
+			t.Errorf("%v: %s", err, out.String())
+		}
 	}
 }

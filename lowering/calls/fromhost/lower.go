@@ -46,11 +46,9 @@ func (t *Translation) Describe() *calls.Described {
 	for i := len(t.variants) - 1; i >= 0; i-- {
 		b := t.variants[i]
 		b.keepConstants()
+		b.describe()
 		b.out.Fallback = fallback
 		fallback = b.out
-	}
-	for _, b := range t.variants {
-		b.describe()
 	}
 	return fallback
 }
