@@ -76,8 +76,11 @@ func masksAreUnsure(p *model.Pipeline, values map[string]*eval.Array) bool {
 	return false
 }
 
-// rounding returns the largest distance from 1 of a number that a type rounds to 1.
+// rounding returns the largest distance from 1 of a number that a type rounds to 1. Integers are not rounded.
 func rounding(t domain.DType) float64 {
+	if t.IsInteger() {
+		return 0
+	}
 	return max(t.Epsilon()/2, 0x1p-23)
 }
 
