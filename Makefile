@@ -35,10 +35,10 @@ test-pages: ## Open the pages that hirgen writes in Chromium, from Debian's pack
 	@scripts/test_pages.sh
 
 soak: setup ## Look for mistakes with random specs (SECONDS=600 SEED=1; ONLY=NUMBER repeats one; ARGS="-findings 10"); .ci/run takes the seed from the commit
-	@go run ./internal/soak/cmd -seconds $(or $(SECONDS),600) -seed $(or $(SEED),1) $(if $(ONLY),-only $(ONLY) -show) $(ARGS)
+	@go run ./internal/tools/soak/cmd -seconds $(or $(SECONDS),600) -seed $(or $(SEED),1) $(if $(ONLY),-only $(ONLY) -show) $(ARGS)
 
 verify-report: setup ## How long proofs take, and how many wrong programs they reject, by kind of mistake (ARGS="-per-kind 4 -seed 2 -device 40", "-ring 1024 -only-times")
-	@go run ./internal/recall/cmd $(ARGS)
+	@go run ./internal/tools/recall/cmd $(ARGS)
 
 lint: ## Check style: Go by golangci-lint, C++ by clang-format and clang-tidy
 	@scripts/lint.sh

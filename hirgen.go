@@ -8,11 +8,11 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/hirgen/hirgen/calls"
 	"github.com/hirgen/hirgen/emit"
 	"github.com/hirgen/hirgen/lowering"
-	"github.com/hirgen/hirgen/lowering/calls"
-	"github.com/hirgen/hirgen/lowering/prove"
 	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/prove"
 )
 
 // Options say how a program is made; the zero value is what "hirgen emit" does without flags.

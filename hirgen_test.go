@@ -8,7 +8,7 @@ import (
 
 	"github.com/hirgen/hirgen"
 	"github.com/hirgen/hirgen/emit"
-	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/base/diag"
 	"github.com/hirgen/hirgen/model"
 )
 
@@ -39,10 +39,12 @@ func TestEmitWritesPackages(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := filepath.Join(t.TempDir(), "out")
-	if _, err := hirgen.Emit(p, out, hirgen.Options{NoVerify: true, Packages: emit.Packages{Go: true, GoModule: "example.com/a"}}); err != nil {
+	if _, err := hirgen.Emit(p, out, hirgen.Options{NoVerify: true,
+		Packages: emit.Packages{Go: true, GoModule: "example.com/a"}}); err != nil {
 		t.Fatal(err)
 	}
-	if module, err := os.ReadFile(filepath.Join(out, "go", "go.mod")); err != nil || !strings.HasPrefix(string(module), "module example.com/a\n") {
+	if module, err := os.ReadFile(filepath.Join(out, "go", "go.mod")); err != nil ||
+		!strings.HasPrefix(string(module), "module example.com/a\n") {
 		t.Errorf("%q, %v", module, err)
 	}
 }

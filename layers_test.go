@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/hirgen/hirgen"
-	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/base/diag"
 	"github.com/hirgen/hirgen/model"
 )
 
@@ -26,7 +26,8 @@ func TestNewSpecOfEveryLayer(t *testing.T) {
 			continue
 		}
 		made, err := model.Load("mine.yaml", text, nil)
-		if err != nil || made.Name != "mine" || made.Meshes[0].Size() != 2 || !strings.HasPrefix(string(text), "# yaml-language-server: $schema=https://") {
+		if err != nil || made.Name != "mine" || made.Meshes[0].Size() != 2 ||
+			!strings.HasPrefix(string(text), "# yaml-language-server: $schema=https://") {
 			t.Errorf("%s: %v\n%s", layer, err, text)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
 // The size of a communication does not depend on the form of the pipeline: it is the bytes that one rank receives, or
@@ -59,7 +59,8 @@ func TestCommunications(t *testing.T) {
 		program := emitFile(t, "../testdata/"+spec)
 		for field, value := range map[string]string{"communications": want.list, "largest": want.largest} {
 			line := " ." + field + " = " + value + ","
-			if value == "" && strings.Contains(program, "."+field+" =") || value != "" && !strings.Contains(strings.Join(strings.Fields(program), " "), line) {
+			if value == "" && strings.Contains(program, "."+field+" =") || value != "" &&
+				!strings.Contains(strings.Join(strings.Fields(program), " "), line) {
 				t.Errorf("%s: no%sin\n%s", spec, line, program)
 			}
 		}

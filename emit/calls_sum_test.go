@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hirgen/hirgen/calls/text"
 	"github.com/hirgen/hirgen/lowering"
-	"github.com/hirgen/hirgen/lowering/calls/text"
 	"github.com/hirgen/hirgen/model"
 )
 
@@ -19,7 +19,7 @@ import (
 var summed = []string{
 	"testdata/specs/*/spec.yaml", "testdata/layers/*.yaml", "testdata/grids/*.yaml", "testdata/products/*.yaml",
 	"testdata/golden/*/spec.yaml", "internal/e2e/testdata/*.yaml", "internal/e2e/testdata/moves/*.yaml",
-	"lowering/prove/testdata/specs/*.yaml", "scripts/bench_gpu/specs/*/spec.yaml",
+	"prove/testdata/specs/*.yaml", "scripts/bench_gpu/specs/*/spec.yaml",
 }
 
 // TestCallsAreTheSame compares digests of the output of "hirgen lower --calls" with calls.sum. A change of a spec's

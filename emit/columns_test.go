@@ -27,10 +27,11 @@ tensors:
 			"return fn::relu(P);",
 			"hirgen::launch_columns<hirgen::ReduceFn::kSum>(Y, MulReluSum{X, w}, 8, {rows}, hirgen::accesses(X, w), stream, where);",
 		}},
-		{"parts of rows", "  Z: [DIDx, M, 2*N]\nops:\n  - a, b = split(Z, sizes=[N, N], axis=2)\n  - P = mul(a, b)\n  - Y = max(P, axis=1)\n", []string{
-			"hirgen::Scattered<const bf16, 1> a;",
-			"hirgen::launch_columns<hirgen::ReduceFn::kMax, 1>(Y, MulMax{a, b}, 8, rows, hirgen::accesses(a, b), stream,",
-		}},
+		{"parts of rows", "  Z: [DIDx, M, 2*N]\nops:\n  - a, b = split(Z, sizes=[N, N], axis=2)\n  - P = mul(a, b)\n  - Y = max(P, axis=1)\n",
+			[]string{
+				"hirgen::Scattered<const bf16, 1> a;",
+				"hirgen::launch_columns<hirgen::ReduceFn::kMax, 1>(Y, MulMax{a, b}, 8, rows, hirgen::accesses(a, b), stream,",
+			}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			lines := kernelsOf(t, layer+c.rest)

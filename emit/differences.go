@@ -35,7 +35,7 @@ type DifferenceState string
 const (
 	Missing DifferenceState = "missing" // somebody removed it
 	Edited  DifferenceState = "edited"  // somebody changed it, or made it
-	Stale   DifferenceState = "stale"   // hirgen wrote it, in another version
+	Stale   DifferenceState = "stale"   // hirgen wrote it, or did not write it, in another version
 )
 
 // ReadRecord reads the record of a folder. The error is a *FolderError if hirgen did not write the folder.
@@ -75,7 +75,11 @@ func Differences(dir string, files []File) (list []Difference, err error) {
 		data, err := root.ReadFile(f.Path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			list = append(list, Difference{Path: f.Path, State: Missing})
+			state := Missing
+			if known[f.Path] == "" {
+				state = Stale
+			}
+			list = append(list, Difference{Path: f.Path, State: state})
 		case err != nil:
 			return nil, err
 		case !bytes.Equal(data, f.Data):

@@ -10,7 +10,8 @@ import (
 
 func TestDifferences(t *testing.T) {
 	was := map[string]string{"a.cpp": "one\ntwo\nthree\n", "b.cpp": "one\n", "c.cpp": "one\n", "d.cpp": "one\n", CallsName: "calls\n"}
-	now := map[string]string{"a.cpp": "one\ntwo\nthree\n", "b.cpp": "one\nnew\n", "c.cpp": "one\n", "d.cpp": "one\n", CallsName: "other calls\n"}
+	now := map[string]string{"a.cpp": "one\ntwo\nthree\n", "b.cpp": "one\nnew\n", "c.cpp": "one\n", "d.cpp": "one\n",
+		CallsName: "other calls\n", "new.cpp": "one\n"}
 	dir := t.TempDir()
 	mustWrite(t, dir, version(t, was))
 	put(t, dir, "a.cpp", "one\n2\n2.5\nthree\n")
@@ -29,6 +30,7 @@ func TestDifferences(t *testing.T) {
 		{Path: "c.cpp", State: Missing},
 		{Path: CallsName, State: Edited},
 		{Path: "d.cpp", State: Edited, Line: 1, Want: "one"},
+		{Path: "new.cpp", State: Stale}, // only the other version writes it
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

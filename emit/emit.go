@@ -12,8 +12,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/hirgen/hirgen/internal/diag"
-	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/internal/base/diag"
 )
 
 // File is one file of an emitted folder.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hirgen/hirgen/internal/filelock"
+	"github.com/hirgen/hirgen/internal/base/filelock"
 )
 
 // A FolderError is the reason why Write cannot use a folder, with advice. Write has changed no files.
@@ -81,7 +81,8 @@ func checkForeign(root *os.Root, files []File) error {
 		foreign[i] = fmt.Sprintf("%q", name)
 	}
 	return &FolderError{
-		root.Name(), "it is not a program's folder, it holds " + fewOf(foreign), "use an empty or a new folder, or --force to write beside what is there",
+		root.Name(), "it is not a program's folder, it holds " + fewOf(foreign),
+		"use an empty or a new folder, or --force to write beside what is there",
 	}
 }
 

@@ -15,7 +15,8 @@ func TestWriteRefusesFoldersOfOthers(t *testing.T) {
 	before := tree(t, dir)
 	_, err := Write(dir, version(t, firstVersion), WriteOptions{})
 	var refused *FolderError
-	if !errors.As(err, &refused) || !strings.Contains(err.Error(), `it holds "letter.txt", "photos"; use an empty or a new folder, or --force`) {
+	if !errors.As(err, &refused) || !strings.Contains(err.Error(),
+		`it holds "letter.txt", "photos"; use an empty or a new folder, or --force`) {
 		t.Errorf("got %v", err)
 	}
 	if !equal(before, tree(t, dir)) {
@@ -38,7 +39,8 @@ func TestWriteRefusesFoldersOfOtherPrograms(t *testing.T) {
 	before := tree(t, dir)
 	_, err := Write(dir, versionOf(t, "second", firstVersion), WriteOptions{})
 	var refused *FolderError
-	if !errors.As(err, &refused) || !strings.Contains(err.Error(), "another program, first of spec.yaml, and not second; use -o with another folder, or --force") {
+	if !errors.As(err, &refused) || !strings.Contains(err.Error(),
+		"another program, first of spec.yaml, and not second; use -o with another folder, or --force") {
 		t.Errorf("got %v", err)
 	}
 	if !equal(before, tree(t, dir)) {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/calls"
 	"github.com/hirgen/hirgen/model/domain"
 )
 

@@ -4,8 +4,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/hirgen/hirgen/internal/expr"
-	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/internal/base/expr"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -87,7 +87,9 @@ func runOf(k *calls.Kernel, launches []*calls.Launch) *runOfRows {
 	for axis := int(k.Axes) - 1; axis >= 0; axis-- {
 		run := &runOfRows{Axis: axis}
 		for i := int(k.Results); i < len(k.Operands); i++ {
-			run.Alike = append(run.Alike, !slices.ContainsFunc(launches, func(l *calls.Launch) bool { return !standsStill(l.In[i-1].Strides, axis) }))
+			run.Alike = append(run.Alike, !slices.ContainsFunc(launches, func(l *calls.Launch) bool {
+				return !standsStill(l.In[i-1].Strides, axis)
+			}))
 		}
 		if saved := run.saved(steps); saved > most {
 			best, most = run, saved

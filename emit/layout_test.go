@@ -46,11 +46,13 @@ func TestLayOut(t *testing.T) {
 		},
 		"and behind the sign, where that leaves too little room": {
 			"  T* " + strings.Repeat("y", 50) + " = s == 0 ? mine + rank * kShardM * K : " + strings.Repeat("x", 40) + " + s * K;\n",
-			"  T* " + strings.Repeat("y", 50) + " =\n      s == 0 ? mine + rank * kShardM * K\n             : " + strings.Repeat("x", 40) + " + s * K;\n",
+			"  T* " + strings.Repeat("y", 50) + " =\n      s == 0 ? mine + rank * kShardM * K\n             : " + strings.Repeat("x", 40) +
+				" + s * K;\n",
 		},
 		"a value of a choice that is too long is broken behind a plus": {
 			"  T* there = s == 0 ? mine : " + strings.Repeat("x", 50) + " + " + strings.Repeat("y", 50) + " + s;\n",
-			"  T* there =\n      s == 0 ? mine\n             : " + strings.Repeat("x", 50) + " +\n               " + strings.Repeat("y", 50) + " + s;\n",
+			"  T* there =\n      s == 0 ? mine\n             : " + strings.Repeat("x", 50) + " +\n               " +
+				strings.Repeat("y", 50) + " + s;\n",
 		},
 		"a choice in a call is an argument": {
 			"  T* there = of(" + repeat("operand", 9) + ", s == 0 ? one : two, names);\n",
@@ -70,7 +72,8 @@ func TestLayOut(t *testing.T) {
 		},
 		"a comment that does not fit where others stand begins another column": {
 			"  int a;  // " + strings.Repeat("x", 90) + "\n  int c;  // c\n  int long_name = " + strings.Repeat("x", 20) + ";  // d\n",
-			"  int a;  // " + strings.Repeat("x", 90) + "\n  int c;                                 // c\n  int long_name = " + strings.Repeat("x", 20) + ";  // d\n",
+			"  int a;  // " + strings.Repeat("x", 90) + "\n  int c;                                 // c\n  int long_name = " +
+				strings.Repeat("x", 20) + ";  // d\n",
 		},
 		"a comment stands behind the last line": {
 			"  T* there = " + strings.Repeat("x", 95) + " + rank * K;  // this comment\n  int a;  // another\n",

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/calls/text"
 	"github.com/hirgen/hirgen/emit"
 	"github.com/hirgen/hirgen/lowering"
-	"github.com/hirgen/hirgen/lowering/calls"
-	"github.com/hirgen/hirgen/lowering/calls/text"
 )
 
 // TestThingsAreMadeInTheOrderOfTheCalls: the data members and the constructor of a class create objects in the order

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/calls"
 )
 
 // Source is one variant of an emitted program, line by line.
@@ -117,7 +117,8 @@ func (m *marks) take(line string, open *[]calls.Stmt) (plain string, of calls.St
 
 // sameCode reports whether two lines have the same code. b may have a comment after it.
 func sameCode(a, b string) bool {
-	return strings.Join(strings.Fields(a), " ") == strings.Join(strings.Fields(b), " ") || trailing(b) && codeOf(a) == codeOf(b) && codeOf(a) != ""
+	return strings.Join(strings.Fields(a), " ") == strings.Join(strings.Fields(b), " ") || trailing(b) && codeOf(a) == codeOf(b) &&
+		codeOf(a) != ""
 }
 
 func codeOf(line string) string {

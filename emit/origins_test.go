@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hirgen/hirgen/calls"
 	"github.com/hirgen/hirgen/emit"
 	"github.com/hirgen/hirgen/lowering"
-	"github.com/hirgen/hirgen/lowering/calls"
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
@@ -30,7 +30,8 @@ func TestSourcesAreWhatIsRendered(t *testing.T) {
 				printed[line.Stmt] = true
 			}
 			if got, want := text.String(), rendered[s.Path]; got != want {
-				t.Errorf("%s: the lines are not those of the program:\n%s", s.Path, firstDifference(strings.Split(got, "\n"), strings.Split(want, "\n")))
+				t.Errorf("%s: the lines are not those of the program:\n%s", s.Path,
+					firstDifference(strings.Split(got, "\n"), strings.Split(want, "\n")))
 			}
 			calls.Walk(s.Program.Body, func(stmt calls.Stmt) bool {
 				if stmt.Meta().Label != "" && !printed[stmt] {

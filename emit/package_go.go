@@ -44,7 +44,8 @@ func goProgram(view *programView) gopkg.Program {
 	}
 	for i, t := range view.Tensors {
 		described.Tensors = append(described.Tensors, gopkg.Tensor{
-			Name: t.Name, Axes: commentWord(t.Shape), Type: view.Arguments[i].Type, Local: t.LocalShape(), Output: t.Output, Partial: t.Present != "",
+			Name: t.Name, Axes: commentWord(t.Shape), Type: view.Arguments[i].Type, Local: t.LocalShape(), Output: t.Output,
+			Partial: t.Present != "",
 		})
 	}
 	return described

@@ -50,7 +50,8 @@ func TestGoPackage(t *testing.T) {
 
 func packaged(t *testing.T, packages emit.Packages) []emit.File {
 	t.Helper()
-	files, err := renderHost(lowerSpec(t, filepath.Join(goGolden, "spec.yaml")), emit.Options{Packages: packages, Flags: []string{"-p", "M=4"}})
+	files, err := renderHost(lowerSpec(t, filepath.Join(goGolden, "spec.yaml")),
+		emit.Options{Packages: packages, Flags: []string{"-p", "M=4"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +66,8 @@ func TestFolderKnowsItsPackages(t *testing.T) {
 		command  string
 		module   string
 	}{
-		{emit.Packages{Go: true, GoModule: "example.com/a/b"}, "hirgen emit spec.yaml -p M=4 --go --go-module example.com/a/b -o .", "module example.com/a/b\n"},
+		{emit.Packages{Go: true, GoModule: "example.com/a/b"}, "hirgen emit spec.yaml -p M=4 --go --go-module example.com/a/b -o .",
+			"module example.com/a/b\n"},
 		{emit.Packages{Go: true}, "hirgen emit spec.yaml -p M=4 --go -o .", "module example/gonames\n"},
 		{emit.Packages{}, "hirgen emit spec.yaml -p M=4 -o .", ""},
 	} {
@@ -80,7 +82,8 @@ func TestFolderKnowsItsPackages(t *testing.T) {
 		if err != nil || !strings.Contains(string(readme), "`"+c.command+"`") || strings.Contains(string(readme), "In Go") != c.packages.Go {
 			t.Errorf("%+v: %v, the README is\n%s", c.packages, err, readme)
 		}
-		if module, _ := os.ReadFile(filepath.Join(dir, "go", "go.mod")); !strings.HasPrefix(string(module), c.module) || c.module == "" && module != nil {
+		if module, _ := os.ReadFile(filepath.Join(dir, "go", "go.mod")); !strings.HasPrefix(string(module), c.module) || c.module == "" &&
+			module != nil {
 			t.Errorf("%+v: go.mod is %q", c.packages, module)
 		}
 	}
@@ -91,7 +94,8 @@ func TestFolderKnowsItsPackages(t *testing.T) {
 
 func TestWrongGoModule(t *testing.T) {
 	for _, module := range []string{"/a", "a/", "a b", "a//b", "../a", "a\n", "a/.b", "a;b", `a"b`} {
-		_, err := renderHost(lowerSpec(t, filepath.Join(goGolden, "spec.yaml")), emit.Options{Packages: emit.Packages{Go: true, GoModule: module}})
+		_, err := renderHost(lowerSpec(t, filepath.Join(goGolden, "spec.yaml")),
+			emit.Options{Packages: emit.Packages{Go: true, GoModule: module}})
 		if err == nil || !strings.Contains(err.Error(), "is not the path of a Go module") {
 			t.Errorf("%q: %v", module, err)
 		}

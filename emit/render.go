@@ -9,8 +9,8 @@ import (
 	"sync"
 	"text/template"
 
-	"github.com/hirgen/hirgen/lowering/calls"
-	"github.com/hirgen/hirgen/lowering/collective"
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/calls/collective"
 	"github.com/hirgen/hirgen/templates"
 )
 
@@ -149,7 +149,8 @@ func flagForm(verb, batch string, kernel bool) string {
 // apart reports whether a blank line precedes the text of a statement. There is one before a comment, after a block,
 // and after several lines of declarations.
 func apart(last, s calls.Stmt, before, text string) bool {
-	return strings.HasPrefix(text, "//") || strings.HasSuffix(before, "}") || isDeclaration(last) && !isDeclaration(s) && strings.Contains(before, "\n")
+	return strings.HasPrefix(text, "//") || strings.HasSuffix(before, "}") || isDeclaration(last) && !isDeclaration(s) &&
+		strings.Contains(before, "\n")
 }
 
 // isDeclaration reports whether a statement only declares a name.

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hirgen/hirgen/calls/collective"
 	"github.com/hirgen/hirgen/emit"
-	"github.com/hirgen/hirgen/internal/diag"
-	"github.com/hirgen/hirgen/internal/expr"
-	"github.com/hirgen/hirgen/lowering/collective"
+	"github.com/hirgen/hirgen/internal/base/diag"
+	"github.com/hirgen/hirgen/internal/base/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/hostir/text"
 	"github.com/hirgen/hirgen/model/domain"
@@ -70,19 +70,24 @@ func TestStatements(t *testing.T) {
 			[]string{"cudaEventRecord(started_[0], caller)", "cudaStreamWaitEvent(compute_[1], started_[0], 0)"},
 		},
 		"another stream is the one that it was": {
-			"caller = GetCurrentStream @5:5\nT = Allocate @5:5\nSetCurrentStream(worker 1) @5:5\nT = Set(C) @5:5\nSetCurrentStream(caller) @5:5\nSynchronize(worker 1) @5:5\n",
-			[]string{"cudaMemcpyDeviceToDevice, compute_[1])", "cudaEventRecord(joined_[1], compute_[1])", "cudaStreamWaitEvent(caller, joined_[1], 0)"},
+			"caller = GetCurrentStream @5:5\nT = Allocate @5:5\nSetCurrentStream(worker 1) @5:5\nT = Set(C) @5:5\nSetCurrentStream(caller) " +
+				"@5:5\nSynchronize(worker 1) @5:5\n",
+			[]string{"cudaMemcpyDeviceToDevice, compute_[1])", "cudaEventRecord(joined_[1], compute_[1])",
+				"cudaStreamWaitEvent(caller, joined_[1], 0)"},
 		},
 		"of waits in a loop the last one implies the others": {
-			"T = Allocate @5:5\nFor s in D:\n  g = Communication(Allgather, mesh world axis x, in A, out T, NCCL) @5:5\nFor w in D:\n  Wait(g) @6:5\n",
+			"T = Allocate @5:5\nFor s in D:\n  g = Communication(Allgather, mesh world axis x, in A, out T, NCCL) @5:5\nFor w in D:\n  " +
+				"Wait(g) @6:5\n",
 			[]string{"cudaEventRecord(g_done_[s], x_.stream)", "cudaStreamWaitEvent(caller, g_done_[D - 1], 0)"},
 		},
 		"nested loops number their iterations": {
-			"T = Allocate @5:5\nFor s in D:\n  For u in M:\n    g = Communication(Allgather, mesh world axis x, in A, out T, NCCL) @5:5\n    Wait(g) @6:5\n",
+			"T = Allocate @5:5\nFor s in D:\n  For u in M:\n    g = Communication(Allgather, mesh world axis x, in A, out T, NCCL) @5:5\n    " +
+				"Wait(g) @6:5\n",
 			[]string{`hirgen::Events g_done_ = context_.events("g_done", kG, D * M);`, "cudaEventRecord(g_done_[s * M + u], caller)"},
 		},
 		"a wait for an earlier iteration stands before what it waits for": {
-			"T = Allocate @5:5\nFor s in D:\n  For u in M:\n    If s != 0: @6:5\n      Wait(g, iteration s - 1) @6:5\n    g = Communication(Allgather, mesh world axis x, in A, out T, NCCL) @5:5\nFor s in D:\n  For u in M:\n    Wait(g) @6:5\n",
+			"T = Allocate @5:5\nFor s in D:\n  For u in M:\n    If s != 0: @6:5\n      Wait(g, iteration s - 1) @6:5\n    g = " +
+				"Communication(Allgather, mesh world axis x, in A, out T, NCCL) @5:5\nFor s in D:\n  For u in M:\n    Wait(g) @6:5\n",
 			[]string{"cudaStreamWaitEvent(caller, g_done_[(s - 1) * M + u], 0)", "cudaEventRecord(g_done_[s * M + u], x_.stream)"},
 		},
 		"the notes of passes become sentences": {
@@ -90,7 +95,8 @@ func TestStatements(t *testing.T) {
 			[]string{"// Why it is there."},
 		},
 		"unused views are not declared": {
-			"C = Allocate @5:5\ncolumn = Select(B, axis 1, index 0) @5:5\nC = Communication(Allgather, mesh world axis x, in A, out C, NCCL) @5:5\nWait(g) @5:5\n",
+			"C = Allocate @5:5\ncolumn = Select(B, axis 1, index 0) @5:5\nC = Communication(Allgather, mesh world axis x, in A, out C, NCCL) " +
+				"@5:5\nWait(g) @5:5\n",
 			[]string{"ncclAllGather(A, C, M * M, ncclBfloat16, x_.comm, caller)"},
 		},
 	} {
@@ -113,27 +119,36 @@ func TestStatements(t *testing.T) {
 
 func TestWhatCannotBePrintedIsAnError(t *testing.T) {
 	for name, c := range map[string]struct{ body, want string }{
-		"shared memory":         {"g = Communication(Allgather, mesh world axis x, in A, out C, IPC-get) @7:5\n", "spec.yaml:7:5: error HG100"},
-		"a lonely transfer":     {"g = P2PCommunication(send, buffer A, peer 1, IPC-get) @7:5\n", "no ShareMemHandles pairs g"},
-		"no transport":          {"g = Communication(Allgather, mesh world axis x, in A, out C) @7:5\n", "spec.yaml:7:5: error HG100"},
-		"a strided operand":     {"column = Select(B, axis 1, index 0) @6:5\ng = Communication(Broadcast, mesh world axis x, root 0, in column, out column, NCCL) @7:5\n", "spec.yaml:7:5: error HG102"},
+		"shared memory":     {"g = Communication(Allgather, mesh world axis x, in A, out C, IPC-get) @7:5\n", "spec.yaml:7:5: error HG100"},
+		"a lonely transfer": {"g = P2PCommunication(send, buffer A, peer 1, IPC-get) @7:5\n", "no ShareMemHandles pairs g"},
+		"no transport":      {"g = Communication(Allgather, mesh world axis x, in A, out C) @7:5\n", "spec.yaml:7:5: error HG100"},
+		"a strided operand": {"column = Select(B, axis 1, index 0) @6:5\ng = Communication(Broadcast, mesh world axis x, root 0, in column, " +
+			"out column, NCCL) @7:5\n", "spec.yaml:7:5: error HG102"},
 		"an unknown function":   {"C = Unary(frobnicate, C) @7:5\n", "spec.yaml:7:5: error HG100"},
 		"operands of two types": {"F = Allocate @6:5\nC = Binary(add, C, F) @7:5\n", "spec.yaml:7:5: error HG100"},
 		"a matmul that casts":   {"F = Allocate @6:5\nC = Matmul(F, B) @7:5\n", "spec.yaml:7:5: error HG100"},
-		"too many axes":         {"wide = Allocate @6:5\nturned = Allocate @6:5\nturned = Permute(wide, perm [9, 8, 7, 6, 5, 4, 3, 2, 1, 0]) @7:5\n", "spec.yaml:7:5: error HG100"},
+		"too many axes": {"wide = Allocate @6:5\nturned = Allocate @6:5\nturned = Permute(wide, perm [9, 8, 7, 6, 5, 4, 3, 2, 1, " +
+			"0]) @7:5\n", "spec.yaml:7:5: error HG100"},
 		"a group over two teams": {
-			"StartCoalescing @6:5\ng = Communication(Allgather, mesh world axis x, in A, out C, NCCL) @7:5\nh = Communication(Allgather, mesh grid axis y, in G, out H, NCCL) @8:5\ngroup = EndCoalescing @9:5\n",
+			"StartCoalescing @6:5\ng = Communication(Allgather, mesh world axis x, in A, out C, NCCL) @7:5\nh = Communication(Allgather, " +
+				"mesh grid " +
+				"axis y, in G, out H, NCCL) @8:5\ngroup = EndCoalescing @9:5\n",
 			"spec.yaml:8:5: error HG100",
 		},
-		"a copy that is strided":      {"column = Select(B, axis 1, index 0) @6:5\ng = Communication(Broadcast, mesh world axis x, root 0, in column, out column, NCCL) @7:5\n", "a communication reads or writes a copy of B, whose"},
-		"an unknown reduction":        {"T = Allocate @6:5\nT = Reduce(median, C, axis 0) @7:5\n", `there is no kernel for the reduction "median"`},
-		"a sum that NCCL has not":     {"T = Allocate @6:5\ng = Communication(Allreduce, mesh world axis x, reduce median, in C, out T, NCCL) @7:5\n", `NCCL cannot reduce by "median"`},
-		"a bias of another type":      {"F = Allocate @6:5\nC = Linear(A, B, F) @7:5\n", "the bias an intermediate result must have dense rows of the result's type, bf16"},
+		"a copy that is strided": {"column = Select(B, axis 1, index 0) @6:5\ng = Communication(Broadcast, mesh world axis x, root 0, in " +
+			"column, out column, NCCL) @7:5\n", "a communication reads or writes a copy of B, whose"},
+		"an unknown reduction": {"T = Allocate @6:5\nT = Reduce(median, C, axis 0) @7:5\n",
+			`there is no kernel for the reduction "median"`},
+		"a sum that NCCL has not": {"T = Allocate @6:5\ng = Communication(Allreduce, mesh world axis x, reduce median, in C, out T, " +
+			"NCCL) @7:5\n", `NCCL cannot reduce by "median"`},
+		"a bias of another type": {"F = Allocate @6:5\nC = Linear(A, B, F) @7:5\n",
+			"the bias an intermediate result must have dense rows of the result's type, bf16"},
 		"a sum that lies differently": {"F = Allocate @6:5\nC = Matmul(A, B, add F) @7:5\n", "to which the matmul is added"},
 		"a tensor without memory":     {"T = Unary(relu, C) @7:5\n", "T has no buffer here"},
 		"a wait for nothing":          {"Wait(g) @7:5\n", "nothing is named g"},
-		"a wait outside the loop":     {"T = Allocate @5:5\nFor s in D:\n  g = Communication(Allgather, mesh world axis x, in A, out T, NCCL) @5:5\nWait(g) @7:5\n", "the wait is not in"},
-		"a group without end":         {"StartCoalescing @6:5\ng = Communication(Allgather, mesh world axis x, in A, out C, NCCL) @7:5\n", "no end"},
+		"a wait outside the loop": {"T = Allocate @5:5\nFor s in D:\n  g = Communication(Allgather, mesh world axis x, in A, out T, NCCL) " +
+			"@5:5\nWait(g) @7:5\n", "the wait is not in"},
+		"a group without end": {"StartCoalescing @6:5\ng = Communication(Allgather, mesh world axis x, in A, out C, NCCL) @7:5\n", "no end"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			files, err := renderHost(parse(t, c.body), emit.Options{})

@@ -8,10 +8,10 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/hirgen/hirgen/internal/expr"
-	"github.com/hirgen/hirgen/lowering/calls"
-	"github.com/hirgen/hirgen/lowering/calls/names"
-	"github.com/hirgen/hirgen/lowering/collective"
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/calls/collective"
+	"github.com/hirgen/hirgen/calls/names"
+	"github.com/hirgen/hirgen/internal/base/expr"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -53,7 +53,8 @@ type speller struct {
 }
 
 func newSpeller(p *calls.Program) *speller {
-	s := &speller{shares: calls.ByName(p.Shares), shapes: calls.ByName(p.Shapes), attentions: calls.ByName(p.Attentions), buffers: calls.ByName(slices.Concat(p.Buffers, p.Outputs())), places: map[string]int{}, graph: p.Graph}
+	s := &speller{shares: calls.ByName(p.Shares), shapes: calls.ByName(p.Shapes), attentions: calls.ByName(p.Attentions),
+		buffers: calls.ByName(slices.Concat(p.Buffers, p.Outputs())), places: map[string]int{}, graph: p.Graph}
 	for i, d := range p.Arguments {
 		s.places[d.Name] = i
 	}
@@ -66,10 +67,18 @@ func (s *speller) funcs() template.FuncMap {
 	return template.FuncMap{
 		"cpp": spell, "ptr": s.pointer, "stream": stream, "event": event, "flag": flag, "peerflag": peerFlag,
 		"alias": alias, "nccl": ncclType, "dtype": dtype, "ncclfn": func(fn string) string { return domain.FoldOf(fn).NCCL },
-		"rank": rankOf, "note": note, "memory": s.memory, "arena": func(name string) bool { return s.buffers[name] != nil && s.buffers[name].Arena }, "pluck": s.plan, "packs": func(shape string) bool { return s.shapes[shape].Packs().Any() }, "attend": s.attend, "attention": s.attentionNamed, "attentionshape": attentionOf, "layout": layoutOf, "gradients": gradientsOf, "attentionplan": planOfAttention, "fn": fnOf, "collective": collective.Of, "view": view, "extents": extents,
-		"holds": s.holds, "condition": s.condition, "use": useOf, "branch": s.branchOf, "workspace": workspace, "room": s.room, "offset": peerOffset,
-		"params": paramsOf, "constants": constantsOf, "create": createOf, "bytes": bytesOf, "source": sourceOf, "dims": brackets, "number": letValue, "begin": s.begin, "receive": s.receive, "ranks": intList[int64], "shape": shapeOf,
-		"kernelparams": kernelParams, "kernelmembers": kernelMembers, "kernelbody": kernelBody, "kernellaunch": kernelLaunch, "lower": strings.ToLower,
+		"rank": rankOf, "note": note, "memory": s.memory, "arena": func(name string) bool {
+			return s.buffers[name] != nil && s.buffers[name].Arena
+		}, "pluck": s.plan, "packs": func(shape string) bool {
+			return s.shapes[shape].Packs().Any()
+		}, "attend": s.attend, "attention": s.attentionNamed, "attentionshape": attentionOf, "layout": layoutOf, "gradients": gradientsOf,
+		"attentionplan": planOfAttention, "fn": fnOf, "collective": collective.Of, "view": view, "extents": extents,
+		"holds": s.holds, "condition": s.condition, "use": useOf, "branch": s.branchOf, "workspace": workspace, "scratch": s.scratch,
+		"offset": peerOffset,
+		"params": paramsOf, "constants": constantsOf, "create": createOf, "bytes": bytesOf, "source": sourceOf, "dims": brackets,
+		"number": letValue, "begin": s.begin, "receive": s.receive, "ranks": intList[int64], "shape": shapeOf,
+		"kernelparams": kernelParams, "kernelmembers": kernelMembers, "kernelbody": kernelBody, "kernellaunch": kernelLaunch,
+		"lower":     strings.ToLower,
 		"scattered": s.scattered, "rows": rowsOf, "class": names.ClassName,
 		"shared": s.sharedShape, "team": teamOf, "tensor": s.tensor, "bound": s.bound,
 	}

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hirgen/hirgen/internal/expr"
-	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/internal/base/expr"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -88,7 +88,8 @@ func layoutOf(d *calls.Attention) string {
 }
 
 func gradientsOf(d *calls.Attention) string {
-	return braces(stride("q", d.GradQ, d.AlignGradQ), stride("k", d.GradK, d.AlignGradK), stride("v", d.GradV, d.AlignGradV), stride("o", d.GradO, d.AlignGradO))
+	return braces(stride("q", d.GradQ, d.AlignGradQ), stride("k", d.GradK, d.AlignGradK), stride("v", d.GradV, d.AlignGradV),
+		stride("o", d.GradO, d.AlignGradO))
 }
 
 // stride prints the strides of an operand, and its alignment if it is known.
@@ -96,7 +97,8 @@ func stride(name string, list []expr.Expr, bytes int64) string {
 	if bytes == 0 {
 		return "." + name + " = " + extents(list)
 	}
-	return fmt.Sprintf(".%s = %s", name, braces(".batch = "+spell(list[0]), ".head = "+spell(list[1]), ".row = "+spell(list[2]), fmt.Sprintf(".align = %d", bytes)))
+	return fmt.Sprintf(".%s = %s", name, braces(".batch = "+spell(list[0]), ".head = "+spell(list[1]), ".row = "+spell(list[2]),
+		fmt.Sprintf(".align = %d", bytes)))
 }
 
 // neighbours maps each buffer in the memory of another buffer to an earlier one that ends where it begins.
@@ -155,11 +157,12 @@ func planOfAttention(d *calls.Attention) string {
 	return fmt.Sprintf("%s %s{context_, %s, %s, %s}", class, d.Plan, shape, layouts, d.Label)
 }
 
-// room prints the scratch memory of an attention: its plan says how many bytes it needs, and it uses a given buffer
+// scratch prints the scratch memory of an attention: its plan says how many bytes it needs, and it uses a given buffer
 // if that is large enough.
-func (s *speller) room(b *calls.Buffer) string {
+func (s *speller) scratch(b *calls.Buffer) string {
 	at, _ := s.start(b)
-	return fmt.Sprintf("context_.workspace(%s.room(), %s, %s, %s)", s.attentions[b.Works].Plan, at, spell(expr.Op("*", b.Elements, expr.Int(b.Type.Size()))), cstr(b.Where))
+	return fmt.Sprintf("context_.workspace(%s.scratch_bytes(), %s, %s, %s)", s.attentions[b.Works].Plan, at,
+		spell(expr.Op("*", b.Elements, expr.Int(b.Type.Size()))), cstr(b.Where))
 }
 
 // attend prints the operands of an attention.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hirgen/hirgen/lowering/calls"
-	"github.com/hirgen/hirgen/lowering/calls/names"
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/calls/names"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -76,9 +76,11 @@ func kernelLaunch(k kernelView) string {
 	}
 	switch {
 	case folds && k.Views:
-		return fmt.Sprintf("hirgen::launch_columns<hirgen::ReduceFn::%s, %d>(%s, %s, %d, rows, %s, stream, where)", domain.Enumerator(fold), k.Axes, k.Operands[0], body, k.Columns, accesses)
+		return fmt.Sprintf("hirgen::launch_columns<hirgen::ReduceFn::%s, %d>(%s, %s, %d, rows, %s, stream, where)", domain.Enumerator(fold),
+			k.Axes, k.Operands[0], body, k.Columns, accesses)
 	case folds:
-		return fmt.Sprintf("hirgen::launch_columns<hirgen::ReduceFn::%s>(%s, %s, %d, {rows}, %s, stream, where)", domain.Enumerator(fold), k.Operands[0], body, k.Columns, accesses)
+		return fmt.Sprintf("hirgen::launch_columns<hirgen::ReduceFn::%s>(%s, %s, %d, {rows}, %s, stream, where)", domain.Enumerator(fold),
+			k.Operands[0], body, k.Columns, accesses)
 	case k.Columns == 0:
 		return fmt.Sprintf("hirgen::launch_elements(%s, elements, %s, stream, where)", body, accesses)
 	case k.Run != nil:

@@ -10,8 +10,8 @@ import (
 	"text/template"
 	"text/template/parse"
 
-	"github.com/hirgen/hirgen/lowering/calls"
-	"github.com/hirgen/hirgen/lowering/collective"
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/calls/collective"
 	"github.com/hirgen/hirgen/templates"
 )
 
@@ -153,8 +153,10 @@ func everyStatement() []calls.Stmt {
 	list := []calls.Stmt{
 		&calls.EventRecord{}, &calls.StreamWait{}, &calls.FlagWrite{}, &calls.FlagWrite{Kernel: true}, &calls.FlagWrite{Batch: "b"},
 		&calls.FlagWait{}, &calls.FlagWait{Kernel: true}, &calls.FlagWait{Batch: "b"}, &calls.MemOpBatch{}, &calls.Memcpy{},
-		&calls.Transfer{}, &calls.Transfer{Batch: "b"}, &calls.NcclGroup{}, &calls.Gemm{}, &calls.Attend{}, &calls.Launch{Kernel: "unary", Fn: "relu"},
-		&calls.Launch{Kernel: "binary", Fn: "add"}, &calls.Launch{Kernel: "reduce", Fn: "sum"}, &calls.Launch{Kernel: "positions"}, &calls.Launch{Kernel: "silu_mul"}, &calls.Delay{}, &calls.PeerSum{}, &calls.PeerPart{},
+		&calls.Transfer{}, &calls.Transfer{Batch: "b"}, &calls.NcclGroup{}, &calls.Gemm{}, &calls.Attend{},
+		&calls.Launch{Kernel: "unary", Fn: "relu"},
+		&calls.Launch{Kernel: "binary", Fn: "add"}, &calls.Launch{Kernel: "reduce", Fn: "sum"}, &calls.Launch{Kernel: "positions"},
+		&calls.Launch{Kernel: "silu_mul"}, &calls.Delay{}, &calls.PeerSum{}, &calls.PeerPart{},
 		&calls.For{}, &calls.If{}, &calls.Declare{}, &calls.Let{}, &calls.DeclareStream{}, &calls.BeginCall{},
 	}
 	for _, row := range collective.Rows() {

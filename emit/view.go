@@ -3,7 +3,7 @@ package emit
 import (
 	"slices"
 
-	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/calls"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -146,8 +146,8 @@ func (v *programView) Members() []*calls.Buffer {
 	return slices.DeleteFunc(v.buffersOf(false), func(b *calls.Buffer) bool { return b.Works != "" })
 }
 
-// Rooms returns the scratch buffers of attentions.
-func (v *programView) Rooms() []*calls.Buffer {
+// Scratch returns the scratch buffers of attentions.
+func (v *programView) Scratch() []*calls.Buffer {
 	return slices.DeleteFunc(slices.Clone(v.Buffers), func(b *calls.Buffer) bool { return b.Works == "" })
 }
 

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hirgen/hirgen/internal/diag"
-	"github.com/hirgen/hirgen/lowering/calls"
-	"github.com/hirgen/hirgen/lowering/calls/names"
-	calltext "github.com/hirgen/hirgen/lowering/calls/text"
-	"github.com/hirgen/hirgen/lowering/calls/verify"
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/calls/names"
+	calltext "github.com/hirgen/hirgen/calls/text"
+	"github.com/hirgen/hirgen/calls/verify"
+	"github.com/hirgen/hirgen/internal/base/diag"
 )
 
 // newProgramView fills the view of the emitted program, and of its fallback variant.
@@ -53,7 +53,8 @@ func newVariantView(p *calls.Described, suffix string, opt Options) (*programVie
 	if err := verify.Program(p.Program); err != nil {
 		return nil, err
 	}
-	f := &form{calls: p, view: &programView{Class: names.ClassName(p.Name + suffix), Namespace: "hirgen_" + p.Name, Program: p.Program, About: &p.About}}
+	f := &form{calls: p, view: &programView{Class: names.ClassName(p.Name + suffix), Namespace: "hirgen_" + p.Name, Program: p.Program,
+		About: &p.About}}
 	f.describe(suffix, opt)
 	f.types()
 	f.interfaceTensors()
@@ -105,7 +106,8 @@ func (f *form) types() {
 // parts finds the headers and runtime features that the calls need.
 func (f *form) parts() {
 	v := f.view
-	headers := map[string]bool{"hirgen/mesh.hpp": true, "hirgen/graph.hpp": v.Graph, "hirgen/matmul.hpp": len(v.Shapes) > 0, "hirgen/attention.hpp": len(v.Attentions) > 0}
+	headers := map[string]bool{"hirgen/mesh.hpp": true, "hirgen/graph.hpp": v.Graph, "hirgen/matmul.hpp": len(v.Shapes) > 0,
+		"hirgen/attention.hpp": len(v.Attentions) > 0}
 	v.Peers = len(v.Shares) > 0
 	shapes := calls.ByName(v.Shapes)
 	calls.Walk(v.Body, func(s calls.Stmt) bool {

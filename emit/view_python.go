@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/hirgen/hirgen/internal/diag"
-	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/internal/base/diag"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -134,9 +134,11 @@ func checkGradients(file string, forward, backward []pythonTensor) error {
 		case like < 0 && t.output:
 			return errorAt(diag.Pos{File: file}, "output %s of the backward pass is the gradient of no input of the forward pass", t.name)
 		case like < 0:
-			return errorAt(diag.Pos{File: file}, "input %s of the backward pass is neither a tensor of the forward pass nor the gradient of an output; write both by hirgen grad SPEC -o BACKWARD --forward FORWARD", t.name)
+			return errorAt(diag.Pos{File: file}, "input %s of the backward pass is neither a tensor of the forward pass nor the gradient of an "+
+				"output; write both by hirgen grad SPEC -o BACKWARD --forward FORWARD", t.name)
 		case !slices.Equal(t.shape, forward[like].shape) || t.dtype != forward[like].dtype:
-			return errorAt(diag.Pos{File: file}, "%s of the backward pass is %s%v and %s of the forward pass %s%v", t.name, t.dtype, t.shape, forward[like].name, forward[like].dtype, forward[like].shape)
+			return errorAt(diag.Pos{File: file}, "%s of the backward pass is %s%v and %s of the forward pass %s%v", t.name, t.dtype, t.shape,
+				forward[like].name, forward[like].dtype, forward[like].shape)
 		}
 	}
 	return nil

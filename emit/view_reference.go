@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/calls"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -88,7 +88,8 @@ func referenceArgs(op domain.Operation) []string {
 }
 
 // referenceKinds are the operations that hirgen::Reference has a member for.
-var referenceKinds = strings.Fields("set matmul linear broadcast permute reshape slice concat positions attention attention_grad dropout cast unary binary reduce")
+var referenceKinds = strings.Fields("set matmul linear broadcast permute reshape slice concat positions attention attention_grad dropout " +
+	"cast unary binary reduce")
 
 // dropoutLiteral prints a dropout in C++.
 func dropoutLiteral(d domain.Dropout) string {

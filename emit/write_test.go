@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/calls"
 )
 
 // folder makes the files of a version of a program, with their manifest.
@@ -176,7 +176,8 @@ func TestWriteRollsBack(t *testing.T) {
 	}
 	defer root.Close()
 	// The second file fails after the first one has taken its place.
-	p := &plan{write: []File{{"a.cpp", []byte("a2")}, {"fresh/x.cpp", []byte("x")}, {"b.cpp/below", []byte("y")}}, remove: []string{"runtime/src/c.cpp"}}
+	p := &plan{write: []File{{"a.cpp", []byte("a2")}, {"fresh/x.cpp", []byte("x")}, {"b.cpp/below", []byte("y")}},
+		remove: []string{"runtime/src/c.cpp"}}
 	if err := apply(root, p); err == nil {
 		t.Fatal("a file was put below a file")
 	}

@@ -18,7 +18,8 @@ func TestBracketKeepsTheResult(t *testing.T) {
 						}
 						t.Run(fmt.Sprintf("%s/D=%d/%s/%s/%d", s.name, d, transport, lead, subChunks), func(t *testing.T) {
 							p := s.onMesh(t, "{x: D}", sizes(d, subChunks))
-							choose(&p.Schedule, "all.steps bracket, all.via "+transport, "all.lead "+lead, fmt.Sprintf("all.split %d, streams %d", subChunks, n%3),
+							choose(&p.Schedule, "all.steps bracket, all.via "+transport, "all.lead "+lead,
+								fmt.Sprintf("all.split %d, streams %d", subChunks, n%3),
 								[]string{"local_shard in-place, joins body", "local_shard copied, joins after"}[n%2])
 							fit(p)
 							keepsResult(t, p, 3)

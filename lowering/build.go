@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/base/diag"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
@@ -115,7 +115,8 @@ func (b *builder) cast(op *model.Op, t *hostir.Tensor, to domain.DType) *hostir.
 		Role: hostir.Temp, Pos: t.Pos,
 	}
 	b.program.Tensors = append(b.program.Tensors, out)
-	b.program.Body = append(b.program.Body, &hostir.Cast{Info: hostir.Info{Pos: op.Pos, Note: "added before the sum is rounded"}, Out: out, In: t})
+	b.program.Body = append(b.program.Body, &hostir.Cast{Info: hostir.Info{Pos: op.Pos, Note: "added before the sum is rounded"},
+		Out: out, In: t})
 	return out
 }
 

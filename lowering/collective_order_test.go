@@ -30,9 +30,12 @@ var bodies = map[string]string{
 	"matmul_rs_grad_a":   "Select Select Allgather Wait Reshape Select Matmul",
 	"matmul_rs_grad_b":   "Select Select Allgather Wait Select Permute Reshape Select Matmul",
 	"mlp_tp":             "Select Select Allgather Wait Reshape Select Linear Select Unary Select Linear Reshape Select ReduceScatter Wait",
-	"swiglu_tp":          "Select Select Allgather Wait Reshape Select Matmul Select Matmul Select Unary Select Binary Select Matmul Reshape Select ReduceScatter Wait",
-	"rs_norm_ag": "Select Select Matmul Reshape Select ReduceScatter Wait Select Cast Select Reduce Broadcast Select Unary Select Binary Select Binary " +
-		"Select Reduce Broadcast Select Unary Select Unary Select Unary Select Binary Select Binary Select Binary Select Cast Select Allgather Wait Reshape Select Matmul",
+	"swiglu_tp": "Select Select Allgather Wait Reshape Select Matmul Select Matmul Select Unary Select Binary Select Matmul Reshape " +
+		"Select ReduceScatter Wait",
+	"rs_norm_ag": "Select Select Matmul Reshape Select ReduceScatter Wait Select Cast Select Reduce Broadcast Select Unary Select Binary " +
+		"Select Binary " +
+		"Select Reduce Broadcast Select Unary Select Unary Select Unary Select Binary Select Binary Select Binary Select Cast Select Allgather " +
+		"Wait Reshape Select Matmul",
 	"moe_a2a": "Select Select AllToAll Wait Select Matmul Select Unary Select Matmul Select AllToAll Wait",
 }
 

@@ -55,7 +55,8 @@ var movesOfOneOperation = []struct{ name, mesh, tensors, op, want string }{
 	{"reduce", "{x: 4}", "A: [DIDx, 3], B: {axes: [r(4), 3], mesh: one}", "max(A, axis=0)", "Reduce world x root 2"},
 	{"reduce elsewhere", "{x: 4}", "A: {axes: [DIDx, 3], mesh: pair}, B: {axes: [3], mesh: one}", "min(A, axis=0)",
 		"Reduce pair x root 0, Broadcast ranks_2_1 x root 1"},
-	{"reduce to several", "{x: 4}", "A: [DIDx, 3], B: {axes: [3], mesh: pair}", "prod(A, axis=0)", "Reduce world x root 1, Broadcast pair x root 0"},
+	{"reduce to several", "{x: 4}", "A: [DIDx, 3], B: {axes: [3], mesh: pair}", "prod(A, axis=0)",
+		"Reduce world x root 1, Broadcast pair x root 0"},
 	{"reduce and scatter elsewhere", "{x: 4}", "A: [DIDx, 2, 3], B: {axes: [DIDx, 3], mesh: pair}", "sum(A, axis=0)",
 		"Allreduce world x, Scatter pair x root 0"},
 	{"other axis elsewhere", "{x: 4}", "A: {axes: [DIDx, 2, 3], mesh: pair}, B: {axes: [2, DIDx, 3], mesh: other}", "set(A)",
@@ -76,7 +77,8 @@ var movesOfOneOperation = []struct{ name, mesh, tensors, op, want string }{
 
 // TestReferenceScatters says what preset: reference keeps: one rank scatters what each of them has.
 func TestReferenceScatters(t *testing.T) {
-	p, err := model.Load("spec.yaml", []byte("hirgen: 1\nname: p\nmesh: {x: 4}\ntensors: {A: [3, 4], B: [3, DIDx]}\nops: [B = set(A)]\nschedule: reference\n"), nil)
+	p, err := model.Load("spec.yaml", []byte("hirgen: 1\nname: p\nmesh: {x: 4}\ntensors: {A: [3, 4], B: [3, DIDx]}\nops: [B = "+
+		"set(A)]\nschedule: reference\n"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	callsinterp "github.com/hirgen/hirgen/calls/interp"
 	"github.com/hirgen/hirgen/lowering"
-	callsinterp "github.com/hirgen/hirgen/lowering/calls/interp"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/lowertest"
 	"github.com/hirgen/hirgen/model"

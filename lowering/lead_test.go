@@ -15,7 +15,8 @@ func TestLeadKeepsTheResult(t *testing.T) {
 	for i, s := range specTexts(t) {
 		for _, d := range []int64{2, 3, 4} {
 			for _, via := range transports {
-				for n, form := range []string{"", "streams 0, buffers free", "streams 2, all.split 2", "all.local last, all.signals batched", "preset reference", "all.steps pairwise, all.copy fused"} {
+				for n, form := range []string{"", "streams 0, buffers free", "streams 2, all.split 2", "all.local last, all.signals batched",
+					"preset reference", "all.steps pairwise, all.copy fused"} {
 					if s.name == "ag_matmul_auto" || !inTurn(n, 6, i, int(d), len(via)) {
 						continue
 					}

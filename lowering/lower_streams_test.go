@@ -27,7 +27,8 @@ func TestColumnsAreNotStreamed(t *testing.T) {
 		"A: [6, 2], B: [3, 2, D], C: [3, 6, Stream(D)]",
 	} {
 		want := "runs along the columns of B"
-		if _, err := Host(lowertest.Pipeline(t, 2, tensors, "C = matmul(A, B)"), Options{Verify: true}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Host(lowertest.Pipeline(t, 2, tensors, "C = matmul(A, B)"), Options{Verify: true}); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%v", err)
 		}
 	}

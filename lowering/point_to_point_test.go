@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/internal/base/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/hostir/text"
 	"github.com/hirgen/hirgen/lowering/hostir/verify"
@@ -47,7 +47,8 @@ var exchangeForms = []exchangeForm{
 
 // choices is the form on d ranks.
 func (f exchangeForm) choices(d int64) string {
-	source := fmt.Sprintf("pipeline p2p, local_shard %s, all.lead %s, all.steps %s, all.local %s, %s", f.localShard, f.lead, f.steps, f.local, gemms(f.gemms(d), d))
+	source := fmt.Sprintf("pipeline p2p, local_shard %s, all.lead %s, all.steps %s, all.local %s, %s", f.localShard, f.lead, f.steps, f.local,
+		gemms(f.gemms(d), d))
 	if f.sums != "" {
 		source += ", all.fuse " + f.sums
 	}
@@ -269,7 +270,8 @@ func TestPointToPointNeedsItsWaits(t *testing.T) {
 			// A rank that has gathered its peers' sums knows that they have read its parts.
 			implied := p.Name == "matmul_ar_p2p" && strings.HasPrefix(line, "Wait(send")
 			// One kernel of a peer has read a part and written a sum; see TestWrittenSumsNeedTheirWaits.
-			implied = implied || p.Name == "matmul_ar_p2p" && p.Schedule.Of("", schedule.Fuse) == schedule.PeerRead && strings.HasPrefix(line, "Wait(receive")
+			implied = implied || p.Name == "matmul_ar_p2p" && p.Schedule.Of("", schedule.Fuse) == schedule.PeerRead &&
+				strings.HasPrefix(line, "Wait(receive")
 			// A worker all of whose work is waited for needs no join, nor a fork if it waits itself.
 			return implied || p.Schedule.Of("", schedule.Lead) == schedule.All && strings.HasPrefix(line, "Synchronize(")
 		})

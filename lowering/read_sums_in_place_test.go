@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/base/diag"
 	"github.com/hirgen/hirgen/lowering/hostir/text"
 	"github.com/hirgen/hirgen/lowering/lowertest"
 	"github.com/hirgen/hirgen/model"
@@ -51,7 +51,8 @@ func TestReductionsOfWhatIsGathered(t *testing.T) {
 	for local, axes := range map[string]string{"sum(F, axis=0)": "6, 4", "sum(F, axis=1)": "D, 4", "max(F, axis=0)": "6, 4"} {
 		for _, fields := range []string{"all.via ipc-get", "transport auto, all.lead all, local_shard copied"} {
 			t.Run(local+" "+fields, func(t *testing.T) {
-				p := lowertest.Pipeline(t, 3, "A: [DIDx, D, 6, 2], B: [DIDx, 2, 6], P: [DIDx, Stream(D), 6, 6], C: [r(D), DIDx, 6, 6], E: [DIDx, 6, 4], F: [Stream(D), 6, 4], G: ["+axes+"]",
+				p := lowertest.Pipeline(t, 3, "A: [DIDx, D, 6, 2], B: [DIDx, 2, 6], P: [DIDx, Stream(D), 6, 6], C: [r(D), DIDx, 6, 6], E: [DIDx, 6, "+
+					"4], F: [Stream(D), 6, 4], G: ["+axes+"]",
 					"Bb = broadcast(B, axis=1), P = matmul(A, Bb), C = sum(P, axis=0), F = set(E), G = "+local)
 				choose(&p.Schedule, "pipeline p2p, all.fuse peer-read", fields)
 				printed := text.Print(keepsResult(t, p, 12))

@@ -34,13 +34,15 @@ func TestReshardingsAnywhere(t *testing.T) {
 		{"teams at different slices, at a distance", "mesh: {x: 2, y: 2}", "A: [DIDx, 2, 3], T: [Stream(2), 2, 3], U: [Stream(2), DIDy, 3]",
 			"T = reshape(A, shape=[2, 2, 3])\n  - U = set(T)", "pipeline: p2p"},
 		{"sums of teams at different slices", "mesh: {y: 2, x: 2}",
-			"A: [2, DIDx, 1, 2], B: [2, 2], C: [2, Stream(2), 1, 2], P: [DIDy, Stream(2), 2, 2]", "C = matmul(A, B)\n  - F = sum(P, axis=0)", "pipeline: p2p"},
+			"A: [2, DIDx, 1, 2], B: [2, 2], C: [2, Stream(2), 1, 2], P: [DIDy, Stream(2), 2, 2]", "C = matmul(A, B)\n  - F = sum(P, axis=0)",
+			"pipeline: p2p"},
 		{"one tensor to a pipeline on its mesh and to one on all ranks", "mesh: {x: 4}\nmeshes:\n  odd: {axes: {x: 2}, ranks: [1, 3]}",
 			"A: {axes: [DIDx, 1, 1], mesh: odd}, B: {axes: [1, 1], mesh: odd}, C: {axes: [Stream(2), 1, 1], mesh: odd}, T: [Stream(2), 1, 1]",
 			"C = matmul(A, B)\n  - T = neg(A)", "pipeline: p2p"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			text := fmt.Sprintf("hirgen: 1\nname: p\n%s\ndtype: fp32\ntensors: {%s}\nops:\n  - %s\nschedule: {%s}\n", c.meshes, c.tensors, c.ops, c.schedule)
+			text := fmt.Sprintf("hirgen: 1\nname: p\n%s\ndtype: fp32\ntensors: {%s}\nops:\n  - %s\nschedule: {%s}\n", c.meshes, c.tensors, c.ops,
+				c.schedule)
 			p, err := model.Load("spec.yaml", []byte(text), nil)
 			if err != nil {
 				t.Fatal(err)

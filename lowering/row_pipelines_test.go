@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	callsinterp "github.com/hirgen/hirgen/calls/interp"
 	"github.com/hirgen/hirgen/lowering"
-	callsinterp "github.com/hirgen/hirgen/lowering/calls/interp"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/lowertest"
 	"github.com/hirgen/hirgen/model"
@@ -15,7 +15,8 @@ import (
 
 // wholeRows are layers that have rows as one axis and name no Stream axis.
 var wholeRows = []string{
-	"llama_mlp", "llama_attention", "llama_block", "llama_block_backward", "gpt_block", "gpt_block_backward", "mlp_sp", "mlp_sp_backward", "transformer_block",
+	"llama_mlp", "llama_attention", "llama_block", "llama_block_backward", "gpt_block", "gpt_block_backward", "mlp_sp", "mlp_sp_backward",
+	"transformer_block",
 }
 
 // TestWholeRowsArePipelines interprets the host program and the calls of such layers, sent from rank to rank: what crosses
@@ -86,7 +87,8 @@ func inEveryOrder(t *testing.T, p *model.Pipeline, program *hostir.Program, seed
 func scheduled(t *testing.T, text string) schedule.Schedule {
 	t.Helper()
 	spec := strings.Join([]string{
-		"hirgen: 1", "name: scheduled", "mesh: {x: 2}", "tensors: {A: [DIDx, 2], B: [Stream(2), 2]}", "ops: [B = set(A)]", "schedule: " + text, "",
+		"hirgen: 1", "name: scheduled", "mesh: {x: 2}", "tensors: {A: [DIDx, 2], B: [Stream(2), 2]}", "ops: [B = set(A)]",
+		"schedule: " + text, "",
 	}, "\n")
 	p, err := model.Load("spec.yaml", []byte(spec), nil)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/hirgen/hirgen/emit"
-	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/base/diag"
 	"github.com/hirgen/hirgen/lowering/hostir/text"
 	"github.com/hirgen/hirgen/lowering/lowertest"
 	"github.com/hirgen/hirgen/model"
@@ -130,7 +130,8 @@ var coinciding = []string{
 	"x: 1 | A: [3], B: [DIDx], C: [3] | C = add(A, B)",
 	"x: 3 | A: [3, DIDx], C: [DIDx, Stream(3)] | C = set(A)",
 	"x: 2 | A: [2, 2, 2], B: [D, DIDx, 2], C: [D, 2, DIDx] | Bt = permute(B, perm=[1, 2, 0]); C = matmul(A, Bt)",
-	"x: 2 | A: [4, 4], B: [DIDx, 2, 4], C: [16] | T = permute(A, perm=[1, 0]); U = reshape(T, shape=[D, 2, 4]); V = mul(U, B); C = reshape(V, shape=[16])",
+	"x: 2 | A: [4, 4], B: [DIDx, 2, 4], C: [16] | T = permute(A, perm=[1, 0]); U = reshape(T, shape=[D, 2, 4]); V = mul(U, B); C = " +
+		"reshape(V, shape=[16])",
 }
 
 // TestCoincidingExtentsKeepTheResult runs them under both values of reshard and several pipelines.
@@ -140,8 +141,10 @@ func TestCoincidingExtentsKeepTheResult(t *testing.T) {
 		part := strings.Split(line, " | ")
 		for _, reshard := range []string{"before", "after"} {
 			for _, pipeline := range []string{"pipeline: collective", "pipeline: p2p", alongRings, "preset: eager"} {
-				source := fmt.Sprintf("hirgen: 1\nname: small\nparams: {D: %s}\nmesh: {x: D}\ntensors:\n  %s\nops:\n  - %s\nschedule: {reshard: %s, %s}\n",
-					strings.TrimPrefix(part[0], "x: "), strings.ReplaceAll(part[1], "], ", "]\n  "), strings.ReplaceAll(part[2], "; ", "\n  - "), reshard, pipeline)
+				source := fmt.Sprintf("hirgen: 1\nname: small\nparams: {D: %s}\nmesh: {x: D}\ntensors:\n  %s\nops:\n  - %s\nschedule: {reshard: "+
+					"%s, %s}\n",
+					strings.TrimPrefix(part[0], "x: "), strings.ReplaceAll(part[1], "], ", "]\n  "), strings.ReplaceAll(part[2], "; ", "\n  - "),
+					reshard, pipeline)
 				if refused, err := smallSpec(source, true); refused != "" || err != nil {
 					t.Errorf("%s %v\n%s", refused, err, source)
 				}

@@ -66,12 +66,14 @@ var sharedSpecs = []struct{ name, tensors, ops, steps string }{
 		"two sums",
 		"A: [DIDx, D, 6, 2], B: [DIDx, 2, 4], E: [DIDx, 2, 4], P: [DIDx, Stream(D), 6, 4], Q: [DIDx, Stream(D), 6, 4], " +
 			"C: [r(D), DIDx, 6, 4], F: [r(D), DIDx, 6, 4]",
-		"Bb = broadcast(B, axis=1), Eb = broadcast(E, axis=1), P = matmul(A, Bb), Q = matmul(A, Eb), C = sum(P, axis=0), F = sum(Q, axis=0)", "rotation ring",
+		"Bb = broadcast(B, axis=1), Eb = broadcast(E, axis=1), P = matmul(A, Bb), Q = matmul(A, Eb), C = sum(P, axis=0), F = sum(Q, axis=0)",
+		"rotation ring",
 	},
 	{
 		"what is gathered, and then summed",
 		"A: [DIDx, 6, 2], B: [DIDx, 2, 4], H: [DIDx, Stream(D), 6, 4], W: [DIDx, 4, 2], P: [DIDx, Stream(D), 6, 2], C: [r(D), DIDx, 6, 2]",
-		"Bb = broadcast(B, axis=1), H = matmul(A, Bb), G = relu(H), Wb = broadcast(W, axis=1), P = matmul(G, Wb), C = sum(P, axis=0)", "rotation ring",
+		"Bb = broadcast(B, axis=1), H = matmul(A, Bb), G = relu(H), Wb = broadcast(W, axis=1), P = matmul(G, Wb), C = sum(P, axis=0)",
+		"rotation ring",
 	},
 	{
 		"what is summed while something else is gathered",
@@ -106,7 +108,8 @@ func TestExchangesShareAPipeline(t *testing.T) {
 					}
 					t.Run(fmt.Sprintf("%s/%s/%s/%s", s.name, steps, transport, form), func(t *testing.T) {
 						p := lowertest.Pipeline(t, 3, s.tensors, s.ops)
-						choose(&p.Schedule, "pipeline p2p, all.steps "+steps, "all.via "+transport, "all.fuse "+form[0], "all.lead "+form[1], "local_shard "+form[2])
+						choose(&p.Schedule, "pipeline p2p, all.steps "+steps, "all.via "+transport, "all.fuse "+form[0], "all.lead "+form[1],
+							"local_shard "+form[2])
 						fit(p)
 						followPasses(t, p, lowertest.NewOracle(t, p, 3))
 						whole := p.Schedule

@@ -3,8 +3,8 @@ package model
 import (
 	"slices"
 
-	"github.com/hirgen/hirgen/internal/diag"
-	"github.com/hirgen/hirgen/internal/spell"
+	"github.com/hirgen/hirgen/internal/base/diag"
+	"github.com/hirgen/hirgen/internal/base/spell"
 	"github.com/hirgen/hirgen/model/domain"
 )
 

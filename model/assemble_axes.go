@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hirgen/hirgen/internal/diag"
-	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/internal/base/diag"
+	"github.com/hirgen/hirgen/internal/base/expr"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -111,7 +111,8 @@ func kindName(axis domain.Axis) string {
 
 // The spellings of axis kinds.
 var (
-	axisKinds  = map[string]domain.Kind{"DIDx": domain.Device, "DIDy": domain.Device, "DIDz": domain.Device, "Stream": domain.Stream, "r": domain.Reduction, "b": domain.Broadcast}
+	axisKinds = map[string]domain.Kind{"DIDx": domain.Device, "DIDy": domain.Device, "DIDz": domain.Device, "Stream": domain.Stream,
+		"r": domain.Reduction, "b": domain.Broadcast}
 	kindNames  = []string{"DIDx", "DIDy", "DIDz", "Stream", "r", "b"}
 	deviceName = []string{"DIDx", "DIDy", "DIDz"}
 )
@@ -138,7 +139,8 @@ func (a *assembler) axis(written text, mesh *domain.Mesh) (domain.Axis, bool) {
 	}
 	e, good := a.extent(argument)
 	if good && kind == domain.Stream && e.Size > domain.MostCalls {
-		a.noteOverrides(a.list.Add(argument.pos, diag.BadExtent, "the axis %s has %d slices; at most %d are possible, since each is a call of its own", t.value, e.Size, domain.MostCalls).
+		a.noteOverrides(a.list.Add(argument.pos, diag.BadExtent,
+			"the axis %s has %d slices; at most %d are possible, since each is a call of its own", t.value, e.Size, domain.MostCalls).
 			WithHint("make the slices larger: Stream(S) beside an axis of M/S"), argument.value)
 		good = false
 	}
@@ -208,7 +210,8 @@ func (a *assembler) deviceAxis(t text, meshAxis string, argument text, mesh *dom
 		return domain.Axis{}, false
 	}
 	if argument.given() && written.Size != ma.Extent.Size {
-		a.list.Add(argument.pos, diag.DeviceExtent, "the axis has %d slices, but mesh axis %s has %d ranks", written.Size, meshAxis, ma.Extent.Size).
+		a.list.Add(argument.pos, diag.DeviceExtent, "the axis has %d slices, but mesh axis %s has %d ranks", written.Size, meshAxis,
+			ma.Extent.Size).
 			WithHint("DID%s alone takes the extent of the mesh axis", meshAxis)
 		return domain.Axis{}, false
 	}

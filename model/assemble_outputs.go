@@ -1,7 +1,7 @@
 package model
 
 import (
-	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/base/diag"
 	"github.com/hirgen/hirgen/model/domain"
 )
 

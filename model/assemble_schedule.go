@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/hirgen/hirgen/internal/diag"
-	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/internal/base/diag"
+	"github.com/hirgen/hirgen/internal/base/expr"
 	"github.com/hirgen/hirgen/model/domain"
 	"github.com/hirgen/hirgen/model/schedule"
 )
@@ -78,7 +78,8 @@ func (a *assembler) choiceOf(f schedule.Field, t text, path string) (string, boo
 			if f.Name == schedule.Streams {
 				code = diag.BadStreams
 			}
-			a.list.Add(t.pos, code, "schedule.%s: %s is not possible; it is %s%d to %d", path, value, strings.Join(append(f.ValueNames(), ""), ", "), f.Low, f.High)
+			a.list.Add(t.pos, code, "schedule.%s: %s is not possible; it is %s%d to %d", path, value, strings.Join(append(f.ValueNames(), ""), ", "),
+				f.Low, f.High)
 		}
 		return value, f.Can(value)
 	case f.MeshAxis:

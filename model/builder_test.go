@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/base/diag"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -174,7 +174,8 @@ func TestBuilderReadsPlainNumbers(t *testing.T) {
 			b.Tensor("A", "8")
 			change(b)
 			_, err := b.Op("C = relu(A)").Build()
-			if (err == nil || !strings.Contains(err.Error(), "HG030")) && (name != "attribute" || number != " 1" /* white space in an expression */) {
+			if (err == nil || !strings.Contains(err.Error(), "HG030")) &&
+				(name != "attribute" || number != " 1" /* white space in an expression */) {
 				t.Errorf("%s %q: %v", name, number, err)
 			}
 		}
@@ -208,7 +209,8 @@ func TestBuilderAt(t *testing.T) {
 
 // With keeps what was set when a spec was loaded.
 func TestPipelineWithOtherParametersKeepsThoseThatWereSet(t *testing.T) {
-	p, err := Load("spec.yaml", []byte("hirgen: 1\nname: p\nparams: {M: 8, S: 4}\nmesh: {x: 2}\ntensors:\n  A: [M, S]\nops:\n  - B = relu(A)\noutputs: [B]\n"), map[string]int64{"S": 2})
+	p, err := Load("spec.yaml", []byte("hirgen: 1\nname: p\nparams: {M: 8, S: 4}\nmesh: {x: 2}\ntensors:\n  A: [M, S]\nops:\n  - B = "+
+		"relu(A)\noutputs: [B]\n"), map[string]int64{"S": 2})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,6 @@
 package model
 
-import "github.com/hirgen/hirgen/internal/expr"
+import "github.com/hirgen/hirgen/internal/base/expr"
 
 // An Extent is a number of elements, slices or ranks: a constant, a parameter, or an expression over them. It is for
 // programs that compute sizes. The text of a spec can express the same.

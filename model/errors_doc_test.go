@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/base/diag"
 	"github.com/hirgen/hirgen/lowering"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/hostir/text"
@@ -71,7 +71,7 @@ func TestErrorsPageIsCurrent(t *testing.T) {
 	const page = "../docs/errors.md"
 	var want bytes.Buffer
 	want.WriteString("# Error codes\n\n" +
-		"<!-- Written by \"go test ./model -run ErrorsPage -update\" from internal/diag. Do not edit. -->\n\n" +
+		"<!-- Written by \"go test ./model -run ErrorsPage -update\" from internal/base/diag. Do not edit. -->\n\n" +
 		"Every mistake has a code that stays the same over versions. `hirgen explain HG031` prints an entry.\n" +
 		"A report has the place, the line with a caret, and where there is one a hint:\n")
 	for _, e := range diag.Entries() {

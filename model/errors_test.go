@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/base/diag"
 	"github.com/hirgen/hirgen/lowering"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/schedule"
@@ -268,8 +268,10 @@ func TestBadTexts(t *testing.T) {
 		{"null", "null\n", `spec.yaml:1:1: error HG006: the spec is nothing, not a map (name: value)`},
 		{"100 MB", strings.Repeat("# 16 bytes here\n", 100<<20/16), `spec.yaml: error HG002: the spec is larger than 1024 KiB`},
 		{"1 MiB of brackets", strings.Repeat("[", 1<<20), `spec.yaml:1:1048576: error HG004: "[" is never closed`},
-		{"deep", head + "doc: " + strings.Repeat("[", 100) + strings.Repeat("]", 100) + "\n", `spec.yaml:3:21: error HG002: values are nested more than 16 deep`},
-		{"many values", head + "doc: [" + strings.Repeat("1,", 250_000) + "1]\n", `spec.yaml:3:399991: error HG002: the spec has more than 200000 values`},
+		{"deep", head + "doc: " + strings.Repeat("[", 100) + strings.Repeat("]", 100) + "\n",
+			`spec.yaml:3:21: error HG002: values are nested more than 16 deep`},
+		{"many values", head + "doc: [" + strings.Repeat("1,", 250_000) + "1]\n",
+			`spec.yaml:3:399991: error HG002: the spec has more than 200000 values`},
 		{"alias bomb", bomb, `spec.yaml:1:4: error HG005: anchor "&a" is defined; a spec has no anchors`},
 		{"merge key", head + "<<: {name: q}\n" + tail, `spec.yaml:3:1: error HG008: the spec has no field "<<"`},
 		{"not UTF-8", head + "doc: \xff\n", `spec.yaml:3:6: error HG003: byte 0xff is not UTF-8 text`},
@@ -281,19 +283,27 @@ func TestBadTexts(t *testing.T) {
 		{"unclosed double quote", head + "doc: \"a\n" + tail, `spec.yaml:3:6: error HG004: the quote " is never closed`},
 		{"unclosed single quote", head + "doc: 'it''s\n" + tail, `spec.yaml:3:6: error HG004: the quote ' is never closed`},
 		{"tag", head + "doc: !!binary aGk=\n" + tail, `spec.yaml:3:6: error HG005: tag "!!binary" is used; a spec has no tags`},
-		{"Windows line ends", strings.ReplaceAll(head+"tensors: {A: [Q]}\nops: [B = relu(A)]\n", "\n", "\r\n"), `spec.yaml:3:15: error HG023: there is no parameter "Q"`},
+		{"Windows line ends", strings.ReplaceAll(head+"tensors: {A: [Q]}\nops: [B = relu(A)]\n", "\n", "\r\n"),
+			`spec.yaml:3:15: error HG023: there is no parameter "Q"`},
 		{"byte order mark", "\xef\xbb\xbfhirgen: 2\nname: p\n" + tail, `spec.yaml:1:12: error HG010: version "2" of the format is unknown`},
-		{"after wide letters", head + "tensors: {A: [8]}\nops: [\"é = relu(Q)\"]\n", "spec.yaml:4:8: error HG020: \"é\" is not a name: it does not begin with a letter\nspec.yaml:4:18: error HG057: there is no tensor \"Q\""},
-		{"in a double quote", head + "tensors: {A: [\"8 +\\tQ\"]}\nops: [B = relu(A)]\n", `spec.yaml:3:21: error HG023: there is no parameter "Q"`},
+		{"after wide letters", head + "tensors: {A: [8]}\nops: [\"é = relu(Q)\"]\n",
+			"spec.yaml:4:8: error HG020: \"é\" is not a name: it does not begin with a letter\nspec.yaml:4:18: error HG057: there is no " +
+				"tensor \"Q\""},
+		{"in a double quote", head + "tensors: {A: [\"8 +\\tQ\"]}\nops: [B = relu(A)]\n",
+			`spec.yaml:3:21: error HG023: there is no parameter "Q"`},
 		{"in a single quote", head + "tensors: {A: [8]}\nops: ['B = relu(Q)']\n", `spec.yaml:4:17: error HG057: there is no tensor "Q"`},
 		{"in a folded line", head + "tensors: {A: [8]}\nops:\n  - B =\n      relu(Q)\n", `spec.yaml:6:12: error HG057: there is no tensor "Q"`},
 		{"in a block", head + "tensors: {A: [8]}\nops:\n  - >-\n    B =\n    relu(Q)\n", `spec.yaml:7:10: error HG057: there is no tensor "Q"`},
 		{"long message", head + "tensors: {A: [" + strings.Repeat("é+", 1_000) + "1]}\nops: [B = relu(A)]\n",
-			"spec.yaml:3:15: error HG030: \"é\" stands where a number, a name or \"(\" should in \"" + strings.Repeat("é+", 49) + " ... " + strings.Repeat("+é", 32) + "+1\""},
+			"spec.yaml:3:15: error HG030: \"é\" stands where a number, a name or \"(\" should in \"" + strings.Repeat("é+", 49) + " ... " +
+				strings.Repeat("+é", 32) + "+1\""},
 		{"long expression", head + "tensors: {A: [" + strings.Repeat("1+", 10_000) + "1]}\nops: [B = relu(A)]\n",
-			"spec.yaml:3:15: error HG030: an expression has at most 4096 characters, not 20001 in \"" + strings.Repeat("1+", 71) + "1 ... " + strings.Repeat("1+", 49) + "1\""},
-		{"many meshes", head + "meshes:\n" + "  m: {axes: {x: 2}}\n" + manyMeshes(256) + tail, "spec.yaml:260:3: error HG041: there are more than 256 meshes"},
-		{"deep expression", head + "tensors: {A: [" + strings.Repeat("(", 65) + "1" + strings.Repeat(")", 65) + "]}\nops: [B = relu(A)]\n", "spec.yaml:3:79: error HG030: parentheses are nested too deeply in \"" + strings.Repeat("(", 65) + "1" + strings.Repeat(")", 65) + "\""},
+			"spec.yaml:3:15: error HG030: an expression has at most 4096 characters, not 20001 in \"" + strings.Repeat("1+", 71) + "1 ... " +
+				strings.Repeat("1+", 49) + "1\""},
+		{"many meshes", head + "meshes:\n" + "  m: {axes: {x: 2}}\n" + manyMeshes(256) + tail,
+			"spec.yaml:260:3: error HG041: there are more than 256 meshes"},
+		{"deep expression", head + "tensors: {A: [" + strings.Repeat("(", 65) + "1" + strings.Repeat(")", 65) + "]}\nops: [B = relu(A)]\n",
+			"spec.yaml:3:79: error HG030: parentheses are nested too deeply in \"" + strings.Repeat("(", 65) + "1" + strings.Repeat(")", 65) + "\""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := model.Load("spec.yaml", []byte(c.src), nil)

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/base/diag"
 	"github.com/hirgen/hirgen/model/domain"
 	"github.com/hirgen/hirgen/model/names"
 )

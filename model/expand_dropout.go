@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/base/diag"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -36,7 +36,8 @@ func (in *inference) seeded() bool {
 	if elements, _ := domain.Elements(domain.Shape(seed.Axes)); seed.DType == domain.Int64 && elements == 1 {
 		return true
 	}
-	in.a.list.Add(in.src.args[1].pos, diag.BadOperands, "the seed of a dropout is one int64, and %s is %s %s", seed.Name, seed.DType, domain.FormatAxes(seed.Axes)).
+	in.a.list.Add(in.src.args[1].pos, diag.BadOperands, "the seed of a dropout is one int64, and %s is %s %s", seed.Name, seed.DType,
+		domain.FormatAxes(seed.Axes)).
 		WithHint("declare %s: {axes: [1], dtype: int64}", seed.Name)
 	return false
 }
@@ -111,7 +112,8 @@ func inferDropout(in *inference) bool {
 func (in *inference) chance() (float64, bool) {
 	attr := in.src.attr("p")
 	if attr == nil || attr.list {
-		in.fail(diag.BadAttribute, "dropout needs the share that it leaves out").WithHint("write dropout(%s, %s, p=0.1)", in.op.In[0].Name, in.op.In[1].Name)
+		in.fail(diag.BadAttribute, "dropout needs the share that it leaves out").WithHint("write dropout(%s, %s, p=0.1)", in.op.In[0].Name,
+			in.op.In[1].Name)
 		return 0, false
 	}
 	p, ok := in.decimal(attr.values[0])

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/base/diag"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -61,9 +61,11 @@ func (e *expansion) rows() bool {
 	e.axis = len(shape) - 1
 	switch of := len(e.src.more); {
 	case !slices.Equal(domain.Shape(dy.Axes), shape):
-		e.fail(diag.ShapeMismatch, "%s has the shape %s, and %s %s: a gradient has that of its tensor", dy.Name, domain.FormatShape(domain.Shape(dy.Axes)), x.Name, domain.FormatShape(shape))
+		e.fail(diag.ShapeMismatch, "%s has the shape %s, and %s %s: a gradient has that of its tensor", dy.Name,
+			domain.FormatShape(domain.Shape(dy.Axes)), x.Name, domain.FormatShape(shape))
 	case of > 0 && (len(e.op.In) < 3 || len(shape) < 2 || !slices.Equal(domain.Shape(e.op.In[2].Axes), shape[e.axis:])):
-		e.a.list.Add(e.src.more[0].pos, diag.BadOperands, "the further results of %s are gradients of parameters with one value for each element of a row", e.src.fn.value).
+		e.a.list.Add(e.src.more[0].pos, diag.BadOperands,
+			"the further results of %s are gradients of parameters with one value for each element of a row", e.src.fn.value).
 			WithHint("write dX, dgamma = %s(dY, X, gamma), with gamma: [%s] for X: [M, %[2]s]", e.src.fn.value, x.Axes[len(x.Axes)-1].Extent)
 	default:
 		return true

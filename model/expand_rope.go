@@ -4,7 +4,7 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/base/diag"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -60,7 +60,8 @@ func (e *expansion) halves(axes int, last int64) bool {
 		e.fail(diag.BadAttribute, "rope of tables has no axis and no base: the tables have the angles")
 		return false
 	case len(e.op.In) > 1 && e.src.attr("split") != nil:
-		e.a.list.Add(e.src.attr("split").name.pos, diag.BadAttribute, "the rope of %s is given its positions: no axis counts them", e.op.In[0].Name).WithHint("leave split out")
+		e.a.list.Add(e.src.attr("split").name.pos, diag.BadAttribute, "the rope of %s is given its positions: no axis counts them",
+			e.op.In[0].Name).WithHint("leave split out")
 		return false
 	case last%2 != 0:
 		e.fail(diag.ShapeMismatch, "rope rotates pairs of elements of the last axis of %s, which has %d", e.op.In[0].Name, last)

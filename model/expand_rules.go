@@ -3,7 +3,7 @@ package model
 import (
 	"strconv"
 
-	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/base/diag"
 )
 
 // fold reduces the axis and replaces it by an axis of one element, which stretches.
@@ -31,7 +31,8 @@ func (e *expansion) shifted(x string) (shifted, exp string) {
 // own column. The last row is aligned with the last column.
 func softmax(e *expansion) {
 	if attr := e.src.attr("split"); attr != nil && !e.causal {
-		e.a.list.Add(attr.name.pos, diag.BadAttribute, "split says how the rows of a causal softmax are counted").WithHint("write causal=true, too")
+		e.a.list.Add(attr.name.pos, diag.BadAttribute,
+			"split says how the rows of a causal softmax are counted").WithHint("write causal=true, too")
 		e.broken()
 		return
 	}
@@ -126,7 +127,8 @@ func (e *expansion) isSquare() bool {
 	axes := e.axesOf(0)
 	n := len(axes)
 	if n < 2 || e.axis != n-1 || axes[n-2].Extent.Size > axes[n-1].Extent.Size {
-		e.a.list.Add(e.src.attr("causal").name.pos, diag.BadAttribute, "a causal softmax runs along the last axis of [..., queries, keys], with no more queries than keys")
+		e.a.list.Add(e.src.attr("causal").name.pos, diag.BadAttribute,
+			"a causal softmax runs along the last axis of [..., queries, keys], with no more queries than keys")
 		return false
 	}
 	return e.countsRows(n-2, axes[n-1].Extent.Size)

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/base/diag"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -26,11 +26,13 @@ func (e *expansion) countsRows(axis int, most int64) bool {
 		e.a.list.Add(attr.name.pos, diag.BadAttribute, "split is %s", strings.Join(known, " or "))
 		return false
 	case attr != nil && attr.values[0].value == domain.SplitRows && !fits:
-		e.a.list.Add(attr.name.pos, diag.BadAttribute, "the axis in front of axis %d of %s does not split it: there is none, or there are more rows then than columns", axis, e.op.In[0].Name)
+		e.a.list.Add(attr.name.pos, diag.BadAttribute,
+			"the axis in front of axis %d of %s does not split it: there is none, or there are more rows then than columns", axis, e.op.In[0].Name)
 		return false
 	case attr == nil && fits && axes[axis-1].Kind == domain.Device && axes[axis-1].Extent.Size > 1:
 		pos := e.src.args[0].pos
-		e.a.list.Add(pos, diag.AmbiguousSplit, "axis %d of %s, over ranks, may split the rows of axis %d, and the results differ", axis-1, e.op.In[0].Name, axis).
+		e.a.list.Add(pos, diag.AmbiguousSplit, "axis %d of %s, over ranks, may split the rows of axis %d, and the results differ", axis-1,
+			e.op.In[0].Name, axis).
 			WithHint("say with the attribute split whether it does").
 			AddNote(pos, "rows are counted from rank to rank: %s", e.src.with("split", domain.SplitRows)).
 			AddNote(pos, "each rank counts its rows from 0: %s", e.src.with("split", splitBatches))

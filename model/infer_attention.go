@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/base/diag"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -54,12 +54,14 @@ func (in *inference) attention(q int) bool {
 			return false
 		}
 		if n := len(in.axesOf(i)); n < 3 {
-			in.misfits(i, diag.BadAxisCount, "%s has %d axes, and attention takes heads, rows and the elements of a row as the last three", in.op.In[i].Name, n)
+			in.misfits(i, diag.BadAxisCount, "%s has %d axes, and attention takes heads, rows and the elements of a row as the last three",
+				in.op.In[i].Name, n)
 			return false
 		}
 	}
 	if k, v := domain.Shape(K.Axes), domain.Shape(V.Axes); !slices.Equal(k, v) {
-		in.misfits(q+2, diag.ShapeMismatch, "%s has the shape %s, and %s %s: there is a value for each key, of the same size", V.Name, domain.FormatShape(v), K.Name, domain.FormatShape(k))
+		in.misfits(q+2, diag.ShapeMismatch, "%s has the shape %s, and %s %s: there is a value for each key, of the same size", V.Name,
+			domain.FormatShape(v), K.Name, domain.FormatShape(k))
 		return false
 	}
 	queries, keys := in.axesOf(q), in.axesOf(q+1)
@@ -73,24 +75,29 @@ func (in *inference) attention(q int) bool {
 	for i := range n - 3 {
 		a, b := queries[blocks+i], keys[i]
 		if a.Extent.Size != b.Extent.Size {
-			d := in.at(q+1, diag.ShapeMismatch, "axis %d of %s is %s, and axis %d of %s is %s", i, K.Name, withValue(b.Extent), blocks+i, Q.Name, withValue(a.Extent))
+			d := in.at(q+1, diag.ShapeMismatch, "axis %d of %s is %s, and axis %d of %s is %s", i, K.Name, withValue(b.Extent), blocks+i, Q.Name,
+				withValue(a.Extent))
 			if blocks > 0 {
 				d.WithHint("the axis that %s does not have stands in front of the others of %s", K.Name, Q.Name)
 			}
 			return false
 		}
 		if blocks > 0 && queries[0].Kind != domain.Device && a.Kind == domain.Device && b.Kind != domain.Device {
-			in.at(q, diag.ShapeMismatch, "axis %d of %s is split over ranks, and axis %d of %s, which it goes with, is not", blocks+i, Q.Name, i, K.Name).
-				WithHint("if it is the axis that %s does not have, put it in front of the others of %s with permute; if not, split %s, too", K.Name, Q.Name, K.Name)
+			in.at(q, diag.ShapeMismatch, "axis %d of %s is split over ranks, and axis %d of %s, which it goes with, is not", blocks+i, Q.Name,
+				i, K.Name).
+				WithHint("if it is the axis that %s does not have, put it in front of the others of %s with permute; if not, split %s, too", K.Name,
+					Q.Name, K.Name)
 			return false
 		}
 	}
 	size := queries[blocks+n-1].Extent
 	switch {
 	case size.Size != keys[n-1].Extent.Size:
-		in.misfits(q+1, diag.ShapeMismatch, "attention multiplies rows of %s, of %s, with those of %s, of %s", Q.Name, withValue(size), K.Name, withValue(keys[n-1].Extent))
+		in.misfits(q+1, diag.ShapeMismatch, "attention multiplies rows of %s, of %s, with those of %s, of %s", Q.Name, withValue(size), K.Name,
+			withValue(keys[n-1].Extent))
 	case size.Size > mostHeadSize:
-		in.misfits(q, diag.BadAttribute, "the rows of a head of %s have %s elements; attention takes up to %d", Q.Name, withValue(size), mostHeadSize)
+		in.misfits(q, diag.BadAttribute, "the rows of a head of %s have %s elements; attention takes up to %d", Q.Name, withValue(size),
+			mostHeadSize)
 	default:
 		return true
 	}
@@ -172,7 +179,8 @@ func (in *inference) isLike(i, q, without int) bool {
 		want, dtype = want[:len(want)-without], domain.FP32
 	}
 	if have := domain.Shape(t.Axes); !slices.Equal(have, want) {
-		in.misfits(i, diag.ShapeMismatch, "%s has the shape %s; it goes with %s, and has %s", t.Name, domain.FormatShape(have), like.Name, domain.FormatShape(want))
+		in.misfits(i, diag.ShapeMismatch, "%s has the shape %s; it goes with %s, and has %s", t.Name, domain.FormatShape(have), like.Name,
+			domain.FormatShape(want))
 		return false
 	}
 	if t.DType != dtype {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/base/diag"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -40,7 +40,8 @@ func (in *inference) split(q int, a domain.Attention) (string, bool) {
 			in.a.list.Add(attr.name.pos, diag.BadAttribute, "split is %s", strings.Join(domain.Splits, " or "))
 			return "", false
 		case len(list) == 0:
-			in.a.list.Add(attr.name.pos, diag.BadAttribute, "split says what an axis counts that the queries have more in front than the keys, and %s has none", in.op.In[q].Name).
+			in.a.list.Add(attr.name.pos, diag.BadAttribute,
+				"split says what an axis counts that the queries have more in front than the keys, and %s has none", in.op.In[q].Name).
 				WithHint("leave it out")
 			return "", false
 		}
@@ -56,7 +57,8 @@ func (in *inference) split(q int, a domain.Attention) (string, bool) {
 	}
 	a.Split = fitting[0].split
 	if s := a.Shape(domain.Shape(in.axesOf(q)), domain.Shape(in.axesOf(q+1))); !s.InBlocks() {
-		in.misfits(q, diag.ShapeMismatch, "each of %s blocks of %s has %d query heads, and %d query heads share a key head: a block has neither whole key heads nor a part of one",
+		in.misfits(q, diag.ShapeMismatch, "each of %s blocks of %s has %d query heads, and %d query heads share a key head: a block has neither "+
+			"whole key heads nor a part of one",
 			withValue(in.axesOf(q)[0].Extent), in.op.In[q].Name, s.QueryHeads, s.Share)
 		return "", false
 	}
@@ -74,7 +76,8 @@ func (in *inference) misfit(q int, a domain.Attention, r reading) *diag.Diagnost
 		list.Add(in.src.args[q+1].pos, diag.ShapeMismatch, "%s query heads of %s do not share %s key heads of %s in equal parts",
 			withValue(r.heads), queries.Name, withValue(axes[n-3].Extent), keys.Name)
 	case a.Causal && r.rows.Size > axes[n-2].Extent.Size:
-		list.Add(in.src.attr("causal").name.pos, diag.BadAttribute, "a causal attention has no more queries than keys, and %s has %d rows for the %s of %s",
+		list.Add(in.src.attr("causal").name.pos, diag.BadAttribute,
+			"a causal attention has no more queries than keys, and %s has %d rows for the %s of %s",
 			queries.Name, r.rows.Size, withValue(axes[n-2].Extent), keys.Name)
 	default:
 		return nil
@@ -85,7 +88,8 @@ func (in *inference) misfit(q int, a domain.Attention, r reading) *diag.Diagnost
 // ambiguous reports queries that can be read in several ways, and how to write each.
 func (in *inference) ambiguous(q int, list []reading) {
 	Q, pos := in.op.In[q], in.src.args[q].pos
-	d := in.a.list.Add(pos, diag.AmbiguousSplit, "axis 0 of %s, of %s, may split its heads or its rows, and the results differ", Q.Name, withValue(in.axesOf(q)[0].Extent)).
+	d := in.a.list.Add(pos, diag.AmbiguousSplit, "axis 0 of %s, of %s, may split its heads or its rows, and the results differ", Q.Name,
+		withValue(in.axesOf(q)[0].Extent)).
 		WithHint("say which with the attribute split")
 	for _, r := range list {
 		d.AddNote(pos, "%d heads of %d rows each: %s", r.heads.Size, r.rows.Size, in.src.with("split", r.split))

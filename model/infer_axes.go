@@ -3,7 +3,7 @@ package model
 import (
 	"slices"
 
-	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/base/diag"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -43,7 +43,8 @@ func inferPositions(in *inference) bool {
 		return false
 	}
 	if axes[axis].Extent.Size > mostPositions {
-		in.fail(diag.BadAttribute, "axis %d of %s has %s elements, and positions are exact up to %d", axis, in.op.In[0].Name, withValue(axes[axis].Extent), mostPositions)
+		in.fail(diag.BadAttribute, "axis %d of %s has %s elements, and positions are exact up to %d", axis, in.op.In[0].Name,
+			withValue(axes[axis].Extent), mostPositions)
 		return false
 	}
 	in.op.Axis = axis
@@ -130,7 +131,8 @@ func inferReshape(in *inference) bool {
 	from, fits := domain.Elements(domain.Shape(in.op.In[0].Axes))
 	to, alsoFits := domain.Elements(domain.Shape(in.axes))
 	if from != to || !fits || !alsoFits {
-		in.fail(diag.ShapeMismatch, "a reshape keeps the number of elements, but %s %s has %d and the result %s has %d", in.op.In[0].Name, domain.FormatShape(domain.Shape(in.op.In[0].Axes)), from,
+		in.fail(diag.ShapeMismatch, "a reshape keeps the number of elements, but %s %s has %d and the result %s has %d", in.op.In[0].Name,
+			domain.FormatShape(domain.Shape(in.op.In[0].Axes)), from,
 			domain.FormatShape(domain.Shape(in.axes)), to)
 		return false
 	}

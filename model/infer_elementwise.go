@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/base/diag"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -79,7 +79,8 @@ func inferCast(in *inference) bool {
 // computesInFloats refuses integers in operations that do more than move or cast their operands.
 func (in *inference) computesInFloats() bool {
 	for i, t := range in.op.In {
-		if !t.DType.IsInteger() || in.rule.kind == OpCast || in.rule.kind == OpPositions || in.rule.kind == OpDropout && i == 1 || in.rule.kind.Moves() {
+		if !t.DType.IsInteger() || in.rule.kind == OpCast || in.rule.kind == OpPositions || in.rule.kind == OpDropout && i == 1 ||
+			in.rule.kind.Moves() {
 			continue
 		}
 		in.a.list.Add(in.src.args[i].pos, diag.DTypeMismatch, "%s computes in no integers, and %s is %s", in.src.fn.value, t.Name, t.DType).

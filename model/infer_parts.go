@@ -3,8 +3,8 @@ package model
 import (
 	"strings"
 
-	"github.com/hirgen/hirgen/internal/diag"
-	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/internal/base/diag"
+	"github.com/hirgen/hirgen/internal/base/expr"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -36,8 +36,10 @@ func inferSlice(in *inference) bool {
 		return false
 	}
 	if stop := start.value + size.value; start.value < 0 || size.value < 1 || stop > extent.Size {
-		in.fail(diag.BadAttribute, "elements %d to %d of axis %d (%s) of %s are not a part of it", start.value, stop-1, axis, withValue(extent), in.op.In[0].Name).
-			WithHint("write slice(%s, axis=%d, start=0, stop=n), or size=n in place of stop, with 0 <= start < stop <= %s", in.op.In[0].Name, axis, extent)
+		in.fail(diag.BadAttribute, "elements %d to %d of axis %d (%s) of %s are not a part of it", start.value, stop-1, axis, withValue(extent),
+			in.op.In[0].Name).
+			WithHint("write slice(%s, axis=%d, start=0, stop=n), or size=n in place of stop, with 0 <= start < stop <= %s", in.op.In[0].Name,
+				axis, extent)
 		return false
 	}
 	in.op.Axis, in.op.Start = axis, domain.Extent{Text: start.text, Size: start.value}
@@ -85,8 +87,10 @@ func (in *inference) whole(operand int, axis domain.Axis) bool {
 		return true
 	}
 	name := in.op.In[operand].Name
-	in.a.list.Add(in.src.args[operand].pos, diag.BadAttribute, "%s takes parts along an axis of %s that is split over ranks: %s", in.src.fn.value, name, axis).
-		WithHint("take them along the axis of a rank's part, which stands beside it, or gather %s first: %s_all = set(%s), with that axis declared whole", name, name, name)
+	in.a.list.Add(in.src.args[operand].pos, diag.BadAttribute, "%s takes parts along an axis of %s that is split over ranks: %s",
+		in.src.fn.value, name, axis).
+		WithHint("take them along the axis of a rank's part, which stands beside it, or gather %s first: %s_all = set(%s), with that axis "+
+			"declared whole", name, name, name)
 	return false
 }
 
@@ -219,7 +223,8 @@ func (e *expansion) sizes() ([]number, bool) {
 		}
 	}
 	if total != extent.Size {
-		e.a.list.Add(attr.name.pos, diag.ShapeMismatch, "the sizes come to %d, and axis %d of %s has %s", total, e.axis, e.op.In[0].Name, withValue(extent))
+		e.a.list.Add(attr.name.pos, diag.ShapeMismatch, "the sizes come to %d, and axis %d of %s has %s", total, e.axis, e.op.In[0].Name,
+			withValue(extent))
 		return nil, false
 	}
 	return sizes, true

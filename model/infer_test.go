@@ -37,7 +37,8 @@ func TestInferredAxes(t *testing.T) {
 		{"A: {axes: [DIDx, M], mesh: left}, B: [D, M]", "add(A, B)", "[D, M]"},
 		{"A: [D, M], B: {axes: [DIDx, M], mesh: left}", "add(A, B)", "[D, M]"},
 	} {
-		p := mustLoad(t, "hirgen: 1\nname: p\nparams: {D: 2, S: 2, M: 3, K: 4, N: 5}\nmesh: {x: D}\nmeshes: {left: {axes: {x: D}, ranks: [1, 0]}}\n"+
+		p := mustLoad(t, "hirgen: 1\nname: p\nparams: {D: 2, S: 2, M: 3, K: 4, N: 5}\nmesh: {x: D}\nmeshes: {left: {axes: {x: D}, ranks: "+
+			"[1, 0]}}\n"+
 			"tensors: {"+c.tensors+"}\nops:\n  - R = "+c.op+"\n")
 		if got := domain.FormatAxes(p.Outputs[0].Axes); got != c.want {
 			t.Errorf("%s of %s is %s, want %s", c.op, c.tensors, got, c.want)
@@ -105,7 +106,8 @@ func TestMeshes(t *testing.T) {
 		{"", map[string][]int{"world": {0}}},
 		{"mesh: {x: 2, y: 3}\n", map[string][]int{"world": {0, 1, 2, 3, 4, 5}}},
 		{"mesh: {x: 4}\nmeshes: {odd: {axes: {x: 2}, ranks: [1, 3]}}\n", map[string][]int{"world": {0, 1, 2, 3}, "odd": {1, 3}}},
-		{"meshes:\n  left: {axes: {x: 2}}\n  right: {axes: {x: 2}, ranks: [3, 2]}\n", map[string][]int{"world": {0, 1, 2, 3}, "left": {0, 1}, "right": {3, 2}}},
+		{"meshes:\n  left: {axes: {x: 2}}\n  right: {axes: {x: 2}, ranks: [3, 2]}\n",
+			map[string][]int{"world": {0, 1, 2, 3}, "left": {0, 1}, "right": {3, 2}}},
 	} {
 		p := mustLoad(t, "hirgen: 1\nname: p\n"+c.spec+"tensors: {A: [4]}\nops: [B = relu(A)]\n")
 		got := map[string][]int{}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/base/diag"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -39,7 +39,8 @@ func TestLoadAGMatmul(t *testing.T) {
 	if p.Name != "ag_matmul" || p.File != "spec.yaml" {
 		t.Errorf("name %q, file %q", p.Name, p.File)
 	}
-	want := []Param{{"D", 4, pos(4, 10), ""}, {"S", 4, pos(4, 16), ""}, {"M", 64, pos(4, 22), ""}, {"N", 8192, pos(4, 31), ""}, {"K", 16, pos(4, 40), ""}}
+	want := []Param{{"D", 4, pos(4, 10), ""}, {"S", 4, pos(4, 16), ""}, {"M", 64, pos(4, 22), ""}, {"N", 8192, pos(4, 31), ""},
+		{"K", 16, pos(4, 40), ""}}
 	if diff := cmp.Diff(want, p.Params); diff != "" {
 		t.Error(diff)
 	}

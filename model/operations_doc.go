@@ -16,18 +16,26 @@ type opRow struct {
 // primitives are documented first, in this order.
 var primitives = slices.Concat([]opRow{
 	{[]string{"set(A)"}, "the same values; with other kinds of axes declared for the result it is communicated"},
-	{[]string{"matmul(A, B)"}, "`A[..., m, k] B[k, n]`: all leading axes of A are rows. With more than two axes B has batches: `A[..., m, k] B[..., k, n]`, whose leading axes stretch as in elementwise operations"},
-	{[]string{"linear(X, W)", "linear(X, W, bias)"}, "`X[..., k] W[n, k]` transposed, plus `bias[n]`; W may have batches as in a matmul, and the bias then has them too"},
+	{[]string{"matmul(A, B)"}, "`A[..., m, k] B[k, n]`: all leading axes of A are rows. With more than two axes B has batches: " +
+		"`A[..., m, k] " +
+		"B[..., k, n]`, whose leading axes stretch as in elementwise operations"},
+	{[]string{"linear(X, W)", "linear(X, W, bias)"},
+		"`X[..., k] W[n, k]` transposed, plus `bias[n]`; W may have batches as in a matmul, and the bias then has them too"},
 	{[]string{"broadcast(A, axis=i)"}, "A with one more axis `b(1)` at index i"},
 	{[]string{"permute(A, perm=[...])"}, "axis i of the result is axis perm[i] of A"},
 	{[]string{"reshape(A, shape=[...])"}, "the same elements in row-major order; without `shape`, the shape of the declared result"},
-	{[]string{"slice(A, axis=i, start=m, stop=n)", "slice(A, axis=i, start=m, size=n)"}, "elements m to n-1 of axis i; m is 0, and n the extent, unless given; `size=n-m` in place of `stop`"},
-	{[]string{"Q, K, V = split(A, axis=i, sizes=[...])"}, "slices one after the other along axis i, by default the last one; without `sizes` all of one size"},
-	{[]string{"concat(A, B, ..., axis=i)", "concat([A, B], axis=i)"}, "the operands one after the other along axis i, by default the last one"},
+	{[]string{"slice(A, axis=i, start=m, stop=n)", "slice(A, axis=i, start=m, size=n)"},
+		"elements m to n-1 of axis i; m is 0, and n the extent, unless given; `size=n-m` in place of `stop`"},
+	{[]string{"Q, K, V = split(A, axis=i, sizes=[...])"},
+		"slices one after the other along axis i, by default the last one; without `sizes` all of one size"},
+	{[]string{"concat(A, B, ..., axis=i)", "concat([A, B], axis=i)"},
+		"the operands one after the other along axis i, by default the last one"},
 	{[]string{"positions(A, axis=i)"}, "the index of each element along axis i of A, 0, 1, ..., in fp32; the values of A do not matter"},
 	{[]string{"cast(A, dtype=fp32)"}, "A in another element type; without `dtype`, the type of the declared result"},
 }, functionRows(), []opRow{
-	{[]string{"dropout_at(A, seed, column, row, p=0.1, salt=0, width=n)"}, "the core of `dropout`: `column` and `row`, which stretch to A, are the place of an element in a tensor with rows of `width` elements; without `row` it is the first row"},
+	{[]string{"dropout_at(A, seed, column, row, p=0.1, salt=0, width=n)"},
+		"the core of `dropout`: `column` and `row`, which stretch to A, are the place of an element in a tensor with rows of `width` elements; " +
+			"without `row` it is the first row"},
 	{[]string{"sum(A, axis=i)", "max(A, axis=i)", "min(A, axis=i)", "prod(A, axis=i)"}, "axis i folded; negative indices count from the end"},
 })
 
@@ -45,28 +53,45 @@ func functionRows() []opRow {
 }
 
 var attentions = []opRow{
-	{[]string{"attention(Q, K, V)", "attention(Q, K, V, scale=0.125, causal=true, window=n, split=heads)"}, "softmax(scale Q K^T) V, with `scale` 1 / sqrt(size) by default, of `Q: [..., heads, rows, size]` and `K`, `V: [..., key heads, keys, size]` with the same axes in front. Q may have one more axis, which counts blocks of heads (`split=heads`) or of rows (`split=rows`)"},
-	{[]string{"O, L = attention(Q, K, V)"}, "O, and for each row of queries the logarithm of the sum of the exponentials of its scores, in fp32: what the gradient needs"},
-	{[]string{"dQ, dK, dV = attention_grad(dO, Q, K, V, O, L)", "dQ, dK, dV = attention_grad(dO, Q, K, V, O, L, scale=0.125, causal=true, window=n, split=heads)"}, "the gradients of Q, K and V from the gradient of O"},
+	{[]string{"attention(Q, K, V)", "attention(Q, K, V, scale=0.125, causal=true, window=n, split=heads)"},
+		"softmax(scale Q K^T) V, with `scale` 1 / sqrt(size) by default, of `Q: [..., heads, rows, size]` and `K`, `V: [..., key heads, keys, " +
+			"size]` with the same axes in front. Q may have one more axis, which counts blocks of heads (`split=heads`) or of rows (`split=rows`)"},
+	{[]string{"O, L = attention(Q, K, V)"}, "O, and for each row of queries the logarithm of the sum of the exponentials of its scores, in " +
+		"fp32: what the gradient needs"},
+	{[]string{"dQ, dK, dV = attention_grad(dO, Q, K, V, O, L)",
+		"dQ, dK, dV = attention_grad(dO, Q, K, V, O, L, scale=0.125, causal=true, window=n, split=heads)"},
+		"the gradients of Q, K and V from the gradient of O"},
 }
 
 // composites are expanded into primitives.
 var composites = []opRow{
 	{[]string{"softmax(X, axis=i)"}, "exp(X - max X) over its sum along the axis"},
-	{[]string{"softmax(X, causal=true)", "softmax(X, causal=true, split=rows)"}, "the causal softmax of `X: [..., queries, keys]`: each query sees the keys up to its position, and the last query sees all. With `split=rows`, X is `[..., blocks, queries, keys]` and positions continue from block to block; with `split=batches` they restart in each block"},
+	{[]string{"softmax(X, causal=true)", "softmax(X, causal=true, split=rows)"},
+		"the causal softmax of `X: [..., queries, keys]`: each query sees the keys up to its position, and the last query sees all. With " +
+			"`split=rows`, X is `[..., blocks, queries, keys]` and positions continue from block to block; with `split=batches` they restart in " +
+			"each block"},
 	{[]string{"softmax_grad(dY, Y, axis=i)"}, "the gradient of X for Y = softmax(X), from the gradient of Y"},
 	{[]string{"log_softmax(X, axis=i)"}, "X - max X - log of the sum of exp(X - max X) along the axis"},
 	{[]string{"log_softmax_grad(dY, Y, axis=i)"}, "the gradient of X for Y = log_softmax(X), from the gradient of Y"},
 	{[]string{"normalize(X, axis=i, eps=1e-5)"}, "(X - mean) / sqrt(variance + eps) along the axis"},
 	{[]string{"normalize_grad(dY, X, axis=i, eps=1e-5)"}, "the gradient of X for Y = normalize(X), from the gradient of Y"},
 	{[]string{"layer_norm(X, gamma, beta, eps=1e-5)"}, "normalize(X) gamma + beta along the last axis"},
-	{[]string{"dX, dgamma, dbeta = layer_norm_grad(dY, X, gamma, eps=1e-5)"}, "its gradients, from the gradient of the result; without dbeta, or dX alone"},
+	{[]string{"dX, dgamma, dbeta = layer_norm_grad(dY, X, gamma, eps=1e-5)"},
+		"its gradients, from the gradient of the result; without dbeta, or dX alone"},
 	{[]string{"rms_norm(X, gamma, eps=1e-5)", "rms_norm(X)"}, "X / sqrt(mean of X squared + eps), times gamma, along the last axis"},
-	{[]string{"dX, dgamma = rms_norm_grad(dY, X, gamma, eps=1e-5)", "dX = rms_norm_grad(dY, X)"}, "its gradients, from the gradient of the result"},
-	{[]string{"rope(X, cos, sin)"}, "the two halves X1 and X2 of the last axis, rotated: X1 cos - X2 sin and X2 cos + X1 sin. The tables stretch to a half as in `mul`"},
-	{[]string{"rope(X, axis=-2, base=10000)", "rope(X, axis=-2, base=10000, split=rows)"}, "the same with the angle position * base^(-2i/C) for pair i of C/2, and positions along `axis`. With `split=rows` the axis before `axis` counts blocks, and positions continue from block to block; with `split=batches` they restart in each block"},
-	{[]string{"rope(X, at, axis=-2, base=10000)"}, "the same with given positions, such as the positions of packed sequences, in `int32` or another type. `at` has the axes of X up to `axis`, or only the last of these axes"},
-	{[]string{"rope_grad(dY, cos, sin)", "rope_grad(dY, axis=-2, base=10000)", "rope_grad(dY, axis=-2, base=10000, split=rows)", "rope_grad(dY, at, axis=-2, base=10000)"}, "the gradient of X for Y = rope(X, ...), from the gradient of Y: rotated back"},
-	{[]string{"dropout(X, seed, p=0.1)", "dropout(X, seed, p=0.1, salt=0)"}, "0 in place of a share p of the elements, by chance, and the others times 1 / (1 - p); see below"},
+	{[]string{"dX, dgamma = rms_norm_grad(dY, X, gamma, eps=1e-5)", "dX = rms_norm_grad(dY, X)"},
+		"its gradients, from the gradient of the result"},
+	{[]string{"rope(X, cos, sin)"}, "the two halves X1 and X2 of the last axis, rotated: X1 cos - X2 sin and X2 cos + X1 sin. The tables " +
+		"stretch to a half as in `mul`"},
+	{[]string{"rope(X, axis=-2, base=10000)", "rope(X, axis=-2, base=10000, split=rows)"},
+		"the same with the angle position * base^(-2i/C) for pair i of C/2, and positions along `axis`. With `split=rows` the axis before " +
+			"`axis` counts blocks, and positions continue from block to block; with `split=batches` they restart in each block"},
+	{[]string{"rope(X, at, axis=-2, base=10000)"},
+		"the same with given positions, such as the positions of packed sequences, in `int32` or another type. `at` has the axes of X up to " +
+			"`axis`, or only the last of these axes"},
+	{[]string{"rope_grad(dY, cos, sin)", "rope_grad(dY, axis=-2, base=10000)", "rope_grad(dY, axis=-2, base=10000, split=rows)",
+		"rope_grad(dY, at, axis=-2, base=10000)"}, "the gradient of X for Y = rope(X, ...), from the gradient of Y: rotated back"},
+	{[]string{"dropout(X, seed, p=0.1)", "dropout(X, seed, p=0.1, salt=0)"},
+		"0 in place of a share p of the elements, by chance, and the others times 1 / (1 - p); see below"},
 	{[]string{"where(mask, A, B)"}, "A where the mask is not 0, and B elsewhere; of the type of A and B, which the mask need not have"},
 }

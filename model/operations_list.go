@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/base/diag"
 )
 
 // AttrForm is the form of an attribute's value.
@@ -74,7 +74,8 @@ func addForm(list []OpInfo, form, doc string) []OpInfo {
 	}
 	at := slices.IndexFunc(list, func(o OpInfo) bool { return o.Name == name && o.Least == rule.least && o.Most == rule.most })
 	if at < 0 {
-		info := OpInfo{Name: name, Doc: doc, Least: rule.least, Most: rule.most, Results: max(rule.results, 1), Composite: isComposite, Attributes: []AttrInfo{}}
+		info := OpInfo{Name: name, Doc: doc, Least: rule.least, Most: rule.most, Results: max(rule.results, 1), Composite: isComposite,
+			Attributes: []AttrInfo{}}
 		if rule.results == math.MaxInt {
 			info.Results = 0
 		}

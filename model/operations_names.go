@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/hirgen/hirgen/internal/spell"
+	"github.com/hirgen/hirgen/internal/base/spell"
 )
 
 // otherNames maps names of operations in other systems to ours.
@@ -21,7 +21,8 @@ var otherNames = map[string]string{
 
 // collectives maps names of communications to the operation that causes them.
 var collectives = map[string]string{
-	"allgather": "set", "all_gather": "set", "gather": "set", "scatter": "set", "alltoall": "set", "all_to_all": "set", "send": "set", "recv": "set",
+	"allgather": "set", "all_gather": "set", "gather": "set", "scatter": "set", "alltoall": "set", "all_to_all": "set", "send": "set",
+	"recv":      "set",
 	"allreduce": "sum", "all_reduce": "sum", "reduce_scatter": "sum", "reducescatter": "sum",
 }
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/base/diag"
 )
 
 // parseOp parses "out = name(arg, ..., attribute=value, ...)". A value is an expression, a name, or a list of them in

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/base/diag"
 	"github.com/hirgen/hirgen/model"
 )
 

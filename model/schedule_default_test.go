@@ -25,7 +25,8 @@ func TestSpecWithoutScheduleIsAuto(t *testing.T) {
 			t.Errorf("%q: %v", text, err)
 			continue
 		}
-		if preset, transport := p.Schedule.Get(schedule.Preset), p.Schedule.Get(schedule.Transport); preset != want.preset || transport != want.transport {
+		if preset, transport := p.Schedule.Get(schedule.Preset), p.Schedule.Get(schedule.Transport); preset != want.preset ||
+			transport != want.transport {
 			t.Errorf("%q: preset %q, transport %q", text, preset, transport)
 		}
 		if stated := len(p.Schedule.Stated()); (stated == 0) != (text == "" || text == "schedule: {}\n") {

@@ -1,7 +1,7 @@
 package model
 
 import (
-	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/base/diag"
 	"github.com/hirgen/hirgen/model/names"
 )
 
@@ -17,7 +17,8 @@ func checkName(list *diag.List, t text, what string, program bool) bool {
 		return false
 	}
 	if class := names.Class(t.value); program && class != t.value && names.ReservedBy(class, false) != "" {
-		list.Add(t.pos, diag.ReservedName, "%s cannot be called %q: its class would be %s, %s", what, t.value, class, names.ReservedBy(class, false))
+		list.Add(t.pos, diag.ReservedName, "%s cannot be called %q: its class would be %s, %s", what, t.value, class,
+			names.ReservedBy(class, false))
 		return false
 	}
 	return true

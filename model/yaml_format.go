@@ -10,7 +10,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/base/diag"
 )
 
 // Format returns the text of a spec in the standard form. Each level is indented by two spaces. Values of tensors are
@@ -160,7 +160,8 @@ func (f *formatter) rest(e *entry, from int) {
 
 // sameTree reports whether two trees are equal, up to spaces in operations.
 func sameTree(a, b *yaml.Node) bool {
-	if a.Kind != b.Kind || a.Tag != b.Tag || len(a.Content) != len(b.Content) || a.Kind == yaml.ScalarNode && spaced(a.Value) != spaced(b.Value) {
+	if a.Kind != b.Kind || a.Tag != b.Tag || len(a.Content) != len(b.Content) || a.Kind == yaml.ScalarNode &&
+		spaced(a.Value) != spaced(b.Value) {
 		return false
 	}
 	for i := range a.Content {

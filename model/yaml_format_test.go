@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/base/diag"
 	"github.com/hirgen/hirgen/model"
 )
 
@@ -34,7 +34,8 @@ func format(t *testing.T, name, src string) string {
 
 // Every spec means the same when it is formatted, and has the same comments.
 func TestFormatKeepsEverySpec(t *testing.T) {
-	for _, pattern := range []string{"../testdata/specs/*/spec.yaml", "../testdata/grids/*.yaml", "../testdata/layers/*.yaml", "../internal/e2e/testdata/*.yaml", "../internal/e2e/testdata/moves/*.yaml"} {
+	for _, pattern := range []string{"../testdata/specs/*/spec.yaml", "../testdata/grids/*.yaml", "../testdata/layers/*.yaml",
+		"../internal/e2e/testdata/*.yaml", "../internal/e2e/testdata/moves/*.yaml"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %v", pattern, err)
@@ -119,23 +120,28 @@ func comments(src string) []string {
 func TestFormat(t *testing.T) {
 	for _, c := range []struct{ name, src, want string }{
 		{
-			"indentation and blank lines", "\n\nhirgen:   1\n\n\n\nname: p\ntensors:\n    A:   [ M,K ]\n    Bias: [K]   \nops:\n- C = matmul( A,B )\n\n",
+			"indentation and blank lines", "\n\nhirgen:   1\n\n\n\nname: p\ntensors:\n    A:   [ M,K ]\n    Bias: [K]   \nops:\n- C = matmul( " +
+				"A,B )\n\n",
 			"hirgen: 1\n\nname: p\ntensors:\n  A:    [M, K]\n  Bias: [K]\nops:\n  - C = matmul(A, B)\n",
 		},
 		{
-			"comments", "# head\n\n# more\nparams: # of params\n    # inner\n    D: 4 # d\n    SS: 16   # s\n    # after\n# next\nops:\n  - C=relu(A) # c\n  - \"D = relu( C )\"\n#end",
-			"# head\n\n# more\nparams:  # of params\n  # inner\n  D: 4    # d\n  SS: 16  # s\n  # after\n# next\nops:\n  - C = relu(A)  # c\n  - \"D = relu( C )\"\n#end\n",
+			"comments", "# head\n\n# more\nparams: # of params\n    # inner\n    D: 4 # d\n    SS: 16   # s\n    # after\n# next\nops:\n  - " +
+				"C=relu(A) # c\n  - \"D = relu( C )\"\n#end",
+			"# head\n\n# more\nparams:  # of params\n  # inner\n  D: 4    # d\n  SS: 16  # s\n  # after\n# next\nops:\n  - C = relu(A)  # c\n  - " +
+				"\"D = relu( C )\"\n#end\n",
 		},
 		{
 			"comments that stand in a column", "params:\n  D: 4        # d\n  S: 16       # s\n",
 			"params:\n  D: 4        # d\n  S: 16       # s\n",
 		},
 		{
-			"maps in lists", "ops:\n   -   out: B\n       op: permute\n       in: [A]\n       perm:\n       - 1\n       - 0\n   - {out: C,op: relu,in: [B]}\n",
+			"maps in lists", "ops:\n   -   out: B\n       op: permute\n       in: [A]\n       perm:\n       - 1\n       - 0\n   - {out: C,op: " +
+				"relu,in: [B]}\n",
 			"ops:\n  - out: B\n    op: permute\n    in: [A]\n    perm:\n      - 1\n      - 0\n  - {out: C, op: relu, in: [B]}\n",
 		},
 		{
-			"values of several lines", "doc: |\n     one\n      # two\n\n     three\ntensors:\n    A: [M, # rows\n        K]  # columns\n    B: {axes: [K], dtype: 'fp32'}\n",
+			"values of several lines", "doc: |\n     one\n      # two\n\n     three\ntensors:\n    A: [M, # rows\n        K]  # columns\n    B: " +
+				"{axes: [K], dtype: 'fp32'}\n",
 			"doc: |\n     one\n      # two\n\n     three\ntensors:\n  A: [M, # rows\n      K]  # columns\n  B: {axes: [K], dtype: 'fp32'}\n",
 		},
 		{"one flow map", "{hirgen: 1,name: p,ops: [\"B = relu(A)\"]}", "{hirgen: 1, name: p, ops: [\"B = relu(A)\"]}\n"},

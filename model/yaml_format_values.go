@@ -5,7 +5,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/base/diag"
 )
 
 // inline formats a scalar or a flow collection after the lead of an entry. It keeps a value that spans lines.

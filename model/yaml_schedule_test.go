@@ -16,7 +16,8 @@ func TestScheduleFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "schedule.yaml")
 	for text, want := range map[string][]model.Setting{
 		"schedule: {pipeline: p2p, streams: 2, all: {via: ipc-get}, A: {split: 2}}\n": {
-			{Value: model.Defaults}, {Path: "pipeline", Value: "p2p"}, {Path: "streams", Value: "2"}, {Path: "all.via", Value: "ipc-get"}, {Path: "A.split", Value: "2"},
+			{Value: model.Defaults}, {Path: "pipeline", Value: "p2p"}, {Path: "streams", Value: "2"}, {Path: "all.via", Value: "ipc-get"},
+			{Path: "A.split", Value: "2"},
 		},
 		"schedule: {preset: eager}\n": {{Value: model.Defaults}, {Path: "preset", Value: "eager"}},
 		"schedule: {}\n":              {{Value: model.Defaults}},

@@ -3,7 +3,7 @@ package model
 import (
 	"gopkg.in/yaml.v3"
 
-	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/base/diag"
 	"github.com/hirgen/hirgen/model/schedule"
 )
 

@@ -13,7 +13,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/base/diag"
 )
 
 // The error messages of the YAML library.
@@ -40,7 +40,8 @@ func reportSyntax(lines *lineTable, err error, list *diag.List) {
 	}
 	message := err.Error()
 	if m := unknownAnchor.FindStringSubmatch(message); m != nil {
-		list.Add(lines.pos(max(bytes.Index(lines.src, []byte("*"+m[1])), 0)), diag.AliasUsed, "alias %q is used; a spec has no aliases", "*"+m[1]).
+		list.Add(lines.pos(max(bytes.Index(lines.src, []byte("*"+m[1])), 0)), diag.AliasUsed,
+			"alias %q is used; a spec has no aliases", "*"+m[1]).
 			WithHint("write the value out, or make it a parameter")
 		return
 	}

@@ -8,5 +8,5 @@ command -v chromium >/dev/null || command -v google-chrome >/dev/null || {
   apt_install chromium || die "could not install chromium as this user; install with: sudo apt-get install chromium"
 }
 mkdir -p build/pages
-HIRGEN_SCREENSHOTS="$PWD/build/pages" go test -count=1 -run Browser ./internal/timeline ./internal/explain
+HIRGEN_SCREENSHOTS="$PWD/build/pages" go test -count=1 -run Browser ./internal/tools/timeline ./internal/tools/explain
 say "pictures are in build/pages/"

@@ -3,7 +3,7 @@
 //
 // A template only spells. It takes no decision beyond "is this optional part
 // there", does no arithmetic and has no variables; a test parses every one of them
-// and rejects the rest. Package lowering/calls decides everything that varies.
+// and rejects the rest. Package calls decides everything that varies.
 package templates
 
 import "embed"

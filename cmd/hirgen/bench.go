@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hirgen/hirgen/internal/bench"
-	"github.com/hirgen/hirgen/internal/launch"
+	"github.com/hirgen/hirgen/internal/tools/bench"
+	"github.com/hirgen/hirgen/internal/tools/launch"
 	"github.com/hirgen/hirgen/lowering/schedules"
 	"github.com/hirgen/hirgen/model"
 )
@@ -83,7 +83,8 @@ are. The exit code is 1 if a row is wrong or failed, and 3 if nothing was measur
 	f.IntVar(&o.Repeats, "repeats", 3, "repeats of a round")
 	f.IntVar(&o.Iters, "iters", 0, "calls of a repeat, back to back; 0: as many as should take 20 ms")
 	f.IntVar(&o.Together, "together", 8, "programs that are ready at the same time, at most")
-	f.IntVar(&o.Starting, "starting", 0, "programs that start, and check themselves, at the same time, at most; 0: all that are ready together")
+	f.IntVar(&o.Starting, "starting", 0, "programs that start, and check themselves, at the same time, at most; 0: all that are ready "+
+		"together")
 	f.IntVar(&o.Jobs, "jobs", runtime.NumCPU(), "programs that are built at the same time")
 	f.Float64Var(&o.Near, "near", 0, "leave programs that take so many times as long as the fastest one out of further rounds; 0: none")
 	f.StringArrayVar(&o.CMake, "cmake", nil, "set `NAME=VALUE` in CMake's cache; repeatable")

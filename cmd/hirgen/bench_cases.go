@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/hirgen/hirgen/internal/bench"
+	"github.com/hirgen/hirgen/internal/tools/bench"
 )
 
 // listedCase is an entry of a file of --cases.

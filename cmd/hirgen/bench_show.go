@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/hirgen/hirgen/internal/bench"
+	"github.com/hirgen/hirgen/internal/tools/bench"
 )
 
 // besideFrom lists the flags that are valid with --from. All others configure a measurement.

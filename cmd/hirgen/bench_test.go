@@ -69,7 +69,8 @@ func TestScheduleFile(t *testing.T) {
 		t.Errorf("the folder alone: exit code %d\n%s%s", exit, stdout, stderr)
 	}
 	bad := file(t, "bad.yaml", "schedule:\n  streams: 1\n  streams: 2\n")
-	if exit, _, stderr := hirgen(t, "", "check", spec, "--schedule-file", bad); exit != exitSpec || !strings.Contains(stderr, "bad.yaml:3:3: error") || !strings.Contains(stderr, "^") {
+	if exit, _, stderr := hirgen(t, "", "check", spec, "--schedule-file", bad); exit != exitSpec ||
+		!strings.Contains(stderr, "bad.yaml:3:3: error") || !strings.Contains(stderr, "^") {
 		t.Errorf("exit code %d, want %d with the place:\n%s", exit, exitSpec, stderr)
 	}
 }
@@ -90,7 +91,8 @@ func TestCasesOfFiles(t *testing.T) {
 		cases[1].Spec != filepath.Join(filepath.Dir(path), "there.yaml") {
 		t.Errorf("%+v", cases)
 	}
-	if exit, _, stderr := hirgen(t, "", "bench", "--cases", path, "--cases", path); exit != exitUsage || !strings.Contains(stderr, "another file") {
+	if exit, _, stderr := hirgen(t, "", "bench", "--cases", path, "--cases", path); exit != exitUsage ||
+		!strings.Contains(stderr, "another file") {
 		t.Errorf("twice the same: exit code %d\n%s", exit, stderr)
 	}
 	for text, want := range map[string]string{
@@ -109,7 +111,7 @@ func TestCasesOfFiles(t *testing.T) {
 
 // TestBenchFrom: rows that were measured elsewhere are printed and drawn, whatever became of them, without a spec or a GPU.
 func TestBenchFrom(t *testing.T) {
-	rows := filepath.Join("..", "..", "internal", "bench", "testdata", "rows.json")
+	rows := filepath.Join("..", "..", "internal", "tools", "bench", "testdata", "rows.json")
 	page, table := filepath.Join(t.TempDir(), "page.html"), filepath.Join(t.TempDir(), "rows.csv")
 	exit, stdout, stderr := hirgen(t, "", "bench", "--from", rows, "--page", page, "--csv", table)
 	if exit != exitOK || !strings.Contains(stdout, "S=8 all.via=ipc-get") || !strings.Contains(stdout, "out of memory") {
@@ -140,7 +142,8 @@ func TestBenchFrom(t *testing.T) {
 		}
 	}
 	old := file(t, "old.json", "us")
-	if exit, _, stderr := hirgen(t, "", "bench", agMatmul, "--resume", "--json", old); exit != exitUsage || !strings.Contains(stderr, "--json") {
+	if exit, _, stderr := hirgen(t, "", "bench", agMatmul, "--resume", "--json", old); exit != exitUsage ||
+		!strings.Contains(stderr, "--json") {
 		t.Errorf("--resume from what is no result: exit code %d\n%s", exit, stderr)
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hirgen/hirgen/internal/cache"
+	"github.com/hirgen/hirgen/internal/base/cache"
 )
 
 func newCache() *cobra.Command {

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hirgen/hirgen/internal/cache"
+	"github.com/hirgen/hirgen/internal/base/cache"
 )
 
 func TestCacheIsPrintedAndCleared(t *testing.T) {
@@ -36,7 +36,8 @@ func TestCacheIsPrintedAndCleared(t *testing.T) {
 	}
 	t.Setenv(cache.Variable, "off")
 	var out bytes.Buffer
-	if exit := execute(t.Context(), []string{"cache"}, streams{strings.NewReader(""), &out, &out}); exit != exitOK || out.String() != "no folder: HIRGEN_CACHE=off\n" {
+	if exit := execute(t.Context(), []string{"cache"}, streams{strings.NewReader(""), &out, &out}); exit != exitOK ||
+		out.String() != "no folder: HIRGEN_CACHE=off\n" {
 		t.Errorf("exit code %d, %q", exit, out.String())
 	}
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/calls"
 	"github.com/hirgen/hirgen/lowering/cost"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
@@ -88,7 +88,8 @@ most serious one. --json prints an object for one file and an array for several.
 	flags.register(cmd)
 	predicting.register(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object, of several files an array, instead of text")
-	cmd.Flags().StringVar(&pinned, "write-schedule", "", "write the choices of the schedule to `FILE`, for --schedule-file: what auto chose stays as it is then")
+	cmd.Flags().StringVar(&pinned, "write-schedule", "",
+		"write the choices of the schedule to `FILE`, for --schedule-file: what auto chose stays as it is then")
 	cmd.Flags().BoolVar(&again, "watch", false, "check again whenever a spec changes, until Ctrl-C")
 	return cmd
 }
@@ -145,7 +146,8 @@ func describeMemory(text *strings.Builder, m calls.Memory) {
 	if m.Unshared > m.Total() {
 		fmt.Fprintf(text, ", %s if no buffers shared memory", megabytes(m.Unshared))
 	}
-	fmt.Fprintf(text, ": %s of buffers, %s of workspaces, %s that other ranks reach\n", megabytes(m.Buffers), megabytes(m.Workspaces), megabytes(m.IPC))
+	fmt.Fprintf(text, ": %s of buffers, %s of workspaces, %s that other ranks reach\n", megabytes(m.Buffers), megabytes(m.Workspaces),
+		megabytes(m.IPC))
 	if m.Gemms {
 		text.WriteString("    GEMMs get the workspace that cuBLASLt asks for, at most what is counted here; the program prints it\n")
 	}

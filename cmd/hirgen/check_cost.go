@@ -64,7 +64,8 @@ func describePrediction(text *strings.Builder, r *cost.Prediction) {
 	fmt.Fprintf(text, "  predicted on %s: %s a call, of which %s communicate and compute nothing; the host takes %s to issue it\n",
 		r.Machine.Name, duration(r.Total), duration(r.Exposed), duration(r.Host))
 	for _, e := range r.Communications {
-		fmt.Fprintf(text, "    %s %s: %d x, %s in all, %s exposed%s\n", e.Pos, e.Name, e.Times, duration(e.Total), duration(e.Exposed), hiddenBehind(e))
+		fmt.Fprintf(text, "    %s %s: %d x, %s in all, %s exposed%s\n", e.Pos, e.Name, e.Times, duration(e.Total), duration(e.Exposed),
+			hiddenBehind(e))
 	}
 	fmt.Fprintf(text, "    critical path: %s\n", shares(r.Path()))
 }

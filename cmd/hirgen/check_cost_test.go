@@ -74,7 +74,8 @@ func TestAutoForAMachine(t *testing.T) {
 	if err != nil || !strings.Contains(string(written), " on mine with ") {
 		t.Errorf("%v, and the emitted program was chosen otherwise:\n%s", err, written)
 	}
-	slow := machineFile(t, `"pull_gbps": [[1048576, 215], [8388608, 300], [67108864, 375]]`, `"pull_gbps": [[1048576, 2.5], [8388608, 3], [67108864, 3.75]]`)
+	slow := machineFile(t, `"pull_gbps": [[1048576, 215], [8388608, 300], [67108864, 375]]`,
+		`"pull_gbps": [[1048576, 2.5], [8388608, 3], [67108864, 3.75]]`)
 	if got := basis("--machine", slow); strings.Contains(got, "via ipc-get") {
 		t.Errorf("where reading from peers is slow it is %q", got)
 	}
@@ -97,7 +98,8 @@ func TestCheckPredictsAsJSON(t *testing.T) {
 		len(c.Behind) != 1 || c.Behind[0].Name != "Matmul of C_s" {
 		t.Errorf("communication %+v", c)
 	}
-	if local := checked(t, "hirgen: 1\nname: p\ntensors: {A: [8]}\nops: [B = relu(A)]\n", "-").Prediction; local.Communications == nil || len(local.Communications) != 0 {
+	if local := checked(t, "hirgen: 1\nname: p\ntensors: {A: [8]}\nops: [B = relu(A)]\n", "-").Prediction; local.Communications == nil ||
+		len(local.Communications) != 0 {
 		t.Errorf("communications of a local program: %v", local.Communications)
 	}
 }
@@ -114,7 +116,8 @@ func TestCheckRefusesWrongMachines(t *testing.T) {
 		{machineFile(t, `"sms": 132,`, `"sms": "many",`), "own.json:4:", exitUsage},
 		{machineFile(t, `"sms": 132,`, `"smx": 132,`), `unknown field "smx"`, exitUsage},
 		{machineFile(t, `"sms": 132,`, ``), "sms is missing", exitUsage},
-		{machineFile(t, `"hbm_gbps": [[33554432, 3100], `, `"hbm_gbps": [[336870912, 3100], `), "hbm_gbps is not a list of [bytes, GB/s] in ascending order", exitUsage},
+		{machineFile(t, `"hbm_gbps": [[33554432, 3100], `, `"hbm_gbps": [[336870912, 3100], `),
+			"hbm_gbps is not a list of [bytes, GB/s] in ascending order", exitUsage},
 		{machineFile(t, `"sustained_tflops": 702`, `"sustained_tflops": 0`), "gemm.", exitUsage},
 	} {
 		if exit, _, stderr := hirgen(t, "", "check", agMatmul, "--machine", c.machine); exit != c.exit || !strings.Contains(stderr, c.want) {
@@ -145,7 +148,8 @@ func TestCheckWritesTheTimeline(t *testing.T) {
 	if gathers != 4*4 {
 		t.Errorf("%d slices are the allgather, of 4 on each of 4 ranks", gathers)
 	}
-	if exit, _, stderr := hirgen(t, "", "check", agMatmul, "--trace", t.TempDir()); exit != exitEnvironment || !strings.Contains(stderr, "is a directory") {
+	if exit, _, stderr := hirgen(t, "", "check", agMatmul, "--trace", t.TempDir()); exit != exitEnvironment ||
+		!strings.Contains(stderr, "is a directory") {
 		t.Errorf("exit code %d:\n%s", exit, stderr)
 	}
 }

@@ -58,7 +58,8 @@ func TestCheckAsJSON(t *testing.T) {
 			t.Errorf("schedule: %s is %v, want %v", path, got, want)
 		}
 	}
-	parts := tensorReport{"P", "intermediate", "bf16", "world", []string{"DIDx(D)", "Stream(D)", "M/D", "N"}, []int64{2, 2, 32, 16}, []int64{1, 2, 32, 16}, ""}
+	parts := tensorReport{"P", "intermediate", "bf16", "world", []string{"DIDx(D)", "Stream(D)", "M/D", "N"}, []int64{2, 2, 32, 16},
+		[]int64{1, 2, 32, 16}, ""}
 	sum := tensorReport{"C", "output", "bf16", "world", []string{"r(D)", "DIDx(D)", "M/D", "N"}, []int64{2, 32, 16}, []int64{1, 32, 16}, ""}
 	for _, want := range []tensorReport{parts, sum} {
 		if got := tensorOf(r, want.Name); !reflect.DeepEqual(got, want) {
@@ -140,10 +141,11 @@ func TestCheckAsJSONHasEveryField(t *testing.T) {
 func TestCheckWarnsOfMeshes(t *testing.T) {
 	const idle = "over the mesh: each rank computes all of it"
 	for name, c := range map[string]struct{ text, want string }{
-		"nothing split":      {"mesh: {x: 2}\ntensors: {A: [8]}\nops: [B = relu(A)]\n", "bad.yaml:3:1: nothing is split " + idle},
-		"mesh without users": {"mesh: {x: 2}\nmeshes: {left: {axes: {x: 1}}, both: {axes: {x: 2}}}\ntensors: {A: [DIDx, 8]}\nops: [B = relu(A)]\n", "bad.yaml:4:32: no tensor is on mesh both"},
-		"one rank":           {"params: {D: 1}\nmesh: {x: D}\ntensors: {A: [8]}\nops: [B = relu(A)]\n", ""},
-		"split":              {"mesh: {x: 2}\ntensors: {A: [DIDx, 8]}\nops: [B = relu(A)]\n", ""},
+		"nothing split": {"mesh: {x: 2}\ntensors: {A: [8]}\nops: [B = relu(A)]\n", "bad.yaml:3:1: nothing is split " + idle},
+		"mesh without users": {"mesh: {x: 2}\nmeshes: {left: {axes: {x: 1}}, both: {axes: {x: 2}}}\ntensors: {A: [DIDx, 8]}\nops: [B = " +
+			"relu(A)]\n", "bad.yaml:4:32: no tensor is on mesh both"},
+		"one rank": {"params: {D: 1}\nmesh: {x: D}\ntensors: {A: [8]}\nops: [B = relu(A)]\n", ""},
+		"split":    {"mesh: {x: 2}\ntensors: {A: [DIDx, 8]}\nops: [B = relu(A)]\n", ""},
 		"placed": {"mesh: {x: 2}\nmeshes: {left: {axes: {x: 1}, ranks: [0]}, right: {axes: {x: 1}, ranks: [1]}}\n" +
 			"tensors: {A: {axes: [8], mesh: left}, B: {axes: [8], mesh: right}}\nops: [B = set(A)]\n", ""},
 	} {

@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/hirgen/hirgen/internal/doctor"
+	"github.com/hirgen/hirgen/internal/tools/doctor"
 )
 
 func newDoctor() *cobra.Command {

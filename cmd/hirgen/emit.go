@@ -6,10 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hirgen/hirgen/calls"
 	"github.com/hirgen/hirgen/emit"
-	"github.com/hirgen/hirgen/lowering/calls"
-	"github.com/hirgen/hirgen/lowering/prove"
-	"github.com/hirgen/hirgen/lowering/prove/values"
+	"github.com/hirgen/hirgen/prove"
+	"github.com/hirgen/hirgen/prove/values"
 )
 
 func newEmit() *cobra.Command {
@@ -75,7 +75,8 @@ The program is proved first, as hirgen verify does, for the number of ranks in t
 	flags.register(cmd)
 	packages.register(cmd)
 	cmd.Flags().StringVarP(&out, "output", "o", "", "folder to write to; made if it is not there")
-	cmd.Flags().BoolVar(&force, "force", false, "overwrite files that were edited or that hirgen did not write, another program, and a folder of others")
+	cmd.Flags().BoolVar(&force, "force", false, "overwrite files that were edited or that hirgen did not write, another program, and a "+
+		"folder of others")
 	cmd.Flags().BoolVar(&check, "check", false, "write nothing; list files that are stale or orphaned, and exit with 1 if there are any")
 	cmd.Flags().BoolVar(&noVerify, "no-verify", false, "write the program without proving it")
 	_ = cmd.MarkFlagDirname("output")

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hirgen/hirgen/calls"
 	"github.com/hirgen/hirgen/emit"
-	"github.com/hirgen/hirgen/lowering/calls"
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
@@ -55,7 +55,8 @@ func (f *packageFlags) addTo(options *emit.Options, cmd *cobra.Command, flags *s
 }
 
 // emitted lowers a spec, and says how its program is printed.
-func (f *specFlags) emitted(cmd *cobra.Command, spec string, proved bool) (*hostir.Program, *calls.Described, *source, emit.Options, error) {
+func (f *specFlags) emitted(cmd *cobra.Command, spec string, proved bool) (*hostir.Program, *calls.Described, *source,
+	emit.Options, error) {
 	program, lowered, src, err := f.lowered(cmd, spec)
 	if err != nil {
 		return nil, nil, nil, emit.Options{}, err

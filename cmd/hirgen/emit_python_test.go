@@ -68,7 +68,8 @@ func TestPythonPackageIsVerified(t *testing.T) {
 
 // TestPythonSharesWhatPeersReach holds that only tensors that other ranks reach by CUDA IPC are copied.
 func TestPythonSharesWhatPeersReach(t *testing.T) {
-	for via, want := range map[string]string{"nccl": "torch.bfloat16, splits=(Split(axis=0, parts=4, stride=1),)),", "ipc-get": "parts=4, stride=1),), shared=True),"} {
+	for via, want := range map[string]string{"nccl": "torch.bfloat16, splits=(Split(axis=0, parts=4, stride=1),)),",
+		"ipc-get": "parts=4, stride=1),), shared=True),"} {
 		out := filepath.Join(t.TempDir(), "out")
 		exit, _, stderr := hirgen(t, "", "emit", "../../testdata/specs/ag_matmul_p2p/spec.yaml", "-o", out, "--python", "--no-verify",
 			"--schedule", "all.via="+via, "-p", "D=4")

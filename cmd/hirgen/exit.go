@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hirgen/hirgen/emit"
-	"github.com/hirgen/hirgen/internal/diag"
-	"github.com/hirgen/hirgen/internal/launch"
+	"github.com/hirgen/hirgen/internal/base/diag"
+	"github.com/hirgen/hirgen/internal/tools/launch"
 )
 
 // The exit codes of every command but run, which also returns the exit codes of the ranks.
@@ -93,7 +93,8 @@ func isEnvironment(err error) bool {
 		sys     *os.SyscallError
 		no      syscall.Errno
 	)
-	return errors.As(err, &refusal) || errors.As(err, &folder) || errors.As(err, &path) || errors.As(err, &link) || errors.As(err, &sys) || errors.As(err, &no)
+	return errors.As(err, &refusal) || errors.As(err, &folder) || errors.As(err, &path) || errors.As(err, &link) || errors.As(err, &sys) ||
+		errors.As(err, &no)
 }
 
 // reportPanic turns a panic into the internal error that it is.

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hirgen/hirgen/emit"
-	"github.com/hirgen/hirgen/internal/diag"
-	"github.com/hirgen/hirgen/internal/explain"
+	"github.com/hirgen/hirgen/internal/base/diag"
+	"github.com/hirgen/hirgen/internal/tools/explain"
 	"github.com/hirgen/hirgen/model"
 )
 
@@ -79,7 +79,8 @@ func (f *specFlags) explain(cmd *cobra.Command, path, out string, alternatives b
 		return err
 	}
 	input := explain.Input{
-		Text: src.text, Pipeline: pipeline, Machine: machine, Options: options, Emit: emit.Options{Version: programVersion(), Flags: f.settings()},
+		Text: src.text, Pipeline: pipeline, Machine: machine, Options: options,
+		Emit: emit.Options{Version: programVersion(), Flags: f.settings()},
 	}
 	if alternatives {
 		input.Load = func(settings ...model.Setting) (*model.Pipeline, error) {

@@ -9,7 +9,8 @@ import (
 // TestExplainPage: a page says what flags and parameters made of the spec, and a spec that is wrong is refused in its place.
 func TestExplainPage(t *testing.T) {
 	page := filepath.Join(t.TempDir(), "page.html")
-	if exit, _, stderr := hirgen(t, "", "explain", agMatmul, "-p", "S=2", "--schedule", "streams=1", "--machine", "h100", "-o", page); exit != exitOK {
+	if exit, _, stderr := hirgen(t, "", "explain", agMatmul, "-p", "S=2", "--schedule", "streams=1", "--machine", "h100", "-o",
+		page); exit != exitOK {
 		t.Fatal(stderr)
 	}
 	text := read(t, page)

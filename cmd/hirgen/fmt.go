@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hirgen/hirgen/internal/textdiff"
+	"github.com/hirgen/hirgen/internal/base/textdiff"
 	"github.com/hirgen/hirgen/model"
 )
 

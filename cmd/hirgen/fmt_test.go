@@ -15,7 +15,8 @@ func TestFmt(t *testing.T) {
 	if exit, out, _ := hirgen(t, loose, "fmt", "-"); exit != exitOK || out != tidy {
 		t.Errorf("exit code %d\n%s", exit, out)
 	}
-	if exit, out, _ := hirgen(t, "", "fmt", "-d", path); exit != exitOK || !strings.Contains(out, "\n-- B=relu( A ) # c\n+  - B = relu(A)  # c\n") || read(t, path) != loose {
+	if exit, out, _ := hirgen(t, "", "fmt", "-d", path); exit != exitOK ||
+		!strings.Contains(out, "\n-- B=relu( A ) # c\n+  - B = relu(A)  # c\n") || read(t, path) != loose {
 		t.Errorf("-d: exit code %d\n%s", exit, out)
 	}
 	if exit, out, _ := hirgen(t, "", "fmt", "-w", path); exit != exitOK || out != "" || read(t, path) != tidy {

@@ -69,7 +69,8 @@ others become its inputs, and outputs of the forward pass that --forward writes:
 	}
 	flags.registerSpec(cmd)
 	cmd.Flags().StringSliceVar(&options.Of, "of", nil, "give the gradients of these inputs, `NAME,...`; otherwise of all that have one")
-	cmd.Flags().StringSliceVar(&options.Recompute, "recompute", nil, "compute these results of the forward pass anew: none, cheap, all, or `NAME,...`")
+	cmd.Flags().StringSliceVar(&options.Recompute, "recompute", nil,
+		"compute these results of the forward pass anew: none, cheap, all, or `NAME,...`")
 	cmd.Flags().StringVar(&forward, "forward", "", "write the forward pass, with saved tensors as outputs, to `FILE`")
 	cmd.Flags().BoolVar(&force, "force", false, "replace files that hirgen grad did not write, or of another spec")
 	cmd.Flags().StringVarP(&out, "output", "o", "", "write to `FILE` instead of standard output")

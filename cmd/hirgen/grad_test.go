@@ -46,7 +46,8 @@ func TestEmitKeepsOtherPrograms(t *testing.T) {
 	if exit, stderr := emit(agMatmul); exit != exitOK {
 		t.Fatal(stderr)
 	}
-	if exit, stderr := emit("../../testdata/specs/allgather/spec.yaml"); exit != exitEnvironment || !strings.Contains(stderr, "ag_matmul of spec.yaml") || !strings.Contains(stderr, "--force") {
+	if exit, stderr := emit("../../testdata/specs/allgather/spec.yaml"); exit != exitEnvironment ||
+		!strings.Contains(stderr, "ag_matmul of spec.yaml") || !strings.Contains(stderr, "--force") {
 		t.Errorf("exit code %d\n%s", exit, stderr)
 	}
 	if exit, stderr := emit(agMatmul, "-p", "S=8"); exit != exitOK {

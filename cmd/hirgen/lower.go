@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	calltext "github.com/hirgen/hirgen/calls/text"
 	"github.com/hirgen/hirgen/lowering"
-	calltext "github.com/hirgen/hirgen/lowering/calls/text"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/hostir/text"
 )

@@ -52,24 +52,30 @@ func TestMistakesGetACodeAndAdvice(t *testing.T) {
 		{"usage names the help", []string{"lower"}, exitUsage, "See: hirgen lower --help"},
 		{"no output", []string{"emit", agMatmul}, exitUsage, "-o OUT"},
 		{"force with check", []string{"emit", agMatmul, "-o", "x", "--force", "--check"}, exitUsage, "--check writes nothing"},
-		{"module without package", []string{"emit", agMatmul, "-o", "x", "--go-module", "a/b"}, exitUsage, "--go-module is for a Go package; add --go"},
+		{"module without package", []string{"emit", agMatmul, "-o", "x", "--go-module", "a/b"}, exitUsage,
+			"--go-module is for a Go package; add --go"},
 		{"module that is none", []string{"emit", agMatmul, "-o", "x", "--go", "--go-module", "/a"}, exitUsage, "is not the path of a Go module"},
 		{"parameter without value", []string{"lower", agMatmul, "-p", "M"}, exitUsage, "-p M: write NAME=VALUE"},
 		{"parameter not a number", []string{"lower", agMatmul, "-p", "M=8k"}, exitUsage, `"8k" is not a 64-bit integer`},
 		{"parameter too large", []string{"lower", agMatmul, "-p", "M=9223372036854775808"}, exitUsage, "is not a 64-bit integer"},
-		{"parameter with a 0 in front", []string{"lower", agMatmul, "-p", "M=010"}, exitUsage, `-p M=010: "010" is not a plain decimal integer; write 10`},
+		{"parameter with a 0 in front", []string{"lower", agMatmul, "-p", "M=010"}, exitUsage,
+			`-p M=010: "010" is not a plain decimal integer; write 10`},
 		{"parameter in hexadecimal", []string{"lower", agMatmul, "-p", "M=0x10"}, exitUsage, "write 16"},
 		{"parameter with a plus sign", []string{"lower", agMatmul, "-p", "M=+8192"}, exitUsage, "write 8192"},
 		{"schedule value with a 0 in front", []string{"lower", agMatmul, "--schedule", "streams=02"}, exitSpec, "write 2"},
-		{"schedule number or word with a 0 in front", []string{"lower", "../../testdata/specs/ag_matmul_p2p/spec.yaml", "--schedule", "all.lead=01"}, exitSpec, "write 1"},
+		{"schedule number or word with a 0 in front",
+			[]string{"lower", "../../testdata/specs/ag_matmul_p2p/spec.yaml", "--schedule", "all.lead=01"}, exitSpec, "write 1"},
 		{"ranks with a 0 in front", []string{"simulate", agMatmul, "-n", "8,010"}, exitUsage, "write 10"},
 		{"seed with a 0 in front", []string{"run", "out", "--seed", "010"}, exitUsage, "write 10"},
 		{"swept with a 0 in front", []string{"bench", agMatmul, "--sweep", "S=02"}, exitUsage, "write 2"},
 		{"parameter twice", []string{"lower", agMatmul, "-p", "M=8192", "-p", "M=4096"}, exitUsage, "sets M twice"},
 		{"parameter twice alike", []string{"lower", agMatmul, "-p", "M=8192", "--param", "M=8192"}, exitUsage, "sets M twice"},
-		{"schedule field twice", []string{"lower", agMatmul, "--schedule", "all.via=nccl", "--schedule", "all.via=ipc-get"}, exitUsage, "--schedule sets all.via twice, to nccl and to ipc-get"},
-		{"two presets", []string{"lower", agMatmul, "--schedule", "eager", "--schedule", "reference"}, exitUsage, "--schedule sets a preset twice, to eager and to reference"},
-		{"flag twice", []string{"emit", agMatmul, "-o", "x", "--output", "y"}, exitUsage, `"-o, --output" flag: the flag is given twice, first with x`},
+		{"schedule field twice", []string{"lower", agMatmul, "--schedule", "all.via=nccl", "--schedule", "all.via=ipc-get"}, exitUsage,
+			"--schedule sets all.via twice, to nccl and to ipc-get"},
+		{"two presets", []string{"lower", agMatmul, "--schedule", "eager", "--schedule", "reference"}, exitUsage,
+			"--schedule sets a preset twice, to eager and to reference"},
+		{"flag twice", []string{"emit", agMatmul, "-o", "x", "--output", "y"}, exitUsage,
+			`"-o, --output" flag: the flag is given twice, first with x`},
 		{"switch twice", []string{"emit", agMatmul, "-o", "x", "--check", "--check"}, exitUsage, "the flag is given twice"},
 		{"ranks twice", []string{"run", "out", "-n", "2", "-n", "4"}, exitUsage, "given twice, first with 2"},
 		{"ranks not decimal", []string{"run", "out", "-n", "0x4"}, exitUsage, "not a plain decimal integer; write 4"},
@@ -93,7 +99,8 @@ func TestMistakesGetACodeAndAdvice(t *testing.T) {
 		{"unknown code", []string{"explain", "HG999"}, exitUsage, `no error code "HG999"`},
 		{"no command", []string{"run", "-n", "2", "--"}, exitUsage, "missing command after --"},
 		{"no ranks of a command", []string{"run", "--", "true"}, exitUsage, "hirgen run -n RANKS -- true"},
-		{"device of a command", []string{"run", "-n", "2", "--device", "cpu", "--", "true"}, exitUsage, "--device is for emitted folders, and true is a command"},
+		{"device of a command", []string{"run", "-n", "2", "--device", "cpu", "--", "true"}, exitUsage,
+			"--device is for emitted folders, and true is a command"},
 		{"command that is not there", []string{"run", "-n", "2", "--", "./nowhere"}, exitEnvironment, "./nowhere was not found"},
 		{"command that is a folder", []string{"run", "-n", "2", "--", "."}, exitEnvironment, "hirgen run ."},
 		{"file for a folder", []string{"run", bad}, exitUsage, "hirgen run -n RANKS -- " + bad},
@@ -135,7 +142,8 @@ func TestLowerPrintsWhatTheParserReads(t *testing.T) {
 }
 
 func TestScheduleFlagReplacesFields(t *testing.T) {
-	exit, source, stderr := hirgen(t, "", "lower", agMatmul, "--schedule", "initial_waits=fused", "--schedule", "streams=2", "--schedule", "reference")
+	exit, source, stderr := hirgen(t, "", "lower", agMatmul, "--schedule", "initial_waits=fused", "--schedule", "streams=2", "--schedule",
+		"reference")
 	if exit != exitOK {
 		t.Fatalf("exit code %d:\n%s", exit, stderr)
 	}
@@ -177,7 +185,8 @@ func TestLowerJSONHasNameChoicesAndBody(t *testing.T) {
 	for _, stmt := range program.Body {
 		ops = append(ops, stmt.Op)
 	}
-	if got, want := strings.Join(ops, " "), "GetCurrentStream Allocate Allocate For For SetCurrentStream For"; program.Name != "ag_matmul" || got != want {
+	if got, want := strings.Join(ops, " "), "GetCurrentStream Allocate Allocate For For SetCurrentStream For"; program.Name != "ag_matmul" ||
+		got != want {
 		t.Errorf("program %q is %s, want %s", program.Name, got, want)
 	}
 	if program.Choices.Pipeline != "collective" || program.Choices.Joins != "after" || program.Choices.All.Via != "nccl" {
@@ -239,7 +248,8 @@ func TestEmitWritesOnceAndGuardsEdits(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{nil, {"--check"}} {
-		if source := emit(exitEnvironment, args...); !strings.Contains(source, "manifest.json is damaged") || !strings.Contains(source, "--force") {
+		if source := emit(exitEnvironment, args...); !strings.Contains(source, "manifest.json is damaged") ||
+			!strings.Contains(source, "--force") {
 			t.Errorf("the refusal names the manifest and the way out: %s", source)
 		}
 	}
@@ -274,7 +284,8 @@ func TestCheckListsEveryCommunication(t *testing.T) {
 		{grid, nil, []string{"1 x Allgather over mesh axis x of world by NCCL", "1 x Allgather over mesh axis y of world by NCCL"}},
 		{sums, []string{"--schedule", "pipeline=p2p", "--schedule", "all.via=ipc-get", "--schedule", "C.fuse=peer-read"},
 			[]string{"3 x Transfer from rank to rank over mesh axis x of world by IPC-get, 128 bytes each"}},
-		{sums, []string{"--schedule", "pipeline=p2p", "--schedule", "all.steps=ring", "--schedule", "transport=auto"}, []string{"over mesh axis x of world by IPC"}},
+		{sums, []string{"--schedule", "pipeline=p2p", "--schedule", "all.steps=ring", "--schedule", "transport=auto"},
+			[]string{"over mesh axis x of world by IPC"}},
 		{sums, []string{"--schedule", "pipeline=p2p", "--schedule", "transport=auto"}, []string{"there instead:", "by NCCL inter-node"}},
 		{"hirgen: 1\nname: p\ntensors: {A: [8]}\nops: [B = relu(A)]\n", nil, []string{"no communication"}},
 	} {

@@ -21,7 +21,8 @@ func newMan() *cobra.Command {
 			}
 			root := cmd.Root()
 			root.DisableAutoGenTag = true
-			return doc.GenManTree(root, &doc.GenManHeader{Title: "HIRGEN", Section: "1", Source: "hirgen " + programVersion(), Manual: "hirgen"}, args[0])
+			return doc.GenManTree(root, &doc.GenManHeader{Title: "HIRGEN", Section: "1", Source: "hirgen " + programVersion(), Manual: "hirgen"},
+				args[0])
 		},
 	}
 }

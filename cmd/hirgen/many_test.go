@@ -22,10 +22,12 @@ func TestSeveralFiles(t *testing.T) {
 		exit        int
 		out, stderr []string
 	}{
-		{[]string{"check", wrong, right, other}, exitSpec, []string{right + ":\np: 1 ranks"}, []string{wrong + ":5:9: error HG061", other + ":5:9: error HG061"}},
+		{[]string{"check", wrong, right, other}, exitSpec, []string{right + ":\np: 1 ranks"},
+			[]string{wrong + ":5:9: error HG061", other + ":5:9: error HG061"}},
 		{[]string{"check", right, agMatmul}, exitOK, []string{right + ":\np: 1 ranks", agMatmul + ":\nag_matmul: 4 ranks"}, nil},
 		{[]string{"check", "no/such.yaml", wrong}, exitEnvironment, nil, []string{"no/such.yaml", wrong + ":5:9: error HG061"}},
-		{[]string{"verify", wrong, right, "-"}, exitSpec, []string{right + ":\nright.yaml: p: proved", "-:\nstdin: q: proved"}, []string{wrong + ":5:9"}},
+		{[]string{"verify", wrong, right, "-"}, exitSpec, []string{right + ":\nright.yaml: p: proved", "-:\nstdin: q: proved"},
+			[]string{wrong + ":5:9"}},
 		{[]string{"verify", agMatmul, "../../testdata/specs/matmul_rs/spec.yaml", "-n", "2"}, exitOK, []string{"matmul_rs: proved"}, nil},
 		{[]string{"fmt", "-d", wrong, "no/such.yaml", right}, exitEnvironment, nil, []string{"no/such.yaml"}},
 	} {
@@ -49,7 +51,8 @@ func TestSeveralFiles(t *testing.T) {
 // TestFmtFormatsBehindAMistake writes the files that are right.
 func TestFmtFormatsBehindAMistake(t *testing.T) {
 	broken, loose := file(t, "broken.yaml", "ops: [1\n"), file(t, "loose.yaml", strings.Replace(rightSpec, "B = relu(A)", "B=relu( A )", 1))
-	if exit, _, stderr := hirgen(t, "", "fmt", "-w", broken, loose); exit != exitSpec || !strings.Contains(stderr, "broken.yaml:1:6") || read(t, loose) != rightSpec {
+	if exit, _, stderr := hirgen(t, "", "fmt", "-w", broken, loose); exit != exitSpec || !strings.Contains(stderr, "broken.yaml:1:6") ||
+		read(t, loose) != rightSpec {
 		t.Errorf("exit code %d, %s\n%s", exit, stderr, read(t, loose))
 	}
 }
@@ -62,7 +65,8 @@ func TestCheckAsJSONHasMistakes(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &one); exit != exitSpec || err != nil || !strings.Contains(stderr, "HG061") {
 		t.Fatalf("exit code %d, %v in %s%s", exit, err, out, stderr)
 	}
-	want := wrongReport{wrong, []diagnosticReport{{wrong, 5, 9, "HG061", `there is no operation "rleu"`, `did you mean "relu"?`, []noteReport{}}}}
+	want := wrongReport{wrong, []diagnosticReport{{wrong, 5, 9, "HG061", `there is no operation "rleu"`, `did you mean "relu"?`,
+		[]noteReport{}}}}
 	if !reflect.DeepEqual(one, want) {
 		t.Errorf("%+v, want %+v", one, want)
 	}

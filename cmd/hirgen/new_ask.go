@@ -11,9 +11,9 @@ import (
 	"strings"
 
 	api "github.com/hirgen/hirgen"
-	"github.com/hirgen/hirgen/internal/diag"
-	"github.com/hirgen/hirgen/internal/expr"
-	"github.com/hirgen/hirgen/internal/spell"
+	"github.com/hirgen/hirgen/internal/base/diag"
+	"github.com/hirgen/hirgen/internal/base/expr"
+	"github.com/hirgen/hirgen/internal/base/spell"
 	"github.com/hirgen/hirgen/model"
 )
 

@@ -12,7 +12,8 @@ import (
 
 func TestNewWritesASpecThatChecks(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "my_mlp.yaml")
-	if exit, out, stderr := hirgen(t, "", "new", path, "--layer", "swiglu_tp", "-n", "4", "-p", "M=4096"); exit != exitOK || !strings.Contains(out, "next: hirgen check "+path) {
+	if exit, out, stderr := hirgen(t, "", "new", path, "--layer", "swiglu_tp", "-n", "4", "-p", "M=4096"); exit != exitOK ||
+		!strings.Contains(out, "next: hirgen check "+path) {
 		t.Fatalf("exit code %d, %s%s", exit, out, stderr)
 	}
 	if text := read(t, path); !strings.Contains(text, "name: my_mlp\nparams: {D: 4, M: 4096, K: 256, N: 1024}") {
@@ -50,7 +51,8 @@ func TestNewAsks(t *testing.T) {
 		want    map[string]int64
 		shown   []string
 	}{
-		{"nothing\nmlp_pt\nmlp_tp\n4\n\n-3\n1k\n1024\n", map[string]int64{"K": 512}, "mlp_tp", map[string]int64{"D": 4, "M": 512, "K": 512, "N": 1024},
+		{"nothing\nmlp_pt\nmlp_tp\n4\n\n-3\n1k\n1024\n", map[string]int64{"K": 512}, "mlp_tp",
+			map[string]int64{"D": 4, "M": 512, "K": 512, "N": 1024},
 			[]string{`"nothing" will not do: there is no such layer; there are ag_matmul`, "did you mean mlp_tp?", "D, the number of ranks [2]: ",
 				"M [512]: ", "N [4*K]: ", `"-3" will not do: a size is at least 1`, `"1k" will not do: "1k" is not`}},
 		// What does not divide is refused where it is answered, and a default that does not is replaced.
@@ -78,7 +80,8 @@ func TestNewAsks(t *testing.T) {
 			t.Errorf("%q: %v", c.answers, err)
 		}
 	}
-	if _, err := askForAll(strings.NewReader("ag_matmul\n"), io.Discard, map[string]int64{"Q": 3}); err == nil || !strings.Contains(err.Error(), `no parameter "Q"`) {
+	if _, err := askForAll(strings.NewReader("ag_matmul\n"), io.Discard, map[string]int64{"Q": 3}); err == nil ||
+		!strings.Contains(err.Error(), `no parameter "Q"`) {
 		t.Errorf("%v", err)
 	}
 }
@@ -87,7 +90,8 @@ func TestNewAsks(t *testing.T) {
 func TestNewLayersAreProved(t *testing.T) {
 	for _, layer := range api.Layers {
 		path := filepath.Join(t.TempDir(), layer+".yaml")
-		for _, args := range [][]string{{"new", path, "--layer", layer}, {"check", path}, {"verify", path}, {"verify", path, "--schedule", "auto"}, {"lower", path, "--calls"}} {
+		for _, args := range [][]string{{"new", path, "--layer", layer}, {"check", path}, {"verify", path},
+			{"verify", path, "--schedule", "auto"}, {"lower", path, "--calls"}} {
 			if exit, out, stderr := hirgen(t, "", args...); exit != exitOK || out == "" {
 				t.Errorf("hirgen %v: exit code %d, %s%s", args, exit, out, stderr)
 			}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hirgen/hirgen/internal/spell"
+	"github.com/hirgen/hirgen/internal/base/spell"
 	"github.com/hirgen/hirgen/lowering"
 	"github.com/hirgen/hirgen/lowering/schedules"
 )
@@ -37,7 +37,8 @@ func (f *specFlags) loweringOptions(w io.Writer) (lowering.Options, error) {
 			return lowering.Options{}, err
 		}
 		if isRequired(name) {
-			return lowering.Options{}, usagef("--disable-pass: no program can be emitted without %s; \"hirgen passes\" shows which are optional", name)
+			return lowering.Options{}, usagef("--disable-pass: no program can be emitted without %s; \"hirgen passes\" shows which are optional",
+				name)
 		}
 	}
 	for _, name := range f.dumpAfter {

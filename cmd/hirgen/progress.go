@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hirgen/hirgen/internal/bench"
+	"github.com/hirgen/hirgen/internal/tools/bench"
 )
 
 // progress shows what is under way: on a terminal a bar with the time that is left, elsewhere a line for each thing that

@@ -124,7 +124,8 @@ func TestCookbook(t *testing.T) {
 // TestGettingStartedShowsAFinding makes the mistake that the page tells of.
 func TestGettingStartedShowsAFinding(t *testing.T) {
 	_, printed, _ := hirgen(t, "", "lower", agMatmul, "--calls")
-	broken := strings.Replace(printed, "StreamWait(event gather_done_, index s, on compute)", "StreamWait(event gather_done_, index 0, on compute)", 1)
+	broken := strings.Replace(printed, "StreamWait(event gather_done_, index s, on compute)",
+		"StreamWait(event gather_done_, index 0, on compute)", 1)
 	_, found, _ := hirgen(t, broken, "verify", "-")
 	shown := block(t, read(t, gettingStarted), "```text\nspec.yaml:12:5: error: ")
 	if !strings.Contains(found, shown) {

@@ -20,7 +20,8 @@ func TestRegenerateLineRunsAsPrinted(t *testing.T) {
 				t.Fatal(err)
 			}
 			out := filepath.Join(t.TempDir(), "out")
-			if exit, _, stderr := hirgen(t, source, "emit", spec, "-o", out, "--no-verify", "-p", "S=2", "--schedule", "all.lead=1", "--go", "--go-module", "example.com/a"); exit != exitOK {
+			if exit, _, stderr := hirgen(t, source, "emit", spec, "-o", out, "--no-verify", "-p", "S=2", "--schedule", "all.lead=1", "--go",
+				"--go-module", "example.com/a"); exit != exitOK {
 				t.Fatal(stderr)
 			}
 			t.Chdir(out)

@@ -64,7 +64,8 @@ of a program were edited. hirgen run also returns the exit codes of the ranks.`,
 		},
 	}
 	root.Flags().BoolVar(&showVersion, "version", false, "print the versions of hirgen, of specs and of the C ABI")
-	root.AddCommand(newNew(), newEmit(), newLower(), newCheck(), newVerify(), newBench(), newTune(), newSimulate(), newTimeline(), newExportGo(), newGrad(), newRun(), newFmt(), newCache(), newDoctor(),
+	root.AddCommand(newNew(), newEmit(), newLower(), newCheck(), newVerify(), newBench(), newTune(), newSimulate(), newTimeline(),
+		newExportGo(), newGrad(), newRun(), newFmt(), newCache(), newDoctor(),
 		newOps(), newSchedule(), newSchema(), newPasses(), newExplain(), newMan(), newVersion())
 	group(root)
 	root.SetFlagErrorFunc(suggestFlag)

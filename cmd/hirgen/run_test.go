@@ -16,7 +16,8 @@ import (
 // TestRunLaunchesAnyCommand runs a shell as every rank.
 func TestRunLaunchesAnyCommand(t *testing.T) {
 	exit, stdout, stderr := hirgen(t, "", "run", "-n", "3", "--seed", "7", "--", "sh", "-c",
-		`echo "$HIRGEN_RANK/$HIRGEN_WORLD/$HIRGEN_LOCAL_RANK $HIRGEN_ADDR:$HIRGEN_PORT $HIRGEN_CPU_SEED $1 ${#HIRGEN_JOB_SECRET}"; exit $HIRGEN_RANK`, "sh", "--flag")
+		`echo "$HIRGEN_RANK/$HIRGEN_WORLD/$HIRGEN_LOCAL_RANK $HIRGEN_ADDR:$HIRGEN_PORT $HIRGEN_CPU_SEED $1 ${#HIRGEN_JOB_SECRET}"; exit `+
+			`$HIRGEN_RANK`, "sh", "--flag")
 	if exit != 2 {
 		t.Errorf("exit code %d, want the highest of the ranks'", exit)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hirgen/hirgen/internal/simulate"
+	"github.com/hirgen/hirgen/internal/tools/simulate"
 )
 
 // defaultCluster is the machine of simulate without --machine.

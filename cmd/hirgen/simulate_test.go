@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hirgen/hirgen/internal/simulate"
+	"github.com/hirgen/hirgen/internal/tools/simulate"
 )
 
 // TestSimulateRefuses: command lines that cannot be carried out, and specs that are wrong.
@@ -30,7 +30,8 @@ func TestSimulateRefuses(t *testing.T) {
 			t.Errorf("%v: exit code %d, want %d with %q:\n%s", c.args, exit, c.exit, c.want, stderr)
 		}
 	}
-	if exit, stdout, stderr := hirgen(t, "", "simulate", agMatmul, "-n", "3,5"); exit != exitSpec || !strings.Contains(stdout, "3 ranks: ") || !strings.Contains(stderr, "nothing was predicted") {
+	if exit, stdout, stderr := hirgen(t, "", "simulate", agMatmul, "-n", "3,5"); exit != exitSpec || !strings.Contains(stdout, "3 ranks: ") ||
+		!strings.Contains(stderr, "nothing was predicted") {
 		t.Errorf("exit code %d:\n%s%s", exit, stdout, stderr)
 	}
 }
@@ -73,7 +74,8 @@ func TestSimulate(t *testing.T) {
 		t.Fatalf("exit code %d, %v: %s", exit, err, stderr)
 	}
 	last := r.Rows[3]
-	if r.Machine != "mine" || r.Measured != 4 || r.Scale != "M" || last.Ranks != 16 || last.Nodes != 4 || last.Scaled != 32768 || last.Measured || !r.Rows[1].Measured {
+	if r.Machine != "mine" || r.Measured != 4 || r.Scale != "M" || last.Ranks != 16 || last.Nodes != 4 || last.Scaled != 32768 ||
+		last.Measured || !r.Rows[1].Measured {
 		t.Errorf("%+v", r)
 	}
 }

@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hirgen/hirgen/internal/diag"
-	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/internal/base/diag"
+	"github.com/hirgen/hirgen/internal/base/expr"
 	"github.com/hirgen/hirgen/lowering"
-	"github.com/hirgen/hirgen/lowering/calls"
 	"github.com/hirgen/hirgen/lowering/cost"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/schedules"
@@ -42,8 +42,11 @@ func (f *specFlags) register(cmd *cobra.Command) {
 func (f *specFlags) registerSpec(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&f.params, "param", "p", nil, "set a parameter of the spec, `NAME=VALUE`; repeatable")
-	flags.StringArrayVar(&f.schedule, "schedule", nil, "set a field of the schedule, `FIELD=VALUE`, as in streams=2 or all.via=ipc-get, or all of it to a preset, as in none or eager, or to {} for the default of each field; repeatable")
-	flags.StringVar(&f.from, "schedule-file", "", "take the schedule of `FILE` in place of the spec's, as hirgen tune writes it; --schedule changes fields of it")
+	flags.StringArrayVar(&f.schedule, "schedule", nil,
+		"set a field of the schedule, `FIELD=VALUE`, as in streams=2 or all.via=ipc-get, or all of it to a preset, as in none or eager, or to "+
+			"{} for the default of each field; repeatable")
+	flags.StringVar(&f.from, "schedule-file", "",
+		"take the schedule of `FILE` in place of the spec's, as hirgen tune writes it; --schedule changes fields of it")
 	_ = cmd.RegisterFlagCompletionFunc("schedule", completing(scheduleNames))
 }
 
@@ -234,7 +237,8 @@ func parseSchedule(settings []string) ([]model.Setting, error) {
 		case !found && (setting == model.Defaults || slices.Contains(schedule.Presets(), setting)):
 			path, value = "", setting
 		case !found || path == "":
-			return nil, usagef("--schedule %s: write FIELD=VALUE, as in --schedule all.via=ipc-get, or a preset: %s; or {}", setting, strings.Join(schedule.Presets(), ", "))
+			return nil, usagef("--schedule %s: write FIELD=VALUE, as in --schedule all.via=ipc-get, or a preset: %s; or {}", setting,
+				strings.Join(schedule.Presets(), ", "))
 		}
 		if i := slices.IndexFunc(list, func(s model.Setting) bool { return s.Path == path }); i >= 0 {
 			return nil, usagef("--schedule sets %s twice, to %s and to %s; give it once", cmp.Or(path, "a preset"), list[i].Value, value)

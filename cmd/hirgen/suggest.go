@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/hirgen/hirgen/internal/spell"
+	"github.com/hirgen/hirgen/internal/base/spell"
 )
 
 // otherNames maps names that users try to commands of hirgen.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hirgen/hirgen/internal/spell"
+	"github.com/hirgen/hirgen/internal/base/spell"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/schedule"
 	"github.com/hirgen/hirgen/model/schema"

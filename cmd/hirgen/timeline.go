@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hirgen/hirgen/internal/timeline"
+	"github.com/hirgen/hirgen/internal/tools/timeline"
 )
 
 func newTimeline() *cobra.Command {

@@ -16,7 +16,8 @@ func TestTimeline(t *testing.T) {
 		t.Fatal(exit, text)
 	}
 	exit, out, stderr := hirgen(t, "", "timeline", trace, trace, "--spec", spec, "-o", page)
-	if want := "trace.json: Predicted on h200: "; exit != exitOK || strings.Count(out, want) != 2 || !strings.Contains(out, "critical path: Matmul of C_s") {
+	if want := "trace.json: Predicted on h200: "; exit != exitOK || strings.Count(out, want) != 2 ||
+		!strings.Contains(out, "critical path: Matmul of C_s") {
 		t.Errorf("%d\n%s%s", exit, out, stderr)
 	}
 	text, err := os.ReadFile(page)
@@ -26,7 +27,8 @@ func TestTimeline(t *testing.T) {
 	if err := os.WriteFile(wrong, []byte("{\n  what"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if exit, _, text := hirgen(t, "", "timeline", wrong, "-o", page); exit != exitUsage || !strings.Contains(text, wrong+":2:4: not a trace of Chrome's form") {
+	if exit, _, text := hirgen(t, "", "timeline", wrong, "-o", page); exit != exitUsage ||
+		!strings.Contains(text, wrong+":2:4: not a trace of Chrome's form") {
 		t.Errorf("%d\n%s", exit, text)
 	}
 	for _, args := range [][]string{{"timeline", trace}, {"timeline", "-o", page}} {

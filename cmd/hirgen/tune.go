@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hirgen/hirgen/internal/bench"
-	"github.com/hirgen/hirgen/internal/launch"
+	"github.com/hirgen/hirgen/internal/tools/bench"
+	"github.com/hirgen/hirgen/internal/tools/launch"
 	"github.com/hirgen/hirgen/lowering/cost"
 	"github.com/hirgen/hirgen/lowering/schedules"
 	"github.com/hirgen/hirgen/model"
@@ -133,7 +133,8 @@ func (f *tuneFlags) validate() (map[string]int64, error) {
 }
 
 // again times the winner and auto at some sizes, in programs that start afresh.
-func (f *tuneFlags) again(cmd *cobra.Command, spec string, params map[string]int64, sizes bench.Sweep, winner bench.Candidate) (*bench.Result, error) {
+func (f *tuneFlags) again(cmd *cobra.Command, spec string, params map[string]int64, sizes bench.Sweep,
+	winner bench.Candidate) (*bench.Result, error) {
 	cases, err := bench.Rivals(spec, params, sizes, winner)
 	if err != nil {
 		return nil, usagef("%v", err)

@@ -11,11 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hirgen/hirgen/internal/expr"
-	"github.com/hirgen/hirgen/lowering/calls"
-	calltext "github.com/hirgen/hirgen/lowering/calls/text"
-	"github.com/hirgen/hirgen/lowering/prove/values"
+	"github.com/hirgen/hirgen/calls"
+	calltext "github.com/hirgen/hirgen/calls/text"
+	"github.com/hirgen/hirgen/internal/base/expr"
 	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/prove/values"
 )
 
 func newVerify() *cobra.Command {

@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hirgen/hirgen/calls"
 	"github.com/hirgen/hirgen/emit"
-	"github.com/hirgen/hirgen/lowering/calls"
-	"github.com/hirgen/hirgen/lowering/prove/values"
 	"github.com/hirgen/hirgen/lowering/schedules"
+	"github.com/hirgen/hirgen/prove/values"
 )
 
 // verifyFolder proves the calls that an emitted folder carries, and compares its files with the printed calls.
@@ -146,7 +146,8 @@ func printDifferences(w io.Writer, dir string, list []emit.Difference) (edited b
 		case d.Lines == 0:
 			fmt.Fprintf(w, "%s:%d: edited: lines are missing, the first is: %s\n", where, d.Line, strings.TrimSpace(d.Want))
 		default:
-			fmt.Fprintf(w, "%s:%d: edited: %s\n  has:    %s\n  prints: %s\n", where, d.Line, countLines(d.Lines), strings.TrimSpace(d.Has), strings.TrimSpace(d.Want))
+			fmt.Fprintf(w, "%s:%d: edited: %s\n  has:    %s\n  prints: %s\n", where, d.Line, countLines(d.Lines), strings.TrimSpace(d.Has),
+				strings.TrimSpace(d.Want))
 		}
 		edited = true
 	}

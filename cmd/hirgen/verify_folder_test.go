@@ -16,12 +16,15 @@ func TestVerifyFolder(t *testing.T) {
 		want                         string
 	}{
 		{"as written", "", "", "", exitOK, "the sources agree with these calls"},
-		{"another event", "ag_matmul.cpp", "cudaStreamWaitEvent(compute, gather_done_[s]", "cudaStreamWaitEvent(compute, gather_done_[0]", exitEdited,
+		{"another event", "ag_matmul.cpp", "cudaStreamWaitEvent(compute, gather_done_[s]", "cudaStreamWaitEvent(compute, gather_done_[0]",
+			exitEdited,
 			"edited: 1 line\n  has:    HG_CHECK(cudaStreamWaitEvent(compute, gather_done_[0]"},
-		{"a runtime that was touched", "runtime/include/hirgen/error.hpp", "#pragma once\n", "", exitEdited, "edited: lines are missing, the first is: #pragma once"},
+		{"a runtime that was touched", "runtime/include/hirgen/error.hpp", "#pragma once\n", "", exitEdited,
+			"edited: lines are missing, the first is: #pragma once"},
 		{"a Go package that was edited", "go/example/main.go", "BF16(1)", "BF16(2)", exitEdited, "go/example/main.go:"},
 		{"calls that race", "calls.txt", wait, first, exitNotProved, "error: races: NcclCall kGather s=1"},
-		{"calls that the sources are not printed from", "calls.txt", "text \"spec.yaml:12:5 Matmul of C_s\"", "text \"something else\"", exitEdited, "calls.txt: edited since it was written"},
+		{"calls that the sources are not printed from", "calls.txt", "text \"spec.yaml:12:5 Matmul of C_s\"", "text \"something else\"",
+			exitEdited, "calls.txt: edited since it was written"},
 		{"no calls", "calls.txt", "", "", exitEnvironment, "calls.txt"},
 		{"no manifest", "hirgen.manifest.json", "", "", exitEnvironment, "it has no hirgen.manifest.json"},
 	} {
@@ -61,7 +64,8 @@ func change(t *testing.T, path, old, replacement string) {
 }
 
 func TestVerifyFolderTakesNoSettings(t *testing.T) {
-	if exit, _, stderr := hirgen(t, "", "verify", t.TempDir(), "-p", "S=2"); exit != exitUsage || !strings.Contains(stderr, "has its own settings") {
+	if exit, _, stderr := hirgen(t, "", "verify", t.TempDir(), "-p", "S=2"); exit != exitUsage ||
+		!strings.Contains(stderr, "has its own settings") {
 		t.Errorf("exit %d: %s", exit, stderr)
 	}
 }

@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"io"
 
-	"github.com/hirgen/hirgen/lowering/calls"
-	"github.com/hirgen/hirgen/lowering/prove"
-	"github.com/hirgen/hirgen/lowering/prove/values"
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/prove"
+	"github.com/hirgen/hirgen/prove/values"
 )
 
 // proofs prints the proofs of a command: text as soon as a program is proved, JSON when all are.

@@ -6,14 +6,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hirgen/hirgen/lowering/calls"
-	calltext "github.com/hirgen/hirgen/lowering/calls/text"
-	"github.com/hirgen/hirgen/lowering/prove"
+	"github.com/hirgen/hirgen/calls"
+	calltext "github.com/hirgen/hirgen/calls/text"
+	"github.com/hirgen/hirgen/prove"
 )
 
 func TestVerify(t *testing.T) {
 	_, printed, _ := hirgen(t, "", "lower", agMatmul, "--calls")
-	broken := strings.Replace(printed, "  StreamWait(event gather_done_, index s, on compute)", "  StreamWait(event gather_done_, index 0, on compute)", 1)
+	broken := strings.Replace(printed, "  StreamWait(event gather_done_, index s, on compute)",
+		"  StreamWait(event gather_done_, index 0, on compute)", 1)
 	if broken == printed {
 		t.Fatal("the program has no such wait")
 	}

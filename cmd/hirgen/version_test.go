@@ -13,7 +13,8 @@ func TestVersionSaysWhatItIs(t *testing.T) {
 	if exit != exitOK || short != long {
 		t.Errorf("--version: exit code %d, and\n%s%sis not\n%s", exit, short, stderr, long)
 	}
-	for _, want := range []string{`(?m)\Ahirgen \d+\.\d+\.\d+$`, `(?m)^commit `, `(?m)^built with go1\S* for \w+/\w+$`, `(?m)^spec \d+$`, `(?m)^C ABI \d+$`} {
+	for _, want := range []string{`(?m)\Ahirgen \d+\.\d+\.\d+$`, `(?m)^commit `, `(?m)^built with go1\S* for \w+/\w+$`, `(?m)^spec \d+$`,
+		`(?m)^C ABI \d+$`} {
 		if !regexp.MustCompile(want).MatchString(long) {
 			t.Errorf("no %s in:\n%s", want, long)
 		}
@@ -51,7 +52,8 @@ func TestOriginIsTheBestThatIsKnown(t *testing.T) {
 
 func TestNumberIsThatOfTheModule(t *testing.T) {
 	module := &debug.BuildInfo{Main: debug.Module{Version: "v0.1.1-rc.1"}}
-	checkout := &debug.BuildInfo{Main: debug.Module{Version: "v0.0.0-20261123040000-abcdef"}, Settings: []debug.BuildSetting{{Key: "vcs.revision", Value: "abcdef"}}}
+	checkout := &debug.BuildInfo{Main: debug.Module{Version: "v0.0.0-20261123040000-abcdef"},
+		Settings: []debug.BuildSetting{{Key: "vcs.revision", Value: "abcdef"}}}
 	for _, c := range []struct {
 		info      *debug.BuildInfo
 		set, want string // set by -ldflags
@@ -77,9 +79,10 @@ func TestPagesStateTheVersions(t *testing.T) {
 	lines := strings.Split(printed, "\n")
 	spec, abi := lines[3], lines[4]
 	for page, want := range map[string]string{
-		"../../CHANGELOG.md":     `\A[^#]*# Changes[^#]*\n## ` + regexp.QuoteMeta(release) + `\n\n.*; ` + spec + `, ` + abi + `\. `,
-		"../../docs/versions.md": `\n    hirgen ` + regexp.QuoteMeta(release) + `\n    commit .*\n    built with .*\n    ` + spec + `\n    ` + abi + `\n`,
-		"../../docs/spec.md":     `\A# Spec reference, version ` + strings.TrimPrefix(spec, "spec ") + `\n`,
+		"../../CHANGELOG.md": `\A[^#]*# Changes[^#]*\n## ` + regexp.QuoteMeta(release) + `\n\n.*; ` + spec + `, ` + abi + `\. `,
+		"../../docs/versions.md": `\n    hirgen ` + regexp.QuoteMeta(release) + `\n    commit .*\n    built with .*\n    ` + spec + `\n    ` +
+			abi + `\n`,
+		"../../docs/spec.md": `\A# Spec reference, version ` + strings.TrimPrefix(spec, "spec ") + `\n`,
 	} {
 		if text := read(t, page); !regexp.MustCompile(want).MatchString(text) {
 			t.Errorf("%s does not match %s:\n%.600s", page, want, text)

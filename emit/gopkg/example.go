@@ -13,7 +13,8 @@ import (
 // results.
 func (p *printer) example() *jen.File {
 	f := p.file("main")
-	f.PackageComment(goprint.Comment(fmt.Sprintf("Command example runs one rank of %s on inputs of ones. To start all ranks, in the folder above the package:\n\n"+
+	f.PackageComment(goprint.Comment(fmt.Sprintf("Command example runs one rank of %s on inputs of ones. To start all ranks, in the folder "+
+		"above the package:\n\n"+
 		"\thirgen run -n %d -- go -C go run ./example", p.Name, p.Ranks)))
 	f.Func().Id("main").Params().Block(
 		jen.List(jen.Id("ctx"), jen.Id("stop")).Op(":=").Qual("os/signal", "NotifyContext").Call(

@@ -44,7 +44,8 @@ func TestVariables(t *testing.T) {
 
 // TestTakenNames finds the exported names of a package without tensors, and the methods of Program.
 func TestTakenNames(t *testing.T) {
-	files, err := Files(Program{Name: "q", Module: "example/q", Tensors: []Tensor{{Name: "A", Type: domain.BF16}, {Name: "B", Type: domain.FP16, Output: true}}})
+	files, err := Files(Program{Name: "q", Module: "example/q",
+		Tensors: []Tensor{{Name: "A", Type: domain.BF16}, {Name: "B", Type: domain.FP16, Output: true}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,8 @@ func (p *printer) tensors() *jen.File {
 			jen.Return(jen.Qual("unsafe", "Slice").Call(jen.Op("&").Id("t").Add(first(t)), jen.Lit(int(elements(t))))),
 		)
 	}
-	f.Line().Comment(goprint.Comment("A Program is this rank's part of " + p.Name + ". [Open] makes one. Its methods, and those of its tensors, may be called\n" +
+	f.Line().Comment(goprint.Comment("A Program is this rank's part of " + p.Name +
+		". [Open] makes one. Its methods, and those of its tensors, may be called\n" +
 		"from several goroutines: they come one after another. All ranks make the same calls of Run."))
 	f.Type().Id("Program").StructFunc(p.fields)
 	f.Line().Comment("bind finds the tensors in the library.")

@@ -14,7 +14,8 @@ func TestImportsAreInGroups(t *testing.T) {
 		paths []string
 		want  string
 	}{
-		{[]string{"fmt", "example/own/sub", "github.com/a/b", "os", "example/other"}, "\t\"example/other\"\n\t\"fmt\"\n\t\"os\"\n\n\t\"example/own/sub\"\n\t\"github.com/a/b\"\n"},
+		{[]string{"fmt", "example/own/sub", "github.com/a/b", "os", "example/other"},
+			"\t\"example/other\"\n\t\"fmt\"\n\t\"os\"\n\n\t\"example/own/sub\"\n\t\"github.com/a/b\"\n"},
 		{[]string{"fmt", "os"}, "\t\"fmt\"\n\t\"os\"\n"},
 		{[]string{"example/own", "github.com/a/b"}, "\t\"example/own\"\n\t\"github.com/a/b\"\n"},
 	} {

@@ -117,7 +117,8 @@ func TestExportIsShort(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, body, _ := strings.Cut(string(source), "func pipeline() (*model.Pipeline, error) {\n")
-	want := []string{`b := model.New("brief")`, `b.Param("K", 8)`, `b.Tensor("A", "K", "K")`, `b.Unary("relu", "B", "A")`, `return b.Build()`, `}`}
+	want := []string{`b := model.New("brief")`, `b.Param("K", 8)`, `b.Tensor("A", "K", "K")`, `b.Unary("relu", "B", "A")`,
+		`return b.Build()`, `}`}
 	var got []string
 	for line := range strings.Lines(body) {
 		if line = strings.TrimSpace(line); line != "" {

@@ -67,7 +67,8 @@ func (e *exporter) call(op *model.Op) (method string, args []jen.Code) {
 		return "Positions", append(operands, jen.Lit(op.Axis))
 	case model.OpDropout:
 		d, _ := domain.DropoutOf(op.Fn)
-		return "DropoutAt", append(operands[:1:1], append([]jen.Code{jen.Lit(d.P), jen.Lit(int(d.Salt)), jen.Lit(int(d.Width))}, operands[1:]...)...)
+		return "DropoutAt", append(operands[:1:1], append([]jen.Code{jen.Lit(d.P), jen.Lit(int(d.Salt)), jen.Lit(int(d.Width))},
+			operands[1:]...)...)
 	case model.OpConcat:
 		return "Concat", append([]jen.Code{operands[0], jen.Lit(op.Axis)}, operands[1:]...)
 	case model.OpCast:

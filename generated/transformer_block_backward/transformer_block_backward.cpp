@@ -186,7 +186,7 @@ class TransformerBlockBackward final : public hirgen::Program {
   hirgen::MatmulPlan dWv_plan_{context_, kDWvShape, kMatmulDWv};
   hirgen::AttentionGradPlan dQ_attention_{context_, kDQAttention, kDQLayout, kDQGradients, kAttentionDQ};
   // in memory that is free then, where that is enough
-  void* dQ_attention_workspace_ = context_.workspace(dQ_attention_.room(), dU1q_, 4259840 * 4,
+  void* dQ_attention_workspace_ = context_.workspace(dQ_attention_.scratch_bytes(), dU1q_, 4259840 * 4,
                                                      "spec.yaml:71:5 Attention of dQ, workspace");
   void* workspace_ = context_.workspace(
       hirgen::workspace_for(dA_plan_, dU2p_plan_, dW2_plan_, dO_plan_, dU1q_plan_, dU1qk_sum_plan_,
@@ -350,7 +350,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "transformer_block_backward", .spec = "spec.yaml",
-               .digest = "d22580084bc2f844cd586c53e545aee1ec006da8421b7b166d1fa55c8f4af367", .mesh_size = D,
+               .digest = "8c16161783e269894c5a5cfe2033dc9850969abaddd2e13e45c4f6808fa4b648", .mesh_size = D,
                .gemms = {{B * L, kShardF, E, 1}, {B * L, E, kShardF, 1}, {E, kShardF, B * L, 1},
                          {B * L, kShardE, E, 1}, {B * L, E, kShardE, 1}, {B * L, E, kShardE, 1},
                          {B * L, E, kShardE, 1}, {kShardF, E, B * L, 1}, {E, kShardE, B * L, 1},

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hirgen/hirgen/lowering/collective"
+	"github.com/hirgen/hirgen/calls/collective"
 )
 
 var (

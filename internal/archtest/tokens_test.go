@@ -1,13 +1,16 @@
 package archtest
 
 import (
+	"bytes"
 	"go/scanner"
 	"go/token"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // budget is the most tokens of Go that the project may have, without comments: in the program, and in tests with their data and
@@ -17,20 +20,8 @@ var budget = map[string]int{"program": 625_300, "tests": 261_100}
 
 // TestTokens counts them.
 func TestTokens(t *testing.T) {
-	listed, err := exec.CommandContext(t.Context(), "git", "-C", "../..", "ls-files", "--cached", "--others", "--exclude-standard", "*.go").Output()
-	if err != nil {
-		t.Skipf("git does not list the files here: %v", err)
-	}
 	count := map[string]int{}
-	for file := range strings.Lines(string(listed)) {
-		file = strings.TrimSpace(file)
-		text, err := os.ReadFile(filepath.Join("..", "..", file))
-		if os.IsNotExist(err) {
-			continue // deleted, but not yet committed
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+	for file, text := range goFiles(t) {
 		count[kindOf(file)] += tokens(text)
 	}
 	for kind, most := range budget {
@@ -44,6 +35,65 @@ func TestTokens(t *testing.T) {
 	}
 }
 
+// widest is the most columns of a line of Go, with a tab as one. Raw strings of several lines do not count.
+const widest = 140
+
+// TestLinesAreNotWide finds longer lines.
+func TestLinesAreNotWide(t *testing.T) {
+	for file, text := range goFiles(t) {
+		if strings.Contains("/"+file, "/testdata/") {
+			continue
+		}
+		for _, line := range wideLines(text) {
+			t.Errorf("%s:%d has more than %d columns", file, line, widest)
+		}
+	}
+	dashes := strings.Repeat("-", widest)
+	if got := wideLines([]byte("x := 1 //" + dashes + "\ny := `\n" + dashes + "-\n`\n")); !slices.Equal(got, []int{1}) {
+		t.Errorf("wide lines %v, want 1", got)
+	}
+}
+
+// wideLines returns the numbers of the wide lines.
+func wideLines(text []byte) (list []int) {
+	raw := map[int]bool{} // lines of raw strings of several lines
+	scan(text, func(at token.Position, _ token.Token, literal string) {
+		for i := range strings.Count(literal, "\n") + 1 {
+			raw[at.Line+i] = raw[at.Line+i] || strings.HasPrefix(literal, "`") && strings.Contains(literal, "\n")
+		}
+	})
+	number := 0
+	for line := range bytes.Lines(text) {
+		if number++; utf8.RuneCount(bytes.TrimRight(line, "\n")) > widest && !raw[number] {
+			list = append(list, number)
+		}
+	}
+	return list
+}
+
+// goFiles returns the files of Go that git has or would add.
+func goFiles(t *testing.T) map[string][]byte {
+	t.Helper()
+	listed, err := exec.CommandContext(t.Context(), "git", "-C", "../..", "ls-files", "--cached", "--others", "--exclude-standard",
+		"*.go").Output()
+	if err != nil {
+		t.Skipf("git does not list the files here: %v", err)
+	}
+	files := map[string][]byte{}
+	for file := range strings.Lines(string(listed)) {
+		file = strings.TrimSpace(file)
+		text, err := os.ReadFile(filepath.Join("..", "..", file))
+		if os.IsNotExist(err) {
+			continue // deleted, but not yet committed
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[file] = text
+	}
+	return files
+}
+
 // kindOf returns the entry of budget that a file counts for.
 func kindOf(file string) string {
 	if strings.HasSuffix(file, "_test.go") || strings.HasPrefix(file, "generated/") || strings.Contains("/"+file, "/testdata/") {
@@ -53,13 +103,21 @@ func kindOf(file string) string {
 }
 
 // tokens counts the tokens of a file, without comments.
-func tokens(text []byte) int {
+func tokens(text []byte) (count int) {
+	scan(text, func(token.Position, token.Token, string) { count++ })
+	return count
+}
+
+// scan calls a function for each token of a file, without comments.
+func scan(text []byte, each func(at token.Position, tok token.Token, literal string)) {
 	var s scanner.Scanner
 	files := token.NewFileSet()
 	s.Init(files.AddFile("", files.Base(), len(text)), text, nil, 0)
-	for n := 0; ; n++ {
-		if _, tok, _ := s.Scan(); tok == token.EOF {
-			return n
+	for {
+		at, tok, literal := s.Scan()
+		if tok == token.EOF {
+			return
 		}
+		each(files.Position(at), tok, literal)
 	}
 }

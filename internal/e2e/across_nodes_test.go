@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hirgen/hirgen/internal/launch"
+	"github.com/hirgen/hirgen/internal/tools/launch"
 )
 
 // nodesOfFour are ways to spread four ranks over nodes: the variable that says so for some of them,

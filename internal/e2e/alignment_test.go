@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hirgen/hirgen/internal/launch"
+	"github.com/hirgen/hirgen/internal/tools/launch"
 )
 
 // operands is a GEMM with a bias, and an attention: what takes its operands to be aligned.

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hirgen/hirgen/internal/bench"
-	"github.com/hirgen/hirgen/internal/launch"
+	"github.com/hirgen/hirgen/internal/tools/bench"
+	"github.com/hirgen/hirgen/internal/tools/launch"
 	"github.com/hirgen/hirgen/lowering/cost"
 )
 
@@ -41,7 +41,8 @@ func TestBench(t *testing.T) {
 	first, _ := measured(func(*bench.Options) {})
 	want := []bench.Status{bench.OK, bench.OK, bench.Waived}
 	for i, row := range first.Rows {
-		if row.Status != want[i] || row.Status == bench.OK && (row.Median <= 0 || row.Products <= 0 || row.Against <= 0 || len(row.Repeats) != 6) {
+		if row.Status != want[i] || row.Status == bench.OK &&
+			(row.Median <= 0 || row.Products <= 0 || row.Against <= 0 || len(row.Repeats) != 6) {
 			t.Errorf("%+v", row)
 		}
 	}
@@ -62,7 +63,8 @@ func TestBench(t *testing.T) {
 	beside, _ := measured(func(o *bench.Options) {
 		o.Peers = `echo '{"peers": ["other"]}'; while read -r name; do echo '{"us": [0.001]}'; done`
 	})
-	if rows := beside.Rows; len(rows) != len(want)+1 || !rows[3].Peer || len(rows[3].Repeats) != 2 || rows[0].AgainstPeer <= 0 || rows[0].AgainstPeer > 1 {
+	if rows := beside.Rows; len(rows) != len(want)+1 || !rows[3].Peer || len(rows[3].Repeats) != 2 || rows[0].AgainstPeer <= 0 ||
+		rows[0].AgainstPeer > 1 {
 		t.Errorf("with a peer: %+v", rows)
 	}
 

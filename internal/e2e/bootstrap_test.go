@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hirgen/hirgen/internal/launch"
+	"github.com/hirgen/hirgen/internal/tools/launch"
 )
 
 // ended is how a process ended.

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/hirgen/hirgen/emit"
-	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/base/diag"
 	"github.com/hirgen/hirgen/lowering"
 	"github.com/hirgen/hirgen/model"
 )

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hirgen/hirgen/internal/launch"
+	"github.com/hirgen/hirgen/internal/tools/launch"
 	"github.com/hirgen/hirgen/model"
 )
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hirgen/hirgen/internal/launch"
+	"github.com/hirgen/hirgen/internal/tools/launch"
 )
 
 // deadline is the bound of every wait in these tests. patience is the same where no wait may reach

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/hirgen/hirgen/emit"
-	"github.com/hirgen/hirgen/internal/launch"
+	"github.com/hirgen/hirgen/internal/tools/launch"
 )
 
 // makeGo is make with the Go package.
@@ -98,7 +98,8 @@ func usualCMake(t *testing.T) string {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	text := fmt.Sprintf("#!/bin/sh\nif [ $1 = --preset ]; then set -- \"$@\" '-DCMAKE_CXX_FLAGS_RELEASE=%s'; fi\nexec %s \"$@\"\n", flags, cmake)
+	text := fmt.Sprintf("#!/bin/sh\nif [ $1 = --preset ]; then set -- \"$@\" '-DCMAKE_CXX_FLAGS_RELEASE=%s'; fi\nexec %s \"$@\"\n",
+		flags, cmake)
 	script(t, filepath.Join(dir, "cmake"), text)
 	return dir
 }

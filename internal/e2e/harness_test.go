@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/hirgen/hirgen/emit"
-	"github.com/hirgen/hirgen/internal/launch"
+	"github.com/hirgen/hirgen/internal/tools/launch"
 	"github.com/hirgen/hirgen/lowering"
 	"github.com/hirgen/hirgen/model"
 )

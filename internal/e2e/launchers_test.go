@@ -47,7 +47,8 @@ func TestLaunchersForReal(t *testing.T) {
 		// Its own key is the secret. The variables let root start it, and two ranks share a core.
 		root := []string{"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "OMPI_MCA_rmaps_base_oversubscribe=1"}
 		launched(t, root, "mpirun", append([]string{"-n", "2", program}, own...)...).mustPass(t)
-		if r := launched(t, root, "mpirun", append([]string{"-n", "3", program}, own...)...); r.exit == 0 || !strings.Contains(r.stderr, "2 ranks") {
+		if r := launched(t, root, "mpirun", append([]string{"-n", "3", program}, own...)...); r.exit == 0 ||
+			!strings.Contains(r.stderr, "2 ranks") {
 			t.Errorf("three ranks of a program for two: %s", r)
 		}
 	})

@@ -28,7 +28,8 @@ func TestLead(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					spec := withSchedule(strings.Replace(string(text), "name: "+name, "name: exchange", 1), fmt.Sprintf("{streams: 2, all: {lead: %d}}", lead))
+					spec := withSchedule(strings.Replace(string(text), "name: "+name, "name: exchange", 1),
+						fmt.Sprintf("{streams: 2, all: {lead: %d}}", lead))
 					program := exchanges.make(t, spec, params{"D": ranks, "S": 4, "M": 64, "K": 32, "N": 32})
 					mustPassInOrders(t, program, ranks, transferSeedsOf(8))
 				})

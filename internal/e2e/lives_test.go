@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hirgen/hirgen/internal/launch"
+	"github.com/hirgen/hirgen/internal/tools/launch"
 )
 
 // TestMemoryIsFreedAsTheCallsSay: a program on two ranks that share memory exports before the peer imports, and closes
@@ -56,7 +56,8 @@ func TestMemoryIsFreedAsTheCallsSay(t *testing.T) {
 		}
 	}
 	if len(exported) < 4 || last["close"] > first["free what is shared"] || last["destroy"] < last["close"] {
-		t.Errorf("line %d closes last, line %d frees first, line %d destroys last:\n%v", last["close"], first["free what is shared"], last["destroy"], lines)
+		t.Errorf("line %d closes last, line %d frees first, line %d destroys last:\n%v", last["close"], first["free what is shared"],
+			last["destroy"], lines)
 	}
 }
 
@@ -82,7 +83,8 @@ func lives(t *testing.T, program string) (lines [][]string) {
 		t.Fatalf("%v\n%s", err, text)
 	}
 	run(t, launch.Options{
-		Program: program, N: 2, Args: append([]string{"--transport", "ipc"}, brief...), Env: []string{"LD_PRELOAD=" + between, "LIVES_LOG=" + log},
+		Program: program, N: 2, Args: append([]string{"--transport", "ipc"}, brief...),
+		Env: []string{"LD_PRELOAD=" + between, "LIVES_LOG=" + log},
 	}).mustPass(t)
 	text, err := os.ReadFile(log)
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hirgen/hirgen/internal/launch"
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/internal/tools/launch"
 	"github.com/hirgen/hirgen/lowering"
-	"github.com/hirgen/hirgen/lowering/calls"
 	"github.com/hirgen/hirgen/lowering/hostir/text"
 )
 
@@ -87,7 +87,8 @@ func TestWorkspacesAreTheRuntimes(t *testing.T) {
 	}
 }
 
-// TestBuffersOfTwoTypesShareMemory runs a backward pass in bf16 with gradients of norms in fp32, a kernel for each operation of them: buffers lie
+// TestBuffersOfTwoTypesShareMemory runs a backward pass in bf16 with gradients of norms in fp32, a kernel for each operation of them:
+// buffers lie
 // side by side in one memory, those of one type where those of another one were, and in outputs that are not written yet.
 func TestBuffersOfTwoTypesShareMemory(t *testing.T) {
 	spec, err := os.ReadFile("../../testdata/layers/llama_block_sp_backward.yaml")
@@ -98,7 +99,9 @@ func TestBuffersOfTwoTypesShareMemory(t *testing.T) {
 	single := strings.Replace(string(spec), "schedule: {", "schedule: {kernels: single, ", 1)
 	layers.runs(t, renamed.ReplaceAllString(single, "name: layer"), params{"D": 2}, seedsOf(6))
 	source := layers.source(t, "layer.cpp")
-	for _, want := range []string{`\b(?:fp32|bf16)\* memory_ = `, `\b(?:fp32|bf16)\* \w+ = reinterpret_cast<(?:fp32|bf16)\*>\(memory_ \+ \d+\);`, `\bfp32\* \w+ = reinterpret_cast<fp32\*>\(\w+( \+ \d+)?\);`, `// until \w+ is written`} {
+	for _, want := range []string{`\b(?:fp32|bf16)\* memory_ = `,
+		`\b(?:fp32|bf16)\* \w+ = reinterpret_cast<(?:fp32|bf16)\*>\(memory_ \+ \d+\);`,
+		`\bfp32\* \w+ = reinterpret_cast<fp32\*>\(\w+( \+ \d+)?\);`, `// until \w+ is written`} {
 		if !regexp.MustCompile(want).MatchString(source) {
 			t.Errorf("no buffer is declared as %s", want)
 		}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hirgen/hirgen/internal/launch"
+	"github.com/hirgen/hirgen/internal/tools/launch"
 	"github.com/hirgen/hirgen/model/domain"
 	"github.com/hirgen/hirgen/model/eval"
 )

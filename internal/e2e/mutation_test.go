@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hirgen/hirgen/internal/launch"
+	"github.com/hirgen/hirgen/internal/tools/launch"
 )
 
 // TestEveryWaitIsNeeded takes the waits out of an emitted program, one at a time. For

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/hirgen/hirgen/internal/launch"
+	"github.com/hirgen/hirgen/internal/tools/launch"
 )
 
 // full asks for everything that is claimed; see make test-full.

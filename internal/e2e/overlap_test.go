@@ -22,7 +22,8 @@ var layersThatOverlap = []struct {
 		{"gather: Allgather of X_s", "Linear of Z_s", 1}, {"gather: Allgather of X_s", "Linear of P_s", 1},
 	}},
 	{"swiglu_tp", []hidden{
-		{"gather: Allgather of X_s", "Matmul of Zg_s", 1}, {"gather: Allgather of X_s", "Matmul of Zu_s", 1}, {"gather: Allgather of X_s", "Matmul of P_s", 1},
+		{"gather: Allgather of X_s", "Matmul of Zg_s", 1}, {"gather: Allgather of X_s", "Matmul of Zu_s", 1},
+		{"gather: Allgather of X_s", "Matmul of P_s", 1},
 	}},
 	{"rs_norm_ag", []hidden{
 		{"gather: Allgather of U_s", "Matmul of Z_s", 1},
@@ -99,7 +100,8 @@ func (tr trace) hides(h hidden) bool {
 			continue
 		}
 		for _, g := range tr.slices {
-			if g.kind == "gemm" && g.statement == h.product && g.rank == c.rank && g.call == c.call && c.index == g.index+h.ahead && c.couldRunWith(g) {
+			if g.kind == "gemm" && g.statement == h.product && g.rank == c.rank && g.call == c.call && c.index == g.index+h.ahead &&
+				c.couldRunWith(g) {
 				return true
 			}
 		}

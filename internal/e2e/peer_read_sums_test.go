@@ -72,12 +72,13 @@ func TestWrittenSums(t *testing.T) {
 		ranks     int64
 		change    []string // pairs of old and new text of the spec
 	}{
-		"fp32":     {"ipc-get", 2, []string{"dtype: bf16", "dtype: fp32"}},
-		"fp16":     {"ipc-get", 4, []string{"dtype: bf16", "dtype: fp16"}},
-		"columns":  {"ipc-get", 4, []string{"mesh: {x: D}", "mesh: {x: D, y: 2}"}},
-		"rows":     {"ipc-get", 4, []string{"mesh: {x: D}", "mesh: {y: 2, x: D}"}},
-		"auto":     {"auto", 2, nil},
-		"consumed": {"ipc-get", 4, []string{"  C: [Stream(D), M/D, N]", "  C: [Stream(D), M/D, N]\n  E: [Stream(D), M/D, N]\n  F: [DIDx, M/D, N]", "  - C = set(R)", "  - C = set(R)\n  - E = relu(C)\n  - F = relu(R)"}},
+		"fp32":    {"ipc-get", 2, []string{"dtype: bf16", "dtype: fp32"}},
+		"fp16":    {"ipc-get", 4, []string{"dtype: bf16", "dtype: fp16"}},
+		"columns": {"ipc-get", 4, []string{"mesh: {x: D}", "mesh: {x: D, y: 2}"}},
+		"rows":    {"ipc-get", 4, []string{"mesh: {x: D}", "mesh: {y: 2, x: D}"}},
+		"auto":    {"auto", 2, nil},
+		"consumed": {"ipc-get", 4, []string{"  C: [Stream(D), M/D, N]", "  C: [Stream(D), M/D, N]\n  E: [Stream(D), M/D, N]\n  F: [DIDx, M/D, N]",
+			"  - C = set(R)", "  - C = set(R)\n  - E = relu(C)\n  - F = relu(R)"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			exchanges := exchanges.beside(t)

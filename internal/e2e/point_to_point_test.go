@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hirgen/hirgen/internal/launch"
+	"github.com/hirgen/hirgen/internal/tools/launch"
 	choices "github.com/hirgen/hirgen/model/schedule"
 )
 
@@ -139,7 +139,8 @@ func TestFormsOfTransfers(t *testing.T) {
 		{"matmul_rs_p2p", "ipc-put", 4, []string{"lead: all", "copy: sm", "signals: batched", "graph: true"}},
 		{"matmul_rs_p2p", "ipc-get", 2, []string{"copy: engine", "graph: true"}},
 		{"matmul_ar_p2p", "ipc-put", 4, []string{"lead: all", "copy: fused", "signals: batched", "graph: true"}},
-		{"matmul_ar_p2p", "ipc-put", 4, []string{"lead: all", "signals: batched", "local: last", "steps: pairwise", "split: 2", "interchange: true"}},
+		{"matmul_ar_p2p", "ipc-put", 4, []string{"lead: all", "signals: batched", "local: last", "steps: pairwise", "split: 2",
+			"interchange: true"}},
 		{"matmul_ar_p2p", "ipc-get", 4, []string{"lead: all", "copy: fused", "graph: true", "split: 4", "interchange: true"}},
 		{"matmul_ar_p2p", "ipc-put", 4, []string{"lead: all", "signals: batched", "split: 4", "interchange: true", "block: D"}},
 		{"matmul_ar_p2p", "ipc-get", 4, []string{"lead: all", "copy: fused", "graph: true", "split: 2", "interchange: true", "block: D/2"}},
@@ -192,9 +193,12 @@ func TestEveryWaitOnAPeerIsNeeded(t *testing.T) {
 		{"ag_matmul_p2p", "ipc-get", "cuStreamWaitValue32(", 2, nil}, // for the ready flag and for the done flag
 		{"ag_matmul_p2p", "ipc-put", "cuStreamWaitValue32(", 2, nil},
 		{"ag_matmul_p2p", "ipc-get", "launch_flag_wait(", 2, []string{"graph: true"}},
-		{"ag_matmul_p2p", "ipc-get", "done_flags.submit(", 1, []string{"lead: all", "copy: fused", "signals: batched"}},                   // the owner's
-		{"matmul_ar_p2p", "ipc-put", "done_flags.submit(", 1, []string{"lead: all", "signals: batched", "split: 2", "interchange: true"}}, // before a piece is summed
-		{"matmul_ar_p2p", "ipc-put", "done_flags.submit(", 1, []string{"lead: all", "signals: batched", "split: 2", "interchange: true", "block: D"}},
+		// the owner's
+		{"ag_matmul_p2p", "ipc-get", "done_flags.submit(", 1, []string{"lead: all", "copy: fused", "signals: batched"}},
+		// before a piece is summed
+		{"matmul_ar_p2p", "ipc-put", "done_flags.submit(", 1, []string{"lead: all", "signals: batched", "split: 2", "interchange: true"}},
+		{"matmul_ar_p2p", "ipc-put", "done_flags.submit(", 1,
+			[]string{"lead: all", "signals: batched", "split: 2", "interchange: true", "block: D"}},
 	} {
 		exchanges.emit(t, pointToPoint(t, c.spec, c.transport, c.fields...), small(c.spec, 2))
 		waits := exchanges.mustNeedEach(t, c.call, "exchange.cpp")

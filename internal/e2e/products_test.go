@@ -16,11 +16,12 @@ import (
 var productSchedules = map[string][]string{
 	"batches":          {"{streams: 2}"},
 	"streamed_batches": {"{pipeline: collective}"},
-	"cut_columns":      {"{pipeline: p2p, all: {steps: ring, split: 2}}", "{pipeline: p2p, all: {via: ipc-get, steps: ring, split: 3, fuse: gemm}}", "{pipeline: p2p, all: {split: 2, interchange: true}}"},
-	"gathered_rows":    {"{pipeline: p2p, all: {via: ipc-get}}"},
-	"summed_rows":      {"{pipeline: p2p, all: {via: ipc-put}}", "{pipeline: p2p, all: {steps: ring}}"},
-	"wide_products":    {"{preset: reference}"},
-	"wide_gather":      {"{pipeline: p2p, all: {via: ipc-put, steps: ring}}"},
+	"cut_columns": {"{pipeline: p2p, all: {steps: ring, split: 2}}",
+		"{pipeline: p2p, all: {via: ipc-get, steps: ring, split: 3, fuse: gemm}}", "{pipeline: p2p, all: {split: 2, interchange: true}}"},
+	"gathered_rows": {"{pipeline: p2p, all: {via: ipc-get}}"},
+	"summed_rows":   {"{pipeline: p2p, all: {via: ipc-put}}", "{pipeline: p2p, all: {steps: ring}}"},
+	"wide_products": {"{preset: reference}"},
+	"wide_gather":   {"{pipeline: p2p, all: {via: ipc-put, steps: ring}}"},
 	"wide_scatter": {
 		"{pipeline: p2p, all: {via: ipc-get, fuse: peer-read}}", "{pipeline: p2p, transport: auto}",
 		"{pipeline: p2p, all: {via: ipc-put, lead: all, steps: ring, fuse: gemm}}",

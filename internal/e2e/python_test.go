@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hirgen/hirgen/calls"
 	"github.com/hirgen/hirgen/emit"
-	"github.com/hirgen/hirgen/internal/launch"
+	"github.com/hirgen/hirgen/internal/tools/launch"
 	"github.com/hirgen/hirgen/lowering"
-	"github.com/hirgen/hirgen/lowering/calls"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/grad"
 )
@@ -47,7 +47,8 @@ func TestPythonPackageWithoutTorch(t *testing.T) {
 	command(t, own.dir(), python, "-m", "compileall", "-q", "python")
 
 	r := run(t, launch.Options{Program: python, Foreign: true, N: 2, Args: []string{
-		filepath.Join("testdata", "without_torch.py"), filepath.Join(own.dir(), "python", "llama_mlp", "runtime"), filepath.Join(prefix, "llama_mlp", "lib"),
+		filepath.Join("testdata", "without_torch.py"), filepath.Join(own.dir(), "python", "llama_mlp", "runtime"),
+		filepath.Join(prefix, "llama_mlp", "lib"),
 	}})
 	if r.exit != 0 || strings.Count(r.stdout, "right, and a null pointer is an exception") != 2 {
 		t.Error(r)

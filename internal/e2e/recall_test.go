@@ -3,9 +3,9 @@ package e2e
 import (
 	"testing"
 
-	"github.com/hirgen/hirgen/internal/recall"
-	"github.com/hirgen/hirgen/lowering/calls/verify"
-	"github.com/hirgen/hirgen/lowering/prove/mutate"
+	"github.com/hirgen/hirgen/calls/verify"
+	"github.com/hirgen/hirgen/internal/tools/recall"
+	"github.com/hirgen/hirgen/prove/mutate"
 )
 
 // TestMutantsOnTheDevice: a program runs right on the CPU device, and mutants of it that the interpreter shows to be

@@ -55,7 +55,8 @@ func TestRuntimeKey(t *testing.T) {
 	if _, same := configured(t, other.dir(), set); same != archive {
 		t.Errorf("another program has another runtime, %s and not %s", same, archive)
 	}
-	for _, setting := range []string{"-DCMAKE_CXX_FLAGS_RELEASE=-O1", "-DCMAKE_CXX_FLAGS=-g", "-DHIRGEN_SANITIZE=thread", "-DCMAKE_CXX_FLAGS=-march=native"} {
+	for _, setting := range []string{"-DCMAKE_CXX_FLAGS_RELEASE=-O1", "-DCMAKE_CXX_FLAGS=-g", "-DHIRGEN_SANITIZE=thread",
+		"-DCMAKE_CXX_FLAGS=-march=native"} {
 		if _, differs := configured(t, one.dir(), set, setting); differs == archive || differs == "" {
 			t.Errorf("%s leaves the runtime %q", setting, differs)
 		}
@@ -106,7 +107,8 @@ func TestRuntimeThatIsGone(t *testing.T) {
 		t.Fatalf("CMake did not find the runtime:\n%s", said)
 	}
 	regenerate := []string{"--build", build, "--target", "build.ninja"}
-	if said, err := exec.CommandContext(t.Context(), "cmake", regenerate...).CombinedOutput(); err != nil || strings.Contains(string(said), "hirgen:") {
+	if said, err := exec.CommandContext(t.Context(), "cmake", regenerate...).CombinedOutput(); err != nil ||
+		strings.Contains(string(said), "hirgen:") {
 		t.Errorf("it is configured again though nothing changed: %v\n%s", err, said)
 	}
 	if err := os.Remove(archive); err != nil {

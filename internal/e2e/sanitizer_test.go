@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/hirgen/hirgen/internal/launch"
+	"github.com/hirgen/hirgen/internal/tools/launch"
 )
 
 // TestSanitizers runs a program that was built with its runtime and the CPU device under a

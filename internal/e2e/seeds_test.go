@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/hirgen/hirgen/internal/launch"
+	"github.com/hirgen/hirgen/internal/tools/launch"
 )
 
 // TestEveryOrderOfExecutionGivesTheSame runs ag_matmul on 1, 2, 4 and 8 ranks, with

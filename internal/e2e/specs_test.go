@@ -14,7 +14,8 @@ type schedule struct {
 var plain = schedule{streams: 4, waits: "split", joins: "body"}
 
 func (s schedule) String() string {
-	return fmt.Sprintf("schedule: {preset: reference, streams: %d, initial_waits: %s, joins: %s, graph: %t}\n", s.streams, s.waits, s.joins, s.graph)
+	return fmt.Sprintf("schedule: {preset: reference, streams: %d, initial_waits: %s, joins: %s, graph: %t}\n", s.streams, s.waits,
+		s.joins, s.graph)
 }
 
 // agMatmul is C = allgather(A) x B at a size that tests can afford.

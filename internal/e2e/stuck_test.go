@@ -6,10 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hirgen/hirgen/internal/launch"
+	"github.com/hirgen/hirgen/internal/tools/launch"
 )
 
-// TestAStuckCallNamesItsPeer stops rank 1 as it begins its fourth call, which has its tensors where the third had them. Every other rank must say
+// TestAStuckCallNamesItsPeer stops rank 1 as it begins its fourth call, which has its tensors where the third had them. Every other rank
+// must say
 // what it waits for: a flag that rank 1 has not set, ready or done. Nobody else is behind with a
 // ready flag before the call, so none may be missing from another rank.
 func TestAStuckCallNamesItsPeer(t *testing.T) {
@@ -32,8 +33,10 @@ func TestAStuckCallNamesItsPeer(t *testing.T) {
 					Program: program, N: 4, Timeout: bound,
 					Env: []string{"HIRGEN_FAULT=" + kind + ":1:4"},
 				})
-				readies := regexp.MustCompile(`(?m)^\[(\d)\]   call 4 waits for the ready flag of ` + c.tensor + ` from (ranks? .*) \(spec\.yaml:\d+:\d+ `)
-				dones := regexp.MustCompile(`(?m)^\[(\d)\]   call 4 waits for the done flag of ` + c.tensor + ` from ranks? .*\b1\b.* \(spec\.yaml:\d+:\d+ `)
+				readies := regexp.MustCompile(`(?m)^\[(\d)\]   call 4 waits for the ready flag of ` + c.tensor +
+					` from (ranks? .*) \(spec\.yaml:\d+:\d+ `)
+				dones := regexp.MustCompile(`(?m)^\[(\d)\]   call 4 waits for the done flag of ` + c.tensor +
+					` from ranks? .*\b1\b.* \(spec\.yaml:\d+:\d+ `)
 				ready, done := map[string]string{}, map[string]bool{}
 				for _, found := range readies.FindAllStringSubmatch(r.stderr, -1) {
 					ready[found[1]] = found[2]
@@ -43,7 +46,8 @@ func TestAStuckCallNamesItsPeer(t *testing.T) {
 				}
 				for _, rank := range []string{"0", "2", "3"} {
 					if ready[rank] != "rank 1" || !done[rank] {
-						t.Errorf("rank %s waits for the ready flag of %s from %q, want rank 1; for the done flag of rank 1: %t", rank, c.tensor, ready[rank], done[rank])
+						t.Errorf("rank %s waits for the ready flag of %s from %q, want rank 1; for the done flag of rank 1: %t", rank, c.tensor, ready[rank],
+							done[rank])
 					}
 				}
 				if t.Failed() {

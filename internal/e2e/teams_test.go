@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hirgen/hirgen/internal/launch"
+	"github.com/hirgen/hirgen/internal/tools/launch"
 )
 
 // A setting is where the ranks of an example with one mesh axis are: all ranks, the rows or the
@@ -103,7 +103,8 @@ func onNodes(t *testing.T, program string, ranks int) string {
 func TestNodes(t *testing.T) {
 	within := exchanges.make(t, fmt.Sprintf(rowsOfNodes, "{y: R, x: D}"), nil)
 	mustPassInOrders(t, onNodes(t, within, 2), 4, seedsOf(8))
-	both := strings.NewReplacer("S: [r(R), D, M/D, N]", "S: [Stream(R), D, M/D, N]", "sum(C, axis=0)", "set(C)", "pipeline: p2p,", "pipeline: p2p, nodes: y,")
+	both := strings.NewReplacer("S: [r(R), D, M/D, N]", "S: [Stream(R), D, M/D, N]", "sum(C, axis=0)", "set(C)", "pipeline: p2p,",
+		"pipeline: p2p, nodes: y,")
 	mixed := exchanges.make(t, both.Replace(fmt.Sprintf(rowsOfNodes, "{y: R, x: D}")), nil)
 	mustPassInOrders(t, onNodes(t, mixed, 2), 4, seedsOf(8))
 	across := exchanges.make(t, fmt.Sprintf(rowsOfNodes, "{x: D, y: R}"), nil)

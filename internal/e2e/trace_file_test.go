@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hirgen/hirgen/internal/launch"
-	"github.com/hirgen/hirgen/lowering/calls"
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/internal/tools/launch"
 )
 
 // slice is one call in the file of --trace. Times are nanoseconds.

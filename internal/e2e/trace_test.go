@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hirgen/hirgen/internal/launch"
+	"github.com/hirgen/hirgen/internal/tools/launch"
 	"github.com/hirgen/hirgen/lowering"
 	"github.com/hirgen/hirgen/lowering/hostir/text"
 )
@@ -194,7 +194,8 @@ func (tr trace) checkAxis(t *testing.T, r result, calls int) {
 	}
 	for _, want := range []string{
 		fmt.Sprintf("# Trace: %d slices of %d calls on 2 ranks in ", len(tr.slices), calls),
-		fmt.Sprintf("# Trace: device clocks aligned within %.2f us; a call takes %.2f us traced and %.2f us untraced", about.AlignmentError, about.Traced, about.Untraced),
+		fmt.Sprintf("# Trace: device clocks aligned within %.2f us; a call takes %.2f us traced and %.2f us untraced", about.AlignmentError,
+			about.Traced, about.Untraced),
 	} {
 		if !strings.Contains(r.stdout, want) {
 			t.Errorf("%q is not in\n%s", want, r)

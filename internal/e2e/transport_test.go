@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hirgen/hirgen/internal/launch"
+	"github.com/hirgen/hirgen/internal/tools/launch"
 )
 
 // obstacles keep ranks from sharing memory. Each is that of one rank among two; the message of

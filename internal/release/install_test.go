@@ -52,7 +52,8 @@ func TestBuildsForMacOS(t *testing.T) {
 	if os.Getenv("HIRGEN_TEST_FULL") == "" {
 		t.Skip("compiles the standard library for another system; a release builds for it, too")
 	}
-	output(t, root, []string{"GOOS=darwin", "GOARCH=arm64", "CGO_ENABLED=0"}, "go", "build", "-o", filepath.Join(t.TempDir(), "hirgen"), "./cmd/hirgen")
+	output(t, root, []string{"GOOS=darwin", "GOARCH=arm64", "CGO_ENABLED=0"}, "go", "build", "-o", filepath.Join(t.TempDir(), "hirgen"),
+		"./cmd/hirgen")
 }
 
 // publish writes what a module proxy serves of this module: its zip holds what the repository does.
@@ -94,7 +95,8 @@ func (s source) Open() (io.ReadCloser, error) { return os.Open(filepath.Join(roo
 func files(t *testing.T) []zip.File {
 	t.Helper()
 	var found []zip.File
-	for name := range strings.SplitSeq(string(output(t, root, nil, "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")), "\x00") {
+	for name := range strings.SplitSeq(string(output(t, root, nil, "git", "ls-files", "-z", "--cached", "--others",
+		"--exclude-standard")), "\x00") {
 		if _, err := os.Lstat(filepath.Join(root, name)); name != "" && err == nil {
 			found = append(found, source(name))
 		}

@@ -11,16 +11,17 @@ import (
 	"time"
 
 	"github.com/hirgen/hirgen/emit"
-	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/base/diag"
 	"github.com/hirgen/hirgen/lowering"
 	"github.com/hirgen/hirgen/lowering/cost"
-	"github.com/hirgen/hirgen/lowering/prove"
 	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/prove"
 )
 
 // longSpecs have each operation over an axis of L elements: names of operations, what is declared, and the lines.
 var longSpecs = []struct{ names, tensors, ops string }{
-	{"set neg exp relu gelu silu log sin cos sqrt rsqrt tanh reciprocal gelu_tanh relu_grad gelu_grad silu_grad gelu_tanh_grad", "X: [L, 3]", "Y = FN(X)"},
+	{"set neg exp relu gelu silu log sin cos sqrt rsqrt tanh reciprocal gelu_tanh relu_grad gelu_grad silu_grad gelu_tanh_grad", "X: [L, 3]",
+		"Y = FN(X)"},
 	{"scale shift", "X: [L, 3]", "Y = FN(X, by=0.5)"},
 	{"add sub mul div max min ge gt eq keep drop masked", "X: [L, 3], Z: [L, 3]", "Y = FN(X, Z)"},
 	{"add mul", "X: [L, 3], Z: [3]", "Y = FN(X, Z)"},
@@ -53,8 +54,10 @@ var longSpecs = []struct{ names, tensors, ops string }{
 	{"dropout_at", "X: [L, 3], seed: {axes: [1], dtype: int64}, c: {axes: [3], dtype: fp32}", "Y = FN(X, seed, c, p=0.5, salt=0, width=3)"},
 	{"attention", "Q: [L, 1, 2, 8], K: [L, 1, 2, 8], V: [L, 1, 2, 8]", "Y = FN(Q, K, V)"},
 	{"attention", "Q: [1, 1, L, 8], K: [1, 1, L, 8], V: [1, 1, L, 8]", "Y = FN(Q, K, V, causal=true)"},
-	{"attention_grad", "G: [L, 1, 2, 8], Q: [L, 1, 2, 8], K: [L, 1, 2, 8], V: [L, 1, 2, 8], O: [L, 1, 2, 8], E: {axes: [L, 1, 2], dtype: fp32}", "A, B, C = FN(G, Q, K, V, O, E)"},
-	{"attention_grad", "G: [1, 1, L, 8], Q: [1, 1, L, 8], K: [1, 1, L, 8], V: [1, 1, L, 8], O: [1, 1, L, 8], E: {axes: [1, 1, L], dtype: fp32}", "A, B, C = FN(G, Q, K, V, O, E)"},
+	{"attention_grad", "G: [L, 1, 2, 8], Q: [L, 1, 2, 8], K: [L, 1, 2, 8], V: [L, 1, 2, 8], O: [L, 1, 2, 8], E: {axes: [L, 1, 2], " +
+		"dtype: fp32}", "A, B, C = FN(G, Q, K, V, O, E)"},
+	{"attention_grad", "G: [1, 1, L, 8], Q: [1, 1, L, 8], K: [1, 1, L, 8], V: [1, 1, L, 8], O: [1, 1, L, 8], E: {axes: [1, 1, L], " +
+		"dtype: fp32}", "A, B, C = FN(G, Q, K, V, O, E)"},
 	{"softmax log_softmax normalize", "X: [L, 8]", "Y = FN(X, axis=1)"},
 	{"softmax log_softmax normalize", "X: [8, L]", "Y = FN(X, axis=1)"},
 	{"softmax_grad log_softmax_grad normalize_grad", "G: [L, 8], X: [L, 8]", "Y = FN(G, X, axis=1)"},

@@ -13,9 +13,9 @@ import (
 	"github.com/hirgen/hirgen/lowering"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/hostir/verify"
-	"github.com/hirgen/hirgen/lowering/prove"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/schedule"
+	"github.com/hirgen/hirgen/prove"
 )
 
 // lower does what `hirgen lower` does of a pipeline.

@@ -1,7 +1,7 @@
 package cost
 
 import (
-	"github.com/hirgen/hirgen/lowering/collective"
+	"github.com/hirgen/hirgen/calls/collective"
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hirgen/hirgen/internal/soak"
+	"github.com/hirgen/hirgen/internal/tools/soak"
 	"github.com/hirgen/hirgen/lowering"
 	"github.com/hirgen/hirgen/lowering/cost"
 	"github.com/hirgen/hirgen/lowering/hostir"

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hirgen/hirgen/internal/soak"
+	"github.com/hirgen/hirgen/calls/collective"
+	"github.com/hirgen/hirgen/internal/tools/soak"
 	"github.com/hirgen/hirgen/lowering"
-	"github.com/hirgen/hirgen/lowering/collective"
 	"github.com/hirgen/hirgen/lowering/cost"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model"
@@ -71,7 +71,8 @@ func foldsRight(t *testing.T, name string, p *hostir.Program, m *cost.Machine) i
 	}
 	equal := func(a, b float64) bool { return math.Abs(a-b) <= 1e-9*max(a, b, 1) }
 	if !equal(whole.Total, fold.Total) || !equal(whole.Exposed, fold.Exposed) || !equal(whole.Host, fold.Host) {
-		t.Errorf("%s: %v us a call, %v exposed, by %d classes; %v and %v by all ranks", name, fold.Total, fold.Exposed, len(fold.Classes), whole.Total, whole.Exposed)
+		t.Errorf("%s: %v us a call, %v exposed, by %d classes; %v and %v by all ranks", name, fold.Total, fold.Exposed, len(fold.Classes),
+			whole.Total, whole.Exposed)
 		return 0
 	}
 	times, of := byRank(whole), byRank(fold)
@@ -218,11 +219,13 @@ func TestMachinesLikeOthers(t *testing.T) {
 			t.Errorf("%s is named %s, measured on %d ranks, published %v: %s", name, m.Name, m.MeasuredRanks(), m.Published, m.Source)
 		}
 	}
-	own, err := cost.ParseMachine("own.json", []byte(`{"like": "h200", "name": "mine", "nodes": {"ranks": 4, "latency_us": 3, "gbps": [[1, 25]]}}`))
+	own, err := cost.ParseMachine("own.json", []byte(`{"like": "h200", "name": "mine", "nodes": {"ranks": 4, "latency_us": 3, "gbps": `+
+		`[[1, 25]]}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if h := h200(t); own.SMs != h.SMs || own.Name != "mine" || own.Source != "as h200, "+h.Source || own.MeasuredRanks() != 4 || own.NodesOf(9) != 3 || h.NodesOf(9) != 1 {
+	if h := h200(t); own.SMs != h.SMs || own.Name != "mine" || own.Source != "as h200, "+h.Source || own.MeasuredRanks() != 4 ||
+		own.NodesOf(9) != 3 || h.NodesOf(9) != 1 {
 		t.Errorf("%+v", own)
 	}
 	for text, want := range map[string]string{

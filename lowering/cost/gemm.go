@@ -3,7 +3,7 @@ package cost
 import (
 	"math"
 
-	"github.com/hirgen/hirgen/lowering/packing"
+	"github.com/hirgen/hirgen/internal/base/packing"
 	"github.com/hirgen/hirgen/model/domain"
 )
 

@@ -49,7 +49,8 @@ func ParseMachine(file string, text []byte) (*Machine, error) {
 	}
 	if json.Unmarshal(text, &base) == nil && base.Like != "" {
 		if !slices.Contains(Machines(), base.Like) {
-			return nil, fmt.Errorf("%s: like is %q, and a machine that comes with hirgen is one of %s", file, base.Like, strings.Join(Machines(), ", "))
+			return nil, fmt.Errorf("%s: like is %q, and a machine that comes with hirgen is one of %s", file, base.Like,
+				strings.Join(Machines(), ", "))
 		}
 		var err error
 		if m, err = LoadMachine(base.Like); err != nil {

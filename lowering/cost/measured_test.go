@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hirgen/hirgen/calls/collective"
 	"github.com/hirgen/hirgen/lowering"
-	"github.com/hirgen/hirgen/lowering/collective"
 	"github.com/hirgen/hirgen/lowering/cost"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model"
@@ -217,7 +217,8 @@ func within(ratios []float64, limit float64) float64 {
 func distribution(ratios []float64) string {
 	sorted := slices.Sorted(slices.Values(ratios))
 	at := func(q float64) float64 { return sorted[int(q*float64(len(sorted)-1))] }
-	return fmt.Sprintf("%d rows, predicted / measured: least %.2f, 10 %% %.2f, median %.2f, 90 %% %.2f, most %.2f; %.0f %% within 5 %%, %.0f %% within 10 %%, %.0f %% within 25 %%",
+	return fmt.Sprintf("%d rows, predicted / measured: least %.2f, 10 %% %.2f, median %.2f, 90 %% %.2f, most %.2f; %.0f %% within 5 %%, %.0f "+
+		"%% within 10 %%, %.0f %% within 25 %%",
 		len(sorted), sorted[0], at(0.1), at(0.5), at(0.9), sorted[len(sorted)-1],
 		100*within(ratios, 0.05), 100*within(ratios, 0.10), 100*within(ratios, 0.25))
 }

@@ -83,12 +83,15 @@ func TestChoice(t *testing.T) {
 			t.Logf("%.3f of %.3f  %s: chosen %v", chosen.row.Time/best.row.Time, worst.row.Time/best.row.Time, name, chosen.row.Schedule)
 		}
 	}
-	t.Logf("%d problems: chosen / fastest: median %.3f, 90 %% %.3f, most %.3f, geometric mean %.4f; slowest / fastest: geometric mean %.4f", len(regrets),
+	t.Logf("%d problems: chosen / fastest: median %.3f, 90 %% %.3f, most %.3f, geometric mean %.4f; slowest / fastest: geometric mean %.4f",
+		len(regrets),
 		quantile(regrets, 0.5), quantile(regrets, 0.9), quantile(regrets, 1), geometric(regrets), geometric(spreads))
-	t.Logf("%d problems with eager: the fastest predicted costs %.4f, %.3f at most; eager where that gains little %.4f, %.3f", len(freeRegrets),
+	t.Logf("%d problems with eager: the fastest predicted costs %.4f, %.3f at most; eager where that gains little %.4f, %.3f",
+		len(freeRegrets),
 		geometric(freeRegrets), quantile(freeRegrets, 1), geometric(carefulRegrets), quantile(carefulRegrets, 1))
 	if quantile(regrets, 0.5) > 1.01 || quantile(regrets, 0.9) > 1.05 {
-		t.Errorf("half of the choices lose more than %.1f %%, a tenth more than %.1f %%", 100*quantile(regrets, 0.5)-100, 100*quantile(regrets, 0.9)-100)
+		t.Errorf("half of the choices lose more than %.1f %%, a tenth more than %.1f %%", 100*quantile(regrets, 0.5)-100,
+			100*quantile(regrets, 0.9)-100)
 	}
 }
 

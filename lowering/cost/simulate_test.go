@@ -184,7 +184,8 @@ func TestExposure(t *testing.T) {
 		t.Fatalf("%v exposed of %+v", p.Exposed, p.Communications)
 	}
 	e := p.Communications[0]
-	if e.Times != 2 || e.Total != 12 || e.Exposed != 6 || e.Hidden != 6 || len(e.Behind) != 2 || e.Behind[0] != (Share{"gemm", 5}) || e.Behind[1] != (Share{"add", 1}) {
+	if e.Times != 2 || e.Total != 12 || e.Exposed != 6 || e.Hidden != 6 || len(e.Behind) != 2 || e.Behind[0] != (Share{"gemm", 5}) ||
+		e.Behind[1] != (Share{"add", 1}) {
 		t.Errorf("%+v", e)
 	}
 }

@@ -107,7 +107,8 @@ func (t *traceWriter) track(c Call) int {
 	key := track{c.Rank, c.Stream}
 	if t.tracks[key] == 0 {
 		if t.ranks[c.Rank] == 0 {
-			t.event(traceEvent{Phase: "M", Name: "process_name", Process: c.Rank, Thread: 1, Args: map[string]any{"name": "rank " + strconv.Itoa(c.Rank) + t.standsFor[c.Rank]}})
+			t.event(traceEvent{Phase: "M", Name: "process_name", Process: c.Rank, Thread: 1,
+				Args: map[string]any{"name": "rank " + strconv.Itoa(c.Rank) + t.standsFor[c.Rank]}})
 			t.event(traceEvent{Phase: "M", Name: "process_sort_index", Process: c.Rank, Thread: 1, Args: map[string]any{"sort_index": c.Rank}})
 		}
 		t.ranks[c.Rank]++

@@ -160,14 +160,16 @@ func TestStaysOnCaller(t *testing.T) {
 		return found
 	}
 	for spec, schedule := range map[string]map[string]string{
-		"ag_matmul": {"preset": "eager", "streams": "0"}, "matmul_rs": {"preset": "eager", "streams": "0"}, "allreduce": {"preset": "eager", "streams": "0"},
+		"ag_matmul": {"preset": "eager", "streams": "0"}, "matmul_rs": {"preset": "eager", "streams": "0"},
+		"allreduce": {"preset": "eager", "streams": "0"},
 	} {
 		if found := streams(spec, schedule); len(found) == 0 || slices.ContainsFunc(found, func(s string) bool { return s != "caller" }) {
 			t.Errorf("%s, whole: communications run on %v", spec, found)
 		}
 	}
 	for _, spec := range []string{"ag_matmul", "mlp_tp"} {
-		if found := streams(spec, nil); len(found) == 0 || slices.ContainsFunc(found, func(s string) bool { return !strings.HasPrefix(s, "communicator") }) {
+		if found := streams(spec, nil); len(found) == 0 ||
+			slices.ContainsFunc(found, func(s string) bool { return !strings.HasPrefix(s, "communicator") }) {
 			t.Errorf("%s: communications run on %v", spec, found)
 		}
 	}

@@ -61,7 +61,8 @@ type adder struct {
 // available before the GEMM.
 func (a *adder) adds(sum *hostir.Binary, product, other *hostir.Tensor) bool {
 	gemm := a.maker[product]
-	if gemm == nil || !hostir.IsGEMM(gemm) || hasAddend(gemm) || hostir.Epilogue(gemm) != "" || a.readers[product] != 1 || product.Role != hostir.Temp {
+	if gemm == nil || !hostir.IsGEMM(gemm) || hasAddend(gemm) || hostir.Epilogue(gemm) != "" || a.readers[product] != 1 ||
+		product.Role != hostir.Temp {
 		return false
 	}
 	alike := func(t *hostir.Tensor) bool {

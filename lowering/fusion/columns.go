@@ -42,7 +42,8 @@ func (n *needed) need(at int) bool {
 	}
 	step := n.from.Body[at-len(n.from.In)]
 	fn, _ := domain.SplitFn(step.Fn)
-	if !domain.FunctionOf(fn).Is(domain.Light) && fn != domain.Copy || slices.ContainsFunc(step.Args, func(arg int) bool { return !n.need(arg) }) {
+	if !domain.FunctionOf(fn).Is(domain.Light) && fn != domain.Copy ||
+		slices.ContainsFunc(step.Args, func(arg int) bool { return !n.need(arg) }) {
 		return false
 	}
 	n.steps = append(n.steps, at)

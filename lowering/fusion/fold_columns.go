@@ -61,7 +61,8 @@ type columnFolds struct {
 func (c *columnFolds) mayFold(r *hostir.Reduce) bool {
 	maker := c.maker[r.In]
 	if maker == nil || !mayBeKernel(maker) || c.readers[r.In] != 1 || r.In.Role != hostir.Temp || hostir.MayMove(r) ||
-		!slices.Contains([]string{"sum", "max"}, r.Fn) || r.Axis != hostir.RowAxis(r.In) || hostir.StreamAxis(r.In) >= 0 || hostir.StreamAxis(r.Out) >= 0 {
+		!slices.Contains([]string{"sum", "max"}, r.Fn) || r.Axis != hostir.RowAxis(r.In) || hostir.StreamAxis(r.In) >= 0 ||
+		hostir.StreamAxis(r.Out) >= 0 {
 		return false
 	}
 	for _, i := range hostir.Live(r.Out) {

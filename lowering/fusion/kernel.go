@@ -168,13 +168,15 @@ func rowWise(s hostir.Stmt) bool {
 		ranges := hostir.Ranges(s)
 		live, size := hostir.Live(s.Out), ranges[0].Size
 		other := func(r hostir.Range) bool { return r.Size != size }
-		if s.Axis != live[len(live)-1] || len(s.In) < 2 || size < 2 || s.Out.Axes[s.Axis].Kind != domain.Serial || slices.ContainsFunc(ranges, other) {
+		if s.Axis != live[len(live)-1] || len(s.In) < 2 || size < 2 || s.Out.Axes[s.Axis].Kind != domain.Serial ||
+			slices.ContainsFunc(ranges, other) {
 			return false
 		}
 	default:
 		return false
 	}
-	return slices.IsSorted(hostir.Layout(hostir.Result(s))) && !slices.ContainsFunc(hostir.Mentions(s), func(t *hostir.Tensor) bool { return !hasRows(t) })
+	return slices.IsSorted(hostir.Layout(hostir.Result(s))) &&
+		!slices.ContainsFunc(hostir.Mentions(s), func(t *hostir.Tensor) bool { return !hasRows(t) })
 }
 
 // hasRows reports whether the last axis of a tensor is innermost in memory. The order of the other axes does

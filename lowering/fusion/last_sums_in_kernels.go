@@ -3,7 +3,7 @@ package fusion
 import (
 	"slices"
 
-	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/internal/base/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/ranks"
 	"github.com/hirgen/hirgen/model/schedule"
@@ -182,7 +182,8 @@ func (r *ringAdd) index() expr.Expr {
 func (r *ringAdd) leaveOut() {
 	others := r.in.Body[:len(r.in.Body)-1]
 	if r.loop.Count.Size > 2 {
-		others = append(others, &hostir.If{Info: hostir.InfoFrom(r.add, "what comes in last the kernel behind the ring adds"), Cond: expr.Op("!=", expr.Var(r.loop.Var), r.at), Body: []hostir.Stmt{r.add}})
+		others = append(others, &hostir.If{Info: hostir.InfoFrom(r.add, "what comes in last the kernel behind the ring adds"),
+			Cond: expr.Op("!=", expr.Var(r.loop.Var), r.at), Body: []hostir.Stmt{r.add}})
 	}
 	r.in.Body = others
 	if len(others) == 0 {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/internal/base/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
 	"github.com/hirgen/hirgen/model/schedule"
@@ -128,7 +128,8 @@ func touches(stmt hostir.Stmt, t *hostir.Tensor, list func(hostir.Stmt) []*hosti
 // separate buffer.
 func (s *partSums) hasParts(r *hostir.Reduce) bool {
 	a := r.In.Axes[r.Axis]
-	return r.Fn == "sum" && r.Out.Role == hostir.Temp && !hostir.MayMove(r) && (a.Kind == domain.Serial || a.Kind == domain.Stream) && a.LocalSize() > 1 && a.LocalSize() <= mostParts &&
+	return r.Fn == "sum" && r.Out.Role == hostir.Temp && !hostir.MayMove(r) && (a.Kind == domain.Serial || a.Kind == domain.Stream) &&
+		a.LocalSize() > 1 && a.LocalSize() <= mostParts &&
 		hostir.Outside(r.In, r.Axis) < 0 && hasRows(r.In) && len(hostir.Live(r.Out)) > 0
 }
 

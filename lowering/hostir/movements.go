@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hirgen/hirgen/internal/diag"
-	"github.com/hirgen/hirgen/internal/expr"
-	"github.com/hirgen/hirgen/lowering/collective"
+	"github.com/hirgen/hirgen/calls/collective"
+	"github.com/hirgen/hirgen/internal/base/diag"
+	"github.com/hirgen/hirgen/internal/base/expr"
 	"github.com/hirgen/hirgen/model/domain"
 )
 

@@ -1,7 +1,7 @@
 package hostir
 
 import (
-	"github.com/hirgen/hirgen/lowering/collective"
+	"github.com/hirgen/hirgen/calls/collective"
 	"testing"
 )
 
@@ -15,7 +15,8 @@ func TestMovementsInWords(t *testing.T) {
 		"reducescatter x of left":     {Movement{Type: collective.ReduceScatter, Axes: "x", Mesh: "left"}, "mesh axis x of left"},
 		"broadcast of world":          {Movement{Type: collective.Broadcast, Mesh: "world"}, "mesh world"},
 		"sendrecv from left to right": {Movement{Type: collective.SendRecv, From: "left", Mesh: "right"}, "meshes left and right"},
-		"sendrecv x and y":            {Movement{Type: collective.SendRecv, Transfer: true, Axes: "x and y", Mesh: "world"}, "mesh axes x and y of world"},
+		"sendrecv x and y": {Movement{Type: collective.SendRecv, Transfer: true, Axes: "x and y", Mesh: "world"},
+			"mesh axes x and y of world"},
 	} {
 		if got := c.movement.Short("world"); got != short {
 			t.Errorf("%q, want %q", got, short)

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/hirgen/hirgen/lowering/collective"
+	"github.com/hirgen/hirgen/calls/collective"
 	"github.com/hirgen/hirgen/model/domain"
 )
 

@@ -3,7 +3,7 @@ package hostir
 import (
 	"fmt"
 
-	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/base/diag"
 	"github.com/hirgen/hirgen/model/schedule"
 )
 

@@ -1,9 +1,9 @@
 package hostir
 
 import (
-	"github.com/hirgen/hirgen/internal/diag"
-	"github.com/hirgen/hirgen/internal/expr"
-	"github.com/hirgen/hirgen/lowering/collective"
+	"github.com/hirgen/hirgen/calls/collective"
+	"github.com/hirgen/hirgen/internal/base/diag"
+	"github.com/hirgen/hirgen/internal/base/expr"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -206,8 +206,9 @@ type (
 		Buffer   *Tensor   `text:"buffer"`
 		Peer     expr.Expr `text:"peer"` // world rank
 		Backend  Backend   `text:"?"`
-		Locality Locality  `text:"&?"`  // the peers that it is for; with other peers it does nothing
-		Of       string    `text:"of?"` // name in the schedule of the communication that it is part of, if the schedule has choices for that alone
+		Locality Locality  `text:"&?"` // the peers that it is for; with other peers it does nothing
+		// name in the schedule of the communication that it is part of, if the schedule has choices for that alone
+		Of string `text:"of?"`
 	}
 	// PeerReadSum is Out = In plus the buffers that the receives of Body read from peers. Each receive over IPC-get
 	// into Out, or a part of it, adds the buffer of its peer. One operation on its stream does all of it. It waits for

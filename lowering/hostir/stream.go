@@ -1,6 +1,6 @@
 package hostir
 
-import "github.com/hirgen/hirgen/internal/expr"
+import "github.com/hirgen/hirgen/internal/base/expr"
 
 const (
 	// Caller is the name of the stream that a program is called with.

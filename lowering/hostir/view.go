@@ -3,7 +3,7 @@ package hostir
 import (
 	"slices"
 
-	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
 // Buffers lists the tensors with separate memory that t may be a view of. There are several if an Either decides.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
 // Window is the part of a buffer that a tensor refers to on one rank, in elements: an offset, and a size and a stride for each

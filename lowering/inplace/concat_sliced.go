@@ -61,7 +61,8 @@ func (l *sliced) turn(c *concats, set func(*hostir.Tensor, hostir.Stmt)) bool {
 // slice declares the part of the result that consists of all slices of the operand.
 func (l *sliced) slice(c *concats) *hostir.Tensor {
 	in := l.whole
-	if !plainAxes(in) || !plainAxes(l.result) || !plainAxes(l.cut.In) || l.cut.In.Axes[l.cut.Axis].LocalSize() != l.result.Axes[l.from.Axis].LocalSize() {
+	if !plainAxes(in) || !plainAxes(l.result) || !plainAxes(l.cut.In) ||
+		l.cut.In.Axes[l.cut.Axis].LocalSize() != l.result.Axes[l.from.Axis].LocalSize() {
 		return nil
 	}
 	t := l.together(c, in, l.from.Axis, l.result.Axes[l.from.Axis])

@@ -3,7 +3,7 @@ package inplace
 import (
 	"slices"
 
-	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/internal/base/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/ranks"
 	"github.com/hirgen/hirgen/model/domain"
@@ -100,7 +100,8 @@ func (o *localShards) place(set *hostir.Set, from, to *hostir.Select) {
 	local, all := from.In, to.In
 	along := ranks.Along(local.Mesh, local.Axes[from.Axis].Mesh)
 	local.Role, local.Of = hostir.View, &hostir.Select{
-		Info: hostir.InfoFrom(set, "made where the shards of the other ranks arrive"), Out: local, In: all, Axis: to.Axis, Index: along.Coordinate, Parts: along.Size,
+		Info: hostir.InfoFrom(set, "made where the shards of the other ranks arrive"), Out: local, In: all, Axis: to.Axis,
+		Index: along.Coordinate, Parts: along.Size,
 	}
 	p := o.program
 	before := slices.Index(p.Body, hostir.Stmt(o.allocates[local]))

@@ -4,8 +4,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/hirgen/hirgen/internal/diag"
-	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/internal/base/diag"
+	"github.com/hirgen/hirgen/internal/base/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
@@ -88,13 +88,15 @@ func (d *peerReads) localPart(r *hostir.Reduce, f *summedParts) *hostir.Tensor {
 	}
 	from := f.local.from
 	if from == nil || from.Parts != 0 || f.local.to == nil {
-		d.refuse(r, "peer-read reads the parts of %s where they lie, and these are views that are made slice by slice", hostir.Called(d.program, r, r.Out))
+		d.refuse(r, "peer-read reads the parts of %s where they lie, and these are views that are made slice by slice",
+			hostir.Called(d.program, r, r.Out))
 		return nil
 	}
 	view := *from.Out
 	view.Name = d.names.Fresh(from.In.Name + "_local")
 	if !hostir.SameLayout(&view, r.Out) || !splitAs(&view, r.Out) {
-		d.refuse(r, "peer-read adds parts as they lie, and a part does not lie in memory as %s does, axis by axis", hostir.Called(d.program, r, r.Out))
+		d.refuse(r, "peer-read adds parts as they lie, and a part does not lie in memory as %s does, axis by axis",
+			hostir.Called(d.program, r, r.Out))
 		return nil
 	}
 	view.Of = &hostir.Select{Info: hostir.InfoFrom(r, ""), Out: &view, In: from.In, Axis: from.Axis, Index: f.local.to.Index}

@@ -23,7 +23,7 @@ func shards(p *model.Pipeline, list []*model.Tensor, values map[string]*eval.Arr
 		for _, tensor := range list {
 			a, ok := eval.Shard(tensor, values[tensor.Name], p.Meshes[0].Ranks[r])
 			if ok {
-				ranks[r][tensor.Name] = &interp.Array{Shape: a.Shape, Data: a.Data}
+				ranks[r][tensor.Name] = a
 			}
 		}
 	}

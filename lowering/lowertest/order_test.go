@@ -46,7 +46,8 @@ func TestHappensBefore(t *testing.T) {
 		{"no wait for what is copied", strings.Replace(right, "Wait(recv)\n", "", 1), "touch the same element in any order", ""},
 		{"no wait for the peer", strings.Replace(right, "Wait(send)\n", "", 1), "touch the same element in any order", ""},
 		{"no join", right + "SetCurrentStream(worker 0)\nDelay(3)\nSetCurrentStream(caller)\n", "the caller does not follow Delay(3)", ""},
-		{"copies before what sets the ready flag", strings.Replace(exchange, "%transfers", recv+"\n"+strings.TrimSpace(send), 1), "", "on one queue a rank"},
+		{"copies before what sets the ready flag", strings.Replace(exchange, "%transfers", recv+"\n"+strings.TrimSpace(send), 1), "",
+			"on one queue a rank"},
 	} {
 		p, err := text.Parse("p.hir", c.program)
 		if err != nil {

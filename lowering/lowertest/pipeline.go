@@ -11,7 +11,8 @@ import (
 // Pipeline loads a pipeline in fp32 of one line each of tensors and operations, on d ranks. Its schedule has every default.
 func Pipeline(t *testing.T, d int64, tensors, ops string) *model.Pipeline {
 	t.Helper()
-	text := fmt.Sprintf("hirgen: 1\nname: cut\nparams: {D: %d}\nmesh: {x: D}\ndtype: fp32\ntensors: {%s}\nops: [%s]\nschedule: {}\n", d, tensors, quoteCalls(ops))
+	text := fmt.Sprintf("hirgen: 1\nname: cut\nparams: {D: %d}\nmesh: {x: D}\ndtype: fp32\ntensors: {%s}\nops: [%s]\nschedule: {}\n", d,
+		tensors, quoteCalls(ops))
 	p, err := model.Load("spec.yaml", []byte(text), nil)
 	if err != nil {
 		t.Fatal(err)

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/internal/base/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -82,7 +82,9 @@ func (o *overlap) leading(loop *hostir.For) map[int64]map[*Task]bool {
 		if t.Loops[0] != loop || by == 0 || by >= loop.Count.Size-loop.First {
 			continue
 		}
-		if slices.ContainsFunc(o.together(t), func(t *Task) bool { return t == nil || o.lead(t) != by || o.most(t, loop) < by || o.isLate(t, loop) }) {
+		if slices.ContainsFunc(o.together(t), func(t *Task) bool {
+			return t == nil || o.lead(t) != by || o.most(t, loop) < by || o.isLate(t, loop)
+		}) {
 			continue
 		}
 		if sets[by] == nil {
@@ -156,7 +158,8 @@ func (o *overlap) later(a *ahead, part *hostir.For, by int64, runs hostir.Stream
 	}
 	body[0].Meta().Note = fmt.Sprintf("what moves is issued ahead, by %d", by)
 	if copies {
-		queue := follows(hostir.StreamRef{Copies: true}, runs, hostir.InfoFrom(part, "what is copied ahead follows what this iteration does"), o.whyFork(body))
+		queue := follows(hostir.StreamRef{Copies: true}, runs, hostir.InfoFrom(part, "what is copied ahead follows what this iteration does"),
+			o.whyFork(body))
 		a.copied = append(a.copied, queue)
 		body = append([]hostir.Stmt{queue}, body...)
 	}

@@ -3,7 +3,7 @@ package pipeline
 import (
 	"slices"
 
-	"github.com/hirgen/hirgen/lowering/clock"
+	"github.com/hirgen/hirgen/internal/base/clock"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/schedule"
 )

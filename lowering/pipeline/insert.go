@@ -1,7 +1,7 @@
 package pipeline
 
 import (
-	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/internal/base/expr"
 	"slices"
 
 	"github.com/hirgen/hirgen/lowering/hostir"

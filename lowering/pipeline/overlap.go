@@ -36,8 +36,9 @@ func Overlap(p *hostir.Program) error {
 func overlapBy(graph *Graph, p *hostir.Program) error {
 	o := &overlap{
 		Projector: NewProjector(p), graph: graph, names: hostir.NewNamer(p),
-		reference: p.Choices.Get(schedule.Joins) == schedule.Body, forks: map[hostir.Stmt]hostir.Stmt{}, around: map[hostir.Stmt]hostir.StreamRef{},
-		led: map[*Task]bool{},
+		reference: p.Choices.Get(schedule.Joins) == schedule.Body, forks: map[hostir.Stmt]hostir.Stmt{},
+		around: map[hostir.Stmt]hostir.StreamRef{},
+		led:    map[*Task]bool{},
 	}
 	o.explainTransfers()
 	if !o.reference || slices.ContainsFunc(graph.Tasks, o.leads) || p.Choices.Any(schedule.Steps, schedule.Ring) {

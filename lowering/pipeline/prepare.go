@@ -35,7 +35,9 @@ func (o *overlap) prepared(loop *hostir.For) map[*Task]bool {
 		}
 	}
 	for t := range ahead {
-		if isCollective(t) && slices.ContainsFunc(tasks, func(other *Task) bool { return !ahead[other] && other.IsTransfer() && other.resource() == t.resource() }) {
+		if isCollective(t) && slices.ContainsFunc(tasks, func(other *Task) bool {
+			return !ahead[other] && other.IsTransfer() && other.resource() == t.resource()
+		}) {
 			maps.Copy(o.led, ahead)
 			return ahead
 		}

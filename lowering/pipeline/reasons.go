@@ -100,7 +100,8 @@ func (o *overlap) whyCopies(early map[*Task]bool) string {
 			tasks = append(tasks, t)
 		}
 	}
-	return reasons(o.crossing(tasks, false), "what is copied, or written by peers, is the caller's until the call begins, or of the call before")
+	return reasons(o.crossing(tasks, false), "what is copied, or written by peers, is the caller's until the call begins, or of the "+
+		"call before")
 }
 
 // whyJoin explains why a stream waits after a loop: later tasks depend on its tasks, and the caller may use

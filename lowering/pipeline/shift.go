@@ -3,7 +3,7 @@ package pipeline
 import (
 	"slices"
 
-	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/internal/base/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
@@ -22,7 +22,8 @@ type shift struct {
 
 func newShift(o *overlap, variable string, by int64) *shift {
 	return &shift{
-		overlap: o, by: by, variable: variable, views: map[*hostir.Tensor]*hostir.Tensor{}, handles: map[string]string{}, made: map[hostir.Stmt]hostir.Stmt{}, exchanges: map[*hostir.Exchange]*hostir.Exchange{},
+		overlap: o, by: by, variable: variable, views: map[*hostir.Tensor]*hostir.Tensor{}, handles: map[string]string{},
+		made: map[hostir.Stmt]hostir.Stmt{}, exchanges: map[*hostir.Exchange]*hostir.Exchange{},
 		at: map[string]expr.Expr{variable: &expr.Binary{Op: "+", X: expr.Var(variable), Y: expr.Int(by)}},
 	}
 }
@@ -122,7 +123,8 @@ func (s *shift) viewAs(t *hostir.Tensor, name string) *hostir.Tensor {
 	view.Name = name
 	if either, ok := t.Of.(*hostir.Either); ok {
 		view.Of = &hostir.Either{
-			Info: either.Info, Out: &view, Then: s.viewAs(either.Then, name), Else: s.viewAs(either.Else, name), Cond: expr.Substitute(either.Cond, s.at),
+			Info: either.Info, Out: &view, Then: s.viewAs(either.Then, name), Else: s.viewAs(either.Else, name),
+			Cond: expr.Substitute(either.Cond, s.at),
 		}
 		return &view
 	}

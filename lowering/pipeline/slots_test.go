@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/internal/base/expr"
 	"github.com/hirgen/hirgen/lowering"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/lowertest"
@@ -16,7 +16,8 @@ import (
 // slotsSpecs are pipelines of four iterations, in which what was gathered or summed lies in a buffer of the program.
 var slotsSpecs = map[string]string{
 	"gathered": "tensors: {A: [4, DIDx(2), 3, 2], B: [2, 2], C: [Stream(4), 2, 3, 2]}\nops: [\"C = matmul(A, B)\"]\n",
-	"chained":  "tensors: {A: [4, DIDx(2), 3, 2], B: [2, 2], T: [Stream(4), 2, 3, 2], C: [Stream(4), 2, 3, 2]}\nops: [\"T = matmul(A, B)\", \"C = neg(T)\"]\n",
+	"chained": "tensors: {A: [4, DIDx(2), 3, 2], B: [2, 2], T: [Stream(4), 2, 3, 2], C: [Stream(4), 2, 3, 2]}\nops: [\"T = matmul(A, B)\", " +
+		"\"C = neg(T)\"]\n",
 }
 
 // TestSlots is property 8, first half: where iterations share a buffer of fewer slots than there are iterations, edges order its
@@ -53,13 +54,15 @@ func TestSlotsOfLeads(t *testing.T) {
 		for lead := int64(1); lead <= 3; lead++ {
 			for slots := int64(1); slots <= 4; slots++ {
 				t.Run(fmt.Sprintf("%s/%d/%d", name, lead, slots), func(t *testing.T) {
-					p, err := model.Load("spec.yaml", fmt.Appendf(nil, "hirgen: 1\nname: slots\nmesh: {x: 2}\ndtype: fp32\n%sschedule: {streams: 2, all: {lead: %d}}\n", text, lead), nil)
+					p, err := model.Load("spec.yaml", fmt.Appendf(nil,
+						"hirgen: 1\nname: slots\nmesh: {x: 2}\ndtype: fp32\n%sschedule: {streams: 2, all: {lead: %d}}\n", text, lead), nil)
 					if err != nil {
 						t.Fatal(err)
 					}
 					made, err := withSlots(t, p, before, slots)
 					if slots <= lead {
-						if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("follows Matmul of %s of %s", map[string]string{"gathered": "C", "chained": "T"}[name], agoIn(slots))) {
+						if err == nil || !strings.Contains(err.Error(),
+							fmt.Sprintf("follows Matmul of %s of %s", map[string]string{"gathered": "C", "chained": "T"}[name], agoIn(slots))) {
 							t.Errorf("%d slots are too few: %v", slots, err)
 						}
 						return

@@ -3,7 +3,7 @@ package pipeline
 import (
 	"slices"
 
-	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/internal/base/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/schedule"
 )
@@ -112,7 +112,8 @@ func (o *overlap) spread(loop *hostir.For) []hostir.Stmt {
 	stream, last := o.computeStream(loop.Var), loop.Body[len(loop.Body)-1]
 	caller := hostir.StreamRef{}
 	fork := follows(stream, caller, hostir.InfoFrom(loop, ""), o.whyFork(loop.Body))
-	forks := overSame(loop, hostir.InfoFrom(loop, "initial waits stand in a loop of their own: below, an iteration would also wait for what the caller waits for by then"), fork)
+	forks := overSame(loop, hostir.InfoFrom(loop,
+		"initial waits stand in a loop of their own: below, an iteration would also wait for what the caller waits for by then"), fork)
 	join := follows(caller, stream, hostir.InfoFrom(last, ""), o.whyJoin(loop.Body))
 	var begin []hostir.Stmt
 	if o.program.Choices.Get(schedule.InitialWaits) == schedule.Fused {
@@ -141,7 +142,8 @@ func (o *overlap) spread(loop *hostir.For) []hostir.Stmt {
 		loop.Body = append(loop.Body, join)
 		return append(list, loop)
 	}
-	return append(list, loop, overSame(loop, hostir.InfoFrom(last, "the caller waits for every compute stream, after all work was issued"), join))
+	return append(list, loop, overSame(loop, hostir.InfoFrom(last, "the caller waits for every compute stream, after all work was issued"),
+		join))
 }
 
 // delay makes the second compute stream idle at first, so that all ranks begin with the same GEMM.

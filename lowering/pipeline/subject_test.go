@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hirgen/hirgen/internal/soak"
+	"github.com/hirgen/hirgen/internal/tools/soak"
 	"github.com/hirgen/hirgen/lowering"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/lowertest"
@@ -118,7 +118,8 @@ schedule: {preset: reference, reshard: after, joins: after, delay: 4}
 // subjects makes the random specs of all properties, once.
 var subjects = sync.OnceValues(func() ([]*subject, error) {
 	root := filepath.Join("..", "..")
-	examples, err := soak.Examples(filepath.Join(root, "testdata", "specs", "*", "spec.yaml"), filepath.Join(root, "testdata", "grids", "*.yaml"))
+	examples, err := soak.Examples(filepath.Join(root, "testdata", "specs", "*", "spec.yaml"),
+		filepath.Join(root, "testdata", "grids", "*.yaml"))
 	if err != nil {
 		return nil, err
 	}

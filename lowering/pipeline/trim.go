@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/internal/base/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
 )

@@ -3,7 +3,7 @@ package pipeline
 import (
 	"slices"
 
-	"github.com/hirgen/hirgen/lowering/collective"
+	"github.com/hirgen/hirgen/calls/collective"
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
@@ -143,5 +143,6 @@ func (u *unroller) access(t *hostir.Tensor, at int, writes bool) error {
 func (i instance) excludes(other instance) bool {
 	a, ok := i.task.Stmt.(*hostir.P2PCommunication)
 	b, ok2 := other.task.Stmt.(*hostir.P2PCommunication)
-	return ok && ok2 && a.Locality != b.Locality && a.Locality != hostir.AnyNode && b.Locality != hostir.AnyNode && slices.Equal(i.iter, other.iter)
+	return ok && ok2 && a.Locality != b.Locality && a.Locality != hostir.AnyNode && b.Locality != hostir.AnyNode &&
+		slices.Equal(i.iter, other.iter)
 }

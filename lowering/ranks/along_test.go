@@ -3,7 +3,7 @@ package ranks
 import (
 	"testing"
 
-	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/internal/base/expr"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -16,7 +16,8 @@ func TestAlong(t *testing.T) {
 		{[]int64{4}, nil}, {[]int64{2, 3}, nil}, {[]int64{3, 2}, nil}, {[]int64{2, 3, 4}, nil}, {[]int64{1, 3}, nil}, {[]int64{3, 1}, nil},
 		{[]int64{2}, []int{2, 3}}, {[]int64{3}, []int{1, 3, 5}}, {[]int64{2, 2}, []int{1, 2, 5, 6}}, {[]int64{2, 2}, []int{0, 4, 1, 5}},
 		{[]int64{2, 3}, []int{3, 5, 7, 23, 25, 27}}, {[]int64{2, 1, 2}, []int{2, 3, 8, 9}},
-		{[]int64{3}, []int{3, 0, 1}}, {[]int64{2, 2}, []int{3, 1, 2, 0}}, {[]int64{2, 2}, []int{1, 3, 4, 6}}, {[]int64{2, 3}, []int{0, 1, 2, 3, 4, 6}},
+		{[]int64{3}, []int{3, 0, 1}}, {[]int64{2, 2}, []int{3, 1, 2, 0}}, {[]int64{2, 2}, []int{1, 3, 4, 6}},
+		{[]int64{2, 3}, []int{0, 1, 2, 3, 4, 6}},
 	} {
 		mesh := &domain.Mesh{Name: "some", Ranks: c.ranks}
 		size := 1

@@ -17,7 +17,8 @@ func unrolled(layers int) string {
 	var tensors, ops strings.Builder
 	for i := range layers {
 		fmt.Fprintf(&tensors, "  V%d: [DIDx, F/D, K]\n  W%d: [DIDx, K, F/D]\n", i, i)
-		fmt.Fprintf(&ops, "  - Z%d = linear(X%d, V%d)\n  - A%d = gelu(Z%d)\n  - P%d = linear(A%d, W%d)\n  - X%d = sum(P%d, axis=0)\n", i, i, i, i, i, i, i, i, i+1, i)
+		fmt.Fprintf(&ops, "  - Z%d = linear(X%d, V%d)\n  - A%d = gelu(Z%d)\n  - P%d = linear(A%d, W%d)\n  - X%d = sum(P%d, axis=0)\n", i, i, i, i,
+			i, i, i, i, i+1, i)
 	}
 	return "hirgen: 1\nname: deep\nparams: {D: 2, M: 4096, K: 4096, F: 16384}\nmesh: {x: D}\ndtype: bf16\ntensors:\n  X0: [M, K]\n" +
 		tensors.String() + "ops:\n" + ops.String()

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hirgen/hirgen/internal/diag"
-	"github.com/hirgen/hirgen/internal/spell"
+	"github.com/hirgen/hirgen/internal/base/diag"
+	"github.com/hirgen/hirgen/internal/base/spell"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/streams"
 	"github.com/hirgen/hirgen/model/schedule"
@@ -118,7 +118,9 @@ func (c *scheduleCheck) complain(choice schedule.Choice, p *schedule.Problem, of
 
 // unknown reports a name that no communication has.
 func (c *scheduleCheck) unknown(choice schedule.Choice) {
-	if slices.ContainsFunc(c.errors.Items(), func(d *diag.Diagnostic) bool { return strings.Contains(d.Message, "no communication of "+choice.Of) }) {
+	if slices.ContainsFunc(c.errors.Items(), func(d *diag.Diagnostic) bool {
+		return strings.Contains(d.Message, "no communication of "+choice.Of)
+	}) {
 		return // already reported for another field
 	}
 	d := c.errors.Add(choice.Pos, diag.BadSchedule, "schedule.%s: there is no communication of %s", choice.Of, choice.Of)

@@ -54,7 +54,8 @@ func TestAutoOfLayers(t *testing.T) {
 		return program
 	}
 	large := lower(map[string]int64{"D": 2, "M": 8192, "K": 4096, "N": 14336})
-	if !strings.HasPrefix(large.Auto.Basis, "predicted ") || large.Choices.Get(schedule.Pipeline) != schedule.P2P || large.Choices.Of("", schedule.Via) == schedule.NCCL {
+	if !strings.HasPrefix(large.Auto.Basis, "predicted ") || large.Choices.Get(schedule.Pipeline) != schedule.P2P ||
+		large.Choices.Of("", schedule.Via) == schedule.NCCL {
 		t.Errorf("choices %v by %q", large.Choices, large.Auto.Basis)
 	}
 }

@@ -102,7 +102,8 @@ func (m measurement) fits(p problem, asked schedule.Schedule) bool {
 func (p problem) takes(choice schedule.Choice, in *schedule.Schedule, asked bool) bool {
 	applies := !asked
 	for _, kind := range communicationsOf[p.operation] {
-		f := &schedule.Facts{Kind: kind, Ranks: p.ranks, InLoop: in.Exchanges(), P2P: in.Exchanges(), Schedule: in, Summed: kind != "allgather" || p.operation == "matmul_ar"}
+		f := &schedule.Facts{Kind: kind, Ranks: p.ranks, InLoop: in.Exchanges(), P2P: in.Exchanges(), Schedule: in, Summed: kind != "allgather" ||
+			p.operation == "matmul_ar"}
 		if kind != "allgather" {
 			f.Sum, f.Function = true, "sum"
 		}

@@ -192,7 +192,8 @@ func (d *contractions) unsplit(t *hostir.Tensor, live []int, operand *parts) []d
 
 // moved moves an axis of t to another place and appends the Permute for it. It returns t if the
 // axis is already there.
-func (d *contractions) moved(s hostir.Stmt, suffix string, t *hostir.Tensor, from, to int, list []hostir.Stmt) (*hostir.Tensor, []hostir.Stmt) {
+func (d *contractions) moved(s hostir.Stmt, suffix string, t *hostir.Tensor, from, to int, list []hostir.Stmt) (*hostir.Tensor,
+	[]hostir.Stmt) {
 	if from == to {
 		return t, list
 	}

@@ -3,7 +3,7 @@ package shard
 import (
 	"slices"
 
-	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/base/diag"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
 	"github.com/hirgen/hirgen/model/schedule"
@@ -198,7 +198,8 @@ func (pr *propagation) summedOver(t *hostir.Tensor) string {
 // give sets the kind of an axis, unless another axis has it already or s, which makes
 // the tensor, cannot run along it.
 func (pr *propagation) give(s hostir.Stmt, t *hostir.Tensor, w wish) {
-	if !places(w.kind) || has(t, w.kind) || w.kind.Kind == domain.Stream && (!pr.runsAlong(s, w.axis) || pr.wholeViews && !pr.carriedOn(t, w.axis)) {
+	if !places(w.kind) || has(t, w.kind) || w.kind.Kind == domain.Stream &&
+		(!pr.runsAlong(s, w.axis) || pr.wholeViews && !pr.carriedOn(t, w.axis)) {
 		return
 	}
 	t.Axes[w.axis].Kind, t.Axes[w.axis].Mesh = w.kind.Kind, w.kind.Mesh
@@ -222,7 +223,8 @@ func (pr *propagation) alongside(s hostir.Stmt, axis int) {
 	for i, row := range hostir.FurtherMaps(s) {
 		t, kind := hostir.Defs(s)[i+1], hostir.Result(s).Axes[axis]
 		at := slices.Index(row, axis)
-		if at < 0 || !isOpen(t) || !SameMesh(t, hostir.Result(s)) || t.Axes[at].Kind != domain.Serial || !places(kind) || t.Axes[at].Extent.Size != kind.Extent.Size || has(t, kind) {
+		if at < 0 || !isOpen(t) || !SameMesh(t, hostir.Result(s)) || t.Axes[at].Kind != domain.Serial || !places(kind) ||
+			t.Axes[at].Extent.Size != kind.Extent.Size || has(t, kind) {
 			continue
 		}
 		t.Axes[at].Kind, t.Axes[at].Mesh = kind.Kind, kind.Mesh

@@ -101,7 +101,9 @@ func rowsLieAsResult(s hostir.Stmt, k int) bool {
 // hasInside reports whether axes of more than one element lie inside of axis in t's buffer.
 func hasInside(t *hostir.Tensor, axis int) bool {
 	order := hostir.Layout(t)
-	return t.Axes[axis].LocalSize() > 1 && slices.ContainsFunc(order[slices.Index(order, axis)+1:], func(a int) bool { return t.Axes[a].LocalSize() > 1 })
+	return t.Axes[axis].LocalSize() > 1 && slices.ContainsFunc(order[slices.Index(order, axis)+1:], func(a int) bool {
+		return t.Axes[a].LocalSize() > 1
+	})
 }
 
 // leading returns the number of batch axes of an operand with the axes live: none when the

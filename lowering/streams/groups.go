@@ -204,7 +204,8 @@ func (g *grouping) add(st step) {
 		added = append(g.partsOf(st, open), st) // so that parts are sent while later parts are computed
 	}
 	switch {
-	case open != nil && st.axis != nil && open.axis.Extent.Size == st.axis.Extent.Size && open.takes(st) && g.slicewise(st, open) && !g.needsBehind(st.stmt, open):
+	case open != nil && st.axis != nil && open.axis.Extent.Size == st.axis.Extent.Size && open.takes(st) && g.slicewise(st, open) &&
+		!g.needsBehind(st.stmt, open):
 		into = open
 	case open != nil && g.groups[len(g.groups)-1] == open && st.axis == nil && !g.needs(st.stmt, open):
 		g.groups = slices.Insert(g.groups, len(g.groups)-1, into)

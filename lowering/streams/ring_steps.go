@@ -3,7 +3,7 @@ package streams
 import (
 	"slices"
 
-	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/internal/base/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/ranks"
 	"github.com/hirgen/hirgen/lowering/shard"
@@ -107,7 +107,8 @@ func (c *slicer) collectSums(st step) {
 //
 //	before: C = Reduce(sum, P, axis 0)          P [DIDx(D), Stream(D), m, N], C [r(D), DIDx(D), m, N]
 //
-//	after:  (P_s is for rank - (s + 1); in the last step it is C. If C has another layout than slices of P, P_s is copied to C after the loop)
+//	after:  (P_s is for rank - (s + 1); in the last step it is C. If C has another layout than slices of P,
+//	        P_s is copied to C after the loop)
 //	        If s != 0: P_s = Binary(add, P_s, P_sums_s)
 func (c *slicer) passSumOn(st step) {
 	if c.lowering.accumulates(st.stmt) {
@@ -122,7 +123,8 @@ func (c *slicer) passSumOn(st step) {
 	c.body = append(c.body, &hostir.If{
 		Info: hostir.InfoFrom(r, "what the ranks before have summed"), Cond: c.stepIs("!=", expr.Int(0)),
 		Body: []hostir.Stmt{&hostir.Binary{
-			Info: *r.Meta(), Fn: domain.FoldOf(shard.Describe(r).Reduce).Fn, Out: computed, A: computed, B: c.pick(r, nil, c.parts[r], i, c.index(), cutAxis),
+			Info: *r.Meta(), Fn: domain.FoldOf(shard.Describe(r).Reduce).Fn, Out: computed, A: computed,
+			B: c.pick(r, nil, c.parts[r], i, c.index(), cutAxis),
 		}},
 	})
 	if !c.madeInPlace(in, out, st) {
@@ -144,7 +146,8 @@ func (c *slicer) copyOut(st step, in, out *hostir.Tensor, i int) {
 
 // complainOfSums reports parts of a sum that a ring would overwrite but another statement needs.
 func (l *streamLowering) complainOfSums(r *hostir.Reduce) step {
-	d := hostir.Refuse(&l.errors, l.program, r, l.moves[r], schedule.Steps, "the sums of a ring take the place of %s, which is needed as it is", hostir.Called(l.program, r, r.In))
+	d := hostir.Refuse(&l.errors, l.program, r, l.moves[r], schedule.Steps,
+		"the sums of a ring take the place of %s, which is needed as it is", hostir.Called(l.program, r, r.In))
 	for _, s := range l.program.Body {
 		if s != hostir.Stmt(r) && slices.Contains(hostir.Uses(s), r.In) {
 			d = hostir.NoteEdge(d, l.program, "reuse", s)

@@ -3,7 +3,7 @@ package streams
 import (
 	"slices"
 
-	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/internal/base/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/shard"
 	"github.com/hirgen/hirgen/model/domain"
@@ -56,7 +56,8 @@ func (c *slicer) madeInPlace(in, out *hostir.Tensor, st step) bool {
 		axes, places = slices.Delete(axes, a, a+1), hostir.DropAxis(places, a)
 	}
 	serial := func(a domain.Axis) bool { return a.Kind == domain.Serial }
-	return c.group.makes[in] && in.Role == hostir.Temp && in.DType == out.DType && slices.Equal(order, places) && slices.ContainsFunc(axes, serial) &&
+	return c.group.makes[in] && in.Role == hostir.Temp && in.DType == out.DType && slices.Equal(order, places) &&
+		slices.ContainsFunc(axes, serial) &&
 		slices.EqualFunc(slice, axes, func(a, b domain.Axis) bool {
 			return a.Kind == b.Kind && a.Mesh == b.Mesh && a.Extent.Size == b.Extent.Size
 		})

@@ -3,7 +3,7 @@ package streams
 import (
 	"slices"
 
-	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/base/diag"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/shard"
 	"github.com/hirgen/hirgen/model/domain"
@@ -79,7 +79,8 @@ func (l *streamLowering) classify(s hostir.Stmt) step {
 	case *hostir.Positions:
 		return once
 	case *hostir.Attention:
-		return l.complain(s, "declare it without one, and stream it with set", "%s has a Stream axis, and an attention is done at once", hostir.Called(l.program, s, out))
+		return l.complain(s, "declare it without one, and stream it with set", "%s has a Stream axis, and an attention is done at once",
+			hostir.Called(l.program, s, out))
 	case *hostir.Reshape:
 		if shard.SlicedAlong(s) == shard.NoAxis {
 			return once // it creates the axis; later statements run along it
@@ -128,7 +129,8 @@ func (l *streamLowering) fromRank(s *hostir.Set, i int, st step) step {
 		return st // one rank has all of it
 	}
 	d := l.errors.Add(s.Pos, diag.NotLowerable, "%s is split over mesh axis %s along the Stream axis of %s: "+
-		"the collective pipeline streams along an axis that is not split", hostir.Called(l.program, s, s.In), s.In.Axes[i].Mesh, hostir.Called(l.program, s, s.Out))
+		"the collective pipeline streams along an axis that is not split", hostir.Called(l.program, s, s.In), s.In.Axes[i].Mesh,
+		hostir.Called(l.program, s, s.Out))
 	hostir.NoteDeclared(d, l.program, s, s.Out).
 		WithHint("choose schedule: {pipeline: broadcast}, in which rank s broadcasts its slice in iteration s")
 	return step{stmt: s, kind: unpipelined, loop: shard.NoAxis}
@@ -138,7 +140,8 @@ func (l *streamLowering) fromRank(s *hostir.Set, i int, st step) step {
 // schedule selects one. Otherwise the Reduce becomes a ReduceScatter after the pipeline that made the
 // operand.
 func (l *streamLowering) toRank(s hostir.Stmt) (step, bool) {
-	kind, asked := map[string]stepKind{schedule.ReduceTo: reduceToRank, schedule.P2P: toRankAtDistance}[l.program.Choices.Get(schedule.Pipeline)]
+	kind, asked := map[string]stepKind{schedule.ReduceTo: reduceToRank,
+		schedule.P2P: toRankAtDistance}[l.program.Choices.Get(schedule.Pipeline)]
 	r, ok := s.(*hostir.Reduce)
 	if !ok || !asked || !shard.Reshards(s) || !shard.ScattersSlices(r) {
 		return step{}, false

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/internal/base/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/ranks"
 	"github.com/hirgen/hirgen/lowering/shard"
@@ -213,7 +213,8 @@ func (c *slicer) uneven(s hostir.Stmt, t *hostir.Tensor, axis int) {
 	if extent.Text != "" {
 		elements = extent.Text + " = " + elements
 	}
-	d := hostir.Refuse(&l.errors, l.program, s, l.chooser(c.group, schedule.Split), schedule.Split, "%s elements along an axis of %s cannot be cut into %d equal sub-chunks",
+	d := hostir.Refuse(&l.errors, l.program, s, l.chooser(c.group, schedule.Split), schedule.Split,
+		"%s elements along an axis of %s cannot be cut into %d equal sub-chunks",
 		elements, hostir.Called(l.program, s, t), c.cut.subChunks)
 	hostir.NoteDeclared(d, l.program, s, t).WithHint("choose another split")
 }
@@ -239,7 +240,8 @@ func (c *slicer) oneRun(s hostir.Stmt, tensors []*hostir.Tensor) {
 func (c *slicer) ofAllRanks(s hostir.Stmt, t *hostir.Tensor, axis int) {
 	l := c.lowering
 	d := hostir.Refuse(&l.errors, l.program, s, l.chooser(c.group, schedule.Split), schedule.Split,
-		"%s is gathered along axis %d (%s), of which each sub-chunk would come from some ranks alone", hostir.Called(l.program, s, t), axis, t.Axes[axis])
+		"%s is gathered along axis %d (%s), of which each sub-chunk would come from some ranks alone", hostir.Called(l.program, s, t), axis,
+		t.Axes[axis])
 	hostir.NoteDeclared(d, l.program, s, t).WithHint("leave out split")
 }
 
@@ -344,7 +346,8 @@ func (c *slicer) follow(s hostir.Stmt, whole []int) int {
 func (c *slicer) makesAll(s hostir.Stmt, t *hostir.Tensor, along int) {
 	p := c.lowering.program
 	d := hostir.Refuse(&c.lowering.errors, p, s, c.lowering.chooser(c.group, schedule.Split), schedule.Split,
-		"%s is sent sub-chunk by sub-chunk along axis %d (%s), and this makes all sub-chunks of it at once", hostir.Called(p, s, t), along, t.Axes[along])
+		"%s is sent sub-chunk by sub-chunk along axis %d (%s), and this makes all sub-chunks of it at once", hostir.Called(p, s, t), along,
+		t.Axes[along])
 	hostir.NoteDeclared(d, p, s, t).WithHint("leave out split")
 }
 
@@ -352,7 +355,8 @@ func (c *slicer) makesAll(s hostir.Stmt, t *hostir.Tensor, along int) {
 func (c *slicer) needsAll(s hostir.Stmt, t *hostir.Tensor, along int) {
 	p := c.lowering.program
 	d := hostir.Refuse(&c.lowering.errors, p, s, c.lowering.chooser(c.group, schedule.Split), schedule.Split,
-		"%s is made sub-chunk by sub-chunk along axis %d (%s), and this needs all sub-chunks of it at once", hostir.Called(p, s, t), along, t.Axes[along])
+		"%s is made sub-chunk by sub-chunk along axis %d (%s), and this needs all sub-chunks of it at once", hostir.Called(p, s, t), along,
+		t.Axes[along])
 	for _, op := range p.Reference {
 		if op.Out == hostir.Called(p, s, t) {
 			d = d.AddNote(op.Pos, "the edge (data) comes from %s of %s, here", op.Kind, op.Out)

@@ -3,7 +3,7 @@ package streams
 import (
 	"slices"
 
-	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/internal/base/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/schedule"
 )
@@ -39,7 +39,8 @@ func (p transferPair) transfers(backend hostir.Backend, locality hostir.Locality
 	return &hostir.P2PCommunication{
 			Info: *p.stmt.Meta(), Handle: names.Fresh("send"), Send: true, Buffer: p.from, Peer: p.to, Backend: backend, Locality: locality, Of: of,
 		}, &hostir.P2PCommunication{
-			Info: hostir.InfoFrom(p.stmt, ""), Handle: names.Fresh("receive"), Buffer: p.into, Peer: p.of, Backend: backend, Locality: locality, Of: of,
+			Info: hostir.InfoFrom(p.stmt, ""), Handle: names.Fresh("receive"), Buffer: p.into, Peer: p.of, Backend: backend,
+			Locality: locality, Of: of,
 		}
 }
 

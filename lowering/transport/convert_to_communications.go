@@ -3,9 +3,9 @@ package transport
 import (
 	"slices"
 
-	"github.com/hirgen/hirgen/internal/diag"
-	"github.com/hirgen/hirgen/internal/expr"
-	"github.com/hirgen/hirgen/lowering/collective"
+	"github.com/hirgen/hirgen/calls/collective"
+	"github.com/hirgen/hirgen/internal/base/diag"
+	"github.com/hirgen/hirgen/internal/base/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/shard"
 	"github.com/hirgen/hirgen/model/domain"
@@ -171,7 +171,8 @@ func (c *converter) outermost(s hostir.Stmt, m shard.Movement) bool {
 				"axis %d (%s) of %s moves between ranks but is not outermost in its buffer: axis %d (%s) lies outside of it",
 				side.axis, side.whole.Axes[side.axis], hostir.Called(c.program, s, side.whole), outer, side.whole.Axes[outer])
 			hostir.NoteDeclared(d, c.program, s, side.whole).
-				WithHint("put that axis first, with permute where the others are needed in this order, or leave in the pass make-reshardings-contiguous")
+				WithHint("put that axis first, with permute where the others are needed in this order, or leave in the pass " +
+					"make-reshardings-contiguous")
 			return false
 		}
 	}

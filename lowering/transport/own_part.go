@@ -3,7 +3,7 @@ package transport
 import (
 	"slices"
 
-	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/internal/base/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/ranks"
 	"github.com/hirgen/hirgen/lowering/shard"
@@ -16,7 +16,8 @@ func (c *converter) ownPart(s hostir.Stmt) []hostir.Stmt {
 	along, view := ranks.Along(m.In.Mesh, m.Shifts[0].Mesh), *m.Out
 	view.Role, view.Layout, view.Axes = hostir.View, carried(m), slices.Clone(m.Out.Axes)
 	view.Of = &hostir.Select{
-		Info: hostir.InfoFrom(s, "each rank has all of it, and takes its part"), Out: &view, In: m.In, Axis: m.Scattered(), Index: along.Coordinate, Parts: along.Size,
+		Info: hostir.InfoFrom(s, "each rank has all of it, and takes its part"), Out: &view, In: m.In, Axis: m.Scattered(),
+		Index: along.Coordinate, Parts: along.Size,
 	}
 	if m.Out.Role == hostir.Temp && liesAs(&view, m.Out) {
 		m.Out.Role, m.Out.Of = hostir.View, hostir.MadeAs(view.Of, m.Out) // keeps its layout, which its views also have

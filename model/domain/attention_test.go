@@ -125,7 +125,8 @@ func TestAttentionFn(t *testing.T) {
 			t.Errorf("%s reads as %v", a.Fn(), got)
 		}
 	}
-	for _, fn := range []string{"gelu", "scale(2)", "full", "full()", "full(1, 2)", "window(1)", "window(1, 0)", "window(1, x)", "causal(x)", "full(heads)", "window(1, rows)", "causal(1, columns)", "causal(1, heads, rows)"} {
+	for _, fn := range []string{"gelu", "scale(2)", "full", "full()", "full(1, 2)", "window(1)", "window(1, 0)", "window(1, x)", "causal(x)",
+		"full(heads)", "window(1, rows)", "causal(1, columns)", "causal(1, heads, rows)"} {
 		if a, ok := AttentionOf(fn); ok {
 			t.Errorf("%q reads as %v", fn, a)
 		}

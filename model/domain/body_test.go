@@ -49,7 +49,8 @@ func TestBodyOfRows(t *testing.T) {
 
 // Two halves are concatenated: A times the row number times the column number, and B times the sum of the first half.
 func TestBodyOfPositions(t *testing.T) {
-	b := parsed(t, "at = positions(2), c = positions(0), angle = mul(at, c), low = mul(A, angle), also s = sum(low), high = mul(B, s), Y = concat(low, high)", "A", "B")
+	b := parsed(t, "at = positions(2), c = positions(0), angle = mul(at, c), low = mul(A, angle), also s = sum(low), high = mul(B, s), Y = "+
+		"concat(low, high)", "A", "B")
 	if rows := b.Rows([]bool{true, true}); !slices.Equal(rows, []bool{true, true, false, true, true, true, false, true, true}) {
 		t.Errorf("rows %v", rows)
 	}
@@ -83,7 +84,8 @@ func TestBodyOfColumns(t *testing.T) {
 func last(values [][]float64) []float64 { return values[len(values)-1] }
 
 func TestBodiesThatAreNone(t *testing.T) {
-	for _, text := range []string{"", "G", "G = silu", "G = silu(A)", "G = nothing(Z)", "G = mul(Z)", "G = silu(Z) H = silu(Z)", "G = mul(Z, Z, Z)", "G = positions(Z)", "G = sum_rows(Z, Z)", "G = prod_rows(Z)", "G = positions(-1)", "G = concat(0.5, Z)"} {
+	for _, text := range []string{"", "G", "G = silu", "G = silu(A)", "G = nothing(Z)", "G = mul(Z)", "G = silu(Z) H = silu(Z)",
+		"G = mul(Z, Z, Z)", "G = positions(Z)", "G = sum_rows(Z, Z)", "G = prod_rows(Z)", "G = positions(-1)", "G = concat(0.5, Z)"} {
 		if b, ok := domain.ParseBody(text, []string{"Z"}); ok {
 			t.Errorf("%q is read as %v", text, b)
 		}

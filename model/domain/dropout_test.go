@@ -15,7 +15,8 @@ func TestPhilox(t *testing.T) {
 	}{
 		{[4]uint32{}, [2]uint32{}, [4]uint32{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
 		{[4]uint32{most, most, most, most}, [2]uint32{most, most}, [4]uint32{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
-		{[4]uint32{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, [2]uint32{0xa4093822, 0x299f31d0}, [4]uint32{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}},
+		{[4]uint32{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, [2]uint32{0xa4093822, 0x299f31d0},
+			[4]uint32{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}},
 	} {
 		if got := philox(c.counter, c.key); got != c.want {
 			t.Errorf("philox(%x, %x) = %x, want %x", c.counter, c.key, got, c.want)
@@ -67,7 +68,8 @@ func TestDropoutFn(t *testing.T) {
 	if got, ok := DropoutOf(d.Fn()); d.Fn() != "dropout(p=0.1 salt=3 width=4096)" || !ok || got != d {
 		t.Errorf("%q reads as %v, %t", d.Fn(), got, ok)
 	}
-	for _, fn := range []string{"dropout", "dropout(0.1)", "dropout(p=1 salt=0 width=4)", "dropout(p=0.999999 salt=0 width=4)", "dropout(p=0.1 salt=0 width=0)", "dropout(p=0.1 salt=0 width=4) "} {
+	for _, fn := range []string{"dropout", "dropout(0.1)",
+		"dropout(p=1 salt=0 width=4)", "dropout(p=0.999999 salt=0 width=4)", "dropout(p=0.1 salt=0 width=0)", "dropout(p=0.1 salt=0 width=4) "} {
 		if _, ok := DropoutOf(fn); ok {
 			t.Errorf("%q is no dropout", fn)
 		}

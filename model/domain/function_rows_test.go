@@ -13,7 +13,9 @@ var update = flag.Bool("update", false, "write the runtime's headers of rows")
 const headers = "../../runtime_cpp/include/hirgen/"
 
 // typesHeader is the header with the rows of ElementTypes as macros.
-var typesHeader = template.Must(template.New("").Funcs(template.FuncMap{"enumerator": func(t DType) string { return Enumerator(string(t)) }}).Parse(
+var typesHeader = template.Must(template.New("").Funcs(template.FuncMap{"enumerator": func(t DType) string {
+	return Enumerator(string(t))
+}}).Parse(
 	`// Element types, as macros that call their argument for each row.
 // Code generated from model/domain/element_types.go by scripts/gen.sh; DO NOT EDIT.
 #pragma once

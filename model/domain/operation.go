@@ -1,6 +1,6 @@
 package domain
 
-import "github.com/hirgen/hirgen/internal/diag"
+import "github.com/hirgen/hirgen/internal/base/diag"
 
 // Operation is one operation of the model, with the model's names of tensors.
 type Operation struct {

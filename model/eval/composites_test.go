@@ -48,7 +48,8 @@ func TestCompositesAgainstFormulas(t *testing.T) {
 
 // where may drop elements that are infinite or NaN, and its mask may have any type.
 func TestWhereLeavesOutWhatIsInfinite(t *testing.T) {
-	p := mustLoad(t, "hirgen: 1\nname: p\ndtype: bf16\ntensors: {M: {axes: [3], dtype: fp32}, A: [3], B: [3]}\nops: [\"Y = where(M, A, B)\", \"Z = masked(A, B)\"]")
+	p := mustLoad(t, "hirgen: 1\nname: p\ndtype: bf16\ntensors: {M: {axes: [3], dtype: fp32}, A: [3], B: [3]}\nops: [\"Y = where(M, A, B)\", "+
+		"\"Z = masked(A, B)\"]")
 	inf := math.Inf(1)
 	values := mustEvaluate(t, p, map[string]*Array{
 		"M": array([]int64{3}, 1, 0, 1e-30), "A": array([]int64{3}, 5, inf, -inf), "B": array([]int64{3}, math.NaN(), 2, 0),
@@ -92,7 +93,8 @@ func TestCausalSoftmax(t *testing.T) {
 
 // Both forms of rope rotate pairs by angles, in bf16, too, and positions run along the axis asked for.
 func TestRope(t *testing.T) {
-	const head = "hirgen: 1\nname: p\ndtype: bf16\ntensors: {X: [3, 2, 4], c: {axes: [3, 1, 2], dtype: fp32}, s: {axes: [3, 1, 2], dtype: fp32}}\nops:\n"
+	const head = "hirgen: 1\nname: p\ndtype: bf16\ntensors: {X: [3, 2, 4], c: {axes: [3, 1, 2], dtype: fp32}, s: {axes: [3, 1, 2], dtype: " +
+		"fp32}}\nops:\n"
 	p := mustLoad(t, head+"- Y = rope(X, c, s)\n- Z = rope(X, axis=0, base=100)\n- V = rope(X)")
 	x, c, s := iota64(3, 2, 4), NewArray(3, 1, 2), NewArray(3, 1, 2)
 	angle := func(at, pair int, base float64) float64 { return float64(at) * math.Pow(base, -float64(pair)/2) }

@@ -13,7 +13,8 @@ import (
 // the seed and the salt.
 func TestDropoutDependsOnTheIndexAlone(t *testing.T) {
 	mask := func(shape, salt string, seed float64) []float64 {
-		source := fmt.Sprintf("hirgen: 1\nname: p\ndtype: fp32\nmesh: {x: 4}\ntensors: {X: %s, seed: {axes: [1], dtype: int64}}\nops:\n- Y = dropout(X, seed, p=0.5%s)\n", shape, salt)
+		source := fmt.Sprintf("hirgen: 1\nname: p\ndtype: fp32\nmesh: {x: 4}\ntensors: {X: %s, seed: {axes: [1], dtype: int64}}\nops:\n- Y = "+
+			"dropout(X, seed, p=0.5%s)\n", shape, salt)
 		p, err := model.Load("spec.yaml", []byte(source), nil)
 		if err != nil {
 			t.Fatal(err)
@@ -31,7 +32,8 @@ func TestDropoutDependsOnTheIndexAlone(t *testing.T) {
 	}
 	const large = 1<<40 + 3
 	want := mask("[24, 16]", "", large)
-	for _, shape := range []string{"[384]", "[DIDx, 6, 16]", "[24, DIDx, 4]", "[2, 3, 4, DIDx, 4]", "[Stream(6), 4, 16]", "[96, DIDx]", "[384, 1]"} {
+	for _, shape := range []string{"[384]", "[DIDx, 6, 16]", "[24, DIDx, 4]", "[2, 3, 4, DIDx, 4]", "[Stream(6), 4, 16]", "[96, DIDx]",
+		"[384, 1]"} {
 		if !slices.Equal(mask(shape, "", large), want) {
 			t.Errorf("%s has another mask than [24, 16]", shape)
 		}

@@ -49,9 +49,11 @@ func TestEvaluateOperations(t *testing.T) {
 			array([]int64{2, 2, 1, 2}, 0, 0, 2, 3, 0, 2, 6, 9)},
 		{"A: [1, 3], B: [2, 3, 2]", "matmul(A, B)", map[string]*Array{"A": iota64(1, 3), "B": iota64(2, 3, 2)},
 			array([]int64{2, 1, 2}, 10, 13, 28, 31)},
-		{"X: [2, 3], W: [1, 3], v: [1]", "linear(X, W, v)", map[string]*Array{"X": iota64(2, 3), "W": array([]int64{1, 3}, 1, 0, 2), "v": array([]int64{1}, 100)},
+		{"X: [2, 3], W: [1, 3], v: [1]", "linear(X, W, v)",
+			map[string]*Array{"X": iota64(2, 3), "W": array([]int64{1, 3}, 1, 0, 2), "v": array([]int64{1}, 100)},
 			array([]int64{2, 1}, 104, 113)},
-		{"X: [2, 1, 2], W: [2, 3, 2], v: [2, 3]", "linear(X, W, v)", map[string]*Array{"X": iota64(2, 1, 2), "W": iota64(2, 3, 2), "v": array([]int64{2, 3}, 10, 20, 30, 40, 50, 60)},
+		{"X: [2, 1, 2], W: [2, 3, 2], v: [2, 3]", "linear(X, W, v)",
+			map[string]*Array{"X": iota64(2, 1, 2), "W": iota64(2, 3, 2), "v": array([]int64{2, 3}, 10, 20, 30, 40, 50, 60)},
 			array([]int64{2, 1, 3}, 11, 23, 35, 73, 93, 113)},
 		{"A: [2, 3]", "permute(A, perm=[1, 0])", map[string]*Array{"A": a}, array([]int64{3, 2}, 1, 4, -2, 5, 3, -6)},
 		{"A: [2, 3]", "reshape(A, shape=[3, 2])", map[string]*Array{"A": a}, array([]int64{3, 2}, a.Data...)},
@@ -61,7 +63,8 @@ func TestEvaluateOperations(t *testing.T) {
 		{"A: [2, 3]", "slice(A, axis=-1, start=1, size=1)", map[string]*Array{"A": a}, array([]int64{2, 1}, -2, 5)},
 		{"A: [2, 3], B: [2, 1]", "concat(A, B, A, axis=1)", map[string]*Array{"A": a, "B": iota64(2, 1)},
 			array([]int64{2, 7}, 1, -2, 3, 0, 1, -2, 3, 4, 5, -6, 1, 4, 5, -6)},
-		{"A: [2, 3]", "concat([A, A], axis=0)", map[string]*Array{"A": a}, array([]int64{4, 3}, append(append([]float64{}, a.Data...), a.Data...)...)},
+		{"A: [2, 3]", "concat([A, A], axis=0)", map[string]*Array{"A": a},
+			array([]int64{4, 3}, append(append([]float64{}, a.Data...), a.Data...)...)},
 		{"A: [2, 3]", "broadcast(A, axis=1)", map[string]*Array{"A": a}, array([]int64{2, 1, 3}, a.Data...)},
 		{"A: [2, 3]", "relu(A)", map[string]*Array{"A": a}, array([]int64{2, 3}, 1, 0, 3, 4, 5, 0)},
 		{"A: [2, 3]", "neg(A)", map[string]*Array{"A": a}, array([]int64{2, 3}, -1, 2, -3, -4, -5, 6)},
@@ -75,7 +78,8 @@ func TestEvaluateOperations(t *testing.T) {
 		{"A: [2, 3], B: [3]", "add(A, B)", map[string]*Array{"A": a, "B": iota64(3)}, array([]int64{2, 3}, 1, -1, 5, 4, 6, -4)},
 		{"A: [3], B: [2, 1]", "sub(A, B)", map[string]*Array{"A": iota64(3), "B": iota64(2, 1)}, array([]int64{2, 3}, 0, 1, 2, -1, 0, 1)},
 		{"A: [2, 3]", "mul(A, A)", map[string]*Array{"A": a}, array([]int64{2, 3}, 1, 4, 9, 16, 25, 36)},
-		{"A: [2], B: [2]", "div(A, B)", map[string]*Array{"A": array([]int64{2}, 6, 1), "B": array([]int64{2}, 4, 2)}, array([]int64{2}, 1.5, 0.5)},
+		{"A: [2], B: [2]", "div(A, B)", map[string]*Array{"A": array([]int64{2}, 6, 1), "B": array([]int64{2}, 4, 2)},
+			array([]int64{2}, 1.5, 0.5)},
 		{"A: [2], B: [2]", "max(A, B)", map[string]*Array{"A": array([]int64{2}, 6, 1), "B": array([]int64{2}, 4, 2)}, array([]int64{2}, 6, 2)},
 		{"A: [2], B: [2]", "min(A, B)", map[string]*Array{"A": array([]int64{2}, 6, 1), "B": array([]int64{2}, 4, 2)}, array([]int64{2}, 4, 1)},
 	} {
@@ -97,7 +101,8 @@ func TestEvaluateOperations(t *testing.T) {
 
 func TestEvaluateUnaryFunctions(t *testing.T) {
 	values := map[string]float64{
-		"neg": -2, "relu": 2, "gelu": 1.9544997361036416, "silu": 1.7615941559557649, "exp": math.Exp(2), "log": math.Ln2, "sin": math.Sin(2), "cos": math.Cos(2),
+		"neg": -2, "relu": 2, "gelu": 1.9544997361036416, "silu": 1.7615941559557649, "exp": math.Exp(2), "log": math.Ln2, "sin": math.Sin(2),
+		"cos":  math.Cos(2),
 		"sqrt": math.Sqrt2, "rsqrt": 1 / math.Sqrt2, "tanh": math.Tanh(2), "reciprocal": 0.5,
 		"gelu_tanh": 1.954597694087775,
 		"relu_grad": 1, "gelu_grad": 1.0852318000962434, "silu_grad": 1.0907842487848955, "gelu_tanh_grad": 1.0860992566236183,

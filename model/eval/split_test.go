@@ -15,9 +15,11 @@ import (
 const (
 	splitHead = "hirgen: 1\nname: p\nparams: {D: 3, M: 2, N: 4}\nmesh: {x: D}\ndtype: fp32\ntensors: "
 	// splitTensors lie as tensors of mergedTensors do whose rows, or heads, are split over ranks.
-	splitTensors  = "{A: [DIDx, M, N], B: [DIDx, M, N], C: [DIDx, M, N], S: [DIDx, M, D*M], r: [DIDx, M, 1], at: [DIDx, M], Q: [DIDx, 2, M, N], dO: [DIDx, 2, M, N], Kd: [DIDx, 1, M, N]"
-	mergedTensors = "{A: [D*M, N], B: [D*M, N], C: [D*M, N], S: [D*M, D*M], r: [D*M, 1], at: [D*M], Q: [2*D, M, N], dO: [2*D, M, N], Kd: [D, M, N]"
-	wholeTensors  = ", w: [N, N], g: [N], seed: {axes: [1], dtype: int64}, K1: [1, M, N], K3: [3, M, N], L1: [1, D*M, N]}\nops:\n"
+	splitTensors = "{A: [DIDx, M, N], B: [DIDx, M, N], C: [DIDx, M, N], S: [DIDx, M, D*M], r: [DIDx, M, 1], at: [DIDx, M], Q: [DIDx, 2, M, " +
+		"N], dO: [DIDx, 2, M, N], Kd: [DIDx, 1, M, N]"
+	mergedTensors = "{A: [D*M, N], B: [D*M, N], C: [D*M, N], S: [D*M, D*M], r: [D*M, 1], at: [D*M], Q: [2*D, M, N], dO: [2*D, M, N], Kd: " +
+		"[D, M, N]"
+	wholeTensors = ", w: [N, N], g: [N], seed: {axes: [1], dtype: int64}, K1: [1, M, N], K3: [3, M, N], L1: [1, D*M, N]}\nops:\n"
 )
 
 // mergedRows computes Qr from Q: its rows are the rows of all blocks. splitRows gives the result of Qr the shape of
@@ -30,23 +32,32 @@ const (
 // splits has, for operations by name, what is written of split tensors, and of merged ones; without it, the same.
 var splits = map[string][][2]string{
 	"set": {{"O = set(A)"}}, "matmul": {{"O = matmul(A, w)"}}, "linear": {{"O = linear(A, w)"}, {"O = linear(A, w, g)"}},
-	"broadcast": {{"O = broadcast(A, axis=3)", "O = broadcast(A, axis=2)"}}, "permute": {{"O = permute(A, perm=[0, 1, 2])", "O = permute(A, perm=[0, 1])"}},
-	"reshape": {{"O = reshape(A, shape=[D, M, 2, N/2])", "O = reshape(A, shape=[D*M, 2, N/2])"}}, "slice": {{"O = slice(A, axis=-1, start=1, size=2)"}},
-	"split": {{"O, P = split(A)"}}, "concat": {{"O = concat(A, B)"}}, "positions": {{"O = positions(A, axis=-1)"}}, "cast": {{"O = cast(A, dtype=fp16)"}},
-	"scale": {{"O = scale(A, by=0.5)"}}, "shift": {{"O = shift(A, by=0.5)"}}, "sum": {{"O = sum(A, axis=-1)"}}, "prod": {{"O = prod(A, axis=-1)"}},
-	"max": {{"O = max(A, B)"}, {"O = max(A, axis=-1)"}}, "min": {{"O = min(A, B)"}, {"O = min(A, axis=-1)"}}, "where": {{"O = where(A, B, C)"}},
+	"broadcast": {{"O = broadcast(A, axis=3)", "O = broadcast(A, axis=2)"}},
+	"permute":   {{"O = permute(A, perm=[0, 1, 2])", "O = permute(A, perm=[0, 1])"}},
+	"reshape":   {{"O = reshape(A, shape=[D, M, 2, N/2])", "O = reshape(A, shape=[D*M, 2, N/2])"}},
+	"slice":     {{"O = slice(A, axis=-1, start=1, size=2)"}},
+	"split":     {{"O, P = split(A)"}}, "concat": {{"O = concat(A, B)"}}, "positions": {{"O = positions(A, axis=-1)"}},
+	"cast":  {{"O = cast(A, dtype=fp16)"}},
+	"scale": {{"O = scale(A, by=0.5)"}}, "shift": {{"O = shift(A, by=0.5)"}}, "sum": {{"O = sum(A, axis=-1)"}},
+	"prod": {{"O = prod(A, axis=-1)"}},
+	"max":  {{"O = max(A, B)"}, {"O = max(A, axis=-1)"}}, "min": {{"O = min(A, B)"}, {"O = min(A, axis=-1)"}},
+	"where":   {{"O = where(A, B, C)"}},
 	"dropout": {{"O = dropout(A, seed, p=0.5)"}}, "dropout_at": {{"O = dropout_at(A, seed, g, r, p=0.5, salt=0, width=1)"}},
 	"softmax":      {{"O = softmax(A)"}, {"O = softmax(S, causal=true, split=rows)", "O = softmax(S, causal=true)"}},
-	"softmax_grad": {{"O = softmax_grad(A, B)"}}, "log_softmax": {{"O = log_softmax(A)"}}, "log_softmax_grad": {{"O = log_softmax_grad(A, B)"}},
-	"normalize": {{"O = normalize(A)"}}, "normalize_grad": {{"O = normalize_grad(A, B)"}}, "layer_norm": {{"O = layer_norm(A, g, g)"}},
-	"layer_norm_grad": {{"O, dg, db = layer_norm_grad(A, B, g)"}}, "rms_norm": {{"O = rms_norm(A, g)"}, {"O = rms_norm(A)"}}, "rms_norm_grad": {{"O, dg = rms_norm_grad(A, B, g)"}},
-	"rope":      {{"O = rope(A, split=rows)", "O = rope(A)"}, {"O = rope(A, at, axis=-2)"}},
-	"rope_grad": {{"O = rope_grad(A, split=rows)", "O = rope_grad(A)"}},
+	"softmax_grad": {{"O = softmax_grad(A, B)"}}, "log_softmax": {{"O = log_softmax(A)"}},
+	"log_softmax_grad": {{"O = log_softmax_grad(A, B)"}},
+	"normalize":        {{"O = normalize(A)"}}, "normalize_grad": {{"O = normalize_grad(A, B)"}}, "layer_norm": {{"O = layer_norm(A, g, g)"}},
+	"layer_norm_grad": {{"O, dg, db = layer_norm_grad(A, B, g)"}}, "rms_norm": {{"O = rms_norm(A, g)"}, {"O = rms_norm(A)"}},
+	"rms_norm_grad": {{"O, dg = rms_norm_grad(A, B, g)"}},
+	"rope":          {{"O = rope(A, split=rows)", "O = rope(A)"}, {"O = rope(A, at, axis=-2)"}},
+	"rope_grad":     {{"O = rope_grad(A, split=rows)", "O = rope_grad(A)"}},
 	"attention": {
-		{"O, L = attention(Q, K3, K3)"}, {"O = attention(Q, Kd, Kd, causal=true)"}, {"O = attention(Q, K3, K3, causal=true)"}, {"O = attention(Q, K1, K1, causal=true, window=1)"},
+		{"O, L = attention(Q, K3, K3)"}, {"O = attention(Q, Kd, Kd, causal=true)"}, {"O = attention(Q, K3, K3, causal=true)"},
+		{"O = attention(Q, K1, K1, causal=true, window=1)"},
 		{"O = attention(Q, L1, L1, split=heads)", "O = attention(Q, L1, L1)"},
 		{"O = attention(Q, L1, L1, causal=true, split=rows)", mergedRows + "Or = attention(Qr, L1, L1, causal=true)" + splitRows},
-		{"O = attention(Q, L1, L1, causal=true, window=2, split=rows)", mergedRows + "Or = attention(Qr, L1, L1, causal=true, window=2)" + splitRows},
+		{"O = attention(Q, L1, L1, causal=true, window=2, split=rows)", mergedRows + "Or = attention(Qr, L1, L1, causal=true, window=2)" +
+			splitRows},
 		{"O = attention(Q, L1, L1, split=rows)", mergedRows + "Or = attention(Qr, L1, L1)" + splitRows},
 	},
 	"attention_grad": {
@@ -56,7 +67,8 @@ var splits = map[string][][2]string{
 			"O, L = attention(Q, K3, K3); dQ, dK, dV = attention_grad(dO, Q, K3, K3, O, L)",
 		},
 		{
-			"O, L = attention(Q, K1, K1, causal=true); dQ, dKs, dVs = attention_grad(dO, Q, K1, K1, O, L, causal=true); dK = sum(dKs, axis=0); dV = sum(dVs, axis=0)",
+			"O, L = attention(Q, K1, K1, causal=true); dQ, dKs, dVs = attention_grad(dO, Q, K1, K1, O, L, causal=true); dK = sum(dKs, axis=0); dV " +
+				"= sum(dVs, axis=0)",
 			"O, L = attention(Q, K1, K1, causal=true); dQ, dK, dV = attention_grad(dO, Q, K1, K1, O, L, causal=true)",
 		},
 		{
@@ -144,11 +156,13 @@ var splitTensor = regexp.MustCompile(`\w+: (\[[^]]*\]|\{[^}]*\})(, )?`)
 // TestAWindowCountsTheOwnKey: of one key, a query has its own, and of two, the one before it, too.
 func TestAWindowCountsTheOwnKey(t *testing.T) {
 	for window, want := range map[string][]float64{"1": {1, 2, 4, 8}, "2": {1, 1.5, 3, 6}, "3": {1, 1.5, 7.0 / 3, 14.0 / 3}} {
-		p, err := model.Load("spec.yaml", []byte("hirgen: 1\nname: p\ndtype: fp32\ntensors: {Q: [1, 4, 1], K: [1, 4, 1], V: [1, 4, 1]}\nops: [\"O = attention(Q, K, V, causal=true, window="+window+")\"]\n"), nil)
+		p, err := model.Load("spec.yaml", []byte("hirgen: 1\nname: p\ndtype: fp32\ntensors: {Q: [1, 4, 1], K: [1, 4, 1], V: [1, 4, 1]}\nops: "+
+			"[\"O = attention(Q, K, V, causal=true, window="+window+")\"]\n"), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		values := mustEvaluate(t, p, map[string]*Array{"Q": NewArray(1, 4, 1), "K": NewArray(1, 4, 1), "V": {Shape: []int64{1, 4, 1}, Data: []float64{1, 2, 4, 8}}})
+		values := mustEvaluate(t, p, map[string]*Array{"Q": NewArray(1, 4, 1), "K": NewArray(1, 4, 1),
+			"V": {Shape: []int64{1, 4, 1}, Data: []float64{1, 2, 4, 8}}})
 		for i, v := range want { // all scores are 0
 			if got := values["O"].Data[i]; math.Abs(got-v) > 1e-6 {
 				t.Errorf("window=%s: query %d gets %g, want %g", window, i, got, v)

@@ -37,7 +37,8 @@ func (b *backward) logarithms(op *model.WrittenOp) *model.Tensor {
 	}
 	out := op.Out[0]
 	axes := b.axes(out)
-	t := &model.Tensor{Name: b.names.fresh(out.Name + "_log"), DType: domain.FP32, Axes: axes[:len(axes)-1], Mesh: out.Mesh, Producer: op.Ops[0], Pos: op.Pos}
+	t := &model.Tensor{Name: b.names.fresh(out.Name + "_log"), DType: domain.FP32, Axes: axes[:len(axes)-1], Mesh: out.Mesh,
+		Producer: op.Ops[0], Pos: op.Pos}
 	b.more[op] = t
 	return t
 }

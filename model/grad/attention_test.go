@@ -55,7 +55,8 @@ func TestLogarithmsHaveNoGradient(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := grad.Backward(p, grad.Options{}); err == nil || !strings.Contains(err.Error(), "spec.yaml:6:3: error HG070: attention has no gradient by way of its result L") {
+	if _, err := grad.Backward(p, grad.Options{}); err == nil ||
+		!strings.Contains(err.Error(), "spec.yaml:6:3: error HG070: attention has no gradient by way of its result L") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/base/diag"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/grad"
 )

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/base/diag"
 	"github.com/hirgen/hirgen/model"
 )
 
@@ -96,7 +96,8 @@ func (b *backward) dropConstants(to map[*model.Tensor]bool) {
 	}
 	b.targets = kept
 	if len(kept) == 0 && b.errors.Len() == 0 {
-		b.errors.Add(diag.Pos{File: b.pipeline.File}, diag.NoGradient, "no output changes with an input by small steps, so there are no gradients")
+		b.errors.Add(diag.Pos{File: b.pipeline.File}, diag.NoGradient,
+			"no output changes with an input by small steps, so there are no gradients")
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/base/diag"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -219,7 +219,8 @@ func (b *backward) add(s *statement, results ...value) {
 }
 
 // emit adds an operation, unless an earlier one computes the same value, and returns its result. The name is a proposal.
-func (b *backward) emit(name string, axes []domain.Axis, dtype domain.DType, mesh *domain.Mesh, fn string, args []string, attrs ...string) value {
+func (b *backward) emit(name string, axes []domain.Axis, dtype domain.DType, mesh *domain.Mesh,
+	fn string, args []string, attrs ...string) value {
 	s := &statement{fn: fn, args: args, attrs: attrs, origin: b.origin}
 	if same, ok := b.known[s.text()]; ok {
 		return same

@@ -44,7 +44,8 @@ func TestBackwardPassesOfPipelines(t *testing.T) {
 			if !onRanks(t, q, wide) {
 				t.Errorf("%s is refused on %d ranks", name, d)
 			}
-			if program, err := lowering.Host(q, lowering.Options{}); err != nil || collectives(program) > map[string]int{"block": 1, "block_sp": 0}[name] {
+			if program, err := lowering.Host(q, lowering.Options{}); err != nil ||
+				collectives(program) > map[string]int{"block": 1, "block_sp": 0}[name] {
 				t.Errorf("%s on %d ranks has %d collectives of rows (%v)", name, d, collectives(program), err)
 			}
 		}

@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/base/diag"
 	"github.com/hirgen/hirgen/model"
 )
 
@@ -33,7 +33,8 @@ var expensive = []string{"matmul", "linear", "softmax", "log_softmax", "attentio
 // operations that recompute the others before their first use. It returns the saved tensors, in the order of the
 // forward pass.
 func (b *backward) choose() []*model.Tensor {
-	k := &keeper{b: b, producer: map[string]*model.WrittenOp{}, available: map[string]bool{}, named: map[string]bool{}, reads: map[string]bool{}}
+	k := &keeper{b: b, producer: map[string]*model.WrittenOp{}, available: map[string]bool{}, named: map[string]bool{},
+		reads: map[string]bool{}}
 	if !k.read() {
 		return nil
 	}

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hirgen/hirgen/internal/diag"
-	"github.com/hirgen/hirgen/internal/soak"
+	"github.com/hirgen/hirgen/internal/base/diag"
+	"github.com/hirgen/hirgen/internal/tools/soak"
 	"github.com/hirgen/hirgen/lowering"
 	"github.com/hirgen/hirgen/lowering/lowertest"
 	"github.com/hirgen/hirgen/model"

@@ -37,7 +37,8 @@ func runtimeText(t *testing.T) string {
 
 // refused reports whether a program with one tensor of another name loads.
 func refused(program, tensor string) bool {
-	_, err := model.Load("spec.yaml", fmt.Appendf(nil, "hirgen: 1\nname: %s\ntensors: {%s: [8]}\nops: [Zz = relu(%[2]s)]\n", program, tensor), nil)
+	_, err := model.Load("spec.yaml", fmt.Appendf(nil, "hirgen: 1\nname: %s\ntensors: {%s: [8]}\nops: [Zz = relu(%[2]s)]\n", program, tensor),
+		nil)
 	return err != nil
 }
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/base/diag"
 )
 
 // Check adds the errors of a schedule to list that do not depend on the operations of the pipeline: values that need
@@ -55,7 +55,8 @@ func (s *Schedule) check(f Field, c Choice) *Problem {
 func (s *Schedule) checkStreams(f Field) *Problem {
 	needs := map[string]int64{InitialWaits: 1, Joins: 1, Delay: 2}[f.Name]
 	if have := Number(s.Get(Streams)); have < needs {
-		return problem(fmt.Sprintf("choose streams: %d or more, or leave it out", needs), "it needs %d worker streams or more, and streams is %d", needs, have)
+		return problem(fmt.Sprintf("choose streams: %d or more, or leave it out", needs), "it needs %d worker streams or more, and streams is %d",
+			needs, have)
 	}
 	return nil
 }

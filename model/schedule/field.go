@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
 // Scope says whether a field belongs to the program or to a communication.

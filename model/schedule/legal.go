@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/base/diag"
 )
 
 // Facts are the properties of a communication that decide which choices are legal.
@@ -93,7 +93,8 @@ func sharesMemory(c *Facts) *Problem {
 		return inapplicable("leave out via; or choose pipeline: p2p, if the tensors have a Stream axis of the shards",
 			"the %s of %s is a collective, which NCCL carries", c.Kind, c.Name)
 	case c.Axis == c.Schedule.Get(Nodes):
-		return inapplicable("leave out via; or leave out nodes", "%s moves along mesh axis %s, which leads from node to node: NCCL carries it", c.Name, c.Axis)
+		return inapplicable("leave out via; or leave out nodes", "%s moves along mesh axis %s, which leads from node to node: NCCL carries it",
+			c.Name, c.Axis)
 	}
 	return nil
 }
@@ -109,7 +110,8 @@ func overIPC(c *Facts) *Problem {
 		}
 	}
 	if c.Get(Via) == NCCL || sharesMemory(c) != nil {
-		return inapplicable("choose via: ipc-get or via: ipc-put, or leave it out", "it is for CUDA IPC, and NCCL carries the %s of %s", c.Kind, c.Name)
+		return inapplicable("choose via: ipc-get or via: ipc-put, or leave it out", "it is for CUDA IPC, and NCCL carries the %s of %s",
+			c.Kind, c.Name)
 	}
 	return nil
 }
@@ -161,9 +163,11 @@ func inBlocks(c *Facts) *Problem {
 func blocksOfRanks(n int64, c *Facts) *Problem {
 	switch {
 	case c.Ranks%n != 0:
-		return problem(fmt.Sprintf("choose a divisor of %d", c.Ranks), "%d shards of mesh axis %s cannot be made blocks of %d", c.Ranks, c.Axis, n)
+		return problem(fmt.Sprintf("choose a divisor of %d", c.Ranks), "%d shards of mesh axis %s cannot be made blocks of %d",
+			c.Ranks, c.Axis, n)
 	case n > 1 && c.Get(Split) != "1" && !c.Interchanged():
-		return problem("say interchange: true, too; or leave out one of them", "with split: %s a GEMM takes a sub-chunk of one shard", c.Get(Split))
+		return problem("say interchange: true, too; or leave out one of them", "with split: %s a GEMM takes a sub-chunk of one shard",
+			c.Get(Split))
 	}
 	return nil
 }

@@ -18,7 +18,8 @@ func Respelled(field, value string) string {
 	case "auto":
 		return "say preset: auto"
 	case "chunks":
-		return fmt.Sprintf("on D ranks say all: {split: %s/D} for sub-chunks of each shard, or all: {block: D/(%s)} for several shards in one GEMM", value, value)
+		return fmt.Sprintf("on D ranks say all: {split: %s/D} for sub-chunks of each shard, or all: {block: D/(%s)} for several shards in "+
+			"one GEMM", value, value)
 	case "pieces":
 		return fmt.Sprintf("say all: {split: %s, interchange: true}", value)
 	}

@@ -68,7 +68,8 @@ func TestTogether(t *testing.T) {
 		t.Errorf("X has %s", got)
 	}
 	x := &Facts{Name: "X", Loop: []string{"X", "Y"}, Schedule: &s, P2P: true, Ranks: 6, Axis: "x"}
-	if x.Get(Split) != "4" || x.Check(Choice{Of: "X", Field: Steps, Value: Pairwise}) == nil || x.Check(Choice{Of: "X", Field: Steps, Value: Ring}) != nil {
+	if x.Get(Split) != "4" || x.Check(Choice{Of: "X", Field: Steps, Value: Pairwise}) == nil ||
+		x.Check(Choice{Of: "X", Field: Steps, Value: Ring}) != nil {
 		t.Error("facts of X")
 	}
 }
@@ -86,7 +87,8 @@ func TestReportIsJSON(t *testing.T) {
 		All           map[string]any `json:"all"`
 		X             map[string]any
 	}
-	if err := json.Unmarshal(text, &read); err != nil || read.Graph != true || read.Preset != nil || read.All[Split] != 1.0 || read.X[Split] != 4.0 {
+	if err := json.Unmarshal(text, &read); err != nil || read.Graph != true || read.Preset != nil || read.All[Split] != 1.0 ||
+		read.X[Split] != 4.0 {
 		t.Errorf("%s: %v", text, err)
 	}
 	if empty, err := json.Marshal(Object{}); string(empty) != "{}" || err != nil {

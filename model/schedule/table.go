@@ -113,7 +113,8 @@ func ofProgram() []Field {
 			Name: Transport, Pipelines: []string{P2P}, Doc: "left open, each communication says its own with `via`",
 			Values: []Value{{Name: Auto, Doc: "two variants are emitted: CUDA IPC, and [NCCL between nodes](#transport-auto)"}},
 		},
-		{Name: Nodes, MeshAxis: true, Pipelines: []string{P2P}, Doc: "the mesh axis that leads from [node to node](#several-nodes): transfers along it use NCCL"},
+		{Name: Nodes, MeshAxis: true, Pipelines: []string{P2P},
+			Doc: "the mesh axis that leads from [node to node](#several-nodes): transfers along it use NCCL"},
 		{
 			Name: Reshard, Default: Before, Doc: "where an operation's communication stands",
 			Values: []Value{{Name: Before, Doc: "the operands are communicated"}, {Name: After, Doc: "the result is communicated"}},
@@ -132,15 +133,19 @@ func ofProgram() []Field {
 		},
 		{
 			Name: Joins, Default: After, UnderReference: Body, Reference: whyJoins, Doc: "where the caller's stream waits for the workers",
-			Values: []Value{{Name: After, Doc: "in a loop after the work loop"}, {Name: Body, Doc: "in the work loop; the default of the reference"}},
+			Values: []Value{{Name: After, Doc: "in a loop after the work loop"},
+				{Name: Body, Doc: "in the work loop; the default of the reference"}},
 		},
 		{
-			Name: LocalShard, Default: InPlace, Reference: whyLocal, Pipelines: []string{P2P}, Doc: "what happens with the [local shard](#sums-and-local-shards)",
+			Name: LocalShard, Default: InPlace, Reference: whyLocal, Pipelines: []string{P2P},
+			Doc:    "what happens with the [local shard](#sums-and-local-shards)",
 			Values: []Value{{Name: InPlace, Doc: "it is used where it is"}, {Name: Copied, Doc: "it is copied among the remote shards"}},
 		},
 		{
-			Name: Kernels, Default: Fused, UnderReference: Single, Doc: "how many [kernels](#kernels) elementwise operations and reductions along rows are",
-			Values: []Value{{Name: Fused, Doc: "one for each chain whose intermediate tensors have one reader"}, {Name: Single, Doc: "one for each operation; the default of the reference"}},
+			Name: Kernels, Default: Fused, UnderReference: Single,
+			Doc: "how many [kernels](#kernels) elementwise operations and reductions along rows are",
+			Values: []Value{{Name: Fused, Doc: "one for each chain whose intermediate tensors have one reader"},
+				{Name: Single, Doc: "one for each operation; the default of the reference"}},
 		},
 		{Name: Delay, High: 1000, Default: "0", Reference: whyDelay, Doc: "microseconds by which the second worker stream starts later"},
 	}

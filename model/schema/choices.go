@@ -7,7 +7,8 @@ import (
 // choices is the schedule: a preset, or a map of choices, which has a separate map for each communication.
 func choices() object {
 	properties := fields(schedule.Program)
-	properties = append(properties, object{{Key: schedule.All, Value: described("choices for every communication that has none of its own", ref("communication"))}}...)
+	properties = append(properties, object{{Key: schedule.All,
+		Value: described("choices for every communication that has none of its own", ref("communication"))}}...)
 	return described("choices that change how fast the program is, never what it computes", object{{Key: "anyOf", Value: []object{
 		{{Key: "enum", Value: schedule.Presets()}},
 		{

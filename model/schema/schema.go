@@ -63,7 +63,8 @@ func sections() object {
 		{Key: "dtype", Value: described("the element type of tensors that do not say theirs", ref("computed_dtype"))},
 		{Key: "tensors", Value: mapOf("inputs, and results whose axes are not inferred, by name", ref("name"), ref("tensor"))},
 		{Key: "ops", Value: object{
-			{Key: "description", Value: "operations in their order"}, {Key: "type", Value: "array"}, {Key: "minItems", Value: 1}, {Key: "items", Value: ref("operation")},
+			{Key: "description", Value: "operations in their order"}, {Key: "type", Value: "array"}, {Key: "minItems", Value: 1},
+			{Key: "items", Value: ref("operation")},
 		}},
 		{Key: "outputs", Value: described("results that the caller gets", unique(ref("name")))},
 		{Key: "schedule", Value: ref("schedule")},

@@ -13,7 +13,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"gopkg.in/yaml.v3"
 
-	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/base/diag"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/schema"
 )
@@ -104,7 +104,8 @@ func specs(t *testing.T, least int, patterns ...string) map[string][]byte {
 
 func TestGoodSpecsAreAccepted(t *testing.T) {
 	s := compiled(t)
-	good := specs(t, 80, "testdata/specs/*/spec.yaml", "testdata/grids/*.yaml", "testdata/layers/*.yaml", "internal/e2e/testdata/moves/*.yaml", "internal/e2e/testdata/*.yaml")
+	good := specs(t, 80, "testdata/specs/*/spec.yaml", "testdata/grids/*.yaml", "testdata/layers/*.yaml",
+		"internal/e2e/testdata/moves/*.yaml", "internal/e2e/testdata/*.yaml")
 	for file, text := range good {
 		if err := validate(s, text); err != nil {
 			t.Errorf("%s: %v", file, err)

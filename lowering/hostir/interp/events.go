@@ -3,8 +3,8 @@ package interp
 import (
 	"slices"
 
+	"github.com/hirgen/hirgen/internal/base/tasks"
 	"github.com/hirgen/hirgen/lowering/hostir"
-	"github.com/hirgen/hirgen/lowering/tasks"
 )
 
 // CallersStream is the name of the stream on which each call of a program begins and ends.

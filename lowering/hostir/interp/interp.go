@@ -6,16 +6,14 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/base/diag"
+	"github.com/hirgen/hirgen/internal/base/tasks"
 	"github.com/hirgen/hirgen/lowering/hostir"
-	"github.com/hirgen/hirgen/lowering/tasks"
+	"github.com/hirgen/hirgen/model/eval"
 )
 
 // Array is one rank's part of a tensor, row-major over LocalShape.
-type Array struct {
-	Shape []int64
-	Data  []float64
-}
+type Array = eval.Array
 
 // Run runs a program on every rank of its world and returns the outputs of each rank. inputs[r] has an array for every input that
 // rank r holds. Values must be exact in the tensor's element type.

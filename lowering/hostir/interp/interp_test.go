@@ -47,7 +47,8 @@ func TestInterpretCommunications(t *testing.T) {
 		{"AllToAll, mesh world axis x, in A", "[DIDx(2), 4]", [2][]float64{{1, 2, 11, 12}, {3, 4, 13, 14}}},
 	}
 	for _, c := range cases {
-		source := twoRanks + "tensor C: bf16 " + c.out + ", mesh world, output\n\nC = Allocate\nh = Communication(" + c.comm + ", out C, NCCL)\nWait(h)\n"
+		source := twoRanks + "tensor C: bf16 " + c.out + ", mesh world, output\n\nC = Allocate\nh = Communication(" + c.comm +
+			", out C, NCCL)\nWait(h)\n"
 		for seed := range uint64(4) {
 			got, err := run(t, source, seed)
 			if err != nil {
@@ -165,7 +166,8 @@ func TestInterpretWantsInputs(t *testing.T) {
 	if _, err := Run(p, nil, 0); err == nil || !strings.Contains(err.Error(), "runs on 2 ranks") {
 		t.Errorf("got %v", err)
 	}
-	if _, err := Run(p, make([]map[string]*Array, 2), 0); err == nil || !strings.Contains(err.Error(), "rank 0 has no input A with 4 elements") {
+	if _, err := Run(p, make([]map[string]*Array, 2), 0); err == nil ||
+		!strings.Contains(err.Error(), "rank 0 has no input A with 4 elements") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/hirgen/hirgen/internal/base/tasks"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/hostir/text"
-	"github.com/hirgen/hirgen/lowering/tasks"
 )
 
 // ipcTransfer is one transfer over CUDA IPC. The owner of a buffer sets its ready flag; the copier waits for it, copies and sets

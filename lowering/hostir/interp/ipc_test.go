@@ -106,7 +106,8 @@ func TestEveryWaitForASharedMemoryIsNeeded(t *testing.T) {
 
 func TestInterpretFindsTransfersWithoutCounterpart(t *testing.T) {
 	for _, c := range []struct{ from, to, want string }{
-		{"If s == 0:", "If s == 0 + rank:", "send = P2PCommunication(send, buffer A_local, peer 1 - rank, IPC-get) of rank 0 has no counterpart: rank 1 never copies in that iteration"},
+		{"If s == 0:", "If s == 0 + rank:", "send = P2PCommunication(send, buffer A_local, peer 1 - rank, IPC-get) of rank 0 has no " +
+			"counterpart: rank 1 never copies in that iteration"},
 		{"recv, buffer A_s", "recv, buffer A_all", "ranks 0 and 1 exchange buffers that differ: send = P2PCommunication(send, buffer A_local"},
 		{"ShareMemHandles(send, recv)", "ShareMemHandles(recv)", "no ShareMemHandles pairs it with its counterpart"},
 	} {

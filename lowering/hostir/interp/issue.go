@@ -3,9 +3,9 @@ package interp
 import (
 	"strconv"
 
-	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/internal/base/expr"
+	"github.com/hirgen/hirgen/internal/base/tasks"
 	"github.com/hirgen/hirgen/lowering/hostir"
-	"github.com/hirgen/hirgen/lowering/tasks"
 )
 
 // statement issues a statement.
@@ -32,7 +32,8 @@ func (r *rank) statement(s hostir.Stmt) error {
 		return r.peerReadSum(s)
 	case *hostir.Allocate, *hostir.Deallocate:
 		return r.buffer(s)
-	case *hostir.Communication, *hostir.P2PCommunication, *hostir.StartCoalescing, *hostir.EndCoalescing, *hostir.Wait, *hostir.ShareMemHandles:
+	case *hostir.Communication, *hostir.P2PCommunication, *hostir.StartCoalescing, *hostir.EndCoalescing, *hostir.Wait,
+		*hostir.ShareMemHandles:
 		return r.transfer(s)
 	default:
 		return r.compute(s)

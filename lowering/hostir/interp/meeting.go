@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/hirgen/hirgen/internal/base/tasks"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/hostir/text"
-	"github.com/hirgen/hirgen/lowering/tasks"
 )
 
 // part is one rank's part of a communication.

@@ -3,9 +3,9 @@ package interp
 import (
 	"fmt"
 
+	"github.com/hirgen/hirgen/internal/base/tasks"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/hostir/text"
-	"github.com/hirgen/hirgen/lowering/tasks"
 )
 
 // rank issues the statements of one rank.

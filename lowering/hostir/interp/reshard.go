@@ -83,7 +83,8 @@ func (r *rank) together(s hostir.Stmt) error {
 		return err
 	}
 	begin := r.issue(r.current, s, nil)
-	m := r.join(&part{rank: r, stmt: s, key: "all of " + fmt.Sprint(team), team: team, in: in, out: results[0], more: results[1:], root: -1}, r.current)
+	m := r.join(&part{rank: r, stmt: s, key: "all of " + fmt.Sprint(team), team: team, in: in, out: results[0], more: results[1:], root: -1},
+		r.current)
 	m.task.Follow(begin)
 	r.issue(r.current, s, nil, m.task)
 	return nil

@@ -4,8 +4,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hirgen/hirgen/internal/base/scan"
 	"github.com/hirgen/hirgen/lowering/hostir"
-	"github.com/hirgen/hirgen/lowering/scan"
 	"github.com/hirgen/hirgen/model/schedule"
 )
 

@@ -3,7 +3,7 @@ package text
 import (
 	"slices"
 
-	"github.com/hirgen/hirgen/internal/expr"
+	"github.com/hirgen/hirgen/internal/base/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 

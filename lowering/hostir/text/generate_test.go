@@ -5,9 +5,9 @@ import (
 	"math/rand/v2"
 	"strconv"
 
-	"github.com/hirgen/hirgen/internal/diag"
-	"github.com/hirgen/hirgen/internal/expr"
-	"github.com/hirgen/hirgen/lowering/collective"
+	"github.com/hirgen/hirgen/calls/collective"
+	"github.com/hirgen/hirgen/internal/base/diag"
+	"github.com/hirgen/hirgen/internal/base/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
 	"github.com/hirgen/hirgen/model/schedule"
@@ -29,7 +29,8 @@ func generate(seed uint64) *hostir.Program {
 	g.p.Auto = []*hostir.Auto{nil, {}, {Given: []string{"streams", "all.local"}}, {Basis: "1 x 2, \"3\""}}[g.IntN(4)]
 	g.p.Meshes = []*domain.Mesh{
 		{Name: "world", Axes: []domain.MeshAxis{{Name: "x", Extent: domain.Extent{Text: "D", Size: 4}}}, Ranks: []int{0, 1, 2, 3}},
-		{Name: "other", Axes: []domain.MeshAxis{{Name: "x", Extent: domain.Extent{Size: 2}}, {Name: "y", Extent: domain.Extent{Text: "S", Size: 2}}}, Ranks: []int{4, 6, 0, 1}},
+		{Name: "other", Axes: []domain.MeshAxis{{Name: "x", Extent: domain.Extent{Size: 2}},
+			{Name: "y", Extent: domain.Extent{Text: "S", Size: 2}}}, Ranks: []int{4, 6, 0, 1}},
 	}
 	for i := range 3 + g.IntN(4) {
 		g.p.Tensors = append(g.p.Tensors, g.makeTensor(i))
@@ -117,7 +118,8 @@ func (g *generator) extent() domain.Extent {
 }
 
 func (g *generator) makeTensor(i int) *hostir.Tensor {
-	t := &hostir.Tensor{Name: fmt.Sprintf("axis%d", i), DType: domain.DTypes[g.IntN(3)], Role: hostir.Role(g.IntN(4)), Axes: []domain.Axis{}, Pos: g.pos()}
+	t := &hostir.Tensor{Name: fmt.Sprintf("axis%d", i), DType: domain.DTypes[g.IntN(3)], Role: hostir.Role(g.IntN(4)), Axes: []domain.Axis{},
+		Pos: g.pos()}
 	if i == 0 {
 		t.Name, t.Role = "axis", hostir.Input // a name that is a keyword elsewhere
 	}
@@ -140,7 +142,8 @@ func (g *generator) makeTensor(i int) *hostir.Tensor {
 }
 
 func (g *generator) refOp(i int) domain.Operation {
-	op := domain.Operation{Out: fmt.Sprintf("R%d", i), Whole: []string{"", "layer_norm(X, \"g\")"}[i%2], Shape: []domain.Extent{}, DType: domain.FP16, Pos: g.pos()}
+	op := domain.Operation{Out: fmt.Sprintf("R%d", i), Whole: []string{"", "layer_norm(X, \"g\")"}[i%2], Shape: []domain.Extent{},
+		DType: domain.FP16, Pos: g.pos()}
 	op.Kind = g.pick("matmul", "unary", "binary", "reduce", "permute", "broadcast", "linear", "set", "slice", "concat", "positions")
 	for range 1 + g.IntN(3) {
 		if op.Kind == "positions" {
@@ -165,7 +168,8 @@ func (g *generator) refOp(i int) domain.Operation {
 }
 
 func (g *generator) pos() diag.Pos {
-	return []diag.Pos{{}, {File: "a spec.yaml", Line: 3, Col: 4}, {File: "a spec.yaml", Line: 9}, {File: "main.go", Line: 12, Col: 1}}[g.IntN(4)]
+	return []diag.Pos{{}, {File: "a spec.yaml", Line: 3, Col: 4}, {File: "a spec.yaml", Line: 9},
+		{File: "main.go", Line: 12, Col: 1}}[g.IntN(4)]
 }
 
 func (g *generator) info() hostir.Info {
@@ -237,10 +241,12 @@ func statementMakers() []func(g *generator, depth int) hostir.Stmt {
 			return &hostir.Set{Info: g.info(), Out: g.tensor(), In: g.tensor()}
 		},
 		func(g *generator, _ int) hostir.Stmt {
-			return &hostir.Matmul{Info: g.info(), Out: g.tensor(), A: g.tensor(), B: g.tensor(), Addend: g.optional(), Then: g.epilogue(), OneRow: g.IntN(2) == 0}
+			return &hostir.Matmul{Info: g.info(), Out: g.tensor(), A: g.tensor(), B: g.tensor(), Addend: g.optional(), Then: g.epilogue(),
+				OneRow: g.IntN(2) == 0}
 		},
 		func(g *generator, _ int) hostir.Stmt {
-			return &hostir.Linear{Info: g.info(), Out: g.tensor(), X: g.tensor(), W: g.tensor(), Bias: g.optional(), Addend: g.optional(), Then: g.epilogue(), OneRow: g.IntN(2) == 0}
+			return &hostir.Linear{Info: g.info(), Out: g.tensor(), X: g.tensor(), W: g.tensor(), Bias: g.optional(), Addend: g.optional(),
+				Then: g.epilogue(), OneRow: g.IntN(2) == 0}
 		},
 		func(g *generator, _ int) hostir.Stmt {
 			return &hostir.Broadcast{Info: g.info(), Out: g.buffer(), In: g.tensor(), Axis: g.IntN(4)}
@@ -270,8 +276,10 @@ func statementMakers() []func(g *generator, depth int) hostir.Stmt {
 		},
 		func(g *generator, _ int) hostir.Stmt {
 			names := []string{"a", "b"}
-			body, _ := domain.ParseBody("c = scale(-1e-05, a), d = sum(c), "+g.pick("e = mul(d, b)", "e = sum_rows(d)", "f = add(d, b), e = max_rows(f)"), names)
-			s := &hostir.Fused{Info: g.info(), Kernel: "scale_sum", Out: []*hostir.Tensor{g.tensor()}, In: []*hostir.Tensor{g.tensor(), g.tensor()}, Names: names, Body: body}
+			body, _ := domain.ParseBody("c = scale(-1e-05, a), d = sum(c), "+
+				g.pick("e = mul(d, b)", "e = sum_rows(d)", "f = add(d, b), e = max_rows(f)"), names)
+			s := &hostir.Fused{Info: g.info(), Kernel: "scale_sum", Out: []*hostir.Tensor{g.tensor()}, In: []*hostir.Tensor{g.tensor(), g.tensor()},
+				Names: names, Body: body}
 			if g.IntN(2) == 0 {
 				s.Names = []string{s.In[0].Name, "b"}
 			}
@@ -288,7 +296,8 @@ func statementMakers() []func(g *generator, depth int) hostir.Stmt {
 		},
 		func(g *generator, _ int) hostir.Stmt { return g.communication() },
 		func(g *generator, _ int) hostir.Stmt {
-			s := &hostir.P2PCommunication{Info: g.info(), Handle: "send_1", Send: g.IntN(2) == 0, Buffer: g.tensor(), Peer: g.expr(3), Backend: g.backend(), Locality: g.locality(), Of: g.pick("A", "")}
+			s := &hostir.P2PCommunication{Info: g.info(), Handle: "send_1", Send: g.IntN(2) == 0, Buffer: g.tensor(), Peer: g.expr(3),
+				Backend: g.backend(), Locality: g.locality(), Of: g.pick("A", "")}
 			if s.Backend == hostir.None {
 				s.Locality = hostir.AnyNode
 			}

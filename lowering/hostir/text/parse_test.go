@@ -64,8 +64,10 @@ func TestParseErrorsPointAtTheMistake(t *testing.T) {
 		{"C = Select(A, axis 0, index 0)", `p.hir:7:1: error HG110: Select makes C a view, but its role is output`},
 		{"side = GetCurrentStream", `p.hir:7:8: error HG110: the stream that a program is called with is caller`},
 		{"SetCurrentStream(side)", `p.hir:7:18: error HG110: there is no stream "side": streams are caller, copies and worker with an index`},
-		{"If rank == 0:\n  SetCurrentStream(worker 0)\nC = Set(A)", `p.hir:9:1: error HG110: the stream that Set runs on depends on the path taken`},
-		{"For s in S:\n  C = Set(A)\n  SetCurrentStream(worker s)", `p.hir:8:3: error HG110: the stream that Set runs on depends on the path taken`},
+		{"If rank == 0:\n  SetCurrentStream(worker 0)\nC = Set(A)",
+			`p.hir:9:1: error HG110: the stream that Set runs on depends on the path taken`},
+		{"For s in S:\n  C = Set(A)\n  SetCurrentStream(worker s)",
+			`p.hir:8:3: error HG110: the stream that Set runs on depends on the path taken`},
 		{"h = P2PCommunication(send, buffer A, peer 1, UCX)", `p.hir:7:46: error HG110: "UCX" is no backend`},
 	}
 	cases = append(cases, []struct{ body, want string }{

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hirgen/hirgen/internal/base/scan"
 	"github.com/hirgen/hirgen/lowering/hostir"
-	"github.com/hirgen/hirgen/lowering/scan"
 )
 
 // Print returns the text form of a program: a header that declares all names in the statements, an empty line, and one

@@ -25,8 +25,10 @@ func (v *verifier) attention(s *hostir.Attention) bool {
 		return false
 	}
 	dtype := s.Queries().DType
-	if len(k) < 3 || len(q) < len(k) || len(q) > len(k)+1 || (len(q) > len(k)) != (a.Split != "") || q[len(q)-1] != k[len(k)-1] || !sharesEvenly(a.Shape(q, k)) {
-		v.breach(s.Pos, "shape", "%s %s attends to %s %s", s.Queries().Name, domain.FormatAxes(s.Queries().Axes), s.Keys().Name, domain.FormatAxes(s.Keys().Axes))
+	if len(k) < 3 || len(q) < len(k) || len(q) > len(k)+1 || (len(q) > len(k)) != (a.Split != "") || q[len(q)-1] != k[len(k)-1] ||
+		!sharesEvenly(a.Shape(q, k)) {
+		v.breach(s.Pos, "shape", "%s %s attends to %s %s", s.Queries().Name, domain.FormatAxes(s.Queries().Axes), s.Keys().Name,
+			domain.FormatAxes(s.Keys().Axes))
 		return false
 	}
 	ok := like(s.Keys(), dtype, k) && like(s.Out[0], dtype, q)
@@ -49,7 +51,8 @@ func (v *verifier) attention(s *hostir.Attention) bool {
 
 // sharesEvenly reports whether query heads share key heads in equal groups. Each block has whole groups, or is a part of one.
 func sharesEvenly(s domain.AttentionShape) bool {
-	return s.Share > 0 && s.InBlocks() && (s.Share*s.KeyHeads == s.QueryHeads || s.HeadsStep > 0 && s.Share*s.KeyHeads == s.QueryHeads*s.Blocks)
+	return s.Share > 0 && s.InBlocks() && (s.Share*s.KeyHeads == s.QueryHeads || s.HeadsStep > 0 &&
+		s.Share*s.KeyHeads == s.QueryHeads*s.Blocks)
 }
 
 // attends checks that additional results of a lowered program are on the ranks of the first result.
@@ -57,7 +60,8 @@ func (v *verifier) attends(s *hostir.Attention) bool {
 	for i, row := range hostir.FurtherMaps(s) {
 		for axis, along := range row {
 			a := s.Out[i+1].Axes[axis]
-			if v.lowered && hostir.SplitOver(a) != "" && (along == hostir.Unmapped || hostir.SplitOver(a) != hostir.SplitOver(s.Out[0].Axes[along])) {
+			if v.lowered && hostir.SplitOver(a) != "" &&
+				(along == hostir.Unmapped || hostir.SplitOver(a) != hostir.SplitOver(s.Out[0].Axes[along])) {
 				v.breach(s.Pos, "local", "axis %d of %s is split over other ranks than %s", axis, s.Out[i+1].Name, s.Out[0].Name)
 				return false
 			}

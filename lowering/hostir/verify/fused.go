@@ -14,7 +14,8 @@ func (v *verifier) body(s hostir.Stmt) {
 		return
 	}
 	if len(f.Body.Results()) != len(f.Out) {
-		v.breach(f.Pos, "shape", "the kernel of %s has %d results and says of %d which they are", f.Out[0].Name, len(f.Out), len(f.Body.Results()))
+		v.breach(f.Pos, "shape", "the kernel of %s has %d results and says of %d which they are", f.Out[0].Name, len(f.Out),
+			len(f.Body.Results()))
 		return
 	}
 	v.alsoMade(f)
@@ -36,7 +37,8 @@ func (v *verifier) body(s hostir.Stmt) {
 		}
 	}
 	if along := f.Along(0); f.Parts() > 1 && (along == hostir.Unmapped || f.Out[0].Axes[along].Extent.Size != f.Parts()*f.Columns()) {
-		v.breach(f.Pos, "shape", "%s %s does not hold %d values of %d columns", f.Out[0].Name, domain.FormatAxes(f.Out[0].Axes), f.Parts(), f.Columns())
+		v.breach(f.Pos, "shape", "%s %s does not hold %d values of %d columns", f.Out[0].Name, domain.FormatAxes(f.Out[0].Axes), f.Parts(),
+			f.Columns())
 	}
 	v.columns(f)
 	if at := slices.Index(read, false); at >= 0 && at < len(read)-1 || len(f.Body) == 0 || len(f.Names) != len(f.In) {
@@ -59,7 +61,8 @@ func (v *verifier) alsoMade(f *hostir.Fused) {
 			first = oneColumn(first)
 		}
 		if !hostir.SameAxes(t, &first) || i > 0 && f.FoldsColumns() {
-			v.breach(f.Pos, "shape", "the kernel of %s %s also makes %s %s", f.Out[0].Name, domain.FormatAxes(f.Out[0].Axes), t.Name, domain.FormatAxes(t.Axes))
+			v.breach(f.Pos, "shape", "the kernel of %s %s also makes %s %s", f.Out[0].Name, domain.FormatAxes(f.Out[0].Axes), t.Name,
+				domain.FormatAxes(t.Axes))
 		}
 	}
 }

@@ -80,7 +80,8 @@ func (v *verifier) regroups(s *hostir.Reshape) {
 	in, out := runs(s.In), runs(s.Out)
 	for i, a := range s.In.Axes {
 		if over := hostir.SplitOver(a); over != "" && in[over] != out[over] && a.Extent.Size > 1 {
-			v.breach(s.Pos, "local", "axis %d of %s is split over %s, and %s has no axis with the same elements that is", i, s.In.Name, over, s.Out.Name)
+			v.breach(s.Pos, "local", "axis %d of %s is split over %s, and %s has no axis with the same elements that is", i, s.In.Name, over,
+				s.Out.Name)
 		}
 	}
 	for j, b := range s.Out.Axes {

@@ -19,7 +19,8 @@ func (v *verifier) ranges(s hostir.Stmt) bool {
 		end = r.To + r.Size
 	}
 	if r := hostir.Ranges(s)[0]; end != out.Axes[r.OutAxis].Extent.Size {
-		v.breach(s.Meta().Pos, "shape", "axis %d of %s has %d elements, and its parts have %d", r.OutAxis, out.Name, out.Axes[r.OutAxis].Extent.Size, end)
+		v.breach(s.Meta().Pos, "shape", "axis %d of %s has %d elements, and its parts have %d", r.OutAxis, out.Name,
+			out.Axes[r.OutAxis].Extent.Size, end)
 		return false
 	}
 	return true

@@ -50,7 +50,8 @@ func (f *flow) localPart(s *hostir.Select) {
 	f.bounds.each(s.Index, s.In.Mesh.Ranks, func(rank int, index int64) bool {
 		coordinate := s.In.Mesh.Coordinate(rank, axis)
 		if index != int64(coordinate) {
-			f.breach(s.Pos, "local", "%s of rank %d, whose coordinate along %s is %d, is part %d of %s", s.Out.Name, rank, axis, coordinate, index, s.In.Name)
+			f.breach(s.Pos, "local", "%s of rank %d, whose coordinate along %s is %d, is part %d of %s", s.Out.Name, rank, axis, coordinate,
+				index, s.In.Name)
 		}
 		return index == int64(coordinate)
 	})

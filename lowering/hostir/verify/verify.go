@@ -5,10 +5,10 @@ package verify
 import (
 	"fmt"
 
-	"github.com/hirgen/hirgen/internal/diag"
+	"github.com/hirgen/hirgen/internal/base/diag"
+	"github.com/hirgen/hirgen/internal/base/scan"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/hostir/text"
-	"github.com/hirgen/hirgen/lowering/scan"
 	"github.com/hirgen/hirgen/model/domain"
 )
 

@@ -96,7 +96,7 @@ class AttentionPlan {
   AttentionPlan(Context& context, const AttentionShape& shape, const AttentionLayout& layout,
                 const char* where);
   /// The bytes of workspace to allocate for it.
-  size_t room() const { return workspace_bytes; }
+  size_t scratch_bytes() const { return workspace_bytes; }
 
   /// Enqueues the attention. For a query that sees no key, O is 0 and the logarithm is -inf.
   void run(const AttentionOperands& operands, void* workspace, cudaStream_t stream,
@@ -115,7 +115,7 @@ class AttentionGradPlan {
   AttentionGradPlan(Context& context, const AttentionShape& shape, const AttentionLayout& layout,
                     const AttentionLayout& gradients, const char* where);
   /// The bytes of workspace to allocate for it.
-  size_t room() const { return workspace_bytes; }
+  size_t scratch_bytes() const { return workspace_bytes; }
 
   /// Enqueues the gradient.
   void run(const AttentionGradOperands& operands, void* workspace, cudaStream_t stream,

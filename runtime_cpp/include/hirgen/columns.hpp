@@ -8,8 +8,8 @@
 
 #include "hirgen/fold.hpp"
 #include "hirgen/fused.hpp"
-#include "hirgen/lanes.hpp"
 #include "hirgen/row.hpp"
+#include "hirgen/thread_vector.hpp"
 
 namespace hirgen {
 
@@ -62,9 +62,9 @@ struct ColumnFold {
   }
   template <typename Part>
   HG_HOST_DEVICE void value(Place start, const Part& part, float (&x)[W]) const {
-    const Lanes<W> lanes = columns_of<W>(part, start);
+    const ThreadVector<W> values = columns_of<W>(part, start);
     HG_UNROLL
-    for (int j = 0; j < W; ++j) x[j] = lanes.value[j];
+    for (int j = 0; j < W; ++j) x[j] = values.value[j];
   }
   /// The result is a single row, so it is stored at row 0.
   template <int N>

@@ -182,9 +182,9 @@ class Context {
 
   /// allocate() for the workspace of GEMMs and attentions.
   void* workspace(size_t bytes, const std::string& what);
-  /// Returns `room` if its room_bytes are enough, and allocates otherwise. `room` is memory of the
-  /// program that is unused whenever the workspace is used.
-  void* workspace(size_t bytes, void* room, size_t room_bytes, const std::string& what);
+  /// Returns `scratch` if its scratch_bytes are enough, and allocates otherwise. `scratch` is
+  /// memory of the program that is unused whenever the workspace is used.
+  void* workspace(size_t bytes, void* scratch, size_t scratch_bytes, const std::string& what);
 
   /// The start of the allocation that a pointer points into, or the pointer itself if allocate()
   /// did not return such memory.
@@ -263,7 +263,7 @@ class Context {
 /// AttentionGradPlan). May be 0.
 template <typename... Plans>
 size_t workspace_for(const Plans&... plans) {
-  return std::max({plans.room()...});
+  return std::max({plans.scratch_bytes()...});
 }
 
 }  // namespace hirgen

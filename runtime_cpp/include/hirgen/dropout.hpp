@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "hirgen/kernels.hpp"
-#include "hirgen/lanes.hpp"
+#include "hirgen/thread_vector.hpp"
 
 namespace hirgen {
 
@@ -89,9 +89,9 @@ struct DropoutExpression {
   R row;
 
   template <int W>
-  HG_HOST_DEVICE Lanes<W> at(Place place) const {
+  HG_HOST_DEVICE ThreadVector<W> at(Place place) const {
     const uint32_t kept = mask<W>(place);  // before x takes registers
-    Lanes<W> result = columns_of<W>(x, place);
+    ThreadVector<W> result = columns_of<W>(x, place);
     HG_UNROLL
     for (int j = 0; j < W; ++j) {
       result.value[j] = (kept >> j & 1U) != 0 ? result.value[j] * scale_of(dropout) : 0.0F;
@@ -105,7 +105,9 @@ struct DropoutExpression {
   HG_HOST_DEVICE uint32_t mask(Place place) const {
     const auto columns = columns_of<W>(column, place);
     const auto rows = columns_of<W>(row, place);
-    const auto index = [&](int j) { return index_of(dropout, lane(rows, j), lane(columns, j)); };
+    const auto index = [&](int j) {
+      return index_of(dropout, element_of(rows, j), element_of(columns, j));
+    };
     const uint64_t first = index(0);
     uint32_t kept = 0;
     if ((W == 4 || W == 8) && first % W == 0 && index(W - 1) == first + (W - 1)) {

@@ -112,7 +112,7 @@ struct MatmulPlan {
   const MatmulShape& shape() const { return shape_; }
   /// The bytes of workspace to allocate for it: its algorithm's, or kWorkspaceBytes if a tuner may
   /// choose another algorithm.
-  size_t room() const;
+  size_t scratch_bytes() const;
 
   /// Sets the bias vector of the next call; it is part of the descriptor. If the plan packs C,
   /// packed_gemm() takes the vector from bias().

@@ -13,8 +13,8 @@
 #include <type_traits>
 
 #include "hirgen/kernels.hpp"
-#include "hirgen/lanes.hpp"
 #include "hirgen/launch.hpp"
+#include "hirgen/thread_vector.hpp"
 
 namespace hirgen {
 
@@ -204,9 +204,9 @@ struct RegisterRow : RowPlace<A> {
     HG_UNROLL
     for (int c = 0; c < C; ++c) {
       if (!has(c)) continue;
-      const Lanes<W> lanes = columns_of<W>(x, place(c));
+      const ThreadVector<W> values = columns_of<W>(x, place(c));
       HG_UNROLL
-      for (int j = 0; j < W; ++j) result = Threads<T>::folded(fn, result, lanes.value[j]);
+      for (int j = 0; j < W; ++j) result = Threads<T>::folded(fn, result, values.value[j]);
     }
     return threads.fold(fn, result);
   }
@@ -285,9 +285,9 @@ struct StreamedRow : RowPlace<A> {
   HG_HOST_DEVICE float fold(ReduceFn fn, const X& x) {
     float result = identity_of(fn);
     for (int64_t column = begin(); column < this->columns; column += T * W) {
-      const Lanes<W> lanes = columns_of<W>(x, Place{0, column});
+      const ThreadVector<W> values = columns_of<W>(x, Place{0, column});
       HG_UNROLL
-      for (int j = 0; j < W; ++j) result = Threads<T>::folded(fn, result, lanes.value[j]);
+      for (int j = 0; j < W; ++j) result = Threads<T>::folded(fn, result, values.value[j]);
     }
     return threads.fold(fn, result);
   }

@@ -36,8 +36,9 @@ void* Context::workspace(size_t bytes, const std::string& what) {
   return memory;
 }
 
-void* Context::workspace(size_t bytes, void* room, size_t room_bytes, const std::string& what) {
-  return bytes <= room_bytes ? room : workspace(bytes, what);
+void* Context::workspace(size_t bytes, void* scratch, size_t scratch_bytes,
+                         const std::string& what) {
+  return bytes <= scratch_bytes ? scratch : workspace(bytes, what);
 }
 
 void* Context::allocation(void* buffer) const {

@@ -183,7 +183,7 @@ MatmulPlan& MatmulPlan::operator=(MatmulPlan&& other) noexcept {
   return *this;
 }
 
-size_t MatmulPlan::room() const {
+size_t MatmulPlan::scratch_bytes() const {
   return packed_operands(shape_).bytes +
          (book_ != nullptr && book_->tunes() ? kWorkspaceBytes : workspace_bytes);
 }

@@ -45,7 +45,7 @@ void multiply(MatmulPlan& plan, const void* a, const void* b, void* c,
 
 /// The same of a shape that packs.
 void multiply_packed(MatmulPlan& plan, const void* a, const void* b, void* c, const void* addend) {
-  const Buffer memory(plan.room());
+  const Buffer memory(plan.scratch_bytes());
   packed_gemm(cublas(), plan, a, b, addend, c, memory.get(), stream(), kWhere);
   HG_CHECK(cudaStreamSynchronize(stream()), kWhere);  // before the memory is freed
 }

@@ -34,7 +34,8 @@ const (
 )
 
 var codes = map[Code]string{
-	CodeUsage: "usage", CodeEnvironment: "environment", CodeDevice: "device", CodePeer: "peer", CodeTimeout: "timeout", CodeInternal: "internal",
+	CodeUsage: "usage", CodeEnvironment: "environment", CodeDevice: "device", CodePeer: "peer",
+	CodeTimeout: "timeout", CodeInternal: "internal",
 }
 
 // String is the code in a word.

@@ -1,0 +1,109 @@
+package calls
+
+import (
+	"github.com/hirgen/hirgen/internal/base/diag"
+	"github.com/hirgen/hirgen/internal/base/expr"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// Described is a lowered program, with what its emitted folder tells about it.
+type Described struct {
+	*Program
+	About
+	Fallback *Described // runs where not all ranks can share memory; nil: none
+}
+
+// AcrossNodes ends the names that belong to the fallback variant alone.
+const AcrossNodes = "_across_nodes"
+
+// With replaces the calls of the variants.
+func (d *Described) With(given []*Program) error {
+	variants := []*Described{d}
+	if d.Fallback != nil {
+		variants = append(variants, d.Fallback)
+	}
+	if len(given) != len(variants) {
+		return notLowerable(d.File, "there are calls of %d variants, and the program has %d", len(given), len(variants))
+	}
+	for i, v := range variants {
+		if len(given[i].Arguments) != len(v.Arguments) {
+			return notLowerable(given[i].File, "these calls have %d arguments, and the spec has %d inputs and outputs", len(given[i].Arguments),
+				len(v.Arguments))
+		}
+		v.Program = given[i]
+	}
+	return nil
+}
+
+// notLowerable returns an error about a file.
+func notLowerable(file, format string, args ...any) error {
+	var list diag.List
+	list.Add(diag.Pos{File: file}, diag.NotLowerable, format, args...)
+	return list.Err()
+}
+
+// Programs lists the program, and its fallback variant if it has one.
+func (d *Described) Programs() []*Program {
+	if d.Fallback == nil {
+		return []*Program{d.Program}
+	}
+	return append([]*Program{d.Program}, d.Fallback.Programs()...)
+}
+
+// About describes a program for its callers and readers. Nothing in it changes what the program does.
+type About struct {
+	World      *domain.Mesh
+	Tensors    []Tensor           // of the arguments, in their order
+	Types      []domain.DType     // of all tensors
+	Operations []domain.Operation // of the model, in order, on whole tensors: the program checks its results against them
+	Saved      []domain.Operation // compute the inputs that a forward pass saves
+
+	Schedule  string    // the choices that shaped the program, in words
+	Auto      string    // how schedule: auto chose; empty: it did not
+	Given     []string  // the choices that auto kept
+	Transport string    // "nccl", "ipc-get", "ipc-put"
+	Movements []string  // kind, mesh axis and mesh of each communication
+	Derived   []string  // communications in words
+	Gemms     []Size    // that one rank computes in a call
+	Bytes     expr.Expr // of the largest communication; nil: there is none
+	Largest   string    // the kind of the largest communication
+	Team      expr.Expr // its number of ranks
+	Ranks     expr.Expr // of the world
+	HostIR    string    // the text of the host program
+}
+
+// Tensor is a tensor of the interface.
+type Tensor struct {
+	Name                 string
+	Type                 domain.DType
+	Axes                 []domain.Axis // of the model
+	Mesh                 *domain.Mesh  // nil: the world
+	On                   string        // the mesh of the program that has it; empty: every rank has a part
+	Live                 []LiveAxis    // the axes that a buffer has, in the order of Axes
+	Pos                  diag.Pos
+	Terms                expr.Expr // the most terms in the sums of matrix products that read an input: see domain.Contractions
+	Deviation, Tolerance float64   // of normal values that fill it, and of the check
+}
+
+// LocalShape returns the shape of a tensor's buffer on one rank.
+func (t *Tensor) LocalShape() []int64 {
+	shape := make([]int64, len(t.Live))
+	for i, a := range t.Live {
+		shape[i] = a.LocalSize()
+	}
+	return shape
+}
+
+// LiveAxis is an axis of a tensor, with its extents in the names of the program.
+type LiveAxis struct {
+	domain.Axis
+	Whole, Local expr.Expr // of all ranks, and of one
+	// If the axis is split over ranks: the name of this rank's coordinate, its mesh, and the number of the mesh axis.
+	Coordinate, Of string
+	Number         int
+}
+
+// Size is the size of a GEMM. M counts the rows of all iterations.
+type Size struct {
+	M, N, K, Batch expr.Expr
+}

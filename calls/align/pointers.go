@@ -1,0 +1,148 @@
+// Package align computes the alignment of the pointers of a program of calls, over all ranks and iterations. All alignments are
+// in bytes, and powers of two.
+package align
+
+import (
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/internal/base/expr"
+)
+
+// Widest is the widest memory access of libraries and kernels, in bytes. No operand in memory of the caller needs a larger
+// alignment.
+const Widest = 16
+
+// Alignments of memory.
+const (
+	Argument = 16  // the caller's arguments, by contract
+	Buffer   = 256 // the program's buffers, by cudaMalloc
+)
+
+// most is the alignment of 0.
+const most = 1 << 30
+
+// Scope is the information about pointers at a statement.
+type Scope struct {
+	program *calls.Program
+	values  calls.Values     // of names with a single value
+	names   map[string]int64 // for other names: a number that divides all their values
+	bases   map[string]base
+	shares  map[string]*calls.Share
+}
+
+// base is a buffer, an argument or a declared pointer.
+type base struct{ bytes, size int64 } // its alignment; the size of an element
+
+// Visit visits all statements in order, with the pointers known there.
+func Visit(p *calls.Program, visit func(s calls.Stmt, at *Scope)) {
+	at := newScope(p)
+	calls.Walk(p.Body, func(s calls.Stmt) bool {
+		at.enter(s)
+		visit(s, at)
+		return true
+	})
+}
+
+func newScope(p *calls.Program) *Scope {
+	at := &Scope{program: p, values: p.Values(), names: map[string]int64{}, bases: map[string]base{}, shares: calls.ByName(p.Shares)}
+	if ranks := p.Ranks(); len(ranks) == 1 {
+		at.values["rank"] = ranks[0]
+	}
+	for _, d := range p.Arguments {
+		at.bases[d.Name] = base{Argument, d.Type.Size()}
+	}
+	for _, d := range p.Buffers {
+		if d.In == "" {
+			at.bases[d.Name] = base{Buffer, d.Type.Size()}
+		}
+	}
+	for _, d := range p.Buffers {
+		if d.In != "" {
+			at.bases[d.Name] = base{min(at.bases[d.In].bytes, PowerOf(d.Offset)), d.Type.Size()}
+		}
+	}
+	return at
+}
+
+// enter adds the declarations of a statement.
+func (at *Scope) enter(s calls.Stmt) {
+	switch s := s.(type) {
+	case *calls.For:
+		count, ok := at.values.Eval(s.Count)
+		at.let(s.Var, s.First, ok && count == s.First+1, 1)
+	case *calls.Let:
+		value, ok := int64(0), false
+		switch {
+		case s.Mesh == "" && s.Value == nil:
+			value, ok = at.values["rank"]
+		case s.Mesh == "":
+			value, ok = at.values.Eval(s.Value)
+		}
+		multiple := int64(1)
+		if s.Value != nil {
+			multiple = at.Multiple(s.Value)
+		}
+		at.let(s.Name, value, ok, multiple)
+	case *calls.Declare:
+		bytes := at.Of(s.Value)
+		if s.Cond != nil {
+			bytes = min(bytes, at.Of(s.Else))
+		}
+		at.bases[s.Name] = base{bytes, s.Type.Size()}
+	}
+}
+
+// let defines a name, with its only value or a number that divides all its values.
+func (at *Scope) let(name string, value int64, one bool, multiple int64) {
+	delete(at.values, name)
+	if at.names[name] = multiple; one {
+		at.values[name] = value
+	}
+}
+
+// Of returns the alignment of a pointer.
+func (at *Scope) Of(p calls.Pointer) int64 {
+	of, ok := at.bases[p.Base]
+	if d := at.shares[p.Base]; d != nil && p.Peer != nil {
+		of, ok = base{at.bases[d.Memory].bytes, d.Type.Size()}, true
+	}
+	switch {
+	case p.Base == "":
+		return Buffer // nowhere
+	case !ok:
+		return 1
+	case p.Offset == nil:
+		return of.bytes
+	}
+	return min(of.bytes, of.size*at.Multiple(p.Offset))
+}
+
+// Multiple returns a power of two that divides all values of an expression.
+func (at *Scope) Multiple(e expr.Expr) int64 {
+	if value, ok := at.values.Eval(e); ok {
+		return PowerOf(value)
+	}
+	b, ok := e.(*expr.Binary)
+	if !ok {
+		return max(1, at.names[e.String()])
+	}
+	x, y := at.Multiple(b.X), at.Multiple(b.Y)
+	switch b.Op {
+	case "+", "-", "%", "^":
+		return min(x, y)
+	case "*":
+		return min(x*y, most)
+	case "/": // which leaves no remainder
+		if by, ok := at.values.Eval(b.Y); ok {
+			return max(1, x/PowerOf(by))
+		}
+	}
+	return 1
+}
+
+// PowerOf returns the largest power of two that divides a number, up to most.
+func PowerOf(n int64) int64 {
+	if n == 0 {
+		return most
+	}
+	return min(n&-n, most)
+}

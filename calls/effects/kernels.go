@@ -1,0 +1,80 @@
+package effects
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/internal/base/expr"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// Kernels of the runtime and of the program check addresses at their launch, and access single elements, or bytes, if wider
+// accesses are not aligned. A kernel that folds nothing reads one element of each operand before it writes that element of its
+// first result, which it stores last. It stores other results before it has read all operands.
+
+// views lists the operands of a kernel of the runtime. They are contiguous, or have the axes of their views.
+func views(s *calls.Launch) []Operand {
+	list := make([]Operand, 1+len(s.In))
+	for i, o := range append([]calls.Operand{s.Out}, s.In...) {
+		list[i] = Operand{Number: int16(i), At: o.At, Write: i == Out, Type: s.InType, Extents: o.Extents, Strides: o.Strides}
+		list[i].Alike = s.Kernel != "reduce"
+		if i == Out {
+			list[i].Type = s.OutType
+		}
+		if s.Elements != nil {
+			list[i].Extents, list[i].Strides = []expr.Expr{s.Elements}, []expr.Expr{expr.Int(1)}
+		}
+	}
+	return list
+}
+
+// rows lists the operands of a kernel of the program: rows along the axes of the first result, or count rows, then columns.
+func rows(s *calls.Launch, k *calls.Kernel) []Operand {
+	operands := append([]calls.Operand{s.Out}, s.In...)
+	list := make([]Operand, min(len(operands), len(k.Uses)))
+	steps := k.Steps()
+	elementwise := len(steps) > 0 && !slices.ContainsFunc(steps, domain.Step.Folds)
+	for n := range list {
+		o := &list[n]
+		*o = Operand{Number: int16(n), At: operands[n].At, Write: n < int(k.Results), Type: domain.DType(k.Types[n])}
+		o.Alike = elementwise && k.Uses[n] == calls.ForElement && (n == Out || !o.Write)
+		o.rows(s, k, operands[n].Strides)
+		last := len(o.Extents) - 1
+		switch use := k.Uses[n]; {
+		case !o.Write:
+		case use == calls.ForRow: // stored once
+			o.Extents[last] = expr.Int(1)
+		case use == calls.ForColumn: // folded over rows
+			copy(o.Extents, slices.Repeat([]expr.Expr{expr.Int(1)}, last))
+		}
+	}
+	return list
+}
+
+// rows sets the layout of an operand with an element for each row and column.
+func (o *Operand) rows(s *calls.Launch, k *calls.Kernel, strides []expr.Expr) {
+	columns, one, use := expr.Expr(expr.Int(k.Columns)), expr.Expr(expr.Int(1)), k.Uses[o.Number]
+	if k.Views {
+		o.Extents, o.Strides = append(slices.Clone(s.Out.Extents), columns), slices.Clone(strides)
+		if last := len(strides) - 1; last >= 0 && (use == calls.ForRow || use == calls.ForSeed) {
+			o.Strides[last] = expr.Int(0)
+		}
+		return
+	}
+	o.Extents = []expr.Expr{one, columns}
+	if k.Columns > 0 && s.Elements != nil {
+		o.Extents[0] = s.Elements
+	} else if s.Elements != nil {
+		o.Extents[1] = s.Elements
+	}
+	switch use {
+	case calls.ForElement:
+		o.Strides = []expr.Expr{o.Extents[1], one}
+	case calls.ForColumn:
+		o.Strides = []expr.Expr{expr.Int(0), one}
+	case calls.ForRow:
+		o.Strides = []expr.Expr{one, expr.Int(0)}
+	case calls.ForSeed:
+		o.Strides = []expr.Expr{expr.Int(0), expr.Int(0)}
+	}
+}

@@ -1,0 +1,102 @@
+package effects
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/calls/align"
+	"github.com/hirgen/hirgen/internal/base/expr"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// gemm lists the operands of a GEMM: [batch, rows, columns], and n elements of the bias. cuBLASLt accepts an addend at the address
+// of the result. It gets the alignment of the rows of each matrix, and chooses an algorithm that fits. It has no such setting for
+// the bias, and its documentation promises nothing. Some algorithms read the bias in accesses of 16 bytes.
+func (t *Table) gemm(s *calls.Gemm, d *calls.Shape) []Operand {
+	list := []Operand{
+		{Number: Out, At: s.Out, Write: true, Type: d.Result(), Declared: &d.AlignC, Alike: !d.Fp32Result},
+		{Number: A, At: s.A, Type: d.Type, Declared: &d.AlignA},
+		{Number: B, At: s.B, Type: d.Type, Declared: &d.AlignB},
+	}
+	list[Out].matrices(d.Batch, d.StrideC, d.M, d.N, nil, false)
+	list[A].matrices(d.Batch, d.StrideA, d.M, d.K, nil, d.TransposeA)
+	list[B].matrices(d.Batch, d.StrideB, d.K, d.N, d.RowB, d.TransposeB)
+	if s.Addend != nil {
+		addend := list[Out]
+		addend.Number, addend.At, addend.Write = Addend, *s.Addend, false
+		list = append(list, addend)
+	}
+	for i := range list {
+		list[i].Align = t.needs(&list[i])
+	}
+	if s.Bias != nil {
+		list = append(list, Operand{
+			Number: Bias, At: *s.Bias, Type: d.Result(), Extents: []expr.Expr{d.N}, Strides: []expr.Expr{expr.Int(1)}, Align: align.Widest,
+		})
+	}
+	return list
+}
+
+// matrices sets the layout of a batch of matrices. Without a distance between rows, or columns if transposed, they are dense.
+func (o *Operand) matrices(batch, apart, rows, columns, row expr.Expr, transposed bool) {
+	if batch == nil || batch == expr.Int(1) || apart == nil {
+		apart = expr.Int(0)
+	}
+	if batch == nil {
+		batch = expr.Int(1)
+	}
+	if row == nil {
+		row = columns
+		if transposed {
+			row = rows
+		}
+	}
+	o.Extents, o.Strides = []expr.Expr{batch, rows, columns}, []expr.Expr{apart, row, expr.Int(1)}
+	if transposed {
+		o.Strides[1], o.Strides[2] = o.Strides[2], o.Strides[1]
+	}
+}
+
+// attention lists the operands of an attention: [batch, head, row, element]. Logarithms are [batch, query head, query row]. cuDNN,
+// and the asynchronous copies of the tiled kernels, need rows that start at multiples of 16 bytes. If the declared alignment is
+// smaller, the runtime uses tiled kernels that copy single elements.
+func (t *Table) attention(s *calls.Attend, d *calls.Attention) []Operand {
+	backward := s.GradO.Base != ""
+	queries, keys := []expr.Expr{d.Batch, d.QueryHeads, d.QueryRows, d.Size}, []expr.Expr{d.Batch, d.KeyHeads, d.KeyRows, d.Size}
+	logs := Operand{Number: Logs, At: s.Logs, Write: !backward, Type: domain.FP32, Extents: queries[:3], Declared: &d.AlignLogs}
+	logs.Align = t.needs(&logs)
+	logs.Strides = []expr.Expr{expr.Op("*", d.QueryHeads, d.QueryRows), d.QueryRows, expr.Int(1)}
+	var list []Operand
+	add := func(number int16, at calls.Pointer, write bool, extents, strides []expr.Expr, declared *int64) {
+		if at.Base == "" {
+			return
+		}
+		o := Operand{Number: number, At: at, Write: write, Type: d.Type, Extents: extents, Declared: declared}
+		o.Strides = slices.Concat(strides, []expr.Expr{expr.Int(1)})
+		o.Align = t.needs(&o)
+		list = append(list, o)
+	}
+	add(Q, s.Q, false, queries, d.Q, &d.AlignQ)
+	add(K, s.K, false, keys, d.K, &d.AlignK)
+	add(V, s.V, false, keys, d.V, &d.AlignV)
+	add(O, s.O, !backward, queries, d.O, &d.AlignO)
+	if s.Logs.Base != "" {
+		list = append(list, logs)
+	}
+	add(GradO, s.GradO, false, queries, d.GradO, &d.AlignGradO)
+	add(GradQ, s.GradQ, true, queries, d.GradQ, &d.AlignGradQ)
+	add(GradK, s.GradK, true, keys, d.GradK, &d.AlignGradK)
+	add(GradV, s.GradV, true, keys, d.GradV, &d.AlignGradV)
+	if s.Scratch.Base != "" {
+		list = append(list, Operand{Number: Scratch, At: s.Scratch, Write: true, Type: calls.ScratchType, Rest: true, Align: align.Buffer})
+	}
+	return list
+}
+
+// Arguments lists the numbers of an attention's operands and results in the order of domain.Attention.Run.
+func Arguments(s *calls.Attend) (in, out []int16) {
+	if s.GradO.Base != "" {
+		return []int16{GradO, Q, K, V, O, Logs}, []int16{GradQ, GradK, GradV}
+	}
+	return []int16{Q, K, V}, []int16{O, Logs}
+}

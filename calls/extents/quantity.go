@@ -1,0 +1,180 @@
+// Package extents represents numbers of elements, ranks and iterations together with the expressions that readers see.
+package extents
+
+import (
+	"math"
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/base/expr"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// A Quantity is a number of elements, ranks or iterations: its value, and an expression over the program's constants, which the
+// emitted program shows.
+type Quantity struct {
+	Expr expr.Expr
+	Size int64
+}
+
+// String prints the quantity as C++.
+func (q Quantity) String() string { return q.Expr.String() }
+
+// Value returns the number.
+func (q Quantity) Value() int64 { return q.Size }
+
+// IsOne reports whether the value is 1; the expression may say why ("D / D").
+func (q Quantity) IsOne() bool { return q.Size == 1 }
+
+// Number returns a quantity without a name.
+func Number(n int64) Quantity { return Quantity{expr.Int(n), n} }
+
+// Times multiplies quantities. It folds plain numbers and omits ones, so that the result reads as if a person had written it. It
+// panics with ErrOverflow on overflow; LowerWatched turns that into an error.
+func Times(factors ...Quantity) Quantity {
+	literal, size := int64(1), int64(1)
+	var product expr.Expr
+	for _, f := range factors {
+		size = MustMultiply(size, f.Size)
+		for _, e := range Multiplied(f.Expr) {
+			n, plain := e.(expr.Int)
+			switch {
+			case plain:
+				literal = MustMultiply(literal, int64(n))
+			case product == nil:
+				product = e
+			default:
+				product = &expr.Binary{Op: "*", X: product, Y: e}
+			}
+		}
+	}
+	switch {
+	case product == nil:
+		return Quantity{expr.Int(literal), size}
+	case literal == 1:
+		return Quantity{product, size}
+	default:
+		return Quantity{&expr.Binary{Op: "*", X: product, Y: expr.Int(literal)}, size}
+	}
+}
+
+// Plus adds quantities, and omits zeros.
+func Plus(x, y Quantity) Quantity {
+	switch {
+	case x.Size == 0:
+		return y
+	case y.Size == 0:
+		return x
+	}
+	return Quantity{expr.Fold(&expr.Binary{Op: "+", X: x.Expr, Y: y.Expr}), x.Size + y.Size}
+}
+
+// Divided divides q by a quantity that divides it.
+func Divided(q, by Quantity) Quantity {
+	factors := Multiplied(q.Expr)
+	for i, f := range factors {
+		if f.String() != by.String() {
+			continue
+		}
+		rest := Number(1)
+		for _, e := range slices.Delete(factors, i, i+1) {
+			rest = Times(rest, Quantity{e, 1})
+		}
+		return Quantity{rest.Expr, q.Size / by.Size}
+	}
+	return Quantity{expr.Fold(&expr.Binary{Op: "/", X: q.Expr, Y: by.Expr}), q.Size / by.Size}
+}
+
+// Together multiplies a part of an extent by the number of parts, and simplifies the result: "K / D" and "D" give "K".
+func Together(parts, count Quantity) Quantity {
+	factors := Multiplied(parts.Expr)
+	for i, f := range factors {
+		part, ok := f.(*expr.Binary)
+		if !ok || part.Op != "/" || part.Y.String() != count.String() {
+			continue
+		}
+		whole := Number(1)
+		for j, e := range factors {
+			if j == i {
+				e = part.X
+			}
+			whole = Times(whole, Quantity{e, 1})
+		}
+		return Quantity{whole.Expr, MustMultiply(parts.Size, count.Size)}
+	}
+	return Times(parts, count)
+}
+
+// Multiplied lists the factors of a product.
+func Multiplied(e expr.Expr) []expr.Expr {
+	if b, ok := e.(*expr.Binary); ok && b.Op == "*" {
+		return append(Multiplied(b.X), Multiplied(b.Y)...)
+	}
+	return []expr.Expr{e}
+}
+
+// ErrOverflow is the panic value of Times.
+type ErrOverflow struct{}
+
+// MustMultiply multiplies, and panics with ErrOverflow if the product does not fit in 64 bits.
+func MustMultiply(a, b int64) int64 {
+	if a != 0 && (b > math.MaxInt64/a || b < 0 || a < 0) {
+		panic(ErrOverflow{})
+	}
+	return a * b
+}
+
+// Scope prints expressions. It contains the program's constants with their values, and the C++ name of each variable.
+type Scope struct {
+	Values map[string]int64  // of the parameters
+	Names  map[string]string // name in the spec or host IR -> name in the calls
+	Parts  *Parts            // names of parts of extents; nil: they have no names
+}
+
+// Extent returns the quantity of an axis. It keeps the text of the extent if that still gives its size. Otherwise it uses the
+// number.
+func (s *Scope) Extent(e domain.Extent) Quantity {
+	parsed, err := expr.Parse(e.Text)
+	if e.Text == "" || err != nil {
+		return Number(e.Size)
+	}
+	value, err := expr.Eval(parsed, func(name string) (int64, bool) {
+		v, ok := s.Values[name]
+		return v, ok
+	})
+	if err != nil || value != e.Size {
+		return Number(e.Size)
+	}
+	return Quantity{s.shortened(s.Rename(expr.Fold(parsed))), e.Size}
+}
+
+// Raw returns an extent without names for its parts.
+func (s *Scope) Raw(e domain.Extent) Quantity {
+	plain := *s
+	plain.Parts = nil
+	return plain.Extent(e)
+}
+
+// Local returns the extent of an axis in one rank's buffer.
+func (s *Scope) Local(a domain.Axis) Quantity {
+	switch a.Kind {
+	case domain.Device, domain.Reduction, domain.Broadcast:
+		return Number(1)
+	default:
+		return s.Extent(a.Extent)
+	}
+}
+
+// Rename replaces names of the spec by names of the C++ program.
+func (s *Scope) Rename(e expr.Expr) expr.Expr {
+	return expr.Rewrite(e, func(part expr.Expr) expr.Expr {
+		if v, ok := part.(expr.Var); ok && s.Names[string(v)] != "" {
+			return expr.Var(s.Names[string(v)])
+		}
+		return nil
+	})
+}
+
+func isLiteral(e expr.Expr) bool {
+	_, ok := e.(expr.Int)
+	return ok
+}

@@ -1,0 +1,150 @@
+// Package interp runs the calls of a program on every rank, in any order that its streams, events, flags and rendezvous allow. It
+// runs the same program that is printed.
+package interp
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/calls/effects"
+	"github.com/hirgen/hirgen/calls/text"
+	"github.com/hirgen/hirgen/internal/base/tasks"
+	"github.com/hirgen/hirgen/model/eval"
+)
+
+// Array is one rank's part of a tensor.
+type Array = eval.Array
+
+// Run runs a program and returns the outputs of each rank. inputs[r] has an array for every input of rank r, by its name in the
+// spec. nodes[r] is the node of rank r. Ranks of one node can share memory. nil: all ranks are on one node.
+//
+// Every rank issues its calls in order; they become tasks on streams. A task runs after the earlier tasks of its stream, and
+// after the events and flags that the stream waits for. There is no other order, and seed picks one of those allowed. Memory
+// starts as NaN. The program is called three times in a row; the first and third calls have other inputs. The caller overwrites
+// the inputs after each call, so a missing order shows as wrong data for some seed. The host of each rank also runs the steps of
+// the program's life, before the first call and after the last. Freed memory becomes NaN.
+func Run(p *calls.Program, nodes []int, inputs []map[string]*Array, seed uint64) ([]map[string]*Array, error) {
+	return run(p, nodes, inputs, seed, false)
+}
+
+// RunSerialized is Run on GPUs that run their communications one after the other. A communication begins after the previous
+// communication that its rank issued has ended. GPUs without resources for two behave like that. A program that needs two at
+// the same time hangs.
+func RunSerialized(p *calls.Program, nodes []int, inputs []map[string]*Array, seed uint64) ([]map[string]*Array, error) {
+	return run(p, nodes, inputs, seed, true)
+}
+
+func run(p *calls.Program, nodes []int, inputs []map[string]*Array, seed uint64, serialized bool) ([]map[string]*Array, error) {
+	ranks := p.Ranks()
+	if len(inputs) != len(ranks) {
+		return nil, fmt.Errorf("program %s runs on %d ranks, and there are inputs for %d", p.Name, len(ranks), len(inputs))
+	}
+	m := &machine{program: p, serialized: serialized, flags: map[string]*flag{}, meetings: map[string]*meeting{},
+		shapes: calls.ByName(p.Shapes), effects: effects.New(p), shares: calls.ByName(p.Shares)}
+	for i, number := range ranks {
+		r := &rank{
+			machine: m, number: number, memory: map[string][]float64{}, streams: map[string]*tasks.Stream{},
+			turns: map[string]int{}, begun: map[string]int{}, outputs: map[string]*Array{},
+			workspaces: map[string]*tasks.Task{}, host: &tasks.Stream{}, things: map[string]*thing{}, mappings: map[string]*mapping{},
+		}
+		if nodes != nil {
+			r.node = nodes[i]
+		}
+		r.allocate()
+		m.ranks = append(m.ranks, r)
+	}
+	m.begin()
+	for call := range 3 {
+		for i, r := range m.ranks {
+			if err := r.call(inputs[i], call != 1); err != nil {
+				return nil, err
+			}
+		}
+	}
+	m.end()
+	if err := m.match(); err != nil {
+		return nil, err
+	}
+	all, err := m.tasks.Run(seed)
+	if err == nil && !all {
+		err = m.deadlock()
+	}
+	if err != nil {
+		return nil, err
+	}
+	outputs := make([]map[string]*Array, len(m.ranks))
+	for i, r := range m.ranks {
+		outputs[i] = r.outputs
+	}
+	return outputs, nil
+}
+
+// machine holds the tasks of all ranks, and the flags and meetings that order ranks.
+type machine struct {
+	program    *calls.Program
+	serialized bool // a rank runs its communications one after the other
+	shapes     map[string]*calls.Shape
+	effects    *effects.Table
+	shares     map[string]*calls.Share
+	ranks      []*rank
+	tasks      tasks.Set
+	flags      map[string]*flag
+	meetings   map[string]*meeting
+	order      []*meeting // in the order in which they were first reached
+}
+
+// rank finds a rank by its number.
+func (m *machine) rank(number int64) *rank {
+	i := slices.IndexFunc(m.ranks, func(r *rank) bool { return r.number == number })
+	if i < 0 {
+		return nil
+	}
+	return m.ranks[i]
+}
+
+// match connects waits to the writes that they wait for, and checks that ranks meet in the same calls.
+func (m *machine) match() error {
+	for _, f := range m.flags {
+		f.tie()
+	}
+	for _, meeting := range m.order {
+		if err := meeting.match(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deadlock reports the wait of every stuck rank.
+func (m *machine) deadlock() error {
+	var lines []string
+	for _, r := range m.ranks {
+		if t := m.tasks.Stuck(int(r.number)); t != nil {
+			s, _ := t.What.(calls.Stmt)
+			lines = append(lines, fmt.Sprintf("rank %d waits at %s: %s", r.number, s.Meta().Pos, text.Statement(s)))
+		}
+	}
+	return fmt.Errorf("deadlock: nothing can run\n  %s", strings.Join(lines, "\n  "))
+}
+
+// A flag is one flag of a rank at one sequence number.
+type flag struct {
+	write *tasks.Task
+	waits []*tasks.Task
+}
+
+// tie orders the waits after the write. A wait without a write never ends.
+func (f *flag) tie() {
+	for _, t := range f.waits {
+		if f.write == nil {
+			t.Block()
+			continue
+		}
+		t.Follow(f.write)
+	}
+}
+
+var nan = math.NaN()

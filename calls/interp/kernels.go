@@ -1,0 +1,113 @@
+package interp
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/calls/effects"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// launch returns the work of an elementwise kernel or a reduction.
+func (r *rank) launch(s *calls.Launch, v views) (func() error, error) {
+	if k := r.machine.program.Kernel(s); k != nil {
+		return fused(k, v), nil
+	}
+	element, err := r.element(s, v[1], v[2])
+	out := v[effects.Out]
+	return func() error {
+		each(out.extents, func(index []int64) { out.set(index, element(index)) })
+		return nil
+	}, err
+}
+
+// element computes one element of the result.
+func (r *rank) element(s *calls.Launch, in, other view) (func(index []int64) float64, error) {
+	binary, unary := domain.BinaryFn(s.Fn), domain.UnaryFn(s.Fn)
+	if s.Fn == "copy" {
+		unary = func(v float64) float64 { return v }
+	}
+	switch {
+	case s.Kernel == "positions":
+		first, err := r.eval(s, s.First)
+		return func(index []int64) float64 { return float64(first + index[0]) }, err
+	case s.Kernel == "reduce" && binary != nil:
+		count, step := in.extents[s.Axis], in.strides[s.Axis]
+		return func(index []int64) float64 {
+			at := in.offset(index)
+			value := in.data[at]
+			for i := int64(1); i < count; i++ {
+				value = float64(float32(binary(value, in.data[at+i*step])))
+			}
+			return value
+		}, nil
+	case s.Kernel == "binary" && binary != nil:
+		return func(index []int64) float64 { return binary(in.get(index...), other.get(index...)) }, nil
+	case s.Kernel == "unary" && unary != nil:
+		return func(index []int64) float64 { return unary(in.get(index...)) }, nil
+	default:
+		return nil, r.fail(s, "there is no function %q", s.Fn)
+	}
+}
+
+// fused returns the work of a kernel of the program, row by row.
+func fused(k *calls.Kernel, v views) func() error {
+	body, names, extents := k.Steps(), k.Operands[:k.Results], slices.Clone(v[effects.Out].extents)
+	for _, o := range v { // a result may have one element for each row, or for each column
+		for axis, n := range o.extents {
+			extents[axis] = max(extents[axis], n)
+		}
+	}
+	last := len(extents) - 1
+	columns := extents[last]
+	rowsOf := func(index []int64) (rows [][]float64) {
+		for n := len(names); n < len(v); n++ {
+			rows = append(rows, v[int16(n)].row(index, columns))
+		}
+		return body.Row(rows, columns, nil)
+	}
+	if _, folds := body.FoldsColumns(); folds {
+		return func() error {
+			var folded []float64
+			each(extents[:last], func(index []int64) {
+				values := rowsOf(index)
+				folded = body.FoldIn(domain.Singles, folded, values[len(values)-1])
+			})
+			v[effects.Out].setRow(make([]int64, last), folded)
+			return nil
+		}
+	}
+	made := make([]int, len(names)) // index of each result's value
+	for i, name := range names {
+		made[i] = len(v) - len(names) + slices.IndexFunc(body, func(step domain.Step) bool { return step.Name == name })
+	}
+	return func() error {
+		each(extents[:last], func(index []int64) {
+			values := rowsOf(index)
+			for i := range names {
+				v[int16(i)].setRow(index, values[made[i]])
+			}
+		})
+		return nil
+	}
+}
+
+// row reads a row. A row with the same element in all columns has one. An element of positions is its offset.
+func (v view) row(index []int64, columns int64) []float64 {
+	at, step, row := v.offset(index), v.strides[len(index)], []float64{}
+	for c := int64(0); c < columns && (c == 0 || step != 0); c++ {
+		if v.data == nil {
+			row = append(row, float64(at+c*step))
+		} else {
+			row = append(row, v.data[at+c*step])
+		}
+	}
+	return row
+}
+
+// setRow stores a row, or the first element of it if the view has one for each row.
+func (v view) setRow(index []int64, values []float64) {
+	for c := range v.extents[len(index)] {
+		v.set(append(slices.Clone(index), c), values[min(int(c), len(values)-1)])
+	}
+}

@@ -1,0 +1,42 @@
+package interp
+
+import (
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/internal/base/tasks"
+)
+
+// communicates sets the first and the last task of a communication. In a serialized run it begins after the end of the
+// communication that was issued before it, in this call or the previous one.
+func (r *rank) communicates(begin, end *tasks.Task) {
+	if r.machine.serialized {
+		begin.Follow(r.moved)
+		r.moved = end
+	}
+}
+
+// movesData reports whether an operation on shared memory moves data, and not only flags.
+func movesData(s calls.Stmt) bool {
+	switch s := s.(type) {
+	case *calls.Transfer, *calls.PeerSum:
+		return true
+	case *calls.MemOpBatch:
+		moves := false
+		calls.Walk(s.Body, func(part calls.Stmt) bool {
+			_, transfers := part.(*calls.Transfer)
+			moves = moves || transfers
+			return true
+		})
+		return moves
+	}
+	return false
+}
+
+// reaches reports whether a copy reads or writes memory of another rank.
+func (r *rank) reaches(s *calls.Memcpy) bool {
+	for _, p := range []calls.Pointer{s.In, s.Out} {
+		if at, err := r.at(s, p); err == nil && at.owner != nil && at.owner != r {
+			return true
+		}
+	}
+	return false
+}

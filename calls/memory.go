@@ -1,0 +1,118 @@
+package calls
+
+import "github.com/hirgen/hirgen/model/domain"
+
+// WorkspaceBytes limits the workspace of a GEMM's algorithm. It is hirgen::kWorkspaceBytes of the runtime.
+const WorkspaceBytes = 32 << 20
+
+// Memory is the GPU memory of a program in bytes, without its arguments. Workspaces of GEMMs are upper limits: cuBLASLt reports
+// their size when it makes the plan, and the program allocates no more than that.
+type Memory struct {
+	Buffers    int64 // buffers that no other rank accesses
+	Unshared   int64 // all memory, if no buffers shared bytes
+	Workspaces int64 // of GEMMs, at most, and of attentions by the runtime's own kernels
+	IPC        int64 // buffers that other ranks access, and the flags of these and of arguments
+	Gemms      bool  // a library decides how large their workspaces are
+	Attentions bool  // a library that computes them may need larger workspaces
+}
+
+// Total returns the sum.
+func (m Memory) Total() int64 { return m.Buffers + m.Workspaces + m.IPC }
+
+// Memory returns the memory of a rank that has all buffers.
+func (p *Program) Memory() Memory {
+	m := Memory{Attentions: len(p.Attentions) > 0}
+	values, shared := p.Values(), map[string]bool{}
+	memory := map[string]string{}
+	for _, b := range p.Buffers {
+		if memory[b.Name] = b.Name; b.In != "" {
+			memory[b.Name] = b.In
+		}
+	}
+	for _, s := range p.Shares {
+		shared[memory[s.Memory]] = true
+		transfers, _ := values.Eval(s.Transfers)
+		m.IPC += flagBytes(transfers)
+	}
+	for _, b := range p.Buffers {
+		elements, _ := values.Eval(b.Elements)
+		bytes := elements * b.Type.Size()
+		switch {
+		case b.Works != "":
+			continue
+		case b.In != "":
+			m.Unshared += bytes
+			continue
+		case shared[b.Name]:
+			m.IPC += bytes
+		default:
+			m.Buffers += bytes
+		}
+		if b.Arena {
+			m.Unshared -= bytes
+		}
+	}
+	caller, compute := p.Workspaces()
+	for _, w := range []*Workspace{caller, compute} {
+		m.Gemms = m.Gemms || w != nil && len(w.Shapes) > 0
+	}
+	m.Workspaces = caller.bytes(values) + int64(p.Streams)*compute.bytes(values)
+	m.Unshared += m.Total()
+	return m
+}
+
+// flagBytes returns the size of a buffer's flags: three for each transfer, and one for the calls (hirgen::Shared).
+func flagBytes(transfers int64) int64 { return 4 * (3*transfers + 1) }
+
+// bytes returns the size of a workspace: the largest need of its GEMMs and attentions.
+func (w *Workspace) bytes(values Values) int64 {
+	if w == nil {
+		return 0
+	}
+	most := int64(0)
+	for _, d := range w.Shapes {
+		most = max(most, WorkspaceBytes+d.Problem(values).Bytes(d.Packs()))
+	}
+	for _, a := range w.Attentions {
+		most = max(most, a.WorkspaceBytes(values))
+	}
+	return most
+}
+
+// WorkspaceBytes returns the workspace of an attention by the runtime's own kernels. A gradient keeps one fp32 number for each
+// row.
+func (a *Attention) WorkspaceBytes(values Values) int64 {
+	if a.Gradients == "" {
+		return 0
+	}
+	return domain.FP32.Size() * a.queries(values)
+}
+
+// ScratchType is the element type in which scratch memory of attentions is counted.
+const ScratchType = domain.FP32
+
+// ScratchBytes returns the scratch memory that cuDNN 9 needs for a gradient, or the runtime's own kernels if cuDNN does not compute
+// it. cuDNN needs the gradient of Q in fp32, and two numbers for each row. If several query heads share a key head, it also needs
+// the gradients of K and V for each query head.
+func (a *Attention) ScratchBytes(values Values) int64 {
+	if a.Gradients == "" || a.Type.Size() != domain.BF16.Size() {
+		return a.WorkspaceBytes(values)
+	}
+	size, _ := values.Eval(a.Size)
+	keys, _ := values.Eval(a.KeyRows)
+	rows, _ := values.Eval(a.QueryRows)
+	bytes := domain.FP32.Size() * (size + 2) * a.queries(values)
+	queryHeads, _ := values.Eval(a.QueryHeads)
+	if keyHeads, _ := values.Eval(a.KeyHeads); keyHeads < queryHeads {
+		bytes += 2 * a.Type.Size() * size * a.queries(values) / max(rows, 1) * keys
+	}
+	return bytes
+}
+
+// queries returns the number of query rows.
+func (a *Attention) queries(values Values) int64 {
+	batch, _ := values.Eval(a.Batch)
+	heads, _ := values.Eval(a.QueryHeads)
+	rows, _ := values.Eval(a.QueryRows)
+	return batch * heads * rows
+}

@@ -1,0 +1,149 @@
+// Package names assigns identifiers of an emitted program, and knows which are valid and which are taken.
+package names
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Table assigns C++ identifiers. An emitted file has one flat name space: a name has one meaning in the whole file, so no name
+// shadows another.
+type Table struct {
+	taken map[string]bool
+	next  map[string]int // the number to try next, by base and suffix
+}
+
+// NewTable reserves everything that emitted code may not redefine.
+func NewTable() *Table {
+	n := &Table{taken: map[string]bool{}, next: map[string]int{}}
+	for _, list := range []string{cppKeywords, macroNames, emittedNames} {
+		n.Reserve(strings.Fields(list)...)
+	}
+	return n
+}
+
+// Reserve prevents names from being assigned.
+func (n *Table) Reserve(list ...string) {
+	for _, name := range list {
+		n.taken[name] = true
+	}
+}
+
+// Release frees the name of a variable whose scope has ended. want is the argument that Local got.
+func (n *Table) Release(want, name string) {
+	delete(n.taken, name)
+	delete(n.next, identifier(want))
+}
+
+// Local returns an identifier for a variable: want, or a similar name that is free.
+func (n *Table) Local(want string) string { return n.claim(identifier(want), "") }
+
+// Member returns an identifier for a data member: as Local does, with "_" at the end.
+func (n *Table) Member(want string) string { return n.claim(identifier(want), "_") }
+
+// Constant returns an identifier in the style of constants: worker_done becomes kWorkerDone.
+func (n *Table) Constant(want string) string { return n.claim("k"+ClassName(identifier(want)), "") }
+
+// claim takes base+suffix, or the first free name of base2, base3, ... (base1_2 if base ends in a digit).
+func (n *Table) claim(base, suffix string) string {
+	name, i := base+suffix, max(2, n.next[base+suffix])
+	for ; n.taken[name]; i++ {
+		name = numbered(base, i) + suffix
+	}
+	n.taken[name] = true
+	n.next[base+suffix] = i
+	return name
+}
+
+func numbered(base string, i int) string {
+	if last := base[len(base)-1]; last >= '0' && last <= '9' {
+		return fmt.Sprintf("%s_%d", base, i)
+	}
+	return fmt.Sprintf("%s%d", base, i)
+}
+
+// maxIdentifier keeps lines readable. Longer names are cut and made unique by number.
+const maxIdentifier = 48
+
+// identifier maps any text to an identifier that C++ does not reserve: letters, digits and single underscores between them,
+// starting with a letter.
+func identifier(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if b.Len() == maxIdentifier {
+			break
+		}
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9':
+			b.WriteRune(r)
+		case b.Len() > 0 && !strings.HasSuffix(b.String(), "_"):
+			b.WriteByte('_')
+		}
+	}
+	name := strings.TrimRight(b.String(), "_")
+	if name == "" || name[0] >= '0' && name[0] <= '9' {
+		name = "v" + name
+	}
+	return name
+}
+
+// takenFiles are the names, without extension, of other files in an emitted folder or of folders in its build.
+var takenFiles = []string{"abi", "main", "reference", "CMakeFiles"}
+
+// IsProgramName reports whether name can name files, CMake targets, a namespace and
+// the functions of a C ABI.
+func IsProgramName(name string) bool {
+	return !slices.Contains(takenFiles, name) && name != "" && len(name) <= 64 && name == identifierUncut(name) &&
+		!strings.Contains(name, "__")
+}
+
+// identifierUncut removes the characters that IsProgramName forbids.
+func identifierUncut(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return -1
+	}, strings.TrimLeft(strings.TrimRight(name, "_"), "_0123456789"))
+}
+
+// ClassName converts a program's name to a type name: ag_matmul becomes AgMatmul.
+func ClassName(name string) string {
+	var b strings.Builder
+	for part := range strings.SplitSeq(name, "_") {
+		if part != "" {
+			b.WriteString(strings.ToUpper(part[:1]) + part[1:])
+		}
+	}
+	return b.String()
+}
+
+const cppKeywords = `alignas alignof and and_eq asm auto bitand bitor bool break case catch char
+	char8_t char16_t char32_t class compl concept const consteval constexpr constinit const_cast
+	continue co_await co_return co_yield decltype default delete do double dynamic_cast else enum
+	explicit export extern false final float for friend goto if import inline int long module mutable
+	namespace new noexcept not not_eq nullptr operator or or_eq override private protected public
+	register reinterpret_cast requires return restrict short signed sizeof static static_assert
+	static_cast struct switch template this thread_local throw true try typedef typeid typename union
+	unsigned using virtual void volatile wchar_t while xor xor_eq`
+
+// macroNames are object-like macros and common type names of the headers that
+// emitted code includes, on any platform.
+const macroNames = `assert errno linux unix NULL EOF BUFSIZ INFINITY NAN HUGE_VAL HUGE_VALF FILENAME_MAX
+	RAND_MAX CHAR_BIT CHAR_MAX CHAR_MIN INT_MAX INT_MIN LONG_MAX LONG_MIN SIZE_MAX INT8_MAX INT16_MAX
+	INT32_MAX INT64_MAX UINT32_MAX UINT64_MAX DBL_MAX FLT_MAX M_PI M_E SIGABRT SIGINT SIGKILL SIGSEGV SIGTERM
+	stdin stdout stderr signals major minor makedev i386 CUDARTAPI CUDART_CB CUDART_VERSION CUBLASAPI
+	NCCL_MAJOR NCCL_MINOR NCCL_PATCH NCCL_VERSION NCCL_VERSION_CODE HG_CHECK I complex
+	int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t size_t ssize_t ptrdiff_t intptr_t
+	char1 char2 char3 char4 short2 short4 int1 int2 int3 int4 uint1 uint2 uint3 uint4 long2 long4
+	float1 float2 float3 float4 double2 double4 half half2 bfloat16 dim3 threadIdx blockIdx blockDim
+	gridDim warpSize`
+
+// emittedNames are the names that templates contain.
+const emittedNames = `std hirgen main context context_ caller stream tensors table create reference run issue
+	create_across_nodes sharers rank peer TENSORS kComputeStreams compute_ workspaces_ workspace_ graphs_ peers_ driver_
+	gemm gemm_add plan where added copy compute copy_joined_ bf16 fp16 fp32`
+
+// IsReserved reports whether no tensor or parameter of a spec may have this name.
+func IsReserved(name string) bool { return NewTable().taken[name] }

@@ -1,0 +1,67 @@
+package order
+
+import (
+	"maps"
+	"slices"
+)
+
+// Beside lists, for each lifetime, the indices of the lifetimes that it may overlap with on some rank. The list is sorted by beginning.
+// An earlier lifetime overlaps a later one if it is not known to have ended when the later one begins. If more than most lifetimes
+// overlap at the same time, the one that has lasted longest is apart: it has no list and is in no other.
+func Beside(list []*Lifetime, most int) (beside [][]int, apart []bool) {
+	b := &neighbours{make([][]int, len(list)), make([]bool, len(list)), most}
+	ranks := map[int64]bool{}
+	for _, life := range list {
+		for rank := range life.spans {
+			ranks[rank] = true
+		}
+	}
+	for _, rank := range slices.Sorted(maps.Keys(ranks)) {
+		b.onRank(list, rank)
+	}
+	for i := range b.of {
+		slices.Sort(b.of[i])
+		b.of[i] = slices.DeleteFunc(slices.Compact(b.of[i]), func(j int) bool { return b.apart[i] || b.apart[j] })
+	}
+	return b.of, b.apart
+}
+
+type neighbours struct {
+	of    [][]int
+	apart []bool
+	most  int
+}
+
+// onRank adds the overlaps on one rank. It drops lifetimes that have ended before all later ones begin, so its time is proportional
+// to the overlaps.
+func (b *neighbours) onRank(list []*Lifetime, rank int64) {
+	rest, later := make([]Clock, len(list)), Clock(nil) // by lifetime: the work that has ended before it and all later ones begin
+	for i, life := range slices.Backward(list) {
+		if s := life.spans[rank]; s != nil {
+			if later == nil {
+				later = s.begin
+			} else {
+				later = later.Common(s.begin)
+			}
+			rest[i] = later
+		}
+	}
+	var open []int
+	for i, life := range list {
+		s := life.spans[rank]
+		if s == nil || b.apart[i] {
+			continue
+		}
+		open = slices.DeleteFunc(open, func(j int) bool { return rest[i].Covers(list[j].spans[rank].end) })
+		if len(open) == b.most {
+			b.apart[open[0]] = true
+			open = open[1:]
+		}
+		for _, j := range open {
+			if !s.begin.Covers(list[j].spans[rank].end) {
+				b.of[i], b.of[j] = append(b.of[i], j), append(b.of[j], i)
+			}
+		}
+		open = append(open, i)
+	}
+}

@@ -1,0 +1,71 @@
+package order
+
+import (
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/calls/effects"
+)
+
+// operand is memory that a statement may access: a number of bytes after a pointer.
+type operand struct {
+	at    calls.Pointer
+	bytes int64 // -1: any bytes of the buffer
+	alike bool  // as in effects.Operand
+}
+
+// operandsOf lists the memory of this rank that a statement accesses, its result first.
+func (u *Uses) operandsOf(s calls.Stmt, env calls.Values) (list []operand) {
+	if known, err := u.effects.Of(s); err == nil && known != nil {
+		for i := range known {
+			list = append(list, operand{known[i].At, spanOf(&known[i], env), known[i].Alike})
+		}
+		return list
+	}
+	calls.RewriteAll([]calls.Stmt{s}, &calls.Rewriter{Place: func(at calls.Pointer) calls.Pointer {
+		list = append(list, operand{at, -1, false})
+		return at
+	}})
+	return list
+}
+
+// spanOf returns the bytes from the first to the end of the last element of an operand; -1 if unknown.
+func spanOf(o *effects.Operand, env calls.Values) int64 {
+	if o.Rest {
+		return -1
+	}
+	elements := int64(1)
+	for i, e := range o.Extents {
+		n, known := env.Eval(e)
+		stride, ok := env.Eval(o.Strides[i])
+		if !known || !ok || stride < 0 || n <= 0 {
+			return -1
+		}
+		elements += (n - 1) * stride
+	}
+	return elements * o.Type.Size()
+}
+
+// owned lists the buffers of this rank that a statement lets peers access, or for whose accesses by peers it waits.
+func owned(p *calls.Program, s calls.Stmt) []string {
+	var names []string
+	add := func(share string) {
+		for _, d := range p.Shares {
+			if d.Name == share {
+				names = append(names, d.Memory)
+			}
+		}
+	}
+	calls.Walk([]calls.Stmt{s}, func(s calls.Stmt) bool {
+		switch s := s.(type) {
+		case *calls.FlagWrite:
+			if !s.Flag.Done {
+				add(s.Flag.Share)
+			}
+		case *calls.FlagWait:
+			if s.Flag.Done {
+				add(s.Flag.Share)
+			}
+		}
+		return true
+	})
+	return names
+}

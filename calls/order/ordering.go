@@ -1,0 +1,297 @@
+// Package order computes, for each statement of a program of calls, the work that its stream is ordered after. So it finds which
+// waits are needed and which are implied by others.
+package order
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hirgen/hirgen/calls"
+)
+
+// Ordering issues a program on one rank after another, and collects the waits that it needs.
+type Ordering struct {
+	Program    *calls.Program
+	Finish     func(*Ordering)                       // called at the end of a call; optional
+	Unrecorded func(w *calls.StreamWait, rank int64) // called for waits before their records; optional
+	// called for each task: behind covers the work before it, done the task itself; optional
+	task       func(s calls.Stmt, rank int64, behind, done Clock)
+	declared   func(d *calls.Declare) // called for declared pointers; optional
+	signals    *signals               // nil: flags imply no order
+	Needed     map[calls.Stmt]bool
+	Iterations map[*calls.For]map[int64]bool             // by loop: iterations with a needed wait
+	Values     map[calls.Stmt]map[int64]bool             // by wait: values of the innermost loop for which it is needed
+	single     map[calls.Stmt]bool                       // records that run once in a call
+	Alike      map[*calls.EventRecord]*calls.EventRecord // the first record that always has the same clock; nil: none
+
+	Rank    int64
+	walk    *calls.Issue
+	Streams map[string]int
+	alias   map[string]string // names that statements gave to streams
+	Clocks  []Clock
+	pending map[int][]waiting // waits of a stream since its last task or record
+	events  map[string]Clock
+	said    map[string]*calls.EventRecord // single records, by their clock as text
+	unsure  int                           // enclosing conditions that the host decides at run time
+	Spread  Spread
+	Joined  map[int]Clock // by stream: the work that a call has to wait for
+	parts   int           // parts of batches so far
+}
+
+// Spread is the assignment of ranks to nodes, if it is known.
+type Spread int
+
+// The spreads.
+const (
+	unknown   Spread = iota
+	OneNode          // all ranks on one node
+	ManyNodes        // each rank on a separate node
+)
+
+// waiting is a wait that a later wait may imply.
+type waiting struct {
+	stmt  calls.Stmt
+	loops []calls.Iteration
+	clock Clock
+}
+
+// New returns the ordering of a program. RunAll computes it.
+func New(p *calls.Program) *Ordering {
+	o := &Ordering{
+		Program: p, Needed: map[calls.Stmt]bool{}, Iterations: map[*calls.For]map[int64]bool{}, Values: map[calls.Stmt]map[int64]bool{},
+		single: map[calls.Stmt]bool{}, Alike: map[*calls.EventRecord]*calls.EventRecord{},
+	}
+	for _, s := range p.Body {
+		if _, ok := s.(*calls.EventRecord); ok {
+			o.single[s] = true
+		}
+	}
+	return o
+}
+
+// RunAll issues the program on one rank of each group of ranks that behave alike.
+func (o *Ordering) RunAll() {
+	for _, rank := range unlike(o.Program) {
+		o.run(rank)
+	}
+}
+
+func (o *Ordering) run(rank int64) {
+	o.Rank, o.walk = rank, calls.NewIssue(o.Program, rank, o.statement)
+	o.walk.Accesses, o.walk.Left = o.accesses, o.left
+	o.alias, o.Joined = map[string]string{}, map[int]Clock{}
+	if o.signals != nil {
+		o.signals = newSignals()
+	}
+	o.Streams, o.Clocks, o.pending, o.events, o.said = map[string]int{}, nil, map[int][]waiting{}, map[string]Clock{},
+		map[string]*calls.EventRecord{}
+	o.Clocks[o.Stream(calls.Stream{Name: calls.Caller})] = slices.Clone(start) // after the caller's earlier work
+	_ = o.walk.List(o.Program.Body)                                            // no visit fails
+	for s := range o.Clocks {
+		o.settle(s)
+	}
+	if o.Finish != nil {
+		o.Finish(o)
+	}
+}
+
+func (o *Ordering) statement(s calls.Stmt) error {
+	switch s := s.(type) {
+	case *calls.DeclareStream:
+		if s.Index != nil {
+			o.alias[s.Name] = o.nameOf(calls.Stream{Index: s.Index})
+		}
+	case *calls.Declare:
+		if o.declared != nil {
+			o.declared(s)
+		}
+	case *calls.EventRecord:
+		on := o.Stream(s.On)
+		o.settle(on)
+		o.events[o.event(s.Event)] = o.Clocks[on]
+		if o.unsure > 0 {
+			delete(o.events, o.event(s.Event))
+		}
+		o.compare(s, o.Clocks[on])
+	case *calls.StreamWait:
+		o.wait(s)
+	case *calls.MemOpBatch:
+		parts := o.parts
+		err := o.walk.List(s.Body)
+		if o.parts > parts { // an empty batch does nothing
+			o.work(s)
+		}
+		return err
+	default:
+		o.work(s)
+	}
+	return nil
+}
+
+// work adds a task to each stream of a statement.
+func (o *Ordering) work(s calls.Stmt) {
+	streams := calls.StreamsOf(s)
+	if o.signals != nil {
+		o.signals.note(o, s)
+	}
+	if len(streams) == 0 {
+		o.parts++
+	}
+	for _, on := range streams {
+		n := o.Stream(on)
+		o.settle(n)
+		if o.signals != nil {
+			o.Clocks[n] = o.signals.before(o.Clocks[n])
+		}
+		own := make(Clock, n+1)
+		own[n] = o.tasks(n) + 1
+		if o.task != nil {
+			o.task(s, o.Rank, o.Clocks[n], own)
+		}
+		o.Clocks[n] = o.Clocks[n].Merged(own)
+		if o.signals != nil {
+			o.signals.after(o.Clocks[n])
+		}
+		if !onlySignals(s) || o.Program.Graph {
+			o.Joined[n] = own
+		}
+	}
+}
+
+// onlySignals reports whether a statement only writes flags. A call need not wait for it to end, since the peers wait for the
+// flags. In a graph it has to, because a graph joins all of its streams.
+func onlySignals(s calls.Stmt) bool {
+	switch s := s.(type) {
+	case *calls.FlagWrite:
+		return true
+	case *calls.MemOpBatch:
+		return s.Use == "write"
+	}
+	return false
+}
+
+// compare finds the earlier record, run once per call, that has the same clock.
+func (o *Ordering) compare(s *calls.EventRecord, c Clock) {
+	for len(c) > 0 && c[len(c)-1] == 0 {
+		c = c[:len(c)-1]
+	}
+	key := fmt.Sprint(c)
+	first := o.said[key]
+	if first == nil && o.single[s] {
+		o.said[key] = s
+	}
+	if o.unsure > 0 {
+		first = nil
+	}
+	if known, ok := o.Alike[s]; ok && known != first {
+		first = nil
+	}
+	o.Alike[s] = first
+}
+
+// tasks counts the tasks of a stream.
+func (o *Ordering) tasks(stream int) int {
+	if c := o.Clocks[stream]; stream < len(c) {
+		return c[stream]
+	}
+	return 0
+}
+
+// accesses reports whether a branch on the spread of ranks is taken, or may be.
+func (o *Ordering) accesses(s *calls.If, _ int64) (bool, error) {
+	if o.Spread != unknown {
+		return (o.Spread == ManyNodes) == s.InterNode, nil
+	}
+	o.unsure++
+	return true, nil
+}
+
+func (o *Ordering) left(*calls.If) {
+	if o.Spread == unknown {
+		o.unsure--
+	}
+}
+
+// Stream returns the number of a stream.
+func (o *Ordering) Stream(s calls.Stream) int {
+	name := o.nameOf(s)
+	n, ok := o.Streams[name]
+	if !ok {
+		n = len(o.Clocks)
+		o.Streams[name] = n
+		o.Clocks = append(o.Clocks, Clock{})
+	}
+	return n
+}
+
+// nameOf returns a unique name of a stream, whatever name the statements use.
+func (o *Ordering) nameOf(s calls.Stream) string {
+	if s.Index != nil {
+		i, _ := o.walk.Env.Eval(s.Index)
+		return fmt.Sprintf("compute[%d]", i)
+	}
+	if name, ok := o.alias[s.Name]; ok {
+		return name
+	}
+	return s.Name
+}
+
+func (o *Ordering) event(e calls.Event) string {
+	i, _ := o.walk.Env.Eval(e.Index)
+	return fmt.Sprint(e.Set, " ", i)
+}
+
+// wait checks whether a stream is ordered after an event already, and orders it if not.
+func (o *Ordering) wait(s *calls.StreamWait) {
+	on := o.Stream(s.On)
+	recorded, ok := o.events[o.event(s.Event)]
+	w := waiting{s, slices.Clone(o.walk.Loops), recorded}
+	switch {
+	case !ok:
+		o.need(w)
+		if o.unsure > 0 {
+			o.mayBeBehind(on)
+		} else if o.Unrecorded != nil {
+			o.Unrecorded(s, o.Rank)
+		}
+	case o.Clocks[on].Covers(recorded):
+	case o.unsure > 0:
+		o.need(w)
+		o.mayBeBehind(on)
+	default:
+		o.Clocks[on] = o.Clocks[on].Merged(recorded)
+		o.pending[on] = append(slices.DeleteFunc(o.pending[on], func(other waiting) bool { return recorded.Covers(other.clock) }), w)
+	}
+}
+
+// mayBeBehind records that a stream may be ordered after unknown work. It counts as a task of the stream, so only later waits for
+// the stream cover it.
+func (o *Ordering) mayBeBehind(stream int) {
+	own := make(Clock, stream+1)
+	own[stream] = o.tasks(stream) + 1
+	o.Clocks[stream] = o.Clocks[stream].Merged(own)
+}
+
+// settle marks the pending waits of a stream as needed.
+func (o *Ordering) settle(stream int) {
+	for _, w := range o.pending[stream] {
+		o.need(w)
+	}
+	o.pending[stream] = nil
+}
+
+func (o *Ordering) need(w waiting) {
+	o.Needed[w.stmt] = true
+	if len(w.loops) > 0 {
+		if o.Values[w.stmt] == nil {
+			o.Values[w.stmt] = map[int64]bool{}
+		}
+		o.Values[w.stmt][w.loops[len(w.loops)-1].Value] = true
+	}
+	for _, l := range w.loops {
+		if o.Iterations[l.Loop] == nil {
+			o.Iterations[l.Loop] = map[int64]bool{}
+		}
+		o.Iterations[l.Loop][l.Value] = true
+	}
+}

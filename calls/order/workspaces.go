@@ -1,0 +1,79 @@
+package order
+
+import (
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/internal/base/expr"
+)
+
+// Clash returns a statement that may use a workspace while another stream uses it, in this call or the next; nil if there is
+// none. in returns the workspace to check for a statement, given its present one (nil: the caller's). Without in, statements keep
+// their workspaces.
+func Clash(p *calls.Program, in func(index expr.Expr) expr.Expr) calls.Stmt {
+	c := &clash{in: in}
+	o := New(p)
+	o.task = func(s calls.Stmt, _ int64, behind, done Clock) { c.note(o, s, behind, done) }
+	o.Finish = c.joined
+	o.RunAll()
+	return c.found
+}
+
+type clash struct {
+	in    func(expr.Expr) expr.Expr
+	works map[int64]map[string]*work // of one rank: by workspace and stream
+	found calls.Stmt
+}
+
+// work is the use of a workspace by a stream so far.
+type work struct {
+	stmt calls.Stmt // the last statement
+	done Clock
+	late bool // it began before the call had begun
+}
+
+// callers is the number of the caller's workspace.
+const callers = -1
+
+// note compares a task with the work of other streams in its workspace. Tasks are issued in order, so no earlier task waits for a
+// later one.
+func (c *clash) note(o *Ordering, s calls.Stmt, behind, done Clock) {
+	index, works := calls.WorkspaceOf(s)
+	if !works {
+		return
+	}
+	if c.in != nil {
+		index = c.in(index)
+	}
+	number := int64(callers)
+	if index != nil {
+		number, _ = o.walk.Env.Eval(index)
+	}
+	if c.works == nil {
+		c.works = map[int64]map[string]*work{}
+	}
+	if c.works[number] == nil {
+		c.works[number] = map[string]*work{}
+	}
+	own := o.nameOf(calls.StreamsOf(s)[0])
+	for stream, before := range c.works[number] {
+		if stream != own && !behind.Covers(before.done) {
+			c.found = s
+		}
+	}
+	if c.works[number][own] == nil {
+		c.works[number][own] = &work{late: !behind.Covers(start)}
+	}
+	c.works[number][own].stmt, c.works[number][own].done = s, done
+}
+
+// joined compares the work of streams with the next call.
+func (c *clash) joined(o *Ordering) {
+	end := o.Clocks[o.Stream(calls.Stream{Name: calls.Caller})]
+	for _, streams := range c.works {
+		for _, w := range streams {
+			if len(streams) > 1 && (w.late || !end.Covers(w.done)) {
+				c.found = w.stmt
+			}
+		}
+	}
+	c.works = nil
+}

@@ -1,0 +1,41 @@
+package passes
+
+import (
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/calls/order"
+	"github.com/hirgen/hirgen/internal/base/expr"
+)
+
+// joinCapture joins the copy stream at the end of a captured call (a CUDA graph), if nothing else does. The stream may only have
+// written flags, for which no stream of this rank waits. A capture fails if a stream is not joined.
+func joinCapture(p *calls.Program) {
+	if !p.Graph {
+		return
+	}
+	o := order.New(p)
+	left := calls.AsksForNodes(p.Body) && calls.UsesStream(p.Body, calls.Stream{Name: calls.Copies}) // some peers may copy, and some not
+	o.Finish = func(o *order.Ordering) {
+		n, ok := o.Streams[calls.Copies]
+		caller := o.Clocks[o.Stream(calls.Stream{Name: calls.Caller})]
+		left = left || ok && !caller.Covers(o.Clocks[n])
+	}
+	for _, o.Spread = range []order.Spread{order.OneNode, order.ManyNodes} {
+		o.RunAll()
+	}
+	if !left {
+		return
+	}
+	var info calls.Info
+	calls.Walk(p.Body, func(s calls.Stmt) bool {
+		if calls.UsesStream([]calls.Stmt{s}, calls.Stream{Name: calls.Copies}) && s.Meta().Label != "" {
+			info = calls.Info{Pos: s.Meta().Pos, Label: s.Meta().Label}
+		}
+		return true
+	})
+	info.Why = "a capture ends with an error where a stream is not joined"
+	event := calls.Event{Set: "copy_joined_", Index: expr.Int(0)}
+	p.Events = append(p.Events, &calls.Events{Name: event.Set, Label: "copy_joined", Count: expr.Int(1), Where: info.Label})
+	join := calls.Order(info, event, calls.Stream{Name: calls.Copies}, calls.Stream{Name: calls.Caller})
+	join[0].Meta().Note = "a graph joins all of its streams"
+	p.Body = append(p.Body, join...)
+}

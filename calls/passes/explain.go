@@ -1,0 +1,108 @@
+package passes
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/calls"
+)
+
+// explain adds notes to communications in loops with GEMMs, saying what they overlap with. The first statement that hands the
+// stream over gets the note, in place of its previous note. A note that an earlier statement of the list has is not repeated.
+func explain(p *calls.Program) {
+	p.Body = calls.Edit(p.Body, func(s calls.Stmt) []calls.Stmt {
+		for _, inner := range calls.Bodies(s) {
+			sayOnce(*inner)
+		}
+		return []calls.Stmt{s}
+	})
+	calls.Walk(p.Body, func(s calls.Stmt) bool {
+		loop, ok := s.(*calls.For)
+		if !ok {
+			return true
+		}
+		gemms := map[calls.Stream]bool{}
+		calls.Walk(loop.Body, func(inner calls.Stmt) bool {
+			if g, ok := inner.(*calls.Gemm); ok {
+				gemms[plain(g.On)] = true
+			}
+			return true
+		})
+		if len(gemms) > 0 {
+			(&explainer{program: p, gemms: gemms}).list(loop.Body)
+		}
+		return len(gemms) == 0
+	})
+}
+
+// sayOnce drops notes that repeat an earlier one of the list.
+func sayOnce(body []calls.Stmt) {
+	said := map[string]bool{}
+	for _, s := range body {
+		info := s.Meta()
+		if info.Note != "" && said[info.Note] {
+			info.Note = ""
+		}
+		said[info.Note] = true
+	}
+}
+
+// plain returns a stream for comparison: all compute streams are equal.
+func plain(on calls.Stream) calls.Stream {
+	if on.Index != nil {
+		return calls.Stream{Name: calls.Compute}
+	}
+	return on
+}
+
+// explainer writes notes in one loop.
+type explainer struct {
+	program *calls.Program
+	gemms   map[calls.Stream]bool // streams that GEMMs of the loop run on
+}
+
+func (e *explainer) list(body []calls.Stmt) {
+	for i, s := range body {
+		for _, inner := range calls.Bodies(s) {
+			if _, group := s.(*calls.NcclGroup); !group {
+				e.list(*inner)
+			}
+		}
+		on, what := carried(s)
+		if what == "" || e.gemms[plain(on)] || e.program.Streams < 2 {
+			continue
+		}
+		first := i
+		for first > 0 && handsOver(body[first-1], on) {
+			first--
+		}
+		body[first].Meta().Note = what + ", under the GEMMs of other iterations"
+	}
+}
+
+// carried returns the stream of a communication, in a form for notes.
+func carried(s calls.Stmt) (on calls.Stream, what string) {
+	switch s := s.(type) {
+	case *calls.NcclCall, *calls.NcclGroup:
+		if on := calls.StreamsOf(s)[0]; on.Team {
+			return on, "on the stream of the communicator"
+		}
+	case *calls.Memcpy:
+		return s.On, "on the copy stream"
+	case *calls.Transfer:
+		return s.On, "on the copy stream"
+	}
+	return calls.Stream{}, ""
+}
+
+// handsOver reports whether a statement makes a stream ready for the next statement on it.
+func handsOver(s calls.Stmt, on calls.Stream) bool {
+	switch s := s.(type) {
+	case *calls.EventRecord:
+		return !s.Watch && s.On != on
+	case *calls.StreamWait:
+		return s.On == on
+	case *calls.FlagWait:
+		return slices.Contains(calls.StreamsOf(s), on)
+	}
+	return false
+}

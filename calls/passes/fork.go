@@ -1,0 +1,120 @@
+package passes
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/internal/base/expr"
+)
+
+// forkCapture forks streams at the start of a call that is captured as a CUDA graph. It forks those that do something before they
+// wait for a captured stream. The order of the work may not need such a wait, for example if the data comes from a peer. But
+// without it the work is not captured, and a wait for it ends the capture with an error.
+func forkCapture(p *calls.Program) {
+	if !p.Graph {
+		return
+	}
+	f := &forks{info: map[calls.Stream]calls.Info{}}
+	for _, interNode := range []bool{false, true} {
+		for _, rank := range p.Ranks() {
+			f.rank(p, rank, interNode)
+		}
+	}
+	if len(f.order) == 0 {
+		return
+	}
+	event := calls.Event{Set: "forked_", Index: expr.Int(0)}
+	caller := f.info[f.order[0]]
+	list := []calls.Stmt{&calls.EventRecord{Info: caller, Event: event, On: calls.Stream{Name: calls.Caller}}}
+	list[0].Meta().Note = "a graph has the streams that are forked from the caller's"
+	for _, on := range f.order {
+		info := f.info[on]
+		info.Why = "a CUDA graph has the streams that are forked from the caller's, and this one does something before it waits"
+		if on.Name != calls.Compute {
+			list = append(list, &calls.StreamWait{Info: info, Event: event, On: on})
+			continue
+		}
+		each := calls.Stream{Index: expr.Var("s")}
+		list = append(list, &calls.For{
+			Info: calls.Info{Pos: info.Pos}, Var: "s", Count: expr.Var(calls.StreamCount),
+			Body: []calls.Stmt{&calls.StreamWait{Info: info, Event: event, On: each}},
+		})
+	}
+	p.Events = append(p.Events, &calls.Events{Name: event.Set, Label: "forked", Count: expr.Int(1), Where: caller.Label})
+	p.Body = slices.Insert(p.Body, afterNames(p.Body), list...)
+}
+
+// afterNames returns the index of the first statement that does more than declare names.
+func afterNames(body []calls.Stmt) int {
+	for i, s := range body {
+		switch s.(type) {
+		case *calls.Let, *calls.DeclareStream, *calls.BeginCall:
+		default:
+			return i
+		}
+	}
+	return len(body)
+}
+
+// forks lists the streams to fork, in the order in which they occur. All compute streams count as one.
+type forks struct {
+	order []calls.Stream
+	info  map[calls.Stream]calls.Info // of the statement that needs the fork
+}
+
+// rank issues a call on a rank.
+func (f *forks) rank(p *calls.Program, rank int64, interNode bool) {
+	captured, recorded := map[string]bool{calls.Caller: true}, map[string]bool{}
+	names := map[string]calls.Stream{} // names that statements gave to streams
+	var walk *calls.Issue
+	key := func(on calls.Stream) string {
+		if named, ok := names[on.Name]; ok && on.Index == nil {
+			on = named
+		}
+		if on.Index == nil {
+			return on.Name
+		}
+		n, _ := walk.Env.Eval(on.Index)
+		return calls.Stream{Index: expr.Int(n)}.String()
+	}
+	event := func(e calls.Event) string {
+		n, _ := walk.Env.Eval(e.Index)
+		return e.Set + " " + expr.Int(n).String()
+	}
+	walk = calls.NewIssue(p, rank, func(s calls.Stmt) error {
+		switch s := s.(type) {
+		case *calls.DeclareStream:
+			if s.Index != nil {
+				n, _ := walk.Env.Eval(s.Index)
+				names[s.Name] = calls.Stream{Index: expr.Int(n)}
+			}
+			return nil
+		case *calls.StreamWait:
+			if recorded[event(s.Event)] {
+				captured[key(s.On)] = true
+				return nil
+			}
+		case *calls.EventRecord:
+			recorded[event(s.Event)] = true
+		}
+		for _, on := range calls.StreamsOf(s) {
+			if name := key(on); !captured[name] {
+				captured[name] = true
+				f.add(on, s, names)
+			}
+		}
+		return nil
+	})
+	walk.Accesses = func(s *calls.If, _ int64) (bool, error) { return s.InterNode == interNode, nil }
+	_ = walk.List(p.Body) // no visit fails
+}
+
+func (f *forks) add(on calls.Stream, s calls.Stmt, names map[string]calls.Stream) {
+	if _, named := names[on.Name]; named || on.Index != nil {
+		on = calls.Stream{Name: calls.Compute}
+	}
+	if _, known := f.info[on]; !known {
+		f.info[on] = calls.Info{Pos: s.Meta().Pos, Label: s.Meta().Label}
+		f.order = append(f.order, on)
+	}
+}

@@ -1,0 +1,67 @@
+package passes
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/internal/base/expr"
+)
+
+// nameStreams names the streams that several statements use: the stream of all copies and, in a loop, the compute stream of
+// an iteration.
+func nameStreams(p *calls.Program) {
+	p.Body = calls.Edit(p.Body, func(s calls.Stmt) []calls.Stmt {
+		if loop, ok := s.(*calls.For); ok {
+			nameCompute(loop)
+		}
+		return []calls.Stmt{s}
+	})
+	if calls.UsesStream(p.Body, calls.Stream{Name: calls.Copies}) && !declares(p.Body, calls.Copies) {
+		p.Body = append([]calls.Stmt{&calls.DeclareStream{Name: calls.Copies}}, p.Body...)
+	}
+}
+
+// declares reports whether a list has a name for a stream or the rank.
+func declares(body []calls.Stmt, name string) bool {
+	return slices.ContainsFunc(body, func(s calls.Stmt) bool {
+		switch s := s.(type) {
+		case *calls.DeclareStream:
+			return s.Name == name
+		case *calls.Let:
+			return s.Name == name
+		}
+		return false
+	})
+}
+
+// nameCompute names the compute stream of an iteration, if several places use the same index.
+func nameCompute(loop *calls.For) {
+	count := map[string]int{}
+	var index expr.Expr
+	named := false
+	calls.Walk(loop.Body, func(s calls.Stmt) bool {
+		_, stream := s.(*calls.DeclareStream)
+		named = named || stream
+		for _, on := range calls.StreamsOf(s) {
+			if on.Index == nil || !expr.Mentions(on.Index, loop.Var) {
+				continue
+			}
+			text := on.Index.String()
+			if count[text]++; index == nil {
+				index = on.Index
+			}
+		}
+		return true
+	})
+	if named || index == nil || count[index.String()] < 2 {
+		return
+	}
+	text := index.String()
+	calls.RewriteAll(loop.Body, &calls.Rewriter{Queue: func(on calls.Stream) calls.Stream {
+		if on.Index != nil && on.Index.String() == text {
+			return calls.Stream{Name: calls.Compute}
+		}
+		return on
+	}})
+	loop.Body = append([]calls.Stmt{&calls.DeclareStream{Name: calls.Compute, Index: index}}, loop.Body...)
+}

@@ -1,0 +1,45 @@
+package passes
+
+import (
+	"strings"
+
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/calls/effects"
+	"github.com/hirgen/hirgen/internal/base/packing"
+)
+
+// packGemms makes GEMMs copy operands with unaligned rows to aligned rows in their workspaces, if that is faster.
+//
+//	Shape(name kCShape, m 2000, n 5120, k 3500)  ->  Shape(name kCShape, m 2000, n 5120, k 3500, pack_a)
+func packGemms(p *calls.Program) {
+	table, shapes, values := effects.New(p), calls.ByName(p.Shapes), p.Values()
+	calls.Walk(p.Body, func(s calls.Stmt) bool {
+		if gemm, ok := s.(*calls.Gemm); ok {
+			d := shapes[gemm.Shape]
+			operands, _ := table.Of(gemm)
+			problem := d.Problem(values)
+			problem.AlignC, problem.AlignA, problem.AlignB = operands[effects.Out].Align, operands[effects.A].Align, operands[effects.B].Align
+			packs := problem.Choose()
+			d.PackA, d.PackB, d.PackC = packs.A, packs.B, packs.C
+			gemm.Note = noteOf(packs, gemm.Note)
+		}
+		return true
+	})
+}
+
+// noteOf returns a note that names the copied operands.
+func noteOf(packs packing.Packs, note string) string {
+	var copied []string
+	for _, operand := range []struct {
+		name string
+		is   bool
+	}{{"A", packs.A}, {"B", packs.B}, {"C", packs.C}} {
+		if operand.is {
+			copied = append(copied, operand.name)
+		}
+	}
+	if len(copied) == 0 || note != "" {
+		return note
+	}
+	return "a copy of " + strings.Join(copied, " and of ") + " has rows at multiples of 16 bytes: cuBLASLt is several times as fast with those"
+}

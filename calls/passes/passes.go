@@ -1,0 +1,41 @@
+// Package passes rewrites programs of calls. The programs compute the same as before, and read as if written by hand.
+package passes
+
+import (
+	"github.com/hirgen/hirgen/calls"
+)
+
+// Pass rewrites a program in place. The program computes the same as before.
+type Pass struct {
+	Name string
+	Why  string
+	Run  func(*calls.Program)
+}
+
+// Passes are the passes that Lower runs, in this order.
+var Passes = []Pass{
+	{"stay-on-caller", "where nothing could run beside a communication it stays on the caller's stream", stayOnCaller},
+	{"batch-memory-operations", "adjacent statements that write flags, wait for flags or copy are one operation (signals: batched, " +
+		"copy: fused)", batchMemoryOperations},
+	{"move-sync", "a record or a join that a loop would repeat stands outside of it", moveSync},
+	{"share-records", "waits take an event that was recorded before where a later one says the same", shareRecords},
+	{"drop-waits", "a wait that others imply goes, and records that nobody waits for", dropWaits},
+	{"join-capture", "a CUDA graph joins the copy stream, too", joinCapture},
+	{"fork-capture", "a CUDA graph forks the streams that do not wait before they do something", forkCapture},
+	{"copy-unaligned", "a bias that lies where cuBLASLt may not read it is copied into aligned scratch memory", copyUnaligned},
+	{"write-in-place", "a result that is computed element by element has the memory of an operand that nothing uses afterwards", writeInPlace},
+	{"keep-slice", "a buffer whose slices are used one after the other is one slice", keepSlice},
+	{"share-memory", "buffers that are used one after the other have the same memory", shareMemory},
+	{"inline-pointers", "a pointer has a name where several statements use it", inlinePointers},
+	{"drop-empty", "loops and branches that only named things go, and what the same ranks run is one block", dropEmpty},
+	{"narrow-names", "a number that one branch alone uses has its name there", narrowNames},
+	{"name-streams", "a stream has a name where several statements use it", nameStreams},
+	{"explain", "a comment says what a communication overlaps with", explain},
+	{"drop-unused", "declarations that nothing names go", dropUnused},
+	{"declare-alignment", "plans are told of operands that begin at fewer bytes than their rows are aligned to", declareAlignment},
+	{"pack-gemms", "operands of GEMMs whose rows are not aligned are copied to rows that are, where that is faster", packGemms},
+	{"plan-life", "what a program has is made before its first call, and freed behind its last one", planLife},
+}
+
+// planLife computes the host steps around the calls.
+func planLife(p *calls.Program) { p.Life = calls.LifeOf(p) }

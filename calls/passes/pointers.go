@@ -1,0 +1,115 @@
+package passes
+
+import (
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/internal/base/expr"
+)
+
+// inlinePointers replaces a pointer by its value if one statement uses it, or if it is only another name of a buffer. It
+// drops unused pointers and numbers.
+//
+//	Declare(name C_s, value C + s * K)          Gemm(out C + s * K, ...)
+//	Gemm(out C_s, ...)                     ->
+func inlinePointers(p *calls.Program) {
+	u := &uses{count: map[calls.Stmt]int{}}
+	u.list(p.Body, nil)
+	i := &inliner{uses: u.count}
+	p.Body = i.list(p.Body, nil)
+	dropNumbers(p)
+}
+
+// nameScope maps names to their meaning in a list of statements, and in the enclosing lists.
+type nameScope[T any] struct {
+	outer *nameScope[T]
+	names map[string]*T // nil hides the meaning of a name in enclosing lists
+}
+
+func newNameScope[T any](outer *nameScope[T]) *nameScope[T] {
+	return &nameScope[T]{outer, map[string]*T{}}
+}
+
+// find returns the meaning of a name, or nil.
+func (s *nameScope[T]) find(name string) *T {
+	for ; s != nil; s = s.outer {
+		if found, ok := s.names[name]; ok {
+			return found
+		}
+	}
+	return nil
+}
+
+// uses counts how many fields of statements name each declared pointer.
+type uses struct{ count map[calls.Stmt]int }
+
+func (u *uses) list(body []calls.Stmt, outer *nameScope[calls.Declare]) {
+	declared := newNameScope(outer)
+	r := &calls.Rewriter{Place: func(at calls.Pointer) calls.Pointer {
+		if d := declared.find(at.Base); d != nil {
+			u.count[d]++
+		}
+		return at
+	}}
+	for _, s := range body {
+		r.Rewrite(s)
+		for _, inner := range calls.Bodies(s) {
+			u.list(*inner, declared)
+		}
+		if d, ok := s.(*calls.Declare); ok {
+			declared.names[d.Name] = d
+		}
+	}
+}
+
+// inliner replaces pointers by their values.
+type inliner struct{ uses map[calls.Stmt]int }
+
+func (i *inliner) list(body []calls.Stmt, outer *nameScope[calls.Pointer]) []calls.Stmt {
+	values := newNameScope(outer)
+	r := &calls.Rewriter{Place: func(at calls.Pointer) calls.Pointer {
+		found := values.find(at.Base)
+		if found == nil {
+			return at
+		}
+		value := *found
+		value.Offset = expr.Sum(value.Offset, at.Offset)
+		return value
+	}}
+	var list []calls.Stmt
+	for _, s := range body {
+		r.Rewrite(s)
+		for _, inner := range calls.Bodies(s) {
+			*inner = i.list(*inner, values)
+		}
+		if d, ok := s.(*calls.Declare); ok {
+			values.names[d.Name] = nil
+			if i.uses[d] == 0 || d.Cond == nil && (i.uses[d] == 1 || d.Value.Offset == nil) {
+				values.names[d.Name] = &d.Value
+				continue
+			}
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+// dropNumbers drops unused numbers.
+func dropNumbers(p *calls.Program) {
+	for {
+		used := map[string]bool{}
+		calls.RewriteAll(p.Body, &calls.Rewriter{Expression: func(e expr.Expr) expr.Expr {
+			expr.Variables(e, func(name string) { used[name] = true })
+			return e
+		}})
+		dropped := false
+		p.Body = calls.Edit(p.Body, func(s calls.Stmt) []calls.Stmt {
+			if l, ok := s.(*calls.Let); ok && !used[l.Name] {
+				dropped = true
+				return nil
+			}
+			return []calls.Stmt{s}
+		})
+		if !dropped {
+			return
+		}
+	}
+}

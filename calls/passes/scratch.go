@@ -1,0 +1,73 @@
+package passes
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/internal/base/expr"
+)
+
+// The gradients of attentions use scratch memory: bytes of the program's memory that are otherwise unused at that time. A
+// library reports its need when the program starts. If they are too few, the attention allocates separate memory.
+
+// addScratch declares scratch memory for each such attention on the caller's stream, of the size that it is expected to need.
+func addScratch(p *calls.Program) {
+	attentions, labels, values, taken := calls.ByName(p.Attentions), calls.ByName(p.Labels), p.Values(), namesOf(p)
+	calls.Walk(p.Body, func(s calls.Stmt) bool {
+		a, ok := s.(*calls.Attend)
+		if !ok || a.Scratch.Base != "" || a.Workspace != nil {
+			return true
+		}
+		d := attentions[a.Attention]
+		name := strings.TrimSuffix(d.Plan, "_") + "_workspace_"
+		if bytes := d.ScratchBytes(values); bytes > 0 && !taken[name] {
+			a.Scratch.Base = name
+			p.Buffers = append(p.Buffers, &calls.Buffer{
+				Name: name, Type: calls.ScratchType, Elements: expr.Int((bytes + calls.ScratchType.Size() - 1) / calls.ScratchType.Size()),
+				Where: labels[d.Label].Text + ", workspace", Works: d.Name,
+			})
+		}
+		return true
+	})
+}
+
+// widenScratch extends scratch memory into adjacent bytes of its memory that are unused at that time.
+func widenScratch(blocks []*block) {
+	last := int64(0)
+	for _, b := range blocks {
+		last = max(last, b.end())
+	}
+	for _, b := range blocks {
+		if !b.isScratch() {
+			continue
+		}
+		first, end := blocks[0].at, last
+		for _, o := range b.beside {
+			switch {
+			case o.at < 0 || o.in != nil:
+			case o.at < b.at:
+				first = max(first, aligned(o.end()))
+			default:
+				end = min(end, o.at)
+			}
+		}
+		b.at, b.bytes = first, end-first
+		b.life.Buffer.Elements = expr.Int(b.bytes / b.life.Buffer.Type.Size())
+	}
+}
+
+// dropScratch drops scratch memory that has no place in any other memory.
+func dropScratch(p *calls.Program) {
+	dropped := map[string]bool{}
+	p.Buffers = slices.DeleteFunc(p.Buffers, func(b *calls.Buffer) bool {
+		dropped[b.Name] = b.Works != "" && b.In == ""
+		return dropped[b.Name]
+	})
+	calls.Walk(p.Body, func(s calls.Stmt) bool {
+		if a, ok := s.(*calls.Attend); ok && dropped[a.Scratch.Base] {
+			a.Scratch = calls.Pointer{}
+		}
+		return true
+	})
+}

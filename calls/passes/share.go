@@ -1,0 +1,42 @@
+package passes
+
+import (
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/calls/order"
+)
+
+// shareRecords makes waits use an earlier record if it has the same meaning as a later one: in between, the stream got no
+// work and waited for nothing new. One record then serves all waits.
+//
+//	EventRecord(started_[0], on caller)        EventRecord(started_[0], on caller)
+//	StreamWait(started_[0], on compute[s])     StreamWait(started_[0], on compute[s])
+//	EventRecord(ready_[s], on compute[s])  ->
+//	StreamWait(ready_[s], on x_.stream)        StreamWait(started_[0], on x_.stream)
+//
+// If only the first iteration of a loop needs a wait, the wait then moves before the loop.
+func shareRecords(p *calls.Program) {
+	o := order.New(p)
+	o.RunAll()
+	instead, uses := map[string]calls.Event{}, countUses(p.Body)
+	calls.Walk(p.Body, func(s calls.Stmt) bool {
+		r, ok := s.(*calls.EventRecord)
+		if ok && o.Alike[r] != nil && !r.Watch && uses.records[r.Event.Set] == 1 {
+			instead[r.Event.Set] = o.Alike[r].Event
+		}
+		return true
+	})
+	calls.Walk(p.Body, func(s calls.Stmt) bool {
+		if w, ok := s.(*calls.StreamWait); ok {
+			if e, ok := instead[w.Event.Set]; ok {
+				w.Event = e
+			}
+		}
+		return true
+	})
+	p.Body = calls.Edit(p.Body, func(s calls.Stmt) []calls.Stmt {
+		if r, ok := s.(*calls.EventRecord); ok && instead[r.Event.Set].Set != "" {
+			return nil
+		}
+		return []calls.Stmt{s}
+	})
+}

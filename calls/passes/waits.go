@@ -1,0 +1,84 @@
+package passes
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/calls/order"
+	"github.com/hirgen/hirgen/internal/base/expr"
+)
+
+// dropWaits drops redundant waits. The stream may be ordered after the event already, or the next wait may imply the order. The
+// pass computes on every rank what each stream is ordered after, and drops waits that change nothing on any rank. Of a loop that
+// only waits, the last iteration stays if it implies the others. Records without waits are dropped, too.
+func dropWaits(p *calls.Program) {
+	o := order.New(p)
+	o.RunAll()
+	p.Body = calls.Edit(p.Body, func(s calls.Stmt) []calls.Stmt {
+		switch s := s.(type) {
+		case *calls.StreamWait:
+			if !o.Needed[s] {
+				return nil
+			}
+		case *calls.For:
+			if list := lastAlone(o, s); len(list) == 0 || list[0] != calls.Stmt(s) {
+				return list
+			}
+			return append(firstAlone(o, s), s)
+		}
+		return []calls.Stmt{s}
+	})
+	waited := map[string]bool{}
+	calls.Walk(p.Body, func(s calls.Stmt) bool {
+		if w, ok := s.(*calls.StreamWait); ok {
+			waited[w.Event.Set] = true
+		}
+		return true
+	})
+	p.Body = calls.Edit(p.Body, func(s calls.Stmt) []calls.Stmt {
+		if r, ok := s.(*calls.EventRecord); ok && !r.Watch && !waited[r.Event.Set] {
+			return nil
+		}
+		return []calls.Stmt{s}
+	})
+}
+
+// lastAlone replaces a loop of waits by its last iteration, if no other iteration is needed.
+func lastAlone(o *order.Ordering, s *calls.For) []calls.Stmt {
+	count, ok := o.Program.Values().Eval(s.Count)
+	if len(s.Body) == 0 {
+		return nil
+	}
+	needed := o.Iterations[s]
+	if !ok || !onlyWaits(s.Body) || len(needed) != 1 || !needed[count-1] || count-1 == s.First {
+		return []calls.Stmt{s}
+	}
+	last := expr.Fold(&expr.Binary{Op: "-", X: s.Count, Y: expr.Int(1)})
+	calls.RewriteAll(s.Body, &calls.Rewriter{Expression: func(e expr.Expr) expr.Expr {
+		return expr.Fold(expr.Substitute(e, map[string]expr.Expr{s.Var: last}))
+	}})
+	return s.Body
+}
+
+// firstAlone moves waits that only the first iteration of a loop needs before the loop.
+func firstAlone(o *order.Ordering, s *calls.For) []calls.Stmt {
+	var first []calls.Stmt
+	records := countUses(s.Body).records
+	s.Body = slices.DeleteFunc(s.Body, func(inner calls.Stmt) bool {
+		w, ok := inner.(*calls.StreamWait)
+		if !ok || len(o.Values[w]) != 1 || !o.Values[w][s.First] || expr.Mentions(w.Event.Index, s.Var) || expr.Mentions(w.On.Index, s.Var) ||
+			records[w.Event.Set] > 0 {
+			return false
+		}
+		first = append(first, w)
+		return true
+	})
+	return first
+}
+
+func onlyWaits(body []calls.Stmt) bool {
+	return !slices.ContainsFunc(body, func(s calls.Stmt) bool {
+		_, ok := s.(*calls.StreamWait)
+		return !ok
+	})
+}

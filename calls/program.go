@@ -1,0 +1,199 @@
+// Package calls is the call IR: the program as it is printed, with one statement for each call of CUDA, NCCL or cuBLASLt.
+// fromhost and passes make it from the host IR, and take every decision that the emitted source shows. They choose the events
+// that order streams, the flags that ranks write and wait for, the batches, and the names. interp runs this program, so tests
+// check the program that is printed.
+//
+// A statement names the stream that it runs on; there is no current stream. Names are names of the emitted program.
+// Expressions use parameters, constants, loop variables, "rank" and numbers that Let declares. Pointers count elements.
+package calls
+
+import (
+	"github.com/hirgen/hirgen/internal/base/expr"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// Program is one program with all its declarations.
+type Program struct {
+	Name    string
+	File    string // the spec that positions refer to
+	Streams int    // number of compute streams; 0: none
+	Graph   bool   // the body is captured as a CUDA graph, and replayed
+
+	Params     []*Param
+	Constants  []*Constant
+	Meshes     []*Mesh // the first is the world
+	Guards     []*Guard
+	Teams      []*Team
+	Arguments  []*Argument // inputs, then outputs, in the order in which the caller passes them
+	Buffers    []*Buffer
+	Shapes     []*Shape
+	Attentions []*Attention
+	Kernels    []*Kernel
+	Events     []*Events
+	Shares     []*Share
+	Labels     []*Label
+	Life       Life // the host steps around the calls
+	Body       []Stmt
+}
+
+// How the elements of a kernel's operand are indexed.
+const (
+	ForElement = "element" // one for each row and column
+	ForColumn  = "column"  // one for each column, the same in all rows
+	ForRow     = "row"     // one for each row, the same in all columns
+	ForSeed    = "seed"    // one in all: an int64, which is not converted to a number
+)
+
+// InPositions is the type of a kernel's operand without memory: its elements are their positions.
+const InPositions = "positions"
+
+// The declarations.
+type (
+	// Param is a parameter of the spec.
+	Param struct {
+		Name  string
+		Spec  string `text:"quoted"` // name in the spec
+		Value int64
+	}
+	// Constant is an extent that several statements use.
+	Constant struct {
+		Name  string
+		Value expr.Expr
+	}
+	// Mesh is an ordered set of ranks.
+	Mesh struct {
+		Name    string
+		Label   string `text:"quoted"` // name in the spec
+		Axes    string `text:"quoted"` // names of the axes, for a comment
+		Extents []expr.Expr
+		Ranks   []int64 // nil: 0, 1, 2, ...
+	}
+	// Guard holds if this rank is in one of some meshes.
+	Guard struct {
+		Name   string
+		Meshes []string
+	}
+	// Team is a communicator and its stream. Its ranks are those along an axis of a mesh, or with Whole all ranks of the mesh.
+	Team struct {
+		Name  string
+		Mesh  string
+		Axis  int64
+		Whole bool   // the whole mesh, not an axis
+		Where string `text:"quoted"` // name in error messages
+	}
+	// Argument is a tensor of the caller.
+	Argument struct {
+		Name     string
+		Tensor   string `text:"quoted"` // of the spec
+		Type     domain.DType
+		Output   bool
+		Used     bool
+		Elements expr.Expr   // of one rank
+		Mesh     string      // the ranks that have a part of it; empty: all
+		Shape    []expr.Expr // of one rank, for a comment
+	}
+	// Buffer is memory that the program keeps from call to call, or a part of another buffer.
+	Buffer struct {
+		Name     string
+		In       string // the buffer that contains it; empty: separate memory
+		Offset   int64  // bytes from the start of In
+		Arena    bool   // it only contains other buffers
+		Type     domain.DType
+		Elements expr.Expr
+		Guard    string      // the ranks that have it; empty: all
+		Where    string      `text:"quoted"` // name in error messages
+		Shape    []expr.Expr // for a comment
+		// the attention that uses it as scratch memory, if that needs no more bytes; otherwise the attention gets separate memory
+		Works string
+	}
+	// Shape is one GEMM: C[m, n] = A[m, k] B[k, n], batched, with its plan.
+	Shape struct {
+		Name, Plan                string
+		M, N, K, Batch            expr.Expr
+		StrideA, StrideB, StrideC expr.Expr
+		RowB                      expr.Expr // elements between rows of B in memory; nil: dense
+		AlignA, AlignB, AlignC    int64     // bytes to which all pointers are aligned, if less than the rows are; otherwise 0
+		TransposeA, TransposeB    bool
+		Bias, Addend, Fp32Result  bool
+		PackA, PackB, PackC       bool   // the call copies the operand to, or from, aligned rows in its workspace
+		Then                      string // applied to C before rounding; empty: nothing
+		Type                      domain.DType
+		Label                     string
+	}
+	// Attention is one attention, or the gradient of one, with its plan. The first row of queries is at key Start. With a Mesh,
+	// each rank along Axis begins QueryRows later than the one before.
+	Attention struct {
+		Name, Plan string
+		// constants for the layouts of operands and gradients; no gradients: the latter is empty
+		Layout, Gradients                                     string
+		Fn                                                    string `text:"quoted"` // in the syntax of domain.AttentionOf
+		Batch, QueryHeads, KeyHeads, QueryRows, KeyRows, Size expr.Expr
+		Start                                                 expr.Expr
+		Mesh                                                  string // empty: all ranks have the same Start
+		Axis                                                  int64
+		Q, K, V, O                                            []expr.Expr // elements between batches, heads and rows
+		GradQ, GradK, GradV, GradO                            []expr.Expr
+		AlignQ, AlignK, AlignV, AlignO, AlignLogs             int64 // as in Shape
+		AlignGradQ, AlignGradK, AlignGradV, AlignGradO        int64
+		Type                                                  domain.DType
+		Label                                                 string
+	}
+	// Kernel is a kernel of the program. Body computes one row of the result from one row of the operands, with all values in
+	// fp32. Without Columns, all operands have the same number of elements, and form one row. The first Results operands are
+	// results, named like the steps that they store.
+	Kernel struct {
+		Name     string
+		Columns  int64 // elements in a row
+		Views    bool  // operands are strided along Axes, first from row to row, then within a row
+		Axes     int64
+		Results  int64
+		Operands []string // their names in Body
+		Types    []string // their element types; or InPositions
+		Uses     []string // ForElement, ForColumn, ForRow or ForSeed
+		Body     string   `text:"quoted"` // domain.Body as text
+		Where    string   `text:"quoted"` // the statement of the spec that it implements, for a comment
+	}
+	// Events are the events that one statement records. The watchdog reports Label.
+	Events struct {
+		Name  string
+		Label string `text:"quoted"`
+		Count expr.Expr
+		Where string // label of the statement
+	}
+	// Share is a buffer that other ranks read or write over CUDA IPC. Each transfer of a call has two flags, ready and done.
+	Share struct {
+		Name, Shape string // the handle in a call; the constant that describes the share
+		Memory      string // buffer or argument
+		Tensor      string `text:"quoted"` // of the spec, or of a pass
+		Elements    expr.Expr
+		Type        domain.DType
+		Transfers   expr.Expr
+		Mesh        string // the ranks along an axis of it share the buffer; empty: all ranks
+		Axis        int64
+		Label       string
+	}
+	// Label is the text with which errors and the watchdog name a statement, including its position in the spec.
+	Label struct {
+		Name string
+		Text string `text:"quoted"`
+	}
+)
+
+// Steps parses the body of a kernel.
+func (k *Kernel) Steps() domain.Body {
+	body, _ := domain.ParseBody(k.Body, k.Operands[min(int(k.Results), len(k.Operands)):])
+	return body
+}
+
+// Kernel returns the program's kernel that a Launch uses; nil for kernels of the runtime.
+func (p *Program) Kernel(l *Launch) *Kernel {
+	for _, k := range p.Kernels {
+		if l.Own() && k.Name == l.Kernel {
+			return k
+		}
+	}
+	return nil
+}
+
+// Own reports whether a Launch uses a kernel of the program.
+func (l *Launch) Own() bool { return l.Fn == "" && l.Kernel != "positions" }

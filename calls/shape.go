@@ -1,0 +1,53 @@
+package calls
+
+import (
+	"github.com/hirgen/hirgen/internal/base/expr"
+	"github.com/hirgen/hirgen/internal/base/packing"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// Result returns the element type of a GEMM's result and addend.
+func (d *Shape) Result() domain.DType {
+	if d.Fp32Result {
+		return domain.FP32
+	}
+	return d.Type
+}
+
+// Packs reports which operands the calls of a GEMM copy to aligned rows.
+func (d *Shape) Packs() packing.Packs { return packing.Packs{A: d.PackA, B: d.PackB, C: d.PackC} }
+
+// Problem returns the values of a GEMM's extents, without the alignment of its operands.
+func (d *Shape) Problem(values Values) packing.GEMM {
+	number := func(e expr.Expr, otherwise int64) int64 {
+		if e == nil {
+			return otherwise
+		}
+		n, _ := values.Eval(e)
+		return n
+	}
+	return packing.GEMM{
+		M: number(d.M, 1), N: number(d.N, 1), K: number(d.K, 1), Batch: number(d.Batch, 1),
+		SharedA: number(d.StrideA, 0) == 0, SharedB: number(d.StrideB, 0) == 0,
+		Element: d.Type.Size(), Result: d.Result().Size(), AddsResult: d.Addend,
+	}
+}
+
+// AttentionShape returns the extents of an attention on a rank.
+func (p *Program) AttentionShape(d *Attention, rank int64) domain.AttentionShape {
+	shape, values := domain.AttentionShape{Blocks: 1}, p.Values()
+	for to, from := range map[*int64]expr.Expr{
+		&shape.Batch: d.Batch, &shape.QueryHeads: d.QueryHeads, &shape.KeyHeads: d.KeyHeads, &shape.QueryRows: d.QueryRows,
+		&shape.KeyRows: d.KeyRows, &shape.Size: d.Size, &shape.Start: d.Start,
+	} {
+		if from != nil {
+			*to, _ = values.Eval(from)
+		}
+	}
+	shape.Share = shape.QueryHeads / max(shape.KeyHeads, 1)
+	if d.Mesh != "" {
+		at, _ := p.Coordinate(p.MeshNamed(d.Mesh), d.Axis, rank)
+		shape.Start += at * shape.QueryRows
+	}
+	return shape
+}

@@ -1,0 +1,227 @@
+// Package verify checks rules that every program of calls has to keep.
+package verify
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/calls/order"
+	"github.com/hirgen/hirgen/calls/text"
+	"github.com/hirgen/hirgen/internal/base/diag"
+)
+
+// Program checks a program:
+//   - Every name that a statement uses is declared.
+//   - Parts of groups and batches are inside them.
+//   - On every rank a wait has an earlier record, and at the end of a call the caller's stream has waited for all others.
+//   - Every flag that is waited for is written once, and every flag that is written is waited for.
+//   - Buffers in one memory are used one after the other.
+//   - The steps around the calls match the emitted class and the runtime.
+//
+// The error is a *diag.Errors.
+func Program(p *calls.Program) error {
+	v := &verifier{program: p, said: map[string]bool{}}
+	v.names()
+	v.nesting(p.Body, "", false, "")
+	if v.errors.Len() > 0 {
+		return v.errors.Err() // the following checks need these
+	}
+	o := order.New(p)
+	o.Finish = v.finished
+	o.Unrecorded = func(w *calls.StreamWait, rank int64) {
+		v.fail(w, "the event was not recorded before in this call, on rank %d", rank)
+	}
+	for _, o.Spread = range []order.Spread{order.OneNode, order.ManyNodes} {
+		o.RunAll()
+	}
+	v.flags()
+	v.memory()
+	v.life()
+	return v.errors.Err()
+}
+
+type verifier struct {
+	program *calls.Program
+	errors  diag.List
+	said    map[string]bool
+}
+
+// fail reports an error in a statement.
+func (v *verifier) fail(s calls.Stmt, format string, args ...any) {
+	v.report(s.Meta().Pos, text.Statement(s)+": "+fmt.Sprintf(format, args...))
+}
+
+// buffer reports an error in a buffer.
+func (v *verifier) buffer(b *calls.Buffer, format string, args ...any) {
+	v.report(diag.Pos{File: v.program.File}, b.Where+": "+b.Name+": "+fmt.Sprintf(format, args...))
+}
+
+// report reports each error once.
+func (v *verifier) report(pos diag.Pos, message string) {
+	if key := fmt.Sprint(pos, message); !v.said[key] {
+		v.said[key] = true
+		v.errors.Add(pos, diag.HostIRInvalid, "calls: %s", message)
+	}
+}
+
+// names checks that the names in statements are declared.
+func (v *verifier) names() {
+	known := map[string]map[string]bool{}
+	for _, kind := range []string{"event", "share", "team", "guard", "mesh", "label", "shape", "attention"} {
+		known[kind] = map[string]bool{}
+	}
+	for _, d := range v.program.Declarations() {
+		kind := strings.TrimSuffix(strings.ToLower(calls.Op(d)), "s")
+		if name, ok := calls.Fields(d)[0].Value.(*string); ok && known[kind] != nil {
+			known[kind][*name] = true
+		}
+	}
+	known["from"], known["to"] = known["mesh"], known["mesh"]
+	calls.Walk(v.program.Body, func(s calls.Stmt) bool {
+		check := func(key, name string) {
+			if list, ok := known[key]; ok && !list[name] {
+				v.fail(s, "no %s is called %s", key, name)
+			}
+		}
+		if l, ok := s.(*calls.Launch); ok && l.Own() {
+			if k := v.program.Kernel(l); k == nil || len(k.Operands) != 1+len(l.In) || k.Steps() == nil {
+				v.fail(s, "no kernel of %d operands is called %s", len(l.In), l.Kernel)
+			}
+		}
+		(&calls.Rewriter{Noted: check}).Rewrite(s)
+		if label := s.Meta().Label; label != "" {
+			check("label", label)
+		}
+		return true
+	})
+}
+
+// nesting checks that parts are inside the group, batch or sum that they belong to, and that nothing else is.
+func (v *verifier) nesting(body []calls.Stmt, batch string, grouped bool, sum string) {
+	for _, s := range body {
+		switch s := s.(type) {
+		case *calls.For:
+			v.nesting(s.Body, batch, grouped, sum)
+		case *calls.If:
+			v.nesting(s.Body, batch, grouped, sum)
+			v.nesting(s.Else, batch, grouped, sum)
+		case *calls.Let, *calls.Declare:
+		case *calls.MemOpBatch:
+			v.nesting(s.Body, s.Name, false, "")
+		case *calls.NcclGroup:
+			v.nesting(s.Body, "", true, "")
+		case *calls.PeerSum:
+			v.nesting(s.Body, "", false, s.Name)
+		case *calls.NcclCall:
+			v.stands(s, s.Grouped == grouped && batch == "" && sum == "")
+		case *calls.PeerPart:
+			v.stands(s, s.Sum == sum)
+		case *calls.FlagWrite:
+			v.stands(s, s.Batch == batch && !grouped && sum == "")
+		case *calls.FlagWait:
+			v.stands(s, s.Batch == batch && !grouped && sum == "")
+		case *calls.Transfer:
+			v.stands(s, s.Batch == batch && !grouped && sum == "")
+		default:
+			v.stands(s, batch == "" && !grouped && sum == "")
+		}
+	}
+}
+
+func (v *verifier) stands(s calls.Stmt, well bool) {
+	if !well {
+		v.fail(s, "it is no part of what it stands in, or stands outside of what it is a part of")
+	}
+}
+
+// finished checks the order of streams at the end of a call.
+func (v *verifier) finished(o *order.Ordering) {
+	caller := o.Clocks[o.Stream(calls.Stream{Name: calls.Caller})]
+	for _, name := range slices.Sorted(maps.Keys(o.Streams)) {
+		if n := o.Streams[name]; !caller.Covers(o.Joined[n]) {
+			v.report(diag.Pos{File: v.program.File},
+				fmt.Sprintf("at the end of a call on rank %d the caller's stream is not behind stream %s", o.Rank, name))
+		}
+	}
+}
+
+// pairing counts the writes and waits of a flag in a call.
+type pairing struct {
+	writes, waits int
+	stmt          calls.Stmt
+}
+
+// flags checks that flags are paired, assuming that all ranks share memory.
+func (v *verifier) flags() {
+	found := map[string]*pairing{}
+	var keys []string
+	note := func(s calls.Stmt, key string, writes, waits int) {
+		if found[key] == nil {
+			found[key] = &pairing{stmt: s}
+			keys = append(keys, key)
+		}
+		found[key].writes += writes
+		found[key].waits += waits
+	}
+	for _, rank := range v.program.Ranks() {
+		f := &flagIssue{note: note}
+		f.Issue = calls.NewIssue(v.program, rank, f.visit)
+		_ = f.List(v.program.Body) // no visit fails
+	}
+	for _, key := range keys {
+		switch p := found[key]; {
+		case p.writes > 1:
+			v.fail(p.stmt, "flag %s is written %d times in a call", key, p.writes)
+		case p.writes == 0:
+			v.fail(p.stmt, "nobody writes flag %s", key)
+		case p.waits == 0:
+			v.fail(p.stmt, "nobody waits for flag %s", key)
+		}
+	}
+}
+
+// flagIssue issues the flag operations of one rank.
+type flagIssue struct {
+	*calls.Issue
+	note func(s calls.Stmt, key string, writes, waits int)
+}
+
+func (f *flagIssue) visit(s calls.Stmt) error {
+	switch s := s.(type) {
+	case *calls.FlagWrite:
+		peer, _ := f.Env.Eval(s.Peer)
+		f.note(s, f.key(peer, s.Flag), 1, 0)
+	case *calls.FlagWait:
+		f.note(s, f.key(f.Rank, s.Flag), 0, 1)
+	case *calls.Transfer:
+		peer, _ := f.Env.Eval(s.Peer)
+		f.transfer(s, peer, calls.Flag{Share: s.Share, Transfer: s.Transfer})
+	case *calls.PeerPart:
+		peer, _ := f.Env.Eval(s.Peer)
+		f.transfer(s, peer, calls.Flag{Share: s.Share, Transfer: s.Transfer})
+	}
+	for _, inner := range calls.Bodies(s) {
+		_ = f.List(*inner) // no visit fails
+	}
+	return nil
+}
+
+// transfer records a wait for the ready flag and a write of the peer's done flag.
+func (f *flagIssue) transfer(s calls.Stmt, peer int64, ready calls.Flag) {
+	f.note(s, f.key(f.Rank, ready), 0, 1)
+	ready.Done = true
+	f.note(s, f.key(peer, ready), 1, 0)
+}
+
+// key returns the name of a flag of a rank.
+func (f *flagIssue) key(owner int64, flag calls.Flag) string {
+	i, _ := f.Env.Eval(flag.Transfer)
+	kind := "ready"
+	if flag.Done {
+		kind = "done"
+	}
+	return strings.TrimSpace(fmt.Sprintf("%s %s[%d] of rank %d", flag.Share, kind, i, owner))
+}

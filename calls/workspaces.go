@@ -1,0 +1,60 @@
+package calls
+
+import (
+	"github.com/hirgen/hirgen/internal/base/diag"
+	"github.com/hirgen/hirgen/internal/base/expr"
+)
+
+// Workspace is memory that GEMMs and attentions use one after the other.
+type Workspace struct {
+	Shapes     []*Shape     // of its GEMMs, without duplicates
+	Attentions []*Attention // likewise
+	Pos        diag.Pos     // of the first statement that uses it
+}
+
+// WorkspaceOf returns the workspace of a statement: the index of a compute stream, or nil for the caller's stream. An attention
+// with scratch memory uses none.
+func WorkspaceOf(s Stmt) (index expr.Expr, works bool) {
+	switch s := s.(type) {
+	case *Gemm:
+		return s.Workspace, true
+	case *Attend:
+		return s.Workspace, s.Scratch.Base == ""
+	default:
+		return nil, false
+	}
+}
+
+// Workspaces returns the workspace of the caller's stream and the workspace of each compute stream; nil if no statement uses it.
+func (p *Program) Workspaces() (caller, compute *Workspace) {
+	shapes, attentions := ByName(p.Shapes), ByName(p.Attentions)
+	has := map[*Workspace]map[string]bool{}
+	Walk(p.Body, func(s Stmt) bool {
+		index, works := WorkspaceOf(s)
+		if !works {
+			return true
+		}
+		w := &caller
+		if index != nil {
+			w = &compute
+		}
+		if *w == nil {
+			*w = &Workspace{Pos: s.Meta().Pos}
+			has[*w] = map[string]bool{}
+		}
+		switch s := s.(type) {
+		case *Gemm:
+			if !has[*w][s.Shape] {
+				has[*w][s.Shape] = true
+				(*w).Shapes = append((*w).Shapes, shapes[s.Shape])
+			}
+		case *Attend:
+			if !has[*w][s.Attention] {
+				has[*w][s.Attention] = true
+				(*w).Attentions = append((*w).Attentions, attentions[s.Attention])
+			}
+		}
+		return true
+	})
+	return caller, compute
+}

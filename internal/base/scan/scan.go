@@ -1,0 +1,294 @@
+// Package scan reads the lines that programs are written in.
+package scan
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/hirgen/hirgen/internal/base/diag"
+	"github.com/hirgen/hirgen/internal/base/expr"
+)
+
+// Line reads one line. The first mistake sticks: every later call does nothing,
+// so that the grammar reads without checks after each step.
+type Line struct {
+	Pos  diag.Pos // of the start of the line
+	Text string
+	At   int // byte offset
+	Err  *diag.Diagnostic
+}
+
+// FailAt reports a mistake at a byte of the line.
+func (s *Line) FailAt(at int, format string, args ...any) {
+	if s.Err != nil {
+		return
+	}
+	for at < len(s.Text) && (s.Text[at] == ' ' || s.Text[at] == '\t') {
+		at++
+	}
+	pos := s.Pos
+	pos.Col = at + 1
+	s.Err = &diag.Diagnostic{Pos: pos, Code: diag.HostIRSyntax, Message: fmt.Sprintf(format, args...)}
+}
+
+// Fail reports a mistake at what comes next.
+func (s *Line) Fail(format string, args ...any) { s.FailAt(s.At, format, args...) }
+
+// SkipSpace goes to what comes next.
+func (s *Line) SkipSpace() {
+	for s.At < len(s.Text) && (s.Text[s.At] == ' ' || s.Text[s.At] == '\t') {
+		s.At++
+	}
+}
+
+// Accept takes a piece of punctuation if it comes next.
+func (s *Line) Accept(punct string) bool {
+	s.SkipSpace()
+	if s.Err != nil || !strings.HasPrefix(s.Text[s.At:], punct) {
+		return false
+	}
+	s.At += len(punct)
+	return true
+}
+
+// Expect takes a piece of punctuation.
+func (s *Line) Expect(punct string) {
+	if s.Err == nil && !s.Accept(punct) {
+		s.Fail("%s stands where %q should", s.next(), punct)
+	}
+}
+
+// next describes what comes next, for messages.
+func (s *Line) next() string {
+	s.SkipSpace()
+	rest := s.Text[s.At:]
+	switch end := strings.IndexAny(rest, " \t"); {
+	case rest == "":
+		return "the end of the line"
+	case end >= 0:
+		rest = rest[:end]
+	}
+	return strconv.Quote(rest)
+}
+
+// Peek is the name that comes next, or "".
+func (s *Line) Peek() string { return s.Word("") }
+
+// Word is the run of letters, digits and extra characters that comes next.
+func (s *Line) Word(extra string) string {
+	s.SkipSpace()
+	end := s.At
+	for end < len(s.Text) && (isLetter(s.Text[end]) || end > s.At && (isDigit(s.Text[end]) || strings.IndexByte(extra, s.Text[end]) >= 0)) {
+		end++
+	}
+	return s.Text[s.At:end]
+}
+
+// IsName reports whether text can be the name of a tensor, a mesh, a parameter or a handle.
+func IsName(text string) bool {
+	s := &Line{Text: text}
+	return text != "" && s.Peek() == text
+}
+
+func isLetter(c byte) bool { return c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+func isDigit(c byte) bool  { return c >= '0' && c <= '9' }
+
+// Name takes an identifier; what says whose, for the message.
+func (s *Line) Name(what string) string { return s.take(s.Peek(), what) }
+
+// Spelling takes a name in which hyphens may stand, such as a backend's.
+func (s *Line) Spelling(what string) string { return s.take(s.Word("-"), what) }
+
+func (s *Line) take(word, what string) string {
+	if s.Err != nil {
+		return ""
+	}
+	if word == "" {
+		s.Fail("%s stands where the name of %s should", s.next(), what)
+	}
+	s.At += len(word)
+	return word
+}
+
+// Keyword takes a given word.
+func (s *Line) Keyword(word string) {
+	if s.Err == nil && !s.AcceptWord(word) {
+		s.Fail("%s stands where %q should", s.next(), word)
+	}
+}
+
+// AcceptWord takes a word if it comes next.
+func (s *Line) AcceptWord(word string) bool {
+	if s.Err != nil || s.Peek() != word {
+		return false
+	}
+	s.At += len(word)
+	return true
+}
+
+// AcceptSpelling takes a given name in which hyphens stand, if it comes next.
+func (s *Line) AcceptSpelling(name string) bool {
+	if s.Err != nil || s.Word("-") != name {
+		return false
+	}
+	s.At += len(name)
+	return true
+}
+
+// Integer takes a whole number, possibly negative.
+func (s *Line) Integer() int64 {
+	if s.Err != nil {
+		return 0
+	}
+	s.SkipSpace()
+	end := s.At
+	for end < len(s.Text) && (s.Text[end] >= '0' && s.Text[end] <= '9' || end == s.At && s.Text[end] == '-') {
+		end++
+	}
+	v, err := expr.Integer(s.Text[s.At:end])
+	if err != nil {
+		s.Fail("%s stands where a whole number should", s.next())
+		return 0
+	}
+	s.At = end
+	return v
+}
+
+// Small takes an integer that counts axes, ranks or streams.
+func (s *Line) Small() int {
+	at := s.At
+	v := s.Integer()
+	if v < 0 || v > 1<<30 {
+		s.FailAt(at, "%d is out of range", v)
+		return 0
+	}
+	return int(v)
+}
+
+// Quoted takes a quoted string.
+func (s *Line) Quoted() string {
+	if s.Err != nil {
+		return ""
+	}
+	s.SkipSpace()
+	prefix, err := strconv.QuotedPrefix(s.Text[s.At:])
+	if err != nil {
+		s.Fail("%s stands where a quoted file name should", s.next())
+		return ""
+	}
+	s.At += len(prefix)
+	value, err := strconv.Unquote(prefix)
+	if err != nil {
+		s.Fail("%s is no quoted string", prefix)
+	}
+	return value
+}
+
+// Until takes the text up to the first of the stop bytes that is not inside
+// parentheses.
+func (s *Line) Until(stops string) (text string, at int) {
+	s.SkipSpace()
+	at = s.At
+	depth := 0
+	for s.At < len(s.Text) {
+		c := s.Text[s.At]
+		if depth == 0 && strings.IndexByte(stops, c) >= 0 {
+			break
+		}
+		switch c {
+		case '(':
+			depth++
+		case ')':
+			depth--
+		}
+		s.At++
+	}
+	return strings.TrimRight(s.Text[at:s.At], " \t"), at
+}
+
+// Expression takes an expression up to one of the stop bytes.
+func (s *Line) Expression(stops string) expr.Expr {
+	if s.Err != nil {
+		return nil
+	}
+	text, at := s.Until(stops)
+	return s.ParseExpr(text, at)
+}
+
+// ParseExpr is the expression that a text at some byte of the line is.
+func (s *Line) ParseExpr(text string, at int) expr.Expr {
+	e, err := expr.ParseHost(text)
+	if err == nil {
+		return e
+	}
+	offset := 0
+	if syntax, ok := err.(*expr.SyntaxError); ok { //nolint:errorlint // it returns no other
+		offset = syntax.Offset
+	}
+	s.FailAt(at+offset, "%s", err.Error())
+	return nil
+}
+
+// List takes "[x, y]", of which element takes one.
+func List[T any](s *Line, element func() T) []T {
+	list := []T{}
+	s.Expect("[")
+	for s.Err == nil && !s.Accept("]") {
+		if len(list) > 0 {
+			s.Expect(",")
+		}
+		list = append(list, element())
+	}
+	return list
+}
+
+// Note takes the note that ends a line, if there is one, and the end of the line.
+func (s *Line) Note() (note string) {
+	if s.Accept("#") {
+		note = strings.Join(strings.Fields(s.Text[s.At:]), " ")
+		s.At = len(s.Text)
+	}
+	s.SkipSpace()
+	if s.At < len(s.Text) {
+		s.Fail("%s is left over at the end of the line", s.next())
+	}
+	return note
+}
+
+// Position takes "@line:col", "@line" or "@"file":line:col", if one comes next.
+func (s *Line) Position(file string) diag.Pos {
+	if !s.Accept("@") {
+		return diag.Pos{}
+	}
+	if s.At < len(s.Text) && s.Text[s.At] == '"' {
+		file = s.Quoted()
+		s.Expect(":")
+	}
+	at := s.At
+	pos := diag.Pos{File: file, Line: s.Small()}
+	if s.At < len(s.Text) && s.Text[s.At] == ':' {
+		s.At++
+		pos.Col = s.Small()
+	}
+	if s.Err == nil && pos.Line == 0 {
+		s.FailAt(at, "lines are counted from 1")
+	}
+	return pos
+}
+
+// FormatPosition prints " @line:col", with the file's name before it where that is not the program's own file.
+func FormatPosition(pos diag.Pos, file string) string {
+	if !pos.IsValid() {
+		return ""
+	}
+	text := " @"
+	if pos.File != file {
+		text += strconv.Quote(pos.File) + ":"
+	}
+	text += strconv.Itoa(pos.Line)
+	if pos.Col > 0 {
+		text += ":" + strconv.Itoa(pos.Col)
+	}
+	return text
+}

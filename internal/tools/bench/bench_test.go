@@ -1,0 +1,233 @@
+package bench
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hirgen/hirgen/lowering/cost"
+	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+var update = flag.Bool("update", false, "rewrite testdata/")
+
+// TestCases: every combination in the order of the sweeps, and a baseline for each problem.
+func TestCases(t *testing.T) {
+	var sweeps []Sweep
+	for _, text := range []string{"S=2,4", "all.via=nccl,ipc-get", "schedule=eager"} {
+		s, err := ParseSweep(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sweeps = append(sweeps, s)
+	}
+	list, err := Cases("a/spec.yaml", []string{"S", "M"}, map[string]int64{"M": 8}, []model.Setting{{Path: "streams", Value: "1"}}, sweeps,
+		"reference")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	folders := map[string]bool{}
+	for _, c := range list {
+		settings := ""
+		for _, s := range c.Settings {
+			settings += " " + strings.TrimPrefix(s.Path+"="+s.Value, "=")
+		}
+		got = append(got, c.problem()+" |"+settings+" | "+c.Label)
+		folders[c.folder()] = true
+	}
+	want := []string{
+		"a/spec.yaml M=8 S=2 | reference | S=2 baseline reference",
+		"a/spec.yaml M=8 S=2 | eager streams=1 all.via=nccl | S=2 all.via=nccl schedule=eager",
+		"a/spec.yaml M=8 S=2 | eager streams=1 all.via=ipc-get | S=2 all.via=ipc-get schedule=eager",
+		"a/spec.yaml M=8 S=4 | reference | S=4 baseline reference",
+		"a/spec.yaml M=8 S=4 | eager streams=1 all.via=nccl | S=4 all.via=nccl schedule=eager",
+		"a/spec.yaml M=8 S=4 | eager streams=1 all.via=ipc-get | S=4 all.via=ipc-get schedule=eager",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if len(folders) != len(list) {
+		t.Errorf("%d cases have %d folders", len(list), len(folders))
+	}
+}
+
+func TestSweepsThatAreRefused(t *testing.T) {
+	for _, text := range []string{"S", "=2", "S=", "S=2,,4"} {
+		if _, err := ParseSweep(text); err == nil {
+			t.Errorf("%q is taken", text)
+		}
+	}
+	if _, err := Cases("a.yaml", []string{"S"}, nil, nil, []Sweep{{"S", []string{"two"}}}, ""); err == nil {
+		t.Error("S=two is taken")
+	}
+}
+
+// TestDerivedFigures: what a row says beside its times.
+func TestDerivedFigures(t *testing.T) {
+	r := Row{Flops: 8e12, Products: 8, Moves: 9, Predicted: 12}
+	r.take([]float64{10, 30, 11, 9, 10})
+	got := []float64{r.Median, r.P10, r.P90, r.TFLOPs(), r.OfProducts(), r.OfBound(), r.OfPrediction(), r.Exposed()}
+	if diff := cmp.Diff([]float64{10, 9.4, 22.4, 800000, 0.8, 0.9, 1.2, 2}, got, nearly); diff != "" {
+		t.Error(diff)
+	}
+	if empty := (&Row{}); empty.OfBound() != 0 || empty.Exposed() != 0 {
+		t.Error("a row without times has shares")
+	}
+}
+
+var nearly = cmp.Comparer(func(a, b float64) bool { return a-b < 1e-9 && b-a < 1e-9 })
+
+// TestResult prints rows of every status as text, as lines and as a page, and reads them back.
+func TestResult(t *testing.T) {
+	text, err := os.ReadFile("testdata/rows.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r Result
+	if err := json.Unmarshal(text, &r); err != nil {
+		t.Fatal(err)
+	}
+	for name, write := range map[string]func(*bytes.Buffer) error{
+		"rows.txt":  func(b *bytes.Buffer) error { return r.Text(b) },
+		"rows.csv":  func(b *bytes.Buffer) error { return r.CSV(b) },
+		"rows.html": func(b *bytes.Buffer) error { return r.Page(b) },
+	} {
+		var got bytes.Buffer
+		if err := write(&got); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join("testdata", name)
+		if *update {
+			if err := os.WriteFile(path, got.Bytes(), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), got.String()); diff != "" {
+			t.Errorf("%s (-want +got; rewrite with -update):\n%s", name, diff)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "rows.json")
+	if err := r.Save(path); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Read(path)
+	if diff := cmp.Diff(&r, again); err != nil || diff != "" {
+		t.Errorf("%v\n%s", err, diff)
+	}
+}
+
+// TestKept: a row is kept for the same program alone, and only if it was right.
+func TestKept(t *testing.T) {
+	row := Row{Digest: "a", Ranks: 2, Device: "cpu", Status: OK}
+	r := Result{Rows: []Row{row, {Digest: "b", Ranks: 2, Device: "cpu", Status: Failed}}}
+	for _, c := range []struct {
+		row  Row
+		kept bool
+	}{
+		{row, true},
+		{Row{Digest: "b", Ranks: 2, Device: "cpu"}, false},
+		{Row{Digest: "a", Ranks: 4, Device: "cpu"}, false},
+		{Row{Digest: "a", Ranks: 2, Device: "cuda"}, false},
+	} {
+		if _, kept := r.Kept(c.row); kept != c.kept {
+			t.Errorf("%+v: kept is %v", c.row, kept)
+		}
+	}
+}
+
+// TestProductsAlone: the GEMMs of a program, each whole, are a pipeline that moves nothing.
+func TestProductsAlone(t *testing.T) {
+	p, err := productsAlone([]cost.Product{
+		{M: 64, N: 32, K: 16, Batch: 1, DType: domain.BF16}, {M: 64, N: 16, K: 32, Batch: 1, Transposed: true, DType: domain.BF16},
+		{M: 8, N: 4, K: 2, Batch: 3, DType: domain.BF16},
+	}, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := &program{}
+	if err := one.print(p, &Options{Device: "cuda"}); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := one.row.Flops, 2.0*(64*32*16+64*16*32+8*4*2*3); got != want {
+		t.Errorf("it does %v flops, and should do %v", got, want)
+	}
+	if one.row.Moves != 0 {
+		t.Errorf("it communicates for %v us", one.row.Moves)
+	}
+}
+
+// TestLines: what a program says is found however it is cut, and its last words are the error.
+func TestLines(t *testing.T) {
+	l := newLines()
+	for _, part := range []string{"# rea", "dy: a line\n# round, us: 1 ", "2\nit broke\n", "# more\n"} {
+		_, _ = l.Write([]byte(part))
+	}
+	for _, c := range [][2]string{{saysReady, ": a line"}, {saysRound, "1 2"}} {
+		if got, err := l.wait(c[0], time.Minute); err != nil || got != c[1] {
+			t.Errorf("behind %q it says %q, %v", c[0], got, err)
+		}
+	}
+	if _, err := l.wait(saysRound, time.Millisecond); err == nil || !strings.Contains(err.Error(), "it broke") {
+		t.Errorf("a program that is silent: %v", err)
+	}
+	l.end()
+	if _, err := l.wait(saysRound, time.Minute); err == nil || err.Error() != "it broke" {
+		t.Errorf("a program that ended: %v", err)
+	}
+}
+
+// TestWaived: what hirgen refuses is a row with its reason, and no program.
+func TestWaived(t *testing.T) {
+	o := Options{Device: "cpu", Ranks: 3}
+	spec := "../../../testdata/specs/ag_matmul/spec.yaml"
+	for _, c := range []Case{
+		{Spec: "none.yaml"},
+		{Spec: spec, Params: map[string]int64{"Q": 1}},
+		{Spec: spec, Settings: []model.Setting{{Path: "streams", Value: "x"}}},
+	} {
+		p := o.lower(c)
+		if p.row.Status != Waived || p.row.Reason == "" || p.emitted != nil {
+			t.Errorf("%+v: %+v", c, p.row)
+		}
+	}
+	whole := Case{Spec: spec, Params: map[string]int64{"S": 1}}
+	if p := (&Options{Device: "cpu", Ranks: 2}).lower(whole); p.row.Status != "" || p.row.Values["S"] != 1 {
+		t.Errorf("in one slice: %+v", p.row)
+	}
+	if p := (&Options{Device: "cpu", Ranks: 2}).lower(Case{Spec: spec}); p.row.Status != "" || p.row.Ranks != 2 || p.row.Digest == "" {
+		t.Errorf("on two ranks: %+v", p.row)
+	}
+}
+
+// TestAttentionWithoutCudnn: a row says why its attentions are not cuDNN's, each reason once.
+func TestAttentionWithoutCudnn(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "report.json")
+	const text = `{"wrong": 0, "attentions": [{"method": "tiled", "reason": "built without cuDNN"}, {"reason": ""}, {"reason": "built ` +
+		`without cuDNN"}]}`
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	read, ok := readReport(path)
+	if got, want := read.tiled(), "built without cuDNN"; !ok || got != want {
+		t.Fatalf("%q, want %q", got, want)
+	}
+	result := Result{Rows: []Row{{Case: Case{Spec: "a.yaml"}, Status: OK, Tiled: read.tiled()}}}
+	var printed bytes.Buffer
+	if err := result.Text(&printed); err != nil ||
+		!strings.Contains(printed.String(), "attention by hirgen's own kernels, which take longer than cuDNN: built without cuDNN\n") {
+		t.Errorf("%v\n%s", err, printed.String())
+	}
+}

@@ -1,0 +1,192 @@
+package bench
+
+import (
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/hirgen/hirgen/internal/tools/launch"
+)
+
+// turn is a program that runs and waits for its rounds.
+type turn struct {
+	*program
+	running process // nil: none, or no more
+	report  string  // file; of a peer none
+	times   []float64
+	isAside bool // not a candidate: a peer, or the GEMMs alone
+}
+
+// time starts built programs and times them in alternating rounds. Each round begins with a different program. The
+// GEMMs alone are timed in the same rounds.
+func (r *run) time(g []*program, alone *program) (peers []Row, err error) {
+	turns, err := r.startAll(g)
+	defer func() { killAll(turns) }()
+	if err != nil {
+		return nil, err
+	}
+	if alone != nil {
+		fresh := *alone // with separate times for this group
+		own, err := r.start(&fresh, "--no-check")
+		if err != nil {
+			return nil, err
+		}
+		own.isAside = true
+		own.guard(func() error { return own.running.ready(startLimit) })
+		turns = append(turns, own)
+		defer func() {
+			for _, t := range turns {
+				t.row.Products = own.row.Median
+			}
+		}()
+	}
+	if r.Peers != "" && len(g) > 0 {
+		others := r.startPeers(g[0].row)
+		turns = append(turns, others...)
+	}
+	r.rounds(turns, len(g))
+	var rows []*Row
+	for _, t := range turns {
+		rows = append(rows, &t.row)
+	}
+	besidePeers(rows)
+	for _, row := range rows {
+		if row.Peer {
+			peers = append(peers, *row)
+		}
+	}
+	return peers, r.ctx.Err()
+}
+
+// settling is how long an idle GPU works before it is timed. It first exceeds its power limit. Half a second later it
+// throttles to below the clock that it can sustain.
+const settling = time.Second
+
+// settle keeps the GPUs busy with the first running program.
+func (r *run) settle(turns []*turn) {
+	at := slices.IndexFunc(turns, func(t *turn) bool { return t.running != nil })
+	if r.Device != launch.CUDA || at < 0 {
+		return
+	}
+	for begin := time.Now(); time.Since(begin) < settling && turns[at].running != nil; {
+		turns[at].guard(func() error {
+			_, err := turns[at].running.round(roundLimit)
+			return err
+		})
+	}
+}
+
+// rounds times ready programs in alternating rounds, then ends them.
+func (r *run) rounds(turns []*turn, programs int) {
+	r.settle(turns)
+	r.step(programs, "")
+	racing := turns
+	for round := range r.Rounds {
+		for i := range racing {
+			t := racing[(i+round)%len(racing)]
+			t.guard(t.round)
+		}
+		racing = r.near(racing)
+		r.step(programs, "")
+	}
+	for _, t := range turns {
+		t.finish()
+	}
+}
+
+// near drops candidates that take more than Near times as long as the fastest so far.
+func (r *run) near(racing []*turn) []*turn {
+	if r.Near == 0 {
+		return racing
+	}
+	best, medians := math.Inf(1), map[*turn]float64{}
+	for _, t := range racing {
+		if !t.isAside && t.running != nil {
+			medians[t] = quantile(slices.Sorted(slices.Values(t.times)), 0.5)
+			best = min(best, medians[t])
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(racing), func(t *turn) bool { return medians[t] > r.Near*best })
+}
+
+// start starts a program. A program that could not be built has no process.
+func (r *run) start(p *program, more ...string) (*turn, error) {
+	t := &turn{program: p, report: p.path + ".bench.json"}
+	if p.row.Status != "" {
+		return t, nil
+	}
+	_ = os.Remove(t.report)
+	arguments := []string{
+		"--iters", strconv.Itoa(r.iters(p)), "--repeats", strconv.Itoa(r.Repeats), "--timeout", "600", "--json", t.report,
+	}
+	running, err := startPaced(r.ctx, p.path, p.row.Ranks, append(append(arguments, more...), r.Arguments...))
+	if err == nil {
+		t.running = running
+	}
+	return t, err
+}
+
+// guard runs the next step of a running program. If the step fails, the program is stopped.
+func (t *turn) guard(step func() error) {
+	if t.running == nil {
+		return
+	}
+	if err := step(); err != nil {
+		t.fail(err.Error())
+		t.kill()
+	}
+}
+
+// kill ends a program that still runs.
+func (t *turn) kill() {
+	if t.running != nil {
+		t.running.kill()
+		t.running = nil
+	}
+}
+
+// round times a round.
+func (t *turn) round() error {
+	times, err := t.running.round(roundLimit)
+	t.times = append(t.times, times...)
+	return err
+}
+
+// finish ends a program and reads its report.
+func (t *turn) finish() {
+	if t.running == nil {
+		return
+	}
+	ended := t.running.finish(endLimit)
+	t.running = nil
+	if t.row.Peer {
+		t.row.Status = OK
+		if t.row.take(t.times); len(t.times) == 0 {
+			t.fail("the command of the peers gave no times")
+		}
+		return
+	}
+	r, ok := readReport(t.report)
+	switch {
+	case !ok:
+		reason := "the program wrote no report"
+		if ended != nil {
+			reason += ": " + ended.Error()
+		}
+		t.fail(reason)
+		return
+	case r.Wrong == nil:
+		t.row.Status, t.row.Unchecked = OK, true
+	case *r.Wrong != 0:
+		t.row.Status, t.row.Wrongs = Wrong, *r.Wrong
+	default:
+		t.row.Status = OK
+	}
+	t.row.Memory, t.row.Machine = r.Memory, r.machine()
+	if t.row.Device != string(launch.CPU) { // the CPU device has no other kernels
+		t.row.Tiled = r.tiled()
+	}
+	t.row.take(t.times)
+}

@@ -1,0 +1,57 @@
+package recall
+
+import (
+	"fmt"
+
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/calls/verify"
+	"github.com/hirgen/hirgen/prove"
+	"github.com/hirgen/hirgen/prove/unroll"
+	"github.com/hirgen/hirgen/prove/values"
+)
+
+// BetweenPasses runs the check that follows each pass on the calls.
+func BetweenPasses(_ *Subject, p *calls.Program) error { return verify.Program(p) }
+
+// Prove runs the checks of hirgen verify that need the calls alone: memory, flags, NCCL calls, deadlocks and races.
+func Prove(_ *Subject, p *calls.Program) error {
+	report, err := prove.Program(p)
+	if err != nil {
+		return err
+	}
+	for _, f := range report.Findings {
+		if f.Severity != prove.Warning {
+			return fmt.Errorf("%s: %s", f.Check, f.Message)
+		}
+	}
+	return nil
+}
+
+// Values checks that every output is the function of the inputs that the model defines.
+func Values(s *Subject, p *calls.Program) error {
+	u, err := unroll.Unroll(p, s.Nodes)
+	if err != nil {
+		return err
+	}
+	r, err := values.Check(u, s.Pipeline, 1)
+	if err != nil {
+		return err
+	}
+	if len(r.Mismatches) > 0 {
+		first := r.Mismatches[0]
+		return fmt.Errorf("on rank %d, %d of %d elements of %s are wrong", first.Rank, first.Wrong, first.Elements, first.Output)
+	}
+	return nil
+}
+
+// All runs one checker after the other until one finds something.
+func All(list ...Checker) Checker {
+	return func(s *Subject, p *calls.Program) error {
+		for _, c := range list {
+			if err := c(s, p); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}

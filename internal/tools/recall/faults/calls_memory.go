@@ -1,0 +1,84 @@
+package faults
+
+import (
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/internal/base/expr"
+)
+
+// transferOf is where a statement says which transfer its flags are of, and whose.
+func transferOf(s calls.Stmt) (share string, transfer *expr.Expr) { //nolint:gocritic // it is replaced
+	switch s := s.(type) {
+	case *calls.FlagWrite:
+		return s.Flag.Share, &s.Flag.Transfer
+	case *calls.FlagWait:
+		return s.Flag.Share, &s.Flag.Transfer
+	case *calls.Transfer:
+		return s.Share, &s.Transfer
+	case *calls.PeerPart:
+		return s.Share, &s.Transfer
+	}
+	return "", nil
+}
+
+// sharedFlag lets two transfers of a share have one flag, for who writes it and who waits for it. Where step 0 moves
+// nothing the flag of transfer 0 is free, so it takes two flags less.
+func sharedFlag(e *editor, p *calls.Program) {
+	for _, d := range p.Shares {
+		n, _ := p.Values().Eval(d.Transfers)
+		few := min(n-1, 2)
+		if few < 1 || !e.here(calls.Info{}.Pos, "share %s: %d flags for %d transfers", d.Name, n-few, n) {
+			continue
+		}
+		less := expr.Op("-", d.Transfers, expr.Int(few))
+		eachCall(p, func(s calls.Stmt) {
+			if share, transfer := transferOf(s); transfer != nil && share == d.Name {
+				*transfer = expr.Op("%", *transfer, less)
+			}
+		})
+	}
+}
+
+func tooFewFlags(e *editor, p *calls.Program) {
+	for _, d := range p.Shares {
+		if e.here(calls.Info{}.Pos, "share %s: a flag less than %s", d.Name, d.Transfers) {
+			d.Transfers = expr.Op("-", d.Transfers, expr.Int(1))
+		}
+	}
+}
+
+// sharedMemory gives a buffer the memory of an earlier buffer of the same size, type and ranks.
+func sharedMemory(e *editor, p *calls.Program) {
+	size := func(b *calls.Buffer) int64 {
+		n, _ := p.Values().Eval(b.Elements)
+		return n
+	}
+	for i, b := range p.Buffers {
+		for _, in := range p.Buffers[:i] {
+			fits := in.In == "" && b.In == "" && b.Type == in.Type && b.Guard == in.Guard && size(b) <= size(in)
+			if fits && e.here(calls.Info{}.Pos, "buffer %s: in the memory of %s", b.Name, in.Name) {
+				for _, other := range p.Buffers {
+					if other.In == b.Name {
+						other.In = in.Name
+					}
+				}
+				b.In = in.Name
+			}
+		}
+	}
+}
+
+func swappedPointers(e *editor, p *calls.Program) {
+	eachCall(p, func(s *calls.Declare) {
+		if s.Cond != nil && e.on(s, "the other one") {
+			s.Value, s.Else = s.Else, s.Value
+		}
+	})
+}
+
+func wrongName(e *editor, p *calls.Program) {
+	eachCall(p, func(s *calls.DeclareStream) {
+		if s.Index != nil && p.Streams > 1 && e.on(s, "the next stream") {
+			s.Index = expr.Op("%", expr.Op("+", s.Index, expr.Int(1)), expr.Int(p.Streams))
+		}
+	})
+}

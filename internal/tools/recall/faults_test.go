@@ -1,0 +1,37 @@
+package recall
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/hirgen/hirgen/internal/tools/recall/faults"
+)
+
+// broken are the subjects whose lowering the test breaks.
+var broken = []string{
+	"ag_matmul", "ag_matmul_p2p, all.via: ipc-get", "matmul_ar_p2p", "matmul_rs_p2p, all.via: ipc-get, all.fuse: peer-read", "matmul_rs_ring",
+	"llama_block",
+}
+
+// TestFaultsOfTheLowering: what a lowering makes that has a mistake in one pass is rejected where the oracle shows it
+// to be wrong, and most faults have an effect on these few: wrong results, or the lowering itself refuses to go on. make
+// verify-report breaks the lowering of all subjects.
+func TestFaultsOfTheLowering(t *testing.T) {
+	options := Options{PerKind: 1, Seed: 3, Orders: 6, Check: All(Prove, Values)}
+	subjects := slices.DeleteFunc(slices.Clone(examples(t)), func(s *Subject) bool { return !slices.Contains(broken, s.Name) })
+	without := map[string]bool{}
+	for _, title := range Faults() {
+		without[title] = true
+	}
+	for _, r := range RunFaults(subjects, options) {
+		if r.Survives() {
+			t.Errorf("%s: %s: %s: %s: %s", r.Subject, r.Kind, r.What, r.Effect, r.Why)
+		}
+		if r.Refused != nil || r.Effect != None {
+			delete(without, r.Kind)
+		}
+	}
+	if len(subjects) != len(broken) || len(without) > len(faults.All)/4 {
+		t.Errorf("%d subjects; without an effect: %v", len(subjects), without)
+	}
+}

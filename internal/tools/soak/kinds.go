@@ -1,0 +1,207 @@
+package soak
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/base/diag"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/model/domain"
+	"github.com/hirgen/hirgen/model/schedule"
+)
+
+// A specKind is a kind of specs that a search must meet often. A new kind is one more row of specKinds.
+type specKind struct {
+	name  string
+	share float64                                     // of the specs that MakeUp makes
+	begin func(*generator)                            // makes the first operations of a spec; others follow
+	holds func(*model.Pipeline, *hostir.Program) bool // recognizes an accepted spec of this kind, however it was made
+}
+
+// specKinds is the table that MakeUp draws from and that the report counts by.
+var specKinds = []specKind{
+	{"a view at an odd offset is read", 0.12, (*generator).oddView, readsOddView},
+	{"extents over 8 that are no multiple of 8", 0.1, (*generator).unevenExtents, hasUnevenExtents},
+	{"a max or min, and a sum over ranks", 0.1, (*generator).maxOfRankSums, hasMaxAndRankSum},
+	{"several readers of a sum of few parts", 0.06, (*generator).sharedSum, hasSharedSum},
+	{"a kernel also stores a result with a reduced axis", 0.06, (*generator).sharedListedSum, storesReducedAxis},
+	{"a kernel sums rows of what it computes", 0.09, (*generator).sumOfRows, sumsRows},
+	{"attention: heads over ranks", 0.05, (*generator).headsOverRanks, attends(domain.SplitHeads)},
+	{"attention: rows over ranks", 0.03, (*generator).rowsOverRanks, attends(domain.SplitRows)},
+	{"a sum scatters a Stream axis, and its result has another", 0.03, (*generator).scatteredSlices, scattersToSlices},
+	{"operations in a pipeline of sub-chunks", 0.04, (*generator).subChunks, runsInSubChunks},
+	{"several moves between ranks in a loop, with a lead", 0.03, (*generator).twoMoves, leadsInLoops},
+}
+
+// kind draws the kind of a spec. It returns a kind without begin if it draws no row of the table.
+func (g *generator) kind() specKind {
+	at := g.Float64()
+	for _, k := range specKinds {
+		if at -= k.share; at < 0 {
+			return k
+		}
+	}
+	return specKind{}
+}
+
+// readsOddView reports whether an operation reads a slice, or writes an operand of a concat, that begins at an odd
+// element of the underlying tensor. Reshapes and permutes do not count.
+func readsOddView(p *model.Pipeline, _ *hostir.Program) bool {
+	odd := map[*model.Tensor]bool{}
+	for _, op := range p.Ops {
+		switch op.Kind {
+		case model.OpReshape, model.OpPermute:
+			odd[op.Out] = odd[op.In[0]]
+			continue
+		case model.OpSlice:
+			odd[op.Out] = isOdd(op.In[0], op.Axis, op.Start.Size)
+		case model.OpConcat:
+			start := int64(0)
+			for _, in := range op.In {
+				if in.Producer != nil && isOdd(op.Out, op.Axis, start) {
+					return true
+				}
+				start += in.Axes[op.Axis].Extent.Size
+			}
+		}
+		if slices.ContainsFunc(op.In, func(t *model.Tensor) bool { return odd[t] }) {
+			return true
+		}
+	}
+	return false
+}
+
+// isOdd reports whether the element at an index of an axis has an odd offset in a rank's memory.
+func isOdd(t *model.Tensor, axis int, index int64) bool {
+	axes := domain.WithoutReductions(t.Axes)
+	for _, a := range axes[min(axis+1, len(axes)):] {
+		index *= a.LocalSize()
+	}
+	return index%2 != 0
+}
+
+// hasUnevenExtents reports whether a matmul, a kernel or a reduction works along an axis of more than 8 elements that
+// is not a multiple of 8.
+func hasUnevenExtents(_ *model.Pipeline, p *hostir.Program) bool {
+	return anyStmt(p, func(s hostir.Stmt) bool {
+		inner := 1
+		switch s.(type) {
+		case *hostir.Matmul, *hostir.Linear, *hostir.Attention:
+			inner = 2
+		case *hostir.Fused, *hostir.Unary, *hostir.Binary, *hostir.Reduce:
+		default:
+			return false
+		}
+		return slices.ContainsFunc(hostir.Uses(s), func(t *hostir.Tensor) bool {
+			shape := hostir.LocalShape(t)
+			return slices.ContainsFunc(shape[max(0, len(shape)-inner):], func(n int64) bool { return n > 8 && n%8 != 0 })
+		})
+	})
+}
+
+// hasMaxAndRankSum reports whether a program takes a maximum or a minimum, and a sum over ranks.
+func hasMaxAndRankSum(m *model.Pipeline, p *hostir.Program) bool {
+	return slices.ContainsFunc(m.Ops, func(op *model.Op) bool { return op.Fn == "max" || op.Fn == "min" }) &&
+		anyStmt(p, func(s hostir.Stmt) bool {
+			c, ok := s.(*hostir.Communication)
+			_, reads := s.(*hostir.PeerReadSum)
+			return reads || ok && c.ReduceFn == "sum"
+		})
+}
+
+// hasSharedSum reports whether several operations read a local sum of 2 to 4 parts.
+func hasSharedSum(m *model.Pipeline, _ *hostir.Program) bool {
+	readers := map[*model.Tensor]int{}
+	for _, op := range m.Ops {
+		for _, t := range op.In {
+			readers[t]++
+		}
+	}
+	return slices.ContainsFunc(m.Ops, func(op *model.Op) bool {
+		if op.Kind != model.OpReduce || op.Fn != "sum" {
+			return false
+		}
+		parts := op.In[0].Axes[op.Axis].LocalSize()
+		return 1 < parts && parts <= 4 && readers[op.Out] > 1
+	})
+}
+
+// storesReducedAxis reports whether a kernel has several results, one of which lists a reduced axis.
+func storesReducedAxis(_ *model.Pipeline, p *hostir.Program) bool {
+	return anyStmt(p, func(s hostir.Stmt) bool {
+		k, ok := s.(*hostir.Fused)
+		return ok && len(k.Out) > 1 && slices.ContainsFunc(k.Out, func(t *hostir.Tensor) bool { return len(hostir.Live(t)) < len(t.Axes) })
+	})
+}
+
+// sumsRows reports whether a kernel reduces its results along rows.
+func sumsRows(_ *model.Pipeline, p *hostir.Program) bool {
+	return anyStmt(p, func(s hostir.Stmt) bool {
+		k, ok := s.(*hostir.Fused)
+		return ok && k.FoldsColumns()
+	})
+}
+
+// attends recognizes attentions with heads or rows split over ranks.
+func attends(split string) func(*model.Pipeline, *hostir.Program) bool {
+	return func(_ *model.Pipeline, p *hostir.Program) bool {
+		return anyStmt(p, func(s hostir.Stmt) bool {
+			a, ok := s.(*hostir.Attention)
+			return ok && a.Kind().Split == split && hostir.SplitOver(a.Queries().Axes[0]) != ""
+		})
+	}
+}
+
+// scattersToSlices reports whether a sum over ranks splits a Stream axis over them, and its result has another Stream axis.
+func scattersToSlices(p *model.Pipeline, _ *hostir.Program) bool {
+	isStream := func(a domain.Axis) bool { return a.Kind == domain.Stream }
+	return slices.ContainsFunc(p.Ops, func(op *model.Op) bool {
+		if op.Kind != model.OpReduce || op.In[0].Axes[op.Axis].Kind != domain.Device {
+			return false
+		}
+		in := domain.WithoutReductions(slices.Delete(slices.Clone(op.In[0].Axes), op.Axis, op.Axis+1))
+		out := domain.WithoutReductions(op.Out.Axes)
+		scattered := slices.IndexFunc(in, isStream)
+		return scattered >= 0 && out[scattered].Kind == domain.Device && slices.ContainsFunc(out, isStream)
+	})
+}
+
+// runsInSubChunks reports whether an operation other than a transfer between ranks runs on sub-chunks of shards.
+func runsInSubChunks(_ *model.Pipeline, p *hostir.Program) bool {
+	return anyStmt(p, func(s hostir.Stmt) bool {
+		loop, ok := s.(*hostir.For)
+		return ok && slices.ContainsFunc(loop.Body, func(s hostir.Stmt) bool {
+			switch s.(type) {
+			case *hostir.Fused, *hostir.Unary, *hostir.Binary, *hostir.Cast, *hostir.Concat, *hostir.Matmul, *hostir.Linear:
+				return hostir.NamesPart(s, 0, loop.Var)
+			default:
+				return false
+			}
+		})
+	})
+}
+
+// leadsInLoops reports whether a schedule has a lead and loops transfer several tensors between ranks.
+func leadsInLoops(m *model.Pipeline, p *hostir.Program) bool {
+	moved := map[diag.Pos]bool{}
+	hostir.Walk(p.Body, func(s hostir.Stmt) bool {
+		if loop, ok := s.(*hostir.For); ok {
+			hostir.Walk(loop.Body, func(s hostir.Stmt) bool {
+				switch s.(type) {
+				case *hostir.Communication, *hostir.P2PCommunication:
+					moved[s.Meta().Pos] = true
+				}
+				return true
+			})
+		}
+		return true
+	})
+	return len(moved) > 1 && slices.ContainsFunc(m.Schedule.Choices, func(c schedule.Choice) bool {
+		return c.Field == schedule.Lead && c.Value != schedule.None
+	})
+}
+
+// anyStmt reports whether any statement of a program or of its fallback variant satisfies is.
+func anyStmt(p *hostir.Program, is func(hostir.Stmt) bool) bool {
+	return slices.ContainsFunc(p.Variants(), func(form *hostir.Program) bool { return hostir.Any(form.Body, is) })
+}

@@ -1,0 +1,35 @@
+package soak
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/hirgen/hirgen/emit"
+	"github.com/hirgen/hirgen/lowering"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/prove"
+)
+
+// emitted prints a program that is proved.
+func (e *examination) emitted(host *hostir.Program) ([]emit.File, error) {
+	lowered, err := lowering.Calls(host, lowering.Options{})
+	if err != nil {
+		return nil, err
+	}
+	reports, err := prove.Each(lowered.Programs(), func(params map[string]int64) (*model.Pipeline, error) {
+		return model.Load("spec.yaml", []byte(e.spec.Text()), params)
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, report := range reports {
+		if !report.Emits() {
+			var found strings.Builder
+			report.Text(&found)
+			e.outcome.Finding = e.finding(NotProved, "%s", found.String())
+			return nil, errors.New("it is not proved")
+		}
+	}
+	return emit.Render(lowered, emit.Options{})
+}

@@ -1,0 +1,124 @@
+package soak
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// attention adds an attention of an existing tensor, a new one, or one in blocks.
+func (g *generator) attention() bool {
+	if g.chance(0.6) {
+		return g.attentionOf(g.inBlocks(), pick(g, domain.Splits...))
+	}
+	q := g.any()
+	if len(q.axes) < 3 {
+		q = g.input(g.shape(3 + g.IntN(2)))
+	}
+	return g.attentionOf(q, "")
+}
+
+// attentionOf adds an attention of queries whose first axis has blocks of heads or rows, or no blocks. Keys and values
+// may be the same tensor.
+func (g *generator) attentionOf(q *value, split string) bool {
+	shape := q.shape()
+	n := len(shape)
+	keys := slices.Clone(shape)
+	if heads := shape[n-3]; g.chance(0.5) {
+		keys[n-3] = pick(g, 1, heads, heads/(2-heads%2))
+	}
+	if split == domain.SplitHeads {
+		keys[n-3] = pick(g, 1, shape[0], shape[0]*shape[n-3], keys[n-3])
+	}
+	keys[n-2] = pick(g, g.extents...)
+	op := Op{Fn: "attention", In: []string{q.name}}
+	if g.chance(0.5) {
+		keys[n-2] = max(keys[n-2], shape[n-2])
+		if split == domain.SplitRows {
+			keys[n-2] = max(keys[n-2], shape[0]*shape[n-2])
+		}
+		op.Attrs = append(op.Attrs, Attr{Name: "causal", Value: "true"})
+		if g.chance(0.3) {
+			op.Attrs = append(op.Attrs, Attr{Name: "window", Value: strconv.FormatInt(1+g.Int64N(keys[n-2]), 10)})
+		}
+	}
+	if split != "" {
+		keys = keys[1:]
+		op.Attrs = append(op.Attrs, Attr{Name: "split", Value: split})
+	}
+	op.In = append(op.In, g.operand(q, keys).name, g.operand(q, keys).name)
+	if product(shape) > maxElements || product(keys) > maxElements {
+		g.drop(op)
+		return false
+	}
+	axes := slices.Clone(q.axes)
+	for i := range axes {
+		if i >= n-2 || axes[i].Kind == domain.Stream || i == n-3 &&
+			(split == domain.SplitHeads || keys[len(keys)-3] != 1 && keys[len(keys)-3] != shape[i]) {
+			axes[i] = serialAxis(shape[i])
+		}
+	}
+	out := g.add(op, g.sound(axes), q.dtype, q.mesh)
+	if g.chance(0.5) {
+		logs := g.further(axes[:n-1], domain.FP32, q.mesh)
+		if g.chance(0.5) {
+			g.attentionGrad(op, q, out, logs, keys)
+		}
+	}
+	return true
+}
+
+// inBlocks makes queries whose first axis counts blocks of heads or rows, most often one for each rank along a mesh
+// axis.
+func (g *generator) inBlocks() *value {
+	m := g.mesh()
+	shape := g.shape(4 + g.IntN(2))
+	if len(m.Axes) == 0 {
+		return g.inputOf(shape, g.spec.DType, m)
+	}
+	along := pick(g, m.Axes...)
+	shape[0] = along.Size
+	q := g.inputOf(shape, g.spec.DType, m)
+	if g.chance(0.8) {
+		q.axes = g.placed(shape, m, 0, 0)
+		q.axes[0] = domain.Axis{Kind: domain.Device, Mesh: along.Name, Extent: domain.Extent{Size: along.Size}}
+		g.spec.Tensors[len(g.spec.Tensors)-1].Axes = slices.Clone(q.axes)
+	}
+	return q
+}
+
+// attentionGrad adds the gradient of an attention from the gradient of its result. Like a backward pass it may also
+// read the results of the attention.
+func (g *generator) attentionGrad(attention Op, q, out, logs *value, keys []int64) {
+	if g.chance(0.3) {
+		out, logs = g.inputOf(q.shape(), q.dtype, q.mesh), g.inputOf(logs.shape(), domain.FP32, q.mesh)
+	}
+	op := Op{Fn: "attention_grad", Attrs: attention.Attrs}
+	op.In = append([]string{g.operand(q, q.shape()).name}, attention.In...)
+	op.In = append(op.In, out.name, logs.name)
+	g.add(op, slices.Clone(q.axes), q.dtype, q.mesh)
+	var whole []domain.Axis
+	if len(keys) < len(q.axes) {
+		whole = append(whole, serialAxis(q.axes[0].Extent.Size))
+	}
+	for _, extent := range keys {
+		whole = append(whole, serialAxis(extent))
+	}
+	g.further(whole, q.dtype, q.mesh)
+	g.further(whole, q.dtype, q.mesh)
+}
+
+// further adds another result to the last operation.
+func (g *generator) further(axes []domain.Axis, dtype domain.DType, m Mesh) *value {
+	g.results++
+	v := &value{name: fmt.Sprintf("T%d", g.results), axes: slices.Clone(axes), dtype: dtype, mesh: m}
+	op := &g.spec.Ops[len(g.spec.Ops)-1]
+	op.More = append(op.More, v.name)
+	g.known = append(g.known, v)
+	if g.chance(0.3) {
+		g.declare(v, g.annotation(v))
+	}
+	return v
+}

@@ -1,0 +1,264 @@
+package soak
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// focused adds operations that read one tensor, each made by one of some makers.
+func (g *generator) focused(v *value, count int, list ...func(*generator) bool) {
+	known := g.known
+	for tries := 10 * count; count > 0 && tries > 0; tries-- {
+		g.known = []*value{v}
+		if pick(g, list...)(g) {
+			count--
+		}
+		known = append(known, g.known[1:]...)
+	}
+	g.known = known
+}
+
+// oddView makes a view that begins at an odd element, sometimes reshapes it, and reads it.
+func (g *generator) oddView() {
+	rows, columns := pick[int64](g, 2, 3, 4, 5, 8), pick[int64](g, 2, 4, 8, 8, 9, 16)
+	g.extents = append(g.extents, rows, columns)
+	before, after := 1+2*g.Int64N(4), g.Int64N(4)
+	switch g.IntN(5) {
+	case 0: // a matrix in a flat buffer
+		v := g.cutOut(nil, before, rows*columns, after, nil)
+		shape := []int64{rows, columns}
+		if g.chance(0.3) {
+			shape = []int64{1, rows, columns}
+		}
+		g.readView(g.reshaped(v, shape))
+	case 1: // a vector
+		g.readVector(g.cutOut(nil, before, columns, after, nil))
+	case 2: // columns
+		v := g.cutOut([]int64{rows}, before, columns, after, nil)
+		g.readView(v)
+	case 3: // rows of an odd number of elements, in slices
+		g.readView(g.cutOut([]int64{pick(g, g.extents...)}, before, rows, after, []int64{pick[int64](g, 3, 5, 9)}))
+	default: // the second operand of a concat has an odd offset in the result
+		a, b := g.inputOf([]int64{rows, before}, g.spec.DType, g.spec.World), g.inputOf([]int64{rows, columns}, g.spec.DType, g.spec.World)
+		made := g.result(Op{Fn: pick(g, "neg", "relu"), In: []string{b.name}}, b.axes, b.dtype, b.mesh)
+		op := Op{Fn: "concat", In: []string{a.name, made.name}, Attrs: []Attr{g.axisAttr(1, 2)}}
+		g.readView(g.result(op, []domain.Axis{made.axes[0], serialAxis(before + columns)}, b.dtype, b.mesh))
+	}
+}
+
+// cutOut takes size elements of the axis between outer and inner axes, by a slice or a split, with other elements
+// before and after.
+func (g *generator) cutOut(outer []int64, before, size, after int64, inner []int64) *value {
+	at := len(outer)
+	in := g.inputOf(slices.Concat(outer, []int64{before + size + after}, inner), g.spec.DType, g.spec.World)
+	if in.axes[at].Kind != domain.Serial {
+		in.axes[at] = serialAxis(in.axes[at].Extent.Size)
+		g.spec.Tensors[g.spec.declared(in.name)].Axes = slices.Clone(in.axes)
+	}
+	axes := slices.Clone(in.axes)
+	axes[at].Extent.Size = size
+	attr := g.axisAttr(at, len(axes))
+	if after == 0 || g.chance(0.5) {
+		return g.result(Op{Fn: "slice", In: []string{in.name}, Attrs: []Attr{attr, number("start", before), number("size", size)}}, axes,
+			in.dtype, in.mesh)
+	}
+	first, last := slices.Clone(axes), slices.Clone(axes)
+	first[at].Extent.Size, last[at].Extent.Size = before, after
+	g.result(Op{Fn: "split", In: []string{in.name}, Attrs: []Attr{attr, {Name: "sizes", List: []int64{before, size, after}}}}, first,
+		in.dtype, in.mesh)
+	v := g.further(axes, in.dtype, in.mesh)
+	g.further(last, in.dtype, in.mesh)
+	return v
+}
+
+// reshaped reshapes a tensor to a shape without Device and Stream axes.
+func (g *generator) reshaped(v *value, shape []int64) *value {
+	return g.result(Op{Fn: "reshape", In: []string{v.name}, Attrs: []Attr{{Name: "shape", List: shape}}}, serialAxes(nil, shape...),
+		v.dtype, v.mesh)
+}
+
+// readView reads a view of two or more axes: as an operand of a matmul or an attention, in a kernel, or on other ranks.
+func (g *generator) readView(v *value) {
+	shape := v.shape()
+	switch n, use := len(shape), g.Float64(); {
+	case n == 2 && use < 0.2: // the second operand
+		a := g.inputOf([]int64{pick(g, g.extents...), shape[0]}, v.dtype, v.mesh)
+		g.add(Op{Fn: "matmul", In: []string{a.name, v.name}}, []domain.Axis{a.axes[0], v.axes[1]}, v.dtype, v.mesh)
+	case n == 2 && use < 0.36: // a weight
+		a := g.inputOf([]int64{pick(g, g.extents...), shape[1]}, v.dtype, v.mesh)
+		g.add(Op{Fn: "linear", In: []string{a.name, v.name}}, []domain.Axis{a.axes[0], v.axes[0]}, v.dtype, v.mesh)
+	case n > 2 && use < 0.4:
+		g.focused(v, 1, (*generator).attention)
+	default:
+		g.focused(v, 1+g.IntN(2), (*generator).matmul, (*generator).linear, (*generator).binary, (*generator).unary, (*generator).composite,
+			(*generator).reduce, (*generator).set, (*generator).permute)
+	}
+}
+
+// readVector reads a view of one axis: as a bias, a weight of a norm, in a kernel, or on other ranks.
+func (g *generator) readVector(v *value) {
+	n := v.shape()[0]
+	switch {
+	case g.chance(0.4):
+		k := pick(g, g.extents...)
+		x, w := g.inputOf([]int64{pick(g, g.extents...), k}, v.dtype, v.mesh), g.inputOf([]int64{n, k}, v.dtype, v.mesh)
+		g.add(Op{Fn: "linear", In: []string{x.name, w.name, v.name}}, []domain.Axis{x.axes[0], w.axes[0]}, v.dtype, v.mesh)
+	case g.chance(0.3):
+		x := g.inputOf([]int64{pick(g, g.extents...), n}, v.dtype, v.mesh)
+		g.add(Op{Fn: pick(g, "rms_norm", "mul", "add", "sub"), In: []string{x.name, v.name}}, x.axes, v.dtype, v.mesh)
+	default:
+		g.focused(v, 1+g.IntN(2), (*generator).binary, (*generator).unary, (*generator).set, (*generator).dropout)
+	}
+}
+
+// unevenExtents chooses extents above 8, some of them multiples of 8, and begins with a matmul or a reduction of rows.
+func (g *generator) unevenExtents() {
+	g.extents = []int64{1, pick[int64](g, 9, 10, 12, 17, 20), pick[int64](g, 3, 5, 7, 9, 10, 12, 17, 20), pick[int64](g, 8, 16, 24),
+		g.spec.World.Axes[0].Size}
+	v := g.input(append(g.shape(1+g.IntN(2)), pick(g, g.extents[1:4]...)))
+	g.focused(v, 1+g.IntN(2), (*generator).matmul, (*generator).linear, (*generator).composite, (*generator).binary, (*generator).reduce)
+}
+
+// maxOfRankSums sums over ranks, sometimes next to a mesh axis of one rank, and applies a maximum or another function
+// to the sum.
+func (g *generator) maxOfRankSums() {
+	sum := g.rankSum()
+	alone := sum.axes[0].Kind == domain.Device // along a mesh axis of one rank
+	for range pick(g, 1, 1, 2) {
+		fn := pick(g, "max", "max", "min")
+		if at := g.IntN(2); g.chance(0.6) {
+			if alone && g.chance(0.7) {
+				at = 0
+			}
+			op := Op{Fn: fn, In: []string{sum.name}, Attrs: []Attr{g.axisAttr(at, 3)}}
+			g.add(op, slices.Delete(slices.Clone(sum.axes), at, at+1), sum.dtype, sum.mesh)
+			continue
+		}
+		ofTwo := func(g *generator) bool {
+			g.add(Op{Fn: fn, In: []string{sum.name, g.partner(sum).name}}, sum.axes, sum.dtype, sum.mesh)
+			return true
+		}
+		g.focused(sum, 1, ofTwo, (*generator).unary, (*generator).binary)
+	}
+}
+
+// rankSum makes a sum over ranks with three axes: a matmul over an axis of one element per rank, or a reduction. Half
+// of the sums have one element in the outermost axis, split over a mesh axis of one rank.
+func (g *generator) rankSum() *value {
+	m := &g.spec.World
+	over := domain.Axis{Kind: domain.Device, Mesh: m.Axes[0].Name, Extent: domain.Extent{Size: m.Axes[0].Size}}
+	axes := serialAxes(nil, pick(g, g.extents...), pick(g, g.extents...), pick(g, g.extents...))
+	declared := g.chance(0.3)
+	if g.chance(0.5) && len(m.Axes) < 3 {
+		one := MeshAxis{[]string{"x", "y", "z"}[len(m.Axes)], 1}
+		m.Axes, declared = append(m.Axes, one), true
+		axes[0] = domain.Axis{Kind: domain.Device, Mesh: one.Name, Extent: domain.Extent{Size: 1}}
+	}
+	in, op := []domain.Axis{over, serialAxis(axes[0].Extent.Size), axes[1], axes[2]}, Op{Fn: "sum", Attrs: []Attr{g.axisAttr(0, 4)}}
+	if g.chance(0.6) {
+		in, op = []domain.Axis{in[1], axes[1], over}, Op{Fn: "matmul"}
+	}
+	first := g.laid(in, *m)
+	op.In = []string{first.name}
+	if op.Fn == "matmul" {
+		op.In = append(op.In, g.laid([]domain.Axis{over, axes[2]}, *m).name)
+	}
+	sum := g.result(op, axes, first.dtype, *m)
+	if declared {
+		g.declare(sum, sum.axes)
+	}
+	return sum
+}
+
+// sharedSum makes a sum of few parts that several operations read. Some of them read only a part of it, on their rank.
+func (g *generator) sharedSum() { g.sharedSumOf(false) }
+
+// sharedListedSum is like sharedSum, but the sum is declared and lists the reduced axis.
+func (g *generator) sharedListedSum() { g.sharedSumOf(true) }
+
+func (g *generator) sharedSumOf(listed bool) {
+	shape, ranks := g.shape(1+g.IntN(2)), g.spec.World.Axes[0]
+	if g.chance(0.6) {
+		shape[g.IntN(len(shape))] = ranks.Size // can be split
+	}
+	at := 0
+	if listed && g.chance(0.7) {
+		shape = slices.Insert(shape, 0, 1) // the parts are contiguous, after an axis of one element
+		at = 1
+	}
+	parts := 2 + g.Int64N(3)
+	in := g.laid(serialAxes(nil, slices.Insert(slices.Clone(shape), at, parts)...), g.spec.World)
+	sum := g.result(Op{Fn: "sum", In: []string{in.name}, Attrs: []Attr{g.axisAttr(at, len(in.axes))}}, serialAxes(nil, shape...),
+		in.dtype, in.mesh)
+	if listed {
+		g.declare(sum, sum.axes)
+		list := &g.spec.Tensors[len(g.spec.Tensors)-1].Axes
+		*list = slices.Insert(*list, at, domain.Axis{Kind: domain.Reduction, Extent: domain.Extent{Size: parts}})
+		g.result(Op{Fn: pick(g, "relu", "neg"), In: []string{sum.name}}, sum.axes, sum.dtype, sum.mesh) // a kernel reads it first
+		g.focused(sum, 1, (*generator).set, (*generator).permute, (*generator).broadcast)
+	}
+	if split := slices.Index(shape, ranks.Size); !listed && split >= 0 && g.chance(0.5) { // each rank first reads its part
+		axes := slices.Clone(sum.axes)
+		axes[split].Kind, axes[split].Mesh = domain.Device, ranks.Name
+		g.laidResult(Op{Fn: pick(g, "relu", "neg")}, axes, sum, sum.mesh, sum)
+	}
+	if g.chance(0.4) {
+		g.readWithView(sum)
+	}
+	g.focused(sum, 2+g.IntN(2), (*generator).unary, (*generator).constant, (*generator).binary, (*generator).set)
+}
+
+// readWithView reads a tensor and a view of it in operations that become one kernel.
+func (g *generator) readWithView(v *value) {
+	order := make([]int64, len(v.axes))
+	for i := range order {
+		order[i] = int64(i)
+	}
+	changed := g.result(Op{Fn: pick(g, "relu", "neg"), In: []string{v.name}}, v.axes, v.dtype, v.mesh)
+	view := g.result(Op{Fn: "permute", In: []string{v.name}, Attrs: []Attr{{Name: "perm", List: order}}}, v.axes, v.dtype, v.mesh)
+	g.result(Op{Fn: pick(g, "max", "min"), In: []string{changed.name, view.name}}, v.axes, v.dtype, v.mesh)
+}
+
+// headsOverRanks begins with an attention whose queries have blocks of heads. rowsOverRanks uses blocks of rows.
+func (g *generator) headsOverRanks() { g.attentionOf(g.inBlocks(), domain.SplitHeads) }
+func (g *generator) rowsOverRanks()  { g.attentionOf(g.inBlocks(), domain.SplitRows) }
+
+// scatteredSlices sums over ranks and splits a Stream axis of the operand over them, while the result has another
+// Stream axis. The operand is an input or a view of one.
+func (g *generator) scatteredSlices() {
+	ranks := g.spec.World.Axes[0]
+	over := domain.Axis{Kind: domain.Device, Mesh: ranks.Name, Extent: domain.Extent{Size: ranks.Size}}
+	scattered, own := over, serialAxis(pick(g, g.extents...))
+	scattered.Kind, scattered.Mesh = domain.Stream, ""
+	axes := []domain.Axis{own, over, scattered, serialAxis(pick(g, g.extents...))}
+	in := g.laid(slices.Clone(axes), g.spec.World)
+	if g.chance(0.5) {
+		in.axes[2].Kind = domain.Serial
+		g.spec.Tensors[g.spec.declared(in.name)].Axes[2].Kind = domain.Serial
+		in = g.laidResult(Op{Fn: "permute", Attrs: []Attr{{Name: "perm", List: []int64{0, 1, 2, 3}}}}, axes, in, in.mesh, in)
+	}
+	own.Kind = domain.Stream
+	g.laidResult(Op{Fn: "sum", Attrs: []Attr{g.axisAttr(1, 4)}}, []domain.Axis{own, over, axes[3]}, in, in.mesh, in)
+}
+
+// sumOfRows reduces the result of a kernel along rows. Another operation may read that result too, and a pipeline may
+// run along its columns.
+func (g *generator) sumOfRows() {
+	in := g.laid(serialAxes(nil, pick[int64](g, 2, 3, 4, 9), pick[int64](g, 2, 3, 4, 8, 12)), g.spec.World)
+	made := g.result(Op{Fn: pick(g, "relu", "neg"), In: []string{in.name}}, in.axes, in.dtype, in.mesh)
+	if g.chance(0.7) { // declared whole, it takes no pipeline from the sum
+		g.declare(made, made.axes)
+	}
+	if g.chance(0.5) {
+		g.focused(made, 1, (*generator).unary, (*generator).constant)
+	}
+	columns := slices.Clone(made.axes[1:])
+	sum := g.result(Op{Fn: pick(g, "sum", "sum", "max"), In: []string{made.name}, Attrs: []Attr{g.axisAttr(0, 2)}}, columns,
+		made.dtype, made.mesh)
+	if g.chance(0.4) {
+		sum.axes = g.placed(sum.shape(), sum.mesh, 0.2, 0.8)
+		g.declare(sum, sum.axes)
+		g.listReduced(sum, domain.Axis{Kind: domain.Reduction, Extent: made.axes[0].Extent}, 0)
+	}
+}

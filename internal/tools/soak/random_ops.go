@@ -1,0 +1,411 @@
+package soak
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// makers lists functions that add an operation if possible.
+var makers = []struct {
+	weight int
+	make   func(*generator) bool
+}{
+	{4, (*generator).set},
+	{6, (*generator).matmul},
+	{5, (*generator).linear},
+	{3, (*generator).splitContraction},
+	{2, (*generator).broadcast},
+	{3, (*generator).permute},
+	{4, (*generator).reshape},
+	{2, (*generator).cast},
+	{2, (*generator).unary},
+	{2, (*generator).constant},
+	{4, (*generator).binary},
+	{5, (*generator).reduce},
+	{3, (*generator).pipeline},
+	{2, (*generator).composite},
+	{3, (*generator).slice},
+	{1, (*generator).positions},
+	{2, (*generator).concat},
+	{2, (*generator).attention},
+	{2, (*generator).dropout},
+}
+
+// operation adds an operation that fits.
+func (g *generator) operation() {
+	total := 0
+	for _, m := range makers {
+		total += m.weight
+	}
+	for range 20 {
+		n := g.IntN(total)
+		for _, m := range makers {
+			if n -= m.weight; n < 0 {
+				if m.make(g) {
+					return
+				}
+				break
+			}
+		}
+	}
+}
+
+// add adds an operation and its result. The result has this shape and, for axes of the operands, these kinds.
+func (g *generator) add(op Op, axes []domain.Axis, dtype domain.DType, m Mesh) *value {
+	v := g.result(op, axes, dtype, m)
+	if g.chance(0.65) {
+		g.declare(v, g.annotation(v))
+	}
+	return v
+}
+
+// result adds an operation whose result is not declared.
+func (g *generator) result(op Op, axes []domain.Axis, dtype domain.DType, m Mesh) *value {
+	g.results++
+	op.Out = fmt.Sprintf("T%d", g.results)
+	g.spec.Ops = append(g.spec.Ops, op)
+	v := &value{name: op.Out, axes: slices.Clone(axes), dtype: dtype, mesh: m}
+	g.known = append(g.known, v)
+	return v
+}
+
+// annotation chooses the distribution of a result: as its operands, whole, or different.
+func (g *generator) annotation(v *value) []domain.Axis {
+	switch {
+	case g.chance(0.35):
+		v.axes = g.sound(v.axes)
+	case g.chance(0.3):
+		v.axes = g.placed(v.shape(), v.mesh, 0, 0.2)
+	default:
+		if g.chance(0.1) {
+			v.mesh = g.mesh()
+		}
+		v.axes = g.placed(v.shape(), v.mesh, 0.6, 0.25)
+	}
+	return v.axes
+}
+
+// sound makes the kinds valid: one axis for each mesh axis, and one Stream axis.
+func (g *generator) sound(axes []domain.Axis) []domain.Axis {
+	seen := map[string]bool{}
+	for i, a := range axes {
+		key := fmt.Sprint(a.Kind, a.Mesh)
+		if (a.Kind == domain.Device || a.Kind == domain.Stream) && seen[key] {
+			axes[i] = serialAxis(a.Extent.Size)
+		}
+		seen[key] = true
+	}
+	return axes
+}
+
+func serialAxis(extent int64) domain.Axis { return domain.Axis{Extent: domain.Extent{Size: extent}} }
+
+func (g *generator) set() bool {
+	v := g.any()
+	m := v.mesh
+	if g.chance(0.3) {
+		m = g.mesh()
+	}
+	out := g.result(Op{Fn: "set", In: []string{v.name}}, g.placed(v.shape(), m, 0.5, 0.3), v.dtype, m)
+	g.declare(out, out.axes)
+	return true
+}
+
+// wider chooses the element type of a matmul or a reduction.
+func (g *generator) wider(t domain.DType) domain.DType {
+	if g.chance(0.15) {
+		return domain.FP32
+	}
+	return t
+}
+
+// addWide is add for an operation that may have an fp32 result. Such a result must be declared.
+func (g *generator) addWide(op Op, axes []domain.Axis, v *value) *value {
+	dtype := g.wider(v.dtype)
+	if dtype == v.dtype {
+		return g.add(op, axes, dtype, v.mesh)
+	}
+	out := g.result(op, axes, dtype, v.mesh)
+	g.declare(out, g.annotation(out))
+	return out
+}
+
+func (g *generator) permute() bool {
+	v := g.any()
+	perm := g.Perm(len(v.axes))
+	var list []int64
+	var axes []domain.Axis
+	for _, p := range perm {
+		list, axes = append(list, int64(p)), append(axes, v.axes[p])
+	}
+	g.add(Op{Fn: "permute", In: []string{v.name}, Attrs: []Attr{{Name: "perm", List: list}}}, axes, v.dtype, v.mesh)
+	return true
+}
+
+// positions counts along an axis.
+func (g *generator) positions() bool {
+	v := g.any()
+	at := g.IntN(len(v.axes))
+	g.add(Op{Fn: "positions", In: []string{v.name}, Attrs: []Attr{g.axisAttr(at, len(v.axes))}}, v.axes[at:at+1], domain.FP32, v.mesh)
+	return true
+}
+
+// slice takes a part of an axis that is not split over ranks.
+func (g *generator) slice() bool {
+	v := g.any()
+	at := g.IntN(len(v.axes))
+	extent := v.axes[at].Extent.Size
+	if v.axes[at].Kind == domain.Device {
+		return false
+	}
+	start := g.Int64N(extent)
+	size := 1 + g.Int64N(extent-start)
+	attrs := []Attr{g.axisAttr(at, len(v.axes))}
+	if start > 0 || g.chance(0.5) {
+		attrs = append(attrs, Attr{Name: "start", Value: strconv.FormatInt(start, 10)})
+	}
+	if g.chance(0.5) {
+		attrs = append(attrs, Attr{Name: "size", Value: strconv.FormatInt(size, 10)})
+	} else {
+		attrs = append(attrs, Attr{Name: "stop", Value: strconv.FormatInt(start+size, 10)})
+	}
+	axes := slices.Clone(v.axes)
+	axes[at] = serialAxis(size)
+	g.addParts(Op{Fn: "slice", In: []string{v.name}, Attrs: attrs}, axes, at, v)
+	return true
+}
+
+// concat joins a tensor with others that differ in the extent of one axis, or with itself.
+func (g *generator) concat() bool {
+	v := g.any()
+	at := g.IntN(len(v.axes))
+	op, total := Op{Fn: "concat", In: []string{v.name}, Attrs: []Attr{g.axisAttr(at, len(v.axes))}}, v.axes[at].Extent.Size
+	if v.axes[at].Kind == domain.Device {
+		return false
+	}
+	for range 1 + g.IntN(2) {
+		other := v
+		if shape := slices.Clone(v.shape()); g.chance(0.8) {
+			shape[at] = pick(g, g.extents...)
+			if other = g.inputOf(shape, v.dtype, v.mesh); other.axes[at].Kind == domain.Device {
+				return false
+			}
+		}
+		op.In, total = append(op.In, other.name), total+other.axes[at].Extent.Size
+	}
+	axes := slices.Clone(v.axes)
+	axes[at] = serialAxis(total)
+	if product(v.shape())/v.shape()[at]*total > maxElements {
+		return false
+	}
+	g.addParts(op, axes, at, v)
+	return true
+}
+
+// addParts adds an operation whose result is serial along one axis.
+func (g *generator) addParts(op Op, axes []domain.Axis, at int, like *value) {
+	out := g.result(op, axes, like.dtype, like.mesh)
+	if g.chance(0.4) {
+		g.annotation(out)
+		out.axes = slices.Clone(out.axes)
+		out.axes[at] = axes[at]
+		g.declare(out, out.axes)
+	}
+}
+
+func (g *generator) broadcast() bool {
+	v := g.any()
+	if len(v.axes) >= maxAxes {
+		return false
+	}
+	at := g.IntN(len(v.axes) + 1)
+	axes := slices.Insert(slices.Clone(v.axes), at, domain.Axis{Kind: domain.Broadcast, Extent: domain.Extent{Size: 1}})
+	g.add(Op{Fn: "broadcast", In: []string{v.name}, Attrs: []Attr{g.axisAttr(at, len(axes))}}, axes, v.dtype, v.mesh)
+	return true
+}
+
+// axisAttr writes the number of an axis, sometimes counted from the end.
+func (g *generator) axisAttr(at, axes int) Attr {
+	if g.chance(0.2) {
+		at -= axes
+	}
+	return Attr{Name: "axis", Value: strconv.Itoa(at)}
+}
+
+func (g *generator) cast() bool {
+	v := g.any()
+	to := pick(g, domain.DTypes...)
+	g.add(Op{Fn: "cast", In: []string{v.name}, Attrs: []Attr{{Name: "dtype", Value: string(to)}}}, v.axes, to, v.mesh)
+	return true
+}
+
+func (g *generator) unary() bool {
+	v := g.any()
+	fn := pick(g, "neg", "relu", "relu", "neg")
+	if g.chance(0.4) {
+		fn = pick(g, model.UnaryFns...)
+	}
+	g.add(Op{Fn: fn, In: []string{v.name}}, v.axes, v.dtype, v.mesh)
+	return true
+}
+
+func (g *generator) constant() bool {
+	v := g.any()
+	by := pick(g, "2", "-1", "3", "0.5", "1e-3", "16", "-0.25")
+	g.add(Op{Fn: pick(g, model.ConstantFns...), In: []string{v.name}, Attrs: []Attr{{Name: "by", Value: by}}}, v.axes, v.dtype, v.mesh)
+	return true
+}
+
+// binary combines a tensor with itself, with another tensor that fits, or with a new tensor, which may be broadcast.
+func (g *generator) binary() bool {
+	a := g.any()
+	fn := pick(g, "add", "add", "sub", "mul", "max", "min")
+	if g.chance(0.2) {
+		fn = pick(g, "div", "ge", "gt", "eq", "keep", "drop", "masked")
+	}
+	b := g.partner(a)
+	axes := a.axes
+	for i := range axes {
+		if j := i - len(axes) + len(b.axes); j >= 0 && axes[i].Extent.Size == 1 {
+			axes = slices.Clone(axes)
+			axes[i] = b.axes[j]
+		}
+	}
+	in := []string{a.name, b.name}
+	if g.chance(0.2) {
+		slices.Reverse(in)
+	}
+	g.add(Op{Fn: fn, In: in}, axes, a.dtype, a.mesh)
+	return true
+}
+
+func (g *generator) partner(a *value) *value {
+	for range 4 {
+		if b := g.any(); b != a && b.dtype == a.dtype && slices.Equal(b.shape(), a.shape()) {
+			return b
+		}
+	}
+	if g.chance(0.1) {
+		return a
+	}
+	shape := slices.Clone(a.shape())
+	shape = shape[min(len(shape)-1, max(0, g.IntN(len(shape)+2)-2)):]
+	for i, extent := range shape {
+		switch {
+		case g.chance(0.15):
+			shape[i] = 1
+		case extent == 1 && product(a.shape())*4 <= maxElements && g.chance(0.4):
+			shape[i] = pick(g, g.extents...)
+		}
+	}
+	return g.inputOf(shape, a.dtype, a.mesh)
+}
+
+func (g *generator) reduce() bool {
+	v := g.any()
+	if len(v.axes) < 2 {
+		return false
+	}
+	at := g.IntN(len(v.axes))
+	if split := slices.IndexFunc(v.axes, func(a domain.Axis) bool { return a.Kind == domain.Device }); split >= 0 && g.chance(0.6) {
+		at = split
+	}
+	fn := pick(g, "sum", "sum", "sum", "sum", "max", "min")
+	if g.chance(0.05) {
+		fn = "prod"
+	}
+	op := Op{Fn: fn, In: []string{v.name}, Attrs: []Attr{g.axisAttr(at, len(v.axes))}}
+	axes := slices.Delete(slices.Clone(v.axes), at, at+1)
+	out := g.addWide(op, axes, v)
+	g.listReduced(out, domain.Axis{Kind: domain.Reduction, Extent: v.axes[at].Extent}, at)
+	return true
+}
+
+// listReduced adds the reduced axis to the declaration of the result, or not.
+func (g *generator) listReduced(v *value, reduced domain.Axis, at int) {
+	if i := g.spec.declared(v.name); i >= 0 && g.chance(0.5) {
+		g.spec.Tensors[i].Axes = slices.Insert(g.spec.Tensors[i].Axes, at, reduced)
+	}
+}
+
+// composite adds an operation that consists of several.
+func (g *generator) composite() bool {
+	v := g.any()
+	if product(v.shape()) > 64 {
+		return false
+	}
+	fn := pick(g, model.Composites...)
+	op := Op{Fn: fn, In: []string{v.name}}
+	last := v.shape()[len(v.axes)-1:]
+	few := map[string]int64{"normalize_grad": 2, "layer_norm_grad": 2, "rms_norm_grad": 1}[fn] // only rounding errors remain
+	if last[0] <= few {
+		return false
+	}
+	switch fn {
+	case "layer_norm":
+		op.In = append(op.In, g.inputOf(last, v.dtype, v.mesh).name, g.inputOf(last, v.dtype, v.mesh).name)
+	case "rms_norm":
+		if g.chance(0.7) {
+			op.In = append(op.In, g.inputOf(last, v.dtype, v.mesh).name)
+		}
+	case "rope", "rope_grad":
+		n := len(v.axes)
+		if n < 2 || last[0]%2 != 0 {
+			return false
+		}
+		if g.chance(0.6) {
+			table := []int64{v.shape()[n-2], last[0] / 2}
+			op.In = append(op.In, g.inputOf(table, v.dtype, v.mesh).name, g.inputOf(table, v.dtype, v.mesh).name)
+			break
+		}
+		axis := n - 2
+		if g.chance(0.5) {
+			axis = g.IntN(n - 1)
+			op.Attrs = append(op.Attrs, g.axisAttr(axis, n))
+		}
+		g.countRows(&op, axis)
+	case "softmax":
+		if n := len(v.axes); n > 1 && v.shape()[n-2] <= last[0] && g.chance(0.4) {
+			op.Attrs = append(op.Attrs, Attr{Name: "causal", Value: "true"})
+			g.countRows(&op, n-2)
+		}
+	case "split", "dropout":
+		return false // a slice has several results; see dropout
+	case "where":
+		shape := v.shape()[g.IntN(len(v.axes)):]
+		if dtype := pick(g, domain.AllDTypes...); dtype.IsInteger() {
+			op.In = []string{g.integers(shape, dtype, v.mesh)}
+		} else {
+			op.In = []string{g.inputOf(shape, dtype, v.mesh).name}
+		}
+		op.In = append(op.In, v.name, g.partner(v).name)
+	case "softmax_grad", "normalize_grad", "log_softmax_grad":
+		op.In = append(op.In, g.inputOf(v.shape(), v.dtype, v.mesh).name)
+	case "layer_norm_grad", "rms_norm_grad":
+		op.In = append(op.In, g.inputOf(v.shape(), v.dtype, v.mesh).name)
+		if fn == "layer_norm_grad" || g.chance(0.7) {
+			op.In = append(op.In, g.inputOf(last, v.dtype, v.mesh).name)
+		}
+	}
+	takesAxis := slices.Min(v.shape()) > few && !slices.Contains([]string{"layer_norm", "rms_norm", "layer_norm_grad", "rms_norm_grad",
+		"where", "rope", "rope_grad"}, fn) && len(op.Attrs) == 0
+	if takesAxis && len(v.axes) > 1 && g.chance(0.5) {
+		op.Attrs = append(op.Attrs, g.axisAttr(g.IntN(len(v.axes)), len(v.axes)))
+	}
+	if len(v.axes) < 2 {
+		return false // a reduction leaves no axis
+	}
+	g.add(op, v.axes, v.dtype, v.mesh)
+	return true
+}
+
+// countRows sets how most operations count the rows after another axis.
+func (g *generator) countRows(op *Op, axis int) {
+	if axis > 0 && g.chance(0.7) {
+		op.Attrs = append(op.Attrs, Attr{Name: "split", Value: pick(g, "rows", "batches")})
+	}
+}

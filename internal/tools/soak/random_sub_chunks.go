@@ -1,0 +1,127 @@
+package soak
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/model/domain"
+	"github.com/hirgen/hirgen/model/schedule"
+)
+
+// subChunks begins with a pipeline from rank to rank whose slices are cut into sub-chunks: a gather, or a sum. Its kernels fold
+// rows, have several results, and stretch axes.
+func (g *generator) subChunks() {
+	ranks, parts := &g.spec.World.Axes[0], pick[int64](g, 2, 2, 3)
+	ranks.Size = max(ranks.Size, 2)
+	g.extents = []int64{1, parts, 2 * parts, ranks.Size}
+	over := domain.Axis{Kind: domain.Device, Mesh: ranks.Name, Extent: domain.Extent{Size: ranks.Size}}
+	slice := serialAxes(nil, g.shape(1+g.IntN(2))...)
+	if g.chance(0.5) {
+		slice[0].Extent.Size = parts
+	}
+	g.field("", schedule.Pipeline, schedule.P2P)
+	g.field(schedule.All, schedule.Split, strconv.FormatInt(parts, 10))
+	if g.chance(0.6) {
+		g.gatherInSubChunks(over, slice)
+	} else {
+		g.sumInSubChunks(over, slice)
+	}
+	if g.chance(0.3) {
+		g.viewInSubChunks(over.Extent, slice)
+	}
+}
+
+// field sets a field of the schedule that a kind of specs needs.
+func (g *generator) field(of, name, value string) {
+	g.fields = append(g.fields, model.Setting{Path: schedule.Path(of, name), Value: value})
+}
+
+func (g *generator) gatherInSubChunks(over domain.Axis, slice []domain.Axis) {
+	shard := g.laid(slices.Concat([]domain.Axis{over}, slice), g.spec.World)
+	v := g.laidResult(Op{Fn: "set"}, slices.Concat([]domain.Axis{{Kind: domain.Stream, Extent: over.Extent}}, slice), shard, shard.mesh, shard)
+	if g.chance(0.5) {
+		v = g.result(Op{Fn: pick(g, "relu", "silu"), In: []string{v.name}}, v.axes, v.dtype, v.mesh)
+	}
+	g.focused(v, 2+g.IntN(2), (*generator).composite, (*generator).binary, (*generator).unary, (*generator).matmul, (*generator).linear,
+		(*generator).reduce,
+		(*generator).dropout, (*generator).permute, (*generator).slice, (*generator).concat, (*generator).broadcast, (*generator).mergedAxes)
+}
+
+// mergedAxes merges all axes of a tensor behind its first one.
+func (g *generator) mergedAxes() bool {
+	v := g.any()
+	if len(v.axes) < 3 {
+		return false
+	}
+	shape := []int64{v.shape()[0], product(v.shape()[1:])}
+	merged := g.result(Op{Fn: "reshape", In: []string{v.name}, Attrs: []Attr{{Name: "shape", List: shape}}},
+		[]domain.Axis{v.axes[0], serialAxis(shape[1])}, v.dtype, v.mesh)
+	g.add(Op{Fn: "set", In: []string{merged.name}}, merged.axes, v.dtype, v.mesh)
+	return true
+}
+
+// viewInSubChunks reads an input in the pipeline, through a view that gives it another shape.
+func (g *generator) viewInSubChunks(count domain.Extent, slice []domain.Axis) {
+	axes := append([]domain.Axis{{Kind: domain.Stream, Extent: count}}, slice...)
+	in := g.laid(serialAxes(nil, count.Size, product(domain.Shape(slice))), g.spec.World)
+	view := g.result(Op{Fn: "reshape", In: []string{in.name}, Attrs: []Attr{{Name: "shape", List: domain.Shape(axes)}}}, axes,
+		in.dtype, in.mesh)
+	g.laidResult(Op{Fn: pick(g, "set", "relu")}, axes, view, in.mesh, view)
+}
+
+// sumInSubChunks sums over ranks what another operation makes.
+func (g *generator) sumInSubChunks(over domain.Axis, slice []domain.Axis) {
+	axes := slices.Concat([]domain.Axis{over, {Kind: domain.Stream, Extent: over.Extent}}, slice)
+	v := g.partsOf(axes)
+	g.laidResult(Op{Fn: "sum", Attrs: []Attr{g.axisAttr(0, len(axes))}}, slices.Concat([]domain.Axis{over}, v.axes[2:]), v, v.mesh, v)
+	switch g.IntN(4) {
+	case 0:
+		g.field(schedule.All, schedule.Block, "2")
+		g.field(schedule.All, schedule.Interchange, schedule.True)
+	case 1:
+		g.field(schedule.All, schedule.Fuse, schedule.PeerRead)
+		g.field(schedule.All, schedule.Via, schedule.IPCGet)
+	case 2:
+		g.field("", schedule.Preset, schedule.Reference)
+		g.field("", schedule.LocalShard, schedule.Copied)
+	}
+}
+
+// partsOf makes the parts of a sum, with a Stream axis: by a kernel that stretches an axis or folds rows, or by an operation that
+// needs whole axes.
+func (g *generator) partsOf(axes []domain.Axis) *value {
+	input := func(change func([]domain.Axis)) *value {
+		in := slices.Clone(axes)
+		in[1].Kind = domain.Serial
+		change(in)
+		return g.laid(in, g.spec.World)
+	}
+	at := 2 + g.IntN(len(axes)-2)
+	size := axes[at].Extent.Size
+	resize := func(n int64) func([]domain.Axis) {
+		return func(in []domain.Axis) { in[at].Extent.Size = n }
+	}
+	a := input(resize(pick(g, 1, size)))
+	switch g.IntN(5) {
+	case 0:
+		a, b := input(resize(size)), input(resize(pick[int64](g, 1, 2)))
+		both := size + b.axes[at].Extent.Size
+		axes[at].Extent.Size = both
+		return g.laidResult(Op{Fn: "concat", Attrs: []Attr{g.axisAttr(at, len(axes))}}, slices.Clone(axes), a, a.mesh, a, b)
+	case 1:
+		a := input(resize(size + 1))
+		return g.laidResult(Op{Fn: "slice", Attrs: []Attr{g.axisAttr(at, len(axes)), number("start", 1), number("size", size)}},
+			slices.Clone(axes), a, a.mesh, a)
+	case 2:
+		a := g.laid([]domain.Axis{axes[0], serialAxis(axes[1].Extent.Size), serialAxis(product(domain.Shape(axes[2:])))}, g.spec.World)
+		return g.laidResult(Op{Fn: "reshape", Attrs: []Attr{{Name: "shape", List: domain.Shape(axes)}}}, slices.Clone(axes), a, a.mesh, a)
+	case 3:
+		a := input(resize(size))
+		return g.laidResult(Op{Fn: "normalize"}, slices.Clone(axes), a, a.mesh, a)
+	default:
+		b := input(resize(size))
+		a = g.result(Op{Fn: pick(g, "relu", "silu"), In: []string{a.name}}, a.axes, a.dtype, a.mesh)
+		return g.laidResult(Op{Fn: pick(g, "add", "mul")}, slices.Clone(axes), a, a.mesh, b, a)
+	}
+}

@@ -1,0 +1,208 @@
+package timeline
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Sizes on the page, in pixels. Times are in percent of the whole axis, so that the browser scales them.
+const (
+	laneHeight   = 20
+	sliceHeight  = 18
+	headHeight   = 20 // of a rank, above its tracks
+	stripHeight  = 6  // of the strip with hidden and exposed times, at the end of the head
+	rankGap      = 8
+	nameLetters  = 32     // of a name that fit next to its track
+	listLetters  = 60     // of a name among others
+	lastWidth    = 24     // of classes of widths: shares of the axis, halved each time
+	behindMost   = 4      // names of the slices that hide a transfer
+	pathMost     = 6      // names of the critical path
+	labelLetters = 80     // of a name on a slice
+	maxDrawn     = 15_000 // slices of a page, which keeps it under 5 MB
+)
+
+// chart is a trace as drawn. All positions are already computed.
+type chart struct {
+	Height int
+	Names  []label
+	Bands  []box
+	Slices []box
+	Links  []link
+}
+
+type label struct {
+	Y           int
+	Class       string
+	Short, Full string
+}
+
+// box is a slice, or a shaded time range of a rank.
+type box struct {
+	Class, Name string
+	X, Width    string // percent of the axis
+	Y, Height   int
+	Labelled    bool
+	slice       *Slice
+}
+
+// link is the line of the critical path from one slice to the next.
+type link struct {
+	FromX, ToX string
+	FromY, ToY int
+}
+
+// layout places a trace on an axis of the given length. It omits slices shorter than shortest.
+func (t *Trace) layout(axis, shortest Time) chart {
+	c := chart{}
+	middles := map[*Slice]int{}
+	y := 0
+	for _, r := range t.Ranks {
+		c.Names = append(c.Names, label{y + headHeight - 6, "rank", shortened(r.Name, nameLetters), r.Name})
+		top := y
+		y += headHeight
+		for _, track := range r.Tracks {
+			c.Names = append(c.Names, label{y + 13, "track", shortened(track.Name, nameLetters), track.Name})
+			for _, s := range track.Slices {
+				if s.Length() < shortest {
+					continue
+				}
+				at := y + s.Lane*laneHeight
+				middles[s] = at + sliceHeight/2
+				c.Slices = append(c.Slices, sliceBox(s, at, axis))
+			}
+			y += track.Lanes * laneHeight
+		}
+		c.band("hidden", r.hidden, top, y, axis, shortest)
+		c.band("exposed", r.exposed, top, y, axis, shortest)
+		y += rankGap
+	}
+	c.Height = y
+	for i, step := range t.Path {
+		at := step.Last.Begin
+		if i > 0 {
+			c.link(t.Path[i-1].End, at, middles[t.Path[i-1].Slice], middles[step.Last], axis)
+		}
+		c.link(at, at, middles[step.Last], middles[step.Slice], axis)
+	}
+	return c
+}
+
+// link draws a segment of the critical path, unless it is empty or one of its ends is not drawn.
+func (c *chart) link(from, to Time, fromY, toY int, axis Time) {
+	if fromY > 0 && toY > 0 && (from != to || fromY != toY) {
+		c.Links = append(c.Links, link{percent(from, axis), percent(to, axis), fromY, toY})
+	}
+}
+
+func sliceBox(s *Slice, y int, axis Time) box {
+	class := "s " + s.Kind.String() + " w" + strconv.Itoa(widthClass(s.Length(), axis))
+	if s.Critical {
+		class += " crit"
+	}
+	return box{
+		Class: class, Name: shortened(s.Name, labelLetters), X: percent(s.Begin, axis), Width: percent(s.Length(), axis), Y: y,
+		Height:   sliceHeight,
+		Labelled: s.Kind.Works(), slice: s,
+	}
+}
+
+// band shades time ranges of a rank: a strip in its head, and in a paler colour all of its tracks.
+func (c *chart) band(class string, times spans, top, bottom int, axis, shortest Time) {
+	for _, s := range times {
+		length := s.end - s.begin
+		if length < shortest {
+			continue
+		}
+		strip := box{Class: class + " strip", X: percent(s.begin, axis), Width: percent(length, axis), Y: top + headHeight - stripHeight - 2,
+			Height: stripHeight}
+		below := strip
+		below.Class, below.Y, below.Height = class, top+headHeight-2, bottom-top-headHeight
+		c.Bands = append(c.Bands, strip, below)
+	}
+}
+
+// widthClass returns how often the axis must be halved to be as short as a slice. The page hides the names of classes
+// that are too narrow at its zoom.
+func widthClass(length, axis Time) int {
+	class := 0
+	for class < lastWidth && length<<(class+1) <= axis {
+		class++
+	}
+	return class
+}
+
+// shortestDrawn returns the least length of a drawn slice so that a page has at most most slices.
+func shortestDrawn(traces []*Trace, most int) Time {
+	var lengths []Time
+	for _, t := range traces {
+		t.all(func(s *Slice) { lengths = append(lengths, s.Length()) })
+	}
+	if len(lengths) <= most {
+		return 0
+	}
+	slices.Sort(lengths)
+	return lengths[len(lengths)-most] + 1
+}
+
+// percent prints a time as a share of the axis.
+func percent(t, axis Time) string {
+	if axis == 0 {
+		return "0"
+	}
+	text := strings.TrimRight(strconv.FormatFloat(100*float64(t)/float64(axis), 'f', 6, 64), "0")
+	return strings.TrimSuffix(text, ".")
+}
+
+// shortened keeps the beginning and the end of a name that is too long.
+func shortened(name string, most int) string {
+	letters := []rune(name)
+	if len(letters) <= most {
+		return name
+	}
+	half := (most - 1) / 2
+	return string(letters[:half]) + "…" + string(letters[len(letters)-half:])
+}
+
+// String prints a time with about three digits.
+func (t Time) String() string {
+	switch us := float64(t) / 1000; {
+	case t == 0:
+		return "0"
+	case us >= 10_000:
+		return fmt.Sprintf("%.1f ms", us/1000)
+	case us >= 1000:
+		return fmt.Sprintf("%.2f ms", us/1000)
+	case us >= 100:
+		return fmt.Sprintf("%.0f us", us)
+	case us >= 1:
+		return fmt.Sprintf("%.1f us", us)
+	}
+	return fmt.Sprintf("%d ns", int64(t))
+}
+
+// share prints a part of a whole.
+func share(part, whole Time) string {
+	if whole == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.0f %%", 100*float64(part)/float64(whole))
+}
+
+// listed prints the first of some shares.
+func listed(all []Share, most int) string {
+	var words []string
+	for i, s := range all {
+		if i == most {
+			words = append(words, fmt.Sprintf("%d more", len(all)-most))
+			break
+		}
+		text := shortened(s.Name, listLetters) + " " + s.Time.String()
+		if s.Times > 1 {
+			text += fmt.Sprintf(" in %d", s.Times)
+		}
+		words = append(words, text)
+	}
+	return strings.Join(words, ", ")
+}

@@ -1,0 +1,104 @@
+package fromhost
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/calls/extents"
+	"github.com/hirgen/hirgen/internal/base/expr"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/hostir/text"
+	"github.com/hirgen/hirgen/model/domain"
+	"github.com/hirgen/hirgen/model/schedule"
+)
+
+// describe describes the program, whose calls are final.
+func (b *builder) describe() {
+	p, about := b.program, &b.out.About
+	about.World, about.Operations, about.Saved, about.HostIR = p.Meshes[0], p.Reference, p.Saved, text.Print(p)
+	sums := terms(p)
+	for i, t := range b.tensors {
+		about.Tensors = append(about.Tensors, b.interfaceTensor(t, b.out.Arguments[i].Mesh, sums[t.Name]))
+	}
+	for _, d := range domain.DTypes {
+		if slices.ContainsFunc(p.Tensors, func(t *hostir.Tensor) bool { return t.DType == d }) {
+			about.Types = append(about.Types, d)
+		}
+	}
+	about.Schedule, about.Transport = b.schedule(), transportOf(p)
+	if p.Auto != nil {
+		about.Auto, about.Given = p.Auto.Basis, p.Auto.Given
+	}
+	for _, m := range hostir.Movements(p) {
+		about.Movements = append(about.Movements, m.Short(p.Meshes[0].Name))
+	}
+	ranks := extents.Number(1)
+	for _, extent := range b.out.Meshes[0].Extents {
+		ranks = extents.Times(ranks, extents.Quantity{Expr: extent, Size: 1})
+	}
+	about.Ranks = ranks.Expr
+}
+
+// interfaceTensor describes a tensor of the interface, which a mesh of the program has.
+func (b *builder) interfaceTensor(t *hostir.Tensor, on string, sum domain.Terms) calls.Tensor {
+	d := calls.Tensor{
+		Name: t.Name, Type: t.DType, Axes: t.Axes, Mesh: t.Mesh, On: on, Pos: t.Pos, Deviation: t.Deviation, Tolerance: t.Tolerance,
+		Terms: b.contraction(sum.Factors),
+	}
+	for _, i := range hostir.Live(t) {
+		a := calls.LiveAxis{Axis: t.Axes[i], Whole: b.scope.Extent(t.Axes[i].Extent).Expr, Local: expr.Int(1)}
+		switch a.Kind {
+		case domain.Device:
+			m := b.meshOf(t)
+			a.Of, a.Number = b.meshes[m], axisIndex(m, a.Mesh)
+			a.Coordinate = b.coordinateName(m, a.Number)
+		case domain.Broadcast:
+		default:
+			a.Local = b.scope.Raw(a.Extent).Expr
+		}
+		d.Live = append(d.Live, a)
+	}
+	return d
+}
+
+// contraction returns the largest number of terms in the sums of matrix products that read an input: see domain.Contractions.
+// It limits how many non-zero integers the check may put into the input.
+func (b *builder) contraction(factors []domain.Extent) expr.Expr {
+	product := extents.Number(1)
+	for _, f := range factors {
+		product = extents.Together(product, b.scope.Raw(f))
+	}
+	return product.Expr
+}
+
+// terms finds the sums in the operations of the model.
+func terms(p *hostir.Program) map[string]domain.Terms {
+	shapes := make(map[string][]domain.Extent, len(p.Tensors))
+	for _, t := range p.Tensors {
+		shapes[t.Name] = domain.Extents(t.Axes)
+	}
+	for _, op := range p.Reference {
+		shapes[op.Out] = op.Shape
+	}
+	return domain.Contractions(p.Reference, func(tensor string) []domain.Extent { return shapes[tensor] })
+}
+
+// transportOf names the transports of a program as reports do: "ipc-get", "nccl".
+func transportOf(p *hostir.Program) string {
+	names := map[hostir.Backend]string{hostir.IPCGet: schedule.IPCGet, hostir.IPCPut: schedule.IPCPut}
+	var used []string
+	hostir.Walk(p.Body, func(s hostir.Stmt) bool {
+		if transfer, ok := s.(*hostir.P2PCommunication); ok {
+			if name := names[transfer.Backend]; name != "" && !slices.Contains(used, name) {
+				used = append(used, name)
+			}
+		}
+		return true
+	})
+	if len(used) == 0 {
+		return schedule.NCCL
+	}
+	slices.Sort(used)
+	return strings.Join(used, ", ")
+}

@@ -1,0 +1,146 @@
+package fromhost
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/calls/collective"
+	"github.com/hirgen/hirgen/calls/extents"
+	"github.com/hirgen/hirgen/internal/base/expr"
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// size is the size of a GEMM.
+type size struct {
+	calls.Size
+	numbers [4]int64 // M, N, K and Batch
+}
+
+// account adds a communication to the summary. It keeps the largest one, for which the program reports size and bandwidths.
+func (b *builder) account(s *hostir.Communication, in, out *buffer) {
+	whole := out
+	if in.elements().Size > out.elements().Size {
+		whole = in
+	}
+	kind := s.Type.Kind()
+	over := "mesh axis " + s.MeshAxis
+	switch {
+	case s.Type == collective.SendRecv:
+		over = fmt.Sprintf("meshes %s and %s", s.In.Mesh.Name, s.Out.Mesh.Name)
+	case s.MeshAxis == "":
+		over = "mesh " + s.Mesh.Name
+	}
+	b.accountFor(fmt.Sprintf("%s of %s over %s", kind, in.root.Name, over), kind, whole, b.ranksOf(s))
+}
+
+// accountTransfer adds what a rank receives from a peer.
+func (b *builder) accountTransfer(s *hostir.P2PCommunication, buf *buffer) {
+	if !s.Send {
+		by := strings.TrimSpace(string(s.Backend) + " " + string(s.Locality))
+		what := "transfers into"
+		if b.sum != "" {
+			what = "partial sums of peers read for"
+		}
+		b.accountFor(fmt.Sprintf("%s %s from rank to rank by %s", what, buf.root.Name, by), collective.SendRecv.Kind(), buf, extents.Number(1))
+	}
+}
+
+// accountFor adds a communication to the summary in words, once for equal adjacent statements. ranks is the team size of a
+// collective, and 1 for other communications. The size is defined as in nccl-tests: the whole tensor of a collective, or the data
+// that one rank receives from others. Data that a rank already has does not count.
+func (b *builder) accountFor(text, kind string, whole *buffer, ranks extents.Quantity) {
+	text += b.perIteration()
+	r := &b.out.About
+	if len(r.Derived) == 0 || r.Derived[len(r.Derived)-1] != text {
+		r.Derived = append(r.Derived, text)
+	}
+	bytes := extents.Times(b.happens(), whole.elements(), extents.Number(whole.tensor.DType.Size()))
+	if r.Bytes == nil || bytes.Size > b.largest {
+		b.largest = bytes.Size
+		r.Bytes, r.Largest, r.Team = bytes.Expr, kind, ranks.Expr
+	}
+}
+
+// accountGemm adds the GEMMs of a rank in a call.
+func (b *builder) accountGemm(p gemm) {
+	m, batch := extents.Times(b.runs(), p.m), p.gemms()
+	b.sizes = append(b.sizes, size{calls.Size{M: m.Expr, N: p.n.Expr, K: p.k.Expr, Batch: batch.Expr},
+		[4]int64{m.Size, p.n.Size, p.k.Size, batch.Size}})
+}
+
+// perIteration names the loops around a communication.
+func (b *builder) perIteration() string {
+	names := make([]string, len(b.loops))
+	for i, l := range b.loops {
+		names[i] = l.name
+	}
+	switch last := len(names) - 1; last {
+	case -1:
+		return ""
+	case 0:
+		return ", one slice per iteration of " + names[0]
+	default:
+		return ", one slice per iteration of " + strings.Join(names[:last], ", ") + " and " + names[last]
+	}
+}
+
+// A condition around the current statement holds there, or with not does not hold.
+type condition struct {
+	holds expr.Expr // of C++ names
+	not   bool      // on the other side of the branch
+}
+
+// happens returns how often the current statement runs in a call. It excludes iterations in which a condition on loop variables
+// does not hold, such as the one for the local shard.
+func (b *builder) happens() extents.Quantity {
+	alone := func(c condition) bool {
+		return len(slices.DeleteFunc(slices.Clone(b.loops), func(l loop) bool { return !expr.Mentions(c.holds, l.name) })) == 1
+	}
+	if slices.ContainsFunc(b.conditions, func(c condition) bool { return !alone(c) }) {
+		runs := b.runs()
+		return without(runs, runs.Size-b.passes(b.loops, b.conditions, map[string]int64{}))
+	}
+	count := extents.Number(1)
+	for _, l := range b.loops {
+		own := slices.DeleteFunc(slices.Clone(b.conditions), func(c condition) bool { return !expr.Mentions(c.holds, l.name) })
+		if len(own) > 0 {
+			l.runs = without(l.runs, l.runs.Size-b.passes([]loop{l}, own, map[string]int64{}))
+		}
+		count = extents.Times(count, l.runs)
+	}
+	return count
+}
+
+// passes counts the iterations of loops in which all conditions hold that it can evaluate.
+func (b *builder) passes(loops []loop, conditions []condition, values map[string]int64) int64 {
+	if len(loops) == 0 {
+		for _, c := range conditions {
+			value, err := expr.Eval(c.holds, func(name string) (int64, bool) {
+				if v, ok := values[name]; ok {
+					return v, true
+				}
+				return b.constantValue(name)
+			})
+			if err == nil && (value == 0) != c.not {
+				return 0
+			}
+		}
+		return 1
+	}
+	count, l := int64(0), loops[0]
+	for i := l.count.Size - l.runs.Size; i < l.count.Size; i++ {
+		values[l.name] = i
+		count += b.passes(loops[1:], conditions, values)
+	}
+	return count
+}
+
+// without subtracts a number from a quantity.
+func without(q extents.Quantity, number int64) extents.Quantity {
+	if number == 0 {
+		return q
+	}
+	return extents.Quantity{Expr: expr.Fold(&expr.Binary{Op: "-", X: q.Expr, Y: expr.Int(number)}), Size: q.Size - number}
+}

@@ -1,0 +1,145 @@
+package fromhost
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/calls/extents"
+	"github.com/hirgen/hirgen/internal/base/expr"
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// Queries may have one more axis than keys, which counts blocks of heads or of rows. A rank has the block of its coordinate,
+// or all blocks. Blocks of heads are batches whose keys begin at the same key head or at different key heads. Blocks of rows
+// are batches with the same keys that begin at other positions.
+
+// over returns the mesh axis that splits the blocks, or "".
+func (a *attended) over() string {
+	if at := a.stmt.Blocks(); at != hostir.Unmapped {
+		return hostir.SplitOver(a.stmt.Queries().Axes[at])
+	}
+	return ""
+}
+
+// apart returns the number of blocks that need separate calls, because their masks begin at other positions.
+func (a *attended) apart() int64 {
+	if a.shape.RowsStep > 0 && a.stmt.Kind().Causal {
+		return a.shape.Blocks
+	}
+	return 1
+}
+
+// allKeyHeads returns the number of key heads of all blocks.
+func (a *attended) allKeyHeads() extents.Quantity {
+	k := a.of(a.stmt.Keys()).dims
+	return k[len(k)-3].extent
+}
+
+// allBlocks returns the number of blocks on all ranks.
+func (a *attended) allBlocks() extents.Quantity {
+	return a.scope.Extent(a.stmt.Queries().Axes[a.stmt.Blocks()].Extent)
+}
+
+// keyHeads returns the number of key heads that the queries of a block use.
+func (a *attended) keyHeads() extents.Quantity {
+	switch {
+	case a.shape.HeadsStep == 0:
+		return a.allKeyHeads()
+	case a.shape.Share >= a.shape.QueryHeads:
+		return extents.Number(1)
+	default:
+		return extents.Divided(a.allKeyHeads(), a.allBlocks())
+	}
+}
+
+// together returns how many consecutive blocks use the same key heads.
+func (a *attended) together() extents.Quantity {
+	switch {
+	case a.shape.HeadsStep == 0 || a.allKeyHeads().IsOne():
+		return a.allBlocks()
+	case a.shape.Share > a.shape.QueryHeads:
+		return extents.Divided(a.allBlocks(), a.allKeyHeads())
+	default:
+		return extents.Number(1)
+	}
+}
+
+// blocks returns the walk over the blocks of one call.
+func (a *attended) blocks() walk {
+	w := walk{strides: make([][]extents.Quantity, len(a.buffers))}
+	if a.shape.Blocks == 1 || a.apart() > 1 {
+		return w
+	}
+	same := a.together()
+	w.extents = []extents.Quantity{extents.Divided(a.allBlocks(), same), same}
+	for i, u := range a.buffers {
+		step, next := a.keysStep(u), extents.Number(0)
+		if !a.stmt.ReadsKeys(u.tensor) {
+			step, next = extents.Plus(extents.Times(same, u.dims[0].stride), step), u.dims[0].stride
+		}
+		w.strides[i] = []extents.Quantity{step, next}
+	}
+	return w
+}
+
+// keysStep returns the distance between the key heads of adjacent blocks in keys, values or their gradients.
+func (a *attended) keysStep(u *buffer) extents.Quantity {
+	if a.shape.HeadsStep == 0 || !a.stmt.ReadsKeys(u.tensor) && !slices.Contains(a.ofKeys(), u) {
+		return extents.Number(0)
+	}
+	return extents.Times(a.keyHeads(), u.dims[len(u.dims)-3].stride)
+}
+
+// ofKeys returns the gradients of keys and values.
+func (a *attended) ofKeys() []*buffer {
+	if !a.stmt.IsGrad() {
+		return nil
+	}
+	return a.buffers[len(a.buffers)-2:]
+}
+
+// start returns the beginning of a block of rows, or of this rank's first block of heads.
+func (a *attended) start(u *buffer, block int64) calls.Pointer {
+	p := a.pointer(u)
+	if block > 0 && !a.stmt.ReadsKeys(u.tensor) {
+		return behind(p, extents.Number(block), u.dims[0].stride)
+	}
+	over, step := a.over(), a.keysStep(u)
+	if over == "" || step.Size == 0 || a.together().Size == a.allBlocks().Size {
+		return p
+	}
+	at := a.here(a.meshOf(a.stmt.Queries()), over)
+	if same := a.together(); !same.IsOne() {
+		at = expr.Op("/", expr.Op("-", at, expr.Op("%", at, same.Expr)), same.Expr)
+	}
+	return behind(p, extents.Quantity{Expr: at, Size: 1}, step)
+}
+
+// cleared zeroes the gradients of keys and values if a block does not have all key heads.
+func (a *attended) cleared() ([]calls.Stmt, error) {
+	var list []calls.Stmt
+	if a.keyHeads().Size == a.allKeyHeads().Size {
+		return nil, nil
+	}
+	keys := a.of(a.stmt.Keys())
+	for _, u := range a.ofKeys() {
+		row := make([]int, len(keys.tensor.Axes))
+		for i, d := range keys.dims {
+			row[d.axis] = u.dims[len(u.dims)-len(keys.dims)+i].axis
+		}
+		w := newWalk(u, [][]int{row}, []*buffer{keys})
+		if err := a.check(a.stmt, w); err != nil {
+			return nil, err
+		}
+		zeros, err := a.launch(a.stmt, "unary", "scale(0)", w, []*buffer{u, keys})
+		if err != nil {
+			return nil, err
+		}
+		*zeros[0].Meta() = a.info(a.stmt, "Zeros_"+u.tensor.Name, "zeros of "+u.tensor.Name)
+		list = append(list, zeros...)
+	}
+	if len(list) > 0 {
+		list[0].Meta().Note = "zeros for the key heads of other blocks"
+	}
+	return list, nil
+}

@@ -1,0 +1,145 @@
+package fromhost
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/calls/extents"
+	"github.com/hirgen/hirgen/internal/base/expr"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// A dim is one axis of a buffer: its number of elements, and the distance between them.
+type dim struct {
+	axis           int // logical axis of the tensor
+	extent, stride extents.Quantity
+}
+
+// A buffer is memory that a tensor names.
+type buffer struct {
+	tensor *hostir.Tensor
+	root   *hostir.Tensor // the tensor that owns the memory
+	name   string         // a declared pointer; empty: the buffer is printed as a part of base
+	dims   []dim          // live axes in the logical order
+	typ    domain.DType
+	input  bool      // the caller's, read only
+	base   string    // argument, buffer or declared pointer that it is a part of
+	at     expr.Expr // its start in base, in elements; nil: 0
+	known  bool      // base is the start of the memory of root on every path
+}
+
+// pointer returns the start of a buffer.
+func (b *builder) pointer(u *buffer) calls.Pointer {
+	if u.name != "" {
+		return calls.Pointer{Base: u.name}
+	}
+	return b.place(u)
+}
+
+// place returns the start of a buffer as an offset in its memory.
+func (b *builder) place(u *buffer) calls.Pointer {
+	if u.at == nil {
+		return calls.Pointer{Base: u.base}
+	}
+	return calls.Pointer{Base: u.base, Offset: b.spelled(u.at)}
+}
+
+// newBuffer lays out a tensor that owns its memory.
+func (b *builder) newBuffer(t *hostir.Tensor, name string) *buffer {
+	buf := &buffer{tensor: t, root: t, typ: t.DType, input: t.Role == hostir.Input, base: name, known: true}
+	for _, axis := range hostir.Live(t) {
+		buf.dims = append(buf.dims, dim{axis: axis, extent: b.scope.Local(t.Axes[axis])})
+	}
+	stride := extents.Number(1)
+	for _, i := range slices.Backward(buf.layout()) {
+		buf.dims[i].stride = stride
+		stride = extents.Times(buf.dims[i].extent, stride)
+	}
+	return buf
+}
+
+// layout lists the indices of dims from outermost to innermost.
+func (u *buffer) layout() []int {
+	order := make([]int, 0, len(u.dims))
+	if u.tensor.Layout == nil {
+		for i := range u.dims {
+			order = append(order, i)
+		}
+		return order
+	}
+	for _, axis := range u.tensor.Layout {
+		if i := slices.IndexFunc(u.dims, func(d dim) bool { return d.axis == axis }); i >= 0 {
+			order = append(order, i)
+		}
+	}
+	return order
+}
+
+// elements returns the number of elements of the view.
+func (u *buffer) elements() extents.Quantity {
+	count := extents.Number(1)
+	for _, d := range u.dims {
+		count = extents.Times(count, d.extent)
+	}
+	return count
+}
+
+// contiguous reports whether the view is contiguous in memory.
+func (u *buffer) contiguous() bool { return rowMajor(byStride(u.dims)) }
+
+// byStride sorts axes from the largest stride to the smallest.
+func byStride(dims []dim) []dim {
+	sorted := slices.Clone(dims)
+	slices.SortStableFunc(sorted, func(x, y dim) int {
+		switch {
+		case x.stride.Size > y.stride.Size:
+			return -1
+		case x.stride.Size < y.stride.Size:
+			return 1
+		default:
+			return 0
+		}
+	})
+	return sorted
+}
+
+// rowMajor reports whether dims, in this order, are dense with the last one innermost.
+func rowMajor(dims []dim) bool {
+	want := int64(1)
+	for _, d := range slices.Backward(dims) {
+		if d.extent.IsOne() {
+			continue
+		}
+		if d.stride.Size != want {
+			return false
+		}
+		want = extents.MustMultiply(want, d.extent.Size)
+	}
+	return true
+}
+
+// shape lists one rank's extents.
+func (u *buffer) shape() []expr.Expr {
+	list := make([]expr.Expr, len(u.dims))
+	for i, d := range u.dims {
+		list[i] = d.extent.Expr
+	}
+	return list
+}
+
+// sameShape reports whether the live axes of t have the extents of dims on one rank.
+func sameShape(t *hostir.Tensor, dims []dim) bool {
+	shape := hostir.LocalShape(t)
+	return slices.EqualFunc(shape, dims, func(n int64, d dim) bool { return n == d.extent.Size })
+}
+
+// as returns a view of this buffer with the axes of out, in place of dims.
+func (u *buffer) as(out *hostir.Tensor, dims []dim) *buffer {
+	view := *u
+	view.tensor, view.dims = out, slices.Clone(dims)
+	for i, axis := range hostir.Live(out) {
+		view.dims[i].axis = axis
+	}
+	return &view
+}

@@ -1,0 +1,196 @@
+package fromhost
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/calls/collective"
+	"github.com/hirgen/hirgen/calls/extents"
+	"github.com/hirgen/hirgen/internal/base/diag"
+	"github.com/hirgen/hirgen/internal/base/expr"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// A transfer is a communication, or a group of them, on its team's stream. One event hands over from the current stream, and
+// another event marks its end.
+type transfer struct {
+	team  string
+	done  string // events; indexed by the iteration
+	on    calls.Stream
+	loops []loop
+	guard string    // the ranks that run it; empty: all
+	owned *exchange // of a transfer through shared memory, on the owner's side
+}
+
+// begin hands over from the current stream to the stream on. It returns the transfer and the statements.
+func (b *builder) begin(info calls.Info, team, handle string, on calls.Stream) (*transfer, []calls.Stmt) {
+	ready := calls.Event{Set: b.events(handle+"_ready", b.iterations(), info.Label), Index: b.at(b.loops)}
+	why := "hand-over: " + handle + whyBegin
+	if info.Why != "" {
+		why = info.Why + "; " + why
+	}
+	return b.ongoing(info, team, handle, on), calls.Order(because(info, why), ready, b.current, on)
+}
+
+// whyBegin is the reason for which a transfer waits for the stream that issues it.
+const whyBegin = " starts behind what the issuing stream did before: its operand is there, and its result may be written"
+
+// at returns the number of the current iteration of some loops.
+func (b *builder) at(loops []loop) expr.Expr { return b.spelled(iteration(loops)) }
+
+// ongoing returns a transfer on a stream, with events for its end.
+func (b *builder) ongoing(info calls.Info, team, handle string, on calls.Stream) *transfer {
+	return &transfer{
+		team: team, on: on, loops: slices.Clone(b.loops), guard: b.guard,
+		done: b.events(handle+"_done", b.iterations(), info.Label),
+	}
+}
+
+// end records that the transfer is done.
+func (b *builder) end(info calls.Info, t *transfer, handle string) calls.Stmt {
+	b.handles[handle] = t
+	return &calls.EventRecord{Info: info, Event: calls.Event{Set: t.done, Index: b.at(b.loops)}, On: t.on}
+}
+
+// communication lowers a collective.
+func (b *builder) communication(s *hostir.Communication) ([]calls.Stmt, error) {
+	if s.Backend != hostir.NCCL {
+		return nil, notCarried(s.Pos, s.Backend)
+	}
+	buffers, err := b.denseBuffers(s, "a communication", s.Out, s.In)
+	if err != nil {
+		return nil, err
+	}
+	out, in := buffers[0], buffers[1]
+	info := b.info(s, s.Handle, s.Handle+": "+string(s.Type)+" of "+s.In.Name)
+	call, err := b.collective(s, in, out)
+	if err != nil {
+		return nil, err
+	}
+	call.Info, call.Team = info, b.teamOf(s)
+	b.account(s, in, out)
+	return b.carry(s, s.Handle, call)
+}
+
+// carry issues a call of NCCL on the stream of its team, or adds it to the open group.
+func (b *builder) carry(s hostir.Stmt, handle string, call *calls.NcclCall) ([]calls.Stmt, error) {
+	call.On = calls.Stream{Name: call.Team, Team: true}
+	if b.group != nil {
+		call.Grouped = true
+		return []calls.Stmt{call}, b.sameTeam(s.Meta().Pos, call.Team)
+	}
+	t, handOver := b.begin(call.Info, call.Team, handle, call.On)
+	return append(handOver, call, b.end(call.Info, t, handle)), nil
+}
+
+// collective fills the call of one communication.
+func (b *builder) collective(s *hostir.Communication, in, out *buffer) (*calls.NcclCall, error) {
+	form := s.Type.Row()
+	count := in.elements() // of the side that every rank has, or of a part of it
+	switch {
+	case form.Exchanges():
+		count = extents.Divided(count, b.ranksOf(s))
+	case form.FromRoot || form.Splits:
+		count = out.elements()
+	}
+	call := &calls.NcclCall{Kind: form.Call, In: b.pointer(in), Out: b.pointer(out), Type: in.typ, Count: count.Expr}
+	if s.Type == collective.SendRecv {
+		call.From, call.To = b.meshes[s.In.Mesh], b.meshes[s.Out.Mesh]
+	}
+	if form.Rooted() {
+		if s.Root == nil {
+			return nil, internalError(s, "there is no root")
+		}
+		call.Root = b.index(s.Root)
+		call.InPlace = s.Type == collective.Broadcast && !covers(s.Out.Mesh, s.Mesh)
+		call.Writable = !in.input
+	}
+	if form.Reduces {
+		if call.Fn = s.ReduceFn; domain.FoldOf(s.ReduceFn).NCCL == "" {
+			return nil, errorAt(s.Pos, "NCCL cannot reduce by %q", s.ReduceFn)
+		}
+	}
+	return call, nil
+}
+
+// ranksOf returns the number of ranks in each team of a communication.
+func (b *builder) ranksOf(s *hostir.Communication) extents.Quantity {
+	if axis := s.Mesh.Axis(s.MeshAxis); axis != nil {
+		return b.scope.Extent(axis.Extent)
+	}
+	return extents.Number(int64(s.Mesh.Size()))
+}
+
+// pointToPoint lowers a send or a receive.
+func (b *builder) pointToPoint(s *hostir.P2PCommunication) ([]calls.Stmt, error) {
+	if s.Backend.IPC() {
+		return b.sharedTransfer(s)
+	}
+	if s.Backend != hostir.NCCL {
+		return nil, notCarried(s.Pos, s.Backend)
+	}
+	buffers, err := b.denseBuffers(s, "a communication", s.Buffer)
+	if err != nil {
+		return nil, err
+	}
+	buf := buffers[0]
+	b.accountTransfer(s, buf)
+	call := &calls.NcclCall{
+		Info: b.info(s, s.Handle, s.Handle+": "+verb(s)+s.Buffer.Name), Kind: "recv", Team: b.world(s.Pos),
+		Count: buf.elements().Expr, Type: buf.typ, Peer: b.spelled(b.peerOf(s).rank),
+	}
+	if s.Send {
+		call.Kind, call.In = "send", b.pointer(buf)
+	} else {
+		call.Out = b.pointer(buf)
+	}
+	return b.carry(s, s.Handle, call)
+}
+
+func verb(s *hostir.P2PCommunication) string {
+	if s.Send {
+		return "send of "
+	}
+	return "receive of "
+}
+
+// wait makes the current stream wait for a transfer.
+func (b *builder) wait(s *hostir.Wait) ([]calls.Stmt, error) {
+	if s.Iteration != nil {
+		return b.waitForEarlier(s)
+	}
+	list, err := b.waitFor(s)
+	return b.onlyWithPeers(s.Handle, nil, list), err
+}
+
+// waitFor makes the current stream wait for a transfer of the current iteration.
+func (b *builder) waitFor(s *hostir.Wait) ([]calls.Stmt, error) {
+	t, ok := b.handles[s.Handle]
+	if !ok {
+		return nil, internalError(s, "nothing is named %s", s.Handle)
+	}
+	if len(b.loops) < len(t.loops) {
+		return nil, internalError(s, "%s runs in a loop that the wait is not in", s.Handle)
+	}
+	on := b.current
+	info := b.info(s, "wait_"+s.Handle, "Wait("+s.Handle+")")
+	if t.owned != nil {
+		return b.awaitDone(info, s.Handle, t, on), nil
+	}
+	return []calls.Stmt{&calls.StreamWait{Info: info, Event: calls.Event{Set: t.done, Index: b.spelled(b.sameIteration(t.loops))}, On: on}},
+		nil
+}
+
+// notCarried returns the error for transports without calls.
+func notCarried(pos diag.Pos, backend hostir.Backend) error {
+	var list diag.List
+	d := list.Add(pos, diag.NotLowerable, "no program can be emitted for the transport %q here", backend)
+	d.Hint = "choose via: nccl"
+	return list.Err()
+}
+
+// covers reports whether outer contains every rank of inner.
+func covers(outer, inner *domain.Mesh) bool {
+	return !slices.ContainsFunc(inner.Ranks, func(r int) bool { return !slices.Contains(outer.Ranks, r) })
+}

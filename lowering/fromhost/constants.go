@@ -1,0 +1,62 @@
+package fromhost
+
+import (
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/internal/base/expr"
+)
+
+// keepConstants declares the constants that several places name, and replaces other constants by their expressions.
+func (b *builder) keepConstants() {
+	p, l := b.scope.Parts, b.out
+	p.Fixed, l.Constants = true, nil
+	for i := len(p.List) - 1; i >= 0; i-- {
+		c := p.List[i]
+		if spelled(l.Program, c.Name) > 1 {
+			l.Constants = append([]*calls.Constant{c}, l.Constants...)
+			continue
+		}
+		by := map[string]expr.Expr{c.Name: c.Value}
+		rewriteExpressions(l.Program, &calls.Rewriter{Expression: func(e expr.Expr) expr.Expr { return expr.Substitute(e, by) }})
+		spellOut(&l.About, by)
+		for key, named := range p.Named {
+			if named == c {
+				delete(p.Named, key)
+			}
+		}
+	}
+}
+
+// spelled counts the places that name a constant.
+func spelled(p *calls.Program, name string) int {
+	count := 0
+	rewriteExpressions(p, &calls.Rewriter{Code: true, Expression: func(e expr.Expr) expr.Expr {
+		expr.Variables(e, func(v string) {
+			if v == name {
+				count++
+			}
+		})
+		return e
+	}})
+	return count
+}
+
+// rewriteExpressions rewrites the expressions of statements and declarations.
+func rewriteExpressions(p *calls.Program, r *calls.Rewriter) {
+	calls.RewriteAll(p.Body, r)
+	for _, d := range p.Declarations() {
+		if _, mesh := d.(*calls.Mesh); !mesh {
+			r.Rewrite(d)
+		}
+	}
+}
+
+// spellOut replaces names by expressions.
+func spellOut(r *calls.About, by map[string]expr.Expr) {
+	for i := range r.Gemms {
+		m := &r.Gemms[i]
+		m.M, m.N, m.K, m.Batch = expr.Substitute(m.M, by), expr.Substitute(m.N, by), expr.Substitute(m.K, by), expr.Substitute(m.Batch, by)
+	}
+	if r.Bytes != nil {
+		r.Bytes, r.Team = expr.Substitute(r.Bytes, by), expr.Substitute(r.Team, by)
+	}
+}

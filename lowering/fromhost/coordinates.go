@@ -1,0 +1,222 @@
+package fromhost
+
+import (
+	"fmt"
+
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/internal/base/expr"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// A host program computes coordinates along mesh axes, and the ranks at coordinates, from the rank. The emitted program looks
+// both up in the mesh, unless coordinates equal ranks, as on a mesh with one axis. To recognize a coordinate, the builder
+// evaluates an expression for every rank of the mesh. So the form of the expression does not matter.
+
+// coordinate is this rank's coordinate along an axis of a mesh, as a variable of the emitted program.
+type coordinate struct {
+	mesh  *domain.Mesh
+	axis  int
+	name  string
+	spelt expr.Expr // the host program's expression for it, if it has one
+	used  bool
+}
+
+// peer is the rank at the other side of a transfer.
+type peer struct {
+	rank       expr.Expr // the host program's expression
+	mesh       *domain.Mesh
+	axis       int
+	here       string    // the name of this rank's coordinate along the axis
+	coordinate expr.Expr // the peer's
+	extent     int64     // of the axis
+	asked      bool      // the emitted program looks up the rank at the coordinate in the mesh
+}
+
+// meshOf returns the mesh of a tensor, by default the world.
+func (b *builder) meshOf(t *hostir.Tensor) *domain.Mesh {
+	if t.Mesh == nil {
+		return b.program.Meshes[0]
+	}
+	return t.Mesh
+}
+
+// inOrder reports whether a mesh has one axis, along which the coordinates are the ranks.
+func inOrder(m *domain.Mesh) bool {
+	for i, r := range m.Ranks {
+		if i != r {
+			return false
+		}
+	}
+	return len(m.Axes) == 1
+}
+
+// coordinateAt returns the coordinate along an axis of a row-major position in a mesh, and the difference of positions between
+// adjacent coordinates.
+func coordinateAt(m *domain.Mesh, axis, position int) (coordinate, step int) {
+	step = 1
+	for _, a := range m.Axes[axis+1:] {
+		step *= int(a.Extent.Size)
+	}
+	return position / step % int(m.Axes[axis].Extent.Size), step
+}
+
+// withCoordinates replaces parts of an expression by names of this rank's coordinates in a mesh. The result is valid on the ranks
+// of the mesh.
+func (b *builder) withCoordinates(m *domain.Mesh, e expr.Expr) expr.Expr {
+	binary, ok := e.(*expr.Binary)
+	if !ok || inOrder(m) {
+		return e
+	}
+	key := fmt.Sprintf("%p %s", m, e)
+	if known, ok := b.placed[key]; ok {
+		return known
+	}
+	placed := expr.Expr(&expr.Binary{Op: binary.Op, X: b.withCoordinates(m, binary.X), Y: b.withCoordinates(m, binary.Y)})
+	for axis := range m.Axes {
+		if m.Axes[axis].Extent.Size > 1 && b.isCoordinate(m, axis, e) {
+			p := b.coordinateAlong(m, axis)
+			p.spelt, placed = e, expr.Var(p.name)
+			break
+		}
+	}
+	b.placed[key] = placed
+	return placed
+}
+
+// isCoordinate reports whether an expression equals each rank's coordinate along an axis.
+func (b *builder) isCoordinate(m *domain.Mesh, axis int, e expr.Expr) bool {
+	for position, rank := range m.Ranks {
+		want, _ := coordinateAt(m, axis, position)
+		if got, err := expr.Eval(e, b.onRank(m, rank, position, 0)); err != nil || got != int64(want) {
+			return false
+		}
+	}
+	return true
+}
+
+// onRank returns the values of names on a rank of a mesh. "?" has the given value.
+func (b *builder) onRank(m *domain.Mesh, rank, position int, unknown int64) func(string) (int64, bool) {
+	return func(name string) (int64, bool) {
+		switch name {
+		case "rank":
+			return int64(rank), true
+		case "?":
+			return unknown, true
+		}
+		for _, p := range b.along {
+			if p.name == name && p.mesh == m {
+				coordinate, _ := coordinateAt(m, p.axis, position)
+				return int64(coordinate), true
+			}
+		}
+		return b.constantValue(name)
+	}
+}
+
+// coordinateAlong declares this rank's coordinate along an axis, once.
+func (b *builder) coordinateAlong(m *domain.Mesh, axis int) *coordinate {
+	for _, p := range b.along {
+		if p.mesh == m && p.axis == axis {
+			return p
+		}
+	}
+	p := &coordinate{mesh: m, axis: axis, name: b.coordinateName(m, axis)}
+	b.along = append(b.along, p)
+	return p
+}
+
+// peerOf returns the peer of a transfer.
+func (b *builder) peerOf(s *hostir.P2PCommunication) peer {
+	m := b.meshOf(s.Buffer)
+	rank := b.scope.Rename(expr.Fold(s.Peer))
+	if inOrder(m) {
+		return peer{rank: rank, mesh: m, here: "rank", coordinate: rank, extent: m.Axes[0].Extent.Size}
+	}
+	key := fmt.Sprintf("%p %s", m, rank)
+	if known, ok := b.peersAt[key]; ok {
+		return known
+	}
+	found := peer{rank: rank, coordinate: rank, here: "rank", extent: int64(b.program.Meshes[0].Size())}
+	for axis := range m.Axes {
+		if coordinate := b.coordinateIn(m, axis, rank, rank); coordinate != nil {
+			here := b.coordinateAlong(m, axis).name
+			found = peer{
+				rank: rank, mesh: m, axis: axis, here: here, coordinate: b.withCoordinates(m, coordinate), extent: m.Axes[axis].Extent.Size,
+				asked: true,
+			}
+			break
+		}
+	}
+	b.peersAt[key] = found
+	return found
+}
+
+// coordinateIn finds the part of a rank's expression that is its coordinate along an axis. With another coordinate instead of
+// this part, the expression gives the rank there. The result is nil if there is no such part.
+func (b *builder) coordinateIn(m *domain.Mesh, axis int, rank, part expr.Expr) expr.Expr {
+	binary, ok := part.(*expr.Binary)
+	if !ok {
+		return nil
+	}
+	extent := m.Axes[axis].Extent.Size
+	if most, ok := b.most(part); ok && most == extent-1 && b.isRankAt(m, axis, expr.Replace(rank, part.String(), expr.Var("?"))) {
+		return part
+	}
+	if found := b.coordinateIn(m, axis, rank, binary.X); found != nil {
+		return found
+	}
+	return b.coordinateIn(m, axis, rank, binary.Y)
+}
+
+// isRankAt reports whether an expression gives, for every rank, the rank at the coordinate "?" along an axis.
+func (b *builder) isRankAt(m *domain.Mesh, axis int, e expr.Expr) bool {
+	for position, rank := range m.Ranks {
+		own, step := coordinateAt(m, axis, position)
+		for coordinate := range int(m.Axes[axis].Extent.Size) {
+			want := m.Ranks[position+(coordinate-own)*step]
+			if got, err := expr.Eval(e, b.onRank(m, rank, position, int64(coordinate))); err != nil || got != int64(want) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// most returns the largest value of a non-negative expression, if its form allows that.
+func (b *builder) most(e expr.Expr) (value int64, ok bool) {
+	if v := b.value(e); v >= 0 {
+		return v, true
+	}
+	binary, ok := e.(*expr.Binary)
+	if !ok {
+		return 0, false
+	}
+	if binary.Op == "%" {
+		modulus := b.value(binary.Y)
+		return modulus - 1, modulus > 0
+	}
+	x, xOK := b.most(binary.X)
+	y, yOK := b.most(binary.Y)
+	switch {
+	case !xOK || !yOK:
+		return 0, false
+	case binary.Op == "+":
+		return x + y, true
+	case binary.Op == "*":
+		return expr.Mul(x, y)
+	default:
+		return 0, false
+	}
+}
+
+// usedCoordinates declares the coordinates that the program uses.
+func (b *builder) usedCoordinates() []calls.Stmt {
+	var list []calls.Stmt
+	for _, p := range b.along {
+		if p.used {
+			list = append(list, &calls.Let{Name: p.name, Mesh: b.meshes[p.mesh], Axis: int64(p.axis)})
+		}
+	}
+	return list
+}

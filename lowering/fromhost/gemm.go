@@ -1,0 +1,154 @@
+package fromhost
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/calls/extents"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// A gemm is C[m, n] = A[m, k] B[k, n], batched. It determines a plan.
+type gemm struct {
+	m, n, k, batch            extents.Quantity
+	strideA, strideB, strideC extents.Quantity
+	rowB                      extents.Quantity // elements between rows of B in memory; 0: dense
+	transposeA, transposeB    bool
+	bias, addend, fp32Result  bool
+	then                      string
+	calls                     []leadingAxis // outermost first: each of their elements is a separate call
+}
+
+// matmul lowers out[..., m, n] = a[..., m, k] b[..., k, n].
+func (b *builder) matmul(s *hostir.Matmul) ([]calls.Stmt, error) {
+	buffers, err := b.operandBuffers(s, s.Out, s.A, s.B)
+	if err != nil {
+		return nil, err
+	}
+	return b.multiply(s, withRow(buffers, s.OneRow), false, nil, s.Addend)
+}
+
+// linear lowers out[..., n] = x[..., k] w[..., n, k]^T + bias[n].
+func (b *builder) linear(s *hostir.Linear) ([]calls.Stmt, error) {
+	buffers, err := b.operandBuffers(s, append([]*hostir.Tensor{s.Out}, hostir.Uses(s)...)...)
+	if err != nil {
+		return nil, err
+	}
+	buffers = withRow(buffers, s.OneRow)
+	if s.Bias == nil {
+		return b.multiply(s, buffers, true, nil, s.Addend)
+	}
+	bias := buffers[3]
+	if s.Bias.DType != s.Out.DType || !rowMajor(bias.dims[len(bias.dims)-1:]) {
+		return nil, errorAt(s.Pos, "the bias %s must have dense rows of the result's type, %s", hostir.Called(b.program, s, s.Bias), s.Out.DType)
+	}
+	return b.multiply(s, buffers, true, bias, s.Addend)
+}
+
+// withRow adds an axis of one row to the first two buffers, the result and the first operand, if oneRow is set.
+func withRow(buffers []*buffer, oneRow bool) []*buffer {
+	if !oneRow {
+		return buffers
+	}
+	buffers = slices.Clone(buffers)
+	for i, u := range buffers[:2] {
+		row := *u
+		row.dims = slices.Insert(slices.Clone(u.dims), max(0, len(u.dims)-1), dim{extent: extents.Number(1), stride: extents.Number(0)})
+		buffers[i] = &row
+	}
+	return buffers
+}
+
+// multiply lowers the product of buffers[1] and buffers[2]. The second one is stored as [n, k] if columnsFirst is set. The
+// addend, if there is one, has the layout of the result. The bias may be nil.
+func (b *builder) multiply(s hostir.Stmt, buffers []*buffer, columnsFirst bool, bias *buffer, addend *hostir.Tensor) ([]calls.Stmt, error) {
+	out, x, y := buffers[0], buffers[1], buffers[2]
+	if len(x.dims) == 0 || len(y.dims) < 2 || len(out.dims) == 0 {
+		return nil, internalError(s, "the operands have too few axes")
+	}
+	p, misfit := gemmOf(out, x, y, bias)
+	if misfit != nil {
+		return nil, b.notContiguous(s, misfit.tensor, "a matmul")
+	}
+	p.transposeB, p.bias, p.addend = p.transposeB != columnsFirst, bias != nil, addend != nil
+	p.fp32Result, p.then = out.typ != x.typ, hostir.Epilogue(s)
+	if err := b.gemmFits(s, p); err != nil {
+		return nil, err
+	}
+	call, err := b.gemm(s, p, out, x, y)
+	if err != nil {
+		return nil, err
+	}
+	if bias != nil {
+		at := b.pointer(bias)
+		call.Bias = &at
+	}
+	if addend != nil {
+		call.Addend, err = b.addend(s, addend, out)
+	}
+	return b.calls(p, call), err
+}
+
+// addend returns the pointer to the addend of a GEMM, which has the layout of its result.
+func (b *builder) addend(s hostir.Stmt, t *hostir.Tensor, out *buffer) (*calls.Pointer, error) {
+	buf, err := b.operandBuffer(s, t)
+	if err != nil {
+		return nil, err
+	}
+	same := slices.EqualFunc(long(buf.dims), long(out.dims), func(d, o dim) bool {
+		return d.extent.Size == o.extent.Size && d.stride.Size == o.stride.Size
+	})
+	if !same || buf.typ != out.typ {
+		return nil, errorAt(s.Meta().Pos, "%s, to which the matmul is added, does not lie in memory as %s does",
+			hostir.Called(b.program, s, t), hostir.Called(b.program, s, out.tensor))
+	}
+	at := b.pointer(buf)
+	return &at, nil
+}
+
+func last(dims []dim) dim { return dims[len(dims)-1] }
+
+// long removes axes of one element.
+func long(dims []dim) []dim {
+	return slices.DeleteFunc(slices.Clone(dims), func(d dim) bool { return d.extent.IsOne() })
+}
+
+// gemm declares the plan and makes the call.
+func (b *builder) gemm(s hostir.Stmt, p gemm, out, x, y *buffer) (*calls.Gemm, error) {
+	if x.typ != y.typ || out.typ != x.typ && out.typ != domain.FP32 {
+		return nil, errorAt(s.Meta().Pos, "the operands of a matmul have one type, and so has its result unless it is fp32; cast %s",
+			hostir.Called(b.program, s, out.tensor))
+	}
+	on := b.current
+	name, words := out.root.Name, hostir.Op(s)+" of "+out.tensor.Name
+	if p.addend {
+		name, words = name+"_sum", words+", added to what is there"
+	}
+	if p.then != "" {
+		words += ", then " + p.then
+	}
+	info := b.info(s, hostir.Op(s)+"_"+name, words)
+	shape := p.shape()
+	shape.Name, shape.Plan, shape.Type, shape.Label = b.names.Constant(name+"_shape"), b.names.Member(name+"_plan"), x.typ, info.Label
+	b.out.Shapes = append(b.out.Shapes, shape)
+	b.accountGemm(p)
+	return &calls.Gemm{
+		Info: info, Shape: shape.Name, Out: b.pointer(out), A: b.pointer(x), B: b.pointer(y), On: on, Workspace: on.Index,
+	}, nil
+}
+
+// shape returns the declaration of the GEMM, without names.
+func (p gemm) shape() *calls.Shape {
+	d := &calls.Shape{
+		M: p.m.Expr, N: p.n.Expr, K: p.k.Expr, TransposeA: p.transposeA, TransposeB: p.transposeB, Bias: p.bias, Addend: p.addend,
+		Fp32Result: p.fp32Result, Then: p.then,
+	}
+	if !p.batch.IsOne() {
+		d.Batch, d.StrideA, d.StrideB, d.StrideC = p.batch.Expr, p.strideA.Expr, p.strideB.Expr, p.strideC.Expr
+	}
+	if p.rowB.Size > 0 {
+		d.RowB = p.rowB.Expr
+	}
+	return d
+}

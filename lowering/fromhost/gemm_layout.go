@@ -1,0 +1,160 @@
+package fromhost
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/hirgen/hirgen/calls/extents"
+)
+
+// A leadingAxis is an axis of a GEMM's result before the columns, with its strides in the result, the operands and the bias. A
+// stride is 0 if the tensor has no such axis, or one element along it.
+type leadingAxis struct {
+	extent        extents.Quantity
+	c, a, b, bias extents.Quantity
+}
+
+// gemmOf converts a GEMM of x and y to calls with batches of matrices. If that is not possible, it returns a buffer that cuBLASLt
+// cannot read. If dense matrices are not possible, the rows of y's matrices may have gaps: a GEMM without rows is cut along its
+// columns. The bias may be nil.
+func gemmOf(out, x, y, bias *buffer) (p gemm, misfit *buffer) {
+	p, misfit = denseGemmOf(out, x, y, bias)
+	if misfit == nil {
+		return p, nil
+	}
+	if together, row, byColumns := closedUp(y); together != nil {
+		if apart, misfit := denseGemmOf(out, x, together, bias); misfit == nil {
+			apart.rowB, apart.transposeB = row, byColumns
+			return apart, nil
+		}
+	}
+	return p, misfit
+}
+
+// closedUp returns y with dense matrices: without gaps between rows or, if they are stored by columns, between columns. row is
+// the original stride. It returns nil if there are no gaps, or if the elements within a row are not adjacent.
+func closedUp(y *buffer) (together *buffer, row extents.Quantity, byColumns bool) {
+	closed := *y
+	closed.dims = slices.Clone(y.dims)
+	matrix := closed.dims[len(closed.dims)-2:]
+	outer, inner := &matrix[0], &matrix[1]
+	if outer.extent.IsOne() || !inner.extent.IsOne() && inner.stride.Size > outer.stride.Size {
+		outer, inner, byColumns = inner, outer, true
+	}
+	if !inner.extent.IsOne() && inner.stride.Size != 1 || outer.stride.Size <= inner.extent.Size {
+		return nil, row, false
+	}
+	row, outer.stride = outer.stride, inner.extent
+	return &closed, row, byColumns
+}
+
+// denseGemmOf converts a GEMM whose matrices have no gaps. It sorts the axes before the columns as the result stores them. The
+// outermost are separate calls, the next ones are batches and the innermost are rows. A batch has one stride in each operand, and
+// a call has one row of the bias. It tries the fewest axes of calls first, and then the most rows. If even calls of single rows
+// fail, cuBLASLt cannot read the columns of some buffer or its summed axis.
+func denseGemmOf(out, x, y, bias *buffer) (p gemm, misfit *buffer) {
+	axes := leadingAxes(out, x, y, bias)
+	for outer := 0; outer <= len(axes); outer++ {
+		for rows := len(axes) - outer; rows >= 0; rows-- {
+			if p, misfit = batchesOf(axes[outer:], rows, out, x, y); misfit == nil {
+				p.calls = axes[:outer]
+				return p, nil
+			}
+		}
+	}
+	return p, misfit
+}
+
+// leadingAxes lists the axes of a result before the columns, outermost in memory first, without axes of one element. The leading
+// axes of x are aligned with them at the end, before the summed axis. y and the bias have no rows, so their leading axes are
+// aligned with the batches.
+func leadingAxes(out, x, y, bias *buffer) []leadingAxis {
+	leading := out.dims[:len(out.dims)-1]
+	var axes []leadingAxis
+	for i, d := range leading {
+		if d.extent.IsOne() {
+			continue
+		}
+		back := len(leading) - i // 1 for the rows
+		axis := leadingAxis{d.extent, d.stride, strideAt(x.dims[:len(x.dims)-1], back), strideAt(y.dims[:len(y.dims)-2], back-1),
+			extents.Number(0)}
+		if bias != nil {
+			axis.bias = strideAt(bias.dims[:len(bias.dims)-1], back-1)
+		}
+		axes = append(axes, axis)
+	}
+	slices.SortStableFunc(axes, func(a, b leadingAxis) int { return cmp.Compare(b.c.Size, a.c.Size) })
+	return axes
+}
+
+// strideAt returns the stride of axis -back. It is 0 if there is no such axis, or it has one element.
+func strideAt(dims []dim, back int) extents.Quantity {
+	if at := len(dims) - back; back > 0 && at >= 0 && !dims[at].extent.IsOne() {
+		return dims[at].stride
+	}
+	return extents.Number(0)
+}
+
+// batchesOf makes one call: the innermost axes, as many as rows, are rows, and the others are batches.
+func batchesOf(axes []leadingAxis, rows int, out, x, y *buffer) (p gemm, misfit *buffer) {
+	batch, inner := axes[:len(axes)-rows], axes[len(axes)-rows:]
+	p = gemm{m: extents.Number(1), n: last(out.dims).extent, k: last(x.dims).extent, batch: extents.Number(1)}
+	c, a := []dim{last(out.dims)}, []dim{last(x.dims)}
+	for i, axis := range slices.Backward(inner) {
+		if axis.b.Size != 0 || axis.bias.Size != 0 {
+			return p, y
+		}
+		p.m = extents.Times(axis.extent, p.m)
+		c = append([]dim{{i, axis.extent, axis.c}}, c...)
+		a = append([]dim{{i, axis.extent, axis.a}}, a...)
+	}
+	for _, axis := range batch {
+		p.batch = extents.Times(p.batch, axis.extent)
+	}
+	var fits, turned bool
+	if turned, fits = matrix(c); !fits || turned {
+		return p, out
+	}
+	if p.transposeA, fits = matrix(a); !fits {
+		return p, x
+	}
+	if p.transposeB, fits = matrix(y.dims[len(y.dims)-2:]); !fits {
+		return p, y
+	}
+	if p.strideA, p.strideB, p.strideC, fits = strides(batch); !fits {
+		return p, x
+	}
+	return p, nil
+}
+
+// matrix reads axes as a matrix: the last axis is its columns, the others are its rows. transposed means that it is stored by
+// columns. ok is false if our cuBLASLt calls cannot read it.
+func matrix(axes []dim) (transposed, ok bool) {
+	if rowMajor(axes) {
+		return false, true
+	}
+	byColumns := append([]dim{last(axes)}, axes[:len(axes)-1]...)
+	return true, rowMajor(byColumns)
+}
+
+// strides returns the distances between the matrices of a batch in the operands and the result. ok is false if one stride cannot
+// step through all axes of the batch, or if the bias varies along them.
+func strides(batch []leadingAxis) (a, b, c extents.Quantity, ok bool) {
+	a, b, c = extents.Number(0), extents.Number(0), extents.Number(0)
+	for i, axis := range slices.Backward(batch) {
+		if axis.bias.Size != 0 {
+			return a, b, c, false
+		}
+		if i == len(batch)-1 {
+			a, b, c = axis.a, axis.b, axis.c
+			continue
+		}
+		inner := batch[i+1]
+		for _, stride := range [][2]extents.Quantity{{axis.a, inner.a}, {axis.b, inner.b}, {axis.c, inner.c}} {
+			if stride[0].Size != extents.MustMultiply(stride[1].Size, inner.extent.Size) {
+				return a, b, c, false
+			}
+		}
+	}
+	return a, b, c, true
+}

@@ -1,0 +1,65 @@
+package fromhost
+
+import (
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/internal/base/diag"
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// startGroup lowers a group up to its end. The group has the team of its first collective. A group of transfers between two ranks
+// has the world as its team.
+func (b *builder) startGroup(s *hostir.StartCoalescing, rest []hostir.Stmt) ([]calls.Stmt, error) {
+	if b.group != nil {
+		return nil, internalError(s, "a group is open already")
+	}
+	members, end := hostir.Group(rest)
+	if end == nil {
+		return nil, internalError(s, "the group has no end in its list of statements")
+	}
+	defer func(inside string) { b.inside, b.skip = inside, len(members)+1 }(b.inside)
+	b.inside = b.guard
+	for _, next := range members {
+		switch next := next.(type) {
+		case *hostir.Communication:
+			return b.grouped(members, b.teamOf(next), end)
+		case *hostir.P2PCommunication:
+			return b.grouped(members, b.world(next.Pos), end)
+		}
+	}
+	return nil, internalError(s, "the group is empty")
+}
+
+// grouped lowers communications that progress at the same time.
+func (b *builder) grouped(members []hostir.Stmt, team string, end *hostir.EndCoalescing) ([]calls.Stmt, error) {
+	info := b.info(end, end.Handle, end.Handle+": group")
+	t, list := b.begin(info, team, end.Handle, calls.Stream{Name: team, Team: true})
+	b.group = t
+	body, err := b.items(members)
+	b.group = nil
+	if err != nil {
+		return nil, err
+	}
+	declared, body := withoutNames(body)
+	list = append(list, &calls.NcclGroup{Info: info, Team: team, On: t.on, Body: body}, b.end(info, t, end.Handle))
+	return append(declared, list...), nil
+}
+
+// withoutNames moves the declarations out of a group, since later statements use them, too.
+func withoutNames(body []calls.Stmt) (declared, rest []calls.Stmt) {
+	for _, s := range body {
+		if _, ok := s.(*calls.Declare); ok {
+			declared = append(declared, s)
+		} else {
+			rest = append(rest, s)
+		}
+	}
+	return declared, rest
+}
+
+// sameTeam reports a group over several communicators, for whose parts one event is not enough.
+func (b *builder) sameTeam(pos diag.Pos, team string) error {
+	if b.group.team == team {
+		return nil
+	}
+	return errorAt(pos, "the communications of one group must be along one mesh axis")
+}

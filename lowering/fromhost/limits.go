@@ -1,0 +1,78 @@
+package fromhost
+
+import (
+	"math"
+
+	"github.com/hirgen/hirgen/internal/base/diag"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// Libraries and launches limit the size of one call on one rank; docs/spec.md has a table. Elementwise kernels, folds, copies and
+// communications have no limit below the size of a tensor.
+const (
+	mostOfGemm  = math.MaxInt32     // rows, columns, terms of a sum and batches: cuBLASLt counts them in int
+	mostOfHeads = math.MaxInt32     // rows: cuDNN counts them in int
+	rowsOfTile  = 64                // of an attention
+	mostTiles   = math.MaxInt32 / 2 // two blocks of a grid share one in a backward pass
+)
+
+// Hints for specs beyond a limit.
+const (
+	fewerRows  = "split an axis of the result over ranks, or compute it in slices, an axis Stream(S)"
+	fewerTerms = "split the axis over ranks, and add the partial sums with sum"
+	fewerCalls = "give both operands all batches, one after the other in memory: one call then has all"
+	fewerKeys  = "split the keys, or the batches and heads, over ranks"
+)
+
+// gemmFits refuses a GEMM with too large an extent, or with more calls than a loop can have.
+func (b *builder) gemmFits(s hostir.Stmt, p gemm) error {
+	calls := p.gemms().Size / p.batch.Size
+	return firstOf(
+		tooMany(s, "rows of a GEMM", p.m.Size, mostOfGemm, fewerRows),
+		tooMany(s, "columns of a GEMM", p.n.Size, mostOfGemm, fewerRows),
+		tooMany(s, "terms of each sum of a GEMM", p.k.Size, mostOfGemm, fewerTerms),
+		tooMany(s, "GEMMs in one call", p.batch.Size, mostOfGemm, fewerRows),
+		tooMany(s, "calls in a loop", calls, domain.MostCalls, fewerCalls),
+	)
+}
+
+// headsFit refuses an attention with too many rows, or too many tiles of them.
+func (a *attended) headsFit() error {
+	batches, calls := int64(1), int64(1) // of a call
+	for _, extent := range a.batches.extents {
+		calls, batches = calls*batches, extent.Size
+	}
+	for _, t := range []*hostir.Tensor{a.stmt.Queries(), a.stmt.Keys()} {
+		dims := a.of(t).dims
+		heads, rows := dims[len(dims)-3].extent.Size, dims[len(dims)-2].extent.Size
+		tiles := batches * heads * ((rows + rowsOfTile - 1) / rowsOfTile)
+		err := firstOf(
+			tooMany(a.stmt, "rows of a head of an attention", rows, mostOfHeads, fewerKeys),
+			tooMany(a.stmt, "tiles of 64 rows of an attention", tiles, mostTiles, fewerKeys),
+		)
+		if err != nil {
+			return err
+		}
+	}
+	return tooMany(a.stmt, "calls in a loop", calls, domain.MostCalls, fewerCalls)
+}
+
+// tooMany returns an error if count exceeds most.
+func tooMany(s hostir.Stmt, what string, count, most int64, hint string) error {
+	if count <= most {
+		return nil
+	}
+	var list diag.List
+	list.Add(s.Meta().Pos, diag.TooLong, "a rank has %d %s, and at most %d are possible", count, what, most).WithHint("%s", hint)
+	return list.Err()
+}
+
+func firstOf(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

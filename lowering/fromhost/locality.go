@@ -1,0 +1,30 @@
+package fromhost
+
+import (
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/internal/base/expr"
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// limited returns the transfers that only take place with some peers, by handle.
+func limited(body []hostir.Stmt) map[string]*hostir.P2PCommunication {
+	found := map[string]*hostir.P2PCommunication{}
+	hostir.Walk(body, func(s hostir.Stmt) bool {
+		if t, ok := s.(*hostir.P2PCommunication); ok && t.Locality != hostir.AnyNode {
+			found[t.Handle] = t
+		}
+		return true
+	})
+	return found
+}
+
+// onlyWithPeers wraps the calls of a transfer, or of a wait for it, in a condition on the peer, if the transfer takes place only
+// with some peers. by replaces loop variables to select another iteration.
+func (b *builder) onlyWithPeers(handle string, by map[string]expr.Expr, list []calls.Stmt) []calls.Stmt {
+	t := b.limited[handle]
+	if t == nil || len(list) == 0 {
+		return list
+	}
+	peer := b.spelled(expr.Substitute(b.peerOf(t).rank, by))
+	return []calls.Stmt{&calls.If{PeerAccess: peer, InterNode: t.Locality == hostir.InterNode, Body: list}}
+}

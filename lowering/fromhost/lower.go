@@ -1,0 +1,308 @@
+// Package fromhost translates host programs to calls.
+package fromhost
+
+import (
+	"strings"
+
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/calls/extents"
+	"github.com/hirgen/hirgen/calls/names"
+	"github.com/hirgen/hirgen/internal/base/diag"
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// A Translation is the calls of a host program and of its fallback variant, before the passes on calls have run.
+type Translation struct{ variants []*builder }
+
+// Translate translates a host program to calls. The error is a *diag.Errors if the program cannot be printed.
+func Translate(p *hostir.Program) (*Translation, error) {
+	t, suffix := &Translation{}, ""
+	var taken []string // kernels of both variants are in one file
+	for _, form := range p.Variants() {
+		b, err := translate(form, append(taken, names.ClassName(p.Name+suffix), "hirgen_"+p.Name, p.Name))
+		if err != nil {
+			return nil, err
+		}
+		for _, k := range b.out.Kernels {
+			taken = append(taken, k.Name, names.ClassName(k.Name))
+		}
+		t.variants, suffix = append(t.variants, b), calls.AcrossNodes
+	}
+	return t, nil
+}
+
+// Programs lists the calls of the variants.
+func (t *Translation) Programs() []*calls.Program {
+	list := make([]*calls.Program, len(t.variants))
+	for i, b := range t.variants {
+		list[i] = b.out.Program
+	}
+	return list
+}
+
+// Describe describes the variants after the passes on calls.
+func (t *Translation) Describe() *calls.Described {
+	var fallback *calls.Described
+	for i := len(t.variants) - 1; i >= 0; i-- {
+		b := t.variants[i]
+		b.keepConstants()
+		b.describe()
+		b.out.Fallback = fallback
+		fallback = b.out
+	}
+	return fallback
+}
+
+// translate translates one variant, without using the reserved names.
+func translate(p *hostir.Program, reserved []string) (b *builder, err error) {
+	defer func() {
+		if caught := recover(); caught != nil {
+			if _, ok := caught.(extents.ErrOverflow); !ok {
+				panic(caught)
+			}
+			err = errorAt(diag.Pos{File: p.File}, "a buffer of this program has more elements than 64 bits count")
+		}
+	}()
+	if len(p.Meshes) == 0 {
+		return nil, errorAt(diag.Pos{File: p.File}, "there is no mesh")
+	}
+	b = newBuilder(p, reserved)
+	b.constants()
+	b.arguments()
+	b.nameRepeats(p.Body, "")
+	body, err := b.list(p.Body)
+	if err != nil {
+		return nil, err
+	}
+	repeats := b.endRepeats(0)
+	head := append(b.usedCoordinates(), repeats...)
+	b.out.Body = append(append(head, b.beginCalls()...), body...)
+	b.finishShares()
+	b.out.Constants = b.scope.Parts.List
+	for _, s := range b.sizes {
+		b.out.Gemms = append(b.out.Gemms, s.Size)
+	}
+	return b, nil
+}
+
+// list lowers statements in order. Their declarations end with the list.
+func (b *builder) list(body []hostir.Stmt) ([]calls.Stmt, error) {
+	outer := b.declared
+	b.declared = nil
+	defer func() {
+		for _, t := range b.declared {
+			delete(b.buffers, t)
+		}
+		b.declared = outer
+	}()
+	return b.items(body)
+}
+
+// items lowers statements in order, each after the views that it introduces.
+func (b *builder) items(body []hostir.Stmt) ([]calls.Stmt, error) {
+	defer func(outer []calls.Stmt) { b.views = outer }(b.views)
+	var list []calls.Stmt
+	introduced := hostir.Introductions(body)
+	for i := 0; i < len(body); i++ {
+		guard := b.guardOf(body[i], body[i+1:])
+		if guard == b.inside {
+			guard = ""
+		}
+		b.guard, b.views = b.guardOf(body[i], body[i+1:]), nil
+		for _, t := range introduced[i] {
+			if _, err := b.operandBuffer(body[i], t); err != nil {
+				return nil, err
+			}
+		}
+		lowered, err := b.statement(body[i], body[i+1:])
+		if err != nil {
+			return nil, err
+		}
+		b.note(body[i], lowered)
+		list = append(append(list, b.views...), guarded(guard, lowered)...)
+		i, b.skip = i+b.skip, 0
+	}
+	return calls.MergeIfs(list), nil
+}
+
+// note sets the position of the calls of a host statement, and adds its note to the first call. If there is none, the next call
+// gets the note.
+func (b *builder) note(s hostir.Stmt, lowered []calls.Stmt) {
+	if text := strings.Join(strings.Fields(s.Meta().Note), " "); text != "" {
+		b.kept = text
+	}
+	for i, l := range lowered {
+		info := l.Meta()
+		if info.Pos.Line == 0 {
+			info.Pos = s.Meta().Pos
+		}
+		if i == 0 && info.Note == "" && b.kept != "" {
+			info.Note, b.kept = b.kept, ""
+		}
+	}
+}
+
+// statement lowers one statement. rest is the remainder of its list.
+func (b *builder) statement(s hostir.Stmt, rest []hostir.Stmt) ([]calls.Stmt, error) {
+	switch s.(type) {
+	case *hostir.For, *hostir.If:
+	default:
+		b.current = b.streamOf(s.Meta().On)
+	}
+	switch s := s.(type) {
+	case *hostir.GetCurrentStream:
+		return nil, nil
+	case *hostir.Synchronize:
+		return b.synchronize(s), nil
+	case *hostir.Delay:
+		return []calls.Stmt{&calls.Delay{Info: b.info(s, "delay", "Delay"), Microseconds: s.Microseconds, On: b.current}}, nil
+	case *hostir.For:
+		return b.forLoop(s)
+	case *hostir.If:
+		return b.branch(s)
+	case *hostir.PeerReadSum:
+		return b.peerReadSum(s)
+	case *hostir.Communication:
+		return b.communication(s)
+	case *hostir.P2PCommunication:
+		list, err := b.pointToPoint(s)
+		return b.onlyWithPeers(s.Handle, nil, list), err
+	case *hostir.StartCoalescing:
+		return b.startGroup(s, rest)
+	case *hostir.EndCoalescing:
+		return nil, internalError(s, "no group is open")
+	case *hostir.Wait:
+		return b.wait(s)
+	case *hostir.ShareMemHandles:
+		return nil, nil // memory is shared when the program is made, or when a call begins
+	default:
+		return b.compute(s)
+	}
+}
+
+// compute lowers statements that make, view or fill tensors.
+func (b *builder) compute(s hostir.Stmt) ([]calls.Stmt, error) {
+	switch s := s.(type) {
+	case *hostir.Allocate:
+		return b.allocate(s)
+	case *hostir.Deallocate:
+		_, err := b.operandBuffer(s, s.Tensor) // the memory stays for the next call
+		return nil, err
+	case *hostir.Broadcast, *hostir.Reshape, *hostir.Permute, *hostir.Slice:
+		return b.rearranged(s)
+	case *hostir.Set:
+		return b.copyLike(s)
+	case *hostir.Positions:
+		return b.positions(s)
+	case *hostir.Concat:
+		return b.concat(s)
+	case *hostir.Cast:
+		return b.copyLike(s)
+	case *hostir.Unary:
+		return b.unary(s)
+	case *hostir.Binary:
+		return b.binary(s)
+	case *hostir.Reduce:
+		return b.reduce(s)
+	case *hostir.Fused:
+		return b.fused(s)
+	case *hostir.Attention:
+		return b.attention(s)
+	case *hostir.Matmul:
+		return b.matmul(s)
+	case *hostir.Linear:
+		return b.linear(s)
+	default:
+		return nil, internalError(s, "nothing calls it")
+	}
+}
+
+// forLoop lowers a loop.
+func (b *builder) forLoop(s *hostir.For) ([]calls.Stmt, error) {
+	count := b.scope.Extent(s.Count)
+	name := b.names.Local(s.Var)
+	hidden, shadowed := b.scope.Names[s.Var]
+	b.scope.Names[s.Var] = name
+	b.loops = append(b.loops, loop{name: name, count: count, runs: less(count, s.First)})
+	outer := len(b.named)
+	b.nameRepeats(s.Body, s.Var)
+	body, err := b.list(s.Body)
+	body = append(b.endRepeats(outer), body...)
+	b.loops = b.loops[:len(b.loops)-1]
+	if err == nil && len(b.loops) == 0 {
+		err = b.fillEarlier()
+	}
+	delete(b.scope.Names, s.Var)
+	if shadowed {
+		b.scope.Names[s.Var] = hidden
+	}
+	b.names.Release(s.Var, name) // the next loop may use it again
+	if err != nil {
+		return nil, err
+	}
+	return []calls.Stmt{&calls.For{Var: name, First: s.First, Count: count.Expr, Body: body}}, nil
+}
+
+// declare sets the memory of a tensor until the end of the statement list.
+func (b *builder) declare(t *hostir.Tensor, buf *buffer) {
+	if _, again := b.buffers[t]; !again {
+		b.declared = append(b.declared, t)
+	}
+	b.buffers[t] = buf
+}
+
+// operandBuffer returns the memory of a tensor that a statement names.
+func (b *builder) operandBuffer(s hostir.Stmt, t *hostir.Tensor) (*buffer, error) {
+	if buf, ok := b.buffers[t]; ok {
+		return buf, nil
+	}
+	if t.Of != nil {
+		return b.view(t)
+	}
+	return nil, internalError(s, "%s has no buffer here", t.Name)
+}
+
+// operandBuffers returns the memory of several tensors.
+func (b *builder) operandBuffers(s hostir.Stmt, tensors ...*hostir.Tensor) ([]*buffer, error) {
+	var list []*buffer
+	for _, t := range tensors {
+		buf, err := b.operandBuffer(s, t)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, buf)
+	}
+	return list, nil
+}
+
+// denseBuffers returns the memory of tensors, each of which has to be contiguous.
+func (b *builder) denseBuffers(s hostir.Stmt, use string, tensors ...*hostir.Tensor) ([]*buffer, error) {
+	buffers, err := b.operandBuffers(s, tensors...)
+	for _, u := range buffers {
+		if !u.contiguous() {
+			return nil, b.notContiguous(s, u.tensor, use)
+		}
+	}
+	return buffers, err
+}
+
+// info returns the position and label of a statement that makes calls. The label is a constant with the text that errors show.
+// Parts of a peer-read sum have no label.
+func (b *builder) info(s hostir.Stmt, label, words string) calls.Info {
+	info := calls.Info{Pos: s.Meta().Pos, Why: s.Meta().Why}
+	if b.sum == "" {
+		info.Label = b.label(label, calls.At(s.Meta().Pos, words))
+	}
+	return info
+}
+
+// label declares a constant for the text with which errors name a statement, once per text.
+func (b *builder) label(label, text string) string {
+	if name, ok := b.labels[text]; ok {
+		return name
+	}
+	name := b.names.Constant(label)
+	b.labels[text] = name
+	b.out.Labels = append(b.out.Labels, &calls.Label{Name: name, Text: text})
+	return name
+}

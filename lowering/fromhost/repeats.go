@@ -1,0 +1,194 @@
+package fromhost
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/internal/base/expr"
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// Peer ranks get names, and so do slice indices that occur more than once: `const int64_t to = (rank + s) % D;`. The name is
+// declared at the start of the innermost loop whose variable it depends on.
+
+// A repeated expression depends on the rank, and occurs in several statements of one loop.
+type repeated struct {
+	value          expr.Expr
+	key            string // the text of the value, without names of repeats
+	peer           *peer  // of a rank that is looked up in the mesh; nil: the value is printed
+	axis           string // the axis of a coordinate, for its name; empty for ranks and slices
+	count          int    // lower limit of its occurrences
+	sent, received bool   // the peer of a send, of a receive
+	want, name     string
+	used           bool
+}
+
+// longest limits the columns of an expression that occurs once and gets no name.
+const longest = 40
+
+// nameRepeats names the repeats of a loop or, if variable is empty, of run().
+func (b *builder) nameRepeats(body []hostir.Stmt, variable string) {
+	c := &repeats{b: b, variable: variable, views: map[*hostir.Tensor]bool{}}
+	c.find(body, nil)
+	for _, r := range c.list {
+		if isRank := (r.sent || r.received) && r.axis == ""; isRank || r.count > 1 || len(r.key) > longest {
+			r.want = r.role()
+			r.name = b.names.Local(r.want)
+			b.named = append(b.named, r)
+		}
+	}
+}
+
+// endRepeats ends the scope of the innermost repeats, until keep are left, and declares those that were used. Each may use
+// earlier ones.
+func (b *builder) endRepeats(keep int) []calls.Stmt {
+	var list []calls.Stmt
+	for len(b.named) > keep {
+		r := b.named[len(b.named)-1]
+		b.named = b.named[:len(b.named)-1]
+		if r.used {
+			list = append(list, b.spellRepeat(r))
+		}
+		b.names.Release(r.want, r.name)
+	}
+	slices.Reverse(list)
+	return list
+}
+
+// spellRepeat declares the name of a repeat.
+func (b *builder) spellRepeat(r *repeated) calls.Stmt {
+	if r.peer == nil {
+		return &calls.Let{Name: r.name, Value: b.spelled(r.value)}
+	}
+	return &calls.Let{Name: r.name, Mesh: b.meshes[r.peer.mesh], Axis: int64(r.peer.axis), At: b.spelled(r.peer.coordinate)}
+}
+
+// role returns a name for the purpose of a repeat.
+func (r *repeated) role() string {
+	role := "slice"
+	switch {
+	case r.sent && r.received:
+		role = "partner"
+	case r.sent:
+		role = "to"
+	case r.received:
+		role = "from"
+	}
+	if r.axis != "" {
+		role += "_" + r.axis
+	}
+	return role
+}
+
+// repeats finds the repeats of one loop.
+type repeats struct {
+	b        *builder
+	variable string // of the loop; empty outside of all loops
+	list     []*repeated
+	views    map[*hostir.Tensor]bool // views whose indices were counted
+}
+
+// find searches statements. inner are the variables of loops between c's loop and them.
+func (c *repeats) find(body []hostir.Stmt, inner []string) {
+	for _, s := range body {
+		hostir.Views(s, func(t *hostir.Tensor) {
+			if of, selects := t.Of.(*hostir.Select); selects && !c.views[t] {
+				c.views[t] = true
+				c.add(c.b.indexOf(of), inner)
+			}
+		})
+		switch s := s.(type) {
+		case *hostir.P2PCommunication:
+			c.addPeer(s, inner)
+		case *hostir.Wait:
+			if t := c.b.limited[s.Handle]; t != nil && s.Iteration == nil {
+				c.addPeer(t, inner)
+			}
+		}
+		within := inner
+		if loop, ok := s.(*hostir.For); ok {
+			if loop.Var == c.variable {
+				continue // another variable of the same name
+			}
+			within = append(slices.Clone(inner), loop.Var)
+		}
+		for _, list := range hostir.Bodies(s) {
+			c.find(*list, within)
+		}
+	}
+}
+
+// addPeer counts the peer of a transfer, and its coordinate.
+func (c *repeats) addPeer(s *hostir.P2PCommunication, inner []string) {
+	p := c.b.peerOf(s)
+	if p.asked {
+		if r := c.add(p.coordinate, inner); r != nil {
+			r.axis = p.mesh.Axes[p.axis].Name
+			c.role(r, s)
+		}
+	}
+	if r := c.add(p.rank, inner); r != nil {
+		c.role(r, s)
+		if p.asked {
+			r.peer = &p
+		}
+	}
+}
+
+func (c *repeats) role(r *repeated, s *hostir.P2PCommunication) {
+	r.sent, r.received = r.sent || s.Send, r.received || !s.Send
+}
+
+// add counts an expression if it depends on the rank and belongs to the loop.
+func (c *repeats) add(e expr.Expr, inner []string) *repeated {
+	if _, ok := e.(*expr.Binary); !ok || !c.b.ofRank(e) || c.variable != "" && !expr.Mentions(e, c.b.scope.Names[c.variable]) {
+		return nil
+	}
+	if slices.ContainsFunc(inner, func(name string) bool { return expr.Mentions(e, name) }) {
+		return nil
+	}
+	key := e.String()
+	i := slices.IndexFunc(c.list, func(r *repeated) bool { return r.key == key })
+	if i < 0 {
+		i = len(c.list)
+		c.list = append(c.list, &repeated{value: e, key: key})
+	}
+	c.list[i].count++
+	return c.list[i]
+}
+
+// ofRank reports whether an expression differs between ranks.
+func (b *builder) ofRank(e expr.Expr) bool {
+	return expr.Mentions(e, "rank") || slices.ContainsFunc(b.along, func(p *coordinate) bool { return expr.Mentions(e, p.name) })
+}
+
+// spelled inserts the names of repeats into an expression, and marks them as used.
+func (b *builder) spelled(e expr.Expr) expr.Expr {
+	return expr.Rewrite(e, func(part expr.Expr) expr.Expr {
+		switch part := part.(type) {
+		case expr.Var:
+			for _, p := range b.along {
+				p.used = p.used || p.name == string(part)
+			}
+		case *expr.Binary:
+			if len(b.named) > 0 {
+				return b.repeat(part.String())
+			}
+		}
+		return nil
+	})
+}
+
+// repeat returns the name of a repeat with the given text; nil if there is none.
+func (b *builder) repeat(key string) expr.Expr {
+	for _, r := range slices.Backward(b.named) {
+		if r.key == key {
+			r.used = true
+			return expr.Var(r.name)
+		}
+	}
+	return nil
+}
+
+// index translates an expression of the host program over loop variables and the rank.
+func (b *builder) index(e expr.Expr) expr.Expr { return b.spelled(b.scope.Rename(expr.Fold(e))) }

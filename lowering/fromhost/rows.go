@@ -1,0 +1,120 @@
+package fromhost
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/calls/extents"
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// A rowOperand is an operand of a fused kernel.
+type rowOperand struct {
+	at  calls.Pointer
+	typ string
+}
+
+// rowsWalk is a walk over rows, and over the columns of each row. Rows and columns are not merged.
+type rowsWalk struct{ outer, row walk }
+
+// add appends an operand, which has a stride for each row.
+func (w *rowsWalk) add(outer []extents.Quantity, step extents.Quantity) {
+	w.outer.strides, w.row.strides = append(w.outer.strides, outer), append(w.row.strides, []extents.Quantity{step})
+}
+
+// split makes a rowsWalk whose rows begin at an axis of the walk.
+func (w walk) split(axis int) rowsWalk {
+	rows := rowsWalk{walk{extents: w.extents[:axis]}, walk{extents: w.extents[axis:]}}
+	for _, strides := range w.strides {
+		rows.add(strides[:axis], strides[axis])
+	}
+	return rows
+}
+
+func (w rowsWalk) columns() extents.Quantity { return w.row.extents[0] }
+
+// rows returns the number of rows, if they have one stride.
+func (w rowsWalk) rows() extents.Quantity {
+	if len(w.outer.extents) == 0 {
+		return extents.Number(1)
+	}
+	return w.outer.extents[0]
+}
+
+// dense reports whether each operand is contiguous, or has one row or element that repeats.
+func (w rowsWalk) dense() bool {
+	return len(w.outer.extents) <= 1 && !slices.Contains(w.uses(rowsWalk.denseUse), "")
+}
+
+func (w rowsWalk) uses(of func(w rowsWalk, v int) string) []string {
+	list := make([]string, len(w.row.strides))
+	for v := range list {
+		list[v] = of(w, v)
+	}
+	return list
+}
+
+// denseUse returns how operand v is indexed by row and column; empty if that needs strides.
+func (w rowsWalk) denseUse(v int) string {
+	step, next := w.row.strides[v][0].Size, int64(1)
+	switch {
+	case len(w.outer.extents) == 1:
+		next = w.outer.strides[v][0].Size
+	case step == 1:
+		next = w.columns().Size // there is one row
+	}
+	switch {
+	case step == 1 && next == w.columns().Size:
+		return calls.ForElement
+	case step == 1 && next == 0:
+		return calls.ForColumn
+	case step == 0 && next == 1:
+		return calls.ForRow
+	}
+	return ""
+}
+
+// use returns how operand v is indexed by row and column, with any strides.
+func (w rowsWalk) use(v int) string {
+	moves := func(q extents.Quantity) bool { return q.Size != 0 }
+	switch {
+	case !w.columns().IsOne() && !moves(w.row.strides[v][0]):
+		return calls.ForRow
+	case v > 0 && len(w.outer.extents) > 0 && !slices.ContainsFunc(w.outer.strides[v], moves):
+		return calls.ForColumn
+	}
+	return calls.ForElement
+}
+
+// columnsOf aligns the operands of a kernel that folds columns: its result, and its operands along the axis of the rows.
+func (b *builder) columnsOf(s *hostir.Fused) (operands []rowOperand, w rowsWalk, err error) {
+	buffers, err := b.operandBuffers(s, slices.Concat(s.Out, s.In)...)
+	if err != nil {
+		return nil, w, err
+	}
+	rows, columns, none := extents.Number(1), extents.Number(s.Columns()), extents.Number(0)
+	add := func(u *buffer, row, step extents.Quantity) {
+		operands = append(operands, rowOperand{b.pointer(u), string(u.typ)})
+		w.add([]extents.Quantity{row}, step)
+	}
+	result := none
+	if out := buffers[0]; len(out.dims) > 0 {
+		result = last(out.dims).stride
+	}
+	add(buffers[0], none, result)
+	for i, wide := range s.HasRows() {
+		u, row, step := buffers[1+i], none, none
+		if wide && len(u.dims) > 0 {
+			step, columns = last(u.dims).stride, last(u.dims).extent
+		}
+		for _, d := range u.dims {
+			if d.axis == hostir.RowAxis(s.In[i]) && !d.extent.IsOne() {
+				row, rows = d.stride, d.extent
+			}
+		}
+		add(u, row, step)
+	}
+	w.outer.extents, w.row.extents = []extents.Quantity{rows}, []extents.Quantity{columns}
+	w.outer = w.outer.joined()
+	return operands, w, nil
+}

@@ -1,0 +1,142 @@
+package fromhost
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/calls/extents"
+	"github.com/hirgen/hirgen/internal/base/expr"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// share is a buffer that other ranks read or write, with the number of its transfers so far.
+type share struct {
+	*calls.Share
+	transfers extents.Quantity
+}
+
+// shareKey identifies a buffer and the ranks that share it.
+type shareKey struct {
+	memory string
+	mesh   *domain.Mesh
+	axis   string
+}
+
+// An exchange is a send and a receive whose owner's side is lowered already.
+type exchange struct {
+	share *share
+	of    string           // its communication in the schedule
+	first extents.Quantity // transfers of earlier statements on the buffer
+	loops []loop           // the loops around the owner's side
+	at    expr.Expr        // start of the owner's view in its buffer; nil: 0
+	typ   domain.DType
+}
+
+// sharedTransfer lowers one side of a transfer through shared memory.
+func (b *builder) sharedTransfer(s *hostir.P2PCommunication) ([]calls.Stmt, error) {
+	pair := b.pairs[s.Handle]
+	if pair == nil {
+		return nil, internalError(s, "no ShareMemHandles pairs %s with its counterpart", s.Handle)
+	}
+	buffers, err := b.denseBuffers(s, "a transfer", s.Buffer)
+	if err != nil {
+		return nil, err
+	}
+	buf := buffers[0]
+	if !buf.known && s.Owns() {
+		return nil, internalError(s, "which memory %s is in depends on the path taken", s.Buffer.Name)
+	}
+	b.accountTransfer(s, buf)
+	if s.Owns() {
+		return b.ready(s, b.info(s, s.Handle, s.Handle+": "+verb(s)+buf.root.Name), buf, pair), nil
+	}
+	return b.copyBetween(s, b.info(s, s.Handle, s.Handle+": "+verb(s)+s.Buffer.Name), buf, pair)
+}
+
+// ready lowers the owner's side, and records the place of its buffer for the copier's side.
+func (b *builder) ready(s *hostir.P2PCommunication, info calls.Info, buf *buffer, pair *hostir.Exchange) []calls.Stmt {
+	share := b.share(s, buf, pair.Shared)
+	e := &exchange{share: share, of: pair.Send.Of, first: share.transfers, loops: slices.Clone(b.loops), at: buf.at, typ: buf.typ}
+	share.transfers = plus(share.transfers, b.iterations())
+	b.exchanges[pair] = e
+	b.handles[s.Handle] = &transfer{loops: slices.Clone(b.loops), owned: e, guard: b.guard}
+	return []calls.Stmt{&calls.FlagWrite{
+		Info: info, Flag: calls.Flag{Share: share.Name, Done: false, Transfer: b.transfer(e)}, Peer: b.spelled(b.peerOf(s).rank), On: b.current,
+		Kernel: isGraph(b.program), Joins: b.joins(e.of),
+	}}
+}
+
+// copyBetween lowers the copier's side.
+func (b *builder) copyBetween(s *hostir.P2PCommunication, info calls.Info, buf *buffer, pair *hostir.Exchange) ([]calls.Stmt, error) {
+	e := b.exchanges[pair]
+	if e == nil {
+		return nil, internalError(s, "%s copies before its counterpart is ready", s.Handle)
+	}
+	at := b.peerOf(s)
+	peer := b.spelled(at.rank)
+	theirs := calls.Pointer{Base: e.share.Name, Peer: peer}
+	if e.at != nil {
+		theirs.Offset = b.spelled(b.seenFrom(at, e.at))
+	}
+	elements := buf.elements().Expr
+	if b.sum != "" {
+		return []calls.Stmt{&calls.PeerPart{
+			Info: info, Sum: b.sum, Store: s.Send, At: theirs, Elements: elements, Share: e.share.Name, Peer: peer, Transfer: b.transfer(e),
+		}}, nil
+	}
+	out, in := b.pointer(buf), theirs
+	if s.Send {
+		out, in = theirs, b.pointer(buf)
+	}
+	return b.copyNow(info, s, e, peer, out, in, elements), nil
+}
+
+// share declares the memory of a buffer as shared by some ranks, once.
+func (b *builder) share(s *hostir.P2PCommunication, buf *buffer, by *hostir.ShareMemHandles) *share {
+	root, key := buf.root, shareKey{buf.base, by.Mesh, by.MeshAxis}
+	if known := b.shares[key]; known != nil {
+		return known
+	}
+	whole := b.newBuffer(root, buf.base)
+	d := &share{transfers: extents.Number(0), Share: &calls.Share{
+		Name: b.names.Local(root.Name + "_ipc"), Shape: b.names.Constant(root.Name + "_shared"),
+		Memory: buf.base, Tensor: root.Name, Elements: extents.Times(b.copiesOf(root), whole.elements()).Expr, Type: root.DType,
+	}}
+	words := "sharing " + root.Name + " with the other ranks"
+	if by.Mesh != nil {
+		d.Mesh, d.Axis = b.meshes[by.Mesh], int64(axisIndex(by.Mesh, by.MeshAxis))
+		words += " along " + by.MeshAxis
+	}
+	pos := s.Pos
+	if root.Role != hostir.Temp {
+		pos = root.Pos // its memory may be unfit for sharing
+	}
+	d.Label = b.label("share_"+root.Name, calls.At(pos, words))
+	b.shares[key], b.out.Shares = d, append(b.out.Shares, d.Share)
+	return d
+}
+
+// copiesOf returns how many consecutive buffers a tensor has: one per iteration if a loop allocates it.
+func (b *builder) copiesOf(root *hostir.Tensor) extents.Quantity {
+	if copies, ok := b.copies[root]; ok {
+		return copies
+	}
+	return extents.Number(1)
+}
+
+// finishShares sets the number of transfers of each share.
+func (b *builder) finishShares() {
+	for _, d := range b.shares {
+		d.Transfers = d.transfers.Expr
+	}
+}
+
+// beginCalls counts the call for each share, after the caller's pointers are known.
+func (b *builder) beginCalls() []calls.Stmt {
+	var list []calls.Stmt
+	for _, d := range b.out.Shares {
+		list = append(list, &calls.BeginCall{Share: d.Name})
+	}
+	return list
+}

@@ -1,0 +1,94 @@
+package fromhost
+
+import (
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/calls/extents"
+	"github.com/hirgen/hirgen/internal/base/expr"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/schedule"
+)
+
+// Flags of transfers through shared memory are written by stream memory operations or by kernels. Copies are done by a copy
+// engine or by SMs. In a CUDA graph kernels handle all flags, since they read the sequence number.
+
+// joins returns how the flag operations of a communication are issued if the schedule batches them; empty if it does not.
+func (b *builder) joins(of string) string {
+	switch {
+	case b.program.Choices.Of(of, schedule.Signals) != schedule.Batched:
+		return ""
+	case isGraph(b.program) || b.kernelsCopy(of):
+		return calls.ByKernel
+	default:
+		return calls.ByDriver
+	}
+}
+
+// awaitDone makes a stream wait for the copier of a transfer. An event tells the watchdog when the wait has ended.
+func (b *builder) awaitDone(info calls.Info, handle string, t *transfer, on calls.Stream) []calls.Stmt {
+	e := t.owned
+	flag := calls.Flag{Share: e.share.Name, Done: true, Transfer: b.transfer(e)}
+	wait := &calls.FlagWait{Info: info, Flag: flag, On: on, Kernel: isGraph(b.program), Joins: b.joins(e.of)}
+	return append([]calls.Stmt{wait}, b.returned("wait_"+handle, info, on)...)
+}
+
+// returned records the end of an owner's wait for the watchdog. A graph has no such record, because the watchdog cannot query it.
+func (b *builder) returned(label string, info calls.Info, on calls.Stream) []calls.Stmt {
+	if isGraph(b.program) {
+		return nil
+	}
+	event := calls.Event{Set: b.events(label, b.iterations(), info.Label), Index: b.at(b.loops)}
+	return []calls.Stmt{&calls.EventRecord{Info: info, Event: event, On: on, Watch: true}}
+}
+
+// onCopyStream starts a transfer on the copy stream. The current stream hands over to it, unless it is the copy stream.
+func (b *builder) onCopyStream(info calls.Info, handle string) (*transfer, []calls.Stmt) {
+	copies := calls.Stream{Name: calls.Copies}
+	if b.current == copies {
+		return b.ongoing(info, "", handle, copies), nil
+	}
+	return b.begin(info, "", handle, copies)
+}
+
+// copyNow lowers a transfer on the copier's side.
+func (b *builder) copyNow(info calls.Info, s *hostir.P2PCommunication, e *exchange, peer expr.Expr, out, in calls.Pointer,
+	elements expr.Expr) []calls.Stmt {
+	share, transfer := e.share.Name, b.transfer(e)
+	t, list := b.onCopyStream(info, s.Handle)
+	if b.kernelsCopy(s.Of) {
+		bySM := &calls.Transfer{
+			Info: because(info, whyReady), Out: out, In: in, Elements: elements, Type: e.typ, Share: share, Peer: peer, Transfer: transfer, On: t.on,
+		}
+		if b.program.Choices.Of(s.Of, schedule.Copy) == schedule.Fused {
+			bySM.Joins = calls.ByKernel
+		}
+		return append(list, bySM, b.end(info, t, s.Handle))
+	}
+	kernel := isGraph(b.program)
+	return append(list,
+		&calls.FlagWait{Info: because(info, whyReady), Flag: calls.Flag{Share: share, Transfer: transfer}, On: t.on, Kernel: kernel},
+		&calls.Memcpy{Info: info, Out: out, In: in, Elements: elements, Type: e.typ, On: t.on},
+		&calls.FlagWrite{Info: info, Flag: calls.Flag{Share: share, Done: true, Transfer: transfer}, Peer: peer, On: t.on, Kernel: kernel},
+		b.end(info, t, s.Handle))
+}
+
+// whyReady is the reason for which a copy waits for a flag.
+const whyReady = "ready flag: the peer's buffer has the data of this call, or may be written, only from then on"
+
+// because returns an Info with a reason.
+func because(info calls.Info, why string) calls.Info {
+	info.Why = why
+	return info
+}
+
+// transfer returns the number of the current iteration's transfer on its buffer.
+func (b *builder) transfer(e *exchange) expr.Expr {
+	return plus(e.first, extents.Quantity{Expr: b.spelled(b.sameIteration(e.loops)), Size: 1}).Expr
+}
+
+// plus adds quantities, and omits zero.
+func plus(a, c extents.Quantity) extents.Quantity {
+	if a.Expr == expr.Int(0) {
+		return c
+	}
+	return extents.Quantity{Expr: expr.Fold(&expr.Binary{Op: "+", X: a.Expr, Y: c.Expr}), Size: a.Size + c.Size}
+}

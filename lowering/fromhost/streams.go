@@ -1,0 +1,113 @@
+package fromhost
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/calls/extents"
+	"github.com/hirgen/hirgen/internal/base/expr"
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// streamOf translates a stream of the host IR.
+func (b *builder) streamOf(r hostir.StreamRef) calls.Stream {
+	switch {
+	case r.Copies:
+		return calls.Stream{Name: calls.Copies}
+	case r.Index == nil:
+		return calls.Stream{Name: calls.Caller}
+	}
+	b.out.Streams = b.program.Streams
+	return calls.Stream{Index: b.computeIndex(r.Index)}
+}
+
+// computeIndex returns the index of a compute stream, with the name of the constant for their number.
+func (b *builder) computeIndex(e expr.Expr) expr.Expr {
+	if m, ok := e.(*expr.Binary); ok && m.Op == "%" && m.Y == expr.Int(b.program.Streams) {
+		if b.program.Streams == 1 {
+			return expr.Int(0)
+		}
+		e = &expr.Binary{Op: "%", X: m.X, Y: expr.Var(calls.StreamCount)}
+	}
+	return b.index(e)
+}
+
+// synchronize makes the stream of the statement wait for another stream. The event is waited for immediately after its record, so
+// one event for each recorded stream is enough.
+func (b *builder) synchronize(s *hostir.Synchronize) []calls.Stmt {
+	from := b.streamOf(s.Stream)
+	words := "Synchronize(" + s.Stream.String() + ")"
+	label, count, index := "started", extents.Number(1), expr.Expr(expr.Int(0))
+	switch {
+	case from.Index != nil:
+		label, count, index = "joined", extents.Quantity{Expr: expr.Var(calls.StreamCount), Size: int64(b.program.Streams)}, from.Index
+	case from.Name == calls.Copies:
+		label = "copied"
+	}
+	info := b.info(s, label, words)
+	return calls.Order(info, calls.Event{Set: b.events(label, count, info.Label), Index: index}, from, b.current)
+}
+
+// events declares the events of one statement.
+func (b *builder) events(label string, count extents.Quantity, where string) string {
+	name := b.names.Member(label)
+	b.out.Events = append(b.out.Events, &calls.Events{Name: name, Label: strings.TrimSuffix(name, "_"), Count: count.Expr, Where: where})
+	return name
+}
+
+// iterations returns an upper limit for the result of iteration in a call. It also counts the iterations before a loop's first
+// one.
+func (b *builder) iterations() extents.Quantity {
+	count := extents.Number(1)
+	for _, l := range b.loops {
+		count = extents.Times(count, l.count)
+	}
+	return count
+}
+
+// runs returns how often the current statement runs in a call.
+func (b *builder) runs() extents.Quantity {
+	count := extents.Number(1)
+	for _, l := range b.loops {
+		count = extents.Times(count, l.runs)
+	}
+	return count
+}
+
+// less subtracts the first iterations from a count. "D + 1" minus one is "D".
+func less(count extents.Quantity, first int64) extents.Quantity {
+	sum, ok := count.Expr.(*expr.Binary)
+	switch {
+	case first == 0:
+		return count
+	case ok && sum.Op == "+" && sum.Y == expr.Int(first):
+		return extents.Quantity{Expr: sum.X, Size: count.Size - first}
+	default:
+		return extents.Quantity{Expr: &expr.Binary{Op: "-", X: count.Expr, Y: expr.Int(first)}, Size: count.Size - first}
+	}
+}
+
+// iteration returns the number of a run of a statement inside the given loops, row-major.
+func iteration(loops []loop) expr.Expr {
+	var index expr.Expr = expr.Int(0)
+	for i, l := range loops {
+		if i == 0 {
+			index = l.iteration()
+			continue
+		}
+		scaled := &expr.Binary{Op: "*", X: index, Y: l.count.Expr}
+		index = &expr.Binary{Op: "+", X: scaled, Y: l.iteration()}
+	}
+	return index
+}
+
+// sameIteration returns the number that a statement in the given loops gave to the current iteration. The current statement may
+// be in other loops over the same variables.
+func (b *builder) sameIteration(loops []loop) expr.Expr {
+	same := slices.Clone(loops)
+	for i := range same {
+		same[i].name, same[i].at = b.loops[i].name, b.loops[i].at
+	}
+	return iteration(same)
+}

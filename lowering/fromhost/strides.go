@@ -1,0 +1,135 @@
+package fromhost
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/calls/extents"
+	"github.com/hirgen/hirgen/internal/base/expr"
+)
+
+// A walk is the aligned operands of one kernel. Every operand has a stride for each axis of the result; it is 0 for a broadcast
+// axis.
+type walk struct {
+	extents []extents.Quantity
+	strides [][]extents.Quantity // by operand, then axis
+}
+
+// newWalk aligns operands with the result's axes by AxisMap. Then it merges axes that are contiguous in every operand, so most
+// walks have one axis.
+func newWalk(out *buffer, maps [][]int, in []*buffer) walk {
+	w := walk{strides: make([][]extents.Quantity, 1+len(in))}
+	for _, d := range out.dims {
+		w.extents = append(w.extents, d.extent)
+		w.strides[0] = append(w.strides[0], d.stride)
+		for i, operand := range in {
+			w.strides[i+1] = append(w.strides[i+1], strideAlong(operand, maps[i], d))
+		}
+	}
+	return w.merged()
+}
+
+// strideAlong returns the stride of an operand along an axis of the result.
+func strideAlong(operand *buffer, axes []int, out dim) extents.Quantity {
+	for _, d := range operand.dims {
+		if axes[d.axis] == out.axis && d.extent.Size == out.extent.Size {
+			return d.stride
+		}
+	}
+	return extents.Number(0)
+}
+
+// merged returns the walk with as few axes as the strides allow, at least one.
+func (w walk) merged() walk {
+	m := w.joined()
+	if len(m.extents) == 0 {
+		m.extents = []extents.Quantity{extents.Number(1)}
+		for v := range m.strides {
+			m.strides[v] = []extents.Quantity{extents.Number(1)}
+		}
+	}
+	return m
+}
+
+// joined drops axes of one element, and merges an axis with the next inner axis if all strides allow it.
+func (w walk) joined() walk {
+	m := walk{strides: make([][]extents.Quantity, len(w.strides))}
+	for i, extent := range w.extents {
+		if extent.IsOne() {
+			continue
+		}
+		last := len(m.extents) - 1
+		if last >= 0 && w.continues(m, i) {
+			m.extents[last] = extents.Times(m.extents[last], extent)
+			for v := range m.strides {
+				m.strides[v][last] = w.strides[v][i]
+			}
+			continue
+		}
+		m.extents = append(m.extents, extent)
+		for v := range m.strides {
+			m.strides[v] = append(m.strides[v], w.strides[v][i])
+		}
+	}
+	return m
+}
+
+// continues reports whether axis i of w continues the last axis of m on the inside.
+func (w walk) continues(m walk, i int) bool {
+	last := len(m.extents) - 1
+	for v := range m.strides {
+		if m.strides[v][last].Size != extents.MustMultiply(w.extents[i].Size, w.strides[v][i].Size) {
+			return false
+		}
+	}
+	return true
+}
+
+// dense reports whether every operand is contiguous, with elements in the same order.
+func (w walk) dense() bool {
+	return len(w.extents) == 1 && !slices.ContainsFunc(w.strides, func(s []extents.Quantity) bool { return !s[0].IsOne() })
+}
+
+// operand returns view v of the walk, as a kernel takes it.
+func (b *builder) operand(w walk, v int, u *buffer) calls.Operand {
+	if w.dense() {
+		return calls.Operand{At: b.pointer(u)}
+	}
+	return calls.Operand{At: b.pointer(u), Extents: exprs(w.extents), Strides: exprs(w.strides[v])}
+}
+
+// elements returns the number of elements if every operand is contiguous; nil otherwise.
+func (w walk) elements() expr.Expr {
+	if !w.dense() {
+		return nil
+	}
+	return w.extents[0].Expr
+}
+
+func exprs(list []extents.Quantity) []expr.Expr {
+	out := make([]expr.Expr, len(list))
+	for i, q := range list {
+		out[i] = q.Expr
+	}
+	return out
+}
+
+// along walks two buffers along axes of equal extents.
+func along(out, in []dim) walk {
+	w := walk{strides: make([][]extents.Quantity, 2)}
+	for i := range out {
+		w.extents = append(w.extents, out[i].extent)
+		w.strides[0] = append(w.strides[0], out[i].stride)
+		w.strides[1] = append(w.strides[1], in[i].stride)
+	}
+	return w.joined()
+}
+
+// then returns a walk along the axes of w, and inside them along the axes of inner.
+func (w walk) then(inner walk) walk {
+	both := walk{slices.Concat(w.extents, inner.extents), make([][]extents.Quantity, len(w.strides))}
+	for v := range both.strides {
+		both.strides[v] = slices.Concat(w.strides[v], inner.strides[v])
+	}
+	return both
+}

@@ -1,0 +1,29 @@
+package fromhost
+
+import (
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// peerReadSum lowers a sum that reads the partial sums of other ranks in place.
+func (b *builder) peerReadSum(s *hostir.PeerReadSum) ([]calls.Stmt, error) {
+	buffers, err := b.denseBuffers(s, "a peer-read reduction", s.Out, s.In)
+	if err != nil {
+		return nil, err
+	}
+	out, own := buffers[0], buffers[1]
+	on := b.current
+	sum := &calls.PeerSum{
+		Info: because(b.computed(s), whyReady), Name: b.names.Local(s.Out.Name + "_sum"), Own: b.pointer(own), Out: b.pointer(out),
+		Elements: out.elements().Expr, Type: out.typ, On: on,
+	}
+	b.sum = sum.Name
+	body, err := b.items(s.Body)
+	b.sum = ""
+	if err != nil {
+		return nil, err
+	}
+	declared, body := withoutNames(body)
+	sum.Body = body
+	return append(append(declared, sum), b.returned("sum_"+s.Out.Name, sum.Info, on)...), nil
+}

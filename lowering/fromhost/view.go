@@ -1,0 +1,156 @@
+package fromhost
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/calls/extents"
+	"github.com/hirgen/hirgen/internal/base/expr"
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// view declares a pointer for a view, before the current statement. It is valid to the end of the statement list. An Either has a
+// value for each side.
+func (b *builder) view(t *hostir.Tensor) (*buffer, error) {
+	d := &calls.Declare{Name: b.variable(t), Type: t.DType}
+	var view *buffer
+	if of, decides := t.Of.(*hostir.Either); decides {
+		then, err := b.viewOf(of.Then)
+		if err != nil {
+			return nil, err
+		}
+		other, err := b.viewOf(of.Else)
+		if err != nil {
+			return nil, err
+		}
+		view = b.newBuffer(t, d.Name)
+		view.known, view.input = false, then.input || other.input
+		d.Value, d.Cond, d.Else = b.place(then), b.index(of.Cond), b.place(other)
+	} else {
+		var err error
+		if view, err = b.viewOf(t); err != nil {
+			return nil, err
+		}
+		d.Value, view.name = b.place(view), d.Name
+	}
+	if guard := b.guardFor(hostir.Ranks(t.Of), t.Mesh); guard != b.inside {
+		d.Guard = guard
+	}
+	d.Const, d.Shape = view.input, view.shape()
+	b.declare(t, view)
+	b.note(t.Of, []calls.Stmt{d})
+	b.views = append(b.views, d)
+	return view, nil
+}
+
+// viewOf returns the part of another tensor's memory that a view refers to.
+func (b *builder) viewOf(t *hostir.Tensor) (*buffer, error) {
+	in, err := b.operandBuffer(t.Of, hostir.Uses(t.Of)[0])
+	if err != nil {
+		return nil, err
+	}
+	return b.seenAs(t.Of, in)
+}
+
+// rearranged lowers a statement that could make a view to a copy into separate memory.
+func (b *builder) rearranged(s hostir.Stmt) ([]calls.Stmt, error) {
+	buffers, err := b.operandBuffers(s, hostir.Result(s), hostir.Uses(s)[0])
+	if err != nil {
+		return nil, err
+	}
+	in, err := b.seenAs(s, buffers[1])
+	if err != nil {
+		return nil, err
+	}
+	return b.copy(s, buffers[0], in)
+}
+
+// seenAs returns the operand of a statement that makes a view, with the axes of the result.
+func (b *builder) seenAs(s hostir.Stmt, in *buffer) (*buffer, error) {
+	out, from, dims := hostir.Result(s), in, slices.Clone(in.dims)
+	if out.DType != in.tensor.DType {
+		return nil, internalError(s, "%s and %s differ in type", out.Name, in.tensor.Name)
+	}
+	var offset expr.Expr
+	switch s := s.(type) {
+	case *hostir.Select:
+		offset, dims = b.selected(s, dims)
+	case *hostir.Broadcast: // an axis of one element takes no memory
+		dims = slices.Insert(dims, min(s.Axis, len(dims)), dim{extent: extents.Number(1), stride: extents.Number(0)})
+	case *hostir.Permute:
+		for i, axis := range s.Perm {
+			dims[i] = in.dims[axis]
+		}
+	case *hostir.Reshape:
+		dims = b.newBuffer(&hostir.Tensor{Axes: out.Axes, DType: out.DType}, in.base).dims
+		if !rowMajor(in.dims) && !follow(dims, in.dims) {
+			return nil, b.notContiguous(s, s.In, "a reshape")
+		}
+	case *hostir.Slice:
+		r := hostir.Ranges(s)[0]
+		from = in.part(r.InAxis, b.scope.Extent(s.Start), b.scope.Local(out.Axes[r.OutAxis]))
+		dims = from.dims
+	}
+	if !sameShape(out, dims) {
+		return nil, internalError(s, "%s has another shape than what it is a view of", out.Name)
+	}
+	view := from.as(out, dims)
+	view.at, view.name = expr.Sum(from.at, offset), ""
+	return view, nil
+}
+
+// selected fixes the index of an axis, or cuts the axis to a part. It does nothing for a reduced axis, which has no dim.
+func (b *builder) selected(s *hostir.Select, dims []dim) (offset expr.Expr, rest []dim) {
+	at := slices.IndexFunc(dims, func(d dim) bool { return d.axis == s.Axis })
+	if at < 0 {
+		return nil, dims
+	}
+	apart := dims[at].stride
+	if s.Parts == 0 {
+		return step(b.indexOf(s), apart), slices.Delete(dims, at, at+1)
+	}
+	dims[at].extent = b.scope.Local(s.Out.Axes[hostir.Live(s.Out)[at]])
+	return step(b.indexOf(s), extents.Times(dims[at].extent, apart)), dims
+}
+
+// follow sets the strides of shaped so that it views the elements of in, in logical order. It reports whether such strides
+// exist. Strides of adjacent axes are computed from shaped's own extents. The extents of in have the same product here, but
+// may not for other parameter values.
+func follow(shaped, in []dim) bool {
+	mine, other := longAxes(shaped), long(in)
+	sizes := func(dims []dim) (list []int64) {
+		for _, d := range dims {
+			list = append(list, d.extent.Size)
+		}
+		return list
+	}
+	groups, ok := hostir.Regrouped(sizes(long(shaped)), sizes(other))
+	if !ok {
+		return false
+	}
+	behind := extents.Number(1) // the stride of the next outer axis
+	for _, g := range slices.Backward(groups) {
+		from, to := other[len(other)-g.In:], mine[len(mine)-g.Out:]
+		for k := 1; k < len(from); k++ { // joined axes have to be contiguous
+			ok = ok && from[k-1].stride.Size == extents.MustMultiply(from[k].stride.Size, from[k].extent.Size)
+		}
+		if step := last(from).stride; step.Size != behind.Size {
+			behind = step
+		}
+		for _, axis := range slices.Backward(to) {
+			shaped[axis].stride, behind = behind, extents.Times(shaped[axis].extent, behind)
+		}
+		mine, other = mine[:len(mine)-g.Out], other[:len(other)-g.In]
+	}
+	return ok
+}
+
+// longAxes lists the axes with more than one element.
+func longAxes(dims []dim) (axes []int) {
+	for i, d := range dims {
+		if !d.extent.IsOne() {
+			axes = append(axes, i)
+		}
+	}
+	return axes
+}

@@ -1,0 +1,57 @@
+package prove
+
+import (
+	"fmt"
+
+	"github.com/hirgen/hirgen/calls/align"
+	"github.com/hirgen/hirgen/calls/effects"
+	"github.com/hirgen/hirgen/prove/unroll"
+)
+
+// aligned reports operands with too small an alignment. GEMMs and attentions need the alignment that their shapes declare. Every
+// operand needs the alignment of its elements. Each operand of a statement is reported once.
+func (v *verification) aligned() {
+	table, said := effects.New(v.p.Calls), map[[2]int32]bool{}
+	for n := range v.p.Ranks {
+		r := &v.p.Ranks[n]
+		for i := range r.Ops {
+			o := &r.Ops[i]
+			if o.Stmt < 0 {
+				continue
+			}
+			operands, _ := table.Of(v.p.Stmts[o.Stmt])
+			for _, a := range r.AccessesOf(o) {
+				bytes, key := v.needed(operands, a), [2]int32{o.Stmt, int32(a.Operand)}
+				if v.bytesAt(a) >= bytes || said[key] {
+					continue
+				}
+				said[key] = true
+				at := place(v.p, int32(n), int32(i), 0)
+				v.add(Finding{
+					Check: Alignment, Severity: Error, At: []Place{at}, Buffer: bytesOf(v.p, a),
+					Message: fmt.Sprintf("%s on rank %d %s, which begins at a multiple of %d bytes and has to at one of %d",
+						at.Operation, n, v.p.AccessName(int32(n), a), v.bytesAt(a), bytes),
+				})
+			}
+		}
+	}
+}
+
+// needed returns the alignment that an access needs.
+func (v *verification) needed(list []effects.Operand, a unroll.Access) int64 {
+	for _, o := range list {
+		if o.Number == a.Operand {
+			return o.Align
+		}
+	}
+	return v.p.Layouts[a.Layout].Size
+}
+
+// bytesAt returns the alignment of the first byte of an access.
+func (v *verification) bytesAt(a unroll.Access) int64 {
+	memory := int64(align.Buffer)
+	if kind := v.p.Memories[a.Memory].Kind; kind == unroll.Input || kind == unroll.Output {
+		memory = align.Argument
+	}
+	return min(memory, align.PowerOf(a.Offset))
+}

@@ -1,0 +1,73 @@
+package prove
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hirgen/hirgen/prove/unroll"
+)
+
+// capture reports streams of a captured program that do not begin a call with a wait. Such streams are not captured.
+func (v *verification) capture() {
+	if !v.p.Calls.Graph {
+		return
+	}
+	for n := range v.p.Ranks {
+		r, begun := &v.p.Ranks[n], map[int16]bool{unroll.Caller: true}
+		for i := range r.Ops {
+			o := &r.Ops[i]
+			if !begun[o.Stream] && (o.Kind != unroll.Wait || o.Arg < 0) {
+				at := place(v.p, int32(n), int32(i), 0)
+				v.add(Finding{
+					Check: Capture, Severity: Error, At: []Place{at}, Missing: "a StreamWait for an event of the caller's stream before it",
+					Message: fmt.Sprintf("%s begins stream %s, which is not part of the capture", at.Operation, at.Stream),
+				})
+				return
+			}
+			begun[o.Stream] = true
+		}
+	}
+	v.joined()
+}
+
+// joined reports streams of a captured program that have work after their last join with the caller's stream.
+func (v *verification) joined() {
+	for n := range v.p.Ranks {
+		behind, last := v.joins(int32(n))
+		for stream, at := range last {
+			if stream != unroll.Caller && at >= 0 && behind[stream] < at {
+				o := place(v.p, int32(n), at, 0)
+				v.add(Finding{
+					Check: Capture, Severity: Error, At: []Place{o}, Missing: "a StreamWait of the caller's stream for an event behind it",
+					Message: fmt.Sprintf("the captured stream %s is not joined behind %s", o.Stream, o.Operation),
+				})
+				return
+			}
+		}
+	}
+}
+
+// joins returns, for each stream, the last operation that the caller's stream has waited for at the end of a call, and the
+// stream's last work; -1: none.
+func (v *verification) joins(rank int32) (behind, last []int32) {
+	streams := len(v.p.Streams)
+	know, last := make([][]int32, streams), slices.Repeat([]int32{-1}, streams)
+	for s := range know {
+		know[s] = slices.Repeat([]int32{-1}, streams)
+	}
+	records := map[int32][]int32{}
+	for i := range v.p.Ranks[rank].Ops {
+		switch o := &v.p.Ranks[rank].Ops[i]; {
+		case o.Kind == unroll.Record:
+			records[int32(i)] = slices.Clone(know[o.Stream])
+			records[int32(i)][o.Stream] = int32(i)
+		case o.Kind == unroll.Wait && o.Arg >= 0:
+			for s, at := range records[o.Arg] {
+				know[o.Stream][s] = max(know[o.Stream][s], at)
+			}
+		default:
+			last[o.Stream] = int32(i)
+		}
+	}
+	return know[unroll.Caller], last
+}

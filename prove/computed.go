@@ -1,0 +1,81 @@
+package prove
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/prove/values"
+)
+
+// computed reports outputs that differ from the model. The program must have no other error. An error at small extents may only
+// come from a number in the program that depends on its extents. So computed tries each way to find small extents, and then the
+// original extents. An error there is an error of the program. It returns the extents, which are tried first for other nodes.
+func (v *verification) computed(load values.Load, like *values.Sized) *values.Sized {
+	small := func(guess bool) func() (*values.Sized, error) {
+		return func() (*values.Sized, error) { return values.Small(v.p.Calls, v.nodes, load, guess, like) }
+	}
+	own := func() (*values.Sized, error) { return values.Own(v.p.Calls, v.nodes, load) }
+	var found *values.Sized // the last program that could be compared
+	var result *values.Result
+	var failure error
+	for _, extents := range []func() (*values.Sized, error){small(true), small(false), own} {
+		sized, err := extents()
+		if err != nil {
+			failure = err
+			continue
+		}
+		r, err := values.Check(sized.Program, sized.Model, 1)
+		if err != nil {
+			failure = err
+			continue
+		}
+		if found, result, failure = sized, r, nil; len(r.Mismatches) == 0 {
+			return sized
+		}
+	}
+	if found == nil {
+		v.add(Finding{Check: Computed, Severity: Undecided, Message: "what it computes was not compared with the model: " + failure.Error()})
+		return nil
+	}
+	severity := Error
+	if failure != nil && len(v.p.Calls.Kernels)+len(v.p.Calls.Attentions) > 0 {
+		severity = Undecided // their plain numbers may be wrong at other extents
+	}
+	said := map[string]bool{}
+	for _, m := range result.Mismatches {
+		if !said[m.Output] {
+			said[m.Output] = true
+			v.add(mismatch(found, m, severity))
+		}
+	}
+	return found
+}
+
+// mismatch describes what is wrong with an output, on the first rank where it is.
+func mismatch(sized *values.Sized, m values.Mismatch, severity Severity) Finding {
+	f := Finding{Check: Computed, Severity: severity}
+	by := "which nothing writes"
+	if m.By >= 0 {
+		s := sized.Program.Stmts[m.By]
+		at := Place{Rank: m.Rank, Call: 1, Spec: spec(sized.Program, m.By), Operation: strings.TrimSpace(calls.Op(s) + " " + s.Meta().Label)}
+		by, f.At = "which "+at.Operation+" writes", []Place{at}
+	}
+	f.Message = fmt.Sprintf("%d of %d elements of %s on rank %d are not what the model says: the first is number %d, %s",
+		m.Wrong, m.Elements, m.Output, m.Rank, m.First, by)
+	if len(sized.Changed) > 0 {
+		f.Message += fmt.Sprintf(" (with %s)", strings.Join(sized.Changed, ", "))
+	}
+	return f
+}
+
+// looksAt notes that a check was made.
+func (r *Report) looksAt(c Check) {
+	if !r.looked(c) {
+		r.Checked = append(r.Checked, c)
+	}
+}
+
+// looked reports whether a check was made.
+func (r *Report) looked(c Check) bool { return slices.Contains(r.Checked, c) }

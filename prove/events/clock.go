@@ -1,0 +1,102 @@
+package events
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/base/clock"
+)
+
+// Clock records how many operations of each thread, on some ranks, have ended before an event. Clocks share the parts of ranks,
+// which never change.
+type Clock struct {
+	ranks []int32 // the ranks that it covers, sorted; often one list for many clocks
+	parts []*part // by index in ranks
+}
+
+// part counts the ended operations of a rank's threads.
+type part = clock.Clock[int32]
+
+// at returns the index of a rank in a clock; -1: the clock does not cover it.
+func (c *Clock) at(rank int32) int {
+	if int(rank) < len(c.ranks) && c.ranks[rank] == rank {
+		return int(rank)
+	}
+	if i, ok := slices.BinarySearch(c.ranks, rank); ok {
+		return i
+	}
+	return -1
+}
+
+// Covers reports whether at least epoch operations of a thread have ended.
+func (c *Clock) Covers(rank, thread, epoch int32) bool { return c.Ended(rank, thread) >= epoch }
+
+// Ended returns how many operations of a thread have ended, as far as the clock covers it.
+func (c *Clock) Ended(rank, thread int32) int32 {
+	at := c.at(rank)
+	if at < 0 {
+		return 0
+	}
+	if p := c.parts[at]; p != nil {
+		return p.Of(int(thread))
+	}
+	return 0
+}
+
+// merge adds the operations of another clock, on ranks that c covers.
+func (c *Clock) merge(other *Clock) {
+	if c == nil || other == nil {
+		return
+	}
+	if len(c.ranks) == len(other.ranks) && &c.ranks[0] == &other.ranks[0] {
+		for i, theirs := range other.parts {
+			c.mergePart(i, theirs)
+		}
+		return
+	}
+	from := 0
+	for i, rank := range c.ranks {
+		for from < len(other.ranks) && other.ranks[from] < rank {
+			from++
+		}
+		if from < len(other.ranks) && other.ranks[from] == rank {
+			c.mergePart(i, other.parts[from])
+		}
+	}
+}
+
+func (c *Clock) mergePart(i int, theirs *part) {
+	mine := c.parts[i]
+	switch {
+	case mine == theirs || theirs == nil:
+	case mine == nil || theirs.Covers(*mine):
+		c.parts[i] = theirs
+	case mine.Covers(*theirs):
+	default:
+		both := mine.Merged(*theirs)
+		c.parts[i] = &both
+	}
+}
+
+func (c *Clock) copied() *Clock {
+	if c == nil {
+		return nil
+	}
+	return &Clock{c.ranks, slices.Clone(c.parts)}
+}
+
+// with returns a clock that also covers the first epoch operations of a thread. The clock of a stream gets its own operations
+// only in this way.
+func (c *Clock) with(rank, thread, epoch int32) *Clock {
+	if c == nil {
+		return nil
+	}
+	at := c.at(rank)
+	n := c.copied()
+	var own part
+	if p := c.parts[at]; p != nil {
+		own = slices.Clone(*p)
+	}
+	own = own.At(int(thread), max(own.Of(int(thread)), epoch))
+	n.parts[at] = &own
+	return n
+}

@@ -1,0 +1,208 @@
+package mutate
+
+import (
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/internal/base/expr"
+)
+
+// drop removes a statement.
+func drop(which func(calls.Stmt) bool) func(*editor) {
+	return inLists(func(e *editor, list []calls.Stmt) []calls.Stmt {
+		var kept []calls.Stmt
+		for _, s := range list {
+			if !which(s) || !e.here(s, "left out") {
+				kept = append(kept, s)
+			}
+		}
+		return kept
+	})
+}
+
+func is[S calls.Stmt](s calls.Stmt) bool {
+	_, ok := s.(S)
+	return ok
+}
+
+// waitedFor reports whether a statement is a record that not only the watchdog uses.
+func waitedFor(s calls.Stmt) bool {
+	r, ok := s.(*calls.EventRecord)
+	return ok && !r.Watch
+}
+
+// joins reports whether a statement makes the caller's stream wait.
+func joins(s calls.Stmt) bool {
+	w, ok := s.(*calls.StreamWait)
+	return ok && w.On.Name == calls.Caller
+}
+
+// works reports whether a statement copies, computes or moves data.
+func works(s calls.Stmt) bool {
+	switch s.(type) {
+	case *calls.Memcpy, *calls.Transfer, *calls.NcclCall, *calls.Gemm, *calls.Attend, *calls.Launch, *calls.PeerSum, *calls.PeerPart:
+		return true
+	}
+	return false
+}
+
+// holdsWork reports whether a statement works or contains one that does.
+func holdsWork(s calls.Stmt) bool {
+	found := false
+	calls.Walk([]calls.Stmt{s}, func(s calls.Stmt) bool {
+		found = found || works(s)
+		return !found
+	})
+	return found
+}
+
+// moved moves the statement at from before the statement at to, which comes earlier.
+func moved(list []calls.Stmt, from, to int) []calls.Stmt {
+	s := list[from]
+	copy(list[to+1:from+1], list[to:from])
+	list[to] = s
+	return list
+}
+
+func waitBeforeRecord(e *editor, list []calls.Stmt) []calls.Stmt {
+	for i, s := range list {
+		w, ok := s.(*calls.StreamWait)
+		for j := 0; ok && j < i; j++ {
+			r, isRecord := list[j].(*calls.EventRecord)
+			if isRecord && r.Event.Set == w.Event.Set && e.here(s, "moved before %s", "its record") {
+				return moved(list, i, j)
+			}
+		}
+	}
+	return list
+}
+
+func earlyRecord(e *editor, list []calls.Stmt) []calls.Stmt {
+	for i := 1; i < len(list); i++ {
+		if waitedFor(list[i]) && holdsWork(list[i-1]) && e.here(list[i], "moved before the statement before it") {
+			return moved(list, i, i-1)
+		}
+	}
+	return list
+}
+
+// writesFlags reports whether a statement writes flags.
+func writesFlags(s calls.Stmt) bool {
+	batch, ok := s.(*calls.MemOpBatch)
+	return is[*calls.FlagWrite](s) || ok && batch.Use == "write"
+}
+
+func waitsForFlags(s calls.Stmt) bool {
+	batch, ok := s.(*calls.MemOpBatch)
+	return is[*calls.FlagWait](s) || ok && batch.Use == "wait"
+}
+
+func earlyFlagWrite(e *editor, list []calls.Stmt) []calls.Stmt {
+	for i := range list {
+		before := i - 1
+		for before >= 0 && !issues(list[before]) {
+			before--
+		}
+		if before >= 0 && writesFlags(list[i]) && !writesFlags(list[before]) && e.here(list[i], "moved before the statement before it") {
+			return moved(list, i, before)
+		}
+	}
+	return list
+}
+
+func lateFlagWait(e *editor, list []calls.Stmt) []calls.Stmt {
+	for i := 0; i+1 < len(list); i++ {
+		if waitsForFlags(list[i]) && !waitsForFlags(list[i+1]) && e.here(list[i], "moved behind the statement after it") {
+			return moved(list, i+1, i)
+		}
+	}
+	return list
+}
+
+func reorder(e *editor, list []calls.Stmt) []calls.Stmt {
+	for i := 1; i < len(list); i++ {
+		if issues(list[i-1]) && issues(list[i]) && e.here(list[i], "moved before the statement before it") {
+			return moved(list, i, i-1)
+		}
+	}
+	return list
+}
+
+// issues reports whether a statement issues work, and does not only declare names.
+func issues(s calls.Stmt) bool {
+	switch s.(type) {
+	case *calls.Let, *calls.Declare, *calls.DeclareStream, *calls.BeginCall, *calls.Delay:
+		return false
+	}
+	return true
+}
+
+func duplicate(e *editor, list []calls.Stmt) []calls.Stmt {
+	for i, s := range list {
+		if works(s) && e.here(s, "issued twice") {
+			return append(list[:i+1:i+1], append(e.copied(s), list[i+1:]...)...)
+		}
+	}
+	return list
+}
+
+// eventIndex changes the event of a set that a statement uses.
+func eventIndex(e *editor) {
+	counts := calls.ByName(e.program.Events)
+	change := func(s calls.Stmt, at *calls.Event) {
+		n, _ := e.program.Values().Eval(counts[at.Set].Count)
+		if n > 1 && e.here(s, "the next event") {
+			at.Index = next(at.Index, expr.Int(n))
+		}
+	}
+	each(func(_ *editor, s *calls.StreamWait) { change(s, &s.Event) })(e)
+	each(func(_ *editor, s *calls.EventRecord) {
+		if !s.Watch {
+			change(s, &s.Event)
+		}
+	})(e)
+}
+
+// next returns (i + 1) % n.
+func next(i, n expr.Expr) expr.Expr { return expr.Op("%", expr.Op("+", i, expr.Int(1)), n) }
+
+// otherStream moves a statement to each other stream of the program.
+func otherStream(e *editor) {
+	streams := streamsOf(e.program)
+	each(func(e *editor, s calls.Stmt) {
+		for _, f := range calls.Fields(s) {
+			on, ok := f.Value.(*calls.Stream)
+			if !ok || *on == (calls.Stream{}) || is[*calls.Delay](s) {
+				continue
+			}
+			for _, other := range streams {
+				if other.String() != on.String() && e.here(s, "on %s", other) {
+					*on = other
+				}
+			}
+		}
+	})(e)
+}
+
+// streamsOf lists the streams of a program that have the same name everywhere.
+func streamsOf(p *calls.Program) []calls.Stream {
+	list := []calls.Stream{{Name: calls.Caller}}
+	if p.Streams > 0 {
+		list = append(list, calls.Stream{Index: expr.Int(0)})
+	}
+	seen := map[string]bool{}
+	calls.Walk(p.Body, func(s calls.Stmt) bool {
+		for _, on := range calls.StreamsOf(s) {
+			if (on.Team || on.Name == calls.Copies) && !seen[on.String()] {
+				seen[on.String()] = true
+				list = append(list, on)
+			}
+		}
+		return true
+	})
+	return list
+}
+
+func otherWorkspace(e *editor, s *calls.Gemm) {
+	if s.Workspace != nil && e.program.Streams > 1 && e.here(s, "the next workspace") {
+		s.Workspace = next(s.Workspace, expr.Int(e.program.Streams))
+	}
+}

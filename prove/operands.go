@@ -1,0 +1,92 @@
+package prove
+
+import (
+	"fmt"
+
+	"github.com/hirgen/hirgen/prove/unroll"
+)
+
+// operands reports operations that write memory that they also read, unless they do so element by element. It also reports
+// operations that write an element twice, since their blocks run in no order. It reports a pair of operands of a statement
+// once.
+func (v *verification) operands() {
+	said := map[[3]int32]bool{}
+	for n := range v.p.Ranks {
+		for i := range v.p.Ranks[n].Ops {
+			if v.p.Ranks[n].Ops[i].Stmt >= 0 {
+				v.operandsOf(int32(n), int32(i), said)
+			}
+		}
+	}
+}
+
+func (v *verification) operandsOf(rank, op int32, said map[[3]int32]bool) {
+	r := &v.p.Ranks[rank]
+	o := &r.Ops[op]
+	list := r.AccessesOf(o)
+	for a := range list {
+		for b := range list[:a+1] {
+			key := [3]int32{o.Stmt, int32(a), int32(b)}
+			if !list[a].Write && !list[b].Write || said[key] {
+				continue
+			}
+			if message := v.clash(o, list, a, b); message != "" {
+				said[key] = true
+				at := place(v.p, rank, op, 0)
+				v.add(Finding{
+					Check: Operands, Severity: Error, At: []Place{at}, Buffer: bytesOf(v.p, list[a]),
+					Message: fmt.Sprintf("%s on rank %d %s", at.Operation, rank, message),
+				})
+			}
+		}
+	}
+}
+
+// clash describes what is wrong with two operands of an operation, one of which is written; empty: nothing.
+func (v *verification) clash(o *unroll.Op, list []unroll.Access, a, b int) string {
+	one, other := &list[a], &list[b]
+	l, m := v.p.Layouts[one.Layout], v.p.Layouts[other.Layout]
+	if a == b {
+		if l.Repeats() {
+			return "writes elements twice: " + v.p.AccessName(one.Owner, *one)
+		}
+		return ""
+	}
+	if one.Owner != other.Owner || one.Memory != other.Memory {
+		return ""
+	}
+	behind := other.Offset - one.Offset
+	if _, ok := unroll.Overlap(l, m, behind); !ok || v.p.Memories[one.Memory].Bytes == 0 || inPlace(o, one, other, l, m, behind) {
+		return ""
+	}
+	return fmt.Sprintf("%s and %s, which share bytes", v.p.AccessName(one.Owner, *one), v.p.AccessName(other.Owner, *other))
+}
+
+// inPlace reports whether an operation may have two overlapping operands. A kernel that reads elements or rows before it
+// stores them may overwrite an operand with its first result. The result of a GEMM may overlap its addend, and a sum that
+// reads peer memory may overwrite a part. In an NCCL call the rank's shard may be in place.
+func inPlace(o *unroll.Op, one, other *unroll.Access, l, m *unroll.Layout, behind int64) bool {
+	same := behind == 0 && l.Same(m)
+	switch o.Kind {
+	case unroll.Gemm:
+		return same && one.Operand+other.Operand == 3 && one.Operand*other.Operand == 0
+	case unroll.Launch:
+		return same && one.Write != other.Write && one.Operand*other.Operand == 0
+	case unroll.PeerSum:
+		return same && one.Write != other.Write
+	case unroll.Nccl:
+		// The smaller buffer of an NCCL call may be a shard of the larger one.
+		out, in := m, l
+		if one.Write {
+			out, in = l, m
+		}
+		switch {
+		case one.Write == other.Write || o.Parts.End-o.Parts.First != 1:
+			return false
+		case in.Span == out.Span:
+			return behind == 0
+		}
+		return behind%min(in.Span, out.Span) == 0
+	}
+	return false
+}

@@ -1,0 +1,80 @@
+package unroll
+
+import (
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/calls/effects"
+	"github.com/hirgen/hirgen/internal/base/expr"
+)
+
+// operand is an operand of a statement.
+type operand struct {
+	*effects.Operand
+	layout int32 // -1: it depends on the rank or on loops, or is not numbered so far
+}
+
+// work issues a copy, a GEMM, an attention or a kernel.
+func (i *issue) work(s calls.Stmt, kind Kind, stream calls.Stream) {
+	on, ok := i.on(s, stream)
+	if !ok {
+		return
+	}
+	o := i.begin(s, kind, on)
+	if l, ok := s.(*calls.Launch); ok && l.Kernel == "positions" {
+		first, _ := i.value(s, l.First)
+		o.Arg = int32(first)
+	}
+	i.operands(s)
+	if _, works := calls.WorkspaceOf(s); works {
+		i.workspace(s, effects.WorkspaceOf(s))
+	}
+	i.end(o)
+}
+
+// operands adds accesses to the operands of a statement.
+func (i *issue) operands(s calls.Stmt) {
+	list, known := i.known[s]
+	if !known {
+		operands, err := i.effects.Of(s)
+		if err != nil {
+			i.fault(s, BadName, "%v", err)
+		}
+		for n := range operands {
+			list = append(list, operand{&operands[n], -1})
+		}
+		i.known[s] = list
+	}
+	for n := range list {
+		o := &list[n]
+		at, ok := i.at(s, o.At)
+		if !ok || o.Type == calls.InPositions || !i.there(s, o.Number, at, o.Type.Size()) {
+			continue
+		}
+		layout := o.layout
+		if layout < 0 {
+			if layout, ok = i.layoutOf(s, o, at); !ok {
+				continue
+			}
+		}
+		i.place(s, o.Number, o.Write, at, layout)
+	}
+}
+
+// layoutOf returns the layout of an operand at a place. It keeps the layout if its extents and strides are constants.
+func (i *issue) layoutOf(s calls.Stmt, o *operand, at place) (layout int32, ok bool) {
+	if o.Rest {
+		return i.layout(at.size, []int64{(at.of.end - at.offset) / at.size}, []int64{1}), true
+	}
+	fixed, ok := true, true
+	values := func(list []expr.Expr) []int64 {
+		values := make([]int64, len(list))
+		for n, e := range list {
+			value, known := i.value(s, e)
+			values[n], ok, fixed = value, ok && known, fixed && (e == nil || i.scope.compile(e).op == 'k')
+		}
+		return values
+	}
+	if layout = i.layout(o.Type.Size(), values(o.Extents), values(o.Strides)); ok && fixed {
+		o.layout = layout
+	}
+	return layout, ok
+}

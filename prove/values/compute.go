@@ -1,0 +1,98 @@
+package values
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/calls/effects"
+	"github.com/hirgen/hirgen/model/domain"
+	"github.com/hirgen/hirgen/prove/unroll"
+)
+
+// gemm multiplies: operands are [batch, rows, columns]. An epilogue is applied to the sums.
+func (m *machine) gemm(o *unroll.Op, views operands) {
+	out, a, b := views[effects.Out], views[effects.A].read(), views[effects.B].read()
+	batch, rows, columns := out.extents[0], out.extents[1], out.extents[2]
+	k := views[effects.A].extents[2]
+	sums := make([]float64, batch*rows*columns)
+	if addend, ok := views[effects.Addend]; ok {
+		copy(sums, addend.read())
+	}
+	for q := range batch {
+		for i := range rows {
+			sum := part(sums, q*rows+i, columns)
+			for l := range k {
+				addProducts(sum, a[(q*rows+i)*k+l], part(b, q*k+l, columns))
+			}
+			if bias, ok := views[effects.Bias]; ok {
+				addProducts(sum, 1, bias.read())
+			}
+		}
+	}
+	if s, ok := m.p.Stmts[o.Stmt].(*calls.Gemm); ok {
+		if then := m.shapes[s.Shape].Then; then != "" {
+			fn := m.f.unary(then)
+			for i, v := range sums {
+				sums[i] = fn(v)
+			}
+		}
+	}
+	out.write(sums, o.Stmt)
+}
+
+// attend computes an attention, or its gradients.
+func (m *machine) attend(rank int32, o *unroll.Op, views operands) {
+	s, _ := m.p.Stmts[o.Stmt].(*calls.Attend)
+	d := calls.ByName(m.p.Calls.Attentions)[s.Attention]
+	a, ok := domain.AttentionOf(d.Fn)
+	if !ok {
+		m.fail(o.Stmt, "there is no attention %q", d.Fn)
+		return
+	}
+	shape := m.p.Calls.AttentionShape(d, int64(rank))
+	in, out := effects.Arguments(s)
+	data := make([][]float64, len(in))
+	for i, n := range in {
+		data[i] = views[n].read()
+	}
+	for i, made := range m.f.attend(a, shape, data) {
+		if v, wanted := views[out[i]]; wanted {
+			v.write(made, o.Stmt)
+		}
+	}
+}
+
+// peerSum adds the partial sums of ranks, each in one piece or several, and stores the sum in the result and at the peers.
+func (m *machine) peerSum(r *unroll.Rank, o *unroll.Op) {
+	var out []view
+	parts := map[int32][]float64{} // by owner
+	var order []int32
+	for _, a := range r.AccessesOf(o) {
+		switch {
+		case a.Operand < 0:
+		case a.Write:
+			out = append(out, m.view(a))
+		default:
+			if parts[a.Owner] == nil {
+				order = append(order, a.Owner)
+			}
+			parts[a.Owner] = append(parts[a.Owner], m.view(a).read()...)
+		}
+	}
+	sum := make([]float64, len(out[0].read()))
+	for _, owner := range order {
+		if len(parts[owner]) != len(sum) {
+			m.fail(o.Stmt, "%d elements of rank %d are added to %d", len(parts[owner]), owner, len(sum))
+			return
+		}
+		addProducts(sum, 1, parts[owner])
+	}
+	out[0].write(sum, o.Stmt)
+	stored := map[*cells]int64{} // number of elements stored in each peer's memory
+	for _, v := range out[1:] {
+		n := int64(len(v.read()))
+		from := stored[v.cells]
+		v.write(slices.Clone(sum[from:from+n]), o.Stmt)
+		stored[v.cells] = from + n
+	}
+}

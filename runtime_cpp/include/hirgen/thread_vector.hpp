@@ -1,0 +1,243 @@
+// Values of one row, as the body of a fused kernel computes with them. The body contains `silu(Zg)
+// * Zu`, which stands for all elements of a thread. It builds an expression, which is evaluated
+// where it is stored or folded, a few columns per step. So registers hold little more than the
+// operands of a row.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <type_traits>
+
+#include "hirgen/numerics.hpp"
+
+namespace hirgen {
+
+/// W values of adjacent columns, in registers.
+template <int W>
+struct ThreadVector {
+  static constexpr int kCount = W;
+  float value[W];
+};
+
+/// The place of W columns in a row: the index of the thread's access, and the first column.
+struct Place {
+  int access;
+  int64_t column;
+};
+
+/// Elements in memory with distance `step` (0: one element for all columns), read at each use.
+template <typename T>
+struct Read {
+  using Expression = void;
+  const T* data;
+  int64_t step;
+
+  template <int W>
+  HG_HOST_DEVICE ThreadVector<W> at(Place place) const {
+    ThreadVector<W> x;
+    if (W > 1 && step == 1) {
+      load_as<T, W>(data, place.column, x.value);
+      return x;
+    }
+    HG_UNROLL
+    for (int j = 0; j < W; ++j) x.value[j] = widen(data[(place.column + j) * step]);
+    return x;
+  }
+};
+
+/// Numbers with distance `step`.
+struct Ramp {
+  using Expression = void;
+  int first;
+  int step;
+
+  template <int W>
+  HG_HOST_DEVICE ThreadVector<W> at(Place place) const {
+    ThreadVector<W> x;
+    HG_UNROLL
+    for (int j = 0; j < W; ++j) {
+      x.value[j] = static_cast<float>(first + (static_cast<int>(place.column) + j) * step);
+    }
+    return x;
+  }
+};
+
+/// Elements that a thread has read, C times `Width` of them, in the type that memory has.
+template <typename T, int Width, int C>
+struct Held {
+  using Expression = void;
+  Pack<T, Width> packs[C];
+
+  template <int W>
+  HG_HOST_DEVICE ThreadVector<W> at(Place place) const {
+    static_assert(W == Width);
+    ThreadVector<W> x;
+    widen_all(packs[place.access], x.value);
+    return x;
+  }
+};
+
+/// Values that a thread has computed and keeps, because computing them again would take long.
+template <int Width, int C>
+struct Kept {
+  using Expression = void;
+  ThreadVector<Width> values[C];
+
+  template <int W>
+  HG_HOST_DEVICE ThreadVector<W> at(Place place) const {
+    static_assert(W == Width);
+    return values[place.access];
+  }
+};
+
+template <typename V>
+concept Expression = requires { typename V::Expression; };
+template <typename V>
+concept Registers = requires { V::kCount; };
+/// A value for each column. A float, in contrast, is one value for the row.
+template <typename V>
+concept Vector = Expression<V> || Registers<V>;
+template <typename V>
+concept Value = Vector<V> || std::same_as<V, float>;
+
+/// Element j of a value.
+HG_HOST_DEVICE inline float element_of(float x, int /*j*/) { return x; }
+template <int W>
+HG_HOST_DEVICE inline float element_of(const ThreadVector<W>& x, int j) {
+  return x.value[j];
+}
+
+/// W columns of a value.
+template <int W, Value V>
+HG_HOST_DEVICE inline auto columns_of(const V& x, Place place) {
+  if constexpr (Expression<V>) {
+    return x.template at<W>(place);
+  } else {
+    return x;
+  }
+}
+
+template <Value A>
+HG_HOST_DEVICE auto unary(UnaryFn fn, const A& a);
+template <Value A, Value B>
+HG_HOST_DEVICE auto binary(BinaryFn fn, const A& a, const B& b);
+
+/// fn(a), as an expression.
+template <typename A>
+struct UnaryExpression {
+  using Expression = void;
+  UnaryFn fn;
+  A a;
+
+  template <int W>
+  HG_HOST_DEVICE ThreadVector<W> at(Place place) const {
+    return unary(fn, columns_of<W>(a, place));
+  }
+};
+
+/// fn(a, b), as an expression.
+template <typename A, typename B>
+struct BinaryExpression {
+  using Expression = void;
+  BinaryFn fn;
+  A a;
+  B b;
+
+  template <int W>
+  HG_HOST_DEVICE ThreadVector<W> at(Place place) const {
+    return binary(fn, columns_of<W>(a, place), columns_of<W>(b, place));
+  }
+};
+
+/// fn(a).
+template <Value A>
+HG_HOST_DEVICE inline auto unary(UnaryFn fn, const A& a) {
+  if constexpr (Expression<A>) {
+    return UnaryExpression<A>{fn, a};
+  } else if constexpr (Registers<A>) {
+    A x = a;
+    apply(fn, x.value);
+    return x;
+  } else {
+    float x[1] = {a};
+    apply(fn, x);
+    return x[0];
+  }
+}
+
+/// fn(a, b); a float is used for every column.
+template <Value A, Value B>
+HG_HOST_DEVICE inline auto binary(BinaryFn fn, const A& a, const B& b) {
+  if constexpr (Expression<A> && std::same_as<B, float>) {
+    // One division for the whole row.
+    if (fn == BinaryFn::kDiv) return BinaryExpression<A, B>{BinaryFn::kMul, a, 1.0F / b};
+    return BinaryExpression<A, B>{fn, a, b};
+  } else if constexpr (Expression<A> || Expression<B>) {
+    return BinaryExpression<A, B>{fn, a, b};
+  } else if constexpr (Registers<A> || Registers<B>) {
+    using Result = std::conditional_t<Registers<A>, A, B>;
+    Result x;
+    HG_UNROLL
+    for (int j = 0; j < Result::kCount; ++j)
+      x.value[j] = binary(fn, element_of(a, j), element_of(b, j));
+    return x;
+  } else {
+    float x[1] = {a};
+    const float y[1] = {b};
+    apply(fn, x, y);
+    return x[0];
+  }
+}
+
+template <Value A, Value B>
+  requires(Vector<A> || Vector<B>)
+HG_HOST_DEVICE inline auto operator+(const A& a, const B& b) {
+  return binary(BinaryFn::kAdd, a, b);
+}
+template <Value A, Value B>
+  requires(Vector<A> || Vector<B>)
+HG_HOST_DEVICE inline auto operator-(const A& a, const B& b) {
+  return binary(BinaryFn::kSub, a, b);
+}
+template <Value A, Value B>
+  requires(Vector<A> || Vector<B>)
+HG_HOST_DEVICE inline auto operator*(const A& a, const B& b) {
+  return binary(BinaryFn::kMul, a, b);
+}
+template <Value A, Value B>
+  requires(Vector<A> || Vector<B>)
+HG_HOST_DEVICE inline auto operator/(const A& a, const B& b) {
+  return binary(BinaryFn::kDiv, a, b);
+}
+
+/// The functions of a body.
+namespace fn {
+
+#define HG_UNARY(enumerator, name, ...)         \
+  template <Value A>                            \
+  HG_HOST_DEVICE inline auto name(const A& a) { \
+    return unary(UnaryFn::enumerator, a);       \
+  }
+HG_UNARY_FUNCTIONS(HG_UNARY)
+#undef HG_UNARY
+
+#define HG_BINARY(enumerator, name, ...)                    \
+  template <Value A, Value B>                               \
+  HG_HOST_DEVICE inline auto name(const A& a, const B& b) { \
+    return binary(BinaryFn::enumerator, a, b);              \
+  }
+HG_BINARY_FUNCTIONS(HG_BINARY)
+#undef HG_BINARY
+
+/// Folds over all columns of a row.
+#define HG_FOLD(enumerator, name, ...)                     \
+  template <typename Row, Vector X>                        \
+    requires(!Value<Row>)                                  \
+  HG_HOST_DEVICE inline float name(Row& row, const X& x) { \
+    return row.fold(ReduceFn::enumerator, x);              \
+  }
+HG_FOLDS(HG_FOLD)
+#undef HG_FOLD
+
+}  // namespace fn
+}  // namespace hirgen
