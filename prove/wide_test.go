@@ -51,7 +51,6 @@ func TestWhatWasFound(t *testing.T) {
 // TestNothingIsFound proves every example with random schedules, on up to 8 ranks. hirgen's programs are assumed to be right,
 // so a finding is a bug of either the lowering or the proof.
 func TestNothingIsFound(t *testing.T) {
-	t.Parallel()
 	seeds := uint64(3)
 	if os.Getenv("HIRGEN_TEST_FULL") != "" {
 		seeds = 200

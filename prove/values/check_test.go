@@ -12,7 +12,7 @@ import (
 	"github.com/hirgen/hirgen/prove/values"
 )
 
-var made = sync.OnceValues(func() ([]*recall.Subject, error) { return recall.Examples("../../..") })
+var made = sync.OnceValues(func() ([]*recall.Subject, error) { return recall.Examples("../..") })
 
 func examples(t *testing.T) []*recall.Subject {
 	t.Helper()
