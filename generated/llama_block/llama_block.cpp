@@ -27,7 +27,7 @@
 // Derived: transfers into Y from rank to rank by IPC-get, one slice per iteration of s.
 // Schedule: pipeline p2p, no compute streams, replayed as a CUDA graph, via ipc-get, copy fused, signals
 // batched.
-// Chosen by auto: predicted 824.7 us on h200 with pipeline p2p, all.via ipc-get, streams 0, all.signals
+// Chosen by auto: predicted 831.1 us on h200 with pipeline p2p, all.via ipc-get, streams 0, all.signals
 // batched, all.copy fused, graph true, 969.6 us with the default of each field.
 // Where not all ranks can share memory, llama_block_across_nodes.cpp runs instead.
 #include "llama_block.hpp"

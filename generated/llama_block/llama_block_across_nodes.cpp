@@ -31,7 +31,7 @@
 // Derived: transfers into Y from rank to rank by NCCL inter-node, one slice per iteration of s.
 // Schedule: pipeline p2p, no compute streams, replayed as a CUDA graph, via ipc-get, copy fused, signals
 // batched, nccl between nodes.
-// Chosen by auto: predicted 824.7 us on h200 with pipeline p2p, all.via ipc-get, streams 0, all.signals
+// Chosen by auto: predicted 831.1 us on h200 with pipeline p2p, all.via ipc-get, streams 0, all.signals
 // batched, all.copy fused, graph true, 969.6 us with the default of each field.
 // Runs where not all ranks can share memory; where they can, llama_block.cpp does.
 #include "llama_block.hpp"

@@ -7,7 +7,8 @@ const memorySMs = 0.5
 // share divides a rank's SMs, memory bandwidth and links among its running tasks. Communications have the
 // highest priority and take their SMs first. GEMMs and kernels take the rest in the order in which they
 // began, because the GPU issues the blocks of a kernel after the blocks of earlier kernels. If memory or
-// links are overloaded, all of their users slow down by the same factor.
+// links are overloaded, all of their users slow down by the same factor. A GEMM that begins during a copy by a
+// kernel slows down like a GEMM next to a collective, because some of its blocks wait for the SMs of the copy.
 func (s *simulation) share(rank int32) {
 	list := s.active[rank]
 	var use shares
@@ -27,6 +28,7 @@ func (s *simulation) share(rank int32) {
 		memory += t.hbm * rates[i]
 		power += t.power() * rates[i]
 	}
+	held := 0.0 // copies by kernels that began before a task
 	for i, a := range list {
 		t := &s.tasks[a.task]
 		in, out := t.links(a.slot)
@@ -43,10 +45,13 @@ func (s *simulation) share(rank int32) {
 		rates[i] /= slower
 		if t.gemm != nil {
 			rates[i] /= max(1, power)
-			rates[i] *= 1 - s.machine.Beside.Copy*min(1, use.copies) - s.machine.Beside.NCCL*min(1, use.nccl)
+			rates[i] *= 1 - s.machine.Beside.Copy*min(1, use.copies) - s.machine.Beside.NCCL*min(1, use.nccl+held)
 			if use.gemms > 1 {
 				rates[i] *= 1 - s.machine.Beside.GEMM
 			}
+		}
+		if t.kind == Copy && t.sms > 0 && a.slot == 0 {
+			held++
 		}
 		s.pace(a, rates[i])
 	}

@@ -140,6 +140,25 @@ func TestCollectivesTakeSMs(t *testing.T) {
 	later(gemm(128*33), wave, 10.5*wave)      // half of the SMs have none
 }
 
+// TestCopiesByKernelsSlowGEMMs: a GEMM that begins during a copy by a kernel slows down; one that began before it does not, and
+// nor does one on the other rank of the copy.
+func TestCopiesByKernelsSlowGEMMs(t *testing.T) {
+	m := bare(t)
+	m.Beside.NCCL = 0.5
+	full := m.gemmWork(denseGEMM(128*132, 512, 1000))
+	wave := full.alone / 2
+	copied := work{kind: Copy, alone: 2 * wave, sms: 0.25}
+	u := timeline(m, 2)
+	u.at(copied, 0, 1)
+	u.at(full, 0) // at 2/3 of its rate on the SMs left, and half of that
+	u.at(full, 1)
+	ends(t, u, 2*wave, (2+4./3)*wave, 2*wave)
+	u = timeline(m, 2)
+	u.at(full, 0)
+	u.at(copied, 0, 1)
+	ends(t, u, 2*wave, 4*wave)
+}
+
 // TestGEMMsQueueForSMs: of two GEMMs the second one starts with the SMs that the first one leaves.
 func TestGEMMsQueueForSMs(t *testing.T) {
 	m := bare(t)
