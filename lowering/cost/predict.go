@@ -200,10 +200,3 @@ func (p *Prediction) calls(u *unrolling) {
 		}
 	}
 }
-
-// GainError is the error of predictions: in half of the measured pairs of schedules of one program, the
-// predicted ratio of times is off by less than this share. TestGains compares it with the measurements.
-const GainError = 0.025
-
-// Gains reports whether a program is predicted to be faster than another by more than GainError.
-func (p *Prediction) Gains(over *Prediction) bool { return p.Total*(1+GainError) < over.Total }

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/hirgen/hirgen/lowering/cost"
 )
 
 // problemOf names what a row's program computes and where it was measured, whatever its schedule is.
@@ -41,28 +39,11 @@ func predictedProblems(t *testing.T) map[string][]timed {
 	return problems
 }
 
-// TestGains compares predicted ratios of the times of two schedules with measured ones.
-func TestGains(t *testing.T) {
-	var errors []float64
-	for _, rows := range predictedProblems(t) {
-		for i, a := range rows {
-			for _, b := range rows[:i] {
-				errors = append(errors, math.Abs(math.Log(a.predicted/b.predicted*b.row.Time/a.row.Time)))
-			}
-		}
-	}
-	t.Logf("%d pairs: the ratio is wrong by %.1f %% at most in half of them, %.1f %% in 80 %%, %.1f %% in 90 %%", len(errors),
-		100*math.Expm1(quantile(errors, 0.5)), 100*math.Expm1(quantile(errors, 0.8)), 100*math.Expm1(quantile(errors, 0.9)))
-	if quantile(errors, 0.5) > math.Log1p(cost.GainError) || quantile(errors, 0.5) < math.Log1p(cost.GainError/2) {
-		t.Errorf("GainError is %v, and %.3f of the pairs", cost.GainError, math.Expm1(quantile(errors, 0.5)))
-	}
-}
-
 // TestChoice lets the model choose among the schedules that were measured for a problem, and reports how much slower
 // than the fastest of them its choice was. The limits are what it reaches.
 func TestChoice(t *testing.T) {
 	problems := predictedProblems(t)
-	var regrets, spreads, carefulRegrets, freeRegrets []float64
+	var regrets, spreads []float64
 	for _, name := range slices.Sorted(maps.Keys(problems)) {
 		rows := problems[name]
 		if len(rows) < 2 {
@@ -71,13 +52,6 @@ func TestChoice(t *testing.T) {
 		byMeasured := func(a, b timed) int { return int(math.Copysign(1, a.row.Time-b.row.Time)) }
 		byPredicted := func(a, b timed) int { return int(math.Copysign(1, a.predicted-b.predicted)) }
 		best, worst, chosen := slices.MinFunc(rows, byMeasured), slices.MaxFunc(rows, byMeasured), slices.MinFunc(rows, byPredicted)
-		if eager := slices.IndexFunc(rows, func(r timed) bool { return r.row.Schedule["preset"] == "eager" }); eager >= 0 {
-			careful := chosen
-			if rows[eager].predicted < chosen.predicted*(1+cost.GainError) {
-				careful = rows[eager]
-			}
-			carefulRegrets, freeRegrets = append(carefulRegrets, careful.row.Time/best.row.Time), append(freeRegrets, chosen.row.Time/best.row.Time)
-		}
 		regrets, spreads = append(regrets, chosen.row.Time/best.row.Time), append(spreads, worst.row.Time/best.row.Time)
 		if testing.Verbose() {
 			t.Logf("%.3f of %.3f  %s: chosen %v", chosen.row.Time/best.row.Time, worst.row.Time/best.row.Time, name, chosen.row.Schedule)
@@ -86,9 +60,6 @@ func TestChoice(t *testing.T) {
 	t.Logf("%d problems: chosen / fastest: median %.3f, 90 %% %.3f, most %.3f, geometric mean %.4f; slowest / fastest: geometric mean %.4f",
 		len(regrets),
 		quantile(regrets, 0.5), quantile(regrets, 0.9), quantile(regrets, 1), geometric(regrets), geometric(spreads))
-	t.Logf("%d problems with eager: the fastest predicted costs %.4f, %.3f at most; eager where that gains little %.4f, %.3f",
-		len(freeRegrets),
-		geometric(freeRegrets), quantile(freeRegrets, 1), geometric(carefulRegrets), quantile(carefulRegrets, 1))
 	if quantile(regrets, 0.5) > 1.01 || quantile(regrets, 0.9) > 1.05 {
 		t.Errorf("half of the choices lose more than %.1f %%, a tenth more than %.1f %%", 100*quantile(regrets, 0.5)-100,
 			100*quantile(regrets, 0.9)-100)

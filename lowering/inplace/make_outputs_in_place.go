@@ -6,7 +6,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// MakeOutputsInPlace computes reshaped outputs directly in the caller's buffer. A reshape moves no element, so the
+// MakeOutputsInPlace computes reshaped and copied outputs directly in the caller's buffer. A reshape moves no element, so the
 // buffer of its operand can be a view of the output. Ranks then gather rows there.
 //
 // Requires: buffers are allocated; local shards are views of the buffers that they are gathered into.
@@ -16,31 +16,43 @@ import (
 //	after:  C = Allocate; (receive C_all_s, ...), with C_all = Reshape(C)
 func MakeOutputsInPlace(p *hostir.Program) error {
 	for _, s := range slices.Clone(p.Body) {
-		if r, reshapes := s.(*hostir.Reshape); reshapes && r.Out.Role == hostir.Output && slices.IsSorted(hostir.Layout(r.Out)) {
-			makeIn(p, r)
+		out := hostir.Result(s)
+		if copies(s) && out.Role == hostir.Output && slices.IsSorted(hostir.Layout(out)) {
+			makeIn(p, s, hostir.Uses(s)[0], out)
 		}
 	}
 	return nil
 }
 
-// makeIn makes the operand of a reshape a view of the output, and allocates the output early enough.
-func makeIn(p *hostir.Program, r *hostir.Reshape) {
+// copies reports whether a statement copies all elements of its operand, in the same order.
+func copies(s hostir.Stmt) bool {
+	switch s := s.(type) {
+	case *hostir.Reshape:
+		return true
+	case *hostir.Set:
+		return hostir.SameLayout(s.In, s.Out)
+	}
+	return false
+}
+
+// makeIn makes the operand of s, which copies it, a view of the output, and allocates the output early enough.
+func makeIn(p *hostir.Program, s hostir.Stmt, in, out *hostir.Tensor) {
 	place := func(t *hostir.Tensor) int {
 		return slices.IndexFunc(p.Body, func(s hostir.Stmt) bool {
 			a, allocates := s.(*hostir.Allocate)
 			return allocates && a.Tensor == t
 		})
 	}
-	buffer := reshapedFrom(r.In)
-	before, after := place(buffer), place(r.Out)
+	buffer := reshapedFrom(in)
+	before, after := place(buffer), place(out)
 	if buffer.Role != hostir.Temp || before < 0 || after < before || !slices.IsSorted(hostir.Layout(buffer)) || isReshaped(p, buffer) {
 		return
 	}
 	p.Body[before] = p.Body[after]
 	p.Body = slices.Delete(p.Body, after, after+1)
-	at := slices.Index(p.Body, hostir.Stmt(r))
+	at := slices.Index(p.Body, s)
 	p.Body = slices.Delete(p.Body, at, at+1)
-	buffer.Role, buffer.Of = hostir.View, &hostir.Reshape{Info: hostir.InfoFrom(r, "made where the output is"), Out: buffer, In: r.Out}
+	buffer.Role, buffer.Of = hostir.View, &hostir.Reshape{Info: hostir.InfoFrom(s, "made where the output is"), Out: buffer, In: out}
 }
 
 // isReshaped reports whether a reshape copies into a buffer. If the buffer became a reshaped view, the text form would

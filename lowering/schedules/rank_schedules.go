@@ -82,26 +82,19 @@ func b2i(b bool) int {
 
 // alike is the factor within which two times count as equal. It is smaller than the variation between
 // repeated runs of a program.
-const alike = 1.02
+const alike = 1.01
 
-// Best returns the ranked schedule to use. It is the fastest, unless an uncut schedule is slower by less than the error
-// of the model. Among equally fast schedules that are as safe, it prefers the one with the fewest choices. ok is false
-// if there is no prediction.
+// Best returns the ranked schedule to use: the fastest or, among equally fast schedules that are as safe, the one with the
+// fewest choices. A schedule that cuts nothing is safe, whatever an operation loses by being cut. ok is false if there is no
+// prediction.
 func Best(ranked []Ranked) (best Ranked, ok bool) {
 	if len(ranked) == 0 || ranked[0].Prediction == nil {
 		return Ranked{}, false
 	}
-	first := 0
-	for i, r := range ranked {
-		if r.Whole && r.Prediction != nil && !ranked[0].Whole && !ranked[0].Prediction.Gains(r.Prediction) {
-			first = i
-			break
-		}
-	}
-	best = ranked[first]
+	best = ranked[0]
 	limit := alike * best.Prediction.Total
-	for _, r := range ranked[first:] {
-		if r.Prediction != nil && r.Prediction.Total <= limit && r.Choices < best.Choices && (r.Whole || !ranked[first].Whole) {
+	for _, r := range ranked {
+		if r.Prediction != nil && r.Prediction.Total <= limit && (r.Whole && !best.Whole || r.Whole == best.Whole && r.Choices < best.Choices) {
 			best = r
 		}
 	}
