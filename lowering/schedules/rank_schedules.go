@@ -84,9 +84,8 @@ func b2i(b bool) int {
 // repeated runs of a program.
 const alike = 1.01
 
-// Best returns the fastest ranked schedule. Among equally fast schedules that are as safe, it returns the one with the
-// fewest choices. A schedule that cuts nothing is safe: an operation may lose more by cuts than the model knows. ok is false if
-// there is no prediction.
+// Best returns the fastest ranked schedule. Of equally fast schedules, it prefers those that cut no operation, because cuts may
+// cost more than predicted, and then the fewest choices. ok is false if there is no prediction.
 func Best(ranked []Ranked) (best Ranked, ok bool) {
 	if len(ranked) == 0 || ranked[0].Prediction == nil {
 		return Ranked{}, false
