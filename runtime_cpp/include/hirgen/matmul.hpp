@@ -1,16 +1,18 @@
-// GEMMs by cuBLASLt. Plans make all decisions that can be made before a call.
+// GEMMs, by cuBLASLt or another library. Plans make all decisions that can be made before a call.
 #pragma once
 
 #include <cublasLt.h>
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "hirgen/context.hpp"
 #include "hirgen/function_rows.hpp"
+#include "hirgen/gemm_call.hpp"
 #include "hirgen/tensor.hpp"
 
 namespace hirgen {
@@ -36,8 +38,8 @@ struct MatmulShape {
   bool bias = false;         ///< adds bias[n], in the output's type, to every row
   bool addend = false;       ///< adds a matrix in the output's type
   bool fp32_result = false;  ///< the output is fp32, and so are bias and addend
-  bool pack_a = false;  ///< A is copied to aligned rows in the workspace first; see packed_gemm()
-  bool pack_b = false;  ///< the same for B
+  bool pack_a = false;       ///< A is copied to aligned rows in the workspace first; see MatmulPlan
+  bool pack_b = false;       ///< the same for B
   bool pack_c = false;  ///< C is computed in aligned rows there, then copied out; B is packed too
   Epilogue epilogue = Epilogue::kNone;
   DType dtype = DType::kBf16;  ///< of A and B and, unless it is fp32, of the output
@@ -53,13 +55,6 @@ constexpr int64_t packed_row(int64_t columns) {
   return (columns + kPackElements - 1) / kPackElements * kPackElements;
 }
 
-/// The offsets of a packed shape's copies in its workspace, in bytes. cuBLASLt's own workspace
-/// begins at `bytes`.
-struct PackedOperands {
-  size_t a = 0, b = 0, c = 0, bias = 0, bytes = 0;
-};
-PackedOperands packed_operands(const MatmulShape& shape);
-
 /// The GEMM in words: "C[4, 8] = A[4, 16] B[16, 8], bf16". Two shapes are equal if and only if
 /// their words are: the words are the key for choices of algorithms.
 std::string describe(const MatmulShape& shape);
@@ -71,37 +66,44 @@ enum class PlanSource { kHeuristic, kFile, kTuned };
 /// a change may still use the old algorithm.
 extern std::atomic<uint64_t> plan_changes;
 
+/// An algorithm of a GEMM library: opaque bytes, which the same version of the library reads again
+/// on the same GPU model.
+struct GemmAlgorithm {
+  std::string library;  ///< GemmLibrary::name
+  std::string bytes;
+
+  bool operator==(const GemmAlgorithm&) const = default;
+};
+
 /// An algorithm for a GEMM, and the workspace that it needs.
 struct MatmulCandidate {
-  cublasLtMatmulAlgo_t algo{};
+  GemmAlgorithm algorithm;
   size_t workspace_bytes = 0;
 };
 
-/// Descriptors, layouts and the algorithm of one GEMM. Operands are contiguous within a batch,
-/// unless row_b is set. They start at multiples of align_a, align_b and align_c bytes; if the bytes
-/// of a row are no multiple of that, a multiple of the row's own alignment is enough. A bias starts
-/// at a multiple of 16 bytes. Sums are fp32 and rounded once. cuBLASLt is column-major: a row-major
-/// C = A B is the column-major C' = B' A', so B is its first operand. The emitted call is
+/// One GEMM, the library that computes it (src/gemm/library.hpp), and its algorithm. Operands are
+/// contiguous within a batch, unless row_b is set. They start at multiples of align_a, align_b and
+/// align_c bytes; if the bytes of a row are no multiple of that, a multiple of the row's own
+/// alignment is enough. A bias starts at a multiple of 16 bytes. Sums are fp32 and rounded once.
+/// cuBLASLt is column-major: a row-major C = A B is the column-major C' = B' A', so B is its first
+/// operand. The emitted call is
 ///
 ///   cublasLtMatmul(cublas, plan.op, &hirgen::kOne, B, plan.b, A, plan.a, &hirgen::kZero,
 ///                  C, plan.c, C, plan.c, &plan.algo, workspace, plan.workspace_bytes, stream)
 ///
 /// If the shape has an addend, kOne and the addend's pointer replace kZero and the C before plan.c.
-/// The heuristic does not know about the addend, but a tuner times the call with it.
-struct MatmulPlan {
-  cublasLtMatmulDesc_t op = nullptr;
-  cublasLtMatrixLayout_t a = nullptr, b = nullptr, c = nullptr;
-  cublasLtMatmulAlgo_t algo{};
-  size_t workspace_bytes = 0;
-
+/// The heuristic does not know about the addend, but a tuner times the call with it. If the plan is
+/// of another library, the same line within HG_CHECK runs that library.
+struct MatmulPlan : GemmCall {
   PlanSource source = PlanSource::kHeuristic;
 
-  MatmulPlan() = default;
+  MatmulPlan();
   /// Takes the algorithm that the context's plan book has for this shape, or else the first one of
-  /// the heuristic that fits. Throws Error. Registers the plan in the book. `where` is the spec
-  /// position, a string that outlives the plan.
+  /// the first library that can compute it: of the one that HIRGEN_GEMM names, if it is set. Throws
+  /// Error. Registers the plan in the book. `where` is the spec position, a string that outlives
+  /// the plan.
   MatmulPlan(Context& context, const MatmulShape& shape, const char* where);
-  /// Takes the heuristic's first algorithm, without a book.
+  /// The same without a book.
   MatmulPlan(cublasLtHandle_t cublas, const MatmulShape& shape, const char* where);
   ~MatmulPlan();
   MatmulPlan(const MatmulPlan&) = delete;
@@ -110,48 +112,48 @@ struct MatmulPlan {
   MatmulPlan& operator=(MatmulPlan&& other) noexcept;
 
   const MatmulShape& shape() const { return shape_; }
+  const GemmAlgorithm& algorithm() const { return algorithm_; }
   /// The bytes of workspace to allocate for it: its algorithm's, or kWorkspaceBytes if a tuner may
   /// choose another algorithm.
   size_t scratch_bytes() const;
 
-  /// Sets the bias vector of the next call; it is part of the descriptor. If the plan packs C,
-  /// packed_gemm() takes the vector from bias().
+  /// Sets the bias vector of the next call.
   void set_bias(const void* bias, const char* where);
-  const void* bias() const { return bias_; }
 
-  /// The heuristic's algorithms within kWorkspaceBytes for a tuner to time: at most `limit`, best
-  /// guess first. Empty if there are none.
-  std::vector<MatmulCandidate> candidates(cublasLtHandle_t cublas, int limit,
-                                          const char* where) const;
-  /// The algorithm as a candidate; nothing if cuBLASLt cannot compute this shape with it within
-  /// kWorkspaceBytes. The bytes of `algorithm` may come from an untrusted file.
-  std::optional<MatmulCandidate> check(cublasLtHandle_t cublas,
-                                       const cublasLtMatmulAlgo_t& algorithm) const;
+  /// Enqueues a call by any library. If the shape packs, it copies operands to aligned rows in the
+  /// workspace before, and the result to C after. `added` is nullptr without an addend.
+  void run(const void* a, const void* b, const void* added, void* c, void* workspace,
+           cudaStream_t stream, const char* where) const;
+
+  /// Algorithms within kWorkspaceBytes for a tuner to time: at most `limit` of each library that
+  /// can compute the shape, best guess first, the plan's own library first. Empty if there are
+  /// none.
+  std::vector<MatmulCandidate> candidates(int limit, const char* where) const;
+  /// The algorithm as a candidate; nothing if its library cannot compute this shape with it within
+  /// kWorkspaceBytes. The bytes may come from an untrusted file.
+  std::optional<MatmulCandidate> check(const GemmAlgorithm& algorithm) const;
   /// Uses `candidate` for all later calls.
   void use(const MatmulCandidate& candidate, PlanSource by);
 
  private:
-  /// Descriptors and layouts. With `rounded`, extents are rounded up to packed_row().
-  MatmulPlan(const MatmulShape& shape, const char* where, bool rounded = false);
   void take(const MatmulCandidate& candidate, PlanSource by);
-  void take_first(cublasLtHandle_t cublas, const char* where);
-
-  /// The heuristic's algorithms for the descriptors of `by`, which has this plan's shape or a
-  /// slightly larger one.
-  std::vector<MatmulCandidate> offered(cublasLtHandle_t cublas, const MatmulPlan& by, int limit,
-                                       const char* where) const;
+  void take_first(const char* where);
+  /// The method of a library; null if it does not compute this shape here.
+  GemmMethod* method_of(const std::string& library) const;
 
   MatmulShape shape_;
-  const void* bias_ = nullptr;
+  std::vector<std::unique_ptr<GemmMethod>> methods_;  // one for each library that may compute it
+  GemmMethod* method_ = nullptr;                      // the one in use
+  GemmAlgorithm algorithm_;
   PlanBook* book_ = nullptr;  // null if the plan is in no book
 };
 
-/// A call of a plan whose shape packs: copies operands to aligned rows in the workspace,
-/// multiplies, and copies the result to C if the shape packs C. `added` is nullptr without an
-/// addend.
-void packed_gemm(cublasLtHandle_t cublas, const MatmulPlan& plan, const void* a, const void* b,
-                 const void* added, void* c, void* workspace, cudaStream_t stream,
-                 const char* where);
+/// MatmulPlan::run() as emitted programs call it if the shape packs, so that the reader sees it.
+inline void packed_gemm(cublasLtHandle_t /*cublas*/, const MatmulPlan& plan, const void* a,
+                        const void* b, const void* added, void* c, void* workspace,
+                        cudaStream_t stream, const char* where) {
+  plan.run(a, b, added, c, workspace, stream, where);
+}
 
 /// The most workspace that an algorithm may use. GEMMs that run at the same time need one each.
 constexpr size_t kWorkspaceBytes = size_t{32} << 20;

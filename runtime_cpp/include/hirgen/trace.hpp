@@ -9,6 +9,8 @@
 
 #include <type_traits>
 
+#include "hirgen/gemm_call.hpp"
+
 namespace hirgen {
 
 class TraceRecorder;
@@ -59,10 +61,10 @@ class TracedCall {
 
 /// A traced function under its own name. Its parameter of type cudaStream_t is the call's stream.
 template <TraceKind kind, typename Function>
-struct Traced;
+struct TracedFunction;
 
 template <TraceKind kind, typename Result, typename... Parameters>
-struct Traced<kind, Result(Parameters...)> {
+struct TracedFunction<kind, Result(Parameters...)> {
   const char* name;
   Result (*function)(Parameters...);
 
@@ -79,6 +81,31 @@ struct Traced<kind, Result(Parameters...)> {
   static void note(const T& parameter, cudaStream_t& stream, cudaEvent_t& event) {
     if constexpr (std::is_same_v<T, cudaStream_t>) stream = parameter;
     if constexpr (std::is_same_v<T, cudaEvent_t>) event = parameter;
+  }
+};
+
+template <TraceKind kind, typename Function>
+struct Traced : TracedFunction<kind, Function> {};
+
+/// cublasLtMatmul with MatmulPlan::op as its descriptor runs the library that the plan has chosen.
+template <>
+struct Traced<TraceKind::kGemm, decltype(::cublasLtMatmul)>
+    : TracedFunction<TraceKind::kGemm, decltype(::cublasLtMatmul)> {
+  using TracedFunction::operator();
+
+  // cuBLASLt is column-major: its first operand is B, see MatmulPlan.
+  cublasStatus_t operator()(cublasLtHandle_t cublas, const GemmOp& op, const void* alpha,
+                            const void* b, cublasLtMatrixLayout_t layout_b, const void* a,
+                            cublasLtMatrixLayout_t layout_a, const void* beta, const void* added,
+                            cublasLtMatrixLayout_t layout_added, void* c,
+                            cublasLtMatrixLayout_t layout_c, const cublasLtMatmulAlgo_t* algo,
+                            void* workspace, size_t workspace_bytes, cudaStream_t stream) const {
+    if (op.other == nullptr) [[likely]] {
+      return (*this)(cublas, op.cublaslt, alpha, b, layout_b, a, layout_a, beta, added,
+                     layout_added, c, layout_c, algo, workspace, workspace_bytes, stream);
+    }
+    run_other_library(op, a, b, added, c, workspace, stream);
+    return CUBLAS_STATUS_SUCCESS;
   }
 };
 

@@ -94,7 +94,7 @@ void build(const ProgramTable& table, const char* plans, Embedded* embedded) {
   Context& context = *embedded->context;
   try {
     const Watchdog::Inside inside(context.watchdog());
-    if (plans != nullptr) context.plans().load(plans, library_of(context.options().device));
+    if (plans != nullptr) context.plans().load(plans, scopes_of(context.options().device));
     embedded->tensors = table.tensors(context.rank());
     MadeProgram made = make_program(context, table, "");
     embedded->program = std::move(made.program);

@@ -81,6 +81,7 @@ void Bench::gemms(Figures& figures) {
     rate.peak_tflops = std::max(rate.peak_tflops, rate.sustained_tflops);
     figures.gemm[spelling(dtype)] = rate;
   }
+  figures.source += "; GEMMs by " + gemm_->library();
 }
 
 void Bench::fixed_times(const GemmRun& whole, Figures& figures) {

@@ -13,8 +13,7 @@ constexpr const char* kGemmRun = "calibrate GEMM";
 }  // namespace
 
 GemmRun::GemmRun(Context& context, int64_t extent, DType dtype, cudaStream_t stream)
-    : context_(context),
-      plan_(context.cublas(), {.m = extent, .n = extent, .k = extent, .dtype = dtype}, kGemmRun) {
+    : plan_(context.cublas(), {.m = extent, .n = extent, .k = extent, .dtype = dtype}, kGemmRun) {
   TensorDesc desc;
   desc.name = "A";
   desc.dtype = dtype;
@@ -29,9 +28,7 @@ GemmRun::~GemmRun() {
 
 void GemmRun::issue(const MatmulPlan& plan, void* workspace, cudaStream_t stream) const {
   const auto& [a, b, c] = matrices_;
-  HG_CHECK(cublasLtMatmul(context_.cublas(), plan.op, &kOne, b, plan.b, a, plan.a, &kZero, c,
-                          plan.c, c, plan.c, &plan.algo, workspace, plan.workspace_bytes, stream),
-           kGemmRun);
+  plan.run(a, b, nullptr, c, workspace, stream, kGemmRun);
 }
 
 }  // namespace hirgen

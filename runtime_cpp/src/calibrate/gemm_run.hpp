@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 
 #include "hirgen/context.hpp"
 #include "hirgen/matmul.hpp"
@@ -20,13 +21,13 @@ class GemmRun {
   GemmRun& operator=(const GemmRun&) = delete;
 
   const MatmulShape& shape() const { return plan_.shape(); }
+  const std::string& library() const { return plan_.algorithm().library; }
   /// Issues the GEMM. With a plan of a smaller shape, issues a part of it, whose rows have that
   /// plan's length.
   void issue(void* workspace, cudaStream_t stream) const { issue(plan_, workspace, stream); }
   void issue(const MatmulPlan& plan, void* workspace, cudaStream_t stream) const;
 
  private:
-  Context& context_;
   MatmulPlan plan_;
   std::array<void*, 3> matrices_{};
 };

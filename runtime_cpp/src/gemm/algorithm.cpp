@@ -1,94 +1,74 @@
 #include "gemm/algorithm.hpp"
 
 #include <charconv>
-#include <cstring>
 
 #include "base/text.hpp"
 #include "context/device.hpp"
 
 namespace hirgen {
 
-namespace {
-
-constexpr size_t kAlgorithmBytes = sizeof(cublasLtMatmulAlgo_t);
-static_assert(kAlgorithmBytes == 64);
-
-template <typename T>
-int64_t attribute(const cublasLtMatmulAlgo_t& algorithm,
-                  cublasLtMatmulAlgoConfigAttributes_t which) {
-  T value{};
-  size_t written = 0;
-  const cublasStatus_t status =
-      cublasLtMatmulAlgoConfigGetAttribute(&algorithm, which, &value, sizeof(value), &written);
-  return status == CUBLAS_STATUS_SUCCESS ? static_cast<int64_t>(value) : -1;
+AlgorithmScope scope_of(const std::string& gpu, const GemmLibrary& library) {
+  return {gpu, library.name, library.version()};
 }
 
-}  // namespace
-
-Library library_of(int device) {
-  return {device_name(device), static_cast<int64_t>(cublasLtGetVersion())};
+std::vector<AlgorithmScope> scopes_of(int device) {
+  const std::string gpu = device_name(device);
+  std::vector<AlgorithmScope> scopes;
+  for (const GemmLibrary* library : gemm_libraries()) scopes.push_back(scope_of(gpu, *library));
+  return scopes;
 }
 
-std::string library_text(const Library& library) {
-  return format("%s, cuBLASLt %ld", library.gpu.c_str(), static_cast<long>(library.cublaslt));
+std::string scope_text(const AlgorithmScope& scope) {
+  return scope_text(std::vector<AlgorithmScope>{scope});
 }
 
-AlgorithmAttributes attributes_of(const cublasLtMatmulAlgo_t& algorithm) {
-  AlgorithmAttributes all;
-  all.id = attribute<int32_t>(algorithm, CUBLASLT_ALGO_CONFIG_ID);
-  all.tile = attribute<uint32_t>(algorithm, CUBLASLT_ALGO_CONFIG_TILE_ID);
-  all.stages = attribute<uint32_t>(algorithm, CUBLASLT_ALGO_CONFIG_STAGES_ID);
-  all.split_k = attribute<int32_t>(algorithm, CUBLASLT_ALGO_CONFIG_SPLITK_NUM);
-  all.reduction = attribute<uint32_t>(algorithm, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME);
-  all.swizzle = attribute<uint32_t>(algorithm, CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING);
-  all.custom = attribute<uint32_t>(algorithm, CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION);
-  all.inner_shape = attribute<uint16_t>(algorithm, CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID);
-  all.cluster = attribute<uint16_t>(algorithm, CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID);
-  return all;
+std::string scope_text(const std::vector<AlgorithmScope>& scopes) {
+  std::string text = scopes.empty() ? "no GPU" : scopes.front().gpu;
+  for (const auto& [gpu, library, version] : scopes) {
+    text += format(", %s %ld", library.c_str(), static_cast<long>(version));
+  }
+  return text;
+}
+
+AlgorithmAttributes attributes_of(const GemmAlgorithm& algorithm) {
+  const GemmLibrary* library = find_gemm_library(algorithm.library);
+  return library == nullptr ? AlgorithmAttributes() : library->attributes(algorithm.bytes);
 }
 
 std::string attributes_text(const AlgorithmAttributes& attributes) {
   std::string text;
-  for (const auto& [name, member] : kAttributeNames) {
-    const int64_t value = attributes.*member;
+  for (const auto& [name, value] : attributes) {
     const bool first = text.empty();
-    if (value < 0 || (value == 0 && !first)) continue;
-    text += format("%s%s %ld", first ? "" : " ", name, static_cast<long>(value));
+    if (value == 0 && !first) continue;
+    text += format("%s%s %ld", first ? "" : " ", name.c_str(), static_cast<long>(value));
   }
   return text;
 }
 
 void write_attributes(JsonWriter& json, const AlgorithmAttributes& attributes) {
   json.begin_object("attributes");
-  for (const auto& [name, member] : kAttributeNames) {
-    if (attributes.*member >= 0) json.value(name, attributes.*member);
-  }
+  for (const auto& [name, value] : attributes) json.value(name.c_str(), value);
   json.end_object();
 }
 
-std::string algorithm_hex(const cublasLtMatmulAlgo_t& algorithm) {
-  unsigned char bytes[kAlgorithmBytes];
-  std::memcpy(bytes, &algorithm, kAlgorithmBytes);
+std::string hex_of(const std::string& bytes) {
   std::string text;
-  for (const unsigned char byte : bytes) text += format("%02x", byte);
+  for (const char byte : bytes) text += format("%02x", static_cast<unsigned char>(byte));
   return text;
 }
 
-std::optional<cublasLtMatmulAlgo_t> parse_algorithm(const std::string& hex) {
-  if (hex.size() != 2 * kAlgorithmBytes) return {};
-  unsigned char bytes[kAlgorithmBytes];
-  for (size_t i = 0; i < kAlgorithmBytes; ++i) {
-    const char* digits = hex.data() + 2 * i;
-    const auto [stop, error] = std::from_chars(digits, digits + 2, bytes[i], 16);
+std::optional<std::string> parse_hex(const std::string& hex) {
+  std::string bytes;
+  for (size_t i = 0; i < hex.size(); i += 2) {
+    const char* digits = hex.data() + i;
+    const char* end = hex.data() + hex.size();
+    unsigned char byte = 0;
+    const auto [stop, error] =
+        std::from_chars(digits, end - digits < 2 ? end : digits + 2, byte, 16);
     if (error != std::errc() || stop != digits + 2) return {};
+    bytes += static_cast<char>(byte);
   }
-  cublasLtMatmulAlgo_t algorithm;
-  std::memcpy(&algorithm, bytes, kAlgorithmBytes);
-  return algorithm;
-}
-
-bool same_algorithm(const cublasLtMatmulAlgo_t& a, const cublasLtMatmulAlgo_t& b) {
-  return std::memcmp(&a, &b, kAlgorithmBytes) == 0;
+  return bytes;
 }
 
 }  // namespace hirgen

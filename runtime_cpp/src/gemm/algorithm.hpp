@@ -1,67 +1,46 @@
-// Algorithms of cuBLASLt as data: their identity and their attributes.
+// Algorithms of GEMM libraries as data: their identity and their attributes.
 #pragma once
-
-#include <cublasLt.h>
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/json.hpp"
+#include "gemm/library.hpp"
 
 namespace hirgen {
 
-/// The scope in which an algorithm's bytes are valid: one GPU model and one cuBLASLt version.
-struct Library {
-  std::string gpu;       ///< "NVIDIA H200"
-  int64_t cublaslt = 0;  ///< cublasLtGetVersion(): 130002
+/// The scope in which an algorithm's bytes are valid: one GPU model and one version of a library.
+struct AlgorithmScope {
+  std::string gpu;      ///< "NVIDIA H200"
+  std::string library;  ///< "cuBLASLt"
+  int64_t version = 0;  ///< GemmLibrary::version(): 130002
 
-  bool operator==(const Library&) const = default;
+  bool operator==(const AlgorithmScope&) const = default;
 };
 
-/// The library of a device ordinal, with the loaded cuBLASLt.
-Library library_of(int device);
+/// The scope of a library's algorithms on a GPU model.
+AlgorithmScope scope_of(const std::string& gpu, const GemmLibrary& library);
 
-/// "NVIDIA H200, cuBLASLt 130002".
-std::string library_text(const Library& library);
+/// The scopes of all libraries on a device ordinal, the preferred library's first.
+std::vector<AlgorithmScope> scopes_of(int device);
 
-/// The configuration of an algorithm, for readers: numbers as cuBLASLt enumerates them
-/// (cublasLtMatmulAlgoConfigAttributes_t), -1 if unknown.
-struct AlgorithmAttributes {
-  int64_t id = -1, tile = -1, stages = -1, split_k = -1, reduction = -1, swizzle = -1, custom = -1,
-          inner_shape = -1, cluster = -1;
-};
+/// "NVIDIA H200, cuBLASLt 130002", or one GPU with several libraries.
+std::string scope_text(const AlgorithmScope& scope);
+std::string scope_text(const std::vector<AlgorithmScope>& scopes);
 
-/// Names of the attributes in files and reports, with their members, in order.
-struct AttributeName {
-  const char* name;
-  int64_t AlgorithmAttributes::* member;
-};
-inline constexpr AttributeName kAttributeNames[] = {
-    {"id", &AlgorithmAttributes::id},
-    {"tile", &AlgorithmAttributes::tile},
-    {"stages", &AlgorithmAttributes::stages},
-    {"split_k", &AlgorithmAttributes::split_k},
-    {"reduction", &AlgorithmAttributes::reduction},
-    {"swizzle", &AlgorithmAttributes::swizzle},
-    {"custom", &AlgorithmAttributes::custom},
-    {"inner_shape", &AlgorithmAttributes::inner_shape},
-    {"cluster", &AlgorithmAttributes::cluster},
-};
+/// The attributes of an algorithm; none if this process lacks its library.
+AlgorithmAttributes attributes_of(const GemmAlgorithm& algorithm);
 
-AlgorithmAttributes attributes_of(const cublasLtMatmulAlgo_t& algorithm);
-
-/// "id 66 tile 20 stages 35 split_k 1 ..."; without attributes that are 0 or unknown.
+/// "id 66 tile 20 stages 35 split_k 1 ..."; after the first one, without attributes that are 0.
 std::string attributes_text(const AlgorithmAttributes& attributes);
 
-/// Adds an object "attributes", without unknown attributes.
+/// Adds an object "attributes".
 void write_attributes(JsonWriter& json, const AlgorithmAttributes& attributes);
 
-/// The opaque bytes as 128 hexadecimal digits, and back; nothing for any other text.
-std::string algorithm_hex(const cublasLtMatmulAlgo_t& algorithm);
-std::optional<cublasLtMatmulAlgo_t> parse_algorithm(const std::string& hex);
-
-/// Whether two algorithms are the same bytes.
-bool same_algorithm(const cublasLtMatmulAlgo_t& a, const cublasLtMatmulAlgo_t& b);
+/// Bytes as hexadecimal digits, two for each byte, and back; nothing for any other text.
+std::string hex_of(const std::string& bytes);
+std::optional<std::string> parse_hex(const std::string& hex);
 
 }  // namespace hirgen

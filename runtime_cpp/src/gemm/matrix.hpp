@@ -1,48 +1,20 @@
 // The matrices of a GEMM: the places of their rows in memory, as given and as packed.
 #pragma once
 
-#include <cublasLt.h>
-
 #include <cstdint>
 #include <numeric>
 
-#include "hirgen/error.hpp"
 #include "hirgen/matmul.hpp"
 
 namespace hirgen {
-
-inline cudaDataType_t cuda_type(DType type) {
-#define HG_CUDA(enumerator, name, element, value, bytes, digits, stored, cuda) \
-  if (type == DType::enumerator) return cuda;
-  HG_NUMBER_TYPES(HG_CUDA)
-#undef HG_CUDA
-  return CUDA_R_32F;  // GEMMs have no integers
-}
 
 /// A row-major matrix [rows, cols], `batch` times. The distance of rows is `apart` elements, or
 /// `cols` if `apart` is 0. Pointers to it are multiples of `align` bytes.
 struct Matrix {
   int64_t rows, cols, batch, stride, align, apart = 0;
-  bool packed = false;  ///< copied by packed_gemm() so that every row is aligned
+  bool packed = false;  ///< copied to the workspace so that every row is aligned
 
   int64_t leading() const { return apart == 0 ? cols : apart; }
-
-  /// The matrix as cuBLASLt sees it: transposed and column-major, in the same memory.
-  cublasLtMatrixLayout_t layout(DType type, const char* where) const {
-    cublasLtMatrixLayout_t layout = nullptr;
-    HG_CHECK(cublasLtMatrixLayoutCreate(&layout, cuda_type(type), static_cast<uint64_t>(cols),
-                                        static_cast<uint64_t>(rows), leading()),
-             where);
-    if (batch == 1) return layout;
-    const auto count = static_cast<int32_t>(batch);
-    HG_CHECK(cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count,
-                                              sizeof(count)),
-             where);
-    HG_CHECK(cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET,
-                                              &stride, sizeof(stride)),
-             where);
-    return layout;
-  }
 
   /// The bytes, up to 16, that the start of every row is a multiple of, if the first row's start is
   /// a multiple of 16.
@@ -57,7 +29,7 @@ struct Matrix {
     return static_cast<uint32_t>(std::gcd(row_alignment(type), align));
   }
 
-  /// The copy that packed_gemm() makes: dense matrices of aligned rows. A matrix that all batches
+  /// The copy of a packing shape: dense matrices of aligned rows. A matrix that all batches
   /// share stays one matrix.
   Matrix pack() const {
     const int64_t row = packed_row(cols);
@@ -85,7 +57,7 @@ inline Matrix given_b(const MatmulShape& s) {
 
 inline Matrix given_c(const MatmulShape& s) { return {s.m, s.n, s.batch, s.stride_c, s.align_c}; }
 
-/// The operands of the GEMM as cuBLASLt computes it. Columns of a packed C are rounded up; the
+/// The operands of the GEMM as a library computes it. Columns of a packed C are rounded up; the
 /// added columns may have any content.
 inline Matrix operand_a(const MatmulShape& s) { return s.pack_a ? given_a(s).pack() : given_a(s); }
 

@@ -1,4 +1,5 @@
-// GEMMs of operands whose rows are not aligned: copies to rows that are, in the workspace.
+#include "gemm/packed.hpp"
+
 #include <algorithm>
 #include <vector>
 
@@ -50,37 +51,31 @@ PackedOperands packed_operands(const MatmulShape& shape) {
   return at;
 }
 
-void packed_gemm(cublasLtHandle_t cublas, const MatmulPlan& plan, const void* a, const void* b,
-                 const void* added, void* c, void* workspace, cudaStream_t stream,
-                 const char* where) {
-  const MatmulShape& s = plan.shape();
+GemmOperands copy_operands(const MatmulShape& s, const GemmOperands& given, void* workspace,
+                           cudaStream_t stream, const char* where) {
   const PackedOperands at = packed_operands(s);
   char* const memory = static_cast<char*>(workspace);
   const size_t element = size_of(s.dtype), out = size_of(s.result());
   std::vector<RowCopy> copies;
-  const auto pack = [&](bool packs, const void* given, const Matrix& from, size_t to,
+  const auto pack = [&](bool packs, const void* in, const Matrix& from, size_t to,
                         const Matrix& packed, size_t bytes) -> const void* {
-    if (!packs) return given;
-    copies.push_back(copy_of(given, from, memory + to, packed, bytes));
+    if (!packs) return in;
+    copies.push_back(copy_of(in, from, memory + to, packed, bytes));
     return memory + to;
   };
-  a = pack(s.pack_a, a, given_a(s), at.a, operand_a(s), element);
-  b = pack(s.pack_b, b, given_b(s), at.b, operand_b(s), element);
-  added = pack(s.pack_c && s.addend, added, given_c(s), at.c, result(s), out);
-  if (s.pack_c && s.bias) {
-    const void* bias = pack(true, plan.bias(), bias_row(s), at.bias, bias_row(s).pack(), out);
-    HG_CHECK(cublasLtMatmulDescSetAttribute(plan.op, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias,
-                                            sizeof(bias)),
-             where);
-  }
+  const GemmOperands packed{
+      pack(s.pack_a, given.a, given_a(s), at.a, operand_a(s), element),
+      pack(s.pack_b, given.b, given_b(s), at.b, operand_b(s), element),
+      pack(s.pack_c && s.bias, given.bias, bias_row(s), at.bias, bias_row(s).pack(), out),
+      pack(s.pack_c && s.addend, given.added, given_c(s), at.c, result(s), out),
+      s.pack_c ? memory + at.c : given.c};
   launch_row_copies(copies.data(), copies.size(), stream, where);
-  void* const made = s.pack_c ? memory + at.c : c;
-  HG_CHECK(cublasLtMatmul(cublas, plan.op, &kOne, b, plan.b, a, plan.a, s.addend ? &kOne : &kZero,
-                          s.addend ? added : made, plan.c, made, plan.c, &plan.algo,
-                          memory + at.bytes, plan.workspace_bytes, stream),
-           where);
-  if (!s.pack_c) return;
-  const RowCopy back = copy_of(made, result(s), c, given_c(s), out);
+  return packed;
+}
+
+void copy_result(const MatmulShape& s, const void* made, void* c, cudaStream_t stream,
+                 const char* where) {
+  const RowCopy back = copy_of(made, result(s), c, given_c(s), size_of(s.result()));
   launch_row_copies(&back, 1, stream, where);
 }
 

@@ -6,29 +6,35 @@
 
 namespace hirgen {
 
-void PlanBook::load(const std::string& file, const Library& own) {
+void PlanBook::load(const std::string& file, const std::vector<AlgorithmScope>& own) {
   choices_ = read_plans(file);
   file_ = file;
   own_ = own;
 }
 
-std::optional<MatmulCandidate> PlanBook::choice(cublasLtHandle_t cublas, const MatmulPlan& plan) {
+std::optional<MatmulCandidate> PlanBook::choice(const MatmulPlan& plan) {
   if (choices_.empty()) return {};
   const std::string gemm = describe(plan.shape());
   const PlanChoice* foreign = nullptr;
   for (const PlanChoice& choice : choices_) {
     if (choice.gemm != gemm) continue;
-    if (choice.library != own_) {
+    if (std::find(own_.begin(), own_.end(), choice.scope) == own_.end()) {
       foreign = &choice;
       continue;
     }
-    auto candidate = plan.check(cublas, choice.algorithm);
-    if (!candidate) note(gemm + ": cuBLASLt refuses it");
-    return candidate;
+    const std::string& library = choice.scope.library;
+    auto candidate = plan.check({library, choice.bytes});
+    if (candidate) return candidate;
+    const GemmLibrary* requested = requested_gemm_library();
+    const bool other = requested != nullptr && library != requested->name;
+    note(gemm + ": " +
+         (other ? "it is of " + library + ", and HIRGEN_GEMM=" + requested->name
+                : library + " refuses it"));
+    return {};
   }
   if (foreign != nullptr) {
     note(format("%s: it is for %s, and this is %s", gemm.c_str(),
-                library_text(foreign->library).c_str(), library_text(own_).c_str()));
+                scope_text(foreign->scope).c_str(), scope_text(own_).c_str()));
   }
   return {};
 }

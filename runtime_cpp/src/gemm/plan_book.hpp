@@ -15,16 +15,17 @@ namespace hirgen {
 class PlanBook {
  public:
   /// Plans that are made from now on take their algorithm from `file`, if it has one for their
-  /// shape and `own`. Throws Error(kEnvironment) if the file is malformed.
-  void load(const std::string& file, const Library& own);
+  /// shape and one of the scopes `own`. Throws Error(kEnvironment) if the file is malformed.
+  void load(const std::string& file, const std::vector<AlgorithmScope>& own);
 
   /// Notes that the algorithms of plans will be tuned, so that they may need larger workspaces.
   void tune() { tunes_ = true; }
   bool tunes() const { return tunes_; }
 
-  /// The file's choice for a new plan. Nothing if there is none, if it is for another GPU model or
-  /// cuBLASLt, or if cuBLASLt rejects it; notes() has the last two reasons.
-  std::optional<MatmulCandidate> choice(cublasLtHandle_t cublas, const MatmulPlan& plan);
+  /// The file's choice for a new plan. Nothing if there is none. Nothing and a line in notes() if
+  /// the choice is for another GPU model or version of a library, if HIRGEN_GEMM requests another
+  /// library, or if the library rejects the algorithm.
+  std::optional<MatmulCandidate> choice(const MatmulPlan& plan);
 
   /// One line for each GEMM whose choice in the file was not taken, with the reason.
   const std::vector<std::string>& notes() const { return notes_; }
@@ -50,7 +51,7 @@ class PlanBook {
 
   bool tunes_ = false;
   std::string file_;
-  Library own_;
+  std::vector<AlgorithmScope> own_;
   std::vector<PlanChoice> choices_;
   std::vector<std::string> notes_;
   std::vector<MatmulPlan*> plans_;

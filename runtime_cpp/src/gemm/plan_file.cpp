@@ -11,7 +11,7 @@ namespace hirgen {
 
 namespace {
 
-constexpr int64_t kPlansVersion = 2;
+constexpr int64_t kPlansVersion = 3;
 constexpr double kMicroseconds = 1e6;
 
 // Reads values, and reports the place of a wrong one.
@@ -67,9 +67,13 @@ JsonValue parse_at(const PlanReader& reader, const std::string& text) {
 
 AlgorithmAttributes read_attributes(const PlanReader& reader, const JsonValue& object) {
   AlgorithmAttributes attributes;
-  for (const auto& [name, member] : kAttributeNames) {
-    if (object.find(name) != nullptr) attributes.*member = reader.whole(object, name);
+  for (const auto& [name, value] : object.members) {
+    attributes.emplace_back(name, reader.whole(object, name.c_str()));
   }
+  // In the order of the file: a map has the names in alphabetical order.
+  std::sort(attributes.begin(), attributes.end(), [&](const auto& a, const auto& b) {
+    return object.find(a.first)->at < object.find(b.first)->at;
+  });
   return attributes;
 }
 
@@ -77,12 +81,14 @@ PlanChoice read_choice(const PlanReader& reader, const JsonValue& object) {
   if (object.kind != JsonValue::Kind::kObject) reader.fail(object.at, "a choice is an object");
   PlanChoice choice;
   choice.gemm = reader.text(object, "gemm");
-  choice.library = {reader.text(object, "gpu"), reader.whole(object, "cublaslt")};
-  const auto algorithm = parse_algorithm(reader.text(object, "algorithm"));
-  if (!algorithm) {
-    reader.fail(object.find("algorithm")->at, "\"algorithm\" must be 128 hexadecimal digits");
+  choice.scope = {reader.text(object, "gpu"), reader.text(object, "library"),
+                  reader.whole(object, "version")};
+  const auto bytes = parse_hex(reader.text(object, "algorithm"));
+  if (!bytes) {
+    reader.fail(object.find("algorithm")->at,
+                "\"algorithm\" must be hexadecimal digits, two for each byte");
   }
-  choice.algorithm = *algorithm;
+  choice.bytes = *bytes;
   choice.workspace_bytes = reader.whole(object, "workspace_bytes");
   choice.attributes = read_attributes(reader, reader.object(object, "attributes"));
   const JsonValue& measured = reader.object(object, "measured");
@@ -95,8 +101,8 @@ PlanChoice read_choice(const PlanReader& reader, const JsonValue& object) {
 
 void write_choice(JsonWriter& json, const PlanChoice& choice) {
   json.begin_object().value("gemm", choice.gemm);
-  json.value("gpu", choice.library.gpu).value("cublaslt", choice.library.cublaslt);
-  json.value("algorithm", algorithm_hex(choice.algorithm));
+  json.value("gpu", choice.scope.gpu).value("library", choice.scope.library);
+  json.value("version", choice.scope.version).value("algorithm", hex_of(choice.bytes));
   json.value("workspace_bytes", choice.workspace_bytes);
   write_attributes(json, choice.attributes);
   const PlanMeasurement& measured = choice.measured;
@@ -124,7 +130,7 @@ std::vector<PlanChoice> parse_plans(const std::string& name, const std::string& 
     const auto rival = [&](const PlanChoice& other) { return other.rivals(choice); };
     if (std::any_of(choices.begin(), choices.end(), rival)) {
       reader.fail(item.at,
-                  "a second choice for " + choice.gemm + " on " + library_text(choice.library));
+                  "a second choice for " + choice.gemm + " on " + scope_text(choice.scope));
     }
     choices.push_back(std::move(choice));
   }
@@ -151,6 +157,7 @@ void merge_plans(std::vector<PlanChoice>* choices, const std::vector<PlanChoice>
       choices->push_back(choice);
     } else {
       *found = choice;
+      choices->erase(std::remove_if(found + 1, choices->end(), rival), choices->end());
     }
   }
 }

@@ -1,18 +1,18 @@
 // Files of chosen algorithms: --tune writes them and --plans reads them. The JSON can be read,
 // shipped and merged:
 //
-//   { "hirgen_plans": 2,
+//   { "hirgen_plans": 3,
 //     "choices": [
 //       { "gemm": "C[1024, 8192] = A[1024, 8192] B[8192, 8192], bf16",
-//         "gpu": "NVIDIA H200", "cublaslt": 130002,
+//         "gpu": "NVIDIA H200", "library": "cuBLASLt", "version": 130002,
 //         "algorithm": "4200000014000000...",
 //         "workspace_bytes": 0,
-//         "attributes": { "id": 66, "tile": 20, ... },
+//         "attributes": { "id": 66, ... },
 //         "measured": { "program": "ag_matmul", "ranks": 8, "candidates": 24,
 //                       "default_us": 1702.3, "us": 1648.1 } } ] }
 //
-// The algorithm's bytes are valid only for the same cuBLASLt on the same GPU model, so both belong
-// to the key. "attributes" and "measured" are for readers.
+// The algorithm's bytes are valid only for the same version of the library on the same GPU model,
+// so all three belong to the key. "attributes" and "measured" are for readers.
 #pragma once
 
 #include <cstdint>
@@ -32,18 +32,20 @@ struct PlanMeasurement {
   double seconds = 0;          ///< a call with the choice
 };
 
-/// The algorithm of one GEMM on one GPU model with one cuBLASLt.
+/// The algorithm of one GEMM on one GPU model, of one version of a library.
 struct PlanChoice {
   std::string gemm;  ///< describe() of its shape
-  Library library;
-  cublasLtMatmulAlgo_t algorithm{};
+  AlgorithmScope scope;
+  std::string bytes;  ///< GemmAlgorithm::bytes
   int64_t workspace_bytes = 0;
   AlgorithmAttributes attributes;
   PlanMeasurement measured;
 
-  /// Whether both are for the same GEMM, GPU model and cuBLASLt.
+  /// Whether a program could take either: both are for the same GEMM and GPU model, and not for two
+  /// versions of one library.
   bool rivals(const PlanChoice& other) const {
-    return gemm == other.gemm && library == other.library;
+    return gemm == other.gemm && scope.gpu == other.scope.gpu &&
+           (scope.library != other.scope.library || scope.version == other.scope.version);
   }
 };
 
@@ -57,7 +59,7 @@ std::vector<PlanChoice> parse_plans(const std::string& name, const std::string& 
 /// The text of a file that read_plans() can read.
 std::string plans_text(const std::vector<PlanChoice>& choices);
 
-/// Replaces the rival of each of `fresh`, or appends it if it has no rival.
+/// Replaces the rivals of each of `fresh`, or appends it if it has none.
 void merge_plans(std::vector<PlanChoice>* choices, const std::vector<PlanChoice>& fresh);
 
 }  // namespace hirgen

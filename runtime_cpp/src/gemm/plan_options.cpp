@@ -28,7 +28,7 @@ ProgramPlans::ProgramPlans(Context& context, const Options& options, const std::
     const bool holds_some = context.rank() == 0 && access(path_.c_str(), F_OK) == 0;
     if (holds_some) known_ = read_plans(path_);
   } else if (!path_.empty()) {
-    context.plans().load(path_, library_of(context.options().device));
+    context.plans().load(path_, scopes_of(context.options().device));
   }
 }
 

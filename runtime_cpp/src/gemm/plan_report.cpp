@@ -35,7 +35,7 @@ std::vector<PlanReport> report_plans(const PlanBook& book, const std::vector<Pla
     PlanReport& report = reports.emplace_back();
     report.gemm = gemm.text;
     report.source = plan.source;
-    report.algorithm = plan.algo;
+    report.algorithm = plan.algorithm();
     report.workspace_bytes = static_cast<int64_t>(plan.workspace_bytes);
     for (const PlanChoice& choice : tuned) {
       if (choice.gemm == gemm.text) report.measured = choice.measured;
@@ -52,8 +52,8 @@ std::string plans_table(const std::vector<PlanReport>& plans) {
   std::string text = format("# %-*s %-9s %10s %12s %12s  %s\n", column, "GEMM", "chosen by",
                             "candidates", "default (us)", "call (us)", "algorithm");
   for (const PlanReport& plan : plans) {
-    text += format("# %-*s %-9s %s  %s\n", column, plan.gemm.c_str(), source_name(plan.source),
-                   measured_columns(plan.measured).c_str(),
+    text += format("# %-*s %-9s %s  %s %s\n", column, plan.gemm.c_str(), source_name(plan.source),
+                   measured_columns(plan.measured).c_str(), plan.algorithm.library.c_str(),
                    attributes_text(attributes_of(plan.algorithm)).c_str());
   }
   return text + "#\n";
@@ -63,7 +63,8 @@ void write_plans(JsonWriter& json, const std::vector<PlanReport>& plans) {
   json.begin_array("plans");
   for (const PlanReport& plan : plans) {
     json.begin_object().value("gemm", plan.gemm).value("source", source_name(plan.source));
-    json.value("algorithm", algorithm_hex(plan.algorithm));
+    json.value("library", plan.algorithm.library);
+    json.value("algorithm", hex_of(plan.algorithm.bytes));
     json.value("workspace_bytes", plan.workspace_bytes);
     write_attributes(json, attributes_of(plan.algorithm));
     if (plan.measured) {

@@ -17,7 +17,7 @@ namespace hirgen {
 struct PlanReport {
   std::string gemm;  ///< describe() of its shape
   PlanSource source = PlanSource::kHeuristic;
-  cublasLtMatmulAlgo_t algorithm{};
+  GemmAlgorithm algorithm;
   int64_t workspace_bytes = 0;
   std::optional<PlanMeasurement> measured;  ///< if this run tuned it
 };

@@ -16,7 +16,7 @@ namespace hirgen {
 namespace {
 
 constexpr const char* kTune = "tune";
-constexpr int kMostCandidates = 24;
+constexpr int kMostCandidates = 24;  // of a library
 // Long enough to show the cost of an algorithm on a GPU at its power limit.
 constexpr double kSampleSeconds = 0.04;
 constexpr double kWarmUpSeconds = 0.3;
@@ -39,7 +39,7 @@ Tuner::Tuner(Context& context, cudaStream_t stream, std::function<void()> call)
     : context_(context),
       stream_(stream),
       call_(std::move(call)),
-      library_(library_of(context.options().device)) {}
+      scopes_(scopes_of(context.options().device)) {}
 
 Tuner::~Tuner() {
   for (cudaEvent_t event : timers_) static_cast<void>(cudaEventDestroy(event));
@@ -71,13 +71,12 @@ std::vector<PlanChoice> Tuner::run(const std::string& program) {
 
 // Algorithms that a file could not restore are not offered.
 Offer Tuner::own_offer() {
-  Offer offer{library_, {}};
+  Offer offer{scopes_, {}};
   for (const PlanBook::Gemm& gemm : context_.plans().gemms()) {
     const MatmulPlan& plan = *gemm.plans.front();
     GemmOffer& own = offer.gemms.emplace_back(GemmOffer{gemm.text, {}});
-    for (const MatmulCandidate& candidate :
-         plan.candidates(context_.cublas(), kMostCandidates, kTune)) {
-      if (plan.check(context_.cublas(), candidate.algo)) own.add(candidate.algo);
+    for (const MatmulCandidate& candidate : plan.candidates(kMostCandidates, kTune)) {
+      if (plan.check(candidate.algorithm)) own.add(candidate.algorithm);
     }
   }
   return offer;
@@ -102,9 +101,9 @@ void Tuner::warm_up() {
 
 PlanChoice Tuner::tune(const PlanBook::Gemm& gemm, const GemmOffer& offer) {
   std::vector<MatmulCandidate> all;
-  for (const cublasLtMatmulAlgo_t& algorithm : offer.algorithms) {
+  for (const GemmAlgorithm& algorithm : offer.algorithms) {
     // An offered algorithm has passed this check before.
-    all.push_back(gemm.plans.front()->check(context_.cublas(), algorithm).value());
+    all.push_back(gemm.plans.front()->check(algorithm).value());
   }
   // The first launch of a kernel loads it, and may wait for the GPU. So launch each before timing.
   for (const MatmulCandidate& candidate : all) {
@@ -117,11 +116,14 @@ PlanChoice Tuner::tune(const PlanBook::Gemm& gemm, const GemmOffer& offer) {
                      [&](const std::vector<int>& order) { return time_round(gemm, all, order); });
   const MatmulCandidate& best = all[static_cast<size_t>(found.best)];
   gemm.use(best, PlanSource::kTuned);
+  const auto scope = std::find_if(scopes_.begin(), scopes_.end(), [&](const auto& own) {
+    return own.library == best.algorithm.library;
+  });
   PlanChoice choice{gemm.text,
-                    library_,
-                    best.algo,
+                    *scope,
+                    best.algorithm.bytes,
                     static_cast<int64_t>(best.workspace_bytes),
-                    attributes_of(best.algo),
+                    attributes_of(best.algorithm),
                     {}};
   choice.measured.ranks = context_.world();
   choice.measured.candidates = static_cast<int64_t>(all.size());

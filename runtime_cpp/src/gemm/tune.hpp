@@ -48,7 +48,7 @@ class Tuner {
   Context& context_;
   cudaStream_t stream_;
   std::function<void()> call_;
-  Library library_;
+  std::vector<AlgorithmScope> scopes_;
   std::vector<cudaEvent_t> timers_;
   int calls_ = 1;  ///< of a sample
 };

@@ -18,17 +18,20 @@ const GemmOffer* find_gemm(const Offer& offer, const std::string& gemm) {
 
 }  // namespace
 
-bool GemmOffer::has(const cublasLtMatmulAlgo_t& algorithm) const {
-  return std::any_of(algorithms.begin(), algorithms.end(),
-                     [&](const auto& own) { return same_algorithm(own, algorithm); });
+bool GemmOffer::has(const GemmAlgorithm& algorithm) const {
+  return std::find(algorithms.begin(), algorithms.end(), algorithm) != algorithms.end();
 }
 
 std::string encode(const Offer& offer) {
   Writer writer;
-  writer.put(offer.library.gpu).put(offer.library.cublaslt).put(offer.gemms.size());
+  writer.put(offer.scopes.size());
+  for (const auto& [gpu, library, version] : offer.scopes) {
+    writer.put(gpu).put(library).put(version);
+  }
+  writer.put(offer.gemms.size());
   for (const GemmOffer& gemm : offer.gemms) {
     writer.put(gemm.gemm).put(gemm.algorithms.size());
-    for (const cublasLtMatmulAlgo_t& algorithm : gemm.algorithms) writer.put(algorithm);
+    for (const auto& [library, bytes] : gemm.algorithms) writer.put(library).put(bytes);
   }
   return writer.bytes();
 }
@@ -36,13 +39,19 @@ std::string encode(const Offer& offer) {
 Offer decode_offer(const std::string& bytes) {
   Reader reader(bytes);
   Offer offer;
-  offer.library.gpu = reader.get_text();
-  offer.library.cublaslt = reader.get<int64_t>();
+  for (auto scopes = reader.get<size_t>(); scopes > 0; --scopes) {
+    AlgorithmScope& scope = offer.scopes.emplace_back();
+    scope.gpu = reader.get_text();
+    scope.library = reader.get_text();
+    scope.version = reader.get<int64_t>();
+  }
   for (auto gemms = reader.get<size_t>(); gemms > 0; --gemms) {
     GemmOffer& gemm = offer.gemms.emplace_back();
     gemm.gemm = reader.get_text();
     for (auto algorithms = reader.get<size_t>(); algorithms > 0; --algorithms) {
-      gemm.algorithms.push_back(reader.get<cublasLtMatmulAlgo_t>());
+      GemmAlgorithm& algorithm = gemm.algorithms.emplace_back();
+      algorithm.library = reader.get_text();
+      algorithm.bytes = reader.get_text();
     }
   }
   return offer;
@@ -51,10 +60,9 @@ Offer decode_offer(const std::string& bytes) {
 std::vector<GemmOffer> common_offers(const std::vector<Offer>& offers, std::string* problem) {
   const Offer& first = offers.front();
   for (size_t rank = 1; rank < offers.size(); ++rank) {
-    if (offers[rank].library == first.library) continue;
-    *problem =
-        format("nothing is tuned: rank %zu has %s and rank 0 has %s", rank,
-               library_text(offers[rank].library).c_str(), library_text(first.library).c_str());
+    if (offers[rank].scopes == first.scopes) continue;
+    *problem = format("nothing is tuned: rank %zu has %s and rank 0 has %s", rank,
+                      scope_text(offers[rank].scopes).c_str(), scope_text(first.scopes).c_str());
     return {};
   }
   std::vector<GemmOffer> common = first.gemms;

@@ -355,12 +355,14 @@ HG_TEST(the_report_says_who_chose_each_algorithm) {
   report.plans.resize(2);
   report.plans[0].gemm = "C[1, 2]";
   report.plans[0].source = PlanSource::kFile;
+  report.plans[0].algorithm = {"cuBLASLt", std::string(64, '\0')};
   report.plans[1].gemm = "C[3, 4]";
   report.plans[1].source = PlanSource::kTuned;
   report.plans[1].measured = PlanMeasurement{"chain", 2, 24, 3e-3, 2e-3};
   const std::vector<JsonValue> plans = parse_json(to_json(report)).find("plans")->items;
   HG_EXPECT_EQ(plans[0].find("gemm")->text, "C[1, 2]");
   HG_EXPECT_EQ(plans[0].find("source")->text, "file");
+  HG_EXPECT_EQ(plans[0].find("library")->text, "cuBLASLt");
   HG_EXPECT_EQ(plans[0].find("algorithm")->text, std::string(128, '0'));
   HG_EXPECT(plans[0].find("us") == nullptr);
   HG_EXPECT_EQ(plans[1].find("source")->text, "tuned");

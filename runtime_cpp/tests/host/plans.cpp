@@ -1,6 +1,4 @@
 // Choices of algorithms: the file, what ranks have in common, and the search.
-#include <cstring>
-
 #include "gemm/plan_file.hpp"
 #include "gemm/search.hpp"
 #include "gemm/tune_offer.hpp"
@@ -9,20 +7,17 @@
 namespace hirgen {
 namespace {
 
-cublasLtMatmulAlgo_t algorithm(unsigned char byte) {
-  cublasLtMatmulAlgo_t made;
-  std::memset(&made, byte, sizeof(made));
-  return made;
-}
+std::string bytes(unsigned char byte) { return std::string(64, static_cast<char>(byte)); }
 
-PlanChoice choice(const char* gemm, const char* gpu, int64_t cublaslt, unsigned char byte) {
+GemmAlgorithm algorithm(unsigned char byte) { return {"cuBLASLt", bytes(byte)}; }
+
+PlanChoice choice(const char* gemm, const char* gpu, int64_t version, unsigned char byte) {
   PlanChoice made;
   made.gemm = gemm;
-  made.library = {gpu, cublaslt};
-  made.algorithm = algorithm(byte);
+  made.scope = {gpu, "cuBLASLt", version};
+  made.bytes = bytes(byte);
   made.workspace_bytes = 4096;
-  made.attributes.id = 66;
-  made.attributes.split_k = 1;
+  made.attributes = {{"tile", 66}, {"id", 1}};
   made.measured = {"ag_matmul", 8, 24, 2e-3, 1.5e-3};
   return made;
 }
@@ -47,10 +42,9 @@ HG_TEST(choices_survive_their_file) {
   HG_EXPECT_EQ(read.size(), 2U);
   const PlanChoice& first = read.front();
   HG_EXPECT(first.rivals(written.front()) && !first.rivals(written.back()));
-  HG_EXPECT(same_algorithm(first.algorithm, written.front().algorithm));
+  HG_EXPECT(first.scope == written.front().scope && first.bytes == bytes(0xA5));
   HG_EXPECT_EQ(first.workspace_bytes, 4096);
-  HG_EXPECT_EQ(first.attributes.id, 66);
-  HG_EXPECT_EQ(first.attributes.tile, -1);
+  HG_EXPECT(first.attributes == written.front().attributes);  // in this order
   HG_EXPECT_EQ(first.measured.program, "ag_matmul");
   HG_EXPECT_EQ(first.measured.ranks, 8);
   HG_EXPECT_EQ(first.measured.candidates, 24);
@@ -59,16 +53,16 @@ HG_TEST(choices_survive_their_file) {
 
 HG_TEST(corrupt_files_of_choices_are_refused_at_their_place) {
   const std::string good = plans_text({choice("C[1, 2]", "X", 1, 0xA5)});
-  HG_EXPECT_CONTAINS(parse_failure("{\n  \"hirgen_plans\": 2,\n"), "p.json:3:1: ");
+  HG_EXPECT_CONTAINS(parse_failure("{\n  \"hirgen_plans\": 3,\n"), "p.json:3:1: ");
   HG_EXPECT_CONTAINS(parse_failure("[]"), "p.json:1:1: the file must be an object");
   HG_EXPECT_CONTAINS(parse_failure("{}"), "p.json:1:1: no member \"hirgen_plans\" here");
-  HG_EXPECT_CONTAINS(parse_failure(with_change(good, "\"hirgen_plans\": 2", "\"hirgen_plans\": 1")),
-                     "p.json:2:19: version 1 of plan files; this program reads version 2");
+  HG_EXPECT_CONTAINS(parse_failure(with_change(good, "\"hirgen_plans\": 3", "\"hirgen_plans\": 1")),
+                     "p.json:2:19: version 1 of plan files; this program reads version 3");
   HG_EXPECT_CONTAINS(parse_failure(with_change(good, "a5a5", "a5g5")),
-                     "\"algorithm\" must be 128 hexadecimal digits");
-  HG_EXPECT_CONTAINS(parse_failure(with_change(good, "a5a5", "a5a")), "p.json:8:20: \"algorithm\"");
-  HG_EXPECT_CONTAINS(parse_failure(with_change(good, "\"cublaslt\": 1", "\"cublaslt\": 1.5")),
-                     "\"cublaslt\" must be a whole number");
+                     "\"algorithm\" must be hexadecimal digits, two for each byte");
+  HG_EXPECT_CONTAINS(parse_failure(with_change(good, "a5a5", "a5a")), "p.json:9:20: \"algorithm\"");
+  HG_EXPECT_CONTAINS(parse_failure(with_change(good, "\"version\": 1", "\"version\": 1.5")),
+                     "\"version\" must be a whole number");
   HG_EXPECT_CONTAINS(parse_failure(with_change(good, "\"gpu\": \"X\"", "\"gpu\": 7")),
                      "p.json:6:14: \"gpu\" must be a string");
   HG_EXPECT_CONTAINS(parse_failure(plans_text({choice("C", "X", 1, 1), choice("C", "X", 1, 2)})),
@@ -79,9 +73,13 @@ HG_TEST(merging_replaces_rivals_alone) {
   std::vector<PlanChoice> known{choice("C", "X", 1, 1), choice("C", "Y", 1, 2)};
   merge_plans(&known, {choice("C", "Y", 1, 3), choice("C", "Y", 2, 4)});
   HG_EXPECT_EQ(known.size(), 3U);
-  HG_EXPECT(same_algorithm(known[0].algorithm, algorithm(1)));
-  HG_EXPECT(same_algorithm(known[1].algorithm, algorithm(3)));
-  HG_EXPECT(same_algorithm(known[2].algorithm, algorithm(4)));
+  HG_EXPECT(known[0].bytes == bytes(1) && known[1].bytes == bytes(3) && known[2].bytes == bytes(4));
+  // A program that has both libraries could not tell which of two to take.
+  PlanChoice other = choice("C", "Y", 7, 5);
+  other.scope.library = "other";
+  merge_plans(&known, {other});
+  HG_EXPECT_EQ(known.size(), 2U);
+  HG_EXPECT(known[0].bytes == bytes(1) && known[1].scope == other.scope);
 }
 
 HG_TEST(a_file_that_is_not_there_is_named) {
@@ -91,11 +89,11 @@ HG_TEST(a_file_that_is_not_there_is_named) {
 }
 
 HG_TEST(attributes_are_told_in_few_words) {
-  AlgorithmAttributes attributes{.id = 0, .tile = 20, .stages = 0, .split_k = 1};
+  const AlgorithmAttributes attributes{{"id", 0}, {"tile", 20}, {"stages", 0}, {"split_k", 1}};
   HG_EXPECT_EQ(attributes_text(attributes), "id 0 tile 20 split_k 1");
 }
 
-Offer offer(std::vector<GemmOffer> gemms) { return {{"X", 1}, std::move(gemms)}; }
+Offer offer(std::vector<GemmOffer> gemms) { return {{{"X", "cuBLASLt", 1}}, std::move(gemms)}; }
 
 /// The last bytes of the algorithms in common, by GEMM.
 std::string common(const std::vector<Offer>& offers) {
@@ -105,7 +103,7 @@ std::string common(const std::vector<Offer>& offers) {
   std::string text;
   for (const GemmOffer& gemm : common_offers(sent, &problem)) {
     text += gemm.gemm;
-    for (const auto& own : gemm.algorithms) text += " " + algorithm_hex(own).substr(126);
+    for (const auto& own : gemm.algorithms) text += " " + hex_of(own.bytes).substr(126);
     text += ";";
   }
   return text + problem;
@@ -119,9 +117,14 @@ HG_TEST(ranks_search_among_what_all_have) {
   HG_EXPECT_EQ(common({offer({fewer}), offer({all, other})}), "P 03 01;");
   HG_EXPECT_EQ(common({offer({all}), offer({{"P", {algorithm(9)}}})}), "");
   HG_EXPECT_EQ(common({offer({all})}), "P 01 02 03;");
-  const Offer foreign{{"Y", 1}, {all}};
+  const Offer foreign{{{"Y", "cuBLASLt", 1}}, {all}};
   HG_EXPECT_EQ(common({offer({all}), offer({all}), foreign}),
                "nothing is tuned: rank 2 has Y, cuBLASLt 1 and rank 0 has X, cuBLASLt 1");
+  const Offer more{{{"X", "cuBLASLt", 1}, {"X", "other", 7}}, {all}};
+  HG_EXPECT_EQ(common({offer({all}), more}),
+               "nothing is tuned: rank 1 has X, cuBLASLt 1, other 7 and rank 0 has X, cuBLASLt 1");
+  const GemmOffer theirs{"P", {{"other", bytes(1)}, algorithm(2)}};
+  HG_EXPECT_EQ(common({offer({all}), offer({theirs})}), "P 02;");
 }
 
 HG_TEST(an_algorithm_is_offered_once) {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <string>
 #include <vector>
 
@@ -256,7 +255,7 @@ void test_every_candidate_is_right() {
   const std::vector<float> a = integers(48 * 512, 8), b = integers(512 * 80, 9);
   const Elements left(shape.dtype, a), right(shape.dtype, b);
   MatmulPlan plan(cublas(), shape, kWhere);
-  const auto candidates = plan.candidates(cublas(), 8, kWhere);
+  const auto candidates = plan.candidates(8, kWhere);
   expect(!candidates.empty(), "there is a candidate");
   for (const auto& candidate : candidates) {
     expect(candidate.workspace_bytes <= hirgen::kWorkspaceBytes, "the workspace suffices");
@@ -324,11 +323,14 @@ void test_unaligned_operands() {
 void test_algorithms_are_checked() {
   const MatmulShape shape{.m = 48, .n = 80, .k = 512};
   const MatmulPlan plan(cublas(), shape, kWhere);
-  const auto fit = plan.check(cublas(), plan.algo);
+  const auto fit = plan.check(plan.algorithm());
   expect(fit && fit->workspace_bytes <= hirgen::kWorkspaceBytes, "its own algorithm fits");
-  cublasLtMatmulAlgo_t broken;
-  std::memset(&broken, 0xFF, sizeof(broken));
-  expect(!plan.check(cublas(), broken), "bytes that are no algorithm do not fit");
+  hirgen::GemmAlgorithm broken{plan.algorithm().library, std::string(64, '\xFF')};
+  expect(!plan.check(broken), "bytes that are no algorithm do not fit");
+  broken.bytes = plan.algorithm().bytes + '0';
+  expect(!plan.check(broken), "more bytes do not fit");
+  broken = {"another", plan.algorithm().bytes};
+  expect(!plan.check(broken), "an algorithm of another library does not fit");
 }
 
 }  // namespace

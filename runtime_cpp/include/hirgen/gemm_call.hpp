@@ -1,0 +1,34 @@
+// The arguments of cublasLtMatmul in an emitted program. For a plan of another GEMM library, the
+// same line runs that library.
+#pragma once
+
+#include <cublasLt.h>
+#include <cuda_runtime.h>
+
+#include <cstddef>
+
+namespace hirgen {
+
+class GemmMethod;
+
+/// MatmulPlan::op: cuBLASLt's descriptor, or the method of another library. Within HG_CHECK,
+/// cublasLtMatmul takes either (trace.hpp). The two differ by one comparison of a pointer.
+struct GemmOp {
+  cublasLtMatmulDesc_t cublaslt = nullptr;
+  const GemmMethod* other = nullptr;  ///< runs instead, if not null
+  const void* bias = nullptr;         ///< of the next call; cublaslt has it, too
+};
+
+/// The arguments of the call that a plan decides. Layouts and `algo` are cuBLASLt's alone.
+struct GemmCall {
+  GemmOp op;
+  cublasLtMatrixLayout_t a = nullptr, b = nullptr, c = nullptr;
+  cublasLtMatmulAlgo_t algo{};
+  size_t workspace_bytes = 0;
+};
+
+/// Enqueues the GEMM of `op.other`. Throws Error.
+void run_other_library(const GemmOp& op, const void* a, const void* b, const void* added, void* c,
+                       void* workspace, cudaStream_t stream);
+
+}  // namespace hirgen

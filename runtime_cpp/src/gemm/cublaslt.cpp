@@ -1,0 +1,140 @@
+#include "gemm/cublaslt.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "gemm/cublaslt_objects.hpp"
+#include "gemm/matrix.hpp"
+#include "hirgen/error.hpp"
+
+namespace hirgen {
+
+namespace {
+
+/// Descriptors for one shape, and the algorithm in use.
+class CublasltMethod final : public GemmMethod {
+ public:
+  CublasltMethod(cublasLtHandle_t cublas, const MatmulShape& shape, const char* where)
+      : GemmMethod(kCublaslt), cublas_(cublas), shape_(shape), own_(shape, where) {}
+
+  // If rows are aligned and k is no multiple of 8 elements, cuBLASLt can use the algorithms of the
+  // next multiple. They are several times as fast, but its heuristic does not offer them.
+  std::vector<MatmulCandidate> candidates(int limit, const char* where) const override {
+    const bool aligned = operand_a(shape_).alignment(shape_.dtype) == 16 &&
+                         operand_b(shape_).alignment(shape_.dtype) == 16;
+    std::vector<MatmulCandidate> fast;
+    if (aligned && size_of(shape_.dtype) == 2 && shape_.k % kPackElements != 0) {
+      const CublasltObjects larger(shape_, where, /*rounded=*/true);
+      for (const MatmulCandidate& one : offered(larger.call, limit, where)) {
+        if (const auto fits = check(one.algorithm.bytes)) fast.push_back(*fits);
+      }
+    }
+    return fast.empty() ? offered(own_.call, limit, where) : fast;
+  }
+
+  std::optional<MatmulCandidate> check(const std::string& bytes) const override {
+    cublasLtMatmulAlgo_t algo;
+    if (bytes.size() != sizeof(algo)) return {};
+    std::memcpy(&algo, bytes.data(), sizeof(algo));
+    cublasLtMatmulHeuristicResult_t found{};
+    const GemmCall& own = own_.call;
+    const cublasStatus_t status = cublasLtMatmulAlgoCheck(cublas_, own.op.cublaslt, own.b, own.a,
+                                                          own.c, own.c, &algo, &found);
+    if (status != CUBLAS_STATUS_SUCCESS || found.workspaceSize > kWorkspaceBytes) return {};
+    return MatmulCandidate{{kCublaslt.name, bytes}, found.workspaceSize};
+  }
+
+  void use(const MatmulCandidate& candidate) override {
+    std::memcpy(&own_.call.algo, candidate.algorithm.bytes.data(), sizeof(own_.call.algo));
+    own_.call.workspace_bytes = candidate.workspace_bytes;
+  }
+
+  void run(const GemmOperands& operands, void* workspace, cudaStream_t stream,
+           const char* where) const override {
+    const auto& [a, b, bias, added, c] = operands;
+    const GemmCall& own = own_.call;
+    if (shape_.bias) set_cublaslt_bias(own.op.cublaslt, bias, where);
+    HG_CHECK(cublasLtMatmul(cublas_, own.op.cublaslt, &kOne, b, own.b, a, own.a,
+                            shape_.addend ? &kOne : &kZero, shape_.addend ? added : c, own.c, c,
+                            own.c, &own.algo, workspace, own.workspace_bytes, stream),
+             where);
+  }
+
+  GemmCall call() const override { return own_.call; }
+
+ private:
+  /// The heuristic's algorithms for `call`, of this shape or a slightly larger one.
+  std::vector<MatmulCandidate> offered(const GemmCall& call, int limit, const char* where) const {
+    const CublasltPreference preference(shape_, where);
+    std::vector<cublasLtMatmulHeuristicResult_t> results(static_cast<size_t>(limit));
+    int found = 0;
+    const cublasStatus_t status =
+        cublasLtMatmulAlgoGetHeuristic(cublas_, call.op.cublaslt, call.b, call.a, call.c, call.c,
+                                       preference.get(), limit, results.data(), &found);
+    if (status == CUBLAS_STATUS_NOT_SUPPORTED) return {};
+    HG_CHECK(status, where);
+    std::vector<MatmulCandidate> candidates;
+    for (int i = 0; i < found; ++i) {
+      const cublasLtMatmulHeuristicResult_t& one = results[static_cast<size_t>(i)];
+      if (one.state != CUBLAS_STATUS_SUCCESS) continue;
+      const std::string bytes(reinterpret_cast<const char*>(&one.algo), sizeof(one.algo));
+      candidates.push_back({{kCublaslt.name, bytes}, one.workspaceSize});
+    }
+    return candidates;
+  }
+
+  cublasLtHandle_t cublas_;
+  MatmulShape shape_;
+  CublasltObjects own_;
+};
+
+/// cuBLASLt counts batches, rows and columns in an int; the emitter rejects specs with larger ones.
+std::string cublaslt_refuses(const MatmulShape& s) {
+  const bool counts = std::max({s.m, s.n, s.k, s.batch}) <= std::numeric_limits<int32_t>::max();
+  return counts ? "" : "it has no GEMM of so many rows";
+}
+
+/// Numbers as cublasLtMatmulAlgoConfigAttributes_t enumerates them; without unknown ones.
+AlgorithmAttributes cublaslt_attributes(const std::string& bytes) {
+  cublasLtMatmulAlgo_t algorithm;
+  if (bytes.size() != sizeof(algorithm)) return {};
+  std::memcpy(&algorithm, bytes.data(), sizeof(algorithm));
+  AlgorithmAttributes all;
+  const auto add = [&]<typename T>(const char* name, cublasLtMatmulAlgoConfigAttributes_t which,
+                                   T value) {
+    size_t written = 0;
+    const cublasStatus_t status =
+        cublasLtMatmulAlgoConfigGetAttribute(&algorithm, which, &value, sizeof(value), &written);
+    if (status == CUBLAS_STATUS_SUCCESS) all.emplace_back(name, static_cast<int64_t>(value));
+  };
+  add("id", CUBLASLT_ALGO_CONFIG_ID, int32_t{});
+  add("tile", CUBLASLT_ALGO_CONFIG_TILE_ID, uint32_t{});
+  add("stages", CUBLASLT_ALGO_CONFIG_STAGES_ID, uint32_t{});
+  add("split_k", CUBLASLT_ALGO_CONFIG_SPLITK_NUM, int32_t{});
+  add("reduction", CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, uint32_t{});
+  add("swizzle", CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING, uint32_t{});
+  add("custom", CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION, uint32_t{});
+  add("inner_shape", CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID, uint16_t{});
+  add("cluster", CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, uint16_t{});
+  return all;
+}
+
+}  // namespace
+
+const GemmLibrary kCublaslt = {
+    .name = "cuBLASLt",
+    .version = [] { return static_cast<int64_t>(cublasLtGetVersion()); },
+    .refuses = cublaslt_refuses,
+    .make = [](cublasLtHandle_t cublas, const MatmulShape& shape,
+               const char* where) -> std::unique_ptr<GemmMethod> {
+      return std::make_unique<CublasltMethod>(cublas, shape, where);
+    },
+    .attributes = cublaslt_attributes,
+};
+
+void set_cublaslt_bias(cublasLtMatmulDesc_t op, const void* bias, const char* where) {
+  set_attribute(op, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias, where);
+}
+
+}  // namespace hirgen

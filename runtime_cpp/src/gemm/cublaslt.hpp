@@ -1,0 +1,13 @@
+// cuBLASLt as a GEMM library.
+#pragma once
+
+#include "gemm/library.hpp"
+
+namespace hirgen {
+
+extern const GemmLibrary kCublaslt;
+
+/// Sets the bias of the next cublasLtMatmul with this descriptor.
+void set_cublaslt_bias(cublasLtMatmulDesc_t op, const void* bias, const char* where);
+
+}  // namespace hirgen

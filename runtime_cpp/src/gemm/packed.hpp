@@ -1,0 +1,29 @@
+// GEMMs of operands whose rows are not aligned: copies to rows that are, in the workspace. Every
+// library multiplies the copies.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+
+#include "gemm/library.hpp"
+
+namespace hirgen {
+
+/// The offsets of a packing shape's copies in its workspace, in bytes. The library's own workspace
+/// begins at `bytes`.
+struct PackedOperands {
+  size_t a = 0, b = 0, c = 0, bias = 0, bytes = 0;
+};
+PackedOperands packed_operands(const MatmulShape& shape);
+
+/// Enqueues the copies of the operands that the shape packs, in one kernel. Returns the operands
+/// for the library, whose result is in the workspace if the shape packs C.
+GemmOperands copy_operands(const MatmulShape& shape, const GemmOperands& given, void* workspace,
+                           cudaStream_t stream, const char* where);
+
+/// Enqueues the copy of the result `made` to `c`.
+void copy_result(const MatmulShape& shape, const void* made, void* c, cudaStream_t stream,
+                 const char* where);
+
+}  // namespace hirgen

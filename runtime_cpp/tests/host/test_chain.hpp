@@ -1,0 +1,38 @@
+// A program of two GEMMs as emit would write it, for tests of --tune, --plans and GEMM libraries.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/json.hpp"
+#include "hirgen/matmul.hpp"
+#include "hirgen/program.hpp"
+#include "test_ranks.hpp"
+
+namespace hirgen::test {
+
+constexpr int64_t kRows = 16;  // of a rank
+constexpr int64_t kDepth = 64, kMiddle = 48, kWidth = 32;
+
+constexpr MatmulShape kFirst = {
+    .m = kWorld * kRows, .n = kMiddle, .k = kDepth, .dtype = DType::kFp32};
+constexpr MatmulShape kSecond = {
+    .m = kWorld * kRows, .n = kWidth, .k = kMiddle, .dtype = DType::kFp32};
+
+/// C = (allgather(A) B) W, with a CUDA graph if CHAIN_GRAPH is set. With CHAIN_SHOW it says on
+/// standard error where the algorithms of its plans come from.
+ProgramTable chain_table();
+
+/// A file of choices and a report of this test, gone when it ends.
+struct Paths {
+  std::string plans = scratch(9, "plans"), json = scratch(9, "json");
+  ~Paths();
+  void write_plans(const std::string& text) const;
+};
+
+/// Runs all ranks; expects that they end well and returns the "plans" of the report. `err` is
+/// what rank 0 writes on standard error.
+std::vector<JsonValue> run_well(const Paths& paths, std::vector<std::string> arguments,
+                                const Environment& environment, std::string* err = nullptr);
+
+}  // namespace hirgen::test
