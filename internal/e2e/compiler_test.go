@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -35,9 +36,16 @@ var compilerFlags = sync.OnceValues(func() (string, error) {
 	if err := cmp.Or(os.WriteFile(header, nil, 0o600), os.WriteFile(headers, []byte(includes), 0o600)); err != nil {
 		return "", err
 	}
-	args := append(strings.Fields(quick), "-std=c++20", "-fPIC", "-fvisibility=hidden", "-x", "c++-header", headers, "-o", header+".gch")
-	if text, err := exec.Command(compiler, args...).CombinedOutput(); err != nil {
-		return "", fmt.Errorf("precompiling headers: %w\n%s", err, text)
+	if err := os.MkdirAll(header+".gch", 0o700); err != nil { // GCC takes the file in it that fits
+		return "", err
+	}
+	for name, flags := range map[string][]string{"plain": nil, "observed": {"-fsanitize=thread"}} {
+		args := slices.Concat(strings.Fields(quick), flags, []string{
+			"-std=c++20", "-fPIC", "-fvisibility=hidden", "-x", "c++-header", headers, "-o", filepath.Join(header+".gch", name),
+		})
+		if text, err := exec.Command(compiler, args...).CombinedOutput(); err != nil {
+			return "", fmt.Errorf("precompiling headers: %w\n%s", err, text)
+		}
 	}
 	return quick + " -include " + header, nil
 })

@@ -36,6 +36,7 @@ func TestMain(m *testing.M) {
 			defer os.RemoveAll(dir)
 			scratch = dir
 		}
+		os.Setenv("HIRGEN_CPU_ACCESSES", "1") // in all builds: they share one runtime
 		return m.Run()
 	}())
 }

@@ -258,6 +258,9 @@ __attribute__((visibility("default"))) void hirgen_cpu_launch(cudaStream_t strea
                                                               std::function<void()> work,
                                                               const char* where = "a kernel");
 
+/// Names this thread's calls and allocations in the log (HIRGEN_CPU_LOG), until it is called again.
+__attribute__((visibility("default"))) void hirgen_cpu_label(const char* label);
+
 /// Ends a kernel that accesses `bytes` bytes at an address that is no multiple of `bytes`.
 [[noreturn]] __attribute__((visibility("default"))) void hirgen_cpu_misaligned(const void* address,
                                                                                size_t bytes);

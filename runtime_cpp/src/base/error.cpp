@@ -40,6 +40,9 @@ Code code_of(ncclResult_t status) {
 
 void begin_statement(const char* where) {
   host_position.store(where, std::memory_order_relaxed);
+#ifdef HIRGEN_CPU_DEVICE
+  hirgen_cpu_label(where);
+#endif
   // One thread issues statements, so the counter needs no atomic read-modify-write.
   host_statements.store(host_statements.load(std::memory_order_relaxed) + 1,
                         std::memory_order_relaxed);

@@ -11,6 +11,9 @@ namespace hirgen {
 void* Context::allocate(size_t bytes, const std::string& what) {
   if (bytes == 0) return nullptr;
   void* buffer = nullptr;
+#ifdef HIRGEN_CPU_DEVICE
+  hirgen_cpu_label(what.c_str());
+#endif
   const cudaError_t status = cudaMalloc(&buffer, allocation_bytes(bytes));
   // The position of the host must be a literal: the watchdog may read it after `what` is destroyed.
   constexpr const char* kAllocate = "allocate";

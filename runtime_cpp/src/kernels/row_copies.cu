@@ -1,7 +1,6 @@
 // Copies of rows at memory bandwidth, whatever their alignment. A warp copies a segment of a row,
 // 16 bytes per thread and step.
 #include <algorithm>
-#include <cstring>
 
 #include "hirgen/error.hpp"
 #include "hirgen/parallel_for.hpp"
@@ -151,17 +150,18 @@ void launch_row_copies(const RowCopy* first, size_t count, cudaStream_t stream, 
   HG_CHECK(cudaGetLastError(), where);
 #else
   host_position.store(where, std::memory_order_relaxed);
-  hirgen_cpu_launch(stream, [list] {
+  const auto copy = [list] {
     for (const Rows* rows = list.copies; rows != list.copies + list.count; ++rows) {
       for (int64_t s = 0; s < rows->segments; ++s) {
         char* to = nullptr;
         const char* from = nullptr;
         int64_t size = 0;
         rows->find(s, &to, &from, &size);
-        std::memcpy(to, from, static_cast<size_t>(size));
+        for (int64_t i = 0; i < size; ++i) to[i] = from[i];
       }
     }
-  });
+  };
+  hirgen_cpu_launch(stream, copy, where);
 #endif
 }
 

@@ -1,9 +1,11 @@
 // cublasLtMatmul. It checks all mistakes for which a GPU would silently give wrong results.
 #include <cublasLt.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include "blaslt/algorithm.hpp"
 #include "blaslt/descriptor.hpp"
@@ -11,6 +13,7 @@
 #include "blaslt/gemm_task.hpp"
 #include "blaslt/shapes.hpp"
 #include "core/error.hpp"
+#include "log/log.hpp"
 #include "memory/memory.hpp"
 #include "stream/stream.hpp"
 
@@ -71,6 +74,28 @@ void set_epilogue(const Description& op, const Layout& d, Gemm& gemm) {
   }
 }
 
+/// The operands of a GEMM, and the part of its workspace that it writes.
+std::vector<LoggedOperand> operands_of(const Gemm& gemm, void* workspace, size_t workspace_bytes) {
+  const auto matrix = [&](const Matrix& m, bool write, int64_t rows, int64_t columns) {
+    return LoggedOperand{m.data,
+                         write,
+                         size_of(m.type),
+                         {gemm.batch, rows, columns},
+                         {m.batch_stride, m.row_stride, m.column_stride}};
+  };
+  std::vector<LoggedOperand> operands = {matrix(gemm.a, false, gemm.m, gemm.k),
+                                         matrix(gemm.b, false, gemm.k, gemm.n),
+                                         matrix(gemm.d, true, gemm.m, gemm.n)};
+  if (gemm.beta != 0) operands.push_back(matrix(gemm.c, false, gemm.m, gemm.n));
+  if (gemm.bias != nullptr) {
+    operands.push_back(
+        logged_run(gemm.bias, false, size_of(gemm.bias_type), static_cast<size_t>(gemm.m)));
+  }
+  const size_t used = std::min(workspace_bytes, kUsedWorkspace);
+  if (used > 0) operands.push_back(logged_run(workspace, true, 1, used));
+  return operands;
+}
+
 }  // namespace
 
 cublasStatus_t cublasLtMatmul(cublasLtHandle_t lightHandle, cublasLtMatmulDesc_t computeDesc,
@@ -101,6 +126,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t lightHandle, cublasLtMatmulDesc_t
     set_epilogue(open(computeDesc), d, gemm);
     if (algo != nullptr) gemm.tiling = tiling_of(open(*algo));
     const auto extra = algo != nullptr ? extra_of(open(*algo)) : std::chrono::milliseconds(0);
+    log_call("gemm", stream, [&] { return operands_of(gemm, workspace, workspaceSizeInBytes); });
     submit(stream, [=](Stream& target) {
       Scheduler::get().push(target, make_gemm_task(gemm, workspace, workspaceSizeInBytes, extra));
     });

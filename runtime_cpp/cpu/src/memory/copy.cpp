@@ -10,6 +10,7 @@
 
 #include "core/error.hpp"
 #include "graph/capture.hpp"
+#include "log/log.hpp"
 #include "memory/memory.hpp"
 #include "stream/stream.hpp"
 
@@ -53,12 +54,22 @@ void wait_for(cudaStream_t stream) {
 
 /// Enqueues the copy; a pageable source is staged now.
 void enqueue_copy(void* dst, const void* src, size_t count, MemoryKind from, cudaStream_t stream) {
+  log_call("copy", stream, [&] {
+    return std::vector{logged_run(src, false, 1, count), logged_run(dst, true, 1, count)};
+  });
   if (from != MemoryKind::kPageable || capture_of(stream)) {
     return submit_call(stream, [=] { memcpy(dst, src, count); });
   }
   const char* bytes = static_cast<const char*>(src);
   auto staged = std::make_shared<const std::vector<char>>(bytes, bytes + count);
   submit_call(stream, [=] { memcpy(dst, staged->data(), count); });
+}
+
+void fill(void* at, int value, size_t count, cudaStream_t stream) {
+  require_device_memory(at, count, "destination");
+  if (count == 0) return;
+  log_call("fill", stream, [&] { return std::vector{logged_run(at, true, 1, count)}; });
+  submit_call(stream, [=] { memset(at, value, count); });
 }
 
 }  // namespace
@@ -87,15 +98,9 @@ cudaError_t cudaMemcpy(void* dst, const void* src, size_t count, cudaMemcpyKind 
 }
 
 cudaError_t cudaMemsetAsync(void* devPtr, int value, size_t count, cudaStream_t stream) {
-  return api("cudaMemsetAsync", [&] {
-    require_device_memory(devPtr, count, "destination");
-    if (count > 0) submit_call(stream, [=] { memset(devPtr, value, count); });
-  });
+  return api("cudaMemsetAsync", [&] { fill(devPtr, value, count, stream); });
 }
 
 cudaError_t cudaMemset(void* devPtr, int value, size_t count) {
-  return api("cudaMemset", [&] {
-    require_device_memory(devPtr, count, "destination");
-    if (count > 0) submit_call(nullptr, [=] { memset(devPtr, value, count); });
-  });
+  return api("cudaMemset", [&] { fill(devPtr, value, count, nullptr); });
 }

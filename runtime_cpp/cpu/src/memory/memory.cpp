@@ -9,6 +9,7 @@
 #include "core/device.hpp"
 #include "core/error.hpp"
 #include "graph/capture.hpp"
+#include "log/log.hpp"
 #include "stream/scheduler.hpp"
 
 namespace hirgen_cpu {
@@ -45,6 +46,7 @@ void allocate(void** result, size_t bytes, MemoryKind kind) {
   Block block = Block::create(bytes);
   poison(block);
   *result = add_allocation(kind, std::move(block));
+  log_allocation(*result);
 }
 
 }  // namespace

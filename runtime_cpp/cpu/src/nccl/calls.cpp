@@ -2,6 +2,7 @@
 #include <nccl.h>
 
 #include "core/error.hpp"
+#include "log/log.hpp"
 #include "memory/memory.hpp"
 #include "nccl/group.hpp"
 #include "nccl/reduce.hpp"
@@ -32,6 +33,22 @@ struct Buffers {
   size_t receive_count;
 };
 
+/// What this rank's part of a call reads and writes. In place, a broadcast does not write at its
+/// root.
+std::vector<LoggedOperand> operands_of(const Buffers& buffers, const OpPost& post) {
+  std::vector<LoggedOperand> operands;
+  const size_t size = size_of(post.type);
+  if (buffers.send_count > 0) {
+    operands.push_back(logged_run(buffers.send, false, size, buffers.send_count));
+  }
+  const bool kept =
+      post.kind == OpKind::kBroadcast && buffers.send_count > 0 && buffers.send == buffers.receive;
+  if (buffers.receive_count > 0 && !kept) {
+    operands.push_back(logged_run(buffers.receive, true, size, buffers.receive_count));
+  }
+  return operands;
+}
+
 /// Checks and issues one call. A count of 0 in Buffers: this rank does not use that buffer.
 ncclResult_t call(const char* name, OpPost post, ncclComm_t handle, cudaStream_t stream,
                   const std::function<Buffers(const Comm&)>& buffers_for) {
@@ -56,6 +73,7 @@ ncclResult_t call(const char* name, OpPost post, ncclComm_t handle, cudaStream_t
     }
     post.send = address_of(buffers.send, send_bytes);
     post.receive = address_of(buffers.receive, receive_bytes);
+    log_call(name, stream, [&] { return operands_of(buffers, post); });
     issue(comm, {post, buffers.receive}, stream);
     return ncclSuccess;
   });

@@ -7,6 +7,7 @@
 #include "core/error.hpp"
 #include "core/handles.hpp"
 #include "graph/capture.hpp"
+#include "log/accesses.hpp"
 
 namespace hirgen_cpu {
 namespace {
@@ -64,6 +65,15 @@ void order_with_default_stream(Stream& stream, bool is_default) {
       push_wait(stream, other, scheduler.submitted(*other));
     }
   }
+}
+
+/// A kernel that logs what it accesses.
+std::function<void()> observed(std::function<void()> work, LoggedCall call) {
+  return [work = std::move(work), call = std::move(call)] {
+    Accesses accesses;
+    work();
+    write_logged(call, accesses.operands());
+  };
 }
 
 }  // namespace
@@ -164,6 +174,7 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t fn, void* userD
 
 void hirgen_cpu_launch(cudaStream_t stream, std::function<void()> work, const char* where) {
   api("kernel launch", [&] {
+    if (logging()) work = observed(std::move(work), begin_logged("kernel", stream, where));
     submit_call(stream, [work = std::move(work), where] {
       try {
         work();

@@ -1,0 +1,55 @@
+// The log of HIRGEN_CPU_LOG: the memory that each copy, library call and kernel accesses.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace hirgen_cpu {
+
+/// Elements that a call accesses. Element [i, j] is i*strides[0] + j*strides[1] elements after
+/// `at`.
+struct LoggedOperand {
+  const void* at;
+  bool write;
+  size_t size;  ///< bytes of an element
+  std::vector<int64_t> extents, strides;
+};
+
+/// `count` adjacent elements.
+inline LoggedOperand logged_run(const void* at, bool write, size_t size, size_t count) {
+  return {at, write, size, {static_cast<int64_t>(count)}, {1}};
+}
+
+/// Whether there is a log.
+bool logging();
+
+/// A call of this thread that puts work on a stream. Calls of one process have the numbers 0, 1,
+/// and so on, in the order in which the host makes them.
+struct LoggedCall {
+  const char* kind;
+  std::string label;
+  int device;
+  uint64_t number, stream;
+};
+
+/// Numbers a call. Its label is `label` or, if that is null, the thread's label.
+LoggedCall begin_logged(const char* kind, cudaStream_t stream, const char* label = nullptr);
+
+/// Writes the line of a call.
+void write_logged(const LoggedCall& call, const std::vector<LoggedOperand>& operands);
+
+/// Writes the line of an allocation, which identifies it for all processes.
+void log_allocation(const void* base);
+
+/// Writes a call whose operands follow from its arguments; does nothing without a log. `operands`
+/// is called only with a log.
+template <class Operands>
+void log_call(const char* kind, cudaStream_t stream, Operands operands) {
+  if (logging()) write_logged(begin_logged(kind, stream), operands());
+}
+
+}  // namespace hirgen_cpu
