@@ -51,6 +51,9 @@ const (
 	attendWorkspace = Scratch
 )
 
+// Alter, if it is set, changes the operands of a statement for all readers of the table. Tests seed mistakes with it.
+var Alter func(s calls.Stmt, list []Operand) []Operand
+
 // Table lists the operands of a program's statements.
 type Table struct {
 	shapes     map[string]*calls.Shape
@@ -74,6 +77,9 @@ func (t *Table) Of(s calls.Stmt) ([]Operand, error) {
 	list, err := t.list(s)
 	if err != nil {
 		return nil, err
+	}
+	if Alter != nil {
+		list = Alter(s, list)
 	}
 	for i := range list {
 		o := &list[i]

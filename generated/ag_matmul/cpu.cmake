@@ -5,6 +5,14 @@
 find_package(Threads REQUIRED)
 set_source_files_properties(${kernels} ${own_kernels} PROPERTIES LANGUAGE CXX)
 
+# Code compiled with this calls a function at each access to memory. The functions are the CPU device's, and not a
+# sanitizer's: its log then has the bytes that kernels access (runtime/cpu/README.md).
+set(access_options)
+if(HIRGEN_CPU_ACCESSES AND NOT HIRGEN_SANITIZE)
+  set(access_options -fsanitize=thread)
+  set_property(SOURCE ${kernels} APPEND PROPERTY COMPILE_OPTIONS ${access_options})
+endif()
+
 add_library(hirgen_ag_matmul_device INTERFACE)
 target_include_directories(hirgen_ag_matmul_device BEFORE INTERFACE runtime/cpu/include)
 target_link_libraries(hirgen_ag_matmul_device INTERFACE Threads::Threads)
@@ -42,6 +50,8 @@ else()
       runtime/cpu/src/core/error.cpp
       runtime/cpu/src/graph/capture.cpp
       runtime/cpu/src/graph/graph.cpp
+      runtime/cpu/src/log/accesses.cpp
+      runtime/cpu/src/log/log.cpp
       runtime/cpu/src/memory/block.cpp
       runtime/cpu/src/memory/copy.cpp
       runtime/cpu/src/memory/ipc.cpp
@@ -66,5 +76,6 @@ else()
   target_include_directories(${device_library} PRIVATE runtime/cpu/src)
   target_compile_options(${device_library} PRIVATE -Wall -Wextra -Werror)
   target_link_libraries(${device_library} PRIVATE hirgen_ag_matmul_device)
-  export_only(${device_library} cuda[A-Z]* cu[A-Z]* cublasLt[A-Z]* nccl[A-Z]* _Z*hirgen_cpu_launch* _Z*hirgen_cpu_misaligned*)
+  export_only(${device_library} cuda[A-Z]* cu[A-Z]* cublasLt[A-Z]* nccl[A-Z]* _Z*hirgen_cpu_launch* _Z*hirgen_cpu_misaligned* _Z*hirgen_cpu_label*
+      __tsan_*)
 endif()

@@ -38,7 +38,7 @@ file(GLOB_RECURSE runtime_files ${parts})
 list(SORT runtime_files)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${runtime_files})
 string(TOUPPER "${CMAKE_BUILD_TYPE}" type)
-set(ingredients ${HIRGEN_DEVICE} "${HIRGEN_SANITIZE}" ${CMAKE_SYSTEM_PROCESSOR}
+set(ingredients ${HIRGEN_DEVICE} "${HIRGEN_SANITIZE}" "${HIRGEN_CPU_ACCESSES}" ${CMAKE_SYSTEM_PROCESSOR}
     ${CMAKE_CXX_COMPILER} ${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}
     "${CMAKE_CXX_FLAGS}" "${CMAKE_CXX_FLAGS_${type}}")
 if("${ingredients}" MATCHES "native")

@@ -7,9 +7,11 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/hirgen/hirgen/internal/tools/launch"
+	"github.com/hirgen/hirgen/internal/tools/recall/faults"
 	"github.com/hirgen/hirgen/model"
 )
 
@@ -88,6 +90,21 @@ func example(t *testing.T, path string, at place) (spec string, values params) {
 // examples is the folder that they take turns in.
 var examples = folder{"examples"}
 
+// mustShowMistakesInTables compares the logs of examples with tables that have mistakes. No other test runs meanwhile.
+func mustShowMistakesInTables(t *testing.T, compared *sync.Map) {
+	t.Helper()
+	for _, f := range faults.Tables() {
+		of, ok := compared.Load(f.Example)
+		if !ok {
+			continue // the test ran only some examples
+		}
+		mistakes := of.(*comparison).under(f)
+		if finds := len(mistakes) > 0; finds != slices.Contains(f.FoundBy, "log") {
+			t.Errorf("%s: %s: the log of %s finds it: %t %.300q", f.Table, f.Mistake, f.Example, finds, mistakes)
+		}
+	}
+}
+
 // TestExampleSpecs runs every spec under testdata/specs on rows and grids of ranks, in
 // several orders of execution.
 func TestExampleSpecs(t *testing.T) {
@@ -95,12 +112,18 @@ func TestExampleSpecs(t *testing.T) {
 	if err != nil || len(specs) == 0 {
 		t.Fatalf("no specs: %v", err)
 	}
+	var compared sync.Map // by example
+	t.Cleanup(func() { mustShowMistakesInTables(t, &compared) })
 	for n, path := range specs {
-		for _, at := range placesOf(n) {
-			t.Run(fmt.Sprintf("%s/%s", filepath.Base(filepath.Dir(path)), at), func(t *testing.T) {
+		for i, at := range placesOf(n) {
+			name := filepath.Base(filepath.Dir(path))
+			t.Run(fmt.Sprintf("%s/%s", name, at), func(t *testing.T) {
 				examples := examples.beside(t)
 				spec, values := example(t, path, at)
-				examples.runs(t, spec, values, at.seeds())
+				of := examples.runs(t, spec, values, at.seeds())
+				if i == 0 {
+					compared.Store("specs/"+name+"/spec", of)
+				}
 			})
 		}
 	}
@@ -162,15 +185,25 @@ func TestGrids(t *testing.T) {
 	}
 }
 
-// runs emits a spec, builds it, and runs it on every rank of its world in some orders.
-func (f folder) runs(t *testing.T, spec string, values params, seeds int64) {
+// runs emits a spec, builds it, and runs it on every rank of its world in some orders. It compares the memory that calls access in
+// the first order with what they declare.
+func (f folder) runs(t *testing.T, spec string, values params, seeds int64) (compared *comparison) {
 	t.Helper()
 	ranks := f.emit(t, spec, values).Meshes[0].Size()
 	program := f.build(t)
-	for _, transport := range f.transports() {
+	for variant, transport := range f.transports() {
 		args := append(slices.Clone(brief), transport...)
 		for seed := range seeds {
-			run(t, launch.Options{Program: program, N: ranks, Seed: seed, Args: args}).mustPass(t)
+			options := launch.Options{Program: program, N: ranks, Seed: seed, Args: args}
+			log := filepath.Join(t.TempDir(), "log")
+			if seed == 0 {
+				options.Env = []string{"HIRGEN_CPU_LOG=" + log}
+			}
+			run(t, options).mustPass(t)
+			if seed == 0 {
+				compared = f.comparesLog(t, variant, log)
+			}
 		}
 	}
+	return compared
 }

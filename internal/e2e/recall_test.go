@@ -1,10 +1,12 @@
 package e2e
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/hirgen/hirgen/calls/verify"
 	"github.com/hirgen/hirgen/internal/tools/recall"
+	"github.com/hirgen/hirgen/internal/tools/recall/faults"
 	"github.com/hirgen/hirgen/prove/mutate"
 )
 
@@ -38,5 +40,32 @@ func TestMutantsOnTheDevice(t *testing.T) {
 			}
 			delete(left, k.Name)
 		}
+	}
+}
+
+// TestTableFaultsInRuns: of mistakes in tables that no other judge finds, and no log of an example, runs on the device fail.
+func TestTableFaultsInRuns(t *testing.T) {
+	flags, err := compilerFlags()
+	if err != nil {
+		t.Fatal(err)
+	}
+	device, judged := recall.Device{Dir: scratch, Flags: flags, Orders: 2}, 0
+	for _, f := range faults.Tables() {
+		if !slices.Contains(f.FoundBy, "run") {
+			continue
+		}
+		for effect, fault := range map[recall.Effect]*faults.TableFault{recall.Fails: f, recall.None: nil} {
+			s, refused, err := recall.Faulty("../..", f.Example, fault)
+			if err != nil || refused != nil {
+				t.Fatalf("%s: %s: %v %v", f.Table, f.Mistake, refused, err)
+			}
+			if got, why := device.Judge(s, s.Program); got != effect {
+				t.Errorf("%s: %s: %s and not %s: %s", f.Table, f.Mistake, got, effect, why)
+			}
+		}
+		judged++
+	}
+	if judged == 0 {
+		t.Error("there is no such mistake")
 	}
 }

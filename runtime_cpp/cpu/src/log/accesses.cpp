@@ -116,8 +116,6 @@ using hirgen_cpu::note;
 
 extern "C" {
 #pragma GCC visibility push(default)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wmissing-declarations"
 void __tsan_init() {}
 void __tsan_func_entry(void* /*caller*/) {}
 void __tsan_func_exit() {}
@@ -135,7 +133,6 @@ HG_ATOMIC(8, uint8_t)
 HG_ATOMIC(16, uint16_t)
 HG_ATOMIC(32, uint32_t)
 HG_ATOMIC(64, uint64_t)
-#pragma GCC diagnostic pop
 #pragma GCC visibility pop
 }
 // NOLINTEND(bugprone-reserved-identifier,bugprone-macro-parentheses)

@@ -1,4 +1,4 @@
-// What a kernel accesses. Kernels that are compiled with HIRGEN_CPU_ACCESSES call the device at
+// The accesses of a kernel. Kernels that are compiled with HIRGEN_CPU_ACCESSES call the device at
 // each access to memory.
 #pragma once
 

@@ -33,7 +33,7 @@ struct Buffers {
   size_t receive_count;
 };
 
-/// What this rank's part of a call reads and writes. In place, a broadcast does not write at its
+/// The operands of this rank's part of a call. In place, a broadcast does not write at its
 /// root.
 std::vector<LoggedOperand> operands_of(const Buffers& buffers, const OpPost& post) {
   std::vector<LoggedOperand> operands;

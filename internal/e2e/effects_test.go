@@ -1,0 +1,261 @@
+package e2e
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/calls/effects"
+	"github.com/hirgen/hirgen/calls/text"
+	"github.com/hirgen/hirgen/internal/tools/recall/faults"
+	"github.com/hirgen/hirgen/prove/unroll"
+)
+
+// unit is what a statement does in one iteration on a rank, as its effects declare it. An NCCL group has one for each call.
+type unit struct {
+	rank     int32
+	stmt     calls.Stmt
+	accesses []unroll.Access
+}
+
+// comparison compares the units of a program with the log of a run.
+type comparison struct {
+	program *unroll.Program
+	log     *accessLog
+	owner   map[uint64]memoryOf // of logged memories
+	bases   []int64             // by call: where arguments begin in their allocations
+	units   int
+}
+
+// memoryOf is a memory of a rank: an argument, a buffer, or the workspaces (-1).
+type memoryOf struct{ rank, number int32 }
+
+// bases are where arguments begin in their allocations in each call of a run with the arguments brief, by the number of calls: a
+// graph is captured once for each.
+var bases = map[int][]int64{5: {leastAligned, leastAligned, 0, 0, 0}, 2: {leastAligned, 0}}
+
+// leastAligned is HIRGEN_ALIGNMENT: checked calls begin arguments so many bytes after the start of an allocation.
+const leastAligned = 16
+
+// comparesLog compares what the calls of a program declare with the log of a run of it: the same bytes, read or written, in every
+// iteration on every rank.
+func (f folder) comparesLog(t *testing.T, variant int, prefix string) *comparison {
+	t.Helper()
+	programs, err := text.ParseAll("calls.txt", f.source(t, "calls.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := unroll.Unroll(programs[variant], nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, _ := filepath.Glob(prefix + ".*")
+	log, err := readLog(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &comparison{program: program, log: log}
+	mistakes := c.compare()
+	for _, mistake := range mistakes[:min(len(mistakes), 10)] {
+		t.Error(mistake)
+	}
+	if c.units == 0 {
+		t.Error("nothing was compared")
+	}
+	return c
+}
+
+// under compares the same log with what the calls declare if there is a mistake in a table.
+func (c *comparison) under(f *faults.TableFault) (mistakes []string) {
+	defer f.Seed()()
+	program, err := unroll.Unroll(c.program.Calls, nil)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	return (&comparison{program: program, log: c.log}).compare()
+}
+
+// identify finds the memories of the program in the log. The label of an allocation names its origin.
+func (c *comparison) identify() {
+	c.owner = map[uint64]memoryOf{}
+	declared := c.program.Calls
+	for _, a := range c.log.allocations {
+		if strings.HasSuffix(a.Label, " workspace") {
+			c.owner[a.Memory] = memoryOf{a.Device, -1}
+			continue
+		}
+		for number, m := range c.program.Memories {
+			where := m.Where
+			if number < len(declared.Arguments) {
+				where = declared.Arguments[number].Tensor
+			}
+			if where != "" && (a.Label == where || m.Where == "" && strings.HasSuffix(a.Label, " "+where)) {
+				if _, known := c.owner[a.Memory]; !known {
+					c.owner[a.Memory] = memoryOf{a.Device, int32(number)}
+				}
+			}
+		}
+	}
+}
+
+// compare returns the differences.
+func (c *comparison) compare() (mistakes []string) {
+	c.identify()
+	for rank := range c.program.Ranks {
+		declared, done := c.declared(int32(rank)), c.log.calls[int32(rank)]
+		calls := math.MaxInt
+		for label, units := range declared {
+			calls = min(calls, len(done[label])/len(units))
+		}
+		if bases[calls] == nil {
+			return append(mistakes, fmt.Sprintf("rank %d: %d calls are logged", rank, calls))
+		}
+		c.bases = bases[calls]
+		for label, units := range declared {
+			each := len(done[label]) / max(calls*len(units), 1) // records of a unit
+			if each*calls*len(units) != len(done[label]) || each == 0 {
+				mistakes = append(mistakes, fmt.Sprintf("rank %d: %q: %d in a call, and %d in %d calls that are logged", rank, label, len(units),
+					len(done[label]), calls))
+				continue
+			}
+			for n := range calls * len(units) {
+				for _, mistake := range c.unit(units[n%len(units)], n/len(units), done[label][n*each:][:each]) {
+					mistakes = append(mistakes, fmt.Sprintf("rank %d: %q, %d of %d in call %d: %s", rank, label, n%len(units), len(units),
+						n/len(units), mistake))
+				}
+			}
+		}
+		for _, l := range c.program.Calls.Labels {
+			if declared[l.Text] == nil && slices.ContainsFunc(done[l.Text], c.ours) {
+				mistakes = append(mistakes, fmt.Sprintf("rank %d: %q is logged and not declared", rank, l.Text))
+			}
+		}
+	}
+	return mistakes
+}
+
+// ours reports whether a call accesses memory of the program.
+func (c *comparison) ours(l logged) bool {
+	return slices.ContainsFunc(l.Operands, func(o loggedOperand) bool { _, ok := c.owner[o.Memory]; return ok })
+}
+
+// declared lists the units of a rank by label, in the order of issue.
+func (c *comparison) declared(rank int32) map[string][]unit {
+	labels, units := map[string]string{}, map[string][]unit{}
+	for _, l := range c.program.Calls.Labels {
+		labels[l.Name] = l.Text
+	}
+	of := &c.program.Ranks[rank]
+	add := func(stmt int32, accesses []unroll.Access) {
+		if s := c.program.Stmts[stmt]; len(accesses) > 0 {
+			label := labels[s.Meta().Label]
+			units[label] = append(units[label], unit{rank, s, accesses})
+		}
+	}
+	for i := range of.Ops {
+		switch op := &of.Ops[i]; op.Kind {
+		case unroll.Copy, unroll.Transfer, unroll.PeerSum, unroll.Gemm, unroll.Attend, unroll.Launch:
+			counts := func(a unroll.Access) bool { return a.Operand == unroll.Counting }
+			add(op.Stmt, slices.DeleteFunc(slices.Clone(of.AccessesOf(op)), counts))
+		case unroll.Nccl:
+			for _, p := range of.PartsOf(op) {
+				var accesses []unroll.Access
+				for _, n := range []int32{p.Out, p.In} {
+					if n >= 0 {
+						accesses = append(accesses, of.Accesses[n])
+					}
+				}
+				add(p.Stmt, accesses)
+			}
+		}
+	}
+	return units
+}
+
+// touched identifies bytes that are read, or written.
+type touched struct {
+	memory memoryOf
+	write  bool
+}
+
+// unit compares a unit with the calls that did it.
+func (c *comparison) unit(u unit, call int, done []logged) (mistakes []string) {
+	c.units++
+	declared, found := map[touched][]byteRun{}, map[touched][]byteRun{}
+	for _, a := range u.accesses {
+		if l := c.program.Layouts[a.Layout]; c.program.Memories[a.Memory].Kind == unroll.Workspace {
+			declared[touched{memoryOf{u.rank, -1}, true}] = []byteRun{{0, math.MaxInt64}}
+		} else {
+			at := touched{memoryOf{a.Owner, a.Memory}, a.Write}
+			declared[at] = append(declared[at], strided(a.Offset, l.Size, l.Extents, l.Strides)...)
+		}
+	}
+	for _, l := range done {
+		for _, o := range l.Operands {
+			m, ok := c.owner[o.Memory]
+			if !ok {
+				mistakes = append(mistakes, fmt.Sprintf("%s accesses memory that is not the program's", l.Kind))
+			}
+			found[touched{m, o.Write}] = append(found[touched{m, o.Write}], strided(o.At, o.Size, o.Extents, o.Strides)...)
+		}
+	}
+	places := slices.Collect(maps.Keys(declared))
+	for p := range found {
+		if declared[p] == nil {
+			places = append(places, p)
+		}
+	}
+	for _, p := range places {
+		declares, does := merged(declared[p]), c.placed(p.memory, call, merged(found[p]))
+		_, attends := u.stmt.(*calls.Attend)
+		switch {
+		case p.memory.number < 0: // which part of a workspace is used is up to the library
+			declares, does = nil, without(does, append(declares, merged(declared[touched{p.memory, true}])...))
+		case attends && !p.write: // later kernels read what earlier ones wrote
+			own := merged(declared[touched{p.memory, true}])
+			declares, does = without(declares, own), without(does, own)
+		case attends: // how much of its scratch memory is used is up to the library
+			declares = without(declares, without(c.scratch(u), does))
+		}
+		if !slices.Equal(declares, does) {
+			verb, name := "reads", "a workspace"
+			if p.write {
+				verb = "writes"
+			}
+			if p.memory.number >= 0 {
+				name = c.program.Memories[p.memory.number].Name
+			}
+			mistakes = append(mistakes, fmt.Sprintf("%s %s of rank %d: declared and not done %v, done and not declared %v", verb, name,
+				p.memory.rank, without(declares, does), without(does, declares)))
+		}
+	}
+	return mistakes
+}
+
+// scratch lists the bytes of an attention's scratch memory.
+func (c *comparison) scratch(u unit) (runs []byteRun) {
+	for _, a := range u.accesses {
+		if l := c.program.Layouts[a.Layout]; a.Operand == effects.Scratch && c.program.Memories[a.Memory].Kind != unroll.Workspace {
+			runs = append(runs, strided(a.Offset, l.Size, l.Extents, l.Strides)...)
+		}
+	}
+	return merged(runs)
+}
+
+// placed moves runs of an allocation to where they are in its memory. The driver begins arguments at the start of their
+// allocation, or at an address of the least alignment.
+func (c *comparison) placed(m memoryOf, call int, runs []byteRun) []byteRun {
+	if m.number < 0 || len(runs) == 0 || c.program.Memories[m.number].Kind > unroll.Output {
+		return runs
+	}
+	for i := range runs {
+		runs[i].begin -= c.bases[call]
+		runs[i].end -= c.bases[call]
+	}
+	return runs
+}

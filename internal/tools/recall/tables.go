@@ -1,0 +1,30 @@
+package recall
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/hirgen/hirgen/internal/tools/recall/faults"
+)
+
+// Faulty lowers the example of a mistake in a table (nil: without it). If the lowering refuses the mistake, the program is the right
+// one.
+func Faulty(root, example string, f *faults.TableFault) (s *Subject, refused, err error) {
+	file := filepath.Join(root, "testdata", example+".yaml")
+	right, err := subjects(file, "")
+	if err != nil || f == nil {
+		return right[0], nil, err
+	}
+	defer f.Seed()()
+	s = right[0]
+	defer func() {
+		if failure := recover(); failure != nil { // a pass met what no correct table has
+			refused = fmt.Errorf("%v", failure)
+		}
+	}()
+	made, refused := subjects(file, "")
+	if refused == nil {
+		s = made[0]
+	}
+	return s, refused, nil
+}
