@@ -51,7 +51,7 @@ const (
 	attendWorkspace = Scratch
 )
 
-// Alter, if it is set, changes the operands of a statement for all readers of the table. Tests seed mistakes with it.
+// Alter changes the operands of a statement for all readers of the table. It is nil, except where tests seed mistakes.
 var Alter func(s calls.Stmt, list []Operand) []Operand
 
 // Table lists the operands of a program's statements.

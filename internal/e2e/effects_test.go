@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"path/filepath"
 	"slices"
@@ -108,22 +107,21 @@ func (c *comparison) compare() (mistakes []string) {
 	c.identify()
 	for rank := range c.program.Ranks {
 		declared, done := c.declared(int32(rank)), c.log.calls[int32(rank)]
-		calls := math.MaxInt
+		times := math.MaxInt // how often the program was called
 		for label, units := range declared {
-			calls = min(calls, len(done[label])/len(units))
+			times = min(times, len(done[label])/len(units))
 		}
-		if bases[calls] == nil {
-			return append(mistakes, fmt.Sprintf("rank %d: %d calls are logged", rank, calls))
+		if c.bases = bases[times]; c.bases == nil && len(declared) > 0 {
+			return append(mistakes, fmt.Sprintf("rank %d: %d calls are logged", rank, times))
 		}
-		c.bases = bases[calls]
 		for label, units := range declared {
-			each := len(done[label]) / max(calls*len(units), 1) // records of a unit
-			if each*calls*len(units) != len(done[label]) || each == 0 {
-				mistakes = append(mistakes, fmt.Sprintf("rank %d: %q: %d in a call, and %d in %d calls that are logged", rank, label, len(units),
-					len(done[label]), calls))
+			each := len(done[label]) / (times * len(units)) // lines of a unit
+			if each*times*len(units) != len(done[label]) {
+				mistakes = append(mistakes, fmt.Sprintf("rank %d: %q: %d in each of %d calls, and %d lines", rank, label, len(units), times,
+					len(done[label])))
 				continue
 			}
-			for n := range calls * len(units) {
+			for n := range times * len(units) {
 				for _, mistake := range c.unit(units[n%len(units)], n/len(units), done[label][n*each:][:each]) {
 					mistakes = append(mistakes, fmt.Sprintf("rank %d: %q, %d of %d in call %d: %s", rank, label, n%len(units), len(units),
 						n/len(units), mistake))
@@ -204,37 +202,38 @@ func (c *comparison) unit(u unit, call int, done []logged) (mistakes []string) {
 			found[touched{m, o.Write}] = append(found[touched{m, o.Write}], strided(o.At, o.Size, o.Extents, o.Strides)...)
 		}
 	}
-	places := slices.Collect(maps.Keys(declared))
 	for p := range found {
-		if declared[p] == nil {
-			places = append(places, p)
-		}
+		declared[p] = append([]byteRun{}, declared[p]...)
 	}
-	for _, p := range places {
-		declares, does := merged(declared[p]), c.placed(p.memory, call, merged(found[p]))
-		_, attends := u.stmt.(*calls.Attend)
-		switch {
-		case p.memory.number < 0: // which part of a workspace is used is up to the library
-			declares, does = nil, without(does, append(declares, merged(declared[touched{p.memory, true}])...))
-		case attends && !p.write: // later kernels read what earlier ones wrote
-			own := merged(declared[touched{p.memory, true}])
-			declares, does = without(declares, own), without(does, own)
-		case attends: // how much of its scratch memory is used is up to the library
-			declares = without(declares, without(c.scratch(u), does))
-		}
-		if !slices.Equal(declares, does) {
-			verb, name := "reads", "a workspace"
-			if p.write {
-				verb = "writes"
-			}
-			if p.memory.number >= 0 {
-				name = c.program.Memories[p.memory.number].Name
-			}
-			mistakes = append(mistakes, fmt.Sprintf("%s %s of rank %d: declared and not done %v, done and not declared %v", verb, name,
-				p.memory.rank, without(declares, does), without(does, declares)))
+	for p := range declared {
+		if mistake := c.differs(u, p, declared, c.placed(p.memory, call, merged(found[p]))); mistake != "" {
+			mistakes = append(mistakes, mistake)
 		}
 	}
 	return mistakes
+}
+
+// differs compares what a unit declares for a place with what was done there.
+func (c *comparison) differs(u unit, p touched, declared map[touched][]byteRun, does []byteRun) string {
+	declares, written := merged(declared[p]), merged(declared[touched{p.memory, true}])
+	_, attends := u.stmt.(*calls.Attend)
+	verb, name := map[bool]string{false: "reads", true: "writes"}[p.write], "a workspace"
+	switch {
+	case p.memory.number < 0: // which part of a workspace is used is up to the library
+		declares, does = nil, without(does, written)
+	case attends && !p.write: // later kernels read what earlier ones wrote
+		declares, does = without(declares, written), without(does, written)
+	case attends: // how much of its scratch memory is used is up to the library
+		declares = without(declares, without(c.scratch(u), does))
+	}
+	if slices.Equal(declares, does) {
+		return ""
+	}
+	if p.memory.number >= 0 {
+		name = c.program.Memories[p.memory.number].Name
+	}
+	return fmt.Sprintf("%s %s of rank %d: declared and not done %v, done and not declared %v", verb, name, p.memory.rank,
+		without(declares, does), without(does, declares))
 }
 
 // scratch lists the bytes of an attention's scratch memory.

@@ -75,7 +75,7 @@ func (f *TableFault) alter(s calls.Stmt, list []effects.Operand) (out []effects.
 			o.Extents[axis] = expr.Op("-", o.Extents[axis], expr.Int(1))
 		case "move": // by an element
 			o.At.Offset = expr.Sum(o.At.Offset, expr.Int(1))
-		case "type": // that of the next operand
+		case "type": // as the next operand
 			o.Type = list[1].Type
 		case "align":
 			o.Align = max(o.Align*axis, 1)
