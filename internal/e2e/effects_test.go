@@ -26,6 +26,7 @@ type unit struct {
 type comparison struct {
 	program *unroll.Program
 	log     *accessLog
+	nodes   []int               // of ranks; nil: one for all
 	owner   map[uint64]memoryOf // of logged memories
 	bases   []int64             // by call: where arguments begin in their allocations
 	units   int
@@ -49,7 +50,13 @@ func (f folder) comparesLog(t *testing.T, variant int, prefix string) *compariso
 	if err != nil {
 		t.Fatal(err)
 	}
-	program, err := unroll.Unroll(programs[variant], nil)
+	var nodes []int // of a fallback variant, in which no ranks share memory
+	for rank := range programs[variant].Ranks() {
+		if variant > 0 {
+			nodes = append(nodes, rank)
+		}
+	}
+	program, err := unroll.Unroll(programs[variant], nodes)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +65,7 @@ func (f folder) comparesLog(t *testing.T, variant int, prefix string) *compariso
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &comparison{program: program, log: log}
+	c := &comparison{program: program, log: log, nodes: nodes}
 	mistakes := c.compare()
 	for _, mistake := range mistakes[:min(len(mistakes), 10)] {
 		t.Error(mistake)
@@ -72,7 +79,7 @@ func (f folder) comparesLog(t *testing.T, variant int, prefix string) *compariso
 // under compares the same log with what the calls declare if there is a mistake in a table.
 func (c *comparison) under(f *faults.TableFault) (mistakes []string) {
 	defer f.Seed()()
-	program, err := unroll.Unroll(c.program.Calls, nil)
+	program, err := unroll.Unroll(c.program.Calls, c.nodes)
 	if err != nil {
 		return []string{err.Error()}
 	}
