@@ -222,8 +222,7 @@ func (r *Rewriter) pointer(v *Pointer) {
 
 // RewriteAll rewrites all statements of a list, including nested ones.
 func RewriteAll(body []Stmt, r *Rewriter) {
-	Walk(body, func(s Stmt) bool {
+	for s := range All(body) {
 		r.Rewrite(s)
-		return true
-	})
+	}
 }

@@ -42,12 +42,9 @@ func StreamsOf(s Stmt) []Stream {
 
 // UsesStream reports whether statements use a stream.
 func UsesStream(body []Stmt, on Stream) bool {
-	found := false
-	Walk(body, func(s Stmt) bool {
-		found = found || slices.ContainsFunc(StreamsOf(s), func(u Stream) bool { return u.Name == on.Name && u.Team == on.Team })
-		return !found
+	return Any(body, func(s Stmt) bool {
+		return slices.ContainsFunc(StreamsOf(s), func(u Stream) bool { return u.Name == on.Name && u.Team == on.Team })
 	})
-	return found
 }
 
 // Order makes a stream wait for all work issued to another stream so far.

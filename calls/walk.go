@@ -1,5 +1,7 @@
 package calls
 
+import "iter"
+
 // Walk visits statements in order, and nested statements if visit returns true.
 func Walk(body []Stmt, visit func(Stmt) bool) {
 	for _, s := range body {
@@ -10,6 +12,45 @@ func Walk(body []Stmt, visit func(Stmt) bool) {
 			Walk(*list, visit)
 		}
 	}
+}
+
+// All iterates over statements in order. Nested statements follow the statement that contains them.
+func All(body []Stmt) iter.Seq[Stmt] {
+	return func(yield func(Stmt) bool) { each(body, yield) }
+}
+
+// Each is All for the statements of one type.
+func Each[S Stmt](body []Stmt) iter.Seq[S] {
+	return func(yield func(S) bool) {
+		each(body, func(s Stmt) bool {
+			typed, ok := s.(S)
+			return !ok || yield(typed)
+		})
+	}
+}
+
+func each(body []Stmt, yield func(Stmt) bool) bool {
+	for _, s := range body {
+		if !yield(s) {
+			return false
+		}
+		for _, list := range Bodies(s) {
+			if !each(*list, yield) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Any reports whether is holds for a statement, or a nested one.
+func Any(body []Stmt, is func(Stmt) bool) bool {
+	for s := range All(body) {
+		if is(s) {
+			return true
+		}
+	}
+	return false
 }
 
 // Edit replaces each statement of a list, including nested ones, by the result of f, innermost lists first.
@@ -56,13 +97,12 @@ func (s *If) OnlyGuards() bool {
 
 // AsksForNodes reports whether some branch depends on the nodes of ranks.
 func AsksForNodes(body []Stmt) bool {
-	found := false
-	Walk(body, func(s Stmt) bool {
-		i, ok := s.(*If)
-		found = found || ok && i.PeerAccess != nil
-		return !found
-	})
-	return found
+	for branch := range Each[*If](body) {
+		if branch.PeerAccess != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // Waits reports whether a statement makes a stream wait for another stream or for a peer.

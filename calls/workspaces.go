@@ -29,10 +29,10 @@ func WorkspaceOf(s Stmt) (index expr.Expr, works bool) {
 func (p *Program) Workspaces() (caller, compute *Workspace) {
 	shapes, attentions := ByName(p.Shapes), ByName(p.Attentions)
 	has := map[*Workspace]map[string]bool{}
-	Walk(p.Body, func(s Stmt) bool {
+	for s := range All(p.Body) {
 		index, works := WorkspaceOf(s)
 		if !works {
-			return true
+			continue
 		}
 		w := &caller
 		if index != nil {
@@ -54,7 +54,6 @@ func (p *Program) Workspaces() (caller, compute *Workspace) {
 				(*w).Attentions = append((*w).Attentions, attentions[s.Attention])
 			}
 		}
-		return true
-	})
+	}
 	return caller, compute
 }

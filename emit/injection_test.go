@@ -65,7 +65,7 @@ func rename(p *hostir.Program, text string) {
 		}
 		op.Pos.File, op.Whole = text, text
 	}
-	hostir.Walk(p.Body, func(s hostir.Stmt) bool {
+	for s := range hostir.All(p.Body) {
 		info := s.Meta()
 		info.Note, info.Pos = text, diag.Pos{File: text, Line: 1, Col: 2}
 		switch s := s.(type) {
@@ -83,8 +83,7 @@ func rename(p *hostir.Program, text string) {
 				give(&s.Body[i].Name)
 			}
 		}
-		return true
-	})
+	}
 	for i := range p.Choices.Choices {
 		p.Choices.Choices[i].Value = text
 	}

@@ -119,11 +119,8 @@ func standsStill(strides []expr.Expr, axis int) bool {
 // launchesOf returns the launches of each kernel of a program, by the kernel's name.
 func launchesOf(p *calls.Program) map[string][]*calls.Launch {
 	launches := map[string][]*calls.Launch{}
-	calls.Walk(p.Body, func(s calls.Stmt) bool {
-		if l, ok := s.(*calls.Launch); ok {
-			launches[l.Kernel] = append(launches[l.Kernel], l)
-		}
-		return true
-	})
+	for l := range calls.Each[*calls.Launch](p.Body) {
+		launches[l.Kernel] = append(launches[l.Kernel], l)
+	}
 	return launches
 }

@@ -226,10 +226,9 @@ func TestNothingOfTheMachineLeaks(t *testing.T) {
 	for _, tensor := range p.Tensors {
 		tensor.Pos.File = p.File
 	}
-	hostir.Walk(p.Body, func(s hostir.Stmt) bool {
+	for s := range hostir.All(p.Body) {
 		s.Meta().Pos.File = p.File
-		return true
-	})
+	}
 	for _, f := range render(t, p) {
 		if found := machine.Find(f.Data); found != nil && f.Path != "host_ir.txt" && f.Path != emit.CallsName {
 			t.Errorf("%s holds %q", f.Path, found)

@@ -110,7 +110,7 @@ func (f *form) parts() {
 		"hirgen/attention.hpp": len(v.Attentions) > 0}
 	v.Peers = len(v.Shares) > 0
 	shapes := calls.ByName(v.Shapes)
-	calls.Walk(v.Body, func(s calls.Stmt) bool {
+	for s := range calls.All(v.Body) {
 		switch s := s.(type) {
 		case *calls.Gemm:
 			packs := shapes[s.Shape].Packs().Any()
@@ -128,8 +128,7 @@ func (f *form) parts() {
 		case *calls.MemOpBatch:
 			v.Driver = v.Driver || !s.Kernel
 		}
-		return true
-	})
+	}
 	headers["hirgen/ipc.hpp"] = v.Peers
 	caller, compute := v.Workspaces()
 	v.CallerWorkspace, v.ComputeWorkspace = workspaceOf(caller), workspaceOf(compute)

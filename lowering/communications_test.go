@@ -128,15 +128,12 @@ func TestCommunicationsFollowFromDomains(t *testing.T) {
 // communications lists the communications of a program in order.
 func communications(p *hostir.Program) string {
 	var list []string
-	hostir.Walk(p.Body, func(s hostir.Stmt) bool {
-		if c, ok := s.(*hostir.Communication); ok {
-			source := fmt.Sprintf("%s %s %s", c.Type, c.Mesh.Name, c.MeshAxis)
-			if c.Root != nil {
-				source += " root " + c.Root.String()
-			}
-			list = append(list, source)
+	for c := range hostir.Each[*hostir.Communication](p.Body) {
+		source := fmt.Sprintf("%s %s %s", c.Type, c.Mesh.Name, c.MeshAxis)
+		if c.Root != nil {
+			source += " root " + c.Root.String()
 		}
-		return true
-	})
+		list = append(list, source)
+	}
 	return strings.Join(list, ", ")
 }

@@ -67,12 +67,11 @@ func needsItsWaits(t *testing.T, p *model.Pipeline, implied func(i int, line str
 // orders counts the statements that order streams.
 func orders(p *hostir.Program) int {
 	n := 0
-	hostir.Walk(p.Body, func(s hostir.Stmt) bool {
+	for s := range hostir.All(p.Body) {
 		if ordersStreams(s) {
 			n++
 		}
-		return true
-	})
+	}
 	return n
 }
 

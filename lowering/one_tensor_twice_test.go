@@ -12,10 +12,9 @@ import (
 // needs it, and stays as it lies for the other.
 func TestOneTensorTwiceInAProduct(t *testing.T) {
 	program := keepsResult(t, lowertest.Pipeline(t, 2, "A: [2, 2, 3], b: [2, 2], C: [2, Stream(2), 2]", "C = linear(A, A, b)"), 2)
-	hostir.Walk(program.Body, func(s hostir.Stmt) bool {
+	for s := range hostir.All(program.Body) {
 		if l, ok := s.(*hostir.Linear); ok && l.W.Name != "A" {
 			t.Errorf("the weight of %s is %s", text.Statement(s), l.W.Name)
 		}
-		return true
-	})
+	}
 }

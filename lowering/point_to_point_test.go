@@ -220,15 +220,14 @@ func TestPeersOfAnotherTeam(t *testing.T) {
 		}
 		world := expr.Int(int64(p.Meshes[0].Size()))
 		shares := false
-		hostir.Walk(program.Body, func(s hostir.Stmt) bool {
+		for s := range hostir.All(program.Body) {
 			switch s := s.(type) {
 			case *hostir.P2PCommunication:
 				s.Peer = expr.Op("%", expr.Op("+", s.Peer, expr.Int(1)), world)
 			case *hostir.ShareMemHandles:
 				shares = true
 			}
-			return true
-		})
+		}
 		err = verify.Program(program)
 		if noticed := err != nil && strings.Contains(err.Error(), "which is not along axis"); noticed != shares {
 			t.Errorf("Verify says %v", err)

@@ -30,28 +30,26 @@ func TestEveryWaitHasAReason(t *testing.T) {
 				continue
 			}
 			for _, form := range program.Variants() {
-				hostir.Walk(form.Body, func(s hostir.Stmt) bool {
+				for s := range hostir.All(form.Body) {
 					switch s.(type) {
 					case *hostir.Wait, *hostir.Synchronize:
 						if seen++; s.Meta().Why == "" {
 							t.Errorf("%s %v: %s at %s has no reason", spec, settings, hostir.Op(s), s.Meta().Pos)
 						}
 					}
-					return true
-				})
+				}
 				lowered, err := lowering.Calls(form, lowering.Options{})
 				if err != nil {
 					t.Fatal(err)
 				}
-				calls.Walk(lowered.Body, func(s calls.Stmt) bool {
+				for s := range calls.All(lowered.Body) {
 					if !calls.Waits(s) {
-						return true
+						continue
 					}
 					if seen++; s.Meta().Why == "" {
 						t.Errorf("%s %v: %s at %s has no reason", spec, settings, calltext.Statement(s), s.Meta().Pos)
 					}
-					return true
-				})
+				}
 			}
 		}
 	}

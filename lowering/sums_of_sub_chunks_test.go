@@ -111,20 +111,15 @@ func TestOnlyTheLastSubChunkIsWaitedFor(t *testing.T) {
 				t.Fatal(err)
 			}
 			waits := map[bool][]string{}
-			hostir.Walk(program.Body, func(s hostir.Stmt) bool {
-				loop, ok := s.(*hostir.For)
-				if !ok || loop.Var != "c" {
-					return true
+			for loop := range hostir.Each[*hostir.For](program.Body) {
+				if loop.Var != "c" {
+					continue
 				}
-				hostir.Walk(loop.Body, func(s hostir.Stmt) bool {
-					if wait, ok := s.(*hostir.Wait); ok {
-						works := hostir.Any(loop.Body, hostir.IsGEMM)
-						waits[works] = append(waits[works], wait.Handle)
-					}
-					return true
-				})
-				return false
-			})
+				for wait := range hostir.Each[*hostir.Wait](loop.Body) {
+					works := hostir.Any(loop.Body, hostir.IsGEMM)
+					waits[works] = append(waits[works], wait.Handle)
+				}
+			}
 			if len(waits[true]) != 1 || strings.HasSuffix(waits[true][0], "_2") {
 				t.Errorf("%s: the work waits for %v, not for the parts of a sum alone\n%s", transport, waits[true], text.Print(program))
 			}

@@ -51,17 +51,15 @@ func TestWrittenSums(t *testing.T) {
 			t.Helper()
 			program := keepsResult(t, p, 8)
 			written := 0
-			hostir.Walk(program.Body, func(s hostir.Stmt) bool {
+			for s := range hostir.All(program.Body) {
 				if sum, ok := s.(*hostir.PeerReadSum); ok {
-					hostir.Walk(sum.Body, func(s hostir.Stmt) bool {
-						if send, ok := s.(*hostir.P2PCommunication); ok && send.Send {
+					for send := range hostir.Each[*hostir.P2PCommunication](sum.Body) {
+						if send.Send {
 							written++
 						}
-						return true
-					})
+					}
 				}
-				return true
-			})
+			}
 			if written != 1 {
 				t.Errorf("the sum is written by %d sends, not by one:\n%s", written, text.Print(program))
 			}

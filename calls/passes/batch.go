@@ -27,7 +27,7 @@ func batchMemoryOperations(p *calls.Program) {
 		r.Rewrite(d)
 	}
 	p.Body = b.list(p.Body)
-	calls.Walk(p.Body, func(s calls.Stmt) bool {
+	for s := range calls.All(p.Body) {
 		if w, ok := s.(*calls.StreamWait); ok {
 			if to, ok := b.copied[w.Event.Set]; ok {
 				w.Event = calls.Event{Set: to.set, Index: outer(w.Event.Index, to.inner)}
@@ -36,8 +36,7 @@ func batchMemoryOperations(p *calls.Program) {
 		if joins := joinsOf(s); joins != nil {
 			*joins = ""
 		}
-		return true
-	})
+	}
 }
 
 // batcher makes batches.

@@ -59,12 +59,9 @@ func unit(body []calls.Stmt) (n int, k kind) {
 
 // varies reports whether the streams in a loop depend on its iteration.
 func varies(loop *calls.For) bool {
-	found := false
-	calls.Walk(loop.Body, func(s calls.Stmt) bool {
-		found = found || slices.ContainsFunc(calls.StreamsOf(s), func(on calls.Stream) bool { return expr.Mentions(on.Index, loop.Var) })
-		return !found
+	return calls.Any(loop.Body, func(s calls.Stmt) bool {
+		return slices.ContainsFunc(calls.StreamsOf(s), func(on calls.Stream) bool { return expr.Mentions(on.Index, loop.Var) })
 	})
-	return found
 }
 
 // recordsOn returns 1 if a list begins with a record on a stream, which marks the end of the operation before the list.

@@ -26,12 +26,11 @@ func joinCapture(p *calls.Program) {
 		return
 	}
 	var info calls.Info
-	calls.Walk(p.Body, func(s calls.Stmt) bool {
+	for s := range calls.All(p.Body) {
 		if calls.UsesStream([]calls.Stmt{s}, calls.Stream{Name: calls.Copies}) && s.Meta().Label != "" {
 			info = calls.Info{Pos: s.Meta().Pos, Label: s.Meta().Label}
 		}
-		return true
-	})
+	}
 	info.Why = "a capture ends with an error where a stream is not joined"
 	event := calls.Event{Set: "copy_joined_", Index: expr.Int(0)}
 	p.Events = append(p.Events, &calls.Events{Name: event.Set, Label: "copy_joined", Count: expr.Int(1), Where: info.Label})

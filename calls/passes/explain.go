@@ -21,12 +21,9 @@ func explain(p *calls.Program) {
 			return true
 		}
 		gemms := map[calls.Stream]bool{}
-		calls.Walk(loop.Body, func(inner calls.Stmt) bool {
-			if g, ok := inner.(*calls.Gemm); ok {
-				gemms[plain(g.On)] = true
-			}
-			return true
-		})
+		for g := range calls.Each[*calls.Gemm](loop.Body) {
+			gemms[plain(g.On)] = true
+		}
 		if len(gemms) > 0 {
 			(&explainer{program: p, gemms: gemms}).list(loop.Body)
 		}

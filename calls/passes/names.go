@@ -39,7 +39,7 @@ func nameCompute(loop *calls.For) {
 	count := map[string]int{}
 	var index expr.Expr
 	named := false
-	calls.Walk(loop.Body, func(s calls.Stmt) bool {
+	for s := range calls.All(loop.Body) {
 		_, stream := s.(*calls.DeclareStream)
 		named = named || stream
 		for _, on := range calls.StreamsOf(s) {
@@ -51,8 +51,7 @@ func nameCompute(loop *calls.For) {
 				index = on.Index
 			}
 		}
-		return true
-	})
+	}
 	if named || index == nil || count[index.String()] < 2 {
 		return
 	}

@@ -49,12 +49,7 @@ func onlyBranch(list []calls.Stmt, name string) *[]calls.Stmt {
 
 // usesName reports whether statements, including nested ones, mention a name.
 func usesName(body []calls.Stmt, name string) bool {
-	found := false
-	calls.Walk(body, func(s calls.Stmt) bool {
-		found = found || mentions(s, name)
-		return !found
-	})
-	return found
+	return calls.Any(body, func(s calls.Stmt) bool { return mentions(s, name) })
 }
 
 // mentions reports whether a statement itself mentions a name.

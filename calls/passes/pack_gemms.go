@@ -13,18 +13,15 @@ import (
 //	Shape(name kCShape, m 2000, n 5120, k 3500)  ->  Shape(name kCShape, m 2000, n 5120, k 3500, pack_a)
 func packGemms(p *calls.Program) {
 	table, shapes, values := effects.New(p), calls.ByName(p.Shapes), p.Values()
-	calls.Walk(p.Body, func(s calls.Stmt) bool {
-		if gemm, ok := s.(*calls.Gemm); ok {
-			d := shapes[gemm.Shape]
-			operands, _ := table.Of(gemm)
-			problem := d.Problem(values)
-			problem.AlignC, problem.AlignA, problem.AlignB = operands[effects.Out].Align, operands[effects.A].Align, operands[effects.B].Align
-			packs := problem.Choose()
-			d.PackA, d.PackB, d.PackC = packs.A, packs.B, packs.C
-			gemm.Note = noteOf(packs, gemm.Note)
-		}
-		return true
-	})
+	for gemm := range calls.Each[*calls.Gemm](p.Body) {
+		d := shapes[gemm.Shape]
+		operands, _ := table.Of(gemm)
+		problem := d.Problem(values)
+		problem.AlignC, problem.AlignA, problem.AlignB = operands[effects.Out].Align, operands[effects.A].Align, operands[effects.B].Align
+		packs := problem.Choose()
+		d.PackA, d.PackB, d.PackC = packs.A, packs.B, packs.C
+		gemm.Note = noteOf(packs, gemm.Note)
+	}
 }
 
 // noteOf returns a note that names the copied operands.

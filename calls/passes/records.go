@@ -38,15 +38,14 @@ type eventUses struct{ records, waits map[string]int }
 
 func countUses(body []calls.Stmt) eventUses {
 	u := eventUses{records: map[string]int{}, waits: map[string]int{}}
-	calls.Walk(body, func(s calls.Stmt) bool {
+	for s := range calls.All(body) {
 		switch s := s.(type) {
 		case *calls.EventRecord:
 			u.records[s.Event.Set]++
 		case *calls.StreamWait:
 			u.waits[s.Event.Set]++
 		}
-		return true
-	})
+	}
 	return u
 }
 
@@ -88,12 +87,9 @@ func oneEvent(events map[string]*calls.Events, r *calls.EventRecord, waits []*ca
 // waitsOf lists the waits for events, by set.
 func waitsOf(body []calls.Stmt) map[string][]*calls.StreamWait {
 	waits := map[string][]*calls.StreamWait{}
-	calls.Walk(body, func(s calls.Stmt) bool {
-		if w, ok := s.(*calls.StreamWait); ok {
-			waits[w.Event.Set] = append(waits[w.Event.Set], w)
-		}
-		return true
-	})
+	for w := range calls.Each[*calls.StreamWait](body) {
+		waits[w.Event.Set] = append(waits[w.Event.Set], w)
+	}
 	return waits
 }
 
@@ -108,14 +104,13 @@ func queueOf(s calls.Stream) queue { return queue{s.Name, s.Team} }
 // worked returns the streams on which statements issue work or waits.
 func worked(body []calls.Stmt) map[queue]bool {
 	found := map[queue]bool{}
-	calls.Walk(body, func(s calls.Stmt) bool {
+	for s := range calls.All(body) {
 		if _, record := s.(*calls.EventRecord); !record {
 			for _, used := range calls.StreamsOf(s) {
 				found[queueOf(used)] = true
 			}
 		}
-		return true
-	})
+	}
 	return found
 }
 

@@ -14,10 +14,10 @@ import (
 // addScratch declares scratch memory for each such attention on the caller's stream, of the size that it is expected to need.
 func addScratch(p *calls.Program) {
 	attentions, labels, values, taken := calls.ByName(p.Attentions), calls.ByName(p.Labels), p.Values(), namesOf(p)
-	calls.Walk(p.Body, func(s calls.Stmt) bool {
+	for s := range calls.All(p.Body) {
 		a, ok := s.(*calls.Attend)
 		if !ok || a.Scratch.Base != "" || a.Workspace != nil {
-			return true
+			continue
 		}
 		d := attentions[a.Attention]
 		name := strings.TrimSuffix(d.Plan, "_") + "_workspace_"
@@ -28,8 +28,7 @@ func addScratch(p *calls.Program) {
 				Where: labels[d.Label].Text + ", workspace", Works: d.Name,
 			})
 		}
-		return true
-	})
+	}
 }
 
 // widenScratch extends scratch memory into adjacent bytes of its memory that are unused at that time.
@@ -64,10 +63,9 @@ func dropScratch(p *calls.Program) {
 		dropped[b.Name] = b.Works != "" && b.In == ""
 		return dropped[b.Name]
 	})
-	calls.Walk(p.Body, func(s calls.Stmt) bool {
-		if a, ok := s.(*calls.Attend); ok && dropped[a.Scratch.Base] {
+	for a := range calls.Each[*calls.Attend](p.Body) {
+		if dropped[a.Scratch.Base] {
 			a.Scratch = calls.Pointer{}
 		}
-		return true
-	})
+	}
 }

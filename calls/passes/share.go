@@ -18,21 +18,17 @@ func shareRecords(p *calls.Program) {
 	o := order.New(p)
 	o.RunAll()
 	instead, uses := map[string]calls.Event{}, countUses(p.Body)
-	calls.Walk(p.Body, func(s calls.Stmt) bool {
+	for s := range calls.All(p.Body) {
 		r, ok := s.(*calls.EventRecord)
 		if ok && o.Alike[r] != nil && !r.Watch && uses.records[r.Event.Set] == 1 {
 			instead[r.Event.Set] = o.Alike[r].Event
 		}
-		return true
-	})
-	calls.Walk(p.Body, func(s calls.Stmt) bool {
-		if w, ok := s.(*calls.StreamWait); ok {
-			if e, ok := instead[w.Event.Set]; ok {
-				w.Event = e
-			}
+	}
+	for w := range calls.Each[*calls.StreamWait](p.Body) {
+		if e, ok := instead[w.Event.Set]; ok {
+			w.Event = e
 		}
-		return true
-	})
+	}
 	p.Body = calls.Edit(p.Body, func(s calls.Stmt) []calls.Stmt {
 		if r, ok := s.(*calls.EventRecord); ok && instead[r.Event.Set].Set != "" {
 			return nil

@@ -26,15 +26,14 @@ func shareMemory(p *calls.Program) {
 	if caller, compute := p.Workspaces(); caller == nil || compute == nil || order.Clash(p, firstForCaller) != nil {
 		return
 	}
-	calls.Walk(p.Body, func(s calls.Stmt) bool {
+	for s := range calls.All(p.Body) {
 		switch s := s.(type) {
 		case *calls.Gemm:
 			s.Workspace = firstForCaller(s.Workspace)
 		case *calls.Attend:
 			s.Workspace = firstForCaller(s.Workspace)
 		}
-		return true
-	})
+	}
 }
 
 // firstForCaller makes the caller's stream use the workspace of the first compute stream.

@@ -74,13 +74,12 @@ func dropUnused(p *calls.Program) {
 			return e
 		},
 	}
-	calls.Walk(p.Body, func(s calls.Stmt) bool {
+	for s := range calls.All(p.Body) {
 		r.Rewrite(s)
 		used[s.Meta().Label] = true
 		_, sums := s.(*calls.PeerSum)
 		used["rank"] = used["rank"] || sums
-		return true
-	})
+	}
 	for _, s := range p.Shares {
 		used[s.Memory], used[s.Label], used[s.Mesh] = true, true, true
 	}

@@ -29,12 +29,9 @@ func dropWaits(p *calls.Program) {
 		return []calls.Stmt{s}
 	})
 	waited := map[string]bool{}
-	calls.Walk(p.Body, func(s calls.Stmt) bool {
-		if w, ok := s.(*calls.StreamWait); ok {
-			waited[w.Event.Set] = true
-		}
-		return true
-	})
+	for w := range calls.Each[*calls.StreamWait](p.Body) {
+		waited[w.Event.Set] = true
+	}
 	p.Body = calls.Edit(p.Body, func(s calls.Stmt) []calls.Stmt {
 		if r, ok := s.(*calls.EventRecord); ok && !r.Watch && !waited[r.Event.Set] {
 			return nil

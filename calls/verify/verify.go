@@ -80,7 +80,7 @@ func (v *verifier) names() {
 		}
 	}
 	known["from"], known["to"] = known["mesh"], known["mesh"]
-	calls.Walk(v.program.Body, func(s calls.Stmt) bool {
+	for s := range calls.All(v.program.Body) {
 		check := func(key, name string) {
 			if list, ok := known[key]; ok && !list[name] {
 				v.fail(s, "no %s is called %s", key, name)
@@ -95,8 +95,7 @@ func (v *verifier) names() {
 		if label := s.Meta().Label; label != "" {
 			check("label", label)
 		}
-		return true
-	})
+	}
 }
 
 // nesting checks that parts are inside the group, batch or sum that they belong to, and that nothing else is.

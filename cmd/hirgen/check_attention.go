@@ -23,17 +23,14 @@ type attentionReport struct {
 // reportAttentions lists the attentions of a program.
 func reportAttentions(p *hostir.Program) []attentionReport {
 	list := []attentionReport{}
-	hostir.Walk(p.Body, func(s hostir.Stmt) bool {
-		if a, ok := s.(*hostir.Attention); ok {
-			shape := a.Shape(false, func(*domain.Mesh, string) int64 { return 0 })
-			r := attentionReport{Out: a.Out[0].Name, Gradient: a.IsGrad(), Method: "cudnn", At: a.Meta().Pos.String()}
-			if r.Reason = shape.CudnnObstacle(a.Queries().DType, a.Kind().Causal); r.Reason != "" {
-				r.Method = "tiled"
-			}
-			list = append(list, r)
+	for a := range hostir.Each[*hostir.Attention](p.Body) {
+		shape := a.Shape(false, func(*domain.Mesh, string) int64 { return 0 })
+		r := attentionReport{Out: a.Out[0].Name, Gradient: a.IsGrad(), Method: "cudnn", At: a.Meta().Pos.String()}
+		if r.Reason = shape.CudnnObstacle(a.Queries().DType, a.Kind().Causal); r.Reason != "" {
+			r.Method = "tiled"
 		}
-		return true
-	})
+		list = append(list, r)
+	}
 	return list
 }
 

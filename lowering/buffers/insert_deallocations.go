@@ -42,10 +42,9 @@ func lastUses(body []hostir.Stmt) (last map[int][]*hostir.Tensor, freed map[*hos
 		carried: map[string][]*hostir.Tensor{}, freed: map[*hostir.Tensor]bool{},
 	}
 	for i, top := range body {
-		hostir.Walk([]hostir.Stmt{top}, func(s hostir.Stmt) bool {
+		for s := range hostir.All([]hostir.Stmt{top}) {
 			u.statement(s, i)
-			return true
-		})
+		}
 	}
 	last = map[int][]*hostir.Tensor{}
 	for _, t := range u.temps {

@@ -88,14 +88,11 @@ func terms(p *hostir.Program) map[string]domain.Terms {
 func transportOf(p *hostir.Program) string {
 	names := map[hostir.Backend]string{hostir.IPCGet: schedule.IPCGet, hostir.IPCPut: schedule.IPCPut}
 	var used []string
-	hostir.Walk(p.Body, func(s hostir.Stmt) bool {
-		if transfer, ok := s.(*hostir.P2PCommunication); ok {
-			if name := names[transfer.Backend]; name != "" && !slices.Contains(used, name) {
-				used = append(used, name)
-			}
+	for transfer := range hostir.Each[*hostir.P2PCommunication](p.Body) {
+		if name := names[transfer.Backend]; name != "" && !slices.Contains(used, name) {
+			used = append(used, name)
 		}
-		return true
-	})
+	}
 	if len(used) == 0 {
 		return schedule.NCCL
 	}

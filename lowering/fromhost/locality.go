@@ -9,12 +9,11 @@ import (
 // limited returns the transfers that only take place with some peers, by handle.
 func limited(body []hostir.Stmt) map[string]*hostir.P2PCommunication {
 	found := map[string]*hostir.P2PCommunication{}
-	hostir.Walk(body, func(s hostir.Stmt) bool {
-		if t, ok := s.(*hostir.P2PCommunication); ok && t.Locality != hostir.AnyNode {
+	for t := range hostir.Each[*hostir.P2PCommunication](body) {
+		if t.Locality != hostir.AnyNode {
 			found[t.Handle] = t
 		}
-		return true
-	})
+	}
 	return found
 }
 

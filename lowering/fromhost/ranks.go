@@ -50,13 +50,12 @@ func (b *builder) guardOf(s hostir.Stmt, rest []hostir.Stmt) string {
 func (b *builder) guardOfGroup(rest []hostir.Stmt) string {
 	var guards []string
 	members, _ := hostir.Group(rest)
-	hostir.Walk(members, func(s hostir.Stmt) bool {
+	for s := range hostir.All(members) {
 		switch s.(type) {
 		case *hostir.Communication, *hostir.P2PCommunication, *hostir.Wait:
 			guards = append(guards, b.guardOf(s, nil))
 		}
-		return true
-	})
+	}
 	if guards = slices.Compact(guards); len(guards) == 1 {
 		return guards[0]
 	}

@@ -57,13 +57,7 @@ func (b *builder) schedule() string {
 
 // hasLoop reports whether there is a loop.
 func hasLoop(body []hostir.Stmt) bool {
-	found := false
-	hostir.Walk(body, func(s hostir.Stmt) bool {
-		_, is := s.(*hostir.For)
-		found = found || is
-		return !found
-	})
-	return found
+	return hostir.Any(body, hostir.Is[*hostir.For])
 }
 
 // workers counts the compute streams that the program uses.

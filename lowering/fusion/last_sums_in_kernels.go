@@ -91,16 +91,15 @@ func (r *ringAdd) readers(from int) (places []int) {
 // lastAdd finds the add of a ring whose last sum has a separate buffer; nil if there is none.
 func lastAdd(p *hostir.Program, loop *hostir.For) (found *ringAdd) {
 	behindFirst := expr.Op("!=", expr.Var(loop.Var), expr.Int(0)).String()
-	hostir.Walk(loop.Body, func(s hostir.Stmt) bool {
+	for s := range hostir.All(loop.Body) {
 		in, ok := s.(*hostir.If)
 		if !ok || found != nil || len(in.Body) == 0 || len(in.Else) > 0 || in.Cond.String() != behindFirst {
-			return true
+			continue
 		}
 		if add, ok := in.Body[len(in.Body)-1].(*hostir.Binary); ok && add.Fn == "add" && add.Out == add.A {
 			found = ringAddOf(p, loop, in, add)
 		}
-		return true
-	})
+	}
 	return found
 }
 

@@ -30,7 +30,7 @@ func SumsInKernels(p *hostir.Program) error {
 		return nil
 	}
 	s := &partSums{program: p, names: hostir.NewNamer(p), readers: map[*hostir.Tensor]int{}, gone: map[*hostir.Tensor]bool{}}
-	hostir.Walk(p.Body, func(stmt hostir.Stmt) bool {
+	for stmt := range hostir.All(p.Body) {
 		for _, t := range hostir.Uses(stmt) {
 			s.readers[t]++
 		}
@@ -39,8 +39,7 @@ func SumsInKernels(p *hostir.Program) error {
 				s.readers[t]++
 			}
 		})
-		return true
-	})
+	}
 	p.Body = hostir.RewriteBlocks(p.Body, s.block)
 	p.Body = hostir.Rewrite(p.Body, func(stmt hostir.Stmt) []hostir.Stmt {
 		if a, ok := stmt.(*hostir.Allocate); ok && s.gone[a.Tensor] {

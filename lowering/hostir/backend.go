@@ -94,25 +94,19 @@ func (e *Exchange) Copier() *P2PCommunication {
 // pairs; Verify reports them.
 func Exchanges(p *Program) map[string]*Exchange {
 	transfers := map[string]*P2PCommunication{}
-	Walk(p.Body, func(s Stmt) bool {
-		if t, ok := s.(*P2PCommunication); ok {
-			transfers[t.Handle] = t
-		}
-		return true
-	})
+	for t := range Each[*P2PCommunication](p.Body) {
+		transfers[t.Handle] = t
+	}
 	exchanges := map[string]*Exchange{}
-	Walk(p.Body, func(s Stmt) bool {
-		if shared, ok := s.(*ShareMemHandles); ok {
-			sends, receives := sides(shared, transfers)
-			for i := range min(len(sends), len(receives)) {
-				e := &Exchange{shared, sends[i], receives[i]}
-				if exchanges[e.Send.Handle] == nil && exchanges[e.Recv.Handle] == nil {
-					exchanges[e.Send.Handle], exchanges[e.Recv.Handle] = e, e
-				}
+	for shared := range Each[*ShareMemHandles](p.Body) {
+		sends, receives := sides(shared, transfers)
+		for i := range min(len(sends), len(receives)) {
+			e := &Exchange{shared, sends[i], receives[i]}
+			if exchanges[e.Send.Handle] == nil && exchanges[e.Recv.Handle] == nil {
+				exchanges[e.Send.Handle], exchanges[e.Recv.Handle] = e, e
 			}
 		}
-		return true
-	})
+	}
 	return exchanges
 }
 

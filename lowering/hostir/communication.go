@@ -5,14 +5,13 @@ package hostir
 // that is summed and then gathered has one name for both.
 func Communications(p *Program) func(s Stmt) string {
 	source := map[*Tensor]*Tensor{} // copy or view -> its source
-	Walk(p.Body, func(s Stmt) bool {
+	for s := range All(p.Body) {
 		_, sets := s.(*Set)
 		Views(s, func(t *Tensor) { source[t] = Uses(t.Of)[0] })
 		if out := Result(s); (sets || MakesView(s)) && source[out] == nil && Uses(s)[0] != out {
 			source[out] = Uses(s)[0]
 		}
-		return true
-	})
+	}
 	inSpec := map[*Tensor]bool{}
 	for _, t := range p.Tensors {
 		inSpec[t] = t.Role == Input || t.Role == Output

@@ -21,15 +21,14 @@ func NewNamer(p *Program) *Namer {
 	for _, t := range p.Tensors {
 		n.used[t.Name] = true
 	}
-	Walk(p.Body, func(s Stmt) bool {
+	for s := range All(p.Body) {
 		if s, ok := s.(*For); ok {
 			n.used[s.Var] = true
 		}
 		if h := Handle(s); h != "" {
 			n.used[h] = true
 		}
-		return true
-	})
+	}
 	return n
 }
 

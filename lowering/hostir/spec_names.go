@@ -100,13 +100,12 @@ func copied(p *Program, t *Tensor) *Tensor {
 		if t.Of != nil {
 			from = Uses(t.Of)[0]
 		}
-		Walk(p.Body, func(s Stmt) bool {
+		for s := range All(p.Body) {
 			_, sets := s.(*Set)
 			if uses := Uses(s); from == nil && (sets || MakesView(s)) && Result(s) == t && uses[0] != t {
 				from = uses[0]
 			}
-			return from == nil
-		})
+		}
 		if from == nil {
 			break
 		}

@@ -38,12 +38,11 @@ func (r StreamRef) Is(other StreamRef) bool {
 
 // RunOn sets the stream of statements, including nested ones.
 func RunOn(on StreamRef, body ...Stmt) {
-	Walk(body, func(s Stmt) bool {
+	for s := range All(body) {
 		switch s.(type) {
 		case *For, *If, *Allocate, *GetCurrentStream:
 		default:
 			s.Meta().On = on
 		}
-		return true
-	})
+	}
 }

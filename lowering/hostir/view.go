@@ -117,13 +117,12 @@ func IsWhole(v *Tensor) bool {
 func ViewsIn(body []Stmt) []*Tensor {
 	var loops []string
 	var all []*Tensor
-	Walk(body, func(s Stmt) bool {
+	for s := range All(body) {
 		if loop, ok := s.(*For); ok {
 			loops = append(loops, loop.Var)
 		}
 		all = append(all, Mentions(s)...)
-		return true
-	})
+	}
 	return slices.DeleteFunc(ViewsOf(all), func(v *Tensor) bool {
 		return slices.ContainsFunc(loops, func(variable string) bool { return Depends(v, variable) })
 	})

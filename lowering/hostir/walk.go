@@ -1,31 +1,54 @@
 package hostir
 
 import (
+	"iter"
 	"reflect"
 	"slices"
 )
 
-// Walk calls visit for every statement in program order, and for nested statements after their For, If or PeerReadSum. If visit
-// returns false, Walk skips the nested statements.
-func Walk(body []Stmt, visit func(Stmt) bool) {
+// All iterates over the statements of a body in program order. The statements of a For, If or PeerReadSum follow it.
+func All(body []Stmt) iter.Seq[Stmt] {
+	return func(yield func(Stmt) bool) { each(body, yield) }
+}
+
+// Each is All for the statements of one type.
+func Each[S Stmt](body []Stmt) iter.Seq[S] {
+	return func(yield func(S) bool) {
+		each(body, func(s Stmt) bool {
+			typed, ok := s.(S)
+			return !ok || yield(typed)
+		})
+	}
+}
+
+func each(body []Stmt, yield func(Stmt) bool) bool {
 	for _, s := range body {
-		if !visit(s) {
-			continue
+		if !yield(s) {
+			return false
 		}
 		for _, b := range Bodies(s) {
-			Walk(*b, visit)
+			if !each(*b, yield) {
+				return false
+			}
 		}
 	}
+	return true
 }
 
 // Any reports whether is holds for a statement of the body, or a nested one.
 func Any(body []Stmt, is func(Stmt) bool) bool {
-	found := false
-	Walk(body, func(s Stmt) bool {
-		found = found || is(s)
-		return !found
-	})
-	return found
+	for s := range All(body) {
+		if is(s) {
+			return true
+		}
+	}
+	return false
+}
+
+// Is reports whether a statement has a type.
+func Is[S Stmt](s Stmt) bool {
+	_, is := s.(S)
+	return is
 }
 
 // Rewrite replaces every statement by the result of f, innermost first, and returns the new body. It does not write to the slices

@@ -50,16 +50,15 @@ type localShards struct {
 // loop removes the copies of local shards from a loop, and then the statements that only they needed.
 func (o *localShards) loop(loop *hostir.For) {
 	var copies []*hostir.Set
-	hostir.Walk(loop.Body, func(s hostir.Stmt) bool {
-		if branch, ok := s.(*hostir.If); ok && isEquality(branch.Cond) {
+	for branch := range hostir.Each[*hostir.If](loop.Body) {
+		if isEquality(branch.Cond) {
 			for _, inner := range branch.Body {
 				if set, ok := inner.(*hostir.Set); ok {
 					copies = append(copies, set)
 				}
 			}
 		}
-		return true
-	})
+	}
 	for _, set := range copies {
 		from, to := outermost(set.In), outermost(set.Out)
 		if from == nil || to == nil || !o.fits(from, to) {

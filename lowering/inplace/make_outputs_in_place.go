@@ -58,13 +58,12 @@ func makeIn(p *hostir.Program, s hostir.Stmt, in, out *hostir.Tensor) {
 // isReshaped reports whether a reshape copies into a buffer. If the buffer became a reshaped view, the text form would
 // read that copy back as the view.
 func isReshaped(p *hostir.Program, buffer *hostir.Tensor) bool {
-	found := false
-	hostir.Walk(p.Body, func(s hostir.Stmt) bool {
-		r, reshapes := s.(*hostir.Reshape)
-		found = found || reshapes && r.Out == buffer
-		return !found
-	})
-	return found
+	for r := range hostir.Each[*hostir.Reshape](p.Body) {
+		if r.Out == buffer {
+			return true
+		}
+	}
+	return false
 }
 
 // reshapedFrom follows reshaped views of a tensor to the tensor that they are made of.

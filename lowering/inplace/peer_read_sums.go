@@ -41,7 +41,7 @@ func (d *peerReads) find() {
 		}
 		var local []localCopy
 		waits := map[string]*hostir.Wait{}
-		hostir.Walk(loop.Body, func(s hostir.Stmt) bool {
+		for s := range hostir.All(loop.Body) {
 			switch s := s.(type) {
 			case *hostir.Set:
 				local = append(local, localCopy{s, outermost(s.In), outermost(s.Out)})
@@ -52,8 +52,7 @@ func (d *peerReads) find() {
 					d.filled[into] = &summedParts{loop: loop, recv: s, subChunk: selectOf(s.Buffer), waits: waits}
 				}
 			}
-			return true
-		})
+		}
 		for _, s := range local {
 			if f := d.filled[root(s.set.Out)]; f != nil {
 				f.local = s

@@ -55,14 +55,12 @@ func ReadSumsInPlace(p *hostir.Program) error {
 
 // firstWork returns the first statement that reads a tensor.
 func firstWork(body []hostir.Stmt) hostir.Stmt {
-	var first hostir.Stmt
-	hostir.Walk(body, func(s hostir.Stmt) bool {
-		if first == nil && len(hostir.Uses(s)) > 0 {
-			first = s
+	for s := range hostir.All(body) {
+		if len(hostir.Uses(s)) > 0 {
+			return s
 		}
-		return first == nil
-	})
-	return first
+	}
+	return nil
 }
 
 // read returns the sum that replaces r, and the waits for the peers that read its local part.
@@ -87,15 +85,14 @@ func (d *peerReads) read(r *hostir.Reduce, f *summedParts) (sum []hostir.Stmt, d
 // forget removes buffers of parts that no statement names any more.
 func (d *peerReads) forget() {
 	named := map[*hostir.Tensor]bool{}
-	hostir.Walk(d.program.Body, func(s hostir.Stmt) bool {
+	for s := range hostir.All(d.program.Body) {
 		if _, allocates := s.(*hostir.Allocate); !allocates {
 			for _, t := range hostir.Mentions(s) {
 				named[t] = true
 			}
 			hostir.Views(s, func(t *hostir.Tensor) { named[t] = true })
 		}
-		return true
-	})
+	}
 	gone := func(t *hostir.Tensor) bool { return d.filled[root(t)] != nil && !named[t] }
 	d.program.Tensors = slices.DeleteFunc(d.program.Tensors, gone)
 	d.program.Body = slices.DeleteFunc(d.program.Body, func(s hostir.Stmt) bool {

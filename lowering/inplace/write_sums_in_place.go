@@ -49,7 +49,7 @@ type sumWriter struct {
 func (w *sumWriter) gather(loop *hostir.For) {
 	waits := map[string]*hostir.Wait{}
 	var sends []*hostir.P2PCommunication
-	hostir.Walk(loop.Body, func(s hostir.Stmt) bool {
+	for s := range hostir.All(loop.Body) {
 		switch s := s.(type) {
 		case *hostir.Wait:
 			waits[s.Handle] = s
@@ -58,8 +58,7 @@ func (w *sumWriter) gather(loop *hostir.For) {
 				sends = append(sends, s)
 			}
 		}
-		return true
-	})
+	}
 	for _, send := range sends {
 		e := w.exchanges[send.Handle]
 		sum := w.sums[root(send.Buffer)]

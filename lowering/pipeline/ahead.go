@@ -146,13 +146,12 @@ func (o *overlap) later(a *ahead, part *hostir.For, by int64, runs hostir.Stream
 	}
 	hostir.RunOn(runs, body...)
 	copies := hostir.Any(body, func(s hostir.Stmt) bool { return o.graph.of[s] != nil && o.graph.of[s].Exchange != nil })
-	hostir.Walk(body, func(s hostir.Stmt) bool {
+	for s := range hostir.All(body) {
 		_, shares := s.(*hostir.ShareMemHandles)
 		if t := o.graph.of[s]; copies && (shares || t != nil && t.Exchange != nil) {
 			a.copied = append(a.copied, s)
 		}
-		return true
-	})
+	}
 	for _, cond := range slices.Backward(conds) {
 		body = []hostir.Stmt{&hostir.If{Info: hostir.InfoFrom(part, ""), Cond: cond, Body: body}}
 	}

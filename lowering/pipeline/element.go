@@ -82,7 +82,7 @@ func (b *elementBuilder) fill(e *element) {
 	if _, isLoop := e.stmt.(*hostir.For); isLoop {
 		e.names = append(e.names, b.stream...)
 	}
-	hostir.Walk(all, func(s hostir.Stmt) bool {
+	for s := range hostir.All(all) {
 		b.of[s] = e
 		for _, t := range hostir.Mentions(s) {
 			for _, buffer := range hostir.Buffers(t) {
@@ -92,8 +92,7 @@ func (b *elementBuilder) fill(e *element) {
 				}
 			}
 		}
-		return true
-	})
+	}
 	e.tasks = b.tasks(all)
 	times := map[string]int64{}
 	for _, t := range e.tasks {

@@ -129,7 +129,7 @@ func renamed(s soak.Spec) soak.Spec {
 // skeleton lists statements without names: their operations, and where in the spec they come from.
 func skeleton(body []hostir.Stmt) []string {
 	var lines []string
-	hostir.Walk(body, func(s hostir.Stmt) bool {
+	for s := range hostir.All(body) {
 		line := fmt.Sprintf("%s @%d on %s", hostir.Op(s), s.Meta().Pos.Line, s.Meta().On)
 		switch s := s.(type) {
 		case *hostir.Synchronize:
@@ -140,7 +140,6 @@ func skeleton(body []hostir.Stmt) []string {
 			line += fmt.Sprintf(" %d..%d of %d", s.First, s.Count.Size, len(s.Body))
 		}
 		lines = append(lines, line)
-		return true
-	})
+	}
 	return lines
 }

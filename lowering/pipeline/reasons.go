@@ -136,10 +136,9 @@ const (
 
 // explainKept sets the reason of each Wait that stayed directly after its transfer.
 func explainKept(body []hostir.Stmt) {
-	hostir.Walk(body, func(s hostir.Stmt) bool {
-		if w, ok := s.(*hostir.Wait); ok && w.Why == "" {
+	for w := range hostir.Each[*hostir.Wait](body) {
+		if w.Why == "" {
 			w.Why = whyReference
 		}
-		return true
-	})
+	}
 }

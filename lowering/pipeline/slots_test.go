@@ -112,15 +112,14 @@ func withSlots(t *testing.T, p *model.Pipeline, at int, slots int64) (*lowertest
 		t.Fatal(err)
 	}
 	found, seen := false, map[*hostir.Tensor]bool{}
-	hostir.Walk(program.Body, func(s hostir.Stmt) bool {
+	for s := range hostir.All(program.Body) {
 		hostir.Views(s, func(t *hostir.Tensor) {
 			if sel, ok := t.Of.(*hostir.Select); ok && !seen[t] && sel.In.Role == hostir.Temp && expr.Mentions(sel.Index, "s") {
 				sel.Index, found = &expr.Binary{Op: "%", X: sel.Index, Y: expr.Int(slots)}, true
 			}
 			seen[t] = true
 		})
-		return true
-	})
+	}
 	if !found {
 		t.Fatal("no iteration has a slice of a buffer of the program")
 	}

@@ -25,12 +25,11 @@ func (o *overlap) onComputeStreams(loop *hostir.For) bool {
 // tasks lists the tasks of some statements, including those inside loops and branches.
 func (o *overlap) tasks(body []hostir.Stmt) []*Task {
 	var list []*Task
-	hostir.Walk(body, func(s hostir.Stmt) bool {
+	for s := range hostir.All(body) {
 		if t := o.graph.of[s]; t != nil {
 			list = append(list, t)
 		}
-		return true
-	})
+	}
 	return list
 }
 

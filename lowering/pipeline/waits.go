@@ -204,12 +204,11 @@ func (w *waits) put(stmt *hostir.Wait, t *Task, edge *Edge, loops int, conds []e
 // streamAt returns the stream for a statement that is inserted before element.
 func (w *waits) streamAt(element hostir.Stmt) hostir.StreamRef {
 	on, ok := w.around[element]
-	hostir.Walk([]hostir.Stmt{element}, func(s hostir.Stmt) bool {
+	for s := range hostir.All([]hostir.Stmt{element}) {
 		if !ok && len(hostir.Bodies(s)) == 0 {
-			on, ok = s.Meta().On, true
+			return s.Meta().On
 		}
-		return !ok
-	})
+	}
 	return on
 }
 

@@ -86,12 +86,11 @@ func same(a, b [][]bool) bool {
 // syncs counts the Synchronize statements of a program.
 func syncs(p *hostir.Program) int {
 	n := 0
-	hostir.Walk(p.Body, func(s hostir.Stmt) bool {
+	for s := range hostir.All(p.Body) {
 		if _, is := s.(*hostir.Synchronize); is {
 			n++
 		}
-		return true
-	})
+	}
 	return n
 }
 

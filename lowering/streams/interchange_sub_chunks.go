@@ -113,7 +113,7 @@ func (f *interchange) independent(variable string, body []hostir.Stmt) bool {
 // sub-chunk along another axis.
 func (f *interchange) edge(variable string, body []hostir.Stmt) (buffer *hostir.Tensor, ends [2]hostir.Stmt) {
 	along, written, mixed := map[*hostir.Tensor]int{}, map[*hostir.Tensor]hostir.Stmt{}, map[*hostir.Tensor]hostir.Stmt{}
-	hostir.Walk(body, func(s hostir.Stmt) bool {
+	for s := range hostir.All(body) {
 		for _, t := range hostir.Mentions(s) {
 			for _, r := range f.regions(t, variable) {
 				axis, known := along[r.buffer]
@@ -129,8 +129,7 @@ func (f *interchange) edge(variable string, body []hostir.Stmt) (buffer *hostir.
 				}
 			}
 		}
-		return true
-	})
+	}
 	return buffer, [2]hostir.Stmt{written[buffer], mixed[buffer]}
 }
 
@@ -139,12 +138,11 @@ func (f *interchange) edge(variable string, body []hostir.Stmt) (buffer *hostir.
 func (f *interchange) refuse(slice *hostir.For, buffer *hostir.Tensor, ends [2]hostir.Stmt) {
 	from, to := ends[0], ends[1]
 	var chosen schedule.Choice
-	hostir.Walk(slice.Body, func(s hostir.Stmt) bool {
-		if t, ok := s.(*hostir.P2PCommunication); ok && chosen.Value != schedule.True {
+	for t := range hostir.Each[*hostir.P2PCommunication](slice.Body) {
+		if chosen.Value != schedule.True {
 			chosen, _ = f.program.Choices.Chosen(hostir.CommunicationOf(t), schedule.Interchange)
 		}
-		return true
-	})
+	}
 	if chosen.Value != schedule.True || !f.program.Given(chosen) || f.program.Choices.InterNode != "" {
 		return
 	}

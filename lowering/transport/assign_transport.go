@@ -15,7 +15,7 @@ import (
 //	before: gather = Communication(Allgather, mesh world axis x, in A_s, out A_all_s)
 //	after:  gather = Communication(Allgather, mesh world axis x, in A_s, out A_all_s, NCCL)
 func AssignTransport(p *hostir.Program) error {
-	hostir.Walk(p.Body, func(s hostir.Stmt) bool {
+	for s := range hostir.All(p.Body) {
 		var backend *hostir.Backend
 		switch s := s.(type) {
 		case *hostir.Communication:
@@ -23,14 +23,13 @@ func AssignTransport(p *hostir.Program) error {
 		case *hostir.P2PCommunication:
 			backend = &s.Backend
 		default:
-			return true
+			continue
 		}
 		if *backend != hostir.None {
-			return true
+			continue
 		}
 		*backend = hostir.NCCL
-		return true
-	})
+	}
 	if p.Fallback != nil && !sharesMemory(p) {
 		*p = *p.Fallback
 		p.Choices.InterNode = ""

@@ -70,11 +70,10 @@ func TestBackwardPassesWithoutSlices(t *testing.T) {
 // collectives counts the collectives of more than one row.
 func collectives(p *hostir.Program) int {
 	count := 0
-	hostir.Walk(p.Body, func(s hostir.Stmt) bool {
-		if c, ok := s.(*hostir.Communication); ok && len(hostir.LocalShape(c.Out)) > 1 {
+	for c := range hostir.Each[*hostir.Communication](p.Body) {
+		if len(hostir.LocalShape(c.Out)) > 1 {
 			count++
 		}
-		return true
-	})
+	}
 	return count
 }

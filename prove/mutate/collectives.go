@@ -9,12 +9,7 @@ import (
 
 // meets reports whether other ranks take part in a statement: a call of NCCL, or a statement that contains one.
 func meets(s calls.Stmt) bool {
-	found := false
-	calls.Walk([]calls.Stmt{s}, func(s calls.Stmt) bool {
-		found = found || is[*calls.NcclCall](s)
-		return !found
-	})
-	return found
+	return calls.Any([]calls.Stmt{s}, is[*calls.NcclCall])
 }
 
 // swapCollectives exchanges two successive statements that meet other ranks, on the last rank.
@@ -157,12 +152,9 @@ func ungroup(e *editor, list []calls.Stmt) []calls.Stmt {
 		if !ok || !e.here(s, "not a group") {
 			continue
 		}
-		calls.Walk(g.Body, func(s calls.Stmt) bool {
-			if c, ok := s.(*calls.NcclCall); ok {
-				c.Grouped = false
-			}
-			return true
-		})
+		for c := range calls.Each[*calls.NcclCall](g.Body) {
+			c.Grouped = false
+		}
 		return append(list[:i:i], append(g.Body, list[i+1:]...)...)
 	}
 	return list

@@ -118,11 +118,8 @@ func inLists(edit func(e *editor, list []calls.Stmt) []calls.Stmt) func(*editor)
 // each edits each statement in place.
 func each[S calls.Stmt](edit func(e *editor, s S)) func(*editor) {
 	return func(e *editor) {
-		calls.Walk(e.program.Body, func(s calls.Stmt) bool {
-			if typed, ok := s.(S); ok {
-				edit(e, typed)
-			}
-			return true
-		})
+		for typed := range calls.Each[S](e.program.Body) {
+			edit(e, typed)
+		}
 	}
 }

@@ -46,12 +46,7 @@ func works(s calls.Stmt) bool {
 
 // holdsWork reports whether a statement works or contains one that does.
 func holdsWork(s calls.Stmt) bool {
-	found := false
-	calls.Walk([]calls.Stmt{s}, func(s calls.Stmt) bool {
-		found = found || works(s)
-		return !found
-	})
-	return found
+	return calls.Any([]calls.Stmt{s}, works)
 }
 
 // moved moves the statement at from before the statement at to, which comes earlier.
@@ -189,15 +184,14 @@ func streamsOf(p *calls.Program) []calls.Stream {
 		list = append(list, calls.Stream{Index: expr.Int(0)})
 	}
 	seen := map[string]bool{}
-	calls.Walk(p.Body, func(s calls.Stmt) bool {
+	for s := range calls.All(p.Body) {
 		for _, on := range calls.StreamsOf(s) {
 			if (on.Team || on.Name == calls.Copies) && !seen[on.String()] {
 				seen[on.String()] = true
 				list = append(list, on)
 			}
 		}
-		return true
-	})
+	}
 	return list
 }
 

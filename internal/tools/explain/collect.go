@@ -139,13 +139,12 @@ func (page *Page) stage(ir, name, why, before, after string) {
 
 // notes lists the reasons that passes left in the host program.
 func (page *Page) notes(p *hostir.Program) {
-	hostir.Walk(p.Body, func(s hostir.Stmt) bool {
+	for s := range hostir.All(p.Body) {
 		if info := s.Meta(); info.Note != "" {
 			line := Line{Text: hosttext.Statement(s), From: page.inSpec(nil, strconv.Itoa(info.Pos.Line))}
 			page.Notes = append(page.Notes, Wait{Line: line, Op: hostir.Op(s), Why: info.Note})
 		}
-		return true
-	})
+	}
 }
 
 // summary notes the figures of the whole.

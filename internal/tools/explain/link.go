@@ -60,7 +60,7 @@ func (page *Page) sources(program *calls.Described, opt emit.Options) error {
 	for _, s := range sources {
 		number, comesFrom := map[calls.Stmt]int{}, map[calls.Stmt]int{}
 		var unknown []calls.Stmt // statements without a position take the line of the next statement that has one
-		calls.Walk(s.Program.Body, func(stmt calls.Stmt) bool {
+		for stmt := range calls.All(s.Program.Body) {
 			call++
 			number[stmt] = call
 			unknown = append(unknown, stmt)
@@ -70,8 +70,7 @@ func (page *Page) sources(program *calls.Described, opt emit.Options) error {
 				}
 				unknown = nil
 			}
-			return true
-		})
+		}
 		page.Calls = append(page.Calls, Listing{s.Path, page.callLines(s.Program, number)})
 		labels := map[string][]int{}
 		for _, l := range s.Program.Labels {
@@ -100,7 +99,9 @@ func (page *Page) sources(program *calls.Described, opt emit.Options) error {
 // callLines prints calls and collects those that wait.
 func (page *Page) callLines(p *calls.Program, number map[calls.Stmt]int) []Line {
 	var order []calls.Stmt
-	calls.Walk(p.Body, func(s calls.Stmt) bool { order = append(order, s); return true })
+	for s := range calls.All(p.Body) {
+		order = append(order, s)
+	}
 	var lines []Line
 	body, next := false, 0
 	for i, text := range strings.Split(strings.TrimRight(calltext.Print(p), "\n"), "\n") {

@@ -98,7 +98,7 @@ func kindName(a domain.Axis) string {
 func (c *Counts) program(p *hostir.Program) {
 	met := map[string]bool{}
 	for _, form := range p.Variants() {
-		hostir.Walk(form.Body, func(s hostir.Stmt) bool {
+		for s := range hostir.All(form.Body) {
 			switch s := s.(type) {
 			case *hostir.Communication:
 				met[fmt.Sprintf("%s by %s", s.Type, s.Backend)] = true
@@ -107,8 +107,7 @@ func (c *Counts) program(p *hostir.Program) {
 			case *hostir.PeerReadSum:
 				met["peer-read reduction by IPC"] = true
 			}
-			return true
-		})
+		}
 	}
 	for name := range met {
 		c.Moves[name]++

@@ -184,18 +184,16 @@ func runsInSubChunks(_ *model.Pipeline, p *hostir.Program) bool {
 // leadsInLoops reports whether a schedule has a lead and loops transfer several tensors between ranks.
 func leadsInLoops(m *model.Pipeline, p *hostir.Program) bool {
 	moved := map[diag.Pos]bool{}
-	hostir.Walk(p.Body, func(s hostir.Stmt) bool {
+	for s := range hostir.All(p.Body) {
 		if loop, ok := s.(*hostir.For); ok {
-			hostir.Walk(loop.Body, func(s hostir.Stmt) bool {
+			for s := range hostir.All(loop.Body) {
 				switch s.(type) {
 				case *hostir.Communication, *hostir.P2PCommunication:
 					moved[s.Meta().Pos] = true
 				}
-				return true
-			})
+			}
 		}
-		return true
-	})
+	}
 	return len(moved) > 1 && slices.ContainsFunc(m.Schedule.Choices, func(c schedule.Choice) bool {
 		return c.Field == schedule.Lead && c.Value != schedule.None
 	})

@@ -45,10 +45,9 @@ func generate(seed uint64) *hostir.Program {
 	g.views()
 	g.p.Body = append([]hostir.Stmt{&hostir.Allocate{Tensor: g.p.Tensors[0]}}, g.block(3)...)
 	named := map[*hostir.Tensor]bool{}
-	hostir.Walk(g.p.Body, func(s hostir.Stmt) bool {
+	for s := range hostir.All(g.p.Body) {
 		hostir.Views(s, func(t *hostir.Tensor) { named[t] = true })
-		return true
-	})
+	}
 	for _, t := range g.p.Tensors {
 		if !named[t] {
 			t.Of = nil // text has no place to say it

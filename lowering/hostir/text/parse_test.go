@@ -27,10 +27,9 @@ func TestParseReadsWhatPrintWrites(t *testing.T) {
 func TestGeneratorMakesEveryStatement(t *testing.T) {
 	made := map[string]bool{}
 	for seed := range uint64(50) {
-		hostir.Walk(generate(seed).Body, func(s hostir.Stmt) bool {
+		for s := range hostir.All(generate(seed).Body) {
 			made[hostir.Op(s)] = true
-			return true
-		})
+		}
 	}
 	if want := 28; len(made) != want {
 		t.Errorf("the generator makes %d kinds of statement, want %d: %v", len(made), want, made)

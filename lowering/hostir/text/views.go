@@ -29,12 +29,9 @@ func (p *parser) foldViews() {
 	f := &viewFolder{
 		parser: p, selected: map[*hostir.Tensor]bool{}, made: map[*hostir.Tensor][]making{}, allocates: hostir.Allocates(p.program),
 	}
-	hostir.Walk(p.program.Body, func(s hostir.Stmt) bool {
-		if sel, ok := s.(*hostir.Select); ok {
-			f.selected[sel.Out] = true
-		}
-		return true
-	})
+	for sel := range hostir.Each[*hostir.Select](p.program.Body) {
+		f.selected[sel.Out] = true
+	}
 	p.program.Body = f.list(p.program.Body, nil, nil)
 	for _, t := range f.order {
 		f.define(t)

@@ -21,12 +21,11 @@ func (v *verifier) fallback() {
 			break
 		}
 	}
-	hostir.Walk(other.Body, func(s hostir.Stmt) bool {
+	for s := range hostir.All(other.Body) {
 		if transfer, ok := s.(*hostir.P2PCommunication); ok && transfer.Backend.IPC() && transfer.Locality != hostir.IntraNode {
 			v.breach(s.Meta().Pos, "fallback", "%s is carried by %s in the fallback variant, also between nodes", transfer.Handle, transfer.Backend)
 		}
-		return true
-	})
+	}
 	if found, ok := diag.Diagnostics(Program(other)); ok {
 		v.errors.Append(found.Items...)
 	}

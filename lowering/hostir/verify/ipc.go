@@ -11,12 +11,9 @@ import (
 func (v *verifier) shared() {
 	exchanges := hostir.Exchanges(v.program)
 	named := map[string]bool{}
-	hostir.Walk(v.program.Body, func(s hostir.Stmt) bool {
-		if share, ok := s.(*hostir.ShareMemHandles); ok {
-			v.pairs(share, exchanges, named)
-		}
-		return true
-	})
+	for share := range hostir.Each[*hostir.ShareMemHandles](v.program.Body) {
+		v.pairs(share, exchanges, named)
+	}
 	v.sharedIn(v.program.Body, exchanges, map[hostir.Stmt]bool{})
 }
 

@@ -8,10 +8,7 @@ import (
 // freesAll reports whether a program frees its buffers (buffers: free, and it has a Deallocate). Then it has to free all its
 // buffers on every path.
 func freesAll(p *hostir.Program) bool {
-	return p.Choices.Get(schedule.Buffers) == schedule.Free && hostir.Any(p.Body, func(s hostir.Stmt) bool {
-		_, isFree := s.(*hostir.Deallocate)
-		return isFree
-	})
+	return p.Choices.Get(schedule.Buffers) == schedule.Free && hostir.Any(p.Body, hostir.Is[*hostir.Deallocate])
 }
 
 // leaked reports buffers that were allocated since mark and not freed.

@@ -13,10 +13,10 @@ func (v *verifier) localities() {
 	missing := map[string]int{} // inter-node, by direction and peer
 	var order []*hostir.P2PCommunication
 	key := func(s *hostir.P2PCommunication) string { return fmt.Sprint(s.Send, " ", s.Peer) }
-	hostir.Walk(v.program.Body, func(s hostir.Stmt) bool {
+	for s := range hostir.All(v.program.Body) {
 		transfer, ok := s.(*hostir.P2PCommunication)
 		if !ok || transfer.Locality == hostir.AnyNode {
-			return true
+			continue
 		}
 		order = append(order, transfer)
 		if transfer.Locality == hostir.IntraNode {
@@ -24,8 +24,7 @@ func (v *verifier) localities() {
 		} else {
 			missing[key(transfer)]--
 		}
-		return true
-	})
+	}
 	for _, s := range order {
 		if missing[key(s)] != 0 {
 			v.breach(s.Pos, "locality", "%s is %s, and nothing stands for it with the other peers", s.Handle, s.Locality)

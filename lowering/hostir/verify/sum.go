@@ -9,7 +9,7 @@ import (
 func (f *flow) sum(s *hostir.PeerReadSum) {
 	found := false
 	f.block(s.Body)
-	hostir.Walk(s.Body, func(inner hostir.Stmt) bool {
+	for inner := range hostir.All(s.Body) {
 		switch inner := inner.(type) {
 		case *hostir.For, *hostir.If:
 		case *hostir.P2PCommunication:
@@ -18,8 +18,7 @@ func (f *flow) sum(s *hostir.PeerReadSum) {
 		default:
 			f.breach(inner.Meta().Pos, "sum", "%s stands in a sum, which holds transfers alone", hostir.Op(inner))
 		}
-		return true
-	})
+	}
 	if !found {
 		f.breach(s.Pos, "sum", "%s reads nothing of its peers", text.Statement(s))
 	}

@@ -47,10 +47,9 @@ func Program(p *hostir.Program) error {
 	v := &verifier{program: p, bounds: newBounds(p), lowered: hostir.Allocates(p)}
 	v.names()
 	v.domains()
-	hostir.Walk(p.Body, func(s hostir.Stmt) bool {
+	for s := range hostir.All(p.Body) {
 		v.declared(s, hostir.Mentions(s))
-		return true
-	})
+	}
 	views := v.views()
 	for _, t := range views {
 		if _, either := t.Of.(*hostir.Either); !either {
@@ -60,10 +59,9 @@ func Program(p *hostir.Program) error {
 	if v.errors.Len() > 0 {
 		return v.errors.Err() // the following checks need valid declarations
 	}
-	hostir.Walk(p.Body, func(s hostir.Stmt) bool {
+	for s := range hostir.All(p.Body) {
 		v.operation(s)
-		return true
-	})
+	}
 	for _, t := range views {
 		v.operation(t.Of)
 		v.namesMemory(t.Of)
@@ -88,15 +86,14 @@ type verifier struct {
 func (v *verifier) views() []*hostir.Tensor {
 	var list []*hostir.Tensor
 	seen := map[*hostir.Tensor]bool{}
-	hostir.Walk(v.program.Body, func(s hostir.Stmt) bool {
+	for s := range hostir.All(v.program.Body) {
 		hostir.Views(s, func(t *hostir.Tensor) {
 			if !seen[t] {
 				seen[t] = true
 				list = append(list, t)
 			}
 		})
-		return true
-	})
+	}
 	return list
 }
 
@@ -125,7 +122,7 @@ func (v *verifier) names() {
 		v.tensors[t] = true
 	}
 	number := 0
-	hostir.Walk(v.program.Body, func(s hostir.Stmt) bool {
+	for s := range hostir.All(v.program.Body) {
 		number++
 		switch s := s.(type) {
 		case *hostir.For:
@@ -135,8 +132,7 @@ func (v *verifier) names() {
 				take(s.Meta().Pos, h, fmt.Sprintf("%s %s (statement %d)", hostir.Op(s), h, number))
 			}
 		}
-		return true
-	})
+	}
 }
 
 func (v *verifier) domains() {

@@ -14,12 +14,9 @@ func (e *editor) on(s calls.Stmt, what string) bool {
 }
 
 func eachCall[S calls.Stmt](p *calls.Program, visit func(S)) {
-	calls.Walk(p.Body, func(s calls.Stmt) bool {
-		if typed, ok := s.(S); ok {
-			visit(typed)
-		}
-		return true
-	})
+	for typed := range calls.Each[S](p.Body) {
+		visit(typed)
+	}
 }
 
 // dropped removes a wait for which the predicate holds.

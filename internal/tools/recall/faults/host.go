@@ -26,12 +26,9 @@ func (e *editor) at(s hostir.Stmt, what string) bool {
 
 // each visits statements of a type.
 func each[S hostir.Stmt](p *hostir.Program, visit func(S)) {
-	hostir.Walk(p.Body, func(s hostir.Stmt) bool {
-		if typed, ok := s.(S); ok {
-			visit(typed)
-		}
-		return true
-	})
+	for typed := range hostir.Each[S](p.Body) {
+		visit(typed)
+	}
 }
 
 // next returns i + 1 modulo n.
@@ -42,7 +39,7 @@ func next(i expr.Expr, n int64) expr.Expr {
 // eachSelect visits statements that make slices, both in lists of statements and behind views.
 func eachSelect(p *hostir.Program, visit func(*hostir.Select)) {
 	seen := map[*hostir.Select]bool{}
-	hostir.Walk(p.Body, func(s hostir.Stmt) bool {
+	for s := range hostir.All(p.Body) {
 		see := func(s hostir.Stmt) {
 			if view, ok := s.(*hostir.Select); ok && !seen[view] {
 				seen[view] = true
@@ -51,8 +48,7 @@ func eachSelect(p *hostir.Program, visit func(*hostir.Select)) {
 		}
 		see(s)
 		hostir.Views(s, func(t *hostir.Tensor) { see(t.Of) })
-		return true
-	})
+	}
 }
 
 func wrongSlice(e *editor, p *hostir.Program) {
@@ -69,7 +65,7 @@ func wrongSlice(e *editor, p *hostir.Program) {
 
 func swappedSides(e *editor, p *hostir.Program) {
 	seen := map[*hostir.Either]bool{}
-	hostir.Walk(p.Body, func(s hostir.Stmt) bool {
+	for s := range hostir.All(p.Body) {
 		hostir.Views(s, func(t *hostir.Tensor) {
 			if of, ok := t.Of.(*hostir.Either); ok && !seen[of] {
 				seen[of] = true
@@ -78,15 +74,14 @@ func swappedSides(e *editor, p *hostir.Program) {
 				}
 			}
 		})
-		return true
-	})
+	}
 }
 
 // wrongOperand replaces an operand by another tensor of the same size and type, a slice or a buffer.
 func wrongOperand(e *editor, p *hostir.Program) {
-	hostir.Walk(p.Body, func(s hostir.Stmt) bool {
+	for s := range hostir.All(p.Body) {
 		if hostir.MakesView(s) || len(hostir.Defs(s)) == 0 {
-			return true
+			continue
 		}
 		operands := hostir.Uses(s)
 		for i, t := range operands {
@@ -102,8 +97,7 @@ func wrongOperand(e *editor, p *hostir.Program) {
 				}
 			}
 		}
-		return true
-	})
+	}
 }
 
 func lostIteration(e *editor, p *hostir.Program) {

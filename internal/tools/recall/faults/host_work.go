@@ -99,9 +99,9 @@ func swappedArguments(e *editor, p *hostir.Program) {
 // lostEdge hides an operand of a statement from a pass: while the pass runs, the statement reads a different tensor.
 func lostEdge(e *editor, p *hostir.Program, run func(*hostir.Program) error) error {
 	hidden := map[*hostir.Tensor]*hostir.Tensor{}
-	hostir.Walk(p.Body, func(s hostir.Stmt) bool {
+	for s := range hostir.All(p.Body) {
 		if !works(s) {
-			return true
+			continue
 		}
 		operands := hostir.Uses(s)
 		for i, t := range operands {
@@ -115,20 +115,18 @@ func lostEdge(e *editor, p *hostir.Program, run func(*hostir.Program) error) err
 			operands[i] = &unseen
 			hostir.ReplaceUses(s, operands)
 		}
-		return true
-	})
+	}
 	if err := run(p); err != nil {
 		return err
 	}
-	hostir.Walk(p.Body, func(s hostir.Stmt) bool {
+	for s := range hostir.All(p.Body) {
 		hostir.SubstituteUses(s, func(t *hostir.Tensor) *hostir.Tensor {
 			if original := hidden[t]; original != nil {
 				return original
 			}
 			return t
 		})
-		return true
-	})
+	}
 	return nil
 }
 
