@@ -47,14 +47,14 @@ func rename(p *hostir.Program, text string) {
 	for _, m := range p.Meshes {
 		give(&m.Name)
 		for i := range m.Axes {
-			m.Axes[i].Extent.Text = text
+			m.Axes[i].Text = text
 		}
 	}
 	for _, t := range p.Tensors {
 		give(&t.Name)
 		t.Pos.File = text
 		for i := range t.Axes {
-			t.Axes[i].Extent.Text = text
+			t.Axes[i].Text = text
 		}
 	}
 	for i := range p.Reference {

@@ -195,7 +195,7 @@ func TestHugeBuffersAreAnError(t *testing.T) {
 	p := parse(t, "T = Allocate @5:5\nT = Set(C) @6:5\n")
 	for _, tensor := range p.Tensors {
 		for i := range tensor.Axes {
-			tensor.Axes[i].Extent.Text, tensor.Axes[i].Extent.Size = "", 1<<40
+			tensor.Axes[i].Text, tensor.Axes[i].Size = "", 1<<40
 		}
 	}
 	if _, err := renderHost(p, emit.Options{}); err == nil {

@@ -185,7 +185,7 @@ func (t *pythonTensor) describe(tensor *calls.Tensor, world *domain.Mesh) {
 	for i, a := range tensor.Live {
 		if after, found := at[i]; found {
 			if axis := splitAxis(kept, after, a.Axis); axis < len(kept) {
-				t.splits = append(t.splits, pythonSplit{axis, a.Extent.Size, strideOf(mesh, a.Mesh)})
+				t.splits = append(t.splits, pythonSplit{axis, a.Size, strideOf(mesh, a.Mesh)})
 			}
 		}
 	}
@@ -196,7 +196,7 @@ func (t *pythonTensor) describe(tensor *calls.Tensor, world *domain.Mesh) {
 func splitAxis(kept []domain.Axis, after int, device domain.Axis) int {
 	divides := regexp.MustCompile(`/.*\b` + regexp.QuoteMeta(device.Extent.String()) + `\b`)
 	for i, a := range kept {
-		if divides.MatchString(a.Extent.Text) {
+		if divides.MatchString(a.Text) {
 			return i
 		}
 	}
@@ -210,7 +210,7 @@ func strideOf(m *domain.Mesh, axis string) int64 {
 		if a.Name == axis {
 			break
 		}
-		stride *= a.Extent.Size
+		stride *= a.Size
 	}
 	return stride
 }

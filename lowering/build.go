@@ -81,8 +81,8 @@ func (b *builder) declare(p *model.Pipeline) {
 func axes(list []domain.Axis) []domain.Axis {
 	list = slices.Clone(list)
 	for i := range list {
-		if _, err := strconv.ParseInt(list[i].Extent.Text, 10, 64); err == nil {
-			list[i].Extent.Text = ""
+		if _, err := strconv.ParseInt(list[i].Text, 10, 64); err == nil {
+			list[i].Text = ""
 		}
 	}
 	return list

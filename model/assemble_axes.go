@@ -209,9 +209,9 @@ func (a *assembler) deviceAxis(t text, meshAxis string, argument text, mesh *dom
 			WithHint("axes of the mesh: %s", strings.Join(names, ", "))
 		return domain.Axis{}, false
 	}
-	if argument.given() && written.Size != ma.Extent.Size {
+	if argument.given() && written.Size != ma.Size {
 		a.list.Add(argument.pos, diag.DeviceExtent, "the axis has %d slices, but mesh axis %s has %d ranks", written.Size, meshAxis,
-			ma.Extent.Size).
+			ma.Size).
 			WithHint("DID%s alone takes the extent of the mesh axis", meshAxis)
 		return domain.Axis{}, false
 	}

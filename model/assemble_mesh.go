@@ -162,7 +162,7 @@ func (a *assembler) coverWorld(world *domain.Mesh) {
 		}
 	}
 	if len(ranks) > 0 {
-		world.Axes[0].Extent.Size = int64(len(ranks))
+		world.Axes[0].Size = int64(len(ranks))
 		world.Ranks = ranks
 	}
 }

@@ -23,7 +23,7 @@ func dropout(e *expansion) {
 	if row := e.rowIndex(x, axes[:last]); row != "" {
 		operands = append(operands, row)
 	}
-	attrs := []string{"width", strconv.FormatInt(axes[last].Extent.Size, 10)}
+	attrs := []string{"width", strconv.FormatInt(axes[last].Size, 10)}
 	for _, attr := range e.src.attrs {
 		attrs = append(attrs, attr.name.value, attr.values[0].value)
 	}
@@ -66,7 +66,7 @@ func (e *expansion) salted() {
 func (e *expansion) rowIndex(x string, axes []domain.Axis) string {
 	index, step := "", int64(1)
 	for i, axis := range slices.Backward(axes) {
-		if axis.Extent.Size == 1 {
+		if axis.Size == 1 {
 			continue
 		}
 		name := "at" + strconv.Itoa(i)
@@ -77,7 +77,7 @@ func (e *expansion) rowIndex(x string, axes []domain.Axis) string {
 		if step > 1 {
 			at = e.step(name+"_rows", "scale", []string{at}, "by", strconv.FormatInt(step, 10))
 		}
-		if step *= axis.Extent.Size; index != "" {
+		if step *= axis.Size; index != "" {
 			at = e.step("row", "add", []string{at, index})
 		}
 		index = at

@@ -14,13 +14,13 @@ import (
 // operand. rope_grad, its gradient, rotates by the same angles in the other direction.
 func rope(e *expansion) {
 	axes := e.axesOf(0)
-	if !e.halves(len(axes), axes[len(axes)-1].Extent.Size) {
+	if !e.halves(len(axes), axes[len(axes)-1].Size) {
 		e.broken()
 		return
 	}
 	x, last := e.src.args[0].value, strconv.Itoa(len(axes)-1)
-	half := strconv.FormatInt(axes[len(axes)-1].Extent.Size/2, 10)
-	if text := axes[len(axes)-1].Extent.Text; text != "" {
+	half := strconv.FormatInt(axes[len(axes)-1].Size/2, 10)
+	if text := axes[len(axes)-1].Text; text != "" {
 		half = "(" + text + ")/2"
 	}
 	first := e.step("first", "slice", []string{x}, "axis", last, "size", half)
@@ -110,7 +110,7 @@ func (e *expansion) given(along []int64) bool {
 func (e *expansion) angles(half string) string {
 	axes := e.axesOf(0)
 	pairs := e.step("pairs", "positions", []string{half}, "axis", "-1")
-	by := formatFloat(-2 * math.Log(e.base) / float64(axes[len(axes)-1].Extent.Size))
+	by := formatFloat(-2 * math.Log(e.base) / float64(axes[len(axes)-1].Size))
 	frequencies := e.step("frequencies", "exp", []string{e.step("exponents", "scale", []string{pairs}, "by", by)})
 	var at string
 	var own int // axes of the positions

@@ -15,7 +15,7 @@ func (e *expansion) fold(suffix, fn, arg string) string {
 
 // mean computes the sum along the axis divided by the number of elements.
 func (e *expansion) mean(suffix, arg string) string {
-	count := e.axesOf(0)[e.axis].Extent.Size
+	count := e.axesOf(0)[e.axis].Size
 	return e.step(suffix+"_mean", "scale", []string{e.fold(suffix, "sum", arg)}, "by", formatFloat(1/float64(count)))
 }
 
@@ -126,21 +126,21 @@ func where(e *expansion) {
 func (e *expansion) isSquare() bool {
 	axes := e.axesOf(0)
 	n := len(axes)
-	if n < 2 || e.axis != n-1 || axes[n-2].Extent.Size > axes[n-1].Extent.Size {
+	if n < 2 || e.axis != n-1 || axes[n-2].Size > axes[n-1].Size {
 		e.a.list.Add(e.src.attr("causal").name.pos, diag.BadAttribute,
 			"a causal softmax runs along the last axis of [..., queries, keys], with no more queries than keys")
 		return false
 	}
-	return e.countsRows(n-2, axes[n-1].Extent.Size)
+	return e.countsRows(n-2, axes[n-1].Size)
 }
 
 // causalMask is 1 where row i sees column j, counted from the end of both: i + columns - rows >= j.
 func (e *expansion) causalMask(x string) string {
 	axes := e.axesOf(0)
 	rows, own := e.rowsAlong("rows", x, len(axes)-2)
-	behind := axes[len(axes)-1].Extent.Size - axes[len(axes)-2].Extent.Size
+	behind := axes[len(axes)-1].Size - axes[len(axes)-2].Size
 	if e.blocks {
-		behind -= axes[len(axes)-2].Extent.Size * (axes[len(axes)-3].Extent.Size - 1)
+		behind -= axes[len(axes)-2].Size * (axes[len(axes)-3].Size - 1)
 	}
 	if behind > 0 {
 		rows = e.step("last", "shift", []string{rows}, "by", formatFloat(float64(behind)))

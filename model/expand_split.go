@@ -19,7 +19,7 @@ var SplitWords = []string{domain.SplitHeads, domain.SplitRows, splitBatches}
 // count may continue from rank to rank, or start from 0 on each rank. The author must say which if both are possible.
 func (e *expansion) countsRows(axis int, most int64) bool {
 	axes, attr := e.axesOf(0), e.src.attr("split")
-	fits := axis > 0 && axes[axis-1].Extent.Size <= most/axes[axis].Extent.Size
+	fits := axis > 0 && axes[axis-1].Size <= most/axes[axis].Size
 	known := []string{domain.SplitRows, splitBatches}
 	switch {
 	case attr != nil && (attr.list || !slices.Contains(known, attr.values[0].value)):
@@ -29,7 +29,7 @@ func (e *expansion) countsRows(axis int, most int64) bool {
 		e.a.list.Add(attr.name.pos, diag.BadAttribute,
 			"the axis in front of axis %d of %s does not split it: there is none, or there are more rows then than columns", axis, e.op.In[0].Name)
 		return false
-	case attr == nil && fits && axes[axis-1].Kind == domain.Device && axes[axis-1].Extent.Size > 1:
+	case attr == nil && fits && axes[axis-1].Kind == domain.Device && axes[axis-1].Size > 1:
 		pos := e.src.args[0].pos
 		e.a.list.Add(pos, diag.AmbiguousSplit, "axis %d of %s, over ranks, may split the rows of axis %d, and the results differ", axis-1,
 			e.op.In[0].Name, axis).
@@ -50,7 +50,7 @@ func (e *expansion) rowsAlong(name, x string, axis int) (positions string, own i
 		return positions, 1
 	}
 	block := e.step(name+"_block", "positions", []string{x}, "axis", strconv.Itoa(axis-1))
-	first := e.step(name+"_first", "scale", []string{block}, "by", formatFloat(float64(e.axesOf(0)[axis].Extent.Size)))
+	first := e.step(name+"_first", "scale", []string{block}, "by", formatFloat(float64(e.axesOf(0)[axis].Size)))
 	first = e.step(name+"_first_b", "broadcast", []string{first}, "axis", "1")
 	return e.step(name+"_all", "add", []string{first, positions}), 2
 }

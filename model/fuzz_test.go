@@ -86,7 +86,7 @@ func checkSound(t *testing.T, p *model.Pipeline) {
 	}
 	for _, tensor := range p.Tensors {
 		for _, axis := range tensor.Axes {
-			if axis.Extent.Size < 1 || axis.Kind == domain.Device && tensor.Mesh.Axis(axis.Mesh).Extent.Size != axis.Extent.Size {
+			if axis.Size < 1 || axis.Kind == domain.Device && tensor.Mesh.Axis(axis.Mesh).Size != axis.Size {
 				t.Errorf("tensor %s has the axis %s", tensor.Name, axis)
 			}
 		}

@@ -182,7 +182,7 @@ func (in *inference) checkReductions() bool {
 			continue
 		}
 		before := len(domain.Shape(in.out.Axes[:i]))
-		if in.reduced.exists && before == i && i == in.reduced.at && axis.Extent.Size == in.reduced.extent.Size {
+		if in.reduced.exists && before == i && i == in.reduced.at && axis.Size == in.reduced.extent.Size {
 			continue
 		}
 		d := in.fail(diag.BadReduction, "%s lists %s, which %s does not reduce there", in.out.Name, axis, in.describe()).

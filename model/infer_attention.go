@@ -74,7 +74,7 @@ func (in *inference) attention(q int) bool {
 	n := len(keys)
 	for i := range n - 3 {
 		a, b := queries[blocks+i], keys[i]
-		if a.Extent.Size != b.Extent.Size {
+		if a.Size != b.Size {
 			d := in.at(q+1, diag.ShapeMismatch, "axis %d of %s is %s, and axis %d of %s is %s", i, K.Name, withValue(b.Extent), blocks+i, Q.Name,
 				withValue(a.Extent))
 			if blocks > 0 {
@@ -92,7 +92,7 @@ func (in *inference) attention(q int) bool {
 	}
 	size := queries[blocks+n-1].Extent
 	switch {
-	case size.Size != keys[n-1].Extent.Size:
+	case size.Size != keys[n-1].Size:
 		in.misfits(q+1, diag.ShapeMismatch, "attention multiplies rows of %s, of %s, with those of %s, of %s", Q.Name, withValue(size), K.Name,
 			withValue(keys[n-1].Extent))
 	case size.Size > mostHeadSize:
@@ -107,7 +107,7 @@ func (in *inference) attention(q int) bool {
 // attentionFn reads the attributes of an attention whose queries are operand q.
 func (in *inference) attentionFn(q int) bool {
 	queries := in.axesOf(q)
-	size := queries[len(queries)-1].Extent.Size
+	size := queries[len(queries)-1].Size
 	a := domain.Attention{Scale: float64(float32(1 / math.Sqrt(float64(size))))}
 	var ok bool
 	if a.Causal, ok = in.truth("causal"); !ok {
@@ -152,7 +152,7 @@ func (in *inference) attended(q int) []domain.Axis {
 	}
 	plain(axes[n-2:])
 	fn, _ := domain.AttentionOf(in.rule.fn)
-	if heads := keys[len(keys)-3].Extent.Size; fn.Split == domain.SplitHeads || heads != 1 && heads != axes[n-3].Extent.Size {
+	if heads := keys[len(keys)-3].Size; fn.Split == domain.SplitHeads || heads != 1 && heads != axes[n-3].Size {
 		plain(axes[n-3 : n-2])
 	}
 	for i := range axes {

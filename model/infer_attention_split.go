@@ -24,7 +24,7 @@ func (in *inference) readings(q int) []reading {
 	if n == len(keys) {
 		return []reading{{"", heads, rows}}
 	}
-	merged := func(e domain.Extent) domain.Extent { return domain.Extent{Size: queries[0].Extent.Size * e.Size} }
+	merged := func(e domain.Extent) domain.Extent { return domain.Extent{Size: queries[0].Size * e.Size} }
 	return []reading{{domain.SplitHeads, merged(heads), rows}, {domain.SplitRows, heads, merged(rows)}}
 }
 
@@ -51,7 +51,7 @@ func (in *inference) split(q int, a domain.Attention) (string, bool) {
 	case len(fitting) == 0:
 		in.a.list.Append(in.misfit(q, a, list[0]))
 		return "", false
-	case len(fitting) > 1 && in.axesOf(q)[0].Extent.Size > 1: // one block is all heads and all rows
+	case len(fitting) > 1 && in.axesOf(q)[0].Size > 1: // one block is all heads and all rows
 		in.ambiguous(q, fitting)
 		return "", false
 	}
@@ -72,10 +72,10 @@ func (in *inference) misfit(q int, a domain.Attention, r reading) *diag.Diagnost
 	n := len(axes)
 	var list diag.List
 	switch {
-	case r.heads.Size%axes[n-3].Extent.Size != 0:
+	case r.heads.Size%axes[n-3].Size != 0:
 		list.Add(in.src.args[q+1].pos, diag.ShapeMismatch, "%s query heads of %s do not share %s key heads of %s in equal parts",
 			withValue(r.heads), queries.Name, withValue(axes[n-3].Extent), keys.Name)
-	case a.Causal && r.rows.Size > axes[n-2].Extent.Size:
+	case a.Causal && r.rows.Size > axes[n-2].Size:
 		list.Add(in.src.attr("causal").name.pos, diag.BadAttribute,
 			"a causal attention has no more queries than keys, and %s has %d rows for the %s of %s",
 			queries.Name, r.rows.Size, withValue(axes[n-2].Extent), keys.Name)

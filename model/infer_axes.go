@@ -42,7 +42,7 @@ func inferPositions(in *inference) bool {
 	if !ok {
 		return false
 	}
-	if axes[axis].Extent.Size > mostPositions {
+	if axes[axis].Size > mostPositions {
 		in.fail(diag.BadAttribute, "axis %d of %s has %s elements, and positions are exact up to %d", axis, in.op.In[0].Name,
 			withValue(axes[axis].Extent), mostPositions)
 		return false

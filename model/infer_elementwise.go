@@ -124,11 +124,11 @@ func (in *inference) stretch(a, b []domain.Axis) ([]domain.Axis, bool) {
 	for i, axis := range b {
 		other := a[offset+i]
 		switch {
-		case axis.Extent.Size == other.Extent.Size:
+		case axis.Size == other.Size:
 			joined[offset+i] = joinKinds(other, axis)
-		case other.Extent.Size == 1:
+		case other.Size == 1:
 			joined[offset+i] = axis
-		case axis.Extent.Size != 1:
+		case axis.Size != 1:
 			places, extents := [2]int{offset + i, i}, [2]domain.Extent{other.Extent, axis.Extent}
 			if swapped {
 				slices.Reverse(places[:])

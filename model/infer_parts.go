@@ -135,7 +135,7 @@ func inferConcat(in *inference) bool {
 		for j, a := range other {
 			switch {
 			case j == axis:
-			case a.Extent.Size != axes[j].Extent.Size:
+			case a.Size != axes[j].Size:
 				in.a.list.Add(in.src.args[i].pos, diag.ShapeMismatch, "axis %d of %s is %s, and that of %s is %s: concat joins axis %d alone",
 					j, t.Name, withValue(a.Extent), in.op.In[0].Name, withValue(axes[j].Extent), axis)
 				return false
@@ -143,7 +143,7 @@ func inferConcat(in *inference) bool {
 				axes[j] = joinKinds(axes[j], a)
 			}
 		}
-		sum, fits := expr.Add(total, other[axis].Extent.Size)
+		sum, fits := expr.Add(total, other[axis].Size)
 		if !fits {
 			in.fail(diag.Overflow, "the extent of axis %d does not fit in 64 bits", axis)
 			return false
@@ -153,7 +153,7 @@ func inferConcat(in *inference) bool {
 	in.op.Axis = axis
 	axes[axis] = domain.Axis{Extent: domain.Extent{Size: total}}
 	if e, err := expr.Parse(strings.Join(texts, "+")); err == nil {
-		axes[axis].Extent.Text = expr.Compact(expr.Cancel(e)) // two halves become one whole
+		axes[axis].Text = expr.Compact(expr.Cancel(e)) // two halves become one whole
 	}
 	in.axes = axes
 	return in.wholeResult(axis)

@@ -49,10 +49,10 @@ func (in *inference) product(a, b []domain.Axis) bool {
 	}
 	m, n := len(a), len(b)
 	k := a[m-1].Extent
-	if k.Size != b[n-2].Extent.Size {
+	if k.Size != b[n-2].Size {
 		in.fail(diag.ShapeMismatch, "%s sums over the last axis of %s, which is %s, and over axis %d of %s, which is %s: they must be equal",
 			in.src.fn.value, x.Name, withValue(k), in.summedAxis(n), y.Name, withValue(b[n-2].Extent)).
-			WithHint("%s", in.hintOfProduct(k.Size == b[n-1].Extent.Size)).
+			WithHint("%s", in.hintOfProduct(k.Size == b[n-1].Size)).
 			AddNote(x.Pos, "%s is %s", x.Name, domain.FormatAxes(x.Axes)).AddNote(y.Pos, "%s is %s", y.Name, domain.FormatAxes(y.Axes))
 		return false
 	}

@@ -159,7 +159,7 @@ func TestOverridesReachEverything(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Params[1].Value != 6 || p.Meshes[0].Size() != 3 || p.Schedule.Get("streams") != "3" || p.Inputs[0].Axes[0].Extent.Size != 3 {
+	if p.Params[1].Value != 6 || p.Meshes[0].Size() != 3 || p.Schedule.Get("streams") != "3" || p.Inputs[0].Axes[0].Size != 3 {
 		t.Errorf("%+v %+v", p.Params, p.Schedule)
 	}
 }

@@ -9,6 +9,6 @@ func (p *Pipeline) RanksParam() (name string, ok bool) {
 	if len(axes) != 1 {
 		return "", false
 	}
-	name = axes[0].Extent.Text
+	name = axes[0].Text
 	return name, slices.ContainsFunc(p.Params, func(param Param) bool { return param.Name == name })
 }

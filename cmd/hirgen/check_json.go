@@ -151,7 +151,7 @@ func reportOn(path string, spec *model.Pipeline, p *hostir.Program, memory calls
 	for _, m := range spec.Meshes {
 		mesh := meshReport{Name: m.Name, Axes: []meshAxisReport{}, Ranks: m.Ranks}
 		for _, a := range m.Axes {
-			mesh.Axes = append(mesh.Axes, meshAxisReport{a.Name, a.Extent.Size})
+			mesh.Axes = append(mesh.Axes, meshAxisReport{a.Name, a.Size})
 		}
 		r.Meshes = append(r.Meshes, mesh)
 	}

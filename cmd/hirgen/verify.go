@@ -151,7 +151,7 @@ func (f *specFlags) setRanks(cmd *cobra.Command, path string, ranks int64) error
 // parameterOf returns the parameter that sets the number of ranks.
 func parameterOf(p *model.Pipeline) (string, error) {
 	if len(p.Meshes) == 1 && len(p.Meshes[0].Axes) == 1 {
-		if name, ok := p.Meshes[0].Axes[0].Extent.Expr().(expr.Var); ok {
+		if name, ok := p.Meshes[0].Axes[0].Expr().(expr.Var); ok {
 			return string(name), nil
 		}
 	}

@@ -78,8 +78,8 @@ func randomArray(random *rand.Rand, tensor *model.Tensor) *eval.Array {
 	a := &eval.Array{}
 	size := int64(1)
 	for _, axis := range tensor.Axes {
-		a.Shape = append(a.Shape, axis.Extent.Size)
-		size *= axis.Extent.Size
+		a.Shape = append(a.Shape, axis.Size)
+		size *= axis.Size
 	}
 	for range size {
 		a.Data = append(a.Data, float64(random.IntN(17)-8)/4)

@@ -56,9 +56,9 @@ func inOrder(m *domain.Mesh) bool {
 func coordinateAt(m *domain.Mesh, axis, position int) (coordinate, step int) {
 	step = 1
 	for _, a := range m.Axes[axis+1:] {
-		step *= int(a.Extent.Size)
+		step *= int(a.Size)
 	}
-	return position / step % int(m.Axes[axis].Extent.Size), step
+	return position / step % int(m.Axes[axis].Size), step
 }
 
 // withCoordinates replaces parts of an expression by names of this rank's coordinates in a mesh. The result is valid on the ranks
@@ -74,7 +74,7 @@ func (b *builder) withCoordinates(m *domain.Mesh, e expr.Expr) expr.Expr {
 	}
 	placed := expr.Expr(&expr.Binary{Op: binary.Op, X: b.withCoordinates(m, binary.X), Y: b.withCoordinates(m, binary.Y)})
 	for axis := range m.Axes {
-		if m.Axes[axis].Extent.Size > 1 && b.isCoordinate(m, axis, e) {
+		if m.Axes[axis].Size > 1 && b.isCoordinate(m, axis, e) {
 			p := b.coordinateAlong(m, axis)
 			p.spelt, placed = e, expr.Var(p.name)
 			break
@@ -131,7 +131,7 @@ func (b *builder) peerOf(s *hostir.P2PCommunication) peer {
 	m := b.meshOf(s.Buffer)
 	rank := b.scope.Rename(expr.Fold(s.Peer))
 	if inOrder(m) {
-		return peer{rank: rank, mesh: m, here: "rank", coordinate: rank, extent: m.Axes[0].Extent.Size}
+		return peer{rank: rank, mesh: m, here: "rank", coordinate: rank, extent: m.Axes[0].Size}
 	}
 	key := fmt.Sprintf("%p %s", m, rank)
 	if known, ok := b.peersAt[key]; ok {
@@ -142,7 +142,7 @@ func (b *builder) peerOf(s *hostir.P2PCommunication) peer {
 		if coordinate := b.coordinateIn(m, axis, rank, rank); coordinate != nil {
 			here := b.coordinateAlong(m, axis).name
 			found = peer{
-				rank: rank, mesh: m, axis: axis, here: here, coordinate: b.withCoordinates(m, coordinate), extent: m.Axes[axis].Extent.Size,
+				rank: rank, mesh: m, axis: axis, here: here, coordinate: b.withCoordinates(m, coordinate), extent: m.Axes[axis].Size,
 				asked: true,
 			}
 			break
@@ -159,7 +159,7 @@ func (b *builder) coordinateIn(m *domain.Mesh, axis int, rank, part expr.Expr) e
 	if !ok {
 		return nil
 	}
-	extent := m.Axes[axis].Extent.Size
+	extent := m.Axes[axis].Size
 	if most, ok := b.most(part); ok && most == extent-1 && b.isRankAt(m, axis, expr.Replace(rank, part.String(), expr.Var("?"))) {
 		return part
 	}
@@ -173,7 +173,7 @@ func (b *builder) coordinateIn(m *domain.Mesh, axis int, rank, part expr.Expr) e
 func (b *builder) isRankAt(m *domain.Mesh, axis int, e expr.Expr) bool {
 	for position, rank := range m.Ranks {
 		own, step := coordinateAt(m, axis, position)
-		for coordinate := range int(m.Axes[axis].Extent.Size) {
+		for coordinate := range int(m.Axes[axis].Size) {
 			want := m.Ranks[position+(coordinate-own)*step]
 			if got, err := expr.Eval(e, b.onRank(m, rank, position, int64(coordinate))); err != nil || got != int64(want) {
 				return false

@@ -95,7 +95,7 @@ func (f *fuser) group() {
 			if g != nil {
 				g.members = slices.Insert(g.members, 0, s)
 				f.groups[s] = g
-				if c := g.columnsOf(s); c.Extent.Size > 1 {
+				if c := g.columnsOf(s); c.Size > 1 {
 					g.columns = c
 				}
 			}

@@ -206,11 +206,11 @@ func sameAxes(reader hostir.Stmt, t *hostir.Tensor) bool {
 	}
 	at := slices.Index(hostir.Uses(reader), t)
 	for i, j := range hostir.AxisMap(reader)[at] {
-		if j == hostir.Unmapped || t.Axes[i].Extent.Size == 1 {
+		if j == hostir.Unmapped || t.Axes[i].Size == 1 {
 			continue
 		}
 		a, b := t.Axes[i], out.Axes[j]
-		if a.Extent.Size != b.Extent.Size || a.Kind != b.Kind || a.Mesh != b.Mesh {
+		if a.Size != b.Size || a.Kind != b.Kind || a.Mesh != b.Mesh {
 			return false
 		}
 	}

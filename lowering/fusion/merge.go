@@ -41,7 +41,7 @@ func (f *fuser) merge(g, other *kernelGroup) {
 	slices.SortFunc(g.members, func(s, t hostir.Stmt) int { return f.place[s] - f.place[t] })
 	g.also[first], g.also[last] = true, false
 	g.place = min(g.place, other.place)
-	if g.columns.Extent.Size <= 1 {
+	if g.columns.Size <= 1 {
 		g.columns = other.columns
 	}
 }
@@ -106,7 +106,7 @@ func elementwise(s hostir.Stmt) bool {
 
 // otherColumns reports whether an axis of rows differs from the axis of the group's rows.
 func (g *kernelGroup) otherColumns(c domain.Axis) bool {
-	return c.Extent.Size > 1 && g.columns.Extent.Size > 1 && (c.Kind != g.columns.Kind || c.Extent.Size != g.columns.Extent.Size)
+	return c.Size > 1 && g.columns.Size > 1 && (c.Kind != g.columns.Kind || c.Size != g.columns.Size)
 }
 
 // part splits a group that runs before one of its operands is computed, or after a reader of its results. It
@@ -154,7 +154,7 @@ func (f *fuser) fits(g *kernelGroup) bool {
 func (f *fuser) foldNarrow() {
 	for _, s := range f.program.Body {
 		r, ok := s.(*hostir.Reduce)
-		if !ok || rowWise(s) || hostir.MayMove(s) || r.Out.DType != domain.FP32 || r.In.Axes[r.Axis].Extent.Size == 1 {
+		if !ok || rowWise(s) || hostir.MayMove(s) || r.Out.DType != domain.FP32 || r.In.Axes[r.Axis].Size == 1 {
 			continue
 		}
 		if cast, ok := f.maker[r.In].(*hostir.Cast); ok && hostir.SameAxes(cast.In, cast.Out) && cast.In.Mesh == cast.Out.Mesh {

@@ -110,8 +110,8 @@ func (s *Attention) sharesKeys() bool {
 		return true
 	}
 	q, k := Live(s.Queries()), Live(s.Keys())
-	heads := s.Keys().Axes[k[len(k)-3]].Extent.Size
-	return (heads > 1 || s.IsGrad()) && heads != s.Queries().Axes[q[len(q)-3]].Extent.Size
+	heads := s.Keys().Axes[k[len(k)-3]].Size
+	return (heads > 1 || s.IsGrad()) && heads != s.Queries().Axes[q[len(q)-3]].Size
 }
 
 // FurtherMaps is like AxisMap for the additional results: for each of their axes, it returns the matching axis of the first

@@ -160,7 +160,7 @@ func reshaped(in, out *Tensor) []int {
 	behind := map[[2]int64]int{}
 	size := int64(1)
 	for i := len(to) - 1; i >= 0; i-- {
-		extent := out.Axes[to[i]].Extent.Size
+		extent := out.Axes[to[i]].Size
 		if _, taken := behind[[2]int64{extent, size}]; !taken {
 			behind[[2]int64{extent, size}] = to[i]
 		}
@@ -168,7 +168,7 @@ func reshaped(in, out *Tensor) []int {
 	}
 	size = 1
 	for i := len(from) - 1; i >= 0; i-- {
-		extent := in.Axes[from[i]].Extent.Size
+		extent := in.Axes[from[i]].Size
 		if axis, ok := behind[[2]int64{extent, size}]; ok && extent > 1 {
 			row[from[i]] = axis
 		}

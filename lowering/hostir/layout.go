@@ -57,8 +57,8 @@ func SameLayout(a, b *Tensor) bool {
 func SameAxes(a, b *Tensor) bool {
 	same := func(i, j int) bool {
 		x, y := a.Axes[i], b.Axes[j]
-		alike := x.Kind == y.Kind || x.Extent.Size == 1 && plain(x) && plain(y)
-		return x.Extent.Size == y.Extent.Size && alike && x.Mesh == y.Mesh
+		alike := x.Kind == y.Kind || x.Size == 1 && plain(x) && plain(y)
+		return x.Size == y.Size && alike && x.Mesh == y.Mesh
 	}
 	return slices.EqualFunc(Live(a), Live(b), same)
 }

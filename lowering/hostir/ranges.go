@@ -18,13 +18,13 @@ func Ranges(s Stmt) []Range {
 		if axis == Unmapped {
 			return []Range{{InAxis: s.Axis, OutAxis: axis}}
 		}
-		return []Range{{s.Axis, axis, s.Start.Size, 0, s.Out.Axes[axis].Extent.Size}}
+		return []Range{{s.Axis, axis, s.Start.Size, 0, s.Out.Axes[axis].Size}}
 	case *Concat:
 		list, to := make([]Range, len(s.In)), int64(0)
 		for i, t := range s.In {
 			list[i] = Range{InAxis: counterpart(s.Out, s.Axis, t), OutAxis: s.Axis, To: to}
 			if axis := list[i].InAxis; axis != Unmapped {
-				list[i].Size = t.Axes[axis].Extent.Size
+				list[i].Size = t.Axes[axis].Size
 			}
 			to += list[i].Size
 		}

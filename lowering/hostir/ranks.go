@@ -37,7 +37,7 @@ func Ranks(s Stmt) []int {
 // nothing, so schedule choices for them are not errors.
 func HasSingleRanks(p *Program) bool {
 	single := func(a domain.MeshAxis) bool {
-		return a.Extent.Size == 1 && strings.ContainsFunc(a.Extent.Text, unicode.IsLetter)
+		return a.Size == 1 && strings.ContainsFunc(a.Text, unicode.IsLetter)
 	}
 	return slices.ContainsFunc(p.Meshes, func(m *domain.Mesh) bool { return slices.ContainsFunc(m.Axes, single) })
 }
@@ -70,7 +70,7 @@ func (c *Communication) Team(rank int) []int {
 // TeamSize returns the number of ranks of each team.
 func (c *Communication) TeamSize() int64 {
 	if axis := c.Mesh.Axis(c.MeshAxis); axis != nil {
-		return axis.Extent.Size
+		return axis.Size
 	}
 	return int64(c.Mesh.Size())
 }

@@ -25,7 +25,7 @@ func (s *Select) Part() domain.Axis {
 	live := slices.Index(Live(s.In), s.Axis)
 	if axes := Live(s.Out); live >= 0 && live < len(axes) {
 		out := s.Out.Axes[axes[live]]
-		if out.Kind == domain.Device && out.Extent.Size == in.Extent.Size && out.LocalSize() == in.LocalSize()/s.Parts {
+		if out.Kind == domain.Device && out.Size == in.Size && out.LocalSize() == in.LocalSize()/s.Parts {
 			return out
 		}
 	}

@@ -114,7 +114,7 @@ func behind(front, axes []domain.Axis) int {
 func elements(axes []domain.Axis) int64 {
 	n := int64(1)
 	for _, a := range axes {
-		n *= a.Extent.Size
+		n *= a.Size
 	}
 	return n
 }

@@ -84,7 +84,7 @@ func alignedBut(t, other *hostir.Tensor, but int) bool {
 	}
 	for i := range mine {
 		a, b := t.Axes[mine[i]], other.Axes[others[i]]
-		if i != but && a.Extent.Size != b.Extent.Size || hostir.SplitOver(a) != hostir.SplitOver(b) {
+		if i != but && a.Size != b.Size || hostir.SplitOver(a) != hostir.SplitOver(b) {
 			return false
 		}
 	}

@@ -85,7 +85,7 @@ func (o *localShards) fits(from, to *hostir.Select) bool {
 		return false
 	}
 	split, whole := local.Axes[from.Axis], all.Axes[to.Axis]
-	if split.Kind != domain.Device || whole.LocalSize() != split.Extent.Size || hostir.Outside(all, to.Axis) >= 0 {
+	if split.Kind != domain.Device || whole.LocalSize() != split.Size || hostir.Outside(all, to.Axis) >= 0 {
 		return false
 	}
 	slice := *all

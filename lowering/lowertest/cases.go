@@ -150,6 +150,6 @@ func fillPart(a *interp.Array, t *hostir.Tensor, rank, axis int, place int64, sa
 		first = int64(t.Mesh.Coordinate(rank, t.Axes[axis].Mesh))
 	}
 	for i := range count {
-		fillPart(a, t, rank, axis+1, place*t.Axes[axis].Extent.Size+first+i, salt)
+		fillPart(a, t, rank, axis+1, place*t.Axes[axis].Size+first+i, salt)
 	}
 }

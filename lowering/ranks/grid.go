@@ -27,11 +27,11 @@ func newGrid(mesh *domain.Mesh) (*grid, bool) {
 	g := &grid{first: int64(mesh.Ranks[0])}
 	step, positions := int64(1), 1
 	for _, a := range slices.Backward(mesh.Axes) {
-		if a.Extent.Size > 1 {
+		if a.Size > 1 {
 			step = int64(mesh.Ranks[positions]) - g.first
 		}
-		g.axes = append(g.axes, stride{a.Name, a.Extent.Size, step})
-		step, positions = step*a.Extent.Size, positions*int(a.Extent.Size)
+		g.axes = append(g.axes, stride{a.Name, a.Size, step})
+		step, positions = step*a.Size, positions*int(a.Size)
 	}
 	slices.SortStableFunc(g.axes, func(a, b stride) int { return int(a.stride - b.stride) })
 	for i, a := range g.axes {
@@ -56,8 +56,8 @@ func (g *grid) rankAt(mesh *domain.Mesh, position int) int64 {
 	rank := g.first
 	for _, a := range slices.Backward(mesh.Axes) {
 		i := slices.IndexFunc(g.axes, func(s stride) bool { return s.axis == a.Name })
-		rank += int64(position) % a.Extent.Size * g.axes[i].stride
-		position /= int(a.Extent.Size)
+		rank += int64(position) % a.Size * g.axes[i].stride
+		position /= int(a.Size)
 	}
 	return rank
 }

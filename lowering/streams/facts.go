@@ -39,7 +39,7 @@ func (l *streamLowering) factsOf(g *group, st step) *schedule.Facts {
 	if m := shard.Describe(st.stmt); len(m.Shifts) > 0 {
 		f.Axis = m.Shifts[0].Mesh
 		if axis := m.In.Mesh.Axis(f.Axis); axis != nil {
-			f.Ranks = axis.Extent.Size
+			f.Ranks = axis.Size
 		}
 	}
 	if f.P2P {

@@ -62,7 +62,7 @@ func (g *group) any(is func(order) bool) bool {
 
 // atOnce reports whether a single GEMM computes all slices. The loop then only covers their transfers, and
 // the work is not a pipeline.
-func (g *group) atOnce() bool { return g.cut.width > 1 && g.cut.width == g.axis.Extent.Size }
+func (g *group) atOnce() bool { return g.cut.width > 1 && g.cut.width == g.axis.Size }
 
 // keepsView reports whether the result of a step stays a view. That requires that its statement is not a Set
 // and that only this pipeline uses it. It excludes sums along a ring, which overwrite the parts and so need a
@@ -204,7 +204,7 @@ func (g *grouping) add(st step) {
 		added = append(g.partsOf(st, open), st) // so that parts are sent while later parts are computed
 	}
 	switch {
-	case open != nil && st.axis != nil && open.axis.Extent.Size == st.axis.Extent.Size && open.takes(st) && g.slicewise(st, open) &&
+	case open != nil && st.axis != nil && open.axis.Size == st.axis.Size && open.takes(st) && g.slicewise(st, open) &&
 		!g.needsBehind(st.stmt, open):
 		into = open
 	case open != nil && g.groups[len(g.groups)-1] == open && st.axis == nil && !g.needs(st.stmt, open):

@@ -59,7 +59,7 @@ func (c *slicer) madeInPlace(in, out *hostir.Tensor, st step) bool {
 	return c.group.makes[in] && in.Role == hostir.Temp && in.DType == out.DType && slices.Equal(order, places) &&
 		slices.ContainsFunc(axes, serial) &&
 		slices.EqualFunc(slice, axes, func(a, b domain.Axis) bool {
-			return a.Kind == b.Kind && a.Mesh == b.Mesh && a.Extent.Size == b.Extent.Size
+			return a.Kind == b.Kind && a.Mesh == b.Mesh && a.Size == b.Size
 		})
 }
 

@@ -163,7 +163,7 @@ func (c *slicer) slice(s hostir.Stmt, t *hostir.Tensor, axis, cutAxis int) *host
 func (c *slicer) made(t *hostir.Tensor, axis, cutAxis int) *hostir.Tensor {
 	var view *hostir.Tensor
 	if c.cut.width > 1 {
-		view = c.partOf(t, c.lowering.loop, axis, c.group.axis.Extent.Size/c.cut.width)
+		view = c.partOf(t, c.lowering.loop, axis, c.group.axis.Size/c.cut.width)
 	} else {
 		view = c.without(t, axis)
 	}

@@ -125,7 +125,7 @@ func (l *streamLowering) fromRank(s *hostir.Set, i int, st step) step {
 		}
 		return st
 	}
-	if s.In.Axes[i].Extent.Size == 1 {
+	if s.In.Axes[i].Size == 1 {
 		return st // one rank has all of it
 	}
 	d := l.errors.Add(s.Pos, diag.NotLowerable, "%s is split over mesh axis %s along the Stream axis of %s: "+

@@ -35,7 +35,7 @@ func (l *streamLowering) chunk(g *group) cut {
 	if !g.exchanges() {
 		return whole
 	}
-	count, split, block := g.axis.Extent.Size, l.loopNumber(g, schedule.Split), l.loopNumber(g, schedule.Block)
+	count, split, block := g.axis.Size, l.loopNumber(g, schedule.Split), l.loopNumber(g, schedule.Block)
 	switch {
 	case l.bySubChunks(g):
 		whole.subChunks, whole.subChunk = split, l.subChunk
@@ -178,7 +178,7 @@ func (c *slicer) subChunk(s hostir.Stmt, view, t *hostir.Tensor, cutAxis int) *h
 func (c *slicer) block(s hostir.Stmt, t *hostir.Tensor, axis, cutAxis int) *hostir.Tensor {
 	view := t
 	if !c.group.atOnce() {
-		parts := c.group.axis.Extent.Size / c.cut.width
+		parts := c.group.axis.Size / c.cut.width
 		view = c.partOf(t, c.lowering.loop, axis, parts)
 		view.Of = &hostir.Select{Info: hostir.InfoFrom(s, ""), Out: view, In: t, Axis: axis, Index: c.together(), Parts: parts}
 	}

@@ -92,9 +92,9 @@ func (e Extent) Over(parts Extent) Extent {
 
 // Axis is one logical axis of a tensor.
 type Axis struct {
-	Kind   Kind
-	Mesh   string // the mesh axis of a Device axis: "x", "y" or "z"
-	Extent Extent
+	Kind Kind
+	Mesh string // the mesh axis of a Device axis: "x", "y" or "z"
+	Extent
 }
 
 // String prints an axis as a spec spells it: "DIDx(D)", "Stream(S)", "r(K)", "b(1)", "M".
@@ -119,7 +119,7 @@ func (a Axis) LocalSize() int64 {
 	case Device, Reduction, Broadcast:
 		return 1
 	default:
-		return a.Extent.Size
+		return a.Size
 	}
 }
 
@@ -134,8 +134,8 @@ func FormatAxes(axes []Axis) string {
 
 // MeshAxis is one dimension of a mesh.
 type MeshAxis struct {
-	Name   string // "x", "y" or "z"
-	Extent Extent
+	Name string // "x", "y" or "z"
+	Extent
 }
 
 // Mesh is an ordered set of ranks with one to three named axes, row-major: the
@@ -168,7 +168,7 @@ func (m *Mesh) Same(o *Mesh) bool {
 		return false
 	}
 	for i, a := range m.Axes {
-		if a.Name != o.Axes[i].Name || a.Extent.Size != o.Axes[i].Extent.Size {
+		if a.Name != o.Axes[i].Name || a.Size != o.Axes[i].Size {
 			return false
 		}
 	}
@@ -193,7 +193,7 @@ func (m *Mesh) Coordinate(rank int, axis string) int {
 		return -1
 	}
 	for i := len(m.Axes) - 1; i >= 0; i-- {
-		size := int(m.Axes[i].Extent.Size)
+		size := int(m.Axes[i].Size)
 		if m.Axes[i].Name == axis {
 			return index % size
 		}

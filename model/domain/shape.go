@@ -12,7 +12,7 @@ func Shape(axes []Axis) []int64 {
 	shape := make([]int64, 0, len(axes))
 	for _, a := range axes {
 		if a.Kind != Reduction {
-			shape = append(shape, a.Extent.Size)
+			shape = append(shape, a.Size)
 		}
 	}
 	return shape

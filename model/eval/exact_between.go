@@ -61,7 +61,7 @@ func largestOf(op *model.Op, largest map[*model.Tensor]float64) float64 {
 		}
 		return a*largest[op.In[1]]*float64(summed(op)) + bias
 	case op.Kind == model.OpReduce && name == "sum":
-		return a * float64(domain.WithoutReductions(op.In[0].Axes)[op.Axis].Extent.Size)
+		return a * float64(domain.WithoutReductions(op.In[0].Axes)[op.Axis].Size)
 	case name == "scale":
 		return a * math.Abs(by)
 	case name == "shift":

@@ -12,17 +12,17 @@ var one = domain.Axis{Kind: domain.Broadcast, Extent: domain.Extent{Size: 1}}
 
 // isOne reports whether an axis has one element for all values of the parameters.
 func isOne(a domain.Axis) bool {
-	return a.Extent.Size == 1 && (a.Kind == domain.Broadcast || a.Extent.Text == "")
+	return a.Size == 1 && (a.Kind == domain.Broadcast || a.Text == "")
 }
 
 // standsFor reports whether a is one element and stretches to many.
 func standsFor(a, many domain.Axis) bool {
-	return isOne(a) && !isOne(many) || a.Extent.Size == 1 && many.Extent.Size > 1
+	return isOne(a) && !isOne(many) || a.Size == 1 && many.Size > 1
 }
 
 // alike reports whether axes have the same extents.
 func alike(a, b []domain.Axis) bool {
-	return slices.EqualFunc(a, b, func(x, y domain.Axis) bool { return x.Extent.Size == y.Extent.Size && isOne(x) == isOne(y) })
+	return slices.EqualFunc(a, b, func(x, y domain.Axis) bool { return x.Size == y.Size && isOne(x) == isOne(y) })
 }
 
 // stretch returns the axes of the result of an elementwise operation on two tensors.

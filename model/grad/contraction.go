@@ -49,7 +49,7 @@ func (c *contraction) merged(left, right value) []int {
 	}
 	for i := range c.batches {
 		if !slices.Contains(beside, i) {
-			partial *= c.out[i].Extent.Size
+			partial *= c.out[i].Size
 		}
 	}
 	if moved < partial {
@@ -183,12 +183,12 @@ func (c *contraction) rows(v value, first, count, singles int) value {
 	return c.b.named(v.name+"_rows", r)
 }
 
-func last(v value) int64 { return v.axes[len(v.axes)-1].Extent.Size }
+func last(v value) int64 { return v.axes[len(v.axes)-1].Size }
 
 func count(axes []domain.Axis) int64 {
 	n := int64(1)
 	for _, a := range axes {
-		n *= a.Extent.Size
+		n *= a.Size
 	}
 	return n
 }

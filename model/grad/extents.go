@@ -10,7 +10,7 @@ func merge(axes []domain.Axis) domain.Extent {
 	size := int64(1)
 	var product expr.Expr = expr.Int(1)
 	for _, a := range axes {
-		size *= a.Extent.Size
+		size *= a.Size
 		e, err := expr.Parse(a.Extent.String())
 		if err != nil {
 			return domain.Extent{Size: count(axes)}

@@ -162,7 +162,7 @@ func (b *backward) reshapedParts(op *model.WrittenOp, v value, want []domain.Axi
 	before := int64(1)
 	for i, axis := range parts.axes {
 		if s.attrs[0] != axisAttr(i) {
-			before *= axis.Extent.Size
+			before *= axis.Size
 			continue
 		}
 		n := int64(1)
@@ -176,7 +176,7 @@ func (b *backward) reshapedParts(op *model.WrittenOp, v value, want []domain.Axi
 				b.give(op, 0, again, nil)
 				return true
 			}
-			n *= want[j].Extent.Size
+			n *= want[j].Size
 		}
 	}
 	return false
@@ -194,13 +194,13 @@ func (b *backward) unshaped(v value) value {
 func untouched(from, to []domain.Axis, i int) (int, bool) {
 	before, n := int64(1), int64(1)
 	for _, a := range to[:i] {
-		before *= a.Extent.Size
+		before *= a.Size
 	}
 	for j, a := range from {
 		if n == before && a.Extent == to[i].Extent {
 			return j, true
 		}
-		n *= a.Extent.Size
+		n *= a.Size
 	}
 	return 0, false
 }

@@ -24,19 +24,19 @@ func sizeParam(p *model.Pipeline) string {
 	}
 	for _, mesh := range p.Meshes {
 		for _, axis := range mesh.Axes {
-			delete(values, axis.Extent.Text)
+			delete(values, axis.Text)
 		}
 	}
 	for _, t := range p.Tensors {
 		for _, axis := range t.Axes {
 			if axis.Kind == domain.Stream {
-				delete(values, axis.Extent.Text)
+				delete(values, axis.Text)
 			}
 		}
 	}
 	best := ""
 	for _, axis := range p.Outputs[0].Axes {
-		for _, name := range word.FindAllString(axis.Extent.Text, -1) {
+		for _, name := range word.FindAllString(axis.Text, -1) {
 			if value, ok := values[name]; ok && (best == "" || value > values[best]) {
 				best = name
 			}

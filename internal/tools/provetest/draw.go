@@ -92,7 +92,7 @@ func drawParams(path string, random *rand.Rand) map[string]int64 {
 	}
 	params := map[string]int64{}
 	if len(p.Meshes) == 1 && len(p.Meshes[0].Axes) == 1 {
-		if name, ok := p.Meshes[0].Axes[0].Extent.Expr().(expr.Var); ok {
+		if name, ok := p.Meshes[0].Axes[0].Expr().(expr.Var); ok {
 			params[string(name)] = []int64{2, 4, 8}[random.IntN(3)]
 		}
 	}

@@ -133,7 +133,7 @@ func callsOf(p *model.Pipeline) ([]*calls.Program, error) {
 // meshParam returns the parameter that sets the number of ranks of a spec, or "" if there is none.
 func meshParam(p *model.Pipeline) string {
 	if len(p.Meshes) == 1 && len(p.Meshes[0].Axes) == 1 {
-		extent := p.Meshes[0].Axes[0].Extent.Expr().String()
+		extent := p.Meshes[0].Axes[0].Expr().String()
 		for _, d := range p.Params {
 			if d.Name == extent {
 				return extent

@@ -179,7 +179,7 @@ func specOf(p *model.Pipeline) Spec {
 		}
 		d := Tensor{Name: t.Name}
 		for _, a := range t.Axes {
-			a.Extent.Text = ""
+			a.Text = ""
 			d.Axes = append(d.Axes, a)
 		}
 		if t.DType != s.DType {
@@ -202,7 +202,7 @@ func specOf(p *model.Pipeline) Spec {
 func meshOf(m *domain.Mesh) Mesh {
 	mesh := Mesh{Name: m.Name, Ranks: slices.Clone(m.Ranks)}
 	for _, a := range m.Axes {
-		mesh.Axes = append(mesh.Axes, MeshAxis{a.Name, a.Extent.Size})
+		mesh.Axes = append(mesh.Axes, MeshAxis{a.Name, a.Size})
 	}
 	return mesh
 }
@@ -232,7 +232,7 @@ func opOf(op *model.Op) Op {
 	case model.OpReduce, model.OpBroadcast, model.OpPositions, model.OpConcat:
 		o.Attrs = append(o.Attrs, number("axis", int64(op.Axis)))
 	case model.OpSlice:
-		size := domain.WithoutReductions(op.Out.Axes)[op.Axis].Extent.Size
+		size := domain.WithoutReductions(op.Out.Axes)[op.Axis].Size
 		o.Attrs = append(o.Attrs, number("axis", int64(op.Axis)), number("start", op.Start.Size), number("size", size))
 	case model.OpPermute:
 		list := make([]int64, len(op.Perm))

@@ -61,7 +61,7 @@ func readsOddView(p *model.Pipeline, _ *hostir.Program) bool {
 				if in.Producer != nil && isOdd(op.Out, op.Axis, start) {
 					return true
 				}
-				start += in.Axes[op.Axis].Extent.Size
+				start += in.Axes[op.Axis].Size
 			}
 		}
 		if slices.ContainsFunc(op.In, func(t *model.Tensor) bool { return odd[t] }) {

@@ -143,7 +143,7 @@ func product(shape []int64) int64 {
 func (g *generator) placed(shape []int64, m Mesh, split, stream float64) []domain.Axis {
 	axes := make([]domain.Axis, len(shape))
 	for i, extent := range shape {
-		axes[i].Extent.Size = extent
+		axes[i].Size = extent
 		if extent == 1 && g.chance(0.1) {
 			axes[i].Kind = domain.Broadcast
 		}
@@ -168,7 +168,7 @@ func (g *generator) placed(shape []int64, m Mesh, split, stream float64) []domai
 func (g *generator) serial(axes []domain.Axis, extent int64) int {
 	var fit []int
 	for i, a := range axes {
-		if a.Kind == domain.Serial && (a.Extent.Size == extent || extent == 0) {
+		if a.Kind == domain.Serial && (a.Size == extent || extent == 0) {
 			fit = append(fit, i)
 		}
 	}
@@ -236,7 +236,7 @@ func (g *generator) spoil() {
 	switch g.IntN(5) {
 	case 0:
 		t := &s.Tensors[g.IntN(len(s.Tensors))]
-		t.Axes[g.IntN(len(t.Axes))].Extent.Size++
+		t.Axes[g.IntN(len(t.Axes))].Size++
 	case 1:
 		t := &s.Tensors[g.IntN(len(s.Tensors))]
 		t.DType = pick(g, domain.DTypes...)

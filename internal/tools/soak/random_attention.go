@@ -101,7 +101,7 @@ func (g *generator) attentionGrad(attention Op, q, out, logs *value, keys []int6
 	g.add(op, slices.Clone(q.axes), q.dtype, q.mesh)
 	var whole []domain.Axis
 	if len(keys) < len(q.axes) {
-		whole = append(whole, serialAxis(q.axes[0].Extent.Size))
+		whole = append(whole, serialAxis(q.axes[0].Size))
 	}
 	for _, extent := range keys {
 		whole = append(whole, serialAxis(extent))

@@ -15,7 +15,7 @@ func (g *generator) dropout() bool {
 	}
 	seed := ""
 	for _, t := range g.spec.Tensors {
-		if t.DType == domain.Int64 && len(t.Axes) == 1 && t.Axes[0].Extent.Size == 1 && t.Mesh == g.meshName(v) && g.chance(0.7) {
+		if t.DType == domain.Int64 && len(t.Axes) == 1 && t.Axes[0].Size == 1 && t.Mesh == g.meshName(v) && g.chance(0.7) {
 			seed = t.Name
 		}
 	}

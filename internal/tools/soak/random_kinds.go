@@ -53,18 +53,18 @@ func (g *generator) cutOut(outer []int64, before, size, after int64, inner []int
 	at := len(outer)
 	in := g.inputOf(slices.Concat(outer, []int64{before + size + after}, inner), g.spec.DType, g.spec.World)
 	if in.axes[at].Kind != domain.Serial {
-		in.axes[at] = serialAxis(in.axes[at].Extent.Size)
+		in.axes[at] = serialAxis(in.axes[at].Size)
 		g.spec.Tensors[g.spec.declared(in.name)].Axes = slices.Clone(in.axes)
 	}
 	axes := slices.Clone(in.axes)
-	axes[at].Extent.Size = size
+	axes[at].Size = size
 	attr := g.axisAttr(at, len(axes))
 	if after == 0 || g.chance(0.5) {
 		return g.result(Op{Fn: "slice", In: []string{in.name}, Attrs: []Attr{attr, number("start", before), number("size", size)}}, axes,
 			in.dtype, in.mesh)
 	}
 	first, last := slices.Clone(axes), slices.Clone(axes)
-	first[at].Extent.Size, last[at].Extent.Size = before, after
+	first[at].Size, last[at].Size = before, after
 	g.result(Op{Fn: "split", In: []string{in.name}, Attrs: []Attr{attr, {Name: "sizes", List: []int64{before, size, after}}}}, first,
 		in.dtype, in.mesh)
 	v := g.further(axes, in.dtype, in.mesh)
@@ -155,7 +155,7 @@ func (g *generator) rankSum() *value {
 		m.Axes, declared = append(m.Axes, one), true
 		axes[0] = domain.Axis{Kind: domain.Device, Mesh: one.Name, Extent: domain.Extent{Size: 1}}
 	}
-	in, op := []domain.Axis{over, serialAxis(axes[0].Extent.Size), axes[1], axes[2]}, Op{Fn: "sum", Attrs: []Attr{g.axisAttr(0, 4)}}
+	in, op := []domain.Axis{over, serialAxis(axes[0].Size), axes[1], axes[2]}, Op{Fn: "sum", Attrs: []Attr{g.axisAttr(0, 4)}}
 	if g.chance(0.6) {
 		in, op = []domain.Axis{in[1], axes[1], over}, Op{Fn: "matmul"}
 	}

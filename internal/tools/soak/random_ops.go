@@ -95,7 +95,7 @@ func (g *generator) sound(axes []domain.Axis) []domain.Axis {
 	for i, a := range axes {
 		key := fmt.Sprint(a.Kind, a.Mesh)
 		if (a.Kind == domain.Device || a.Kind == domain.Stream) && seen[key] {
-			axes[i] = serialAxis(a.Extent.Size)
+			axes[i] = serialAxis(a.Size)
 		}
 		seen[key] = true
 	}
@@ -158,7 +158,7 @@ func (g *generator) positions() bool {
 func (g *generator) slice() bool {
 	v := g.any()
 	at := g.IntN(len(v.axes))
-	extent := v.axes[at].Extent.Size
+	extent := v.axes[at].Size
 	if v.axes[at].Kind == domain.Device {
 		return false
 	}
@@ -183,7 +183,7 @@ func (g *generator) slice() bool {
 func (g *generator) concat() bool {
 	v := g.any()
 	at := g.IntN(len(v.axes))
-	op, total := Op{Fn: "concat", In: []string{v.name}, Attrs: []Attr{g.axisAttr(at, len(v.axes))}}, v.axes[at].Extent.Size
+	op, total := Op{Fn: "concat", In: []string{v.name}, Attrs: []Attr{g.axisAttr(at, len(v.axes))}}, v.axes[at].Size
 	if v.axes[at].Kind == domain.Device {
 		return false
 	}
@@ -195,7 +195,7 @@ func (g *generator) concat() bool {
 				return false
 			}
 		}
-		op.In, total = append(op.In, other.name), total+other.axes[at].Extent.Size
+		op.In, total = append(op.In, other.name), total+other.axes[at].Size
 	}
 	axes := slices.Clone(v.axes)
 	axes[at] = serialAxis(total)
@@ -270,7 +270,7 @@ func (g *generator) binary() bool {
 	b := g.partner(a)
 	axes := a.axes
 	for i := range axes {
-		if j := i - len(axes) + len(b.axes); j >= 0 && axes[i].Extent.Size == 1 {
+		if j := i - len(axes) + len(b.axes); j >= 0 && axes[i].Size == 1 {
 			axes = slices.Clone(axes)
 			axes[i] = b.axes[j]
 		}

@@ -41,7 +41,7 @@ func (g *generator) product(fn string) bool {
 	axes := append(slices.Clone(a.axes[:len(a.axes)-1]), last)
 	for i, extent := range batch {
 		at := len(a.axes) - 2 - len(batch) + i
-		if axes[at].Extent.Size == 1 && extent > 1 {
+		if axes[at].Size == 1 && extent > 1 {
 			axes[at] = weight.axes[i]
 		}
 	}
@@ -117,7 +117,7 @@ func (g *generator) splitContraction() bool {
 			continue // only one operand is split
 		}
 		for i := range v.axes {
-			v.axes[i] = serialAxis(v.axes[i].Extent.Size)
+			v.axes[i] = serialAxis(v.axes[i].Size)
 		}
 		v.axes[len(v.axes)-2] = device
 		g.spec.Tensors[g.spec.declared(v.name)].Axes = slices.Clone(v.axes)
@@ -132,7 +132,7 @@ func (g *generator) splitContraction() bool {
 // merged merges the last two axes of a tensor.
 func (g *generator) merged(v *value) *value {
 	n := len(v.axes)
-	axes := append(slices.Clone(v.axes[:n-2]), serialAxis(v.axes[n-2].Extent.Size*v.axes[n-1].Extent.Size))
+	axes := append(slices.Clone(v.axes[:n-2]), serialAxis(v.axes[n-2].Size*v.axes[n-1].Size))
 	return g.result(Op{Fn: "reshape", In: []string{v.name}, Attrs: []Attr{{Name: "shape", List: domain.Shape(axes), Sizes: true}}}, axes,
 		v.dtype, v.mesh)
 }
@@ -160,7 +160,7 @@ func (g *generator) reshape() bool {
 	axes := make([]domain.Axis, len(shape))
 	for i, extent := range shape {
 		axes[i] = serialAxis(extent)
-		if i < len(v.axes) && v.axes[i].Extent.Size == extent {
+		if i < len(v.axes) && v.axes[i].Size == extent {
 			axes[i] = v.axes[i]
 		}
 	}

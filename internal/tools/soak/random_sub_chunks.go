@@ -18,7 +18,7 @@ func (g *generator) subChunks() {
 	over := domain.Axis{Kind: domain.Device, Mesh: ranks.Name, Extent: domain.Extent{Size: ranks.Size}}
 	slice := serialAxes(nil, g.shape(1+g.IntN(2))...)
 	if g.chance(0.5) {
-		slice[0].Extent.Size = parts
+		slice[0].Size = parts
 	}
 	g.field("", schedule.Pipeline, schedule.P2P)
 	g.field(schedule.All, schedule.Split, strconv.FormatInt(parts, 10))
@@ -98,23 +98,23 @@ func (g *generator) partsOf(axes []domain.Axis) *value {
 		return g.laid(in, g.spec.World)
 	}
 	at := 2 + g.IntN(len(axes)-2)
-	size := axes[at].Extent.Size
+	size := axes[at].Size
 	resize := func(n int64) func([]domain.Axis) {
-		return func(in []domain.Axis) { in[at].Extent.Size = n }
+		return func(in []domain.Axis) { in[at].Size = n }
 	}
 	a := input(resize(pick(g, 1, size)))
 	switch g.IntN(5) {
 	case 0:
 		a, b := input(resize(size)), input(resize(pick[int64](g, 1, 2)))
-		both := size + b.axes[at].Extent.Size
-		axes[at].Extent.Size = both
+		both := size + b.axes[at].Size
+		axes[at].Size = both
 		return g.laidResult(Op{Fn: "concat", Attrs: []Attr{g.axisAttr(at, len(axes))}}, slices.Clone(axes), a, a.mesh, a, b)
 	case 1:
 		a := input(resize(size + 1))
 		return g.laidResult(Op{Fn: "slice", Attrs: []Attr{g.axisAttr(at, len(axes)), number("start", 1), number("size", size)}},
 			slices.Clone(axes), a, a.mesh, a)
 	case 2:
-		a := g.laid([]domain.Axis{axes[0], serialAxis(axes[1].Extent.Size), serialAxis(product(domain.Shape(axes[2:])))}, g.spec.World)
+		a := g.laid([]domain.Axis{axes[0], serialAxis(axes[1].Size), serialAxis(product(domain.Shape(axes[2:])))}, g.spec.World)
 		return g.laidResult(Op{Fn: "reshape", Attrs: []Attr{{Name: "shape", List: domain.Shape(axes)}}}, slices.Clone(axes), a, a.mesh, a)
 	case 3:
 		a := input(resize(size))

@@ -84,7 +84,7 @@ func inferred(s Spec) map[string]Tensor {
 			d.Mesh = t.Mesh.Name
 		}
 		for _, a := range t.Axes {
-			a.Extent.Text = ""
+			a.Text = ""
 			d.Axes = append(d.Axes, a)
 		}
 		tensors[t.Name] = d
@@ -175,7 +175,7 @@ func (s *Spec) serialize(which func(domain.Axis) bool) {
 	for _, t := range s.Tensors {
 		for i, a := range t.Axes {
 			if which(a) {
-				t.Axes[i] = serialAxis(a.Extent.Size)
+				t.Axes[i] = serialAxis(a.Size)
 			}
 		}
 	}
@@ -203,7 +203,7 @@ func (s Spec) sizes() []int64 {
 	var list []int64
 	for _, t := range s.Tensors {
 		for _, a := range t.Axes {
-			list = append(list, a.Extent.Size)
+			list = append(list, a.Size)
 		}
 	}
 	for _, a := range s.World.Axes {
@@ -219,8 +219,8 @@ func (s *Spec) replace(was, to int64, meshes bool) {
 	s.Params = nil
 	for _, t := range s.Tensors {
 		for i, a := range t.Axes {
-			if a.Extent.Size == was && (meshes || a.Kind != domain.Device) {
-				t.Axes[i].Extent.Size = to
+			if a.Size == was && (meshes || a.Kind != domain.Device) {
+				t.Axes[i].Size = to
 			}
 		}
 	}
@@ -263,7 +263,7 @@ func plainerTensors(s Spec) []Spec {
 			if a.Kind == domain.Reduction {
 				list = append(list, changed(s, func(c *Spec) { c.Tensors[i].Axes = slices.Delete(c.Tensors[i].Axes, j, j+1) }))
 			} else if a.Kind != domain.Serial {
-				list = append(list, changed(s, func(c *Spec) { c.Tensors[i].Axes[j] = serialAxis(a.Extent.Size) }))
+				list = append(list, changed(s, func(c *Spec) { c.Tensors[i].Axes[j] = serialAxis(a.Size) }))
 			}
 		}
 	}

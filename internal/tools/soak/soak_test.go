@@ -140,7 +140,7 @@ func TestLegalSpecsAreAccepted(t *testing.T) {
 // TestRefusalsOfLegalSpecsAreFindings: what is a mistake of the user elsewhere is none here.
 func TestRefusalsOfLegalSpecsAreFindings(t *testing.T) {
 	spec := MakeLegal(1, 0)
-	spec.Tensors[0].Axes[0].Extent.Size += 7
+	spec.Tensors[0].Axes[0].Size += 7
 	if f := Examine(spec).Finding; f == nil || f.Kind != Unwelcome {
 		t.Errorf("a refusal is %v\n%s", f, spec.Text())
 	}

@@ -185,7 +185,7 @@ func (s Spec) axes(m Mesh) string {
 
 func (s Spec) tensor(t Tensor) string {
 	axes := "[" + join(t.Axes, func(a domain.Axis) string {
-		a.Extent.Text = s.size(a.Extent.Size)
+		a.Text = s.size(a.Size)
 		return a.String()
 	}) + "]"
 	if t.DType == "" && t.Mesh == "" {

@@ -31,7 +31,7 @@ func crossed(s hostir.Stmt) map[string]bool {
 			switch {
 			case j == hostir.Unmapped:
 				along[partedOver(a)] = true
-			case partedOver(a) != partedOver(out.Axes[j]) && a.Extent.Size > 1:
+			case partedOver(a) != partedOver(out.Axes[j]) && a.Size > 1:
 				along[partedOver(a)], along[partedOver(out.Axes[j])] = true, true
 			default:
 				covered[j] = true
@@ -59,7 +59,7 @@ func crossed(s hostir.Stmt) map[string]bool {
 
 // partedOver returns the mesh axis along which several ranks have parts of an axis, or "".
 func partedOver(a domain.Axis) string {
-	if a.Extent.Size == 1 {
+	if a.Size == 1 {
 		return "" // one rank has all of it
 	}
 	return hostir.SplitOver(a)

@@ -54,7 +54,7 @@ func programObject(p *hostir.Program) object {
 	for _, m := range p.Meshes {
 		axes := object{}
 		for _, a := range m.Axes {
-			axes = append(axes, member{a.Name, a.Extent.Size})
+			axes = append(axes, member{a.Name, a.Size})
 		}
 		meshes = append(meshes, object{{"name", m.Name}, {"axes", axes}, {"ranks", m.Ranks}})
 	}

@@ -147,7 +147,7 @@ func (p *parser) meshLine() {
 		axis.Extent = p.extent(",")
 		p.Expect(",")
 		m.Axes = append(m.Axes, axis)
-		size *= axis.Extent.Size
+		size *= axis.Size
 	}
 	p.Keyword("ranks")
 	for p.SkipSpace(); p.Err == nil && p.At < len(p.Text) && p.Text[p.At] >= '0' && p.Text[p.At] <= '9'; p.SkipSpace() {

@@ -36,7 +36,7 @@ func (v *verifier) body(s hostir.Stmt) {
 			v.breach(f.Pos, "shape", "%s of %s counts along an axis that is not there, or is in the midst of the steps", step.Name, f.Out[0].Name)
 		}
 	}
-	if along := f.Along(0); f.Parts() > 1 && (along == hostir.Unmapped || f.Out[0].Axes[along].Extent.Size != f.Parts()*f.Columns()) {
+	if along := f.Along(0); f.Parts() > 1 && (along == hostir.Unmapped || f.Out[0].Axes[along].Size != f.Parts()*f.Columns()) {
 		v.breach(f.Pos, "shape", "%s %s does not hold %d values of %d columns", f.Out[0].Name, domain.FormatAxes(f.Out[0].Axes), f.Parts(),
 			f.Columns())
 	}
@@ -90,10 +90,10 @@ func (v *verifier) columns(f *hostir.Fused) {
 	}
 	for _, t := range f.In {
 		axis := hostir.RowAxis(t)
-		if axis == hostir.Unmapped || t.Axes[axis].Extent.Size == 1 {
+		if axis == hostir.Unmapped || t.Axes[axis].Size == 1 {
 			continue
 		}
-		if n := t.Axes[axis].Extent.Size; rows > 1 && n != rows {
+		if n := t.Axes[axis].Size; rows > 1 && n != rows {
 			v.breach(f.Pos, "shape", "%s folds %d rows, and %s has %d", f.Out[0].Name, rows, t.Name, n)
 		} else {
 			rows = n

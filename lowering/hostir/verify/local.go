@@ -13,14 +13,14 @@ import (
 
 // stretches reports whether axis a of an operand has one element that is broadcast along axis b of the result.
 func stretches(s hostir.Stmt, a, b domain.Axis) bool {
-	if a.Extent.Size != 1 {
+	if a.Size != 1 {
 		return false
 	}
 	switch s.(type) {
 	case *hostir.Binary, *hostir.Fused, *hostir.Matmul, *hostir.Linear, *hostir.Attention:
 		return true
 	default:
-		return b.Extent.Size == 1
+		return b.Size == 1
 	}
 }
 
@@ -45,7 +45,7 @@ func (v *verifier) made(s hostir.Stmt, rows [][]int) {
 	fused, _ := s.(*hostir.Fused)
 	attention, attends := s.(*hostir.Attention)
 	for _, j := range hostir.Live(out) {
-		if out.Axes[j].Extent.Size == 1 || fused != nil && fused.Counts(j) && out.Axes[j].Kind == domain.Serial {
+		if out.Axes[j].Size == 1 || fused != nil && fused.Counts(j) && out.Axes[j].Kind == domain.Serial {
 			continue
 		}
 		if attends && slices.Contains(attention.OwnAxes(), j) {
@@ -63,11 +63,11 @@ func (v *verifier) made(s hostir.Stmt, rows [][]int) {
 		has := false
 		for k, t := range hostir.Uses(s) {
 			i := slices.Index(rows[k], j)
-			has = has || i >= 0 && (t.Axes[i].Extent.Size > 1 || !stretches(s, t.Axes[i], out.Axes[j]))
+			has = has || i >= 0 && (t.Axes[i].Size > 1 || !stretches(s, t.Axes[i], out.Axes[j]))
 		}
 		if !has {
 			v.breach(s.Meta().Pos, "shape", "axis %d of %s has %d elements, and no operand of %s has them",
-				j, out.Name, out.Axes[j].Extent.Size, hostir.Op(s))
+				j, out.Name, out.Axes[j].Size, hostir.Op(s))
 		}
 	}
 }
@@ -79,13 +79,13 @@ func (v *verifier) regroups(s *hostir.Reshape) {
 	}
 	in, out := runs(s.In), runs(s.Out)
 	for i, a := range s.In.Axes {
-		if over := hostir.SplitOver(a); over != "" && in[over] != out[over] && a.Extent.Size > 1 {
+		if over := hostir.SplitOver(a); over != "" && in[over] != out[over] && a.Size > 1 {
 			v.breach(s.Pos, "local", "axis %d of %s is split over %s, and %s has no axis with the same elements that is", i, s.In.Name, over,
 				s.Out.Name)
 		}
 	}
 	for j, b := range s.Out.Axes {
-		if over := hostir.SplitOver(b); over != "" && in[over] == 0 && b.Extent.Size > 1 {
+		if over := hostir.SplitOver(b); over != "" && in[over] == 0 && b.Size > 1 {
 			v.breach(s.Pos, "local", "axis %d of %s is split over %s, and %s is not split over it", j, s.Out.Name, over, s.In.Name)
 		}
 	}
@@ -98,7 +98,7 @@ func runs(t *hostir.Tensor) map[string]int64 {
 		if over := hostir.SplitOver(t.Axes[i]); over != "" {
 			found[over] = behind
 		}
-		behind *= t.Axes[i].Extent.Size
+		behind *= t.Axes[i].Size
 	}
 	return found
 }

@@ -110,9 +110,9 @@ func (v *verifier) operand(s hostir.Stmt, t *hostir.Tensor, row []int) {
 		a, b := t.Axes[i], out.Axes[j]
 		stretched := stretches(s, a, b)
 		switch {
-		case a.Extent.Size != b.Extent.Size && !stretched:
+		case a.Size != b.Size && !stretched:
 			v.breach(s.Meta().Pos, "shape", "axis %d of %s has %d elements, and axis %d of %s has %d",
-				i, t.Name, a.Extent.Size, j, out.Name, b.Extent.Size)
+				i, t.Name, a.Size, j, out.Name, b.Size)
 		case v.lowered && !hostir.MayMove(s) && (!stretched || a.Kind == domain.Device) && hostir.SplitOver(a) != hostir.SplitOver(b):
 			v.breach(s.Meta().Pos, "local", "axis %d of %s and axis %d of %s are on different ranks: %s and %s",
 				i, t.Name, j, out.Name, a, b)
@@ -137,9 +137,9 @@ func (v *verifier) products(s hostir.Stmt) {
 		return // reported by rank
 	}
 	i, j := a[len(a)-1], b[len(b)-fromEnd]
-	if x.Axes[i].Extent.Size != y.Axes[j].Extent.Size {
+	if x.Axes[i].Size != y.Axes[j].Size {
 		v.breach(s.Meta().Pos, "shape", "%s sums over axis %d of %s with %d elements and axis %d of %s with %d",
-			hostir.Op(s), i, x.Name, x.Axes[i].Extent.Size, j, y.Name, y.Axes[j].Extent.Size)
+			hostir.Op(s), i, x.Name, x.Axes[i].Size, j, y.Name, y.Axes[j].Size)
 	}
 }
 
@@ -177,7 +177,7 @@ func (v *verifier) reshape(s *hostir.Reshape) {
 	size := func(t *hostir.Tensor) int64 {
 		n := int64(1)
 		for _, i := range hostir.Live(t) {
-			n *= t.Axes[i].Extent.Size
+			n *= t.Axes[i].Size
 		}
 		return n
 	}

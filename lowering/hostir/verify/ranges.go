@@ -12,15 +12,15 @@ func (v *verifier) ranges(s hostir.Stmt) bool {
 			v.breach(s.Meta().Pos, "shape", "%s of %s and %s is along an axis that they do not have", hostir.Op(s), t.Name, out.Name)
 			return false
 		}
-		if has := t.Axes[r.InAxis].Extent.Size; r.From < 0 || r.From+r.Size > has {
+		if has := t.Axes[r.InAxis].Size; r.From < 0 || r.From+r.Size > has {
 			v.breach(s.Meta().Pos, "range", "elements %d to %d of axis %d of %s, which has %d", r.From, r.From+r.Size-1, r.InAxis, t.Name, has)
 			return false
 		}
 		end = r.To + r.Size
 	}
-	if r := hostir.Ranges(s)[0]; end != out.Axes[r.OutAxis].Extent.Size {
+	if r := hostir.Ranges(s)[0]; end != out.Axes[r.OutAxis].Size {
 		v.breach(s.Meta().Pos, "shape", "axis %d of %s has %d elements, and its parts have %d", r.OutAxis, out.Name,
-			out.Axes[r.OutAxis].Extent.Size, end)
+			out.Axes[r.OutAxis].Size, end)
 		return false
 	}
 	return true

@@ -28,7 +28,7 @@ func (v *verifier) selects(s *hostir.Select) {
 	}
 	same := slices.EqualFunc(want, axes, func(a, b domain.Axis) bool {
 		sameKind := (a.Kind == domain.Reduction) == (b.Kind == domain.Reduction) // a Stream axis is a plain axis by now
-		return sameKind && hostir.SplitOver(a) == hostir.SplitOver(b) && a.Extent.Size == b.Extent.Size
+		return sameKind && hostir.SplitOver(a) == hostir.SplitOver(b) && a.Size == b.Size
 	})
 	switch {
 	case !same:

@@ -152,8 +152,8 @@ func (v *verifier) domain(t *hostir.Tensor) {
 	}
 	split := map[string]bool{}
 	for i, a := range t.Axes {
-		if a.Extent.Size < 1 {
-			v.breach(t.Pos, "domain", "axis %d of %s has %d elements", i, t.Name, a.Extent.Size)
+		if a.Size < 1 {
+			v.breach(t.Pos, "domain", "axis %d of %s has %d elements", i, t.Name, a.Size)
 		}
 		if a.Kind != domain.Device {
 			continue
@@ -161,9 +161,9 @@ func (v *verifier) domain(t *hostir.Tensor) {
 		switch {
 		case t.Mesh == nil || t.Mesh.Axis(a.Mesh) == nil:
 			v.breach(t.Pos, "domain", "axis %d of %s is split over mesh axis %s, which its mesh does not have", i, t.Name, a.Mesh)
-		case t.Mesh.Axis(a.Mesh).Extent.Size != a.Extent.Size:
+		case t.Mesh.Axis(a.Mesh).Size != a.Size:
 			v.breach(t.Pos, "domain", "axis %d of %s has %d elements over the %d ranks of mesh axis %s",
-				i, t.Name, a.Extent.Size, t.Mesh.Axis(a.Mesh).Extent.Size, a.Mesh)
+				i, t.Name, a.Size, t.Mesh.Axis(a.Mesh).Size, a.Mesh)
 		case split[a.Mesh]:
 			v.breach(t.Pos, "domain", "two axes of %s are split over mesh axis %s", t.Name, a.Mesh)
 		}
