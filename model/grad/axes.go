@@ -3,7 +3,6 @@ package grad
 import (
 	"slices"
 
-	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -54,11 +53,11 @@ func inserted(have, want []domain.Axis) (int, bool) {
 
 // ready returns a gradient with all elements along the axes of an operand that was stretched, because these axes must
 // be summed.
-func (b *backward) ready(v value, op *model.WrittenOp) value {
-	out := b.axes(op.Out[0])
-	for i, t := range op.In {
-		if b.wants(op, i) && len(b.summed(part{value: value{axes: out}, along: out}, t)) > len(b.summed(part{value: v, along: out}, t)) {
-			return b.full(v, op.Out[0])
+func (u use) ready() value {
+	out, v := u.along(), u.dy[0]
+	for i, t := range u.In {
+		if u.wants(i) && len(u.summed(part{value: value{axes: out}, along: out}, t)) > len(u.summed(part{value: v, along: out}, t)) {
+			return u.whole()
 		}
 	}
 	return v

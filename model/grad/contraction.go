@@ -3,6 +3,7 @@ package grad
 import (
 	"slices"
 
+	"github.com/hirgen/hirgen/internal/base/list"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -162,10 +163,7 @@ func (c *contraction) prepare(v, other value, merged []int, transposed bool) val
 	if v = c.rows(v, len(kept), len(rows), singles); !transposed {
 		return v
 	}
-	perm := make([]int, len(v.axes))
-	for i := range perm {
-		perm[i] = i
-	}
+	perm := list.Numbers(len(v.axes))
 	n = len(perm)
 	perm[n-2], perm[n-1] = n-1, n-2
 	return c.b.named(v.name+"_t", permuted(v, perm))
@@ -176,19 +174,12 @@ func (c *contraction) rows(v value, first, count, singles int) value {
 	if count == 1 {
 		return v
 	}
-	r := like("reshape", v)
 	row := append(slices.Repeat([]domain.Axis{one}, singles), domain.Axis{Extent: merge(v.axes[first : first+count])})
-	r.axes = slices.Replace(slices.Clone(v.axes), first, first+count, row...)
-	r.attrs = []string{shapeAttr(r.axes)}
-	return c.b.named(v.name+"_rows", r)
+	return c.b.named(v.name+"_rows", reshaped(v, slices.Replace(slices.Clone(v.axes), first, first+count, row...)))
 }
 
 func last(v value) int64 { return v.axes[len(v.axes)-1].Size }
 
 func count(axes []domain.Axis) int64 {
-	n := int64(1)
-	for _, a := range axes {
-		n *= a.Size
-	}
-	return n
+	return list.Product(axes, func(a domain.Axis) int64 { return a.Size })
 }

@@ -2,10 +2,11 @@ package grad
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/hirgen/hirgen/internal/base/diag"
+	"github.com/hirgen/hirgen/internal/base/list"
 	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/model/domain"
 )
 
 // findTargets finds the inputs whose gradients are requested.
@@ -18,20 +19,16 @@ func (b *backward) findTargets() {
 		i := slices.IndexFunc(b.pipeline.Inputs, func(t *model.Tensor) bool { return t.Name == name })
 		if i < 0 {
 			b.errors.Add(diag.Pos{File: b.pipeline.File}, diag.NoGradient, "there is no input %q to give the gradient of", name).
-				WithHint("inputs: %s", list(b.pipeline.Inputs))
+				WithHint("inputs: %s", named(b.pipeline.Inputs))
 			continue
 		}
 		b.targets = append(b.targets, b.pipeline.Inputs[i])
 	}
 }
 
-// list prints the names of tensors.
-func list(tensors []*model.Tensor) string {
-	texts := make([]string, len(tensors))
-	for i, t := range tensors {
-		texts[i] = t.Name
-	}
-	return strings.Join(texts, ", ")
+// named prints the names of tensors.
+func named(tensors []*model.Tensor) string {
+	return list.Join(tensors, func(t *model.Tensor) string { return t.Name })
 }
 
 // follow finds the tensors between the targets and the outputs. It drops inputs without a gradient rule, unless their
@@ -69,7 +66,7 @@ func (b *backward) follow() {
 	}
 	for _, op := range b.pipeline.Written {
 		for i, t := range op.In {
-			if b.wants(op, i) {
+			if (use{b, op, nil}).wants(i) {
 				b.uses[t]++
 			}
 		}
@@ -101,10 +98,32 @@ func (b *backward) dropConstants(to map[*model.Tensor]bool) {
 	}
 }
 
+// use is an operation of the forward pass on the way back.
+type use struct {
+	*backward
+	*model.WrittenOp
+	dy []value // gradients of the results
+}
+
+// along returns the axes of the result.
+func (u use) along() []domain.Axis { return u.axes(u.Out[0]) }
+
+// axis returns the axis of the operation.
+func (u use) axis() int { return u.Ops[0].Axis }
+
+// in returns an operand as a value of the backward pass.
+func (u use) in(operand int) value { return u.forward(u.In[operand]) }
+
+// result returns the result as a value of the backward pass.
+func (u use) result() value { return u.forward(u.Out[0]) }
+
+// whole returns the gradient of the result with all its elements.
+func (u use) whole() value { return u.full(u.dy[0], u.Out[0]) }
+
 // wants reports whether the gradient with respect to an operand is needed.
-func (b *backward) wants(op *model.WrittenOp, operand int) bool {
-	return b.active[op.In[operand]] && kindOf(op, operand) != constant &&
-		slices.ContainsFunc(op.Out, func(t *model.Tensor) bool { return b.active[t] })
+func (u use) wants(operand int) bool {
+	return u.active[u.In[operand]] && kindOf(u.WrittenOp, operand) != constant &&
+		slices.ContainsFunc(u.Out, func(t *model.Tensor) bool { return u.active[t] })
 }
 
 // seed declares the gradients of the outputs, which are inputs of the backward pass.
@@ -127,8 +146,9 @@ func (b *backward) through(op *model.WrittenOp) {
 		return
 	}
 	rule, known := rules[op.Fn]
+	u := use{b, op, list.Map(op.Out, func(t *model.Tensor) value { return b.grads[t] })}
 	for i := range op.In {
-		if b.wants(op, i) && (!known || kindOf(op, i) == missing) {
+		if u.wants(i) && (!known || kindOf(op, i) == missing) {
 			b.errors.Add(op.Pos, diag.NoGradient, "%s has no gradient by %s", op.Fn, op.In[i].Name).
 				WithHint("ask for the gradients of other inputs with --of, or write %s with operations that have one", op.Fn)
 			return
@@ -138,9 +158,5 @@ func (b *backward) through(op *model.WrittenOp) {
 		return
 	}
 	b.origin = op
-	dy := make([]value, len(op.Out))
-	for i, t := range op.Out {
-		dy[i] = b.grads[t]
-	}
-	rule.apply(b, op, dy)
+	rule.apply(u)
 }

@@ -27,47 +27,52 @@ type result struct {
 
 // give adds the result of an operation to the gradient of an operand. The result has the axes along, or if along is nil
 // the axes of the operand.
-func (b *backward) give(op *model.WrittenOp, operand int, r result, along []domain.Axis) {
-	if !b.wants(op, operand) {
+func (u use) give(operand int, r result, along []domain.Axis) {
+	if !u.wants(operand) {
 		return
 	}
-	t := op.In[operand]
+	t := u.In[operand]
 	if dtype := t.DType; dtype != r.dtype {
-		v := b.emit("d"+t.Name+"_"+string(r.dtype), r.axes, r.dtype, r.mesh, r.fn, r.args, r.attrs...)
-		r = b.cast(v, dtype)
+		r = cast(u.named("d"+t.Name+"_"+string(r.dtype), r), dtype)
 	}
-	b.flow(op, operand, b.emit(b.partName(op, t, r, along), r.axes, r.dtype, r.mesh, r.fn, r.args, r.attrs...), along)
+	u.flow(operand, u.named(u.partName(t, r, along), r), along)
 }
 
 // partName proposes a name for the contribution of a use to a gradient: dX if it is the whole gradient.
-func (b *backward) partName(op *model.WrittenOp, t *model.Tensor, r result, along []domain.Axis) string {
+func (u use) partName(t *model.Tensor, r result, along []domain.Axis) string {
 	switch {
-	case b.uses[t] > 1 || len(b.parts[t]) > 0:
-		return "d" + t.Name + "_" + op.Out[0].Name
-	case len(b.summed(part{value: value{axes: r.axes}, along: along}, t)) > 0:
+	case u.uses[t] > 1 || len(u.parts[t]) > 0:
+		return "d" + t.Name + "_" + u.Out[0].Name
+	case len(u.summed(part{value: value{axes: r.axes}, along: along}, t)) > 0:
 		return "d" + t.Name + "_parts"
 	}
 	return "d" + t.Name
 }
 
 // flow adds a value to the gradient of an operand.
-func (b *backward) flow(op *model.WrittenOp, operand int, v value, along []domain.Axis) {
-	if !b.wants(op, operand) {
+func (u use) flow(operand int, v value, along []domain.Axis) {
+	if !u.wants(operand) {
 		return
 	}
-	t := op.In[operand]
-	if v.dtype != t.DType {
-		r := b.cast(v, t.DType)
-		v = b.emit(v.name+"_"+string(t.DType), r.axes, r.dtype, r.mesh, r.fn, r.args, r.attrs...)
-	}
-	b.parts[t] = append(b.parts[t], part{v, along, op.Out[0].Name})
-	if b.uses[t]--; b.uses[t] == 0 {
-		b.finish(t)
+	t := u.In[operand]
+	u.parts[t] = append(u.parts[t], part{u.typed(v, t.DType), along, u.Out[0].Name})
+	if u.uses[t]--; u.uses[t] == 0 {
+		u.finish(t)
 	}
 }
 
-func (b *backward) cast(v value, dtype domain.DType) result {
-	return result{"cast", []string{v.name}, []string{"dtype=" + string(dtype)}, v.axes, dtype, v.mesh}
+func cast(v value, dtype domain.DType) result {
+	r := like("cast", v).with("dtype=" + string(dtype))
+	r.dtype = dtype
+	return r
+}
+
+// typed converts a value to an element type if its own differs.
+func (b *backward) typed(v value, dtype domain.DType) value {
+	if v.dtype == dtype {
+		return v
+	}
+	return b.named(v.name+"_"+string(dtype), cast(v, dtype))
 }
 
 // finish adds up the parts of a gradient. It first adds parts that must be summed over the same axes, so that the sum over
@@ -183,8 +188,7 @@ func (b *backward) sameSum(p, q part, t *model.Tensor) bool {
 
 // added adds two parts.
 func (b *backward) added(p, q part, name string) part {
-	axes := stretch(p.axes, q.axes)
-	return part{b.emit(name, axes, p.dtype, p.mesh, "add", []string{p.name, q.name}), p.along, p.from}
+	return part{b.named(name, like("add", p.value, q.value)), p.along, p.from}
 }
 
 // summed lists the axes of a part over which it must be summed, because the tensor was stretched along them.
@@ -221,7 +225,7 @@ func (b *backward) unstretch(p part, t *model.Tensor, name string) value {
 		if n == len(order)-1 && alike(axes, b.refitted(p, t)) {
 			called = name
 		}
-		v = b.emit(called, axes, v.dtype, v.mesh, "sum", []string{v.name}, axisAttr(at))
+		v = b.named(called, like("sum", v).with(axisAttr(at)).along(axes))
 	}
 	return b.fit(v, b.refitted(p, t), name)
 }
@@ -262,10 +266,13 @@ func (b *backward) fit(v value, want []domain.Axis, name string) value {
 
 // fitted returns an operation that adds or removes axes of one element of a value.
 func fitted(v value, want []domain.Axis) result {
-	r := like("reshape", v)
-	r.axes, r.attrs = want, []string{shapeAttr(want)}
 	if i, ok := inserted(v.axes, want); ok {
-		r.fn, r.attrs = "broadcast", []string{axisAttr(i)}
+		return like("broadcast", v).with(axisAttr(i)).along(want)
 	}
-	return r
+	return reshaped(v, want)
+}
+
+// reshaped returns an operation that reshapes a value.
+func reshaped(v value, want []domain.Axis) result {
+	return like("reshape", v).with(shapeAttr(want)).along(want)
 }

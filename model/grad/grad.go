@@ -218,14 +218,13 @@ func (b *backward) add(s *statement, results ...value) {
 	b.ops = append(b.ops, s)
 }
 
-// emit adds an operation, unless an earlier one computes the same value, and returns its result. The name is a proposal.
-func (b *backward) emit(name string, axes []domain.Axis, dtype domain.DType, mesh *domain.Mesh,
-	fn string, args []string, attrs ...string) value {
-	s := &statement{fn: fn, args: args, attrs: attrs, origin: b.origin}
+// named adds an operation, unless an earlier one computes the same value, and returns its result. The name is a proposal.
+func (b *backward) named(name string, r result) value {
+	s := &statement{fn: r.fn, args: r.args, attrs: r.attrs, origin: b.origin}
 	if same, ok := b.known[s.text()]; ok {
 		return same
 	}
-	v := value{b.names.fresh(name), axes, dtype, mesh}
+	v := value{b.names.fresh(name), r.axes, r.dtype, r.mesh}
 	b.add(s, v)
 	b.known[s.text()] = v
 	return v

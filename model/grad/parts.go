@@ -8,54 +8,56 @@ import (
 )
 
 // slice: the gradient has zeros outside the slice.
-func slice(b *backward, op *model.WrittenOp, dy []value) {
-	o := op.Ops[0]
-	axis, x := o.Axis, b.axes(op.In[0])
-	whole, part := x[axis].Extent, b.axes(op.Out[0])[axis].Extent
+func slice(u use) {
+	o := u.Ops[0]
+	axis, x := o.Axis, u.axes(u.In[0])
+	whole, part := x[axis].Extent, u.along()[axis].Extent
 	if whole.Size == part.Size {
-		b.flow(op, 0, dy[0], nil)
+		u.flow(0, u.dy[0], nil)
 		return
 	}
-	zeros := b.zeros(b.forward(op.In[0]))
-	pieces := []value{b.plain(b.full(dy[0], op.Out[0]), op.Out[0], axis)}
+	zeros := u.zeros(u.in(0))
+	pieces := []value{u.plain(u.whole(), u.Out[0], axis)}
 	if o.Start.Size > 0 {
-		pieces = slices.Insert(pieces, 0, b.sliced(zeros, axis, domain.Extent{}, o.Start, op.In[0].Name+"_before"))
+		pieces = slices.Insert(pieces, 0, u.sliced(zeros, axis, domain.Extent{}, o.Start, u.In[0].Name+"_before"))
 	}
 	if end := plus(o.Start, part); end.Size < whole.Size {
-		pieces = append(pieces, b.sliced(zeros, axis, end, minus(whole, end), op.In[0].Name+"_after"))
+		pieces = append(pieces, u.sliced(zeros, axis, end, minus(whole, end), u.In[0].Name+"_after"))
 	}
-	b.give(op, 0, joined(pieces, axis, x), nil)
+	u.give(0, joined(pieces, axis, x), nil)
 }
 
 // sliced adds a slice of size elements of an axis from start on.
 func (b *backward) sliced(v value, axis int, start, size domain.Extent, name string) value {
-	r := like("slice", v)
-	r.attrs = []string{axisAttr(axis), "start=" + start.String(), "size=" + size.String()}
-	r.axes = slices.Clone(v.axes)
-	r.axes[axis] = domain.Axis{Extent: size}
-	return b.named(name, r)
+	return b.named(name, cut(v, axis, start, size))
+}
+
+// cut returns an operation that takes size elements of an axis from start on.
+func cut(v value, axis int, start, size domain.Extent) result {
+	axes := slices.Clone(v.axes)
+	axes[axis] = domain.Axis{Extent: size}
+	return like("slice", v).with(cutAttrs(axis, start, size)...).along(axes)
+}
+
+func cutAttrs(axis int, start, size domain.Extent) []string {
+	return []string{axisAttr(axis), "start=" + start.String(), "size=" + size.String()}
 }
 
 // joined concatenates values along an axis.
 func joined(pieces []value, axis int, axes []domain.Axis) result {
-	r := like("concat", pieces[0])
-	for _, p := range pieces[1:] {
-		r.args = append(r.args, p.name)
-	}
-	r.attrs, r.axes = []string{axisAttr(axis)}, axes
-	return r
+	return like("concat", pieces[0], pieces[1:]...).with(axisAttr(axis)).along(axes)
 }
 
 // split: concatenates the gradients of the results.
-func split(b *backward, op *model.WrittenOp, dy []value) {
-	pieces := make([]value, len(dy))
-	for i, t := range op.Out {
-		if pieces[i] = b.plain(b.zeroUnless(dy[i], t), t, op.Ops[0].Axis); len(pieces) == 1 {
-			b.flow(op, 0, pieces[i], nil)
+func split(u use) {
+	pieces := make([]value, len(u.dy))
+	for i, t := range u.Out {
+		if pieces[i] = u.plain(u.zeroUnless(u.dy[i], t), t, u.axis()); len(pieces) == 1 {
+			u.flow(0, pieces[i], nil)
 			return
 		}
 	}
-	b.give(op, 0, joined(pieces, op.Ops[0].Axis, b.axes(op.In[0])), nil)
+	u.give(0, joined(pieces, u.axis(), u.axes(u.In[0])), nil)
 }
 
 // plain returns a gradient that is not split along an axis that a slice or concat divides, or a rope rotates. Its other axes are
@@ -68,12 +70,11 @@ func (b *backward) plain(v value, t *model.Tensor, axis int) value {
 	if lies[axis].Kind != domain.Device || !slices.Equal(domain.Shape(v.axes), domain.Shape(b.axes(t))) {
 		return v
 	}
-	r := like("set", v)
-	r.axes = slices.Clone(b.axes(t))
-	r.axes[axis] = domain.Axis{Extent: r.axes[axis].Extent}
-	v = b.named(v.name+"_whole", r)
 	whole := *t
-	whole.Name, whole.Axes = v.name, r.axes
+	whole.Axes = slices.Clone(b.axes(t))
+	whole.Axes[axis] = domain.Axis{Extent: whole.Axes[axis].Extent}
+	v = b.named(v.name+"_whole", like("set", v).along(whole.Axes))
+	whole.Name = v.name
 	b.declared[v.name] = &whole
 	return v
 }
@@ -87,23 +88,19 @@ func (b *backward) zeroUnless(v value, t *model.Tensor) value {
 }
 
 // concat: each operand gets its slice of the gradient.
-func concat(b *backward, op *model.WrittenOp, dy []value) {
-	axis := op.Ops[0].Axis
-	i := at(dy[0], op.Out[0], axis)
-	if i < 0 || standsFor(dy[0].axes[i], b.axes(op.Out[0])[axis]) {
-		for n := range op.In {
-			b.flow(op, n, dy[0], nil)
+func concat(u use) {
+	axis := u.axis()
+	i := at(u.dy[0], u.Out[0], axis)
+	if i < 0 || standsFor(u.dy[0].axes[i], u.along()[axis]) {
+		for n := range u.In {
+			u.flow(n, u.dy[0], nil)
 		}
 		return
 	}
-	start, g := domain.Extent{}, b.plain(dy[0], op.Out[0], i)
-	for n, t := range op.In {
-		size := b.axes(t)[axis].Extent
-		r := like("slice", g)
-		r.attrs = []string{axisAttr(i), "start=" + start.String(), "size=" + size.String()}
-		r.axes = slices.Clone(g.axes)
-		r.axes[i] = domain.Axis{Extent: size}
-		b.give(op, n, r, nil)
+	start, g := domain.Extent{}, u.plain(u.dy[0], u.Out[0], i)
+	for n, t := range u.In {
+		size := u.axes(t)[axis].Extent
+		u.give(n, cut(g, i, start, size), nil)
 		start = plus(start, size)
 	}
 }

@@ -1,16 +1,17 @@
 package grad
 
 import (
+	"slices"
 	"strconv"
-	"strings"
 
+	"github.com/hirgen/hirgen/internal/base/list"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
 // rule computes the gradients with respect to the operands of an operation from the gradients of its results.
 type rule struct {
-	apply func(b *backward, op *model.WrittenOp, dy []value)
+	apply func(use)
 	// kinds says which operands have no gradient; nil: all have one.
 	kinds func(operand int) operandKind
 	// results is the number of results with gradients; 0: all.
@@ -55,9 +56,9 @@ func init() {
 		"masked":      {apply: chosen("keep"), kinds: constantAt(1)},
 		"sum":         {apply: sum},
 		"prod":        {apply: prod},
-		"softmax":     {apply: rows("softmax_grad", true)},
-		"log_softmax": {apply: rows("log_softmax_grad", true)},
-		"normalize":   {apply: rows("normalize_grad", false)},
+		"softmax":     {apply: rows("softmax_grad", ofResult)},
+		"log_softmax": {apply: rows("log_softmax_grad", ofResult)},
+		"normalize":   {apply: rows("normalize_grad", ofOperand)},
 		"rms_norm":    {apply: norm("rms_norm_grad")},
 		"layer_norm":  {apply: norm("layer_norm_grad")},
 		"rope":        {apply: rope("rope_grad"), kinds: tables},
@@ -131,36 +132,41 @@ func like(fn string, a value, more ...value) result {
 	return r
 }
 
-// named emits an operation, as give does. Its result is not a gradient.
-func (b *backward) named(name string, r result) value {
-	return b.emit(name, r.axes, r.dtype, r.mesh, r.fn, r.args, r.attrs...)
+// with adds attributes.
+func (r result) with(attrs ...string) result {
+	r.attrs = append(slices.Clip(r.attrs), attrs...)
+	return r
+}
+
+// reading adds operands that do not change the axes of the result.
+func (r result) reading(b *backward, more ...*model.Tensor) result {
+	for _, t := range more {
+		r.args = append(r.args, b.forward(t).name)
+	}
+	return r
+}
+
+// along gives the result other axes.
+func (r result) along(axes []domain.Axis) result {
+	r.axes = axes
+	return r
 }
 
 // axisAttr prints the attribute axis.
 func axisAttr(n int) string { return "axis=" + strconv.Itoa(n) }
 
 // shapeAttr prints the attribute shape.
-func shapeAttr(axes []domain.Axis) string { return "shape=" + listOf(axes) }
-
-func listOf(axes []domain.Axis) string {
-	texts := make([]string, len(axes))
-	for i, a := range axes {
-		texts[i] = a.Extent.String()
-	}
-	return "[" + strings.Join(texts, ", ") + "]"
+func shapeAttr(axes []domain.Axis) string {
+	return "shape=[" + list.Join(axes, func(a domain.Axis) string { return a.Extent.String() }) + "]"
 }
 
 // attrs returns the attributes of an operation of the forward pass, without some of them.
 func attrs(op *model.WrittenOp, without ...string) []string {
-	var list []string
-next:
+	var texts []string
 	for _, a := range op.Attrs {
-		for _, name := range without {
-			if a.Name == name {
-				continue next
-			}
+		if !slices.Contains(without, a.Name) {
+			texts = append(texts, a.String())
 		}
-		list = append(list, a.String())
 	}
-	return list
+	return texts
 }

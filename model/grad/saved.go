@@ -34,14 +34,9 @@ var expensive = []string{"matmul", "linear", "softmax", "log_softmax", "attentio
 // forward pass.
 func (b *backward) choose() []*model.Tensor {
 	k := &keeper{b: b, producer: map[string]*model.WrittenOp{}, available: map[string]bool{}, named: map[string]bool{},
-		reads: map[string]bool{}}
+		reads: reads(b.ops)}
 	if !k.read() {
 		return nil
-	}
-	for _, s := range b.ops {
-		for _, arg := range s.args {
-			k.reads[arg] = true
-		}
 	}
 	for _, t := range b.pipeline.Inputs {
 		k.available[t.Name] = true
@@ -61,6 +56,17 @@ func (b *backward) choose() []*model.Tensor {
 	}
 	k.insert()
 	return kept
+}
+
+// reads returns the operands of statements.
+func reads(list []*statement) map[string]bool {
+	read := map[string]bool{}
+	for _, s := range list {
+		for _, arg := range s.args {
+			read[arg] = true
+		}
+	}
+	return read
 }
 
 // keeper chooses between saving and recomputing.
@@ -138,12 +144,7 @@ func (r *repetition) compute(name string) {
 
 // onlyUsed replaces a recomputed split by slices for the results that are used.
 func (k *keeper) onlyUsed(list []*statement) []*statement {
-	used := map[string]bool{}
-	for _, s := range list {
-		for _, arg := range s.args {
-			used[arg] = true
-		}
-	}
+	used := reads(list)
 	var result []*statement
 	for _, s := range list {
 		if s.forward == nil || s.fn != "split" || !slices.ContainsFunc(s.outs, func(out string) bool { return !used[out] }) {
@@ -155,7 +156,7 @@ func (k *keeper) onlyUsed(list []*statement) []*statement {
 				o := s.forward.Ops[i]
 				size := k.b.axes(o.Out)[o.Axis].Extent
 				result = append(result, &statement{outs: []string{out}, fn: "slice", args: s.args, forward: s.forward, origin: s.origin,
-					attrs: []string{axisAttr(o.Axis), "start=" + o.Start.String(), "size=" + size.String()}})
+					attrs: cutAttrs(o.Axis, o.Start, size)})
 			}
 		}
 	}

@@ -1,10 +1,13 @@
 package grad
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/hirgen/hirgen/internal/base/list"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
 	"github.com/hirgen/hirgen/model/schedule"
@@ -47,14 +50,9 @@ func (w *writer) spec() string {
 func (w *writer) common(name string) {
 	w.add("hirgen: 1", "name: "+name)
 	if params := w.pipeline.Params; len(params) > 0 {
-		texts := make([]string, len(params))
-		for i, param := range params {
-			texts[i] = fmt.Sprintf("%s: %d", param.Name, param.Value)
-			if param.Text != "" {
-				texts[i] = param.Name + ": " + param.Text
-			}
-		}
-		w.add("params: {" + strings.Join(texts, ", ") + "}")
+		w.add("params: {" + list.Join(params, func(p model.Param) string {
+			return p.Name + ": " + cmp.Or(p.Text, strconv.FormatInt(p.Value, 10))
+		}) + "}")
 	}
 	w.meshes()
 	w.dtype = w.pipeline.UsualDType()
@@ -78,9 +76,9 @@ func (w *writer) comment(indent, text string) {
 
 // head describes the spec in a comment.
 func (w *writer) head() {
-	text := fmt.Sprintf("The backward pass of %s: the gradients of %s, given %s", w.pipeline.Name, list(w.targets), called(w.Given))
+	text := fmt.Sprintf("The backward pass of %s: the gradients of %s, given %s", w.pipeline.Name, named(w.targets), called(w.Given))
 	if len(w.Saved) > 0 {
-		text += " and the results saved by the forward pass: " + list(w.Saved)
+		text += " and the results saved by the forward pass: " + named(w.Saved)
 	}
 	w.comment("", text+".")
 	w.comment("", Origin)
@@ -101,20 +99,12 @@ func (w *writer) unasked() []string {
 
 // called lists gradients by name.
 func called(gradients []Gradient) string {
-	texts := make([]string, len(gradients))
-	for i, g := range gradients {
-		texts[i] = g.Name
-	}
-	return strings.Join(texts, ", ")
+	return list.Join(gradients, func(g Gradient) string { return g.Name })
 }
 
 func (w *writer) meshes() {
 	for i, m := range w.pipeline.Meshes {
-		texts := make([]string, len(m.Axes))
-		for i, a := range m.Axes {
-			texts[i] = a.Name + ": " + a.Extent.String()
-		}
-		axes := "{" + strings.Join(texts, ", ") + "}"
+		axes := "{" + list.Join(m.Axes, func(a domain.MeshAxis) string { return a.Name + ": " + a.String() }) + "}"
 		switch i {
 		case 0:
 			if w.pipeline.DeclaresMesh() || m.Size() > 1 {
@@ -130,60 +120,44 @@ func (w *writer) meshes() {
 
 // tensors declares the inputs, the saved tensors and the gradients.
 func (w *writer) tensors() {
-	read := map[string]bool{}
-	for _, s := range w.ops {
-		for _, arg := range s.args {
-			read[arg] = true
-		}
-	}
-	var sections []section
+	read := reads(w.ops)
 	given := section{title: "The gradients of the outputs."}
+	inputs := section{title: "Inputs of the forward pass."}
+	saved := section{title: "Saved by the forward pass, which has them as outputs."}
+	anew := section{title: "Computed anew.", reduced: true}
+	between := section{title: "Gradients of results."}
+	gradients := section{title: "The gradients, each of which lies as its tensor does."}
 	for _, g := range w.Given {
 		given.add(g.Name, g.Of)
 	}
-	inputs := section{title: "Inputs of the forward pass."}
-	anew := section{title: "Computed anew.", reduced: true}
 	for _, t := range w.pipeline.Inputs {
 		if read[t.Name] {
 			inputs.add(t.Name, t)
 		}
 	}
-	saved := section{title: "Saved by the forward pass, which has them as outputs."}
 	for _, t := range w.Saved {
 		saved.add(t.Name, t)
 	}
-	for _, s := range w.ops {
-		if s.forward == nil {
-			continue
-		}
-		for _, out := range s.outs {
-			if i := slices.IndexFunc(s.forward.Out, func(t *model.Tensor) bool { return t.Name == out && t.Annotated }); i >= 0 {
-				anew.add(out, s.forward.Out[i])
-			}
-		}
-	}
-	gradients := section{title: "The gradients, each of which lies as its tensor does."}
 	for _, g := range w.Gradients {
 		gradients.add(g.Name, g.Of)
 	}
-	between := section{title: "Gradients of results."}
-	asked := map[string]bool{}
-	for _, g := range w.Gradients {
-		asked[g.Name] = true
-	}
 	for _, s := range w.ops {
 		for _, out := range s.outs {
-			if t := w.declared[out]; t != nil && !asked[out] {
+			if s.forward != nil {
+				if i := slices.IndexFunc(s.forward.Out, func(t *model.Tensor) bool { return t.Name == out && t.Annotated }); i >= 0 {
+					anew.add(out, s.forward.Out[i])
+				}
+			}
+			if t := w.declared[out]; t != nil && !slices.Contains(gradients.names, out) {
 				between.add(out, t)
 			}
 		}
 	}
-	sections = append(sections, given, inputs, saved, anew, between, gradients)
-	w.declare(sections)
+	w.declare(given, inputs, saved, anew, between, gradients)
 }
 
 // declare prints the declarations of tensors, each with the axes and type of its model tensor.
-func (w *writer) declare(sections []section) {
+func (w *writer) declare(sections ...section) {
 	longest := 0
 	for _, s := range sections {
 		for _, name := range s.names {
@@ -219,17 +193,15 @@ func (w *writer) declaration(t *model.Tensor, reduced bool) string {
 	if reduced {
 		axes = t.Axes
 	}
-	texts := make([]string, len(axes))
-	for i, a := range axes {
-		if w.plain && a.Kind == domain.Stream {
-			a = domain.Axis{Extent: a.Extent}
+	text := "[" + list.Join(axes, func(a domain.Axis) string {
+		switch {
+		case a.Kind == domain.Device:
+			return "DID" + a.Mesh
+		case w.plain && a.Kind == domain.Stream:
+			return a.Extent.String()
 		}
-		texts[i] = a.String()
-		if a.Kind == domain.Device {
-			texts[i] = "DID" + a.Mesh
-		}
-	}
-	text := "[" + strings.Join(texts, ", ") + "]"
+		return a.String()
+	}) + "]"
 	if t.DType == w.dtype && t.Mesh == w.pipeline.Meshes[0] {
 		return text
 	}

@@ -10,7 +10,7 @@ import (
 func (w *writer) forwardSpec() string {
 	text := "The forward pass of " + w.pipeline.Name
 	if len(w.Saved) > 0 {
-		text += ", with what the backward pass reads of it as outputs: " + list(w.Saved)
+		text += ", with what the backward pass reads of it as outputs: " + named(w.Saved)
 	}
 	w.comment("", text+".")
 	w.comment("", Origin)
@@ -31,7 +31,7 @@ func (w *writer) forwardSpec() string {
 			outputs = append(outputs, t)
 		}
 	}
-	w.declare([]section{declared, saved})
+	w.declare(declared, saved)
 	w.add("ops:")
 	for _, op := range w.pipeline.Written {
 		whole := *op
@@ -41,7 +41,7 @@ func (w *writer) forwardSpec() string {
 		}
 		w.add("  - " + whole.String())
 	}
-	w.add("outputs: [" + list(outputs) + "]")
+	w.add("outputs: [" + named(outputs) + "]")
 	w.schedule()
 	return strings.Join(w.lines, "\n") + "\n"
 }

@@ -1,0 +1,34 @@
+// Package list has what slices lacks: lists made of other lists.
+package list
+
+import "strings"
+
+// Map returns f of each element.
+func Map[T, R any](list []T, f func(T) R) []R {
+	out := make([]R, len(list))
+	for i, v := range list {
+		out[i] = f(v)
+	}
+	return out
+}
+
+// Join prints elements with commas between them: "x, y".
+func Join[T any](list []T, text func(T) string) string { return strings.Join(Map(list, text), ", ") }
+
+// Product multiplies a number of each element: 1 if there are none.
+func Product[T any](list []T, number func(T) int64) int64 {
+	product := int64(1)
+	for _, v := range list {
+		product *= number(v)
+	}
+	return product
+}
+
+// Numbers returns 0, 1, ... n-1.
+func Numbers(n int) []int {
+	numbers := make([]int, n)
+	for i := range numbers {
+		numbers[i] = i
+	}
+	return numbers
+}
