@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/hirgen/hirgen/model"
@@ -177,16 +176,9 @@ func specOf(p *model.Pipeline) Spec {
 		if t.Producer != nil && !t.Annotated {
 			continue
 		}
-		d := Tensor{Name: t.Name}
-		for _, a := range t.Axes {
-			a.Text = ""
-			d.Axes = append(d.Axes, a)
-		}
-		if t.DType != s.DType {
-			d.DType = t.DType
-		}
-		if t.Mesh != p.Meshes[0] {
-			d.Mesh = t.Mesh.Name
+		d := tensorOf(p, t)
+		if t.DType == s.DType {
+			d.DType = ""
 		}
 		s.Tensors = append(s.Tensors, d)
 	}
@@ -197,6 +189,19 @@ func specOf(p *model.Pipeline) Spec {
 		s.Schedule = append(s.Schedule, model.Setting{Path: c.Path(), Value: c.Value})
 	}
 	return s
+}
+
+// tensorOf returns a tensor of a pipeline as a declared one.
+func tensorOf(p *model.Pipeline, t *model.Tensor) Tensor {
+	d := Tensor{Name: t.Name, DType: t.DType}
+	for _, a := range t.Axes {
+		a.Text = ""
+		d.Axes = append(d.Axes, a)
+	}
+	if t.Mesh != p.Meshes[0] {
+		d.Mesh = t.Mesh.Name
+	}
+	return d
 }
 
 func meshOf(m *domain.Mesh) Mesh {
@@ -219,34 +224,27 @@ func opOf(op *model.Op) Op {
 	case model.OpUnary, model.OpBinary, model.OpReduce:
 		var constant string
 		if o.Fn, constant = domain.SplitFn(op.Fn); constant != "" {
-			o.Attrs = append(o.Attrs, Attr{Name: "by", Value: constant})
+			o = o.with(word("by", constant))
 		}
 	}
 	if a, attends := domain.AttentionOf(op.Fn); attends {
 		for _, attribute := range a.Attributes() {
 			name, value, _ := strings.Cut(attribute, "=")
-			o.Attrs = append(o.Attrs, Attr{Name: name, Value: value})
+			o = o.with(word(name, value))
 		}
 	}
 	switch op.Kind {
 	case model.OpReduce, model.OpBroadcast, model.OpPositions, model.OpConcat:
-		o.Attrs = append(o.Attrs, number("axis", int64(op.Axis)))
+		o = o.with(number("axis", int64(op.Axis)))
 	case model.OpSlice:
 		size := domain.WithoutReductions(op.Out.Axes)[op.Axis].Size
-		o.Attrs = append(o.Attrs, number("axis", int64(op.Axis)), number("start", op.Start.Size), number("size", size))
+		o = o.with(number("axis", int64(op.Axis)), number("start", op.Start.Size), number("size", size))
 	case model.OpPermute:
-		list := make([]int64, len(op.Perm))
-		for i, axis := range op.Perm {
-			list[i] = int64(axis)
-		}
-		o.Attrs = append(o.Attrs, Attr{Name: "perm", List: list})
+		o = o.with(permutation(op.Perm))
 	case model.OpReshape:
-		o.Attrs = append(o.Attrs, Attr{Name: "shape", List: domain.Shape(op.Out.Axes), Sizes: true})
+		o = o.with(shaped(domain.Shape(op.Out.Axes)))
 	case model.OpCast:
-		o.Attrs = append(o.Attrs, Attr{Name: "dtype", Value: string(op.Out.DType)})
+		o = o.with(word("dtype", string(op.Out.DType)))
 	}
 	return o
 }
-
-// number returns an attribute with one number.
-func number(name string, n int64) Attr { return Attr{Name: name, Value: strconv.FormatInt(n, 10)} }

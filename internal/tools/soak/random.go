@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/hirgen/hirgen/internal/base/list"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -36,6 +37,9 @@ type value struct {
 }
 
 func (v *value) shape() []int64 { return domain.Shape(v.axes) }
+
+// as returns a value of another type on the same mesh.
+func (v *value) as(dtype domain.DType) *value { return &value{dtype: dtype, mesh: v.mesh} }
 
 // MakeUp makes the spec of a seed and a number.
 func MakeUp(seed, number uint64) Spec { return makeUp(seed, number, (*generator).kind) }
@@ -123,7 +127,7 @@ func (g *generator) shape(axes int) []int64 {
 	for {
 		shape := make([]int64, axes)
 		for i := range shape {
-			shape[i] = pick(g, g.extents...)
+			shape[i] = g.extent()
 		}
 		if product(shape) <= maxElements {
 			return shape
@@ -132,11 +136,7 @@ func (g *generator) shape(axes int) []int64 {
 }
 
 func product(shape []int64) int64 {
-	n := int64(1)
-	for _, extent := range shape {
-		n *= extent
-	}
-	return n
+	return list.Product(shape, func(extent int64) int64 { return extent })
 }
 
 // placed chooses the kinds of the axes of a shape: split over the mesh, or streamed.
@@ -199,6 +199,20 @@ func (g *generator) inputOf(shape []int64, dtype domain.DType, m Mesh) *value {
 	return v
 }
 
+// inputLike declares an input with the type and the mesh of a tensor.
+func (g *generator) inputLike(shape []int64, like *value) *value {
+	return g.inputOf(shape, like.dtype, like.mesh)
+}
+
+// extent chooses an extent.
+func (g *generator) extent() int64 { return pick(g, g.extents...) }
+
+// redeclare changes the axes of a declared tensor.
+func (g *generator) redeclare(v *value, axes []domain.Axis) {
+	v.axes = axes
+	g.spec.Tensors[g.spec.declared(v.name)].Axes = slices.Clone(axes)
+}
+
 // declare adds a tensor with the axes of its declaration to the spec.
 func (g *generator) declare(v *value, axes []domain.Axis) {
 	t := Tensor{Name: v.name, Axes: slices.Clone(axes)}
@@ -245,7 +259,7 @@ func (g *generator) spoil() {
 		op.In = append(op.In, op.In[0])
 	case 3:
 		op := &s.Ops[g.IntN(len(s.Ops))]
-		op.Attrs = append(op.Attrs, Attr{Name: "axis", Value: "7"})
+		*op = op.with(number("axis", 7))
 	default:
 		t := &s.Tensors[g.IntN(len(s.Tensors))]
 		t.Axes[g.IntN(len(t.Axes))] = domain.Axis{Kind: domain.Device, Mesh: pick(g, "x", "y", "z"), Extent: domain.Extent{Size: 2}}

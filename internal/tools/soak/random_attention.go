@@ -3,7 +3,6 @@ package soak
 import (
 	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -32,23 +31,23 @@ func (g *generator) attentionOf(q *value, split string) bool {
 	if split == domain.SplitHeads {
 		keys[n-3] = pick(g, 1, shape[0], shape[0]*shape[n-3], keys[n-3])
 	}
-	keys[n-2] = pick(g, g.extents...)
-	op := Op{Fn: "attention", In: []string{q.name}}
+	keys[n-2] = g.extent()
+	op := on("attention", q)
 	if g.chance(0.5) {
 		keys[n-2] = max(keys[n-2], shape[n-2])
 		if split == domain.SplitRows {
 			keys[n-2] = max(keys[n-2], shape[0]*shape[n-2])
 		}
-		op.Attrs = append(op.Attrs, Attr{Name: "causal", Value: "true"})
+		op = op.with(word("causal", "true"))
 		if g.chance(0.3) {
-			op.Attrs = append(op.Attrs, Attr{Name: "window", Value: strconv.FormatInt(1+g.Int64N(keys[n-2]), 10)})
+			op = op.with(number("window", 1+g.Int64N(keys[n-2])))
 		}
 	}
 	if split != "" {
 		keys = keys[1:]
-		op.Attrs = append(op.Attrs, Attr{Name: "split", Value: split})
+		op = op.with(word("split", split))
 	}
-	op.In = append(op.In, g.operand(q, keys).name, g.operand(q, keys).name)
+	op.read(g.operand(q, keys), g.operand(q, keys))
 	if product(shape) > maxElements || product(keys) > maxElements {
 		g.drop(op)
 		return false
@@ -60,9 +59,9 @@ func (g *generator) attentionOf(q *value, split string) bool {
 			axes[i] = serialAxis(shape[i])
 		}
 	}
-	out := g.add(op, g.sound(axes), q.dtype, q.mesh)
+	out := g.add(op, g.sound(axes), q)
 	if g.chance(0.5) {
-		logs := g.further(axes[:n-1], domain.FP32, q.mesh)
+		logs := g.further(axes[:n-1], q.as(domain.FP32))
 		if g.chance(0.5) {
 			g.attentionGrad(op, q, out, logs, keys)
 		}
@@ -83,7 +82,7 @@ func (g *generator) inBlocks() *value {
 	q := g.inputOf(shape, g.spec.DType, m)
 	if g.chance(0.8) {
 		q.axes = g.placed(shape, m, 0, 0)
-		q.axes[0] = domain.Axis{Kind: domain.Device, Mesh: along.Name, Extent: domain.Extent{Size: along.Size}}
+		q.axes[0] = along.device()
 		g.spec.Tensors[len(g.spec.Tensors)-1].Axes = slices.Clone(q.axes)
 	}
 	return q
@@ -93,27 +92,24 @@ func (g *generator) inBlocks() *value {
 // read the results of the attention.
 func (g *generator) attentionGrad(attention Op, q, out, logs *value, keys []int64) {
 	if g.chance(0.3) {
-		out, logs = g.inputOf(q.shape(), q.dtype, q.mesh), g.inputOf(logs.shape(), domain.FP32, q.mesh)
+		out, logs = g.inputLike(q.shape(), q), g.inputOf(logs.shape(), domain.FP32, q.mesh)
 	}
 	op := Op{Fn: "attention_grad", Attrs: attention.Attrs}
 	op.In = append([]string{g.operand(q, q.shape()).name}, attention.In...)
-	op.In = append(op.In, out.name, logs.name)
-	g.add(op, slices.Clone(q.axes), q.dtype, q.mesh)
-	var whole []domain.Axis
+	op.read(out, logs)
+	g.add(op, slices.Clone(q.axes), q)
+	whole := serialAxes(nil, keys...)
 	if len(keys) < len(q.axes) {
-		whole = append(whole, serialAxis(q.axes[0].Size))
+		whole = slices.Insert(whole, 0, serialAxis(q.axes[0].Size))
 	}
-	for _, extent := range keys {
-		whole = append(whole, serialAxis(extent))
-	}
-	g.further(whole, q.dtype, q.mesh)
-	g.further(whole, q.dtype, q.mesh)
+	g.further(whole, q)
+	g.further(whole, q)
 }
 
 // further adds another result to the last operation.
-func (g *generator) further(axes []domain.Axis, dtype domain.DType, m Mesh) *value {
+func (g *generator) further(axes []domain.Axis, like *value) *value {
 	g.results++
-	v := &value{name: fmt.Sprintf("T%d", g.results), axes: slices.Clone(axes), dtype: dtype, mesh: m}
+	v := &value{name: fmt.Sprintf("T%d", g.results), axes: slices.Clone(axes), dtype: like.dtype, mesh: like.mesh}
 	op := &g.spec.Ops[len(g.spec.Ops)-1]
 	op.More = append(op.More, v.name)
 	g.known = append(g.known, v)

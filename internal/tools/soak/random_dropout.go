@@ -13,20 +13,20 @@ func (g *generator) dropout() bool {
 	if len(v.axes) >= maxAxes {
 		return false
 	}
-	seed := ""
+	var seed *value
 	for _, t := range g.spec.Tensors {
 		if t.DType == domain.Int64 && len(t.Axes) == 1 && t.Axes[0].Size == 1 && t.Mesh == g.meshName(v) && g.chance(0.7) {
-			seed = t.Name
+			seed = &value{name: t.Name}
 		}
 	}
-	if seed == "" {
+	if seed == nil {
 		seed = g.integers([]int64{1}, domain.Int64, v.mesh)
 	}
-	op := Op{Fn: "dropout", In: []string{v.name, seed}, Attrs: []Attr{{Name: "p", Value: pick(g, "0.1", "0.5", "0.25", "0")}}}
+	op := on("dropout", v, seed).with(word("p", pick(g, "0.1", "0.5", "0.25", "0")))
 	if g.chance(0.3) {
-		op.Attrs = append(op.Attrs, Attr{Name: "salt", Value: strconv.Itoa(g.IntN(5))})
+		op = op.with(word("salt", strconv.Itoa(g.IntN(5))))
 	}
-	g.add(op, v.axes, v.dtype, v.mesh)
+	g.add(op, v.axes, v)
 	return true
 }
 
@@ -39,13 +39,11 @@ func (g *generator) meshName(v *value) string {
 }
 
 // integers declares an input that only some operations read, and at times moves it before.
-func (g *generator) integers(shape []int64, dtype domain.DType, m Mesh) string {
+func (g *generator) integers(shape []int64, dtype domain.DType, m Mesh) *value {
 	v := g.inputOf(shape, dtype, m)
 	if g.chance(0.2) {
-		out := g.result(Op{Fn: "set", In: []string{v.name}}, g.placed(shape, m, 0.5, 0.2), dtype, m)
-		g.declare(out, out.axes)
-		v = out
+		v = g.laidResult(on("set", v), g.placed(shape, m, 0.5, 0.2), v)
 	}
 	g.known = slices.DeleteFunc(g.known, func(k *value) bool { return k.dtype.IsInteger() })
-	return v.name
+	return v
 }

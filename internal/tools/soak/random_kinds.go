@@ -3,6 +3,7 @@ package soak
 import (
 	"slices"
 
+	"github.com/hirgen/hirgen/internal/base/list"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -38,12 +39,12 @@ func (g *generator) oddView() {
 		v := g.cutOut([]int64{rows}, before, columns, after, nil)
 		g.readView(v)
 	case 3: // rows of an odd number of elements, in slices
-		g.readView(g.cutOut([]int64{pick(g, g.extents...)}, before, rows, after, []int64{pick[int64](g, 3, 5, 9)}))
+		g.readView(g.cutOut([]int64{g.extent()}, before, rows, after, []int64{pick[int64](g, 3, 5, 9)}))
 	default: // the second operand of a concat has an odd offset in the result
 		a, b := g.inputOf([]int64{rows, before}, g.spec.DType, g.spec.World), g.inputOf([]int64{rows, columns}, g.spec.DType, g.spec.World)
-		made := g.result(Op{Fn: pick(g, "neg", "relu"), In: []string{b.name}}, b.axes, b.dtype, b.mesh)
-		op := Op{Fn: "concat", In: []string{a.name, made.name}, Attrs: []Attr{g.axisAttr(1, 2)}}
-		g.readView(g.result(op, []domain.Axis{made.axes[0], serialAxis(before + columns)}, b.dtype, b.mesh))
+		made := g.result(on(pick(g, "neg", "relu"), b), b.axes, b)
+		op := on("concat", a, made).with(g.axisAttr(1, 2))
+		g.readView(g.result(op, []domain.Axis{made.axes[0], serialAxis(before + columns)}, b))
 	}
 }
 
@@ -54,28 +55,31 @@ func (g *generator) cutOut(outer []int64, before, size, after int64, inner []int
 	in := g.inputOf(slices.Concat(outer, []int64{before + size + after}, inner), g.spec.DType, g.spec.World)
 	if in.axes[at].Kind != domain.Serial {
 		in.axes[at] = serialAxis(in.axes[at].Size)
-		g.spec.Tensors[g.spec.declared(in.name)].Axes = slices.Clone(in.axes)
+		g.redeclare(in, in.axes)
 	}
 	axes := slices.Clone(in.axes)
 	axes[at].Size = size
 	attr := g.axisAttr(at, len(axes))
 	if after == 0 || g.chance(0.5) {
-		return g.result(Op{Fn: "slice", In: []string{in.name}, Attrs: []Attr{attr, number("start", before), number("size", size)}}, axes,
-			in.dtype, in.mesh)
+		return g.result(on("slice", in).with(attr, number("start", before), number("size", size)), axes,
+			in)
+
 	}
 	first, last := slices.Clone(axes), slices.Clone(axes)
 	first[at].Size, last[at].Size = before, after
-	g.result(Op{Fn: "split", In: []string{in.name}, Attrs: []Attr{attr, {Name: "sizes", List: []int64{before, size, after}}}}, first,
-		in.dtype, in.mesh)
-	v := g.further(axes, in.dtype, in.mesh)
-	g.further(last, in.dtype, in.mesh)
+	g.result(on("split", in).with(attr, listed("sizes", []int64{before, size, after})), first,
+		in)
+
+	v := g.further(axes, in)
+	g.further(last, in)
 	return v
 }
 
 // reshaped reshapes a tensor to a shape without Device and Stream axes.
 func (g *generator) reshaped(v *value, shape []int64) *value {
-	return g.result(Op{Fn: "reshape", In: []string{v.name}, Attrs: []Attr{{Name: "shape", List: shape}}}, serialAxes(nil, shape...),
-		v.dtype, v.mesh)
+	return g.result(on("reshape", v).with(listed("shape", shape)), serialAxes(nil, shape...),
+		v)
+
 }
 
 // readView reads a view of two or more axes: as an operand of a matmul or an attention, in a kernel, or on other ranks.
@@ -83,11 +87,11 @@ func (g *generator) readView(v *value) {
 	shape := v.shape()
 	switch n, use := len(shape), g.Float64(); {
 	case n == 2 && use < 0.2: // the second operand
-		a := g.inputOf([]int64{pick(g, g.extents...), shape[0]}, v.dtype, v.mesh)
-		g.add(Op{Fn: "matmul", In: []string{a.name, v.name}}, []domain.Axis{a.axes[0], v.axes[1]}, v.dtype, v.mesh)
+		a := g.inputLike([]int64{g.extent(), shape[0]}, v)
+		g.add(on("matmul", a, v), []domain.Axis{a.axes[0], v.axes[1]}, v)
 	case n == 2 && use < 0.36: // a weight
-		a := g.inputOf([]int64{pick(g, g.extents...), shape[1]}, v.dtype, v.mesh)
-		g.add(Op{Fn: "linear", In: []string{a.name, v.name}}, []domain.Axis{a.axes[0], v.axes[0]}, v.dtype, v.mesh)
+		a := g.inputLike([]int64{g.extent(), shape[1]}, v)
+		g.add(on("linear", a, v), []domain.Axis{a.axes[0], v.axes[0]}, v)
 	case n > 2 && use < 0.4:
 		g.focused(v, 1, (*generator).attention)
 	default:
@@ -101,12 +105,12 @@ func (g *generator) readVector(v *value) {
 	n := v.shape()[0]
 	switch {
 	case g.chance(0.4):
-		k := pick(g, g.extents...)
-		x, w := g.inputOf([]int64{pick(g, g.extents...), k}, v.dtype, v.mesh), g.inputOf([]int64{n, k}, v.dtype, v.mesh)
-		g.add(Op{Fn: "linear", In: []string{x.name, w.name, v.name}}, []domain.Axis{x.axes[0], w.axes[0]}, v.dtype, v.mesh)
+		k := g.extent()
+		x, w := g.inputLike([]int64{g.extent(), k}, v), g.inputLike([]int64{n, k}, v)
+		g.add(on("linear", x, w, v), []domain.Axis{x.axes[0], w.axes[0]}, v)
 	case g.chance(0.3):
-		x := g.inputOf([]int64{pick(g, g.extents...), n}, v.dtype, v.mesh)
-		g.add(Op{Fn: pick(g, "rms_norm", "mul", "add", "sub"), In: []string{x.name, v.name}}, x.axes, v.dtype, v.mesh)
+		x := g.inputLike([]int64{g.extent(), n}, v)
+		g.add(on(pick(g, "rms_norm", "mul", "add", "sub"), x, v), x.axes, v)
 	default:
 		g.focused(v, 1+g.IntN(2), (*generator).binary, (*generator).unary, (*generator).set, (*generator).dropout)
 	}
@@ -131,12 +135,12 @@ func (g *generator) maxOfRankSums() {
 			if alone && g.chance(0.7) {
 				at = 0
 			}
-			op := Op{Fn: fn, In: []string{sum.name}, Attrs: []Attr{g.axisAttr(at, 3)}}
-			g.add(op, slices.Delete(slices.Clone(sum.axes), at, at+1), sum.dtype, sum.mesh)
+			op := on(fn, sum).with(g.axisAttr(at, 3))
+			g.add(op, slices.Delete(slices.Clone(sum.axes), at, at+1), sum)
 			continue
 		}
 		ofTwo := func(g *generator) bool {
-			g.add(Op{Fn: fn, In: []string{sum.name, g.partner(sum).name}}, sum.axes, sum.dtype, sum.mesh)
+			g.add(on(fn, sum, g.partner(sum)), sum.axes, sum)
 			return true
 		}
 		g.focused(sum, 1, ofTwo, (*generator).unary, (*generator).binary)
@@ -147,24 +151,24 @@ func (g *generator) maxOfRankSums() {
 // of the sums have one element in the outermost axis, split over a mesh axis of one rank.
 func (g *generator) rankSum() *value {
 	m := &g.spec.World
-	over := domain.Axis{Kind: domain.Device, Mesh: m.Axes[0].Name, Extent: domain.Extent{Size: m.Axes[0].Size}}
-	axes := serialAxes(nil, pick(g, g.extents...), pick(g, g.extents...), pick(g, g.extents...))
+	over := m.Axes[0].device()
+	axes := serialAxes(nil, g.extent(), g.extent(), g.extent())
 	declared := g.chance(0.3)
 	if g.chance(0.5) && len(m.Axes) < 3 {
 		one := MeshAxis{[]string{"x", "y", "z"}[len(m.Axes)], 1}
 		m.Axes, declared = append(m.Axes, one), true
 		axes[0] = domain.Axis{Kind: domain.Device, Mesh: one.Name, Extent: domain.Extent{Size: 1}}
 	}
-	in, op := []domain.Axis{over, serialAxis(axes[0].Size), axes[1], axes[2]}, Op{Fn: "sum", Attrs: []Attr{g.axisAttr(0, 4)}}
+	in, op := []domain.Axis{over, serialAxis(axes[0].Size), axes[1], axes[2]}, on("sum").with(g.axisAttr(0, 4))
 	if g.chance(0.6) {
-		in, op = []domain.Axis{in[1], axes[1], over}, Op{Fn: "matmul"}
+		in, op = []domain.Axis{in[1], axes[1], over}, on("matmul")
 	}
 	first := g.laid(in, *m)
 	op.In = []string{first.name}
 	if op.Fn == "matmul" {
-		op.In = append(op.In, g.laid([]domain.Axis{over, axes[2]}, *m).name)
+		op.read(g.laid([]domain.Axis{over, axes[2]}, *m))
 	}
-	sum := g.result(op, axes, first.dtype, *m)
+	sum := g.result(op, axes, first)
 	if declared {
 		g.declare(sum, sum.axes)
 	}
@@ -189,19 +193,20 @@ func (g *generator) sharedSumOf(listed bool) {
 	}
 	parts := 2 + g.Int64N(3)
 	in := g.laid(serialAxes(nil, slices.Insert(slices.Clone(shape), at, parts)...), g.spec.World)
-	sum := g.result(Op{Fn: "sum", In: []string{in.name}, Attrs: []Attr{g.axisAttr(at, len(in.axes))}}, serialAxes(nil, shape...),
-		in.dtype, in.mesh)
+	sum := g.result(on("sum", in).with(g.axisAttr(at, len(in.axes))), serialAxes(nil, shape...),
+		in)
+
 	if listed {
 		g.declare(sum, sum.axes)
 		list := &g.spec.Tensors[len(g.spec.Tensors)-1].Axes
-		*list = slices.Insert(*list, at, domain.Axis{Kind: domain.Reduction, Extent: domain.Extent{Size: parts}})
-		g.result(Op{Fn: pick(g, "relu", "neg"), In: []string{sum.name}}, sum.axes, sum.dtype, sum.mesh) // a kernel reads it first
+		*list = slices.Insert(*list, at, reduced(domain.Extent{Size: parts}))
+		g.result(on(pick(g, "relu", "neg"), sum), sum.axes, sum) // a kernel reads it first
 		g.focused(sum, 1, (*generator).set, (*generator).permute, (*generator).broadcast)
 	}
 	if split := slices.Index(shape, ranks.Size); !listed && split >= 0 && g.chance(0.5) { // each rank first reads its part
 		axes := slices.Clone(sum.axes)
 		axes[split].Kind, axes[split].Mesh = domain.Device, ranks.Name
-		g.laidResult(Op{Fn: pick(g, "relu", "neg")}, axes, sum, sum.mesh, sum)
+		g.laidResult(on(pick(g, "relu", "neg"), sum), axes, sum)
 	}
 	if g.chance(0.4) {
 		g.readWithView(sum)
@@ -211,13 +216,9 @@ func (g *generator) sharedSumOf(listed bool) {
 
 // readWithView reads a tensor and a view of it in operations that become one kernel.
 func (g *generator) readWithView(v *value) {
-	order := make([]int64, len(v.axes))
-	for i := range order {
-		order[i] = int64(i)
-	}
-	changed := g.result(Op{Fn: pick(g, "relu", "neg"), In: []string{v.name}}, v.axes, v.dtype, v.mesh)
-	view := g.result(Op{Fn: "permute", In: []string{v.name}, Attrs: []Attr{{Name: "perm", List: order}}}, v.axes, v.dtype, v.mesh)
-	g.result(Op{Fn: pick(g, "max", "min"), In: []string{changed.name, view.name}}, v.axes, v.dtype, v.mesh)
+	changed := g.result(on(pick(g, "relu", "neg"), v), v.axes, v)
+	view := g.result(on("permute", v).with(permutation(list.Numbers(len(v.axes)))), v.axes, v)
+	g.result(on(pick(g, "max", "min"), changed, view), v.axes, v)
 }
 
 // headsOverRanks begins with an attention whose queries have blocks of heads. rowsOverRanks uses blocks of rows.
@@ -228,25 +229,25 @@ func (g *generator) rowsOverRanks()  { g.attentionOf(g.inBlocks(), domain.SplitR
 // Stream axis. The operand is an input or a view of one.
 func (g *generator) scatteredSlices() {
 	ranks := g.spec.World.Axes[0]
-	over := domain.Axis{Kind: domain.Device, Mesh: ranks.Name, Extent: domain.Extent{Size: ranks.Size}}
-	scattered, own := over, serialAxis(pick(g, g.extents...))
+	over := ranks.device()
+	scattered, own := over, serialAxis(g.extent())
 	scattered.Kind, scattered.Mesh = domain.Stream, ""
-	axes := []domain.Axis{own, over, scattered, serialAxis(pick(g, g.extents...))}
+	axes := []domain.Axis{own, over, scattered, serialAxis(g.extent())}
 	in := g.laid(slices.Clone(axes), g.spec.World)
 	if g.chance(0.5) {
 		in.axes[2].Kind = domain.Serial
 		g.spec.Tensors[g.spec.declared(in.name)].Axes[2].Kind = domain.Serial
-		in = g.laidResult(Op{Fn: "permute", Attrs: []Attr{{Name: "perm", List: []int64{0, 1, 2, 3}}}}, axes, in, in.mesh, in)
+		in = g.laidResult(on("permute", in).with(permutation(list.Numbers(4))), axes, in)
 	}
 	own.Kind = domain.Stream
-	g.laidResult(Op{Fn: "sum", Attrs: []Attr{g.axisAttr(1, 4)}}, []domain.Axis{own, over, axes[3]}, in, in.mesh, in)
+	g.laidResult(on("sum", in).with(g.axisAttr(1, 4)), []domain.Axis{own, over, axes[3]}, in)
 }
 
 // sumOfRows reduces the result of a kernel along rows. Another operation may read that result too, and a pipeline may
 // run along its columns.
 func (g *generator) sumOfRows() {
 	in := g.laid(serialAxes(nil, pick[int64](g, 2, 3, 4, 9), pick[int64](g, 2, 3, 4, 8, 12)), g.spec.World)
-	made := g.result(Op{Fn: pick(g, "relu", "neg"), In: []string{in.name}}, in.axes, in.dtype, in.mesh)
+	made := g.result(on(pick(g, "relu", "neg"), in), in.axes, in)
 	if g.chance(0.7) { // declared whole, it takes no pipeline from the sum
 		g.declare(made, made.axes)
 	}
@@ -254,11 +255,12 @@ func (g *generator) sumOfRows() {
 		g.focused(made, 1, (*generator).unary, (*generator).constant)
 	}
 	columns := slices.Clone(made.axes[1:])
-	sum := g.result(Op{Fn: pick(g, "sum", "sum", "max"), In: []string{made.name}, Attrs: []Attr{g.axisAttr(0, 2)}}, columns,
-		made.dtype, made.mesh)
+	sum := g.result(on(pick(g, "sum", "sum", "max"), made).with(g.axisAttr(0, 2)), columns,
+		made)
+
 	if g.chance(0.4) {
 		sum.axes = g.placed(sum.shape(), sum.mesh, 0.2, 0.8)
 		g.declare(sum, sum.axes)
-		g.listReduced(sum, domain.Axis{Kind: domain.Reduction, Extent: made.axes[0].Extent}, 0)
+		g.listReduced(sum, reduced(made.axes[0].Extent), 0)
 	}
 }

@@ -12,22 +12,22 @@ import (
 func (g *generator) twoMoves() {
 	ranks := &g.spec.World.Axes[0]
 	ranks.Size = max(ranks.Size, 2)
-	over := domain.Axis{Kind: domain.Device, Mesh: ranks.Name, Extent: domain.Extent{Size: ranks.Size}}
-	count, columns := serialAxis(pick[int64](g, 2, 3, 4)), serialAxis(pick(g, g.extents...))
+	over := ranks.device()
+	count, columns := serialAxis(pick[int64](g, 2, 3, 4)), serialAxis(g.extent())
 	streamed := count
 	streamed.Kind = domain.Stream
 	parts := g.laid([]domain.Axis{count, over, columns}, g.spec.World)
 	if g.chance(0.5) {
-		parts = g.laidResult(Op{Fn: pick(g, "relu", "silu")}, []domain.Axis{streamed, over, columns}, parts, parts.mesh, parts)
+		parts = g.laidResult(on(pick(g, "relu", "silu"), parts), []domain.Axis{streamed, over, columns}, parts)
 	}
-	first := g.laidResult(Op{Fn: pick(g, "sum", "sum", "max"), Attrs: []Attr{g.axisAttr(1, 3)}}, []domain.Axis{streamed, columns}, parts,
-		parts.mesh, parts)
-	made := g.result(Op{Fn: pick(g, "relu", "normalize", "neg"), In: []string{first.name}}, first.axes, first.dtype, first.mesh)
+	first := g.laidResult(on(pick(g, "sum", "sum", "max"), parts).with(g.axisAttr(1, 3)), []domain.Axis{streamed, columns}, parts)
+
+	made := g.result(on(pick(g, "relu", "normalize", "neg"), first), first.axes, first)
 	row := slices.Insert(slices.Clone(made.axes), 1, serialAxis(1))
-	made = g.result(Op{Fn: "broadcast", In: []string{made.name}, Attrs: []Attr{{Name: "axis", Value: "1"}}}, row, made.dtype, made.mesh)
+	made = g.result(on("broadcast", made).with(number("axis", 1)), row, made)
 	weights := g.laid([]domain.Axis{count, over, columns}, g.spec.World)
-	product := g.laidResult(Op{Fn: "mul"}, []domain.Axis{streamed, over, columns}, weights, weights.mesh, weights, made)
-	g.laidResult(Op{Fn: "sum", Attrs: []Attr{g.axisAttr(1, 3)}}, []domain.Axis{streamed, columns}, product, product.mesh, product)
+	product := g.laidResult(on("mul", weights, made), []domain.Axis{streamed, over, columns}, weights)
+	g.laidResult(on("sum", product).with(g.axisAttr(1, 3)), []domain.Axis{streamed, columns}, product)
 	g.field(pick(g, schedule.All, first.name), schedule.Lead, pick(g, "1", "1", "2", schedule.All, schedule.None))
 	if g.chance(0.3) {
 		g.field("", schedule.Pipeline, pick(g, schedule.Collective, schedule.P2P))

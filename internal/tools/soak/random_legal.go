@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/hirgen/hirgen/internal/base/list"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
 	"github.com/hirgen/hirgen/model/schedule"
@@ -75,7 +76,7 @@ type factors struct {
 // batched chooses the matrices of a matmul whose operands have these batches. The result has the longer list of
 // batches.
 func (g *generator) batched(first, second []int64) factors {
-	m, k, n := pick[int64](g, 2, 3, 4), pick(g, g.extents...), pick(g, g.extents...)
+	m, k, n := pick[int64](g, 2, 3, 4), g.extent(), g.extent()
 	p := factors{linear: g.chance(0.4)}
 	matrix := []int64{k, n}
 	if p.linear {
@@ -90,11 +91,7 @@ func (g *generator) batched(first, second []int64) factors {
 }
 
 func serialAxes(batch []int64, matrix ...int64) []domain.Axis {
-	var axes []domain.Axis
-	for _, extent := range slices.Concat(batch, matrix) {
-		axes = append(axes, serialAxis(extent))
-	}
-	return axes
+	return list.Map(slices.Concat(batch, matrix), serialAxis)
 }
 
 // multiplied adds a matmul, its operands and a declared result.
@@ -104,7 +101,7 @@ func (g *generator) multiplied(p factors) {
 	if p.linear {
 		fn = "linear"
 	}
-	g.laidResult(Op{Fn: fn}, p.out, a, g.spec.World, a, b)
+	g.laidResult(on(fn, a, b), p.out, a)
 }
 
 // turned makes an input with these axes, or permutes an input with the axes in another order.
@@ -113,10 +110,9 @@ func (g *generator) turned(axes []domain.Axis, turn bool) *value {
 		return g.laid(axes, g.spec.World)
 	}
 	perm, lies := g.Perm(len(axes)), make([]domain.Axis, len(axes))
-	list := make([]int64, len(axes))
 	for i, p := range perm {
-		lies[p], list[i] = axes[i], int64(p)
+		lies[p] = axes[i]
 	}
 	in := g.laid(lies, g.spec.World)
-	return g.result(Op{Fn: "permute", In: []string{in.name}, Attrs: []Attr{{Name: "perm", List: list}}}, axes, in.dtype, in.mesh)
+	return g.result(on("permute", in).with(permutation(perm)), axes, in)
 }

@@ -3,8 +3,8 @@ package soak
 import (
 	"fmt"
 	"slices"
-	"strconv"
 
+	"github.com/hirgen/hirgen/internal/base/list"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -55,20 +55,39 @@ func (g *generator) operation() {
 }
 
 // add adds an operation and its result. The result has this shape and, for axes of the operands, these kinds.
-func (g *generator) add(op Op, axes []domain.Axis, dtype domain.DType, m Mesh) *value {
-	v := g.result(op, axes, dtype, m)
+func (g *generator) add(op Op, axes []domain.Axis, like *value) *value {
+	v := g.result(op, axes, like)
 	if g.chance(0.65) {
 		g.declare(v, g.annotation(v))
 	}
 	return v
 }
 
+// on returns an operation on tensors.
+func on(fn string, in ...*value) Op {
+	op := Op{Fn: fn}
+	op.read(in...)
+	return op
+}
+
+// read adds operands.
+func (o *Op) read(in ...*value) {
+	for _, v := range in {
+		o.In = append(o.In, v.name)
+	}
+}
+
+// reduced returns the axis of a declared result that its operation reduces.
+func reduced(extent domain.Extent) domain.Axis {
+	return domain.Axis{Kind: domain.Reduction, Extent: extent}
+}
+
 // result adds an operation whose result is not declared.
-func (g *generator) result(op Op, axes []domain.Axis, dtype domain.DType, m Mesh) *value {
+func (g *generator) result(op Op, axes []domain.Axis, like *value) *value {
 	g.results++
 	op.Out = fmt.Sprintf("T%d", g.results)
 	g.spec.Ops = append(g.spec.Ops, op)
-	v := &value{name: op.Out, axes: slices.Clone(axes), dtype: dtype, mesh: m}
+	v := &value{name: op.Out, axes: slices.Clone(axes), dtype: like.dtype, mesh: like.mesh}
 	g.known = append(g.known, v)
 	return v
 }
@@ -110,8 +129,7 @@ func (g *generator) set() bool {
 	if g.chance(0.3) {
 		m = g.mesh()
 	}
-	out := g.result(Op{Fn: "set", In: []string{v.name}}, g.placed(v.shape(), m, 0.5, 0.3), v.dtype, m)
-	g.declare(out, out.axes)
+	g.laidResult(on("set", v), g.placed(v.shape(), m, 0.5, 0.3), &value{dtype: v.dtype, mesh: m})
 	return true
 }
 
@@ -127,9 +145,9 @@ func (g *generator) wider(t domain.DType) domain.DType {
 func (g *generator) addWide(op Op, axes []domain.Axis, v *value) *value {
 	dtype := g.wider(v.dtype)
 	if dtype == v.dtype {
-		return g.add(op, axes, dtype, v.mesh)
+		return g.add(op, axes, v)
 	}
-	out := g.result(op, axes, dtype, v.mesh)
+	out := g.result(op, axes, v.as(dtype))
 	g.declare(out, g.annotation(out))
 	return out
 }
@@ -137,12 +155,7 @@ func (g *generator) addWide(op Op, axes []domain.Axis, v *value) *value {
 func (g *generator) permute() bool {
 	v := g.any()
 	perm := g.Perm(len(v.axes))
-	var list []int64
-	var axes []domain.Axis
-	for _, p := range perm {
-		list, axes = append(list, int64(p)), append(axes, v.axes[p])
-	}
-	g.add(Op{Fn: "permute", In: []string{v.name}, Attrs: []Attr{{Name: "perm", List: list}}}, axes, v.dtype, v.mesh)
+	g.add(on("permute", v).with(permutation(perm)), list.Map(perm, func(p int) domain.Axis { return v.axes[p] }), v)
 	return true
 }
 
@@ -150,7 +163,7 @@ func (g *generator) permute() bool {
 func (g *generator) positions() bool {
 	v := g.any()
 	at := g.IntN(len(v.axes))
-	g.add(Op{Fn: "positions", In: []string{v.name}, Attrs: []Attr{g.axisAttr(at, len(v.axes))}}, v.axes[at:at+1], domain.FP32, v.mesh)
+	g.add(on("positions", v).with(g.axisAttr(at, len(v.axes))), v.axes[at:at+1], v.as(domain.FP32))
 	return true
 }
 
@@ -166,16 +179,16 @@ func (g *generator) slice() bool {
 	size := 1 + g.Int64N(extent-start)
 	attrs := []Attr{g.axisAttr(at, len(v.axes))}
 	if start > 0 || g.chance(0.5) {
-		attrs = append(attrs, Attr{Name: "start", Value: strconv.FormatInt(start, 10)})
+		attrs = append(attrs, number("start", start))
 	}
 	if g.chance(0.5) {
-		attrs = append(attrs, Attr{Name: "size", Value: strconv.FormatInt(size, 10)})
+		attrs = append(attrs, number("size", size))
 	} else {
-		attrs = append(attrs, Attr{Name: "stop", Value: strconv.FormatInt(start+size, 10)})
+		attrs = append(attrs, number("stop", start+size))
 	}
 	axes := slices.Clone(v.axes)
 	axes[at] = serialAxis(size)
-	g.addParts(Op{Fn: "slice", In: []string{v.name}, Attrs: attrs}, axes, at, v)
+	g.addParts(on("slice", v).with(attrs...), axes, at, v)
 	return true
 }
 
@@ -183,15 +196,15 @@ func (g *generator) slice() bool {
 func (g *generator) concat() bool {
 	v := g.any()
 	at := g.IntN(len(v.axes))
-	op, total := Op{Fn: "concat", In: []string{v.name}, Attrs: []Attr{g.axisAttr(at, len(v.axes))}}, v.axes[at].Size
+	op, total := on("concat", v).with(g.axisAttr(at, len(v.axes))), v.axes[at].Size
 	if v.axes[at].Kind == domain.Device {
 		return false
 	}
 	for range 1 + g.IntN(2) {
 		other := v
 		if shape := slices.Clone(v.shape()); g.chance(0.8) {
-			shape[at] = pick(g, g.extents...)
-			if other = g.inputOf(shape, v.dtype, v.mesh); other.axes[at].Kind == domain.Device {
+			shape[at] = g.extent()
+			if other = g.inputLike(shape, v); other.axes[at].Kind == domain.Device {
 				return false
 			}
 		}
@@ -208,7 +221,7 @@ func (g *generator) concat() bool {
 
 // addParts adds an operation whose result is serial along one axis.
 func (g *generator) addParts(op Op, axes []domain.Axis, at int, like *value) {
-	out := g.result(op, axes, like.dtype, like.mesh)
+	out := g.result(op, axes, like)
 	if g.chance(0.4) {
 		g.annotation(out)
 		out.axes = slices.Clone(out.axes)
@@ -224,7 +237,7 @@ func (g *generator) broadcast() bool {
 	}
 	at := g.IntN(len(v.axes) + 1)
 	axes := slices.Insert(slices.Clone(v.axes), at, domain.Axis{Kind: domain.Broadcast, Extent: domain.Extent{Size: 1}})
-	g.add(Op{Fn: "broadcast", In: []string{v.name}, Attrs: []Attr{g.axisAttr(at, len(axes))}}, axes, v.dtype, v.mesh)
+	g.add(on("broadcast", v).with(g.axisAttr(at, len(axes))), axes, v)
 	return true
 }
 
@@ -233,13 +246,13 @@ func (g *generator) axisAttr(at, axes int) Attr {
 	if g.chance(0.2) {
 		at -= axes
 	}
-	return Attr{Name: "axis", Value: strconv.Itoa(at)}
+	return number("axis", int64(at))
 }
 
 func (g *generator) cast() bool {
 	v := g.any()
 	to := pick(g, domain.DTypes...)
-	g.add(Op{Fn: "cast", In: []string{v.name}, Attrs: []Attr{{Name: "dtype", Value: string(to)}}}, v.axes, to, v.mesh)
+	g.add(on("cast", v).with(word("dtype", string(to))), v.axes, v.as(to))
 	return true
 }
 
@@ -249,14 +262,14 @@ func (g *generator) unary() bool {
 	if g.chance(0.4) {
 		fn = pick(g, model.UnaryFns...)
 	}
-	g.add(Op{Fn: fn, In: []string{v.name}}, v.axes, v.dtype, v.mesh)
+	g.add(on(fn, v), v.axes, v)
 	return true
 }
 
 func (g *generator) constant() bool {
 	v := g.any()
 	by := pick(g, "2", "-1", "3", "0.5", "1e-3", "16", "-0.25")
-	g.add(Op{Fn: pick(g, model.ConstantFns...), In: []string{v.name}, Attrs: []Attr{{Name: "by", Value: by}}}, v.axes, v.dtype, v.mesh)
+	g.add(on(pick(g, model.ConstantFns...), v).with(word("by", by)), v.axes, v)
 	return true
 }
 
@@ -275,11 +288,11 @@ func (g *generator) binary() bool {
 			axes[i] = b.axes[j]
 		}
 	}
-	in := []string{a.name, b.name}
+	op := on(fn, a, b)
 	if g.chance(0.2) {
-		slices.Reverse(in)
+		slices.Reverse(op.In)
 	}
-	g.add(Op{Fn: fn, In: in}, axes, a.dtype, a.mesh)
+	g.add(op, axes, a)
 	return true
 }
 
@@ -299,10 +312,10 @@ func (g *generator) partner(a *value) *value {
 		case g.chance(0.15):
 			shape[i] = 1
 		case extent == 1 && product(a.shape())*4 <= maxElements && g.chance(0.4):
-			shape[i] = pick(g, g.extents...)
+			shape[i] = g.extent()
 		}
 	}
-	return g.inputOf(shape, a.dtype, a.mesh)
+	return g.inputLike(shape, a)
 }
 
 func (g *generator) reduce() bool {
@@ -318,10 +331,10 @@ func (g *generator) reduce() bool {
 	if g.chance(0.05) {
 		fn = "prod"
 	}
-	op := Op{Fn: fn, In: []string{v.name}, Attrs: []Attr{g.axisAttr(at, len(v.axes))}}
+	op := on(fn, v).with(g.axisAttr(at, len(v.axes)))
 	axes := slices.Delete(slices.Clone(v.axes), at, at+1)
 	out := g.addWide(op, axes, v)
-	g.listReduced(out, domain.Axis{Kind: domain.Reduction, Extent: v.axes[at].Extent}, at)
+	g.listReduced(out, reduced(v.axes[at].Extent), at)
 	return true
 }
 
@@ -339,7 +352,7 @@ func (g *generator) composite() bool {
 		return false
 	}
 	fn := pick(g, model.Composites...)
-	op := Op{Fn: fn, In: []string{v.name}}
+	op := on(fn, v)
 	last := v.shape()[len(v.axes)-1:]
 	few := map[string]int64{"normalize_grad": 2, "layer_norm_grad": 2, "rms_norm_grad": 1}[fn] // only rounding errors remain
 	if last[0] <= few {
@@ -347,10 +360,10 @@ func (g *generator) composite() bool {
 	}
 	switch fn {
 	case "layer_norm":
-		op.In = append(op.In, g.inputOf(last, v.dtype, v.mesh).name, g.inputOf(last, v.dtype, v.mesh).name)
+		op.read(g.inputLike(last, v), g.inputLike(last, v))
 	case "rms_norm":
 		if g.chance(0.7) {
-			op.In = append(op.In, g.inputOf(last, v.dtype, v.mesh).name)
+			op.read(g.inputLike(last, v))
 		}
 	case "rope", "rope_grad":
 		n := len(v.axes)
@@ -359,53 +372,52 @@ func (g *generator) composite() bool {
 		}
 		if g.chance(0.6) {
 			table := []int64{v.shape()[n-2], last[0] / 2}
-			op.In = append(op.In, g.inputOf(table, v.dtype, v.mesh).name, g.inputOf(table, v.dtype, v.mesh).name)
+			op.read(g.inputLike(table, v), g.inputLike(table, v))
 			break
 		}
 		axis := n - 2
 		if g.chance(0.5) {
 			axis = g.IntN(n - 1)
-			op.Attrs = append(op.Attrs, g.axisAttr(axis, n))
+			op = op.with(g.axisAttr(axis, n))
 		}
 		g.countRows(&op, axis)
 	case "softmax":
 		if n := len(v.axes); n > 1 && v.shape()[n-2] <= last[0] && g.chance(0.4) {
-			op.Attrs = append(op.Attrs, Attr{Name: "causal", Value: "true"})
+			op = op.with(word("causal", "true"))
 			g.countRows(&op, n-2)
 		}
 	case "split", "dropout":
 		return false // a slice has several results; see dropout
 	case "where":
-		shape := v.shape()[g.IntN(len(v.axes)):]
-		if dtype := pick(g, domain.AllDTypes...); dtype.IsInteger() {
-			op.In = []string{g.integers(shape, dtype, v.mesh)}
-		} else {
-			op.In = []string{g.inputOf(shape, dtype, v.mesh).name}
+		mask, shape := g.inputOf, v.shape()[g.IntN(len(v.axes)):]
+		dtype := pick(g, domain.AllDTypes...)
+		if dtype.IsInteger() {
+			mask = g.integers
 		}
-		op.In = append(op.In, v.name, g.partner(v).name)
+		op = on(fn, mask(shape, dtype, v.mesh), v, g.partner(v))
 	case "softmax_grad", "normalize_grad", "log_softmax_grad":
-		op.In = append(op.In, g.inputOf(v.shape(), v.dtype, v.mesh).name)
+		op.read(g.inputLike(v.shape(), v))
 	case "layer_norm_grad", "rms_norm_grad":
-		op.In = append(op.In, g.inputOf(v.shape(), v.dtype, v.mesh).name)
+		op.read(g.inputLike(v.shape(), v))
 		if fn == "layer_norm_grad" || g.chance(0.7) {
-			op.In = append(op.In, g.inputOf(last, v.dtype, v.mesh).name)
+			op.read(g.inputLike(last, v))
 		}
 	}
 	takesAxis := slices.Min(v.shape()) > few && !slices.Contains([]string{"layer_norm", "rms_norm", "layer_norm_grad", "rms_norm_grad",
 		"where", "rope", "rope_grad"}, fn) && len(op.Attrs) == 0
 	if takesAxis && len(v.axes) > 1 && g.chance(0.5) {
-		op.Attrs = append(op.Attrs, g.axisAttr(g.IntN(len(v.axes)), len(v.axes)))
+		op = op.with(g.axisAttr(g.IntN(len(v.axes)), len(v.axes)))
 	}
 	if len(v.axes) < 2 {
 		return false // a reduction leaves no axis
 	}
-	g.add(op, v.axes, v.dtype, v.mesh)
+	g.add(op, v.axes, v)
 	return true
 }
 
 // countRows sets how most operations count the rows after another axis.
 func (g *generator) countRows(op *Op, axis int) {
 	if axis > 0 && g.chance(0.7) {
-		op.Attrs = append(op.Attrs, Attr{Name: "split", Value: pick(g, "rows", "batches")})
+		*op = op.with(word("split", pick(g, "rows", "batches")))
 	}
 }

@@ -17,7 +17,7 @@ func (g *generator) product(fn string) bool {
 		return false
 	}
 	shape := a.shape()
-	k, n := shape[len(shape)-1], pick(g, g.extents...)
+	k, n := shape[len(shape)-1], g.extent()
 	if product(shape)/k*n > maxElements {
 		return false
 	}
@@ -30,9 +30,9 @@ func (g *generator) product(fn string) bool {
 		b = slices.Concat(batch, []int64{n, k})
 	}
 	weight := g.operand(a, b)
-	op := Op{Fn: fn, In: []string{a.name, weight.name}}
+	op := on(fn, a, weight)
 	if fn == "linear" && g.chance(0.5) {
-		op.In = append(op.In, g.inputOf(b[:len(b)-1], a.dtype, a.mesh).name)
+		op.read(g.inputLike(b[:len(b)-1], a))
 	}
 	last := weight.axes[len(b)-1]
 	if fn == "linear" {
@@ -50,10 +50,11 @@ func (g *generator) product(fn string) bool {
 		return false
 	}
 	out := g.addWide(op, g.sound(axes), a)
-	g.listReduced(out, domain.Axis{Kind: domain.Reduction, Extent: domain.Extent{Size: k}}, len(axes))
+	g.listReduced(out, reduced(domain.Extent{Size: k}), len(axes))
 	if g.chance(0.2) {
-		g.add(Op{Fn: pick(g, domain.FunctionNames(func(f domain.Function) bool { return f.Epilogue != "" })...), In: []string{out.name}},
-			out.axes, out.dtype, out.mesh)
+		g.add(on(pick(g, domain.FunctionNames(func(f domain.Function) bool { return f.Epilogue != "" })...), out),
+			out.axes, out)
+
 	}
 	return true
 }
@@ -83,7 +84,7 @@ func (g *generator) batch(first []int64) []int64 {
 		case g.chance(0.15):
 			batch[i] = 1
 		case batch[i] == 1 && g.chance(0.4):
-			batch[i] = pick(g, g.extents...)
+			batch[i] = g.extent()
 		}
 	}
 	return batch
@@ -96,7 +97,7 @@ func (g *generator) operand(a *value, shape []int64) *value {
 			return b
 		}
 	}
-	return g.inputOf(shape, a.dtype, a.mesh)
+	return g.inputLike(shape, a)
 }
 
 // splitContraction multiplies over an axis that is split over ranks: a DIDx axis next to a local axis, merged by a
@@ -108,10 +109,10 @@ func (g *generator) splitContraction() bool {
 	}
 	axis := pick(g, m.Axes...)
 	part := pick[int64](g, 1, 2, 3)
-	device := domain.Axis{Kind: domain.Device, Mesh: axis.Name, Extent: domain.Extent{Size: axis.Size}}
+	device := axis.device()
 	rows := g.shape(1 + g.IntN(2))
 	x := g.inputOf(append(slices.Clone(rows), axis.Size, part), g.spec.DType, m)
-	w := g.inputOf([]int64{pick(g, g.extents...), axis.Size, part}, g.spec.DType, m)
+	w := g.inputOf([]int64{g.extent(), axis.Size, part}, g.spec.DType, m)
 	for n, v := range []*value{x, w} {
 		if n == 1 && g.chance(0.15) {
 			continue // only one operand is split
@@ -120,12 +121,12 @@ func (g *generator) splitContraction() bool {
 			v.axes[i] = serialAxis(v.axes[i].Size)
 		}
 		v.axes[len(v.axes)-2] = device
-		g.spec.Tensors[g.spec.declared(v.name)].Axes = slices.Clone(v.axes)
+		g.redeclare(v, v.axes)
 	}
 	xk, wk := g.merged(x), g.merged(w)
 	axes := append(slices.Clone(x.axes[:len(rows)]), w.axes[0])
-	out := g.addWide(Op{Fn: "linear", In: []string{xk.name, wk.name}}, axes, xk)
-	g.listReduced(out, domain.Axis{Kind: domain.Reduction, Extent: domain.Extent{Size: axis.Size * part}}, len(axes))
+	out := g.addWide(on("linear", xk, wk), axes, xk)
+	g.listReduced(out, reduced(domain.Extent{Size: axis.Size * part}), len(axes))
 	return true
 }
 
@@ -133,8 +134,9 @@ func (g *generator) splitContraction() bool {
 func (g *generator) merged(v *value) *value {
 	n := len(v.axes)
 	axes := append(slices.Clone(v.axes[:n-2]), serialAxis(v.axes[n-2].Size*v.axes[n-1].Size))
-	return g.result(Op{Fn: "reshape", In: []string{v.name}, Attrs: []Attr{{Name: "shape", List: domain.Shape(axes), Sizes: true}}}, axes,
-		v.dtype, v.mesh)
+	return g.result(on("reshape", v).with(shaped(domain.Shape(axes))), axes,
+		v)
+
 }
 
 // reshape splits and merges axes, and adds and drops axes of extent 1.
@@ -149,7 +151,7 @@ func (g *generator) reshape() bool {
 			shape[at] *= shape[at+1]
 			shape = slices.Delete(shape, at+1, at+2)
 		case len(shape) < maxAxes:
-			by := pick(g, g.extents...)
+			by := g.extent()
 			if shape[at]%by != 0 {
 				by = 1
 			}
@@ -164,14 +166,14 @@ func (g *generator) reshape() bool {
 			axes[i] = v.axes[i]
 		}
 	}
-	op := Op{Fn: "reshape", In: []string{v.name}}
+	op := on("reshape", v)
 	if g.chance(0.2) {
-		out := g.result(op, g.sound(axes), v.dtype, v.mesh)
+		out := g.result(op, g.sound(axes), v)
 		g.declare(out, g.annotation(out))
 		return true
 	}
-	op.Attrs = []Attr{{Name: "shape", List: shape, Sizes: true}}
-	g.add(op, g.sound(axes), v.dtype, v.mesh)
+	op.Attrs = []Attr{shaped(shape)}
+	g.add(op, g.sound(axes), v)
 	return true
 }
 
@@ -183,36 +185,33 @@ func (g *generator) pipeline() bool {
 		return false
 	}
 	axis := pick(g, m.Axes...)
-	device := domain.Axis{Kind: domain.Device, Mesh: axis.Name, Extent: domain.Extent{Size: axis.Size}}
+	device := axis.device()
 	stream := domain.Axis{Kind: domain.Stream, Extent: domain.Extent{Size: axis.Size}}
 	rest := g.shape(1 + g.IntN(2))
-	plain := make([]domain.Axis, len(rest))
-	for i, extent := range rest {
-		plain[i] = serialAxis(extent)
-	}
+	plain := serialAxes(nil, rest...)
 	if g.chance(0.5) { // a gather
 		a := g.laid(append([]domain.Axis{device}, plain...), m)
 		out := append([]domain.Axis{stream}, plain...)
 		if len(rest) > 1 && g.chance(0.6) {
-			n := pick(g, g.extents...)
-			b := g.inputOf([]int64{rest[len(rest)-1], n}, a.dtype, m)
+			n := g.extent()
+			b := g.inputLike([]int64{rest[len(rest)-1], n}, a)
 			out[len(out)-1] = serialAxis(n)
-			g.laidResult(Op{Fn: "matmul", In: []string{a.name, b.name}}, out, a, m)
+			g.laidResult(on("matmul", a, b), out, a)
 			return true
 		}
-		g.laidResult(Op{Fn: "set", In: []string{a.name}}, out, a, m)
+		g.laidResult(on("set", a), out, a)
 		return true
 	}
 	a := g.laid(append([]domain.Axis{device, serialAxis(axis.Size)}, plain...), m)
 	v := a
 	if g.chance(0.5) {
-		v = g.laidResult(Op{Fn: pick(g, "neg", "relu")}, append([]domain.Axis{device, stream}, plain...), a, m, a)
+		v = g.laidResult(on(pick(g, "neg", "relu"), a), append([]domain.Axis{device, stream}, plain...), a)
 	}
-	sum := Op{Fn: "sum", In: []string{v.name}, Attrs: []Attr{{Name: "axis", Value: "0"}}}
-	out := g.laidResult(sum, append([]domain.Axis{device}, plain...), v, m)
-	g.listReduced(out, domain.Axis{Kind: domain.Reduction, Extent: device.Extent}, 0)
+	sum := on("sum", v).with(number("axis", 0))
+	out := g.laidResult(sum, append([]domain.Axis{device}, plain...), v)
+	g.listReduced(out, reduced(device.Extent), 0)
 	if g.chance(0.4) {
-		g.laidResult(Op{Fn: "set"}, append([]domain.Axis{stream}, plain...), out, m, out)
+		g.laidResult(on("set", out), append([]domain.Axis{stream}, plain...), out)
 	}
 	return true
 }
@@ -220,17 +219,13 @@ func (g *generator) pipeline() bool {
 // laid makes an input with the given axes.
 func (g *generator) laid(axes []domain.Axis, m Mesh) *value {
 	v := g.inputOf(domain.Shape(axes), g.spec.DType, m)
-	v.axes = axes
-	g.spec.Tensors[g.spec.declared(v.name)].Axes = slices.Clone(axes)
+	g.redeclare(v, axes)
 	return v
 }
 
-// laidResult adds a declared result with the given axes. It may have more operands.
-func (g *generator) laidResult(op Op, axes []domain.Axis, like *value, m Mesh, in ...*value) *value {
-	for _, v := range in {
-		op.In = append(op.In, v.name)
-	}
-	v := g.result(op, axes, like.dtype, m)
+// laidResult adds a declared result with the given axes.
+func (g *generator) laidResult(op Op, axes []domain.Axis, like *value) *value {
+	v := g.result(op, axes, like)
 	g.declare(v, axes)
 	return v
 }

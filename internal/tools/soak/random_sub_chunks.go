@@ -15,7 +15,7 @@ func (g *generator) subChunks() {
 	ranks, parts := &g.spec.World.Axes[0], pick[int64](g, 2, 2, 3)
 	ranks.Size = max(ranks.Size, 2)
 	g.extents = []int64{1, parts, 2 * parts, ranks.Size}
-	over := domain.Axis{Kind: domain.Device, Mesh: ranks.Name, Extent: domain.Extent{Size: ranks.Size}}
+	over := ranks.device()
 	slice := serialAxes(nil, g.shape(1+g.IntN(2))...)
 	if g.chance(0.5) {
 		slice[0].Size = parts
@@ -39,9 +39,9 @@ func (g *generator) field(of, name, value string) {
 
 func (g *generator) gatherInSubChunks(over domain.Axis, slice []domain.Axis) {
 	shard := g.laid(slices.Concat([]domain.Axis{over}, slice), g.spec.World)
-	v := g.laidResult(Op{Fn: "set"}, slices.Concat([]domain.Axis{{Kind: domain.Stream, Extent: over.Extent}}, slice), shard, shard.mesh, shard)
+	v := g.laidResult(on("set", shard), slices.Concat([]domain.Axis{{Kind: domain.Stream, Extent: over.Extent}}, slice), shard)
 	if g.chance(0.5) {
-		v = g.result(Op{Fn: pick(g, "relu", "silu"), In: []string{v.name}}, v.axes, v.dtype, v.mesh)
+		v = g.result(on(pick(g, "relu", "silu"), v), v.axes, v)
 	}
 	g.focused(v, 2+g.IntN(2), (*generator).composite, (*generator).binary, (*generator).unary, (*generator).matmul, (*generator).linear,
 		(*generator).reduce,
@@ -55,9 +55,10 @@ func (g *generator) mergedAxes() bool {
 		return false
 	}
 	shape := []int64{v.shape()[0], product(v.shape()[1:])}
-	merged := g.result(Op{Fn: "reshape", In: []string{v.name}, Attrs: []Attr{{Name: "shape", List: shape}}},
-		[]domain.Axis{v.axes[0], serialAxis(shape[1])}, v.dtype, v.mesh)
-	g.add(Op{Fn: "set", In: []string{merged.name}}, merged.axes, v.dtype, v.mesh)
+	merged := g.result(on("reshape", v).with(listed("shape", shape)),
+		[]domain.Axis{v.axes[0], serialAxis(shape[1])}, v)
+
+	g.add(on("set", merged), merged.axes, v)
 	return true
 }
 
@@ -65,16 +66,17 @@ func (g *generator) mergedAxes() bool {
 func (g *generator) viewInSubChunks(count domain.Extent, slice []domain.Axis) {
 	axes := append([]domain.Axis{{Kind: domain.Stream, Extent: count}}, slice...)
 	in := g.laid(serialAxes(nil, count.Size, product(domain.Shape(slice))), g.spec.World)
-	view := g.result(Op{Fn: "reshape", In: []string{in.name}, Attrs: []Attr{{Name: "shape", List: domain.Shape(axes)}}}, axes,
-		in.dtype, in.mesh)
-	g.laidResult(Op{Fn: pick(g, "set", "relu")}, axes, view, in.mesh, view)
+	view := g.result(on("reshape", in).with(listed("shape", domain.Shape(axes))), axes,
+		in)
+
+	g.laidResult(on(pick(g, "set", "relu"), view), axes, view)
 }
 
 // sumInSubChunks sums over ranks what another operation makes.
 func (g *generator) sumInSubChunks(over domain.Axis, slice []domain.Axis) {
 	axes := slices.Concat([]domain.Axis{over, {Kind: domain.Stream, Extent: over.Extent}}, slice)
 	v := g.partsOf(axes)
-	g.laidResult(Op{Fn: "sum", Attrs: []Attr{g.axisAttr(0, len(axes))}}, slices.Concat([]domain.Axis{over}, v.axes[2:]), v, v.mesh, v)
+	g.laidResult(on("sum", v).with(g.axisAttr(0, len(axes))), slices.Concat([]domain.Axis{over}, v.axes[2:]), v)
 	switch g.IntN(4) {
 	case 0:
 		g.field(schedule.All, schedule.Block, "2")
@@ -108,20 +110,21 @@ func (g *generator) partsOf(axes []domain.Axis) *value {
 		a, b := input(resize(size)), input(resize(pick[int64](g, 1, 2)))
 		both := size + b.axes[at].Size
 		axes[at].Size = both
-		return g.laidResult(Op{Fn: "concat", Attrs: []Attr{g.axisAttr(at, len(axes))}}, slices.Clone(axes), a, a.mesh, a, b)
+		return g.laidResult(on("concat", a, b).with(g.axisAttr(at, len(axes))), slices.Clone(axes), a)
 	case 1:
 		a := input(resize(size + 1))
-		return g.laidResult(Op{Fn: "slice", Attrs: []Attr{g.axisAttr(at, len(axes)), number("start", 1), number("size", size)}},
-			slices.Clone(axes), a, a.mesh, a)
+		return g.laidResult(on("slice", a).with(g.axisAttr(at, len(axes)), number("start", 1), number("size", size)),
+			slices.Clone(axes), a)
+
 	case 2:
 		a := g.laid([]domain.Axis{axes[0], serialAxis(axes[1].Size), serialAxis(product(domain.Shape(axes[2:])))}, g.spec.World)
-		return g.laidResult(Op{Fn: "reshape", Attrs: []Attr{{Name: "shape", List: domain.Shape(axes)}}}, slices.Clone(axes), a, a.mesh, a)
+		return g.laidResult(on("reshape", a).with(listed("shape", domain.Shape(axes))), slices.Clone(axes), a)
 	case 3:
 		a := input(resize(size))
-		return g.laidResult(Op{Fn: "normalize"}, slices.Clone(axes), a, a.mesh, a)
+		return g.laidResult(on("normalize", a), slices.Clone(axes), a)
 	default:
 		b := input(resize(size))
-		a = g.result(Op{Fn: pick(g, "relu", "silu"), In: []string{a.name}}, a.axes, a.dtype, a.mesh)
-		return g.laidResult(Op{Fn: pick(g, "add", "mul")}, slices.Clone(axes), a, a.mesh, b, a)
+		a = g.result(on(pick(g, "relu", "silu"), a), a.axes, a)
+		return g.laidResult(on(pick(g, "add", "mul"), b, a), slices.Clone(axes), a)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hirgen/hirgen/internal/base/list"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -79,15 +80,7 @@ func inferred(s Spec) map[string]Tensor {
 		return tensors
 	}
 	for _, t := range p.Tensors {
-		d := Tensor{Name: t.Name, DType: t.DType}
-		if t.Mesh != p.Meshes[0] {
-			d.Mesh = t.Mesh.Name
-		}
-		for _, a := range t.Axes {
-			a.Text = ""
-			d.Axes = append(d.Axes, a)
-		}
-		tensors[t.Name] = d
+		tensors[t.Name] = tensorOf(p, t)
 	}
 	return tensors
 }
@@ -136,18 +129,18 @@ func lessSchedule(s Spec) []Spec {
 
 // fewerRanks drops axes of the mesh, and puts tensors of other meshes on the world.
 func fewerRanks(s Spec) []Spec {
-	var list []Spec
+	var smaller []Spec
 	for i, a := range s.World.Axes {
 		if len(s.World.Axes) == 1 {
 			break
 		}
-		list = append(list, changed(s, func(c *Spec) {
+		smaller = append(smaller, changed(s, func(c *Spec) {
 			c.World.Axes = slices.Delete(c.World.Axes, i, i+1)
 			c.serialize(func(axis domain.Axis) bool { return axis.Kind == domain.Device && axis.Mesh == a.Name })
 		}))
 	}
 	for i, m := range s.Teams {
-		list = append(list,
+		smaller = append(smaller,
 			changed(s, func(c *Spec) {
 				c.Teams = slices.Delete(c.Teams, i, i+1)
 				for j, t := range c.Tensors {
@@ -156,18 +149,10 @@ func fewerRanks(s Spec) []Spec {
 					}
 				}
 			}),
-			changed(s, func(c *Spec) { c.World.Axes = slices.Clone(m.Axes); c.Teams[i].Ranks = firstRanks(m.Size()) }),
-			changed(s, func(c *Spec) { c.Teams[i].Ranks = firstRanks(m.Size()) }))
+			changed(s, func(c *Spec) { c.World.Axes = slices.Clone(m.Axes); c.Teams[i].Ranks = list.Numbers(int(m.Size())) }),
+			changed(s, func(c *Spec) { c.Teams[i].Ranks = list.Numbers(int(m.Size())) }))
 	}
-	return slices.DeleteFunc(list, func(c Spec) bool { return c.Text() == s.Text() })
-}
-
-func firstRanks(n int64) []int {
-	ranks := make([]int, n)
-	for i := range ranks {
-		ranks[i] = i
-	}
-	return ranks
+	return slices.DeleteFunc(smaller, func(c Spec) bool { return c.Text() == s.Text() })
 }
 
 // serialize makes axes serial.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hirgen/hirgen/internal/base/list"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
 	"github.com/hirgen/hirgen/model/schedule"
@@ -44,14 +45,13 @@ type MeshAxis struct {
 	Size int64
 }
 
-// Size is the number of ranks.
-func (m Mesh) Size() int64 {
-	n := int64(1)
-	for _, a := range m.Axes {
-		n *= a.Size
-	}
-	return n
+// device returns an axis of a tensor that is split over a mesh axis.
+func (a MeshAxis) device() domain.Axis {
+	return domain.Axis{Kind: domain.Device, Mesh: a.Name, Extent: domain.Extent{Size: a.Size}}
 }
+
+// Size is the number of ranks.
+func (m Mesh) Size() int64 { return list.Product(m.Axes, func(a MeshAxis) int64 { return a.Size }) }
 
 // A Tensor is a declared tensor. By default it has the spec's element type and is on the world.
 type Tensor struct {
@@ -72,6 +72,12 @@ type Op struct {
 // Results returns all results of an operation.
 func (o Op) Results() []string { return append([]string{o.Out}, o.More...) }
 
+// with adds attributes to an operation.
+func (o Op) with(attrs ...Attr) Op {
+	o.Attrs = append(o.Attrs, attrs...)
+	return o
+}
+
 // An Attr is an attribute of an operation: one value, or a list. Sizes are extents.
 type Attr struct {
 	Name  string
@@ -79,6 +85,23 @@ type Attr struct {
 	List  []int64
 	Sizes bool
 }
+
+// word returns an attribute with one value.
+func word(name, value string) Attr { return Attr{Name: name, Value: value} }
+
+// number returns an attribute with one number.
+func number(name string, n int64) Attr { return word(name, strconv.FormatInt(n, 10)) }
+
+// listed returns an attribute with a list of numbers.
+func listed(name string, numbers []int64) Attr { return Attr{Name: name, List: numbers} }
+
+// permutation returns the attribute of a permute.
+func permutation(perm []int) Attr {
+	return listed("perm", list.Map(perm, func(axis int) int64 { return int64(axis) }))
+}
+
+// shaped returns an attribute with a list of extents.
+func shaped(extents []int64) Attr { return Attr{Name: "shape", List: extents, Sizes: true} }
 
 // Clone returns a deep copy of a spec.
 func (s Spec) Clone() Spec {
@@ -107,11 +130,7 @@ func (s Spec) Text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "hirgen: 1\nname: %s\n", s.Name)
 	if len(s.Params) > 0 {
-		var list []string
-		for _, p := range s.Params {
-			list = append(list, fmt.Sprintf("%s: %d", p.Name, p.Value))
-		}
-		fmt.Fprintf(&b, "params: {%s}\n", strings.Join(list, ", "))
+		fmt.Fprintf(&b, "params: {%s}\n", list.Join(s.Params, func(p Param) string { return fmt.Sprintf("%s: %d", p.Name, p.Value) }))
 	}
 	if len(s.World.Axes) > 0 {
 		fmt.Fprintf(&b, "mesh: %s\n", s.axes(s.World))
@@ -120,7 +139,7 @@ func (s Spec) Text() string {
 		b.WriteString("meshes:\n")
 	}
 	for _, m := range s.Teams {
-		fmt.Fprintf(&b, "  %s: {axes: %s, ranks: [%s]}\n", m.Name, s.axes(m), join(m.Ranks, strconv.Itoa))
+		fmt.Fprintf(&b, "  %s: {axes: %s, ranks: [%s]}\n", m.Name, s.axes(m), list.Join(m.Ranks, strconv.Itoa))
 	}
 	if s.DType != "" {
 		fmt.Fprintf(&b, "dtype: %s\n", s.DType)
@@ -161,14 +180,6 @@ func (s Spec) choices() []string {
 	return fields
 }
 
-func join[T any](list []T, text func(T) string) string {
-	texts := make([]string, len(list))
-	for i, e := range list {
-		texts[i] = text(e)
-	}
-	return strings.Join(texts, ", ")
-}
-
 // size prints an extent, as a parameter if one has its value.
 func (s Spec) size(n int64) string {
 	for _, p := range s.Params {
@@ -180,11 +191,11 @@ func (s Spec) size(n int64) string {
 }
 
 func (s Spec) axes(m Mesh) string {
-	return "{" + join(m.Axes, func(a MeshAxis) string { return a.Name + ": " + s.size(a.Size) }) + "}"
+	return "{" + list.Join(m.Axes, func(a MeshAxis) string { return a.Name + ": " + s.size(a.Size) }) + "}"
 }
 
 func (s Spec) tensor(t Tensor) string {
-	axes := "[" + join(t.Axes, func(a domain.Axis) string {
+	axes := "[" + list.Join(t.Axes, func(a domain.Axis) string {
 		a.Text = s.size(a.Size)
 		return a.String()
 	}) + "]"
@@ -208,9 +219,9 @@ func (s Spec) op(op Op) string {
 		case a.List == nil:
 			args = append(args, a.Name+"="+a.Value)
 		case a.Sizes:
-			args = append(args, a.Name+"=["+join(a.List, s.size)+"]")
+			args = append(args, a.Name+"=["+list.Join(a.List, s.size)+"]")
 		default:
-			args = append(args, a.Name+"=["+join(a.List, func(n int64) string { return strconv.FormatInt(n, 10) })+"]")
+			args = append(args, a.Name+"=["+list.Join(a.List, func(n int64) string { return strconv.FormatInt(n, 10) })+"]")
 		}
 	}
 	return fmt.Sprintf("%s = %s(%s)", strings.Join(op.Results(), ", "), op.Fn, strings.Join(args, ", "))
