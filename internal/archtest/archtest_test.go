@@ -39,7 +39,7 @@ var mayImport = map[string][]string{
 	"internal/release":        {},
 	"internal/scaling":        {},
 	"internal/tools/soak": {"model", "model/eval", "model/domain", "model/schedule", "lowering", "calls", "calls/*",
-		"lowering/hostir", "lowering/hostir/*", "prove", "emit", "internal/base/diag", "internal/tools/launch"},
+		"lowering/hostir", "lowering/hostir/*", "lowering/lowertest", "prove", "emit", "internal/base/diag", "internal/tools/launch"},
 	"internal/tools/soak/cmd": {"internal/tools/soak"},
 	"internal/tools/recall": {"internal/tools/recall/faults", "model", "lowering", "calls", "calls/*", "lowering/lowertest", "prove",
 		"prove/*", "lowering/hostir", "emit", "internal/base/diag", "internal/tools/launch"},

@@ -3,6 +3,8 @@ package grad
 import (
 	"slices"
 	"strings"
+
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // forwardSpec prints the forward pass. The tensors that the backward pass reads are outputs, distributed as it reads
@@ -48,24 +50,7 @@ func (w *writer) forwardSpec() string {
 
 // schedule prints the choices of the forward pass.
 func (w *writer) schedule() {
-	choices := w.pipeline.Schedule.Stated()
-	if len(choices) == 0 {
-		return
+	if choices := w.pipeline.Schedule.Stated(); len(choices) > 0 {
+		w.add("schedule: {" + schedule.Flow(choices) + "}")
 	}
-	var fields, of []string
-	own := map[string][]string{}
-	for _, c := range choices {
-		if c.Of == "" {
-			fields = append(fields, c.Field+": "+c.Value)
-			continue
-		}
-		if own[c.Of] == nil {
-			of = append(of, c.Of)
-		}
-		own[c.Of] = append(own[c.Of], c.Field+": "+c.Value)
-	}
-	for _, name := range of {
-		fields = append(fields, name+": {"+strings.Join(own[name], ", ")+"}")
-	}
-	w.add("schedule: {" + strings.Join(fields, ", ") + "}")
 }

@@ -36,6 +36,28 @@ func Path(of, field string) string {
 // String prints the choice as errors quote it: "all.via: ipc-get".
 func (c Choice) String() string { return c.Path() + ": " + c.Value }
 
+// Flow prints choices as the flow map of a spec, without its braces: "pipeline: p2p, all: {via: ipc-get}". Each communication has
+// its own map.
+func Flow(choices []Choice) string {
+	var fields, of []string
+	own := map[string][]string{}
+	for _, c := range choices {
+		field := c.Field + ": " + c.Value
+		if c.Of == "" {
+			fields = append(fields, field)
+			continue
+		}
+		if own[c.Of] == nil {
+			of = append(of, c.Of)
+		}
+		own[c.Of] = append(own[c.Of], field)
+	}
+	for _, name := range of {
+		fields = append(fields, name+": {"+strings.Join(own[name], ", ")+"}")
+	}
+	return strings.Join(fields, ", ")
+}
+
 // A Schedule is a list of choices, in order. Other fields have the default of the table.
 type Schedule struct {
 	Choices []Choice

@@ -7,33 +7,47 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hirgen/hirgen/internal/base/list"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// Counts has the statistics of a search. All but Refused count accepted specs only.
+// Counts has the statistics of a search. All but the refused specs count accepted specs only.
 type Counts struct {
 	Specs, Accepted, Built, Interpreted, Unsure int
-	Refused                                     map[string]int // by code
-	Ops, Kinds, Types, Ranks, Axes, Schedule    map[string]int
-	Moves                                       map[string]int // communications with their transports
-	SpecKinds                                   map[string]int // rows of specKinds
+
+	tables map[string]map[string]int // by title, then by row
 }
 
+// The titles of the tables.
+const (
+	ofKinds     = "kinds of specs" // rows of specKinds
+	ofMoves     = "communications and transports"
+	ofOps       = "operations and operands"
+	ofAxisKinds = "kinds of axes"
+	ofTypes     = "element types"
+	ofRanks     = "ranks"
+	ofAxes      = "axes of the mesh"
+	ofSchedule  = "schedule"
+	ofRefused   = "refused" // by code
+)
+
+var titles = []string{ofKinds, ofMoves, ofOps, ofAxisKinds, ofTypes, ofRanks, ofAxes, ofSchedule, ofRefused}
+
 func newCounts() *Counts {
-	return &Counts{
-		Refused: map[string]int{}, Ops: map[string]int{}, Kinds: map[string]int{}, Types: map[string]int{},
-		Ranks: map[string]int{}, Axes: map[string]int{}, Schedule: map[string]int{}, Moves: map[string]int{},
-		SpecKinds: map[string]int{},
+	c := &Counts{tables: map[string]map[string]int{}}
+	for _, title := range titles {
+		c.tables[title] = map[string]int{}
 	}
+	return c
 }
 
 func (c *Counts) add(s Spec, o Outcome) {
 	c.Specs++
 	c.Interpreted += o.Interprets
 	if o.Refused != "" {
-		c.Refused[string(o.Refused)]++
+		c.tables[ofRefused][string(o.Refused)]++
 	}
 	if o.Program == nil || o.Finding != nil {
 		return
@@ -46,7 +60,7 @@ func (c *Counts) add(s Spec, o Outcome) {
 	c.program(o.Program)
 	for _, k := range specKinds {
 		if k.holds(o.Pipeline, o.Program) {
-			c.SpecKinds[k.name]++
+			c.tables[ofKinds][k.name]++
 		}
 	}
 }
@@ -62,26 +76,26 @@ func (c *Counts) spec(s Spec, p *hostir.Program) {
 				name += ", split=" + a.Value
 			}
 		}
-		c.Ops[name]++
+		c.tables[ofOps][name]++
 	}
 	for _, t := range p.Tensors {
 		if t.Role == hostir.Input || t.Role == hostir.Output {
-			c.Types[string(t.DType)]++
+			c.tables[ofTypes][string(t.DType)]++
 		}
 	}
 	for _, t := range s.Tensors {
 		for _, a := range t.Axes {
-			c.Kinds[kindName(a)]++
+			c.tables[ofAxisKinds][kindName(a)]++
 		}
 	}
-	c.Ranks[fmt.Sprint(p.Meshes[0].Size())]++
-	c.Axes[fmt.Sprintf("%d axes, %d more meshes", len(s.World.Axes), len(s.Teams))]++
+	c.tables[ofRanks][fmt.Sprint(p.Meshes[0].Size())]++
+	c.tables[ofAxes][fmt.Sprintf("%d axes, %d more meshes", len(s.World.Axes), len(s.Teams))]++
 	for _, f := range s.Schedule {
 		of, field := schedule.SplitPath(f.Path)
 		if of != "" && of != schedule.All {
 			field = "NAME." + field // of one communication
 		}
-		c.Schedule[field+": "+f.Value]++
+		c.tables[ofSchedule][field+": "+f.Value]++
 	}
 }
 
@@ -110,7 +124,7 @@ func (c *Counts) program(p *hostir.Program) {
 		}
 	}
 	for name := range met {
-		c.Moves[name]++
+		c.tables[ofMoves][name]++
 	}
 }
 
@@ -126,20 +140,14 @@ func (c *Counts) Print(w io.Writer) {
 	share := 100 * float64(c.Accepted) / float64(max(1, c.Specs))
 	fmt.Fprintf(w, "specs %d, accepted %d (%.0f %%), interpreted %d times, not compared %d, built and run %d\n",
 		c.Specs, c.Accepted, share, c.Interpreted, c.Unsure, c.Built)
-	fmt.Fprintln(w, "kinds of specs:")
-	for _, k := range specKinds { // also those with a count of 0
-		fmt.Fprintf(w, "  %7d  %s\n", c.SpecKinds[k.name], k.name)
-	}
-	for _, table := range []struct {
-		title string
-		rows  map[string]int
-	}{
-		{"communications and transports", c.Moves}, {"operations and operands", c.Ops}, {"kinds of axes", c.Kinds},
-		{"element types", c.Types}, {"ranks", c.Ranks}, {"axes of the mesh", c.Axes}, {"schedule", c.Schedule}, {"refused", c.Refused},
-	} {
-		fmt.Fprintf(w, "%s:\n", table.title)
-		for _, name := range slices.Sorted(maps.Keys(table.rows)) {
-			fmt.Fprintf(w, "  %7d  %s\n", table.rows[name], name)
+	for _, title := range titles {
+		rows := slices.Sorted(maps.Keys(c.tables[title]))
+		if title == ofKinds { // also those with a count of 0
+			rows = list.Map(specKinds, func(k specKind) string { return k.name })
+		}
+		fmt.Fprintf(w, "%s:\n", title)
+		for _, row := range rows {
+			fmt.Fprintf(w, "  %7d  %s\n", c.tables[title][row], row)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/hirgen/hirgen/lowering"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/hostir/text"
+	"github.com/hirgen/hirgen/lowering/lowertest"
 	"github.com/hirgen/hirgen/model"
 )
 
@@ -145,7 +146,7 @@ func (e *examination) interpret(after string, program *hostir.Program, seed uint
 	}
 	e.outcome.Interprets++
 	err := e.oracle.check(program, seed, everywhere)
-	var wrong *wrongError
+	var wrong *lowertest.WrongError
 	switch {
 	case errors.As(err, &wrong):
 		e.outcome.Finding = e.finding(Differs, "after %s: %v", after, err)

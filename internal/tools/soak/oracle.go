@@ -11,53 +11,33 @@ import (
 	"github.com/hirgen/hirgen/lowering"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/hostir/interp"
+	"github.com/hirgen/hirgen/lowering/lowertest"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
 	"github.com/hirgen/hirgen/model/eval"
 )
 
-// oracle has the inputs and the expected outputs of every rank.
-type oracle struct {
-	inputs, want []map[string]*interp.Array
-	tolerance    map[string]float64
-	rms          map[string]float64 // of the whole outputs
-	unsure       map[string]bool    // outputs that are not compared: see newOracle
-}
-
-// wrongError is the error of a program that ran and computed wrong results.
-type wrongError struct{ message string }
-
-func (e *wrongError) Error() string { return e.message }
+// oracle has the inputs and the expected outputs of every rank. It leaves out outputs that are too sensitive to compare.
+type oracle struct{ *lowertest.Oracle }
 
 func newOracle(p *model.Pipeline, seed uint64) (*oracle, error) {
-	inputs := eval.Fill(p, seed)
-	values, err := eval.Run(p, inputs)
+	of, err := lowertest.OracleOf(p, seed)
 	if err != nil {
 		return nil, err
 	}
-	o := &oracle{
-		inputs: shards(p, p.Inputs, inputs), want: shards(p, p.Outputs, values),
-		tolerance: map[string]float64{}, rms: map[string]float64{}, unsure: map[string]bool{},
-	}
-	for out, tolerance := range eval.Tolerances(p) {
-		o.tolerance[out.Name], o.rms[out.Name] = tolerance, eval.RootMeanSquare(values[out.Name])
-	}
+	o, values := &oracle{of}, of.Values
+	infinite := false
 	for _, a := range values {
 		for _, v := range a.Data {
-			if math.IsNaN(v) || math.IsInf(v, 0) {
-				for _, out := range p.Outputs {
-					o.unsure[out.Name] = true
-				}
-			}
+			infinite = infinite || math.IsNaN(v) || math.IsInf(v, 0)
 		}
 	}
-	if masksAreUnsure(p, values) {
+	if infinite || masksAreUnsure(p, values) {
 		for _, out := range p.Outputs {
-			o.unsure[out.Name] = true
+			o.Unsure[out.Name] = true
 		}
 	}
-	err = o.perturb(p, inputs, values, seed)
-	return o, err
+	return o, o.perturb(p, seed)
 }
 
 // masksAreUnsure reports whether a computed mask has an element close to 0. A different summation order may round it to
@@ -87,10 +67,11 @@ func rounding(t domain.DType) float64 {
 // perturb finds outputs that are too sensitive to compare. A small change of the inputs changes them by more than the
 // tolerance, as in the reciprocal of a difference. Or rounding between operations does, as in a selection by a number
 // that rounds to 0. A different summation order or a fused kernel may have the same effect.
-func (o *oracle) perturb(p *model.Pipeline, inputs, values map[string]*eval.Array, seed uint64) error {
-	if len(o.tolerance) == 0 {
+func (o *oracle) perturb(p *model.Pipeline, seed uint64) error {
+	if len(o.Tolerance) == 0 {
 		return nil
 	}
+	inputs := eval.Fill(p, seed)
 	eps := 0.0
 	for _, t := range p.Tensors {
 		eps = max(eps, rounding(t.DType))
@@ -100,9 +81,9 @@ func (o *oracle) perturb(p *model.Pipeline, inputs, values map[string]*eval.Arra
 		integers[t.Name] = t.DType.IsInteger()
 	}
 	differs := func(others map[string]*eval.Array) {
-		for name, tolerance := range o.tolerance {
-			if eval.Wrong(others[name].Data, values[name].Data, tolerance*0.7, o.rms[name]) > 0 {
-				o.unsure[name] = true
+		for name, tolerance := range o.Tolerance {
+			if eval.Wrong(others[name].Data, o.Values[name].Data, tolerance*0.7, o.RMS[name]) > 0 {
+				o.Unsure[name] = true
 			}
 		}
 	}
@@ -133,7 +114,7 @@ func (o *oracle) perturb(p *model.Pipeline, inputs, values map[string]*eval.Arra
 }
 
 // comparable reports whether every output can be compared.
-func (o *oracle) comparable() bool { return len(o.unsure) == 0 }
+func (o *oracle) comparable() bool { return len(o.Unsure) == 0 }
 
 // steady reports whether the outputs can also be compared for the inputs that a program makes itself, with seeds 1, 2,
 // and so on
@@ -150,20 +131,6 @@ func steady(spec Spec) bool {
 	return true
 }
 
-// shards returns the shards of tensors that each rank holds.
-func shards(p *model.Pipeline, list []*model.Tensor, values map[string]*eval.Array) []map[string]*interp.Array {
-	ranks := make([]map[string]*interp.Array, p.Meshes[0].Size())
-	for r := range ranks {
-		ranks[r] = map[string]*interp.Array{}
-		for _, tensor := range list {
-			if a, ok := eval.Shard(tensor, values[tensor.Name], p.Meshes[0].Ranks[r]); ok {
-				ranks[r][tensor.Name] = a
-			}
-		}
-	}
-	return ranks
-}
-
 // check interprets a program on one node and its fallback variant on several nodes. It places ranks on nodes in one
 // way. If everywhere is set, because all passes have run, it checks all ways and the calls too.
 func (o *oracle) check(program *hostir.Program, seed uint64, everywhere bool) error {
@@ -174,7 +141,7 @@ func (o *oracle) check(program *hostir.Program, seed uint64, everywhere bool) er
 	if err != nil || program.Fallback == nil {
 		return err
 	}
-	ways := partitions(len(o.inputs))
+	ways := lowertest.Partitions(len(o.Inputs))
 	if !everywhere {
 		ways = ways[seed%uint64(len(ways)):][:1]
 	}
@@ -190,21 +157,11 @@ func (o *oracle) check(program *hostir.Program, seed uint64, everywhere bool) er
 	return nil
 }
 
-// partitions returns ways to place ranks on nodes: one rank per node, two halves, even and odd ranks, the last rank
-// alone, and all on one.
-func partitions(ranks int) [][]int {
-	one, own, halves, other, last := make([]int, ranks), make([]int, ranks), make([]int, ranks), make([]int, ranks), make([]int, ranks)
-	for r := range ranks {
-		own[r], halves[r], other[r], last[r] = r, 2*r/ranks, r%2, (r+1)/ranks
-	}
-	return [][]int{own, halves, other, last, one}
-}
-
 // checkOn interprets a host program.
 func (o *oracle) checkOn(nodes []int, program *hostir.Program, seed uint64) error {
-	got, err := interp.RunOn(nodes, program, o.inputs, seed)
+	got, err := interp.RunOn(nodes, program, o.Inputs, seed)
 	if err == nil {
-		err = o.compare(got, seed)
+		err = o.Compare(got, seed)
 	}
 	return err
 }
@@ -216,34 +173,14 @@ func (o *oracle) checkCalls(nodes []int, program *hostir.Program, seed uint64) e
 		return nil //nolint:nilerr // what cannot be printed is refused when it is emitted
 	}
 	if err := callverify.Program(lowered.Program); err != nil {
-		return &wrongError{err.Error()}
+		return &lowertest.WrongError{Message: err.Error()}
 	}
-	got, err := callsinterp.Run(lowered.Program, nodes, o.inputs, seed)
+	got, err := callsinterp.Run(lowered.Program, nodes, o.Inputs, seed)
 	if err == nil {
-		err = o.compare(got, seed)
+		err = o.Compare(got, seed)
 	}
 	if err != nil {
 		return fmt.Errorf("the calls: %w", err)
-	}
-	return nil
-}
-
-// compare compares every rank's outputs with the expected ones.
-func (o *oracle) compare(got []map[string]*interp.Array, seed uint64) error {
-	for r, want := range o.want {
-		for name, a := range want {
-			b := got[r][name]
-			if b == nil || len(a.Data) != len(b.Data) {
-				return &wrongError{fmt.Sprintf("rank %d has no output %s of %d elements", r, name, len(a.Data))}
-			}
-			if o.unsure[name] {
-				continue
-			}
-			if wrong := eval.Wrong(b.Data, a.Data, o.tolerance[name], o.rms[name]); wrong > 0 {
-				return &wrongError{fmt.Sprintf("rank %d: %d of %d elements of %s are wrong (seed %d)\n got %v\nwant %v",
-					r, wrong, len(a.Data), name, seed, b.Data[:min(16, len(b.Data))], a.Data[:min(16, len(a.Data))])}
-			}
-		}
 	}
 	return nil
 }

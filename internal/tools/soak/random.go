@@ -61,7 +61,7 @@ func makeUp(seed, number uint64, kind func(*generator) specKind) Spec {
 	for range 1 + min(g.IntN(most), g.IntN(most+1)) {
 		g.operation()
 	}
-	g.spec = pruned(g.spec)
+	g.spec.prune()
 	g.names()
 	g.schedule(g.chance(0.3))
 	if g.chance(0.04) {

@@ -28,39 +28,42 @@ func Shrink(f *Finding, examine func(Spec) *Finding, limit time.Duration) *Findi
 	return f
 }
 
-// smallerSpecs returns slightly smaller specs, the largest reductions first.
+// smallerSpecs returns slightly smaller specs, the largest reductions first. They need not be legal.
 func smallerSpecs(s Spec) []Spec {
-	return slices.Concat(fewerOps(s), lessSchedule(s), fewerRanks(s), smallerExtents(s), plainerTensors(s))
-}
-
-// changed returns a changed copy, which need not be a legal spec.
-func changed(s Spec, change func(*Spec)) Spec {
-	c := s.Clone()
-	c.Legal = false
-	change(&c)
-	return c
+	var smaller []Spec
+	for _, reduce := range []func(Spec, func(func(*Spec))){fewerOps, lessSchedule, fewerRanks, smallerExtents, plainerTensors} {
+		reduce(s, func(change func(*Spec)) {
+			c := s.Clone()
+			c.Legal = false
+			if change(&c); len(c.Ops) > 0 && c.Text() != s.Text() {
+				smaller = append(smaller, c)
+			}
+		})
+	}
+	return smaller
 }
 
 // fewerOps leaves only what one operation needs; leaves out one that no other reads; or gives its
 // results.
-func fewerOps(s Spec) []Spec {
-	var list []Spec
+func fewerOps(s Spec, propose func(func(*Spec))) {
 	axes := inferred(s)
 	for i, op := range s.Ops {
-		list = append(list, needed(s, op.Out))
+		propose(func(c *Spec) { c.need(op.Out) })
+		without := func(c *Spec) { c.Ops, c.Outputs = slices.Delete(c.Ops, i, i+1), nil }
 		if len(axes) > 0 {
-			list = append(list, pruned(changed(s, func(c *Spec) {
-				c.Ops, c.Outputs = slices.Delete(c.Ops, i, i+1), nil
+			propose(func(c *Spec) {
+				without(c)
 				for _, result := range op.Results() {
 					c.give(axes[result])
 				}
-			})))
+				c.prune()
+			})
 		}
-		list = append(list, pruned(changed(s, func(c *Spec) { c.Ops, c.Outputs = slices.Delete(c.Ops, i, i+1), nil })))
+		propose(func(c *Spec) {
+			without(c)
+			c.prune()
+		})
 	}
-	return slices.DeleteFunc(list, func(c Spec) bool {
-		return len(c.Ops) == 0 || len(c.Ops) == len(s.Ops) && len(c.Tensors) == len(s.Tensors)
-	})
 }
 
 // give declares what an operation made as an input.
@@ -85,27 +88,26 @@ func inferred(s Spec) map[string]Tensor {
 	return tensors
 }
 
-// needed keeps the operations that a result needs.
-func needed(s Spec, out string) Spec {
+// need keeps the operations that a result needs.
+func (s *Spec) need(out string) {
 	want := map[string]bool{out: true}
-	return pruned(changed(s, func(c *Spec) {
-		c.Outputs = nil
-		var ops []Op
-		for _, op := range slices.Backward(c.Ops) {
-			if slices.ContainsFunc(op.Results(), func(out string) bool { return want[out] }) {
-				ops = append(ops, op)
-				for _, in := range op.In {
-					want[in] = true
-				}
+	s.Outputs = nil
+	var ops []Op
+	for _, op := range slices.Backward(s.Ops) {
+		if slices.ContainsFunc(op.Results(), func(out string) bool { return want[out] }) {
+			ops = append(ops, op)
+			for _, in := range op.In {
+				want[in] = true
 			}
 		}
-		slices.Reverse(ops)
-		c.Ops = ops
-	}))
+	}
+	slices.Reverse(ops)
+	s.Ops = ops
+	s.prune()
 }
 
-// pruned drops declared tensors that nothing reads or makes.
-func pruned(s Spec) Spec {
+// prune drops declared tensors that nothing reads or makes.
+func (s *Spec) prune() {
 	used := map[string]bool{}
 	for _, op := range s.Ops {
 		for _, name := range append(op.Results(), op.In...) {
@@ -113,74 +115,61 @@ func pruned(s Spec) Spec {
 		}
 	}
 	s.Tensors = slices.DeleteFunc(s.Tensors, func(t Tensor) bool { return !used[t.Name] })
-	return s
 }
 
-func lessSchedule(s Spec) []Spec {
-	if len(s.Schedule) == 0 {
-		return nil
-	}
-	list := []Spec{changed(s, func(c *Spec) { c.Schedule = nil })}
+func lessSchedule(s Spec, propose func(func(*Spec))) {
+	propose(func(c *Spec) { c.Schedule = nil })
 	for i := range s.Schedule {
-		list = append(list, changed(s, func(c *Spec) { c.Schedule = slices.Delete(c.Schedule, i, i+1) }))
+		propose(func(c *Spec) { c.Schedule = slices.Delete(c.Schedule, i, i+1) })
 	}
-	return list
 }
 
 // fewerRanks drops axes of the mesh, and puts tensors of other meshes on the world.
-func fewerRanks(s Spec) []Spec {
-	var smaller []Spec
+func fewerRanks(s Spec, propose func(func(*Spec))) {
 	for i, a := range s.World.Axes {
 		if len(s.World.Axes) == 1 {
 			break
 		}
-		smaller = append(smaller, changed(s, func(c *Spec) {
+		propose(func(c *Spec) {
 			c.World.Axes = slices.Delete(c.World.Axes, i, i+1)
-			c.serialize(func(axis domain.Axis) bool { return axis.Kind == domain.Device && axis.Mesh == a.Name })
-		}))
-	}
-	for i, m := range s.Teams {
-		smaller = append(smaller,
-			changed(s, func(c *Spec) {
-				c.Teams = slices.Delete(c.Teams, i, i+1)
-				for j, t := range c.Tensors {
-					if t.Mesh == m.Name {
-						c.Tensors[j].Mesh = ""
+			for _, t := range c.Tensors {
+				for i, axis := range t.Axes {
+					if axis.Kind == domain.Device && axis.Mesh == a.Name {
+						t.Axes[i] = serialAxis(axis.Size)
 					}
 				}
-			}),
-			changed(s, func(c *Spec) { c.World.Axes = slices.Clone(m.Axes); c.Teams[i].Ranks = list.Numbers(int(m.Size())) }),
-			changed(s, func(c *Spec) { c.Teams[i].Ranks = list.Numbers(int(m.Size())) }))
-	}
-	return slices.DeleteFunc(smaller, func(c Spec) bool { return c.Text() == s.Text() })
-}
-
-// serialize makes axes serial.
-func (s *Spec) serialize(which func(domain.Axis) bool) {
-	for _, t := range s.Tensors {
-		for i, a := range t.Axes {
-			if which(a) {
-				t.Axes[i] = serialAxis(a.Size)
 			}
-		}
+		})
+	}
+	for i, m := range s.Teams {
+		propose(func(c *Spec) {
+			c.Teams = slices.Delete(c.Teams, i, i+1)
+			for j, t := range c.Tensors {
+				if t.Mesh == m.Name {
+					c.Tensors[j].Mesh = ""
+				}
+			}
+		})
+		inOrder := func(c *Spec) { c.Teams[i].Ranks = list.Numbers(int(m.Size())) }
+		propose(func(c *Spec) {
+			inOrder(c)
+			c.World.Axes = slices.Clone(m.Axes)
+		})
+		propose(inOrder)
 	}
 }
 
 // smallerExtents replaces an extent by a smaller one, wherever it stands or in tensors alone.
-func smallerExtents(s Spec) []Spec {
-	var list []Spec
-	if len(s.Params) > 0 {
-		list = append(list, changed(s, func(c *Spec) { c.Params = nil }))
-	}
+func smallerExtents(s Spec, propose func(func(*Spec))) {
+	propose(func(c *Spec) { c.Params = nil })
 	for _, was := range s.sizes() {
 		for _, to := range []int64{1, 2, 3, was / 2} {
-			if to >= was || to < 1 {
-				continue
+			if 0 < to && to < was {
+				propose(func(c *Spec) { c.replace(was, to, true) })
+				propose(func(c *Spec) { c.replace(was, to, false) })
 			}
-			list = append(list, changed(s, func(c *Spec) { c.replace(was, to, true) }), changed(s, func(c *Spec) { c.replace(was, to, false) }))
 		}
 	}
-	return list
 }
 
 // sizes lists the extents, without 1, the largest first.
@@ -229,8 +218,7 @@ func (s *Spec) replace(was, to int64, meshes bool) {
 }
 
 // plainerTensors leaves a result undeclared, makes an axis serial, leaves out a type.
-func plainerTensors(s Spec) []Spec {
-	var list []Spec
+func plainerTensors(s Spec, propose func(func(*Spec))) {
 	made := map[string]bool{}
 	for _, op := range s.Ops {
 		for _, out := range op.Results() {
@@ -239,21 +227,18 @@ func plainerTensors(s Spec) []Spec {
 	}
 	for i, t := range s.Tensors {
 		if made[t.Name] {
-			list = append(list, changed(s, func(c *Spec) { c.Tensors = slices.Delete(c.Tensors, i, i+1) }))
+			propose(func(c *Spec) { c.Tensors = slices.Delete(c.Tensors, i, i+1) })
 		}
-		if t.DType != "" {
-			list = append(list, changed(s, func(c *Spec) { c.Tensors[i].DType = "" }))
-		}
+		propose(func(c *Spec) { c.Tensors[i].DType = "" })
 		for j, a := range t.Axes {
-			if a.Kind == domain.Reduction {
-				list = append(list, changed(s, func(c *Spec) { c.Tensors[i].Axes = slices.Delete(c.Tensors[i].Axes, j, j+1) }))
-			} else if a.Kind != domain.Serial {
-				list = append(list, changed(s, func(c *Spec) { c.Tensors[i].Axes[j] = serialAxis(a.Size) }))
-			}
+			propose(func(c *Spec) {
+				if a.Kind == domain.Reduction {
+					c.Tensors[i].Axes = slices.Delete(c.Tensors[i].Axes, j, j+1)
+				} else {
+					c.Tensors[i].Axes[j] = serialAxis(a.Size)
+				}
+			})
 		}
 	}
-	if s.DType != domain.FP32 {
-		list = append(list, changed(s, func(c *Spec) { c.DType = domain.FP32 }))
-	}
-	return list
+	propose(func(c *Spec) { c.DType = domain.FP32 })
 }

@@ -155,29 +155,16 @@ func (s Spec) Text() string {
 	if len(s.Outputs) > 0 {
 		fmt.Fprintf(&b, "outputs: [%s]\n", strings.Join(s.Outputs, ", "))
 	}
-	fmt.Fprintf(&b, "schedule: {%s}\n", strings.Join(s.choices(), ", ")) // the default schedule is auto
+	fmt.Fprintf(&b, "schedule: {%s}\n", schedule.Flow(s.choices())) // the default schedule is auto
 	return b.String()
 }
 
-// choices lists the fields of the schedule. Each communication has its own map.
-func (s Spec) choices() []string {
-	var fields, names []string
-	own := map[string][]string{}
-	for _, c := range s.Schedule {
+// choices lists the fields of the schedule.
+func (s Spec) choices() []schedule.Choice {
+	return list.Map(s.Schedule, func(c model.Setting) schedule.Choice {
 		of, field := schedule.SplitPath(c.Path)
-		if of == "" {
-			fields = append(fields, field+": "+c.Value)
-			continue
-		}
-		if own[of] == nil {
-			names = append(names, of)
-		}
-		own[of] = append(own[of], field+": "+c.Value)
-	}
-	for _, name := range names {
-		fields = append(fields, name+": {"+strings.Join(own[name], ", ")+"}")
-	}
-	return fields
+		return schedule.Choice{Of: of, Field: field, Value: c.Value}
+	})
 }
 
 // size prints an extent, as a parameter if one has its value.
