@@ -12,21 +12,17 @@ import (
 
 // attention calls one attention, or its gradient, for all batches that have one stride in each operand. Other batches are
 // separate calls.
-func (b *builder) attention(s *hostir.Attention) ([]calls.Stmt, error) {
-	buffers, err := b.operandBuffers(s, append(slices.Clone(s.In), hostir.Defs(s)...)...)
-	if err != nil {
-		return nil, err
-	}
+func (b *builder) attention(s *hostir.Attention) []calls.Stmt {
+	buffers := b.operandBuffers(s, append(slices.Clone(s.In), hostir.Defs(s)...)...)
 	a := attended{builder: b, stmt: s, buffers: buffers, shape: s.Shape(false, func(*domain.Mesh, string) int64 { return 0 })}
 	a.batches = a.blocks().then(batchesOfHeads(s, buffers)).joined()
-	if err := firstOf(a.readable(), a.headsFit()); err != nil {
-		return nil, err
-	}
-	list, err := a.cleared()
+	a.readable()
+	a.headsFit()
+	list := a.cleared()
 	for block := range a.apart() {
 		list = append(list, a.calls(a.declare(block), block)...)
 	}
-	return list, err
+	return list
 }
 
 // attended is an attention with its memory: operands, then results.
@@ -61,7 +57,7 @@ func heads(s *hostir.Attention, t *hostir.Tensor) int {
 }
 
 // readable refuses rows with gaps, and logarithms that are not contiguous.
-func (a *attended) readable() error {
+func (a *attended) readable() {
 	s := a.stmt
 	for _, u := range a.buffers {
 		size := last(u.dims)
@@ -70,10 +66,9 @@ func (a *attended) readable() error {
 			fits = rowMajor(u.dims)
 		}
 		if !fits {
-			return a.notContiguous(s, u.tensor, "an attention")
+			refuse(a.notContiguous(s, u.tensor, "an attention"))
 		}
 	}
-	return nil
 }
 
 // declare declares the attention with its plan, for a block of rows or for all rows.

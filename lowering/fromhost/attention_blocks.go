@@ -116,10 +116,10 @@ func (a *attended) start(u *buffer, block int64) calls.Pointer {
 }
 
 // cleared zeroes the gradients of keys and values if a block does not have all key heads.
-func (a *attended) cleared() ([]calls.Stmt, error) {
+func (a *attended) cleared() []calls.Stmt {
 	var list []calls.Stmt
 	if a.keyHeads().Size == a.allKeyHeads().Size {
-		return nil, nil
+		return nil
 	}
 	keys := a.of(a.stmt.Keys())
 	for _, u := range a.ofKeys() {
@@ -128,18 +128,13 @@ func (a *attended) cleared() ([]calls.Stmt, error) {
 			row[d.axis] = u.dims[len(u.dims)-len(keys.dims)+i].axis
 		}
 		w := newWalk(u, [][]int{row}, []*buffer{keys})
-		if err := a.check(a.stmt, w); err != nil {
-			return nil, err
-		}
-		zeros, err := a.launch(a.stmt, "unary", "scale(0)", w, []*buffer{u, keys})
-		if err != nil {
-			return nil, err
-		}
+		a.check(a.stmt, w)
+		zeros := a.launch(a.stmt, "unary", "scale(0)", w, []*buffer{u, keys})
 		*zeros[0].Meta() = a.info(a.stmt, "Zeros_"+u.tensor.Name, "zeros of "+u.tensor.Name)
 		list = append(list, zeros...)
 	}
 	if len(list) > 0 {
 		list[0].Meta().Note = "zeros for the key heads of other blocks"
 	}
-	return list, nil
+	return list
 }

@@ -9,26 +9,20 @@ import (
 )
 
 // branch lowers an If.
-func (b *builder) branch(s *hostir.If) ([]calls.Stmt, error) {
+func (b *builder) branch(s *hostir.If) []calls.Stmt {
 	cond := b.scope.Rename(expr.Fold(s.Cond))
 	gemms := len(b.sizes)
-	body, err := b.under(condition{holds: cond}, s.Body)
-	if err != nil {
-		return nil, err
-	}
+	body := b.under(condition{holds: cond}, s.Body)
 	both := len(b.sizes)
-	otherwise, err := b.under(condition{holds: cond, not: true}, s.Else)
-	if err != nil {
-		return nil, err
-	}
+	otherwise := b.under(condition{holds: cond, not: true}, s.Else)
 	if list := b.sizes; sameGemms(list[gemms:both], list[both:]) {
 		b.sizes = list[:both] // an iteration takes one side
 	}
-	return []calls.Stmt{&calls.If{Cond: b.spelled(cond), Body: body, Else: otherwise}}, nil
+	return []calls.Stmt{&calls.If{Cond: b.spelled(cond), Body: body, Else: otherwise}}
 }
 
 // under lowers one side of an If.
-func (b *builder) under(c condition, side []hostir.Stmt) ([]calls.Stmt, error) {
+func (b *builder) under(c condition, side []hostir.Stmt) []calls.Stmt {
 	b.conditions = append(b.conditions, c)
 	defer func() { b.conditions = b.conditions[:len(b.conditions)-1] }()
 	return b.list(side)

@@ -36,15 +36,12 @@ func (b *builder) waitForEarlier(s *hostir.Wait) ([]calls.Stmt, error) {
 }
 
 // fillEarlier completes the waits of a loop that has ended.
-func (b *builder) fillEarlier() error {
+func (b *builder) fillEarlier() {
 	loops, guard, current := b.loops, b.guard, b.current
 	defer func() { b.loops, b.guard, b.current = loops, guard, current }()
 	for _, w := range b.earlier {
 		b.loops, b.guard, b.current = w.loops, b.guardOf(w.Wait, nil), w.on
-		list, err := b.waitFor(w.Wait)
-		if err != nil {
-			return err
-		}
+		list := must(b.waitFor(w.Wait))
 		b.note(w.Wait, list)
 		if b.guard == w.under {
 			b.guard = "" // the condition is around the placeholder
@@ -52,5 +49,4 @@ func (b *builder) fillEarlier() error {
 		w.wait.Body, w.place.Body = list, guarded(b.guard, w.forPeers)
 	}
 	b.earlier = nil
-	return nil
 }

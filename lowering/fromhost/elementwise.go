@@ -13,23 +13,20 @@ import (
 const maxAxes = 8
 
 // elementwise finds the operands of a kernel and aligns them.
-func (b *builder) elementwise(s hostir.Stmt) ([]*buffer, walk, error) {
+func (b *builder) elementwise(s hostir.Stmt) ([]*buffer, walk) {
 	tensors := append([]*hostir.Tensor{hostir.Result(s)}, hostir.Uses(s)...)
-	buffers, err := b.operandBuffers(s, tensors...)
-	if err != nil {
-		return nil, walk{}, err
-	}
+	buffers := b.operandBuffers(s, tensors...)
 	w := newWalk(buffers[0], hostir.AxisMap(s), buffers[1:])
-	return buffers, w, b.check(s, w)
+	b.check(s, w)
+	return buffers, w
 }
 
 // check refuses a walk with more axes than the kernels support.
-func (b *builder) check(s hostir.Stmt, w walk) error {
-	if len(w.extents) <= maxAxes {
-		return nil
+func (b *builder) check(s hostir.Stmt, w walk) {
+	if len(w.extents) > maxAxes {
+		refuse(errorAt(s.Meta().Pos, "%s has more than %d axes that are not next to each other in memory",
+			hostir.Called(b.program, s, hostir.Result(s)), maxAxes))
 	}
-	return errorAt(s.Meta().Pos, "%s has more than %d axes that are not next to each other in memory",
-		hostir.Called(b.program, s, hostir.Result(s)), maxAxes)
 }
 
 // computed returns the label and position of a statement that computes: "Binary of Y".
@@ -39,39 +36,34 @@ func (b *builder) computed(s hostir.Stmt) calls.Info {
 }
 
 // copyLike lowers a statement whose result has the elements of its operand.
-func (b *builder) copyLike(s hostir.Stmt) ([]calls.Stmt, error) {
-	buffers, w, err := b.elementwise(s)
-	if err != nil {
-		return nil, err
-	}
+func (b *builder) copyLike(s hostir.Stmt) []calls.Stmt {
+	buffers, w := b.elementwise(s)
 	return b.copied(s, w, buffers[0], buffers[1])
 }
 
 // copy copies in to out, whose axes correspond one to one.
-func (b *builder) copy(s hostir.Stmt, out, in *buffer) ([]calls.Stmt, error) {
+func (b *builder) copy(s hostir.Stmt, out, in *buffer) []calls.Stmt {
 	axes := make([]int, 0, len(out.tensor.Axes))
 	for i := range out.tensor.Axes {
 		axes = append(axes, i)
 	}
 	w := newWalk(out, [][]int{axes}, []*buffer{in})
-	if err := b.check(s, w); err != nil {
-		return nil, err
-	}
+	b.check(s, w)
 	return b.copied(s, w, out, in)
 }
 
 // copied copies along a walk: contiguous elements with a copy engine, others with a kernel.
-func (b *builder) copied(s hostir.Stmt, w walk, out, in *buffer) ([]calls.Stmt, error) {
+func (b *builder) copied(s hostir.Stmt, w walk, out, in *buffer) []calls.Stmt {
 	if !w.dense() || out.typ != in.typ {
 		return b.launch(s, "unary", "copy", w, []*buffer{out, in})
 	}
 	return []calls.Stmt{&calls.Memcpy{
 		Info: b.computed(s), Out: b.pointer(out), In: b.pointer(in), Elements: w.extents[0].Expr, Type: out.typ, On: b.current,
-	}}, nil
+	}}
 }
 
 // launch launches a kernel along a walk of a result and its operands.
-func (b *builder) launch(s hostir.Stmt, kernel, fn string, w walk, buffers []*buffer) ([]calls.Stmt, error) {
+func (b *builder) launch(s hostir.Stmt, kernel, fn string, w walk, buffers []*buffer) []calls.Stmt {
 	call := &calls.Launch{
 		Info: b.computed(s), Kernel: kernel, Fn: fn, Out: b.operand(w, 0, buffers[0]), OutType: buffers[0].typ,
 		InType: buffers[1].typ, Elements: w.elements(), On: b.current,
@@ -79,50 +71,41 @@ func (b *builder) launch(s hostir.Stmt, kernel, fn string, w walk, buffers []*bu
 	for i, u := range buffers[1:] {
 		call.In = append(call.In, b.operand(w, i+1, u))
 	}
-	return []calls.Stmt{call}, nil
+	return []calls.Stmt{call}
 }
 
 // unary applies a function to every element.
-func (b *builder) unary(s *hostir.Unary) ([]calls.Stmt, error) {
+func (b *builder) unary(s *hostir.Unary) []calls.Stmt {
 	if domain.UnaryFn(s.Fn) == nil {
-		return nil, errorAt(s.Pos, "there is no kernel for the function %q", s.Fn)
+		refuse(errorAt(s.Pos, "there is no kernel for the function %q", s.Fn))
 	}
-	buffers, w, err := b.elementwise(s)
-	if err != nil {
-		return nil, err
-	}
+	buffers, w := b.elementwise(s)
 	return b.launch(s, "unary", s.Fn, w, buffers)
 }
 
 // binary applies a function to two operands.
-func (b *builder) binary(s *hostir.Binary) ([]calls.Stmt, error) {
+func (b *builder) binary(s *hostir.Binary) []calls.Stmt {
 	if f := domain.FunctionOf(s.Fn); f.Binary == nil || f.Constant {
-		return nil, errorAt(s.Pos, "there is no kernel for the function %q", s.Fn)
+		refuse(errorAt(s.Pos, "there is no kernel for the function %q", s.Fn))
 	}
 	if s.A.DType != s.B.DType {
-		return nil, errorAt(s.Pos, "%s is %s and %s is %s: cast one of them",
-			hostir.Called(b.program, s, s.A), s.A.DType, hostir.Called(b.program, s, s.B), s.B.DType)
+		refuse(errorAt(s.Pos, "%s is %s and %s is %s: cast one of them",
+			hostir.Called(b.program, s, s.A), s.A.DType, hostir.Called(b.program, s, s.B), s.B.DType))
 	}
-	buffers, w, err := b.elementwise(s)
-	if err != nil {
-		return nil, err
-	}
+	buffers, w := b.elementwise(s)
 	return b.launch(s, "binary", s.Fn, w, buffers)
 }
 
 // reduce folds one axis. The kernel needs it as an axis of extent 1 in the result. The axes around it are merged.
-func (b *builder) reduce(s *hostir.Reduce) ([]calls.Stmt, error) {
+func (b *builder) reduce(s *hostir.Reduce) []calls.Stmt {
 	if domain.FoldOf(s.Fn).Fn == "" {
-		return nil, errorAt(s.Pos, "there is no kernel for the reduction %q", s.Fn)
+		refuse(errorAt(s.Pos, "there is no kernel for the reduction %q", s.Fn))
 	}
-	buffers, err := b.operandBuffers(s, s.Out, s.In)
-	if err != nil {
-		return nil, err
-	}
+	buffers := b.operandBuffers(s, s.Out, s.In)
 	out, in := buffers[0], buffers[1]
 	axis := slices.IndexFunc(in.dims, func(d dim) bool { return d.axis == s.Axis })
 	if axis < 0 || len(in.dims) != len(out.dims)+1 || len(in.dims) > maxAxes {
-		return nil, internalError(s, "%s is not %s without axis %d", s.Out.Name, s.In.Name, s.Axis)
+		refuse(internalError(s, "%s is not %s without axis %d", s.Out.Name, s.In.Name, s.Axis))
 	}
 	before := along(out.dims[:axis], in.dims[:axis])
 	after := along(out.dims[axis:], in.dims[axis+1:])
@@ -135,5 +118,5 @@ func (b *builder) reduce(s *hostir.Reduce) ([]calls.Stmt, error) {
 		In:  []calls.Operand{{At: b.pointer(in), Extents: exprs(w.extents), Strides: exprs(w.strides[1])}},
 	}
 	call.In[0].Extents[at] = in.dims[axis].extent.Expr
-	return []calls.Stmt{call}, nil
+	return []calls.Stmt{call}
 }

@@ -3,9 +3,26 @@ package fromhost
 import (
 	"fmt"
 
+	"github.com/hirgen/hirgen/calls"
 	"github.com/hirgen/hirgen/internal/base/diag"
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
+
+// A refusal is the panic with which the translation of a program ends, and the error that translate returns.
+type refusal struct{ error }
+
+// refuse ends the translation if there is an error.
+func refuse(err error) {
+	if err != nil {
+		panic(refusal{err})
+	}
+}
+
+// must returns calls, or refuses them.
+func must(list []calls.Stmt, err error) []calls.Stmt {
+	refuse(err)
+	return list
+}
 
 // notContiguous returns the error for an operand that a call would misread.
 func (b *builder) notContiguous(s hostir.Stmt, t *hostir.Tensor, use string) error {

@@ -14,15 +14,12 @@ import (
 
 // fused calls a kernel of the program. Its operands are contiguous with equal lengths, or rows and operands that repeat along
 // rows or columns, or views.
-func (b *builder) fused(s *hostir.Fused) ([]calls.Stmt, error) {
+func (b *builder) fused(s *hostir.Fused) []calls.Stmt {
 	of := b.rowsOf
 	if s.FoldsColumns() {
 		of = b.columnsOf
 	}
-	operands, w, err := of(s)
-	if err != nil {
-		return nil, err
-	}
+	operands, w := of(s)
 	body, results, read := written(s)
 	k := &calls.Kernel{Results: int64(len(results))}
 	for _, o := range operands {
@@ -67,7 +64,7 @@ func (b *builder) fused(s *hostir.Fused) ([]calls.Stmt, error) {
 	if k.Views {
 		call.Out.Extents = exprs(w.outer.extents)
 	}
-	return []calls.Stmt{call}, nil
+	return []calls.Stmt{call}
 }
 
 // written converts the body of a kernel to its printed form. A concat becomes a result for each of its values, and positions
@@ -126,11 +123,8 @@ func seedsOf(body domain.Body) (list []int) {
 }
 
 // rowsOf aligns the results, operands and positions of a fused kernel.
-func (b *builder) rowsOf(s *hostir.Fused) (operands []rowOperand, w rowsWalk, err error) {
-	buffers, err := b.operandBuffers(s, slices.Concat(s.Out, s.In)...)
-	if err != nil {
-		return nil, w, err
-	}
+func (b *builder) rowsOf(s *hostir.Fused) (operands []rowOperand, w rowsWalk) {
+	buffers := b.operandBuffers(s, slices.Concat(s.Out, s.In)...)
 	out, also, in, rows := buffers[0], buffers[1:len(s.Out)], buffers[len(s.Out):], hostir.AxisMap(s)
 	outer, step := out.dims, extents.Number(0)
 	if !s.FoldsRows() && len(outer) > 0 {
@@ -182,7 +176,7 @@ func (b *builder) rowsOf(s *hostir.Fused) (operands []rowOperand, w rowsWalk, er
 	}
 	w.outer.extents, w.row.extents = along(func(d dim) extents.Quantity { return d.extent }), []extents.Quantity{columns}
 	w.outer = w.outer.joined()
-	return operands, w, nil
+	return operands, w
 }
 
 // kernel declares the kernel of a statement and returns its name. Statements with the same computation, types and row length

@@ -21,27 +21,21 @@ type gemm struct {
 }
 
 // matmul lowers out[..., m, n] = a[..., m, k] b[..., k, n].
-func (b *builder) matmul(s *hostir.Matmul) ([]calls.Stmt, error) {
-	buffers, err := b.operandBuffers(s, s.Out, s.A, s.B)
-	if err != nil {
-		return nil, err
-	}
+func (b *builder) matmul(s *hostir.Matmul) []calls.Stmt {
+	buffers := b.operandBuffers(s, s.Out, s.A, s.B)
 	return b.multiply(s, withRow(buffers, s.OneRow), false, nil, s.Addend)
 }
 
 // linear lowers out[..., n] = x[..., k] w[..., n, k]^T + bias[n].
-func (b *builder) linear(s *hostir.Linear) ([]calls.Stmt, error) {
-	buffers, err := b.operandBuffers(s, append([]*hostir.Tensor{s.Out}, hostir.Uses(s)...)...)
-	if err != nil {
-		return nil, err
-	}
+func (b *builder) linear(s *hostir.Linear) []calls.Stmt {
+	buffers := b.operandBuffers(s, append([]*hostir.Tensor{s.Out}, hostir.Uses(s)...)...)
 	buffers = withRow(buffers, s.OneRow)
 	if s.Bias == nil {
 		return b.multiply(s, buffers, true, nil, s.Addend)
 	}
 	bias := buffers[3]
 	if s.Bias.DType != s.Out.DType || !rowMajor(bias.dims[len(bias.dims)-1:]) {
-		return nil, errorAt(s.Pos, "the bias %s must have dense rows of the result's type, %s", hostir.Called(b.program, s, s.Bias), s.Out.DType)
+		refuse(errorAt(s.Pos, "the bias %s must have dense rows of the result's type, %s", hostir.Called(b.program, s, s.Bias), s.Out.DType))
 	}
 	return b.multiply(s, buffers, true, bias, s.Addend)
 }
@@ -62,49 +56,41 @@ func withRow(buffers []*buffer, oneRow bool) []*buffer {
 
 // multiply lowers the product of buffers[1] and buffers[2]. The second one is stored as [n, k] if columnsFirst is set. The
 // addend, if there is one, has the layout of the result. The bias may be nil.
-func (b *builder) multiply(s hostir.Stmt, buffers []*buffer, columnsFirst bool, bias *buffer, addend *hostir.Tensor) ([]calls.Stmt, error) {
+func (b *builder) multiply(s hostir.Stmt, buffers []*buffer, columnsFirst bool, bias *buffer, addend *hostir.Tensor) []calls.Stmt {
 	out, x, y := buffers[0], buffers[1], buffers[2]
 	if len(x.dims) == 0 || len(y.dims) < 2 || len(out.dims) == 0 {
-		return nil, internalError(s, "the operands have too few axes")
+		refuse(internalError(s, "the operands have too few axes"))
 	}
 	p, misfit := gemmOf(out, x, y, bias)
 	if misfit != nil {
-		return nil, b.notContiguous(s, misfit.tensor, "a matmul")
+		refuse(b.notContiguous(s, misfit.tensor, "a matmul"))
 	}
 	p.transposeB, p.bias, p.addend = p.transposeB != columnsFirst, bias != nil, addend != nil
 	p.fp32Result, p.then = out.typ != x.typ, hostir.Epilogue(s)
-	if err := b.gemmFits(s, p); err != nil {
-		return nil, err
-	}
-	call, err := b.gemm(s, p, out, x, y)
-	if err != nil {
-		return nil, err
-	}
+	b.gemmFits(s, p)
+	call := b.gemm(s, p, out, x, y)
 	if bias != nil {
 		at := b.pointer(bias)
 		call.Bias = &at
 	}
 	if addend != nil {
-		call.Addend, err = b.addend(s, addend, out)
+		call.Addend = b.addend(s, addend, out)
 	}
-	return b.calls(p, call), err
+	return b.calls(p, call)
 }
 
 // addend returns the pointer to the addend of a GEMM, which has the layout of its result.
-func (b *builder) addend(s hostir.Stmt, t *hostir.Tensor, out *buffer) (*calls.Pointer, error) {
-	buf, err := b.operandBuffer(s, t)
-	if err != nil {
-		return nil, err
-	}
+func (b *builder) addend(s hostir.Stmt, t *hostir.Tensor, out *buffer) *calls.Pointer {
+	buf := b.operandBuffer(s, t)
 	same := slices.EqualFunc(long(buf.dims), long(out.dims), func(d, o dim) bool {
 		return d.extent.Size == o.extent.Size && d.stride.Size == o.stride.Size
 	})
 	if !same || buf.typ != out.typ {
-		return nil, errorAt(s.Meta().Pos, "%s, to which the matmul is added, does not lie in memory as %s does",
-			hostir.Called(b.program, s, t), hostir.Called(b.program, s, out.tensor))
+		refuse(errorAt(s.Meta().Pos, "%s, to which the matmul is added, does not lie in memory as %s does",
+			hostir.Called(b.program, s, t), hostir.Called(b.program, s, out.tensor)))
 	}
 	at := b.pointer(buf)
-	return &at, nil
+	return &at
 }
 
 func last(dims []dim) dim { return dims[len(dims)-1] }
@@ -115,10 +101,10 @@ func long(dims []dim) []dim {
 }
 
 // gemm declares the plan and makes the call.
-func (b *builder) gemm(s hostir.Stmt, p gemm, out, x, y *buffer) (*calls.Gemm, error) {
+func (b *builder) gemm(s hostir.Stmt, p gemm, out, x, y *buffer) *calls.Gemm {
 	if x.typ != y.typ || out.typ != x.typ && out.typ != domain.FP32 {
-		return nil, errorAt(s.Meta().Pos, "the operands of a matmul have one type, and so has its result unless it is fp32; cast %s",
-			hostir.Called(b.program, s, out.tensor))
+		refuse(errorAt(s.Meta().Pos, "the operands of a matmul have one type, and so has its result unless it is fp32; cast %s",
+			hostir.Called(b.program, s, out.tensor)))
 	}
 	on := b.current
 	name, words := out.root.Name, hostir.Op(s)+" of "+out.tensor.Name
@@ -135,7 +121,7 @@ func (b *builder) gemm(s hostir.Stmt, p gemm, out, x, y *buffer) (*calls.Gemm, e
 	b.accountGemm(p)
 	return &calls.Gemm{
 		Info: info, Shape: shape.Name, Out: b.pointer(out), A: b.pointer(x), B: b.pointer(y), On: on, Workspace: on.Index,
-	}, nil
+	}
 }
 
 // shape returns the declaration of the GEMM, without names.

@@ -8,13 +8,13 @@ import (
 
 // startGroup lowers a group up to its end. The group has the team of its first collective. A group of transfers between two ranks
 // has the world as its team.
-func (b *builder) startGroup(s *hostir.StartCoalescing, rest []hostir.Stmt) ([]calls.Stmt, error) {
+func (b *builder) startGroup(s *hostir.StartCoalescing, rest []hostir.Stmt) []calls.Stmt {
 	if b.group != nil {
-		return nil, internalError(s, "a group is open already")
+		refuse(internalError(s, "a group is open already"))
 	}
 	members, end := hostir.Group(rest)
 	if end == nil {
-		return nil, internalError(s, "the group has no end in its list of statements")
+		refuse(internalError(s, "the group has no end in its list of statements"))
 	}
 	defer func(inside string) { b.inside, b.skip = inside, len(members)+1 }(b.inside)
 	b.inside = b.guard
@@ -26,22 +26,19 @@ func (b *builder) startGroup(s *hostir.StartCoalescing, rest []hostir.Stmt) ([]c
 			return b.grouped(members, b.world(next.Pos), end)
 		}
 	}
-	return nil, internalError(s, "the group is empty")
+	panic(refusal{internalError(s, "the group is empty")})
 }
 
 // grouped lowers communications that progress at the same time.
-func (b *builder) grouped(members []hostir.Stmt, team string, end *hostir.EndCoalescing) ([]calls.Stmt, error) {
+func (b *builder) grouped(members []hostir.Stmt, team string, end *hostir.EndCoalescing) []calls.Stmt {
 	info := b.info(end, end.Handle, end.Handle+": group")
 	t, list := b.begin(info, team, end.Handle, calls.Stream{Name: team, Team: true})
 	b.group = t
-	body, err := b.items(members)
+	body := b.items(members)
 	b.group = nil
-	if err != nil {
-		return nil, err
-	}
 	declared, body := withoutNames(body)
 	list = append(list, &calls.NcclGroup{Info: info, Team: team, On: t.on, Body: body}, b.end(info, t, end.Handle))
-	return append(declared, list...), nil
+	return append(declared, list...)
 }
 
 // withoutNames moves the declarations out of a group, since later statements use them, too.

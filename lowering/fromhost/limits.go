@@ -26,19 +26,17 @@ const (
 )
 
 // gemmFits refuses a GEMM with too large an extent, or with more calls than a loop can have.
-func (b *builder) gemmFits(s hostir.Stmt, p gemm) error {
+func (b *builder) gemmFits(s hostir.Stmt, p gemm) {
 	calls := p.gemms().Size / p.batch.Size
-	return firstOf(
-		tooMany(s, "rows of a GEMM", p.m.Size, mostOfGemm, fewerRows),
-		tooMany(s, "columns of a GEMM", p.n.Size, mostOfGemm, fewerRows),
-		tooMany(s, "terms of each sum of a GEMM", p.k.Size, mostOfGemm, fewerTerms),
-		tooMany(s, "GEMMs in one call", p.batch.Size, mostOfGemm, fewerRows),
-		tooMany(s, "calls in a loop", calls, domain.MostCalls, fewerCalls),
-	)
+	tooMany(s, "rows of a GEMM", p.m.Size, mostOfGemm, fewerRows)
+	tooMany(s, "columns of a GEMM", p.n.Size, mostOfGemm, fewerRows)
+	tooMany(s, "terms of each sum of a GEMM", p.k.Size, mostOfGemm, fewerTerms)
+	tooMany(s, "GEMMs in one call", p.batch.Size, mostOfGemm, fewerRows)
+	tooMany(s, "calls in a loop", calls, domain.MostCalls, fewerCalls)
 }
 
 // headsFit refuses an attention with too many rows, or too many tiles of them.
-func (a *attended) headsFit() error {
+func (a *attended) headsFit() {
 	batches, calls := int64(1), int64(1) // of a call
 	for _, extent := range a.batches.extents {
 		calls, batches = calls*batches, extent.Size
@@ -47,32 +45,18 @@ func (a *attended) headsFit() error {
 		dims := a.of(t).dims
 		heads, rows := dims[len(dims)-3].extent.Size, dims[len(dims)-2].extent.Size
 		tiles := batches * heads * ((rows + rowsOfTile - 1) / rowsOfTile)
-		err := firstOf(
-			tooMany(a.stmt, "rows of a head of an attention", rows, mostOfHeads, fewerKeys),
-			tooMany(a.stmt, "tiles of 64 rows of an attention", tiles, mostTiles, fewerKeys),
-		)
-		if err != nil {
-			return err
-		}
+		tooMany(a.stmt, "rows of a head of an attention", rows, mostOfHeads, fewerKeys)
+		tooMany(a.stmt, "tiles of 64 rows of an attention", tiles, mostTiles, fewerKeys)
 	}
-	return tooMany(a.stmt, "calls in a loop", calls, domain.MostCalls, fewerCalls)
+	tooMany(a.stmt, "calls in a loop", calls, domain.MostCalls, fewerCalls)
 }
 
-// tooMany returns an error if count exceeds most.
-func tooMany(s hostir.Stmt, what string, count, most int64, hint string) error {
+// tooMany refuses a program if count exceeds most.
+func tooMany(s hostir.Stmt, what string, count, most int64, hint string) {
 	if count <= most {
-		return nil
+		return
 	}
 	var list diag.List
 	list.Add(s.Meta().Pos, diag.TooLong, "a rank has %d %s, and at most %d are possible", count, what, most).WithHint("%s", hint)
-	return list.Err()
-}
-
-func firstOf(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	refuse(list.Err())
 }

@@ -56,11 +56,14 @@ func (t *Translation) Describe() *calls.Described {
 // translate translates one variant, without using the reserved names.
 func translate(p *hostir.Program, reserved []string) (b *builder, err error) {
 	defer func() {
-		if caught := recover(); caught != nil {
-			if _, ok := caught.(extents.ErrOverflow); !ok {
-				panic(caught)
-			}
+		switch caught := recover().(type) {
+		case nil:
+		case refusal:
+			err = caught.error
+		case extents.ErrOverflow:
 			err = errorAt(diag.Pos{File: p.File}, "a buffer of this program has more elements than 64 bits count")
+		default:
+			panic(caught)
 		}
 	}()
 	if len(p.Meshes) == 0 {
@@ -70,10 +73,7 @@ func translate(p *hostir.Program, reserved []string) (b *builder, err error) {
 	b.constants()
 	b.arguments()
 	b.nameRepeats(p.Body, "")
-	body, err := b.list(p.Body)
-	if err != nil {
-		return nil, err
-	}
+	body := b.list(p.Body)
 	repeats := b.endRepeats(0)
 	head := append(b.usedCoordinates(), repeats...)
 	b.out.Body = append(append(head, b.beginCalls()...), body...)
@@ -86,7 +86,7 @@ func translate(p *hostir.Program, reserved []string) (b *builder, err error) {
 }
 
 // list lowers statements in order. Their declarations end with the list.
-func (b *builder) list(body []hostir.Stmt) ([]calls.Stmt, error) {
+func (b *builder) list(body []hostir.Stmt) []calls.Stmt {
 	outer := b.declared
 	b.declared = nil
 	defer func() {
@@ -99,7 +99,7 @@ func (b *builder) list(body []hostir.Stmt) ([]calls.Stmt, error) {
 }
 
 // items lowers statements in order, each after the views that it introduces.
-func (b *builder) items(body []hostir.Stmt) ([]calls.Stmt, error) {
+func (b *builder) items(body []hostir.Stmt) []calls.Stmt {
 	defer func(outer []calls.Stmt) { b.views = outer }(b.views)
 	var list []calls.Stmt
 	introduced := hostir.Introductions(body)
@@ -110,19 +110,14 @@ func (b *builder) items(body []hostir.Stmt) ([]calls.Stmt, error) {
 		}
 		b.guard, b.views = b.guardOf(body[i], body[i+1:]), nil
 		for _, t := range introduced[i] {
-			if _, err := b.operandBuffer(body[i], t); err != nil {
-				return nil, err
-			}
+			b.operandBuffer(body[i], t)
 		}
-		lowered, err := b.statement(body[i], body[i+1:])
-		if err != nil {
-			return nil, err
-		}
+		lowered := b.statement(body[i], body[i+1:])
 		b.note(body[i], lowered)
 		list = append(append(list, b.views...), guarded(guard, lowered)...)
 		i, b.skip = i+b.skip, 0
 	}
-	return calls.MergeIfs(list), nil
+	return calls.MergeIfs(list)
 }
 
 // note sets the position of the calls of a host statement, and adds its note to the first call. If there is none, the next call
@@ -143,7 +138,7 @@ func (b *builder) note(s hostir.Stmt, lowered []calls.Stmt) {
 }
 
 // statement lowers one statement. rest is the remainder of its list.
-func (b *builder) statement(s hostir.Stmt, rest []hostir.Stmt) ([]calls.Stmt, error) {
+func (b *builder) statement(s hostir.Stmt, rest []hostir.Stmt) []calls.Stmt {
 	switch s.(type) {
 	case *hostir.For, *hostir.If:
 	default:
@@ -151,11 +146,11 @@ func (b *builder) statement(s hostir.Stmt, rest []hostir.Stmt) ([]calls.Stmt, er
 	}
 	switch s := s.(type) {
 	case *hostir.GetCurrentStream:
-		return nil, nil
+		return nil
 	case *hostir.Synchronize:
-		return b.synchronize(s), nil
+		return b.synchronize(s)
 	case *hostir.Delay:
-		return []calls.Stmt{&calls.Delay{Info: b.info(s, "delay", "Delay"), Microseconds: s.Microseconds, On: b.current}}, nil
+		return []calls.Stmt{&calls.Delay{Info: b.info(s, "delay", "Delay"), Microseconds: s.Microseconds, On: b.current}}
 	case *hostir.For:
 		return b.forLoop(s)
 	case *hostir.If:
@@ -163,31 +158,30 @@ func (b *builder) statement(s hostir.Stmt, rest []hostir.Stmt) ([]calls.Stmt, er
 	case *hostir.PeerReadSum:
 		return b.peerReadSum(s)
 	case *hostir.Communication:
-		return b.communication(s)
+		return must(b.communication(s))
 	case *hostir.P2PCommunication:
-		list, err := b.pointToPoint(s)
-		return b.onlyWithPeers(s.Handle, nil, list), err
+		return b.onlyWithPeers(s.Handle, nil, must(b.pointToPoint(s)))
 	case *hostir.StartCoalescing:
 		return b.startGroup(s, rest)
 	case *hostir.EndCoalescing:
-		return nil, internalError(s, "no group is open")
+		panic(refusal{internalError(s, "no group is open")})
 	case *hostir.Wait:
-		return b.wait(s)
+		return must(b.wait(s))
 	case *hostir.ShareMemHandles:
-		return nil, nil // memory is shared when the program is made, or when a call begins
+		return nil // memory is shared when the program is made, or when a call begins
 	default:
 		return b.compute(s)
 	}
 }
 
 // compute lowers statements that make, view or fill tensors.
-func (b *builder) compute(s hostir.Stmt) ([]calls.Stmt, error) {
+func (b *builder) compute(s hostir.Stmt) []calls.Stmt {
 	switch s := s.(type) {
 	case *hostir.Allocate:
 		return b.allocate(s)
 	case *hostir.Deallocate:
-		_, err := b.operandBuffer(s, s.Tensor) // the memory stays for the next call
-		return nil, err
+		b.operandBuffer(s, s.Tensor) // the memory stays for the next call
+		return nil
 	case *hostir.Broadcast, *hostir.Reshape, *hostir.Permute, *hostir.Slice:
 		return b.rearranged(s)
 	case *hostir.Set:
@@ -213,12 +207,12 @@ func (b *builder) compute(s hostir.Stmt) ([]calls.Stmt, error) {
 	case *hostir.Linear:
 		return b.linear(s)
 	default:
-		return nil, internalError(s, "nothing calls it")
+		panic(refusal{internalError(s, "nothing calls it")})
 	}
 }
 
 // forLoop lowers a loop.
-func (b *builder) forLoop(s *hostir.For) ([]calls.Stmt, error) {
+func (b *builder) forLoop(s *hostir.For) []calls.Stmt {
 	count := b.scope.Extent(s.Count)
 	name := b.names.Local(s.Var)
 	hidden, shadowed := b.scope.Names[s.Var]
@@ -226,21 +220,18 @@ func (b *builder) forLoop(s *hostir.For) ([]calls.Stmt, error) {
 	b.loops = append(b.loops, loop{name: name, count: count, runs: less(count, s.First)})
 	outer := len(b.named)
 	b.nameRepeats(s.Body, s.Var)
-	body, err := b.list(s.Body)
+	body := b.list(s.Body)
 	body = append(b.endRepeats(outer), body...)
 	b.loops = b.loops[:len(b.loops)-1]
-	if err == nil && len(b.loops) == 0 {
-		err = b.fillEarlier()
+	if len(b.loops) == 0 {
+		b.fillEarlier()
 	}
 	delete(b.scope.Names, s.Var)
 	if shadowed {
 		b.scope.Names[s.Var] = hidden
 	}
 	b.names.Release(s.Var, name) // the next loop may use it again
-	if err != nil {
-		return nil, err
-	}
-	return []calls.Stmt{&calls.For{Var: name, First: s.First, Count: count.Expr, Body: body}}, nil
+	return []calls.Stmt{&calls.For{Var: name, First: s.First, Count: count.Expr, Body: body}}
 }
 
 // declare sets the memory of a tensor until the end of the statement list.
@@ -252,38 +243,35 @@ func (b *builder) declare(t *hostir.Tensor, buf *buffer) {
 }
 
 // operandBuffer returns the memory of a tensor that a statement names.
-func (b *builder) operandBuffer(s hostir.Stmt, t *hostir.Tensor) (*buffer, error) {
+func (b *builder) operandBuffer(s hostir.Stmt, t *hostir.Tensor) *buffer {
 	if buf, ok := b.buffers[t]; ok {
-		return buf, nil
+		return buf
 	}
 	if t.Of != nil {
 		return b.view(t)
 	}
-	return nil, internalError(s, "%s has no buffer here", t.Name)
+	panic(refusal{internalError(s, "%s has no buffer here", t.Name)})
 }
 
 // operandBuffers returns the memory of several tensors.
-func (b *builder) operandBuffers(s hostir.Stmt, tensors ...*hostir.Tensor) ([]*buffer, error) {
+func (b *builder) operandBuffers(s hostir.Stmt, tensors ...*hostir.Tensor) []*buffer {
 	var list []*buffer
 	for _, t := range tensors {
-		buf, err := b.operandBuffer(s, t)
-		if err != nil {
-			return nil, err
-		}
+		buf := b.operandBuffer(s, t)
 		list = append(list, buf)
 	}
-	return list, nil
+	return list
 }
 
 // denseBuffers returns the memory of tensors, each of which has to be contiguous.
 func (b *builder) denseBuffers(s hostir.Stmt, use string, tensors ...*hostir.Tensor) ([]*buffer, error) {
-	buffers, err := b.operandBuffers(s, tensors...)
+	buffers := b.operandBuffers(s, tensors...)
 	for _, u := range buffers {
 		if !u.contiguous() {
 			return nil, b.notContiguous(s, u.tensor, use)
 		}
 	}
-	return buffers, err
+	return buffers, nil
 }
 
 // info returns the position and label of a statement that makes calls. The label is a constant with the text that errors show.

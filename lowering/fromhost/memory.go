@@ -9,10 +9,10 @@ import (
 
 // allocate gives a Temp its memory. Buffers are made once, before the first call, and stay. An Allocate inside a loop gets
 // one buffer per iteration, since iterations overlap.
-func (b *builder) allocate(s *hostir.Allocate) ([]calls.Stmt, error) {
+func (b *builder) allocate(s *hostir.Allocate) []calls.Stmt {
 	t := s.Tensor
 	if t.Role == hostir.Output || t.Role == hostir.Input {
-		return nil, nil // bound to the caller's pointer at the start
+		return nil // bound to the caller's pointer at the start
 	}
 	buf := b.newBuffer(t, b.names.Member(t.Name))
 	elements := buf.elements()
@@ -29,7 +29,7 @@ func (b *builder) allocate(s *hostir.Allocate) ([]calls.Stmt, error) {
 		b.copies[t] = b.iterations()
 	}
 	b.declare(t, buf)
-	return nil, nil
+	return nil
 }
 
 // step returns index times stride; nil if it is zero.

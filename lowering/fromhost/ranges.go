@@ -11,28 +11,19 @@ import (
 )
 
 // concat copies operands one after the other.
-func (b *builder) concat(s *hostir.Concat) ([]calls.Stmt, error) {
-	out, err := b.operandBuffer(s, s.Out)
-	if err != nil {
-		return nil, err
-	}
+func (b *builder) concat(s *hostir.Concat) []calls.Stmt {
+	out := b.operandBuffer(s, s.Out)
 	var list []calls.Stmt
 	start := extents.Number(0)
 	for i, r := range hostir.Ranges(s) {
-		in, err := b.operandBuffer(s, s.In[i])
-		if err != nil {
-			return nil, err
-		}
+		in := b.operandBuffer(s, s.In[i])
 		size := b.scope.Local(s.In[i].Axes[r.InAxis])
 		part := out.part(r.OutAxis, start, size)
-		copied, err := b.copy(s, part, in.as(s.Out, in.dims))
-		if err != nil {
-			return nil, err
-		}
+		copied := b.copy(s, part, in.as(s.Out, in.dims))
 		list = append(list, copied...)
 		start = extents.Plus(start, size)
 	}
-	return list, nil
+	return list
 }
 
 // part returns size elements of an axis, starting at start.
@@ -52,11 +43,8 @@ func (u *buffer) part(axis int, start, size extents.Quantity) *buffer {
 }
 
 // positions counts the elements of an axis. If the axis is split, a rank has the positions of its part.
-func (b *builder) positions(s *hostir.Positions) ([]calls.Stmt, error) {
-	out, err := b.operandBuffer(s, s.Out)
-	if err != nil {
-		return nil, err
-	}
+func (b *builder) positions(s *hostir.Positions) []calls.Stmt {
+	out := b.operandBuffer(s, s.Out)
 	first := expr.Expr(expr.Int(0))
 	for _, a := range s.Out.Axes {
 		if over := hostir.SplitOver(a); over != "" {
@@ -66,7 +54,7 @@ func (b *builder) positions(s *hostir.Positions) ([]calls.Stmt, error) {
 	return []calls.Stmt{&calls.Launch{
 		Info: b.computed(s), Kernel: "positions", Out: calls.Operand{At: b.pointer(out)}, OutType: out.typ, InType: out.typ,
 		Elements: out.elements().Expr, First: first, On: b.current,
-	}}, nil
+	}}
 }
 
 // here returns this rank's coordinate along an axis of a mesh.

@@ -87,11 +87,8 @@ func (w rowsWalk) use(v int) string {
 }
 
 // columnsOf aligns the operands of a kernel that folds columns: its result, and its operands along the axis of the rows.
-func (b *builder) columnsOf(s *hostir.Fused) (operands []rowOperand, w rowsWalk, err error) {
-	buffers, err := b.operandBuffers(s, slices.Concat(s.Out, s.In)...)
-	if err != nil {
-		return nil, w, err
-	}
+func (b *builder) columnsOf(s *hostir.Fused) (operands []rowOperand, w rowsWalk) {
+	buffers := b.operandBuffers(s, slices.Concat(s.Out, s.In)...)
 	rows, columns, none := extents.Number(1), extents.Number(s.Columns()), extents.Number(0)
 	add := func(u *buffer, row, step extents.Quantity) {
 		operands = append(operands, rowOperand{b.pointer(u), string(u.typ)})
@@ -116,5 +113,5 @@ func (b *builder) columnsOf(s *hostir.Fused) (operands []rowOperand, w rowsWalk,
 	}
 	w.outer.extents, w.row.extents = []extents.Quantity{rows}, []extents.Quantity{columns}
 	w.outer = w.outer.joined()
-	return operands, w, nil
+	return operands, w
 }

@@ -51,7 +51,7 @@ func (b *builder) sharedTransfer(s *hostir.P2PCommunication) ([]calls.Stmt, erro
 	if s.Owns() {
 		return b.ready(s, b.info(s, s.Handle, s.Handle+": "+verb(s)+buf.root.Name), buf, pair), nil
 	}
-	return b.copyBetween(s, b.info(s, s.Handle, s.Handle+": "+verb(s)+s.Buffer.Name), buf, pair)
+	return b.copyBetween(s, b.info(s, s.Handle, s.Handle+": "+verb(s)+s.Buffer.Name), buf, pair), nil
 }
 
 // ready lowers the owner's side, and records the place of its buffer for the copier's side.
@@ -68,10 +68,10 @@ func (b *builder) ready(s *hostir.P2PCommunication, info calls.Info, buf *buffer
 }
 
 // copyBetween lowers the copier's side.
-func (b *builder) copyBetween(s *hostir.P2PCommunication, info calls.Info, buf *buffer, pair *hostir.Exchange) ([]calls.Stmt, error) {
+func (b *builder) copyBetween(s *hostir.P2PCommunication, info calls.Info, buf *buffer, pair *hostir.Exchange) []calls.Stmt {
 	e := b.exchanges[pair]
 	if e == nil {
-		return nil, internalError(s, "%s copies before its counterpart is ready", s.Handle)
+		refuse(internalError(s, "%s copies before its counterpart is ready", s.Handle))
 	}
 	at := b.peerOf(s)
 	peer := b.spelled(at.rank)
@@ -83,13 +83,13 @@ func (b *builder) copyBetween(s *hostir.P2PCommunication, info calls.Info, buf *
 	if b.sum != "" {
 		return []calls.Stmt{&calls.PeerPart{
 			Info: info, Sum: b.sum, Store: s.Send, At: theirs, Elements: elements, Share: e.share.Name, Peer: peer, Transfer: b.transfer(e),
-		}}, nil
+		}}
 	}
 	out, in := b.pointer(buf), theirs
 	if s.Send {
 		out, in = theirs, b.pointer(buf)
 	}
-	return b.copyNow(info, s, e, peer, out, in, elements), nil
+	return b.copyNow(info, s, e, peer, out, in, elements)
 }
 
 // share declares the memory of a buffer as shared by some ranks, once.

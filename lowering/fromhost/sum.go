@@ -6,11 +6,9 @@ import (
 )
 
 // peerReadSum lowers a sum that reads the partial sums of other ranks in place.
-func (b *builder) peerReadSum(s *hostir.PeerReadSum) ([]calls.Stmt, error) {
+func (b *builder) peerReadSum(s *hostir.PeerReadSum) []calls.Stmt {
 	buffers, err := b.denseBuffers(s, "a peer-read reduction", s.Out, s.In)
-	if err != nil {
-		return nil, err
-	}
+	refuse(err)
 	out, own := buffers[0], buffers[1]
 	on := b.current
 	sum := &calls.PeerSum{
@@ -18,12 +16,9 @@ func (b *builder) peerReadSum(s *hostir.PeerReadSum) ([]calls.Stmt, error) {
 		Elements: out.elements().Expr, Type: out.typ, On: on,
 	}
 	b.sum = sum.Name
-	body, err := b.items(s.Body)
+	body := b.items(s.Body)
 	b.sum = ""
-	if err != nil {
-		return nil, err
-	}
 	declared, body := withoutNames(body)
 	sum.Body = body
-	return append(append(declared, sum), b.returned("sum_"+s.Out.Name, sum.Info, on)...), nil
+	return append(append(declared, sum), b.returned("sum_"+s.Out.Name, sum.Info, on)...)
 }

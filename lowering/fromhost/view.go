@@ -11,26 +11,17 @@ import (
 
 // view declares a pointer for a view, before the current statement. It is valid to the end of the statement list. An Either has a
 // value for each side.
-func (b *builder) view(t *hostir.Tensor) (*buffer, error) {
+func (b *builder) view(t *hostir.Tensor) *buffer {
 	d := &calls.Declare{Name: b.variable(t), Type: t.DType}
 	var view *buffer
 	if of, decides := t.Of.(*hostir.Either); decides {
-		then, err := b.viewOf(of.Then)
-		if err != nil {
-			return nil, err
-		}
-		other, err := b.viewOf(of.Else)
-		if err != nil {
-			return nil, err
-		}
+		then := b.viewOf(of.Then)
+		other := b.viewOf(of.Else)
 		view = b.newBuffer(t, d.Name)
 		view.known, view.input = false, then.input || other.input
 		d.Value, d.Cond, d.Else = b.place(then), b.index(of.Cond), b.place(other)
 	} else {
-		var err error
-		if view, err = b.viewOf(t); err != nil {
-			return nil, err
-		}
+		view = b.viewOf(t)
 		d.Value, view.name = b.place(view), d.Name
 	}
 	if guard := b.guardFor(hostir.Ranks(t.Of), t.Mesh); guard != b.inside {
@@ -40,36 +31,27 @@ func (b *builder) view(t *hostir.Tensor) (*buffer, error) {
 	b.declare(t, view)
 	b.note(t.Of, []calls.Stmt{d})
 	b.views = append(b.views, d)
-	return view, nil
+	return view
 }
 
 // viewOf returns the part of another tensor's memory that a view refers to.
-func (b *builder) viewOf(t *hostir.Tensor) (*buffer, error) {
-	in, err := b.operandBuffer(t.Of, hostir.Uses(t.Of)[0])
-	if err != nil {
-		return nil, err
-	}
+func (b *builder) viewOf(t *hostir.Tensor) *buffer {
+	in := b.operandBuffer(t.Of, hostir.Uses(t.Of)[0])
 	return b.seenAs(t.Of, in)
 }
 
 // rearranged lowers a statement that could make a view to a copy into separate memory.
-func (b *builder) rearranged(s hostir.Stmt) ([]calls.Stmt, error) {
-	buffers, err := b.operandBuffers(s, hostir.Result(s), hostir.Uses(s)[0])
-	if err != nil {
-		return nil, err
-	}
-	in, err := b.seenAs(s, buffers[1])
-	if err != nil {
-		return nil, err
-	}
+func (b *builder) rearranged(s hostir.Stmt) []calls.Stmt {
+	buffers := b.operandBuffers(s, hostir.Result(s), hostir.Uses(s)[0])
+	in := b.seenAs(s, buffers[1])
 	return b.copy(s, buffers[0], in)
 }
 
 // seenAs returns the operand of a statement that makes a view, with the axes of the result.
-func (b *builder) seenAs(s hostir.Stmt, in *buffer) (*buffer, error) {
+func (b *builder) seenAs(s hostir.Stmt, in *buffer) *buffer {
 	out, from, dims := hostir.Result(s), in, slices.Clone(in.dims)
 	if out.DType != in.tensor.DType {
-		return nil, internalError(s, "%s and %s differ in type", out.Name, in.tensor.Name)
+		refuse(internalError(s, "%s and %s differ in type", out.Name, in.tensor.Name))
 	}
 	var offset expr.Expr
 	switch s := s.(type) {
@@ -84,7 +66,7 @@ func (b *builder) seenAs(s hostir.Stmt, in *buffer) (*buffer, error) {
 	case *hostir.Reshape:
 		dims = b.newBuffer(&hostir.Tensor{Axes: out.Axes, DType: out.DType}, in.base).dims
 		if !rowMajor(in.dims) && !follow(dims, in.dims) {
-			return nil, b.notContiguous(s, s.In, "a reshape")
+			refuse(b.notContiguous(s, s.In, "a reshape"))
 		}
 	case *hostir.Slice:
 		r := hostir.Ranges(s)[0]
@@ -92,11 +74,11 @@ func (b *builder) seenAs(s hostir.Stmt, in *buffer) (*buffer, error) {
 		dims = from.dims
 	}
 	if !sameShape(out, dims) {
-		return nil, internalError(s, "%s has another shape than what it is a view of", out.Name)
+		refuse(internalError(s, "%s has another shape than what it is a view of", out.Name))
 	}
 	view := from.as(out, dims)
 	view.at, view.name = expr.Sum(from.at, offset), ""
-	return view, nil
+	return view
 }
 
 // selected fixes the index of an axis, or cuts the axis to a part. It does nothing for a reduced axis, which has no dim.
