@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hirgen/hirgen/internal/base/list"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -57,11 +58,7 @@ func capped(lines []string, most int) []string {
 }
 
 func indented(lines []string) []string {
-	out := make([]string, len(lines))
-	for i, line := range lines {
-		out[i] = "  " + line
-	}
-	return out
+	return list.Map(lines, func(line string) string { return "  " + line })
 }
 
 // formatOp prints an operation as specs do: "C = matmul(A, B)".

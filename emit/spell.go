@@ -12,6 +12,7 @@ import (
 	"github.com/hirgen/hirgen/calls/collective"
 	"github.com/hirgen/hirgen/calls/names"
 	"github.com/hirgen/hirgen/internal/base/expr"
+	"github.com/hirgen/hirgen/internal/base/list"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -184,13 +185,7 @@ func view(o calls.Operand) string {
 	return braces(fmt.Sprint(len(o.Extents)), extents(o.Extents), extents(o.Strides))
 }
 
-func extents(list []expr.Expr) string {
-	parts := make([]string, len(list))
-	for i, e := range list {
-		parts[i] = spell(e)
-	}
-	return braces(parts...)
-}
+func extents(expressions []expr.Expr) string { return braces(list.Map(expressions, spell)...) }
 
 // condition prints the condition of an If.
 func (s *speller) condition(i *calls.If) string {
@@ -295,11 +290,7 @@ func (s *speller) receive(c *calls.NcclCall) string {
 
 // brackets prints a shape.
 func brackets(shape []expr.Expr) string {
-	parts := make([]string, len(shape))
-	for i, e := range shape {
-		parts[i] = spell(e)
-	}
-	return "[" + strings.Join(parts, ", ") + "]"
+	return "[" + list.Join(shape, spell) + "]"
 }
 
 // sourceOf prints the stream that a stream variable refers to.

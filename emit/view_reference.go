@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/internal/base/list"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -47,10 +48,7 @@ func referenceArgs(op domain.Operation) []string {
 	if a, attends := domain.AttentionOf(op.Fn); attends {
 		return attentionArgs(op, a)
 	}
-	operands := make([]string, len(op.In))
-	for i, in := range op.In {
-		operands[i] = cstr(in)
-	}
+	operands := list.Map(op.In, cstr)
 	if op.Kind == "concat" {
 		return append(args, braces(operands...), fmt.Sprint(op.Axis))
 	}
@@ -126,17 +124,9 @@ func scaleLiteral(a domain.Attention) string {
 
 // sizeList prints sizes as numbers, because the source of the reference has no parameters.
 func sizeList(extents []domain.Extent) string {
-	sizes := make([]int64, len(extents))
-	for i, e := range extents {
-		sizes[i] = e.Size
-	}
-	return intList(sizes)
+	return intList(list.Map(extents, func(e domain.Extent) int64 { return e.Size }))
 }
 
 func intList[T int | int64](values []T) string {
-	parts := make([]string, len(values))
-	for i, v := range values {
-		parts[i] = fmt.Sprint(v)
-	}
-	return braces(parts...)
+	return braces(list.Map(values, func(v T) string { return fmt.Sprint(v) })...)
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/hirgen/hirgen/internal/base/diag"
+	"github.com/hirgen/hirgen/internal/base/list"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
@@ -89,10 +90,7 @@ func axes(list []domain.Axis) []domain.Axis {
 }
 
 func (b *builder) statement(op *model.Op) {
-	in := make([]*hostir.Tensor, len(op.In))
-	for i, t := range op.In {
-		in[i] = b.tensors[t]
-	}
+	in := list.Map(op.In, func(t *model.Tensor) *hostir.Tensor { return b.tensors[t] })
 	if out := b.tensors[op.Out]; op.Kind == model.OpLinear && len(in) > 2 && in[2].DType != out.DType {
 		in[2] = b.cast(op, in[2], out.DType)
 	}

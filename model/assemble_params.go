@@ -7,6 +7,7 @@ import (
 
 	"github.com/hirgen/hirgen/internal/base/diag"
 	"github.com/hirgen/hirgen/internal/base/expr"
+	"github.com/hirgen/hirgen/internal/base/list"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -139,11 +140,7 @@ func (a *assembler) knownNames(t text) bool {
 }
 
 func (a *assembler) paramNames() []string {
-	names := make([]string, len(a.p.Params))
-	for i, p := range a.p.Params {
-		names[i] = p.Name
-	}
-	return names
+	return list.Map(a.p.Params, func(p Param) string { return p.Name })
 }
 
 func (a *assembler) evalFailed(t text, err error) {

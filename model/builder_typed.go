@@ -1,6 +1,9 @@
 package model
 
-import "github.com/hirgen/hirgen/internal/base/expr"
+import (
+	"github.com/hirgen/hirgen/internal/base/expr"
+	"github.com/hirgen/hirgen/internal/base/list"
+)
 
 // An Extent is a number of elements, slices or ranks: a constant, a parameter, or an expression over them. It is for
 // programs that compute sizes. The text of a spec can express the same.
@@ -58,11 +61,7 @@ func Broadcast() Axis { return kindAxis("b(1)") }
 
 // TensorOf is Tensor with typed axes.
 func (b *Builder) TensorOf(name string, axes ...Axis) *TensorBuilder {
-	texts := make([]string, len(axes))
-	for i, a := range axes {
-		texts[i] = a.axis()
-	}
-	return b.Tensor(name, texts...)
+	return b.Tensor(name, list.Map(axes, func(a Axis) string { return a.axis() })...)
 }
 
 // AxisOf is Axis with a typed extent.

@@ -34,8 +34,8 @@ func (e *expansion) countsRows(axis int, most int64) bool {
 		e.a.list.Add(pos, diag.AmbiguousSplit, "axis %d of %s, over ranks, may split the rows of axis %d, and the results differ", axis-1,
 			e.op.In[0].Name, axis).
 			WithHint("say with the attribute split whether it does").
-			AddNote(pos, "rows are counted from rank to rank: %s", e.src.with("split", domain.SplitRows)).
-			AddNote(pos, "each rank counts its rows from 0: %s", e.src.with("split", splitBatches))
+			AddNote(pos, "rows are counted from rank to rank: %s", e.src.spelled("split="+domain.SplitRows)).
+			AddNote(pos, "each rank counts its rows from 0: %s", e.src.spelled("split="+splitBatches))
 		return false
 	}
 	e.blocks = attr != nil && attr.values[0].value == domain.SplitRows

@@ -3,9 +3,9 @@ package model
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/hirgen/hirgen/internal/base/diag"
+	"github.com/hirgen/hirgen/internal/base/list"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -195,11 +195,12 @@ func (in *inference) checkReductions() bool {
 	return true
 }
 
+// words prints words with commas between them.
+func words(texts []text) string {
+	return list.Join(texts, func(t text) string { return t.value })
+}
+
 // describe prints the operation with its operands: "matmul(A, B)".
 func (in *inference) describe() string {
-	names := make([]string, len(in.op.In))
-	for i, t := range in.op.In {
-		names[i] = t.Name
-	}
-	return in.src.fn.value + "(" + strings.Join(names, ", ") + ")"
+	return in.src.fn.value + "(" + list.Join(in.op.In, func(t *Tensor) string { return t.Name }) + ")"
 }

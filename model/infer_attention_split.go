@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hirgen/hirgen/internal/base/diag"
+	"github.com/hirgen/hirgen/internal/base/list"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -86,32 +87,25 @@ func (in *inference) misfit(q int, a domain.Attention, r reading) *diag.Diagnost
 }
 
 // ambiguous reports queries that can be read in several ways, and how to write each.
-func (in *inference) ambiguous(q int, list []reading) {
+func (in *inference) ambiguous(q int, ways []reading) {
 	Q, pos := in.op.In[q], in.src.args[q].pos
 	d := in.a.list.Add(pos, diag.AmbiguousSplit, "axis 0 of %s, of %s, may split its heads or its rows, and the results differ", Q.Name,
 		withValue(in.axesOf(q)[0].Extent)).
 		WithHint("say which with the attribute split")
-	for _, r := range list {
-		d.AddNote(pos, "%d heads of %d rows each: %s", r.heads.Size, r.rows.Size, in.src.with("split", r.split))
+	for _, r := range ways {
+		d.AddNote(pos, "%d heads of %d rows each: %s", r.heads.Size, r.rows.Size, in.src.spelled("split="+r.split))
 	}
 }
 
-// with spells an operation with one more attribute.
-func (o *sourceOp) with(name, value string) string {
-	words := func(list []text) string {
-		values := make([]string, len(list))
-		for i, t := range list {
-			values[i] = t.value
-		}
-		return strings.Join(values, ", ")
-	}
-	args := words(o.args)
+// spelled prints an operation as a spec has it, with more attributes.
+func (o *sourceOp) spelled(more ...string) string {
+	arguments := list.Map(o.args, func(t text) string { return t.value })
 	for _, attr := range o.attrs {
-		spelled := words(attr.values)
+		value := words(attr.values)
 		if attr.list {
-			spelled = "[" + spelled + "]"
+			value = "[" + value + "]"
 		}
-		args += ", " + attr.name.value + "=" + spelled
+		arguments = append(arguments, attr.name.value+"="+value)
 	}
-	return fmt.Sprintf("%s = %s(%s, %s=%s)", words(o.results()), o.fn.value, args, name, value)
+	return fmt.Sprintf("%s = %s(%s)", words(o.results()), o.fn.value, strings.Join(append(arguments, more...), ", "))
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hirgen/hirgen/internal/base/diag"
+	"github.com/hirgen/hirgen/internal/base/list"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -110,10 +111,7 @@ func (a *assembler) written(so *sourceOp, ops []*Op) {
 		w.Out = append(w.Out, a.tensors[out.value])
 	}
 	for _, attr := range so.attrs {
-		values := make([]string, len(attr.values))
-		for i, v := range attr.values {
-			values[i] = v.value
-		}
+		values := list.Map(attr.values, func(v text) string { return v.value })
 		w.Attrs = append(w.Attrs, Attr{Name: attr.name.value, Values: values, List: attr.list})
 	}
 	a.p.Written = append(a.p.Written, w)
@@ -237,11 +235,7 @@ func (a *assembler) unknownTensor(t text) {
 }
 
 func (a *assembler) tensorNames() []string {
-	names := make([]string, len(a.p.Tensors))
-	for i, t := range a.p.Tensors {
-		names[i] = t.Name
-	}
-	return names
+	return list.Map(a.p.Tensors, func(t *Tensor) string { return t.Name })
 }
 
 // claimResult records that an operation defines its result. It returns the tensor if the author declared it, and nil

@@ -6,6 +6,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/hirgen/hirgen/internal/base/diag"
+	"github.com/hirgen/hirgen/internal/base/list"
 )
 
 // yamlReader turns nodes into a source. It only checks the structure: which fields exist, and which contain text, a
@@ -33,10 +34,7 @@ func (r *yamlReader) fields(n *yaml.Node, what string, known []field) {
 		}
 		r.out.incomplete = true
 		d := r.list.Add(key.pos, diag.UnknownField, "%s has no field %q", what, key.value)
-		names := make([]string, len(known))
-		for i, f := range known {
-			names[i] = f.name
-		}
+		names := list.Map(known, func(f field) string { return f.name })
 		hintNearest(d, key.value, names)
 	})
 }

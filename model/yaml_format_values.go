@@ -136,23 +136,5 @@ func spaced(operation string) string {
 	if d != nil {
 		return operation
 	}
-	values := func(list []text) string {
-		parts := make([]string, len(list))
-		for i, t := range list {
-			parts[i] = t.value
-		}
-		return strings.Join(parts, ", ")
-	}
-	arguments := []string{}
-	if len(op.args) > 0 {
-		arguments = append(arguments, values(op.args))
-	}
-	for _, attr := range op.attrs {
-		value := values(attr.values)
-		if attr.list {
-			value = "[" + value + "]"
-		}
-		arguments = append(arguments, attr.name.value+"="+value)
-	}
-	return values(op.results()) + " = " + op.fn.value + "(" + strings.Join(arguments, ", ") + ")"
+	return op.spelled()
 }

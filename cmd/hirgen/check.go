@@ -2,14 +2,15 @@ package main
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/internal/base/list"
 	"github.com/hirgen/hirgen/lowering/cost"
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/hostir/text"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -161,10 +162,6 @@ func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
 
 // describeTensor prints name, element type, axes as in the spec and one rank's share.
 func describeTensor(t *hostir.Tensor) string {
-	local := make([]string, len(t.Axes))
-	for i, axis := range t.Axes {
-		local[i] = strconv.FormatInt(axis.LocalSize(), 10)
-	}
-	return fmt.Sprintf("%s %s %s, one rank holds [%s]",
-		t.Name, t.DType, domain.FormatAxes(t.Axes), strings.Join(local, ", "))
+	return fmt.Sprintf("%s %s %s, one rank holds %s",
+		t.Name, t.DType, domain.FormatAxes(t.Axes), text.Numbers(list.Map(t.Axes, domain.Axis.LocalSize)))
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/hirgen/hirgen/calls/collective"
 	"github.com/hirgen/hirgen/calls/extents"
 	"github.com/hirgen/hirgen/internal/base/expr"
+	"github.com/hirgen/hirgen/internal/base/list"
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
@@ -72,10 +73,7 @@ func (b *builder) accountGemm(p gemm) {
 
 // perIteration names the loops around a communication.
 func (b *builder) perIteration() string {
-	names := make([]string, len(b.loops))
-	for i, l := range b.loops {
-		names[i] = l.name
-	}
+	names := list.Map(b.loops, func(l loop) string { return l.name })
 	switch last := len(names) - 1; last {
 	case -1:
 		return ""

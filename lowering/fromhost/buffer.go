@@ -1,11 +1,13 @@
 package fromhost
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/hirgen/hirgen/calls"
 	"github.com/hirgen/hirgen/calls/extents"
 	"github.com/hirgen/hirgen/internal/base/expr"
+	"github.com/hirgen/hirgen/internal/base/list"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -91,16 +93,7 @@ func (u *buffer) contiguous() bool { return rowMajor(byStride(u.dims)) }
 // byStride sorts axes from the largest stride to the smallest.
 func byStride(dims []dim) []dim {
 	sorted := slices.Clone(dims)
-	slices.SortStableFunc(sorted, func(x, y dim) int {
-		switch {
-		case x.stride.Size > y.stride.Size:
-			return -1
-		case x.stride.Size < y.stride.Size:
-			return 1
-		default:
-			return 0
-		}
-	})
+	slices.SortStableFunc(sorted, func(x, y dim) int { return cmp.Compare(y.stride.Size, x.stride.Size) })
 	return sorted
 }
 
@@ -121,11 +114,7 @@ func rowMajor(dims []dim) bool {
 
 // shape lists one rank's extents.
 func (u *buffer) shape() []expr.Expr {
-	list := make([]expr.Expr, len(u.dims))
-	for i, d := range u.dims {
-		list[i] = d.extent.Expr
-	}
-	return list
+	return list.Map(u.dims, func(d dim) expr.Expr { return d.extent.Expr })
 }
 
 // sameShape reports whether the live axes of t have the extents of dims on one rank.

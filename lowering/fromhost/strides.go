@@ -6,6 +6,7 @@ import (
 	"github.com/hirgen/hirgen/calls"
 	"github.com/hirgen/hirgen/calls/extents"
 	"github.com/hirgen/hirgen/internal/base/expr"
+	"github.com/hirgen/hirgen/internal/base/list"
 )
 
 // A walk is the aligned operands of one kernel. Every operand has a stride for each axis of the result; it is 0 for a broadcast
@@ -106,12 +107,8 @@ func (w walk) elements() expr.Expr {
 	return w.extents[0].Expr
 }
 
-func exprs(list []extents.Quantity) []expr.Expr {
-	out := make([]expr.Expr, len(list))
-	for i, q := range list {
-		out[i] = q.Expr
-	}
-	return out
+func exprs(quantities []extents.Quantity) []expr.Expr {
+	return list.Map(quantities, func(q extents.Quantity) expr.Expr { return q.Expr })
 }
 
 // along walks two buffers along axes of equal extents.

@@ -3,6 +3,7 @@ package hostir
 import (
 	"slices"
 
+	"github.com/hirgen/hirgen/internal/base/list"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -134,11 +135,7 @@ func FurtherMaps(s Stmt) [][]int {
 
 // attentionAxes returns the AxisMap of an Attention.
 func attentionAxes(s *Attention) [][]int {
-	rows := make([][]int, len(s.In))
-	for i, t := range s.In {
-		rows[i] = s.axes(t)
-	}
-	return rows
+	return list.Map(s.In, s.axes)
 }
 
 // OwnAxes lists the axes of the first result without a matching operand axis, because each rank has all of them: rows, their

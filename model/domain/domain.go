@@ -4,9 +4,9 @@ package domain
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/hirgen/hirgen/internal/base/expr"
+	"github.com/hirgen/hirgen/internal/base/list"
 )
 
 // MostCalls is the largest number of slices of a pipeline, and of calls of a loop. The host issues each call, and a
@@ -125,11 +125,7 @@ func (a Axis) LocalSize() int64 {
 
 // FormatAxes prints a domain: "[S, DIDx(D), M/(S*D), K]".
 func FormatAxes(axes []Axis) string {
-	parts := make([]string, len(axes))
-	for i, a := range axes {
-		parts[i] = a.String()
-	}
-	return "[" + strings.Join(parts, ", ") + "]"
+	return "[" + list.Join(axes, func(a Axis) string { return a.String() }) + "]"
 }
 
 // MeshAxis is one dimension of a mesh.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/hirgen/hirgen/internal/base/list"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -43,10 +44,7 @@ func RunIn(p *model.Pipeline, inputs map[string]*Array, n Numbers) (map[string]*
 // evaluateAll adds the results of operations to values.
 func (n Numbers) evaluateAll(ops []*model.Op, values map[string]*Array) {
 	for _, op := range ops {
-		in := make([]*Array, len(op.In))
-		for i, t := range op.In {
-			in[i] = values[t.Name]
-		}
+		in := list.Map(op.In, func(t *model.Tensor) *Array { return values[t.Name] })
 		var results []*Array
 		if a, attends := domain.AttentionOf(op.Fn); attends {
 			results = attention(n, a, op, in)

@@ -86,12 +86,12 @@ func modelLines(p *model.Pipeline) []Line {
 		if role[t] == "" {
 			role[t] = "tensor"
 		}
-		local := make([]string, len(t.Axes))
+		held := make([]int64, len(t.Axes))
 		for i, a := range t.Axes {
-			local[i] = fmt.Sprint(a.LocalSize())
+			held[i] = a.LocalSize()
 		}
-		add(t.Pos.Line, fmt.Sprintf("%s  %s: %s %s, one rank holds [%s]", role[t], t.Name, t.DType, domain.FormatAxes(t.Axes),
-			strings.Join(local, ", ")))
+		add(t.Pos.Line, fmt.Sprintf("%s  %s: %s %s, one rank holds %s", role[t], t.Name, t.DType, domain.FormatAxes(t.Axes),
+			hosttext.Numbers(held)))
 	}
 	for _, op := range p.Written {
 		add(op.Pos.Line, "op      "+op.String())

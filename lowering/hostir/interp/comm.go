@@ -31,7 +31,7 @@ func (r *rank) transfer(s hostir.Stmt) error {
 		if t, ok := s.(*hostir.P2PCommunication); ok && t.Backend.IPC() {
 			return r.ipc(t)
 		}
-		parts, err := r.parts(s)
+		parts, err := r.taken(s)
 		if err != nil || len(parts) == 0 {
 			return err
 		}
@@ -61,8 +61,8 @@ func (r *rank) wait(s *hostir.Wait) error {
 	return nil
 }
 
-// parts gathers what this rank brings to a communication; none if it takes no part.
-func (r *rank) parts(s hostir.Stmt) ([]*part, error) {
+// taken gathers what this rank brings to a communication; none if it takes no part.
+func (r *rank) taken(s hostir.Stmt) ([]*part, error) {
 	switch s := s.(type) {
 	case *hostir.Communication:
 		if s.Type == collective.SendRecv {

@@ -141,16 +141,20 @@ func (r *rank) compute(s hostir.Stmt) error {
 }
 
 // operands returns the buffers that a statement reads. A buffer is nil if this rank has no part of it.
-func (r *rank) operands(s hostir.Stmt) ([]*view, error) {
-	in := make([]*view, 0, 3)
-	for _, t := range hostir.Uses(s) {
-		v, err := r.view(s, t)
-		if err != nil {
+func (r *rank) operands(s hostir.Stmt) ([]*view, error) { return r.parts(s, hostir.Uses(s)) }
+
+// results returns the buffers that a statement writes.
+func (r *rank) results(s hostir.Stmt) ([]*view, error) { return r.parts(s, hostir.Defs(s)) }
+
+func (r *rank) parts(s hostir.Stmt, tensors []*hostir.Tensor) ([]*view, error) {
+	views := make([]*view, len(tensors))
+	for i, t := range tensors {
+		var err error
+		if views[i], err = r.view(s, t); err != nil {
 			return nil, err
 		}
-		in = append(in, v)
 	}
-	return in, nil
+	return views, nil
 }
 
 // alias makes the result of a Reshape, Broadcast or Permute a view of its operand.

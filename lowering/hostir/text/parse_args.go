@@ -92,9 +92,9 @@ func (p *parser) value(f hostir.Field, rest []hostir.Field) {
 	case **hostir.Tensor:
 		*v = p.tensor()
 	case *[]*hostir.Tensor:
-		*v = list(p, rest, p.tensor)
+		*v = elements(p, rest, p.tensor)
 	case *[]string:
-		*v = list(p, rest, func() string { return p.nameOf(f) })
+		*v = elements(p, rest, func() string { return p.nameOf(f) })
 	case *[]int:
 		*v = scan.List(p.Line, p.Small)
 	}
@@ -147,8 +147,8 @@ func (p *parser) either(v *bool, words string) {
 	}
 }
 
-// list parses a comma-separated list, up to the word of a field that may follow.
-func list[T any](p *parser, rest []hostir.Field, element func() T) []T {
+// elements parses a comma-separated list, up to the word of a field that may follow.
+func elements[T any](p *parser, rest []hostir.Field, element func() T) []T {
 	all := []T{element()}
 	for p.Err == nil {
 		at := p.At

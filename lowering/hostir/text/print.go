@@ -79,17 +79,11 @@ func (w *printer) header(p *hostir.Program) {
 func (w *printer) block(body []hostir.Stmt, depth int) {
 	for _, s := range body {
 		w.line(depth, Statement(s), s.Meta())
-		switch s := s.(type) {
-		case *hostir.For:
-			w.block(s.Body, depth+1)
-		case *hostir.PeerReadSum:
-			w.block(s.Body, depth+1)
-		case *hostir.If:
-			w.block(s.Body, depth+1)
-			if len(s.Else) > 0 {
+		for i, body := range hostir.Bodies(s) {
+			if i > 0 && len(*body) > 0 {
 				w.line(depth, "Else:", &hostir.Info{})
-				w.block(s.Else, depth+1)
 			}
+			w.block(*body, depth+1)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package text
 
 import (
 	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
 
@@ -78,21 +79,15 @@ func value(of any) string {
 	switch v := of.(type) {
 	case *string:
 		return *v
-	case *collective.Type:
-		return string(*v)
-	case *hostir.Backend:
-		return string(*v)
-	case *hostir.Locality:
-		return string(*v)
+	case *collective.Type, *hostir.Backend, *hostir.Locality:
+		return reflect.ValueOf(v).Elem().String()
 	case *int:
 		return strconv.Itoa(*v)
 	case *int64:
 		return strconv.FormatInt(*v, 10)
 	case *expr.Expr:
 		return text(*v)
-	case *domain.Extent:
-		return v.String()
-	case *hostir.StreamRef:
+	case fmt.Stringer: // an extent or a stream
 		return v.String()
 	case **domain.Mesh:
 		if *v == nil {

@@ -12,7 +12,7 @@ func (v *verifier) attention(s *hostir.Attention) bool {
 	a, known := domain.AttentionOf(s.Fn)
 	grad, n := s.IsGrad(), len(s.In)
 	if !known || n != 3 && n != 6 || grad && len(s.Out) != 3 || !grad && len(s.Out) > 2 {
-		v.breach(s.Pos, "shape", "%q of %d operands and %d results is no attention", s.Fn, n, len(s.Out))
+		v.breach(s, "shape", "%q of %d operands and %d results is no attention", s.Fn, n, len(s.Out))
 		return false
 	}
 	q, k := domain.Shape(s.Queries().Axes), domain.Shape(s.Keys().Axes)
@@ -20,14 +20,14 @@ func (v *verifier) attention(s *hostir.Attention) bool {
 		if slices.Equal(domain.Shape(t.Axes), shape) && t.DType == dtype {
 			return true
 		}
-		v.breach(s.Pos, "shape", "%s %s %s does not fit an attention of %s %s", t.Name, t.DType, domain.FormatAxes(t.Axes),
+		v.breach(s, "shape", "%s %s %s does not fit an attention of %s %s", t.Name, t.DType, domain.FormatAxes(t.Axes),
 			s.Queries().Name, domain.FormatAxes(s.Queries().Axes))
 		return false
 	}
 	dtype := s.Queries().DType
 	if len(k) < 3 || len(q) < len(k) || len(q) > len(k)+1 || (len(q) > len(k)) != (a.Split != "") || q[len(q)-1] != k[len(k)-1] ||
 		!sharesEvenly(a.Shape(q, k)) {
-		v.breach(s.Pos, "shape", "%s %s attends to %s %s", s.Queries().Name, domain.FormatAxes(s.Queries().Axes), s.Keys().Name,
+		v.breach(s, "shape", "%s %s attends to %s %s", s.Queries().Name, domain.FormatAxes(s.Queries().Axes), s.Keys().Name,
 			domain.FormatAxes(s.Keys().Axes))
 		return false
 	}
@@ -62,7 +62,7 @@ func (v *verifier) attends(s *hostir.Attention) bool {
 			a := s.Out[i+1].Axes[axis]
 			if v.lowered && hostir.SplitOver(a) != "" &&
 				(along == hostir.Unmapped || hostir.SplitOver(a) != hostir.SplitOver(s.Out[0].Axes[along])) {
-				v.breach(s.Pos, "local", "axis %d of %s is split over other ranks than %s", axis, s.Out[i+1].Name, s.Out[0].Name)
+				v.breach(s, "local", "axis %d of %s is split over other ranks than %s", axis, s.Out[i+1].Name, s.Out[0].Name)
 				return false
 			}
 		}

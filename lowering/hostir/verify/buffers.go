@@ -34,9 +34,9 @@ func (f *flow) allocate(s *hostir.Allocate) {
 	t := s.Tensor
 	switch {
 	case t.Role == hostir.Input || t.Role == hostir.View:
-		f.breach(s.Pos, "buffer", "%s has no buffer to allocate: it is a tensor of role %s", t.Name, t.Role)
+		f.breach(s, "buffer", "%s has no buffer to allocate: it is a tensor of role %s", t.Name, t.Role)
 	case f.facts[fact{allocated, t}]:
-		f.breach(s.Pos, "buffer", "%s is allocated twice", t.Name)
+		f.breach(s, "buffer", "%s is allocated twice", t.Name)
 	}
 	f.set(allocated, t, true)
 	f.set(freed, t, false)
@@ -50,11 +50,11 @@ func (f *flow) deallocate(s *hostir.Deallocate) {
 	t := s.Tensor
 	switch {
 	case t.Role != hostir.Temp:
-		f.breach(s.Pos, "buffer", "%s is not the program's to free: it is a tensor of role %s", t.Name, t.Role)
+		f.breach(s, "buffer", "%s is not the program's to free: it is a tensor of role %s", t.Name, t.Role)
 	case f.facts[fact{freed, t}]:
-		f.breach(s.Pos, "buffer", "%s is freed twice", t.Name)
+		f.breach(s, "buffer", "%s is freed twice", t.Name)
 	case !f.facts[fact{allocated, t}]:
-		f.breach(s.Pos, "buffer", "%s is freed before it is allocated", t.Name)
+		f.breach(s, "buffer", "%s is freed before it is allocated", t.Name)
 	}
 	f.set(allocated, t, false)
 	f.set(kept, t, false)
@@ -72,10 +72,10 @@ func (f *flow) view(s hostir.Stmt, out, in *hostir.Tensor) {
 func (v *verifier) namesMemory(s hostir.Stmt) {
 	out, in := hostir.Result(s), hostir.Uses(s)[0]
 	if out.Role != hostir.View {
-		v.breach(s.Meta().Pos, "view", "%s makes %s a view, but its role is %s", hostir.Op(s), out.Name, out.Role)
+		v.breach(s, "view", "%s makes %s a view, but its role is %s", hostir.Op(s), out.Name, out.Role)
 	}
 	if p, ok := s.(*hostir.Permute); ok && !slices.Equal(long(out.Axes, hostir.Layout(out)), long(out.Axes, carried(p))) {
-		v.breach(s.Meta().Pos, "view", "the layout of %s is not that of %s with the axes permuted", out.Name, in.Name)
+		v.breach(s, "view", "the layout of %s is not that of %s with the axes permuted", out.Name, in.Name)
 	}
 }
 
@@ -106,7 +106,7 @@ func (f *flow) root(t *hostir.Tensor) *hostir.Tensor {
 // ready checks that t has a buffer at statement s.
 func (f *flow) ready(s hostir.Stmt, t *hostir.Tensor) {
 	if t.Role == hostir.View && t.Of == nil && !f.facts[fact{viewed, t}] {
-		f.breach(s.Meta().Pos, "view", "%s uses view %s before it is made", hostir.Op(s), t.Name)
+		f.breach(s, "view", "%s uses view %s before it is made", hostir.Op(s), t.Name)
 		return
 	}
 	hostir.EachView(t, f.indices)
@@ -129,16 +129,16 @@ func (f *flow) available(s hostir.Stmt, base *hostir.Tensor) {
 	switch {
 	case base.Role == hostir.Input || base.Role == hostir.View:
 	case f.facts[fact{freed, base}]:
-		f.breach(s.Meta().Pos, "buffer", "%s uses %s after it was freed", hostir.Op(s), base.Name)
+		f.breach(s, "buffer", "%s uses %s after it was freed", hostir.Op(s), base.Name)
 	case f.lowered && !f.facts[fact{allocated, base}]:
-		f.breach(s.Meta().Pos, "buffer", "%s uses %s before it is allocated", hostir.Op(s), base.Name)
+		f.breach(s, "buffer", "%s uses %s before it is allocated", hostir.Op(s), base.Name)
 	}
 }
 
 func (f *flow) write(s hostir.Stmt, t *hostir.Tensor) {
 	for _, base := range f.behind(t) {
 		if base.Role == hostir.Input {
-			f.breach(s.Meta().Pos, "written", "%s writes input %s", hostir.Op(s), base.Name)
+			f.breach(s, "written", "%s writes input %s", hostir.Op(s), base.Name)
 		}
 		f.set(written, base, true)
 	}

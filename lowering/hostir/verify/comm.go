@@ -12,17 +12,17 @@ import (
 // communication checks a communication against the domains of its operands.
 func (v *verifier) communication(s *hostir.Communication) {
 	if s.MeshAxis != "" && s.Mesh.Axis(s.MeshAxis) == nil {
-		v.breach(s.Pos, "communication", "mesh %s has no axis %q", s.Mesh.Name, s.MeshAxis)
+		v.breach(s, "communication", "mesh %s has no axis %q", s.Mesh.Name, s.MeshAxis)
 		return
 	}
 	form := s.Type.Row()
 	if form == nil {
-		v.breach(s.Pos, "communication", "there is no communication of type %q", s.Type)
+		v.breach(s, "communication", "there is no communication of type %q", s.Type)
 		return
 	}
 	needs := func(what string, needed, given bool) bool {
 		if needed != given {
-			v.breach(s.Pos, "communication", "%s %s a %s", s.Type, map[bool]string{true: "needs", false: "has no use for"}[needed], what)
+			v.breach(s, "communication", "%s %s a %s", s.Type, map[bool]string{true: "needs", false: "has no use for"}[needed], what)
 		}
 		return needed == given
 	}
@@ -30,7 +30,7 @@ func (v *verifier) communication(s *hostir.Communication) {
 	case !needs("reduction function", form.Reduces, s.ReduceFn != ""), !needs("root", form.Rooted(), s.Root != nil):
 		return
 	case s.In.DType != s.Out.DType:
-		v.breach(s.Pos, "communication", "%s is %s and %s is %s", s.In.Name, s.In.DType, s.Out.Name, s.Out.DType)
+		v.breach(s, "communication", "%s is %s and %s is %s", s.In.Name, s.In.DType, s.Out.Name, s.Out.DType)
 		return
 	}
 	if v.elements(s) && v.places(s) {
@@ -56,7 +56,7 @@ func (v *verifier) places(s *hostir.Communication) bool {
 		ok = ok && receivesEverywhere(s)
 	}
 	if !ok {
-		v.breach(s.Pos, "communication", "%s on mesh %s cannot take %s on mesh %s to %s on mesh %s",
+		v.breach(s, "communication", "%s on mesh %s cannot take %s on mesh %s to %s on mesh %s",
 			s.Type, s.Mesh.Name, s.In.Name, s.In.Mesh.Name, s.Out.Name, s.Out.Mesh.Name)
 	}
 	return ok
@@ -81,7 +81,7 @@ func (v *verifier) elements(s *hostir.Communication) bool {
 	sent, received := s.Type.Row().Slices(team)
 	ok := in*received == out*sent
 	if !ok {
-		v.breach(s.Pos, "communication", "%s over %d ranks cannot take %d elements of %s to %d of %s",
+		v.breach(s, "communication", "%s over %d ranks cannot take %d elements of %s to %d of %s",
 			s.Type, team, in, s.In.Name, out, s.Out.Name)
 	}
 	return ok
@@ -95,7 +95,7 @@ func (v *verifier) sides(s *hostir.Communication) {
 		return // of whole tensors, of local shards, or of a slice in each iteration
 	}
 	if in == form.FromRoot || out != form.Splits {
-		v.breach(s.Pos, "communication", "%s along mesh axis %s cannot take %s %s to %s %s", s.Type, s.MeshAxis,
+		v.breach(s, "communication", "%s along mesh axis %s cannot take %s %s to %s %s", s.Type, s.MeshAxis,
 			s.In.Name, domain.FormatAxes(s.In.Axes), s.Out.Name, domain.FormatAxes(s.Out.Axes))
 	}
 }

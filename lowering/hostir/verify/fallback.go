@@ -17,13 +17,13 @@ func (v *verifier) fallback() {
 	here, there := promises(v.program), promises(other)
 	for i := range max(len(here), len(there)) {
 		if i >= len(here) || i >= len(there) || here[i] != there[i] {
-			v.breach(diag.Pos{}, "fallback", "the fallback variant has another name, input, output, mesh or reference")
+			v.breachAt(diag.Pos{}, "fallback", "the fallback variant has another name, input, output, mesh or reference")
 			break
 		}
 	}
 	for s := range hostir.All(other.Body) {
 		if transfer, ok := s.(*hostir.P2PCommunication); ok && transfer.Backend.IPC() && transfer.Locality != hostir.IntraNode {
-			v.breach(s.Meta().Pos, "fallback", "%s is carried by %s in the fallback variant, also between nodes", transfer.Handle, transfer.Backend)
+			v.breach(s, "fallback", "%s is carried by %s in the fallback variant, also between nodes", transfer.Handle, transfer.Backend)
 		}
 	}
 	if found, ok := diag.Diagnostics(Program(other)); ok {

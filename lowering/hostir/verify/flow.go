@@ -33,11 +33,11 @@ func (v *verifier) flow() {
 	f.block(v.program.Body)
 	f.leaked(0, "%s is allocated and never freed")
 	for _, p := range f.pending(0) {
-		f.breach(f.position(v.program.Body), "wait", "%s is started and not waited for", p)
+		f.breachAt(f.position(v.program.Body), "wait", "%s is started and not waited for", p)
 	}
 	for _, t := range v.program.Tensors {
 		if t.Role == hostir.Output && !f.facts[fact{written, t}] {
-			f.breach(t.Pos, "written", "output %s is never written", t.Name)
+			f.breachAt(t.Pos, "written", "output %s is never written", t.Name)
 		}
 	}
 }
@@ -50,7 +50,7 @@ func (f *flow) block(body []hostir.Stmt) {
 		f.statement(s)
 	}
 	if f.group != nil {
-		f.breach(f.group.Pos, "group", "the group is not closed in the statements where it was opened")
+		f.breach(f.group, "group", "the group is not closed in the statements where it was opened")
 	}
 	f.group = outer
 }
@@ -67,14 +67,14 @@ func (f *flow) statement(s hostir.Stmt) {
 		switch s.(type) {
 		case *hostir.Communication, *hostir.EndCoalescing:
 		default:
-			f.breach(s.Meta().Pos, "group", "%s stands in an open group", hostir.Op(s))
+			f.breach(s, "group", "%s stands in an open group", hostir.Op(s))
 		}
 	}
 	f.buffers(s)
 	if len(hostir.Bodies(s)) == 0 {
-		f.expression(s.Meta().Pos, "the worker", s.Meta().On.Index, int64(f.program.Streams))
+		f.expression(s, "the worker", s.Meta().On.Index, int64(f.program.Streams))
 		if f.group != nil && !s.Meta().On.Is(f.group.On) {
-			f.breach(s.Meta().Pos, "stream", "%s runs on %s in a group on %s", hostir.Op(s), s.Meta().On, f.group.On)
+			f.breach(s, "stream", "%s runs on %s in a group on %s", hostir.Op(s), s.Meta().On, f.group.On)
 		}
 	}
 	switch s := s.(type) {
@@ -85,7 +85,7 @@ func (f *flow) statement(s hostir.Stmt) {
 	case *hostir.PeerReadSum:
 		f.sum(s)
 	case *hostir.Synchronize:
-		f.expression(s.Pos, "the worker", s.Stream.Index, int64(f.program.Streams))
+		f.expression(s, "the worker", s.Stream.Index, int64(f.program.Streams))
 	case *hostir.Wait:
 		f.wait(s)
 	default:
@@ -100,21 +100,21 @@ func (f *flow) transfers(s hostir.Stmt) {
 		f.group = s
 	case *hostir.EndCoalescing:
 		if f.group == nil {
-			f.breach(s.Pos, "group", "no group is open")
+			f.breach(s, "group", "no group is open")
 		}
 		f.start(s.Handle)
 		f.group = nil
 	case *hostir.Communication:
-		f.expression(s.Pos, "the root", s.Root, int64(len(s.Mesh.Ranks)))
+		f.expression(s, "the root", s.Root, int64(len(s.Mesh.Ranks)))
 		if f.group == nil {
 			f.start(s.Handle)
 		}
 	case *hostir.P2PCommunication:
 		world := f.bounds.names["rank"].high + 1
-		f.expressionOn(s.Pos, s.Buffer.Mesh, "the peer", s.Peer, world)
+		f.expressionOn(s, s.Buffer.Mesh, "the peer", s.Peer, world)
 		f.teammate(s)
 		if s.Backend.IPC() && f.group != nil {
-			f.breach(s.Pos, "group", "%s is over CUDA IPC and stands in a group", s.Handle)
+			f.breach(s, "group", "%s is over CUDA IPC and stands in a group", s.Handle)
 		}
 		if f.group == nil {
 			f.start(s.Handle)
@@ -134,10 +134,10 @@ func (f *flow) indices(t *hostir.Tensor) {
 	f.indexed[at] = true
 	switch s := t.Of.(type) {
 	case *hostir.Either:
-		f.expression(s.Pos, "the condition", s.Cond, 1<<62)
+		f.expression(s, "the condition", s.Cond, 1<<62)
 	case *hostir.Select:
 		if s.Axis < len(s.In.Axes) {
-			f.expressionOn(s.Pos, s.In.Mesh, "the index", s.Index, s.Indices())
+			f.expressionOn(s, s.In.Mesh, "the index", s.Index, s.Indices())
 			f.localPart(s)
 		}
 	}
@@ -150,23 +150,23 @@ type viewAt struct {
 }
 
 // expression checks the names and the range of an expression: 0 to limit-1. It ignores nil.
-func (f *flow) expression(pos diag.Pos, what string, e expr.Expr, limit int64) {
+func (f *flow) expression(s hostir.Stmt, what string, e expr.Expr, limit int64) {
 	if e == nil {
 		return
 	}
 	value, unknown := f.bounds.of(e)
 	switch {
 	case unknown != "":
-		f.breach(pos, "scope", "%s %s uses %s, which has no value here", what, e, unknown)
+		f.breach(s, "scope", "%s %s uses %s, which has no value here", what, e, unknown)
 	case value.low < 0 || value.high >= limit:
-		f.breach(pos, "range", "%s %s takes values from %d to %d; it must be between 0 and %d",
+		f.breach(s, "range", "%s %s takes values from %d to %d; it must be between 0 and %d",
 			what, e, value.low, value.high, limit-1)
 	}
 }
 
 // expressionOn is expression for the ranks of a mesh. If the interval over all ranks is too wide, it evaluates the expression for
 // each rank.
-func (f *flow) expressionOn(pos diag.Pos, mesh *domain.Mesh, what string, e expr.Expr, limit int64) {
+func (f *flow) expressionOn(s hostir.Stmt, mesh *domain.Mesh, what string, e expr.Expr, limit int64) {
 	if mesh != nil && len(mesh.Ranks) > 0 && e != nil {
 		inside := true
 		value, unknown := f.bounds.of(e)
@@ -177,7 +177,7 @@ func (f *flow) expressionOn(pos diag.Pos, mesh *domain.Mesh, what string, e expr
 			return
 		}
 	}
-	f.expression(pos, what, e, limit)
+	f.expression(s, what, e, limit)
 }
 
 // teammate checks that a transfer between shared memories stays among the ranks that share them.
@@ -189,7 +189,7 @@ func (f *flow) teammate(s *hostir.P2PCommunication) {
 	f.bounds.each(s.Peer, s.Buffer.Mesh.Ranks, func(rank int, peer int64) bool {
 		joined := e.Shared.Joins(rank, int(peer))
 		if !joined {
-			f.breach(s.Pos, "shared", "%s of rank %d is with rank %d, which is not along axis %s of mesh %s",
+			f.breach(s, "shared", "%s of rank %d is with rank %d, which is not along axis %s of mesh %s",
 				s.Handle, rank, peer, e.Shared.MeshAxis, e.Shared.Mesh.Name)
 		}
 		return joined

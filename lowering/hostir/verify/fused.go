@@ -14,7 +14,7 @@ func (v *verifier) body(s hostir.Stmt) {
 		return
 	}
 	if len(f.Body.Results()) != len(f.Out) {
-		v.breach(f.Pos, "shape", "the kernel of %s has %d results and says of %d which they are", f.Out[0].Name, len(f.Out),
+		v.breach(f, "shape", "the kernel of %s has %d results and says of %d which they are", f.Out[0].Name, len(f.Out),
 			len(f.Body.Results()))
 		return
 	}
@@ -24,25 +24,25 @@ func (v *verifier) body(s hostir.Stmt) {
 		read[len(f.In)+i] = step.Also
 		for _, at := range step.Args {
 			if at < 0 || at >= len(f.In)+i {
-				v.breach(f.Pos, "shape", "%s of %s reads what is not there", step.Name, f.Out[0].Name)
+				v.breach(f, "shape", "%s of %s reads what is not there", step.Name, f.Out[0].Name)
 				return
 			}
 			read[at] = true
 		}
 		if !step.Known() {
-			v.breach(f.Pos, "shape", "%s of %s is by %q, which is no function of %d", step.Name, f.Out[0].Name, step.Fn, len(step.Args))
+			v.breach(f, "shape", "%s of %s is by %q, which is no function of %d", step.Name, f.Out[0].Name, step.Fn, len(step.Args))
 		}
 		if back, counts := step.Positions(); counts && back > 0 && f.Along(back) == hostir.Unmapped || endsBody(step) && i < len(f.Body)-1 {
-			v.breach(f.Pos, "shape", "%s of %s counts along an axis that is not there, or is in the midst of the steps", step.Name, f.Out[0].Name)
+			v.breach(f, "shape", "%s of %s counts along an axis that is not there, or is in the midst of the steps", step.Name, f.Out[0].Name)
 		}
 	}
 	if along := f.Along(0); f.Parts() > 1 && (along == hostir.Unmapped || f.Out[0].Axes[along].Size != f.Parts()*f.Columns()) {
-		v.breach(f.Pos, "shape", "%s %s does not hold %d values of %d columns", f.Out[0].Name, domain.FormatAxes(f.Out[0].Axes), f.Parts(),
+		v.breach(f, "shape", "%s %s does not hold %d values of %d columns", f.Out[0].Name, domain.FormatAxes(f.Out[0].Axes), f.Parts(),
 			f.Columns())
 	}
 	v.columns(f)
 	if at := slices.Index(read, false); at >= 0 && at < len(read)-1 || len(f.Body) == 0 || len(f.Names) != len(f.In) {
-		v.breach(f.Pos, "shape", "the kernel of %s has an operand or an operation that it does not use", f.Out[0].Name)
+		v.breach(f, "shape", "the kernel of %s has an operand or an operation that it does not use", f.Out[0].Name)
 	}
 }
 
@@ -61,7 +61,7 @@ func (v *verifier) alsoMade(f *hostir.Fused) {
 			first = oneColumn(first)
 		}
 		if !hostir.SameAxes(t, &first) || i > 0 && f.FoldsColumns() {
-			v.breach(f.Pos, "shape", "the kernel of %s %s also makes %s %s", f.Out[0].Name, domain.FormatAxes(f.Out[0].Axes), t.Name,
+			v.breach(f, "shape", "the kernel of %s %s also makes %s %s", f.Out[0].Name, domain.FormatAxes(f.Out[0].Axes), t.Name,
 				domain.FormatAxes(t.Axes))
 		}
 	}
@@ -85,7 +85,7 @@ func (v *verifier) columns(f *hostir.Fused) {
 	out, rows := hostir.LocalShape(f.Out[0]), int64(1)
 	for i, n := range out {
 		if i < len(out)-1 && n > 1 {
-			v.breach(f.Pos, "shape", "%s %s has several results for each column", f.Out[0].Name, domain.FormatAxes(f.Out[0].Axes))
+			v.breach(f, "shape", "%s %s has several results for each column", f.Out[0].Name, domain.FormatAxes(f.Out[0].Axes))
 		}
 	}
 	for _, t := range f.In {
@@ -94,7 +94,7 @@ func (v *verifier) columns(f *hostir.Fused) {
 			continue
 		}
 		if n := t.Axes[axis].Size; rows > 1 && n != rows {
-			v.breach(f.Pos, "shape", "%s folds %d rows, and %s has %d", f.Out[0].Name, rows, t.Name, n)
+			v.breach(f, "shape", "%s folds %d rows, and %s has %d", f.Out[0].Name, rows, t.Name, n)
 		} else {
 			rows = n
 		}
@@ -106,6 +106,6 @@ func (v *verifier) columns(f *hostir.Fused) {
 		return positions || drops || s.Folds()
 	}
 	if !wide[len(wide)-1] || slices.ContainsFunc(f.Body, counts) {
-		v.breach(f.Pos, "shape", "%s folds columns of what has none, or counts or folds rows on the way", f.Out[0].Name)
+		v.breach(f, "shape", "%s folds columns of what has none, or counts or folds rows on the way", f.Out[0].Name)
 	}
 }

@@ -20,17 +20,17 @@ func (v *verifier) shared() {
 // pairs checks a single ShareMemHandles.
 func (v *verifier) pairs(s *hostir.ShareMemHandles, exchanges map[string]*hostir.Exchange, named map[string]bool) {
 	if s.Mesh != nil && s.Mesh.Axis(s.MeshAxis) == nil {
-		v.breach(s.Pos, "shared", "mesh %s has no axis %q", s.Mesh.Name, s.MeshAxis)
+		v.breach(s, "shared", "mesh %s has no axis %q", s.Mesh.Name, s.MeshAxis)
 		return
 	}
 	for _, handle := range s.Comms {
 		e := exchanges[handle]
 		switch {
 		case named[handle]:
-			v.breach(s.Pos, "shared", "%s is shared twice", handle)
+			v.breach(s, "shared", "%s is shared twice", handle)
 			continue
 		case e == nil || e.Shared != s:
-			v.breach(s.Pos, "shared", "%s is no send or receive with a counterpart among %v", handle, s.Comms)
+			v.breach(s, "shared", "%s is no send or receive with a counterpart among %v", handle, s.Comms)
 			continue
 		}
 		named[handle] = true
@@ -44,11 +44,11 @@ func (v *verifier) pair(s *hostir.ShareMemHandles, e *hostir.Exchange) {
 	send, recv := e.Send, e.Recv
 	switch {
 	case send.Backend != recv.Backend || !send.Backend.IPC():
-		v.breach(s.Pos, "shared", "%s and %s are not of one backend that shares memory", send.Handle, recv.Handle)
+		v.breach(s, "shared", "%s and %s are not of one backend that shares memory", send.Handle, recv.Handle)
 	case send.Locality != recv.Locality || send.Locality == hostir.InterNode:
-		v.breach(s.Pos, "locality", "%s and %s take place with other peers than those that memory is shared with", send.Handle, recv.Handle)
+		v.breach(s, "locality", "%s and %s take place with other peers than those that memory is shared with", send.Handle, recv.Handle)
 	case send.Buffer.DType != recv.Buffer.DType || hostir.LocalElements(send.Buffer) != hostir.LocalElements(recv.Buffer):
-		v.breach(s.Pos, "shared", "%s sends %d elements of %s and %s receives %d of %s", send.Handle,
+		v.breach(s, "shared", "%s sends %d elements of %s and %s receives %d of %s", send.Handle,
 			hostir.LocalElements(send.Buffer), send.Buffer.DType, recv.Handle, hostir.LocalElements(recv.Buffer), recv.Buffer.DType)
 	}
 }
@@ -68,13 +68,13 @@ func (v *verifier) sharedIn(body []hostir.Stmt, exchanges map[string]*hostir.Exc
 
 func (v *verifier) sharedAt(s *hostir.P2PCommunication, e *hostir.Exchange, seen map[hostir.Stmt]bool) {
 	if e == nil || !slices.Contains(e.Shared.Comms, s.Handle) {
-		v.breach(s.Pos, "shared", "no ShareMemHandles pairs %s with its counterpart", s.Handle)
+		v.breach(s, "shared", "no ShareMemHandles pairs %s with its counterpart", s.Handle)
 		return
 	}
 	if !seen[e.Shared] {
-		v.breach(s.Pos, "shared", "%s does not follow its ShareMemHandles", s.Handle)
+		v.breach(s, "shared", "%s does not follow its ShareMemHandles", s.Handle)
 	}
 	if s == e.Copier() && !seen[e.Owner()] {
-		v.breach(s.Pos, "shared", "%s copies before %s sets its ready flag: two ranks would wait for each other", s.Handle, e.Owner().Handle)
+		v.breach(s, "shared", "%s copies before %s sets its ready flag: two ranks would wait for each other", s.Handle, e.Owner().Handle)
 	}
 }

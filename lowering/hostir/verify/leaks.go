@@ -15,7 +15,7 @@ func freesAll(p *hostir.Program) bool {
 func (f *flow) leaked(mark int, format string) {
 	for _, k := range f.added(mark, kept) {
 		t, _ := k.what.(*hostir.Tensor)
-		f.breach(f.allocates[t], "leak", format, k)
+		f.breachAt(f.allocates[t], "leak", format, k)
 	}
 }
 
@@ -31,7 +31,7 @@ func (f *flow) freedAlone(s *hostir.If, then, other []change) {
 	}
 	for _, c := range append(then, other...) {
 		if !c.added && sides[c.fact] == 1 {
-			f.breach(s.Pos, "leak", "%s is freed on one side of the If alone", c.fact)
+			f.breach(s, "leak", "%s is freed on one side of the If alone", c.fact)
 		}
 	}
 }

@@ -31,7 +31,7 @@ func (v *verifier) whole(s hostir.Stmt, t *hostir.Tensor, row []int) {
 	}
 	for i, j := range row {
 		if over := hostir.SplitOver(t.Axes[i]); j == hostir.Unmapped && over != "" {
-			v.breach(s.Meta().Pos, "local", "%s sums over axis %d of %s, of which each rank has a part along %s", hostir.Op(s), i, t.Name, over)
+			v.breach(s, "local", "%s sums over axis %d of %s, of which each rank has a part along %s", hostir.Op(s), i, t.Name, over)
 		}
 	}
 }
@@ -50,13 +50,13 @@ func (v *verifier) made(s hostir.Stmt, rows [][]int) {
 		}
 		if attends && slices.Contains(attention.OwnAxes(), j) {
 			if v.lowered && hostir.SplitOver(out.Axes[j]) != "" {
-				v.breach(s.Meta().Pos, "local", "axis %d of %s is split over ranks, and an attention needs all of it", j, out.Name)
+				v.breach(s, "local", "axis %d of %s is split over ranks, and an attention needs all of it", j, out.Name)
 			}
 			continue
 		}
 		if len(ranges) > 0 && ranges[0].OutAxis == j {
 			if v.lowered && hostir.SplitOver(out.Axes[j]) != "" {
-				v.breach(s.Meta().Pos, "local", "axis %d of %s, along which %s takes parts, is split over ranks", j, out.Name, hostir.Op(s))
+				v.breach(s, "local", "axis %d of %s, along which %s takes parts, is split over ranks", j, out.Name, hostir.Op(s))
 			}
 			continue
 		}
@@ -66,7 +66,7 @@ func (v *verifier) made(s hostir.Stmt, rows [][]int) {
 			has = has || i >= 0 && (t.Axes[i].Size > 1 || !stretches(s, t.Axes[i], out.Axes[j]))
 		}
 		if !has {
-			v.breach(s.Meta().Pos, "shape", "axis %d of %s has %d elements, and no operand of %s has them",
+			v.breach(s, "shape", "axis %d of %s has %d elements, and no operand of %s has them",
 				j, out.Name, out.Axes[j].Size, hostir.Op(s))
 		}
 	}
@@ -80,13 +80,13 @@ func (v *verifier) regroups(s *hostir.Reshape) {
 	in, out := runs(s.In), runs(s.Out)
 	for i, a := range s.In.Axes {
 		if over := hostir.SplitOver(a); over != "" && in[over] != out[over] && a.Size > 1 {
-			v.breach(s.Pos, "local", "axis %d of %s is split over %s, and %s has no axis with the same elements that is", i, s.In.Name, over,
+			v.breach(s, "local", "axis %d of %s is split over %s, and %s has no axis with the same elements that is", i, s.In.Name, over,
 				s.Out.Name)
 		}
 	}
 	for j, b := range s.Out.Axes {
 		if over := hostir.SplitOver(b); over != "" && in[over] == 0 && b.Size > 1 {
-			v.breach(s.Pos, "local", "axis %d of %s is split over %s, and %s is not split over it", j, s.Out.Name, over, s.In.Name)
+			v.breach(s, "local", "axis %d of %s is split over %s, and %s is not split over it", j, s.Out.Name, over, s.In.Name)
 		}
 	}
 }
@@ -112,13 +112,13 @@ func (v *verifier) present(s hostir.Stmt, t *hostir.Tensor) {
 	}
 	for _, r := range out.Mesh.Ranks {
 		if !slices.Contains(t.Mesh.Ranks, r) {
-			v.breach(s.Meta().Pos, "local", "rank %d computes %s and has no part of %s", r, out.Name, t.Name)
+			v.breach(s, "local", "rank %d computes %s and has no part of %s", r, out.Name, t.Name)
 			return
 		}
 		for _, a := range t.Axes {
 			over := hostir.SplitOver(a)
 			if over != "" && out.Mesh.Axis(over) != nil && t.Mesh.Coordinate(r, over) != out.Mesh.Coordinate(r, over) {
-				v.breach(s.Meta().Pos, "local", "rank %d computes %s and has another part of %s: their meshes place it differently along %s",
+				v.breach(s, "local", "rank %d computes %s and has another part of %s: their meshes place it differently along %s",
 					r, out.Name, t.Name, over)
 				return
 			}

@@ -27,7 +27,7 @@ func (v *verifier) localities() {
 	}
 	for _, s := range order {
 		if missing[key(s)] != 0 {
-			v.breach(s.Pos, "locality", "%s is %s, and nothing stands for it with the other peers", s.Handle, s.Locality)
+			v.breach(s, "locality", "%s is %s, and nothing stands for it with the other peers", s.Handle, s.Locality)
 			missing[key(s)] = 0
 		}
 	}

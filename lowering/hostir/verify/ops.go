@@ -21,12 +21,12 @@ func (v *verifier) operation(s hostir.Stmt) {
 		v.reshape(s)
 	case *hostir.Permute:
 		if !isPermutation(s.Perm, len(hostir.Live(s.In))) {
-			v.breach(s.Pos, "shape", "perm %s is no permutation of the %d axes of %s", text.Numbers(s.Perm), len(hostir.Live(s.In)), s.In.Name)
+			v.breach(s, "shape", "perm %s is no permutation of the %d axes of %s", text.Numbers(s.Perm), len(hostir.Live(s.In)), s.In.Name)
 			return
 		}
 	case *hostir.Positions:
 		if n := len(hostir.Live(s.Out)); n != 1 || s.Out.DType != domain.FP32 {
-			v.breach(s.Pos, "shape", "positions are one axis of fp32, and %s is %s %s", s.Out.Name, s.Out.DType, domain.FormatAxes(s.Out.Axes))
+			v.breach(s, "shape", "positions are one axis of fp32, and %s is %s %s", s.Out.Name, s.Out.DType, domain.FormatAxes(s.Out.Axes))
 		}
 		return
 	case *hostir.Slice, *hostir.Concat:
@@ -39,7 +39,7 @@ func (v *verifier) operation(s hostir.Stmt) {
 		}
 	case *hostir.Reduce:
 		if s.Axis >= len(s.In.Axes) || s.In.Axes[s.Axis].Kind == domain.Reduction {
-			v.breach(s.Pos, "shape", "%s has no axis %d to reduce", s.In.Name, s.Axis)
+			v.breach(s, "shape", "%s has no axis %d to reduce", s.In.Name, s.Axis)
 			return
 		}
 	}
@@ -58,7 +58,7 @@ func (v *verifier) operation(s hostir.Stmt) {
 	v.products(s)
 	v.addends(s)
 	if fn := hostir.Epilogue(s); fn != "" && domain.FunctionOf(fn).Epilogue == "" {
-		v.breach(s.Meta().Pos, "shape", "no GEMM can apply %q to its result", fn)
+		v.breach(s, "shape", "no GEMM can apply %q to its result", fn)
 	}
 	v.dtypes(s)
 }
@@ -94,7 +94,7 @@ func (v *verifier) rank(s hostir.Stmt, t *hostir.Tensor) bool {
 		ok = in > 0 && (t != s.W || in > 1) && (t != s.Addend || in == out)
 	}
 	if !ok {
-		v.breach(s.Meta().Pos, "shape", "%s %s does not fit %s %s in %s",
+		v.breach(s, "shape", "%s %s does not fit %s %s in %s",
 			t.Name, domain.FormatAxes(t.Axes), hostir.Result(s).Name, domain.FormatAxes(hostir.Result(s).Axes), hostir.Op(s))
 	}
 	return ok
@@ -111,10 +111,10 @@ func (v *verifier) operand(s hostir.Stmt, t *hostir.Tensor, row []int) {
 		stretched := stretches(s, a, b)
 		switch {
 		case a.Size != b.Size && !stretched:
-			v.breach(s.Meta().Pos, "shape", "axis %d of %s has %d elements, and axis %d of %s has %d",
+			v.breach(s, "shape", "axis %d of %s has %d elements, and axis %d of %s has %d",
 				i, t.Name, a.Size, j, out.Name, b.Size)
 		case v.lowered && !hostir.MayMove(s) && (!stretched || a.Kind == domain.Device) && hostir.SplitOver(a) != hostir.SplitOver(b):
-			v.breach(s.Meta().Pos, "local", "axis %d of %s and axis %d of %s are on different ranks: %s and %s",
+			v.breach(s, "local", "axis %d of %s and axis %d of %s are on different ranks: %s and %s",
 				i, t.Name, j, out.Name, a, b)
 		}
 	}
@@ -138,7 +138,7 @@ func (v *verifier) products(s hostir.Stmt) {
 	}
 	i, j := a[len(a)-1], b[len(b)-fromEnd]
 	if x.Axes[i].Size != y.Axes[j].Size {
-		v.breach(s.Meta().Pos, "shape", "%s sums over axis %d of %s with %d elements and axis %d of %s with %d",
+		v.breach(s, "shape", "%s sums over axis %d of %s with %d elements and axis %d of %s with %d",
 			hostir.Op(s), i, x.Name, x.Axes[i].Size, j, y.Name, y.Axes[j].Size)
 	}
 }
@@ -147,7 +147,7 @@ func (v *verifier) products(s hostir.Stmt) {
 func (v *verifier) addends(s hostir.Stmt) {
 	addend := hostir.Addend(s)
 	if out := hostir.Result(s); addend != nil && !hostir.SameLayout(addend, out) {
-		v.breach(s.Meta().Pos, "shape", "%s adds to %s %s %s, which does not lie in memory as %s %s %s does", hostir.Op(s),
+		v.breach(s, "shape", "%s adds to %s %s %s, which does not lie in memory as %s %s %s does", hostir.Op(s),
 			addend.Name, addend.DType, domain.FormatAxes(addend.Axes), out.Name, out.DType, domain.FormatAxes(out.Axes))
 	}
 }
@@ -168,7 +168,7 @@ func (v *verifier) dtypes(s hostir.Stmt) {
 	}
 	for _, t := range hostir.Uses(s) {
 		if linear, ok := s.(*hostir.Linear); t.DType != out.DType && (!accumulates || ok && t == linear.Bias) {
-			v.breach(s.Meta().Pos, "shape", "%s takes %s %s to %s %s: that is a Cast", hostir.Op(s), t.DType, t.Name, out.DType, out.Name)
+			v.breach(s, "shape", "%s takes %s %s to %s %s: that is a Cast", hostir.Op(s), t.DType, t.Name, out.DType, out.Name)
 		}
 	}
 }
@@ -182,7 +182,7 @@ func (v *verifier) reshape(s *hostir.Reshape) {
 		return n
 	}
 	if size(s.In) != size(s.Out) {
-		v.breach(s.Pos, "shape", "%s has %d elements and %s has %d", s.In.Name, size(s.In), s.Out.Name, size(s.Out))
+		v.breach(s, "shape", "%s has %d elements and %s has %d", s.In.Name, size(s.In), s.Out.Name, size(s.Out))
 		return
 	}
 	v.regroups(s)

@@ -9,11 +9,11 @@ import (
 // may wait for them.
 func (f *flow) loop(s *hostir.For) {
 	if s.Count.Size < 1 || s.First < 0 || s.First > s.Count.Size {
-		f.breach(s.Pos, "domain", "the loop runs %d times", s.Count.Size-s.First)
+		f.breach(s, "domain", "the loop runs %d times", s.Count.Size-s.First)
 	}
 	outer, shadowed := f.bounds.names[s.Var]
 	if shadowed {
-		f.breach(s.Pos, "scope", "loop variable %s is in use already", s.Var)
+		f.breach(s, "scope", "loop variable %s is in use already", s.Var)
 	}
 	f.bounds.names[s.Var] = interval{s.First, max(s.First, s.Count.Size-1)}
 	mark := len(f.log)
@@ -38,7 +38,7 @@ func (f *flow) loop(s *hostir.For) {
 	changes := f.undo(mark, func(c change) bool { return own[c.fact] && !c.fact.kind.outlives() })
 	for _, c := range changes {
 		if c.fact.kind == allocated && !own[c.fact] {
-			f.breach(s.Pos, "buffer", "the loop frees %s in every iteration", c.fact)
+			f.breach(s, "buffer", "the loop frees %s in every iteration", c.fact)
 		}
 	}
 }
@@ -46,7 +46,7 @@ func (f *flow) loop(s *hostir.For) {
 // branch checks both sides from the same start. Afterwards the facts hold that both sides add, and those that neither side
 // removes.
 func (f *flow) branch(s *hostir.If) {
-	f.expression(s.Pos, "the condition", s.Cond, 1<<62)
+	f.expression(s, "the condition", s.Cond, 1<<62)
 	mark := len(f.log)
 	all := func(change) bool { return true }
 	f.side(s.Cond, s.Body)

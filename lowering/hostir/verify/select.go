@@ -10,14 +10,14 @@ import (
 // selects checks that Out is In without the axis, or with a part of it, with the same element type and layout.
 func (v *verifier) selects(s *hostir.Select) {
 	if s.Axis >= len(s.In.Axes) {
-		v.breach(s.Pos, "range", "%s has no axis %d", s.In.Name, s.Axis)
+		v.breach(s, "range", "%s has no axis %d", s.In.Name, s.Axis)
 		return
 	}
 	want, layout := slices.Delete(slices.Clone(s.In.Axes), s.Axis, s.Axis+1), hostir.DropAxis(hostir.Layout(s.In), s.Axis)
 	axes, lies := s.Out.Axes, hostir.Layout(s.Out)
 	if s.Parts != 0 {
 		if s.In.Axes[s.Axis].LocalSize()%s.Parts != 0 {
-			v.breach(s.Pos, "shape", "axis %d of %s has %d elements, which are not %d equal parts",
+			v.breach(s, "shape", "axis %d of %s has %d elements, which are not %d equal parts",
 				s.Axis, s.In.Name, s.In.Axes[s.Axis].LocalSize(), s.Parts)
 			return
 		}
@@ -32,12 +32,12 @@ func (v *verifier) selects(s *hostir.Select) {
 	})
 	switch {
 	case !same:
-		v.breach(s.Pos, "shape", "%s is %s, and what is selected of %s along axis %d is %s",
+		v.breach(s, "shape", "%s is %s, and what is selected of %s along axis %d is %s",
 			s.Out.Name, domain.FormatAxes(s.Out.Axes), s.In.Name, s.Axis, domain.FormatAxes(want))
 	case s.Out.DType != s.In.DType:
-		v.breach(s.Pos, "shape", "%s is %s and %s is %s", s.Out.Name, s.Out.DType, s.In.Name, s.In.DType)
+		v.breach(s, "shape", "%s is %s and %s is %s", s.Out.Name, s.Out.DType, s.In.Name, s.In.DType)
 	case !slices.Equal(long(axes, lies), long(axes, layout)):
-		v.breach(s.Pos, "shape", "the layout of %s is not that of what is selected of %s along axis %d", s.Out.Name, s.In.Name, s.Axis)
+		v.breach(s, "shape", "the layout of %s is not that of what is selected of %s along axis %d", s.Out.Name, s.In.Name, s.Axis)
 	}
 }
 
@@ -50,7 +50,7 @@ func (f *flow) localPart(s *hostir.Select) {
 	f.bounds.each(s.Index, s.In.Mesh.Ranks, func(rank int, index int64) bool {
 		coordinate := s.In.Mesh.Coordinate(rank, axis)
 		if index != int64(coordinate) {
-			f.breach(s.Pos, "local", "%s of rank %d, whose coordinate along %s is %d, is part %d of %s", s.Out.Name, rank, axis, coordinate,
+			f.breach(s, "local", "%s of rank %d, whose coordinate along %s is %d, is part %d of %s", s.Out.Name, rank, axis, coordinate,
 				index, s.In.Name)
 		}
 		return index == int64(coordinate)

@@ -16,11 +16,11 @@ func (f *flow) sum(s *hostir.PeerReadSum) {
 			found = found || !inner.Send
 			f.transferOf(s, inner)
 		default:
-			f.breach(inner.Meta().Pos, "sum", "%s stands in a sum, which holds transfers alone", hostir.Op(inner))
+			f.breach(inner, "sum", "%s stands in a sum, which holds transfers alone", hostir.Op(inner))
 		}
 	}
 	if !found {
-		f.breach(s.Pos, "sum", "%s reads nothing of its peers", text.Statement(s))
+		f.breach(s, "sum", "%s reads nothing of its peers", text.Statement(s))
 	}
 }
 
@@ -28,11 +28,11 @@ func (f *flow) sum(s *hostir.PeerReadSum) {
 func (f *flow) transferOf(s *hostir.PeerReadSum, t *hostir.P2PCommunication) {
 	switch {
 	case t.Owns() || !t.Backend.IPC():
-		f.breach(t.Pos, "sum", "%s is no receive over IPC-get, nor a send over IPC-put: it uses no memory of a peer", t.Handle)
+		f.breach(t, "sum", "%s is no receive over IPC-get, nor a send over IPC-put: it uses no memory of a peer", t.Handle)
 	case t.Locality != hostir.AnyNode:
-		f.breach(t.Pos, "sum", "%s is %s, and a sum needs all parts", t.Handle, t.Locality)
+		f.breach(t, "sum", "%s is %s, and a sum needs all parts", t.Handle, t.Locality)
 	case f.behind(t.Buffer)[0] != f.behind(s.Out)[0]:
-		f.breach(t.Pos, "sum", "%s is about %s, which is no part of %s", t.Handle, t.Buffer.Name, s.Out.Name)
+		f.breach(t, "sum", "%s is about %s, which is no part of %s", t.Handle, t.Buffer.Name, s.Out.Name)
 	}
 	f.set(started, t.Handle, false)
 	f.set(waitedFor, t.Handle, true)

@@ -97,8 +97,12 @@ func (v *verifier) views() []*hostir.Tensor {
 	return list
 }
 
-// breach reports a broken invariant.
-func (v *verifier) breach(pos diag.Pos, invariant, format string, args ...any) {
+// breach reports a statement that breaks an invariant.
+func (v *verifier) breach(s hostir.Stmt, invariant, format string, args ...any) {
+	v.breachAt(s.Meta().Pos, invariant, format, args...)
+}
+
+func (v *verifier) breachAt(pos diag.Pos, invariant, format string, args ...any) {
 	v.errors.Add(pos, diag.HostIRInvalid, "%s: %s", invariant, fmt.Sprintf(format, args...))
 }
 
@@ -106,10 +110,10 @@ func (v *verifier) names() {
 	seen := map[string]string{"rank": "the scalar rank"}
 	take := func(pos diag.Pos, name, what string) {
 		if !scan.IsName(name) {
-			v.breach(pos, "names", "%q, the name of %s, is no identifier", name, what)
+			v.breachAt(pos, "names", "%q, the name of %s, is no identifier", name, what)
 		}
 		if other, taken := seen[name]; taken && other != what {
-			v.breach(pos, "names", "%s has the name of %s", what, other)
+			v.breachAt(pos, "names", "%s has the name of %s", what, other)
 		}
 		seen[name] = what
 	}
@@ -148,24 +152,24 @@ func (v *verifier) domains() {
 
 func (v *verifier) domain(t *hostir.Tensor) {
 	if t.Mesh != nil && !v.meshes[t.Mesh] {
-		v.breach(t.Pos, "declared", "tensor %s is on a mesh that the program does not declare", t.Name)
+		v.breachAt(t.Pos, "declared", "tensor %s is on a mesh that the program does not declare", t.Name)
 	}
 	split := map[string]bool{}
 	for i, a := range t.Axes {
 		if a.Size < 1 {
-			v.breach(t.Pos, "domain", "axis %d of %s has %d elements", i, t.Name, a.Size)
+			v.breachAt(t.Pos, "domain", "axis %d of %s has %d elements", i, t.Name, a.Size)
 		}
 		if a.Kind != domain.Device {
 			continue
 		}
 		switch {
 		case t.Mesh == nil || t.Mesh.Axis(a.Mesh) == nil:
-			v.breach(t.Pos, "domain", "axis %d of %s is split over mesh axis %s, which its mesh does not have", i, t.Name, a.Mesh)
+			v.breachAt(t.Pos, "domain", "axis %d of %s is split over mesh axis %s, which its mesh does not have", i, t.Name, a.Mesh)
 		case t.Mesh.Axis(a.Mesh).Size != a.Size:
-			v.breach(t.Pos, "domain", "axis %d of %s has %d elements over the %d ranks of mesh axis %s",
+			v.breachAt(t.Pos, "domain", "axis %d of %s has %d elements over the %d ranks of mesh axis %s",
 				i, t.Name, a.Size, t.Mesh.Axis(a.Mesh).Size, a.Mesh)
 		case split[a.Mesh]:
-			v.breach(t.Pos, "domain", "two axes of %s are split over mesh axis %s", t.Name, a.Mesh)
+			v.breachAt(t.Pos, "domain", "two axes of %s are split over mesh axis %s", t.Name, a.Mesh)
 		}
 		split[a.Mesh] = true
 	}
@@ -184,7 +188,7 @@ func (v *verifier) layout(t *hostir.Tensor) {
 		}
 	}
 	if !ok {
-		v.breach(t.Pos, "domain", "the layout %s of %s is no permutation of its %d axes", text.Numbers(t.Layout), t.Name, len(t.Axes))
+		v.breachAt(t.Pos, "domain", "the layout %s of %s is no permutation of its %d axes", text.Numbers(t.Layout), t.Name, len(t.Axes))
 	}
 }
 
@@ -193,12 +197,12 @@ func (v *verifier) declared(s hostir.Stmt, tensors []*hostir.Tensor) {
 	for _, t := range tensors {
 		switch {
 		case t == nil:
-			v.breach(s.Meta().Pos, "declared", "%s lacks an operand", hostir.Op(s))
+			v.breach(s, "declared", "%s lacks an operand", hostir.Op(s))
 		case !v.tensors[t]:
-			v.breach(s.Meta().Pos, "declared", "%s names tensor %s, which the program does not declare", hostir.Op(s), t.Name)
+			v.breach(s, "declared", "%s names tensor %s, which the program does not declare", hostir.Op(s), t.Name)
 		}
 	}
 	if c, ok := s.(*hostir.Communication); ok && !v.meshes[c.Mesh] {
-		v.breach(c.Pos, "declared", "the mesh of %s is not one of the program's", c.Handle)
+		v.breach(c, "declared", "the mesh of %s is not one of the program's", c.Handle)
 	}
 }

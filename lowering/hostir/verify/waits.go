@@ -38,10 +38,10 @@ func (f *flow) wait(s *hostir.Wait) {
 		return
 	}
 	if _, unknown := f.bounds.of(s.Iteration); unknown != "" {
-		f.breach(s.Pos, "scope", "the iteration %s uses %s, which has no value here", s.Iteration, unknown)
+		f.breach(s, "scope", "the iteration %s uses %s, which has no value here", s.Iteration, unknown)
 	}
 	if len(f.loops) == 0 {
-		f.breach(s.Pos, "wait", "%s is waited for in an iteration of no loop", s.Handle)
+		f.breach(s, "wait", "%s is waited for in an iteration of no loop", s.Handle)
 		return
 	}
 	f.earlier = append(f.earlier, earlierWait{s, slices.Clone(f.loops)})
@@ -51,12 +51,12 @@ func (f *flow) wait(s *hostir.Wait) {
 func (f *flow) waitFor(s *hostir.Wait, loops []*hostir.For) {
 	switch {
 	case f.facts[fact{waitedFor, s.Handle}]:
-		f.breach(s.Pos, "wait", "%s is waited for twice", s.Handle)
+		f.breach(s, "wait", "%s is waited for twice", s.Handle)
 	case !f.facts[fact{started, s.Handle}]:
-		f.breach(s.Pos, "wait", "%s is not started before it is waited for", s.Handle)
+		f.breach(s, "wait", "%s is not started before it is waited for", s.Handle)
 		return
 	case !within(loops, f.started[s.Handle]):
-		f.breach(s.Pos, "wait", "%s is started in loops that the wait is not in, and in no loops like them", s.Handle)
+		f.breach(s, "wait", "%s is started in loops that the wait is not in, and in no loops like them", s.Handle)
 	}
 	f.set(started, s.Handle, false)
 	f.set(waitedFor, s.Handle, true)
