@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/hirgen/hirgen/calls"
-	"github.com/hirgen/hirgen/internal/base/list"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -101,7 +101,7 @@ func (b *bodyPrinter) line(at int, format string, args ...any) {
 
 // step adds the value of a step, and stores it if it is a result.
 func (b *bodyPrinter) step(i int, s domain.Step) error {
-	args := list.Map(s.Args, func(at int) string { return b.values[at] })
+	args := lists.Map(s.Args, func(at int) string { return b.values[at] })
 	value, err := stepOf(s, args)
 	if err != nil {
 		return err

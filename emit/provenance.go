@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hirgen/hirgen/internal/base/list"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -58,7 +58,7 @@ func capped(lines []string, most int) []string {
 }
 
 func indented(lines []string) []string {
-	return list.Map(lines, func(line string) string { return "  " + line })
+	return lists.Map(lines, func(line string) string { return "  " + line })
 }
 
 // formatOp prints an operation as specs do: "C = matmul(A, B)".

@@ -12,7 +12,7 @@ import (
 	"github.com/hirgen/hirgen/calls/collective"
 	"github.com/hirgen/hirgen/calls/names"
 	"github.com/hirgen/hirgen/internal/base/expr"
-	"github.com/hirgen/hirgen/internal/base/list"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -185,7 +185,7 @@ func view(o calls.Operand) string {
 	return braces(fmt.Sprint(len(o.Extents)), extents(o.Extents), extents(o.Strides))
 }
 
-func extents(expressions []expr.Expr) string { return braces(list.Map(expressions, spell)...) }
+func extents(expressions []expr.Expr) string { return braces(lists.Map(expressions, spell)...) }
 
 // condition prints the condition of an If.
 func (s *speller) condition(i *calls.If) string {
@@ -290,7 +290,7 @@ func (s *speller) receive(c *calls.NcclCall) string {
 
 // brackets prints a shape.
 func brackets(shape []expr.Expr) string {
-	return "[" + list.Join(shape, spell) + "]"
+	return "[" + lists.Join(shape, spell) + "]"
 }
 
 // sourceOf prints the stream that a stream variable refers to.

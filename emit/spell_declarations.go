@@ -7,7 +7,7 @@ import (
 
 	"github.com/hirgen/hirgen/calls"
 	"github.com/hirgen/hirgen/internal/base/expr"
-	"github.com/hirgen/hirgen/internal/base/list"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -221,18 +221,18 @@ func (s *speller) tensor(d *calls.Share) string {
 
 // holds prints whether this rank is in one of the meshes of a guard.
 func (s *speller) holds(g *calls.Guard) string {
-	parts := list.Map(g.Meshes, func(mesh string) string { return mesh + ".holds(context_.rank())" })
+	parts := lists.Map(g.Meshes, func(mesh string) string { return mesh + ".holds(context_.rank())" })
 	return strings.Join(parts, " || ")
 }
 
 // paramsOf prints parameters as constants.
 func paramsOf(params []*calls.Param) string {
-	return fiveOnALine(list.Map(params, func(p *calls.Param) string { return fmt.Sprintf("%s = %d", p.Name, p.Value) }))
+	return fiveOnALine(lists.Map(params, func(p *calls.Param) string { return fmt.Sprintf("%s = %d", p.Name, p.Value) }))
 }
 
 // constantsOf prints extents as constants.
 func constantsOf(constants []*calls.Constant) string {
-	return fiveOnALine(list.Map(constants, func(c *calls.Constant) string { return c.Name + " = " + spell(c.Value) }))
+	return fiveOnALine(lists.Map(constants, func(c *calls.Constant) string { return c.Name + " = " + spell(c.Value) }))
 }
 
 func fiveOnALine(parts []string) string {

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/hirgen/hirgen/calls"
-	"github.com/hirgen/hirgen/internal/base/list"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -48,7 +48,7 @@ func referenceArgs(op domain.Operation) []string {
 	if a, attends := domain.AttentionOf(op.Fn); attends {
 		return attentionArgs(op, a)
 	}
-	operands := list.Map(op.In, cstr)
+	operands := lists.Map(op.In, cstr)
 	if op.Kind == "concat" {
 		return append(args, braces(operands...), fmt.Sprint(op.Axis))
 	}
@@ -124,9 +124,9 @@ func scaleLiteral(a domain.Attention) string {
 
 // sizeList prints sizes as numbers, because the source of the reference has no parameters.
 func sizeList(extents []domain.Extent) string {
-	return intList(list.Map(extents, func(e domain.Extent) int64 { return e.Size }))
+	return intList(lists.Map(extents, func(e domain.Extent) int64 { return e.Size }))
 }
 
 func intList[T int | int64](values []T) string {
-	return braces(list.Map(values, func(v T) string { return fmt.Sprint(v) })...)
+	return braces(lists.Map(values, func(v T) string { return fmt.Sprint(v) })...)
 }

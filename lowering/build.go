@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"github.com/hirgen/hirgen/internal/base/diag"
-	"github.com/hirgen/hirgen/internal/base/list"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
@@ -90,7 +90,7 @@ func axes(list []domain.Axis) []domain.Axis {
 }
 
 func (b *builder) statement(op *model.Op) {
-	in := list.Map(op.In, func(t *model.Tensor) *hostir.Tensor { return b.tensors[t] })
+	in := lists.Map(op.In, func(t *model.Tensor) *hostir.Tensor { return b.tensors[t] })
 	if out := b.tensors[op.Out]; op.Kind == model.OpLinear && len(in) > 2 && in[2].DType != out.DType {
 		in[2] = b.cast(op, in[2], out.DType)
 	}

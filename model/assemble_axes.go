@@ -6,7 +6,7 @@ import (
 
 	"github.com/hirgen/hirgen/internal/base/diag"
 	"github.com/hirgen/hirgen/internal/base/expr"
-	"github.com/hirgen/hirgen/internal/base/list"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -203,7 +203,7 @@ func (a *assembler) deviceAxis(t text, meshAxis string, argument text, mesh *dom
 	ma := mesh.Axis(meshAxis)
 	if ma == nil {
 		a.list.Add(t.pos, diag.UnknownMesh, "mesh %s has no axis %s", mesh.Name, meshAxis).
-			WithHint("axes of the mesh: %s", list.Join(mesh.Axes, func(m domain.MeshAxis) string { return m.Name }))
+			WithHint("axes of the mesh: %s", lists.Join(mesh.Axes, func(m domain.MeshAxis) string { return m.Name }))
 		return domain.Axis{}, false
 	}
 	if argument.given() && written.Size != ma.Size {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/hirgen/hirgen/internal/base/diag"
 	"github.com/hirgen/hirgen/internal/base/expr"
-	"github.com/hirgen/hirgen/internal/base/list"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -140,7 +140,7 @@ func (a *assembler) knownNames(t text) bool {
 }
 
 func (a *assembler) paramNames() []string {
-	return list.Map(a.p.Params, func(p Param) string { return p.Name })
+	return lists.Map(a.p.Params, func(p Param) string { return p.Name })
 }
 
 func (a *assembler) evalFailed(t text, err error) {

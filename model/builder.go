@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/hirgen/hirgen/internal/base/diag"
-	"github.com/hirgen/hirgen/internal/base/list"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/model/domain"
 	"github.com/hirgen/hirgen/model/schedule"
 )
@@ -70,7 +70,7 @@ const packagePath = "github.com/hirgen/hirgen/model."
 func (b *Builder) text(value string) text { return text{value: value, pos: b.pos()} }
 
 func (b *Builder) texts(values []string) []text {
-	return list.Map(values, b.text)
+	return lists.Map(values, b.text)
 }
 
 // File sets the name of the source that generated files mention. The default is the Go file that called New.

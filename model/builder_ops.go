@@ -3,7 +3,7 @@ package model
 import (
 	"strconv"
 
-	"github.com/hirgen/hirgen/internal/base/list"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -35,7 +35,7 @@ func (b *Builder) Broadcast(out, in string, axis int) *Builder {
 
 // Permute makes axis i of out axis perm[i] of in.
 func (b *Builder) Permute(out, in string, perm ...int) *Builder {
-	values := list.Map(perm, strconv.Itoa)
+	values := lists.Map(perm, strconv.Itoa)
 	return b.op(out, "permute", in).attr("perm", true, values...)
 }
 

@@ -2,7 +2,7 @@ package model
 
 import (
 	"github.com/hirgen/hirgen/internal/base/expr"
-	"github.com/hirgen/hirgen/internal/base/list"
+	"github.com/hirgen/hirgen/internal/base/lists"
 )
 
 // An Extent is a number of elements, slices or ranks: a constant, a parameter, or an expression over them. It is for
@@ -61,7 +61,7 @@ func Broadcast() Axis { return kindAxis("b(1)") }
 
 // TensorOf is Tensor with typed axes.
 func (b *Builder) TensorOf(name string, axes ...Axis) *TensorBuilder {
-	return b.Tensor(name, list.Map(axes, func(a Axis) string { return a.axis() })...)
+	return b.Tensor(name, lists.Map(axes, func(a Axis) string { return a.axis() })...)
 }
 
 // AxisOf is Axis with a typed extent.

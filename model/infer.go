@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/hirgen/hirgen/internal/base/diag"
-	"github.com/hirgen/hirgen/internal/base/list"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -197,10 +197,10 @@ func (in *inference) checkReductions() bool {
 
 // words prints words with commas between them.
 func words(texts []text) string {
-	return list.Join(texts, func(t text) string { return t.value })
+	return lists.Join(texts, func(t text) string { return t.value })
 }
 
 // describe prints the operation with its operands: "matmul(A, B)".
 func (in *inference) describe() string {
-	return in.src.fn.value + "(" + list.Join(in.op.In, func(t *Tensor) string { return t.Name }) + ")"
+	return in.src.fn.value + "(" + lists.Join(in.op.In, func(t *Tensor) string { return t.Name }) + ")"
 }

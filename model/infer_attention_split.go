@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/hirgen/hirgen/internal/base/diag"
-	"github.com/hirgen/hirgen/internal/base/list"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -99,7 +99,7 @@ func (in *inference) ambiguous(q int, ways []reading) {
 
 // spelled prints an operation as a spec has it, with more attributes.
 func (o *sourceOp) spelled(more ...string) string {
-	arguments := list.Map(o.args, func(t text) string { return t.value })
+	arguments := lists.Map(o.args, func(t text) string { return t.value })
 	for _, attr := range o.attrs {
 		value := words(attr.values)
 		if attr.list {

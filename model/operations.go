@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/hirgen/hirgen/internal/base/diag"
-	"github.com/hirgen/hirgen/internal/base/list"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -111,7 +111,7 @@ func (a *assembler) written(so *sourceOp, ops []*Op) {
 		w.Out = append(w.Out, a.tensors[out.value])
 	}
 	for _, attr := range so.attrs {
-		values := list.Map(attr.values, func(v text) string { return v.value })
+		values := lists.Map(attr.values, func(v text) string { return v.value })
 		w.Attrs = append(w.Attrs, Attr{Name: attr.name.value, Values: values, List: attr.list})
 	}
 	a.p.Written = append(a.p.Written, w)
@@ -235,7 +235,7 @@ func (a *assembler) unknownTensor(t text) {
 }
 
 func (a *assembler) tensorNames() []string {
-	return list.Map(a.p.Tensors, func(t *Tensor) string { return t.Name })
+	return lists.Map(a.p.Tensors, func(t *Tensor) string { return t.Name })
 }
 
 // claimResult records that an operation defines its result. It returns the tensor if the author declared it, and nil

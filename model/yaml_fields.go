@@ -6,7 +6,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/hirgen/hirgen/internal/base/diag"
-	"github.com/hirgen/hirgen/internal/base/list"
+	"github.com/hirgen/hirgen/internal/base/lists"
 )
 
 // yamlReader turns nodes into a source. It only checks the structure: which fields exist, and which contain text, a
@@ -34,7 +34,7 @@ func (r *yamlReader) fields(n *yaml.Node, what string, known []field) {
 		}
 		r.out.incomplete = true
 		d := r.list.Add(key.pos, diag.UnknownField, "%s has no field %q", what, key.value)
-		names := list.Map(known, func(f field) string { return f.name })
+		names := lists.Map(known, func(f field) string { return f.name })
 		hintNearest(d, key.value, names)
 	})
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/hirgen/hirgen/calls/collective"
 	"github.com/hirgen/hirgen/calls/extents"
 	"github.com/hirgen/hirgen/internal/base/expr"
-	"github.com/hirgen/hirgen/internal/base/list"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
@@ -73,7 +73,7 @@ func (b *builder) accountGemm(p gemm) {
 
 // perIteration names the loops around a communication.
 func (b *builder) perIteration() string {
-	names := list.Map(b.loops, func(l loop) string { return l.name })
+	names := lists.Map(b.loops, func(l loop) string { return l.name })
 	switch last := len(names) - 1; last {
 	case -1:
 		return ""

@@ -7,7 +7,7 @@ import (
 	"github.com/hirgen/hirgen/calls"
 	"github.com/hirgen/hirgen/calls/extents"
 	"github.com/hirgen/hirgen/internal/base/expr"
-	"github.com/hirgen/hirgen/internal/base/list"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -114,7 +114,7 @@ func rowMajor(dims []dim) bool {
 
 // shape lists one rank's extents.
 func (u *buffer) shape() []expr.Expr {
-	return list.Map(u.dims, func(d dim) expr.Expr { return d.extent.Expr })
+	return lists.Map(u.dims, func(d dim) expr.Expr { return d.extent.Expr })
 }
 
 // sameShape reports whether the live axes of t have the extents of dims on one rank.

@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/calls/extents"
 	"github.com/hirgen/hirgen/calls/names"
 	"github.com/hirgen/hirgen/internal/base/diag"
-	"github.com/hirgen/hirgen/internal/base/list"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
@@ -34,7 +34,7 @@ func Translate(p *hostir.Program) (*Translation, error) {
 
 // Programs lists the calls of the variants.
 func (t *Translation) Programs() []*calls.Program {
-	return list.Map(t.variants, func(b *builder) *calls.Program { return b.out.Program })
+	return lists.Map(t.variants, func(b *builder) *calls.Program { return b.out.Program })
 }
 
 // Describe describes the variants after the passes on calls.

@@ -6,7 +6,7 @@ import (
 	"github.com/hirgen/hirgen/calls"
 	"github.com/hirgen/hirgen/calls/extents"
 	"github.com/hirgen/hirgen/internal/base/expr"
-	"github.com/hirgen/hirgen/internal/base/list"
+	"github.com/hirgen/hirgen/internal/base/lists"
 )
 
 // A walk is the aligned operands of one kernel. Every operand has a stride for each axis of the result; it is 0 for a broadcast
@@ -108,7 +108,7 @@ func (w walk) elements() expr.Expr {
 }
 
 func exprs(quantities []extents.Quantity) []expr.Expr {
-	return list.Map(quantities, func(q extents.Quantity) expr.Expr { return q.Expr })
+	return lists.Map(quantities, func(q extents.Quantity) expr.Expr { return q.Expr })
 }
 
 // along walks two buffers along axes of equal extents.

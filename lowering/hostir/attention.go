@@ -3,7 +3,7 @@ package hostir
 import (
 	"slices"
 
-	"github.com/hirgen/hirgen/internal/base/list"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -135,7 +135,7 @@ func FurtherMaps(s Stmt) [][]int {
 
 // attentionAxes returns the AxisMap of an Attention.
 func attentionAxes(s *Attention) [][]int {
-	return list.Map(s.In, s.axes)
+	return lists.Map(s.In, s.axes)
 }
 
 // OwnAxes lists the axes of the first result without a matching operand axis, because each rank has all of them: rows, their

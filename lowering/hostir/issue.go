@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/hirgen/hirgen/internal/base/expr"
-	"github.com/hirgen/hirgen/internal/base/list"
+	"github.com/hirgen/hirgen/internal/base/lists"
 )
 
 // Issue walks statements in the order in which one rank issues them. It runs loops and takes branches, and evaluates names.
@@ -94,7 +94,7 @@ func (i *Issue) EvalIn(s Stmt, e expr.Expr) (int64, error) {
 
 // Iteration returns the current values of loop variables.
 func (i *Issue) Iteration(loops []string) []int64 {
-	return list.Map(loops, func(name string) int64 { return i.Env[name] })
+	return lists.Map(loops, func(name string) int64 { return i.Env[name] })
 }
 
 // Key returns a unique text for the current iteration of some loops.

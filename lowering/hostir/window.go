@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/hirgen/hirgen/internal/base/expr"
-	"github.com/hirgen/hirgen/internal/base/list"
+	"github.com/hirgen/hirgen/internal/base/lists"
 )
 
 // Window is the part of a buffer that a tensor refers to on one rank, in elements: an offset, and a size and a stride for each
@@ -202,7 +202,7 @@ func (w Window) follow(in Window) bool {
 
 // at returns the elements at the given indices.
 func at(elements []int64, places []int) []int64 {
-	return list.Map(places, func(place int) int64 { return elements[place] })
+	return lists.Map(places, func(place int) int64 { return elements[place] })
 }
 
 // Joined is a group of axes of a reshape: Out axes of the result have the same elements as In axes of the operand.

@@ -3,7 +3,7 @@ package streams
 import (
 	"slices"
 
-	"github.com/hirgen/hirgen/internal/base/list"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/shard"
 	"github.com/hirgen/hirgen/model/domain"
@@ -177,7 +177,7 @@ func orderSteps(steps []step) {
 // Otherwise later steps that do not need the statement can still join the pipeline.
 func (l *streamLowering) group(body []hostir.Stmt) []*group {
 	g := &grouping{made: map[*hostir.Tensor]*group{}, last: map[*hostir.Tensor]int{}}
-	steps := list.Map(body, l.classify)
+	steps := lists.Map(body, l.classify)
 	orderSteps(steps)
 	for _, st := range steps {
 		g.add(st)

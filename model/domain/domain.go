@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/hirgen/hirgen/internal/base/expr"
-	"github.com/hirgen/hirgen/internal/base/list"
+	"github.com/hirgen/hirgen/internal/base/lists"
 )
 
 // MostCalls is the largest number of slices of a pipeline, and of calls of a loop. The host issues each call, and a
@@ -125,7 +125,7 @@ func (a Axis) LocalSize() int64 {
 
 // FormatAxes prints a domain: "[S, DIDx(D), M/(S*D), K]".
 func FormatAxes(axes []Axis) string {
-	return "[" + list.Join(axes, func(a Axis) string { return a.String() }) + "]"
+	return "[" + lists.Join(axes, func(a Axis) string { return a.String() }) + "]"
 }
 
 // MeshAxis is one dimension of a mesh.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/hirgen/hirgen/internal/base/list"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -44,7 +44,7 @@ func RunIn(p *model.Pipeline, inputs map[string]*Array, n Numbers) (map[string]*
 // evaluateAll adds the results of operations to values.
 func (n Numbers) evaluateAll(ops []*model.Op, values map[string]*Array) {
 	for _, op := range ops {
-		in := list.Map(op.In, func(t *model.Tensor) *Array { return values[t.Name] })
+		in := lists.Map(op.In, func(t *model.Tensor) *Array { return values[t.Name] })
 		var results []*Array
 		if a, attends := domain.AttentionOf(op.Fn); attends {
 			results = attention(n, a, op, in)

@@ -3,7 +3,7 @@ package grad
 import (
 	"slices"
 
-	"github.com/hirgen/hirgen/internal/base/list"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -163,7 +163,7 @@ func (c *contraction) prepare(v, other value, merged []int, transposed bool) val
 	if v = c.rows(v, len(kept), len(rows), singles); !transposed {
 		return v
 	}
-	perm := list.Numbers(len(v.axes))
+	perm := lists.Numbers(len(v.axes))
 	n = len(perm)
 	perm[n-2], perm[n-1] = n-1, n-2
 	return c.b.named(v.name+"_t", permuted(v, perm))
@@ -181,5 +181,5 @@ func (c *contraction) rows(v value, first, count, singles int) value {
 func last(v value) int64 { return v.axes[len(v.axes)-1].Size }
 
 func count(axes []domain.Axis) int64 {
-	return list.Product(axes, func(a domain.Axis) int64 { return a.Size })
+	return lists.Product(axes, func(a domain.Axis) int64 { return a.Size })
 }

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/hirgen/hirgen/internal/base/diag"
-	"github.com/hirgen/hirgen/internal/base/list"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -28,7 +28,7 @@ func (b *backward) findTargets() {
 
 // named prints the names of tensors.
 func named(tensors []*model.Tensor) string {
-	return list.Join(tensors, func(t *model.Tensor) string { return t.Name })
+	return lists.Join(tensors, func(t *model.Tensor) string { return t.Name })
 }
 
 // follow finds the tensors between the targets and the outputs. It drops inputs without a gradient rule, unless their
@@ -146,7 +146,7 @@ func (b *backward) through(op *model.WrittenOp) {
 		return
 	}
 	rule, known := rules[op.Fn]
-	u := use{b, op, list.Map(op.Out, func(t *model.Tensor) value { return b.grads[t] })}
+	u := use{b, op, lists.Map(op.Out, func(t *model.Tensor) value { return b.grads[t] })}
 	for i := range op.In {
 		if u.wants(i) && (!known || kindOf(op, i) == missing) {
 			b.errors.Add(op.Pos, diag.NoGradient, "%s has no gradient by %s", op.Fn, op.In[i].Name).

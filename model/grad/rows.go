@@ -3,7 +3,7 @@ package grad
 import (
 	"slices"
 
-	"github.com/hirgen/hirgen/internal/base/list"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -34,7 +34,7 @@ func norm(fn string) func(use) {
 		operands := []int{0}
 		for i := 1; i < len(u.In); i++ {
 			if u.wants(i) {
-				operands = list.Numbers(i + 1)
+				operands = lists.Numbers(i + 1)
 			}
 		}
 		u.together(operands, like(fn, y, x, u.in(1)).with(attrs(u.WrittenOp)...))
@@ -66,7 +66,7 @@ func (u use) together(operands []int, r result, along ...[]domain.Axis) {
 		p.name = u.names.fresh(u.partName(t, result{axes: p.axes}, p.along))
 		parts[i] = p
 	}
-	u.add(s, list.Map(parts, func(p part) value { return p.value })...)
+	u.add(s, lists.Map(parts, func(p part) value { return p.value })...)
 	for i, operand := range operands {
 		if !u.wants(operand) {
 			u.extra = append(u.extra, parts[i].name)

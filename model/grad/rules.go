@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/hirgen/hirgen/internal/base/list"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -157,7 +157,7 @@ func axisAttr(n int) string { return "axis=" + strconv.Itoa(n) }
 
 // shapeAttr prints the attribute shape.
 func shapeAttr(axes []domain.Axis) string {
-	return "shape=[" + list.Join(axes, func(a domain.Axis) string { return a.Extent.String() }) + "]"
+	return "shape=[" + lists.Join(axes, func(a domain.Axis) string { return a.Extent.String() }) + "]"
 }
 
 // attrs returns the attributes of an operation of the forward pass, without some of them.

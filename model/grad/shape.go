@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/hirgen/hirgen/internal/base/list"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -110,8 +110,8 @@ func permute(u use) {
 
 // permuted permutes the axes of a value.
 func permuted(v value, perm []int) result {
-	axes := list.Map(perm, func(axis int) domain.Axis { return v.axes[axis] })
-	return like("permute", v).with("perm=[" + list.Join(perm, strconv.Itoa) + "]").along(axes)
+	axes := lists.Map(perm, func(axis int) domain.Axis { return v.axes[axis] })
+	return like("permute", v).with("perm=[" + lists.Join(perm, strconv.Itoa) + "]").along(axes)
 }
 
 // reshape: reshapes back. An axis of one element that stands for many stays one element if the reshape does not

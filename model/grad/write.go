@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/hirgen/hirgen/internal/base/list"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
 	"github.com/hirgen/hirgen/model/schedule"
@@ -50,7 +50,7 @@ func (w *writer) spec() string {
 func (w *writer) common(name string) {
 	w.add("hirgen: 1", "name: "+name)
 	if params := w.pipeline.Params; len(params) > 0 {
-		w.add("params: {" + list.Join(params, func(p model.Param) string {
+		w.add("params: {" + lists.Join(params, func(p model.Param) string {
 			return p.Name + ": " + cmp.Or(p.Text, strconv.FormatInt(p.Value, 10))
 		}) + "}")
 	}
@@ -99,12 +99,12 @@ func (w *writer) unasked() []string {
 
 // called lists gradients by name.
 func called(gradients []Gradient) string {
-	return list.Join(gradients, func(g Gradient) string { return g.Name })
+	return lists.Join(gradients, func(g Gradient) string { return g.Name })
 }
 
 func (w *writer) meshes() {
 	for i, m := range w.pipeline.Meshes {
-		axes := "{" + list.Join(m.Axes, func(a domain.MeshAxis) string { return a.Name + ": " + a.String() }) + "}"
+		axes := "{" + lists.Join(m.Axes, func(a domain.MeshAxis) string { return a.Name + ": " + a.String() }) + "}"
 		switch i {
 		case 0:
 			if w.pipeline.DeclaresMesh() || m.Size() > 1 {
@@ -193,7 +193,7 @@ func (w *writer) declaration(t *model.Tensor, reduced bool) string {
 	if reduced {
 		axes = t.Axes
 	}
-	text := "[" + list.Join(axes, func(a domain.Axis) string {
+	text := "[" + lists.Join(axes, func(a domain.Axis) string {
 		switch {
 		case a.Kind == domain.Device:
 			return "DID" + a.Mesh

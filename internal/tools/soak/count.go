@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hirgen/hirgen/internal/base/list"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
 	"github.com/hirgen/hirgen/model/schedule"
@@ -143,7 +143,7 @@ func (c *Counts) Print(w io.Writer) {
 	for _, title := range titles {
 		rows := slices.Sorted(maps.Keys(c.tables[title]))
 		if title == ofKinds { // also those with a count of 0
-			rows = list.Map(specKinds, func(k specKind) string { return k.name })
+			rows = lists.Map(specKinds, func(k specKind) string { return k.name })
 		}
 		fmt.Fprintf(w, "%s:\n", title)
 		for _, row := range rows {

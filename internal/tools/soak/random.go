@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/hirgen/hirgen/internal/base/list"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -136,7 +136,7 @@ func (g *generator) shape(axes int) []int64 {
 }
 
 func product(shape []int64) int64 {
-	return list.Product(shape, func(extent int64) int64 { return extent })
+	return lists.Product(shape, func(extent int64) int64 { return extent })
 }
 
 // placed chooses the kinds of the axes of a shape: split over the mesh, or streamed.

@@ -3,7 +3,7 @@ package soak
 import (
 	"slices"
 
-	"github.com/hirgen/hirgen/internal/base/list"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -217,7 +217,7 @@ func (g *generator) sharedSumOf(listed bool) {
 // readWithView reads a tensor and a view of it in operations that become one kernel.
 func (g *generator) readWithView(v *value) {
 	changed := g.result(on(pick(g, "relu", "neg"), v), v.axes, v)
-	view := g.result(on("permute", v).with(permutation(list.Numbers(len(v.axes)))), v.axes, v)
+	view := g.result(on("permute", v).with(permutation(lists.Numbers(len(v.axes)))), v.axes, v)
 	g.result(on(pick(g, "max", "min"), changed, view), v.axes, v)
 }
 
@@ -237,7 +237,7 @@ func (g *generator) scatteredSlices() {
 	if g.chance(0.5) {
 		in.axes[2].Kind = domain.Serial
 		g.spec.Tensors[g.spec.declared(in.name)].Axes[2].Kind = domain.Serial
-		in = g.laidResult(on("permute", in).with(permutation(list.Numbers(4))), axes, in)
+		in = g.laidResult(on("permute", in).with(permutation(lists.Numbers(4))), axes, in)
 	}
 	own.Kind = domain.Stream
 	g.laidResult(on("sum", in).with(g.axisAttr(1, 4)), []domain.Axis{own, over, axes[3]}, in)

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/hirgen/hirgen/internal/base/list"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
 	"github.com/hirgen/hirgen/model/schedule"
@@ -91,7 +91,7 @@ func (g *generator) batched(first, second []int64) factors {
 }
 
 func serialAxes(batch []int64, matrix ...int64) []domain.Axis {
-	return list.Map(slices.Concat(batch, matrix), serialAxis)
+	return lists.Map(slices.Concat(batch, matrix), serialAxis)
 }
 
 // multiplied adds a matmul, its operands and a declared result.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/hirgen/hirgen/internal/base/list"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -155,7 +155,7 @@ func (g *generator) addWide(op Op, axes []domain.Axis, v *value) *value {
 func (g *generator) permute() bool {
 	v := g.any()
 	perm := g.Perm(len(v.axes))
-	g.add(on("permute", v).with(permutation(perm)), list.Map(perm, func(p int) domain.Axis { return v.axes[p] }), v)
+	g.add(on("permute", v).with(permutation(perm)), lists.Map(perm, func(p int) domain.Axis { return v.axes[p] }), v)
 	return true
 }
 

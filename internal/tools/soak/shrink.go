@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/hirgen/hirgen/internal/base/list"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -150,7 +150,7 @@ func fewerRanks(s Spec, propose func(func(*Spec))) {
 				}
 			}
 		})
-		inOrder := func(c *Spec) { c.Teams[i].Ranks = list.Numbers(int(m.Size())) }
+		inOrder := func(c *Spec) { c.Teams[i].Ranks = lists.Numbers(int(m.Size())) }
 		propose(func(c *Spec) {
 			inOrder(c)
 			c.World.Axes = slices.Clone(m.Axes)

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/hirgen/hirgen/internal/base/list"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
 	"github.com/hirgen/hirgen/model/schedule"
@@ -51,7 +51,7 @@ func (a MeshAxis) device() domain.Axis {
 }
 
 // Size is the number of ranks.
-func (m Mesh) Size() int64 { return list.Product(m.Axes, func(a MeshAxis) int64 { return a.Size }) }
+func (m Mesh) Size() int64 { return lists.Product(m.Axes, func(a MeshAxis) int64 { return a.Size }) }
 
 // A Tensor is a declared tensor. By default it has the spec's element type and is on the world.
 type Tensor struct {
@@ -97,7 +97,7 @@ func listed(name string, numbers []int64) Attr { return Attr{Name: name, List: n
 
 // permutation returns the attribute of a permute.
 func permutation(perm []int) Attr {
-	return listed("perm", list.Map(perm, func(axis int) int64 { return int64(axis) }))
+	return listed("perm", lists.Map(perm, func(axis int) int64 { return int64(axis) }))
 }
 
 // shaped returns an attribute with a list of extents.
@@ -130,7 +130,7 @@ func (s Spec) Text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "hirgen: 1\nname: %s\n", s.Name)
 	if len(s.Params) > 0 {
-		fmt.Fprintf(&b, "params: {%s}\n", list.Join(s.Params, func(p Param) string { return fmt.Sprintf("%s: %d", p.Name, p.Value) }))
+		fmt.Fprintf(&b, "params: {%s}\n", lists.Join(s.Params, func(p Param) string { return fmt.Sprintf("%s: %d", p.Name, p.Value) }))
 	}
 	if len(s.World.Axes) > 0 {
 		fmt.Fprintf(&b, "mesh: %s\n", s.axes(s.World))
@@ -139,7 +139,7 @@ func (s Spec) Text() string {
 		b.WriteString("meshes:\n")
 	}
 	for _, m := range s.Teams {
-		fmt.Fprintf(&b, "  %s: {axes: %s, ranks: [%s]}\n", m.Name, s.axes(m), list.Join(m.Ranks, strconv.Itoa))
+		fmt.Fprintf(&b, "  %s: {axes: %s, ranks: [%s]}\n", m.Name, s.axes(m), lists.Join(m.Ranks, strconv.Itoa))
 	}
 	if s.DType != "" {
 		fmt.Fprintf(&b, "dtype: %s\n", s.DType)
@@ -161,7 +161,7 @@ func (s Spec) Text() string {
 
 // choices lists the fields of the schedule.
 func (s Spec) choices() []schedule.Choice {
-	return list.Map(s.Schedule, func(c model.Setting) schedule.Choice {
+	return lists.Map(s.Schedule, func(c model.Setting) schedule.Choice {
 		of, field := schedule.SplitPath(c.Path)
 		return schedule.Choice{Of: of, Field: field, Value: c.Value}
 	})
@@ -178,11 +178,11 @@ func (s Spec) size(n int64) string {
 }
 
 func (s Spec) axes(m Mesh) string {
-	return "{" + list.Join(m.Axes, func(a MeshAxis) string { return a.Name + ": " + s.size(a.Size) }) + "}"
+	return "{" + lists.Join(m.Axes, func(a MeshAxis) string { return a.Name + ": " + s.size(a.Size) }) + "}"
 }
 
 func (s Spec) tensor(t Tensor) string {
-	axes := "[" + list.Join(t.Axes, func(a domain.Axis) string {
+	axes := "[" + lists.Join(t.Axes, func(a domain.Axis) string {
 		a.Text = s.size(a.Size)
 		return a.String()
 	}) + "]"
@@ -206,9 +206,9 @@ func (s Spec) op(op Op) string {
 		case a.List == nil:
 			args = append(args, a.Name+"="+a.Value)
 		case a.Sizes:
-			args = append(args, a.Name+"=["+list.Join(a.List, s.size)+"]")
+			args = append(args, a.Name+"=["+lists.Join(a.List, s.size)+"]")
 		default:
-			args = append(args, a.Name+"=["+list.Join(a.List, func(n int64) string { return strconv.FormatInt(n, 10) })+"]")
+			args = append(args, a.Name+"=["+lists.Join(a.List, func(n int64) string { return strconv.FormatInt(n, 10) })+"]")
 		}
 	}
 	return fmt.Sprintf("%s = %s(%s)", strings.Join(op.Results(), ", "), op.Fn, strings.Join(args, ", "))

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/hirgen/hirgen/emit"
-	"github.com/hirgen/hirgen/internal/base/list"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/internal/tools/launch"
 	"github.com/hirgen/hirgen/lowering"
 	"github.com/hirgen/hirgen/model"
@@ -47,7 +47,7 @@ func (y *Yard) builder(number int) *Yard {
 
 // Try builds specs as one program and runs each.
 func (y *Yard) Try(pack []accepted) []*Finding {
-	specs := list.Map(pack, func(one accepted) Spec { return one.spec })
+	specs := lists.Map(pack, func(one accepted) Spec { return one.spec })
 	program, err := y.build("pack", specs)
 	var findings []*Finding
 	for i, one := range pack {

@@ -1,7 +1,7 @@
 package interp
 
 import (
-	"github.com/hirgen/hirgen/internal/base/list"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -9,7 +9,7 @@ import (
 // attention returns the work of an Attention of the given shape.
 func attention(s *hostir.Attention, shape domain.AttentionShape, out, in []*view) func() error {
 	return func() error {
-		data := list.Map(in, func(v *view) []float64 { return v.read().Data })
+		data := lists.Map(in, func(v *view) []float64 { return v.read().Data })
 		for i, made := range s.Kind().Run(shape, data)[:len(out)] {
 			dtype, at := hostir.Defs(s)[i].DType, 0
 			out[i].each(func(to int64) { out[i].data[to] = dtype.Round(made[at]); at++ })

@@ -5,18 +5,18 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/hirgen/hirgen/internal/base/list"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
 // Numbers prints a list of numbers: "[1, 0, 2]".
 func Numbers[T int | int64 | domain.Extent](values []T) string {
-	return "[" + list.Join(values, func(v T) string { return fmt.Sprint(v) }) + "]"
+	return "[" + lists.Join(values, func(v T) string { return fmt.Sprint(v) }) + "]"
 }
 
 func formatMesh(m *domain.Mesh) string {
-	return list.Join(m.Axes, func(a domain.MeshAxis) string { return a.Name + " = " + a.String() }) + ", ranks " + formatRanks(m.Ranks)
+	return lists.Join(m.Axes, func(a domain.MeshAxis) string { return a.Name + " = " + a.String() }) + ", ranks " + formatRanks(m.Ranks)
 }
 
 // formatRanks prints runs of consecutive ranks as "0..3".

@@ -1,5 +1,5 @@
-// Package list has what slices lacks: lists made of other lists.
-package list
+// Package lists has what slices lacks: lists made of other lists.
+package lists
 
 import "strings"
 
