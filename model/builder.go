@@ -70,7 +70,8 @@ const packagePath = "github.com/hirgen/hirgen/model."
 func (b *Builder) text(value string) text { return text{value: value, pos: b.pos()} }
 
 func (b *Builder) texts(values []string) []text {
-	return lists.Map(values, b.text)
+	pos := b.pos()
+	return lists.Map(values, func(value string) text { return text{value: value, pos: pos} })
 }
 
 // File sets the name of the source that generated files mention. The default is the Go file that called New.
