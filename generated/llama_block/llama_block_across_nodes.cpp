@@ -21,18 +21,18 @@
 //   W2 [DIDx(D), E, F/D] bf16
 //   Y [B*L, E] bf16
 //
+// Derived: transfers into Wop_parts from rank to rank by IPC-put intra-node, one slice per iteration of s.
 // Derived: transfers into Wop_parts from rank to rank by NCCL inter-node, one slice per iteration of s.
-// Derived: transfers into Wop_parts from rank to rank by IPC-get intra-node, one slice per iteration of s.
-// Derived: transfers into U2_all from rank to rank by IPC-get intra-node, one slice per iteration of s.
+// Derived: transfers into U2_all from rank to rank by IPC-put intra-node, one slice per iteration of s.
+// Derived: transfers into W2p_parts from rank to rank by IPC-put intra-node, one slice per iteration of s.
 // Derived: transfers into U2_all from rank to rank by NCCL inter-node, one slice per iteration of s.
 // Derived: transfers into W2p_parts from rank to rank by NCCL inter-node, one slice per iteration of s.
-// Derived: transfers into W2p_parts from rank to rank by IPC-get intra-node, one slice per iteration of s.
-// Derived: transfers into Y from rank to rank by IPC-get intra-node, one slice per iteration of s.
+// Derived: transfers into Y from rank to rank by IPC-put intra-node, one slice per iteration of s.
 // Derived: transfers into Y from rank to rank by NCCL inter-node, one slice per iteration of s.
-// Schedule: pipeline p2p, no compute streams, replayed as a CUDA graph, via ipc-get, copy fused, signals
-// batched, nccl between nodes.
-// Chosen by auto: predicted 831.1 us on h200 with pipeline p2p, all.via ipc-get, streams 0, all.signals
-// batched, all.copy fused, graph true, 969.6 us with the default of each field.
+// Schedule: pipeline p2p, 2 compute streams, replayed as a CUDA graph, via ipc-put, local last, copy sm,
+// signals batched, nccl between nodes.
+// Chosen by auto: predicted 816.3 us on h200 with pipeline p2p, all.via ipc-put, streams 2, all.signals
+// batched, all.local last, all.copy sm, graph true, 969.6 us with the default of each field.
 // Runs where not all ranks can share memory; where they can, llama_block.cpp does.
 #include "llama_block.hpp"
 
@@ -57,6 +57,7 @@ constexpr int64_t C = 128, E = 4096, F = 14336;
 constexpr int64_t kShardG =
     (H + 2 * G) / D, kShardE = E / D, kShardF = F / D, kShardH = H / D, kChunkC = C / 2;
 constexpr int64_t kShardG2 = G / D, kShardL = B * L / D;
+constexpr int kComputeStreams = 2;
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kQKVShape =
@@ -84,21 +85,24 @@ constexpr const char* kLinearQKV = "spec.yaml:23:5 Linear of QKV";
 constexpr const char* kRopeRq = "spec.yaml:28:5 rope of Rq";
 constexpr const char* kRopeRk = "spec.yaml:29:5 rope of Rk";
 constexpr const char* kAttentionPV = "spec.yaml:35:5 Attention of PV";
+constexpr const char* kStarted = "spec.yaml:38:5 Synchronize(caller)";
+constexpr const char* kReceive = "spec.yaml:39:5 receive: receive of Wop_parts";
+constexpr const char* kShareWopParts = "spec.yaml:39:5 sharing Wop_parts with the other ranks";
 constexpr const char* kLinearWopS = "spec.yaml:38:5 Linear of Wop_s";
-constexpr const char* kSend = "spec.yaml:39:5 send: send of Wop";
-constexpr const char* kShareWop = "spec.yaml:39:5 sharing Wop with the other ranks";
 constexpr const char* kExchange = "spec.yaml:39:5 exchange: group";
 constexpr const char* kReceive2 = "spec.yaml:39:5 receive_2: receive of Wop_parts_s";
 constexpr const char* kSend2 = "spec.yaml:39:5 send_2: send of Wop_s_2";
-constexpr const char* kReceive = "spec.yaml:39:5 receive: receive of Wop_parts_s";
-constexpr const char* kWaitExchange = "spec.yaml:39:5 Wait(exchange)";
+constexpr const char* kSend = "spec.yaml:39:5 send: send of Wop_s_2";
+constexpr const char* kJoined = "spec.yaml:39:5 Synchronize(worker s % 2)";
 constexpr const char* kWaitReceive = "spec.yaml:39:5 Wait(receive)";
+constexpr const char* kWaitExchange = "spec.yaml:39:5 Wait(exchange)";
 constexpr const char* kReduceAttention = "spec.yaml:39:5 Reduce of attention";
 constexpr const char* kAddRmsNormU2 = "spec.yaml:43:5 add_rms_norm of U2";
-constexpr const char* kStarted = "spec.yaml:44:5 Synchronize(caller)";
+constexpr const char* kStarted2 = "spec.yaml:44:5 Synchronize(caller)";
+constexpr const char* kReceive3 = "spec.yaml:44:5 receive_3: receive of U2_all";
+constexpr const char* kShareU2All = "spec.yaml:44:5 sharing U2_all with the other ranks";
+constexpr const char* kShareW2pParts = "spec.yaml:49:5 sharing W2p_parts with the other ranks";
 constexpr const char* kSend3 = "spec.yaml:44:5 send_3: send of U2";
-constexpr const char* kShareU2 = "spec.yaml:44:5 sharing U2 with the other ranks";
-constexpr const char* kReceive3 = "spec.yaml:44:5 receive_3: receive of U2_all_s";
 constexpr const char* kExchange2 = "spec.yaml:44:5 exchange_2: group";
 constexpr const char* kReceive4 = "spec.yaml:44:5 receive_4: receive of U2_all_s";
 constexpr const char* kSend4 = "spec.yaml:44:5 send_4: send of U2";
@@ -108,34 +112,36 @@ constexpr const char* kLinearGate = "spec.yaml:44:5 Linear of gate_s";
 constexpr const char* kLinearUp = "spec.yaml:45:5 Linear of up_s";
 constexpr const char* kSiluMulAS = "spec.yaml:47:5 silu_mul of A_s";
 constexpr const char* kLinearW2pS = "spec.yaml:48:5 Linear of W2p_s";
-constexpr const char* kSend5 = "spec.yaml:49:5 send_5: send of W2p";
-constexpr const char* kShareW2p = "spec.yaml:49:5 sharing W2p with the other ranks";
 constexpr const char* kExchange3 = "spec.yaml:49:5 exchange_3: group";
 constexpr const char* kReceive6 = "spec.yaml:49:5 receive_6: receive of W2p_parts_s";
 constexpr const char* kSend6 = "spec.yaml:49:5 send_6: send of W2p_s_2";
-constexpr const char* kReceive5 = "spec.yaml:49:5 receive_5: receive of W2p_parts_s";
-constexpr const char* kWaitExchange3 = "spec.yaml:49:5 Wait(exchange_3)";
+constexpr const char* kSend5 = "spec.yaml:49:5 send_5: send of W2p_s_2";
+constexpr const char* kJoined2 = "spec.yaml:49:5 Synchronize(worker s % 2)";
 constexpr const char* kWaitReceive5 = "spec.yaml:49:5 Wait(receive_5)";
+constexpr const char* kWaitExchange3 = "spec.yaml:49:5 Wait(exchange_3)";
 constexpr const char* kReduceMlp = "spec.yaml:49:5 Reduce of mlp";
 constexpr const char* kAddYRows = "spec.yaml:50:5 add of Y_rows";
-constexpr const char* kStarted2 = "spec.yaml:50:5 Synchronize(caller)";
-constexpr const char* kSend7 = "spec.yaml:50:5 send_7: send of Y";
+constexpr const char* kStarted3 = "spec.yaml:50:5 Synchronize(caller)";
+constexpr const char* kReceive7 = "spec.yaml:50:5 receive_7: receive of Y";
 constexpr const char* kShareY = "spec.yaml:19:3 sharing Y with the other ranks";
-constexpr const char* kReceive7 = "spec.yaml:50:5 receive_7: receive of Y_rows_all_s";
+constexpr const char* kSend7 = "spec.yaml:50:5 send_7: send of Y_rows";
 constexpr const char* kExchange4 = "spec.yaml:50:5 exchange_4: group";
 constexpr const char* kReceive8 = "spec.yaml:50:5 receive_8: receive of Y_rows_all_s";
 constexpr const char* kSend8 = "spec.yaml:50:5 send_8: send of Y_rows";
 constexpr const char* kWaitSend = "spec.yaml:39:5 Wait(send)";
+constexpr const char* kWaitSend3 = "spec.yaml:44:5 Wait(send_3)";
+constexpr const char* kWaitSend5 = "spec.yaml:49:5 Wait(send_5)";
 constexpr const char* kWaitReceive7 = "spec.yaml:50:5 Wait(receive_7)";
+constexpr const char* kWaitSend7 = "spec.yaml:50:5 Wait(send_7)";
 constexpr const char* kWaitExchange4 = "spec.yaml:50:5 Wait(exchange_4)";
 
 // The buffers that ranks share, with the number of transfers in a call.
-constexpr hirgen::SharedShape kWopShared =
-    {.bytes = D * kShardL * E * sizeof(bf16), .transfers = D, .name = "Wop", .where = kShareWop};
-constexpr hirgen::SharedShape kU2Shared =
-    {.bytes = kShardL * E * sizeof(bf16), .transfers = D, .name = "U2", .where = kShareU2};
-constexpr hirgen::SharedShape kW2pShared =
-    {.bytes = D * kShardL * E * sizeof(bf16), .transfers = D, .name = "W2p", .where = kShareW2p};
+constexpr hirgen::SharedShape kWopPartsShared =
+    {.bytes = D * kShardL * E * sizeof(bf16), .transfers = D, .name = "Wop_parts", .where = kShareWopParts};
+constexpr hirgen::SharedShape kU2AllShared =
+    {.bytes = D * kShardL * E * sizeof(bf16), .transfers = D, .name = "U2_all", .where = kShareU2All};
+constexpr hirgen::SharedShape kW2pPartsShared =
+    {.bytes = D * kShardL * E * sizeof(bf16), .transfers = D, .name = "W2p_parts", .where = kShareW2pParts};
 constexpr hirgen::SharedShape kYShared =
     {.bytes = B * L * E * sizeof(bf16), .transfers = D, .name = "Y", .where = kShareY};
 
@@ -151,9 +157,15 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
 class LlamaBlockAcrossNodes final : public hirgen::Program {
  public:
   explicit LlamaBlockAcrossNodes(hirgen::Context& context) : context_(context) {
-    peers_.share(Wop_, kWopShared);
-    peers_.share(U2_, kU2Shared);
-    peers_.share(W2p_, kW2pShared);
+    for (int i = 0; i < kComputeStreams; ++i) {
+      compute_[i] = context.worker(i);
+      workspaces_[i] = context.workspace(
+          hirgen::workspace_for(QKV_plan_, Wop_s_plan_, gate_plan_, up_plan_, W2p_s_plan_, PV_attention_),
+          "spec.yaml:23:5 workspace");
+    }
+    peers_.share(Wop_parts_, kWopPartsShared);
+    peers_.share(U2_all_, kU2AllShared);
+    peers_.share(W2p_parts_, kW2pPartsShared);
   }
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override;
 
@@ -164,6 +176,8 @@ class LlamaBlockAcrossNodes final : public hirgen::Program {
   hirgen::Peers peers_{context_, "spec.yaml llama_block"};  // memory that ranks share
   hirgen::GraphCache graphs_ = hirgen::GraphCache("spec.yaml llama_block");
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:39:5 mesh world");
+  cudaStream_t compute_[kComputeStreams];
+  void* workspaces_[kComputeStreams];  // GEMMs and attentions at once need memory each
   bf16* U1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:22:5 U1");  // [B * L, E]
   bf16* QKV_ = context_.allocate<bf16>(B * L * kShardG * C, "spec.yaml:23:5 QKV");  // [1, B * L, kShardG * C]
   bf16* Rq_ = context_.allocate<bf16>(B * L * kShardH * C, "spec.yaml:28:5 Rq");  // [1, B, L, kShardH, C]
@@ -191,24 +205,24 @@ class LlamaBlockAcrossNodes final : public hirgen::Program {
   hirgen::MatmulPlan up_plan_{context_, kUpShape, kLinearUp};
   hirgen::MatmulPlan W2p_s_plan_{context_, kW2pSShape, kLinearW2pS};
   hirgen::AttentionPlan PV_attention_{context_, kPVAttention, kPVLayout, kAttentionPV};
-  void* workspace_ = context_.workspace(
-      hirgen::workspace_for(QKV_plan_, Wop_s_plan_, gate_plan_, up_plan_, W2p_s_plan_, PV_attention_),
-      "spec.yaml:23:5 workspace");
-  hirgen::Events exchange_ready_ = context_.events("exchange_ready", kExchange, D);
-  hirgen::Events exchange_done_ = context_.events("exchange_done", kExchange, D);
-  hirgen::Events receive_ready_ = context_.events("receive_ready", kReceive, D);
-  hirgen::Events receive_done_ = context_.events("receive_done", kReceive, D);
   hirgen::Events started_ = context_.events("started", kStarted, 1);
-  hirgen::Events receive_3_done_ = context_.events("receive_3_done", kReceive3, 1);
+  hirgen::Events exchange_ready_ = context_.events("exchange_ready", kExchange, D + 1);
+  hirgen::Events exchange_done_ = context_.events("exchange_done", kExchange, D + 1);
+  hirgen::Events send_ready_ = context_.events("send_ready", kSend, D + 1);
+  hirgen::Events send_done_ = context_.events("send_done", kSend, D + 1);
+  hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
+  hirgen::Events started3_ = context_.events("started3", kStarted2, 1);
+  hirgen::Events send_3_done_ = context_.events("send_3_done", kSend3, D);
   hirgen::Events exchange_2_done_ = context_.events("exchange_2_done", kExchange2, D);
-  hirgen::Events exchange_3_ready_ = context_.events("exchange_3_ready", kExchange3, D);
-  hirgen::Events exchange_3_done_ = context_.events("exchange_3_done", kExchange3, D);
-  hirgen::Events receive_5_ready_ = context_.events("receive_5_ready", kReceive5, D);
-  hirgen::Events receive_5_done_ = context_.events("receive_5_done", kReceive5, D);
-  hirgen::Events started2_ = context_.events("started2", kStarted2, 1);
-  hirgen::Events receive_7_done_ = context_.events("receive_7_done", kReceive7, 1);
+  hirgen::Events exchange_3_ready_ = context_.events("exchange_3_ready", kExchange3, D + 1);
+  hirgen::Events exchange_3_done_ = context_.events("exchange_3_done", kExchange3, D + 1);
+  hirgen::Events send_5_ready_ = context_.events("send_5_ready", kSend5, D + 1);
+  hirgen::Events send_5_done_ = context_.events("send_5_done", kSend5, D + 1);
+  hirgen::Events joined2_ = context_.events("joined2", kJoined2, kComputeStreams);
+  hirgen::Events started5_ = context_.events("started5", kStarted3, 1);
+  hirgen::Events send_7_done_ = context_.events("send_7_done", kSend7, D);
   hirgen::Events exchange_4_done_ = context_.events("exchange_4_done", kExchange4, D);
-  hirgen::Events copy_joined_ = context_.events("copy_joined", kReceive7, 1);
+  hirgen::Events copy_joined_ = context_.events("copy_joined", kSend7, 1);
 };
 
 // The first call with a set of pointers captures issue() as a CUDA graph; later calls
@@ -231,95 +245,124 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
   bf16* Y = static_cast<bf16*>(tensors[8]);                   // [B * L, E]
   const int64_t rank = context_.rank();
   const cudaStream_t copy = peers_.copies();
-  const hirgen::Shared& Wop_ipc = peers_.begin_captured(Wop_, kWopShared, caller);
-  const hirgen::Shared& U2_ipc = peers_.begin_captured(U2_, kU2Shared, caller);
-  const hirgen::Shared& W2p_ipc = peers_.begin_captured(W2p_, kW2pShared, caller);
+  const hirgen::Shared& Wop_parts_ipc = peers_.begin_captured(Wop_parts_, kWopPartsShared, caller);
+  const hirgen::Shared& U2_all_ipc = peers_.begin_captured(U2_all_, kU2AllShared, caller);
+  const hirgen::Shared& W2p_parts_ipc = peers_.begin_captured(W2p_parts_, kW2pPartsShared, caller);
   const hirgen::Shared& Y_ipc = peers_.begin_captured(Y, kYShared, caller);
 
   rms_norm2(U1_, X, gamma1, B * L, caller, kRmsNormU1);
-  gemm(context_, QKV_plan_, U1_, Wqkv, QKV_, workspace_, caller, kLinearQKV);
+  gemm(context_, QKV_plan_, U1_, Wqkv, QKV_, workspaces_[0], caller, kLinearQKV);
   rope3({Rq_, {kShardH * C, C, 1}}, {Rq_ + kChunkC, {kShardH * C, C, 1}}, {QKV_, {kShardG * C, C, 1}},
         {QKV_ + kChunkC, {kShardG * C, C, 1}}, {{0, 0, 1}}, {{1, 0, 0}}, {L, kShardH}, caller, kRopeRq);
   rope4({Rk_, {kShardG2 * C, 1}}, {Rk_ + kChunkC, {kShardG2 * C, 1}}, {QKV_ + kShardH * C, {kShardG * C, 1}},
         {QKV_ + kShardH * C + kChunkC, {kShardG * C, 1}}, {{0, 1}}, {{1, 0}}, {L}, caller, kRopeRk);
   PV_attention_.run({.q = Rq_, .k = Rk_, .v = QKV_ + kShardH * C + kShardG2 * C, .o = PV_, .lse = nullptr},
-                    workspace_, caller, kAttentionPV);
-  for (int64_t s = 0; s < D; ++s) {
-    const int64_t to = (rank + s) % D;
-
-    // Step 0 is the local shard.
-    bf16* Wop_s = s == 0 ? Wop_parts_ + rank * kShardL * E : Wop_ + to * kShardL * E;  // [1, kShardL, E]
-
-    gemm(context_, Wop_s_plan_, PV_ + to * kShardL * kShardE, Wo, Wop_s, workspace_, caller, kLinearWopS);
-    if (s != 0) {
-      const int64_t from = (D + rank - s) % D;
-      if (peers_.is_ipc_peer(to)) {
-        hirgen::launch_flag_write(Wop_ipc.ready_at(to, s), Wop_ipc.sequence_number(), caller, kSend);
-      }
-
-      bf16* Wop_parts_s = Wop_parts_ + from * kShardL * E;  // [1, kShardL, E]
-
-      HG_CHECK(cudaEventRecord(exchange_ready_[s], caller), kExchange);
-      HG_CHECK(cudaStreamWaitEvent(x_.stream, exchange_ready_[s], 0), kExchange);
-      HG_CHECK(ncclGroupStart(), kExchange);
-      if (!peers_.is_ipc_peer(from)) {
-        HG_CHECK(ncclRecv(Wop_parts_s, kShardL * E, ncclBfloat16, static_cast<int>(from), x_.comm, x_.stream),
-                 kReceive2);
-      }
-
-      if (!peers_.is_ipc_peer(to)) {
-        HG_CHECK(ncclSend(Wop_ + to * kShardL * E, kShardL * E, ncclBfloat16, static_cast<int>(to), x_.comm,
-                          x_.stream),
-                 kSend2);
-      }
-      HG_CHECK(ncclGroupEnd(), kExchange);
-      HG_CHECK(cudaEventRecord(exchange_done_[s], x_.stream), kExchange);
-      if (peers_.is_ipc_peer(from)) {
-        HG_CHECK(cudaEventRecord(receive_ready_[s], caller), kReceive);
-        HG_CHECK(cudaStreamWaitEvent(copy, receive_ready_[s], 0), kReceive);
-        hirgen::launch_transfer(Wop_parts_s, Wop_ipc.of<bf16>(from) + rank * kShardL * E,
-                                kShardL * E * sizeof(bf16), Wop_ipc.flags(from, s), copy, kReceive);
-        HG_CHECK(cudaEventRecord(receive_done_[s], copy), kReceive);
-      }
-    }
-  }
-
-  HG_CHECK(cudaStreamWaitEvent(caller, exchange_done_[D - 1], 0), kWaitExchange);
-  for (int64_t s = 1; s < D; ++s) {
-    const int64_t from = (D + rank - s) % D;
-    if (peers_.is_ipc_peer(from)) {
-      HG_CHECK(cudaStreamWaitEvent(caller, receive_done_[s], 0), kWaitReceive);
-    }
-  }
-
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, attention_, {2, {1, kShardL * E}, {0, 1}}, Wop_parts_,
-                        {2, {D, kShardL * E}, {kShardL * E, 1}}, caller, kReduceAttention);
-  add_rms_norm2(U2_, X1_, X + rank * kShardL * E, attention_, gamma2, kShardL, caller, kAddRmsNormU2);
+                    workspaces_[0], caller, kAttentionPV);
 
   // All transfers are issued up front, on a stream of their own.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
   hirgen::FlagKernel ready_flags(hirgen::FlagUse::kWrite);
   for (int64_t s = 1; s < D; ++s) {
+    const int64_t from = (D + rank - s) % D;
+    if (peers_.is_ipc_peer(from)) {
+      ready_flags.add(Wop_parts_ipc.ready_at(from, s), Wop_parts_ipc.sequence_number());
+    }
+  }
+  ready_flags.submit(copy, kReceive);
+
+  // All compute streams wait for the caller.
+  for (int64_t s = 0; s < kComputeStreams; ++s) {
+    HG_CHECK(cudaStreamWaitEvent(compute_[s], started_[0], 0), kStarted);
+  }
+
+  for (int64_t s = 1; s < D + 1; ++s) {
+    const cudaStream_t compute = compute_[s % kComputeStreams];
+    const int64_t to = (rank + s) % D;
+
+    // The last step is the local shard.
+    bf16* Wop_s = s == D ? Wop_parts_ + rank * kShardL * E : Wop_ + to * kShardL * E;  // [1, kShardL, E]
+
+    gemm(context_, Wop_s_plan_, PV_ + to * kShardL * kShardE, Wo, Wop_s, workspaces_[s % kComputeStreams],
+         compute, kLinearWopS);
+    if (s != D) {
+      const int64_t from = (D + rank - s) % D;
+      bf16* Wop_s_2 = Wop_ + to * kShardL * E;  // [1, kShardL, E]
+
+      // On the stream of the communicator, under the GEMMs of other iterations.
+      HG_CHECK(cudaEventRecord(exchange_ready_[s], compute), kExchange);
+      HG_CHECK(cudaStreamWaitEvent(x_.stream, exchange_ready_[s], 0), kExchange);
+      HG_CHECK(ncclGroupStart(), kExchange);
+      if (!peers_.is_ipc_peer(from)) {
+        HG_CHECK(ncclRecv(Wop_parts_ + from * kShardL * E, kShardL * E, ncclBfloat16, static_cast<int>(from),
+                          x_.comm, x_.stream),
+                 kReceive2);
+      }
+
+      if (!peers_.is_ipc_peer(to)) {
+        HG_CHECK(ncclSend(Wop_s_2, kShardL * E, ncclBfloat16, static_cast<int>(to), x_.comm, x_.stream),
+                 kSend2);
+      }
+      HG_CHECK(ncclGroupEnd(), kExchange);
+      HG_CHECK(cudaEventRecord(exchange_done_[s], x_.stream), kExchange);
+      if (peers_.is_ipc_peer(to)) {
+        // On the copy stream, under the GEMMs of other iterations.
+        HG_CHECK(cudaEventRecord(send_ready_[s], compute), kSend);
+        HG_CHECK(cudaStreamWaitEvent(copy, send_ready_[s], 0), kSend);
+        hirgen::launch_transfer(Wop_parts_ipc.of<bf16>(to) + rank * kShardL * E, Wop_s_2,
+                                kShardL * E * sizeof(bf16), Wop_parts_ipc.flags(to, s), copy, kSend);
+        HG_CHECK(cudaEventRecord(send_done_[s], copy), kSend);
+      }
+    }
+  }
+
+  // The caller waits for every compute stream, after all work was issued.
+  for (int64_t s = 0; s < kComputeStreams; ++s) {
+    HG_CHECK(cudaEventRecord(joined_[s], compute_[s]), kJoined);
+    HG_CHECK(cudaStreamWaitEvent(caller, joined_[s], 0), kJoined);
+  }
+
+  hirgen::FlagKernel done_flags(hirgen::FlagUse::kWait);
+  for (int64_t s = 1; s < D; ++s) {
+    const int64_t from = (D + rank - s) % D;
+    if (peers_.is_ipc_peer(from)) {
+      done_flags.add(Wop_parts_ipc.done(s), Wop_parts_ipc.sequence_number());
+    }
+  }
+  done_flags.submit(caller, kWaitReceive);
+  HG_CHECK(cudaStreamWaitEvent(caller, exchange_done_[D - 1], 0), kWaitExchange);
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, attention_, {2, {1, kShardL * E}, {0, 1}}, Wop_parts_,
+                        {2, {D, kShardL * E}, {kShardL * E, 1}}, caller, kReduceAttention);
+  add_rms_norm2(U2_, X1_, X + rank * kShardL * E, attention_, gamma2, kShardL, caller, kAddRmsNormU2);
+
+  // All transfers are issued up front, on a stream of their own.
+  HG_CHECK(cudaEventRecord(started3_[0], caller), kStarted2);
+  HG_CHECK(cudaStreamWaitEvent(copy, started3_[0], 0), kStarted2);
+  hirgen::FlagKernel ready_flags2(hirgen::FlagUse::kWrite);
+  for (int64_t s = 1; s < D; ++s) {
+    const int64_t from = (rank + s) % D;
+    const int64_t from2 = (D + rank - s) % D;
+    if (peers_.is_ipc_peer(from)) {
+      ready_flags2.add(U2_all_ipc.ready_at(from, s), U2_all_ipc.sequence_number());
+    }
+
+    if (peers_.is_ipc_peer(from2)) {
+      ready_flags2.add(W2p_parts_ipc.ready_at(from2, s), W2p_parts_ipc.sequence_number());
+    }
+  }
+  ready_flags2.submit(copy, kReceive3);
+  for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
 
     // Moved, so that Linear is local to a rank.
     if (peers_.is_ipc_peer(to)) {
-      ready_flags.add(U2_ipc.ready_at(to, s), U2_ipc.sequence_number());
+      hirgen::launch_transfer(U2_all_ipc.of<bf16>(to) + rank * kShardL * E, U2_, kShardL * E * sizeof(bf16),
+                              U2_all_ipc.flags(to, s), copy, kSend3);
+      HG_CHECK(cudaEventRecord(send_3_done_[s], copy), kSend3);
     }
   }
-  ready_flags.submit(copy, kSend3);
-  hirgen::TransferKernel copies;
-  for (int64_t s = 1; s < D; ++s) {
-    const int64_t from = (rank + s) % D;
-    if (peers_.is_ipc_peer(from)) {
-      copies.add(U2_all_ + from * kShardL * E, U2_ipc.of<bf16>(from), kShardL * E * sizeof(bf16),
-                 U2_ipc.flags(from, s));
-    }
-  }
-  copies.submit(copy, kReceive3);
-  HG_CHECK(cudaEventRecord(receive_3_done_[0], copy), kReceive3);
-  HG_CHECK(cudaStreamWaitEvent(x_.stream, started_[0], 0), kExchange2);
+
+  HG_CHECK(cudaStreamWaitEvent(x_.stream, started3_[0], 0), kExchange2);
 
   // All transfers are issued up front; each statement below waits for its own data only.
   for (int64_t s = 1; s < D; ++s) {
@@ -339,67 +382,78 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
     HG_CHECK(cudaEventRecord(exchange_2_done_[s], x_.stream), kExchange2);
   }
 
-  for (int64_t s = 0; s < D; ++s) {
+  // All compute streams wait for the caller.
+  for (int64_t s = 0; s < kComputeStreams; ++s) {
+    HG_CHECK(cudaStreamWaitEvent(compute_[s], started3_[0], 0), kStarted2);
+  }
+
+  for (int64_t s = 1; s < D + 1; ++s) {
+    const cudaStream_t compute = compute_[s % kComputeStreams];
     const int64_t partner = (rank + s) % D;
-    if (s != 0) {
+    if (s != D) {
       if (peers_.is_ipc_peer(partner)) {
-        HG_CHECK(cudaStreamWaitEvent(caller, receive_3_done_[0], 0), kWaitReceive3);
+        hirgen::launch_flag_wait(U2_all_ipc.done(s), U2_all_ipc.sequence_number(), compute, kWaitReceive3);
       }
 
-      HG_CHECK(cudaStreamWaitEvent(caller, exchange_2_done_[s], 0), kWaitExchange2);
+      HG_CHECK(cudaStreamWaitEvent(compute, exchange_2_done_[s], 0), kWaitExchange2);
     }
 
-    // Step 0 is the local shard.
-    bf16* U2_s = s == 0 ? U2_ : U2_all_ + partner * kShardL * E;  // [kShardL, E]
+    // The last step is the local shard.
+    bf16* U2_s = s == D ? U2_ : U2_all_ + partner * kShardL * E;  // [kShardL, E]
     bf16* gate_s = gate_ + partner * kShardL * kShardF;           // [1, kShardL, kShardF]
-    gemm(context_, gate_plan_, U2_s, Wg, gate_s, workspace_, caller, kLinearGate);
+    gemm(context_, gate_plan_, U2_s, Wg, gate_s, workspaces_[s % kComputeStreams], compute, kLinearGate);
     bf16* up_s = up_ + partner * kShardL * kShardF;  // [1, kShardL, kShardF]
-    gemm(context_, up_plan_, U2_s, Wu, up_s, workspace_, caller, kLinearUp);
+    gemm(context_, up_plan_, U2_s, Wu, up_s, workspaces_[s % kComputeStreams], compute, kLinearUp);
     bf16* A_s = A_ + partner * kShardL * kShardF;  // [1, kShardL, kShardF]
-    silu_mul2(A_s, gate_s, up_s, kShardL * kShardF, caller, kSiluMulAS);
-    bf16* W2p_s = s == 0 ? W2p_parts_ + rank * kShardL * E : W2p_ + partner * kShardL * E;  // [1, kShardL, E]
-    gemm(context_, W2p_s_plan_, A_s, W2, W2p_s, workspace_, caller, kLinearW2pS);
-    if (s != 0) {
+    silu_mul2(A_s, gate_s, up_s, kShardL * kShardF, compute, kSiluMulAS);
+    bf16* W2p_s = s == D ? W2p_parts_ + rank * kShardL * E : W2p_ + partner * kShardL * E;  // [1, kShardL, E]
+    gemm(context_, W2p_s_plan_, A_s, W2, W2p_s, workspaces_[s % kComputeStreams], compute, kLinearW2pS);
+    if (s != D) {
       const int64_t from = (D + rank - s) % D;
-      if (peers_.is_ipc_peer(partner)) {
-        hirgen::launch_flag_write(W2p_ipc.ready_at(partner, s), W2p_ipc.sequence_number(), caller, kSend5);
-      }
+      bf16* W2p_s_2 = W2p_ + partner * kShardL * E;  // [1, kShardL, E]
 
-      bf16* W2p_parts_s = W2p_parts_ + from * kShardL * E;  // [1, kShardL, E]
-
-      HG_CHECK(cudaEventRecord(exchange_3_ready_[s], caller), kExchange3);
+      // On the stream of the communicator, under the GEMMs of other iterations.
+      HG_CHECK(cudaEventRecord(exchange_3_ready_[s], compute), kExchange3);
       HG_CHECK(cudaStreamWaitEvent(x_.stream, exchange_3_ready_[s], 0), kExchange3);
       HG_CHECK(ncclGroupStart(), kExchange3);
       if (!peers_.is_ipc_peer(from)) {
-        HG_CHECK(ncclRecv(W2p_parts_s, kShardL * E, ncclBfloat16, static_cast<int>(from), x_.comm, x_.stream),
+        HG_CHECK(ncclRecv(W2p_parts_ + from * kShardL * E, kShardL * E, ncclBfloat16, static_cast<int>(from),
+                          x_.comm, x_.stream),
                  kReceive6);
       }
 
       if (!peers_.is_ipc_peer(partner)) {
-        HG_CHECK(ncclSend(W2p_ + partner * kShardL * E, kShardL * E, ncclBfloat16, static_cast<int>(partner),
-                          x_.comm, x_.stream),
+        HG_CHECK(ncclSend(W2p_s_2, kShardL * E, ncclBfloat16, static_cast<int>(partner), x_.comm, x_.stream),
                  kSend6);
       }
       HG_CHECK(ncclGroupEnd(), kExchange3);
       HG_CHECK(cudaEventRecord(exchange_3_done_[s], x_.stream), kExchange3);
-      if (peers_.is_ipc_peer(from)) {
-        HG_CHECK(cudaEventRecord(receive_5_ready_[s], caller), kReceive5);
-        HG_CHECK(cudaStreamWaitEvent(copy, receive_5_ready_[s], 0), kReceive5);
-        hirgen::launch_transfer(W2p_parts_s, W2p_ipc.of<bf16>(from) + rank * kShardL * E,
-                                kShardL * E * sizeof(bf16), W2p_ipc.flags(from, s), copy, kReceive5);
-        HG_CHECK(cudaEventRecord(receive_5_done_[s], copy), kReceive5);
+      if (peers_.is_ipc_peer(partner)) {
+        // On the copy stream, under the GEMMs of other iterations.
+        HG_CHECK(cudaEventRecord(send_5_ready_[s], compute), kSend5);
+        HG_CHECK(cudaStreamWaitEvent(copy, send_5_ready_[s], 0), kSend5);
+        hirgen::launch_transfer(W2p_parts_ipc.of<bf16>(partner) + rank * kShardL * E, W2p_s_2,
+                                kShardL * E * sizeof(bf16), W2p_parts_ipc.flags(partner, s), copy, kSend5);
+        HG_CHECK(cudaEventRecord(send_5_done_[s], copy), kSend5);
       }
     }
   }
 
-  HG_CHECK(cudaStreamWaitEvent(caller, exchange_3_done_[D - 1], 0), kWaitExchange3);
+  // The caller waits for every compute stream, after all work was issued.
+  for (int64_t s = 0; s < kComputeStreams; ++s) {
+    HG_CHECK(cudaEventRecord(joined2_[s], compute_[s]), kJoined2);
+    HG_CHECK(cudaStreamWaitEvent(caller, joined2_[s], 0), kJoined2);
+  }
+
+  hirgen::FlagKernel done_flags2(hirgen::FlagUse::kWait);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (D + rank - s) % D;
     if (peers_.is_ipc_peer(from)) {
-      HG_CHECK(cudaStreamWaitEvent(caller, receive_5_done_[s], 0), kWaitReceive5);
+      done_flags2.add(W2p_parts_ipc.done(s), W2p_parts_ipc.sequence_number());
     }
   }
-
+  done_flags2.submit(caller, kWaitReceive5);
+  HG_CHECK(cudaStreamWaitEvent(caller, exchange_3_done_[D - 1], 0), kWaitExchange3);
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, mlp_, {2, {1, kShardL * E}, {0, 1}}, W2p_parts_,
                         {2, {D, kShardL * E}, {kShardL * E, 1}}, caller, kReduceMlp);
 
@@ -409,29 +463,28 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
   add2(Y_rows, X1_, mlp_, kShardL * E, caller, kAddYRows);
 
   // All transfers are issued up front, on a stream of their own.
-  HG_CHECK(cudaEventRecord(started2_[0], caller), kStarted2);
-  HG_CHECK(cudaStreamWaitEvent(copy, started2_[0], 0), kStarted2);
-  hirgen::FlagKernel ready_flags2(hirgen::FlagUse::kWrite);
+  HG_CHECK(cudaEventRecord(started5_[0], caller), kStarted3);
+  HG_CHECK(cudaStreamWaitEvent(copy, started5_[0], 0), kStarted3);
+  hirgen::FlagKernel ready_flags3(hirgen::FlagUse::kWrite);
+  for (int64_t s = 1; s < D; ++s) {
+    const int64_t from = (rank + s) % D;
+    if (peers_.is_ipc_peer(from)) {
+      ready_flags3.add(Y_ipc.ready_at(from, s), Y_ipc.sequence_number());
+    }
+  }
+  ready_flags3.submit(copy, kReceive7);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
 
     // The rows of all ranks.
     if (peers_.is_ipc_peer(to)) {
-      ready_flags2.add(Y_ipc.ready_at(to, s), Y_ipc.sequence_number());
+      hirgen::launch_transfer(Y_ipc.of<bf16>(to) + rank * kShardL * E, Y_rows, kShardL * E * sizeof(bf16),
+                              Y_ipc.flags(to, s), copy, kSend7);
+      HG_CHECK(cudaEventRecord(send_7_done_[s], copy), kSend7);
     }
   }
-  ready_flags2.submit(copy, kSend7);
-  hirgen::TransferKernel copies2;
-  for (int64_t s = 1; s < D; ++s) {
-    const int64_t from = (rank + s) % D;
-    if (peers_.is_ipc_peer(from)) {
-      copies2.add(Y + from * kShardL * E, Y_ipc.of<bf16>(from) + from * kShardL * E,
-                  kShardL * E * sizeof(bf16), Y_ipc.flags(from, s));
-    }
-  }
-  copies2.submit(copy, kReceive7);
-  HG_CHECK(cudaEventRecord(receive_7_done_[0], copy), kReceive7);
-  HG_CHECK(cudaStreamWaitEvent(x_.stream, started2_[0], 0), kExchange4);
+
+  HG_CHECK(cudaStreamWaitEvent(x_.stream, started5_[0], 0), kExchange4);
 
   // All transfers are issued up front; each statement below waits for its own data only.
   for (int64_t s = 1; s < D; ++s) {
@@ -451,47 +504,47 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
     HG_CHECK(cudaEventRecord(exchange_4_done_[s], x_.stream), kExchange4);
   }
 
-  hirgen::FlagKernel done_flags(hirgen::FlagUse::kWait);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (rank + s) % D;
     if (peers_.is_ipc_peer(to)) {
-      done_flags.add(Wop_ipc.done(s), Wop_ipc.sequence_number());
+      HG_CHECK(cudaStreamWaitEvent(caller, send_done_[s], 0), kWaitSend);
     }
   }
 
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
     if (peers_.is_ipc_peer(to)) {
-      done_flags.add(U2_ipc.done(s), U2_ipc.sequence_number());
+      HG_CHECK(cudaStreamWaitEvent(caller, send_3_done_[s], 0), kWaitSend3);
     }
   }
 
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (rank + s) % D;
     if (peers_.is_ipc_peer(to)) {
-      done_flags.add(W2p_ipc.done(s), W2p_ipc.sequence_number());
+      HG_CHECK(cudaStreamWaitEvent(caller, send_5_done_[s], 0), kWaitSend5);
     }
   }
 
-  for (int64_t s = 1; s < D; ++s) {
-    const int64_t to = (D + rank - s) % D;
-    if (peers_.is_ipc_peer(to)) {
-      done_flags.add(Y_ipc.done(s), Y_ipc.sequence_number());
-    }
-  }
-  done_flags.submit(caller, kWaitSend);
+  hirgen::FlagKernel done_flags3(hirgen::FlagUse::kWait);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     if (peers_.is_ipc_peer(from)) {
-      HG_CHECK(cudaStreamWaitEvent(caller, receive_7_done_[0], 0), kWaitReceive7);
+      done_flags3.add(Y_ipc.done(s), Y_ipc.sequence_number());
+    }
+  }
+  done_flags3.submit(caller, kWaitReceive7);
+  for (int64_t s = 1; s < D; ++s) {
+    const int64_t to = (D + rank - s) % D;
+    if (peers_.is_ipc_peer(to)) {
+      HG_CHECK(cudaStreamWaitEvent(caller, send_7_done_[s], 0), kWaitSend7);
     }
   }
 
   HG_CHECK(cudaStreamWaitEvent(caller, exchange_4_done_[D - 1], 0), kWaitExchange4);
 
   // A graph joins all of its streams.
-  HG_CHECK(cudaEventRecord(copy_joined_[0], copy), kReceive7);
-  HG_CHECK(cudaStreamWaitEvent(caller, copy_joined_[0], 0), kReceive7);
+  HG_CHECK(cudaEventRecord(copy_joined_[0], copy), kSend7);
+  HG_CHECK(cudaStreamWaitEvent(caller, copy_joined_[0], 0), kSend7);
 }
 
 }  // namespace
