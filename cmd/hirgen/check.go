@@ -10,7 +10,7 @@ import (
 	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/lowering/cost"
 	"github.com/hirgen/hirgen/lowering/hostir"
-	"github.com/hirgen/hirgen/lowering/hostir/text"
+	hosttext "github.com/hirgen/hirgen/lowering/hostir/text"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -163,5 +163,5 @@ func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
 // describeTensor prints name, element type, axes as in the spec and one rank's share.
 func describeTensor(t *hostir.Tensor) string {
 	return fmt.Sprintf("%s %s %s, one rank holds %s",
-		t.Name, t.DType, domain.FormatAxes(t.Axes), text.Numbers(lists.Map(t.Axes, domain.Axis.LocalSize)))
+		t.Name, t.DType, domain.FormatAxes(t.Axes), hosttext.Numbers(lists.Map(t.Axes, domain.Axis.LocalSize)))
 }

@@ -127,7 +127,7 @@ func (e *exporter) meshes() {
 			continue // one rank
 		}
 		for _, a := range m.Axes {
-			start = start.Dot("Axis").Call(jen.Lit(a.Name), jen.Lit(a.Extent.String()))
+			start = start.Dot("Axis").Call(jen.Lit(a.Name), jen.Lit(a.String()))
 		}
 		e.add(start)
 	}

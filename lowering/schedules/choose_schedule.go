@@ -165,7 +165,7 @@ func (p *problem) measureSlices(t *hostir.Tensor) {
 	if stream < 0 {
 		return
 	}
-	p.ranks, p.rows = t.Axes[stream].Extent.Size, 1
+	p.ranks, p.rows = t.Axes[stream].Size, 1
 	for _, a := range t.Axes[stream+1:] {
 		if a.Kind != domain.Reduction {
 			p.rows = a.LocalSize()

@@ -115,14 +115,14 @@ func (d *contractions) merged(t *hostir.Tensor, fromEnd int) *hostir.Tensor {
 		return nil
 	}
 	for n, j := range live {
-		want := r.In.Axes[in[n]].Extent.Size
+		want := r.In.Axes[in[n]].Size
 		switch {
 		case n == at:
-			want *= r.In.Axes[in[n+1]].Extent.Size
+			want *= r.In.Axes[in[n+1]].Size
 		case n > at:
-			want = r.In.Axes[in[n+1]].Extent.Size
+			want = r.In.Axes[in[n+1]].Size
 		}
-		if r.Out.Axes[j].Extent.Size != want {
+		if r.Out.Axes[j].Size != want {
 			return nil
 		}
 	}

@@ -189,7 +189,7 @@ func follow(o operand, out *hostir.Tensor) []domain.Axis {
 		}
 		switch j := o.row[i]; {
 		case j == hostir.Unmapped:
-		case axes[i].Extent.Size == out.Axes[j].Extent.Size:
+		case axes[i].Size == out.Axes[j].Size:
 			axes[i].Kind, axes[i].Mesh = out.Axes[j].Kind, out.Axes[j].Mesh
 		case axes[i].Kind == domain.Device: // one element on a mesh axis of one rank is broadcast
 			axes[i].Kind, axes[i].Mesh = domain.Serial, ""

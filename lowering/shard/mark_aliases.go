@@ -126,8 +126,8 @@ func wholeSlices(p *hostir.Program) {
 func reshapedGaps(r *hostir.Reshape, gaps []int) (kept []int, joins bool) {
 	sizes := func(t *hostir.Tensor) (long []int64, axes []int) {
 		for i, a := range t.Axes {
-			if a.Extent.Size > 1 {
-				long, axes = append(long, a.Extent.Size), append(axes, i)
+			if a.Size > 1 {
+				long, axes = append(long, a.Size), append(axes, i)
 			}
 		}
 		return long, axes
@@ -151,5 +151,5 @@ func reshapedGaps(r *hostir.Reshape, gaps []int) (kept []int, joins bool) {
 
 // hasGaps reports whether a range of an axis is not contiguous in memory.
 func hasGaps(t *hostir.Tensor, r hostir.Range) bool {
-	return r.Size < t.Axes[r.InAxis].Extent.Size && hostir.Outside(t, r.InAxis) >= 0
+	return r.Size < t.Axes[r.InAxis].Size && hostir.Outside(t, r.InAxis) >= 0
 }

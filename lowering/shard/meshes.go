@@ -26,7 +26,7 @@ func MeshOf(p *hostir.Program, names *hostir.Namer, ranks []int) *domain.Mesh {
 // SameAxes reports whether two meshes have the same axes.
 func SameAxes(a, b *domain.Mesh) bool {
 	return slices.EqualFunc(a.Axes, b.Axes, func(x, y domain.MeshAxis) bool {
-		return x.Name == y.Name && x.Extent.Size == y.Extent.Size
+		return x.Name == y.Name && x.Size == y.Size
 	})
 }
 

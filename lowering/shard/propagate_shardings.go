@@ -145,7 +145,7 @@ func (pr *propagation) inherit(s hostir.Stmt, operands []*hostir.Tensor, rows []
 	var sums []*hostir.Tensor
 	for k, t := range operands {
 		i := slices.Index(rows[k], j)
-		if i < 0 || t.Axes[i].Extent.Size != out.Axes[j].Extent.Size {
+		if i < 0 || t.Axes[i].Size != out.Axes[j].Size {
 			continue
 		}
 		a := t.Axes[i]
@@ -224,7 +224,7 @@ func (pr *propagation) alongside(s hostir.Stmt, axis int) {
 		t, kind := hostir.Defs(s)[i+1], hostir.Result(s).Axes[axis]
 		at := slices.Index(row, axis)
 		if at < 0 || !isOpen(t) || !SameMesh(t, hostir.Result(s)) || t.Axes[at].Kind != domain.Serial || !places(kind) ||
-			t.Axes[at].Extent.Size != kind.Extent.Size || has(t, kind) {
+			t.Axes[at].Size != kind.Size || has(t, kind) {
 			continue
 		}
 		t.Axes[at].Kind, t.Axes[at].Mesh = kind.Kind, kind.Mesh
@@ -262,7 +262,7 @@ func (pr *propagation) ask(s hostir.Stmt, j int) {
 	operands := hostir.Uses(s)
 	for k, t := range operands {
 		i := slices.Index(rows[k], j)
-		if i < 0 || !isOpen(t) || slices.Contains(operands[:k], t) || !SameMesh(t, out) || t.Axes[i].Extent.Size != out.Axes[j].Extent.Size {
+		if i < 0 || !isOpen(t) || slices.Contains(operands[:k], t) || !SameMesh(t, out) || t.Axes[i].Size != out.Axes[j].Size {
 			continue
 		}
 		pr.wish(t, wish{axis: i, kind: out.Axes[j], from: out})
@@ -294,7 +294,7 @@ func (pr *propagation) settle(s hostir.Stmt) {
 	pr.wishes[out] = wishes
 	for n, w := range wishes {
 		for _, other := range wishes[:n] {
-			apart := hostir.SplitOver(w.kind) != "" && hostir.SplitOver(other.kind) != "" && w.kind.Extent.Size > 1 // one rank: no split
+			apart := hostir.SplitOver(w.kind) != "" && hostir.SplitOver(other.kind) != "" && w.kind.Size > 1 // one rank: no split
 			if apart && (other.axis == w.axis) != same(other.kind, w.kind) {
 				pr.contradict(s, out, other, w)
 				return

@@ -109,9 +109,9 @@ func joined(t *hostir.Tensor, axis int, reshaped *hostir.Tensor) int {
 	if axis < 0 || axis+1 >= len(t.Axes) {
 		return NoAxis
 	}
-	size := t.Axes[axis].Extent.Size * t.Axes[axis+1].Extent.Size
+	size := t.Axes[axis].Size * t.Axes[axis+1].Size
 	for j, a := range reshaped.Axes {
-		if a.Extent.Size == size && inside(reshaped, j) == inside(t, axis+1) {
+		if a.Size == size && inside(reshaped, j) == inside(t, axis+1) {
 			return j
 		}
 	}
@@ -123,7 +123,7 @@ func inside(t *hostir.Tensor, axis int) int64 {
 	n := int64(1)
 	for _, a := range t.Axes[axis+1:] {
 		if a.Kind != domain.Reduction {
-			n *= a.Extent.Size
+			n *= a.Size
 		}
 	}
 	return n
@@ -132,5 +132,5 @@ func inside(t *hostir.Tensor, axis int) int64 {
 // splittable reports whether an axis is whole and splits evenly over several ranks, with more than one row for each.
 func splittable(t *hostir.Tensor, axis int, by domain.Axis) bool {
 	a := t.Axes[axis]
-	return by.Extent.Size > 1 && a.Kind == domain.Serial && a.Extent.Size > by.Extent.Size && a.Extent.Size%by.Extent.Size == 0
+	return by.Size > 1 && a.Kind == domain.Serial && a.Size > by.Size && a.Size%by.Size == 0
 }

@@ -46,10 +46,10 @@ func serializeAxes(p *hostir.Program) map[*hostir.Tensor]bool {
 	for _, t := range p.Tensors {
 		for i, a := range t.Axes {
 			switch {
-			case a.Kind == domain.Device && a.Extent.Size == 1:
+			case a.Kind == domain.Device && a.Size == 1:
 				t.Axes[i].Kind, t.Axes[i].Mesh = domain.Broadcast, ""
 				changed[t] = true
-			case a.Kind == domain.Stream && alone && a.Extent.Size == 1:
+			case a.Kind == domain.Stream && alone && a.Size == 1:
 				t.Axes[i].Kind = domain.Serial
 				changed[t] = true
 			}
@@ -71,7 +71,7 @@ func (s *serialization) local(stmt hostir.Stmt) hostir.Stmt {
 	switch stmt := stmt.(type) {
 	case *hostir.Reduce:
 		switch {
-		case !s.changed[stmt.In] || stmt.In.Axes[stmt.Axis].Extent.Size != 1 || !SameMesh(stmt.In, stmt.Out):
+		case !s.changed[stmt.In] || stmt.In.Axes[stmt.Axis].Size != 1 || !SameMesh(stmt.In, stmt.Out):
 		case s.sumsAlone(stmt):
 			hostir.ReplaceDef(s.makers[stmt.In], stmt.In, stmt.Out)
 			s.makers[stmt.Out], s.gone[stmt.In] = s.makers[stmt.In], true

@@ -8,7 +8,7 @@ import (
 // agree reports whether the same ranks hold an axis of an operand and the axis of the result that runs along with it. One
 // element that is broadcast along the result is on every rank.
 func agree(operand, result domain.Axis) bool {
-	if operand.Extent.Size == 1 && result.Extent.Size != 1 && operand.Kind != domain.Device {
+	if operand.Size == 1 && result.Size != 1 && operand.Kind != domain.Device {
 		return true
 	}
 	return hostir.SplitOver(operand) == hostir.SplitOver(result)

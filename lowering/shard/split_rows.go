@@ -165,7 +165,7 @@ func (r *rowSplitter) along(s hostir.Stmt, rows [][]int, at split) {
 		}
 		shared := slices.ContainsFunc(rows[k], func(j int) bool { return j != hostir.Unmapped && j < at.At })
 		switch {
-		case i >= 0 && t.Axes[i].Extent.Size > 1:
+		case i >= 0 && t.Axes[i].Size > 1:
 			operands[k] = r.rows(info, t, split{i, at.By, at.Was})
 			own = own || SameMesh(t, hostir.Result(s)) && hostir.SplitOver(operands[k].Axes[i]) == at.By.Mesh
 		case shared:

@@ -91,7 +91,7 @@ func (r *rowSplitter) single(info hostir.Info, t *hostir.Tensor, row []int, at i
 // splitAxis replaces an axis of t by two.
 func (r *rowSplitter) splitAxis(t *hostir.Tensor, at split) {
 	part, rest := t.Axes[at.At], t.Axes[at.At]
-	part.Extent, rest.Extent = at.By.Extent, rest.Extent.Over(at.By.Extent)
+	part.Extent, rest.Extent = at.By.Extent, rest.Over(at.By.Extent)
 	t.Axes = slices.Replace(t.Axes, at.At, at.At+1, part, rest)
 	t.Layout = spread(t.Layout, at.At)
 	r.splits[t] = at

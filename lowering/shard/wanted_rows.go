@@ -43,7 +43,7 @@ func (r *rowSplitter) asks(rows [][]int, k int, t *hostir.Tensor, at *split) *sp
 		return nil
 	}
 	for i, j := range rows[k] {
-		if j == at.At && t.Axes[i].Extent.Size == at.Was.Size {
+		if j == at.At && t.Axes[i].Size == at.Was.Size {
 			return &split{i, at.By, at.Was}
 		}
 	}

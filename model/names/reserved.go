@@ -64,7 +64,7 @@ var reservations = []reservation{
 	// The program adds the namespace hirgen_NAME, C functions such as hirgen_NAME_create, and the constants
 	// HIRGEN_NAME_TENSOR to these.
 	{what: "a name of the runtime behind hirgen_", programOnly: true, anyCase: true, names: words(`
-		options handle tensor plans cpu cpu_launch cpu_launch_flags cpu_flag cpu_access cpu_misaligned abi c max export`)},
+		options handle tensor plans cpu cpu_launch cpu_launch_flags cpu_flag cpu_access cpu_label cpu_misaligned abi c max export`)},
 	{what: "a header that the program includes", programOnly: true, anyCase: true, names: systemHeaders},
 	{what: "a target of CMake", programOnly: true, names: words(`
 		all test tests install uninstall clean help package package_source edit_cache rebuild_cache

@@ -37,7 +37,8 @@ func newOracle(p *model.Pipeline, seed uint64) (*oracle, error) {
 			o.Unsure[out.Name] = true
 		}
 	}
-	return o, o.perturb(p, seed)
+	err = o.perturb(p, seed)
+	return o, err
 }
 
 // masksAreUnsure reports whether a computed mask has an element close to 0. A different summation order may round it to

@@ -30,7 +30,7 @@ func wrongRoot(e *editor, p *hostir.Program) {
 		size := s.Mesh.Size()
 		for i, a := range s.Mesh.Axes {
 			if a.Name == s.MeshAxis {
-				size = int(s.Mesh.Axes[i].Extent.Size)
+				size = int(s.Mesh.Axes[i].Size)
 			}
 		}
 		if s.Root != nil && size > 1 && e.at(s, "the next root") {
