@@ -17,9 +17,8 @@ const module = "github.com/hirgen/hirgen/"
 // lists is what any folder may use: it extends the package slices.
 const lists = "internal/base/lists"
 
-// mayImport says what each folder sees of the others; a folder with a star stands for
-// the packages in it. A folder that is not listed fails the test:
-// it needs a place in the flow first.
+// mayImport says what each folder sees of the others; a folder with a star stands for the packages in it. A folder that is not
+// listed fails the test: it needs a place in the flow first.
 var mayImport = map[string][]string{
 	lists:                    {},
 	"internal/base/diag":     {},
