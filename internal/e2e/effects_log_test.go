@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"encoding/json"
@@ -38,13 +37,13 @@ type accessLog struct {
 func readLog(files []string) (*accessLog, error) {
 	log := &accessLog{calls: map[int32]map[string][]logged{}}
 	for _, file := range files {
-		lines, err := os.ReadFile(file)
+		text, err := os.ReadFile(file)
 		if err != nil {
 			return nil, err
 		}
-		for lines := bufio.NewScanner(bytes.NewReader(lines)); lines.Scan(); {
+		for entry := range bytes.Lines(text) {
 			var line logged
-			if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
+			if err := json.Unmarshal(entry, &line); err != nil {
 				return nil, err
 			}
 			switch {

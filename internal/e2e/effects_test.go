@@ -1,7 +1,9 @@
 package e2e
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"path/filepath"
 	"slices"
@@ -114,20 +116,15 @@ func (c *comparison) compare() (mistakes []string) {
 	c.identify()
 	for rank := range c.program.Ranks {
 		declared, done := c.declared(int32(rank)), c.log.calls[int32(rank)]
-		times := math.MaxInt // how often the program was called
-		for label, units := range declared {
-			times = min(times, len(done[label])/len(units))
-		}
-		if c.bases = bases[times]; c.bases == nil && len(declared) > 0 {
-			return append(mistakes, fmt.Sprintf("rank %d: %d calls are logged", rank, times))
+		times := timesCalled(declared, done)
+		if c.bases = bases[times]; c.bases == nil {
+			for label, units := range declared {
+				mistakes = append(mistakes, fmt.Sprintf("rank %d: %q: %d in each call, and %d lines", rank, label, len(units), len(done[label])))
+			}
+			return mistakes
 		}
 		for label, units := range declared {
 			each := len(done[label]) / (times * len(units)) // lines of a unit
-			if each*times*len(units) != len(done[label]) {
-				mistakes = append(mistakes, fmt.Sprintf("rank %d: %q: %d in each of %d calls, and %d lines", rank, label, len(units), times,
-					len(done[label])))
-				continue
-			}
 			for n := range times * len(units) {
 				for _, mistake := range c.unit(units[n%len(units)], n/len(units), done[label][n*each:][:each]) {
 					mistakes = append(mistakes, fmt.Sprintf("rank %d: %q, %d of %d in call %d: %s", rank, label, n%len(units), len(units),
@@ -144,6 +141,21 @@ func (c *comparison) compare() (mistakes []string) {
 	return mistakes
 }
 
+// timesCalled is how often the program was called: in each call each unit has as many lines. 0: no number fits.
+func timesCalled(declared map[string][]unit, done map[string][]logged) int {
+	for _, times := range slices.Backward(slices.Sorted(maps.Keys(bases))) {
+		fits := true
+		for label, units := range declared {
+			lines := len(done[label])
+			fits = fits && lines > 0 && lines%(times*len(units)) == 0
+		}
+		if fits {
+			return times
+		}
+	}
+	return 0
+}
+
 // ours reports whether a call accesses memory of the program.
 func (c *comparison) ours(l logged) bool {
 	return slices.ContainsFunc(l.Operands, func(o loggedOperand) bool { _, ok := c.owner[o.Memory]; return ok })
@@ -155,10 +167,16 @@ func (c *comparison) declared(rank int32) map[string][]unit {
 	for _, l := range c.program.Calls.Labels {
 		labels[l.Name] = l.Text
 	}
+	batches := map[calls.Stmt]string{} // the labels of copies that one kernel makes
+	for batch := range calls.Each[*calls.MemOpBatch](c.program.Calls.Body) {
+		for s := range calls.All(batch.Body) {
+			batches[s] = batch.Label
+		}
+	}
 	of := &c.program.Ranks[rank]
 	add := func(stmt int32, accesses []unroll.Access) {
 		if s := c.program.Stmts[stmt]; len(accesses) > 0 {
-			label := labels[s.Meta().Label]
+			label := labels[cmp.Or(s.Meta().Label, batches[s])]
 			units[label] = append(units[label], unit{rank, s, accesses})
 		}
 	}
