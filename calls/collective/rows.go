@@ -6,6 +6,8 @@ package collective
 import (
 	"slices"
 	"strings"
+
+	"github.com/hirgen/hirgen/internal/base/lists"
 )
 
 // Type is the type of a communication in the host IR.
@@ -60,11 +62,7 @@ func Rows() []*Row { return rows }
 
 // Types lists the types of all rows.
 func Types() []Type {
-	var types []Type
-	for _, r := range rows {
-		types = append(types, r.Type)
-	}
-	return types
+	return lists.Map(rows, func(r *Row) Type { return r.Type })
 }
 
 // find returns the row that matches, or nil.

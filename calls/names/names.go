@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/hirgen/hirgen/model/domain"
 )
 
 // Table assigns C++ identifiers. An emitted file has one flat name space: a name has one meaning in the whole file, so no name
@@ -17,7 +19,7 @@ type Table struct {
 // NewTable reserves everything that emitted code may not redefine.
 func NewTable() *Table {
 	n := &Table{taken: map[string]bool{}, next: map[string]int{}}
-	for _, list := range []string{cppKeywords, macroNames, emittedNames} {
+	for _, list := range []string{cppKeywords, macroNames, emittedNames, domain.Lacking} {
 		n.Reserve(strings.Fields(list)...)
 	}
 	return n
@@ -143,7 +145,7 @@ const macroNames = `assert errno linux unix NULL EOF BUFSIZ INFINITY NAN HUGE_VA
 // emittedNames are the names that templates contain.
 const emittedNames = `std hirgen main context context_ caller stream tensors table create reference run issue
 	create_across_nodes sharers rank peer TENSORS kComputeStreams compute_ workspaces_ workspace_ graphs_ peers_ driver_
-	gemm gemm_add plan where added copy compute copy_joined_ bf16 fp16 fp32`
+	gemm gemm_add plan where added copy compute copy_joined_ fp32`
 
 // IsReserved reports whether no tensor or parameter of a spec may have this name.
 func IsReserved(name string) bool { return NewTable().taken[name] }

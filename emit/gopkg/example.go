@@ -47,7 +47,7 @@ func (p *printer) run(g *jen.Group) {
 	for i, t := range p.Tensors {
 		variable := p.variables[i]
 		g.Id(variable).Op(":=").New(p.own(p.names[i]))
-		value := p.one(t.Type)
+		value := p.converted(t.Type, jen.Lit(1))
 		if t.Output {
 			value = p.poison(t.Type)
 		}
@@ -118,11 +118,6 @@ func (p *printer) look(g *jen.Group, tensor int) {
 
 // own returns a qualified name of the package.
 func (p *printer) own(name string) *jen.Statement { return jen.Qual(p.Module, name) }
-
-// one returns the number 1 of an element type.
-func (p *printer) one(t domain.DType) jen.Code {
-	return p.converted(t, jen.Lit(1))
-}
 
 // converted converts a float32 to an element type that Go lacks.
 func (p *printer) converted(t domain.DType, value jen.Code) jen.Code {

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/hirgen/hirgen/model/domain"
 )
 
 // PackageName returns the Go package name of a program: in lower case, without underscores.
@@ -26,11 +28,14 @@ func PackageName(program string) string {
 var notPackages = strings.Fields("internal vendor init example testdata unsafe reflect strconv time")
 
 // ownFiles are the names of the package's other files.
-var ownFiles = strings.Fields("cgo program errors bf16 fp16")
+var ownFiles = strings.Fields("cgo program errors" + domain.Lacking)
 
 // taken are the exported names of the package and the methods of Program, which tensors cannot have.
-var taken = strings.Fields(`BF16 Close Code CodeDevice CodeEnvironment CodeInternal CodePeer CodeTimeout CodeUsage ErrClosed
-	Error FP16 Open Options Program Run Status Tensor ToBF16 ToFP16`)
+var taken = strings.Fields(`Close Code CodeDevice CodeEnvironment CodeInternal CodePeer CodeTimeout CodeUsage ErrClosed
+	Error Open Options Program Run Status Tensor` + types + strings.ReplaceAll(types, " ", " To"))
+
+// types has the element types that Go lacks.
+var types = strings.ToUpper(domain.Lacking)
 
 // moduleElement matches one element of a module path, between slashes.
 var moduleElement = regexp.MustCompile(`^[A-Za-z0-9_~-]+(?:\.[A-Za-z0-9_~-]+)*$`)

@@ -51,7 +51,7 @@ const leastUnalignedRows = 128
 // these are small tiles, because large ones leave most SMs idle. Or the inner extent is cut into several
 // parts, whose sums are added at the end.
 func (m *Machine) gemmOf(p gemmShape) gemm {
-	rate, best, least := m.GEMM[p.dtype], gemm{}, math.Inf(1)
+	rate, best, least := m.gemmRate(p.dtype), gemm{}, math.Inf(1)
 	problem := p.problem()
 	packs := problem.Choose()
 	slowdown := problem.Slowdown(packs)

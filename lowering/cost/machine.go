@@ -117,11 +117,18 @@ type Beside struct {
 	NCCL float64 `json:"nccl"` // a collective, besides the SMs that it takes
 }
 
+// gemmRate is the rate of an element type. A type of 16 bits that the machine has no rate of is as fast as bf16.
+func (m *Machine) gemmRate(t domain.DType) GEMMRate {
+	if rate, ok := m.GEMM[t]; ok || t.Size() > 2 {
+		return rate
+	}
+	return m.GEMM[domain.BF16]
+}
+
 // mistake returns the first field with an invalid value, and why it is invalid; "" if there is none.
 func (m *Machine) mistake() (field, why string) {
 	for _, dtype := range domain.DTypes {
-		rate, ok := m.GEMM[dtype]
-		if !ok || rate.Sustained <= 0 || rate.Peak < rate.Sustained {
+		if rate := m.gemmRate(dtype); rate.Sustained <= 0 || rate.Peak < rate.Sustained {
 			return "gemm." + string(dtype), "needs 0 < sustained_tflops <= peak_tflops"
 		}
 	}

@@ -73,7 +73,7 @@ func (m *Machine) attentionWork(s *hostir.Attention) work {
 		bytes += bytesOf(t)
 	}
 	w := m.bytesWork(float64(bytes))
-	if alone := flops / (m.attentionRate(s, shape) * m.GEMM[s.Queries().DType].Sustained) / 1e6; alone > w.alone {
+	if alone := flops / (m.attentionRate(s, shape) * m.gemmRate(s.Queries().DType).Sustained) / 1e6; alone > w.alone {
 		w.hbm, w.alone = w.hbm*w.alone/alone, alone
 	}
 	return w

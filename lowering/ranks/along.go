@@ -5,6 +5,7 @@ package ranks
 import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 	"github.com/hirgen/hirgen/model/domain"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // Axis is the ranks along one mesh axis from the view of a rank: its coordinate, and the rank at another coordinate.
@@ -15,9 +16,8 @@ type Axis struct {
 	Size       int64     // the number of ranks
 	Coordinate expr.Expr // of this rank among them
 	// Rank returns the rank at a coordinate.
-	Rank    func(coordinate expr.Expr) expr.Expr
-	Reverse bool // distances count in the opposite direction
-	Pairs   bool // distance s is to the coordinate XOR s, in both directions
+	Rank  func(coordinate expr.Expr) expr.Expr
+	Order string // of the steps, as schedule.Steps names it: how distances count
 }
 
 // Along returns the ranks along an axis of a mesh.
@@ -44,11 +44,11 @@ type Offset struct {
 	Width        int64 // 0 or 1: there are no blocks
 }
 
-// After returns the coordinate at a distance, in the direction in which distances count.
-func (r *Axis) After(d Offset) expr.Expr { return r.at(d, r.Reverse) }
+// After returns the coordinate at a distance.
+func (r *Axis) After(d Offset) expr.Expr { return r.at(d, false) }
 
-// Before returns the coordinate at a distance in the opposite direction.
-func (r *Axis) Before(d Offset) expr.Expr { return r.at(d, !r.Reverse) }
+// Before returns the coordinate from which this one is at a distance.
+func (r *Axis) Before(d Offset) expr.Expr { return r.at(d, true) }
 
 func (r *Axis) at(d Offset, back bool) expr.Expr {
 	if d.Width <= 1 {
@@ -61,18 +61,19 @@ func (r *Axis) at(d Offset, back bool) expr.Expr {
 	return expr.Op("+", expr.Op("*", r.BlockAt(d, back), width), r.along(r.Coordinate, d.Inner, width, back))
 }
 
-// BlockAt returns the block at a distance.
+// BlockAt returns the block at a distance; with back, the one from which this rank's block is at that distance.
 func (r *Axis) BlockAt(d Offset, back bool) expr.Expr {
 	return r.along(Blocks(r.Coordinate, d.Width), d.Block, expr.Int(r.Size/d.Width), back)
 }
 
-// along moves steps coordinates forward or back on a circle of around coordinates. With Pairs it returns coordinate XOR
-// steps instead. around is then a power of two, and steps == around leads back to the coordinate itself.
+// along moves steps coordinates forward on a circle of around coordinates; the opposite way with back or in reverse order. In
+// pairs it returns coordinate XOR steps instead. around is then a power of two, and steps == around leads back to the coordinate
+// itself.
 func (r *Axis) along(coordinate, steps, around expr.Expr, back bool) expr.Expr {
 	switch {
-	case r.Pairs:
+	case r.Order == schedule.Pairwise:
 		return expr.Op("%", expr.Op("^", coordinate, steps), around)
-	case back:
+	case back != (r.Order == schedule.Reverse):
 		return expr.Op("%", expr.Op("-", expr.Op("+", around, coordinate), steps), around)
 	}
 	return expr.Op("%", expr.Op("+", coordinate, steps), around)

@@ -22,8 +22,7 @@ func (c *slicer) rotate(g *group) {
 		}
 		in := hostir.Uses(st.stmt)[0]
 		ring := ranks.Along(in.Mesh, shard.Describe(st.stmt).Shifts[0].Mesh)
-		order := c.lowering.loopChoice(g, schedule.Steps)
-		ring.Reverse, ring.Pairs = order == schedule.Reverse, order == schedule.Pairwise
+		ring.Order = c.lowering.loopChoice(g, schedule.Steps)
 		c.team = ring
 		switch st.kind {
 		case toRankAtDistance:

@@ -135,7 +135,7 @@ func (c *slicer) subChunkIndex() expr.Expr {
 
 // together returns the index of the block of slices that this iteration computes on at once.
 func (c *slicer) together() expr.Expr {
-	return c.team.BlockAt(c.distance(), c.team.Reverse)
+	return c.team.BlockAt(c.distance(), false)
 }
 
 // pick makes a view of the slice of t at an index of axis. If slices are cut and cutAxis is not shard.NoAxis,

@@ -13,33 +13,6 @@ import (
 // proof examines each.
 const MostCalls = 1 << 14
 
-// DType is an element type.
-type DType string
-
-// The element types. GEMMs of 16-bit types accumulate in fp32. Integers are only seeds, positions and masks;
-// operations do not compute in them.
-const (
-	FP32  DType = "fp32"
-	FP16  DType = "fp16"
-	BF16  DType = "bf16"
-	Int32 DType = "int32"
-	Int64 DType = "int64"
-)
-
-// DTypes lists the element types that operations compute in, in the order in which messages name them.
-var DTypes []DType
-
-// AllDTypes lists every element type.
-var AllDTypes []DType
-
-func init() {
-	for _, t := range ElementTypes {
-		if AllDTypes = append(AllDTypes, t.Name); t.CUDA != "" {
-			DTypes = append(DTypes, t.Name)
-		}
-	}
-}
-
 // Kind is the kind of an axis: how its iterations run.
 type Kind int
 

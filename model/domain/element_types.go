@@ -5,14 +5,29 @@ import (
 	"strings"
 )
 
+// DType is an element type.
+type DType string
+
+// The element types. GEMMs of 16-bit types accumulate in fp32. Integers are only seeds, positions and masks;
+// operations do not compute in them.
+const (
+	FP32  DType = "fp32"
+	FP16  DType = "fp16"
+	BF16  DType = "bf16"
+	Int32 DType = "int32"
+	Int64 DType = "int64"
+)
+
 // An ElementType is an element type: its format, and its names in the languages and libraries that hirgen writes for. The
-// model, the emitter and runtime_cpp/include/hirgen/type_rows.hpp read these rows.
+// model, the emitter and the headers type_rows.hpp and type_headers.hpp of the runtime read these rows.
 type ElementType struct {
 	Name   DType
 	Cpp    string
 	Header string // of CUDA, which declares Cpp; empty for types that every language has
 	NCCL   string
 	CUDA   string   // for cuBLASLt; empty for integers, in which operations do not compute
+	CuDNN  string   // in cuDNN
+	PTX    string   // in products of tensor cores
 	Stored string   // in safetensors files
 	Torch  string   // in PyTorch
 	Other  []string // names in other systems, to which hints answer
@@ -28,11 +43,31 @@ type ElementType struct {
 
 // ElementTypes lists the element types in the order in which messages name them.
 var ElementTypes = []ElementType{
-	{BF16, "__nv_bfloat16", "cuda_bf16.h", "ncclBfloat16", "CUDA_R_16BF", "BF16", "bfloat16", nil, 2, 2, 7, -126, 0x1.FEp127},
-	{FP16, "__half", "cuda_fp16.h", "ncclFloat16", "CUDA_R_16F", "F16", "float16", []string{"half", "f16"}, 1, 2, 10, -14, 65504},
-	{FP32, "float", "", "ncclFloat32", "CUDA_R_32F", "F32", "float32", []string{"float", "f32"}, 0, 4, 23, 0, 0},
-	{Int32, "int32_t", "", "ncclInt32", "", "I32", "int32", []string{"int", "i32"}, 3, 4, 23, 0, 0},
-	{Int64, "int64_t", "", "ncclInt64", "", "I64", "int64", []string{"long", "i64"}, 4, 8, 23, 0, 0},
+	{BF16, "__nv_bfloat16", "cuda_bf16.h", "ncclBfloat16", "CUDA_R_16BF", "BFLOAT16", "bf16", "BF16", "bfloat16", nil, 2, 2, 7, -126,
+		0x1.FEp127},
+	{FP16, "__half", "cuda_fp16.h", "ncclFloat16", "CUDA_R_16F", "HALF", "f16", "F16", "float16", []string{"half", "f16"}, 1, 2, 10,
+		-14, 65504},
+	{FP32, "float", "", "ncclFloat32", "CUDA_R_32F", "FLOAT", "f32", "F32", "float32", []string{"float", "f32"}, 0, 4, 23, 0, 0},
+	{Int32, "int32_t", "", "ncclInt32", "", "", "", "I32", "int32", []string{"int", "i32"}, 3, 4, 23, 0, 0},
+	{Int64, "int64_t", "", "ncclInt64", "", "", "", "I64", "int64", []string{"long", "i64"}, 4, 8, 23, 0, 0},
+}
+
+// DTypes lists the element types that operations compute in, and AllDTypes every element type, in the order in which messages
+// name them.
+var DTypes, AllDTypes []DType
+
+// Lacking has the names of the element types that C++ and Go lack, each after a space. Emitted programs have them, too.
+var Lacking string
+
+func init() {
+	for _, t := range ElementTypes {
+		if AllDTypes = append(AllDTypes, t.Name); t.CUDA != "" {
+			DTypes = append(DTypes, t.Name)
+		}
+		if t.Header != "" {
+			Lacking += " " + string(t.Name)
+		}
+	}
 }
 
 // Alias returns the name of the type in emitted C++. Integers have no alias.

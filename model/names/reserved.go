@@ -1,6 +1,10 @@
 package names
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/hirgen/hirgen/model/domain"
+)
 
 // A reservation is a set of names that a spec cannot use, because generated files use them or give them another
 // meaning.
@@ -59,8 +63,8 @@ var reservations = []reservation{
 		float4 double2 int2 int4 CUstream CUevent CUdevice CUcontext CUresult atomicAdd syncthreads`)},
 	{what: "a name of the generated program", names: words(`
 		caller stream streams workers worker tensors context call rank world size root peer host device issue run
-		table reference create destroy program bf16 fp16 fp32 kStreams workspaces Context Team Program Events
-		Reference MatmulPlan TensorDesc ProgramTable ProgramInfo`)},
+		table reference create destroy program fp32 kStreams workspaces Context Team Program Events
+		Reference MatmulPlan TensorDesc ProgramTable ProgramInfo` + domain.Lacking)},
 	// The program adds the namespace hirgen_NAME, C functions such as hirgen_NAME_create, and the constants
 	// HIRGEN_NAME_TENSOR to these.
 	{what: "a name of the runtime behind hirgen_", programOnly: true, anyCase: true, names: words(`

@@ -2,7 +2,6 @@ package schema
 
 import (
 	"github.com/hirgen/hirgen/model"
-	"github.com/hirgen/hirgen/model/domain"
 )
 
 // The patterns of texts, in the regular expressions that JSON schemas and Go both support.
@@ -64,9 +63,6 @@ func textOr(number object, text, pattern string) object {
 		number, append(ofType("string"), object{{Key: "pattern", Value: pattern}}...),
 	}}})
 }
-
-func allDTypes() []domain.DType      { return domain.AllDTypes }
-func computedDTypes() []domain.DType { return domain.DTypes }
 
 // attribute is the value of an attribute in the map form of an operation.
 func attribute(form model.AttrForm) object {

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/json"
 
+	"github.com/hirgen/hirgen/model/domain"
 	"github.com/hirgen/hirgen/model/names"
 	"github.com/hirgen/hirgen/model/schedule"
 )
@@ -82,8 +83,8 @@ func definitions() object {
 		{Key: "param", Value: textOr(integerFrom(1), "an integer of at least 1, or an expression over the parameters before", expressionPattern)},
 		{Key: "decimal", Value: textOr(ofType("number"), "a decimal number", decimalPattern)},
 		{Key: "axis", Value: textOr(integerFrom(1), "an extent such as M/D, or DIDx, Stream(S), r(K), b(1)", axisPattern)},
-		{Key: "dtype", Value: object{{Key: "enum", Value: allDTypes()}}},
-		{Key: "computed_dtype", Value: object{{Key: "enum", Value: computedDTypes()}}},
+		{Key: "dtype", Value: object{{Key: "enum", Value: domain.AllDTypes}}},
+		{Key: "computed_dtype", Value: object{{Key: "enum", Value: domain.DTypes}}},
 		{Key: "mesh", Value: object{
 			{Key: "type", Value: "object"}, {Key: "minProperties", Value: 1},
 			{Key: "propertyNames", Value: object{{Key: "enum", Value: []string{"x", "y", "z"}}}},

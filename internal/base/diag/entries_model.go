@@ -30,7 +30,7 @@ var tensorEntries = []Entry{
 		Text:    "A tensor has 1 to 8 axes, reduction axes not counted. The operands of products have at least 2.",
 		Example: "hirgen: 1\nname: p\ntensors: {A: []}\nops: [B = relu(A)]\n"},
 	{Code: UnknownDType, Title: "an element type does not exist",
-		Text:    "The element types are bf16, fp16 and fp32. Inputs may also be int32 and int64.",
+		Text:    "docs/spec.md lists the element types. Only inputs may be integers.",
 		Example: "hirgen: 1\nname: p\ndtype: float32\ntensors: {A: [8]}\nops: [B = relu(A)]\n"},
 	{Code: UnusedTensor, Title: "a tensor is not used",
 		Text:    "Every tensor must be an operand or a result of an operation. Most often the name is misspelt in an operation.",

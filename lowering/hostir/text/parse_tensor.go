@@ -66,14 +66,11 @@ func (p *parser) decimal() float64 {
 
 func (p *parser) dtype() domain.DType {
 	at := p.At
-	word := p.Name("an element type")
-	for _, t := range domain.AllDTypes {
-		if word == string(t) {
-			return t
-		}
+	t := domain.DType(p.Name("an element type"))
+	if !slices.Contains(domain.AllDTypes, t) {
+		p.FailAt(at, "%q is no element type", t)
 	}
-	p.FailAt(at, "%q is no element type", word)
-	return ""
+	return t
 }
 
 func (p *parser) mesh() *domain.Mesh {

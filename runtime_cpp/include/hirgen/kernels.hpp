@@ -2,8 +2,6 @@
 // nvcc compiles it for a GPU, g++ for the CPU device.
 #pragma once
 
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
 #include <cstdint>
@@ -12,6 +10,7 @@
 #include "hirgen/function_rows.hpp"
 #include "hirgen/host_device.hpp"
 #include "hirgen/tensor.hpp"
+#include "hirgen/type_headers.hpp"
 
 namespace hirgen {
 

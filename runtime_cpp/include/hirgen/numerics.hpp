@@ -2,9 +2,6 @@
 // the reference both use these, so on one device they agree bit for bit.
 #pragma once
 
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -16,20 +13,16 @@
 
 namespace hirgen {
 
-HG_HOST_DEVICE inline float widen(float x) { return x; }
-HG_HOST_DEVICE inline float widen(__half x) { return __half2float(x); }
-HG_HOST_DEVICE inline float widen(__nv_bfloat16 x) { return __bfloat162float(x); }
-
-HG_HOST_DEVICE inline float widen(int32_t x) { return static_cast<float>(x); }
-HG_HOST_DEVICE inline float widen(int64_t x) { return static_cast<float>(x); }
+template <typename T>
+HG_HOST_DEVICE inline float widen(T x) {
+  return static_cast<float>(x);
+}
 
 /// Rounds to the element type, to nearest even; integers are given whole numbers.
-HG_HOST_DEVICE inline void narrow(float x, float& out) { out = x; }
-HG_HOST_DEVICE inline void narrow(float x, __half& out) { out = __float2half(x); }
-HG_HOST_DEVICE inline void narrow(float x, __nv_bfloat16& out) { out = __float2bfloat16(x); }
-
-HG_HOST_DEVICE inline void narrow(float x, int32_t& out) { out = static_cast<int32_t>(x); }
-HG_HOST_DEVICE inline void narrow(float x, int64_t& out) { out = static_cast<int64_t>(x); }
+template <typename T>
+HG_HOST_DEVICE inline void narrow(float x, T& out) {
+  out = static_cast<T>(x);
+}
 
 /// W adjacent elements. Eight of them are accessed by 16-byte reads and writes.
 template <typename T, int W>

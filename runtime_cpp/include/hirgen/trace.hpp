@@ -9,6 +9,7 @@
 
 #include <type_traits>
 
+#include "hirgen/collective_rows.hpp"
 #include "hirgen/gemm_call.hpp"
 
 namespace hirgen {
@@ -118,11 +119,7 @@ struct Traced<TraceKind::kGemm, decltype(::cublasLtMatmul)>
   EACH(kCopy, cudaMemcpyAsync)          \
   EACH(kEventRecord, cudaEventRecord)   \
   EACH(kEventWait, cudaStreamWaitEvent) \
-  EACH(kNccl, ncclAllGather)            \
-  EACH(kNccl, ncclAllReduce)            \
-  EACH(kNccl, ncclBroadcast)            \
-  EACH(kNccl, ncclReduce)               \
-  EACH(kNccl, ncclReduceScatter)        \
+  HG_NCCL_COLLECTIVES(EACH)             \
   EACH(kNccl, ncclSend)                 \
   EACH(kNccl, ncclRecv)                 \
   EACH(kGroupStart, ncclGroupStart)     \

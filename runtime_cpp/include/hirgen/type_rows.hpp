@@ -5,16 +5,16 @@
 // clang-format off
 
 /// Types that operations compute in. row(enumerator, name, C++ type, number in the C ABI, bytes,
-/// bits after the point, name in safetensors files, type for cuBLASLt)
+/// bits after the point, name in safetensors files, types for cuBLASLt, cuDNN and tensor cores)
 #define HG_NUMBER_TYPES(row) \
-  row(kBf16, bf16, __nv_bfloat16, 2, 2, 7, BF16, CUDA_R_16BF) \
-  row(kFp16, fp16, __half, 1, 2, 10, F16, CUDA_R_16F) \
-  row(kFp32, fp32, float, 0, 4, 23, F32, CUDA_R_32F)
+  row(kBf16, bf16, __nv_bfloat16, 2, 2, 7, BF16, CUDA_R_16BF, BFLOAT16, bf16) \
+  row(kFp16, fp16, __half, 1, 2, 10, F16, CUDA_R_16F, HALF, f16) \
+  row(kFp32, fp32, float, 0, 4, 23, F32, CUDA_R_32F, FLOAT, f32)
 
 /// Integers. No operation computes in them.
 #define HG_INTEGER_TYPES(row) \
-  row(kInt32, int32, int32_t, 3, 4, 23, I32, ) \
-  row(kInt64, int64, int64_t, 4, 8, 23, I64, )
+  row(kInt32, int32, int32_t, 3, 4, 23, I32, , , ) \
+  row(kInt64, int64, int64_t, 4, 8, 23, I64, , , )
 
 #define HG_TYPES(row) HG_NUMBER_TYPES(row) HG_INTEGER_TYPES(row)
 

@@ -7,13 +7,6 @@ import torch
 
 _CPU, _CUDA = 1, 2  # DLDeviceType
 _INT, _FLOAT, _BFLOAT = 0, 2, 4  # DLDataTypeCode
-_TYPE_CODES = {
-    torch.float32: _FLOAT,
-    torch.float16: _FLOAT,
-    torch.bfloat16: _BFLOAT,
-    torch.int32: _INT,
-    torch.int64: _INT,
-}
 _CAPSULE = b"dltensor"  # has to live as long as the capsule
 
 
@@ -41,6 +34,13 @@ _new_capsule.restype, _new_capsule.argtypes = ctypes.py_object, [c_void_p, c_cha
 _described: list[_ManagedTensor] = []  # a tensor may read its description until the process ends
 
 
+def _code(dtype: torch.dtype) -> int:
+    """DLPack's code of integers and floating-point numbers."""
+    if dtype == torch.bfloat16:
+        return _BFLOAT
+    return _FLOAT if dtype.is_floating_point else _INT
+
+
 def tensor_over(pointer: int, shape: tuple[int, ...], dtype: torch.dtype, device: torch.device) -> torch.Tensor:
     """A contiguous tensor over memory of `device` that outlives it."""
     managed = _ManagedTensor(
@@ -48,7 +48,7 @@ def tensor_over(pointer: int, shape: tuple[int, ...], dtype: torch.dtype, device
         device_type=_CPU if device.type == "cpu" else _CUDA,
         device_id=device.index or 0,
         ndim=len(shape),
-        code=_TYPE_CODES[dtype],
+        code=_code(dtype),
         bits=8 * dtype.itemsize,
         lanes=1,
         shape=(c_int64 * len(shape))(*shape),

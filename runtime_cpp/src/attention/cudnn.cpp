@@ -62,6 +62,14 @@ struct Request {
   }
 };
 
+fe::DataType_t cudnn_type(DType type) {
+#define HG_CUDNN(enumerator, name, element, value, bytes, digits, stored, cuda, cudnn, ptx) \
+  if (type == DType::enumerator) return fe::DataType_t::cudnn;
+  HG_NUMBER_TYPES(HG_CUDNN)
+#undef HG_CUDNN
+  return fe::DataType_t::NOT_SET;  // attention has no integers
+}
+
 /// A tensor as cuDNN's graphs describe it.
 struct Place {
   Uid uid;
@@ -73,7 +81,7 @@ struct Place {
       : uid(uid),
         extents{s.batch, heads, rows, s.head_size},
         strides{stride.batch, stride.head, stride.row, 1},
-        type(s.dtype == DType::kFp16 ? fe::DataType_t::HALF : fe::DataType_t::BFLOAT16) {}
+        type(cudnn_type(s.dtype)) {}
 
   Tensor input(fe::graph::Graph& graph) const {
     auto attributes = fe::graph::Tensor_attributes();

@@ -1,8 +1,6 @@
 // The common part of the tiled kernels: their launches and their head sizes.
 #pragma once
 
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
 #include <algorithm>

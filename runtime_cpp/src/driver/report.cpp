@@ -4,6 +4,7 @@
 
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "hirgen/collective_rows.hpp"
 
 namespace hirgen {
 
@@ -17,17 +18,25 @@ std::string nccl_version(int number) {
   return format("%d.%d.%d", number / 10000, number % 10000 / 100, number % 100);
 }
 
-// Whether each rank contributes or receives a shard, for a kind of communication.
-bool is_sliced(const std::string& kind) {
-  return kind == "allgather" || kind == "reducescatter" || kind == "alltoall" || kind == "gather" ||
-         kind == "scatter";
+// A kind of communication.
+struct Kind {
+  bool sliced = false;  // each rank contributes or receives a shard
+  int rounds = 1;       // how often data goes around a ring
+};
+
+Kind kind_of(const std::string& name) {
+#define HG_KIND(kind, sliced, rounds) \
+  if (name == #kind) return {sliced, rounds};
+  HG_COLLECTIVES(HG_KIND)
+#undef HG_KIND
+  return {};
 }
 
 // nccl-tests counts one rank's elements where ranks contribute or receive shards.
 int64_t count(const Report& report) {
   const ProgramInfo& info = *report.info;
   const auto elements = info.bytes / static_cast<int64_t>(size_of(report.dtype));
-  return is_sliced(info.largest) ? elements / info.team_size : elements;
+  return kind_of(info.largest).sliced ? elements / info.team_size : elements;
 }
 
 // Rates of the median repeat.
@@ -164,9 +173,9 @@ double flops(const ProgramInfo& info) {
 }
 
 double bus_factor(const std::string& kind, int ranks) {
+  const auto [sliced, rounds] = kind_of(kind);
   const double n = ranks;
-  if (kind == "allreduce") return 2 * (n - 1) / n;
-  return is_sliced(kind) ? (n - 1) / n : 1;
+  return sliced || rounds > 1 ? rounds * (n - 1) / n : 1;
 }
 
 std::string communications(const ProgramInfo& info) {

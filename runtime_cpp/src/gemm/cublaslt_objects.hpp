@@ -27,7 +27,7 @@ inline cublasLtEpilogue_t epilogue_of(const MatmulShape& s) {
 }
 
 inline cudaDataType_t cuda_type(DType type) {
-#define HG_CUDA(enumerator, name, element, value, bytes, digits, stored, cuda) \
+#define HG_CUDA(enumerator, name, element, value, bytes, digits, stored, cuda, ...) \
   if (type == DType::enumerator) return cuda;
   HG_NUMBER_TYPES(HG_CUDA)
 #undef HG_CUDA

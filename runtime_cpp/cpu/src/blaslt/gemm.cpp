@@ -21,14 +21,10 @@ using Quad __attribute__((vector_size(16), aligned(4), may_alias)) = float;
 /// Calls body with a null pointer of the element type.
 template <class Body>
 void with_type(cudaDataType_t type, Body body) {
-  switch (type) {
-    case CUDA_R_32F:
-      return body(static_cast<float*>(nullptr));
-    case CUDA_R_16F:
-      return body(static_cast<__half*>(nullptr));
-    case CUDA_R_16BF:
-      return body(static_cast<__nv_bfloat16*>(nullptr));
-  }
+#define HIRGEN_CPU_CALL(element, nccl, cuda) \
+  if (type == cuda) return body(static_cast<element*>(nullptr));
+  HIRGEN_CPU_FLOATS(HIRGEN_CPU_CALL)
+#undef HIRGEN_CPU_CALL
 }
 
 /// A block of a matrix: `count` lines (rows of A or columns of B) of `depth` elements.
@@ -46,7 +42,7 @@ void pack(const T* data, const Lines& lines, float* panels) {
         data + (lines.first + panel) * lines.line_stride + lines.first_depth * lines.depth_stride;
     for (int64_t p = 0; p < lines.depth; ++p, panels += kWidth) {
       const T* element = corner + p * lines.depth_stride;
-      for (int64_t i = 0; i < width; ++i) panels[i] = to_float(element[i * lines.line_stride]);
+      for (int64_t i = 0; i < width; ++i) panels[i] = element[i * lines.line_stride];
       std::fill(panels + width, panels + kWidth, 0.0F);
     }
   }
@@ -128,7 +124,7 @@ std::vector<float> load_bias(const Gemm& p) {
   if (p.bias == nullptr) return bias;
   with_type(p.bias_type, [&](auto* type) {
     auto* source = static_cast<decltype(type)>(const_cast<void*>(p.bias));
-    std::transform(source, source + p.m, bias.begin(), [](auto value) { return to_float(value); });
+    std::copy(source, source + p.m, bias.begin());
   });
   return bias;
 }
@@ -141,10 +137,10 @@ void store_tile(const Gemm& p, const T* c, T* d, const Place& at, const float* t
       int64_t row = at.row + i, column = at.column + j;
       float value = p.alpha * tile[j * kTile + i];
       if (p.beta != 0) {
-        value += p.beta * to_float(c[row * p.c.row_stride + column * p.c.column_stride]);
+        value += p.beta * static_cast<float>(c[row * p.c.row_stride + column * p.c.column_stride]);
       }
       value = activate(p, value + bias[static_cast<size_t>(row)]);
-      from_float(value, d + row * p.d.row_stride + column * p.d.column_stride);
+      d[row * p.d.row_stride + column * p.d.column_stride] = value;
     }
   }
 }

@@ -1,17 +1,25 @@
-// Element types of GEMMs and reductions, to and from float.
+// The types of elements, and their names in NCCL and cuBLASLt. Types of 16 bits convert from and
+// to float.
 #pragma once
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
-namespace hirgen_cpu {
+// clang-format off
+/// row(type, enumerator of NCCL, enumerator of cuBLASLt): types of GEMMs.
+#define HIRGEN_CPU_FLOATS(row) \
+  row(__half, ncclFloat16, CUDA_R_16F) \
+  row(float, ncclFloat32, CUDA_R_32F) \
+  row(__nv_bfloat16, ncclBfloat16, CUDA_R_16BF)
 
-inline float to_float(float value) { return value; }
-inline float to_float(__half value) { return __half2float(value); }
-inline float to_float(__nv_bfloat16 value) { return __bfloat162float(value); }
-
-inline void from_float(float value, float* result) { *result = value; }
-inline void from_float(float value, __half* result) { *result = __float2half(value); }
-inline void from_float(float value, __nv_bfloat16* result) { *result = __float2bfloat16(value); }
-
-}  // namespace hirgen_cpu
+/// row(type, enumerator of NCCL, ...): types of reductions.
+#define HIRGEN_CPU_TYPES(row) \
+  row(int8_t, ncclInt8) \
+  row(uint8_t, ncclUint8) \
+  row(int32_t, ncclInt32) \
+  row(uint32_t, ncclUint32) \
+  row(int64_t, ncclInt64) \
+  row(uint64_t, ncclUint64) \
+  row(double, ncclFloat64) \
+  HIRGEN_CPU_FLOATS(row)
+// clang-format on

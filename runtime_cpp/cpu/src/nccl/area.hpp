@@ -21,15 +21,21 @@ struct BufferAddress {
   uint64_t offset = 0;
 };
 
-enum class OpKind : uint32_t {
-  kAllGather,
-  kReduceScatter,
-  kAllReduce,
-  kBroadcast,
-  kReduce,
-  kSend,
-  kRecv
-};
+// clang-format off
+/// row(name, whether ranks reduce, whether it names a rank)
+#define HIRGEN_CPU_OPERATIONS(row) \
+  row(AllGather, false, false) \
+  row(ReduceScatter, true, false) \
+  row(AllReduce, true, false) \
+  row(Broadcast, false, true) \
+  row(Reduce, true, true) \
+  row(Send, false, true) \
+  row(Recv, false, true)
+// clang-format on
+
+#define HIRGEN_CPU_KIND(name, ...) k##name,
+enum class OpKind : uint32_t { HIRGEN_CPU_OPERATIONS(HIRGEN_CPU_KIND) };
+#undef HIRGEN_CPU_KIND
 
 /// The arguments of an operation on one rank; all ranks of a collective must post equal ones.
 struct OpPost {

@@ -1,4 +1,5 @@
 // Spelling of operations, types and results.
+#include "core/element.hpp"
 #include "core/error.hpp"
 #include "nccl/operation.hpp"
 
@@ -6,10 +7,11 @@ namespace hirgen_cpu {
 namespace {
 
 const char* name_of(ncclDataType_t type) {
-  static constexpr const char* kNames[] = {
-      "ncclInt8",   "ncclUint8",   "ncclInt32",   "ncclUint32",  "ncclInt64",
-      "ncclUint64", "ncclFloat16", "ncclFloat32", "ncclFloat64", "ncclBfloat16"};
-  return kNames[type];
+#define HIRGEN_CPU_NAME(element, nccl, ...) \
+  if (type == nccl) return #nccl;
+  HIRGEN_CPU_TYPES(HIRGEN_CPU_NAME)
+#undef HIRGEN_CPU_NAME
+  return "an unknown type";
 }
 
 const char* name_of(ncclRedOp_t op) {
@@ -20,26 +22,20 @@ const char* name_of(ncclRedOp_t op) {
 }  // namespace
 
 std::string describe(const OpPost& post) {
-  static constexpr const char* kNames[] = {"ncclAllGather", "ncclReduceScatter", "ncclAllReduce",
-                                           "ncclBroadcast", "ncclReduce",        "ncclSend",
-                                           "ncclRecv"};
-  std::string text = format("%s(%llu x %s", kNames[static_cast<int>(post.kind)],
-                            static_cast<unsigned long long>(post.count), name_of(post.type));
-  switch (post.kind) {
-    case OpKind::kReduceScatter:
-    case OpKind::kAllReduce:
-      return text + format(", %s)", name_of(post.reduction));
-    case OpKind::kReduce:
-      return text + format(", %s, root %d)", name_of(post.reduction), post.root);
-    case OpKind::kBroadcast:
-      return text + format(", root %d)", post.root);
-    case OpKind::kSend:
-      return text + format(") to rank %d", post.root);
-    case OpKind::kRecv:
-      return text + format(") from rank %d", post.root);
-    case OpKind::kAllGather:
-      break;
-  }
+  struct Row {
+    const char* name;
+    bool reduces, rooted;
+  };
+#define HIRGEN_CPU_ROW(name, reduces, rooted) {"nccl" #name, reduces, rooted},
+  static constexpr Row kRows[] = {HIRGEN_CPU_OPERATIONS(HIRGEN_CPU_ROW)};
+#undef HIRGEN_CPU_ROW
+  const Row& row = kRows[static_cast<int>(post.kind)];
+  std::string text = format("%s(%llu x %s", row.name, static_cast<unsigned long long>(post.count),
+                            name_of(post.type));
+  if (post.kind == OpKind::kSend) return text + format(") to rank %d", post.root);
+  if (post.kind == OpKind::kRecv) return text + format(") from rank %d", post.root);
+  if (row.reduces) text += format(", %s", name_of(post.reduction));
+  if (row.rooted) text += format(", root %d", post.root);
   return text + ")";
 }
 

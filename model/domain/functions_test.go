@@ -1,0 +1,17 @@
+package domain
+
+import "testing"
+
+// Every function has an expression in C++, and one way to be evaluated.
+func TestFunctionRows(t *testing.T) {
+	seen := map[string]bool{}
+	for _, f := range Functions {
+		if seen[f.Name] || (f.Unary == nil) == (f.Binary == nil) || (f.Cpp == "") == (f.CppAll == "") || f.Constant && f.Binary == nil {
+			t.Errorf("the row of %s is wrong", f.Name)
+		}
+		seen[f.Name] = true
+		if _, ok := ParseBody(f.Gradient, []string{"X", "Y", "dY"}); f.Gradient != "" && f.Gradient != NoGradient && !ok {
+			t.Errorf("the gradient of %s is no list of operations on X, Y and dY: %s", f.Name, f.Gradient)
+		}
+	}
+}
