@@ -29,6 +29,7 @@ step "C++ tests" scripts/cpp-tests.sh
 step "Python tests" python3 -m unittest discover -q -s scripts/bench_gpu
 step "Python tests of the documentation" python3 -m unittest discover -q -s scripts/docs
 step "Python tests of the limits on prose" python3 -m unittest discover -q -s scripts/prose
+step "made-up additions" python3 -m unittest discover -q -s scripts/additions
 step "go test" go test -timeout 40m $(go list ./... | grep -v '/internal/scaling$')
 step "time limits" go test ./internal/scaling # alone, since other tests would disturb the measurements
 

@@ -12,7 +12,7 @@ import (
 func TestDeliver(t *testing.T) {
 	one := [][]float64{{11}, {21}, {31}}
 	all := [][]float64{{11, 12, 13}, {21, 22, 23}, {31, 32, 33}}
-	sum := Arithmetic{Combine: func(a, b float64) float64 { return a + b }}
+	sum := Arithmetic{Combine: domain.BinaryFn("sum")}
 	for kind, c := range map[Type]struct {
 		in   [][]float64
 		want [3][]float64
