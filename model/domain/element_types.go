@@ -52,9 +52,11 @@ var ElementTypes = []ElementType{
 	{Int64, "int64_t", "", "ncclInt64", "", "", "", "I64", "int64", []string{"long", "i64"}, 4, 8, 23, 0, 0},
 }
 
-// DTypes lists the element types that operations compute in, and AllDTypes every element type, in the order in which messages
-// name them.
-var DTypes, AllDTypes []DType
+// DTypes lists the element types that operations compute in, in the order in which messages name them.
+var DTypes []DType
+
+// AllDTypes lists every element type.
+var AllDTypes []DType
 
 // Lacking has the names of the element types that C++ and Go lack, each after a space. Emitted programs have them, too.
 var Lacking string
