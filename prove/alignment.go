@@ -5,6 +5,7 @@ import (
 
 	"github.com/hirgen/hirgen/calls/align"
 	"github.com/hirgen/hirgen/calls/effects"
+	"github.com/hirgen/hirgen/calls/issue"
 	"github.com/hirgen/hirgen/prove/unroll"
 )
 
@@ -50,7 +51,7 @@ func (v *verification) needed(list []effects.Operand, a unroll.Access) int64 {
 // bytesAt returns the alignment of the first byte of an access.
 func (v *verification) bytesAt(a unroll.Access) int64 {
 	memory := int64(align.Buffer)
-	if kind := v.p.Memories[a.Memory].Kind; kind == unroll.Input || kind == unroll.Output {
+	if kind := v.p.Memories[a.Memory].Kind; kind == issue.Input || kind == issue.Output {
 		memory = align.Argument
 	}
 	return min(memory, align.PowerOf(a.Offset))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/hirgen/hirgen/calls/issue"
 	"github.com/hirgen/hirgen/prove/unroll"
 )
 
@@ -13,7 +14,7 @@ func (v *verification) capture() {
 		return
 	}
 	for n := range v.p.Ranks {
-		r, begun := &v.p.Ranks[n], map[int16]bool{unroll.Caller: true}
+		r, begun := &v.p.Ranks[n], map[int16]bool{issue.Caller: true}
 		for i := range r.Ops {
 			o := &r.Ops[i]
 			if !begun[o.Stream] && (o.Kind != unroll.Wait || o.Arg < 0) {
@@ -35,7 +36,7 @@ func (v *verification) joined() {
 	for n := range v.p.Ranks {
 		behind, last := v.joins(int32(n))
 		for stream, at := range last {
-			if stream != unroll.Caller && at >= 0 && behind[stream] < at {
+			if stream != issue.Caller && at >= 0 && behind[stream] < at {
 				o := place(v.p, int32(n), at, 0)
 				v.add(Finding{
 					Check: Capture, Severity: Error, At: []Place{o}, Missing: "a StreamWait of the caller's stream for an event behind it",
@@ -69,5 +70,5 @@ func (v *verification) joins(rank int32) (behind, last []int32) {
 			last[o.Stream] = int32(i)
 		}
 	}
-	return know[unroll.Caller], last
+	return know[issue.Caller], last
 }

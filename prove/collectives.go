@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/hirgen/hirgen/calls"
-	"github.com/hirgen/hirgen/prove/unroll"
+	"github.com/hirgen/hirgen/calls/issue"
 )
 
 // lane is a sequence of parts that are matched in order: the collectives of a communicator, or the messages from one rank to
@@ -25,12 +25,12 @@ func (v *verification) collectives() {
 			for at := r.Ops[i].Parts.First; at < r.Ops[i].Parts.End; at++ {
 				t, p := turn{int32(n), int32(i), at}, &r.Parts[at]
 				switch p.Kind {
-				case unroll.Collective:
+				case issue.Collective:
 					mine[p.Comm] = append(mine[p.Comm], t)
-				case unroll.Send:
+				case issue.Send:
 					key := lane{p.Comm, t.rank, p.Peer}
 					sends[key] = append(sends[key], t)
-				case unroll.Recv:
+				case issue.Recv:
 					key := lane{p.Comm, p.Peer, t.rank}
 					recvs[key] = append(recvs[key], t)
 				}
@@ -38,8 +38,8 @@ func (v *verification) collectives() {
 		}
 		brings[n] = mine
 	}
-	for comm := range v.p.Comms {
-		ranks := v.p.Comms[comm].Ranks
+	for comm := range v.p.Comms() {
+		ranks := v.p.Comms()[comm].Ranks
 		for _, other := range ranks[min(1, len(ranks)):] {
 			v.meet(brings[ranks[0]][int32(comm)], brings[other][int32(comm)], ranks[0], other)
 		}
@@ -93,7 +93,7 @@ func (v *verification) differs(a, b turn) string {
 	switch {
 	case !ok1 || !ok2:
 		return "no calls of NCCL"
-	case p.Kind == unroll.Collective && x.Kind != y.Kind:
+	case p.Kind == issue.Collective && x.Kind != y.Kind:
 		return x.Kind + " and " + y.Kind
 	case p.Count != q.Count:
 		return fmt.Sprintf("%d and %d elements", p.Count, q.Count)

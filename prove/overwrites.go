@@ -15,7 +15,7 @@ func (v *verification) overwrites() {
 			Check: Overwrites, Severity: Error, At: []Place{x, y},
 			Buffer: &Bytes{Name: v.p.Memories[a.Memory].Name, Rank: a.Owner, First: r.First, End: r.End},
 			Message: fmt.Sprintf("%s of rank %d %s %s of rank %d, of which bytes %d to %d of its memory are %s since %s of rank %d",
-				x.Operation, x.Rank, verb(a), v.p.Names[a.Part], a.Owner, r.First, r.End, v.p.Names[by.Part], y.Operation, y.Rank),
+				x.Operation, x.Rank, verb(a), v.p.Spans[a.Part].Name, a.Owner, r.First, r.End, v.p.Spans[by.Part].Name, y.Operation, y.Rank),
 			Chains: []Chain{around(v.p, r.Rank, r.Op, 0, verb(a)), around(v.p, r.By.Rank, r.By.Op, 0, verb(by))},
 		})
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/calls/issue"
 	"github.com/hirgen/hirgen/prove/unroll"
 )
 
@@ -93,7 +94,7 @@ func (t *things) find(name string) int32 {
 func (t *things) number(p *unroll.Program) {
 	for i := range p.Memories {
 		name := p.Memories[i].Name
-		if p.Memories[i].Kind == unroll.Workspace {
+		if p.Memories[i].Kind == issue.Workspace {
 			name, _, _ = strings.Cut(name, "[")
 		}
 		t.memories = append(t.memories, t.find(name))
@@ -107,8 +108,8 @@ func (t *things) number(p *unroll.Program) {
 		name, _, _ = strings.Cut(strings.TrimSuffix(name, ".stream"), "[")
 		t.streams = append(t.streams, t.find(name))
 	}
-	for i := range p.Comms {
-		t.comms = append(t.comms, t.find(p.Comms[i].Team.Name))
+	for i := range p.Comms() {
+		t.comms = append(t.comms, t.find(p.Comms()[i].Team.Name))
 	}
 	for _, s := range p.Stmts {
 		set := ""

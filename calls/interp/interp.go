@@ -10,6 +10,7 @@ import (
 
 	"github.com/hirgen/hirgen/calls"
 	"github.com/hirgen/hirgen/calls/effects"
+	"github.com/hirgen/hirgen/calls/issue"
 	"github.com/hirgen/hirgen/calls/text"
 	"github.com/hirgen/hirgen/internal/base/tasks"
 	"github.com/hirgen/hirgen/model/eval"
@@ -42,13 +43,14 @@ func run(p *calls.Program, nodes []int, inputs []map[string]*Array, seed uint64,
 	if len(inputs) != len(ranks) {
 		return nil, fmt.Errorf("program %s runs on %d ranks, and there are inputs for %d", p.Name, len(ranks), len(inputs))
 	}
-	m := &machine{program: p, serialized: serialized, flags: map[string]*flag{}, meetings: map[string]*meeting{},
+	m := &machine{program: p, serialized: serialized, world: issue.New(p, nodes),
+		flags: map[issue.Signal]*flag{}, meetings: map[turn]*meeting{},
 		shapes: calls.ByName(p.Shapes), effects: effects.New(p), shares: calls.ByName(p.Shares)}
 	for i, number := range ranks {
 		r := &rank{
-			machine: m, number: number, memory: map[string][]float64{}, streams: map[string]*tasks.Stream{},
-			turns: map[string]int{}, begun: map[string]int{}, outputs: map[string]*Array{},
-			workspaces: map[string]*tasks.Task{}, host: &tasks.Stream{}, things: map[string]*thing{}, mappings: map[string]*mapping{},
+			machine: m, number: number, memory: map[string][]float64{}, streams: map[int16]*tasks.Stream{},
+			turns: map[pairing]int{}, outputs: map[string]*Array{}, workspaces: map[int32]*tasks.Task{},
+			host: &tasks.Stream{}, things: map[string]*thing{}, mappings: map[string]*mapping{},
 		}
 		if nodes != nil {
 			r.node = nodes[i]
@@ -91,8 +93,9 @@ type machine struct {
 	shares     map[string]*calls.Share
 	ranks      []*rank
 	tasks      tasks.Set
-	flags      map[string]*flag
-	meetings   map[string]*meeting
+	world      *issue.World
+	flags      map[issue.Signal]*flag
+	meetings   map[turn]*meeting
 	order      []*meeting // in the order in which they were first reached
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/calls/issue"
 	"github.com/hirgen/hirgen/internal/base/tasks"
 )
 
@@ -60,12 +61,12 @@ func (r *rank) uses(owner *rank, name string) {
 }
 
 // touches records that the current statement uses memory of a rank. It uses a peer's memory through a share.
-func (r *rank) touches(peer *rank, share, name string) {
+func (r *rank) touches(peer *rank, share int32, name string) {
 	if peer != r && r.created != nil {
-		m := r.mapping(share)
+		m := r.mapping(r.machine.program.Shares[share].Name)
 		r.used = append(r.used, func() error {
 			if !m.opened {
-				return fmt.Errorf("rank %d has not imported %s", r.number, share)
+				return fmt.Errorf("rank %d has not imported %s", r.number, m.name)
 			}
 			return nil
 		})
@@ -128,7 +129,7 @@ func (m *machine) exchange(d *calls.Share) {
 	left := slices.Clone(m.ranks)
 	for len(left) > 0 {
 		first := left[0]
-		both := func(r *rank) bool { return r == first || first.node == r.node && first.joins(d, r.number) }
+		both := func(r *rank) bool { return r == first || first.joins(d, r) }
 		m.meet(slices.DeleteFunc(slices.Clone(left), func(r *rank) bool { return !both(r) }))
 		left = slices.DeleteFunc(left, both)
 	}
@@ -223,7 +224,7 @@ func (r *rank) handles(step calls.Step) string {
 // peers lists the ranks that share memory with this rank.
 func (r *rank) peers(d *calls.Share) (list []*rank) {
 	for _, other := range r.machine.ranks {
-		if other != r && other.node == r.node && r.joins(d, other.number) {
+		if other != r && r.joins(d, other) {
 			list = append(list, other)
 		}
 	}
@@ -290,13 +291,18 @@ func (m *machine) memoryOf(name string) string {
 	return name
 }
 
+// joins reports whether this rank and another share memory.
+func (r *rank) joins(d *calls.Share, other *rank) bool {
+	return r.machine.world.Share(d, int32(r.number), int32(other.number))
+}
+
 // onStream records that the current statement runs on a stream.
-func (r *rank) onStream(name string) {
-	switch {
-	case name == calls.Caller:
-	case strings.HasPrefix(name, "compute "):
+func (r *rank) onStream(number int16) {
+	switch w := r.machine.world; {
+	case number == issue.Caller:
+	case w.IsCompute(number):
 		r.uses(r, calls.Compute)
 	default:
-		r.uses(r, name) // the copy stream, or the stream of a team
+		r.uses(r, strings.TrimSuffix(w.Streams[number], ".stream")) // the copy stream, or the stream of a team
 	}
 }

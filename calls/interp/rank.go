@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/calls/issue"
 	"github.com/hirgen/hirgen/calls/text"
 	"github.com/hirgen/hirgen/internal/base/tasks"
 	"github.com/hirgen/hirgen/model/domain"
@@ -18,21 +19,19 @@ type rank struct {
 	machine *machine
 	number  int64
 	node    int
-	begun   map[string]int // how many calls of a share this rank has begun: the sequence number of its flags
-	walk    *calls.Issue
-	env     calls.Values         // of walk
+	begun   []int32 // by share: how many calls this rank has begun
+	walk    *issue.Rank
+	err     error                // the first that this call met
 	memory  map[string][]float64 // arguments and buffers; nil where this rank has no part
-	named   map[string]place     // pointers that statements declared
-	streams map[string]*tasks.Stream
-	alias   map[string]*tasks.Stream // streams that statements named
-	events  map[string]*tasks.Task   // the last record of each event of this call
-	turns   map[string]int           // how many meetings of a team this rank has joined
-	group   []*part                  // of the open group
+	streams map[int16]*tasks.Stream
+	events  map[int32]*tasks.Task // the last record of each event of this call
+	turns   map[pairing]int       // how many meetings of a communicator this rank has joined
+	group   []*part               // of the open group
 	grouped bool
 	outputs map[string]*Array
 
-	workspaces map[string]*tasks.Task // the last task that used each
-	moved      *tasks.Task            // the end of the last communication, in a serialized run
+	workspaces map[int32]*tasks.Task // the last task that used each
+	moved      *tasks.Task           // the end of the last communication, in a serialized run
 
 	host     *tasks.Stream       // runs the steps of the program's life
 	created  *tasks.Task         // the last step before the first call; nil: the program does not list its host steps
@@ -43,11 +42,9 @@ type rank struct {
 
 // place is a pointer: an element of some memory.
 type place struct {
-	data  []float64
-	at    int64
-	owner *rank  // nil: nowhere
-	name  string // of the memory
-	share string // by which it is reached
+	data []float64
+	at   int64
+	issue.Place
 }
 
 // allocate makes the memory of a rank, full of NaN. A memory may have buffers of several types. Then each buffer has as many
@@ -103,10 +100,15 @@ func spoil(data []float64) {
 // call issues one call of the program. On the caller's stream the caller fills the inputs, the calls run, and the caller reads
 // the outputs and overwrites the inputs.
 func (r *rank) call(inputs map[string]*Array, rehearsal bool) error {
-	r.walk = calls.NewIssue(r.machine.program, r.number, r.statement)
-	r.walk.Eval, r.walk.Accesses, r.walk.NoRank, r.env = r.eval, r.accesses, r.noRank, r.walk.Env
-	r.named, r.events, r.alias = map[string]place{}, map[string]*tasks.Task{}, map[string]*tasks.Stream{}
-	caller := r.stream(calls.Caller)
+	r.walk, r.err, r.events = r.machine.world.Rank(int32(r.number)), nil, map[int32]*tasks.Task{}
+	r.walk.Fault = func(s calls.Stmt, _ issue.FaultKind, format string, args ...any) {
+		r.failed(r.fail(s, format, args...))
+	}
+	if r.begun != nil {
+		r.walk.Begun = r.begun
+	}
+	r.begun = r.walk.Begun
+	caller := r.stream(issue.Caller)
 	for _, a := range r.machine.program.Arguments {
 		data := r.memory[a.Name]
 		if data == nil {
@@ -122,8 +124,8 @@ func (r *rank) call(inputs map[string]*Array, rehearsal bool) error {
 		}
 		r.issue(nil, caller, func() error { fill(data, in.Data, a.Type, rehearsal); return nil })
 	}
-	if err := r.walk.List(r.machine.program.Body); err != nil {
-		return err
+	if r.walk.Run(r.machine.program.Body, r.visit); r.err != nil {
+		return r.err
 	}
 	for _, a := range r.machine.program.Arguments {
 		data := r.memory[a.Name]
@@ -151,45 +153,27 @@ func fill(data, in []float64, t domain.DType, rehearsal bool) {
 	}
 }
 
-func (r *rank) stream(name string) *tasks.Stream {
-	s := r.streams[name]
+// stream returns a stream, which the current statement uses.
+func (r *rank) stream(number int16) *tasks.Stream {
+	s := r.streams[number]
 	if s == nil {
-		s = &tasks.Stream{Name: name}
-		r.streams[name] = s
+		s = &tasks.Stream{Name: r.machine.world.Streams[number]}
+		r.streams[number] = s
 		if r.created != nil {
 			r.machine.tasks.Issue(int(r.number), nil, s, nil, r.created)
 		}
 	}
+	r.onStream(number)
 	return s
 }
 
 // on returns the stream that a statement uses.
 func (r *rank) on(s calls.Stmt, on calls.Stream) (*tasks.Stream, error) {
-	stream, err := r.streamOf(s, on)
-	if err == nil {
-		r.onStream(stream.Name)
+	n, ok := r.walk.On(s, on)
+	if !ok {
+		return nil, r.err
 	}
-	return stream, err
-}
-
-func (r *rank) streamOf(s calls.Stmt, on calls.Stream) (*tasks.Stream, error) {
-	switch {
-	case on.Index != nil:
-		i, err := r.eval(s, on.Index)
-		if err != nil {
-			return nil, err
-		}
-		if i < 0 || i >= int64(r.machine.program.Streams) {
-			return nil, r.fail(s, "there is no compute stream %d among %d", i, r.machine.program.Streams)
-		}
-		return r.stream(fmt.Sprint("compute ", i)), nil
-	case on.Name == calls.Caller || on.Name == calls.Copies || on.Team:
-		return r.stream(on.Name), nil
-	}
-	if named := r.alias[on.Name]; named != nil {
-		return named, nil
-	}
-	return nil, r.fail(s, "no stream is named %s", on)
+	return r.stream(n), nil
 }
 
 func (r *rank) issue(s calls.Stmt, on *tasks.Stream, run func() error, after ...*tasks.Task) *tasks.Task {
@@ -201,14 +185,24 @@ func (r *rank) issue(s calls.Stmt, on *tasks.Stream, run func() error, after ...
 }
 
 func (r *rank) eval(s calls.Stmt, e expr.Expr) (int64, error) {
-	v, ok := r.env.Eval(e)
-	if !ok {
-		return 0, r.fail(s, "%s has no value", e)
-	}
-	return v, nil
+	v, ok := r.walk.Value(s, e)
+	return v, r.unless(ok)
 }
 
-func (r *rank) noRank(l *calls.Let) error { return r.fail(l, "there is no rank at %s", l.At) }
+// failed records an error, unless there was one.
+func (r *rank) failed(err error) {
+	if r.err == nil {
+		r.err = err
+	}
+}
+
+// unless returns the error of something that is not ok.
+func (r *rank) unless(ok bool) error {
+	if ok {
+		return nil
+	}
+	return r.err
+}
 
 func (r *rank) fail(s calls.Stmt, format string, args ...any) error {
 	return fmt.Errorf("%s, rank %d, %s: %s", s.Meta().Pos, r.number, text.Statement(s), fmt.Sprintf(format, args...))
@@ -216,62 +210,13 @@ func (r *rank) fail(s calls.Stmt, format string, args ...any) error {
 
 // at resolves a pointer. A rank without the memory gets a place without data.
 func (r *rank) at(s calls.Stmt, p calls.Pointer) (place, error) {
-	if p.Base == "" {
-		return place{}, nil
+	at, ok := r.walk.At(s, p)
+	if !ok || at.Of == nil {
+		return place{Place: at}, r.unless(ok)
 	}
-	base, ok := r.named[p.Base]
-	switch {
-	case p.Peer != nil:
-		peer, err := r.eval(s, p.Peer)
-		if err != nil {
-			return place{}, err
-		}
-		if base, err = r.remote(s, p.Base, peer); err != nil {
-			return base, err
-		}
-	case !ok:
-		base = place{data: r.memory[p.Base], owner: r, name: p.Base}
-	}
-	if base.owner != nil {
-		r.touches(base.owner, base.share, base.name)
-	}
-	if p.Offset == nil {
-		return base, nil
-	}
-	offset, err := r.eval(s, p.Offset)
-	base.at += offset
-	return base, err
-}
-
-// remote returns a peer's part of a share.
-func (r *rank) remote(s calls.Stmt, share string, number int64) (place, error) {
-	d, peer := r.machine.shares[share], r.machine.rank(number)
-	switch {
-	case d == nil || peer == nil:
-		return place{}, r.fail(s, "rank %d shares nothing as %s", number, share)
-	case peer.node != r.node:
-		return place{}, r.fail(s, "rank %d is on another node", number)
-	case !r.joins(d, number):
-		return place{}, r.fail(s, "no memory is shared with rank %d", number)
-	}
-	return place{data: peer.memory[d.Memory], owner: peer, name: d.Memory, share: share}, nil
-}
-
-// joins reports whether this rank shares memory with the rank other.
-func (r *rank) joins(d *calls.Share, other int64) bool {
-	if d.Mesh == "" {
-		return true
-	}
-	p := r.machine.program
-	m := p.MeshNamed(d.Mesh)
-	for axis := range m.Extents {
-		mine, _ := p.Coordinate(m, int64(axis), r.number)
-		theirs, _ := p.Coordinate(m, int64(axis), other)
-		if mine < 0 || theirs < 0 || int64(axis) != d.Axis && mine != theirs {
-			return false
-		}
-	}
-	return true
+	owner := r.machine.rank(int64(at.Owner))
+	r.touches(owner, at.Share, at.Of.Name)
+	return place{owner.memory[at.Of.Name], (at.Offset - at.Of.First) / at.Size, at}, nil
 }
 
 // run returns n elements from a place on.

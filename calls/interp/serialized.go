@@ -34,7 +34,7 @@ func movesData(s calls.Stmt) bool {
 // reaches reports whether a copy reads or writes memory of another rank.
 func (r *rank) reaches(s *calls.Memcpy) bool {
 	for _, p := range []calls.Pointer{s.In, s.Out} {
-		if at, err := r.at(s, p); err == nil && at.owner != nil && at.owner != r {
+		if at, err := r.at(s, p); err == nil && at.Of != nil && int64(at.Owner) != r.number {
 			return true
 		}
 	}

@@ -2,11 +2,11 @@ package interp
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/hirgen/hirgen/calls"
 	"github.com/hirgen/hirgen/calls/effects"
+	"github.com/hirgen/hirgen/calls/issue"
 	"github.com/hirgen/hirgen/internal/base/expr"
 	"github.com/hirgen/hirgen/internal/base/tasks"
 )
@@ -16,61 +16,42 @@ type signals struct {
 	waits, writes []*flag
 }
 
-// flag returns a flag of a rank, at this rank's current sequence number.
-func (r *rank) flag(s calls.Stmt, owner int64, f calls.Flag) (*flag, error) {
-	i, err := r.eval(s, f.Transfer)
-	if err != nil {
-		return nil, err
+// add adds a flag that a task waits for or writes.
+func (g *signals) add(r *rank, s calls.Stmt, signal issue.Signal, share int32) {
+	name := r.machine.program.Shares[share].Name
+	r.touches(r.machine.rank(int64(signal.Owner)), share, calls.FlagsOf(name))
+	if signal.Sequence == 0 {
+		r.failed(r.fail(s, "no call of %s was begun", name))
 	}
-	d := r.machine.shares[f.Share]
-	if d == nil {
-		return nil, r.fail(s, "nothing is shared as %s", f.Share)
+	write := signal.Write
+	signal.Write = false
+	f := r.machine.flags[signal]
+	if f == nil {
+		f = &flag{}
+		r.machine.flags[signal] = f
 	}
-	if n, _ := r.env.Eval(d.Transfers); i < 0 || i >= n {
-		return nil, r.fail(s, "there is no transfer %d among %d", i, n)
+	switch {
+	case !write:
+		g.waits = append(g.waits, f)
+	case f.write != nil || slices.Contains(g.writes, f):
+		r.failed(r.fail(s, "the flag is written twice in a call"))
+	default:
+		g.writes = append(g.writes, f)
 	}
-	if _, err := r.remote(s, f.Share, owner); err != nil {
-		return nil, err
-	}
-	r.touches(r.machine.rank(owner), f.Share, calls.FlagsOf(f.Share))
-	number := r.begun[f.Share]
-	if number == 0 {
-		return nil, r.fail(s, "no call of %s was begun", f.Share)
-	}
-	key := fmt.Sprint(owner, f.Share, f.Done, i, number)
-	if r.machine.flags[key] == nil {
-		r.machine.flags[key] = &flag{}
-	}
-	return r.machine.flags[key], nil
 }
 
-// awaits adds a flag of this rank that a task waits for.
-func (g *signals) awaits(r *rank, s calls.Stmt, f calls.Flag) error {
-	found, err := r.flag(s, r.number, f)
-	g.waits = append(g.waits, found)
-	return err
-}
-
-// sets adds a flag of a peer that a task writes.
-func (g *signals) sets(r *rank, s calls.Stmt, peer expr.Expr, f calls.Flag) error {
-	number, err := r.eval(s, peer)
-	if err != nil {
-		return err
+// one adds the flag of a statement: a peer's to write, or this rank's to wait for.
+func (g *signals) one(r *rank, s calls.Stmt, f calls.Flag, peer expr.Expr) error {
+	if signal, share, ok := r.walk.Signal(s, f, peer); ok {
+		g.add(r, s, signal, share)
 	}
-	found, err := r.flag(s, number, f)
-	if err == nil && (found.write != nil || slices.Contains(g.writes, found)) {
-		return r.fail(s, "the flag is written twice in a call")
-	}
-	g.writes = append(g.writes, found)
-	return err
+	return r.err
 }
 
 // transfer adds the flags of a transfer by one task: it waits for ready and writes done.
 func (g *signals) transfer(r *rank, s calls.Stmt, share string, peer, transfer expr.Expr) error {
-	if err := g.awaits(r, s, calls.Flag{Share: share, Transfer: transfer}); err != nil {
-		return err
-	}
-	return g.sets(r, s, peer, calls.Flag{Share: share, Done: true, Transfer: transfer})
+	r.walk.Exchange(s, share, peer, transfer, func(signal issue.Signal, share int32) { g.add(r, s, signal, share) })
+	return r.err
 }
 
 // by sets the task that waits for the flags and writes them.
@@ -91,9 +72,9 @@ func (r *rank) shared(s calls.Stmt) error {
 	var err error
 	switch s := s.(type) {
 	case *calls.FlagWrite:
-		on, err = s.On, g.sets(r, s, s.Peer, s.Flag)
+		on, err = s.On, g.one(r, s, s.Flag, s.Peer)
 	case *calls.FlagWait:
-		on, err = s.On, g.awaits(r, s, s.Flag)
+		on, err = s.On, g.one(r, s, s.Flag, nil)
 	case *calls.Transfer:
 		on = s.On
 		run, err = r.copy(s, &g)
@@ -130,14 +111,12 @@ func (r *rank) copy(s *calls.Transfer, g *signals) (func() error, error) {
 
 // parts visits the statements inside a batch or a sum, also in loops and branches, in the order of issue.
 func (r *rank) parts(body []calls.Stmt, visit func(calls.Stmt) error) error {
-	inner := *r.walk
-	inner.Visit = func(s calls.Stmt) error {
-		if _, ok := s.(*calls.Declare); ok {
-			return r.name(s)
+	r.walk.Run(body, func(s calls.Stmt) {
+		if r.err == nil {
+			r.failed(visit(s))
 		}
-		return visit(s)
-	}
-	return inner.List(body)
+	})
+	return r.err
 }
 
 // batch collects the flag operations, or the copies, of a batch.
@@ -146,9 +125,9 @@ func (r *rank) batch(s *calls.MemOpBatch, g *signals) (func() error, error) {
 	err := r.parts(s.Body, func(part calls.Stmt) error {
 		switch part := part.(type) {
 		case *calls.FlagWrite:
-			return g.sets(r, part, part.Peer, part.Flag)
+			return g.one(r, part, part.Flag, part.Peer)
 		case *calls.FlagWait:
-			return g.awaits(r, part, part.Flag)
+			return g.one(r, part, part.Flag, nil)
 		case *calls.Transfer:
 			run, err := r.copy(part, g)
 			copies = append(copies, run)

@@ -60,7 +60,6 @@ func Lifetimes(p *calls.Program) []*Lifetime {
 	}
 	o := New(p)
 	o.signals = newSignals()
-	o.declared = func(d *calls.Declare) { l.places.declare(o, d) }
 	o.task = func(s calls.Stmt, rank int64, behind, done Clock) { l.note(o, s, rank, behind, done) }
 	o.Finish = func(o *Ordering) { l.joined(o) }
 	o.RunAll()

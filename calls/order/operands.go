@@ -3,6 +3,7 @@ package order
 import (
 	"github.com/hirgen/hirgen/calls"
 	"github.com/hirgen/hirgen/calls/effects"
+	"github.com/hirgen/hirgen/calls/issue"
 )
 
 // operand is memory that a statement may access: a number of bytes after a pointer.
@@ -13,10 +14,10 @@ type operand struct {
 }
 
 // operandsOf lists the memory of this rank that a statement accesses, its result first.
-func (u *Uses) operandsOf(s calls.Stmt, env calls.Values) (list []operand) {
+func (u *Uses) operandsOf(s calls.Stmt, rank *issue.Rank) (list []operand) {
 	if known, err := u.effects.Of(s); err == nil && known != nil {
 		for i := range known {
-			list = append(list, operand{known[i].At, spanOf(&known[i], env), known[i].Alike})
+			list = append(list, operand{known[i].At, spanOf(&known[i], rank), known[i].Alike})
 		}
 		return list
 	}
@@ -28,14 +29,14 @@ func (u *Uses) operandsOf(s calls.Stmt, env calls.Values) (list []operand) {
 }
 
 // spanOf returns the bytes from the first to the end of the last element of an operand; -1 if unknown.
-func spanOf(o *effects.Operand, env calls.Values) int64 {
+func spanOf(o *effects.Operand, rank *issue.Rank) int64 {
 	if o.Rest {
 		return -1
 	}
 	elements := int64(1)
 	for i, e := range o.Extents {
-		n, known := env.Eval(e)
-		stride, ok := env.Eval(o.Strides[i])
+		n, known := rank.Value(nil, e)
+		stride, ok := rank.Value(nil, o.Strides[i])
 		if !known || !ok || stride < 0 || n <= 0 {
 			return -1
 		}

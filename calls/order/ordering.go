@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/calls/issue"
 )
 
 // Ordering issues a program on one rank after another, and collects the waits that it needs.
@@ -16,8 +17,7 @@ type Ordering struct {
 	Unrecorded func(w *calls.StreamWait, rank int64) // called for waits before their records; optional
 	// called for each task: behind covers the work before it, done the task itself; optional
 	task       func(s calls.Stmt, rank int64, behind, done Clock)
-	declared   func(d *calls.Declare) // called for declared pointers; optional
-	signals    *signals               // nil: flags imply no order
+	signals    *signals // nil: flags imply no order
 	Needed     map[calls.Stmt]bool
 	Iterations map[*calls.For]map[int64]bool             // by loop: iterations with a needed wait
 	Values     map[calls.Stmt]map[int64]bool             // by wait: values of the innermost loop for which it is needed
@@ -25,9 +25,9 @@ type Ordering struct {
 	Alike      map[*calls.EventRecord]*calls.EventRecord // the first record that always has the same clock; nil: none
 
 	Rank    int64
-	walk    *calls.Issue
+	world   *issue.World
+	walk    *issue.Rank
 	Streams map[string]int
-	alias   map[string]string // names that statements gave to streams
 	Clocks  []Clock
 	pending map[int][]waiting // waits of a stream since its last task or record
 	events  map[string]Clock
@@ -51,14 +51,15 @@ const (
 // waiting is a wait that a later wait may imply.
 type waiting struct {
 	stmt  calls.Stmt
-	loops []calls.Iteration
+	loops []issue.Iteration
 	clock Clock
 }
 
 // New returns the ordering of a program. RunAll computes it.
 func New(p *calls.Program) *Ordering {
 	o := &Ordering{
-		Program: p, Needed: map[calls.Stmt]bool{}, Iterations: map[*calls.For]map[int64]bool{}, Values: map[calls.Stmt]map[int64]bool{},
+		Program: p, world: issue.New(p, nil),
+		Needed: map[calls.Stmt]bool{}, Iterations: map[*calls.For]map[int64]bool{}, Values: map[calls.Stmt]map[int64]bool{},
 		single: map[calls.Stmt]bool{}, Alike: map[*calls.EventRecord]*calls.EventRecord{},
 	}
 	for _, s := range p.Body {
@@ -77,16 +78,15 @@ func (o *Ordering) RunAll() {
 }
 
 func (o *Ordering) run(rank int64) {
-	o.Rank, o.walk = rank, calls.NewIssue(o.Program, rank, o.statement)
+	o.Rank, o.walk, o.Joined = rank, o.world.Rank(int32(rank)), map[int]Clock{}
 	o.walk.Accesses, o.walk.Left = o.accesses, o.left
-	o.alias, o.Joined = map[string]string{}, map[int]Clock{}
 	if o.signals != nil {
 		o.signals = newSignals()
 	}
 	o.Streams, o.Clocks, o.pending, o.events, o.said = map[string]int{}, nil, map[int][]waiting{}, map[string]Clock{},
 		map[string]*calls.EventRecord{}
 	o.Clocks[o.Stream(calls.Stream{Name: calls.Caller})] = slices.Clone(start) // after the caller's earlier work
-	_ = o.walk.List(o.Program.Body)                                            // no visit fails
+	o.walk.Run(o.Program.Body, o.statement)
 	for s := range o.Clocks {
 		o.settle(s)
 	}
@@ -95,16 +95,8 @@ func (o *Ordering) run(rank int64) {
 	}
 }
 
-func (o *Ordering) statement(s calls.Stmt) error {
+func (o *Ordering) statement(s calls.Stmt) {
 	switch s := s.(type) {
-	case *calls.DeclareStream:
-		if s.Index != nil {
-			o.alias[s.Name] = o.nameOf(calls.Stream{Index: s.Index})
-		}
-	case *calls.Declare:
-		if o.declared != nil {
-			o.declared(s)
-		}
 	case *calls.EventRecord:
 		on := o.Stream(s.On)
 		o.settle(on)
@@ -117,15 +109,13 @@ func (o *Ordering) statement(s calls.Stmt) error {
 		o.wait(s)
 	case *calls.MemOpBatch:
 		parts := o.parts
-		err := o.walk.List(s.Body)
+		o.walk.Run(s.Body, o.statement)
 		if o.parts > parts { // an empty batch does nothing
 			o.work(s)
 		}
-		return err
 	default:
 		o.work(s)
 	}
-	return nil
 }
 
 // work adds a task to each stream of a statement.
@@ -198,15 +188,15 @@ func (o *Ordering) tasks(stream int) int {
 }
 
 // accesses reports whether a branch on the spread of ranks is taken, or may be.
-func (o *Ordering) accesses(s *calls.If, _ int64) (bool, error) {
+func (o *Ordering) accesses(s *calls.If) bool {
 	if o.Spread != unknown {
-		return (o.Spread == ManyNodes) == s.InterNode, nil
+		return (o.Spread == ManyNodes) == s.InterNode
 	}
 	o.unsure++
-	return true, nil
+	return true
 }
 
-func (o *Ordering) left(*calls.If) {
+func (o *Ordering) left() {
 	if o.Spread == unknown {
 		o.unsure--
 	}
@@ -226,18 +216,14 @@ func (o *Ordering) Stream(s calls.Stream) int {
 
 // nameOf returns a unique name of a stream, whatever name the statements use.
 func (o *Ordering) nameOf(s calls.Stream) string {
-	if s.Index != nil {
-		i, _ := o.walk.Env.Eval(s.Index)
-		return fmt.Sprintf("compute[%d]", i)
+	if n, ok := o.walk.On(nil, s); ok {
+		return o.world.Streams[n]
 	}
-	if name, ok := o.alias[s.Name]; ok {
-		return name
-	}
-	return s.Name
+	return s.String()
 }
 
 func (o *Ordering) event(e calls.Event) string {
-	i, _ := o.walk.Env.Eval(e.Index)
+	i, _ := o.walk.Value(nil, e.Index)
 	return fmt.Sprint(e.Set, " ", i)
 }
 

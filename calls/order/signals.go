@@ -25,7 +25,7 @@ func (g *signals) paired(share string) bool {
 // note adds a statement's flags to the flags of the current task.
 func (g *signals) note(o *Ordering, s calls.Stmt) {
 	name := func(f calls.Flag) string {
-		transfer, _ := o.walk.Env.Eval(f.Transfer)
+		transfer, _ := o.walk.Value(nil, f.Transfer)
 		return fmt.Sprint(f.Share, " ", transfer)
 	}
 	switch s := s.(type) {

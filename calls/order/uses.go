@@ -37,7 +37,6 @@ func UsesOf(p *calls.Program) *Uses {
 	}
 	o := New(p)
 	o.signals = newSignals()
-	o.declared = func(d *calls.Declare) { u.places.declare(o, d) }
 	o.task = func(s calls.Stmt, rank int64, behind, done Clock) { u.note(o, s, rank, behind, done) }
 	for _, rank := range p.Ranks() { // slices differ on each rank
 		o.run(rank)
@@ -112,7 +111,7 @@ func (u *Uses) note(o *Ordering, s calls.Stmt, rank int64, behind, done Clock) {
 		u.of[b.Name][rank] = append(u.of[b.Name][rank], use{u.tasks, from, first, end, alike, behind, done})
 	}
 	var result *calls.Buffer
-	for i, operand := range u.operandsOf(s, o.walk.Env) {
+	for i, operand := range u.operandsOf(s, o.walk) {
 		at := u.places.at(o, operand.at)
 		switch {
 		case at.buffer == nil:

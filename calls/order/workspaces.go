@@ -45,7 +45,7 @@ func (c *clash) note(o *Ordering, s calls.Stmt, behind, done Clock) {
 	}
 	number := int64(callers)
 	if index != nil {
-		number, _ = o.walk.Env.Eval(index)
+		number, _ = o.walk.Value(nil, index)
 	}
 	if c.works == nil {
 		c.works = map[int64]map[string]*work{}

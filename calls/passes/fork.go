@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/calls/issue"
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
@@ -15,9 +16,10 @@ func forkCapture(p *calls.Program) {
 		return
 	}
 	f := &forks{info: map[calls.Stream]calls.Info{}}
+	w := issue.New(p, nil)
 	for _, interNode := range []bool{false, true} {
 		for _, rank := range p.Ranks() {
-			f.rank(p, rank, interNode)
+			f.rank(w.Rank(int32(rank)), interNode)
 		}
 	}
 	if len(f.order) == 0 {
@@ -63,54 +65,31 @@ type forks struct {
 }
 
 // rank issues a call on a rank.
-func (f *forks) rank(p *calls.Program, rank int64, interNode bool) {
-	captured, recorded := map[string]bool{calls.Caller: true}, map[string]bool{}
-	names := map[string]calls.Stream{} // names that statements gave to streams
-	var walk *calls.Issue
-	key := func(on calls.Stream) string {
-		if named, ok := names[on.Name]; ok && on.Index == nil {
-			on = named
-		}
-		if on.Index == nil {
-			return on.Name
-		}
-		n, _ := walk.Env.Eval(on.Index)
-		return calls.Stream{Index: expr.Int(n)}.String()
-	}
-	event := func(e calls.Event) string {
-		n, _ := walk.Env.Eval(e.Index)
-		return e.Set + " " + expr.Int(n).String()
-	}
-	walk = calls.NewIssue(p, rank, func(s calls.Stmt) error {
+func (f *forks) rank(r *issue.Rank, interNode bool) {
+	captured, recorded := map[int16]bool{issue.Caller: true}, map[int32]bool{}
+	r.Accesses = func(s *calls.If) bool { return s.InterNode == interNode }
+	r.Run(r.Calls.Body, func(s calls.Stmt) {
 		switch s := s.(type) {
-		case *calls.DeclareStream:
-			if s.Index != nil {
-				n, _ := walk.Env.Eval(s.Index)
-				names[s.Name] = calls.Stream{Index: expr.Int(n)}
-			}
-			return nil
 		case *calls.StreamWait:
-			if recorded[event(s.Event)] {
-				captured[key(s.On)] = true
-				return nil
+			if event, on, _ := r.Event(s, s.Event, s.On); recorded[event] {
+				captured[on] = true
+				return
 			}
 		case *calls.EventRecord:
-			recorded[event(s.Event)] = true
+			event, _, _ := r.Event(s, s.Event, s.On)
+			recorded[event] = true
 		}
 		for _, on := range calls.StreamsOf(s) {
-			if name := key(on); !captured[name] {
-				captured[name] = true
-				f.add(on, s, names)
+			if n, ok := r.On(s, on); ok && !captured[n] {
+				captured[n] = true
+				f.add(on, s, r.IsCompute(n))
 			}
 		}
-		return nil
 	})
-	walk.Accesses = func(s *calls.If, _ int64) (bool, error) { return s.InterNode == interNode, nil }
-	_ = walk.List(p.Body) // no visit fails
 }
 
-func (f *forks) add(on calls.Stream, s calls.Stmt, names map[string]calls.Stream) {
-	if _, named := names[on.Name]; named || on.Index != nil {
+func (f *forks) add(on calls.Stream, s calls.Stmt, compute bool) {
+	if compute {
 		on = calls.Stream{Name: calls.Compute}
 	}
 	if _, known := f.info[on]; !known {

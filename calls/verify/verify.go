@@ -8,9 +8,11 @@ import (
 	"strings"
 
 	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/calls/issue"
 	"github.com/hirgen/hirgen/calls/order"
 	"github.com/hirgen/hirgen/calls/text"
 	"github.com/hirgen/hirgen/internal/base/diag"
+	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
 // Program checks a program:
@@ -165,10 +167,10 @@ func (v *verifier) flags() {
 		found[key].writes += writes
 		found[key].waits += waits
 	}
+	w := issue.New(v.program, nil)
 	for _, rank := range v.program.Ranks() {
-		f := &flagIssue{note: note}
-		f.Issue = calls.NewIssue(v.program, rank, f.visit)
-		_ = f.List(v.program.Body) // no visit fails
+		f := &flagIssue{w.Rank(int32(rank)), note}
+		f.Run(v.program.Body, f.visit)
 	}
 	for _, key := range keys {
 		switch p := found[key]; {
@@ -184,43 +186,46 @@ func (v *verifier) flags() {
 
 // flagIssue issues the flag operations of one rank.
 type flagIssue struct {
-	*calls.Issue
+	*issue.Rank
 	note func(s calls.Stmt, key string, writes, waits int)
 }
 
-func (f *flagIssue) visit(s calls.Stmt) error {
+func (f *flagIssue) visit(s calls.Stmt) {
 	switch s := s.(type) {
 	case *calls.FlagWrite:
-		peer, _ := f.Env.Eval(s.Peer)
-		f.note(s, f.key(peer, s.Flag), 1, 0)
+		f.signal(s, s.Flag, s.Peer)
 	case *calls.FlagWait:
-		f.note(s, f.key(f.Rank, s.Flag), 0, 1)
+		f.signal(s, s.Flag, nil)
 	case *calls.Transfer:
-		peer, _ := f.Env.Eval(s.Peer)
-		f.transfer(s, peer, calls.Flag{Share: s.Share, Transfer: s.Transfer})
+		f.exchange(s, s.Share, s.Peer, s.Transfer)
 	case *calls.PeerPart:
-		peer, _ := f.Env.Eval(s.Peer)
-		f.transfer(s, peer, calls.Flag{Share: s.Share, Transfer: s.Transfer})
+		f.exchange(s, s.Share, s.Peer, s.Transfer)
 	}
 	for _, inner := range calls.Bodies(s) {
-		_ = f.List(*inner) // no visit fails
+		f.Run(*inner, f.visit)
 	}
-	return nil
 }
 
-// transfer records a wait for the ready flag and a write of the peer's done flag.
-func (f *flagIssue) transfer(s calls.Stmt, peer int64, ready calls.Flag) {
-	f.note(s, f.key(f.Rank, ready), 0, 1)
-	ready.Done = true
-	f.note(s, f.key(peer, ready), 1, 0)
+// exchange records a wait for the ready flag and a write of the peer's done flag.
+func (f *flagIssue) exchange(s calls.Stmt, share string, peer, transfer expr.Expr) {
+	f.signal(s, calls.Flag{Share: share, Transfer: transfer}, nil)
+	f.signal(s, calls.Flag{Share: share, Transfer: transfer, Done: true}, peer)
 }
 
-// key returns the name of a flag of a rank.
-func (f *flagIssue) key(owner int64, flag calls.Flag) string {
-	i, _ := f.Env.Eval(flag.Transfer)
-	kind := "ready"
+// signal records a write of a peer's flag or, without a peer, a wait for a flag of this rank.
+func (f *flagIssue) signal(s calls.Stmt, flag calls.Flag, peer expr.Expr) {
+	owner, kind := int64(f.Number), "ready"
+	if peer != nil {
+		owner, _ = f.Value(s, peer)
+	}
 	if flag.Done {
 		kind = "done"
 	}
-	return strings.TrimSpace(fmt.Sprintf("%s %s[%d] of rank %d", flag.Share, kind, i, owner))
+	i, _ := f.Value(s, flag.Transfer)
+	key := strings.TrimSpace(fmt.Sprintf("%s %s[%d] of rank %d", flag.Share, kind, i, owner))
+	if peer != nil {
+		f.note(s, key, 1, 0)
+	} else {
+		f.note(s, key, 0, 1)
+	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hirgen/hirgen/calls"
 	"github.com/hirgen/hirgen/calls/effects"
+	"github.com/hirgen/hirgen/calls/issue"
 	"github.com/hirgen/hirgen/calls/text"
 	"github.com/hirgen/hirgen/internal/tools/recall/faults"
 	"github.com/hirgen/hirgen/prove/unroll"
@@ -211,7 +212,7 @@ func (c *comparison) unit(u unit, call int, done []logged) (mistakes []string) {
 	c.units++
 	declared, found := map[touched][]byteRun{}, map[touched][]byteRun{}
 	for _, a := range u.accesses {
-		if l := c.program.Layouts[a.Layout]; c.program.Memories[a.Memory].Kind == unroll.Workspace {
+		if l := c.program.Layouts[a.Layout]; c.program.Memories[a.Memory].Kind == issue.Workspace {
 			declared[touched{memoryOf{u.rank, -1}, true}] = []byteRun{{0, math.MaxInt64}}
 		} else {
 			at := touched{memoryOf{a.Owner, a.Memory}, a.Write}
@@ -264,7 +265,7 @@ func (c *comparison) differs(u unit, p touched, declared map[touched][]byteRun, 
 // scratch lists the bytes of an attention's scratch memory.
 func (c *comparison) scratch(u unit) (runs []byteRun) {
 	for _, a := range u.accesses {
-		if l := c.program.Layouts[a.Layout]; a.Operand == effects.Scratch && c.program.Memories[a.Memory].Kind != unroll.Workspace {
+		if l := c.program.Layouts[a.Layout]; a.Operand == effects.Scratch && c.program.Memories[a.Memory].Kind != issue.Workspace {
 			runs = append(runs, strided(a.Offset, l.Size, l.Extents, l.Strides)...)
 		}
 	}
@@ -274,7 +275,7 @@ func (c *comparison) scratch(u unit) (runs []byteRun) {
 // placed moves runs of an allocation to where they are in its memory. The driver begins arguments at the start of their
 // allocation, or at an address of the least alignment.
 func (c *comparison) placed(m memoryOf, call int, runs []byteRun) []byteRun {
-	if m.number < 0 || len(runs) == 0 || c.program.Memories[m.number].Kind > unroll.Output {
+	if m.number < 0 || len(runs) == 0 || c.program.Memories[m.number].Kind > issue.Output {
 		return runs
 	}
 	for i := range runs {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/calls/issue"
 	"github.com/hirgen/hirgen/internal/tools/launch"
 )
 
@@ -113,32 +114,28 @@ func traced(t *testing.T, program string, ranks int, seed int64, times string) (
 // "kind statement".
 func expected(t *testing.T, p *calls.Program, rank int64) map[string]int {
 	t.Helper()
-	e := &expecting{statements: map[string]string{}, counts: map[string]int{}}
-	e.Issue = calls.NewIssue(p, rank, e.visit)
+	e := &expecting{issue.New(p, nil).Rank(int32(rank)), map[string]string{}, map[string]int{}}
 	for _, label := range p.Labels {
 		_, e.statements[label.Name], _ = strings.Cut(label.Text, " ")
 	}
-	if err := e.List(p.Body); err != nil {
-		t.Fatal(err)
-	}
+	e.Run(p.Body, e.visit)
 	return e.counts
 }
 
 // expecting goes through the calls of a rank.
 type expecting struct {
-	*calls.Issue
+	*issue.Rank
 	statements map[string]string // by label
 	counts     map[string]int
 }
 
-func (e *expecting) visit(s calls.Stmt) error {
+func (e *expecting) visit(s calls.Stmt) {
 	if group, ok := s.(*calls.NcclGroup); ok {
-		return e.List(group.Body)
+		e.Run(group.Body, e.visit)
 	}
 	if kind, ok := kinds[calls.Op(s)]; ok {
 		e.counts[kind+" "+e.statements[s.Meta().Label]]++
 	}
-	return nil
 }
 
 // kinds are what a trace calls statements.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/hirgen/hirgen/calls/issue"
 	"github.com/hirgen/hirgen/prove/unroll"
 )
 
@@ -133,8 +134,8 @@ func (m *machine) absent(at Link, run *running, o *unroll.Op) (next Link, why st
 			continue
 		}
 		ranks := []int32{part.Peer}
-		if part.Kind == unroll.Collective {
-			ranks = m.p.Comms[part.Comm].Ranks
+		if part.Kind == issue.Collective {
+			ranks = m.p.Comms()[part.Comm].Ranks
 		}
 		turn := m.turnOf(at, part)
 		for _, other := range ranks {
@@ -169,7 +170,7 @@ func (m *machine) turnOf(at Link, p unroll.Part) int32 {
 // partOf finds the operation with which another rank takes part in a meeting.
 func (m *machine) partOf(other, number int32, p unroll.Part, turn int32) (op, call int32, ok bool) {
 	var list []int32
-	kind := map[unroll.PartKind]unroll.PartKind{unroll.Send: unroll.Recv, unroll.Recv: unroll.Send}[p.Kind]
+	kind := map[issue.PartKind]issue.PartKind{issue.Send: issue.Recv, issue.Recv: issue.Send}[p.Kind]
 	place := placeOf(number, p)
 	for i := range m.p.Ranks[other].Ops {
 		for _, part := range m.p.Ranks[other].PartsOf(&m.p.Ranks[other].Ops[i]) {

@@ -1,6 +1,7 @@
 package events
 
 import (
+	"github.com/hirgen/hirgen/calls/issue"
 	"github.com/hirgen/hirgen/prove/unroll"
 )
 
@@ -209,7 +210,7 @@ func (m *machine) tryEnd(number int32, s *stream, run *running) bool {
 	m.end(number, s, run, o)
 	r.ended[run.op]++
 	if r.done[run.call]++; m.p.Calls.Graph {
-		m.notify(streamOf{number, unroll.Caller}) // its stream may wait for the end of the call
+		m.notify(streamOf{number, issue.Caller}) // its stream may wait for the end of the call
 	}
 	for _, waiter := range r.waiting[run.op] {
 		m.notify(waiter)

@@ -1,6 +1,7 @@
 package events
 
 import (
+	"github.com/hirgen/hirgen/calls/issue"
 	"github.com/hirgen/hirgen/prove/unroll"
 )
 
@@ -45,8 +46,8 @@ func (m *machine) meet(number int32, s *stream, run *running, o *unroll.Op) {
 // meeting returns the key of a part's next meeting, and the number of ranks that it needs.
 func (m *machine) meeting(number int32, r *rank, p unroll.Part) (meetOf, int32) {
 	key, wanted := placeOf(number, p), int32(2)
-	if p.Kind == unroll.Collective {
-		wanted = int32(len(m.p.Comms[p.Comm].Ranks))
+	if p.Kind == issue.Collective {
+		wanted = int32(len(m.p.Comms()[p.Comm].Ranks))
 	}
 	way := key
 	way.turn = int32(p.Kind) // a rank that sends to itself also receives
@@ -58,9 +59,9 @@ func (m *machine) meeting(number int32, r *rank, p unroll.Part) (meetOf, int32) 
 // placeOf returns the key of a part's meeting, without its turn.
 func placeOf(number int32, p unroll.Part) meetOf {
 	switch p.Kind {
-	case unroll.Send:
+	case issue.Send:
 		return meetOf{p.Comm, number, p.Peer, 0}
-	case unroll.Recv:
+	case issue.Recv:
 		return meetOf{p.Comm, p.Peer, number, 0}
 	}
 	return meetOf{p.Comm, -1, -1, 0}
@@ -68,7 +69,7 @@ func placeOf(number int32, p unroll.Part) meetOf {
 
 func (m *meeting) arrive(on *machine, p unroll.Part, begun *Clock) {
 	m.arrived++
-	if begun != nil && (on.o.Watcher != nil || p.In >= 0 || p.Kind == unroll.Send) {
+	if begun != nil && (on.o.Watcher != nil || p.In >= 0 || p.Kind == issue.Send) {
 		m.add(begun, on)
 	}
 	if m.complete() {
@@ -98,7 +99,7 @@ func (m *meeting) add(begun *Clock, on *machine) {
 
 // acquire merges the senders' clock into the clock of a part that receives, or of any part if all is set.
 func (m *meeting) acquire(clock *Clock, p unroll.Part, all bool) {
-	if all || p.Out >= 0 || p.Kind == unroll.Recv {
+	if all || p.Out >= 0 || p.Kind == issue.Recv {
 		clock.merge(m.sent)
 	}
 }

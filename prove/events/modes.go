@@ -1,6 +1,7 @@
 package events
 
 import (
+	"github.com/hirgen/hirgen/calls/issue"
 	"github.com/hirgen/hirgen/prove/unroll"
 )
 
@@ -129,7 +130,7 @@ func waitsInQueue(o *unroll.Op) bool {
 // launched reports whether a stream may begin a call. In a captured program it may when the caller's stream has begun the call,
 // after all of the previous call.
 func (m *machine) launched(number int32, s *stream, o *unroll.Op, call int32) bool {
-	if !m.p.Calls.Graph || o.Stream == unroll.Caller {
+	if !m.p.Calls.Graph || o.Stream == issue.Caller {
 		return true
 	}
 	r := &m.ranks[number]

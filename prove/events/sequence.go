@@ -1,6 +1,7 @@
 package events
 
 import (
+	"github.com/hirgen/hirgen/calls/issue"
 	"github.com/hirgen/hirgen/prove/unroll"
 )
 
@@ -51,7 +52,7 @@ func (m *machine) tread(number int32) {
 // step begins an operation after all operations of its rank that were issued before.
 func (m *machine) step(number int32, s *stream, op, call int32, o *unroll.Op) {
 	m.enter(number, s, &s.one, op, call, o)
-	if s.clock != nil && m.p.Calls.Graph && op > 0 && o.Stream != unroll.Caller {
+	if s.clock != nil && m.p.Calls.Graph && op > 0 && o.Stream != issue.Caller {
 		s.clock.merge(m.ranks[number].begins[call])
 	}
 	if o.Kind == unroll.Nccl {

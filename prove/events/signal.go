@@ -1,7 +1,7 @@
 package events
 
 import (
-	"github.com/hirgen/hirgen/prove/unroll"
+	"github.com/hirgen/hirgen/calls/issue"
 )
 
 // flag is a flag with the writes to it so far.
@@ -15,12 +15,12 @@ type written struct {
 	clock    *Clock
 }
 
-func (m *machine) flag(s unroll.Signal) *flag {
+func (m *machine) flag(s issue.Signal) *flag {
 	return &m.flags[s.Owner*m.each+s.Flag]
 }
 
 // sequence returns the sequence number of a signal in a call.
-func (m *machine) sequence(number int32, s unroll.Signal, call int32) int32 {
+func (m *machine) sequence(number int32, s issue.Signal, call int32) int32 {
 	for i := range m.p.Shares {
 		if d := &m.p.Shares[i]; s.Flag < d.FirstFlag+2*d.Transfers {
 			return s.Sequence + call*m.p.Ranks[number].Begun[i]

@@ -60,7 +60,7 @@ func TestTurns(t *testing.T) {
 		found := ""
 		if list := overwrites.Find(u); len(list) > 0 {
 			used, by := u.Ranks[list[0].Rank].Accesses[list[0].Access], u.Ranks[list[0].By.Rank].Accesses[list[0].By.Access]
-			found = u.Names[used.Part] + " " + u.Names[by.Part]
+			found = u.Spans[used.Part].Name + " " + u.Spans[by.Part].Name
 		}
 		if found != c.found {
 			t.Errorf("%s: found %q, want %q", name, found, c.found)

@@ -3,6 +3,7 @@ package unroll
 import (
 	"github.com/hirgen/hirgen/calls"
 	"github.com/hirgen/hirgen/calls/effects"
+	"github.com/hirgen/hirgen/calls/issue"
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
@@ -13,30 +14,32 @@ type operand struct {
 }
 
 // work issues a copy, a GEMM, an attention or a kernel.
-func (i *issue) work(s calls.Stmt, kind Kind, stream calls.Stream) {
-	on, ok := i.on(s, stream)
+func (i *issuing) work(s calls.Stmt, kind Kind, stream calls.Stream) {
+	on, ok := i.On(s, stream)
 	if !ok {
 		return
 	}
 	o := i.begin(s, kind, on)
 	if l, ok := s.(*calls.Launch); ok && l.Kernel == "positions" {
-		first, _ := i.value(s, l.First)
+		first, _ := i.Value(s, l.First)
 		o.Arg = int32(first)
 	}
 	i.operands(s)
 	if _, works := calls.WorkspaceOf(s); works {
-		i.workspace(s, effects.WorkspaceOf(s))
+		if memory, ok := i.Workspace(s); ok {
+			i.byte(effects.WorkspaceOf(s), true, memory)
+		}
 	}
 	i.end(o)
 }
 
 // operands adds accesses to the operands of a statement.
-func (i *issue) operands(s calls.Stmt) {
+func (i *issuing) operands(s calls.Stmt) {
 	list, known := i.known[s]
 	if !known {
 		operands, err := i.effects.Of(s)
 		if err != nil {
-			i.fault(s, BadName, "%v", err)
+			i.fault(s, issue.BadName, "%v", err)
 		}
 		for n := range operands {
 			list = append(list, operand{&operands[n], -1})
@@ -45,7 +48,7 @@ func (i *issue) operands(s calls.Stmt) {
 	}
 	for n := range list {
 		o := &list[n]
-		at, ok := i.at(s, o.At)
+		at, ok := i.At(s, o.At)
 		if !ok || o.Type == calls.InPositions || !i.there(s, o.Number, at, o.Type.Size()) {
 			continue
 		}
@@ -60,16 +63,16 @@ func (i *issue) operands(s calls.Stmt) {
 }
 
 // layoutOf returns the layout of an operand at a place. It keeps the layout if its extents and strides are constants.
-func (i *issue) layoutOf(s calls.Stmt, o *operand, at place) (layout int32, ok bool) {
+func (i *issuing) layoutOf(s calls.Stmt, o *operand, at issue.Place) (layout int32, ok bool) {
 	if o.Rest {
-		return i.layout(at.size, []int64{(at.of.end - at.offset) / at.size}, []int64{1}), true
+		return i.layout(at.Size, []int64{(at.Of.End - at.Offset) / at.Size}, []int64{1}), true
 	}
 	fixed, ok := true, true
 	values := func(list []expr.Expr) []int64 {
 		values := make([]int64, len(list))
 		for n, e := range list {
-			value, known := i.value(s, e)
-			values[n], ok, fixed = value, ok && known, fixed && (e == nil || i.scope.compile(e).op == 'k')
+			value, known := i.Value(s, e)
+			values[n], ok, fixed = value, ok && known, fixed && i.Fixed(e)
 		}
 		return values
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/calls/issue"
 )
 
 // Print returns the operations of a rank as text, one on each line: stream, kind, label and loop step, then waits, reads, writes
@@ -116,8 +117,8 @@ func (p *Program) partName(part Part) string {
 	if call, ok := p.Stmts[part.Stmt].(*calls.NcclCall); ok {
 		text = call.Kind
 	}
-	if part.Kind == Collective {
-		text += fmt.Sprintf(" over %v", p.Comms[part.Comm].Ranks)
+	if part.Kind == issue.Collective {
+		text += fmt.Sprintf(" over %v", p.Comms()[part.Comm].Ranks)
 	} else {
 		text += fmt.Sprintf(" rank %d", part.Peer)
 	}

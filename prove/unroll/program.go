@@ -13,63 +13,17 @@ import (
 	"math"
 
 	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/calls/issue"
 )
 
 // Program lists everything that all ranks issue in one call. Ranks have their numbers in the world, 0, 1, and so on. All other
 // things have the same numbers on all ranks.
 type Program struct {
-	Calls    *calls.Program
-	Stmts    []calls.Stmt // by the Stmt of operations: the statements of the program in text order
-	Streams  []string     // by the Stream of operations: names of calls.Stream values
-	Memories []Memory     // by the Memory of accesses
-	Names    []string     // by the Part of accesses: buffers and arguments
-	Shares   []Share      // as the program declares them
-	Layouts  []*Layout    // by the Layout of accesses; without duplicates
-	Comms    []Comm       // by the Comm of parts
-	Ranks    []Rank
-	Faults   []Fault
-}
-
-// Caller is the number of the caller's stream.
-const Caller = 0
-
-// Memory is one allocation on each rank that its Guard or mesh includes.
-type Memory struct {
-	Name  string
-	Kind  MemoryKind
-	Type  string // element type; empty for workspaces
-	Bytes int64  // of one rank; 0 for workspaces, where one byte stands for the whole workspace
-	Share int32  // the share through which other ranks access it; -1: none
-	Parts int    // how many buffers and arguments lie in it
-	Where string // its origin in the spec; empty for arguments
-}
-
-// MemoryKind says who owns a memory, and for which purpose.
-type MemoryKind uint8
-
-// The kinds of memories.
-const (
-	Input     MemoryKind = iota // the caller's, read by the program
-	Output                      // the caller's, written
-	Buffer                      // the program's; a buffer `in` another buffer is part of the same memory
-	Workspace                   // of GEMMs on one stream, or of an attention
-	Counter                     // of the calls of a share, in a captured program: see Begin
-)
-
-// Share is an unrolled share. Its flags have the numbers from FirstFlag on: first the ready flags of all transfers, then the done
-// flags.
-type Share struct {
-	Declared  *calls.Share
-	Memory    int32
-	FirstFlag int32
-	Transfers int32
-	Counter   int32 // memory
-}
-
-// Comm is a communicator: a team with the ranks of one line along its axis, in the order of the team.
-type Comm struct {
-	Team  *calls.Team
-	Ranks []int32
+	*issue.World              // streams, memories, shares and communicators, by their numbers
+	Stmts        []calls.Stmt // by the Stmt of operations: the statements of the program in text order
+	Layouts      []*Layout    // by the Layout of accesses; without duplicates
+	Ranks        []Rank
+	Faults       []Fault
 }
 
 // Rank lists the memories of one rank, and everything that it issues.
@@ -77,7 +31,7 @@ type Rank struct {
 	Has      []bool // by memory
 	Ops      []Op
 	Accesses []Access
-	Signals  []Signal
+	Signals  []issue.Signal
 	Parts    []Part
 	Begun    []int32 // by share: how much a call raises the sequence number
 }
@@ -148,65 +102,28 @@ type Access struct {
 // Counting is the operand of accesses to counters.
 const Counting = -1
 
-// Signal is a flag that an operation waits for or writes. Sequence is the number of the first call.
-type Signal struct {
-	Owner    int32 // rank in whose memory the flag is
-	Flag     int32 // number of the flag: see Share
-	Sequence int32 // 0: the call of the share has not begun
-	Write    bool
-}
-
-// Part is the contribution of a rank to one NCCL call. Parts are matched in the order of issue: collectives by their Comm; sends
-// and receives by Comm, sender and receiver.
+// Part is a part of an NCCL call, with its accesses.
 type Part struct {
-	Kind    PartKind
+	issue.Part
 	Stmt    int32 // the call; its kind, element type and function
-	Comm    int32
-	Peer    int32 // world rank, of Send and Recv
-	Root    int32 // within the team; -1: there is none
-	Count   int64 // elements
 	In, Out int32 // accesses, by their numbers in the rank; -1: none
 }
-
-// PartKind distinguishes parts.
-type PartKind uint8
-
-// The kinds of parts.
-const (
-	Collective PartKind = iota
-	Send
-	Recv
-)
 
 // Fault is an operation that cannot be issued, for example because an offset is outside of its memory, or a flag does not exist.
 // Each statement has at most one fault of a kind, on the first rank that has it.
 type Fault struct {
-	Kind FaultKind
+	Kind issue.FaultKind
 	Rank int32
 	Stmt int32 // -1: none
 	Step int32
 	Text string // a sentence without a final stop
 }
 
-// FaultKind names the kind of an error.
-type FaultKind string
-
-// The kinds of faults.
-const (
-	BadValue  FaultKind = "value"   // an expression has no value, or a value out of range
-	BadName   FaultKind = "name"    // a name is not declared
-	Bounds    FaultKind = "bounds"  // outside of the memory
-	NoMemory  FaultKind = "absent"  // the rank does not have the memory
-	WrongType FaultKind = "type"    // the memory holds elements of another size
-	Unreached FaultKind = "reach"   // a peer that shares nothing with the rank
-	Misplaced FaultKind = "nesting" // a statement is not allowed inside its parent
-)
-
 // AccessesOf lists the accesses of an operation.
 func (r *Rank) AccessesOf(o *Op) []Access { return r.Accesses[o.Accesses.First:o.Accesses.End] }
 
 // SignalsOf lists the signals of an operation.
-func (r *Rank) SignalsOf(o *Op) []Signal { return r.Signals[o.Signals.First:o.Signals.End] }
+func (r *Rank) SignalsOf(o *Op) []issue.Signal { return r.Signals[o.Signals.First:o.Signals.End] }
 
 // PartsOf lists the parts of an operation.
 func (r *Rank) PartsOf(o *Op) []Part { return r.Parts[o.Parts.First:o.Parts.End] }

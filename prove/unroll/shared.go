@@ -3,32 +3,32 @@ package unroll
 import (
 	"github.com/hirgen/hirgen/calls"
 	"github.com/hirgen/hirgen/calls/effects"
+	"github.com/hirgen/hirgen/calls/issue"
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
 // beginCall counts a call of a share. In a captured program a kernel on the caller's stream counts it, in memory that all kernels
 // with flags of the share read.
-func (i *issue) beginCall(s *calls.BeginCall) {
-	share, ok := i.share(s, s.Share)
+func (i *issuing) beginCall(s *calls.BeginCall) {
+	share, ok := i.Begin(s)
 	if !ok {
 		return
 	}
-	i.rank.Begun[share]++
-	o := i.begin(s, Begin, Caller)
+	o := i.begin(s, Begin, issue.Caller)
 	o.Arg = share
 	i.counting(share, true)
 	i.end(o)
 }
 
 // counting adds an access to the counter of a share, if it has one.
-func (i *issue) counting(share int32, write bool) {
-	if counter := i.out.Shares[share].Counter; counter >= 0 {
+func (i *issuing) counting(share int32, write bool) {
+	if counter := i.Shares[share].Counter; counter >= 0 {
 		i.byte(Counting, write, counter)
 	}
 }
 
 // shared issues statements that use flags and the memory of peers.
-func (i *issue) shared(s calls.Stmt) {
+func (i *issuing) shared(s calls.Stmt) {
 	switch s := s.(type) {
 	case *calls.FlagWrite:
 		i.flags(s, s.On, false, []calls.Stmt{s})
@@ -48,22 +48,22 @@ func (i *issue) shared(s calls.Stmt) {
 }
 
 // flags issues flag operations as one operation.
-func (i *issue) flags(s calls.Stmt, stream calls.Stream, spins bool, body []calls.Stmt) {
-	on, ok := i.on(s, stream)
+func (i *issuing) flags(s calls.Stmt, stream calls.Stream, spins bool, body []calls.Stmt) {
+	on, ok := i.On(s, stream)
 	if !ok {
 		return
 	}
 	before := len(i.rank.Ops)
 	o := i.begin(s, Flags, on)
 	o.Spins = spins
-	i.inside(body, func(part calls.Stmt) {
+	i.Run(body, func(part calls.Stmt) {
 		switch part := part.(type) {
 		case *calls.FlagWrite:
-			i.signal(part, part.Flag, part.Peer, true)
+			i.signal(part, part.Flag, part.Peer)
 		case *calls.FlagWait:
-			i.signal(part, part.Flag, nil, false)
+			i.signal(part, part.Flag, nil)
 		default:
-			i.fault(part, Misplaced, "it is no part of what it stands in")
+			i.misplaced(part)
 		}
 	})
 	o = &i.rank.Ops[before]
@@ -73,72 +73,49 @@ func (i *issue) flags(s calls.Stmt, stream calls.Stream, spins bool, body []call
 }
 
 // signal adds a flag: a peer's flag to write, or this rank's flag to wait for.
-func (i *issue) signal(s calls.Stmt, f calls.Flag, peer expr.Expr, write bool) {
-	share, ok := i.share(s, f.Share)
-	if !ok {
-		return
+func (i *issuing) signal(s calls.Stmt, f calls.Flag, peer expr.Expr) {
+	if signal, share, ok := i.Signal(s, f, peer); ok {
+		i.adds(signal, share)
 	}
-	owner := i.number
-	if write {
-		if owner, ok = i.peer(s, peer, share); !ok {
-			return
-		}
-	}
-	d := &i.out.Shares[share]
-	n, ok := i.value(s, f.Transfer)
-	if !ok {
-		return
-	}
-	if n < 0 || n >= int64(d.Transfers) {
-		i.fault(s, BadValue, "there is no transfer %d among %d", n, d.Transfers)
-		return
-	}
-	number := d.FirstFlag + int32(n)
-	if f.Done {
-		number += d.Transfers
-	}
-	i.counting(share, false)
-	i.rank.Signals = append(i.rank.Signals, Signal{owner, number, i.rank.Begun[share], write})
 }
 
-// exchange adds the flags of a copy by SMs: it waits for ready, and writes the peer's done.
-func (i *issue) exchange(s calls.Stmt, share string, peer, transfer expr.Expr) {
-	i.signal(s, calls.Flag{Share: share, Transfer: transfer}, nil, false)
-	i.signal(s, calls.Flag{Share: share, Transfer: transfer, Done: true}, peer, true)
+func (i *issuing) adds(signal issue.Signal, share int32) {
+	i.counting(share, false)
+	i.rank.Signals = append(i.rank.Signals, signal)
 }
 
 // transfer issues a copy by SMs.
-func (i *issue) transfer(s *calls.Transfer, stream calls.Stream, lane uint16) {
-	on, ok := i.on(s, stream)
+func (i *issuing) transfer(s *calls.Transfer, stream calls.Stream, lane uint16) {
+	on, ok := i.On(s, stream)
 	if !ok {
 		return
 	}
 	o := i.begin(s, Transfer, on)
 	o.Spins, o.Lane = true, lane
-	i.exchange(s, s.Share, s.Peer, s.Transfer)
+	i.Exchange(s, s.Share, s.Peer, s.Transfer, i.adds)
 	i.operands(s)
 	i.end(o)
 }
 
 // lanes issues a batch of copies: one kernel whose blocks run each copy as soon as its flag is ready.
-func (i *issue) lanes(s *calls.MemOpBatch) {
+func (i *issuing) lanes(s *calls.MemOpBatch) {
 	lane := uint16(0)
-	i.inside(s.Body, func(part calls.Stmt) {
+	i.Run(s.Body, func(part calls.Stmt) {
 		if t, ok := part.(*calls.Transfer); ok {
 			lane++
 			i.transfer(t, s.On, lane)
 			return
 		}
-		i.fault(part, Misplaced, "it is no part of what it stands in")
+		i.misplaced(part)
 	})
-	if on, ok := i.on(s, s.On); ok && lane > 0 {
+	if on, ok := i.On(s, s.On); ok && lane > 0 {
 		i.end(i.begin(s, Join, on))
 	}
 }
 
 // peerSum issues a sum that reads, or writes, the memory of peers.
-func (i *issue) peerSum(s *calls.PeerSum) {
-	on, ok := i.on(s, s.On)
+func (i *issuing) peerSum(s *calls.PeerSum) {
+	on, ok := i.On(s, s.On)
 	if !ok {
 		return
 	}
@@ -147,26 +124,26 @@ func (i *issue) peerSum(s *calls.PeerSum) {
 	o.Spins = true
 	i.operands(s)
 	operand := int16(effects.Own)
-	i.inside(s.Body, func(part calls.Stmt) {
+	i.Run(s.Body, func(part calls.Stmt) {
 		p, ok := part.(*calls.PeerPart)
 		if !ok {
-			i.fault(part, Misplaced, "it is no part of what it stands in")
+			i.misplaced(part)
 			return
 		}
 		operand++
-		if n, ok := i.value(p, p.Elements); ok {
+		if n, ok := i.Value(p, p.Elements); ok {
 			i.run(p, operand, p.Store, p.At, s.Type.Size(), n)
 			i.ownPart(p)
 		}
-		i.exchange(p, p.Share, p.Peer, p.Transfer)
+		i.Exchange(p, p.Share, p.Peer, p.Transfer, i.adds)
 	})
 	i.end(&i.rank.Ops[before])
 }
 
 // ownPart checks that a part is in the memory of the rank that it names. Parts are matched by rank.
-func (i *issue) ownPart(p *calls.PeerPart) {
-	peer, known := i.value(p, p.Peer)
-	if at, ok := i.at(p, p.At); ok && known && int64(at.owner) != peer {
-		i.fault(p, Misplaced, "it is in the memory of rank %d, and called that of rank %d", at.owner, peer)
+func (i *issuing) ownPart(p *calls.PeerPart) {
+	peer, known := i.Value(p, p.Peer)
+	if at, ok := i.At(p, p.At); ok && known && int64(at.Owner) != peer {
+		i.fault(p, issue.Misplaced, "it is in the memory of rank %d, and called that of rank %d", at.Owner, peer)
 	}
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/hirgen/hirgen/calls"
 	"github.com/hirgen/hirgen/calls/effects"
-	"github.com/hirgen/hirgen/internal/base/expr"
+	"github.com/hirgen/hirgen/calls/issue"
 )
 
 // Unroll issues a program on every rank. nodes[r] is the node of rank r; ranks of one node can share memory. nil: all ranks are
@@ -25,9 +25,9 @@ func Some(p *calls.Program, nodes []int, ranks []int32) (*Program, error) {
 		}
 	}
 	u := newUnroller(p, nodes)
-	u.out.Ranks = make([]Rank, u.world.size)
+	u.out.Ranks = make([]Rank, u.world.Size)
 	for r := range u.out.Ranks {
-		u.out.Ranks[r].Has = u.has(int32(r))
+		u.out.Ranks[r].Has = u.world.Has(int32(r))
 	}
 	for r := range u.out.Ranks {
 		if ranks == nil || slices.Contains(ranks, int32(r)) {
@@ -39,79 +39,28 @@ func Some(p *calls.Program, nodes []int, ranks []int32) (*Program, error) {
 
 // unroller is the state that all ranks share.
 type unroller struct {
-	out        *Program
-	program    *calls.Program
-	nodes      []int
-	world      *world
-	scope      *scope
-	numbers    map[calls.Stmt]int32
-	memories   map[string]int32 // by the names of pointers' bases
-	parts      map[string]*part // of memories, alike
-	streams    map[string]int16
-	events     map[string]events
-	shares     map[string]int32
-	effects    *effects.Table
-	known      map[calls.Stmt][]operand
-	layouts    map[string]int32
-	said       map[string]bool
-	computes   []int16          // streams, by index; 0: not numbered so far
-	teams      map[string]int16 // their streams
-	oneByte    int32            // the layout of a byte; -1: not numbered so far
-	workspaces int32            // the workspace of the caller's stream; compute streams have the next numbers
-	allEvents  int32
+	world   *issue.World
+	out     *Program
+	numbers map[calls.Stmt]int32
+	effects *effects.Table
+	known   map[calls.Stmt][]operand
+	layouts map[string]int32
+	said    map[string]bool
+	oneByte int32 // the layout of a byte; -1: not numbered so far
 }
 
-// events numbers the events of a set.
-type events struct{ first, count int32 }
-
 func newUnroller(p *calls.Program, nodes []int) *unroller {
+	w := issue.New(p, nodes)
 	u := &unroller{
-		out: &Program{Calls: p}, program: p, nodes: nodes, world: newWorld(p), scope: newScope(p), numbers: map[calls.Stmt]int32{},
-		memories: map[string]int32{}, parts: map[string]*part{}, streams: map[string]int16{}, events: map[string]events{},
-		shares:  map[string]int32{},
-		effects: effects.New(p), known: map[calls.Stmt][]operand{}, layouts: map[string]int32{}, said: map[string]bool{},
-		computes: make([]int16, p.Streams), teams: map[string]int16{}, oneByte: -1,
+		world: w, out: &Program{World: w}, numbers: map[calls.Stmt]int32{}, effects: effects.New(p), known: map[calls.Stmt][]operand{},
+		layouts: map[string]int32{}, said: map[string]bool{}, oneByte: -1,
 	}
 	calls.Walk(p.Body, func(s calls.Stmt) bool {
 		u.numbers[s] = int32(len(u.out.Stmts))
 		u.out.Stmts = append(u.out.Stmts, s)
 		return true
 	})
-	u.out.Comms = u.world.communicators(p)
-	u.stream(calls.Caller)
-	u.stream(calls.Copies)
-	first := int32(0)
-	for _, d := range p.Events {
-		n := int32(u.constant(d.Count))
-		u.events[d.Name] = events{first, n}
-		first += n
-	}
-	u.allEvents = first
-	u.declareMemories()
 	return u
-}
-
-// stream returns the number of a stream.
-func (u *unroller) stream(name string) int16 {
-	n, ok := u.streams[name]
-	if !ok {
-		n = int16(len(u.out.Streams))
-		u.streams[name] = n
-		u.out.Streams = append(u.out.Streams, name)
-	}
-	return n
-}
-
-// constant evaluates an expression that is the same on all ranks; 0 if it has no value.
-func (u *unroller) constant(e expr.Expr) int64 {
-	if e == nil {
-		return 0
-	}
-	v, ok := u.scope.compile(e).eval(nil)
-	if !ok {
-		return 0
-	}
-	return v
 }
 
 // layout returns the number of a layout.

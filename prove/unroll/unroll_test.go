@@ -93,18 +93,13 @@ func TestFaults(t *testing.T) {
 		{"elements 4, type bf16, on copy", "elements 4, type fp32, on copy", "type: elements of 2 bytes are taken for 4 bytes each in P_"},
 		{"(rank + s) % D", "(rank + s) / D", "value: to has no value"},
 	} {
-		source := strings.Replace(twoRanks, c.old, c.replacement, 1)
-		p, err := text.Parse("p.calls", source)
-		if err != nil || source == twoRanks {
+		p, err := text.Parse("p.calls", strings.Replace(twoRanks, c.old, c.replacement, 1))
+		if err != nil {
 			t.Fatalf("%s: %v", c.replacement, err)
 		}
 		u, err := unroll.Unroll(p, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(u.Faults) == 0 {
-			t.Errorf("%s: no fault, want %s", c.replacement, c.want)
-			continue
+		if err != nil || len(u.Faults) == 0 {
+			t.Fatalf("%s: %v, want %s", c.replacement, err, c.want)
 		}
 		if got := string(u.Faults[0].Kind) + ": " + u.Faults[0].Text; got != c.want {
 			t.Errorf("%s: %s, want %s", c.replacement, got, c.want)

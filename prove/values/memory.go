@@ -1,6 +1,7 @@
 package values
 
 import (
+	"github.com/hirgen/hirgen/calls/issue"
 	"github.com/hirgen/hirgen/model/domain"
 	"github.com/hirgen/hirgen/prove/unroll"
 )
@@ -29,7 +30,7 @@ func (f *field) newCells(rank, memory, bytes, size int64) *cells {
 }
 
 // elementsOf counts the elements of a memory; 0 for workspaces, which have no elements.
-func elementsOf(d unroll.Memory) int64 {
+func elementsOf(d issue.Memory) int64 {
 	if d.Type == "" {
 		return 0
 	}

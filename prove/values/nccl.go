@@ -6,6 +6,7 @@ import (
 
 	"github.com/hirgen/hirgen/calls"
 	"github.com/hirgen/hirgen/calls/collective"
+	"github.com/hirgen/hirgen/calls/issue"
 	"github.com/hirgen/hirgen/prove/unroll"
 )
 
@@ -29,9 +30,9 @@ func (m *machine) meet() {
 		for n, p := range m.p.Ranks[r].Parts {
 			key := place{comm: p.Comm, from: -1, to: -1}
 			switch p.Kind {
-			case unroll.Send:
+			case issue.Send:
 				key.from, key.to = int32(r), p.Peer
-			case unroll.Recv:
+			case issue.Recv:
 				key.from, key.to = p.Peer, int32(r)
 			}
 			way := key
@@ -51,7 +52,7 @@ func (m *machine) meet() {
 			if key.from >= 0 {
 				return cmp.Compare(m.part(a).Kind, m.part(b).Kind)
 			}
-			team := m.p.Comms[key.comm].Ranks
+			team := m.p.Comms()[key.comm].Ranks
 			return cmp.Compare(slices.Index(team, a.rank), slices.Index(team, b.rank))
 		})
 	}
@@ -92,7 +93,7 @@ func (m *machine) part(p partOf) *unroll.Part { return &m.p.Ranks[p.rank].Parts[
 // received returns the data that the part at place q of a meeting gets, or nil if there is none.
 func (m *machine) received(d *unroll.Part, in [][]float64, q int64) []float64 {
 	s, _ := m.p.Stmts[d.Stmt].(*calls.NcclCall)
-	if d.Kind == unroll.Recv {
+	if d.Kind == issue.Recv {
 		return in[0]
 	}
 	form := collective.Of(s.Kind).Form

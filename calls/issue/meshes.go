@@ -1,6 +1,8 @@
-package unroll
+package issue
 
 import (
+	"slices"
+
 	"github.com/hirgen/hirgen/calls"
 )
 
@@ -12,24 +14,23 @@ type mesh struct {
 	steps   []int64 // difference of positions between adjacent coordinates along an axis
 }
 
-// world contains the meshes, guards and communicators of all ranks.
-type world struct {
-	size   int32
-	meshes map[string]*mesh
-	guards map[string][]bool  // by world rank
-	comms  map[string][]int32 // by team and world rank: its communicator; -1: none
+// Comm is a communicator: a team with the ranks of one line along its axis, in the order of the team.
+type Comm struct {
+	Team  *calls.Team
+	Ranks []int32
 }
 
-func newWorld(p *calls.Program) *world {
-	w := &world{size: int32(len(p.Ranks())), meshes: map[string]*mesh{}, guards: map[string][]bool{}, comms: map[string][]int32{}}
-	values := p.Values()
+// declareMeshes finds the positions of all ranks.
+func (w *World) declareMeshes() {
+	p := w.Calls
+	w.Size = int32(slices.Max(p.Ranks())) + 1
 	for _, d := range p.Meshes {
-		m := &mesh{members: p.Members(d), at: make([]int32, w.size), steps: make([]int64, len(d.Extents))}
+		m := &mesh{members: p.Members(d), at: make([]int32, w.Size), steps: make([]int64, len(d.Extents))}
 		for r := range m.at {
 			m.at[r] = -1
 		}
 		for i, r := range m.members {
-			if r >= 0 && r < int64(w.size) {
+			if r >= 0 && r < int64(w.Size) {
 				m.at[r] = int32(i)
 			}
 		}
@@ -37,13 +38,13 @@ func newWorld(p *calls.Program) *world {
 		m.extents = make([]int64, len(d.Extents))
 		for axis := len(d.Extents) - 1; axis >= 0; axis-- {
 			m.steps[axis] = step
-			m.extents[axis], _ = values.Eval(d.Extents[axis])
+			m.extents[axis] = w.Constant(d.Extents[axis])
 			step *= m.extents[axis]
 		}
 		w.meshes[d.Name] = m
 	}
 	for _, g := range p.Guards {
-		in := make([]bool, w.size)
+		in := make([]bool, w.Size)
 		for _, name := range g.Meshes {
 			if m := w.meshes[name]; m != nil {
 				for r, at := range m.at {
@@ -53,7 +54,6 @@ func newWorld(p *calls.Program) *world {
 		}
 		w.guards[g.Name] = in
 	}
-	return w
 }
 
 // coordinate returns the coordinate of a rank along an axis; -1 if the rank is not in the mesh.
@@ -75,26 +75,29 @@ func (m *mesh) along(axis int64, rank int32, at int64) (int64, bool) {
 		return 0, false
 	}
 	position := m.line(axis, rank) + at*m.steps[axis]
-	if position < 0 || position >= int64(len(m.members)) {
+	if at < 0 || at >= m.extents[axis] || position >= int64(len(m.members)) {
 		return 0, false
 	}
 	return m.members[position], true
 }
 
 // holds reports whether a guard includes a rank. An empty guard includes all.
-func (w *world) holds(guard string, rank int32) bool {
+func (w *World) holds(guard string, rank int32) bool {
 	in, ok := w.guards[guard]
 	return guard == "" || ok && in[rank]
 }
 
 // inMesh reports whether a mesh contains a rank. An empty name means all ranks.
-func (w *world) inMesh(name string, rank int32) bool {
+func (w *World) inMesh(name string, rank int32) bool {
 	m := w.meshes[name]
 	return name == "" || m != nil && m.at[rank] >= 0
 }
 
-// joined reports whether two ranks share memory through a share.
-func (w *world) joined(d *calls.Share, a, b int32) bool {
+// Share reports whether two ranks share memory through a share.
+func (w *World) Share(d *calls.Share, a, b int32) bool {
+	if w.node(a) != w.node(b) {
+		return false
+	}
 	if d.Mesh == "" {
 		return true
 	}
@@ -102,38 +105,49 @@ func (w *world) joined(d *calls.Share, a, b int32) bool {
 	return m != nil && m.at[a] >= 0 && m.at[b] >= 0 && m.line(d.Axis, a) == m.line(d.Axis, b)
 }
 
-// communicators makes the communicators of all teams.
-func (w *world) communicators(p *calls.Program) []Comm {
-	var list []Comm
-	for _, team := range p.Teams {
-		m := w.meshes[team.Mesh]
-		if m == nil {
+// Comms lists the communicators of all teams.
+func (w *World) Comms() []Comm {
+	w.communicators()
+	return w.comms
+}
+
+// communicators returns the communicator of each rank, by team. It makes them when somebody asks first.
+func (w *World) communicators() map[string][]int32 {
+	if w.teams != nil {
+		return w.teams
+	}
+	w.teams = map[string][]int32{}
+	for _, team := range w.Calls.Teams {
+		if m := w.meshes[team.Mesh]; m != nil {
+			w.teams[team.Name] = w.lines(team, m)
+		}
+	}
+	return w.teams
+}
+
+// lines makes the communicators of a team.
+func (w *World) lines(team *calls.Team, m *mesh) []int32 {
+	of, made := slices.Repeat([]int32{-1}, int(w.Size)), map[int64]int32{}
+	for r := range w.Size {
+		if m.at[r] < 0 {
 			continue
 		}
-		of, made := make([]int32, w.size), map[int64]int32{}
-		for r := range w.size {
-			of[r] = -1
-			if m.at[r] < 0 {
-				continue
-			}
-			line := int64(0)
-			if !team.Whole {
-				line = m.line(team.Axis, r)
-			}
-			id, ok := made[line]
-			if !ok {
-				id = int32(len(list))
-				made[line] = id
-				list = append(list, Comm{Team: team})
-			}
-			of[r] = id
+		line := int64(0)
+		if !team.Whole {
+			line = m.line(team.Axis, r)
 		}
-		for _, r := range m.members {
-			if r >= 0 && r < int64(w.size) {
-				list[of[r]].Ranks = append(list[of[r]].Ranks, int32(r))
-			}
+		id, ok := made[line]
+		if !ok {
+			id = int32(len(w.comms))
+			made[line] = id
+			w.comms = append(w.comms, Comm{Team: team})
 		}
-		w.comms[team.Name] = of
+		of[r] = id
 	}
-	return list
+	for _, r := range m.members {
+		if r >= 0 && r < int64(w.Size) {
+			w.comms[of[r]].Ranks = append(w.comms[of[r]].Ranks, int32(r))
+		}
+	}
+	return of
 }

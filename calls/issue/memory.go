@@ -1,0 +1,223 @@
+package issue
+
+import (
+	"fmt"
+
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/internal/base/expr"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// Memory is one allocation on each rank that its Guard or mesh includes.
+type Memory struct {
+	Name  string
+	Kind  MemoryKind
+	Type  string // element type; empty for workspaces
+	Bytes int64  // of one rank; 0 for workspaces, where one byte stands for the whole workspace
+	Share int32  // the share through which other ranks access it; -1: none
+	Parts int    // how many buffers and arguments lie in it
+	Where string // its origin in the spec; empty for arguments
+}
+
+// MemoryKind says who owns a memory, and for which purpose.
+type MemoryKind uint8
+
+// The kinds of memories.
+const (
+	Input     MemoryKind = iota // the caller's, read by the program
+	Output                      // the caller's, written
+	Buffer                      // the program's; a buffer `in` another buffer is part of the same memory
+	Workspace                   // of GEMMs on one stream, or of an attention
+	Counter                     // of the calls of a share, in a captured program: see Begin
+)
+
+// Share is an unrolled share. Its flags have the numbers from FirstFlag on: first the ready flags of all transfers, then the done
+// flags.
+type Share struct {
+	Declared  *calls.Share
+	Memory    int32
+	FirstFlag int32
+	Transfers int32
+	Counter   int32 // memory
+}
+
+// declareMemories numbers the memories of a program, and the shares and their flags.
+func (w *World) declareMemories() {
+	add := func(m Memory) int32 {
+		m.Share = -1
+		n := int32(len(w.Memories))
+		w.memories[m.Name] = n
+		w.Memories = append(w.Memories, m)
+		w.span(n, m.Name, domain.DType(m.Type), 0, m.Bytes)
+		return n
+	}
+	p := w.Calls
+	for _, d := range p.Arguments {
+		kind := Input
+		if d.Output {
+			kind = Output
+		}
+		add(Memory{Name: d.Name, Kind: kind, Type: string(d.Type), Bytes: w.Constant(d.Elements) * d.Type.Size()})
+	}
+	for _, d := range p.Buffers {
+		if d.In == "" {
+			add(Memory{Name: d.Name, Kind: Buffer, Type: string(d.Type), Bytes: w.Constant(d.Elements) * d.Type.Size(), Where: d.Where})
+		}
+	}
+	for _, d := range p.Buffers {
+		if n, ok := w.memories[d.In]; ok && d.In != "" {
+			w.memories[d.Name] = n
+			w.span(n, d.Name, d.Type, d.Offset, w.Constant(d.Elements)*d.Type.Size())
+		}
+	}
+	w.workspaces = add(Memory{Name: callersWorkspace, Kind: Workspace})
+	for i := range p.Streams {
+		add(Memory{Name: workspaceOf(int64(i)), Kind: Workspace})
+	}
+	flag := int32(0)
+	for i, d := range p.Shares {
+		s := Share{Declared: d, Memory: -1, FirstFlag: flag, Transfers: int32(w.Constant(d.Transfers)), Counter: -1}
+		flag += 2 * s.Transfers
+		if n, ok := w.memories[d.Memory]; ok {
+			s.Memory = n
+			w.Memories[n].Share = int32(i)
+		}
+		if p.Graph {
+			s.Counter = add(Memory{Name: d.Name + ".counter", Kind: Counter})
+		}
+		w.shares[d.Name] = int32(i)
+		w.Shares = append(w.Shares, s)
+	}
+}
+
+const callersWorkspace = "workspace_"
+
+func workspaceOf(stream int64) string { return fmt.Sprintf("workspaces_[%d]", stream) }
+
+// Has reports, for each memory, whether a rank has it.
+func (w *World) Has(rank int32) []bool {
+	has := make([]bool, len(w.Memories))
+	for i := range has {
+		has[i] = true
+	}
+	for _, d := range w.Calls.Arguments {
+		has[w.memories[d.Name]] = w.inMesh(d.Mesh, rank)
+	}
+	for _, d := range w.Calls.Buffers {
+		if n, ok := w.memories[d.Name]; ok && d.In == "" {
+			has[n] = w.holds(d.Guard, rank)
+		}
+	}
+	return has
+}
+
+// Span is the part of a memory that a name stands for: all of it, or the bytes of a buffer inside it.
+type Span struct {
+	Name       string
+	Number     int32
+	Size       int64 // of an element
+	First, End int64
+}
+
+// span adds a span.
+func (w *World) span(memory int32, name string, t domain.DType, first, bytes int64) {
+	w.spans[name] = &Span{name, int32(len(w.Spans)), t.Size(), first, first + bytes}
+	w.Spans = append(w.Spans, w.spans[name])
+	w.Memories[memory].Parts++
+}
+
+// Place is the target of a pointer.
+type Place struct {
+	Owner, Memory int32 // memory -1: nowhere
+	Share         int32 // by which it is reached; -1: none
+	From          int64 // offset of the first of the pointers on the way, in bytes
+	Offset, Size  int64 // in bytes; of an element
+	Of            *Span // the part that has to contain these bytes; nil: any
+}
+
+var nowhere = Place{Memory: -1, Share: -1}
+
+// At resolves a pointer. ok is false if it recorded a fault.
+func (r *Rank) At(s calls.Stmt, p calls.Pointer) (Place, bool) {
+	if p.Base == "" {
+		return nowhere, true
+	}
+	at, named := r.named[p.Base]
+	named = named && p.Peer == nil
+	if !named {
+		var ok bool
+		if at, ok = r.base(s, p); !ok {
+			return nowhere, false
+		}
+	}
+	offset, ok := r.Value(s, p.Offset)
+	at.Offset += offset * at.Size
+	if !named {
+		at.From = at.Offset
+	}
+	return at, ok
+}
+
+// base resolves the start of a memory.
+func (r *Rank) base(s calls.Stmt, p calls.Pointer) (Place, bool) {
+	if p.Peer != nil {
+		share, ok := r.share(s, p.Base)
+		if !ok {
+			return nowhere, false
+		}
+		peer, ok := r.peer(s, p.Peer, share)
+		if !ok {
+			return nowhere, false
+		}
+		d := r.Shares[share]
+		if d.Memory < 0 {
+			return nowhere, false
+		}
+		of := r.spans[d.Declared.Memory]
+		return Place{peer, d.Memory, share, 0, of.First, d.Declared.Type.Size(), of}, true
+	}
+	memory, ok := r.memories[p.Base]
+	if !ok {
+		r.fault(s, BadName, "nothing is called %s", p.Base)
+		return nowhere, false
+	}
+	of := r.spans[p.Base]
+	return Place{r.Number, memory, -1, 0, of.First, of.Size, of}, true
+}
+
+// share returns the number of a share.
+func (r *Rank) share(s calls.Stmt, name string) (int32, bool) {
+	n, ok := r.shares[name]
+	if !ok {
+		r.fault(s, BadName, "there is no share %s", name)
+	}
+	return n, ok
+}
+
+// peer evaluates the rank of a peer, which has to share memory with this rank.
+func (r *Rank) peer(s calls.Stmt, e expr.Expr, share int32) (int32, bool) {
+	peer, ok := r.rankAt(s, e)
+	if !ok {
+		return 0, false
+	}
+	d := r.Shares[share].Declared
+	if !r.Share(d, r.Number, peer) {
+		r.fault(s, Unreached, "rank %d shares no %s with it", peer, d.Name)
+		return 0, false
+	}
+	return peer, true
+}
+
+// Workspace returns the memory that stands for the workspace of a statement.
+func (r *Rank) Workspace(s calls.Stmt) (int32, bool) {
+	e, _ := calls.WorkspaceOf(s)
+	if e == nil {
+		return r.workspaces, true
+	}
+	index, ok := r.Value(s, e)
+	if ok && (index < 0 || index >= int64(r.Calls.Streams)) {
+		r.fault(s, BadValue, "there is no workspace %d among %d", index, r.Calls.Streams)
+		ok = false
+	}
+	return r.workspaces + 1 + int32(index), ok
+}

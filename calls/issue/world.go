@@ -1,0 +1,124 @@
+// Package issue goes through a program of calls as the host of each rank does. It runs loops, takes branches, and names pointers
+// and numbers. It resolves the streams, events, flags, pointers and ranks that a statement mentions. The prover, the interpreter,
+// the verifier and passes visit the other statements.
+package issue
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/internal/base/expr"
+)
+
+// World contains the declarations of a program, with the values that all ranks have in common. Streams, memories, events, flags
+// and communicators have the same numbers on all ranks.
+type World struct {
+	Calls    *calls.Program
+	Nodes    []int    // of ranks; nil: all ranks are on one node
+	Size     int32    // ranks
+	Streams  []string // names of calls.Stream values
+	Memories []Memory
+	Spans    []*Span // buffers and arguments
+	Shares   []Share
+	Events   int32 // how many there are
+	comms    []Comm
+
+	scope      *scope
+	meshes     map[string]*mesh
+	guards     map[string][]bool  // by world rank
+	teams      map[string][]int32 // by team and world rank: its communicator; -1: none. nil: not made so far
+	streams    map[string]int16
+	computes   []int16          // streams, by index; 0: not numbered so far
+	carriers   map[string]int16 // streams of teams
+	memories   map[string]int32 // by the names of pointers' bases
+	spans      map[string]*Span // alike
+	events     map[string]events
+	shares     map[string]int32
+	workspaces int32 // the workspace of the caller's stream; compute streams have the next numbers
+}
+
+// events numbers the events of a set.
+type events struct{ first, count int32 }
+
+// Caller is the number of the caller's stream.
+const Caller = 0
+
+// New prepares to issue a program. nodes[r] is the node of rank r.
+func New(p *calls.Program, nodes []int) *World {
+	w := &World{
+		Calls: p, Nodes: nodes, scope: newScope(p), meshes: map[string]*mesh{}, guards: map[string][]bool{}, streams: map[string]int16{},
+		computes: make([]int16, p.Streams), carriers: map[string]int16{}, memories: map[string]int32{}, spans: map[string]*Span{},
+		events: map[string]events{}, shares: map[string]int32{},
+	}
+	w.declareMeshes()
+	w.stream(calls.Caller)
+	w.stream(calls.Copies)
+	for _, d := range p.Events {
+		n := int32(w.Constant(d.Count))
+		w.events[d.Name] = events{w.Events, n}
+		w.Events += n
+	}
+	w.declareMemories()
+	return w
+}
+
+// stream returns the number of a stream.
+func (w *World) stream(name string) int16 {
+	n, ok := w.streams[name]
+	if !ok {
+		n = int16(len(w.Streams))
+		w.streams[name] = n
+		w.Streams = append(w.Streams, name)
+	}
+	return n
+}
+
+// compute numbers a compute stream.
+func (w *World) compute(n int64) int16 {
+	if n < 0 || n >= int64(len(w.computes)) {
+		return w.stream(fmt.Sprintf("compute[%d]", n))
+	}
+	if w.computes[n] == 0 {
+		w.computes[n] = w.stream(fmt.Sprintf("compute[%d]", n))
+	}
+	return w.computes[n]
+}
+
+// IsCompute reports whether a stream is a compute stream.
+func (w *World) IsCompute(stream int16) bool {
+	return stream != Caller && slices.Contains(w.computes, stream)
+}
+
+// carrier numbers the stream of a team.
+func (w *World) carrier(on calls.Stream) int16 {
+	n, ok := w.carriers[on.Name]
+	if !ok {
+		n = w.stream(on.String())
+		w.carriers[on.Name] = n
+	}
+	return n
+}
+
+// Constant evaluates an expression that is the same on all ranks; 0 if it has no value.
+func (w *World) Constant(e expr.Expr) int64 {
+	if e == nil {
+		return 0
+	}
+	v, ok := w.scope.compile(e).eval(nil)
+	if !ok {
+		return 0
+	}
+	return v
+}
+
+// Fixed reports whether an expression has the same value on all ranks and in all iterations.
+func (w *World) Fixed(e expr.Expr) bool { return e == nil || w.scope.compile(e).op == 'k' }
+
+// node returns the node of a rank.
+func (w *World) node(rank int32) int {
+	if w.Nodes == nil {
+		return 0
+	}
+	return w.Nodes[rank]
+}
