@@ -7,7 +7,7 @@ import (
 	"github.com/hirgen/hirgen/calls"
 	callpasses "github.com/hirgen/hirgen/calls/passes"
 	calltext "github.com/hirgen/hirgen/calls/text"
-	"github.com/hirgen/hirgen/lowering/cost"
+	"github.com/hirgen/hirgen/cost"
 	"github.com/hirgen/hirgen/lowering/fromhost"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/hostir/text"
@@ -42,19 +42,38 @@ func Lower(p *model.Pipeline, opt Options) (*calls.Described, error) {
 
 // Calls turns a host program and its fallback variant into calls.
 func Calls(host *hostir.Program, opt Options) (*calls.Described, error) {
+	t, err := translate(host, callpasses.Passes, opt)
+	if err != nil {
+		return nil, err
+	}
+	return t.Describe(), nil
+}
+
+// OrderOf returns the calls of a host program and of its fallback variant for predictions, after the passes that decide which
+// operations they issue.
+func OrderOf(host *hostir.Program) ([]*calls.Program, error) {
+	t, err := translate(host, callpasses.Order, Options{})
+	if err != nil {
+		return nil, err
+	}
+	return t.Programs(), nil
+}
+
+// translate turns a host program into calls, with some passes on them.
+func translate(host *hostir.Program, passes []callpasses.Pass, opt Options) (*fromhost.Translation, error) {
 	t, err := fromhost.Translate(host)
 	if err != nil {
 		return nil, err
 	}
 	d := &dumper{after: opt.DumpAfter}
 	d.dump(Translating, func() string { return calltext.PrintAll(t.Programs()) })
-	for _, pass := range callpasses.Passes {
+	for _, pass := range passes {
 		for _, p := range t.Programs() {
 			pass.Run(p)
 		}
 		d.dump(pass.Name, func() string { return calltext.PrintAll(t.Programs()) })
 	}
-	return t.Describe(), nil
+	return t, nil
 }
 
 // Host turns a pipeline into the host program that every rank runs, with the errors of Lower.
@@ -64,7 +83,7 @@ func Host(p *model.Pipeline, opt Options) (*hostir.Program, error) {
 		return nil, err
 	}
 	if opt.Machine != nil {
-		if err := schedules.ChooseOn(program, opt.Machine, lowerChosen(opt.Disable...)); err != nil {
+		if err := schedules.ChooseOn(program, opt.Machine, LowerChosen(opt.Disable...)); err != nil {
 			return nil, err
 		}
 	}
@@ -89,7 +108,7 @@ func Run(program *hostir.Program, passes []Pass, opt Options) error {
 			continue
 		}
 		if pass.Name == choosing && len(opt.Disable) > 0 {
-			pass.Run = func(p *hostir.Program) error { return schedules.ChooseSchedule(p, lowerChosen(opt.Disable...)) }
+			pass.Run = func(p *hostir.Program) error { return schedules.ChooseSchedule(p, LowerChosen(opt.Disable...)) }
 		}
 		if err := runOnVariants(pass, program); err != nil {
 			return err
@@ -169,7 +188,7 @@ func TaskGraph(p *model.Pipeline, m *cost.Machine) (*pipeline.Graph, error) {
 		return nil, err
 	}
 	if m != nil {
-		if err := schedules.ChooseOn(program, m, lowerChosen()); err != nil {
+		if err := schedules.ChooseOn(program, m, LowerChosen()); err != nil {
 			return nil, err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/hirgen/hirgen/calls"
 	callpasses "github.com/hirgen/hirgen/calls/passes"
 	"github.com/hirgen/hirgen/lowering/buffers"
 	"github.com/hirgen/hirgen/lowering/fusion"
@@ -200,11 +201,17 @@ func init() {
 }
 
 // chooseSchedule predicts by lowering the program with each candidate.
-func chooseSchedule(p *hostir.Program) error { return schedules.ChooseSchedule(p, lowerChosen()) }
+func chooseSchedule(p *hostir.Program) error { return schedules.ChooseSchedule(p, LowerChosen()) }
 
-// lowerChosen runs all passes except the disabled ones on a program whose schedule is chosen.
-func lowerChosen(disabled ...string) schedules.Lower {
-	return func(p *hostir.Program) error { return Run(p, passesToTry, Options{Disable: disabled}) }
+// LowerChosen returns the lowering of a program whose schedule is chosen, without the disabled passes and without the passes on
+// calls that a prediction does not need.
+func LowerChosen(disabled ...string) schedules.Lower {
+	return func(p *hostir.Program) ([]*calls.Program, error) {
+		if err := Run(p, passesToTry, Options{Disable: disabled}); err != nil {
+			return nil, err
+		}
+		return OrderOf(p)
+	}
 }
 
 // checkOrder returns an error if a pass is in the table twice, or for the first constraint that is violated or names a

@@ -13,6 +13,7 @@ type Rank struct {
 	Number int32
 	Loops  []Iteration // the enclosing loops, with their current values
 	Begun  []int32     // by share: the calls that have begun
+	Stop   bool        // issue nothing more
 	// Fault is called for an operation that cannot be issued; nil: nothing happens
 	Fault func(s calls.Stmt, kind FaultKind, format string, args ...any)
 	// Accesses replaces the nodes of the world: it reports whether a branch with a PeerAccess is taken. Left is called after it.
@@ -66,6 +67,9 @@ func (r *Rank) Run(body []calls.Stmt, visit func(calls.Stmt)) {
 
 func (r *Rank) list(body []calls.Stmt) {
 	for _, s := range body {
+		if r.Stop {
+			return
+		}
 		switch s := s.(type) {
 		case *calls.For:
 			r.loop(s)
@@ -92,7 +96,7 @@ func (r *Rank) loop(s *calls.For) {
 	}
 	slot, depth := r.scope.slots[s.Var], len(r.Loops)
 	r.Loops = append(r.Loops, Iteration{Loop: s})
-	for v := s.First; v < count; v++ {
+	for v := s.First; v < count && !r.Stop; v++ {
 		r.env[slot], r.Loops[depth].Value = v, v
 		r.list(s.Body)
 	}

@@ -3,8 +3,10 @@ package names
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -17,13 +19,15 @@ type Table struct {
 }
 
 // NewTable reserves everything that emitted code may not redefine.
-func NewTable() *Table {
-	n := &Table{taken: map[string]bool{}, next: map[string]int{}}
+func NewTable() *Table { return &Table{taken: maps.Clone(reserved()), next: map[string]int{}} }
+
+var reserved = sync.OnceValue(func() map[string]bool {
+	n := &Table{taken: map[string]bool{}}
 	for _, list := range []string{cppKeywords, macroNames, emittedNames, domain.Lacking} {
 		n.Reserve(strings.Fields(list)...)
 	}
-	return n
-}
+	return n.taken
+})
 
 // Reserve prevents names from being assigned.
 func (n *Table) Reserve(list ...string) {

@@ -37,5 +37,8 @@ var Passes = []Pass{
 	{"plan-life", "what a program has is made before its first call, and freed behind its last one", planLife},
 }
 
+// Order are the passes that decide which operations the calls issue, and which waits for each other. A prediction needs no others.
+var Order = Passes[:2]
+
 // planLife computes the host steps around the calls.
 func planLife(p *calls.Program) { p.Life = calls.LifeOf(p) }

@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/cost"
 	"github.com/hirgen/hirgen/internal/base/lists"
-	"github.com/hirgen/hirgen/lowering/cost"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	hosttext "github.com/hirgen/hirgen/lowering/hostir/text"
 	"github.com/hirgen/hirgen/model/domain"
@@ -24,12 +24,12 @@ func newCheck() *cobra.Command {
 		if err != nil {
 			return nil, err
 		}
-		var predicted predictions
-		if predicted.call, err = predicting.predict(program, flags.machine); err != nil {
-			return nil, err
-		}
 		lowered, err := src.calls(program)
 		if err != nil {
+			return nil, err
+		}
+		var predicted predictions
+		if predicted.call, err = predicting.predict(lowered, flags.machine); err != nil {
 			return nil, err
 		}
 		if pinned != "" {
@@ -40,7 +40,7 @@ func newCheck() *cobra.Command {
 		if predicted.auto, err = flags.autoTime(program, src); err != nil {
 			return nil, err
 		}
-		if predicted.tiled, err = predictWithoutCudnn(program, predicted.call); err != nil {
+		if predicted.tiled, err = predictWithoutCudnn(program, lowered, predicted.call); err != nil {
 			return nil, err
 		}
 		memory := lowered.Memory()

@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/hirgen/hirgen/lowering/cost"
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/cost"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -35,11 +36,11 @@ func reportAttentions(p *hostir.Program) []attentionReport {
 }
 
 // predictWithoutCudnn predicts the same call where cuDNN is missing; nil where that makes no difference.
-func predictWithoutCudnn(p *hostir.Program, r *cost.Prediction) (*cost.Prediction, error) {
+func predictWithoutCudnn(p *hostir.Program, lowered *calls.Described, r *cost.Prediction) (*cost.Prediction, error) {
 	if r == nil || byCudnn(reportAttentions(p)) == 0 {
 		return nil, nil
 	}
-	other, err := cost.Predict(p, r.Machine.WithoutCudnn())
+	other, err := cost.Predict(lowered.Programs(), r.Machine.WithoutCudnn())
 	if reach := (*cost.ReachError)(nil); errors.As(err, &reach) {
 		return nil, nil
 	}

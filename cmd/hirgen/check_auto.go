@@ -6,8 +6,8 @@ import (
 	"io"
 	"slices"
 
+	"github.com/hirgen/hirgen/cost"
 	"github.com/hirgen/hirgen/lowering"
-	"github.com/hirgen/hirgen/lowering/cost"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/schedule"
@@ -37,7 +37,7 @@ func (f *specFlags) autoTime(p *hostir.Program, src *source) (*cost.Prediction, 
 	if err != nil {
 		return nil, err
 	}
-	other, err := lowering.Host(pipeline, options)
+	other, err := lowering.Lower(pipeline, options)
 	if err != nil {
 		return nil, nil //nolint:nilerr // the same
 	}
@@ -45,7 +45,7 @@ func (f *specFlags) autoTime(p *hostir.Program, src *source) (*cost.Prediction, 
 	if err != nil {
 		return nil, err
 	}
-	return cost.Predict(other, machine)
+	return cost.Predict(other.Programs(), machine)
 }
 
 // writeSchedule writes the choices of a program to a file for --schedule-file, so that another version of hirgen, whose auto

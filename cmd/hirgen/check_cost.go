@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hirgen/hirgen/lowering/cost"
-	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/cost"
 )
 
 // costFlags are the flags of a prediction.
@@ -29,12 +29,12 @@ func loadMachine(name string) (*cost.Machine, error) {
 
 // predict returns the prediction for a program on a machine, and writes its timeline if --trace is given. It returns
 // nil for a program with too many calls.
-func (f *costFlags) predict(p *hostir.Program, on string) (*cost.Prediction, error) {
+func (f *costFlags) predict(p *calls.Described, on string) (*cost.Prediction, error) {
 	machine, err := loadMachine(on)
 	if err != nil {
 		return nil, err
 	}
-	r, err := cost.Predict(p, machine)
+	r, err := cost.Predict(p.Programs(), machine)
 	if reach := (*cost.ReachError)(nil); errors.As(err, &reach) {
 		return nil, usagef("--machine %s: %v", on, err)
 	}

@@ -12,7 +12,7 @@ import (
 // machineFile writes a machine of one's own: h200 with another text in place of one of its own.
 func machineFile(t *testing.T, from, to string) string {
 	t.Helper()
-	text, err := os.ReadFile("../../lowering/cost/machines/h200.json")
+	text, err := os.ReadFile("../../cost/machines/h200.json")
 	if err != nil {
 		t.Fatal(err)
 	}

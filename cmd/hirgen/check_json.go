@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/hirgen/hirgen/calls"
-	"github.com/hirgen/hirgen/lowering/cost"
+	"github.com/hirgen/hirgen/cost"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"

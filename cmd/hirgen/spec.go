@@ -12,10 +12,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/cost"
 	"github.com/hirgen/hirgen/internal/base/diag"
 	"github.com/hirgen/hirgen/internal/base/expr"
 	"github.com/hirgen/hirgen/lowering"
-	"github.com/hirgen/hirgen/lowering/cost"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/schedules"
 	"github.com/hirgen/hirgen/model"

@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hirgen/hirgen/cost"
 	"github.com/hirgen/hirgen/internal/tools/bench"
 	"github.com/hirgen/hirgen/internal/tools/launch"
-	"github.com/hirgen/hirgen/lowering/cost"
 	"github.com/hirgen/hirgen/lowering/schedules"
 	"github.com/hirgen/hirgen/model"
 )

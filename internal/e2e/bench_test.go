@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hirgen/hirgen/cost"
 	"github.com/hirgen/hirgen/internal/tools/bench"
 	"github.com/hirgen/hirgen/internal/tools/launch"
-	"github.com/hirgen/hirgen/lowering/cost"
 )
 
 // TestBench times a schedule of a pipeline and a baseline in turns, goes on with what it has, and says why a program

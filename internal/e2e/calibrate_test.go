@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hirgen/hirgen/cost"
 	"github.com/hirgen/hirgen/internal/tools/launch"
 	"github.com/hirgen/hirgen/lowering"
-	"github.com/hirgen/hirgen/lowering/cost"
 	"github.com/hirgen/hirgen/lowering/hostir/text"
 )
 
@@ -43,7 +43,11 @@ func TestCalibrateDescribesTheMachine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	predicted, err := cost.Predict(p, m)
+	called, err := lowering.Calls(p, lowering.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	predicted, err := cost.Predict(called.Programs(), m)
 	if err != nil || predicted.Total <= 0 {
 		t.Errorf("a call is predicted to take %v us: %v", predicted, err)
 	}
@@ -73,11 +77,11 @@ func TestPredictionsAreTraces(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		predicted, err := cost.Predict(p, m)
+		called, err := lowering.Calls(p, lowering.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		called, err := lowering.Calls(p, lowering.Options{})
+		predicted, err := cost.Predict(called.Programs(), m)
 		if err != nil {
 			t.Fatal(err)
 		}

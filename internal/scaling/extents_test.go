@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hirgen/hirgen/cost"
 	"github.com/hirgen/hirgen/emit"
 	"github.com/hirgen/hirgen/internal/base/diag"
 	"github.com/hirgen/hirgen/lowering"
-	"github.com/hirgen/hirgen/lowering/cost"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/prove"
 )
@@ -142,7 +142,7 @@ func makes(t *testing.T, spec string, machine *cost.Machine) bool {
 			}
 		}
 	}
-	predicted, err := cost.Predict(program, machine)
+	predicted, err := cost.Predict(lowered.Programs(), machine)
 	if err != nil || predicted == nil || !(predicted.Total > 0) || math.IsInf(predicted.Total, 0) {
 		t.Errorf("predicted %v, %v for\n%s", predicted, err, spec)
 	}

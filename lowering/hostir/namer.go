@@ -11,7 +11,10 @@ type Namer struct {
 
 // NewNamer returns a namer that knows the names of a program.
 func NewNamer(p *Program) *Namer {
-	n := &Namer{used: map[string]bool{"rank": true, "worker": true, Caller: true}, next: map[string]int{}}
+	n := &Namer{used: make(map[string]bool, len(p.Params)+len(p.Tensors)+len(p.Body)), next: map[string]int{}}
+	for _, name := range []string{"rank", "worker", Caller} {
+		n.used[name] = true
+	}
 	for _, param := range p.Params {
 		n.used[param.Name] = true
 	}

@@ -3,7 +3,7 @@ package pipeline
 import (
 	"sync"
 
-	"github.com/hirgen/hirgen/lowering/cost"
+	"github.com/hirgen/hirgen/cost"
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
@@ -18,7 +18,7 @@ var machine = sync.OnceValue(func() *cost.Machine {
 })
 
 // duration estimates how long one instance of the task takes alone, in ns.
-func (t *Task) duration() int64 { return int64(1e3 * machine().Alone(t.Stmt)) }
+func (t *Task) duration() int64 { return int64(1e3 * Alone(machine(), t.Stmt)) }
 
 // arrival estimates how long a transfer takes until its data arrives, in ns. It is the same if the peer
 // copies, because the peer copies as this rank does.
@@ -26,7 +26,7 @@ func (t *Task) arrival() int64 {
 	if t.Exchange == nil {
 		return t.duration()
 	}
-	return int64(1e3 * machine().Alone(t.Exchange.Copier()))
+	return int64(1e3 * Alone(machine(), t.Exchange.Copier()))
 }
 
 // resource names the resource that the task occupies: the caller's stream, the stream of a communicator, or

@@ -1,7 +1,7 @@
 // Package pipeline_test holds ten properties of schedules on random specs, of 2 to 8 ranks; those that break one
 // are made small. Properties 2 to 9 are here. Property 1, that each accepted schedule gives the result of
 // the evaluator, is held by soak.Examine on the same kind of specs, after every pass, and by the tests of lowering
-// that keep the result; property 10, on predictions, by those of lowering/cost, and for the cost of a graph by
+// that keep the result; property 10, on predictions, by those of cost, and for the cost of a graph by
 // TestGraphOfManyTasks.
 package pipeline_test
 

@@ -12,7 +12,7 @@ import (
 
 // TestGraphOfManyTasks is property 10, its second half: the graph of 10,000 operations one after another is built within
 // 300 ms of one core, and the time per task is flat from 1,000 on. That predictions lie between bounds is held in
-// lowering/cost.
+// cost.
 func TestGraphOfManyTasks(t *testing.T) {
 	small, large := timeOfBuild(t, 1000), timeOfBuild(t, 10000)
 	if large > 300*time.Millisecond {

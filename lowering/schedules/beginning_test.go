@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hirgen/hirgen/cost"
 	"github.com/hirgen/hirgen/lowering"
-	"github.com/hirgen/hirgen/lowering/cost"
 	"github.com/hirgen/hirgen/lowering/schedules"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/schedule"
@@ -44,7 +44,11 @@ func TestAutoOfManyLayers(t *testing.T) {
 		if program.Choices.Get(schedule.Pipeline) != schedule.P2P {
 			t.Errorf("%d layers: %s", layers, program.Auto.Basis)
 		}
-		prediction, err := cost.Predict(program, m)
+		lowered, err := lowering.Calls(program, lowering.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		prediction, err := cost.Predict(lowered.Programs(), m)
 		if err != nil {
 			t.Fatal(err)
 		}

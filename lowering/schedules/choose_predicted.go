@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/hirgen/hirgen/lowering/cost"
+	"github.com/hirgen/hirgen/cost"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/hostir/text"
 	"github.com/hirgen/hirgen/model/schedule"
@@ -55,7 +55,7 @@ func predictOn(p *hostir.Program, m *cost.Machine, lower Lower) (basis string, e
 	}
 	ranked := Rank(func() (*hostir.Program, error) { return text.Parse(p.File, beginning) }, candidates(p), m, lower)
 	best, ok := Best(ranked)
-	if !ok || len(best.Prediction.Communications) == 0 && !alone(p) {
+	if !ok || !best.Prediction.Moves && !alone(p) {
 		return "", nil
 	}
 	best.Set(p)

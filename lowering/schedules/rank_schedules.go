@@ -6,7 +6,8 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/hirgen/hirgen/lowering/cost"
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/cost"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/schedule"
 )
@@ -29,8 +30,8 @@ type Ranked struct {
 	Refused    error
 }
 
-// Lower runs the passes after choose-schedule on a program whose schedule is chosen.
-type Lower func(*hostir.Program) error
+// Lower makes calls of a program whose schedule is chosen, with the passes after choose-schedule.
+type Lower func(*hostir.Program) ([]*calls.Program, error)
 
 // Rank lowers a program from fresh with each candidate, and predicts how long a call takes on a machine. It
 // sorts the candidates by time, in their order if times are equal, with refused candidates last.
@@ -67,10 +68,11 @@ func try(fresh func() (*hostir.Program, error), c Candidate, m *cost.Machine, lo
 	if program.Choices.Chooses(schedule.Via) {
 		program.Choices.Unset(schedule.Transport) // the variant for several nodes is not predicted
 	}
-	if err := lower(program); err != nil {
+	lowered, err := lower(program)
+	if err != nil {
 		return nil, err
 	}
-	return cost.Predict(program, m)
+	return cost.Estimate(lowered, m)
 }
 
 func b2i(b bool) int {

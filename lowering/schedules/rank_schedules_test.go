@@ -3,7 +3,7 @@ package schedules
 import (
 	"testing"
 
-	"github.com/hirgen/hirgen/lowering/cost"
+	"github.com/hirgen/hirgen/cost"
 )
 
 // TestBestCutsOnlyForAGain: of schedules that are as fast, one that cuts nothing wins, and of those the plainest.

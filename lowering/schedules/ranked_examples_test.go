@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hirgen/hirgen/cost"
 	"github.com/hirgen/hirgen/lowering"
-	"github.com/hirgen/hirgen/lowering/cost"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/schedules"
 	"github.com/hirgen/hirgen/model"
@@ -43,7 +43,7 @@ func rankExample(t *testing.T, name string, params map[string]int64) []schedules
 		candidate(t, "eager", "preset", "eager", "streams", "0"),
 		candidate(t, "nccl", "pipeline", "p2p"),
 		candidate(t, "get", "pipeline", "p2p", "all.via", "ipc-get", "all.signals", "batched", "streams", "0"),
-	}, m, func(p *hostir.Program) error { return lowering.Run(p, lowering.Passes, lowering.Options{}) })
+	}, m, lowering.LowerChosen())
 }
 
 // TestRankSchedules: where products are long, transfers by copy engines hide behind them; where all is short, what

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Converts benchmark results to the rows that the cost model is fitted to and tested against.
 
-    scripts/bench_gpu/cost_rows.py docs/measured/*.json > lowering/cost/testdata/measured.json
+    scripts/bench_gpu/cost_rows.py docs/measured/*.json > cost/testdata/measured.json
 
 There is one object for each program with correct results: spec, parameters, schedule and microseconds, the median of the
 repeats. The schedule follows from the words of the label, so labels of older files work as well. PyTorch's GEMMs and

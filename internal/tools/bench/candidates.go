@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hirgen/hirgen/cost"
 	"github.com/hirgen/hirgen/lowering"
-	"github.com/hirgen/hirgen/lowering/cost"
 	"github.com/hirgen/hirgen/lowering/schedules"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/schedule"
@@ -88,11 +88,11 @@ func (s *search) try(fields []model.Setting) {
 	if err != nil {
 		return
 	}
-	host, err := lowering.Host(p, lowering.Options{Machine: s.machine})
+	lowered, err := lowering.Lower(p, lowering.Options{Machine: s.machine})
 	if err != nil {
 		return
 	}
-	prediction, err := cost.Predict(host, s.machine)
+	prediction, err := cost.Predict(lowered.Programs(), s.machine)
 	if err != nil || prediction == nil {
 		return
 	}

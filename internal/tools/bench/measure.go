@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hirgen/hirgen/cost"
 	"github.com/hirgen/hirgen/internal/tools/launch"
-	"github.com/hirgen/hirgen/lowering/cost"
 )
 
 // Options configure a measurement.

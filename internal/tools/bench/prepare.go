@@ -11,11 +11,12 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/cost"
 	"github.com/hirgen/hirgen/emit"
 	"github.com/hirgen/hirgen/internal/base/diag"
 	"github.com/hirgen/hirgen/internal/tools/launch"
 	"github.com/hirgen/hirgen/lowering"
-	"github.com/hirgen/hirgen/lowering/cost"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/prove"
@@ -97,11 +98,11 @@ func (p *program) print(pipeline *model.Pipeline, o *Options) error {
 	}
 	p.row.Digest = digest(p.emitted)
 	p.row.Schedule = chosen(host)
-	return p.predict(host, o)
+	return p.predict(lowered, o)
 }
 
 // predict sets the predicted times. The model covers GPUs only: for the CPU device, predict sets only the FLOPs.
-func (p *program) predict(host *hostir.Program, o *Options) error {
+func (p *program) predict(lowered *calls.Described, o *Options) error {
 	machine := o.Machine
 	if machine == nil {
 		var err error
@@ -109,7 +110,7 @@ func (p *program) predict(host *hostir.Program, o *Options) error {
 			return err
 		}
 	}
-	prediction, err := cost.Predict(host, machine)
+	prediction, err := cost.Predict(lowered.Programs(), machine)
 	if err != nil || prediction == nil {
 		return err
 	}

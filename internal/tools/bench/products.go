@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/hirgen/hirgen/lowering/cost"
+	"github.com/hirgen/hirgen/cost"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
 )

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hirgen/hirgen/cost"
 	"github.com/hirgen/hirgen/lowering"
-	"github.com/hirgen/hirgen/lowering/cost"
 	"github.com/hirgen/hirgen/model"
 )
 

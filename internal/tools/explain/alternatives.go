@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hirgen/hirgen/cost"
 	"github.com/hirgen/hirgen/internal/base/diag"
 	"github.com/hirgen/hirgen/internal/tools/bench"
 	"github.com/hirgen/hirgen/lowering"
-	"github.com/hirgen/hirgen/lowering/cost"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/schedules"
 	"github.com/hirgen/hirgen/model"
@@ -108,7 +108,11 @@ func (t *trial) predict(settings []model.Setting) (*hostir.Program, float64, err
 	if err != nil {
 		return nil, 0, err
 	}
-	r, err := cost.Predict(program, t.in.Machine)
+	lowered, err := lowering.Calls(program, lowering.Options{})
+	if err != nil {
+		return nil, 0, err
+	}
+	r, err := cost.Predict(lowered.Programs(), t.in.Machine)
 	if err == nil && r == nil {
 		err = errors.New("the program makes too many calls for a prediction")
 	}

@@ -7,10 +7,10 @@ import (
 
 	"github.com/hirgen/hirgen/calls"
 	"github.com/hirgen/hirgen/calls/passes"
+	"github.com/hirgen/hirgen/cost"
 	"github.com/hirgen/hirgen/emit"
 	"github.com/hirgen/hirgen/internal/base/textdiff"
 	"github.com/hirgen/hirgen/lowering"
-	"github.com/hirgen/hirgen/lowering/cost"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	hosttext "github.com/hirgen/hirgen/lowering/hostir/text"
 	"github.com/hirgen/hirgen/model"
@@ -43,7 +43,7 @@ func Collect(in Input) (*Page, error) {
 	if err := page.sources(lowered, in.Emit); err != nil {
 		return nil, err
 	}
-	predicted, err := cost.Predict(program, in.Machine)
+	predicted, err := cost.Predict(lowered.Programs(), in.Machine)
 	if err != nil {
 		return nil, err
 	}

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hirgen/hirgen/cost"
 	"github.com/hirgen/hirgen/internal/base/textdiff"
 	"github.com/hirgen/hirgen/internal/tools/explain"
 	"github.com/hirgen/hirgen/lowering"
-	"github.com/hirgen/hirgen/lowering/cost"
 	"github.com/hirgen/hirgen/model"
 )
 

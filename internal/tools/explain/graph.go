@@ -3,7 +3,7 @@ package explain
 import (
 	"fmt"
 
-	"github.com/hirgen/hirgen/lowering/cost"
+	"github.com/hirgen/hirgen/cost"
 	"github.com/hirgen/hirgen/lowering/pipeline"
 )
 
@@ -70,7 +70,7 @@ func layOutGraph(g *pipeline.Graph, m *cost.Machine) Graph {
 			out.Lanes = append(out.Lanes, Lane{name, len(out.Lanes)*laneWidth + laneWidth/2})
 		}
 		n := Node{
-			Number: t.Number(), Name: t.Name(), Where: duration(m.Alone(t.Stmt)) + where(t), W: nodeWidth, H: nodeHeight,
+			Number: t.Number(), Name: t.Name(), Where: duration(pipeline.Alone(m, t.Stmt)) + where(t), W: nodeWidth, H: nodeHeight,
 			X: out.Lanes[lanes[name]].X - nodeWidth/2, Y: top + i*rowHeight, Moves: t.IsTransfer(),
 		}
 		n.TextX, n.Line1, n.Line2 = n.X+10, n.Y+17, n.Y+33

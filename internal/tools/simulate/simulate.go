@@ -7,9 +7,9 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/hirgen/hirgen/cost"
 	"github.com/hirgen/hirgen/internal/base/diag"
 	"github.com/hirgen/hirgen/lowering"
-	"github.com/hirgen/hirgen/lowering/cost"
 	"github.com/hirgen/hirgen/model"
 )
 
@@ -109,11 +109,15 @@ func (o *Options) predict(row *Row, base *model.Pipeline) error {
 	if err != nil {
 		return err
 	}
-	program, err := lowering.Host(p, o.Lowering)
+	host, err := lowering.Host(p, o.Lowering)
 	if err != nil {
 		return err
 	}
-	r, err := cost.Fold(program, o.Machine)
+	variants, err := lowering.OrderOf(host)
+	if err != nil {
+		return err
+	}
+	r, err := cost.Fold(variants, o.Machine)
 	switch {
 	case err != nil:
 		return err

@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hirgen/hirgen/lowering/cost"
+	"github.com/hirgen/hirgen/cost"
 	"github.com/hirgen/hirgen/model"
 )
 

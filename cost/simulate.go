@@ -26,7 +26,7 @@ type activity struct {
 // simulate finds when every task starts and ends. If hosted is false, all tasks are issued at the start, as
 // when calls follow each other and the host is ahead.
 func simulate(u *unrolling, hosted bool) error {
-	s := &simulation{unrolling: u, hosted: hosted, active: make([][]activity, len(u.numbers)), left: len(u.tasks)}
+	s := &simulation{unrolling: u, hosted: hosted, active: make([][]activity, len(u.places)), left: len(u.tasks)}
 	waits := make([]int32, len(u.tasks))
 	for i := range u.tasks {
 		t := &u.tasks[i]
@@ -162,7 +162,7 @@ func (s *simulation) pace(a activity, rate float64) {
 func (s *simulation) stuck() error {
 	for i := range s.tasks {
 		if t := &s.tasks[i]; t.version == 0 && t.stmt != nil {
-			return fmt.Errorf("%s: %s never ends on rank %d", t.stmt.Meta().Pos, nameOf(t.stmt), t.ranks[0])
+			return fmt.Errorf("%s: %s never ends on rank %d", t.stmt.Meta().Pos, s.nameOf(t.stmt), t.ranks[0])
 		}
 	}
 	return fmt.Errorf("%d calls never end", s.left)

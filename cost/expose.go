@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/hirgen/hirgen/calls"
 	"github.com/hirgen/hirgen/internal/base/diag"
-	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
 // An Exposure is how long a communication takes, and how much of that is hidden, because the rank computes at
@@ -38,8 +38,8 @@ func (p *Prediction) expose() {
 		}
 		byRank[c.Rank] = append(byRank[c.Rank], i)
 	}
-	found := map[hostir.Stmt]*Exposure{}
-	var order []hostir.Stmt
+	found := map[calls.Stmt]*Exposure{}
+	var order []calls.Stmt
 	for _, rank := range ranks {
 		own, exposed := p.exposeRank(byRank[rank])
 		p.Exposed = max(p.Exposed, exposed)
@@ -64,9 +64,9 @@ func (p *Prediction) expose() {
 
 // exposeRank is expose for the calls of one rank. It visits communications and computations in the order in
 // which they begin, and keeps the computations that may still be running.
-func (p *Prediction) exposeRank(calls []int) (found map[hostir.Stmt]*Exposure, exposed float64) {
+func (p *Prediction) exposeRank(list []int) (found map[calls.Stmt]*Exposure, exposed float64) {
 	var moves, computes []*Call
-	for _, i := range calls {
+	for _, i := range list {
 		switch c := &p.Calls[i]; {
 		case c.End <= c.Begin:
 		case c.Kind.Moves():
@@ -78,8 +78,8 @@ func (p *Prediction) exposeRank(calls []int) (found map[hostir.Stmt]*Exposure, e
 	byBegin := func(a, b *Call) int { return cmp.Compare(a.Begin, b.Begin) }
 	slices.SortStableFunc(moves, byBegin)
 	slices.SortStableFunc(computes, byBegin)
-	found = map[hostir.Stmt]*Exposure{}
-	covers := map[hostir.Stmt]map[string]float64{}
+	found = map[calls.Stmt]*Exposure{}
+	covers := map[calls.Stmt]map[string]float64{}
 	var running []*Call
 	seen := 0.0 // the time up to which exposed communication has been counted
 	for _, c := range moves {
@@ -97,8 +97,8 @@ func (p *Prediction) exposeRank(calls []int) (found map[hostir.Stmt]*Exposure, e
 		e.Exposed += uncovered(c.Begin, c.End, running)
 		exposed += uncovered(max(c.Begin, seen), c.End, running)
 		seen = max(seen, c.End)
-		for name, calls := range byName(running) {
-			covers[c.Stmt][name] += c.End - c.Begin - uncovered(c.Begin, c.End, calls)
+		for name, list := range byName(running) {
+			covers[c.Stmt][name] += c.End - c.Begin - uncovered(c.Begin, c.End, list)
 		}
 	}
 	for s, e := range found {
@@ -117,17 +117,17 @@ func (p *Prediction) Computes() float64 {
 		}
 	}
 	longest := 0.0
-	for _, calls := range byRank {
-		slices.SortStableFunc(calls, func(a, b *Call) int { return cmp.Compare(a.Begin, b.Begin) })
-		longest = max(longest, p.Total-uncovered(0, p.Total, calls))
+	for _, list := range byRank {
+		slices.SortStableFunc(list, func(a, b *Call) int { return cmp.Compare(a.Begin, b.Begin) })
+		longest = max(longest, p.Total-uncovered(0, p.Total, list))
 	}
 	return longest
 }
 
 // byName groups calls by their names, each group in order.
-func byName(calls []*Call) map[string][]*Call {
+func byName(list []*Call) map[string][]*Call {
 	parts := map[string][]*Call{}
-	for _, c := range calls {
+	for _, c := range list {
 		parts[c.Name] = append(parts[c.Name], c)
 	}
 	return parts
@@ -135,9 +135,9 @@ func byName(calls []*Call) map[string][]*Call {
 
 // uncovered returns how much of a time interval no call of a list covers. The list is in the order in which
 // calls begin.
-func uncovered(from, to float64, calls []*Call) float64 {
+func uncovered(from, to float64, list []*Call) float64 {
 	left := 0.0
-	for _, c := range calls {
+	for _, c := range list {
 		if from >= to {
 			return left
 		}

@@ -12,12 +12,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hirgen/hirgen/calls"
 	"github.com/hirgen/hirgen/calls/collective"
+	"github.com/hirgen/hirgen/cost"
 	"github.com/hirgen/hirgen/lowering"
-	"github.com/hirgen/hirgen/lowering/cost"
-	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model"
-	"github.com/hirgen/hirgen/model/domain"
 )
 
 // measured is a time that was measured: of a program, or of a GEMM or a collective alone.
@@ -64,16 +63,16 @@ func loadMeasured(t *testing.T, file string) []*measured {
 }
 
 // lowerSpec lowers a spec of the benchmark's own, whose schedule is open, or an example spec.
-func lowerSpec(name string, params map[string]int64, schedule map[string]string) (*hostir.Program, error) {
-	path := "../../scripts/bench_gpu/specs/" + name + "/spec.yaml"
+func lowerSpec(name string, params map[string]int64, schedule map[string]string) (*calls.Described, error) {
+	path := "../scripts/bench_gpu/specs/" + name + "/spec.yaml"
 	if _, err := os.Stat(path); err != nil {
-		path = "../../testdata/specs/" + name + "/spec.yaml"
+		path = "../testdata/specs/" + name + "/spec.yaml"
 	}
 	return lowerFile(path, params, schedule)
 }
 
 // lowerFile lowers a spec with fields of its schedule, or with a whole one, which names a pipeline.
-func lowerFile(path string, params map[string]int64, schedule map[string]string) (*hostir.Program, error) {
+func lowerFile(path string, params map[string]int64, schedule map[string]string) (*calls.Described, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
@@ -92,7 +91,7 @@ func lowerFile(path string, params map[string]int64, schedule map[string]string)
 	if err != nil {
 		return nil, err
 	}
-	return lowering.Host(p, lowering.Options{})
+	return lowering.Lower(p, lowering.Options{})
 }
 
 // predicted is what the model says of a row.
@@ -101,32 +100,17 @@ func predicted(r *measured, m *cost.Machine) (float64, error) {
 		return m.GEMMTime(r.GEMM[0], r.GEMM[1], r.GEMM[2]), nil
 	}
 	if r.Collective != "" {
-		return m.Device.Event + m.CollectiveTime(collectiveOf(r.Collective, r.Bytes, r.Ranks)), nil
+		return m.Device.Event + m.CollectiveTime(r.Collective, r.Bytes, r.Ranks), nil
 	}
 	p, err := lowerSpec(r.Spec, r.Params, r.Schedule)
 	if err != nil {
 		return 0, err
 	}
-	result, err := cost.Predict(p, m)
+	result, err := cost.Predict(p.Programs(), m)
 	if err != nil {
 		return 0, err
 	}
 	return result.Total, nil
-}
-
-// collectiveOf is a collective whose larger side has so many bytes on a rank.
-func collectiveOf(kind collective.Type, bytes int64, ranks int) *hostir.Communication {
-	vector := func(bytes int64) *hostir.Tensor {
-		return &hostir.Tensor{DType: domain.BF16, Axes: []domain.Axis{{Extent: domain.Extent{Size: bytes / 2}}}}
-	}
-	c := &hostir.Communication{Type: kind, Mesh: &domain.Mesh{Ranks: make([]int, ranks)}, In: vector(bytes), Out: vector(bytes)}
-	switch kind {
-	case collective.Allgather:
-		c.In = vector(bytes / int64(ranks))
-	case collective.ReduceScatter:
-		c.Out = vector(bytes / int64(ranks))
-	}
-	return c
 }
 
 // TestMeasured compares the model with all that was measured. The limits are what it reaches: a change

@@ -11,9 +11,8 @@ import (
 	"testing"
 
 	"github.com/hirgen/hirgen/emit"
-	"github.com/hirgen/hirgen/lowering"
 
-	"github.com/hirgen/hirgen/lowering/cost"
+	"github.com/hirgen/hirgen/cost"
 	"github.com/hirgen/hirgen/model"
 )
 
@@ -24,7 +23,7 @@ func predictExample(t *testing.T, name string, params map[string]int64, schedule
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := cost.Predict(program, h200(t))
+	r, err := cost.Predict(program.Programs(), h200(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,20 +99,16 @@ func TestTraceReads(t *testing.T) {
 // TestNamesAreThoseOfTheProgram: what a call is called stands in the emitted program, with its position.
 // Waits that others imply are not there.
 func TestNamesAreThoseOfTheProgram(t *testing.T) {
-	specs, err := os.ReadDir("../../testdata/specs")
+	specs, err := os.ReadDir("../testdata/specs")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, spec := range specs {
-		program, err := lowerFile("../../testdata/specs/"+spec.Name()+"/spec.yaml", nil, nil)
+		program, err := lowerFile("../testdata/specs/"+spec.Name()+"/spec.yaml", nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		lowered, err := lowering.Calls(program, lowering.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		files, err := emit.Render(lowered, emit.Options{})
+		files, err := emit.Render(program, emit.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -122,7 +117,7 @@ func TestNamesAreThoseOfTheProgram(t *testing.T) {
 			text.Write(f.Data)
 		}
 		source := strings.ReplaceAll(text.String(), "\"\n    \"", "")
-		r, err := cost.Predict(program, h200(t))
+		r, err := cost.Predict(program.Programs(), h200(t))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -147,7 +142,7 @@ func TestStaysOnCaller(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := cost.Predict(program, h200(t))
+		p, err := cost.Predict(program.Programs(), h200(t))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -177,7 +172,7 @@ func TestStaysOnCaller(t *testing.T) {
 
 // TestPathIsNoLongerThanTheCall: of each example at its sizes and at small ones, for which the host takes longest.
 func TestPathIsNoLongerThanTheCall(t *testing.T) {
-	specs, err := os.ReadDir("../../testdata/specs")
+	specs, err := os.ReadDir("../testdata/specs")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +181,7 @@ func TestPathIsNoLongerThanTheCall(t *testing.T) {
 		for _, small := range []bool{false, true} {
 			values := map[string]int64{}
 			if small {
-				p, _, err := model.LoadFile("../../testdata/specs/"+spec.Name()+"/spec.yaml", nil)
+				p, _, err := model.LoadFile("../testdata/specs/"+spec.Name()+"/spec.yaml", nil)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -196,11 +191,11 @@ func TestPathIsNoLongerThanTheCall(t *testing.T) {
 					}
 				}
 			}
-			program, err := lowerFile("../../testdata/specs/"+spec.Name()+"/spec.yaml", values, nil)
+			program, err := lowerFile("../testdata/specs/"+spec.Name()+"/spec.yaml", values, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := cost.Predict(program, h200(t))
+			r, err := cost.Predict(program.Programs(), h200(t))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -9,11 +9,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hirgen/hirgen/calls"
 	"github.com/hirgen/hirgen/calls/collective"
+	"github.com/hirgen/hirgen/cost"
 	"github.com/hirgen/hirgen/internal/tools/soak"
 	"github.com/hirgen/hirgen/lowering"
-	"github.com/hirgen/hirgen/lowering/cost"
-	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model"
 )
 
@@ -29,13 +29,13 @@ func onNodes(m *cost.Machine, ranks int) *cost.Machine {
 // TestFolding: with one rank of each class all times are as with all ranks, for every example spec at 8 ranks and for specs of
 // the soak test, on one node and on several.
 func TestFolding(t *testing.T) {
-	specs, err := os.ReadDir("../../testdata/specs")
+	specs, err := os.ReadDir("../testdata/specs")
 	if err != nil {
 		t.Fatal(err)
 	}
 	folded := 0
 	for _, spec := range specs {
-		p, err := lowerFile("../../testdata/specs/"+spec.Name()+"/spec.yaml", map[string]int64{"D": 8}, nil)
+		p, err := lowerFile("../testdata/specs/"+spec.Name()+"/spec.yaml", map[string]int64{"D": 8}, nil)
 		if err != nil {
 			continue // its ranks have another name
 		}
@@ -52,17 +52,17 @@ func TestFolding(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		if program, err := lowering.Host(p, lowering.Options{}); err == nil {
+		if program, err := lowering.Lower(p, lowering.Options{}); err == nil {
 			foldsRight(t, spec.Text(), program, onNodes(slowed(h200(t), rand.New(rand.NewPCG(number, 3))), int(number%4)))
 		}
 	}
 }
 
 // foldsRight compares a folded prediction with a whole one. It is 1 where some rank stood for others.
-func foldsRight(t *testing.T, name string, p *hostir.Program, m *cost.Machine) int {
+func foldsRight(t *testing.T, name string, p *calls.Described, m *cost.Machine) int {
 	t.Helper()
-	whole, err := cost.Predict(p, m)
-	fold, foldErr := cost.Fold(p, m)
+	whole, err := cost.Predict(p.Programs(), m)
+	fold, foldErr := cost.Fold(p.Programs(), m)
 	if err != nil || foldErr != nil {
 		if (err == nil) != (foldErr == nil) {
 			t.Errorf("%s: %v whole, %v folded", name, err, foldErr)
@@ -93,11 +93,11 @@ func foldsRight(t *testing.T, name string, p *hostir.Program, m *cost.Machine) i
 
 // byRank are the calls of each rank.
 func byRank(p *cost.Prediction) map[int][]cost.Call {
-	calls := map[int][]cost.Call{}
+	found := map[int][]cost.Call{}
 	for _, c := range p.Calls {
-		calls[c.Rank] = append(calls[c.Rank], c)
+		found[c.Rank] = append(found[c.Rank], c)
 	}
-	return calls
+	return found
 }
 
 // TestNodesBoundRings: of what a ring carries from node to node each GPU of a node sends its part; in an all-to-all each
@@ -114,21 +114,20 @@ func TestNodesBoundRings(t *testing.T) {
 		{collective.Allreduce, 2 * bytes * 15 / 16 / 8, 2},
 		{collective.AllToAll, bytes * 8 / 16, 1},
 	} {
-		s := collectiveOf(c.kind, bytes, 16)
-		inside := h200(t).CollectiveTime(s)
+		inside := h200(t).CollectiveTime(c.kind, bytes, 16)
 		slow := onNodes(h200(t), 8)
 		slow.Nodes.Rate = cost.Curve{{Bytes: 1, Rate: 10}} // 8 GPUs send less than a link inside carries
 		want := c.network/10/1e3 + c.hops*slow.Nodes.Latency
-		if got := slow.AcrossNodes(s); math.Abs(got-want) > 1e-6*want {
+		if got := slow.CollectiveTime(c.kind, bytes, 16); math.Abs(got-want) > 1e-6*want {
 			t.Errorf("%s takes %v us over a slow network, and the network %v", c.kind, got, want)
 		}
 		fast := onNodes(h200(t), 8)
 		fast.Nodes.Rate = cost.Curve{{Bytes: 1, Rate: 1e6}}
-		if got, want := fast.AcrossNodes(s), inside+c.hops*fast.Nodes.Latency; math.Abs(got-want) > 1e-6*want {
+		if got, want := fast.CollectiveTime(c.kind, bytes, 16), inside+c.hops*fast.Nodes.Latency; math.Abs(got-want) > 1e-6*want {
 			t.Errorf("%s takes %v us over a fast network, and %v inside one node", c.kind, got, inside)
 		}
 		one := onNodes(h200(t), 16)
-		if got := one.AcrossNodes(s); got != inside {
+		if got := one.CollectiveTime(c.kind, bytes, 16); got != inside {
 			t.Errorf("%s takes %v us on one node of many, and %v on one", c.kind, got, inside)
 		}
 	}
@@ -140,12 +139,12 @@ func TestReach(t *testing.T) {
 		spec string
 		runs bool
 	}{{"matmul_rs_peer_read", false}, {"ag_matmul_anywhere", true}, {"mlp_tp", true}} {
-		p, err := lowerFile("../../testdata/specs/"+c.spec+"/spec.yaml", map[string]int64{"D": 8}, nil)
+		p, err := lowerFile("../testdata/specs/"+c.spec+"/spec.yaml", map[string]int64{"D": 8}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, predict := range []func(*hostir.Program, *cost.Machine) (*cost.Prediction, error){cost.Predict, cost.Fold} {
-			_, err := predict(p, onNodes(h200(t), 4))
+		for _, predict := range []func([]*calls.Program, *cost.Machine) (*cost.Prediction, error){cost.Predict, cost.Fold} {
+			_, err := predict(p.Programs(), onNodes(h200(t), 4))
 			if reach := (*cost.ReachError)(nil); errors.As(err, &reach) == c.runs || c.runs && err != nil {
 				t.Errorf("%s on two nodes: %v", c.spec, err)
 			}
@@ -155,11 +154,11 @@ func TestReach(t *testing.T) {
 
 // TestFew: what is left of a folded prediction is whole classes, that which ends last among them, with their own causes.
 func TestFew(t *testing.T) {
-	p, err := lowerFile("../../testdata/specs/ag_matmul_anywhere/spec.yaml", map[string]int64{"D": 16}, nil)
+	p, err := lowerFile("../testdata/specs/ag_matmul_anywhere/spec.yaml", map[string]int64{"D": 16}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := cost.Fold(p, onNodes(h200(t), 8))
+	r, err := cost.Fold(p.Programs(), onNodes(h200(t), 8))
 	if err != nil || len(r.Classes) != 8 {
 		t.Fatalf("%v, %d classes", err, len(r.Classes))
 	}

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/calls"
 )
 
 // classes divides the ranks of a program into classes with equal behaviour. Ranks of a class have the same tasks, with
@@ -42,35 +42,34 @@ func (c *classes) like(place int32) int32 { return c.first[c.of[place]] }
 // group returns the number of a joint's group of equal joints.
 func (c *classes) group(m member) int32 { return c.groups[c.of[m.rank]][m.at] }
 
-// meeting returns the key that all equal meetings share, and the ranks that stand for the members. A message
+// meeting returns the number that all equal meetings share, and the ranks that stand for the members. A message
 // keeps its direction.
-func (c *classes) meeting(at member, members []int32) (meetingKey, []int32) {
-	group := c.group(at)
+func (c *classes) meeting(at member, members []int32) (group int32, stand []int32) {
+	group = c.group(at)
 	all := c.meet[group]
-	stand := make([]int32, len(all))
+	stand = make([]int32, len(all))
 	for i, m := range all {
 		stand[i] = c.first[m.rank]
 	}
 	if len(stand) == 2 && len(members) == 2 {
 		stand = []int32{c.like(members[0]), c.like(members[1])}
 	}
-	return meetingKey{group, 0}, stand
+	return group, stand
 }
 
 // classify finds the classes of a program's ranks. Ranks that do the same, looked at alone, start in one
 // class. classify then splits classes by whom their ranks meet, until nothing changes.
-func classify(p *hostir.Program, m *Machine) (*classes, error) {
-	u, err := newUnrolling(p, m)
-	if err != nil {
-		return nil, err
-	}
+func classify(p *calls.Program, m *Machine) (*classes, error) {
+	u := newUnrolling(p, m)
 	colours := make([]uint64, len(u.places))
 	var joints []jointOf
 	for _, place := range u.places {
 		keys := []uint64{}
-		if colours[place], err = u.alike(place, &keys); err != nil {
+		colour, err := u.alike(place, &keys)
+		if err != nil {
 			return nil, err
 		}
+		colours[place] = colour
 		for at, key := range keys {
 			joints = append(joints, jointOf{key, member{place, int32(at)}})
 		}
@@ -94,8 +93,8 @@ func classify(p *hostir.Program, m *Machine) (*classes, error) {
 func (u *unrolling) alike(place int32, keys *[]uint64) (uint64, error) {
 	u.tasks, u.edges, u.streams, u.iterations = u.tasks[:0], u.edges[:0], u.streams[:0], 0
 	clear(u.meetings)
-	clear(u.transfers)
-	r := newRank(u, place, u.program.Meshes[0].Ranks[place])
+	clear(u.flags)
+	r := newRank(u, place)
 	r.keys = keys
 	if err := r.call(); err != nil {
 		return 0, err
@@ -128,11 +127,11 @@ func (p *Prediction) Few(most int) *Prediction {
 		counts[p.Calls[i].Rank]++
 	}
 	last := p.Calls[p.Last].Rank
-	kept, calls := map[int]bool{last: true}, counts[last]
+	kept, total := map[int]bool{last: true}, counts[last]
 	for _, c := range p.Classes {
-		if calls+counts[c.Rank] <= most && !kept[c.Rank] {
+		if total+counts[c.Rank] <= most && !kept[c.Rank] {
 			kept[c.Rank] = true
-			calls += counts[c.Rank]
+			total += counts[c.Rank]
 		}
 	}
 	few := *p

@@ -1,35 +1,9 @@
 package cost
 
 import (
-	"slices"
-
-	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/calls/collective"
 	"github.com/hirgen/hirgen/model/domain"
 )
-
-// bytesOf returns the size of a tensor on one rank.
-func bytesOf(t *hostir.Tensor) int64 {
-	bytes := t.DType.Size()
-	for _, size := range hostir.LocalShape(t) {
-		bytes *= size
-	}
-	return bytes
-}
-
-// workOf returns the work of a statement that computes on one rank.
-func (m *Machine) workOf(s hostir.Stmt) work {
-	switch s := s.(type) {
-	case *hostir.Matmul, *hostir.Linear:
-		return m.gemmWork(gemmShapeOf(s))
-	case *hostir.Attention:
-		return m.attentionWork(s)
-	}
-	bytes := int64(0)
-	for _, t := range hostir.Mentions(s) {
-		bytes += bytesOf(t)
-	}
-	return m.bytesWork(float64(bytes))
-}
 
 // The speed of attention, as a share of the sustained rate of GEMMs: with cuDNN, and with the tiled kernels
 // of the runtime, forward and for the gradient (docs/design/attention.md has the measurements).
@@ -46,12 +20,21 @@ func (m *Machine) WithoutCudnn() *Machine {
 	return &other
 }
 
+// AttentionSize is an attention, or the gradient of one, on one rank.
+type AttentionSize struct {
+	domain.AttentionShape
+	Kind  domain.Attention
+	DType domain.DType
+	Grad  bool
+	Bytes int64 // of all operands and results
+}
+
 // attentionRate returns the speed of an attention, as a share of the sustained rate of GEMMs.
-func (m *Machine) attentionRate(s *hostir.Attention, shape domain.AttentionShape) float64 {
+func (m *Machine) attentionRate(s AttentionSize) float64 {
 	switch {
-	case !m.tiled && shape.CudnnObstacle(s.Queries().DType, s.Kind().Causal) == "":
+	case !m.tiled && s.CudnnObstacle(s.DType, s.Kind.Causal) == "":
 		return cudnnRate
-	case s.IsGrad():
+	case s.Grad:
 		return tiledGradRate
 	default:
 		return tiledRate
@@ -60,64 +43,22 @@ func (m *Machine) attentionRate(s *hostir.Attention, shape domain.AttentionShape
 
 // attentionWork returns the work of an attention, with two products for each key that a query sees, or of its
 // gradient, with five.
-func (m *Machine) attentionWork(s *hostir.Attention) work {
-	shape := s.Shape(false, func(*domain.Mesh, string) int64 { return 0 })
-	seen := s.Kind().SeenByAll(shape.Start, shape.QueryRows, shape.KeyRows)
+func (m *Machine) attentionWork(s AttentionSize) work {
+	seen := s.Kind.SeenByAll(s.Start, s.QueryRows, s.KeyRows)
 	products := 2.0
-	if s.IsGrad() {
+	if s.Grad {
 		products = 5
 	}
-	flops := 2 * products * float64(shape.Blocks*shape.Batch*shape.QueryHeads*shape.Size) * seen
-	bytes := int64(0)
-	for _, t := range hostir.Mentions(s) {
-		bytes += bytesOf(t)
-	}
-	w := m.bytesWork(float64(bytes))
-	if alone := flops / (m.attentionRate(s, shape) * m.gemmRate(s.Queries().DType).Sustained) / 1e6; alone > w.alone {
+	flops := 2 * products * float64(s.Blocks*s.Batch*s.QueryHeads*s.Size) * seen
+	w := m.bytesWork(float64(s.Bytes))
+	if alone := flops / (m.attentionRate(s) * m.gemmRate(s.DType).Sustained) / 1e6; alone > w.alone {
 		w.hbm, w.alone = w.hbm*w.alone/alone, alone
 	}
 	return w
 }
 
-// gemmShapeOf returns the GEMM of a statement. If the second operand has batches, each batch is a GEMM.
-// Otherwise all rows of the first operand are in one GEMM. An epilogue costs as much as reading the result.
-func gemmShapeOf(s hostir.Stmt) gemmShape {
-	out, operands := hostir.Result(s), hostir.Uses(s)
-	rows, second := hostir.LocalShape(operands[0]), hostir.LocalShape(operands[1])
-	p := gemmShape{m: 1, n: 1, k: rows[len(rows)-1], batch: 1, dtype: operands[0].DType}
-	for _, size := range second[:len(second)-2] {
-		p.batch *= size
-	}
-	result := hostir.LocalShape(out)
-	p.n, p.result = result[len(result)-1], out.DType
-	p.rowA, p.rowB = rowOf(operands[0]), rowOf(operands[1])
-	for _, size := range result[:len(result)-1] {
-		p.m *= size
-	}
-	p.batch = min(p.batch, p.m)
-	p.m /= p.batch
-	for _, t := range operands[2:] {
-		p.extra += bytesOf(t)
-	}
-	if hostir.Epilogue(s) != "" {
-		p.extra += bytesOf(out)
-	}
-	return p
-}
-
-// rowOf returns how many elements of a tensor are next to each other in memory, as a row of a matrix.
-func rowOf(t *hostir.Tensor) int64 {
-	live := hostir.Live(t)
-	for _, axis := range slices.Backward(hostir.Layout(t)) {
-		if slices.Contains(live, axis) && t.Axes[axis].LocalSize() > 1 {
-			return t.Axes[axis].LocalSize()
-		}
-	}
-	return 1
-}
-
 // gemmWork returns the work of a GEMM by cuBLASLt.
-func (m *Machine) gemmWork(p gemmShape) work {
+func (m *Machine) gemmWork(p GEMMSize) work {
 	g := m.gemmOf(p)
 	w := work{kind: GEMM, fixed: m.Device.GEMM, alone: g.on(float64(m.SMs)), gemm: &g, host: m.Host.GEMM}
 	w.sms = g.used(m.SMs)
@@ -150,22 +91,22 @@ func (m *Machine) overLinks(w work) work {
 }
 
 // copyEngine returns the work of a transfer by a copy engine, on the rank that copies.
-func (m *Machine) copyEngine(by hostir.Backend, bytes int64) work {
+func (m *Machine) copyEngine(puts bool, bytes int64) work {
 	curve := m.Links.Pull
-	if by == hostir.IPCPut {
+	if puts {
 		curve = m.Links.Push
 	}
 	w := work{kind: Copy, fixed: m.Device.Copy, alone: curve.Time(float64(bytes)), host: m.Host.Copy}
-	return m.occupies(w, by == hostir.IPCPut, float64(bytes))
+	return m.occupies(w, puts, float64(bytes))
 }
 
 // copyKernel returns the work of a transfer by a kernel, which also waits for flags and sets them.
-func (m *Machine) copyKernel(by hostir.Backend, bytes int64) work {
+func (m *Machine) copyKernel(puts bool, bytes int64) work {
 	w := work{
 		kind: Copy, fixed: m.Device.Kernel + m.Device.Flag, alone: m.Links.SM.Time(float64(bytes)), host: m.Host.Kernel,
 		sms: float64(m.Links.SMs) / float64(m.SMs),
 	}
-	return m.occupies(w, by == hostir.IPCPut, float64(bytes))
+	return m.occupies(w, puts, float64(bytes))
 }
 
 // occupies sets the shares of links and memory that a transfer uses.
@@ -191,24 +132,22 @@ func (m *Machine) pairWork(bytes int64, together bool) work {
 	return w
 }
 
-// collective returns the work of a collective on each of its ranks.
-func (m *Machine) collective(s *hostir.Communication, on spread) work {
-	ranks := int(s.TeamSize())
-	if ranks == 1 {
-		return m.bytesWork(float64(bytesOf(s.In) + bytesOf(s.Out)))
+// collective returns the work of a collective on each of its ranks, by the bytes of its operand and result.
+func (m *Machine) collective(form collective.Form, in, out float64, on spread) work {
+	if on.ranks == 1 {
+		return m.bytesWork(in + out)
 	}
-	form := s.Type.Row()
-	moved, steps := form.Ring(float64(bytesOf(s.In)), float64(bytesOf(s.Out)), float64(ranks))
+	moved, steps := form.Ring(in, out, float64(on.ranks))
 	rows := m.NCCL.Teams
 	if form.Rounds() > 1 {
 		rows = m.NCCL.Allreduce
 	}
-	low, high, part := around(rows, ranks)
+	low, high, part := around(rows, on.ranks)
 	at := func(row NCCLRow) float64 { return row.Latency + row.Rate.Time(moved) }
 	w := work{alone: at(low) + part*(at(high)-at(low)) + steps*m.NCCL.StepTime, sms: float64(m.NCCL.SMs) / float64(m.SMs)}
 	w = m.occupies(w, true, moved)
 	w.in = w.out
-	return m.acrossNodes(w, s, moved, steps, on)
+	return m.acrossNodes(w, form, moved, steps, on)
 }
 
 // around returns the rows with the nearest numbers of ranks below and above, and the position of ranks

@@ -1,6 +1,10 @@
 package cost
 
-import "github.com/hirgen/hirgen/lowering/hostir"
+import (
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/calls/effects"
+	"github.com/hirgen/hirgen/calls/issue"
+)
 
 // Kind is the type of a call.
 type Kind uint8
@@ -50,7 +54,7 @@ type work struct {
 // task is one call of the unrolled program on one stream of one rank, or a joint.
 type task struct {
 	work
-	stmt   hostir.Stmt
+	stmt   calls.Stmt
 	stream int32 // index of unrolling.streams; -1 for none
 	ranks  []int32
 	opens  int32 // the task that begins this one's communication; -1 for the task itself
@@ -80,23 +84,24 @@ type stream struct {
 // unrolling is a program as tasks of all ranks.
 type unrolling struct {
 	machine    *Machine
-	program    *hostir.Program
-	numbers    map[int]int32 // of the world's ranks
-	places     []int32       // 0, 1, ... for each rank
-	iterations int           // of all loops
+	program    *calls.Program
+	world      *issue.World
+	effects    *effects.Table
+	sizes      map[*calls.Gemm]GEMMSize
+	numbers    []int64         // of the world's ranks
+	place      map[int64]int32 // of each rank in numbers
+	places     []int32         // 0, 1, ... for each rank
+	iterations int             // of all loops
 	tasks      []task
 	edges      []edge
 	streams    []stream
-	exchanges  map[string]*hostir.Exchange
-	stays      map[hostir.Stmt]bool // collectives on the caller's stream; nil until first used
-	works      map[hostir.Stmt]work
-	world      *team // of all ranks; nil until first used
-	teams      map[teamOf]*team
-	byRanks    map[string]*team
+	works      map[calls.Stmt]work
+	names      map[string]string // in errors and traces, by label
+	lies       map[int32]*team   // by communicator
 	meetings   map[meetingKey]*meeting
-	transfers  map[transferKey]*flags
-	hosts      []float64 // time of each rank's host
-	classes    *classes  // nil: all ranks are issued
+	flags      map[flagKey]int32 // joints
+	hosts      []float64         // time of each rank's host
+	classes    *classes          // nil: all ranks are issued
 }
 
 // alone returns a list of one rank, in the form of task.ranks.

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/cost"
 	"github.com/hirgen/hirgen/internal/tools/soak"
 	"github.com/hirgen/hirgen/lowering"
-	"github.com/hirgen/hirgen/lowering/cost"
-	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -70,14 +70,14 @@ func TestBounds(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		program, err := lowering.Host(p, lowering.Options{})
+		program, err := lowering.Lower(p, lowering.Options{})
 		if err != nil {
 			continue
 		}
 		accepted++
 		random := rand.New(rand.NewPCG(number, 5))
 		for _, machine := range []*cost.Machine{m, slowed(m, random)} {
-			r, err := cost.Predict(program, machine)
+			r, err := cost.Predict(program.Programs(), machine)
 			if err != nil {
 				t.Fatalf("spec %d: %v\n%s", number, err, spec.Text())
 			}
@@ -142,7 +142,7 @@ func latest(c cost.Call) float64 {
 }
 
 // chain is a program of n GEMMs in a row, with as many allgathers beside them.
-func chain(t *testing.T, n int) *hostir.Program {
+func chain(t *testing.T, n int) *calls.Described {
 	t.Helper()
 	var tensors, ops strings.Builder
 	fmt.Fprintf(&tensors, "  A0: [S, DIDx, 64, 512]\n  B: [512, 512]\n")
@@ -155,7 +155,7 @@ func chain(t *testing.T, n int) *hostir.Program {
 	if err != nil {
 		t.Fatal(err)
 	}
-	program, err := lowering.Host(p, lowering.Options{})
+	program, err := lowering.Lower(p, lowering.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,17 +170,17 @@ func TestTime(t *testing.T) {
 	for _, n := range []int{30, 1500} {
 		program := chain(t, n)
 		best := time.Hour
-		calls := 0
+		found := 0
 		for range 5 {
 			start := time.Now()
-			r, err := cost.Predict(program, m)
+			r, err := cost.Predict(program.Programs(), m)
 			if err != nil {
 				t.Fatal(err)
 			}
-			best, calls = min(best, time.Since(start)), len(r.Calls)
+			best, found = min(best, time.Since(start)), len(r.Calls)
 		}
-		perCall[n] = best / time.Duration(calls)
-		t.Logf("%d calls in %v, %v each", calls, best, perCall[n])
+		perCall[n] = best / time.Duration(found)
+		t.Logf("%d calls in %v, %v each", found, best, perCall[n])
 	}
 	if perCall[1500] > 10*perCall[30] || perCall[1500] > 50*time.Microsecond {
 		t.Errorf("a call takes %v among few and %v among many", perCall[30], perCall[1500])
@@ -190,12 +190,12 @@ func TestTime(t *testing.T) {
 // TestHostIssues: a call of much that is small takes as long as the host does, but for a graph.
 func TestHostIssues(t *testing.T) {
 	params := map[string]int64{"D": 2, "M": 16, "N": 16, "K": 16, "S": 8}
-	calls := predictExample(t, "ag_matmul", params, nil)
+	plain := predictExample(t, "ag_matmul", params, nil)
 	graph := predictExample(t, "ag_matmul", params, map[string]string{"graph": "true"})
-	if calls.Total != calls.Host || calls.Calls[len(calls.Calls)-1].Start < 0.8*calls.Host {
-		t.Errorf("a call takes %v, its host %v, and its last call starts at %v", calls.Total, calls.Host, calls.Calls[len(calls.Calls)-1].Start)
+	if plain.Total != plain.Host || plain.Calls[len(plain.Calls)-1].Start < 0.8*plain.Host {
+		t.Errorf("a call takes %v, its host %v, and its last call starts at %v", plain.Total, plain.Host, plain.Calls[len(plain.Calls)-1].Start)
 	}
-	if graph.Total >= calls.Total || graph.Host > 10 {
+	if graph.Total >= plain.Total || graph.Host > 10 {
 		t.Errorf("as a graph it takes %v, and its host %v", graph.Total, graph.Host)
 	}
 }

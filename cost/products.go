@@ -1,8 +1,8 @@
 package cost
 
 import (
+	"github.com/hirgen/hirgen/calls"
 	"github.com/hirgen/hirgen/internal/base/diag"
-	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -27,17 +27,17 @@ func (p *Prediction) Products() []Product {
 	var list []Product
 	for i := range p.Calls {
 		c := &p.Calls[i]
-		if c.Kind != GEMM || c.Rank != p.Calls[0].Rank || !hostir.IsGEMM(c.Stmt) {
+		call, ok := c.Stmt.(*calls.Gemm)
+		if !ok || c.Rank != p.Calls[0].Rank {
 			continue
 		}
-		_, linear := c.Stmt.(*hostir.Linear)
-		s := gemmShapeOf(c.Stmt)
-		g := group{c.Pos, s.n, s.k, s.batch, linear}
+		s := p.sizes[call]
+		g := group{c.Pos, s.N, s.K, s.Batch, s.transposed}
 		if _, known := at[g]; !known {
 			at[g] = len(list)
-			list = append(list, Product{N: s.n, K: s.k, Batch: s.batch, Transposed: linear, DType: s.dtype, Pos: c.Pos})
+			list = append(list, Product{N: s.N, K: s.K, Batch: s.Batch, Transposed: s.transposed, DType: s.DType, Pos: c.Pos})
 		}
-		list[at[g]].M += s.m
+		list[at[g]].M += s.M
 	}
 	return list
 }

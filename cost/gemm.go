@@ -7,13 +7,13 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// gemmShape is the size of a Matmul or Linear on one rank: a batch of [m, k] x [k, n].
-type gemmShape struct {
-	m, n, k, batch int64
-	dtype          domain.DType
-	extra          int64 // bytes that it reads in addition to its operands, such as an addend
-	rowA, rowB     int64 // elements of the rows of its operands in memory
-	result         domain.DType
+// GEMMSize is the size of a GEMM on one rank: a batch of [M, K] x [K, N].
+type GEMMSize struct {
+	M, N, K, Batch int64
+	DType, Result  domain.DType
+	Extra          int64 // bytes that it reads in addition to its operands, such as an addend
+	RowA, RowB     int64 // elements of the rows of its operands in memory
+	transposed     bool  // B is stored as [N, K]
 }
 
 // gemm describes how a GEMM runs. It computes as many tiles at the same time as it has SMs. floor is its
@@ -50,28 +50,28 @@ const leastUnalignedRows = 128
 // gemmOf chooses the tiles with which a GEMM is fastest, as the heuristic of cuBLASLt does. With few rows
 // these are small tiles, because large ones leave most SMs idle. Or the inner extent is cut into several
 // parts, whose sums are added at the end.
-func (m *Machine) gemmOf(p gemmShape) gemm {
-	rate, best, least := m.gemmRate(p.dtype), gemm{}, math.Inf(1)
+func (m *Machine) gemmOf(p GEMMSize) gemm {
+	rate, best, least := m.gemmRate(p.DType), gemm{}, math.Inf(1)
 	problem := p.problem()
 	packs := problem.Choose()
 	slowdown := problem.Slowdown(packs)
 	if slowdown > 1 {
 		rate = GEMMRate{rate.Sustained / slowdown, rate.Peak / slowdown}
 	}
-	flops := 2 * float64(p.m) * float64(p.n) * float64(p.k) * float64(p.batch)
-	memory, added := m.HBM.Time(float64(p.bytes())), m.HBM.Time(float64(p.extra)) // added is read at the end of each tile
+	flops := 2 * float64(p.M) * float64(p.N) * float64(p.K) * float64(p.Batch)
+	memory, added := m.HBM.Time(float64(p.bytes())), m.HBM.Time(float64(p.Extra)) // added is read at the end of each tile
 	for _, t := range m.Tiles {
 		if slowdown > 1 && t.M < leastUnalignedRows {
 			continue
 		}
 		for split := int64(1); split == 1 || split <= mostSplits && m.Device.Split > 0; split++ {
-			tiles := ceil(p.m, t.M) * ceil(p.n, t.N) * p.batch * split
-			one := 2 * float64(t.M) * float64(t.N) * float64(p.k) / float64(split) / (rate.Peak * t.Peak / float64(m.SMs)) / 1e6
+			tiles := ceil(p.M, t.M) * ceil(p.N, t.N) * p.Batch * split
+			one := 2 * float64(t.M) * float64(t.N) * float64(p.K) / float64(split) / (rate.Peak * t.Peak / float64(m.SMs)) / 1e6
 			perTile := m.Device.Tile + added*float64(m.SMs)/float64(tiles)
 			ends := perTile * float64(tiles) / float64(m.SMs)
 			g := gemm{tiles, one + perTile, max(memory, flops/(rate.Sustained*t.Sustained)/1e6+ends), 0}
 			if split > 1 {
-				g.after = m.Device.Split + float64(p.m*p.n*p.batch*(split+1)*4)/m.L2/1e3
+				g.after = m.Device.Split + float64(p.M*p.N*p.Batch*(split+1)*4)/m.L2/1e3
 			}
 			if time := g.on(float64(m.SMs)); time < least {
 				best, least = g, time
@@ -87,11 +87,11 @@ func (m *Machine) gemmOf(p gemmShape) gemm {
 }
 
 // problem returns a GEMM with the alignment of its rows, if its operands begin at aligned addresses.
-func (p gemmShape) problem() packing.GEMM {
+func (p GEMMSize) problem() packing.GEMM {
 	align := func(row int64, t domain.DType) int64 { return min(16, row&-row*t.Size()) }
 	return packing.GEMM{
-		M: p.m, N: p.n, K: p.k, Batch: p.batch, Element: p.dtype.Size(), Result: p.result.Size(), AddsResult: p.extra > 0,
-		AlignA: align(p.rowA, p.dtype), AlignB: align(p.rowB, p.dtype), AlignC: align(p.n, p.result),
+		M: p.M, N: p.N, K: p.K, Batch: p.Batch, Element: p.DType.Size(), Result: p.Result.Size(), AddsResult: p.Extra > 0,
+		AlignA: align(p.RowA, p.DType), AlignB: align(p.RowB, p.DType), AlignC: align(p.N, p.Result),
 	}
 }
 
@@ -109,8 +109,8 @@ func (m *Machine) copiesOf(bytes int64) float64 {
 }
 
 // bytes returns the least bytes that a GEMM reads and writes.
-func (p gemmShape) bytes() int64 {
-	return p.dtype.Size()*p.batch*(p.m*p.k+p.k*p.n+p.m*p.n) + p.extra
+func (p GEMMSize) bytes() int64 {
+	return p.DType.Size()*p.Batch*(p.M*p.K+p.K*p.N+p.M*p.N) + p.Extra
 }
 
 func ceil(a, b int64) int64 { return (a + b - 1) / b }

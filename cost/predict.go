@@ -4,8 +4,8 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/hirgen/hirgen/calls"
 	"github.com/hirgen/hirgen/internal/base/diag"
-	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
 // A Prediction is the expected timeline of one call of a program, if calls follow each other without waits of
@@ -15,6 +15,7 @@ type Prediction struct {
 	// Total is the time of a call: the time on the GPUs or, if it is longer, the time on the host.
 	Total float64
 	Host  float64 // time to issue a call, on the slowest rank's host
+	Moves bool    // a call moves data between ranks
 	// Critical is the time along the longest chain of calls, each of which waits for the previous one, if no
 	// call had to share resources. Busiest is how long the most used resource is in use: a stream, SMs,
 	// memory, a link or the host. No order could make Total less than these. Serial is the time of all calls
@@ -30,6 +31,7 @@ type Prediction struct {
 	Communications []Exposure
 	// Exposed is the time in which a rank communicates and does not compute, on the rank where it is longest.
 	Exposed float64
+	sizes   map[*calls.Gemm]GEMMSize
 }
 
 // A Class is a set of ranks that do the same. The first one stands for all.
@@ -45,7 +47,7 @@ type Call struct {
 	Name   string // as in the emitted program: "Matmul of C_s"
 	Kind   Kind
 	Pos    diag.Pos
-	Stmt   hostir.Stmt
+	Stmt   calls.Stmt
 	// Start is when it can start, Begin when it begins to compute or to move data, and End when that is done,
 	// in microseconds from the start of the program's call.
 	Start, Begin, End float64
@@ -56,21 +58,24 @@ type Call struct {
 // MaxCalls limits the calls of all ranks in a prediction.
 const MaxCalls = 1 << 21
 
-// Predict simulates a lowered program on a machine. Ranks of a node share memory. On several nodes the
-// program's fallback variant runs, if it has one. Verify must accept the program. Predict returns nil for a
+// Predict simulates a program on a machine. Ranks of a node share memory. variants are the program and, if it has one,
+// its fallback variant, which runs on several nodes. Verify must accept the program. Predict returns nil for a
 // program with more than MaxCalls calls.
-func Predict(p *hostir.Program, m *Machine) (*Prediction, error) {
-	u, err := newUnrolling(m.variant(p), m)
-	if err != nil {
-		return nil, err
-	}
+func Predict(variants []*calls.Program, m *Machine) (*Prediction, error) {
+	u := newUnrolling(m.variant(variants), m)
 	return u.predict(u.places)
+}
+
+// Estimate is Predict with Total, Host and Moves alone.
+func Estimate(variants []*calls.Program, m *Machine) (*Prediction, error) {
+	u := newUnrolling(m.variant(variants), m)
+	return u.estimate(u.places)
 }
 
 // Fold is Predict with one rank of each class of ranks that do the same. Calls, Serial and Critical only
 // cover these ranks, and MaxCalls limits only their calls. All times of calls are the same as with Predict.
-func Fold(p *hostir.Program, m *Machine) (*Prediction, error) {
-	p = m.variant(p)
+func Fold(variants []*calls.Program, m *Machine) (*Prediction, error) {
+	p := m.variant(variants)
 	c, err := classify(p, m)
 	if errors.Is(err, errTooMany) {
 		return nil, nil
@@ -78,18 +83,15 @@ func Fold(p *hostir.Program, m *Machine) (*Prediction, error) {
 	if err != nil {
 		return nil, err
 	}
-	u, err := newUnrolling(p, m)
-	if err != nil {
-		return nil, err
-	}
+	u := newUnrolling(p, m)
 	u.classes = c
 	result, err := u.predict(c.first)
 	if result != nil {
 		for class, place := range c.first {
-			one := Class{Rank: p.Meshes[0].Ranks[place]}
+			one := Class{Rank: int(u.numbers[place])}
 			for other, of := range c.of {
 				if of == int32(class) {
-					one.Ranks = append(one.Ranks, p.Meshes[0].Ranks[other])
+					one.Ranks = append(one.Ranks, int(u.numbers[other]))
 				}
 			}
 			result.Classes = append(result.Classes, one)
@@ -99,16 +101,26 @@ func Fold(p *hostir.Program, m *Machine) (*Prediction, error) {
 }
 
 // variant returns the variant of a program that runs on a machine.
-func (m *Machine) variant(p *hostir.Program) *hostir.Program {
-	if p.Fallback != nil && len(p.Meshes) > 0 && m.NodesOf(p.Meshes[0].Size()) > 1 {
-		return p.Fallback
+func (m *Machine) variant(list []*calls.Program) *calls.Program {
+	if m.NodesOf(len(list[0].Ranks())) > 1 {
+		return list[len(list)-1]
 	}
-	return p
+	return list[0]
 }
 
-// predict issues the program on some ranks, and simulates them.
+// predict predicts the calls of some ranks.
 func (u *unrolling) predict(places []int32) (*Prediction, error) {
-	m := u.machine
+	result, err := u.estimate(places)
+	if result != nil {
+		result.bounds(u)
+		result.calls(u)
+		result.expose()
+	}
+	return result, err
+}
+
+// estimate issues the program on some ranks, and simulates them.
+func (u *unrolling) estimate(places []int32) (*Prediction, error) {
 	err := u.issue(places)
 	if errors.Is(err, errTooMany) {
 		return nil, nil
@@ -119,16 +131,14 @@ func (u *unrolling) predict(places []int32) (*Prediction, error) {
 	if err := simulate(u, false); err != nil {
 		return nil, err
 	}
-	result := &Prediction{Machine: m, Host: slices.Max(u.hosts), Total: u.lastEnd()}
+	result := &Prediction{Machine: u.machine, Host: slices.Max(u.hosts), Total: u.lastEnd(), sizes: u.sizes}
 	if result.Host > result.Total { // then each call waits for the host
 		if err := simulate(u, true); err != nil {
 			return nil, err
 		}
 		result.Total = result.Host
 	}
-	result.bounds(u)
-	result.calls(u)
-	result.expose()
+	result.Moves = slices.ContainsFunc(u.tasks, func(t task) bool { return t.kind.Moves() })
 	return result, nil
 }
 
@@ -164,6 +174,7 @@ func (u *unrolling) lastEnd() float64 {
 // calls lists the tasks as calls. Joints are not calls: their causes replace them in the chain of causes.
 func (p *Prediction) calls(u *unrolling) {
 	index := make([]int, len(u.tasks))
+	p.Calls = make([]Call, 0, len(u.tasks))
 	for i := range u.tasks {
 		t := &u.tasks[i]
 		index[i] = -1
@@ -173,7 +184,7 @@ func (p *Prediction) calls(u *unrolling) {
 		index[i] = len(p.Calls)
 		from := &u.streams[t.stream]
 		c := Call{
-			Rank: u.program.Meshes[0].Ranks[from.rank], Stream: from.name, Name: nameOf(t.stmt), Kind: t.kind,
+			Rank: int(u.numbers[from.rank]), Stream: from.name, Name: u.nameOf(t.stmt), Kind: t.kind,
 			Pos: t.stmt.Meta().Pos, Stmt: t.stmt, Start: t.start, Begin: t.begin, End: t.end,
 		}
 		if t.opens >= 0 {

@@ -6,8 +6,8 @@ import "slices"
 func (p *Prediction) bounds(u *unrolling) {
 	p.Critical, p.Busiest = u.longestChain(), p.Host
 	streams := make([]float64, len(u.streams))
-	ranks := make([]shares, len(u.numbers))
-	memory := make([]float64, len(u.numbers))
+	ranks := make([]shares, len(u.places))
+	memory := make([]float64, len(u.places))
 	for i := range u.tasks {
 		t := &u.tasks[i]
 		p.Serial += t.fixed + t.alone

@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/calls"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -29,15 +29,11 @@ func bare(t *testing.T) *Machine {
 
 // timeline is tasks made by hand on some ranks.
 func timeline(m *Machine, ranks int) *unrolling {
-	u := &unrolling{machine: m, numbers: map[int]int32{}}
-	for i := range ranks {
-		u.numbers[i] = int32(i)
-	}
-	return u
+	return &unrolling{machine: m, places: make([]int32, ranks)}
 }
 
 func (u *unrolling) at(w work, ranks ...int32) int32 {
-	return u.add(task{work: w, stream: 0, ranks: ranks, stmt: &hostir.Delay{}})
+	return u.add(task{work: w, stream: 0, ranks: ranks, stmt: &calls.Delay{}})
 }
 
 func ends(t *testing.T, u *unrolling, want ...float64) {
@@ -87,7 +83,7 @@ func TestMessagesShareTheNetwork(t *testing.T) {
 
 func TestCopiesShareLinks(t *testing.T) {
 	m := bare(t)
-	pull := m.copyEngine(hostir.IPCGet, 1000) // 1 us
+	pull := m.copyEngine(false, 1000) // 1 us
 	u := timeline(m, 3)
 	u.at(pull, 0, 2)
 	u.at(pull, 1, 2) // of the same peer, which sends half of each at a time
@@ -98,7 +94,7 @@ func TestCopiesShareLinks(t *testing.T) {
 	ends(t, u, 1, 1)
 	u = timeline(m, 2)
 	u.at(pull, 0, 1)
-	u.at(m.copyEngine(hostir.IPCPut, 500), 1, 0) // comes in at 0 as well, and is done first
+	u.at(m.copyEngine(true, 500), 1, 0) // comes in at 0 as well, and is done first
 	ends(t, u, 1.5, 1)
 }
 
@@ -188,7 +184,7 @@ func TestGEMMsSharePower(t *testing.T) {
 }
 
 func TestExposure(t *testing.T) {
-	move, gemm, add := &hostir.Wait{}, &hostir.Matmul{}, &hostir.Binary{}
+	move, gemm, add := &calls.StreamWait{}, &calls.Gemm{}, &calls.Launch{}
 	p := &Prediction{Calls: []Call{
 		{Kind: NCCLCall, Stmt: move, Name: "gather", Begin: 0, End: 10},
 		{Kind: GEMM, Stmt: gemm, Name: "gemm", Begin: 2, End: 5},

@@ -1,4 +1,4 @@
-// Package cost predicts how long a lowered host program takes, without running it.
+// Package cost predicts how long a program of calls takes, without running it.
 //
 // A Machine describes one kind of GPU and its links. Predict unrolls a program for all ranks into calls,
 // estimates the duration of each call, and simulates their streams. A call starts when the previous call on

@@ -3,8 +3,8 @@ package cost
 import (
 	"fmt"
 
+	"github.com/hirgen/hirgen/calls/collective"
 	"github.com/hirgen/hirgen/internal/base/diag"
-	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
 // Nodes describes nodes joined by a network. Ranks on a node are adjacent and share memory, and all nodes
@@ -54,19 +54,19 @@ func (m *Machine) together(a, b int32) bool {
 	return m.Nodes == nil || a/int32(m.Nodes.Ranks) == b/int32(m.Nodes.Ranks)
 }
 
-// spread is how many nodes the ranks of a team are on, and how many ranks are on the node with the fewest.
-type spread struct{ nodes, fewest int }
+// spread is the number of ranks of a team, of nodes that they are on, and of ranks on the node with the fewest.
+type spread struct{ ranks, nodes, fewest int }
 
 // spreadOf returns the spread of ranks, by their places in the world.
 func (m *Machine) spreadOf(members []int32) spread {
 	if m.Nodes == nil {
-		return spread{1, len(members)}
+		return spread{len(members), 1, len(members)}
 	}
 	on := map[int32]int{}
 	for _, place := range members {
 		on[place/int32(m.Nodes.Ranks)]++
 	}
-	s := spread{len(on), len(members)}
+	s := spread{len(members), len(on), len(members)}
 	for _, count := range on {
 		s.fewest = min(s.fewest, count)
 	}
@@ -77,13 +77,13 @@ func (m *Machine) spreadOf(members []int32) spread {
 // send and receive the data that a ring moves between nodes, each an equal part. The network or the links
 // inside the nodes bound the time, whichever is slower. In an all-to-all, each rank sends its own data. The
 // way around the ring has the latency of the network for each change of nodes.
-func (m *Machine) acrossNodes(w work, s *hostir.Communication, moved, steps float64, on spread) work {
+func (m *Machine) acrossNodes(w work, form collective.Form, moved, steps float64, on spread) work {
 	if on.nodes < 2 {
 		return w
 	}
-	ranks := float64(s.TeamSize())
+	ranks := float64(on.ranks)
 	bytes := moved / float64(on.fewest)
-	if s.Type.Row().Exchanges() {
+	if form.Exchanges() {
 		bytes = moved * (ranks - float64(on.fewest)) / (ranks - 1)
 	}
 	return m.overNetwork(w, bytes, steps/(ranks-1)*float64(on.nodes-1))

@@ -1,0 +1,26 @@
+package cost
+
+import "github.com/hirgen/hirgen/calls/collective"
+
+// These are times of calls on an idle machine, in microseconds. They are lower bounds of the times when other work runs.
+
+func (w work) idle() float64 { return w.fixed + w.alone }
+
+// GEMMAlone returns the time of a GEMM.
+func (m *Machine) GEMMAlone(p GEMMSize) float64 { return m.gemmWork(p).idle() }
+
+// AttentionAlone returns the time of an attention.
+func (m *Machine) AttentionAlone(s AttentionSize) float64 { return m.attentionWork(s).idle() }
+
+// KernelAlone returns the time of a kernel that reads and writes that many bytes and does little else.
+func (m *Machine) KernelAlone(bytes int64) float64 { return m.bytesWork(float64(bytes)).idle() }
+
+// CopyAlone returns the time of a copy between two GPUs.
+func (m *Machine) CopyAlone(bytes int64) float64 {
+	return m.Device.Copy + m.Links.Pull.Time(float64(bytes))
+}
+
+// CollectiveAlone returns the time of a collective of ranks on one node, by the bytes of its operand and result.
+func (m *Machine) CollectiveAlone(form collective.Form, in, out int64, ranks int) float64 {
+	return m.collective(form, float64(in), float64(out), spread{ranks, 1, ranks}).idle()
+}

@@ -1,0 +1,106 @@
+package cost
+
+import (
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/calls/collective"
+	"github.com/hirgen/hirgen/calls/issue"
+)
+
+type (
+	// team is the ranks of a communicator, by their places in the world.
+	team struct {
+		members []int32
+		lies    spread
+	}
+	// meetingKey numbers the communications of a communicator or, with ranks, the messages from one to another. They run in the
+	// order of issue. With classes, it is the group of the joint.
+	meetingKey struct{ comm, from, to, turn int32 }
+	// meeting is a task that starts when all ranks of a team have arrived.
+	meeting struct {
+		task    int32
+		arrived int
+		of      int
+		stmt    calls.Stmt
+	}
+)
+
+// nccl issues a call or a group as two tasks, the begin and the end of the communications, which run between them.
+func (r *rank) nccl(s calls.Stmt, stream calls.Stream, body []calls.Stmt) {
+	var arrives []int32
+	r.walk.Run(body, func(part calls.Stmt) {
+		if call, ok := part.(*calls.NcclCall); ok {
+			for _, p := range r.walk.Parts(call) {
+				arrives = append(arrives, r.arrive(call, p)...)
+			}
+		}
+	})
+	if r.err != nil || len(arrives) == 0 {
+		return
+	}
+	on := r.on(s, stream)
+	begin := r.issue(on, s, work{host: r.machine.Host.NCCL})
+	for _, m := range arrives {
+		r.follow(m, begin)
+	}
+	r.tasks[r.issue(on, s, work{kind: NCCLCall}, arrives...)].opens = begin
+}
+
+// arrive takes part in a communication. A rank that sends to itself copies.
+func (r *rank) arrive(s *calls.NcclCall, p issue.Part) []int32 {
+	bytes := float64(p.Count * s.Type.Size())
+	a, b := r.place, r.place
+	switch p.Kind {
+	case issue.Collective:
+		t := r.team(p.Comm)
+		form := collective.Of(s.Kind).Form
+		sent, received := form.Slices(int64(len(t.members)))
+		w := r.machine.collective(form, float64(sent)*bytes, float64(received)*bytes, t.lies)
+		return []int32{r.meet(s, meetingKey{comm: p.Comm, from: -1, to: -1}, t.members, w)}
+	case issue.Send:
+		b = r.place32(p.Peer)
+	case issue.Recv:
+		a = r.place32(p.Peer)
+	}
+	key, members := meetingKey{comm: p.Comm, from: a, to: b}, []int32{a, b}
+	if a != b {
+		return []int32{r.meet(s, key, members, r.machine.pairWork(int64(bytes), r.machine.together(a, b)))}
+	}
+	if p.Kind == issue.Recv {
+		return nil
+	}
+	return []int32{r.meet(s, key, members[:1], r.machine.bytesWork(2*bytes))}
+}
+
+// team returns the ranks of a communicator.
+func (u *unrolling) team(comm int32) *team {
+	t := u.lies[comm]
+	if t == nil {
+		t = &team{}
+		for _, other := range u.world.Comms()[comm].Ranks {
+			t.members = append(t.members, u.place32(other))
+		}
+		t.lies = u.machine.spreadOf(t.members)
+		u.lies[comm] = t
+	}
+	return t
+}
+
+// meet arrives at the next meeting with a key, and creates it if the rank is the first.
+func (r *rank) meet(s calls.Stmt, key meetingKey, members []int32, w work) int32 {
+	turn := r.turns[key]
+	r.turns[key]++
+	key.turn = turn
+	if at := r.joint(key); r.classes != nil {
+		key.comm, members = r.classes.meeting(at, members)
+		key.from, key.to, key.turn = -1, -1, 0
+	}
+	m := r.meetings[key]
+	if m == nil {
+		m = &meeting{of: len(members), stmt: s}
+		m.task = r.add(task{work: w, stmt: s, stream: -1, ranks: members})
+		r.tasks[m.task].kind = joint
+		r.meetings[key] = m
+	}
+	m.arrived++
+	return m.task
+}
