@@ -8,8 +8,11 @@
 package calls
 
 import (
+	"cmp"
+
 	"github.com/hirgen/hirgen/internal/base/expr"
 	"github.com/hirgen/hirgen/model/domain"
+	"github.com/hirgen/hirgen/model/transports"
 )
 
 // Program is one program with all its declarations.
@@ -79,6 +82,7 @@ type (
 		Mesh  string
 		Axis  int64
 		Whole bool   // the whole mesh, not an axis
+		Via   string // the transport; empty: NCCL
 		Where string `text:"quoted"` // name in error messages
 	}
 	// Argument is a tensor of the caller.
@@ -178,6 +182,9 @@ type (
 		Text string `text:"quoted"`
 	}
 )
+
+// Library names the library of a team in messages.
+func (t *Team) Library() string { return transports.Named(cmp.Or(t.Via, transports.NCCL)).Title }
 
 // Steps parses the body of a kernel.
 func (k *Kernel) Steps() domain.Body {

@@ -86,7 +86,7 @@ func Render(p *calls.Described, opt Options) ([]File, error) {
 	}
 	files, err := packageFiles(view, opt)
 	if err == nil {
-		view.Runtime, err = runtimeFiles(view.Attends())
+		view.Runtime, err = runtimeFiles(view)
 	}
 	if err != nil {
 		return nil, err

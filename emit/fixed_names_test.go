@@ -26,14 +26,14 @@ func unqualified(code string) map[string]bool {
 // handedOut are names that do not depend on the names of a spec but come from the same allocator: names of loops,
 // mesh axes, workers' events and the statements about them.
 var handedOut = map[string]bool{
-	"i": true, "s": true, "x": true, "x2": true, "x_": true, "started_": true, "joined_": true,
+	"i": true, "s": true, "x": true, "x2": true, "x_": true, "x_ucc_": true, "started_": true, "joined_": true,
 	"kStarted": true, "kJoined": true, "kDelay": true,
 	"model": true, "a": true, "b": true, "c": true, "workspace": true, // of functions that name nothing else
 	"add": true, "rows": true, // of a kernel, whose operands are named around them
 }
 
 // ofLibraries are names that no spec can have.
-var ofLibraries = regexp.MustCompile(`^(?:cuda|cublas|nccl|hirgen|__)`)
+var ofLibraries = regexp.MustCompile(`^(?:cuda|cublas|nccl|UCC_|hirgen|__)`)
 
 // TestFixedNamesAreReserved emits every example twice, with all names of its spec exchanged. Unqualified names in
 // both texts come from templates. An equal name of a spec would change their meaning, so the allocator must not

@@ -19,6 +19,7 @@ import (
 type printer struct {
 	templates *template.Template
 	marks     *marks // source map; nil disables it
+	teams     map[string]*calls.Team
 }
 
 // loadTemplates parses the templates once per process.
@@ -72,7 +73,7 @@ func newPrinter(program *calls.Program) (*printer, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &printer{templates: own}
+	p := &printer{templates: own, teams: calls.ByName(program.Teams)}
 	own.Funcs(newSpeller(program).funcs()).Funcs(template.FuncMap{"stmts": p.statements})
 	return p, nil
 }
@@ -95,7 +96,7 @@ func (p *printer) statements(list []calls.Stmt) (string, error) {
 	var parts []string
 	before := ""
 	for i, s := range list {
-		text, err := p.execute(templateOf(s), s)
+		text, err := p.execute(p.templateOf(s), s)
 		if err != nil {
 			return "", err
 		}
@@ -110,9 +111,12 @@ func (p *printer) statements(list []calls.Stmt) (string, error) {
 }
 
 // templateOf names the template of a statement.
-func templateOf(s calls.Stmt) string {
+func (p *printer) templateOf(s calls.Stmt) string {
 	switch s := s.(type) {
 	case *calls.NcclCall:
+		if team := p.teams[s.Team]; team != nil && team.Via != "" {
+			return team.Via + "/collective"
+		}
 		if row := collective.Of(s.Kind); row != nil && row.NCCL != "" {
 			return "nccl/collective"
 		}

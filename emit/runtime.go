@@ -18,11 +18,18 @@ const libraryFolder = "third_party"
 // runtimeSuffixes are the suffixes of the runtime's sources, headers and CMake files.
 var runtimeSuffixes = []string{".hpp", ".h", ".cpp", ".cu", ".cuh", ".cmake", ".in"}
 
-// runtimeFiles returns copies of the runtime's files, and of the headers for attention if the program attends.
-func runtimeFiles(attends bool) ([]File, error) {
-	folders := runtimeFolders
-	if attends {
-		folders = append(slices.Clone(folders), libraryFolder)
+// uccFolder holds the code that calls UCC.
+const uccFolder = "ucc"
+
+// runtimeFiles returns copies of the runtime's files, of the headers for attention if the program attends, and of the code for UCC if
+// it calls UCC.
+func runtimeFiles(view *programView) ([]File, error) {
+	folders := slices.Clone(runtimeFolders)
+	if view.Attends() {
+		folders = append(folders, libraryFolder)
+	}
+	if view.Ucc() {
+		folders = append(folders, uccFolder)
 	}
 	var files []File
 	for _, folder := range folders {

@@ -67,7 +67,7 @@ func newSpeller(p *calls.Program) *speller {
 func (s *speller) funcs() template.FuncMap {
 	return template.FuncMap{
 		"cpp": spell, "ptr": s.pointer, "stream": stream, "event": event, "flag": flag, "peerflag": peerFlag,
-		"alias": alias, "nccl": ncclType, "dtype": dtype, "ncclfn": func(fn string) string { return domain.FoldOf(fn).NCCL },
+		"alias": alias, "nccl": ncclType, "ucc": uccName, "dtype": dtype, "ncclfn": func(fn string) string { return domain.FoldOf(fn).NCCL },
 		"rank": rankOf, "note": note, "memory": s.memory, "arena": func(name string) bool {
 			return s.buffers[name] != nil && s.buffers[name].Arena
 		}, "pluck": s.plan, "packs": func(shape string) bool {
@@ -140,6 +140,9 @@ func peerFlag(w *calls.FlagWrite) string {
 func alias(t domain.DType) string    { return t.Row().Alias() }
 func ncclType(t domain.DType) string { return t.Row().NCCL }
 func dtype(t domain.DType) string    { return "hirgen::DType::" + domain.Enumerator(string(t)) }
+
+// uccName prints the end of UCC's name for a type or a reduction: "BFLOAT16" for "ncclBfloat16".
+func uccName(nccl string) string { return strings.ToUpper(strings.TrimPrefix(nccl, "nccl")) }
 
 // rankOf prints an expression as the int that NCCL takes.
 func rankOf(e expr.Expr) string {

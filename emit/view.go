@@ -79,6 +79,14 @@ func (v *programView) Attends() bool {
 	return len(v.Attentions) > 0 || v.Python != nil && v.Python.BackwardAttends
 }
 
+// Ucc reports whether the program or its fallback variant calls UCC.
+func (v *programView) Ucc() bool { return slices.ContainsFunc(v.variants(), (*programView).CallsUcc) }
+
+// CallsUcc reports whether this variant calls UCC.
+func (v *programView) CallsUcc() bool {
+	return slices.ContainsFunc(v.Teams, func(t *calls.Team) bool { return t.Via != "" })
+}
+
 // workspaceView is the memory that the GEMMs and attentions of a stream use.
 type workspaceView struct {
 	Plans, Where string // the plans that use it, in C++, and its name in errors

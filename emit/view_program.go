@@ -107,7 +107,7 @@ func (f *form) types() {
 func (f *form) parts() {
 	v := f.view
 	headers := map[string]bool{"hirgen/mesh.hpp": true, "hirgen/graph.hpp": v.Graph, "hirgen/matmul.hpp": len(v.Shapes) > 0,
-		"hirgen/attention.hpp": len(v.Attentions) > 0}
+		"hirgen/attention.hpp": len(v.Attentions) > 0, "hirgen/ucc.hpp": v.CallsUcc()}
 	v.Peers = len(v.Shares) > 0
 	shapes := calls.ByName(v.Shapes)
 	for s := range calls.All(v.Body) {

@@ -60,8 +60,9 @@ func (v *verification) meet(one, other []turn, a, b int32) {
 			x, y := place(v.p, a, one[i].op, 0), place(v.p, b, other[i].op, 0)
 			v.add(Finding{
 				Check: NcclPairs, Severity: Error, At: []Place{x, y},
-				Message: fmt.Sprintf("ranks %d and %d meet in different calls of NCCL, the %s of their turns: %s", a, b, ordinal(i), what),
-				Chains:  []Chain{around(v.p, a, one[i].op, 0, ""), around(v.p, b, other[i].op, 0, "")},
+				Message: fmt.Sprintf("ranks %d and %d meet in different calls of %s, the %s of their turns: %s", a, b,
+					v.p.Library(v.p.Ranks[a].Parts[one[i].part]), ordinal(i), what),
+				Chains: []Chain{around(v.p, a, one[i].op, 0, ""), around(v.p, b, other[i].op, 0, "")},
 			})
 			return
 		}
@@ -92,7 +93,7 @@ func (v *verification) differs(a, b turn) string {
 	y, ok2 := v.p.Stmts[q.Stmt].(*calls.NcclCall)
 	switch {
 	case !ok1 || !ok2:
-		return "no calls of NCCL"
+		return "no calls of " + v.p.Library(p)
 	case p.Kind == issue.Collective && x.Kind != y.Kind:
 		return x.Kind + " and " + y.Kind
 	case p.Count != q.Count:

@@ -9,6 +9,6 @@ import "embed"
 
 // FS holds the headers and sources, and what packages for PyTorch share, under their paths in this folder.
 //
-//go:embed include src cpu cmake third_party
+//go:embed include src cpu cmake third_party ucc
 //go:embed python/runtime/*.py
 var FS embed.FS

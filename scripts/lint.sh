@@ -23,7 +23,8 @@ say "clang-tidy"
 # The sources as compiled for the CPU device, whose headers replace CUDA's.
 tidy() {
   "$clang_tidy" --quiet --warnings-as-errors='*' "$@" -- -std=c++20 \
-    -Iruntime_cpp/cpu/include -Iruntime_cpp/include -Iruntime_cpp/src -Iruntime_cpp/cpu/src
+    -Iruntime_cpp/cpu/include -Iruntime_cpp/include -Iruntime_cpp/src -Iruntime_cpp/cpu/src \
+    -Iruntime_cpp/ucc/include -Iruntime_cpp/ucc/cpu/include
 }
 export -f tidy
 export clang_tidy

@@ -42,19 +42,20 @@ type Row struct {
 	Call   string // the kind of a calls.NcclCall
 	Handle string // the base of the names of such communications in a program
 	NCCL   string // the function of NCCL; empty: the template nccl/<Call> prints sends and receives
+	UCC    string // UCC_COLL_TYPE_...; empty: UCC has none
 	Form
 }
 
 var rows = []*Row{
-	{Allgather, "allgather", "gather", "ncclAllGather", Form{}},
-	{Allreduce, "allreduce", "allreduce", "ncclAllReduce", Form{Reduces: true}},
-	{ReduceScatter, "reduce_scatter", "reduce_scatter", "ncclReduceScatter", Form{Splits: true, Reduces: true}},
-	{Gather, "gather", "gather_to_root", "", Form{ToRoot: true}},
-	{Scatter, "scatter", "scatter", "", Form{FromRoot: true, Splits: true}},
-	{Reduce, "reduce_to_root", "reduce_to_root", "ncclReduce", Form{ToRoot: true, Reduces: true}},
-	{Broadcast, "broadcast", "broadcast", "ncclBroadcast", Form{FromRoot: true}},
-	{AllToAll, "all_to_all", "all_to_all", "", Form{Splits: true}},
-	{SendRecv, "send_recv", "send_recv", "", Form{Pairs: true}},
+	{Allgather, "allgather", "gather", "ncclAllGather", "ALLGATHER", Form{}},
+	{Allreduce, "allreduce", "allreduce", "ncclAllReduce", "ALLREDUCE", Form{Reduces: true}},
+	{ReduceScatter, "reduce_scatter", "reduce_scatter", "ncclReduceScatter", "REDUCE_SCATTER", Form{Splits: true, Reduces: true}},
+	{Gather, "gather", "gather_to_root", "", "GATHER", Form{ToRoot: true}},
+	{Scatter, "scatter", "scatter", "", "SCATTER", Form{FromRoot: true, Splits: true}},
+	{Reduce, "reduce_to_root", "reduce_to_root", "ncclReduce", "REDUCE", Form{ToRoot: true, Reduces: true}},
+	{Broadcast, "broadcast", "broadcast", "ncclBroadcast", "BCAST", Form{FromRoot: true}},
+	{AllToAll, "all_to_all", "all_to_all", "", "ALLTOALL", Form{Splits: true}},
+	{SendRecv, "send_recv", "send_recv", "", "", Form{Pairs: true}},
 }
 
 // Rows lists all rows.

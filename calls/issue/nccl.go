@@ -57,7 +57,7 @@ func (r *Rank) Parts(s *calls.NcclCall) []Part {
 func (r *Rank) collective(s *calls.NcclCall, p Part) []Part {
 	form := collective.Of(s.Kind)
 	if form == nil {
-		r.fault(s, BadName, "NCCL has no %q", s.Kind)
+		r.fault(s, BadName, "%s has no %q", r.comms[p.Comm].Team.Library(), s.Kind)
 		return nil
 	}
 	ranks := r.comms[p.Comm].Ranks

@@ -148,7 +148,7 @@ const macroNames = `assert errno linux unix NULL EOF BUFSIZ INFINITY NAN HUGE_VA
 
 // emittedNames are the names that templates contain.
 const emittedNames = `std hirgen main context context_ caller stream tensors table create reference run issue
-	create_across_nodes sharers rank peer TENSORS kComputeStreams compute_ workspaces_ workspace_ graphs_ peers_ driver_
+	create_across_nodes sharers rank peer TENSORS kComputeStreams compute_ workspaces_ workspace_ graphs_ peers_ driver_ ucc_
 	gemm gemm_add plan where added copy compute copy_joined_ fp32`
 
 // IsReserved reports whether no tensor or parameter of a spec may have this name.

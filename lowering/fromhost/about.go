@@ -1,6 +1,8 @@
 package fromhost
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -86,16 +88,15 @@ func terms(p *hostir.Program) map[string]domain.Terms {
 
 // transportOf names the transports of a program as reports do: "ipc-get", "nccl".
 func transportOf(p *hostir.Program) string {
-	names := map[hostir.Backend]string{hostir.IPCGet: schedule.IPCGet, hostir.IPCPut: schedule.IPCPut}
-	var used []string
-	for transfer := range hostir.Each[*hostir.P2PCommunication](p.Body) {
-		if name := names[transfer.Backend]; name != "" && !slices.Contains(used, name) {
-			used = append(used, name)
+	used := map[string]bool{}
+	for s := range hostir.All(p.Body) {
+		switch s := s.(type) {
+		case *hostir.Communication:
+			used[s.Backend.Row().Name] = true
+		case *hostir.P2PCommunication:
+			used[s.Backend.Row().Name] = true
 		}
 	}
-	if len(used) == 0 {
-		return schedule.NCCL
-	}
-	slices.Sort(used)
-	return strings.Join(used, ", ")
+	delete(used, schedule.NCCL)
+	return cmp.Or(strings.Join(slices.Sorted(maps.Keys(used)), ", "), schedule.NCCL)
 }

@@ -55,7 +55,7 @@ func (b *builder) end(info calls.Info, t *transfer, handle string) calls.Stmt {
 
 // communication lowers a collective.
 func (b *builder) communication(s *hostir.Communication) ([]calls.Stmt, error) {
-	if s.Backend != hostir.NCCL {
+	if !s.Backend.Carries(s.Type) {
 		return nil, notCarried(s.Pos, s.Backend)
 	}
 	buffers, err := b.denseBuffers(s, "a communication", s.Out, s.In)
@@ -127,7 +127,7 @@ func (b *builder) pointToPoint(s *hostir.P2PCommunication) ([]calls.Stmt, error)
 	if s.Backend.IPC() {
 		return b.sharedTransfer(s)
 	}
-	if s.Backend != hostir.NCCL {
+	if !s.Backend.Row().Pairs {
 		return nil, notCarried(s.Pos, s.Backend)
 	}
 	buffers, err := b.denseBuffers(s, "a communication", s.Buffer)

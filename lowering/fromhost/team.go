@@ -8,20 +8,22 @@ import (
 	"github.com/hirgen/hirgen/internal/base/diag"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// teamKey identifies a set of ranks: the ranks along an axis of a mesh or, without an axis, all ranks of the mesh.
+// teamKey identifies a communicator: its transport, and the ranks along an axis of a mesh or, without an axis, all ranks of the mesh.
 type teamKey struct {
 	mesh *domain.Mesh
 	axis string
+	via  string // empty: NCCL
 }
 
 // team declares the ranks that share a communicator, once.
-func (b *builder) team(m *domain.Mesh, axis string, where string) string {
+func (b *builder) team(m *domain.Mesh, axis, via, where string) string {
 	if len(m.Axes) == 1 {
 		axis = m.Axes[0].Name // all ranks of a 1-D mesh are along its axis
 	}
-	key := teamKey{m, axis}
+	key := teamKey{m, axis, via}
 	if name, ok := b.teams[key]; ok {
 		return name
 	}
@@ -32,17 +34,17 @@ func (b *builder) team(m *domain.Mesh, axis string, where string) string {
 	case m != b.program.Meshes[0]:
 		label = m.Name + "_" + axis
 	}
-	name := b.names.Member(label)
+	name := b.names.Member(label + "_" + via)
 	b.teams[key] = name
 	b.out.Teams = append(b.out.Teams, &calls.Team{Name: name, Mesh: b.meshes[m], Axis: int64(axisIndex(m, axis)), Whole: axis == "",
-		Where: where})
+		Where: where, Via: via})
 	return name
 }
 
 // world returns the team of all ranks.
 func (b *builder) world(pos diag.Pos) string {
 	m := b.program.Meshes[0]
-	return b.team(m, "", calls.At(pos, "mesh "+m.Name))
+	return b.team(m, "", "", calls.At(pos, "mesh "+m.Name))
 }
 
 // teamOf returns the team that a communication joins. The two meshes of a SendRecv meet in the world.
@@ -50,5 +52,6 @@ func (b *builder) teamOf(s *hostir.Communication) string {
 	if s.Type == collective.SendRecv {
 		return b.world(s.Pos)
 	}
-	return b.team(s.Mesh, s.MeshAxis, calls.At(s.Pos, strings.TrimSuffix("mesh "+s.Mesh.Name+" axis "+s.MeshAxis, " axis ")))
+	via := strings.TrimPrefix(s.Backend.Row().Name, schedule.NCCL)
+	return b.team(s.Mesh, s.MeshAxis, via, calls.At(s.Pos, strings.TrimSuffix("mesh "+s.Mesh.Name+" axis "+s.MeshAxis, " axis ")))
 }

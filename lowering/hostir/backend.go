@@ -1,5 +1,10 @@
 package hostir
 
+import (
+	"github.com/hirgen/hirgen/calls/collective"
+	"github.com/hirgen/hirgen/model/transports"
+)
+
 // Backend is the transport of a communication.
 //
 // A transfer between two ranks is a send on one and a receive on the other. It starts after everything that was issued to its
@@ -31,6 +36,8 @@ package hostir
 // direction through one pair of statements.
 //
 // Setting a flag, waiting for a flag and a copy are one operation each. The calls may batch adjacent ones.
+//
+// UCC is a rendezvous like NCCL. It carries only collectives, and no groups.
 type Backend string
 
 // The backends. All are None until assign-transport has run.
@@ -39,10 +46,23 @@ const (
 	NCCL   Backend = "NCCL"
 	IPCGet Backend = "IPC-get"
 	IPCPut Backend = "IPC-put"
+	UCC    Backend = "UCC"
 )
 
 // IPC reports whether a transfer copies between memories that ranks share.
-func (b Backend) IPC() bool { return b == IPCGet || b == IPCPut }
+func (b Backend) IPC() bool { return b.Row().Shares }
+
+// Row returns the row of the transport. It is empty for None.
+func (b Backend) Row() transports.Row { return transports.Named(string(b)) }
+
+// Carries reports whether the transport carries a collective.
+func (b Backend) Carries(t collective.Type) bool {
+	r := b.Row()
+	return r.Collectives && (r.Pairs || !t.Row().Pairs)
+}
+
+// BackendOf returns the backend of a value of via.
+func BackendOf(via string) Backend { return Backend(transports.Named(via).Title) }
 
 // Locality limits a transfer to some peers. The program learns at its start which ranks are on one node and can share memory.
 // Nodes partition the ranks, so both sides of a transfer agree. In iterations with any other peer a rank does nothing at the

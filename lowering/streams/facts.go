@@ -58,5 +58,6 @@ func movementKind(s hostir.Stmt) string {
 	for _, sh := range m.Shifts {
 		scatters, gathers = scatters || sh.To != shard.NoAxis, gathers || sh.From != shard.NoAxis && !sh.Reduced
 	}
-	return collective.Form{FromRoot: !sum && !gathers, Splits: scatters, Reduces: sum}.Type().Kind()
+	pairs := len(m.Shifts) == 0 && shard.IsSplit(m.In) // from mesh to mesh
+	return collective.Form{FromRoot: !sum && !gathers && !pairs, Splits: scatters, Reduces: sum, Pairs: pairs}.Type().Kind()
 }

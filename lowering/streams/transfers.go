@@ -12,7 +12,7 @@ import (
 // or shared memory intra-node and NCCL inter-node. The ready flag comes first, and the waits last.
 func (c *slicer) exchange(s hostir.Stmt, from, into *hostir.Tensor, to, of expr.Expr) []hostir.Stmt {
 	pair := transferPair{c: c, stmt: s, from: from, into: into, to: c.team.Rank(to), of: c.team.Rank(of)}
-	backend := backends[c.via(s)]
+	backend := hostir.BackendOf(c.via(s))
 	switch interNode := c.lowering.program.Choices.InterNode; {
 	case !backend.IPC():
 		return slices.Concat(pair.grouped(backend, hostir.AnyNode))
@@ -20,7 +20,7 @@ func (c *slicer) exchange(s hostir.Stmt, from, into *hostir.Tensor, to, of expr.
 		return slices.Concat(pair.shared(backend, hostir.AnyNode))
 	default:
 		ready, copied, read := pair.shared(backend, hostir.IntraNode)
-		group, passed := pair.grouped(backends[interNode], hostir.InterNode)
+		group, passed := pair.grouped(hostir.BackendOf(interNode), hostir.InterNode)
 		return slices.Concat(ready, group, copied, read, passed)
 	}
 }
@@ -86,6 +86,3 @@ func (c *slicer) via(s hostir.Stmt) string {
 	}
 	return c.lowering.choice(s, schedule.Via)
 }
-
-// backends maps each value of via to its backend.
-var backends = map[string]hostir.Backend{schedule.NCCL: hostir.NCCL, schedule.IPCGet: hostir.IPCGet, schedule.IPCPut: hostir.IPCPut}

@@ -1,13 +1,15 @@
 package transport
 
 import (
+	"cmp"
+
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// AssignTransport sets the backend NCCL on every communication without a backend. Transfers of a point-to-point
-// pipeline already have the backend of the schedule; other collectives, and all communications with preset: eager, do
-// not. If no transfer uses CUDA IPC, the fallback variant replaces the program.
+// AssignTransport sets the backend of every communication without one: the transport of the schedule if it carries
+// collectives, and NCCL otherwise. Transfers of a point-to-point pipeline already have the backend of the schedule. If
+// no transfer uses CUDA IPC, the fallback variant replaces the program.
 //
 // Requires: all transfers between ranks are communications.
 // Establishes: every communication has a backend.
@@ -16,19 +18,16 @@ import (
 //	after:  gather = Communication(Allgather, mesh world axis x, in A_s, out A_all_s, NCCL)
 func AssignTransport(p *hostir.Program) error {
 	for s := range hostir.All(p.Body) {
-		var backend *hostir.Backend
 		switch s := s.(type) {
 		case *hostir.Communication:
-			backend = &s.Backend
+			via := hostir.BackendOf(p.Choices.Of(s.Of, schedule.Via))
+			if !via.Carries(s.Type) {
+				via = hostir.NCCL
+			}
+			s.Backend = cmp.Or(s.Backend, via)
 		case *hostir.P2PCommunication:
-			backend = &s.Backend
-		default:
-			continue
+			s.Backend = cmp.Or(s.Backend, hostir.NCCL)
 		}
-		if *backend != hostir.None {
-			continue
-		}
-		*backend = hostir.NCCL
 	}
 	if p.Fallback != nil && !sharesMemory(p) {
 		*p = *p.Fallback

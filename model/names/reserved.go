@@ -20,7 +20,7 @@ type reservedPrefix struct{ text, what string }
 var reservedPrefixes = []reservedPrefix{
 	{"DID", "an axis kind"},
 	{"cuda", "a name of CUDA"}, {"CUDA", "a name of CUDA"}, {"cublas", "a name of cuBLAS"}, {"CUBLAS", "a name of cuBLAS"},
-	{"nccl", "a name of NCCL"}, {"NCCL", "a name of NCCL"},
+	{"nccl", "a name of NCCL"}, {"NCCL", "a name of NCCL"}, {"UCC_", "a name of UCC"},
 	{"hirgen", "a name of the runtime"}, {"HIRGEN", "a name of the runtime"}, {"HG", "a name of the runtime"},
 	{"INT8_", "a C macro"}, {"INT16_", "a C macro"}, {"INT32_", "a C macro"}, {"INT64_", "a C macro"},
 	{"UINT8_", "a C macro"}, {"UINT16_", "a C macro"}, {"UINT32_", "a C macro"}, {"UINT64_", "a C macro"},

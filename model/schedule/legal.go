@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/hirgen/hirgen/internal/base/diag"
+	"github.com/hirgen/hirgen/model/transports"
 )
 
 // Facts are the properties of a communication that decide which choices are legal.
@@ -86,17 +87,24 @@ func pointToPoint(c *Facts) *Problem {
 	return nil
 }
 
-// sharesMemory requires that the ranks can share memory.
-func sharesMemory(c *Facts) *Problem {
-	switch {
-	case !c.P2P:
-		return inapplicable("leave out via; or choose pipeline: p2p, if the tensors have a Stream axis of the shards",
-			"the %s of %s is a collective, which NCCL carries", c.Kind, c.Name)
-	case c.Axis == c.Schedule.Get(Nodes):
-		return inapplicable("leave out via; or leave out nodes", "%s moves along mesh axis %s, which leads from node to node: NCCL carries it",
-			c.Name, c.Axis)
+// carriedBy requires that a transport can carry the communication.
+func carriedBy(r transports.Row) func(c *Facts) *Problem {
+	return func(c *Facts) *Problem {
+		switch {
+		case !c.P2P && !r.Collectives:
+			return inapplicable("leave out via; or choose pipeline: p2p, if the tensors have a Stream axis of the shards",
+				"the %s of %s is a collective, which NCCL carries", c.Kind, c.Name)
+		case r.Shares && c.Axis == c.Schedule.Get(Nodes):
+			return inapplicable("leave out via; or leave out nodes", "%s moves along mesh axis %s, which leads from node to node: NCCL carries it",
+				c.Name, c.Axis)
+		case !r.Pairs && (c.P2P || c.Kind == "sendrecv"):
+			return inapplicable("leave out via, and NCCL carries it", "the %s of %s sends from rank to rank, and %s carries only collectives",
+				c.Kind, c.Name, r.Title)
+		case !r.Graphs && c.Schedule.Get(Graph) == True:
+			return problem("leave out graph, or via", "a CUDA graph captures no calls of %s, and graph is true", r.Title)
+		}
+		return nil
 	}
-	return nil
 }
 
 // overIPC requires CUDA IPC as the transport.
@@ -109,7 +117,7 @@ func overIPC(c *Facts) *Problem {
 			return nil
 		}
 	}
-	if c.Get(Via) == NCCL || sharesMemory(c) != nil {
+	if r := transports.Named(c.Get(Via)); !r.Shares || carriedBy(r)(c) != nil {
 		return inapplicable("choose via: ipc-get or via: ipc-put, or leave it out", "it is for CUDA IPC, and NCCL carries the %s of %s",
 			c.Kind, c.Name)
 	}

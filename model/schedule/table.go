@@ -1,6 +1,10 @@
 package schedule
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/model/transports"
+)
 
 // The fields of the program.
 const (
@@ -42,9 +46,9 @@ const (
 	BroadcastEach = "broadcast"
 	ReduceTo      = "reduce"
 	P2P           = "p2p"
-	NCCL          = "nccl"
-	IPCGet        = "ipc-get"
-	IPCPut        = "ipc-put"
+	NCCL          = transports.NCCL
+	IPCGet        = transports.IPCGet
+	IPCPut        = transports.IPCPut
 	Rotation      = "rotation"
 	Pairwise      = "pairwise"
 	Ring          = "ring"

@@ -1,15 +1,16 @@
 package schedule
 
+import (
+	"github.com/hirgen/hirgen/internal/base/lists"
+	"github.com/hirgen/hirgen/model/transports"
+)
+
 // ofCommunications lists the fields that each communication may have.
 func ofCommunications() []Field {
 	return []Field{
 		{
 			Name: Via, Scope: Communication, Default: NCCL, Doc: "what [carries](#transport) the data",
-			Values: []Value{
-				{Name: NCCL, Doc: "NCCL: a collective, or send and receive in one group"},
-				{Name: IPCGet, Doc: "CUDA IPC: the receiver copies from the sender's memory", legal: sharesMemory},
-				{Name: IPCPut, Doc: "CUDA IPC: the sender copies into the receiver's memory", legal: sharesMemory},
-			},
+			Values: lists.Map(transports.Rows(), func(r transports.Row) Value { return Value{Name: r.Name, Doc: r.Doc, legal: carriedBy(r)} }),
 		},
 		{
 			Name: Lead, Scope: Communication, Low: 1, High: 1024, Default: All, UnderReference: None,

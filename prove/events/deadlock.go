@@ -142,7 +142,7 @@ func (m *machine) absent(at Link, run *running, o *unroll.Op) (next Link, why st
 			op, call, found := m.partOf(other, at.Rank, part, turn)
 			switch {
 			case !found:
-				return next, fmt.Sprintf("meets rank %d, which makes no such call of NCCL", other), false
+				return next, fmt.Sprintf("meets rank %d, which makes no such call of %s", other, m.p.Library(part)), false
 			case !m.arrived(other, op, call):
 				return Link{Rank: other, Op: op, Call: call}, fmt.Sprintf("meets rank %d, at:", other), true
 			}

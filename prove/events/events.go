@@ -14,7 +14,7 @@
 //   - A wait for a flag follows the write of its sequence number.
 //   - NCCL calls end when all their parts have begun. This rule is for deadlocks. For the order of accesses the package assumes
 //     less: a receive follows the beginning of its send, and a send may end before its receive begins.
-//   - NCCL calls of one communicator on several streams of a rank run in the order of issue.
+//   - NCCL calls of one communicator on several streams of a rank run in the order of issue. Those of UCC have no such order.
 package events
 
 import (

@@ -32,7 +32,9 @@ func (m *machine) follows(number int32) map[int32]int32 {
 		case m.o.Mode == Serialized && moves(number, r, o):
 			follow(0, op, op)
 		case m.o.Mode != Serialized && o.Kind == unroll.Nccl:
-			follow(r.PartsOf(o)[0].Comm, op, op)
+			if comm := r.PartsOf(o)[0].Comm; m.p.Comms()[comm].Team.Via == "" {
+				follow(comm, op, op)
+			}
 		}
 	}
 	for key, op := range first {

@@ -26,6 +26,9 @@ type Program struct {
 	Faults       []Fault
 }
 
+// Library names the library that carries a part.
+func (p *Program) Library(part Part) string { return p.Comms()[part.Comm].Team.Library() }
+
 // Rank lists the memories of one rank, and everything that it issues.
 type Rank struct {
 	Has      []bool // by memory

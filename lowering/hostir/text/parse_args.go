@@ -6,9 +6,11 @@ import (
 
 	"github.com/hirgen/hirgen/calls/collective"
 	"github.com/hirgen/hirgen/internal/base/expr"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/internal/base/scan"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
+	"github.com/hirgen/hirgen/model/transports"
 )
 
 // arguments parses the fields of a statement between its parentheses, in order.
@@ -60,7 +62,7 @@ func (p *parser) startsArgumentEnd() bool {
 
 // The values of some string types.
 var (
-	backends   = []hostir.Backend{hostir.NCCL, hostir.IPCGet, hostir.IPCPut}
+	backends   = lists.Map(transports.Rows(), func(r transports.Row) hostir.Backend { return hostir.Backend(r.Title) })
 	localities = []hostir.Locality{hostir.IntraNode, hostir.InterNode}
 )
 

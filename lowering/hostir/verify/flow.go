@@ -106,6 +106,7 @@ func (f *flow) transfers(s hostir.Stmt) {
 		f.group = nil
 	case *hostir.Communication:
 		f.expression(s, "the root", s.Root, int64(len(s.Mesh.Ranks)))
+		f.carried(s, s.Handle, s.Backend, s.Backend.Carries(s.Type))
 		if f.group == nil {
 			f.start(s.Handle)
 		}
@@ -113,12 +114,17 @@ func (f *flow) transfers(s hostir.Stmt) {
 		world := f.bounds.names["rank"].high + 1
 		f.expressionOn(s, s.Buffer.Mesh, "the peer", s.Peer, world)
 		f.teammate(s)
-		if s.Backend.IPC() && f.group != nil {
-			f.breach(s, "group", "%s is over CUDA IPC and stands in a group", s.Handle)
-		}
+		f.carried(s, s.Handle, s.Backend, s.Backend.Row().Pairs)
 		if f.group == nil {
 			f.start(s.Handle)
 		}
+	}
+}
+
+// carried checks that a backend can carry a communication. Only NCCL has groups.
+func (f *flow) carried(s hostir.Stmt, handle string, by hostir.Backend, can bool) {
+	if by != hostir.None && (!can || f.group != nil && by != hostir.NCCL) {
+		f.breach(s, "group", "%s does not carry %s here", by, handle)
 	}
 }
 

@@ -154,6 +154,8 @@ class Context {
   /// The team with these world ranks, in order. Every rank of the world calls this in
   /// the same order with the team that it is in (an empty list if it is in none).
   Team& team(const std::vector<int>& ranks, const char* where);
+  /// A new team with a stream and no communicator, for another library than NCCL.
+  Team& bare_team(const std::vector<int>& ranks, const char* where);
 
   /// The i-th worker stream of the pool; made on first use, never destroyed before the
   /// context. Non-blocking, lowest priority.
@@ -212,6 +214,9 @@ class Context {
   /// the deadline restarts whenever a call completes. When a peer is lost, the watchdog ends the
   /// process during this call. If the process is to survive, this throws failure() instead.
   void synchronize(cudaStream_t stream);
+
+  /// Notes, from any thread, a failure of work that was issued. Waits for that work then throw.
+  void note_failure(const std::string& text);
 
   /// Blocks the host until all issued calls are complete, as synchronize() does. Other ranks are
   /// informed of an error. The owner of a program calls this before destroying the program.

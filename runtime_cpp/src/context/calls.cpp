@@ -60,6 +60,8 @@ void Context::synchronize(cudaStream_t stream) {
   wait_until(idle, "the stream did not become idle");
 }
 
+void Context::note_failure(const std::string& text) { resources_->monitor->set_failure(text); }
+
 void Context::wait_for_calls() {
   wait_until([this] { return resources_->monitor->all_completed(); }, "the calls did not complete");
 }

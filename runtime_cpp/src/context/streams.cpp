@@ -33,6 +33,14 @@ Team& Context::team(const std::vector<int>& ranks, const char* where) {
   Resources& own = *resources_;
   const bool whole = is_world(ranks, world());
   if (whole && own.world_team != nullptr) return *own.world_team;
+  Team& team = bare_team(ranks, where);
+  team.comm = whole ? world_comm(where) : split(ranks, team.rank, where);
+  if (whole) own.world_team = &team;
+  return team;
+}
+
+Team& Context::bare_team(const std::vector<int>& ranks, const char* where) {
+  Resources& own = *resources_;
   const auto found = std::find(ranks.begin(), ranks.end(), rank());
   if (found == ranks.end() && !ranks.empty()) {
     throw Error(Code::kInternal, format("%s: rank %d is not in its own team", where, rank()));
@@ -40,14 +48,12 @@ Team& Context::team(const std::vector<int>& ranks, const char* where) {
   auto team = std::make_unique<Team>();
   team->size = static_cast<int>(ranks.size());
   team->rank = ranks.empty() ? -1 : static_cast<int>(found - ranks.begin());
-  team->comm = whole ? world_comm(where) : split(ranks, team->rank, where);
   if (!ranks.empty()) {
     team->stream = make_stream(own.highest_priority, where);
     own.team_streams.push_back(team->stream);
     name_stream(team->stream, "communicator, " + std::string(split_label(where).text));
   }
   own.teams.push_back(std::move(team));
-  if (whole) own.world_team = own.teams.back().get();
   return *own.teams.back();
 }
 

@@ -83,6 +83,8 @@ class DeviceMonitor {
   Clock::time_point last_completion() const;
   /// The failure of the device or a communicator; empty if there is none.
   std::string failure() const;
+  /// Notes a failure, unless there is one.
+  void set_failure(const std::string& text);
 
   /// Queries the oldest incomplete call on the device. Waits for the answer for at most `seconds`.
   std::optional<OldestCall> ask_oldest_call(double seconds);
@@ -104,7 +106,6 @@ class DeviceMonitor {
   OldestCall find_events();
   OldestCall find_events_now();
   std::vector<MissingFlags> find_missing();
-  void set_failure(const std::string& text);
 
   const int device_;
   mutable std::mutex mutex_;  ///< guards all members below; not held during device calls

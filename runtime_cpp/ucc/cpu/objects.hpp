@@ -1,0 +1,49 @@
+// The objects that handles of UCC point to.
+#pragma once
+
+#include <nccl.h>
+#include <ucc/api/ucc.h>
+
+#include <atomic>
+#include <list>
+#include <mutex>
+#include <queue>
+#include <vector>
+
+namespace hirgen_cpu {
+
+/// A collective. `ended` is set by its stream.
+struct UccRequest : ucc_coll_req {
+  UccRequest(const ucc_coll_args_t& args, ucc_team_h team)
+      : ucc_coll_req{UCC_OPERATION_INITIALIZED}, args(args), team(team) {}
+  const ucc_coll_args_t args;
+  const ucc_team_h team;
+  std::atomic<bool> ended{false};
+};
+
+}  // namespace hirgen_cpu
+
+struct ucc_lib_info {};
+
+struct ucc_context {
+  std::mutex mutex;
+  std::list<hirgen_cpu::UccRequest*> posted;  ///< those in progress
+};
+
+struct ucc_team {
+  ucc_context_h context = nullptr;
+  ucc_oob_coll_t oob{};
+  void* exchange = nullptr;       ///< of the ids; null: it has ended
+  ncclUniqueId id{};              ///< of this rank
+  std::vector<ncclUniqueId> ids;  ///< by rank
+  ncclComm_t comm = nullptr;
+
+  int size() const { return static_cast<int>(oob.n_oob_eps); }
+  int rank() const { return static_cast<int>(oob.oob_ep); }
+};
+
+struct ucc_ee {
+  ucc_team_h team;
+  cudaStream_t stream;
+  std::queue<ucc_ev_t> events;  ///< that the user has not taken
+};

@@ -1,0 +1,73 @@
+// Collectives of UCC, ordered with streams (via: ucc). The ranks exchange UCC's addresses through
+// the program's rendezvous.
+#pragma once
+
+#include <ucc/api/ucc.h>
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "hirgen/context.hpp"
+
+namespace hirgen {
+
+/// Throws Error(kDevice) if `status` is an error. `where` is the spec position.
+void check(ucc_status_t status, const char* call, const char* where, const char* file, int line);
+
+class UccLibrary;
+
+/// UCC's library and context of a program on one rank.
+class Ucc {
+ public:
+  /// Every rank of the world makes one. `where` names the program in errors.
+  Ucc(Context& context, const char* where);
+  /// After a failure UCC's objects stay: nothing in UCC ends a collective whose peer is gone.
+  ~Ucc();
+  Ucc(const Ucc&) = delete;
+  Ucc& operator=(const Ucc&) = delete;
+
+ private:
+  friend class UccTeam;
+  std::unique_ptr<UccLibrary> library_;
+};
+
+/// A collective, in UCC's words.
+struct UccKind {
+  ucc_coll_type_t type;
+  ucc_reduction_op_t op = UCC_OP_SUM;  ///< of reductions
+  int root = 0;                        ///< rank in the team
+};
+
+/// A team of UCC with its stream.
+class UccTeam {
+ public:
+  /// Every rank of the world makes its teams in the same order, with the world ranks of the team
+  /// that it is in (an empty list if it is in none).
+  UccTeam(Ucc& ucc, const std::vector<int>& ranks, const char* where);
+  ~UccTeam();
+  UccTeam(const UccTeam&) = delete;
+  UccTeam& operator=(const UccTeam&) = delete;
+
+  /// Issues a collective. It begins after the earlier work of stream `on`, and the later work of
+  /// `on` begins after it. `count` is the number of elements of one slice, and slices in place lie
+  /// where NCCL has them.
+  void post(const UccKind& kind, const void* in, void* out, int64_t count, ucc_datatype_t type,
+            cudaStream_t on, const char* where);
+
+  const int rank;  ///< of this process, within the team; -1: none
+  const int size;
+  const cudaStream_t stream;
+
+ private:
+  UccTeam(UccLibrary& library, const Team& team, const std::vector<int>& ranks, const char* where);
+  void make(const std::vector<int>& ranks, const char* where);
+  ucc_ee_h engine(cudaStream_t on, const char* where);
+  void await_start(ucc_ee_h engine, ucc_coll_req_h request, const char* where);
+
+  UccLibrary& library_;
+  ucc_team_h team_ = nullptr;
+  std::map<cudaStream_t, ucc_ee_h> engines_;  ///< UCC's view of each stream
+};
+
+}  // namespace hirgen
