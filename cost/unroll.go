@@ -122,6 +122,9 @@ func (u *unrolling) streamName(number int16) string {
 	for _, team := range u.program.Teams {
 		if team.Name+".stream" == name {
 			_, where, _ := strings.Cut(team.Where, " ")
+			if team.Via != "" {
+				return "team of " + team.Library() + ", " + where
+			}
 			return "communicator, " + where
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/schedule"
+	"github.com/hirgen/hirgen/model/transports"
 )
 
 // exchange sends to one rank of the ring and receives from another. It uses NCCL, or memory that ranks share,
@@ -79,10 +80,12 @@ func (p transferPair) wait(handles ...string) []hostir.Stmt {
 	return list
 }
 
-// via returns the transport of a communication. Along the mesh axis that connects nodes, it is always NCCL.
+// via returns the transport of a communication. It is NCCL along the mesh axis that connects nodes, and in place of a transport that
+// the schedule chooses for all communications and that carries no messages from rank to rank.
 func (c *slicer) via(s hostir.Stmt) string {
-	if c.team.Name == c.lowering.program.Choices.Get(schedule.Nodes) {
+	via := c.lowering.choice(s, schedule.Via)
+	if c.team.Name == c.lowering.program.Choices.Get(schedule.Nodes) || !transports.Named(via).Pairs {
 		return schedule.NCCL
 	}
-	return c.lowering.choice(s, schedule.Via)
+	return via
 }

@@ -36,7 +36,7 @@ def collective(scratch):
     rows = "calls/collective/rows.go"
     a.insert(rows, r'^\tAllgather +Type = "Allgather"', '\tSpread Type = "Spread"')
     a.insert(rows, r"^type Form struct \{", "\tDirect bool // ranks send to each other, not along a ring")
-    a.insert(rows, r"^var rows = \[\]\*Row\{", '\t{Spread, "spread", "spread", "", Form{Direct: true}},')
+    a.insert(rows, r"^var rows = \[\]\*Row\{", '\t{Spread, "spread", "spread", "", "", Form{Direct: true}},')
     a.insert("lowering/transport/convert_to_communications.go", r"^\tform := collective\.Form\{FromRoot.*",
              "\tform.Direct = form == collective.Form{} && m.In.Mesh.Size() == 3")
     a.write("templates/nccl/spread.tmpl", TEMPLATE)

@@ -20,7 +20,7 @@ from stubs import WithoutTorch
 import tables
 import variants
 
-MACHINES = pathlib.Path(__file__).resolve().parent.parent.parent / "lowering" / "cost" / "machines"
+MACHINES = pathlib.Path(__file__).resolve().parent.parent.parent / "cost" / "machines"
 
 
 def a_row(operation="ag_matmul", us=100.0, peer_us=130.0, **more):
