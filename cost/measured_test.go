@@ -16,6 +16,7 @@ import (
 	"github.com/hirgen/hirgen/calls/collective"
 	"github.com/hirgen/hirgen/cost"
 	"github.com/hirgen/hirgen/lowering"
+	"github.com/hirgen/hirgen/lowering/schedules"
 	"github.com/hirgen/hirgen/model"
 )
 
@@ -91,7 +92,8 @@ func lowerFile(path string, params map[string]int64, schedule map[string]string)
 	if err != nil {
 		return nil, err
 	}
-	return lowering.Lower(p, lowering.Options{})
+	// They were measured before placements were derived.
+	return lowering.Lower(p, lowering.Options{Disable: []string{schedules.Placing}})
 }
 
 // predicted is what the model says of a row.

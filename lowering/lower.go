@@ -110,6 +110,9 @@ func Run(program *hostir.Program, passes []Pass, opt Options) error {
 		if pass.Name == choosing && len(opt.Disable) > 0 {
 			pass.Run = func(p *hostir.Program) error { return schedules.ChooseSchedule(p, LowerChosen(opt.Disable...)) }
 		}
+		if pass.Name == schedules.Placing {
+			pass.Run = placeFor(opt.Machine, opt.Disable...)
+		}
 		if err := runOnVariants(pass, program); err != nil {
 			return err
 		}

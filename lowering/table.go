@@ -3,10 +3,12 @@ package lowering
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/hirgen/hirgen/calls"
 	callpasses "github.com/hirgen/hirgen/calls/passes"
+	"github.com/hirgen/hirgen/cost"
 	"github.com/hirgen/hirgen/lowering/buffers"
 	"github.com/hirgen/hirgen/lowering/fusion"
 	"github.com/hirgen/hirgen/lowering/hostir"
@@ -39,6 +41,8 @@ var Passes = []Pass{
 	{choosing, "fields that the spec leaves open get the fastest choices, measured or predicted (schedule: auto)", true, chooseSchedule},
 	{"serialize-streams", "every Stream axis becomes a serial axis, so each operation runs as a whole (preset: eager)", true,
 		shard.SerializeStreams},
+	{schedules.Placing, "each tensor that the spec leaves open is whole, split or partial, as the work and communication are least", false,
+		assignPlacements},
 	{"merge-allreduces", "a reduce-scatter and the allgather of its result become one allreduce (preset: eager)", false,
 		shard.MergeAllreduces},
 	{"decompose-contractions", "a matmul that sums over a split axis becomes local matmuls, one reduction over ranks and one bias addition",
@@ -99,6 +103,9 @@ var Order = []Constraint{
 	{"serialize-single-ranks", "choose-schedule", "work along an axis of one rank is local, and must not match a measured communication"},
 	{"serialize-single-ranks", "decompose-contractions", "a matmul over an axis of one rank needs no partial sums"},
 	{"choose-schedule", "serialize-streams", "choose-schedule recognizes operations by their Stream axes, and may choose preset: eager"},
+	{"serialize-streams", schedules.Placing, "assign-placements leaves programs with Stream axes as they are"},
+	{"choose-schedule", schedules.Placing, "assign-placements predicts under the schedule that is chosen"},
+	{schedules.Placing, "merge-allreduces", "assign-placements reads the operations as the model has them"},
 	{"serialize-streams", "decompose-contractions", "decompose-contractions copies the kinds of axes to its new tensors"},
 	{"serialize-streams", "merge-allreduces", "merge-allreduces requires tensors without Stream axes"},
 	{"merge-allreduces", "decompose-contractions",
@@ -200,18 +207,28 @@ func init() {
 	}
 }
 
+// assignPlacements predicts for the machine of the measurements.
+func assignPlacements(p *hostir.Program) error { return placeFor(nil)(p) }
+
+// placeFor returns the pass for a machine; nil: that of the measurements.
+func placeFor(m *cost.Machine, disabled ...string) func(p *hostir.Program) error {
+	return func(p *hostir.Program) error { return schedules.AssignPlacements(p, m, LowerChosen(disabled...)) }
+}
+
 // chooseSchedule predicts by lowering the program with each candidate.
 func chooseSchedule(p *hostir.Program) error { return schedules.ChooseSchedule(p, LowerChosen()) }
 
-// LowerChosen returns the lowering of a program whose schedule is chosen, without the disabled passes and without the passes on
-// calls that a prediction does not need.
+// LowerChosen returns the lowering of a program whose schedule and placements are chosen, without the disabled passes and without the
+// passes on calls that a prediction does not need.
 func LowerChosen(disabled ...string) schedules.Lower {
-	return func(p *hostir.Program) ([]*calls.Program, error) {
-		if err := Run(p, passesToTry, Options{Disable: disabled}); err != nil {
+	without := Options{Disable: append(slices.Clone(disabled), schedules.Placing)}
+	run := func(p *hostir.Program) ([]*calls.Program, error) {
+		if err := Run(p, passesToTry, without); err != nil {
 			return nil, err
 		}
 		return OrderOf(p)
 	}
+	return schedules.Lower{Run: run, Places: !slices.Contains(disabled, schedules.Placing)}
 }
 
 // checkOrder returns an error if a pass is in the table twice, or for the first constraint that is violated or names a

@@ -58,3 +58,24 @@ func TestDumpOfSomeRanks(t *testing.T) {
 		}
 	}
 }
+
+// TestPlacements runs specs whose communications follow from derived placements: every third without HIRGEN_TEST_FULL.
+func TestPlacements(t *testing.T) {
+	specs, err := filepath.Glob("../../testdata/placements/*.yaml")
+	if err != nil || len(specs) == 0 {
+		t.Fatalf("no specs: %v", err)
+	}
+	for i, path := range specs {
+		if !full && i%3 > 0 {
+			continue
+		}
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".yaml"), func(t *testing.T) {
+			moves := folder{"moves"}.beside(t)
+			spec, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			moves.runs(t, renamed.ReplaceAllString(string(spec), "name: moves"), nil, seedsOf(2))
+		})
+	}
+}

@@ -45,11 +45,11 @@ func keepBeginning(p *hostir.Program, most int) {
 			t.Role = hostir.Output
 		}
 	}
-	slices.SortStableFunc(p.Tensors, func(a, b *hostir.Tensor) int { return place(a.Role) - place(b.Role) })
+	slices.SortStableFunc(p.Tensors, func(a, b *hostir.Tensor) int { return turn(a.Role) - turn(b.Role) })
 }
 
-// place orders tensors as programs list them: inputs, outputs, the rest.
-func place(r hostir.Role) int {
+// turn orders tensors as programs list them: inputs, outputs, the rest.
+func turn(r hostir.Role) int {
 	switch r {
 	case hostir.Input:
 		return 0

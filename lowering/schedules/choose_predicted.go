@@ -53,10 +53,21 @@ func predictOn(p *hostir.Program, m *cost.Machine, lower Lower) (basis string, e
 	if err != nil {
 		return "", err
 	}
-	ranked := Rank(func() (*hostir.Program, error) { return text.Parse(p.File, beginning) }, candidates(p), m, lower)
+	list := candidates(p)
+	other, err := placed(p, m)
+	if err != nil {
+		return "", err
+	}
+	if lower.Places && other != nil {
+		list = append(list, withPlacements(list, other)...)
+	}
+	ranked := Rank(func() (*hostir.Program, error) { return text.Parse(p.File, beginning) }, list, m, lower)
 	best, ok := Best(ranked)
 	if !ok || !best.Prediction.Moves && !alone(p) {
 		return "", nil
+	}
+	if best.Placed != "" {
+		*p = *other
 	}
 	best.Set(p)
 	basis = fmt.Sprintf("predicted %s on %s with %s", microseconds(best.Prediction.Total), m.Name, best.Name)

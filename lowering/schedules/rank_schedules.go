@@ -9,17 +9,19 @@ import (
 	"github.com/hirgen/hirgen/calls"
 	"github.com/hirgen/hirgen/cost"
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/hostir/text"
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // A Candidate is a schedule that a program could have. Set applies it to a program before any pass. Choices
 // is the number of choices that it makes. Whole means that it cuts no operation: such a schedule is the safe
-// choice if others gain little.
+// choice if others gain little. Placed has the text of the program with derived placements, if the candidate has them.
 type Candidate struct {
 	Name    string
 	Whole   bool
 	Choices int
 	Set     func(*hostir.Program)
+	Placed  string
 }
 
 // A Ranked is a candidate and its prediction. Refused is the error of a program that cannot have it; then
@@ -30,8 +32,12 @@ type Ranked struct {
 	Refused    error
 }
 
-// Lower makes calls of a program whose schedule is chosen, with the passes after choose-schedule.
-type Lower func(*hostir.Program) ([]*calls.Program, error)
+// Lower makes calls of a program whose schedule is chosen, with the passes after choose-schedule. Without Places, the pass
+// assign-placements is left out, and no candidate has derived placements.
+type Lower struct {
+	Run    func(*hostir.Program) ([]*calls.Program, error)
+	Places bool
+}
 
 // Rank lowers a program from fresh with each candidate, and predicts how long a call takes on a machine. It
 // sorts the candidates by time, in their order if times are equal, with refused candidates last.
@@ -59,6 +65,9 @@ func Rank(fresh func() (*hostir.Program, error), candidates []Candidate, m *cost
 
 // try lowers a program with a candidate and predicts its time.
 func try(fresh func() (*hostir.Program, error), c Candidate, m *cost.Machine, lower Lower) (*cost.Prediction, error) {
+	if c.Placed != "" {
+		fresh = func() (*hostir.Program, error) { return text.Parse("", c.Placed) }
+	}
 	program, err := fresh()
 	if err != nil {
 		return nil, err
@@ -68,7 +77,7 @@ func try(fresh func() (*hostir.Program, error), c Candidate, m *cost.Machine, lo
 	if program.Choices.Chooses(schedule.Via) {
 		program.Choices.Unset(schedule.Transport) // the variant for several nodes is not predicted
 	}
-	lowered, err := lower(program)
+	lowered, err := lower.Run(program)
 	if err != nil {
 		return nil, err
 	}

@@ -24,7 +24,7 @@ func MarkAliases(p *hostir.Program) error {
 	for _, s := range p.Body {
 		switch s := s.(type) {
 		case *hostir.Reshape:
-			if s.In.Layout == nil {
+			if inOrder(s.In, logicalOrder(s.In)) {
 				mark(s.In, s.Out)
 			}
 		case *hostir.Broadcast:

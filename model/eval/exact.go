@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/hirgen/hirgen/model"
@@ -73,8 +74,15 @@ func Exact(p *model.Pipeline) bool {
 		return false
 	}
 	products := make(map[*model.Tensor]int, len(p.Tensors)) // number of GEMMs on the longest path
+	moved := map[*model.Tensor]*model.Tensor{}              // by a tensor with the same elements: where they come from
 	for _, op := range p.Ops {
 		n := 0
+		if op.Kind.Moves() && len(op.In) == 1 {
+			moved[op.Out] = cmp.Or(moved[op.In[0]], op.In[0])
+		}
+		if isProduct(op) && squares(op, moved) {
+			return false
+		}
 		for _, t := range op.In {
 			n = max(n, products[t])
 		}
@@ -92,6 +100,12 @@ func Exact(p *model.Pipeline) bool {
 		products[op.Out] = n
 	}
 	return true
+}
+
+// squares reports whether a product of 16 bits has both operands from one tensor. It sums squares, which do not cancel: the result
+// needs more digits, and may be rounded once on each rank and once in all.
+func squares(op *model.Op, moved map[*model.Tensor]*model.Tensor) bool {
+	return op.Out.DType.Epsilon() != domain.FP32.Epsilon() && cmp.Or(moved[op.In[0]], op.In[0]) == cmp.Or(moved[op.In[1]], op.In[1])
 }
 
 // sumsOverRanks reports whether ranks add up 16-bit numbers. A ring or NCCL rounds the partial sums to that type, and

@@ -1,0 +1,161 @@
+package place
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// A dim is an axis of a form: the elements of an axis of the tensor, or the blocks that ranks have of it.
+type dim struct {
+	axis  int    // of the tensor; summands if there is no such axis
+	ranks string // the mesh axis for whose ranks it has one block each; empty: elements, inside of the blocks
+	whole bool   // each rank has all blocks
+	domain.Extent
+}
+
+// summands is the axis of a dim that counts the parts of a partial tensor.
+const summands = -1
+
+// split reports whether each rank has one block.
+func (d dim) split() bool { return d.ranks != "" && !d.whole }
+
+// is reports whether two dims are equal, whatever the text of their extents.
+func (d dim) is(o dim) bool {
+	return d.axis == o.axis && d.ranks == o.ranks && d.whole == o.whole && d.Size == o.Size
+}
+
+// counts reports whether a dim has to be in a form: others have one element on each rank and in all.
+func (d dim) counts() bool { return d.split() || d.Size > 1 }
+
+// one is a dim of one element.
+var one = dim{axis: summands - 1, Extent: domain.Extent{Size: 1}}
+
+// form is a tensor of the program that is written, in some placement.
+type form struct {
+	tensor *hostir.Tensor
+	dims   []dim
+}
+
+// axesOf returns the axes of dims.
+func axesOf(dims []dim) []domain.Axis {
+	list := make([]domain.Axis, len(dims))
+	for i, d := range dims {
+		if list[i].Extent = d.Extent; d.split() {
+			list[i].Kind, list[i].Mesh = domain.Device, d.ranks
+		}
+	}
+	return list
+}
+
+// dimsOf returns the dims of a tensor as it is declared.
+func dimsOf(t *hostir.Tensor) []dim {
+	list := make([]dim, len(t.Axes))
+	for i, a := range t.Axes {
+		list[i] = dim{axis: i, ranks: hostir.SplitOver(a), Extent: a.Extent}
+	}
+	return list
+}
+
+// needed leaves out dims of one element.
+func needed(dims []dim) []dim {
+	return slices.DeleteFunc(slices.Clone(dims), func(d dim) bool { return !d.counts() })
+}
+
+// arranged returns a form with these dims, which are its own in another order, and others of one element. It adds a permute and a
+// reshape, as needed.
+func (r *rewriter) arranged(f form, dims []dim) form {
+	from, to := needed(f.dims), needed(dims)
+	if !slices.EqualFunc(from, to, dim.is) {
+		perm := make([]int, len(to))
+		for i, d := range to {
+			perm[i] = slices.IndexFunc(f.dims, d.is)
+		}
+		order := slices.Clone(to)
+		for i, d := range f.dims {
+			if !d.counts() {
+				perm, order = append(perm, i), append(order, d)
+			}
+		}
+		f = r.add(f, "_turned", order, func(out *hostir.Tensor) hostir.Stmt {
+			return &hostir.Permute{Info: r.info(""), Out: out, In: f.tensor, Perm: perm}
+		})
+	}
+	return r.reshaped(f, dims)
+}
+
+// reshaped returns a form with other dims for the same elements in row-major order.
+func (r *rewriter) reshaped(f form, dims []dim) form {
+	if len(f.dims) < len(dims) && slices.EqualFunc(needed(f.dims), needed(dims), dim.is) && len(needed(f.dims)) == len(f.dims) {
+		return r.stretched(f, dims)
+	}
+	if slices.EqualFunc(f.dims, dims, func(a, b dim) bool {
+		return a.Size == b.Size && a.split() == b.split() && (a.ranks == b.ranks || !a.split())
+	}) {
+		return form{f.tensor, dims}
+	}
+	return r.add(f, "_rows", dims, func(out *hostir.Tensor) hostir.Stmt {
+		return &hostir.Reshape{Info: r.info(""), Out: out, In: f.tensor}
+	})
+}
+
+// stretched adds the axes of one element that a form lacks.
+func (r *rewriter) stretched(f form, dims []dim) form {
+	for i, d := range dims {
+		if i < len(f.dims) && d.is(f.dims[i]) {
+			continue
+		}
+		axes := slices.Insert(slices.Clone(f.dims), i, d)
+		f = r.add(f, "_row", axes, func(out *hostir.Tensor) hostir.Stmt {
+			out.Axes[i].Kind = domain.Broadcast
+			return &hostir.Broadcast{Info: r.info(""), Out: out, In: f.tensor, Axis: i}
+		})
+	}
+	return f
+}
+
+// cut divides the elements of an axis into blocks for the ranks of a mesh axis. Each rank still has all of them.
+func (r *rewriter) cut(f form, axis int, over domain.MeshAxis) form {
+	at := slices.IndexFunc(f.dims, func(d dim) bool { return d.axis == axis && d.ranks == "" })
+	block := dim{axis: axis, ranks: over.Name, whole: true, Extent: over.Extent}
+	inside := dim{axis: axis, Extent: f.dims[at].Over(over.Extent)}
+	dims := slices.Replace(slices.Clone(f.dims), at, at+1, block, inside)
+	if inside.Size == 1 {
+		dims = slices.Delete(dims, at+1, at+2)
+	}
+	return r.reshaped(f, dims)
+}
+
+// joined makes blocks that each rank has again elements of their axis.
+func (r *rewriter) joined(f form, axis int) form {
+	dims, at := slices.Clone(f.dims), slices.IndexFunc(f.dims, func(d dim) bool { return d.axis == axis && d.whole })
+	block := dims[at]
+	inside := slices.IndexFunc(dims, func(d dim) bool { return d.axis == axis && d.ranks == "" })
+	size := r.of.Axes[axis].Extent
+	for _, d := range dims {
+		if d.axis == axis && d.split() {
+			size = size.Over(d.Extent)
+		}
+	}
+	if inside >= 0 {
+		dims = slices.Delete(dims, at, at+1)
+		inside = slices.IndexFunc(dims, func(d dim) bool { return d.axis == axis && d.ranks == "" })
+		f = r.arranged(f, slices.Insert(slices.Clone(dims), inside, block))
+		dims[inside].Extent = size
+	} else {
+		dims[at] = dim{axis: axis, Extent: size}
+	}
+	return r.reshaped(f, dims)
+}
+
+// renumbered returns dims with the numbers of axes that a map gives.
+func renumbered(dims []dim, row []int) []dim {
+	list := slices.Clone(dims)
+	for i, d := range list {
+		if d.axis >= 0 {
+			list[i].axis = row[d.axis]
+		}
+	}
+	return list
+}

@@ -1,0 +1,151 @@
+package place
+
+import (
+	"github.com/hirgen/hirgen/calls/collective"
+	"github.com/hirgen/hirgen/cost"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// Prices is how long work takes on its own, in microseconds.
+type Prices interface {
+	// CollectiveAlone is the time of a communication of some ranks, each with bytes of the operand and of the result.
+	CollectiveAlone(form collective.Form, in, out int64, ranks int) float64
+	// KernelAlone is the time of a kernel by the number of bytes that it reads and writes.
+	KernelAlone(bytes int64) float64
+	// GEMMAlone is the time of a batch of matrix products.
+	GEMMAlone(p cost.GEMMSize) float64
+}
+
+// pricing prices placements on a mesh.
+type pricing struct {
+	Prices
+	mesh *domain.Mesh
+	fns  map[*hostir.Tensor]string // with which function the parts of a partial tensor are reduced
+	traffic
+	// changes has the times of changes, since the search asks for each often.
+	changes map[change]float64
+}
+
+// change is a change of placement of a tensor.
+type change struct {
+	tensor   *hostir.Tensor
+	from, to Placements
+}
+
+// bytes is the size of a rank's part of a tensor.
+func (p *pricing) bytes(t *hostir.Tensor, at Placements) int64 {
+	size := t.DType.Size()
+	for _, a := range t.Axes {
+		size *= a.Size
+	}
+	for i, axis := range p.mesh.Axes {
+		if at.of(i).splits() {
+			size /= axis.Size
+		}
+	}
+	return size
+}
+
+// step is the time of a change of placement.
+func (p *pricing) step(t *hostir.Tensor, from Placements, s step) float64 {
+	to, ranks := from.with(s.mesh, s.to), p.mesh.Axes[s.mesh].Size
+	in, out := p.bytes(t, from), p.bytes(t, to)
+	kind := collective.Allgather
+	switch {
+	case s.from == Whole:
+		return p.KernelAlone(2 * out)
+	case s.from == Partial && s.to == Whole:
+		kind = collective.Allreduce
+	case s.from == Partial:
+		kind = collective.ReduceScatter
+	case s.to.splits():
+		kind = collective.AllToAll
+	}
+	return p.CollectiveAlone(kind.Row().Form, in, out, int(ranks))
+}
+
+// change is the time of all steps from one placement to another; it is not possible if nothing leads there.
+func (p *pricing) change(t *hostir.Tensor, from, to Placements) (us float64, possible bool) {
+	us, known := p.changes[change{t, from, to}]
+	if !known {
+		us = p.allSteps(t, from, to)
+		p.changes[change{t, from, to}] = us
+	}
+	return us, us >= 0
+}
+
+// allSteps is the time of a change, or negative if it is not possible.
+func (p *pricing) allSteps(t *hostir.Tensor, from, to Placements) (us float64) {
+	list, possible := steps(from, to)
+	if !possible {
+		return -1
+	}
+	for _, s := range list {
+		if s.to.splits() && !divides(t, int(s.to), p.mesh.Axes[s.mesh].Size) {
+			return -1
+		}
+		us += p.step(t, from, s)
+		from = from.with(s.mesh, s.to)
+	}
+	return us
+}
+
+// local is the time of a statement on one rank.
+func (p *pricing) local(s hostir.Stmt, in, out []Placements) float64 {
+	uses, defs := hostir.Uses(s), hostir.Defs(s)
+	switch s.(type) {
+	case *hostir.Reshape, *hostir.Permute, *hostir.Broadcast, *hostir.Slice:
+		return 0 // views
+	case *hostir.Matmul, *hostir.Linear:
+		second, columns := hostir.SecondOperand(s)
+		size := func(t *hostir.Tensor, at Placements) int64 { return p.bytes(t, at) / t.DType.Size() }
+		k := int64(1)
+		if axes := uses[0].Axes; len(axes) > 0 {
+			k = axes[len(axes)-1].Size
+		}
+		n := second.Axes[len(second.Axes)-columns].Size
+		for i, axis := range p.mesh.Axes {
+			if int(in[0].of(i)) == len(uses[0].Axes)-1 {
+				k /= axis.Size
+			}
+			if int(in[1].of(i)) == len(second.Axes)-columns {
+				n /= axis.Size
+			}
+		}
+		batch := max(size(second, in[1])/(n*k), 1)
+		return p.GEMMAlone(cost.GEMMSize{
+			DType: uses[0].DType, Result: defs[0].DType, Batch: batch, M: max(size(defs[0], out[0])/(n*batch), 1), N: n, K: k,
+		})
+	case *hostir.Attention:
+		return p.attention(uses, in)
+	case *hostir.Reduce:
+		if p.bytes(uses[0], in[0])/uses[0].DType.Size() == p.bytes(defs[0], out[0])/defs[0].DType.Size() {
+			return 0 // one element on each rank
+		}
+	}
+	bytes := int64(0)
+	for k, t := range uses {
+		if !onElements(s) || p.reads[s][t] {
+			bytes += p.bytes(t, in[k])
+		}
+	}
+	for k, t := range defs {
+		if !onElements(s) || p.writes[t] {
+			bytes += p.bytes(t, out[k])
+		}
+	}
+	if bytes == 0 {
+		return 0
+	}
+	return p.KernelAlone(bytes)
+}
+
+// attention prices an attention as its two products.
+func (p *pricing) attention(uses []*hostir.Tensor, in []Placements) float64 {
+	axes := uses[1].Axes
+	rows, size := axes[len(axes)-2].Size, axes[len(axes)-1].Size
+	elements := p.bytes(uses[0], in[0]) / uses[0].DType.Size()
+	t := uses[0].DType
+	return 2 * p.GEMMAlone(cost.GEMMSize{DType: t, Result: t, Batch: 1, M: max(elements/size, 1), N: rows, K: size})
+}

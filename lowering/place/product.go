@@ -1,0 +1,123 @@
+package place
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/base/expr"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// product writes a matrix product, with blocks as the outermost batches. If the second operand has blocks and no other batch axes, the
+// rows of the first become one axis, so that its blocks are next to the matrices.
+func (r *rewriter) product(s hostir.Stmt, in []form, rows [][]int) form {
+	uses, rank := hostir.Uses(s), len(hostir.Result(s).Axes)
+	k, second := len(uses[0].Axes)-1, len(uses[1].Axes)
+	column := second - 1
+	inner := column - 1
+	if _, linear := s.(*hostir.Linear); linear {
+		column, inner = inner, column
+	}
+	x := form{in[0].tensor, summed(in[0].dims, k, rows[0])}
+	w := form{in[1].tensor, summed(in[1].dims, inner, rows[1])}
+	matrix := []dim{elementsOf(in[1], second-2), elementsOf(in[1], second-1)}
+	outer := []dim{elementsOf(in[0], k)}
+	made := elementsOf(in[1], column)
+	made.axis = rank - 1
+
+	blocks, batched := r.ranked(x, w), len(r.ranked(w)) > 0
+	var lead, ofX, ofW []dim // of the result without columns, of each operand
+	for j := range rank - 1 {
+		xd, wd := one, one
+		if a := j - (rank - 1 - k); a >= 0 {
+			xd = elementsOf(x, j)
+		}
+		if b := j - (rank - second); b >= 0 && j < rank-2 {
+			wd = elementsOf(w, j)
+		}
+		d := xd
+		if wd.Size > d.Size {
+			d = wd
+		}
+		if d.Size == 1 && j < rank-2 && !has(x, j) && !has(w, j) {
+			continue // ranks have one each
+		}
+		d.axis = j
+		lead, ofX = append(lead, d), append(ofX, xd)
+		if j < rank-2 {
+			ofW = append(ofW, wd)
+		}
+	}
+	flat := batched && len(lead) > 1 && !slices.ContainsFunc(ofW, dim.counts)
+	if flat || !batched {
+		for len(ofW) > 0 && (flat || !ofW[0].counts()) {
+			ofW = ofW[1:]
+		}
+	}
+	front := func(f form) []dim {
+		list := slices.Clone(blocks)
+		for i, b := range list {
+			if !slices.ContainsFunc(f.dims, b.is) {
+				list[i] = one
+			}
+		}
+		if !slices.ContainsFunc(list, dim.split) && !batched {
+			return nil
+		}
+		return list
+	}
+	outer[0].axis, matrix[inner-second+2].axis = summands, summands
+	matrix[column-second+2].axis = rank - 1
+	xs, rowsOf := r.arranged(x, slices.Concat(front(x), ofX, outer)), lead
+	if flat {
+		rowsOf = []dim{{Extent: productOf(lead)}}
+		xs = r.reshaped(xs, slices.Concat(front(x), rowsOf, outer))
+	}
+	ws := r.arranged(w, slices.Concat(front(w), ofW, matrix))
+	operands := []form{xs, ws}
+	for range in[2:] { // a bias of the batches and columns
+		b := form{in[2].tensor, renumbered(in[2].dims, rows[2])}
+		operands = append(operands, r.arranged(b, stretched(b, slices.Concat(blocks, rowsOf[:len(rowsOf)-1], []dim{made}))))
+	}
+	result := r.clone(s, operands, slices.Concat(blocks, rowsOf, []dim{made}))[0]
+	return r.reshaped(result, slices.Concat(blocks, lead, []dim{made}))
+}
+
+// has reports whether a form has elements of an axis.
+func has(f form, axis int) bool {
+	return slices.ContainsFunc(f.dims, func(d dim) bool { return d.axis == axis && d.ranks == "" })
+}
+
+// elementsOf returns the dim of elements of an axis, of one element if ranks have one each.
+func elementsOf(f form, axis int) dim { return f.elements(axis, axis+1)[0] }
+
+// summed renumbers dims as axes of the result. Those of the summed axis are summands.
+func summed(dims []dim, axis int, row []int) []dim {
+	list := slices.Clone(dims)
+	for i, d := range list {
+		switch {
+		case d.axis == axis:
+			list[i].axis = summands
+		case d.axis >= 0:
+			list[i].axis = row[d.axis]
+		}
+	}
+	return list
+}
+
+// productOf is the extent of several axes as one.
+func productOf(dims []dim) domain.Extent {
+	size, text := int64(1), expr.Expr(expr.Int(1))
+	for _, d := range dims {
+		size *= d.Size
+		if part, divides := d.Expr().(*expr.Binary); divides && part.Op == "/" && expr.Compact(part.Y) == expr.Compact(text) {
+			text = part.X // D * (M / D)
+			continue
+		}
+		text = expr.Fold(&expr.Binary{Op: "*", X: text, Y: d.Expr()})
+	}
+	if _, number := text.(expr.Int); number {
+		return domain.Extent{Size: size}
+	}
+	return domain.Extent{Text: expr.Compact(text), Size: size}
+}

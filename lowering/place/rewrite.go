@@ -1,0 +1,184 @@
+package place
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// rewriter writes a program in which each statement is local to a rank or one change of a placement.
+type rewriter struct {
+	*graph
+	program *hostir.Program
+	names   *hostir.Namer
+	body    []hostir.Stmt
+	first   int            // the first statement of the operation that is written
+	from    hostir.Stmt    // that operation
+	of      *hostir.Tensor // the tensor of the model whose form is made
+	forms   map[*hostir.Tensor]map[Placements]form
+	named   map[*hostir.Tensor]bool   // whether a form has the name of the tensor
+	order   map[*hostir.Tensor]string // the placements of the forms, in the order in which they were made
+}
+
+// rewrite replaces the body by one with the chosen placements.
+func (g *graph) rewrite(p *hostir.Program, chosen []int) {
+	r := &rewriter{
+		graph: g, program: p, names: hostir.NewNamer(p), forms: map[*hostir.Tensor]map[Placements]form{},
+		named: map[*hostir.Tensor]bool{}, order: map[*hostir.Tensor]string{},
+	}
+	for i, s := range g.body {
+		r.from, r.first = s, len(r.body)
+		r.operation(s, g.choices[i][chosen[i]])
+	}
+	p.Body = r.body
+	used := map[*hostir.Tensor]bool{}
+	for s := range hostir.All(p.Body) {
+		for _, t := range hostir.Mentions(s) {
+			used[t] = true
+		}
+	}
+	p.Tensors = slices.DeleteFunc(p.Tensors, func(t *hostir.Tensor) bool { return t.Role == hostir.Temp && !used[t] })
+}
+
+// info is the Info of a statement for the operation that is written.
+func (r *rewriter) info(note string) hostir.Info { return hostir.InfoFrom(r.from, note) }
+
+// add appends a statement and returns its result as a form.
+func (r *rewriter) add(like form, suffix string, dims []dim, write func(out *hostir.Tensor) hostir.Stmt) form {
+	if _, fixed := r.fixed[r.of]; fixed && suffix == "" {
+		suffix = "_part"
+	}
+	name := r.of.Name + suffix
+	if suffix != "" || r.named[r.of] {
+		name = r.names.Fresh(name)
+	}
+	r.named[r.of] = r.named[r.of] || suffix == ""
+	out := &hostir.Tensor{
+		Name: name, DType: like.tensor.DType, Axes: axesOf(dims), Mesh: r.mesh,
+		Role: hostir.Temp, Inferred: true, Pos: r.of.Pos,
+	}
+	r.program.Tensors = append(r.program.Tensors, out)
+	r.body = append(r.body, write(out))
+	return form{out, dims}
+}
+
+// keep records a form of a tensor.
+func (r *rewriter) keep(t *hostir.Tensor, at Placements, f form) {
+	if r.forms[t] == nil {
+		r.forms[t] = map[Placements]form{}
+	}
+	if _, known := r.forms[t][at]; !known {
+		r.order[t] += string(at)
+	}
+	r.forms[t][at] = f
+}
+
+// read returns a tensor in a placement.
+func (r *rewriter) read(t *hostir.Tensor, at Placements) form {
+	if r.forms[t] == nil {
+		r.keep(t, r.fixed[t], form{t, dimsOf(t)})
+	}
+	from, _, _ := r.nearest(t, r.order[t], at)
+	r.of = t
+	return r.changed(t, from, at)
+}
+
+// changed changes a form step by step.
+func (r *rewriter) changed(t *hostir.Tensor, from, to Placements) form {
+	f := r.forms[t][from]
+	list, _ := steps(from, to)
+	for _, s := range list {
+		if from = from.with(s.mesh, s.to); r.has(t, from) {
+			f = r.forms[t][from]
+			continue
+		}
+		f = r.step(f, s)
+		r.keep(t, from, f)
+	}
+	return f
+}
+
+func (r *rewriter) has(t *hostir.Tensor, at Placements) bool {
+	_, has := r.forms[t][at]
+	return has
+}
+
+// step is one communication, or takes the own part.
+func (r *rewriter) step(f form, s step) form {
+	over := r.mesh.Axes[s.mesh]
+	if s.to.splits() {
+		f = r.cut(f, int(s.to), over)
+	}
+	at := slices.IndexFunc(f.dims, func(d dim) bool { return d.ranks == over.Name && d.split() })
+	dims := slices.Clone(f.dims)
+	for i, d := range dims {
+		if d.ranks == over.Name {
+			dims[i].whole = !d.whole
+		}
+	}
+	if s.from == Partial {
+		fn := r.fns[r.of]
+		return r.add(f, "", slices.Delete(dims, at, at+1), func(out *hostir.Tensor) hostir.Stmt {
+			return &hostir.Reduce{Info: r.info("the parts of all ranks"), Fn: fn, Out: out, In: f.tensor, Axis: at}
+		})
+	}
+	suffix := "_part"
+	if s.from.splits() {
+		suffix = "_all"
+	}
+	f = r.add(f, suffix, dims, func(out *hostir.Tensor) hostir.Stmt {
+		return &hostir.Set{Info: r.info("moved, so that " + hostir.Op(r.from) + " is local to a rank"), Out: out, In: f.tensor}
+	})
+	if s.from.splits() {
+		f = r.joined(f, int(s.from))
+	}
+	return f
+}
+
+// operation writes a statement with its operands and results in the chosen placements.
+func (r *rewriter) operation(s hostir.Stmt, c choice) {
+	operands := make([]form, len(c.in))
+	for k, t := range hostir.Uses(s) {
+		operands[k] = r.read(t, c.in[k])
+	}
+	r.of = hostir.Result(s)
+	made := r.written(s, operands, c)
+	for k, t := range hostir.Defs(s) {
+		r.of = t
+		r.keep(t, c.out[k], made[k])
+		want, fixed := r.fixed[t]
+		if !fixed {
+			continue
+		}
+		f := r.changed(t, c.out[k], want)
+		delete(r.forms, t)
+		delete(r.order, t)
+		r.deliver(t, f)
+	}
+}
+
+// deliver makes a form the tensor that the spec declares.
+func (r *rewriter) deliver(t *hostir.Tensor, f form) {
+	f = r.arranged(f, dimsOf(t))
+	fresh := slices.IndexFunc(r.body[r.first:], func(s hostir.Stmt) bool { return slices.Contains(hostir.Defs(s), f.tensor) })
+	if fresh < 0 {
+		r.body = append(r.body, &hostir.Set{Info: r.info(""), Out: t, In: f.tensor})
+		return
+	}
+	for _, s := range r.body[r.first:] {
+		hostir.ReplaceDef(s, f.tensor, t)
+		hostir.SubstituteUses(s, func(u *hostir.Tensor) *hostir.Tensor {
+			if u == f.tensor {
+				return t
+			}
+			return u
+		})
+	}
+	for _, forms := range r.forms {
+		for at, other := range forms {
+			if other.tensor == f.tensor {
+				forms[at] = form{t, other.dims}
+			}
+		}
+	}
+}

@@ -1,0 +1,137 @@
+package place
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/hirgen/hirgen/calls/collective"
+	"github.com/hirgen/hirgen/cost"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// simple has simple prices: of bytes, and of each call.
+type simple struct{}
+
+func (simple) CollectiveAlone(form collective.Form, in, out int64, ranks int) float64 {
+	bytes, _ := form.Ring(float64(in), float64(out), float64(ranks))
+	return 3 + bytes/8
+}
+func (simple) KernelAlone(bytes int64) float64   { return 1 + float64(bytes)/64 }
+func (simple) GEMMAlone(p cost.GEMMSize) float64 { return 1 + float64(p.Batch*p.M*p.N*p.K)/512 }
+
+// graphs makes random programs.
+type graphs struct {
+	*rand.Rand
+	p    *hostir.Program
+	made []*hostir.Tensor
+}
+
+// tensor adds a tensor of two axes.
+func (g *graphs) tensor(role hostir.Role, axes ...domain.Axis) *hostir.Tensor {
+	t := &hostir.Tensor{
+		Name: fmt.Sprint("t", len(g.p.Tensors)), DType: domain.FP32, Axes: axes, Mesh: g.p.Meshes[0], Role: role, Inferred: role == hostir.Temp,
+	}
+	g.p.Tensors = append(g.p.Tensors, t)
+	return t
+}
+
+// any returns an earlier tensor.
+func (g *graphs) any() *hostir.Tensor { return g.made[g.IntN(len(g.made))] }
+
+// extents are those of all axes.
+const extent = 8
+
+func serial() domain.Axis { return domain.Axis{Extent: domain.Extent{Size: extent}} }
+
+// program makes a program of some statements, with one or two mesh axes.
+func (g *graphs) program(statements int) *hostir.Program {
+	mesh := &domain.Mesh{Name: "world", Axes: []domain.MeshAxis{{Name: "x", Extent: domain.Extent{Size: 2}}}}
+	if g.IntN(2) == 0 {
+		mesh.Axes = append(mesh.Axes, domain.MeshAxis{Name: "y", Extent: domain.Extent{Size: 2}})
+	}
+	for rank := range 1 << len(mesh.Axes) {
+		mesh.Ranks = append(mesh.Ranks, rank)
+	}
+	g.p, g.made = &hostir.Program{Name: "random", Meshes: []*domain.Mesh{mesh}}, nil
+	for range 3 {
+		g.made = append(g.made, g.tensor(hostir.Input, serial(), serial()))
+	}
+	for i := range statements {
+		role := hostir.Temp
+		if i == statements-1 {
+			role = hostir.Output
+		}
+		out := g.tensor(role, serial(), serial())
+		var s hostir.Stmt
+		switch g.IntN(5) {
+		case 0, 1:
+			s = &hostir.Matmul{Out: out, A: g.any(), B: g.any()}
+		case 2:
+			s = &hostir.Binary{Fn: []string{"add", "mul"}[g.IntN(2)], Out: out, A: g.any(), B: g.any()}
+		case 3:
+			s = &hostir.Unary{Fn: []string{"neg", "relu"}[g.IntN(2)], Out: out, In: g.any()}
+		case 4:
+			s = &hostir.Permute{Out: out, In: g.any(), Perm: []int{1, 0}}
+		}
+		g.made = append(g.made, out)
+		g.p.Body = append(g.p.Body, s)
+	}
+	return g.p
+}
+
+// brute is the least time of all assignments of the statements from number i on.
+func (g *graph) brute(s *state, i int) (us float64, possible bool) {
+	if i == len(g.body) {
+		return s.us, true
+	}
+	for n := range g.choices[i] {
+		if next := g.next(s, i, n); next != nil {
+			if time, can := g.brute(next, i+1); can && (!possible || time < us) {
+				us, possible = time, true
+			}
+		}
+	}
+	return us, possible
+}
+
+// placed gives the inputs random placements.
+func (g *graphs) placed(of *graph) {
+	for _, t := range g.p.Tensors[:3] {
+		at := make([]Placement, len(of.mesh.Axes))
+		for i := range at {
+			at[i] = Placement(g.IntN(3) - 1)
+		}
+		if p := placements(at...); !p.twice() {
+			of.fixed[t] = p
+		}
+	}
+}
+
+// TestSearchFindsTheLeast: the search finds the least time of all assignments of random programs. With as many states as in use it
+// is that of all states for eight tensors, too.
+func TestSearchFindsTheLeast(t *testing.T) {
+	random := &graphs{Rand: rand.New(rand.NewPCG(1, 2))}
+	better := 0
+	for n := range 42 {
+		p := random.program(2 + n%7)
+		g := newGraph(p.Body, &pricing{Prices: simple{}, mesh: p.Meshes[0], changes: map[change]float64{}})
+		random.placed(g)
+		chosen, us := g.search(many)
+		_, want := g.search(math.MaxInt)
+		if all := 4 - len(g.mesh.Axes); len(p.Body) <= all+1 {
+			want, _ = g.brute(&state{}, 0)
+		}
+		if len(chosen) != len(p.Body) || us > want*(1+1e-9) {
+			t.Fatalf("%v: %v, and the least of all assignments is %v", chosen, us, want)
+		}
+		if _, greedy := g.search(1); greedy > us*(1+1e-9) {
+			better++
+		}
+	}
+	if better < 4 {
+		t.Errorf("statement by statement is the best way in all but %d", better)
+	}
+}

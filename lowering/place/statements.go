@@ -1,0 +1,273 @@
+package place
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// written appends a statement that is local to a rank, and returns its results.
+func (r *rewriter) written(s hostir.Stmt, in []form, c choice) []form {
+	rows := hostir.AxisMap(s)
+	switch s := s.(type) {
+	case *hostir.Permute:
+		return []form{r.permuted(s, form{in[0].tensor, renumbered(in[0].dims, rows[0])})}
+	case *hostir.Broadcast:
+		f := r.arranged(in[0], standard(in[0].dims))
+		f.dims = renumbered(f.dims, rows[0])
+		at := slices.IndexFunc(f.dims, func(d dim) bool { return d.axis > s.Axis })
+		if at < 0 {
+			at = len(f.dims)
+		}
+		return []form{r.stretched(f, slices.Insert(slices.Clone(f.dims), at, dim{axis: s.Axis, Extent: one.Extent}))}
+	case *hostir.Reshape:
+		return []form{r.regrouped(s, in[0], c)}
+	case *hostir.Reduce:
+		return []form{r.folded(s, in[0], rows[0])}
+	case *hostir.Slice:
+		dims := slices.Clone(in[0].dims)
+		at := slices.IndexFunc(dims, func(d dim) bool { return d.axis == s.Axis && d.ranks == "" })
+		dims[at].Extent = s.Out.Axes[s.Axis].Extent
+		n := *s
+		n.Axis = at
+		return r.clone(&n, in, dims)
+	case *hostir.Concat:
+		dims := slices.Clone(in[0].dims)
+		n := *s
+		n.Axis = slices.IndexFunc(dims, func(d dim) bool { return d.axis == s.Axis && d.ranks == "" })
+		for k, t := range s.In {
+			dims[n.Axis].Extent = t.Axes[s.Axis].Extent
+			in[k] = r.arranged(in[k], dims)
+		}
+		dims[n.Axis].Extent = s.Out.Axes[s.Axis].Extent
+		return r.clone(&n, in, dims)
+	case *hostir.Matmul, *hostir.Linear:
+		return []form{r.product(s, in, rows)}
+	case *hostir.Unary, *hostir.Cast, *hostir.Set:
+		return r.clone(s, in, renumbered(in[0].dims, rows[0]))
+	case *hostir.Binary:
+		return r.clone(s, in, r.broadcast(s, in, rows))
+	default:
+		return r.inOrder(s, in, c)
+	}
+}
+
+// standard returns dims in the order of the tensor's axes, blocks in front of their elements, and summands in front of all.
+func standard(dims []dim) []dim {
+	return slices.SortedStableFunc(slices.Values(dims), func(a, b dim) int {
+		if (a.ranks == "") != (b.ranks == "") && a.axis == b.axis {
+			return cmp.Compare(b.ranks, a.ranks)
+		}
+		return cmp.Or(cmp.Compare(a.axis, b.axis), cmp.Compare(a.ranks, b.ranks))
+	})
+}
+
+// permuted writes a permute of dims that have the numbers of its result.
+func (r *rewriter) permuted(s *hostir.Permute, f form) form {
+	dims := standard(f.dims)
+	perm := make([]int, len(dims))
+	for i, d := range dims {
+		perm[i] = slices.IndexFunc(f.dims, d.is)
+	}
+	if slices.IsSorted(perm) {
+		return f
+	}
+	return r.add(form{tensor: s.Out}, suffix(dims), dims, func(out *hostir.Tensor) hostir.Stmt {
+		return &hostir.Permute{Info: s.Info, Out: out, In: f.tensor, Perm: perm}
+	})
+}
+
+// clone appends a statement with other operands, and results with these dims.
+func (r *rewriter) clone(s hostir.Stmt, in []form, dims ...[]dim) []form {
+	n := hostir.Clone(s)
+	if a, ok := n.(*hostir.Attention); ok {
+		a.Out, a.In = slices.Clone(a.Out), slices.Clone(a.In)
+	}
+	if f, ok := n.(*hostir.Fused); ok {
+		f.Out, f.In = slices.Clone(f.Out), slices.Clone(f.In)
+	}
+	if l, ok := n.(*hostir.Concat); ok {
+		l.In = slices.Clone(l.In)
+	}
+	operands := make([]*hostir.Tensor, len(in))
+	for k := range in {
+		operands[k] = in[k].tensor
+	}
+	hostir.ReplaceUses(n, operands)
+	made := make([]form, len(dims))
+	for k, t := range hostir.Defs(s) {
+		r.of = t
+		made[k] = r.add(form{tensor: t}, suffix(dims[k]), dims[k], func(out *hostir.Tensor) hostir.Stmt {
+			hostir.ReplaceDef(n, t, out)
+			return n
+		})
+		if k > 0 {
+			r.body = r.body[:len(r.body)-1]
+		}
+	}
+	return made
+}
+
+// suffix is the end of the name of a tensor: a partial tensor has the parts of a sum.
+func suffix(dims []dim) string {
+	if slices.ContainsFunc(dims, func(d dim) bool { return d.axis == summands && d.split() }) {
+		return "_parts"
+	}
+	return ""
+}
+
+// ranked returns the dims of blocks and summands of some forms, each once, in the order of the mesh axes.
+func (r *rewriter) ranked(forms ...form) (list []dim) {
+	for _, axis := range r.mesh.Axes {
+		for _, f := range forms {
+			at := slices.IndexFunc(f.dims, func(d dim) bool { return d.ranks == axis.Name && d.split() })
+			if at >= 0 && !slices.ContainsFunc(list, func(d dim) bool { return d.ranks == axis.Name }) {
+				list = append(list, f.dims[at])
+			}
+		}
+	}
+	return list
+}
+
+// elements returns the dims of elements in the order of the axes from first to last. An axis that the form lacks has one element.
+func (f form) elements(first, last int) []dim {
+	var list []dim
+	for axis := first; axis < last; axis++ {
+		at := slices.IndexFunc(f.dims, func(d dim) bool { return d.axis == axis && d.ranks == "" })
+		if at >= 0 {
+			list = append(list, f.dims[at])
+		} else {
+			list = append(list, dim{axis: axis, Extent: one.Extent})
+		}
+	}
+	return list
+}
+
+// regrouped writes a reshape. Blocks are in front of their elements, where both forms have the same number of elements around them.
+func (r *rewriter) regrouped(s *hostir.Reshape, in form, c choice) form {
+	operand := r.arranged(in, standard(in.dims))
+	inside := dimsOf(s.Out)
+	var blocks []dim
+	for _, b := range r.ranked(in) {
+		axis := slices.IndexFunc(r.mesh.Axes, func(a domain.MeshAxis) bool { return a.Name == b.ranks })
+		if b.axis = int(c.out[0].of(axis)); b.axis < 0 {
+			b.axis = summands
+		} else {
+			inside[b.axis].Extent = inside[b.axis].Over(b.Extent)
+		}
+		blocks = append(blocks, b)
+	}
+	for i := range inside {
+		inside[i].ranks = ""
+	}
+	return r.reshaped(operand, standard(append(blocks, inner(inside, form{dims: blocks})...)))
+}
+
+// folded writes a reduction: of the elements of a rank, and the blocks become summands.
+func (r *rewriter) folded(s *hostir.Reduce, in form, row []int) form {
+	at := slices.IndexFunc(in.dims, func(d dim) bool { return d.axis == s.Axis && d.ranks == "" })
+	f := form{in.tensor, slices.Clone(in.dims)}
+	for i, d := range f.dims {
+		if d.axis == s.Axis && d.split() {
+			f.dims[i].axis = summands
+		}
+	}
+	row = slices.Clone(row)
+	row[s.Axis] = summands
+	dims := renumbered(f.dims, row)
+	if at >= 0 && in.dims[at].counts() {
+		place := slices.IndexFunc(dims, func(d dim) bool { return d.axis == summands && d.ranks == "" })
+		return r.add(form{tensor: s.Out}, suffix(dims), slices.Delete(dims, place, place+1), func(out *hostir.Tensor) hostir.Stmt {
+			return &hostir.Reduce{Info: s.Info, Fn: s.Fn, Out: out, In: f.tensor, Axis: at}
+		})
+	}
+	dims = slices.DeleteFunc(dims, func(d dim) bool { return d.axis == summands && d.ranks == "" })
+	if at >= 0 { // one element
+		f = r.reshaped(f, dims)
+	}
+	f.dims = dims
+	if s.In.DType == s.Out.DType {
+		return f
+	}
+	return r.add(form{tensor: s.Out}, suffix(dims), dims, func(out *hostir.Tensor) hostir.Stmt {
+		return &hostir.Cast{Info: r.info(""), Out: out, In: f.tensor}
+	})
+}
+
+// broadcast arranges the operands of a Binary in the order of an operand that has all dims, or in the order of the result. It returns
+// the dims of the result.
+func (r *rewriter) broadcast(s *hostir.Binary, in []form, rows [][]int) []dim {
+	rank := len(s.Out.Axes)
+	mapped := make([]form, 2)
+	for k, f := range in {
+		mapped[k] = form{f.tensor, renumbered(f.dims, rows[k])}
+	}
+	full := r.ranked(mapped...)
+	for axis := range rank {
+		d := elementsOf(mapped[0], axis)
+		if other := elementsOf(mapped[1], axis); d.Size < other.Size {
+			d = other
+		}
+		full = append(full, d)
+	}
+	full = standard(inner(slices.Clone(full), form{dims: full}))
+	for _, f := range mapped {
+		if slices.EqualFunc(standard(f.dims), full, dim.is) {
+			full = f.dims
+			break
+		}
+	}
+	for k, f := range mapped {
+		in[k] = r.arranged(f, stretched(f, full))
+	}
+	return full
+}
+
+// stretched returns the dims of a form in the order of others. One element stands for each that it lacks, except in front.
+func stretched(f form, others []dim) (dims []dim) {
+	for _, d := range others {
+		at := slices.IndexFunc(f.dims, func(o dim) bool { return o.axis == d.axis && o.ranks == d.ranks })
+		switch {
+		case at >= 0:
+			dims = append(dims, f.dims[at])
+		case len(dims) > 0:
+			dims = append(dims, one)
+		}
+	}
+	return dims
+}
+
+// inOrder writes a statement whose operands have their blocks in front, or at their axes if these have one element for each rank.
+func (r *rewriter) inOrder(s hostir.Stmt, in []form, c choice) []form {
+	uses := hostir.Uses(s)
+	for k, f := range in {
+		in[k] = r.arranged(f, append(r.ranked(f), inner(f.elements(0, len(uses[k].Axes)), f)...))
+	}
+	defs := hostir.Defs(s)
+	dims := make([][]dim, len(defs))
+	for k, t := range defs {
+		inside := dimsOf(t)
+		for i := range inside {
+			inside[i].ranks = ""
+		}
+		for i, axis := range r.mesh.Axes {
+			at := c.out[k].of(i)
+			if !at.splits() {
+				continue
+			}
+			dims[k] = append(dims[k], dim{axis: int(at), ranks: axis.Name, Extent: axis.Extent})
+			inside[at].Extent = inside[at].Over(axis.Extent)
+		}
+		dims[k] = append(dims[k], inner(inside, form{dims: dims[k]})...)
+	}
+	return r.clone(s, in, dims...)
+}
+
+// inner leaves out the elements of axes of which each rank has one.
+func inner(elements []dim, f form) []dim {
+	return slices.DeleteFunc(elements, func(d dim) bool {
+		return d.Size == 1 && slices.ContainsFunc(f.dims, func(b dim) bool { return b.axis == d.axis && b.split() })
+	})
+}

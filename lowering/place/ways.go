@@ -1,0 +1,189 @@
+package place
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// A way is how a statement runs over the ranks of one mesh axis: the placements of its operands and of its results.
+type way struct{ in, out []Placement }
+
+// waysOf is the table of strategies: it lists the ways of a statement over a mesh axis of some ranks, the whole statement on each
+// rank first.
+//
+//   - Whole: each rank does the same.
+//   - Along an axis: all operands that have the axis are split along it. The others are whole.
+//   - A sum over split elements is partial: of a product, or of a Reduce with any function.
+//   - A partial sum remains one in operations that are linear in it.
+func waysOf(s hostir.Stmt, ranks int64) []way {
+	ways := []way{whole(s)}
+	if reshape, ok := s.(*hostir.Reshape); ok {
+		ways = append(ways, blocks(reshape, ranks)...)
+	} else {
+		ways = append(ways, along(s, ranks)...)
+	}
+	ways = append(ways, sums(s, ranks)...)
+	return append(ways, linear(s)...)
+}
+
+// whole is the way in which each rank does the same.
+func whole(s hostir.Stmt) way {
+	return way{all(len(hostir.Uses(s)), Whole), all(len(hostir.Defs(s)), Whole)}
+}
+
+// all repeats a placement.
+func all(n int, p Placement) []Placement { return slices.Repeat([]Placement{p}, n) }
+
+// divides reports whether an axis can be split into blocks, one for each rank.
+func divides(t *hostir.Tensor, axis int, ranks int64) bool {
+	return t.Axes[axis].Size > 1 && t.Axes[axis].Size%ranks == 0
+}
+
+// along lists the ways along an axis of the result.
+func along(s hostir.Stmt, ranks int64) (ways []way) {
+	switch s := s.(type) {
+	case *hostir.Positions:
+		return nil // few, so that each rank has all
+	case *hostir.Attention:
+		if s.Blocks() != hostir.Unmapped {
+			return nil // one more axis in front would mean blocks
+		}
+	}
+	results, operands := hostir.Defs(s), hostir.Uses(s)
+	maps, further := hostir.AxisMap(s), hostir.FurtherMaps(s)
+	for j := range results[0].Axes {
+		w := way{out: []Placement{Placement(j)}}
+		found := divides(results[0], j, ranks) && mayRunAlong(s, j, ranks)
+		for i, t := range results[1:] {
+			at := slices.Index(further[i], j)
+			w.out, found = append(w.out, Placement(at)), found && at >= 0 && t.Axes[at].Size == results[0].Axes[j].Size
+		}
+		mapped := false
+		for k, t := range operands {
+			at := slices.Index(maps[k], j)
+			if at >= 0 && t.Axes[at].Size != results[0].Axes[j].Size {
+				at = hostir.Unmapped // its one element is broadcast
+			}
+			w.in, mapped = append(w.in, Placement(at)), mapped || at >= 0
+		}
+		if found && mapped && fits(s, w) {
+			ways = append(ways, w)
+		}
+	}
+	return ways
+}
+
+// mayRunAlong reports whether ranks may have blocks of an axis of the result. The numbers of a fused operation depend on where an
+// element lies, so that its first axis has one element for each rank.
+func mayRunAlong(s hostir.Stmt, axis int, ranks int64) bool {
+	_, fused := s.(*hostir.Fused)
+	return !fused || axis == 0 && hostir.Result(s).Axes[0].Size == ranks
+}
+
+// fits reports whether a way has a form that the statement takes: in an attention and a fused operation all operands have the
+// axis. The first operand of a product has rows.
+func fits(s hostir.Stmt, w way) bool {
+	switch s.(type) {
+	case *hostir.Attention, *hostir.Fused:
+		return !slices.Contains(w.in, Whole)
+	case *hostir.Matmul, *hostir.Linear:
+		return len(hostir.Uses(s)[0].Axes) >= 2
+	}
+	return true
+}
+
+// blocks lists the ways of a reshape. It splits the product of some axes into others; the outermost blocks of both are the same.
+func blocks(s *hostir.Reshape, ranks int64) (ways []way) {
+	i, j := 0, 0
+	for i < len(s.In.Axes) && j < len(s.Out.Axes) {
+		a, b := s.In.Axes[i].Size, s.Out.Axes[j].Size
+		switch {
+		case a == 1:
+			i++
+			continue
+		case b == 1:
+			j++
+			continue
+		}
+		if divides(s.In, i, ranks) && divides(s.Out, j, ranks) {
+			ways = append(ways, way{[]Placement{Placement(i)}, []Placement{Placement(j)}})
+		}
+		for a != b {
+			if a < b {
+				i++
+				a *= s.In.Axes[i].Size
+			} else {
+				j++
+				b *= s.Out.Axes[j].Size
+			}
+		}
+		i, j = i+1, j+1
+	}
+	return ways
+}
+
+// sums lists the ways in which each rank sums its elements, or folds them otherwise.
+func sums(s hostir.Stmt, ranks int64) (ways []way) {
+	switch s := s.(type) {
+	case *hostir.Reduce:
+		if divides(s.In, s.Axis, ranks) {
+			return []way{{[]Placement{Placement(s.Axis)}, []Placement{Partial}}}
+		}
+	case *hostir.Matmul, *hostir.Linear:
+		first, second := hostir.Uses(s)[0], hostir.Uses(s)[1]
+		k, n := len(first.Axes)-1, len(second.Axes)-1
+		if _, ok := s.(*hostir.Matmul); ok {
+			n--
+		}
+		w := way{[]Placement{Placement(k), Placement(n)}, []Placement{Partial}}
+		if k >= 1 && n >= 0 && len(hostir.Uses(s)) == 2 && divides(first, k, ranks) && fits(s, w) {
+			return []way{w}
+		}
+	}
+	return nil
+}
+
+// linear lists the ways in which a partial sum remains one.
+func linear(s hostir.Stmt) []way {
+	one := way{[]Placement{Partial}, []Placement{Partial}}
+	left := way{[]Placement{Partial, Whole}, []Placement{Partial}}
+	right := way{[]Placement{Whole, Partial}, []Placement{Partial}}
+	switch s := s.(type) {
+	case *hostir.Set, *hostir.Reshape, *hostir.Permute, *hostir.Broadcast, *hostir.Slice:
+		return []way{one}
+	case *hostir.Reduce:
+		if s.Fn == "sum" {
+			return []way{one}
+		}
+	case *hostir.Concat:
+		return []way{{all(len(s.In), Partial), one.out}}
+	case *hostir.Cast:
+		if s.Out.DType == domain.FP32 {
+			return []way{one}
+		}
+	case *hostir.Unary:
+		if name, _ := domain.SplitFn(s.Fn); name == "neg" || name == "scale" {
+			return []way{one}
+		}
+	case *hostir.Binary:
+		switch s.Fn {
+		case "add", "sub":
+			return []way{{all(2, Partial), one.out}}
+		case "mul":
+			return []way{left, right}
+		case "div":
+			return []way{left}
+		}
+	case *hostir.Matmul, *hostir.Linear: // a second sum of rounded parts would round twice
+		var ways []way
+		for k, w := range []way{left, right} {
+			if len(hostir.Uses(s)) == 2 && hostir.Uses(s)[k].DType == domain.FP32 && fits(s, w) {
+				ways = append(ways, w)
+			}
+		}
+		return ways
+	}
+	return nil
+}
