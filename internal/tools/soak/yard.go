@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/internal/tools/launch"
 	"github.com/hirgen/hirgen/lowering"
+	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model"
 )
 
@@ -47,6 +49,10 @@ func (y *Yard) builder(number int) *Yard {
 
 // Try builds specs as one program and runs each.
 func (y *Yard) Try(pack []accepted) []*Finding {
+	// A pack has the runtime of its first program, and only programs that call UCC have that part.
+	if at := slices.IndexFunc(pack, callsUCC); at > 0 {
+		pack[0], pack[at] = pack[at], pack[0]
+	}
 	specs := lists.Map(pack, func(one accepted) Spec { return one.spec })
 	program, err := y.build("pack", specs)
 	var findings []*Finding
@@ -69,6 +75,14 @@ func (y *Yard) Try(pack []accepted) []*Finding {
 		findings = append(findings, y.failure(pack[0].spec, NoBuild, err)) // only programs in one: a pack takes what it does not include
 	}
 	return findings
+}
+
+// callsUCC reports whether a program calls UCC.
+func callsUCC(one accepted) bool {
+	return hostir.Any(one.outcome.Program.Body, func(s hostir.Stmt) bool {
+		c, communicates := s.(*hostir.Communication)
+		return communicates && c.Backend == hostir.UCC
+	})
 }
 
 // Alone examines a spec, and builds and runs a program of it alone.
