@@ -86,19 +86,19 @@ func Bodies(s Stmt) []*[]Stmt {
 
 // Uses lists the tensors whose elements a statement reads, in the order of its operands. For a statement that makes a view, it is
 // the tensor viewed.
-func Uses(s Stmt) []*Tensor { return load(uses(s, new(room))) }
+func Uses(s Stmt) []*Tensor { return load(uses(s, new(fewTensors))) }
 
 // Defs lists the tensors that a statement writes. For a statement that makes a view, it is the view.
-func Defs(s Stmt) []*Tensor { return load(defs(s, new(room))) }
+func Defs(s Stmt) []*Tensor { return load(defs(s, new(fewTensors))) }
 
 // Mentions lists every tensor that a statement names, including buffers that it only allocates or frees.
 func Mentions(s Stmt) []*Tensor {
-	return slices.Concat(Uses(s), Defs(s), load(tensors(s, layoutOf(s).mentions, new(room))))
+	return slices.Concat(Uses(s), Defs(s), load(tensors(s, layoutOf(s).mentions, new(fewTensors))))
 }
 
 // SubstituteUses replaces each operand t by f(t).
 func SubstituteUses(s Stmt, f func(*Tensor) *Tensor) {
-	for _, u := range uses(s, new(room)) {
+	for _, u := range uses(s, new(fewTensors)) {
 		*u = f(*u)
 	}
 }
@@ -106,14 +106,14 @@ func SubstituteUses(s Stmt, f func(*Tensor) *Tensor) {
 // ReplaceUses replaces the operands of a statement, in the order of Uses. Unlike SubstituteUses it can replace one of two
 // operands that are the same tensor.
 func ReplaceUses(s Stmt, operands []*Tensor) {
-	for i, u := range uses(s, new(room)) {
+	for i, u := range uses(s, new(fewTensors)) {
 		*u = operands[i]
 	}
 }
 
 // SubstituteDefs replaces each result t by f(t).
 func SubstituteDefs(s Stmt, f func(*Tensor) *Tensor) {
-	for _, d := range defs(s, new(room)) {
+	for _, d := range defs(s, new(fewTensors)) {
 		*d = f(*d)
 	}
 }
@@ -140,7 +140,7 @@ func MakesView(s Stmt) bool {
 
 // Result returns the tensor that a compute statement or a Communication writes, the first if there are several, or nil.
 func Result(s Stmt) *Tensor {
-	if list := defs(s, new(room)); len(list) > 0 {
+	if list := defs(s, new(fewTensors)); len(list) > 0 {
 		return *list[0]
 	}
 	return nil
@@ -168,11 +168,11 @@ func load(list []**Tensor) []*Tensor {
 	return out
 }
 
-// room is where most statements have their operands or results, without an allocation.
-type room [4]**Tensor
+// fewTensors is where most statements have their operands or results, without an allocation.
+type fewTensors [4]**Tensor
 
 // uses returns pointers to the operands of a statement, without absent ones.
-func uses(s Stmt, in *room) []**Tensor {
+func uses(s Stmt, in *fewTensors) []**Tensor {
 	if t, ok := s.(*P2PCommunication); ok && !t.Send {
 		return nil
 	}
@@ -180,7 +180,7 @@ func uses(s Stmt, in *room) []**Tensor {
 }
 
 // defs returns pointers to the results of a statement.
-func defs(s Stmt, in *room) []**Tensor {
+func defs(s Stmt, in *fewTensors) []**Tensor {
 	if t, ok := s.(*P2PCommunication); ok && !t.Send {
 		return append(in[:0], &t.Buffer)
 	}
@@ -188,7 +188,7 @@ func defs(s Stmt, in *room) []**Tensor {
 }
 
 // tensors returns pointers to the tensors in some fields, without absent ones. Lists contribute their elements.
-func tensors(s Stmt, fields []placed, in *room) []**Tensor {
+func tensors(s Stmt, fields []placed, in *fewTensors) []**Tensor {
 	v, list := reflect.ValueOf(s).Elem(), in[:0]
 	for _, field := range fields {
 		switch f := v.Field(field.at).Addr().Interface().(type) {
