@@ -10,7 +10,7 @@ import (
 
 // The search keeps inAll states for the whole program, and between few and many after each statement.
 const (
-	inAll = 16384
+	inAll = 4096
 	few   = 32
 	many  = 2048
 )
@@ -25,7 +25,7 @@ func AssignPlacements(p *hostir.Program, prices Prices) bool {
 	if !handles(p) {
 		return false
 	}
-	pricing := &pricing{Prices: prices, mesh: p.Meshes[0], changes: map[change]float64{}}
+	pricing := &pricing{Prices: prices, mesh: p.Meshes[0]}
 	g, chosen, added := best(p, pricing)
 	if chosen == nil {
 		return false

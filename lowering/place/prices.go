@@ -23,14 +23,6 @@ type pricing struct {
 	mesh *domain.Mesh
 	fns  map[*hostir.Tensor]string // with which function the parts of a partial tensor are reduced
 	traffic
-	// changes has the times of changes, since the search asks for each often.
-	changes map[change]float64
-}
-
-// change is a change of placement of a tensor.
-type change struct {
-	tensor   *hostir.Tensor
-	from, to Placements
 }
 
 // bytes is the size of a rank's part of a tensor.
@@ -65,18 +57,8 @@ func (p *pricing) step(t *hostir.Tensor, from Placements, s step) float64 {
 	return p.CollectiveAlone(kind.Row().Form, in, out, int(ranks))
 }
 
-// change is the time of all steps from one placement to another; it is not possible if nothing leads there.
-func (p *pricing) change(t *hostir.Tensor, from, to Placements) (us float64, possible bool) {
-	us, known := p.changes[change{t, from, to}]
-	if !known {
-		us = p.allSteps(t, from, to)
-		p.changes[change{t, from, to}] = us
-	}
-	return us, us >= 0
-}
-
-// allSteps is the time of a change, or negative if it is not possible.
-func (p *pricing) allSteps(t *hostir.Tensor, from, to Placements) (us float64) {
+// change is the time of all steps from one placement to another; negative if nothing leads there.
+func (p *pricing) change(t *hostir.Tensor, from, to Placements) (us float64) {
 	list, possible := steps(from, to)
 	if !possible {
 		return -1

@@ -1,6 +1,7 @@
 package place
 
 import (
+	"math"
 	"slices"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
@@ -15,16 +16,16 @@ type rewriter struct {
 	first   int            // the first statement of the operation that is written
 	from    hostir.Stmt    // that operation
 	of      *hostir.Tensor // the tensor of the model whose form is made
-	forms   map[*hostir.Tensor]map[Placements]form
-	named   map[*hostir.Tensor]bool   // whether a form has the name of the tensor
-	order   map[*hostir.Tensor]string // the placements of the forms, in the order in which they were made
+	made    map[*hostir.Tensor]map[Placements]form
+	named   map[*hostir.Tensor]bool         // whether a form has the name of the tensor
+	order   map[*hostir.Tensor][]Placements // the keys of made, oldest first
 }
 
 // rewrite replaces the body by one with the chosen placements.
 func (g *graph) rewrite(p *hostir.Program, chosen []int) {
 	r := &rewriter{
-		graph: g, program: p, names: hostir.NewNamer(p), forms: map[*hostir.Tensor]map[Placements]form{},
-		named: map[*hostir.Tensor]bool{}, order: map[*hostir.Tensor]string{},
+		graph: g, program: p, names: hostir.NewNamer(p), made: map[*hostir.Tensor]map[Placements]form{},
+		named: map[*hostir.Tensor]bool{}, order: map[*hostir.Tensor][]Placements{},
 	}
 	for i, s := range g.body {
 		r.from, r.first = s, len(r.body)
@@ -64,32 +65,42 @@ func (r *rewriter) add(like form, suffix string, dims []dim, write func(out *hos
 
 // keep records a form of a tensor.
 func (r *rewriter) keep(t *hostir.Tensor, at Placements, f form) {
-	if r.forms[t] == nil {
-		r.forms[t] = map[Placements]form{}
+	if r.made[t] == nil {
+		r.made[t] = map[Placements]form{}
 	}
-	if _, known := r.forms[t][at]; !known {
-		r.order[t] += string(at)
+	if _, known := r.made[t][at]; !known {
+		r.order[t] = append(r.order[t], at)
 	}
-	r.forms[t][at] = f
+	r.made[t][at] = f
 }
 
 // read returns a tensor in a placement.
 func (r *rewriter) read(t *hostir.Tensor, at Placements) form {
-	if r.forms[t] == nil {
+	if r.made[t] == nil {
 		r.keep(t, r.fixed[t], form{t, dimsOf(t)})
 	}
-	from, _, _ := r.nearest(t, r.order[t], at)
 	r.of = t
-	return r.changed(t, from, at)
+	return r.changed(t, r.nearest(t, at), at)
+}
+
+// nearest returns the placement that a tensor has and from which a change takes the least time.
+func (r *rewriter) nearest(t *hostir.Tensor, to Placements) (from Placements) {
+	least := math.Inf(1)
+	for _, at := range r.order[t] {
+		if us := r.change(t, at, to); us >= 0 && us < least {
+			from, least = at, us
+		}
+	}
+	return from
 }
 
 // changed changes a form step by step.
 func (r *rewriter) changed(t *hostir.Tensor, from, to Placements) form {
-	f := r.forms[t][from]
+	f := r.made[t][from]
 	list, _ := steps(from, to)
 	for _, s := range list {
 		if from = from.with(s.mesh, s.to); r.has(t, from) {
-			f = r.forms[t][from]
+			f = r.made[t][from]
 			continue
 		}
 		f = r.step(f, s)
@@ -99,7 +110,7 @@ func (r *rewriter) changed(t *hostir.Tensor, from, to Placements) form {
 }
 
 func (r *rewriter) has(t *hostir.Tensor, at Placements) bool {
-	_, has := r.forms[t][at]
+	_, has := r.made[t][at]
 	return has
 }
 
@@ -151,7 +162,7 @@ func (r *rewriter) operation(s hostir.Stmt, c choice) {
 			continue
 		}
 		f := r.changed(t, c.out[k], want)
-		delete(r.forms, t)
+		delete(r.made, t)
 		delete(r.order, t)
 		r.deliver(t, f)
 	}
@@ -174,7 +185,7 @@ func (r *rewriter) deliver(t *hostir.Tensor, f form) {
 			return u
 		})
 	}
-	for _, forms := range r.forms {
+	for _, forms := range r.made {
 		for at, other := range forms {
 			if other.tensor == f.tensor {
 				forms[at] = form{t, other.dims}

@@ -2,17 +2,18 @@ package place
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"strings"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// choice is how one statement runs: placements of its operands and its results, and the time of its work on a rank.
+// choice is how one statement runs: placements of its operands and its results, and the time.
 type choice struct {
 	in, out []Placements
-	local   float64
+	reads   []byte  // the numbers of in
+	makes   []byte  // the numbers of out, or of the stated placements
+	us      float64 // of the work on a rank, and of changes to stated placements
 }
 
 // graph is a program as the search sees it.
@@ -24,6 +25,7 @@ type graph struct {
 	defs    [][]*hostir.Tensor            // its results
 	last    map[*hostir.Tensor]int        // the last statement that reads a tensor
 	fixed   map[*hostir.Tensor]Placements // of inputs, outputs, and tensors that the spec places
+	forms   map[*hostir.Tensor]*forms
 }
 
 // newGraph lists the choices of each statement.
@@ -61,7 +63,7 @@ func (g *graph) choicesOf(s hostir.Stmt) []choice {
 		}
 		list = next
 	}
-	list = slices.DeleteFunc(list, func(c choice) bool {
+	return slices.DeleteFunc(list, func(c choice) bool {
 		for i, t := range hostir.Uses(s) {
 			if c.in[i].twice() || c.in[i].partial() && g.fns[t] != "sum" {
 				return true
@@ -69,10 +71,6 @@ func (g *graph) choicesOf(s hostir.Stmt) []choice {
 		}
 		return slices.ContainsFunc(c.out, Placements.twice)
 	})
-	for i := range list {
-		list[i].local = g.local(s, list[i].in, list[i].out)
-	}
-	return list
 }
 
 // extend adds the placements along one more mesh axis.
@@ -86,8 +84,8 @@ func extend(list []Placements, by []Placement) []Placements {
 
 // held is a tensor as it was made, and the other placements that it was changed to.
 type held struct {
-	tensor *hostir.Tensor
-	forms  string // the placements, one after the other
+	*forms
+	have string // the numbers of the placements
 }
 
 // state is an assignment of the first statements.
@@ -103,7 +101,7 @@ type state struct {
 func (s *state) key() string {
 	var b strings.Builder
 	for _, h := range s.live {
-		b.WriteString(h.forms)
+		b.WriteString(h.have)
 		b.WriteByte('/')
 	}
 	return b.String()
@@ -113,6 +111,7 @@ func (s *state) key() string {
 // order, and keeps the cheapest of all states that look the same to the statements that follow, and the beam cheapest of all. It finds
 // the least time of all assignments if there are never more states than that. Ties go to less memory, then to the earlier choice.
 func (g *graph) search(beam int) (chosen []int, us float64) {
+	g.number()
 	states := []*state{{}}
 	for i := range g.body {
 		best := map[string]*state{}
@@ -141,7 +140,7 @@ func (g *graph) search(beam int) (chosen []int, us float64) {
 		for _, s := range before {
 			s.live = nil // only the choices are needed from here on
 		}
-		states = g.undominated(states, beam)
+		states = undominated(states, beam)
 	}
 	if len(states) == 0 {
 		return nil, 0
@@ -155,12 +154,12 @@ func (g *graph) search(beam int) (chosen []int, us float64) {
 
 // undominated keeps a state if it is cheaper than each kept state would be after the same changes of placement. It keeps most states
 // at most.
-func (g *graph) undominated(states []*state, most int) (kept []*state) {
+func undominated(states []*state, most int) (kept []*state) {
 	for _, s := range states {
 		if len(kept) == most {
 			break
 		}
-		if !slices.ContainsFunc(kept[:min(len(kept), compared)], func(k *state) bool { return k.us+g.missing(k, s) <= s.us }) {
+		if !slices.ContainsFunc(kept[:min(len(kept), compared)], func(k *state) bool { return k.covers(s) }) {
 			kept = append(kept, s)
 		}
 	}
@@ -168,20 +167,22 @@ func (g *graph) undominated(states []*state, most int) (kept []*state) {
 }
 
 // compared is the number of the cheapest states that others are compared with.
-const compared = 128
+const compared = 32
 
-// missing is the time of the changes that one state has made and another has not.
-func (g *graph) missing(s, other *state) (us float64) {
+// covers reports whether a state is as cheap as another, even after the changes that only the other has made.
+func (s *state) covers(other *state) bool {
+	us := s.us
 	for i, h := range other.live {
-		for forms := h.forms; len(forms) > 0; forms = forms[len(g.mesh.Axes):] {
-			_, time, possible := g.nearest(h.tensor, s.live[i].forms, Placements(forms[:len(g.mesh.Axes)]))
+		have := s.live[i].have
+		for k := 0; have != h.have && k < len(h.have) && us <= other.us; k++ {
+			time, possible := h.nearest(have, h.have[k])
 			if !possible {
-				return math.Inf(1)
+				return false
 			}
 			us += time
 		}
 	}
-	return us
+	return us <= other.us
 }
 
 // compare orders states by time, then by memory.
@@ -189,57 +190,36 @@ func compare(a, b *state) int {
 	return cmp.Or(cmp.Compare(a.us, b.us), cmp.Compare(a.bytes, b.bytes))
 }
 
-// next is the state after statement i runs by choice n, or nil if an operand or a result cannot be there.
+// next is the state after statement i runs by choice n, or nil if an operand cannot be there.
 func (g *graph) next(s *state, i, n int) *state {
 	c := &g.choices[i][n]
-	next := &state{us: s.us + c.local, bytes: s.bytes, live: slices.Clone(s.live), chosen: n, before: s}
+	next := &state{us: s.us + c.us, bytes: s.bytes, live: slices.Clone(s.live), chosen: n, before: s}
 	for k, t := range g.uses[i] {
-		if !next.read(g, t, c.in[k]) {
+		if !next.read(g.forms[t], c.reads[k]) {
 			return nil
 		}
 	}
 	for k, t := range g.defs[i] {
-		at := c.out[k]
-		if want, fixed := g.fixed[t]; fixed {
-			us, possible := g.change(t, at, want)
-			if !possible {
-				return nil
-			}
-			next.us, at = next.us+us, want
-		}
-		next.bytes += g.bytes(t, at)
-		next.live = append(next.live, held{t, string(at)})
+		f := g.forms[t]
+		next.bytes += f.bytes[c.makes[k]]
+		next.live = append(next.live, held{f, string(c.makes[k : k+1])})
 	}
 	next.live = slices.DeleteFunc(next.live, func(h held) bool { return g.last[h.tensor] <= i })
 	return next
 }
 
 // read makes a tensor available in a placement.
-func (s *state) read(g *graph, t *hostir.Tensor, at Placements) bool {
-	n := slices.IndexFunc(s.live, func(h held) bool { return h.tensor == t })
+func (s *state) read(f *forms, at byte) bool {
+	n := slices.IndexFunc(s.live, func(h held) bool { return h.forms == f })
 	if n < 0 { // an input
 		n = len(s.live)
-		s.live = append(s.live, held{t, string(g.fixed[t])})
+		s.live = append(s.live, held{f, "\x00"})
 	}
 	h := &s.live[n]
-	_, us, possible := g.nearest(t, h.forms, at)
+	us, possible := f.nearest(h.have, at)
 	if possible && us > 0 {
-		s.us, s.bytes = s.us+us, s.bytes+g.bytes(t, at)
-		h.forms += string(at)
+		s.us, s.bytes = s.us+us, s.bytes+f.bytes[at]
+		h.have += string([]byte{at})
 	}
 	return possible
-}
-
-// nearest returns the one of some forms of a tensor from which a change takes the least time. The forms are one after the other.
-func (g *graph) nearest(t *hostir.Tensor, forms string, to Placements) (from Placements, us float64, possible bool) {
-	for ; len(forms) > 0; forms = forms[len(to):] {
-		form := Placements(forms[:len(to)])
-		if form == to {
-			return form, 0, true
-		}
-		if time, can := g.change(t, form, to); can && (!possible || time < us) {
-			from, us, possible = form, time, true
-		}
-	}
-	return from, us, possible
 }

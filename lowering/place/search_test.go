@@ -117,7 +117,7 @@ func TestSearchFindsTheLeast(t *testing.T) {
 	better := 0
 	for n := range 42 {
 		p := random.program(2 + n%7)
-		g := newGraph(p.Body, &pricing{Prices: simple{}, mesh: p.Meshes[0], changes: map[change]float64{}})
+		g := newGraph(p.Body, &pricing{Prices: simple{}, mesh: p.Meshes[0]})
 		random.placed(g)
 		chosen, us := g.search(many)
 		_, want := g.search(math.MaxInt)

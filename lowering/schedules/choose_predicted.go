@@ -53,29 +53,32 @@ func predictOn(p *hostir.Program, m *cost.Machine, lower Lower) (basis string, e
 	if err != nil {
 		return "", err
 	}
-	list := candidates(p)
+	ranked := Rank(func() (*hostir.Program, error) { return text.Parse(p.File, beginning) }, candidates(p), m, lower)
 	other, err := placed(p, m)
 	if err != nil {
 		return "", err
 	}
 	if lower.Places && other != nil {
-		list = append(list, withPlacements(list, other)...)
+		ranked = rankPlaced(ranked, other, m, lower)
 	}
-	ranked := Rank(func() (*hostir.Program, error) { return text.Parse(p.File, beginning) }, list, m, lower)
 	best, ok := Best(ranked)
 	if !ok || !best.Prediction.Moves && !alone(p) {
 		return "", nil
 	}
-	if best.Placed != "" {
+	if best.Placed {
 		*p = *other
 	}
 	best.Set(p)
 	basis = fmt.Sprintf("predicted %s on %s with %s", microseconds(best.Prediction.Total), m.Name, best.Name)
+	if best.Placed {
+		basis += " and derived placements"
+	}
 	if len(p.Body) > mostOperations {
 		basis = fmt.Sprintf("the first %d of %d operations, %s", mostOperations, len(p.Body), basis)
 	}
-	if i := slices.IndexFunc(ranked, func(r Ranked) bool { return r.Name == asIs && r.Prediction != nil }); i >= 0 && best.Name != asIs {
-		basis += ", " + microseconds(ranked[i].Prediction.Total) + " with " + asIs
+	plain := slices.IndexFunc(ranked, func(r Ranked) bool { return r.Name == asIs && !r.Placed && r.Prediction != nil })
+	if plain >= 0 && (best.Placed || best.Name != asIs) {
+		basis += ", " + microseconds(ranked[plain].Prediction.Total) + " with " + asIs
 	}
 	return basis, nil
 }

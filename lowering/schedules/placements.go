@@ -1,8 +1,6 @@
 package schedules
 
 import (
-	"slices"
-
 	"github.com/hirgen/hirgen/cost"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/hostir/text"
@@ -32,22 +30,37 @@ func AssignPlacements(p *hostir.Program, m *cost.Machine, lower Lower) error {
 	}
 	same := []Candidate{{Set: func(*hostir.Program) {}}}
 	fresh := func() (*hostir.Program, error) { return text.Parse(p.File, text.Print(p)) }
-	ranked := Rank(fresh, append(same, withPlacements(same, other)...), m, lower)
-	if best, ok := Best(ranked); ok && best.Placed != "" {
+	ranked := rankPlaced(Rank(fresh, same, m, lower), other, m, lower)
+	if best, ok := Best(ranked); ok && best.Placed {
 		*p = *other
 	}
 	return nil
 }
 
-// withPlacements returns the same candidates for a program with derived placements. Between equals the others are the safe choice.
-func withPlacements(list []Candidate, placed *hostir.Program) []Candidate {
-	list = slices.Clone(list)
+// triedFirst is the number of the fastest schedules that are tried with derived placements before all others.
+const triedFirst = 3
+
+// rankPlaced ranks candidates and the same with derived placements. The fastest are tried first, and those that make no choice, since
+// another communication may need none. If they gain nothing, the others are not tried. Between equals those without are the safe choice.
+func rankPlaced(ranked []Ranked, placed *hostir.Program, m *cost.Machine, lower Lower) []Ranked {
 	from := text.Print(placed)
-	for i := range list {
-		list[i].Placed = from
-		list[i].Choices++
+	fresh := func() (*hostir.Program, error) { return text.Parse(placed.File, from) }
+	var first, others []Candidate
+	for i, r := range ranked {
+		with := r.Candidate
+		with.Placed = true
+		with.Choices++
+		if i < triedFirst || r.Choices == 0 {
+			first = append(first, with)
+		} else {
+			others = append(others, with)
+		}
 	}
-	return list
+	ranked = byTime(append(ranked, Rank(fresh, first, m, lower)...))
+	if best, ok := Best(ranked); !ok || best.Placed {
+		ranked = byTime(append(ranked, Rank(fresh, others, m, lower)...))
+	}
+	return ranked
 }
 
 // placed returns a copy of a program with derived placements; nil if they change nothing, or the program is too large to predict it.

@@ -9,19 +9,18 @@ import (
 	"github.com/hirgen/hirgen/calls"
 	"github.com/hirgen/hirgen/cost"
 	"github.com/hirgen/hirgen/lowering/hostir"
-	"github.com/hirgen/hirgen/lowering/hostir/text"
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // A Candidate is a schedule that a program could have. Set applies it to a program before any pass. Choices
 // is the number of choices that it makes. Whole means that it cuts no operation: such a schedule is the safe
-// choice if others gain little. Placed has the text of the program with derived placements, if the candidate has them.
+// choice if others gain little. Placed means that the program has derived placements.
 type Candidate struct {
 	Name    string
 	Whole   bool
 	Choices int
 	Set     func(*hostir.Program)
-	Placed  string
+	Placed  bool
 }
 
 // A Ranked is a candidate and its prediction. Refused is the error of a program that cannot have it; then
@@ -54,6 +53,11 @@ func Rank(fresh func() (*hostir.Program, error), candidates []Candidate, m *cost
 		})
 	}
 	all.Wait()
+	return byTime(ranked)
+}
+
+// byTime sorts candidates by their predictions, refused ones last.
+func byTime(ranked []Ranked) []Ranked {
 	slices.SortStableFunc(ranked, func(a, b Ranked) int {
 		if a.Prediction == nil || b.Prediction == nil {
 			return cmp.Compare(b2i(a.Prediction == nil), b2i(b.Prediction == nil))
@@ -65,9 +69,6 @@ func Rank(fresh func() (*hostir.Program, error), candidates []Candidate, m *cost
 
 // try lowers a program with a candidate and predicts its time.
 func try(fresh func() (*hostir.Program, error), c Candidate, m *cost.Machine, lower Lower) (*cost.Prediction, error) {
-	if c.Placed != "" {
-		fresh = func() (*hostir.Program, error) { return text.Parse("", c.Placed) }
-	}
 	program, err := fresh()
 	if err != nil {
 		return nil, err

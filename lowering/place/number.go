@@ -1,0 +1,103 @@
+package place
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// forms numbers the placements of a tensor that the search may choose. The stated placement is the first.
+type forms struct {
+	tensor *hostir.Tensor
+	list   []Placements
+	bytes  []int64     // of a rank's part
+	us     [][]float64 // the time of the change from one number to another; negative if it is not possible
+}
+
+// mostForms is the number of placements of a tensor that are numbered. Choices of more, as on a mesh of many axes, are left out.
+const mostForms = 256
+
+// number numbers the placements of all choices. It leaves out choices from whose results nothing leads to
+// the stated placements.
+func (g *graph) number() {
+	g.forms = map[*hostir.Tensor]*forms{}
+	for i, list := range g.choices {
+		g.choices[i] = list[:0]
+		for _, c := range list {
+			if g.numbered(i, &c) {
+				g.choices[i] = append(g.choices[i], c)
+			}
+		}
+	}
+}
+
+// numbered sets the numbers of a choice of statement i.
+func (g *graph) numbered(i int, c *choice) (possible bool) {
+	c.reads, c.makes, c.us = nil, nil, g.local(g.body[i], c.in, c.out)
+	for k, t := range g.uses[i] {
+		n, numbered := g.formsOf(t).number(g.pricing, c.in[k])
+		if !numbered {
+			return false
+		}
+		c.reads = append(c.reads, n)
+	}
+	for k, t := range g.defs[i] {
+		at := c.out[k]
+		if want, fixed := g.fixed[t]; fixed {
+			us := g.change(t, at, want)
+			if us < 0 {
+				return false
+			}
+			c.us, at = c.us+us, want
+		}
+		n, numbered := g.formsOf(t).number(g.pricing, at)
+		if !numbered {
+			return false
+		}
+		c.makes = append(c.makes, n)
+	}
+	return true
+}
+
+// formsOf returns the numbers of a tensor.
+func (g *graph) formsOf(t *hostir.Tensor) *forms {
+	f := g.forms[t]
+	if f == nil {
+		f = &forms{tensor: t}
+		if at, fixed := g.fixed[t]; fixed {
+			f.number(g.pricing, at)
+		}
+		g.forms[t] = f
+	}
+	return f
+}
+
+// number returns the number of a placement, and prices the changes from and to a new one.
+func (f *forms) number(p *pricing, at Placements) (n byte, numbered bool) {
+	if i := slices.Index(f.list, at); i >= 0 {
+		return byte(i), true
+	}
+	if len(f.list) == mostForms {
+		return 0, false
+	}
+	f.list, f.bytes = append(f.list, at), append(f.bytes, p.bytes(f.tensor, at))
+	last := make([]float64, len(f.list))
+	for i, other := range f.list {
+		last[i] = p.change(f.tensor, at, other)
+		if other != at {
+			f.us[i] = append(f.us[i], p.change(f.tensor, other, at))
+		}
+	}
+	f.us = append(f.us, last)
+	return byte(len(f.list) - 1), true
+}
+
+// nearest returns the least time of a change from one of some placements to another.
+func (f *forms) nearest(from string, to byte) (us float64, possible bool) {
+	for i := range len(from) {
+		if time := f.us[from[i]][to]; time >= 0 && (!possible || time < us) {
+			us, possible = time, true
+		}
+	}
+	return us, possible
+}
