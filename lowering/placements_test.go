@@ -23,10 +23,10 @@ var wanted = regexp.MustCompile(`(?m)^# want: (.*)$`)
 // smallSizes finds the sizes for which its results are computed: "# small: M 12, N 24".
 var smallSizes = regexp.MustCompile(`(?m)^# small: (.*)$`)
 
-// smaller returns these sizes.
-func smaller(t *testing.T, spec string, sizes map[string]int64) map[string]int64 {
+// sizesOf adds the sizes that a comment of a spec states.
+func sizesOf(t *testing.T, comment *regexp.Regexp, spec string, sizes map[string]int64) map[string]int64 {
 	t.Helper()
-	if found := smallSizes.FindStringSubmatch(spec); found != nil {
+	if found := comment.FindStringSubmatch(spec); found != nil {
 		for pair := range strings.SplitSeq(found[1], ", ") {
 			name, size, _ := strings.Cut(pair, " ")
 			number, err := strconv.ParseInt(size, 10, 64)
@@ -67,7 +67,7 @@ func TestPlacements(t *testing.T) {
 					p.Schedule.Set("", schedule.Preset, schedule.None)
 					return p
 				}
-				p := load(smaller(t, string(text), map[string]int64{"D": d}))
+				p := load(sizesOf(t, smallSizes, string(text), map[string]int64{"D": d}))
 				followPasses(t, p, lowertest.NewOracle(t, p, uint64(d)))
 				p = load(map[string]int64{"D": d})
 				program, err := Host(p, Options{})

@@ -1,6 +1,7 @@
 package fusion
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
@@ -13,40 +14,48 @@ import (
 //	P = Linear(dK, Wk)           S = Linear(dK, Wk, add Q)
 //	S = Binary(add, Q, P)
 //
-// The sum is rounded once. The pass skips tensors that come from other ranks, because the GEMM would have to
-// wait for them.
+// The sum is rounded once. Of two GEMMs, the one behind more movements between ranks adds the result of the other, so that the
+// other can run during the movements. A GEMM that comes before its addend takes the place of the sum. The pass skips tensors that
+// come from other ranks, because the GEMM would have to wait for them.
 //
 // Requires: every statement is local or one movement; layouts are final.
 func AddInGEMM(p *hostir.Program) error {
 	if p.Choices.Get(schedule.Kernels) != schedule.Fused {
 		return nil
 	}
-	a := &adder{maker: map[*hostir.Tensor]hostir.Stmt{}, readers: map[*hostir.Tensor]int{}, place: map[hostir.Stmt]int{}}
+	a := &adder{maker: map[*hostir.Tensor]hostir.Stmt{}, readers: map[*hostir.Tensor]int{}, place: map[hostir.Stmt]place{}}
 	for i, s := range p.Body {
-		a.place[s] = i
+		at := place{line: i}
 		for _, t := range hostir.Uses(s) {
 			a.readers[t]++
+			at.moves = max(at.moves, a.of(t).moves)
+		}
+		if hostir.MayMove(s) {
+			at.moves++
 		}
 		for _, t := range hostir.Defs(s) {
 			a.maker[t] = s
 		}
+		a.place[s] = at
 	}
 	gone := map[*hostir.Tensor]bool{}
-	p.Body = slices.DeleteFunc(p.Body, func(s hostir.Stmt) bool {
-		sum, ok := s.(*hostir.Binary)
-		if !ok || sum.Fn != "add" {
-			return false
+	var body []hostir.Stmt
+	for _, s := range p.Body {
+		sum, product, other := a.operands(s)
+		if product == nil {
+			body = append(body, s)
+			continue
 		}
-		for _, of := range [][2]*hostir.Tensor{{sum.B, sum.A}, {sum.A, sum.B}} {
-			if product, other := of[0], of[1]; a.adds(sum, product, other) {
-				gone[product], a.maker[sum.Out] = true, a.maker[product]
-				setAddend(a.maker[product], other)
-				hostir.SubstituteDefs(a.maker[product], func(*hostir.Tensor) *hostir.Tensor { return sum.Out })
-				return true
-			}
+		gemm := a.maker[product]
+		setAddend(gemm, other)
+		hostir.SubstituteDefs(gemm, func(*hostir.Tensor) *hostir.Tensor { return sum.Out })
+		gone[product], a.maker[sum.Out] = true, gemm
+		if a.of(other).line > a.place[gemm].line {
+			body = append(slices.DeleteFunc(body, func(s hostir.Stmt) bool { return s == gemm }), gemm)
+			a.place[gemm] = a.place[s]
 		}
-		return false
-	})
+	}
+	p.Body = body
 	p.Tensors = slices.DeleteFunc(p.Tensors, func(t *hostir.Tensor) bool { return gone[t] })
 	return nil
 }
@@ -54,11 +63,49 @@ func AddInGEMM(p *hostir.Program) error {
 type adder struct {
 	maker   map[*hostir.Tensor]hostir.Stmt
 	readers map[*hostir.Tensor]int
-	place   map[hostir.Stmt]int // in the program
+	place   map[hostir.Stmt]place
 }
 
-// adds reports whether the GEMM that makes a product can add the other operand of a sum. The operand must be
-// available before the GEMM.
+// operands returns the operand of a sum whose GEMM adds the other operand, or nil.
+func (a *adder) operands(s hostir.Stmt) (sum *hostir.Binary, product, other *hostir.Tensor) {
+	sum, ok := s.(*hostir.Binary)
+	if !ok || sum.Fn != "add" {
+		return nil, nil, nil
+	}
+	product, other = sum.B, sum.A
+	if a.of(product).before(a.of(other)) {
+		product, other = other, product
+	}
+	switch {
+	case a.adds(sum, product, other):
+		return sum, product, other
+	case a.adds(sum, other, product):
+		return sum, other, product
+	}
+	return nil, nil, nil
+}
+
+// place is where a statement is in the program.
+type place struct {
+	moves int // the most movements on a path to it
+	line  int
+}
+
+// before reports whether a statement comes first.
+func (p place) before(other place) bool {
+	return cmp.Or(cmp.Compare(p.moves, other.moves), cmp.Compare(p.line, other.line)) < 0
+}
+
+// of returns the place of the statement that makes a tensor.
+func (a *adder) of(t *hostir.Tensor) place {
+	if a.maker[t] == nil {
+		return place{line: -1}
+	}
+	return a.place[a.maker[t]]
+}
+
+// adds reports whether the GEMM that makes a product can add the other operand of a sum. If the GEMM comes before the operand, it
+// is behind as many movements, so that it waits for none.
 func (a *adder) adds(sum *hostir.Binary, product, other *hostir.Tensor) bool {
 	gemm := a.maker[product]
 	if gemm == nil || !hostir.IsGEMM(gemm) || hasAddend(gemm) || hostir.Epilogue(gemm) != "" || a.readers[product] != 1 ||
@@ -68,21 +115,19 @@ func (a *adder) adds(sum *hostir.Binary, product, other *hostir.Tensor) bool {
 	alike := func(t *hostir.Tensor) bool {
 		return t.Mesh == sum.Out.Mesh && hostir.SameAxes(t, sum.Out) && hostir.SameLayout(t, sum.Out)
 	}
-	return alike(product) && alike(other) && a.isThere(other, gemm)
+	first := a.of(other).line > a.place[gemm].line
+	return alike(product) && alike(other) && a.onThisRank(other) && (!first || a.of(other).moves <= a.place[gemm].moves)
 }
 
-// isThere reports whether a tensor is computed before a GEMM, on the same rank. For a reshaped tensor, it
-// checks the tensor that is reshaped.
-func (a *adder) isThere(t *hostir.Tensor, gemm hostir.Stmt) bool {
+// onThisRank reports whether this rank computes a tensor, or whether it is an input. For a reshaped tensor, it checks the tensor
+// that is reshaped.
+func (a *adder) onThisRank(t *hostir.Tensor) bool {
 	made := a.maker[t]
 	if made == nil {
 		return t.Role == hostir.Input
 	}
-	if a.place[made] > a.place[gemm] || hostir.MayMove(made) {
-		return false
-	}
 	reshape, reshapes := made.(*hostir.Reshape)
-	return t.Role != hostir.View || reshapes && a.isThere(reshape.In, gemm)
+	return !hostir.MayMove(made) && (t.Role != hostir.View || reshapes && a.onThisRank(reshape.In))
 }
 
 func hasAddend(gemm hostir.Stmt) bool {

@@ -1,0 +1,89 @@
+package lowering
+
+import (
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/cost"
+	"github.com/hirgen/hirgen/lowering/schedules"
+	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/model/schedule"
+)
+
+// largeSizes finds the sizes for which a spec is predicted: "# large: M 4096, N 8192".
+var largeSizes = regexp.MustCompile(`(?m)^# large: (.*)$`)
+
+// operands finds the names in an operation.
+var operands = regexp.MustCompile(`\b[A-Za-z]\w*\b`)
+
+// otherOrder returns a spec with its operations in another order, so that each comes after those whose results it reads.
+func otherOrder(spec string, random *rand.Rand) string {
+	head, body, _ := strings.Cut(spec, "ops:\n")
+	left := strings.Split(strings.TrimSpace(body), "\n")
+	var out []string
+	for len(left) > 0 {
+		i := random.IntN(len(left))
+		_, reads, _ := strings.Cut(left[i], "=")
+		if names := operands.FindAllString(reads, -1); !slices.ContainsFunc(left, func(line string) bool {
+			made, _, _ := strings.Cut(strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line), "-")), " ")
+			return slices.Contains(names, made)
+		}) {
+			out = append(out, "  "+strings.TrimSpace(left[i]))
+			left = slices.Delete(left, i, i+1)
+		}
+	}
+	return head + "ops:\n" + strings.Join(out, "\n") + "\n"
+}
+
+// TestOrderOfLines: a program is predicted to take the same time in each legal order of its lines, and most of its communication is
+// hidden.
+func TestOrderOfLines(t *testing.T) {
+	t.Parallel()
+	machine, err := cost.LoadMachine(schedules.MeasuredMachine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join("..", "testdata", "orders", "*.yaml"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no specs: %v", err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		random, first := rand.New(rand.NewPCG(1, 2)), 0.0
+		for n := range 24 {
+			spec := string(text)
+			if n > 0 {
+				spec = otherOrder(spec, random)
+			}
+			p, err := model.Load(file, []byte(spec), sizesOf(t, largeSizes, spec, map[string]int64{}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.Schedule.Set("", schedule.Preset, schedule.None)
+			lowered, err := Lower(p, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			predicted, err := cost.Predict([]*calls.Program{lowered.Program}, machine)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if first == 0 {
+				first = predicted.Total
+			}
+			if math.Abs(predicted.Total-first) > 1e-6*first || predicted.Exposed > 0.1*first {
+				t.Errorf("%v us, and %v exposed; as it is written %v us:\n%s", predicted.Total, predicted.Exposed, first, spec)
+			}
+		}
+	}
+}
