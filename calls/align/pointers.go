@@ -30,7 +30,11 @@ type Scope struct {
 }
 
 // base is a buffer, an argument or a declared pointer.
-type base struct{ bytes, size int64 } // its alignment; the size of an element
+type base struct {
+	bytes int64 // the alignment of its memory
+	size  int64 // of an element
+	at    int64 // where it begins in its memory, in bytes
+}
 
 // Visit visits all statements in order, with the pointers known there.
 func Visit(p *calls.Program, visit func(s calls.Stmt, at *Scope)) {
@@ -48,16 +52,16 @@ func newScope(p *calls.Program) *Scope {
 		at.values["rank"] = ranks[0]
 	}
 	for _, d := range p.Arguments {
-		at.bases[d.Name] = base{Argument, d.Type.Size()}
+		at.bases[d.Name] = base{Argument, d.Type.Size(), 0}
 	}
 	for _, d := range p.Buffers {
 		if d.In == "" {
-			at.bases[d.Name] = base{Buffer, d.Type.Size()}
+			at.bases[d.Name] = base{Buffer, d.Type.Size(), 0}
 		}
 	}
 	for _, d := range p.Buffers {
 		if d.In != "" {
-			at.bases[d.Name] = base{min(at.bases[d.In].bytes, PowerOf(d.Offset)), d.Type.Size()}
+			at.bases[d.Name] = base{at.bases[d.In].bytes, d.Type.Size(), d.Offset}
 		}
 	}
 	return at
@@ -83,11 +87,12 @@ func (at *Scope) enter(s calls.Stmt) {
 		}
 		at.let(s.Name, value, ok, multiple)
 	case *calls.Declare:
-		bytes := at.Of(s.Value)
+		of := at.of(s.Value)
 		if s.Cond != nil {
-			bytes = min(bytes, at.Of(s.Else))
+			of = base{bytes: min(of.alignment(), at.Of(s.Else))}
 		}
-		at.bases[s.Name] = base{bytes, s.Type.Size()}
+		of.size = s.Type.Size()
+		at.bases[s.Name] = of
 	}
 }
 
@@ -100,20 +105,30 @@ func (at *Scope) let(name string, value int64, one bool, multiple int64) {
 }
 
 // Of returns the alignment of a pointer.
-func (at *Scope) Of(p calls.Pointer) int64 {
+func (at *Scope) Of(p calls.Pointer) int64 { return at.of(p).alignment() }
+
+// alignment is the one of the pointer itself.
+func (b base) alignment() int64 { return min(b.bytes, PowerOf(b.at)) }
+
+// of returns a pointer as a base.
+func (at *Scope) of(p calls.Pointer) base {
 	of, ok := at.bases[p.Base]
 	if d := at.shares[p.Base]; d != nil && p.Peer != nil {
-		of, ok = base{at.bases[d.Memory].bytes, d.Type.Size()}, true
+		of, ok = base{at.bases[d.Memory].bytes, d.Type.Size(), 0}, true
 	}
 	switch {
 	case p.Base == "":
-		return Buffer // nowhere
+		return base{bytes: Buffer} // nowhere
 	case !ok:
-		return 1
+		return base{bytes: 1}
 	case p.Offset == nil:
-		return of.bytes
+		return of
 	}
-	return min(of.bytes, of.size*at.Multiple(p.Offset))
+	if offset, known := at.values.Eval(p.Offset); known {
+		of.at += of.size * offset
+		return of
+	}
+	return base{bytes: min(of.alignment(), of.size*at.Multiple(p.Offset))}
 }
 
 // Multiple returns a power of two that divides all values of an expression.

@@ -46,7 +46,7 @@ func TestOf(t *testing.T) {
 		"P_ + s * N / K": 32, "P_ + s * 2 / 4": 2, "P_ + N / D": 32, "P_ + s * N / s": 2, "P_ + (s < 2) * N": 128,
 		"P_ + only": 2, "P_ + only * 8": 16, "P_ + (only + 1) * 8": 64, "P_ + x * N": 128, "P_ + even * N": 256, "P_ + peer * N": 128,
 		"P_ + one": 2,
-		"named":    8, "named + 4": 8, "named + 2": 4, "either": 4, "nothing": 1,
+		"named":    8, "named + 4": 16, "named + 2": 4, "either": 4, "nothing": 1,
 	} {
 		p, err := text.Parse("spec.yaml", program)
 		if err != nil {

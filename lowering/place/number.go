@@ -8,7 +8,10 @@ import (
 
 // forms numbers the placements of a tensor that the search may choose. The stated placement is the first.
 type forms struct {
+	id     int
 	tensor *hostir.Tensor
+	of     *forms   // the tensor that it is a view of
+	ways   []choice // of the view
 	list   []Placements
 	bytes  []int64     // of a rank's part
 	us     [][]float64 // the time of the change from one number to another; negative if it is not possible
@@ -21,27 +24,39 @@ const mostForms = 256
 // the stated placements.
 func (g *graph) number() {
 	g.forms = map[*hostir.Tensor]*forms{}
-	for i, list := range g.choices {
-		g.choices[i] = list[:0]
-		for _, c := range list {
-			if g.numbered(i, &c) {
-				g.choices[i] = append(g.choices[i], c)
-			}
+	for i := range g.choices {
+		if v, isView := g.views[hostir.Result(g.body[i])]; isView {
+			f := g.formsOf(hostir.Result(v.stmt))
+			f.of = g.formsOf(hostir.Uses(v.stmt)[0])
+			f.ways = g.possible(v.stmt, hostir.Uses(v.stmt), hostir.Defs(v.stmt), v.ways)
+		} else {
+			g.choices[i] = g.possible(g.body[i], g.uses[i], g.defs[i], g.choices[i])
 		}
 	}
 }
 
-// numbered sets the numbers of a choice of statement i.
-func (g *graph) numbered(i int, c *choice) (possible bool) {
-	c.reads, c.makes, c.us = nil, nil, g.local(g.body[i], c.in, c.out)
-	for k, t := range g.uses[i] {
+// possible returns the choices of a statement that can be, with their numbers.
+func (g *graph) possible(s hostir.Stmt, uses, defs []*hostir.Tensor, choices []choice) (list []choice) {
+	for _, c := range choices {
+		c.us = g.local(s, c.in, c.out)
+		if g.numbered(uses, defs, &c) {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// numbered sets the numbers of a choice.
+func (g *graph) numbered(uses, defs []*hostir.Tensor, c *choice) (possible bool) {
+	c.reads, c.makes = nil, nil
+	for k, t := range uses {
 		n, numbered := g.formsOf(t).number(g.pricing, c.in[k])
 		if !numbered {
 			return false
 		}
 		c.reads = append(c.reads, n)
 	}
-	for k, t := range g.defs[i] {
+	for k, t := range defs {
 		at := c.out[k]
 		if want, fixed := g.fixed[t]; fixed {
 			us := g.change(t, at, want)
@@ -63,7 +78,7 @@ func (g *graph) numbered(i int, c *choice) (possible bool) {
 func (g *graph) formsOf(t *hostir.Tensor) *forms {
 	f := g.forms[t]
 	if f == nil {
-		f = &forms{tensor: t}
+		f = &forms{id: len(g.forms), tensor: t}
 		if at, fixed := g.fixed[t]; fixed {
 			f.number(g.pricing, at)
 		}
@@ -90,14 +105,4 @@ func (f *forms) number(p *pricing, at Placements) (n byte, numbered bool) {
 	}
 	f.us = append(f.us, last)
 	return byte(len(f.list) - 1), true
-}
-
-// nearest returns the least time of a change from one of some placements to another.
-func (f *forms) nearest(from string, to byte) (us float64, possible bool) {
-	for i := range len(from) {
-		if time := f.us[from[i]][to]; time >= 0 && (!possible || time < us) {
-			us, possible = time, true
-		}
-	}
-	return us, possible
 }

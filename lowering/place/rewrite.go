@@ -1,7 +1,6 @@
 package place
 
 import (
-	"math"
 	"slices"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
@@ -17,19 +16,24 @@ type rewriter struct {
 	from    hostir.Stmt    // that operation
 	of      *hostir.Tensor // the tensor of the model whose form is made
 	made    map[*hostir.Tensor]map[Placements]form
-	named   map[*hostir.Tensor]bool         // whether a form has the name of the tensor
-	order   map[*hostir.Tensor][]Placements // the keys of made, oldest first
+	named   map[*hostir.Tensor]bool // whether a form has the name of the tensor
+	state   *state
 }
 
 // rewrite replaces the body by one with the chosen placements.
 func (g *graph) rewrite(p *hostir.Program, chosen []int) {
 	r := &rewriter{
 		graph: g, program: p, names: hostir.NewNamer(p), made: map[*hostir.Tensor]map[Placements]form{},
-		named: map[*hostir.Tensor]bool{}, order: map[*hostir.Tensor][]Placements{},
+		named: map[*hostir.Tensor]bool{}, state: g.begin(),
+	}
+	for _, h := range r.state.live {
+		r.keep(h.tensor, r.fixed[h.tensor], form{h.tensor, dimsOf(h.tensor)})
 	}
 	for i, s := range g.body {
-		r.from, r.first = s, len(r.body)
-		r.operation(s, g.choices[i][chosen[i]])
+		if len(g.defs[i]) > 0 {
+			r.from, r.first = s, len(r.body)
+			r.operation(s, g.choices[i][chosen[i]])
+		}
 	}
 	p.Body = r.body
 	used := map[*hostir.Tensor]bool{}
@@ -68,30 +72,23 @@ func (r *rewriter) keep(t *hostir.Tensor, at Placements, f form) {
 	if r.made[t] == nil {
 		r.made[t] = map[Placements]form{}
 	}
-	if _, known := r.made[t][at]; !known {
-		r.order[t] = append(r.order[t], at)
-	}
 	r.made[t][at] = f
 }
 
-// read returns a tensor in a placement.
-func (r *rewriter) read(t *hostir.Tensor, at Placements) form {
-	if r.made[t] == nil {
-		r.keep(t, r.fixed[t], form{t, dimsOf(t)})
-	}
-	r.of = t
-	return r.changed(t, r.nearest(t, at), at)
-}
-
-// nearest returns the placement that a tensor has and from which a change takes the least time.
-func (r *rewriter) nearest(t *hostir.Tensor, to Placements) (from Placements) {
-	least := math.Inf(1)
-	for _, at := range r.order[t] {
-		if us := r.change(t, at, to); us >= 0 && us < least {
-			from, least = at, us
+// read returns a tensor in a placement, by the path that the search takes.
+func (r *rewriter) read(f *forms, at byte) form {
+	p := r.state.paths(f)[at]
+	if p.way != none {
+		c, v, from := f.ways[p.way], r.views[f.tensor], r.from
+		operand := r.read(f.of, c.reads[0])
+		if r.of = f.tensor; !r.has(f.tensor, c.out[0]) {
+			r.from = v.stmt
+			r.keep(f.tensor, c.out[0], r.written(v.stmt, []form{operand}, c)[0])
+			r.from = from
 		}
 	}
-	return from
+	r.of = f.tensor
+	return r.changed(f.tensor, f.list[p.from], f.list[at])
 }
 
 // changed changes a form step by step.
@@ -138,6 +135,7 @@ func (r *rewriter) step(f form, s step) form {
 		suffix = "_all"
 	}
 	f = r.add(f, suffix, dims, func(out *hostir.Tensor) hostir.Stmt {
+		out.Inferred = false // its axes stay, or it would be split like its operand
 		return &hostir.Set{Info: r.info("moved, so that " + hostir.Op(r.from) + " is local to a rank"), Out: out, In: f.tensor}
 	})
 	if s.from.splits() {
@@ -150,12 +148,14 @@ func (r *rewriter) step(f form, s step) form {
 func (r *rewriter) operation(s hostir.Stmt, c choice) {
 	operands := make([]form, len(c.in))
 	for k, t := range hostir.Uses(s) {
-		operands[k] = r.read(t, c.in[k])
+		operands[k] = r.read(r.forms[t], c.reads[k])
+		r.state.read(r.forms[t], c.reads[k])
 	}
 	r.of = hostir.Result(s)
 	made := r.written(s, operands, c)
 	for k, t := range hostir.Defs(s) {
 		r.of = t
+		r.state.add(r.forms[t], c.makes[k])
 		r.keep(t, c.out[k], made[k])
 		want, fixed := r.fixed[t]
 		if !fixed {
@@ -163,8 +163,8 @@ func (r *rewriter) operation(s hostir.Stmt, c choice) {
 		}
 		f := r.changed(t, c.out[k], want)
 		delete(r.made, t)
-		delete(r.order, t)
 		r.deliver(t, f)
+		r.keep(t, want, form{t, dimsOf(t)})
 	}
 }
 

@@ -3,6 +3,7 @@ package place
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hirgen/hirgen/lowering/hostir"
@@ -25,16 +26,25 @@ type graph struct {
 	defs    [][]*hostir.Tensor            // its results
 	last    map[*hostir.Tensor]int        // the last statement that reads a tensor
 	fixed   map[*hostir.Tensor]Placements // of inputs, outputs, and tensors that the spec places
+	views   map[*hostir.Tensor]view       // how to make the tensors that are views of others
 	forms   map[*hostir.Tensor]*forms
+}
+
+// view is a statement that computes nothing. It has no choice: the search makes its result again in each placement that is read.
+type view struct {
+	stmt hostir.Stmt
+	ways []choice
 }
 
 // newGraph lists the choices of each statement.
 func newGraph(body []hostir.Stmt, p *pricing) *graph {
-	g := &graph{pricing: p, body: body, last: map[*hostir.Tensor]int{}, fixed: map[*hostir.Tensor]Placements{}}
+	g := &graph{
+		pricing: p, body: body, last: map[*hostir.Tensor]int{}, fixed: map[*hostir.Tensor]Placements{}, views: map[*hostir.Tensor]view{},
+	}
 	p.fns, p.traffic = map[*hostir.Tensor]string{}, trafficOf(body)
 	for i, s := range body {
 		for _, t := range hostir.Mentions(s) {
-			if g.last[t] = i; !t.Inferred || t.Role == hostir.Input || t.Role == hostir.Output {
+			if !t.Inferred || t.Role == hostir.Input || t.Role == hostir.Output {
 				g.fixed[t] = declared(t, p.mesh)
 			}
 		}
@@ -45,10 +55,25 @@ func newGraph(body []hostir.Stmt, p *pricing) *graph {
 		for _, t := range hostir.Defs(s) {
 			p.fns[t] = fn
 		}
-		g.uses, g.defs = append(g.uses, hostir.Uses(s)), append(g.defs, hostir.Defs(s))
-		g.choices = append(g.choices, g.choicesOf(s))
+		uses, defs, choices := hostir.Uses(s), hostir.Defs(s), g.choicesOf(s)
+		if _, fixed := g.fixed[defs[0]]; hostir.MakesView(s) && !fixed {
+			g.views[defs[0]] = view{s, choices}
+			uses, defs, choices = nil, nil, []choice{{}}
+		}
+		for _, t := range uses {
+			g.reads(t, i)
+		}
+		g.uses, g.defs, g.choices = append(g.uses, uses), append(g.defs, defs), append(g.choices, choices)
 	}
 	return g
+}
+
+// reads records that a statement reads a tensor, and the tensors that it is a view of.
+func (g *graph) reads(t *hostir.Tensor, at int) {
+	g.last[t] = at
+	if v, isView := g.views[t]; isView {
+		g.reads(hostir.Uses(v.stmt)[0], at)
+	}
 }
 
 // choicesOf combines the ways of a statement over the axes of the mesh.
@@ -82,7 +107,7 @@ func extend(list []Placements, by []Placement) []Placements {
 	return out
 }
 
-// held is a tensor as it was made, and the other placements that it was changed to.
+// held has the placements in which a tensor is there: as it was made, and those that it was changed to.
 type held struct {
 	*forms
 	have string // the numbers of the placements
@@ -92,7 +117,7 @@ type held struct {
 type state struct {
 	us     float64
 	bytes  int64  // of all tensors that were made
-	live   []held // tensors that later statements read, in the order in which they were made
+	live   []held // tensors that later statements read, in the order of their numbers
 	chosen int    // the choice of the last statement
 	before *state
 }
@@ -101,8 +126,7 @@ type state struct {
 func (s *state) key() string {
 	var b strings.Builder
 	for _, h := range s.live {
-		b.WriteString(h.have)
-		b.WriteByte('/')
+		b.WriteString(strconv.Itoa(h.id) + ":" + h.have + "/")
 	}
 	return b.String()
 }
@@ -111,8 +135,7 @@ func (s *state) key() string {
 // order, and keeps the cheapest of all states that look the same to the statements that follow, and the beam cheapest of all. It finds
 // the least time of all assignments if there are never more states than that. Ties go to less memory, then to the earlier choice.
 func (g *graph) search(beam int) (chosen []int, us float64) {
-	g.number()
-	states := []*state{{}}
+	states := []*state{g.begin()}
 	for i := range g.body {
 		best := map[string]*state{}
 		var order []string
@@ -152,6 +175,19 @@ func (g *graph) search(beam int) (chosen []int, us float64) {
 	return chosen, states[0].us
 }
 
+// begin numbers the placements and returns the state before the first statement.
+func (g *graph) begin() *state {
+	g.number()
+	s := &state{}
+	for t, f := range g.forms {
+		if _, made := g.fns[t]; !made {
+			s.live = append(s.live, held{f, "\x00"})
+		}
+	}
+	slices.SortFunc(s.live, func(a, b held) int { return a.id - b.id })
+	return s
+}
+
 // undominated keeps a state if it is cheaper than each kept state would be after the same changes of placement. It keeps most states
 // at most.
 func undominated(states []*state, most int) (kept []*state) {
@@ -172,14 +208,12 @@ const compared = 32
 // covers reports whether a state is as cheap as another, even after the changes that only the other has made.
 func (s *state) covers(other *state) bool {
 	us := s.us
-	for i, h := range other.live {
-		have := s.live[i].have
+	for _, h := range other.live {
+		have := s.have(h.forms)
 		for k := 0; have != h.have && k < len(h.have) && us <= other.us; k++ {
-			time, possible := h.nearest(have, h.have[k])
-			if !possible {
-				return false
+			if strings.IndexByte(have, h.have[k]) < 0 {
+				us += s.paths(h.forms)[h.have[k]].us
 			}
-			us += time
 		}
 	}
 	return us <= other.us
@@ -200,26 +234,8 @@ func (g *graph) next(s *state, i, n int) *state {
 		}
 	}
 	for k, t := range g.defs[i] {
-		f := g.forms[t]
-		next.bytes += f.bytes[c.makes[k]]
-		next.live = append(next.live, held{f, string(c.makes[k : k+1])})
+		next.add(g.forms[t], c.makes[k])
 	}
 	next.live = slices.DeleteFunc(next.live, func(h held) bool { return g.last[h.tensor] <= i })
 	return next
-}
-
-// read makes a tensor available in a placement.
-func (s *state) read(f *forms, at byte) bool {
-	n := slices.IndexFunc(s.live, func(h held) bool { return h.forms == f })
-	if n < 0 { // an input
-		n = len(s.live)
-		s.live = append(s.live, held{f, "\x00"})
-	}
-	h := &s.live[n]
-	us, possible := f.nearest(h.have, at)
-	if possible && us > 0 {
-		s.us, s.bytes = s.us+us, s.bytes+f.bytes[at]
-		h.have += string([]byte{at})
-	}
-	return possible
 }

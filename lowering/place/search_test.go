@@ -122,7 +122,7 @@ func TestSearchFindsTheLeast(t *testing.T) {
 		chosen, us := g.search(many)
 		_, want := g.search(math.MaxInt)
 		if all := 4 - len(g.mesh.Axes); len(p.Body) <= all+1 {
-			want, _ = g.brute(&state{}, 0)
+			want, _ = g.brute(g.begin(), 0)
 		}
 		if len(chosen) != len(p.Body) || us > want*(1+1e-9) {
 			t.Fatalf("%v: %v, and the least of all assignments is %v", chosen, us, want)

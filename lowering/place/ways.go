@@ -51,6 +51,7 @@ func along(s hostir.Stmt, ranks int64) (ways []way) {
 			return nil // one more axis in front would mean blocks
 		}
 	}
+	_, repeats := s.(*hostir.Broadcast) // a rank needs the whole operand for its part of the new axis
 	results, operands := hostir.Defs(s), hostir.Uses(s)
 	maps, further := hostir.AxisMap(s), hostir.FurtherMaps(s)
 	for j := range results[0].Axes {
@@ -66,7 +67,7 @@ func along(s hostir.Stmt, ranks int64) (ways []way) {
 			if at >= 0 && t.Axes[at].Size != results[0].Axes[j].Size {
 				at = hostir.Unmapped // its one element is broadcast
 			}
-			w.in, mapped = append(w.in, Placement(at)), mapped || at >= 0
+			w.in, mapped = append(w.in, Placement(at)), mapped || at >= 0 || repeats
 		}
 		if found && mapped && fits(s, w) {
 			ways = append(ways, w)

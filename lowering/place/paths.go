@@ -1,0 +1,82 @@
+package place
+
+import (
+	"math"
+	"slices"
+)
+
+// path is the cheapest way to have a tensor in a placement: a change from one in which it is there, or a view of another tensor and
+// then a change.
+type path struct {
+	us   float64 // infinite if there is none
+	from byte    // the number of the placement before the change
+	way  int     // of the view; none: the tensor is there
+}
+
+// none stands for no view: the tensor is there.
+const none = -1
+
+// paths returns the path to each placement of a tensor.
+func (s *state) paths(f *forms) []path {
+	list := make([]path, len(f.list))
+	for to := range list {
+		list[to].us = math.Inf(1)
+	}
+	improve := func(us float64, from byte, way int) {
+		for to := range list {
+			if change := f.us[from][to]; change >= 0 && us+change < list[to].us {
+				list[to] = path{us + change, from, way}
+			}
+		}
+	}
+	for _, from := range []byte(s.have(f)) {
+		improve(0, from, none)
+	}
+	if f.of == nil {
+		return list
+	}
+	of := s.paths(f.of)
+	for n, w := range f.ways {
+		improve(of[w.reads[0]].us, w.makes[0], n)
+	}
+	return list
+}
+
+// have returns the numbers of the placements in which a tensor is there.
+func (s *state) have(f *forms) string {
+	if n, found := s.find(f); found {
+		return s.live[n].have
+	}
+	return ""
+}
+
+// find returns the place of a tensor among those that are held.
+func (s *state) find(f *forms) (n int, found bool) {
+	return slices.BinarySearchFunc(s.live, f.id, func(h held, id int) int { return h.id - id })
+}
+
+// read makes a tensor available in a placement. Each change also makes the tensors available that it changes on its path.
+func (s *state) read(f *forms, at byte) (possible bool) {
+	p := s.paths(f)[at]
+	if math.IsInf(p.us, 1) {
+		return false
+	}
+	if p.way != none {
+		s.read(f.of, f.ways[p.way].reads[0])
+	}
+	if us := f.us[p.from][at]; us > 0 {
+		s.us += us
+		s.add(f, at)
+	}
+	return true
+}
+
+// add makes a tensor available in a placement.
+func (s *state) add(f *forms, at byte) {
+	n, found := s.find(f)
+	if !found {
+		s.live = slices.Insert(s.live, n, held{forms: f})
+	}
+	s.live[n].have += string([]byte{at})
+	s.bytes += f.bytes[at]
+}
