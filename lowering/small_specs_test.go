@@ -68,6 +68,9 @@ func smallSpec(source string, follow bool) (refused diag.Code, err error) {
 		}
 		return refused, err
 	}
+	if err := lowertest.CheckNeeds(program); err != nil {
+		return "", err
+	}
 	lowered, err := Calls(program, Options{})
 	if err == nil {
 		_, err = emit.Render(lowered, emit.Options{})

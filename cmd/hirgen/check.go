@@ -11,6 +11,7 @@ import (
 	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	hosttext "github.com/hirgen/hirgen/lowering/hostir/text"
+	"github.com/hirgen/hirgen/lowering/schedules"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -43,6 +44,9 @@ func newCheck() *cobra.Command {
 		if predicted.tiled, err = predictWithoutCudnn(program, lowered, predicted.call); err != nil {
 			return nil, err
 		}
+		if predicted.next, err = nextBest(program, flags.machine); err != nil {
+			return nil, err
+		}
 		memory := lowered.Memory()
 		if asJSON {
 			return reportOn(src.path, src.pipeline, program, memory, predicted), nil
@@ -58,7 +62,8 @@ func newCheck() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check SPEC...",
 		Short: "Check specs without emitting anything",
-		Long: `Check a spec, and print a summary: each tensor with its shape on one rank, the communication, and the memory of a rank. The
+		Long: `Check a spec, and print a summary: each tensor with its shape on one rank, the communication, and the memory of a rank. For
+each communication it has the reason, and the cost of the next best placements, which do without it. The
 summary also has the predicted time of a call on a machine, with the hidden part of each communication. --json
 prints more, for scripts: parameters, meshes, schedule, tensors, operations, communications, memory and the prediction.
 SPEC may be - for standard input.
@@ -96,8 +101,20 @@ most serious one. --json prints an object for one file and an array for several.
 }
 
 // predictions has the predicted call of the program, the same call without cuDNN, and the call that auto would choose. Any
-// of them may be nil.
-type predictions struct{ call, tiled, auto *cost.Prediction }
+// of them may be nil. It also has the cost of the next best placements.
+type predictions struct {
+	call, tiled, auto *cost.Prediction
+	next              func(hostir.Movement) *schedules.Next
+}
+
+// nextBest returns what placements cost that do without a communication.
+func nextBest(p *hostir.Program, machine string) (func(hostir.Movement) *schedules.Next, error) {
+	m, err := loadMachine(machine)
+	if err != nil {
+		return nil, err
+	}
+	return schedules.NextBest(p, m)
+}
 
 // summary describes a lowered program, and how it is expected to run, to whoever wrote its spec.
 func summary(p *hostir.Program, memory calls.Memory, predicted predictions) string {
@@ -114,7 +131,7 @@ func summary(p *hostir.Program, memory calls.Memory, predicted predictions) stri
 			fmt.Fprintf(&text, "  output  %s\n", describeTensor(t))
 		}
 	}
-	describeMovements(&text, p)
+	describeMovements(&text, p, predicted)
 	describeMemory(&text, memory)
 	describePrediction(&text, predicted.call)
 	describeAttentions(&text, reportAttentions(p), predicted.tiled)
@@ -122,7 +139,7 @@ func summary(p *hostir.Program, memory calls.Memory, predicted predictions) stri
 		fmt.Fprintf(&text, "  transfers by CUDA IPC; where not all ranks can share memory, within nodes alone, and by %s between them\n",
 			p.Fallback.Choices.InterNode)
 		fmt.Fprintf(&text, "  there instead:\n")
-		describeMovements(&text, p.Fallback)
+		describeMovements(&text, p.Fallback, predicted)
 	}
 	if predicted.auto != nil {
 		fmt.Fprintf(&text, "  schedule: auto is predicted to take %s on %s\n", duration(predicted.auto.Total), predicted.auto.Machine.Name)
@@ -130,11 +147,11 @@ func summary(p *hostir.Program, memory calls.Memory, predicted predictions) stri
 	return text.String()
 }
 
-// describeMovements prints what moves between ranks, with how often a call does it.
-func describeMovements(text *strings.Builder, p *hostir.Program) {
+// describeMovements prints what moves between ranks, with how often a call does it, and why.
+func describeMovements(text *strings.Builder, p *hostir.Program, predicted predictions) {
 	movements := hostir.Movements(p)
 	for _, m := range movements {
-		fmt.Fprintf(text, "  %s\n", m)
+		fmt.Fprintf(text, "  %s\n    why: %s\n    next best: %s\n", m, m.Why(), predicted.next(m))
 	}
 	if len(movements) == 0 {
 		fmt.Fprintf(text, "  no communication\n")

@@ -7,6 +7,7 @@ import (
 	"github.com/hirgen/hirgen/calls"
 	"github.com/hirgen/hirgen/cost"
 	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/lowering/schedules"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -105,6 +106,9 @@ type communicationReport struct {
 	Times int64    `json:"times"`
 	Bytes int64    `json:"bytes"`
 	At    string   `json:"at"`
+	Why   string   `json:"why"`
+	// Next is null if hirgen chooses no placements.
+	Next *schedules.Next `json:"next_best"`
 }
 
 // predictionReport is the prediction of a call. Times are in microseconds.
@@ -138,8 +142,9 @@ func reportOn(path string, spec *model.Pipeline, p *hostir.Program, memory calls
 	r := &checkReport{
 		wrongReport: wrongReport{File: path, Diagnostics: []diagnosticReport{}},
 		Name:        p.Name, Ranks: p.Meshes[0].Size(), Params: map[string]int64{}, Schedule: scheduleReport(p),
-		Meshes: []meshReport{}, Tensors: []tensorReport{}, Operations: []opReport{}, formReport: reportForm(p), Attentions: reportAttentions(p),
-		Memory: memoryReport{memory.Buffers, memory.Unshared, memory.Workspaces, memory.IPC}, Prediction: reportPrediction(predicted),
+		Meshes: []meshReport{}, Tensors: []tensorReport{}, Operations: []opReport{}, formReport: reportForm(p, predicted),
+		Attentions: reportAttentions(p),
+		Memory:     memoryReport{memory.Buffers, memory.Unshared, memory.Workspaces, memory.IPC}, Prediction: reportPrediction(predicted),
 		Warnings: []warningReport{},
 	}
 	for _, w := range spec.Warnings() {
@@ -168,7 +173,7 @@ func reportOn(path string, spec *model.Pipeline, p *hostir.Program, memory calls
 		r.Operations = append(r.Operations, reportOp(op))
 	}
 	if p.Fallback != nil {
-		other := reportForm(p.Fallback)
+		other := reportForm(p.Fallback, predicted)
 		r.Fallback = &other
 	}
 	return r
@@ -227,12 +232,13 @@ func reportProduct(op *model.Op) *productReport {
 	return r
 }
 
-func reportForm(p *hostir.Program) formReport {
+func reportForm(p *hostir.Program, predicted predictions) formReport {
 	list := []communicationReport{}
 	for _, m := range hostir.Movements(p) {
 		c := communicationReport{
 			Type: m.Type.Kind(), Peers: m.Transfer, Mesh: m.Mesh, Axes: []string{}, From: m.From,
 			By: m.By, Times: m.Times, Bytes: m.Bytes, At: m.Pos.String(),
+			Why: m.Why(), Next: predicted.next(m),
 		}
 		if m.Axes != "" {
 			c.Axes = strings.Split(m.Axes, " and ")

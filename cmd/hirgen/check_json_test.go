@@ -77,8 +77,22 @@ func TestCheckAsJSON(t *testing.T) {
 		t.Fatalf("communications %v, auto %v, fallback %v", r.Communications, r.Auto, r.Fallback)
 	}
 	if c := r.Communications[0]; c.Type != "sendrecv" || !c.Peers || c.Mesh != "world" || !reflect.DeepEqual(c.Axes, []string{"x"}) ||
-		c.By != "IPC-put" || c.Times*c.Bytes != 32*16*2 {
+		c.By != "IPC-put" || c.Times*c.Bytes != 32*16*2 || c.Next != nil ||
+		c.Why != "each rank of x has a part of the sum C; C is to be split over x along axis 0" {
 		t.Errorf("communication %v", c)
+	}
+}
+
+// TestCheckHasTheNextBest holds what check says of placements that are derived.
+func TestCheckHasTheNextBest(t *testing.T) {
+	spec := "../../testdata/placements/own_transpose.yaml"
+	next := checked(t, "", spec).Communications[0].Next
+	if next == nil || next.Us == nil || *next.Us <= 0 || !strings.HasPrefix(next.Instead, "allgather of Ak over x (") {
+		t.Fatalf("the next best is %v", next)
+	}
+	want := "\n    why: each rank of x has a part of the sum C; C is to be whole\n    next best: " + next.String() + "\n"
+	if _, text, _ := hirgen(t, "", "check", spec); !strings.Contains(text, want) {
+		t.Errorf("check prints\n%s", text)
 	}
 }
 

@@ -24,8 +24,8 @@ func newExplain() *cobra.Command {
 		Long: `Explain an error code, with an example of the mistake.
 
 Or, with -o, write a page about a spec: one HTML file that needs no other. It shows the graph of tasks, the program after each
-pass and what the pass changed, the calls and the emitted lines, all linked to the lines of the spec; why each wait is there;
-and how long other schedules are predicted to take. SPEC may be - for standard input, and PAGE - for standard output.`,
+pass and what the pass changed, the calls and the emitted lines, all linked to the lines of the spec; why each wait and each
+communication is there; and how long other schedules are predicted to take. SPEC may be - for standard input, and PAGE - for standard output.`,
 		Example: `  hirgen explain HG031
   hirgen explain testdata/specs/ag_matmul/spec.yaml -o page.html
   hirgen explain testdata/specs/llama_mlp/spec.yaml -p D=4 --schedule auto --machine h100 -o page.html`,

@@ -8,6 +8,7 @@ import (
 	"github.com/hirgen/hirgen/calls/collective"
 	"github.com/hirgen/hirgen/internal/base/diag"
 	"github.com/hirgen/hirgen/internal/base/expr"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -22,6 +23,12 @@ type Movement struct {
 	Times    int64  // number in a call, on the rank with most
 	Bytes    int64  // of one rank's result
 	Pos      diag.Pos
+	Needs    []*Need // why; several if equal transfers serve several
+}
+
+// Why says why ranks communicate.
+func (m Movement) Why() string {
+	return strings.Join(lists.Map(m.Needs, (*Need).String), ", and ")
 }
 
 // String returns a movement in one line.
@@ -146,10 +153,17 @@ func (w *movements) add(s Stmt, m Movement, result *Tensor) {
 	if last := len(w.found) - 1; last >= 0 {
 		alike := w.found[last]
 		alike.Times = m.Times
-		if m.Transfer && alike == m {
-			w.found[last].Times += m.Times
+		if m.Transfer && alike.Transfer && alike.String() == m.String() {
+			same := &w.found[last]
+			same.Times += m.Times
+			if need := s.Meta().Need; need != nil && !slices.Contains(same.Needs, need) {
+				same.Needs = append(same.Needs, need)
+			}
 			return
 		}
+	}
+	if need := s.Meta().Need; need != nil {
+		m.Needs = []*Need{need}
 	}
 	w.found = append(w.found, m)
 }

@@ -43,6 +43,16 @@ type Program struct {
 	// Fallback computes the same, with NCCL between ranks that cannot share memory. It runs if there are such ranks. nil: no
 	// fallback.
 	Fallback *Program
+	// Derived has the placements that passes derived; nil if they derived none. It is not part of the text form.
+	Derived *Derived
+}
+
+// Derived has the text of a program before placements were derived. If they were not applied, they are predicted to take longer by
+// some microseconds, or by none if the gain is too small.
+type Derived struct {
+	From    string
+	Applied bool
+	Slower  float64
 }
 
 // Variants lists the program and its fallback, if it has one.

@@ -19,6 +19,7 @@ type Info struct {
 	Note string    // one sentence without a final stop, or empty
 	On   StreamRef // the stream that it is issued to; unused in a For or an If
 	Why  string    // of waits and transfers: the edges that it keeps, in words; not part of the text form
+	Need *Need     // why ranks communicate; not part of the text form
 }
 
 // Meta implements Stmt for each type that embeds Info.
@@ -26,7 +27,7 @@ func (i *Info) Meta() *Info { return i }
 
 // InfoFrom returns the Info of a statement that a pass derives from s, with the reason.
 func InfoFrom(s Stmt, note string) Info {
-	return Info{Pos: s.Meta().Pos, Note: note}
+	return Info{Pos: s.Meta().Pos, Note: note, Need: s.Meta().Need}
 }
 
 // The statements.

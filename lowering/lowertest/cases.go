@@ -37,7 +37,7 @@ func PassCases(t *testing.T, name string, pass func(*hostir.Program) error) {
 			}
 			before := interpret(t, program)
 			got := after(t, pass, program)
-			compare(t, strings.TrimSuffix(file, ".in.hir")+".want.hir", got)
+			Compare(t, strings.TrimSuffix(file, ".in.hir")+".want.hir", got)
 			if !strings.HasPrefix(got, "error:") {
 				if diff := cmp.Diff(before, interpret(t, program)); diff != "" {
 					t.Errorf("the pass changes the result (-before +after):\n%s", diff)
@@ -90,7 +90,8 @@ func parseFile(t *testing.T, file string) *hostir.Program {
 	return program
 }
 
-func compare(t *testing.T, file, got string) {
+// Compare compares a text with a file. With -update it writes the file.
+func Compare(t *testing.T, file, got string) {
 	t.Helper()
 	want, err := os.ReadFile(file)
 	if err == nil && string(want) == got {

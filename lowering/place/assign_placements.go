@@ -25,8 +25,7 @@ func AssignPlacements(p *hostir.Program, prices Prices) bool {
 	if !handles(p) {
 		return false
 	}
-	pricing := &pricing{Prices: prices, mesh: p.Meshes[0]}
-	g, chosen, added := best(p, pricing)
+	g, chosen, _, added := best(p, &pricing{Prices: prices, mesh: p.Meshes[0]})
 	if chosen == nil {
 		return false
 	}
@@ -35,12 +34,12 @@ func AssignPlacements(p *hostir.Program, prices Prices) bool {
 	return true
 }
 
-// best searches the assignment. Where ranks add parts of a product, a separate statement adds the bias.
-func best(p *hostir.Program, pricing *pricing) (g *graph, chosen []int, added []*hostir.Tensor) {
+// best searches the assignment, and returns its time. Where ranks add parts of a product, a separate statement adds the bias.
+func best(p *hostir.Program, pricing *pricing) (g *graph, chosen []int, us float64, added []*hostir.Tensor) {
 	body, biases := apart(p, func(*hostir.Linear) bool { return true })
 	g = newGraph(body, pricing)
-	if chosen, _ = g.search(beamOf(g)); chosen == nil || len(biases) == 0 {
-		return g, chosen, nil
+	if chosen, us = g.search(beamOf(g)); chosen == nil || len(biases) == 0 {
+		return g, chosen, us, nil
 	}
 	partial := map[hostir.Stmt]bool{}
 	for i, s := range g.body {
@@ -53,8 +52,8 @@ func best(p *hostir.Program, pricing *pricing) (g *graph, chosen []int, added []
 		added = append(added, hostir.Result(s))
 	}
 	g = newGraph(body, pricing)
-	chosen, _ = g.search(beamOf(g))
-	return g, chosen, added
+	chosen, us = g.search(beamOf(g))
+	return g, chosen, us, added
 }
 
 // apart returns the body with some products and the additions of their biases apart, and the original of each such product.

@@ -3,6 +3,7 @@ package place
 import (
 	"strings"
 
+	"github.com/hirgen/hirgen/calls/collective"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -12,9 +13,9 @@ type Placement int8
 
 const (
 	// Whole means that each rank has all elements.
-	Whole Placement = -1
+	Whole Placement = hostir.Whole
 	// Partial means that each rank has a summand of all elements, or another operand of a maximum, minimum or product.
-	Partial Placement = -2
+	Partial Placement = hostir.Partial
 )
 
 // splits reports whether it is a split.
@@ -68,6 +69,14 @@ func declared(t *hostir.Tensor, mesh *domain.Mesh) Placements {
 type step struct {
 	mesh     int
 	from, to Placement
+}
+
+// kind is the communication of a change; empty: each rank takes its own part.
+func (s step) kind() collective.Type {
+	if s.from == Whole {
+		return ""
+	}
+	return collective.Form{Splits: s.to.splits(), Reduces: s.from == Partial}.Type()
 }
 
 // steps lists the changes that lead from one to the other: first sums, then the rest, and gathers last, so that little data moves.

@@ -21,7 +21,8 @@ type Prices interface {
 type pricing struct {
 	Prices
 	mesh *domain.Mesh
-	fns  map[*hostir.Tensor]string // with which function the parts of a partial tensor are reduced
+	fns  map[*hostir.Tensor]string           // with which function the parts of a partial tensor are reduced
+	not  func(t *hostir.Tensor, s step) bool // changes that must not happen; nil: all may
 	traffic
 }
 
@@ -43,16 +44,9 @@ func (p *pricing) bytes(t *hostir.Tensor, at Placements) int64 {
 func (p *pricing) step(t *hostir.Tensor, from Placements, s step) float64 {
 	to, ranks := from.with(s.mesh, s.to), p.mesh.Axes[s.mesh].Size
 	in, out := p.bytes(t, from), p.bytes(t, to)
-	kind := collective.Allgather
-	switch {
-	case s.from == Whole:
+	kind := s.kind()
+	if kind == "" {
 		return p.KernelAlone(2 * out)
-	case s.from == Partial && s.to == Whole:
-		kind = collective.Allreduce
-	case s.from == Partial:
-		kind = collective.ReduceScatter
-	case s.to.splits():
-		kind = collective.AllToAll
 	}
 	return p.CollectiveAlone(kind.Row().Form, in, out, int(ranks))
 }
@@ -64,7 +58,7 @@ func (p *pricing) change(t *hostir.Tensor, from, to Placements) (us float64) {
 		return -1
 	}
 	for _, s := range list {
-		if s.to.splits() && !divides(t, int(s.to), p.mesh.Axes[s.mesh].Size) {
+		if s.to.splits() && !divides(t, int(s.to), p.mesh.Axes[s.mesh].Size) || p.not != nil && p.not(t, s) {
 			return -1
 		}
 		us += p.step(t, from, s)

@@ -10,6 +10,7 @@ import (
 type rewriter struct {
 	*graph
 	program *hostir.Program
+	spec    *hostir.Spec
 	names   *hostir.Namer
 	body    []hostir.Stmt
 	first   int            // the first statement of the operation that is written
@@ -23,7 +24,7 @@ type rewriter struct {
 // rewrite replaces the body by one with the chosen placements.
 func (g *graph) rewrite(p *hostir.Program, chosen []int) {
 	r := &rewriter{
-		graph: g, program: p, names: hostir.NewNamer(p), made: map[*hostir.Tensor]map[Placements]form{},
+		graph: g, program: p, spec: hostir.SpecOf(p), names: hostir.NewNamer(p), made: map[*hostir.Tensor]map[Placements]form{},
 		named: map[*hostir.Tensor]bool{}, state: g.begin(),
 	}
 	for _, h := range r.state.live {
@@ -47,6 +48,16 @@ func (g *graph) rewrite(p *hostir.Program, chosen []int) {
 
 // info is the Info of a statement for the operation that is written.
 func (r *rewriter) info(note string) hostir.Info { return hostir.InfoFrom(r.from, note) }
+
+// moves is the Info of a communication, with its need. Only the finished program shows what needs it.
+func (r *rewriter) moves(s step, note string) hostir.Info {
+	name, info := r.spec.Name(nil, r.of), r.info(note)
+	info.Need = &hostir.Need{
+		Tensor: name, Axis: r.mesh.Axes[s.mesh].Name, Fn: r.fns[r.of],
+		From: r.spec.Axis(name, r.of, int(s.from)), To: r.spec.Axis(name, r.of, int(s.to)),
+	}
+	return info
+}
 
 // add appends a statement and returns its result as a form.
 func (r *rewriter) add(like form, suffix string, dims []dim, write func(out *hostir.Tensor) hostir.Stmt) form {
@@ -127,16 +138,17 @@ func (r *rewriter) step(f form, s step) form {
 	if s.from == Partial {
 		fn := r.fns[r.of]
 		return r.add(f, "", slices.Delete(dims, at, at+1), func(out *hostir.Tensor) hostir.Stmt {
-			return &hostir.Reduce{Info: r.info("the parts of all ranks"), Fn: fn, Out: out, In: f.tensor, Axis: at}
+			return &hostir.Reduce{Info: r.moves(s, "the parts of all ranks"), Fn: fn, Out: out, In: f.tensor, Axis: at}
 		})
 	}
-	suffix := "_part"
+	suffix, note := "_part", "moved, so that "+hostir.Op(r.from)+" is local to a rank"
+	info := r.info(note)
 	if s.from.splits() {
-		suffix = "_all"
+		suffix, info = "_all", r.moves(s, note)
 	}
 	f = r.add(f, suffix, dims, func(out *hostir.Tensor) hostir.Stmt {
 		out.Inferred = false // its axes stay, or it would be split like its operand
-		return &hostir.Set{Info: r.info("moved, so that " + hostir.Op(r.from) + " is local to a rank"), Out: out, In: f.tensor}
+		return &hostir.Set{Info: info, Out: out, In: f.tensor}
 	})
 	if s.from.splits() {
 		f = r.joined(f, int(s.from))

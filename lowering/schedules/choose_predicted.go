@@ -54,16 +54,21 @@ func predictOn(p *hostir.Program, m *cost.Machine, lower Lower) (basis string, e
 		return "", err
 	}
 	ranked := Rank(func() (*hostir.Program, error) { return text.Parse(p.File, beginning) }, candidates(p), m, lower)
-	other, err := placed(p, m)
-	if err != nil {
-		return "", err
+	var other *hostir.Program
+	if lower.Places {
+		if other, err = placed(p, m); err != nil {
+			return "", err
+		}
 	}
-	if lower.Places && other != nil {
+	if other != nil {
 		ranked = rankPlaced(ranked, other, m, lower)
 	}
 	best, ok := Best(ranked)
 	if !ok || !best.Prediction.Moves && !alone(p) {
 		return "", nil
+	}
+	if other != nil {
+		noteDerived(p.Derived, ranked, best)
 	}
 	if best.Placed {
 		*p = *other

@@ -1,6 +1,9 @@
 package schedules
 
 import (
+	"slices"
+
+	"github.com/hirgen/hirgen/calls/collective"
 	"github.com/hirgen/hirgen/cost"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/hostir/text"
@@ -31,10 +34,22 @@ func AssignPlacements(p *hostir.Program, m *cost.Machine, lower Lower) error {
 	same := []Candidate{{Set: func(*hostir.Program) {}}}
 	fresh := func() (*hostir.Program, error) { return text.Parse(p.File, text.Print(p)) }
 	ranked := rankPlaced(Rank(fresh, same, m, lower), other, m, lower)
-	if best, ok := Best(ranked); ok && best.Placed {
+	best, ok := Best(ranked)
+	if ok {
+		noteDerived(p.Derived, ranked, best)
+	}
+	if ok && best.Placed {
 		*p = *other
 	}
 	return nil
+}
+
+// noteDerived notes how the best candidate with derived placements compares with the best of all.
+func noteDerived(d *hostir.Derived, ranked []Ranked, best Ranked) {
+	at := slices.IndexFunc(ranked, func(r Ranked) bool { return r.Placed && r.Prediction != nil })
+	if d.Applied = d.Applied || best.Placed; !d.Applied && at >= 0 {
+		d.Slower = max(ranked[at].Prediction.Total-best.Prediction.Total, 0)
+	}
 }
 
 // triedFirst is the number of the fastest schedules that are tried with derived placements before all others.
@@ -68,9 +83,64 @@ func placed(p *hostir.Program, m *cost.Machine) (*hostir.Program, error) {
 	if len(p.Body) > mostOperations {
 		return nil, nil //nolint:nilnil // there is no such program
 	}
-	other, err := text.Parse(p.File, text.Print(p))
+	from := text.Print(p)
+	other, err := text.Parse(p.File, from)
 	if err != nil || !place.AssignPlacements(other, m) {
 		return nil, err
 	}
+	if p.Derived == nil {
+		p.Derived = &hostir.Derived{From: from}
+	}
+	other.Derived = p.Derived
 	return other, nil
+}
+
+// Next is the cost of the next best placements, which do without a communication.
+type Next struct {
+	Us      *float64 `json:"us"` // how much longer they take; nil if there are none to compare with
+	Instead string   `json:"instead"`
+}
+
+// String says it in words.
+func (n *Next) String() string {
+	switch {
+	case n == nil:
+		return "none, since hirgen chooses no placements here"
+	case n.Us == nil:
+		return n.Instead
+	}
+	return microseconds(*n.Us) + " more, with " + n.Instead
+}
+
+// NextBest returns a function that finds them for a communication of a lowered program. They are nil if its placements
+// are stated, or not searched.
+func NextBest(p *hostir.Program, m *cost.Machine) (func(hostir.Movement) *Next, error) {
+	if p.Derived == nil {
+		return func(hostir.Movement) *Next { return nil }, nil
+	}
+	open, err := text.Parse(p.File, p.Derived.From)
+	if err != nil {
+		return nil, err
+	}
+	best := place.NextBest(open, m)
+	return func(of hostir.Movement) *Next {
+		for _, need := range of.Needs {
+			change := need.Change()
+			next, known := best(change)
+			if !known { // a pipeline may scatter and gather a sum
+				change.Type = collective.Allreduce
+				next, known = best(change)
+			}
+			switch {
+			case next != nil:
+				return &Next{&next.Us, next.Instead}
+			case known:
+				return &Next{Instead: "none, since no placements do without it"}
+			}
+		}
+		if p.Derived.Applied {
+			return &Next{Instead: "none, since the schedule makes it, and not the placements"}
+		}
+		return &Next{Us: &p.Derived.Slower, Instead: "derived placements of all tensors"}
+	}, nil
 }

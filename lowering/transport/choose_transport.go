@@ -43,6 +43,9 @@ func ChooseTransport(p *hostir.Program) error {
 			other.Choices.Set(c.Of, c.Field, schedule.None) // not all peers share memory
 		}
 	}
+	for i, s := range other.Body {
+		s.Meta().Need = p.Body[i].Meta().Need
+	}
 	p.Fallback = other
 	return nil
 }

@@ -71,7 +71,7 @@ type converter struct {
 func (c *converter) communication(s hostir.Stmt) *hostir.Communication {
 	m := shard.Describe(s)
 	comm := &hostir.Communication{
-		Info: hostir.Info{Pos: s.Meta().Pos, Note: s.Meta().Note}, ReduceFn: m.Reduce, In: m.In, Out: m.Out,
+		Info: hostir.InfoFrom(s, s.Meta().Note), ReduceFn: m.Reduce, In: m.In, Out: m.Out,
 	}
 	switch {
 	case m.In.Mesh == nil || m.Out.Mesh == nil:

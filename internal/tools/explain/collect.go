@@ -13,6 +13,7 @@ import (
 	"github.com/hirgen/hirgen/lowering"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	hosttext "github.com/hirgen/hirgen/lowering/hostir/text"
+	"github.com/hirgen/hirgen/lowering/schedules"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -48,6 +49,9 @@ func Collect(in Input) (*Page, error) {
 		return nil, err
 	}
 	page.notes(program)
+	if err := page.moves(program, in.Machine); err != nil {
+		return nil, err
+	}
 	page.summary(program, predicted)
 	page.alternatives(in, program, predicted)
 	return page, nil
@@ -145,6 +149,19 @@ func (page *Page) notes(p *hostir.Program) {
 			page.Notes = append(page.Notes, Wait{Line: line, Op: hostir.Op(s), Why: info.Note})
 		}
 	}
+}
+
+// moves lists the communications, and why they are there.
+func (page *Page) moves(p *hostir.Program, on *cost.Machine) error {
+	next, err := schedules.NextBest(p, on)
+	if err != nil {
+		return err
+	}
+	for _, m := range hostir.Movements(p) {
+		from := page.inSpec(nil, strconv.Itoa(m.Pos.Line))
+		page.Moves = append(page.Moves, Move{Line{Text: m.Short(p.Meshes[0].Name), From: from}, m.Why(), next(m).String()})
+	}
+	return nil
 }
 
 // summary notes the figures of the whole.

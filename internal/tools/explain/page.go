@@ -17,6 +17,7 @@ type Page struct {
 	Sources []Listing // the emitted programs
 	Waits   []Wait
 	Notes   []Wait // statements of the host program that a pass gave a reason
+	Moves   []Move
 	Hidden  []Hidden
 	Basis   string // what schedule: auto says of its choice; empty where the spec makes it
 	Choices []Choice
@@ -63,6 +64,12 @@ type Wait struct {
 	Op     string
 	Stream string
 	Why    string
+}
+
+// Move is a communication, with its reason and the cost of the next best placements, which do without it.
+type Move struct {
+	Line
+	Why, Next string
 }
 
 // Hidden is a communication, its predicted time on the rank with the longest exposed time, and the tasks that hide it.

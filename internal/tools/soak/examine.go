@@ -83,6 +83,10 @@ func (e *examination) run() {
 	case e.outcome.Finding != nil:
 		return
 	}
+	if err := lowertest.CheckNeeds(program); err != nil {
+		e.outcome.Finding = e.finding(Internal, "%v", err)
+		return
+	}
 	if e.outcome.files, err = e.emitted(program); err != nil {
 		if e.outcome.Finding == nil {
 			e.outcome.Finding = e.finding(Disagrees, "%v", err)

@@ -1,0 +1,171 @@
+package hostir
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hirgen/hirgen/calls/collective"
+	"github.com/hirgen/hirgen/internal/base/diag"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// The placements of a tensor that are no block of the axis with a number.
+const (
+	Whole   = -1 // all elements
+	Partial = -2 // a summand of all elements, or another operand of a fold
+	Split   = -3 // a block of an axis whose number in the spec is not known
+)
+
+// Need is why ranks communicate: the placement that a tensor of the spec has, and the one that is needed.
+type Need struct {
+	Tensor   string // what moves, or the result of a sum
+	Axis     string // of the mesh; empty if the tensor moves to another mesh
+	Fn       string // of a sum
+	From, To int    // the number of the axis that is split, or another placement
+	By       string // the operation that needs it, or the tensor that the spec places so
+	Stated   bool   // By is a tensor
+
+	Mesh, ToMesh string // if these differ
+}
+
+// Change is a change of the placement of a tensor along a mesh axis: one communication.
+type Change struct {
+	Type         collective.Type
+	Tensor, Axis string
+}
+
+// Change returns the change. It has no type between meshes.
+func (n *Need) Change() Change {
+	c := Change{Tensor: n.Tensor, Axis: n.Axis}
+	if n.Axis != "" {
+		c.Type = collective.Form{FromRoot: n.From == Whole, Splits: n.To != Whole, Reduces: n.From == Partial}.Type()
+	}
+	return c
+}
+
+// String says it in a clause: "A is split over x along axis 0; matmul of C needs all of it".
+func (n *Need) String() string {
+	have, want := n.Tensor+" is whole", "all of it"
+	switch {
+	case n.Axis == "":
+		have = n.Tensor + " is on mesh " + n.Mesh
+	case n.From == Partial:
+		have = fmt.Sprintf("each rank of %s has a part of the %s %s", n.Axis, n.Fn, n.Tensor)
+	case n.From != Whole:
+		have = n.Tensor + " is split over " + n.Axis + along(n.From)
+	}
+	switch {
+	case n.Axis == "":
+		want = "on mesh " + n.ToMesh
+	case n.To == Whole && n.Stated:
+		want = "whole"
+	case n.To != Whole:
+		want = "split over " + n.Axis + along(n.To)
+		if n.To == Split && n.From != Whole && n.From != Partial {
+			want = "split along another axis"
+		}
+	}
+	if n.Stated {
+		return have + "; " + n.By + " is to be " + want
+	}
+	if want != "all of it" {
+		want = "it " + want
+	}
+	return have + "; " + n.By + " needs " + want
+}
+
+// along names an axis with a known number.
+func along(axis int) string {
+	if axis < 0 {
+		return ""
+	}
+	return fmt.Sprintf(" along axis %d", axis)
+}
+
+// Spec finds what tensors and statements of a program are in the spec.
+type Spec struct {
+	shapes map[string][]domain.Extent     // of tensors, by name
+	made   map[diag.Pos]*domain.Operation // by position, the only one there
+	makes  map[string]*domain.Operation   // by result
+}
+
+// SpecOf returns the spec of a program.
+func SpecOf(p *Program) *Spec {
+	s := &Spec{shapes: map[string][]domain.Extent{}, made: map[diag.Pos]*domain.Operation{}, makes: map[string]*domain.Operation{}}
+	for _, t := range p.Tensors {
+		if t.Role == Input || t.Role == Output {
+			s.shapes[t.Name] = domain.Extents(t.Axes)
+		}
+	}
+	for i, op := range p.Reference {
+		for _, name := range op.Results() {
+			s.shapes[name], s.makes[name] = nil, &p.Reference[i]
+		}
+		s.shapes[op.Out] = op.Shape
+		if _, several := s.made[op.Pos]; several {
+			s.made[op.Pos] = nil
+		} else {
+			s.made[op.Pos] = &p.Reference[i]
+		}
+	}
+	return s
+}
+
+// Name returns the name of the tensor of the spec that a tensor of a statement is, or is derived from, such as A for A_all. The
+// result of the statement's operation is the second choice.
+func (s *Spec) Name(of Stmt, t *Tensor) string {
+	for name := t.Name; ; name = name[:strings.LastIndexByte(name, '_')] {
+		if _, known := s.shapes[name]; known {
+			return name
+		}
+		if !strings.Contains(name, "_") {
+			break
+		}
+	}
+	if of != nil && s.made[of.Meta().Pos] != nil {
+		return s.made[of.Meta().Pos].Out
+	}
+	return t.Name
+}
+
+// Places reports whether the spec has the placement of a tensor.
+func (s *Spec) Places(t *Tensor) bool {
+	_, known := s.shapes[t.Name]
+	return t.Role == Output || known && !t.Inferred
+}
+
+// Axis returns the number in the spec of an axis of a tensor with this name there, or Split if the tensor has other axes there.
+func (s *Spec) Axis(name string, t *Tensor, axis int) int {
+	if axis < 0 {
+		return axis
+	}
+	if at := slices.Index(Live(t), axis); slices.EqualFunc(s.shapes[name], domain.Extents(t.Axes), sameSize) {
+		return at
+	}
+	return Split
+}
+
+func sameSize(a, b domain.Extent) bool { return a.Size == b.Size }
+
+// Makes reports whether a statement is a part of the operation that makes a tensor.
+func (s *Spec) Makes(of Stmt, name string) bool {
+	op := s.made[of.Meta().Pos]
+	return op != nil && op.Out == name
+}
+
+// Operation names the operation of the spec that a statement comes from: "matmul of C".
+func (s *Spec) Operation(of Stmt) string {
+	op, out := s.made[of.Meta().Pos], s.Name(of, Result(of))
+	if op == nil {
+		op = s.makes[out]
+	}
+	if op == nil {
+		return strings.ToLower(Op(of)) + " of " + out
+	}
+	kind := op.Kind
+	if _, attends := of.(*Attention); op.Fn != "" && !attends {
+		kind, _, _ = strings.Cut(op.Fn, "(")
+	}
+	return kind + " of " + op.Out
+}

@@ -1,0 +1,99 @@
+package place
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// Next is the cheapest assignment without one change of the chosen one.
+type Next struct {
+	Us      float64 // how much longer it takes, by the prices of the search
+	Instead string  // the communications that only it has
+}
+
+// NextBest returns a search for the cheapest assignment without a communication of the cheapest one, of the tensor or of a view of it.
+// It returns false for a change that is not in that, and nil if no assignment does without it.
+func NextBest(p *hostir.Program, prices Prices) func(without hostir.Change) (next *Next, found bool) {
+	chosen, least := assigned(p, prices, hostir.Change{})
+	known := map[hostir.Change]*Next{}
+	return func(without hostir.Change) (*Next, bool) {
+		next, again := known[without]
+		if _, found := chosen[without]; !found || again {
+			return next, found
+		}
+		if other, us := assigned(p, prices, without); other != nil {
+			next = &Next{us - least, instead(other, chosen)}
+		}
+		known[without] = next
+		return next, true
+	}
+}
+
+// assigned returns the communications of the cheapest assignment without a change, with their bytes, and its time; nil if there is none.
+func assigned(p *hostir.Program, prices Prices, without hostir.Change) (made map[hostir.Change]int64, us float64) {
+	spec, mesh, same := hostir.SpecOf(p), p.Meshes[0], alike(p)
+	g, chosen, us, added := best(p, &pricing{Prices: prices, mesh: mesh, not: func(t *hostir.Tensor, s step) bool {
+		return s.kind() == without.Type && s.kind() != "" && mesh.Axes[s.mesh].Name == without.Axis &&
+			same(spec.Name(nil, t)) == same(without.Tensor)
+	}})
+	if chosen == nil {
+		return nil, 0
+	}
+	made = map[hostir.Change]int64{}
+	other := *p
+	other.Tensors = slices.Concat(p.Tensors, added)
+	g.rewrite(&other, chosen)
+	for _, s := range other.Body {
+		if need := s.Meta().Need; need != nil {
+			out := hostir.Result(s)
+			made[need.Change()] += hostir.LocalElements(out) * out.DType.Size()
+		}
+	}
+	return made, us
+}
+
+// alike returns a function that gives a tensor and its views the same name.
+func alike(p *hostir.Program) func(name string) string {
+	from := map[string]string{}
+	for _, s := range p.Body {
+		switch s.(type) {
+		case *hostir.Reshape, *hostir.Permute, *hostir.Broadcast:
+			from[hostir.Result(s).Name] = hostir.Uses(s)[0].Name
+		}
+	}
+	return func(name string) string {
+		for from[name] != "" {
+			name = from[name]
+		}
+		return name
+	}
+}
+
+// instead lists the communications that are not among others.
+func instead(made, others map[hostir.Change]int64) string {
+	var list []string
+	for c, bytes := range made {
+		if _, both := others[c]; !both {
+			list = append(list, fmt.Sprintf("%s of %s over %s (%s)", c.Type.Kind(), c.Tensor, c.Axis, size(bytes)))
+		}
+	}
+	if len(list) == 0 {
+		return "more work on each rank"
+	}
+	slices.Sort(list)
+	return strings.Join(list, ", ")
+}
+
+// size prints bytes.
+func size(n int64) string {
+	switch {
+	case n >= 1e6:
+		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+	case n >= 1e3:
+		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
+	}
+	return fmt.Sprintf("%d bytes", n)
+}

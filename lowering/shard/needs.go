@@ -1,0 +1,98 @@
+package shard
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// noteNeeds gives each movement of data between ranks its need, by the placements before and after it, and the first reader or the
+// spec. Package place knows better which axes of the spec are split.
+func noteNeeds(p *hostir.Program) {
+	n := &needs{spec: hostir.SpecOf(p), readers: map[*hostir.Tensor][]hostir.Stmt{}}
+	for _, s := range p.Body {
+		for _, t := range hostir.Uses(s) {
+			n.readers[t] = append(n.readers[t], s)
+		}
+	}
+	for _, s := range p.Body {
+		if !Moves(p, s) {
+			continue
+		}
+		need := n.of(s)
+		last := n.by(need, s)
+		if placed := s.Meta().Need; placed != nil && placed.Change().Type == need.Change().Type {
+			placed.By, placed.Stated = need.By, need.Stated
+			continue
+		}
+		n.ends(need, s, last)
+		s.Meta().Need = need
+	}
+}
+
+type needs struct {
+	spec    *hostir.Spec
+	readers map[*hostir.Tensor][]hostir.Stmt
+}
+
+// of returns what a movement of one step does.
+func (n *needs) of(s hostir.Stmt) *hostir.Need {
+	m := Describe(s)
+	need := &hostir.Need{Tensor: n.spec.Name(s, m.In), Fn: m.Reduce, From: hostir.Whole, To: hostir.Whole}
+	if m.Reduce != "" {
+		need.Tensor = n.spec.Name(s, m.Out)
+	}
+	if !SameMesh(m.In, m.Out) {
+		need.Mesh, need.ToMesh = m.In.Mesh.Name, m.Out.Mesh.Name
+		return need
+	}
+	sh := m.Shifts[0]
+	need.Axis, need.To = sh.Mesh, n.spec.Axis(need.Tensor, m.Out, sh.To)
+	if need.From = n.spec.Axis(need.Tensor, m.In, sh.From); sh.Reduced {
+		need.From = hostir.Partial
+	} else if fold := n.folds(m.Out, sh); fold != nil {
+		need.Tensor, need.Fn, need.From = n.spec.Name(fold, fold.Out), fold.Fn, hostir.Partial
+	}
+	return need
+}
+
+// folds returns the statement that adds the parts of a sum that a movement gathers.
+func (n *needs) folds(out *hostir.Tensor, sh Shift) *hostir.Reduce {
+	for _, s := range n.readers[out] {
+		if fold, ok := s.(*hostir.Reduce); ok && fold.Axis == sh.From && sh.To == NoAxis {
+			return fold
+		}
+	}
+	return nil
+}
+
+// by finds what wants the result of a movement: the spec, or the first operation that reads it, a copy, or what else the operation of
+// the tensor makes. It returns the tensor that is wanted.
+func (n *needs) by(need *hostir.Need, s hostir.Stmt) *hostir.Tensor {
+	t := hostir.Result(s)
+	for len(n.readers[t]) > 0 && !n.spec.Places(t) {
+		s = n.readers[t][0]
+		if other := slices.IndexFunc(n.readers[t], func(r hostir.Stmt) bool { return !hostir.Is[*hostir.Set](r) }); other >= 0 {
+			s = n.readers[t][other]
+		}
+		if !hostir.Is[*hostir.Set](s) && !n.spec.Makes(s, need.Tensor) {
+			need.By = n.spec.Operation(s)
+			return t
+		}
+		t = hostir.Result(s)
+	}
+	need.By, need.Stated = n.spec.Name(s, t), true
+	return t
+}
+
+// ends says where the last of several steps leads.
+func (n *needs) ends(need *hostir.Need, s hostir.Stmt, last *hostir.Tensor) {
+	switch in := hostir.Uses(s)[0]; {
+	case !SameMesh(in, last):
+		need.Axis, need.Mesh, need.ToMesh = "", in.Mesh.Name, last.Mesh.Name
+	case need.Axis != "" && need.Stated:
+		need.To = n.spec.Axis(need.By, last, splitBy(last, need.Axis))
+	case need.Axis != "":
+		need.To = n.spec.Axis(need.Tensor, last, splitBy(last, need.Axis))
+	}
+}
