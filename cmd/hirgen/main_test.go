@@ -361,3 +361,19 @@ func TestExportGoPrintsAProgram(t *testing.T) {
 		t.Errorf("exit code %d, error %q, output\n%s", exit, stderr, stdout)
 	}
 }
+
+// TestFullOutputIsAnError prints to a device that takes nothing.
+func TestFullOutputIsAnError(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer full.Close()
+	for _, line := range []string{"--help", "run --help", "--version", "ops", "check " + agMatmul, "run -n 2 -- echo x"} {
+		var stderr bytes.Buffer
+		exit := execute(t.Context(), strings.Fields(line), streams{strings.NewReader(""), full, &stderr})
+		if exit != exitEnvironment || !strings.Contains(stderr.String(), "no space left") {
+			t.Errorf("hirgen %s: exit code %d, want %d:\n%s", line, exit, exitEnvironment, &stderr)
+		}
+	}
+}

@@ -1,17 +1,32 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
 
 	"github.com/spf13/cobra"
+
+	"github.com/hirgen/hirgen/internal/tools/launch"
 )
 
 // streams is the standard input and outputs of one invocation.
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
+}
+
+// output remembers why a write failed. Commands print without looking.
+type output struct {
+	io.Writer
+	err error
+}
+
+func (o *output) Write(text []byte) (int, error) {
+	n, err := o.Writer.Write(text)
+	o.err = cmp.Or(o.err, err)
+	return n, err
 }
 
 // execute runs one command line and returns its exit code.
@@ -24,7 +39,8 @@ func execute(ctx context.Context, args []string, s streams) (exit int) {
 	root := newRoot()
 	root.SetArgs(args)
 	root.SetIn(s.in)
-	root.SetOut(s.out)
+	out := &output{Writer: s.out}
+	root.SetOut(out)
 	root.SetErr(s.err)
 	entered := false
 	root.PersistentPreRun = func(*cobra.Command, []string) { entered = true }
@@ -33,7 +49,10 @@ func execute(ctx context.Context, args []string, s streams) (exit int) {
 		// Cobra refused the command line before any code of ours ran.
 		err = &usageError{message: err.Error()}
 	}
-	return report(s.err, cmd, err)
+	if exit = report(s.err, cmd, err); exit == exitOK && out.err != nil {
+		return report(s.err, cmd, &launch.EnvironmentError{Message: "standard output: " + out.err.Error(), Err: out.err})
+	}
+	return exit
 }
 
 // newRoot wires the command line: one function, and one file, per command.

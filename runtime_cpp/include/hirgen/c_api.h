@@ -45,7 +45,8 @@ enum {
  * They run one after another on the device of the handle, in the order in which the threads get
  * the handle's lock. All ranks must make the same calls in the same order, so threads that call
  * run must agree on an order. The same holds for the calls of several handles. A handle that is
- * null, destroyed or from another library gives HIRGEN_USAGE. */
+ * null, destroyed or from another library gives HIRGEN_USAGE. So does every call in a process that
+ * was forked after the first create: CUDA does not work there. */
 typedef struct hirgen_handle hirgen_handle;
 
 /* How this process joins. Zero-initialise, then set version. With world == 0, the library takes
@@ -82,12 +83,12 @@ typedef struct hirgen_handle hirgen_handle;
  * - After a failure, destroy does not free memory that other ranks can use: a live rank may
  *   still read it. Destroy frees nothing if streams are not released within two seconds. */
 typedef struct hirgen_options {
-  uint32_t version;       /* HIRGEN_ABI_VERSION */
-  int32_t rank;           /* 0 <= rank < world */
-  int32_t world;          /* number of ranks; 0: read the environment */
-  int32_t device;         /* CUDA device ordinal of this process */
-  int32_t port;           /* TCP port of rank 0 */
-  const char* address;    /* host name or address of rank 0 */
+  uint32_t version;    /* HIRGEN_ABI_VERSION */
+  int32_t rank;        /* 0 <= rank < world */
+  int32_t world;       /* number of ranks; 0: read the environment */
+  int32_t device;      /* CUDA device ordinal of this process */
+  int32_t port;        /* TCP port of rank 0; 0: the address has it */
+  const char* address; /* host name or address of rank 0; with a port: "node0:4000", "[::1]:4000" */
   double timeout_seconds; /* bound of every wait; 0: 60 seconds */
   const char* plans;      /* file of the GEMMs' algorithms; null: cuBLASLt's first guess */
   int32_t on_failure;     /* HIRGEN_FAILURE_EXITS, or HIRGEN_FAILURE_RETURNS */

@@ -40,6 +40,7 @@ struct ContextOptions {
   bool require_secret = false;  ///< several ranks do not start without a secret
   std::string meeting_hint;     ///< for errors, if no address was given; or empty
   double timeout_seconds = 60;  ///< bound of every wait
+  bool running_time = false;    ///< limits count only the time that the process runs
   std::string program;          ///< name of the program
   std::string digest;           ///< of program text and parameters: equal on every rank
   std::string parameters;       ///< of its spec, "D=2 M=128": explains how two digests differ

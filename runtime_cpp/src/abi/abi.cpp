@@ -13,6 +13,7 @@
 #include "base/current_error.hpp"
 #include "base/text.hpp"
 #include "bootstrap/launch_env.hpp"
+#include "bootstrap/place.hpp"
 #include "bootstrap/rendezvous.hpp"
 #include "gemm/plan_book.hpp"
 #include "hirgen/error.hpp"
@@ -60,8 +61,14 @@ ContextOptions launched(const ProgramInfo& info, const hirgen_options* options) 
   launch.family = "hirgen_options";
   launch.rank = options->rank;
   launch.world = options->world;
-  launch.address = options->address == nullptr ? "" : options->address;
-  launch.port = options->port;
+  const std::string address = options->address == nullptr ? "" : options->address;
+  const auto place = parse_place(address);
+  if (!place || (place->port != 0 && options->port != 0 && place->port != options->port)) {
+    refuse(format("address %s with port %d: write a host and its port, as in node0 or ::1 and 4000",
+                  address.c_str(), options->port));
+  }
+  launch.address = place->host;
+  launch.port = options->port == 0 ? place->port : options->port;
   ContextOptions joining = context_options(launch, info, timeout);
   joining.device = options->device;
   return joining;
@@ -224,7 +231,9 @@ int abi_create(const ProgramTable& table, const hirgen_options* options, hirgen_
     if (handle == nullptr) refuse("the pointer to the new handle is null");
     *handle = nullptr;
     auto made = std::make_unique<Embedded>();
-    made->context = std::make_unique<Context>(joining(table.info, options));
+    const ContextOptions own = joining(table.info, options);
+    enter_process();
+    made->context = std::make_unique<Context>(own);
     build(table, options == nullptr ? nullptr : options->plans, made.get());
     *handle = add_handle(std::move(made));
     return HIRGEN_OK;

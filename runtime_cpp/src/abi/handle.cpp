@@ -1,5 +1,9 @@
 #include "abi/handle.hpp"
 
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <atomic>
 #include <shared_mutex>
 #include <unordered_map>
 #include <utility>
@@ -24,7 +28,24 @@ Registry& registry() {
 
 [[noreturn]] void refuse(const char* what) { throw Error(Code::kUsage, what); }
 
+// The process that used the device first; 0 if none did.
+std::atomic<pid_t> g_process{0};
+
+bool is_forked() {
+  const pid_t process = g_process.load();
+  return process != 0 && process != getpid();
+}
+
+void refuse_forked() {
+  if (is_forked()) {
+    refuse(
+        "this process was forked from one that uses the library, and CUDA does not work there: "
+        "start it with exec, or fork before the first create");
+  }
+}
+
 hirgen_handle* require_handle(const hirgen_handle* handle) {
+  refuse_forked();
   if (handle == nullptr) refuse("the handle is null");
   hirgen_handle* known = known_handle(handle);
   if (known == nullptr) refuse("the handle is not one that this library's create made");
@@ -51,7 +72,13 @@ hirgen_handle* add_handle(std::unique_ptr<Embedded> embedded) {
   return address;
 }
 
+void enter_process() {
+  refuse_forked();
+  g_process.store(getpid());
+}
+
 hirgen_handle* known_handle(const hirgen_handle* handle) {
+  if (is_forked()) return nullptr;
   const std::shared_lock lock(registry().mutex);
   const auto found = registry().handles.find(handle);
   return found == registry().handles.end() ? nullptr : found->second.get();

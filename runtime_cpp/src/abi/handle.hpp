@@ -44,12 +44,17 @@ namespace hirgen {
 /// A new handle on a program.
 hirgen_handle* add_handle(std::unique_ptr<Embedded> embedded);
 
-/// Returns the handle if this library made it, destroyed or not; else null.
+/// Makes this the process whose device the library uses. Throws Error(kUsage) if it was forked from
+/// that process: CUDA does not work there, nor do the threads of a program.
+void enter_process();
+
+/// Returns the handle if this library made it, destroyed or not; else null. Null in a
+/// forked process, whose locks may be held for ever.
 hirgen_handle* known_handle(const hirgen_handle* handle);
 
 /// The use of a handle by one call. Other threads wait meanwhile, and the current device is the
 /// handle's instead of the thread's. Throws Error(kUsage) for a handle that is null, destroyed or
-/// from another library.
+/// from another library, and in a forked process.
 class HandleUse {
  public:
   explicit HandleUse(const hirgen_handle* handle);

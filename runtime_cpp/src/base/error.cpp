@@ -3,6 +3,7 @@
 #include <exception>
 
 #include "base/given_up.hpp"
+#include "base/open_files.hpp"
 #include "base/text.hpp"
 #include "watchdog/fault.hpp"
 
@@ -16,6 +17,9 @@ namespace {
 
 [[noreturn]] void fail(Code code, const std::string& what, const char* call, const char* where,
                        const char* file, int line) {
+  if (const std::string files = too_many_files(); !files.empty()) {
+    throw Error(Code::kEnvironment, std::string(where) + ": " + what + ": " + files);
+  }
   throw Error(code, format("%s: %s\n  in %s (%s:%d)", where, what.c_str(), call, file, line));
 }
 

@@ -185,4 +185,9 @@ void write_file(const std::string& path, const std::vector<Bytes>& parts, double
   fail("write", path);
 }
 
+void print(const std::string& text) {
+  const bool written = std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
+  if (!written) fail("write to", "standard output");
+}
+
 }  // namespace hirgen

@@ -32,4 +32,8 @@ using Bytes = std::pair<const void*, size_t>;
 /// with path and reason, and then leaves no file; also if a FIFO has no reader for `seconds`.
 void write_file(const std::string& path, const std::vector<Bytes>& parts, double seconds = 60);
 
+/// Prints to standard output, at once: the watchdog ends a process without flushing. Throws
+/// Error(kEnvironment) with the reason if not all of it can be written.
+void print(const std::string& text);
+
 }  // namespace hirgen

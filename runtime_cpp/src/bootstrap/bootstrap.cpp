@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/open_files.hpp"
 #include "base/text.hpp"
 #include "bootstrap/half_open.hpp"
 #include "bootstrap/handshake.hpp"
@@ -71,11 +72,11 @@ class Bootstrap {
         options_.program.c_str(), options_.port);
   }
 
-  bool complete() const {
-    return std::all_of(seats_.begin() + 1, seats_.end(), [](const auto& pair) {
-      return pair[0].socket.valid() && pair[1].socket.valid();
-    });
+  static bool is_whole(const std::array<Seat, 2>& pair) {
+    return pair[0].socket.valid() && pair[1].socket.valid();
   }
+
+  bool complete() const { return std::all_of(seats_.begin() + 1, seats_.end(), is_whole); }
 
   // Describes how the ranks that have come so far do not fit together; "" if they fit.
   std::string misfits() const {
@@ -166,6 +167,7 @@ class Bootstrap {
           refused_, refused_ == 1 ? "" : "s", refused_ == 1 ? "was" : "were",
           refused_last_.c_str());
     }
+    if (const std::string files = too_many_files(); !files.empty()) text += "; " + files;
     return text + options_.meeting_hint;
   }
 
@@ -174,7 +176,8 @@ class Bootstrap {
     std::vector<int64_t> came;
     std::vector<int64_t> missing;
     for (size_t rank = 0; rank < identities_.size(); ++rank) {
-      (identities_[rank] ? came : missing).push_back(static_cast<int64_t>(rank));
+      const bool is_here = rank == 0 || is_whole(seats_[rank]);
+      (is_here ? came : missing).push_back(static_cast<int64_t>(rank));
     }
     std::string message = misfits();
     Code code = message.empty() ? Code::kOk : Code::kEnvironment;

@@ -8,6 +8,7 @@
 
 #include "base/text.hpp"
 #include "bootstrap/launch_families.hpp"
+#include "bootstrap/place.hpp"
 #include "bootstrap/socket.hpp"
 
 namespace hirgen {
@@ -16,7 +17,6 @@ namespace {
 
 constexpr int kFirstPort = 20000;  // below the usual range of client ports
 constexpr int kPorts = 12000;
-constexpr int kLastPort = 65535;
 constexpr const char* kLoopback = "127.0.0.1";
 
 class LaunchReader {
@@ -176,11 +176,12 @@ class LaunchReader {
   void find_meeting_point(const Family& family, Launch* launch) const {
     const std::optional<bool> one_host = is_one_host(family, *launch);
     if (is_set("HIRGEN_ADDR")) {
-      launch->address = value("HIRGEN_ADDR");
+      take_place("HIRGEN_ADDR", launch);
     } else if (one_host == true) {
       launch->address = kLoopback;  // all ranks are on this node
     } else if (&family != &kExplicit && is_set("MASTER_ADDR")) {
-      launch->address = value("MASTER_ADDR");
+      take_place("MASTER_ADDR", launch);
+      if (launch->port != 0) fail("MASTER_ADDR has a port, which belongs into MASTER_PORT");
     } else if (&family == &kSlurm && is_set("SLURM_STEP_NODELIST")) {
       launch->address = first_host(value("SLURM_STEP_NODELIST"));
     } else if (!one_host) {
@@ -192,9 +193,29 @@ class LaunchReader {
     find_port(family, launch);
   }
 
+  // Reads an address, and the port if it has one.
+  void take_place(const char* name, Launch* launch) const {
+    const auto place = parse_place(value(name));
+    if (!place) {
+      fail(
+          format("%s=%s: write a host and, if you like, a port, as in node0, node0:4000, ::1 or "
+                 "[::1]:4000",
+                 name, value(name).c_str()));
+    }
+    launch->address = place->host;
+    launch->port = place->port;
+  }
+
   void find_port(const Family& family, Launch* launch) const {
     if (is_set("HIRGEN_PORT")) {
-      launch->port = number("HIRGEN_PORT", 1, kLastPort);
+      const int port = number("HIRGEN_PORT", 1, kLastPort);
+      if (launch->port != 0 && launch->port != port) {
+        fail(format("HIRGEN_ADDR has port %d and HIRGEN_PORT is %d: which of them holds?",
+                    launch->port, port));
+      }
+      launch->port = port;
+    } else if (launch->port != 0) {
+      return;  // the address has it
     } else if (&family != &kExplicit && is_set("MASTER_PORT")) {
       // torchrun's own store listens at MASTER_PORT.
       const int port = number("MASTER_PORT", 1, kLastPort);

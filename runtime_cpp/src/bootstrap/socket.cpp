@@ -10,11 +10,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <memory>
 #include <thread>
 
+#include "base/open_files.hpp"
 #include "base/text.hpp"
 #include "hirgen/error.hpp"
 
@@ -58,6 +61,48 @@ Addresses resolve(const std::string& address, int port, int flags, int* status) 
 // One of several addresses may be unreachable, so it does not get all of the time.
 constexpr double kAttemptSeconds = 5;
 
+// The first and the longest pause before a name that does not resolve is looked up again.
+constexpr std::chrono::milliseconds kFirstAskPause(20);
+constexpr std::chrono::milliseconds kLastAskPause(1000);
+// A process that listens nowhere yet is tried again after this time.
+constexpr std::chrono::milliseconds kConnectPause(20);
+
+// Whether a name that does not resolve may do so later: name server, network or the record of a
+// host that just started are not there yet. Name servers give each of these answers for that.
+bool may_resolve_later(const std::string& address, int status) {
+  const bool is_name = std::all_of(address.begin(), address.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || c >= 0x80 || std::strchr(".-_", c) != nullptr;
+  });
+  return is_name && (status == EAI_AGAIN || status == EAI_NONAME || status == EAI_NODATA ||
+                     status == EAI_FAIL || status == EAI_ADDRFAMILY || status == EAI_MEMORY ||
+                     status == EAI_SYSTEM);
+}
+
+[[noreturn]] void fail_without_files(const char* what) {
+  throw Error(Code::kEnvironment, std::string(what) + ": " + too_many_files());
+}
+
+// Resolves a name until the deadline.
+Addresses resolve_until(const std::string& address, int port, Deadline deadline) {
+  for (auto pause = kFirstAskPause;; pause = std::min(2 * pause, kLastAskPause)) {
+    int status = 0;
+    Addresses targets = resolve(address, port, 0, &status);
+    if (targets) return targets;
+    if (!too_many_files().empty()) fail_without_files("cannot resolve rank 0's address");
+    if (!may_resolve_later(address, status) || Clock::now() >= deadline) {
+      throw Error(Code::kEnvironment, format("cannot resolve rank 0's address '%s': %s; set "
+                                             "HIRGEN_ADDR to the host of rank 0",
+                                             address.c_str(), gai_strerror(status)));
+    }
+    if (pause == kFirstAskPause) {
+      std::fprintf(stderr,
+                   "hirgen: rank 0's address '%s' does not resolve yet (%s): trying again\n",
+                   address.c_str(), gai_strerror(status));
+    }
+    std::this_thread::sleep_until(std::min(deadline, Clock::now() + pause));
+  }
+}
+
 // One attempt; 0 on success, else the error number.
 int try_connect(const addrinfo& target, Deadline deadline, Socket* connected) {
   Socket socket(::socket(target.ai_family, target.ai_socktype, target.ai_protocol));
@@ -93,13 +138,6 @@ int try_listen(const addrinfo& target, Socket* listening) {
 }
 
 }  // namespace
-
-int milliseconds_until(Deadline deadline) {
-  const auto left =
-      std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
-  if (left < 0) return 0;
-  return left > 60'000 ? 60'000 : static_cast<int>(left) + 1;
-}
 
 Socket& Socket::operator=(Socket&& other) noexcept {
   if (this != &other) {
@@ -175,6 +213,7 @@ Socket listen_at(const std::string& address, int port) {
       if (error == 0) return listening;
     }
   }
+  if (error == EMFILE) fail_without_files("rank 0 cannot listen");
   throw Error(Code::kEnvironment,
               format("rank 0 cannot listen at port %d: %s; set HIRGEN_PORT to a free port, the "
                      "same on every rank (under torchrun MASTER_PORT + 1 is used)",
@@ -211,24 +250,17 @@ bool is_loopback(const std::string& address) {
 
 Socket connect_to(const std::string& address, int port, Deadline deadline,
                   const std::string& hint) {
-  int status = 0;
   int error = 0;
   do {
-    const Addresses targets = resolve(address, port, 0, &status);
-    // EAI_AGAIN: the name server or the network is not up yet.
-    if (!targets && status != EAI_AGAIN) break;
+    const Addresses targets = resolve_until(address, port, deadline);
     for (const addrinfo* target = targets.get(); target != nullptr; target = target->ai_next) {
       Socket connected;
       error = try_connect(*target, std::min(deadline, after(kAttemptSeconds)), &connected);
       if (error == 0) return connected;
+      if (error == EMFILE) fail_without_files("cannot connect to rank 0");
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    std::this_thread::sleep_for(kConnectPause);
   } while (Clock::now() < deadline);
-  if (status != 0) {
-    throw Error(Code::kEnvironment, format("cannot resolve rank 0's address '%s': %s; set "
-                                           "HIRGEN_ADDR to the host of rank 0",
-                                           address.c_str(), gai_strerror(status)));
-  }
   throw Error(
       Code::kPeer,
       format("rank 0 did not answer at %s port %d: %s; is rank 0 running, and do "

@@ -1,30 +1,13 @@
 // TCP with a deadline for every operation. Sockets are non-blocking; waits use poll().
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <string>
 #include <utility>
 
+#include "base/clock.hpp"
+
 namespace hirgen {
-
-using Clock = std::chrono::steady_clock;
-using Deadline = Clock::time_point;
-
-/// The moment `seconds` from now.
-inline Deadline after(double seconds) {
-  return Clock::now() +
-         std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
-}
-
-/// The timeout for a poll() until `deadline`: at least 0 and at most a minute. Callers then check
-/// again.
-int milliseconds_until(Deadline deadline);
-
-/// How long ago `start` was, in seconds.
-inline double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 /// The result of a transfer.
 enum class Io {
@@ -79,9 +62,9 @@ std::string peer_address(const Socket& socket);
 /// Whether only processes of this node can reach `address`.
 bool is_loopback(const std::string& address);
 
-/// Connects to address:port, and tries again while no process listens there. Throws
-/// Error(kEnvironment) if the name does not resolve, and Error(kPeer, suspect 0) after the
-/// deadline: only rank 0 listens. `hint` is appended to the latter's message.
+/// Connects to address:port, and tries again while the name does not resolve or no process listens
+/// there. Throws Error(kEnvironment) if the name does not resolve by the deadline, and Error(kPeer,
+/// suspect 0) after the deadline: only rank 0 listens. `hint` is appended to the latter's message.
 Socket connect_to(const std::string& address, int port, Deadline deadline,
                   const std::string& hint = "");
 

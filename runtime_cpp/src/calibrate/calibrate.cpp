@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <string>
 
 #include "base/files.hpp"
@@ -55,9 +54,7 @@ void calibrate(Context& context, const Options& options) {
     const auto start = std::chrono::steady_clock::now();
     (bench.*part)(figures);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-    if (context.rank() != 0) return;
-    std::printf("# Calibrate: %s, %.1f s\n", what, took.count());
-    std::fflush(stdout);
+    if (context.rank() == 0) print(format("# Calibrate: %s, %.1f s\n", what, took.count()));
   };
   measure("memory", &Bench::memory);
   measure("calls", &Bench::calls);
@@ -68,9 +65,8 @@ void calibrate(Context& context, const Options& options) {
   if (context.rank() == 0) {
     const std::string text = to_json(figures);
     write_file(options.calibrate, {{text.data(), text.size()}}, options.timeout);
-    std::printf("# Calibration of %s in %s: hirgen check SPEC --machine %s\n", figures.name.c_str(),
-                options.calibrate.c_str(), options.calibrate.c_str());
-    std::fflush(stdout);
+    print(format("# Calibration of %s in %s: hirgen check SPEC --machine %s\n",
+                 figures.name.c_str(), options.calibrate.c_str(), options.calibrate.c_str()));
   }
   context.rendezvous().barrier("end of the calibration");
 }

@@ -5,9 +5,11 @@
 #include <cstring>
 #include <exception>
 #include <numeric>
+#include <string_view>
 #include <utility>
 
 #include "attention/book.hpp"
+#include "base/clock.hpp"
 #include "bootstrap/rendezvous.hpp"
 #include "context/device.hpp"
 #include "context/resources.hpp"
@@ -32,6 +34,11 @@ class Work {
  private:
   Watchdog& watchdog_;
 };
+
+bool wants_running_time() {
+  const char* text = std::getenv("HIRGEN_RUNNING_TIME");
+  return text != nullptr && std::string_view(text) == "1";
+}
 
 int nccl_version() {
   int version = 0;
@@ -69,6 +76,7 @@ Context::Context(const ContextOptions& options)
   // NVLink multicast stays off unless the user asks for it: on a machine that others
   // share, a crashed process can leave its multicast objects behind.
   setenv("NCCL_NVLS_ENABLE", "0", 0);
+  if (options_.running_time || wants_running_time()) count_running_time();
   std::iota(ipc_peers_.begin(), ipc_peers_.end(), 0);
   fault::arm_from_environment(options_.rank, options_.world);
   Identity identity = identify(options_, nccl_version());

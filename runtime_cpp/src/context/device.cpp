@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "base/open_files.hpp"
 #include "base/text.hpp"
 #include "hirgen/error.hpp"
 
@@ -13,7 +14,9 @@ namespace {
 // The device is part of the machine, so failures here are not the program's fault.
 void require(cudaError_t status, const char* what) {
   if (status == cudaSuccess) return;
-  throw Error(Code::kEnvironment, std::string(what) + ": " + cudaGetErrorString(status));
+  const std::string files = too_many_files();
+  throw Error(Code::kEnvironment,
+              std::string(what) + ": " + (files.empty() ? cudaGetErrorString(status) : files));
 }
 
 }  // namespace
@@ -27,9 +30,10 @@ int choose_device(const ContextOptions& options) {
   int count = 0;
   const cudaError_t status = cudaGetDeviceCount(&count);
   if (status != cudaSuccess || count == 0) {
+    std::string why = too_many_files();
+    if (why.empty()) why = status == cudaSuccess ? "none is visible" : cudaGetErrorString(status);
     throw Error(Code::kEnvironment,
-                std::string("no GPU: ") +
-                    (status == cudaSuccess ? "none is visible" : cudaGetErrorString(status)) +
+                "no GPU: " + why +
                     "; check nvidia-smi and CUDA_VISIBLE_DEVICES, or build with the cpu preset");
   }
   int device = options.device;

@@ -1,6 +1,7 @@
 // The memory of a context.
 #include <iterator>
 
+#include "base/open_files.hpp"
 #include "base/text.hpp"
 #include "context/device.hpp"
 #include "context/resources.hpp"
@@ -21,6 +22,9 @@ void* Context::allocate(size_t bytes, const std::string& what) {
     size_t free = 0;
     size_t total = 0;
     HG_CHECK(cudaMemGetInfo(&free, &total), kAllocate);
+    if (const std::string files = too_many_files(); !files.empty()) {
+      throw Error(Code::kEnvironment, "no memory for " + what + ": " + files);
+    }
     throw Error(Code::kEnvironment,
                 format("%s needs %zu bytes of GPU memory and %zu of %zu are free", what.c_str(),
                        bytes, free, total));

@@ -116,6 +116,9 @@ constexpr Switch kSwitches[] = {
      "time the GEMMs' algorithms and write the best to --plans, or to PROGRAM.plans.json"},
     {"--require-secret", &Options::require_secret, true,
      "refuse to start several ranks without a job secret (HIRGEN_JOB_SECRET)"},
+    {"--running-time", &Options::running_time, true,
+     "count for --timeout only the time that a rank runs, so that all may be stopped and "
+     "continued"},
 };
 
 const Switch* find_switch(const std::string& name) {

@@ -23,6 +23,7 @@ struct Options {
   bool paced = false;           ///< a line on rank 0's standard input starts a round of repeats
   bool tune = false;            ///< choose the GEMMs' algorithms by timing them
   bool require_secret = false;  ///< several ranks do not start without a job secret
+  bool running_time = false;    ///< limits count only the time that the process runs
   bool help = false;
   std::string json;   ///< report file; "" for none
   std::string plans;  ///< file of chosen algorithms; "" for none

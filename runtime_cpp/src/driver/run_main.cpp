@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/current_error.hpp"
+#include "base/files.hpp"
 #include "base/text.hpp"
 #include "bootstrap/launch_env.hpp"
 #include "calibrate/calibrate.hpp"
@@ -50,11 +51,12 @@ int run_main(int argc, char** argv, const ProgramTable& table) {
   try {
     const Options options = parse_options(argc, argv);
     if (options.help) {
-      std::fputs(usage(table.info.name).c_str(), stdout);
+      print(usage(table.info.name));
       return 0;
     }
     ContextOptions joining = options_from_environment(table.info, options.timeout);
     joining.require_secret = options.require_secret;
+    joining.running_time = options.running_time;
     who += format(" rank %d", joining.rank);
     check_tensor_names(table.tensors(joining.rank), options);
     check_trace(table.info, options);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <future>
 #include <utility>
 
@@ -50,6 +51,9 @@ Watchdog::Watchdog(const ContextOptions& options, std::vector<Socket> control,
       statements_at_begin_(host_statements.load()),
       ranks_(static_cast<size_t>(options.world)),
       heard_(static_cast<size_t>(options.world), Clock::now()) {
+  if (wake_fd_ < 0) {
+    throw Error(Code::kEnvironment, std::string("cannot watch the ranks: ") + std::strerror(errno));
+  }
   thread_ = std::thread([this] { run(); });
 }
 

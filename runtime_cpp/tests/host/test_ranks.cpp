@@ -79,8 +79,14 @@ pid_t start_rank(int rank, int port, const std::vector<std::string>& arguments,
 
 /// Waits for all. A rank that alone is left may have been stopped: it is continued, so that
 /// it can end as well.
-void wait_all(const std::vector<pid_t>& pids, std::vector<Ended>* ended) {
+void wait_all(const std::vector<pid_t>& pids, Pause pause, std::vector<Ended>* ended) {
   const auto start = Clock::now();
+  if (pause.seconds > 0) {
+    std::this_thread::sleep_for(std::chrono::duration<double>(pause.after));
+    for (const pid_t pid : pids) kill(pid, SIGSTOP);
+    std::this_thread::sleep_for(std::chrono::duration<double>(pause.seconds));
+    for (const pid_t pid : pids) kill(pid, SIGCONT);
+  }
   std::vector<size_t> running(pids.size());
   for (size_t i = 0; i < pids.size(); ++i) running[i] = i;
   while (!running.empty()) {
@@ -99,14 +105,14 @@ void wait_all(const std::vector<pid_t>& pids, std::vector<Ended>* ended) {
 }  // namespace
 
 std::vector<Ended> run_ranks(const std::vector<std::string>& arguments,
-                             const Environment& environment) {
+                             const Environment& environment, Pause pause) {
   const ReservedPort port;
   std::vector<pid_t> pids;
   for (int rank = 0; rank < kWorld; ++rank) {
     pids.push_back(start_rank(rank, port.number(), arguments, environment));
   }
   std::vector<Ended> ended(kWorld);
-  wait_all(pids, &ended);
+  wait_all(pids, pause, &ended);
   for (int rank = 0; rank < kWorld; ++rank) {
     ended[static_cast<size_t>(rank)].out = read_file(scratch(rank, "out"));
     ended[static_cast<size_t>(rank)].err = read_file(scratch(rank, "err"));

@@ -28,11 +28,16 @@ struct Ended {
 /// Variables of the ranks; "NAME@2" is for rank 2 alone.
 using Environment = std::map<std::string, std::string>;
 
+/// When all ranks are stopped, in seconds after their start, and for how long.
+struct Pause {
+  double after = 0, seconds = 0;
+};
+
 /// Starts this test program again as kWorld ranks, "--rank" before the arguments, and waits
 /// for all; how they ended, by rank. A rank that is stopped is continued after a while, so
 /// that it can end as well.
 std::vector<Ended> run_ranks(const std::vector<std::string>& arguments,
-                             const Environment& environment = {});
+                             const Environment& environment = {}, Pause pause = {});
 
 /// Starts the ranks with several seeds of the CPU device, and expects every one to end with no
 /// wrong element and nothing to say.
