@@ -10,7 +10,9 @@ package emit
 import (
 	"bytes"
 	"fmt"
+	"path"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/hirgen/hirgen/calls"
 	"github.com/hirgen/hirgen/internal/base/diag"
@@ -77,9 +79,15 @@ func fixed(path string) func(string) string {
 	return func(string) string { return path }
 }
 
+// gitAttributes keeps git from changing line ends: the manifest has digests of the bytes.
+const gitAttributes = "# hirgen compares these files byte by byte.\n* -text\n"
+
 // Render prints p. If emit cannot print a part of the program, Render returns a *diag.Errors
 // and no files.
 func Render(p *calls.Described, opt Options) ([]File, error) {
+	if name := path.Base(p.File); opt.Spec != nil && (!isLocal(name) || !utf8.ValidString(name)) {
+		return nil, errorAt(diag.Pos{File: p.File}, "a file of the folder cannot be called %q, as the spec is: rename the spec", name)
+	}
 	view, err := newProgramView(p, opt)
 	if err != nil {
 		return nil, err
@@ -120,6 +128,7 @@ func Render(p *calls.Described, opt Options) ([]File, error) {
 		}
 		files = append(files, File{Path: out.path(view.Name), Data: data})
 	}
+	files = append(files, File{Path: ".gitattributes", Data: []byte(gitAttributes)})
 	files = append(files, File{Path: "host_ir.txt", Data: []byte(view.About.HostIR)})
 	files = append(files, proofFiles(view, opt)...)
 	files = append(files, view.Runtime...)

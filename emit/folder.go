@@ -44,6 +44,25 @@ func checkFolder(dir string) error {
 	return nil
 }
 
+// unbuildable are the characters with which a path cannot be built. CMake expands $, and separates lists by ; and
+// brackets. The linker separates options by commas. Programs that CMake writes do not quote the others.
+const unbuildable = "$;,[]\"\\|<>\n\r"
+
+// CheckPath refuses a folder if CMake or the linker cannot build there because of its path.
+func CheckPath(dir string) error {
+	place, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	for _, r := range place + resolved(place) {
+		if strings.ContainsRune(unbuildable, r) {
+			return &FolderError{dir, fmt.Sprintf("CMake or the linker cannot build in a folder whose path has %q", r),
+				"use another folder, as in \"-o out\""}
+		}
+	}
+	return nil
+}
+
 // resolved returns a path without symbolic links if the path exists, and the path itself otherwise.
 func resolved(path string) string {
 	if target, err := filepath.EvalSymlinks(path); err == nil {

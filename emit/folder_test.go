@@ -2,6 +2,7 @@ package emit
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -58,6 +59,19 @@ func TestWriteTakesFoldersWithoutForeignFiles(t *testing.T) {
 	put(t, dir, "runtime/src/c.cpp", "c1")
 	put(t, dir, "a.cpp", "a1")
 	mustWrite(t, dir, version(t, firstVersion))
+}
+
+func TestWriteRefusesFoldersThatCannotBeBuilt(t *testing.T) {
+	parent := t.TempDir()
+	for _, r := range unbuildable {
+		for _, path := range []string{"a" + string(r), string(r) + "/b"} {
+			_, err := Write(filepath.Join(parent, path), version(t, firstVersion), WriteOptions{Force: true})
+			if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("path has %q", r)) || len(tree(t, parent)) > 0 {
+				t.Errorf("%q: got %v", path, err)
+			}
+		}
+	}
+	mustWrite(t, filepath.Join(parent, "it's (a) #1 é %&*?:"), version(t, firstVersion))
 }
 
 func TestWriteRefusesFoldersOfTheSystem(t *testing.T) {

@@ -50,10 +50,12 @@ func commentWord(text string) string {
 		b.WriteRune(r)
 	}
 	safe := b.String()
-	for _, pair := range [][2]string{{"\\", "/"}, {"*/", "* /"}, {"/*", "/ *"}, {"??", "? ?"}, {"`", "'"}, {"<", "("}, {">", ")"}} {
+	for _, pair := range [][2]string{{"*/", "* /"}, {"/*", "/ *"}, {"??", "? ?"}, {"`", "'"}, {"<", "("}, {">", ")"}} {
 		safe = strings.ReplaceAll(safe, pair[0], pair[1])
 	}
-	return strings.ReplaceAll(safe, "??", "? ?")
+	safe = strings.ReplaceAll(safe, "??", "? ?")
+	line := strings.TrimRight(safe, `\`)
+	return line + strings.Repeat("/", len(safe)-len(line))
 }
 
 // comment prints lines as // comments and keeps their indentation.
@@ -90,20 +92,28 @@ func cmakeQuote(text string) string {
 	return "[" + fence + "[" + newline + text + "]" + fence + "]"
 }
 
-// shellWord quotes a word for a POSIX shell if necessary. The result is for people to read and paste, so it leaves
-// out characters that a page cannot show.
+// isPlain reports whether a character means itself in a shell, in printf and in a comment.
+func isPlain(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-.=,+:@/", r)
+}
+
+// shellWord quotes a word for a POSIX shell if necessary.
 func shellWord(word string) string {
-	word = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == utf8.RuneError {
-			return -1
-		}
-		return r
-	}, word)
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./=,+:@", r)
-	}
-	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
+	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !isPlain(r) }) < 0 {
 		return word
 	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// octal prints a word for printf, with octal escapes where necessary.
+func octal(word string) string {
+	var b strings.Builder
+	for i := range len(word) {
+		if c := word[i]; isPlain(rune(c)) {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, `\%03o`, c)
+		}
+	}
+	return b.String()
 }

@@ -11,6 +11,7 @@ import (
 	calltext "github.com/hirgen/hirgen/calls/text"
 	"github.com/hirgen/hirgen/calls/verify"
 	"github.com/hirgen/hirgen/internal/base/diag"
+	"github.com/hirgen/hirgen/internal/base/lists"
 )
 
 // newProgramView fills the view of the emitted program, and of its fallback variant.
@@ -84,13 +85,14 @@ func (f *form) describe(suffix string, opt Options) {
 	v.CMakeBanner = "# " + strings.Join(banner, "\n# ")
 }
 
-// command returns the shell command that regenerates the folder, for use inside it.
+// command returns the shell command that regenerates the folder, for use inside it. It is the same in a comment. Words
+// that are not, such as those with newlines, go through xargs.
 func command(spec string, flags []string) string {
-	words := append([]string{"hirgen", "emit", spec}, flags...)
-	for i, w := range words {
-		words[i] = shellWord(w)
+	words := slices.Concat([]string{"emit", spec}, flags, []string{"-o", "."})
+	if line := "hirgen " + strings.Join(lists.Map(words, shellWord), " "); line == commentWord(line) {
+		return line
 	}
-	return strings.Join(append(words, "-o", "."), " ")
+	return "printf '" + strings.Join(lists.Map(words, octal), `\000`) + "' | xargs -0 hirgen"
 }
 
 // types lists the element types of the tensors.

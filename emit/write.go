@@ -32,7 +32,7 @@ func (e *RefusalError) Error() string {
 // not for a program, or has another program, it returns a *FolderError. It follows symbolic links only inside the
 // folder. Concurrent Writes wait for each other, and Write first undoes an interrupted Write.
 func Write(dir string, files []File, opt WriteOptions) (changed []string, err error) {
-	if err := errors.Join(checkPaths(files), checkFolder(dir)); err != nil {
+	if err := errors.Join(checkPaths(files), checkFolder(dir), CheckPath(dir)); err != nil {
 		return nil, err
 	}
 	created, err := makeFolder(dir)

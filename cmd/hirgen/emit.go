@@ -28,8 +28,9 @@ func newEmit() *cobra.Command {
 
 OUT is a new or empty folder, or one that hirgen wrote for the same program. Only files that changed are written. hirgen
 refuses a folder that holds anything else, and files that it did not write or that were edited since; --force overwrites
-them. The root folder, system folders and your home folder are always refused. An interrupted emit is undone by the next
-one, and two at the same time wait for each other. SPEC may be - for standard input.
+them. The root folder, system folders, your home folder and paths that CMake cannot handle are always refused. An
+interrupted emit is undone by the next one, and two at the same time wait for each other. SPEC may be - for standard
+input, or a pipe.
 
 --go adds a Go package, a module of its own, that calls the program's library. --python makes the folder a package for
 PyTorch too: "pip install OUT" builds it.

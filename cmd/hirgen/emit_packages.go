@@ -2,7 +2,6 @@ package main
 
 import (
 	"path"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -49,7 +48,7 @@ func (f *packageFlags) addTo(options *emit.Options, cmd *cobra.Command, flags *s
 	if err != nil {
 		return err
 	}
-	options.Packages.Backward = path.Join(emit.BackwardFolder, emit.SpecFolder, filepath.Base(src.path))
+	options.Packages.Backward = path.Join(emit.BackwardFolder, emit.SpecFolder, src.name)
 	options.Backward = &emit.Backward{Program: program, Options: own}
 	return nil
 }
@@ -57,6 +56,7 @@ func (f *packageFlags) addTo(options *emit.Options, cmd *cobra.Command, flags *s
 // emitted lowers a spec, and says how its program is printed.
 func (f *specFlags) emitted(cmd *cobra.Command, spec string, proved bool) (*hostir.Program, *calls.Described, *source,
 	emit.Options, error) {
+	f.emits = true
 	program, lowered, src, err := f.lowered(cmd, spec)
 	if err != nil {
 		return nil, nil, nil, emit.Options{}, err

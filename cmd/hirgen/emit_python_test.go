@@ -61,7 +61,7 @@ func TestPythonPackageIsVerified(t *testing.T) {
 	}
 	_, line, _ := strings.Cut(read(t, "pyproject.toml"), "To regenerate: ")
 	line, _, _ = strings.Cut(line, "\n")
-	if exit, stdout, stderr := hirgen(t, "", words(t, line)[1:]...); exit != exitOK || !strings.Contains(stdout, "wrote 1 of ") {
+	if exit, stdout, stderr := hirgen(t, "", words(t, line)...); exit != exitOK || !strings.Contains(stdout, "wrote 1 of ") {
 		t.Errorf("%s: exit code %d, want one file to be written:\n%s%s", line, exit, stdout, stderr)
 	}
 }

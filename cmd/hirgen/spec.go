@@ -31,6 +31,7 @@ type specFlags struct {
 	dumpAfter []string
 	disable   []string
 	machine   string
+	emits     bool // a spec that comes through a pipe is named after its pipeline
 }
 
 func (f *specFlags) register(cmd *cobra.Command) {
@@ -117,10 +118,12 @@ func (f *specFlags) load(cmd *cobra.Command, path string) (*model.Pipeline, *sou
 	if err != nil {
 		return nil, nil, err
 	}
-	src := &source{path: path}
+	src := &source{path: path, name: filepath.Base(path)}
 	var pipeline *model.Pipeline
+	info, err := os.Stat(path)
+	isStream := path == "-" || err == nil && !info.Mode().IsRegular()
 	if path == "-" {
-		src.path = "stdin"
+		src.path, src.name = "stdin", "stdin"
 		// One byte beyond the limit lets the loader say that the text is too large.
 		src.text, err = io.ReadAll(io.LimitReader(cmd.InOrStdin(), model.MaxSpecSize+1))
 		if err != nil {
@@ -129,6 +132,10 @@ func (f *specFlags) load(cmd *cobra.Command, path string) (*model.Pipeline, *sou
 		pipeline, err = model.Load(src.path, src.text, overrides, settings...)
 	} else {
 		pipeline, src.text, err = model.LoadFile(path, overrides, settings...)
+	}
+	if err == nil && isStream && f.emits { // the name of a pipe means nothing
+		src.name = pipeline.Name + ".yaml"
+		pipeline, err = model.Load(src.name, src.text, overrides, settings...)
 	}
 	if err != nil {
 		return nil, nil, src.locate(err)
@@ -168,6 +175,7 @@ func (f *specFlags) lowered(cmd *cobra.Command, path string) (*hostir.Program, *
 // source is a spec as it was read.
 type source struct {
 	path     string // as the user typed it
+	name     string // in diagnostics and emitted programs
 	text     []byte
 	pipeline *model.Pipeline // what lower made of it
 	lowering lowering.Options
@@ -189,7 +197,7 @@ func (s *source) locate(err error) error {
 	if !ok {
 		return err
 	}
-	found.Rename(filepath.Base(s.path), s.path)
+	found.Rename(cmp.Or(s.name, filepath.Base(s.path)), s.path)
 	return &specError{errors: found, path: s.path, text: s.text}
 }
 

@@ -120,7 +120,7 @@ func (f *specFlags) model(src *source) values.Load {
 			return nil, err
 		}
 		maps.Copy(overrides, params)
-		return model.Load(filepath.Base(src.path), src.text, overrides, settings...)
+		return model.Load(src.name, src.text, overrides, settings...)
 	}
 }
 
