@@ -11,6 +11,7 @@
 #include "bootstrap/identity.hpp"
 #include "bootstrap/rendezvous.hpp"
 #include "context/device.hpp"
+#include "driver/checkpoint.hpp"
 #include "driver/host_shards.hpp"
 #include "hirgen/error.hpp"
 #include "hirgen/fill.hpp"
@@ -40,7 +41,7 @@ size_t index_of(const std::vector<TensorDesc>& descs, const std::string& name, c
 
 void check_tensor_names(const std::vector<TensorDesc>& descs, const Options& options) {
   for (const auto& [name, path] : options.dump) index_of(descs, name, "--dump");
-  for (const auto& [name, path] : options.load) {
+  for (const std::string& name : LoadPlan(options).names()) {
     if (descs[index_of(descs, name, "--load")].output) {
       throw Error(Code::kUsage, "--load " + name + ": it is an output");
     }
@@ -137,14 +138,16 @@ void Driver::allocate_tensors() {
 
 void Driver::load_files() {
   std::map<size_t, double> rms;
-  for (const auto& [name, path] : options_.load) {
+  LoadPlan plan(options_);
+  for (const std::string& name : plan.names()) {
     const size_t index = index_of(descs_, name, "--load");
     const TensorDesc& desc = descs_[index];
-    const SafetensorsFile file(path);
-    const char* whole = file.elements_of(desc);
-    loaded_[index] = take_shard(whole, desc);
-    if (reference_) reference_->upload(desc, whole);
-    rms[index] = root_mean_square(whole, desc.dtype, desc.elements());
+    const std::vector<StoredView> views = plan.views(name);
+    loaded_[index] = read_views(views, desc, false);
+    if (!reference_) continue;  // the check alone needs the parts of other ranks
+    const std::vector<char> whole = read_views(views, desc, true);
+    reference_->upload(desc, whole.data());
+    rms[index] = root_mean_square(whole.data(), desc.dtype, desc.elements());
   }
   place_tensors(0);
   if (loaded_.empty() || !exact_) return;

@@ -41,14 +41,6 @@ void for_each_run(const TensorDesc& desc, const Copy& copy) {
 
 }  // namespace
 
-std::vector<char> take_shard(const char* whole, const TensorDesc& desc) {
-  std::vector<char> local(desc.local_bytes());
-  for_each_run(desc, [&](size_t from, size_t to, size_t bytes) {
-    std::memcpy(local.data() + to, whole + from, bytes);
-  });
-  return local;
-}
-
 void put_shard(std::vector<char>* whole, const TensorDesc& desc, const char* local) {
   for_each_run(desc, [&](size_t to, size_t from, size_t bytes) {
     std::memcpy(whole->data() + to, local + from, bytes);

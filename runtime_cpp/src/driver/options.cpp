@@ -91,9 +91,12 @@ constexpr Spec kSpecs[] = {
     {"--calibrate", "FILE",
      "measure the machine instead, and write what hirgen check --machine reads",
      [](Options& o, const std::string&, const std::string& t) { o.calibrate = t; }},
-    {"--load", "NAME=FILE",
-     "read input NAME from a safetensors file; the check is then approximate",
+    {"--load", "NAME=FILE[:TENSOR]",
+     "read input NAME, or TENSOR for it, from a safetensors file or from the index of several; the "
+     "check is then approximate",
      [](Options& o, const std::string& n, const std::string& t) { add_file(&o.load, n, t); }, true},
+    {"--load-map", "FILE", "read the inputs that this JSON file maps to tensors of a checkpoint",
+     [](Options& o, const std::string&, const std::string& t) { o.load_map = t; }},
     {"--dump", "NAME=FILE",
      "write tensor NAME, as it is after the last checked call, to a "
      "safetensors file",

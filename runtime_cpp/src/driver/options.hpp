@@ -31,6 +31,7 @@ struct Options {
   std::string
       calibrate;  ///< file of a machine's figures; then the program does nothing else; "" for none
   std::string transport;  ///< "auto", "ipc" or "nccl"; "": HIRGEN_TRANSPORT decides
+  std::string load_map;   ///< file of a LoadPlan; "" for none
   NamedFiles load, dump;
 };
 

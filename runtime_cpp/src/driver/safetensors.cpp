@@ -17,33 +17,6 @@ namespace {
 constexpr size_t kLengthBytes = 8;  // of the header's length, little-endian
 constexpr size_t kLargestHeader = size_t{100} << 20;
 
-const char* stored_name(DType type) {
-  switch (type) {
-#define HG_CASE(enumerator, name, element, value, bytes, digits, stored, ...) \
-  case DType::enumerator:                                                     \
-    return #stored;
-    HG_TYPES(HG_CASE)
-#undef HG_CASE
-  }
-  return "";
-}
-
-// The size of an element, for every type of the format; 0 for an unknown type.
-size_t element_bytes(const std::string& type) {
-  static const std::map<std::string, size_t> sizes{
-      {"BOOL", 1}, {"U8", 1},  {"I8", 1},  {"F8_E4M3", 1}, {"F8_E5M2", 1}, {"F8_E8M0", 1},
-      {"U16", 2},  {"I16", 2}, {"F16", 2}, {"BF16", 2},    {"U32", 4},     {"I32", 4},
-      {"F32", 4},  {"U64", 8}, {"I64", 8}, {"F64", 8},     {"C64", 8}};
-  const auto found = sizes.find(type);
-  return found == sizes.end() ? 0 : found->second;
-}
-
-std::string shape_text(const std::vector<int64_t>& shape) {
-  std::string text;
-  for (const int64_t extent : shape) text += (text.empty() ? "" : ", ") + std::to_string(extent);
-  return "[" + text + "]";
-}
-
 class HeaderReader {
  public:
   HeaderReader(const std::string& path, const MappedFile& file) : path_(path), file_(file) {}
@@ -98,10 +71,11 @@ class HeaderReader {
     if (end != file_.data() + file_.size()) fail("bytes after " + before);
   }
 
-  // Throws unless the bytes of the tensor match its shape and type.
+  // Throws unless the bytes of the tensor match its shape and type. Types that programs do not have
+  // only have to be somewhere in the file.
   void check_size(const StoredTensor& tensor) const {
     size_t wanted = element_bytes(tensor.dtype);
-    if (wanted == 0) fail("tensor " + tensor.name + " has the unknown type " + tensor.dtype);
+    if (wanted == 0) return;
     for (const int64_t extent : tensor.shape) {
       if (__builtin_mul_overflow(wanted, static_cast<size_t>(extent), &wanted)) wanted = SIZE_MAX;
     }
@@ -154,24 +128,21 @@ class HeaderReader {
 SafetensorsFile::SafetensorsFile(const std::string& path)
     : path_(path), file_(path), tensors_(HeaderReader(path_, file_).read()) {}
 
-const char* SafetensorsFile::elements_of(const TensorDesc& desc) const {
-  const StoredTensor* found = nullptr;
-  std::string names;
-  for (const StoredTensor& tensor : tensors_) {
-    if (tensor.name == desc.name) found = &tensor;
-    names += (names.empty() ? "" : ", ") + tensor.name;
+size_t element_bytes(const std::string& type) {
+  static const std::map<std::string, size_t> sizes{
+      {"BOOL", 1}, {"U8", 1},  {"I8", 1},  {"U16", 2}, {"I16", 2}, {"F16", 2}, {"BF16", 2},
+      {"U32", 4},  {"I32", 4}, {"F32", 4}, {"U64", 8}, {"I64", 8}, {"F64", 8}};
+  const auto found = sizes.find(type);
+  return found == sizes.end() ? 0 : found->second;
+}
+
+StoredView whole_view(const StoredTensor& tensor) {
+  StoredView view{tensor.name, tensor.dtype, tensor.shape, {}, {tensor.data}};
+  int64_t stride = 1;
+  for (size_t i = tensor.shape.size(); i-- > 0; stride *= tensor.shape[i]) {
+    view.strides.insert(view.strides.begin(), stride);
   }
-  if (found == nullptr) {
-    throw Error(Code::kEnvironment, path_ + " has no tensor " + desc.name + "; it has " +
-                                        (names.empty() ? "none" : names));
-  }
-  if (found->dtype != stored_name(desc.dtype) || found->shape != desc.shape()) {
-    throw Error(Code::kEnvironment,
-                format("%s: tensor %s is %s %s and the program needs %s %s", path_.c_str(),
-                       found->name.c_str(), found->dtype.c_str(), shape_text(found->shape).c_str(),
-                       stored_name(desc.dtype), shape_text(desc.shape()).c_str()));
-  }
-  return found->data;
+  return view;
 }
 
 void write_safetensors(const std::string& path, const TensorDesc& desc,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/files.hpp"
+#include "driver/stored_view.hpp"
 #include "hirgen/tensor.hpp"
 
 namespace hirgen {
@@ -22,23 +23,25 @@ struct StoredTensor {
 };
 
 /// A file opened for reading. Its header must describe its content: each byte belongs to one
-/// tensor, and each tensor has the bytes of its type and shape. Otherwise, or if the file cannot be
-/// read, throws Error(kEnvironment) with the path.
+/// tensor, and each tensor of a type that programs have has the bytes of its shape. Otherwise, or
+/// if the file cannot be read, throws Error(kEnvironment) with the path.
 class SafetensorsFile {
  public:
   explicit SafetensorsFile(const std::string& path);
 
   const std::vector<StoredTensor>& tensors() const { return tensors_; }
 
-  /// The elements of the whole tensor with the name of `desc`. Throws Error(kEnvironment) with both
-  /// sides of a mismatch if it has another type or shape.
-  const char* elements_of(const TensorDesc& desc) const;
-
  private:
   std::string path_;
   MappedFile file_;
   std::vector<StoredTensor> tensors_;
 };
+
+/// The bytes of an element; 0 for a type that has parts of bytes or no whole ones, as F4 and F8_*.
+size_t element_bytes(const std::string& type);
+
+/// A view of a whole tensor of a file.
+StoredView whole_view(const StoredTensor& tensor);
 
 /// Writes one whole tensor under its name and logical shape, as write_file() does.
 void write_safetensors(const std::string& path, const TensorDesc& desc,

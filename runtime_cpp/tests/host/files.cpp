@@ -53,6 +53,12 @@ TensorDesc tensor(const char* name, DType dtype, std::vector<Axis> axes) {
   return desc;
 }
 
+/// The part of a whole tensor that its rank has.
+std::vector<char> take_shard(const std::vector<char>& whole, const TensorDesc& desc) {
+  return read_views({whole_view({"", stored_name(desc.dtype), desc.shape(), whole.data(), 0})},
+                    desc, false);
+}
+
 /// A safetensors file with this header and two bytes of content.
 std::string file_with(const std::string& header) {
   const uint64_t length = header.size();
@@ -136,21 +142,18 @@ HG_TEST(a_tensor_survives_its_file) {
   const std::vector<char> elements{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
   write_safetensors(path.get(), desc, elements);
   const SafetensorsFile file(path.get());
-  HG_EXPECT_EQ(file.tensors().front().shape.size(), 2U);
-  HG_EXPECT_EQ(std::memcmp(file.elements_of(desc), elements.data(), elements.size()), 0);
-  HG_EXPECT_EQ(reinterpret_cast<uintptr_t>(file.elements_of(desc)) % 8, 0U);
-  // Type, shape and name are the tensor's, even where the bytes would do.
-  const auto load = [&](const TensorDesc& wanted) {
-    return test::thrown_by([&] { file.elements_of(wanted); }).message;
+  HG_EXPECT_EQ(file.tensors().front().name, desc.name);
+  const StoredView view = whole_view(file.tensors().front());
+  HG_EXPECT(read_views({view}, desc, false) == elements);
+  HG_EXPECT_EQ(reinterpret_cast<uintptr_t>(view.bases[0]) % 8, 0U);
+  // Type and shape are the tensor's, even where the bytes would do.
+  const auto load = [&](DType type, std::vector<Axis> axes) {
+    return test::thrown_by([&] { read_views({view}, tensor("B", type, std::move(axes)), false); })
+        .message;
   };
-  const char* name = "A \"1\"";
-  HG_EXPECT_CONTAINS(load(tensor(name, DType::kFp16, {{2, 1, 0}, {3, 1, 0}})), "BF16 [2, 3]");
-  HG_EXPECT_CONTAINS(load(tensor(name, DType::kFp16, {{2, 1, 0}, {3, 1, 0}})), "F16 [2, 3]");
-  HG_EXPECT_CONTAINS(load(tensor(name, DType::kBf16, {{7, 1, 0}})), "needs BF16 [7]");
-  HG_EXPECT_CONTAINS(load(tensor(name, DType::kBf16, {{6, 1, 0}})), "needs BF16 [6]");
-  HG_EXPECT_CONTAINS(load(tensor(name, DType::kBf16, {{3, 1, 0}, {2, 1, 0}})), "needs BF16 [3, 2]");
-  HG_EXPECT_CONTAINS(load(tensor("B", DType::kBf16, {{2, 1, 0}, {3, 1, 0}})), "has no tensor B");
-  HG_EXPECT_CONTAINS(load(tensor("B", DType::kBf16, {{2, 1, 0}, {3, 1, 0}})), path.get());
+  HG_EXPECT_CONTAINS(load(DType::kFp16, {{2, 1, 0}, {3, 1, 0}}), "is BF16 [2, 3] and B needs F16");
+  HG_EXPECT_CONTAINS(load(DType::kBf16, {{7, 1, 0}}), "needs BF16 [7]");
+  HG_EXPECT_CONTAINS(load(DType::kBf16, {{3, 1, 0}, {2, 1, 0}}), "needs BF16 [3, 2]");
 }
 
 HG_TEST(files_that_lie_are_refused) {
@@ -169,7 +172,6 @@ HG_TEST(files_that_lie_are_refused) {
         file_with(R"({"A": {"dtype": "F16", "shape": [], "data_offsets": [0, 1]}})"),
         file_with(R"({"A": {"dtype": "F16", "shape": [4294967296, 4294967297],
                             "data_offsets": [0, 2]}})"),
-        file_with(R"({"A": {"dtype": "F99", "shape": [1], "data_offsets": [0, 2]}})"),
         file_with(R"({"A": {"dtype": 16, "shape": [1], "data_offsets": [0, 2]}})"),
         file_with(R"({"A": {"dtype": "F16", "shape": 1, "data_offsets": [0, 2]}})"),
         file_with(R"({"A": {"dtype": "F16", "shape": [1], "data_offsets": 2}})"),
@@ -197,8 +199,6 @@ HG_TEST(a_file_may_hold_other_tensors_in_any_order) {
       "E": {"dtype": "I64", "shape": [0, 7], "data_offsets": [1, 1]}})"));
   const SafetensorsFile file(path.get());
   HG_EXPECT_EQ(file.tensors().size(), 3U);
-  const TensorDesc other = tensor("C", DType::kFp16, {{1, 1, 0}});
-  HG_EXPECT_CONTAINS(test::thrown_by([&] { file.elements_of(other); }).message, "it has A, B, E");
 }
 
 HG_TEST(an_unwritable_file_is_an_environment_error) {
@@ -232,7 +232,7 @@ HG_TEST(slices_make_up_the_whole) {
       TensorDesc desc = tensor("A", DType::kBf16, {{4, 1, 0}, {6, 1, 0}, {2, 1, 0}});
       desc.axes[split].mesh_extent = 2;
       desc.axes[split].mesh_coordinate = rank;
-      put_shard(&rebuilt, desc, take_shard(whole.data(), desc).data());
+      put_shard(&rebuilt, desc, take_shard(whole, desc).data());
     }
     HG_EXPECT(rebuilt == whole);
   }
@@ -244,7 +244,7 @@ HG_TEST(a_rank_outside_the_mesh_has_no_shard) {
   desc.present = false;
   HG_EXPECT_EQ(desc.local_elements(), 0);
   const std::vector<char> whole(24, 'x');
-  HG_EXPECT(take_shard(whole.data(), desc).empty());
+  HG_EXPECT(take_shard(whole, desc).empty());
   std::vector<char> rebuilt = whole;
   put_shard(&rebuilt, desc, nullptr);
   HG_EXPECT(rebuilt == whole);
@@ -267,7 +267,7 @@ HG_TEST(a_slice_is_the_one_of_its_coordinates) {
   // [4, 6] with both axes split in two: rank (1, 0) holds rows 2-3, columns 0-2.
   std::vector<char> whole(4 * 6 * 4);
   for (int i = 0; i < 24; ++i) std::memcpy(whole.data() + 4 * i, &i, 4);
-  const auto shard = take_shard(whole.data(), tensor("A", DType::kFp32, {{4, 2, 1}, {6, 2, 0}}));
+  const auto shard = take_shard(whole, tensor("A", DType::kFp32, {{4, 2, 1}, {6, 2, 0}}));
   std::vector<int> got(shard.size() / 4);
   std::memcpy(got.data(), shard.data(), shard.size());
   HG_EXPECT((got == std::vector<int>{12, 13, 14, 18, 19, 20}));

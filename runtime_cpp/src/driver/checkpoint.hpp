@@ -1,0 +1,71 @@
+// Checkpoints as --load and --load-map name them: safetensors files, or the index of several.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/json.hpp"
+#include "driver/options.hpp"
+#include "driver/safetensors.hpp"
+#include "driver/stored_view.hpp"
+
+namespace hirgen {
+
+/// A safetensors file, or the files of a model.safetensors.index.json. They are opened when they
+/// are needed.
+class Checkpoint {
+ public:
+  explicit Checkpoint(const std::string& path);
+
+  /// A tensor of the checkpoint; lives as long as it. Throws Error(kEnvironment) with names that
+  /// there are if there is no such tensor.
+  StoredView find(const std::string& name);
+
+ private:
+  const SafetensorsFile& open(const std::string& path);
+
+  std::string path_;
+  std::map<std::string, std::string> shards_;  ///< by tensor; empty for one file
+  std::map<std::string, std::unique_ptr<SafetensorsFile>> files_;
+};
+
+/// The tensors to load, by --load and by the file of --load-map, a JSON object:
+///
+///   {"checkpoint": "model.safetensors.index.json", "prefix": "model.layers.0.", "tensors": {
+///      "Wo": "self_attn.o_proj.weight",
+///      "Wqkv": {"pack": ["self_attn.q_proj.weight", ...]}}}
+///
+/// The path is relative to the map's folder, and the prefix stands before each name. In place of a
+/// name there may be {"transpose": TENSOR}, {"rows": [begin, end], "of": TENSOR} and
+/// {"stack": [TENSOR, ...]}, one matrix for each index of a first axis, in any depth. "pack" is
+/// outermost: the part of each rank has its part of each tensor.
+class LoadPlan {
+ public:
+  /// Throws Error(kEnvironment) if the map is none, and Error(kUsage) if a tensor is in it twice.
+  explicit LoadPlan(const Options& options);
+
+  /// The names of the program's tensors to load.
+  std::vector<std::string> names() const;
+
+  /// The content of a tensor of names().
+  std::vector<StoredView> views(const std::string& name);
+
+ private:
+  struct Source {
+    std::string path;    ///< of the checkpoint
+    std::string prefix;  ///< of names
+    JsonValue tensor;
+    std::string where;  ///< for errors
+  };
+  void read_map(const std::string& path);
+  StoredView view(const Source& source, const JsonValue& tensor);
+  Checkpoint& checkpoint(const std::string& path);
+
+  std::vector<std::pair<std::string, Source>> sources_;  ///< by tensor of the program
+  std::map<std::string, std::unique_ptr<Checkpoint>> checkpoints_;
+};
+
+}  // namespace hirgen

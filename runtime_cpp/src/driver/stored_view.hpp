@@ -1,0 +1,40 @@
+// The tensors of a checkpoint as the program's tensors lie in them: merged axes, columns of ranks,
+// transposed and stacked matrices.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "hirgen/tensor.hpp"
+
+namespace hirgen {
+
+/// Elements of files, seen as one tensor.
+struct StoredView {
+  std::string name;   ///< for errors
+  std::string dtype;  ///< "BF16"
+  std::vector<int64_t> extents, strides;
+  /// Where the elements begin. A stack has one address for each index of its first axis, whose
+  /// stride is 0.
+  std::vector<const char*> bases;
+};
+
+/// Copies elements of views into a tensor: this rank's part of it, or all of it if `whole`. Only
+/// the bytes of that part are read. Of several views, each rank takes its part of each, and joins
+/// the parts along the first axis that is not split and longer than 1.
+///
+/// A view has the shape of the tensor, or neighbouring axes of it are merged or split. An axis
+/// that is split over ranks may also be part of a later axis of the view: [4, 8] is [DIDx(2), 4, 4]
+/// by columns, as [8, 4] is by rows. Throws Error(kEnvironment) with both sides for other shapes
+/// and for other element types.
+std::vector<char> read_views(const std::vector<StoredView>& views, const TensorDesc& desc,
+                             bool whole);
+
+/// "[8, 4]".
+std::string shape_text(const std::vector<int64_t>& shape);
+
+/// The name of an element type in files: "BF16".
+const char* stored_name(DType type);
+
+}  // namespace hirgen
