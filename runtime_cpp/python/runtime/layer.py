@@ -7,6 +7,7 @@ import torch.distributed as dist
 
 from .operator import Operator
 from .program import Tensor
+from .weights import Source, part_of, settings_of
 
 
 class Layer(torch.nn.Module):
@@ -31,18 +32,13 @@ class Layer(torch.nn.Module):
         return self.operator(*inputs, group=self.group)
 
     @torch.no_grad()
-    def load_whole_state_dict(self, state: Mapping[str, torch.Tensor], names: Mapping[str, str] | None = None) -> None:
-        """Takes this rank's part of whole weights, and converts their element type where it differs."""
-        rank = self._rank()
+    def load_whole_state_dict(self, state: Mapping[str, torch.Tensor], names: Mapping[str, Source] | None = None) -> None:
+        """Takes this rank's part of whole weights, and converts their element type where it differs. `names` may have the
+        objects of --load-map, too: {"Wqkv": {"pack": ["q.weight", "k.weight", "v.weight"]}}."""
+        sources, prefix = settings_of(names)
         for tensor in self._weights():
-            key = (names or {}).get(tensor.name, tensor.name)
-            part = state[key]
-            if tuple(part.shape) != tensor.whole:
-                raise ValueError(f"{key} must have the shape {list(tensor.whole)}, not {list(part.shape)}")
-            for split in tensor.splits:
-                size = tensor.shape[split.axis]
-                part = part.narrow(split.axis, split.part(rank) * size, size)
-            getattr(self, tensor.name).copy_(part)
+            source = sources.get(tensor.name, tensor.name)
+            getattr(self, tensor.name).copy_(part_of(state, tensor, source, prefix, self._rank()))
 
     @torch.no_grad()
     def whole_state_dict(self, names: Mapping[str, str] | None = None) -> dict[str, torch.Tensor]:

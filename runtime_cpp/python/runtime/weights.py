@@ -1,0 +1,63 @@
+"""The weights of a checkpoint as a layer has them: the names and objects of --load-map."""
+
+from collections.abc import Mapping
+from itertools import accumulate
+from math import prod
+from operator import mul
+
+import torch
+
+from .program import Tensor
+
+# The name of a tensor in a checkpoint, {"transpose": T}, {"rows": [begin, end], "of": T} or {"stack": [T, ...]}. Outermost
+# also {"pack": [T, ...]}: each rank takes its part of each T, and joins the parts.
+Source = str | Mapping[str, object]
+
+
+def settings_of(names: Mapping[str, object] | None) -> tuple[Mapping[str, Source], str]:
+    """The sources by weight, and the prefix of names in the checkpoint. Takes a whole map of --load-map, too."""
+    if names is not None and "checkpoint" in names and "tensors" in names:
+        return names["tensors"], names.get("prefix", "")
+    return names or {}, ""
+
+
+def part_of(state: Mapping[str, torch.Tensor], tensor: Tensor, source: Source, prefix: str, rank: int) -> torch.Tensor:
+    """One rank's part of a weight."""
+    packed = isinstance(source, Mapping) and "pack" in source
+    given = [_tensor(state, one, prefix) for one in (source["pack"] if packed else [source])]
+    axis = next((i for i, extent in enumerate(tensor.shape) if extent > 1), 0)
+    parts = []
+    for one in given:
+        whole = list(tensor.whole)
+        if packed:
+            whole[axis] = one.numel() * whole[axis] // prod(whole)
+        part = _fitted(one, tuple(whole), source if isinstance(source, str) else tensor.name)
+        for split in tensor.splits:
+            size = part.shape[split.axis] // split.parts
+            part = part.narrow(split.axis, split.part(rank) * size, size)
+        parts.append(part)
+    part = torch.cat(parts, axis) if packed else parts[0]
+    if tuple(part.shape) != tensor.shape:
+        raise ValueError(f"the packed tensors for {tensor.name} make up {list(part.shape)}, not {list(tensor.shape)}, on a rank")
+    return part
+
+
+def _tensor(state: Mapping[str, torch.Tensor], source: Source, prefix: str) -> torch.Tensor:
+    match source:
+        case str():
+            return state[prefix + source]
+        case {"transpose": inner}:
+            return _tensor(state, inner, prefix).t()
+        case {"rows": [begin, end], "of": inner}:
+            return _tensor(state, inner, prefix)[begin:end]
+        case {"stack": [*inner]}:
+            return torch.stack([_tensor(state, one, prefix) for one in inner])
+    raise ValueError(f"{source}: write a tensor's name, or an object with pack, stack, transpose, or rows and of")
+
+
+def _fitted(given: torch.Tensor, shape: tuple[int, ...], what: str) -> torch.Tensor:
+    """The tensor in this shape, if neighbouring axes are merged or split: the order of the elements does not change."""
+    has, needs = set(accumulate(given.shape, mul)), set(accumulate(shape, mul))
+    if given.numel() != prod(shape) or not (has - {1} <= needs or needs - {1} <= has):
+        raise ValueError(f"{what} must have the shape {list(shape)}, not {list(given.shape)}")
+    return given.reshape(shape)
