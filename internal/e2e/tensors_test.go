@@ -106,6 +106,31 @@ func TestLoadNamesABadFile(t *testing.T) {
 	}
 }
 
+// TestCheckpointsLoadIntoLayers runs layers with the weights of checkpoints of transformers.
+func TestCheckpointsLoadIntoLayers(t *testing.T) {
+	for i, c := range []struct {
+		checkpoint, spec string
+		values           params
+	}{
+		{"llama", "specs/llama_block/spec", params{"D": 2, "L": 4, "H": 4, "G": 2, "C": 4, "F": 24}},
+		{"gpt2", "layers/gpt_block", params{"H": 4}},
+		{"qwen3_attention", "layers/llama_attention", params{"H": 4, "G": 2}},
+		{"qwen3_mlp", "layers/llama_mlp_sp", params{"K": 16, "N": 24}},
+		{"mixtral", "specs/moe_a2a/spec", params{"D": 2, "S": 2, "C": 8, "K": 16, "N": 24}},
+	} {
+		if !full && i > 1 {
+			continue // a build takes seconds
+		}
+		text, err := os.ReadFile("../../testdata/" + c.spec + ".yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		program := folder{"layers"}.make(t, renamed.ReplaceAllString(string(text), "name: layer"), c.values)
+		args := append([]string{"--load-map", "../../testdata/checkpoints/" + c.checkpoint + ".json"}, brief...)
+		run(t, launch.Options{Program: program, N: 2, Args: args}).mustPass(t)
+	}
+}
+
 // TestJSONReportIsComplete reads what --json writes.
 func TestJSONReportIsComplete(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "report.json")

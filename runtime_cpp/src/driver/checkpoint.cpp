@@ -160,7 +160,7 @@ void LoadPlan::read_map(const std::string& path) {
     for (const auto& [other, given] : sources_) {
       if (other == name) throw Error(Code::kUsage, given.where + " and " + path + " both load it");
     }
-    source.where = path + ": " + name;
+    source.where = format("%s: %s", path.c_str(), name.c_str());
     source.tensor = tensor;
     sources_.emplace_back(name, source);
   }
