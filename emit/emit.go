@@ -75,8 +75,8 @@ var pythonOutputs = []output{
 	{"pyproject.toml", fixed("pyproject.toml")},
 }
 
-func fixed(path string) func(string) string {
-	return func(string) string { return path }
+func fixed(name string) func(string) string {
+	return func(string) string { return name }
 }
 
 // gitAttributes keeps git from changing line ends: the manifest has digests of the bytes.
@@ -128,8 +128,7 @@ func Render(p *calls.Described, opt Options) ([]File, error) {
 		}
 		files = append(files, File{Path: out.path(view.Name), Data: data})
 	}
-	files = append(files, File{Path: ".gitattributes", Data: []byte(gitAttributes)})
-	files = append(files, File{Path: "host_ir.txt", Data: []byte(view.About.HostIR)})
+	files = append(files, File{".gitattributes", []byte(gitAttributes)}, File{"host_ir.txt", []byte(view.About.HostIR)})
 	files = append(files, proofFiles(view, opt)...)
 	files = append(files, view.Runtime...)
 	return withManifest(files, view, opt.flags())

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"os"
 	"path/filepath"
@@ -94,7 +93,10 @@ func (f *runFlags) runFolder(cmd *cobra.Command, args []string) error {
 		return usagef("%s is no folder; to run a command: hirgen run -n RANKS -- %s", dir, dir)
 	}
 	ranks, err := f.ranksOf(cmd, dir)
-	if err = cmp.Or(err, emit.CheckPath(dir)); err != nil {
+	if err == nil {
+		err = emit.CheckPath(dir)
+	}
+	if err != nil {
 		return err
 	}
 	build := launch.BuildOptions{Dir: dir, Device: device, Progress: progress(cmd.ErrOrStderr())}
