@@ -74,15 +74,16 @@ type About struct {
 
 // Tensor is a tensor of the interface.
 type Tensor struct {
-	Name                 string
-	Type                 domain.DType
-	Axes                 []domain.Axis // of the model
-	Mesh                 *domain.Mesh  // nil: the world
-	On                   string        // the mesh of the program that has it; empty: every rank has a part
-	Live                 []LiveAxis    // the axes that a buffer has, in the order of Axes
-	Pos                  diag.Pos
-	Terms                expr.Expr // the most terms in the sums of matrix products that read an input: see domain.Contractions
-	Deviation, Tolerance float64   // of normal values that fill it, and of the check
+	Name      string
+	Type      domain.DType
+	Axes      []domain.Axis // of the model
+	Mesh      *domain.Mesh  // nil: the world
+	On        string        // the mesh of the program that has it; empty: every rank has a part
+	Live      []LiveAxis    // the axes that a buffer has, in the order of Axes
+	Pos       diag.Pos
+	Terms     expr.Expr // the most terms in the sums of matrix products that read an input: see domain.Contractions
+	Deviation float64   // of normal values that fill it
+	Rounded   bool      // the check of an output allows for rounding
 }
 
 // LocalShape returns the shape of a tensor's buffer on one rank.

@@ -203,15 +203,14 @@ func reference(op *model.Op) domain.Operation {
 	return ref
 }
 
-// checks sets how the program checks itself: the outputs that need a tolerance, and the values that then fill the
-// inputs. A program with an exact check needs neither.
+// checks sets how the program checks itself: the outputs that show rounding, and the values that then fill the inputs. A
+// program with an exact check has neither.
 func (b *builder) checks(p *model.Pipeline) {
-	tolerances := eval.Tolerances(p)
-	if len(tolerances) == 0 {
+	if eval.Exact(p) {
 		return
 	}
-	for t, tolerance := range tolerances {
-		b.tensors[t].Tolerance = tolerance
+	for _, t := range p.Outputs {
+		b.tensors[t].Rounded = true
 	}
 	for t, deviation := range eval.Deviations(p) {
 		if deviation != 1 {

@@ -100,12 +100,12 @@ type Tensor struct {
 	Of Stmt
 	// Inferred says that the user left the axes to the passes, which may shard them.
 	Inferred bool
-	// Tolerance limits the error of an output when a program checks itself: |got - want| <= Tolerance * (|want| + the root of the
-	// mean square of want). The mean square of terms that cancel in an attention replaces either if it is larger. If it is 0 for
-	// all outputs, the check is exact and the inputs are integers. Otherwise inputs are normally distributed with this Deviation;
-	// 0 means 1.
-	Tolerance, Deviation float64
-	Pos                  diag.Pos
+	// Rounded says that rounding shows in an output, so that a program that checks itself allows for it; see eval.Bounds. If no
+	// output is, the check is exact and the inputs are integers. Otherwise inputs are normally distributed with this Deviation; 0
+	// means 1.
+	Rounded   bool
+	Deviation float64
+	Pos       diag.Pos
 }
 
 var roleNames = map[Role]string{Temp: "temp", Input: "input", Output: "output", View: "view"}

@@ -12,61 +12,6 @@ import (
 // bits of fp32. Each GEMM multiplies their size by about 40.
 const maxProducts = 3
 
-// Tolerances returns, for each output, the allowed error of an element: |got - want| <= tolerance * (|want| + root of
-// the mean square of want). It is 0, an exact comparison, if every operation of the pipeline maps small integers to
-// integers. The program then fills its inputs with small integers. Otherwise it fills them with normal values, and
-//
-//	tolerance = 4 eps sqrt(roundings * terms)
-//
-// where eps is the spacing at 1 of the pipeline's coarsest element type. roundings counts the operations that round
-// to that type on the longest path to the output. Their errors add up as in a random walk. terms is 1, except for
-// fp32: there sums round too, and terms is the longest sum of a GEMM.
-func Tolerances(p *model.Pipeline) map[*model.Tensor]float64 {
-	tolerances := make(map[*model.Tensor]float64, len(p.Outputs))
-	if Exact(p) {
-		return tolerances
-	}
-	eps, terms := 0.0, int64(1)
-	for _, t := range p.Tensors {
-		eps = max(eps, t.DType.Epsilon())
-	}
-	for _, op := range p.Ops {
-		if eps == domain.FP32.Epsilon() {
-			terms = max(terms, summed(op))
-		}
-	}
-	count := roundings(p, eps)
-	for _, t := range p.Outputs {
-		tolerances[t] = 4 * eps * math.Sqrt(float64(max(count[t], 1))*float64(terms))
-	}
-	return tolerances
-}
-
-// roundings counts, for each tensor, the operations on the longest path to it that round to the type with this
-// spacing.
-func roundings(p *model.Pipeline, eps float64) map[*model.Tensor]int {
-	count := make(map[*model.Tensor]int, len(p.Tensors))
-	for _, op := range p.Ops {
-		n := 0
-		for _, t := range op.In {
-			n = max(n, count[t])
-		}
-		if op.Out.DType.Epsilon() == eps && !op.Kind.Moves() {
-			n++
-		}
-		if op.Kind == model.OpAttention || op.Kind == model.OpAttentionGrad {
-			n += attentionRoundings
-		}
-		for _, out := range op.Results() {
-			count[out] = n
-		}
-	}
-	return count
-}
-
-// attentionRoundings is the number of roundings inside an attention: of probabilities, and of their gradients.
-const attentionRoundings = 2
-
 // Exact reports whether a pipeline's results for the inputs of FillIntegers depend neither on the order of sums nor
 // on rounding between elementwise operations.
 func Exact(p *model.Pipeline) bool {
@@ -177,12 +122,12 @@ func summed(op *model.Op) int64 {
 	return shape[len(shape)-1]
 }
 
-// Wrong counts the elements of an output, or of a rank's shard of it, that differ from want by more than the
-// tolerance. rms is the root of the mean square of the whole output; see Tolerances.
-func Wrong(got, want []float64, tolerance, rms float64) int {
+// Wrong counts the elements of an output, or of a rank's shard of it, that are farther from want than their bounds. Without
+// bounds, the comparison is exact.
+func Wrong(got, want, bounds []float64) int {
 	wrong := 0
 	for i, v := range got {
-		if v != want[i] && !(math.Abs(v-want[i]) <= tolerance*(math.Abs(want[i])+rms)) {
+		if d := apart(v, want[i]); d > 0 && (bounds == nil || d > bounds[i]) {
 			wrong++
 		}
 	}

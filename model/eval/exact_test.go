@@ -67,36 +67,35 @@ func TestSumsOverRanksRoundOnTheWay(t *testing.T) {
 	}
 }
 
-// The tolerance accepts a result with different rounding, such as fp32 instead of bf16 intermediates. It refuses a
-// result without some term, such as the residual.
-func TestToleranceTellsRoundingsFromMistakes(t *testing.T) {
+// The bounds accept a result with different rounding, such as fp32 instead of bf16 intermediates. They refuse a result
+// without some term, such as the residual.
+func TestBoundsTellRoundingsFromMistakes(t *testing.T) {
 	const tensors = "X: [64, 48], W: [96, 48], V: [48, 96]"
 	const ops = "- Z = linear(X, W)\n- A = gelu(Z)\n- P = linear(A, V)\n- Y = add(P, X)"
 	p := mustLoad(t, "hirgen: 1\nname: p\ndtype: bf16\ntensors: {"+tensors+"}\nops:\n"+ops)
 	inputs := Fill(p, 3)
-	want := mustEvaluate(t, p, inputs)
-	out := p.Outputs[0]
-	tolerance, rms := Tolerances(p)[out], RootMeanSquare(want["Y"])
-	if wide := 4 * 0x1p-7 * 2; tolerance != wide {
-		t.Errorf("the tolerance is %v, want %v for 4 roundings", tolerance, wide)
+	want, bounds, err := Bounds(p, inputs)
+	if err != nil {
+		t.Fatal(err)
 	}
 	for _, dtype := range []domain.DType{domain.FP32, domain.FP16} {
 		for _, tensor := range p.Tensors[3:] {
 			tensor.DType = dtype
 		}
 		values := mustEvaluate(t, p, inputs)
-		if wrong := Wrong(values["Y"].Data, want["Y"].Data, tolerance, rms); wrong > 0 {
+		if wrong := Wrong(values["Y"].Data, want["Y"].Data, bounds["Y"].Data); wrong > 0 {
 			t.Errorf("%d elements of the result in %s are called wrong", wrong, dtype)
 		}
-		if wrong := Wrong(values["P"].Data, want["Y"].Data, tolerance, rms); wrong < len(want["Y"].Data)/2 {
+		if wrong := Wrong(values["P"].Data, want["Y"].Data, bounds["Y"].Data); wrong < len(want["Y"].Data)*9/10 {
 			t.Errorf("without the residual only %d elements are called wrong", wrong)
 		}
 	}
-	if Wrong([]float64{math.NaN()}, []float64{1}, tolerance, rms) != 1 {
-		t.Error("NaN is called right")
+	nan, inf := math.NaN(), math.Inf(1)
+	if wrong := Wrong([]float64{nan, nan, inf, -inf, 1, inf}, []float64{nan, 1, inf, inf, nan, 1}, []float64{0, 9, 9, 9, 9, 9}); wrong != 4 {
+		t.Errorf("of numbers that are not finite, %d are called wrong, not 4", wrong)
 	}
-	if Wrong([]float64{1, 2}, []float64{1, 2.5}, 0, 1) != 1 {
-		t.Error("a tolerance of 0 is not exact")
+	if Wrong([]float64{1, 2}, []float64{1, 2.5}, nil) != 1 {
+		t.Error("without bounds, the comparison is not exact")
 	}
 }
 

@@ -136,7 +136,7 @@ func (g *generator) makeTensor(i int) *hostir.Tensor {
 		t.Layout = g.Perm(len(t.Axes))
 	}
 	t.Inferred = g.IntN(4) == 0
-	t.Tolerance, t.Deviation = []float64{0, 0.25, 1e-7}[g.IntN(3)], []float64{0, 0.0883}[g.IntN(2)]
+	t.Rounded, t.Deviation = g.IntN(3) > 0, []float64{0, 0.0883}[g.IntN(2)]
 	return t
 }
 

@@ -91,8 +91,8 @@ func tensorObject(t *hostir.Tensor) object {
 	if t.Layout != nil {
 		o = append(o, member{"layout", t.Layout})
 	}
-	if t.Tolerance != 0 {
-		o = append(o, member{"tolerance", t.Tolerance})
+	if t.Rounded {
+		o = append(o, member{"rounded", true})
 	}
 	return appendPos(o, t.Pos)
 }

@@ -45,8 +45,8 @@ func (p *parser) tensorAttribute(t *hostir.Tensor) {
 		t.Layout = scan.List(p.Line, p.Small)
 	case "inferred":
 		t.Inferred = true
-	case "tolerance":
-		t.Tolerance = p.decimal()
+	case "rounded":
+		t.Rounded = true
 	case "deviation":
 		t.Deviation = p.decimal()
 	default:

@@ -49,8 +49,8 @@ func formatTensor(t *hostir.Tensor) string {
 	if t.Inferred {
 		text += ", inferred"
 	}
-	if t.Tolerance != 0 {
-		text += ", tolerance " + formatFloat(t.Tolerance)
+	if t.Rounded {
+		text += ", rounded"
 	}
 	if t.Deviation != 0 {
 		text += ", deviation " + formatFloat(t.Deviation)

@@ -29,7 +29,7 @@ void fill_normal(void* local, const TensorDesc& desc, int input, uint64_t seed,
 void fill_normal_whole(float* whole, const TensorDesc& desc, int input, uint64_t seed,
                        cudaStream_t stream);
 
-/// Writes 0xFF over a buffer: every element becomes a NaN, which no check accepts.
+/// Writes 0xFF over a buffer: every element becomes a NaN.
 void poison(void* buffer, size_t bytes, cudaStream_t stream);
 
 /// local = this rank's shard of a whole tensor, rounded to the element type.
@@ -45,13 +45,15 @@ struct Wrong {
   int64_t count = 0;            ///< elements that differ
   int64_t first_index = 0;      ///< smallest global row-major index of one; if count > 0
   float got = 0, expected = 0;  ///< the values there
+  int64_t not_finite = 0;       ///< elements that must be NaN or infinite
+  int64_t unsure = 0;           ///< elements with an infinite bound, which are not compared
 };
 
 /// Compares this rank's shard with a whole reference (fp32, on the device). An element is wrong if
-/// |got - expected| > abs_tol + rel_tol |expected|, or if one of the two is NaN. With both
-/// tolerances 0 the comparison is exact. Blocks the host until the result is there. `stream` may
+/// it is farther from the reference than its bound; without bounds, if it differs. NaN equals NaN,
+/// and infinities of one sign are equal. Blocks the host until the result is there. `stream` may
 /// carry only this rank's own kernels before it, or the wait has no bound.
-Wrong count_wrong(const void* local, const TensorDesc& desc, const float* whole, double rel_tol,
-                  double abs_tol, cudaStream_t stream);
+Wrong count_wrong(const void* local, const TensorDesc& desc, const float* whole,
+                  const float* bounds, cudaStream_t stream);
 
 }  // namespace hirgen

@@ -4,6 +4,7 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -22,7 +23,9 @@ namespace hirgen {
 /// excluded.
 class DeviceReference final : public Reference {
  public:
-  explicit DeviceReference(cudaStream_t stream) : stream_(stream) {}
+  /// If `ranks` is positive, it has bounds for programs on that
+  /// number of ranks.
+  explicit DeviceReference(cudaStream_t stream, int ranks = 0) : stream_(stream), ranks_(ranks) {}
 
   /// Defines an input by the rule of fill_integers.
   void generate_integers(const TensorDesc& input, int index, uint64_t seed);
@@ -35,10 +38,8 @@ class DeviceReference final : public Reference {
   /// A defined tensor: fp32, row-major, on the device. Valid until it is defined again, or this
   /// object is destroyed.
   const float* data(const std::string& name) const { return found(name.c_str()).data.get(); }
-  /// The magnitude that the tolerance for a tensor is relative to. `rms` is the root mean square of
-  /// its elements. The result is larger if terms of an attention have cancelled, in this tensor or
-  /// in one of its operands.
-  double size(const std::string& name, double rms) const;
+  /// The bounds of its elements. Null: right elements are equal.
+  const float* bounds(const std::string& name);
   /// Its logical shape, without reduction axes.
   const Shape& shape(const std::string& name) const { return found(name.c_str()).shape; }
 
@@ -69,26 +70,51 @@ class DeviceReference final : public Reference {
     Shape shape;
     std::shared_ptr<float> data;       ///< shared by set and reshape, which copy nothing
     std::optional<int64_t> seed = {};  ///< an int64 that the caller gave; fp32 would keep 24 bits
-    double lost = 1;   ///< size of terms over size of sums, the most of this and its operands
-    double terms = 0;  ///< root mean square of its terms; positive for a result of 0, too
+    // For bounds. Null: no rounding shows.
+    std::shared_ptr<float> bound = {};
+    std::shared_ptr<float> other = {};  ///< elements with other roundings
+    bool rounds = false;                ///< to 16 bits on the way
+    /// Rounding decides between branches on the way: another evaluation may not show what it does.
+    bool jumps = false;
+    bool tight = false;  ///< bounds have been lowered as far as `other` allows
+
+    const float* again() const { return (other ? other : data).get(); }
   };
-  class Cancelled;
   const Tensor& found(const char* name) const;
-  /// An operand of the next result; it must be defined.
-  const Tensor& tensor(const char* name);
+  using Arrays = std::vector<const float*>;
+  /// Gives a result bounds and another evaluation, for its operation to fill.
+  Tensor& bounded(const char* out, const std::vector<Tensor>& operands, DType dtype);
+  /// Makes a tensor of the elements of others: copy(to, arrays) copies an array of each.
+  void move(const char* out, const std::vector<Tensor>& in, const Shape& shape,
+            const std::function<void(float*, const Arrays&)>& copy);
+  /// A relative error that all elements may have in common.
+  double common(const Tensor& operand) const;
+  bool unsure(const Tensor& operand) const;
+  /// The relative error of a sum of ranks' parts, which are rounded.
+  double partial(int64_t terms, DType dtype) const;
+  void bound_product(const char* out, const std::vector<Tensor>& operands, bool transposed_b,
+                     DType dtype);
+  /// Bounds the results of attend(arrays, results), with operands of these relative roundings.
+  void bound_attention(
+      const std::vector<const char*>& out, const std::vector<Tensor>& operands,
+      const std::vector<double>& roundings, DType dtype,
+      const std::function<void(const Arrays&, const std::vector<float*>&)>& attend);
+  void tighten(Tensor& tensor);
   /// Allocates memory for `name`; the content is undefined.
   float* define(const char* name, const Shape& shape);
   std::shared_ptr<float> allocate(int64_t elements, const char* name);
   /// The operand of a matmul with batch axes `batch`, repeated along the axes that it lacks.
   Tensor stretch(const Tensor& operand, Shape batch);
-  /// Defines the matmul of two operands, whose batch axes stretch; `bias` may be null.
-  float* multiply(const char* out, Tensor left, Tensor right, bool transposed_b, const float* bias,
-                  DType dtype);
+  /// Computes a matmul of operands whose batch axes stretch, the third one of which is a bias.
+  void multiply(float* out, std::vector<Tensor> operands, bool transposed_b, DType dtype);
+  /// Defines it.
+  void product(const char* out, const std::vector<Tensor>& operands, bool transposed_b,
+               DType dtype);
 
   cudaStream_t stream_;
+  int ranks_;
   std::map<std::string, Tensor> tensors_;
   std::set<std::string> uploaded_;
-  double lost_ = 1;  ///< the largest `lost` of the operands of the next result
 };
 
 }  // namespace hirgen

@@ -55,10 +55,9 @@ struct TensorDesc {
   int64_t contraction = 1;
   /// Of the normal values that fill this input.
   double deviation = 1;
-  /// Of an output: |got - expected| <= tolerance * (|expected| + root mean square of expected),
-  /// where DeviceReference::size corrects the root mean square if terms of an attention cancel. 0
-  /// for all outputs: the check is exact, and integers fill the inputs.
-  double tolerance = 0;
+  /// Of an output: rounding shows in it, and the check allows for that. Without such outputs the
+  /// check is exact, and integers fill the inputs.
+  bool rounded = false;
   /// An input that a forward pass saves: the check makes it of the others (ProgramTable::saved).
   bool saved = false;
   /// Other ranks reach into this rank's buffer, through CUDA IPC.

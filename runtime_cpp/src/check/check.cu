@@ -1,4 +1,5 @@
 // The comparison of a result with its reference.
+#include "check/bounds.hpp"
 #include "hirgen/fill.hpp"
 #include "hirgen/numerics.hpp"
 #include "hirgen/placement.hpp"
@@ -12,36 +13,43 @@ constexpr const char* kCheck = "check outputs";
 struct Tally {
   unsigned long long count;
   unsigned long long inverse_first;  ///< ~ of the smallest local index
+  unsigned long long special, unsure;
 };
 
-/// Adds one to the count and notes the index. A loop of the CPU device runs in one
-/// thread and needs no atomics.
-HG_HOST_DEVICE inline void report(Tally* tally, unsigned long long i) {
+/// Adds one to a count. A loop of the CPU device runs in one thread and needs no atomics.
+HG_HOST_DEVICE inline void add_one(unsigned long long* count) {
 #ifdef __CUDA_ARCH__
-  atomicAdd(&tally->count, 1ULL);
+  atomicAdd(count, 1ULL);
+#else
+  ++*count;
+#endif
+}
+
+/// Counts a wrong element and notes the index.
+HG_HOST_DEVICE inline void report(Tally* tally, unsigned long long i) {
+  add_one(&tally->count);
+#ifdef __CUDA_ARCH__
   atomicMax(&tally->inverse_first, ~i);
 #else
-  ++tally->count;
   if (~i > tally->inverse_first) tally->inverse_first = ~i;
 #endif
 }
 
 struct CompareKernel {
   const void* local;
-  const float* whole;
+  const float *whole, *bounds;
   DType type;
-  double rel_tol, abs_tol;
   Placement placement;
   Tally* tally;
 
   HG_HOST_DEVICE void operator()(int64_t i) const {
-    const float got = load(local, type, i);
-    const float expected = whole[placement.global(i)];
-    if (got == expected) return;  // also equal infinities, whose difference is NaN
-    const double distance = fabs(static_cast<double>(got) - static_cast<double>(expected));
-    const double bound = abs_tol + rel_tol * fabs(static_cast<double>(expected));
-    // A NaN on either side makes the comparison false; an infinite bound accepts nothing.
-    if (!(distance <= bound) || !(bound < INFINITY)) {
+    const int64_t at = placement.global(i);
+    const double got = load(local, type, i), expected = whole[at];
+    const double bound = bounds == nullptr ? 0 : bounds[at];
+    if (!(fabs(expected) < INFINITY)) add_one(&tally->special);
+    if (bound == INFINITY) {
+      add_one(&tally->unsure);
+    } else if (reference::apart(got, expected) > bound) {
       report(tally, static_cast<unsigned long long>(i));
     }
   }
@@ -81,16 +89,18 @@ float fetch_element(const void* device, DType type, int64_t index, cudaStream_t 
 
 }  // namespace
 
-Wrong count_wrong(const void* local, const TensorDesc& desc, const float* whole, double rel_tol,
-                  double abs_tol, cudaStream_t stream) {
+Wrong count_wrong(const void* local, const TensorDesc& desc, const float* whole,
+                  const float* bounds, cudaStream_t stream) {
   const Placement placement = placement_of(desc);
   const DeviceTally tally(stream);
   parallel_for(desc.local_elements(), stream, kCheck,
-               CompareKernel{local, whole, desc.dtype, rel_tol, abs_tol, placement, tally.get()});
+               CompareKernel{local, whole, bounds, desc.dtype, placement, tally.get()});
   Tally found{};
   fetch(&found, tally.get(), sizeof(found), stream);
   Wrong wrong;
   wrong.count = static_cast<int64_t>(found.count);
+  wrong.not_finite = static_cast<int64_t>(found.special);
+  wrong.unsure = static_cast<int64_t>(found.unsure);
   if (wrong.count == 0) return wrong;
   const auto first = static_cast<int64_t>(~found.inverse_first);
   wrong.first_index = placement.global(first);

@@ -1,8 +1,8 @@
 #include "check/reference_attention.hpp"
 
-#include <algorithm>
-#include <cmath>
+#include <vector>
 
+#include "check/bounds.hpp"
 #include "hirgen/error.hpp"
 #include "hirgen/reference_device.hpp"
 
@@ -32,76 +32,49 @@ reference::Attention attention_of(const AttentionKind& kind, Reference::Shape q,
 
 }  // namespace
 
-/// Measures the cancellation in the results of an attention. Make it before these are defined: it
-/// keeps the cancellation of the operands.
-class DeviceReference::Cancelled {
- public:
-  explicit Cancelled(DeviceReference& all)
-      : all_(all), before_(all.lost_), memory_(all.allocate(kFloats, "what cancels")) {
-    HG_CHECK(cudaMemsetAsync(get(), 0, kFloats * sizeof(float), all.stream_), kCancelled);
-  }
-  reference::Squares* get() const { return reinterpret_cast<reference::Squares*>(memory_.get()); }
-
-  void note(const std::vector<const char*>& results) const {
-    reference::Squares squares[3];
-    HG_CHECK(cudaMemcpyAsync(squares, get(), sizeof(squares), cudaMemcpyDeviceToHost, all_.stream_),
-             kCancelled);
-    HG_CHECK(cudaStreamSynchronize(all_.stream_), kCancelled);
-    for (size_t i = 0; i < results.size(); ++i) {
-      if (results[i] == nullptr) continue;
-      Tensor& tensor = all_.tensors_[results[i]];
-      const auto [elements, terms] = squares[i];
-      double count = 1;
-      for (const int64_t extent : tensor.shape) count *= static_cast<double>(extent);
-      tensor.terms = std::sqrt(terms / count);
-      tensor.lost = std::max(before_, elements > 0 ? std::sqrt(terms / elements) : 1);
-    }
-  }
-
- private:
-  static constexpr const char* kCancelled = "evaluate the reference";
-  static constexpr int64_t kFloats = 3 * sizeof(reference::Squares) / sizeof(float);
-  DeviceReference& all_;
-  double before_;
-  std::shared_ptr<float> memory_;
-};
-
 void DeviceReference::attention(const char* out, const char* logs, const AttentionKind& kind,
                                 const char* q, const char* k, const char* v, DType dtype) {
-  const Tensor queries = tensor(q), keys = tensor(k), values = tensor(v);
-  const auto p = attention_of(kind, queries.shape, keys.shape, dtype);
-  const Cancelled squares(*this);
-  float* result = define(out, queries.shape);
-  float* sums = nullptr;
+  const std::vector<Tensor> operands = {found(q), found(k), found(v)};
+  auto p = attention_of(kind, operands[0].shape, operands[1].shape, dtype);
+  const auto attend = [&](const Arrays& in, const std::vector<float*>& results) {
+    reference::attention(p, results[0], results.size() > 1 ? results[1] : nullptr, in[0], in[1],
+                         in[2], stream_);
+  };
+  const Shape& shape = operands[0].shape;
+  std::vector<const char*> names = {out};
+  std::vector<float*> results = {define(out, shape)};
   if (logs != nullptr) {
-    sums = define(logs, Shape(queries.shape.begin(), queries.shape.end() - 1));
+    names.push_back(logs);
+    results.push_back(define(logs, Shape(shape.begin(), shape.end() - 1)));
   }
-  reference::attention(p, result, sums, squares.get(), queries.data.get(), keys.data.get(),
-                       values.data.get(), stream_);
-  squares.note({out, logs});
+  attend({operands[0].data.get(), operands[1].data.get(), operands[2].data.get()}, results);
+  p.dtype = DType::kFp32;
+  bound_attention(names, operands, std::vector<double>(3, reference::epsilon_of(dtype)), dtype,
+                  attend);
 }
 
 void DeviceReference::attention_grad(const GradNames& out, const AttentionKind& kind,
                                      const char* grad_o, const char* q, const char* k,
                                      const char* v, const char* o, const char* logs, DType dtype) {
-  const Tensor slope = tensor(grad_o), queries = tensor(q), keys = tensor(k), values = tensor(v);
-  const Tensor result = tensor(o), sums = tensor(logs);
-  const auto p = attention_of(kind, queries.shape, keys.shape, dtype);
-  Shape shape = keys.shape;
-  if (queries.shape.size() > shape.size()) shape.insert(shape.begin(), p.blocks);
-  const Cancelled squares(*this);
-  const reference::AttentionGrad operands{slope.data.get(),
-                                          queries.data.get(),
-                                          keys.data.get(),
-                                          values.data.get(),
-                                          result.data.get(),
-                                          sums.data.get(),
-                                          define(out.q, queries.shape),
-                                          define(out.k, shape),
-                                          define(out.v, shape),
-                                          squares.get()};
-  reference::attention_grad(p, operands, stream_);
-  squares.note({out.q, out.k, out.v});
+  std::vector<Tensor> operands;
+  Arrays data;
+  for (const char* name : {grad_o, q, k, v, o, logs}) {
+    operands.push_back(found(name));
+    data.push_back(operands.back().data.get());
+  }
+  const Shape &queries = operands[1].shape, &keys = operands[2].shape;
+  auto p = attention_of(kind, queries, keys, dtype);
+  Shape shape = keys;
+  if (queries.size() > keys.size()) shape.insert(shape.begin(), p.blocks);
+  const auto attend = [&](const Arrays& in, const std::vector<float*>& grads) {
+    reference::attention_grad(
+        p, {in[0], in[1], in[2], in[3], in[4], in[5], grads[0], grads[1], grads[2]}, stream_);
+  };
+  attend(data, {define(out.q, queries), define(out.k, shape), define(out.v, shape)});
+  p.dtype = DType::kFp32;
+  std::vector<double> roundings(6, reference::epsilon_of(dtype));
+  roundings[5] = reference::kEpsilon;  // logarithms are fp32
+  bound_attention({out.q, out.k, out.v}, operands, roundings, dtype, attend);
 }
 
 }  // namespace hirgen

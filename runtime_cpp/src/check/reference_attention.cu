@@ -16,24 +16,9 @@ HG_HOST_DEVICE inline float dot(const float* a, const float* b, int64_t count) {
   return sum;
 }
 
-HG_HOST_DEVICE inline void add(double* sum, double x) {
-#ifdef __CUDA_ARCH__
-  atomicAdd(sum, x);
-#else
-  *sum += x;
-#endif
-}
-
-/// Rounds sums to a result, and adds to its squares.
-HG_HOST_DEVICE inline void write(const Attention& p, float* out, const float* sums, double terms,
-                                 Squares* squares) {
-  double elements = 0;
-  for (int64_t c = 0; c < p.size; ++c) {
-    out[c] = round_to(p.dtype, sums[c]);
-    elements += static_cast<double>(sums[c]) * sums[c];
-  }
-  add(&squares->elements, elements);
-  add(&squares->terms, terms);
+/// Rounds sums to a result.
+HG_HOST_DEVICE inline void write(const Attention& p, float* out, const float* sums) {
+  for (int64_t c = 0; c < p.size; ++c) out[c] = round_to(p.dtype, sums[c]);
 }
 
 /// The block of row `row`, counted over all query rows.
@@ -68,13 +53,11 @@ HG_HOST_DEVICE inline int64_t first_key(const Attention& p, int64_t row) {
 struct ForwardRow {
   Attention p;
   float *o, *logs;
-  Squares* squares;
   const float *q, *k, *v;
 
   HG_HOST_DEVICE void operator()(int64_t row) const {
     const int64_t first = first_key(p, row);
     float most = -INFINITY, total = 0;
-    double terms = 0;
     for (int64_t j = 0; j < p.keys; ++j) {
       if (sees(p, row, j)) most = fmaxf(most, score(row, first + j));
     }
@@ -84,27 +67,20 @@ struct ForwardRow {
       const float weight = expf(score(row, first + j) - most);
       const float* value = v + (first + j) * p.size;
       total += weight;
-      terms += static_cast<double>(weight) * weight * dot(value, value, p.size);
       for (int64_t c = 0; c < p.size; ++c) sums[c] += weight * value[c];
     }
     for (int64_t c = 0; c < p.size; ++c) sums[c] /= total;
-    write(p, o + row * p.size, sums, terms / total / total, squares);
-    if (logs == nullptr) return;
-    const double log = logf(total);
-    logs[row] = most + logf(total);
-    add(&squares[1].elements, static_cast<double>(logs[row]) * logs[row]);
-    add(&squares[1].terms, static_cast<double>(most) * most + log * log);
+    write(p, o + row * p.size, sums);
+    if (logs != nullptr) logs[row] = most + logf(total);
   }
   HG_HOST_DEVICE float score(int64_t row, int64_t key) const {
     return p.kind.scale * dot(q + row * p.size, k + key * p.size, p.size);
   }
 };
 
-/// The probability of a key, the gradient of its score, and the sum of the squares of the two terms
-/// whose difference that gradient is.
+/// The probability of a key, and the gradient of its score.
 struct Slope {
   float weight, score;
-  double terms;
 };
 
 HG_HOST_DEVICE inline Slope slope_of(const Attention& p, const AttentionGrad& t, int64_t row,
@@ -113,9 +89,8 @@ HG_HOST_DEVICE inline Slope slope_of(const Attention& p, const AttentionGrad& t,
   const float score = p.kind.scale * dot(t.q + row * n, t.k + key * n, n);
   const float weight = expf(score - t.logs[row]);
   const float along = dot(t.grad_o + row * n, t.o + row * n, n);
-  const float own = dot(t.grad_o + row * n, t.v + key * n, n), factor = p.kind.scale * weight;
-  const double terms = static_cast<double>(own) * own + static_cast<double>(along) * along;
-  return {weight, factor * (own - along), terms * factor * factor};
+  const float own = dot(t.grad_o + row * n, t.v + key * n, n);
+  return {weight, p.kind.scale * weight * (own - along)};
 }
 
 struct GradOfQuery {
@@ -125,15 +100,13 @@ struct GradOfQuery {
   HG_HOST_DEVICE void operator()(int64_t row) const {
     const int64_t first = first_key(p, row);
     float sums[kMostHeadSize] = {};
-    double terms = 0;
     for (int64_t j = 0; j < p.keys; ++j) {
       if (!sees(p, row, j)) continue;
       const Slope slope = slope_of(p, t, row, first + j);
       const float* key = t.k + (first + j) * p.size;
-      terms += slope.terms * dot(key, key, p.size);
       for (int64_t c = 0; c < p.size; ++c) sums[c] += slope.score * key[c];
     }
-    write(p, t.grad_q + row * p.size, sums, terms, t.squares);
+    write(p, t.grad_q + row * p.size, sums);
   }
 };
 
@@ -154,20 +127,17 @@ struct GradOfKey {
     const int64_t first = (begin + clamp(head - own, 0, p.query_heads)) * p.rows;
     const int64_t last = (begin + clamp(head + heads - own, 0, p.query_heads)) * p.rows;
     float of_k[kMostHeadSize] = {}, of_v[kMostHeadSize] = {};
-    double terms_k = 0, terms_v = 0;
     for (int64_t row = first; row < last; ++row) {
       if (!sees(p, row, key % p.keys)) continue;
       const Slope slope = slope_of(p, t, row, key);
       const float *query = t.q + row * p.size, *back = t.grad_o + row * p.size;
-      terms_k += slope.terms * dot(query, query, p.size);
-      terms_v += static_cast<double>(slope.weight) * slope.weight * dot(back, back, p.size);
       for (int64_t c = 0; c < p.size; ++c) {
         of_k[c] += slope.score * query[c];
         of_v[c] += slope.weight * back[c];
       }
     }
-    write(p, t.grad_k + i * p.size, of_k, terms_k, t.squares + 1);
-    write(p, t.grad_v + i * p.size, of_v, terms_v, t.squares + 2);
+    write(p, t.grad_k + i * p.size, of_k);
+    write(p, t.grad_v + i * p.size, of_v);
   }
 };
 
@@ -175,10 +145,9 @@ int64_t rows_of(const Attention& p) { return p.blocks * p.batch * p.query_heads 
 
 }  // namespace
 
-void attention(const Attention& shape, float* o, float* logs, Squares* squares, const float* q,
-               const float* k, const float* v, cudaStream_t stream) {
-  parallel_for(rows_of(shape), stream, kAttentionReference,
-               ForwardRow{shape, o, logs, squares, q, k, v});
+void attention(const Attention& shape, float* o, float* logs, const float* q, const float* k,
+               const float* v, cudaStream_t stream) {
+  parallel_for(rows_of(shape), stream, kAttentionReference, ForwardRow{shape, o, logs, q, k, v});
 }
 
 void attention_grad(const Attention& shape, const AttentionGrad& operands, cudaStream_t stream) {

@@ -18,21 +18,14 @@ struct Attention {
   DType dtype = DType::kFp32;  ///< results are rounded to it, logarithms are not
 };
 
-/// Sums of squares, on the device: of the elements of a result, and of the terms that were summed
-/// for each element. If terms cancel, the second is larger.
-struct Squares {
-  double elements = 0, terms = 0;
-};
-
-/// Computes O and, unless null, `logs`. Adds to `squares` of O and of the logarithms.
-void attention(const Attention& shape, float* o, float* logs, Squares* squares, const float* q,
-               const float* k, const float* v, cudaStream_t stream);
+/// Computes O and, unless null, `logs`.
+void attention(const Attention& shape, float* o, float* logs, const float* q, const float* k,
+               const float* v, cudaStream_t stream);
 
 /// The operands of the gradient. The gradients of K and V have an axis of blocks.
 struct AttentionGrad {
   const float *grad_o, *q, *k, *v, *o, *logs;
   float *grad_q, *grad_k, *grad_v;
-  Squares* squares;  ///< of the three gradients in this order; added to
 };
 
 void attention_grad(const Attention& shape, const AttentionGrad& operands, cudaStream_t stream);

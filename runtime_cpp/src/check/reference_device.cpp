@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <utility>
 
+#include "check/bounds.hpp"
 #include "check/reference_kernels.hpp"
 #include "hirgen/error.hpp"
 #include "hirgen/fill.hpp"
@@ -102,17 +102,6 @@ const DeviceReference::Tensor& DeviceReference::found(const char* name) const {
   return at->second;
 }
 
-const DeviceReference::Tensor& DeviceReference::tensor(const char* name) {
-  const Tensor& operand = found(name);
-  lost_ = std::max(lost_, operand.lost);
-  return operand;
-}
-
-double DeviceReference::size(const std::string& name, double rms) const {
-  const Tensor& tensor = found(name.c_str());
-  return std::max(rms * tensor.lost, tensor.terms);
-}
-
 std::shared_ptr<float> DeviceReference::allocate(int64_t elements, const char* name) {
   const size_t bytes = static_cast<size_t>(elements) * sizeof(float);
   void* memory = nullptr;
@@ -139,11 +128,9 @@ float* DeviceReference::define(const char* name, const Shape& shape) {
     tensor.data.reset();  // before the allocation: both may not fit
     tensor.data = allocate(elements, name);
   }
-  tensor.shape = shape;
-  tensor.seed.reset();
-  tensor.lost = std::exchange(lost_, 1);
-  tensor.terms = 0;
-  return tensor.data.get();
+  const std::shared_ptr<float> data = tensor.data;
+  tensor = Tensor{shape, data};
+  return data.get();
 }
 
 void DeviceReference::generate_integers(const TensorDesc& input, int index, uint64_t seed) {
@@ -189,47 +176,58 @@ DeviceReference::Tensor DeviceReference::stretch(const Tensor& operand, Shape ba
   return result;
 }
 
-float* DeviceReference::multiply(const char* out, Tensor left, Tensor right, bool transposed_b,
-                                 const float* bias, DType dtype) {
-  require(left.shape.size() >= 2 && right.shape.size() >= 2, out,
-          text(left.shape) + " times " + text(right.shape));
+void DeviceReference::multiply(float* out, std::vector<Tensor> operands, bool transposed_b,
+                               DType dtype) {
+  Tensor &left = operands[0], &right = operands[1];
   if (right.shape.size() > 2) {
-    const Shape batch = broadcast_shape(out, batch_of(left.shape), batch_of(right.shape));
+    const Shape batch = broadcast_shape("a product", batch_of(left.shape), batch_of(right.shape));
     left = stretch(left, batch);
     right = stretch(right, batch);
   }
-  const auto p = matmul_of(out, left.shape, right.shape, transposed_b, dtype);
-  float* result = define(out, result_shape(left.shape, p.n));
-  reference::matmul(p, result, left.data.get(), right.data.get(), bias, stream_);
-  return result;
+  auto p = matmul_of("a product", left.shape, right.shape, transposed_b, dtype);
+  const float* bias = operands.size() > 2 ? operands[2].data.get() : nullptr;
+  if (bias == nullptr || operands[2].shape.size() == 1) {
+    reference::matmul(p, out, left.data.get(), right.data.get(), bias, stream_);
+    return;
+  }
+  // A row of bias per batch: added to the sums before they are rounded.
+  p.dtype = DType::kFp32;
+  reference::matmul(p, out, left.data.get(), right.data.get(), nullptr, stream_);
+  const Shape shape = result_shape(left.shape, p.n);
+  Shape rows = operands[2].shape;
+  rows.insert(rows.end() - 1, 1);
+  reference::binary(BinaryFn::kAdd, out, out, broadcast_view(shape, shape), bias,
+                    broadcast_view(rows, shape), dtype, stream_);
+}
+
+void DeviceReference::product(const char* out, const std::vector<Tensor>& operands,
+                              bool transposed_b, DType dtype) {
+  Shape a = operands[0].shape;
+  const Shape& b = operands[1].shape;
+  const auto p = matmul_of(out, a, b, transposed_b, dtype);
+  if (b.size() > 2) {
+    const Shape batch = broadcast_shape(out, batch_of(a), batch_of(b));
+    a = Shape(a.end() - 2, a.end());
+    a.insert(a.begin(), batch.begin(), batch.end());
+  }
+  multiply(define(out, result_shape(a, p.n)), operands, transposed_b, dtype);
+  bound_product(out, operands, transposed_b, dtype);
 }
 
 void DeviceReference::matmul(const char* out, const char* a, const char* b, DType dtype) {
-  multiply(out, tensor(a), tensor(b), false, nullptr, dtype);
+  product(out, {found(a), found(b)}, false, dtype);
 }
 
 void DeviceReference::linear(const char* out, const char* x, const char* w, const char* bias,
                              DType dtype) {
-  const Tensor left = tensor(x), right = tensor(w);
-  if (bias == nullptr) {
-    multiply(out, left, right, true, nullptr, dtype);
-    return;
+  std::vector<Tensor> operands = {found(x), found(w)};
+  if (bias != nullptr) {
+    const Shape &row = found(bias).shape, &weights = operands[1].shape;
+    require(row.size() + 1 == weights.size() && std::equal(row.begin(), row.end(), weights.begin()),
+            out, "bias " + text(row));
+    operands.push_back(found(bias));
   }
-  const Tensor row = tensor(bias);
-  require(row.shape.size() + 1 == right.shape.size() &&
-              std::equal(row.shape.begin(), row.shape.end(), right.shape.begin()),
-          out, "bias " + text(row.shape));
-  if (row.shape.size() == 1) {
-    multiply(out, left, right, true, row.data.get(), dtype);
-    return;
-  }
-  // A row of bias per batch: added to the sums before they are rounded.
-  float* sums = multiply(out, left, right, true, nullptr, DType::kFp32);
-  const Shape& shape = found(out).shape;
-  Shape rows = row.shape;
-  rows.insert(rows.end() - 1, 1);
-  reference::binary(BinaryFn::kAdd, sums, sums, broadcast_view(shape, shape), row.data.get(),
-                    broadcast_view(rows, shape), dtype, stream_);
+  product(out, operands, true, dtype);
 }
 
 void DeviceReference::broadcast(const char* out, const char* in, int axis) {
@@ -240,7 +238,7 @@ void DeviceReference::broadcast(const char* out, const char* in, int axis) {
 }
 
 void DeviceReference::permute(const char* out, const char* in, const std::vector<int>& perm) {
-  const Tensor source = tensor(in);
+  const Tensor source = found(in);
   require(perm.size() == source.shape.size(), out, "permutation of " + text(source.shape));
   const Strided plain = broadcast_view(source.shape, source.shape);
   Strided view;
@@ -251,7 +249,8 @@ void DeviceReference::permute(const char* out, const char* in, const std::vector
     view.extent[d] = plain.extent[perm[d]];
     view.stride[d] = plain.stride[perm[d]];
   }
-  reference::gather(define(out, shape), source.data.get(), view, stream_);
+  move(out, {source}, shape,
+       [&](float* to, const Arrays& in) { reference::gather(to, in[0], view, stream_); });
 }
 
 void DeviceReference::reshape(const char* out, const char* in, const Shape& shape) {
@@ -264,7 +263,7 @@ void DeviceReference::reshape(const char* out, const char* in, const Shape& shap
 
 void DeviceReference::slice(const char* out, const char* in, int axis, int64_t start,
                             int64_t extent) {
-  const Tensor source = tensor(in);
+  const Tensor source = found(in);
   const auto d = static_cast<size_t>(axis);
   require(axis >= 0 && d < source.shape.size() && start >= 0 && extent >= 1 &&
               start + extent <= source.shape[d],
@@ -274,13 +273,15 @@ void DeviceReference::slice(const char* out, const char* in, int axis, int64_t s
   Shape shape = source.shape;
   shape[d] = extent;
   const int64_t inner = elements_between(source.shape, d + 1, source.shape.size());
-  reference::gather(define(out, shape), source.data.get() + start * inner, view, stream_);
+  move(out, {source}, shape, [&](float* to, const Arrays& in) {
+    reference::gather(to, in[0] + start * inner, view, stream_);
+  });
 }
 
 void DeviceReference::concat(const char* out, const std::vector<const char*>& in, int axis) {
   const auto d = static_cast<size_t>(axis);
   std::vector<Tensor> sources;
-  for (const char* name : in) sources.push_back(tensor(name));
+  for (const char* name : in) sources.push_back(found(name));
   require(!sources.empty() && axis >= 0 && d < sources[0].shape.size(), out, "concat axis");
   Shape shape = sources[0].shape;
   shape[d] = 0;
@@ -292,14 +293,15 @@ void DeviceReference::concat(const char* out, const std::vector<const char*>& in
     require(others == own, out, text(source.shape) + " behind " + text(sources[0].shape));
     shape[d] += source.shape[d];
   }
-  float* result = define(out, shape);
-  for (const Tensor& source : sources) {
-    Strided view = broadcast_view(shape, shape);
-    view.extent[d] = source.shape[d];
-    view.stride[d] = elements_between(shape, d + 1, shape.size());
-    reference::scatter(result, view, source.data.get(), stream_);
-    result += view.extent[d] * view.stride[d];
-  }
+  move(out, sources, shape, [&](float* to, const Arrays& in) {
+    for (size_t i = 0; i < in.size(); ++i) {
+      Strided view = broadcast_view(shape, shape);
+      view.extent[d] = sources[i].shape[d];
+      view.stride[d] = elements_between(shape, d + 1, shape.size());
+      reference::scatter(to, view, in[i], stream_);
+      to += view.extent[d] * view.stride[d];
+    }
+  });
 }
 
 void DeviceReference::positions(const char* out, int64_t extent) {
@@ -308,15 +310,15 @@ void DeviceReference::positions(const char* out, int64_t extent) {
 
 void DeviceReference::dropout(const char* out, const Dropout& kind, const char* x, const char* seed,
                               const char* column, const char* row, DType dtype) {
-  const Tensor source = tensor(x), key = tensor(seed), columns = tensor(column);
+  const Tensor source = found(x), key = found(seed), columns = found(column);
   require(elements_of(key.shape) == 1, out, "the seed " + text(key.shape));
   reference::DropoutOperands in{.x = source.data.get(), .column = columns.data.get()};
   in.column_view = broadcast_view(columns.shape, source.shape);
   std::shared_ptr<float> rows;
   if (row != nullptr) {
-    rows = tensor(row).data;
+    rows = found(row).data;
     in.row = rows.get();
-    in.row_view = broadcast_view(tensor(row).shape, source.shape);
+    in.row_view = broadcast_view(found(row).shape, source.shape);
   }
   float generated = 0;
   HG_CHECK(
@@ -324,8 +326,17 @@ void DeviceReference::dropout(const char* out, const Dropout& kind, const char* 
       kReference);
   HG_CHECK(cudaStreamSynchronize(stream_), kReference);
   in.seed = key.seed.value_or(static_cast<int64_t>(generated));
-  reference::dropout(kind, define(out, source.shape), in, elements_of(source.shape), dtype,
-                     stream_);
+  const int64_t n = elements_of(source.shape);
+  reference::dropout(kind, define(out, source.shape), in, n, dtype, stream_);
+  if (ranks_ == 0) return;
+  Tensor& result = bounded(out, {source}, dtype);
+  if (source.bound) {
+    in.x = source.bound.get();
+    reference::dropout(kind, result.bound.get(), in, n, DType::kFp32, stream_);
+  }
+  in.x = source.again();
+  reference::dropout(kind, result.other.get(), in, n, DType::kFp32, stream_);
+  reference::round_bound(result.bound.get(), result.other.get(), n, dtype, stream_);
 }
 
 void DeviceReference::cast(const char* out, const char* in, DType dtype) {
@@ -333,24 +344,43 @@ void DeviceReference::cast(const char* out, const char* in, DType dtype) {
 }
 
 void DeviceReference::unary(const char* out, const char* fn, const char* in, DType dtype) {
-  const Tensor source = tensor(in);
-  float* result = define(out, source.shape);
-  reference::unary(unary_fn(fn), result, source.data.get(), elements_of(source.shape), dtype,
-                   stream_);
+  const Tensor source = found(in);
+  const UnaryFn function = unary_fn(fn);
+  const int64_t n = elements_of(source.shape);
+  reference::unary(function, define(out, source.shape), source.data.get(), n, dtype, stream_);
+  if (ranks_ == 0) return;
+  Tensor& result = bounded(out, {source}, dtype);
+  reference::unary(function, result.other.get(), source.again(), n, DType::kFp32, stream_);
+  const reference::Largest jumps(stream_);
+  reference::unary_bound(function, result.bound.get(), {source.data.get(), source.bound.get()}, n,
+                         dtype, jumps.get(), stream_);
+  result.jumps = result.jumps || jumps.fetch() > 0;
 }
 
 void DeviceReference::binary(const char* out, const char* fn, const char* a, const char* b,
                              DType dtype) {
-  const Tensor left = tensor(a), right = tensor(b);
+  const Tensor left = found(a), right = found(b);
+  const BinaryFn function = binary_fn(fn);
   const Shape shape = broadcast_shape(out, left.shape, right.shape);
-  float* result = define(out, shape);
-  reference::binary(binary_fn(fn), result, left.data.get(), broadcast_view(left.shape, shape),
-                    right.data.get(), broadcast_view(right.shape, shape), dtype, stream_);
+  const Strided rows = broadcast_view(left.shape, shape),
+                other = broadcast_view(right.shape, shape);
+  reference::binary(function, define(out, shape), left.data.get(), rows, right.data.get(), other,
+                    dtype, stream_);
+  if (ranks_ == 0) return;
+  Tensor& result = bounded(out, {left, right}, dtype);
+  reference::binary(function, result.other.get(), left.again(), rows, right.again(), other,
+                    DType::kFp32, stream_);
+  const reference::Largest jumps(stream_);
+  reference::binary_bound(function, result.bound.get(), {left.data.get(), left.bound.get()}, rows,
+                          {right.data.get(), right.bound.get()}, other, left.data == right.data,
+                          dtype, jumps.get(), stream_);
+  result.jumps = result.jumps || jumps.fetch() > 0;
 }
 
 void DeviceReference::reduce(const char* out, const char* fn, const char* in, int axis,
                              DType dtype) {
-  const Tensor source = tensor(in);
+  const Tensor source = found(in);
+  const ReduceFn function = reduce_fn(fn);
   const auto d = static_cast<size_t>(axis);
   require(axis >= 0 && d < source.shape.size(), out, "reduction axis");
   const int64_t outer = elements_between(source.shape, 0, d);
@@ -358,8 +388,15 @@ void DeviceReference::reduce(const char* out, const char* fn, const char* in, in
   const int64_t count = source.shape[d];
   Shape shape = source.shape;
   shape.erase(shape.begin() + axis);
-  float* result = define(out, shape);
-  reference::reduce(reduce_fn(fn), result, source.data.get(), outer, count, inner, dtype, stream_);
+  reference::reduce(function, define(out, shape), source.data.get(), outer, count, inner, dtype,
+                    stream_);
+  if (ranks_ == 0) return;
+  Tensor& result = bounded(out, {source}, dtype);
+  reference::reduce(function, result.other.get(), source.again(), outer, count, inner, DType::kFp32,
+                    stream_);
+  reference::reduce_bound(function, result.bound.get(), result.other.get(),
+                          {source.data.get(), source.bound.get()}, outer, count, inner,
+                          common(source), partial(count, dtype), dtype, stream_);
 }
 
 }  // namespace hirgen

@@ -9,22 +9,6 @@ namespace {
 
 constexpr const char* kReference = "evaluate the reference";
 
-/// The offset in `view` of the element with row-major index i.
-HG_HOST_DEVICE inline int64_t offset_of(const Strided& view, int64_t i) {
-  int64_t offset = 0;
-  for (int d = view.axes - 1; d >= 0; --d) {
-    offset += i % view.extent[d] * view.stride[d];
-    i /= view.extent[d];
-  }
-  return offset;
-}
-
-int64_t elements_of(const Strided& view) {
-  int64_t product = 1;
-  for (int d = 0; d < view.axes; ++d) product *= view.extent[d];
-  return product;
-}
-
 struct UnaryElement {
   UnaryFn fn;
   float* out;

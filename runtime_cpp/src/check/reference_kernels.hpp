@@ -5,10 +5,27 @@
 
 #include <cstdint>
 
+#include "hirgen/host_device.hpp"
 #include "hirgen/kernels.hpp"
 #include "hirgen/tensor.hpp"
 
 namespace hirgen::reference {
+
+/// The offset in `view` of the element with row-major index i.
+HG_HOST_DEVICE inline int64_t offset_of(const Strided& view, int64_t i) {
+  int64_t offset = 0;
+  for (int d = view.axes - 1; d >= 0; --d) {
+    offset += i % view.extent[d] * view.stride[d];
+    i /= view.extent[d];
+  }
+  return offset;
+}
+
+inline int64_t elements_of(const Strided& view) {
+  int64_t product = 1;
+  for (int d = 0; d < view.axes; ++d) product *= view.extent[d];
+  return product;
+}
 
 /// c[batch, m, n] = a[batch, m, k] b[batch, k, n] (+ bias[n]), sums in the order of k.
 struct Matmul {

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <utility>
 
@@ -57,8 +58,7 @@ Driver::Driver(Context& context, const ProgramTable& table, const Options& optio
   report_.info = &table.info;
   report_.options = options;
   for (const TensorDesc& desc : descs_) {
-    exact_ = exact_ && desc.tolerance == 0;
-    report_.tolerance = std::max(report_.tolerance, desc.tolerance);
+    exact_ = exact_ && !desc.rounded;
   }
   report_.dtype = descs_.front().dtype;
   HG_CHECK(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), kDriver);
@@ -133,11 +133,11 @@ void Driver::allocate_tensors() {
       }
     }
   }
-  reference_ = std::make_unique<DeviceReference>(stream_);
+  const bool bounds = !exact_ || !options_.load.empty();
+  reference_ = std::make_unique<DeviceReference>(stream_, bounds ? table_.info.mesh_size : 0);
 }
 
 void Driver::load_files() {
-  std::map<size_t, double> rms;
   LoadPlan plan(options_);
   for (const std::string& name : plan.names()) {
     const size_t index = index_of(descs_, name, "--load");
@@ -147,12 +147,8 @@ void Driver::load_files() {
     if (!reference_) continue;  // the check alone needs the parts of other ranks
     const std::vector<char> whole = read_views(views, desc, true);
     reference_->upload(desc, whole.data());
-    rms[index] = root_mean_square(whole.data(), desc.dtype, desc.elements());
   }
   place_tensors(0);
-  if (loaded_.empty() || !exact_) return;
-  tolerance_ = tolerance_of(descs_, rms);
-  report_.tolerance = tolerance_.relative;
 }
 
 void Driver::place_tensors(size_t offset) {
@@ -191,18 +187,31 @@ void Driver::issue_checked_calls() {
 int64_t Driver::count_all_wrong() {
   int64_t wrong = 0;
   for (int64_t i = 0; i < options_.checks; ++i) wrong += count_wrong_of_call(i);
+  report_.not_finite = context_.rendezvous().sum(report_.not_finite, "sum of special elements");
+  report_.unsure = context_.rendezvous().sum(report_.unsure, "sum of unsure elements");
   return context_.rendezvous().sum(wrong, "sum of wrong elements");
 }
 
-Tolerance Driver::tolerance_for(const TensorDesc& output) {
-  if (exact_) return tolerance_;
-  std::vector<char> whole(static_cast<size_t>(output.elements()) * sizeof(float));
-  HG_CHECK(cudaMemcpyAsync(whole.data(), reference_->data(output.name), whole.size(),
-                           cudaMemcpyDeviceToHost, stream_),
-           kDriver);
+void Driver::note_tolerance(const TensorDesc& output) {
+  const float* bounds = reference_->bounds(output.name);
+  if (bounds == nullptr) return;
+  double sums[2] = {};  // squares of elements and of bounds, where both are finite
+  std::vector<float> numbers(2 * static_cast<size_t>(output.elements()));
+  const size_t half = numbers.size() / 2, bytes = half * sizeof(float);
+  const float* const parts[2] = {reference_->data(output.name), bounds};
+  for (size_t i = 0; i < 2; ++i) {
+    HG_CHECK(cudaMemcpyAsync(numbers.data() + i * half, parts[i], bytes, cudaMemcpyDeviceToHost,
+                             stream_),
+             kDriver);
+  }
   context_.synchronize(stream_);
-  const double rms = root_mean_square(whole.data(), DType::kFp32, output.elements());
-  return {output.tolerance, output.tolerance * reference_->size(output.name, rms)};
+  for (size_t i = 0; i < half; ++i) {
+    const double element = numbers[i], bound = numbers[half + i];
+    if (!std::isfinite(element) || !std::isfinite(bound)) continue;
+    sums[0] += element * element;
+    sums[1] += bound * bound;
+  }
+  if (sums[0] > 0) report_.tolerance = std::max(report_.tolerance, std::sqrt(sums[1] / sums[0]));
 }
 
 int64_t Driver::count_wrong_of_call(int64_t call) {
@@ -210,10 +219,12 @@ int64_t Driver::count_wrong_of_call(int64_t call) {
   int64_t total = 0;
   for (size_t t = 0; t < descs_.size(); ++t) {
     if (!descs_[t].output) continue;
-    const Tolerance tolerance = tolerance_for(descs_[t]);
-    const Wrong wrong = count_wrong(kept_[static_cast<size_t>(call)][t], descs_[t],
-                                    reference_->data(descs_[t].name), tolerance.relative,
-                                    tolerance.absolute, stream_);
+    note_tolerance(descs_[t]);
+    const Wrong wrong =
+        count_wrong(kept_[static_cast<size_t>(call)][t], descs_[t],
+                    reference_->data(descs_[t].name), reference_->bounds(descs_[t].name), stream_);
+    report_.not_finite += wrong.not_finite;
+    report_.unsure += wrong.unsure;
     if (wrong.count > 0) {
       std::fprintf(stderr,
                    "hirgen: rank %d, checked call %ld: %ld of %ld elements of %s are "

@@ -70,7 +70,18 @@ std::string verdict(const Report& report) {
   const std::string how =
       report.tolerance == 0 ? std::string("exact")
                             : format("within rounding, relative tolerance %.3g", report.tolerance);
-  return format("# %ld wrong elements in %ld checked call%s (%s): %s\n",
+  const std::string special = report.not_finite == 0
+                                  ? std::string()
+                                  : format(
+                                        "# %ld checked elements are NaN or infinite, as in the "
+                                        "reference\n",
+                                        static_cast<long>(report.not_finite));
+  const std::string unsure =
+      report.unsure == 0 ? std::string()
+                         : format("# %ld elements are not compared, since rounding decides them\n",
+                                  static_cast<long>(report.unsure));
+  return special + unsure +
+         format("# %ld wrong elements in %ld checked call%s (%s): %s\n",
                 static_cast<long>(*report.wrong), static_cast<long>(report.options.checks),
                 report.options.checks == 1 ? "" : "s", how.c_str(),
                 *report.wrong == 0 ? "OK" : "FAILED");
@@ -260,6 +271,7 @@ std::string to_json(const Report& report) {
     json.null("wrong");
   }
   json.value("relative_tolerance", report.tolerance);
+  json.value("not_finite", report.not_finite).value("not_compared", report.unsure);
   return json.end_object().text() + "\n";
 }
 

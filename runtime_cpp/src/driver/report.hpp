@@ -44,7 +44,9 @@ struct Report {
   std::vector<double> repeat_seconds;             ///< one call's time in each repeat, slowest rank
   std::vector<std::vector<double>> rank_seconds;  ///< the same on each rank
   std::optional<int64_t> wrong;                   ///< elements, over all ranks and checked calls
-  double tolerance = 0;                           ///< relative; 0 is an exact check
+  double tolerance = 0;    ///< size of bounds over size of outputs, the largest; 0: exact
+  int64_t not_finite = 0;  ///< checked elements that must be NaN or infinite
+  int64_t unsure = 0;      ///< elements that rounding decides, which are not compared
 };
 
 /// The median of the values, the mean of the middle two for an even number; not empty.

@@ -7,7 +7,6 @@
 #include <fstream>
 
 #include "base/json.hpp"
-#include "check/tolerance.hpp"
 #include "context/device.hpp"
 #include "driver/host_shards.hpp"
 #include "driver/options.hpp"
@@ -271,20 +270,6 @@ HG_TEST(a_slice_is_the_one_of_its_coordinates) {
   std::vector<int> got(shard.size() / 4);
   std::memcpy(got.data(), shard.data(), shard.size());
   HG_EXPECT((got == std::vector<int>{12, 13, 14, 18, 19, 20}));
-}
-
-HG_TEST(the_tolerance_grows_with_the_terms_and_the_data) {
-  TensorDesc a = tensor("A", DType::kBf16, {{8, 1, 0}});
-  a.contraction = 64;
-  TensorDesc out = tensor("C", DType::kBf16, {{8, 1, 0}});
-  out.output = true;
-  const Tolerance small = tolerance_of({a, a, out}, {{0, 1.0}, {1, 1.0}});
-  HG_EXPECT_EQ(small.relative, 0x1p-6);
-  HG_EXPECT_EQ(small.absolute, 8 * 0x1p-7);
-  HG_EXPECT_EQ(tolerance_of({a, a, out}, {{0, 3.0}, {1, 5.0}}).absolute, 15 * small.absolute);
-  const float values[] = {3, -4};
-  HG_EXPECT_EQ(root_mean_square(reinterpret_cast<const char*>(values), DType::kFp32, 2),
-               std::sqrt(12.5));
 }
 
 Report sample(const ProgramInfo& info) {

@@ -65,17 +65,15 @@ void test_blocks() {
 void test_rows() {
   const Sparse<float> v(kLong), o(kLong), grad_o(kLong), grad_v(kLong), others(kLong);
   const reference::Attention shape{.batch = kLong, .dtype = DType::kFp32};
-  reference::Squares squares[3] = {};
-  const reference::ForwardRow forward{shape,        o.get(),      others.get(), squares,
+  const reference::ForwardRow forward{shape,        o.get(),      others.get(),
                                       others.get(), others.get(), v.get()};
   const reference::GradOfKey backward{
       shape,
       {grad_o.get(), others.get(), others.get(), others.get(), others.get(), others.get(),
-       others.get(), others.get(), grad_v.get(), squares}};
-  const reference::GradOfQuery queries{
-      shape,
-      {grad_o.get(), others.get(), v.get(), v.get(), others.get(), others.get(), o.get(),
-       others.get(), others.get(), squares}};
+       others.get(), others.get(), grad_v.get()}};
+  const reference::GradOfQuery queries{shape,
+                                       {grad_o.get(), others.get(), v.get(), v.get(), others.get(),
+                                        others.get(), o.get(), others.get(), others.get()}};
   const hirgen::AttentionShape tiled{
       .batch = kLong, .query_rows = 1, .key_rows = 1, .head_size = 1, .dtype = DType::kFp32};
   const hirgen::AttentionStride dense{1, 1, 1};

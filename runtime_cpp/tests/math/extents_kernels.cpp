@@ -8,6 +8,7 @@
 #include "attention/tiled_backward.hpp"
 #include "attention/tiles.hpp"
 #include "attention/zeros.hpp"
+#include "check/bounds.hpp"
 #include "check/reference_attention.hpp"
 #include "check/reference_kernels.hpp"
 #include "extents.hpp"
@@ -32,6 +33,7 @@ using namespace ::hirgen::tiles;
 }  // namespace hirgen
 #include "attention/tiled_forward.cu"
 #include "attention/zeros.cu"
+#include "check/bounds.cu"
 #include "check/check.cu"
 #include "check/fill.cu"
 #include "check/reference_attention.cu"
@@ -149,7 +151,7 @@ void test_placements() {
     expect_element(name_of("widened", i), own, whole[i], 3.0F, [&] { widen(i); });
     kernels::Tally tally{};
     element = 1;
-    kernels::CompareKernel{local.get(), whole.get(), kType, 0, 0, placement, &tally}(i);
+    kernels::CompareKernel{local.get(), whole.get(), nullptr, kType, placement, &tally}(i);
     element = 0;
     expect(tally.count == 1 && static_cast<int64_t>(~tally.inverse_first) == i,
            name_of("wrong element", i));
@@ -185,6 +187,60 @@ void test_reference() {
     expect_element(name_of("reference, gather", i), in[parted], out[i], 3.0F, [&] { gather(i); });
     expect_element(name_of("reference, scatter", i), in[i], out[parted], 3.0F, [&] { scatter(i); });
     expect_element(name_of("reference, dropout", i), in[i], out[i], 3.0F, [&] { dropout(i); });
+  }
+}
+
+/// UnaryBound, BinaryBound, ReduceBound, ProductBound, RoundBound, AddSquares, AddTo, Shake,
+/// WidenBound, AtLeast, ScaleBound, LargestShare, AnyInfinite and LargestDistance.
+void test_bounds() {
+  const Sparse<float> in(3 * kLong), out(3 * kLong), none(3 * kLong);
+  const hirgen::Strided part{2, {kLong, 2}, {3, 1}};
+  constexpr DType kType = DType::kFp32;
+  const reference::Noisy noisy{none.get(), in.get()}, exact{none.get(), nullptr};
+  float jumps = 0;
+  double sum = 0;
+  const reference::UnaryBound unary{hirgen::UnaryFn::kNeg, out.get(), noisy, kType, &jumps};
+  const reference::BinaryBound binary{
+      hirgen::BinaryFn::kAdd, out.get(), noisy, exact, part, part, false, kType, &jumps};
+  const reference::ReduceBound reduce{
+      hirgen::ReduceFn::kSum, out.get(), none.get(), noisy, 3, 1, 0, 0, kType};
+  const reference::RoundBound round{out.get(), none.get(), kType};
+  const reference::AddTo add{out.get(), in.get()};
+  const reference::WidenBound widen{out.get(), in.get(), none.get(), &sum};
+  const reference::AtLeast least{out.get(), 3};
+  const reference::Products products{none.get(), none.get(), 0, 0, 0, false};
+  const reference::ProductBound product{products, out.get(), none.get(), kType};
+  const reference::AddSquares squares{out.get(), in.get(), nullptr};
+  const reference::ScaleBound scale{out.get(), 3};
+  const reference::Shake shake{out.get(), noisy, 0, 1};
+  for (const int64_t i : long_numbers(24)) {
+    expect_element(name_of("bound, unary", i), in[i], out[i], 3.0F, [&] { unary(i); });
+    expect_element(name_of("bound, binary", i), in[Wide{i} / 2 * 3 + i % 2], out[i], 3.0F,
+                   [&] { binary(i); });
+    expect_element(name_of("bound, reduce", i), in[Wide{i} * 3 + 2], out[i], 3.0F,
+                   [&] { reduce(i); });
+    expect_element(name_of("bound, add", i), in[i], out[i], 3.0F, [&] { add(i); });
+    expect_element(name_of("bound, widen", i), in[i], out[i], 3.0F, [&] { widen(i); });
+    expect_element(name_of("bound, squares", i), in[i], out[i], 9.0F, [&] { squares(i); });
+    in[i] = 3;
+    shake(i);
+    expect(std::fabs(out[i]) == 3, name_of("bound, shake", i));
+    out[i] = 9;
+    product(i);
+    round(i);
+    expect(out[i] == 3, name_of("bound, product", i));
+    scale(i);
+    expect(out[i] == 9, name_of("bound, scale", i));
+    out[i] = 0;
+    least(i);
+    expect(out[i] == 3, name_of("bound, least", i));
+    float share = 0, distance = 0, infinite = 0;
+    reference::LargestShare{&share, {in.get(), out.get()}}(i);
+    reference::LargestDistance{&distance, in.get(), none.get(), out.get()}(i);
+    out[i] = INFINITY;
+    reference::AnyInfinite{&infinite, out.get()}(i);
+    expect(share == 1 && distance == 1 && infinite == 1, name_of("largest bounds", i));
+    in[i] = out[i] = 0;
   }
 }
 
@@ -266,5 +322,5 @@ void test_row_copies() {
 int main() {
   return run("extents of the runtime's kernels",
              {test_walks, test_elementwise, test_folds, test_placements, test_reference,
-              test_matmul, test_threads, test_row_copies});
+              test_bounds, test_matmul, test_threads, test_row_copies});
 }

@@ -150,11 +150,13 @@ void test_slices_move_both_ways() {
   }
 }
 
+/// Without a bound, the comparison is exact.
 hirgen::Wrong compare(const TensorDesc& desc, const std::vector<float>& local,
-                      const std::vector<float>& whole, double rel, double abs) {
+                      const std::vector<float>& whole, float bound = -1) {
   const Elements got(desc.dtype, local), reference(DType::kFp32, whole);
-  return hirgen::count_wrong(got.get(), desc, static_cast<float*>(reference.get()), rel, abs,
-                             stream());
+  const Elements bounds(DType::kFp32, std::vector<float>(whole.size(), bound));
+  return hirgen::count_wrong(got.get(), desc, static_cast<float*>(reference.get()),
+                             bound < 0 ? nullptr : static_cast<float*>(bounds.get()), stream());
 }
 
 void test_the_check_counts_exactly() {
@@ -162,30 +164,34 @@ void test_the_check_counts_exactly() {
   for (const DType type : kTypes) {
     const TensorDesc desc = sharded(type, 1);
     std::vector<float> local = shard_of(whole, 1);
-    expect(compare(desc, local, whole, 0, 0).count == 0, "equal");
+    expect(compare(desc, local, whole).count == 0, "equal");
     local[31] += 1;  // [1, 0, 1] of the shard is [1, 3, 1] of the whole
     local[77] -= 1;
-    const hirgen::Wrong wrong = compare(desc, local, whole, 0, 0);
+    const hirgen::Wrong wrong = compare(desc, local, whole);
     expect(wrong.count == 2, "two wrong");
     expect(wrong.first_index == (1 * 6 + 3) * 10 + 1, "index of the first");
     expect(wrong.got == local[31] && wrong.expected == local[31] - 1, "values of the first");
-    expect(compare(desc, local, whole, 0, 1).count == 0, "within the absolute tolerance");
+    expect(compare(desc, local, whole, 1).count == 0, "within the bounds");
   }
 }
 
-void test_nan_is_wrong() {
+void test_numbers_that_are_not_finite() {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const float infinity = std::numeric_limits<float>::infinity();
   TensorDesc desc = sharded(DType::kBf16, 0);
   desc.axes = {Axis{4, 1, 0}};
   const std::vector<float> ones(4, 1.0F);
-  expect(compare(desc, {1, nan, 1, 1}, ones, 0, 0).count == 1, "NaN in the result");
-  expect(compare(desc, {1, nan, 1, 1}, ones, 10, 10).count == 1, "NaN with tolerances");
-  expect(compare(desc, ones, {1, nan, 1, 1}, 10, 10).count == 1, "NaN in the reference");
-  expect(compare(desc, ones, {1, infinity, 1, 1}, 10, 10).count == 1, "infinite reference");
-  expect(compare(desc, {1, infinity, 1, 1}, {1, infinity, 1, 1}, 0, 0).count == 0, "infinities");
-  expect(compare(desc, {1.5F, 1, 1, 1}, ones, 0.25, 0).count == 1, "beyond the tolerance");
-  expect(compare(desc, {1.25F, 1, 1, 1}, ones, 0.25, 0).count == 0, "at the tolerance");
+  expect(compare(desc, {1, nan, 1, 1}, ones).count == 1, "NaN in the result");
+  expect(compare(desc, {1, nan, 1, 1}, ones, 10).count == 1, "NaN with bounds");
+  expect(compare(desc, ones, {1, nan, 1, 1}, 10).count == 1, "NaN in the reference");
+  expect(compare(desc, ones, {1, infinity, 1, 1}, 10).count == 1, "infinite reference");
+  const std::vector<float> special = {nan, infinity, -infinity, 1};
+  const hirgen::Wrong equal = compare(desc, special, special);
+  expect(equal.count == 0 && equal.not_finite == 3, "NaN equals NaN, infinities go by sign");
+  expect(compare(desc, {1, -infinity, 1, 1}, {1, infinity, 1, 1}, 10).count == 1, "signs");
+  expect(compare(desc, {1, nan, 1, 1}, ones, infinity).unsure == 4, "an infinite bound");
+  expect(compare(desc, {1.5F, 1, 1, 1}, ones, 0.25F).count == 1, "beyond the bound");
+  expect(compare(desc, {1.25F, 1, 1, 1}, ones, 0.25F).count == 0, "at the bound");
 }
 
 void test_poison_is_all_wrong() {
@@ -193,8 +199,8 @@ void test_poison_is_all_wrong() {
     const TensorDesc desc = sharded(type, 0);
     const Elements local(type, desc.local_elements()), whole(DType::kFp32, integers(240, 1));
     hirgen::poison(local.get(), desc.local_bytes(), stream());
-    const auto wrong = hirgen::count_wrong(local.get(), desc, static_cast<float*>(whole.get()), 1e9,
-                                           1e9, stream());
+    const auto wrong =
+        hirgen::count_wrong(local.get(), desc, static_cast<float*>(whole.get()), nullptr, stream());
     expect(wrong.count == desc.local_elements(), "poisoned");
   }
 }
@@ -202,9 +208,9 @@ void test_poison_is_all_wrong() {
 }  // namespace
 
 int main() {
-  return run("math_fill",
-             {test_slices_agree_with_the_whole, test_integer_inputs, test_the_rule_is_the_models,
-              test_integers_have_the_promised_density, test_inputs_and_seeds_differ,
-              test_normal_values_are_normal, test_slices_move_both_ways,
-              test_the_check_counts_exactly, test_nan_is_wrong, test_poison_is_all_wrong});
+  return run("math_fill", {test_slices_agree_with_the_whole, test_integer_inputs,
+                           test_the_rule_is_the_models, test_integers_have_the_promised_density,
+                           test_inputs_and_seeds_differ, test_normal_values_are_normal,
+                           test_slices_move_both_ways, test_the_check_counts_exactly,
+                           test_numbers_that_are_not_finite, test_poison_is_all_wrong});
 }

@@ -1,0 +1,49 @@
+package soak
+
+import (
+	"testing"
+
+	"github.com/hirgen/hirgen/lowering"
+	"github.com/hirgen/hirgen/lowering/hostir/interp"
+	"github.com/hirgen/hirgen/lowering/lowertest"
+	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/model/eval"
+)
+
+// TestBoundsAcceptRightOutputs: normal inputs, also of programs whose check is exact, give results within the bounds, in the
+// order and with the roundings of the program, and in float64.
+func TestBoundsAcceptRightOutputs(t *testing.T) {
+	for specs, number := 0, uint64(0); specs < 1000; number++ {
+		spec := MakeUp(77, number)
+		p, err := model.Load("spec.yaml", []byte(spec.Text()), nil)
+		if err != nil {
+			continue
+		}
+		program, err := lowering.Host(p, lowering.Options{})
+		if err != nil {
+			continue
+		}
+		specs++
+		inputs := eval.Fill(p, number)
+		if eval.Exact(p) {
+			inputs = eval.FillNormal(p, number)
+		}
+		o, err := lowertest.Within(p, inputs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := interp.Run(program, o.Inputs, number)
+		if err == nil {
+			err = o.Compare(got, number)
+		}
+		if err != nil {
+			t.Errorf("%d: %v\n%s", number, err, spec.Text())
+		}
+		unrounded, err := eval.RunFloat64(p, inputs)
+		for _, out := range p.Outputs {
+			if err != nil || eval.Wrong(unrounded[out.Name].Data, o.Values[out.Name].Data, o.Bounds[out.Name].Data) > 0 {
+				t.Errorf("%d: %s in float64 is called wrong: %v\n%s", number, out.Name, err, spec.Text())
+			}
+		}
+	}
+}

@@ -1,0 +1,302 @@
+package eval
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/hirgen/hirgen/internal/base/lists"
+	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+const (
+	// spread is six standard deviations of the distance of two right results of one rounding, in units in the last place.
+	spread = 2
+	// chopped says how much more a sum of products may lose than one that is rounded: tensor cores cut digits off.
+	chopped = 4
+)
+
+// Bounds does what Run does, and bounds for each element how far a right program may be from it. A bound is 0 where no
+// rounding shows, and infinite where rounding decides between any values: near a pole, or between two branches.
+//
+// It follows the operations. Roundings are independent, and add up as in a random walk. A sum has the noise of its terms, and
+// their common error, as after a division by one number. It also rounds: in fp32, and once for each rank in the
+// element type. An elementwise function is evaluated at the ends of its operands' bounds. Such bounds grow faster than errors
+// do, so a second evaluation, with other roundings, shows by how much: see tighten. DeviceReference does the same in emitted
+// programs.
+func Bounds(p *model.Pipeline, inputs map[string]*Array) (values, bounds map[string]*Array, err error) {
+	if values, err = Run(p, inputs); err != nil {
+		return nil, nil, err
+	}
+	b := &bounder{rand.New(rand.NewPCG(1, 2)), float64(p.Meshes[0].Size()), map[*model.Tensor]*bounded{}} //nolint:gosec // no secret
+	for _, t := range p.Inputs {
+		b.known[t] = &bounded{value: values[t.Name], other: values[t.Name], bound: NewArray(domain.Shape(t.Axes)...)}
+	}
+	for _, op := range p.Ops {
+		b.operation(op, values)
+	}
+	bounds = make(map[string]*Array, len(p.Tensors))
+	for t, known := range b.known {
+		known.tighten()
+		bounds[t.Name] = known.bound
+	}
+	return values, bounds, nil
+}
+
+// bounded is a tensor with bounds.
+type bounded struct {
+	value, bound *Array
+	other        *Array // with other roundings
+	rounds       bool   // to 16 bits on the way
+	jumps        bool   // rounding decides between branches on the way, so that another evaluation may not show what it does
+}
+
+type bounder struct {
+	*rand.Rand
+	ranks float64
+	known map[*model.Tensor]*bounded
+}
+
+func (b *bounder) operation(op *model.Op, values map[string]*Array) {
+	var in, other, e []*Array
+	rounds, jumps := false, false
+	for _, t := range op.In {
+		k := b.known[t]
+		in, other, e = append(in, k.value), append(other, k.other), append(e, k.bound)
+		rounds, jumps = rounds || k.rounds, jumps || k.jumps
+	}
+	var raw, others, made []*Array
+	switch _, attends := domain.AttentionOf(op.Fn); {
+	case op.Kind.Moves():
+		b.known[op.Out] = &bounded{values[op.Out.Name], doubles.evaluate(op, e), doubles.evaluate(op, other), rounds, jumps}
+		return
+	case attends:
+		raw, others, made = b.shaken(op, in, other, e)
+	case isProduct(op) || op.Kind == model.OpReduce && op.Fn == "sum":
+		raw, others, made = b.added(op, in, other, e)
+	default:
+		value, bound, jumped := varied(op, in, e)
+		raw, others, made = []*Array{value}, []*Array{doubles.evaluate(op, other)}, []*Array{bound}
+		jumps = jumps || jumped
+	}
+	for i, t := range op.Results() {
+		rounds = rounds || t.DType.Epsilon() > domain.FP32.Epsilon()
+		b.known[t] = &bounded{values[t.Name], rounded(t.DType, raw[i], made[i]), others[i], rounds, jumps}
+	}
+}
+
+// leastElements is how many elements a tensor needs for a second evaluation to say something about its bounds.
+const leastElements = 32
+
+// tighten lowers bounds to a multiple of the largest distance of a second evaluation, in units of the bounds.
+func (k *bounded) tighten() {
+	n := float64(len(k.value.Data))
+	if !k.rounds || k.jumps || n < leastElements {
+		return
+	}
+	worst := 0.0
+	for i, e := range k.bound.Data {
+		if d := apart(k.value.Data[i], k.other.Data[i]); e > 0 && !math.IsInf(d, 0) {
+			worst = max(worst, d/e)
+		}
+	}
+	by := min(1, 3*(1+2/math.Sqrt(n))*worst)
+	for i := range k.bound.Data {
+		k.bound.Data[i] *= by
+	}
+}
+
+// rounded adds the rounding to an element type to the bound of results.
+func rounded(dtype domain.DType, raw, bound *Array) *Array {
+	least := 0x1p-126
+	if row := dtype.Row(); row.Least != 0 {
+		least = math.Ldexp(1, row.Least)
+	}
+	for i, v := range raw.Data {
+		e := bound.Data[i]
+		if math.IsNaN(e) {
+			e = math.Inf(1)
+		}
+		if v = math.Abs(v); !math.IsInf(v, 0) && !math.IsNaN(v) {
+			e = math.Hypot(e, spread*(dtype.Epsilon()+0x1p-22)*max(v, least))
+			if math.IsInf(dtype.Round(v+e), 0) != math.IsInf(dtype.Round(v-e), 0) {
+				e = math.Inf(1)
+			}
+		}
+		bound.Data[i] = e
+	}
+	return bound
+}
+
+// apart is the distance of two results. Infinities of one sign are equal, and so are NaNs.
+func apart(a, b float64) float64 {
+	switch {
+	case a == b || a != a && b != b:
+		return 0
+	case a != a || b != b:
+		return math.Inf(1)
+	default:
+		return math.Abs(a - b)
+	}
+}
+
+// combined computes an array from the elements of two.
+func combined(a, b *Array, fn func(v, e float64) float64) *Array {
+	out := NewArray(a.Shape...)
+	for i, v := range a.Data {
+		out.Data[i] = fn(v, b.Data[i])
+	}
+	return out
+}
+
+// The ways to vary an element within its bound.
+var (
+	raised  = func(v, e float64) float64 { return v + e }
+	lowered = func(v, e float64) float64 { return v - e }
+	zeroed  = func(v, e float64) float64 { return choose(math.Abs(v) <= e, 0, v) }
+)
+
+func choose(holds bool, a, b float64) float64 {
+	if holds {
+		return a
+	}
+	return b
+}
+
+// widest raises bounds to the largest distance of an operation's results from raw, where operands from the first to the last
+// one vary in a way.
+func widest(bound, raw *Array, op *model.Op, in, e []*Array, first, last int, ways ...func(v, e float64) float64) {
+	for _, way := range ways {
+		moved := slices.Clone(in)
+		for i := first; i <= last; i++ {
+			moved[i] = combined(in[i], e[i], way)
+		}
+		for i, v := range doubles.evaluate(op, moved).Data {
+			bound.Data[i] = max(bound.Data[i], apart(v, raw.Data[i]))
+		}
+	}
+}
+
+// varied bounds the results of an operation that is not a sum. It reports whether rounding decides between branches.
+func varied(op *model.Op, in, e []*Array) (raw, bound *Array, jumps bool) {
+	raw = doubles.evaluate(op, in)
+	bound, other := NewArray(raw.Shape...), NewArray(raw.Shape...)
+	name, constant := domain.SplitFn(op.Fn)
+	fn := domain.FunctionOf(name)
+	if op.Kind == model.OpUnary && constant == "" && !fn.Is(domain.Chooses) {
+		e = []*Array{combined(in[0], e[0], func(v, e float64) float64 { return e + spread*0x1p-23*math.Abs(v) })}
+	}
+	like := []*model.Op{op}
+	if op.Fn == "eq" { // changes where one of these does
+		least, more := *op, *op
+		least.Fn, more.Fn = "ge", "gt"
+		like = []*model.Op{&least, &more}
+	}
+	for _, op := range like {
+		at, last := doubles.evaluate(op, in), len(in)-1
+		if op.Kind == model.OpBinary && op.In[0] != op.In[1] {
+			widest(other, at, op, in, e, 1, 1, raised, lowered, zeroed)
+			last = 0
+		}
+		widest(bound, at, op, in, e, 0, last, raised, lowered, zeroed)
+	}
+	decides := other
+	if bound = combined(bound, other, math.Hypot); fn.Gradient == domain.NoGradient {
+		decides = bound
+	} else if !slices.Contains([]string{"keep", "drop", "masked"}, op.Fn) {
+		decides = &Array{}
+	}
+	if op.Fn == "prod" {
+		away := func(sign float64) func(v, e float64) float64 {
+			return func(v, e float64) float64 { return v + sign*math.Copysign(e, v) }
+		}
+		widest(bound, raw, op, in, e, 0, 0, away(1), away(-1))
+	}
+	return raw, bound, slices.ContainsFunc(decides.Data, func(e float64) bool { return e > 0 })
+}
+
+// added bounds a sum, or sums of products.
+func (b *bounder) added(op *model.Op, in, other, e []*Array) (results, others, bounds []*Array) {
+	raw, moved := doubles.evaluate(op, in), doubles.evaluate(op, other)
+	count, ranks, common, unsure := summed(op), b.ranks, 0.0, 0.0
+	if op.Kind == model.OpReduce {
+		count = in[0].Shape[op.Axis]
+	}
+	if count == 1 {
+		ranks = 0
+	}
+	for i := range in {
+		common += shared(in[i], e[i])
+		unsure = choose(slices.Contains(e[i].Data, math.Inf(1)), math.Inf(1), unsure)
+	}
+	terms, bound := secondMoments(op, in, e)
+	partial := spread / 2 * math.Sqrt(ranks/2) * max(op.In[0].DType.Epsilon(), op.Out.DType.Epsilon())
+	eps := math.Hypot(spread*chopped*math.Sqrt(float64(count))*0x1p-23, partial)
+	for i, v := range raw.Data {
+		if size := math.Hypot(math.Sqrt(terms.Data[i]), v); !math.IsInf(size, 0) && !math.IsNaN(size) {
+			bound.Data[i] = math.Hypot(math.Hypot(math.Sqrt(bound.Data[i]), common*v), eps*size)
+			moved.Data[i] += partial * size * (b.Float64() - 0.5) / 2 // a sixth of it, as a standard deviation
+		} else {
+			bound.Data[i] = unsure
+		}
+	}
+	return []*Array{raw}, []*Array{moved}, []*Array{bound}
+}
+
+// shared returns a relative error that all elements may have in common: the smallest one.
+func shared(a, e *Array) float64 {
+	least := math.Inf(1)
+	for i, v := range a.Data {
+		if v != 0 {
+			least = min(least, e.Data[i]/math.Abs(v))
+		}
+	}
+	return choose(least < 1, least, 0)
+}
+
+// secondMoments adds up the squares of an operation's terms, and of their bounds as if these were independent.
+func secondMoments(op *model.Op, in, e []*Array) (terms, noise *Array) {
+	square := func(a *Array) *Array { return combined(a, a, func(v, w float64) float64 { return v * w }) }
+	plus := func(a, b *Array) *Array { return combined(a, b, func(v, w float64) float64 { return v + w }) }
+	in, e = lists.Map(in, square), lists.Map(e, square)
+	terms = doubles.evaluate(op, in)
+	if !isProduct(op) {
+		return terms, doubles.evaluate(op, e)
+	}
+	none := lists.Map(e[2:], func(bias *Array) *Array { return NewArray(bias.Shape...) })
+	return terms, plus(doubles.evaluate(op, append([]*Array{in[0], e[1]}, e[2:]...)),
+		doubles.evaluate(op, append([]*Array{e[0], plus(in[1], e[1])}, none...)))
+}
+
+// shaken bounds the results of an attention or of its gradient by how far some small changes of the operands move them.
+func (b *bounder) shaken(op *model.Op, in, other, e []*Array) (results, others, bounds []*Array) {
+	const times = 3
+	a, _ := domain.AttentionOf(op.Fn)
+	results, others = attention(doubles, a, op, in), attention(doubles, a, op, other)
+	for _, r := range results {
+		bounds = append(bounds, NewArray(r.Shape...))
+	}
+	size := make([]float64, len(results))
+	for range times {
+		moved := make([]*Array, len(in))
+		for i, t := range op.In {
+			moved[i] = combined(in[i], e[i], func(v, e float64) float64 {
+				return v + float64(2*b.IntN(2)-1)*math.Hypot(e, spread*t.DType.Epsilon()*v)
+			})
+		}
+		for r, shaken := range attention(doubles, a, op, moved) {
+			for i, v := range shaken.Data {
+				d := apart(v, results[r].Data[i])
+				size[r] += d * d / float64(times*len(shaken.Data))
+				bounds[r].Data[i] = max(bounds[r].Data[i], d)
+			}
+		}
+	}
+	for r, bound := range bounds {
+		for i := range bound.Data {
+			bound.Data[i] = max(bound.Data[i], math.Sqrt(size[r]))
+		}
+	}
+	return results, others, bounds
+}

@@ -1,0 +1,125 @@
+package eval
+
+import (
+	"maps"
+	"math"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// smallSizes are values of the parameters of the examples.
+var smallSizes = map[string]int64{
+	"D": 4, "S": 4, "M": 64, "N": 48, "K": 32, "B": 2, "L": 8, "H": 16, "G": 8, "C": 4, "E": 64, "F": 32, "R": 2,
+}
+
+// TestBoundsRefuseWrongOutputs makes outputs of the examples wrong, as mistakes of a program would, and compares them.
+func TestBoundsRefuseWrongOutputs(t *testing.T) {
+	files, _ := filepath.Glob("../../testdata/specs/*/spec.yaml")
+	made, found, all := map[string]int{}, map[string]int{}, 0
+	for _, file := range files {
+		p, _, err := model.LoadFile(file, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sizes := map[string]int64{}
+		for _, param := range p.Params {
+			sizes[param.Name] = smallSizes[param.Name]
+		}
+		if p, _, err = model.LoadFile(file, sizes); err != nil {
+			t.Fatal(err)
+		}
+		for seed := range uint64(4) {
+			inputs := FillNormal(p, seed)
+			save(p, inputs)
+			right, bounds, err := Bounds(p, inputs)
+			if err != nil {
+				t.Fatal(err)
+			}
+			unrounded, err := RunFloat64(p, inputs)
+			if err != nil {
+				t.Fatal(err)
+			}
+			mistakes(p, right, func(kind string, out *model.Tensor, wrong *Array) {
+				want := right[out.Name]
+				farthest := func(other *Array) float64 { return slices.Max(combined(other, want, apart).Data) }
+				if farthest(wrong) < max(4*out.DType.Epsilon()*RootMeanSquare(want), 8*farthest(unrounded[out.Name])) {
+					return // rounding alone may make such a difference
+				}
+				made[kind]++
+				all++
+				if Wrong(wrong.Data, want.Data, bounds[out.Name].Data) > 0 {
+					found[kind]++
+				} else {
+					t.Errorf("%s: %s of %s is called right", file, kind, out.Name)
+				}
+			})
+		}
+	}
+	t.Logf("found %v of %v, %d in all", found, made, all)
+	if all < 1000 {
+		t.Errorf("only %d outputs are wrong", all)
+	}
+}
+
+// mistakes makes wrong outputs: zeros, the shards of other ranks, and what follows if a rank's part of a sum is missing.
+func mistakes(p *model.Pipeline, right map[string]*Array, try func(kind string, out *model.Tensor, wrong *Array)) {
+	for _, out := range p.Outputs {
+		want := right[out.Name]
+		try("zeros", out, NewArray(want.Shape...))
+		axis, ranks := 0, int64(p.Meshes[0].Size())
+		for i, a := range domain.WithoutReductions(out.Axes) {
+			if a.Kind == domain.Device {
+				axis, ranks = i, out.Mesh.Axis(a.Mesh).Size
+			}
+		}
+		if extent := want.Shape[axis]; ranks > 1 && extent%ranks == 0 {
+			inner := strides(want.Shape)[axis]
+			shard := extent / ranks
+			moved := func(from func(rank int64) int64) *Array {
+				wrong := NewArray(want.Shape...)
+				for i := range wrong.Data {
+					at := int64(i) / inner % extent
+					wrong.Data[i] = want.Data[int64(i)+(from(at/shard)*shard+at%shard-at)*inner]
+				}
+				return wrong
+			}
+			try("a neighbour's shard", out, moved(func(rank int64) int64 { return (rank + 1) % ranks }))
+			try("two ranks swapped", out, moved(func(rank int64) int64 {
+				if rank < 2 {
+					return 1 - rank
+				}
+				return rank
+			}))
+		}
+	}
+	for i, op := range p.Ops {
+		sum := op.Kind == model.OpReduce && op.Fn == "sum"
+		if !sum && !isProduct(op) {
+			continue
+		}
+		part, values := *op, maps.Clone(right)
+		less := &Array{right[op.In[0].Name].Shape, slices.Clone(right[op.In[0].Name].Data)}
+		axis := len(less.Shape) - 1
+		if sum {
+			axis = op.Axis
+		}
+		extent, inner := less.Shape[axis], strides(less.Shape)[axis]
+		for e := range less.Data {
+			if int64(e)/inner%extent < max(1, extent/int64(p.Meshes[0].Size())) {
+				less.Data[e] = 0
+			}
+		}
+		part.In = append([]*model.Tensor{{Name: "part"}}, op.In[1:]...)
+		values["part"] = less
+		singles.evaluateAll(append([]*model.Op{&part}, p.Ops[i+1:]...), values)
+		for _, out := range p.Outputs {
+			if !math.IsNaN(values[out.Name].Data[0]) {
+				try("a missing part of a sum", out, values[out.Name])
+			}
+		}
+	}
+}

@@ -1,0 +1,109 @@
+// How far elements of a right program may be from the reference, operation by operation, by the
+// rules of model/eval/bounds.go in hirgen.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cmath>
+#include <cstdint>
+
+#include "check/reference_kernels.hpp"
+#include "hirgen/kernels.hpp"
+#include "hirgen/tensor.hpp"
+
+namespace hirgen::reference {
+
+/// An operand and its bounds, which are null if no rounding shows in it.
+struct Noisy {
+  const float* data;
+  const float* bound;
+};
+
+/// A number in device memory that kernels raise; 0 at the start.
+class Largest {
+ public:
+  explicit Largest(cudaStream_t stream);
+  ~Largest();
+  Largest(const Largest&) = delete;
+  Largest& operator=(const Largest&) = delete;
+
+  float* get() const { return number_; }
+  /// Waits for the stream.
+  float fetch() const;
+
+ private:
+  cudaStream_t stream_;
+  float* number_ = nullptr;
+};
+
+/// bound[i] = how far the rounded fn(in[i]) may be off. Raises `jumps` where rounding decides
+/// between branches.
+void unary_bound(UnaryFn fn, float* bound, Noisy in, int64_t n, DType dtype, float* jumps,
+                 cudaStream_t stream);
+void binary_bound(BinaryFn fn, float* bound, Noisy a, const Strided& a_view, Noisy b,
+                  const Strided& b_view, bool same, DType dtype, float* jumps, cudaStream_t stream);
+/// Over the middle axis of in[outer, count, inner]. Adds to `other`, a sum with other roundings.
+void reduce_bound(ReduceFn fn, float* bound, float* other, Noisy in, int64_t outer, int64_t count,
+                  int64_t inner, double common, double partial, DType dtype, cudaStream_t stream);
+/// Adds to `other` what sums of products with these squares of terms lose between ranks, and makes
+/// bounds of `noise`, the sum of the squares of the terms' bounds.
+struct Products {
+  const float* value;
+  const float* squares;
+  double common, partial, sum;  ///< relative: in all terms; of ranks' parts; of the sum in fp32
+  bool unsure;                  ///< a bound of an operand is infinite
+};
+void product_bound(const Products& products, float* noise, float* other, int64_t n, DType dtype,
+                   cudaStream_t stream);
+/// Adds the rounding of `raw` to `dtype` to bounds.
+void round_bound(float* bound, const float* raw, int64_t n, DType dtype, cudaStream_t stream);
+
+/// out[i] = a[i]^2 + b[i]^2, where either may be null.
+void add_squares(float* out, const float* a, const float* b, int64_t n, cudaStream_t stream);
+/// out[i] += in[i].
+void add_to(float* out, const float* in, int64_t n, cudaStream_t stream);
+/// out[i] = in[i], moved up or down by its bound and a relative distance.
+void shake(float* out, Noisy in, double relative, uint64_t seed, int64_t n, cudaStream_t stream);
+/// bound[i] = the distance of a[i] and b[i] if it is larger. Adds squares of distances to `sum`.
+void widen_bound(float* bound, const float* a, const float* b, int64_t n, double* sum,
+                 cudaStream_t stream);
+/// bound[i] = least if it is smaller.
+void at_least(float* bound, double least, int64_t n, cudaStream_t stream);
+/// bound[i] *= by.
+void scale_bound(float* bound, double by, int64_t n, cudaStream_t stream);
+
+/// Raises `largest` to the largest data[i] / bound[i]: to infinity if a bound is 0.
+void largest_share(float* largest, Noisy in, int64_t n, cudaStream_t stream);
+/// Raises `largest` to 1 if a bound is infinite.
+void any_infinite(float* largest, const float* bound, int64_t n, cudaStream_t stream);
+/// Raises `largest` to the largest finite distance of a[i] and b[i], in units of bound[i].
+void largest_distance(float* largest, const float* a, const float* b, const float* bound, int64_t n,
+                      cudaStream_t stream);
+
+/// Six standard deviations of the distance of two right results of one rounding, in units in the
+/// last place.
+constexpr double kSpread = 2;
+/// How much more than a rounded sum a sum of products may lose: tensor cores cut digits off.
+constexpr double kChopped = 4;
+constexpr double kEpsilon = 0x1p-23;  ///< of fp32
+
+/// The distance from 1 to the next number of a type.
+HG_HOST_DEVICE inline double epsilon_of(DType type) {
+  switch (type) {
+#define HG_CASE(enumerator, name, element, value, bytes, digits, ...) \
+  case DType::enumerator:                                             \
+    return 1.0 / (1 << (digits));
+    HG_TYPES(HG_CASE)
+#undef HG_CASE
+  }
+  return 1;
+}
+
+/// The distance of two results. Infinities of one sign are equal, and so are NaNs.
+HG_HOST_DEVICE inline double apart(double a, double b) {
+  if (a == b || (a != a && b != b)) return 0;
+  const double distance = a < b ? b - a : a - b;
+  return distance == distance ? distance : INFINITY;
+}
+
+}  // namespace hirgen::reference
