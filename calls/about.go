@@ -83,6 +83,7 @@ type Tensor struct {
 	Pos       diag.Pos
 	Terms     expr.Expr // the most terms in the sums of matrix products that read an input: see domain.Contractions
 	Deviation float64   // of normal values that fill it
+	Fill      string    // of domain.Fills: the values of an input in a check
 	Rounded   bool      // the check of an output allows for rounding
 }
 

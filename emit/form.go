@@ -22,7 +22,7 @@ func (f *form) interfaceTensors() {
 		view := tensorView{
 			Tensor: t, Var: argument.Name, Local: f.local(t), Type: *t.Type.Row(), Axes: f.globalAxes(t), Shape: domain.FormatAxes(t.Axes),
 			Saved: f.saves(t.Name), Output: argument.Output, Where: calls.At(t.Pos, ""),
-			Deviation: decimal(t.Deviation), Rounded: t.Rounded,
+			Deviation: decimal(t.Deviation),
 		}
 		if t.On != "" {
 			f.view.UsesRank = true

@@ -45,6 +45,7 @@ var loadTemplates = sync.OnceValues(func() (*template.Template, error) {
 // helpers are the functions of templates that need no printer.
 var helpers = template.FuncMap{
 	"cstr":    cstr,
+	"fill":    func(fill string) string { return "hirgen::Fill::k" + strings.ToUpper(fill[:1]) + fill[1:] },
 	"comment": comment,
 	"lines":   func(lines []string) string { return comment(lines...) },
 	"safe":    commentWord,

@@ -113,7 +113,6 @@ type tensorView struct {
 	Contraction string // of the products that read an input; empty for 1
 	Deviation   string // of normal values that fill an input; empty for 1
 	Saved       bool   // an input that a forward pass saves
-	Rounded     bool   // the check of an output allows for rounding
 }
 
 // refView is one line of the reference program.

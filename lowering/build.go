@@ -203,9 +203,12 @@ func reference(op *model.Op) domain.Operation {
 	return ref
 }
 
-// checks sets how the program checks itself: the outputs that show rounding, and the values that then fill the inputs. A
-// program with an exact check has neither.
+// checks sets how the program checks itself: the values that fill the inputs, and the outputs that show rounding. A program
+// with an exact check has no such outputs, and no deviations.
 func (b *builder) checks(p *model.Pipeline) {
+	for t, fill := range eval.Fills(p) {
+		b.tensors[t].Fill = fill
+	}
 	if eval.Exact(p) {
 		return
 	}

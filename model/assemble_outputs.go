@@ -1,6 +1,9 @@
 package model
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/hirgen/hirgen/internal/base/diag"
 	"github.com/hirgen/hirgen/model/domain"
 )
@@ -21,6 +24,25 @@ func (a *assembler) inputsAndOutputs() {
 		}
 	}
 	a.listedOutputs()
+	a.fills()
+}
+
+// fills sets the values of inputs in checks.
+func (a *assembler) fills() {
+	for _, f := range a.src.fills {
+		t := a.tensors[f.name.value]
+		switch {
+		case t == nil && !a.src.incomplete:
+			a.unknownTensor(f.name)
+		case t != nil && !slices.Contains(a.p.Inputs, t):
+			a.list.Add(f.name.pos, diag.BadFill, "%q is not an input", f.name.value)
+		case !slices.Contains(domain.Fills, f.value.value):
+			a.list.Add(f.value.pos, diag.BadFill, "nothing fills an input with %q", f.value.value).
+				WithHint("write %s", strings.Join(domain.Fills, ", "))
+		case t != nil:
+			t.Fill = f.value.value
+		}
+	}
 }
 
 // guessing reports whether a tensor may only seem unused, because a part of the spec is wrong.

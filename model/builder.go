@@ -163,6 +163,12 @@ func (b *Builder) Outputs(names ...string) *Builder {
 	return b
 }
 
+// Fill sets the values of an input in checks: one of domain.Fills.
+func (b *Builder) Fill(input, fill string) *Builder {
+	b.src.fills = append(b.src.fills, sourceParam{name: b.text(input), value: b.text(fill)})
+	return b
+}
+
 // Schedule sets one field of the schedule. A field of the program is named alone: "streams". A field of a
 // communication follows the name of the tensor that it transfers, or "all": "X.split", "all.via". The value is
 // spelled as in a spec.

@@ -54,8 +54,9 @@ type Tensor struct {
 	DType     domain.DType
 	Axes      []domain.Axis
 	Mesh      *domain.Mesh
-	Producer  *Op  // nil for an input
-	Annotated bool // the author declared its axes; otherwise they were inferred
+	Producer  *Op    // nil for an input
+	Annotated bool   // the author declared its axes; otherwise they were inferred
+	Fill      string // of domain.Fills: the values of an input in checks; empty: eval.Fills finds them
 	Pos       diag.Pos
 }
 

@@ -19,6 +19,7 @@ type source struct {
 	tensors  []*sourceTensor
 	ops      []*sourceOp
 	outputs  []text
+	fills    []sourceParam // values of inputs in checks
 	schedule []sourceField
 	// scheduled: the source has a schedule, which may be empty.
 	scheduled bool

@@ -32,6 +32,7 @@ func (r *yamlReader) sections(version *text) []field {
 		{"tensors", r.tensors},
 		{"ops", r.ops},
 		{"outputs", r.outputs},
+		{"fill", r.fill},
 		{"schedule", r.schedule},
 	}
 }
@@ -171,6 +172,13 @@ func (r *yamlReader) opMap(n *yaml.Node) *sourceOp {
 
 func (r *yamlReader) outputs(_ text, n *yaml.Node) {
 	r.out.outputs = r.scalars(n, "outputs")
+}
+
+func (r *yamlReader) fill(_ text, n *yaml.Node) {
+	r.entries(n, "fill", func(key text, value *yaml.Node) {
+		v, _ := r.scalar(value, key.value)
+		r.out.fills = append(r.out.fills, sourceParam{name: key, value: v})
+	})
 }
 
 // schedule reads a map of choices, which has a separate map for each communication, or a preset alone, which is short

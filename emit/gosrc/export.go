@@ -173,6 +173,11 @@ func (e *exporter) tail() {
 		}
 		e.add(b().Dot("Outputs").Call(outputs...))
 	}
+	for _, t := range e.pipeline.Inputs {
+		if t.Fill != "" {
+			e.add(b().Dot("Fill").Call(jen.Lit(t.Name), jen.Lit(t.Fill)))
+		}
+	}
 	e.add(jen.Line())
 	for _, c := range e.pipeline.Schedule.Stated() {
 		e.add(b().Dot("Schedule").Call(jen.Lit(c.Path()), jen.Lit(c.Value)))

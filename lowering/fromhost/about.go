@@ -45,7 +45,7 @@ func (b *builder) describe() {
 // interfaceTensor describes a tensor of the interface, which a mesh of the program has.
 func (b *builder) interfaceTensor(t *hostir.Tensor, on string, sum domain.Terms) calls.Tensor {
 	d := calls.Tensor{
-		Name: t.Name, Type: t.DType, Axes: t.Axes, Mesh: t.Mesh, On: on, Pos: t.Pos, Deviation: t.Deviation, Rounded: t.Rounded,
+		Name: t.Name, Type: t.DType, Axes: t.Axes, Mesh: t.Mesh, On: on, Pos: t.Pos, Deviation: t.Deviation, Rounded: t.Rounded, Fill: t.Fill,
 		Terms: b.contraction(sum.Factors),
 	}
 	for _, i := range hostir.Live(t) {

@@ -105,6 +105,7 @@ type Tensor struct {
 	// means 1.
 	Rounded   bool
 	Deviation float64
+	Fill      string // of domain.Fills: the values of an input in a check; empty: normal
 	Pos       diag.Pos
 }
 

@@ -106,3 +106,14 @@ func (t DType) Constant() string {
 	}
 	return strings.ToUpper(string(t))
 }
+
+// The values of an input when a program checks itself: Fills lists them. An exact check has small integers in place of normal
+// values that nothing asks for.
+const (
+	FillNormal   = "normal"   // normally distributed
+	FillPositive = "positive" // their absolute values plus 1/4
+	FillMask     = "mask"     // 0 or 1
+)
+
+// Fills lists the values of inputs.
+var Fills = []string{FillNormal, FillPositive, FillMask}

@@ -38,6 +38,7 @@ func Bounds(p *model.Pipeline, inputs map[string]*Array) (values, bounds map[str
 	}
 	bounds = make(map[string]*Array, len(p.Tensors))
 	for t, known := range b.known {
+		known.overflow(t.DType)
 		known.tighten()
 		bounds[t.Name] = known.bound
 	}
@@ -86,6 +87,15 @@ func (b *bounder) operation(op *model.Op, values map[string]*Array) {
 	}
 }
 
+// overflow makes elements exact that overflow in any case when they are stored.
+func (k *bounded) overflow(dtype domain.DType) {
+	for i, v := range k.value.Data {
+		if math.IsInf(v, 0) && !k.jumps && dtype.Round(0.9*k.other.Data[i]) == v {
+			k.bound.Data[i] = 0
+		}
+	}
+}
+
 // leastElements is how many elements a tensor needs for a second evaluation to say something about its bounds.
 const leastElements = 32
 
@@ -120,7 +130,7 @@ func rounded(dtype domain.DType, raw, bound *Array) *Array {
 		}
 		if v = math.Abs(v); !math.IsInf(v, 0) && !math.IsNaN(v) {
 			e = math.Hypot(e, spread*(dtype.Epsilon()+0x1p-22)*max(v, least))
-			if math.IsInf(dtype.Round(v+e), 0) != math.IsInf(dtype.Round(v-e), 0) {
+			if math.IsInf(dtype.Round(v+e), 0) { // an operation in the same kernel may read what does not overflow
 				e = math.Inf(1)
 			}
 		}

@@ -3,6 +3,7 @@ package eval
 import (
 	"cmp"
 	"math"
+	"slices"
 
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
@@ -15,7 +16,8 @@ const maxProducts = 3
 // Exact reports whether a pipeline's results for the inputs of FillIntegers depend neither on the order of sums nor
 // on rounding between elementwise operations.
 func Exact(p *model.Pipeline) bool {
-	if roundsBetween(p) {
+	asks := func(t *model.Tensor) bool { return t.Fill == domain.FillNormal || t.Fill == domain.FillPositive }
+	if slices.ContainsFunc(p.Inputs, asks) || roundsBetween(p) {
 		return false
 	}
 	products := make(map[*model.Tensor]int, len(p.Tensors)) // number of GEMMs on the longest path

@@ -2,6 +2,8 @@ package eval
 
 import (
 	"math"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/hirgen/hirgen/model/domain"
@@ -96,6 +98,30 @@ func TestBoundsTellRoundingsFromMistakes(t *testing.T) {
 	}
 	if Wrong([]float64{1, 2}, []float64{1, 2.5}, nil) != 1 {
 		t.Error("without bounds, the comparison is not exact")
+	}
+}
+
+// TestFillsFollowFromOperations: an input has the values that its readers need, or that the spec sets.
+func TestFillsFollowFromOperations(t *testing.T) {
+	const text = "hirgen: 1\nname: p\ntensors: {v: [64], g: [64], m: [64], o: [64]}\nops:\n- old = scale(v, by=0.9)\n- square = mul(g, g)\n" +
+		"- w = add(old, square)\n- r = sqrt(w)\n- s = masked(r, m)\n- Y = keep(s, o)\n"
+	for fill, want := range map[string]string{"": "positive  mask mask", "fill: {v: normal, o: positive}\n": "normal  mask positive"} {
+		p := mustLoad(t, text+fill)
+		inputs, fills := Fill(p, 1), Fills(p)
+		var got []string
+		for _, in := range p.Inputs {
+			got = append(got, fills[in])
+			least, most := slices.Min(inputs[in.Name].Data), slices.Max(inputs[in.Name].Data)
+			if fill := fills[in]; fill == "positive" && least < 0.25 || fill == "mask" && (least != 0 || most != 1) || fill == "" && least > 0 {
+				t.Errorf("%s is filled with %q: %v to %v", in.Name, fill, least, most)
+			}
+		}
+		if text := strings.Join(got, " "); text != want {
+			t.Errorf("the inputs are filled with %q, want %q", text, want)
+		}
+	}
+	if p := mustLoad(t, spec("X: [8], m: [8]", "- Y = keep(X, m)")); !Exact(p) || slices.Max(FillIntegers(p, 1)["m"].Data) > 1 {
+		t.Error("the mask of an exact check is not 0 or 1")
 	}
 }
 

@@ -12,13 +12,17 @@ import (
 // integers are so sparse that sums of products stay exact in fp32 whatever the order of summation.
 func FillIntegers(p *model.Pipeline, seed uint64) map[string]*Array {
 	inputs := make(map[string]*Array, len(p.Inputs))
-	contractions := Contractions(p)
+	contractions, fills := Contractions(p), Fills(p)
 	for i, t := range p.Inputs {
 		a := NewArray(domain.Shape(t.Axes)...)
 		key := seed ^ uint64(i+1)*0x9E3779B97F4A7C15
 		density := density(contractions[t])
 		for e := range a.Data {
-			a.Data[e] = sparseInteger(splitmix64(key^uint64(e)), density)
+			if h := splitmix64(key ^ uint64(e)); fills[t] == domain.FillMask {
+				a.Data[e] = float64(h & 1)
+			} else {
+				a.Data[e] = sparseInteger(h, density)
+			}
 		}
 		inputs[t.Name] = a
 	}
@@ -30,14 +34,19 @@ func FillIntegers(p *model.Pipeline, seed uint64) map[string]*Array {
 // cosines in fp32, so its values may differ in the last place.
 func FillNormal(p *model.Pipeline, seed uint64) map[string]*Array {
 	inputs := make(map[string]*Array, len(p.Inputs))
-	deviations := Deviations(p)
+	deviations, fills := Deviations(p), Fills(p)
 	for i, t := range p.Inputs {
 		a := NewArray(domain.Shape(t.Axes)...)
 		key := seed ^ uint64(i+1)*0x9E3779B97F4A7C15
 		for e := range a.Data {
-			if h := splitmix64(key ^ uint64(e)); t.DType.IsInteger() {
+			switch h := splitmix64(key ^ uint64(e)); {
+			case t.DType.IsInteger():
 				a.Data[e] = integer(h, len(a.Data))
-			} else {
+			case fills[t] == domain.FillMask:
+				a.Data[e] = float64(h & 1)
+			case fills[t] == domain.FillPositive:
+				a.Data[e] = t.DType.Round(math.Abs(deviations[t]*normal(h)) + 0.25)
+			default:
 				a.Data[e] = t.DType.Round(deviations[t] * normal(h))
 			}
 		}

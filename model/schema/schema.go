@@ -68,6 +68,7 @@ func sections() object {
 			{Key: "items", Value: ref("operation")},
 		}},
 		{Key: "outputs", Value: described("results that the caller gets", unique(ref("name")))},
+		{Key: "fill", Value: mapOf("values of inputs when a program checks itself", ref("name"), object{{Key: "enum", Value: domain.Fills}})},
 		{Key: "schedule", Value: ref("schedule")},
 	}
 }

@@ -58,6 +58,7 @@ const (
 	UnknownDType  Code = "HG055"
 	UnusedTensor  Code = "HG056"
 	UnknownTensor Code = "HG057"
+	BadFill       Code = "HG058"
 )
 
 // Operations.

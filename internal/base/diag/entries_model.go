@@ -38,6 +38,9 @@ var tensorEntries = []Entry{
 	{Code: UnknownTensor, Title: "a tensor does not exist",
 		Text:    "Declare inputs under tensors. Every other tensor is the result of an operation.",
 		Example: "hirgen: 1\nname: p\ntensors: {A: [8]}\nops: [C = relu(X)]\n"},
+	{Code: BadFill, Title: "a check cannot fill a tensor",
+		Text:    "Under fill, each entry is an input with the values that it has when a program checks itself: normal, positive or mask.",
+		Example: "hirgen: 1\nname: p\ntensors: {A: [8]}\nops: [C = relu(A)]\nfill: {A: odd}\n"},
 }
 
 var operationEntries = []Entry{

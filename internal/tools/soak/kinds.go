@@ -1,12 +1,14 @@
 package soak
 
 import (
+	"math"
 	"slices"
 
 	"github.com/hirgen/hirgen/internal/base/diag"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
+	"github.com/hirgen/hirgen/model/eval"
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
@@ -31,6 +33,8 @@ var specKinds = []specKind{
 	{"a sum scatters a Stream axis, and its result has another", 0.03, (*generator).scatteredSlices, scattersToSlices},
 	{"operations in a pipeline of sub-chunks", 0.04, (*generator).subChunks, runsInSubChunks},
 	{"several moves between ranks in a loop, with a lead", 0.03, (*generator).twoMoves, leadsInLoops},
+	{"an output has elements that are NaN", 0.06, (*generator).notNumbers, outputs(math.IsNaN)},
+	{"an output has infinite elements", 0.06, (*generator).infinities, outputs(func(v float64) bool { return math.IsInf(v, 0) })},
 }
 
 // kind draws the kind of a spec. It returns a kind without begin if it draws no row of the table.
@@ -42,6 +46,38 @@ func (g *generator) kind() specKind {
 		}
 	}
 	return specKind{}
+}
+
+// notNumbers takes a root or a logarithm of numbers of both signs.
+func (g *generator) notNumbers() {
+	v := g.input(nil)
+	negative := g.result(on("neg", v), v.axes, v)
+	g.focused(g.result(on(pick(g, "sqrt", "log", "rsqrt"), negative), v.axes, v), 1+g.IntN(2), specialReaders...)
+}
+
+// infinities overflows, or takes the logarithm or the reciprocal of 0.
+func (g *generator) infinities() {
+	v := g.input(nil)
+	least := g.result(on("scale", v).with(word("by", "-64")), v.axes, v)
+	fn := "exp"
+	if g.chance(0.5) {
+		least, fn = g.result(on("relu", least), v.axes, v), pick(g, "log", "rsqrt", "reciprocal")
+	}
+	g.focused(g.result(on(fn, least), v.axes, v), 1+g.IntN(2), specialReaders...)
+}
+
+// specialReaders read elements that are not finite.
+var specialReaders = []func(*generator) bool{(*generator).set, (*generator).binary, (*generator).reduce, (*generator).reshape,
+	(*generator).permute, (*generator).cast, (*generator).concat}
+
+// outputs returns a function that reports whether an output has such elements for the inputs of a check.
+func outputs(such func(float64) bool) func(*model.Pipeline, *hostir.Program) bool {
+	return func(p *model.Pipeline, _ *hostir.Program) bool {
+		values, err := eval.Run(p, eval.Fill(p, 1))
+		return err == nil && slices.ContainsFunc(p.Outputs, func(t *model.Tensor) bool {
+			return slices.ContainsFunc(values[t.Name].Data, such)
+		})
+	}
 }
 
 // readsOddView reports whether an operation reads a slice, or writes an operand of a concat, that begins at an odd

@@ -47,6 +47,8 @@ func (p *parser) tensorAttribute(t *hostir.Tensor) {
 		t.Inferred = true
 	case "rounded":
 		t.Rounded = true
+	case "fill":
+		t.Fill = p.Name("values of an input")
 	case "deviation":
 		t.Deviation = p.decimal()
 	default:

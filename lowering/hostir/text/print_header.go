@@ -52,6 +52,9 @@ func formatTensor(t *hostir.Tensor) string {
 	if t.Rounded {
 		text += ", rounded"
 	}
+	if t.Fill != "" {
+		text += ", fill " + t.Fill
+	}
 	if t.Deviation != 0 {
 		text += ", deviation " + formatFloat(t.Deviation)
 	}

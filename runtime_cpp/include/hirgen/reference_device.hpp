@@ -38,8 +38,8 @@ class DeviceReference final : public Reference {
   /// A defined tensor: fp32, row-major, on the device. Valid until it is defined again, or this
   /// object is destroyed.
   const float* data(const std::string& name) const { return found(name.c_str()).data.get(); }
-  /// The bounds of its elements. Null: right elements are equal.
-  const float* bounds(const std::string& name);
+  /// The bounds of its elements, which are stored in a type. Null: right elements are equal.
+  const float* bounds(const std::string& name, DType dtype);
   /// Its logical shape, without reduction axes.
   const Shape& shape(const std::string& name) const { return found(name.c_str()).shape; }
 

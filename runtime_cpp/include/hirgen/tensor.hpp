@@ -43,6 +43,10 @@ struct Axis {
   int64_t local() const { return extent / mesh_extent; }  ///< elements on this rank
 };
 
+/// The values of an input in a check that is not exact: normally distributed; their absolute values
+/// plus 1/4; 0 or 1, also if it is exact.
+enum class Fill { kNormal, kPositive, kMask };
+
 /// A tensor as one rank sees it. The local buffer is row-major over `axes`.
 struct TensorDesc {
   std::string name;
@@ -55,6 +59,7 @@ struct TensorDesc {
   int64_t contraction = 1;
   /// Of the normal values that fill this input.
   double deviation = 1;
+  Fill fill = Fill::kNormal;
   /// Of an output: rounding shows in it, and the check allows for that. Without such outputs the
   /// check is exact, and integers fill the inputs.
   bool rounded = false;

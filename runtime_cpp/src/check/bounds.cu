@@ -29,17 +29,15 @@ HG_HOST_DEVICE inline double least_of(DType type) {
   return type == DType::kFp16 ? 0x1p-14 : 0x1p-126;
 }
 
-/// The bound with the rounding of `raw` to a type: infinite if that decides whether it overflows.
+/// The bound with the rounding of `raw` to a type: infinite if it may overflow.
 HG_HOST_DEVICE inline float rounded(DType type, double raw, double bound) {
   if (bound != bound) return INFINITY;
   const double size = fabs(raw);
   if (!(size < INFINITY)) return static_cast<float>(bound);
   const double e =
       hypot(bound, kSpread * (epsilon_of(type) + 2 * kEpsilon) * larger_of(size, least_of(type)));
-  const auto overflows = [type](double x) {
-    return fabsf(round_to(type, static_cast<float>(x))) == INFINITY;
-  };
-  return overflows(size + e) == overflows(size - e) ? static_cast<float>(e) : INFINITY;
+  // If it may overflow, an operation in the same kernel may read what does not.
+  return round_to(type, static_cast<float>(size + e)) < INFINITY ? static_cast<float>(e) : INFINITY;
 }
 
 /// x moved within its bound: up, down, and to 0.
@@ -279,6 +277,16 @@ struct ScaleBound {
   }
 };
 
+struct Overflow {
+  float* bound;
+  const float *value, *other;
+  DType dtype;
+  HG_HOST_DEVICE void operator()(int64_t i) const {
+    const float x = value[i];
+    if (fabsf(x) == INFINITY && round_to(dtype, 0.9F * other[i]) == x) bound[i] = 0;
+  }
+};
+
 struct LargestShare {
   float* largest;
   Noisy in;
@@ -357,6 +365,11 @@ void at_least(float* bound, double least, int64_t n, cudaStream_t stream) {
 
 void scale_bound(float* bound, double by, int64_t n, cudaStream_t stream) {
   parallel_for(n, stream, kBounds, ScaleBound{bound, by});
+}
+
+void exact_overflow(float* bound, const float* value, const float* other, int64_t n, DType dtype,
+                    cudaStream_t stream) {
+  parallel_for(n, stream, kBounds, Overflow{bound, value, other, dtype});
 }
 
 void largest_share(float* largest, Noisy in, int64_t n, cudaStream_t stream) {

@@ -69,6 +69,9 @@ void widen_bound(float* bound, const float* a, const float* b, int64_t n, double
                  cudaStream_t stream);
 /// bound[i] = least if it is smaller.
 void at_least(float* bound, double least, int64_t n, cudaStream_t stream);
+/// bound[i] = 0 where the value overflows in any case when it is stored.
+void exact_overflow(float* bound, const float* value, const float* other, int64_t n, DType dtype,
+                    cudaStream_t stream);
 /// bound[i] *= by.
 void scale_bound(float* bound, double by, int64_t n, cudaStream_t stream);
 

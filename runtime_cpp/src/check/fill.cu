@@ -27,9 +27,11 @@ struct Integers {
   uint64_t key;
   uint64_t density;
   bool natural;  ///< none below 0: poisoned integers are -1
+  bool mask;     ///< 0 or 1 instead
 
   HG_HOST_DEVICE float operator()(int64_t i) const {
     const uint64_t h = splitmix64(key ^ static_cast<uint64_t>(i));
+    if (mask) return static_cast<float>(h & 1U);
     if ((h >> 32) % 65536 >= density) return 0.0F;
     const float magnitude = ((h >> 1) & 3U) == 3 ? 2.0F : 1.0F;
     return (h & 1U) != 0 && !natural ? -magnitude : magnitude;
@@ -42,25 +44,28 @@ Integers integers_of(const TensorDesc& desc, int input, uint64_t seed) {
   uint64_t root = 1;
   const auto contraction = static_cast<uint64_t>(desc.contraction);
   while (root * root < contraction) ++root;
-  return {key_of(input, seed), std::min<uint64_t>(65536, 65536 * 16 / root),
-          is_integer(desc.dtype)};
+  return {key_of(input, seed), std::min<uint64_t>(65536, 65536 * 16 / root), is_integer(desc.dtype),
+          desc.fill == Fill::kMask};
 }
 
-/// Normal values by the Box-Muller transform of one draw's two halves.
+/// Normal values by the Box-Muller transform of one draw's two halves, or what Fill makes of them.
 struct Normal {
   uint64_t key;
   float deviation;
+  Fill fill;
 
   HG_HOST_DEVICE float operator()(int64_t i) const {
     const uint64_t h = splitmix64(key ^ static_cast<uint64_t>(i));
     const float u = (static_cast<float>(h >> 40) + 1.0F) * 0x1p-24F;  // (0, 1]
     const float turn = static_cast<float>(h & 0xFFFFFFU) * 0x1p-24F;  // [0, 1)
-    return deviation * sqrtf(-2.0F * logf(u)) * cosf(6.28318530717958648F * turn);
+    const float x = deviation * sqrtf(-2.0F * logf(u)) * cosf(6.28318530717958648F * turn);
+    if (fill == Fill::kMask) return static_cast<float>(h & 1U);
+    return fill == Fill::kPositive ? fabsf(x) + 0.25F : x;
   }
 };
 
 Normal normal_of(const TensorDesc& desc, int input, uint64_t seed) {
-  return {key_of(input, seed), static_cast<float>(desc.deviation)};
+  return {key_of(input, seed), static_cast<float>(desc.deviation), desc.fill};
 }
 
 /// Integers: a seed if it is the only element, otherwise positions and elements of masks. Half of

@@ -221,8 +221,12 @@ void DeviceReference::tighten(Tensor& tensor) {
   tensor.tight = true;
 }
 
-const float* DeviceReference::bounds(const std::string& name) {
+const float* DeviceReference::bounds(const std::string& name, DType dtype) {
   Tensor& tensor = tensors_[name];
+  if (tensor.bound && !tensor.jumps) {
+    reference::exact_overflow(tensor.bound.get(), tensor.data.get(), tensor.other.get(),
+                              count_of(tensor.shape), dtype, stream_);
+  }
   tighten(tensor);
   return tensor.bound.get();
 }

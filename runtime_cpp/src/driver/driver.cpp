@@ -193,7 +193,7 @@ int64_t Driver::count_all_wrong() {
 }
 
 void Driver::note_tolerance(const TensorDesc& output) {
-  const float* bounds = reference_->bounds(output.name);
+  const float* bounds = reference_->bounds(output.name, output.dtype);
   if (bounds == nullptr) return;
   double sums[2] = {};  // squares of elements and of bounds, where both are finite
   std::vector<float> numbers(2 * static_cast<size_t>(output.elements()));
@@ -220,9 +220,9 @@ int64_t Driver::count_wrong_of_call(int64_t call) {
   for (size_t t = 0; t < descs_.size(); ++t) {
     if (!descs_[t].output) continue;
     note_tolerance(descs_[t]);
-    const Wrong wrong =
-        count_wrong(kept_[static_cast<size_t>(call)][t], descs_[t],
-                    reference_->data(descs_[t].name), reference_->bounds(descs_[t].name), stream_);
+    const Wrong wrong = count_wrong(kept_[static_cast<size_t>(call)][t], descs_[t],
+                                    reference_->data(descs_[t].name),
+                                    reference_->bounds(descs_[t].name, descs_[t].dtype), stream_);
     report_.not_finite += wrong.not_finite;
     report_.unsure += wrong.unsure;
     if (wrong.count > 0) {

@@ -191,7 +191,7 @@ void test_reference() {
 }
 
 /// UnaryBound, BinaryBound, ReduceBound, ProductBound, RoundBound, AddSquares, AddTo, Shake,
-/// WidenBound, AtLeast, ScaleBound, LargestShare, AnyInfinite and LargestDistance.
+/// WidenBound, AtLeast, ScaleBound, Overflow, LargestShare, AnyInfinite and LargestDistance.
 void test_bounds() {
   const Sparse<float> in(3 * kLong), out(3 * kLong), none(3 * kLong);
   const hirgen::Strided part{2, {kLong, 2}, {3, 1}};
@@ -234,6 +234,10 @@ void test_bounds() {
     out[i] = 0;
     least(i);
     expect(out[i] == 3, name_of("bound, least", i));
+    in[i] = INFINITY;
+    reference::Overflow{out.get(), in.get(), in.get(), kType}(i);
+    expect(out[i] == 0, name_of("bound, overflow", i));
+    in[i] = out[i] = 3;
     float share = 0, distance = 0, infinite = 0;
     reference::LargestShare{&share, {in.get(), out.get()}}(i);
     reference::LargestDistance{&distance, in.get(), none.get(), out.get()}(i);

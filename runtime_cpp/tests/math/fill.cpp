@@ -135,6 +135,28 @@ void test_normal_values_are_normal() {
   expect(std::fabs(fourth / n - 3) < 0.15, "fourth moment 3");
 }
 
+/// The shard and the whole tensor agree, and have the values that the description asks for.
+void test_masks_and_positive_values() {
+  for (const hirgen::Fill fill : {hirgen::Fill::kMask, hirgen::Fill::kPositive}) {
+    TensorDesc desc = sharded(DType::kFp32, 0);
+    desc.axes = {Axis{1 << 12, 1, 0}};
+    desc.fill = fill;
+    const Elements local(DType::kFp32, desc.elements()), whole(DType::kFp32, desc.elements());
+    hirgen::fill_normal(local.get(), desc, 0, 3, stream());
+    hirgen::fill_normal_whole(static_cast<float*>(whole.get()), desc, 0, 3, stream());
+    expect_equal(local.read(), whole.read(), "the whole tensor");
+    int zeros = 0;
+    for (const float x : local.read()) {
+      zeros += x == 0;
+      expect(fill == hirgen::Fill::kMask ? x == 0 || x == 1 : x >= 0.25F, std::to_string(x));
+    }
+    expect(fill != hirgen::Fill::kMask || (zeros > 1800 && zeros < 2300), "half of a mask is 0");
+    if (fill == hirgen::Fill::kPositive) continue;
+    hirgen::fill_integers(whole.get(), desc, 0, 3, stream());
+    expect_equal(local.read(), whole.read(), "a mask of integers");
+  }
+}
+
 void test_slices_move_both_ways() {
   for (const DType type : kTypes) {
     const std::vector<float> values = integers(240, 5);
@@ -208,9 +230,10 @@ void test_poison_is_all_wrong() {
 }  // namespace
 
 int main() {
-  return run("math_fill", {test_slices_agree_with_the_whole, test_integer_inputs,
-                           test_the_rule_is_the_models, test_integers_have_the_promised_density,
-                           test_inputs_and_seeds_differ, test_normal_values_are_normal,
-                           test_slices_move_both_ways, test_the_check_counts_exactly,
-                           test_numbers_that_are_not_finite, test_poison_is_all_wrong});
+  return run(
+      "math_fill",
+      {test_slices_agree_with_the_whole, test_integer_inputs, test_the_rule_is_the_models,
+       test_integers_have_the_promised_density, test_inputs_and_seeds_differ,
+       test_normal_values_are_normal, test_masks_and_positive_values, test_slices_move_both_ways,
+       test_the_check_counts_exactly, test_numbers_that_are_not_finite, test_poison_is_all_wrong});
 }

@@ -249,11 +249,11 @@ void test_terms_that_cancel() {
   attend(f, 1);
   for (const char* name : {"dQ1", "dK1"}) {
     f.expect_tensor(name, {2, 4, 8}, std::vector<float>(64));
-    for (const float bound : read(f.reference.bounds(name), 64)) {
+    for (const float bound : read(f.reference.bounds(name, DType::kFp32), 64)) {
       expect(bound > 1e-7 && bound < 1e-4, std::string(name) + ": " + std::to_string(bound));
     }
   }
-  expect(f.reference.bounds("Q") == nullptr, "no rounding shows in an input");
+  expect(f.reference.bounds("Q", DType::kFp32) == nullptr, "no rounding shows in an input");
 }
 
 /// A key that is missing in the last rows is found in every result of fp32.
@@ -267,7 +267,7 @@ void test_a_missing_key_is_found() {
     for (const int64_t extent : f.reference.shape(name + "4")) desc.axes.push_back({extent, 1, 0});
     const auto wrong =
         hirgen::count_wrong(f.reference.data(name + "3"), desc, f.reference.data(name + "4"),
-                            f.reference.bounds(name + "4"), stream());
+                            f.reference.bounds(name + "4", DType::kFp32), stream());
     const int64_t rows = name == "dK" || name == "dV" ? 8 : 2, row = name == "L" ? 1 : 8;
     expect(wrong.count == rows * row,
            name + ": " + std::to_string(wrong.count) + " elements lack a key");
@@ -295,12 +295,13 @@ void test_bounds_of_operations() {
   f.reference.permute("T", "P", {1, 0});
   f.reference.concat("C", {"A", "M"}, 0);
   const auto relative = [&](const char* name, size_t n, size_t i) {
-    return read(f.reference.bounds(name), n)[i] / std::fabs(read(f.reference.data(name), n)[i]);
+    return read(f.reference.bounds(name, DType::kFp32), n)[i] /
+           std::fabs(read(f.reference.data(name), n)[i]);
   };
   for (size_t i = 0; i < 64; ++i) {
     const double one = relative("M", 64, i) * 64, moved = relative("C", 128, 64 + i) * 64;
     expect(one > 0.5 && one < 1.01, "one rounding: " + std::to_string(one));
-    expect(read(f.reference.bounds("C"), 128)[i] == 0, "no rounding");
+    expect(read(f.reference.bounds("C", DType::kFp32), 128)[i] == 0, "no rounding");
     expect(moved > 0.5 && moved < 1.01, "one rounding, moved: " + std::to_string(moved));
   }
   for (size_t i = 0; i < 4; ++i) {
