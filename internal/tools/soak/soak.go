@@ -112,7 +112,7 @@ func (s *search) examines() {
 		case outcome.Finding != nil:
 			outcome.Finding.Number = number
 			s.report(outcome.Finding, func(other Spec) *Finding { return Examine(other).Finding }, time.Minute)
-		case s.Yard != nil && number%max(1, s.Every) == 0:
+		case s.Yard != nil && outcome.Program != nil && number%max(1, s.Every) == 0:
 			select {
 			case s.build <- accepted{number, spec, outcome}:
 			default: // enough wait to be built
