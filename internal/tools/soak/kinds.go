@@ -33,8 +33,8 @@ var specKinds = []specKind{
 	{"a sum scatters a Stream axis, and its result has another", 0.03, (*generator).scatteredSlices, scattersToSlices},
 	{"operations in a pipeline of sub-chunks", 0.04, (*generator).subChunks, runsInSubChunks},
 	{"several moves between ranks in a loop, with a lead", 0.03, (*generator).twoMoves, leadsInLoops},
-	{"an output has elements that are NaN", 0.06, (*generator).notNumbers, outputs(math.IsNaN)},
-	{"an output has infinite elements", 0.06, (*generator).infinities, outputs(func(v float64) bool { return math.IsInf(v, 0) })},
+	{"an output has elements that are NaN", 0.09, (*generator).notNumbers, outputs(math.IsNaN)},
+	{"an output has infinite elements", 0.09, (*generator).infinities, outputs(func(v float64) bool { return math.IsInf(v, 0) })},
 }
 
 // kind draws the kind of a spec. It returns a kind without begin if it draws no row of the table.
