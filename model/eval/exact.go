@@ -129,7 +129,7 @@ func summed(op *model.Op) int64 {
 func Wrong(got, want, bounds []float64) int {
 	wrong := 0
 	for i, v := range got {
-		if d := apart(v, want[i]); d > 0 && (bounds == nil || d > bounds[i]) {
+		if d := apart(v, want[i]); d > 0 && (len(bounds) == 0 || d > bounds[i]) {
 			wrong++
 		}
 	}
