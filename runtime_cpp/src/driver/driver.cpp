@@ -133,7 +133,7 @@ void Driver::allocate_tensors() {
       }
     }
   }
-  const bool bounds = !exact_ || !options_.load.empty();
+  const bool bounds = !exact_ || !LoadPlan(options_).names().empty();
   reference_ = std::make_unique<DeviceReference>(stream_, bounds ? table_.info.mesh_size : 0);
 }
 
