@@ -131,7 +131,7 @@ func summary(p *hostir.Program, memory calls.Memory, predicted predictions) stri
 			fmt.Fprintf(&text, "  output  %s\n", describeTensor(t))
 		}
 	}
-	describeMovements(&text, p, predicted)
+	describeMovements(&text, p, &predicted)
 	describeMemory(&text, memory)
 	describePrediction(&text, predicted.call)
 	describeAttentions(&text, reportAttentions(p), predicted.tiled)
@@ -139,7 +139,7 @@ func summary(p *hostir.Program, memory calls.Memory, predicted predictions) stri
 		fmt.Fprintf(&text, "  transfers by CUDA IPC; where not all ranks can share memory, within nodes alone, and by %s between them\n",
 			p.Fallback.Choices.InterNode)
 		fmt.Fprintf(&text, "  there instead:\n")
-		describeMovements(&text, p.Fallback, predicted)
+		describeMovements(&text, p.Fallback, nil)
 	}
 	if predicted.auto != nil {
 		fmt.Fprintf(&text, "  schedule: auto is predicted to take %s on %s\n", duration(predicted.auto.Total), predicted.auto.Machine.Name)
@@ -147,11 +147,14 @@ func summary(p *hostir.Program, memory calls.Memory, predicted predictions) stri
 	return text.String()
 }
 
-// describeMovements prints what moves between ranks, with how often a call does it, and why.
-func describeMovements(text *strings.Builder, p *hostir.Program, predicted predictions) {
+// describeMovements prints what moves between ranks, and how often a call does it. With predictions it also prints why.
+func describeMovements(text *strings.Builder, p *hostir.Program, predicted *predictions) {
 	movements := hostir.Movements(p)
 	for _, m := range movements {
-		fmt.Fprintf(text, "  %s\n    why: %s\n    next best: %s\n", m, m.Why(), predicted.next(m))
+		fmt.Fprintf(text, "  %s\n", m)
+		if predicted != nil {
+			fmt.Fprintf(text, "    why: %s\n    next best: %s\n", m.Why(), predicted.next(m))
+		}
 	}
 	if len(movements) == 0 {
 		fmt.Fprintf(text, "  no communication\n")

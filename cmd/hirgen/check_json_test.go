@@ -87,7 +87,7 @@ func TestCheckAsJSON(t *testing.T) {
 func TestCheckHasTheNextBest(t *testing.T) {
 	spec := "../../testdata/placements/own_transpose.yaml"
 	next := checked(t, "", spec).Communications[0].Next
-	if next == nil || next.Us == nil || *next.Us <= 0 || !strings.HasPrefix(next.Instead, "allgather of Ak over x (") {
+	if next == nil || next.Us == nil || *next.Us <= 0 || !strings.HasPrefix(next.Instead, "allgather of A over x (") {
 		t.Fatalf("the next best is %v", next)
 	}
 	want := "\n    why: each rank of x has a part of the sum C; C is to be whole\n    next best: " + next.String() + "\n"
