@@ -1,24 +1,23 @@
 package lowering
 
 import (
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/schedules"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
 // Axes gives, by name, how each tensor of a pipeline lies: those that the spec leaves open follow their
-// neighbours, as propagate-shardings says.
+// neighbours, as propagate-shardings says. Placements are not derived, since the forms of a tensor have other axes.
 func Axes(p *model.Pipeline) (map[string][]domain.Axis, error) {
 	program, err := Build(p)
 	if err != nil {
 		return nil, err
 	}
-	for _, pass := range Passes {
-		if err := runOnVariants(pass, program); err != nil {
-			return nil, err
-		}
-		if pass.Name == "propagate-shardings" {
-			break
-		}
+	last := slices.IndexFunc(Passes, func(p Pass) bool { return p.Name == "propagate-shardings" })
+	if err := Run(program, Passes[:last+1], Options{Disable: []string{schedules.Placing}}); err != nil {
+		return nil, err
 	}
 	axes := make(map[string][]domain.Axis, len(program.Tensors))
 	for _, t := range program.Tensors {
