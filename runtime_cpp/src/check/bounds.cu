@@ -51,22 +51,15 @@ HG_HOST_DEVICE inline void ends(double x, double e, float (&moved)[3]) {
 HG_HOST_DEVICE inline bool is_plain(UnaryFn fn) {
   switch (fn.kind) {
     case UnaryFn::kCopy:
-    case UnaryFn::kAbs:
     case UnaryFn::kNeg:
     case UnaryFn::kRelu:
     case UnaryFn::kReluGrad:
     case UnaryFn::kScale:
     case UnaryFn::kShift:
-    case UnaryFn::kSign:
       return true;
     default:
       return false;
   }
-}
-
-/// Whether rounding of the operand may decide between results.
-HG_HOST_DEVICE inline bool decides(UnaryFn fn) {
-  return fn.kind == UnaryFn::kReluGrad || fn.kind == UnaryFn::kRound || fn.kind == UnaryFn::kSign;
 }
 
 struct UnaryBound {
@@ -86,7 +79,7 @@ struct UnaryBound {
     apply(fn, moved);
     double widest = 0;
     for (const float y : moved) widest = larger_of(widest, apart(y, raw[0]));
-    if (decides(fn) && widest > 0) raise(jumps, 1);
+    if (fn.kind == UnaryFn::kReluGrad && widest > 0) raise(jumps, 1);
     bound[i] = rounded(dtype, raw[0], widest);
   }
 };
