@@ -92,14 +92,12 @@ constexpr double kEpsilon = 0x1p-23;  ///< of fp32
 
 /// The distance from 1 to the next number of a type.
 HG_HOST_DEVICE inline double epsilon_of(DType type) {
-  switch (type) {
-#define HG_CASE(enumerator, name, element, value, bytes, digits, ...) \
-  case DType::enumerator:                                             \
-    return 1.0 / (1 << (digits));
-    HG_TYPES(HG_CASE)
-#undef HG_CASE
-  }
-  return 1;
+  double epsilon = 1;
+#define HG_ROW(enumerator, name, element, value, bytes, digits, ...) \
+  if (type == DType::enumerator) epsilon = 1.0 / (1 << (digits));
+  HG_TYPES(HG_ROW)
+#undef HG_ROW
+  return epsilon;
 }
 
 /// The distance of two results. Infinities of one sign are equal, and so are NaNs.

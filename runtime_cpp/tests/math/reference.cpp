@@ -1,4 +1,5 @@
 // The oracle itself, operation by operation, against loops on the host.
+#include <cmath>
 #include <vector>
 
 #include "hirgen/reference_device.hpp"
