@@ -223,7 +223,7 @@ uint32_t element(const std::string& model, const std::string& name, int64_t row,
   return bits;
 }
 
-/// What rank 1 of 2 loads, in the type of the checkpoint.
+/// The part that rank 1 of 2 loads, in the type of the checkpoint.
 std::vector<uint32_t> loaded(const std::string& map, TensorDesc desc) {
   LoadPlan plan(options_of({}, testdata(map)));
   const std::vector<StoredView> views = plan.views(desc.name);
