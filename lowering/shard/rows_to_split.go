@@ -73,11 +73,16 @@ func madeByGEMMs(t *hostir.Tensor, at int, by domain.Axis, makers map[*hostir.Te
 	if !hostir.IsGEMM(maker) {
 		return nil
 	}
-	rows := hostir.AxisMap(maker)
-	if !slices.Contains(rows[0], at) || slices.Contains(rows[1], at) {
+	if rows := hostir.AxisMap(maker); !slices.Contains(rows[0], at) || weightsHave(maker, rows, at) {
 		return nil
 	}
 	return []*hostir.Tensor{t}
+}
+
+// weightsHave reports whether the second operand of a GEMM has an axis of the result with more than one element.
+func weightsHave(gemm hostir.Stmt, rows [][]int, axis int) bool {
+	i := slices.Index(rows[1], axis)
+	return i >= 0 && hostir.Uses(gemm)[1].Axes[i].Size > 1
 }
 
 // outermostRows returns the axis of a sum's operand that is outermost in its result, or NoAxis. Only the parts along this
@@ -129,8 +134,8 @@ func inside(t *hostir.Tensor, axis int) int64 {
 	return n
 }
 
-// splittable reports whether an axis is whole and splits evenly over several ranks, with more than one row for each.
+// splittable reports whether an axis is whole and splits evenly over several ranks.
 func splittable(t *hostir.Tensor, axis int, by domain.Axis) bool {
 	a := t.Axes[axis]
-	return by.Size > 1 && a.Kind == domain.Serial && a.Size > by.Size && a.Size%by.Size == 0
+	return by.Size > 1 && a.Kind == domain.Serial && a.Size >= by.Size && a.Size%by.Size == 0
 }

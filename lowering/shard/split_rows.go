@@ -127,10 +127,10 @@ func runsAlongRows(s hostir.Stmt, rows [][]int, k, axis int) bool {
 	}
 	switch s := s.(type) {
 	case *hostir.Matmul, *hostir.Linear:
-		return k == 0 && !slices.Contains(rows[1], rows[0][axis])
+		return k == 0 && !weightsHave(s, rows, rows[0][axis])
 	case *hostir.Fused: // a dropout
 		return s.Parts() == 1 && !s.FoldsRows() && !counts(s.Body)
-	case *hostir.Unary, *hostir.Binary, *hostir.Cast, *hostir.Reduce, *hostir.Broadcast, *hostir.Slice, *hostir.Concat:
+	case *hostir.Set, *hostir.Unary, *hostir.Binary, *hostir.Cast, *hostir.Reduce, *hostir.Broadcast, *hostir.Slice, *hostir.Concat:
 		return true
 	default:
 		return false
