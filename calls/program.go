@@ -154,6 +154,7 @@ type (
 		Operands []string // their names in Body
 		Types    []string // their element types; or InPositions
 		Uses     []string // ForElement, ForColumn, ForRow or ForSeed
+		Exchange bool     // a launch is part of a RowExchange
 		Body     string   `text:"quoted"` // domain.Body as text
 		Where    string   `text:"quoted"` // the statement of the spec that it implements, for a comment
 	}
@@ -172,7 +173,8 @@ type (
 		Elements    expr.Expr
 		Type        domain.DType
 		Transfers   expr.Expr
-		Mesh        string // the ranks along an axis of it share the buffer; empty: all ranks
+		Rows        expr.Expr // of a RowExchange: each row of a transfer has flags; nil: each transfer
+		Mesh        string    // the ranks along an axis of it share the buffer; empty: all ranks
 		Axis        int64
 		Label       string
 	}

@@ -86,7 +86,7 @@ type (
 		On    Stream
 	}
 	// FlagWrite writes the sequence number to a flag of a peer. With Kernel a kernel writes it. Within a MemOpBatch it has no
-	// stream.
+	// stream, within a RowExchange it has one.
 	FlagWrite struct {
 		Info
 		Flag   Flag
@@ -121,6 +121,7 @@ type (
 		Out, In  Pointer
 		Elements expr.Expr
 		Type     domain.DType
+		Batch    string // the RowExchange that it is part of; empty: none
 		On       Stream
 	}
 	// Transfer is a copy between ranks by SMs. One kernel waits for the ready flag of a transfer, copies, and writes the done
@@ -195,7 +196,20 @@ type (
 		InType   domain.DType
 		Elements expr.Expr // if all operands are contiguous; nil otherwise. For a Kernel with Columns: rows
 		First    expr.Expr // for positions
+		Batch    string    // the RowExchange that it is part of; empty: none
 		On       Stream
+	}
+	// RowExchange is one kernel that runs all statements of Body, row by row: the FlagWrites, Transfers and FlagWaits of a Share, a
+	// Memcpy of this rank's part, and a Launch of a Kernel. Ranks send each other Rows rows, which the Kernel reads. A row of its
+	// results is computed as soon as that row of all parts is there.
+	RowExchange struct {
+		Info
+		Name  string
+		Share string
+		Rows  expr.Expr
+		Row   expr.Expr // elements of a row
+		Type  domain.DType
+		Body  []Stmt
 	}
 	// Delay keeps a stream idle, so that another stream starts first.
 	Delay struct {
@@ -281,6 +295,6 @@ type (
 var statements = []Stmt{
 	(*EventRecord)(nil), (*StreamWait)(nil), (*FlagWrite)(nil), (*FlagWait)(nil), (*MemOpBatch)(nil), (*Memcpy)(nil), (*Transfer)(nil),
 	(*NcclCall)(nil), (*NcclGroup)(nil), (*Gemm)(nil), (*Attend)(nil), (*Launch)(nil), (*Delay)(nil), (*PeerSum)(nil), (*PeerPart)(nil),
-	(*For)(nil),
+	(*RowExchange)(nil), (*For)(nil),
 	(*If)(nil), (*Declare)(nil), (*Let)(nil), (*DeclareStream)(nil), (*BeginCall)(nil),
 }

@@ -57,8 +57,9 @@ type rank struct {
 	byNumber []int32 // streams, by their numbers in the world; -1 until first used
 	events   []int32 // tasks, by the numbers of events; -1: none
 	turns    map[meetingKey]int32
-	joints   int32     // that the rank has taken part in
-	keys     *[]uint64 // keys of the joints, while classes are computed
+	kernel   *calls.RowExchange // that the last task was part of; nil: none
+	joints   int32              // that the rank has taken part in
+	keys     *[]uint64          // keys of the joints, while classes are computed
 	host     float64
 	err      error
 }
@@ -137,6 +138,15 @@ func (r *rank) issue(on int32, s calls.Stmt, w work, after ...int32) int32 {
 	if r.program.Graph {
 		w = r.machine.inGraph(w)
 	}
+	if in := r.walk.Within; in != nil { // one kernel, which starts once, and keeps its own rows at hand
+		if r.kernel == in {
+			w.fixed, w.host = 0, 0
+		}
+		if _, own := s.(*calls.Memcpy); own {
+			w.alone = 0
+		}
+	}
+	r.kernel = r.walk.Within
 	r.host += w.host
 	t := r.add(task{work: w, stmt: s, stream: on, ranks: r.self(), issued: r.host})
 	r.follow(t, r.streams[on].last)

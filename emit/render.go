@@ -123,16 +123,26 @@ func (p *printer) templateOf(s calls.Stmt) string {
 		}
 		return "nccl/" + s.Kind
 	case *calls.Launch:
-		if s.Own() {
+		switch {
+		case s.Batch != "":
+			return "stmt/exchange_kernel"
+		case s.Own():
 			return "stmt/kernel"
 		}
 		return "stmt/" + s.Kernel
-	case *calls.FlagWrite:
-		return "stmt/" + flagForm("write", s.Batch, s.Kernel)
-	case *calls.FlagWait:
-		return "stmt/" + flagForm("wait", s.Batch, s.Kernel)
-	case *calls.Transfer:
+	case *calls.Memcpy:
 		if s.Batch != "" {
+			return "stmt/exchange_keep"
+		}
+	case *calls.FlagWrite:
+		return "stmt/" + flagForm("write", s.Batch, s.On, s.Kernel)
+	case *calls.FlagWait:
+		return "stmt/" + flagForm("wait", s.Batch, s.On, s.Kernel)
+	case *calls.Transfer:
+		switch {
+		case s.Batch != "" && s.On != (calls.Stream{}):
+			return "stmt/exchange_send"
+		case s.Batch != "":
 			return "stmt/transfer_part"
 		}
 	}
@@ -140,8 +150,10 @@ func (p *printer) templateOf(s calls.Stmt) string {
 }
 
 // flagForm names the template of a flag operation.
-func flagForm(verb, batch string, kernel bool) string {
+func flagForm(verb, batch string, on calls.Stream, kernel bool) string {
 	switch {
+	case batch != "" && on != (calls.Stream{}):
+		return "exchange_" + verb
 	case batch != "":
 		return "flag_" + verb + "_part"
 	case kernel:

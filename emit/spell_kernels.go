@@ -54,7 +54,11 @@ func kernelParams(k kernelView) string {
 	case k.Columns > 0:
 		count = "int64_t rows"
 	}
-	return strings.Join(append(params, count, "cudaStream_t stream", "const char* where"), ", ")
+	params = append(params, count)
+	if k.Exchange {
+		params = append(params, "const hirgen::RowExchange& parts")
+	}
+	return strings.Join(append(params, "cudaStream_t stream", "const char* where"), ", ")
 }
 
 // kernelLaunch prints the launch of a kernel.
@@ -87,6 +91,8 @@ func kernelLaunch(k kernelView) string {
 		return fmt.Sprintf("hirgen::launch_rows<%d, %d, %d>(%s, rows, %s, stream, where)", k.Columns, k.Axes, k.Run.Axis, body, accesses)
 	case k.Views:
 		return fmt.Sprintf("hirgen::launch_rows<%d, %d>(%s, rows, %s, stream, where)", k.Columns, k.Axes, body, accesses)
+	case k.Exchange:
+		return fmt.Sprintf("hirgen::launch_rows<%d>(%s, {rows}, %s, stream, where, parts)", k.Columns, body, accesses)
 	default:
 		return fmt.Sprintf("hirgen::launch_rows<%d>(%s, {rows}, %s, stream, where)", k.Columns, body, accesses)
 	}

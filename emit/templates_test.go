@@ -150,6 +150,7 @@ func TestEveryTemplateIsUsed(t *testing.T) {
 
 // everyStatement has one statement of every kind, in every form.
 func everyStatement() []calls.Stmt {
+	caller := calls.Stream{Name: calls.Caller}
 	list := []calls.Stmt{
 		&calls.EventRecord{}, &calls.StreamWait{}, &calls.FlagWrite{}, &calls.FlagWrite{Kernel: true}, &calls.FlagWrite{Batch: "b"},
 		&calls.FlagWait{}, &calls.FlagWait{Kernel: true}, &calls.FlagWait{Batch: "b"}, &calls.MemOpBatch{}, &calls.Memcpy{},
@@ -157,6 +158,8 @@ func everyStatement() []calls.Stmt {
 		&calls.Launch{Kernel: "unary", Fn: "relu"},
 		&calls.Launch{Kernel: "binary", Fn: "add"}, &calls.Launch{Kernel: "reduce", Fn: "sum"}, &calls.Launch{Kernel: "positions"},
 		&calls.Launch{Kernel: "silu_mul"}, &calls.Delay{}, &calls.PeerSum{}, &calls.PeerPart{},
+		&calls.RowExchange{}, &calls.FlagWrite{Batch: "b", On: caller}, &calls.FlagWait{Batch: "b", On: caller},
+		&calls.Transfer{Batch: "b", On: caller}, &calls.Memcpy{Batch: "b", On: caller}, &calls.Launch{Batch: "b", Kernel: "silu_mul"},
 		&calls.For{}, &calls.If{}, &calls.Declare{}, &calls.Let{}, &calls.DeclareStream{}, &calls.BeginCall{},
 	}
 	for _, row := range collective.Rows() {

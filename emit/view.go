@@ -135,6 +135,11 @@ func (v *programView) Kernels() []kernelView {
 	return list
 }
 
+// Exchanges reports whether some kernels exchange their rows with other ranks.
+func (v *programView) Exchanges() bool {
+	return slices.ContainsFunc(v.Kernels(), func(k kernelView) bool { return k.Exchange })
+}
+
 // Scatters reports whether some kernels take views.
 func (v *programView) Scatters() bool {
 	return slices.ContainsFunc(v.Kernels(), func(k kernelView) bool { return k.Views })

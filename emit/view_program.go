@@ -123,6 +123,8 @@ func (f *form) parts() {
 			headers["hirgen/kernels.hpp"] = true
 		case *calls.PeerSum:
 			headers["hirgen/peer_read_reduction.hpp"] = true
+		case *calls.RowExchange:
+			headers["hirgen/row_exchange.hpp"] = true
 		case *calls.FlagWrite:
 			v.Driver = v.Driver || s.Batch == "" && !s.Kernel
 		case *calls.FlagWait:

@@ -135,6 +135,7 @@ var steps = []struct {
 }{
 	{Memory, (*verification).memory},
 	{Operands, (*verification).operands},
+	{Operands, (*verification).exchanges},
 	{Alignment, (*verification).aligned},
 	{Capture, (*verification).capture},
 	{Records, (*verification).records},

@@ -11,9 +11,10 @@ import (
 type Rank struct {
 	*World
 	Number int32
-	Loops  []Iteration // the enclosing loops, with their current values
-	Begun  []int32     // by share: the calls that have begun
-	Stop   bool        // issue nothing more
+	Loops  []Iteration        // the enclosing loops, with their current values
+	Begun  []int32            // by share: the calls that have begun
+	Within *calls.RowExchange // the enclosing kernel; nil: none
+	Stop   bool               // issue nothing more
 	// Fault is called for an operation that cannot be issued; nil: nothing happens
 	Fault func(s calls.Stmt, kind FaultKind, format string, args ...any)
 	// Accesses replaces the nodes of the world: it reports whether a branch with a PeerAccess is taken. Left is called after it.
@@ -56,8 +57,8 @@ func (w *World) Rank(number int32) *Rank {
 	return r
 }
 
-// Run issues statements in order. Loops, branches and names are no visits; the statements inside a batch, a group or a sum are
-// visited if visit calls Run for them.
+// Run issues statements in order. Loops, branches, names and a RowExchange are no visits; the statements inside a batch, a group or a
+// sum are visited if visit calls Run for them.
 func (r *Rank) Run(body []calls.Stmt, visit func(calls.Stmt)) {
 	before := r.visit
 	r.visit = visit
@@ -75,6 +76,10 @@ func (r *Rank) list(body []calls.Stmt) {
 			r.loop(s)
 		case *calls.If:
 			r.branch(s)
+		case *calls.RowExchange:
+			r.Within = s
+			r.list(s.Body)
+			r.Within = nil
 		case *calls.Let:
 			r.let(s)
 		case *calls.Declare:

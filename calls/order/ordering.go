@@ -34,8 +34,10 @@ type Ordering struct {
 	said    map[string]*calls.EventRecord // single records, by their clock as text
 	unsure  int                           // enclosing conditions that the host decides at run time
 	Spread  Spread
-	Joined  map[int]Clock // by stream: the work that a call has to wait for
-	parts   int           // parts of batches so far
+	Joined  map[int]Clock      // by stream: the work that a call has to wait for
+	parts   int                // parts of batches so far
+	within  *calls.RowExchange // the last kernel of several statements
+	behind  Clock              // the work before it
 }
 
 // Spread is the assignment of ranks to nodes, if it is known.
@@ -78,6 +80,7 @@ func (o *Ordering) RunAll() {
 }
 
 func (o *Ordering) run(rank int64) {
+	o.within = nil
 	o.Rank, o.walk, o.Joined = rank, o.world.Rank(int32(rank)), map[int]Clock{}
 	o.walk.Accesses, o.walk.Left = o.accesses, o.left
 	if o.signals != nil {
@@ -135,8 +138,15 @@ func (o *Ordering) work(s calls.Stmt) {
 		}
 		own := make(Clock, n+1)
 		own[n] = o.tasks(n) + 1
+		behind := o.Clocks[n]
+		if o.walk.Within != nil { // its statements run at the same time
+			if o.within == o.walk.Within {
+				own[n], behind = o.tasks(n), o.behind
+			}
+			o.within, o.behind = o.walk.Within, behind
+		}
 		if o.task != nil {
-			o.task(s, o.Rank, o.Clocks[n], own)
+			o.task(s, o.Rank, behind, own)
 		}
 		o.Clocks[n] = o.Clocks[n].Merged(own)
 		if o.signals != nil {

@@ -112,6 +112,10 @@ func (v *verifier) nesting(body []calls.Stmt, batch string, grouped bool, sum st
 		case *calls.Let, *calls.Declare:
 		case *calls.MemOpBatch:
 			v.nesting(s.Body, s.Name, false, "")
+		case *calls.RowExchange:
+			v.stands(s, batch == "" && !grouped && sum == "")
+			v.nesting(s.Body, s.Name, false, "")
+			v.exchange(s)
 		case *calls.NcclGroup:
 			v.nesting(s.Body, "", true, "")
 		case *calls.PeerSum:
@@ -120,6 +124,10 @@ func (v *verifier) nesting(body []calls.Stmt, batch string, grouped bool, sum st
 			v.stands(s, s.Grouped == grouped && batch == "" && sum == "")
 		case *calls.PeerPart:
 			v.stands(s, s.Sum == sum)
+		case *calls.Memcpy:
+			v.stands(s, s.Batch == batch && !grouped && sum == "")
+		case *calls.Launch:
+			v.stands(s, s.Batch == batch && !grouped && sum == "")
 		case *calls.FlagWrite:
 			v.stands(s, s.Batch == batch && !grouped && sum == "")
 		case *calls.FlagWait:
@@ -129,6 +137,31 @@ func (v *verifier) nesting(body []calls.Stmt, batch string, grouped bool, sum st
 		default:
 			v.stands(s, batch == "" && !grouped && sum == "")
 		}
+	}
+}
+
+// exchange checks that a kernel has the rows that it exchanges, and stands at the end, behind one copy of the own part.
+func (v *verifier) exchange(x *calls.RowExchange) {
+	values, keeps := v.program.Values(), 0
+	of := func(e expr.Expr) int64 { n, _ := values.Eval(e); return n }
+	for keep := range calls.Each[*calls.Memcpy](x.Body) {
+		if keeps++; of(keep.Elements) != of(x.Rows)*of(x.Row) || keep.Type != x.Type {
+			v.fail(keep, "it copies other rows than the exchange has")
+		}
+	}
+	for send := range calls.Each[*calls.Transfer](x.Body) {
+		if of(send.Elements) != of(x.Rows)*of(x.Row) || send.Type != x.Type || send.Share != x.Share {
+			v.fail(send, "it copies other rows than the exchange has")
+		}
+	}
+	launches := slices.Collect(calls.Each[*calls.Launch](x.Body))
+	if keeps != 1 || len(launches) != 1 || x.Body[len(x.Body)-1] != calls.Stmt(launches[0]) {
+		v.fail(x, "it has one copy of its own part, and ends with its only kernel")
+		return
+	}
+	l := launches[0]
+	if k := v.program.Kernel(l); k == nil || !k.Exchange || k.Views || k.Columns != of(x.Row) || of(l.Elements) != of(x.Rows) {
+		v.fail(l, "the kernel has other rows than the exchange")
 	}
 }
 

@@ -152,6 +152,15 @@ inline int64_t row_of_block() { return 0; }
 
 #endif
 
+/// How the blocks of a kernel are launched, if they need nothing else: a RowExchange in its place
+/// exchanges the rows of a block first.
+struct NoExchange {
+  template <int T, int Rows, typename Index, typename Block>
+  void launch(int64_t n, const Block& block, cudaStream_t stream, const char* where) const {
+    launch_blocks<T, Rows, Index>(n, block, stream, where);
+  }
+};
+
 /// A tile of dense operands: C chunks of W elements for each of T threads.
 template <typename Body, int W, int C, int T>
 struct TileBlock {
@@ -268,8 +277,10 @@ inline int64_t run_length(int64_t rows, int64_t rows_at_once) {
 
 /// Runs the body on each row, with accesses of W elements. With Along, runs it on runs of rows
 /// along that axis.
-template <int64_t Columns, int W, int Each, int Along, typename Index, int A, typename Body>
-void launch_by(const Body& body, const Rows<A>& rows, cudaStream_t stream, const char* where) {
+template <int64_t Columns, int W, int Each, int Along, typename Index, int A, typename Body,
+          typename Exchange>
+void launch_by(const Body& body, const Rows<A>& rows, cudaStream_t stream, const char* where,
+               const Exchange& exchange) {
   constexpr int64_t kAccesses = Columns / W;
   constexpr int kMostThreads = row_threads(kAccesses, Each);
   constexpr int64_t kChunks = (kAccesses + kMostThreads - 1) / kMostThreads;
@@ -279,7 +290,8 @@ void launch_by(const Body& body, const Rows<A>& rows, cudaStream_t stream, const
                                  StreamedRow<W, kThreads, A>>;
   constexpr int kRows = rows_of_block(kThreads);
   const auto launch = [&](int64_t count, const auto& block) {
-    launch_blocks<kThreads, kRows, Index>((count + kRows - 1) / kRows, block, stream, where);
+    exchange.template launch<kThreads, kRows, Index>((count + kRows - 1) / kRows, block, stream,
+                                                     where);
   };
   const int64_t count = rows.template count_by<Index>(where);
   const int64_t at_once = kRows * blocks_at_once(kThreads * kRows, where);
@@ -297,17 +309,19 @@ void launch_by(const Body& body, const Rows<A>& rows, cudaStream_t stream, const
 
 /// Runs the body on each of the rows. A dense operand has a row of `Columns` columns for each row,
 /// one row for all, or one element for each row. A Scattered operand has strides along the A axes
-/// of rows. With Along, the body takes runs of rows along that axis (RunOfRows).
-template <int64_t Columns, int A = 0, int Along = -1, typename Body, int W, int O, typename Index>
+/// of rows. With Along, the body takes runs of rows along that axis (RunOfRows). A RowExchange
+/// exchanges the rows of dense operands before the body runs.
+template <int64_t Columns, int A = 0, int Along = -1, typename Body, int W, int O, typename Index,
+          typename Exchange = NoExchange>
 void launch_rows(const Body& body, const Rows<A>& rows, Accesses<W, O, Index> accesses,
-                 cudaStream_t stream, const char* where) {
+                 cudaStream_t stream, const char* where, const Exchange& exchange = {}) {
   if constexpr (Columns % W == 0) {
     constexpr int kEach = Accesses<W, O>::kOfRow;
     if (accesses.aligned) {
-      return launch_by<Columns, W, kEach, Along, Index>(body, rows, stream, where);
+      return launch_by<Columns, W, kEach, Along, Index>(body, rows, stream, where, exchange);
     }
   }
-  launch_by<Columns, 1, 4, Along, Index>(body, rows, stream, where);
+  launch_by<Columns, 1, 4, Along, Index>(body, rows, stream, where, exchange);
 }
 
 }  // namespace hirgen

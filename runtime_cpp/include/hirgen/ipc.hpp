@@ -47,6 +47,8 @@ class Shared {
     waits_->ready[static_cast<size_t>(i)].peer = static_cast<int>(rank);
     return flag(rank, transfers_ + i);
   }
+  /// The name of the tensor.
+  const std::string& name() const { return waits_->name(); }
   /// The sequence number of the current call, counted from 1. The call's flags are set to it.
   uint32_t sequence() const { return sequence_; }
   /// The same for kernels, which can also read a number that the device counts.

@@ -10,7 +10,7 @@
 #include "hirgen/parallel_for.hpp"
 #include "hirgen/peer_read_reduction.hpp"
 #include "kernels/add_elements.hpp"
-#include "kernels/device_flags.hpp"
+#include "hirgen/device_flags.hpp"
 
 namespace hirgen {
 namespace {

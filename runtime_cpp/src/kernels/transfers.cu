@@ -6,7 +6,7 @@
 #include "hirgen/parallel_for.hpp"
 #include "hirgen/transfers.hpp"
 #include "kernels/copy_elements.hpp"
-#include "kernels/device_flags.hpp"
+#include "hirgen/device_flags.hpp"
 
 namespace hirgen {
 namespace {

@@ -1,5 +1,5 @@
-// Flags in kernels, which wait for this rank's flags and write the flags of peers. For .cu files
-// only; the CPU device uses operations on its streams instead.
+// Flags in kernels, which wait for this rank's flags and write the flags of peers. For .cu
+// files only; the CPU device uses operations on its streams instead.
 #pragma once
 
 #ifdef __CUDACC__
@@ -17,14 +17,22 @@ __device__ inline uint32_t value_of(const SequenceNumber& sequence) {
   return sequence.counter == nullptr ? sequence.value : sequence.value + *sequence.counter;
 }
 
+/// Whether the flag has reached `sequence`. If so, all writes of its writer before it are visible.
+__device__ inline bool has_reached(CUdeviceptr flag, uint32_t sequence) {
+  uint32_t value = 0;
+  asm volatile("ld.acquire.sys.u32 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
+  return static_cast<int32_t>(value - sequence) >= 0;
+}
+
 /// Waits until the flag has reached `sequence`. All writes of its writer before it are then
 /// visible.
 __device__ inline void wait_flag(CUdeviceptr flag, uint32_t sequence) {
-  uint32_t value = 0;
-  while (true) {
-    asm volatile("ld.acquire.sys.u32 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
-    if (static_cast<int32_t>(value - sequence) >= 0) return;
-    __nanosleep(32);
+  while (!has_reached(flag, sequence)) __nanosleep(32);
+}
+
+/// The same without pauses, where each nanosecond counts.
+__device__ inline void spin_on_flag(CUdeviceptr flag, uint32_t sequence) {
+  while (!has_reached(flag, sequence)) {
   }
 }
 

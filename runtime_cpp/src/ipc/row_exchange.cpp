@@ -1,0 +1,47 @@
+#include "hirgen/row_exchange.hpp"
+
+#include "hirgen/error.hpp"
+
+namespace hirgen {
+
+RowExchange::Peer& RowExchange::peer_of(int64_t transfer) {
+  if (transfer < 1 || transfer > kMostPeers) {
+    throw Error(Code::kInternal, std::string(shared_->name()) + ": a kernel exchanges parts with " +
+                                     std::to_string(transfer) + " ranks, and at most " +
+                                     std::to_string(kMostPeers) + " are possible");
+  }
+  list_.peers = std::max(list_.peers, static_cast<int>(transfer));
+  return list_.peer[transfer - 1];
+}
+
+void RowExchange::send(void* out, const void* part, int64_t peer, int64_t transfer) {
+  Peer& to = peer_of(transfer);
+  to.out = out;
+  to.ready_here = shared_->ready(flag_of(transfer));
+  to.done_there = shared_->done_at(peer, flag_of(transfer));
+  list_.part = part;
+}
+
+void RowExchange::submit(cudaStream_t stream, const char* where) const {
+  const size_t bytes = static_cast<size_t>(list_.rows) * list_.row_bytes;
+  FlagKernel ready(FlagUse::kWrite), sent(FlagUse::kWrite);
+  FlagKernel may_send(FlagUse::kWait), received(FlagUse::kWait);
+  for (int p = 0; p < list_.peers; ++p) {
+    const Peer& peer = list_.peer[p];
+    ready.add(peer.ready_there, list_.sequence);
+    may_send.add(peer.ready_here, list_.sequence);
+    sent.add(peer.done_there, list_.sequence);
+    received.add(peer.done_here, list_.sequence);
+  }
+  const auto copy = [&](void* out) {
+    HG_CHECK(cudaMemcpyAsync(out, list_.part, bytes, cudaMemcpyDeviceToDevice, stream), where);
+  };
+  ready.submit(stream, where);
+  may_send.submit(stream, where);
+  for (int p = 0; p < list_.peers; ++p) copy(list_.peer[p].out);
+  sent.submit(stream, where);
+  copy(list_.own);
+  received.submit(stream, where);
+}
+
+}  // namespace hirgen
