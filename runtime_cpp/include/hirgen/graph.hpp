@@ -3,6 +3,7 @@
 
 #include <cuda_runtime.h>
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <list>
@@ -11,6 +12,10 @@
 #include "hirgen/error.hpp"
 
 namespace hirgen {
+
+/// How many calls, one after the other, a graph captured from now on holds. 1 unless the driver
+/// times several calls a launch.
+extern std::atomic<int64_t> calls_per_graph;
 
 /// The graphs of one program. A graph holds the pointers that it was captured with, so calls with
 /// other tensors need another graph. If there are too many, the least recently used one is dropped.
@@ -26,9 +31,9 @@ class GraphCache {
   GraphCache(const GraphCache&) = delete;
   GraphCache& operator=(const GraphCache&) = delete;
 
-  /// Launches on `caller` the work that `issue` enqueues on its stream argument. `issue` runs only
-  /// if there is no graph for these tensors yet. When it returns, it must have joined all streams
-  /// that it uses to that stream.
+  /// Launches on `caller` the work that `issue` enqueues on its stream argument, calls_per_graph
+  /// times. `issue` runs only if there is no graph for these tensors yet. When it returns, it must
+  /// have joined all streams that it uses to that stream.
   void launch(cudaStream_t caller, const std::vector<void*>& tensors, const Issue& issue);
 
  private:

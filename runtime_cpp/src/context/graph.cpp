@@ -6,6 +6,8 @@
 
 namespace hirgen {
 
+std::atomic<int64_t> calls_per_graph{1};
+
 GraphCache::~GraphCache() {
   // Destructors do not throw. Errors of a lost device were reported earlier.
   forget_all();
@@ -46,7 +48,7 @@ cudaGraphExec_t GraphCache::capture(const Issue& issue) {
   HG_CHECK(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), where_);
   cudaGraph_t graph = nullptr;
   try {
-    issue(stream_);
+    for (int64_t i = 0; i < calls_per_graph; ++i) issue(stream_);
   } catch (...) {
     (void)cudaStreamEndCapture(stream_, &graph);
     if (graph != nullptr) (void)cudaGraphDestroy(graph);

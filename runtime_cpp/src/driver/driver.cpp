@@ -16,6 +16,7 @@
 #include "driver/host_shards.hpp"
 #include "hirgen/error.hpp"
 #include "hirgen/fill.hpp"
+#include "hirgen/graph.hpp"
 #include "ipc/transport.hpp"
 
 namespace hirgen {
@@ -66,6 +67,7 @@ Driver::Driver(Context& context, const ProgramTable& table, const Options& optio
   HG_CHECK(cudaEventCreate(&end_), kDriver);
   allocate_tensors();
   load_files();
+  calls_per_graph = options.calls_per_graph;
   memory_before_ = context.memory();
   MadeProgram made = make_program(context, table, options.transport);
   program_ = std::move(made.program);

@@ -28,6 +28,10 @@ void check_tensor_names(const std::vector<TensorDesc>& descs, const Options& opt
 /// checks this before it joins the others.
 void check_trace(const ProgramInfo& info, const Options& options);
 
+/// The options with the calls of one launch of the program: 1 unless the program has a CUDA graph.
+/// Throws Error(kUsage) if a timed repeat is no whole number of launches.
+Options with_launches(const ProgramInfo& info, Options options);
+
 class Driver {
  public:
   /// Collective: every rank of the context makes one.
@@ -91,6 +95,7 @@ class Driver {
   /// Traces a repeat, measures the cost of tracing, and writes the file of --trace.
   void trace_calls();
   void write_trace(const RankTrace& mine, const TraceCost& cost);
+  /// Launches a CUDA graph of calls_per_graph calls, or issues one call.
   void call() { run_call(context_, *program_, stream_, tensors_); }
   void describe_machine();
 

@@ -69,6 +69,11 @@ constexpr Spec kSpecs[] = {
      [](Options& o, const std::string& n, const std::string& t) { o.repeats = whole(n, t, 1); }},
     {"--checks", "N", "checked calls, back to back, each with new inputs (2)",
      [](Options& o, const std::string& n, const std::string& t) { o.checks = whole(n, t, 1); }},
+    {"--calls-per-graph", "N",
+     "with schedule graph: true, calls in one CUDA graph; --iters is a multiple of it (1)",
+     [](Options& o, const std::string& n, const std::string& t) {
+       o.calls_per_graph = whole(n, t, 1);
+     }},
     {"--seed", "K", "seed of the inputs (1)",
      [](Options& o, const std::string& n, const std::string& t) {
        o.seed = static_cast<uint64_t>(whole(n, t, 0));

@@ -17,6 +17,7 @@ struct Options {
   int64_t warmup = 5;           ///< calls before the first repeat
   int64_t repeats = 7;          ///< timed repeats; the median is reported
   int64_t checks = 2;           ///< checked calls, back to back, each with new inputs
+  int64_t calls_per_graph = 1;  ///< calls of one launch, of a program with a CUDA graph
   uint64_t seed = 1;            ///< of the inputs
   double timeout = 60;          ///< seconds, bound of every wait
   bool check = true;            ///< compare with the reference

@@ -119,6 +119,7 @@ void write_options(JsonWriter& json, const Options& options) {
   json.begin_object("options");
   json.value("iters", options.iters).value("warmup", options.warmup);
   json.value("repeats", options.repeats).value("checks", options.checks);
+  json.value("calls_per_graph", options.calls_per_graph);
   json.value("seed", static_cast<int64_t>(options.seed)).value("timeout", options.timeout);
   json.value("check", int64_t{options.check}).value("transport", options.transport);
   json.value("tune", int64_t{options.tune}).value("plans", options.plans);

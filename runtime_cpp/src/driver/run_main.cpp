@@ -49,7 +49,7 @@ Code run_rank(Context& context, const ProgramTable& table, const Options& option
 int run_main(int argc, char** argv, const ProgramTable& table) {
   std::string who = table.info.name;
   try {
-    const Options options = parse_options(argc, argv);
+    Options options = parse_options(argc, argv);
     if (options.help) {
       print(usage(table.info.name));
       return 0;
@@ -60,6 +60,7 @@ int run_main(int argc, char** argv, const ProgramTable& table) {
     who += format(" rank %d", joining.rank);
     check_tensor_names(table.tensors(joining.rank), options);
     check_trace(table.info, options);
+    options = with_launches(table.info, options);
     Context context(joining);
     return static_cast<int>(run_rank(context, table, options));
   } catch (...) {

@@ -20,6 +20,16 @@ constexpr const char* kTiming = "timing";
 
 }  // namespace
 
+Options with_launches(const ProgramInfo& info, Options options) {
+  if (!info.graph) options.calls_per_graph = 1;
+  if (options.iters % options.calls_per_graph != 0) {
+    throw Error(Code::kUsage, format("--iters %ld: expected a multiple of --calls-per-graph %ld",
+                                     static_cast<long>(options.iters),
+                                     static_cast<long>(options.calls_per_graph)));
+  }
+  return options;
+}
+
 // Power draw, and so the clock, depends on the data: with integers, times would be too short.
 void Driver::fill_normal_inputs() {
   for (size_t i = 0; i < descs_.size(); ++i) {
@@ -65,7 +75,7 @@ bool Driver::another_round() {
 }
 
 std::vector<double> Driver::time_round() {
-  for (int64_t i = 0; i < options_.warmup; ++i) call();
+  for (int64_t i = 0; i < options_.warmup; i += options_.calls_per_graph) call();
   context_.synchronize(stream_);
   std::vector<double> seconds;
   seconds.reserve(static_cast<size_t>(options_.repeats));
@@ -76,7 +86,7 @@ std::vector<double> Driver::time_round() {
 void Driver::issue_calls(TraceRecorder* recorder) {
   if (recorder != nullptr) recorder->clear();
   const Recording recording(recorder);
-  for (int64_t i = 0; i < options_.iters; ++i) call();
+  for (int64_t i = 0; i < options_.iters; i += options_.calls_per_graph) call();
 }
 
 double Driver::time_repeat(TraceRecorder* recorder) {

@@ -1,5 +1,7 @@
 // Whole programs on several ranks: the driver's check, timing, files and reports, the C ABI,
 // and what the ranks do when one of them fails. Every rank is this program, started again.
+#include "driver/driver.hpp"
+
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -56,13 +58,15 @@ void expect_codes(const std::vector<Ended>& ended, const std::vector<int>& codes
 
 HG_TEST(a_correct_program_is_checked_and_timed) {
   const std::string json_path = scratch(9, "json");
-  const auto ended = run_ranks(with({"--json", json_path, "--checks", "3"}));
+  const auto ended =
+      run_ranks(with({"--json", json_path, "--checks", "3", "--calls-per-graph", "7"}));
   expect_codes(ended, {0, 0, 0});
   HG_EXPECT_CONTAINS(ended[0].out, "# 0 wrong elements in 3 checked calls (exact): OK");
   HG_EXPECT_EQ(ended[1].out + ended[2].out, "");
   HG_EXPECT_EQ(ended[0].err + ended[1].err + ended[2].err, "");
   const JsonValue json = parse_json(read_file(json_path));
   HG_EXPECT_EQ(json.find("wrong")->number, 0.0);
+  HG_EXPECT_EQ(json.find("options")->find("calls_per_graph")->number, 1.0);  // it has no graph
   HG_EXPECT_EQ(json.find("ranks")->items.size(), 3U);
   const JsonValue& times = *json.find("time_us");
   HG_EXPECT_EQ(times.find("repeats")->items.size(), 3U);
@@ -75,6 +79,20 @@ HG_TEST(a_correct_program_is_checked_and_timed) {
     HG_EXPECT_EQ(times.find("repeats")->items[i].number, slowest);
   }
   unlink(json_path.c_str());
+}
+
+HG_TEST(a_repeat_is_a_whole_number_of_launches) {
+  ProgramInfo info;
+  Options options;
+  options.iters = 10;
+  options.calls_per_graph = 3;
+  HG_EXPECT_EQ(with_launches(info, options).calls_per_graph, 1);
+  info.graph = true;
+  const test::Thrown refused = test::thrown_by([&] { with_launches(info, options); });
+  HG_EXPECT_EQ(refused.code, Code::kUsage);
+  HG_EXPECT_CONTAINS(refused.message, "--iters 10: expected a multiple of --calls-per-graph 3");
+  options.calls_per_graph = 5;
+  HG_EXPECT_EQ(with_launches(info, options).calls_per_graph, 5);
 }
 
 /// Makes `text` what this process, and so rank 0 of the next run, reads.
