@@ -3,6 +3,7 @@
 
     scripts/bench_gpu/bench.py --ranks 8 [--json FILE] [--markdown FILE] [--budget SECONDS]
     scripts/bench_gpu/bench.py --ranks 2 --draw 1 2 3 [--drawn 4]  random shapes with schedule: auto (drawn.py)
+    scripts/bench_gpu/bench.py --ranks 2 --sections sums           small sums with residual and norm (sums.py)
     scripts/bench_gpu/bench.py --report FILE...     the merged tables of earlier runs
 
 A cell is an operation at a shape (cells.py); variants.py lists the programs for each cell. For each cell `hirgen bench`
@@ -11,7 +12,8 @@ timed in rounds on the same GPUs, one after the other, so that all see the same 
 or peer is a number of warm-up calls and REPEATS x ITERS back-to-back calls. CUDA events around ITERS calls give the time of a
 repeat on each rank. The slowest rank counts, and tables show the median over repeats and rounds. Both sides start a repeat with
 a barrier of all ranks, and their inputs are in place. The time includes the joins with the caller's stream. ITERS
-follows from --seconds and the problem size, and is the same for the whole cell. The two sides differ in one point: programs
+follows from --seconds and the problem size, and is the same for the whole cell. Every peer is timed in a CUDA graph, too, and at least
+one program of each cell. All graphs of a cell hold --calls-per-graph calls. The two sides differ in one point: programs
 use a barrier over TCP and peers one over NCCL, which adds tens of microseconds of skew to a repeat. #wrong counts the
 wrong elements of one checked call.
 
@@ -37,13 +39,14 @@ import cells
 import cublasmp
 import drawn
 import runs
+import sums
 import tables
 import variants
 from programs import Builder, Program
 
 
-SECTIONS = ["rows", "tiny", "bounds", "drawn"]
-LISTS = ["rows", "drawn"]  # sections that are lists of rows in the result
+SECTIONS = ["rows", "tiny", "bounds", "drawn", "sums"]
+LISTS = ["rows", "drawn", "sums"]  # sections that are lists of rows in the result
 
 
 class Step(typing.NamedTuple):
@@ -65,15 +68,17 @@ def planned(args):
         if shape == args.shapes[0]:
             tiny = cells.tiny_cell(args.ranks)
             steps += [Step("tiny", tiny, chosen(tiny, args))]
-    own = [smaller(cell, args.divide) for cell in drawn.drawn(args.ranks, args.draw, args.drawn, args.operations)]
+    steps += [Step("sums", cell, wanted(sums.of_cell(cell), args)) for cell in sums.sums(args.ranks, args.rows)]
+    own = [smaller(cell, args.divide) for cell in drawn.drawn(args.ranks, args.draw, args.drawn, args.operations, args.odd)]
     steps += [Step("drawn", cell, drawn.of_cell(cell, args.machine)) for cell in own]
     steps = [step for step in steps if step.section in args.sections]
     return sorted(steps, key=lambda s: s.cell.operation == "matmul_ar" and s.cell.expected_seconds > variants.HUGE_SECONDS)
 
 
 def smaller(cell, divisor):
-    """The cell with its extents divided."""
-    return dataclasses.replace(cell, m=cell.m // divisor, n=cell.n // divisor, k=cell.k // divisor)
+    """The cell with its extents divided; its rows stay a multiple of the ranks."""
+    rows = cell.ranks * max(1, cell.m // divisor // cell.ranks)
+    return dataclasses.replace(cell, m=rows, n=cell.n // divisor, k=cell.k // divisor)
 
 
 def chosen(cell, args):
@@ -214,7 +219,7 @@ def kept(entries, key):
 def report(result):
     """The whole report in Markdown."""
     return (tables.markdown(result) + bounds.markdown(result.get("bounds", []), result["rows"])
-            + drawn.markdown(result.get("drawn", [])))
+            + drawn.markdown(result.get("drawn", [])) + sums.markdown(result.get("sums", [])))
 
 
 def parse():
@@ -232,12 +237,15 @@ def parse():
     parser.add_argument("--sections", nargs="*", choices=SECTIONS, default=SECTIONS[:3], help="only these; bounds alone builds no program")
     parser.add_argument("--draw", nargs="*", type=int, default=[], metavar="SEED", help="only the section drawn, with shapes from these seeds")
     parser.add_argument("--drawn", type=int, default=12, metavar="N", help="shapes per seed")
+    parser.add_argument("--odd", type=int, default=6, metavar="N", help="with --draw, shapes in addition of which no extent is a multiple of 8")
+    parser.add_argument("--rows", nargs="*", type=int, default=sums.ROWS, metavar="M", help="of the section sums")
     parser.add_argument("--ahead", type=int, default=12, metavar="N", help="drawn rows whose programs start, and check themselves, at the same time")
     parser.add_argument("--machine", default="", metavar="FILE", help="a file of --calibrate: the only source of choices and predictions for drawn shapes")
     parser.add_argument("--only", nargs="*", help="only variants whose label contains one of these texts")
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=7, help="timed repeats per round")
     parser.add_argument("--iters", type=int, default=5, help="minimum calls per repeat")
+    parser.add_argument("--calls-per-graph", type=int, default=0, metavar="N", help="calls in each CUDA graph, of both sides; 0: as many as take 1 ms, 50 at most")
     parser.add_argument("--seconds", type=float, default=0.2, help="duration of all repeats of a round")
     parser.add_argument("--warm", type=float, default=0.2, metavar="SECONDS", help="warm-up before each round: a GPU at its power limit settles within 0.1 s")
     parser.add_argument("--bounds-seconds", type=float, default=0.05, help="duration of each bounds measurement in a round")

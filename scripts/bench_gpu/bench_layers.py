@@ -64,7 +64,8 @@ def ready(group, runtime, teams, args):
         if peers and layer.size:
             print(f"{layer.operation} {layer.name}: PyTorch takes {peers.attention(layer)}", flush=True)
     with concurrent.futures.ThreadPoolExecutor(len(group)) as beside:
-        loads = [beside.submit(peers.tried, layer, args.without) if peers else None for layer, peers in zip(group, teams)]
+        loads = [beside.submit(peers.tried, layer, args.without, layer.in_graph(args.calls_per_graph)) if peers else None
+                 for layer, peers in zip(group, teams)]
         runs.stop_unless_built(runtime.result(), teams)
         rows = [runs.Row(layer, wanted(layer, args), args, len(group), for_checks) for layer in group]
         for row in rows:
@@ -115,8 +116,8 @@ def explained(row, folders, peers, args):
         args.traces.mkdir(parents=True, exist_ok=True)
         shutil.copy(file, args.traces / f"{row['operation']}_{row['name'].replace(' ', '_')}.json")
     return {"label": label, "us": times[label], "peer": peer, "peer_us": peer_us, "ours": kernel_classes.ours(trace),
-            "theirs": kernel_classes.theirs(answer["kernels"], 5), "statements": kernel_classes.longest(trace),
-            "kernels": kernel_classes.sums(answer["kernels"], 5)}
+            "theirs": kernel_classes.theirs(answer["kernels"], answer["calls"]), "statements": kernel_classes.longest(trace),
+            "kernels": kernel_classes.sums(answer["kernels"], answer["calls"])}
 
 
 def row_text(row):
@@ -195,6 +196,7 @@ def parse():
     parser.add_argument("--operations", nargs="*", choices=layers.OPERATIONS, default=layers.OPERATIONS)
     parser.add_argument("--sizes", nargs="*", choices=list(layers.SIZES), default=list(layers.SIZES))
     parser.add_argument("--draw", type=int, metavar="SEED", help="two random sizes of at least 1024 rows, in place of --sizes")
+    parser.add_argument("--few", nargs="+", type=int, metavar="M", help="sizes with so many rows of one sequence, of the layers of 8b, in place of --sizes")
     parser.add_argument("--explain", nargs="?", const="all", choices=["all", "missed"],
                         help="milliseconds by class of kernel of both sides, for all rows or for those below 1")
     parser.add_argument("--traces", type=pathlib.Path, help="with --explain: a folder for the traces")
@@ -210,6 +212,7 @@ def parse():
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=7, help="timed repeats per round")
     parser.add_argument("--iters", type=int, default=5, help="minimum calls per repeat")
+    parser.add_argument("--calls-per-graph", type=int, default=0, metavar="N", help="calls in each CUDA graph, of both sides; 0: as many as take 1 ms, 50 at most")
     parser.add_argument("--near", type=float, default=1.15, help="time programs and peers again only if within this factor of the best of their side")
     parser.add_argument("--seconds", type=float, default=0.2, help="duration of all repeats of a round")
     parser.add_argument("--warm", type=float, default=0.2, metavar="SECONDS", help="warm-up before each round: a GPU at its power limit settles within 0.1 s")
@@ -224,6 +227,8 @@ def parse():
         parser.error("say how many GPUs: --ranks")
     if args.draw is not None:
         args.sizes = layers.add_drawn(args.draw, 2)
+    if args.few:
+        args.sizes = layers.add_few(args.few)
     return args
 
 

@@ -19,8 +19,10 @@ SHAPES = [
 ]
 OPERATIONS = ["ag_matmul", "matmul_rs", "matmul_ar"]
 
-#: Expected FLOP/s of GEMMs, bytes/s of links and shortest call; only the number of calls depends on them.
-PRODUCT_FLOPS, LINK_BYTES, LEAST_SECONDS = 650e12, 330e9, 20e-6
+#: Expected FLOP/s of GEMMs, bytes/s of links and of memory, and shortest call; only the number of calls depends on them.
+PRODUCT_FLOPS, LINK_BYTES, MEMORY_BYTES, LEAST_SECONDS = 650e12, 330e9, 3e12, 20e-6
+#: A CUDA graph has calls for so long, and at most so many: then its launch takes no part in the time of a call.
+GRAPH_SECONDS, MOST_IN_GRAPH = 1e-3, 50
 ELEMENT = 2  # bytes of bf16
 
 
@@ -65,9 +67,18 @@ class Cell:
         return self.m * self.n * ELEMENT * others * (2 if self.operation == "matmul_ar" else 1)
 
     @property
+    def weight_bytes(self):
+        """Bytes of the matrices that a rank reads however few rows there are."""
+        return self.n * self.k * ELEMENT
+
+    @property
     def expected_seconds(self):
         """A rough estimate of the time of a fast call."""
-        return max(self.flops / PRODUCT_FLOPS, self.moved_bytes / LINK_BYTES, LEAST_SECONDS)
+        return max(self.flops / PRODUCT_FLOPS, self.moved_bytes / LINK_BYTES, self.weight_bytes / MEMORY_BYTES, LEAST_SECONDS)
+
+    def in_graph(self, asked=0):
+        """The calls of a CUDA graph, on both sides: as many as asked for, or without a wish as last for GRAPH_SECONDS."""
+        return asked or max(1, min(MOST_IN_GRAPH, round(GRAPH_SECONDS / self.expected_seconds)))
 
     @property
     def check_flops(self):
@@ -82,11 +93,12 @@ class Cell:
         p, slices = self.params, 0 if self.operation == "ag_matmul" else self.ranks
         return 4 * (p["M"] * p["K"] + p["K"] * p["N"] * (1 + slices) + p["M"] * p["N"] * (1 + slices))
 
-    def calls(self, seconds, repeats, least, warm=0):
+    def calls(self, seconds, repeats, least, warm=0, in_graph=1):
         """(warm-up calls, calls per repeat). The warm-up lasts for warm seconds or half of seconds, whichever is longer, and all repeats
-        together last for seconds. There are at least 3 warm-up calls and least calls per repeat."""
-        iters = math.ceil(seconds / repeats / self.expected_seconds)
-        return max(3, math.ceil(max(warm, seconds / 2) / self.expected_seconds)), max(least, iters)
+        together last for seconds. There are at least 3 warm-up calls and least calls per repeat. Both are whole graphs."""
+        iters = max(least, math.ceil(seconds / repeats / self.expected_seconds))
+        warmup = max(3, math.ceil(max(warm, seconds / 2) / self.expected_seconds))
+        return tuple(in_graph * math.ceil(count / in_graph) for count in (warmup, iters))
 
 
 def cells(ranks, shapes, operations):

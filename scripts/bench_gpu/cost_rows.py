@@ -91,9 +91,14 @@ def rows_of_drawn(source, row):
     found = list(alone(cell, row["peers"]))
     item = row["hirgen"].get(drawn.LABEL, {})
     made, us = drawn_program(cell, row.get("choice", "")), tables.median(item)
-    if made and us is not None and item.get("wrong") == 0:
+    if made and us is not None and item.get("wrong") == 0 and is_one_call(made["schedule"], row):
         found.append({**made, "ranks": row["ranks"], "us": us})
     return [{"source": source, **one, "us": round(one["us"], 1)} for one in found]
+
+
+def is_one_call(schedule, row):
+    """Whether each call has a launch, as predictions assume: the calls of a CUDA graph share one."""
+    return str(schedule.get("graph")).lower() != "true" or row.get("calls", {}).get("in_graph", 1) == 1
 
 
 def undisturbed(item):
@@ -123,7 +128,7 @@ def rows_of(source, row, is_layer, is_tiny=False):
             operation, words = named[1], named[2]
         made = layer_program(cell, label) if is_layer else program(cell, operation, words)
         us = tables.median(item)
-        if made and us is not None and item.get("wrong") == 0:
+        if made and us is not None and item.get("wrong") == 0 and is_one_call(made["schedule"], row):
             found.append({**made, "ranks": row["ranks"], "us": us})
     return [{"source": source, **one, "us": round(one["us"], 1)} for one in found]
 

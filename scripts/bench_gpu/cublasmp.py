@@ -73,8 +73,8 @@ class Cublasmp(runs.Peers):
         super().start()
 
     def spelled(self, command):
-        """A command in the program's format: its values, separated by spaces."""
-        return " ".join(str(value) for value in command.values())
+        """A command in the program's format: its values, separated by spaces. It has no graphs."""
+        return " ".join(str(value) for name, value in command.items() if name != "calls_per_graph")
 
     def ask(self, **command):
         """Rank 0's answer; on Silence, marks the operation as broken and raises."""
@@ -84,12 +84,12 @@ class Cublasmp(runs.Peers):
             self.broken.add(self.operation)
             raise
 
-    def load(self, cell):
+    def load(self, cell, in_graph=1):
         """Makes a cell's tensors and returns the items of its peers; none for tiny cells, layers and broken operations."""
         self.operation = cell.operation
         if cell.is_tiny or cell.operation not in cells.OPERATIONS or cell.operation in self.broken:
             return {}
-        return super().load(cell)
+        return super().load(cell, in_graph)
 
 
 class Both:
@@ -99,9 +99,9 @@ class Both:
         self.parts, self.owner = parts, {}
         self.about = parts[0].about
 
-    def load(self, cell):
+    def load(self, cell, in_graph=1):
         """The items of all peers of a cell."""
-        loaded = [(part, part.load(cell)) for part in self.parts]
+        loaded = [(part, part.load(cell, in_graph)) for part in self.parts]
         self.owner = {name: part for part, items in loaded for name in items}
         return {name: item for _, items in loaded for name, item in items.items()}
 

@@ -8,7 +8,7 @@
     compiled, async      the same as compiled, whole, and the compiler fuses collectives and GEMMs into async-TP's operations.
     one_shot             allreduces by kernels that read the partial sums of other ranks from symmetric memory.
     overlapped           backward only: GEMMs of weight gradients overlap the sums of the other gradients.
-    ..., graph           the call as a CUDA graph.
+    ..., graph           the call in a CUDA graph, of as many calls as a program of hirgen has in its graph.
 
 async_tp, one_shot and overlapped also compile the elementwise operations. Autograd computes the backward pass from the saved
 tensors of the forward pass: the gradients of the input and of all weights. Weights have the layout of hirgen's specs. GEMMs with
@@ -25,7 +25,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from layer_models import MADE, PARTS, Block
 from layer_moves import Eager, Functional, Nothing, OneShot, overlapped
-from on_gpu import normal, timed
+from on_gpu import Captured, normal, timed
 
 BACKWARD = "_backward"
 ATTENTION = [SDPBackend.FLASH_ATTENTION, SDPBackend.CUDNN_ATTENTION]
@@ -40,12 +40,16 @@ def forms(group, split, backward):
     rows = [("compute", nothing, True, None, False), ("eager", eager, False, None, False), ("compiled", eager, True, None, False),
             ("compiled, whole", by_compiler, False, {}, False)]
     if split.is_split:
-        rows += [("compiled, async", by_compiler, False, {"_micro_pipeline_tp": True}, False), ("async_tp", split.fused(group), True, None, False)]
+        own, moved = "async_tp", split.fused(group)
+        rows += [("compiled, async", by_compiler, False, {"_micro_pipeline_tp": True}, False)]
     else:
-        rows += [("compute, whole", nothing, False, {}, False), ("one_shot", split(OneShot(group)), True, None, False)]
+        own, moved = "one_shot", split(OneShot(group))
+        rows += [("compute, whole", nothing, False, {}, False)]
+    rows += [(own, moved, True, None, False)]
     rows += [("overlapped", overlapped(split, group), True, None, False)] if backward else []
     return rows + [("compute, graph", nothing, split.is_split, None if split.is_split else {}, True), ("compiled, graph", eager, True, None, True),
-                   ("compiled, whole, graph", by_compiler, False, {}, True), ("compiled, reordered", by_compiler, False, OVERLAP, False)]
+                   ("compiled, whole, graph", by_compiler, False, {}, True), (f"{own}, graph", moved, True, None, True),
+                   ("compiled, reordered", by_compiler, False, OVERLAP, False)]
 
 
 def compiled_parts():
@@ -53,7 +57,7 @@ def compiled_parts():
     return {name: torch.compile(function, dynamic=False) for name, function in PARTS.items()}
 
 
-def calls(layer, group, backward):
+def calls(layer, group, backward, calls_per_graph):
     """The peers of a layer, by name. The first call compiles a peer. Peers with the same functions share the compiled code."""
     made, parts, whole = {}, compiled_parts(), {}
     direction = Backward if backward else Forward
@@ -64,7 +68,7 @@ def calls(layer, group, backward):
             key = id(moved), str(options)
             run = whole.setdefault(key, torch.compile(run, dynamic=False, options=options))
         call = direction(run, layer.tensors, layer.grad)
-        made[name] = Captured(call) if is_graph else call
+        made[name] = Captured(call, calls_per_graph) if is_graph else call
     return made
 
 
@@ -110,32 +114,6 @@ class Backward:
         if self.result is None:
             self.result = self.run(*self.tensors)
         return torch.autograd.grad(self.result, self.tensors, self.grad, retain_graph=True)
-
-
-class Captured:
-    """A call as a CUDA graph, captured by the first call. The forward pass runs on the capture stream, as autograd requires."""
-
-    def __init__(self, call):
-        self.call, self.graph, self.made = call, None, None
-
-    def __call__(self):
-        if self.graph is None:
-            self.capture()
-        self.graph.replay()
-        return self.made
-
-    def capture(self):
-        """Captures the call, after calls that compile and allocate everything."""
-        stream = torch.cuda.Stream()
-        stream.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(stream):
-            for _ in range(3):
-                self.call()
-        torch.cuda.synchronize()
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph, stream=stream, capture_error_mode="thread_local"):
-            self.made = self.call()
-        self.graph = graph
 
 
 def memory(call):
@@ -204,8 +182,8 @@ def make(operation, group, sizes):
     return layer, operation.endswith(BACKWARD)
 
 
-def load(operation, group, **sizes):
+def load(operation, group, calls_per_graph=1, **sizes):
     """(the peers of a layer by name, the function that computes its results in fp32)."""
     torch._functorch.config.donated_buffer = False  # every backward pass reads the saved tensors of one forward pass
     layer, backward = make(operation, group, sizes)
-    return calls(layer, group, backward), lambda: reference(layer, group, backward)
+    return calls(layer, group, backward, calls_per_graph), lambda: reference(layer, group, backward)

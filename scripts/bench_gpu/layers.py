@@ -73,6 +73,13 @@ def add_drawn(seed, count):
     return list(made)
 
 
+def add_few(rows):
+    """Adds sizes with so many rows of one sequence to SIZES, of the layers of 8b, and returns their names."""
+    made = {f"{count} rows": dataclasses.replace(SIZES["8b"], rows=count, sequences=1, length=count) for count in rows}
+    SIZES.update(made)
+    return list(made)
+
+
 SIZES |= {f"drawn {i + 1}": size for i, size in enumerate(drawn_sizes(DRAWN_FROM, 3))}
 SHAPES = [(size.rows, size.inner, size.width) for size in SIZES.values()]  # M, N, K of an MLP
 
@@ -125,6 +132,11 @@ class Layer(cells.Cell):
         """The arguments of the peers."""
         more = {"sequences": self.size.sequences, "heads": self.size.heads, "groups": self.size.groups} if self.size else {}
         return super().sizes | more
+
+    @property
+    def weight_bytes(self):
+        """Bytes of the matrices of a rank, and of their gradients."""
+        return self.weights * cells.ELEMENT * (2 if self.is_backward else 1) / self.ranks
 
     @property
     def moved_bytes(self):
@@ -251,7 +263,7 @@ def removed(row):
 def table(rows):
     """One line a layer: the best of both sides with the spread of their repeats, the time of auto, and the memory of both."""
     titles = ["layer", "size", "M, N, K", "compute", "best peer", "ms", "spread, %", "best hirgen", "ms", "spread, %", "peer / hirgen",
-              "removed", "auto, ms", "peer / auto", "memory of peer, MB", "of hirgen"]
+              "removed", "auto, ms", "peer / auto", "memory of peer, MB", "of hirgen", *tables.GRAPH_TITLES]
     lines = []
     for row in rows:
         d = tables.derived(row)
@@ -261,7 +273,8 @@ def table(rows):
         lines.append([row["operation"], row.get("name") or "-", tables.shape(row), tables.ms(d["gemm"]), d["peer"] or "-", tables.ms(d["peer_us"]),
                       spread(peer), d["label"] or "-", tables.ms(d["us"]), spread(own),
                       tables.number(d["against_peer"], 3), tables.number(removed(row), 2), tables.item_text(row["hirgen"].get("auto")),
-                      tables.number(auto and d["peer_us"] and d["peer_us"] / auto, 3), megabytes(alike), megabytes(own)])
+                      tables.number(auto and d["peer_us"] and d["peer_us"] / auto, 3), megabytes(alike), megabytes(own),
+                      *tables.graph_columns(row)])
     return tables.table(titles, lines)
 
 

@@ -1,4 +1,7 @@
-"""Helpers of peers.py and products.py: tensors on this rank's GPU, and timing."""
+"""Helpers of peers.py and products.py: tensors on this rank's GPU, CUDA graphs, and timing."""
+import contextlib
+import math
+
 import torch
 import torch.distributed as dist
 import torch.distributed._symmetric_memory as symm_mem
@@ -20,14 +23,61 @@ def symmetric(group, *shape):
     return tensor, symm_mem.rendezvous(tensor, group)
 
 
+class Captured:
+    """Calls in one CUDA graph, captured by the first launch. The warm-up runs on the capture stream, where autograd requires the forward
+    pass; it compiles and allocates everything."""
+
+    def __init__(self, call, calls=1):
+        self.call, self.calls, self.graph, self.made = call, calls, None, None
+
+    def __call__(self):
+        if self.graph is None:
+            self.capture()
+        self.graph.replay()
+        return self.made
+
+    def capture(self):
+        """Captures the calls, one after the other. If that fails, PyTorch leaves its stream as the current one, and its random numbers as
+        captured ones."""
+        caller, stream = torch.cuda.current_stream(), torch.cuda.Stream()
+        stream.wait_stream(caller)
+        with torch.cuda.stream(stream):
+            for _ in range(3):
+                self.call()
+        torch.cuda.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        try:
+            with torch.cuda.graph(graph, stream=stream, capture_error_mode="thread_local"):
+                for _ in range(self.calls):
+                    self.made = self.call()
+        except Exception:
+            torch.cuda.set_stream(caller)
+            with contextlib.suppress(Exception):
+                numbers = torch.cuda.default_generators[torch.cuda.current_device()]
+                numbers.graphsafe_set_state(numbers.clone_state())
+            raise
+        self.graph = graph
+
+
+def launches(call, calls):
+    """The number of launches for at least this number of calls."""
+    return math.ceil(calls / call.calls) if isinstance(call, Captured) else calls
+
+
+def calls_in(call, count):
+    """The number of calls in count launches."""
+    return count * call.calls if isinstance(call, Captured) else count
+
+
 def timed(call, warmup, iters, repeats):
     """Microseconds of a call in each repeat, on the slowest rank."""
     return [max(times) for times in timed_by_rank(call, warmup, iters, repeats)]
 
 
 def timed_by_rank(call, warmup, iters, repeats):
-    """The same for each rank: a list of all ranks' times for each repeat."""
-    for _ in range(warmup):
+    """The same for each rank: a list of all ranks' times for each repeat. A CUDA graph of several calls is launched less often."""
+    count = launches(call, iters)
+    for _ in range(launches(call, warmup)):
         call()
     times = []
     for _ in range(repeats):
@@ -36,11 +86,11 @@ def timed_by_rank(call, warmup, iters, repeats):
         torch.cuda.synchronize()
         begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
         begin.record()
-        for _ in range(iters):
+        for _ in range(count):
             call()
         end.record()
         torch.cuda.synchronize()
-        mine = torch.tensor([begin.elapsed_time(end) * 1e3 / iters], device="cuda", dtype=torch.float64)
+        mine = torch.tensor([begin.elapsed_time(end) * 1e3 / calls_in(call, count)], device="cuda", dtype=torch.float64)
         every = torch.empty(dist.get_world_size(), device="cuda", dtype=torch.float64)
         dist.all_gather_into_tensor(every, mine)
         times.append(every.tolist())

@@ -73,7 +73,7 @@ def rows_of(row, machine):
     sides = [[row_of(label, item, is_peer, common, d["peer_us"]) for label, item in items.items() if label not in left_out]
              for is_peer, items in ((False, row["hirgen"]), (True, row["peers"]))]
     for program in sides[0]:
-        if "predicted_us" in row and program["status"] == "ok":
+        if "predicted_us" in row and program["status"] == "ok" and tables.GRAPH not in program["case"]:
             program["predicted_us"] = row["predicted_us"]
     return [one for side in sides for one in sorted(side, key=lambda one: one.get("median_us", float("inf")))]
 
@@ -82,7 +82,7 @@ def rows(result):
     """Converts a result of bench.py or bench_layers.py to the format of hirgen bench; returns a result of hirgen bench unchanged."""
     if any("case" in row for row in result.get("rows", [])):
         return result
-    measured = [*result.get("rows", []), *result.get("drawn", [])]
+    measured = [*result.get("rows", []), *result.get("drawn", []), *result.get("sums", [])]
     if tiny := result.get("tiny"):
         measured.append({**tiny, "hirgen": {label: item for label, item in tiny["hirgen"].items() if not label.startswith(TINY)}})
     about = LAYERS if any("size" in row for row in measured) else ""

@@ -4,17 +4,12 @@
 Each rank is a process with torchrun's environment. All ranks read the same commands from standard input, one JSON object a line,
 and rank 0 answers with lines that begin with "PEER". runs.py is the other end.
 
-    gemm                 torch.mm into a given output, the GEMM alone.
-    collective           NCCL's allgather, reduce-scatter or allreduce alone.
-    eager                both, one after the other, on one stream.
-    async_tp             torch.ops.symm_mem.fused_all_gather_matmul or fused_matmul_reduce_scatter.
-    async_tp symmetric   fused_all_gather_matmul with its input already in symmetric memory.
-
-layer_peers.py adds the layers of layers.py. products.py adds the GEMMs alone, whole and split, and while copies run.
+operation_peers.py has the peers of the operations, and layer_peers.py the peers of layers. products.py adds the GEMMs alone, whole and
+split, and while copies run.
 
 Data are random normal bf16 and in place before the clock starts. After warm-up calls, CUDA events measure back-to-back calls, as
-in the driver of an emitted program. A time is the mean of a call on the slowest rank. The host waits for the device only
-between repeats, and all ranks start a repeat together.
+in the driver of an emitted program. CUDA graphs hold as many calls as the program's. A time is the mean of a call on the slowest
+rank. The host waits for the device only between repeats, and all ranks start a repeat together.
 """
 import json
 import math
@@ -32,77 +27,13 @@ import torch.distributed._symmetric_memory as symm_mem  # noqa: E402
 
 import bounds  # noqa: E402
 import layer_peers  # noqa: E402
+import operation_peers  # noqa: E402
 import products  # noqa: E402
 import tables  # noqa: E402
-from on_gpu import empty, normal, symmetric, timed, timed_by_rank  # noqa: E402
+from on_gpu import calls_in, launches, normal, timed, timed_by_rank  # noqa: E402
 
 
 WARM_SECONDS = 0.4
-
-# Each of these functions returns the calls of an operation's peers, by name.
-
-
-def ag_matmul(group, m, n, k):
-    """Allgather of A, then the GEMM."""
-    ranks, name = group.size(), group.group_name
-    a, b, out = normal(m // ranks, k), normal(k, n), empty(m, n)
-    full = empty(m, k)
-    dist.all_gather_into_tensor(full, a)
-
-    def eager():
-        dist.all_gather_into_tensor(full, a)
-        torch.mm(full, b, out=out)
-
-    shared = []
-
-    def shared_input():
-        if not shared:
-            shared.append(symmetric(group, m // ranks, k)[0])
-        torch.ops.symm_mem.fused_all_gather_matmul(shared[0], [b], 0, name, return_A=False)
-
-    return {
-        "gemm": lambda: torch.mm(full, b, out=out),
-        "collective": lambda: dist.all_gather_into_tensor(full, a),
-        "eager": eager,
-        "async_tp": lambda: torch.ops.symm_mem.fused_all_gather_matmul(a, [b], 0, name),
-        "async_tp symmetric": shared_input,
-    }
-
-
-def matmul_rs(group, m, n, k):
-    """The GEMM, then a reduce-scatter of rows."""
-    ranks, name = group.size(), group.group_name
-    a, b, part, out = normal(m, k), normal(k, n), normal(m, n), empty(m // ranks, n)
-
-    def eager():
-        torch.mm(a, b, out=part)
-        dist.reduce_scatter_tensor(out, part)
-
-    return {
-        "gemm": lambda: torch.mm(a, b, out=part),
-        "collective": lambda: dist.reduce_scatter_tensor(out, part),
-        "eager": eager,
-        "async_tp": lambda: torch.ops.symm_mem.fused_matmul_reduce_scatter(a, b, "sum", 0, name),
-    }
-
-
-def matmul_ar(_, m, n, k):
-    """The GEMM, then an allreduce. PyTorch has no overlapped form of it."""
-    a, b, part = normal(m, k), normal(k, n), normal(m, n)
-
-    def eager():
-        torch.mm(a, b, out=part)
-        dist.all_reduce(part)
-
-    return {
-        "gemm": lambda: torch.mm(a, b, out=part),
-        # AVG, since repeated sums in place would overflow.
-        "collective": lambda: dist.all_reduce(part, op=dist.ReduceOp.AVG),
-        "eager": eager,
-    }
-
-
-OPERATIONS = {"ag_matmul": ag_matmul, "matmul_rs": matmul_rs, "matmul_ar": matmul_ar}
 
 
 class Server:
@@ -111,17 +42,17 @@ class Server:
     def __init__(self, group):
         self.group, self.calls, self.exact = group, {}, None
 
-    def load(self, operation, **sizes):
+    def load(self, operation, calls_per_graph=1, **sizes):
         """Replaces the cell and returns the names of its peers. The peers of a layer still need a trial each."""
         self.calls, self.exact = {}, None
         torch.compiler.reset()  # it would give up on a function that it has compiled for eight sizes
         torch.cuda.empty_cache()
         torch.manual_seed(self.group.rank())
         if operation in layer_peers.LAYERS:
-            self.calls, reference = layer_peers.load(operation, self.group, **sizes)
+            self.calls, reference = layer_peers.load(operation, self.group, calls_per_graph, **sizes)
             self.exact = reference()
         else:
-            self.calls = OPERATIONS[operation](self.group, **sizes)
+            self.calls = operation_peers.load(operation, self.group, calls_per_graph, **sizes)
         return {"peers": list(self.calls)}
 
     def attention(self, operation, **sizes):
@@ -141,7 +72,7 @@ class Server:
                 return {"refused": f"its results are {error:.3g} of their norm away from those in fp32"}
             return {"error": error, "memory_bytes": self.memory(call), "first_seconds": seconds}
         except Exception as error:  # noqa: BLE001
-            return {"refused": reason(error)}
+            return {"refused": reason(error), "broken": not is_sound()}
 
     @staticmethod
     def memory(call):
@@ -171,26 +102,29 @@ class Server:
             return {"skipped": reason(error)}
 
     def time(self, peer, warmup, iters, repeats):
-        """Times a peer. If it refuses the shape, which it does on all ranks alike, the answer has the reason."""
+        """Times a peer. If it refuses the shape, which it does on all ranks alike, the answer has the reason, and whether it broke the process."""
         self.exact = None
         try:
             by_rank = timed_by_rank(self.calls[peer], warmup, iters, repeats)
             return {"us": [max(times) for times in by_rank], "by_rank": by_rank}
         except Exception as error:  # noqa: BLE001
-            return {"refused": reason(error)}
+            return {"refused": reason(error), "broken": not is_sound()}
 
     def profile(self, peer, count):
-        """The kernels on this rank's GPU in count calls of a peer: [(kernel, begin, end)] in us."""
+        """The kernels on this rank's GPU in at least count calls of a peer, [(kernel, begin, end)] in us, and how many calls these are."""
         try:
+            call = self.calls[peer]
+            times = launches(call, count)
             for _ in range(2):
-                self.calls[peer]()
+                call()
             torch.cuda.synchronize()
             with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as run:
-                for _ in range(count):
-                    self.calls[peer]()
+                for _ in range(times):
+                    call()
                 torch.cuda.synchronize()
             events = [event for event in run.events() if event.device_type == torch.autograd.DeviceType.CUDA]
-            return {"kernels": [(event.name, event.time_range.start, event.time_range.end) for event in events]}
+            return {"kernels": [(event.name, event.time_range.start, event.time_range.end) for event in events],
+                    "calls": calls_in(call, times)}
         except Exception as error:  # noqa: BLE001
             return {"refused": reason(error)}
 
@@ -203,9 +137,19 @@ class Server:
             answer(getattr(self, command.pop("do"))(**command))
 
 
+def is_sound():
+    """Whether the process can go on after an error: a fault ends all work of its GPU."""
+    try:
+        return normal(1).isfinite().all().item()
+    except Exception as error:  # noqa: BLE001
+        print(reason(error), file=sys.stderr, flush=True)
+        return False
+
+
 def reason(error):
-    """An exception as one line."""
-    return f"{type(error).__name__}: {(str(error).splitlines() or [''])[0][:200]}"
+    """An exception as one line, with its cause: the end of a failed capture is an error, too."""
+    text = f"{type(error).__name__}: {(str(error).splitlines() or [''])[0][:200]}"
+    return text if error.__context__ is None else f"{text}, after {reason(error.__context__)}"
 
 
 def answer(message):

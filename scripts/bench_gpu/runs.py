@@ -67,7 +67,10 @@ class Ready:
 
 
 class Peers:
-    """PyTorch's side: one process a rank, all with the same commands. Without PyTorch there are no peers."""
+    """PyTorch's side: one process a rank, all with the same commands. Without PyTorch there are no peers. A peer that hung once is not
+    timed again for its operation."""
+
+    loaded, hung = None, ()
 
     def __init__(self, ranks):
         self.ranks, self.processes, self.about = ranks, [], {}
@@ -111,28 +114,33 @@ class Peers:
             self.stop()
             raise
 
-    def load(self, cell):
-        """Makes a cell's tensors; returns items for the times of its peers, by name."""
+    def load(self, cell, in_graph=1):
+        """Makes a cell's tensors; returns items for the times of its peers, by name. Graphs hold in_graph calls."""
+        self.loaded = cell, in_graph
         try:
-            answer = self.ask(do="load", operation=cell.operation, **cell.sizes)
+            answer = self.ask(do="load", operation=cell.operation, calls_per_graph=in_graph, **cell.sizes)
         except Silence as silence:
             print(f"no peers of {cell.operation}: {silence}", file=sys.stderr)
             return {}
-        refused = answer.get("refused", {})
+        refused = answer.get("refused", {}) | {name: "failed: it hung before" for operation, name in self.hung if operation == cell.operation}
         return {name: {"refused": refused[name]} if name in refused else {"us": []} for name in answer["peers"]}
 
-    def tried(self, cell, without=()):
+    def tried(self, cell, without=(), in_graph=1):
         """The same for a layer: compiles its peers and compares them with exact results. Peers whose name contains a text of without are
-        left out. If a peer hangs, the processes are restarted, and the other peers are loaded and tried again, with the compiled
-        code from caches."""
-        names, hung = self.load(cell), {}
+        left out. If a peer hangs or breaks its processes, they are restarted, and the other peers are loaded and tried again, with the
+        compiled code from caches."""
+        names, hung = self.load(cell, in_graph), {}
         items = {}
         while left := [name for name in names if name not in items and not any(text in name for text in without)]:
             try:
-                items[left[0]] = {"us": [], **self.ask(do="trial", peer=left[0])}
+                answer = self.ask(do="trial", peer=left[0])
+                if answer.pop("broken", False):
+                    self.stop()
+                    raise Silence(answer["refused"])
+                items[left[0]] = {"us": [], **answer}
             except Silence as silence:
                 hung[left[0]] = {"refused": f"failed: {silence}"}
-                names, items = self.load(cell), dict(hung)
+                names, items = self.load(cell, in_graph), dict(hung)
         return items
 
     def attention(self, cell):
@@ -143,13 +151,17 @@ class Peers:
             return f"failed: {silence}"
 
     def round(self, peer, item, warmup, iters, repeats):
-        """Times a round of a peer into its item."""
+        """Times a round of a peer into its item. If the peer hangs or breaks its processes, they are restarted for the cell's other peers."""
         if "refused" in item:
             return
         try:
             answer = self.ask(do="time", peer=peer, warmup=warmup, iters=iters, repeats=repeats)
         except Silence as silence:
-            answer = {"refused": f"failed: {silence}"}
+            answer = {"refused": f"failed: {silence}", "broken": True}
+            self.hung += ((self.loaded[0].operation, peer),)
+        if answer.get("broken"):
+            self.stop()
+            self.load(*self.loaded)
         if "refused" in answer:
             item.clear()
             item["refused"] = answer["refused"]
@@ -195,7 +207,8 @@ class Row:
     def command(self, together):
         """The command line."""
         s = self.settings
-        self.warmup, self.iters = self.cell.calls(s.seconds, s.repeats, s.iters, s.warm)
+        self.in_graph = self.cell.in_graph(s.calls_per_graph)
+        self.warmup, self.iters = self.cell.calls(s.seconds, s.repeats, s.iters, s.warm, self.in_graph)
         self.is_checked = self.cell.check_flops <= s.check_limit * 1e12 and self.cell.check_bytes <= self.check_memory
         listed = self.folder.with_suffix(".json")
         listed.write_text(json.dumps([v.listed(self.folder) for v in self.variants]))
@@ -206,7 +219,7 @@ class Row:
                 "--rounds", s.rounds, "--repeats", s.repeats, "--iters", self.iters, "--near", 0 if math.isinf(s.near) else s.near,
                 *(f"--cmake={setting.removeprefix('-D')}" for setting in s.cmake),
                 "--peers", f"{sys.executable} {RELAY} {self.meeting.name}/peers",
-                "--", "--warmup", self.warmup, *(["--checks", 1] if self.is_checked else ["--no-check"])]
+                "--", "--warmup", self.warmup, "--calls-per-graph", self.in_graph, *(["--checks", 1] if self.is_checked else ["--no-check"])]
 
     def ready(self):
         """Waits until all programs are ready, or the command has ended."""
@@ -230,7 +243,8 @@ class Row:
             apart = variant.spec.startswith("allgather") and not cell.is_tiny
             groups["allgather" if apart else "hirgen"][variant.label] = own[variant.label]
         return {"operation": cell.operation, "m": cell.m, "n": cell.n, "k": cell.k, "ranks": cell.ranks, "flops": cell.flops,
-                "calls": {"warmup": self.warmup, "iters": self.iters, "repeats": self.settings.repeats, "rounds": self.settings.rounds},
+                "calls": {"warmup": self.warmup, "iters": self.iters, "in_graph": self.in_graph, "repeats": self.settings.repeats,
+                          "rounds": self.settings.rounds},
                 "seconds": {"prepare": self.seconds, "time": time.monotonic() - begin, "all": time.monotonic() - self.begin},
                 "peers": items, **groups}
 
@@ -284,7 +298,7 @@ def measure(cell, variants, peers, settings, started=None):
     """Measures a cell and returns its row. started is its Row if the programs were started ahead."""
     row = started or Row(cell, variants, settings)
     try:
-        items = peers.load(cell) if peers else {}
+        items = peers.load(cell, row.in_graph) if peers else {}
         row.ready()
         return row.timed(peers, items)
     finally:

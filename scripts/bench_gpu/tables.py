@@ -7,7 +7,8 @@ An item is {"us": [times of a call], "wrong": elements or None, ...} or {"refuse
 import math
 import statistics
 
-ALONE = ("gemm", "collective")  # peers that run only a part of the operation
+GRAPH = ", graph"  # ends the name of a peer or a program whose calls are in CUDA graphs
+ALONE = ("gemm", "collective", "gemm" + GRAPH, "collective" + GRAPH)  # peers that run only a part of the operation
 COMPUTE = ("compute", "compute, whole", "compute, graph")  # peers that run a layer without communication
 
 
@@ -23,6 +24,16 @@ def best(items, leave_out=()):
     return min(times.items(), key=lambda pair: pair[1]) if times else (None, None)
 
 
+def in_graphs(items):
+    """The items whose calls are in CUDA graphs."""
+    return {name: item for name, item in items.items() if name.endswith(GRAPH)}
+
+
+def alone(row, part):
+    """Microseconds of a part of the operation alone, the GEMM or the collective, in a graph or not."""
+    return best({name: row["peers"][name] for name in (part, part + GRAPH) if name in row["peers"]})[1]
+
+
 def geometric_mean(values):
     """The geometric mean of positive numbers; None if there are none."""
     values = list(values)
@@ -31,16 +42,18 @@ def geometric_mean(values):
 
 def derived(row):
     """The figures of a row: times in us, and ratios; None if a time is missing."""
-    gemm, collective = (median(row["peers"].get(name)) for name in ALONE)
+    gemm, collective = alone(row, "gemm"), alone(row, "collective")
     gemm = gemm or best({name: item for name, item in row["peers"].items() if name in COMPUTE})[1]
     own_gather = best(row.get("allgather", {}))[1]
     communication = min((us for us in (collective, own_gather) if us is not None), default=None)
     peer, peer_us = best(row["peers"], (*ALONE, *COMPUTE))
     label, us = best(row["hirgen"])
+    graphs = best(in_graphs(row["peers"]), (*ALONE, *COMPUTE))[1], best(in_graphs(row["hirgen"]))[1]
     floor = max(gemm, communication) if gemm and communication else None
     return {"gemm": gemm, "collective": collective, "communication": communication, "peer": peer, "peer_us": peer_us,
             "label": label, "us": us, "floor": floor,
             "against_peer": peer_us / us if us and peer_us else None,
+            "graphs": graphs[0] / graphs[1] if all(graphs) else None,
             "against_gemm": gemm / us if us and gemm else None,
             "against_floor": floor / us if us and floor else None,
             "tflops": row["flops"] / us / 1e6 if us else None,
@@ -68,16 +81,25 @@ def shape(row):
     return f"{row['m']}, {row['n']}, {row['k']}"
 
 
+#: Two columns: best peer in a graph / best program in a graph, and the calls of each graph of both sides.
+GRAPH_TITLES = ["in graphs, peer / hirgen", "calls a graph"]
+
+
+def graph_columns(row):
+    """The text of these columns for a row."""
+    return [number(derived(row)["graphs"], 2), str(row.get("calls", {}).get("in_graph", "-"))]
+
+
 def main_table(rows):
     """One line a row: the GEMM and the collective alone, the best peer, the best program, and their ratios."""
     titles = ["operation", "M, N, K", "GEMM", "TFLOP/s", "collective", "best peer", "ms", "best hirgen", "ms", "TFLOP/s",
-              "peer / hirgen", "GEMM / hirgen", "floor / hirgen"]
+              "peer / hirgen", "GEMM / hirgen", "floor / hirgen", *GRAPH_TITLES]
     lines = []
     for row in rows:
         d = derived(row)
         lines.append([row["operation"], shape(row), ms(d["gemm"]), number(d["gemm_tflops"], 0), ms(d["communication"]),
                       d["peer"] or "-", ms(d["peer_us"]), d["label"] or "-", ms(d["us"]), number(d["tflops"], 0),
-                      number(d["against_peer"], 2), number(d["against_gemm"], 2), number(d["against_floor"], 2)])
+                      number(d["against_peer"], 2), number(d["against_gemm"], 2), number(d["against_floor"], 2), *graph_columns(row)])
     return table(titles, lines)
 
 
@@ -101,10 +123,10 @@ def means_table(rows):
     lines = []
     for operation in [*dict.fromkeys(row["operation"] for row in rows), "all"]:
         figures = [derived(row) for row in rows if operation in ("all", row["operation"])]
-        means = [geometric_mean(f[key] for f in figures if f[key]) for key in ("against_peer", "against_gemm", "against_floor")]
+        means = [geometric_mean(f[key] for f in figures if f[key]) for key in ("against_peer", "against_gemm", "against_floor", "graphs")]
         least = min((f["against_peer"] for f in figures if f["against_peer"]), default=None)
-        lines.append([operation, str(len(figures)), *(number(mean, 3) for mean in means), number(least, 3)])
-    return table(["operation", "rows", "peer / hirgen", "GEMM / hirgen", "floor / hirgen", "least peer / hirgen"], lines)
+        lines.append([operation, str(len(figures)), *(number(mean, 3) for mean in means[:3]), number(least, 3), number(means[3], 3)])
+    return table(["operation", "rows", "peer / hirgen", "GEMM / hirgen", "floor / hirgen", "least peer / hirgen", GRAPH_TITLES[0]], lines)
 
 
 def refusals(rows):

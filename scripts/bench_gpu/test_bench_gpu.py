@@ -121,12 +121,23 @@ class Drawn(unittest.TestCase):
     def test_a_seed_draws_the_same_shapes_everywhere(self):
         self.assertEqual(drawn.shapes(1, 12)[:4], drawn.shapes(1, 4))
         self.assertNotEqual(drawn.shapes(1, 4), drawn.shapes(2, 4))
-        self.assertEqual(drawn.shapes(1, 1), [(384, 10752, 8448)])
+        self.assertEqual(drawn.shapes(1, 1), [(48, 10752, 8448)])
 
     def test_extents_are_multiples_in_range(self):
         for m, n, k in drawn.shapes(3, 500):
-            self.assertEqual((m % 128, n % 128, k % 128), (0, 0, 0))
-            self.assertTrue(256 <= m <= 16384 and 1024 <= n <= 16384 and 1024 <= k <= 16384)
+            self.assertEqual((m % 16, n % 128, k % 128), (0, 0, 0))
+            self.assertTrue(16 <= m <= 16384 and 1024 <= n <= 16384 and 1024 <= k <= 16384)
+
+    def test_rows_are_log_uniform(self):
+        rows = [m for m, _, _ in drawn.shapes(3, 500)]
+        self.assertTrue(all(90 < sum(low <= m < 5.7 * low for m in rows) < 160 for low in (16, 90, 513, 2900)))
+
+    def test_odd_extents_are_no_multiples_of_8(self):
+        for ranks in (2, 4, 8):
+            made = drawn.odd_shapes(3, 100, ranks)
+            self.assertEqual(drawn.odd_shapes(3, 6, ranks), made[:6])
+            for m, n, k in made:
+                self.assertTrue(m % ranks == 0 and n % 8 and k % 8 and (m % 8 or ranks == 8), (m, n, k))
 
     def test_every_operation_at_every_shape(self):
         made = drawn.drawn(2, [1, 2, 3], 4, cells.OPERATIONS)
@@ -155,16 +166,19 @@ class Drawn(unittest.TestCase):
             self.assertRegex(drawn.choice(odd)["choice"], "^refused: error HG")
 
     def test_the_report_has_the_source_and_the_least_row(self):
-        row = a_row(hirgen={"auto": {"us": [100.0], "wrong": 0}}, choice="measured somewhere", predicted_us=110.0)
+        both = {"auto": {"us": [100.0], "wrong": 0}, "auto, graph": {"us": [90.0], "wrong": 0}}
+        row = a_row(hirgen=both, choice="measured somewhere", predicted_us=110.0)
+        row["peers"] |= {"eager, graph": {"us": [180.0]}}
         far = a_row(hirgen={"auto": {"us": [100.0], "wrong": 0}}, choice="predicted", predicted_us=80.0)
         text = drawn.markdown([row, far, a_row(hirgen={"auto": {"us": [100.0], "wrong": 0}})])
-        self.assertIn("| eager | 0.1300 | 0.1000 | 0.1100 | 10.0 | 1.300 | 0.900 | measured somewhere |", text)
+        self.assertIn("| eager | 0.1300 | 0.1000 | 0.1100 | 10.0 | 1.300 | 0.900 | 2.00 | - | measured somewhere |", text)
         self.assertIn("Predicted within 15% of measured: 1 of 2 rows.", text)
+        self.assertIn("In graphs on both sides, peer / hirgen: geometric mean 2.000, least 2.000, 1 of 1 rows at 1 or more.", text)
         self.assertIn("| all | 3 | 1.300 | 0.900 | 0.900 | 1.300 |", text)
 
     def test_sections_are_planned(self):
-        with mock.patch.object(sys, "argv", ["bench.py", "--ranks", "2", "--draw", "1", "--drawn", "2"]):
-            self.assertEqual([s.section for s in bench.planned(bench.parse())], ["drawn"] * 6)
+        with mock.patch.object(sys, "argv", ["bench.py", "--ranks", "2", "--draw", "1", "3", "--drawn", "2", "--odd", "1"]):
+            self.assertEqual([s.section for s in bench.planned(bench.parse())], ["drawn"] * 15)
 
 
 class Commands(unittest.TestCase):
@@ -183,7 +197,7 @@ class Peers(WithoutTorch):
     def test_a_peer_that_refuses_is_an_answer(self):
         server = self.peers.Server(self.group)
         server.calls = {"eager": mock.Mock(side_effect=RuntimeError("no such shape\nat line 1"))}
-        self.assertEqual(server.time("eager", 1, 1, 1), {"refused": "RuntimeError: no such shape"})
+        self.assertEqual(server.time("eager", 1, 1, 1), {"refused": "RuntimeError: no such shape", "broken": False})
 
 
 class Tables(unittest.TestCase):

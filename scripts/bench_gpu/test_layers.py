@@ -97,7 +97,7 @@ class Tables(unittest.TestCase):
         row = a_row(layers.layers(2, ["mlp"], ["small"])[0])
         row["peers"] |= {"eager, graph": {"us": [110.0], "memory_bytes": None}}
         self.assertIn("| eager, graph | 0.1100 |", layers.table([row]))
-        self.assertTrue(layers.table([row]).endswith("| 3 | - |"))
+        self.assertTrue(layers.table([row]).endswith("| 3 | - | - | - |"))
 
     def test_no_row_hides_others(self):
         mlp = layers.layers(2, ["mlp"], ["small"])[0]
@@ -239,6 +239,7 @@ class Peers(WithoutTorch):
                 self.assertEqual("async_tp" in made, layer.forward != "block", "an allreduce has no overlapped form")
                 self.assertEqual("compute, whole" in made, layer.forward == "block", "nothing may be left out")
                 self.assertEqual("one_shot" in made, layer.forward == "block", "sums on every rank")
+                self.assertEqual({f"{name}, graph" for name in ("one_shot", "async_tp")} & made, {f"{name}, graph" for name in {"one_shot", "async_tp"} & made})
                 self.assertEqual("overlapped" in made, layer.is_backward)
 
     def test_memory_is_what_is_there_beside_the_results(self):

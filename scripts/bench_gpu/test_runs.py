@@ -34,7 +34,7 @@ def settings(work, command):
     path.write_text(command)
     path.chmod(0o755)
     return types.SimpleNamespace(hirgen=str(path), work=work, device="cpu", cmake=["-DA=1"], seconds=0.01, warm=0, repeats=2, iters=5, rounds=2, near=1.15, jobs=4,
-                                 check_limit=80)
+                                 check_limit=80, calls_per_graph=0)
 
 
 class StubPeers:

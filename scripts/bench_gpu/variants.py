@@ -26,10 +26,11 @@ SEPARATE_ADD = {"all.block": 1, "streams": 1}  # sums sub-chunks on another stre
 
 SMALL_SECONDS, HUGE_SECONDS = 0.4e-3, 5e-3
 
+#: Each operation also in a graph: peers are in graphs, too.
 COMMON = {
-    "ag_matmul": [("get", "ag_matmul_p2p", {}, GET)],
-    "matmul_rs": [("put, local last", "matmul_rs_p2p", {}, {**PUT, **LAST})],
-    "matmul_ar": [("put, local last", "matmul_ar_p2p", {}, {**PUT, **LAST})],
+    "ag_matmul": [("get", "ag_matmul_p2p", {}, GET), ("get, graph", "ag_matmul_p2p", {}, {**GET, **GRAPH})],
+    "matmul_rs": [("put, local last", "matmul_rs_p2p", {}, {**PUT, **LAST}), ("put, local last, graph", "matmul_rs_p2p", {}, {**PUT, **LAST, **GRAPH})],
+    "matmul_ar": [("put, local last", "matmul_ar_p2p", {}, {**PUT, **LAST}), ("put, local last, graph", "matmul_ar_p2p", {}, {**PUT, **LAST, **GRAPH})],
 }
 
 HUGE = {
@@ -71,11 +72,13 @@ SMALL = {
     "ag_matmul": [
         ("eager", "ag_matmul", {"S": 1}, EAGER),
         ("put", "ag_matmul_p2p", {}, PUT),
+        ("eager, graph", "ag_matmul", {"S": 1}, {**EAGER, **GRAPH}),
         ("get, 2 streams", "ag_matmul_p2p", {}, {**GET, **TWO}),
-        ("get, graph", "ag_matmul_p2p", {}, {**GET, **GRAPH}),
+        ("put by kernels, 2 streams, graph", "ag_matmul_p2p", {}, {**PUT, **KERNEL, **TWO, **GRAPH}),
     ],
     "matmul_rs": [
         ("eager", "matmul_rs", {"S": 1}, EAGER),
+        ("eager, graph", "matmul_rs", {"S": 1}, {**EAGER, **GRAPH}),
         ("get, local last, graph", "matmul_rs_p2p", {}, {**GET, **LAST, **GRAPH}),
         ("put by kernels, local last, 2 streams, graph", "matmul_rs_p2p", {}, {**PUT, **LAST, **KERNEL, **TWO, **GRAPH}),
         ("get, peer-read sum, 1 GEMM", "matmul_rs_p2p", {}, {**PEER_READ, **ONE}),
@@ -86,7 +89,6 @@ SMALL = {
         ("eager", "matmul_ar", {"S": 1}, EAGER),
         ("eager, graph", "matmul_ar", {"S": 1}, {**EAGER, **GRAPH}),
         ("put, local last, 2 sub-chunks, separate add", "matmul_ar_p2p", {}, {**PUT, **LAST, **SEPARATE_ADD, **TWO_SUB_CHUNKS}),
-        ("put, local last, graph", "matmul_ar_p2p", {}, {**PUT, **LAST, **GRAPH}),
         ("put by kernels, local last, 2 streams, graph", "matmul_ar_p2p", {}, {**PUT, **LAST, **KERNEL, **TWO, **GRAPH}),
         ("get, peer-read sum, 1 GEMM", "matmul_ar_p2p", {}, {**PEER_READ, **ONE}),
         ("get, peer-read sum, 1 GEMM, graph", "matmul_ar_p2p", {}, {**PEER_READ, **ONE, **GRAPH}),
