@@ -207,6 +207,7 @@ FEED_FORWARD = [
     ("put, 2 sub-chunks, separate add", "p2p", {}, {**P2P, **PUT, **SEPARATE_ADD, **TWO_SUB_CHUNKS}),
     ("auto, p2p", "p2p", {}, {"preset": "auto"}),
     ("auto", "natural", {}, {"preset": "auto"}),
+    ("auto, graph", "natural", {}, {"preset": "auto", **GRAPH}),
 ]
 
 #: The swiglu specs, which have gate and up in one matrix.
@@ -223,6 +224,7 @@ OTHERS = [
     ("put, bracket, graph", "cut", {}, {**P2P, **PUT, **TWO_EACH, **BRACKET, **GRAPH}),
     ("auto, cut", "cut", {}, {"preset": "auto"}),
     ("auto", "natural", {}, {"preset": "auto"}),
+    ("auto, graph", "natural", {}, {"preset": "auto", **GRAPH}),
 ]
 
 #: Specs without slices or a schedule, of every layer.
@@ -231,7 +233,7 @@ NATURAL |= {name + suffix: f"llama_{name}{suffix}" for name in BLOCKS for suffix
 
 #: Labels that are timed by default, without --all: those that were the fastest of some row.
 USUAL = ["whole", "whole, graph", "get, local last", "get, 2 streams", "get, graph", "put, graph", "put, bracket, 2 streams", "put, bracket, graph", "auto, p2p",
-         "auto, cut", "auto"]
+         "auto, cut", "auto", "auto, graph"]
 
 
 def of_layer(layer):

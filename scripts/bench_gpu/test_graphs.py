@@ -137,6 +137,19 @@ class Rounds(unittest.TestCase):
             peers.round("eager", item, 1, 1, 1)
         self.assertEqual((item, stop.call_count), ({"refused": "RuntimeError: illegal access"}, 1))
 
+    def test_a_trial_that_breaks_the_processes_is_not_repeated(self):
+        asked, peers = [], runs.Peers.__new__(runs.Peers)
+
+        def ask(do, peer=None, **_):
+            asked.append(peer or do)
+            if do == "load":
+                return {"peers": ["one_shot, graph", "eager"]}
+            return {"refused": "RuntimeError: fault", "broken": True} if peer == "one_shot, graph" else {"error": 0.01, "broken": False}
+        with mock.patch.object(peers, "ask", ask, create=True), mock.patch.object(peers, "stop") as stop:
+            items = peers.tried(layers.layers(2, ["mlp"], ["8b"])[0], (), 3)
+        self.assertEqual((asked, stop.call_count), (["load", "one_shot, graph", "load", "eager"], 1))
+        self.assertEqual(items, {"one_shot, graph": {"refused": "failed: RuntimeError: fault"}, "eager": {"us": [], "error": 0.01}})
+
 
 class Graphs(WithoutTorch):
     def test_every_peer_of_an_operation_is_in_a_graph_too(self):
