@@ -154,7 +154,7 @@ type (
 		Operands []string // their names in Body
 		Types    []string // their element types; or InPositions
 		Uses     []string // ForElement, ForColumn, ForRow or ForSeed
-		Exchange bool     // a launch is part of a RowExchange
+		Arrives  []string // operands in the rows that a RowExchange receives; nil: it is no part of one
 		Body     string   `text:"quoted"` // domain.Body as text
 		Where    string   `text:"quoted"` // the statement of the spec that it implements, for a comment
 	}

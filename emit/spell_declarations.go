@@ -194,12 +194,11 @@ func (s *speller) attend(c *calls.Attend) string {
 
 // sharedShape prints the shape of a shared buffer as an initialiser.
 func (s *speller) sharedShape(d *calls.Share) string {
-	transfers := d.Transfers
-	if d.Rows != nil {
-		transfers = &expr.Binary{Op: "*", X: transfers, Y: d.Rows}
-	}
 	fields := []string{
-		".bytes = " + bytesOf(d.Elements, d.Type), ".transfers = " + spell(transfers), ".name = " + cstr(d.Tensor), ".where = " + d.Label,
+		".bytes = " + bytesOf(d.Elements, d.Type), ".transfers = " + spell(d.Transfers), ".name = " + cstr(d.Tensor), ".where = " + d.Label,
+	}
+	if d.Rows != nil {
+		fields = append(fields, ".rows = "+spell(d.Rows))
 	}
 	if d.Mesh != "" {
 		fields = append(fields, ".mesh = &"+d.Mesh, fmt.Sprintf(".axis = %d", d.Axis))

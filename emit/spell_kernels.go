@@ -7,6 +7,7 @@ import (
 
 	"github.com/hirgen/hirgen/calls"
 	"github.com/hirgen/hirgen/calls/names"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -55,7 +56,7 @@ func kernelParams(k kernelView) string {
 		count = "int64_t rows"
 	}
 	params = append(params, count)
-	if k.Exchange {
+	if k.Arrives != nil {
 		params = append(params, "const hirgen::RowExchange& parts")
 	}
 	return strings.Join(append(params, "cudaStream_t stream", "const char* where"), ", ")
@@ -91,8 +92,15 @@ func kernelLaunch(k kernelView) string {
 		return fmt.Sprintf("hirgen::launch_rows<%d, %d, %d>(%s, rows, %s, stream, where)", k.Columns, k.Axes, k.Run.Axis, body, accesses)
 	case k.Views:
 		return fmt.Sprintf("hirgen::launch_rows<%d, %d>(%s, rows, %s, stream, where)", k.Columns, k.Axes, body, accesses)
-	case k.Exchange:
-		return fmt.Sprintf("hirgen::launch_rows<%d>(%s, {rows}, %s, stream, where, parts)", k.Columns, body, accesses)
+	case k.Arrives != nil:
+		second := lists.Map(k.Operands, func(name string) string {
+			if slices.Contains(k.Arrives, name) {
+				return "parts.second(" + name + ")"
+			}
+			return name
+		})
+		return fmt.Sprintf("hirgen::launch_rows<%d>(%s, {rows}, %s, stream, where, parts.rows(%s))", k.Columns, body, accesses,
+			names.ClassName(k.Name)+braces(second...))
 	default:
 		return fmt.Sprintf("hirgen::launch_rows<%d>(%s, {rows}, %s, stream, where)", k.Columns, body, accesses)
 	}

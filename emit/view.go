@@ -137,7 +137,7 @@ func (v *programView) Kernels() []kernelView {
 
 // Exchanges reports whether some kernels exchange their rows with other ranks.
 func (v *programView) Exchanges() bool {
-	return slices.ContainsFunc(v.Kernels(), func(k kernelView) bool { return k.Exchange })
+	return slices.ContainsFunc(v.Kernels(), func(k kernelView) bool { return k.Arrives != nil })
 }
 
 // Scatters reports whether some kernels take views.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/calls/effects"
 	"github.com/hirgen/hirgen/prove/unroll"
 )
 
@@ -13,12 +14,18 @@ import (
 func (v *verification) exchanges() {
 	for n := range v.p.Ranks {
 		r := &v.p.Ranks[n]
-		var copies []int32 // of the kernel so far
+		own := map[int32]unroll.Access{} // by memory: the own part among those of the peers
+		var copies []int32               // of the kernel so far
 		for i := range r.Ops {
 			switch s := v.statement(&r.Ops[i]).(type) {
 			case *calls.Transfer:
-				if s.Batch != "" {
+				if s.Batch != "" && s.On != (calls.Stream{}) {
 					copies = append(copies, int32(i))
+					for _, a := range r.AccessesOf(&r.Ops[i]) {
+						if a.Operand == effects.Out {
+							own[a.Memory] = a
+						}
+					}
 				}
 			case *calls.Memcpy:
 				if s.Batch != "" {
@@ -31,7 +38,41 @@ func (v *verification) exchanges() {
 				}
 			}
 		}
+		v.onlyOwnParts(int32(n), own)
 	}
+}
+
+// onlyOwnParts checks that nothing but kernels that exchange rows uses rows that peers write. Peers write the rows of the next call as soon
+// as such a kernel has read those of this call.
+func (v *verification) onlyOwnParts(rank int32, own map[int32]unroll.Access) {
+	r := &v.p.Ranks[rank]
+	for i := range r.Ops {
+		if s := v.statement(&r.Ops[i]); s == nil || len(own) == 0 || inExchange(s) {
+			continue
+		}
+		for _, a := range r.AccessesOf(&r.Ops[i]) {
+			part, shared := own[a.Memory]
+			behind, bytes := a.Offset-part.Offset, v.p.Layouts[part.Layout].Span
+			if shared && a.Operand >= 0 && (a.Owner != rank || behind < 0 || behind+v.p.Layouts[a.Layout].Span > bytes) {
+				at := place(v.p, rank, int32(i), 0)
+				v.add(Finding{Check: Operands, Severity: Error, At: []Place{at}, Buffer: bytesOf(v.p, a), Message: fmt.Sprintf(
+					"%s on rank %d %s, where peers write rows of the next call", at.Operation, rank, v.p.AccessName(a.Owner, a))})
+			}
+		}
+	}
+}
+
+// inExchange reports whether a statement is part of a kernel that exchanges rows.
+func inExchange(s calls.Stmt) bool {
+	switch s := s.(type) {
+	case *calls.Transfer:
+		return s.Batch != "" && s.On != (calls.Stream{})
+	case *calls.Memcpy:
+		return s.Batch != ""
+	case *calls.Launch:
+		return s.Batch != ""
+	}
+	return false
 }
 
 // statement returns the statement of an operation, or nil.
@@ -42,27 +83,34 @@ func (v *verification) statement(o *unroll.Op) calls.Stmt {
 	return v.p.Stmts[o.Stmt]
 }
 
-// exchange checks the kernel that operation op of a rank launches.
+// exchange checks the kernel that operation op of a rank launches, against the copies of its rows.
 func (v *verification) exchange(rank, op int32, copies []int32, batch string) {
 	r := &v.p.Ranks[rank]
-	complain := func(a unroll.Access, format string, args ...any) {
-		at := place(v.p, rank, op, 0)
-		v.add(Finding{Check: Operands, Severity: Error, At: []Place{at}, Buffer: bytesOf(v.p, a),
-			Message: fmt.Sprintf("%s on rank %d ", at.Operation, rank) + fmt.Sprintf(format, args...)})
-	}
 	for _, a := range r.AccessesOf(&r.Ops[op]) {
 		for _, i := range copies {
-			for _, c := range r.AccessesOf(&r.Ops[i]) {
-				switch {
-				case c.Operand < 0 || c.Owner != rank || c.Memory != a.Memory || !batchIs(v.statement(&r.Ops[i]), batch):
-				case a.Write && v.overlap(a, c):
-					complain(a, "writes %s, whose rows %s may copy later", v.p.AccessName(a.Owner, a), place(v.p, rank, i, 0).Operation)
-				case !a.Write && c.Write && !v.samePart(a, c):
-					complain(a, "reads %s, of which other rows than its own may not be there", v.p.AccessName(a.Owner, a))
-				}
+			if why := v.clashes(rank, i, a, batch); why != "" {
+				at := place(v.p, rank, op, 0)
+				v.add(Finding{Check: Operands, Severity: Error, At: []Place{at}, Buffer: bytesOf(v.p, a),
+					Message: fmt.Sprintf("%s on rank %d %s, %s", at.Operation, rank, v.p.AccessName(a.Owner, a), why)})
+				break
 			}
 		}
 	}
+}
+
+// clashes says why an access of a kernel is wrong beside a copy of its exchange; empty: it is not.
+func (v *verification) clashes(rank, op int32, a unroll.Access, batch string) string {
+	r := &v.p.Ranks[rank]
+	for _, c := range r.AccessesOf(&r.Ops[op]) {
+		switch {
+		case c.Operand < 0 || c.Memory != a.Memory || !batchIs(v.statement(&r.Ops[op]), batch):
+		case a.Write && c.Owner == rank && v.overlap(a, c):
+			return "whose rows " + place(v.p, rank, op, 0).Operation + " may copy later"
+		case !a.Write && c.Write && !v.samePart(a, c):
+			return "of which other rows than its own may not be there"
+		}
+	}
+	return ""
 }
 
 // batchIs reports whether a copy is part of an exchange.

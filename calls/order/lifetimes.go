@@ -87,7 +87,7 @@ func (l *lifetimes) note(o *Ordering, s calls.Stmt, rank int64, behind, done Clo
 }
 
 // joined handles the end of a call. A buffer that is in use longer stays separate, and so does a buffer that peers may access
-// without flags.
+// without flags, or rows of the next call while the kernels of this call run (RowExchange).
 func (l *lifetimes) joined(o *Ordering) {
 	end := o.Clocks[o.Stream(calls.Stream{Name: calls.Caller})]
 	for _, one := range l.order {
@@ -100,7 +100,7 @@ func (l *lifetimes) joined(o *Ordering) {
 		}
 	}
 	for _, s := range l.program.Shares {
-		if one := l.of[s.Memory]; one != nil && one.spans[o.Rank] != nil && !o.signals.paired(s.Name) {
+		if one := l.of[s.Memory]; one != nil && one.spans[o.Rank] != nil && (s.Rows != nil || !o.signals.paired(s.Name)) {
 			one.apart = true
 		}
 	}

@@ -1,10 +1,11 @@
 package passes
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/hirgen/hirgen/calls"
-	"github.com/hirgen/hirgen/calls/effects"
 	"github.com/hirgen/hirgen/calls/issue"
 	"github.com/hirgen/hirgen/calls/names"
 	"github.com/hirgen/hirgen/internal/base/expr"
@@ -29,7 +30,7 @@ func exchangeInKernels(p *calls.Program) {
 	if calls.AsksForNodes(p.Body) {
 		return
 	}
-	m := &exchangeMaker{p: p, names: names.NewTable(), effects: effects.New(p)}
+	m := &exchangeMaker{p: p, names: names.NewTable()}
 	for i := 0; i < len(p.Body); i++ {
 		if l, ok := p.Body[i].(*calls.Launch); ok {
 			i = m.merge(l, i)
@@ -44,25 +45,21 @@ func exchangeInKernels(p *calls.Program) {
 type exchangeMaker struct {
 	p       *calls.Program
 	names   *names.Table
-	effects *effects.Table
+	at      int             // index of the kernel in question
 	of      map[string]bool // names of the share in question
 	dropped []string        // events that recorded the ends of transfers
 }
 
 // merge merges the kernel at index at, if it can, and returns the index of the kernel.
 func (m *exchangeMaker) merge(l *calls.Launch, at int) int {
-	k := m.p.Kernel(l)
-	if k == nil || k.Columns == 0 || k.Views || l.Elements == nil || k.Steps() == nil {
-		return at
-	}
-	if _, folds := k.Steps().FoldsColumns(); folds {
-		return at
-	}
 	for _, share := range m.p.Shares {
-		m.of = namesIn(m.p, share)
-		readsIt := slices.ContainsFunc(l.In, func(o calls.Operand) bool { return m.of[o.At.Base] && o.At.Peer == nil })
-		if parts, ok := m.partsOf(share, at); readsIt && ok && m.fit(share, parts, l, k) {
-			return m.exchange(share, parts, l, k, at)
+		m.at, m.of = at, namesIn(m.p, share)
+		if !slices.ContainsFunc(l.In, func(o calls.Operand) bool { return m.of[o.At.Base] && o.At.Peer == nil }) {
+			continue
+		}
+		rows, k := m.byRows(l)
+		if parts, ok := m.partsOf(share, at); k != nil && ok && m.fit(share, parts, rows, k) {
+			return m.exchange(share, parts, rows, k, at)
 		}
 	}
 	return at
@@ -80,6 +77,7 @@ func namesIn(p *calls.Program, share *calls.Share) map[string]bool {
 // partsOf lists the indices of the statements that use a share, in front of the kernel at index at. ok is false if others use it, or if
 // work between them could hide a transfer.
 func (m *exchangeMaker) partsOf(share *calls.Share, at int) (parts []int, ok bool) {
+	moving := false
 	for i, s := range m.p.Body {
 		switch s.(type) {
 		case *calls.BeginCall, *calls.Declare:
@@ -87,11 +85,13 @@ func (m *exchangeMaker) partsOf(share *calls.Share, at int) (parts []int, ok boo
 		}
 		switch uses := m.uses(s); {
 		case i == at:
+		case uses && i < at && !moving && m.makesPart(s):
 		case uses && (i > at || !movesRows(s, share.Name)):
 			return nil, false
 		case uses:
 			parts = append(parts, i)
-		case len(parts) > 0 && i < at && !hidesNothing(s):
+			moving = moving || calls.Any(m.p.Body[i:i+1], func(s calls.Stmt) bool { _, copies := s.(*calls.Transfer); return copies })
+		case moving && i < at && !hidesNothing(s):
 			return nil, false
 		}
 	}
@@ -105,6 +105,17 @@ func (m *exchangeMaker) uses(s calls.Stmt) (uses bool) {
 		Place: func(p calls.Pointer) calls.Pointer { uses = uses || m.of[p.Base]; return p },
 	})
 	return uses
+}
+
+// makesPart reports whether a statement uses memory, and no flags: it makes the own part where that is sent from.
+func (m *exchangeMaker) makesPart(s calls.Stmt) bool {
+	return !calls.Any([]calls.Stmt{s}, func(s calls.Stmt) bool {
+		switch s.(type) {
+		case *calls.FlagWrite, *calls.FlagWait, *calls.Transfer, *calls.Memcpy, *calls.PeerPart:
+			return true
+		}
+		return false
+	})
 }
 
 // movesRows reports whether a statement contains only flags and transfers of one share, and copies.
@@ -136,13 +147,13 @@ func hidesNothing(s calls.Stmt) bool {
 	})
 }
 
-// fit reports whether, on every rank, all transfers and one copy move the same rows, and the kernel reads whole parts of these rows.
+// fit reports whether, on every rank, all transfers move the same rows, and the kernel reads whole parts of these rows. The own part is
+// copied once to its place among the others, or is there.
 func (m *exchangeMaker) fit(share *calls.Share, parts []int, l *calls.Launch, k *calls.Kernel) bool {
 	values := m.p.Values()
 	rows, known := values.Eval(l.Elements)
 	ranks, counted := values.Eval(share.Transfers)
-	list, err := m.effects.Of(l)
-	if !known || !counted || err != nil || ranks > mostExchanging || share.Mesh != "" || int(ranks) != len(m.p.Ranks()) {
+	if !known || !counted || ranks > mostExchanging || share.Mesh != "" || int(ranks) != len(m.p.Ranks()) {
 		return false
 	}
 	inside := map[calls.Stmt]bool{}
@@ -153,10 +164,10 @@ func (m *exchangeMaker) fit(share *calls.Share, parts []int, l *calls.Launch, k 
 	}
 	world := issue.New(m.p, nil)
 	for _, rank := range m.p.Ranks() {
-		f := &fitting{Rank: world.Rank(int32(rank)), inside: inside, launch: l, kernel: k, reads: list, of: m.of, part: rows * k.Columns}
+		f := &fitting{Rank: world.Rank(int32(rank)), inside: inside, launch: m.p.Body[m.at], reads: l, kernel: k, of: m.of, part: rows * k.Columns}
 		f.bytes, f.well = f.part*share.Type.Size(), true
 		f.Run(m.p.Body, f.visit)
-		if !f.well || f.keeps != 1 || f.sends != int(ranks)-1 {
+		if !f.well || f.keeps > 1 || f.keeps == 0 && !f.inPlace || f.sends != int(ranks)-1 {
 			return false
 		}
 	}
@@ -167,14 +178,15 @@ func (m *exchangeMaker) fit(share *calls.Share, parts []int, l *calls.Launch, k 
 type fitting struct {
 	*issue.Rank
 	inside       map[calls.Stmt]bool // the statements that move rows
-	launch       *calls.Launch
+	launch       calls.Stmt          // the kernel in the program
+	reads        *calls.Launch       // the same kernel, by rows
 	kernel       *calls.Kernel
-	reads        []effects.Operand
 	of           map[string]bool // names of the memory with the parts
 	part, bytes  int64           // elements and bytes of a part
 	from         *issue.Place    // what the rank sends; nil: nothing so far
 	to           int64           // its place in the memory with the parts
 	sends, keeps int
+	inPlace      bool // the own part is where it is read
 	well         bool
 }
 
@@ -193,9 +205,12 @@ func (f *fitting) visit(s calls.Stmt) {
 			f.moves(s, s.Out, s.In, s.Elements)
 		}
 	case *calls.Launch:
-		for _, o := range f.reads {
-			if place, there := f.At(s, o.At); s == f.launch && f.of[o.At.Base] {
-				f.well = f.well && there && !o.Write && f.kernel.Uses[o.Number] == calls.ForElement && place.Offset%f.bytes == 0
+		if calls.Stmt(s) == f.launch {
+			f.well = f.well && !f.of[f.reads.Out.At.Base]
+			for i, o := range f.reads.In {
+				if place, there := f.At(s, o.At); f.of[o.At.Base] {
+					f.well = f.well && there && i+1 >= int(f.kernel.Results) && f.kernel.Uses[i+1] == calls.ForElement && place.Offset%f.bytes == 0
+				}
 			}
 		}
 	}
@@ -208,7 +223,7 @@ func (f *fitting) moves(s calls.Stmt, out, in calls.Pointer, elements expr.Expr)
 	source, here := f.At(s, in)
 	same := f.from == nil || *f.from == source && f.to == to.Offset
 	f.well = f.well && there && here && same && n == f.part && to.Offset%f.bytes == 0
-	f.from, f.to = &source, to.Offset
+	f.from, f.to, f.inPlace = &source, to.Offset, source.Memory == to.Memory && source.Offset == to.Offset
 }
 
 // exchange replaces the transfers of a share and the kernel that reads them, and returns the index of their kernel.
@@ -221,8 +236,14 @@ func (m *exchangeMaker) exchange(share *calls.Share, parts []int, l *calls.Launc
 	for _, i := range parts {
 		x.Body = append(x.Body, m.inside(m.p.Body[i:i+1], x.Name)...)
 	}
-	l.Batch, l.On, l.Kernel = x.Name, calls.Stream{Name: calls.Caller}, m.kernelOf(k)
+	l.Batch, l.On, l.Kernel = x.Name, calls.Stream{Name: calls.Caller}, m.kernelOf(k, m.p.Body[at])
 	x.Body = append(ownPart(inTurn(x.Body), share), l)
+	for i, o := range l.In {
+		if m.of[o.At.Base] {
+			k.Arrives = append(k.Arrives, k.Operands[i+1])
+		}
+	}
+	m.twice(share)
 	share.Rows = l.Elements
 	m.p.Body[at] = x
 	for _, i := range slices.Backward(parts) {
@@ -231,23 +252,35 @@ func (m *exchangeMaker) exchange(share *calls.Share, parts []int, l *calls.Launc
 	return at - len(parts)
 }
 
-// inTurn sorts the parts of an exchange: ready flags, transfers, the own part, done flags.
-func inTurn(body []calls.Stmt) []calls.Stmt {
-	rank := func(s calls.Stmt) (n int) {
-		for s := range calls.All([]calls.Stmt{s}) {
-			switch s.(type) {
-			case *calls.Transfer:
-				n = 1
-			case *calls.Memcpy:
-				n = 2
-			case *calls.FlagWait:
-				n = 3
-			}
-		}
-		return n
+// twice gives a share a second inbox behind the first.
+func (m *exchangeMaker) twice(share *calls.Share) {
+	buffer := calls.ByName(m.p.Buffers)[share.Memory]
+	share.Elements = expr.Op("*", expr.Int(2), share.Elements)
+	buffer.Elements = share.Elements
+	if buffer.Shape != nil {
+		buffer.Shape = append([]expr.Expr{expr.Int(2)}, buffer.Shape...)
 	}
-	slices.SortStableFunc(body, func(a, b calls.Stmt) int { return rank(a) - rank(b) })
+}
+
+// inTurn sorts the parts of an exchange.
+func inTurn(body []calls.Stmt) []calls.Stmt {
+	slices.SortStableFunc(body, func(a, b calls.Stmt) int { return turn(a) - turn(b) })
 	return body
+}
+
+// turn ranks the parts of an exchange: ready flags, transfers, the copy of the own part, done flags.
+func turn(s calls.Stmt) (n int) {
+	for s := range calls.All([]calls.Stmt{s}) {
+		switch s.(type) {
+		case *calls.Transfer:
+			n = 1
+		case *calls.Memcpy:
+			n = 2
+		case *calls.FlagWait:
+			n = 3
+		}
+	}
+	return n
 }
 
 // ownPart writes the copy of the own part, which may be the only iteration of a loop, as the transfers of this part are written.
@@ -292,24 +325,21 @@ func (m *exchangeMaker) inside(body []calls.Stmt, name string) (out []calls.Stmt
 	return out
 }
 
-// kernelOf returns the name of the kernel that exchanges rows first: k, or a copy if other launches use k, too.
-func (m *exchangeMaker) kernelOf(k *calls.Kernel) string {
-	launches := 0
-	for l := range calls.Each[*calls.Launch](m.p.Body) {
-		if l.Kernel == k.Name {
-			launches++
-		}
+// kernelOf declares the kernel of an exchange, in place of the one that only old launches, and returns its name.
+func (m *exchangeMaker) kernelOf(k *calls.Kernel, old calls.Stmt) string {
+	others := calls.Any(m.p.Body, func(s calls.Stmt) bool {
+		l, ok := s.(*calls.Launch)
+		return ok && s != old && l.Kernel == k.Name
+	})
+	at := slices.IndexFunc(m.p.Kernels, func(other *calls.Kernel) bool { return other.Name == k.Name })
+	if at >= 0 && !others {
+		m.p.Kernels[at] = k
+		return k.Name
 	}
-	if launches > 1 {
-		other := *k
-		other.Name = k.Name + "_of_parts"
-		for m.p.Kernel(&calls.Launch{Kernel: other.Name}) != nil {
-			other.Name += "_2"
-		}
-		m.p.Kernels = append(m.p.Kernels, &other)
-		k = &other
+	for n := 2; m.p.Kernel(&calls.Launch{Kernel: k.Name}) != nil; n++ {
+		k.Name = fmt.Sprintf("%s_%d", strings.TrimSuffix(k.Name, fmt.Sprintf("_%d", n-1)), n)
 	}
-	k.Exchange = true
+	m.p.Kernels = append(m.p.Kernels, k)
 	return k.Name
 }
 

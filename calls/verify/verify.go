@@ -140,7 +140,7 @@ func (v *verifier) nesting(body []calls.Stmt, batch string, grouped bool, sum st
 	}
 }
 
-// exchange checks that a kernel has the rows that it exchanges, and stands at the end, behind one copy of the own part.
+// exchange checks that a kernel has the rows that it exchanges, and stands at the end, behind one copy of the own part at most.
 func (v *verifier) exchange(x *calls.RowExchange) {
 	values, keeps := v.program.Values(), 0
 	of := func(e expr.Expr) int64 { n, _ := values.Eval(e); return n }
@@ -155,12 +155,12 @@ func (v *verifier) exchange(x *calls.RowExchange) {
 		}
 	}
 	launches := slices.Collect(calls.Each[*calls.Launch](x.Body))
-	if keeps != 1 || len(launches) != 1 || x.Body[len(x.Body)-1] != calls.Stmt(launches[0]) {
-		v.fail(x, "it has one copy of its own part, and ends with its only kernel")
+	if keeps > 1 || len(launches) != 1 || x.Body[len(x.Body)-1] != calls.Stmt(launches[0]) {
+		v.fail(x, "it copies its own part once at most, and ends with its only kernel")
 		return
 	}
 	l := launches[0]
-	if k := v.program.Kernel(l); k == nil || !k.Exchange || k.Views || k.Columns != of(x.Row) || of(l.Elements) != of(x.Rows) {
+	if k := v.program.Kernel(l); k == nil || k.Arrives == nil || k.Views || k.Columns != of(x.Row) || of(l.Elements) != of(x.Rows) {
 		v.fail(l, "the kernel has other rows than the exchange")
 	}
 }

@@ -144,6 +144,7 @@ func unmeasured(ranks int) []measurement {
 		"pipeline p2p, streams 0, all.via ipc-put, all.signals batched, graph true",
 		"pipeline p2p, streams 0, all.via ipc-put, all.signals batched, all.steps ring, graph true",
 		"pipeline p2p, streams 0, all.via ipc-put, all.signals batched, all.block D, all.copy sm, graph true",
+		"pipeline p2p, streams 0, all.via ipc-put, all.signals batched, all.copy sm, all.fuse exchange, graph true",
 		"pipeline p2p, streams 0, all.via ipc-put, all.signals batched, all.local last, graph true",
 		"pipeline p2p, streams 0, all.via ipc-get, all.signals batched, all.block D, all.fuse peer-read",
 		"pipeline p2p, streams 0, all.via ipc-get, all.signals batched, all.block D, all.fuse peer-read, graph true",

@@ -44,9 +44,10 @@ func ExchangeSums(p *hostir.Program) error {
 func exchanges(p *hostir.Program, r *hostir.Reduce) bool {
 	summed := r.In.Axes[r.Axis]
 	via := p.Choices.Of(r.Out.Name, schedule.Via)
-	return r.Fn == "sum" && summed.Kind == domain.Device && summed.Size == 2 && SameMesh(r.In, r.Out) && !IsSplit(r.Out) &&
+	fuse := p.Choices.Of(r.Out.Name, schedule.Fuse)
+	return r.Fn == "sum" && summed.Kind == domain.Device && (summed.Size == 2 || fuse == schedule.Exchange) && SameMesh(r.In, r.Out) && !IsSplit(r.Out) &&
 		hostir.StreamAxis(r.Out) < 0 && hostir.StreamAxis(r.In) < 0 && hostir.Outside(r.In, r.Axis) < 0 &&
-		!p.Choices.Names(r.Out.Name) && p.Choices.Of(r.Out.Name, schedule.Fuse) != schedule.PeerRead &&
+		!p.Choices.Names(r.Out.Name) && fuse != schedule.PeerRead &&
 		(via == schedule.IPCGet || via == schedule.IPCPut)
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // split is an axis of rows that becomes two axes, At and At+1. At has one element for each rank along By. Was is the extent
@@ -16,17 +17,19 @@ type split struct {
 }
 
 // rowsToSplit finds the tensors at which split rows begin, and which of their axes are the rows.
-func rowsToSplit(body []hostir.Stmt) map[*hostir.Tensor]split {
+func rowsToSplit(p *hostir.Program) map[*hostir.Tensor]split {
 	begin, makers := map[*hostir.Tensor]split{}, map[*hostir.Tensor]hostir.Stmt{}
-	for _, s := range body {
+	for _, s := range p.Body {
 		if out := hostir.Result(s); out != nil {
 			makers[out] = s
 		}
 		switch s := s.(type) {
 		case *hostir.Reduce:
-			made, at := summedRows(s, makers)
-			for _, t := range made {
-				begin[t] = at
+			if !exchanges(p, s) || p.Choices.Of(s.Out.Name, schedule.Fuse) != schedule.Exchange {
+				made, at := summedRows(s, makers)
+				for _, t := range made {
+					begin[t] = at
+				}
 			}
 		case *hostir.Reshape:
 			if at, found := mergedRows(s); found {

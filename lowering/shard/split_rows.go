@@ -55,7 +55,7 @@ type rowSplitter struct {
 
 func newRowSplitter(p *hostir.Program) *rowSplitter {
 	r := &rowSplitter{
-		program: p, names: hostir.NewNamer(p), begin: rowsToSplit(p.Body), splits: map[*hostir.Tensor]split{},
+		program: p, names: hostir.NewNamer(p), begin: rowsToSplit(p), splits: map[*hostir.Tensor]split{},
 		views: map[viewKey]*hostir.Tensor{},
 	}
 	for _, s := range p.Body {

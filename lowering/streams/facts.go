@@ -4,6 +4,7 @@ import (
 	"github.com/hirgen/hirgen/calls/collective"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/shard"
+	"github.com/hirgen/hirgen/model/domain"
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
@@ -33,8 +34,13 @@ func (l *streamLowering) factsOf(g *group, st step) *schedule.Facts {
 		Name: l.moves[st.stmt], Kind: movementKind(st.stmt), Pos: st.stmt.Meta().Pos, InLoop: g.pipelined(), P2P: st.exchanges(),
 		Schedule: &l.program.Choices.Schedule,
 	}
-	if r, ok := st.stmt.(*hostir.Reduce); ok {
-		f.Sum, f.Function = true, r.Fn
+	switch s := st.stmt.(type) {
+	case *hostir.Reduce:
+		f.Sum, f.Function = true, s.Fn
+	case *hostir.Set:
+		if r := summedParts(l.program, s); r != nil {
+			f.Sum, f.Parts, f.Function = true, true, r.Fn
+		}
 	}
 	if m := shard.Describe(st.stmt); len(m.Shifts) > 0 {
 		f.Axis = m.Shifts[0].Mesh
@@ -48,6 +54,16 @@ func (l *streamLowering) factsOf(g *group, st step) *schedule.Facts {
 		f.Loop = []string{f.Name}
 	}
 	return f
+}
+
+// summedParts returns the sum of the parts that a gather collects on every rank, or nil.
+func summedParts(p *hostir.Program, s *hostir.Set) *hostir.Reduce {
+	for _, other := range p.Body {
+		if r, ok := other.(*hostir.Reduce); ok && r.In == s.Out && r.In.Axes[r.Axis].Kind == domain.Stream {
+			return r
+		}
+	}
+	return nil
 }
 
 // movementKind returns the name by which a spec refers to a movement of a whole tensor, such as "allgather".

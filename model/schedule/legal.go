@@ -14,6 +14,7 @@ type Facts struct {
 	Kind     string   // "allgather", "reducescatter", ..., as reports call it
 	Pos      diag.Pos // of the operation
 	Sum      bool     // ranks add partial sums
+	Parts    bool     // every rank gets all parts of a sum, and adds them
 	Function string   // of the sum: "sum", "max", ...
 	InLoop   bool     // it transfers slice by slice
 	P2P      bool     // shards go from rank to rank
@@ -211,6 +212,25 @@ func isSum(c *Facts) *Problem {
 func alongRing(c *Facts) *Problem {
 	if c.Get(Steps) != Ring {
 		return problem("choose steps: ring, too; or fuse: none", "a GEMM accumulates what comes along a ring, and steps is %s", c.Get(Steps))
+	}
+	return nil
+}
+
+// sendsParts requires that a kernel can send a whole partial sum to all ranks.
+func sendsParts(c *Facts) *Problem {
+	via, chosen := c.Schedule.Chosen(c.Name, Via)
+	switch {
+	case !c.Parts:
+		return inapplicable("choose it for all, where every rank needs the whole sum", "not every rank gets all parts of %s", c.Name)
+	case c.Axis == c.Schedule.Get(Nodes):
+		return problem("choose fuse: none", "it writes the memory of peers, and mesh axis %s leads from node to node", c.Axis)
+	case c.Function != "sum":
+		return problem("choose fuse: none", "exchange supports only sums, got %s", c.Function)
+	case c.Schedule.Get(Transport) == Auto && !chosen:
+		return nil
+	case via.Value != IPCPut || c.Get(Copy) == Engine:
+		return problem("choose via: ipc-put and copy: sm; or fuse: none", "a kernel writes the memory of peers, with via %s and copy %s",
+			c.Get(Via), c.Get(Copy))
 	}
 	return nil
 }

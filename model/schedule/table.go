@@ -59,6 +59,7 @@ const (
 	None          = "none"
 	GEMM          = "gemm"
 	PeerRead      = "peer-read"
+	Exchange      = "exchange"
 	Engine        = "engine"
 	SM            = "sm"
 	Fused         = "fused"

@@ -56,6 +56,7 @@ func ofCommunications() []Field {
 				{Name: None, Doc: "partial sums arrive in memory, and a separate operation adds them"},
 				{Name: GEMM, Doc: "the GEMM adds to the data that came along a ring (beta = 1)", legal: alongRing},
 				{Name: PeerRead, Doc: "one kernel reads the partial sums in peer memory", legal: readsPeers},
+				{Name: Exchange, Doc: "ranks send each other whole partial sums in the kernel that adds them; for small sums", legal: sendsParts},
 			},
 		},
 		{

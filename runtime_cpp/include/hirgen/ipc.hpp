@@ -51,6 +51,12 @@ class Shared {
   const std::string& name() const { return waits_->name(); }
   /// The sequence number of the current call, counted from 1. The call's flags are set to it.
   uint32_t sequence() const { return sequence_; }
+  /// The size of the buffer.
+  size_t bytes() const { return bytes_; }
+  /// The rows of a transfer if a kernel exchanges them; 0 otherwise.
+  int64_t rows() const { return rows_; }
+  /// For each row, a word of this rank's in which that kernel counts its calls.
+  uint32_t* calls_of_rows() const { return pointer(flag(rank_, 2 * transfers_)); }
   /// The same for kernels, which can also read a number that the device counts.
   SequenceNumber sequence_number() const { return {sequence_, counter_}; }
   /// The flags of this rank's i-th transfer, which copies from or to the memory of `peer`.
@@ -80,7 +86,9 @@ class Shared {
 
   std::vector<void*> buffers_;      // by rank; null where this rank has no access
   std::vector<CUdeviceptr> flags_;  // by rank too
+  size_t bytes_ = 0;
   int64_t transfers_ = 0;
+  int64_t rows_ = 0;
   int64_t rank_ = 0;
   uint32_t sequence_ = 0;
   uint32_t* counter_ = nullptr;       // of calls, if the device counts them
@@ -93,6 +101,7 @@ struct SharedShape {
   int64_t transfers;           ///< of a call, each with a ready and a done flag
   const char* name;            ///< of the tensor
   const char* where;           ///< position in the spec; a string that outlives the program
+  int64_t rows = 0;            ///< of a transfer, if a RowExchange sends them: each has its flags
   const Mesh* mesh = nullptr;  ///< null: all ranks share it
   int axis = 0;                ///< of the mesh
 };

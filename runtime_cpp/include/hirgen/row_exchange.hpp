@@ -2,8 +2,12 @@
 // sends its rows to all peers, waits for the same rows of each peer, and then computes them. So the
 // sum takes one kernel, and its data crosses the links once.
 //
-// Every row has a ready and a done flag for each transfer. A block sets the ready flags of its rows
-// first: all earlier kernels of the stream have ended, so nothing reads the rows of the last call.
+// Each rank has two inboxes, which calls use in turn, and every row has a done flag for each transfer,
+// which call n sets to n. Two inboxes suffice: in call n a rank writes to the inbox that a peer read in
+// call n - 2. It has received the peer's row of call n - 1, so the peer's kernel of call n - 1 has begun,
+// and that of call n - 2 has ended. Nothing but the kernel uses the rows that peers write (hirgen
+// verify). Ready flags and the first inbox alone are enough where the exchange takes several
+// operations, as on the CPU device; that is what a program states, and what is proved.
 //
 // Blocks wait, so all blocks of a grid have to run at the same time. They go through the rows in
 // order, on all ranks. The lowest row that is not exchanged on all ranks is therefore a row that
@@ -32,9 +36,11 @@ class RowExchange {
   /// The most ranks that exchange parts, without this one.
   static constexpr int kMostPeers = 15;
 
-  /// `shared` is the buffer that receives the parts. It has flags for each row of each transfer.
-  RowExchange(const Shared& shared, int64_t rows, size_t row_bytes)
-      : shared_(&shared), list_{rows, row_bytes, shared.sequence_number()} {}
+  /// `shared` is the buffer with both inboxes. Its shape says how many rows a part has.
+  RowExchange(const Shared& shared, size_t row_bytes)
+      : shared_(&shared),
+        list_{shared.rows(), row_bytes, shared.bytes() / 2, shared.sequence_number(),
+              shared.calls_of_rows()} {}
   /// Sets the ready flags of a transfer from `peer`. Throws Error(kInternal) if there are too many
   /// transfers.
   void announce(int64_t peer, int64_t transfer) {
@@ -42,7 +48,8 @@ class RowExchange {
   }
   /// Copies the own part to `out`, memory of `peer`, after its ready flags, and sets its done flags.
   void send(void* out, const void* part, int64_t peer, int64_t transfer);
-  /// Copies the own part to `out`, memory of this rank.
+  /// Copies the own part to `out`, memory of this rank in the first inbox. Without this call, the part
+  /// is there.
   void keep(void* out, const void* part) { list_.own = out, list_.part = part; }
   /// Waits for the done flags of a transfer to this rank.
   void await(int64_t transfer) {
@@ -52,12 +59,31 @@ class RowExchange {
   /// spec position, a string that outlives the program.
   void submit(cudaStream_t stream, const char* where) const;
 
-  /// Runs block(i) for i in [0, n), each after its rows have been exchanged. A block has T threads
-  /// for each of Rows rows.
-  template <int T, int Rows, typename Index, typename Block>
-  void launch(int64_t n, const Block& block, cudaStream_t stream, const char* where) const;
+  /// The same pointer in the second inbox.
+  template <typename T>
+  const T* second(const T* part) const {
+    return part + list_.inbox_bytes / sizeof(T);
+  }
+  /// The exchange for launch_rows(). `body` reads the second inbox, and the body of launch_rows()
+  /// the first one.
+  template <typename Body>
+  struct Rows {
+    const RowExchange& exchange;
+    Body body;
 
-  /// A peer: its memory, and the flags of row 0. The flags of the next rows follow.
+    template <int T, int PerBlock, typename Index, typename Block>
+    void launch(int64_t n, const Block& block, cudaStream_t stream, const char* where) const {
+      Block second = block;
+      second.body = body;
+      exchange.launch<T, PerBlock>(n, block, second, stream, where);
+    }
+  };
+  template <typename Body>
+  Rows<Body> rows(const Body& body) const {
+    return {*this, body};
+  }
+
+  /// A peer: its first inbox, and the flags of row 0. The flags of the next rows follow.
   struct Peer {
     void* out;
     CUdeviceptr ready_here, done_there, ready_there, done_here;
@@ -66,7 +92,9 @@ class RowExchange {
   struct List {
     int64_t rows;
     size_t row_bytes;
-    SequenceNumber sequence;
+    size_t inbox_bytes;
+    SequenceNumber sequence;  ///< on the CPU device
+    uint32_t* calls;          ///< by row
     const void* part = nullptr;
     void* own = nullptr;
     int peers = 0;
@@ -74,6 +102,11 @@ class RowExchange {
   };
 
  private:
+  /// Runs a block for each i in [0, n), after its rows have been exchanged: first(i), or second(i) if
+  /// they arrive in the second inbox. A block has T threads for each of PerBlock rows.
+  template <int T, int PerBlock, typename Block>
+  void launch(int64_t n, const Block& first, const Block& second, cudaStream_t stream,
+              const char* where) const;
   Peer& peer_of(int64_t transfer);  // transfers count from 1 on
   int64_t flag_of(int64_t transfer) const { return transfer * list_.rows; }
 
@@ -83,16 +116,11 @@ class RowExchange {
 
 #ifdef __CUDACC__
 
-/// The flag of a row.
-__device__ inline CUdeviceptr flag_of_row(CUdeviceptr first, int64_t row) {
-  return first + static_cast<CUdeviceptr>(row) * sizeof(uint32_t);
-}
-
-/// Copies `bytes` bytes of this rank's part to all ranks, by all threads of a block. `ready()` waits
-/// for the peers; the first elements are read meanwhile.
-template <int Threads, typename T, typename Ready>
+/// Copies `bytes` bytes of this rank's part to all ranks, by all threads of a block. `inbox` gives the
+/// place of an inbox's bytes; the first elements are read before it is known.
+template <int Threads, typename T, typename Inbox>
 __device__ void send_rows(const RowExchange::List& list, size_t first, size_t bytes, int me,
-                          const Ready& ready) {
+                          const Inbox& inbox) {
   constexpr int kAtOnce = 4;
   const T* part = reinterpret_cast<const T*>(static_cast<const char*>(list.part) + first);
   const size_t count = bytes / sizeof(T);
@@ -104,88 +132,84 @@ __device__ void send_rows(const RowExchange::List& list, size_t first, size_t by
     }
   };
   const auto write = [&](void* to, size_t from) {
-    T* out = reinterpret_cast<T*>(static_cast<char*>(to) + first);
+    T* out = reinterpret_cast<T*>(static_cast<char*>(to) + first + inbox());
     HG_UNROLL
     for (int k = 0; k < kAtOnce; ++k) {
       if (from + k * Threads < count) out[from + k * Threads] = held[k];
     }
   };
-  read(me);
-  ready();
   for (size_t from = me; from < count; from += size_t{kAtOnce} * Threads) {
-    if (from != static_cast<size_t>(me)) read(from);
+    read(from);
     for (int p = 0; p < list.peers; ++p) write(list.peer[p].out, from);
     write(list.own, from);
   }
 }
 
 /// Exchanges `count` rows from `first` on, by all threads of a block; `me` is the thread's number.
+/// Returns the number of the call.
 template <int Threads>
-__device__ void exchange_rows(const RowExchange::List& list, int64_t first, int64_t count, int me) {
-  const uint32_t sequence = value_of(list.sequence);
-  const int flags = static_cast<int>(count) * list.peers;
-  const auto each = [&](const auto& use) {
-    for (int i = me; i < flags; i += Threads) use(list.peer[i % list.peers], first + i / list.peers);
-  };
-  const auto ready = [&] {
-    each([&](const RowExchange::Peer& peer, int64_t row) {
-      write_flag(flag_of_row(peer.ready_there, row), sequence);
-    });
-    each([&](const RowExchange::Peer& peer, int64_t row) {
-      spin_on_flag(flag_of_row(peer.ready_here, row), sequence);
-    });
-    __syncthreads();
-  };
+__device__ uint32_t exchange_rows(const RowExchange::List& list, int64_t first, int64_t count,
+                                  int me) {
+  const uint32_t call = list.calls[first] + 1;
+  const auto inbox = [&] { return call % 2 == 0 ? size_t{0} : list.inbox_bytes; };
   const size_t start = static_cast<size_t>(first) * list.row_bytes;
   const size_t bytes = static_cast<size_t>(count) * list.row_bytes;
   size_t address = reinterpret_cast<size_t>(list.part) | reinterpret_cast<size_t>(list.own);
   for (int p = 0; p < list.peers; ++p) address |= reinterpret_cast<size_t>(list.peer[p].out);
-  if ((address | list.row_bytes) % sizeof(uint4) == 0) {
-    send_rows<Threads, uint4>(list, start, bytes, me, ready);
+  if ((address | list.row_bytes | list.inbox_bytes) % sizeof(uint4) == 0) {
+    send_rows<Threads, uint4>(list, start, bytes, me, inbox);
   } else {
-    send_rows<Threads, char>(list, start, bytes, me, ready);
+    send_rows<Threads, char>(list, start, bytes, me, inbox);
   }
   __syncthreads();
-  each([&](const RowExchange::Peer& peer, int64_t row) {
-    write_flag(flag_of_row(peer.done_there, row), sequence);
-  });
-  each([&](const RowExchange::Peer& peer, int64_t row) {
-    spin_on_flag(flag_of_row(peer.done_here, row), sequence);
-  });
+  if (me < count * list.peers) {  // a thread for each flag
+    const RowExchange::Peer& peer = list.peer[me % list.peers];
+    const auto offset = static_cast<CUdeviceptr>(first + me / list.peers) * sizeof(uint32_t);
+    write_flag(peer.done_there + offset, call);
+    spin_on_flag(peer.done_here + offset, call);
+  }
+  if (me < count) list.calls[first + me] = call;
   __syncthreads();
+  return call;
 }
 
-template <int T, int Rows, typename Block>
-__global__ void __launch_bounds__(T* Rows, 1024 / (T * Rows))
-    exchange_kernel(const __grid_constant__ Block block,
+template <int T, int PerBlock, typename Block>
+__global__ void __launch_bounds__(T* PerBlock, 1024 / (T * PerBlock))
+    exchange_kernel(const __grid_constant__ Block even, const __grid_constant__ Block odd,
                     const __grid_constant__ RowExchange::List list, int64_t blocks) {
+  static_assert(T >= RowExchange::kMostPeers, "a thread has one flag at most");
   await_earlier_kernels();
   const int me = static_cast<int>(threadIdx.y) * T + static_cast<int>(threadIdx.x);
   for (int64_t i = blockIdx.x; i < blocks; i += gridDim.x) {
-    const int64_t first = i * Rows, left = list.rows - first;
-    exchange_rows<T * Rows>(list, first, left < Rows ? left : Rows, me);
-    block(i);
+    const int64_t first = i * PerBlock, left = list.rows - first;
+    const uint32_t call =
+        exchange_rows<T * PerBlock>(list, first, left < PerBlock ? left : PerBlock, me);
+    (call % 2 == 0 ? even : odd)(i);
+    // The watchdog reads how many calls there were.
+    if (i == 0 && me == 0 && list.sequence.counter != nullptr) {
+      *const_cast<uint32_t*>(list.sequence.counter) = call;
+    }
   }
 }
 
-template <int T, int Rows, typename Index, typename Block>
-void RowExchange::launch(int64_t n, const Block& block, cudaStream_t stream,
+template <int T, int PerBlock, typename Block>
+void RowExchange::launch(int64_t n, const Block& first, const Block& second, cudaStream_t stream,
                          const char* where) const {
-  constexpr int64_t kSmsLeft = 16;
+  constexpr int64_t kSmsLeft = 4;
   const int64_t sms = std::max(multiprocessors(where) - kSmsLeft, int64_t{1});
-  const int64_t grid = std::min(n, sms * (1024 / (T * Rows)));
+  const int64_t grid = std::min(n, sms * (1024 / (T * PerBlock)));
   if (n == 0) return;
-  launch_early(exchange_kernel<T, Rows, Block>, dim3(static_cast<unsigned>(grid)), dim3(T, Rows), 1,
-               stream, where, block, list_, n);
+  launch_early(exchange_kernel<T, PerBlock, Block>, dim3(static_cast<unsigned>(grid)),
+               dim3(T, PerBlock), 1, stream, where, first, second, list_, n);
 }
 
 #else
 
-template <int T, int Rows, typename Index, typename Block>
-void RowExchange::launch(int64_t n, const Block& block, cudaStream_t stream,
-                         const char* where) const {
+template <int T, int PerBlock, typename Block>
+void RowExchange::launch(int64_t n, const Block& first, const Block& /*second*/,
+                         cudaStream_t stream, const char* where) const {
   submit(stream, where);
-  parallel_for(n, stream, where, block);
+  parallel_for(n, stream, where, first);
 }
 
 #endif

@@ -119,17 +119,19 @@ Shared& Peers::add(void* own, const SharedShape& shape) {
   Shared& shared = entries_.back()->shared;
   const std::vector<int> ranks = sharers(context_, shape);
   if (ranks.empty()) return shared;
-  shared.transfers_ = shape.transfers;
+  shared.bytes_ = shape.bytes;
+  shared.rows_ = shape.rows;
+  shared.transfers_ = shape.transfers * std::max(shape.rows, int64_t{1});
   shared.rank_ = context_.rank();
-  void* flags = make_flags(context_, Shared::flag_count(shape.transfers), shape.where);
+  void* flags = make_flags(context_, Shared::flag_count(shared.transfers_), shape.where);
   owned_.push_back(flags);
   for (const Mapped& rank : exchange(context_, ranks, {own, flags, shape}, &opened_)) {
     shared.buffers_.push_back(rank.buffer);
     shared.flags_.push_back(reinterpret_cast<CUdeviceptr>(rank.flags));
   }
-  shared.waits_ = std::make_shared<FlagWaits>(shape.name, shape.where, shape.transfers,
+  shared.waits_ = std::make_shared<FlagWaits>(shape.name, shape.where, shared.transfers_,
                                               static_cast<uint32_t*>(flags),
-                                              Shared::flag_count(shape.transfers));
+                                              Shared::flag_count(shared.transfers_));
   context_.watch(shared.waits_);
   return shared;
 }
@@ -153,7 +155,7 @@ const Shared& Peers::begin_captured(const void* own, const SharedShape& shape,
   if (shared.flags_.empty()) return shared;
   shared.counter_ = Shared::pointer(shared.flag(shared.rank_, 3 * shared.transfers_));
   shared.waits_->begin_captured();
-  launch_count(shared.counter_, stream, shape.where);
+  if (shape.rows == 0) launch_count(shared.counter_, stream, shape.where);
   return shared;
 }
 

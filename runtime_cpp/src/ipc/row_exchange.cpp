@@ -20,10 +20,14 @@ void RowExchange::send(void* out, const void* part, int64_t peer, int64_t transf
   to.ready_here = shared_->ready(flag_of(transfer));
   to.done_there = shared_->done_at(peer, flag_of(transfer));
   list_.part = part;
+  if (list_.own == nullptr) list_.own = const_cast<void*>(part);
 }
 
 void RowExchange::submit(cudaStream_t stream, const char* where) const {
   const size_t bytes = static_cast<size_t>(list_.rows) * list_.row_bytes;
+  if (list_.sequence.counter != nullptr) {
+    launch_count(const_cast<uint32_t*>(list_.sequence.counter), stream, where);
+  }
   FlagKernel ready(FlagUse::kWrite), sent(FlagUse::kWrite);
   FlagKernel may_send(FlagUse::kWait), received(FlagUse::kWait);
   for (int p = 0; p < list_.peers; ++p) {
@@ -40,7 +44,7 @@ void RowExchange::submit(cudaStream_t stream, const char* where) const {
   may_send.submit(stream, where);
   for (int p = 0; p < list_.peers; ++p) copy(list_.peer[p].out);
   sent.submit(stream, where);
-  copy(list_.own);
+  if (list_.own != list_.part) copy(list_.own);
   received.submit(stream, where);
 }
 

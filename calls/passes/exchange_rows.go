@@ -1,0 +1,95 @@
+package passes
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/internal/base/expr"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// Bounds of the elements of a row. shortestRow gives it 16 threads or more, one for each flag (exchange_kernel). longestRow is for rows
+// that the pass chooses: a block has one row, and short rows use many SMs.
+const (
+	shortestRow = 256
+	longestRow  = 2048
+)
+
+// byRows returns a launch that computes the same as l by rows of a kernel, and the kernel; nil if there is none. A kernel that computes
+// element by element, or a sum of parts, has no rows of its own, and gets some.
+func (m *exchangeMaker) byRows(l *calls.Launch) (*calls.Launch, *calls.Kernel) {
+	k, rows := m.p.Kernel(l), *l
+	switch {
+	case l.Kernel == "reduce" && l.Fn == "sum" && l.Axis == 0:
+		return m.sumOfParts(l)
+	case k == nil || k.Views || l.Elements == nil || k.Steps() == nil:
+		return nil, nil
+	}
+	kernel := *k
+	if _, folds := k.Steps().FoldsColumns(); folds {
+		return nil, nil
+	}
+	flat := k.Columns == 0
+	if !flat && k.Columns < shortestRow || slices.ContainsFunc(k.Uses, func(use string) bool { return flat && use != calls.ForElement }) ||
+		flat && !m.cut(&rows, &kernel, l.Elements) {
+		return nil, nil
+	}
+	return &rows, &kernel
+}
+
+// cut gives a kernel rows: the longest ones that divide its elements.
+func (m *exchangeMaker) cut(l *calls.Launch, k *calls.Kernel, elements expr.Expr) bool {
+	n, known := m.p.Values().Eval(elements)
+	for row := int64(longestRow); known && row >= shortestRow; row -= 8 {
+		if n%row == 0 {
+			k.Columns, l.Elements = row, expr.Op("/", elements, expr.Int(row))
+			return true
+		}
+	}
+	return false
+}
+
+// sumOfParts returns a kernel that adds dense parts, which lie one after the other, in the order of the ranks.
+func (m *exchangeMaker) sumOfParts(l *calls.Launch) (*calls.Launch, *calls.Kernel) {
+	in := l.In[0]
+	if len(in.Extents) != 2 || l.OutType != l.InType {
+		return nil, nil
+	}
+	values := m.p.Values()
+	parts, counted := values.Eval(in.Extents[0])
+	part, known := values.Eval(in.Extents[1])
+	distance, dense := values.Eval(in.Strides[0])
+	if !counted || !known || !dense || distance != part || in.Strides[1] != expr.Expr(expr.Int(1)) || parts > mostExchanging {
+		return nil, nil
+	}
+	k := &calls.Kernel{Name: "sum_of_parts", Results: 1, Operands: []string{"sum"}}
+	if label := calls.ByName(m.p.Labels)[l.Label]; label != nil {
+		k.Where = label.Text
+	}
+	rows := &calls.Launch{Info: l.Info, Out: calls.Operand{At: l.Out.At}, OutType: l.OutType, InType: l.InType}
+	var body domain.Body
+	for i := range int(parts) {
+		at := in.At
+		if i > 0 {
+			at.Offset = expr.Sum(at.Offset, times(i, in.Extents[1]))
+			body = append(body, domain.Step{Name: fmt.Sprintf("sum_%d", i), Fn: "add", Args: []int{max(int(parts)+i-2, 0), i}})
+		}
+		rows.In, k.Operands = append(rows.In, calls.Operand{At: at}), append(k.Operands, fmt.Sprintf("part_%d", i))
+	}
+	body[0].Args[0], body[len(body)-1].Name = 0, k.Operands[0]
+	k.Body = body.Text(k.Operands[1:])
+	k.Types, k.Uses = slices.Repeat([]string{string(l.InType)}, len(k.Operands)), slices.Repeat([]string{calls.ForElement}, len(k.Operands))
+	if !m.cut(rows, k, in.Extents[1]) {
+		return nil, nil
+	}
+	return rows, k
+}
+
+// times returns n times an extent.
+func times(n int, extent expr.Expr) expr.Expr {
+	if n == 1 {
+		return extent
+	}
+	return expr.Op("*", expr.Int(n), extent)
+}
