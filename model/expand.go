@@ -14,13 +14,15 @@ import (
 // operations. They compute in fp32 and round once, to the element type of their first operand. where and split only
 // choose elements.
 var Composites = []string{
-	"softmax", "softmax_grad", "log_softmax", "log_softmax_grad", "normalize", "normalize_grad", "layer_norm", "layer_norm_grad",
+	"mean", "softmax", "softmax_grad", "log_softmax", "log_softmax_grad", "normalize", "normalize_grad", "layer_norm", "layer_norm_grad",
 	"rms_norm", "rms_norm_grad", "rope", "rope_grad", "where", "split", "dropout",
 }
 
 // composite returns the rule that expands a composite operation.
 func composite(name string) (rule operation, ok bool) {
 	switch name {
+	case "mean":
+		return operation{least: 1, most: 1, attrs: []string{"axis"}, expand: meanOf}, true
 	case "softmax":
 		return operation{least: 1, most: 1, attrs: []string{"axis", "causal", "split"}, expand: softmax}, true
 	case "softmax_grad":
@@ -136,12 +138,15 @@ func (e *expansion) step(suffix, fn string, args []string, attrs ...string) stri
 }
 
 // result adds the last operation, which computes the composite's result, and rounds it.
-func (e *expansion) result(fn string, args ...string) {
+func (e *expansion) result(fn string, args ...string) { e.resultBy(fn, args) }
+
+// resultBy does the same for an operation with attributes.
+func (e *expansion) resultBy(fn string, args []string, attrs ...string) {
 	if dtype := e.op.In[0].DType; dtype != domain.FP32 {
-		e.add(e.src.out.value, "cast", []string{e.step(fn, fn, args)}, []string{"dtype", string(dtype)})
+		e.add(e.src.out.value, "cast", []string{e.step(fn, fn, args, attrs...)}, []string{"dtype", string(dtype)})
 		return
 	}
-	e.add(e.src.out.value, fn, args, nil)
+	e.add(e.src.out.value, fn, args, attrs)
 }
 
 func (e *expansion) add(out, fn string, args, attrs []string) {

@@ -21,6 +21,12 @@ func (e *expansion) mean(suffix, arg string) string {
 
 func formatFloat(v float64) string { return strconv.FormatFloat(v, 'g', -1, 32) }
 
+// meanOf(X) is the mean of X along an axis, which the result does not have.
+func meanOf(e *expansion) {
+	sum := e.step("sum", "sum", []string{e.arg(0)}, "axis", strconv.Itoa(e.axis))
+	e.resultBy("scale", []string{sum}, "by", formatFloat(1/float64(e.axesOf(0)[e.axis].Size)))
+}
+
 // shifted computes X - max X and its exponential.
 func (e *expansion) shifted(x string) (shifted, exp string) {
 	shifted = e.step("shifted", "sub", []string{x, e.fold("max", "max", x)})

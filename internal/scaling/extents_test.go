@@ -20,8 +20,8 @@ import (
 
 // longSpecs have each operation over an axis of L elements: names of operations, what is declared, and the lines.
 var longSpecs = []struct{ names, tensors, ops string }{
-	{"set neg exp relu gelu silu log sin cos sqrt rsqrt tanh reciprocal gelu_tanh relu_grad gelu_grad silu_grad gelu_tanh_grad", "X: [L, 3]",
-		"Y = FN(X)"},
+	{"set neg exp relu gelu silu log sin cos sqrt rsqrt tanh reciprocal gelu_tanh relu_grad gelu_grad silu_grad gelu_tanh_grad sigmoid " +
+		"softplus abs sign round", "X: [L, 3]", "Y = FN(X)"},
 	{"scale shift", "X: [L, 3]", "Y = FN(X, by=0.5)"},
 	{"add sub mul div max min ge gt eq keep drop masked", "X: [L, 3], Z: [L, 3]", "Y = FN(X, Z)"},
 	{"add mul", "X: [L, 3], Z: [3]", "Y = FN(X, Z)"},
@@ -58,8 +58,8 @@ var longSpecs = []struct{ names, tensors, ops string }{
 		"dtype: fp32}", "A, B, C = FN(G, Q, K, V, O, E)"},
 	{"attention_grad", "G: [1, 1, L, 8], Q: [1, 1, L, 8], K: [1, 1, L, 8], V: [1, 1, L, 8], O: [1, 1, L, 8], E: {axes: [1, 1, L], " +
 		"dtype: fp32}", "A, B, C = FN(G, Q, K, V, O, E)"},
-	{"softmax log_softmax normalize", "X: [L, 8]", "Y = FN(X, axis=1)"},
-	{"softmax log_softmax normalize", "X: [8, L]", "Y = FN(X, axis=1)"},
+	{"softmax log_softmax normalize mean", "X: [L, 8]", "Y = FN(X, axis=1)"},
+	{"softmax log_softmax normalize mean", "X: [8, L]", "Y = FN(X, axis=1)"},
 	{"softmax_grad log_softmax_grad normalize_grad", "G: [L, 8], X: [L, 8]", "Y = FN(G, X, axis=1)"},
 	{"layer_norm", "X: [L, 8], g: [8], b: [8]", "Y = FN(X, g, b)"},
 	{"rms_norm", "X: [L, 8], g: [8]", "Y = FN(X, g)"},

@@ -52,7 +52,8 @@ func slope(fn string) string { return "Y_slope = " + fn + "_grad(X), dX = mul(dY
 // Functions lists the elementwise functions, in the order of the documentation.
 var Functions = []Function{
 	{
-		Name: "neg", Doc: "element by element; gelu is the exact one, with erf, and gelu_tanh its approximation by tanh",
+		Name:  "neg",
+		Doc:   "element by element; gelu is the exact one, with erf, and gelu_tanh its approximation by tanh; softplus is log(1 + exp(A))",
 		Unary: func(v float64) float64 { return -v }, Cpp: "-v", Gradient: "dX = neg(dY)", Traits: selects,
 	},
 	{
@@ -85,6 +86,15 @@ var Functions = []Function{
 		Gradient: "Y_square = mul(Y, Y), dX_away = mul(dY, Y_square), dX = neg(dX_away)",
 	},
 	{
+		Name: "sigmoid", Unary: func(v float64) float64 { return 1 / (1 + math.Exp(-v)) }, Cpp: "quotient(1.0F, 1.0F + expf(-v))",
+		Gradient: "Y_less = neg(Y), Y_rest = shift(1, Y_less), Y_slope = mul(Y, Y_rest), dX = mul(dY, Y_slope)",
+	},
+	{
+		Name: "softplus", Unary: func(v float64) float64 { return math.Max(v, 0) + math.Log1p(math.Exp(-math.Abs(v))) },
+		Cpp: "fmaxf(v, 0.0F) + log1pf(expf(-fabsf(v)))", Gradient: "X_share = sigmoid(X), dX = mul(dY, X_share)",
+	},
+	{Name: "abs", Unary: math.Abs, Cpp: "fabsf(v)", Gradient: "X_sign = sign(X), dX = mul(dY, X_sign)", Traits: selects},
+	{
 		Name: "gelu_tanh", Unary: func(v float64) float64 { return v / 2 * (1 + math.Tanh(geluArgument(v))) },
 		Cpp: "v * gelu_tanh_share(v)", Gradient: slope("gelu_tanh"), Epilogue: "CUBLASLT_EPILOGUE_GELU",
 	},
@@ -95,6 +105,11 @@ var Functions = []Function{
 	{Name: "gelu_grad", Unary: geluGrad, Cpp: "gelu_grad(v)"},
 	{Name: "silu_grad", Unary: siluGrad, Cpp: "silu_grad(v)"},
 	{Name: "gelu_tanh_grad", Unary: geluTanhGrad, Cpp: "gelu_tanh_grad(v)"},
+	{
+		Name: "sign", Doc: "-1, 0 or 1; the nearest integer, of two the even one", Unary: sign,
+		Cpp: "v > 0.0F ? 1.0F : v < 0.0F ? -1.0F : v", Gradient: NoGradient, Traits: selects,
+	},
+	{Name: "round", Unary: math.RoundToEven, Cpp: "rintf(v)", Gradient: NoGradient, Traits: Light | Integers},
 	{
 		Name: "scale", Form: "scale(A, by=0.125)", Doc: "times, or plus, a constant: a decimal number, which is rounded to fp32",
 		Binary: func(v, by float64) float64 { return v * by }, Constant: true, Cpp: "v * by", Operator: "*", Traits: Light | Integers,

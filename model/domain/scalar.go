@@ -112,6 +112,17 @@ func choose(holds bool, a, b float64) float64 {
 	return b
 }
 
+// sign returns 1 for a positive number, -1 for a negative one, and otherwise the number: 0 or NaN.
+func sign(v float64) float64 {
+	switch {
+	case v > 0:
+		return 1
+	case v < 0:
+		return -1
+	}
+	return v
+}
+
 // step returns 1 for a positive number, NaN for NaN, and 0 otherwise.
 func step(v float64) float64 {
 	switch {

@@ -165,6 +165,8 @@ var (
 	raised  = func(v, e float64) float64 { return v + e }
 	lowered = func(v, e float64) float64 { return v - e }
 	zeroed  = func(v, e float64) float64 { return choose(math.Abs(v) <= e, 0, v) }
+	// finite is for what the ends do not show: what may be any number is not only what overflow made of it.
+	finite = func(v, e float64) float64 { return choose(math.IsInf(e, 1) && v-v != 0, 1, v) }
 )
 
 func choose(holds bool, a, b float64) float64 {
@@ -195,7 +197,7 @@ func varied(op *model.Op, in, e []*Array) (raw, bound *Array, jumps bool) {
 	name, constant := domain.SplitFn(op.Fn)
 	fn := domain.FunctionOf(name)
 	if op.Kind == model.OpUnary && constant == "" && !fn.Is(domain.Chooses) {
-		e = []*Array{combined(in[0], e[0], func(v, e float64) float64 { return e + spread*0x1p-23*math.Abs(v) })}
+		e = []*Array{combined(in[0], e[0], func(v, e float64) float64 { return e + choose(v-v == 0, spread*0x1p-23*math.Abs(v), 0) })}
 	}
 	like := []*model.Op{op}
 	if op.Fn == "eq" { // changes where one of these does
@@ -210,6 +212,7 @@ func varied(op *model.Op, in, e []*Array) (raw, bound *Array, jumps bool) {
 			last = 0
 		}
 		widest(bound, at, op, in, e, 0, last, raised, lowered, zeroed)
+		widest(bound, at, op, in, e, 0, len(in)-1, finite)
 	}
 	decides := other
 	if bound = combined(bound, other, math.Hypot); fn.Gradient == domain.NoGradient {
@@ -229,7 +232,7 @@ func varied(op *model.Op, in, e []*Array) (raw, bound *Array, jumps bool) {
 // added bounds a sum, or sums of products.
 func (b *bounder) added(op *model.Op, in, other, e []*Array) (results, others, bounds []*Array) {
 	raw, moved := doubles.evaluate(op, in), doubles.evaluate(op, other)
-	count, ranks, common, unsure := summed(op), b.ranks, 0.0, 0.0
+	count, ranks, common, unsure := summed(op), b.ranks, 0.0, unsure(e)
 	if op.Kind == model.OpReduce {
 		count = in[0].Shape[op.Axis]
 	}
@@ -238,7 +241,6 @@ func (b *bounder) added(op *model.Op, in, other, e []*Array) (results, others, b
 	}
 	for i := range in {
 		common += shared(in[i], e[i])
-		unsure = choose(slices.Contains(e[i].Data, math.Inf(1)), math.Inf(1), unsure)
 	}
 	terms, bound := secondMoments(op, in, e)
 	partial := spread / 2 * math.Sqrt(ranks/2) * max(op.In[0].DType.Epsilon(), op.Out.DType.Epsilon())
@@ -252,6 +254,11 @@ func (b *bounder) added(op *model.Op, in, other, e []*Array) (results, others, b
 		}
 	}
 	return []*Array{raw}, []*Array{moved}, []*Array{bound}
+}
+
+// unsure bounds what is infinite or NaN: by infinity if an operand may be any number somewhere.
+func unsure(e []*Array) float64 {
+	return choose(slices.ContainsFunc(e, func(e *Array) bool { return slices.Contains(e.Data, math.Inf(1)) }), math.Inf(1), 0)
 }
 
 // shared returns a relative error that all elements may have in common: the smallest one.
@@ -299,7 +306,7 @@ func (b *bounder) shaken(op *model.Op, in, other, e []*Array) (results, others, 
 			for i, v := range shaken.Data {
 				d := apart(v, results[r].Data[i])
 				size[r] += d * d / float64(times*len(shaken.Data))
-				bounds[r].Data[i] = max(bounds[r].Data[i], d)
+				bounds[r].Data[i] = max(bounds[r].Data[i], d, choose(v-v == 0, 0, unsure(e)))
 			}
 		}
 	}

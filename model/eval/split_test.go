@@ -43,6 +43,7 @@ var splits = map[string][][2]string{
 	"max":  {{"O = max(A, B)"}, {"O = max(A, axis=-1)"}}, "min": {{"O = min(A, B)"}, {"O = min(A, axis=-1)"}},
 	"where":   {{"O = where(A, B, C)"}},
 	"dropout": {{"O = dropout(A, seed, p=0.5)"}}, "dropout_at": {{"O = dropout_at(A, seed, g, r, p=0.5, salt=0, width=1)"}},
+	"mean":         {{"O = mean(A)"}},
 	"softmax":      {{"O = softmax(A)"}, {"O = softmax(S, causal=true, split=rows)", "O = softmax(S, causal=true)"}},
 	"softmax_grad": {{"O = softmax_grad(A, B)"}}, "log_softmax": {{"O = log_softmax(A)"}},
 	"log_softmax_grad": {{"O = log_softmax_grad(A, B)"}},

@@ -18,11 +18,16 @@
   row(kRsqrt, rsqrt, for (float& v : x) v = 1.0F / sqrtf(v)) \
   row(kTanh, tanh, for (float& v : x) v = tanhf(v)) \
   row(kReciprocal, reciprocal, for (float& v : x) v = 1.0F / v) \
+  row(kSigmoid, sigmoid, for (float& v : x) v = quotient(1.0F, 1.0F + expf(-v))) \
+  row(kSoftplus, softplus, for (float& v : x) v = fmaxf(v, 0.0F) + log1pf(expf(-fabsf(v)))) \
+  row(kAbs, abs, for (float& v : x) v = fabsf(v)) \
   row(kGeluTanh, gelu_tanh, for (float& v : x) v = v * gelu_tanh_share(v)) \
   row(kReluGrad, relu_grad, for (float& v : x) v = v > 0.0F ? 1.0F : v != v ? v : 0.0F) \
   row(kGeluGrad, gelu_grad, for (float& v : x) v = gelu_grad(v)) \
   row(kSiluGrad, silu_grad, for (float& v : x) v = silu_grad(v)) \
-  row(kGeluTanhGrad, gelu_tanh_grad, for (float& v : x) v = gelu_tanh_grad(v))
+  row(kGeluTanhGrad, gelu_tanh_grad, for (float& v : x) v = gelu_tanh_grad(v)) \
+  row(kSign, sign, for (float& v : x) v = v > 0.0F ? 1.0F : v < 0.0F ? -1.0F : v) \
+  row(kRound, round, for (float& v : x) v = rintf(v))
 
 /// row(enumerator, name, statement that applies the function, with the constant by, to all values x)
 #define HG_CONSTANT_FUNCTIONS(row) \

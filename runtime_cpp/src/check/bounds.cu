@@ -40,26 +40,35 @@ HG_HOST_DEVICE inline float rounded(DType type, double raw, double bound) {
   return round_to(type, static_cast<float>(size + e)) < INFINITY ? static_cast<float>(e) : INFINITY;
 }
 
-/// x moved within its bound: up, down, and to 0.
-HG_HOST_DEVICE inline void ends(double x, double e, float (&moved)[3]) {
+/// x moved within its bound: up, down, to 0, and to 1 if it may be any number, not only what
+/// overflow made of it.
+HG_HOST_DEVICE inline void ends(double x, double e, float (&moved)[4]) {
   moved[0] = static_cast<float>(x + e);
   moved[1] = static_cast<float>(x - e);
   moved[2] = fabs(x) <= e ? 0.0F : static_cast<float>(x);
+  moved[3] = e == INFINITY && x - x != 0 ? 1.0F : static_cast<float>(x);
 }
 
 /// Whether each result of a function is its operand, up to sign, or is a sum or product.
 HG_HOST_DEVICE inline bool is_plain(UnaryFn fn) {
   switch (fn.kind) {
     case UnaryFn::kCopy:
+    case UnaryFn::kAbs:
     case UnaryFn::kNeg:
     case UnaryFn::kRelu:
     case UnaryFn::kReluGrad:
     case UnaryFn::kScale:
     case UnaryFn::kShift:
+    case UnaryFn::kSign:
       return true;
     default:
       return false;
   }
+}
+
+/// Whether rounding of the operand may decide between results.
+HG_HOST_DEVICE inline bool decides(UnaryFn fn) {
+  return fn.kind == UnaryFn::kReluGrad || fn.kind == UnaryFn::kRound || fn.kind == UnaryFn::kSign;
 }
 
 struct UnaryBound {
@@ -72,14 +81,14 @@ struct UnaryBound {
   HG_HOST_DEVICE void operator()(int64_t i) const {
     const double x = in.data[i];
     double e = bound_of(in, i);
-    if (!is_plain(fn)) e += kSpread * kEpsilon * fabs(x);
-    float raw[1] = {in.data[i]}, moved[3];
+    if (!is_plain(fn) && x - x == 0) e += kSpread * kEpsilon * fabs(x);
+    float raw[1] = {in.data[i]}, moved[4];
     ends(x, e, moved);
     apply(fn, raw);
     apply(fn, moved);
     double widest = 0;
     for (const float y : moved) widest = larger_of(widest, apart(y, raw[0]));
-    if (fn.kind == UnaryFn::kReluGrad && widest > 0) raise(jumps, 1);
+    if (decides(fn) && widest > 0) raise(jumps, 1);
     bound[i] = rounded(dtype, raw[0], widest);
   }
 };
@@ -94,14 +103,14 @@ HG_HOST_DEVICE inline float value_of(BinaryFn fn, float a, float b) {
 /// How far fn(a, b) may be off if its operands move by ea and eb, and `of_b` if b alone does.
 HG_HOST_DEVICE inline double off(BinaryFn fn, float a, double ea, float b, double eb, bool same,
                                  double* of_b) {
-  float as[3], bs[3];
+  float as[4], bs[4];
   ends(a, ea, as);
   ends(b, eb, bs);
   const float raw = value_of(fn, a, b);
   double first = 0;
   *of_b = 0;
-  for (int w = 0; w < 3; ++w) {
-    first = larger_of(first, apart(value_of(fn, as[w], same ? bs[w] : b), raw));
+  for (int w = 0; w < 4; ++w) {
+    first = larger_of(first, apart(value_of(fn, as[w], same || w == 3 ? bs[w] : b), raw));
     if (!same) *of_b = larger_of(*of_b, apart(value_of(fn, a, bs[w]), raw));
   }
   return hypot(first, *of_b);
@@ -163,19 +172,20 @@ struct ReduceBound {
 
   HG_HOST_DEVICE void operator()(int64_t i) const {
     const int64_t first = i / inner * count * inner + i % inner;
-    float folds[6];  // as it is, up, down, to 0, away from 0, towards it
+    float folds[7];  // as it is, up, down, to 0, to a number, away from 0, towards it
     for (float& fold : folds) fold = identity_of(fn);
     double squares = 0, noise = 0;
     bool unsure = false;
     for (int64_t r = 0; r < count; ++r) {
       const int64_t at = first + r * inner;
       const double x = in.data[at], e = bound_of(in, at), away = x < 0 ? -e : e;
-      float moved[3];
+      float moved[4];
       ends(x, e, moved);
-      const float terms[6] = {in.data[at],
+      const float terms[7] = {in.data[at],
                               moved[0],
                               moved[1],
                               moved[2],
+                              moved[3],
                               static_cast<float>(x + away),
                               static_cast<float>(x - away)};
       apply(fn, folds, terms);
@@ -249,10 +259,12 @@ struct Shake {
 struct WidenBound {
   float* bound;
   const float *a, *b;
+  bool unsure;
   double* sum;
   HG_HOST_DEVICE void operator()(int64_t i) const {
     const double distance = apart(a[i], b[i]);
     bound[i] = static_cast<float>(larger_of(bound[i], distance));
+    if (unsure && b[i] - b[i] != 0) bound[i] = INFINITY;
 #ifdef __CUDA_ARCH__
     atomicAdd(sum, distance * distance);
 #else
@@ -354,9 +366,9 @@ void shake(float* out, Noisy in, double relative, uint64_t seed, int64_t n, cuda
   parallel_for(n, stream, kBounds, Shake{out, in, relative, seed});
 }
 
-void widen_bound(float* bound, const float* a, const float* b, int64_t n, double* sum,
+void widen_bound(float* bound, const float* a, const float* b, bool unsure, int64_t n, double* sum,
                  cudaStream_t stream) {
-  parallel_for(n, stream, kBounds, WidenBound{bound, a, b, sum});
+  parallel_for(n, stream, kBounds, WidenBound{bound, a, b, unsure, sum});
 }
 
 void at_least(float* bound, double least, int64_t n, cudaStream_t stream) {

@@ -64,8 +64,9 @@ void add_squares(float* out, const float* a, const float* b, int64_t n, cudaStre
 void add_to(float* out, const float* in, int64_t n, cudaStream_t stream);
 /// out[i] = in[i], moved up or down by its bound and a relative distance.
 void shake(float* out, Noisy in, double relative, uint64_t seed, int64_t n, cudaStream_t stream);
-/// bound[i] = the distance of a[i] and b[i] if it is larger. Adds squares of distances to `sum`.
-void widen_bound(float* bound, const float* a, const float* b, int64_t n, double* sum,
+/// bound[i] = the distance of a[i] and b[i] if it is larger, and infinite where b[i] is not finite
+/// and an operand is `unsure`. Adds squares of distances to `sum`.
+void widen_bound(float* bound, const float* a, const float* b, bool unsure, int64_t n, double* sum,
                  cudaStream_t stream);
 /// bound[i] = least if it is smaller.
 void at_least(float* bound, double least, int64_t n, cudaStream_t stream);

@@ -178,6 +178,8 @@ void DeviceReference::bound_attention(
   const std::shared_ptr<float> sums = allocate(static_cast<int64_t>(2 * out.size()), kScratch);
   auto* const squares = reinterpret_cast<double*>(sums.get());
   HG_CHECK(cudaMemsetAsync(squares, 0, out.size() * sizeof(double), stream_), kOfReference);
+  bool any_number = false;
+  for (const Tensor& operand : operands) any_number = any_number || unsure(operand);
   uint64_t seed = 1;
   for (int time = 0; time < kTimes; ++time) {
     Arrays moved;
@@ -192,7 +194,7 @@ void DeviceReference::bound_attention(
     attend(moved, shaken);
     for (size_t r = 0; r < out.size(); ++r) {
       const Tensor& result = tensors_[out[r]];
-      reference::widen_bound(result.bound.get(), shaken[r], result.data.get(),
+      reference::widen_bound(result.bound.get(), shaken[r], result.data.get(), any_number,
                              count_of(result.shape), squares + r, stream_);
     }
   }

@@ -206,7 +206,7 @@ void test_bounds() {
       hirgen::ReduceFn::kSum, out.get(), none.get(), noisy, 3, 1, 0, 0, kType};
   const reference::RoundBound round{out.get(), none.get(), kType};
   const reference::AddTo add{out.get(), in.get()};
-  const reference::WidenBound widen{out.get(), in.get(), none.get(), &sum};
+  const reference::WidenBound widen{out.get(), in.get(), none.get(), false, &sum};
   const reference::AtLeast least{out.get(), 3};
   const reference::Products products{none.get(), none.get(), 0, 0, 0, false};
   const reference::ProductBound product{products, out.get(), none.get(), kType};

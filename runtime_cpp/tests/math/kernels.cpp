@@ -44,6 +44,11 @@ const NamedUnary kUnary[] = {
     {"rsqrt", [](double x) { return 1 / std::sqrt(x); }},
     {"tanh", [](double x) { return std::tanh(x); }},
     {"reciprocal", [](double x) { return 1 / x; }},
+    {"sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }},
+    {"softplus", [](double x) { return std::log(1 + std::exp(x)); }},
+    {"abs", [](double x) { return std::abs(x); }},
+    {"sign", [](double x) { return x > 0 ? 1.0 : -1.0; }},
+    {"round", [](double x) { return std::nearbyint(x); }},
     {"gelu_tanh",
      [](double x) {
        return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));

@@ -311,6 +311,28 @@ void test_bounds_of_operations() {
   }
 }
 
+/// What may overflow may be any number, and so may what is made of it, also where that is NaN.
+void test_bounds_of_overflow() {
+  Fixture f(2);
+  normal(f, "A", 0);
+  f.reference.unary("X", "scale(1e+8)", "A", DType::kFp16);
+  f.reference.binary("N", "sub", "X", "X", DType::kFp32);
+  f.reference.unary("cos", "cos", "N", DType::kFp32);
+  f.reference.unary("scale", "scale(2)", "N", DType::kFp32);
+  f.reference.binary("mul", "mul", "N", "A", DType::kFp32);
+  f.reference.binary("sub", "sub", "N", "X", DType::kFp32);
+  f.reference.binary("div", "div", "X", "X", DType::kFp32);
+  f.reference.reduce("max", "max", "N", 2, DType::kFp32);
+  f.reference.reduce("sum", "sum", "N", 2, DType::kFp32);
+  f.reference.attention("attention", "logs", {.scale = 1}, "N", "A", "A", DType::kFp32);
+  for (const char* name : {"N", "cos", "scale", "mul", "sub", "div", "max", "sum", "attention"}) {
+    expect(std::isnan(read(f.reference.data(name), 8)[0]), std::string(name) + " is NaN");
+    for (const float bound : read(f.reference.bounds(name, DType::kFp32), 8)) {
+      expect(bound == INFINITY, std::string(name) + ": " + std::to_string(bound));
+    }
+  }
+}
+
 template <typename F>
 void expect_error(F f, const char* what) {
   bool threw = false;
@@ -342,5 +364,6 @@ int main() {
              {test_matmul, test_batched_matmul, test_batches_stretch, test_linear,
               test_shape_operations, test_elementwise_operations, test_reductions_drop_their_axis,
               test_names_can_be_defined_again, test_generated_inputs, test_terms_that_cancel,
-              test_a_missing_key_is_found, test_bounds_of_operations, test_misfits_are_errors});
+              test_a_missing_key_is_found, test_bounds_of_operations, test_bounds_of_overflow,
+              test_misfits_are_errors});
 }
