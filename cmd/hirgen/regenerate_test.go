@@ -94,12 +94,13 @@ func TestGitKeepsTheBytes(t *testing.T) {
 	if exit, _, stderr := hirgen(t, "", line...); exit != exitOK {
 		t.Fatal(stderr)
 	}
-	for _, args := range []string{"init -q", "add .", "checkout-index -a -f"} {
+	for _, args := range []string{"init -q", "add .", "checkout-index -a --prefix=copy/"} {
 		cmd := exec.CommandContext(t.Context(), "git", append([]string{"-C", dir, "-c", "core.autocrlf=true"}, strings.Fields(args)...)...)
 		if text, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("git %s: %v: %s", args, err, text)
 		}
 	}
+	line[3] = filepath.Join(dir, "copy", "out")
 	if exit, stdout, _ := hirgen(t, "", append(line, "--check")...); exit != exitOK {
 		t.Errorf("git changed files:\n%s", stdout)
 	}

@@ -120,6 +120,11 @@ func TestFillsFollowFromOperations(t *testing.T) {
 			t.Errorf("the inputs are filled with %q, want %q", text, want)
 		}
 	}
+	for _, op := range []string{"sqrt(X)", "log(X)", "rsqrt(X)", "reciprocal(X)", "div(X, X)"} {
+		if p := mustLoad(t, spec("X: [8]", "- Y = "+op)); Fills(p)[p.Inputs[0]] != domain.FillPositive {
+			t.Errorf("the operand of %s is not positive", op)
+		}
+	}
 	if p := mustLoad(t, spec("X: [8], m: [8]", "- Y = keep(X, m)")); !Exact(p) || slices.Max(FillIntegers(p, 1)["m"].Data) > 1 {
 		t.Error("the mask of an exact check is not 0 or 1")
 	}
