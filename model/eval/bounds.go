@@ -96,8 +96,12 @@ func (k *bounded) overflow(dtype domain.DType) {
 	}
 }
 
-// leastElements is how many elements a tensor needs for a second evaluation to say something about its bounds.
-const leastElements = 32
+const (
+	// leastElements is how many elements a tensor needs for a second evaluation to say something about its bounds.
+	leastElements = 32
+	// leastShare remains of bounds if it says that nothing rounds to 16 bits: fp32 rounds in any case.
+	leastShare = 0x1p-12
+)
 
 // tighten lowers bounds to a multiple of the largest distance of a second evaluation, in units of the bounds.
 func (k *bounded) tighten() {
@@ -111,7 +115,7 @@ func (k *bounded) tighten() {
 			worst = max(worst, d/e)
 		}
 	}
-	by := min(1, 3*(1+2/math.Sqrt(n))*worst)
+	by := min(1, max(leastShare, 3*(1+2/math.Sqrt(n))*worst))
 	for i := range k.bound.Data {
 		k.bound.Data[i] *= by
 	}
@@ -196,7 +200,7 @@ func varied(op *model.Op, in, e []*Array) (raw, bound *Array, jumps bool) {
 	bound, other := NewArray(raw.Shape...), NewArray(raw.Shape...)
 	name, constant := domain.SplitFn(op.Fn)
 	fn := domain.FunctionOf(name)
-	if op.Kind == model.OpUnary && constant == "" && !fn.Is(domain.Chooses) {
+	if op.Kind == model.OpUnary && constant == "" && !fn.Is(domain.Integers) {
 		e = []*Array{combined(in[0], e[0], func(v, e float64) float64 { return e + choose(v-v == 0, spread*0x1p-23*math.Abs(v), 0) })}
 	}
 	like := []*model.Op{op}
@@ -294,7 +298,7 @@ func (b *bounder) shaken(op *model.Op, in, other, e []*Array) (results, others, 
 	for _, r := range results {
 		bounds = append(bounds, NewArray(r.Shape...))
 	}
-	size := make([]float64, len(results))
+	size, infinite := make([]float64, len(results)), unsure(e)
 	for range times {
 		moved := make([]*Array, len(in))
 		for i, t := range op.In {
@@ -306,7 +310,7 @@ func (b *bounder) shaken(op *model.Op, in, other, e []*Array) (results, others, 
 			for i, v := range shaken.Data {
 				d := apart(v, results[r].Data[i])
 				size[r] += d * d / float64(times*len(shaken.Data))
-				bounds[r].Data[i] = max(bounds[r].Data[i], d, choose(v-v == 0, 0, unsure(e)))
+				bounds[r].Data[i] = max(bounds[r].Data[i], d, choose(v-v == 0, 0, infinite))
 			}
 		}
 	}

@@ -49,7 +49,7 @@ HG_HOST_DEVICE inline void ends(double x, double e, float (&moved)[4]) {
   moved[3] = e == INFINITY && x - x != 0 ? 1.0F : static_cast<float>(x);
 }
 
-/// Whether each result of a function is its operand, up to sign, or is a sum or product.
+/// Whether each result of a function is its operand, up to sign, or a sum, a product or an integer.
 HG_HOST_DEVICE inline bool is_plain(UnaryFn fn) {
   switch (fn.kind) {
     case UnaryFn::kCopy:
@@ -57,6 +57,7 @@ HG_HOST_DEVICE inline bool is_plain(UnaryFn fn) {
     case UnaryFn::kNeg:
     case UnaryFn::kRelu:
     case UnaryFn::kReluGrad:
+    case UnaryFn::kRound:
     case UnaryFn::kScale:
     case UnaryFn::kShift:
     case UnaryFn::kSign:

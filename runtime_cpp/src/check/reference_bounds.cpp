@@ -12,6 +12,8 @@ namespace {
 constexpr const char* kOfReference = "bound the reference";
 constexpr const char* kScratch = "the bounds";
 constexpr int64_t kLeastElements = 32;  ///< that say something about the bounds of all
+/// Of a bound, at least: fp32 rounds even if nothing rounds to 16 bits.
+constexpr double kLeastShare = 0x1p-12;
 
 int64_t count_of(const Reference::Shape& shape) {
   int64_t product = 1;
@@ -218,7 +220,8 @@ void DeviceReference::tighten(Tensor& tensor) {
   const reference::Largest worst(stream_);
   reference::largest_distance(worst.get(), tensor.data.get(), tensor.other.get(),
                               tensor.bound.get(), n, stream_);
-  const double by = 3 * (1 + 2 / std::sqrt(static_cast<double>(n))) * worst.fetch();
+  const double by =
+      std::max(kLeastShare, 3 * (1 + 2 / std::sqrt(static_cast<double>(n))) * worst.fetch());
   if (by < 1) reference::scale_bound(tensor.bound.get(), by, n, stream_);
   tensor.tight = true;
 }
