@@ -33,8 +33,8 @@ var specKinds = []specKind{
 	{"a sum scatters a Stream axis, and its result has another", 0.03, (*generator).scatteredSlices, scattersToSlices},
 	{"operations in a pipeline of sub-chunks", 0.04, (*generator).subChunks, runsInSubChunks},
 	{"several moves between ranks in a loop, with a lead", 0.03, (*generator).twoMoves, leadsInLoops},
-	{"an output has elements that are NaN", 0.09, (*generator).notNumbers, outputs(math.IsNaN)},
-	{"an output has infinite elements", 0.09, (*generator).infinities, outputs(func(v float64) bool { return math.IsInf(v, 0) })},
+	{"an output has elements that are NaN", 0.13, (*generator).notNumbers, outputs(math.IsNaN)},
+	{"an output has infinite elements", 0.13, (*generator).infinities, outputs(func(v float64) bool { return math.IsInf(v, 0) })},
 }
 
 // kind draws the kind of a spec. It returns a kind without begin if it draws no row of the table.
@@ -49,21 +49,30 @@ func (g *generator) kind() specKind {
 }
 
 // notNumbers takes a root or a logarithm of numbers of both signs.
-func (g *generator) notNumbers() {
-	v := g.input(nil)
-	negative := g.result(on("neg", v), v.axes, v)
-	g.focused(g.result(on(pick(g, "sqrt", "log", "rsqrt"), negative), v.axes, v), 1+g.IntN(2), specialReaders...)
-}
+func (g *generator) notNumbers() { g.special("neg", "sqrt", "log", "rsqrt") }
 
 // infinities overflows, or takes the logarithm or the reciprocal of 0.
 func (g *generator) infinities() {
-	v := g.input(nil)
-	least := g.result(on("scale", v).with(word("by", "-64")), v.axes, v)
-	fn := "exp"
 	if g.chance(0.5) {
-		least, fn = g.result(on("relu", least), v.axes, v), pick(g, "log", "rsqrt", "reciprocal")
+		g.special("scale", "exp")
+	} else {
+		g.special("relu", "log", "rsqrt", "reciprocal")
 	}
-	g.focused(g.result(on(fn, least), v.axes, v), 1+g.IntN(2), specialReaders...)
+}
+
+// special makes elements that are not finite of an input, by a function of a first one, and reads them. Most often it makes NaN
+// and infinite ones at once, of numbers that are rounded.
+func (g *generator) special(first string, functions ...string) {
+	if g.chance(0.7) {
+		first, functions = "round", []string{"log", "rsqrt"}
+	}
+	v := g.input(nil)
+	op := on(first, v)
+	if first == "scale" {
+		op = op.with(word("by", "-64"))
+	}
+	made := g.result(on(pick(g, functions...), g.result(op, v.axes, v)), v.axes, v)
+	g.focused(made, 1+g.IntN(2), specialReaders...)
 }
 
 // specialReaders read elements that are not finite.
