@@ -294,19 +294,23 @@ func secondMoments(op *model.Op, in, e []*Array) (terms, noise *Array) {
 func (b *bounder) shaken(op *model.Op, in, other, e []*Array) (results, others, bounds []*Array) {
 	const times = 3
 	a, _ := domain.AttentionOf(op.Fn)
-	results, others = attention(doubles, a, op, in), attention(doubles, a, op, other)
+	move := func(in, e []*Array, roundings float64) []*Array {
+		moved := make([]*Array, len(in))
+		for i, t := range op.In {
+			moved[i] = combined(in[i], e[i], func(v, e float64) float64 {
+				return v + float64(2*b.IntN(2)-1)*math.Hypot(e, roundings*t.DType.Epsilon()*v)
+			})
+		}
+		return moved
+	}
+	none := lists.Map(in, func(a *Array) *Array { return NewArray(a.Shape...) })
+	results, others = attention(doubles, a, op, in), attention(doubles, a, op, move(other, none, 0.25)) // which rounds inside, too
 	for _, r := range results {
 		bounds = append(bounds, NewArray(r.Shape...))
 	}
 	size, infinite := make([]float64, len(results)), unsure(e)
 	for range times {
-		moved := make([]*Array, len(in))
-		for i, t := range op.In {
-			moved[i] = combined(in[i], e[i], func(v, e float64) float64 {
-				return v + float64(2*b.IntN(2)-1)*math.Hypot(e, spread*t.DType.Epsilon()*v)
-			})
-		}
-		for r, shaken := range attention(doubles, a, op, moved) {
+		for r, shaken := range attention(doubles, a, op, move(in, e, spread)) {
 			for i, v := range shaken.Data {
 				d := apart(v, results[r].Data[i])
 				size[r] += d * d / float64(times*len(shaken.Data))

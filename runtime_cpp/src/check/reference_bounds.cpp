@@ -174,15 +174,21 @@ void DeviceReference::bound_attention(
     memory.push_back(allocate(count_of(tensors_[name].shape), kScratch));
     shaken.push_back(memory.back().get());
   }
-  Arrays again;
-  for (const Tensor& operand : operands) again.push_back(operand.again());
+  uint64_t seed = 1;
+  Arrays again;  // a program also rounds inside: each operand moves by a quarter of a unit
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const int64_t n = count_of(operands[i].shape);
+    memory.push_back(allocate(n, kScratch));
+    again.push_back(memory.back().get());
+    reference::shake(memory.back().get(), {operands[i].again(), nullptr}, roundings[i] / 4, seed++,
+                     n, stream_);
+  }
   attend(again, others);
   const std::shared_ptr<float> sums = allocate(static_cast<int64_t>(2 * out.size()), kScratch);
   auto* const squares = reinterpret_cast<double*>(sums.get());
   HG_CHECK(cudaMemsetAsync(squares, 0, out.size() * sizeof(double), stream_), kOfReference);
   bool any_number = false;
   for (const Tensor& operand : operands) any_number = any_number || unsure(operand);
-  uint64_t seed = 1;
   for (int time = 0; time < kTimes; ++time) {
     Arrays moved;
     std::vector<std::shared_ptr<float>> copies;
