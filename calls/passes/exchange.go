@@ -234,7 +234,7 @@ func (m *exchangeMaker) exchange(share *calls.Share, parts []int, l *calls.Launc
 		Name: m.names.Local("parts"), Share: share.Name, Rows: l.Elements, Row: expr.Int(k.Columns), Type: share.Type,
 	}
 	for _, i := range parts {
-		x.Body = append(x.Body, m.inside(m.p.Body[i:i+1], x.Name)...)
+		x.Body = append(x.Body, m.inside(m.p.Body[i:i+1], x.Name, l.Label)...)
 	}
 	l.Batch, l.On, l.Kernel = x.Name, calls.Stream{Name: calls.Caller}, m.kernelOf(k, m.p.Body[at])
 	x.Body = append(ownPart(inTurn(x.Body), share), l)
@@ -296,30 +296,28 @@ func ownPart(body []calls.Stmt, share *calls.Share) []calls.Stmt {
 	return body
 }
 
-// inside turns statements into parts of an exchange.
-func (m *exchangeMaker) inside(body []calls.Stmt, name string) (out []calls.Stmt) {
+// inside turns statements into parts of an exchange. Reports name them after its kernel.
+func (m *exchangeMaker) inside(body []calls.Stmt, name, label string) (out []calls.Stmt) {
 	for _, s := range body {
 		switch s := s.(type) {
 		case *calls.MemOpBatch:
-			out = append(out, m.inside(s.Body, name)...)
+			out = append(out, m.inside(s.Body, name, label)...)
 			continue
 		case *calls.For:
-			s.Body = m.inside(s.Body, name)
+			s.Body = m.inside(s.Body, name, label)
 		case *calls.EventRecord:
 			m.dropped = append(m.dropped, s.Event.Set)
 			continue
 		case *calls.FlagWrite:
-			s.Batch, s.Joins, s.Kernel, s.On = name, "", false, calls.Stream{Name: calls.Caller}
+			s.Batch, s.Label, s.Joins, s.Kernel, s.On = name, label, "", false, calls.Stream{Name: calls.Caller}
 		case *calls.FlagWait:
-			s.Batch, s.Joins, s.Kernel, s.On = name, "", false, calls.Stream{Name: calls.Caller}
+			s.Batch, s.Label, s.Joins, s.Kernel, s.On = name, label, "", false, calls.Stream{Name: calls.Caller}
 		case *calls.Transfer:
-			s.Batch, s.Joins, s.On = name, "", calls.Stream{Name: calls.Caller}
+			s.Batch, s.Label, s.Joins, s.On = name, label, "", calls.Stream{Name: calls.Caller}
 		case *calls.Memcpy:
-			s.Batch, s.On = name, calls.Stream{Name: calls.Caller}
+			s.Batch, s.Label, s.On = name, label, calls.Stream{Name: calls.Caller}
 		}
-		if s.Meta().Note != "" {
-			s.Meta().Note = ""
-		}
+		s.Meta().Note = ""
 		out = append(out, s)
 	}
 	return out
