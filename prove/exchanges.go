@@ -14,7 +14,7 @@ import (
 func (v *verification) exchanges() {
 	for n := range v.p.Ranks {
 		r := &v.p.Ranks[n]
-		own := map[int32]unroll.Access{} // by memory: the own part among those of the peers
+		own := map[int32]unroll.Access{} // by memory: where the own part lies
 		var copies []int32               // of the kernel so far
 		for i := range r.Ops {
 			switch s := v.statement(&r.Ops[i]).(type) {
@@ -43,7 +43,7 @@ func (v *verification) exchanges() {
 }
 
 // onlyOwnParts checks that nothing but kernels that exchange rows uses rows that peers write. Peers write the rows of the next call as soon
-// as such a kernel has read those of this call.
+// as such a kernel has read the rows of this call.
 func (v *verification) onlyOwnParts(rank int32, own map[int32]unroll.Access) {
 	r := &v.p.Ranks[rank]
 	for i := range r.Ops {
@@ -98,7 +98,7 @@ func (v *verification) exchange(rank, op int32, copies []int32, batch string) {
 	}
 }
 
-// clashes says why an access of a kernel is wrong beside a copy of its exchange; empty: it is not.
+// clashes returns the reason why an access of a kernel and a copy of its exchange exclude each other, or an empty text.
 func (v *verification) clashes(rank, op int32, a unroll.Access, batch string) string {
 	r := &v.p.Ranks[rank]
 	for _, c := range r.AccessesOf(&r.Ops[op]) {

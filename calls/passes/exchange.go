@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/hirgen/hirgen/calls"
-	"github.com/hirgen/hirgen/calls/issue"
 	"github.com/hirgen/hirgen/calls/names"
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
@@ -74,7 +73,7 @@ func namesIn(p *calls.Program, share *calls.Share) map[string]bool {
 	return of
 }
 
-// partsOf lists the indices of the statements that use a share, in front of the kernel at index at. ok is false if others use it, or if
+// partsOf lists the indices of the statements that use a share, up to the kernel at index at. ok is false if others use it, or if
 // work between them could hide a transfer.
 func (m *exchangeMaker) partsOf(share *calls.Share, at int) (parts []int, ok bool) {
 	moving := false
@@ -147,85 +146,6 @@ func hidesNothing(s calls.Stmt) bool {
 	})
 }
 
-// fit reports whether, on every rank, all transfers move the same rows, and the kernel reads whole parts of these rows. The own part is
-// copied once to its place among the others, or is there.
-func (m *exchangeMaker) fit(share *calls.Share, parts []int, l *calls.Launch, k *calls.Kernel) bool {
-	values := m.p.Values()
-	rows, known := values.Eval(l.Elements)
-	ranks, counted := values.Eval(share.Transfers)
-	if !known || !counted || ranks > mostExchanging || share.Mesh != "" || int(ranks) != len(m.p.Ranks()) {
-		return false
-	}
-	inside := map[calls.Stmt]bool{}
-	for _, i := range parts {
-		for s := range calls.All(m.p.Body[i : i+1]) {
-			inside[s] = true
-		}
-	}
-	world := issue.New(m.p, nil)
-	for _, rank := range m.p.Ranks() {
-		f := &fitting{Rank: world.Rank(int32(rank)), inside: inside, launch: m.p.Body[m.at], reads: l, kernel: k, of: m.of, part: rows * k.Columns}
-		f.bytes, f.well = f.part*share.Type.Size(), true
-		f.Run(m.p.Body, f.visit)
-		if !f.well || f.keeps > 1 || f.keeps == 0 && !f.inPlace || f.sends != int(ranks)-1 {
-			return false
-		}
-	}
-	return true
-}
-
-// fitting compares the rows that one rank copies with those that its kernel reads.
-type fitting struct {
-	*issue.Rank
-	inside       map[calls.Stmt]bool // the statements that move rows
-	launch       calls.Stmt          // the kernel in the program
-	reads        *calls.Launch       // the same kernel, by rows
-	kernel       *calls.Kernel
-	of           map[string]bool // names of the memory with the parts
-	part, bytes  int64           // elements and bytes of a part
-	from         *issue.Place    // what the rank sends; nil: nothing so far
-	to           int64           // its place in the memory with the parts
-	sends, keeps int
-	inPlace      bool // the own part is where it is read
-	well         bool
-}
-
-func (f *fitting) visit(s calls.Stmt) {
-	switch s := s.(type) {
-	case *calls.MemOpBatch:
-		f.Run(s.Body, f.visit)
-	case *calls.Transfer:
-		if f.inside[s] {
-			f.sends++
-			f.moves(s, s.Out, s.In, s.Elements)
-		}
-	case *calls.Memcpy:
-		if f.inside[s] {
-			f.keeps++
-			f.moves(s, s.Out, s.In, s.Elements)
-		}
-	case *calls.Launch:
-		if calls.Stmt(s) == f.launch {
-			f.well = f.well && !f.of[f.reads.Out.At.Base]
-			for i, o := range f.reads.In {
-				if place, there := f.At(s, o.At); f.of[o.At.Base] {
-					f.well = f.well && there && i+1 >= int(f.kernel.Results) && f.kernel.Uses[i+1] == calls.ForElement && place.Offset%f.bytes == 0
-				}
-			}
-		}
-	}
-}
-
-// moves checks a copy of rows: from the same place as the others, to the same part.
-func (f *fitting) moves(s calls.Stmt, out, in calls.Pointer, elements expr.Expr) {
-	n, _ := f.Value(s, elements)
-	to, there := f.At(s, out)
-	source, here := f.At(s, in)
-	same := f.from == nil || *f.from == source && f.to == to.Offset
-	f.well = f.well && there && here && same && n == f.part && to.Offset%f.bytes == 0
-	f.from, f.to, f.inPlace = &source, to.Offset, source.Memory == to.Memory && source.Offset == to.Offset
-}
-
 // exchange replaces the transfers of a share and the kernel that reads them, and returns the index of their kernel.
 func (m *exchangeMaker) exchange(share *calls.Share, parts []int, l *calls.Launch, k *calls.Kernel, at int) int {
 	m.names.Reserve(m.p.Name)
@@ -234,7 +154,7 @@ func (m *exchangeMaker) exchange(share *calls.Share, parts []int, l *calls.Launc
 		Name: m.names.Local("parts"), Share: share.Name, Rows: l.Elements, Row: expr.Int(k.Columns), Type: share.Type,
 	}
 	for _, i := range parts {
-		x.Body = append(x.Body, m.inside(m.p.Body[i:i+1], x.Name, l.Label)...)
+		x.Body = append(x.Body, m.inside(m.p.Body[i:i+1], x.Name, &l.Info)...)
 	}
 	l.Batch, l.On, l.Kernel = x.Name, calls.Stream{Name: calls.Caller}, m.kernelOf(k, m.p.Body[at])
 	x.Body = append(ownPart(inTurn(x.Body), share), l)
@@ -252,7 +172,7 @@ func (m *exchangeMaker) exchange(share *calls.Share, parts []int, l *calls.Launc
 	return at - len(parts)
 }
 
-// twice gives a share a second inbox behind the first.
+// twice doubles the memory of a share, for a second inbox.
 func (m *exchangeMaker) twice(share *calls.Share) {
 	buffer := calls.ByName(m.p.Buffers)[share.Memory]
 	share.Elements = expr.Op("*", expr.Int(2), share.Elements)
@@ -296,28 +216,29 @@ func ownPart(body []calls.Stmt, share *calls.Share) []calls.Stmt {
 	return body
 }
 
-// inside turns statements into parts of an exchange. Reports name them after its kernel.
-func (m *exchangeMaker) inside(body []calls.Stmt, name, label string) (out []calls.Stmt) {
+// inside turns statements into parts of an exchange. Reports name them after its kernel, and say where that is
+// in the spec.
+func (m *exchangeMaker) inside(body []calls.Stmt, name string, of *calls.Info) (out []calls.Stmt) {
 	for _, s := range body {
 		switch s := s.(type) {
 		case *calls.MemOpBatch:
-			out = append(out, m.inside(s.Body, name, label)...)
+			out = append(out, m.inside(s.Body, name, of)...)
 			continue
 		case *calls.For:
-			s.Body = m.inside(s.Body, name, label)
+			s.Body = m.inside(s.Body, name, of)
 		case *calls.EventRecord:
 			m.dropped = append(m.dropped, s.Event.Set)
 			continue
 		case *calls.FlagWrite:
-			s.Batch, s.Label, s.Joins, s.Kernel, s.On = name, label, "", false, calls.Stream{Name: calls.Caller}
+			s.Batch, s.Label, s.Joins, s.Kernel, s.On = name, of.Label, "", false, calls.Stream{Name: calls.Caller}
 		case *calls.FlagWait:
-			s.Batch, s.Label, s.Joins, s.Kernel, s.On = name, label, "", false, calls.Stream{Name: calls.Caller}
+			s.Batch, s.Label, s.Joins, s.Kernel, s.On = name, of.Label, "", false, calls.Stream{Name: calls.Caller}
 		case *calls.Transfer:
-			s.Batch, s.Label, s.Joins, s.On = name, label, "", calls.Stream{Name: calls.Caller}
+			s.Batch, s.Label, s.Joins, s.On = name, of.Label, "", calls.Stream{Name: calls.Caller}
 		case *calls.Memcpy:
-			s.Batch, s.Label, s.On = name, label, calls.Stream{Name: calls.Caller}
+			s.Batch, s.Label, s.On = name, of.Label, calls.Stream{Name: calls.Caller}
 		}
-		s.Meta().Note = ""
+		s.Meta().Note, s.Meta().Pos = "", of.Pos
 		out = append(out, s)
 	}
 	return out
@@ -341,7 +262,7 @@ func (m *exchangeMaker) kernelOf(k *calls.Kernel, old calls.Stmt) string {
 	return k.Name
 }
 
-// dropWaits drops the waits for the ends of transfers, and those of the copy stream if it has no other work.
+// dropWaits drops the waits for the ends of transfers. If the copy stream has no other work, it drops the waits of that stream, too.
 func (m *exchangeMaker) dropWaits() {
 	copies := calls.Stream{Name: calls.Copies}
 	idle := !calls.Any(m.p.Body, func(s calls.Stmt) bool {

@@ -17,7 +17,7 @@ const (
 )
 
 // byRows returns a launch that computes the same as l by rows of a kernel, and the kernel; nil if there is none. A kernel that computes
-// element by element, or a sum of parts, has no rows of its own, and gets some.
+// element by element, or a sum of parts, has no rows yet, and gets some.
 func (m *exchangeMaker) byRows(l *calls.Launch) (*calls.Launch, *calls.Kernel) {
 	k, rows := m.p.Kernel(l), *l
 	switch {

@@ -140,7 +140,7 @@ func (v *verifier) nesting(body []calls.Stmt, batch string, grouped bool, sum st
 	}
 }
 
-// exchange checks that a kernel has the rows that it exchanges, and stands at the end, behind one copy of the own part at most.
+// exchange checks that a kernel has the rows that it exchanges, and is the last statement. At most one statement copies the own part.
 func (v *verifier) exchange(x *calls.RowExchange) {
 	values, keeps := v.program.Values(), 0
 	of := func(e expr.Expr) int64 { n, _ := values.Eval(e); return n }

@@ -12,7 +12,7 @@ import (
 // CUDA IPC. Each rank adds the received part to its own. This moves as many bytes as an allreduce, but copy engines move them
 // without SMs. An allreduce next to GEMMs waits until they release SMs, and takes SMs from the next GEMM. For more than two
 // ranks, the exchange would move more bytes than an allreduce. If a kernel is the only reader of the sum, it adds the parts
-// itself (SumsInKernels).
+// itself (SumsInKernels). With fuse: exchange it applies to any number of ranks: the kernel also sends the parts, if they are small.
 //
 // Requires: every tensor has its Device axes.
 // Establishes: if copy engines move the data, two ranks do not compute a sum that both keep whole by an allreduce. Exceptions

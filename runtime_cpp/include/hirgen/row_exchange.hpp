@@ -2,17 +2,17 @@
 // sends its rows to all peers, waits for the same rows of each peer, and then computes them. So the
 // sum takes one kernel, and its data crosses the links once.
 //
-// Each rank has two inboxes, which calls use in turn, and every row has a done flag for each transfer,
-// which call n sets to n. Two inboxes suffice: in call n a rank writes to the inbox that a peer read in
-// call n - 2. It has received the peer's row of call n - 1, so the peer's kernel of call n - 1 has begun,
-// and that of call n - 2 has ended. Nothing but the kernel uses the rows that peers write (hirgen
-// verify). Ready flags and the first inbox alone are enough where the exchange takes several
-// operations, as on the CPU device; that is what a program states, and what is proved.
+// Each rank has two inboxes. Calls alternate between them, and call n sets the done flag of each
+// row and transfer to n. Two inboxes suffice: in call n a rank writes to the inbox that a peer read
+// in call n - 2. It has received the peer's row of call n - 1, so the peer's kernel of call n - 1
+// has begun, and its kernel of call n - 2 has ended. Nothing but the kernel uses the rows that
+// peers write (hirgen verify). The CPU device exchanges rows by several operations, with ready
+// flags and the first inbox alone. These are the statements of the program, which hirgen proves.
 //
 // Blocks wait, so all blocks of a grid have to run at the same time. They go through the rows in
 // order, on all ranks. The lowest row that is not exchanged on all ranks is therefore a row that
-// each rank works on, or has sent. The kernel leaves some SMs to the kernels of other streams, which
-// peers may wait for.
+// each rank works on, or has sent. The kernel leaves some SMs to the kernels of other streams,
+// which peers may wait for.
 #pragma once
 
 #include <cuda.h>
@@ -29,8 +29,8 @@
 
 namespace hirgen {
 
-/// What a rank sends and receives in one kernel: parts with the same number of rows. An emitted
-/// program names the transfers one by one.
+/// The parts that a rank sends and receives in one kernel. All have the same number of rows. An
+/// emitted program names the transfers one by one.
 class RowExchange {
  public:
   /// The most ranks that exchange parts, without this one.
@@ -46,15 +46,14 @@ class RowExchange {
   void announce(int64_t peer, int64_t transfer) {
     peer_of(transfer).ready_there = shared_->ready_at(peer, flag_of(transfer));
   }
-  /// Copies the own part to `out`, memory of `peer`, after its ready flags, and sets its done flags.
+  /// Copies the own part to `out`, memory of `peer`, after its ready flags, and sets its done
+  /// flags.
   void send(void* out, const void* part, int64_t peer, int64_t transfer);
-  /// Copies the own part to `out`, memory of this rank in the first inbox. Without this call, the part
-  /// is there.
+  /// Copies the own part to `out`, memory of this rank in the first inbox. Without this call, the
+  /// part is there.
   void keep(void* out, const void* part) { list_.own = out, list_.part = part; }
   /// Waits for the done flags of a transfer to this rank.
-  void await(int64_t transfer) {
-    peer_of(transfer).done_here = shared_->done(flag_of(transfer));
-  }
+  void await(int64_t transfer) { peer_of(transfer).done_here = shared_->done(flag_of(transfer)); }
   /// Exchanges all rows by separate operations on `stream`, as the CPU device does. `where` is the
   /// spec position, a string that outlives the program.
   void submit(cudaStream_t stream, const char* where) const;
@@ -102,8 +101,8 @@ class RowExchange {
   };
 
  private:
-  /// Runs a block for each i in [0, n), after its rows have been exchanged: first(i), or second(i) if
-  /// they arrive in the second inbox. A block has T threads for each of PerBlock rows.
+  /// Runs a block for each i in [0, n), after its rows have been exchanged: first(i), or second(i)
+  /// if they arrive in the second inbox. A block has T threads for each of PerBlock rows.
   template <int T, int PerBlock, typename Block>
   void launch(int64_t n, const Block& first, const Block& second, cudaStream_t stream,
               const char* where) const;
@@ -116,8 +115,8 @@ class RowExchange {
 
 #ifdef __CUDACC__
 
-/// Copies `bytes` bytes of this rank's part to all ranks, by all threads of a block. `inbox` gives the
-/// place of an inbox's bytes; the first elements are read before it is known.
+/// Copies `bytes` bytes of this rank's part to all ranks, by all threads of a block. `inbox` gives
+/// the place of an inbox's bytes; the first elements are read before it is known.
 template <int Threads, typename T, typename Inbox>
 __device__ void send_rows(const RowExchange::List& list, size_t first, size_t bytes, int me,
                           const Inbox& inbox) {
