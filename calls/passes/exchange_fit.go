@@ -23,7 +23,8 @@ func (m *exchangeMaker) fit(share *calls.Share, parts []int, l *calls.Launch, k 
 	}
 	world := issue.New(m.p, nil)
 	for _, rank := range m.p.Ranks() {
-		f := &fitting{Rank: world.Rank(int32(rank)), inside: inside, launch: m.p.Body[m.at], reads: l, kernel: k, of: m.of, part: rows * k.Columns}
+		f := &fitting{Rank: world.Rank(int32(rank)), inside: inside, launch: m.p.Body[m.at], reads: l, kernel: k, of: m.of}
+		f.part = rows * k.Columns
 		f.bytes, f.well = f.part*share.Type.Size(), true
 		f.Run(m.p.Body, f.visit)
 		if !f.well || f.keeps > 1 || f.keeps == 0 && !f.inPlace || f.sends != int(ranks)-1 {

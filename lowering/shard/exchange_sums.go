@@ -28,9 +28,9 @@ func ExchangeSums(p *hostir.Program) error {
 	body := make([]hostir.Stmt, 0, len(p.Body))
 	for _, s := range p.Body {
 		if r, sums := s.(*hostir.Reduce); sums && exchanges(p, r) {
-			parts := partsOfBoth(names, r)
+			parts := partsOfAll(names, r)
 			p.Tensors = append(p.Tensors, parts)
-			body = append(body, &hostir.Set{Info: hostir.InfoFrom(s, "each rank has the parts of both, and adds them"), Out: parts, In: r.In})
+			body = append(body, &hostir.Set{Info: hostir.InfoFrom(s, "each rank has all parts, and adds them"), Out: parts, In: r.In})
 			r.In = parts
 		}
 		body = append(body, s)
@@ -45,14 +45,14 @@ func exchanges(p *hostir.Program, r *hostir.Reduce) bool {
 	summed := r.In.Axes[r.Axis]
 	via := p.Choices.Of(r.Out.Name, schedule.Via)
 	fuse := p.Choices.Of(r.Out.Name, schedule.Fuse)
-	return r.Fn == "sum" && summed.Kind == domain.Device && (summed.Size == 2 || fuse == schedule.Exchange) && SameMesh(r.In, r.Out) && !IsSplit(r.Out) &&
-		hostir.StreamAxis(r.Out) < 0 && hostir.StreamAxis(r.In) < 0 && hostir.Outside(r.In, r.Axis) < 0 &&
+	return r.Fn == "sum" && summed.Kind == domain.Device && (summed.Size == 2 || fuse == schedule.Exchange) && SameMesh(r.In, r.Out) &&
+		!IsSplit(r.Out) && hostir.StreamAxis(r.Out) < 0 && hostir.StreamAxis(r.In) < 0 && hostir.Outside(r.In, r.Axis) < 0 &&
 		!p.Choices.Names(r.Out.Name) && fuse != schedule.PeerRead &&
 		(via == schedule.IPCGet || via == schedule.IPCPut)
 }
 
-// partsOfBoth returns the tensor that holds the parts of both ranks, one slice of a Stream axis for each rank.
-func partsOfBoth(names *hostir.Namer, r *hostir.Reduce) *hostir.Tensor {
+// partsOfAll returns the tensor that holds the parts of all ranks, one slice of a Stream axis for each rank.
+func partsOfAll(names *hostir.Namer, r *hostir.Reduce) *hostir.Tensor {
 	axes := slices.Clone(r.In.Axes)
 	axes[r.Axis].Kind, axes[r.Axis].Mesh = domain.Stream, ""
 	return &hostir.Tensor{
