@@ -1,6 +1,8 @@
 package streams
 
 import (
+	"slices"
+
 	"github.com/hirgen/hirgen/calls/collective"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/shard"
@@ -38,9 +40,7 @@ func (l *streamLowering) factsOf(g *group, st step) *schedule.Facts {
 	case *hostir.Reduce:
 		f.Sum, f.Function = true, s.Fn
 	case *hostir.Set:
-		if r := summedParts(l.program, s); r != nil {
-			f.Sum, f.Parts, f.Function = true, true, r.Fn
-		}
+		f.Parts = partsOfSum(l.program, s)
 	}
 	if m := shard.Describe(st.stmt); len(m.Shifts) > 0 {
 		f.Axis = m.Shifts[0].Mesh
@@ -56,14 +56,12 @@ func (l *streamLowering) factsOf(g *group, st step) *schedule.Facts {
 	return f
 }
 
-// summedParts returns the sum of the parts that a gather collects on every rank, or nil.
-func summedParts(p *hostir.Program, s *hostir.Set) *hostir.Reduce {
-	for _, other := range p.Body {
-		if r, ok := other.(*hostir.Reduce); ok && r.In == s.Out && r.In.Axes[r.Axis].Kind == domain.Stream {
-			return r
-		}
-	}
-	return nil
+// partsOfSum reports whether a gather collects the parts of a sum on every rank.
+func partsOfSum(p *hostir.Program, s *hostir.Set) bool {
+	return slices.ContainsFunc(p.Body, func(other hostir.Stmt) bool {
+		r, ok := other.(*hostir.Reduce)
+		return ok && r.In == s.Out && r.Fn == "sum" && r.In.Axes[r.Axis].Kind == domain.Stream
+	})
 }
 
 // movementKind returns the name by which a spec refers to a movement of a whole tensor, such as "allgather".

@@ -202,6 +202,14 @@ func interchanges(c *Facts) *Problem {
 
 // isSum requires that ranks add partial sums in a pipeline.
 func isSum(c *Facts) *Problem {
+	if c.Parts {
+		return pointToPoint(c)
+	}
+	return addsParts(c)
+}
+
+// addsParts requires that ranks add partial sums as they receive them.
+func addsParts(c *Facts) *Problem {
 	if !c.Sum {
 		return inapplicable("leave out fuse", "the %s of %s adds nothing", c.Kind, c.Name)
 	}
@@ -210,6 +218,9 @@ func isSum(c *Facts) *Problem {
 
 // alongRing requires that a sum moves along a ring.
 func alongRing(c *Facts) *Problem {
+	if p := addsParts(c); p != nil {
+		return p
+	}
 	if c.Get(Steps) != Ring {
 		return problem("choose steps: ring, too; or fuse: none", "a GEMM accumulates what comes along a ring, and steps is %s", c.Get(Steps))
 	}
@@ -224,8 +235,6 @@ func sendsParts(c *Facts) *Problem {
 		return inapplicable("choose it for all, where every rank needs the whole sum", "not every rank gets all parts of %s", c.Name)
 	case c.Axis == c.Schedule.Get(Nodes):
 		return problem("choose fuse: none", "it writes the memory of peers, and mesh axis %s leads from node to node", c.Axis)
-	case c.Function != "sum":
-		return problem("choose fuse: none", "exchange supports only sums, got %s", c.Function)
 	case c.Schedule.Get(Transport) == Auto && !chosen:
 		return nil
 	case via.Value != IPCPut || c.Get(Copy) == Engine:
@@ -237,6 +246,9 @@ func sendsParts(c *Facts) *Problem {
 
 // readsPeers requires that a kernel can read the partial sums of all ranks in place.
 func readsPeers(c *Facts) *Problem {
+	if p := addsParts(c); p != nil {
+		return p
+	}
 	via, chosen := c.Schedule.Chosen(c.Name, Via)
 	switch {
 	case c.Get(Steps) == Ring:

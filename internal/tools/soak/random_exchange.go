@@ -7,8 +7,8 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// exchangedSum begins with a sum of an input, or of what an operation makes, that every rank gets by an exchange of rows. Then its readers
-// follow. Rows have as many elements as kernels that exchange rows need.
+// exchangedSum begins with a sum over ranks by an exchange of rows. Its operand is an input or the result of an operation. Readers of the
+// sum follow. Rows have as many elements as kernels that exchange rows need.
 func (g *generator) exchangedSum() {
 	ranks := &g.spec.World.Axes[0]
 	ranks.Size = max(ranks.Size, 2)
