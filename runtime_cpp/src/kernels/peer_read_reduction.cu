@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <string>
 
+#include "hirgen/device_flags.hpp"
 #include "hirgen/error.hpp"
 #include "hirgen/launch.hpp"
 #include "hirgen/parallel_for.hpp"
 #include "hirgen/peer_read_reduction.hpp"
 #include "kernels/add_elements.hpp"
-#include "hirgen/device_flags.hpp"
 
 namespace hirgen {
 namespace {

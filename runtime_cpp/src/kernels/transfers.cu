@@ -2,11 +2,11 @@
 // write on the stream, so that its scheduler sees all orders that a GPU's kernels allow.
 #include <algorithm>
 
+#include "hirgen/device_flags.hpp"
 #include "hirgen/error.hpp"
 #include "hirgen/parallel_for.hpp"
 #include "hirgen/transfers.hpp"
 #include "kernels/copy_elements.hpp"
-#include "hirgen/device_flags.hpp"
 
 namespace hirgen {
 namespace {
