@@ -22,7 +22,8 @@ constexpr const char* kWhere = "pair.yaml:1:1 transfer";
 constexpr const char* kSharing = "pair.yaml:1:1 sharing A with the other ranks along x";
 
 const Mesh pair({2}, {2, 0});
-constexpr SharedShape kShape{kBytes, 1, "A", kSharing, &pair, 0};
+constexpr SharedShape kShape{
+    .bytes = kBytes, .transfers = 1, .name = "A", .where = kSharing, .mesh = &pair};
 
 /// C = allgather(A) on ranks 2 and 0, who get each other's shard; rank 1 does nothing.
 class Pair final : public Program {
