@@ -85,7 +85,7 @@ class RowExchange {
   /// A peer: its first inbox, and the flags of row 0. The flags of the next rows follow.
   struct Peer {
     void* out;
-    CUdeviceptr ready_here, done_there, ready_there, done_here;
+    CUdeviceptr done_there, ready_there, done_here;
   };
   /// The arguments of the kernel.
   struct List {
@@ -115,11 +115,10 @@ class RowExchange {
 
 #ifdef __CUDACC__
 
-/// Copies `bytes` bytes of this rank's part to all ranks, by all threads of a block. `inbox` gives
-/// the place of an inbox's bytes; the first elements are read before it is known.
-template <int Threads, typename T, typename Inbox>
-__device__ void send_rows(const RowExchange::List& list, size_t first, size_t bytes, int me,
-                          const Inbox& inbox) {
+/// Copies `bytes` bytes of this rank's part to the inbox of all ranks, by all threads of a block.
+template <int Threads, typename T>
+__device__ void send_rows(const RowExchange::List& list, size_t first, size_t bytes, size_t inbox,
+                          int me) {
   constexpr int kAtOnce = 4;
   const T* part = reinterpret_cast<const T*>(static_cast<const char*>(list.part) + first);
   const size_t count = bytes / sizeof(T);
@@ -131,7 +130,7 @@ __device__ void send_rows(const RowExchange::List& list, size_t first, size_t by
     }
   };
   const auto write = [&](void* to, size_t from) {
-    T* out = reinterpret_cast<T*>(static_cast<char*>(to) + first + inbox());
+    T* out = reinterpret_cast<T*>(static_cast<char*>(to) + first + inbox);
     HG_UNROLL
     for (int k = 0; k < kAtOnce; ++k) {
       if (from + k * Threads < count) out[from + k * Threads] = held[k];
@@ -150,15 +149,15 @@ template <int Threads>
 __device__ uint32_t exchange_rows(const RowExchange::List& list, int64_t first, int64_t count,
                                   int me) {
   const uint32_t call = list.calls[first] + 1;
-  const auto inbox = [&] { return call % 2 == 0 ? size_t{0} : list.inbox_bytes; };
+  const size_t inbox = call % 2 == 0 ? 0 : list.inbox_bytes;
   const size_t start = static_cast<size_t>(first) * list.row_bytes;
   const size_t bytes = static_cast<size_t>(count) * list.row_bytes;
   size_t address = reinterpret_cast<size_t>(list.part) | reinterpret_cast<size_t>(list.own);
   for (int p = 0; p < list.peers; ++p) address |= reinterpret_cast<size_t>(list.peer[p].out);
   if ((address | list.row_bytes | list.inbox_bytes) % sizeof(uint4) == 0) {
-    send_rows<Threads, uint4>(list, start, bytes, me, inbox);
+    send_rows<Threads, uint4>(list, start, bytes, inbox, me);
   } else {
-    send_rows<Threads, char>(list, start, bytes, me, inbox);
+    send_rows<Threads, char>(list, start, bytes, inbox, me);
   }
   __syncthreads();
   if (me < count * list.peers) {  // a thread for each flag

@@ -17,7 +17,6 @@ RowExchange::Peer& RowExchange::peer_of(int64_t transfer) {
 void RowExchange::send(void* out, const void* part, int64_t peer, int64_t transfer) {
   Peer& to = peer_of(transfer);
   to.out = out;
-  to.ready_here = shared_->ready(flag_of(transfer));
   to.done_there = shared_->done_at(peer, flag_of(transfer));
   list_.part = part;
   if (list_.own == nullptr) list_.own = const_cast<void*>(part);
@@ -33,7 +32,7 @@ void RowExchange::submit(cudaStream_t stream, const char* where) const {
   for (int p = 0; p < list_.peers; ++p) {
     const Peer& peer = list_.peer[p];
     ready.add(peer.ready_there, list_.sequence);
-    may_send.add(peer.ready_here, list_.sequence);
+    may_send.add(shared_->ready(flag_of(p + 1)), list_.sequence);
     sent.add(peer.done_there, list_.sequence);
     received.add(peer.done_here, list_.sequence);
   }
