@@ -203,10 +203,31 @@ func turn(s calls.Stmt) (n int) {
 	return n
 }
 
-// ownPart writes the copy of the own part, which may be the only iteration of a loop, as the transfers of this part are written.
+// ownPart writes the copy of the own part, which may be the only iteration of a loop, as the transfers of this part are written, if their
+// place has no name that a loop defines.
 func ownPart(body []calls.Stmt, share *calls.Share) []calls.Stmt {
+	local := map[string]bool{}
+	for s := range calls.All(body) {
+		switch s := s.(type) {
+		case *calls.For:
+			local[s.Var] = true
+		case *calls.Let:
+			local[s.Name] = true
+		case *calls.Declare:
+			local[s.Name] = true
+		}
+	}
 	for send := range calls.Each[*calls.Transfer](body) {
+		mentions := local[send.In.Base]
+		for _, e := range []expr.Expr{send.Out.Offset, send.In.Offset} {
+			if e != nil {
+				expr.Variables(e, func(name string) { mentions = mentions || local[name] })
+			}
+		}
 		for i, s := range body {
+			if mentions {
+				break
+			}
 			for keep := range calls.Each[*calls.Memcpy]([]calls.Stmt{s}) {
 				keep.Out, keep.In = calls.Pointer{Base: share.Memory, Offset: send.Out.Offset}, send.In
 				body[i] = keep

@@ -51,6 +51,8 @@ class Shared {
   const std::string& name() const { return waits_->name(); }
   /// The sequence number of the current call, counted from 1. The call's flags are set to it.
   uint32_t sequence() const { return sequence_; }
+  /// The position in the spec.
+  const char* where() const { return where_; }
   /// The size of the buffer.
   size_t bytes() const { return bytes_; }
   /// The rows of a transfer if a kernel exchanges them; 0 otherwise.
@@ -86,6 +88,7 @@ class Shared {
 
   std::vector<void*> buffers_;      // by rank; null where this rank has no access
   std::vector<CUdeviceptr> flags_;  // by rank too
+  const char* where_ = "";
   size_t bytes_ = 0;
   int64_t transfers_ = 0;
   int64_t rows_ = 0;

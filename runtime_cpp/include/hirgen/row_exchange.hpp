@@ -23,6 +23,7 @@
 #include <cstdint>
 
 #include "hirgen/device_flags.hpp"
+#include "hirgen/host_device.hpp"
 #include "hirgen/ipc.hpp"
 #include "hirgen/launch.hpp"
 #include "hirgen/parallel_for.hpp"
@@ -113,6 +114,20 @@ class RowExchange {
   List list_;
 };
 
+/// The rows of a block, and their bytes in a part.
+struct BlockOfRows {
+  int64_t first, count;
+  size_t start, bytes;
+};
+/// The rows of block `i` if each block has `per_block` rows, and the last one what is left.
+HG_HOST_DEVICE inline BlockOfRows rows_of(int64_t i, int64_t per_block, int64_t rows,
+                                          size_t row_bytes) {
+  const int64_t first = i * per_block, left = rows - first;
+  const int64_t count = left < per_block ? left : per_block;
+  return {first, count, static_cast<size_t>(first) * row_bytes,
+          static_cast<size_t>(count) * row_bytes};
+}
+
 #ifdef __CUDACC__
 
 /// Copies `bytes` bytes of this rank's part to the inbox of all ranks, by all threads of a block.
@@ -143,30 +158,27 @@ __device__ void send_rows(const RowExchange::List& list, size_t first, size_t by
   }
 }
 
-/// Exchanges `count` rows from `first` on, by all threads of a block; `me` is the thread's number.
-/// Returns the number of the call.
+/// Exchanges the rows of a block, by all of its threads; `me` is the thread's number. Returns the
+/// number of the call.
 template <int Threads>
-__device__ uint32_t exchange_rows(const RowExchange::List& list, int64_t first, int64_t count,
-                                  int me) {
-  const uint32_t call = list.calls[first] + 1;
+__device__ uint32_t exchange_rows(const RowExchange::List& list, const BlockOfRows& rows, int me) {
+  const uint32_t call = list.calls[rows.first] + 1;
   const size_t inbox = call % 2 == 0 ? 0 : list.inbox_bytes;
-  const size_t start = static_cast<size_t>(first) * list.row_bytes;
-  const size_t bytes = static_cast<size_t>(count) * list.row_bytes;
   size_t address = reinterpret_cast<size_t>(list.part) | reinterpret_cast<size_t>(list.own);
   for (int p = 0; p < list.peers; ++p) address |= reinterpret_cast<size_t>(list.peer[p].out);
   if ((address | list.row_bytes | list.inbox_bytes) % sizeof(uint4) == 0) {
-    send_rows<Threads, uint4>(list, start, bytes, inbox, me);
+    send_rows<Threads, uint4>(list, rows.start, rows.bytes, inbox, me);
   } else {
-    send_rows<Threads, char>(list, start, bytes, inbox, me);
+    send_rows<Threads, char>(list, rows.start, rows.bytes, inbox, me);
   }
   __syncthreads();
-  if (me < count * list.peers) {  // a thread for each flag
+  if (me < rows.count * list.peers) {  // a thread for each flag
     const RowExchange::Peer& peer = list.peer[me % list.peers];
-    const auto offset = static_cast<CUdeviceptr>(first + me / list.peers) * sizeof(uint32_t);
+    const auto offset = static_cast<CUdeviceptr>(rows.first + me / list.peers) * sizeof(uint32_t);
     write_flag(peer.done_there + offset, call);
     spin_on_flag(peer.done_here + offset, call);
   }
-  if (me < count) list.calls[first + me] = call;
+  if (me < rows.count) list.calls[rows.first + me] = call;
   __syncthreads();
   return call;
 }
@@ -179,9 +191,8 @@ __global__ void __launch_bounds__(T* PerBlock, 1024 / (T * PerBlock))
   await_earlier_kernels();
   const int me = static_cast<int>(threadIdx.y) * T + static_cast<int>(threadIdx.x);
   for (int64_t i = blockIdx.x; i < blocks; i += gridDim.x) {
-    const int64_t first = i * PerBlock, left = list.rows - first;
-    const uint32_t call =
-        exchange_rows<T * PerBlock>(list, first, left < PerBlock ? left : PerBlock, me);
+    const BlockOfRows rows = rows_of(i, PerBlock, list.rows, list.row_bytes);
+    const uint32_t call = exchange_rows<T * PerBlock>(list, rows, me);
     (call % 2 == 0 ? even : odd)(i);
     // The watchdog reads how many calls there were.
     if (i == 0 && me == 0 && list.sequence.counter != nullptr) {

@@ -119,6 +119,7 @@ Shared& Peers::add(void* own, const SharedShape& shape) {
   Shared& shared = entries_.back()->shared;
   const std::vector<int> ranks = sharers(context_, shape);
   if (ranks.empty()) return shared;
+  shared.where_ = shape.where;
   shared.bytes_ = shape.bytes;
   shared.rows_ = shape.rows;
   shared.transfers_ = shape.transfers * std::max(shape.rows, int64_t{1});

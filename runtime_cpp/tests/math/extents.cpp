@@ -5,6 +5,7 @@
 #include "hirgen/columns.hpp"
 #include "hirgen/fused.hpp"
 #include "hirgen/numerics.hpp"
+#include "hirgen/row_exchange.hpp"
 
 namespace {
 
@@ -186,11 +187,26 @@ void test_columns() {
   }
 }
 
+/// The rows that a block of exchange_kernel sends.
+void test_exchanged_rows() {
+  constexpr int64_t kPerBlock = 4;
+  constexpr size_t kBytes = 6;
+  for (const int64_t rows : long_numbers(4)) {
+    if (rows < 1) continue;
+    const int64_t last = (rows - 1) / kPerBlock;
+    const hirgen::BlockOfRows block = hirgen::rows_of(last, kPerBlock, rows, kBytes);
+    expect(block.first == Wide{last} * kPerBlock && block.first + block.count == rows &&
+               block.start == Wide{last} * kPerBlock * kBytes &&
+               block.bytes == Wide{block.count} * kBytes,
+           name_of("last block of rows that are exchanged", rows));
+  }
+}
+
 }  // namespace
 
 int main() {
   return run("extents of fused kernels",
              {test_rows_of_any_extent, test_refusal, test_runs, test_tiles, test_parts,
               test_scattered<hirgen::RegisterRow<1, 2, 1, 1>>,
-              test_scattered<hirgen::StreamedRow<1, 1, 1>>, test_columns});
+              test_scattered<hirgen::StreamedRow<1, 1, 1>>, test_columns, test_exchanged_rows});
 }
