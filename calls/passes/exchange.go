@@ -203,8 +203,8 @@ func turn(s calls.Stmt) (n int) {
 	return n
 }
 
-// ownPart writes the copy of the own part, which may be the only iteration of a loop, as the transfers of this part are written, if their
-// place has no name that a loop defines.
+// ownPart writes the copy of the own part, which may be the only iteration of a loop, as the transfers of this part are written. It
+// leaves the copy alone if the places of transfers have names that a loop defines.
 func ownPart(body []calls.Stmt, share *calls.Share) []calls.Stmt {
 	local := map[string]bool{}
 	for s := range calls.All(body) {
