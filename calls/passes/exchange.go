@@ -53,7 +53,8 @@ type exchangeMaker struct {
 func (m *exchangeMaker) merge(l *calls.Launch, at int) int {
 	for _, share := range m.p.Shares {
 		m.at, m.of = at, namesIn(m.p, share)
-		if !slices.ContainsFunc(l.In, func(o calls.Operand) bool { return m.of[o.At.Base] && o.At.Peer == nil }) {
+		reads := func(o calls.Operand) bool { return m.of[o.At.Base] && o.At.Peer == nil }
+		if !slices.ContainsFunc(l.In, reads) || !m.alone(share) {
 			continue
 		}
 		rows, k := m.byRows(l)
@@ -62,6 +63,12 @@ func (m *exchangeMaker) merge(l *calls.Launch, at int) int {
 		}
 	}
 	return at
+}
+
+// alone reports whether the memory of a share is a buffer, which can have a second inbox, and of no other share.
+func (m *exchangeMaker) alone(share *calls.Share) bool {
+	others := slices.ContainsFunc(m.p.Shares, func(s *calls.Share) bool { return s != share && s.Memory == share.Memory })
+	return !others && calls.ByName(m.p.Buffers)[share.Memory] != nil
 }
 
 // namesIn collects the names of a share and its memory, and of pointers into them.
