@@ -17,25 +17,19 @@ func (v *verification) exchanges() {
 		own := map[int32]unroll.Access{} // by memory: where the own part lies
 		var copies []int32               // of the kernel so far
 		for i := range r.Ops {
-			switch s := v.statement(&r.Ops[i]).(type) {
+			switch v.exchanged(&r.Ops[i]).(type) {
 			case *calls.Transfer:
-				if s.Batch != "" && s.On != (calls.Stream{}) {
-					copies = append(copies, int32(i))
-					for _, a := range r.AccessesOf(&r.Ops[i]) {
-						if a.Operand == effects.Out {
-							own[a.Memory] = a
-						}
+				for _, a := range r.AccessesOf(&r.Ops[i]) {
+					if a.Operand == effects.Out {
+						own[a.Memory] = a
 					}
 				}
+				copies = append(copies, int32(i))
 			case *calls.Memcpy:
-				if s.Batch != "" {
-					copies = append(copies, int32(i))
-				}
+				copies = append(copies, int32(i))
 			case *calls.Launch:
-				if s.Batch != "" {
-					v.exchange(int32(n), int32(i), copies, s.Batch)
-					copies = nil
-				}
+				v.exchange(int32(n), int32(i), copies)
+				copies = nil
 			}
 		}
 		v.onlyOwnParts(int32(n), own)
@@ -47,7 +41,7 @@ func (v *verification) exchanges() {
 func (v *verification) onlyOwnParts(rank int32, own map[int32]unroll.Access) {
 	r := &v.p.Ranks[rank]
 	for i := range r.Ops {
-		if s := v.statement(&r.Ops[i]); s == nil || len(own) == 0 || inExchange(s) {
+		if r.Ops[i].Stmt < 0 || v.exchanged(&r.Ops[i]) != nil {
 			continue
 		}
 		for _, a := range r.AccessesOf(&r.Ops[i]) {
@@ -62,33 +56,34 @@ func (v *verification) onlyOwnParts(rank int32, own map[int32]unroll.Access) {
 	}
 }
 
-// inExchange reports whether a statement is part of a kernel that exchanges rows.
-func inExchange(s calls.Stmt) bool {
-	switch s := s.(type) {
-	case *calls.Transfer:
-		return s.Batch != "" && s.On != (calls.Stream{})
-	case *calls.Memcpy:
-		return s.Batch != ""
-	case *calls.Launch:
-		return s.Batch != ""
-	}
-	return false
-}
-
-// statement returns the statement of an operation, or nil.
-func (v *verification) statement(o *unroll.Op) calls.Stmt {
+// exchanged returns the copy or the launch of an operation that is part of a kernel that exchanges rows; nil: it is no part of one.
+func (v *verification) exchanged(o *unroll.Op) calls.Stmt {
 	if o.Stmt < 0 {
+		return nil
+	}
+	batch := ""
+	switch s := v.p.Stmts[o.Stmt].(type) {
+	case *calls.Transfer:
+		if s.On != (calls.Stream{}) {
+			batch = s.Batch
+		}
+	case *calls.Memcpy:
+		batch = s.Batch
+	case *calls.Launch:
+		batch = s.Batch
+	}
+	if batch == "" {
 		return nil
 	}
 	return v.p.Stmts[o.Stmt]
 }
 
 // exchange checks the kernel that operation op of a rank launches, against the copies of its rows.
-func (v *verification) exchange(rank, op int32, copies []int32, batch string) {
+func (v *verification) exchange(rank, op int32, copies []int32) {
 	r := &v.p.Ranks[rank]
 	for _, a := range r.AccessesOf(&r.Ops[op]) {
 		for _, i := range copies {
-			if why := v.clashes(rank, i, a, batch); why != "" {
+			if why := v.clashes(rank, i, a); why != "" {
 				at := place(v.p, rank, op, 0)
 				v.add(Finding{Check: Operands, Severity: Error, At: []Place{at}, Buffer: bytesOf(v.p, a),
 					Message: fmt.Sprintf("%s on rank %d %s, %s", at.Operation, rank, v.p.AccessName(a.Owner, a), why)})
@@ -99,11 +94,11 @@ func (v *verification) exchange(rank, op int32, copies []int32, batch string) {
 }
 
 // clashes returns the reason why an access of a kernel and a copy of its exchange exclude each other, or an empty text.
-func (v *verification) clashes(rank, op int32, a unroll.Access, batch string) string {
+func (v *verification) clashes(rank, op int32, a unroll.Access) string {
 	r := &v.p.Ranks[rank]
 	for _, c := range r.AccessesOf(&r.Ops[op]) {
 		switch {
-		case c.Operand < 0 || c.Memory != a.Memory || !batchIs(v.statement(&r.Ops[op]), batch):
+		case c.Operand < 0 || c.Memory != a.Memory:
 		case a.Write && c.Owner == rank && v.overlap(a, c):
 			return "whose rows " + place(v.p, rank, op, 0).Operation + " may copy later"
 		case !a.Write && c.Write && !v.samePart(a, c):
@@ -111,17 +106,6 @@ func (v *verification) clashes(rank, op int32, a unroll.Access, batch string) st
 		}
 	}
 	return ""
-}
-
-// batchIs reports whether a copy is part of an exchange.
-func batchIs(s calls.Stmt, batch string) bool {
-	switch s := s.(type) {
-	case *calls.Transfer:
-		return s.Batch == batch
-	case *calls.Memcpy:
-		return s.Batch == batch
-	}
-	return false
 }
 
 // overlap reports whether two accesses of one memory have bytes in common.

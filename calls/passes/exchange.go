@@ -91,7 +91,7 @@ func (m *exchangeMaker) partsOf(share *calls.Share, at int) (parts []int, ok boo
 		}
 		switch uses := m.uses(s); {
 		case i == at:
-		case uses && i < at && !moving && m.makesPart(s):
+		case uses && i < at && !moving && makesPart(s):
 		case uses && (i > at || !movesRows(s, share.Name)):
 			return nil, false
 		case uses:
@@ -114,7 +114,7 @@ func (m *exchangeMaker) uses(s calls.Stmt) (uses bool) {
 }
 
 // makesPart reports whether a statement uses memory, and no flags: it makes the own part where that is sent from.
-func (m *exchangeMaker) makesPart(s calls.Stmt) bool {
+func makesPart(s calls.Stmt) bool {
 	return !calls.Any([]calls.Stmt{s}, func(s calls.Stmt) bool {
 		switch s.(type) {
 		case *calls.FlagWrite, *calls.FlagWait, *calls.Transfer, *calls.Memcpy, *calls.PeerPart:

@@ -60,7 +60,8 @@ func (m *exchangeMaker) sumOfParts(l *calls.Launch) (*calls.Launch, *calls.Kerne
 	parts, counted := values.Eval(in.Extents[0])
 	part, known := values.Eval(in.Extents[1])
 	distance, dense := values.Eval(in.Strides[0])
-	if !counted || !known || !dense || distance != part || in.Strides[1] != expr.Expr(expr.Int(1)) || parts > mostExchanging {
+	if !counted || !known || !dense || distance != part || in.Strides[1] != expr.Expr(expr.Int(1)) || parts < 2 ||
+		parts > mostExchanging {
 		return nil, nil
 	}
 	k := &calls.Kernel{Name: "sum_of_parts", Results: 1, Operands: []string{"sum"}}
@@ -73,7 +74,7 @@ func (m *exchangeMaker) sumOfParts(l *calls.Launch) (*calls.Launch, *calls.Kerne
 		at := in.At
 		if i > 0 {
 			at.Offset = expr.Sum(at.Offset, times(i, in.Extents[1]))
-			body = append(body, domain.Step{Name: fmt.Sprintf("sum_%d", i), Fn: "add", Args: []int{max(int(parts)+i-2, 0), i}})
+			body = append(body, domain.Step{Name: fmt.Sprintf("sum_%d", i), Fn: "add", Args: []int{int(parts) + i - 2, i}})
 		}
 		rows.In, k.Operands = append(rows.In, calls.Operand{At: at}), append(k.Operands, fmt.Sprintf("part_%d", i))
 	}

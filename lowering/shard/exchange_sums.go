@@ -39,8 +39,8 @@ func ExchangeSums(p *hostir.Program) error {
 	return nil
 }
 
-// exchanges reports whether r is a sum over two ranks that both keep the whole result, and the schedule moves it with copy
-// engines.
+// exchanges reports whether r is a sum that each of its ranks keeps whole, and the schedule moves it over CUDA IPC. There are two
+// ranks, or any number with fuse: exchange.
 func exchanges(p *hostir.Program, r *hostir.Reduce) bool {
 	summed := r.In.Axes[r.Axis]
 	via := p.Choices.Of(r.Out.Name, schedule.Via)

@@ -232,7 +232,7 @@ func sendsParts(c *Facts) *Problem {
 	via, chosen := c.Schedule.Chosen(c.Name, Via)
 	switch {
 	case !c.Parts:
-		return inapplicable("choose it for all, where every rank needs the whole sum", "not every rank gets all parts of %s", c.Name)
+		return inapplicable("choose another fuse", "not every rank needs the whole sum of %s", c.Name)
 	case c.Axis == c.Schedule.Get(Nodes):
 		return problem("choose fuse: none", "it writes the memory of peers, and mesh axis %s leads from node to node", c.Axis)
 	case c.Schedule.Get(Transport) == Auto && !chosen:
