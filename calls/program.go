@@ -204,5 +204,14 @@ func (p *Program) Kernel(l *Launch) *Kernel {
 	return nil
 }
 
+// Launch returns the kernel that reads the rows; nil: there is none.
+func (x *RowExchange) Launch() *Launch {
+	l, _ := x.Body[len(x.Body)-1].(*Launch)
+	return l
+}
+
+// On returns the stream of the kernel.
+func (x *RowExchange) On() Stream { return Stream{Name: Caller} }
+
 // Own reports whether a Launch uses a kernel of the program.
 func (l *Launch) Own() bool { return l.Fn == "" && l.Kernel != "positions" }

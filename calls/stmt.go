@@ -199,9 +199,10 @@ type (
 		Batch    string    // the RowExchange that it is part of; empty: none
 		On       Stream
 	}
-	// RowExchange is one kernel that runs all statements of Body, row by row: the FlagWrites, Transfers and FlagWaits of a Share, and a
-	// Launch of a Kernel. Ranks send each other Rows rows, which the Kernel reads. A Memcpy of the own rows stands before the FlagWaits if
-	// these are not yet among the rows that arrive. A row of the results is computed as soon as that row of all parts is there.
+	// RowExchange is one kernel that runs all statements of Body, row by row: the FlagWrites, Transfers and FlagWaits of a Share, and
+	// maybe a Launch of a Kernel. Ranks send each other Rows rows, which the Kernel reads, or later statements. A Memcpy of the own rows
+	// stands before the FlagWaits if these are not yet among the rows that arrive. A row of the results is computed as soon as that row
+	// of all parts is there.
 	RowExchange struct {
 		Info
 		Name  string

@@ -12,36 +12,50 @@ import (
 // the kernel runs them row by row. So a row of the results may be stored while other rows are still sent, and nothing but the same row
 // of all parts is there when a row is computed.
 func (v *verification) exchanges() {
+	sums := map[string]bool{} // exchanges whose rows their kernel reads
+	for _, s := range v.p.Stmts {
+		if l, ok := s.(*calls.Launch); ok && l.Batch != "" {
+			sums[l.Batch] = true
+		}
+	}
 	for n := range v.p.Ranks {
 		r := &v.p.Ranks[n]
 		own := map[int32]unroll.Access{} // by memory: where the own part lies
 		var copies []int32               // of the kernel so far
+		kernel := ""
 		for i := range r.Ops {
-			switch v.exchanged(&r.Ops[i]).(type) {
+			s, of := v.exchanged(&r.Ops[i])
+			if s == nil {
+				continue
+			}
+			if of != kernel {
+				kernel, copies = of, nil
+			}
+			switch s.(type) {
 			case *calls.Transfer:
 				for _, a := range r.AccessesOf(&r.Ops[i]) {
-					if a.Operand == effects.Out {
+					if a.Operand == effects.Out && sums[of] {
 						own[a.Memory] = a
 					}
 				}
-				copies = append(copies, int32(i))
-			case *calls.Memcpy:
-				copies = append(copies, int32(i))
-			case *calls.Launch:
+			default:
 				v.exchange(int32(n), int32(i), copies)
-				copies = nil
 			}
+			copies = append(copies, int32(i))
 		}
-		v.onlyOwnParts(int32(n), own)
+		v.onlyOwnParts(int32(n), own, sums)
 	}
 }
 
 // onlyOwnParts checks that nothing but kernels that exchange rows uses rows that peers write. Peers write the rows of the next call as soon
 // as such a kernel has read the rows of this call.
-func (v *verification) onlyOwnParts(rank int32, own map[int32]unroll.Access) {
+func (v *verification) onlyOwnParts(rank int32, own map[int32]unroll.Access, sums map[string]bool) {
 	r := &v.p.Ranks[rank]
 	for i := range r.Ops {
-		if r.Ops[i].Stmt < 0 || v.exchanged(&r.Ops[i]) != nil {
+		if r.Ops[i].Stmt < 0 {
+			continue
+		}
+		if _, of := v.exchanged(&r.Ops[i]); sums[of] {
 			continue
 		}
 		for _, a := range r.AccessesOf(&r.Ops[i]) {
@@ -56,29 +70,29 @@ func (v *verification) onlyOwnParts(rank int32, own map[int32]unroll.Access) {
 	}
 }
 
-// exchanged returns the copy or the launch of an operation that is part of a kernel that exchanges rows; nil: it is no part of one.
-func (v *verification) exchanged(o *unroll.Op) calls.Stmt {
+// exchanged returns the copy or the launch of an operation that is part of a kernel that exchanges rows, and the name of the exchange.
+// Both are empty if it is no part of one.
+func (v *verification) exchanged(o *unroll.Op) (s calls.Stmt, of string) {
 	if o.Stmt < 0 {
-		return nil
+		return nil, ""
 	}
-	batch := ""
 	switch s := v.p.Stmts[o.Stmt].(type) {
 	case *calls.Transfer:
 		if s.On != (calls.Stream{}) {
-			batch = s.Batch
+			of = s.Batch
 		}
 	case *calls.Memcpy:
-		batch = s.Batch
+		of = s.Batch
 	case *calls.Launch:
-		batch = s.Batch
+		of = s.Batch
 	}
-	if batch == "" {
-		return nil
+	if of == "" {
+		return nil, ""
 	}
-	return v.p.Stmts[o.Stmt]
+	return v.p.Stmts[o.Stmt], of
 }
 
-// exchange checks the kernel that operation op of a rank launches, against the copies of its rows.
+// exchange checks an operation of a kernel that exchanges rows against the copies before it.
 func (v *verification) exchange(rank, op int32, copies []int32) {
 	r := &v.p.Ranks[rank]
 	for _, a := range r.AccessesOf(&r.Ops[op]) {

@@ -140,7 +140,8 @@ func (v *verifier) nesting(body []calls.Stmt, batch string, grouped bool, sum st
 	}
 }
 
-// exchange checks that a kernel has the rows that it exchanges, and is the last statement. At most one statement copies the own part.
+// exchange checks that a kernel, if there is one, has the rows that it exchanges, and is the last statement. At most one statement copies
+// the own part.
 func (v *verifier) exchange(x *calls.RowExchange) {
 	values, keeps := v.program.Values(), 0
 	of := func(e expr.Expr) int64 { n, _ := values.Eval(e); return n }
@@ -155,11 +156,13 @@ func (v *verifier) exchange(x *calls.RowExchange) {
 		}
 	}
 	launches := slices.Collect(calls.Each[*calls.Launch](x.Body))
-	if keeps > 1 || len(launches) != 1 || x.Body[len(x.Body)-1] != calls.Stmt(launches[0]) {
+	if l := x.Launch(); keeps > 1 || len(launches) > 1 || len(launches) == 1 && l == nil {
 		v.fail(x, "it copies its own part once at most, and ends with its only kernel")
 		return
+	} else if l == nil {
+		return
 	}
-	l := launches[0]
+	l := x.Launch()
 	if k := v.program.Kernel(l); k == nil || k.Arrives == nil || k.Views || k.Columns != of(x.Row) || of(l.Elements) != of(x.Rows) {
 		v.fail(l, "the kernel has other rows than the exchange")
 	}

@@ -98,22 +98,22 @@ void SumNorm::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
   gemm(context_, P_parts_plan_, A, W, P, workspace_, caller, kMatmulPParts);
 
   // Each block of the kernel sends its rows to the other ranks, and waits for theirs.
-  hirgen::RowExchange parts(P_parts_ipc, 4096 * sizeof(bf16));
+  hirgen::RowExchange P_parts_rows(P_parts_ipc, 4096 * sizeof(bf16));
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
-    parts.announce(from, s);
+    P_parts_rows.announce(from, s);
   }
 
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
-    parts.send(P_parts_ipc.of<bf16>(to) + rank * M * N, P, to, s);
+    P_parts_rows.send(P_parts_ipc.of<bf16>(to) + rank * M * N, P, to, s);
   }
 
   for (int64_t s = 1; s < D; ++s) {
-    parts.await(s);
+    P_parts_rows.await(s);
   }
 
-  sum_add_rms_norm(Y, X1, P_parts_, P_parts_ + M * N, X, gamma, M, parts, caller, kSumAddRmsNormY);
+  sum_add_rms_norm(Y, X1, P_parts_, P_parts_ + M * N, X, gamma, M, P_parts_rows, caller, kSumAddRmsNormY);
 }
 
 // The inputs, then the outputs, as a rank sees them.
@@ -142,7 +142,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "sum_norm", .spec = "spec.yaml",
-               .digest = "ff9908023a076558570aa5193075b2a788b2bedd28c3f894a58fc2179d1b314f", .mesh_size = D,
+               .digest = "71b50674fb88c8c2d578813362c39f9a540a6f304a9ee21dc722b58677a2281f", .mesh_size = D,
                .gemms = {{M, N, kShardK, 1}}, .communications = {"sendrecv x"}, .bytes = (D - 1) * M * N * 2,
                .largest = "sendrecv", .transport = "ipc-put", .graph = true,
                .parameters = {{"D", D}, {"M", M}, {"K", K}, {"N", N}}},

@@ -33,7 +33,7 @@ var specKinds = []specKind{
 	{"a sum scatters a Stream axis, and its result has another", 0.03, (*generator).scatteredSlices, scattersToSlices},
 	{"operations in a pipeline of sub-chunks", 0.04, (*generator).subChunks, runsInSubChunks},
 	{"several moves between ranks in a loop, with a lead", 0.03, (*generator).twoMoves, leadsInLoops},
-	{"a kernel exchanges the parts of a sum", 0.03, (*generator).exchangedSum, exchangesParts},
+	{"a kernel exchanges rows", 0.04, (*generator).exchangedRows, exchangesRows},
 	{"an output has elements that are NaN", 0.13, (*generator).notNumbers, outputs(math.IsNaN)},
 	{"an output has infinite elements", 0.13, (*generator).infinities, outputs(func(v float64) bool { return math.IsInf(v, 0) })},
 }

@@ -1,36 +1,73 @@
 package soak
 
 import (
+	"fmt"
+
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model"
 	"github.com/hirgen/hirgen/model/domain"
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// exchangedSum begins with a sum over ranks by an exchange of rows. Its operand is an input or the result of an operation. Readers of the
-// sum follow. Rows have as many elements as kernels that exchange rows need.
-func (g *generator) exchangedSum() {
+// exchangedRows begins with an exchange of rows: a sum over ranks, for all ranks or for the one that gets the part, or a gather. The
+// operand of a sum is an input, or the result of an operation. Readers follow. Rows have as many elements as kernels that exchange rows
+// need.
+func (g *generator) exchangedRows() {
 	ranks := &g.spec.World.Axes[0]
 	ranks.Size = max(ranks.Size, 2)
 	shape := []int64{pick[int64](g, 1, 2, 3, 5), pick[int64](g, 256, 260, 512)}
-	v := g.laid(append([]domain.Axis{ranks.device()}, serialAxes(nil, shape...)...), g.spec.World)
-	if g.chance(0.5) {
-		v = g.result(on(pick(g, "relu", "neg"), v), v.axes, v)
+	field, value := schedule.Block, fmt.Sprint(ranks.Size) // in one slice
+	switch g.IntN(4) {
+	case 0:
+		g.gatheredRows(ranks.device(), shape)
+	case 1:
+		g.scatteredRows(ranks.device(), shape)
+	default:
+		field, value = schedule.Fuse, schedule.Exchange
+		g.summedRows(ranks.device(), shape)
 	}
-	sum := g.result(on("sum", v).with(g.axisAttr(0, 3)), v.axes[1:], v)
-	g.focused(sum, 1+g.IntN(3), (*generator).composite, (*generator).binary, (*generator).unary, (*generator).reduce, (*generator).cast,
-		(*generator).slice, (*generator).set)
 	g.field("", schedule.Pipeline, schedule.P2P)
 	g.field(schedule.All, schedule.Via, schedule.IPCPut)
 	g.field(schedule.All, schedule.Copy, schedule.SM)
-	g.field(schedule.All, schedule.Fuse, schedule.Exchange)
+	g.field(schedule.All, field, value)
 	g.field(schedule.All, schedule.Signals, pick(g, schedule.Single, schedule.Batched))
 	if g.chance(0.5) {
 		g.field("", schedule.Graph, schedule.True)
 	}
 }
 
-// exchangesParts reports whether ranks send each other the parts of a sum for the kernel that adds them.
-func exchangesParts(_ *model.Pipeline, p *hostir.Program) bool {
-	return p.Choices.Any(schedule.Fuse, schedule.Exchange)
+// summedRows adds a sum that all ranks get.
+func (g *generator) summedRows(device domain.Axis, shape []int64) {
+	v := g.laid(append([]domain.Axis{device}, serialAxes(nil, shape...)...), g.spec.World)
+	if g.chance(0.5) {
+		v = g.result(on(pick(g, "relu", "neg"), v), v.axes, v)
+	}
+	g.readRows(g.result(on("sum", v).with(g.axisAttr(0, 3)), v.axes[1:], v))
+}
+
+// scatteredRows adds a sum of products of which each rank gets a part.
+func (g *generator) scatteredRows(device domain.Axis, shape []int64) {
+	a := g.laid(append([]domain.Axis{device}, serialAxes(nil, device.Size, shape[0], 3)...), g.spec.World)
+	w := g.laid(append([]domain.Axis{device}, serialAxes(nil, 3, shape[1])...), g.spec.World)
+	p := g.result(on("matmul", a, w), append([]domain.Axis{device}, serialAxes(nil, device.Size, shape[0], shape[1])...), a)
+	g.readRows(g.laidResult(on("sum", p).with(g.axisAttr(0, 4)), append([]domain.Axis{device}, serialAxes(nil, shape...)...), p))
+}
+
+// gatheredRows adds the gather of an input, and a product of it.
+func (g *generator) gatheredRows(device domain.Axis, shape []int64) {
+	v := g.laid(append([]domain.Axis{device}, serialAxes(nil, shape...)...), g.spec.World)
+	all := g.laidResult(on("set", v), serialAxes(nil, device.Size, shape[0], shape[1]), v)
+	w := g.laid(serialAxes(nil, shape[1], 3), g.spec.World)
+	g.readRows(g.result(on("matmul", all, w), serialAxes(nil, device.Size, shape[0], 3), all))
+}
+
+// readRows adds readers of a result.
+func (g *generator) readRows(v *value) {
+	g.focused(v, 1+g.IntN(3), (*generator).composite, (*generator).binary, (*generator).unary, (*generator).reduce, (*generator).cast,
+		(*generator).slice, (*generator).set)
+}
+
+// exchangesRows reports whether ranks may send each other rows in one kernel.
+func exchangesRows(_ *model.Pipeline, p *hostir.Program) bool {
+	return p.Choices.Any(schedule.Fuse, schedule.Exchange) || p.Choices.Any(schedule.Copy, schedule.SM)
 }

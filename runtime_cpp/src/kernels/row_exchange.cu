@@ -1,8 +1,15 @@
+#include "hirgen/error.hpp"
 #include "hirgen/row_exchange.hpp"
 
-#include "hirgen/error.hpp"
-
 namespace hirgen {
+
+namespace {
+
+struct Nothing {
+  HG_HOST_DEVICE void operator()(int64_t /*i*/) const {}
+};
+
+}  // namespace
 
 RowExchange::Peer& RowExchange::peer_of(int64_t transfer) {
   if (transfer < 1 || transfer > kMostPeers) {
@@ -14,12 +21,25 @@ RowExchange::Peer& RowExchange::peer_of(int64_t transfer) {
   return list_.peer[transfer - 1];
 }
 
+void RowExchange::announce(int64_t peer, int64_t transfer) {
+  Peer& from = peer_of(transfer);
+  from.ready_there = shared_->ready_at(peer, flag_of(transfer));
+  from.ready_here = shared_->ready(flag_of(transfer));
+}
+
 void RowExchange::send(void* out, const void* part, int64_t peer, int64_t transfer) {
   Peer& to = peer_of(transfer);
-  to.out = out;
+  to.copy = {out, part};
   to.done_there = shared_->done_at(peer, flag_of(transfer));
-  list_.part = part;
-  if (list_.own == nullptr) list_.own = const_cast<void*>(part);
+}
+
+void RowExchange::run(cudaStream_t stream, const char* where) const {
+#ifdef __CUDACC__
+  constexpr int kThreads = 256;
+  launch<kThreads, 1>(list_, list_.rows, Nothing{}, Nothing{}, stream, where);
+#else
+  submit(stream, where);
+#endif
 }
 
 void RowExchange::submit(cudaStream_t stream, const char* where) const {
@@ -32,18 +52,18 @@ void RowExchange::submit(cudaStream_t stream, const char* where) const {
   for (int p = 0; p < list_.peers; ++p) {
     const Peer& peer = list_.peer[p];
     ready.add(peer.ready_there, list_.sequence);
-    may_send.add(shared_->ready(flag_of(p + 1)), list_.sequence);
+    may_send.add(peer.ready_here, list_.sequence);
     sent.add(peer.done_there, list_.sequence);
     received.add(peer.done_here, list_.sequence);
   }
-  const auto copy = [&](void* out) {
-    HG_CHECK(cudaMemcpyAsync(out, list_.part, bytes, cudaMemcpyDeviceToDevice, stream), where);
+  const auto run = [&](const Copy& copy) {
+    HG_CHECK(cudaMemcpyAsync(copy.out, copy.part, bytes, cudaMemcpyDeviceToDevice, stream), where);
   };
   ready.submit(stream, where);
   may_send.submit(stream, where);
-  for (int p = 0; p < list_.peers; ++p) copy(list_.peer[p].out);
+  for (int p = 0; p < list_.peers; ++p) run(list_.peer[p].copy);
   sent.submit(stream, where);
-  if (list_.own != list_.part) copy(list_.own);
+  if (list_.own.out != nullptr) run(list_.own);
   received.submit(stream, where);
 }
 

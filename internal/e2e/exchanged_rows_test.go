@@ -5,9 +5,10 @@ import (
 	"testing"
 )
 
-// TestExchangedSums runs sums whose parts ranks send each other in the kernel that adds them: before a norm of rows, before an operation
-// on elements, and alone; of an input and of a product. It runs calls one after the other on two to four ranks, in many orders.
-func TestExchangedSums(t *testing.T) {
+// TestExchangedRows runs programs whose ranks send each other rows in one kernel. Sums add them there: before a norm of rows, before an
+// operation on elements, and alone; of an input and of a product; for all ranks or for one. Other kernels only move them. It runs calls
+// one after the other on two to four ranks, in many orders.
+func TestExchangedRows(t *testing.T) {
 	product := []string{"A: [DIDx, M, K/D]", "W: [DIDx, K/D, N]", "P = matmul(A, W)"}
 	input := []string{"P: [DIDx, M, N]"}
 	for name, c := range map[string]struct {
@@ -20,10 +21,17 @@ func TestExchangedSums(t *testing.T) {
 		"elements":                {4, "false", append(input, "X: [M, N]", "S = sum(P, axis=0)", "Y = add(S, X)")},
 		"alone":                   {2, "false", append(product, "Y = sum(P, axis=0)")},
 		"alone, of four":          {4, "true", append(input, "Y = sum(P, axis=0)")},
+		"a part": {3, "true", []string{"A: [DIDx, D, M, K]", "W: [DIDx, K, N]", "Y: [DIDx, M, N]", "P = matmul(A, W)",
+			"Y = sum(P, axis=0)"}},
+		"gathered": {3, "true", []string{"X: [DIDx, M, N]", "U: [D, M, N]", "W: [N, K]", "U = set(X)", "Y = matmul(U, W)"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			exchanges := exchanges.beside(t)
-			spec := "hirgen: 1\nname: exchange\nparams: {D: 2, M: 3, K: 12, N: 256}\nmesh: {x: D}\ntensors:\n  Y: [M, N]\n"
+			spec := "hirgen: 1\nname: exchange\nparams: {D: 2, M: 3, K: 12, N: 256}\nmesh: {x: D}\ntensors:\n"
+			more := ", block: 3"
+			if all := strings.Join(c.lines, "\n"); strings.Contains(all, "sum(") && !strings.Contains(all, "Y: ") {
+				spec, more = spec+"  Y: [M, N]\n", ", fuse: exchange"
+			}
 			ops := "ops:\n"
 			for _, line := range c.lines {
 				if strings.Contains(line, "=") {
@@ -32,7 +40,7 @@ func TestExchangedSums(t *testing.T) {
 					spec += "  " + line + "\n"
 				}
 			}
-			spec += ops + "schedule: {pipeline: p2p, graph: " + c.graph + ", all: {via: ipc-put, copy: sm, fuse: exchange, signals: batched}}\n"
+			spec += ops + "schedule: {pipeline: p2p, graph: " + c.graph + ", all: {via: ipc-put, copy: sm, signals: batched" + more + "}}\n"
 			program := exchanges.make(t, spec, params{"D": c.ranks})
 			if !strings.Contains(exchanges.source(t, "exchange.cpp"), "hirgen::RowExchange") {
 				t.Error("the program exchanges no rows")
