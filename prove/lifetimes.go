@@ -106,6 +106,9 @@ func (l *life) thing(t *thing) {
 		l.unmade(t, used, fmt.Sprintf("is never %s", done), do)
 	case len(made) > 0 && made[0].at >= l.calls && used.used:
 		l.unmade(t, used, fmt.Sprintf("is %s behind the last call", done), do)
+	case len(gone) > 0 && (len(made) == 0 || made[0].at > gone[0].at):
+		l.report(gone[0], t.where, fmt.Sprintf("%s of rank %d is %s before it is %s", t.name, used.owner, undone, done),
+			calls.Step{Do: do, Name: t.name}.String(), used.owner, nil)
 	case len(made) > 1:
 		l.report(made[1], t.where, fmt.Sprintf("%s of rank %d is %s twice", t.name, used.owner, done), "", used.owner, nil)
 	case len(made) == 1 && len(gone) == 0:
