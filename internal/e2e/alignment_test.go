@@ -28,9 +28,6 @@ ops:
 // TestUnalignedOperandsAreNamed moves an operand of an emitted program by an element: the CPU device ends it as a GPU
 // does, with the statement.
 func TestUnalignedOperandsAreNamed(t *testing.T) {
-	own := folder{"operands"}
-	own.make(t, operands, params{"D": 2})
-	source := own.source(t, "operands.cpp")
 	for _, c := range []struct{ operand, moved, want string }{
 		{"Y_plan_, X,", "Y_plan_, X - 1,", "spec.yaml:14:5 Linear of Y: cuBLAS: "},
 		{"X, W, Y,", "X, W - 1, Y,", "spec.yaml:14:5 Linear of Y: cuBLAS: "},
@@ -40,7 +37,9 @@ func TestUnalignedOperandsAreNamed(t *testing.T) {
 		{".v = K,", ".v = K - 1,", "spec.yaml:15:5 Attention of O: an access of 16 bytes at 0x"},
 	} {
 		t.Run(c.moved, func(t *testing.T) {
-			program := own.rebuild(t, "operands.cpp", strings.Replace(source, c.operand, c.moved, 1))
+			own := folder{"operands"}.beside(t)
+			own.emit(t, operands, params{"D": 2})
+			program := own.rebuild(t, "operands.cpp", strings.Replace(own.source(t, "operands.cpp"), c.operand, c.moved, 1))
 			r := run(t, launch.Options{Program: program, N: 2, Args: brief})
 			if r.exit != 4 || !strings.Contains(r.stderr, c.want) || !strings.Contains(r.stderr, "align") {
 				t.Errorf("want code 4 and %q: %s", c.want, r)

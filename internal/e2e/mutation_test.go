@@ -10,16 +10,16 @@ import (
 // TestEveryWaitIsNeeded takes the waits out of an emitted program, one at a time. For
 // some seed the CPU device must then give wrong elements: a check is worth what it catches.
 func TestEveryWaitIsNeeded(t *testing.T) {
-	shared.emit(t, agMatmul(plain), params{"D": 2})
-	if waits := shared.mustNeedEach(t, "cudaStreamWaitEvent(", "ag_matmul.cpp"); waits < 3 {
+	if waits := shared.mustNeedEach(t, agMatmul(plain), params{"D": 2}, "cudaStreamWaitEvent(", "ag_matmul.cpp"); waits < 3 {
 		t.Errorf("found %d waits in the emitted program, want those of the communicator, the GEMM and the caller", waits)
 	}
 }
 
-// mustNeedEach builds a program on two ranks without each statement of a source that has this text, one
+// mustNeedEach builds a program of a spec on two ranks without each statement of a source that has this text, one
 // at a time: elements must then be wrong. It returns how many there are.
-func (f folder) mustNeedEach(t *testing.T, text, source string) int {
+func (f folder) mustNeedEach(t *testing.T, spec string, values params, text, source string) int {
 	t.Helper()
+	f.emit(t, spec, values)
 	lines := strings.SplitAfter(f.source(t, source), "\n")
 	found := 0
 	for i, line := range lines {
@@ -28,6 +28,8 @@ func (f folder) mustNeedEach(t *testing.T, text, source string) int {
 		}
 		found++
 		t.Run(strings.TrimSpace(line), func(t *testing.T) {
+			f := f.beside(t)
+			f.emit(t, spec, values)
 			start := startOf(lines, i)
 			mustBeWrong(t, f.rebuild(t, source, strings.Join(lines[:start], "")+withoutFirst(lines[start:])))
 		})

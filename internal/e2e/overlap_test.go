@@ -43,7 +43,7 @@ func TestCommunicationsHideBehindProducts(t *testing.T) {
 	for _, layer := range layersThatOverlap {
 		t.Run(filepath.Base(layer.spec), func(t *testing.T) {
 			spec, values := layerSpec(t, layer.spec)
-			for _, h := range neverBeside(t, spec, values, layer.hidden, 8) {
+			for _, h := range examples.beside(t).neverBeside(t, spec, values, layer.hidden, 8) {
 				t.Errorf("in no order %s goes on beside %s, %d slices before", h.communication, h.product, h.ahead)
 			}
 		})
@@ -56,7 +56,7 @@ func TestASerialProgramHidesNothing(t *testing.T) {
 	layer := layersThatOverlap[0]
 	spec, values := layerSpec(t, layer.spec)
 	spec = withSchedule(spec, "{preset: reference, initial_waits: fused}")
-	if never := neverBeside(t, spec, values, layer.hidden, 4); len(never) != len(layer.hidden) {
+	if never := examples.neverBeside(t, spec, values, layer.hidden, 4); len(never) != len(layer.hidden) {
 		t.Errorf("want none of %v beside products, but only %v are not", layer.hidden, never)
 	}
 }
@@ -76,10 +76,10 @@ func layerSpec(t *testing.T, name string) (string, params) {
 
 // neverBeside runs a program until each communication was seen beside its product, in some orders of
 // execution; it returns those that were not.
-func neverBeside(t *testing.T, spec string, values params, list []hidden, orders int64) []hidden {
+func (f folder) neverBeside(t *testing.T, spec string, values params, list []hidden, orders int64) []hidden {
 	t.Helper()
-	ranks := examples.emit(t, spec, values).Meshes[0].Size()
-	program := examples.build(t)
+	ranks := f.emit(t, spec, values).Meshes[0].Size()
+	program := f.build(t)
 	for seed := int64(0); seed < orders && len(list) > 0; seed++ {
 		tr, _ := traced(t, program, ranks, seed, "2")
 		var left []hidden

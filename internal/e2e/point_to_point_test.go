@@ -200,8 +200,8 @@ func TestEveryWaitOnAPeerIsNeeded(t *testing.T) {
 		{"matmul_ar_p2p", "ipc-put", "done_flags.submit(", 1,
 			[]string{"lead: all", "signals: batched", "split: 2", "interchange: true", "block: D"}},
 	} {
-		exchanges.emit(t, pointToPoint(t, c.spec, c.transport, c.fields...), small(c.spec, 2))
-		waits := exchanges.mustNeedEach(t, c.call, "exchange.cpp")
+		spec := pointToPoint(t, c.spec, c.transport, c.fields...)
+		waits := exchanges.mustNeedEach(t, spec, small(c.spec, 2), c.call, "exchange.cpp")
 		if waits != c.waits {
 			t.Errorf("%s %v: found %d waits for a peer in the emitted program, want %d", c.transport, c.fields, waits, c.waits)
 		}
