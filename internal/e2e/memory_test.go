@@ -18,7 +18,7 @@ import (
 // TestMemoryIsWhatCheckSays: a program with buffers in the memory of others, worker streams with workspaces, an attention, or memory
 // that ranks share, allocates as many bytes of each kind as hirgen check prints; of workspaces no more.
 func TestMemoryIsWhatCheckSays(t *testing.T) {
-	seen := calls.Memory{}
+	examples, seen := examples.beside(t), calls.Memory{}
 	for _, name := range []string{"mlp_sp", "matmul_ar_p2p", "transformer_block_backward"} {
 		t.Run(name, func(t *testing.T) {
 			spec, values := example(t, "../../testdata/specs/"+name+"/spec.yaml", row(2))

@@ -101,6 +101,7 @@ func onNodes(t *testing.T, program string, ranks int) string {
 // TestNodes runs a grid whose rows are nodes: CUDA IPC along the rows, NCCL inter-node, for a
 // sum or a pipeline. Where one over CUDA IPC crosses nodes, the program must say so and stop.
 func TestNodes(t *testing.T) {
+	exchanges := exchanges.beside(t)
 	within := exchanges.make(t, fmt.Sprintf(rowsOfNodes, "{y: R, x: D}"), nil)
 	mustPassInOrders(t, onNodes(t, within, 2), 4, seedsOf(8))
 	both := strings.NewReplacer("S: [r(R), D, M/D, N]", "S: [Stream(R), D, M/D, N]", "sum(C, axis=0)", "set(C)", "pipeline: p2p,",
