@@ -25,6 +25,6 @@ quietly cmake --build "$folder"
 # These tests have programs with intentional races, which the CPU device itself must detect.
 racing='^device_(orders|gemms|memops)$'
 [ "$sanitizer" = thread ] || racing='^$'
-quietly ctest --test-dir "$folder" -j2 --output-on-failure -E "$racing"
+quietly ctest --test-dir "$folder" -j6 --output-on-failure -E "$racing"
 grep 'tests passed' "$log"
 [ -z "$program" ] || HIRGEN_SANITIZED_PROGRAM="$PWD/$folder/program" go test -count=1 -run '^TestSanitizers$' ./internal/e2e

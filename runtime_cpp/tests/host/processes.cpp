@@ -181,7 +181,7 @@ HG_TEST(a_full_standard_output_is_an_error) {
 HG_TEST(few_open_files_are_named_as_the_reason) {
   rlimit before{};
   getrlimit(RLIMIT_NOFILE, &before);
-  for (const rlim_t most : {8U, 10U, 12U, 20U}) {
+  for (const rlim_t most : {8U, 12U, 20U}) {
     const rlimit few{most, before.rlim_max};
     setrlimit(RLIMIT_NOFILE, &few);
     const auto ended = run_ranks({"--iters", "1", "--repeats", "1", "--timeout", "1"});
