@@ -140,6 +140,7 @@ type (
 		AlignQ, AlignK, AlignV, AlignO, AlignLogs             int64 // as in Shape
 		AlignGradQ, AlignGradK, AlignGradV, AlignGradO        int64
 		Type                                                  domain.DType
+		Deterministic                                         bool // a gradient that has the same bits in every run: not by cuDNN
 		Label                                                 string
 	}
 	// Kernel is a kernel of the program. Body computes one row of the result from one row of the operands, with all values in

@@ -35,7 +35,7 @@ func (d *Shape) Problem(values Values) packing.GEMM {
 
 // AttentionShape returns the extents of an attention on a rank.
 func (p *Program) AttentionShape(d *Attention, rank int64) domain.AttentionShape {
-	shape, values := domain.AttentionShape{Blocks: 1}, p.Values()
+	shape, values := domain.AttentionShape{Blocks: 1, Deterministic: d.Deterministic}, p.Values()
 	for to, from := range map[*int64]expr.Expr{
 		&shape.Batch: d.Batch, &shape.QueryHeads: d.QueryHeads, &shape.KeyHeads: d.KeyHeads, &shape.QueryRows: d.QueryRows,
 		&shape.KeyRows: d.KeyRows, &shape.Size: d.Size, &shape.Start: d.Start,

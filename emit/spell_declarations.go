@@ -76,6 +76,7 @@ func attentionOf(d *calls.Attention) string {
 	add("query_start", spell(d.Start), d.Start != expr.Int(0))
 	add("scale", scaleLiteral(a), true)
 	add("dtype", dtype(d.Type), true)
+	add("deterministic", "true", d.Deterministic)
 	return braces(fields...)
 }
 

@@ -65,6 +65,9 @@ func translate(host *hostir.Program, passes []callpasses.Pass, opt Options) (*fr
 	if err != nil {
 		return nil, err
 	}
+	if err := sameBits(host, t.Programs()); err != nil {
+		return nil, err
+	}
 	d := &dumper{after: opt.DumpAfter}
 	d.dump(Translating, func() string { return calltext.PrintAll(t.Programs()) })
 	for _, pass := range passes {

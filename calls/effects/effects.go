@@ -59,13 +59,14 @@ type Table struct {
 	shapes     map[string]*calls.Shape
 	attentions map[string]*calls.Attention
 	kernels    map[string]*calls.Kernel
+	program    *calls.Program
 	values     calls.Values
 	known      map[calls.Stmt][]Operand
 }
 
 // New reads the declarations of a program.
 func New(p *calls.Program) *Table {
-	return &Table{calls.ByName(p.Shapes), calls.ByName(p.Attentions), calls.ByName(p.Kernels), p.Values(), map[calls.Stmt][]Operand{}}
+	return &Table{calls.ByName(p.Shapes), calls.ByName(p.Attentions), calls.ByName(p.Kernels), p, p.Values(), map[calls.Stmt][]Operand{}}
 }
 
 // Of lists the operands of a copy, a GEMM, an attention, a kernel or a sum that reads peer memory. All except attentions begin

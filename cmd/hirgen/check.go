@@ -47,11 +47,10 @@ func newCheck() *cobra.Command {
 		if predicted.next, err = nextBest(program, flags.machine); err != nil {
 			return nil, err
 		}
-		memory := lowered.Memory()
 		if asJSON {
-			return reportOn(src.path, src.pipeline, program, memory, predicted), nil
+			return reportOn(src.path, src.pipeline, program, lowered, predicted), nil
 		}
-		text := heading + summary(program, memory, predicted)
+		text := heading + summary(program, lowered, predicted)
 		for _, warning := range src.pipeline.Warnings() {
 			warning.Pos.File = src.path
 			text += fmt.Sprintf("  warning: %s: %s\n", warning.Pos, warning.Message)
@@ -117,7 +116,7 @@ func nextBest(p *hostir.Program, machine string) (func(hostir.Movement) *schedul
 }
 
 // summary describes a lowered program, and how it is expected to run, to whoever wrote its spec.
-func summary(p *hostir.Program, memory calls.Memory, predicted predictions) string {
+func summary(p *hostir.Program, lowered *calls.Described, predicted predictions) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s: %d ranks, %d worker streams\n", p.Name, p.Meshes[0].Size(), p.Streams)
 	if p.Auto != nil {
@@ -132,7 +131,8 @@ func summary(p *hostir.Program, memory calls.Memory, predicted predictions) stri
 		}
 	}
 	describeMovements(&text, p, &predicted)
-	describeMemory(&text, memory)
+	describeMemory(&text, lowered.Memory())
+	describeBits(&text, reportBits(lowered.Programs()))
 	describePrediction(&text, predicted.call)
 	describeAttentions(&text, reportAttentions(p), predicted.tiled)
 	if p.Fallback != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/hirgen/hirgen/cost"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // attentionReport is an attention or a gradient of one. It has the implementation on a GPU if cuDNN is installed,
@@ -26,6 +27,7 @@ func reportAttentions(p *hostir.Program) []attentionReport {
 	list := []attentionReport{}
 	for a := range hostir.Each[*hostir.Attention](p.Body) {
 		shape := a.Shape(false, func(*domain.Mesh, string) int64 { return 0 })
+		shape.Deterministic = a.IsGrad() && p.Choices.Get(schedule.Deterministic) == schedule.True
 		r := attentionReport{Out: a.Out[0].Name, Gradient: a.IsGrad(), Method: "cudnn", At: a.Meta().Pos.String()}
 		if r.Reason = shape.CudnnObstacle(a.Queries().DType, a.Kind().Causal); r.Reason != "" {
 			r.Method = "tiled"

@@ -28,6 +28,7 @@ type checkReport struct {
 	formReport
 	Fallback   *formReport       `json:"fallback"`
 	Attentions []attentionReport `json:"attentions"`
+	Bits       []bitsReport      `json:"bits"`
 	Memory     memoryReport      `json:"memory"`
 	Prediction *predictionReport `json:"prediction"`
 	Warnings   []warningReport   `json:"warnings"`
@@ -138,12 +139,13 @@ func reportPrediction(predicted predictions) *predictionReport {
 }
 
 // reportOn returns the report on a valid spec.
-func reportOn(path string, spec *model.Pipeline, p *hostir.Program, memory calls.Memory, predicted predictions) *checkReport {
+func reportOn(path string, spec *model.Pipeline, p *hostir.Program, lowered *calls.Described, predicted predictions) *checkReport {
+	memory := lowered.Memory()
 	r := &checkReport{
 		wrongReport: wrongReport{File: path, Diagnostics: []diagnosticReport{}},
 		Name:        p.Name, Ranks: p.Meshes[0].Size(), Params: map[string]int64{}, Schedule: scheduleReport(p),
 		Meshes: []meshReport{}, Tensors: []tensorReport{}, Operations: []opReport{}, formReport: reportForm(p, predicted),
-		Attentions: reportAttentions(p),
+		Attentions: reportAttentions(p), Bits: reportBits(lowered.Programs()),
 		Memory:     memoryReport{memory.Buffers, memory.Unshared, memory.Workspaces, memory.IPC}, Prediction: reportPrediction(predicted),
 		Warnings: []warningReport{},
 	}

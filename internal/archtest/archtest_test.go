@@ -93,13 +93,13 @@ var mayImport = map[string][]string{
 	"lowering/buffers": {"lowering/hostir", "model/schedule"},
 	"lowering/schedules": {"calls", "calls/collective", "lowering/place", "lowering/streams", "lowering/shard", "cost", "lowering/hostir",
 		"lowering/hostir/text", "model/domain", "model/schedule", "internal/base/diag", "internal/base/spell"},
-	"lowering": {"model", "model/eval", "calls", "lowering/fromhost", "calls/passes", "calls/text", "cost",
+	"lowering": {"model", "model/eval", "calls", "calls/effects", "lowering/fromhost", "calls/passes", "calls/text", "cost",
 		"lowering/shard", "lowering/schedules", "lowering/transport", "lowering/fusion", "lowering/streams", "lowering/inplace",
 		"lowering/pipeline", "lowering/buffers", "lowering/hostir", "lowering/hostir/*", "model/domain", "model/schedule", "internal/base/*"},
 	"internal/base/tasks": {},
 	"calls":               {"internal/base/packing", "model/domain", transports, "internal/base/expr", "internal/base/diag"},
 	"calls/align":         {"calls", "model/domain", "internal/base/expr"},
-	"calls/effects":       {"calls", "calls/align", "model/domain", "internal/base/expr"},
+	"calls/effects":       {"calls/collective", "calls", "calls/align", "model/domain", "internal/base/expr"},
 	"calls/text":          {"calls", "internal/base/scan", "internal/base/expr", "internal/base/diag"},
 	"calls/names":         {"model/domain"},
 	"calls/extents":       {"calls", "calls/names", "model/domain", "internal/base/expr"},
@@ -140,8 +140,8 @@ var mayImport = map[string][]string{
 	".": {"model", "model/schema", "lowering", "calls", "prove", "emit"},
 
 	"cmd/hirgen": {"model", "model/names", "model/grad", "model/schema", "model/domain", "model/schedule", "lowering", "lowering/schedules",
-		"lowering/hostir", "lowering/hostir/text", "calls", "lowering/fromhost", "calls/text", "prove", "prove/values", "cost", "emit",
-		"emit/gosrc", "runtime_cpp", "internal/base/*", "internal/tools/*"},
+		"lowering/hostir", "lowering/hostir/text", "calls", "calls/effects", "lowering/fromhost", "calls/text", "prove", "prove/values", "cost",
+		"emit", "emit/gosrc", "runtime_cpp", "internal/base/*", "internal/tools/*"},
 }
 
 // onlyIn says which files may import a package that shapes all that touches it. Each

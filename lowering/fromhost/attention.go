@@ -8,6 +8,7 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
+	"github.com/hirgen/hirgen/model/schedule"
 )
 
 // attention calls one attention, or its gradient, for all batches that have one stride in each operand. Other batches are
@@ -95,6 +96,7 @@ func (a *attended) declare(block int64) *calls.Attention {
 	}
 	to := []*[]expr.Expr{&d.Q, &d.K, &d.V, &d.O}
 	if s.IsGrad() {
+		d.Deterministic = b.program.Choices.Get(schedule.Deterministic) == schedule.True
 		d.Gradients = b.names.Constant(name + "_gradients")
 		to = []*[]expr.Expr{&d.GradO, &d.Q, &d.K, &d.V, &d.O, nil, &d.GradQ, &d.GradK, &d.GradV}
 	}

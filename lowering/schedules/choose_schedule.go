@@ -43,7 +43,7 @@ func chooseSchedule(p *hostir.Program, predict predictor) error {
 func chooseBasis(p *hostir.Program, predict predictor) (basis string, err error) {
 	problem, known := recognise(p.Body)
 	m := (*measurement)(nil)
-	if known {
+	if known && p.Choices.Get(schedule.Deterministic) != schedule.True { // no measured program adds in a fixed order
 		m = nearest(measured, problem, p.Choices.Schedule)
 		if m == nil { // no measurement fits; check-schedule reports why
 			m = nearest(measured, problem, ofPipeline(p.Choices.Schedule))

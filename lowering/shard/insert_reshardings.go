@@ -14,7 +14,7 @@ import (
 //
 // Requires: every tensor's sharding is final.
 // Establishes: operands and results of every statement but Set and Reduce agree on
-// the ranks that hold each axis.
+// the ranks that hold each axis. With deterministic: true no Reduce adds floats of more than two ranks.
 //
 //	before: C = Matmul(A, B)                            A [S, DIDx(D), m, K], C [Stream(S), D, m, N]
 //	after:  A_all = Set(A); C = Matmul(A_all, B)        A_all [Stream(S), D, m, K]
@@ -88,7 +88,7 @@ type operand struct {
 func (r *resharder) statement(s hostir.Stmt) []hostir.Stmt {
 	out := hostir.Result(s)
 	rows := hostir.AxisMap(s)
-	if _, isSet := s.(*hostir.Set); isSet || out == nil || rows == nil || Reshards(s) {
+	if _, isSet := s.(*hostir.Set); isSet || out == nil || rows == nil || Reshards(s) && !r.inOrder(s) {
 		return []hostir.Stmt{s}
 	}
 	if len(newSplits(s)) > 0 {
@@ -108,6 +108,14 @@ func (r *resharder) statement(s hostir.Stmt) []hostir.Stmt {
 	default:
 		return r.before(s, apart)
 	}
+}
+
+// inOrder reports whether the schedule asks for the same bits on every run, and NCCL would add the parts of more than two ranks. Then
+// each rank gets all parts, and adds them.
+func (r *resharder) inOrder(s hostir.Stmt) bool {
+	sum, ok := s.(*hostir.Reduce)
+	return ok && r.program.Choices.Get(schedule.Deterministic) == schedule.True && sum.In.Axes[sum.Axis].Size > 2 &&
+		domain.FoldOf(sum.Fn).OrderMatters() && !(r.program.Choices.Exchanges() && ScattersSlices(sum))
 }
 
 // before moves every operand to the ranks of the result.

@@ -97,6 +97,8 @@ type AttentionShape struct {
 
 	Start, First, Share int64
 	RowsStep, HeadsStep int64 // from block to block
+
+	Deterministic bool // of a gradient: as in calls.Attention
 }
 
 // CudnnObstacle returns the reason why cuDNN cannot compute an attention of an element type, for any layout of its
@@ -109,6 +111,8 @@ func (s AttentionShape) CudnnObstacle(t DType, causal bool) string {
 		return "the head size is no multiple of 8"
 	case causal && s.Start+s.QueryRows > s.KeyRows:
 		return "queries come after the last key"
+	case s.Deterministic:
+		return "its gradient has other bits on every run"
 	default:
 		return ""
 	}

@@ -173,6 +173,9 @@ type Fold struct {
 	NCCL     string // its name in NCCL
 }
 
+// OrderMatters reports whether the order of three or more floats may change the bits of the result.
+func (f Fold) OrderMatters() bool { return f.Fn == "add" || f.Fn == "mul" }
+
 // Folds lists the reductions, in the order of the documentation.
 var Folds = []Fold{
 	{"sum", "add", "0.0F", "ncclSum"},

@@ -21,6 +21,8 @@ const (
 	LocalShard   = "local_shard"
 	Delay        = "delay"
 	Kernels      = "kernels"
+
+	Deterministic = "deterministic"
 )
 
 // The fields of communications.
@@ -151,6 +153,10 @@ func ofProgram() []Field {
 			Doc: "how many [kernels](#kernels) elementwise operations and reductions along rows are",
 			Values: []Value{{Name: Fused, Doc: "one for each chain whose intermediate tensors have one reader"},
 				{Name: Single, Doc: "one for each operation; the default of the reference"}},
+		},
+		{
+			Name: Deterministic, Default: False, Doc: "whether each output has the [same bits on every run](#same-bits-on-every-run)",
+			Values: []Value{{Name: False}, {Name: True, Doc: "ranks add parts in their order, and cuDNN computes no gradient of attention"}},
 		},
 		{Name: Delay, High: 1000, Default: "0", Reference: whyDelay, Doc: "microseconds by which the second worker stream starts later"},
 	}

@@ -33,6 +33,7 @@ struct AttentionShape {
   int64_t query_start = 0;     ///< position of the first query row
   float scale = 1;             ///< of the products Q K^T
   DType dtype = DType::kBf16;  ///< of all tensors but lse; lse and arithmetic are fp32
+  bool deterministic = false;  ///< a gradient that has the same bits on every run
 
   bool operator==(const AttentionShape&) const = default;
 };

@@ -43,6 +43,10 @@ bool aligned(const AttentionGradProblem& p) {
 /// cuDNN's method, or nothing and the reason. Its kernels read 16 bytes per access.
 template <typename Problem>
 std::optional<AttentionMethod<Problem>> by_cudnn(const Problem& problem, std::string* reason) {
+  if (problem.shape.deterministic) {
+    *reason = "its gradient has other bits on every run";
+    return {};
+  }
   if (aligned(problem)) return plan_by_cudnn(problem, reason);
   *reason = "not all rows start at multiples of 16 bytes";
   return {};

@@ -9,11 +9,13 @@
 // reused. An all-reduce is a reduce-scatter into this rank's part of the receive buffer, then an
 // all-gather of the parts. It also works in place. Each part of a buffer is first read by the rank
 // that reduces it, and its owner writes it after all ranks have read.
+#include <algorithm>
 #include <cstring>
 
 #include "core/error.hpp"
 #include "nccl/operation.hpp"
 #include "nccl/reduce.hpp"
+#include "stream/order.hpp"
 
 namespace hirgen_cpu {
 namespace {
@@ -108,11 +110,15 @@ class Collective final : public Operation {
     return call_.post.count * static_cast<size_t>(rank) / static_cast<size_t>(comm_->size);
   }
 
+  /// NCCL promises no order. In a seeded run the first rank depends on the seed and on the call.
   void reduce_range(char* result, size_t first, size_t count) const {
+    static const uint64_t seed = Order::seed_from_environment();
     std::vector<const void*> sources(static_cast<size_t>(comm_->size));
     for (int r = 0; r < comm_->size; ++r) {
       sources[static_cast<size_t>(r)] = send_of(r) + first * element();
     }
+    const uint64_t turn = seed == 0 ? 0 : (seed + base_ / kPhases) % sources.size();
+    std::rotate(sources.begin(), sources.begin() + static_cast<ptrdiff_t>(turn), sources.end());
     reduce(result, sources, count, call_.post.type, call_.post.reduction);
   }
 

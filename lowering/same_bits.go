@@ -1,0 +1,29 @@
+package lowering
+
+import (
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/calls/effects"
+	"github.com/hirgen/hirgen/internal/base/diag"
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/schedule"
+)
+
+// sameBits refuses calls that may give an output other bits on another run, if the schedule says deterministic: true. The passes leave
+// no such calls that are known.
+func sameBits(host *hostir.Program, variants []*calls.Program) error {
+	if host.Choices.Get(schedule.Deterministic) != schedule.True {
+		return nil
+	}
+	var list diag.List
+	seen := map[diag.Pos]bool{}
+	for _, p := range variants {
+		for _, o := range effects.Outputs(p) {
+			if o.By != nil && !seen[o.By.Meta().Pos] {
+				seen[o.By.Meta().Pos] = true
+				list.Add(o.By.Meta().Pos, diag.NotLowerable, "%s may have other bits on another run: %s", o.Tensor, o.Why).
+					WithHint("leave out deterministic: true")
+			}
+		}
+	}
+	return list.Err()
+}
