@@ -47,7 +47,7 @@ func (g *smallSpecs) spec(n int) string {
 
 // schedule draws a schedule: one for each pipeline where there are Stream axes.
 func (g *smallSpecs) schedule() string {
-	fields := []string{"reshard: " + []string{"before", "after"}[g.IntN(2)]}
+	fields := []string{"reshard: " + []string{"before", "after"}[g.IntN(2)], fmt.Sprint("deterministic: ", g.IntN(3) == 0)}
 	if g.streams {
 		fields = append(fields, []string{
 			"pipeline: collective", "pipeline: collective", "preset: eager", "pipeline: broadcast", "pipeline: reduce", "pipeline: p2p", alongRings,

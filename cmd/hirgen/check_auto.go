@@ -28,7 +28,8 @@ func (f *specFlags) autoTime(p *hostir.Program, src *source) (*cost.Prediction, 
 	if err != nil {
 		return nil, err
 	}
-	pipeline, err := model.Load(src.path, src.text, overrides, model.Setting{Value: schedule.Auto})
+	same := model.Setting{Path: schedule.Deterministic, Value: p.Choices.Get(schedule.Deterministic)}
+	pipeline, err := model.Load(src.path, src.text, overrides, model.Setting{Value: schedule.Auto}, same)
 	if err != nil {
 		return nil, nil //nolint:nilerr // auto makes no program of it, which is no mistake of the spec
 	}

@@ -226,6 +226,11 @@ void test_methods() {
   const hirgen::AttentionPlan one(context(), s, {}, kWhere), two(context(), s, {}, kWhere);
   expect(report().size() == before + 1, "two plans of one problem are not one in the report");
   expect(report().back().method == "tiled", "fp32 is computed by " + report().back().method);
+  AttentionShape fixed = shape_of(1, 2, 2, 8, 8, 8);
+  fixed.deterministic = true;
+  const hirgen::AttentionGradPlan gradient(context(), fixed, {}, {}, kWhere);
+  expect(report().back().reason == "its gradient has other bits on every run",
+         "a gradient with the same bits is by " + report().back().method);
   s.scale = 3;
   setenv("HIRGEN_ATTENTION", "cudnn", 1);
   std::string message;
