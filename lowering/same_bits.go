@@ -15,11 +15,9 @@ func sameBits(host *hostir.Program, variants []*calls.Program) error {
 		return nil
 	}
 	var list diag.List
-	seen := map[diag.Pos]bool{}
 	for _, p := range variants {
 		for _, o := range effects.Outputs(p) {
-			if o.By != nil && !seen[o.By.Meta().Pos] {
-				seen[o.By.Meta().Pos] = true
+			if o.By != nil && list.Len() == 0 {
 				list.Add(o.By.Meta().Pos, diag.NotLowerable, "%s may have other bits on another run: %s", o.Tensor, o.Why).
 					WithHint("leave out deterministic: true")
 			}

@@ -1,10 +1,12 @@
 package effects
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/hirgen/hirgen/calls"
-	"github.com/hirgen/hirgen/calls/collective"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -18,57 +20,52 @@ type Output struct {
 // Outputs lists the outputs of a program. Memory has the same bits if each statement that writes to it has the same bits on every run,
 // and reads memory that has them. Ranks run the same program, so the memory of all ranks is one, and a Share is its memory.
 func Outputs(p *calls.Program) (list []Output) {
-	t, readers, changed := New(p), map[string][]string{}, map[string]Output{}
-	flow := func(from, to string) { readers[from] = append(readers[from], to) }
+	t, readers, first := New(p), map[string][]string{}, map[string]Output{}
 	for _, s := range p.Shares {
-		flow(s.Name, s.Memory)
-		flow(s.Memory, s.Name)
+		readers[s.Name], readers[s.Memory] = []string{s.Memory}, append(readers[s.Memory], s.Name)
 	}
 	var causes []Output
-	sums := map[string]string{} // the result of each PeerSum
 	for s := range calls.All(p.Body) {
-		in, out := t.bases(s, sums)
-		why := t.Varies(s)
-		for _, to := range out {
-			for _, from := range in {
-				flow(from, to)
-			}
-			if why != "" {
-				causes = append(causes, Output{to, s, why})
-			}
+		in, out := t.names(s)
+		for _, from := range in {
+			readers[from] = append(readers[from], out...)
+		}
+		if why := t.Varies(s); why != "" {
+			causes = append(causes, lists.Map(out, func(name string) Output { return Output{name, s, why} })...)
 		}
 	}
 	for _, cause := range causes {
 		for reached := []string{cause.Tensor}; len(reached) > 0; reached = reached[1:] {
-			if name := reached[0]; changed[name].By == nil && name != "" {
-				changed[name] = cause
+			if name := reached[0]; first[name].By == nil && name != "" {
+				first[name] = cause
 				reached = append(reached, readers[name]...)
 			}
 		}
 	}
 	for _, a := range p.Arguments {
 		if a.Output {
-			list = append(list, Output{a.Tensor, changed[a.Name].By, changed[a.Name].Why})
+			list = append(list, Output{a.Tensor, first[a.Name].By, first[a.Name].Why})
 		}
 	}
 	return list
 }
 
-// bases lists the names of memory that a statement reads and writes. A pointer and what it points to are both.
-func (t *Table) bases(s calls.Stmt, sums map[string]string) (in, out []string) {
+// names lists the memory that a statement reads and writes. A declared pointer is another name for memory. A team has what its ranks
+// send, and any of them may receive it. A PeerSum has what its parts read and store.
+func (t *Table) names(s calls.Stmt) (in, out []string) {
 	switch s := s.(type) {
 	case *calls.Declare:
-		all := []string{s.Name, s.Value.Base, s.Else.Base}
-		return all, all
+		in = []string{s.Name, s.Value.Base, s.Else.Base}
+		return in, in
 	case *calls.NcclCall:
-		return []string{s.In.Base}, []string{s.Out.Base}
-	case *calls.PeerSum:
-		sums[s.Name] = s.Out.Base
+		return []string{cmp.Or(s.In.Base, s.Team)}, []string{cmp.Or(s.Out.Base, s.Team)}
 	case *calls.PeerPart:
-		if in, out = []string{s.At.Base}, []string{sums[s.Sum]}; s.Store {
-			in, out = out, in
+		if s.Store {
+			return []string{s.Sum}, []string{s.At.Base}
 		}
-		return in, out
+		return []string{s.At.Base}, []string{s.Sum}
+	case *calls.PeerSum:
+		in, out = []string{s.Name}, []string{s.Name}
 	}
 	operands, _ := t.Of(s)
 	for _, o := range operands {
@@ -87,17 +84,15 @@ func (t *Table) bases(s calls.Stmt, sums map[string]string) (in, out []string) {
 func (t *Table) Varies(s calls.Stmt) string {
 	switch s := s.(type) {
 	case *calls.NcclCall:
-		row := collective.Of(s.Kind)
-		if row == nil || !row.Reduces || !domain.FoldOf(s.Fn).OrderMatters() || s.Type.IsInteger() {
+		if !domain.FoldOf(s.Fn).OrderMatters() || s.Type.IsInteger() {
 			return ""
 		}
-		if team := calls.ByName(t.program.Teams)[s.Team]; team != nil {
-			if ranks := t.ranks(team); ranks > 2 {
-				return fmt.Sprintf("%s adds the parts of %d ranks in an order of its own", team.Library(), ranks)
-			}
+		team := calls.ByName(t.program.Teams)[s.Team]
+		if ranks := t.ranks(team); ranks > 2 {
+			return fmt.Sprintf("%s chooses the order in which it adds the parts of %d ranks", team.Library(), ranks)
 		}
 	case *calls.Attend:
-		if d := t.attentions[s.Attention]; d != nil && s.GradO.Base != "" && t.byCudnn(d) {
+		if s.GradO.Base != "" && t.byCudnn(t.attentions[s.Attention]) {
 			return "cuDNN's gradient of attention adds in no fixed order"
 		}
 	}
@@ -107,20 +102,16 @@ func (t *Table) Varies(s calls.Stmt) string {
 // ranks returns the number of ranks of a team.
 func (t *Table) ranks(team *calls.Team) int64 {
 	mesh := t.program.MeshNamed(team.Mesh)
-	if team.Whole {
-		return int64(len(t.program.Members(mesh)))
+	if n, ok := t.values.Eval(mesh.Extents[team.Axis]); ok && !team.Whole {
+		return n
 	}
-	n, _ := t.values.Eval(mesh.Extents[team.Axis])
-	return n
+	return int64(len(t.program.Members(mesh)))
 }
 
 // byCudnn reports whether cuDNN may compute an attention on some rank.
 func (t *Table) byCudnn(d *calls.Attention) bool {
 	a, _ := domain.AttentionOf(d.Fn)
-	for _, rank := range t.program.Ranks() {
-		if t.program.AttentionShape(d, rank).CudnnObstacle(d.Type, a.Causal) == "" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.program.Ranks(), func(rank int64) bool {
+		return t.program.AttentionShape(d, rank).CudnnObstacle(d.Type, a.Causal) == ""
+	})
 }

@@ -45,6 +45,9 @@ func TestOutputs(t *testing.T) {
 			"  PeerPart(sum s, at B_ipc[1], elements 8, share B_ipc, peer 1, transfer 1)", "Y by 2:1, Z by 2:1"},
 		{"PeerSum(name s, own A, out Z, elements 8, type bf16, on caller):\n" +
 			"  PeerPart(sum s, at B_ipc[1], elements 8, share B_ipc, peer 1, transfer 1)", ""},
+		{"NcclCall(kind allreduce, in A, out B, count 8, type bf16, fn sum, on caller, team x_) @2:1\nNcclGroup(team y_, on caller):\n" +
+			"  NcclCall(kind send, in B, count 8, type bf16, peer 1, grouped, team y_)\n" +
+			"  NcclCall(kind recv, out Z, count 8, type bf16, peer 1, grouped, team y_)", "Z by 2:1"},
 		{"Attend(attention kBack, q A, k A, v A, o A, logs A, grad_o A, grad_q Y, grad_k B, grad_v B, on caller) @2:1", "Y by 2:1"},
 		{"Attend(attention kBack, q A, k A, v A, o Y, logs B, on caller)", ""},
 	} {

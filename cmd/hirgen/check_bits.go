@@ -8,10 +8,9 @@ import (
 	"github.com/hirgen/hirgen/calls/effects"
 )
 
-// bitsReport says whether an output has the same bits on every run, and if not, what changes them first.
+// bitsReport is an output, and the first reason why its bits may differ from run to run; empty: they are the same.
 type bitsReport struct {
 	Output string `json:"output"`
-	Same   bool   `json:"same"`
 	Why    string `json:"why"`
 	At     string `json:"at"`
 }
@@ -21,39 +20,25 @@ func reportBits(variants []*calls.Program) (list []bitsReport) {
 	for _, p := range variants {
 		for i, o := range effects.Outputs(p) {
 			if i == len(list) {
-				list = append(list, bitsReport{Output: o.Tensor, Same: true})
+				list = append(list, bitsReport{Output: o.Tensor})
 			}
-			if o.By != nil && list[i].Same {
-				list[i] = bitsReport{o.Tensor, false, o.Why, o.By.Meta().Pos.String()}
+			if o.By != nil && list[i].Why == "" {
+				list[i] = bitsReport{o.Tensor, o.Why, o.By.Meta().Pos.String()}
 			}
 		}
 	}
 	return list
 }
 
-// describeBits prints how many outputs have the same bits on every run, and what changes the others.
+// describeBits prints how many outputs have the same bits on every run, and the first cause for each other output.
 func describeBits(text *strings.Builder, list []bitsReport) {
-	var causes []string
-	names := map[string]string{} // the outputs that a cause changes
-	others := 0
+	same, others := 0, ""
 	for _, o := range list {
-		cause := o.At + ": " + o.Why
-		switch {
-		case o.Same:
-			continue
-		case names[cause] == "":
-			causes, names[cause] = append(causes, cause), o.Output
-		default:
-			names[cause] += ", " + o.Output
+		if o.Why == "" {
+			same++
+		} else {
+			others += fmt.Sprintf("    not %s: %s: %s\n", o.Output, o.At, o.Why)
 		}
-		others++
 	}
-	if others == 0 {
-		fmt.Fprintf(text, "  same bits on every run: all %d outputs\n", len(list))
-		return
-	}
-	fmt.Fprintf(text, "  same bits on every run: %d of %d outputs, not\n", len(list)-others, len(list))
-	for _, cause := range causes {
-		fmt.Fprintf(text, "    %s, since %s\n", names[cause], cause)
-	}
+	fmt.Fprintf(text, "  same bits on every run: %d of %d outputs\n%s", same, len(list), others)
 }

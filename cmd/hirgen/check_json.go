@@ -146,7 +146,7 @@ func reportOn(path string, spec *model.Pipeline, p *hostir.Program, lowered *cal
 		Name:        p.Name, Ranks: p.Meshes[0].Size(), Params: map[string]int64{}, Schedule: scheduleReport(p),
 		Meshes: []meshReport{}, Tensors: []tensorReport{}, Operations: []opReport{}, formReport: reportForm(p, predicted),
 		Attentions: reportAttentions(p), Bits: reportBits(lowered.Programs()),
-		Memory:     memoryReport{memory.Buffers, memory.Unshared, memory.Workspaces, memory.IPC}, Prediction: reportPrediction(predicted),
+		Memory: memoryReport{memory.Buffers, memory.Unshared, memory.Workspaces, memory.IPC}, Prediction: reportPrediction(predicted),
 		Warnings: []warningReport{},
 	}
 	for _, w := range spec.Warnings() {

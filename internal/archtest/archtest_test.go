@@ -99,7 +99,7 @@ var mayImport = map[string][]string{
 	"internal/base/tasks": {},
 	"calls":               {"internal/base/packing", "model/domain", transports, "internal/base/expr", "internal/base/diag"},
 	"calls/align":         {"calls", "model/domain", "internal/base/expr"},
-	"calls/effects":       {"calls/collective", "calls", "calls/align", "model/domain", "internal/base/expr"},
+	"calls/effects":       {"calls", "calls/align", "model/domain", "internal/base/expr"},
 	"calls/text":          {"calls", "internal/base/scan", "internal/base/expr", "internal/base/diag"},
 	"calls/names":         {"model/domain"},
 	"calls/extents":       {"calls", "calls/names", "model/domain", "internal/base/expr"},
