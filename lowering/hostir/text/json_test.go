@@ -65,6 +65,7 @@ Else:
     "joins": "after",
     "local_shard": "in-place",
     "kernels": "fused",
+    "deterministic": false,
     "delay": 0,
     "all": {
       "via": "ipc-get",
