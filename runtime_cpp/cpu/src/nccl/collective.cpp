@@ -110,14 +110,16 @@ class Collective final : public Operation {
     return call_.post.count * static_cast<size_t>(rank) / static_cast<size_t>(comm_->size);
   }
 
-  /// NCCL promises no order. In a seeded run the first rank depends on the seed and on the call.
+  /// NCCL promises no order. In a seeded run the rank that a sum begins with depends on the seed
+  /// and on the call. A maximum begins with rank 0, which decides it where some operands are NaN.
   void reduce_range(char* result, size_t first, size_t count) const {
     static const uint64_t seed = Order::seed_from_environment();
     std::vector<const void*> sources(static_cast<size_t>(comm_->size));
     for (int r = 0; r < comm_->size; ++r) {
       sources[static_cast<size_t>(r)] = send_of(r) + first * element();
     }
-    const uint64_t turn = seed == 0 ? 0 : (seed + base_ / kPhases) % sources.size();
+    const bool adds = call_.post.reduction == ncclSum || call_.post.reduction == ncclProd;
+    const uint64_t turn = adds && seed != 0 ? (seed + base_ / kPhases) % sources.size() : 0;
     std::rotate(sources.begin(), sources.begin() + static_cast<ptrdiff_t>(turn), sources.end());
     reduce(result, sources, count, call_.post.type, call_.post.reduction);
   }
