@@ -14,7 +14,7 @@ import (
 //
 // Requires: every tensor's sharding is final.
 // Establishes: operands and results of every statement but Set and Reduce agree on
-// the ranks that hold each axis. With deterministic: true no Reduce adds floats of more than two ranks.
+// the ranks that hold each axis. With deterministic: true no collective adds floats of more than two ranks.
 //
 //	before: C = Matmul(A, B)                            A [S, DIDx(D), m, K], C [Stream(S), D, m, N]
 //	after:  A_all = Set(A); C = Matmul(A_all, B)        A_all [Stream(S), D, m, K]
@@ -110,12 +110,12 @@ func (r *resharder) statement(s hostir.Stmt) []hostir.Stmt {
 	}
 }
 
-// inOrder reports whether the schedule asks for the same bits on every run, and NCCL would add the parts of more than two ranks. Then
-// each rank gets all parts, and adds them.
+// inOrder reports whether the schedule asks for the same bits on every run, and a collective would add the parts of more than two
+// ranks. Then each rank gets all parts, and adds them. Pipelines from rank to rank add in order.
 func (r *resharder) inOrder(s hostir.Stmt) bool {
 	sum, ok := s.(*hostir.Reduce)
 	return ok && r.program.Choices.Get(schedule.Deterministic) == schedule.True && sum.In.Axes[sum.Axis].Size > 2 &&
-		domain.FoldOf(sum.Fn).OrderMatters() && !(r.program.Choices.Exchanges() && ScattersSlices(sum))
+		domain.FoldOf(sum.Fn).OrderMatters() && (!r.program.Choices.Exchanges() || !ScattersSlices(sum))
 }
 
 // before moves every operand to the ranks of the result.
