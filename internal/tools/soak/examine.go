@@ -113,7 +113,8 @@ func (e *examination) refused(stage string, err error) {
 		return
 	}
 	var errs *diag.Errors
-	if !errors.As(err, &errs) || len(errs.Items) == 0 || strings.Contains(err.Error(), "after pass") || strings.Contains(err.Error(), "other bits") {
+	if !errors.As(err, &errs) || len(errs.Items) == 0 || strings.Contains(err.Error(), "after pass") ||
+		strings.Contains(err.Error(), "other bits") {
 		e.outcome.Finding = e.finding(Internal, "%s: %v", stage, err)
 		return
 	}
