@@ -2,6 +2,7 @@ package passes
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -55,7 +56,7 @@ type exchangeMaker struct {
 	names   *names.Table
 	at      int             // index of the kernel in question; -1: there is none
 	of      map[string]bool // names of the share in question
-	alike   bool            // all ranks get the same part of this rank
+	own     *calls.Pointer  // the part of this rank; nil: only its copy says where it is
 	through bool            // it copies this part to its own slot first, and sends it from there
 	merged  bool            // some transfers
 	dropped []string        // events that recorded the ends of transfers
@@ -204,12 +205,7 @@ func (m *exchangeMaker) exchange(share *calls.Share, parts []int, l *calls.Launc
 		x.Body = append(x.Body, m.inside(m.p.Body[i:i+1], x.Name, &x.Info)...)
 	}
 	x.Body = inTurn(x.Body)
-	if m.through {
-		sendFromSource(x.Body)
-	}
-	if m.alike || m.through {
-		x.Body = ownPart(x.Body, share)
-	}
+	m.keepOwn(x.Body, share)
 	at := m.at
 	if at >= 0 {
 		m.computes(x, share, l, k)
@@ -264,17 +260,47 @@ func (m *exchangeMaker) kernelOf(k *calls.Kernel, old calls.Stmt) string {
 	return k.Name
 }
 
-// dropWaits drops the waits for the ends of transfers. If the copy stream has no other work, it drops the waits of that stream, too.
+// dropWaits drops the waits for the ends of transfers, and the waits and records of streams without other work.
 func (m *exchangeMaker) dropWaits() {
-	copies := calls.Stream{Name: calls.Copies}
-	idle := !calls.Any(m.p.Body, func(s calls.Stmt) bool {
-		_, waits := s.(*calls.StreamWait)
-		return !waits && slices.Contains(calls.StreamsOf(s), copies)
-	})
+	idle := map[string]bool{}
+	for record := range calls.Each[*calls.EventRecord](m.p.Body) {
+		if on := record.On.Name; on != calls.Caller && m.idle(on) {
+			idle[on], m.dropped = true, append(m.dropped, record.Event.Set)
+		}
+	}
+	idle[calls.Copies] = m.idle(calls.Copies)
 	m.p.Body = calls.Edit(m.p.Body, func(s calls.Stmt) []calls.Stmt {
-		if w, ok := s.(*calls.StreamWait); ok && (slices.Contains(m.dropped, w.Event.Set) || idle && w.On == copies) {
-			return nil
+		switch s := s.(type) {
+		case *calls.StreamWait:
+			if idle[s.On.Name] || slices.Contains(m.dropped, s.Event.Set) {
+				return nil
+			}
+		case *calls.EventRecord:
+			if idle[s.On.Name] {
+				return nil
+			}
 		}
 		return []calls.Stmt{s}
 	})
+}
+
+// idle reports whether a stream only waits, and who waits for it waits for nothing but the caller.
+func (m *exchangeMaker) idle(name string) bool {
+	recorded, waits, others := false, map[string]bool{}, map[string]bool{} // by event: this stream waits, others than the caller record
+	for s := range calls.All(m.p.Body) {
+		here := slices.ContainsFunc(calls.StreamsOf(s), func(on calls.Stream) bool { return on.Name == name })
+		switch s := s.(type) {
+		case *calls.StreamWait:
+			waits[s.Event.Set] = waits[s.Event.Set] || here
+		case *calls.EventRecord:
+			recorded = recorded || here
+			others[s.Event.Set] = others[s.Event.Set] || s.On.Name != calls.Caller
+		default:
+			if here {
+				return false
+			}
+		}
+	}
+	foreign := slices.ContainsFunc(slices.Collect(maps.Keys(waits)), func(set string) bool { return waits[set] && others[set] })
+	return !recorded || !foreign
 }

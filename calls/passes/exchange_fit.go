@@ -22,9 +22,9 @@ func (m *exchangeMaker) fit(share *calls.Share, parts []int, l *calls.Launch, k 
 		}
 	}
 	world := issue.New(m.p, nil)
-	m.alike, m.through = true, false
+	m.own, m.through = ownPart(moved), false
 	for n, rank := range m.p.Ranks() {
-		f := &fitting{Rank: world.Rank(int32(rank)), inside: inside, reads: l, kernel: k, of: m.of, alike: true, inSlot: true, well: true}
+		f := &fitting{Rank: world.Rank(int32(rank)), inside: inside, reads: l, kernel: k, of: m.of, own: m.own, inSlot: true, well: true}
 		if m.at >= 0 {
 			f.launch = m.p.Body[m.at]
 		}
@@ -36,7 +36,9 @@ func (m *exchangeMaker) fit(share *calls.Share, parts []int, l *calls.Launch, k 
 			n > 0 && through != m.through {
 			return false
 		}
-		m.alike, m.through = m.alike && f.alike, through
+		if m.through = through; !f.named {
+			m.own = nil
+		}
 	}
 	local := localNames(moved)
 	for keep := range calls.Each[*calls.Memcpy](moved) {
@@ -56,9 +58,10 @@ type fitting struct {
 	kernel       *calls.Kernel
 	of           map[string]bool // names of the memory with the parts
 	part, bytes  int64           // elements and bytes of a part
-	from, slot   *issue.Place    // a part that the rank sends, and the place of its parts in the memory of ranks; nil: nothing so far
+	slot         *issue.Place    // the place of the rank's parts in the memory of all ranks; nil: nothing so far
+	own          *calls.Pointer  // where the own part may be; nil: unknown
+	named        bool            // it is there
 	sends, keeps int
-	alike        bool // all copies are of the same part
 	inSlot       bool // the rank sends what is in its own slot
 	touches      bool // it sends bytes in this slot
 	well         bool
@@ -79,7 +82,11 @@ func (f *fitting) visit(s calls.Stmt) {
 	case *calls.Memcpy:
 		if f.inside[s] {
 			f.keeps++
-			f.moves(s, s.Out, s.In, s.Elements)
+			from := f.moves(s, s.Out, s.In, s.Elements)
+			if f.own != nil {
+				own, there := f.At(s, *f.own)
+				f.named = there && own.Memory == from.Memory && own.Offset == from.Offset
+			}
 		}
 	case *calls.Launch:
 		if calls.Stmt(s) == f.launch {
@@ -98,9 +105,8 @@ func (f *fitting) moves(s calls.Stmt, out, in calls.Pointer, elements expr.Expr)
 	n, _ := f.Value(s, elements)
 	to, there := f.At(s, out)
 	source, here := f.At(s, in)
-	f.alike = f.alike && (f.from == nil || *f.from == source)
 	f.well = f.well && there && here && n == f.part && (f.launch == nil || to.Offset%f.bytes == 0) &&
 		(f.slot == nil || f.slot.Memory == to.Memory && f.slot.Offset == to.Offset)
-	f.from, f.slot = &source, &to
+	f.slot = &to
 	return source
 }

@@ -28,31 +28,41 @@ func turn(s calls.Stmt) (n int) {
 	return n
 }
 
-// sendFromSource makes transfers read what the own slot is copied from, in place of this slot.
-func sendFromSource(body []calls.Stmt) {
-	for keep := range calls.Each[*calls.Memcpy](body) {
-		for send := range calls.Each[*calls.Transfer](body) {
-			send.In = keep.In
-		}
+// ownPart returns the part of a rank itself, as transfers write the parts of their peers; nil if they do not say where it is.
+func ownPart(body []calls.Stmt) *calls.Pointer {
+	local, itself := localNames(body), map[string]expr.Expr{}
+	for name := range local {
+		itself[name] = expr.Var("rank")
 	}
+	for send := range calls.Each[*calls.Transfer](body) {
+		own := send.In
+		if local[own.Base] || has(local, calls.Pointer{Offset: send.Out.Offset}) {
+			return nil
+		}
+		if own.Offset != nil {
+			own.Offset = expr.Substitute(own.Offset, itself)
+		}
+		return &own
+	}
+	return nil
 }
 
-// ownPart writes the copy of the own part, which may be the only iteration of a loop, as the transfers of the same part are written. It
-// leaves the copy alone if the places of transfers have names that a loop defines.
-func ownPart(body []calls.Stmt, share *calls.Share) []calls.Stmt {
-	local := localNames(body)
-	for send := range calls.Each[*calls.Transfer](body) {
-		if has(local, calls.Pointer{Offset: send.Out.Offset}) || has(local, send.In) {
-			continue
-		}
-		for i, s := range body {
-			for keep := range calls.Each[*calls.Memcpy]([]calls.Stmt{s}) {
-				keep.Out, keep.In = calls.Pointer{Base: share.Memory, Offset: send.Out.Offset}, send.In
-				body[i] = keep
+// keepOwn writes the copy of the own part, which may be the only iteration of a loop, as transfers write theirs. If these read the slot to
+// which it is copied, they read its source instead.
+func (m *exchangeMaker) keepOwn(body []calls.Stmt, share *calls.Share) {
+	for i, s := range body {
+		for keep := range calls.Each[*calls.Memcpy]([]calls.Stmt{s}) {
+			for send := range calls.Each[*calls.Transfer](body) {
+				switch {
+				case m.through:
+					send.In = keep.In
+				case m.own != nil:
+					keep.Out, keep.In = calls.Pointer{Base: share.Memory, Offset: send.Out.Offset}, *m.own
+					body[i] = keep
+				}
 			}
 		}
 	}
-	return body
 }
 
 // localNames returns the names that statements define for each other.
