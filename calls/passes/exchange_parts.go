@@ -36,6 +36,11 @@ func ownPart(body []calls.Stmt) *calls.Pointer {
 	}
 	for send := range calls.Each[*calls.Transfer](body) {
 		own := send.In
+		for d := range calls.Each[*calls.Declare](body) {
+			if d.Name == own.Base && d.Else == (calls.Pointer{}) {
+				own = calls.Pointer{Base: d.Value.Base, Offset: expr.Sum(d.Value.Offset, own.Offset)}
+			}
+		}
 		if local[own.Base] || has(local, calls.Pointer{Offset: send.Out.Offset}) {
 			return nil
 		}
