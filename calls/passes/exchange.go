@@ -153,8 +153,12 @@ func (m *exchangeMaker) uses(s calls.Stmt) (uses bool) {
 	return uses
 }
 
-// makesPart reports whether a statement uses memory, and no flags: it makes the own part where that is sent from.
+// makesPart reports whether a statement uses memory, and no flags but those of an earlier exchange: it makes the own part where that is
+// sent from.
 func makesPart(s calls.Stmt) bool {
+	if _, ok := s.(*calls.RowExchange); ok {
+		return true
+	}
 	return !calls.Any([]calls.Stmt{s}, func(s calls.Stmt) bool {
 		switch s.(type) {
 		case *calls.FlagWrite, *calls.FlagWait, *calls.Transfer, *calls.Memcpy, *calls.PeerPart:

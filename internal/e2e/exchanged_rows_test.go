@@ -23,7 +23,8 @@ func TestExchangedRows(t *testing.T) {
 		"alone, of four":          {4, "true", append(input, "Y = sum(P, axis=0)")},
 		"a part": {3, "true", []string{"A: [DIDx, D, M, K]", "W: [DIDx, K, N]", "Y: [DIDx, M, N]", "P = matmul(A, W)",
 			"Y = sum(P, axis=0)"}},
-		"gathered": {3, "true", []string{"X: [DIDx, M, N]", "U: [D, M, N]", "W: [N, K]", "U = set(X)", "Y = matmul(U, W)"}},
+		"a part, its norm, gathered": {3, "true", []string{"A: [DIDx, D, M, K]", "W: [DIDx, K, N]", "S: [DIDx, M, N]", "U: [D, M, N]",
+			"V: [N, K]", "Y: [D, M, K]", "P = matmul(A, W)", "S = sum(P, axis=0)", "R = rms_norm(S)", "U = set(R)", "Y = matmul(U, V)"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			exchanges := exchanges.beside(t)
