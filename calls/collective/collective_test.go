@@ -1,9 +1,12 @@
 package collective
 
 import (
+	"math"
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -64,6 +67,17 @@ func TestInFP32RoundsEachStep(t *testing.T) {
 	}
 	if got, _ = Allreduce.Row().Deliver([][]float64{{256}, {1}}, 1, 0, -1, InFP32("sum", domain.BF16)); got[0] != 256 {
 		t.Errorf("the sum in bf16 is %v", got)
+	}
+}
+
+// TestInFP32DropsNaN: a max or min is NaN only if all ranks have NaN. A sum is.
+func TestInFP32DropsNaN(t *testing.T) {
+	in := [][]float64{{math.NaN(), 2, math.NaN()}, {2, math.NaN(), math.NaN()}}
+	for fn, want := range map[string]float64{"max": 2, "min": 2, "sum": math.NaN()} {
+		got, err := Allreduce.Row().Deliver(in, 3, 0, -1, InFP32(fn, domain.FP32))
+		if !cmp.Equal(got, []float64{want, want, math.NaN()}, cmpopts.EquateNaNs()) {
+			t.Errorf("the %s is %v: %v", fn, got, err)
+		}
 	}
 }
 

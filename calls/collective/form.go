@@ -61,13 +61,23 @@ type Arithmetic struct {
 	Round   func(float64) float64      // of the result; nil: it is exact
 }
 
-// InFP32 returns the arithmetic of NCCL in interpreters: each step rounds to fp32, and the result to its type.
+// InFP32 returns the arithmetic of NCCL in interpreters: each step rounds to fp32, and the result to its type. A max or min is the
+// operand that is not NaN.
 func InFP32(function string, t domain.DType) Arithmetic {
 	fn := domain.BinaryFn(function)
 	if fn == nil {
 		return Arithmetic{}
 	}
-	return Arithmetic{func(a, b float64) float64 { return float64(float32(fn(a, b))) }, t.Round}
+	drops := domain.FoldOf(function).DropsNaN()
+	return Arithmetic{func(a, b float64) float64 {
+		switch {
+		case drops && a != a:
+			return b
+		case drops && b != b:
+			return a
+		}
+		return float64(float32(fn(a, b)))
+	}, t.Round}
 }
 
 // Deliver returns what rank q of a team receives: nothing if only the root has a result and q is another rank. in has the operand

@@ -125,8 +125,8 @@ var Functions = []Function{
 	{Name: "sub", Binary: func(a, b float64) float64 { return a - b }, Cpp: "a - b", Operator: "-", Traits: Light | Integers},
 	{Name: "mul", Binary: func(a, b float64) float64 { return a * b }, Cpp: "a * b", Operator: "*", Traits: Light | Integers},
 	{Name: "div", Binary: func(a, b float64) float64 { return a / b }, Cpp: "a / b", Operator: "/"},
-	{Name: "max", Binary: math.Max, Cpp: "larger(a, b)", Traits: selects},
-	{Name: "min", Binary: math.Min, Cpp: "smaller(a, b)", Traits: selects},
+	{Name: "max", Binary: func(a, b float64) float64 { return max(a, b) }, Cpp: "larger(a, b)", Traits: selects},
+	{Name: "min", Binary: func(a, b float64) float64 { return min(a, b) }, Cpp: "smaller(a, b)", Traits: selects},
 	{
 		Name: "ge", Doc: "1 where A >= B, A > B, A = B, and 0 elsewhere", Binary: func(a, b float64) float64 { return oneIf(a >= b) },
 		Cpp: "a >= b ? 1.0F : 0.0F", Gradient: NoGradient, Traits: selects,
@@ -175,6 +175,9 @@ type Fold struct {
 
 // OrderMatters reports whether the order of three or more floats may change the bits of the result.
 func (f Fold) OrderMatters() bool { return f.Fn == "add" || f.Fn == "mul" }
+
+// DropsNaN reports whether NCCL, as it folds the contributions of ranks, may return a number where some of them are NaN.
+func (f Fold) DropsNaN() bool { return f.Fn == "max" || f.Fn == "min" }
 
 // Folds lists the reductions, in the order of the documentation.
 var Folds = []Fold{

@@ -80,6 +80,9 @@ func (b *bounder) operation(op *model.Op, values map[string]*Array) {
 		value, bound, jumped := varied(op, in, e)
 		raw, others, made = []*Array{value}, []*Array{doubles.evaluate(op, other)}, []*Array{bound}
 		jumps = jumps || jumped
+		if op.Kind == model.OpReduce && b.ranks > 1 && domain.FoldOf(op.Fn).DropsNaN() { // passes choose which folds ranks share
+			made[0] = combined(value, bound, func(v, e float64) float64 { return choose(v != v, math.Inf(1), e) })
+		}
 	}
 	for i, t := range op.Results() {
 		rounds = rounds || t.DType.Epsilon() > domain.FP32.Epsilon()
@@ -166,12 +169,15 @@ func combined(a, b *Array, fn func(v, e float64) float64) *Array {
 
 // The ways to vary an element within its bound.
 var (
-	raised  = func(v, e float64) float64 { return v + e }
-	lowered = func(v, e float64) float64 { return v - e }
-	zeroed  = func(v, e float64) float64 { return choose(math.Abs(v) <= e, 0, v) }
+	raised  = func(v, e float64) float64 { return middle(v, e) + e }
+	lowered = func(v, e float64) float64 { return middle(v, e) - e }
+	zeroed  = func(v, e float64) float64 { return choose(math.Abs(middle(v, e)) <= e, 0, v) }
 	// finite is for what the ends do not show: what may be any number is not only what overflow made of it.
 	finite = func(v, e float64) float64 { return choose(math.IsInf(e, 1) && v-v != 0, 1, v) }
 )
+
+// middle returns the middle of the numbers that an element may be: 0 if it is NaN and its bound is infinite.
+func middle(v, e float64) float64 { return choose(v != v && math.IsInf(e, 1), 0, v) }
 
 func choose(holds bool, a, b float64) float64 {
 	if holds {

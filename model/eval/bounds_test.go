@@ -137,3 +137,20 @@ func TestBoundsOfOverflow(t *testing.T) {
 		}
 	}
 }
+
+// TestBoundsOfDroppedNaN: NCCL may drop NaN from a max over ranks, which decides what its readers compute.
+func TestBoundsOfDroppedNaN(t *testing.T) {
+	for ranks, unsure := range map[string]bool{"1": false, "2": true} {
+		p := mustLoad(t, "hirgen: 1\nname: s\nmesh: {x: "+ranks+"}\ndtype: fp32\ntensors: {A: [2, 64], B: [64]}\n"+
+			"ops: [L = log(A), \"m = max(L, axis=0)\", \"Y = gt(B, m)\"]\nfill: {A: normal}\n")
+		values, bounds, err := Bounds(p, FillNormal(p, 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, v := range values["m"].Data {
+			if math.IsNaN(v) && (math.IsInf(bounds["m"].Data[i], 1) != unsure || bounds["Y"].Data[i] >= 1 != unsure) {
+				t.Errorf("%s ranks: max within %v, gt within %v", ranks, bounds["m"].Data[i], bounds["Y"].Data[i])
+			}
+		}
+	}
+}

@@ -32,7 +32,7 @@ func spec(tensors, ops string) string {
 }
 
 func TestEvaluateOperations(t *testing.T) {
-	a := array([]int64{2, 3}, 1, -2, 3, 4, 5, -6)
+	a, nan, inf := array([]int64{2, 3}, 1, -2, 3, 4, 5, -6), math.NaN(), math.Inf(1)
 	for _, c := range []struct {
 		tensors, op string
 		inputs      map[string]*Array
@@ -80,8 +80,10 @@ func TestEvaluateOperations(t *testing.T) {
 		{"A: [2, 3]", "mul(A, A)", map[string]*Array{"A": a}, array([]int64{2, 3}, 1, 4, 9, 16, 25, 36)},
 		{"A: [2], B: [2]", "div(A, B)", map[string]*Array{"A": array([]int64{2}, 6, 1), "B": array([]int64{2}, 4, 2)},
 			array([]int64{2}, 1.5, 0.5)},
-		{"A: [2], B: [2]", "max(A, B)", map[string]*Array{"A": array([]int64{2}, 6, 1), "B": array([]int64{2}, 4, 2)}, array([]int64{2}, 6, 2)},
-		{"A: [2], B: [2]", "min(A, B)", map[string]*Array{"A": array([]int64{2}, 6, 1), "B": array([]int64{2}, 4, 2)}, array([]int64{2}, 4, 1)},
+		{"A: [3], B: [3]", "max(A, B)", map[string]*Array{"A": array([]int64{3}, 6, 1, nan), "B": array([]int64{3}, 4, 2, inf)},
+			array([]int64{3}, 6, 2, nan)},
+		{"A: [3], B: [3]", "min(A, B)", map[string]*Array{"A": array([]int64{3}, 6, 1, -inf), "B": array([]int64{3}, 4, 2, nan)},
+			array([]int64{3}, 4, 1, nan)},
 	} {
 		t.Run(c.op+" "+c.tensors, func(t *testing.T) {
 			p := mustLoad(t, spec(c.tensors, "- R = "+c.op))
@@ -89,7 +91,7 @@ func TestEvaluateOperations(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(c.want, values["R"]); diff != "" {
+			if diff := cmp.Diff(c.want, values["R"], cmpopts.EquateNaNs()); diff != "" {
 				t.Error(diff)
 			}
 			if got := domain.Shape(p.Outputs[0].Axes); !cmp.Equal(got, c.want.Shape) {

@@ -41,12 +41,13 @@ HG_HOST_DEVICE inline float rounded(DType type, double raw, double bound) {
 }
 
 /// x moved within its bound: up, down, to 0, and to 1 if it may be any number, not only what
-/// overflow made of it.
+/// overflow made of it. NaN that may be any number moves from 0.
 HG_HOST_DEVICE inline void ends(double x, double e, float (&moved)[4]) {
+  moved[3] = e == INFINITY && x - x != 0 ? 1.0F : static_cast<float>(x);
+  if (x != x && e == INFINITY) x = 0;
   moved[0] = static_cast<float>(x + e);
   moved[1] = static_cast<float>(x - e);
   moved[2] = fabs(x) <= e ? 0.0F : static_cast<float>(x);
-  moved[3] = e == INFINITY && x - x != 0 ? 1.0F : static_cast<float>(x);
 }
 
 /// Whether each result of a function is its operand, up to sign, or a sum, a product or an integer.
@@ -170,6 +171,7 @@ struct ReduceBound {
   int64_t count, inner;
   double common, partial;
   DType dtype;
+  bool ranks = false;  ///< may share the fold: their max or min may drop NaN
 
   HG_HOST_DEVICE void operator()(int64_t i) const {
     const int64_t first = i / inner * count * inner + i % inner;
@@ -198,6 +200,7 @@ struct ReduceBound {
     double widest = 0;
     if (fn != ReduceFn::kSum) {
       for (const float fold : folds) widest = larger_of(widest, apart(fold, raw));
+      if (ranks && fn != ReduceFn::kProd && raw != raw) widest = INFINITY;
     } else if (raw - raw == 0) {
       const double sum = kSpread * kChopped * sqrt(static_cast<double>(count)) * kEpsilon;
       widest = bound_of_sum(raw, squares, noise, common, partial, sum);
@@ -341,9 +344,10 @@ void binary_bound(BinaryFn fn, float* bound, Noisy a, const Strided& a_view, Noi
 }
 
 void reduce_bound(ReduceFn fn, float* bound, float* other, Noisy in, int64_t outer, int64_t count,
-                  int64_t inner, double common, double partial, DType dtype, cudaStream_t stream) {
+                  int64_t inner, double common, double partial, DType dtype, bool ranks,
+                  cudaStream_t stream) {
   parallel_for(outer * inner, stream, kBounds,
-               ReduceBound{fn, bound, other, in, count, inner, common, partial, dtype});
+               ReduceBound{fn, bound, other, in, count, inner, common, partial, dtype, ranks});
 }
 
 void product_bound(const Products& products, float* noise, float* other, int64_t n, DType dtype,

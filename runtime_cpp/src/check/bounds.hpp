@@ -43,8 +43,10 @@ void unary_bound(UnaryFn fn, float* bound, Noisy in, int64_t n, DType dtype, flo
 void binary_bound(BinaryFn fn, float* bound, Noisy a, const Strided& a_view, Noisy b,
                   const Strided& b_view, bool same, DType dtype, float* jumps, cudaStream_t stream);
 /// Over the middle axis of in[outer, count, inner]. Adds to `other`, a sum with other roundings.
+/// If `ranks` may share the fold, NCCL may drop NaN from a max or min.
 void reduce_bound(ReduceFn fn, float* bound, float* other, Noisy in, int64_t outer, int64_t count,
-                  int64_t inner, double common, double partial, DType dtype, cudaStream_t stream);
+                  int64_t inner, double common, double partial, DType dtype, bool ranks,
+                  cudaStream_t stream);
 /// Adds to `other` what sums of products with these squares of terms lose between ranks, and makes
 /// bounds of `noise`, the sum of the squares of the terms' bounds.
 struct Products {

@@ -396,7 +396,7 @@ void DeviceReference::reduce(const char* out, const char* fn, const char* in, in
                     stream_);
   reference::reduce_bound(function, result.bound.get(), result.other.get(),
                           {source.data.get(), source.bound.get()}, outer, count, inner,
-                          common(source), partial(count, dtype), dtype, stream_);
+                          common(source), partial(count, dtype), dtype, ranks_ > 1, stream_);
 }
 
 }  // namespace hirgen

@@ -77,9 +77,10 @@ std::string verdict(const Report& report) {
                                         "reference\n",
                                         static_cast<long>(report.not_finite));
   const std::string unsure =
-      report.unsure == 0 ? std::string()
-                         : format("# %ld elements are not compared, since rounding decides them\n",
-                                  static_cast<long>(report.unsure));
+      report.unsure == 0
+          ? std::string()
+          : format("# %ld elements are not compared, since rounding or NaN decides them\n",
+                   static_cast<long>(report.unsure));
   return special + unsure +
          format("# %ld wrong elements in %ld checked call%s (%s): %s\n",
                 static_cast<long>(*report.wrong), static_cast<long>(report.options.checks),

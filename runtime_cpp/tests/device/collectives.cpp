@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <thread>
 
 #include "test.hpp"
@@ -122,6 +123,31 @@ void reductions(const Setup& s, ncclDataType_t type, ncclRedOp_t op, size_t coun
   expect_values(in + first, count, mine, "reduce-scatter in place");
   OK(cudaFree(in));
   OK(cudaFree(out));
+}
+
+/// The max or min of NaN and a number is the number, whatever rank has which.
+template <class T>
+void dropped_nan(const Setup& s, ncclDataType_t type, T nan) {
+  std::vector<T> values(s.ranks(), nan);
+  values[static_cast<size_t>(s.rank.rank)] = make<T>(2);
+  T* in = upload(values);
+  T* out = upload(values);
+  for (ncclRedOp_t op : {ncclMax, ncclMin}) {
+    OK(ncclAllReduce(in, out, s.ranks(), type, op, s.comm, s.stream));
+    expect_values(out, s.ranks(), [](size_t) { return 2; }, "NaN in an all-reduce");
+  }
+  OK(cudaFree(in));
+  OK(cudaFree(out));
+}
+
+void not_numbers() {
+  run_ranks(3, [](const Rank& rank) {
+    Setup s(rank);
+    dropped_nan(s, ncclFloat32, NAN);
+    dropped_nan(s, ncclFloat16, __float2half(NAN));
+    dropped_nan(s, ncclBfloat16, __float2bfloat16(NAN));
+    dropped_nan(s, ncclFloat64, std::nan(""));
+  });
 }
 
 template <class T>
@@ -246,6 +272,7 @@ int main(int argc, char** argv) {
                        {"all_types_1", [] { all_types(1); }},
                        {"all_types_2", [] { all_types(2); }},
                        {"all_types_8", [] { all_types(8); }},
+                       {"not_numbers", not_numbers},
                        {"sizes_2", [] { sizes(2); }},
                        {"sizes_3", [] { sizes(3); }},
                        {"rendezvous", rendezvous},

@@ -333,6 +333,23 @@ void test_bounds_of_overflow() {
   }
 }
 
+/// Ranks may drop NaN from a max, which decides what its readers compute.
+void test_bounds_of_dropped_nan() {
+  for (const int ranks : {1, 2}) {
+    Fixture f(ranks);
+    normal(f, "A", 0);
+    f.reference.unary("L", "log", "A", DType::kFp32);
+    f.reference.reduce("max", "max", "L", 2, DType::kFp32);
+    f.reference.reduce("B", "min", "A", 2, DType::kFp32);
+    f.reference.binary("gt", "gt", "B", "max", DType::kFp32);
+    expect(std::isnan(read(f.reference.data("max"), 1)[0]), "max is NaN");
+    const float max = read(f.reference.bounds("max", DType::kFp32), 1)[0];
+    expect((max == INFINITY) == (ranks > 1), "max: " + std::to_string(max));
+    const float gt = read(f.reference.bounds("gt", DType::kFp32), 1)[0];
+    expect((gt >= 1) == (ranks > 1), "gt: " + std::to_string(gt));
+  }
+}
+
 template <typename F>
 void expect_error(F f, const char* what) {
   bool threw = false;
@@ -365,5 +382,5 @@ int main() {
               test_shape_operations, test_elementwise_operations, test_reductions_drop_their_axis,
               test_names_can_be_defined_again, test_generated_inputs, test_terms_that_cancel,
               test_a_missing_key_is_found, test_bounds_of_operations, test_bounds_of_overflow,
-              test_misfits_are_errors});
+              test_bounds_of_dropped_nan, test_misfits_are_errors});
 }

@@ -1,6 +1,7 @@
 #include "nccl/reduce.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <type_traits>
 
@@ -15,6 +16,7 @@ constexpr size_t kBlock = 1024;
 template <class T>
 using Accumulator = std::conditional_t<std::is_arithmetic_v<T>, T, float>;
 
+/// As NCCL's kernels: the max or min of NaN and a number is the number.
 template <class A>
 A combine(ncclRedOp_t op, A a, A b) {
   using Wrapping = typename std::conditional_t<std::is_integral_v<A>, std::make_unsigned<A>,
@@ -25,8 +27,10 @@ A combine(ncclRedOp_t op, A a, A b) {
     case ncclProd:
       return static_cast<A>(static_cast<Wrapping>(a) * static_cast<Wrapping>(b));
     case ncclMax:
+      if constexpr (std::is_floating_point_v<A>) return std::fmax(a, b);
       return std::max(a, b);
     case ncclMin:
+      if constexpr (std::is_floating_point_v<A>) return std::fmin(a, b);
       return std::min(a, b);
   }
   return a;
