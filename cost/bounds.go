@@ -31,6 +31,17 @@ func (p *Prediction) bounds(u *unrolling) {
 	p.Serial += p.Host
 }
 
+// least returns a time that no order of the issued tasks could go below: of the host, or of the busiest stream.
+func (u *unrolling) least(host float64) float64 {
+	streams := make([]float64, len(u.streams))
+	for i := range u.tasks {
+		if t := &u.tasks[i]; t.stream >= 0 {
+			streams[t.stream] += t.fixed + t.alone
+		}
+	}
+	return max(host, slices.Max(streams))
+}
+
 // longestChain returns the time along the longest chain of tasks that wait for each other, each as long as it
 // takes alone. Tasks are not sorted by their edges, so it visits them as the simulation does.
 func (u *unrolling) longestChain() float64 {

@@ -86,6 +86,12 @@ func TestBounds(t *testing.T) {
 				t.Fatalf("spec %d takes %.3f us, the longest chain %.3f, the busiest resource %.3f, all calls %.3f\n%s",
 					number, r.Total, r.Critical, r.Busiest, r.Serial, spec.Text())
 			}
+			for _, limit := range []float64{0, r.Total + rounding} {
+				e, err := cost.Estimate(program.Programs(), machine, limit)
+				if err != nil || e.Total > r.Total+rounding || limit > 0 && e.Total != r.Total {
+					t.Fatalf("spec %d takes %.3f us, and %v at a limit of %v us: %v\n%s", number, r.Total, e, limit, err, spec.Text())
+				}
+			}
 			switch {
 			case r.Total < r.Busiest*1.001 && r.Busiest > r.Critical*1.001:
 				binding["busiest resource"]++

@@ -66,9 +66,11 @@ func Predict(variants []*calls.Program, m *Machine) (*Prediction, error) {
 	return u.predict(u.places)
 }
 
-// Estimate is Predict with Total, Host and Moves alone.
-func Estimate(variants []*calls.Program, m *Machine) (*Prediction, error) {
+// Estimate is Predict with Total, Host and Moves alone. If one rank alone shows that Total exceeds a limit, Total is
+// what the rank shows, and nothing else is set.
+func Estimate(variants []*calls.Program, m *Machine, limit float64) (*Prediction, error) {
 	u := newUnrolling(m.variant(variants), m)
+	u.limit = limit
 	return u.estimate(u.places)
 }
 
@@ -122,8 +124,11 @@ func (u *unrolling) predict(places []int32) (*Prediction, error) {
 // estimate issues the program on some ranks, and simulates them.
 func (u *unrolling) estimate(places []int32) (*Prediction, error) {
 	err := u.issue(places)
-	if errors.Is(err, errTooMany) {
+	switch {
+	case errors.Is(err, errTooMany):
 		return nil, nil
+	case errors.Is(err, errTooSlow):
+		return &Prediction{Machine: u.machine, Total: u.least(u.hosts[0])}, nil
 	}
 	if err != nil {
 		return nil, err

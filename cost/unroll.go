@@ -3,6 +3,7 @@ package cost
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -16,7 +17,7 @@ func newUnrolling(p *calls.Program, m *Machine) *unrolling {
 	u := &unrolling{
 		machine: m, program: p, effects: effects.New(p), sizes: map[*calls.Gemm]GEMMSize{}, numbers: p.Ranks(), place: map[int64]int32{},
 		works: map[calls.Stmt]work{}, lies: map[int32]*team{}, meetings: map[meetingKey]*meeting{}, flags: map[flagKey]int32{},
-		names: map[string]string{},
+		names: map[string]string{}, limit: math.Inf(1),
 	}
 	for _, l := range p.Labels {
 		_, u.names[l.Name], _ = strings.Cut(l.Text, " ")
@@ -45,6 +46,9 @@ func (u *unrolling) issue(places []int32) error {
 			u.tasks, u.edges = slices.Grow(u.tasks, others*len(u.tasks)), slices.Grow(u.edges, others*len(u.edges))
 		}
 		u.hosts = append(u.hosts, rank.host)
+		if i == 0 && u.least(rank.host) > u.limit {
+			return errTooSlow
+		}
 	}
 	return u.complete()
 }
@@ -162,6 +166,9 @@ func (r *rank) self() []int32 { return r.alone(r.place) }
 
 // errTooMany is the error of a program with more calls than MaxCalls.
 var errTooMany = errors.New("too many calls")
+
+// errTooSlow is the error of a program that takes longer than the limit.
+var errTooSlow = errors.New("too slow")
 
 // on returns the stream that a statement uses.
 func (r *rank) on(s calls.Stmt, on calls.Stream) int32 {

@@ -2,7 +2,7 @@ package pipeline
 
 import (
 	"cmp"
-	"fmt"
+	"encoding/binary"
 	"slices"
 )
 
@@ -29,14 +29,20 @@ func (f *edges) collect(u *unroller) {
 		if p.kind == Data {
 			e.Kind = Data
 		}
-		steps := make([]int64, common(from.task, to.task))
+		text := make([]byte, 0, 32)
+		n := common(from.task, to.task)
+		for i := range n {
+			text = binary.AppendVarint(text, to.iter[i]-from.iter[i])
+		}
+		if f.seen[key][string(text)] {
+			continue
+		}
+		f.seen[key][string(text)] = true
+		steps := make([]int64, n)
 		for i := range steps {
 			steps[i] = to.iter[i] - from.iter[i]
 		}
-		if text := fmt.Sprint(steps); !f.seen[key][text] {
-			f.seen[key][text] = true
-			e.Distances = append(e.Distances, steps)
-		}
+		e.Distances = append(e.Distances, steps)
 	}
 }
 

@@ -23,6 +23,8 @@ type Task struct {
 	// Ahead is set if the statement moves the data of a later iteration.
 	Ahead *Ahead
 
+	uses, defs []*hostir.Tensor
+
 	id    int
 	count int64 // instances on one rank, at most
 }
@@ -103,10 +105,11 @@ func (c *collector) under(cond expr.Expr, body []hostir.Stmt) {
 
 // leaf adds a statement that uses tensors.
 func (c *collector) leaf(s hostir.Stmt) {
-	if len(hostir.Uses(s))+len(hostir.Defs(s)) == 0 {
+	uses, defs := hostir.Uses(s), hostir.Defs(s)
+	if len(uses)+len(defs) == 0 {
 		return
 	}
-	t := &Task{Stmt: s, Loops: slices.Clone(c.loops), Conds: slices.Clone(c.conds), id: len(c.tasks)}
+	t := &Task{Stmt: s, uses: uses, defs: defs, Loops: slices.Clone(c.loops), Conds: slices.Clone(c.conds), id: len(c.tasks)}
 	if p, ok := s.(*hostir.P2PCommunication); ok && p.Backend.IPC() {
 		t.Exchange = c.exchanges[p.Handle]
 	}

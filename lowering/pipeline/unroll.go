@@ -13,9 +13,11 @@ import (
 func Build(p *hostir.Program) (*Graph, error) {
 	g := &Graph{Tasks: tasksOf(p)}
 	g.index()
+	where := spots{}
 	found := newEdges()
 	for _, rank := range p.Meshes[0].Ranks {
 		u := newUnroller(p, g, rank)
+		u.spots = where
 		if err := u.List(p.Body); err != nil {
 			return nil, err
 		}
@@ -41,6 +43,7 @@ type unroller struct {
 	*hostir.Issue
 	graph     *Graph
 	rank      int
+	spots     spots
 	buffers   map[*hostir.Tensor]*history
 	takes     map[hostir.Stmt]bool // caches takesPart
 	instances []instance
@@ -48,7 +51,7 @@ type unroller struct {
 }
 
 func newUnroller(p *hostir.Program, g *Graph, rank int) *unroller {
-	u := &unroller{graph: g, rank: rank, buffers: map[*hostir.Tensor]*history{}, takes: map[hostir.Stmt]bool{}}
+	u := &unroller{graph: g, rank: rank, spots: spots{}, buffers: map[*hostir.Tensor]*history{}, takes: map[hostir.Stmt]bool{}}
 	u.Issue = hostir.NewIssue(p, rank, u.statement)
 	return u
 }
@@ -86,7 +89,7 @@ func (u *unroller) run(t *Task) error {
 	at := len(u.instances)
 	u.instances = append(u.instances, instance{t, u.Iteration(u.Loops)})
 	reads, writes := u.sides(t.Stmt)
-	for _, in := range hostir.Uses(t.Stmt) {
+	for _, in := range t.uses {
 		if !reads {
 			continue
 		}
@@ -94,7 +97,7 @@ func (u *unroller) run(t *Task) error {
 			return err
 		}
 	}
-	for _, out := range hostir.Defs(t.Stmt) {
+	for _, out := range t.defs {
 		if !writes {
 			continue
 		}
@@ -123,17 +126,18 @@ func (u *unroller) sides(s hostir.Stmt) (reads, writes bool) {
 }
 
 func (u *unroller) access(t *hostir.Tensor, at int, writes bool) error {
-	w, err := hostir.WindowOf(t, u.Eval)
+	buffer, offset, list, err := u.spots.of(t, u.Eval)
 	if err != nil {
 		return err
 	}
-	h := u.buffers[w.Buffer]
+	h := u.buffers[buffer]
 	if h == nil {
 		h = &history{}
-		u.buffers[w.Buffer] = h
+		u.buffers[buffer] = h
 	}
-	for _, r := range runs(w) {
-		u.pairs = h.access(r, at, writes, func(other int) bool { return u.instances[at].excludes(u.instances[other]) }, u.pairs)
+	beside := func(other int) bool { return u.instances[at].excludes(u.instances[other]) }
+	for _, r := range list {
+		u.pairs = h.access(run{r.low + offset, r.high + offset}, at, writes, beside, u.pairs)
 	}
 	return nil
 }

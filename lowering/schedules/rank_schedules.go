@@ -2,6 +2,7 @@ package schedules
 
 import (
 	"cmp"
+	"math"
 	"runtime"
 	"slices"
 	"sync"
@@ -39,21 +40,56 @@ type Lower struct {
 }
 
 // Rank lowers a program from fresh with each candidate, and predicts how long a call takes on a machine. It
-// sorts the candidates by time, in their order if times are equal, with refused candidates last.
+// sorts the candidates by time, in their order if times are equal, with refused candidates last. The times of the
+// first triedFirst are exact, and those of candidates that make no choice. Others may take longer than predicted.
 func Rank(fresh func() (*hostir.Program, error), candidates []Candidate, m *cost.Machine, lower Lower) []Ranked {
 	ranked := make([]Ranked, len(candidates))
+	var times fastest
 	var all sync.WaitGroup
-	processors := make(chan struct{}, runtime.GOMAXPROCS(0))
-	for i, c := range candidates {
+	left := make(chan int, len(candidates))
+	for _, whole := range []bool{true, false} { // those that cut nothing are short, and often fast
+		for i, c := range candidates {
+			if ranked[i].Candidate = c; c.Whole == whole {
+				left <- i
+			}
+		}
+	}
+	close(left)
+	for range runtime.GOMAXPROCS(0) {
 		all.Go(func() {
-			processors <- struct{}{}
-			ranked[i].Candidate = c
-			ranked[i].Prediction, ranked[i].Refused = try(fresh, c, m, lower)
-			<-processors
+			for i := range left {
+				r := &ranked[i]
+				if r.Prediction, r.Refused = try(fresh, r.Candidate, m, lower, &times); r.Prediction != nil {
+					times.add(r.Prediction.Total)
+				}
+			}
 		})
 	}
 	all.Wait()
 	return byTime(ranked)
+}
+
+// fastest collects predicted times.
+type fastest struct {
+	sync.Mutex
+	times []float64
+}
+
+func (f *fastest) add(time float64) {
+	f.Lock()
+	defer f.Unlock()
+	at, _ := slices.BinarySearch(f.times, time)
+	f.times = slices.Insert(f.times, at, time)
+}
+
+// limit returns a time beyond which a candidate is neither the best nor among the first that are tried.
+func (f *fastest) limit() float64 {
+	f.Lock()
+	defer f.Unlock()
+	if len(f.times) < triedFirst {
+		return math.Inf(1)
+	}
+	return alike * f.times[triedFirst-1]
 }
 
 // byTime sorts candidates by their predictions, refused ones last.
@@ -68,7 +104,7 @@ func byTime(ranked []Ranked) []Ranked {
 }
 
 // try lowers a program with a candidate and predicts its time.
-func try(fresh func() (*hostir.Program, error), c Candidate, m *cost.Machine, lower Lower) (*cost.Prediction, error) {
+func try(fresh func() (*hostir.Program, error), c Candidate, m *cost.Machine, lower Lower, times *fastest) (*cost.Prediction, error) {
 	program, err := fresh()
 	if err != nil {
 		return nil, err
@@ -82,7 +118,11 @@ func try(fresh func() (*hostir.Program, error), c Candidate, m *cost.Machine, lo
 	if err != nil {
 		return nil, err
 	}
-	return cost.Estimate(lowered, m)
+	limit := math.Inf(1)
+	if c.Choices > 0 {
+		limit = times.limit()
+	}
+	return cost.Estimate(lowered, m, limit)
 }
 
 func b2i(b bool) int {

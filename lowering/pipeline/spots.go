@@ -1,0 +1,84 @@
+package pipeline
+
+import (
+	"github.com/hirgen/hirgen/internal/base/expr"
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// spots remembers where tensors lie, because each is asked for in every iteration on every rank.
+type spots map[*hostir.Tensor]*spot
+
+// spot is where a tensor lies: the buffer, the runs if all indices are 0, and how far each index moves them.
+type spot struct {
+	buffer  *hostir.Tensor
+	runs    []run
+	indices []index
+}
+
+// index is the index of a Select, the number of its values, and the distance between two of them.
+type index struct {
+	of          expr.Expr
+	count, step int64
+}
+
+// of returns the buffer of a tensor, and its runs without an offset that all have.
+func (p spots) of(t *hostir.Tensor, eval func(expr.Expr) (int64, error)) (buffer *hostir.Tensor, offset int64, list []run, err error) {
+	at, known := p[t]
+	if !known {
+		at = spotOf(t)
+		p[t] = at
+	}
+	if at != nil {
+		for _, i := range at.indices {
+			v, err := eval(i.of)
+			if err != nil || v < 0 || v >= i.count {
+				at = nil // WindowOf makes the error
+				break
+			}
+			offset += v * i.step
+		}
+	}
+	if at != nil {
+		return at.buffer, offset, at.runs, nil
+	}
+	w, err := hostir.WindowOf(t, eval)
+	return w.Buffer, 0, runs(w), err
+}
+
+// spotOf finds where a tensor lies; nil if that depends on a condition. An index moves a window, and does not change its form.
+func spotOf(t *hostir.Tensor) *spot {
+	zero := func(expr.Expr) (int64, error) { return 0, nil }
+	first, err := hostir.WindowOf(t, zero)
+	if err != nil {
+		return nil
+	}
+	p := &spot{buffer: first.Buffer, runs: runs(first)}
+	for view := t; view.Of != nil; {
+		switch s := view.Of.(type) {
+		case *hostir.Either:
+			return nil
+		case *hostir.Select:
+			p.indices = append(p.indices, index{of: s.Index, count: s.Indices()})
+			view = s.In
+		default:
+			view = hostir.Uses(s)[0]
+		}
+	}
+	for i := range p.indices {
+		if p.indices[i].count == 1 {
+			continue
+		}
+		left := len(p.indices) - i // WindowOf begins with the innermost view
+		w, err := hostir.WindowOf(t, func(expr.Expr) (int64, error) {
+			if left--; left == 0 {
+				return 1, nil
+			}
+			return 0, nil
+		})
+		if err != nil {
+			return nil
+		}
+		p.indices[i].step = w.Offset - first.Offset
+	}
+	return p
+}
