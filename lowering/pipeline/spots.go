@@ -5,7 +5,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// spots remembers where tensors lie, because each is asked for in every iteration on every rank.
+// spots caches where tensors lie: every iteration on every rank needs it.
 type spots map[*hostir.Tensor]*spot
 
 // spot is where a tensor lies: the buffer, the runs if all indices are 0, and how far each index moves them.

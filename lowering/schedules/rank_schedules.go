@@ -41,7 +41,7 @@ type Lower struct {
 
 // Rank lowers a program from fresh with each candidate, and predicts how long a call takes on a machine. It
 // sorts the candidates by time, in their order if times are equal, with refused candidates last. The times of the
-// first triedFirst are exact, and those of candidates that make no choice. Others may take longer than predicted.
+// first triedFirst and of candidates without choices are exact. Other candidates may take longer.
 func Rank(fresh func() (*hostir.Program, error), candidates []Candidate, m *cost.Machine, lower Lower) []Ranked {
 	ranked := make([]Ranked, len(candidates))
 	var times fastest
