@@ -153,8 +153,7 @@ func (m *exchangeMaker) uses(s calls.Stmt) (uses bool) {
 	return uses
 }
 
-// makesPart reports whether a statement uses memory, and no flags but those of an earlier exchange: it makes the own part where that is
-// sent from.
+// makesPart reports whether a statement makes the own part where it is sent from: an earlier exchange, or a statement without flags.
 func makesPart(s calls.Stmt) bool {
 	if _, ok := s.(*calls.RowExchange); ok {
 		return true

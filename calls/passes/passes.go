@@ -17,7 +17,7 @@ var Passes = []Pass{
 	{"stay-on-caller", "where nothing could run beside a communication it stays on the caller's stream", stayOnCaller},
 	{"batch-memory-operations", "adjacent statements that write flags, wait for flags or copy are one operation (signals: batched, " +
 		"copy: fused)", batchMemoryOperations},
-	{"exchange-in-kernel", "one kernel sends rows to the other ranks, waits for theirs, and adds those of a sum", exchangeInKernels},
+	{"exchange-in-kernel", "one kernel sends rows to the other ranks, and waits for their rows, which it may add", exchangeInKernels},
 	{"move-sync", "a record or a join that a loop would repeat stands outside of it", moveSync},
 	{"share-records", "waits take an event that was recorded before where a later one says the same", shareRecords},
 	{"drop-waits", "a wait that others imply goes, and records that nobody waits for", dropWaits},
