@@ -1,6 +1,7 @@
 package passes
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -94,8 +95,15 @@ func (m *exchangeMaker) gather(share *calls.Share) {
 	if !ok {
 		return
 	}
+	var label string
+	for batch := range calls.Each[*calls.MemOpBatch](m.p.Body[parts[0] : last+1]) {
+		if batch.Use == "copy" {
+			label = batch.Label
+		}
+	}
 	for send := range calls.Each[*calls.Transfer](m.p.Body[parts[0] : last+1]) {
 		rows := &calls.Launch{Info: send.Info, Elements: send.Elements}
+		rows.Label = cmp.Or(send.Label, label)
 		k := &calls.Kernel{}
 		n, _ := m.p.Values().Eval(send.Elements)
 		if n*share.Type.Size() <= mostGathered && m.cut(rows, k, send.Elements) && m.fit(share, parts, rows, k) {

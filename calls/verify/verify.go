@@ -155,6 +155,9 @@ func (v *verifier) exchange(x *calls.RowExchange) {
 			v.fail(send, "it copies other rows than the exchange has")
 		}
 	}
+	if x.Label == "" {
+		v.fail(x, "it has no label for its errors")
+	}
 	launches := slices.Collect(calls.Each[*calls.Launch](x.Body))
 	if l := x.Launch(); keeps > 1 || len(launches) > 1 || len(launches) == 1 && l == nil {
 		v.fail(x, "it copies its own part once at most, and ends with its only kernel")
