@@ -159,13 +159,14 @@ func (v *verifier) exchange(x *calls.RowExchange) {
 		v.fail(x, "it has no label for its errors")
 	}
 	launches := slices.Collect(calls.Each[*calls.Launch](x.Body))
-	if l := x.Launch(); keeps > 1 || len(launches) > 1 || len(launches) == 1 && l == nil {
+	l := x.Launch()
+	if keeps > 1 || len(launches) > 1 || len(launches) == 1 && l == nil {
 		v.fail(x, "it copies its own part once at most, and ends with its only kernel")
 		return
-	} else if l == nil {
+	}
+	if l == nil {
 		return
 	}
-	l := x.Launch()
 	if k := v.program.Kernel(l); k == nil || k.Arrives == nil || k.Views || k.Columns != of(x.Row) || of(l.Elements) != of(x.Rows) {
 		v.fail(l, "the kernel has other rows than the exchange")
 	}

@@ -111,7 +111,7 @@ class Collective final : public Operation {
   }
 
   /// NCCL promises no order. In a seeded run the rank that a sum begins with depends on the seed
-  /// and on the call. A maximum begins with rank 0, which decides it where some operands are NaN.
+  /// and on the call. The order does not change a maximum.
   void reduce_range(char* result, size_t first, size_t count) const {
     static const uint64_t seed = Order::seed_from_environment();
     std::vector<const void*> sources(static_cast<size_t>(comm_->size));
