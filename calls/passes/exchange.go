@@ -3,7 +3,6 @@ package passes
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -34,131 +33,121 @@ const mostGathered = 2 << 20
 //
 // It leaves transfers alone that other work hides: nothing but flags and copies of the same kind is between them and their end.
 func exchangeInKernels(p *calls.Program) {
-	if calls.AsksForNodes(p.Body) {
+	if calls.AsksForNodes(p.Body) || len(p.Shares) == 0 || len(p.Ranks()) > mostExchanging {
 		return
 	}
-	m := &exchangeMaker{p: p, names: names.NewTable()}
-	for i := 0; i < len(p.Body); i++ {
-		if l, ok := p.Body[i].(*calls.Launch); ok {
-			i = m.merge(l, i)
+	m := &exchangeMaker{memoryUses: newMemoryUses(p), p: p, names: names.NewTable(), dropped: map[string]bool{}}
+	m.names.Reserve(p.Name)
+	for i, s := range p.Body {
+		if l, ok := s.(*calls.Launch); ok {
+			m.merge(l, i)
 		}
 	}
 	for _, share := range p.Shares {
 		m.gather(share)
 	}
 	if m.merged {
+		p.Body = slices.DeleteFunc(p.Body, func(s calls.Stmt) bool { return s == nil })
 		m.dropWaits()
 	}
 }
 
-// exchangeMaker merges the kernels of a program with their transfers.
+// exchangeMaker merges the kernels of a program with their transfers. A statement that is merged leaves nil in the body.
 type exchangeMaker struct {
+	*memoryUses
 	p       *calls.Program
 	names   *names.Table
+	share   *calls.Share    // the share in question
 	at      int             // index of the kernel in question; -1: there is none
-	of      map[string]bool // names of the share in question
 	own     *calls.Pointer  // the part of this rank; nil: only its copy says where it is
 	through bool            // it copies this part to its own slot first, and sends it from there
 	merged  bool            // some transfers
-	dropped []string        // events that recorded the ends of transfers
+	dropped map[string]bool // events that recorded the ends of transfers
 }
 
-// merge merges the kernel at index at, if it can, and returns the index of the kernel.
-func (m *exchangeMaker) merge(l *calls.Launch, at int) int {
-	for _, share := range m.p.Shares {
-		m.at, m.of = at, namesIn(m.p, share)
-		reads := func(o calls.Operand) bool { return m.of[o.At.Base] && o.At.Peer == nil }
-		if !slices.ContainsFunc(l.In, reads) || !m.alone(share) {
-			continue
-		}
-		rows, k := m.byRows(l)
-		if parts, ok := m.partsOf(share, at); k != nil && ok && m.fit(share, parts, rows, k) {
-			return m.exchange(share, parts, rows, k)
+// merge merges the kernel at index at with the transfers of a share that it reads, if it can.
+func (m *exchangeMaker) merge(l *calls.Launch, at int) {
+	for _, o := range l.In {
+		for _, memory := range m.memories[o.At.Base] {
+			// A buffer can have a second inbox.
+			if o.At.Peer != nil || len(m.shares[memory]) != 1 || m.buffers[memory] == nil {
+				continue
+			}
+			m.at, m.share = at, m.shares[memory][0]
+			rows, k := m.byRows(l)
+			if parts, ok := m.partsOf(at); k != nil && ok && m.fit(parts, rows, k) {
+				m.exchange(parts, rows, k)
+				return
+			}
 		}
 	}
-	return at
 }
 
-// gather merges the transfers of a share that no kernel was merged with.
+// gather merges the transfers of a share, if no kernel was merged with them.
 func (m *exchangeMaker) gather(share *calls.Share) {
-	m.at, m.of = -1, namesIn(m.p, share)
-	last := -1
-	for i, s := range m.p.Body {
-		if _, merged := s.(*calls.RowExchange); !merged && calls.Any([]calls.Stmt{s}, func(s calls.Stmt) bool {
-			wait, ok := s.(*calls.FlagWait)
-			return ok && wait.Flag.Share == share.Name
-		}) {
-			last = i
-		}
+	last, waits := m.waits[share.Name]
+	if share.Rows != nil || !waits {
+		return
 	}
-	parts, ok := m.partsOf(share, last)
+	m.at, m.share = -1, share
+	parts, ok := m.partsOf(last)
 	if !ok {
 		return
 	}
 	var label string
-	for batch := range calls.Each[*calls.MemOpBatch](m.p.Body[parts[0] : last+1]) {
+	for batch := range calls.Each[*calls.MemOpBatch](m.list(parts)) {
 		if batch.Use == "copy" {
 			label = batch.Label
 		}
 	}
-	for send := range calls.Each[*calls.Transfer](m.p.Body[parts[0] : last+1]) {
+	for send := range calls.Each[*calls.Transfer](m.list(parts)) {
 		rows := &calls.Launch{Info: send.Info, Elements: send.Elements}
 		rows.Label = cmp.Or(send.Label, label)
 		k := &calls.Kernel{}
-		n, _ := m.p.Values().Eval(send.Elements)
-		if n*share.Type.Size() <= mostGathered && m.cut(rows, k, send.Elements) && m.fit(share, parts, rows, k) {
-			m.exchange(share, parts, rows, k)
+		n, _ := m.values.Eval(send.Elements)
+		if n*share.Type.Size() <= mostGathered && m.cut(rows, k, send.Elements) && m.fit(parts, rows, k) {
+			m.exchange(parts, rows, k)
 		}
 		return
 	}
 }
 
-// alone reports whether the memory of a share is a buffer, which can have a second inbox, and of no other share.
-func (m *exchangeMaker) alone(share *calls.Share) bool {
-	others := slices.ContainsFunc(m.p.Shares, func(s *calls.Share) bool { return s != share && s.Memory == share.Memory })
-	return !others && calls.ByName(m.p.Buffers)[share.Memory] != nil
-}
-
-// namesIn collects the names of a share and its memory, and of pointers into them.
-func namesIn(p *calls.Program, share *calls.Share) map[string]bool {
-	of := map[string]bool{share.Name: true, share.Memory: true}
-	for d := range calls.Each[*calls.Declare](p.Body) {
-		of[d.Name] = of[d.Value.Base] || of[d.Else.Base]
-	}
-	return of
-}
-
-// partsOf lists the indices of the statements that use a share, up to index last: its kernel, or without one its last wait. ok is
+// partsOf lists the indices of the statements that use the share, up to index last: its kernel, or without one its last wait. ok is
 // false if other statements before the last wait use it, or if work between them could hide a transfer.
-func (m *exchangeMaker) partsOf(share *calls.Share, last int) (parts []int, ok bool) {
-	moving := false
-	for i, s := range m.p.Body {
-		switch s.(type) {
-		case *calls.BeginCall, *calls.Declare:
-			continue
-		}
-		switch uses := m.uses(s); {
-		case i == m.at, uses && i > last && m.at < 0:
-		case uses && i < last && !moving && makesPart(s):
-		case uses && (i > last || !movesRows(s, share.Name)):
+func (m *exchangeMaker) partsOf(last int) (parts []int, ok bool) {
+	moving := -1 // the first transfer
+	for _, i := range m.users[m.share.Memory] {
+		switch s := m.p.Body[i]; {
+		case s == nil, i == m.at, i > last && m.at < 0:
+		case i < last && moving < 0 && makesPart(s):
+		case i > last || !movesRows(s, m.share.Name):
 			return nil, false
-		case uses:
+		default:
 			parts = append(parts, i)
-			moving = moving || calls.Any(m.p.Body[i:i+1], func(s calls.Stmt) bool { _, copies := s.(*calls.Transfer); return copies })
-		case moving && i < last && !hidesNothing(s):
+			if moving < 0 && calls.Any([]calls.Stmt{s}, func(s calls.Stmt) bool { _, copies := s.(*calls.Transfer); return copies }) {
+				moving = i
+			}
+		}
+	}
+	for i := moving; 0 <= i && i < last; i++ {
+		if s := m.p.Body[i]; s != nil && !hidesNothing(s) {
 			return nil, false
 		}
 	}
 	return parts, len(parts) > 0
 }
 
-// uses reports whether a statement mentions the share or its memory.
-func (m *exchangeMaker) uses(s calls.Stmt) (uses bool) {
-	calls.RewriteAll([]calls.Stmt{s}, &calls.Rewriter{
-		Noted: func(_, name string) { uses = uses || m.of[name] },
-		Place: func(p calls.Pointer) calls.Pointer { uses = uses || m.of[p.Base]; return p },
-	})
-	return uses
+// in reports whether a name stands for memory of the share.
+func (m *exchangeMaker) in(name string) bool {
+	return slices.Contains(m.memories[name], m.share.Memory)
+}
+
+// list returns the statements at some indices.
+func (m *exchangeMaker) list(parts []int) (body []calls.Stmt) {
+	for _, i := range parts {
+		body = append(body, m.p.Body[i])
+	}
+	return body
 }
 
 // makesPart reports whether a statement makes the own part where it is sent from: an earlier exchange, or a statement without flags.
@@ -204,90 +193,80 @@ func hidesNothing(s calls.Stmt) bool {
 	})
 }
 
-// exchange replaces the transfers of a share and the kernel that reads them, if there is one, and returns the index of their kernel.
-func (m *exchangeMaker) exchange(share *calls.Share, parts []int, l *calls.Launch, k *calls.Kernel) int {
-	m.names.Reserve(m.p.Name)
+// exchange replaces the transfers of the share and the kernel that reads them, if there is one.
+func (m *exchangeMaker) exchange(parts []int, l *calls.Launch, k *calls.Kernel) {
 	x := &calls.RowExchange{
 		Info:  calls.Info{Pos: l.Pos, Label: l.Label, Note: "each block of the kernel sends its rows to the other ranks, and waits for theirs"},
-		Name:  m.names.Local(strings.TrimSuffix(share.Name, "_ipc") + "_rows"),
-		Share: share.Name, Rows: l.Elements, Row: expr.Int(k.Columns), Type: share.Type,
+		Name:  m.names.Local(strings.TrimSuffix(m.share.Name, "_ipc") + "_rows"),
+		Share: m.share.Name, Rows: l.Elements, Row: expr.Int(k.Columns), Type: m.share.Type,
 	}
-	for _, i := range parts {
-		x.Body = append(x.Body, m.inside(m.p.Body[i:i+1], x.Name, &x.Info)...)
-	}
-	x.Body = inTurn(x.Body)
-	m.keepOwn(x.Body, share)
+	x.Body = inTurn(m.inside(m.list(parts), x.Name, &x.Info))
+	m.keepOwn(x.Body)
 	at := m.at
 	if at >= 0 {
-		m.computes(x, share, l, k)
+		m.computes(x, l, k)
 	} else {
-		at, parts = parts[len(parts)-1], parts[:len(parts)-1]
+		at = parts[len(parts)-1]
 	}
-	share.Rows, m.merged = l.Elements, true
+	m.share.Rows, m.merged = l.Elements, true
+	for _, i := range parts {
+		m.p.Body[i] = nil
+	}
 	m.p.Body[at] = x
-	for _, i := range slices.Backward(parts) {
-		m.p.Body = slices.Delete(m.p.Body, i, i+1)
-	}
-	return at - len(parts)
+	m.add(x, at)
 }
 
 // computes ends an exchange with the kernel that reads its rows.
-func (m *exchangeMaker) computes(x *calls.RowExchange, share *calls.Share, l *calls.Launch, k *calls.Kernel) {
-	l.Batch, l.On, l.Kernel = x.Name, x.On(), m.kernelOf(k, m.p.Body[m.at])
+func (m *exchangeMaker) computes(x *calls.RowExchange, l *calls.Launch, k *calls.Kernel) {
+	l.Batch, l.On, l.Kernel = x.Name, x.On(), m.kernelOf(k)
 	x.Body = append(x.Body, l)
 	for i, o := range l.In {
-		if m.of[o.At.Base] {
+		if m.in(o.At.Base) {
 			k.Arrives = append(k.Arrives, k.Operands[i+1])
 		}
 	}
-	m.twice(share)
+	m.twice()
 }
 
-// twice doubles the memory of a share, for a second inbox.
-func (m *exchangeMaker) twice(share *calls.Share) {
-	buffer := calls.ByName(m.p.Buffers)[share.Memory]
-	share.Elements = expr.Op("*", expr.Int(2), share.Elements)
-	buffer.Elements = share.Elements
+// twice doubles the memory of the share, for a second inbox.
+func (m *exchangeMaker) twice() {
+	buffer := m.buffers[m.share.Memory]
+	m.share.Elements = expr.Op("*", expr.Int(2), m.share.Elements)
+	buffer.Elements = m.share.Elements
 	if buffer.Shape != nil {
 		buffer.Shape = append([]expr.Expr{expr.Int(2)}, buffer.Shape...)
 	}
 }
 
-// kernelOf declares the kernel of an exchange, in place of the one that only old launches, and returns its name.
-func (m *exchangeMaker) kernelOf(k *calls.Kernel, old calls.Stmt) string {
-	others := calls.Any(m.p.Body, func(s calls.Stmt) bool {
-		l, ok := s.(*calls.Launch)
-		return ok && s != old && l.Kernel == k.Name
-	})
+// kernelOf declares the kernel of an exchange, in place of the one that no other statement launches, and returns its name.
+func (m *exchangeMaker) kernelOf(k *calls.Kernel) string {
 	at := slices.IndexFunc(m.p.Kernels, func(other *calls.Kernel) bool { return other.Name == k.Name })
-	if at >= 0 && !others {
+	if at >= 0 && m.launches[k.Name] == 1 {
 		m.p.Kernels[at] = k
 		return k.Name
 	}
+	m.launches[k.Name]--
 	for n := 2; m.p.Kernel(&calls.Launch{Kernel: k.Name}) != nil; n++ {
 		k.Name = fmt.Sprintf("%s_%d", strings.TrimSuffix(k.Name, fmt.Sprintf("_%d", n-1)), n)
 	}
-	m.p.Kernels = append(m.p.Kernels, k)
+	m.p.Kernels, m.launches[k.Name] = append(m.p.Kernels, k), 1
 	return k.Name
 }
 
 // dropWaits drops the waits for the ends of transfers, and the waits and records of streams without other work.
 func (m *exchangeMaker) dropWaits() {
-	idle := map[string]bool{}
+	idle := idleStreams(m.p)
 	for record := range calls.Each[*calls.EventRecord](m.p.Body) {
-		if on := record.On.Name; on != calls.Caller && m.idle(on) {
-			idle[on], m.dropped = true, append(m.dropped, record.Event.Set)
-		}
+		m.dropped[record.Event.Set] = m.dropped[record.Event.Set] || idle(record.On.Name)
 	}
-	idle[calls.Copies] = m.idle(calls.Copies)
 	m.p.Body = calls.Edit(m.p.Body, func(s calls.Stmt) []calls.Stmt {
 		switch s := s.(type) {
 		case *calls.StreamWait:
-			if idle[s.On.Name] || slices.Contains(m.dropped, s.Event.Set) {
+			if idle(s.On.Name) || m.dropped[s.Event.Set] {
 				return nil
 			}
 		case *calls.EventRecord:
-			if idle[s.On.Name] {
+			if idle(s.On.Name) {
 				return nil
 			}
 		}
@@ -295,23 +274,24 @@ func (m *exchangeMaker) dropWaits() {
 	})
 }
 
-// idle reports whether a stream only waits, and who waits for it waits for nothing but the caller.
-func (m *exchangeMaker) idle(name string) bool {
-	recorded, waits, others := false, map[string]bool{}, map[string]bool{} // by event: this stream waits, others than the caller record
-	for s := range calls.All(m.p.Body) {
-		here := slices.ContainsFunc(calls.StreamsOf(s), func(on calls.Stream) bool { return on.Name == name })
-		switch s := s.(type) {
-		case *calls.StreamWait:
-			waits[s.Event.Set] = waits[s.Event.Set] || here
-		case *calls.EventRecord:
-			recorded = recorded || here
-			others[s.Event.Set] = others[s.Event.Set] || s.On.Name != calls.Caller
-		default:
-			if here {
-				return false
+// idleStreams returns whether a stream only waits, and who waits for it waits for nothing but the caller.
+func idleStreams(p *calls.Program) func(name string) bool {
+	works, records := map[string]bool{calls.Caller: true}, map[string]bool{}
+	waits, foreign := map[string][]string{}, map[string]bool{} // events that a stream waits for, and those that others than the caller record
+	for s := range calls.All(p.Body) {
+		for _, on := range calls.StreamsOf(s) {
+			switch s := s.(type) {
+			case *calls.StreamWait:
+				waits[on.Name] = append(waits[on.Name], s.Event.Set)
+			case *calls.EventRecord:
+				records[on.Name] = true
+				foreign[s.Event.Set] = foreign[s.Event.Set] || on.Name != calls.Caller
+			default:
+				works[on.Name] = true
 			}
 		}
 	}
-	foreign := slices.ContainsFunc(slices.Collect(maps.Keys(waits)), func(set string) bool { return waits[set] && others[set] })
-	return !recorded || !foreign
+	return func(name string) bool {
+		return !works[name] && !(records[name] && slices.ContainsFunc(waits[name], func(set string) bool { return foreign[set] }))
+	}
 }

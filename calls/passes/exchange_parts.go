@@ -54,7 +54,7 @@ func ownPart(body []calls.Stmt) *calls.Pointer {
 
 // keepOwn writes the copy of the own part, which may be the only iteration of a loop, as transfers write theirs. If these read the slot to
 // which it is copied, they read its source instead.
-func (m *exchangeMaker) keepOwn(body []calls.Stmt, share *calls.Share) {
+func (m *exchangeMaker) keepOwn(body []calls.Stmt) {
 	for i, s := range body {
 		for keep := range calls.Each[*calls.Memcpy]([]calls.Stmt{s}) {
 			for send := range calls.Each[*calls.Transfer](body) {
@@ -62,7 +62,7 @@ func (m *exchangeMaker) keepOwn(body []calls.Stmt, share *calls.Share) {
 				case m.through:
 					send.In = keep.In
 				case m.own != nil:
-					keep.Out, keep.In = calls.Pointer{Base: share.Memory, Offset: send.Out.Offset}, *m.own
+					keep.Out, keep.In = calls.Pointer{Base: m.share.Memory, Offset: send.Out.Offset}, *m.own
 					body[i] = keep
 				}
 			}
@@ -106,7 +106,7 @@ func (m *exchangeMaker) inside(body []calls.Stmt, name string, of *calls.Info) (
 		case *calls.For:
 			s.Body = m.inside(s.Body, name, of)
 		case *calls.EventRecord:
-			m.dropped = append(m.dropped, s.Event.Set)
+			m.dropped[s.Event.Set] = true
 			continue
 		case *calls.FlagWrite:
 			s.Batch, s.Label, s.Joins, s.Kernel, s.On = name, of.Label, "", false, calls.Stream{Name: calls.Caller}

@@ -40,7 +40,7 @@ func (m *exchangeMaker) byRows(l *calls.Launch) (*calls.Launch, *calls.Kernel) {
 
 // cut gives a kernel rows: the longest ones that divide its elements.
 func (m *exchangeMaker) cut(l *calls.Launch, k *calls.Kernel, elements expr.Expr) bool {
-	n, known := m.p.Values().Eval(elements)
+	n, known := m.values.Eval(elements)
 	for row := int64(longestRow); known && row >= shortestRow; row -= 8 {
 		if n%row == 0 {
 			k.Columns, l.Elements = row, expr.Op("/", elements, expr.Int(row))
@@ -56,16 +56,15 @@ func (m *exchangeMaker) sumOfParts(l *calls.Launch) (*calls.Launch, *calls.Kerne
 	if len(in.Extents) != 2 || l.OutType != l.InType {
 		return nil, nil
 	}
-	values := m.p.Values()
-	parts, counted := values.Eval(in.Extents[0])
-	part, known := values.Eval(in.Extents[1])
-	distance, dense := values.Eval(in.Strides[0])
+	parts, counted := m.values.Eval(in.Extents[0])
+	part, known := m.values.Eval(in.Extents[1])
+	distance, dense := m.values.Eval(in.Strides[0])
 	if !counted || !known || !dense || distance != part || in.Strides[1] != expr.Expr(expr.Int(1)) || parts < 2 ||
 		parts > mostExchanging {
 		return nil, nil
 	}
 	k := &calls.Kernel{Name: "sum_of_parts", Results: 1, Operands: []string{"sum"}}
-	if label := calls.ByName(m.p.Labels)[l.Label]; label != nil {
+	if label := m.labels[l.Label]; label != nil {
 		k.Where = label.Text
 	}
 	rows := &calls.Launch{Info: l.Info, Out: calls.Operand{At: l.Out.At}, OutType: l.OutType, InType: l.InType}

@@ -20,7 +20,7 @@ type longPipeline struct {
 // pipelines.
 var longPipelines = []longPipeline{
 	{"layers", layers, 2000}, {"products", products, 2000}, {"views", views, 2000},
-	{"transfers", transfers, 500}, {"alternating", alternating, 2000}, {"zigzag", zigzag, 2000},
+	{"transfers", transfers, 500}, {"exchanges", exchanges, 300}, {"alternating", alternating, 2000}, {"zigzag", zigzag, 2000},
 }
 
 func startLong(name string, schedule ...string) *model.Builder {
@@ -95,6 +95,20 @@ func transfers(n int) *model.Builder {
 		b.Tensor(name("B"), "K", "N")
 		b.Tensor(name("C"), "Stream(D)", "M/D", "N")
 		b.Matmul(name("C"), name("A"), name("B"))
+	}
+	return b
+}
+
+// exchanges are sums of products over the ranks, each in one kernel with its transfers.
+func exchanges(n int) *model.Builder {
+	b := startLong("exchanges", "pipeline", "p2p", "all.via", "ipc-put", "all.copy", "sm", "all.signals", "batched", "all.fuse", "exchange")
+	b.Tensor("Y0", "S", "M*4")
+	for i := 1; 2*i < n+2; i++ {
+		name := func(text string) string { return fmt.Sprint(text, i) }
+		b.Tensor(name("W"), "DIDx", "M*4", "M*4")
+		b.Tensor(name("Y"), "S", "M*4")
+		b.Matmul(name("P"), fmt.Sprint("Y", i-1), name("W"))
+		b.Reduce("sum", name("Y"), name("P"), 0)
 	}
 	return b
 }

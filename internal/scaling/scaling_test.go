@@ -127,11 +127,12 @@ func (l longPipeline) provedAndEmitted(t *testing.T, n int) (proof, rest time.Du
 	return proof, time.Since(start) - proof
 }
 
-// TestExamplesAreEmittedAtOnce limits the processor time that hirgen takes to lower, verify and emit an example: 140 ms at
-// most on two cores that do nothing else. It is lowered three times, since the times with and without derived placements are
-// predicted. Those without a schedule are lowered for each that auto tries, 28, and take 1.1 s.
+// TestExamplesAreEmittedAtOnce limits the processor time that hirgen takes to lower, verify and emit an example: 210 ms to
+// 270 ms at most on two cores that do nothing else, half of it for garbage. It is lowered three times, since the times with
+// and without derived placements are predicted. Those without a schedule are lowered for each that auto tries, 28, and take
+// 1.5 s.
 func TestExamplesAreEmittedAtOnce(t *testing.T) {
-	const most, mostOfAuto = 240 * time.Millisecond, 2400 * time.Millisecond
+	const most, mostOfAuto = 400 * time.Millisecond, 2400 * time.Millisecond
 	files, _ := filepath.Glob("../../testdata/specs/*/spec.yaml")
 	if len(files) == 0 {
 		t.Fatal("there are no examples")

@@ -94,7 +94,7 @@ func (s *partSums) block(body []hostir.Stmt) []hostir.Stmt {
 }
 
 // readersOf lists the indices of the statements after a sum that read it, up to the statement that overwrites
-// its parts.
+// its parts, or to the first that cannot be a kernel.
 func readersOf(body []hostir.Stmt, at int, sum *hostir.Reduce) (places []int) {
 	for i := at + 1; i < len(body); i++ {
 		if writes(body[i], sum.In) {
@@ -102,6 +102,9 @@ func readersOf(body []hostir.Stmt, at int, sum *hostir.Reduce) (places []int) {
 		}
 		if reads(body[i], sum.Out) {
 			places = append(places, i)
+			if !mayBeKernel(body[i]) {
+				break
+			}
 		}
 	}
 	return places
