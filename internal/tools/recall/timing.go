@@ -10,6 +10,7 @@ import (
 	"github.com/hirgen/hirgen/calls"
 	"github.com/hirgen/hirgen/lowering"
 	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/model/schedule"
 	"github.com/hirgen/hirgen/prove"
 	"github.com/hirgen/hirgen/prove/values"
 )
@@ -20,11 +21,16 @@ type Timing struct {
 	Ranks      int64
 	Operations int           // of all ranks, in a call
 	Took       time.Duration // processor time to read, lower and prove it
+	Limit      time.Duration // 0: none
 	Error      error         // why it is not proved
 }
 
 // within is the time limit for the proof of an example, by its number of ranks.
 var within = map[int64]time.Duration{8: time.Second / 2, 64: 5 * time.Second}
+
+// forChoice is how many times as long an example without a schedule may take: it is lowered with some 28 schedules, of which most are
+// short.
+const forChoice = 5
 
 // wider overrides parameters of examples that are too small for the number of ranks, such as the number of heads.
 var wider = map[int64]map[string]map[string]int64{
@@ -69,7 +75,7 @@ func TimeRing(root string, most int64) ([]*Timing, error) {
 
 // timed proves a spec on the given number of ranks, with the given calls or else its own.
 func timed(name, file string, ranks int64, params map[string]int64, programs []*calls.Program) *Timing {
-	t := &Timing{Name: name, Ranks: ranks}
+	t := &Timing{Name: name, Ranks: ranks, Limit: within[ranks]}
 	start := processorTime()
 	t.Error = t.prove(file, params, programs)
 	t.Took = processorTime() - start
@@ -93,6 +99,9 @@ func (t *Timing) prove(file string, params map[string]int64, programs []*calls.P
 		return model.Load(file, spec, merged)
 	}
 	if programs == nil {
+		if pipeline.Schedule.Get(schedule.Preset) == schedule.Auto {
+			t.Limit *= forChoice
+		}
 		if pipeline, err = load(nil); err == nil {
 			programs, err = callsOf(pipeline)
 		}
