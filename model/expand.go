@@ -103,7 +103,7 @@ func (e *expansion) attributes() bool {
 			e.a.list.Add(attr.name.pos, diag.BadAttribute, "eps is one number, not a list")
 			return false
 		}
-		eps, ok := e.decimal(attr.values[0])
+		eps, ok := e.a.decimal(attr.values[0])
 		if !ok {
 			return false
 		}

@@ -116,7 +116,7 @@ func (in *inference) chance() (float64, bool) {
 			in.op.In[1].Name)
 		return 0, false
 	}
-	p, ok := in.decimal(attr.values[0])
+	p, ok := in.a.decimal(attr.values[0])
 	if ok && !(domain.Dropout{P: p}).Possible() {
 		in.a.list.Add(attr.values[0].pos, diag.BadAttribute, "p is %s; it is at least 0 and less than 1", attr.values[0].value)
 		return 0, false

@@ -78,7 +78,7 @@ func (e *expansion) halves(axes int, last int64) bool {
 	e.base = 10000
 	if base := e.src.attr("base"); base != nil && !base.list {
 		var ok bool
-		if e.base, ok = e.decimal(base.values[0]); !ok {
+		if e.base, ok = e.a.decimal(base.values[0]); !ok {
 			return false
 		}
 	}

@@ -118,7 +118,7 @@ func (in *inference) attentionFn(q int) bool {
 			in.a.list.Add(attr.name.pos, diag.BadAttribute, "scale is one number, not a list")
 			return false
 		}
-		if a.Scale, ok = in.decimal(attr.values[0]); !ok {
+		if a.Scale, ok = in.a.decimal(attr.values[0]); !ok {
 			return false
 		}
 	}

@@ -2,7 +2,6 @@ package model
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -24,23 +23,13 @@ func inferConstant(in *inference) bool {
 		in.fail(diag.BadAttribute, "%s needs one constant", name).WithHint("write %s(%s, by=0.5)", name, in.op.In[0].Name)
 		return false
 	}
-	by, ok := in.decimal(attr.values[0])
+	by, ok := in.a.decimal(attr.values[0])
 	if !ok {
 		return false
 	}
 	in.rule.fn = domain.JoinFn(name, by)
 	in.axes = in.axesOf(0)
 	return true
-}
-
-// decimal reads a number of an attribute, rounded to fp32.
-func (in *inference) decimal(t text) (float64, bool) {
-	v, err := domain.ParseDecimal(t.value)
-	var fault *domain.DecimalError
-	if errors.As(err, &fault) {
-		in.a.list.Add(t.pos, diag.BadAttribute, "%s", fault.Message).WithHint("%s", fault.Hint)
-	}
-	return v, err == nil
 }
 
 // truth reads an attribute that is true or false. The default is false.

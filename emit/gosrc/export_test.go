@@ -32,7 +32,8 @@ tensors:
 ops:
   - T = matmul(A, B)
   - R = relu(T)
-  - S = add(R, v)
+  - W = scale(R, by=1/K)
+  - S = add(W, v)
   - P = permute(S, perm=[1, 0])
   - F = cast(P, dtype=fp32)
   - Q = reshape(F, shape=[M*M])

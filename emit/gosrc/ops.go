@@ -2,7 +2,6 @@ package gosrc
 
 import (
 	"strconv"
-	"strings"
 
 	"github.com/dave/jennifer/jen"
 
@@ -10,35 +9,17 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// op adds an operation with the builder's method for it, or else with Op and the text of the spec.
+// op adds an operation with the builder's method for it, or else with Op and the text of the spec. Methods take numbers, and no
+// expressions of parameters.
 func (e *exporter) op(w *model.WrittenOp) {
-	if len(w.Ops) == 1 && len(w.Out) == 1 && w.Ops[0].Whole == "" {
+	by := w.Attr("by")
+	if len(w.Ops) == 1 && (by == nil || domain.IsDecimal(by.Values[0])) && len(w.Out) == 1 && w.Ops[0].Whole == "" {
 		if method, args := e.call(w.Ops[0]); method != "" {
 			e.add(b().Dot(method).Call(args...))
 			return
 		}
 	}
-	e.add(b().Dot("Op").Call(jen.Lit(written(w))))
-}
-
-// written spells an operation as a spec does.
-func written(w *model.WrittenOp) string {
-	var arguments []string
-	for _, in := range w.In {
-		arguments = append(arguments, in.Name)
-	}
-	for _, attr := range w.Attrs {
-		value := strings.Join(attr.Values, ", ")
-		if attr.List {
-			value = "[" + value + "]"
-		}
-		arguments = append(arguments, attr.Name+"="+value)
-	}
-	var results []string
-	for _, out := range w.Out {
-		results = append(results, out.Name)
-	}
-	return strings.Join(results, ", ") + " = " + w.Fn + "(" + strings.Join(arguments, ", ") + ")"
+	e.add(b().Dot("Op").Call(jen.Lit(w.String())))
 }
 
 // call returns the builder's method for an operation, and its arguments. The name is empty if there is no such

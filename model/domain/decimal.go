@@ -17,27 +17,40 @@ type DecimalError struct{ Message, Hint string }
 
 func (e *DecimalError) Error() string { return e.Message }
 
+// IsDecimal reports whether a text has the form of a decimal number.
+func IsDecimal(text string) bool { return decimalForm.MatchString(text) }
+
 // ParseDecimal parses a decimal number and rounds it to fp32. A number that overflows fp32, or is rounded to 0, is an
 // error. Errors are of type *DecimalError.
 func ParseDecimal(text string) (float64, error) {
-	if !decimalForm.MatchString(text) {
+	if !IsDecimal(text) {
 		return 0, &DecimalError{
-			fmt.Sprintf("%q is no decimal number", text), "write digits, with a point or an exponent where needed: 8, 0.125, 1e-5",
+			fmt.Sprintf("%q is no decimal number", text),
+			"write digits, with a point or an exponent where needed: 8, 0.125, 1e-5; or an expression of parameters: 1/N, 1/sqrt(N)",
 		}
 	}
-	v, err := strconv.ParseFloat(text, 32)
+	v, _ := strconv.ParseFloat(text, 32) // infinite if it is out of range
+	if v == 0 && !isZero(text) {
+		v = math.SmallestNonzeroFloat64
+	}
+	return RoundDecimal(text, v)
+}
+
+// RoundDecimal rounds the value of a text to fp32, with the errors of ParseDecimal.
+func RoundDecimal(text string, v float64) (float64, error) {
+	rounded := float64(float32(v))
 	switch {
-	case err != nil: // of range: the form is right
+	case math.IsNaN(rounded) || math.IsInf(rounded, 0):
 		return 0, &DecimalError{
 			fmt.Sprintf("%s is no number that fp32 holds", text), fmt.Sprintf("the largest is %.8g", math.MaxFloat32),
 		}
-	case v == 0 && !isZero(text):
+	case rounded == 0 && v != 0:
 		return 0, &DecimalError{
 			fmt.Sprintf("%s is 0 when it is rounded to fp32", text),
 			fmt.Sprintf("the smallest number above 0 is %.2g; write 0 if that is meant", math.SmallestNonzeroFloat32),
 		}
 	}
-	return v, nil
+	return rounded, nil
 }
 
 // isZero reports whether a decimal number has no digit but 0 before its exponent.

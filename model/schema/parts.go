@@ -13,7 +13,9 @@ const (
 	expression        = operand + `(?:(?:[-+*/%]|[=!]=)` + operand + `)*`
 	expressionPattern = `^` + expression + `$`
 	axisPattern       = `^(?:\s*DID[xyz]\s*|\s*(?:DID[xyz]|Stream|r|b)\s*\(` + expression + `\)\s*|` + expression + `)$`
-	decimalPattern    = `^\s*-?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*$`
+
+	numberOperand = `(?:[\s(-]|sqrt\()*(?:[A-Za-z][A-Za-z0-9_]*|(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)[\s)]*`
+	numberPattern = `^` + numberOperand + `(?:[-+*/]` + numberOperand + `)*$`
 )
 
 func ref(name string) object { return object{{Key: "$ref", Value: "#/$defs/" + name}} }

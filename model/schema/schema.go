@@ -82,7 +82,7 @@ func definitions() object {
 		{Key: "scalar", Value: object{{Key: "type", Value: []string{"string", "number", "boolean"}}}},
 		{Key: "expression", Value: textOr(ofType("integer"), "an integer, or an expression over parameters", expressionPattern)},
 		{Key: "param", Value: textOr(integerFrom(1), "an integer of at least 1, or an expression over the parameters before", expressionPattern)},
-		{Key: "decimal", Value: textOr(ofType("number"), "a decimal number", decimalPattern)},
+		{Key: "decimal", Value: textOr(ofType("number"), "a decimal number, or an expression with sqrt(...)", numberPattern)},
 		{Key: "axis", Value: textOr(integerFrom(1), "an extent such as M/D, or DIDx, Stream(S), r(K), b(1)", axisPattern)},
 		{Key: "dtype", Value: object{{Key: "enum", Value: domain.AllDTypes}}},
 		{Key: "computed_dtype", Value: object{{Key: "enum", Value: domain.DTypes}}},
