@@ -17,7 +17,7 @@ const maxAxes = 8
 func (a *assembler) declareTensors() {
 	for _, st := range a.src.tensors {
 		name := st.name.value
-		if !checkName(a.list, st.name, "a tensor", false) || !a.scope.declare(a.list, st.name, "a tensor") {
+		if !checkName(a.list, st.name, aTensor, false) || !a.scope.declare(a.list, st.name, aTensor) {
 			a.broken[name] = true
 			continue
 		}

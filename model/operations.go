@@ -254,7 +254,7 @@ func (a *assembler) claimResult(so *sourceOp) (*Tensor, bool) {
 	if a.broken[name] {
 		return nil, false
 	}
-	if !checkName(a.list, so.out, "a tensor", false) || !a.scope.declare(a.list, so.out, "a tensor") {
+	if !checkName(a.list, so.out, aTensor, false) || !a.scope.declare(a.list, so.out, aTensor) {
 		a.broken[name] = true
 		return nil, false
 	}

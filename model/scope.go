@@ -5,6 +5,9 @@ import (
 	"github.com/hirgen/hirgen/model/names"
 )
 
+// aTensor is what messages call the owner of a name.
+const aTensor = "a tensor"
+
 // checkName reports a name that cannot be used.
 func checkName(list *diag.List, t text, what string, program bool) bool {
 	if fault := names.Fault(t.value); fault != "" {
@@ -12,7 +15,11 @@ func checkName(list *diag.List, t text, what string, program bool) bool {
 			WithHint("a name is a letter, then up to %d letters, digits and underscores", names.MaxLength-1)
 		return false
 	}
-	if owner := names.ReservedBy(t.value, program); owner != "" {
+	owner := names.Refused(t.value, what == aTensor)
+	if program {
+		owner = names.ReservedBy(t.value, true)
+	}
+	if owner != "" {
 		list.Add(t.pos, diag.ReservedName, "%s cannot be called %q: it is %s", what, t.value, owner)
 		return false
 	}

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/hirgen/hirgen/model/domain"
+	"github.com/hirgen/hirgen/model/names"
 )
 
 // Table assigns C++ identifiers. An emitted file has one flat name space: a name has one meaning in the whole file, so no name
@@ -23,7 +24,7 @@ func NewTable() *Table { return &Table{taken: maps.Clone(reserved()), next: map[
 
 var reserved = sync.OnceValue(func() map[string]bool {
 	n := &Table{taken: map[string]bool{}}
-	for _, list := range []string{cppKeywords, macroNames, emittedNames, domain.Lacking} {
+	for _, list := range []string{emittedNames, domain.Lacking} {
 		n.Reserve(strings.Fields(list)...)
 	}
 	return n.taken
@@ -53,8 +54,11 @@ func (n *Table) Constant(want string) string { return n.claim("k"+ClassName(iden
 
 // claim takes base+suffix, or the first free name of base2, base3, ... (base1_2 if base ends in a digit).
 func (n *Table) claim(base, suffix string) string {
+	if names.Breaks(numbered(base, 2) + suffix) { // by its first letters
+		base = "v_" + base
+	}
 	name, i := base+suffix, max(2, n.next[base+suffix])
-	for ; n.taken[name]; i++ {
+	for ; n.taken[name] || names.Breaks(name); i++ {
 		name = numbered(base, i) + suffix
 	}
 	n.taken[name] = true
@@ -125,31 +129,10 @@ func ClassName(name string) string {
 	return b.String()
 }
 
-const cppKeywords = `alignas alignof and and_eq asm auto bitand bitor bool break case catch char
-	char8_t char16_t char32_t class compl concept const consteval constexpr constinit const_cast
-	continue co_await co_return co_yield decltype default delete do double dynamic_cast else enum
-	explicit export extern false final float for friend goto if import inline int long module mutable
-	namespace new noexcept not not_eq nullptr operator or or_eq override private protected public
-	register reinterpret_cast requires return restrict short signed sizeof static static_assert
-	static_cast struct switch template this thread_local throw true try typedef typeid typename union
-	unsigned using virtual void volatile wchar_t while xor xor_eq`
-
-// macroNames are object-like macros and common type names of the headers that
-// emitted code includes, on any platform.
-const macroNames = `assert errno linux unix NULL EOF BUFSIZ INFINITY NAN HUGE_VAL HUGE_VALF FILENAME_MAX
-	RAND_MAX CHAR_BIT CHAR_MAX CHAR_MIN INT_MAX INT_MIN LONG_MAX LONG_MIN SIZE_MAX INT8_MAX INT16_MAX
-	INT32_MAX INT64_MAX UINT32_MAX UINT64_MAX DBL_MAX FLT_MAX M_PI M_E SIGABRT SIGINT SIGKILL SIGSEGV SIGTERM
-	stdin stdout stderr signals major minor makedev i386 CUDARTAPI CUDART_CB CUDART_VERSION CUBLASAPI
-	NCCL_MAJOR NCCL_MINOR NCCL_PATCH NCCL_VERSION NCCL_VERSION_CODE HG_CHECK I complex
-	int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t size_t ssize_t ptrdiff_t intptr_t
-	char1 char2 char3 char4 short2 short4 int1 int2 int3 int4 uint1 uint2 uint3 uint4 long2 long4
-	float1 float2 float3 float4 double2 double4 half half2 bfloat16 dim3 threadIdx blockIdx blockDim
-	gridDim warpSize`
-
 // emittedNames are the names that templates contain.
 const emittedNames = `std hirgen main context context_ caller stream tensors table create reference run issue
 	create_across_nodes sharers rank peer TENSORS kComputeStreams compute_ workspaces_ workspace_ graphs_ peers_ driver_ ucc_
 	gemm gemm_add plan where added copy compute copy_joined_ fp32`
 
-// IsReserved reports whether no tensor or parameter of a spec may have this name.
-func IsReserved(name string) bool { return NewTable().taken[name] }
+// IsReserved reports whether no identifier is this name.
+func IsReserved(name string) bool { return NewTable().Local(name) != name }

@@ -15,6 +15,7 @@ func TestNamesAreNaturalAndUnique(t *testing.T) {
 		{"A1_2", n.Local("A1")},
 		{"int2_2", n.Local("int2")}, // a CUDA type
 		{"class2", n.Local("class")},
+		{"v_cudaMalloc", n.Local("cudaMalloc")},
 		{"table2", n.Local("table")},
 		{"caller2", n.Local("caller")},
 		{"NULL2", n.Local("NULL")},

@@ -2,29 +2,29 @@ package e2e
 
 import "testing"
 
-// awkwardNames is a spec whose names are words of the emitted program, of its runtime and of
-// the C library, as far as they are accepted.
+// awkwardNames is a spec whose names are keywords and macros of C++, and words of libraries, of the emitted program and of its
+// runtime.
 const awkwardNames = `hirgen: 1
 name: launch_words
 mesh: {x: 2}
-params: {time: 2, index: 8, remove: 4, kWait: 2}
+params: {time: 2, index: 8, E2BIG: 4, do: 2, root: 8}
 tensors:
-  options: [time, DIDx, index, remove]
-  handle: [remove, index]
-  Tensors: [Stream(time), kWait, index, index]
+  I: [time, DIDx, index, E2BIG]
+  table: [E2BIG, index]
+  Tensors: [Stream(time), do, index, root]
   graph: [DIDx, index, index]
 ops:
-  - Tensors = matmul(options, handle)
-  - sharers = relu(Tensors)
-  - mesh = add(sharers, sharers)
-  - buffer = sum(mesh, axis=0)
-  - tensor = cast(buffer, dtype=fp32)
-  - launch = scale(tensor, by=1e-40)
-  - context2 = set(launch)
-  - abi = neg(buffer)
-  - graph = set(abi)
-  - lib = reshape(graph, shape=[2, 64])
-  - x = neg(lib)
+  - Tensors = matmul(I, table)
+  - min = relu(Tensors)
+  - exp = add(min, min)
+  - buffer = sum(exp, axis=0)
+  - while = cast(buffer, dtype=fp32)
+  - cudaMalloc = scale(while, by=1e-40)
+  - context = set(cudaMalloc)
+  - INT_MAX = neg(buffer)
+  - graph = set(INT_MAX)
+  - hirgen = reshape(graph, shape=[2, 64])
+  - x = neg(hirgen)
 schedule: {pipeline: p2p}
 `
 

@@ -33,7 +33,23 @@ func Fault(name string) string {
 func isNameLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 func isNameTail(c byte) bool   { return c >= '0' && c <= '9' || c == '_' }
 
-// ReservedBy returns the owner of a well-formed name that is reserved, or an empty string.
+// Refused returns who owns a well-formed name that a spec cannot give to a tensor, or else to a parameter or a mesh; empty: nobody. Generated
+// code spells other reserved names differently.
+func Refused(name string, tensor bool) string {
+	if owner := ReservedBy(name, false); owner == axisKind || !tensor && (name == "rank" || name == "world") {
+		return owner
+	}
+	return ""
+}
+
+// Breaks reports whether a name is none in C++ wherever it stands, or hides one of a library that generated code uses.
+func Breaks(name string) bool {
+	owner := ReservedBy(name, false)
+	return owner != "" && owner != generated && owner != function
+}
+
+// ReservedBy returns the owner of a well-formed name that generated code does not use for anything else, or an empty string. A program
+// cannot have such a name.
 func ReservedBy(name string, program bool) string {
 	for _, r := range reservations {
 		if r.programOnly && !program {

@@ -6,6 +6,13 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
+// Owners of names that a spec can use, though generated code spells some of them differently, or the other way round.
+const (
+	axisKind  = "an axis kind"
+	generated = "a name of the generated program"
+	function  = "a function of the C library"
+)
+
 // A reservation is a set of names that a spec cannot use, because generated files use them or give them another
 // meaning.
 type reservation struct {
@@ -18,7 +25,7 @@ type reservation struct {
 type reservedPrefix struct{ text, what string }
 
 var reservedPrefixes = []reservedPrefix{
-	{"DID", "an axis kind"},
+	{"DID", axisKind},
 	{"cuda", "a name of CUDA"}, {"CUDA", "a name of CUDA"}, {"cublas", "a name of cuBLAS"}, {"CUBLAS", "a name of cuBLAS"},
 	{"nccl", "a name of NCCL"}, {"NCCL", "a name of NCCL"}, {"UCC_", "a name of UCC"},
 	{"hirgen", "a name of the runtime"}, {"HIRGEN", "a name of the runtime"}, {"HG", "a name of the runtime"},
@@ -34,7 +41,7 @@ var reservedPrefixes = []reservedPrefix{
 }
 
 var reservations = []reservation{
-	{what: "an axis kind", names: words(`Stream`)},
+	{what: axisKind, names: words(`Stream`)},
 	{what: "a C++ keyword", names: words(`
 		alignas alignof asm auto bool break case catch char char8_t char16_t char32_t class concept const
 		consteval constexpr constinit const_cast continue co_await co_return co_yield decltype default delete
@@ -45,7 +52,7 @@ var reservations = []reservation{
 		wchar_t while restrict typeof override final import module`)},
 	{what: "a C++ alternative token", names: words(`and and_eq bitand bitor compl not not_eq or or_eq xor xor_eq`)},
 	{what: "a C macro or a name of the C library", names: words(`
-		NULL EOF BUFSIZ assert errno stdin stdout stderr min max abs signbit isnan isinf isfinite isnormal
+		NULL EOF BUFSIZ assert errno stdin stdout stderr signbit isnan isinf isfinite isnormal
 		INFINITY NAN HUGE_VAL EXIT_SUCCESS EXIT_FAILURE RAND_MAX CHAR_BIT CHAR_MAX CHAR_MIN SCHAR_MAX SCHAR_MIN
 		UCHAR_MAX SHRT_MAX SHRT_MIN USHRT_MAX INT_MAX INT_MIN UINT_MAX LONG_MAX LONG_MIN ULONG_MAX LLONG_MAX
 		LLONG_MIN ULLONG_MAX SIZE_MAX SSIZE_MAX PTRDIFF_MAX PTRDIFF_MIN INTPTR_MAX INTPTR_MIN UINTPTR_MAX
@@ -54,14 +61,15 @@ var reservations = []reservation{
 		SIG_DFL SIG_ERR SIG_IGN SEEK_SET SEEK_CUR SEEK_END TMP_MAX CLOCKS_PER_SEC TIME_UTC
 		offsetof va_arg va_end va_list va_start setjmp unix linux major minor makedev I complex
 		EINTR EAGAIN EINVAL ENOMEM ENOENT EEXIST EPERM EIO EBUSY EDOM ERANGE ETIMEDOUT ECONNREFUSED
-		M_E M_PI M_LN2 M_SQRT2 exp sqrt tanh
-		main std size_t ssize_t ptrdiff_t int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t
-		printf fprintf malloc calloc free memcpy memset exit abort signal`)},
+		M_E M_PI M_LN2 M_SQRT2
+		main std size_t ssize_t ptrdiff_t int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t`)},
+	{what: function, names: words(`
+		min max abs exp sqrt tanh printf fprintf malloc calloc free memcpy memset exit abort signal`)},
 	{what: "a C macro", names: headerMacros},
 	{what: "a name of CUDA", names: words(`
 		threadIdx blockIdx blockDim gridDim warpSize dim3 half half2 bfloat16 nv_bfloat16 nv_bfloat162 float2
 		float4 double2 int2 int4 CUstream CUevent CUdevice CUcontext CUresult atomicAdd syncthreads`)},
-	{what: "a name of the generated program", names: words(`
+	{what: generated, names: words(`
 		caller stream streams workers worker tensors context call rank world size root peer host device issue run
 		table reference create destroy program fp32 kStreams workspaces Context Team Program Events
 		Reference MatmulPlan TensorDesc ProgramTable ProgramInfo` + domain.Lacking)},

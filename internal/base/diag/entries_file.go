@@ -40,8 +40,9 @@ var nameEntries = []Entry{
 			"cannot end in an underscore or contain two in a row: hirgen uses such names itself.",
 		Example: "hirgen: 1\nname: ../p\ntensors: {A: [8]}\nops: [B = relu(A)]\n"},
 	{Code: ReservedName, Title: "a name is reserved",
-		Text:    "C++, the C library, CUDA, NCCL, CMake or the generated program already use the name. Choose another.",
-		Example: "hirgen: 1\nname: p\ntensors: {double: [8]}\nops: [B = relu(double)]\n"},
+		Text: "C++, the C library, CUDA, NCCL or CMake already use the name of a pipeline, or the generated program uses that of a parameter " +
+			"or a mesh, or the name is a kind of axis. Choose another.",
+		Example: "hirgen: 1\nname: double\ntensors: {A: [8]}\nops: [B = relu(A)]\n"},
 	{Code: DuplicateName, Title: "a name is taken",
 		Text:    "Parameters, meshes and tensors need different names, because all of them become names in one program.",
 		Example: "hirgen: 1\nname: p\nparams: {M: 8}\ntensors: {M: [8]}\nops: [B = relu(M)]\n"},
