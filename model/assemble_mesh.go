@@ -2,6 +2,7 @@ package model
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/hirgen/hirgen/internal/base/diag"
 	"github.com/hirgen/hirgen/model/domain"
@@ -122,28 +123,53 @@ func (a *assembler) subMesh(sm *sourceMesh) (*domain.Mesh, bool) {
 	if sm.ranks == nil {
 		return m, true
 	}
-	if len(sm.ranks) != size {
-		a.list.Add(sm.pos, diag.BadMesh, "mesh %s lists %d ranks, but its axes make %d", m.Name, len(sm.ranks), size)
+	listed, good := a.ranks(sm.ranks)
+	if good && len(listed) != size {
+		a.list.Add(sm.pos, diag.BadMesh, "mesh %s lists %d ranks, but its axes make %d", m.Name, len(listed), size)
 		return nil, false
 	}
-	for i, t := range sm.ranks {
-		n, good := a.eval(t)
-		switch {
-		case !good:
-			ok = false
-		case n.value < 0 || n.value >= maxWorld:
-			a.list.Add(t.pos, diag.BadMesh, "%d is not a rank; ranks are 0 to %d", n.value, maxWorld-1)
-			ok = false
-		case slices.Contains(m.Ranks[:i], int(n.value)):
-			a.list.Add(t.pos, diag.BadMesh, "rank %d is in mesh %s twice", n.value, m.Name)
-			ok = false
-		default:
-			m.Ranks[i] = int(n.value)
-			continue
+	for i, r := range listed {
+		if slices.Contains(m.Ranks[:min(i, size)], r.number) {
+			a.list.Add(r.from.pos, diag.BadMesh, "rank %d is in mesh %s twice", r.number, m.Name)
+			good = false
+		} else if i < size {
+			m.Ranks[i] = r.number
 		}
-		m.Ranks[i] = -1
 	}
-	return m, ok
+	return m, ok && good
+}
+
+// listedRank is a rank of a mesh, and the text that lists it.
+type listedRank struct {
+	number int
+	from   text
+}
+
+// ranks evaluates a list of ranks, in which first..last stands for a range.
+func (a *assembler) ranks(list []text) (ranks []listedRank, ok bool) {
+	ok = true
+	for _, t := range list {
+		first, last := t, t
+		if at := strings.Index(t.value, ".."); at >= 0 {
+			first, last = trim(t.slice(0, at)), trim(t.slice(at+2, len(t.value)))
+		}
+		from, good := a.eval(first)
+		to := from
+		if good && last.value != first.value {
+			to, good = a.eval(last)
+		}
+		for _, n := range []int64{from.value, to.value} {
+			if good && (n < 0 || n >= maxWorld) {
+				a.list.Add(t.pos, diag.BadMesh, "%d is not a rank; ranks are 0 to %d", n, maxWorld-1)
+				good = false
+			}
+		}
+		for n := from.value; good && n <= to.value; n++ {
+			ranks = append(ranks, listedRank{int(n), t})
+		}
+		ok = ok && good
+	}
+	return ranks, ok
 }
 
 // coverWorld makes the world the union of the meshes. Every rank must be in a mesh.

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/hirgen/hirgen/model/domain"
@@ -18,6 +19,21 @@ func TestNumbersFollowParameters(t *testing.T) {
 		}
 		if _, got := domain.SplitFn(p.Ops[0].Fn); got != want {
 			t.Errorf("%s is %s, and not %s", by, got, want)
+		}
+	}
+}
+
+// TestRanksFollowParameters: a mesh can list ranges of ranks.
+func TestRanksFollowParameters(t *testing.T) {
+	const text = "hirgen: 1\nname: p\nparams: {D: 2}\nmeshes: {a: {axes: {x: D+1}, ranks: [D..2*D-1, 0]}, b: {axes: {x: D}, ranks: [0..D-1]}}\n" +
+		"tensors: {A: {axes: [DIDx, 6], mesh: a}, B: {axes: [DIDx, 6], mesh: b}}\nops: [X = relu(A), Y = relu(B)]\n"
+	for d, want := range map[int64]string{2: "[[2 3 0] [0 1]]", 3: "[[3 4 5 0] [0 1 2]]"} {
+		p, err := Load("spec.yaml", []byte(text), map[string]int64{"D": d})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint([][]int{p.Meshes[1].Ranks, p.Meshes[2].Ranks}); got != want {
+			t.Errorf("D=%d: %s, and not %s", d, got, want)
 		}
 	}
 }

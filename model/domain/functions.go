@@ -111,7 +111,8 @@ var Functions = []Function{
 	},
 	{Name: "round", Unary: math.RoundToEven, Cpp: "rintf(v)", Gradient: NoGradient, Traits: Light | Integers},
 	{
-		Name: "scale", Form: "scale(A, by=0.125)", Doc: "times, or plus, a constant: a decimal number, or an expression such as 1/N, rounded to fp32",
+		Name: "scale", Form: "scale(A, by=0.125)",
+		Doc:    "times, or plus, a constant: a decimal number, or an expression such as 1/N, rounded to fp32",
 		Binary: func(v, by float64) float64 { return v * by }, Constant: true, Cpp: "v * by", Operator: "*", Traits: Light | Integers,
 	},
 	{

@@ -59,7 +59,7 @@ func sections() object {
 		{Key: "mesh", Value: described("the mesh of all ranks: extents by axis", ref("mesh"))},
 		{Key: "meshes", Value: mapOf("further meshes, by name", ref("name"), closed("", object{
 			{Key: "axes", Value: ref("mesh")},
-			{Key: "ranks", Value: unique(textOr(integerFrom(0), "", expressionPattern))},
+			{Key: "ranks", Value: unique(textOr(integerFrom(0), "", `^`+expression+`(?:\.\.`+expression+`)?$`))},
 		}, "axes"))},
 		{Key: "dtype", Value: described("the element type of tensors that do not say theirs", ref("computed_dtype"))},
 		{Key: "tensors", Value: mapOf("inputs, and results whose axes are not inferred, by name", ref("name"), ref("tensor"))},
