@@ -1,6 +1,7 @@
 package model
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/hirgen/hirgen/internal/base/diag"
@@ -126,6 +127,21 @@ func where(e *expansion) {
 	}
 	kept, dropped := e.step("kept", "keep", []string{a, mask}), e.step("dropped", "drop", []string{b, mask})
 	e.add(e.src.out.value, "add", []string{kept, dropped}, nil)
+}
+
+// castsMask reports whether an operation chooses elements by a mask of another element type.
+func (a *assembler) castsMask(so *sourceOp) bool {
+	if !slices.Contains([]string{"keep", "drop", "masked"}, so.fn.value) || len(so.args) != 2 {
+		return false
+	}
+	of, mask := a.tensors[so.args[0].value], a.tensors[so.args[1].value]
+	return of != nil && mask != nil && of.DType != mask.DType && !of.DType.IsInteger()
+}
+
+// masked converts the mask of an operation to the element type of the other operand.
+func masked(e *expansion) {
+	mask := e.step("mask", "cast", []string{e.src.args[1].value}, "dtype", string(e.op.In[0].DType))
+	e.add(e.src.out.value, e.src.fn.value, []string{e.src.args[0].value, mask}, nil)
 }
 
 // isSquare checks that a causal mask has rows and columns, and no more rows than columns.

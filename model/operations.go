@@ -119,6 +119,9 @@ func (a *assembler) written(so *sourceOp, ops []*Op) {
 
 func (a *assembler) operation(so *sourceOp) {
 	rule, ok := composite(so.fn.value)
+	if !ok && a.castsMask(so) {
+		rule, ok = operation{least: 2, most: 2, expand: masked}, true
+	}
 	if !ok {
 		rule, _ = lookup(so.fn.value, len(so.args))
 	}

@@ -141,7 +141,7 @@ var Functions = []Function{
 		Gradient: NoGradient, Traits: selects,
 	},
 	{
-		Name: "keep", Form: "keep(A, mask)", Doc: "A where the mask is not 0, or where it is 0, and 0 elsewhere",
+		Name: "keep", Form: "keep(A, mask)", Doc: "A where the mask, of any element type, is not 0, or where it is 0, and 0 elsewhere",
 		Binary: func(a, b float64) float64 { return choose(b != 0, a, 0) }, Cpp: "b != 0.0F ? a : 0.0F", Traits: selects,
 	},
 	{

@@ -268,7 +268,7 @@ func (g *generator) unary() bool {
 
 func (g *generator) constant() bool {
 	v := g.any()
-	by := pick(g, "2", "-1", "3", "0.5", "1e-3", "16", "-0.25")
+	by := pick(g, "2", "-1", "3", "0.5", "1e-3", "16", "-0.25", "1/(2*3)", "sqrt(2)")
 	g.add(on(pick(g, model.ConstantFns...), v).with(word("by", by)), v.axes, v)
 	return true
 }
@@ -279,6 +279,10 @@ func (g *generator) binary() bool {
 	fn := pick(g, "add", "add", "sub", "mul", "max", "min")
 	if g.chance(0.2) {
 		fn = pick(g, "div", "ge", "gt", "eq", "keep", "drop", "masked")
+	}
+	if slices.Contains([]string{"keep", "drop", "masked"}, fn) && g.chance(0.5) {
+		g.add(on(fn, a, g.mask(a)), a.axes, a)
+		return true
 	}
 	b := g.partner(a)
 	axes := a.axes
@@ -294,6 +298,15 @@ func (g *generator) binary() bool {
 	}
 	g.add(op, axes, a)
 	return true
+}
+
+// mask is a new tensor that chooses elements of another.
+func (g *generator) mask(v *value) *value {
+	input, dtype := g.inputOf, pick(g, domain.AllDTypes...)
+	if dtype.IsInteger() {
+		input = g.integers
+	}
+	return input(v.shape()[g.IntN(len(v.axes)):], dtype, v.mesh)
 }
 
 func (g *generator) partner(a *value) *value {
@@ -389,12 +402,7 @@ func (g *generator) composite() bool {
 	case "split", "dropout":
 		return false // a slice has several results; see dropout
 	case "where":
-		mask, shape := g.inputOf, v.shape()[g.IntN(len(v.axes)):]
-		dtype := pick(g, domain.AllDTypes...)
-		if dtype.IsInteger() {
-			mask = g.integers
-		}
-		op = on(fn, mask(shape, dtype, v.mesh), v, g.partner(v))
+		op = on(fn, g.mask(v), v, g.partner(v))
 	case "softmax_grad", "normalize_grad", "log_softmax_grad":
 		op.read(g.inputLike(v.shape(), v))
 	case "layer_norm_grad", "rms_norm_grad":
