@@ -47,6 +47,9 @@ func (a *assembler) tensor(st *sourceTensor) (*Tensor, bool) {
 		ok = ok && good
 		t.Axes = append(t.Axes, axis)
 	}
+	if len(st.axes) == 0 && !a.src.incomplete {
+		t.Axes = []domain.Axis{{Kind: domain.Serial, Extent: domain.Extent{Size: 1}}}
+	}
 	return t, ok && a.checkAxes(st, t)
 }
 
@@ -56,7 +59,7 @@ func (a *assembler) checkAxes(st *sourceTensor, t *Tensor) bool {
 	switch {
 	case len(shape) == 0:
 		if !a.src.incomplete {
-			a.list.Add(st.pos, diag.BadAxisCount, "tensor %s has no axes", t.Name).WithHint("a tensor is written %s: [M, N]", t.Name)
+			a.list.Add(st.pos, diag.BadAxisCount, "tensor %s has no axes", t.Name).WithHint("a tensor of one element is written %s: [1]", t.Name)
 		}
 		return false
 	case len(shape) > maxAxes:

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/hirgen/hirgen/internal/base/diag"
+	"github.com/hirgen/hirgen/model/domain"
 )
 
 // fold reduces the axis and replaces it by an axis of one element, which stretches.
@@ -142,6 +143,21 @@ func (a *assembler) castsMask(so *sourceOp) bool {
 func masked(e *expansion) {
 	mask := e.step("mask", "cast", []string{e.src.args[1].value}, "dtype", string(e.op.In[0].DType))
 	e.add(e.src.out.value, e.src.fn.value, []string{e.src.args[0].value, mask}, nil)
+}
+
+// leavesOneElement reports whether an operation reduces the only axis of a tensor.
+func (a *assembler) leavesOneElement(so *sourceOp) bool {
+	if !slices.Contains(ReduceFns, so.fn.value) || len(so.args) != 1 {
+		return false
+	}
+	of := a.tensors[so.args[0].value]
+	return of != nil && len(domain.Shape(of.Axes)) == 1
+}
+
+// toOneElement reduces a row to an axis of one element.
+func toOneElement(e *expansion) {
+	column := e.step("column", "broadcast", []string{e.src.args[0].value}, "axis", "1")
+	e.add(e.src.out.value, e.src.fn.value, []string{column}, []string{"axis", "0"})
 }
 
 // isSquare checks that a causal mask has rows and columns, and no more rows than columns.

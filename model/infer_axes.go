@@ -13,10 +13,6 @@ func inferReduce(in *inference) bool {
 	if !ok {
 		return false
 	}
-	if len(axes) == 1 {
-		in.fail(diag.BadAxisCount, "%s over the only axis of %s leaves no axis", in.src.fn.value, in.op.In[0].Name)
-		return false
-	}
 	in.op.Axis = axis
 	in.reduced = reducedAxis{extent: axes[axis].Extent, at: axis, exists: true}
 	in.axes = slices.Delete(axes, axis, axis+1)

@@ -109,7 +109,14 @@ type use struct {
 func (u use) along() []domain.Axis { return u.axes(u.Out[0]) }
 
 // axis returns the axis of the operation.
-func (u use) axis() int { return u.Ops[0].Axis }
+func (u use) axis() int {
+	for _, op := range u.Ops { // a reduction may begin with a cast, or add an axis
+		if op.Kind == model.OpReduce {
+			return op.Axis
+		}
+	}
+	return u.Ops[0].Axis
+}
 
 // in returns an operand as a value of the backward pass.
 func (u use) in(operand int) value { return u.forward(u.In[operand]) }

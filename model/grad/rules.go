@@ -55,6 +55,7 @@ func init() {
 		"drop":        {apply: chosen("drop"), kinds: constantAt(1)},
 		"masked":      {apply: chosen("keep"), kinds: constantAt(1)},
 		"sum":         {apply: sum},
+		"mean":        {apply: mean},
 		"prod":        {apply: prod},
 		"softmax":     {apply: rows("softmax_grad", ofResult)},
 		"log_softmax": {apply: rows("log_softmax_grad", ofResult)},

@@ -3,6 +3,7 @@ package grad
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/model"
@@ -48,8 +49,9 @@ func at(v value, t *model.Tensor, axis int) int {
 
 // spread returns the gradient of the elements that a reduction combined along an axis: one value for all of them.
 func (b *backward) spread(v value, t *model.Tensor, axis int) value {
-	at := axis - (len(domain.Shape(t.Axes)) - 1) + len(v.axes)
-	if at <= 0 {
+	axes := len(domain.Shape(t.Axes))
+	at := axis - (axes - 1) + len(v.axes)
+	if axes == 1 || at <= 0 { // one element stretches
 		return v
 	}
 	return b.broadcast(v, at)
@@ -58,6 +60,20 @@ func (b *backward) spread(v value, t *model.Tensor, axis int) value {
 // sum: each element of a row has the gradient of the sum.
 func sum(u use) {
 	u.flow(0, u.spread(u.dy[0], u.In[0], u.axis()), nil)
+}
+
+// mean: each element of a row has its share of the gradient of the mean.
+func mean(u use) {
+	extent := domain.WithoutReductions(u.In[0].Axes)[u.axis()].Extent
+	size := extent.String()
+	switch {
+	case strings.ContainsAny(size, "%=!"): // numbers have no such operators
+		size = strconv.FormatInt(extent.Size, 10)
+	case strings.ContainsAny(size, "+-*/"):
+		size = "(" + size + ")"
+	}
+	share := u.named("d"+u.Out[0].Name+"_share", like("scale", u.dy[0]).with("by=1/"+size))
+	u.flow(0, u.spread(share, u.In[0], u.axis()), nil)
 }
 
 // picked: the elements that are equal to the maximum share its gradient. All elements may be equal, as in rows that
