@@ -27,10 +27,14 @@ type (
 // nccl issues a call or a group as two tasks, the begin and the end of the communications, which run between them.
 func (r *rank) nccl(s calls.Stmt, stream calls.Stream, body []calls.Stmt) {
 	var arrives []int32
+	moved := map[bool]float64{} // sent and received
 	r.walk.Run(body, func(part calls.Stmt) {
 		if call, ok := part.(*calls.NcclCall); ok {
 			for _, p := range r.walk.Parts(call) {
-				arrives = append(arrives, r.arrive(call, p)...)
+				for _, m := range r.arrive(call, p) {
+					arrives = append(arrives, m)
+					moved[p.Kind == issue.Recv] += r.tasks[m].moved
+				}
 			}
 		}
 	})
@@ -42,7 +46,8 @@ func (r *rank) nccl(s calls.Stmt, stream calls.Stream, body []calls.Stmt) {
 	for _, m := range arrives {
 		r.follow(m, begin)
 	}
-	r.tasks[r.issue(on, s, work{kind: NCCLCall}, arrives...)].opens = begin
+	end := work{kind: NCCLCall, moved: max(moved[true], moved[false])}
+	r.tasks[r.issue(on, s, end, arrives...)].opens = begin
 }
 
 // arrive takes part in a communication. A rank that sends to itself copies.

@@ -51,6 +51,7 @@ type Call struct {
 	// Start is when it can start, Begin when it begins to compute or to move data, and End when that is done,
 	// in microseconds from the start of the program's call.
 	Start, Begin, End float64
+	Moved             float64 // bytes that a transfer sends or receives, whichever are more; of a collective, as by a ring
 	// Cause is the index of the last call that it waited for; -1 for none.
 	Cause int
 }
@@ -190,7 +191,7 @@ func (p *Prediction) calls(u *unrolling) {
 		from := &u.streams[t.stream]
 		c := Call{
 			Rank: int(u.numbers[from.rank]), Stream: from.name, Name: u.nameOf(t.stmt), Kind: t.kind,
-			Pos: t.stmt.Meta().Pos, Stmt: t.stmt, Start: t.start, Begin: t.begin, End: t.end,
+			Pos: t.stmt.Meta().Pos, Stmt: t.stmt, Start: t.start, Begin: t.begin, End: t.end, Moved: t.moved,
 		}
 		if t.opens >= 0 {
 			c.Start, c.Begin = u.tasks[t.opens].end, u.tasks[t.opens].end

@@ -49,6 +49,7 @@ type work struct {
 	// crosses means that the fields in and out refer to the network between nodes, not to the links inside a node.
 	crosses bool
 	host    float64 // time that the host takes to issue it
+	moved   float64 // bytes that it sends or receives, whichever are more
 }
 
 // task is one call of the unrolled program on one stream of one rank, or a joint.

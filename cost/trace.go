@@ -127,10 +127,13 @@ func (t *traceWriter) slice(id int, c Call) {
 	}
 	count := counted{c.Rank, c.Name, c.Kind.String()}
 	thread := t.track(c)
+	args := map[string]any{"where": c.Pos.String(), "statement": c.Name, "call": 1, "index": t.counts[count], "id": id}
+	if c.Moved > 0 {
+		args["bytes"] = int64(c.Moved)
+	}
 	t.event(traceEvent{
 		Phase: "X", Name: name, Process: c.Rank, Thread: thread, Category: c.Kind.String(),
-		Time: exact(c.Start), Duration: exact(*exact(c.End) - *exact(c.Start)),
-		Args: map[string]any{"where": c.Pos.String(), "statement": c.Name, "call": 1, "index": t.counts[count], "id": id},
+		Time: exact(c.Start), Duration: exact(*exact(c.End) - *exact(c.Start)), Args: args,
 	})
 	t.counts[count]++
 }

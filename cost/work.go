@@ -81,7 +81,7 @@ func (m *Machine) bytesWork(bytes float64) work {
 // peers. It stores what it has read, so reads and writes follow each other. It uses its own memory at the
 // same time.
 func (m *Machine) overLinks(w work) work {
-	w.kind = PeerRead
+	w.kind, w.moved = PeerRead, max(w.in, w.out)
 	in, out, memory := m.Links.SM.Time(w.in), m.Links.SM.Time(w.out), w.alone
 	w.alone = max(in+out, memory)
 	if w.alone > 0 {
@@ -109,8 +109,9 @@ func (m *Machine) copyKernel(puts bool, bytes int64) work {
 	return m.occupies(w, puts, float64(bytes))
 }
 
-// occupies sets the shares of links and memory that a transfer uses.
+// occupies sets the bytes of a transfer, and the shares of links and memory that it uses.
 func (m *Machine) occupies(w work, puts bool, bytes float64) work {
+	w.moved = bytes
 	if w.alone <= 0 {
 		return w
 	}

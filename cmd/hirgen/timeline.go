@@ -12,7 +12,7 @@ import (
 
 func newTimeline() *cobra.Command {
 	var out string
-	var specs []string
+	var specs, titles []string
 	cmd := &cobra.Command{
 		Use:   "timeline TRACE... -o PAGE",
 		Short: "Draw measured and predicted traces as a page",
@@ -29,15 +29,16 @@ from which only GPU activity is drawn.`,
 			if out == "" {
 				return usagef("say where to write: -o PAGE")
 			}
-			return drawTimeline(cmd.OutOrStdout(), args, specs, out)
+			return drawTimeline(cmd.OutOrStdout(), args, specs, titles, out)
 		},
 	}
 	cmd.Flags().StringVarP(&out, "output", "o", "", "write the page to `PAGE`")
 	cmd.Flags().StringArrayVar(&specs, "spec", nil, "show the lines of `SPEC` that slices name; repeatable")
+	cmd.Flags().StringArrayVar(&titles, "title", nil, "call the first trace `TITLE`, not by its file; repeat it for the next")
 	return cmd
 }
 
-func drawTimeline(w io.Writer, paths, specs []string, out string) error {
+func drawTimeline(w io.Writer, paths, specs, titles []string, out string) error {
 	var traces []*timeline.Trace
 	for _, path := range paths {
 		t, err := readTrace(path)
@@ -47,6 +48,9 @@ func drawTimeline(w io.Writer, paths, specs []string, out string) error {
 		traces = append(traces, t)
 	}
 	nameShortly(traces)
+	for i, title := range titles[:min(len(titles), len(traces))] {
+		traces[i].Name = title
+	}
 	sources := timeline.Sources{}
 	for _, spec := range specs {
 		text, err := os.ReadFile(spec)

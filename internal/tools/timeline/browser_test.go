@@ -19,7 +19,7 @@ import (
 func TestBrowser(t *testing.T) {
 	page := writePage(t, manyRanks(t, 64), read(t, "testdata/measured.json"))
 	b := browser.Open(t)
-	for _, width := range []int64{1280, 1920} {
+	for _, width := range []int64{800, 1280, 1920} {
 		for _, scheme := range []string{"light", "dark"} {
 			t.Run(fmt.Sprintf("%d-%s", width, scheme), func(t *testing.T) {
 				b.Load(page, width, 1000, scheme)

@@ -15,9 +15,11 @@ import (
 type file struct {
 	Events []event `json:"traceEvents"`
 	Other  struct {
-		Predicted bool   `json:"predicted"`
-		Machine   string `json:"machine"`
-		Calls     int    `json:"calls"`
+		Predicted bool    `json:"predicted"`
+		Machine   string  `json:"machine"`
+		Calls     int     `json:"calls"`
+		Call      float64 `json:"call_us"`              // of a prediction
+		Untraced  float64 `json:"us_per_call_untraced"` // of a program
 	} `json:"otherData"`
 	Distributed *struct {
 		Rank int `json:"rank"`

@@ -9,8 +9,8 @@ import (
 
 // Sizes on the page, in pixels. Times are in percent of the whole axis, so that the browser scales them.
 const (
-	laneHeight   = 20
-	sliceHeight  = 18
+	laneHeight   = 28
+	sliceHeight  = 26
 	headHeight   = 20 // of a rank, above its tracks
 	stripHeight  = 6  // of the strip with hidden and exposed times, at the end of the head
 	rankGap      = 8
@@ -63,7 +63,7 @@ func (t *Trace) layout(axis, shortest Time) chart {
 		top := y
 		y += headHeight
 		for _, track := range r.Tracks {
-			c.Names = append(c.Names, label{y + 13, "track", shortened(track.Name, nameLetters), track.Name})
+			c.Names = append(c.Names, label{y + 17, "track", shortened(track.Name, nameLetters), track.Name})
 			for _, s := range track.Slices {
 				if s.Length() < shortest {
 					continue
@@ -102,7 +102,7 @@ func sliceBox(s *Slice, y int, axis Time) box {
 		class += " crit"
 	}
 	return box{
-		Class: class, Name: shortened(s.Name, labelLetters), X: percent(s.Begin, axis), Width: percent(s.Length(), axis), Y: y,
+		Class: class, Name: shortened(s.Name, labelLetters) + s.moved(), X: percent(s.Begin, axis), Width: percent(s.Length(), axis), Y: y,
 		Height:   sliceHeight,
 		Labelled: s.Kind.Works(), slice: s,
 	}

@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"html/template"
@@ -81,9 +82,15 @@ func Page(w io.Writer, traces []*Trace, sources Sources) error {
 	if shortest > 0 {
 		v.Shortest = shortest.String()
 	}
-	for _, t := range traces {
+	for i, t := range traces {
 		t.analyse()
+		if t.Predicted && i > 0 {
+			traces[i-1].takeBytes(t)
+		}
 		v.Data.Length = max(v.Data.Length, t.Length)
+		if first := traces[0]; t != first && t.Call > 0 && first.Call > 0 {
+			t.Against = fmt.Sprintf(", %.2f times as fast as %s", float64(first.Call)/float64(t.Call), shortened(first.Name, listLetters))
+		}
 	}
 	texts := &texts{numbers: map[string]int{}, sources: sources}
 	for _, t := range traces {
@@ -98,22 +105,22 @@ func Page(w io.Writer, traces []*Trace, sources Sources) error {
 	return page.Execute(w, v)
 }
 
-// rows returns the sums of each rank of a trace, preceded by the total if there are several ranks.
+// rows returns the sums of each rank of a trace, preceded by their mean if there are several ranks.
 func (t *Trace) rows() []rowView {
-	row := func(name string, s Sums, whole Time) rowView {
+	row := func(name string, s Sums, ranks int) rowView {
 		r := rowView{Short: shortened(name, nameLetters), Name: name}
 		for _, c := range columns {
-			r.Cells = append(r.Cells, c.value(s).String())
+			r.Cells = append(r.Cells, (c.value(s) / Time(ranks)).String())
 		}
-		r.Cells = append(r.Cells, share(s.Hidden, s.Transfers), whole.String())
+		r.Cells = append(r.Cells, share(s.Hidden, s.Transfers), t.Length.String())
 		return r
 	}
 	var rows []rowView
 	if t.ranks() > 1 {
-		rows = append(rows, row(counted(t.ranks(), "rank"), t.sums(), t.Length*Time(t.ranks())))
+		rows = append(rows, row("mean of "+counted(t.ranks(), "rank"), t.sums(), t.ranks()))
 	}
 	for _, r := range t.Ranks {
-		rows = append(rows, row(r.Name, r.Sums, t.Length))
+		rows = append(rows, row(r.Name, r.Sums, 1))
 	}
 	return rows
 }
@@ -127,9 +134,13 @@ func (t *Trace) about() string {
 	if t.Machine != "" {
 		word += " on " + t.Machine
 	}
-	text := fmt.Sprintf("%s: %s, %s", word, t.Length, counted(t.ranks(), "rank"))
+	word += ": "
+	if t.Call > 0 {
+		word += t.Call.String() + " a call" + t.Against + "; drawn: "
+	}
+	text := word + t.Length.String() + ", " + counted(t.ranks(), "rank")
 	if n := len(t.Ranks); n < t.ranks() {
-		text += fmt.Sprintf(" (drawn: %d, one for all that do the same)", n)
+		text += fmt.Sprintf(" (%d drawn, one for all that do the same)", n)
 	}
 	if t.Calls > 0 {
 		text += ", " + counted(t.Calls, "call")
@@ -172,6 +183,26 @@ func Text(w io.Writer, traces []*Trace) {
 	}
 }
 
+// takeBytes gives transfers the bytes of the same call in a prediction, as programs do not record them.
+func (t *Trace) takeBytes(from *Trace) {
+	bytes := map[[4]string]int64{}
+	for _, one := range []*Trace{from, t} {
+		one.all(func(s *Slice) {
+			call := [4]string{s.rank.Name, s.Name, s.Where, s.Index}
+			s.Bytes = cmp.Or(s.Bytes, bytes[call])
+			bytes[call] = s.Bytes
+		})
+	}
+}
+
+// moved returns the size and the rate of a transfer.
+func (s *Slice) moved() string {
+	if s.Bytes == 0 || s.Length() == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %.3g MB, %.3g GB/s", float64(s.Bytes)/1e6, float64(s.Bytes)/float64(s.Length()))
+}
+
 // small turns a sentence into a part of a line.
 func small(text string) string { return strings.ToLower(text[:1]) + strings.TrimSuffix(text[1:], ".") }
 
@@ -201,7 +232,7 @@ func (t *texts) slice(s *Slice) []int {
 		beside = "hidden behind " + listed(s.Behind, behindMost) + "; exposed " + s.Exposed.String()
 	}
 	return []int{
-		int(s.Begin), int(s.Length()), t.number(s.Name), t.number(s.Kind.Label()), t.number(t.sources.line(s.Where)), t.number(s.Detail),
-		t.number(s.rank.Name + ", " + s.track.Name), t.number(beside),
+		int(s.Begin), int(s.Length()), t.number(s.Name), t.number(s.Kind.Label()), t.number(t.sources.line(s.Where)),
+		t.number(strings.TrimPrefix(s.Detail+s.moved(), ", ")), t.number(s.rank.Name + ", " + s.track.Name), t.number(beside),
 	}
 }

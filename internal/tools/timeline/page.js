@@ -52,6 +52,14 @@ function tick(ns, step) {
   return (ns / one).toFixed(digits) + (ms ? ' ms' : ' us');
 }
 
+// under is the slice under the pointer or, as many are narrower than a pixel, one right beside it.
+function under(event) {
+  for (const by of [0, -1, 1, -2, 2, -3, 3]) {
+    const slice = document.elementFromPoint(event.clientX + by, event.clientY)?.closest('.s');
+    if (slice) return slice;
+  }
+}
+
 // scale zooms about a place on the axis, a share of what is seen.
 function scale(by, at = 0.5) {
   const under = left + at / zoom;
@@ -155,7 +163,7 @@ for (const chart of document.querySelectorAll('.chart')) {
       left = dragged.left - (event.clientX - dragged.x) / (axis.clientWidth * zoom);
       draw();
     }
-    const slice = event.target.closest('.s');
+    const slice = under(event);
     if (!slice) { tip.hidden = true; return; }
     fill(tip, lines(numbers.get(slice)));
     tip.style.left = Math.max(0, Math.min(event.clientX + 14, innerWidth - tip.offsetWidth - 8)) + 'px';
@@ -164,7 +172,7 @@ for (const chart of document.querySelectorAll('.chart')) {
   chart.addEventListener('pointerleave', () => { tip.hidden = true; });
   chart.addEventListener('pointerdown', event => { dragged = { x: event.clientX, left }; });
   chart.addEventListener('click', event => {
-    const slice = event.target.closest('.s');
+    const slice = under(event);
     if (slice) select(numbers.get(slice), false);
   });
   chart.addEventListener('wheel', event => {

@@ -18,8 +18,8 @@ func Read(name string, r io.Reader) (*Trace, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &reader{trace: &Trace{Name: name, Predicted: f.Other.Predicted, Machine: f.Other.Machine, Calls: f.Other.Calls},
-		processes: map[string]*process{}}
+	b := &reader{trace: &Trace{Name: name, Predicted: f.Other.Predicted, Machine: f.Other.Machine, Calls: f.Other.Calls,
+		Call: Time(1000 * max(f.Other.Call, f.Other.Untraced))}, processes: map[string]*process{}}
 	for i, e := range f.Events {
 		if err := b.event(e); err != nil {
 			return nil, fmt.Errorf("%s: event %d, %q: %w", name, i, e.Name, err)
@@ -127,7 +127,8 @@ func (b *reader) slice(e event, at, length Time) {
 		return
 	}
 	_, t := b.thread(e)
-	s := &Slice{Kind: kind, Name: e.Name, Where: plain(e.Args["where"]), Begin: at, End: at + max(length, 0)}
+	s := &Slice{Kind: kind, Name: e.Name, Where: plain(e.Args["where"]), Index: plain(e.Args["index"]), Begin: at, End: at + max(length, 0)}
+	s.Bytes, _ = strconv.ParseInt(plain(e.Args["bytes"]), 10, 64)
 	var words []string
 	for _, key := range []string{"call", "index", "function", "kernel", "and_also"} {
 		if value := plain(e.Args[key]); value != "" {

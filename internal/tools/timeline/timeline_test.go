@@ -46,6 +46,23 @@ func TestPage(t *testing.T) {
 	}
 }
 
+// TestCompared: a prediction gives the measured trace above it the bytes of transfers, and says how much faster it is.
+func TestCompared(t *testing.T) {
+	list := []*Trace{read(t, "testdata/measured.json"), read(t, "testdata/measured.json")}
+	list[1].Predicted, list[1].Call = true, list[0].Call/2
+	list[1].all(func(s *Slice) { s.Bytes = 2_000_000 })
+	var page strings.Builder
+	if err := Page(&page, list, nil); err != nil {
+		t.Fatal(err)
+	}
+	for text, times := range map[string]int{">get: receive of A, 2 MB, 200 GB/s<": 2,
+		"29.5 us a call, 2.00 times as fast as testdata/measured.json": 1} {
+		if n := strings.Count(page.String(), text); n != times {
+			t.Errorf("%d times %s, not %d", n, text, times)
+		}
+	}
+}
+
 // TestErrors: what is no trace is refused, with the place.
 func TestErrors(t *testing.T) {
 	for text, want := range map[string]string{

@@ -15,8 +15,10 @@ type Trace struct {
 	Machine   string
 	Calls     int // of the program; 0 where the file does not say
 	Ranks     []*Rank
-	Length    Time // the end of the last slice
-	LeftOut   int  // slices of the host, which are not shown
+	Length    Time   // the end of the last slice
+	Call      Time   // of one call; 0 where the file does not say
+	Against   string // the speedup over the first trace of a page
+	LeftOut   int    // slices of the host, which are not shown
 
 	Path []Step // the critical path, in order of time
 }
@@ -43,8 +45,10 @@ type Slice struct {
 	Kind       Kind
 	Name       string // what is shown on it
 	Where      string // the line of the spec
+	Index      string // how often the statement made the call before
 	Detail     string // of which call, by which function
 	Begin, End Time
+	Bytes      int64 // that a transfer sends or receives; 0 where the file does not say
 	Lane       int
 
 	Exposed  Time    // exposed time of a transfer
