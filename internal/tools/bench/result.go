@@ -116,7 +116,9 @@ var columns = []column{
 		}
 		return "-"
 	}},
-	{"baseline", "time of the baseline by this one", func(r *Row) string { return number(r.Against, 3) }},
+	{"speedup over baseline", "time of the baseline by this one; ~: the times of both spread more than they differ", func(r *Row) string {
+		return number(r.Against, 3) + r.Unsure
+	}},
 	{"best peer", "time of the fastest peer by this one", func(r *Row) string { return number(r.AgainstPeer, 3) }},
 }
 
@@ -138,7 +140,7 @@ func (r *Result) Text(w io.Writer) error {
 		fmt.Fprintln(w)
 	}
 	for _, c := range shown {
-		fmt.Fprintf(w, "  %-12s%s\n", c.name, c.about)
+		fmt.Fprintf(w, "  %-23s%s\n", c.name, c.about)
 	}
 	return nil
 }
@@ -163,10 +165,25 @@ func (r *Result) problems() [][]Row {
 		}
 		list[i] = append(list[i], row)
 	}
+	for _, rows := range list {
+		doubt(rows)
+	}
 	return list
 }
 
-// printTable prints the rows of a problem, then the reasons of rows that were not measured or ran without cuDNN.
+// doubt marks the rows of a problem that differ from the baseline by less than the times of both spread.
+func doubt(rows []Row) {
+	for _, base := range rows {
+		for i := range rows {
+			row := &rows[i]
+			if _, beyond := Bought(*row, base); base.Baseline && !row.Baseline && row.Against > 0 && !beyond {
+				row.Unsure = " ~"
+			}
+		}
+	}
+}
+
+// printTable prints the rows of a problem, then doubts, and the reasons of rows that were not measured or ran without cuDNN.
 func printTable(w io.Writer, rows []Row, shown []column) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprint(table, "  case\tstatus")
@@ -185,6 +202,9 @@ func printTable(w io.Writer, rows []Row, shown []column) error {
 		return err
 	}
 	for _, row := range rows {
+		if row.Unsure != "" {
+			fmt.Fprintf(w, "  %s: the times spread more than they differ from those of the baseline; measure more --rounds\n", row.caseName())
+		}
 		if row.Reason != "" {
 			fmt.Fprintf(w, "  %s: %s\n", row.caseName(), row.Reason)
 		}

@@ -47,6 +47,7 @@ type Row struct {
 	Peer      bool    `json:"peer,omitempty"`             // of Options.Peers, and no program of hirgen
 	// AgainstPeer is the speedup over the fastest peer.
 	AgainstPeer float64 `json:"best_peer_by_this,omitempty"`
+	Unsure      string  `json:"-"` // not empty: the difference to the baseline is within the spread
 }
 
 // take adds the times of a program.
