@@ -80,6 +80,16 @@ func TestSimulate(t *testing.T) {
 	}
 }
 
+// TestSimulatePageShowsItsOutput: docs/simulate.md has the table of its example.
+func TestSimulatePageShowsItsOutput(t *testing.T) {
+	blocks := strings.Split(read(t, "../../docs/simulate.md"), "```")
+	spec := file(t, "fsdp.yaml", strings.TrimPrefix(blocks[1], "yaml"))
+	exit, out, stderr := hirgen(t, "", "simulate", spec, "-n", "8,64,1024", "--scale", "M")
+	if exit != exitOK || !strings.HasPrefix("\n"+out, blocks[3]) {
+		t.Errorf("exit code %d: docs/simulate.md is not what is printed:\n%s%s", exit, out, stderr)
+	}
+}
+
 // TestSimulateHelpShowsItsOutput: the help has the table that its first example prints.
 func TestSimulateHelpShowsItsOutput(t *testing.T) {
 	cmd := newSimulate()

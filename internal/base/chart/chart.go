@@ -27,6 +27,7 @@ type Chart struct {
 	Curves        []curveView
 	Ticks         []tick // below
 	Times         []tick // at the left
+	Linear        bool   // the axis of values is linear, from 0
 }
 
 // Right returns the right end of the lines of values.
@@ -80,9 +81,10 @@ const (
 	styles      = 6
 )
 
-// Draw draws curves, in the order given. Both axes are logarithmic; text spells values.
-func Draw(title, field string, text func(float64) string, curves []Curve) Chart {
-	c := Chart{Title: title, Field: field, Width: Width, Height: height, Left: left, Bottom: height - below}
+// Draw draws curves, in the order given. The axis of the field is logarithmic, and that of values unless it is linear;
+// text spells values.
+func Draw(title, field string, text func(float64) string, linear bool, curves []Curve) Chart {
+	c := Chart{Title: title, Field: field, Width: Width, Height: height, Left: left, Bottom: height - below, Linear: linear}
 	var all []Sample
 	for _, curve := range curves {
 		all = append(all, curve.Samples...)
@@ -91,7 +93,14 @@ func Draw(title, field string, text func(float64) string, curves []Curve) Chart 
 		return c
 	}
 	x := scale(all, left+20, Width-legendWidth, func(s Sample) []float64 { return []float64{s.X} })
+	low, high := all[0].either(), all[0].either()
+	for _, s := range all {
+		low, high = min(low, s.either()), max(high, s.either())
+	}
 	y := scale(all, float64(c.Bottom-15), 20, func(s Sample) []float64 { return []float64{s.Value, s.Dashed} })
+	if linear {
+		low, y = 0, func(value float64) float64 { return float64(c.Bottom) - float64(c.Bottom-20)*value/high }
+	}
 	for n, curve := range curves {
 		one := curveView{Name: Cut(curve.Name), Style: n % styles, LegendX: Width - legendWidth + 20, LegendY: 30 + 20*n}
 		list := slices.SortedFunc(slices.Values(curve.Samples), func(a, b Sample) int { return cmp.Compare(a.X, b.X) })
@@ -109,7 +118,7 @@ func Draw(title, field string, text func(float64) string, curves []Curve) Chart 
 		c.Height = max(c.Height, one.LegendY+30)
 	}
 	c.Ticks = ticks(all, x)
-	for _, value := range round(all) {
+	for _, value := range round(low, high) {
 		c.Times = append(c.Times, tick{y(value), text(value)})
 	}
 	return c
@@ -148,14 +157,10 @@ func scale(all []Sample, from, to float64, of func(Sample) []float64) func(float
 	}
 }
 
-// round returns some round values between the least and the most, or these two if there are none.
-func round(all []Sample) []float64 {
+// round returns some round values between two, or these two if there are none.
+func round(low, high float64) []float64 {
 	const fewest, most = 3, 6
-	low, high := all[0].either(), all[0].either()
-	for _, s := range all {
-		low, high = min(low, s.either()), max(high, s.either())
-	}
-	if high > wide*low {
+	if low > 0 && high > wide*low {
 		return decades(low, high)
 	}
 	// From coarse steps to fine ones, in parts of the next power of ten.

@@ -12,7 +12,7 @@ func TestValuesBesideTheAxisDoNotTouch(t *testing.T) {
 	const readable = 12
 	for _, high := range []float64{1.01, 1.3, 2, 5, 7.9, 8.1, 30, 400, 2e3, 1e6, 1e9} {
 		for _, low := range []float64{1, 3.7, 96} {
-			c := Draw("title", "ranks", func(x float64) string { return fmt.Sprint(x) },
+			c := Draw("title", "ranks", func(x float64) string { return fmt.Sprint(x) }, false,
 				[]Curve{{Name: "one", Samples: []Sample{{X: 2, Value: low}, {X: 4, Dashed: low * high}}}})
 			if len(c.Times) < 2 {
 				t.Errorf("from %v to %v: %v", low, low*high, c.Times)
@@ -26,13 +26,23 @@ func TestValuesBesideTheAxisDoNotTouch(t *testing.T) {
 	}
 }
 
+// TestLinear: values begin at 0, and half of a value is half as high.
+func TestLinear(t *testing.T) {
+	c := Draw("title", "ranks", func(x float64) string { return fmt.Sprint(x) }, true,
+		[]Curve{{Name: "one", Samples: []Sample{{X: 1, Value: 0.5}, {X: 2, Value: 1}}}})
+	points, bottom := c.Curves[0].Points, float64(c.Bottom)
+	if zero := c.Times[0]; zero.Text != "0" || zero.At != bottom || bottom-points[1].Y != 2*(bottom-points[0].Y) {
+		t.Errorf("%v, %v", c.Times, points)
+	}
+}
+
 // TestTicksDoNotTouch: of many values of the field some have a text.
 func TestTicksDoNotTouch(t *testing.T) {
 	var samples []Sample
 	for i := range 1024 {
 		samples = append(samples, Sample{X: float64(1024 - i), Value: float64(i + 1)})
 	}
-	c := Draw("title", "ranks", func(x float64) string { return fmt.Sprint(x) }, []Curve{{Name: "one", Samples: samples}})
+	c := Draw("title", "ranks", func(x float64) string { return fmt.Sprint(x) }, false, []Curve{{Name: "one", Samples: samples}})
 	for i, tick := range c.Ticks {
 		if i > 0 && tick.At < c.Ticks[i-1].At+apart(tick.Text, c.Ticks[i-1].Text) {
 			t.Errorf("%v", c.Ticks)
@@ -47,7 +57,7 @@ func TestTicksDoNotTouch(t *testing.T) {
 func TestPoints(t *testing.T) {
 	draw := func(curves ...Curve) string {
 		var page bytes.Buffer
-		c := Draw("a <title>", "ranks", func(x float64) string { return fmt.Sprint(x) }, curves)
+		c := Draw("a <title>", "ranks", func(x float64) string { return fmt.Sprint(x) }, true, curves)
 		if err := Parts("page").ExecuteTemplate(&page, "chart", c); err != nil {
 			t.Fatal(err)
 		}

@@ -47,7 +47,7 @@ func curves(rows []Row) []chart.Chart {
 			}
 		}
 		if len(drawn) > 0 {
-			list = append(list, chart.Draw(fmt.Sprintf("%s over %s", k.program, k.field), k.field, microseconds, drawn))
+			list = append(list, chart.Draw(fmt.Sprintf("%s over %s", k.program, k.field), k.field, microseconds, false, drawn))
 		}
 	}
 	return list

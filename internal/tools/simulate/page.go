@@ -55,13 +55,13 @@ func (r *Result) Page(w io.Writer) error {
 	times := []chart.Curve{
 		r.curve("compute", func(row Row) float64 { return row.Compute }),
 		r.curve("exposed", func(row Row) float64 { return row.Exposed }),
-		r.curve("predicted", func(row Row) float64 { return row.Predicted }), // above the others
+		r.curve("call", func(row Row) float64 { return row.Predicted }), // above the others
 	}
 	efficiency := []chart.Curve{r.curve("efficiency", func(row Row) float64 { return row.Efficiency })}
 	if len(efficiency[0].Samples) > 0 {
 		v.Charts = []chart.Chart{
-			chart.Draw("time of a call: "+r.scaling()+" scaling", "ranks", duration, times),
-			chart.Draw("efficiency: "+r.scaling()+" scaling", "ranks", percent, efficiency),
+			chart.Draw("time of a call: "+r.scaling()+" scaling", "ranks", duration, r.Scale != "", times),
+			chart.Draw("efficiency: "+r.scaling()+" scaling", "ranks", percent, true, efficiency),
 		}
 	}
 	return page.Execute(w, v)
