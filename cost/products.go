@@ -13,7 +13,20 @@ type Product struct {
 	Transposed     bool // B is stored as [n, k]
 	DType          domain.DType
 	Pos            diag.Pos
+	Time           float64 // of its calls, added up
+	Peak           float64 // TFLOP/s that the machine's GEMMs reach at most
 }
+
+// Flops returns the number of floating-point operations.
+func (p Product) Flops() float64 {
+	return 2 * float64(p.M) * float64(p.N) * float64(p.K) * float64(p.Batch)
+}
+
+// TFLOPs returns the predicted rate.
+func (p Product) TFLOPs() float64 { return p.Flops() / p.Time / 1e6 }
+
+// OfPeak returns the rate in percent of the peak.
+func (p Product) OfPeak() float64 { return 100 * p.TFLOPs() / p.Peak }
 
 // Products lists the products of a call in the order in which they begin.
 func (p *Prediction) Products() []Product {
@@ -35,9 +48,11 @@ func (p *Prediction) Products() []Product {
 		g := group{c.Pos, s.N, s.K, s.Batch, s.transposed}
 		if _, known := at[g]; !known {
 			at[g] = len(list)
-			list = append(list, Product{N: s.N, K: s.K, Batch: s.Batch, Transposed: s.transposed, DType: s.DType, Pos: c.Pos})
+			list = append(list, Product{N: s.N, K: s.K, Batch: s.Batch, Transposed: s.transposed, DType: s.DType, Pos: c.Pos,
+				Peak: p.Machine.gemmRate(s.DType).Peak})
 		}
 		list[at[g]].M += s.M
+		list[at[g]].Time += c.End - c.Start
 	}
 	return list
 }

@@ -14,7 +14,7 @@ func TestExplainPage(t *testing.T) {
 		t.Fatal(stderr)
 	}
 	text := read(t, page)
-	for _, want := range []string{"predicted on h100", "param   S = 2", "--schedule streams=1", "ncclAllGather("} {
+	for _, want := range []string{"predicted on h100", "param   S = 2", "given <b>-p S=2 --schedule streams=1", "ncclAllGather("} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page has no %q", want)
 		}

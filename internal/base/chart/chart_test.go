@@ -7,12 +7,14 @@ import (
 	"testing"
 )
 
+func spell(x float64) string { return fmt.Sprint(x) }
+
 // TestValuesBesideTheAxisDoNotTouch: over narrow and wide ranges there are some round values, far enough apart to be read.
 func TestValuesBesideTheAxisDoNotTouch(t *testing.T) {
 	const readable = 12
 	for _, high := range []float64{1.01, 1.3, 2, 5, 7.9, 8.1, 30, 400, 2e3, 1e6, 1e9} {
 		for _, low := range []float64{1, 3.7, 96} {
-			c := Draw("title", "ranks", func(x float64) string { return fmt.Sprint(x) }, false,
+			c := Draw("title", "ranks", spell, false,
 				[]Curve{{Name: "one", Samples: []Sample{{X: 2, Value: low}, {X: 4, Dashed: low * high}}}})
 			if len(c.Times) < 2 {
 				t.Errorf("from %v to %v: %v", low, low*high, c.Times)
@@ -28,7 +30,7 @@ func TestValuesBesideTheAxisDoNotTouch(t *testing.T) {
 
 // TestLinear: values begin at 0, and half of a value is half as high.
 func TestLinear(t *testing.T) {
-	c := Draw("title", "ranks", func(x float64) string { return fmt.Sprint(x) }, true,
+	c := Draw("title", "ranks", spell, true,
 		[]Curve{{Name: "one", Samples: []Sample{{X: 1, Value: 0.5}, {X: 2, Value: 1}}}})
 	points, bottom := c.Curves[0].Points, float64(c.Bottom)
 	if zero := c.Times[0]; zero.Text != "0" || zero.At != bottom || bottom-points[1].Y != 2*(bottom-points[0].Y) {
@@ -42,7 +44,7 @@ func TestTicksDoNotTouch(t *testing.T) {
 	for i := range 1024 {
 		samples = append(samples, Sample{X: float64(1024 - i), Value: float64(i + 1)})
 	}
-	c := Draw("title", "ranks", func(x float64) string { return fmt.Sprint(x) }, false, []Curve{{Name: "one", Samples: samples}})
+	c := Draw("title", "ranks", spell, false, []Curve{{Name: "one", Samples: samples}})
 	for i, tick := range c.Ticks {
 		if i > 0 && tick.At < c.Ticks[i-1].At+apart(tick.Text, c.Ticks[i-1].Text) {
 			t.Errorf("%v", c.Ticks)
@@ -57,7 +59,7 @@ func TestTicksDoNotTouch(t *testing.T) {
 func TestPoints(t *testing.T) {
 	draw := func(curves ...Curve) string {
 		var page bytes.Buffer
-		c := Draw("a <title>", "ranks", func(x float64) string { return fmt.Sprint(x) }, true, curves)
+		c := Draw("a <title>", "ranks", spell, true, curves)
 		if err := Parts("page").ExecuteTemplate(&page, "chart", c); err != nil {
 			t.Fatal(err)
 		}

@@ -46,7 +46,7 @@ func declare(b *model.Builder, name string, dtype domain.DType, extents ...int64
 func flops(products []cost.Product) float64 {
 	sum := 0.0
 	for _, p := range products {
-		sum += 2 * float64(p.M) * float64(p.N) * float64(p.K) * float64(p.Batch)
+		sum += p.Flops()
 	}
 	return sum
 }

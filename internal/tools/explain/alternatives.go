@@ -187,9 +187,11 @@ func given(program *hostir.Program, path string) (schedule.Choice, bool) {
 	return program.Choices.Choices[at], true
 }
 
-// whole tries complete schedules: auto, the default, no pipeline, and those that were fastest in any measurement.
+// whole ranks complete schedules: the program's, auto, the default, no pipeline, and those that were fastest in any
+// measurement.
 func (t *trial) whole(program *hostir.Program) []Alternative {
 	list := []Alternative{
+		{Name: "the schedule of the program", Predicted: t.own},
 		t.try("schedule: {} (the default)", []model.Setting{{Value: model.Defaults}}),
 		t.try("preset: eager (no pipeline)", []model.Setting{{Value: schedule.Eager}}),
 	}

@@ -24,18 +24,21 @@ $("find").dispatchEvent(new KeyboardEvent("keydown", { key: "Enter" }));
 saw.push("search: " + $("found").textContent);
 key("Escape");
 saw.push("lit behind Escape: " + all(".on, .pin").length);
+show("program");
+saw.push("first words: " + all("#program .word").slice(0, 2).map((e) => e.textContent));
+saw.push("cut: " + tabs.filter((b) => { show(b.dataset.tab); return $(tab).scrollWidth > $(tab).clientWidth; }).map((b) => b.textContent));
 return saw.join("\n");
 })()`
 
 // TestPageInBrowser loads a page from disk in headless Chromium, where there is one: its script shows the last pass that
-// changed the host program, lights up what comes from where, and obeys keys.
+// changed the host program, lights up what comes from where, colours the program, obeys keys, and cuts nothing at 800 pixels.
 func TestPageInBrowser(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "page.html")
 	if err := os.WriteFile(path, []byte(written(t, collect(t, "ag_matmul"))), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	b := browser.Open(t)
-	b.Load(path+"#show=passes&line=12", 1280, 900, "light")
+	b.Load(path+"#show=passes&line=12", 800, 900, "light")
 	got := browser.Value[string](b, user)
 	want := `stage: host IR after overlap, in #passes
 spec kept lit: 12, of what the pass put in: true
@@ -43,7 +46,9 @@ spec lit: 12
 calls: NcclCall
 stage: host IR after assign-transport, taken out: true
 search: 1 of 3
-lit behind Escape: 0`
+lit behind Escape: 0
+first words: namespace,namespace
+cut: `
 	if got != want {
 		t.Errorf("a reader sees\n%s\nand not\n%s", got, want)
 	}

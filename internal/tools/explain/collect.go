@@ -52,6 +52,9 @@ func Collect(in Input) (*Page, error) {
 	if err := page.moves(program, in.Machine); err != nil {
 		return nil, err
 	}
+	if given := strings.Join(in.Emit.Flags, " "); given != "" {
+		page.Summary = []Fact{{"given", given}}
+	}
 	page.summary(program, predicted)
 	page.alternatives(in, program, predicted)
 	return page, nil
@@ -173,6 +176,7 @@ func (page *Page) summary(p *hostir.Program, predicted *cost.Prediction) {
 		add("predicted", "nothing: the program makes too many calls")
 		return
 	}
+	page.GEMMs = predicted.Products()
 	for _, c := range predicted.Communications {
 		h := Hidden{Name: c.Name, From: page.inSpec(nil, strconv.Itoa(c.Pos.Line)), Times: c.Times, Total: c.Total, Exposed: c.Exposed,
 			Behind: c.Hidden}

@@ -198,6 +198,11 @@ func TestAlternatives(t *testing.T) {
 		if page.Skipped != "" || len(page.Choices) == 0 || len(page.Whole) == 0 {
 			t.Fatalf("%s has no alternatives: %s", name, page.Skipped)
 		}
+		for _, g := range page.GEMMs {
+			if share := g.OfPeak(); share <= 30 || share > 100 {
+				t.Errorf("%s: a GEMM reaches %v %% of its peak", name, share)
+			}
+		}
 		for _, c := range page.Choices {
 			for _, a := range c.Others {
 				if a.Name == c.Value || a.Refused == "" && (a.Predicted <= 0 || a.Predicted-a.Difference <= 0) {
@@ -217,6 +222,9 @@ func TestAlternatives(t *testing.T) {
 	}
 	// The schedule that auto took from a measurement, given whole.
 	const chosen = "pipeline=p2p all.via=ipc-get streams=0 all.signals=batched"
+	if !slices.ContainsFunc(page.Whole, func(a explain.Alternative) bool { return a.Name == "the schedule of the program" }) {
+		t.Error("the program's own schedule is not among the others")
+	}
 	found := false
 	for _, a := range page.Whole {
 		if a.Name == chosen {

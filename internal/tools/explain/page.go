@@ -4,6 +4,8 @@
 // Collect runs the stages and collects their output. Page.Write prints it as one self-contained HTML file.
 package explain
 
+import "github.com/hirgen/hirgen/cost"
+
 // Page is all that the page shows.
 type Page struct {
 	Name    string // of the program
@@ -12,6 +14,7 @@ type Page struct {
 	Lines   []Line // of the spec
 	Model   []Line // tensors and operations
 	Graph   Graph
+	GEMMs   []cost.Product
 	Stages  []Stage // host programs after each pass, then calls after each pass
 	Calls   []Listing
 	Sources []Listing // the emitted programs

@@ -159,7 +159,7 @@ func (r *Row) take(p *cost.Prediction) {
 	r.Predicted, r.Exposed, r.Compute = p.Total, p.Exposed, p.Computes()
 	flops := 0.0
 	for _, product := range p.Products() {
-		flops += 2 * float64(product.M) * float64(product.N) * float64(product.K) * float64(product.Batch)
+		flops += product.Flops()
 	}
 	r.TFLOPs = flops / p.Total / 1e6
 	for _, c := range p.Classes {
