@@ -121,7 +121,7 @@ const contrast = `(() => {
 	return wrong;
 })()`
 
-// checkPointer: a slice says what it is under the pointer, and keeps saying it after a click.
+// checkPointer: a slice says what it is under the pointer, or beside it if it is narrow, and keeps saying it after a click.
 func checkPointer(t *testing.T, b *browser.Browser) {
 	t.Helper()
 	at := browser.Value[[]float64](b, `(() => { scrollTo(0, 0); const b = document.querySelector('.time .nccl `+
@@ -130,6 +130,12 @@ func checkPointer(t *testing.T, b *browser.Browser) {
 	if tip := browser.Value[string](b, `tip.hidden ? '' : tip.textContent`); !strings.Contains(tip, "nccl 1 of a long name") ||
 		!strings.Contains(tip, "spec.yaml:12:5 · NCCL · 40.0 us") {
 		t.Errorf("under the pointer: %q", tip)
+	}
+	beside := browser.Value[[]float64](b, `(() => { const b = [...document.querySelectorAll('.time .copy rect')].map(e => `+
+		`e.getBoundingClientRect()).find(b => b.width < 6); return [b.left - 2, b.top + 9]; })()`)
+	b.Point(beside[0], beside[1])
+	if tip := browser.Value[string](b, `tip.hidden ? '' : tip.textContent`); !strings.HasPrefix(tip, "copy") {
+		t.Errorf("beside a narrow slice: %q", tip)
 	}
 	b.Click(at[0], at[1])
 	b.Point(1, 1)
