@@ -333,9 +333,6 @@ func (g *generator) partner(a *value) *value {
 
 func (g *generator) reduce() bool {
 	v := g.any()
-	if len(v.axes) < 2 {
-		return false
-	}
 	at := g.IntN(len(v.axes))
 	if split := slices.IndexFunc(v.axes, func(a domain.Axis) bool { return a.Kind == domain.Device }); split >= 0 && g.chance(0.6) {
 		at = split
@@ -345,6 +342,10 @@ func (g *generator) reduce() bool {
 		fn = "prod"
 	}
 	op := on(fn, v).with(g.axisAttr(at, len(v.axes)))
+	if len(v.axes) == 1 {
+		g.addWide(op, []domain.Axis{{Kind: domain.Serial, Extent: domain.Extent{Size: 1}}}, v)
+		return true
+	}
 	axes := slices.Delete(slices.Clone(v.axes), at, at+1)
 	out := g.addWide(op, axes, v)
 	g.listReduced(out, reduced(v.axes[at].Extent), at)
