@@ -94,6 +94,8 @@ var Passes = []Pass{
 	{"last-sums-in-kernels", "the kernel after a ring adds the last received partial sum (kernels: fused)", false, fusion.LastSumsInKernels},
 	{"overlap", "transfers are issued early, pipelines run on several streams, and each wait precedes the first use of its data", true,
 		pipeline.Overlap},
+	{"group-communications", "collectives of one communicator that follow each other are one group, which is one launch", false,
+		pipeline.GroupCommunications},
 	{"insert-deallocations", "every temporary buffer is freed after its last use (buffers: free)", false, buffers.InsertDeallocations},
 }
 
@@ -191,6 +193,8 @@ var Order = []Constraint{
 	{"sums-in-kernels", "overlap", "overlap needs the final readers of each buffer to find independent statements"},
 	{"make-outputs-in-place", "overlap", "overlap needs the final writer of each output to find independent statements"},
 	{"make-outputs-in-place", "insert-deallocations", "insert-deallocations frees buffers, but no views"},
+	{"overlap", "group-communications", "overlap decides which collectives follow each other, and where their Waits are"},
+	{"group-communications", "insert-deallocations", "a buffer is in use until the wait for the group"},
 	{"overlap", "insert-deallocations", "a buffer is in use until the last wait for it"},
 }
 

@@ -96,10 +96,13 @@ func explain(issued []*element) {
 		}
 		if e.onlyMoves() && behind != nil && !behind.longest().IsTransfer() {
 			work := behind.longest().Stmt
-			e.stmt.Meta().Note = "issued ahead, so that the " + hostir.Operation(work) + " of " + hostir.Result(work).Name + " hides it"
+			e.stmt.Meta().Note = issuedAhead + " the " + hostir.Operation(work) + " of " + hostir.Result(work).Name + " hides it"
 		}
 	}
 }
+
+// issuedAhead begins the note of what is issued before other work.
+const issuedAhead = "issued ahead, so that"
 
 // listScheduling is the state of a simulated run.
 type listScheduling struct {
