@@ -9,10 +9,10 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// GroupCommunications makes groups of collectives that follow each other. NCCL runs a group as one launch, with one latency. Within
-// it no order holds, so none has a result that another reads or writes. A group starts when its last collective may start, and one
-// Wait, where the first Wait was, waits for all of it. What is between them then hides nothing any more. So it may take no longer
-// than the latencies that the group saves. A collective in place stays alone.
+// GroupCommunications makes groups of collectives that follow each other. NCCL runs a group as one launch, with one latency. A group
+// has no order, so no collective reads or writes the results of others. A group starts when its last collective may start, and one
+// Wait, where the first Wait was, waits for all of it. Statements between the collectives, or between the Waits, no longer hide
+// any of them. They may take no longer than the latencies that the group saves. A collective in place stays alone.
 //
 // Requires: transfers are issued, and Waits placed, where they stay.
 //
@@ -40,7 +40,7 @@ func GroupCommunications(p *hostir.Program) error {
 type grouping struct {
 	names *hostir.Namer
 	waits map[string][]awaited // by handle
-	gone  map[hostir.Stmt]bool // Waits that another one replaces
+	gone  map[hostir.Stmt]bool // Waits that the Wait for a group replaces
 }
 
 // awaited is a Wait at its place in a list.

@@ -101,7 +101,7 @@ func explain(issued []*element) {
 	}
 }
 
-// issuedAhead begins the note of what is issued before other work.
+// issuedAhead begins the notes of transfers that hide behind later work.
 const issuedAhead = "issued ahead, so that"
 
 // listScheduling is the state of a simulated run.
