@@ -77,11 +77,10 @@ func (g *grouping) first(body []hostir.Stmt) (members []*hostir.Communication, e
 		if i > 0 {
 			saved += machine().CollectiveAlone(c.Type.Row().Form, 0, 0, int(c.TeamSize()))
 		}
-		more := append(members, c)
-		if late+g.between(more) > saved {
-			break
+		if members = append(members, c); late+g.between(members) > saved {
+			return members[:len(members)-1], end
 		}
-		members, end = more, i+1
+		end = i + 1
 	}
 	return members, end
 }
