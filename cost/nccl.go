@@ -1,6 +1,8 @@
 package cost
 
 import (
+	"slices"
+
 	"github.com/hirgen/hirgen/calls"
 	"github.com/hirgen/hirgen/calls/collective"
 	"github.com/hirgen/hirgen/calls/issue"
@@ -22,22 +24,49 @@ type (
 		of      int
 		stmt    calls.Stmt
 	}
+	// together is collectives of a group, of which stmt is the first one.
+	together struct {
+		stmt  calls.Stmt
+		comm  int32
+		form  collective.Form
+		bytes float64
+	}
 )
 
-// nccl issues a call or a group as two tasks, the begin and the end of the communications, which run between them.
+// nccl issues a call or a group as two tasks, the begin and the end of the communications, which run between them. Collectives of one
+// form in a group are one that moves the bytes of all.
 func (r *rank) nccl(s calls.Stmt, stream calls.Stream, body []calls.Stmt) {
 	var arrives []int32
 	moved := map[bool]float64{} // sent and received
+	var all []together
 	r.walk.Run(body, func(part calls.Stmt) {
-		if call, ok := part.(*calls.NcclCall); ok {
-			for _, p := range r.walk.Parts(call) {
+		call, ok := part.(*calls.NcclCall)
+		if !ok {
+			return
+		}
+		for _, p := range r.walk.Parts(call) {
+			if p.Kind != issue.Collective {
 				for _, m := range r.arrive(call, p) {
 					arrives = append(arrives, m)
 					moved[p.Kind == issue.Recv] += r.tasks[m].moved
 				}
+				continue
 			}
+			form := collective.Of(call.Kind).Form
+			i := slices.IndexFunc(all, func(c together) bool { return c.comm == p.Comm && c.form == form })
+			if i < 0 {
+				i, all = len(all), append(all, together{call, p.Comm, form, 0})
+			}
+			all[i].bytes += float64(p.Count * call.Type.Size())
 		}
 	})
+	for _, c := range all {
+		t := r.team(c.comm)
+		sent, received := c.form.Slices(int64(len(t.members)))
+		w := r.machine.collective(c.form, float64(sent)*c.bytes, float64(received)*c.bytes, t.lies)
+		arrives = append(arrives, r.meet(c.stmt, meetingKey{comm: c.comm, from: -1, to: -1}, t.members, w))
+		moved[false] += w.moved
+	}
 	if r.err != nil || len(arrives) == 0 {
 		return
 	}
@@ -50,17 +79,11 @@ func (r *rank) nccl(s calls.Stmt, stream calls.Stream, body []calls.Stmt) {
 	r.tasks[r.issue(on, s, end, arrives...)].opens = begin
 }
 
-// arrive takes part in a communication. A rank that sends to itself copies.
+// arrive takes part in a message. A rank that sends to itself copies.
 func (r *rank) arrive(s *calls.NcclCall, p issue.Part) []int32 {
 	bytes := float64(p.Count * s.Type.Size())
 	a, b := r.place, r.place
 	switch p.Kind {
-	case issue.Collective:
-		t := r.team(p.Comm)
-		form := collective.Of(s.Kind).Form
-		sent, received := form.Slices(int64(len(t.members)))
-		w := r.machine.collective(form, float64(sent)*bytes, float64(received)*bytes, t.lies)
-		return []int32{r.meet(s, meetingKey{comm: p.Comm, from: -1, to: -1}, t.members, w)}
 	case issue.Send:
 		b = r.place32(p.Peer)
 	case issue.Recv:

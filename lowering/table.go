@@ -94,7 +94,7 @@ var Passes = []Pass{
 	{"last-sums-in-kernels", "the kernel after a ring adds the last received partial sum (kernels: fused)", false, fusion.LastSumsInKernels},
 	{"overlap", "transfers are issued early, pipelines run on several streams, and each wait precedes the first use of its data", true,
 		pipeline.Overlap},
-	{"group-communications", "collectives of one communicator that follow each other are one group, which is one launch", false,
+	{"group-communications", "collectives of one type and communicator that follow each other are one group, which is one launch", false,
 		pipeline.GroupCommunications},
 	{"insert-deallocations", "every temporary buffer is freed after its last use (buffers: free)", false, buffers.InsertDeallocations},
 }

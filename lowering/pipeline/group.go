@@ -9,10 +9,10 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// GroupCommunications makes groups of collectives that follow each other. NCCL runs a group as one launch, with one latency. A group
-// has no order, so no collective reads or writes the results of others. A group starts when its last collective may start, and one
-// Wait, where the first Wait was, waits for all of it. Statements between the collectives, or between the Waits, no longer hide
-// any of them. They may take no longer than the latencies that the group saves. A collective in place stays alone.
+// GroupCommunications makes groups of collectives of one type that follow each other. NCCL runs a group as one launch, with one
+// latency. A group has no order, so no collective reads or writes the results of others. A group starts when its last collective may
+// start, and one Wait, where the first Wait was, waits for all of it. Statements between the collectives, or between the Waits, no
+// longer hide any of them. They may take no longer than the latencies that the group saves. A collective in place stays alone.
 //
 // Requires: transfers are issued, and Waits placed, where they stay.
 //
@@ -85,15 +85,14 @@ func (g *grouping) first(body []hostir.Stmt) (members []*hostir.Communication, e
 	return members, end
 }
 
-// apart reports whether a collective can be in a group with others. NCCL launches sends and receives apart from its own collectives.
+// apart reports whether a collective can be in a group with others of its type.
 func apart(members []*hostir.Communication, c *hostir.Communication) bool {
 	share := func(a, b *hostir.Tensor) bool {
 		return slices.ContainsFunc(hostir.Buffers(a), func(t *hostir.Tensor) bool { return slices.Contains(hostir.Buffers(b), t) })
 	}
-	row := c.Type.Row()
-	return c.Backend == hostir.NCCL && !row.Pairs && !share(c.In, c.Out) &&
+	return c.Backend == hostir.NCCL && !c.Type.Row().Pairs && !share(c.In, c.Out) &&
 		!slices.ContainsFunc(members, func(m *hostir.Communication) bool {
-			return m.Mesh != c.Mesh || m.MeshAxis != c.MeshAxis || !m.On.Is(c.On) || (m.Type.Row().NCCL == "") != (row.NCCL == "") ||
+			return m.Mesh != c.Mesh || m.MeshAxis != c.MeshAxis || m.Type != c.Type || !m.On.Is(c.On) ||
 				share(m.Out, c.In) || share(m.Out, c.Out) || share(m.In, c.Out)
 		})
 }
