@@ -34,14 +34,18 @@ func specTexts(t *testing.T) []specText {
 	return list
 }
 
-// withConcats reads the examples, and a layer that puts gradients one behind the other.
+// withConcats reads the examples, a layer that puts gradients one behind the other, and a program of a group.
 func withConcats(t *testing.T) []specText {
 	t.Helper()
-	source, err := os.ReadFile(filepath.Join("..", "testdata", "layers", "llama_attention_sp_backward.yaml"))
-	if err != nil {
-		t.Fatal(err)
+	list := specTexts(t)
+	for _, path := range []string{"testdata/layers/llama_attention_sp_backward.yaml", "internal/e2e/testdata/moves/grouped.yaml"} {
+		source, err := os.ReadFile(filepath.Join("..", path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, specText{strings.TrimSuffix(filepath.Base(path), ".yaml"), string(source)})
 	}
-	return append(specTexts(t), specText{"llama_attention_sp_backward", string(source)})
+	return list
 }
 
 // sizes gives the parameters that specs have values that every division allows: d ranks
