@@ -28,7 +28,7 @@ var tensorEntries = []Entry{
 		Example: "hirgen: 1\nname: p\ntensors: {A: [2, 8], B: [8, r(2)]}\nops:\n  - B = sum(A, axis=0)\n"},
 	{Code: BadAxisCount, Title: "too few or too many axes",
 		Text:    "A tensor has 1 to 8 axes, reduction axes not counted. [] is an axis of one element. The operands of products have at least 2 axes.",
-		Example: "hirgen: 1\nname: p\ntensors: {A: [8], B: [8, 8]}\nops: [C = matmul(A, B)]\n"},
+		Example: "hirgen: 1\nname: p\ntensors: {A: [8], B: [8, 8]}\nops:\n  - C = matmul(A, B)\n"},
 	{Code: UnknownDType, Title: "an element type does not exist",
 		Text:    "docs/spec.md lists the element types. Only inputs may be integers.",
 		Example: "hirgen: 1\nname: p\ndtype: float32\ntensors: {A: [8]}\nops: [B = relu(A)]\n"},
