@@ -25,7 +25,8 @@ func TestNumbersFollowParameters(t *testing.T) {
 
 // TestRanksFollowParameters: a mesh can list ranges of ranks.
 func TestRanksFollowParameters(t *testing.T) {
-	const text = "hirgen: 1\nname: p\nparams: {D: 2}\nmeshes: {a: {axes: {x: D+1}, ranks: [D..2*D-1, 0]}, b: {axes: {x: D}, ranks: [0..D-1]}}\n" +
+	const text = "hirgen: 1\nname: p\nparams: {D: 2}\n" +
+		"meshes: {a: {axes: {x: D+1}, ranks: [D..2*D-1, 0]}, b: {axes: {x: D}, ranks: [0..D-1]}}\n" +
 		"tensors: {A: {axes: [DIDx, 6], mesh: a}, B: {axes: [DIDx, 6], mesh: b}}\nops: [X = relu(A), Y = relu(B)]\n"
 	for d, want := range map[int64]string{2: "[[2 3 0] [0 1]]", 3: "[[3 4 5 0] [0 1 2]]"} {
 		p, err := Load("spec.yaml", []byte(text), map[string]int64{"D": d})

@@ -27,7 +27,8 @@ var tensorEntries = []Entry{
 			"product: at the end). Inputs and all other results have no reduction axis.",
 		Example: "hirgen: 1\nname: p\ntensors: {A: [2, 8], B: [8, r(2)]}\nops:\n  - B = sum(A, axis=0)\n"},
 	{Code: BadAxisCount, Title: "too few or too many axes",
-		Text:    "A tensor has 1 to 8 axes, reduction axes not counted. [] is an axis of one element. The operands of products have at least 2 axes.",
+		Text: "A tensor has 1 to 8 axes, reduction axes not counted. [] is an axis of one element. The operands of products have at least 2 " +
+			"axes.",
 		Example: "hirgen: 1\nname: p\ntensors: {A: [8], B: [8, 8]}\nops:\n  - C = matmul(A, B)\n"},
 	{Code: UnknownDType, Title: "an element type does not exist",
 		Text:    "docs/spec.md lists the element types. Only inputs may be integers.",
