@@ -19,19 +19,19 @@ func TestSummaryTellsTheSchedule(t *testing.T) {
 		"a collective": {"ag_matmul", "streams: 1",
 			[]string{"Schedule: pipeline collective, 1 compute stream."}},
 		"an operation that is taken apart": {"mlp_sp", "streams: 4", []string{" U = layer_norm(X, gamma, beta) G = reshape(U) "}},
-		"no pipeline":                      {"mlp_tp_backward", "streams: 4", []string{"Schedule: no compute streams."}},
-		"serialized":                       {"ag_matmul", "preset: eager", []string{"Schedule: no pipeline, no compute streams."}},
+		"no pipeline":                      {"mlp_tp_backward", "streams: 4", []string{"Schedule: computes on the caller's stream."}},
+		"serialized":                       {"ag_matmul", "preset: eager", []string{"Schedule: no pipeline, computes on the caller's stream."}},
 		"streams": {"ag_matmul_p2p", "preset: reference, streams: 2, pipeline: p2p, reshard: after, joins: body, local_shard: copied, " +
 			"delay: 5, " +
 			"graph: true, all: {via: ipc-put, steps: reverse}, A: {copy: sm}",
 			[]string{"Schedule: pipeline p2p, 2 compute streams, reshard after, replayed as a CUDA graph, joins body, local_shard copied, delay 5 " +
 				"microseconds, via ipc-put, steps reverse, copy sm of A."}},
 		"a ring": {"matmul_rs_ring", "pipeline: p2p, streams: 3, all: {steps: ring, split: 2, fuse: gemm}",
-			[]string{"one slice per iteration of s and c.", "Schedule: pipeline p2p, no compute streams, steps ring, split 2, fuse gemm."}},
+			[]string{"one slice per iteration of s and c.", "Schedule: pipeline p2p, computes on the caller's stream, steps ring, split 2, fuse gemm."}},
 		"sub-chunks": {"matmul_ar_sub_chunks", "pipeline: p2p, streams: 0, buffers: free, all: {via: ipc-put, lead: all, signals: batched, " +
 			"local: last, split: 2, interchange: true, copy: engine}",
 			[]string{"into C from rank to rank by IPC-put, one slice per iteration of c and s.",
-				"Schedule: pipeline p2p, no compute streams, buffers free, via ipc-put, local last, split 2, interchange true, signals batched."}},
+				"Schedule: pipeline p2p, computes on the caller's stream, buffers free, via ipc-put, local last, split 2, interchange true, signals batched."}},
 		"a peer-read reduction": {"matmul_rs_peer_read", "pipeline: p2p, streams: 0, all: {via: ipc-get, fuse: peer-read}",
 			[]string{"partial sums of peers read for C from rank to rank by IPC-get, one slice per iteration of s."}},
 		"two programs": {"ag_matmul_p2p", "pipeline: p2p, transport: auto, streams: 2, all: {copy: fused}",

@@ -58,7 +58,7 @@ class AgMatmulAfter final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:12:5 mesh world axis x");
   cudaStream_t compute_[kComputeStreams];
-  void* workspaces_[kComputeStreams];  // GEMMs at once need memory each
+  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
   bf16* C_local_ = context_.allocate<bf16>(S * kShardM * N, "spec.yaml:12:5 C_local");  // [S, 1, kShardM, N]
   hirgen::MatmulPlan C_local_plan_{context_, kCLocalShape, kMatmulCLocal};
   hirgen::Events started_ = context_.events("started", kStarted, 1);

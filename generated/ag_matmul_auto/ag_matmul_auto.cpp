@@ -8,7 +8,7 @@
 //   C [Stream(D), M/D, N] bf16
 //
 // Derived: transfers into A_all from rank to rank by IPC-get, one slice per iteration of s.
-// Schedule: pipeline p2p, no compute streams, via ipc-get, signals batched.
+// Schedule: pipeline p2p, computes on the caller's stream, via ipc-get, signals batched.
 // Chosen by auto: ag_matmul 8192 x 8192 x 8192, bf16, 4 ranks: measured 1.67 ms with pipeline p2p, all.via
 // ipc-get, streams 0, all.signals batched.
 // Where not all ranks can share memory, ag_matmul_auto_across_nodes.cpp runs instead.

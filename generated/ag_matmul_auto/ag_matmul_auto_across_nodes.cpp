@@ -9,7 +9,7 @@
 //
 // Derived: transfers into A_all from rank to rank by IPC-get intra-node, one slice per iteration of s.
 // Derived: transfers into A_all from rank to rank by NCCL inter-node, one slice per iteration of s.
-// Schedule: pipeline p2p, no compute streams, via ipc-get, signals batched, nccl between nodes.
+// Schedule: pipeline p2p, computes on the caller's stream, via ipc-get, signals batched, nccl between nodes.
 // Chosen by auto: ag_matmul 8192 x 8192 x 8192, bf16, 4 ranks: measured 1.67 ms with pipeline p2p, all.via
 // ipc-get, streams 0, all.signals batched.
 // Runs where not all ranks can share memory; where they can, ag_matmul_auto.cpp does.

@@ -58,7 +58,7 @@ class AgMatmulBcast final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:13:5 mesh world axis x");
   cudaStream_t compute_[kComputeStreams];
-  void* workspaces_[kComputeStreams];  // GEMMs at once need memory each
+  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
   bf16* A_all_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:13:5 A_all");  // [D, kShardM, K]
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
   hirgen::Events broadcast_ready_ = context_.events("broadcast_ready", kBroadcast, 1);

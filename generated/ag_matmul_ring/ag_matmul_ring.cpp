@@ -8,7 +8,7 @@
 //   C [Stream(D), M/D, N] bf16
 //
 // Derived: transfers into A_all from rank to rank by IPC-put, one slice per iteration of s and c.
-// Schedule: pipeline p2p, no compute streams, via ipc-put, steps ring, split 2.
+// Schedule: pipeline p2p, computes on the caller's stream, via ipc-put, steps ring, split 2.
 #include "ag_matmul_ring.hpp"
 
 #include <cuda_bf16.h>

@@ -7,7 +7,7 @@
 //   C [Stream(S), D, M/(S*D), N] bf16
 //
 // Derived: allgather of A over mesh axis x, one slice per iteration of s.
-// Schedule: pipeline collective, no compute streams.
+// Schedule: pipeline collective, computes on the caller's stream.
 #include "allgather.hpp"
 
 #include <cuda_bf16.h>

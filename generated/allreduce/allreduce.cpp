@@ -7,7 +7,7 @@
 //   C [Stream(S), r(D), M/S, N] bf16
 //
 // Derived: allreduce of A over mesh axis x, one slice per iteration of s.
-// Schedule: pipeline collective, no compute streams.
+// Schedule: pipeline collective, computes on the caller's stream.
 #include "allreduce.hpp"
 
 #include <cuda_bf16.h>

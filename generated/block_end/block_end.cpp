@@ -123,7 +123,7 @@ class BlockEnd final : public hirgen::Program {
   hirgen::Peers peers_{context_, "spec.yaml block_end"};  // memory that ranks share
   const hirgen::StreamMemory& driver_ = peers_.memory();
   cudaStream_t compute_[kComputeStreams];
-  void* workspaces_[kComputeStreams];  // GEMMs at once need memory each
+  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
   bf16* Wop_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:18:5 Wop");  // [1, D, kShardM, K]
   // [D, 1, kShardM, K]
   bf16* Wop_parts_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:19:5 Wop_parts");

@@ -68,7 +68,7 @@ class GatherConsume final : public hirgen::Program {
   hirgen::Peers peers_{context_, "spec.yaml gather_consume"};  // memory that ranks share
   const hirgen::StreamMemory& driver_ = peers_.memory();
   cudaStream_t compute_[kComputeStreams];
-  void* workspaces_[kComputeStreams];  // GEMMs at once need memory each
+  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
   bf16* A_all_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:13:5 A_all");  // [D, kShardM, K]
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
   hirgen::Events started_ = context_.events("started", kStarted, 1);

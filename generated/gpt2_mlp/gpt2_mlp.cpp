@@ -95,7 +95,7 @@ class Gpt2Mlp final : public hirgen::Program {
   hirgen::Peers peers_{context_, "spec.yaml gpt2_mlp"};  // memory that ranks share
   const hirgen::StreamMemory& driver_ = peers_.memory();
   cudaStream_t compute_[kComputeStreams];
-  void* workspaces_[kComputeStreams];  // GEMMs at once need memory each
+  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
   bf16* U_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:20:5 U");  // [D, 1, kShardM, K]
   bf16* A_ = context_.allocate<bf16>(D * kShardM * kShardN, "spec.yaml:21:5 A");  // [D, 1, kShardM, kShardN]
   bf16* P_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:23:5 P");              // [D, 1, kShardM, K]

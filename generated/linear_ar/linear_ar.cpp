@@ -65,7 +65,7 @@ class LinearAr final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:16:5 mesh world axis x");
   cudaStream_t compute_[kComputeStreams];
-  void* workspaces_[kComputeStreams];  // GEMMs at once need memory each
+  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
   bf16* Y_parts_ = context_.allocate<bf16>(S * kSliceM * N, "spec.yaml:16:5 Y_parts");  // [S, 1, kSliceM, N]
   bf16* Y_sum_ = context_.allocate<bf16>(S * kSliceM * N, "spec.yaml:16:5 Y_sum");      // [S, kSliceM, N]
   hirgen::MatmulPlan Y_parts_plan_{context_, kYPartsShape, kLinearYParts};

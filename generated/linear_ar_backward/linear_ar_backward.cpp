@@ -73,7 +73,7 @@ class LinearArBackward final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   cudaStream_t compute_[kComputeStreams];
-  void* workspaces_[kComputeStreams];                                       // GEMMs at once need memory each
+  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
   bf16* P_ = context_.allocate<bf16>(S * N * kShardK, "spec.yaml:22:5 P");  // [S, 1, N, kShardK]
   hirgen::MatmulPlan dX_plan_{context_, kDXShape, kMatmulDX};
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};

@@ -154,7 +154,8 @@ class LlamaBlock final : public hirgen::Program {
   hirgen::Peers peers_{context_, "spec.yaml llama_block"};  // memory that ranks share
   hirgen::GraphCache graphs_ = hirgen::GraphCache("spec.yaml llama_block");
   cudaStream_t compute_[kComputeStreams];
-  void* workspaces_[kComputeStreams];  // GEMMs and attentions at once need memory each
+  // one per compute stream: their GEMMs and attentions run at the same time
+  void* workspaces_[kComputeStreams];
   bf16* U1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:22:5 U1");          // [B * L, E]
   bf16* Wop_ = context_.allocate<bf16>(D * kShardL * E, "spec.yaml:38:5 Wop");  // [1, D, kShardL, E]
   bf16* U2_ = context_.allocate<bf16>(kShardL * E, "spec.yaml:43:5 U2");        // [1, kShardL, E]

@@ -177,7 +177,8 @@ class LlamaBlockAcrossNodes final : public hirgen::Program {
   hirgen::GraphCache graphs_ = hirgen::GraphCache("spec.yaml llama_block");
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:39:5 mesh world");
   cudaStream_t compute_[kComputeStreams];
-  void* workspaces_[kComputeStreams];  // GEMMs and attentions at once need memory each
+  // one per compute stream: their GEMMs and attentions run at the same time
+  void* workspaces_[kComputeStreams];
   bf16* U1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:22:5 U1");  // [B * L, E]
   bf16* QKV_ = context_.allocate<bf16>(B * L * kShardG * C, "spec.yaml:23:5 QKV");  // [1, B * L, kShardG * C]
   bf16* Rq_ = context_.allocate<bf16>(B * L * kShardH * C, "spec.yaml:28:5 Rq");  // [1, B, L, kShardH, C]

@@ -150,7 +150,8 @@ class LlamaBlockSp final : public hirgen::Program {
   hirgen::Peers peers_{context_, "spec.yaml llama_block_sp"};  // memory that ranks share
   const hirgen::StreamMemory& driver_ = peers_.memory();
   cudaStream_t compute_[kComputeStreams];
-  void* workspaces_[kComputeStreams];  // GEMMs and attentions at once need memory each
+  // one per compute stream: their GEMMs and attentions run at the same time
+  void* workspaces_[kComputeStreams];
   bf16* U1_ = context_.allocate<bf16>(kShardL * E, "spec.yaml:22:5 U1");              // [1, kShardL, E]
   bf16* U1_all_ = context_.allocate<bf16>(D * kShardL * E, "spec.yaml:23:5 U1_all");  // [D, kShardL, E]
   bf16* Wop_ = context_.allocate<bf16>(D * kShardL * E, "spec.yaml:38:5 Wop");        // [1, D, kShardL, E]

@@ -19,8 +19,8 @@
 //
 // Derived: transfers into P_parts from rank to rank by IPC-get, one slice per iteration of s.
 // Derived: transfers into Y from rank to rank by IPC-get, one slice per iteration of s.
-// Schedule: pipeline p2p, no compute streams, replayed as a CUDA graph, via ipc-get, copy fused, signals
-// batched.
+// Schedule: pipeline p2p, computes on the caller's stream, replayed as a CUDA graph, via ipc-get, copy fused,
+// signals batched.
 // Chosen by auto: predicted 525.5 us on h200 with pipeline p2p, all.via ipc-get, streams 0, all.signals
 // batched, all.copy fused, graph true, 584.7 us with the default of each field.
 // Where not all ranks can share memory, llama_mlp_across_nodes.cpp runs instead.

@@ -59,7 +59,7 @@ class MatmulAr final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:14:5 mesh world axis x");
   cudaStream_t compute_[kComputeStreams];
-  void* workspaces_[kComputeStreams];                                       // GEMMs at once need memory each
+  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
   bf16* P_ = context_.allocate<bf16>(S * kSliceM * N, "spec.yaml:13:5 P");  // [S, 1, kSliceM, N]
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
   hirgen::Events started_ = context_.events("started", kStarted, 1);

@@ -61,7 +61,7 @@ class MatmulRsGradA final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:13:5 mesh world axis x");
   cudaStream_t compute_[kComputeStreams];
-  void* workspaces_[kComputeStreams];  // GEMMs at once need memory each
+  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
   // [S, D, kShardM, N]
   bf16* dC_all_ = context_.allocate<bf16>(S * D * kShardM * N, "spec.yaml:13:5 dC_all");
   hirgen::MatmulPlan dA_plan_{context_, kDAShape, kMatmulDA};

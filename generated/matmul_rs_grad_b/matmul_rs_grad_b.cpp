@@ -64,7 +64,7 @@ class MatmulRsGradB final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:15:5 mesh world axis x");
   cudaStream_t compute_[kComputeStreams];
-  void* workspaces_[kComputeStreams];  // GEMMs at once need memory each
+  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
   // [S, D, kShardM, N]
   bf16* dC_all_ = context_.allocate<bf16>(S * D * kShardM * N, "spec.yaml:15:5 dC_all");
   bf16* P_ = context_.allocate<bf16>(S * kShardK * N, "spec.yaml:16:5 P");  // [S, 1, kShardK, N]

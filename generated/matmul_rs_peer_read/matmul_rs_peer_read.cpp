@@ -10,7 +10,8 @@
 //   C [r(D), DIDx(D), M/D, N] bf16
 //
 // Derived: partial sums of peers read for C from rank to rank by IPC-get, one slice per iteration of s.
-// Schedule: pipeline p2p, no compute streams, via ipc-get, block 4, fuse peer-read, signals batched.
+// Schedule: pipeline p2p, computes on the caller's stream, via ipc-get, block 4, fuse peer-read, signals
+// batched.
 #include "matmul_rs_peer_read.hpp"
 
 #include <cuda_bf16.h>

@@ -19,7 +19,7 @@
 //
 // Derived: allgather of U over mesh axis x.
 // Derived: reducescatter of P over mesh axis x.
-// Schedule: no compute streams.
+// Schedule: computes on the caller's stream.
 #include "mlp_sp.hpp"
 
 #include <cuda_bf16.h>

@@ -72,7 +72,7 @@ class MlpTp final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:14:5 mesh world axis x");
   cudaStream_t compute_[kComputeStreams];
-  void* workspaces_[kComputeStreams];  // GEMMs at once need memory each
+  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
   bf16* X_all_ = context_.allocate<bf16>(S * D * kShardM * K, "spec.yaml:14:5 X_all");  // [S, D, kShardM, K]
   bf16* Z_ = context_.allocate<bf16>(S * kSliceM * kShardN, "spec.yaml:15:5 Z");  // [S, 1, kSliceM, kShardN]
   bf16* P_ = context_.allocate<bf16>(S * kSliceM * K, "spec.yaml:17:5 P");        // [S, 1, kSliceM, K]

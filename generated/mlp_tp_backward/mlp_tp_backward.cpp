@@ -23,7 +23,7 @@
 // Derived: allgather of dY over mesh axis x.
 // Derived: allgather of X over mesh axis x.
 // Derived: reducescatter of dP over mesh axis x.
-// Schedule: no compute streams.
+// Schedule: computes on the caller's stream.
 #include "mlp_tp_backward.hpp"
 
 #include <cuda_bf16.h>

@@ -68,7 +68,7 @@ class MoeA2a final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:15:5 mesh world axis x");
   cudaStream_t compute_[kComputeStreams];
-  void* workspaces_[kComputeStreams];                                     // GEMMs at once need memory each
+  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
   bf16* T_ = context_.allocate<bf16>(S * D * C * K, "spec.yaml:15:5 T");  // [S, D, 1, C, K]
   bf16* Z_ = context_.allocate<bf16>(S * D * C * N, "spec.yaml:16:5 Z");  // [S, D, 1, C, N]
   bf16* P_ = context_.allocate<bf16>(S * D * C * K, "spec.yaml:18:5 P");  // [S, D, 1, C, K]

@@ -7,7 +7,7 @@
 //   C [Stream(S), r(D), DIDx(D), M/(S*D), N] bf16
 //
 // Derived: reducescatter of A over mesh axis x, one slice per iteration of s.
-// Schedule: pipeline collective, no compute streams.
+// Schedule: pipeline collective, computes on the caller's stream.
 #include "reduce_scatter.hpp"
 
 #include <cuda_bf16.h>

@@ -74,7 +74,7 @@ class RsNormAg final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:19:5 mesh world axis x");
   cudaStream_t compute_[kComputeStreams];
-  void* workspaces_[kComputeStreams];  // GEMMs at once need memory each
+  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
   bf16* P_ = context_.allocate<bf16>(S * kSliceM * K, "spec.yaml:17:5 P");              // [S, 1, kSliceM, K]
   bf16* V_ = context_.allocate<bf16>(S * kShardM * K, "spec.yaml:19:5 V");              // [S, 1, kShardM, K]
   bf16* U_ = context_.allocate<bf16>(S * kShardM * K, "spec.yaml:20:5 U");              // [S, 1, kShardM, K]

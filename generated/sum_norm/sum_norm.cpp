@@ -14,8 +14,8 @@
 //   Y [M, N] bf16
 //
 // Derived: transfers into P_parts from rank to rank by IPC-put, one slice per iteration of s.
-// Schedule: pipeline p2p, no compute streams, replayed as a CUDA graph, via ipc-put, fuse exchange, copy sm,
-// signals batched.
+// Schedule: pipeline p2p, computes on the caller's stream, replayed as a CUDA graph, via ipc-put, fuse
+// exchange, copy sm, signals batched.
 #include "sum_norm.hpp"
 
 #include <cuda_bf16.h>

@@ -94,7 +94,7 @@ class SwigluP2p final : public hirgen::Program {
   hirgen::Peers peers_{context_, "spec.yaml swiglu_p2p"};  // memory that ranks share
   const hirgen::StreamMemory& driver_ = peers_.memory();
   cudaStream_t compute_[kComputeStreams];
-  void* workspaces_[kComputeStreams];                                       // GEMMs at once need memory each
+  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
   bf16* U_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:19:5 U");  // [D, 1, kShardM, K]
   // [D, 1, kShardM, kShardN]
   bf16* Zg_ = context_.allocate<bf16>(D * kShardM * kShardN, "spec.yaml:20:5 Zg");

@@ -76,7 +76,7 @@ class SwigluTp final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:15:5 mesh world axis x");
   cudaStream_t compute_[kComputeStreams];
-  void* workspaces_[kComputeStreams];  // GEMMs at once need memory each
+  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
   bf16* X_all_ = context_.allocate<bf16>(S * D * kShardM * K, "spec.yaml:15:5 X_all");  // [S, D, kShardM, K]
   // [S, 1, kSliceM, kShardN]
   bf16* Zg_ = context_.allocate<bf16>(S * kSliceM * kShardN, "spec.yaml:16:5 Zg");

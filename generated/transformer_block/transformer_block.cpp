@@ -26,7 +26,7 @@
 //
 // Derived: allreduce of Wop over mesh axis x.
 // Derived: allreduce of W2p over mesh axis x.
-// Schedule: no compute streams.
+// Schedule: computes on the caller's stream.
 #include "transformer_block.hpp"
 
 #include <cuda_bf16.h>

@@ -44,7 +44,7 @@
 //
 // Derived: allreduce of dU2p over mesh axis x.
 // Derived: allreduce of dU1p over mesh axis x.
-// Schedule: no compute streams.
+// Schedule: computes on the caller's stream.
 #include "transformer_block_backward.hpp"
 
 #include <cuda_bf16.h>

@@ -64,7 +64,7 @@ func hasLoop(body []hostir.Stmt) bool {
 func (b *builder) workers() string {
 	switch b.out.Streams {
 	case 0:
-		return "no compute streams"
+		return "computes on the caller's stream"
 	case 1:
 		return "1 compute stream"
 	default:

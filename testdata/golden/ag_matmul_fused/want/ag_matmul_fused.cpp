@@ -59,7 +59,7 @@ class AgMatmulFused final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:11:5 mesh world axis x");
   cudaStream_t compute_[kComputeStreams];
-  void* workspaces_[kComputeStreams];  // GEMMs at once need memory each
+  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
   bf16* A_all_ = context_.allocate<bf16>(S * D * kShardM * K, "spec.yaml:11:5 A_all");  // [S, D, kShardM, K]
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
   hirgen::Events started_ = context_.events("started", kStarted, 1);

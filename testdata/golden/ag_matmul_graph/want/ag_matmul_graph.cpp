@@ -60,7 +60,7 @@ class AgMatmulGraph final : public hirgen::Program {
   hirgen::GraphCache graphs_ = hirgen::GraphCache("spec.yaml ag_matmul_graph");
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:11:5 mesh world axis x");
   cudaStream_t compute_[kComputeStreams];
-  void* workspaces_[kComputeStreams];  // GEMMs at once need memory each
+  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
   fp32* A_all_ = context_.allocate<fp32>(S * D * kShardM * K, "spec.yaml:11:5 A_all");  // [S, D, kShardM, K]
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
   hirgen::Events gather_ready_ = context_.events("gather_ready", kGather, 1);

@@ -65,7 +65,7 @@ class Exchange final : public hirgen::Program {
   hirgen::GraphCache graphs_ = hirgen::GraphCache("exchange.hir exchange");
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "exchange.hir:3:5 mesh world");
   cudaStream_t compute_[kComputeStreams];
-  void* workspaces_[kComputeStreams];  // GEMMs at once need memory each
+  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
   bf16* A_all_ = context_.allocate<bf16>(D * M * K, "exchange.hir:4:5 A_all");  // [D, M, K]
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
   hirgen::Events started_ = context_.events("started", kStarted, 1);

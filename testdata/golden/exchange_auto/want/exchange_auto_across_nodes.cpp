@@ -79,7 +79,7 @@ class ExchangeAutoAcrossNodes final : public hirgen::Program {
   hirgen::Peers peers_{context_, "spec.yaml exchange_auto"};  // memory that ranks share
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:16:5 mesh world");
   cudaStream_t compute_[kComputeStreams];
-  void* workspaces_[kComputeStreams];  // GEMMs at once need memory each
+  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
   bf16* P_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:15:5 P");              // [1, D, kShardM, N]
   bf16* P_parts_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:16:5 P_parts");  // [D, 1, kShardM, N]
   hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kMatmulPS};

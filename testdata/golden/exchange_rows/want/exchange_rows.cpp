@@ -77,7 +77,7 @@ class ExchangeRows final : public hirgen::Program {
   const bool on_grid_ = mesh_grid.holds(context_.rank());
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:17:5 mesh world");
   cudaStream_t compute_[kComputeStreams];
-  void* workspaces_[kComputeStreams];  // GEMMs at once need memory each
+  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
   // [1, 1, kShardM, K]
   bf16* A_all_ = context_.allocate<bf16>(on_grid_ ? kShardM * K : 0, "spec.yaml:16:5 A_all");
   hirgen::MatmulPlan E_plan_{context_, kEShape, kMatmulE};

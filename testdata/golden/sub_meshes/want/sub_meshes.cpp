@@ -76,7 +76,7 @@ class SubMeshes final : public hirgen::Program {
   hirgen::Team& ranks_2_1_ =
       context_.team(mesh_ranks_2_1.team(context_.rank(), 0), "spec.yaml:20:5 mesh ranks_2_1 axis x");
   cudaStream_t compute_[kComputeStreams];
-  void* workspaces_[kComputeStreams];  // GEMMs at once need memory each
+  void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
   bf16* A_all_ = context_.allocate<bf16>(on_pair_ ? 512 : 0, "spec.yaml:19:5 A_all");  // [2, 2, 8, 16]
   bf16* C_ = context_.allocate<bf16>(on_pair_ ? 384 : 0, "spec.yaml:19:5 C");          // [2, 2, 8, 12]
   bf16* moved_ = context_.allocate<bf16>(on_one_ ? 384 : 0, "spec.yaml:20:5 moved");   // [2, 2, 8, 12]

@@ -10,7 +10,7 @@
 //   C [r(D), DIDx(D), M/D, N] bf16
 //
 // Derived: transfers into P_sums from rank to rank by NCCL, one slice per iteration of s and c.
-// Schedule: pipeline p2p, no compute streams, steps ring, split 2, fuse gemm.
+// Schedule: pipeline p2p, computes on the caller's stream, steps ring, split 2, fuse gemm.
 #include "sums_in_gemm.hpp"
 
 #include <cuda_bf16.h>

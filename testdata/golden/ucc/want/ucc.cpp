@@ -27,7 +27,7 @@
 // Derived: broadcast of at_root over mesh axis x.
 // Derived: reduce of parts over mesh axis x.
 // Derived: and 1 more.
-// Schedule: pipeline collective, no compute streams.
+// Schedule: pipeline collective, computes on the caller's stream.
 #include "ucc.hpp"
 
 #include "hirgen/mesh.hpp"
