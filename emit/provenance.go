@@ -1,6 +1,7 @@
 package emit
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -34,19 +35,10 @@ func (f *form) description() string {
 	return commentWord(strings.Join(f.operations(3), "; "))
 }
 
-// operations lists the first operations of the spec as it spells them. It lists a composite operation once.
+// operations lists the first operations of the spec as it writes them.
 func (f *form) operations(most int) []string {
-	var ops []string
-	list := f.calls.Operations
-	for i, op := range list {
-		switch {
-		case op.Whole == "":
-			ops = append(ops, formatOp(op))
-		case i+1 == len(list) || list[i+1].Whole != op.Whole || list[i+1].Pos != op.Pos:
-			ops = append(ops, op.Out+" = "+op.Whole)
-		}
-	}
-	return capped(ops, most)
+	ops := lists.Map(f.calls.Operations, func(op domain.Operation) string { return cmp.Or(op.Whole, formatOp(op)) })
+	return capped(slices.Compact(ops), most)
 }
 
 // capped keeps the first lines and counts the rest.

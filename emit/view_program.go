@@ -172,7 +172,7 @@ func workspaceOf(w *calls.Workspace) *workspaceView {
 // finish fills the fields that depend on the whole program.
 func (f *form) finish() error {
 	v := f.view
-	v.Operations = f.operations(8)
+	v.Operations = f.operations(64)
 	v.Summary = f.summary()
 	v.Description = f.description()
 	return f.reference()

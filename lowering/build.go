@@ -31,9 +31,19 @@ func Build(p *model.Pipeline) (*hostir.Program, error) {
 	for _, op := range eval.Saved(p) {
 		b.program.Saved = append(b.program.Saved, reference(op))
 	}
+	whole := map[*model.Op]string{}
+	for _, w := range p.Written {
+		for _, op := range w.Ops {
+			if len(w.Ops) > 1 || len(w.Attrs) > 0 {
+				whole[op] = w.String()
+			}
+		}
+	}
 	for _, op := range p.Ops {
 		b.statement(op)
-		b.program.Reference = append(b.program.Reference, reference(op))
+		ref := reference(op)
+		ref.Whole = whole[op]
+		b.program.Reference = append(b.program.Reference, ref)
 	}
 	return b.program, b.errors.Err()
 }
@@ -182,7 +192,7 @@ func liveAxis(t *hostir.Tensor, axis int) int {
 
 func reference(op *model.Op) domain.Operation {
 	ref := domain.Operation{
-		Kind: string(op.Kind), Fn: op.Fn, Out: op.Out.Name, DType: op.Out.DType, Whole: op.Whole, Pos: op.Pos,
+		Kind: string(op.Kind), Fn: op.Fn, Out: op.Out.Name, DType: op.Out.DType, Pos: op.Pos,
 	}
 	switch op.Kind {
 	case model.OpReduce, model.OpBroadcast, model.OpSlice, model.OpConcat:

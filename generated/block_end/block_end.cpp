@@ -2,14 +2,14 @@
 // To regenerate: hirgen emit spec.yaml -o .
 //
 //   Wop = linear(O, Wo)
-//   attention = sum(Wop)
+//   attention = sum(Wop, axis=0)
 //   X1 = add(X, attention)
 //   U = rms_norm(X1, gamma)
 //   Z = linear(U, W1)
 //   A = gelu(Z)
 //   W2p = linear(A, W2)
-//   mlp = sum(W2p)
-//   and 1 more
+//   mlp = sum(W2p, axis=0)
+//   Y = add(X1, mlp)
 //
 //   O [DIDx(D), M, K/D] bf16
 //   X [M, K] bf16

@@ -7,7 +7,7 @@
 //   G = silu(gate)
 //   A = mul(G, up)
 //   P = linear(A, W2)
-//   mlp = sum(P)
+//   mlp = sum(P, axis=0)
 //   Y = add(X, mlp)
 //
 //   X [M, K] bf16

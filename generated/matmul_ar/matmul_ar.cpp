@@ -2,7 +2,7 @@
 // To regenerate: hirgen emit spec.yaml -o .
 //
 //   P = matmul(A, B)
-//   C = sum(P)
+//   C = sum(P, axis=1)
 //
 //   A [S, DIDx(D), M/S, K/D] bf16
 //   B [DIDx(D), K/D, N] bf16

@@ -2,8 +2,8 @@
 // To regenerate: hirgen emit spec.yaml -o .
 //
 //   P = matmul(A, B)
-//   Q = reshape(P)
-//   C = sum(Q)
+//   Q = reshape(P, shape=[S, D, D, M/(S*D), N])
+//   C = sum(Q, axis=1)
 //
 //   A [S, DIDx(D), M/S, K/D] bf16
 //   B [DIDx(D), K/D, N] bf16

@@ -2,12 +2,12 @@
 // To regenerate: hirgen emit spec.yaml -o .
 //
 //   U = layer_norm(X, gamma, beta)
-//   G = reshape(U)
+//   G = reshape(U, shape=[M, K])
 //   Z = linear(G, W1)
 //   A = gelu(Z)
 //   P = linear(A, W2)
-//   R = reshape(P)
-//   V = sum(R)
+//   R = reshape(P, shape=[D, D, M/D, K])
+//   V = sum(R, axis=0)
 //   Y = add(X, V)
 //
 //   X [DIDx(D), M/D, K] bf16

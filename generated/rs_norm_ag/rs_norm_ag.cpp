@@ -2,10 +2,10 @@
 // To regenerate: hirgen emit spec.yaml -o .
 //
 //   P = matmul(A, W1)
-//   R = reshape(P)
-//   V = sum(R)
+//   R = reshape(P, shape=[S, D, D, M/(S*D), K])
+//   V = sum(R, axis=1)
 //   U = layer_norm(V, gamma, beta)
-//   G = reshape(U)
+//   G = reshape(U, shape=[S, 1, M/S, K])
 //   Z = matmul(G, W2)
 //
 //   A [S, DIDx(D), M/S, N/D] bf16

@@ -2,7 +2,7 @@
 // To regenerate: hirgen emit spec.yaml -o .
 //
 //   P = matmul(A, W)
-//   S = sum(P)
+//   S = sum(P, axis=0)
 //   X1 = add(X, S)
 //   Y = rms_norm(X1, gamma)
 //

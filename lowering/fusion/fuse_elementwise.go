@@ -36,8 +36,10 @@ func FuseElementwise(p *hostir.Program) error {
 		}
 	}
 	f.foldNarrow()
-	for _, ref := range p.Reference {
-		f.whole[ref.Out] = ref.Whole
+	for i, ref := range p.Reference {
+		if i > 0 && p.Reference[i-1].Whole == ref.Whole { // a composite
+			f.whole[p.Reference[i-1].Out], f.whole[ref.Out] = ref.Whole, ref.Whole
+		}
 	}
 	for f.group(); f.separate() || f.part(); {
 		f.group()
@@ -52,7 +54,7 @@ func FuseElementwise(p *hostir.Program) error {
 
 type fuser struct {
 	program *hostir.Program
-	whole   map[string]string    // tensor of the model -> the operation of the spec that it is a part of
+	whole   map[string]string    // tensor of the model -> the composite operation of the spec that it is a part of
 	apart   map[hostir.Stmt]bool // not fused into any kernel
 	alone   map[hostir.Stmt]bool // whose groups are not merged
 	readers map[*hostir.Tensor][]hostir.Stmt

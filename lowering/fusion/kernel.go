@@ -135,7 +135,8 @@ func (f *fuser) called(g *kernelGroup) string {
 		whole := f.whole[hostir.Result(s).Name]
 		word, _ := domain.SplitFn(functionOf(s))
 		if whole != "" {
-			word, _, _ = strings.Cut(whole, "(")
+			word, _, _ = strings.Cut(whole[strings.Index(whole, "= ")+1:], "(")
+			word = strings.TrimSpace(word)
 		}
 		if word != "" && (whole == "" || whole != last) {
 			words = append(words, word)

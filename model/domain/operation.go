@@ -14,7 +14,7 @@ type Operation struct {
 	Start Extent   // slice
 	Shape []Extent // the logical shape of Out, without reduced axes
 	DType DType    // of Out
-	Whole string   // the operation of the spec that this is part of: "layer_norm(X, g, b)"; empty: none
+	Whole string   // as the spec writes it, or what it is a part of: "Y = layer_norm(X, g, b)"; empty: this one says all
 	Pos   diag.Pos
 }
 

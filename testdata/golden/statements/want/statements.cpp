@@ -9,7 +9,8 @@
 //   out_sum = add(product, V)
 //   out_reduce = sum(X)
 //   out_reshape = reshape(X)
-//   and 2 more
+//   out_broadcast = broadcast(X)
+//   out_batched = matmul(P, Q)
 //
 //   X [M, N] fp32
 //   Y [M, N] fp32
