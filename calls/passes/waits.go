@@ -54,6 +54,9 @@ func lastAlone(o *order.Ordering, s *calls.For) []calls.Stmt {
 	calls.RewriteAll(s.Body, &calls.Rewriter{Expression: func(e expr.Expr) expr.Expr {
 		return expr.Fold(expr.Substitute(e, map[string]expr.Expr{s.Var: last}))
 	}})
+	if info := s.Body[0].Meta(); info.Note == "" {
+		info.Note = "the last event implies the earlier ones"
+	}
 	return s.Body
 }
 

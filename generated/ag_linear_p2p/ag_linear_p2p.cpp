@@ -73,6 +73,7 @@ class AgLinearP2p final : public hirgen::Program {
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
   bf16* A_all_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:14:5 A_all");  // [D, kShardM, K]
   hirgen::MatmulPlan C_plan_{context_, kCShape, kLinearC};
+  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events receive_done_ = context_.events("receive_done", kReceive, D);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
@@ -138,7 +139,7 @@ void AgLinearP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   for (int64_t s = 1; s < D; ++s) {
     HG_CHECK(driver_.cuStreamWaitValue32(caller, A_ipc.done(s), A_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
              kWaitSend);
-    HG_CHECK(cudaEventRecord(wait_send_[s], caller), kWaitSend);
+    HG_CHECK(cudaEventRecord(wait_send_[s], caller), kWaitSend);  // for the watchdog only
   }
   context_.call_issued(caller);
 }

@@ -61,6 +61,7 @@ class AgMatmul final : public hirgen::Program {
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
   bf16* A_all_ = context_.allocate<bf16>(S * D * kShardM * K, "spec.yaml:12:5 A_all");  // [S, D, kShardM, K]
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
+  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events gather_ready_ = context_.events("gather_ready", kGather, 1);
   hirgen::Events gather_done_ = context_.events("gather_done", kGather, S);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);

@@ -61,6 +61,7 @@ class AgMatmulAfter final : public hirgen::Program {
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
   bf16* C_local_ = context_.allocate<bf16>(S * kShardM * N, "spec.yaml:12:5 C_local");  // [S, 1, kShardM, N]
   hirgen::MatmulPlan C_local_plan_{context_, kCLocalShape, kMatmulCLocal};
+  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events gather_ready_ = context_.events("gather_ready", kGather, S);
   hirgen::Events gather_done_ = context_.events("gather_done", kGather, S);
@@ -92,6 +93,7 @@ void AgMatmulAfter::run(cudaStream_t caller, const std::vector<void*>& tensors) 
     HG_CHECK(cudaEventRecord(gather_done_[s], x_.stream), kGather);
   }
 
+  // The last event implies the earlier ones.
   HG_CHECK(cudaStreamWaitEvent(caller, gather_done_[S - 1], 0), kWaitGather);
   context_.call_issued(caller);
 }
@@ -118,7 +120,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_after", .spec = "spec.yaml",
-               .digest = "c4e718b42f657d12c5864c914123d9ca8c0fe7cd438e9573ed024de6e41c6c87", .mesh_size = D,
+               .digest = "e67ecca27bf4da602ef04ed1a37dfcba9b1a9dd46146f3f58de0da4e23594f4e", .mesh_size = D,
                .gemms = {{S * kShardM, N, K, 1}}, .communications = {"allgather x"},
                .bytes = S * D * kShardM * N * 2, .largest = "allgather", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

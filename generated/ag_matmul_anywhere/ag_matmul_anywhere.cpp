@@ -72,6 +72,7 @@ class AgMatmulAnywhere final : public hirgen::Program {
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
   bf16* A_all_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:12:5 A_all");  // [D, kShardM, K]
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
+  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events receive_done_ = context_.events("receive_done", kReceive, D);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
@@ -138,7 +139,7 @@ void AgMatmulAnywhere::run(cudaStream_t caller, const std::vector<void*>& tensor
     done_flags.add(A_ipc.done(s), A_ipc.sequence_number());
   }
   done_flags.submit(caller, kWaitSend);
-  HG_CHECK(cudaEventRecord(wait_send_[0], caller), kWaitSend);
+  HG_CHECK(cudaEventRecord(wait_send_[0], caller), kWaitSend);  // for the watchdog only
   context_.call_issued(caller);
 }
 

@@ -66,6 +66,7 @@ class AgMatmulAuto final : public hirgen::Program {
   bf16* A_all_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:12:5 A_all");  // [D, kShardM, K]
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
   void* workspace_ = context_.workspace(hirgen::workspace_for(C_plan_), "spec.yaml:12:5 workspace");
+  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events receive_done_ = context_.events("receive_done", kReceive, D);
   hirgen::Events wait_send_ = context_.events("wait_send", kWaitSend, 1);
@@ -118,7 +119,7 @@ void AgMatmulAuto::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     done_flags.add(A_ipc.done(s), A_ipc.sequence_number());
   }
   done_flags.submit(caller, kWaitSend);
-  HG_CHECK(cudaEventRecord(wait_send_[0], caller), kWaitSend);
+  HG_CHECK(cudaEventRecord(wait_send_[0], caller), kWaitSend);  // for the watchdog only
   context_.call_issued(caller);
 }
 

@@ -64,6 +64,7 @@ class AgMatmulP2p final : public hirgen::Program {
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
   bf16* A_all_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:13:5 A_all");  // [D, kShardM, K]
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
+  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events exchange_ready_ = context_.events("exchange_ready", kExchange, 1);
   hirgen::Events exchange_done_ = context_.events("exchange_done", kExchange, D);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);

@@ -65,6 +65,7 @@ class AgMatmulRing final : public hirgen::Program {
   bf16* A_all_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:13:5 A_all");  // [D, kShardM, K]
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
   void* workspace_ = context_.workspace(hirgen::workspace_for(C_plan_), "spec.yaml:13:5 workspace");
+  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events send_ready_ = context_.events("send_ready", kSend, D * 2);
   hirgen::Events send_done_ = context_.events("send_done", kSend, D * 2);
@@ -99,6 +100,7 @@ void AgMatmulRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
         HG_CHECK(driver_.cuStreamWaitValue32(caller, A_all_ipc.done((s - 1) * 2 + c), A_all_ipc.sequence(),
                                              CU_STREAM_WAIT_VALUE_GEQ),
                  kWaitReceive);
+        // for the watchdog only
         HG_CHECK(cudaEventRecord(wait_receive_[(s - 1) * 2 + c], caller), kWaitReceive);
       }
 
@@ -128,6 +130,7 @@ void AgMatmulRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     }
   }
 
+  // The last event implies the earlier ones.
   HG_CHECK(cudaStreamWaitEvent(caller, send_done_[(D - 1 - 1) * 2 + 1], 0), kWaitSend);
   context_.call_issued(caller);
 }
@@ -154,7 +157,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_ring", .spec = "spec.yaml",
-               .digest = "d631120f55f3980d43bb730edf989b1dff022c8a945b56853ac8de240a999c2e", .mesh_size = D,
+               .digest = "08afad79610abdb4f03138dbb94d8157b796a5dc2094ce976e389187ac6cc1dc", .mesh_size = D,
                .gemms = {{D * kChunkM * 2, N, K, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kChunkM * K * 4, .largest = "sendrecv", .transport = "ipc-put",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -38,6 +38,7 @@ class Allgather final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:11:5 mesh world axis x");
+  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events gather_ready_ = context_.events("gather_ready", kGather, 1);
   hirgen::Events gather_done_ = context_.events("gather_done", kGather, S);
 };
@@ -57,6 +58,7 @@ void Allgather::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaEventRecord(gather_done_[s], x_.stream), kGather);
   }
 
+  // The last event implies the earlier ones.
   HG_CHECK(cudaStreamWaitEvent(caller, gather_done_[S - 1], 0), kWaitGather);
   context_.call_issued(caller);
 }
@@ -81,7 +83,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "allgather", .spec = "spec.yaml",
-               .digest = "675158f3553d0fcffc5d0c2a3b709c26dd710c027bea6ff965b12a13c1757d11", .mesh_size = D,
+               .digest = "34dc4e95eca0f2ee4dd44ef557a5714fb7b45ea2295cb41d82b1506310dcb5fa", .mesh_size = D,
                .gemms = {}, .communications = {"allgather x"}, .bytes = S * D * kShardM * N * 2,
                .largest = "allgather", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}}},

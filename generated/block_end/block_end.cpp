@@ -140,6 +140,7 @@ class BlockEnd final : public hirgen::Program {
   hirgen::MatmulPlan Wop_s_plan_{context_, kWopSShape, kLinearWopS};
   hirgen::MatmulPlan Z_plan_{context_, kZShape, kLinearZ};
   hirgen::MatmulPlan W2p_s_plan_{context_, kW2pSShape, kLinearW2pS};
+  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events receive_ready_ = context_.events("receive_ready", kReceive, D);
   hirgen::Events receive_done_ = context_.events("receive_done", kReceive, D);
@@ -204,6 +205,7 @@ void BlockEnd::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     }
   }
 
+  // The last event implies the earlier ones.
   HG_CHECK(cudaStreamWaitEvent(caller, receive_done_[D - 1], 0), kWaitReceive);
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, attention_, {2, {1, kShardM * K}, {0, 1}}, Wop_parts_,
                         {2, {D, kShardM * K}, {kShardM * K, 1}}, caller, kReduceAttention);
@@ -269,6 +271,7 @@ void BlockEnd::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     }
   }
 
+  // The last event implies the earlier ones.
   HG_CHECK(cudaStreamWaitEvent(caller, receive_3_done_[D - 1], 0), kWaitReceive3);
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, mlp_, {2, {1, kShardM * K}, {0, 1}}, W2p_parts_,
                         {2, {D, kShardM * K}, {kShardM * K, 1}}, caller, kReduceMlp);
@@ -299,28 +302,29 @@ void BlockEnd::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(
         driver_.cuStreamWaitValue32(caller, Wop_ipc.done(s), Wop_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
         kWaitSend);
-    HG_CHECK(cudaEventRecord(wait_send_[s], caller), kWaitSend);
+    HG_CHECK(cudaEventRecord(wait_send_[s], caller), kWaitSend);  // for the watchdog only
   }
 
   for (int64_t s = 1; s < D; ++s) {
     HG_CHECK(driver_.cuStreamWaitValue32(caller, U_ipc.done(s), U_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
              kWaitSend2);
-    HG_CHECK(cudaEventRecord(wait_send_2_[s], caller), kWaitSend2);
+    HG_CHECK(cudaEventRecord(wait_send_2_[s], caller), kWaitSend2);  // for the watchdog only
   }
 
   for (int64_t s = 1; s < D; ++s) {
     HG_CHECK(
         driver_.cuStreamWaitValue32(caller, W2p_ipc.done(s), W2p_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
         kWaitSend3);
-    HG_CHECK(cudaEventRecord(wait_send_3_[s], caller), kWaitSend3);
+    HG_CHECK(cudaEventRecord(wait_send_3_[s], caller), kWaitSend3);  // for the watchdog only
   }
 
   for (int64_t s = 1; s < D; ++s) {
     HG_CHECK(driver_.cuStreamWaitValue32(caller, Y_ipc.done(s), Y_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
              kWaitSend4);
-    HG_CHECK(cudaEventRecord(wait_send_4_[s], caller), kWaitSend4);
+    HG_CHECK(cudaEventRecord(wait_send_4_[s], caller), kWaitSend4);  // for the watchdog only
   }
 
+  // The last event implies the earlier ones.
   HG_CHECK(cudaStreamWaitEvent(caller, receive_4_done_[D - 1], 0), kWaitReceive4);
   context_.call_issued(caller);
 }
@@ -353,7 +357,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "block_end", .spec = "spec.yaml",
-               .digest = "bb247805f052f1312c77fd3051dd099526480a0bc6f27c59f92819af56c1ab77", .mesh_size = D,
+               .digest = "4fc9b71964b70501713a6b064a5d4ecec99fcb53ec590bf140de55757e599a54", .mesh_size = D,
                .gemms =
                    {{D * kShardM, K, kShardK, 1}, {D * kShardM, kShardN, K, 1}, {D * kShardM, K, kShardN, 1}},
                .communications = {"sendrecv x", "sendrecv x", "sendrecv x", "sendrecv x"},

@@ -69,6 +69,7 @@ class LinearAr final : public hirgen::Program {
   bf16* Y_parts_ = context_.allocate<bf16>(S * kSliceM * N, "spec.yaml:16:5 Y_parts");  // [S, 1, kSliceM, N]
   bf16* Y_sum_ = context_.allocate<bf16>(S * kSliceM * N, "spec.yaml:16:5 Y_sum");      // [S, kSliceM, N]
   hirgen::MatmulPlan Y_parts_plan_{context_, kYPartsShape, kLinearYParts};
+  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events allreduce_ready_ = context_.events("allreduce_ready", kAllreduce, S);
   hirgen::Events allreduce_done_ = context_.events("allreduce_done", kAllreduce, S);

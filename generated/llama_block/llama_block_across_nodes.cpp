@@ -347,6 +347,8 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
     }
   }
   done_flags.submit(caller, kWaitReceive);
+
+  // The last event implies the earlier ones.
   HG_CHECK(cudaStreamWaitEvent(caller, exchange_done_[D - 1], 0), kWaitExchange);
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, attention_, {2, {1, kShardL * E}, {0, 1}}, Wop_parts_,
                         {2, {D, kShardL * E}, {kShardL * E, 1}}, caller, kReduceAttention);
@@ -470,6 +472,8 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
     }
   }
   done_flags2.submit(caller, kWaitReceive5);
+
+  // The last event implies the earlier ones.
   HG_CHECK(cudaStreamWaitEvent(caller, exchange_3_done_[D - 1], 0), kWaitExchange3);
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, mlp_, {2, {1, kShardL * E}, {0, 1}}, W2p_parts_,
                         {2, {D, kShardL * E}, {kShardL * E, 1}}, caller, kReduceMlp);
@@ -557,6 +561,7 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
     }
   }
 
+  // The last event implies the earlier ones.
   HG_CHECK(cudaStreamWaitEvent(caller, exchange_4_done_[D - 1], 0), kWaitExchange4);
 
   // A graph joins all of its streams.

@@ -195,6 +195,7 @@ class LlamaBlockSp final : public hirgen::Program {
   hirgen::MatmulPlan up_plan_{context_, kUpShape, kLinearUp};
   hirgen::MatmulPlan W2p_s_plan_{context_, kW2pSShape, kLinearW2pS};
   hirgen::AttentionPlan PV_attention_{context_, kPVAttention, kPVLayout, kAttentionPV};
+  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events receive_done_ = context_.events("receive_done", kReceive, D);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
@@ -317,6 +318,7 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     }
   }
 
+  // The last event implies the earlier ones.
   HG_CHECK(cudaStreamWaitEvent(caller, receive_2_done_[D - 1], 0), kWaitReceive2);
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, attention_, {2, {1, kShardL * E}, {0, 1}}, Wop_parts_,
                         {2, {D, kShardL * E}, {kShardL * E, 1}}, caller, kReduceAttention);
@@ -384,6 +386,7 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     }
   }
 
+  // The last event implies the earlier ones.
   HG_CHECK(cudaStreamWaitEvent(caller, receive_4_done_[D - 1], 0), kWaitReceive4);
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, mlp_, {2, {1, kShardL * E}, {0, 1}}, W2p_parts_,
                         {2, {D, kShardL * E}, {kShardL * E, 1}}, caller, kReduceMlp);
@@ -391,27 +394,27 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   for (int64_t s = 1; s < D; ++s) {
     HG_CHECK(driver_.cuStreamWaitValue32(caller, U1_ipc.done(s), U1_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
              kWaitSend);
-    HG_CHECK(cudaEventRecord(wait_send_[s], caller), kWaitSend);
+    HG_CHECK(cudaEventRecord(wait_send_[s], caller), kWaitSend);  // for the watchdog only
   }
 
   for (int64_t s = 1; s < D; ++s) {
     HG_CHECK(
         driver_.cuStreamWaitValue32(caller, Wop_ipc.done(s), Wop_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
         kWaitSend2);
-    HG_CHECK(cudaEventRecord(wait_send_2_[s], caller), kWaitSend2);
+    HG_CHECK(cudaEventRecord(wait_send_2_[s], caller), kWaitSend2);  // for the watchdog only
   }
 
   for (int64_t s = 1; s < D; ++s) {
     HG_CHECK(driver_.cuStreamWaitValue32(caller, U2_ipc.done(s), U2_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
              kWaitSend3);
-    HG_CHECK(cudaEventRecord(wait_send_3_[s], caller), kWaitSend3);
+    HG_CHECK(cudaEventRecord(wait_send_3_[s], caller), kWaitSend3);  // for the watchdog only
   }
 
   for (int64_t s = 1; s < D; ++s) {
     HG_CHECK(
         driver_.cuStreamWaitValue32(caller, W2p_ipc.done(s), W2p_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
         kWaitSend4);
-    HG_CHECK(cudaEventRecord(wait_send_4_[s], caller), kWaitSend4);
+    HG_CHECK(cudaEventRecord(wait_send_4_[s], caller), kWaitSend4);  // for the watchdog only
   }
   context_.call_issued(caller);
 }
@@ -448,7 +451,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_block_sp", .spec = "spec.yaml",
-               .digest = "9de6dcbad2de0697fdf8246e31d88719c604c80ff5f9a14fe92705a3a6dd61e3", .mesh_size = D,
+               .digest = "ad9caebc0c38a768e07c399d55fb79c7bc36cf5c1d17e00b6ddf463471210a98", .mesh_size = D,
                .gemms = {{D * kShardL, kShardG * C, E, 1}, {D * kShardL, E, kShardE, 1},
                          {D * kShardL, kShardF, E, 1}, {D * kShardL, kShardF, E, 1},
                          {D * kShardL, E, kShardF, 1}},

@@ -87,6 +87,7 @@ class MatmulArP2p final : public hirgen::Program {
   bf16* P_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:16:5 P");              // [1, D, kShardM, N]
   bf16* P_parts_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:17:5 P_parts");  // [D, 1, kShardM, N]
   hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kMatmulPS};
+  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events receive_ready_ = context_.events("receive_ready", kReceive, D);
   hirgen::Events receive_done_ = context_.events("receive_done", kReceive, D);
@@ -145,6 +146,7 @@ void MatmulArP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[s], 0), kJoined);
   }
 
+  // The last event implies the earlier ones.
   HG_CHECK(cudaStreamWaitEvent(caller, receive_done_[D - 1], 0), kWaitReceive);
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, C + rank * kShardM * N, {2, {1, kShardM * N}, {0, 1}},
                         P_parts_, {2, {D, kShardM * N}, {kShardM * N, 1}}, caller, kReduceR);
@@ -171,15 +173,16 @@ void MatmulArP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   for (int64_t s = 1; s < D; ++s) {
     HG_CHECK(driver_.cuStreamWaitValue32(caller, P_ipc.done(s), P_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
              kWaitSend);
-    HG_CHECK(cudaEventRecord(wait_send_[s], caller), kWaitSend);
+    HG_CHECK(cudaEventRecord(wait_send_[s], caller), kWaitSend);  // for the watchdog only
   }
 
   for (int64_t s = 1; s < D; ++s) {
     HG_CHECK(driver_.cuStreamWaitValue32(caller, C_ipc.done(s), C_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
              kWaitSend2);
-    HG_CHECK(cudaEventRecord(wait_send_2_[s], caller), kWaitSend2);
+    HG_CHECK(cudaEventRecord(wait_send_2_[s], caller), kWaitSend2);  // for the watchdog only
   }
 
+  // The last event implies the earlier ones.
   HG_CHECK(cudaStreamWaitEvent(caller, receive_2_done_[D - 1], 0), kWaitReceive2);
   context_.call_issued(caller);
 }
@@ -206,7 +209,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_ar_p2p", .spec = "spec.yaml",
-               .digest = "f063ad6553ecd25b6031b4bb18c24a0328795ed9e46b0b9b19a74b7b33ec4bd7", .mesh_size = D,
+               .digest = "9c9d4bffd0ac6a321ef07230f508cc1e9af21fcf97b17cc10602c9a6a00c7e97", .mesh_size = D,
                .gemms = {{D * kShardM, N, kShardK, 1}}, .communications = {"sendrecv x", "sendrecv x"},
                .bytes = (D - 1) * kShardM * N * 2, .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

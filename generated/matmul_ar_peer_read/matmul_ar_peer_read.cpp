@@ -76,6 +76,7 @@ class MatmulArPeerRead final : public hirgen::Program {
   bf16* P_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:16:5 P");  // [1, D, kShardM, N]
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
   void* workspace_ = context_.workspace(hirgen::workspace_for(P_plan_), "spec.yaml:16:5 workspace");
+  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events started2_ = context_.events("started2", kStarted2, 1);
   hirgen::Events sum_R_ = context_.events("sum_R", kPeerReadSumR, 1);
@@ -125,7 +126,7 @@ void MatmulArPeerRead::run(cudaStream_t caller, const std::vector<void*>& tensor
     R_sum.store(to, C_ipc.of<bf16>(to) + rank * kShardM * N, kShardM * N, C_ipc.flags(to, s));
   }
   R_sum.submit(C + rank * kShardM * N, kShardM * N, caller, kPeerReadSumR);
-  HG_CHECK(cudaEventRecord(sum_R_[0], caller), kPeerReadSumR);
+  HG_CHECK(cudaEventRecord(sum_R_[0], caller), kPeerReadSumR);  // for the watchdog only
   hirgen::MemOpBatch done_flags(hirgen::FlagUse::kWait, driver_);
   for (int64_t s = 1; s < D; ++s) {
     done_flags.add(C_ipc.done(s), C_ipc.sequence_number());
@@ -135,7 +136,7 @@ void MatmulArPeerRead::run(cudaStream_t caller, const std::vector<void*>& tensor
     done_flags.add(P_ipc.done(s), P_ipc.sequence_number());
   }
   done_flags.submit(caller, kWaitReceive2);
-  HG_CHECK(cudaEventRecord(wait_receive_2_[0], caller), kWaitReceive2);
+  HG_CHECK(cudaEventRecord(wait_receive_2_[0], caller), kWaitReceive2);  // for the watchdog only
   context_.call_issued(caller);
 }
 

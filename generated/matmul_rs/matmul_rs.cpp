@@ -63,6 +63,7 @@ class MatmulRs final : public hirgen::Program {
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
   bf16* P_ = context_.allocate<bf16>(S * kSliceM * N, "spec.yaml:13:5 P");  // [S, 1, kSliceM, N]
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
+  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events reduce_scatter_ready_ = context_.events("reduce_scatter_ready", kReduceScatter, S);
   hirgen::Events reduce_scatter_done_ = context_.events("reduce_scatter_done", kReduceScatter, S);
@@ -94,6 +95,7 @@ void MatmulRs::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaEventRecord(reduce_scatter_done_[s], x_.stream), kReduceScatter);
   }
 
+  // The last event implies the earlier ones.
   HG_CHECK(cudaStreamWaitEvent(caller, reduce_scatter_done_[S - 1], 0), kWaitReduceScatter);
   context_.call_issued(caller);
 }
@@ -120,7 +122,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs", .spec = "spec.yaml",
-               .digest = "1cf3509d39eda464ca6326af0b0f75274027544f3f128a987fb94302bc9dc9b5", .mesh_size = D,
+               .digest = "f54c950945f7ba3e1a2ff1ec0537b22dd6c0c3714a486a58353347904506a53b", .mesh_size = D,
                .gemms = {{S * kSliceM, N, kShardK, 1}}, .communications = {"reducescatter x"},
                .bytes = S * D * kShardM * N * 2, .largest = "reducescatter", .team_size = D,
                .transport = "nccl", .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

@@ -64,6 +64,7 @@ class MatmulRsBcast final : public hirgen::Program {
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
   bf16* P_ = context_.allocate<bf16>(S * D * kShardM * N, "spec.yaml:15:5 P");  // [S, 1, D, kShardM, N]
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
+  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events reduce_scatter_ready_ = context_.events("reduce_scatter_ready", kReduceScatter, S);
   hirgen::Events reduce_scatter_done_ = context_.events("reduce_scatter_done", kReduceScatter, S);
@@ -96,6 +97,7 @@ void MatmulRsBcast::run(cudaStream_t caller, const std::vector<void*>& tensors) 
     HG_CHECK(cudaEventRecord(reduce_scatter_done_[s], x_.stream), kReduceScatter);
   }
 
+  // The last event implies the earlier ones.
   HG_CHECK(cudaStreamWaitEvent(caller, reduce_scatter_done_[S - 1], 0), kWaitReduceScatter);
   context_.call_issued(caller);
 }
@@ -122,7 +124,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_bcast", .spec = "spec.yaml",
-               .digest = "20f816e719276dd29eef47605a6ac60fff67e763eb76a9b95228c465138657d9", .mesh_size = D,
+               .digest = "4629f302c5c6ea78be71db6a9d8354b3a5e7fc38f1c5166a5763d38076624791", .mesh_size = D,
                .gemms = {{S * D * kShardM, N, kShardK, 1}}, .communications = {"reducescatter x"},
                .bytes = S * D * kShardM * N * 2, .largest = "reducescatter", .team_size = D,
                .transport = "nccl", .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

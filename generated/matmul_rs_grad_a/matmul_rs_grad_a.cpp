@@ -65,6 +65,7 @@ class MatmulRsGradA final : public hirgen::Program {
   // [S, D, kShardM, N]
   bf16* dC_all_ = context_.allocate<bf16>(S * D * kShardM * N, "spec.yaml:13:5 dC_all");
   hirgen::MatmulPlan dA_plan_{context_, kDAShape, kMatmulDA};
+  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events gather_ready_ = context_.events("gather_ready", kGather, 1);
   hirgen::Events gather_done_ = context_.events("gather_done", kGather, S);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);

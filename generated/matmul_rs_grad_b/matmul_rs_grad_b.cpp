@@ -69,6 +69,7 @@ class MatmulRsGradB final : public hirgen::Program {
   bf16* dC_all_ = context_.allocate<bf16>(S * D * kShardM * N, "spec.yaml:15:5 dC_all");
   bf16* P_ = context_.allocate<bf16>(S * kShardK * N, "spec.yaml:16:5 P");  // [S, 1, kShardK, N]
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
+  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events gather_ready_ = context_.events("gather_ready", kGather, 1);
   hirgen::Events gather_done_ = context_.events("gather_done", kGather, S);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);

@@ -77,6 +77,7 @@ class MatmulRsP2p final : public hirgen::Program {
   bf16* P_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:15:5 P");              // [1, D, kShardM, N]
   bf16* P_parts_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:16:5 P_parts");  // [D, 1, kShardM, N]
   hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kMatmulPS};
+  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events send_ready_ = context_.events("send_ready", kSend, D);
   hirgen::Events send_done_ = context_.events("send_done", kSend, D);
@@ -141,11 +142,13 @@ void MatmulRsP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(driver_.cuStreamWaitValue32(caller, P_parts_ipc.done(s), P_parts_ipc.sequence(),
                                          CU_STREAM_WAIT_VALUE_GEQ),
              kWaitReceive);
-    HG_CHECK(cudaEventRecord(wait_receive_[s], caller), kWaitReceive);
+    HG_CHECK(cudaEventRecord(wait_receive_[s], caller), kWaitReceive);  // for the watchdog only
   }
 
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, C, {2, {1, kShardM * N}, {0, 1}}, P_parts_,
                         {2, {D, kShardM * N}, {kShardM * N, 1}}, caller, kReduceC);
+
+  // The last event implies the earlier ones.
   HG_CHECK(cudaStreamWaitEvent(caller, send_done_[D - 1], 0), kWaitSend);
   context_.call_issued(caller);
 }
@@ -172,7 +175,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_p2p", .spec = "spec.yaml",
-               .digest = "8c5c8de635ec7a4b49a0c3b670ec4db3d040ee5a7a62631b0228cb378af8a5b9", .mesh_size = D,
+               .digest = "5666b083b4ab71e25a048215dea0e9b4a46a7cdc83a8fa7fa46b2e34209977a2", .mesh_size = D,
                .gemms = {{D * kShardM, N, kShardK, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * N * 2, .largest = "sendrecv", .transport = "ipc-put",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

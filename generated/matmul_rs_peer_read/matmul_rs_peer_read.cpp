@@ -69,6 +69,7 @@ class MatmulRsPeerRead final : public hirgen::Program {
   bf16* P_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:15:5 P");  // [1, D, kShardM, N]
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
   void* workspace_ = context_.workspace(hirgen::workspace_for(P_plan_), "spec.yaml:15:5 workspace");
+  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events sum_C_ = context_.events("sum_C", kPeerReadSumC, 1);
   hirgen::Events wait_send_ = context_.events("wait_send", kWaitSend, 1);
@@ -101,13 +102,13 @@ void MatmulRsPeerRead::run(cudaStream_t caller, const std::vector<void*>& tensor
     C_sum.add(from, P_ipc.of<bf16>(from) + rank * kShardM * N, kShardM * N, P_ipc.flags(from, s));
   }
   C_sum.submit(C, kShardM * N, caller, kPeerReadSumC);
-  HG_CHECK(cudaEventRecord(sum_C_[0], caller), kPeerReadSumC);
+  HG_CHECK(cudaEventRecord(sum_C_[0], caller), kPeerReadSumC);  // for the watchdog only
   hirgen::MemOpBatch done_flags(hirgen::FlagUse::kWait, driver_);
   for (int64_t s = 1; s < D; ++s) {
     done_flags.add(P_ipc.done(s), P_ipc.sequence_number());
   }
   done_flags.submit(caller, kWaitSend);
-  HG_CHECK(cudaEventRecord(wait_send_[0], caller), kWaitSend);
+  HG_CHECK(cudaEventRecord(wait_send_[0], caller), kWaitSend);  // for the watchdog only
   context_.call_issued(caller);
 }
 

@@ -63,6 +63,7 @@ class MatmulRsReduce final : public hirgen::Program {
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
   bf16* P_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:15:5 P");  // [1, D, kShardM, N]
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
+  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events reduce_to_root_ready_ = context_.events("reduce_to_root_ready", kReduceToRoot, D);
   hirgen::Events reduce_to_root_done_ = context_.events("reduce_to_root_done", kReduceToRoot, D);
@@ -94,6 +95,7 @@ void MatmulRsReduce::run(cudaStream_t caller, const std::vector<void*>& tensors)
     HG_CHECK(cudaEventRecord(reduce_to_root_done_[s], x_.stream), kReduceToRoot);
   }
 
+  // The last event implies the earlier ones.
   HG_CHECK(cudaStreamWaitEvent(caller, reduce_to_root_done_[D - 1], 0), kWaitReduceToRoot);
   context_.call_issued(caller);
 }
@@ -120,7 +122,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_reduce", .spec = "spec.yaml",
-               .digest = "ecd29524c4b54b18bbf588f496f394d7aaa18c36e3a724a72c61b14757acd900", .mesh_size = D,
+               .digest = "8e9f23b7d82a10cdf03e57a10d0bf8b9c54bbd82eab2120f1f649f09b9f9368e", .mesh_size = D,
                .gemms = {{D * kShardM, N, kShardK, 1}}, .communications = {"reduce x"},
                .bytes = D * kShardM * N * 2, .largest = "reduce", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -78,6 +78,7 @@ class MlpSp final : public hirgen::Program {
   hirgen::MatmulPlan Z_plan_{context_, kZShape, kLinearZ};
   hirgen::MatmulPlan P_plan_{context_, kPShape, kLinearP};
   void* workspace_ = context_.workspace(hirgen::workspace_for(Z_plan_, P_plan_), "spec.yaml:19:5 workspace");
+  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events gather_done_ = context_.events("gather_done", kGather, 1);
   hirgen::Events reduce_scatter_done_ = context_.events("reduce_scatter_done", kReduceScatter, 1);
 };
@@ -94,12 +95,12 @@ void MlpSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 
   // Moved, so that Reshape is local to a rank.
   HG_CHECK(ncclAllGather(U_, U_all_, kShardM * K, ncclBfloat16, x_.comm, caller), kGather);
-  HG_CHECK(cudaEventRecord(gather_done_[0], caller), kGather);
+  HG_CHECK(cudaEventRecord(gather_done_[0], caller), kGather);  // for the watchdog only
   gemm(context_, Z_plan_, U_all_, W1, Z_, workspace_, caller, kLinearZ);
   gelu(A_, Z_, M * kShardN, caller, kGeluA);
   gemm(context_, P_plan_, A_, W2, P_, workspace_, caller, kLinearP);
   HG_CHECK(ncclReduceScatter(P_, V_, kShardM * K, ncclBfloat16, ncclSum, x_.comm, caller), kReduceScatter);
-  HG_CHECK(cudaEventRecord(reduce_scatter_done_[0], caller), kReduceScatter);
+  HG_CHECK(cudaEventRecord(reduce_scatter_done_[0], caller), kReduceScatter);  // for the watchdog only
   add(Y, X, V_, kShardM * K, caller, kAddY);
   context_.call_issued(caller);
 }

@@ -93,6 +93,7 @@ class MlpTpBackward final : public hirgen::Program {
   hirgen::MatmulPlan dW1_plan_{context_, kDW1Shape, kMatmulDW1};
   void* workspace_ = context_.workspace(hirgen::workspace_for(dA_plan_, dP_plan_, dW2_plan_, dW1_plan_),
                                         "spec.yaml:19:5 workspace");
+  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events gather_ready_ = context_.events("gather_ready", kGather, 1);
   hirgen::Events gather_done_ = context_.events("gather_done", kGather, 1);
   hirgen::Events gather_2_done_ = context_.events("gather_2_done", kGather2, 1);

@@ -75,6 +75,7 @@ class MoeA2a final : public hirgen::Program {
   bf16* A_ = Z_;                                                          // the same memory: [S, D, 1, C, N]
   hirgen::MatmulPlan Z_plan_{context_, kZShape, kMatmulZ};
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
+  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events all_to_all_ready_ = context_.events("all_to_all_ready", kAllToAll, 1);
   hirgen::Events all_to_all_done_ = context_.events("all_to_all_done", kAllToAll, S);
   hirgen::Events all_to_all_2_ready_ = context_.events("all_to_all_2_ready", kAllToAll2, S);
@@ -130,6 +131,7 @@ void MoeA2a::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaEventRecord(all_to_all_2_done_[s], x_.stream), kAllToAll2);
   }
 
+  // The last event implies the earlier ones.
   HG_CHECK(cudaStreamWaitEvent(caller, all_to_all_2_done_[S - 1], 0), kWaitAllToAll2);
   context_.call_issued(caller);
 }
@@ -158,7 +160,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "moe_a2a", .spec = "spec.yaml",
-               .digest = "aa9557606ca0f534705376bf6d38b360e32a98741244cf2d21e07e59595b0907", .mesh_size = D,
+               .digest = "5a96bcdd32fe992f788a661d52254de036548757c38475a0653e43754da49ebd", .mesh_size = D,
                .gemms = {{S * D * C, N, K, 1}, {S * D * C, K, N, 1}},
                .communications = {"alltoall x", "alltoall x"}, .bytes = S * D * C * K * 2,
                .largest = "alltoall", .team_size = D, .transport = "nccl",

@@ -38,6 +38,7 @@ class ReduceScatter final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:11:5 mesh world axis x");
+  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events reduce_scatter_ready_ = context_.events("reduce_scatter_ready", kReduceScatter, 1);
   hirgen::Events reduce_scatter_done_ = context_.events("reduce_scatter_done", kReduceScatter, S);
 };
@@ -57,6 +58,7 @@ void ReduceScatter::run(cudaStream_t caller, const std::vector<void*>& tensors) 
     HG_CHECK(cudaEventRecord(reduce_scatter_done_[s], x_.stream), kReduceScatter);
   }
 
+  // The last event implies the earlier ones.
   HG_CHECK(cudaStreamWaitEvent(caller, reduce_scatter_done_[S - 1], 0), kWaitReduceScatter);
   context_.call_issued(caller);
 }
@@ -81,7 +83,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "reduce_scatter", .spec = "spec.yaml",
-               .digest = "3ead45a365a415535de28988865d580a44511d1354dd8eddcb1f9eb58172c510", .mesh_size = D,
+               .digest = "abc7be738478761f4108f9b3fc2f8657d5b3c092290b12af8ef49de5dc2b0b7e", .mesh_size = D,
                .gemms = {}, .communications = {"reducescatter x"}, .bytes = S * D * kShardM * N * 2,
                .largest = "reducescatter", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}}},

@@ -81,6 +81,7 @@ class RsNormAg final : public hirgen::Program {
   bf16* U_all_ = context_.allocate<bf16>(S * D * kShardM * K, "spec.yaml:21:5 U_all");  // [S, D, kShardM, K]
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
   hirgen::MatmulPlan Z_plan_{context_, kZShape, kMatmulZ};
+  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events reduce_scatter_ready_ = context_.events("reduce_scatter_ready", kReduceScatter, S);
   hirgen::Events reduce_scatter_done_ = context_.events("reduce_scatter_done", kReduceScatter, S);

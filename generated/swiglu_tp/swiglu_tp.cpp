@@ -87,6 +87,7 @@ class SwigluTp final : public hirgen::Program {
   hirgen::MatmulPlan Zg_plan_{context_, kZgShape, kMatmulZg};
   hirgen::MatmulPlan Zu_plan_{context_, kZuShape, kMatmulZu};
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
+  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events gather_ready_ = context_.events("gather_ready", kGather, 1);
   hirgen::Events gather_done_ = context_.events("gather_done", kGather, S);
   hirgen::Events reduce_scatter_ready_ = context_.events("reduce_scatter_ready", kReduceScatter, S);
@@ -133,6 +134,7 @@ void SwigluTp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaEventRecord(reduce_scatter_done_[s], x_.stream), kReduceScatter);
   }
 
+  // The last event implies the earlier ones.
   HG_CHECK(cudaStreamWaitEvent(caller, reduce_scatter_done_[S - 1], 0), kWaitReduceScatter);
   context_.call_issued(caller);
 }
@@ -163,7 +165,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "swiglu_tp", .spec = "spec.yaml",
-               .digest = "fa87b184a34623c9e474a72130af2b5dc1a1a4b57171ef0de53e66fba7e2374b", .mesh_size = D,
+               .digest = "bd0b44d646a40aa6115fbae58d70c6231b472cb8c52d4af27e85fead244fe3b0", .mesh_size = D,
                .gemms =
                    {{S * kSliceM, kShardN, K, 1}, {S * kSliceM, kShardN, K, 1}, {S * kSliceM, K, kShardN, 1}},
                .communications = {"allgather x", "reducescatter x"}, .bytes = S * D * kShardM * K * 2,

@@ -136,6 +136,7 @@ class TransformerBlock final : public hirgen::Program {
   void* workspace_ = context_.workspace(
       hirgen::workspace_for(Uq_plan_, Uk_plan_, Uv_plan_, Wop_plan_, Z_plan_, W2p_plan_, PV_attention_),
       "spec.yaml:25:5 workspace");
+  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events allreduce_done_ = context_.events("allreduce_done", kAllreduce, 1);
   hirgen::Events allreduce_2_done_ = context_.events("allreduce_2_done", kAllreduce2, 1);
 };
@@ -164,13 +165,13 @@ void TransformerBlock::run(cudaStream_t caller, const std::vector<void*>& tensor
                     kAttentionPV);
   gemm(context_, Wop_plan_, PV_, Wo, Wop_, workspace_, caller, kLinearWop);
   HG_CHECK(ncclAllReduce(Wop_, attention_, B * L * E, ncclBfloat16, ncclSum, x_.comm, caller), kAllreduce);
-  HG_CHECK(cudaEventRecord(allreduce_done_[0], caller), kAllreduce);
+  HG_CHECK(cudaEventRecord(allreduce_done_[0], caller), kAllreduce);  // for the watchdog only
   add_layer_norm(U2_, X1_, X, attention_, gamma2, beta2, B * L, caller, kAddLayerNormU2);
   gemm(context_, Z_plan_, U2_, W1, Z_, workspace_, caller, kLinearZ);
   gelu(A_, Z_, B * L * kShardF, caller, kGeluA);
   gemm(context_, W2p_plan_, A_, W2, W2p_, workspace_, caller, kLinearW2p);
   HG_CHECK(ncclAllReduce(W2p_, mlp_, B * L * E, ncclBfloat16, ncclSum, x_.comm, caller), kAllreduce2);
-  HG_CHECK(cudaEventRecord(allreduce_2_done_[0], caller), kAllreduce2);
+  HG_CHECK(cudaEventRecord(allreduce_2_done_[0], caller), kAllreduce2);  // for the watchdog only
   add(Y, X1_, mlp_, B * L * E, caller, kAddY);
   context_.call_issued(caller);
 }

@@ -237,6 +237,7 @@ class TransformerBlockBackward final : public hirgen::Program {
       hirgen::workspace_for(dA_plan_, dU2p_plan_, dW2_plan_, dO_plan_, dU1q_plan_, dU1qk_sum_plan_,
                             dU1p_sum_plan_, dW1_plan_, dWo_plan_, dWq_plan_, dWk_plan_, dWv_plan_),
       "spec.yaml:47:5 workspace");
+  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events allreduce_ready_ = context_.events("allreduce_ready", kAllreduce, 1);
   hirgen::Events allreduce_done_ = context_.events("allreduce_done", kAllreduce, 1);
   hirgen::Events allreduce_2_ready_ = context_.events("allreduce_2_ready", kAllreduce2, 1);

@@ -65,6 +65,7 @@ class Collectives final : public hirgen::Program {
       context_.team(mesh_world.team(context_.rank(), 0), "collectives.hir:3:5 mesh world axis x");
   fp32* at_root_ = context_.allocate<fp32>(X * X * N, "collectives.hir:11:5 at_root");  // [X, X, N]
   fp32* sum_at_root_ = at_root_;  // the same memory: [X, N]
+  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events gather_done_ = context_.events("gather_done", kGather, 1);
   hirgen::Events all_sum_done_ = context_.events("all_sum_done", kAllSum, 1);
   hirgen::Events scatter_sum_done_ = context_.events("scatter_sum_done", kScatterSum, 1);
@@ -87,23 +88,23 @@ void Collectives::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   fp32* out_from_root = static_cast<fp32*>(tensors[7]);      // [1, N]
 
   HG_CHECK(ncclAllGather(parts, out_gathered, X * N, ncclFloat32, x_.comm, caller), kGather);
-  HG_CHECK(cudaEventRecord(gather_done_[0], caller), kGather);
+  HG_CHECK(cudaEventRecord(gather_done_[0], caller), kGather);  // for the watchdog only
   HG_CHECK(ncclAllReduce(parts, out_reduced, X * N, ncclFloat32, ncclSum, x_.comm, caller), kAllSum);
-  HG_CHECK(cudaEventRecord(all_sum_done_[0], caller), kAllSum);
+  HG_CHECK(cudaEventRecord(all_sum_done_[0], caller), kAllSum);  // for the watchdog only
   HG_CHECK(ncclReduceScatter(parts, out_scattered, N, ncclFloat32, ncclSum, x_.comm, caller), kScatterSum);
-  HG_CHECK(cudaEventRecord(scatter_sum_done_[0], caller), kScatterSum);
+  HG_CHECK(cudaEventRecord(scatter_sum_done_[0], caller), kScatterSum);  // for the watchdog only
   HG_CHECK(ncclGroupStart(), kExchange);
   for (int peer = 0; peer < x_.size; ++peer) {
     HG_CHECK(ncclSend(parts + int64_t{peer} * N, N, ncclFloat32, peer, x_.comm, caller), kExchange);
     HG_CHECK(ncclRecv(out_exchanged + int64_t{peer} * N, N, ncclFloat32, peer, x_.comm, caller), kExchange);
   }
   HG_CHECK(ncclGroupEnd(), kExchange);
-  HG_CHECK(cudaEventRecord(exchange_done_[0], caller), kExchange);
+  HG_CHECK(cudaEventRecord(exchange_done_[0], caller), kExchange);  // for the watchdog only
   for (int64_t s = 0; s < X; ++s) {
     HG_CHECK(ncclBroadcast(parts, out_rooted + s * X * N, X * N, ncclFloat32, static_cast<int>(s), x_.comm,
                            caller),
              kSpread);
-    HG_CHECK(cudaEventRecord(spread_done_[s], caller), kSpread);
+    HG_CHECK(cudaEventRecord(spread_done_[s], caller), kSpread);  // for the watchdog only
   }
 
   HG_CHECK(ncclGroupStart(), kCollect);
@@ -115,11 +116,11 @@ void Collectives::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     }
   }
   HG_CHECK(ncclGroupEnd(), kCollect);
-  HG_CHECK(cudaEventRecord(collect_done_[0], caller), kCollect);
+  HG_CHECK(cudaEventRecord(collect_done_[0], caller), kCollect);  // for the watchdog only
   HG_CHECK(ncclBroadcast(at_root_, out_via_root, X * X * N, ncclFloat32, 0, x_.comm, caller), kShare);
-  HG_CHECK(cudaEventRecord(share_done_[0], caller), kShare);
+  HG_CHECK(cudaEventRecord(share_done_[0], caller), kShare);  // for the watchdog only
   HG_CHECK(ncclReduce(parts, sum_at_root_, X * N, ncclFloat32, ncclSum, 0, x_.comm, caller), kRootSum);
-  HG_CHECK(cudaEventRecord(root_sum_done_[0], caller), kRootSum);
+  HG_CHECK(cudaEventRecord(root_sum_done_[0], caller), kRootSum);  // for the watchdog only
   HG_CHECK(ncclGroupStart(), kDeal);
   if (x_.rank == 0) {
     for (int peer = 0; peer < x_.size; ++peer) {
@@ -128,7 +129,7 @@ void Collectives::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   }
   HG_CHECK(ncclRecv(out_from_root, N, ncclFloat32, 0, x_.comm, caller), kDeal);
   HG_CHECK(ncclGroupEnd(), kDeal);
-  HG_CHECK(cudaEventRecord(deal_done_[0], caller), kDeal);
+  HG_CHECK(cudaEventRecord(deal_done_[0], caller), kDeal);  // for the watchdog only
   context_.call_issued(caller);
 }
 

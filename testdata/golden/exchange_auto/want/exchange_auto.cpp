@@ -77,6 +77,7 @@ class ExchangeAuto final : public hirgen::Program {
   bf16* P_ = context_.allocate<bf16>(kShardM * N, "spec.yaml:15:5 P");                  // [1, 1, kShardM, N]
   bf16* P_parts_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:16:5 P_parts");  // [D, 1, kShardM, N]
   hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kMatmulPS};
+  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events send_ready_ = context_.events("send_ready", kSend, D);
   hirgen::Events send_done_ = context_.events("send_done", kSend, D);
@@ -137,7 +138,7 @@ void ExchangeAuto::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     done_flags.add(P_parts_ipc.done(s), P_parts_ipc.sequence_number());
   }
   done_flags.submit(caller, kWaitReceive);
-  HG_CHECK(cudaEventRecord(wait_receive_[0], caller), kWaitReceive);
+  HG_CHECK(cudaEventRecord(wait_receive_[0], caller), kWaitReceive);  // for the watchdog only
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, C, {2, {1, kShardM * N}, {0, 1}}, P_parts_,
                         {2, {D, kShardM * N}, {kShardM * N, 1}}, caller, kReduceC);
   for (int64_t s = 1; s < D; ++s) {

@@ -83,6 +83,7 @@ class ExchangeAutoAcrossNodes final : public hirgen::Program {
   bf16* P_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:15:5 P");              // [1, D, kShardM, N]
   bf16* P_parts_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:16:5 P_parts");  // [D, 1, kShardM, N]
   hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kMatmulPS};
+  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events exchange_ready_ = context_.events("exchange_ready", kExchange, D);
   hirgen::Events exchange_done_ = context_.events("exchange_done", kExchange, D);
@@ -171,7 +172,7 @@ void ExchangeAutoAcrossNodes::run(cudaStream_t caller, const std::vector<void*>&
     }
   }
   done_flags.submit(caller, kWaitReceive);
-  HG_CHECK(cudaEventRecord(wait_receive_[0], caller), kWaitReceive);
+  HG_CHECK(cudaEventRecord(wait_receive_[0], caller), kWaitReceive);  // for the watchdog only
   for (int64_t s = 1; s < D; ++s) {
     HG_CHECK(cudaStreamWaitEvent(caller, exchange_done_[s], 0), kWaitExchange);
   }

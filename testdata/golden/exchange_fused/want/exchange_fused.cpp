@@ -70,6 +70,7 @@ class ExchangeFused final : public hirgen::Program {
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
   bf16* A_all_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:12:5 A_all");  // [D, kShardM, K]
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
+  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events receive_done_ = context_.events("receive_done", kReceive, 1);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
@@ -134,7 +135,7 @@ void ExchangeFused::run(cudaStream_t caller, const std::vector<void*>& tensors) 
     done_flags.add(A_ipc.done(s), A_ipc.sequence_number());
   }
   done_flags.submit(caller, kWaitSend);
-  HG_CHECK(cudaEventRecord(wait_send_[0], caller), kWaitSend);
+  HG_CHECK(cudaEventRecord(wait_send_[0], caller), kWaitSend);  // for the watchdog only
   context_.call_issued(caller);
 }
 

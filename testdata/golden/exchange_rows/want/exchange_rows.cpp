@@ -81,6 +81,7 @@ class ExchangeRows final : public hirgen::Program {
   // [1, 1, kShardM, K]
   bf16* A_all_ = context_.allocate<bf16>(on_grid_ ? kShardM * K : 0, "spec.yaml:16:5 A_all");
   hirgen::MatmulPlan E_plan_{context_, kEShape, kMatmulE};
+  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events receive_done_ = context_.events("receive_done", kReceive, D);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
@@ -181,7 +182,7 @@ void ExchangeRows::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       done_flags.add(A_ipc.done(s), A_ipc.sequence_number());
     }
     done_flags.submit(caller, kWaitSend);
-    HG_CHECK(cudaEventRecord(wait_send_[0], caller), kWaitSend);
+    HG_CHECK(cudaEventRecord(wait_send_[0], caller), kWaitSend);  // for the watchdog only
   }
 
   for (int64_t s = 1; s < R; ++s) {

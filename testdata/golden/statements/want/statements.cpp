@@ -98,6 +98,7 @@ class Statements final : public hirgen::Program {
   hirgen::MatmulPlan out_batched_plan_{context_, kOutBatchedShape, kMatmulOutBatched};
   void* workspace_ =
       context_.workspace(hirgen::workspace_for(out_batched_plan_), "statements.hir:13:5 workspace");
+  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events send_done_ = context_.events("send_done", kSend, 1);
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
@@ -131,7 +132,7 @@ void Statements::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(ncclRecv(out_sent, N, ncclFloat32, peer, x_.comm, caller), kSend);
   }
   HG_CHECK(ncclGroupEnd(), kSend);
-  HG_CHECK(cudaEventRecord(send_done_[0], caller), kSend);
+  HG_CHECK(cudaEventRecord(send_done_[0], caller), kSend);  // for the watchdog only
   hirgen::launch_unary(hirgen::UnaryFn::kCopy, out_permute, {2, {N, M}, {M, 1}}, X, {2, {N, M}, {1, N}},
                        caller, kPermuteOutPermute);
   hirgen::launch_unary(hirgen::UnaryFn::kCopy, out_cast, X, M * N, caller, kCastOutCast);

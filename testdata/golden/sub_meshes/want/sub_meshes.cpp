@@ -81,6 +81,7 @@ class SubMeshes final : public hirgen::Program {
   bf16* C_ = context_.allocate<bf16>(on_pair_ ? 384 : 0, "spec.yaml:19:5 C");          // [2, 2, 8, 12]
   bf16* moved_ = context_.allocate<bf16>(on_one_ ? 384 : 0, "spec.yaml:20:5 moved");   // [2, 2, 8, 12]
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
+  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events broadcast_2_ready_ = context_.events("broadcast_2_ready", kBroadcast2, 1);
   hirgen::Events broadcast_2_done_ = context_.events("broadcast_2_done", kBroadcast2, 1);
   hirgen::Events gather_done_ = context_.events("gather_done", kGather, 2);
@@ -130,7 +131,7 @@ void SubMeshes::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(
         ncclBroadcast(C_, ranks_2_1_.rank == 1 ? C_ : moved_, 384, ncclBfloat16, 1, ranks_2_1_.comm, caller),
         kBroadcast);
-    HG_CHECK(cudaEventRecord(broadcast_done_[0], caller), kBroadcast);
+    HG_CHECK(cudaEventRecord(broadcast_done_[0], caller), kBroadcast);  // for the watchdog only
   }
 
   if (on_one_) {

@@ -71,6 +71,7 @@ class SumsInGemm final : public hirgen::Program {
   hirgen::MatmulPlan P_s_c_plan_{context_, kPSCShape, kMatmulPSC};
   void* workspace_ =
       context_.workspace(hirgen::workspace_for(P_s_c_sum_plan_, P_s_c_plan_), "spec.yaml:13:5 workspace");
+  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events exchange_ready_ = context_.events("exchange_ready", kExchange, D * 2);
   hirgen::Events exchange_done_ = context_.events("exchange_done", kExchange, D * 2);
 };

@@ -66,6 +66,7 @@ class Ucc final : public hirgen::Program {
   hirgen::UccTeam x_ucc_{ucc_, mesh_world.team(context_.rank(), 0), "ucc.hir:3:5 mesh world axis x"};
   fp32* at_root_ = context_.allocate<fp32>(X * X * N, "ucc.hir:11:5 at_root");  // [X, X, N]
   fp32* sum_at_root_ = at_root_;                                                // the same memory: [X, N]
+  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events gather_done_ = context_.events("gather_done", kGather, 1);
   hirgen::Events all_sum_done_ = context_.events("all_sum_done", kAllSum, 1);
   hirgen::Events scatter_sum_done_ = context_.events("scatter_sum_done", kScatterSum, 1);
@@ -88,33 +89,33 @@ void Ucc::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   fp32* out_from_root = static_cast<fp32*>(tensors[7]);      // [1, N]
 
   x_ucc_.post({.type = UCC_COLL_TYPE_ALLGATHER}, parts, out_gathered, X * N, UCC_DT_FLOAT32, caller, kGather);
-  HG_CHECK(cudaEventRecord(gather_done_[0], caller), kGather);
+  HG_CHECK(cudaEventRecord(gather_done_[0], caller), kGather);  // for the watchdog only
   x_ucc_.post({.type = UCC_COLL_TYPE_ALLREDUCE, .op = UCC_OP_SUM}, parts, out_reduced, X * N, UCC_DT_FLOAT32,
               caller, kAllSum);
-  HG_CHECK(cudaEventRecord(all_sum_done_[0], caller), kAllSum);
+  HG_CHECK(cudaEventRecord(all_sum_done_[0], caller), kAllSum);  // for the watchdog only
   x_ucc_.post({.type = UCC_COLL_TYPE_REDUCE_SCATTER, .op = UCC_OP_SUM}, parts, out_scattered, N,
               UCC_DT_FLOAT32, caller, kScatterSum);
-  HG_CHECK(cudaEventRecord(scatter_sum_done_[0], caller), kScatterSum);
+  HG_CHECK(cudaEventRecord(scatter_sum_done_[0], caller), kScatterSum);  // for the watchdog only
   x_ucc_.post({.type = UCC_COLL_TYPE_ALLTOALL}, parts, out_exchanged, N, UCC_DT_FLOAT32, caller, kExchange);
-  HG_CHECK(cudaEventRecord(exchange_done_[0], caller), kExchange);
+  HG_CHECK(cudaEventRecord(exchange_done_[0], caller), kExchange);  // for the watchdog only
   for (int64_t s = 0; s < X; ++s) {
     x_ucc_.post({.type = UCC_COLL_TYPE_BCAST, .root = static_cast<int>(s)}, parts, out_rooted + s * X * N,
                 X * N, UCC_DT_FLOAT32, caller, kSpread);
-    HG_CHECK(cudaEventRecord(spread_done_[s], caller), kSpread);
+    HG_CHECK(cudaEventRecord(spread_done_[s], caller), kSpread);  // for the watchdog only
   }
 
   x_ucc_.post({.type = UCC_COLL_TYPE_GATHER, .root = 0}, parts, at_root_, X * N, UCC_DT_FLOAT32, caller,
               kCollect);
-  HG_CHECK(cudaEventRecord(collect_done_[0], caller), kCollect);
+  HG_CHECK(cudaEventRecord(collect_done_[0], caller), kCollect);  // for the watchdog only
   x_ucc_.post({.type = UCC_COLL_TYPE_BCAST, .root = 0}, at_root_, out_via_root, X * X * N, UCC_DT_FLOAT32,
               caller, kShare);
-  HG_CHECK(cudaEventRecord(share_done_[0], caller), kShare);
+  HG_CHECK(cudaEventRecord(share_done_[0], caller), kShare);  // for the watchdog only
   x_ucc_.post({.type = UCC_COLL_TYPE_REDUCE, .op = UCC_OP_SUM, .root = 0}, parts, sum_at_root_, X * N,
               UCC_DT_FLOAT32, caller, kRootSum);
-  HG_CHECK(cudaEventRecord(root_sum_done_[0], caller), kRootSum);
+  HG_CHECK(cudaEventRecord(root_sum_done_[0], caller), kRootSum);  // for the watchdog only
   x_ucc_.post({.type = UCC_COLL_TYPE_SCATTER, .root = 0}, sum_at_root_, out_from_root, N, UCC_DT_FLOAT32,
               caller, kDeal);
-  HG_CHECK(cudaEventRecord(deal_done_[0], caller), kDeal);
+  HG_CHECK(cudaEventRecord(deal_done_[0], caller), kDeal);  // for the watchdog only
   context_.call_issued(caller);
 }
 
