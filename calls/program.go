@@ -112,7 +112,9 @@ type (
 	}
 	// Shape is one GEMM: C[m, n] = A[m, k] B[k, n], batched, with its plan.
 	Shape struct {
-		Name, Plan                string
+		Name                      string
+		Like                      string // an earlier shape that differs in the plan and the label alone; empty: none
+		Plan                      string
 		M, N, K, Batch            expr.Expr
 		StrideA, StrideB, StrideC expr.Expr
 		RowB                      expr.Expr // elements between rows of B in memory; nil: dense

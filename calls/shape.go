@@ -1,6 +1,8 @@
 package calls
 
 import (
+	"reflect"
+
 	"github.com/hirgen/hirgen/internal/base/expr"
 	"github.com/hirgen/hirgen/internal/base/packing"
 	"github.com/hirgen/hirgen/model/domain"
@@ -12,6 +14,13 @@ func (d *Shape) Result() domain.DType {
 		return domain.FP32
 	}
 	return d.Type
+}
+
+// Alike reports whether two GEMMs differ in names and labels alone.
+func (d *Shape) Alike(other *Shape) bool {
+	bare := *d
+	bare.Name, bare.Like, bare.Plan, bare.Label = other.Name, other.Like, other.Plan, other.Label
+	return reflect.DeepEqual(&bare, other)
 }
 
 // Packs reports which operands the calls of a GEMM copy to aligned rows.

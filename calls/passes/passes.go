@@ -35,6 +35,7 @@ var Passes = []Pass{
 	{"drop-unused", "declarations that nothing names go", dropUnused},
 	{"declare-alignment", "plans are told of operands that begin at fewer bytes than their rows are aligned to", declareAlignment},
 	{"pack-gemms", "operands of GEMMs whose rows are not aligned are copied to rows that are, where that is faster", packGemms},
+	{"share-shapes", "GEMMs of one shape share its constant", shareShapes},
 	{"plan-life", "what a program has is made before its first call, and freed behind its last one", planLife},
 }
 

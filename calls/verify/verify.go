@@ -16,7 +16,7 @@ import (
 )
 
 // Program checks a program:
-//   - Every name that a statement uses is declared.
+//   - Every name that a statement uses is declared. GEMMs that share a constant have one shape.
 //   - Parts of groups and batches are inside them.
 //   - On every rank a wait has an earlier record, and at the end of a call the caller's stream has waited for all others.
 //   - Every flag that is waited for is written once, and every flag that is written is waited for.
@@ -82,6 +82,12 @@ func (v *verifier) names() {
 		}
 	}
 	known["from"], known["to"] = known["mesh"], known["mesh"]
+	shapes := calls.ByName(v.program.Shapes)
+	for _, d := range v.program.Shapes {
+		if like := shapes[d.Like]; d.Like != "" && (like == nil || like.Like != "" || !d.Alike(like)) {
+			v.report(diag.Pos{File: v.program.File}, d.Name+": it is not like "+d.Like)
+		}
+	}
 	for s := range calls.All(v.program.Body) {
 		check := func(key, name string) {
 			if list, ok := known[key]; ok && !list[name] {

@@ -22,6 +22,7 @@ func TestVerifyCatches(t *testing.T) {
 		"a wait before its record": {"EventRecord(event started_, index 0, on caller)\n", "",
 			"the event was not recorded before in this call"},
 		"events that nobody declared": {"event sent_, index s, on copy", "event lost_, index s, on copy", "no event is called lost_"},
+		"a shape that is not alike":   {"Shape(name kTShape,", "Shape(name kTShape, like kUShape,", "kTShape: it is not like kUShape"},
 		"a flag that nobody writes": {"  FlagWrite(share P_shared, done, transfer s, peer to, on copy)\n", "",
 			"nobody writes flag P_shared done[1] of rank"},
 		"a flag that nobody waits for": {"  FlagWait(share P_shared, transfer s, on copy)\n", "",

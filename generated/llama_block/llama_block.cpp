@@ -78,8 +78,6 @@ constexpr hirgen::MatmulShape kWopSShape =
     {.m = kShardL, .n = E, .k = kShardE, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kGateShape =
     {.m = kShardL, .n = kShardF, .k = E, .transpose_b = true, .dtype = hirgen::DType::kBf16};
-constexpr hirgen::MatmulShape kUpShape =
-    {.m = kShardL, .n = kShardF, .k = E, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kW2pSShape =
     {.m = kShardL, .n = E, .k = kShardF, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 
@@ -194,7 +192,7 @@ class LlamaBlock final : public hirgen::Program {
   hirgen::MatmulPlan QKV_plan_{context_, kQKVShape, kLinearQKV};
   hirgen::MatmulPlan Wop_s_plan_{context_, kWopSShape, kLinearWopS};
   hirgen::MatmulPlan gate_plan_{context_, kGateShape, kLinearGate};
-  hirgen::MatmulPlan up_plan_{context_, kUpShape, kLinearUp};
+  hirgen::MatmulPlan up_plan_{context_, kGateShape, kLinearUp};
   hirgen::MatmulPlan W2p_s_plan_{context_, kW2pSShape, kLinearW2pS};
   hirgen::AttentionPlan PV_attention_{context_, kPVAttention, kPVLayout, kAttentionPV};
   hirgen::Events started_ = context_.events("started", kStarted, 1);
@@ -416,7 +414,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_block", .spec = "spec.yaml",
-               .digest = "24c1be9651ef5cf57f9a11480a9c50c8223e3af7107d1ed7ae69a5e57abecf76", .mesh_size = D,
+               .digest = "1d983209d422ded69b00707b110497ae2b899eaf61f488c5eaf55c8f7bcf506c", .mesh_size = D,
                .gemms = {{B * L, kShardG * C, E, 1}, {D * kShardL, E, kShardE, 1},
                          {D * kShardL, kShardF, E, 1}, {D * kShardL, kShardF, E, 1},
                          {D * kShardL, E, kShardF, 1}},

@@ -82,8 +82,6 @@ constexpr hirgen::MatmulShape kWopSShape =
     {.m = kShardL, .n = E, .k = kShardE, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kGateShape =
     {.m = kShardL, .n = kShardF, .k = E, .transpose_b = true, .dtype = hirgen::DType::kBf16};
-constexpr hirgen::MatmulShape kUpShape =
-    {.m = kShardL, .n = kShardF, .k = E, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kW2pSShape =
     {.m = kShardL, .n = E, .k = kShardF, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 
@@ -219,7 +217,7 @@ class LlamaBlockAcrossNodes final : public hirgen::Program {
   hirgen::MatmulPlan QKV_plan_{context_, kQKVShape, kLinearQKV};
   hirgen::MatmulPlan Wop_s_plan_{context_, kWopSShape, kLinearWopS};
   hirgen::MatmulPlan gate_plan_{context_, kGateShape, kLinearGate};
-  hirgen::MatmulPlan up_plan_{context_, kUpShape, kLinearUp};
+  hirgen::MatmulPlan up_plan_{context_, kGateShape, kLinearUp};
   hirgen::MatmulPlan W2p_s_plan_{context_, kW2pSShape, kLinearW2pS};
   hirgen::AttentionPlan PV_attention_{context_, kPVAttention, kPVLayout, kAttentionPV};
   hirgen::Events started_ = context_.events("started", kStarted, 1);

@@ -49,8 +49,6 @@ constexpr int64_t kShardN = N / D, kShardM = M / D;
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kGateShape =
     {.m = M, .n = kShardN, .k = K, .transpose_b = true, .dtype = hirgen::DType::kBf16};
-constexpr hirgen::MatmulShape kUpShape =
-    {.m = M, .n = kShardN, .k = K, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kPSShape =
     {.m = kShardM, .n = K, .k = kShardN, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 
@@ -118,7 +116,7 @@ class LlamaMlpAcrossNodes final : public hirgen::Program {
   bf16* mlp_ = context_.allocate<bf16>(kShardM * K, "spec.yaml:22:5 mlp");              // [1, kShardM, K]
   bf16* P_parts_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:22:5 P_parts");  // [D, 1, kShardM, K]
   hirgen::MatmulPlan gate_plan_{context_, kGateShape, kLinearGate};
-  hirgen::MatmulPlan up_plan_{context_, kUpShape, kLinearUp};
+  hirgen::MatmulPlan up_plan_{context_, kGateShape, kLinearUp};
   hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kLinearPS};
   void* workspace_ =
       context_.workspace(hirgen::workspace_for(gate_plan_, up_plan_, P_s_plan_), "spec.yaml:17:5 workspace");

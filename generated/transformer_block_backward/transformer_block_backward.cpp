@@ -120,17 +120,11 @@ constexpr hirgen::MatmulShape kDOShape = {.m = B * L, .n = kShardE, .k = E, .dty
 constexpr hirgen::MatmulShape kDU1qShape = {.m = B * L, .n = E, .k = kShardE, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kDU1qkSumShape =
     {.m = B * L, .n = E, .k = kShardE, .addend = true, .dtype = hirgen::DType::kBf16};
-constexpr hirgen::MatmulShape kDU1pSumShape =
-    {.m = B * L, .n = E, .k = kShardE, .addend = true, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kDW1Shape =
     {.m = kShardF, .n = E, .k = B * L, .transpose_a = true, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kDWoShape =
     {.m = E, .n = kShardE, .k = B * L, .transpose_a = true, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kDWqShape =
-    {.m = kShardE, .n = E, .k = B * L, .transpose_a = true, .dtype = hirgen::DType::kBf16};
-constexpr hirgen::MatmulShape kDWkShape =
-    {.m = kShardE, .n = E, .k = B * L, .transpose_a = true, .dtype = hirgen::DType::kBf16};
-constexpr hirgen::MatmulShape kDWvShape =
     {.m = kShardE, .n = E, .k = B * L, .transpose_a = true, .dtype = hirgen::DType::kBf16};
 
 constexpr hirgen::AttentionShape kDQAttention = {.batch = B, .query_heads = kShardH, .key_heads = kShardH,
@@ -223,12 +217,12 @@ class TransformerBlockBackward final : public hirgen::Program {
   hirgen::MatmulPlan dO_plan_{context_, kDOShape, kMatmulDO};
   hirgen::MatmulPlan dU1q_plan_{context_, kDU1qShape, kMatmulDU1q};
   hirgen::MatmulPlan dU1qk_sum_plan_{context_, kDU1qkSumShape, kMatmulDU1qkSum};
-  hirgen::MatmulPlan dU1p_sum_plan_{context_, kDU1pSumShape, kMatmulDU1pSum};
+  hirgen::MatmulPlan dU1p_sum_plan_{context_, kDU1qkSumShape, kMatmulDU1pSum};
   hirgen::MatmulPlan dW1_plan_{context_, kDW1Shape, kMatmulDW1};
   hirgen::MatmulPlan dWo_plan_{context_, kDWoShape, kMatmulDWo};
   hirgen::MatmulPlan dWq_plan_{context_, kDWqShape, kMatmulDWq};
-  hirgen::MatmulPlan dWk_plan_{context_, kDWkShape, kMatmulDWk};
-  hirgen::MatmulPlan dWv_plan_{context_, kDWvShape, kMatmulDWv};
+  hirgen::MatmulPlan dWk_plan_{context_, kDWqShape, kMatmulDWk};
+  hirgen::MatmulPlan dWv_plan_{context_, kDWqShape, kMatmulDWv};
   hirgen::AttentionGradPlan dQ_attention_{context_, kDQAttention, kDQLayout, kDQGradients, kAttentionDQ};
   // in memory that is free then, where that is enough
   void* dQ_attention_workspace_ = context_.workspace(dQ_attention_.scratch_bytes(), dU1q_, 4259840 * 4,
@@ -396,7 +390,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "transformer_block_backward", .spec = "spec.yaml",
-               .digest = "8c16161783e269894c5a5cfe2033dc9850969abaddd2e13e45c4f6808fa4b648", .mesh_size = D,
+               .digest = "1528b2f52b588e573205d0940a2bd6b8dd01b6a5972d4f99c4898c8933a2a932", .mesh_size = D,
                .gemms = {{B * L, kShardF, E, 1}, {B * L, E, kShardF, 1}, {E, kShardF, B * L, 1},
                          {B * L, kShardE, E, 1}, {B * L, E, kShardE, 1}, {B * L, E, kShardE, 1},
                          {B * L, E, kShardE, 1}, {kShardF, E, B * L, 1}, {E, kShardE, B * L, 1},

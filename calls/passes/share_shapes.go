@@ -1,0 +1,18 @@
+package passes
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/calls"
+)
+
+// shareShapes lets GEMMs of one shape share one constant. Each keeps its plan, which has its label.
+//
+//	Shape(name kUpShape, plan up_plan_, m M, ...)  ->  Shape(name kUpShape, like kGateShape, plan up_plan_, m M, ...)
+func shareShapes(p *calls.Program) {
+	for i, d := range p.Shapes {
+		if at := slices.IndexFunc(p.Shapes[:i], d.Alike); at >= 0 {
+			d.Like = p.Shapes[at].Name
+		}
+	}
+}
