@@ -170,10 +170,13 @@ func (n *arenaNames) next() string {
 	}
 }
 
-// namesOf returns all names that a program declares.
+// namesOf returns all names in a program.
 func namesOf(p *calls.Program) map[string]bool {
-	taken := map[string]bool{}
-	for _, d := range p.Declarations() {
+	taken, all := map[string]bool{}, p.Declarations()
+	for s := range calls.All(p.Body) {
+		all = append(all, s)
+	}
+	for _, d := range all {
 		for _, f := range calls.Fields(d) {
 			if name, ok := f.Value.(*string); ok && !f.Text {
 				taken[*name] = true

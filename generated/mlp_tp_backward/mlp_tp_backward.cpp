@@ -110,8 +110,8 @@ void MlpTpBackward::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   bf16* dX = static_cast<bf16*>(tensors[5]);              // [1, kShardM, K]
   bf16* dW1 = static_cast<bf16*>(tensors[6]);             // [1, kShardN, K]
   bf16* dW2 = static_cast<bf16*>(tensors[7]);             // [1, K, kShardN]
-  bf16* dA_ = dW1;                                        // until dW1 is written: [1, M, kShardN]
-  bf16* A_ = dW1;                                         // until dW1 is written: [1, M, kShardN]
+  bf16* dA = dW1;                                         // until dW1 is written: [1, M, kShardN]
+  bf16* A = dW1;                                          // until dW1 is written: [1, M, kShardN]
 
   // Moved, so that Reshape is local to a rank.
   HG_CHECK(cudaEventRecord(gather_ready_[0], caller), kGather);
@@ -121,8 +121,8 @@ void MlpTpBackward::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   HG_CHECK(ncclAllGather(X, X_all_, kShardM * K, ncclBfloat16, x_.comm, x_.stream), kGather2);
   HG_CHECK(cudaEventRecord(gather_2_done_[0], x_.stream), kGather2);
   HG_CHECK(cudaStreamWaitEvent(caller, gather_done_[0], 0), kWaitGather);
-  gemm(context_, dA_plan_, dY_all_, W2, dA_, workspace_, caller, kMatmulDA);
-  gelu_grad_mul_gelu(A_, dZ_, Z, dA_, M * kShardN, caller, kGeluGradMulGeluA);
+  gemm(context_, dA_plan_, dY_all_, W2, dA, workspace_, caller, kMatmulDA);
+  gelu_grad_mul_gelu(A, dZ_, Z, dA, M * kShardN, caller, kGeluGradMulGeluA);
   gemm(context_, dP_plan_, dZ_, W1, dP_, workspace_, caller, kMatmulDP);
 
   // Issued ahead, so that the Matmul of dW2 hides it.
@@ -131,7 +131,7 @@ void MlpTpBackward::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   HG_CHECK(ncclReduceScatter(dP_, dX, kShardM * K, ncclBfloat16, ncclSum, x_.comm, x_.stream),
            kReduceScatter);
   HG_CHECK(cudaEventRecord(reduce_scatter_done_[0], x_.stream), kReduceScatter);
-  gemm(context_, dW2_plan_, dY_all_, A_, dW2, workspace_, caller, kMatmulDW2);
+  gemm(context_, dW2_plan_, dY_all_, A, dW2, workspace_, caller, kMatmulDW2);
   HG_CHECK(cudaStreamWaitEvent(caller, gather_2_done_[0], 0), kWaitGather2);
   gemm(context_, dW1_plan_, dZ_, X_all_, dW1, workspace_, caller, kMatmulDW1);
   HG_CHECK(cudaStreamWaitEvent(caller, reduce_scatter_done_[0], 0), kWaitReduceScatter);
@@ -170,7 +170,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "mlp_tp_backward", .spec = "spec.yaml",
-               .digest = "2750519b76f16a9c01925dfd76a733c141b89046b26a3a4d40a58568602c953d", .mesh_size = D,
+               .digest = "ebdd3ebf307327da5d2d4a165c0a2b82f0854c6fb733299974b545b7c4da3401", .mesh_size = D,
                .gemms = {{M, kShardN, K, 1}, {M, K, kShardN, 1}, {K, kShardN, M, 1}, {kShardN, K, M, 1}},
                .communications = {"allgather x", "allgather x", "reducescatter x"},
                .bytes = D * kShardM * K * 2, .largest = "allgather", .team_size = D, .transport = "nccl",

@@ -150,8 +150,8 @@ void TransformerBlock::run(cudaStream_t caller, const std::vector<void*>& tensor
   const bf16* W1 = static_cast<const bf16*>(tensors[9]);      // [1, kShardF, E]
   const bf16* W2 = static_cast<const bf16*>(tensors[10]);     // [1, E, kShardF]
   bf16* Y = static_cast<bf16*>(tensors[11]);                  // [B * L, E]
-  bf16* U2_ = Y;                                              // until Y is written: [B * L, E]
-  bf16* W2p_ = Y;                                             // until Y is written: [1, B * L, E]
+  bf16* U2 = Y;                                               // until Y is written: [B * L, E]
+  bf16* W2p = Y;                                              // until Y is written: [1, B * L, E]
 
   layer_norm(U1_, X, gamma1, beta1, B * L, caller, kLayerNormU1);
   gemm(context_, Uq_plan_, U1_, Wq, Uq_, workspace_, caller, kLinearUq);
@@ -162,11 +162,11 @@ void TransformerBlock::run(cudaStream_t caller, const std::vector<void*>& tensor
   gemm(context_, Wop_plan_, PV_, Wo, Wop_, workspace_, caller, kLinearWop);
   HG_CHECK(ncclAllReduce(Wop_, attention_, B * L * E, ncclBfloat16, ncclSum, x_.comm, caller), kAllreduce);
   HG_CHECK(cudaEventRecord(allreduce_done_[0], caller), kAllreduce);  // for the watchdog only
-  add_layer_norm(U2_, X1_, X, attention_, gamma2, beta2, B * L, caller, kAddLayerNormU2);
-  gemm(context_, Z_plan_, U2_, W1, Z_, workspace_, caller, kLinearZ);
+  add_layer_norm(U2, X1_, X, attention_, gamma2, beta2, B * L, caller, kAddLayerNormU2);
+  gemm(context_, Z_plan_, U2, W1, Z_, workspace_, caller, kLinearZ);
   gelu(A_, Z_, B * L * kShardF, caller, kGeluA);
-  gemm(context_, W2p_plan_, A_, W2, W2p_, workspace_, caller, kLinearW2p);
-  HG_CHECK(ncclAllReduce(W2p_, mlp_, B * L * E, ncclBfloat16, ncclSum, x_.comm, caller), kAllreduce2);
+  gemm(context_, W2p_plan_, A_, W2, W2p, workspace_, caller, kLinearW2p);
+  HG_CHECK(ncclAllReduce(W2p, mlp_, B * L * E, ncclBfloat16, ncclSum, x_.comm, caller), kAllreduce2);
   HG_CHECK(cudaEventRecord(allreduce_2_done_[0], caller), kAllreduce2);  // for the watchdog only
   add(Y, X1_, mlp_, B * L * E, caller, kAddY);
   context_.call_issued(caller);
@@ -207,7 +207,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "transformer_block", .spec = "spec.yaml",
-               .digest = "63070b3af5d6de633f466a7950fd2a1c8d4fcd0103d33d1b7befcaf1c91ee2cc", .mesh_size = D,
+               .digest = "e6d983ccb6f30a9f765f65c3f2845ce684c52653db804a2261749c4a876d8d42", .mesh_size = D,
                .gemms = {{B * L, kShardE, E, 1}, {B * L, kShardE, E, 1}, {B * L, kShardE, E, 1},
                          {B * L, E, kShardE, 1}, {B * L, kShardF, E, 1}, {B * L, E, kShardF, 1}},
                .communications = {"allreduce x", "allreduce x"}, .bytes = B * L * E * 2,

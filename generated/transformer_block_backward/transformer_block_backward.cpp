@@ -269,22 +269,22 @@ void TransformerBlockBackward::run(cudaStream_t caller, const std::vector<void*>
   bf16* dbeta2 = static_cast<bf16*>(tensors[27]);              // [E]
   bf16* dW1 = static_cast<bf16*>(tensors[28]);                 // [1, kShardF, E]
   bf16* dW2 = static_cast<bf16*>(tensors[29]);                 // [1, E, kShardF]
-  bf16* dU2p_ = dW1;                                           // until dW1 is written: [1, B * L, E]
-  bf16* U2_ = dX;                                              // until dX is written: [B * L, E]
-  bf16* dQ_ = dWk;                                             // until dWk is written: [1, B, kShardH, L, C]
-  bf16* dK_ = dWv;                                             // until dWv is written: [1, B, kShardH, L, C]
+  bf16* dU2p = dW1;                                            // until dW1 is written: [1, B * L, E]
+  bf16* U2 = dX;                                               // until dX is written: [B * L, E]
+  bf16* dQ = dWk;                                              // until dWk is written: [1, B, kShardH, L, C]
+  bf16* dK = dWv;                                              // until dWv is written: [1, B, kShardH, L, C]
 
   gemm(context_, dA_plan_, dY, W2, dA_, workspace_, caller, kMatmulDA);
   gelu_grad_mul(dZ_, Z, dA_, B * L * kShardF, caller, kGeluGradMulDZ);
-  gemm(context_, dU2p_plan_, dZ_, W1, dU2p_, workspace_, caller, kMatmulDU2p);
+  gemm(context_, dU2p_plan_, dZ_, W1, dU2p, workspace_, caller, kMatmulDU2p);
 
   // Issued ahead, so that the Matmul of dW2 hides it.
   HG_CHECK(cudaEventRecord(allreduce_ready_[0], caller), kAllreduce);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, allreduce_ready_[0], 0), kAllreduce);
-  HG_CHECK(ncclAllReduce(dU2p_, dU2_, B * L * E, ncclBfloat16, ncclSum, x_.comm, x_.stream), kAllreduce);
+  HG_CHECK(ncclAllReduce(dU2p, dU2_, B * L * E, ncclBfloat16, ncclSum, x_.comm, x_.stream), kAllreduce);
   HG_CHECK(cudaEventRecord(allreduce_done_[0], x_.stream), kAllreduce);
   normalize(N2_, X1, B * L, caller, kNormalizeN2);
-  mul_add(U2_, N2_, gamma2, beta2, B * L, caller, kMulAddU2);
+  mul_add(U2, N2_, gamma2, beta2, B * L, caller, kMulAddU2);
   gelu(A_, Z, B * L * kShardF, caller, kGeluA);
   normalize(N1_, X, B * L, caller, kNormalizeN1);
   mul_add(U1_, N1_, gamma1, beta1, B * L, caller, kMulAddU1);
@@ -292,11 +292,11 @@ void TransformerBlockBackward::run(cudaStream_t caller, const std::vector<void*>
   HG_CHECK(cudaStreamWaitEvent(caller, allreduce_done_[0], 0), kWaitAllreduce);
   mul_normalize_grad_add(dX1_, dU2_, gamma2, X1, dY, B * L, caller, kMulNormalizeGradAddDX1);
   gemm(context_, dO_plan_, dX1_, Wo, dO_, workspace_, caller, kMatmulDO);
-  dQ_attention_.run({.grad_o = dO_, .q = Q, .k = K, .v = V, .o = heads, .lse = sums, .grad_q = dQ_,
-                     .grad_k = dK_, .grad_v = dV_},
+  dQ_attention_.run({.grad_o = dO_, .q = Q, .k = K, .v = V, .o = heads, .lse = sums, .grad_q = dQ,
+                     .grad_k = dK, .grad_v = dV_},
                     dQ_attention_workspace_, caller, kAttentionDQ);
-  gemm(context_, dU1q_plan_, dQ_, Wq, dU1q_, workspace_, caller, kMatmulDU1q);
-  gemm_add(context_, dU1qk_sum_plan_, dK_, Wk, dU1q_, dU1qk_, workspace_, caller, kMatmulDU1qkSum);
+  gemm(context_, dU1q_plan_, dQ, Wq, dU1q_, workspace_, caller, kMatmulDU1q);
+  gemm_add(context_, dU1qk_sum_plan_, dK, Wk, dU1q_, dU1qk_, workspace_, caller, kMatmulDU1qkSum);
   gemm_add(context_, dU1p_sum_plan_, dV_, Wv, dU1qk_, dU1p_, workspace_, caller, kMatmulDU1pSum);
 
   // Issued ahead, so that the Matmul of dW1 hides it.
@@ -304,10 +304,10 @@ void TransformerBlockBackward::run(cudaStream_t caller, const std::vector<void*>
   HG_CHECK(cudaStreamWaitEvent(x_.stream, allreduce_2_ready_[0], 0), kAllreduce2);
   HG_CHECK(ncclAllReduce(dU1p_, dU1_, B * L * E, ncclBfloat16, ncclSum, x_.comm, x_.stream), kAllreduce2);
   HG_CHECK(cudaEventRecord(allreduce_2_done_[0], x_.stream), kAllreduce2);
-  gemm(context_, dW1_plan_, dZ_, U2_, dW1, workspace_, caller, kMatmulDW1);
+  gemm(context_, dW1_plan_, dZ_, U2, dW1, workspace_, caller, kMatmulDW1);
   gemm(context_, dWo_plan_, dX1_, heads, dWo, workspace_, caller, kMatmulDWo);
-  gemm(context_, dWq_plan_, dQ_, U1_, dWq, workspace_, caller, kMatmulDWq);
-  gemm(context_, dWk_plan_, dK_, U1_, dWk, workspace_, caller, kMatmulDWk);
+  gemm(context_, dWq_plan_, dQ, U1_, dWq, workspace_, caller, kMatmulDWq);
+  gemm(context_, dWk_plan_, dK, U1_, dWk, workspace_, caller, kMatmulDWk);
   gemm(context_, dWv_plan_, dV_, U1_, dWv, workspace_, caller, kMatmulDWv);
   HG_CHECK(cudaStreamWaitEvent(caller, allreduce_2_done_[0], 0), kWaitAllreduce2);
   mul_normalize_grad_add(dX, dU1_, gamma1, X, dX1_, B * L, caller, kMulNormalizeGradAddDX);
@@ -390,7 +390,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "transformer_block_backward", .spec = "spec.yaml",
-               .digest = "1528b2f52b588e573205d0940a2bd6b8dd01b6a5972d4f99c4898c8933a2a932", .mesh_size = D,
+               .digest = "e50f48d8ed665b03fd012aa57c9355870e0ba6cca93654680bc892a465bcacc0", .mesh_size = D,
                .gemms = {{B * L, kShardF, E, 1}, {B * L, E, kShardF, 1}, {E, kShardF, B * L, 1},
                          {B * L, kShardE, E, 1}, {B * L, E, kShardE, 1}, {B * L, E, kShardE, 1},
                          {B * L, E, kShardE, 1}, {kShardF, E, B * L, 1}, {E, kShardE, B * L, 1},

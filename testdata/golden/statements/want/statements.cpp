@@ -120,8 +120,8 @@ void Statements::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   fp32* out_reshape = static_cast<fp32*>(tensors[12]);       // [M * N]
   fp32* out_broadcast = static_cast<fp32*>(tensors[13]);     // [M, 1, N]
   bf16* out_batched = static_cast<bf16*>(tensors[14]);       // [B, M, N]
-  fp32* rows_ = out_reshape;                                 // until out_reshape is written: [M, N]
-  fp32* product_ = out_reshape;                              // until out_reshape is written: [M, N]
+  fp32* rows = out_reshape;                                  // until out_reshape is written: [M, N]
+  fp32* product = out_reshape;                               // until out_reshape is written: [M, N]
   const int64_t rank = context_.rank();
 
   HG_CHECK(ncclGroupStart(), kSend);
@@ -152,16 +152,16 @@ void Statements::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
     HG_CHECK(cudaStreamWaitEvent(compute, started_[0], 0), kStarted);
     hirgen::launch_delay(20, compute, kDelay);
-    HG_CHECK(cudaMemcpyAsync(rows_ + i * N, X + i * N, N * sizeof(fp32), cudaMemcpyDeviceToDevice, compute),
+    HG_CHECK(cudaMemcpyAsync(rows + i * N, X + i * N, N * sizeof(fp32), cudaMemcpyDeviceToDevice, compute),
              kSetRows);
-    hirgen::launch_binary(hirgen::BinaryFn::kMul, product_ + i * N, rows_ + i * N, Y + i * N, N, compute,
+    hirgen::launch_binary(hirgen::BinaryFn::kMul, product + i * N, rows + i * N, Y + i * N, N, compute,
                           kBinaryProductI);
     HG_CHECK(cudaEventRecord(joined_[i % kComputeStreams], compute), kJoined);
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[i % kComputeStreams], 0), kJoined);
   }
 
-  hirgen::launch_binary(hirgen::BinaryFn::kAdd, out_sum, {2, {M, N}, {N, 1}}, product_, {2, {M, N}, {N, 1}},
-                        V, {2, {M, N}, {0, 1}}, caller, kBinaryOutSum);
+  hirgen::launch_binary(hirgen::BinaryFn::kAdd, out_sum, {2, {M, N}, {N, 1}}, product, {2, {M, N}, {N, 1}}, V,
+                        {2, {M, N}, {0, 1}}, caller, kBinaryOutSum);
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, out_reduce, {2, {M, 1}, {1, 0}}, X, {2, {M, N}, {N, 1}},
                         caller, kReduceOutReduce);
   HG_CHECK(cudaMemcpyAsync(out_reshape, X, M * N * sizeof(fp32), cudaMemcpyDeviceToDevice, caller),
@@ -216,7 +216,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "statements", .spec = "statements.hir",
-               .digest = "2916685de1f0554f4edecc41ffb990b6587fca1b0606911a411063d9f3e40306", .mesh_size = D,
+               .digest = "c9e416a1975ea700c39276bb24ca3786bdb5cb926e3f5ff1c70cb223949253ff", .mesh_size = D,
                .gemms = {{M, N, K, B}}, .communications = {"sendrecv from world to turned"}, .bytes = N * 4,
                .largest = "sendrecv", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"B", B}, {"M", M}, {"N", N}, {"K", K}}},
