@@ -2,7 +2,6 @@ package emit
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/hirgen/hirgen/calls"
@@ -239,10 +238,14 @@ func constantsOf(constants []*calls.Constant) string {
 	return fiveOnALine(lists.Map(constants, func(c *calls.Constant) string { return c.Name + " = " + spell(c.Value) }))
 }
 
+// fiveOnALine declares five constants on a line, or as many as fit.
 func fiveOnALine(parts []string) string {
 	var lines []string
-	for some := range slices.Chunk(parts, 5) {
-		lines = append(lines, "constexpr int64_t "+strings.Join(some, ", ")+";")
+	for n := 1; len(parts) > 0; n, parts = 1, parts[n:] {
+		for n < min(5, len(parts)) && width("constexpr int64_t "+strings.Join(parts[:n+1], ", ")+";") <= columns {
+			n++
+		}
+		lines = append(lines, "constexpr int64_t "+strings.Join(parts[:n], ", ")+";")
 	}
 	return strings.Join(lines, "\n")
 }

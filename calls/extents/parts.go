@@ -1,6 +1,10 @@
 package extents
 
 import (
+	"cmp"
+	"fmt"
+	"hash/fnv"
+	"math"
 	"strings"
 
 	"github.com/hirgen/hirgen/calls"
@@ -8,19 +12,23 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// Parts names the parts of extents: M / D over a mesh axis is kShardM, M / S is kSliceM, and half of either is kChunkM.
+// Parts names the parts of extents: M / D over a mesh axis is kShardM, M / S is kSliceM, and half of either is kChunkM. A name has all
+// that is divided: (H + 2 * G) / D is kShardH2G. Another part of the same has the divisor, too: kShardMByR.
 type Parts struct {
 	names *names.Table
 	mesh  map[string]bool            // parameters that are extents of mesh axes
 	Named map[string]*calls.Constant // by text
 	List  []*calls.Constant
 	sizes map[string]int64
-	Fixed bool // no new names are added
+	wants map[string]bool      // names without divisors
+	same  map[string]expr.Expr // by measure: the first extent that has it
+	Fixed bool                 // no new names are added
 }
 
 // NewParts returns Parts without names. Division by a parameter that occurs in an extent of a mesh makes a shard.
 func NewParts(n *names.Table, meshes []*calls.Mesh) *Parts {
-	p := &Parts{names: n, mesh: map[string]bool{}, Named: map[string]*calls.Constant{}, sizes: map[string]int64{}}
+	p := &Parts{names: n, mesh: map[string]bool{}, Named: map[string]*calls.Constant{}, sizes: map[string]int64{},
+		wants: map[string]bool{}, same: map[string]expr.Expr{}}
 	for _, m := range meshes {
 		for _, extent := range m.Extents {
 			expr.Variables(extent, func(name string) { p.mesh[name] = true })
@@ -46,17 +54,66 @@ func (s *Scope) shortened(e expr.Expr) expr.Expr {
 	return expr.Var(s.Parts.constant(s, short, whole))
 }
 
-// whole returns the name of the extent that is split: the last parameter of a product, or the extent of a part that is split
-// again.
-func (p *Parts) whole(e expr.Expr) string {
-	name := ""
-	expr.Variables(e, func(v string) { name = v })
-	for _, c := range p.List {
-		if c.Name == name {
-			return strings.TrimLeft(strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(name, "kShard"), "kSlice"), "kChunk"), "k")
+// once returns the first extent that equals another one for all parameters, so that an extent is spelled in one way. Divisions of
+// extents have no remainders. Two extents are equal if they are at one point that has nothing to do with the parameters.
+func (p *Parts) once(e, short expr.Expr, size int64) expr.Expr {
+	at := measure(e)
+	key := fmt.Sprintf("%.12g %d", at, size)
+	if known, ok := p.same[key]; ok || math.IsNaN(at) {
+		return cmp.Or(known, short)
+	}
+	p.same[key] = short
+	return short
+}
+
+// measure returns the value of an extent where each parameter has the digest of its name as its value; NaN: it has none.
+func measure(e expr.Expr) float64 {
+	switch e := e.(type) {
+	case expr.Int:
+		return float64(e)
+	case expr.Var:
+		digest := fnv.New32a()
+		digest.Write([]byte(e))
+		return 1 + float64(digest.Sum32())/math.MaxUint32
+	case *expr.Binary:
+		x, y := measure(e.X), measure(e.Y)
+		switch e.Op {
+		case "+":
+			return x + y
+		case "-":
+			return x - y
+		case "*":
+			return x * y
+		case "/":
+			return x / y
 		}
 	}
-	return name
+	return math.NaN()
+}
+
+// whole names the extent that is split after its parameters and numbers, or after the extent of a part that is split again. The name
+// is empty if there are no parameters.
+func (p *Parts) whole(e expr.Expr) string {
+	named := false
+	expr.Variables(e, func(string) { named = true })
+	if !named {
+		return ""
+	}
+	return strings.Join(p.words(e), "_")
+}
+
+// words lists the parameters and numbers of an expression.
+func (p *Parts) words(e expr.Expr) []string {
+	if b, ok := e.(*expr.Binary); ok {
+		return append(p.words(b.X), p.words(b.Y)...)
+	}
+	name := e.String()
+	for _, c := range p.List {
+		if c.Name == name {
+			name = strings.TrimLeft(strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(name, "kShard"), "kSlice"), "kChunk"), "k")
+		}
+	}
+	return []string{name}
 }
 
 // constant declares a part, once.
@@ -74,7 +131,12 @@ func (p *Parts) constant(s *Scope, part *expr.Binary, whole string) string {
 			kind = "shard_"
 		}
 	})
-	c := &calls.Constant{Name: p.names.Constant(kind + whole), Value: part}
+	want := kind + whole
+	if p.wants[want] {
+		want += "_by_" + strings.Join(p.words(part.Y), "_")
+	}
+	p.wants[want] = true
+	c := &calls.Constant{Name: p.names.Constant(want), Value: part}
 	p.Named[key] = c
 	p.List = append(p.List, c)
 	size, _ := expr.Eval(part, func(name string) (int64, bool) {

@@ -144,7 +144,10 @@ func (s *Scope) Extent(e domain.Extent) Quantity {
 	if err != nil || value != e.Size {
 		return Number(e.Size)
 	}
-	return Quantity{s.shortened(s.Rename(expr.Fold(parsed))), e.Size}
+	if s.Parts == nil {
+		return Quantity{s.Rename(expr.Fold(parsed)), e.Size}
+	}
+	return Quantity{s.Parts.once(parsed, s.shortened(s.Rename(expr.Fold(expr.Cancel(parsed)))), e.Size), e.Size}
 }
 
 // Raw returns an extent without names for its parts.

@@ -3,6 +3,9 @@ package extents
 import (
 	"testing"
 
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/calls/names"
+	"github.com/hirgen/hirgen/internal/base/expr"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -84,4 +87,24 @@ func TestTimesPanicsOnOverflow(t *testing.T) {
 		}
 	}()
 	Times(Number(1<<40), Number(1<<40))
+}
+
+// TestPartsHaveTellingNames: a name has all that is divided, and one extent is spelled in one way.
+func TestPartsHaveTellingNames(t *testing.T) {
+	mesh := &calls.Mesh{Extents: []expr.Expr{expr.Var("D"), expr.Var("R")}}
+	s := &Scope{Values: map[string]int64{"D": 2, "R": 4, "S": 2, "H": 8, "G": 4, "C": 6, "M": 64},
+		Parts: NewParts(names.NewTable(), []*calls.Mesh{mesh})}
+	for _, c := range []struct {
+		text string
+		size int64
+		want string
+	}{
+		{"(H+2*G)/D*C", 48, "kShardH2G * C"}, {"G/D", 2, "kShardG"}, {"H/D*C+G/D*C+G/D*C", 48, "kShardH2G * C"},
+		{"M/(S*D)", 16, "kShardM"}, {"M/(S*R)", 8, "kShardMBySR"}, {"M/D/S", 16, "kShardM"}, {"C*M/D", 192, "kShardCM"},
+		{"3*M/3", 64, "M"}, {"C/2", 3, "kChunkC"}, {"C/3", 2, "kChunkCBy3"}, {"M%3", 1, "M % 3"}, {"M%3", 1, "M % 3"},
+	} {
+		if got := s.Extent(domain.Extent{Text: c.text, Size: c.size}).String(); got != c.want {
+			t.Errorf("extent %s is %s, want %s", c.text, got, c.want)
+		}
+	}
 }

@@ -66,28 +66,27 @@ using bf16 = __nv_bfloat16;
 // The parameters that this program was generated for, and extents of one rank.
 constexpr int64_t D = 8, B = 1, L = 4096, H = 32, G = 8;
 constexpr int64_t C = 128, E = 4096, F = 14336;
-constexpr int64_t kShardG =
-    (H + 2 * G) / D, kShardE = E / D, kShardF = F / D, kShardH = H / D, kChunkC = C / 2;
-constexpr int64_t kShardG2 = G / D, kShardL = B * L / D;
+constexpr int64_t kShardH2G = (H + 2 * G) / D, kShardE = E / D, kShardF = F / D, kShardH = H / D;
+constexpr int64_t kChunkC = C / 2, kShardG = G / D, kShardBL = B * L / D;
 constexpr int kComputeStreams = 2;
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kQKVShape =
-    {.m = B * L, .n = kShardG * C, .k = E, .transpose_b = true, .dtype = hirgen::DType::kBf16};
+    {.m = B * L, .n = kShardH2G * C, .k = E, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kWopSShape =
-    {.m = kShardL, .n = E, .k = kShardE, .transpose_b = true, .dtype = hirgen::DType::kBf16};
+    {.m = kShardBL, .n = E, .k = kShardE, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kGateShape =
-    {.m = kShardL, .n = kShardF, .k = E, .transpose_b = true, .dtype = hirgen::DType::kBf16};
+    {.m = kShardBL, .n = kShardF, .k = E, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kW2pSShape =
-    {.m = kShardL, .n = E, .k = kShardF, .transpose_b = true, .dtype = hirgen::DType::kBf16};
+    {.m = kShardBL, .n = E, .k = kShardF, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 
-constexpr hirgen::AttentionShape kPVAttention = {.query_heads = kShardH, .key_heads = kShardG2,
+constexpr hirgen::AttentionShape kPVAttention = {.query_heads = kShardH, .key_heads = kShardG,
                                                  .query_rows = L, .key_rows = L, .head_size = C,
                                                  .causal = true, .scale = 0.088388346F,
                                                  .dtype = hirgen::DType::kBf16};
 // batches, heads, rows
-constexpr hirgen::AttentionLayout kPVLayout =
-    {.q = {0, C, kShardH * C}, .k = {0, C, kShardG2 * C}, .v = {0, C, kShardG * C}, .o = {0, C, kShardH * C}};
+constexpr hirgen::AttentionLayout kPVLayout = {.q = {0, C, kShardH * C}, .k = {0, C, kShardG * C},
+                                               .v = {0, C, kShardH2G * C}, .o = {0, C, kShardH * C}};
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kRmsNormU1 = "spec.yaml:22:5 rms_norm of U1";
@@ -129,11 +128,11 @@ constexpr const char* kWaitSend4 = "spec.yaml:50:5 Wait(send_4)";
 
 // The buffers that ranks share, with the number of transfers in a call.
 constexpr hirgen::SharedShape kWopPartsShared =
-    {.bytes = D * kShardL * E * sizeof(bf16), .transfers = D, .name = "Wop_parts", .where = kShareWopParts};
+    {.bytes = D * kShardBL * E * sizeof(bf16), .transfers = D, .name = "Wop_parts", .where = kShareWopParts};
 constexpr hirgen::SharedShape kU2AllShared =
-    {.bytes = D * kShardL * E * sizeof(bf16), .transfers = D, .name = "U2_all", .where = kShareU2All};
+    {.bytes = D * kShardBL * E * sizeof(bf16), .transfers = D, .name = "U2_all", .where = kShareU2All};
 constexpr hirgen::SharedShape kW2pPartsShared =
-    {.bytes = D * kShardL * E * sizeof(bf16), .transfers = D, .name = "W2p_parts", .where = kShareW2pParts};
+    {.bytes = D * kShardBL * E * sizeof(bf16), .transfers = D, .name = "W2p_parts", .where = kShareW2pParts};
 constexpr hirgen::SharedShape kYShared =
     {.bytes = B * L * E * sizeof(bf16), .transfers = D, .name = "Y", .where = kShareY};
 
@@ -170,25 +169,25 @@ class LlamaBlock final : public hirgen::Program {
   cudaStream_t compute_[kComputeStreams];
   // one per compute stream: their GEMMs and attentions run at the same time
   void* workspaces_[kComputeStreams];
-  bf16* U1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:22:5 U1");          // [B * L, E]
-  bf16* Wop_ = context_.allocate<bf16>(D * kShardL * E, "spec.yaml:38:5 Wop");  // [1, D, kShardL, E]
-  bf16* U2_ = context_.allocate<bf16>(kShardL * E, "spec.yaml:43:5 U2");        // [1, kShardL, E]
-  bf16* X1_ = context_.allocate<bf16>(kShardL * E, "spec.yaml:43:5 X1");        // [1, kShardL, E]
-  // [1, D, kShardL, kShardF]
-  bf16* gate_ = context_.allocate<bf16>(D * kShardL * kShardF, "spec.yaml:44:5 gate");
-  // [1, D, kShardL, kShardF]
-  bf16* up_ = context_.allocate<bf16>(D * kShardL * kShardF, "spec.yaml:45:5 up");
-  bf16* W2p_ = context_.allocate<bf16>(D * kShardL * E, "spec.yaml:48:5 W2p");  // [1, D, kShardL, E]
-  bf16* QKV_ = Wop_;               // the same memory: [1, B * L, kShardG * C]
-  bf16* W2p_parts_ = Wop_;         // the same memory: [D, 1, kShardL, E]
-  bf16* Rq_ = U1_;                 // the same memory: [1, B, L, kShardH, C]
-  bf16* Wop_parts_ = U1_;          // the same memory: [D, 1, kShardL, E]
-  bf16* U2_all_ = U1_;             // the same memory: [D, kShardL, E]
-  bf16* mlp_ = U1_;                // the same memory: [1, kShardL, E]
-  bf16* Rk_ = mlp_ + kShardL * E;  // the same memory: [1, B, L, kShardG2, C]
-  bf16* PV_ = W2p_;                // the same memory: [1, B, kShardH, L, C]
-  bf16* attention_ = W2p_;         // the same memory: [1, kShardL, E]
-  bf16* A_ = gate_;                // the same memory: [1, D, kShardL, kShardF]
+  bf16* U1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:22:5 U1");           // [B * L, E]
+  bf16* Wop_ = context_.allocate<bf16>(D * kShardBL * E, "spec.yaml:38:5 Wop");  // [1, D, kShardBL, E]
+  bf16* U2_ = context_.allocate<bf16>(kShardBL * E, "spec.yaml:43:5 U2");        // [1, kShardBL, E]
+  bf16* X1_ = context_.allocate<bf16>(kShardBL * E, "spec.yaml:43:5 X1");        // [1, kShardBL, E]
+  // [1, D, kShardBL, kShardF]
+  bf16* gate_ = context_.allocate<bf16>(D * kShardBL * kShardF, "spec.yaml:44:5 gate");
+  // [1, D, kShardBL, kShardF]
+  bf16* up_ = context_.allocate<bf16>(D * kShardBL * kShardF, "spec.yaml:45:5 up");
+  bf16* W2p_ = context_.allocate<bf16>(D * kShardBL * E, "spec.yaml:48:5 W2p");  // [1, D, kShardBL, E]
+  bf16* QKV_ = Wop_;                // the same memory: [1, B * L, kShardH2G * C]
+  bf16* W2p_parts_ = Wop_;          // the same memory: [D, 1, kShardBL, E]
+  bf16* Rq_ = U1_;                  // the same memory: [1, B, L, kShardH, C]
+  bf16* Wop_parts_ = U1_;           // the same memory: [D, 1, kShardBL, E]
+  bf16* U2_all_ = U1_;              // the same memory: [D, kShardBL, E]
+  bf16* mlp_ = U1_;                 // the same memory: [1, kShardBL, E]
+  bf16* Rk_ = mlp_ + kShardBL * E;  // the same memory: [1, B, L, kShardG, C]
+  bf16* PV_ = W2p_;                 // the same memory: [1, B, kShardH, L, C]
+  bf16* attention_ = W2p_;          // the same memory: [1, kShardBL, E]
+  bf16* A_ = gate_;                 // the same memory: [1, D, kShardBL, kShardF]
   hirgen::MatmulPlan QKV_plan_{context_, kQKVShape, kLinearQKV};
   hirgen::MatmulPlan Wop_s_plan_{context_, kWopSShape, kLinearWopS};
   hirgen::MatmulPlan gate_plan_{context_, kGateShape, kLinearGate};
@@ -217,7 +216,7 @@ void LlamaBlock::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 void LlamaBlock::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
   const bf16* X = static_cast<const bf16*>(tensors[0]);       // [B * L, E]
   const bf16* gamma1 = static_cast<const bf16*>(tensors[1]);  // [E]
-  const bf16* Wqkv = static_cast<const bf16*>(tensors[2]);    // [1, kShardG * C, E]
+  const bf16* Wqkv = static_cast<const bf16*>(tensors[2]);    // [1, kShardH2G * C, E]
   const bf16* Wo = static_cast<const bf16*>(tensors[3]);      // [1, E, kShardE]
   const bf16* gamma2 = static_cast<const bf16*>(tensors[4]);  // [E]
   const bf16* Wg = static_cast<const bf16*>(tensors[5]);      // [1, kShardF, E]
@@ -233,11 +232,11 @@ void LlamaBlock::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
 
   rms_norm(U1_, X, gamma1, B * L, caller, kRmsNormU1);
   gemm(context_, QKV_plan_, U1_, Wqkv, QKV_, workspaces_[0], caller, kLinearQKV);
-  rope({Rq_, {kShardH * C, C, 1}}, {Rq_ + kChunkC, {kShardH * C, C, 1}}, {QKV_, {kShardG * C, C, 1}},
-       {QKV_ + kChunkC, {kShardG * C, C, 1}}, {{0, 0, 1}}, {{1, 0, 0}}, {L, kShardH}, caller, kRopeRq);
-  rope2({Rk_, {kShardG2 * C, 1}}, {Rk_ + kChunkC, {kShardG2 * C, 1}}, {QKV_ + kShardH * C, {kShardG * C, 1}},
-        {QKV_ + kShardH * C + kChunkC, {kShardG * C, 1}}, {{0, 1}}, {{1, 0}}, {L}, caller, kRopeRk);
-  PV_attention_.run({.q = Rq_, .k = Rk_, .v = QKV_ + kShardH * C + kShardG2 * C, .o = PV_, .lse = nullptr},
+  rope({Rq_, {kShardH * C, C, 1}}, {Rq_ + kChunkC, {kShardH * C, C, 1}}, {QKV_, {kShardH2G * C, C, 1}},
+       {QKV_ + kChunkC, {kShardH2G * C, C, 1}}, {{0, 0, 1}}, {{1, 0, 0}}, {L, kShardH}, caller, kRopeRq);
+  rope2({Rk_, {kShardG * C, 1}}, {Rk_ + kChunkC, {kShardG * C, 1}}, {QKV_ + kShardH * C, {kShardH2G * C, 1}},
+        {QKV_ + kShardH * C + kChunkC, {kShardH2G * C, 1}}, {{0, 1}}, {{1, 0}}, {L}, caller, kRopeRk);
+  PV_attention_.run({.q = Rq_, .k = Rk_, .v = QKV_ + kShardH * C + kShardG * C, .o = PV_, .lse = nullptr},
                     workspaces_[0], caller, kAttentionPV);
 
   // All transfers are issued up front, on a stream of their own.
@@ -260,16 +259,16 @@ void LlamaBlock::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
     const int64_t to = (rank + s) % D;
 
     // The last step is the local shard.
-    bf16* Wop_s = s == D ? Wop_parts_ + rank * kShardL * E : Wop_ + to * kShardL * E;  // [1, kShardL, E]
+    bf16* Wop_s = s == D ? Wop_parts_ + rank * kShardBL * E : Wop_ + to * kShardBL * E;  // [1, kShardBL, E]
 
-    gemm(context_, Wop_s_plan_, PV_ + to * kShardL * kShardE, Wo, Wop_s, workspaces_[s % kComputeStreams],
+    gemm(context_, Wop_s_plan_, PV_ + to * kShardBL * kShardE, Wo, Wop_s, workspaces_[s % kComputeStreams],
          compute, kLinearWopS);
     if (s != D) {
       // On the copy stream, under the GEMMs of other iterations.
       HG_CHECK(cudaEventRecord(send_ready_[s], compute), kSend);
       HG_CHECK(cudaStreamWaitEvent(copy, send_ready_[s], 0), kSend);
-      hirgen::launch_transfer(Wop_parts_ipc.of<bf16>(to) + rank * kShardL * E, Wop_ + to * kShardL * E,
-                              kShardL * E * sizeof(bf16), Wop_parts_ipc.flags(to, s), copy, kSend);
+      hirgen::launch_transfer(Wop_parts_ipc.of<bf16>(to) + rank * kShardBL * E, Wop_ + to * kShardBL * E,
+                              kShardBL * E * sizeof(bf16), Wop_parts_ipc.flags(to, s), copy, kSend);
     }
   }
 
@@ -284,9 +283,9 @@ void LlamaBlock::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
     done_flags.add(Wop_parts_ipc.done(s), Wop_parts_ipc.sequence_number());
   }
   done_flags.submit(caller, kWaitReceive);
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, attention_, {2, {1, kShardL * E}, {0, 1}}, Wop_parts_,
-                        {2, {D, kShardL * E}, {kShardL * E, 1}}, caller, kReduceAttention);
-  add_rms_norm(U2_, X1_, X + rank * kShardL * E, attention_, gamma2, kShardL, caller, kAddRmsNormU2);
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, attention_, {2, {1, kShardBL * E}, {0, 1}}, Wop_parts_,
+                        {2, {D, kShardBL * E}, {kShardBL * E, 1}}, caller, kReduceAttention);
+  add_rms_norm(U2_, X1_, X + rank * kShardBL * E, attention_, gamma2, kShardBL, caller, kAddRmsNormU2);
 
   // All transfers are issued up front, on a stream of their own.
   HG_CHECK(cudaEventRecord(started3_[0], caller), kStarted2);
@@ -303,7 +302,7 @@ void LlamaBlock::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
     const int64_t to = (D + rank - s) % D;
 
     // Moved, so that Linear is local to a rank.
-    hirgen::launch_transfer(U2_all_ipc.of<bf16>(to) + rank * kShardL * E, U2_, kShardL * E * sizeof(bf16),
+    hirgen::launch_transfer(U2_all_ipc.of<bf16>(to) + rank * kShardBL * E, U2_, kShardBL * E * sizeof(bf16),
                             U2_all_ipc.flags(to, s), copy, kSend2);
   }
 
@@ -315,21 +314,21 @@ void LlamaBlock::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
     }
 
     // The last step is the local shard.
-    bf16* U2_s = s == D ? U2_ : U2_all_ + to * kShardL * E;  // [kShardL, E]
-    bf16* gate_s = gate_ + to * kShardL * kShardF;           // [1, kShardL, kShardF]
+    bf16* U2_s = s == D ? U2_ : U2_all_ + to * kShardBL * E;  // [kShardBL, E]
+    bf16* gate_s = gate_ + to * kShardBL * kShardF;           // [1, kShardBL, kShardF]
     gemm(context_, gate_plan_, U2_s, Wg, gate_s, workspaces_[s % kComputeStreams], compute, kLinearGate);
-    bf16* up_s = up_ + to * kShardL * kShardF;  // [1, kShardL, kShardF]
+    bf16* up_s = up_ + to * kShardBL * kShardF;  // [1, kShardBL, kShardF]
     gemm(context_, up_plan_, U2_s, Wu, up_s, workspaces_[s % kComputeStreams], compute, kLinearUp);
-    bf16* A_s = A_ + to * kShardL * kShardF;  // [1, kShardL, kShardF]
-    silu_mul(A_s, gate_s, up_s, kShardL * kShardF, compute, kSiluMulAS);
-    bf16* W2p_s = s == D ? W2p_parts_ + rank * kShardL * E : W2p_ + to * kShardL * E;  // [1, kShardL, E]
+    bf16* A_s = A_ + to * kShardBL * kShardF;  // [1, kShardBL, kShardF]
+    silu_mul(A_s, gate_s, up_s, kShardBL * kShardF, compute, kSiluMulAS);
+    bf16* W2p_s = s == D ? W2p_parts_ + rank * kShardBL * E : W2p_ + to * kShardBL * E;  // [1, kShardBL, E]
     gemm(context_, W2p_s_plan_, A_s, W2, W2p_s, workspaces_[s % kComputeStreams], compute, kLinearW2pS);
     if (s != D) {
       // On the copy stream, under the GEMMs of other iterations.
       HG_CHECK(cudaEventRecord(send_3_ready_[s], compute), kSend3);
       HG_CHECK(cudaStreamWaitEvent(copy, send_3_ready_[s], 0), kSend3);
-      hirgen::launch_transfer(W2p_parts_ipc.of<bf16>(to) + rank * kShardL * E, W2p_ + to * kShardL * E,
-                              kShardL * E * sizeof(bf16), W2p_parts_ipc.flags(to, s), copy, kSend3);
+      hirgen::launch_transfer(W2p_parts_ipc.of<bf16>(to) + rank * kShardBL * E, W2p_ + to * kShardBL * E,
+                              kShardBL * E * sizeof(bf16), W2p_parts_ipc.flags(to, s), copy, kSend3);
       HG_CHECK(cudaEventRecord(send_3_done_[s], copy), kSend3);
     }
   }
@@ -345,13 +344,13 @@ void LlamaBlock::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
     done_flags2.add(W2p_parts_ipc.done(s), W2p_parts_ipc.sequence_number());
   }
   done_flags2.submit(caller, kWaitReceive3);
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, mlp_, {2, {1, kShardL * E}, {0, 1}}, W2p_parts_,
-                        {2, {D, kShardL * E}, {kShardL * E, 1}}, caller, kReduceMlp);
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, mlp_, {2, {1, kShardBL * E}, {0, 1}}, W2p_parts_,
+                        {2, {D, kShardBL * E}, {kShardBL * E, 1}}, caller, kReduceMlp);
 
   // Made where the shards of the other ranks arrive.
-  bf16* Y_rows = Y + rank * kShardL * E;  // [1, kShardL, E]
+  bf16* Y_rows = Y + rank * kShardBL * E;  // [1, kShardBL, E]
 
-  add(Y_rows, X1_, mlp_, kShardL * E, caller, kAddYRows);
+  add(Y_rows, X1_, mlp_, kShardBL * E, caller, kAddYRows);
 
   // All transfers are issued up front, on a stream of their own.
   HG_CHECK(cudaEventRecord(started4_[0], caller), kStarted3);
@@ -366,7 +365,7 @@ void LlamaBlock::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
     const int64_t to = (D + rank - s) % D;
 
     // The rows of all ranks.
-    hirgen::launch_transfer(Y_ipc.of<bf16>(to) + rank * kShardL * E, Y_rows, kShardL * E * sizeof(bf16),
+    hirgen::launch_transfer(Y_ipc.of<bf16>(to) + rank * kShardBL * E, Y_rows, kShardBL * E * sizeof(bf16),
                             Y_ipc.flags(to, s), copy, kSend4);
     HG_CHECK(cudaEventRecord(send_4_done_[s], copy), kSend4);
   }
@@ -389,7 +388,7 @@ std::vector<hirgen::TensorDesc> tensors(int rank) {
   return {
       {.name = "X", .dtype = hirgen::DType::kBf16, .axes = {{B * L}, {E}}, .where = "spec.yaml:11:3"},
       {.name = "gamma1", .dtype = hirgen::DType::kBf16, .axes = {{E}}, .where = "spec.yaml:12:3"},
-      {.name = "Wqkv", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardG * C}, {E}},
+      {.name = "Wqkv", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardH2G * C}, {E}},
        .where = "spec.yaml:13:3", .contraction = E, .deviation = 0.015625},
       {.name = "Wo", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {E}, {kShardE}},
        .where = "spec.yaml:14:3", .contraction = E, .deviation = 0.0441942},
@@ -414,12 +413,12 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_block", .spec = "spec.yaml",
-               .digest = "1d983209d422ded69b00707b110497ae2b899eaf61f488c5eaf55c8f7bcf506c", .mesh_size = D,
-               .gemms = {{B * L, kShardG * C, E, 1}, {D * kShardL, E, kShardE, 1},
-                         {D * kShardL, kShardF, E, 1}, {D * kShardL, kShardF, E, 1},
-                         {D * kShardL, E, kShardF, 1}},
+               .digest = "c29aac7c65442b58cd0487843d69fe39421a2370f5401da4a03e325c54bf062c", .mesh_size = D,
+               .gemms = {{B * L, kShardH2G * C, E, 1}, {D * kShardBL, E, kShardE, 1},
+                         {D * kShardBL, kShardF, E, 1}, {D * kShardBL, kShardF, E, 1},
+                         {D * kShardBL, E, kShardF, 1}},
                .communications = {"sendrecv x", "sendrecv x", "sendrecv x", "sendrecv x"},
-               .bytes = (D - 1) * kShardL * E * 2, .largest = "sendrecv", .transport = "ipc-put",
+               .bytes = (D - 1) * kShardBL * E * 2, .largest = "sendrecv", .transport = "ipc-put",
                .graph = true,
                .parameters =
                    {{"D", D}, {"B", B}, {"L", L}, {"H", H}, {"G", G}, {"C", C}, {"E", E}, {"F", F}}},

@@ -70,28 +70,27 @@ using bf16 = __nv_bfloat16;
 // The parameters that this program was generated for, and extents of one rank.
 constexpr int64_t D = 8, B = 1, L = 4096, H = 32, G = 8;
 constexpr int64_t C = 128, E = 4096, F = 14336;
-constexpr int64_t kShardG =
-    (H + 2 * G) / D, kShardE = E / D, kShardF = F / D, kShardH = H / D, kChunkC = C / 2;
-constexpr int64_t kShardG2 = G / D, kShardL = B * L / D;
+constexpr int64_t kShardH2G = (H + 2 * G) / D, kShardE = E / D, kShardF = F / D, kShardH = H / D;
+constexpr int64_t kChunkC = C / 2, kShardG = G / D, kShardBL = B * L / D;
 constexpr int kComputeStreams = 2;
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kQKVShape =
-    {.m = B * L, .n = kShardG * C, .k = E, .transpose_b = true, .dtype = hirgen::DType::kBf16};
+    {.m = B * L, .n = kShardH2G * C, .k = E, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kWopSShape =
-    {.m = kShardL, .n = E, .k = kShardE, .transpose_b = true, .dtype = hirgen::DType::kBf16};
+    {.m = kShardBL, .n = E, .k = kShardE, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kGateShape =
-    {.m = kShardL, .n = kShardF, .k = E, .transpose_b = true, .dtype = hirgen::DType::kBf16};
+    {.m = kShardBL, .n = kShardF, .k = E, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kW2pSShape =
-    {.m = kShardL, .n = E, .k = kShardF, .transpose_b = true, .dtype = hirgen::DType::kBf16};
+    {.m = kShardBL, .n = E, .k = kShardF, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 
-constexpr hirgen::AttentionShape kPVAttention = {.query_heads = kShardH, .key_heads = kShardG2,
+constexpr hirgen::AttentionShape kPVAttention = {.query_heads = kShardH, .key_heads = kShardG,
                                                  .query_rows = L, .key_rows = L, .head_size = C,
                                                  .causal = true, .scale = 0.088388346F,
                                                  .dtype = hirgen::DType::kBf16};
 // batches, heads, rows
-constexpr hirgen::AttentionLayout kPVLayout =
-    {.q = {0, C, kShardH * C}, .k = {0, C, kShardG2 * C}, .v = {0, C, kShardG * C}, .o = {0, C, kShardH * C}};
+constexpr hirgen::AttentionLayout kPVLayout = {.q = {0, C, kShardH * C}, .k = {0, C, kShardG * C},
+                                               .v = {0, C, kShardH2G * C}, .o = {0, C, kShardH * C}};
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kRmsNormU1 = "spec.yaml:22:5 rms_norm of U1";
@@ -151,11 +150,11 @@ constexpr const char* kWaitExchange4 = "spec.yaml:50:5 Wait(exchange_4)";
 
 // The buffers that ranks share, with the number of transfers in a call.
 constexpr hirgen::SharedShape kWopPartsShared =
-    {.bytes = D * kShardL * E * sizeof(bf16), .transfers = D, .name = "Wop_parts", .where = kShareWopParts};
+    {.bytes = D * kShardBL * E * sizeof(bf16), .transfers = D, .name = "Wop_parts", .where = kShareWopParts};
 constexpr hirgen::SharedShape kU2AllShared =
-    {.bytes = D * kShardL * E * sizeof(bf16), .transfers = D, .name = "U2_all", .where = kShareU2All};
+    {.bytes = D * kShardBL * E * sizeof(bf16), .transfers = D, .name = "U2_all", .where = kShareU2All};
 constexpr hirgen::SharedShape kW2pPartsShared =
-    {.bytes = D * kShardL * E * sizeof(bf16), .transfers = D, .name = "W2p_parts", .where = kShareW2pParts};
+    {.bytes = D * kShardBL * E * sizeof(bf16), .transfers = D, .name = "W2p_parts", .where = kShareW2pParts};
 constexpr hirgen::SharedShape kYShared =
     {.bytes = B * L * E * sizeof(bf16), .transfers = D, .name = "Y", .where = kShareY};
 
@@ -194,26 +193,28 @@ class LlamaBlockAcrossNodes final : public hirgen::Program {
   // one per compute stream: their GEMMs and attentions run at the same time
   void* workspaces_[kComputeStreams];
   bf16* U1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:22:5 U1");  // [B * L, E]
-  bf16* QKV_ = context_.allocate<bf16>(B * L * kShardG * C, "spec.yaml:23:5 QKV");  // [1, B * L, kShardG * C]
+  // [1, B * L, kShardH2G * C]
+  bf16* QKV_ = context_.allocate<bf16>(B * L * kShardH2G * C, "spec.yaml:23:5 QKV");
   bf16* Rq_ = context_.allocate<bf16>(B * L * kShardH * C, "spec.yaml:28:5 Rq");  // [1, B, L, kShardH, C]
-  bf16* Rk_ = context_.allocate<bf16>(B * L * kShardG2 * C, "spec.yaml:29:5 Rk");  // [1, B, L, kShardG2, C]
+  bf16* Rk_ = context_.allocate<bf16>(B * L * kShardG * C, "spec.yaml:29:5 Rk");  // [1, B, L, kShardG, C]
   bf16* PV_ = context_.allocate<bf16>(B * kShardH * L * C, "spec.yaml:35:5 PV");  // [1, B, kShardH, L, C]
-  bf16* Wop_ = context_.allocate<bf16>(D * kShardL * E, "spec.yaml:38:5 Wop");          // [1, D, kShardL, E]
-  bf16* attention_ = context_.allocate<bf16>(kShardL * E, "spec.yaml:39:5 attention");  // [1, kShardL, E]
-  // [D, 1, kShardL, E]
-  bf16* Wop_parts_ = context_.allocate<bf16>(D * kShardL * E, "spec.yaml:39:5 Wop_parts");
-  bf16* U2_ = context_.allocate<bf16>(kShardL * E, "spec.yaml:43:5 U2");              // [1, kShardL, E]
-  bf16* X1_ = context_.allocate<bf16>(kShardL * E, "spec.yaml:43:5 X1");              // [1, kShardL, E]
-  bf16* U2_all_ = context_.allocate<bf16>(D * kShardL * E, "spec.yaml:44:5 U2_all");  // [D, kShardL, E]
-  // [1, D, kShardL, kShardF]
-  bf16* gate_ = context_.allocate<bf16>(D * kShardL * kShardF, "spec.yaml:44:5 gate");
-  // [1, D, kShardL, kShardF]
-  bf16* up_ = context_.allocate<bf16>(D * kShardL * kShardF, "spec.yaml:45:5 up");
-  bf16* A_ = context_.allocate<bf16>(D * kShardL * kShardF, "spec.yaml:47:5 A");  // [1, D, kShardL, kShardF]
-  bf16* W2p_ = context_.allocate<bf16>(D * kShardL * E, "spec.yaml:48:5 W2p");    // [1, D, kShardL, E]
-  bf16* mlp_ = context_.allocate<bf16>(kShardL * E, "spec.yaml:49:5 mlp");        // [1, kShardL, E]
-  // [D, 1, kShardL, E]
-  bf16* W2p_parts_ = context_.allocate<bf16>(D * kShardL * E, "spec.yaml:49:5 W2p_parts");
+  bf16* Wop_ = context_.allocate<bf16>(D * kShardBL * E, "spec.yaml:38:5 Wop");  // [1, D, kShardBL, E]
+  bf16* attention_ = context_.allocate<bf16>(kShardBL * E, "spec.yaml:39:5 attention");  // [1, kShardBL, E]
+  // [D, 1, kShardBL, E]
+  bf16* Wop_parts_ = context_.allocate<bf16>(D * kShardBL * E, "spec.yaml:39:5 Wop_parts");
+  bf16* U2_ = context_.allocate<bf16>(kShardBL * E, "spec.yaml:43:5 U2");              // [1, kShardBL, E]
+  bf16* X1_ = context_.allocate<bf16>(kShardBL * E, "spec.yaml:43:5 X1");              // [1, kShardBL, E]
+  bf16* U2_all_ = context_.allocate<bf16>(D * kShardBL * E, "spec.yaml:44:5 U2_all");  // [D, kShardBL, E]
+  // [1, D, kShardBL, kShardF]
+  bf16* gate_ = context_.allocate<bf16>(D * kShardBL * kShardF, "spec.yaml:44:5 gate");
+  // [1, D, kShardBL, kShardF]
+  bf16* up_ = context_.allocate<bf16>(D * kShardBL * kShardF, "spec.yaml:45:5 up");
+  // [1, D, kShardBL, kShardF]
+  bf16* A_ = context_.allocate<bf16>(D * kShardBL * kShardF, "spec.yaml:47:5 A");
+  bf16* W2p_ = context_.allocate<bf16>(D * kShardBL * E, "spec.yaml:48:5 W2p");  // [1, D, kShardBL, E]
+  bf16* mlp_ = context_.allocate<bf16>(kShardBL * E, "spec.yaml:49:5 mlp");      // [1, kShardBL, E]
+  // [D, 1, kShardBL, E]
+  bf16* W2p_parts_ = context_.allocate<bf16>(D * kShardBL * E, "spec.yaml:49:5 W2p_parts");
   hirgen::MatmulPlan QKV_plan_{context_, kQKVShape, kLinearQKV};
   hirgen::MatmulPlan Wop_s_plan_{context_, kWopSShape, kLinearWopS};
   hirgen::MatmulPlan gate_plan_{context_, kGateShape, kLinearGate};
@@ -251,7 +252,7 @@ void LlamaBlockAcrossNodes::run(cudaStream_t caller, const std::vector<void*>& t
 void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
   const bf16* X = static_cast<const bf16*>(tensors[0]);       // [B * L, E]
   const bf16* gamma1 = static_cast<const bf16*>(tensors[1]);  // [E]
-  const bf16* Wqkv = static_cast<const bf16*>(tensors[2]);    // [1, kShardG * C, E]
+  const bf16* Wqkv = static_cast<const bf16*>(tensors[2]);    // [1, kShardH2G * C, E]
   const bf16* Wo = static_cast<const bf16*>(tensors[3]);      // [1, E, kShardE]
   const bf16* gamma2 = static_cast<const bf16*>(tensors[4]);  // [E]
   const bf16* Wg = static_cast<const bf16*>(tensors[5]);      // [1, kShardF, E]
@@ -267,11 +268,11 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
 
   rms_norm2(U1_, X, gamma1, B * L, caller, kRmsNormU1);
   gemm(context_, QKV_plan_, U1_, Wqkv, QKV_, workspaces_[0], caller, kLinearQKV);
-  rope3({Rq_, {kShardH * C, C, 1}}, {Rq_ + kChunkC, {kShardH * C, C, 1}}, {QKV_, {kShardG * C, C, 1}},
-        {QKV_ + kChunkC, {kShardG * C, C, 1}}, {{0, 0, 1}}, {{1, 0, 0}}, {L, kShardH}, caller, kRopeRq);
-  rope4({Rk_, {kShardG2 * C, 1}}, {Rk_ + kChunkC, {kShardG2 * C, 1}}, {QKV_ + kShardH * C, {kShardG * C, 1}},
-        {QKV_ + kShardH * C + kChunkC, {kShardG * C, 1}}, {{0, 1}}, {{1, 0}}, {L}, caller, kRopeRk);
-  PV_attention_.run({.q = Rq_, .k = Rk_, .v = QKV_ + kShardH * C + kShardG2 * C, .o = PV_, .lse = nullptr},
+  rope3({Rq_, {kShardH * C, C, 1}}, {Rq_ + kChunkC, {kShardH * C, C, 1}}, {QKV_, {kShardH2G * C, C, 1}},
+        {QKV_ + kChunkC, {kShardH2G * C, C, 1}}, {{0, 0, 1}}, {{1, 0, 0}}, {L, kShardH}, caller, kRopeRq);
+  rope4({Rk_, {kShardG * C, 1}}, {Rk_ + kChunkC, {kShardG * C, 1}}, {QKV_ + kShardH * C, {kShardH2G * C, 1}},
+        {QKV_ + kShardH * C + kChunkC, {kShardH2G * C, 1}}, {{0, 1}}, {{1, 0}}, {L}, caller, kRopeRk);
+  PV_attention_.run({.q = Rq_, .k = Rk_, .v = QKV_ + kShardH * C + kShardG * C, .o = PV_, .lse = nullptr},
                     workspaces_[0], caller, kAttentionPV);
 
   // All transfers are issued up front, on a stream of their own.
@@ -296,26 +297,26 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
     const int64_t to = (rank + s) % D;
 
     // The last step is the local shard.
-    bf16* Wop_s = s == D ? Wop_parts_ + rank * kShardL * E : Wop_ + to * kShardL * E;  // [1, kShardL, E]
+    bf16* Wop_s = s == D ? Wop_parts_ + rank * kShardBL * E : Wop_ + to * kShardBL * E;  // [1, kShardBL, E]
 
-    gemm(context_, Wop_s_plan_, PV_ + to * kShardL * kShardE, Wo, Wop_s, workspaces_[s % kComputeStreams],
+    gemm(context_, Wop_s_plan_, PV_ + to * kShardBL * kShardE, Wo, Wop_s, workspaces_[s % kComputeStreams],
          compute, kLinearWopS);
     if (s != D) {
       const int64_t from = (D + rank - s) % D;
-      bf16* Wop_s_2 = Wop_ + to * kShardL * E;  // [1, kShardL, E]
+      bf16* Wop_s_2 = Wop_ + to * kShardBL * E;  // [1, kShardBL, E]
 
       // On the stream of the communicator, under the GEMMs of other iterations.
       HG_CHECK(cudaEventRecord(exchange_ready_[s], compute), kExchange);
       HG_CHECK(cudaStreamWaitEvent(x_.stream, exchange_ready_[s], 0), kExchange);
       HG_CHECK(ncclGroupStart(), kExchange);
       if (!peers_.is_ipc_peer(from)) {
-        HG_CHECK(ncclRecv(Wop_parts_ + from * kShardL * E, kShardL * E, ncclBfloat16, static_cast<int>(from),
-                          x_.comm, x_.stream),
+        HG_CHECK(ncclRecv(Wop_parts_ + from * kShardBL * E, kShardBL * E, ncclBfloat16,
+                          static_cast<int>(from), x_.comm, x_.stream),
                  kReceive2);
       }
 
       if (!peers_.is_ipc_peer(to)) {
-        HG_CHECK(ncclSend(Wop_s_2, kShardL * E, ncclBfloat16, static_cast<int>(to), x_.comm, x_.stream),
+        HG_CHECK(ncclSend(Wop_s_2, kShardBL * E, ncclBfloat16, static_cast<int>(to), x_.comm, x_.stream),
                  kSend2);
       }
       HG_CHECK(ncclGroupEnd(), kExchange);
@@ -324,8 +325,8 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
         // On the copy stream, under the GEMMs of other iterations.
         HG_CHECK(cudaEventRecord(send_ready_[s], compute), kSend);
         HG_CHECK(cudaStreamWaitEvent(copy, send_ready_[s], 0), kSend);
-        hirgen::launch_transfer(Wop_parts_ipc.of<bf16>(to) + rank * kShardL * E, Wop_s_2,
-                                kShardL * E * sizeof(bf16), Wop_parts_ipc.flags(to, s), copy, kSend);
+        hirgen::launch_transfer(Wop_parts_ipc.of<bf16>(to) + rank * kShardBL * E, Wop_s_2,
+                                kShardBL * E * sizeof(bf16), Wop_parts_ipc.flags(to, s), copy, kSend);
         HG_CHECK(cudaEventRecord(send_done_[s], copy), kSend);
       }
     }
@@ -348,9 +349,9 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
 
   // The last event implies the earlier ones.
   HG_CHECK(cudaStreamWaitEvent(caller, exchange_done_[D - 1], 0), kWaitExchange);
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, attention_, {2, {1, kShardL * E}, {0, 1}}, Wop_parts_,
-                        {2, {D, kShardL * E}, {kShardL * E, 1}}, caller, kReduceAttention);
-  add_rms_norm2(U2_, X1_, X + rank * kShardL * E, attention_, gamma2, kShardL, caller, kAddRmsNormU2);
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, attention_, {2, {1, kShardBL * E}, {0, 1}}, Wop_parts_,
+                        {2, {D, kShardBL * E}, {kShardBL * E, 1}}, caller, kReduceAttention);
+  add_rms_norm2(U2_, X1_, X + rank * kShardBL * E, attention_, gamma2, kShardBL, caller, kAddRmsNormU2);
 
   // All transfers are issued up front, on a stream of their own.
   HG_CHECK(cudaEventRecord(started3_[0], caller), kStarted2);
@@ -373,7 +374,7 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
 
     // Moved, so that Linear is local to a rank.
     if (peers_.is_ipc_peer(to)) {
-      hirgen::launch_transfer(U2_all_ipc.of<bf16>(to) + rank * kShardL * E, U2_, kShardL * E * sizeof(bf16),
+      hirgen::launch_transfer(U2_all_ipc.of<bf16>(to) + rank * kShardBL * E, U2_, kShardBL * E * sizeof(bf16),
                               U2_all_ipc.flags(to, s), copy, kSend3);
       HG_CHECK(cudaEventRecord(send_3_done_[s], copy), kSend3);
     }
@@ -387,13 +388,13 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
     const int64_t to = (D + rank - s) % D;
     HG_CHECK(ncclGroupStart(), kExchange2);
     if (!peers_.is_ipc_peer(from)) {
-      HG_CHECK(ncclRecv(U2_all_ + from * kShardL * E, kShardL * E, ncclBfloat16, static_cast<int>(from),
+      HG_CHECK(ncclRecv(U2_all_ + from * kShardBL * E, kShardBL * E, ncclBfloat16, static_cast<int>(from),
                         x_.comm, x_.stream),
                kReceive4);
     }
 
     if (!peers_.is_ipc_peer(to)) {
-      HG_CHECK(ncclSend(U2_, kShardL * E, ncclBfloat16, static_cast<int>(to), x_.comm, x_.stream), kSend4);
+      HG_CHECK(ncclSend(U2_, kShardBL * E, ncclBfloat16, static_cast<int>(to), x_.comm, x_.stream), kSend4);
     }
     HG_CHECK(ncclGroupEnd(), kExchange2);
     HG_CHECK(cudaEventRecord(exchange_2_done_[s], x_.stream), kExchange2);
@@ -416,31 +417,32 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
     }
 
     // The last step is the local shard.
-    bf16* U2_s = s == D ? U2_ : U2_all_ + partner * kShardL * E;  // [kShardL, E]
-    bf16* gate_s = gate_ + partner * kShardL * kShardF;           // [1, kShardL, kShardF]
+    bf16* U2_s = s == D ? U2_ : U2_all_ + partner * kShardBL * E;  // [kShardBL, E]
+    bf16* gate_s = gate_ + partner * kShardBL * kShardF;           // [1, kShardBL, kShardF]
     gemm(context_, gate_plan_, U2_s, Wg, gate_s, workspaces_[s % kComputeStreams], compute, kLinearGate);
-    bf16* up_s = up_ + partner * kShardL * kShardF;  // [1, kShardL, kShardF]
+    bf16* up_s = up_ + partner * kShardBL * kShardF;  // [1, kShardBL, kShardF]
     gemm(context_, up_plan_, U2_s, Wu, up_s, workspaces_[s % kComputeStreams], compute, kLinearUp);
-    bf16* A_s = A_ + partner * kShardL * kShardF;  // [1, kShardL, kShardF]
-    silu_mul2(A_s, gate_s, up_s, kShardL * kShardF, compute, kSiluMulAS);
-    bf16* W2p_s = s == D ? W2p_parts_ + rank * kShardL * E : W2p_ + partner * kShardL * E;  // [1, kShardL, E]
+    bf16* A_s = A_ + partner * kShardBL * kShardF;  // [1, kShardBL, kShardF]
+    silu_mul2(A_s, gate_s, up_s, kShardBL * kShardF, compute, kSiluMulAS);
+    // [1, kShardBL, E]
+    bf16* W2p_s = s == D ? W2p_parts_ + rank * kShardBL * E : W2p_ + partner * kShardBL * E;
     gemm(context_, W2p_s_plan_, A_s, W2, W2p_s, workspaces_[s % kComputeStreams], compute, kLinearW2pS);
     if (s != D) {
       const int64_t from = (D + rank - s) % D;
-      bf16* W2p_s_2 = W2p_ + partner * kShardL * E;  // [1, kShardL, E]
+      bf16* W2p_s_2 = W2p_ + partner * kShardBL * E;  // [1, kShardBL, E]
 
       // On the stream of the communicator, under the GEMMs of other iterations.
       HG_CHECK(cudaEventRecord(exchange_3_ready_[s], compute), kExchange3);
       HG_CHECK(cudaStreamWaitEvent(x_.stream, exchange_3_ready_[s], 0), kExchange3);
       HG_CHECK(ncclGroupStart(), kExchange3);
       if (!peers_.is_ipc_peer(from)) {
-        HG_CHECK(ncclRecv(W2p_parts_ + from * kShardL * E, kShardL * E, ncclBfloat16, static_cast<int>(from),
-                          x_.comm, x_.stream),
+        HG_CHECK(ncclRecv(W2p_parts_ + from * kShardBL * E, kShardBL * E, ncclBfloat16,
+                          static_cast<int>(from), x_.comm, x_.stream),
                  kReceive6);
       }
 
       if (!peers_.is_ipc_peer(partner)) {
-        HG_CHECK(ncclSend(W2p_s_2, kShardL * E, ncclBfloat16, static_cast<int>(partner), x_.comm, x_.stream),
+        HG_CHECK(ncclSend(W2p_s_2, kShardBL * E, ncclBfloat16, static_cast<int>(partner), x_.comm, x_.stream),
                  kSend6);
       }
       HG_CHECK(ncclGroupEnd(), kExchange3);
@@ -449,8 +451,8 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
         // On the copy stream, under the GEMMs of other iterations.
         HG_CHECK(cudaEventRecord(send_5_ready_[s], compute), kSend5);
         HG_CHECK(cudaStreamWaitEvent(copy, send_5_ready_[s], 0), kSend5);
-        hirgen::launch_transfer(W2p_parts_ipc.of<bf16>(partner) + rank * kShardL * E, W2p_s_2,
-                                kShardL * E * sizeof(bf16), W2p_parts_ipc.flags(partner, s), copy, kSend5);
+        hirgen::launch_transfer(W2p_parts_ipc.of<bf16>(partner) + rank * kShardBL * E, W2p_s_2,
+                                kShardBL * E * sizeof(bf16), W2p_parts_ipc.flags(partner, s), copy, kSend5);
         HG_CHECK(cudaEventRecord(send_5_done_[s], copy), kSend5);
       }
     }
@@ -473,13 +475,13 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
 
   // The last event implies the earlier ones.
   HG_CHECK(cudaStreamWaitEvent(caller, exchange_3_done_[D - 1], 0), kWaitExchange3);
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, mlp_, {2, {1, kShardL * E}, {0, 1}}, W2p_parts_,
-                        {2, {D, kShardL * E}, {kShardL * E, 1}}, caller, kReduceMlp);
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, mlp_, {2, {1, kShardBL * E}, {0, 1}}, W2p_parts_,
+                        {2, {D, kShardBL * E}, {kShardBL * E, 1}}, caller, kReduceMlp);
 
   // Made where the shards of the other ranks arrive.
-  bf16* Y_rows = Y + rank * kShardL * E;  // [1, kShardL, E]
+  bf16* Y_rows = Y + rank * kShardBL * E;  // [1, kShardBL, E]
 
-  add2(Y_rows, X1_, mlp_, kShardL * E, caller, kAddYRows);
+  add2(Y_rows, X1_, mlp_, kShardBL * E, caller, kAddYRows);
 
   // All transfers are issued up front, on a stream of their own.
   HG_CHECK(cudaEventRecord(started5_[0], caller), kStarted3);
@@ -497,7 +499,7 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
 
     // The rows of all ranks.
     if (peers_.is_ipc_peer(to)) {
-      hirgen::launch_transfer(Y_ipc.of<bf16>(to) + rank * kShardL * E, Y_rows, kShardL * E * sizeof(bf16),
+      hirgen::launch_transfer(Y_ipc.of<bf16>(to) + rank * kShardBL * E, Y_rows, kShardBL * E * sizeof(bf16),
                               Y_ipc.flags(to, s), copy, kSend7);
       HG_CHECK(cudaEventRecord(send_7_done_[s], copy), kSend7);
     }
@@ -511,13 +513,14 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
     const int64_t to = (D + rank - s) % D;
     HG_CHECK(ncclGroupStart(), kExchange4);
     if (!peers_.is_ipc_peer(from)) {
-      HG_CHECK(ncclRecv(Y + from * kShardL * E, kShardL * E, ncclBfloat16, static_cast<int>(from), x_.comm,
+      HG_CHECK(ncclRecv(Y + from * kShardBL * E, kShardBL * E, ncclBfloat16, static_cast<int>(from), x_.comm,
                         x_.stream),
                kReceive8);
     }
 
     if (!peers_.is_ipc_peer(to)) {
-      HG_CHECK(ncclSend(Y_rows, kShardL * E, ncclBfloat16, static_cast<int>(to), x_.comm, x_.stream), kSend8);
+      HG_CHECK(ncclSend(Y_rows, kShardBL * E, ncclBfloat16, static_cast<int>(to), x_.comm, x_.stream),
+               kSend8);
     }
     HG_CHECK(ncclGroupEnd(), kExchange4);
     HG_CHECK(cudaEventRecord(exchange_4_done_[s], x_.stream), kExchange4);

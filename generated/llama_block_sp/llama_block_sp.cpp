@@ -61,28 +61,27 @@ using bf16 = __nv_bfloat16;
 // The parameters that this program was generated for, and extents of one rank.
 constexpr int64_t D = 8, B = 1, L = 4096, H = 32, G = 8;
 constexpr int64_t C = 128, E = 4096, F = 14336;
-constexpr int64_t kShardL =
-    B * L / D, kShardG = (H + 2 * G) / D, kShardE = E / D, kShardF = F / D, kShardH = H / D;
-constexpr int64_t kChunkC = C / 2, kShardG2 = G / D;
+constexpr int64_t kShardBL = B * L / D, kShardH2G = (H + 2 * G) / D, kShardE = E / D, kShardF = F / D;
+constexpr int64_t kShardH = H / D, kChunkC = C / 2, kShardG = G / D;
 constexpr int kComputeStreams = 2;
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kQKVShape =
-    {.m = kShardL, .n = kShardG * C, .k = E, .transpose_b = true, .dtype = hirgen::DType::kBf16};
+    {.m = kShardBL, .n = kShardH2G * C, .k = E, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kWopSShape =
-    {.m = kShardL, .n = E, .k = kShardE, .transpose_b = true, .dtype = hirgen::DType::kBf16};
+    {.m = kShardBL, .n = E, .k = kShardE, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kGateShape =
-    {.m = kShardL, .n = kShardF, .k = E, .transpose_b = true, .dtype = hirgen::DType::kBf16};
+    {.m = kShardBL, .n = kShardF, .k = E, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 constexpr hirgen::MatmulShape kW2pSShape =
-    {.m = kShardL, .n = E, .k = kShardF, .transpose_b = true, .dtype = hirgen::DType::kBf16};
+    {.m = kShardBL, .n = E, .k = kShardF, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 
-constexpr hirgen::AttentionShape kPVAttention = {.query_heads = kShardH, .key_heads = kShardG2,
+constexpr hirgen::AttentionShape kPVAttention = {.query_heads = kShardH, .key_heads = kShardG,
                                                  .query_rows = L, .key_rows = L, .head_size = C,
                                                  .causal = true, .scale = 0.088388346F,
                                                  .dtype = hirgen::DType::kBf16};
 // batches, heads, rows
-constexpr hirgen::AttentionLayout kPVLayout =
-    {.q = {0, C, kShardH * C}, .k = {0, C, kShardG2 * C}, .v = {0, C, kShardG * C}, .o = {0, C, kShardH * C}};
+constexpr hirgen::AttentionLayout kPVLayout = {.q = {0, C, kShardH * C}, .k = {0, C, kShardG * C},
+                                               .v = {0, C, kShardH2G * C}, .o = {0, C, kShardH * C}};
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kRmsNormU1 = "spec.yaml:22:5 rms_norm of U1";
@@ -126,13 +125,13 @@ constexpr const char* kWaitSend4 = "spec.yaml:49:5 Wait(send_4)";
 
 // The buffers that ranks share, with the number of transfers in a call.
 constexpr hirgen::SharedShape kU1Shared =
-    {.bytes = kShardL * E * sizeof(bf16), .transfers = D, .name = "U1", .where = kShareU1};
+    {.bytes = kShardBL * E * sizeof(bf16), .transfers = D, .name = "U1", .where = kShareU1};
 constexpr hirgen::SharedShape kWopShared =
-    {.bytes = D * kShardL * E * sizeof(bf16), .transfers = D, .name = "Wop", .where = kShareWop};
+    {.bytes = D * kShardBL * E * sizeof(bf16), .transfers = D, .name = "Wop", .where = kShareWop};
 constexpr hirgen::SharedShape kU2Shared =
-    {.bytes = kShardL * E * sizeof(bf16), .transfers = D, .name = "U2", .where = kShareU2};
+    {.bytes = kShardBL * E * sizeof(bf16), .transfers = D, .name = "U2", .where = kShareU2};
 constexpr hirgen::SharedShape kW2pShared =
-    {.bytes = D * kShardL * E * sizeof(bf16), .transfers = D, .name = "W2p", .where = kShareW2p};
+    {.bytes = D * kShardBL * E * sizeof(bf16), .transfers = D, .name = "W2p", .where = kShareW2p};
 
 // c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
@@ -166,27 +165,27 @@ class LlamaBlockSp final : public hirgen::Program {
   cudaStream_t compute_[kComputeStreams];
   // one per compute stream: their GEMMs and attentions run at the same time
   void* workspaces_[kComputeStreams];
-  bf16* U1_ = context_.allocate<bf16>(kShardL * E, "spec.yaml:22:5 U1");              // [1, kShardL, E]
-  bf16* U1_all_ = context_.allocate<bf16>(D * kShardL * E, "spec.yaml:23:5 U1_all");  // [D, kShardL, E]
-  bf16* Wop_ = context_.allocate<bf16>(D * kShardL * E, "spec.yaml:38:5 Wop");        // [1, D, kShardL, E]
-  bf16* U2_ = context_.allocate<bf16>(kShardL * E, "spec.yaml:43:5 U2");              // [1, kShardL, E]
-  bf16* X1_ = context_.allocate<bf16>(kShardL * E, "spec.yaml:43:5 X1");              // [1, kShardL, E]
-  // [1, D, kShardL, kShardF]
-  bf16* gate_ = context_.allocate<bf16>(D * kShardL * kShardF, "spec.yaml:44:5 gate");
-  // [1, D, kShardL, kShardF]
-  bf16* up_ = context_.allocate<bf16>(D * kShardL * kShardF, "spec.yaml:45:5 up");
-  bf16* W2p_ = context_.allocate<bf16>(D * kShardL * E, "spec.yaml:48:5 W2p");  // [1, D, kShardL, E]
-  // [D, 1, kShardL, E]
-  bf16* W2p_parts_ = context_.allocate<bf16>(D * kShardL * E, "spec.yaml:49:5 W2p_parts");
-  bf16* QKV_ = Wop_;               // the same memory: [1, D, kShardL, kShardG * C]
-  bf16* Rq_ = U1_all_;             // the same memory: [1, B, L, kShardH, C]
-  bf16* Wop_parts_ = U1_all_;      // the same memory: [D, 1, kShardL, E]
-  bf16* U2_all_ = U1_all_;         // the same memory: [D, kShardL, E]
-  bf16* mlp_ = U1_all_;            // the same memory: [1, kShardL, E]
-  bf16* Rk_ = mlp_ + kShardL * E;  // the same memory: [1, B, L, kShardG2, C]
-  bf16* PV_ = W2p_parts_;          // the same memory: [1, B, kShardH, L, C]
-  bf16* attention_ = W2p_parts_;   // the same memory: [1, kShardL, E]
-  bf16* A_ = gate_;                // the same memory: [1, D, kShardL, kShardF]
+  bf16* U1_ = context_.allocate<bf16>(kShardBL * E, "spec.yaml:22:5 U1");              // [1, kShardBL, E]
+  bf16* U1_all_ = context_.allocate<bf16>(D * kShardBL * E, "spec.yaml:23:5 U1_all");  // [D, kShardBL, E]
+  bf16* Wop_ = context_.allocate<bf16>(D * kShardBL * E, "spec.yaml:38:5 Wop");        // [1, D, kShardBL, E]
+  bf16* U2_ = context_.allocate<bf16>(kShardBL * E, "spec.yaml:43:5 U2");              // [1, kShardBL, E]
+  bf16* X1_ = context_.allocate<bf16>(kShardBL * E, "spec.yaml:43:5 X1");              // [1, kShardBL, E]
+  // [1, D, kShardBL, kShardF]
+  bf16* gate_ = context_.allocate<bf16>(D * kShardBL * kShardF, "spec.yaml:44:5 gate");
+  // [1, D, kShardBL, kShardF]
+  bf16* up_ = context_.allocate<bf16>(D * kShardBL * kShardF, "spec.yaml:45:5 up");
+  bf16* W2p_ = context_.allocate<bf16>(D * kShardBL * E, "spec.yaml:48:5 W2p");  // [1, D, kShardBL, E]
+  // [D, 1, kShardBL, E]
+  bf16* W2p_parts_ = context_.allocate<bf16>(D * kShardBL * E, "spec.yaml:49:5 W2p_parts");
+  bf16* QKV_ = Wop_;                // the same memory: [1, D, kShardBL, kShardH2G * C]
+  bf16* Rq_ = U1_all_;              // the same memory: [1, B, L, kShardH, C]
+  bf16* Wop_parts_ = U1_all_;       // the same memory: [D, 1, kShardBL, E]
+  bf16* U2_all_ = U1_all_;          // the same memory: [D, kShardBL, E]
+  bf16* mlp_ = U1_all_;             // the same memory: [1, kShardBL, E]
+  bf16* Rk_ = mlp_ + kShardBL * E;  // the same memory: [1, B, L, kShardG, C]
+  bf16* PV_ = W2p_parts_;           // the same memory: [1, B, kShardH, L, C]
+  bf16* attention_ = W2p_parts_;    // the same memory: [1, kShardBL, E]
+  bf16* A_ = gate_;                 // the same memory: [1, D, kShardBL, kShardF]
   hirgen::MatmulPlan QKV_plan_{context_, kQKVShape, kLinearQKV};
   hirgen::MatmulPlan Wop_s_plan_{context_, kWopSShape, kLinearWopS};
   hirgen::MatmulPlan gate_plan_{context_, kGateShape, kLinearGate};
@@ -211,15 +210,15 @@ class LlamaBlockSp final : public hirgen::Program {
 };
 
 void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
-  const bf16* X = static_cast<const bf16*>(tensors[0]);       // [1, kShardL, E]
+  const bf16* X = static_cast<const bf16*>(tensors[0]);       // [1, kShardBL, E]
   const bf16* gamma1 = static_cast<const bf16*>(tensors[1]);  // [E]
-  const bf16* Wqkv = static_cast<const bf16*>(tensors[2]);    // [1, 1, kShardG * C, E]
+  const bf16* Wqkv = static_cast<const bf16*>(tensors[2]);    // [1, 1, kShardH2G * C, E]
   const bf16* Wo = static_cast<const bf16*>(tensors[3]);      // [1, 1, E, kShardE]
   const bf16* gamma2 = static_cast<const bf16*>(tensors[4]);  // [E]
   const bf16* Wg = static_cast<const bf16*>(tensors[5]);      // [1, 1, kShardF, E]
   const bf16* Wu = static_cast<const bf16*>(tensors[6]);      // [1, 1, kShardF, E]
   const bf16* W2 = static_cast<const bf16*>(tensors[7]);      // [1, 1, E, kShardF]
-  bf16* Y = static_cast<bf16*>(tensors[8]);                   // [1, kShardL, E]
+  bf16* Y = static_cast<bf16*>(tensors[8]);                   // [1, kShardBL, E]
   const int64_t rank = context_.rank();
   const cudaStream_t copy = peers_.copies();
   const hirgen::Shared& U1_ipc = peers_.begin_call(U1_, kU1Shared);
@@ -227,7 +226,7 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const hirgen::Shared& U2_ipc = peers_.begin_call(U2_, kU2Shared);
   const hirgen::Shared& W2p_ipc = peers_.begin_call(W2p_, kW2pShared);
 
-  rms_norm(U1_, X, gamma1, kShardL, caller, kRmsNormU1);
+  rms_norm(U1_, X, gamma1, kShardBL, caller, kRmsNormU1);
 
   // All transfers are issued up front, on a stream of their own.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
@@ -243,8 +242,8 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     const int64_t from = (rank + s) % D;
     HG_CHECK(driver_.cuStreamWaitValue32(copy, U1_ipc.ready(s), U1_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
              kReceive);
-    HG_CHECK(cudaMemcpyAsync(U1_all_ + from * kShardL * E, U1_ipc.of<bf16>(from), kShardL * E * sizeof(bf16),
-                             cudaMemcpyDeviceToDevice, copy),
+    HG_CHECK(cudaMemcpyAsync(U1_all_ + from * kShardBL * E, U1_ipc.of<bf16>(from),
+                             kShardBL * E * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
              kReceive);
     HG_CHECK(driver_.cuStreamWriteValue32(copy, U1_ipc.done_at(from, s), U1_ipc.sequence(), 0), kReceive);
     HG_CHECK(cudaEventRecord(receive_done_[s], copy), kReceive);
@@ -263,9 +262,9 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     }
 
     // Step 0 is the local shard.
-    bf16* U1_s = s == 0 ? U1_ : U1_all_ + slice * kShardL * E;  // [kShardL, E]
+    bf16* U1_s = s == 0 ? U1_ : U1_all_ + slice * kShardBL * E;  // [kShardBL, E]
 
-    gemm(context_, QKV_plan_, U1_s, Wqkv, QKV_ + slice * kShardL * kShardG * C,
+    gemm(context_, QKV_plan_, U1_s, Wqkv, QKV_ + slice * kShardBL * kShardH2G * C,
          workspaces_[s % kComputeStreams], compute, kLinearQKV);
   }
 
@@ -275,11 +274,11 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[s], 0), kJoined);
   }
 
-  rope({Rq_, {kShardH * C, C, 1}}, {Rq_ + kChunkC, {kShardH * C, C, 1}}, {QKV_, {kShardG * C, C, 1}},
-       {QKV_ + kChunkC, {kShardG * C, C, 1}}, {{0, 0, 1}}, {{1, 0, 0}}, {L, kShardH}, caller, kRopeRq);
-  rope2({Rk_, {kShardG2 * C, 1}}, {Rk_ + kChunkC, {kShardG2 * C, 1}}, {QKV_ + kShardH * C, {kShardG * C, 1}},
-        {QKV_ + kShardH * C + kChunkC, {kShardG * C, 1}}, {{0, 1}}, {{1, 0}}, {L}, caller, kRopeRk);
-  PV_attention_.run({.q = Rq_, .k = Rk_, .v = QKV_ + kShardH * C + kShardG2 * C, .o = PV_, .lse = nullptr},
+  rope({Rq_, {kShardH * C, C, 1}}, {Rq_ + kChunkC, {kShardH * C, C, 1}}, {QKV_, {kShardH2G * C, C, 1}},
+       {QKV_ + kChunkC, {kShardH2G * C, C, 1}}, {{0, 0, 1}}, {{1, 0, 0}}, {L, kShardH}, caller, kRopeRq);
+  rope2({Rk_, {kShardG * C, 1}}, {Rk_ + kChunkC, {kShardG * C, 1}}, {QKV_ + kShardH * C, {kShardH2G * C, 1}},
+        {QKV_ + kShardH * C + kChunkC, {kShardH2G * C, 1}}, {{0, 1}}, {{1, 0}}, {L}, caller, kRopeRk);
+  PV_attention_.run({.q = Rq_, .k = Rk_, .v = QKV_ + kShardH * C + kShardG * C, .o = PV_, .lse = nullptr},
                     workspaces_[0], caller, kAttentionPV);
   HG_CHECK(cudaEventRecord(started3_[0], caller), kStarted2);
 
@@ -293,9 +292,9 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     const int64_t to = (rank + s) % D;
 
     // Step 0 is the local shard.
-    bf16* Wop_s = s == 0 ? Wop_parts_ + rank * kShardL * E : Wop_ + to * kShardL * E;  // [1, kShardL, E]
+    bf16* Wop_s = s == 0 ? Wop_parts_ + rank * kShardBL * E : Wop_ + to * kShardBL * E;  // [1, kShardBL, E]
 
-    gemm(context_, Wop_s_plan_, PV_ + to * kShardL * kShardE, Wo, Wop_s, workspaces_[s % kComputeStreams],
+    gemm(context_, Wop_s_plan_, PV_ + to * kShardBL * kShardE, Wo, Wop_s, workspaces_[s % kComputeStreams],
          compute, kLinearWopS);
     if (s != 0) {
       const int64_t from = (D + rank - s) % D;
@@ -307,8 +306,8 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       HG_CHECK(
           driver_.cuStreamWaitValue32(copy, Wop_ipc.ready(s), Wop_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
           kReceive2);
-      HG_CHECK(cudaMemcpyAsync(Wop_parts_ + from * kShardL * E, Wop_ipc.of<bf16>(from) + rank * kShardL * E,
-                               kShardL * E * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
+      HG_CHECK(cudaMemcpyAsync(Wop_parts_ + from * kShardBL * E, Wop_ipc.of<bf16>(from) + rank * kShardBL * E,
+                               kShardBL * E * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
                kReceive2);
       HG_CHECK(driver_.cuStreamWriteValue32(copy, Wop_ipc.done_at(from, s), Wop_ipc.sequence(), 0),
                kReceive2);
@@ -318,9 +317,9 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 
   // The last event implies the earlier ones.
   HG_CHECK(cudaStreamWaitEvent(caller, receive_2_done_[D - 1], 0), kWaitReceive2);
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, attention_, {2, {1, kShardL * E}, {0, 1}}, Wop_parts_,
-                        {2, {D, kShardL * E}, {kShardL * E, 1}}, caller, kReduceAttention);
-  add_rms_norm(U2_, X1_, X, attention_, gamma2, kShardL, caller, kAddRmsNormU2);
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, attention_, {2, {1, kShardBL * E}, {0, 1}}, Wop_parts_,
+                        {2, {D, kShardBL * E}, {kShardBL * E, 1}}, caller, kReduceAttention);
+  add_rms_norm(U2_, X1_, X, attention_, gamma2, kShardBL, caller, kAddRmsNormU2);
 
   // All transfers are issued up front, on a stream of their own.
   HG_CHECK(cudaEventRecord(started4_[0], caller), kStarted3);
@@ -336,8 +335,8 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     const int64_t from = (rank + s) % D;
     HG_CHECK(driver_.cuStreamWaitValue32(copy, U2_ipc.ready(s), U2_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
              kReceive3);
-    HG_CHECK(cudaMemcpyAsync(U2_all_ + from * kShardL * E, U2_ipc.of<bf16>(from), kShardL * E * sizeof(bf16),
-                             cudaMemcpyDeviceToDevice, copy),
+    HG_CHECK(cudaMemcpyAsync(U2_all_ + from * kShardBL * E, U2_ipc.of<bf16>(from),
+                             kShardBL * E * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
              kReceive3);
     HG_CHECK(driver_.cuStreamWriteValue32(copy, U2_ipc.done_at(from, s), U2_ipc.sequence(), 0), kReceive3);
     HG_CHECK(cudaEventRecord(receive_3_done_[s], copy), kReceive3);
@@ -356,14 +355,14 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     }
 
     // Step 0 is the local shard.
-    bf16* U2_s = s == 0 ? U2_ : U2_all_ + to * kShardL * E;  // [kShardL, E]
-    bf16* gate_s = gate_ + to * kShardL * kShardF;           // [1, kShardL, kShardF]
+    bf16* U2_s = s == 0 ? U2_ : U2_all_ + to * kShardBL * E;  // [kShardBL, E]
+    bf16* gate_s = gate_ + to * kShardBL * kShardF;           // [1, kShardBL, kShardF]
     gemm(context_, gate_plan_, U2_s, Wg, gate_s, workspaces_[s % kComputeStreams], compute, kLinearGate);
-    bf16* up_s = up_ + to * kShardL * kShardF;  // [1, kShardL, kShardF]
+    bf16* up_s = up_ + to * kShardBL * kShardF;  // [1, kShardBL, kShardF]
     gemm(context_, up_plan_, U2_s, Wu, up_s, workspaces_[s % kComputeStreams], compute, kLinearUp);
-    bf16* A_s = A_ + to * kShardL * kShardF;  // [1, kShardL, kShardF]
-    silu_mul(A_s, gate_s, up_s, kShardL * kShardF, compute, kSiluMulAS);
-    bf16* W2p_s = s == 0 ? W2p_parts_ + rank * kShardL * E : W2p_ + to * kShardL * E;  // [1, kShardL, E]
+    bf16* A_s = A_ + to * kShardBL * kShardF;  // [1, kShardBL, kShardF]
+    silu_mul(A_s, gate_s, up_s, kShardBL * kShardF, compute, kSiluMulAS);
+    bf16* W2p_s = s == 0 ? W2p_parts_ + rank * kShardBL * E : W2p_ + to * kShardBL * E;  // [1, kShardBL, E]
     gemm(context_, W2p_s_plan_, A_s, W2, W2p_s, workspaces_[s % kComputeStreams], compute, kLinearW2pS);
     if (s != 0) {
       const int64_t from = (D + rank - s) % D;
@@ -375,8 +374,8 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       HG_CHECK(
           driver_.cuStreamWaitValue32(copy, W2p_ipc.ready(s), W2p_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
           kReceive4);
-      HG_CHECK(cudaMemcpyAsync(W2p_parts_ + from * kShardL * E, W2p_ipc.of<bf16>(from) + rank * kShardL * E,
-                               kShardL * E * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
+      HG_CHECK(cudaMemcpyAsync(W2p_parts_ + from * kShardBL * E, W2p_ipc.of<bf16>(from) + rank * kShardBL * E,
+                               kShardBL * E * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
                kReceive4);
       HG_CHECK(driver_.cuStreamWriteValue32(copy, W2p_ipc.done_at(from, s), W2p_ipc.sequence(), 0),
                kReceive4);
@@ -386,9 +385,9 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 
   // The last event implies the earlier ones.
   HG_CHECK(cudaStreamWaitEvent(caller, receive_4_done_[D - 1], 0), kWaitReceive4);
-  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, mlp_, {2, {1, kShardL * E}, {0, 1}}, W2p_parts_,
-                        {2, {D, kShardL * E}, {kShardL * E, 1}}, caller, kReduceMlp);
-  add(Y, X1_, mlp_, kShardL * E, caller, kAddY);
+  hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, mlp_, {2, {1, kShardBL * E}, {0, 1}}, W2p_parts_,
+                        {2, {D, kShardBL * E}, {kShardBL * E, 1}}, caller, kReduceMlp);
+  add(Y, X1_, mlp_, kShardBL * E, caller, kAddY);
   for (int64_t s = 1; s < D; ++s) {
     HG_CHECK(driver_.cuStreamWaitValue32(caller, U1_ipc.done(s), U1_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
              kWaitSend);
@@ -421,10 +420,10 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 std::vector<hirgen::TensorDesc> tensors(int rank) {
   const int x = mesh_world.coordinate(rank, 0);
   return {
-      {.name = "X", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardL}, {E}},
+      {.name = "X", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardBL}, {E}},
        .where = "spec.yaml:11:3"},
       {.name = "gamma1", .dtype = hirgen::DType::kBf16, .axes = {{E}}, .where = "spec.yaml:12:3"},
-      {.name = "Wqkv", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {1}, {kShardG * C}, {E}},
+      {.name = "Wqkv", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {1}, {kShardH2G * C}, {E}},
        .where = "spec.yaml:13:3", .contraction = E, .deviation = 0.015625},
       {.name = "Wo", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {1}, {E}, {kShardE}},
        .where = "spec.yaml:14:3", .contraction = E, .deviation = 0.0441942},
@@ -435,7 +434,7 @@ std::vector<hirgen::TensorDesc> tensors(int rank) {
        .where = "spec.yaml:17:3", .contraction = E, .deviation = 0.015625},
       {.name = "W2", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {1}, {E}, {kShardF}},
        .where = "spec.yaml:18:3", .contraction = F, .deviation = 0.0236228},
-      {.name = "Y", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardL}, {E}}, .output = true,
+      {.name = "Y", .dtype = hirgen::DType::kBf16, .axes = {{D, D, x}, {kShardBL}, {E}}, .output = true,
        .where = "spec.yaml:19:3", .rounded = true},
   };
 }
@@ -449,12 +448,12 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_block_sp", .spec = "spec.yaml",
-               .digest = "ac2e7a69f7fbb787efbc71809a8f2368a18107ae32143c19c80260197eb4e329", .mesh_size = D,
-               .gemms = {{D * kShardL, kShardG * C, E, 1}, {D * kShardL, E, kShardE, 1},
-                         {D * kShardL, kShardF, E, 1}, {D * kShardL, kShardF, E, 1},
-                         {D * kShardL, E, kShardF, 1}},
+               .digest = "db9ba6c601785d754d2440229a95fb8f96a1711dc21b5f11739564dc205bae9a", .mesh_size = D,
+               .gemms = {{D * kShardBL, kShardH2G * C, E, 1}, {D * kShardBL, E, kShardE, 1},
+                         {D * kShardBL, kShardF, E, 1}, {D * kShardBL, kShardF, E, 1},
+                         {D * kShardBL, E, kShardF, 1}},
                .communications = {"sendrecv x", "sendrecv x", "sendrecv x", "sendrecv x"},
-               .bytes = (D - 1) * kShardL * E * 2, .largest = "sendrecv", .transport = "ipc-get",
+               .bytes = (D - 1) * kShardBL * E * 2, .largest = "sendrecv", .transport = "ipc-get",
                .parameters =
                    {{"D", D}, {"B", B}, {"L", L}, {"H", H}, {"G", G}, {"C", C}, {"E", E}, {"F", F}}},
       .tensors = tensors, .create = create, .reference = reference};
