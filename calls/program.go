@@ -108,7 +108,8 @@ type (
 		Where    string      `text:"quoted"` // name in error messages
 		Shape    []expr.Expr // for a comment
 		// the attention that uses it as scratch memory, if that needs no more bytes; otherwise the attention gets separate memory
-		Works string
+		Works       string
+		First, Last string // labels of the first and last statement that use it, for a comment; empty: nothing shares its memory
 	}
 	// Shape is one GEMM: C[m, n] = A[m, k] B[k, n], batched, with its plan.
 	Shape struct {

@@ -68,9 +68,7 @@ func (s *speller) funcs() template.FuncMap {
 	return template.FuncMap{
 		"cpp": spell, "ptr": s.pointer, "stream": stream, "event": event, "flag": flag, "peerflag": peerFlag,
 		"alias": alias, "nccl": ncclType, "ucc": uccName, "dtype": dtype, "ncclfn": func(fn string) string { return domain.FoldOf(fn).NCCL },
-		"rank": rankOf, "note": note, "memory": s.memory, "arena": func(name string) bool {
-			return s.buffers[name] != nil && s.buffers[name].Arena
-		}, "pluck": s.plan, "packs": func(shape string) bool {
+		"rank": rankOf, "note": note, "memory": s.memory, "pluck": s.plan, "packs": func(shape string) bool {
 			return s.shapes[shape].Packs().Any()
 		}, "attend": s.attend, "attention": s.attentionNamed, "attentionshape": attentionOf, "layout": layoutOf, "gradients": gradientsOf,
 		"attentionplan": planOfAttention, "fn": fnOf, "collective": collective.Of, "view": view, "extents": extents,

@@ -158,6 +158,11 @@ func (v *programView) Members() []*calls.Buffer {
 	return slices.DeleteFunc(v.buffersOf(false), func(b *calls.Buffer) bool { return b.Works != "" })
 }
 
+// SharesMemory reports whether several members have the same memory.
+func (v *programView) SharesMemory() bool {
+	return slices.ContainsFunc(v.Members(), func(b *calls.Buffer) bool { return b.First != "" })
+}
+
 // Scratch returns the scratch buffers of attentions.
 func (v *programView) Scratch() []*calls.Buffer {
 	return slices.DeleteFunc(slices.Clone(v.Buffers), func(b *calls.Buffer) bool { return b.Works == "" })

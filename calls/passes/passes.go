@@ -34,6 +34,7 @@ var Passes = []Pass{
 	{"explain", "a comment says what a communication overlaps with", explain},
 	{"drop-unused", "declarations that nothing names go", dropUnused},
 	{"name-locals", "pointers into outputs have names of locals", nameLocals},
+	{"say-lifetimes", "buffers in one memory say which statements use them first and last", sayLifetimes},
 	{"declare-alignment", "plans are told of operands that begin at fewer bytes than their rows are aligned to", declareAlignment},
 	{"pack-gemms", "operands of GEMMs whose rows are not aligned are copied to rows that are, where that is faster", packGemms},
 	{"share-shapes", "GEMMs of one shape share its constant", shareShapes},

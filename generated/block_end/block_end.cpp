@@ -124,19 +124,22 @@ class BlockEnd final : public hirgen::Program {
   const hirgen::StreamMemory& driver_ = peers_.memory();
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
+  // Buffers. Where several share memory, each has the labels of the first and the last statement that uses
+  // it.
   bf16* Wop_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:18:5 Wop");  // [1, D, kShardM, K]
-  // [D, 1, kShardM, K]
+  // [D, 1, kShardM, K], kLinearWopS to kReduceAttention
   bf16* Wop_parts_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:19:5 Wop_parts");
-  bf16* U_ = context_.allocate<bf16>(kShardM * K, "spec.yaml:21:5 U");            // [1, kShardM, K]
-  bf16* X1_ = context_.allocate<bf16>(kShardM * K, "spec.yaml:21:5 X1");          // [1, kShardM, K]
-  bf16* Z_ = context_.allocate<bf16>(D * kShardM * kShardN, "spec.yaml:22:5 Z");  // [1, D, kShardM, kShardN]
-  bf16* W2p_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:24:5 W2p");    // [1, D, kShardM, K]
-  // [D, 1, kShardM, K]
+  bf16* U_ = context_.allocate<bf16>(kShardM * K, "spec.yaml:21:5 U");    // [1, kShardM, K]
+  bf16* X1_ = context_.allocate<bf16>(kShardM * K, "spec.yaml:21:5 X1");  // [1, kShardM, K]
+  // [1, D, kShardM, kShardN], kLinearZ to kGeluAS
+  bf16* Z_ = context_.allocate<bf16>(D * kShardM * kShardN, "spec.yaml:22:5 Z");
+  bf16* W2p_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:24:5 W2p");  // [1, D, kShardM, K]
+  // [D, 1, kShardM, K], kLinearW2pS to kReduceMlp
   bf16* W2p_parts_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:25:5 W2p_parts");
-  bf16* attention_ = W2p_parts_;  // the same memory: [1, kShardM, K]
-  bf16* U_all_ = Wop_parts_;      // the same memory: [D, kShardM, K]
-  bf16* mlp_ = Wop_parts_;        // the same memory: [1, kShardM, K]
-  bf16* A_ = Z_;                  // the same memory: [1, D, kShardM, kShardN]
+  bf16* attention_ = W2p_parts_;  // [1, kShardM, K], kReduceAttention to kAddRmsNormU
+  bf16* U_all_ = Wop_parts_;      // [D, kShardM, K], kReceive2 to kLinearZ
+  bf16* mlp_ = Wop_parts_;        // [1, kShardM, K], kReduceMlp to kAddYRows
+  bf16* A_ = Z_;                  // [1, D, kShardM, kShardN], kGeluAS to kLinearW2pS
   hirgen::MatmulPlan Wop_s_plan_{context_, kWopSShape, kLinearWopS};
   hirgen::MatmulPlan Z_plan_{context_, kZShape, kLinearZ};
   hirgen::MatmulPlan W2p_s_plan_{context_, kW2pSShape, kLinearW2pS};
@@ -357,7 +360,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "block_end", .spec = "spec.yaml",
-               .digest = "4fc9b71964b70501713a6b064a5d4ecec99fcb53ec590bf140de55757e599a54", .mesh_size = D,
+               .digest = "d670379e0131ef95803293bbe6cf19452063c03076b977b160e0936029c499fb", .mesh_size = D,
                .gemms =
                    {{D * kShardM, K, kShardK, 1}, {D * kShardM, kShardN, K, 1}, {D * kShardM, K, kShardN, 1}},
                .communications = {"sendrecv x", "sendrecv x", "sendrecv x", "sendrecv x"},

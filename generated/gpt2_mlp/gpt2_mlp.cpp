@@ -96,11 +96,14 @@ class Gpt2Mlp final : public hirgen::Program {
   const hirgen::StreamMemory& driver_ = peers_.memory();
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
-  bf16* U_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:20:5 U");  // [D, 1, kShardM, K]
+  // Buffers. Where several share memory, each has the labels of the first and the last statement that uses
+  // it.
+  // [D, 1, kShardM, K], kReceive to kLinearA
+  bf16* U_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:20:5 U");
   bf16* A_ = context_.allocate<bf16>(D * kShardM * kShardN, "spec.yaml:21:5 A");  // [D, 1, kShardM, kShardN]
   bf16* P_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:23:5 P");              // [D, 1, kShardM, K]
   bf16* P_parts_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:24:5 P_parts");  // [1, D, kShardM, K]
-  bf16* V_ = U_;  // the same memory: [1, kShardM, K]
+  bf16* V_ = U_;  // [1, kShardM, K], kReduceV to kAddY
   hirgen::MatmulPlan A_plan_{context_, kAShape, kLinearA};
   hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kLinearPS};
   // The watchdog polls all of these, and names the first one that a stuck program has not reached.
@@ -231,7 +234,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "gpt2_mlp", .spec = "spec.yaml",
-               .digest = "6a4143f76578e83532b127ebcf0eebca1479626db7e7acc9da0ab2916f0efebf", .mesh_size = D,
+               .digest = "e675fa37336b39f0bb635cf4a4606a4c5fd0ab2da5fda9f73ca15a87b32f4d7c", .mesh_size = D,
                .gemms = {{D * kShardM, kShardN, K, 1}, {D * kShardM, K, kShardN, 1}},
                .communications = {"sendrecv x", "sendrecv x"}, .bytes = (D - 1) * kShardM * K * 2,
                .largest = "sendrecv", .transport = "ipc-put",

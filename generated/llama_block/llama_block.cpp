@@ -169,25 +169,30 @@ class LlamaBlock final : public hirgen::Program {
   cudaStream_t compute_[kComputeStreams];
   // one per compute stream: their GEMMs and attentions run at the same time
   void* workspaces_[kComputeStreams];
-  bf16* U1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:22:5 U1");           // [B * L, E]
-  bf16* Wop_ = context_.allocate<bf16>(D * kShardBL * E, "spec.yaml:38:5 Wop");  // [1, D, kShardBL, E]
-  bf16* U2_ = context_.allocate<bf16>(kShardBL * E, "spec.yaml:43:5 U2");        // [1, kShardBL, E]
-  bf16* X1_ = context_.allocate<bf16>(kShardBL * E, "spec.yaml:43:5 X1");        // [1, kShardBL, E]
-  // [1, D, kShardBL, kShardF]
+  // Buffers. Where several share memory, each has the labels of the first and the last statement that uses
+  // it.
+  // [B * L, E], kRmsNormU1 to kLinearQKV
+  bf16* U1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:22:5 U1");
+  // [1, D, kShardBL, E], kLinearWopS to kSend
+  bf16* Wop_ = context_.allocate<bf16>(D * kShardBL * E, "spec.yaml:38:5 Wop");
+  bf16* U2_ = context_.allocate<bf16>(kShardBL * E, "spec.yaml:43:5 U2");  // [1, kShardBL, E]
+  bf16* X1_ = context_.allocate<bf16>(kShardBL * E, "spec.yaml:43:5 X1");  // [1, kShardBL, E]
+  // [1, D, kShardBL, kShardF], kLinearGate to kSiluMulAS
   bf16* gate_ = context_.allocate<bf16>(D * kShardBL * kShardF, "spec.yaml:44:5 gate");
   // [1, D, kShardBL, kShardF]
   bf16* up_ = context_.allocate<bf16>(D * kShardBL * kShardF, "spec.yaml:45:5 up");
-  bf16* W2p_ = context_.allocate<bf16>(D * kShardBL * E, "spec.yaml:48:5 W2p");  // [1, D, kShardBL, E]
-  bf16* QKV_ = Wop_;                // the same memory: [1, B * L, kShardH2G * C]
-  bf16* W2p_parts_ = Wop_;          // the same memory: [D, 1, kShardBL, E]
-  bf16* Rq_ = U1_;                  // the same memory: [1, B, L, kShardH, C]
-  bf16* Wop_parts_ = U1_;           // the same memory: [D, 1, kShardBL, E]
-  bf16* U2_all_ = U1_;              // the same memory: [D, kShardBL, E]
-  bf16* mlp_ = U1_;                 // the same memory: [1, kShardBL, E]
-  bf16* Rk_ = mlp_ + kShardBL * E;  // the same memory: [1, B, L, kShardG, C]
-  bf16* PV_ = W2p_;                 // the same memory: [1, B, kShardH, L, C]
-  bf16* attention_ = W2p_;          // the same memory: [1, kShardBL, E]
-  bf16* A_ = gate_;                 // the same memory: [1, D, kShardBL, kShardF]
+  // [1, D, kShardBL, E], kLinearW2pS to kSend3
+  bf16* W2p_ = context_.allocate<bf16>(D * kShardBL * E, "spec.yaml:48:5 W2p");
+  bf16* QKV_ = Wop_;                // [1, B * L, kShardH2G * C], kLinearQKV to kAttentionPV
+  bf16* W2p_parts_ = Wop_;          // [D, 1, kShardBL, E], kReceive2 to kReduceMlp
+  bf16* Rq_ = U1_;                  // [1, B, L, kShardH, C], kRopeRq to kAttentionPV
+  bf16* Wop_parts_ = U1_;           // [D, 1, kShardBL, E], kReceive to kReduceAttention
+  bf16* U2_all_ = U1_;              // [D, kShardBL, E], kReceive2 to kLinearUp
+  bf16* mlp_ = U1_;                 // [1, kShardBL, E], kReduceMlp to kAddYRows
+  bf16* Rk_ = mlp_ + kShardBL * E;  // [1, B, L, kShardG, C], kRopeRk to kAttentionPV
+  bf16* PV_ = W2p_;                 // [1, B, kShardH, L, C], kAttentionPV to kLinearWopS
+  bf16* attention_ = W2p_;          // [1, kShardBL, E], kReduceAttention to kAddRmsNormU2
+  bf16* A_ = gate_;                 // [1, D, kShardBL, kShardF], kSiluMulAS to kLinearW2pS
   hirgen::MatmulPlan QKV_plan_{context_, kQKVShape, kLinearQKV};
   hirgen::MatmulPlan Wop_s_plan_{context_, kWopSShape, kLinearWopS};
   hirgen::MatmulPlan gate_plan_{context_, kGateShape, kLinearGate};
@@ -413,7 +418,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_block", .spec = "spec.yaml",
-               .digest = "c29aac7c65442b58cd0487843d69fe39421a2370f5401da4a03e325c54bf062c", .mesh_size = D,
+               .digest = "c7658a04f35f29551220d55d9892963250619fc9e28f023cc81e89710b457bc8", .mesh_size = D,
                .gemms = {{B * L, kShardH2G * C, E, 1}, {D * kShardBL, E, kShardE, 1},
                          {D * kShardBL, kShardF, E, 1}, {D * kShardBL, kShardF, E, 1},
                          {D * kShardBL, E, kShardF, 1}},

@@ -165,27 +165,31 @@ class LlamaBlockSp final : public hirgen::Program {
   cudaStream_t compute_[kComputeStreams];
   // one per compute stream: their GEMMs and attentions run at the same time
   void* workspaces_[kComputeStreams];
-  bf16* U1_ = context_.allocate<bf16>(kShardBL * E, "spec.yaml:22:5 U1");              // [1, kShardBL, E]
-  bf16* U1_all_ = context_.allocate<bf16>(D * kShardBL * E, "spec.yaml:23:5 U1_all");  // [D, kShardBL, E]
-  bf16* Wop_ = context_.allocate<bf16>(D * kShardBL * E, "spec.yaml:38:5 Wop");        // [1, D, kShardBL, E]
-  bf16* U2_ = context_.allocate<bf16>(kShardBL * E, "spec.yaml:43:5 U2");              // [1, kShardBL, E]
-  bf16* X1_ = context_.allocate<bf16>(kShardBL * E, "spec.yaml:43:5 X1");              // [1, kShardBL, E]
-  // [1, D, kShardBL, kShardF]
+  // Buffers. Where several share memory, each has the labels of the first and the last statement that uses
+  // it.
+  bf16* U1_ = context_.allocate<bf16>(kShardBL * E, "spec.yaml:22:5 U1");  // [1, kShardBL, E]
+  // [D, kShardBL, E], kReceive to kLinearQKV
+  bf16* U1_all_ = context_.allocate<bf16>(D * kShardBL * E, "spec.yaml:23:5 U1_all");
+  // [1, D, kShardBL, E], kLinearWopS to kWaitSend2
+  bf16* Wop_ = context_.allocate<bf16>(D * kShardBL * E, "spec.yaml:38:5 Wop");
+  bf16* U2_ = context_.allocate<bf16>(kShardBL * E, "spec.yaml:43:5 U2");  // [1, kShardBL, E]
+  bf16* X1_ = context_.allocate<bf16>(kShardBL * E, "spec.yaml:43:5 X1");  // [1, kShardBL, E]
+  // [1, D, kShardBL, kShardF], kLinearGate to kSiluMulAS
   bf16* gate_ = context_.allocate<bf16>(D * kShardBL * kShardF, "spec.yaml:44:5 gate");
   // [1, D, kShardBL, kShardF]
   bf16* up_ = context_.allocate<bf16>(D * kShardBL * kShardF, "spec.yaml:45:5 up");
   bf16* W2p_ = context_.allocate<bf16>(D * kShardBL * E, "spec.yaml:48:5 W2p");  // [1, D, kShardBL, E]
-  // [D, 1, kShardBL, E]
+  // [D, 1, kShardBL, E], kLinearW2pS to kReduceMlp
   bf16* W2p_parts_ = context_.allocate<bf16>(D * kShardBL * E, "spec.yaml:49:5 W2p_parts");
-  bf16* QKV_ = Wop_;                // the same memory: [1, D, kShardBL, kShardH2G * C]
-  bf16* Rq_ = U1_all_;              // the same memory: [1, B, L, kShardH, C]
-  bf16* Wop_parts_ = U1_all_;       // the same memory: [D, 1, kShardBL, E]
-  bf16* U2_all_ = U1_all_;          // the same memory: [D, kShardBL, E]
-  bf16* mlp_ = U1_all_;             // the same memory: [1, kShardBL, E]
-  bf16* Rk_ = mlp_ + kShardBL * E;  // the same memory: [1, B, L, kShardG, C]
-  bf16* PV_ = W2p_parts_;           // the same memory: [1, B, kShardH, L, C]
-  bf16* attention_ = W2p_parts_;    // the same memory: [1, kShardBL, E]
-  bf16* A_ = gate_;                 // the same memory: [1, D, kShardBL, kShardF]
+  bf16* QKV_ = Wop_;                // [1, D, kShardBL, kShardH2G * C], kLinearQKV to kAttentionPV
+  bf16* Rq_ = U1_all_;              // [1, B, L, kShardH, C], kRopeRq to kAttentionPV
+  bf16* Wop_parts_ = U1_all_;       // [D, 1, kShardBL, E], kLinearWopS to kReduceAttention
+  bf16* U2_all_ = U1_all_;          // [D, kShardBL, E], kReceive3 to kLinearUp
+  bf16* mlp_ = U1_all_;             // [1, kShardBL, E], kReduceMlp to kAddY
+  bf16* Rk_ = mlp_ + kShardBL * E;  // [1, B, L, kShardG, C], kRopeRk to kAttentionPV
+  bf16* PV_ = W2p_parts_;           // [1, B, kShardH, L, C], kAttentionPV to kLinearWopS
+  bf16* attention_ = W2p_parts_;    // [1, kShardBL, E], kReduceAttention to kAddRmsNormU2
+  bf16* A_ = gate_;                 // [1, D, kShardBL, kShardF], kSiluMulAS to kLinearW2pS
   hirgen::MatmulPlan QKV_plan_{context_, kQKVShape, kLinearQKV};
   hirgen::MatmulPlan Wop_s_plan_{context_, kWopSShape, kLinearWopS};
   hirgen::MatmulPlan gate_plan_{context_, kGateShape, kLinearGate};
@@ -448,7 +452,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_block_sp", .spec = "spec.yaml",
-               .digest = "db9ba6c601785d754d2440229a95fb8f96a1711dc21b5f11739564dc205bae9a", .mesh_size = D,
+               .digest = "a224e613dfdc46e3bd3655a0e97d03d3bef9f4c29f198da18966ee47c304ba69", .mesh_size = D,
                .gemms = {{D * kShardBL, kShardH2G * C, E, 1}, {D * kShardBL, E, kShardE, 1},
                          {D * kShardBL, kShardF, E, 1}, {D * kShardBL, kShardF, E, 1},
                          {D * kShardBL, E, kShardF, 1}},

@@ -97,13 +97,17 @@ class LlamaMlp final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Peers peers_{context_, "spec.yaml llama_mlp"};  // memory that ranks share
   hirgen::GraphCache graphs_ = hirgen::GraphCache("spec.yaml llama_mlp");
-  bf16* U_ = context_.allocate<bf16>(M * K, "spec.yaml:16:5 U");              // [M, K]
-  bf16* gate_ = context_.allocate<bf16>(M * kShardN, "spec.yaml:17:5 gate");  // [1, M, kShardN]
-  bf16* P_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:21:5 P");    // [1, D, kShardM, K]
-  bf16* up_ = P_;       // the same memory: [1, M, kShardN]
-  bf16* mlp_ = gate_;   // the same memory: [1, kShardM, K]
-  bf16* A_ = gate_;     // the same memory: [1, M, kShardN]
-  bf16* P_parts_ = U_;  // the same memory: [D, 1, kShardM, K]
+  // Buffers. Where several share memory, each has the labels of the first and the last statement that uses
+  // it.
+  bf16* U_ = context_.allocate<bf16>(M * K, "spec.yaml:16:5 U");  // [M, K], kRmsNormU to kLinearUp
+  // [1, M, kShardN], kLinearGate to kSiluMulA
+  bf16* gate_ = context_.allocate<bf16>(M * kShardN, "spec.yaml:17:5 gate");
+  // [1, D, kShardM, K], kLinearPS to kWaitSend
+  bf16* P_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:21:5 P");
+  bf16* up_ = P_;       // [1, M, kShardN], kLinearUp to kSiluMulA
+  bf16* mlp_ = gate_;   // [1, kShardM, K], kReduceMlp to kAddYRows
+  bf16* A_ = gate_;     // [1, M, kShardN], kSiluMulA to kLinearPS
+  bf16* P_parts_ = U_;  // [D, 1, kShardM, K], kLinearPS to kReduceMlp
   hirgen::MatmulPlan gate_plan_{context_, kGateShape, kLinearGate};
   hirgen::MatmulPlan up_plan_{context_, kGateShape, kLinearUp};
   hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kLinearPS};
@@ -220,7 +224,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_mlp", .spec = "spec.yaml",
-               .digest = "62be1004dbddc89e8c6899e7a69dade662e7d9b3eca6d467e212db9438966831", .mesh_size = D,
+               .digest = "185c21091fd625c5879e4d001dc936b20501c88c0341c3369487c0c7a99d4de6", .mesh_size = D,
                .gemms = {{M, kShardN, K, 1}, {M, kShardN, K, 1}, {D * kShardM, K, kShardN, 1}},
                .communications = {"sendrecv x", "sendrecv x"}, .bytes = (D - 1) * kShardM * K * 2,
                .largest = "sendrecv", .transport = "ipc-get", .graph = true,

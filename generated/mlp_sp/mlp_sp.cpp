@@ -69,12 +69,15 @@ class MlpSp final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:18:5 mesh world axis x");
-  bf16* U_all_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:18:5 U_all");  // [D, kShardM, K]
-  bf16* Z_ = context_.allocate<bf16>(M * kShardN, "spec.yaml:19:5 Z");              // [1, M, kShardN]
-  bf16* U_ = Z_;      // the same memory: [1, kShardM, K]
-  bf16* V_ = Z_;      // the same memory: [1, kShardM, K]
-  bf16* A_ = Z_;      // the same memory: [1, M, kShardN]
-  bf16* P_ = U_all_;  // the same memory: [1, M, K]
+  // Buffers. Where several share memory, each has the labels of the first and the last statement that uses
+  // it.
+  // [D, kShardM, K], kGather to kLinearZ
+  bf16* U_all_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:18:5 U_all");
+  bf16* Z_ = context_.allocate<bf16>(M * kShardN, "spec.yaml:19:5 Z");  // [1, M, kShardN], kLinearZ to kGeluA
+  bf16* U_ = Z_;      // [1, kShardM, K], kLayerNormU to kGather
+  bf16* V_ = Z_;      // [1, kShardM, K], kReduceScatter to kAddY
+  bf16* A_ = Z_;      // [1, M, kShardN], kGeluA to kLinearP
+  bf16* P_ = U_all_;  // [1, M, K], kLinearP to kReduceScatter
   hirgen::MatmulPlan Z_plan_{context_, kZShape, kLinearZ};
   hirgen::MatmulPlan P_plan_{context_, kPShape, kLinearP};
   void* workspace_ = context_.workspace(hirgen::workspace_for(Z_plan_, P_plan_), "spec.yaml:19:5 workspace");
@@ -129,7 +132,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) { return std::
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "mlp_sp", .spec = "spec.yaml",
-               .digest = "efb444381b4a341d2698c74d190cf80bb0273a5073c9c5b432a953ce927714c2", .mesh_size = D,
+               .digest = "364e3d809e8bb5df035ba0c33f285cf811c8de3772864f69e70929ced585c642", .mesh_size = D,
                .gemms = {{M, kShardN, K, 1}, {M, K, kShardN, 1}},
                .communications = {"allgather x", "reducescatter x"}, .bytes = D * kShardM * K * 2,
                .largest = "allgather", .team_size = D, .transport = "nccl",

@@ -73,10 +73,13 @@ class MlpTp final : public hirgen::Program {
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:14:5 mesh world axis x");
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
+  // Buffers. Where several share memory, each has the labels of the first and the last statement that uses
+  // it.
   bf16* X_all_ = context_.allocate<bf16>(S * D * kShardM * K, "spec.yaml:14:5 X_all");  // [S, D, kShardM, K]
-  bf16* Z_ = context_.allocate<bf16>(S * kSliceM * kShardN, "spec.yaml:15:5 Z");  // [S, 1, kSliceM, kShardN]
-  bf16* P_ = context_.allocate<bf16>(S * kSliceM * K, "spec.yaml:17:5 P");        // [S, 1, kSliceM, K]
-  bf16* A_ = Z_;  // the same memory: [S, 1, kSliceM, kShardN]
+  // [S, 1, kSliceM, kShardN], kLinearZ to kGeluAS
+  bf16* Z_ = context_.allocate<bf16>(S * kSliceM * kShardN, "spec.yaml:15:5 Z");
+  bf16* P_ = context_.allocate<bf16>(S * kSliceM * K, "spec.yaml:17:5 P");  // [S, 1, kSliceM, K]
+  bf16* A_ = Z_;  // [S, 1, kSliceM, kShardN], kGeluAS to kLinearP
   hirgen::MatmulPlan Z_plan_{context_, kZShape, kLinearZ};
   hirgen::MatmulPlan P_plan_{context_, kPShape, kLinearP};
   // The watchdog polls all of these, and names the first one that a stuck program has not reached.
@@ -150,7 +153,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) { return std::
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "mlp_tp", .spec = "spec.yaml",
-               .digest = "c8b478cf48d87bd6d8f4788240d97a33a33a5b09a357b1a67d0557562b82ff74", .mesh_size = D,
+               .digest = "4524e09dfd83f8fb45f614f273d9df0920e6b377deb1e1f08326d90c47e8c9fd", .mesh_size = D,
                .gemms = {{S * kSliceM, kShardN, K, 1}, {S * kSliceM, K, kShardN, 1}},
                .communications = {"allgather x", "reducescatter x"}, .bytes = S * D * kShardM * K * 2,
                .largest = "allgather", .team_size = D, .transport = "nccl",

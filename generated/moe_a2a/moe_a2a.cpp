@@ -69,10 +69,13 @@ class MoeA2a final : public hirgen::Program {
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:15:5 mesh world axis x");
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
+  // Buffers. Where several share memory, each has the labels of the first and the last statement that uses
+  // it.
   bf16* T_ = context_.allocate<bf16>(S * D * C * K, "spec.yaml:15:5 T");  // [S, D, 1, C, K]
-  bf16* Z_ = context_.allocate<bf16>(S * D * C * N, "spec.yaml:16:5 Z");  // [S, D, 1, C, N]
+  // [S, D, 1, C, N], kMatmulZ to kGeluAS
+  bf16* Z_ = context_.allocate<bf16>(S * D * C * N, "spec.yaml:16:5 Z");
   bf16* P_ = context_.allocate<bf16>(S * D * C * K, "spec.yaml:18:5 P");  // [S, D, 1, C, K]
-  bf16* A_ = Z_;                                                          // the same memory: [S, D, 1, C, N]
+  bf16* A_ = Z_;  // [S, D, 1, C, N], kGeluAS to kMatmulP
   hirgen::MatmulPlan Z_plan_{context_, kZShape, kMatmulZ};
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
   // The watchdog polls all of these, and names the first one that a stuck program has not reached.
@@ -160,7 +163,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "moe_a2a", .spec = "spec.yaml",
-               .digest = "5a96bcdd32fe992f788a661d52254de036548757c38475a0653e43754da49ebd", .mesh_size = D,
+               .digest = "285d876018854721efd702ba37d4f0223be6ea81cb8a9302ec6c9f99d9673a80", .mesh_size = D,
                .gemms = {{S * D * C, N, K, 1}, {S * D * C, K, N, 1}},
                .communications = {"alltoall x", "alltoall x"}, .bytes = S * D * C * K * 2,
                .largest = "alltoall", .team_size = D, .transport = "nccl",

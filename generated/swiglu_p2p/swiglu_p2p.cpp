@@ -94,14 +94,16 @@ class SwigluP2p final : public hirgen::Program {
   const hirgen::StreamMemory& driver_ = peers_.memory();
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
+  // Buffers. Where several share memory, each has the labels of the first and the last statement that uses
+  // it.
   bf16* U_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:19:5 U");  // [D, 1, kShardM, K]
-  // [D, 1, kShardM, kShardN]
+  // [D, 1, kShardM, kShardN], kMatmulZg to kSiluMulASC
   bf16* Zg_ = context_.allocate<bf16>(D * kShardM * kShardN, "spec.yaml:20:5 Zg");
   // [D, 1, kShardM, kShardN]
   bf16* Zu_ = context_.allocate<bf16>(D * kShardM * kShardN, "spec.yaml:21:5 Zu");
   bf16* P_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:24:5 P");              // [D, 1, kShardM, K]
   bf16* P_parts_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:25:5 P_parts");  // [1, D, kShardM, K]
-  bf16* A_ = Zg_;  // the same memory: [D, 1, kShardM, kShardN]
+  bf16* A_ = Zg_;  // [D, 1, kShardM, kShardN], kSiluMulASC to kMatmulPSC
   hirgen::MatmulPlan Zg_plan_{context_, kZgShape, kMatmulZg};
   hirgen::MatmulPlan Zu_plan_{context_, kZgShape, kMatmulZu};
   hirgen::MatmulPlan P_s_c_plan_{context_, kPSCShape, kMatmulPSC};
@@ -238,7 +240,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "swiglu_p2p", .spec = "spec.yaml",
-               .digest = "ef9f97c729e244eeb16b2dd43e3e72962e64d57bf89fdf349069c782ce1b5d88", .mesh_size = D,
+               .digest = "b81b4d19e9a3d1370557a35563bdf4801dadaff8a040d1a60198fde3020b1b9f", .mesh_size = D,
                .gemms = {{D * kChunkM * 2, kShardN, K, 1}, {D * kChunkM * 2, kShardN, K, 1},
                          {D * kChunkM * 2, K, kShardN, 1}}, .communications = {"sendrecv x", "sendrecv x"},
                .bytes = (2 * D - 2) * kChunkM * K * 2, .largest = "sendrecv", .transport = "ipc-put",

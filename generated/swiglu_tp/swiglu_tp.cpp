@@ -76,13 +76,15 @@ class SwigluTp final : public hirgen::Program {
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:15:5 mesh world axis x");
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
+  // Buffers. Where several share memory, each has the labels of the first and the last statement that uses
+  // it.
   bf16* X_all_ = context_.allocate<bf16>(S * D * kShardM * K, "spec.yaml:15:5 X_all");  // [S, D, kShardM, K]
-  // [S, 1, kSliceM, kShardN]
+  // [S, 1, kSliceM, kShardN], kMatmulZg to kSiluMulAS
   bf16* Zg_ = context_.allocate<bf16>(S * kSliceM * kShardN, "spec.yaml:16:5 Zg");
   // [S, 1, kSliceM, kShardN]
   bf16* Zu_ = context_.allocate<bf16>(S * kSliceM * kShardN, "spec.yaml:17:5 Zu");
   bf16* P_ = context_.allocate<bf16>(S * kSliceM * K, "spec.yaml:20:5 P");  // [S, 1, kSliceM, K]
-  bf16* A_ = Zg_;  // the same memory: [S, 1, kSliceM, kShardN]
+  bf16* A_ = Zg_;  // [S, 1, kSliceM, kShardN], kSiluMulAS to kMatmulP
   hirgen::MatmulPlan Zg_plan_{context_, kZgShape, kMatmulZg};
   hirgen::MatmulPlan Zu_plan_{context_, kZgShape, kMatmulZu};
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
@@ -164,7 +166,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "swiglu_tp", .spec = "spec.yaml",
-               .digest = "467d4f567415a05a1dc41151002247d1cb767d11f2aac5e96c18993ab6e520e8", .mesh_size = D,
+               .digest = "069efecd730da4e67ceda204b807398f44dd399e94db7ba3a8c1e8efc1c57a12", .mesh_size = D,
                .gemms =
                    {{S * kSliceM, kShardN, K, 1}, {S * kSliceM, kShardN, K, 1}, {S * kSliceM, K, kShardN, 1}},
                .communications = {"allgather x", "reducescatter x"}, .bytes = S * D * kShardM * K * 2,

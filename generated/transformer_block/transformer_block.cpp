@@ -111,17 +111,21 @@ class TransformerBlock final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:40:5 mesh world axis x");
-  bf16* U1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:24:5 U1");                // [B * L, E]
-  bf16* attention_ = context_.allocate<bf16>(B * L * E, "spec.yaml:40:5 attention");  // [B * L, E]
-  bf16* Uq_ = attention_;             // the same memory: [1, B * L, kShardE]
-  bf16* Z_ = attention_;              // the same memory: [1, B * L, kShardF]
-  bf16* mlp_ = attention_;            // the same memory: [B * L, E]
-  bf16* A_ = attention_;              // the same memory: [1, B * L, kShardF]
-  bf16* Uk_ = Uq_ + B * L * kShardE;  // the same memory: [1, B * L, kShardE]
-  bf16* Uv_ = Uk_ + B * L * kShardE;  // the same memory: [1, B * L, kShardE]
-  bf16* PV_ = Uv_ + B * L * kShardE;  // the same memory: [1, B, kShardH, L, C]
-  bf16* Wop_ = U1_;                   // the same memory: [1, B * L, E]
-  bf16* X1_ = U1_;                    // the same memory: [B * L, E]
+  // Buffers. Where several share memory, each has the labels of the first and the last statement that uses
+  // it.
+  // [B * L, E], kLayerNormU1 to kLinearUv
+  bf16* U1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:24:5 U1");
+  // [B * L, E], kAllreduce to kAddLayerNormU2
+  bf16* attention_ = context_.allocate<bf16>(B * L * E, "spec.yaml:40:5 attention");
+  bf16* Uq_ = attention_;             // [1, B * L, kShardE], kLinearUq to kAttentionPV
+  bf16* Z_ = attention_;              // [1, B * L, kShardF], kLinearZ to kGeluA
+  bf16* mlp_ = attention_;            // [B * L, E], kAllreduce2 to kAddY
+  bf16* A_ = attention_;              // [1, B * L, kShardF], kGeluA to kLinearW2p
+  bf16* Uk_ = Uq_ + B * L * kShardE;  // [1, B * L, kShardE], kLinearUk to kAttentionPV
+  bf16* Uv_ = Uk_ + B * L * kShardE;  // [1, B * L, kShardE], kLinearUv to kAttentionPV
+  bf16* PV_ = Uv_ + B * L * kShardE;  // [1, B, kShardH, L, C], kAttentionPV to kLinearWop
+  bf16* Wop_ = U1_;                   // [1, B * L, E], kLinearWop to kAllreduce
+  bf16* X1_ = U1_;                    // [B * L, E], kAddLayerNormU2 to kAddY
   hirgen::MatmulPlan Uq_plan_{context_, kUqShape, kLinearUq};
   hirgen::MatmulPlan Uk_plan_{context_, kUqShape, kLinearUk};
   hirgen::MatmulPlan Uv_plan_{context_, kUqShape, kLinearUv};
@@ -207,7 +211,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "transformer_block", .spec = "spec.yaml",
-               .digest = "e6d983ccb6f30a9f765f65c3f2845ce684c52653db804a2261749c4a876d8d42", .mesh_size = D,
+               .digest = "dac0fccfb05edda8d7ca7c28b6c798bc122994d2a291b6936b043c65839f0114", .mesh_size = D,
                .gemms = {{B * L, kShardE, E, 1}, {B * L, kShardE, E, 1}, {B * L, kShardE, E, 1},
                          {B * L, E, kShardE, 1}, {B * L, kShardF, E, 1}, {B * L, E, kShardF, 1}},
                .communications = {"allreduce x", "allreduce x"}, .bytes = B * L * E * 2,

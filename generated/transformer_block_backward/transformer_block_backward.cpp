@@ -197,20 +197,25 @@ class TransformerBlockBackward final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:53:5 mesh world axis x");
-  bf16* dA_ = context_.allocate<bf16>(B * L * kShardF, "spec.yaml:47:5 dA");      // [1, B * L, kShardF]
-  bf16* dU2_ = context_.allocate<bf16>(B * L * E, "spec.yaml:53:5 dU2");          // [B * L, E]
-  bf16* N2_ = context_.allocate<bf16>(B * L * E, "spec.yaml:41:5 N2");            // [B * L, E]
-  bf16* N1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:80:5 N1");            // [B * L, E]
-  bf16* U1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:82:5 U1");            // [B * L, E]
-  bf16* dX1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:59:5 dX1");          // [B * L, E]
+  // Buffers. Where several share memory, each has the labels of the first and the last statement that uses
+  // it.
+  // [1, B * L, kShardF], kMatmulDA to kGeluGradMulDZ
+  bf16* dA_ = context_.allocate<bf16>(B * L * kShardF, "spec.yaml:47:5 dA");
+  bf16* dU2_ = context_.allocate<bf16>(B * L * E, "spec.yaml:53:5 dU2");  // [B * L, E]
+  bf16* N2_ = context_.allocate<bf16>(B * L * E, "spec.yaml:41:5 N2");    // [B * L, E]
+  bf16* N1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:80:5 N1");    // [B * L, E]
+  bf16* U1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:82:5 U1");    // [B * L, E]
+  // [B * L, E], kMulNormalizeGradAddDX1 to kMulNormalizeGradAddDX
+  bf16* dX1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:59:5 dX1");
   bf16* dV_ = context_.allocate<bf16>(B * kShardH * L * C, "spec.yaml:71:5 dV");  // [1, B, kShardH, L, C]
-  bf16* dU1q_ = context_.allocate<bf16>(B * L * E, "spec.yaml:89:5 dU1q");        // [1, B * L, E]
-  bf16* dU1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:94:5 dU1");          // [B * L, E]
-  bf16* A_ = dX1_;              // the same memory: [1, B * L, kShardF]
-  bf16* dU1qk_ = dU1q_;         // the same memory: [1, B * L, E]
-  bf16* dU1p_ = dU1q_;          // the same memory: [1, B * L, E]
-  bf16* dO_ = dU1q_ + 8519680;  // the same memory: [1, B * L, kShardE]
-  bf16* dZ_ = dA_;              // the same memory: [1, B * L, kShardF]
+  // [1, B * L, E], kMatmulDU1q to kMatmulDU1qkSum
+  bf16* dU1q_ = context_.allocate<bf16>(B * L * E, "spec.yaml:89:5 dU1q");
+  bf16* dU1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:94:5 dU1");  // [B * L, E]
+  bf16* A_ = dX1_;              // [1, B * L, kShardF], kGeluA to kMatmulDW2
+  bf16* dU1qk_ = dU1q_;         // [1, B * L, E], kMatmulDU1qkSum to kMatmulDU1pSum
+  bf16* dU1p_ = dU1q_;          // [1, B * L, E], kMatmulDU1pSum to kAllreduce2
+  bf16* dO_ = dU1q_ + 8519680;  // [1, B * L, kShardE], kMatmulDO to kAttentionDQ
+  bf16* dZ_ = dA_;              // [1, B * L, kShardF], kGeluGradMulDZ to kMatmulDW1
   hirgen::MatmulPlan dA_plan_{context_, kDAShape, kMatmulDA};
   hirgen::MatmulPlan dU2p_plan_{context_, kDU2pShape, kMatmulDU2p};
   hirgen::MatmulPlan dW2_plan_{context_, kDW2Shape, kMatmulDW2};
@@ -390,7 +395,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "transformer_block_backward", .spec = "spec.yaml",
-               .digest = "e50f48d8ed665b03fd012aa57c9355870e0ba6cca93654680bc892a465bcacc0", .mesh_size = D,
+               .digest = "a8210b961838f79551d149bec10736a02ae883a919ddef11b9990afa84cf1294", .mesh_size = D,
                .gemms = {{B * L, kShardF, E, 1}, {B * L, E, kShardF, 1}, {E, kShardF, B * L, 1},
                          {B * L, kShardE, E, 1}, {B * L, E, kShardE, 1}, {B * L, E, kShardE, 1},
                          {B * L, E, kShardE, 1}, {kShardF, E, B * L, 1}, {E, kShardE, B * L, 1},

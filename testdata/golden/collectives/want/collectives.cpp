@@ -63,8 +63,11 @@ class Collectives final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Team& x_ =
       context_.team(mesh_world.team(context_.rank(), 0), "collectives.hir:3:5 mesh world axis x");
-  fp32* at_root_ = context_.allocate<fp32>(X * X * N, "collectives.hir:11:5 at_root");  // [X, X, N]
-  fp32* sum_at_root_ = at_root_;  // the same memory: [X, N]
+  // Buffers. Where several share memory, each has the labels of the first and the last statement that uses
+  // it.
+  // [X, X, N], kCollect to kShare
+  fp32* at_root_ = context_.allocate<fp32>(X * X * N, "collectives.hir:11:5 at_root");
+  fp32* sum_at_root_ = at_root_;  // [X, N], kRootSum to kDeal
   // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events gather_done_ = context_.events("gather_done", kGather, 1);
   hirgen::Events all_sum_done_ = context_.events("all_sum_done", kAllSum, 1);
@@ -165,7 +168,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "collectives", .spec = "collectives.hir",
-               .digest = "140b9d9e9e913e32601587315e371665c2bc38b9345d7da77b9f8ddc178dcf4a",
+               .digest = "7d0f7ba1256819c16de97081932a44dec2f8e35f5d2e41e98bfbe8207a2db12d",
                .mesh_size = X * Y, .gemms = {},
                .communications = {"allgather x", "allreduce x", "reducescatter x", "alltoall x",
                                   "broadcast x", "gather x", "broadcast x", "reduce x", "scatter x"},

@@ -64,8 +64,11 @@ class Ucc final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Ucc ucc_{context_, "ucc.hir ucc"};
   hirgen::UccTeam x_ucc_{ucc_, mesh_world.team(context_.rank(), 0), "ucc.hir:3:5 mesh world axis x"};
-  fp32* at_root_ = context_.allocate<fp32>(X * X * N, "ucc.hir:11:5 at_root");  // [X, X, N]
-  fp32* sum_at_root_ = at_root_;                                                // the same memory: [X, N]
+  // Buffers. Where several share memory, each has the labels of the first and the last statement that uses
+  // it.
+  // [X, X, N], kCollect to kShare
+  fp32* at_root_ = context_.allocate<fp32>(X * X * N, "ucc.hir:11:5 at_root");
+  fp32* sum_at_root_ = at_root_;  // [X, N], kRootSum to kDeal
   // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events gather_done_ = context_.events("gather_done", kGather, 1);
   hirgen::Events all_sum_done_ = context_.events("all_sum_done", kAllSum, 1);
@@ -148,7 +151,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) { return std::
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ucc", .spec = "ucc.hir",
-               .digest = "bb0e5b6f03de8a3d28a6e3c5743291d8739c5e1cee68bba302877d9adcf558c8",
+               .digest = "010b5ab879a4c71aafe741198e49cdd84ff213b1804de25b5b457067eaa2e820",
                .mesh_size = X * Y, .gemms = {},
                .communications = {"allgather x", "allreduce x", "reducescatter x", "alltoall x",
                                   "broadcast x", "gather x", "broadcast x", "reduce x", "scatter x"},

@@ -1,0 +1,20 @@
+package passes
+
+import (
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/calls/order"
+)
+
+// sayLifetimes tells readers which statements use a buffer first and last, if it shares the program's own memory with others.
+//
+//	Buffer(name Rq_, in U1_)  ->  Buffer(name Rq_, in U1_, first kRopeRq, last kAttentionPV)
+func sayLifetimes(p *calls.Program) {
+	own, spans := calls.ByName(p.Buffers), order.Spans(p)
+	say := func(b *calls.Buffer) { b.First, b.Last = spans[b.Name][0], spans[b.Name][1] }
+	for _, b := range p.Buffers {
+		if in := own[b.In]; in != nil && b.Works == "" {
+			say(b)
+			say(in)
+		}
+	}
+}
