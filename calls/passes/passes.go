@@ -32,6 +32,7 @@ var Passes = []Pass{
 	{"narrow-names", "a number that one branch alone uses has its name there", narrowNames},
 	{"name-streams", "a stream has a name where several statements use it", nameStreams},
 	{"explain", "a comment says what a communication overlaps with", explain},
+	{"explain-views", "a comment says what the strides of an operand are along", explainViews},
 	{"drop-unused", "declarations that nothing names go", dropUnused},
 	{"name-locals", "pointers into outputs have names of locals", nameLocals},
 	{"say-lifetimes", "buffers in one memory say which statements use them first and last", sayLifetimes},

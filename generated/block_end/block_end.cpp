@@ -210,6 +210,8 @@ void BlockEnd::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 
   // The last event implies the earlier ones.
   HG_CHECK(cudaStreamWaitEvent(caller, receive_done_[D - 1], 0), kWaitReceive);
+
+  // Views are {axes, {extents}, {strides}}.
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, attention_, {2, {1, kShardM * K}, {0, 1}}, Wop_parts_,
                         {2, {D, kShardM * K}, {kShardM * K, 1}}, caller, kReduceAttention);
   add_rms_norm(U_, X1_, X + rank * kShardM * K, attention_, gamma, kShardM, caller, kAddRmsNormU);
@@ -360,7 +362,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "block_end", .spec = "spec.yaml",
-               .digest = "d670379e0131ef95803293bbe6cf19452063c03076b977b160e0936029c499fb", .mesh_size = D,
+               .digest = "4671c019554a637580f2c192c2ce63eaeddf24fb0f474c8345fcb49e991b7d4b", .mesh_size = D,
                .gemms =
                    {{D * kShardM, K, kShardK, 1}, {D * kShardM, kShardN, K, 1}, {D * kShardM, K, kShardN, 1}},
                .communications = {"sendrecv x", "sendrecv x", "sendrecv x", "sendrecv x"},

@@ -237,8 +237,12 @@ void LlamaBlock::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
 
   rms_norm(U1_, X, gamma1, B * L, caller, kRmsNormU1);
   gemm(context_, QKV_plan_, U1_, Wqkv, QKV_, workspaces_[0], caller, kLinearQKV);
+
+  // Strides are along [L, kShardH], then within a row; Rq_pairs counts within a row, Rq_at counts along L.
   rope({Rq_, {kShardH * C, C, 1}}, {Rq_ + kChunkC, {kShardH * C, C, 1}}, {QKV_, {kShardH2G * C, C, 1}},
        {QKV_ + kChunkC, {kShardH2G * C, C, 1}}, {{0, 0, 1}}, {{1, 0, 0}}, {L, kShardH}, caller, kRopeRq);
+
+  // Strides are along [L], then within a row; Rk_pairs counts within a row, Rk_at counts along L.
   rope2({Rk_, {kShardG * C, 1}}, {Rk_ + kChunkC, {kShardG * C, 1}}, {QKV_ + kShardH * C, {kShardH2G * C, 1}},
         {QKV_ + kShardH * C + kChunkC, {kShardH2G * C, 1}}, {{0, 1}}, {{1, 0}}, {L}, caller, kRopeRk);
   PV_attention_.run({.q = Rq_, .k = Rk_, .v = QKV_ + kShardH * C + kShardG * C, .o = PV_, .lse = nullptr},
@@ -288,6 +292,8 @@ void LlamaBlock::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
     done_flags.add(Wop_parts_ipc.done(s), Wop_parts_ipc.sequence_number());
   }
   done_flags.submit(caller, kWaitReceive);
+
+  // Views are {axes, {extents}, {strides}}.
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, attention_, {2, {1, kShardBL * E}, {0, 1}}, Wop_parts_,
                         {2, {D, kShardBL * E}, {kShardBL * E, 1}}, caller, kReduceAttention);
   add_rms_norm(U2_, X1_, X + rank * kShardBL * E, attention_, gamma2, kShardBL, caller, kAddRmsNormU2);
@@ -418,7 +424,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_block", .spec = "spec.yaml",
-               .digest = "c7658a04f35f29551220d55d9892963250619fc9e28f023cc81e89710b457bc8", .mesh_size = D,
+               .digest = "fc41ef487d9433d33b50ee39d7eb3cfdf7eb0559d30c3b8a81b124846b8b996c", .mesh_size = D,
                .gemms = {{B * L, kShardH2G * C, E, 1}, {D * kShardBL, E, kShardE, 1},
                          {D * kShardBL, kShardF, E, 1}, {D * kShardBL, kShardF, E, 1},
                          {D * kShardBL, E, kShardF, 1}},

@@ -268,8 +268,12 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
 
   rms_norm2(U1_, X, gamma1, B * L, caller, kRmsNormU1);
   gemm(context_, QKV_plan_, U1_, Wqkv, QKV_, workspaces_[0], caller, kLinearQKV);
+
+  // Strides are along [L, kShardH], then within a row; Rq_pairs counts within a row, Rq_at counts along L.
   rope3({Rq_, {kShardH * C, C, 1}}, {Rq_ + kChunkC, {kShardH * C, C, 1}}, {QKV_, {kShardH2G * C, C, 1}},
         {QKV_ + kChunkC, {kShardH2G * C, C, 1}}, {{0, 0, 1}}, {{1, 0, 0}}, {L, kShardH}, caller, kRopeRq);
+
+  // Strides are along [L], then within a row; Rk_pairs counts within a row, Rk_at counts along L.
   rope4({Rk_, {kShardG * C, 1}}, {Rk_ + kChunkC, {kShardG * C, 1}}, {QKV_ + kShardH * C, {kShardH2G * C, 1}},
         {QKV_ + kShardH * C + kChunkC, {kShardH2G * C, 1}}, {{0, 1}}, {{1, 0}}, {L}, caller, kRopeRk);
   PV_attention_.run({.q = Rq_, .k = Rk_, .v = QKV_ + kShardH * C + kShardG * C, .o = PV_, .lse = nullptr},
@@ -349,6 +353,8 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
 
   // The last event implies the earlier ones.
   HG_CHECK(cudaStreamWaitEvent(caller, exchange_done_[D - 1], 0), kWaitExchange);
+
+  // Views are {axes, {extents}, {strides}}.
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, attention_, {2, {1, kShardBL * E}, {0, 1}}, Wop_parts_,
                         {2, {D, kShardBL * E}, {kShardBL * E, 1}}, caller, kReduceAttention);
   add_rms_norm2(U2_, X1_, X + rank * kShardBL * E, attention_, gamma2, kShardBL, caller, kAddRmsNormU2);

@@ -278,8 +278,11 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[s], 0), kJoined);
   }
 
+  // Strides are along [L, kShardH], then within a row; Rq_pairs counts within a row, Rq_at counts along L.
   rope({Rq_, {kShardH * C, C, 1}}, {Rq_ + kChunkC, {kShardH * C, C, 1}}, {QKV_, {kShardH2G * C, C, 1}},
        {QKV_ + kChunkC, {kShardH2G * C, C, 1}}, {{0, 0, 1}}, {{1, 0, 0}}, {L, kShardH}, caller, kRopeRq);
+
+  // Strides are along [L], then within a row; Rk_pairs counts within a row, Rk_at counts along L.
   rope2({Rk_, {kShardG * C, 1}}, {Rk_ + kChunkC, {kShardG * C, 1}}, {QKV_ + kShardH * C, {kShardH2G * C, 1}},
         {QKV_ + kShardH * C + kChunkC, {kShardH2G * C, 1}}, {{0, 1}}, {{1, 0}}, {L}, caller, kRopeRk);
   PV_attention_.run({.q = Rq_, .k = Rk_, .v = QKV_ + kShardH * C + kShardG * C, .o = PV_, .lse = nullptr},
@@ -321,6 +324,8 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 
   // The last event implies the earlier ones.
   HG_CHECK(cudaStreamWaitEvent(caller, receive_2_done_[D - 1], 0), kWaitReceive2);
+
+  // Views are {axes, {extents}, {strides}}.
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, attention_, {2, {1, kShardBL * E}, {0, 1}}, Wop_parts_,
                         {2, {D, kShardBL * E}, {kShardBL * E, 1}}, caller, kReduceAttention);
   add_rms_norm(U2_, X1_, X, attention_, gamma2, kShardBL, caller, kAddRmsNormU2);
@@ -452,7 +457,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_block_sp", .spec = "spec.yaml",
-               .digest = "a224e613dfdc46e3bd3655a0e97d03d3bef9f4c29f198da18966ee47c304ba69", .mesh_size = D,
+               .digest = "5daf358b471b82684f3c8eaa21754e18931417da092ab4f9397f4bf85ff056e0", .mesh_size = D,
                .gemms = {{D * kShardBL, kShardH2G * C, E, 1}, {D * kShardBL, E, kShardE, 1},
                          {D * kShardBL, kShardF, E, 1}, {D * kShardBL, kShardF, E, 1},
                          {D * kShardBL, E, kShardF, 1}},

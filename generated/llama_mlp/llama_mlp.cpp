@@ -163,6 +163,8 @@ void LlamaMlp::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
 
   // The last event implies the earlier ones.
   HG_CHECK(cudaStreamWaitEvent(caller, receive_done_[D - 1], 0), kWaitReceive);
+
+  // Views are {axes, {extents}, {strides}}.
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, mlp_, {2, {1, kShardM * K}, {0, 1}}, P_parts_,
                         {2, {D, kShardM * K}, {kShardM * K, 1}}, caller, kReduceMlp);
   add(Y + rank * kShardM * K, X + rank * kShardM * K, mlp_, kShardM * K, caller, kAddYRows);
@@ -224,7 +226,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_mlp", .spec = "spec.yaml",
-               .digest = "185c21091fd625c5879e4d001dc936b20501c88c0341c3369487c0c7a99d4de6", .mesh_size = D,
+               .digest = "b425e3682263de64f12ac68de9e21dc036547dff2b4ca49325282e4dde7d6296", .mesh_size = D,
                .gemms = {{M, kShardN, K, 1}, {M, kShardN, K, 1}, {D * kShardM, K, kShardN, 1}},
                .communications = {"sendrecv x", "sendrecv x"}, .bytes = (D - 1) * kShardM * K * 2,
                .largest = "sendrecv", .transport = "ipc-get", .graph = true,

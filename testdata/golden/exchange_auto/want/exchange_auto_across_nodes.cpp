@@ -177,6 +177,7 @@ void ExchangeAutoAcrossNodes::run(cudaStream_t caller, const std::vector<void*>&
     HG_CHECK(cudaStreamWaitEvent(caller, exchange_done_[s], 0), kWaitExchange);
   }
 
+  // Views are {axes, {extents}, {strides}}.
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, C, {2, {1, kShardM * N}, {0, 1}}, P_parts_,
                         {2, {D, kShardM * N}, {kShardM * N, 1}}, caller, kReduceC);
   for (int64_t s = 1; s < D; ++s) {

@@ -133,6 +133,8 @@ void Statements::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   }
   HG_CHECK(ncclGroupEnd(), kSend);
   HG_CHECK(cudaEventRecord(send_done_[0], caller), kSend);  // for the watchdog only
+
+  // Views are {axes, {extents}, {strides}}.
   hirgen::launch_unary(hirgen::UnaryFn::kCopy, out_permute, {2, {N, M}, {M, 1}}, X, {2, {N, M}, {1, N}},
                        caller, kPermuteOutPermute);
   hirgen::launch_unary(hirgen::UnaryFn::kCopy, out_cast, X, M * N, caller, kCastOutCast);
@@ -216,7 +218,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "statements", .spec = "statements.hir",
-               .digest = "c9e416a1975ea700c39276bb24ca3786bdb5cb926e3f5ff1c70cb223949253ff", .mesh_size = D,
+               .digest = "dbc280e8067ded1391008c43e03e20224ef1a20c7578461c5c74d66ddeddf242", .mesh_size = D,
                .gemms = {{M, N, K, B}}, .communications = {"sendrecv from world to turned"}, .bytes = N * 4,
                .largest = "sendrecv", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"B", B}, {"M", M}, {"N", N}, {"K", K}}},
