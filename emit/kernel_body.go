@@ -102,7 +102,7 @@ func (b *bodyPrinter) line(at int, format string, args ...any) {
 // step adds the value of a step, and stores it if it is a result.
 func (b *bodyPrinter) step(i int, s domain.Step) error {
 	args := lists.Map(s.Args, func(at int) string { return b.values[at] })
-	value, err := stepOf(s, args)
+	value, err := stepOf(s, args, b.k.Columns)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package emit
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hirgen/hirgen/calls"
@@ -116,8 +117,8 @@ func takesLong(s domain.Step) bool {
 	return len(s.Args) == 1 && !columns && !s.Folds() && !domain.FunctionOf(name).Is(domain.Light) && name != domain.Copy
 }
 
-// stepOf prints the expression of a step.
-func stepOf(s domain.Step, args []string) (string, error) {
+// stepOf prints the expression of a step in a kernel whose rows have a number of columns.
+func stepOf(s domain.Step, args []string, columns int64) (string, error) {
 	name, constant := domain.SplitFn(s.Fn)
 	if _, columns := s.FoldsColumns(); columns {
 		return args[0], nil // the launch folds it
@@ -129,7 +130,7 @@ func stepOf(s domain.Step, args []string) (string, error) {
 		return "fn::dropout(" + strings.Join(append(args, dropoutLiteral(d)), ", ") + ")", nil
 	}
 	if constant != "" {
-		args = append(args, floatLiteral(constant))
+		args = append(args, ofColumns(constant, columns))
 	}
 	if s.Fn == domain.Copy {
 		return args[0], nil
@@ -142,6 +143,14 @@ func stepOf(s domain.Step, args []string) (string, error) {
 	default:
 		return "fn::" + name + "(" + strings.Join(args, ", ") + ")", nil
 	}
+}
+
+// ofColumns prints a constant. If it divides by the number of columns, as means do, it prints this division, which has the same bits.
+func ofColumns(constant string, columns int64) string {
+	if v, err := strconv.ParseFloat(constant, 32); err == nil && columns > 2 && float32(v) == 1/float32(columns) {
+		return fmt.Sprintf("(1.0F / %d)", columns)
+	}
+	return floatLiteral(constant)
 }
 
 // scattered prints an operand of a kernel over views.

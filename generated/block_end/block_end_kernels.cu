@@ -9,7 +9,7 @@ namespace {
 
 namespace fn = hirgen::fn;
 
-// spec.yaml:21:5 add_rms_norm
+// spec.yaml:21:5 add_rms_norm: U = rms_norm(X1, gamma)
 struct AddRmsNorm {
   bf16* U;
   bf16* X1;
@@ -23,7 +23,7 @@ struct AddRmsNorm {
     row.store(X1, X1_row);
     const auto U_square = X1_row * X1_row;
     const auto U_square2 = fn::sum(row, U_square);
-    const auto U_square_mean = U_square2 * 0.00012207031F;
+    const auto U_square_mean = U_square2 * (1.0F / 8192);
     const auto U_shifted = U_square_mean + 1e-05F;
     const auto U_rstd = fn::rsqrt(U_shifted);
     const auto U_y = X1_row * U_rstd;

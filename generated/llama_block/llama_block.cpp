@@ -424,7 +424,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_block", .spec = "spec.yaml",
-               .digest = "fc41ef487d9433d33b50ee39d7eb3cfdf7eb0559d30c3b8a81b124846b8b996c", .mesh_size = D,
+               .digest = "553fb7b17f906323c01b64bd23afe0b15a01b78dcbd9b09be10cc18ca7730eff", .mesh_size = D,
                .gemms = {{B * L, kShardH2G * C, E, 1}, {D * kShardBL, E, kShardE, 1},
                          {D * kShardBL, kShardF, E, 1}, {D * kShardBL, kShardF, E, 1},
                          {D * kShardBL, E, kShardF, 1}},

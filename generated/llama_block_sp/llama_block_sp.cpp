@@ -457,7 +457,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_block_sp", .spec = "spec.yaml",
-               .digest = "5daf358b471b82684f3c8eaa21754e18931417da092ab4f9397f4bf85ff056e0", .mesh_size = D,
+               .digest = "a7df3ef00ed4a233a8644c24abb5b7d4a6f058ec0d45619abc1b450308830bff", .mesh_size = D,
                .gemms = {{D * kShardBL, kShardH2G * C, E, 1}, {D * kShardBL, E, kShardE, 1},
                          {D * kShardBL, kShardF, E, 1}, {D * kShardBL, kShardF, E, 1},
                          {D * kShardBL, E, kShardF, 1}},

@@ -9,7 +9,7 @@ namespace {
 
 namespace fn = hirgen::fn;
 
-// spec.yaml:22:5 rms_norm
+// spec.yaml:22:5 rms_norm: U1 = rms_norm(X, gamma1)
 struct RmsNorm {
   bf16* U1;
   const bf16* X;
@@ -20,7 +20,7 @@ struct RmsNorm {
     const auto X_row = row.load(X);
     const auto U1_square = X_row * X_row;
     const auto U1_square2 = fn::sum(row, U1_square);
-    const auto U1_square_mean = U1_square2 * 0.00024414063F;
+    const auto U1_square_mean = U1_square2 * (1.0F / 4096);
     const auto U1_shifted = U1_square_mean + 1e-05F;
     const auto U1_rstd = fn::rsqrt(U1_shifted);
     const auto U1_y = X_row * U1_rstd;
@@ -28,7 +28,7 @@ struct RmsNorm {
   }
 };
 
-// spec.yaml:28:5 rope
+// spec.yaml:28:5 rope: Rq = rope(Hq, axis=2, base=500000)
 struct Rope {
   hirgen::Scattered<bf16, 2> Rq_low;
   hirgen::Scattered<bf16, 2> Rq_high;
@@ -57,7 +57,7 @@ struct Rope {
   }
 };
 
-// spec.yaml:29:5 rope
+// spec.yaml:29:5 rope: Rk = rope(Hk, axis=2, base=500000)
 struct Rope2 {
   hirgen::Scattered<bf16, 1> Rk_low;
   hirgen::Scattered<bf16, 1> Rk_high;
@@ -86,7 +86,7 @@ struct Rope2 {
   }
 };
 
-// spec.yaml:43:5 add_rms_norm
+// spec.yaml:43:5 add_rms_norm: U2 = rms_norm(X1, gamma2)
 struct AddRmsNorm {
   bf16* U2;
   bf16* X1;
@@ -100,7 +100,7 @@ struct AddRmsNorm {
     row.store(X1, X1_row);
     const auto U2_square = X1_row * X1_row;
     const auto U2_square2 = fn::sum(row, U2_square);
-    const auto U2_square_mean = U2_square2 * 0.00024414063F;
+    const auto U2_square_mean = U2_square2 * (1.0F / 4096);
     const auto U2_shifted = U2_square_mean + 1e-05F;
     const auto U2_rstd = fn::rsqrt(U2_shifted);
     const auto U2_y = X1_row * U2_rstd;

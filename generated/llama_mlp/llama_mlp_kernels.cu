@@ -9,7 +9,7 @@ namespace {
 
 namespace fn = hirgen::fn;
 
-// spec.yaml:16:5 rms_norm
+// spec.yaml:16:5 rms_norm: U = rms_norm(X, gamma)
 struct RmsNorm {
   bf16* U;
   const bf16* X;
@@ -20,7 +20,7 @@ struct RmsNorm {
     const auto X_row = row.load(X);
     const auto U_square = X_row * X_row;
     const auto U_square2 = fn::sum(row, U_square);
-    const auto U_square_mean = U_square2 * 0.00024414063F;
+    const auto U_square_mean = U_square2 * (1.0F / 4096);
     const auto U_shifted = U_square_mean + 1e-05F;
     const auto U_rstd = fn::rsqrt(U_shifted);
     const auto U_y = X_row * U_rstd;
@@ -53,7 +53,7 @@ struct Add {
   }
 };
 
-// spec.yaml:16:5 rms_norm
+// spec.yaml:16:5 rms_norm: U = rms_norm(X, gamma)
 struct RmsNorm2 {
   bf16* U;
   const bf16* X;
@@ -64,7 +64,7 @@ struct RmsNorm2 {
     const auto X_row = row.load(X);
     const auto U_square = X_row * X_row;
     const auto U_square2 = fn::sum(row, U_square);
-    const auto U_square_mean = U_square2 * 0.00024414063F;
+    const auto U_square_mean = U_square2 * (1.0F / 4096);
     const auto U_shifted = U_square_mean + 1e-05F;
     const auto U_rstd = fn::rsqrt(U_shifted);
     const auto U_y = X_row * U_rstd;

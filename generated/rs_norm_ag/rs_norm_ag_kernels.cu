@@ -9,7 +9,7 @@ namespace {
 
 namespace fn = hirgen::fn;
 
-// spec.yaml:20:5 layer_norm
+// spec.yaml:20:5 layer_norm: U = layer_norm(V, gamma, beta)
 struct LayerNorm {
   bf16* U;
   const bf16* V;
@@ -20,11 +20,11 @@ struct LayerNorm {
   HG_HOST_DEVICE void operator()(Row& row) const {
     const auto V_row = row.load(V);
     const auto U_x = fn::sum(row, V_row);
-    const auto U_x_mean = U_x * 0.00012207031F;
+    const auto U_x_mean = U_x * (1.0F / 8192);
     const auto U_centered = V_row - U_x_mean;
     const auto U_square = U_centered * U_centered;
     const auto U_square2 = fn::sum(row, U_square);
-    const auto U_square_mean = U_square2 * 0.00012207031F;
+    const auto U_square_mean = U_square2 * (1.0F / 8192);
     const auto U_var = U_square_mean + 1e-05F;
     const auto U_rstd = fn::rsqrt(U_var);
     const auto U_y = U_centered * U_rstd;

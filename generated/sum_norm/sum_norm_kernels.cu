@@ -9,7 +9,7 @@ namespace {
 
 namespace fn = hirgen::fn;
 
-// spec.yaml:19:5 sum_add_rms_norm
+// spec.yaml:19:5 sum_add_rms_norm: Y = rms_norm(X1, gamma)
 struct SumAddRmsNorm {
   bf16* Y;
   bf16* X1;
@@ -25,7 +25,7 @@ struct SumAddRmsNorm {
     row.store(X1, X1_row);
     const auto Y_square = X1_row * X1_row;
     const auto Y_square2 = fn::sum(row, Y_square);
-    const auto Y_square_mean = Y_square2 * 0.00024414063F;
+    const auto Y_square_mean = Y_square2 * (1.0F / 4096);
     const auto Y_shifted = Y_square_mean + 1e-05F;
     const auto Y_rstd = fn::rsqrt(Y_shifted);
     const auto Y_y = X1_row * Y_rstd;

@@ -9,7 +9,7 @@ namespace {
 
 namespace fn = hirgen::fn;
 
-// spec.yaml:24:5 layer_norm
+// spec.yaml:24:5 layer_norm: U1 = layer_norm(X, gamma1, beta1)
 struct LayerNorm {
   bf16* U1;
   const bf16* X;
@@ -20,11 +20,11 @@ struct LayerNorm {
   HG_HOST_DEVICE void operator()(Row& row) const {
     const auto X_row = row.load(X);
     const auto U1_x = fn::sum(row, X_row);
-    const auto U1_x_mean = U1_x * 0.00012207031F;
+    const auto U1_x_mean = U1_x * (1.0F / 8192);
     const auto U1_centered = X_row - U1_x_mean;
     const auto U1_square = U1_centered * U1_centered;
     const auto U1_square2 = fn::sum(row, U1_square);
-    const auto U1_square_mean = U1_square2 * 0.00012207031F;
+    const auto U1_square_mean = U1_square2 * (1.0F / 8192);
     const auto U1_var = U1_square_mean + 1e-05F;
     const auto U1_rstd = fn::rsqrt(U1_var);
     const auto U1_y = U1_centered * U1_rstd;
@@ -33,7 +33,7 @@ struct LayerNorm {
   }
 };
 
-// spec.yaml:44:5 add_layer_norm
+// spec.yaml:44:5 add_layer_norm: U2 = layer_norm(X1, gamma2, beta2)
 struct AddLayerNorm {
   bf16* U2;
   bf16* X1;
@@ -47,11 +47,11 @@ struct AddLayerNorm {
     const auto X1_row = row.load(X) + row.load(attention);
     row.store(X1, X1_row);
     const auto U2_x = fn::sum(row, X1_row);
-    const auto U2_x_mean = U2_x * 0.00012207031F;
+    const auto U2_x_mean = U2_x * (1.0F / 8192);
     const auto U2_centered = X1_row - U2_x_mean;
     const auto U2_square = U2_centered * U2_centered;
     const auto U2_square2 = fn::sum(row, U2_square);
-    const auto U2_square_mean = U2_square2 * 0.00012207031F;
+    const auto U2_square_mean = U2_square2 * (1.0F / 8192);
     const auto U2_var = U2_square_mean + 1e-05F;
     const auto U2_rstd = fn::rsqrt(U2_var);
     const auto U2_y = U2_centered * U2_rstd;

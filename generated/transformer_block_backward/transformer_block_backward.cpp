@@ -397,7 +397,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "transformer_block_backward", .spec = "spec.yaml",
-               .digest = "db72d7526bbed1816c6c26f8448b94958d2b1c26ec0adc1d067ccb2a737a303a", .mesh_size = D,
+               .digest = "c5e60c1457859cc5d679b72cb2a41b2b9f0ac61d31ea4bf46594ce217c3ac7d0", .mesh_size = D,
                .gemms = {{B * L, kShardF, E, 1}, {B * L, E, kShardF, 1}, {E, kShardF, B * L, 1},
                          {B * L, kShardE, E, 1}, {B * L, E, kShardE, 1}, {B * L, E, kShardE, 1},
                          {B * L, E, kShardE, 1}, {kShardF, E, B * L, 1}, {E, kShardE, B * L, 1},

@@ -220,6 +220,11 @@ func (b *builder) kernel(s *hostir.Fused, k *calls.Kernel, body domain.Body, res
 	}
 	k.Operands = append(k.Operands, operands...)
 	k.Name, k.Body, k.Where = b.names.Local(s.Kernel), body.Text(operands), calls.At(s.Pos, s.Kernel)
+	for _, ref := range b.program.Reference {
+		if ref.Pos == s.Pos && ref.Whole != "" {
+			k.Where = calls.At(s.Pos, s.Kernel+": "+ref.Whole)
+		}
+	}
 	b.kernels[key], b.out.Kernels = k.Name, append(b.out.Kernels, k)
 	return k.Name
 }
