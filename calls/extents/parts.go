@@ -54,8 +54,8 @@ func (s *Scope) shortened(e expr.Expr) expr.Expr {
 	return expr.Var(s.Parts.constant(s, short, whole))
 }
 
-// once returns the first extent that equals another one for all parameters, so that an extent is spelled in one way. Divisions of
-// extents have no remainders. Two extents are equal if they are at one point that has nothing to do with the parameters.
+// once returns the first extent that equals e for all parameters, so that each extent is spelled in one way. Divisions of extents have
+// no remainders. The test is that two extents have the same measure.
 func (p *Parts) once(e, short expr.Expr, size int64) expr.Expr {
 	at := measure(e)
 	key := fmt.Sprintf("%.12g %d", at, size)
