@@ -3,7 +3,7 @@ package extents
 import (
 	"cmp"
 	"fmt"
-	"hash/fnv"
+	"hash/crc32"
 	"math"
 	"strings"
 
@@ -72,9 +72,7 @@ func measure(e expr.Expr) float64 {
 	case expr.Int:
 		return float64(e)
 	case expr.Var:
-		digest := fnv.New32a()
-		digest.Write([]byte(e))
-		return 1 + float64(digest.Sum32())/math.MaxUint32
+		return 1 + float64(crc32.ChecksumIEEE([]byte(e)))/math.MaxUint32
 	case *expr.Binary:
 		x, y := measure(e.X), measure(e.Y)
 		switch e.Op {
