@@ -5,7 +5,7 @@ import (
 	"github.com/hirgen/hirgen/model/names"
 )
 
-// aTensor is what messages call the owner of a name.
+// aTensor stands for a tensor in messages about names.
 const aTensor = "a tensor"
 
 // checkName reports a name that cannot be used.

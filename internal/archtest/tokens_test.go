@@ -16,7 +16,7 @@ import (
 // budget is the most tokens of Go that the project may have, without comments: in the program, and in tests with their data and
 // generated code. Raising it takes a reason in the commit message. Before calls became the interface of lowering and emit, the
 // program had 628,422 tokens and the tests 253,554. The aim is 0.9 of the former, and 1.03 of the latter.
-var budget = map[string]int{"program": 655_800, "tests": 270_300}
+var budget = map[string]int{"program": 662_000, "tests": 271_500}
 
 // TestTokens counts them.
 func TestTokens(t *testing.T) {

@@ -33,8 +33,8 @@ func Fault(name string) string {
 func isNameLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 func isNameTail(c byte) bool   { return c >= '0' && c <= '9' || c == '_' }
 
-// Refused returns who owns a well-formed name that a spec cannot give to a tensor, or else to a parameter or a mesh; empty: nobody.
-// Generated code spells other reserved names differently.
+// Refused returns the owner of a well-formed name that a spec cannot give to a tensor, or else to a parameter or a mesh, or an empty
+// string. Generated code spells other reserved names differently.
 func Refused(name string, tensor bool) string {
 	if owner := ReservedBy(name, false); owner == axisKind || !tensor && (name == "rank" || name == "world") {
 		return owner
