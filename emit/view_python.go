@@ -215,7 +215,7 @@ func strideOf(m *domain.Mesh, axis string) int64 {
 	return stride
 }
 
-var normForm = regexp.MustCompile(`^(?:rms_norm|layer_norm)\(([^)]*)\)$`)
+var normForm = regexp.MustCompile(` = (?:rms_norm|layer_norm)\(([^)]*)\)$`)
 
 // isWeight reports whether an input is a parameter of a linear layer or of a norm.
 func isWeight(operations []domain.Operation, input string) bool {
