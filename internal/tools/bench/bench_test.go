@@ -71,7 +71,7 @@ func TestSweepsThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestDerivedFigures: what a row says beside its times.
+// TestDerivedFigures: the figures that a row computes from its times.
 func TestDerivedFigures(t *testing.T) {
 	r := Row{Flops: 8e12, Products: 8, Moves: 9, Predicted: 12}
 	r.take([]float64{10, 30, 11, 9, 10})
@@ -86,7 +86,7 @@ func TestDerivedFigures(t *testing.T) {
 
 var nearly = cmp.Comparer(func(a, b float64) bool { return a-b < 1e-9 && b-a < 1e-9 })
 
-// TestResult prints rows of every status as text, as lines and as a page, and reads them back.
+// TestResult prints rows of every status as text, CSV and HTML, and reads them back from JSON.
 func TestResult(t *testing.T) {
 	text, err := os.ReadFile("testdata/rows.json")
 	if err != nil {
@@ -129,7 +129,7 @@ func TestResult(t *testing.T) {
 	}
 }
 
-// TestKept: a row is kept for the same program alone, and only if it was right.
+// TestKept: a row is kept only for the same program, ranks and device, and only if its status is OK.
 func TestKept(t *testing.T) {
 	row := Row{Digest: "a", Ranks: 2, Device: "cpu", Status: OK}
 	r := Result{Rows: []Row{row, {Digest: "b", Ranks: 2, Device: "cpu", Status: Failed}}}
@@ -148,7 +148,7 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// TestProductsAlone: the GEMMs of a program, each whole, are a pipeline that moves nothing.
+// TestProductsAlone: a pipeline that runs only given GEMMs has their FLOPs and communicates nothing.
 func TestProductsAlone(t *testing.T) {
 	p, err := productsAlone([]cost.Product{
 		{M: 64, N: 32, K: 16, Batch: 1, DType: domain.BF16}, {M: 64, N: 16, K: 32, Batch: 1, Transposed: true, DType: domain.BF16},
@@ -169,7 +169,7 @@ func TestProductsAlone(t *testing.T) {
 	}
 }
 
-// TestLines: what a program says is found however it is cut, and its last words are the error.
+// TestLines: lines are found wherever writes split the output, and the last line becomes the error.
 func TestLines(t *testing.T) {
 	l := newLines()
 	for _, part := range []string{"# rea", "dy: a line\n# round, us: 1 ", "2\nit broke\n", "# more\n"} {
@@ -189,7 +189,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// TestWaived: what hirgen refuses is a row with its reason, and no program.
+// TestWaived: a case that hirgen refuses is a row with the reason and has no program.
 func TestWaived(t *testing.T) {
 	o := Options{Device: "cpu", Ranks: 3}
 	spec := "../../../testdata/specs/ag_matmul/spec.yaml"
@@ -212,7 +212,7 @@ func TestWaived(t *testing.T) {
 	}
 }
 
-// TestAttentionWithoutCudnn: a row says why its attentions are not cuDNN's, each reason once.
+// TestAttentionWithoutCudnn: a row says why cuDNN does not compute its attention, each reason once.
 func TestAttentionWithoutCudnn(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "report.json")
 	const text = `{"wrong": 0, "attentions": [{"method": "tiled", "reason": "built without cuDNN"}, {"reason": ""}, {"reason": "built ` +

@@ -20,7 +20,7 @@ type Candidate struct {
 	Predicted float64
 }
 
-// Name returns its fields: "pipeline=p2p all.via=ipc-get", or "default" if there are none.
+// Name returns the fields of the schedule: "pipeline=p2p all.via=ipc-get", or "default" if there are none.
 func (c Candidate) Name() string {
 	var words []string
 	for _, s := range c.Settings {
@@ -77,7 +77,8 @@ func (s *search) sort() {
 	})
 }
 
-// try predicts a schedule, unless the spec refuses it.
+// try predicts a schedule and adds it to found. It ignores a schedule that was tried before or has no prediction, for
+// example because the spec refuses it.
 func (s *search) try(fields []model.Setting) {
 	c := Candidate{Settings: append([]model.Setting{{Value: model.Defaults}}, sorted(fields)...)}
 	if s.tried[c.Name()] {
@@ -107,7 +108,7 @@ func sorted(fields []model.Setting) []model.Setting {
 // fixed lists fields that select the program and not its schedule.
 var fixed = []string{schedule.Preset, "transport", "nodes", "buffers", "kernels"}
 
-// neighbours returns the schedules that differ in one field. A field without a value has its default.
+// neighbours returns the schedules that differ from settings in one field. A field without a value has its default.
 func neighbours(settings []model.Setting, ranks int) [][]model.Setting {
 	own := map[string]string{}
 	for _, s := range settings {
@@ -143,7 +144,8 @@ func neighbours(settings []model.Setting, ranks int) [][]model.Setting {
 	return list
 }
 
-// Values returns the values to try for a field. For a number these are small numbers and the number of ranks.
+// Values returns the values to try for a field. For a number these are small numbers and the number of ranks, within
+// the bounds of the field.
 func Values(f *schedule.Field, ranks int) []string {
 	var list []string
 	for _, v := range f.Values {

@@ -19,14 +19,14 @@ import (
 type Options struct {
 	Ranks     int           // size of the meshes; 0: as in the specs
 	Device    launch.Device // not Auto
-	Machine   *cost.Machine // machine of schedule: auto and of predictions; nil: the measured one
+	Machine   *cost.Machine // of predictions and schedule: auto; nil: predictions for h200, and auto by measurements
 	Version   string        // of hirgen
 	Work      string        // folder for programs; they are not deleted
 	CMake     []string      // additional cache entries
 	Rounds    int           // a round times every program of a problem once
 	Repeats   int           // of a round
 	Iters     int           // calls of a repeat; 0: about 20 ms by the prediction
-	Together  int           // most programs that are ready at the same time
+	Together  int           // most programs that are ready at the same time; 0: all of a problem
 	Starting  int           // most programs that start and check themselves at the same time; 0: all
 	Jobs      int           // programs to lower or build at the same time; 0: one
 	Near      float64       // programs slower than the fastest by this factor skip the later rounds; 0: none skips
@@ -34,16 +34,16 @@ type Options struct {
 	Peers     string        // command that times other libraries in the same rounds (see peers.go); "": none
 	Arguments []string      // for the programs
 	Progress  Progress
-	// Kept returns a row of an earlier run with the same digest, ranks and device. The row is not measured again.
+	// Kept returns a row of an earlier run of the same program, label, ranks and device. The row is not measured again.
 	// nil: measure everything.
 	Kept func(Row) (Row, bool)
 	// KeptPeers returns the peers that were timed together with such a row.
 	KeptPeers func(Row) []Row
-	// Done receives each row as soon as it is measured.
+	// Done receives the rows of a problem once all of them are measured. If it returns an error, Run stops.
 	Done func(Row) error
 }
 
-// Progress is called with the number of finished steps, the number of all steps, and the next step.
+// Progress is called with the number of finished steps, the number of all steps, and the next step, which may be empty.
 type Progress func(done, all int, next string)
 
 // Time limits of a program: to start and check itself, to time a round, and to end.
@@ -53,7 +53,8 @@ const (
 	endLimit   = time.Minute
 )
 
-// Run measures cases, problem by problem, in their order. It returns an error if it cannot go on.
+// Run measures cases, problem by problem, in their order. A program that fails is a row with status Failed. Run returns
+// an error if the environment or Done stops it.
 func Run(ctx context.Context, cases []Case, o Options) error {
 	r := &run{Options: &o, ctx: ctx, alone: map[string]*program{}}
 	groups := o.groups(cases)
@@ -93,8 +94,8 @@ type run struct {
 	*Options
 	ctx       context.Context
 	done, all int
-	alone     map[string]*program // programs of GEMMs alone that are built, by the list of their GEMMs
-	mutex     sync.Mutex          // of the count of steps
+	alone     map[string]*program // built programs that run GEMMs alone, by the list of their GEMMs
+	mutex     sync.Mutex          // protects done
 }
 
 // step adds n finished steps and reports the next one.
@@ -170,7 +171,8 @@ func (r *run) keep(g []*program) []Row {
 	return peers
 }
 
-// productsOf builds a program of the GEMMs alone of the first program that has GEMMs. It returns nil if no program has.
+// productsOf builds a program that runs only the GEMMs of the first program that has GEMMs, or returns the one that was
+// built before. It returns nil if no program has GEMMs, or with NoGEMMs.
 func (r *run) productsOf(g []*program) (*program, error) {
 	for _, p := range g {
 		if r.NoGEMMs || len(p.products) == 0 || p.row.Status != "" {

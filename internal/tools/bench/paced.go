@@ -66,7 +66,8 @@ func (p *paced) ready(limit time.Duration) error {
 	return err
 }
 
-// round times a round. It returns the times of the repeats in microseconds.
+// round times a round. It returns the times of the repeats in microseconds, or an error if the program ends or does not
+// answer in time.
 func (p *paced) round(limit time.Duration) ([]float64, error) {
 	if _, err := p.stdin.WriteString("round\n"); err != nil {
 		return nil, errors.New(p.out.said())
@@ -86,7 +87,8 @@ func (p *paced) round(limit time.Duration) ([]float64, error) {
 	return times, nil
 }
 
-// finish closes the program's input, and kills the program if it does not end. Wrong elements are not an error here.
+// finish closes the program's input, and kills the program if it does not end in time. It then returns an error, and
+// also if the exit code is not 0: wrong elements are an error here.
 func (p *paced) finish(limit time.Duration) error {
 	_ = p.stdin.Close()
 	defer p.stop()
@@ -112,7 +114,7 @@ type lines struct {
 	all     []string
 	next    int // index of the first line that wait has not read
 	over    bool
-	changed chan struct{} // has a value when there is more
+	changed chan struct{} // has a value after new output or the end
 }
 
 func newLines() *lines { return &lines{changed: make(chan struct{}, 1)} }
@@ -148,7 +150,8 @@ func (l *lines) tell() {
 	}
 }
 
-// wait returns the rest of the next line that begins with word.
+// wait returns the rest of the next line that begins with word. It returns an error if the output ends or the limit
+// passes first.
 func (l *lines) wait(word string, limit time.Duration) (string, error) {
 	deadline := time.After(limit)
 	for {
@@ -185,7 +188,7 @@ const saidNothing = "the program ended without a word"
 // mostSaid is the most lines of output in an error.
 const mostSaid = 6
 
-// said returns the last lines of the output, preferring errors over headers.
+// said returns the last lines of the output without blank lines and lines that begin with #, or saidNothing.
 func (l *lines) said() string {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()

@@ -29,7 +29,7 @@ type peers struct {
 	stop   context.CancelFunc
 	out    *lines
 	errors *lines
-	ended  chan struct{} // closed then
+	ended  chan struct{} // closed when the command has ended
 	open   int           // peers that were neither ended nor killed
 	broken error         // why there are no more answers
 }
@@ -53,8 +53,8 @@ type problemOfPeers struct {
 	Repeats int              `json:"repeats"` // of a round
 }
 
-// startPeers starts the command while the programs of a problem are ready. It returns a turn for each peer. If the
-// command does not print its peers, the result is one failed row.
+// startPeers starts the command for a problem whose programs are ready. It returns a turn for each peer. If the command
+// does not print its peers, the result is one failed row.
 func (r *run) startPeers(of Row) []*turn {
 	row := Row{Case: Case{Spec: of.Spec, Params: of.Params, Group: of.Group}, Name: of.Name, Ranks: of.Ranks, Device: of.Device,
 		Values: of.Values, Peer: true}
@@ -79,7 +79,7 @@ func (r *run) openPeers(row Row) (*peers, []string, error) {
 	}
 	ctx, stop := context.WithCancel(r.ctx)
 	command := exec.CommandContext(ctx, "sh", "-c", r.Peers)
-	launch.InOwnGroup(command) // a script of several processes, as torchrun is
+	launch.InOwnGroup(command) // it may start several processes, as torchrun does
 	p := &peers{stop: stop, out: newLines(), errors: newLines(), ended: make(chan struct{})}
 	command.Env = append(os.Environ(), peersVariable+"="+string(about))
 	command.Stdout, command.Stderr, command.WaitDelay = p.out, p.errors, time.Second
@@ -91,7 +91,7 @@ func (r *run) openPeers(row Row) (*peers, []string, error) {
 		return nil, nil, err
 	}
 	go func() {
-		_ = command.Wait() // what it said is the error
+		_ = command.Wait() // its output is the error
 		p.out.end()
 		close(p.ended)
 	}()
@@ -107,8 +107,8 @@ func (r *run) openPeers(row Row) (*peers, []string, error) {
 	return p, hello.Peers, nil
 }
 
-// answer reads the next line of JSON. If none arrives in time, it stops the command, because a late answer would be
-// taken for the next answer.
+// answer reads the next line of JSON. If none arrives in time or the line is not valid, it stops the command, because a
+// late answer would be taken for the next answer.
 func (p *peers) answer(into any, limit time.Duration) error {
 	text, err := p.out.wait("{", limit)
 	if err != nil {

@@ -30,8 +30,9 @@ type program struct {
 	path     string // of the executable, once it is built
 }
 
-// load reads a case's spec with its parameters. If ranks is not 0, load sets the parameter that is the extent of the
-// only mesh axis to ranks. It returns the parameters that are set.
+// load reads a case's spec with its parameters. If ranks is not 0 and the mesh has another size, load sets the
+// parameter that is the extent of the only mesh axis to ranks. It is an error if there is no such parameter. It returns
+// the parameters that are set.
 func load(c Case, ranks int) (*model.Pipeline, map[string]int64, error) {
 	p, _, err := model.LoadFile(c.Spec, c.Params)
 	if err != nil || ranks == 0 || p.Meshes[0].Size() == ranks {
@@ -51,7 +52,8 @@ func load(c Case, ranks int) (*model.Pipeline, map[string]int64, error) {
 	return p, params, err
 }
 
-// lower lowers a case and predicts its time. The row is waived if hirgen refuses the spec or the schedule.
+// lower lowers a case and predicts its time. The row is waived if hirgen refuses the spec or the schedule, or if the
+// machine has too few GPUs.
 func (o *Options) lower(c Case) *program {
 	p := &program{row: Row{Case: c, Device: string(o.Device)}}
 	pipeline, set, err := load(c, o.Ranks)
@@ -137,7 +139,7 @@ func chosen(p *hostir.Program) map[string]string {
 	return fields
 }
 
-// build writes and compiles the program.
+// build writes and compiles the program. A failure of the compiler is a failed row, and no error.
 func (r *run) build(ctx context.Context, p *program) error {
 	dir := filepath.Join(r.Work, p.row.folder())
 	p.row.Folder = dir

@@ -171,7 +171,7 @@ func (r *Result) problems() [][]Row {
 	return list
 }
 
-// doubt marks the rows of a problem that differ from the baseline by less than the times of both spread.
+// doubt marks the rows of a problem whose difference to the baseline is within the spread of the repeats (see Bought).
 func doubt(rows []Row) {
 	for _, base := range rows {
 		for i := range rows {
@@ -183,7 +183,8 @@ func doubt(rows []Row) {
 	}
 }
 
-// printTable prints the rows of a problem, then doubts, and the reasons of rows that were not measured or ran without cuDNN.
+// printTable prints the rows of a problem. Below them it prints which differences are within the spread, and why rows
+// were not measured or ran without cuDNN.
 func printTable(w io.Writer, rows []Row, shown []column) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprint(table, "  case\tstatus")
@@ -215,7 +216,8 @@ func printTable(w io.Writer, rows []Row, shown []column) error {
 	return nil
 }
 
-// Problem names the program and its parameters. Rows of the same problem are compared with each other.
+// Problem names the program and its parameters, or the group, with the number of ranks and the device. Rows of the same
+// problem are compared with each other.
 func (r *Row) Problem() string {
 	words := []string{cmp.Or(r.Group, r.Name, r.Spec)}
 	for _, name := range slices.Sorted(maps.Keys(r.Values)) {
@@ -269,7 +271,7 @@ func (r *Result) CSV(w io.Writer) error {
 	return out.Error()
 }
 
-// significant prints about three digits.
+// significant prints at least three significant digits, and all digits before the decimal point.
 func significant(x float64) string {
 	if x == 0 {
 		return "-"

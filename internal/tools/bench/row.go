@@ -50,7 +50,7 @@ type Row struct {
 	Unsure      string  `json:"-"` // not empty: the difference to the baseline is within the spread
 }
 
-// take adds the times of a program.
+// take sets the times of the repeats and their percentiles.
 func (r *Row) take(repeats []float64) {
 	r.Repeats = repeats
 	sorted := slices.Sorted(slices.Values(repeats))

@@ -14,7 +14,8 @@ import (
 var word = regexp.MustCompile(`[A-Za-z_]\w*`)
 
 // sizeParam returns the parameter that scales a pipeline, or "" if there is none. It is the largest parameter in the
-// first extent of the first output that has any. Numbers of ranks and of shards do not count.
+// first extent of the first output that has any. Parameters that are computed from others do not count, and neither do
+// numbers of ranks and of stream slices.
 func sizeParam(p *model.Pipeline) string {
 	values := map[string]int64{}
 	for _, param := range p.Params {
@@ -49,7 +50,7 @@ func sizeParam(p *model.Pipeline) string {
 }
 
 // Sizes returns half, one and two times a pipeline's own size as values of its size parameter. Without such a parameter
-// it returns only the own size.
+// it returns an empty sweep.
 func Sizes(p *model.Pipeline) Sweep {
 	name := sizeParam(p)
 	for _, param := range p.Params {
@@ -64,7 +65,8 @@ func Sizes(p *model.Pipeline) Sweep {
 	return Sweep{}
 }
 
-// Load reads a spec and sets the extent of its mesh to ranks, unless ranks is 0. It returns every parameter.
+// Load reads a spec and sets the extent of its mesh to ranks, unless ranks is 0. It returns every parameter that is not
+// computed from others.
 func Load(spec string, params map[string]int64, ranks int) (*model.Pipeline, map[string]int64, error) {
 	p, _, err := load(Case{Spec: spec, Params: params}, ranks)
 	if err != nil {
@@ -99,8 +101,8 @@ func sizesOf(s Sweep) []Sweep {
 	return []Sweep{s}
 }
 
-// Bought returns the speedup of a row over its baseline, and whether the difference exceeds the spread of the repeats
-// of both.
+// Bought returns the speedup of a row over its baseline, and whether the difference exceeds the spread: the ranges from
+// the 10th to the 90th percentile do not overlap.
 func Bought(row, base Row) (gain float64, beyond bool) {
 	gain = ratio(base.Median, row.Median)
 	return gain, row.P90 < base.P10 || base.P90 < row.P10

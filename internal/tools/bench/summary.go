@@ -12,26 +12,26 @@ const leastRoom = 0.07
 
 // summary compares the fastest peer with the fastest program of each problem that has peers, on a logarithmic scale.
 type summary struct {
-	One   string // where 1.00 is, in percents of the room for bars
-	Where string // what all heads end with
+	One   string // position of 1.00, in percent of the space for bars
+	Where string // ranks and device, if all problems ran on the same
 	Won   int    // problems where hirgen is no slower
 	Of    int    // problems where both sides were measured
 	Lines []summaryLine
 }
 
-// summaryLine is a problem. Left and Length place the bar from 1.00 to the ratio, in percents.
+// summaryLine is a problem. Left and Length place the bar from 1.00 to the ratio, in percent.
 type summaryLine struct {
 	Number        int // of the problem on the page
 	Head          string
-	Own, Peer     string // their names; empty where none was right
+	Own, Peer     string // names of the fastest correct rows; empty if there is none
 	OwnUs, PeerUs string
-	Ratio         string // of their times
+	Ratio         string // time of the peer divided by the time of hirgen
 	IsSlower      bool
 	Left, Length  string
 	logarithm     float64
 }
 
-// summaryOf gives nothing for problems without peers.
+// summaryOf summarizes the problems that have peers. It returns nil if there is none.
 func summaryOf(problems [][]Row) *summary {
 	s := &summary{}
 	low, high := 0.0, 0.0

@@ -24,7 +24,7 @@ type Sweep struct {
 // Presets is the field of a sweep whose values replace the whole schedule.
 const Presets = "schedule"
 
-// ParseSweep reads FIELD=V1,V2.
+// ParseSweep reads FIELD=V1,V2. It returns an error if the field or a value is empty.
 func ParseSweep(text string) (Sweep, error) {
 	field, list, found := strings.Cut(text, "=")
 	values := strings.Split(list, ",")
@@ -112,7 +112,7 @@ func Cases(spec string, names []string, params map[string]int64, settings []mode
 	return all, nil
 }
 
-// with returns the case with one more field.
+// with returns the case with one more field. It returns an error if the value of a parameter is not an integer.
 func (c Case) with(field, value string, param bool) (Case, error) {
 	c.Label = strings.TrimSpace(c.Label + " " + field + "=" + value)
 	switch {
@@ -134,7 +134,7 @@ func (c Case) with(field, value string, param bool) (Case, error) {
 	return c, nil
 }
 
-// words returns the parameters among sweeps as a label shows them.
+// words returns "FIELD=VALUE" for each sweep over a parameter, as labels show them.
 func words(params map[string]int64, sweeps []Sweep) []string {
 	var list []string
 	for _, s := range sweeps {

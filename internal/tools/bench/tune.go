@@ -13,18 +13,18 @@ import (
 // Tuned is the result of a search on the machine.
 type Tuned struct {
 	Winner Candidate
-	// Rows are all programs that ran: the winner first, then the others, the last eliminated first. Auto is one of
-	// them, under that name.
+	// Rows are all programs: those that were left at the end, the fastest first, then the others, the last eliminated
+	// first. schedule: auto is one of them and may precede the winner.
 	Rows   []Row
-	Rounds int // that the winner was timed in
+	Rounds int // in which the winner was timed
 }
 
 // auto is the case of schedule: auto in a search.
 const auto = "schedule=auto"
 
 // Tune times candidates and schedule: auto in alternating rounds. Every two rounds it drops the slower half, but never
-// auto. It ends when one is left, or when the others cannot win: their fastest repeats are slower than its slow
-// repeats.
+// auto. It ends when one candidate is left, when the others cannot win because their 10th percentile is above its 90th,
+// or after 16 rounds. It returns an error if no candidate could be measured.
 func Tune(ctx context.Context, spec string, params map[string]int64, candidates []Candidate, o Options) (*Tuned, error) {
 	cases := []Case{{Spec: spec, Params: params, Settings: []model.Setting{{Value: "auto"}}, Label: auto}}
 	for _, c := range candidates {
@@ -90,13 +90,14 @@ func killAll(turns []*turn) {
 	}
 }
 
-// Rounds between two cuts, and the most rounds.
+// Rounds between two cuts, and the most cuts.
 const (
 	roundsOfStage = 2
 	mostStages    = 8
 )
 
-// halve times programs until the fastest is known. It returns the programs ranked, the fastest first.
+// halve times programs until the fastest is known or mostStages is reached. It returns the programs ranked, the fastest
+// first, and the number of rounds.
 func (r *run) halve(turns []*turn) (ranked []*turn, rounds int) {
 	running := func(t *turn) bool { return t.running != nil }
 	racing := slices.DeleteFunc(slices.Clone(turns), func(t *turn) bool { return !running(t) })
@@ -154,7 +155,8 @@ func cutHalf(racing []*turn) (stay, leave []*turn) {
 	return stay, leave
 }
 
-// decided reports whether the first of sorted programs is faster than all others except auto, beyond its spread.
+// decided reports whether the fastest of sorted programs is known, apart from auto: only one is left, or the 90th
+// percentile of the first is below the 10th percentile of the second.
 func decided(racing []*turn) bool {
 	others := slices.DeleteFunc(slices.Clone(racing), func(t *turn) bool { return t.row.Label == auto })
 	return len(others) < 2 || others[0].row.P90 < others[1].row.P10

@@ -13,8 +13,8 @@ import (
 // turn is a program that runs and waits for its rounds.
 type turn struct {
 	*program
-	running process // nil: none, or no more
-	report  string  // file; of a peer none
+	running process // nil: never started, failed or ended
+	report  string  // path of the report; a peer writes none
 	times   []float64
 	isAside bool // not a candidate: a peer, or the GEMMs alone
 }
@@ -147,14 +147,14 @@ func (t *turn) kill() {
 	}
 }
 
-// round times a round.
+// round times a round and appends its times.
 func (t *turn) round() error {
 	times, err := t.running.round(roundLimit)
 	t.times = append(t.times, times...)
 	return err
 }
 
-// finish ends a program and reads its report.
+// finish ends a program and sets its status and times. It reads the report of a program of hirgen.
 func (t *turn) finish() {
 	if t.running == nil {
 		return

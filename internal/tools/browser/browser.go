@@ -20,7 +20,7 @@ import (
 // limit is how long a test may take: other work can slow the machine.
 const limit = 5 * time.Minute
 
-// A Browser has one page open. Errors in it fail the test.
+// A Browser has one page open. Console messages and uncaught exceptions fail the test.
 type Browser struct {
 	t          *testing.T
 	ctx        context.Context //nolint:containedctx // it is the browser

@@ -1,3 +1,3 @@
-// Package doctor looks at a machine: what emitted programs are built with and run on, what does not work without what is
-// missing, and how to install that. The places are those where the CMake files of emitted programs look.
+// Package doctor checks whether a machine can build and run emitted programs. For each missing part it reports what
+// does not work and how to install it. It looks in the same places as the CMake files of emitted programs.
 package doctor

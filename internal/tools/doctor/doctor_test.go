@@ -15,13 +15,13 @@ import (
 	"github.com/hirgen/hirgen/internal/tools/doctor"
 )
 
-// fake is a machine of files, and of programs that print something, by their command lines.
+// fake is a machine with some files, and with programs whose output depends on the command line.
 type fake struct {
 	files    map[string]string
 	programs map[string]string
 }
 
-// twoGPUs is a machine on which all is well.
+// twoGPUs returns a machine that passes all checks.
 func twoGPUs() *fake {
 	return &fake{
 		files: map[string]string{
@@ -104,7 +104,7 @@ func TestAllIsWell(t *testing.T) {
 	}
 }
 
-// TestWhatIsMissing spoils a machine in one way after the other: what programs run on, and what the report says of it.
+// TestWhatIsMissing spoils a machine in one way at a time and checks the device of programs and the text of the report.
 func TestWhatIsMissing(t *testing.T) {
 	without := func(names ...string) func(*fake, *doctor.Machine) {
 		return func(f *fake, _ *doctor.Machine) {

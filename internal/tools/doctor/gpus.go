@@ -81,7 +81,7 @@ func (c *Check) pairs(cells []string, holds func(cell string) bool) {
 	c.Note = fmt.Sprintf("%d of %d pairs", n/2, len(cells)/2)
 }
 
-// alike lists things and counts equal ones.
+// alike joins a list and counts equal neighbours: "2 x NVIDIA H100".
 func alike(list []string) string {
 	var parts []string
 	for rest := list; len(rest) > 0; {

@@ -11,7 +11,7 @@ import (
 type python struct {
 	path     string
 	Version  string `json:"version"`
-	Packages string `json:"packages"` // the folder
+	Packages string `json:"packages"` // folder of its packages
 	Torch    string `json:"torch"`    // the version of PyTorch, if it is there
 }
 
@@ -65,7 +65,7 @@ func (p *python) wheel(name string) string {
 	return filepath.Join(p.Packages, "nvidia", name)
 }
 
-// askForPython returns an empty python if no Python runs.
+// askForPython describes the python3 on PATH. The result is empty if there is none or it does not answer.
 func (e *examination) askForPython() *python {
 	p := &python{}
 	path, err := e.LookPath("python3")
@@ -80,8 +80,8 @@ func (e *examination) askForPython() *python {
 	return p
 }
 
-// library looks for a header and a library in the given folders and in the system's. It reads the version from the
-// macros of the header.
+// library checks that a header and a shared library are in the given folders or in the system's. It reads the version
+// from the macros of the header.
 func (e *examination) library(group string, c Check, folders []string, header, library string, macros ...string) {
 	at := e.header(folders, header)
 	c.Path = e.shared(folders, library)
@@ -100,7 +100,7 @@ func (e *examination) library(group string, c Check, folders []string, header, l
 	e.add(group, c)
 }
 
-// header finds a header under folders or the system's.
+// header returns the path of a header under folders or the system's, or "" if there is none.
 func (e *examination) header(folders []string, name string) string {
 	var patterns []string
 	for _, folder := range append(present(folders), "/usr", "/usr/local") {
@@ -109,7 +109,7 @@ func (e *examination) header(folders []string, name string) string {
 	return e.first(append(patterns, "/usr/include/*-linux-gnu/"+name)...)
 }
 
-// shared finds a shared library under folders or the system's.
+// shared returns the path of a shared library under folders or the system's, or "" if there is none.
 func (e *examination) shared(folders []string, name string) string {
 	var patterns []string
 	for _, folder := range append(present(folders), "/usr", "/usr/local") {
@@ -118,7 +118,7 @@ func (e *examination) shared(folders []string, name string) string {
 	return e.first(append(patterns, "/usr/lib/*-linux-gnu/"+name)...)
 }
 
-// present removes folders of unset variables.
+// present removes empty names, which come from unset variables.
 func present(folders []string) (named []string) {
 	for _, folder := range folders {
 		if folder != "" {
@@ -128,7 +128,7 @@ func present(folders []string) (named []string) {
 	return named
 }
 
-// versionOfMacros reads "#define NAME 3" for each name.
+// versionOfMacros reads "#define NAME 3" for each name and joins the numbers by dots. It returns "" if one is missing.
 func versionOfMacros(text string, macros []string) string {
 	var parts []string
 	for _, name := range macros {

@@ -9,7 +9,7 @@ const (
 	// littleShared is the size of /dev/shm in a Docker container by default. NCCL's documentation asks for more. The
 	// CPU device needs none.
 	littleShared = 64 << 20
-	leastFiles   = 1024 // what Linux gives a process
+	leastFiles   = 1024 // the usual default of Linux
 )
 
 // limits checks the system's limits for a process.

@@ -24,7 +24,7 @@ type Machine struct {
 	Free     func(folder string) (bytes uint64, err error)
 }
 
-// patience is the time limit of a query of a program's version. The first call of nvidia-smi after boot takes seconds.
+// patience is the time limit of a program that Run starts. The first call of nvidia-smi after boot takes seconds.
 const patience = 20 * time.Second
 
 // This returns the machine that hirgen runs on.

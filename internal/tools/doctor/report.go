@@ -16,8 +16,8 @@ type Check struct {
 	Version string `json:"version,omitempty"`
 	Path    string `json:"path,omitempty"`
 	Note    string `json:"note,omitempty"`    // what was found, in words
-	Without string `json:"without,omitempty"` // what does not work as it is
-	Install string `json:"install,omitempty"` // the command, or the page, that helps
+	Without string `json:"without,omitempty"` // what does not work if the check fails
+	Install string `json:"install,omitempty"` // a command or an address that helps
 	needed  need
 }
 

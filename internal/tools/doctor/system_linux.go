@@ -5,7 +5,7 @@ import "syscall"
 // lockedMemory is RLIMIT_MEMLOCK, which package syscall does not name.
 const lockedMemory = 8
 
-// systemLimits returns the soft limits of this process.
+// systemLimits returns the soft limits of this process. A limit that cannot be read is 0.
 func systemLimits() (files, locked uint64) {
 	soft := func(resource int) uint64 {
 		var limit syscall.Rlimit

@@ -18,15 +18,17 @@ type BuildOptions struct {
 	Device  Device    // not Auto
 	Cache   []string  // CMake cache entries, "HIRGEN_SANITIZE=thread"; they change only a first configuration
 	Folder  string    // build folder; empty means the preset's, build/<device> in Dir
-	Verbose io.Writer // gets what the tools print; nil keeps it for the error
+	Verbose io.Writer // receives the output of the tools; nil: a failure returns it as EnvironmentError.Output
 	// Progress, if not nil, is called with the number of finished steps, the number of all steps (0 if not yet known),
-	// and the next step. An empty next marks the end of the build. It is not called if the program is up to date.
+	// and the next step. An empty next marks the end of the build. It is not called if the program is up to date. With
+	// Verbose, it does not receive the steps of the tools.
 	Progress func(done, all int, next string)
 }
 
 // Build configures the folder if necessary, builds its program and returns the program's path. Builds in the same
-// folder run one after the other. So do builds that need the same runtime, which is kept in the cache unless Cache
-// names another folder. Errors are *EnvironmentError: missing tools, or the output of the compiler.
+// folder run one after the other. So do builds that compile the same runtime, which is kept in the cache unless Cache
+// names another folder. Missing tools and failures of the compiler are an *EnvironmentError. If ctx ends, Build returns
+// its error.
 func Build(ctx context.Context, options BuildOptions) (string, error) {
 	dir, err := filepath.Abs(options.Dir)
 	if err != nil {
@@ -67,7 +69,7 @@ func Build(ctx context.Context, options BuildOptions) (string, error) {
 type builder struct {
 	BuildOptions
 	dir, folder string // absolute
-	told        bool   // of progress
+	told        bool   // progress was reported
 }
 
 // configure runs CMake's configuration unless there is a usable one. A folder that was moved or copied has a cache with
@@ -124,7 +126,8 @@ func (b *builder) cmake(ctx context.Context, doing string, args ...string) error
 	return failure
 }
 
-// program finds the executable, which has the name of the project.
+// program returns the path of the executable, which has the name of the CMake project. It is an error if the build made
+// none.
 func (b *builder) program() (string, error) {
 	cache, err := os.ReadFile(filepath.Join(b.folder, "CMakeCache.txt"))
 	if err != nil {
@@ -137,7 +140,7 @@ func (b *builder) program() (string, error) {
 	return path, nil
 }
 
-// cacheEntry reads the value of a "NAME:TYPE=VALUE" line of a CMakeCache.txt.
+// cacheEntry returns the value of a "NAME:TYPE=VALUE" line of a CMakeCache.txt, or "" if there is none.
 func cacheEntry(cache []byte, name string) string {
 	for line := range strings.Lines(string(cache)) {
 		key, value, ok := strings.Cut(strings.TrimRight(line, "\r\n"), "=")

@@ -8,8 +8,8 @@ import (
 	"os/exec"
 )
 
-// FindCommand returns the path of a program, found as a shell would. The error is an *EnvironmentError that suggests
-// what to name instead.
+// FindCommand returns the path of a program, found as a shell would. The error is an *EnvironmentError. If a file or
+// folder of that name exists, it suggests what to name instead.
 func FindCommand(name string) (string, error) {
 	path, err := exec.LookPath(name)
 	if err == nil {

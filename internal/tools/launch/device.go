@@ -10,7 +10,7 @@ import (
 // defaultNVCC is where the CUDA installer puts the compiler without touching PATH.
 const defaultNVCC = "/usr/local/cuda/bin/nvcc"
 
-// ParseDevice reads the value of a --device flag.
+// ParseDevice reads the value of a --device flag. It returns an error for an unknown device.
 func ParseDevice(name string) (Device, error) {
 	switch d := Device(name); d {
 	case Auto, CPU, CUDA:
@@ -39,7 +39,7 @@ func GPUs() int {
 	return len(files)
 }
 
-// nvcc is the CUDA compiler of this machine.
+// nvcc returns the CUDA compiler of this machine, or "" if there is none.
 func nvcc() string {
 	return NVCC(os.Getenv, exec.LookPath, func(path string) bool { _, err := os.Stat(path); return err == nil })
 }

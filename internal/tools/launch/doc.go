@@ -15,8 +15,8 @@ const (
 	CUDA Device = "cuda"
 )
 
-// EnvironmentError reports that the machine lacks something: a tool, a GPU, a writable folder. Its message gives the
-// remedy.
+// EnvironmentError reports that the machine lacks something (a tool, a GPU, a writable folder) or that a tool failed.
+// Its message names the remedy, if one is known.
 type EnvironmentError struct {
 	Message string
 	Output  string // what the tool that failed had printed; may be empty
@@ -26,5 +26,5 @@ type EnvironmentError struct {
 // Error returns the message alone. The caller prints Output.
 func (e *EnvironmentError) Error() string { return e.Message }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause, or nil.
 func (e *EnvironmentError) Unwrap() error { return e.Err }

@@ -53,9 +53,9 @@ func (g *group) start(index, port int) error {
 	return nil
 }
 
-// wait returns the exit code once every rank is gone.
+// wait waits until every rank is gone and returns the exit code of the run, as Run describes it.
 func (g *group) wait(ctx context.Context) int {
-	var patience <-chan time.Time // runs out for the survivors of a failure
+	var patience <-chan time.Time // fires when the grace period after the first failure ends
 	done, worst := ctx.Done(), 0
 	for left := len(g.ranks); left > 0; {
 		select {
@@ -145,7 +145,7 @@ func (g *group) report(r *rank) int {
 	return code
 }
 
-// meaning describes an exit code of an emitted program.
+// meaning describes an exit code of an emitted program. It returns "" for an unknown code.
 func meaning(code int) string {
 	meanings := map[int]string{
 		1: "wrong elements", 2: "bad option", 3: "the machine is not as needed",

@@ -2,8 +2,8 @@ package launch
 
 import "os/exec"
 
-// InOwnGroup makes a command that was given a context end with all that it started, where the context ends. It must not
-// have been started.
+// InOwnGroup puts a command of exec.CommandContext into its own process group. When its context ends, the whole group
+// is killed. Call InOwnGroup before the command starts.
 func InOwnGroup(command *exec.Cmd) {
 	command.SysProcAttr = groupAttributes()
 	command.Cancel = func() error {

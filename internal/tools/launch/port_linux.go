@@ -22,7 +22,7 @@ func ReservePort() (port int, release func(), err error) {
 	return port, release, nil
 }
 
-// bindAny binds a socket to a port that the kernel chooses.
+// bindAny binds a socket to a port of 127.0.0.1 that the kernel chooses, and returns the port.
 func bindAny(fd int) (int, error) {
 	if err := syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 1); err != nil {
 		return 0, os.NewSyscallError("setsockopt", err)

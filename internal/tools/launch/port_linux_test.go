@@ -10,7 +10,7 @@ import (
 // meet those of the other.
 func TestLaunchersHavePortsOfTheirOwn(t *testing.T) {
 	t.Parallel()
-	const launchers = 500 // of some 28,000 ports: by chance alone two of them would be the same
+	const launchers = 500 // of some 28,000 ports: random choices would collide
 	ports := map[int]bool{}
 	for range launchers {
 		port, release, err := ReservePort()
@@ -32,7 +32,7 @@ func TestRankListensOnTheReservedPort(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer release()
-	listener, err := net.Listen("tcp", ":"+strconv.Itoa(port)) // says SO_REUSEADDR, as the runtime does
+	listener, err := net.Listen("tcp", ":"+strconv.Itoa(port)) // sets SO_REUSEADDR, as the runtime does
 	if err != nil {
 		t.Fatal(err)
 	}

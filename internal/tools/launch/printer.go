@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// printer merges the output of the ranks line by line. Rank 0's standard output is the
-// report of the run and passes through as it is; every other line starts with its rank.
+// printer merges the output of the ranks line by line. Rank 0's standard output is the report of the run and passes
+// through as it is. If there are several ranks, every other line starts with its rank.
 type printer struct {
 	mutex   sync.Mutex
 	options Options
@@ -31,7 +31,7 @@ func (p *printer) writer(rank int, to io.Writer, tagged bool) io.Writer {
 	return w
 }
 
-// flush prints what a rank that has ended left without a newline.
+// flush prints the unfinished last lines of a rank that has ended, and adds a newline.
 func (p *printer) flush(rank int) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -43,7 +43,7 @@ func (p *printer) flush(rank int) {
 	}
 }
 
-// notef prints a line of the launcher's own.
+// notef prints a message of the launcher to standard error.
 func (p *printer) notef(format string, args ...any) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -58,8 +58,7 @@ type lineWriter struct {
 	partial []byte // the line that has not ended yet
 }
 
-// Write implements io.Writer. It never fails: a rank must not die of a closed pipe of
-// the launcher's.
+// Write implements io.Writer. It ignores errors, so that no rank dies because the launcher's output is a closed pipe.
 func (w *lineWriter) Write(data []byte) (int, error) {
 	w.printer.mutex.Lock()
 	defer w.printer.mutex.Unlock()

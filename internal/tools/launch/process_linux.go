@@ -17,7 +17,7 @@ func terminateGroup(pid int) {
 	_ = syscall.Kill(-pid, syscall.SIGCONT)
 }
 
-// killGroup ends them at once.
+// killGroup sends SIGKILL to a rank and all processes that it started. It ignores a group that has ended.
 func killGroup(pid int) {
 	_ = syscall.Kill(-pid, syscall.SIGKILL)
 }

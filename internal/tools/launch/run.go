@@ -14,7 +14,7 @@ import (
 // Options describe a run.
 type Options struct {
 	Program string        // path of a program
-	Foreign bool          // Program was not emitted by hirgen: it only gets rank, world and rendezvous
+	Foreign bool          // Program was not emitted by hirgen: the meaning of its exit codes is unknown
 	N       int           // ranks: the extent of the program's mesh
 	Seed    int64         // of the CPU device's order of execution; 0 is plain first in, first out
 	Timeout time.Duration // bound of every wait of an emitted program; 0 leaves its default
@@ -35,12 +35,11 @@ const (
 	interrupted = 130
 )
 
-// Run runs N ranks of the program on this machine and waits until all of them are
-// gone. When a rank fails, the others have the time Grace to report what they were waiting
-// for. Run then kills them and all processes that they started. The exit code is the highest
-// exit code of the ranks (128 + signal for a rank that a signal killed). Code 5, a peer failed,
-// counts only if no rank has another failure code. Cancelling ctx kills all ranks. Run returns an
-// error if the ranks cannot start.
+// Run runs N ranks of the program on this machine and waits until all of them are gone. When a rank fails, the others
+// have the time Grace to report what they were waiting for. Run then kills them and all processes that they started.
+// The exit code is the highest exit code of the ranks (128 + signal for a rank that a signal killed). Code 5, a peer
+// failed, counts only if no rank has another failure code. Ranks that Run kills do not count. Cancelling ctx kills all
+// ranks, and the exit code is then at least 130. Run returns an *EnvironmentError if the ranks cannot start.
 func Run(ctx context.Context, options Options) (exit int, err error) {
 	port, release, err := ReservePort()
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// script writes a shell script that stands for an emitted program.
+// script writes a shell script that replaces an emitted program.
 func script(t *testing.T, body string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "program")
@@ -106,8 +106,7 @@ func TestWorstExitCodeWins(t *testing.T) {
 	}
 }
 
-// TestTheCauseWinsOverItsEcho has one rank that fails, early or late, and others that
-// only say so.
+// TestTheCauseWinsOverItsEcho runs a rank that fails, early or late, and others that exit with code 5 because of it.
 func TestTheCauseWinsOverItsEcho(t *testing.T) {
 	for _, c := range []struct {
 		body string
@@ -194,7 +193,7 @@ func alive(pid int) bool {
 	return err == nil && !strings.Contains(string(stat), ") Z ")
 }
 
-// An exit code of another program means nothing that the launcher knows.
+// The launcher prints no meaning for the exit code of a program that hirgen did not emit.
 func TestForeignExitCodesHaveNoMeaning(t *testing.T) {
 	exit, _, stderr := run(t, t.Context(), Options{Program: script(t, `exit 3`), Foreign: true, N: 1})
 	if exit != 3 || stderr != "hirgen run: rank 0 exited with code 3\n" {

@@ -12,7 +12,7 @@ import (
 	"github.com/hirgen/hirgen/internal/base/cache"
 )
 
-// TestMain keeps the tests out of the cache of whoever runs them.
+// TestMain gives the tests a cache folder of their own, so that they do not change the user's cache.
 func TestMain(m *testing.M) {
 	folder, err := os.MkdirTemp("", "hirgen-launch-")
 	if err != nil {
@@ -24,8 +24,8 @@ func TestMain(m *testing.M) {
 	os.Exit(exit)
 }
 
-// fakeCMake stands in for CMake and all that it starts: it keeps a record of its calls, configures a program
-// whose runtime takes a while, and makes program and runtime with the words of ninja. $RECORD is where it writes.
+// fakeCMake replaces CMake and ninja. It records its calls in the file $RECORD, configures a program whose runtime
+// takes 0.3 s, and creates empty files for program and runtime. Its output has the form of ninja's.
 const fakeCMake = `#!/bin/sh
 case "$1" in
 --build)
@@ -55,7 +55,7 @@ case "$1" in
 esac
 `
 
-// faked puts fakeCMake into PATH, and names the cache; record gives its calls.
+// faked puts fakeCMake first in PATH and sets the cache folder. record returns the recorded calls.
 func faked(t *testing.T, folder string) (record func() []string) {
 	t.Helper()
 	bin, path := t.TempDir(), filepath.Join(t.TempDir(), "record")
@@ -71,7 +71,7 @@ func faked(t *testing.T, folder string) (record func() []string) {
 	}
 }
 
-// count is how many of the lines begin like that.
+// count returns how many lines start with begin.
 func count(lines []string, begin string) (n int) {
 	for _, line := range lines {
 		if strings.HasPrefix(line, begin) {
@@ -81,7 +81,7 @@ func count(lines []string, begin string) (n int) {
 	return n
 }
 
-// together builds each of the folders at the same time, and gives what each was told.
+// together builds the folders at the same time and returns the progress reports of each build.
 func together(t *testing.T, dirs ...string) [][]string {
 	t.Helper()
 	var all sync.WaitGroup
@@ -107,7 +107,7 @@ func TestBuildsAtTheSameTimeCompileOneRuntime(t *testing.T) {
 	if count(lines, "runtime") != 1 || count(lines, "program") != 3 {
 		t.Errorf("got %q, want one runtime and three programs", lines)
 	}
-	// Who waited configures again: the first time it was to compile the runtime.
+	// A build that waited configures again, because its first configuration was to compile the runtime.
 	waited := 0
 	for _, lines := range told {
 		waited += count(lines, "0/0 waiting for another build, which compiles the runtime")

@@ -19,8 +19,9 @@ var BuildTools = []Tool{
 	{Name: "c++", Package: "g++", alternatives: []string{"g++", "clang++"}},
 }
 
-// checkTools returns one error with all tools that a build for device needs and this machine lacks, and the command
-// that installs them.
+// checkTools returns an *EnvironmentError if this machine lacks a tool that a build for device needs. The error lists
+// all missing build tools and the command that installs them. If there are none, but a CUDA build lacks nvcc, it names
+// nvcc.
 func checkTools(device Device) error {
 	var missing, packages []string
 	for _, t := range BuildTools {

@@ -39,7 +39,7 @@ type Row struct {
 	Efficiency float64 `json:"efficiency,omitempty"`   // against the first row that has a prediction, which is 1
 	TFLOPs     float64 `json:"tflops,omitempty"`       // of a GPU's GEMMs, over the whole call
 	Classes    []Class `json:"classes,omitempty"`      // of ranks that do the same
-	// Measured reports whether the machine's figures were measured on as many ranks. Other predictions are not
+	// Measured reports whether the machine's figures were measured on at least as many ranks. Other predictions are not
 	// validated.
 	Measured bool `json:"measured"`
 
@@ -65,7 +65,8 @@ type Result struct {
 	Rows      []Row            `json:"rows"`
 }
 
-// Run predicts a spec for all numbers of ranks. If hirgen refuses one, its row has the reason.
+// Run predicts a spec for all numbers of ranks. If hirgen refuses one, its row has the reason. Run returns an error if
+// the spec itself is wrong.
 func Run(o Options) (*Result, error) {
 	p, err := o.load(nil)
 	if err != nil {
@@ -99,7 +100,7 @@ func (o *Options) load(params map[string]int64) (*model.Pipeline, error) {
 	return model.Load(o.File, o.Text, all, o.Settings...)
 }
 
-// predict fills in a row.
+// predict fills in a row. It returns an error if hirgen refuses the spec for that number of ranks.
 func (o *Options) predict(row *Row, base *model.Pipeline) error {
 	params, err := o.paramsAt(row, base)
 	if err != nil {
@@ -128,7 +129,8 @@ func (o *Options) predict(row *Row, base *model.Pipeline) error {
 	return nil
 }
 
-// paramsAt returns the parameters that differ at the number of ranks of a row.
+// paramsAt returns the parameters that differ at the number of ranks of a row. It returns an error if no parameter sets
+// the number of ranks or the scaled parameter is not an integer.
 func (o *Options) paramsAt(row *Row, base *model.Pipeline) (map[string]int64, error) {
 	own := base.Meshes[0].Size()
 	params := map[string]int64{}
@@ -167,7 +169,7 @@ func (r *Row) take(p *cost.Prediction) {
 	}
 }
 
-// compare sets the efficiency of each row relative to the first row.
+// compare sets the efficiency of each row relative to the first row that has a prediction.
 func (r *Result) compare() {
 	var first *Row
 	for i := range r.Rows {
@@ -183,7 +185,7 @@ func (r *Result) compare() {
 	}
 }
 
-// Largest returns the prediction for the most ranks, or nil.
+// Largest returns the prediction of the last row that has one, or nil.
 func (r *Result) Largest() *cost.Prediction {
 	for _, row := range slices.Backward(r.Rows) {
 		if row.prediction != nil {

@@ -65,7 +65,7 @@ func machine(t *testing.T, name string) *cost.Machine {
 	return m
 }
 
-// of is what an example spec is predicted with.
+// of returns the options to predict an example spec.
 func of(t *testing.T, spec string, m *cost.Machine, ranks ...int) Options {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "..", "testdata", "specs", spec, "spec.yaml"))
@@ -84,8 +84,8 @@ func run(t *testing.T, o Options) *Result {
 	return r
 }
 
-// TestScaling: efficiency is against the first row, the parameter that grows has its value at the spec's own ranks, and what cannot be
-// is a row that says so.
+// TestScaling: efficiency is relative to the first row, the scaled parameter grows from its value at the spec's own
+// number of ranks, and an impossible number of ranks is a row with the reason.
 func TestScaling(t *testing.T) {
 	m := machine(t, "dgx_h200")
 	o := of(t, "mlp_tp", m, 2, 4, 6, 8, 64)
@@ -121,7 +121,7 @@ func TestScaling(t *testing.T) {
 	}
 }
 
-// TestMoreThanWasMeasured: a machine whose collectives were measured on 2 ranks predicts 4, and says that nothing validates it.
+// TestMoreThanWasMeasured: a prediction for 4 ranks is not validated if collectives were measured on 2 ranks.
 func TestMoreThanWasMeasured(t *testing.T) {
 	m := *machine(t, "h200")
 	m.NCCL.Teams = m.NCCL.Teams[:1]
@@ -132,7 +132,7 @@ func TestMoreThanWasMeasured(t *testing.T) {
 	}
 }
 
-// examples calls check for every example spec that can be predicted for 8 ranks on two nodes of 4.
+// examples calls check for each prediction of an example spec on 4 and on 8 ranks.
 func examples(t *testing.T, m *cost.Machine, check func(spec string, row Row)) {
 	t.Helper()
 	specs, err := os.ReadDir(filepath.Join("..", "..", "..", "testdata", "specs"))
@@ -153,7 +153,8 @@ func examples(t *testing.T, m *cost.Machine, check func(spec string, row Row)) {
 	}
 }
 
-// TestTimeIsNotBelowComputation: a call takes as long as its computation and what is exposed of its communication, at least.
+// TestTimeIsNotBelowComputation: a call takes at least as long as its computation, its exposed communication, its
+// longest chain and its busiest resource. If all ranks do the same, it takes at least the sum of the first two.
 func TestTimeIsNotBelowComputation(t *testing.T) {
 	m := machine(t, "h200")
 	m.Nodes = &cost.Nodes{Ranks: 4, Latency: 5, Rate: cost.Curve{{Bytes: 1, Rate: 50}}}
@@ -179,7 +180,7 @@ func TestFastLinksHideAll(t *testing.T) {
 	m.Nodes = &cost.Nodes{Ranks: 4, Rate: fast}
 	row := []cost.NCCLRow{{Ranks: 2, Rate: fast}}
 	m.NCCL = cost.NCCL{Pair: row[0], Teams: row, Allreduce: row}
-	m.Device, m.Host, m.L2, m.HBM = cost.Fixed{}, cost.Issue{}, 1e12, fast // sums of peers' memory are the memory's work
+	m.Device, m.Host, m.L2, m.HBM = cost.Fixed{}, cost.Issue{}, 1e12, fast // memory limits peer-read reductions
 	examples(t, m, func(spec string, row Row) {
 		if row.Exposed > 1e-6+1e-3*row.Predicted {
 			t.Errorf("%s takes %v us, of which %v are exposed", spec, row.Predicted, row.Exposed)
@@ -187,7 +188,7 @@ func TestFastLinksHideAll(t *testing.T) {
 	})
 }
 
-// TestManyRanks: a page for 1,024 ranks is small, and so it is where all ranks differ.
+// TestManyRanks: a page for 1,024 ranks is small, even if it has thousands of classes.
 func TestManyRanks(t *testing.T) {
 	o := of(t, "mlp_tp", machine(t, "dgx_h100"), 8, 1024)
 	o.Scale, o.Settings = "M", []model.Setting{{Path: "streams", Value: "2"}}

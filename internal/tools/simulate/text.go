@@ -92,8 +92,9 @@ func (r *Result) Notes() []string {
 	return notes
 }
 
-// unevenWork reports rows where the GEMM work of a rank does not scale as expected: constant per rank in weak scaling,
-// constant in total in strong scaling. Efficiency then compares different problems.
+// unevenWork describes the first row where GEMM work is off by more than 5 %: it should be constant per rank in weak
+// scaling, and constant in total in strong scaling. Otherwise efficiency compares different problems. It returns "" if
+// there is no such row.
 func (r *Result) unevenWork() string {
 	first := -1.0
 	for _, row := range r.Rows {

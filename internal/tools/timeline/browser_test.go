@@ -36,7 +36,7 @@ func TestBrowser(t *testing.T) {
 	checkKeys(t, b)
 }
 
-// manyRanks is a trace whose names are longer than there is room.
+// manyRanks returns a trace whose names are longer than the space for them.
 func manyRanks(t *testing.T, ranks int) *Trace {
 	t.Helper()
 	long := strings.Repeat("a long name ", 12)
@@ -80,8 +80,8 @@ func writePage(t *testing.T, list ...*Trace) string {
 	return path
 }
 
-// geometry finds what lies wrong: the page is no wider than its window, no two texts of a column and no two boxes of a trace
-// overlap, names stay beside their tracks, and a name is shown only where it has room.
+// geometry returns errors of the layout: a page wider than its window, overlapping texts of a column, overlapping boxes
+// of a trace, names that reach into the chart, and names on slices that are too narrow.
 const geometry = `(() => {
 	const wrong = [], box = e => e.getBoundingClientRect(), text = e => e.textContent.slice(0, 40);
 	if (document.documentElement.scrollWidth > innerWidth) wrong.push('the page is wider than its window: ' + document.documentElement.scrollWidth);
@@ -106,7 +106,7 @@ const geometry = `(() => {
 	return wrong.slice(0, 10);
 })()`
 
-// contrast finds text that cannot be read on what is behind it, by the ratio of 4.5 that the WCAG ask for.
+// contrast returns the colours of text whose contrast to their background is below 4.5, the minimum of the WCAG.
 const contrast = `(() => {
 	const own = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 	const light = color => {
@@ -121,7 +121,8 @@ const contrast = `(() => {
 	return wrong;
 })()`
 
-// checkPointer: a slice says what it is under the pointer, or beside it if it is narrow, and keeps saying it after a click.
+// checkPointer: the page describes the slice under the pointer, or next to it if it is narrow, and keeps the
+// description after a click.
 func checkPointer(t *testing.T, b *browser.Browser) {
 	t.Helper()
 	at := browser.Value[[]float64](b, `(() => { scrollTo(0, 0); const b = document.querySelector('.time .nccl `+
@@ -148,7 +149,7 @@ func checkPointer(t *testing.T, b *browser.Browser) {
 	}
 }
 
-// checkKeys: the keys zoom and move, find and go on to the next match.
+// checkKeys: the keys zoom, move, search and go to the next match.
 func checkKeys(t *testing.T, b *browser.Browser) {
 	t.Helper()
 	state := func() string {
@@ -167,7 +168,7 @@ func checkKeys(t *testing.T, b *browser.Browser) {
 	if !browser.Value[bool](b, `document.activeElement === search`) {
 		t.Error("/ does not lead to the search")
 	}
-	browser.Value[string](b, `search.value = ''`) // a person's / is not typed into it; the driver's is
+	browser.Value[string](b, `search.value = ''`) // unlike a user, the driver also types the / into it
 	b.Press("rank 63 of")
 	if got := browser.Value[string](b, `count.textContent + ' ' + document.querySelectorAll('.hit').length`); got != "36 matches 36" {
 		t.Errorf("search finds %q", got)

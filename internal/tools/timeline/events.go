@@ -88,7 +88,8 @@ func located(name string, text []byte, err error) error {
 	return fmt.Errorf("%s:%d:%d: not a trace of Chrome's form: %w", name, line, len(before)-bytes.LastIndexByte(before, '\n'), err)
 }
 
-// nanoseconds reads a decimal number of microseconds, exactly: PyTorch's times are too large for a float.
+// nanoseconds converts a decimal number of microseconds without a float, because PyTorch's times are too large for one.
+// It drops digits below 1 ns. Only a number with an exponent goes through a float.
 func nanoseconds(us json.Number) (Time, error) {
 	if us == "" {
 		return 0, nil

@@ -15,8 +15,8 @@ const (
 	stripHeight  = 6  // of the strip with hidden and exposed times, at the end of the head
 	rankGap      = 8
 	nameLetters  = 32     // of a name that fit next to its track
-	listLetters  = 60     // of a name among others
-	lastWidth    = 24     // of classes of widths: shares of the axis, halved each time
+	listLetters  = 60     // of a name in a list
+	lastWidth    = 24     // the narrowest class of widths: see widthClass
 	behindMost   = 4      // names of the slices that hide a transfer
 	pathMost     = 6      // names of the critical path
 	labelLetters = 80     // of a name on a slice
@@ -123,8 +123,8 @@ func (c *chart) band(class string, times spans, top, bottom int, axis, shortest 
 	}
 }
 
-// widthClass returns how often the axis must be halved to be as short as a slice. The page hides the names of classes
-// that are too narrow at its zoom.
+// widthClass returns how often the axis can be halved and still be as long as the slice, at most lastWidth. The page
+// hides the names of classes that are too narrow at its zoom.
 func widthClass(length, axis Time) int {
 	class := 0
 	for class < lastWidth && length<<(class+1) <= axis {
@@ -133,7 +133,8 @@ func widthClass(length, axis Time) int {
 	return class
 }
 
-// shortestDrawn returns the least length of a drawn slice so that a page has at most most slices.
+// shortestDrawn returns the least length of a drawn slice, such that a page has at most most slices. It is 0 if all
+// fit.
 func shortestDrawn(traces []*Trace, most int) Time {
 	var lengths []Time
 	for _, t := range traces {
@@ -190,7 +191,7 @@ func share(part, whole Time) string {
 	return fmt.Sprintf("%.0f %%", 100*float64(part)/float64(whole))
 }
 
-// listed prints the first of some shares.
+// listed prints the first most shares and the number of the others.
 func listed(all []Share, most int) string {
 	var words []string
 	for i, s := range all {

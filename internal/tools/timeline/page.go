@@ -183,7 +183,7 @@ func Text(w io.Writer, traces []*Trace) {
 	}
 }
 
-// takeBytes gives transfers the bytes of the same call in a prediction, as programs do not record them.
+// takeBytes sets the bytes of transfers from the same call in a prediction, because programs do not record them.
 func (t *Trace) takeBytes(from *Trace) {
 	bytes := map[[4]string]int64{}
 	for _, one := range []*Trace{from, t} {

@@ -9,7 +9,7 @@ import (
 type Step struct {
 	*Slice
 	Last *Slice // for a collective, the slice of the last rank to enter, where the path continues; else Slice itself
-	Gap  Time   // from the end of the step before, or the begin of the trace, in which the path waits for no call
+	Gap  Time   // time since the end of the step before, or since time 0, in which no work of the path runs
 }
 
 // Length returns the time of the path in a slice. A collective counts from the entry of its last rank.
@@ -56,7 +56,7 @@ func (t *Trace) setPath() {
 }
 
 // latest returns the last slice, in order of end, that has ended when s begins. If several end at the same time, it
-// prefers a slice of the same track.
+// prefers a slice of the same track. It skips slices that are on the path already.
 func latest(list []*Slice, s *Slice) *Slice {
 	after, _ := slices.BinarySearchFunc(list, s.Begin+1, func(x *Slice, t Time) int { return cmp.Compare(x.End, t) })
 	var found *Slice

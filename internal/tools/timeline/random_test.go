@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestRandomTraces holds for any trace: sums make up the whole, as instants counted one by one do; slices of a lane do not
-// overlap; the critical path goes on in time, and its slices and gaps make up the time to its end.
+// TestRandomTraces checks random traces. Sums must equal those counted instant by instant. Slices of a lane must not
+// overlap. The slices and gaps of the critical path must add up to the end of each step.
 func TestRandomTraces(t *testing.T) {
 	for seed := range uint64(300) {
 		trace := randomTrace(rand.New(rand.NewPCG(seed, 1)))
@@ -109,7 +109,7 @@ func checkPath(t *testing.T, trace *Trace) {
 	}
 }
 
-// TestSize: a page stays below 5 MB, whatever it draws.
+// TestSize: the page of a trace with 64,000 slices stays below 5 MB.
 func TestSize(t *testing.T) {
 	trace := &Trace{}
 	for range 64 {
@@ -133,7 +133,7 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// TestShortestDrawn: a page has no more slices than asked for, the longest ones.
+// TestShortestDrawn: a page draws the longest slices, and no more than asked for.
 func TestShortestDrawn(t *testing.T) {
 	trace := read(t, "testdata/measured.json")
 	for most := 1; most < 12; most++ {

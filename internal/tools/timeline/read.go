@@ -12,7 +12,8 @@ import (
 )
 
 // Read reads a trace in Chrome's format: of an emitted program, predicted by hirgen, or of PyTorch's profiler. It omits
-// host events of the profiler. The error gives the position in the file.
+// host events of the profiler. An error names the line and the column of wrong JSON, or the number of a wrong event. A
+// trace without calls on a stream is an error.
 func Read(name string, r io.Reader) (*Trace, error) {
 	f, err := parse(name, r)
 	if err != nil {
@@ -36,7 +37,7 @@ func Read(name string, r io.Reader) (*Trace, error) {
 	return b.trace, nil
 }
 
-// process is a rank while events are read, which come in any order.
+// process collects the events of a rank, which come in any order.
 type process struct {
 	key, name, labels string
 	sort, first       int
@@ -152,7 +153,7 @@ func (b *reader) withSlices() []*process {
 	return list
 }
 
-// byNumber compares texts that are numbers.
+// byNumber compares texts that are integers. It returns 0 if one is not.
 func byNumber(x, y string) int {
 	m, noM := strconv.Atoi(x)
 	n, noN := strconv.Atoi(y)

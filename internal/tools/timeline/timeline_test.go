@@ -15,8 +15,8 @@ import (
 
 var update = flag.Bool("update", false, "write the expected files anew")
 
-// TestTraces reads small traces of each origin, and compares what is found of them with a text: tracks and slices, sums,
-// what hides transfers, the critical path.
+// TestTraces reads small traces of each origin and compares their analysis with a text: tracks and slices, sums, the
+// computations that hide transfers, the critical path.
 func TestTraces(t *testing.T) {
 	for _, path := range traces(t) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
@@ -63,7 +63,7 @@ func TestCompared(t *testing.T) {
 	}
 }
 
-// TestErrors: what is no trace is refused, with the place.
+// TestErrors: Read refuses input that is not a trace, and names the position.
 func TestErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                           "x:1:1: not a trace of Chrome's form: unexpected end of JSON input",
@@ -144,7 +144,7 @@ func golden(t *testing.T, path, got string) {
 	}
 }
 
-// describe is what is known of a trace.
+// describe returns the analysis of a trace as text.
 func describe(trace *Trace) string {
 	var text strings.Builder
 	fmt.Fprintln(&text, trace.about())

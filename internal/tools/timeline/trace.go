@@ -43,10 +43,10 @@ type Track struct {
 // A Slice is a call on its stream.
 type Slice struct {
 	Kind       Kind
-	Name       string // what is shown on it
+	Name       string // the text on it
 	Where      string // the line of the spec
 	Index      string // how often the statement made the call before
-	Detail     string // of which call, by which function
+	Detail     string // call, index, function and kernel, as text
 	Begin, End Time
 	Bytes      int64 // that a transfer sends or receives; 0 where the file does not say
 	Lane       int
