@@ -9,14 +9,14 @@ import (
 	"github.com/hirgen/hirgen/internal/tools/launch"
 )
 
-// library is a program's library, where it was built.
+// library is the library of a program, in its build folder.
 type library struct {
 	folder        folder
 	program, name string
 }
 
-// client compiles a plain C program of testdata against the headers and libraries of programs and
-// against that of the CPU device, as against CUDA's.
+// client compiles a plain C program of testdata against the headers and libraries of programs. The library of the CPU
+// device replaces CUDA's.
 func client(t *testing.T, source string, libraries ...library) string {
 	t.Helper()
 	client := filepath.Join(t.TempDir(), "client")
@@ -44,7 +44,7 @@ func TestCallsFromC(t *testing.T) {
 	}
 }
 
-// TestTransportFromC: a library says which transport it has taken, of those that it has.
+// TestTransportFromC: a library with several transports reports the one that it uses.
 func TestTransportFromC(t *testing.T) {
 	spec := pointToPoint(t, "ag_matmul_p2p", "auto")
 	program := exchanges.make(t, spec, small("ag_matmul_p2p", 2))
@@ -58,8 +58,8 @@ func TestTransportFromC(t *testing.T) {
 	}
 }
 
-// TestMemoryThatIPCCannotShare: a caller's tensors in other memory than that of cudaMalloc are copied where other ranks reach into
-// them, each time, with a line that says so. It ran over NCCL before transports were chosen.
+// TestMemoryThatIPCCannotShare: CUDA IPC shares only memory of cudaMalloc. If other ranks access tensors of the caller
+// in other memory, each call copies them, and a line on standard error says so.
 func TestMemoryThatIPCCannotShare(t *testing.T) {
 	for via, spec := range map[string]string{"auto": "ag_matmul_p2p", "ipc-put": "allgather_p2p"} { // an input, and an output
 		program := exchanges.make(t, pointToPoint(t, spec, via), small(spec, 4))

@@ -8,8 +8,8 @@ import (
 	"github.com/hirgen/hirgen/internal/tools/launch"
 )
 
-// nodesOfFour are ways to spread four ranks over nodes: the variable that says so for some of them,
-// and what the program then says of its transport, IPC standing for its kind of CUDA IPC.
+// nodesOfFour are ways to spread four ranks over nodes: the environment variables that some ranks get, and the
+// transport that the program then reports. IPC stands for ipc-get or ipc-put.
 var nodesOfFour = []struct{ name, ranks, variable, transport string }{
 	{"4", "none", "HIRGEN_BOOT_ID=another", "IPC"},
 	{"2+2", "2|3", "HIRGEN_BOOT_ID=another", "IPC within nodes, nccl between them"},
@@ -19,8 +19,8 @@ var nodesOfFour = []struct{ name, ranks, variable, transport string }{
 	{"1+1+1+1", "*", "HIRGEN_BOOT_ID=$HIRGEN_RANK", "nccl"},
 }
 
-// TestAcrossNodes runs programs that find out which ranks share memory on nodes of any size, in many
-// orders of execution, call after call without the host.
+// TestAcrossNodes runs programs that find out which ranks share memory on nodes of any size, in several orders of
+// execution, with calls back to back.
 func TestAcrossNodes(t *testing.T) {
 	for _, c := range []struct {
 		spec, ipc string

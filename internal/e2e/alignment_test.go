@@ -7,7 +7,7 @@ import (
 	"github.com/hirgen/hirgen/internal/tools/launch"
 )
 
-// operands is a GEMM with a bias, and an attention: what takes its operands to be aligned.
+// operands has a GEMM with a bias and an attention, which need aligned operands.
 const operands = `hirgen: 1
 name: operands
 params: {D: 2, T: 16, C: 16}
@@ -25,8 +25,8 @@ ops:
   - O = attention(K, K, K)
 `
 
-// TestUnalignedOperandsAreNamed moves an operand of an emitted program by an element: the CPU device ends it as a GPU
-// does, with the statement.
+// TestUnalignedOperandsAreNamed moves an operand of an emitted program by an element: the CPU device fails as a GPU
+// does, and the error names the statement.
 func TestUnalignedOperandsAreNamed(t *testing.T) {
 	for _, c := range []struct{ operand, moved, want string }{
 		{"Y_plan_, X,", "Y_plan_, X - 1,", "spec.yaml:14:5 Linear of Y: cuBLAS: "},

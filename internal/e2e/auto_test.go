@@ -13,7 +13,7 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// automatic reads an example of slices of ranks with schedule: auto.
+// automatic reads an example spec with schedule: auto in place of its own, under the name exchange.
 func automatic(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "testdata", "specs", name, "spec.yaml"))

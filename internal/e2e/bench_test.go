@@ -10,8 +10,8 @@ import (
 	"github.com/hirgen/hirgen/internal/tools/launch"
 )
 
-// TestBench times a schedule of a pipeline and a baseline in turns, goes on with what it has, and says why a program
-// that ends at once was not measured.
+// TestBench times a schedule and a baseline in alternating rounds, keeps measured rows, times a peer, and reports why a
+// program that ends at once was not measured.
 func TestBench(t *testing.T) {
 	t.Setenv("HIRGEN_CACHE", cacheFolder())
 	flags, err := compilerFlags()
@@ -74,7 +74,7 @@ func TestBench(t *testing.T) {
 	}
 }
 
-// TestTune races two schedules and auto on the CPU device: the winner is one of the two, and all that ran is right.
+// TestTune times two schedules and auto on the CPU device: the winner is one of the two, and all results are correct.
 func TestTune(t *testing.T) {
 	t.Setenv("HIRGEN_CACHE", cacheFolder())
 	flags, err := compilerFlags()

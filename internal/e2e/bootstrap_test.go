@@ -17,8 +17,8 @@ type ended struct {
 	stderr string
 }
 
-// startAll starts the ranks of one host side by side, without the launcher, each with its own
-// variables and those of all, and waits for them.
+// startAll starts the ranks of one host at the same time, without the launcher, and waits for them. Each rank gets its
+// own variables and those of all.
 func startAll(t *testing.T, program string, ranks [][]string, all ...string) []ended {
 	t.Helper()
 	results := make([]ended, len(ranks))
@@ -33,7 +33,7 @@ func startAll(t *testing.T, program string, ranks [][]string, all ...string) []e
 	return results
 }
 
-// mustAllPass fails the test unless every rank ended well and had nothing to say.
+// mustAllPass fails the test unless every rank exited with code 0 and an empty standard error.
 func mustAllPass(t *testing.T, results []ended) {
 	t.Helper()
 	for rank, r := range results {
@@ -62,7 +62,8 @@ func TestRanksOfOneHostNeedNoAddress(t *testing.T) {
 	}
 }
 
-// TestStrangersDoNotHoldUpAStart knocks at rank 0's port before its peer does, and stays.
+// TestStrangersDoNotHoldUpAStart opens other connections to rank 0's port before its peer connects, and keeps them
+// open.
 func TestStrangersDoNotHoldUpAStart(t *testing.T) {
 	program := shared.make(t, agMatmul(plain), params{"D": 2})
 	port, release, err := launch.ReservePort()
@@ -88,7 +89,7 @@ func TestStrangersDoNotHoldUpAStart(t *testing.T) {
 	mustAllPass(t, results)
 }
 
-// knock opens connections that say nothing, something else, or that a message without end follows.
+// knock opens connections that send nothing, text of other protocols, or the header of a message without end.
 func knock(t *testing.T, address string) (closeAll func()) {
 	t.Helper()
 	var open []net.Conn

@@ -14,8 +14,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir/text"
 )
 
-// TestCalibrateDescribesTheMachine: what --calibrate writes is a machine that programs are predicted on. On the CPU
-// device its figures mean little.
+// TestCalibrateDescribesTheMachine: --calibrate writes a machine that predictions accept. On the CPU device its figures
+// mean little.
 func TestCalibrateDescribesTheMachine(t *testing.T) {
 	spec, values := example(t, "../../testdata/specs/ag_matmul_p2p/spec.yaml", row(2))
 	program := examples.make(t, spec, values)
@@ -63,8 +63,8 @@ func TestCalibrateNeedsPeers(t *testing.T) {
 	}
 }
 
-// TestPredictionsAreTraces: what a rank is predicted to call is what --trace shows that it calls, but for records of
-// events, which are no calls of a prediction, and for waits, of which a program leaves out what others imply.
+// TestPredictionsAreTraces: the predicted calls of a rank are those that --trace shows. Event records and waits do not
+// count: a prediction has no records, and a program omits waits that others imply.
 func TestPredictionsAreTraces(t *testing.T) {
 	m, err := cost.LoadMachine("h200")
 	if err != nil {

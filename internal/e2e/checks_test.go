@@ -11,8 +11,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// TestChecksAcceptRightPrograms runs programs whose check once failed: elements are not finite, or inputs of normal values
-// need more digits than sums keep.
+// TestChecksAcceptRightPrograms runs correct programs that the check once rejected: elements are not finite, or sums of
+// normally distributed inputs lose digits.
 func TestChecksAcceptRightPrograms(t *testing.T) {
 	files, _ := filepath.Glob("testdata/checks/*.yaml")
 	if len(files) == 0 {
@@ -33,7 +33,7 @@ func TestChecksAcceptRightPrograms(t *testing.T) {
 				t.Errorf("elements that are not finite: %v in %s", special, own)
 			}
 			if pipeline.Inputs[0].DType == domain.FP16 {
-				return // the next step writes no such files
+				return // writeSafetensors does not write fp16
 			}
 			random, args := rand.New(rand.NewPCG(1, 2)), brief
 			for _, in := range pipeline.Inputs {

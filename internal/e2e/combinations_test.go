@@ -16,8 +16,8 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// scheduleChoices are the fields of a point-to-point schedule with the values that are tried,
-// on four ranks; with nothing for a field it is left open.
+// scheduleChoices are the fields of a p2p schedule with the values to try on four ranks. An empty value leaves the
+// field unset.
 var scheduleChoices = []struct {
 	field  string
 	values []string
@@ -42,13 +42,13 @@ var scheduleChoices = []struct {
 	{"fuse", []string{"", "none", "gemm", "peer-read"}},
 }
 
-// exchangeSpecs are the examples that are tried, by the remainder of the seed.
+// exchangeSpecs are the examples to try: seed modulo their number selects one.
 var exchangeSpecs = []string{"ag_matmul_p2p", "ag_linear_p2p", "allgather_p2p", "matmul_rs_p2p", "matmul_ar_p2p"}
 
 func exchangeSpec(seed uint64) string { return exchangeSpecs[seed%uint64(len(exchangeSpecs))] }
 
-// combination is one of all schedules: a seed picks a value of each field. Those that are refused beside the others
-// are left out, one after the other.
+// combination returns a schedule with a random value for each field. It removes fields that are refused in combination
+// with others.
 func combination(t *testing.T, seed uint64, spec string, values params) string {
 	t.Helper()
 	random := rand.New(rand.NewPCG(seed, 11))
@@ -76,7 +76,7 @@ func combination(t *testing.T, seed uint64, spec string, values params) string {
 	}
 }
 
-// refusals are what is said of the schedule of a spec.
+// refusals returns the errors of a spec, or nil if it is accepted.
 func refusals(t *testing.T, spec string, values params) []*diag.Diagnostic {
 	t.Helper()
 	pipeline, err := model.Load("spec.yaml", []byte(spec), values)
@@ -90,12 +90,12 @@ func refusals(t *testing.T, spec string, values params) []*diag.Diagnostic {
 	return errs.Items
 }
 
-// withSchedule gives a spec a schedule in place of its own.
+// withSchedule replaces the schedule of a spec.
 func withSchedule(spec, schedule string) string {
 	return regexp.MustCompile(`(?m)^schedule: .*\n`).ReplaceAllString(spec, "") + "schedule: " + schedule + "\n"
 }
 
-// combined is an example with one of all schedules, for four ranks, in one of all settings.
+// combined returns an example for four ranks, with a random schedule, in one of settings.
 func combined(t *testing.T, seed uint64) (name, spec string, values params) {
 	t.Helper()
 	name = exchangeSpec(seed)
@@ -112,8 +112,8 @@ func combined(t *testing.T, seed uint64) (name, spec string, values params) {
 	return name + " in " + where.name + " " + schedule, withSchedule(spec, schedule), values
 }
 
-// TestEveryCombinationIsEmitted lowers and renders many schedules: no choice that is
-// accepted rules out another one.
+// TestEveryCombinationIsEmitted lowers and renders many combinations: no accepted field may fail with another accepted
+// one.
 func TestEveryCombinationIsEmitted(t *testing.T) {
 	for seed := range uint64(600) {
 		name, spec, values := combined(t, seed)
@@ -152,8 +152,7 @@ func TestCombinations(t *testing.T) {
 	}
 }
 
-// combinations are those that are built and run: some, one of which once did not compile, or
-// all that are claimed.
+// combinations returns the seeds to build and run: a few, one of which once did not compile, or 300 in a full test.
 func combinations() []uint64 {
 	if !full {
 		return []uint64{0, 1, 2, 3, 4, 5, 6, 7, 8, 11, 13, 16, 18, 123}

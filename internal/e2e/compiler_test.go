@@ -11,12 +11,13 @@ import (
 	"sync"
 )
 
-// quick is how programs are compiled here: with little optimisation, as they run for less time than
-// they compile, and with checks of every index into a vector or an array. The device looks into a variable of the thread
-// at each access of a kernel: without these two flags and the one below that takes a third of a run's time.
+// quick are the compiler flags of these tests: little optimisation, because programs run for less time than they
+// compile, and checks of every index into a vector or an array. The CPU device reads a thread-local variable at each
+// access of a kernel. Without the last two flags and fewer, that takes a third of the time of a run.
 const quick = "-O1 -D_GLIBCXX_ASSERTIONS -ftls-model=initial-exec -fno-plt"
 
-// fewer are flags of GCC: code that shows its accesses calls nothing when a function begins and ends.
+// fewer are flags of GCC: code that is instrumented for its accesses calls nothing at the begin and the end of a
+// function.
 const fewer = " --param tsan-instrument-func-entry-exit=0"
 
 // standardHeaders are those that emitted programs and the runtime's headers include.
@@ -25,10 +26,10 @@ var standardHeaders = []string{
 	"optional", "stdexcept", "string", "string_view", "utility", "vector",
 }
 
-// compilerFlags are quick and, with GCC, a precompiled header of the standard library, which is half of
-// what there is to compile in a program. Where it does not fit, as for the executable's main.cpp, GCC
-// takes the header itself, which is empty. A program that lacks an include is compiled all the same;
-// those under generated/ are compiled with CUDA's headers and without this one.
+// compilerFlags returns quick and, with GCC, fewer and a precompiled header of the standard library, which is half of
+// the work of compiling a program. Where the precompiled header does not fit, as for main.cpp of the executable, GCC
+// uses the header itself, which is empty. Programs thus compile here even if they lack an include. Those under
+// generated/ are compiled with CUDA's headers and without this one.
 var compilerFlags = sync.OnceValues(func() (string, error) {
 	compiler := cmp.Or(os.Getenv("CXX"), "c++")
 	version, err := exec.Command(compiler, "--version").Output()

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// run is a run of bytes.
+// byteRun is a range of bytes.
 type byteRun struct{ begin, end int64 }
 
 // logged is a line of the CPU device's log (runtime_cpp/cpu/README.md): an allocation, or a call.
@@ -67,7 +67,7 @@ func readLog(files []string) (*accessLog, error) {
 	return log, nil
 }
 
-// strided lists the runs of elements, merged.
+// strided returns the byte ranges of elements of size bytes in a strided layout, merged. Strides are in elements.
 func strided(at, size int64, extents, strides []int64) []byteRun {
 	runs := []byteRun{{at, at + size}}
 	for axis := len(extents) - 1; axis >= 0; axis-- {

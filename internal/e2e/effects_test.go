@@ -38,8 +38,8 @@ type comparison struct {
 // memoryOf is a memory of a rank: an argument, a buffer, or the workspaces (-1).
 type memoryOf struct{ rank, number int32 }
 
-// bases are where arguments begin in their allocations in each call of a run with the arguments brief, by the number of calls: a
-// graph is captured once for each.
+// bases has the offsets of arguments in their allocations, in bytes, for each logged call of a run with the arguments
+// brief. The key is the number of logged calls: a graph is captured once for each offset.
 var bases = map[int][]int64{5: {leastAligned, leastAligned, 0, 0, 0}, 2: {leastAligned, 0}}
 
 // leastAligned is HIRGEN_ALIGNMENT: checked calls begin arguments so many bytes after the start of an allocation.
@@ -79,7 +79,8 @@ func (f folder) comparesLog(t *testing.T, variant int, prefix string) *compariso
 	return c
 }
 
-// under compares the same log with what the calls declare if there is a mistake in a table.
+// under puts a fault into a table and compares the same log with what the calls then declare. It returns the
+// differences.
 func (c *comparison) under(f *faults.TableFault) (mistakes []string) {
 	defer f.Seed()()
 	program, err := unroll.Unroll(c.program.Calls, c.nodes)
@@ -112,7 +113,7 @@ func (c *comparison) identify() {
 	}
 }
 
-// compare returns the differences.
+// compare returns the differences between declared and logged accesses.
 func (c *comparison) compare() (mistakes []string) {
 	c.identify()
 	for rank := range c.program.Ranks {
@@ -142,7 +143,8 @@ func (c *comparison) compare() (mistakes []string) {
 	return mistakes
 }
 
-// timesCalled is how often the program was called: in each call each unit has as many lines. 0: no number fits.
+// timesCalled returns how often the program was called: the largest key of bases for which each unit has the same
+// number of lines in each call, or 0 if none fits.
 func timesCalled(declared map[string][]unit, done map[string][]logged) int {
 	for _, times := range slices.Backward(slices.Sorted(maps.Keys(bases))) {
 		fits := true
@@ -207,7 +209,7 @@ type touched struct {
 	write  bool
 }
 
-// unit compares a unit with the calls that did it.
+// unit compares a unit with its logged calls.
 func (c *comparison) unit(u unit, call int, done []logged) (mistakes []string) {
 	c.units++
 	declared, found := map[touched][]byteRun{}, map[touched][]byteRun{}

@@ -15,14 +15,14 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// exampleSize is a size for tests of each parameter that an example spec may have beside D.
+// exampleSize has the size in tests of each parameter that an example spec may have next to D.
 var exampleSize = params{
 	"S": 4, "M": 128, "N": 48, "K": 32, // products
 	"B": 2, "L": 8, "H": 16, "G": 8, "C": 4, // attention
 }
 
-// renamed gives specs one name, so that they take turns in a folder and only the program is
-// compiled for each.
+// renamed matches the name of a spec. Specs get one name, so that they share a folder, and only the program is compiled
+// for each.
 var renamed = regexp.MustCompile(`(?m)^name: .*$`)
 
 // place is where an example runs: d ranks along the mesh axis x that it names, once, or once
@@ -43,7 +43,7 @@ func (p place) String() string {
 	return strings.NewReplacer("{", "", "}", "", ": ", "=", ", ", ",", "D", fmt.Sprint(p.d)).Replace(p.mesh)
 }
 
-// seeds is how many orders of execution a program runs in.
+// seeds returns the number of orders of execution that a program runs in.
 func (p place) seeds() int64 {
 	if p.d > 4 || p.mesh != "{x: D}" && p.d > 2 {
 		return seedsOf(2) // eight ranks
@@ -51,8 +51,8 @@ func (p place) seeds() int64 {
 	return seedsOf(4)
 }
 
-// placesOf is where the n-th example runs: everywhere, or, in turn with the other examples, on 2 or 4 ranks and
-// somewhere else.
+// placesOf returns where the n-th example runs: in all places if the test is full, and else on 2 or 4 ranks and in one
+// other place, which change with n.
 func placesOf(n int) []place {
 	rowsAlone, elsewhere := []place{row(2), row(4)}, []place{row(8), rows(2), columns(2), rows(4), columns(4)}
 	if !full {
@@ -87,10 +87,11 @@ func example(t *testing.T, path string, at place) (spec string, values params) {
 	return renamed.ReplaceAllString(text, "name: example"), values
 }
 
-// examples is the folder that they take turns in.
+// examples is the folder that the examples share.
 var examples = folder{"examples"}
 
-// mustShowMistakesInTables compares the logs of examples with tables that have mistakes. No other test runs meanwhile.
+// mustShowMistakesInTables compares the logs of examples with faulty tables: the logs must find exactly the faults that
+// are listed as found by them. No other test runs meanwhile.
 func mustShowMistakesInTables(t *testing.T, compared *sync.Map) {
 	t.Helper()
 	for _, f := range faults.Tables() {

@@ -11,8 +11,8 @@ import (
 	"github.com/hirgen/hirgen/internal/tools/launch"
 )
 
-// deadline is the bound of every wait in these tests. patience is the same where no wait may reach
-// it: a machine with other work takes some of it to start the ranks.
+// deadline is the bound of every wait in these tests. patience is the bound if no wait may reach it: a busy machine
+// needs some of that time to start the ranks.
 const deadline, patience = 4 * time.Second, 15 * time.Second
 
 // TestOneRankFails breaks rank 1 in the middle of a call. Every other rank must end
@@ -71,7 +71,7 @@ func TestOneRankFails(t *testing.T) {
 	}
 }
 
-// reports reports whether a line of one rank's contains the text.
+// reports reports whether a line of one rank contains the text.
 func reports(stderr string, rank int, text string) bool {
 	for line := range strings.Lines(stderr) {
 		if strings.HasPrefix(line, fmt.Sprintf("[%d] ", rank)) && strings.Contains(line, text) {

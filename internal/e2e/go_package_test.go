@@ -19,7 +19,7 @@ func (f folder) makeGo(t *testing.T, spec string, values params) string {
 	return f.buildIn(t, "cpu") // where the package looks for the library
 }
 
-// goClient compiles a command of testdata/go in a module of its own, which requires that of the folder.
+// goClient compiles a command of testdata/go in its own module, which requires the module of the folder.
 func (f folder) goClient(t *testing.T, source, packageName string) string {
 	t.Helper()
 	dir, module := t.TempDir(), "example/"+packageName
@@ -38,7 +38,7 @@ func (f folder) goClient(t *testing.T, source, packageName string) string {
 	return filepath.Join(dir, "client")
 }
 
-// TestCallsFromGo runs Go programs on every rank over the package that a folder has for them.
+// TestCallsFromGo runs Go programs on every rank that call the emitted Go package.
 func TestCallsFromGo(t *testing.T) {
 	inGo := folder{"in_go"}
 	llama, err := os.ReadFile(filepath.Join("..", "..", "testdata", "specs", "llama_mlp", "spec.yaml"))
@@ -63,7 +63,8 @@ func TestCallsFromGo(t *testing.T) {
 	}
 }
 
-// TestGoPackageOfOddNames holds the package of names and types that Go could stumble over to gofmt and vet, and runs its example.
+// TestGoPackageOfOddNames checks a package with names and types that are difficult in Go by gofmt and go vet, and runs
+// its example.
 func TestGoPackageOfOddNames(t *testing.T) {
 	odd := folder{"odd_go"}
 	spec, err := os.ReadFile(filepath.Join("..", "..", "testdata", "go_package", "spec.yaml"))
@@ -86,7 +87,8 @@ func TestGoPackageOfOddNames(t *testing.T) {
 	}
 }
 
-// usualCMake is a folder with a cmake that configures with the flags of all tests, so that they share one compiled runtime.
+// usualCMake returns a folder with a cmake that configures with the flags of all tests, so that they share one compiled
+// runtime.
 func usualCMake(t *testing.T) string {
 	t.Helper()
 	flags, err := compilerFlags()
@@ -104,7 +106,7 @@ func usualCMake(t *testing.T) string {
 	return dir
 }
 
-// TestCommandsForGo types the commands of docs/go.md, in a folder where bin and testdata are as in the repository.
+// TestCommandsForGo runs the commands of docs/go.md, in a folder where bin and testdata are as in the repository.
 func TestCommandsForGo(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "go.md"))
 	if err != nil {
@@ -134,7 +136,8 @@ func TestCommandsForGo(t *testing.T) {
 	runInstalled(t, dir)
 }
 
-// runInstalled installs the program of dir/out, and runs the example of its Go package against that alone.
+// runInstalled installs the program of dir/out, and runs the example of its Go package against the installed library
+// alone.
 func runInstalled(t *testing.T, dir string) {
 	t.Helper()
 	out, prefix := filepath.Join(dir, "out"), filepath.Join(dir, "installed")

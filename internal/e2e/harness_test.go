@@ -21,8 +21,8 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// scratch is where this run of the tests emits and builds: HIRGEN_E2E_DIR, an absolute path, which
-// then saves the next run most of the compilation, or a temporary folder.
+// scratch is the folder in which the tests emit and build. If HIRGEN_E2E_DIR, an absolute path, names it, the next run
+// need not compile most of it again. Otherwise it is temporary.
 var scratch = os.Getenv("HIRGEN_E2E_DIR")
 
 func TestMain(m *testing.M) {
@@ -41,24 +41,25 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-// params is values of a spec's parameters.
+// params has values of a spec's parameters.
 type params map[string]int64
 
-// folder is an emitted folder that cases take turns in. All folders share one compiled runtime.
+// folder is an emitted folder that cases use one after the other. All folders share one compiled runtime.
 type folder struct{ name string }
 
 // shared is the folder of all cases that need no build of their own.
 var shared = folder{"shared"}
 
-// lanes are the copies of folders that tests which run beside each other have left, by the folder's name.
+// lanes has the copies of folders for tests that run in parallel, by the folder's name: those that are free, and how
+// many were made.
 var lanes = struct {
 	sync.Mutex
 	free map[string][]folder
 	made map[string]int
 }{free: map[string][]folder{}, made: map[string]int{}}
 
-// beside lets a test run beside others that call it too, and returns a copy of the folder that is the test's own until
-// it ends. There are never more copies than tests that run at once (-parallel). A case leaves processors
+// beside lets a test run in parallel with others that call it, and returns a copy of the folder that only this test
+// uses until it ends. There are never more copies than tests that run at once (-parallel). A case leaves processors
 // idle while its ranks wait for each other, and while CMake and the linker run.
 func (f folder) beside(t *testing.T) folder {
 	t.Helper()
@@ -90,7 +91,7 @@ func (f folder) emit(t *testing.T, spec string, values params) *model.Pipeline {
 	return f.emitWith(t, spec, values, emit.Packages{})
 }
 
-// emitWith is emit with packages beside the program.
+// emitWith is emit with additional packages.
 func (f folder) emitWith(t *testing.T, spec string, values params, packages emit.Packages) *model.Pipeline {
 	t.Helper()
 	pipeline, err := model.Load("spec.yaml", []byte(spec), values)
@@ -114,12 +115,13 @@ func (f folder) emitWith(t *testing.T, spec string, values params, packages emit
 // first is held while a runtime is compiled that others wait for.
 var first sync.Mutex
 
-// build builds what lies in the folder and returns the program's path.
+// build builds the emitted program and returns its path.
 func (f folder) build(t *testing.T) string {
 	t.Helper()
 	if len(f.transports()) == 1 {
-		// The sources of a program are one translation unit: most of the time goes into what they share. Those of a
-		// program with two transports cannot be, as both have the same names, nor are those under generated/.
+		// Compile the sources as one translation unit, because most of the time goes into the headers that they share.
+		// With two transports this is impossible, because both define the same names. Those under generated/ are not
+		// built so.
 		return f.buildIn(t, "unity", "CMAKE_UNITY_BUILD:BOOL=ON")
 	}
 	return f.buildIn(t, "cpu")
@@ -170,8 +172,7 @@ func (f folder) rebuild(t *testing.T, name, text string) string {
 	return f.build(t)
 }
 
-// transports are the options by which what lies in the folder goes through each of the transports
-// that it has.
+// transports returns the options that select each transport of the emitted program.
 func (f folder) transports() [][]string {
 	if sources, _ := filepath.Glob(filepath.Join(f.dir(), "*_across_nodes.cpp")); len(sources) > 0 {
 		return [][]string{{"--transport", "ipc"}, {"--transport", "nccl"}}
@@ -186,15 +187,14 @@ func (f folder) make(t *testing.T, spec string, values params) string {
 	return f.build(t)
 }
 
-// result is what a run left.
+// result is the outcome of a run.
 type result struct {
 	exit           int
 	stdout, stderr string
 	took           time.Duration
 }
 
-// run runs a program to its end. A run that lasts a minute is stuck: it is killed and
-// the test fails.
+// run runs a program to its end. After a minute it kills the program, and the test fails.
 func run(t *testing.T, options launch.Options) result {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -248,7 +248,7 @@ func (r result) wrong(t *testing.T) int {
 	return -1
 }
 
-// columnOf is the position of a title in a header line that starts with "#".
+// columnOf returns the index of a title in a header line that starts with "#", or -1.
 func columnOf(line, title string) int {
 	for i, field := range strings.Fields(strings.TrimPrefix(line, "# ")) {
 		if field == title {
@@ -258,8 +258,7 @@ func columnOf(line, title string) int {
 	return -1
 }
 
-// exits reads the exit code of each rank from what the launcher says; a rank that it
-// says nothing of ended well.
+// exits reads the exit codes of ranks from the messages of the launcher. It has no entry for a rank that exited with 0.
 func (r result) exits() map[int]int {
 	codes := map[int]int{}
 	for _, found := range regexp.MustCompile(`rank (\d+) exited with code (\d+)`).FindAllStringSubmatch(r.stderr, -1) {

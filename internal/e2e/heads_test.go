@@ -13,7 +13,7 @@ import (
 	"github.com/hirgen/hirgen/model/eval"
 )
 
-// headsOverRanks is attention with its gradient: of query heads that are split over ranks, where keys and values are whole.
+// headsOverRanks has an attention and its gradient. Query heads are split over ranks, and keys and values are whole.
 const headsOverRanks = `
 hirgen: 1
 name: heads
@@ -35,7 +35,7 @@ ops:
 outputs: [O, dQ, gK, gV]
 `
 
-// headsOnOneAxis is the same of tensors that are not split.
+// headsOnOneAxis has the same operations on tensors that are not split.
 const headsOnOneAxis = `
 hirgen: 1
 name: whole
@@ -59,7 +59,7 @@ func TestHeadsOverRanksAreTheUnsplitHeads(t *testing.T) {
 		ranks, keyHeads int64
 		attrs, split    string
 	}{
-		{2, 1, "causal=true", ""}, // as only heads fit
+		{2, 1, "causal=true", ""}, // inferred, because only heads fit
 		{4, 1, "causal=true", ", split=heads"},
 		{4, 2, "causal=true, window=5", ", split=heads"},
 		{2, 4, "scale=0.5", ", split=heads"},

@@ -12,8 +12,8 @@ import (
 	"github.com/hirgen/hirgen/runtime_cpp"
 )
 
-// TestInstalledLibrary installs a program, moves the prefix, and builds and runs what the folder's README shows
-// against it, by CMake and by pkg-config, and a client that checks what it gets.
+// TestInstalledLibrary installs a program and moves the prefix. Then it builds and runs the clients of the folder's
+// README with CMake and with pkg-config, and a client that checks its results.
 func TestInstalledLibrary(t *testing.T) {
 	program := shared.make(t, agMatmul(plain), params{"D": 2})
 	installed, prefix := filepath.Join(t.TempDir(), "installed"), filepath.Join(t.TempDir(), "moved")
@@ -97,7 +97,7 @@ func TestCommandsForC(t *testing.T) {
 		"-Iout/installed/include/hirgen_ag_matmul", "-Iout/installed/include/hirgen_ag_matmul/cpu")
 }
 
-// checkSoname holds that a library is named by the version of the C ABI.
+// checkSoname checks that the soname of a library has the version of the C ABI.
 func checkSoname(t *testing.T, path string) {
 	t.Helper()
 	library, err := elf.Open(path)
@@ -114,7 +114,7 @@ func checkSoname(t *testing.T, path string) {
 	}
 }
 
-// block is the first block of code of a language in a page of Markdown.
+// block returns the first block of code of a language in a page of Markdown.
 func block(t *testing.T, page, language string) string {
 	t.Helper()
 	_, rest, found := strings.Cut(page, "\n```"+language+"\n")

@@ -36,8 +36,8 @@ SlurmdLogFile=%[6]s/%%n.log
 PartitionName=all Nodes=ALL Default=YES
 `
 
-// startSlurm starts a controller on the first of some hosts and a node on each, which end with the test, and waits until
-// jobs can run. It gives the variable that clients need.
+// startSlurm starts a controller on the first of some hosts and a node on each, which end with the test, and waits
+// until jobs can run. It returns the environment variable that clients need.
 func startSlurm(t *testing.T, hosts ...host) string {
 	t.Helper()
 	needs(t, "slurmctld", "slurmd", "srun", "sinfo")
@@ -65,7 +65,7 @@ func startSlurm(t *testing.T, hosts ...host) string {
 	return ""
 }
 
-// slurmConfOf is the configuration of a cluster of some hosts, with its files in a folder.
+// slurmConfOf returns the configuration of a cluster of some hosts, with its files in a folder.
 func slurmConfOf(t *testing.T, dir string, hosts []host) string {
 	t.Helper()
 	who, err := user.Current()
@@ -84,7 +84,7 @@ func slurmConfOf(t *testing.T, dir string, hosts []host) string {
 	return text
 }
 
-// daemon starts a program that the test's end stops.
+// daemon starts a program and stops it at the end of the test.
 func daemon(t *testing.T, variable string, line ...string) {
 	t.Helper()
 	cmd := exec.Command(line[0], line[1:]...)

@@ -25,7 +25,7 @@ const (
 )
 
 // alternatives predicts the program with other schedules: first with one field changed, then with other complete
-// schedules.
+// schedules. If it skips that, it notes the reason in Skipped.
 func (page *Page) alternatives(in Input, program *hostir.Program, predicted *cost.Prediction) {
 	if program.Auto != nil {
 		page.Basis = program.Auto.Basis
@@ -83,7 +83,7 @@ func settingsOf(s schedule.Schedule) []model.Setting {
 	return list
 }
 
-// try predicts the spec with some settings.
+// try predicts the spec with some settings, or notes why they are refused.
 func (t *trial) try(name string, settings []model.Setting) Alternative {
 	a := Alternative{Name: name}
 	program, total, err := t.predict(settings)
@@ -122,7 +122,7 @@ func (t *trial) predict(settings []model.Setting) (*hostir.Program, float64, err
 	return program, r.Total, nil
 }
 
-// short returns the first error of a list of errors.
+// short returns the message of the first error.
 func short(err error) string {
 	if found, ok := diag.Diagnostics(err); ok && len(found.Items) > 0 {
 		return found.Items[0].Message
@@ -139,7 +139,8 @@ func (a Alternative) differs() bool { return a.Refused == "" && math.Abs(a.Diffe
 // otherwise lists fields that select the program and not its schedule.
 var otherwise = []string{schedule.Preset, "transport", "nodes"}
 
-// field tries the other values of a field of the schedule.
+// field tries the other values of a field of the schedule. It returns false for a field that is not tried, and if the
+// schedule does not set the field and all other values are refused.
 func (t *trial) field(f *schedule.Field, program *hostir.Program) (Choice, bool) {
 	if f.Reference != "" || slices.Contains(otherwise, f.Name) {
 		return Choice{}, false
@@ -178,7 +179,7 @@ func (t *trial) field(f *schedule.Field, program *hostir.Program) (Choice, bool)
 	return c, at >= 0 || slices.ContainsFunc(c.Others, func(a Alternative) bool { return a.Refused == "" })
 }
 
-// given finds a choice by its path.
+// given finds a choice of the program by its path. It returns false if there is none.
 func given(program *hostir.Program, path string) (schedule.Choice, bool) {
 	at := slices.IndexFunc(program.Choices.Choices, func(c schedule.Choice) bool { return c.Path() == path })
 	if at < 0 {

@@ -8,8 +8,8 @@ import (
 	"github.com/hirgen/hirgen/internal/tools/browser"
 )
 
-// user is what a reader does: looks, points at a line of C++, steps back by a pass, and searches; it gives what is
-// seen.
+// user acts as a user of the page: it points at a line of C++, steps back by a pass, and searches. It returns what the
+// page shows.
 const user = `(() => {
 const saw = [
   "stage: " + $("stage").textContent + ", in #" + all("main > section:not([hidden])").map((e) => e.id),
@@ -30,8 +30,9 @@ saw.push("cut: " + tabs.filter((b) => { show(b.dataset.tab); return $(tab).scrol
 return saw.join("\n");
 })()`
 
-// TestPageInBrowser loads a page from disk in headless Chromium, where there is one: its script shows the last pass that
-// changed the host program, lights up what comes from where, colours the program, obeys keys, and cuts nothing at 800 pixels.
+// TestPageInBrowser loads a page from disk in headless Chromium, where there is one: its script shows the last pass
+// that changed the host program, highlights related lines, colours the program, obeys keys, and cuts nothing at 800
+// pixels.
 func TestPageInBrowser(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "page.html")
 	if err := os.WriteFile(path, []byte(written(t, collect(t, "ag_matmul"))), 0o600); err != nil {

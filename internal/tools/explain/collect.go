@@ -154,7 +154,7 @@ func (page *Page) notes(p *hostir.Program) {
 	}
 }
 
-// moves lists the communications, and why they are there.
+// moves lists the communications, with their reasons and the next best placements.
 func (page *Page) moves(p *hostir.Program, on *cost.Machine) error {
 	next, err := schedules.NextBest(p, on)
 	if err != nil {
@@ -167,7 +167,7 @@ func (page *Page) moves(p *hostir.Program, on *cost.Machine) error {
 	return nil
 }
 
-// summary notes the figures of the whole.
+// summary notes the figures of the whole program.
 func (page *Page) summary(p *hostir.Program, predicted *cost.Prediction) {
 	add := func(name, value string) { page.Summary = append(page.Summary, Fact{name, value}) }
 	add("ranks", fmt.Sprint(p.Meshes[0].Size()))
@@ -190,7 +190,7 @@ func (page *Page) summary(p *hostir.Program, predicted *cost.Prediction) {
 	add("issued by the host in", duration(predicted.Host))
 }
 
-// duration prints microseconds with three digits or so.
+// duration prints a time in microseconds with about three digits.
 func duration(us float64) string {
 	sign := ""
 	if us < 0 {

@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "write testdata/allgather.html")
 
 const specs = "../../../testdata/specs"
 
-// collect makes the page of an example, with what other schedules would take.
+// collect makes the page of an example, with the predicted times of other schedules.
 func collect(t *testing.T, name string) *explain.Page {
 	t.Helper()
 	return collectBy(t, name, true)
@@ -57,7 +57,8 @@ func written(t *testing.T, page *explain.Page) string {
 	return b.String()
 }
 
-// TestGoldenPage compares what one small page says, but for other schedules; its styles and its script are what the template has.
+// TestGoldenPage compares the body of a small page without alternatives. It leaves out styles and script, which come
+// from the template unchanged.
 func TestGoldenPage(t *testing.T) {
 	text := written(t, collectBy(t, "allgather", false))
 	from, to := strings.Index(text, "<body>"), strings.LastIndex(text, "<script>")
@@ -190,8 +191,8 @@ func TestStagesAddUp(t *testing.T) {
 	}
 }
 
-// TestAlternatives: the program's own schedule, read again, takes the time that it takes, so that differences are those of
-// the one field; and what is refused says why.
+// TestAlternatives: the schedule that auto chose is predicted to take the same time when it is given in full, so that
+// differences come from the changed field alone.
 func TestAlternatives(t *testing.T) {
 	for _, name := range []string{"ag_matmul", "ag_matmul_auto", "matmul_ar_sub_chunks"} {
 		page := collect(t, name)
@@ -220,7 +221,7 @@ func TestAlternatives(t *testing.T) {
 			t.Errorf("the pipeline is chosen by %s", c.By)
 		}
 	}
-	// The schedule that auto took from a measurement, given whole.
+	// The schedule that auto chose by measurements, given in full.
 	const chosen = "pipeline=p2p all.via=ipc-get streams=0 all.signals=batched"
 	if !slices.ContainsFunc(page.Whole, func(a explain.Alternative) bool { return a.Name == "the schedule of the program" }) {
 		t.Error("the program's own schedule is not among the others")
@@ -239,7 +240,7 @@ func TestAlternatives(t *testing.T) {
 	}
 }
 
-// TestPageNeedsNothing: no page loads anything, and that of the largest example is small.
+// TestPageNeedsNothing: pages load nothing, and pages of large examples stay below 5 MB.
 func TestPageNeedsNothing(t *testing.T) {
 	loads := regexp.MustCompile(`(?i)https?://|<link|@import|\bsrc=|url\([^#]`)
 	for _, name := range []string{"llama_block", "transformer_block_backward"} {

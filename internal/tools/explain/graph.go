@@ -30,7 +30,7 @@ type Node struct {
 	X, Y   int
 	W, H   int
 	TextX  int
-	Line1  int // of its texts
+	Line1  int // Y of its two lines of text
 	Line2  int
 	Moves  bool // between ranks
 	From   []int

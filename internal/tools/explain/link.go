@@ -13,7 +13,7 @@ import (
 
 var (
 	written = regexp.MustCompile(` @(\d+)(?::\d+)?(?:$| )`) // of a statement or a declaration
-	word    = regexp.MustCompile(`\bk[A-Z]\w*\b`)           // what may be a label
+	word    = regexp.MustCompile(`\bk[A-Z]\w*\b`)           // a name that may be a label
 )
 
 // positions finds the lines of the spec that a line of text refers to.
@@ -41,7 +41,7 @@ func (page *Page) quoted(text string) []int {
 	}
 }
 
-// inSpec adds a line of the spec by its number, once.
+// inSpec adds a line of the spec by its number, unless the list has it or the spec has no such line.
 func (page *Page) inSpec(list []int, number string) []int {
 	n, err := strconv.Atoi(number)
 	if err != nil || n < 1 || n > len(page.Lines) || slices.Contains(list, n) {

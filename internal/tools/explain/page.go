@@ -22,10 +22,10 @@ type Page struct {
 	Notes   []Wait // statements of the host program that a pass gave a reason
 	Moves   []Move
 	Hidden  []Hidden
-	Basis   string // what schedule: auto says of its choice; empty where the spec makes it
+	Basis   string // why auto chose the schedule; empty if the spec states it
 	Choices []Choice
 	Idle    string        // fields of the schedule whose other values are predicted to take as long
-	Whole   []Alternative // other schedules for all of it, the fastest first
+	Whole   []Alternative // complete schedules, the fastest first
 	Skipped string        // why alternatives were not predicted; empty where they were
 }
 
@@ -54,7 +54,7 @@ type Stage struct {
 	Edits     []Edit
 }
 
-// Edit is a line that is kept (' '), taken out ('-') or put in ('+').
+// Edit is a line that is kept (' '), removed ('-') or added ('+').
 type Edit struct {
 	Kind byte
 	Line string
@@ -82,7 +82,7 @@ type Hidden struct {
 	From                   []int
 	Times                  int
 	Total, Exposed, Behind float64
-	By                     []string // what it is hidden behind, the longest first
+	By                     []string // tasks that hide it, the longest first
 }
 
 // Choice is a field of the schedule, the origin of its value, and the effect of other values.

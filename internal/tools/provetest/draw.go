@@ -22,7 +22,7 @@ type Drawn struct {
 	params   map[string]int64
 }
 
-// Load loads the model with other values of parameters.
+// Load loads the model with the drawn parameters, of which params replaces some.
 func (d *Drawn) Load(params map[string]int64) (*model.Pipeline, error) {
 	all := maps.Clone(d.params)
 	if all == nil {
@@ -33,8 +33,9 @@ func (d *Drawn) Load(params map[string]int64) (*model.Pipeline, error) {
 	return p, err
 }
 
-// Draw lowers a spec with a random schedule. If the mesh has one axis, it has 2, 4 or 8 ranks, and a parameter S has as many
-// slices. Draw drops settings that are refused in combination with the others.
+// Draw lowers a spec with a random schedule. If a parameter is the extent of the only mesh axis, Draw sets it to 2, 4
+// or 8, and it sets a parameter S to 1, 2, 4 or 8. Draw drops settings that are refused in combination with the others,
+// and then these parameters.
 func Draw(path string, seed uint64) *Drawn {
 	random := rand.New(rand.NewPCG(seed, 7)) //nolint:gosec // tests repeat
 	settings := drawSettings(random)

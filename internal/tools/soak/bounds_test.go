@@ -10,8 +10,8 @@ import (
 	"github.com/hirgen/hirgen/model/eval"
 )
 
-// TestBoundsAcceptRightOutputs: normal inputs, also of programs whose check is exact, give results within the bounds, in the
-// order and with the roundings of the program, and in float64.
+// TestBoundsAcceptRightOutputs: for normal inputs, also of programs whose check is exact, outputs are within the
+// bounds. This holds for the order and the roundings of the program, and for float64.
 func TestBoundsAcceptRightOutputs(t *testing.T) {
 	for specs, number := 0, uint64(0); specs < 1000; number++ {
 		spec := MakeUp(77, number)
@@ -41,7 +41,7 @@ func TestBoundsAcceptRightOutputs(t *testing.T) {
 		}
 		unrounded, err := eval.RunFloat64(p, inputs)
 		for _, out := range p.Outputs {
-			unrounded[out.Name].Round(out.DType) // whose numbers are not so large
+			unrounded[out.Name].Round(out.DType) // numbers beyond its range become infinite
 			if err != nil || eval.Wrong(unrounded[out.Name].Data, o.Values[out.Name].Data, o.Bounds[out.Name].Data) > 0 {
 				t.Errorf("%d: %s in float64 is called wrong: %v\n%s", number, out.Name, err, spec.Text())
 			}

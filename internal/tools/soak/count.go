@@ -13,7 +13,8 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// Counts has the statistics of a search. All but the refused specs count accepted specs only.
+// Counts has the statistics of a search. Specs, Interpreted and the table of refused specs cover all specs, the rest
+// only accepted specs without a finding.
 type Counts struct {
 	Specs, Accepted, Built, Interpreted, Unsure int
 
@@ -135,7 +136,7 @@ func p2pName(s *hostir.P2PCommunication) string {
 	return "receive"
 }
 
-// Print prints everything, in tables.
+// Print prints a summary line and all tables.
 func (c *Counts) Print(w io.Writer) {
 	share := 100 * float64(c.Accepted) / float64(max(1, c.Specs))
 	fmt.Fprintf(w, "specs %d, accepted %d (%.0f %%), interpreted %d times, not compared %d, built and run %d\n",

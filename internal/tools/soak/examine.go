@@ -26,7 +26,7 @@ type Outcome struct {
 	Finding    *Finding
 	Pipeline   *model.Pipeline
 	Program    *hostir.Program // of a spec that is accepted
-	Compared   bool            // its results were compared; false if they depend on the order of sums
+	Compared   bool            // all results were compared; false if rounding decides some of them
 	Interprets int
 	files      []emit.File
 }
@@ -57,7 +57,7 @@ type examination struct {
 	spec    Spec
 	outcome Outcome
 	oracle  *oracle
-	host    string // the last host program that was looked at
+	host    string // text of the host program after the last pass that changed it
 }
 
 func (e *examination) finding(kind Kind, format string, args ...any) *Finding {
@@ -107,7 +107,9 @@ func (e *examination) seed() uint64 {
 	return h.Sum64() % 1000
 }
 
-// refused checks that an error is a documented error of a spec. With deterministic: true passes replace all calls that vary.
+// refused checks that an error is a documented error of a spec with a position. For a legal spec, every error is a
+// finding. An error about "other bits" is always a finding, because with deterministic: true passes replace all calls
+// whose results vary.
 func (e *examination) refused(stage string, err error) {
 	if e.outcome.Finding != nil {
 		return
@@ -130,7 +132,7 @@ func (e *examination) refused(stage string, err error) {
 	e.outcome.Refused = errs.Items[0].Code
 }
 
-// afterPass interprets the program after a pass, read back from its text form.
+// afterPass interprets the program after a pass that changed it, read back from its text form.
 func (e *examination) afterPass(pass, listing string, changed bool) {
 	if !changed || e.outcome.Finding != nil {
 		return

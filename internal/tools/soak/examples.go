@@ -22,7 +22,7 @@ type Example struct {
 
 var paramNames = regexp.MustCompile(`(\w+): \d+[,}]`)
 
-// Examples reads the specs that patterns match. Long ones take too long and are left out.
+// Examples reads the specs that patterns match. It returns an error if a pattern matches none.
 func Examples(patterns ...string) ([]Example, error) {
 	var list []Example
 	for _, pattern := range patterns {
@@ -46,7 +46,7 @@ func Examples(patterns ...string) ([]Example, error) {
 }
 
 // Vary returns an example at a small size with changes: on a grid or on some of the ranks, with other element types,
-// kinds of axes and schedules.
+// kinds of axes and schedules. It returns false if it finds no small example in 20 tries.
 func Vary(examples []Example, seed, number uint64) (Spec, bool) {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, number))} //nolint:gosec // no secret depends on it
 	for range 20 {
@@ -63,7 +63,7 @@ func Vary(examples []Example, seed, number uint64) (Spec, bool) {
 	return Spec{}, false
 }
 
-// sizes chooses parameters that divisions mostly allow, and that coincide.
+// sizes chooses values of parameters that most divisions allow, and that are often equal.
 func (g *generator) sizes(e Example) map[string]int64 {
 	d, s := pick[int64](g, 2, 2, 2, 3, 4, 4, 1, 8), pick[int64](g, 1, 2, 2, 3, 4)
 	g.extents = []int64{d, s, 2, 1, 4}

@@ -20,9 +20,9 @@ type Kind string
 
 // The kinds of findings.
 const (
-	Panics    Kind = "panic"               // anywhere
+	Panics    Kind = "panic"               // of any stage
 	Unbounded Kind = "no end"              // within the time for one spec
-	Internal  Kind = "a mistake of a pass" // an error that is no documented one of a spec
+	Internal  Kind = "a mistake of a pass" // an error that is not a documented error of specs
 	Unwelcome Kind = "legal, and refused"  // a spec that must be accepted
 	Disagrees Kind = "check accepts, and emit refuses"
 	Differs   Kind = "wrong elements"     // in the interpreter
@@ -38,7 +38,8 @@ var (
 	bracket = regexp.MustCompile(`\[[^\]]*\]|\([^)]*\)`)
 )
 
-// Shape identifies findings with the same cause: the kind, and the message without names, axes and numbers.
+// Shape identifies findings with the same cause: the kind, and the first line of the message without names, axes and
+// numbers.
 func (f *Finding) Shape() string {
 	var names []string
 	for _, t := range f.Spec.Tensors {

@@ -61,8 +61,9 @@ func (g *generator) infinities() {
 	}
 }
 
-// special makes elements that are not finite of an input, by a function of a first one, and reads them. Most often it makes NaN
-// and infinite ones at once, of numbers that are rounded.
+// special applies the function first and then one of functions to an input, so that elements become infinite or NaN,
+// and reads the result. Most often it instead takes the logarithm or the inverse root of rounded numbers, which makes
+// both at once.
 func (g *generator) special(first string, functions ...string) {
 	if g.chance(0.7) {
 		first, functions = "round", []string{"log", "rsqrt"}
@@ -80,7 +81,7 @@ func (g *generator) special(first string, functions ...string) {
 var specialReaders = []func(*generator) bool{(*generator).set, (*generator).binary, (*generator).reduce, (*generator).reshape,
 	(*generator).permute, (*generator).cast, (*generator).concat}
 
-// outputs returns a function that reports whether an output has such elements for the inputs of a check.
+// outputs returns a function that reports whether, for random inputs, an output has an element that satisfies such.
 func outputs(such func(float64) bool) func(*model.Pipeline, *hostir.Program) bool {
 	return func(p *model.Pipeline, _ *hostir.Program) bool {
 		values, err := eval.Run(p, eval.Fill(p, 1))
@@ -180,7 +181,7 @@ func storesReducedAxis(_ *model.Pipeline, p *hostir.Program) bool {
 	})
 }
 
-// sumsRows reports whether a kernel reduces its results along rows.
+// sumsRows reports whether a kernel folds columns: it reduces its results over all rows.
 func sumsRows(_ *model.Pipeline, p *hostir.Program) bool {
 	return anyStmt(p, func(s hostir.Stmt) bool {
 		k, ok := s.(*hostir.Fused)
@@ -188,7 +189,7 @@ func sumsRows(_ *model.Pipeline, p *hostir.Program) bool {
 	})
 }
 
-// attends recognizes attentions with heads or rows split over ranks.
+// attends returns a function that reports whether a program has an attention with heads or rows split over ranks.
 func attends(split string) func(*model.Pipeline, *hostir.Program) bool {
 	return func(_ *model.Pipeline, p *hostir.Program) bool {
 		return anyStmt(p, func(s hostir.Stmt) bool {

@@ -22,7 +22,8 @@ func newOracle(p *model.Pipeline, seed uint64) (*oracle, error) {
 	return &oracle{of}, err
 }
 
-// comparable reports whether all elements can be compared: rounding does not decide between any values.
+// comparable reports whether all elements can be compared: no bound is infinite, because rounding decides between no
+// values.
 func (o *oracle) comparable() bool {
 	for _, a := range o.Bounds {
 		if slices.ContainsFunc(a.Data, func(e float64) bool { return math.IsInf(e, 0) }) {
@@ -67,7 +68,7 @@ func (o *oracle) checkOn(nodes []int, program *hostir.Program, seed uint64) erro
 	return err
 }
 
-// checkCalls interprets the calls of a host program after all passes.
+// checkCalls interprets the calls of a host program after all passes. It ignores a program that has no calls.
 func (o *oracle) checkCalls(nodes []int, program *hostir.Program, seed uint64) error {
 	lowered, err := lowering.Calls(program, lowering.Options{})
 	if err != nil {

@@ -17,7 +17,8 @@ func packName(i int) string { return fmt.Sprintf("pack%d", i) }
 // packKernels is the translation unit with the kernels of all programs of a pack but the first.
 const packKernels = "pack_kernels.cpp"
 
-// buildAll adds the kernels of all programs to the library of the first one, and exports their C ABIs.
+// buildAll changes CMakeLists.txt of the first program: its library contains the kernels of all programs and exports
+// their C ABIs. It is an error if the file lacks a line to change.
 func buildAll(first []emit.File) error {
 	name := "hirgen_" + packName(0)
 	replaced := [][2]string{
@@ -81,7 +82,7 @@ func joinPrograms(dir string, programs [][]emit.File) error {
 		os.WriteFile(filepath.Join(dir, "main.cpp"), []byte(main), 0o600))
 }
 
-// extend adds text to a file.
+// extend appends text to a file.
 func extend(path, text string) error {
 	file, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
@@ -91,7 +92,7 @@ func extend(path, text string) error {
 	return cmp.Or(err, file.Close())
 }
 
-// compilerError returns the first error in the output of a compiler.
+// compilerError returns the first error in the output of a compiler, or "the build failed".
 func compilerError(output string) string {
 	for line := range strings.Lines(output) {
 		if _, message, found := strings.Cut(line, "error: "); found {

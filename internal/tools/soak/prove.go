@@ -11,7 +11,7 @@ import (
 	"github.com/hirgen/hirgen/prove"
 )
 
-// emitted prints a program that is proved.
+// emitted proves a program and renders its files. If it is not proved, emitted sets the finding and returns an error.
 func (e *examination) emitted(host *hostir.Program) ([]emit.File, error) {
 	lowered, err := lowering.Calls(host, lowering.Options{})
 	if err != nil {

@@ -22,7 +22,7 @@ const (
 type generator struct {
 	*rand.Rand
 	spec    Spec
-	extents []int64 // to choose from: few, so that they coincide
+	extents []int64 // to choose from; few, so that tensors often fit
 	known   []*value
 	results int
 	fields  []model.Setting // of the schedule, which the kind of spec needs
@@ -38,7 +38,7 @@ type value struct {
 
 func (v *value) shape() []int64 { return domain.Shape(v.axes) }
 
-// as returns a value of another type on the same mesh.
+// as returns a value without name and axes, of another type on the same mesh.
 func (v *value) as(dtype domain.DType) *value { return &value{dtype: dtype, mesh: v.mesh} }
 
 // MakeUp makes the spec of a seed and a number.
@@ -74,7 +74,7 @@ func (g *generator) chance(p float64) bool { return g.Float64() < p }
 
 func pick[T any](g *generator, list ...T) T { return list[g.IntN(len(list))] }
 
-// meshes chooses the ranks and extents that fit them.
+// meshes chooses the meshes, and extents that can be split over them.
 func (g *generator) meshes() {
 	sizes := []int64{1, 2, 2, 2, 2, 3, 4, 4}
 	axes := pick(g, 1, 1, 1, 1, 2, 2, 3)
@@ -164,7 +164,8 @@ func (g *generator) placed(shape []int64, m Mesh, split, stream float64) []domai
 	return axes
 }
 
-// serial chooses a serial axis of an extent, preferring the first one. Extent 0 matches any axis.
+// serial chooses a serial axis of an extent, preferring the first one. Extent 0 matches any axis. It returns -1 if
+// there is none.
 func (g *generator) serial(axes []domain.Axis, extent int64) int {
 	var fit []int
 	for i, a := range axes {
@@ -230,7 +231,7 @@ func (g *generator) any() *value {
 	return g.known[max(g.IntN(len(g.known)), g.IntN(len(g.known)))]
 }
 
-// names replaces some extents by parameters.
+// names sometimes replaces extents by parameters.
 func (g *generator) names() {
 	if g.chance(0.6) {
 		return

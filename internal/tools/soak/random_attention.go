@@ -7,7 +7,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// attention adds an attention of an existing tensor, a new one, or one in blocks.
+// attention adds an attention whose queries are an existing tensor, a new one, or one of inBlocks. It returns false if
+// operands would be too large.
 func (g *generator) attention() bool {
 	if g.chance(0.6) {
 		return g.attentionOf(g.inBlocks(), pick(g, domain.Splits...))
@@ -20,7 +21,7 @@ func (g *generator) attention() bool {
 }
 
 // attentionOf adds an attention of queries whose first axis has blocks of heads or rows, or no blocks. Keys and values
-// may be the same tensor.
+// may be the same tensor. It returns false if operands would be too large.
 func (g *generator) attentionOf(q *value, split string) bool {
 	shape := q.shape()
 	n := len(shape)

@@ -7,7 +7,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// dropout leaves out elements of a tensor by a seed, which others may have, too.
+// dropout adds a dropout of a tensor. Its seed is a new input or one that exists. It returns false if the tensor has
+// too many axes.
 func (g *generator) dropout() bool {
 	v := g.any()
 	if len(v.axes) >= maxAxes {
@@ -38,7 +39,8 @@ func (g *generator) meshName(v *value) string {
 	return v.mesh.Name
 }
 
-// integers declares an input that only some operations read, and at times moves it before.
+// integers declares an input and sometimes reshards it. It removes integers from the known tensors, because few
+// operations read them.
 func (g *generator) integers(shape []int64, dtype domain.DType, m Mesh) *value {
 	v := g.inputOf(shape, dtype, m)
 	if g.chance(0.2) {

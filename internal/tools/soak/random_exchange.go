@@ -9,9 +9,9 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// exchangedRows begins with an exchange of rows: a sum over ranks, for all ranks or for the one that gets the part, or a gather. The
-// operand of a sum is an input, or the result of an operation. Readers follow. Rows have as many elements as kernels that exchange rows
-// need.
+// exchangedRows begins with an exchange of rows: a sum over ranks that is whole on all ranks, a sum of which each rank
+// has a part, or a gather. The operand of a sum is an input, or the result of an operation. Other operations read the
+// result. Rows are long enough for kernels that exchange rows.
 func (g *generator) exchangedRows() {
 	ranks := &g.spec.World.Axes[0]
 	ranks.Size = max(ranks.Size, 2)
@@ -36,7 +36,7 @@ func (g *generator) exchangedRows() {
 	}
 }
 
-// summedRows adds a sum that all ranks get.
+// summedRows adds a sum over ranks that is whole on all ranks.
 func (g *generator) summedRows(device domain.Axis, shape []int64) {
 	v := g.laid(append([]domain.Axis{device}, serialAxes(nil, shape...)...), g.spec.World)
 	if g.chance(0.5) {
@@ -45,7 +45,7 @@ func (g *generator) summedRows(device domain.Axis, shape []int64) {
 	g.readRows(g.result(on("sum", v).with(g.axisAttr(0, 3)), v.axes[1:], v))
 }
 
-// scatteredRows adds a sum of products of which each rank gets a part.
+// scatteredRows adds a matmul, and a sum of its results over ranks, of which each rank has a part.
 func (g *generator) scatteredRows(device domain.Axis, shape []int64) {
 	a := g.laid(append([]domain.Axis{device}, serialAxes(nil, device.Size, shape[0], 3)...), g.spec.World)
 	w := g.laid(append([]domain.Axis{device}, serialAxes(nil, 3, shape[1])...), g.spec.World)
@@ -53,7 +53,7 @@ func (g *generator) scatteredRows(device domain.Axis, shape []int64) {
 	g.readRows(g.laidResult(on("sum", p).with(g.axisAttr(0, 4)), append([]domain.Axis{device}, serialAxes(nil, shape...)...), p))
 }
 
-// gatheredRows adds the gather of an input, and a product of it.
+// gatheredRows adds the gather of an input, and a matmul of the result.
 func (g *generator) gatheredRows(device domain.Axis, shape []int64) {
 	v := g.laid(append([]domain.Axis{device}, serialAxes(nil, shape...)...), g.spec.World)
 	all := g.laidResult(on("set", v), serialAxes(nil, device.Size, shape[0], shape[1]), v)
@@ -61,7 +61,7 @@ func (g *generator) gatheredRows(device domain.Axis, shape []int64) {
 	g.readRows(g.result(on("matmul", all, w), serialAxes(nil, device.Size, shape[0], 3), all))
 }
 
-// readRows adds readers of a result.
+// readRows adds operations that read a result.
 func (g *generator) readRows(v *value) {
 	g.focused(v, 1+g.IntN(3), (*generator).composite, (*generator).binary, (*generator).unary, (*generator).reduce, (*generator).cast,
 		(*generator).slice, (*generator).set)

@@ -7,7 +7,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// focused adds operations that read one tensor, each made by one of some makers.
+// focused adds count operations that read v, each by a random function of list. It adds fewer if these fail too often.
 func (g *generator) focused(v *value, count int, list ...func(*generator) bool) {
 	known := g.known
 	for tries := 10 * count; count > 0 && tries > 0; tries-- {
@@ -116,7 +116,8 @@ func (g *generator) readVector(v *value) {
 	}
 }
 
-// unevenExtents chooses extents above 8, some of them multiples of 8, and begins with a matmul or a reduction of rows.
+// unevenExtents chooses extents above 8, some of them multiples of 8, and begins with matmuls, reductions and other
+// operations along such an axis.
 func (g *generator) unevenExtents() {
 	g.extents = []int64{1, pick[int64](g, 9, 10, 12, 17, 20), pick[int64](g, 3, 5, 7, 9, 10, 12, 17, 20), pick[int64](g, 8, 16, 24),
 		g.spec.World.Axes[0].Size}
@@ -243,12 +244,12 @@ func (g *generator) scatteredSlices() {
 	g.laidResult(on("sum", in).with(g.axisAttr(1, 4)), []domain.Axis{own, over, axes[3]}, in)
 }
 
-// sumOfRows reduces the result of a kernel along rows. Another operation may read that result too, and a pipeline may
-// run along its columns.
+// sumOfRows reduces the result of a kernel over all its rows. Another operation may read that result too, and a
+// pipeline may run along its columns.
 func (g *generator) sumOfRows() {
 	in := g.laid(serialAxes(nil, pick[int64](g, 2, 3, 4, 9), pick[int64](g, 2, 3, 4, 8, 12)), g.spec.World)
 	made := g.result(on(pick(g, "relu", "neg"), in), in.axes, in)
-	if g.chance(0.7) { // declared whole, it takes no pipeline from the sum
+	if g.chance(0.7) { // a declaration as whole keeps the pipeline of the sum away from it
 		g.declare(made, made.axes)
 	}
 	if g.chance(0.5) {

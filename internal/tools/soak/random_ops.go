@@ -35,7 +35,7 @@ var makers = []struct {
 	{2, (*generator).dropout},
 }
 
-// operation adds an operation that fits.
+// operation adds a random operation that fits. It gives up after 20 tries.
 func (g *generator) operation() {
 	total := 0
 	for _, m := range makers {
@@ -54,7 +54,7 @@ func (g *generator) operation() {
 	}
 }
 
-// add adds an operation and its result. The result has this shape and, for axes of the operands, these kinds.
+// add adds an operation whose result has these axes. Mostly it also declares the result, with the axes of annotation.
 func (g *generator) add(op Op, axes []domain.Axis, like *value) *value {
 	v := g.result(op, axes, like)
 	if g.chance(0.65) {
@@ -92,7 +92,7 @@ func (g *generator) result(op Op, axes []domain.Axis, like *value) *value {
 	return v
 }
 
-// annotation chooses the distribution of a result: as its operands, whole, or different.
+// annotation chooses the sharding of a result: that of its operands, whole on every rank, or another one.
 func (g *generator) annotation(v *value) []domain.Axis {
 	switch {
 	case g.chance(0.35):
@@ -108,7 +108,7 @@ func (g *generator) annotation(v *value) []domain.Axis {
 	return v.axes
 }
 
-// sound makes the kinds valid: one axis for each mesh axis, and one Stream axis.
+// sound makes repeated kinds serial: at most one axis is split over each mesh axis, and at most one is a Stream axis.
 func (g *generator) sound(axes []domain.Axis) []domain.Axis {
 	seen := map[string]bool{}
 	for i, a := range axes {
@@ -133,7 +133,7 @@ func (g *generator) set() bool {
 	return true
 }
 
-// wider chooses the element type of a matmul or a reduction.
+// wider chooses the element type of the result of a matmul or a reduction: t, or sometimes fp32.
 func (g *generator) wider(t domain.DType) domain.DType {
 	if g.chance(0.15) {
 		return domain.FP32
@@ -159,7 +159,7 @@ func (g *generator) permute() bool {
 	return true
 }
 
-// positions counts along an axis.
+// positions adds the positions along an axis of a tensor.
 func (g *generator) positions() bool {
 	v := g.any()
 	at := g.IntN(len(v.axes))
@@ -300,7 +300,7 @@ func (g *generator) binary() bool {
 	return true
 }
 
-// mask is a new tensor that chooses elements of another.
+// mask returns a new tensor that selects elements of v.
 func (g *generator) mask(v *value) *value {
 	input, dtype := g.inputOf, pick(g, domain.AllDTypes...)
 	if dtype.IsInteger() {
@@ -352,14 +352,14 @@ func (g *generator) reduce() bool {
 	return true
 }
 
-// listReduced adds the reduced axis to the declaration of the result, or not.
+// listReduced sometimes adds the reduced axis to the declaration of the result, if there is one.
 func (g *generator) listReduced(v *value, reduced domain.Axis, at int) {
 	if i := g.spec.declared(v.name); i >= 0 && g.chance(0.5) {
 		g.spec.Tensors[i].Axes = slices.Insert(g.spec.Tensors[i].Axes, at, reduced)
 	}
 }
 
-// composite adds an operation that consists of several.
+// composite adds a composite operation. It returns false if the operation does not fit.
 func (g *generator) composite() bool {
 	v := g.any()
 	if product(v.shape()) > 64 {
@@ -401,7 +401,7 @@ func (g *generator) composite() bool {
 			g.countRows(&op, n-2)
 		}
 	case "split", "dropout":
-		return false // a slice has several results; see dropout
+		return false // a split has several results; dropout makes dropouts
 	case "where":
 		op = on(fn, g.mask(v), v, g.partner(v))
 	case "softmax_grad", "normalize_grad", "log_softmax_grad":
@@ -424,7 +424,7 @@ func (g *generator) composite() bool {
 	return true
 }
 
-// countRows sets how most operations count the rows after another axis.
+// countRows adds split=rows or split=batches to most operations whose rows follow another axis.
 func (g *generator) countRows(op *Op, axis int) {
 	if axis > 0 && g.chance(0.7) {
 		*op = op.with(word("split", pick(g, "rows", "batches")))

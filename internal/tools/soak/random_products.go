@@ -10,7 +10,8 @@ func (g *generator) matmul() bool { return g.product("matmul") }
 
 func (g *generator) linear() bool { return g.product("linear") }
 
-// product multiplies a tensor by an existing or a new one, and may add an epilogue of a GEMM.
+// product multiplies a tensor by an existing or a new one, and may add an epilogue of a GEMM. It returns false if the
+// tensor has one axis or the result is too large.
 func (g *generator) product(fn string) bool {
 	a := g.any()
 	if len(a.axes) < 2 {

@@ -11,8 +11,8 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// schedule chooses fields of the schedule and their values from the table of the loader: all of them, or none to many.
-// It sets fields of communications for all tensors, or sometimes for one.
+// schedule sets the fields that the kind of spec needs. If there are none, it sets no field, or random fields and
+// values from the table of the loader. It sets fields of communications for all tensors, or sometimes for one.
 func (g *generator) schedule(none bool) {
 	g.spec.Schedule = nil
 	if g.fields != nil {
@@ -81,7 +81,7 @@ func (g *generator) worldAxes() []string {
 	return names
 }
 
-// fitting removes refused fields of the schedule, one by one, until the rest is accepted for this spec.
+// fitting removes refused fields of the schedule until the spec accepts the rest, or no more errors name a field.
 func (g *generator) fitting() {
 	for range schedule.Fields {
 		errors, ok := diag.Diagnostics(refusal(g.spec))

@@ -9,8 +9,8 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// subChunks begins with a pipeline from rank to rank whose slices are cut into sub-chunks: a gather, or a sum. Its kernels fold
-// rows, have several results, and stretch axes.
+// subChunks begins with a p2p pipeline whose slices are split into sub-chunks: a gather, or a sum. Its kernels may fold
+// rows, have several results, and broadcast axes.
 func (g *generator) subChunks() {
 	ranks, parts := &g.spec.World.Axes[0], pick[int64](g, 2, 2, 3)
 	ranks.Size = max(ranks.Size, 2)
@@ -48,7 +48,7 @@ func (g *generator) gatherInSubChunks(over domain.Axis, slice []domain.Axis) {
 		(*generator).dropout, (*generator).permute, (*generator).slice, (*generator).concat, (*generator).broadcast, (*generator).mergedAxes)
 }
 
-// mergedAxes merges all axes of a tensor behind its first one.
+// mergedAxes merges all axes of a tensor after its first one. It returns false if there are fewer than three axes.
 func (g *generator) mergedAxes() bool {
 	v := g.any()
 	if len(v.axes) < 3 {
@@ -62,7 +62,7 @@ func (g *generator) mergedAxes() bool {
 	return true
 }
 
-// viewInSubChunks reads an input in the pipeline, through a view that gives it another shape.
+// viewInSubChunks reads an input in the pipeline through a view of another shape.
 func (g *generator) viewInSubChunks(count domain.Extent, slice []domain.Axis) {
 	axes := append([]domain.Axis{{Kind: domain.Stream, Extent: count}}, slice...)
 	in := g.laid(serialAxes(nil, count.Size, product(domain.Shape(slice))), g.spec.World)
@@ -72,7 +72,7 @@ func (g *generator) viewInSubChunks(count domain.Extent, slice []domain.Axis) {
 	g.laidResult(on(pick(g, "set", "relu"), view), axes, view)
 }
 
-// sumInSubChunks sums over ranks what another operation makes.
+// sumInSubChunks adds a sum over ranks whose operand another operation computes.
 func (g *generator) sumInSubChunks(over domain.Axis, slice []domain.Axis) {
 	axes := slices.Concat([]domain.Axis{over, {Kind: domain.Stream, Extent: over.Extent}}, slice)
 	v := g.partsOf(axes)
@@ -90,8 +90,8 @@ func (g *generator) sumInSubChunks(over domain.Axis, slice []domain.Axis) {
 	}
 }
 
-// partsOf makes the parts of a sum, with a Stream axis: by a kernel that stretches an axis or folds rows, or by an operation that
-// needs whole axes.
+// partsOf computes the partial sums, with a Stream axis: by a kernel that broadcasts an axis or folds rows, or by an
+// operation that needs whole axes.
 func (g *generator) partsOf(axes []domain.Axis) *value {
 	input := func(change func([]domain.Axis)) *value {
 		in := slices.Clone(axes)

@@ -9,7 +9,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// Shrink makes the spec of a finding smaller as long as a finding of the same shape remains, for a time.
+// Shrink reduces the spec of a finding as long as a finding of the same shape remains, and until limit has passed.
 func Shrink(f *Finding, examine func(Spec) *Finding, limit time.Duration) *Finding {
 	deadline, shape := time.Now().Add(limit), f.Shape()
 	for smaller := true; smaller; {
@@ -43,8 +43,7 @@ func smallerSpecs(s Spec) []Spec {
 	return smaller
 }
 
-// fewerOps leaves only what one operation needs; leaves out one that no other reads; or gives its
-// results.
+// fewerOps keeps only the operations that one result needs, removes one operation, or replaces its results by inputs.
 func fewerOps(s Spec, propose func(func(*Spec))) {
 	axes := inferred(s)
 	for i, op := range s.Ops {
@@ -66,7 +65,7 @@ func fewerOps(s Spec, propose func(func(*Spec))) {
 	}
 }
 
-// give declares what an operation made as an input.
+// give declares the result of a removed operation as an input.
 func (s *Spec) give(t Tensor) {
 	if s.declared(t.Name) < 0 {
 		s.Tensors = append(s.Tensors, t)
@@ -124,7 +123,8 @@ func lessSchedule(s Spec, propose func(func(*Spec))) {
 	}
 }
 
-// fewerRanks drops axes of the mesh, and puts tensors of other meshes on the world.
+// fewerRanks drops axes of the mesh, puts tensors of other meshes on the world, and numbers the ranks of other meshes
+// in order.
 func fewerRanks(s Spec, propose func(func(*Spec))) {
 	for i, a := range s.World.Axes {
 		if len(s.World.Axes) == 1 {
@@ -159,7 +159,7 @@ func fewerRanks(s Spec, propose func(func(*Spec))) {
 	}
 }
 
-// smallerExtents replaces an extent by a smaller one, wherever it stands or in tensors alone.
+// smallerExtents replaces an extent by a smaller one: everywhere, or only in axes that are not split over ranks.
 func smallerExtents(s Spec, propose func(func(*Spec))) {
 	propose(func(c *Spec) { c.Params = nil })
 	for _, was := range s.sizes() {

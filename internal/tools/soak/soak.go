@@ -13,13 +13,13 @@ type Options struct {
 	Seed     uint64
 	From     uint64 // the number of the first spec
 	Seconds  int
-	Specs    uint64  // no more than these; 0: as many as there is time for
-	Only     *uint64 // this one alone
+	Specs    uint64  // only specs with numbers below this; 0: as many as there is time for
+	Only     *uint64 // if set, only the spec of this number
 	Whole    bool    // findings are not made small
 	Findings int     // stop after this many distinct findings; 0 means 1
 	Examples []Example
 	Yard     *Yard  // builds and runs programs; nil: do not build
-	Every    uint64 // build one of every this many accepted specs
+	Every    uint64 // build accepted specs whose number is a multiple of this
 	Builds   int    // no more than these; 0: as many as there is time for
 	Repeat   string // a command that repeats a spec; takes its number
 	Log      io.Writer

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// yard builds for a test.
+// yard returns a Yard for a test.
 func yard(tb testing.TB, orders int64) *Yard {
 	tb.Helper()
 	dir, err := yardDir()
@@ -57,12 +57,12 @@ func TestMakeIsRepeatable(t *testing.T) {
 	}
 }
 
-// TestFindingsAreMadeSmall: what does not show a mistake is left out of its spec.
+// TestFindingsAreMadeSmall: Shrink removes all that a finding does not need.
 func TestFindingsAreMadeSmall(t *testing.T) {
 	o := Options{Seed: 1}
 	for number := range uint64(50) {
 		spec := o.Make(number)
-		hasSum := func(s Spec) *Finding { // a made-up mistake: a sum is there
+		hasSum := func(s Spec) *Finding { // a made-up finding: the spec has a sum
 			for _, op := range s.Ops {
 				if outcome := Examine(s); op.Fn == "sum" && outcome.Refused == "" {
 					return &Finding{Spec: s, Kind: Differs}
@@ -80,7 +80,7 @@ func TestFindingsAreMadeSmall(t *testing.T) {
 	}
 }
 
-// TestRunReportsWhatItFinds: a search ends at the first finding, says how to repeat it, and counts.
+// TestRunReportsWhatItFinds: a search prints a finding once, with the command that repeats it, and ends.
 func TestRunReportsWhatItFinds(t *testing.T) {
 	var log strings.Builder
 	s := &search{Options: Options{Log: &log, Repeat: "make soak SEED=4 ONLY=%d"}, found: map[string]*Finding{}}
@@ -112,7 +112,7 @@ func TestSoak(t *testing.T) {
 	}
 }
 
-// TestLegalSpecsAreAccepted: no refusal is right for them, and each form occurs.
+// TestLegalSpecsAreAccepted: all specs of MakeLegal are accepted, and each form occurs often.
 func TestLegalSpecsAreAccepted(t *testing.T) {
 	forms := map[string]int{"Stream": 0, "permute": 0, "DIDx": 0, "matmul": 0, "linear": 0}
 	for number := range uint64(300) {
@@ -135,7 +135,7 @@ func TestLegalSpecsAreAccepted(t *testing.T) {
 	}
 }
 
-// TestRefusalsOfLegalSpecsAreFindings: what is a mistake of the user elsewhere is none here.
+// TestRefusalsOfLegalSpecsAreFindings: a refusal is a finding for a legal spec, and none for other specs.
 func TestRefusalsOfLegalSpecsAreFindings(t *testing.T) {
 	spec := MakeLegal(1, 0)
 	spec.Tensors[0].Axes[0].Size += 7
@@ -147,7 +147,7 @@ func TestRefusalsOfLegalSpecsAreFindings(t *testing.T) {
 	}
 }
 
-// TestWhatWasFound: specs that showed mistakes are accepted and counted, every property holds of them, and they run.
+// TestWhatWasFound: specs of earlier findings are accepted and counted, have every property, and run.
 func TestWhatWasFound(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "found", "*.yaml"))
 	if err != nil || len(files) == 0 {
@@ -171,7 +171,7 @@ func TestWhatWasFound(t *testing.T) {
 	}
 }
 
-// TestPacksBuild: programs that have kernels of their own, or none, are built as one, whichever is the first.
+// TestPacksBuild: programs with and without kernels are built as one, whichever is the first.
 func TestPacksBuild(t *testing.T) {
 	const head = "hirgen: 1\nname: one\nmesh: {x: 2}\ndtype: fp32\ntensors:\n  A: [DIDx(2), 4]\n"
 	with, without := head+"ops:\n  - B = relu(A)\n  - C = scale(B, by=2)\n", head+"  B: [2, 4]\nops:\n  - B = set(A)\n"
@@ -196,7 +196,7 @@ func TestExamplesAreSpecs(t *testing.T) {
 	for _, e := range examples(t) {
 		p, err := model.Load("spec.yaml", []byte(e.text), nil)
 		if err != nil || strings.Contains(e.text, "dropout(") {
-			continue // it needs parameters; or what a dropout consists of is no operation of specs
+			continue // it needs parameters, or its dropout expands to operations that specs cannot name
 		}
 		spec := specOf(p)
 		if again, err := model.Load("spec.yaml", []byte(spec.Text()), nil); err != nil || len(again.Ops) != len(p.Ops) {

@@ -15,13 +15,13 @@ import (
 // A Spec is a spec as data, which can be generated, changed and reduced before it is printed.
 type Spec struct {
 	Name     string
-	Params   []Param // extents that have a name; text alone
+	Params   []Param // names of extents; they change only the text
 	World    Mesh    // without axes: as many ranks as the teams need
 	Teams    []Mesh  // additional meshes
 	DType    domain.DType
 	Tensors  []Tensor // declared ones
 	Ops      []Op
-	Outputs  []string // none: what no operation reads
+	Outputs  []string // empty: the results that no operation reads
 	Schedule []model.Setting
 	Legal    bool // it must be accepted
 }
@@ -50,7 +50,7 @@ func (a MeshAxis) device() domain.Axis {
 	return domain.Axis{Kind: domain.Device, Mesh: a.Name, Extent: domain.Extent{Size: a.Size}}
 }
 
-// Size is the number of ranks.
+// Size returns the number of ranks.
 func (m Mesh) Size() int64 { return lists.Product(m.Axes, func(a MeshAxis) int64 { return a.Size }) }
 
 // A Tensor is a declared tensor. By default it has the spec's element type and is on the world.
@@ -78,7 +78,7 @@ func (o Op) with(attrs ...Attr) Op {
 	return o
 }
 
-// An Attr is an attribute of an operation: one value, or a list. Sizes are extents.
+// An Attr is an attribute of an operation: one value, or a list. Sizes marks a list of extents.
 type Attr struct {
 	Name  string
 	Value string
@@ -214,7 +214,7 @@ func (s Spec) op(op Op) string {
 	return fmt.Sprintf("%s = %s(%s)", strings.Join(op.Results(), ", "), op.Fn, strings.Join(args, ", "))
 }
 
-// declared finds a declared tensor.
+// declared returns the index of a declared tensor, or -1.
 func (s Spec) declared(name string) int {
 	return slices.IndexFunc(s.Tensors, func(t Tensor) bool { return t.Name == name })
 }

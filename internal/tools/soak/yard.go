@@ -21,7 +21,7 @@ import (
 // packSize is the number of specs in one program. They share the cost of compiling headers.
 const packSize = 16
 
-// flags compile quickly; indices are checked.
+// flags make compilation fast and check indices.
 const flags = "-O0 -D_GLIBCXX_ASSERTIONS"
 
 // runTime bounds one run of a program, whose own waits have a shorter bound.
@@ -47,7 +47,7 @@ func (y *Yard) builder(number int) *Yard {
 	return &Yard{Dir: y.Dir, Orders: y.Orders, number: number}
 }
 
-// Try builds specs as one program and runs each.
+// Try builds specs as one program, runs each and returns the failures.
 func (y *Yard) Try(pack []accepted) []*Finding {
 	// A pack has the runtime of its first program, and only programs that call UCC have that part.
 	if at := slices.IndexFunc(pack, callsUCC); at > 0 {
@@ -61,7 +61,7 @@ func (y *Yard) Try(pack []accepted) []*Finding {
 		switch {
 		case err != nil && len(pack) == 1:
 			f = y.failure(one.spec, NoBuild, err)
-		case err != nil: // whose fault it is shows when each is built alone
+		case err != nil: // build each alone to find the cause
 			f = y.Alone(one.spec)
 		default:
 			f = y.runs(program, i, one.spec, one.outcome.Program.Meshes[0].Size(), one.outcome.Program.Fallback != nil)
@@ -72,7 +72,7 @@ func (y *Yard) Try(pack []accepted) []*Finding {
 		}
 	}
 	if failure := (*launch.EnvironmentError)(nil); errors.As(err, &failure) && len(findings) == 0 {
-		findings = append(findings, y.failure(pack[0].spec, NoBuild, err)) // only programs in one: a pack takes what it does not include
+		findings = append(findings, y.failure(pack[0].spec, NoBuild, err)) // each builds alone: joining them in a pack fails
 	}
 	return findings
 }
