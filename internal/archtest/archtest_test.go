@@ -20,8 +20,8 @@ const lists = "internal/base/lists"
 // transports has rows that the stages read.
 const transports = "model/transports"
 
-// mayImport says what each folder sees of the others; a folder with a star stands for the packages in it. A folder that is not
-// listed fails the test: it needs a place in the flow first.
+// mayImport lists the folders that each folder may import. "folder/*" stands for the packages in a folder. A folder
+// that is not listed fails the test: it needs a place in the flow first.
 var mayImport = map[string][]string{
 	lists:                    {},
 	"internal/base/diag":     {},
@@ -115,7 +115,7 @@ var mayImport = map[string][]string{
 		"model/eval", "model/domain", "internal/base/expr"},
 	"prove/mutate": {"calls/collective", "calls", "calls/text", "model/domain", "internal/base/expr", "internal/base/diag"},
 
-	// What proves programs knows nothing of what makes them.
+	// The prover imports nothing of the lowering or of emit.
 	"prove": {"calls/effects", "calls/issue", "prove/*", "calls", "calls/align"},
 	"prove/values": {"calls/effects", "calls/issue", "calls/collective", "prove/unroll", "prove/events", "calls", "model", "model/eval",
 		"model/domain", "internal/base/expr"},
@@ -131,7 +131,7 @@ var mayImport = map[string][]string{
 	"emit/gosrc":   {"emit/goprint", "model", "model/domain"},
 	"emit/goprint": {},
 
-	// The Go package of emitted folders. What it copies sees nothing of this module.
+	// The Go package of emitted folders. The files that it copies import nothing of this module.
 	"emit/gopkg":          {"emit/gopkg/element", "emit/goprint", "model/domain"},
 	"emit/gopkg/element":  {},
 	"emit/gopkg/_package": {},
@@ -144,14 +144,14 @@ var mayImport = map[string][]string{
 		"emit", "emit/gosrc", "runtime_cpp", "internal/base/*", "internal/tools/*"},
 }
 
-// onlyIn says which files may import a package that shapes all that touches it. Each
-// pattern is matched against the path of the file.
+// onlyIn lists the files that may import a package that shapes the code of all its users. matches compares patterns
+// with files.
 var onlyIn = map[string][]string{
 	"gopkg.in/yaml.v3":                       {"model/yaml*.go"},
 	"github.com/dave/jennifer/":              {"emit/goprint/*.go", "emit/gosrc/*.go", "emit/gopkg/*.go"},
 	"text/template":                          {"emit/*.go"},
 	"github.com/spf13/cobra":                 {"cmd/hirgen/*.go"},
-	"github.com/santhosh-tekuri/jsonschema/": {}, // tests alone
+	"github.com/santhosh-tekuri/jsonschema/": {}, // only tests
 	"github.com/chromedp/":                   {"internal/tools/browser/*.go"},
 	"github.com/google/go-cmp/":              {"*_test.go", "lowering/lowertest/*.go"},
 }
@@ -223,13 +223,13 @@ func permits(allowed []string, target string) bool {
 	})
 }
 
-// matchesPackage reports whether an import path is the package, or lies below one that
-// ends with a slash.
+// matchesPackage reports whether an import path is the package, or is below one that ends with a slash.
 func matchesPackage(imported, restricted string) bool {
 	return imported == restricted || strings.HasSuffix(restricted, "/") && strings.HasPrefix(imported, restricted)
 }
 
-// matches reports whether a file fits some pattern; one without a slash is for its name alone.
+// matches reports whether the path of a file matches a pattern. A pattern without a slash is compared with the name of
+// the file alone.
 func matches(patterns []string, file string) bool {
 	return slices.ContainsFunc(patterns, func(pattern string) bool {
 		name := file

@@ -19,7 +19,7 @@ var (
 	inBackticks   = regexp.MustCompile("`([^`]+)`")
 )
 
-// callsOf gives the names that look like calls in the sources below folders, without comments.
+// callsOf returns the names that look like calls in the sources below folders, without comments.
 func callsOf(t *testing.T, folders ...string) map[string]bool {
 	t.Helper()
 	found := map[string]bool{}
@@ -33,7 +33,7 @@ func callsOf(t *testing.T, folders ...string) map[string]bool {
 	return found
 }
 
-// sources gives the C++ and the templates below a folder, by path, without comments.
+// sources returns the C++ and the templates below a folder, by path, without comments.
 func sources(t *testing.T, folder string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -51,8 +51,8 @@ func sources(t *testing.T, folder string) map[string]string {
 	return found
 }
 
-// callsMade gives what the runtime and the templates call: all that the CPU device declares and they name
-// (some only as a function to look up), and what is called on GPUs alone.
+// callsMade returns the calls of the runtime and the templates: all functions that they name and the CPU device
+// declares (some are only looked up), and those that are called on GPUs alone.
 func callsMade(t *testing.T) map[string]bool {
 	t.Helper()
 	folders := []string{"../../runtime_cpp/src", "../../runtime_cpp/include", "../../templates"}
@@ -75,7 +75,7 @@ func callsMade(t *testing.T) map[string]bool {
 	return made
 }
 
-// row is one of docs/conformance.md.
+// row is a row of the table in docs/conformance.md.
 type row struct{ calls, cases []string }
 
 func conformanceRows(t *testing.T) []row {
@@ -102,8 +102,8 @@ func conformanceRows(t *testing.T) []row {
 	return rows
 }
 
-// suite gives the conformance suite's programs by subject: the text of each, with what all of them share and the
-// headers that it includes.
+// suite returns the programs of the conformance suite by subject: the text of each, with the code that all share and
+// the headers that it includes.
 func suite(t *testing.T) map[string]string {
 	t.Helper()
 	const folder = "../../runtime_cpp/tests/device"
@@ -123,8 +123,7 @@ func suite(t *testing.T) map[string]string {
 	return programs
 }
 
-// TestEveryCallHasAnExpectation holds docs/conformance.md against the calls that are made and the cases
-// that are there.
+// TestEveryCallHasAnExpectation compares docs/conformance.md with the calls that are made and the cases of the suite.
 func TestEveryCallHasAnExpectation(t *testing.T) {
 	made, programs, seen := callsMade(t), suite(t), map[string]bool{}
 	for _, r := range conformanceRows(t) {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// needs skips a test where one of the tools is not installed.
+// needs skips a test if one of the tools is not installed.
 func needs(t *testing.T, tools ...string) {
 	t.Helper()
 	for _, tool := range tools {
@@ -20,7 +20,7 @@ func needs(t *testing.T, tools ...string) {
 	}
 }
 
-// launched runs a launcher's line with further variables to its end, which has to come within a minute.
+// launched runs a command with additional variables to its end, and kills it after a minute.
 func launched(t *testing.T, env []string, name string, args ...string) result {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -35,10 +35,10 @@ func launched(t *testing.T, env []string, name string, args ...string) result {
 	return result{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String(), time.Since(start)}
 }
 
-// withSecret gives a job the secret that its launcher has none of.
+// withSecret is the secret of a job whose launcher has none.
 var withSecret = []string{"HIRGEN_JOB_SECRET=3f1c9a5e7b2d4860aa51"}
 
-// TestLaunchersForReal has the ranks started by the launchers themselves, as docs/launchers.md says it.
+// TestLaunchersForReal starts ranks with the launchers themselves, as docs/launchers.md describes.
 func TestLaunchersForReal(t *testing.T) {
 	program := shared.make(t, agMatmul(plain), params{"D": 2})
 	own := []string{"--iters", "2", "--timeout", "20", "--require-secret"}

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestLayers runs every spec under testdata/layers, operations of which layers are made and backward passes that hirgen
-// grad wrote, by what auto chooses for them, in fp32: on 2, 3 or 4 ranks in turn, or on each.
+// TestLayers runs every spec under testdata/layers in fp32, with the schedule that auto chooses: parts of layers, and
+// backward passes that hirgen grad wrote. Each runs on 2, 3 or 4 ranks in turn, or on all of these in a full test.
 func TestLayers(t *testing.T) {
 	specs, err := filepath.Glob("../../testdata/layers/*.yaml")
 	if err != nil || len(specs) == 0 {

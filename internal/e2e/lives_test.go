@@ -10,9 +10,9 @@ import (
 	"github.com/hirgen/hirgen/internal/tools/launch"
 )
 
-// TestMemoryIsFreedAsTheCallsSay: a program on two ranks that share memory exports before the peer imports, and closes
-// all that it has imported before any rank frees what it has exported; what it shares is freed when communicators are
-// destroyed, which is when nothing uses them; and all that it allocates is freed once.
+// TestMemoryIsFreedAsTheCallsSay checks a program on two ranks that share memory. A rank exports memory before its peer
+// imports it. All imported memory is closed before any exported memory is freed. The last communicator is destroyed
+// after that. All memory is freed, and once.
 func TestMemoryIsFreedAsTheCallsSay(t *testing.T) {
 	spec, values := example(t, "../../testdata/specs/matmul_ar_p2p/spec.yaml", row(2))
 	program := examples.make(t, spec, values)
@@ -72,7 +72,7 @@ func exportsOf(lines [][]string) map[string]int {
 	return counts
 }
 
-// lives runs a program on two ranks, and gives what they make and free, in order: process, what, address.
+// lives runs a program on two ranks and returns what they create and release, in order, as process, action and address.
 func lives(t *testing.T, program string) (lines [][]string) {
 	t.Helper()
 	folder := t.TempDir()

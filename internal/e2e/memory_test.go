@@ -15,8 +15,9 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir/text"
 )
 
-// TestMemoryIsWhatCheckSays: a program with buffers in the memory of others, worker streams with workspaces, an attention, or memory
-// that ranks share, allocates as many bytes of each kind as hirgen check prints; of workspaces no more.
+// TestMemoryIsWhatCheckSays: a program allocates as many bytes of buffers and of shared memory as hirgen check prints,
+// and at most as many of workspaces. The examples cover buffers in the memory of others, worker streams with
+// workspaces, an attention, and memory that ranks share.
 func TestMemoryIsWhatCheckSays(t *testing.T) {
 	examples, seen := examples.beside(t), calls.Memory{}
 	for _, name := range []string{"mlp_sp", "matmul_ar_p2p", "transformer_block_backward"} {
@@ -47,10 +48,10 @@ func TestMemoryIsWhatCheckSays(t *testing.T) {
 	}
 }
 
-// memory is what a program allocates beside its arguments, in bytes.
+// memory is what a program allocates in addition to its arguments, in bytes.
 type memory struct{ Buffers, Workspaces, IPC int64 }
 
-// memoryIn reads it from a report.
+// memoryIn reads the memory of a report, and checks its sum.
 func memoryIn(t *testing.T, path string) memory {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -70,7 +71,7 @@ func memoryIn(t *testing.T, path string) memory {
 	return report.Memory
 }
 
-// TestWorkspacesAreTheRuntimes: Go and C++ say how large they are.
+// TestWorkspacesAreTheRuntimes: Go and C++ have the same size of workspaces.
 func TestWorkspacesAreTheRuntimes(t *testing.T) {
 	data, err := os.ReadFile("../../runtime_cpp/include/hirgen/matmul.hpp")
 	if err != nil {
@@ -87,9 +88,9 @@ func TestWorkspacesAreTheRuntimes(t *testing.T) {
 	}
 }
 
-// TestBuffersOfTwoTypesShareMemory runs a backward pass in bf16 with gradients of norms in fp32, a kernel for each operation of them:
-// buffers lie
-// side by side in one memory, those of one type where those of another one were, and in outputs that are not written yet.
+// TestBuffersOfTwoTypesShareMemory runs a backward pass in bf16 with gradients of norms in fp32, each operation in its
+// own kernel. Buffers of both types share one memory. Some reuse bytes of a buffer of the other type, or of an output
+// that is not written yet.
 func TestBuffersOfTwoTypesShareMemory(t *testing.T) {
 	spec, err := os.ReadFile("../../testdata/layers/llama_block_sp_backward.yaml")
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/hirgen/hirgen/internal/tools/launch"
 )
 
-// widen is a second program on the output of agMatmul.
+// widen is a second program, which reads the output of agMatmul.
 const widen = `hirgen: 1
 name: widen
 params: {D: 4, S: 4, M: 128, N: 24}
@@ -24,7 +24,7 @@ ops:
   - E = scale(F, by=4)
 `
 
-// others is a second folder, for what runs beside the program in the first.
+// others is a second folder, for programs that run together with the one in shared.
 var others = folder{"others"}
 
 // TestTwoProgramsInOneProcess: a client hands its buffers, stream and events to two programs, and to
@@ -41,7 +41,7 @@ func TestTwoProgramsInOneProcess(t *testing.T) {
 	}
 }
 
-// TestMisuse: what a client does wrong is an error of that call, and calls after it are right.
+// TestMisuse: a wrong call of a client returns an error, and later calls are correct.
 func TestMisuse(t *testing.T) {
 	for _, graph := range []bool{false, true} {
 		s := plain

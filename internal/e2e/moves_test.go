@@ -11,8 +11,8 @@ import (
 	"github.com/hirgen/hirgen/model/eval"
 )
 
-// TestMoves runs programs whose tensors are on grids of ranks and on some of the ranks: each
-// type of communication, with every place that its root can have.
+// TestMoves runs programs whose tensors are on grids of ranks and on some of the ranks: each type of communication,
+// with every root.
 func TestMoves(t *testing.T) {
 	specs, err := filepath.Glob("testdata/moves/*.yaml")
 	if err != nil || len(specs) == 0 {
@@ -30,8 +30,8 @@ func TestMoves(t *testing.T) {
 	}
 }
 
-// TestDumpOfSomeRanks dumps what only some ranks have, in slices and whole, from inputs that
-// only some ranks load.
+// TestDumpOfSomeRanks dumps tensors that only some ranks have, in slices and whole, computed from inputs that only some
+// ranks load.
 func TestDumpOfSomeRanks(t *testing.T) {
 	spec, err := os.ReadFile("testdata/moves/line.yaml")
 	if err != nil {
@@ -59,7 +59,8 @@ func TestDumpOfSomeRanks(t *testing.T) {
 	}
 }
 
-// TestPlacements runs specs whose communications follow from derived placements: every third without HIRGEN_TEST_FULL.
+// TestPlacements runs specs whose communications follow from derived placements: every third one, or all in a full
+// test.
 func TestPlacements(t *testing.T) {
 	specs, err := filepath.Glob("../../testdata/placements/*.yaml")
 	if err != nil || len(specs) == 0 {

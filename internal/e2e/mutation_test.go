@@ -7,16 +7,16 @@ import (
 	"github.com/hirgen/hirgen/internal/tools/launch"
 )
 
-// TestEveryWaitIsNeeded takes the waits out of an emitted program, one at a time. For
-// some seed the CPU device must then give wrong elements: a check is worth what it catches.
+// TestEveryWaitIsNeeded removes the waits of an emitted program, one at a time. The CPU device must then compute wrong
+// elements for some seed, which shows that the check detects missing waits.
 func TestEveryWaitIsNeeded(t *testing.T) {
 	if waits := shared.mustNeedEach(t, agMatmul(plain), params{"D": 2}, "cudaStreamWaitEvent(", "ag_matmul.cpp"); waits < 3 {
 		t.Errorf("found %d waits in the emitted program, want those of the communicator, the GEMM and the caller", waits)
 	}
 }
 
-// mustNeedEach builds a program of a spec on two ranks without each statement of a source that has this text, one
-// at a time: elements must then be wrong. It returns how many there are.
+// mustNeedEach builds a program on two ranks without each statement of a source that contains text, one at a time:
+// elements must then be wrong. It returns the number of these statements.
 func (f folder) mustNeedEach(t *testing.T, spec string, values params, text, source string) int {
 	t.Helper()
 	f.emit(t, spec, values)
@@ -52,7 +52,7 @@ func mustBeWrong(t *testing.T, program string) {
 	t.Error("no seed shows that this wait is missing")
 }
 
-// startOf is the line that a statement begins with of which line i is a part.
+// startOf returns the first line of the statement that contains line i.
 func startOf(lines []string, i int) int {
 	for i > 0 && strings.HasSuffix(strings.TrimSpace(lines[i-1]), "(") {
 		i--

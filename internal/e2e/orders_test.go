@@ -8,10 +8,10 @@ import (
 	"github.com/hirgen/hirgen/internal/tools/launch"
 )
 
-// full asks for everything that is claimed; see make test-full.
+// full selects tests at full length; see make test-full.
 var full = os.Getenv("HIRGEN_TEST_FULL") != ""
 
-// seedsOf is some orders of execution, or all that are claimed.
+// seedsOf returns a number of orders of execution: some, or 20 in a full test.
 func seedsOf(some int64) int64 {
 	if full {
 		return 20
@@ -19,7 +19,7 @@ func seedsOf(some int64) int64 {
 	return some
 }
 
-// transferSeedsOf is the same of programs whose ranks exchange slices.
+// transferSeedsOf is seedsOf for programs whose ranks exchange slices: 50 in a full test.
 func transferSeedsOf(some int64) int64 {
 	if full {
 		return 50
@@ -27,8 +27,8 @@ func transferSeedsOf(some int64) int64 {
 	return some
 }
 
-// manyCalls checks twenty calls that follow each other without the host, each on other
-// inputs: data of the call before, or of the call after, shows.
+// manyCalls checks twenty calls back to back, each with new inputs, so that data of the call before or after is
+// detected.
 var manyCalls = []string{"--checks", "20", "--warmup", "1", "--iters", "2", "--repeats", "1"}
 
 // mustPassInOrders runs many calls of a program in some orders of execution: 0 is in order.

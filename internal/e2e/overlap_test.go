@@ -7,13 +7,13 @@ import (
 	"testing"
 )
 
-// hidden is a communication that some order of execution runs beside a product of the same rank.
+// hidden is a communication that some order of execution runs at the same time as a GEMM of the same rank.
 type hidden struct {
 	communication, product string // statements of the host program
-	ahead                  int    // by how many slices the communication's is behind the product's
+	ahead                  int    // index of the communication's slice minus that of the GEMM's
 }
 
-// layersThatOverlap are programs, with what has to hide in them.
+// layersThatOverlap are programs, with the communications that must be hidden in them.
 var layersThatOverlap = []struct {
 	spec   string // an example, or the file of another one
 	hidden []hidden
@@ -37,8 +37,8 @@ var layersThatOverlap = []struct {
 	{"../../testdata/grids/mlp_fsdp.yaml", []hidden{{"gather_2: Allgather of W2", "Linear of Z_s", 0}}},
 }
 
-// TestCommunicationsHideBehindProducts reads from traces that a slice is gathered, or dispatched, while
-// the products of the slice before go on, and that weights are while those of the layer before do.
+// TestCommunicationsHideBehindProducts checks in traces that a slice is gathered, or dispatched, during the GEMMs of
+// the slice before, and that weights are gathered during those of the layer before.
 func TestCommunicationsHideBehindProducts(t *testing.T) {
 	for _, layer := range layersThatOverlap {
 		t.Run(filepath.Base(layer.spec), func(t *testing.T) {
@@ -50,8 +50,8 @@ func TestCommunicationsHideBehindProducts(t *testing.T) {
 	}
 }
 
-// TestASerialProgramHidesNothing is the same on a program whose slices follow each other: the waits of
-// an iteration for all before it leave no order in which a gather goes on beside products.
+// TestASerialProgramHidesNothing checks a program whose slices run one after the other. Each iteration waits for all
+// before it, so no order runs a gather at the same time as a GEMM.
 func TestASerialProgramHidesNothing(t *testing.T) {
 	layer := layersThatOverlap[0]
 	spec, values := layerSpec(t, layer.spec)
@@ -74,8 +74,8 @@ func layerSpec(t *testing.T, name string) (string, params) {
 	return renamed.ReplaceAllString(string(spec), "name: example"), nil
 }
 
-// neverBeside runs a program until each communication was seen beside its product, in some orders of
-// execution; it returns those that were not.
+// neverBeside runs a program in up to orders orders of execution, until each communication could run at the same time
+// as its GEMM. It returns those that never could.
 func (f folder) neverBeside(t *testing.T, spec string, values params, list []hidden, orders int64) []hidden {
 	t.Helper()
 	ranks := f.emit(t, spec, values).Meshes[0].Size()
@@ -93,7 +93,7 @@ func (f folder) neverBeside(t *testing.T, spec string, values params, list []hid
 	return list
 }
 
-// hides reports whether a communication could go on beside its product.
+// hides reports whether a communication could run at the same time as its GEMM.
 func (tr trace) hides(h hidden) bool {
 	for _, c := range tr.slices {
 		if c.kind != "nccl" || c.statement != h.communication {

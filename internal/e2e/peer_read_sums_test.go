@@ -6,15 +6,14 @@ import (
 	"testing"
 )
 
-// TestPeerReadSums runs sums that read the parts of other ranks where they are, and are written where
-// the others gather them, in calls that follow each other, at round and odd sizes, in many orders of
-// execution.
+// TestPeerReadSums runs peer-read reductions, some of which store their results in the memory of peers. It runs calls
+// back to back, at round and odd sizes, in many orders of execution.
 func TestPeerReadSums(t *testing.T) {
 	odd := params{"M": 42, "N": 13, "K": 21}
 	for _, c := range []struct {
 		spec   string
 		ranks  int64
-		sizes  params // beside the ranks; M and K of one rank
+		sizes  params // without the number of ranks; M and K are for one rank
 		fields []string
 	}{
 		{"matmul_rs_p2p", 4, nil, []string{"block: D", "signals: batched"}},
@@ -46,9 +45,8 @@ func TestPeerReadSums(t *testing.T) {
 	}
 }
 
-// TestPeerReadSumsNeedTheirOrder sets the ready flags of an emitted program before the partial sums are
-// made, and lets the next call make others without a wait for the peers to have read: for some seed
-// elements must then be wrong.
+// TestPeerReadSumsNeedTheirOrder sets the ready flags of an emitted program before the partial sums are computed, or
+// removes the wait until the peers have read them. For some seed elements must then be wrong.
 func TestPeerReadSumsNeedTheirOrder(t *testing.T) {
 	early := func(source string) string {
 		before, rest, _ := strings.Cut(source, "  gemm(context_,")
@@ -64,8 +62,8 @@ func TestPeerReadSumsNeedTheirOrder(t *testing.T) {
 	}
 }
 
-// TestWrittenSums runs sums that are written to other ranks in all element types, along an axis of a
-// grid, where the program itself uses what it gathers, and as what the transport is found out for.
+// TestWrittenSums runs sums that kernels store in the memory of other ranks: in all element types, along each axis of a
+// grid, if the program itself uses the gathered result, and with transport: auto.
 func TestWrittenSums(t *testing.T) {
 	for name, c := range map[string]struct {
 		transport string

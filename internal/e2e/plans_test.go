@@ -10,7 +10,7 @@ import (
 	"github.com/hirgen/hirgen/internal/tools/launch"
 )
 
-// chosen is what a report says of a GEMM's algorithm.
+// chosen is the algorithm of a GEMM in a report.
 type chosen struct {
 	Gemm       string         `json:"gemm"`
 	Source     string         `json:"source"`

@@ -15,8 +15,8 @@ import (
 // exchanges is the folder of the point-to-point programs, which all have one name.
 var exchanges = folder{"exchanges"}
 
-// pointToPoint reads an example of a point-to-point pipeline with another schedule, to which
-// more fields may be added.
+// pointToPoint reads an example spec and replaces its schedule by a p2p pipeline over via, or with transport: auto, and
+// with the fields more.
 func pointToPoint(t *testing.T, name, via string, more ...string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "testdata", "specs", name, "spec.yaml"))
@@ -44,8 +44,8 @@ func pointToPoint(t *testing.T, name, via string, more ...string) string {
 	return strings.Join(lines, "")
 }
 
-// scheduleOf is a schedule with these fields; those of communications are for all. It is that of the reference where
-// a field goes with that alone. What is the default, and would be refused where edges forbid it, is left out.
+// scheduleOf returns a schedule with these fields; fields of communications are set for all of them. It has the preset
+// reference if a field needs it. It omits lead at its default, which is refused where edges forbid it.
 func scheduleOf(fields ...string) string {
 	var program, all []string
 	preset := ""
@@ -69,7 +69,7 @@ func scheduleOf(fields ...string) string {
 	return "{" + preset + strings.Join(program, ", ") + "}"
 }
 
-// small is a size that tests can afford.
+// small returns the parameters of a small size.
 func small(spec string, d int64) params {
 	values := params{"D": d, "M": 64, "K": 32}
 	if spec != "allgather_p2p" {
@@ -96,10 +96,10 @@ func TestPointToPoint(t *testing.T) {
 type exchangeCase struct {
 	spec   string
 	ranks  int64
-	fields []string // of the schedule, beside those that all have
+	fields []string // of the schedule, in addition to those that all have
 }
 
-// exchangeCases are some of them, or all that are claimed: each on 2, 4 and 8 ranks in 50 orders.
+// exchangeCases returns some cases, or in a full test all of them: each on 2, 4 and 8 ranks in 50 orders.
 func exchangeCases() []exchangeCase {
 	copied, ring := []string{"local_shard: copied"}, []string{"steps: ring"}
 	if !full {
@@ -155,7 +155,7 @@ func TestFormsOfTransfers(t *testing.T) {
 	}
 }
 
-// axesBetween has an axis between that of the ranks and that of the slices: parts of the sum have it elsewhere.
+// axesBetween has an axis between the DIDx axis and the Stream axis: parts of the sum have it elsewhere.
 const axesBetween = `hirgen: 1
 name: exchange
 params: {D: 4}
@@ -182,11 +182,11 @@ func TestAxesBetweenRanksAndSlices(t *testing.T) {
 	}
 }
 
-// TestEveryWaitOnAPeerIsNeeded takes the waits for flags out of an emitted
-// program, one at a time: for some seed elements must then be wrong.
+// TestEveryWaitOnAPeerIsNeeded removes the waits for flags of an emitted program, one at a time: for some seed elements
+// must then be wrong.
 func TestEveryWaitOnAPeerIsNeeded(t *testing.T) {
 	for _, c := range []struct {
-		spec, transport, call string // what waits for a peer
+		spec, transport, call string // call is what waits for a peer
 		waits                 int
 		fields                []string
 	}{

@@ -29,7 +29,7 @@ var productSchedules = map[string][]string{
 	"wide_sums": {"{pipeline: collective}", "{pipeline: p2p, all: {via: ipc-get, fuse: peer-read}}"},
 }
 
-// productSpecs reads the specs of products, with a schedule.
+// productSpecs calls visit for each spec of products with each of its schedules.
 func productSpecs(t *testing.T, visit func(t *testing.T, name, spec string)) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("..", "..", "testdata", "products", "*.yaml"))
@@ -69,7 +69,7 @@ func TestProductsAreEmitted(t *testing.T) {
 	})
 }
 
-// TestProducts builds and runs them.
+// TestProducts builds and runs the specs of products.
 func TestProducts(t *testing.T) {
 	productSpecs(t, func(t *testing.T, _, spec string) {
 		t.Helper()

@@ -14,9 +14,9 @@ import (
 	"github.com/hirgen/hirgen/model/grad"
 )
 
-// TestPythonPackageWithoutTorch builds the package for PyTorch of llama_mlp and its gradient as pip does, by CMake, and calls
-// both libraries through the part of the package that needs no PyTorch, which is too large for CI. make test-python has
-// the rest.
+// TestPythonPackageWithoutTorch builds the package for PyTorch of llama_mlp and its gradient as pip does, by CMake, and
+// calls both libraries through the part of the package that needs no PyTorch. PyTorch is too large for CI: make
+// test-python tests the rest.
 func TestPythonPackageWithoutTorch(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {

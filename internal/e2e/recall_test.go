@@ -11,7 +11,7 @@ import (
 )
 
 // TestMutantsOnTheDevice: a program runs right on the CPU device, and mutants of it that the interpreter shows to be
-// wrong are wrong there, too. make verify-report ARGS="-device 40" asks the device about more of them.
+// wrong are wrong there, too. make verify-report ARGS="-device 40" runs more of them on the device.
 func TestMutantsOnTheDevice(t *testing.T) {
 	subjects, err := recall.Example("../..", "ag_matmul", "")
 	if err != nil {
@@ -33,7 +33,7 @@ func TestMutantsOnTheDevice(t *testing.T) {
 				t.Fatalf("no mutant with %s is wrong", k.Name)
 			}
 			if effect, _ := s.Judge(m.Program, 20); effect != recall.Wrong || verify.Program(m.Program) != nil {
-				continue // without an effect, or not printed
+				continue // without an effect, or not emitted
 			}
 			if effect, why := device.Judge(s, m.Program); effect != recall.Wrong {
 				t.Errorf("%s: %s: on the device: %s: %s", k.Name, m.What, effect, why)
@@ -43,7 +43,8 @@ func TestMutantsOnTheDevice(t *testing.T) {
 	}
 }
 
-// TestTableFaultsInRuns: of mistakes in tables that no other judge finds, and no log of an example, runs on the device fail.
+// TestTableFaultsInRuns: programs with mistakes in tables that only runs find fail on the device. Without the mistake
+// they pass.
 func TestTableFaultsInRuns(t *testing.T) {
 	flags, err := compilerFlags()
 	if err != nil {

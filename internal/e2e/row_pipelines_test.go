@@ -32,7 +32,7 @@ ops:
   - Y = add(X1, mlp)
 `
 
-// TestRowPipelines runs specs that name no Stream axis as pipelines from rank to rank along rows that they have as one axis.
+// TestRowPipelines runs specs that name no Stream axis as p2p pipelines along their axis of rows.
 func TestRowPipelines(t *testing.T) {
 	reshaped, err := os.ReadFile("../../testdata/specs/mlp_sp/spec.yaml")
 	if err != nil {

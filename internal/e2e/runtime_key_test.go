@@ -12,7 +12,8 @@ import (
 	"github.com/hirgen/hirgen/emit"
 )
 
-// configured is what CMake says when it configures the folder, and the runtime that programs would share.
+// configured configures a folder. It returns the output of CMake, and the path of the shared runtime, or "" if none is
+// shared.
 func configured(t *testing.T, dir string, settings ...string) (said, archive string) {
 	t.Helper()
 	return configuredIn(t, t.TempDir(), dir, settings...)
@@ -38,7 +39,8 @@ func configuredIn(t *testing.T, build, dir string, settings ...string) (said, ar
 	return string(output), archive
 }
 
-// TestRuntimeKey configures programs, and compiles nothing: two share a runtime if it is made of the same.
+// TestRuntimeKey configures programs without compiling them: two share a runtime if its sources and its flags are the
+// same.
 func TestRuntimeKey(t *testing.T) {
 	one, other := folder{"key_one"}, folder{"key_other"}
 	one.emitWith(t, agMatmul(plain), params{"D": 2}, emit.Packages{})
@@ -93,7 +95,7 @@ func TestRuntimeIsNotShared(t *testing.T) {
 	}
 }
 
-// TestRuntimeThatIsGone configures a program that finds a runtime, and again when that was taken away.
+// TestRuntimeThatIsGone configures a program that finds a runtime, and again after the runtime was deleted.
 func TestRuntimeThatIsGone(t *testing.T) {
 	own := folder{"key_gone"}
 	own.emit(t, agMatmul(plain), params{"D": 2})

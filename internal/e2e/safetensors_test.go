@@ -12,9 +12,9 @@ import (
 	"github.com/hirgen/hirgen/model/eval"
 )
 
-// The safetensors format: the length of a JSON header (8 bytes, little endian), the
-// header, the bytes of the tensors. Written anew here, from its description, so that
-// what the programs read and write is checked against something else than themselves.
+// The safetensors format: the length of a JSON header (8 bytes, little endian), the header, the bytes of the tensors.
+// This code follows the description of the format and shares nothing with the programs, so that it can check what they
+// read and write.
 
 type tensorHeader struct {
 	DType   string   `json:"dtype"`
@@ -83,7 +83,7 @@ func decode(data []byte, dtype domain.DType) float64 {
 	return float64(math.Float32frombits(uint32(binary.LittleEndian.Uint16(data)) << 16))
 }
 
-// sameArray reports the first element in which two arrays differ.
+// sameArray returns an error that names the first element in which two arrays differ, or nil.
 func sameArray(got, want *eval.Array) error {
 	if fmt.Sprint(got.Shape) != fmt.Sprint(want.Shape) || len(got.Data) != len(want.Data) {
 		return fmt.Errorf("shape %v with %d elements, want %v with %d", got.Shape, len(got.Data), want.Shape, len(want.Data))

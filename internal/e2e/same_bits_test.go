@@ -34,8 +34,9 @@ ops:
 fill: {A: normal, B: normal, E: normal}
 `
 
-// TestSameBits runs programs with normal inputs in 20 orders. Outputs that are listed as such have the same bits in all. The CPU
-// device adds the parts of NCCL's sums in an order that the seed picks: a sum of three ranks is not listed, and has other bits.
+// TestSameBits runs programs with normal inputs in 20 orders. Outputs that effects.Outputs does not list as varying
+// must have the same bits in all, and the others must not. The CPU device adds the parts of NCCL's sums in an order
+// that the seed picks, so a sum of three ranks has other bits.
 func TestSameBits(t *testing.T) {
 	for _, c := range []struct {
 		name, schedule string

@@ -7,8 +7,8 @@ import (
 	"github.com/hirgen/hirgen/internal/tools/launch"
 )
 
-// TestSanitizers runs a program that was built with its runtime and the CPU device under a
-// sanitizer: what that finds ends a rank. scripts/cpp-tests.sh builds it for its own tests of them.
+// TestSanitizers runs a program that was built with its runtime and the CPU device under a sanitizer: an error that it
+// finds ends the rank. scripts/cpp-tests.sh builds the program and runs this test.
 func TestSanitizers(t *testing.T) {
 	program := os.Getenv("HIRGEN_SANITIZED_PROGRAM")
 	if program == "" {

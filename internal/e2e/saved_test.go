@@ -9,8 +9,8 @@ import (
 	"github.com/hirgen/hirgen/model/eval"
 )
 
-// TestSavedInputsAreTheModels dumps what a check gives a backward pass: a forward pass made it of the other inputs, or
-// a file gave it.
+// TestSavedInputsAreTheModels dumps the inputs that a check passes to a backward pass, and compares them with the
+// model's. A forward pass computes saved inputs from the others, unless they are loaded from a file.
 func TestSavedInputsAreTheModels(t *testing.T) {
 	const spec = `
 hirgen: 1

@@ -7,9 +7,9 @@ import (
 	"github.com/hirgen/hirgen/internal/tools/launch"
 )
 
-// TestEveryOrderOfExecutionGivesTheSame runs ag_matmul on 1, 2, 4 and 8 ranks, with
-// every number of slices and both forms of synchronisation. The CPU device takes another
-// order of execution for each seed, out of all that streams and events allow.
+// TestEveryOrderOfExecutionGivesTheSame runs ag_matmul on 1, 2, 4 and 8 ranks, with several numbers of slices, and with
+// split and fused initial waits. The CPU device takes another order of execution for each seed, out of all that streams
+// and events allow.
 func TestEveryOrderOfExecutionGivesTheSame(t *testing.T) {
 	for _, ranks := range []int64{1, 2, 4, 8} {
 		for _, slices := range []int64{1, 4, 8} {
@@ -31,8 +31,7 @@ func TestEveryOrderOfExecutionGivesTheSame(t *testing.T) {
 // brief asks for the checked calls and hardly any timed ones.
 var brief = []string{"--checks", "2", "--warmup", "1", "--iters", "2", "--repeats", "1"}
 
-// TestSchedulesComputeTheSame goes through the choices of a schedule: none of them may
-// change a result.
+// TestSchedulesComputeTheSame runs a spec with several schedules: none of them may change a result.
 func TestSchedulesComputeTheSame(t *testing.T) {
 	for _, s := range []schedule{
 		{streams: 1, waits: "split", joins: "body"},

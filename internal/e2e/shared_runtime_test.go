@@ -8,15 +8,15 @@ import (
 	"github.com/hirgen/hirgen/internal/tools/launch"
 )
 
-// TestSharedRuntime builds two programs that share a compiled runtime: the second one
-// compiles none of it, until its own runtime is another.
+// TestSharedRuntime builds two programs that share a compiled runtime: the second one compiles none of it, until the
+// sources of its runtime differ.
 func TestSharedRuntime(t *testing.T) {
 	shared.make(t, agMatmul(plain), params{"D": 2})
 	if len(matches(t, filepath.Join(cacheFolder(), "runtime"), "libhirgen_runtime_cpu_*.a")) == 0 {
 		t.Fatal("the first program left no runtime")
 	}
 	second := folder{"second"}
-	if err := os.RemoveAll(second.dir()); err != nil { // a run before this one left its other runtime there
+	if err := os.RemoveAll(second.dir()); err != nil { // an earlier run left its changed runtime there
 		t.Fatal(err)
 	}
 	program := second.make(t, agLinear(plain), params{"D": 2})
@@ -25,7 +25,7 @@ func TestSharedRuntime(t *testing.T) {
 		t.Errorf("the second program compiled %q", got)
 	}
 
-	// Headers that the runtime alone includes: each of its translation units fails at once.
+	// Break headers that only the runtime includes: each of its translation units then fails at once.
 	for _, headers := range []string{"src/*/*.hpp", "cpu/src/*/*.hpp"} {
 		for _, header := range matches(t, filepath.Join(second.dir(), "runtime"), headers) {
 			if err := os.WriteFile(header, []byte("#error another runtime\n"), 0o600); err != nil {

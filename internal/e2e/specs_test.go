@@ -4,7 +4,7 @@ import (
 	"fmt"
 )
 
-// schedule is the section of a spec.
+// schedule is the schedule of a spec.
 type schedule struct {
 	streams      int
 	waits, joins string // of the reference
@@ -18,7 +18,7 @@ func (s schedule) String() string {
 		s.joins, s.graph)
 }
 
-// agMatmul is C = allgather(A) x B at a size that tests can afford.
+// agMatmul returns a spec of C = allgather(A) x B at a small size.
 func agMatmul(s schedule) string {
 	return `hirgen: 1
 name: ag_matmul
@@ -34,7 +34,7 @@ ops:
 ` + s.String()
 }
 
-// agLinear is the same with a bias.
+// agLinear is agMatmul with a bias.
 func agLinear(s schedule) string {
 	return `hirgen: 1
 name: ag_linear

@@ -9,10 +9,9 @@ import (
 	"github.com/hirgen/hirgen/internal/tools/launch"
 )
 
-// TestAStuckCallNamesItsPeer stops rank 1 as it begins its fourth call, which has its tensors where the third had them. Every other rank
-// must say
-// what it waits for: a flag that rank 1 has not set, ready or done. Nobody else is behind with a
-// ready flag before the call, so none may be missing from another rank.
+// TestAStuckCallNamesItsPeer stops rank 1 as it begins its fourth call, whose tensors have the addresses of the third
+// call. Every other rank must report the flags that it waits for, which rank 1 has not set: ready and done. All other
+// ranks have set their ready flags, so none of these may be reported.
 func TestAStuckCallNamesItsPeer(t *testing.T) {
 	const bound = 2 * time.Second
 	for i, c := range []struct {
@@ -24,7 +23,7 @@ func TestAStuckCallNamesItsPeer(t *testing.T) {
 		{"ipc-put", "A_all", []string{"graph: true", "lead: none"}, []string{"stall", "stop"}},
 		{"ipc-get", "A", []string{"lead: all", "copy: fused", "signals: batched", "graph: true"}, []string{"stall"}},
 	} {
-		// A folder for each: they wait side by side, after the last one is built.
+		// Each has its own folder, because they run in parallel after the last one is built.
 		program := folder{fmt.Sprint("stuck-", i)}.make(t, gatherInCalls(c.transport, c.fields...), nil)
 		for _, kind := range c.kinds {
 			t.Run(fmt.Sprint(c.transport, ", ", c.fields, ", ", kind), func(t *testing.T) {
@@ -58,7 +57,7 @@ func TestAStuckCallNamesItsPeer(t *testing.T) {
 	}
 }
 
-// gatherInCalls is an allgather and a product over CUDA IPC.
+// gatherInCalls returns a spec of an allgather over CUDA IPC and a matmul.
 func gatherInCalls(via string, fields ...string) string {
 	return `hirgen: 1
 name: gather

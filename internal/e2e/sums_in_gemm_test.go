@@ -7,15 +7,15 @@ import (
 	"testing"
 )
 
-// sumsInGEMM reads a reduce-scatter, or an allreduce, whose sums travel along a ring and are
-// accumulated in the GEMMs.
+// sumsInGEMM reads a spec of a reduce-scatter or an allreduce whose partial sums go around a ring and are accumulated
+// in the GEMMs.
 func sumsInGEMM(t *testing.T, name, transport string, more ...string) string {
 	t.Helper()
 	return pointToPoint(t, name, transport, append(more, "steps: ring", "fuse: gemm")...)
 }
 
-// TestSumsInGEMM runs rings whose products add what came in, over every transport, in many
-// orders of execution.
+// TestSumsInGEMM runs rings whose GEMMs add the partial sums that arrive, over every transport, in many orders of
+// execution.
 func TestSumsInGEMM(t *testing.T) {
 	for _, c := range []struct {
 		spec, transport string
@@ -40,8 +40,8 @@ func TestSumsInGEMM(t *testing.T) {
 	}
 }
 
-// TestAFoldedProductNeedsItsWait takes the wait in front of the product that adds out of an
-// emitted program: for some seed elements must then be wrong.
+// TestAFoldedProductNeedsItsWait removes the wait before the GEMM that adds from an emitted program: for some seed
+// elements must then be wrong.
 func TestAFoldedProductNeedsItsWait(t *testing.T) {
 	for transport, call := range map[string]string{"ipc-put": "cuStreamWaitValue32(caller, ",
 		"nccl": "cudaStreamWaitEvent(caller, exchange_done_"} {

@@ -16,15 +16,15 @@ import (
 	"time"
 )
 
-// loss is how rank 1 of two is lost to the other one.
+// loss is a way in which rank 1 of two fails.
 type loss struct {
 	name    string
-	fault   string // HIRGEN_FAULT of the victim; none: it makes no more calls
+	fault   string // HIRGEN_FAULT of the victim; empty: it makes no more calls
 	timeout time.Duration
 	code    int // that the victim ends with
 }
 
-// losses are all of them. Only time tells that a process is stopped, or a call late.
+// losses lists them. Only the timeout shows that a process is stopped, or a call late.
 var losses = []loss{
 	{"kill", "kill:1:3:5", patience, -1},
 	{"segv", "segv:1:3:5", patience, -1},
@@ -33,8 +33,8 @@ var losses = []loss{
 	{"idle", "", deadline / 2, 0},
 }
 
-// TestSurvivors: a process that asked for it lives when the peer of its program is lost in a call, by
-// every language that can call C, has the report in time, and goes on with another handle.
+// TestSurvivors: a process that asked for it survives the loss of its peer during a call. It gets the report in time
+// and continues with another handle. Clients are in C, Go and Python.
 func TestSurvivors(t *testing.T) {
 	program := exchanges.makeGo(t, pointToPoint(t, "ag_matmul_p2p", "auto"), small("ag_matmul_p2p", 2))
 	built := library{exchanges, program, "hirgen_exchange"}
@@ -44,7 +44,7 @@ func TestSurvivors(t *testing.T) {
 		"Python": {"python3", filepath.Join("testdata", "survivor.py")},
 	}
 	var all sync.WaitGroup
-	turns := make(chan struct{}, 6) // at once: all wait most of the time
+	turns := make(chan struct{}, 6) // cases at once; they mostly wait
 	start := func(language string, l loss, transport string) {
 		all.Go(func() {
 			turns <- struct{}{}
@@ -72,7 +72,7 @@ type survival struct {
 	libraries string
 }
 
-// process is one of them.
+// process is one process of a case.
 type process struct {
 	*exec.Cmd
 	role   string
@@ -83,7 +83,7 @@ func (p *process) String() string {
 	return fmt.Sprintf("%s: %v\n%s", p.role, p.ProcessState, p.output.String())
 }
 
-// run starts all three at once: the replacement waits for the survivor.
+// run starts all three processes at once: the replacement waits for the survivor.
 func (s survival) run(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -128,7 +128,7 @@ func (s survival) start(ctx context.Context, role string, rank int, ports [2]int
 	return p, err
 }
 
-// judge waits for all, and says what is not as it should be.
+// judge waits for all processes. It returns an error for a wrong exit code or a late report.
 func (s survival) judge(survivor, victim, replacement *process) error {
 	_ = survivor.Wait() // the exit code says it
 	_ = replacement.Wait()

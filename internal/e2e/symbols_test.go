@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// exports are the symbols that a library gives to those who link it, weak ones included.
+// exports returns the symbols that a library exports, weak ones included.
 func exports(t *testing.T, library string) []string {
 	t.Helper()
 	text, err := exec.CommandContext(t.Context(), "nm", "-D", "--defined-only", "--format=posix", library).Output()
@@ -23,8 +23,8 @@ func exports(t *testing.T, library string) []string {
 	return symbols
 }
 
-// TestExports: a program's library exports the functions of its header and nothing else, and what
-// stands in for CUDA's libraries their functions and the launch of a kernel.
+// TestExports: a program's library exports the functions of its header and nothing else, and the CPU device exports the
+// functions of CUDA's libraries and its own for kernels.
 func TestExports(t *testing.T) {
 	program := shared.make(t, agMatmul(plain), params{"D": 2})
 	folder := filepath.Dir(program)

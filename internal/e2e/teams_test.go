@@ -21,11 +21,10 @@ var settings = []setting{
 	{"some", "{x: 2*D}", "  part: {axes: {x: D}, ranks: [%s]}\n"},
 }
 
-// apart are the ranks of a part of the ranks, by how many they are: every second one, or in no
-// order that could be computed.
+// apart has the ranks of a mesh of some ranks, by their number: every second rank, or an irregular order.
 var apart = map[int64]string{2: "3, 0", 3: "1, 3, 5", 4: "1, 3, 5, 7"}
 
-// place puts an example there.
+// place puts an example on the ranks of a setting.
 func (s setting) place(spec string, d int64) string {
 	spec = strings.Replace(spec, "mesh: {x: D}\n", "mesh: "+s.mesh+"\n", 1)
 	if s.meshes == "" {
@@ -35,7 +34,7 @@ func (s setting) place(spec string, d int64) string {
 	return onlyAxes.ReplaceAllString(spec, "$1{axes: $2, mesh: part}")
 }
 
-// onlyAxes is a tensor of which a spec says its axes alone.
+// onlyAxes matches a tensor that is declared by its axes alone.
 var onlyAxes = regexp.MustCompile(`(?m)^(  \w+: )(\[.*\])$`)
 
 // TestTeamsShareMemory runs point-to-point pipelines over CUDA IPC along one axis of a grid and on
@@ -88,8 +87,8 @@ ops:
 schedule: {pipeline: p2p, streams: 2, all: {via: ipc-get}}
 `
 
-// onNodes is a program whose ranks are on nodes of so many ranks each. Ranks of different nodes
-// cannot open each other's memory.
+// onNodes returns a program whose ranks are on nodes of the given number of ranks each. Ranks of different nodes cannot
+// open each other's memory.
 func onNodes(t *testing.T, program string, ranks int) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "on_nodes")
@@ -98,8 +97,8 @@ func onNodes(t *testing.T, program string, ranks int) string {
 	return path
 }
 
-// TestNodes runs a grid whose rows are nodes: CUDA IPC along the rows, NCCL inter-node, for a
-// sum or a pipeline. Where one over CUDA IPC crosses nodes, the program must say so and stop.
+// TestNodes runs a grid whose rows are nodes: CUDA IPC along the rows, NCCL inter-node, for a sum or a pipeline. If a
+// pipeline over CUDA IPC crosses nodes, the program must report it and stop.
 func TestNodes(t *testing.T) {
 	exchanges := exchanges.beside(t)
 	within := exchanges.make(t, fmt.Sprintf(rowsOfNodes, "{y: R, x: D}"), nil)
@@ -121,8 +120,8 @@ func TestNodes(t *testing.T) {
 	}
 }
 
-// TestMemoryOfAnotherTeam lets an emitted program share memory along the other axis of a grid: its
-// peers are then ranks whose memory is not there.
+// TestMemoryOfAnotherTeam makes an emitted program share memory along the other axis of a grid. It must fail, because
+// it lacks the memory of its peers.
 func TestMemoryOfAnotherTeam(t *testing.T) {
 	exchanges.emit(t, fmt.Sprintf(rowsOfNodes, "{y: R, x: D}"), nil)
 	other := strings.Replace(exchanges.source(t, "exchange.cpp"), ".axis = 1}", ".axis = 0}", 1)

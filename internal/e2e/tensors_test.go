@@ -57,7 +57,7 @@ func TestASeedHasAllItsBits(t *testing.T) {
 	}
 }
 
-// randomInputs writes inputs of a program into a folder; they, and the options that load them.
+// randomInputs writes random inputs of a program into a folder. It returns them and the options that load them.
 func randomInputs(t *testing.T, pipeline *model.Pipeline, dir string) (inputs map[string]*eval.Array, options []string) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(1, 2))

@@ -25,9 +25,8 @@ type slice struct {
 	begin, end  int64
 }
 
-// couldRunWith reports whether both could run at once, each as far as its stream and the events
-// that it waits for are concerned: on the CPU device a call begins when its turn on the stream
-// comes, whenever the seed lets it go on.
+// couldRunWith reports whether streams and events let both calls run at the same time. On the CPU device a call begins
+// when its turn on the stream comes, even if the seed runs it later.
 func (s slice) couldRunWith(other slice) bool { return s.begin < other.end && other.begin < s.end }
 
 // trace is what a file of --trace holds.
@@ -122,7 +121,7 @@ func expected(t *testing.T, p *calls.Program, rank int64) map[string]int {
 	return e.counts
 }
 
-// expecting goes through the calls of a rank.
+// expecting counts the calls of a rank.
 type expecting struct {
 	*issue.Rank
 	statements map[string]string // by label
@@ -138,7 +137,7 @@ func (e *expecting) visit(s calls.Stmt) {
 	}
 }
 
-// kinds are what a trace calls statements.
+// kinds maps statements to their kinds in a trace.
 var kinds = map[string]string{
 	"EventRecord": "event record", "StreamWait": "event wait", "FlagWrite": "flag write", "FlagWait": "flag wait",
 	"Memcpy": "copy", "NcclCall": "nccl", "Gemm": "gemm", "Launch": "kernel",

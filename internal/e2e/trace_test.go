@@ -145,8 +145,8 @@ func (tr trace) checkWaits(t *testing.T) {
 	}
 }
 
-// checkCollectives: no rank is through with a collective before all have come to it. This holds
-// across ranks, so it is wrong where their times are not on one axis.
+// checkCollectives: no rank ends a collective before all ranks have begun it. This compares ranks, so it fails if their
+// times are not on one axis.
 func (tr trace) checkCollectives(t *testing.T, ranks int) {
 	t.Helper()
 	met := map[string][]slice{}
@@ -170,8 +170,8 @@ func (tr trace) checkCollectives(t *testing.T, ranks int) {
 	}
 }
 
-// checkAxis: times begin at zero and fit into the run; calls do not last longer than they can;
-// error and cost are given, also in print.
+// checkAxis: times begin at zero and fit into the run, and no call ends before it begins. The file and the output state
+// the error of the axis and the cost of tracing.
 func (tr trace) checkAxis(t *testing.T, r result, calls int) {
 	t.Helper()
 	first, last := tr.slices[0].begin, int64(0)

@@ -10,8 +10,7 @@ import (
 	"github.com/hirgen/hirgen/internal/tools/launch"
 )
 
-// obstacles keep ranks from sharing memory. Each is that of one rank among two; the message of
-// rank 0 names it.
+// obstacles keep ranks from sharing memory. Each affects one of two ranks, and the message of rank 0 names it.
 var obstacles = []struct{ name, rank, variable, message string }{
 	{"other node", "1", "HIRGEN_BOOT_ID=another", "they are on different nodes"},
 	{"no access", "0", "HIRGEN_CPU_NO_PEER_ACCESS=1", "ranks 0 and 1 cannot share memory: GPU 0000:01:00.0 has no access"},
@@ -19,7 +18,7 @@ var obstacles = []struct{ name, rank, variable, message string }{
 	{"forbidden", "1", "HIRGEN_CPU_NO_IPC=1", "rank 1 cannot open memory of rank 0: cudaErrorNotSupported"},
 }
 
-// onRanks is a program that has one more variable where it runs as one of the ranks, "2|3".
+// onRanks returns a program that sets environment variables on some ranks. ranks is a shell pattern: "2|3".
 func onRanks(t *testing.T, program, ranks, variable string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "on_ranks")
@@ -37,8 +36,8 @@ func (r result) mustRunOver(t *testing.T, transport string) {
 	}
 }
 
-// TestTransportAuto runs programs that are there over CUDA IPC and over NCCL: as the machine
-// allows, and as they are asked to, in several orders of execution.
+// TestTransportAuto runs programs with a variant for CUDA IPC and one for NCCL: the one that the machine allows, and
+// the one that is asked for, in several orders of execution.
 func TestTransportAuto(t *testing.T) {
 	for _, c := range []struct {
 		spec, ipc string
@@ -75,8 +74,8 @@ func TestTransportAuto(t *testing.T) {
 	}
 }
 
-// takesNCCL runs a program that an obstacle keeps from CUDA IPC: it says which one, and stops
-// where it is asked for CUDA IPC all the same.
+// takesNCCL runs a program that an obstacle keeps from CUDA IPC. It must use NCCL and name the obstacle, and stop if
+// CUDA IPC is asked for.
 func takesNCCL(t *testing.T, program, message string) {
 	t.Helper()
 	for seed := range int64(4) {

@@ -16,7 +16,7 @@ type host struct {
 	names         string // the file of the names of hosts; empty: the host is this machine
 }
 
-// line is a command line that runs another one on the host.
+// line returns the command line that runs a command on the host.
 func (h host) line(command ...string) []string {
 	if h.names == "" {
 		return command
@@ -25,7 +25,7 @@ func (h host) line(command ...string) []string {
 	return append([]string{"nsenter", "--net=/run/netns/" + h.name, "unshare", "--uts", "--mount", "sh", "-c", inside, "sh"}, command...)
 }
 
-// twoHosts connects two network namespaces by a cable. They go with the test.
+// twoHosts connects two network namespaces by a virtual cable until the test ends. It skips the test if it cannot.
 func twoHosts(t *testing.T) [2]host {
 	t.Helper()
 	needs(t, "ip", "nsenter", "unshare")
@@ -63,7 +63,7 @@ func (h host) start(t *testing.T, rank int, env []string, program string) result
 	return launched(t, append(env, fmt.Sprintf("HIRGEN_RANK=%d", rank), "HIRGEN_WORLD=2", "HIRGEN_LOCAL_RANK=0"), line[0], line[1:]...)
 }
 
-// TestTwoHosts has each rank on a host of its own, and the ranks meet at the address of the first one.
+// TestTwoHosts runs each rank on its own host. The rendezvous is at the address of the first one.
 func TestTwoHosts(t *testing.T) {
 	program := shared.make(t, agMatmul(plain), params{"D": 2})
 	hosts := twoHosts(t)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// views are specs of testdata/views, of which operands begin where fewer bytes are aligned than those of rows: what plans are
-// told of them in an element type.
+// views are specs of testdata/views in an element type. Some operands begin at addresses that are less aligned than
+// their rows. want is the text of the emitted program that handles this.
 var views = []struct {
 	spec, dtype string
 	values      params
@@ -34,7 +34,7 @@ var views = []struct {
 	{"odd_rows", "bf16", nil, ".bias = true, .pack_a = true, .pack_b = true, .pack_c = true"},
 }
 
-// TestViews builds and runs them: without HIRGEN_TEST_FULL every other one, so that each spec and each type has its turn.
+// TestViews builds and runs every other one of views, which includes each spec and each type, or all in a full test.
 func TestViews(t *testing.T) {
 	for i, v := range views {
 		if !full && i%2 == 1 {

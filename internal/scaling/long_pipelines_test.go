@@ -15,9 +15,8 @@ type longPipeline struct {
 	test int // the smaller n of TestLongPipelinesTakeLinearTime
 }
 
-// longPipelines have many of each thing whose number could make a step look at all of them
-// once more for each: weights, inputs, views of views, readers of one tensor, transfers,
-// pipelines.
+// longPipelines have many instances of each thing in whose number a step could take quadratic time: weights, inputs,
+// views of views, readers of one tensor, transfers, pipelines.
 var longPipelines = []longPipeline{
 	{"layers", layers, 2000}, {"products", products, 2000}, {"views", views, 2000},
 	{"transfers", transfers, 500}, {"exchanges", exchanges, 300}, {"alternating", alternating, 2000}, {"zigzag", zigzag, 2000},
@@ -54,7 +53,7 @@ func layers(n int) *model.Builder {
 	return b
 }
 
-// products are independent, of inputs of their own.
+// products are independent matmuls, each with its own inputs.
 func products(n int) *model.Builder {
 	b := startLong("products")
 	for i := range n {
@@ -86,7 +85,7 @@ func views(n int) *model.Builder {
 	return b
 }
 
-// transfers are independent point-to-point gathers through CUDA IPC, under products.
+// transfers are independent p2p gathers over CUDA IPC, each with a matmul.
 func transfers(n int) *model.Builder {
 	b := startLong("transfers", "pipeline", "p2p", "all.via", "ipc-get")
 	for i := range n {
@@ -99,7 +98,7 @@ func transfers(n int) *model.Builder {
 	return b
 }
 
-// exchanges are sums of products over the ranks, each in one kernel with its transfers.
+// exchanges are sums of matmuls over ranks, each sum in one kernel with its transfers.
 func exchanges(n int) *model.Builder {
 	b := startLong("exchanges", "pipeline", "p2p", "all.via", "ipc-put", "all.copy", "sm", "all.signals", "batched", "all.fuse", "exchange")
 	b.Tensor("Y0", "S", "M*4")
@@ -113,8 +112,8 @@ func exchanges(n int) *model.Builder {
 	return b
 }
 
-// alternating has between operations in a pipeline and others, which need nothing of
-// the pipeline and move in front of it, or do and end it.
+// alternating has operations of a pipeline and others in turn. Most of the others need nothing of the pipeline and move
+// in front of it; the rest read its results and end it.
 func alternating(n int) *model.Builder {
 	b := startLong("alternating", "buffers", "free")
 	b.Tensor("A0", "Stream(S)", "DIDx", "K")
@@ -131,8 +130,8 @@ func alternating(n int) *model.Builder {
 	return b
 }
 
-// zigzag tells one Stream axis to all other tensors through all others: a result gets it of
-// one operand and gives it to the other one, which gives it to the next result.
+// zigzag propagates one Stream axis through all tensors, one after the other. A result gets it from one operand and
+// passes it to the other one, which passes it to the next result.
 func zigzag(n int) *model.Builder {
 	b := startLong("zigzag")
 	b.Tensor("A", "S", "K")

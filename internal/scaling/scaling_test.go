@@ -18,7 +18,7 @@ import (
 	"github.com/hirgen/hirgen/prove"
 )
 
-// lower does what `hirgen lower` does of a pipeline.
+// lower does what `hirgen lower` does with a pipeline.
 func lower(tb testing.TB, p *model.Pipeline) *hostir.Program {
 	tb.Helper()
 	program, err := lowering.Host(p, lowering.Options{})
@@ -31,7 +31,7 @@ func lower(tb testing.TB, p *model.Pipeline) *hostir.Program {
 	return program
 }
 
-// render does what `hirgen emit` does of a program, up to the disk.
+// render does what `hirgen emit` does with a program, without writing files.
 func render(tb testing.TB, program *hostir.Program) {
 	tb.Helper()
 	lowered, err := lowering.Calls(program, lowering.Options{})
@@ -43,8 +43,8 @@ func render(tb testing.TB, program *hostir.Program) {
 	}
 }
 
-// processorTime is what this process has used. Unlike the time of a clock it does not grow
-// with what else the machine does.
+// processorTime returns the processor time that this process has used. Unlike wall-clock time it does not depend on
+// other load.
 func processorTime(tb testing.TB) time.Duration {
 	tb.Helper()
 	var used syscall.Rusage
@@ -68,10 +68,9 @@ func (l longPipeline) cost(t *testing.T, n, runs int) time.Duration {
 	return least
 }
 
-// TestLongPipelinesTakeLinearTime compares the time that pipelines take with that of some
-// ten times as long. A step that looked at all operations for each of them would take a
-// hundred times as much; caches and the garbage collector alone make it up to fifteen, and
-// nineteen where other work fills the caches.
+// TestLongPipelinesTakeLinearTime compares the times of pipelines with those of pipelines ten times as long. A step
+// that looked at all operations for each of them would take a hundred times as much; caches and the garbage collector
+// alone make it up to fifteen, and nineteen where other work fills the caches.
 func TestLongPipelinesTakeLinearTime(t *testing.T) {
 	for _, l := range longPipelines {
 		t.Run(l.name, func(t *testing.T) {
@@ -87,8 +86,8 @@ func TestLongPipelinesTakeLinearTime(t *testing.T) {
 	}
 }
 
-// TestTenThousandOperations checks that hirgen lowers, prints and proves them, with the values that they compute, within
-// ten seconds that a person waits. Two cores take 7 s to lower and print them and 2 s to prove them.
+// TestTenThousandOperations limits the wall-clock time to lower and print 10,000 operations to 10 s, and the time to
+// prove them, with the values that they compute, to 5 s. Two cores take 7 s and 2 s.
 func TestTenThousandOperations(t *testing.T) {
 	const most, mostProof = 10 * time.Second, 5 * time.Second
 	proof, rest := longPipelines[0].provedAndEmitted(t, 10000)
@@ -102,7 +101,8 @@ func TestTenThousandOperations(t *testing.T) {
 	t.Logf("10,000 operations took %v, and the proof %v", rest, proof)
 }
 
-// provedAndEmitted is the time of the proof of n operations, and of the rest that hirgen emit does of them, up to the disk.
+// provedAndEmitted returns the time of the proof of n operations, and of all else that hirgen emit does, without
+// writing files.
 func (l longPipeline) provedAndEmitted(t *testing.T, n int) (proof, rest time.Duration) {
 	t.Helper()
 	b := l.make(n)
@@ -175,7 +175,7 @@ func BenchmarkEmit(b *testing.B) {
 	}
 }
 
-// inProcessorTime is the loop of a benchmark. It also reports the processor time of one run.
+// inProcessorTime runs the loop of a benchmark. It also reports the processor time of one run.
 func inProcessorTime(b *testing.B, run func()) {
 	b.Helper()
 	start := processorTime(b)

@@ -72,8 +72,8 @@ func (r *DeviceResult) Survives() bool {
 const perFolder = 6
 
 // Compare runs up to mutants mutants on the device, of subjects that the seed picks. It skips mutants that emit refuses
-// because no order of execution can make them right, such as a wait without a record. It returns an error if the device
-// judges a correct program to be wrong, or cannot run one.
+// because no order of execution can make them right, such as a wait without a record, and programs with a fallback
+// variant. It returns an error if the device judges a correct program to be wrong, or cannot run one.
 func (d *Device) Compare(subjects []*Subject, mutants int, o Options) ([]*DeviceResult, error) {
 	random := rand.New(rand.NewPCG(o.Seed, 11)) //nolint:gosec // no secret depends on it
 	var list []*DeviceResult
@@ -107,6 +107,7 @@ func (d *Device) Compare(subjects []*Subject, mutants int, o Options) ([]*Device
 }
 
 // Judge emits a program in place of a subject's, builds it, and runs it in several orders until one shows an effect.
+// why describes the effect.
 func (d *Device) Judge(s *Subject, p *calls.Program) (effect Effect, why string) {
 	program, err := d.build(s, p)
 	if err != nil {

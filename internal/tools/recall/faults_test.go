@@ -7,15 +7,15 @@ import (
 	"github.com/hirgen/hirgen/internal/tools/recall/faults"
 )
 
-// broken are the subjects whose lowering the test breaks.
+// broken names the subjects whose lowering the test breaks.
 var broken = []string{
 	"ag_matmul", "ag_matmul_p2p, all.via: ipc-get", "matmul_ar_p2p", "matmul_rs_p2p, all.via: ipc-get, all.fuse: peer-read", "matmul_rs_ring",
 	"llama_block",
 }
 
-// TestFaultsOfTheLowering: what a lowering makes that has a mistake in one pass is rejected where the oracle shows it
-// to be wrong, and most faults have an effect on these few: wrong results, or the lowering itself refuses to go on. make
-// verify-report breaks the lowering of all subjects.
+// TestFaultsOfTheLowering: the checkers reject the program of a lowering with a mistake in one pass if the oracle shows
+// it to be wrong. At least three quarters of the faults have an effect on these subjects: the program is wrong, or a
+// later pass refuses it. make verify-report breaks the lowering of all subjects.
 func TestFaultsOfTheLowering(t *testing.T) {
 	options := Options{PerKind: 1, Seed: 3, Orders: 6, Check: All(Prove, Values)}
 	subjects := slices.DeleteFunc(slices.Clone(examples(t)), func(s *Subject) bool { return !slices.Contains(broken, s.Name) })

@@ -35,7 +35,7 @@ func (s *Subject) Judge(p *calls.Program, seeds uint64) (effect Effect, why stri
 	return effect, why
 }
 
-// interpreter is interp.Run or one like it.
+// interpreter is the type of interp.Run and interp.RunSerialized.
 type interpreter func(p *calls.Program, nodes []int, inputs []map[string]*interp.Array, seed uint64) ([]map[string]*interp.Array, error)
 
 func (s *Subject) run(p *calls.Program, interpreted interpreter, seed uint64) (effect Effect, why string) {

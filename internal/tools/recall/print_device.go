@@ -7,7 +7,7 @@ import (
 	"text/tabwriter"
 )
 
-// PrintDevice prints how often the CPU device and the interpreter agree, each mutant of which they do not, and every
+// PrintDevice prints how often the CPU device and the interpreter agree, each mutant on which they disagree, and every
 // survivor.
 func PrintDevice(w io.Writer, results []*DeviceResult) {
 	effects := []Effect{None, Wrong, Hangs, Fails, NotBuilt}

@@ -21,7 +21,7 @@ func examples(t *testing.T) []*Subject {
 	return list
 }
 
-// TestSubjectsAreRight: where there is no mistake the oracle sees no effect, and the checkers find nothing.
+// TestSubjectsAreRight: without a mistake, the oracle sees no effect and the checkers find nothing.
 func TestSubjectsAreRight(t *testing.T) {
 	check := All(Prove, Values)
 	for _, s := range examples(t) {
@@ -34,8 +34,8 @@ func TestSubjectsAreRight(t *testing.T) {
 	}
 }
 
-// TestEveryKindIsWrongSomewhere: of each kind there is a mutant of an example that the oracle shows to be
-// wrong. So no kind is without effect, and the oracle has an eye for each.
+// TestEveryKindIsWrongSomewhere: of each kind there is a mutant of an example that the oracle shows to be wrong. So
+// each kind can have an effect, and the oracle detects it.
 func TestEveryKindIsWrongSomewhere(t *testing.T) {
 	left := map[string]bool{}
 	for _, k := range mutate.Kinds {
@@ -70,8 +70,7 @@ func TestSample(t *testing.T) {
 	}
 }
 
-// TestPrint: what is printed of a sample counts every mutant once, and lists what a checker that accepts
-// all lets through.
+// TestPrint: Print lists every survivor once, of a checker that accepts everything and of a stricter one.
 func TestPrint(t *testing.T) {
 	subjects := examples(t)[:2]
 	accept := func(*Subject, *calls.Program) error { return nil }

@@ -7,8 +7,8 @@ import (
 	"github.com/hirgen/hirgen/internal/tools/recall/faults"
 )
 
-// Faulty lowers the example of a mistake in a table (nil: without it). If the lowering refuses the mistake, the program is the right
-// one.
+// Faulty lowers an example while a table has the mistake f, or without a mistake if f is nil. If the lowering refuses
+// the faulty table, Faulty returns the correct program and the reason.
 func Faulty(root, example string, f *faults.TableFault) (s *Subject, refused, err error) {
 	file := filepath.Join(root, "testdata", example+".yaml")
 	right, err := subjects(file, "")

@@ -9,8 +9,8 @@ import (
 	"github.com/hirgen/hirgen/internal/tools/recall/faults"
 )
 
-// TestMistakesInTables: what finds a mistake is what its row says. The lowering alone does not count. What the CPU device finds is
-// compared in internal/e2e.
+// TestMistakesInTables: exactly the judges in its row find a mistake, and not the lowering alone. internal/e2e compares
+// what the CPU device finds.
 func TestMistakesInTables(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/verification.md")
 	if err != nil {
@@ -35,8 +35,9 @@ func TestMistakesInTables(t *testing.T) {
 	}
 }
 
-// judgeTable returns what finds a mistake in a table: the lowering, results of the interpreter, the proof, or the values. All of them
-// read the table with the mistake. The interpreter compares with whole tensors, and the values with the model.
+// judgeTable returns the judges that find a mistake in a table: the lowering, results of the interpreter, the proof, or
+// the values. All of them read the faulty table. The interpreter compares with whole tensors, and the values with the
+// model.
 func judgeTable(root string, f *faults.TableFault, orders uint64) (found []string, err error) {
 	s, refused, err := Faulty(root, f.Example, f)
 	if err != nil {

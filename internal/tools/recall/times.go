@@ -20,7 +20,7 @@ func usage() syscall.Rusage {
 	return used
 }
 
-// PrintExamples prints a row for each example and reports whether all are within their limits.
+// PrintExamples prints a row for each example and reports whether all are proved within their limits.
 func PrintExamples(w io.Writer, list []*Timing) (ok bool) {
 	ok = true
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -34,7 +34,8 @@ func PrintExamples(w io.Writer, list []*Timing) (ok bool) {
 	return ok
 }
 
-// PrintRing prints a row for each number of ranks. The memory is the peak of the process so far.
+// PrintRing prints a row for each number of ranks, and reports whether all are proved. The memory is the peak of the
+// process so far.
 func PrintRing(w io.Writer, list []*Timing) (ok bool) {
 	ok = true
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)

@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// on counts a statement as a site.
+// on counts a statement as a site, and reports whether the mistake goes there.
 func (e *editor) on(s calls.Stmt, what string) bool {
 	return e.here(s.Meta().Pos, "%s: %s", text.Statement(s), what)
 }
@@ -69,7 +69,7 @@ func earlyBatch(e *editor, p *calls.Program) {
 	})
 }
 
-// leavesLoop moves statements out of a loop's body if they do not use the loop variable.
+// leavesLoop moves a statement in front of its loop or after it, if its index does not use the loop variable.
 func leavesLoop(e *editor, p *calls.Program, index func(calls.Stmt) expr.Expr, before bool, what string) {
 	lists(p, func(list []calls.Stmt) []calls.Stmt {
 		for at, s := range list {

@@ -5,7 +5,8 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// transferOf is where a statement says which transfer its flags are of, and whose.
+// transferOf returns the share of a statement and its transfer, which can be replaced. transfer is nil for statements
+// without one.
 func transferOf(s calls.Stmt) (share string, transfer *expr.Expr) { //nolint:gocritic // it is replaced
 	switch s := s.(type) {
 	case *calls.FlagWrite:
@@ -20,8 +21,8 @@ func transferOf(s calls.Stmt) (share string, transfer *expr.Expr) { //nolint:goc
 	return "", nil
 }
 
-// sharedFlag lets two transfers of a share have one flag, for who writes it and who waits for it. Where step 0 moves
-// nothing the flag of transfer 0 is free, so it takes two flags less.
+// sharedFlag makes two transfers of a share use the same flag, both where it is written and where it is waited for. If
+// step 0 moves nothing, the flag of transfer 0 is unused, so it uses up to two flags less.
 func sharedFlag(e *editor, p *calls.Program) {
 	for _, d := range p.Shares {
 		n, _ := p.Values().Eval(d.Transfers)
@@ -46,7 +47,7 @@ func tooFewFlags(e *editor, p *calls.Program) {
 	}
 }
 
-// sharedMemory gives a buffer the memory of an earlier buffer of the same size, type and ranks.
+// sharedMemory puts a buffer into the memory of an earlier buffer of the same type and ranks that is at least as large.
 func sharedMemory(e *editor, p *calls.Program) {
 	size := func(b *calls.Buffer) int64 {
 		n, _ := p.Values().Eval(b.Elements)

@@ -20,7 +20,7 @@ type Fault struct {
 	Name string // "lost-edge"
 	Pass string // of lowering.Passes or of the calls' passes.Passes
 	Doc  string
-	// One of the two runs the pass, and makes the mistake.
+	// One of the two is set. host runs the pass and makes the mistake; calls makes it after the pass.
 	host  func(e *editor, p *hostir.Program, run func(*hostir.Program) error) error
 	calls func(e *editor, p *calls.Program)
 }
@@ -111,7 +111,7 @@ func (f *Fault) table(host *hostir.Program, variant int, e *editor) []lowering.P
 	return table
 }
 
-var callPasses sync.Mutex // while one of them is broken
+var callPasses sync.Mutex // held while passes.Passes has a broken pass
 
 // toCalls lowers to calls, with one of their passes broken if that is the fault.
 func (f *Fault) toCalls(host *hostir.Program, e *editor) (*calls.Program, error) {

@@ -20,7 +20,7 @@ type TableFault struct {
 	Mistake string
 	Example string   // a spec below testdata where it has an effect
 	Change  string   // a verb with numbers, as alter reads them, or a field of collective.Form
-	FoundBy []string // the judges
+	FoundBy []string // the judges that find it
 }
 
 //go:embed tables.tsv
