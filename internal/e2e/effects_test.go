@@ -42,11 +42,11 @@ type memoryOf struct{ rank, number int32 }
 // brief. The key is the number of logged calls: a graph is captured once for each offset.
 var bases = map[int][]int64{5: {leastAligned, leastAligned, 0, 0, 0}, 2: {leastAligned, 0}}
 
-// leastAligned is HIRGEN_ALIGNMENT: checked calls begin arguments so many bytes after the start of an allocation.
+// leastAligned is HIRGEN_ALIGNMENT: checked calls begin arguments that many bytes after the start of an allocation.
 const leastAligned = 16
 
-// comparesLog compares what the calls of a program declare with the log of a run of it: the same bytes, read or written, in every
-// iteration on every rank.
+// comparesLog compares the accesses that the calls of a program declare with the log of a run: both must read and write
+// the same bytes, in every iteration on every rank.
 func (f folder) comparesLog(t *testing.T, variant int, prefix string) *comparison {
 	t.Helper()
 	programs, err := text.ParseAll("calls.txt", f.source(t, "calls.txt"))

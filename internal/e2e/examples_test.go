@@ -32,8 +32,7 @@ type place struct {
 	d    int64
 }
 
-// A row is d ranks. Grids are twice as many: the ranks along x are adjacent in rows, and
-// not in columns.
+// row has d ranks, and a grid has twice as many: ranks along x are adjacent in rows, and not in columns.
 func row(d int64) place     { return place{"{x: D}", d} }
 func rows(d int64) place    { return place{"{y: 2, x: D}", d} }
 func columns(d int64) place { return place{"{x: D, y: 2}", d} }

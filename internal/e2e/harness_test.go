@@ -258,7 +258,8 @@ func columnOf(line, title string) int {
 	return -1
 }
 
-// exits reads the exit codes of ranks from the messages of the launcher. It has no entry for a rank that exited with 0.
+// exits reads the exit codes of ranks from the messages of the launcher. A rank that exited with 0 or was killed has no
+// entry.
 func (r result) exits() map[int]int {
 	codes := map[int]int{}
 	for _, found := range regexp.MustCompile(`rank (\d+) exited with code (\d+)`).FindAllStringSubmatch(r.stderr, -1) {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// slurmConf is a cluster without accounts, keys and control groups, whose daemons are this user's.
+// slurmConf configures a cluster without accounts, keys and control groups, whose daemons run as this user.
 const slurmConf = `ClusterName=test
 SlurmctldHost=%[1]s(%[2]s)
 SlurmctldPort=%[3]d

@@ -195,7 +195,7 @@ func TestEveryWaitOnAPeerIsNeeded(t *testing.T) {
 		{"ag_matmul_p2p", "ipc-get", "launch_flag_wait(", 2, []string{"graph: true"}},
 		// the owner's
 		{"ag_matmul_p2p", "ipc-get", "done_flags.submit(", 1, []string{"lead: all", "copy: fused", "signals: batched"}},
-		// before a piece is summed
+		// before a sub-chunk is summed
 		{"matmul_ar_p2p", "ipc-put", "done_flags.submit(", 1, []string{"lead: all", "signals: batched", "split: 2", "interchange: true"}},
 		{"matmul_ar_p2p", "ipc-put", "done_flags.submit(", 1,
 			[]string{"lead: all", "signals: batched", "split: 2", "interchange: true", "block: D"}},

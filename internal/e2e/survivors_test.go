@@ -130,7 +130,7 @@ func (s survival) start(ctx context.Context, role string, rank int, ports [2]int
 
 // judge waits for all processes. It returns an error for a wrong exit code or a late report.
 func (s survival) judge(survivor, victim, replacement *process) error {
-	_ = survivor.Wait() // the exit code says it
+	_ = survivor.Wait() // the exit code is checked below
 	_ = replacement.Wait()
 	_ = victim.Process.Signal(syscall.SIGCONT)
 	_ = victim.Wait()

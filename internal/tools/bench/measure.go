@@ -171,8 +171,8 @@ func (r *run) keep(g []*program) []Row {
 	return peers
 }
 
-// productsOf builds a program that runs only the GEMMs of the first program that has GEMMs, or returns the one that was
-// built before. It returns nil if no program has GEMMs, or with NoGEMMs.
+// productsOf returns a built program that runs only the GEMMs of the first program that has any. It returns nil if no
+// program has GEMMs, or with NoGEMMs.
 func (r *run) productsOf(g []*program) (*program, error) {
 	for _, p := range g {
 		if r.NoGEMMs || len(p.products) == 0 || p.row.Status != "" {

@@ -87,8 +87,8 @@ func (p *paced) round(limit time.Duration) ([]float64, error) {
 	return times, nil
 }
 
-// finish closes the program's input, and kills the program if it does not end in time. It then returns an error, and
-// also if the exit code is not 0: wrong elements are an error here.
+// finish closes the program's input, and kills the program if it does not end in time. That is an error, and so is an
+// exit code other than 0, also for wrong elements.
 func (p *paced) finish(limit time.Duration) error {
 	_ = p.stdin.Close()
 	defer p.stop()

@@ -31,8 +31,8 @@ type program struct {
 }
 
 // load reads a case's spec with its parameters. If ranks is not 0 and the mesh has another size, load sets the
-// parameter that is the extent of the only mesh axis to ranks. It is an error if there is no such parameter. It returns
-// the parameters that are set.
+// parameter that is the extent of the only mesh axis to ranks. It returns the parameters that are set, or an error if
+// no parameter is that extent.
 func load(c Case, ranks int) (*model.Pipeline, map[string]int64, error) {
 	p, _, err := model.LoadFile(c.Spec, c.Params)
 	if err != nil || ranks == 0 || p.Meshes[0].Size() == ranks {

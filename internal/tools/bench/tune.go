@@ -96,8 +96,8 @@ const (
 	mostStages    = 8
 )
 
-// halve times programs until the fastest is known or mostStages is reached. It returns the programs ranked, the fastest
-// first, and the number of rounds.
+// halve times programs until the fastest is known, for at most mostStages. It returns them ranked, the fastest first,
+// and the number of rounds.
 func (r *run) halve(turns []*turn) (ranked []*turn, rounds int) {
 	running := func(t *turn) bool { return t.running != nil }
 	racing := slices.DeleteFunc(slices.Clone(turns), func(t *turn) bool { return !running(t) })
@@ -155,8 +155,8 @@ func cutHalf(racing []*turn) (stay, leave []*turn) {
 	return stay, leave
 }
 
-// decided reports whether the fastest of sorted programs is known, apart from auto: only one is left, or the 90th
-// percentile of the first is below the 10th percentile of the second.
+// decided reports whether, apart from auto, only one of sorted programs is left, or the 90th percentile of the first is
+// below the 10th of the second.
 func decided(racing []*turn) bool {
 	others := slices.DeleteFunc(slices.Clone(racing), func(t *turn) bool { return t.row.Label == auto })
 	return len(others) < 2 || others[0].row.P90 < others[1].row.P10

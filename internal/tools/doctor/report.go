@@ -21,7 +21,7 @@ type Check struct {
 	needed  need
 }
 
-// need says which programs a check is required for.
+// need is the set of programs that a check is required for.
 type need int
 
 const (

@@ -28,7 +28,8 @@ type Input struct {
 	Emit     emit.Options
 }
 
-// Collect lowers a spec, and notes what each stage makes of it. An error is one of lowering or of emit.
+// Collect lowers a spec and records the output of each stage. It returns errors of lowering, of emit and of the
+// prediction.
 func Collect(in Input) (*Page, error) {
 	p := in.Pipeline
 	page := &Page{Name: p.Name, Spec: p.File, Lines: plain(string(in.Text)), Model: modelLines(p)}

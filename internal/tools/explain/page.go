@@ -1,5 +1,5 @@
 // Package explain makes a page that shows how a spec is compiled: its graph, the programs after each pass, and the
-// emitted lines, linked to lines of the spec. It gives the reason for each wait and each choice.
+// emitted lines, linked to lines of the spec. It shows the reason for each wait and each choice.
 //
 // Collect runs the stages and collects their output. Page.Write prints it as one self-contained HTML file.
 package explain

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// BuildOptions says what to build.
+// BuildOptions describes a build.
 type BuildOptions struct {
 	Dir     string    // an emitted folder
 	Device  Device    // not Auto
@@ -21,7 +21,7 @@ type BuildOptions struct {
 	Verbose io.Writer // receives the output of the tools; nil: a failure returns it as EnvironmentError.Output
 	// Progress, if not nil, is called with the number of finished steps, the number of all steps (0 if not yet known),
 	// and the next step. An empty next marks the end of the build. It is not called if the program is up to date. With
-	// Verbose, it does not receive the steps of the tools.
+	// Verbose, it is not called for the steps of the tools.
 	Progress func(done, all int, next string)
 }
 
@@ -126,8 +126,7 @@ func (b *builder) cmake(ctx context.Context, doing string, args ...string) error
 	return failure
 }
 
-// program returns the path of the executable, which has the name of the CMake project. It is an error if the build made
-// none.
+// program returns the path of the executable, which has the name of the project, or an error if there is none.
 func (b *builder) program() (string, error) {
 	cache, err := os.ReadFile(filepath.Join(b.folder, "CMakeCache.txt"))
 	if err != nil {

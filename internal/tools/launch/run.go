@@ -39,7 +39,7 @@ const (
 // have the time Grace to report what they were waiting for. Run then kills them and all processes that they started.
 // The exit code is the highest exit code of the ranks (128 + signal for a rank that a signal killed). Code 5, a peer
 // failed, counts only if no rank has another failure code. Ranks that Run kills do not count. Cancelling ctx kills all
-// ranks, and the exit code is then at least 130. Run returns an *EnvironmentError if the ranks cannot start.
+// ranks; the exit code is then at least 130. Run returns an *EnvironmentError if the ranks cannot start.
 func Run(ctx context.Context, options Options) (exit int, err error) {
 	port, release, err := ReservePort()
 	if err != nil {

@@ -41,7 +41,7 @@ func (b *builder) hold(ctx context.Context) (release func(), err error) {
 }
 
 // holdRuntime locks the shared runtime that this build is about to compile. If another build has compiled it in the
-// meantime, the folder is configured again to link it. If there is nothing to compile, holdRuntime locks nothing.
+// meantime, the folder is configured again to link it. It locks nothing if there is nothing to compile.
 func (b *builder) holdRuntime(ctx context.Context) (release func(), err error) {
 	settings, err := os.ReadFile(filepath.Join(b.folder, "CMakeCache.txt"))
 	if err != nil {

@@ -19,9 +19,8 @@ var BuildTools = []Tool{
 	{Name: "c++", Package: "g++", alternatives: []string{"g++", "clang++"}},
 }
 
-// checkTools returns an *EnvironmentError if this machine lacks a tool that a build for device needs. The error lists
-// all missing build tools and the command that installs them. If there are none, but a CUDA build lacks nvcc, it names
-// nvcc.
+// checkTools returns an *EnvironmentError if this machine lacks a tool for device. It lists all missing build tools and
+// the command that installs them, or names nvcc if only that is missing.
 func checkTools(device Device) error {
 	var missing, packages []string
 	for _, t := range BuildTools {

@@ -100,7 +100,7 @@ func (o *Options) load(params map[string]int64) (*model.Pipeline, error) {
 	return model.Load(o.File, o.Text, all, o.Settings...)
 }
 
-// predict fills in a row. It returns an error if hirgen refuses the spec for that number of ranks.
+// predict fills in a row, or returns why hirgen refuses it.
 func (o *Options) predict(row *Row, base *model.Pipeline) error {
 	params, err := o.paramsAt(row, base)
 	if err != nil {
@@ -129,8 +129,8 @@ func (o *Options) predict(row *Row, base *model.Pipeline) error {
 	return nil
 }
 
-// paramsAt returns the parameters that differ at the number of ranks of a row. It returns an error if no parameter sets
-// the number of ranks or the scaled parameter is not an integer.
+// paramsAt returns the parameters that differ at the number of ranks of a row. It returns an error if they do not exist
+// or are not integers.
 func (o *Options) paramsAt(row *Row, base *model.Pipeline) (map[string]int64, error) {
 	own := base.Meshes[0].Size()
 	params := map[string]int64{}

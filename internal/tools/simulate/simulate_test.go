@@ -84,8 +84,8 @@ func run(t *testing.T, o Options) *Result {
 	return r
 }
 
-// TestScaling: efficiency is relative to the first row, the scaled parameter grows from its value at the spec's own
-// number of ranks, and an impossible number of ranks is a row with the reason.
+// TestScaling: efficiency is relative to the first row, Scale grows from its value at the spec's own ranks, and an
+// impossible number of ranks is a row with the reason.
 func TestScaling(t *testing.T) {
 	m := machine(t, "dgx_h200")
 	o := of(t, "mlp_tp", m, 2, 4, 6, 8, 64)

@@ -92,9 +92,8 @@ func (r *Result) Notes() []string {
 	return notes
 }
 
-// unevenWork describes the first row where GEMM work is off by more than 5 %: it should be constant per rank in weak
-// scaling, and constant in total in strong scaling. Otherwise efficiency compares different problems. It returns "" if
-// there is no such row.
+// unevenWork describes the first row, if any, whose GEMM work is off by more than 5 %: it should be constant per rank
+// in weak scaling, constant in total in strong scaling. Efficiency then compares different problems.
 func (r *Result) unevenWork() string {
 	first := -1.0
 	for _, row := range r.Rows {

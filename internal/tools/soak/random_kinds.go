@@ -249,7 +249,7 @@ func (g *generator) scatteredSlices() {
 func (g *generator) sumOfRows() {
 	in := g.laid(serialAxes(nil, pick[int64](g, 2, 3, 4, 9), pick[int64](g, 2, 3, 4, 8, 12)), g.spec.World)
 	made := g.result(on(pick(g, "relu", "neg"), in), in.axes, in)
-	if g.chance(0.7) { // a declaration as whole keeps the pipeline of the sum away from it
+	if g.chance(0.7) { // declared whole, so that the pipeline of the sum does not include it
 		g.declare(made, made.axes)
 	}
 	if g.chance(0.5) {

@@ -92,7 +92,7 @@ func (g *generator) result(op Op, axes []domain.Axis, like *value) *value {
 	return v
 }
 
-// annotation chooses the sharding of a result: that of its operands, whole on every rank, or another one.
+// annotation chooses the sharding of a result: as its operands, whole on every rank, or a new one.
 func (g *generator) annotation(v *value) []domain.Axis {
 	switch {
 	case g.chance(0.35):

@@ -46,7 +46,8 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestCompared: a prediction gives the measured trace above it the bytes of transfers, and says how much faster it is.
+// TestCompared: the measured trace takes the bytes of transfers from the prediction below it, and the page states the
+// speedup of the prediction.
 func TestCompared(t *testing.T) {
 	list := []*Trace{read(t, "testdata/measured.json"), read(t, "testdata/measured.json")}
 	list[1].Predicted, list[1].Call = true, list[0].Call/2

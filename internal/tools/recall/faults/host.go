@@ -36,7 +36,7 @@ func next(i expr.Expr, n int64) expr.Expr {
 	return expr.Op("%", expr.Op("+", i, expr.Int(1)), expr.Int(n))
 }
 
-// eachSelect visits statements that make slices, both in lists of statements and behind views.
+// eachSelect visits the Select statements of a program, in lists of statements and as origins of views.
 func eachSelect(p *hostir.Program, visit func(*hostir.Select)) {
 	seen := map[*hostir.Select]bool{}
 	for s := range hostir.All(p.Body) {
