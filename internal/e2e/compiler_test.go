@@ -16,7 +16,7 @@ import (
 // access of a kernel. Without the last two flags and fewer, that takes a third of the time of a run.
 const quick = "-O1 -D_GLIBCXX_ASSERTIONS -ftls-model=initial-exec -fno-plt"
 
-// fewer are flags of GCC: code that is instrumented for its accesses calls nothing at the begin and the end of a
+// fewer are flags of GCC: code that is instrumented for its accesses calls nothing at the beginning and the end of a
 // function.
 const fewer = " --param tsan-instrument-func-entry-exit=0"
 

@@ -25,8 +25,7 @@ var exampleSize = params{
 // for each.
 var renamed = regexp.MustCompile(`(?m)^name: .*$`)
 
-// place is where an example runs: d ranks along the mesh axis x that it names, once, or once
-// for each index of another axis.
+// place is the mesh of an example: d ranks along mesh axis x, once, or once for each index of another axis.
 type place struct {
 	mesh string
 	d    int64
@@ -50,8 +49,8 @@ func (p place) seeds() int64 {
 	return seedsOf(4)
 }
 
-// placesOf returns where the n-th example runs: in all places if the test is full, and else on 2 or 4 ranks and in one
-// other place, which change with n.
+// placesOf returns where the n-th example runs: in all places in a full test, and else on 2 or 4 ranks and in one other
+// place, which depend on n.
 func placesOf(n int) []place {
 	rowsAlone, elsewhere := []place{row(2), row(4)}, []place{row(8), rows(2), columns(2), rows(4), columns(4)}
 	if !full {

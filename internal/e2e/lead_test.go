@@ -16,7 +16,7 @@ func TestLead(t *testing.T) {
 			for _, via := range []string{"nccl", "ipc-get", "ipc-put"} {
 				t.Run(fmt.Sprintf("ag_matmul_p2p/%s/D=%d/%d", via, ranks, lead), func(t *testing.T) {
 					exchanges := exchanges.beside(t)
-					// Each shard in two, so that there are four steps on two ranks.
+					// Split each shard in two, so that there are four steps on two ranks.
 					spec := pointToPoint(t, "ag_matmul_p2p", via, fmt.Sprint("lead: ", lead), "split: 2", "steps: bracket")
 					mustPassInOrders(t, exchanges.make(t, spec, small("ag_matmul_p2p", ranks)), ranks, transferSeedsOf(8))
 				})

@@ -40,7 +40,7 @@ func TestSumsInGEMM(t *testing.T) {
 	}
 }
 
-// TestAFoldedProductNeedsItsWait removes the wait before the GEMM that adds from an emitted program: for some seed
+// TestAFoldedProductNeedsItsWait removes from an emitted program the wait before the GEMM that adds: for some seed
 // elements must then be wrong.
 func TestAFoldedProductNeedsItsWait(t *testing.T) {
 	for transport, call := range map[string]string{"ipc-put": "cuStreamWaitValue32(caller, ",

@@ -21,7 +21,7 @@ var settings = []setting{
 	{"some", "{x: 2*D}", "  part: {axes: {x: D}, ranks: [%s]}\n"},
 }
 
-// apart has the ranks of a mesh of some ranks, by their number: every second rank, or an irregular order.
+// apart has the ranks of a mesh of some ranks, by their number: every second rank, or ranks in irregular order.
 var apart = map[int64]string{2: "3, 0", 3: "1, 3, 5", 4: "1, 3, 5, 7"}
 
 // place puts an example on the ranks of a setting.

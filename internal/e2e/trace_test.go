@@ -50,8 +50,7 @@ func TestTraceHasEveryCall(t *testing.T) {
 	}
 }
 
-// TestTraceHasKernelsAndBatches runs a program whose flags are batches, and kernels of the runtime,
-// of which those that are issued up front have the copy stream.
+// TestTraceHasKernelsAndBatches counts the slices of a program with batches of flags and a kernel of the runtime.
 func TestTraceHasKernelsAndBatches(t *testing.T) {
 	spec, values := example(t, "../../testdata/specs/matmul_ar_peer_read/spec.yaml", row(2))
 	tr, _ := traced(t, examples.make(t, spec, values), 2, 0, "1")

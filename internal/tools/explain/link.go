@@ -41,7 +41,7 @@ func (page *Page) quoted(text string) []int {
 	}
 }
 
-// inSpec adds a line of the spec by its number, unless the list has it or the spec has no such line.
+// inSpec adds a line of the spec by its number, unless the list contains it or the spec has no such line.
 func (page *Page) inSpec(list []int, number string) []int {
 	n, err := strconv.Atoi(number)
 	if err != nil || n < 1 || n > len(page.Lines) || slices.Contains(list, n) {

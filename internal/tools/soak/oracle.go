@@ -68,7 +68,8 @@ func (o *oracle) checkOn(nodes []int, program *hostir.Program, seed uint64) erro
 	return err
 }
 
-// checkCalls interprets the calls of a host program after all passes. It ignores a program that has no calls.
+// checkCalls interprets the calls of a host program after all passes. It returns nil if the program cannot be lowered
+// to calls.
 func (o *oracle) checkCalls(nodes []int, program *hostir.Program, seed uint64) error {
 	lowered, err := lowering.Calls(program, lowering.Options{})
 	if err != nil {

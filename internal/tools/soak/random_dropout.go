@@ -7,7 +7,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// dropout adds a dropout of a tensor. Its seed is a new input or one that exists. It returns false if the tensor has
+// dropout adds a dropout of a tensor. Its seed is a new input or an existing one. It returns false if the tensor has
 // too many axes.
 func (g *generator) dropout() bool {
 	v := g.any()

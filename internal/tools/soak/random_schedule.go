@@ -11,8 +11,9 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// schedule sets the fields that the kind of spec needs. If there are none, it sets no field, or random fields and
-// values from the table of the loader. It sets fields of communications for all tensors, or sometimes for one.
+// schedule sets the fields that the kind of spec needs. If there are none, it sets nothing, the preset auto, or random
+// fields and values from the table of the loader. It sets fields of communications for all tensors, or sometimes for
+// one.
 func (g *generator) schedule(none bool) {
 	g.spec.Schedule = nil
 	if g.fields != nil {

@@ -1,6 +1,6 @@
 // Package faults breaks the lowering on purpose: one pass makes one mistake, and the later passes run on the result.
 // The result is the program of a lowering with a bug in that pass. Mistakes in finished programs (prove/mutate) cannot
-// produce them, because later passes derive waits, flags and memory from the wrong result.
+// produce such programs, because later passes derive waits, flags and memory from the wrong result.
 //
 // The passes are unchanged. A fault wraps a pass of the tables. It changes the output of the pass or, while the pass
 // runs, its input.
