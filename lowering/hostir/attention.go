@@ -7,11 +7,11 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// Attention computes Out[0][batch..., heads, rows, size] = softmax(scale Q K^T) V from the operands Q, K and V. An additional
-// result has the logarithms of the sums of rows. Alternatively it computes the gradients of Q, K and V from the operands dO, Q,
-// K, V, O and the logarithms. The number of query heads is a multiple of the number of key heads. Q may have one more leading
-// axis than K, which counts blocks of rows or of query heads. Gradients of K and V then have this axis too, and contain the
-// contribution of each block alone.
+// Attention computes Out[0][batch..., heads, rows, size] = softmax(scale Q K^T) V from the operands Q, K and V. Fn has the scale
+// and the mask. An additional result has the log-sum-exp of each row of scores. With six operands, dO, Q, K, V, O and the
+// log-sum-exps, it computes the gradients of Q, K and V instead. The number of query heads is a multiple of the number of key
+// heads. Q may have one more leading axis than K, which counts blocks of rows or of query heads. Gradients of K and V then have
+// this axis too, and contain the contribution of each block alone.
 type Attention struct {
 	Info
 	Out []*Tensor `text:"="`
@@ -40,7 +40,7 @@ func (s *Attention) first() int {
 	return 0
 }
 
-// Blocks returns the axis of Q that counts blocks, or Unmapped.
+// Blocks returns the axis of Q that counts blocks; Unmapped if there is none.
 func (s *Attention) Blocks() int {
 	if q := Live(s.Queries()); len(q) > len(Live(s.Keys())) {
 		return q[0]
@@ -54,8 +54,8 @@ func (s *Attention) Kind() domain.Attention {
 	return a
 }
 
-// Shape returns the extents on one rank, or of the whole tensors. If ranks split the blocks, each rank has the block of its
-// coordinate.
+// Shape returns the extents of the whole tensors if whole is set. Otherwise it returns those on one rank, whose coordinates
+// coordinate returns: if the blocks are split over ranks, each rank has the block of its coordinate.
 func (s *Attention) Shape(whole bool, coordinate func(m *domain.Mesh, axis string) int64) domain.AttentionShape {
 	all := s.Kind().Shape(domain.Shape(s.Queries().Axes), domain.Shape(s.Keys().Axes))
 	if whole {
@@ -74,8 +74,8 @@ func (s *Attention) Shape(whole bool, coordinate func(m *domain.Mesh, axis strin
 	return local
 }
 
-// axes aligns batches and heads of an operand or an additional result with the first result. Each rank has all rows and all
-// elements of these. If query heads share key heads, it also has all heads.
+// axes maps the batch and head axes of an operand or a result to those of the first result. It does not map rows and elements,
+// because each rank has all of them. It does not map heads if query heads share key heads.
 func (s *Attention) axes(t *Tensor) []int {
 	row, from, to := unmapped(t), Live(t), Live(s.Out[0])
 	back := 3 // axes from heads on
@@ -92,7 +92,7 @@ func (s *Attention) axes(t *Tensor) []int {
 	return row
 }
 
-// Logs returns the logarithms, an operand or a result, or nil.
+// Logs returns the tensor of log-sum-exps: the last operand of a gradient, or else the second result; nil if there is none.
 func (s *Attention) Logs() *Tensor {
 	switch {
 	case s.IsGrad():
@@ -116,7 +116,7 @@ func (s *Attention) sharesKeys() bool {
 }
 
 // FurtherMaps is like AxisMap for the additional results: for each of their axes, it returns the matching axis of the first
-// result.
+// result, or Unmapped. It is nil for a statement with fewer than two results.
 func FurtherMaps(s Stmt) [][]int {
 	defs := Defs(s)
 	if len(defs) < 2 {

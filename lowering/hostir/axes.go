@@ -100,7 +100,7 @@ func linearAxes(s *Linear) [][]int {
 	return rows
 }
 
-// inner returns how many axes of a product's result are not batches.
+// inner returns the number of axes of a GEMM's result that are not batch axes.
 func inner(oneRow bool) int {
 	if oneRow {
 		return 1

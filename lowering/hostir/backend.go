@@ -26,7 +26,7 @@ import (
 // owner's Wait is for the done flag: after it a sender may overwrite the buffer, and a receiver may read it. The copier's Wait is
 // for its local copy. Nothing else is ordered: a program that drops a Wait may overwrite, or read, too early.
 //
-// The two statements do not meet: an owner continues before its copier arrives. Therefore, on every rank, the owner's statement
+// The two statements are no rendezvous: an owner continues before its copier arrives. Therefore, on every rank, the owner's statement
 // of an iteration comes before the copier's. Then a wait depends only on flags of this iteration or earlier ones, and no order of
 // execution deadlocks.
 //
@@ -61,7 +61,7 @@ func (b Backend) Carries(t collective.Type) bool {
 	return r.Collectives && (r.Pairs || !t.Row().Pairs)
 }
 
-// BackendOf returns the backend of a value of via.
+// BackendOf returns the backend for a value of the schedule field via.
 func BackendOf(via string) Backend { return Backend(transports.Named(via).Title) }
 
 // Locality limits a transfer to some peers. The program learns at its start which ranks are on one node and can share memory.

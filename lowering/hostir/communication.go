@@ -1,8 +1,8 @@
 package hostir
 
-// Communications returns a function for the name that a schedule uses for the communication of a Set, a Reduce or a
-// Communication. The name is the tensor of the spec whose shards are gathered or distributed, or the result of a sum. A tensor
-// that is summed and then gathered has one name for both.
+// Communications returns a function that maps a Set, a Reduce or a Communication to its name in a schedule. The name is the
+// tensor of the spec whose shards are gathered or distributed, or the result of a sum. A tensor that is summed and then gathered
+// has one name for both.
 func Communications(p *Program) func(s Stmt) string {
 	source := map[*Tensor]*Tensor{} // copy or view -> its source
 	for s := range All(p.Body) {
@@ -59,8 +59,8 @@ func ResultAt(p *Program, s Stmt) string {
 	return ""
 }
 
-// CommunicationOf returns the schedule's name of the communication that a transfer is part of. It is empty if the schedule has no
-// choices for it alone, and for other statements.
+// CommunicationOf returns the name in the schedule of the communication that a transfer is part of. It is empty if the schedule
+// has no choices for that communication alone, and for other statements.
 func CommunicationOf(s Stmt) string {
 	switch s := s.(type) {
 	case *Communication:

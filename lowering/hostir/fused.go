@@ -102,7 +102,7 @@ func fusedAxes(s *Fused) [][]int {
 	return rows
 }
 
-// Columns returns the length of a row of the operands.
+// Columns returns the length of a row of the operands on one rank.
 func (s *Fused) Columns() int64 {
 	most := int64(1)
 	for _, t := range s.In {

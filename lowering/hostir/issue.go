@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/internal/base/lists"
 )
 
-// Issue walks statements in the order in which one rank issues them. It runs loops and takes branches, and evaluates names.
+// Issue walks statements in the order in which one rank issues them. It runs loops, takes branches and keeps the values of names.
 type Issue struct {
 	Env   map[string]int64                 // the rank, parameters, and the variables of the enclosing loops
 	Loops []string                         // the variables of the enclosing loops, outermost first
@@ -83,7 +83,7 @@ func (i *Issue) Eval(e expr.Expr) (int64, error) {
 	})
 }
 
-// EvalIn evaluates an expression of a statement. Fail makes the error.
+// EvalIn evaluates an expression of a statement. Fail, if set, makes the error.
 func (i *Issue) EvalIn(s Stmt, e expr.Expr) (int64, error) {
 	v, err := i.Eval(e)
 	if err != nil && i.Fail != nil {
@@ -106,7 +106,7 @@ func (i *Issue) Key(loops []string) string {
 	return string(key)
 }
 
-// Started records what communications have started, by handle and by the iteration of the loops around the communication.
+// Started has an entry for each communication that has started, by handle and by the iteration of the loops around it.
 type Started[T any] map[string]*startedIn[T]
 
 // startedIn holds the entries of one communication.
@@ -124,7 +124,7 @@ func (s Started[T]) Note(i *Issue, handle string, t T) {
 }
 
 // Awaited returns the entry that a Wait is for, from the current iteration or from the earlier iteration that it names. found is
-// false if the communication was not started in that iteration.
+// false if the communication was not started in that iteration. The handle must have an entry of some iteration.
 func (s Started[T]) Awaited(i *Issue, w *Wait) (t T, found bool, err error) {
 	c := s[w.Handle]
 	if w.Iteration != nil && len(c.loops) > 0 {

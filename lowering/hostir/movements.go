@@ -12,21 +12,21 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// A Movement summarizes a communication of a program: what a rank moves in a call.
+// A Movement summarizes a communication of a program, and how much it moves in a call.
 type Movement struct {
 	Type     collective.Type // SendRecv for transfers between two ranks
 	Transfer bool            // between two ranks
 	Axes     string          // of the mesh: "x", "x and y"; empty: the whole mesh
 	Mesh     string
 	From     string // the mesh of the senders, if it differs
-	By       string // "NCCL", "IPC-get intra-node"
-	Times    int64  // number in a call, on the rank with most
+	By       string // the backend and locality: "NCCL", "IPC-get intra-node"
+	Times    int64  // how often it runs in a call, on the rank that runs it most often
 	Bytes    int64  // of one rank's result
 	Pos      diag.Pos
-	Needs    []*Need // why; several if equal transfers serve several
+	Needs    []*Need // why ranks communicate; several if equal transfers of several needs are merged
 }
 
-// Why says why ranks communicate.
+// Why returns the needs in words; empty if none is recorded.
 func (m Movement) Why() string {
 	return strings.Join(lists.Map(m.Needs, (*Need).String), ", and ")
 }
@@ -54,7 +54,7 @@ func (m Movement) over() string {
 }
 
 // Short returns a movement in a few words, for a column: "allgather x", "sendrecv x of left", "broadcast of right", "sendrecv
-// from left to right". It omits the mesh with the name world.
+// from left to right". After mesh axes it omits the mesh with the name world.
 func (m Movement) Short(world string) string {
 	kind := m.Type.Kind()
 	switch {
@@ -68,7 +68,7 @@ func (m Movement) Short(world string) string {
 	return kind + " " + m.Axes + " of " + m.Mesh
 }
 
-// Movements lists the communications of a program in order, including transfers of sums that read from peers. A send
+// Movements lists the communications of a program in order, including the transfers of each PeerReadSum. A send
 // and its receive are one movement of the receiving rank.
 func Movements(p *Program) []Movement {
 	w := &movements{program: p, exchanges: Exchanges(p), params: map[string]int64{}}
@@ -88,7 +88,7 @@ type movements struct {
 	found      []Movement
 }
 
-// A condition around a statement holds there, or with not does not hold.
+// A condition is the Cond of an If around a statement; with not, the statement is in the Else.
 type condition struct {
 	holds expr.Expr
 	not   bool
@@ -127,7 +127,7 @@ func (w *movements) under(c condition, body []Stmt) {
 	w.conditions = w.conditions[:len(w.conditions)-1]
 }
 
-// transfer adds what a rank receives from its peers.
+// transfer adds the movement of a receive.
 func (w *movements) transfer(s *P2PCommunication) {
 	from := s.Buffer.Mesh
 	if e := w.exchanges[s.Handle]; e != nil {
@@ -171,8 +171,8 @@ func (w *movements) add(s Stmt, m Movement, result *Tensor) {
 // maxIterations limits the iterations that are evaluated one by one, over all ranks.
 const maxIterations = 1 << 16
 
-// count returns how often the current statement runs in a call, on the rank of mesh that runs it most often. It also returns the
-// axes of mesh along which peer differs from the rank.
+// count returns how often the current statement runs in a call, on the rank of mesh that runs it most often. If the loops have too
+// many iterations to evaluate, it counts all of them. It also returns the axes of mesh along which peer differs from the rank.
 func (w *movements) count(mesh *domain.Mesh, peer expr.Expr) (most int64, axes []string) {
 	all := int64(1)
 	for _, l := range w.loops {
@@ -200,7 +200,8 @@ func (w *movements) count(mesh *domain.Mesh, peer expr.Expr) (most int64, axes [
 	return most, axes
 }
 
-// iterate calls visit in each iteration in which the conditions hold, and counts them.
+// iterate calls visit in each iteration in which the conditions hold or cannot be evaluated, and counts these iterations. It stops
+// after *left iterations.
 func (w *movements) iterate(loops []*For, values map[string]int64, left *int64, visit func(func(expr.Expr) (int64, bool))) int64 {
 	if *left <= 0 {
 		return 0

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestMovementsInWords holds how a movement is called in a line of check and in a column of a report.
+// TestMovementsInWords checks how movements print: the ranks in a line of hirgen check, and the short form in a column of a report.
 func TestMovementsInWords(t *testing.T) {
 	for short, c := range map[string]struct {
 		movement Movement

@@ -10,20 +10,20 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// The placements of a tensor that are no block of the axis with a number.
+// The placements of a tensor along a mesh axis. A number from 0 on is another placement: that axis of the tensor is split.
 const (
-	Whole   = -1 // all elements
-	Partial = -2 // a summand of all elements, or another operand of a fold
-	Split   = -3 // a block of an axis whose number in the spec is not known
+	Whole   = -1 // each rank has all elements
+	Partial = -2 // each rank has a partial sum of all elements, or an operand of another reduction
+	Split   = -3 // each rank has a block of an axis whose number in the spec is not known
 )
 
 // Need is why ranks communicate: the placement that a tensor of the spec has, and the one that is needed.
 type Need struct {
-	Tensor   string // what moves, or the result of a sum
+	Tensor   string // the tensor that moves, or the result of a reduction
 	Axis     string // of the mesh; empty if the tensor moves to another mesh
-	Fn       string // of a sum
+	Fn       string // of a reduction
 	From, To int    // the number of the axis that is split, or another placement
-	By       string // the operation that needs it, or the tensor that the spec places so
+	By       string // the operation that needs placement To, or the tensor to which the spec gives it
 	Stated   bool   // By is a tensor
 
 	Mesh, ToMesh string // if these differ
@@ -35,7 +35,7 @@ type Change struct {
 	Tensor, Axis string
 }
 
-// Change returns the change. It has no type between meshes.
+// Change returns the communication of the need. Its Type is empty if the tensor moves to another mesh.
 func (n *Need) Change() Change {
 	c := Change{Tensor: n.Tensor, Axis: n.Axis}
 	if n.Axis != "" {
@@ -44,7 +44,7 @@ func (n *Need) Change() Change {
 	return c
 }
 
-// String says it in a clause: "A is split over x along axis 0; matmul of C needs all of it".
+// String describes the need: "A is split over x along axis 0; matmul of C needs all of it".
 func (n *Need) String() string {
 	have, want := n.Tensor+" is whole", "all of it"
 	switch {
@@ -75,7 +75,7 @@ func (n *Need) String() string {
 	return have + "; " + n.By + " needs " + want
 }
 
-// along names an axis with a known number.
+// along returns " along axis 2" for axis 2; empty for a negative number.
 func along(axis int) string {
 	if axis < 0 {
 		return ""
@@ -83,10 +83,10 @@ func along(axis int) string {
 	return fmt.Sprintf(" along axis %d", axis)
 }
 
-// Spec finds what tensors and statements of a program are in the spec.
+// Spec finds the tensors and operations of the spec that tensors and statements of a program come from.
 type Spec struct {
 	shapes map[string][]domain.Extent     // of tensors, by name
-	made   map[diag.Pos]*domain.Operation // by position, the only one there
+	made   map[diag.Pos]*domain.Operation // by position; nil if several have it
 	makes  map[string]*domain.Operation   // by result
 }
 
@@ -112,8 +112,8 @@ func SpecOf(p *Program) *Spec {
 	return s
 }
 
-// Name returns the name of the tensor of the spec that a tensor of a statement is, or is derived from, such as A for A_all. The
-// result of the statement's operation is the second choice.
+// Name returns the name of the tensor of the spec that a tensor of a statement is, or is derived from, such as A for A_all. If
+// there is none, it returns the result of the statement's operation, or else the name of the tensor itself.
 func (s *Spec) Name(of Stmt, t *Tensor) string {
 	for name := t.Name; ; name = name[:strings.LastIndexByte(name, '_')] {
 		if _, known := s.shapes[name]; known {
@@ -129,13 +129,14 @@ func (s *Spec) Name(of Stmt, t *Tensor) string {
 	return t.Name
 }
 
-// Places reports whether the spec has the placement of a tensor.
+// Places reports whether the spec determines the placement of a tensor.
 func (s *Spec) Places(t *Tensor) bool {
 	_, known := s.shapes[t.Name]
 	return t.Role == Output || known && !t.Inferred
 }
 
-// Axis returns the number in the spec of an axis of a tensor with this name there, or Split if the tensor has other axes there.
+// Axis returns the number in the spec of an axis of t, which the spec calls name. It is Split if the extents of the tensor differ in
+// the spec. A negative axis is returned as it is.
 func (s *Spec) Axis(name string, t *Tensor, axis int) int {
 	if axis < 0 {
 		return axis
@@ -148,7 +149,7 @@ func (s *Spec) Axis(name string, t *Tensor, axis int) int {
 
 func sameSize(a, b domain.Extent) bool { return a.Size == b.Size }
 
-// Makes reports whether a statement is a part of the operation that makes a tensor.
+// Makes reports whether a statement is part of the operation whose result has the given name.
 func (s *Spec) Makes(of Stmt, name string) bool {
 	op := s.made[of.Meta().Pos]
 	return op != nil && op.Out == name

@@ -34,7 +34,7 @@ func SetEpilogue(s Stmt, fn string) {
 	}
 }
 
-// SecondOperand returns the second operand of a product, and the position of its column axis, counted from the end; nil for other
+// SecondOperand returns the second operand of a GEMM, and the position of its column axis, counted from the end; nil for other
 // statements.
 func SecondOperand(s Stmt) (t *Tensor, columns int) {
 	switch s := s.(type) {
@@ -47,14 +47,14 @@ func SecondOperand(s Stmt) (t *Tensor, columns int) {
 	}
 }
 
-// ColumnAxis returns the axis of a product's second operand that becomes the last axis of the result.
+// ColumnAxis returns the axis of a GEMM's second operand that becomes the last axis of the result.
 func ColumnAxis(s Stmt) int {
 	t, columns := SecondOperand(s)
 	live := Live(t)
 	return live[len(live)-columns]
 }
 
-// StreamsColumns reports whether the Stream axis of a product's result is the column axis of the second operand. No pipeline
+// StreamsColumns reports whether the first Stream axis of a GEMM's result is the column axis of the second operand. No pipeline
 // supports that.
 func StreamsColumns(s Stmt) bool {
 	second, _ := SecondOperand(s)

@@ -5,7 +5,7 @@
 // issued in order, and their work runs on their streams. Synchronize and Wait order streams and never block the host.
 //
 // Tensors and communications are on meshes, and a mesh need not contain every rank. Ranks(statement) lists the ranks that run a
-// statement. Any other rank does nothing there, and has no buffer of its tensors. No statement tests for it. Statements that
+// statement. Any other rank skips it, without an If in the program, and has no buffer of its tensors. Statements that
 // order streams run everywhere; a Wait for a communication that the rank did not start does nothing.
 //
 // A Communication is on the mesh of its team. A rank of the team may lack one side. If the operand of a Broadcast or
@@ -47,12 +47,11 @@ type Program struct {
 	Derived *Derived
 }
 
-// Derived has the text of a program before placements were derived. If they were not applied, they are predicted to take longer by
-// some microseconds, or by none if the gain is too small.
+// Derived records what hirgen derived placements from, and whether it applied them.
 type Derived struct {
-	From    string
-	Applied bool
-	Slower  float64
+	From    string  // the text of the program before
+	Applied bool    // the program has derived placements
+	Slower  float64 // if not applied: how many microseconds longer they are predicted to take; 0 also if not predicted
 }
 
 // Variants lists the program and its fallback, if it has one.
@@ -100,12 +99,12 @@ type Tensor struct {
 	Of Stmt
 	// Inferred says that the user left the axes to the passes, which may shard them.
 	Inferred bool
-	// Rounded says that rounding shows in an output, so that a program that checks itself allows for it; see eval.Bounds. If no
-	// output is, the check is exact and the inputs are integers. Otherwise inputs are normally distributed with this Deviation; 0
-	// means 1.
+	// Rounded says that this output shows rounding, so that the check of an emitted program allows for it; see eval.Bounds. If no
+	// output is Rounded, the check is exact and inputs are integers. Otherwise inputs are normally distributed. Deviation is the
+	// standard deviation of this input; 0 means 1.
 	Rounded   bool
 	Deviation float64
-	Fill      string // of domain.Fills: the values of an input in a check; empty: normal
+	Fill      string // the values of an input in a check, one of domain.Fills; empty: domain.FillNormal
 	Pos       diag.Pos
 }
 

@@ -85,7 +85,7 @@ func (s *ShareMemHandles) Joins(rank, other int) bool {
 	})
 }
 
-// MayMove reports whether a statement may move data between ranks.
+// MayMove reports whether a statement may move data between ranks before convert-to-communications has run.
 func MayMove(s Stmt) bool {
 	switch s := s.(type) {
 	case *Set:

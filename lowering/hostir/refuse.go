@@ -43,7 +43,8 @@ func Work(p *Program, s Stmt) string {
 	return Operation(s) + " of " + Called(p, s, of)
 }
 
-// Operation returns the word for a statement's operation. For a transfer it is send or receive, for a kernel its name.
+// Operation returns the word for a statement's operation: for a transfer send or receive, for a collective its type, for a fused
+// kernel its name.
 func Operation(s Stmt) string {
 	switch s := s.(type) {
 	case *Fused:

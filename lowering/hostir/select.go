@@ -19,7 +19,8 @@ func (s *Select) Owns() bool {
 	return s.Parts != 0 && s.Part().Kind == domain.Device
 }
 
-// Part returns the axis of Out that has only a part: a plain axis, or In's whole axis split over ranks.
+// Part returns the axis of Out that a Select with Parts makes: In's whole axis split over ranks, or else a serial axis with the
+// extent of one part.
 func (s *Select) Part() domain.Axis {
 	in := s.In.Axes[s.Axis]
 	live := slices.Index(Live(s.In), s.Axis)

@@ -10,8 +10,8 @@ import (
 )
 
 // Called returns the name of a tensor in a message about a statement. The author of a spec does not know names that passes made.
-// So operands and result of the statement get the names that the operation of the spec has for them, and a copy is named after
-// its original.
+// So Called names operands and the result as the operation of the spec does, and a copy after its original. Any other tensor is
+// "an intermediate result", with the operation if that is known.
 func Called(p *Program, s Stmt, t *Tensor) string {
 	op := operationOf(p, s)
 	if named := named(p, op, s, t); named != nil {
@@ -69,7 +69,7 @@ func operationOf(p *Program, s Stmt) *domain.Operation {
 }
 
 // named returns the tensor of the spec that a tensor corresponds to: itself, or the operand or result of the operation that it
-// replaces in s.
+// replaces in s; nil if there is none.
 func named(p *Program, op *domain.Operation, s Stmt, t *Tensor) *Tensor {
 	if InSpec(p, t) {
 		return t
@@ -140,7 +140,7 @@ func spelled(op *domain.Operation) string {
 	return op.Out + " = " + fn
 }
 
-// NoteDeclared adds a note with the declaration of the spec's tensor that a message names.
+// NoteDeclared adds to d a note with the declaration of t in the spec, if Called uses a name of the spec for t. It returns d.
 func NoteDeclared(d *diag.Diagnostic, p *Program, s Stmt, t *Tensor) *diag.Diagnostic {
 	if declared := Declared(p, s, t); declared != nil {
 		d.AddNote(declared.Pos, "%s is declared here", declared.Name)

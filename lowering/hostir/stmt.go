@@ -18,14 +18,14 @@ type Info struct {
 	Pos  diag.Pos
 	Note string    // one sentence without a final stop, or empty
 	On   StreamRef // the stream that it is issued to; unused in a For or an If
-	Why  string    // of waits and transfers: the edges that it keeps, in words; not part of the text form
+	Why  string    // of a wait or transfer: the dependency edges that it enforces, in words; not part of the text form
 	Need *Need     // why ranks communicate; not part of the text form
 }
 
 // Meta implements Stmt for each type that embeds Info.
 func (i *Info) Meta() *Info { return i }
 
-// InfoFrom returns the Info of a statement that a pass derives from s, with the reason.
+// InfoFrom returns the Info of a statement that a pass derives from s. The note is the reason.
 func InfoFrom(s Stmt, note string) Info {
 	return Info{Pos: s.Meta().Pos, Note: note, Need: s.Meta().Need}
 }
@@ -135,7 +135,7 @@ type (
 		Out *Tensor `text:"="`
 		In  *Tensor
 	}
-	// Slice has the elements of In from Start on, along the logical axis Axis of In. Out has the number of elements.
+	// Slice takes the elements of In from Start on, along the logical axis Axis of In. The extent of Out is their number.
 	Slice struct {
 		Info
 		Out   *Tensor `text:"="`
@@ -231,9 +231,8 @@ type (
 		Handle string `text:"="`
 	}
 	// Wait makes its stream wait for a communication or a group. It is in the same loops as the communication, or in later loops
-	// over the same variables. Then it waits for the communication of the same iteration. If Iteration is set, it is an earlier
-	// iteration of the outermost of those loops. Then Wait waits for the communication of that iteration, and may precede the
-	// communication in the loop.
+	// over the same variables. By default it waits for the communication of the same iteration. Iteration names an earlier
+	// iteration of the outermost of those loops instead. Then the Wait may precede the communication in the loop.
 	Wait struct {
 		Info
 		Handle    string

@@ -67,8 +67,8 @@ func ViewsOf(tensors []*Tensor) []*Tensor {
 
 // Introductions lists, for each statement of a list, the views to introduce before it, or before its group. Each comes after the
 // views that it is made of. A statement introduces the views that it names itself. It also introduces views that both sides of a
-// branch name, and views that nested statements name if later uses in the list need the same name. Views of whole buffers are
-// introduced before loops.
+// branch name, and views that both its nested statements and a later statement of the list name. A loop also introduces the whole
+// views (IsWhole) of its body.
 func Introductions(body []Stmt) [][]*Tensor {
 	own, inside, last := make([][]*Tensor, len(body)), make([][]*Tensor, len(body)), map[*Tensor]int{}
 	at, open := 0, false
@@ -100,7 +100,7 @@ func Introductions(body []Stmt) [][]*Tensor {
 	return own
 }
 
-// IsWhole reports whether a view has all elements of its buffer.
+// IsWhole reports whether a view is made without a Select and an Either, so that no expression determines its elements.
 func IsWhole(v *Tensor) bool {
 	switch of := v.Of.(type) {
 	case nil:
@@ -175,7 +175,7 @@ func MadeAs(s Stmt, out *Tensor) Stmt {
 	return c
 }
 
-// ViewUnless makes view an Either: the view as before if cond holds, and the view that other makes otherwise.
+// ViewUnless makes view an Either: the view as before if cond is not zero, and the view that other makes otherwise.
 func ViewUnless(view *Tensor, info Info, cond expr.Expr, other Stmt) {
 	then, otherwise := *view, *view
 	then.Of, otherwise.Of = MadeAs(view.Of, &then), MadeAs(other, &otherwise)

@@ -168,7 +168,7 @@ func load(list []**Tensor) []*Tensor {
 	return out
 }
 
-// fewTensors is where most statements have their operands or results, without an allocation.
+// fewTensors is storage for the operands or results of most statements, to avoid an allocation.
 type fewTensors [4]**Tensor
 
 // uses returns pointers to the operands of a statement, without absent ones.

@@ -34,7 +34,8 @@ func BufferWindow(t *Tensor) Window {
 	return w
 }
 
-// WindowOf returns the window of a tensor. eval evaluates the expressions of views.
+// WindowOf returns the window of a tensor. eval evaluates the expressions of views. An error of eval, or an index of a Select that
+// is out of range, is an error.
 func WindowOf(t *Tensor, eval func(expr.Expr) (int64, error)) (Window, error) {
 	switch s := t.Of.(type) {
 	case nil:
@@ -99,7 +100,8 @@ func (w Window) listing(from, part *Tensor) Window {
 	return wide
 }
 
-// Aliased returns the window of the view that a Reshape, Broadcast, Permute or Slice makes of w.
+// Aliased returns the window of the view that a Reshape, Broadcast, Permute or Slice makes of w. It is Whole if no strides describe
+// the result of a Reshape.
 func (w Window) Aliased(s Stmt) Window {
 	if w.Whole {
 		return w
