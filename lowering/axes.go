@@ -8,8 +8,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// Axes gives, by name, how each tensor of a pipeline lies: those that the spec leaves open follow their
-// neighbours, as propagate-shardings says. Placements are not derived, since the forms of a tensor have other axes.
+// Axes returns the axes of each tensor of a pipeline, by name, after propagate-shardings has chosen those that the
+// spec leaves open. It skips assign-placements, which adds copies of tensors with other axes.
 func Axes(p *model.Pipeline) (map[string][]domain.Axis, error) {
 	program, err := Build(p)
 	if err != nil {

@@ -59,7 +59,7 @@ func OrderOf(host *hostir.Program) ([]*calls.Program, error) {
 	return t.Programs(), nil
 }
 
-// translate turns a host program into calls, with some passes on them.
+// translate turns a host program and its fallback variant into calls, and runs passes on the calls.
 func translate(host *hostir.Program, passes []callpasses.Pass, opt Options) (*fromhost.Translation, error) {
 	t, err := fromhost.Translate(host)
 	if err != nil {
@@ -187,7 +187,7 @@ func Graph(p *model.Pipeline) (string, error) {
 	return graph.String(), nil
 }
 
-// TaskGraph returns that graph. If m is set, schedule: auto chooses for that machine.
+// TaskGraph returns the graph that Graph prints. If m is set, schedule: auto chooses for that machine.
 func TaskGraph(p *model.Pipeline, m *cost.Machine) (*pipeline.Graph, error) {
 	program, err := Build(p)
 	if err != nil {

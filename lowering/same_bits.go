@@ -8,8 +8,8 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// sameBits refuses calls that may give an output other bits on another run, if the schedule says deterministic: true. The passes leave
-// no such calls that are known.
+// sameBits returns an error if an output may have other bits on another run and the schedule has deterministic: true. The passes
+// replace all calls that are known to do this.
 func sameBits(host *hostir.Program, variants []*calls.Program) error {
 	if host.Choices.Get(schedule.Deterministic) != schedule.True {
 		return nil

@@ -211,10 +211,10 @@ func init() {
 	}
 }
 
-// assignPlacements predicts for the machine of the measurements.
+// assignPlacements runs schedules.AssignPlacements with predictions for the machine of the measurements.
 func assignPlacements(p *hostir.Program) error { return placeFor(nil)(p) }
 
-// placeFor returns the pass for a machine; nil: that of the measurements.
+// placeFor returns assign-placements with predictions for a machine; nil means the machine of the measurements.
 func placeFor(m *cost.Machine, disabled ...string) func(p *hostir.Program) error {
 	return func(p *hostir.Program) error { return schedules.AssignPlacements(p, m, LowerChosen(disabled...)) }
 }
@@ -222,8 +222,8 @@ func placeFor(m *cost.Machine, disabled ...string) func(p *hostir.Program) error
 // chooseSchedule predicts by lowering the program with each candidate.
 func chooseSchedule(p *hostir.Program) error { return schedules.ChooseSchedule(p, LowerChosen()) }
 
-// LowerChosen returns the lowering of a program whose schedule and placements are chosen, without the disabled passes and without the
-// passes on calls that a prediction does not need.
+// LowerChosen returns the lowering that predictions use, for a program whose schedule and placements are chosen. It skips the
+// disabled passes, and the passes on calls that a prediction does not need.
 func LowerChosen(disabled ...string) schedules.Lower {
 	without := Options{Disable: append(slices.Clone(disabled), schedules.Placing)}
 	run := func(p *hostir.Program) ([]*calls.Program, error) {
@@ -258,13 +258,13 @@ func checkOrder(passes []Pass, order []Constraint) error {
 	return nil
 }
 
-// Steps that are no passes: the host IR is built from the model, and each of its statements becomes calls.
+// The steps that are not passes.
 const (
-	Building    = "build"
-	Translating = "calls"
+	Building    = "build" // builds the host IR from the model
+	Translating = "calls" // translates each statement of the host IR to calls
 )
 
-// Steps lists the steps of a lowering, in order: these two, and the passes after each.
+// Steps lists the steps of a lowering, in order: Building, Passes, Translating and the passes on calls.
 func Steps() []string {
 	names := []string{Building}
 	for _, p := range Passes {

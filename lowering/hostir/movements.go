@@ -26,7 +26,7 @@ type Movement struct {
 	Needs    []*Need // why ranks communicate; several if equal transfers of several needs are merged
 }
 
-// Why returns the needs in words; empty if none is recorded.
+// Why returns the needs in words; empty without needs.
 func (m Movement) Why() string {
 	return strings.Join(lists.Map(m.Needs, (*Need).String), ", and ")
 }

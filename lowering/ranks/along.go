@@ -66,9 +66,9 @@ func (r *Axis) BlockAt(d Offset, back bool) expr.Expr {
 	return r.along(Blocks(r.Coordinate, d.Width), d.Block, expr.Int(r.Size/d.Width), back)
 }
 
-// along moves steps coordinates forward on a circle of around coordinates; the opposite way with back or in reverse order. In
-// pairs it returns coordinate XOR steps instead. around is then a power of two, and steps == around leads back to the coordinate
-// itself.
+// along moves steps coordinates forward on a circle of around coordinates. Both back and the order reverse turn the direction
+// around. In pairwise order it returns coordinate XOR steps instead. around is then a power of two, and steps == around leads back
+// to the coordinate itself.
 func (r *Axis) along(coordinate, steps, around expr.Expr, back bool) expr.Expr {
 	switch {
 	case r.Order == schedule.Pairwise:

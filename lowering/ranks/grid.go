@@ -22,7 +22,7 @@ type stride struct {
 	extent, stride int64
 }
 
-// newGrid finds the strides of a mesh. ok is false if there are none.
+// newGrid returns the grid of a mesh; nil and false if the mesh is not a grid.
 func newGrid(mesh *domain.Mesh) (*grid, bool) {
 	g := &grid{first: int64(mesh.Ranks[0])}
 	step, positions := int64(1), 1
@@ -106,7 +106,7 @@ func (g *grid) along(axis string, extent expr.Expr) (coordinate expr.Expr, rank 
 	}
 }
 
-// listed returns the same for ranks in any order, as sums in which all but one term are zero.
+// listed is like along for a mesh that is not a grid. It returns sums in which at most one term is not zero.
 func listed(mesh *domain.Mesh, axis string) (coordinate expr.Expr, rank func(expr.Expr) expr.Expr) {
 	self := expr.Expr(expr.Var("rank"))
 	coordinate = expr.Int(0)

@@ -20,7 +20,7 @@ func rowOfBatches(s hostir.Stmt, loop int) bool {
 	})
 }
 
-// ofOneRow marks a GEMM whose batches are rows.
+// ofOneRow marks a GEMM in which each batch is one row.
 func ofOneRow(s hostir.Stmt) {
 	switch s := s.(type) {
 	case *hostir.Matmul:

@@ -223,7 +223,7 @@ func (g *grouping) add(st step) {
 }
 
 // partsOf removes the last step of the open pipeline and returns it, if it computes the parts of the sum st
-// and can go through the slices in the same order. The pipeline must have other steps.
+// and can go through the slices in the same order. It returns nil if not, or if the pipeline has no other step.
 func (g *grouping) partsOf(st step, open *group) []step {
 	last := len(open.steps) - 1
 	parts := hostir.Result(open.steps[last].stmt)

@@ -48,7 +48,7 @@ type interchange struct {
 	errors    diag.List
 }
 
-// overSubChunks returns a statement as a loop over sub-chunks, or nil.
+// overSubChunks returns s if it is a loop over sub-chunks; nil otherwise.
 func (f *interchange) overSubChunks(s hostir.Stmt) *hostir.For {
 	loop, ok := s.(*hostir.For)
 	if !ok || loop.First != 0 || loop.Count.Size != f.subChunks {
@@ -61,7 +61,7 @@ func (f *interchange) overSubChunks(s hostir.Stmt) *hostir.For {
 }
 
 // swapLoops swaps a loop over slices and the loop over sub-chunks in it. It returns nil for any other
-// statement.
+// statement, and for loops that an edge keeps in their order.
 func (f *interchange) swapLoops(s hostir.Stmt) *hostir.For {
 	slice, ok := s.(*hostir.For)
 	if !ok {
@@ -108,9 +108,9 @@ func (f *interchange) independent(variable string, body []hostir.Stmt) bool {
 	return buffer == nil
 }
 
-// edge finds a buffer that statements write but do not access strictly by sub-chunk along one axis. ends are
-// the first statement that writes it, and the first that touches more than the current sub-chunk, or a
-// sub-chunk along another axis.
+// edge finds a buffer that statements write but do not access strictly by sub-chunk along one axis; nil if there is
+// none. ends are the first statement that writes it, and the first that touches more than the current sub-chunk, or
+// a sub-chunk along another axis.
 func (f *interchange) edge(variable string, body []hostir.Stmt) (buffer *hostir.Tensor, ends [2]hostir.Stmt) {
 	along, written, mixed := map[*hostir.Tensor]int{}, map[*hostir.Tensor]hostir.Stmt{}, map[*hostir.Tensor]hostir.Stmt{}
 	for s := range hostir.All(body) {
@@ -133,8 +133,8 @@ func (f *interchange) edge(variable string, body []hostir.Stmt) (buffer *hostir.
 	return buffer, [2]hostir.Stmt{written[buffer], mixed[buffer]}
 }
 
-// refuse reports interchange: true, if the user set it for a loop over slices that does not allow it, with
-// the edge that would break.
+// refuse reports the edge that interchange: true would break, if the user set it for a transfer in the loop over
+// slices. It reports nothing for the fallback variant.
 func (f *interchange) refuse(slice *hostir.For, buffer *hostir.Tensor, ends [2]hostir.Stmt) {
 	from, to := ends[0], ends[1]
 	var chosen schedule.Choice
@@ -165,7 +165,7 @@ type region struct {
 	axes     []int
 }
 
-// regions returns the parts of a buffer that a tensor may be, one for each alternative of its view.
+// regions returns the parts of buffers that a tensor may be, one for each alternative of its view.
 func (f *interchange) regions(t *hostir.Tensor, variable string) []region {
 	switch of := t.Of.(type) {
 	case nil:

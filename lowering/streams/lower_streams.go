@@ -111,8 +111,8 @@ func (l *streamLowering) lower(g *group) {
 	l.work(g)
 }
 
-// start names the caller's stream, once, if there are pipelines. It does so before the first buffer that is
-// not a result of the model, or before the first pipeline.
+// start names the caller's stream, once, if there are pipelines. lower calls it before the first pipeline and,
+// unless ranks exchange slices, before each buffer that is not a result of the model.
 func (l *streamLowering) start(s hostir.Stmt) {
 	if l.loop != "" && !l.started {
 		l.started = true
@@ -146,8 +146,9 @@ func (l *streamLowering) work(g *group) {
 	l.body = append(l.body, slicer.after...)
 }
 
-// firstStep and steps are the bounds of the loop of a pipeline. If the pipeline exchanges at distance s and
-// takes the local shard last, s runs from 1 to D, and distance D is the rank itself.
+// firstStep and steps return the bounds First and Count of the loop of a pipeline. If the pipeline exchanges at
+// distance s and takes the local shard last, s runs from 1 to D, and distance D is the rank itself. With steps:
+// bracket each iteration takes one sub-chunk, beginning in the middle of the local shard.
 func (l *streamLowering) firstStep(g *group) int64 {
 	if g.cut.bracket {
 		return g.cut.subChunks / 2

@@ -10,11 +10,12 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// A point-to-point pipeline exchanges at distance s in step s: a rank receives the slice of rank + s and
-// sends its own slice to rank - s. So in every step each link carries one slice in each direction. Step 0
-// takes the local shard.
+// A point-to-point pipeline exchanges at distance s in step s. In a gather, a rank receives the slice of rank + s and
+// sends its own slice to rank - s. So in every step each rank sends and receives one slice. Step 0, or the
+// last step with local: last, takes the local shard.
 
-// rotate makes a pipeline whose steps exchange between ranks begin with the rank's own slice.
+// rotate prepares the steps that exchange slices between ranks: it sets the team and the order of its ranks, and
+// begins sums over ranks.
 func (c *slicer) rotate(g *group) {
 	for _, st := range g.steps {
 		if !st.exchanges() {
@@ -70,8 +71,8 @@ func (c *slicer) passFromRank(st step) {
 	}
 }
 
-// usesInPlace reports whether the local shard can be used where it is. That requires that only this pipeline
-// uses the slices of t, and that they have the layout of the local shard.
+// usesInPlace reports whether the local shard can be used where it is. The schedule must not copy it, and GEMMs must
+// take single slices. Only this pipeline may use t, a temporary, whose slices must have the layout of the local shard.
 func (c *slicer) usesInPlace(t, local *hostir.Tensor, loop int) bool {
 	return c.lowering.program.Choices.Get(schedule.LocalShard) != schedule.Copied && c.cut.width == 1 && t.Role == hostir.Temp &&
 		c.group.last[t] <= c.group.number && slices.Equal(hostir.Layout(local), hostir.DropAxis(hostir.Layout(t), loop))

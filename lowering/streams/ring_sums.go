@@ -46,8 +46,8 @@ func (c *slicer) makeLastInPlace(st step) {
 }
 
 // madeInPlace reports whether the local sum can be computed directly in the result. That requires that this
-// pipeline computes the parts, and that the result has the layout of a slice of them. A single element is
-// copied instead.
+// pipeline computes the parts, and that the result has the element type, axes and layout of a slice of them. A
+// single element is copied instead.
 func (c *slicer) madeInPlace(in, out *hostir.Tensor, st step) bool {
 	i := slices.Index(hostir.AxisMap(st.stmt)[0], st.loop)
 	slice, order := slices.Delete(slices.Clone(in.Axes), i, i+1), hostir.DropAxis(hostir.Layout(in), i)

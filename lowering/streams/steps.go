@@ -54,8 +54,8 @@ func (k stepKind) alongRing() bool { return k == gatherAlongRing || k == sumAlon
 // exchanges reports whether ranks exchange slices from rank to rank in the step.
 func (st step) exchanges() bool { return st.atDistance() || st.kind.alongRing() }
 
-// classify chooses the kind of step for a statement, and reports an error if its Stream axis cannot be
-// lowered.
+// classify returns the step of a statement. If its Stream axis cannot be lowered, it reports an error, and the step
+// is unpipelined.
 func (l *streamLowering) classify(s hostir.Stmt) step {
 	out, once := hostir.Result(s), step{stmt: s, kind: unpipelined, loop: shard.NoAxis}
 	if out == nil || hostir.AxisMap(s) == nil {
@@ -137,8 +137,8 @@ func (l *streamLowering) fromRank(s *hostir.Set, i int, st step) step {
 }
 
 // toRank returns the step of a Reduce over ranks that scatters along the operand's Stream axis, if the
-// schedule selects one. Otherwise the Reduce becomes a ReduceScatter after the pipeline that made the
-// operand.
+// schedule selects one. Otherwise it returns false, and the Reduce becomes a ReduceScatter after the pipeline
+// that made the operand.
 func (l *streamLowering) toRank(s hostir.Stmt) (step, bool) {
 	kind, asked := map[string]stepKind{schedule.ReduceTo: reduceToRank,
 		schedule.P2P: toRankAtDistance}[l.program.Choices.Get(schedule.Pipeline)]

@@ -29,7 +29,8 @@ type cut struct {
 	inner   string // variable of the loop over the slices of a GEMM
 }
 
-// chunk reads the schedule of a pipeline: whether to cut each slice, or to compute on several at once.
+// chunk returns the cut that the schedule selects for a pipeline. It reports a block that does not divide the number
+// of slices.
 func (l *streamLowering) chunk(g *group) cut {
 	whole := cut{subChunks: 1, width: 1}
 	if !g.exchanges() {
@@ -188,7 +189,7 @@ func (c *slicer) block(s hostir.Stmt, t *hostir.Tensor, axis, cutAxis int) *host
 	return c.subChunk(s, nil, view, cutAxis)
 }
 
-// viewUnless lets pick redefine a view for the case that a condition does not hold.
+// viewUnless makes view an Either: the view as before if cond is not zero, and as pick redefines it otherwise.
 func (c *slicer) viewUnless(s hostir.Stmt, note string, view *hostir.Tensor, cond expr.Expr, pick func(view *hostir.Tensor)) {
 	other := *view
 	pick(&other)
@@ -253,7 +254,7 @@ func oneOf(e domain.Extent, parts int64) domain.Extent {
 // cutAxis returns the axis along which the slices of a tensor are cut. If this pipeline makes the tensor, it
 // is the axis along which its sub-chunks are made. Otherwise it is the outermost axis in memory of which a
 // rank has more than one element, except the axes in whole, which include the axis of the pipeline. So a
-// sub-chunk is contiguous.
+// sub-chunk is contiguous. It is shard.NoAxis if there is no such axis, or if slices are not cut.
 func (c *slicer) cutAxis(t *hostir.Tensor, whole ...int) int {
 	if c.cut.subChunks == 1 {
 		return shard.NoAxis

@@ -9,8 +9,8 @@ import (
 	"github.com/hirgen/hirgen/model/transports"
 )
 
-// exchange sends to one rank of the ring and receives from another. It uses NCCL, or memory that ranks share,
-// or shared memory intra-node and NCCL inter-node. The ready flag comes first, and the waits last.
+// exchange returns statements that send to one rank of the team and receive from another. They use NCCL, or shared
+// memory, or shared memory intra-node and NCCL inter-node. The ready flag comes first, and the waits last.
 func (c *slicer) exchange(s hostir.Stmt, from, into *hostir.Tensor, to, of expr.Expr) []hostir.Stmt {
 	pair := transferPair{c: c, stmt: s, from: from, into: into, to: c.team.Rank(to), of: c.team.Rank(of)}
 	backend := hostir.BackendOf(c.via(s))
@@ -80,8 +80,8 @@ func (p transferPair) wait(handles ...string) []hostir.Stmt {
 	return list
 }
 
-// via returns the transport of a communication. It is NCCL along the mesh axis that connects nodes, and in place of a transport that
-// the schedule chooses for all communications and that carries no messages from rank to rank.
+// via returns the transport that the schedule chooses for a communication. Along the mesh axis that connects nodes, and if that
+// transport has no point-to-point transfers, it returns NCCL instead.
 func (c *slicer) via(s hostir.Stmt) string {
 	via := c.lowering.choice(s, schedule.Via)
 	if c.team.Name == c.lowering.program.Choices.Get(schedule.Nodes) || !transports.Named(via).Pairs {

@@ -8,8 +8,8 @@ import (
 )
 
 // AssignTransport sets the backend of every communication without one: the transport of the schedule if it carries
-// collectives, and NCCL otherwise. Transfers of a point-to-point pipeline already have the backend of the schedule. If
-// no transfer uses CUDA IPC, the fallback variant replaces the program.
+// this collective, and NCCL otherwise. Transfers of a point-to-point pipeline already have the backend of the schedule.
+// If no transfer of the program uses CUDA IPC, its fallback variant replaces it.
 //
 // Requires: all transfers between ranks are communications.
 // Establishes: every communication has a backend.

@@ -9,10 +9,11 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// ChooseTransport makes a fallback variant if the schedule leaves the transport to the machine. The program itself uses
+// ChooseTransport makes a fallback variant if the schedule has transport: auto. The program itself uses
 // CUDA IPC. The variant, for ranks that cannot all share memory, uses CUDA IPC within nodes and NCCL between nodes. All
-// later passes run on both. By measurements, ranks put when they scatter sums, and get when they only gather. Choices
-// of via stay. Pipelines that exchange no shards use NCCL.
+// later passes run on both. By measurements, put is faster for programs that scatter sums, and get for those that only
+// gather. The pass keeps choices of via, and adds no variant if via is never CUDA IPC. Pipelines that exchange no shards
+// use NCCL.
 //
 // Requires: each transfer between ranks is a separate statement.
 // Establishes: every communication has one transport.
@@ -50,8 +51,8 @@ func ChooseTransport(p *hostir.Program) error {
 	return nil
 }
 
-// prefer chooses the fastest transport for communications without one: get for gathers, or put for all if any of them
-// is a sum. A sum that reads its peers' memory uses get.
+// prefer chooses all.via, unless the schedule has it: put if the program has a reduce-scatter without fuse: peer-read,
+// and get otherwise. A reduce-scatter with fuse: peer-read and without a choice of via uses get.
 func prefer(p *hostir.Program) {
 	name, puts := hostir.Communications(p), false
 	var reading []string
@@ -78,7 +79,7 @@ func prefer(p *hostir.Program) {
 	}
 }
 
-// scattersSums reports whether ranks sum parts of each other and keep one slice each.
+// scattersSums reports whether a statement is a reduce-scatter: a reduction over ranks, of which each rank keeps one slice.
 func scattersSums(s hostir.Stmt) bool {
 	_, reduces := s.(*hostir.Reduce)
 	return reduces && shard.Describe(s).Scattered() != shard.NoAxis

@@ -67,7 +67,8 @@ type converter struct {
 	errors  diag.List
 }
 
-// communication chooses type, team and root. It returns nil, after reporting an error, if there is none.
+// communication returns the communication that does a resharding. If there is none, or its slices are not contiguous, it
+// reports an error and returns nil.
 func (c *converter) communication(s hostir.Stmt) *hostir.Communication {
 	m := shard.Describe(s)
 	comm := &hostir.Communication{
@@ -91,7 +92,7 @@ func (c *converter) communication(s hostir.Stmt) *hostir.Communication {
 	return comm
 }
 
-// within sets the fields of a communication on one mesh.
+// within sets the fields of a communication on one mesh. The type stays empty if there is no such communication.
 func within(m shard.Movement, comm *hostir.Communication) {
 	if len(m.Shifts) != 1 {
 		return
@@ -104,7 +105,7 @@ func within(m shard.Movement, comm *hostir.Communication) {
 	}
 }
 
-// between sets the fields of a communication between two meshes.
+// between sets the fields of a communication between two meshes. The type stays empty if there is none.
 func (c *converter) between(m shard.Movement, comm *hostir.Communication) {
 	switch {
 	case len(m.Shifts) == 0 && shard.IsSplit(m.In):
@@ -122,8 +123,8 @@ func (c *converter) between(m shard.Movement, comm *hostir.Communication) {
 	}
 }
 
-// onTeam sets team and root: the first rank of a 1-D mesh that is also on the other side. Without such a rank there is
-// no such communication.
+// onTeam sets the team, all ranks of a 1-D mesh, and the root: the first rank of the other mesh that is also in the team.
+// Without such a rank there is no communication, and it clears the type.
 func onTeam(comm *hostir.Communication, team, other *domain.Mesh) {
 	root, ok := shard.CommonRank(other, team)
 	if !ok {
@@ -157,7 +158,8 @@ func (c *converter) refuse(s hostir.Stmt, m shard.Movement) {
 }
 
 // outermost checks that a collective moves contiguous slices: the gathered axis must be outermost in the result, and
-// the scattered axis in the operand. It also checks that both buffers have the remaining axes in the same order.
+// the scattered axis in the operand. Both buffers must have the remaining axes in the same order. If not, it reports an
+// error and returns false.
 func (c *converter) outermost(s hostir.Stmt, m shard.Movement) bool {
 	for _, side := range []struct {
 		whole *hostir.Tensor

@@ -9,8 +9,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/shard"
 )
 
-// ownPart replaces a Set of a rank's own part of a whole tensor by a view. It keeps a copy if the result is the
-// caller's buffer, a slice, or has another layout.
+// ownPart replaces a Set of a rank's local shard of a whole tensor by a view. If the result is a caller's buffer or a
+// view, or has another layout, ownPart keeps the Set, with the view as its operand.
 func (c *converter) ownPart(s hostir.Stmt) []hostir.Stmt {
 	m := shard.Describe(s)
 	along, view := ranks.Along(m.In.Mesh, m.Shifts[0].Mesh), *m.Out
@@ -28,7 +28,7 @@ func (c *converter) ownPart(s hostir.Stmt) []hostir.Stmt {
 	return []hostir.Stmt{&hostir.Set{Info: *s.Meta(), Out: m.Out, In: &view}}
 }
 
-// liesAs reports whether a view has the strides of a buffer, without gaps.
+// liesAs reports whether a view has the strides of a contiguous buffer.
 func liesAs(view, buffer *hostir.Tensor) bool {
 	w, err := hostir.WindowOf(view, func(expr.Expr) (int64, error) { return 0, nil }) // all parts have the same strides
 	want := hostir.BufferWindow(buffer)
@@ -40,8 +40,8 @@ func liesAs(view, buffer *hostir.Tensor) bool {
 	return true
 }
 
-// carried returns the layout of a movement's operand in axes of the result. Reduced axes, which have no elements, are
-// outermost.
+// carried returns the layout of a movement's operand, in the axes of the result. Axes that the operand lacks, such as
+// reduced ones, are outermost.
 func carried(m shard.Movement) []int {
 	var order []int
 	for j := range m.Out.Axes {
