@@ -22,7 +22,8 @@ import (
 var update = flag.Bool("update", false, "write the wanted files anew; the run still fails, so that a change is looked at")
 
 // PassCases runs one pass over every testdata/pass/<name>/<case>.in.hir and compares the result with <case>.want.hir:
-// the program's text, or, after "error:", the diagnostics. A second run of the pass must change nothing.
+// the program's text, or, after "error:", the diagnostics. The pass must keep the results of the program, and a second
+// run of it must change nothing.
 func PassCases(t *testing.T, name string, pass func(*hostir.Program) error) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(moduleRoot(t), "testdata", "pass", name, "*.in.hir"))
@@ -90,7 +91,7 @@ func parseFile(t *testing.T, file string) *hostir.Program {
 	return program
 }
 
-// Compare compares a text with a file. With -update it writes the file.
+// Compare fails the test if a text differs from a file. With -update it also writes the file.
 func Compare(t *testing.T, file, got string) {
 	t.Helper()
 	want, err := os.ReadFile(file)
@@ -105,7 +106,7 @@ func Compare(t *testing.T, file, got string) {
 	}
 }
 
-// interpret runs a program on small integers.
+// interpret runs all variants of a program on small integers, and returns the outputs, which must be equal.
 func interpret(t *testing.T, program *hostir.Program) []map[string]*interp.Array {
 	t.Helper()
 	var first []map[string]*interp.Array
@@ -124,7 +125,7 @@ func interpret(t *testing.T, program *hostir.Program) []map[string]*interp.Array
 	return first
 }
 
-// integers gives every rank its shard of inputs whose elements are small functions of their index in the whole tensor.
+// integers returns the inputs of every rank. An element is a small integer that depends on its index in the whole tensor.
 func integers(program *hostir.Program) []map[string]*interp.Array {
 	ranks := make([]map[string]*interp.Array, program.Meshes[0].Size())
 	for r := range ranks {

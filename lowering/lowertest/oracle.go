@@ -15,7 +15,7 @@ import (
 // their time on garbage collection.
 func init() { debug.SetGCPercent(400) }
 
-// shards returns the shards that each rank holds of the tensors named in values.
+// shards returns the shards that each rank holds of the tensors in list.
 func shards(p *model.Pipeline, list []*model.Tensor, values map[string]*eval.Array) []map[string]*interp.Array {
 	ranks := make([]map[string]*interp.Array, p.Meshes[0].Size())
 	for r := range ranks {
@@ -51,7 +51,7 @@ func NewOracle(t *testing.T, p *model.Pipeline, seed uint64) *Oracle {
 	return o
 }
 
-// OracleOf evaluates a pipeline on inputs that a seed picks.
+// OracleOf returns the oracle of a pipeline on inputs that a seed picks. It allows for rounding unless the check is exact.
 func OracleOf(p *model.Pipeline, seed uint64) (*Oracle, error) {
 	inputs := eval.Fill(p, seed)
 	if eval.Exact(p) {
@@ -64,7 +64,7 @@ func OracleOf(p *model.Pipeline, seed uint64) (*Oracle, error) {
 	return Within(p, inputs)
 }
 
-// Within makes an oracle of inputs that allows for rounding.
+// Within returns the oracle of a pipeline on the given inputs, with bounds for rounding.
 func Within(p *model.Pipeline, inputs map[string]*eval.Array) (*Oracle, error) {
 	values, bounds, err := eval.Bounds(p, inputs)
 	if err != nil {
@@ -73,7 +73,7 @@ func Within(p *model.Pipeline, inputs map[string]*eval.Array) (*Oracle, error) {
 	return &Oracle{shards(p, p.Inputs, inputs), shards(p, p.Outputs, values), shards(p, p.Outputs, bounds), values, bounds}, nil
 }
 
-// Check interprets a program on one node and its fallback variant on several nodes, and compares every rank's outputs.
+// Check interprets a program on one node and its fallback variant on the Partitions, and compares every rank's outputs.
 func (o *Oracle) Check(program *hostir.Program, seed uint64) error { return o.Orders(program)(seed) }
 
 // Orders returns Check for several orders of execution of a program that no longer changes.

@@ -75,8 +75,8 @@ func (h *HappensBefore) Follows(event, other int) bool {
 	return h.after[event][other/64]&(1<<(other%64)) != 0
 }
 
-// Race finds two concurrent events that access the same element, at least one of them writing. It also reports an event
-// that the caller's stream does not follow at the end of the call.
+// Race returns an error for two concurrent events that access the same element, at least one of them writing. It also
+// reports an event that the caller's stream does not follow at the end of the call.
 func (h *HappensBefore) Race() error {
 	type element struct {
 		buffer *float64
@@ -114,7 +114,7 @@ func (h *HappensBefore) Race() error {
 	return h.loose()
 }
 
-// loose finds work that the caller's stream does not follow when the call ends.
+// loose returns an error for work that the caller's stream does not follow when the call ends.
 func (h *HappensBefore) loose() error {
 	type call struct{ rank, call int }
 	last := map[call]int{}
@@ -157,8 +157,8 @@ func (h *HappensBefore) describe(i int) string {
 	return fmt.Sprintf("%s (event %d, rank %d, call %d%s, stream %s)", text.Statement(e.Stmt), i, e.Rank, e.Call, iteration, e.Stream)
 }
 
-// OnOneQueue returns an error if the program deadlocks when each rank has a single queue that runs everything in the
-// order of issue, whatever its stream.
+// OnOneQueue returns an error if the program deadlocks when a single queue of each rank runs the events of all streams
+// in the order of issue.
 func (h *HappensBefore) OnOneQueue() error {
 	events, last := slices.Clone(h.Events), map[int]int{}
 	for i, e := range events {

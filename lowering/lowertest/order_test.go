@@ -7,7 +7,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir/text"
 )
 
-// exchange is a program in which two ranks gather over CUDA IPC, with a place for the transfers and one for waits.
+// exchange is a program in which two ranks gather over CUDA IPC. The test replaces %transfers.
 const exchange = `program p from "spec.yaml"
 mesh world: x = 2, ranks 0..1
 streams 1
@@ -37,8 +37,8 @@ const (
 	recv = "recv = P2PCommunication(recv, buffer A_all, peer 1 - rank, IPC-get)"
 )
 
-// TestHappensBefore finds nothing in a right program, a race where a wait lacks, work that the caller does not wait
-// for, and ranks that wait for each other where they have one queue alone.
+// TestHappensBefore checks that Race finds a missing wait and work that the caller does not wait for, and that OnOneQueue
+// finds a deadlock. Both accept the correct program.
 func TestHappensBefore(t *testing.T) {
 	right := strings.Replace(exchange, "%transfers", send+recv, 1)
 	for _, c := range []struct{ name, program, race, queue string }{

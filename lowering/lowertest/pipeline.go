@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// Pipeline loads a pipeline in fp32 of one line each of tensors and operations, on d ranks. Its schedule has every default.
+// Pipeline loads an fp32 pipeline on d ranks. Tensors and operations are one line each, and the schedule has only defaults.
 func Pipeline(t *testing.T, d int64, tensors, ops string) *model.Pipeline {
 	t.Helper()
 	text := fmt.Sprintf("hirgen: 1\nname: cut\nparams: {D: %d}\nmesh: {x: D}\ndtype: fp32\ntensors: {%s}\nops: [%s]\nschedule: {}\n", d,
@@ -20,7 +20,7 @@ func Pipeline(t *testing.T, d int64, tensors, ops string) *model.Pipeline {
 	return p
 }
 
-// quoteCalls puts operations, whose operands have commas, in quotes.
+// quoteCalls puts operations in quotes, because their operands contain commas.
 func quoteCalls(ops string) string {
 	calls := strings.SplitAfter(strings.ReplaceAll(ops, "'", ""), ")")
 	for i, call := range calls {

@@ -9,9 +9,9 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// transfer issues the statements that concern communication. Each runs on the stream
-// of its team: it starts after what was issued to the current stream, and Wait makes
-// the current stream follow its end.
+// transfer issues the statements that concern communication. A communication runs on the stream
+// of its team. It starts after the tasks that were issued to the current stream before, and Wait
+// makes the current stream follow its end.
 func (r *rank) transfer(s hostir.Stmt) error {
 	switch s := s.(type) {
 	case *hostir.StartCoalescing:
@@ -44,7 +44,7 @@ func (r *rank) transfer(s hostir.Stmt) error {
 	return nil
 }
 
-// wait makes the current stream follow what a communication started. A rank that took no
+// wait makes the current stream follow the end of a communication. A rank that took no
 // part in it waits for nothing.
 func (r *rank) wait(s *hostir.Wait) error {
 	if r.started[s.Handle] == nil {
@@ -61,7 +61,7 @@ func (r *rank) wait(s *hostir.Wait) error {
 	return nil
 }
 
-// taken gathers what this rank brings to a communication; none if it takes no part.
+// taken returns this rank's parts of a communication; none if it takes no part.
 func (r *rank) taken(s hostir.Stmt) ([]*part, error) {
 	switch s := s.(type) {
 	case *hostir.Communication:

@@ -10,16 +10,16 @@ import (
 // CallersStream is the name of the stream on which each call of a program begins and ends.
 const CallersStream = "caller's stream"
 
-// Event is a task of a program, on one stream of one rank.
+// Event is a task of a program.
 type Event struct {
-	Rank      int         // -1 for tasks that several ranks share
+	Rank      int         // -1 for meetings of ranks
 	Stmt      hostir.Stmt // nil for the caller's work between calls
 	Iteration []int64     // of the enclosing loops, outermost first
 	// Stream is the stream of the event, which follows earlier events there. It is empty for meetings of ranks, and for signals
 	// until a stream waits for them.
 	Stream string
 	Call   int   // number of the call, from 1
-	After  []int // events that have to end before
+	After  []int // events that have to end before this one begins
 	// Accesses lists the elements that the event accesses, including elements in memory of other ranks.
 	Accesses []Access
 }
@@ -147,7 +147,7 @@ func (t touch) access() Access {
 	return a
 }
 
-// blank returns inputs without particular values.
+// blank returns inputs full of NaN.
 func (r *rank) blank() map[string]*Array {
 	inputs := map[string]*Array{}
 	for _, t := range r.machine.program.Tensors {

@@ -60,7 +60,7 @@ func gather(step string) string {
 	return strings.Replace(strings.ReplaceAll(gathering, "%%", "%"), "%s", step, 1)
 }
 
-// wrong counts the seeds that give another result than the allgather.
+// wrong counts the seeds for which the result is not that of the allgather.
 func wrong(t *testing.T, source string, seeds uint64) int {
 	t.Helper()
 	n := 0
@@ -92,8 +92,8 @@ func TestInterpretCopiesBetweenSharedMemories(t *testing.T) {
 	}
 }
 
-// TestEveryWaitForASharedMemoryIsNeeded drops one Wait, one Synchronize: a copy is no
-// rendezvous, so nothing else hides that.
+// TestEveryWaitForASharedMemoryIsNeeded drops one Wait or Synchronize. A copy is no
+// rendezvous, so without it some order must compute a wrong result.
 func TestEveryWaitForASharedMemoryIsNeeded(t *testing.T) {
 	for _, step := range []string{getStep, putStep} {
 		for _, line := range []string{"    Wait(send)\n", "    Wait(recv)\n", "  Synchronize(caller)\n", "  Synchronize(worker s % 2)\n"} {

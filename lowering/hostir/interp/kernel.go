@@ -9,7 +9,7 @@ import (
 )
 
 // kernel returns the work of a statement that computes. Matmuls and reductions accumulate in fp32. A result is rounded
-// to its element type.
+// to its element type. An unknown operation or function is an error.
 func kernel(s hostir.Stmt, out *view, in []*view) (func() error, error) {
 	dtype := hostir.Result(s).DType
 	if _, ok := s.(*hostir.Reshape); ok {
@@ -66,7 +66,7 @@ func (r *rank) kernel(s hostir.Stmt, results, in []*view) (func() error, error) 
 	}, nil
 }
 
-// taken copies the ranges of a Slice or a Concat.
+// taken returns the work of a Slice or a Concat: it copies ranges.
 func taken(s hostir.Stmt, ranges []hostir.Range, out *view, in []*view) func() error {
 	dtype, rows := hostir.Result(s).DType, hostir.AxisMap(s)
 	return func() error {
@@ -137,7 +137,7 @@ func fused(s *hostir.Fused, results, in []*view) func() error {
 	}
 }
 
-// lastAxis returns the axis along which rows run.
+// lastAxis returns the axis along which rows run, or Unmapped.
 func lastAxis(t *hostir.Tensor) int {
 	if live := hostir.Live(t); len(live) > 0 {
 		return live[len(live)-1]
@@ -208,8 +208,8 @@ func reduction(s *hostir.Reduce, in *view) (func(at []int64) float64, error) {
 	}, nil
 }
 
-// product sums over the last axis of x and axis -fromEnd of y, adds the other operands, and
-// applies the epilogue.
+// product returns the function for one element of a GEMM. It sums over the last axis of x and axis -fromEnd of y, adds
+// the other operands, and applies the epilogue.
 func product(s hostir.Stmt, x, y *hostir.Tensor, fromEnd int, in []*view) func(at []int64) float64 {
 	a, b := hostir.Live(x), hostir.Live(y)
 	i, j := a[len(a)-1], b[len(b)-fromEnd]

@@ -13,15 +13,15 @@ type rank struct {
 	*hostir.Issue
 	machine   *machine
 	number    int // world rank
-	calls     int // that were begun
+	calls     int // number of calls begun
 	streams   map[string]*tasks.Stream
-	current   *tasks.Stream // of the statement at hand
+	current   *tasks.Stream // of the current statement
 	views     map[*hostir.Tensor]*view
 	aliases   map[*hostir.Tensor]bool     // views that a Reshape, Broadcast or Permute made
-	started   hostir.Started[*tasks.Task] // what Wait waits for
+	started   hostir.Started[*tasks.Task] // the tasks that a Wait waits for
 	turns     map[string]int              // how many meetings of a team this rank has joined
 	group     []*part                     // communications of the open group
-	peerParts []peerPart                  // of the sum at hand; nil outside of one
+	peerParts []peerPart                  // of the current PeerReadSum; nil outside of one
 	grouping  bool
 	outputs   map[string]*Array
 }
@@ -37,15 +37,15 @@ func newRank(m *machine, number int) *rank {
 	return r
 }
 
-// issue appends a task to a stream, after the tasks named as well.
+// issue appends a task to a stream. It also runs after the tasks in after.
 func (r *rank) issue(s *tasks.Stream, stmt hostir.Stmt, run func() error, after ...*tasks.Task) *tasks.Task {
 	t := r.machine.tasks.Issue(r.number, stmt, s, run, after...)
 	r.machine.notes[t] = &note{stream: s, call: r.calls, iteration: r.Iteration(r.Loops)}
 	return t
 }
 
-// call issues one call of the program: the caller fills the inputs, the statements
-// run, the caller reads the outputs, all on the caller's stream.
+// call issues one call of the program. The caller fills the inputs, the statements run, and the caller reads the outputs
+// (not in a rehearsal) and overwrites the inputs. The caller's work is on its stream.
 func (r *rank) call(inputs map[string]*Array, rehearsal bool) error {
 	r.calls++
 	r.started = hostir.Started[*tasks.Task]{}
@@ -78,7 +78,7 @@ func (r *rank) call(inputs map[string]*Array, rehearsal bool) error {
 	return nil
 }
 
-// reuse issues what a caller may do with its inputs after a call: write over them.
+// reuse issues tasks that overwrite the inputs, as a caller may do after a call.
 func (r *rank) reuse() {
 	for _, t := range r.machine.program.Tensors {
 		if v := r.views[t]; t.Role == hostir.Input && r.holds(t) {
@@ -87,8 +87,8 @@ func (r *rank) reuse() {
 	}
 }
 
-// fill issues the caller's writing of a tensor: inputs get their values (others in the
-// rehearsal), outputs are spoilt.
+// fill issues the task in which the caller writes a tensor. Inputs get their values, or other values in a rehearsal.
+// Outputs get NaN.
 func (r *rank) fill(t *hostir.Tensor, in *Array, rehearsal bool) error {
 	v := r.views[t]
 	if t.Role == hostir.Output {

@@ -53,7 +53,7 @@ func crossed(s hostir.Stmt) map[string]bool {
 			}
 		}
 	}
-	delete(along, "") // what all ranks have
+	delete(along, "") // axes that are not split
 	return along
 }
 
@@ -65,7 +65,7 @@ func partedOver(a domain.Axis) string {
 	return hostir.SplitOver(a)
 }
 
-// together issues a statement that ranks do at one time.
+// together issues a statement that several ranks run together, in a meeting.
 func (r *rank) together(s hostir.Stmt) error {
 	out, team := hostir.Result(s), r.teamOf(s)
 	if !slices.Contains(team, r.number) {
@@ -90,8 +90,8 @@ func (r *rank) together(s hostir.Stmt) error {
 	return nil
 }
 
-// teamOf lists the ranks whose elements a statement takes on this rank. On one mesh they are at the
-// same place on the axes along which nothing moves: others may be at another slice of a pipeline.
+// teamOf lists the ranks that run a statement together with this rank. On one mesh they have the same
+// coordinates along the axes along which nothing moves: other ranks may be at another slice of a pipeline.
 func (r *rank) teamOf(s hostir.Stmt) []int {
 	var team []int
 	for _, t := range slices.Concat(hostir.Uses(s), hostir.Defs(s)) {
@@ -114,8 +114,8 @@ func (r *rank) teamOf(s hostir.Stmt) []int {
 	return team
 }
 
-// reshard computes a statement on whole tensors, put together from all parts, and
-// gives every rank its share of the result.
+// reshard puts whole operands together from the shards of all ranks, runs the statement on them, and
+// writes each rank's shard of the results.
 func reshard(s hostir.Stmt, parts []*part) error {
 	whole := make([]*view, len(hostir.Uses(s)))
 	for i, t := range hostir.Uses(s) {

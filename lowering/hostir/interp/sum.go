@@ -46,13 +46,13 @@ func (r *rank) peerReadSum(s *hostir.PeerReadSum) error {
 	return nil
 }
 
-// accessPeer records that the current sum reads or writes memory of a peer.
+// accessPeer records that the current PeerReadSum reads or writes memory of a peer.
 func (r *rank) accessPeer(p *part, l *ipcTransfer) {
 	l.copier = p
 	r.peerParts = append(r.peerParts, peerPart{p.peer(), p.in[0], l})
 }
 
-// sum adds the parts in their order, in fp32, and rounds once.
+// sum adds the parts in their order, in fp32, and rounds once. Then it stores the result in memory of peers.
 func (r *rank) sum(s *hostir.PeerReadSum, out, own *view, parts []peerPart) error {
 	result, ok := out.contiguous()
 	if !ok {
@@ -89,5 +89,5 @@ func (r *rank) sum(s *hostir.PeerReadSum, out, own *view, parts []peerPart) erro
 	return nil
 }
 
-// stores reports whether the sum goes to memory of a peer, and does not come from there.
+// stores reports whether the transfer stores the sum in memory of a peer. Otherwise it reads a partial sum.
 func (b peerPart) stores() bool { return b.transfer != nil && b.transfer.puts }

@@ -51,7 +51,7 @@ func (v *view) from(axis int, start, size int64) *view {
 	return p
 }
 
-// contiguous returns the window as one run of memory, if it is one.
+// contiguous returns the window as one run of memory; false if it has gaps.
 func (v *view) contiguous() ([]float64, bool) {
 	if !v.Dense() {
 		return nil, false

@@ -7,11 +7,11 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// withViews returns a copy of a body with a statement for each view, where hostir.Introductions puts it. Views with all elements
-// of an input are at the start. A view of an Either is made on both sides of a branch.
+// withViews returns a copy of a body with a statement for each view, where hostir.Introductions puts it. Whole views (hostir.IsWhole)
+// of inputs are at the start. An Either becomes a branch that makes the view on both sides.
 func withViews(body []hostir.Stmt) []hostir.Stmt {
 	x := &explicit{made: map[*hostir.Tensor]bool{}}
-	var inputs []hostir.Stmt // inputs with views that have all their elements
+	var inputs []hostir.Stmt // statements that make whole views of inputs
 	for _, v := range hostir.ViewsIn(body) {
 		if hostir.IsWhole(v) && hostir.Buffers(v)[0].Role == hostir.Input {
 			x.made[v] = true

@@ -9,8 +9,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// Parse reads the text form of Print: Parse(Print(p)) is p. The body may contain empty lines and lines that start with "#".
-// Errors are *diag.Errors with positions in the text, one per wrong line.
+// Parse reads the text form of Print: Parse(Print(p)) is p, without fields that are not part of the text form. The body may
+// contain empty lines and lines that start with "#". Errors are *diag.Errors with positions in the text, one per wrong line.
 func Parse(filename, text string) (*hostir.Program, error) {
 	program := &hostir.Program{}
 	p := &parser{file: filename}
@@ -46,7 +46,7 @@ func Parse(filename, text string) (*hostir.Program, error) {
 type parser struct {
 	*scan.Line // of the current line
 	file       string
-	program    *hostir.Program // under way
+	program    *hostir.Program // being parsed
 	start      int             // its first line
 	inHeader   bool
 	errors     diag.List

@@ -49,7 +49,7 @@ func (p *parser) elseLine(depth int) {
 	p.FailAt(at, "Else stands after no If")
 }
 
-// statement parses a statement up to its position and note.
+// statement parses a statement up to its position and note. It returns nil after an unknown name.
 func (p *parser) statement() hostir.Stmt {
 	at := p.At
 	names := []string{p.Name("a statement")}
@@ -150,7 +150,7 @@ func (p *parser) forLine() hostir.Stmt {
 	return s
 }
 
-// first parses "1.." before the count of a loop that omits iteration 0.
+// first parses "1.." before the count of a loop. Without it, it returns 0.
 func (p *parser) first() int64 {
 	before, _, ok := strings.Cut(p.Text[p.At:], "..")
 	n, err := strconv.ParseInt(strings.TrimSpace(before), 10, 32)

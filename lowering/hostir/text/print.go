@@ -11,7 +11,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// Print returns the text form of a program: a header that declares all names in the statements, an empty line, and one
+// Print returns the text form of a program: a header that declares parameters, meshes and tensors, an empty line, and one
 // statement a line, nested by two spaces. The fallback variant follows in the same form, after a line "fallback:".
 // Parse reads the text back.
 //

@@ -12,7 +12,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// Statement is the text of one statement without its body, position and note:
+// Statement returns the text of one statement without its body, position and note:
 // "A_s = Select(A, axis 0, index s)", "For s in S:".
 func Statement(s hostir.Stmt) string {
 	switch s := s.(type) {
@@ -53,7 +53,7 @@ func takesArguments(s hostir.Stmt) bool {
 	return hostir.Result(s) != nil || len(fields) > 1 || len(fields) == 1 && !fields[0].Target
 }
 
-// argument is the text of a field; empty where it is absent.
+// argument returns the text of a field; empty if it is absent.
 func argument(f hostir.Field) string {
 	switch v := f.Value.(type) {
 	case *bool:
@@ -74,7 +74,7 @@ func argument(f hostir.Field) string {
 	return strings.TrimSpace(f.Word + " " + text)
 }
 
-// value is the text of a value; empty where there is none.
+// value returns the text of a value; empty if it is nil or empty.
 func value(of any) string {
 	switch v := of.(type) {
 	case *string:
@@ -106,7 +106,7 @@ func value(of any) string {
 	panic(fmt.Sprintf("hostir: no text form for %T", of))
 }
 
-// rangeOf prints what a loop runs over: "S", or "1..S" where it leaves out iteration 0.
+// rangeOf prints the range of a loop: "S", or "1..S" if its first iteration is 1.
 func rangeOf(s *hostir.For) string {
 	if s.First == 0 {
 		return s.Count.String()
@@ -114,7 +114,7 @@ func rangeOf(s *hostir.For) string {
 	return fmt.Sprintf("%d..%s", s.First, s.Count)
 }
 
-// fusedArgs prints the kernel and its operands, those with another name in its body as "Z_s as Z".
+// fusedArgs prints the kernel and its operands. An operand with another name in its body is "Z_s as Z".
 func fusedArgs(s *hostir.Fused) []string {
 	args := []string{s.Kernel}
 	for i, t := range s.In {

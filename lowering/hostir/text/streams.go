@@ -38,7 +38,8 @@ func (c current) outside(variable string) current {
 	return c
 }
 
-// behind returns the current stream after a list of statements. leaves returns the stream that a statement makes current, if any.
+// behind returns the current stream after a list of statements, given the stream before it. leaves returns the stream that is
+// current after a statement, or false if the statement does not determine it.
 func behind(body []hostir.Stmt, cur current, leaves func(hostir.Stmt) (hostir.StreamRef, bool)) current {
 	for _, s := range body {
 		switch s := s.(type) {
@@ -61,7 +62,7 @@ func atHead(s *hostir.For, cur current, leaves func(hostir.Stmt) (hostir.StreamR
 	return join(cur, behind(s.Body, cur, leaves).outside(s.Var))
 }
 
-// runsOn returns the stream that has to be current for a statement of the host IR, if it needs one.
+// runsOn returns the stream that has to be current for a statement of the host IR; false if the statement needs none.
 func runsOn(s hostir.Stmt) (hostir.StreamRef, bool) {
 	switch s.(type) {
 	case *hostir.Allocate, *hostir.GetCurrentStream:
@@ -110,7 +111,7 @@ func explicitStreams(body []hostir.Stmt, cur current) ([]hostir.Stmt, current) {
 }
 
 // needs returns the stream that has to be current before a statement. For a branch it is the stream on which its sides begin. For
-// a loop it is the stream on which all iterations begin and end.
+// a loop it is the stream on which all iterations begin and end. It returns false if there is no such stream, or no single one.
 func needs(s hostir.Stmt) (hostir.StreamRef, bool) {
 	switch s := s.(type) {
 	case *hostir.For:

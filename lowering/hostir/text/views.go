@@ -11,8 +11,8 @@ import (
 // viewFolder removes the statements that make views from a parsed body. Each view gets the statement that makes it.
 type viewFolder struct {
 	*parser
-	selected  map[*hostir.Tensor]bool // a Broadcast, Permute, Reshape or Slice into such a view copies
-	allocates bool                    // before streams are lowered, only a Select makes a view
+	selected  map[*hostir.Tensor]bool // results of Selects; a Broadcast, Permute, Reshape or Slice into such a view copies
+	allocates bool                    // streams are lowered; before, only Selects are removed from the body
 	order     []*hostir.Tensor
 	made      map[*hostir.Tensor][]making
 }
@@ -20,8 +20,8 @@ type viewFolder struct {
 // making is a statement that makes a view.
 type making struct {
 	stmt hostir.Stmt
-	in   *hostir.If // the branch that contains it; nil: none
-	cond expr.Expr  // the condition of that side
+	in   *hostir.If // the branch whose side contains it; nil: none
+	cond expr.Expr  // the condition of that side; nil: none
 }
 
 // foldViews stores the statements that make views in their views, and removes them from the body.
@@ -60,7 +60,7 @@ func (f *viewFolder) list(body []hostir.Stmt, in *hostir.If, cond expr.Expr) []h
 			s.Body, s.Else = f.list(s.Body, s, s.Cond), f.list(s.Else, s, expr.Opposite(s.Cond))
 			if first > 0 && len(s.Body) == 0 {
 				if len(s.Else) == 0 {
-					continue // it chose views
+					continue // the branch only made views
 				}
 				s.Cond, s.Body, s.Else = expr.Opposite(s.Cond), s.Else, nil
 			}
@@ -82,7 +82,7 @@ func (f *viewFolder) makesView(s hostir.Stmt) bool {
 		return true
 	}
 	if made := f.made[out]; len(made) > 0 && made[0].cond == nil && hostir.Op(made[0].stmt) != hostir.Op(s) {
-		return false // it copies into a view of another tensor
+		return false // another statement made the view, and this one copies into it
 	}
 	return out.Role == hostir.View && f.allocates && !f.selected[out]
 }
@@ -133,5 +133,5 @@ func namesMemory(s hostir.Stmt) bool {
 	if either, ok := of.(*hostir.Either); ok {
 		return hostir.Op(either.Then.Of) == hostir.Op(s) || hostir.Op(either.Else.Of) == hostir.Op(s)
 	}
-	return of != nil && hostir.Op(of) == hostir.Op(s) // into a slice, it copies
+	return of != nil && hostir.Op(of) == hostir.Op(s) // a statement of another kind copies into the view
 }

@@ -75,7 +75,7 @@ func receivesEverywhere(s *hostir.Communication) bool {
 	return true
 }
 
-// elements checks the numbers of elements that a rank sends and receives.
+// elements checks that the numbers of elements of operand and result fit the type and team of a communication.
 func (v *verifier) elements(s *hostir.Communication) bool {
 	in, out, team := hostir.LocalElements(s.In), hostir.LocalElements(s.Out), s.TeamSize()
 	sent, received := s.Type.Row().Slices(team)

@@ -7,7 +7,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// body checks that a fused kernel uses all of its operands.
+// body checks the results and steps of a fused kernel: their operands, functions and positions. Each operand and each step must
+// be used.
 func (v *verifier) body(s hostir.Stmt) {
 	f, ok := s.(*hostir.Fused)
 	if !ok {
@@ -76,8 +77,8 @@ func oneColumn(t hostir.Tensor) hostir.Tensor {
 	return t
 }
 
-// columns checks a kernel that folds columns. All its rows are along one axis and equally many in each operand. Each operand has
-// an element for each folded column.
+// columns checks a kernel that folds columns. Operands with several rows have equally many, and the result has one row. The folded
+// values have an element for each column. No step is positions, dropout or a fold of a row.
 func (v *verifier) columns(f *hostir.Fused) {
 	if !f.FoldsColumns() {
 		return

@@ -6,8 +6,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// shared checks the transfers over CUDA IPC. A ShareMemHandles before each transfer has to pair it, and no rank may wait for
-// itself.
+// shared checks the transfers over CUDA IPC. A ShareMemHandles before each transfer has to pair it, and the owner's statement has
+// to precede the copier's, so that two ranks cannot wait for each other.
 func (v *verifier) shared() {
 	exchanges := hostir.Exchanges(v.program)
 	named := map[string]bool{}

@@ -6,7 +6,7 @@ import (
 )
 
 // freesAll reports whether a program frees its buffers (buffers: free, and it has a Deallocate). Then it has to free all its
-// buffers on every path.
+// temporary buffers on every path.
 func freesAll(p *hostir.Program) bool {
 	return p.Choices.Get(schedule.Buffers) == schedule.Free && hostir.Any(p.Body, hostir.Is[*hostir.Deallocate])
 }

@@ -73,7 +73,7 @@ func isPermutation(perm []int, n int) bool {
 	return len(perm) == n
 }
 
-// rank checks that operand and result have the number of axes that the statement needs.
+// rank checks that operand and result have the number of axes that the statement needs. It returns false after a breach.
 func (v *verifier) rank(s hostir.Stmt, t *hostir.Tensor) bool {
 	in, out := len(hostir.Live(t)), len(hostir.Live(hostir.Result(s)))
 	ok := true
@@ -120,7 +120,7 @@ func (v *verifier) operand(s hostir.Stmt, t *hostir.Tensor, row []int) {
 	}
 }
 
-// products checks the contracted axes.
+// products checks that the contracted axes of a GEMM have the same extent.
 func (v *verifier) products(s hostir.Stmt) {
 	var x, y *hostir.Tensor
 	fromEnd := 2
@@ -143,7 +143,7 @@ func (v *verifier) products(s hostir.Stmt) {
 	}
 }
 
-// addends checks that the addend of a product has the memory layout of its result.
+// addends checks that the addend of a GEMM has the memory layout of its result.
 func (v *verifier) addends(s hostir.Stmt) {
 	addend := hostir.Addend(s)
 	if out := hostir.Result(s); addend != nil && !hostir.SameLayout(addend, out) {
@@ -152,8 +152,8 @@ func (v *verifier) addends(s hostir.Stmt) {
 	}
 }
 
-// dtypes checks that only a Cast changes the element type. Products and reductions may return fp32, in which they accumulate. A
-// bias has the result's type.
+// dtypes checks that a statement keeps the element type. A Cast and a Fused may change it, and v.attention checks attentions. GEMMs
+// and reductions may return fp32, in which they accumulate. A bias has the result's type.
 func (v *verifier) dtypes(s hostir.Stmt) {
 	out := hostir.Result(s)
 	if out == nil {

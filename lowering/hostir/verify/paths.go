@@ -5,8 +5,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// loop checks a body once. Facts that the body adds end with the loop. Writes and started communications stay, since a later loop
-// may wait for them.
+// loop checks a body once. Facts that the body adds end with the loop, unless they outlive it: a later loop may wait for a
+// communication that this one starts.
 func (f *flow) loop(s *hostir.For) {
 	if s.Count.Size < 1 || s.First < 0 || s.First > s.Count.Size {
 		f.breach(s, "domain", "the loop runs %d times", s.Count.Size-s.First)
@@ -44,7 +44,7 @@ func (f *flow) loop(s *hostir.For) {
 }
 
 // branch checks both sides from the same start. Afterwards the facts hold that both sides add, and those that neither side
-// removes.
+// removes. A freed buffer stays freed, and a lasting fact stays, even if only one side adds the fact.
 func (f *flow) branch(s *hostir.If) {
 	f.expression(s, "the condition", s.Cond, 1<<62)
 	mark := len(f.log)

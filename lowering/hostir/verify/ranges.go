@@ -2,8 +2,8 @@ package verify
 
 import "github.com/hirgen/hirgen/lowering/hostir"
 
-// ranges checks that a Slice takes what its operand has, and that the operands of a Concat are as long
-// as its result together.
+// ranges checks that a Slice takes existing elements of its operand, and that the operands of a Concat are together as
+// long as its result. It returns false after a breach.
 func (v *verifier) ranges(s hostir.Stmt) bool {
 	out, end := hostir.Result(s), int64(0)
 	for i, r := range hostir.Ranges(s) {

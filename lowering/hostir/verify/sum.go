@@ -5,7 +5,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir/text"
 )
 
-// sum checks the transfers of a PeerReadSum, and that it ends its receives.
+// sum checks the transfers of a PeerReadSum, at least one of them a receive, and marks them as waited for.
 func (f *flow) sum(s *hostir.PeerReadSum) {
 	found := false
 	f.block(s.Body)

@@ -12,14 +12,15 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// Invariant holds for every program, from the first pass to the last. Invariants on buffers and streams hold as soon as there are
-// any.
+// Invariant is a condition that holds for every program, from the first pass to the last. Some, such as on allocation, hold only
+// once the program has Allocate statements.
 type Invariant struct {
 	Name string
 	Text string
 }
 
-// Invariants lists the invariants that Program checks. A message starts with the name of the broken one.
+// Invariants lists invariants that Program checks. A message starts with the name of the broken one, or with "leak" if a buffer is
+// not freed.
 var Invariants = []Invariant{
 	{"names", "every tensor, parameter, loop variable and handle has a name of its own that is an identifier"},
 	{"declared", "a statement names tensors and meshes of the program"},
@@ -192,7 +193,7 @@ func (v *verifier) layout(t *hostir.Tensor) {
 	}
 }
 
-// declared checks that the program declares the names in a statement.
+// declared checks that a statement lacks no operand, and that the program declares its tensors and mesh.
 func (v *verifier) declared(s hostir.Stmt, tensors []*hostir.Tensor) {
 	for _, t := range tensors {
 		switch {

@@ -13,14 +13,14 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// TestVerifyFindsEveryBreach runs testdata/hir/bad: each program breaks what its first
-// lines say, and every invariant has a program that breaks it.
+// TestVerifyFindsEveryBreach runs testdata/hir/bad. The lines "# want:" of a program list the errors for it, and every
+// invariant has a program that breaks it.
 func TestVerifyFindsEveryBreach(t *testing.T) {
 	files, err := filepath.Glob("../../../testdata/hir/bad/*.hir")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no cases: %v", err)
 	}
-	broken := map[string]bool{"declared": true} // the parser knows declared tensors only
+	broken := map[string]bool{"declared": true} // the parser refuses undeclared tensors
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".hir"), func(t *testing.T) {
 			source, err := os.ReadFile(file)
@@ -50,7 +50,7 @@ func TestVerifyFindsEveryBreach(t *testing.T) {
 	}
 }
 
-// messages are the lines of an error without position and code.
+// messages returns the lines of an error without position and code.
 func messages(err error) []string {
 	var list []string
 	if err == nil {
@@ -63,7 +63,7 @@ func messages(err error) []string {
 	return list
 }
 
-// TestVerifyWantsDeclarations breaks what no text can: programs made in Go.
+// TestVerifyWantsDeclarations checks the invariant declared on programs made in Go, since no text can break it.
 func TestVerifyWantsDeclarations(t *testing.T) {
 	a := &hostir.Tensor{Name: "A", DType: domain.BF16, Role: hostir.Input}
 	c := &hostir.Tensor{Name: "C", DType: domain.BF16, Role: hostir.Output}
@@ -78,8 +78,8 @@ func TestVerifyWantsDeclarations(t *testing.T) {
 	}
 }
 
-// TestVerifyAcceptsALoopsOwnBuffer: a body may allocate and free, in a branch too, and
-// the buffer may be allocated again later.
+// TestVerifyAcceptsALoopsOwnBuffer checks that a loop may allocate and free a buffer, also in a branch, and that the
+// buffer may be allocated again later.
 func TestVerifyAcceptsALoopsOwnBuffer(t *testing.T) {
 	p, err := text.Parse("p.hir", `program p from "spec.yaml"
 param S = 4

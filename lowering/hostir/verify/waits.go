@@ -47,7 +47,7 @@ func (f *flow) wait(s *hostir.Wait) {
 	f.earlier = append(f.earlier, earlierWait{s, slices.Clone(f.loops)})
 }
 
-// waitFor checks a wait inside some loops.
+// waitFor checks a Wait inside the given loops, and marks the communication as waited for.
 func (f *flow) waitFor(s *hostir.Wait, loops []*hostir.For) {
 	switch {
 	case f.facts[fact{waitedFor, s.Handle}]:
