@@ -6,8 +6,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/lowertest"
 )
 
-// TestRingSumsOfPartsThatAreThere sums parts that another pipeline has made: no product of the ring
-// makes the last sum where the result is, and there is none to accumulate the sum in.
+// TestRingSumsOfPartsThatAreThere sums, along a ring, partial sums that no GEMM computes. With fuse: gemm the
+// pipeline is refused, because no GEMM can accumulate the sum.
 func TestRingSumsOfPartsThatAreThere(t *testing.T) {
 	for _, d := range []int64{1, 2, 3} {
 		for _, transport := range []string{"nccl", "ipc-get", "ipc-put"} {

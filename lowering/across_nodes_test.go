@@ -13,7 +13,8 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// acrossNodes lowers a pipeline for several nodes: its transport within them, NCCL between them.
+// acrossNodes returns the fallback variant of a pipeline, with its transport within nodes and NCCL between them. If the
+// ranks exchange nothing, there is none, and it returns the program itself.
 func acrossNodes(t *testing.T, p *model.Pipeline) *hostir.Program {
 	t.Helper()
 	program, err := Build(p)
@@ -30,8 +31,8 @@ func acrossNodes(t *testing.T, p *model.Pipeline) *hostir.Program {
 	return program.Fallback
 }
 
-// keepsResultAcrossNodes compares the outputs of a pipeline in some orders of execution on one node,
-// on as many as ranks, and on nodes of equal and of other sizes.
+// keepsResultAcrossNodes compares the outputs of a pipeline in some orders of execution on all lowertest.Partitions of
+// its ranks into nodes.
 func keepsResultAcrossNodes(t *testing.T, p *model.Pipeline, orders uint64) {
 	t.Helper()
 	if p.Schedule.Of("", schedule.Via) == schedule.NCCL {
@@ -74,8 +75,8 @@ func TestAcrossNodesKeepsTheResult(t *testing.T) {
 	})
 }
 
-// TestAcrossNodesNeedsItsWaits leaves out each Wait in turn: on some nodes, some order then gives
-// wrong data.
+// TestAcrossNodesNeedsItsWaits leaves out each Wait that no other statement implies. Without it some order of
+// execution must fail on some partition into nodes.
 func TestAcrossNodesNeedsItsWaits(t *testing.T) {
 	t.Parallel()
 	pointToPointVariants(t, 4, func(t *testing.T, p *model.Pipeline) {

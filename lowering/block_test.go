@@ -8,8 +8,8 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// TestBlocksThatCannotBe holds what is said of a block that does not divide the shards, though the
-// communication that brings them is that of a bias.
+// TestBlocksThatCannotBe checks the error for a block that does not divide the number of shards, if the shards
+// are those of a bias.
 func TestBlocksThatCannotBe(t *testing.T) {
 	p := lowertest.Pipeline(t, 2, "A: [1, 2, 2], W: [1, 2, 2], B: [1, DIDx(2)], T: [1, 2, Stream(2)]", "T = linear(A, W, B)")
 	p.Schedule.Put(schedule.Choice{Field: schedule.Pipeline, Value: schedule.P2P})

@@ -13,9 +13,10 @@ import (
 // transports are the values of via.
 var transports = []string{schedule.NCCL, schedule.IPCGet, schedule.IPCPut}
 
-// choose makes choices, written as a host program has them: "pipeline p2p, all.via ipc-get". Empty ones are left out.
+// choose sets choices, written as in the text of a host program: "pipeline p2p, all.via ipc-get". It skips empty ones.
+// With preset: auto it first unsets the preset and the transport, and sets pipeline: p2p.
 func choose(s *schedule.Schedule, choices ...string) {
-	if s.Get(schedule.Preset) == schedule.Auto { // it would lower each program for all that it tries
+	if s.Get(schedule.Preset) == schedule.Auto { // auto would lower each program with every candidate
 		s.Unset(schedule.Preset)
 		s.Unset(schedule.Transport)
 		s.Set("", schedule.Pipeline, schedule.P2P)
@@ -28,8 +29,8 @@ func choose(s *schedule.Schedule, choices ...string) {
 	}
 }
 
-// fit takes back the choices that say nothing of a pipeline, so that a test may try them on all pipelines,
-// also without some passes.
+// fit removes the choices that lowering reports as errors for a pipeline, so that a test can try them on all
+// pipelines. It lowers without the given passes.
 func fit(p *model.Pipeline, without ...string) {
 	checked := slices.IndexFunc(Passes, func(pass Pass) bool { return pass.Name == "overlap" })
 	for range len(p.Schedule.Choices) {
@@ -50,7 +51,7 @@ func fit(p *model.Pipeline, without ...string) {
 	}
 }
 
-// gemms are the choices with which a rank's result is made in so many GEMMs on d ranks: 0 for one of each shard.
+// gemms returns the choice that computes a rank's result in n GEMMs on d ranks; 0 means one for each shard.
 func gemms(n, d int64) string {
 	switch {
 	case n == 0 || n == d:

@@ -10,9 +10,9 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// bodies are the statements of one iteration of each collective pipeline, without the
-// streams around them, as users of the reference system know them: a slice is selected
-// before it is moved or computed, and a communication is waited for at once.
+// bodies lists the statements of one iteration of each collective pipeline, without the statements that
+// set streams, in the order of the reference system: a Select precedes the communication or computation on
+// a slice, and a Wait directly follows its communication.
 var bodies = map[string]string{
 	"allgather":          "Select Select Allgather Wait",
 	"allreduce":          "Select Select Allreduce Wait",
@@ -39,8 +39,8 @@ var bodies = map[string]string{
 	"moe_a2a": "Select Select AllToAll Wait Select Matmul Select Unary Select Matmul Select AllToAll Wait",
 }
 
-// TestStatementsOfCollectivePipelines holds the order of the JSON of each. A spec that is not
-// listed has no pipeline, or a point-to-point one.
+// TestStatementsOfCollectivePipelines checks the order of statements in the JSON of each collective pipeline. A
+// spec that is not in bodies has no pipeline, or a point-to-point pipeline.
 func TestStatementsOfCollectivePipelines(t *testing.T) {
 	found := 0
 	for _, s := range specTexts(t) {
@@ -77,7 +77,7 @@ func TestStatementsOfCollectivePipelines(t *testing.T) {
 	}
 }
 
-// checkWaits checks that every communication is waited for right behind it.
+// checkWaits checks that a Wait directly follows every Communication.
 func checkWaits(t *testing.T, list []string) {
 	t.Helper()
 	for i, line := range list {
@@ -87,8 +87,8 @@ func checkWaits(t *testing.T, list []string) {
 	}
 }
 
-// inner joins the statements of the loop that list begins in; a communication is named by
-// its type.
+// inner joins the names of the indented statements at the start of list. For a Communication it uses
+// the type.
 func inner(list []string) string {
 	var words []string
 	for _, line := range list {
@@ -104,8 +104,8 @@ func inner(list []string) string {
 	return strings.Join(words, " ")
 }
 
-// TestStartOfCollectivePipelines holds where the caller's stream gets its name: behind the
-// buffers that the model names, and before those that passes add.
+// TestStartOfCollectivePipelines checks the position of GetCurrentStream: after the Allocates of leading results of the
+// model, and before those of buffers that passes add.
 func TestStartOfCollectivePipelines(t *testing.T) {
 	starts := map[string]string{
 		"allgather": "Allocate GetCurrentStream", "matmul_ar": "Allocate Allocate GetCurrentStream",

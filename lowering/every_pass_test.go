@@ -10,7 +10,7 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// forms are the choices of a schedule that change the program: sync, joins, reshard.
+// forms lists values of three schedule fields that change the program: initial_waits, joins, reshard.
 var forms = [][3]string{
 	{"split", "body", "before"},
 	{"fused", "body", "before"},
@@ -18,9 +18,9 @@ var forms = [][3]string{
 	{"fused", "after", "before"},
 }
 
-// TestEveryPassKeepsTheResult follows both pipelines through all passes: what the
-// interpreter computes is what the model says, whatever the sizes, the schedule and
-// the order of execution.
+// TestEveryPassKeepsTheResult checks after each pass that the interpreter computes the results of the model,
+// for two pipelines and several sizes and schedules. It checks the final program in several orders of
+// execution.
 func TestEveryPassKeepsTheResult(t *testing.T) {
 	t.Parallel()
 	for _, build := range []func(gemm) *model.Pipeline{agMatmul, agLinear} {
@@ -67,7 +67,7 @@ func followPasses(t *testing.T, p *model.Pipeline, o *lowertest.Oracle) {
 	}
 }
 
-// TestEverySeedAgrees runs the final programs in many orders, in every form.
+// TestEverySeedAgrees checks final programs in 100 orders of execution, in every form.
 func TestEverySeedAgrees(t *testing.T) {
 	for _, form := range forms {
 		p := variant(agLinear(small(2, 8)), 3, form[0], form[1], form[2])

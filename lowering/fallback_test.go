@@ -11,8 +11,8 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// TestFallback lowers each operation for CUDA IPC and for several nodes: the first program
-// is that of a schedule that names the transport, the other one is right on nodes of any size.
+// TestFallback lowers point-to-point pipelines with transport: auto. There must be a fallback variant, and the program
+// must be that of a schedule with the preferred transport.
 func TestFallback(t *testing.T) {
 	const fields = "pipeline: p2p, streams: 2, "
 	for spec, preferred := range map[string]string{
@@ -34,7 +34,7 @@ func TestFallback(t *testing.T) {
 	}
 }
 
-// anywhere is a program without what its choices say of their places.
+// anywhere returns the text of a program without its choices.
 func anywhere(program string) string {
 	return regexp.MustCompile(`(?m)^choices .*$`).ReplaceAllString(program, "choices")
 }

@@ -2,12 +2,12 @@ package lowering
 
 import "os"
 
-// full asks for all combinations of choices, as HIRGEN_TEST_FULL does.
+// full selects all combinations of choices. HIRGEN_TEST_FULL sets it.
 var full = os.Getenv("HIRGEN_TEST_FULL") != ""
 
-// inTurn reports whether a combination of choices is tested: all are in a full run. Otherwise one of so many values
-// of a field is, another one for each combination of the other fields, of which these are the numbers: each value
-// of these still meets each other one, and the field has all of its values.
+// inTurn reports whether a combination of choices is tested. A full run tests all. Any other run tests, for each
+// combination of the other fields, one of the values of a field. value and others are the numbers of the choices.
+// The sum of others selects the value, so that each value of the field is tested with some combination.
 func inTurn(value, values int, others ...int) bool {
 	for _, n := range others {
 		value += n
@@ -15,7 +15,7 @@ func inTurn(value, values int, others ...int) bool {
 	return full || value%values == 0
 }
 
-// atMost is a count of a full run, or the one of another run.
+// atMost returns all in a full run, and quick in any other run.
 func atMost(quick, all uint64) uint64 {
 	if full {
 		return all

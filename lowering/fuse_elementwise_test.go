@@ -7,8 +7,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/lowertest"
 )
 
-// TestFusedKernelsInEveryPipeline has norms and chains where pipelines cut and slice them: what a kernel is made
-// of computes the same in single kernels.
+// TestFusedKernelsInEveryPipeline checks norms and chains of elementwise operations that pipelines slice and cut. The
+// fused kernels must compute the same as separate ones.
 func TestFusedKernelsInEveryPipeline(t *testing.T) {
 	for name, c := range map[string][3]string{
 		"between a product and its sum": {

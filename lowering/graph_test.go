@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestGraphs holds the tasks and edges of some pipelines.
+// TestGraphs compares the tasks and edges of some pipelines with files.
 func TestGraphs(t *testing.T) {
 	for _, s := range specTexts(t) {
 		file := filepath.Join("..", "testdata", "graph", s.name+".txt")

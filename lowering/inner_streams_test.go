@@ -8,8 +8,8 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// TestStreamAxesAnywhere: pipelines along axes that lie inside of others, in operations that fold,
-// stretch or move the axes beside them.
+// TestStreamAxesAnywhere checks pipelines along inner axes, in operations that reduce, broadcast or move the
+// adjacent axes.
 func TestStreamAxesAnywhere(t *testing.T) {
 	for _, c := range []struct{ name, tensors, op, schedule string }{
 		{"a reduction of an axis behind it", "{A: [2, 2, 3], C: [2, Stream(2)]}", "C = min(A, axis=2)", ""},

@@ -9,7 +9,7 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// keepsResult lowers a pipeline, compares its outputs in some orders of execution, and gives its
+// keepsResult lowers a pipeline, compares its outputs in some orders of execution, and returns its
 // program.
 func keepsResult(t *testing.T, p *model.Pipeline, orders uint64) *hostir.Program {
 	t.Helper()

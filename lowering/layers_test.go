@@ -13,10 +13,10 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// layers are the specs of layers, each with sequence parallelism, too, and all of them backward.
+// layers lists specs of layers. Each also has a form with sequence parallelism, and both have a backward form.
 var layers = []string{"llama_mlp", "llama_attention", "llama_block", "gpt_block"}
 
-// smallLayers are sizes of examples that 2, 3 and 4 divide; specs under testdata/layers have theirs.
+// smallLayers has sizes of examples that 2, 3 and 4 divide. Specs under testdata/layers have such sizes already.
 var smallLayers = map[string]map[string]int64{
 	"llama_mlp":         {"M": 12, "K": 12, "N": 24},
 	"llama_block":       {"B": 2, "L": 6, "H": 24, "G": 12, "C": 2, "F": 48},
@@ -46,7 +46,7 @@ func loadLayer(t *testing.T, name string, ranks int64) *model.Pipeline {
 }
 
 // TestLayersInEveryOrder interprets the host program and the calls of each layer on 2, 3 and 4 ranks, in 20 orders of
-// execution and on inputs of several seeds.
+// execution (2 with -short) and on two sets of inputs.
 func TestLayersInEveryOrder(t *testing.T) {
 	seeds := uint64(20)
 	if testing.Short() {
@@ -88,7 +88,7 @@ func TestLayersInEveryOrder(t *testing.T) {
 	}
 }
 
-// TestLlamaBlockIsShort: a block is said in few operations, and its axes where it begins and ends alone.
+// TestLlamaBlockIsShort checks that a block is written in at most 30 operations, and declares axes of inputs and outputs only.
 func TestLlamaBlockIsShort(t *testing.T) {
 	for _, name := range []string{"llama_block", "llama_block_sp"} {
 		p := loadLayer(t, name, 2)
@@ -103,7 +103,7 @@ func TestLlamaBlockIsShort(t *testing.T) {
 	}
 }
 
-// TestGradientOfOneKeyHead: ranks have query heads of their own, and what these add up to is the gradient of the one head of keys.
+// TestGradientOfOneKeyHead checks a gradient with query heads split over ranks: the gradient of the only key head is a sum over ranks.
 func TestGradientOfOneKeyHead(t *testing.T) {
 	p, err := model.Load("spec.yaml", []byte(`
 hirgen: 1
@@ -132,8 +132,8 @@ ops:
 	}
 }
 
-// TestResultsOnTwoMeshes: a further result may be on ranks that neither the first one nor an operand is on, also before
-// any pass has moved it there.
+// TestResultsOnTwoMeshes checks that an additional result may be on ranks that have neither the first result nor an operand, before
+// and after the passes.
 func TestResultsOnTwoMeshes(t *testing.T) {
 	p, err := model.Load("spec.yaml", []byte(`
 hirgen: 1

@@ -17,13 +17,13 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// largeSizes finds the sizes for which a spec is predicted: "# large: M 4096, N 8192".
+// largeSizes matches the comment with the sizes for the prediction of a spec: "# large: M 4096, N 8192".
 var largeSizes = regexp.MustCompile(`(?m)^# large: (.*)$`)
 
-// operands finds the names in an operation.
+// operands matches the names in an operation.
 var operands = regexp.MustCompile(`\b[A-Za-z]\w*\b`)
 
-// otherOrder returns a spec with its operations in another order, so that each comes after those whose results it reads.
+// otherOrder returns a spec with its operations in a random order in which each follows the operations whose results it reads.
 func otherOrder(spec string, random *rand.Rand) string {
 	head, body, _ := strings.Cut(spec, "ops:\n")
 	left := strings.Split(strings.TrimSpace(body), "\n")
@@ -42,8 +42,8 @@ func otherOrder(spec string, random *rand.Rand) string {
 	return head + "ops:\n" + strings.Join(out, "\n") + "\n"
 }
 
-// TestOrderOfLines: a program is predicted to take the same time in each legal order of its lines, and most of its communication is
-// hidden.
+// TestOrderOfLines checks that the predicted time of a program is the same in 24 legal orders of its operations, and that at most a
+// tenth of it is exposed communication.
 func TestOrderOfLines(t *testing.T) {
 	t.Parallel()
 	machine, err := cost.LoadMachine(schedules.MeasuredMachine)

@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/lowertest"
 )
 
-// TestRowsOfBatchesAreStreamed has a Stream axis where slices have no rows: products once took their
+// TestRowsOfBatchesAreStreamed checks GEMMs with batches whose slices have no row axis. GEMMs once took the
 // batches for rows, and the results were wrong.
 func TestRowsOfBatchesAreStreamed(t *testing.T) {
 	const tensors = "A: [3, D, 2], B: [3, 2, 4], C: [3, Stream(D), 4]"
@@ -20,7 +20,7 @@ func TestRowsOfBatchesAreStreamed(t *testing.T) {
 	}
 }
 
-// TestColumnsAreNotStreamed holds what is said where a Stream axis runs along columns.
+// TestColumnsAreNotStreamed checks the error for a Stream axis along columns.
 func TestColumnsAreNotStreamed(t *testing.T) {
 	for _, tensors := range []string{
 		"A: [3, 6, 2], B: [3, 2, D], C: [3, 6, Stream(D)]",
@@ -34,7 +34,7 @@ func TestColumnsAreNotStreamed(t *testing.T) {
 	}
 }
 
-// TestSlicesWithOneMoreAxis adds an axis to slices that are not one run of memory.
+// TestSlicesWithOneMoreAxis adds an axis to slices that are not contiguous.
 func TestSlicesWithOneMoreAxis(t *testing.T) {
 	keepsResult(t, lowertest.Pipeline(t, 3, "A: [2, 4, DIDx], B: [DIDx, 1], C: [2, Stream(4), 1]", "C = matmul(A, B)"), 3)
 	keepsResult(t, lowertest.Pipeline(t, 2, "A: [3, 4, 2], T: [4, Stream(3), 2], C: [4, Stream(3), 1, 2]",

@@ -11,8 +11,8 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// mlp is a tensor-parallel perceptron with sequence parallelism, of which the spec
-// declares inputs and output and nothing between.
+// mlp is a tensor-parallel perceptron with sequence parallelism. The spec declares the axes of inputs
+// and output only.
 const mlp = `hirgen: 1
 name: mlp
 params: {D: 2, S: 3, M: 12, E: 4, F: 8}
@@ -31,7 +31,7 @@ ops:
   - Y = sum(Q, axis=1)
 `
 
-// TestEndsOfAnMLPAreEnough: the shardings between them follow, all in one pipeline.
+// TestEndsOfAnMLPAreEnough checks that the other shardings follow from these, and that all operations are one pipeline.
 func TestEndsOfAnMLPAreEnough(t *testing.T) {
 	p, err := model.Load("spec.yaml", []byte(mlp), nil)
 	if err != nil {

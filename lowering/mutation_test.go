@@ -10,9 +10,9 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// TestEverySynchronisationIsNeeded removes each Synchronize and each Wait in turn:
-// some order of execution then gives wrong data. It shows that the programs hold no
-// superfluous wait, and that the interpreter would notice a missing one.
+// TestEverySynchronisationIsNeeded removes each Synchronize and each Wait, one per mutant. Some order of execution
+// of the mutant must fail. So these programs have no redundant wait, and the interpreter notices a
+// missing one.
 func TestEverySynchronisationIsNeeded(t *testing.T) {
 	for _, form := range forms {
 		for _, streams := range []int{1, 4} {
@@ -39,9 +39,9 @@ func TestEverySynchronisationIsNeeded(t *testing.T) {
 	}
 }
 
-// needsItsWaits leaves out each Wait and each Synchronize of a pipeline's program in turn: some
-// order of execution then gives wrong data, unless implied says that the statement, number i of
-// those, only says what others make sure of.
+// needsItsWaits removes each Wait and each Synchronize of a pipeline's program, one per mutant. Some
+// order of execution of the mutant must fail, unless implied reports that other statements imply
+// the removed one, which is number i of these.
 func needsItsWaits(t *testing.T, p *model.Pipeline, implied func(i int, line string) bool) {
 	t.Helper()
 	o := lowertest.NewOracle(t, p, 5)
@@ -84,7 +84,7 @@ func ordersStreams(s hostir.Stmt) bool {
 	}
 }
 
-// without gives a copy of a program that lacks the i-th of those statements.
+// without returns a copy of a program without the i-th statement that orders streams, and the text of that statement.
 func without(t *testing.T, p *hostir.Program, i int) (mutant *hostir.Program, removed string) {
 	t.Helper()
 	mutant, err := text.Parse("mutant", text.Print(p))

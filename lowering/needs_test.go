@@ -14,8 +14,8 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// TestNeeds: in each spec of testdata each communication says why it is there, and what does without it takes no less. The words for
-// some of them are in testdata/placements/needs.txt.
+// TestNeeds checks for each spec of testdata that each communication has a Need, and that placements without it are not predicted to
+// be faster. It compares the needs of some specs with testdata/placements/needs.txt.
 func TestNeeds(t *testing.T) {
 	t.Parallel()
 	m, err := cost.LoadMachine(schedules.MeasuredMachine)
@@ -56,7 +56,7 @@ func TestNeeds(t *testing.T) {
 	lowertest.Compare(t, filepath.Join(root, "placements", "needs.txt"), told.String())
 }
 
-// needsOf says why a program communicates, and what the next best placements cost.
+// needsOf returns the needs of the communications of a program, and the cost of the next best placements.
 func needsOf(t *testing.T, p *hostir.Program, m *cost.Machine) string {
 	t.Helper()
 	next, err := schedules.NextBest(p, m)

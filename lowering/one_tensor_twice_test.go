@@ -8,8 +8,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/lowertest"
 )
 
-// TestOneTensorTwiceInAProduct: a tensor that is both operands of a product is copied for the one that
-// needs it, and stays as it lies for the other.
+// TestOneTensorTwiceInAProduct checks a tensor that is both operands of a linear: only the first operand may become
+// a copy.
 func TestOneTensorTwiceInAProduct(t *testing.T) {
 	program := keepsResult(t, lowertest.Pipeline(t, 2, "A: [2, 2, 3], b: [2, 2], C: [2, Stream(2), 2]", "C = linear(A, A, b)"), 2)
 	for s := range hostir.All(program.Body) {

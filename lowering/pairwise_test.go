@@ -7,8 +7,8 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// pairwise visits the example specs of point-to-point pipelines in which d ranks exchange in
-// pairs, as the world and as rows and columns of a larger one.
+// pairwise visits the example specs of point-to-point pipelines with steps: pairwise. The d ranks are the world, or
+// rows or columns of a larger world.
 func pairwise(t *testing.T, d int64, visit func(t *testing.T, p *model.Pipeline)) {
 	t.Helper()
 	for i, s := range exchangeSpecs(t) {

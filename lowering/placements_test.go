@@ -17,13 +17,13 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// wanted finds the communications that a spec says it gets: "# want: ReduceScatter, Allgather".
+// wanted matches the comment with the expected communications of a spec: "# want: ReduceScatter, Allgather".
 var wanted = regexp.MustCompile(`(?m)^# want: (.*)$`)
 
-// smallSizes finds the sizes for which its results are computed: "# small: M 12, N 24".
+// smallSizes matches the comment with the sizes for which results are computed: "# small: M 12, N 24".
 var smallSizes = regexp.MustCompile(`(?m)^# small: (.*)$`)
 
-// sizesOf adds the sizes that a comment of a spec states.
+// sizesOf adds the sizes in a comment of a spec to sizes.
 func sizesOf(t *testing.T, comment *regexp.Regexp, spec string, sizes map[string]int64) map[string]int64 {
 	t.Helper()
 	if found := comment.FindStringSubmatch(spec); found != nil {
@@ -39,8 +39,8 @@ func sizesOf(t *testing.T, comment *regexp.Regexp, spec string, sizes map[string
 	return sizes
 }
 
-// TestPlacements: natural specs get the cheapest communication without a schedule, and the same results after each pass, on 2, 3 and
-// 4 ranks.
+// TestPlacements checks that specs without placements get the expected communications without a schedule, and that each pass keeps
+// their results, on 2, 3 and 4 ranks.
 func TestPlacements(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join("..", "testdata", "placements", "*.yaml"))

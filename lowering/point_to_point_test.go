@@ -16,11 +16,11 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// exchangeForm is choices of a point-to-point schedule that change the program.
+// exchangeForm is a set of choices of a point-to-point schedule.
 type exchangeForm struct {
 	localShard, lead, steps, local string
 	gemms                          func(d int64) int64
-	sums                           string // of fuse, where that is not the default
+	sums                           string // value of fuse; empty: the default
 }
 
 var exchangeForms = []exchangeForm{
@@ -45,7 +45,7 @@ var exchangeForms = []exchangeForm{
 	{"in-place", "all", "ring", "first", slicewise, "gemm"},
 }
 
-// choices is the form on d ranks.
+// choices returns the choices of the form on d ranks.
 func (f exchangeForm) choices(d int64) string {
 	source := fmt.Sprintf("pipeline p2p, local_shard %s, all.lead %s, all.steps %s, all.local %s, %s", f.localShard, f.lead, f.steps, f.local,
 		gemms(f.gemms(d), d))
@@ -55,12 +55,12 @@ func (f exchangeForm) choices(d int64) string {
 	return source
 }
 
-// goesWith reports whether an example spec can take a form with a transport.
+// goesWith reports whether an example spec can have the form with a transport: peer-read needs a sum over IPC-get.
 func (f exchangeForm) goesWith(spec, transport string) bool {
 	return f.sums != "peer-read" || transport == "ipc-get" && sums(spec)
 }
 
-// specs is how many of the example specs can take a form; they are the last ones.
+// specs returns the number of example specs that can have the form. They are the last ones.
 func (f exchangeForm) specs() int {
 	if f.sums == "peer-read" {
 		return 2
@@ -68,8 +68,8 @@ func (f exchangeForm) specs() int {
 	return 5
 }
 
-// exchangeSpecs are the example specs of point-to-point pipelines, but for swiglu_p2p: its loop exchanges twice, as
-// those of other specs do once, and what it gathers in a call implies waits of the one before.
+// exchangeSpecs returns the example specs with point-to-point pipelines. It omits swiglu_p2p, whose loop exchanges
+// twice: its gathers of one call imply waits of the call before.
 func exchangeSpecs(t *testing.T) []specText {
 	t.Helper()
 	list := slices.DeleteFunc(specTexts(t), func(s specText) bool { return !strings.HasSuffix(s.name, "_p2p") || s.name == "swiglu_p2p" })
@@ -79,14 +79,14 @@ func exchangeSpecs(t *testing.T) []specText {
 	return list
 }
 
-// sums reports whether ranks of an example sum what they exchange.
+// sums reports whether the ranks of an example spec exchange partial sums.
 func sums(spec string) bool { return spec == "matmul_rs_p2p" || spec == "matmul_ar_p2p" }
 
 func slicewise(int64) int64   { return 0 }
 func subChunks(d int64) int64 { return 2 * d }
 func together(int64) int64    { return 1 }
 
-// several is the largest number of products, less than d, of which each takes as many slices.
+// several returns the largest number of GEMMs below d that each take the same number of the d slices.
 func several(d int64) int64 {
 	for n := d - 1; n > 1; n-- {
 		if d%n == 0 {
@@ -97,7 +97,7 @@ func several(d int64) int64 {
 }
 
 // pointToPointVariants visits the example specs of point-to-point pipelines with every
-// transport in every form.
+// transport and every form that goes with it; without full, a selection of these.
 func pointToPointVariants(t *testing.T, d int64, visit func(t *testing.T, p *model.Pipeline)) {
 	t.Helper()
 	for i, s := range exchangeSpecs(t) {
@@ -117,7 +117,7 @@ func pointToPointVariants(t *testing.T, d int64, visit func(t *testing.T, p *mod
 	}
 }
 
-// onSomeRanks moves a pipeline of one mesh axis to some ranks of a larger world.
+// onSomeRanks moves a pipeline with one mesh to the given ranks of a larger world.
 func onSomeRanks(p *model.Pipeline, world int64, ranks []int) {
 	part := p.Meshes[0]
 	part.Name, part.Ranks = "part", ranks
@@ -128,8 +128,8 @@ func onSomeRanks(p *model.Pipeline, world int64, ranks []int) {
 	p.Meshes = []*domain.Mesh{all, part}
 }
 
-// teamPlaces are where three ranks along a mesh axis can be: their mesh or, of a larger world, the
-// ranks.
+// teamPlaces lists placements of three ranks along a mesh axis: in a mesh of two axes, or as given ranks
+// of a larger world.
 var teamPlaces = map[string]struct {
 	mesh  string
 	world int64
@@ -141,8 +141,8 @@ var teamPlaces = map[string]struct {
 	"any":     {mesh: "{x: D}", world: 5, ranks: []int{4, 0, 1}},
 }
 
-// onTeams visits the example specs of point-to-point pipelines on a part of the ranks, with every
-// transport, in every form.
+// onTeams visits the example specs of point-to-point pipelines on each of teamPlaces, with every
+// transport and every form that goes with it; without full, a selection of these.
 func onTeams(t *testing.T, visit func(t *testing.T, p *model.Pipeline)) {
 	t.Helper()
 	for i, s := range exchangeSpecs(t) {
@@ -177,8 +177,8 @@ func TestPointToPointOnTeamsKeepsTheResult(t *testing.T) {
 	})
 }
 
-// TestAxisBetweenNodes: transfers along the axis that leads from node to node take NCCL, those along
-// another one share memory.
+// TestAxisBetweenNodes checks that transfers along the mesh axis between nodes use NCCL, and that transfers along
+// the other axis share memory.
 func TestAxisBetweenNodes(t *testing.T) {
 	spec := specText{"both", `hirgen: 1
 name: both
@@ -207,9 +207,9 @@ schedule: {}
 	}
 }
 
-// TestPeersOfAnotherTeam lets ranks exchange with others than those along their axis: those of
-// the rank after them, who do the same for another slice. Both the verifier and the interpreter
-// must notice where memory is shared, and the interpreter alone where it is not.
+// TestPeersOfAnotherTeam adds 1 to the peer of every transfer, so that ranks exchange with ranks of another
+// team. If memory is shared, the verifier must report it. In any case the interpreter must report an
+// error or a wrong result.
 func TestPeersOfAnotherTeam(t *testing.T) {
 	onTeams(t, func(t *testing.T, p *model.Pipeline) {
 		t.Helper()
@@ -256,13 +256,13 @@ func TestPointToPointKeepsTheResult(t *testing.T) {
 	}
 }
 
-// TestPointToPointNeedsItsWaits leaves out each Wait and each Synchronize in turn: some
-// order then gives wrong data.
+// TestPointToPointNeedsItsWaits leaves out each Wait and each Synchronize that no other statement
+// implies. Without it some order of execution must fail.
 func TestPointToPointNeedsItsWaits(t *testing.T) {
 	pointToPointVariants(t, 4, func(t *testing.T, p *model.Pipeline) {
 		t.Helper()
 		if p.Schedule.Of("", schedule.Split) != "1" || p.Schedule.Of("", schedule.Block) != "" {
-			return // it has the waits of the same schedule with one GEMM of each shard
+			return // its waits are those of the same schedule with one GEMM for each shard
 		}
 		choose(&p.Schedule, "preset reference, streams 2")
 		needsItsWaits(t, p, func(_ int, line string) bool {
@@ -271,7 +271,7 @@ func TestPointToPointNeedsItsWaits(t *testing.T) {
 			// One kernel of a peer has read a part and written a sum; see TestWrittenSumsNeedTheirWaits.
 			implied = implied || p.Name == "matmul_ar_p2p" && p.Schedule.Of("", schedule.Fuse) == schedule.PeerRead &&
 				strings.HasPrefix(line, "Wait(receive")
-			// A worker all of whose work is waited for needs no join, nor a fork if it waits itself.
+			// If other statements wait for all work of a worker, it needs no join. If it waits itself, it needs no fork.
 			return implied || p.Schedule.Of("", schedule.Lead) == schedule.All && strings.HasPrefix(line, "Synchronize(")
 		})
 	})

@@ -12,7 +12,7 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// productSchedules are choices under which products and sums become different programs.
+// productSchedules lists choices under which matmuls and sums become different programs.
 var productSchedules = map[string]string{
 	"collective":      "",
 	"after":           "reshard after, streams 2",
@@ -32,8 +32,8 @@ var productSchedules = map[string]string{
 	"in GEMM put":     "pipeline p2p, all.steps ring, all.via ipc-put, all.fuse gemm, all.lead all",
 }
 
-// TestProductsKeepTheResult follows products of every form, and sums of every type, through all
-// passes.
+// TestProductsKeepTheResult checks matmuls of every form, and reductions of every type, after each
+// pass.
 func TestProductsKeepTheResult(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join("..", "testdata", "products", "*.yaml"))
@@ -67,8 +67,8 @@ func TestProductsKeepTheResult(t *testing.T) {
 	}
 }
 
-// goesWith reports whether a spec has what a schedule is about: a sum over ranks that leaves slices
-// of a Stream axis, or ranks that gather them.
+// goesWith reports whether a schedule applies to a spec: peer-read needs a sum over ranks that scatters slices, and
+// collective pipelines need specs that do not gather slice by slice.
 func goesWith(schedule, spec string) bool {
 	switch {
 	case strings.HasPrefix(schedule, "peer-read"):

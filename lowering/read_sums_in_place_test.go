@@ -11,7 +11,7 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// TestSumsReadInPlaceShareAPipeline reads sums in place beside other exchanges, of batches and of
+// TestSumsReadInPlaceShareAPipeline checks peer-read sums in pipelines with other exchanges, of batches and of
 // views, whole and in sub-chunks.
 func TestSumsReadInPlaceShareAPipeline(t *testing.T) {
 	refused := map[string]string{
@@ -30,7 +30,7 @@ func TestSumsReadInPlaceShareAPipeline(t *testing.T) {
 					p := lowertest.Pipeline(t, 2, s.tensors, s.ops)
 					choose(&p.Schedule, "pipeline p2p, all.via ipc-get, all.fuse peer-read, all.signals batched", lead, gemms(n, 2))
 					why := refused[s.name]
-					// One product makes all slices, and the views of them.
+					// A single GEMM makes all slices, so views of slices are no obstacle.
 					if why != "" && (n != 1 || !strings.Contains(why, "slice by slice")) {
 						wantRefused(t, p, why)
 						continue
@@ -44,8 +44,8 @@ func TestSumsReadInPlaceShareAPipeline(t *testing.T) {
 	}
 }
 
-// TestReductionsOfWhatIsGathered leaves alone what each rank reduces by itself: that a peer filled the
-// buffer does not make it one of parts.
+// TestReductionsOfWhatIsGathered checks that read-sums-in-place ignores local reductions of gathered tensors: a
+// buffer that peers filled need not contain partial sums.
 func TestReductionsOfWhatIsGathered(t *testing.T) {
 	t.Parallel()
 	for local, axes := range map[string]string{"sum(F, axis=0)": "6, 4", "sum(F, axis=1)": "D, 4", "max(F, axis=0)": "6, 4"} {
@@ -65,7 +65,7 @@ func TestReductionsOfWhatIsGathered(t *testing.T) {
 	}
 }
 
-// wantRefused checks that a pipeline is refused once, with a hint and a place in the spec.
+// wantRefused checks that lowering a pipeline reports exactly one error, with the given text, a hint and a position.
 func wantRefused(t *testing.T, p *model.Pipeline, why string) {
 	t.Helper()
 	_, err := Host(p, Options{})

@@ -11,8 +11,8 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// TestEveryWaitHasAReason: of all examples, under each preset, what orders streams says which edge it keeps, in the host
-// program and in its calls.
+// TestEveryWaitHasAReason checks that each statement and call that orders streams names the edge that it enforces, for all
+// examples and several schedules.
 func TestEveryWaitHasAReason(t *testing.T) {
 	specs, err := filepath.Glob("../testdata/specs/*/spec.yaml")
 	if err != nil || len(specs) == 0 {

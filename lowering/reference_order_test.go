@@ -12,7 +12,7 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// jsonStatement is what the test reads of a statement's JSON.
+// jsonStatement has the members of a statement's JSON that the tests read.
 type jsonStatement struct {
 	Op   string          `json:"op"`
 	Body []jsonStatement `json:"body"`
@@ -28,8 +28,8 @@ func (s jsonStatement) flat() []string {
 	return list
 }
 
-// TestStatementsOfAGLinear holds the order of statements that users of the reference
-// system know, with joins in the body, in both forms of synchronisation.
+// TestStatementsOfAGLinear checks that the order of statements is that of the reference
+// system, with joins in the body, for both values of initial_waits.
 func TestStatementsOfAGLinear(t *testing.T) {
 	start := []string{"GetCurrentStream", "Allocate", "Allocate"}
 	work := []string{"  Select", "  Select", "  Communication", "  Wait", "  Select", "  Linear", "  SetCurrentStream", "  Synchronize"}
@@ -63,7 +63,7 @@ func TestStatementsOfAGLinear(t *testing.T) {
 	}
 }
 
-// TestStatementsOfPointToPoint holds the order of statements of the reference system's
+// TestStatementsOfPointToPoint checks that the order of statements is that of the reference system's
 // point-to-point pipelines, which copy the local shard.
 func TestStatementsOfPointToPoint(t *testing.T) {
 	start := []string{
@@ -101,7 +101,7 @@ func TestStatementsOfPointToPoint(t *testing.T) {
 	}
 }
 
-// referenceProgram gives a pipeline the schedule of the reference, with its initial waits in one of two places.
+// referenceProgram sets preset: reference and initial_waits in the schedule of a pipeline.
 func referenceProgram(p *model.Pipeline, waits string) *model.Pipeline {
 	choose(&p.Schedule, "preset reference, initial_waits "+waits)
 	return p

@@ -13,14 +13,14 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// wholeRows are layers that have rows as one axis and name no Stream axis.
+// wholeRows lists layers whose rows are one axis, and whose specs have no Stream axis.
 var wholeRows = []string{
 	"llama_mlp", "llama_attention", "llama_block", "llama_block_backward", "gpt_block", "gpt_block_backward", "mlp_sp", "mlp_sp_backward",
 	"transformer_block",
 }
 
-// TestWholeRowsArePipelines interprets the host program and the calls of such layers, sent from rank to rank: what crosses
-// ranks beside their GEMMs is pipelines, and the results are the same in every order of execution.
+// TestWholeRowsArePipelines interprets the host program and the calls of these layers with pipeline: p2p. Some transfers must
+// be point-to-point, and the results must be right in several orders of execution.
 func TestWholeRowsArePipelines(t *testing.T) {
 	seeds := uint64(8)
 	if testing.Short() {
@@ -60,7 +60,7 @@ func exchanges(p *hostir.Program) bool {
 	})
 }
 
-// inEveryOrder interprets a program and its calls in so many orders of execution.
+// inEveryOrder checks the results of a program and of its calls in as many orders of execution as seeds.
 func inEveryOrder(t *testing.T, p *model.Pipeline, program *hostir.Program, seeds uint64) {
 	t.Helper()
 	lowered, err := lowering.Calls(program, lowering.Options{})
@@ -83,7 +83,7 @@ func inEveryOrder(t *testing.T, p *model.Pipeline, program *hostir.Program, seed
 	}
 }
 
-// scheduled is a schedule as specs say it.
+// scheduled parses a schedule as written in a spec.
 func scheduled(t *testing.T, text string) schedule.Schedule {
 	t.Helper()
 	spec := strings.Join([]string{

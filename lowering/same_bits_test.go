@@ -9,8 +9,8 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// TestSameBits lowers all examples, and what auto makes of some, with deterministic: true, which refuses calls that may give other bits.
-// It refuses the calls of others.
+// TestSameBits checks that sameBits accepts the calls of all examples that are lowered with deterministic: true, some of them with
+// preset: auto. It must refuse some that are lowered without it.
 func TestSameBits(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("../testdata/*/*/spec.yaml")

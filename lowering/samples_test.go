@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// sample is a pipeline under test, made by hand so that these tests need no loader.
+// sample builds a pipeline in Go, so that its tests need no loader.
 type sample struct {
 	p    *model.Pipeline
 	mesh *domain.Mesh
@@ -30,7 +30,7 @@ func (s *sample) param(name string, value int64) {
 	s.p.Params = append(s.p.Params, model.Param{Name: name, Value: value})
 }
 
-// ax is an axis: ax(domain.Stream, "S", 4).
+// ax returns an axis: ax(domain.Stream, "S", 4).
 func ax(kind domain.Kind, text string, size int64) domain.Axis {
 	a := domain.Axis{Kind: kind, Extent: domain.Extent{Text: text, Size: size}}
 	if kind == domain.Device {
@@ -58,7 +58,7 @@ func (s *sample) op(op model.Op) {
 	s.p.Ops = append(s.p.Ops, &op)
 }
 
-// done sorts out inputs and outputs.
+// done sets the inputs and outputs, and returns the pipeline.
 func (s *sample) done() *model.Pipeline {
 	consumed := map[*model.Tensor]bool{}
 	for _, op := range s.p.Ops {
@@ -80,7 +80,7 @@ func (s *sample) done() *model.Pipeline {
 // gemm is the size of an AG+matmul: M rows in S slices over d ranks.
 type gemm struct{ d, s, m, n, k int64 }
 
-// small gives a size with the least rows that d and s divide, doubled.
+// small returns a size with 2*d*s rows.
 func small(d, s int64) gemm { return gemm{d: d, s: s, m: 2 * d * s, n: 3, k: 5} }
 
 func (g gemm) declare(s *sample) (a *model.Tensor) {
@@ -96,7 +96,7 @@ func (g gemm) result(s *sample) *model.Tensor {
 		ax(domain.Serial, "M/(S*D)", g.m/(g.s*g.d)), ax(domain.Serial, "N", g.n))
 }
 
-// agMatmul is C = allgather(A) x B.
+// agMatmul returns the pipeline C = allgather(A) x B.
 func agMatmul(g gemm) *model.Pipeline {
 	s := newSample("ag_matmul", g.d)
 	a := g.declare(s)
@@ -105,7 +105,7 @@ func agMatmul(g gemm) *model.Pipeline {
 	return s.done()
 }
 
-// agLinear is C = allgather(A) x W^T + bias.
+// agLinear returns the pipeline C = allgather(A) x W^T + bias.
 func agLinear(g gemm) *model.Pipeline {
 	s := newSample("ag_linear", g.d)
 	a := g.declare(s)
@@ -115,7 +115,7 @@ func agLinear(g gemm) *model.Pipeline {
 	return s.done()
 }
 
-// variant sets the schedule of a pipeline from "initial_waits/joins/reshard".
+// variant sets fields of the schedule of a pipeline.
 func variant(p *model.Pipeline, streams int, waits, joins, reshard string) *model.Pipeline {
 	choose(&p.Schedule, fmt.Sprint("streams ", streams), "initial_waits "+waits, "joins "+joins, "reshard "+reshard)
 	return p

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// smallSpecs draws specs of a few operations whose extents coincide with each other, with those of the
-// mesh and with 1: rules that tell axes apart by their extents meet each other there.
+// smallSpecs draws specs of a few operations whose extents coincide with each other, with extents of the
+// mesh and with 1. They find passes that wrongly identify axes by their extents.
 type smallSpecs struct {
 	*rand.Rand
 	mesh    map[string]int // axis -> ranks
@@ -19,13 +19,13 @@ type smallSpecs struct {
 	streams bool // some results have a Stream axis
 }
 
-// array is a tensor of a small spec: its logical extents.
+// array is a tensor of a small spec: its name and logical extents.
 type array struct {
 	name  string
 	shape []int
 }
 
-// spec draws one, with n operations at most.
+// spec draws a spec. It draws n operations, some of which add others.
 func (g *smallSpecs) spec(n int) string {
 	g.tensors, g.ops, g.names = nil, nil, 0
 	g.mesh = []map[string]int{{"x": 2}, {"x": 2}, {"x": 3}, {"x": 4}, {"x": 1}, {"x": 2, "y": 2}, {"y": 3, "x": 2}}[g.IntN(7)]
@@ -45,7 +45,7 @@ func (g *smallSpecs) spec(n int) string {
 		strings.Join(mesh, ", "), strings.Join(g.tensors, "\n  "), strings.Join(g.ops, "\n  - "), g.schedule())
 }
 
-// schedule draws a schedule: one for each pipeline where there are Stream axes.
+// schedule draws a schedule. With Stream axes it also draws the pipeline.
 func (g *smallSpecs) schedule() string {
 	fields := []string{"reshard: " + []string{"before", "after"}[g.IntN(2)], fmt.Sprint("deterministic: ", g.IntN(3) == 0)}
 	if g.streams {
@@ -69,7 +69,7 @@ func (g *smallSpecs) shape(n int) []int {
 	return shape
 }
 
-// axes draws what the axes of a tensor of a shape are.
+// axes draws the kinds of the axes of a tensor with the given shape.
 func (g *smallSpecs) axes(shape []int, result bool) string {
 	list, split := make([]string, len(shape)), map[string]bool{}
 	stream := result && g.streams && g.IntN(2) == 0
@@ -97,7 +97,7 @@ func (g *smallSpecs) input(shape []int) array {
 	return a
 }
 
-// result makes a tensor by an operation; it may be left open unless it is the output.
+// result adds an operation and its result. It sometimes declares no axes for the result, less often for the output.
 func (g *smallSpecs) result(shape []int, output bool, format string, args ...any) array {
 	a := array{g.name(), shape}
 	if output && g.IntN(4) > 0 || g.IntN(2) == 0 {
@@ -107,7 +107,7 @@ func (g *smallSpecs) result(shape []int, output bool, format string, args ...any
 	return a
 }
 
-// operation draws one on a.
+// operation draws an operation on a.
 func (g *smallSpecs) operation(a array, output bool) array {
 	switch n := len(a.shape); g.IntN(12) {
 	case 0, 1:
@@ -148,7 +148,7 @@ func joined(list []int) string {
 	return strings.Trim(strings.ReplaceAll(fmt.Sprint(list), " ", ", "), "[]")
 }
 
-// product multiplies a by a matrix, or a matrix by a where that is one.
+// product multiplies a by a matrix. If a is a matrix, it may also multiply a matrix by a.
 func (g *smallSpecs) product(a array, output bool) array {
 	n := len(a.shape)
 	if n == 1 {
@@ -168,7 +168,7 @@ func (g *smallSpecs) product(a array, output bool) array {
 	return g.result(append(slices.Clone(a.shape[:n-1]), columns), output, "matmul(%s, %s)", a.name, b.name)
 }
 
-// second is the second operand of a product: an input, or a reshape of one.
+// second returns the second operand of a matmul: an input, or a reshape of an input.
 func (g *smallSpecs) second(shape []int) array {
 	if g.IntN(3) > 0 {
 		return g.input(shape)
@@ -189,7 +189,7 @@ func (g *smallSpecs) linear(a array, output bool) array {
 	return g.result(append(slices.Clone(a.shape[:n-1]), columns), output, "linear(%s, %s%s)", a.name, w.name, bias)
 }
 
-// binary adds what stretches to the shape of a: fewer axes, or some of one element.
+// binary combines a with an input that is broadcast to its shape: it has fewer axes, or some of one element.
 func (g *smallSpecs) binary(a array, output bool) array {
 	shape := slices.Clone(a.shape[g.IntN(len(a.shape)):])
 	for i := range shape {
@@ -201,7 +201,7 @@ func (g *smallSpecs) binary(a array, output bool) array {
 	return g.result(a.shape, output, "%s(%s, %s)", []string{"add", "sub", "mul", "max"}[g.IntN(4)], a.name, b.name)
 }
 
-// regrouped is a shape of as many elements: factors taken apart, or axes merged, or ones.
+// regrouped returns a shape with the same number of elements: it splits and merges axes, and adds axes of one element.
 func (g *smallSpecs) regrouped(shape []int) []int {
 	factors := []int{}
 	for _, n := range shape {

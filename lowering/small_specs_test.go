@@ -14,9 +14,9 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// TestSmallSpecsKeepTheResult draws specs in which extents coincide. Each program obeys all rules after
-// every pass, can be emitted and computes what the model says. Only such specs are refused as
-// have a Stream axis that no pipeline runs along, or neighbours that contradict each other.
+// TestSmallSpecsKeepTheResult draws specs in which extents coincide. Each program keeps all invariants after
+// every pass, can be emitted, and computes the result of the model. A spec may be refused only if no pipeline
+// runs along one of its Stream axes, or if its shardings conflict. At least 9 of 10 specs must be accepted.
 func TestSmallSpecsKeepTheResult(t *testing.T) {
 	t.Parallel()
 	count := int(atMost(250, 1500))
@@ -37,11 +37,11 @@ func TestSmallSpecsKeepTheResult(t *testing.T) {
 	}
 }
 
-// alongRings asks for rings where there is anything that can go along one.
+// alongRings is a schedule with rings for all exchanges that can use one.
 const alongRings = "pipeline: p2p, all: {steps: ring}"
 
-// smallSpec lowers, emits and interprets a spec, if asked also after each pass. It gives the code with
-// which a right spec is refused, if it is.
+// smallSpec lowers, emits and interprets a spec; with follow it also interprets it after each pass. It returns
+// the code of the error if lowering refuses the spec for a permitted reason.
 func smallSpec(source string, follow bool) (refused diag.Code, err error) {
 	p, err := model.Load("spec.yaml", []byte(source), nil)
 	if err != nil {
@@ -87,7 +87,7 @@ func smallSpec(source string, follow bool) (refused diag.Code, err error) {
 	return "", wrong
 }
 
-// checkText reads the program after a pass and compares its outputs.
+// checkText parses the program after a pass and compares its outputs.
 func checkText(o *lowertest.Oracle, pass, source string) error {
 	program, err := text.Parse(pass, source)
 	if err == nil {
@@ -99,7 +99,7 @@ func checkText(o *lowertest.Oracle, pass, source string) error {
 	return nil
 }
 
-// refusal is the code of an error that a right spec may end in, or "".
+// refusal returns the code of an error that a valid spec may cause, or "". streams permits NotLowerable.
 func refusal(err error, streams bool) diag.Code {
 	all, ok := diag.Diagnostics(err)
 	if !ok {
@@ -113,8 +113,8 @@ func refusal(err error, streams bool) diag.Code {
 	return all.Items[0].Code
 }
 
-// coinciding are specs whose extents coincide, one a line: the mesh, the tensors, the operation. Rules
-// that took one axis for another, or a part for the whole, have met there.
+// coinciding lists specs whose extents coincide, each with its mesh, tensors and operations. They once made
+// passes confuse two axes, or a shard with the whole tensor.
 var coinciding = []string{
 	"x: 2 | A: [4, DIDx], B: [D, 8], C: [4, 8] | C = matmul(A, B)",
 	"x: 2 | A: [4, D], B: [DIDx, 8], C: [4, 8] | C = matmul(A, B)",
@@ -137,7 +137,7 @@ var coinciding = []string{
 		"reshape(V, shape=[16])",
 }
 
-// TestCoincidingExtentsKeepTheResult runs them under both values of reshard and several pipelines.
+// TestCoincidingExtentsKeepTheResult runs these specs with both values of reshard and several pipelines.
 func TestCoincidingExtentsKeepTheResult(t *testing.T) {
 	t.Parallel()
 	for _, line := range coinciding {
@@ -167,8 +167,8 @@ func TestCollectivesBehindExchangesKeepTheResult(t *testing.T) {
 	}
 }
 
-// TestRowsThatAreAsManyAsRanks runs the example specs at sizes at which axes have as many elements as
-// there are ranks or slices, communicating results.
+// TestRowsThatAreAsManyAsRanks runs the example specs with reshard: after, at sizes at which axes have as many
+// elements as there are ranks or slices.
 func TestRowsThatAreAsManyAsRanks(t *testing.T) {
 	for _, s := range specTexts(t) {
 		for _, d := range []int64{2, 4} {

@@ -34,7 +34,7 @@ func specTexts(t *testing.T) []specText {
 	return list
 }
 
-// withConcats reads the examples, a layer that puts gradients one behind the other, and a program of a group.
+// withConcats reads the example specs, a layer that concatenates gradients, and a spec whose collectives form a group.
 func withConcats(t *testing.T) []specText {
 	t.Helper()
 	list := specTexts(t)
@@ -48,8 +48,8 @@ func withConcats(t *testing.T) []specText {
 	return list
 }
 
-// sizes gives the parameters that specs have values that every division allows: d ranks
-// along the mesh axis, s slices.
+// sizes returns values of the parameters of specs, for d ranks along the mesh axis and s slices. All divisions in
+// the specs are exact.
 func sizes(d, s int64) map[string]int64 {
 	return map[string]int64{
 		"D": d, "S": s, "M": 2 * s * d, "N": 3 * d, "K": 2 * d, // products
@@ -57,7 +57,7 @@ func sizes(d, s int64) map[string]int64 {
 	}
 }
 
-// onMesh loads a spec on a mesh of its own text, at a small size.
+// onMesh loads a spec with another text for its mesh {x: D}, and with those of the sizes that are its parameters.
 func (s specText) onMesh(t *testing.T, mesh string, sizes map[string]int64) *model.Pipeline {
 	t.Helper()
 	source := s.text
@@ -84,8 +84,8 @@ func paramLine(source string) string {
 	return line
 }
 
-// onEveryMesh visits the meshes that a spec of one mesh axis runs on: 2, 4, 8 ranks in a
-// row, and rows and columns of 2x2 and 2x4.
+// onEveryMesh visits each example spec on meshes: 2, 4 and 8 ranks in a row, and rows and columns of 2x2 and 2x4
+// ranks. Without full, it visits a quarter of them.
 func onEveryMesh(t *testing.T, visit func(t *testing.T, s specText, mesh string, d int64)) {
 	t.Helper()
 	for n, s := range specTexts(t) {
@@ -100,7 +100,7 @@ func onEveryMesh(t *testing.T, visit func(t *testing.T, s specText, mesh string,
 	}
 }
 
-// TestSpecsKeepTheResult follows every example spec through all passes, with fewer and
+// TestSpecsKeepTheResult checks the result of every example spec after each pass, with fewer and
 // more slices than streams.
 func TestSpecsKeepTheResult(t *testing.T) {
 	t.Parallel()
@@ -117,7 +117,8 @@ func TestSpecsKeepTheResult(t *testing.T) {
 	})
 }
 
-// TestGridsKeepTheResult follows specs whose tensors are split over both axes of a grid.
+// TestGridsKeepTheResult checks specs whose tensors are split over both axes of a grid: after each pass, and without
+// each optional pass.
 func TestGridsKeepTheResult(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join("..", "testdata", "grids", "*.yaml"))
@@ -151,8 +152,8 @@ func TestGridsKeepTheResult(t *testing.T) {
 	}
 }
 
-// specSchedules are the spec's own schedule, under which some optional passes find nothing to do,
-// and ones under which they do where the spec has something for them.
+// specSchedules returns the spec's own schedule, under which some optional passes find nothing to do,
+// and others under which they do if the spec permits it.
 func specSchedules(p *model.Pipeline) map[string]schedule.Schedule {
 	own := p.Schedule
 	if own.Get(schedule.Preset) == schedule.Auto { // as auto chooses, once for all passes
@@ -167,12 +168,12 @@ func specSchedules(p *model.Pipeline) map[string]schedule.Schedule {
 	forms := map[string]schedule.Schedule{"own": own, "all": all, "eager": {Choices: []schedule.Choice{
 		{Field: schedule.Preset, Value: schedule.Eager}, {Field: schedule.Buffers, Value: schedule.Free},
 	}}}
-	if p.Name == "mlp_sp" { // sums with a kernel behind them
+	if p.Name == "mlp_sp" { // sums that a kernel reads
 		p.Schedule = schedule.Schedule{}
 		choose(&p.Schedule, "pipeline p2p, all.steps ring")
 		forms["ring"] = p.Schedule
 	}
-	if p.Name == "transformer_block_backward" { // sums that both ranks have whole
+	if p.Name == "transformer_block_backward" { // sums that both ranks need whole
 		p.Schedule = schedule.Schedule{}
 		choose(&p.Schedule, "pipeline p2p, all.via ipc-put")
 		forms["put"] = p.Schedule
@@ -181,8 +182,8 @@ func specSchedules(p *model.Pipeline) map[string]schedule.Schedule {
 	return forms
 }
 
-// TestSpecsWithoutOptionalPasses leaves out each optional pass that changes a program, and then all. Each
-// must be missed somewhere: without it some program is another, and computes the same.
+// TestSpecsWithoutOptionalPasses leaves out each optional pass that changes a program, and then all of them. The
+// results must stay the same. Without each pass, some program must be different.
 func TestSpecsWithoutOptionalPasses(t *testing.T) {
 	t.Parallel()
 	var optional []string
@@ -209,7 +210,7 @@ func TestSpecsWithoutOptionalPasses(t *testing.T) {
 			t.Run(s.name+"/"+form+"/every one", func(t *testing.T) { checkWithout(t, p, o, optional...) })
 		}
 		t.Run(s.name+"/one rank", func(t *testing.T) {
-			const pass = "serialize-single-ranks" // has nothing to do on several
+			const pass = "serialize-single-ranks" // has nothing to do on several ranks
 			p := s.onMesh(t, "{x: D}", sizes(1, 3))
 			whole, _ := lowerText(t, p)
 			missed[pass] = checkWithout(t, p, lowertest.NewOracle(t, p, 4), pass) != whole || missed[pass]
@@ -222,7 +223,7 @@ func TestSpecsWithoutOptionalPasses(t *testing.T) {
 	}
 }
 
-// lowerText gives the text of a lowered program, and the passes that change something on the way.
+// lowerText returns the text of a lowered program, and the passes that change it.
 func lowerText(t *testing.T, p *model.Pipeline) (string, map[string]bool) {
 	t.Helper()
 	changing := map[string]bool{}
@@ -233,8 +234,8 @@ func lowerText(t *testing.T, p *model.Pipeline) (string, map[string]bool) {
 	return text.Print(program), changing
 }
 
-// checkWithout lowers without some passes, checks the program in a few orders of execution,
-// and returns its text.
+// checkWithout lowers a pipeline without some passes, checks the results in a few orders of execution,
+// and returns the text of the program.
 func checkWithout(t *testing.T, p *model.Pipeline, o *lowertest.Oracle, passes ...string) string {
 	t.Helper()
 	own := p.Schedule
@@ -253,7 +254,7 @@ func checkWithout(t *testing.T, p *model.Pipeline, o *lowertest.Oracle, passes .
 	return text.Print(program)
 }
 
-// TestSpecsInAnyOrderOfPasses shuffles the table within its constraints.
+// TestSpecsInAnyOrderOfPasses checks results with the passes shuffled within their constraints.
 func TestSpecsInAnyOrderOfPasses(t *testing.T) {
 	t.Parallel()
 	for n, s := range withConcats(t) {

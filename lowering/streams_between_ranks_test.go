@@ -7,8 +7,8 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// TestStreamsBetweenRanks: pipelines of results on other ranks than their operands, and beside sums
-// over another mesh axis than the one along which they exchange.
+// TestStreamsBetweenRanks checks pipelines whose results are on other ranks than their operands, and pipelines that
+// exchange along one mesh axis and sum over another.
 func TestStreamsBetweenRanks(t *testing.T) {
 	for name, text := range map[string]string{
 		"from some ranks to all, of a larger axis": `

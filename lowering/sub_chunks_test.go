@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/lowertest"
 )
 
-// cutSpecs are pipelines whose sub-chunks are not simply those of the first axis of every tensor.
+// cutSpecs lists pipelines in which sub-chunks do not cut the first axis of every tensor.
 var cutSpecs = []struct{ name, tensors, ops, steps string }{
 	{
 		"a result that lies the other way round",
@@ -60,7 +60,7 @@ func TestCutSlicesKeepTheResult(t *testing.T) {
 	}
 }
 
-// sharedSpecs are pipelines that exchange for several operations.
+// sharedSpecs lists pipelines that exchange for several operations.
 var sharedSpecs = []struct{ name, tensors, ops, steps string }{
 	{
 		"two sums",
@@ -134,8 +134,8 @@ func TestExchangesShareAPipeline(t *testing.T) {
 	}
 }
 
-// TestSlicesThatCannotBeCut holds what is said where sub-chunks would be read before all of them
-// are made, or would not be equal, and that each mistake is said once.
+// TestSlicesThatCannotBeCut checks the errors for slices that cannot be cut: a statement needs all sub-chunks at once, or
+// sub-chunks would not be equal. Each error is reported once.
 func TestSlicesThatCannotBeCut(t *testing.T) {
 	for _, c := range []struct{ tensors, ops, want string }{
 		{

@@ -12,8 +12,7 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// subChunkVariants are choices of a schedule with interchanged sub-chunks that change the program. With 0 GEMMs of a
-// sub-chunk, block is left open.
+// subChunkVariants lists choices with interchanged sub-chunks that change the program. If gemms is 0, block is not set.
 var subChunkVariants = []struct {
 	choices          string
 	streams          int
@@ -32,7 +31,7 @@ var subChunkVariants = []struct {
 	{"all.lead all, all.signals batched", 2, 3, 12},
 }
 
-// withSubChunks visits the example specs of sums from rank to rank with every transport.
+// withSubChunks visits the example specs of point-to-point sums with every transport.
 func withSubChunks(t *testing.T, d int64, visit func(t *testing.T, p *model.Pipeline)) {
 	t.Helper()
 	for i, s := range exchangeSpecs(t)[3:] { // matmul_ar_p2p, matmul_rs_p2p
@@ -56,7 +55,7 @@ func withSubChunks(t *testing.T, d int64, visit func(t *testing.T, p *model.Pipe
 	}
 }
 
-// common is the largest number that divides two, and 0 where one of them is.
+// common returns the greatest common divisor of two numbers; 0 if one of them is 0.
 func common(a, b int64) int64 {
 	for n := min(a, b); n > 1; n-- {
 		if a%n == 0 && b%n == 0 {
@@ -76,8 +75,8 @@ func TestSubChunksKeepTheResult(t *testing.T) {
 	}
 }
 
-// TestSubChunksNeedTheirWaits leaves out each Wait and each Synchronize in turn: some order then
-// gives wrong data, or none.
+// TestSubChunksNeedTheirWaits leaves out each Wait and each Synchronize that no other statement
+// implies. Without it some order of execution must fail.
 func TestSubChunksNeedTheirWaits(t *testing.T) {
 	withSubChunks(t, 3, func(t *testing.T, p *model.Pipeline) {
 		t.Helper()
@@ -85,18 +84,18 @@ func TestSubChunksNeedTheirWaits(t *testing.T) {
 	})
 }
 
-// impliedWithSubChunks reports whether a statement, number i of those that order others, only says
-// what others make sure of.
+// impliedWithSubChunks reports whether other statements imply a statement, which is number i of those that
+// order streams.
 func impliedWithSubChunks(p *model.Pipeline, i int, line string) bool {
-	// No rank sums a sub-chunk before all have summed, and so read, the sub-chunk before: peers have read
-	// what is sent, and what is ready first is free, when the same sub-chunk comes round again.
+	// No rank sums a sub-chunk before all ranks have summed, and so read, the sub-chunk before. When the same sub-chunk
+	// comes again, peers have read the sent buffers, and the buffers of the first ready flags are free.
 	implied := strings.HasPrefix(line, "Wait(send") || i == 0 && strings.HasPrefix(line, "Synchronize(caller)")
-	// A worker all of whose work is waited for needs no join, nor a fork if it waits itself.
+	// If other statements wait for all work of a worker, it needs no join. If it waits itself, it needs no fork.
 	return implied || p.Schedule.Get(schedule.Streams) != "0" && strings.HasPrefix(line, "Synchronize(")
 }
 
-// TestOnlyTheLastSubChunkIsWaitedFor holds what sub-chunks are for: in the loop over sub-chunks nothing
-// waits for what is gathered, nor for what peers have read.
+// TestOnlyTheLastSubChunkIsWaitedFor checks that the loop with the GEMMs waits only for the parts of sums. It must
+// wait neither for gathered shards nor for the reads of peers.
 func TestOnlyTheLastSubChunkIsWaitedFor(t *testing.T) {
 	for _, transport := range []string{"ipc-get", "ipc-put", "nccl"} {
 		for _, s := range specTexts(t) {

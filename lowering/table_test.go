@@ -24,7 +24,7 @@ func TestOrderIsChecked(t *testing.T) {
 }
 
 // TestOrderWithinConstraintsChangesNothing shuffles the table as far as its
-// constraints allow: the result is the model's in every order.
+// constraints allow. The results must be those of the model in every order.
 func TestOrderWithinConstraintsChangesNothing(t *testing.T) {
 	p := variant(agLinear(small(2, 4)), 3, "fused", "after", "before")
 	o := lowertest.NewOracle(t, p, 9)

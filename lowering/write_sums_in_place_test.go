@@ -10,8 +10,8 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// writtenSums visits products whose sums over ranks are written to all of them, in the forms of
-// chunks, orders and transfers. The second operation on the gathered sum uses it slice by slice.
+// writtenSums visits matmuls whose sums over ranks are written to the memory of all ranks, with several
+// schedules and several uses of the gathered sum.
 func writtenSums(t *testing.T, d int, visit func(t *testing.T, p *model.Pipeline)) {
 	t.Helper()
 	const tensors = "A: [DIDx, D, 6, 2], B: [DIDx, 2, 4], P: [DIDx, Stream(D), 6, 4], R: [r(D), DIDx, 6, 4], C: [Stream(D), 6, 4]"
@@ -43,7 +43,7 @@ func writtenSums(t *testing.T, d int, visit func(t *testing.T, p *model.Pipeline
 	}
 }
 
-// TestWrittenSums holds that sums are written in all of these forms, and that the result stays.
+// TestWrittenSums checks that one send writes the sum in each of these programs, and that the results stay the same.
 func TestWrittenSums(t *testing.T) {
 	t.Parallel()
 	for _, d := range []int{2, 3, 4} {
@@ -67,8 +67,7 @@ func TestWrittenSums(t *testing.T) {
 	}
 }
 
-// TestWrittenSumsNeedTheirWaits leaves out all waits for peers, each of whose sums has read and
-// written: some order of execution then gives wrong data.
+// TestWrittenSumsNeedTheirWaits leaves out all Waits. Some order of execution must then fail.
 func TestWrittenSumsNeedTheirWaits(t *testing.T) {
 	writtenSums(t, 3, func(t *testing.T, p *model.Pipeline) {
 		t.Helper()

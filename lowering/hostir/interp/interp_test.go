@@ -74,8 +74,8 @@ const exchange = twoRanks + `tensor C: bf16 [4], mesh world, output
 C = Allocate
 `
 
-// TestInterpretPairs: a send completes with its receive. In a group both go on at
-// once; one after the other, both ranks wait for ever.
+// TestInterpretPairs checks that a send completes only with its receive. In a group, send and receive progress
+// at the same time. One after the other, they deadlock.
 func TestInterpretPairs(t *testing.T) {
 	grouped := exchange + `StartCoalescing
 s = P2PCommunication(send, buffer A, peer 1 - rank, NCCL)
@@ -126,8 +126,8 @@ Delay(1) @9:3
 	}
 }
 
-// TestInterpretSpoilsFreedBuffers: a buffer that is freed before its last use is
-// caught, because its contents are gone by then.
+// TestInterpretSpoilsFreedBuffers checks that the interpreter finds a buffer that is freed before its last
+// use: freeing overwrites it with NaN.
 func TestInterpretSpoilsFreedBuffers(t *testing.T) {
 	source := twoRanks + `tensor B: bf16 [DIDx(2), 4], mesh world, temp
 tensor C: bf16 [DIDx(2), 4], mesh world, output

@@ -33,8 +33,8 @@ Wait(b)
 R = Unary(neg, B)
 `
 
-// TestMeshesSayWhoRunsAStatement interprets transfers between meshes that overlap: rank 1
-// sends and receives, rank 2 is in a broadcast without a result.
+// TestMeshesSayWhoRunsAStatement interprets transfers between meshes that overlap. Rank 1
+// sends and receives, and rank 2 takes part in a broadcast without having the result.
 func TestMeshesSayWhoRunsAStatement(t *testing.T) {
 	p, err := text.Parse("p.hir", meshes)
 	if err != nil {
@@ -69,8 +69,8 @@ func TestMeshesSayWhoRunsAStatement(t *testing.T) {
 	}
 }
 
-// TestPermutedViewsStepThroughTheBuffer reads a matrix by columns, in a loop that makes
-// the view anew.
+// TestPermutedViewsStepThroughTheBuffer reads matrices by columns, through a view that depends on the
+// iteration.
 func TestPermutedViewsStepThroughTheBuffer(t *testing.T) {
 	source := `program p from "spec.yaml"
 mesh world: x = 1, ranks 0

@@ -14,7 +14,7 @@ import (
 )
 
 // generator makes programs that use every statement and attribute of the text form.
-// They are well formed as text and mean nothing.
+// Their text is valid, but they compute nothing meaningful.
 type generator struct {
 	on hostir.StreamRef // that the last statement runs on
 	*rand.Rand
@@ -50,13 +50,13 @@ func generate(seed uint64) *hostir.Program {
 	}
 	for _, t := range g.p.Tensors {
 		if !named[t] {
-			t.Of = nil // text has no place to say it
+			t.Of = nil // the text form contains only views that statements name
 		}
 	}
 	return g.p
 }
 
-// views makes views of what stands before them.
+// views makes each View a view of an earlier tensor.
 func (g *generator) views() {
 	for i, t := range g.p.Tensors {
 		if t.Role != hostir.View || i == 0 {
@@ -84,7 +84,7 @@ func (g *generator) views() {
 	}
 }
 
-// buffer is a tensor that is no view.
+// buffer returns a tensor that is not a view.
 func (g *generator) buffer() *hostir.Tensor {
 	for _, t := range g.p.Tensors {
 		if t.Role != hostir.View && g.IntN(2) == 0 {
@@ -187,7 +187,7 @@ func (g *generator) expr(depth int) expr.Expr {
 
 func (g *generator) tensor() *hostir.Tensor { return g.p.Tensors[g.IntN(len(g.p.Tensors))] }
 
-// optional is a tensor or none.
+// optional returns a tensor or nil.
 func (g *generator) optional() *hostir.Tensor {
 	if g.IntN(2) == 0 {
 		return nil
@@ -214,7 +214,7 @@ func (g *generator) block(depth int) []hostir.Stmt {
 	return body
 }
 
-// makers has one entry per statement; TestGeneratorMakesEveryStatement holds it.
+// makers has an entry for each type of statement. TestGeneratorMakesEveryStatement checks this.
 var makers []func(g *generator, depth int) hostir.Stmt
 
 func init() { makers = statementMakers() }
@@ -329,7 +329,7 @@ func (g *generator) statement(depth int) hostir.Stmt {
 				g.on = g.stream()
 			}
 			switch s.(type) {
-			case *hostir.For, *hostir.If: // what stands in it has streams
+			case *hostir.For, *hostir.If: // only the statements inside have streams
 			default:
 				hostir.RunOn(g.on, s)
 			}

@@ -151,7 +151,7 @@ Else:
 	}
 }
 
-// TestJSONHasTheFallback: it is the object that it would be alone.
+// TestJSONHasTheFallback checks that the object of the fallback variant equals its JSON as a separate program.
 func TestJSONHasTheFallback(t *testing.T) {
 	decode := func(p *hostir.Program) (object map[string]any) {
 		text, err := JSON(p)
@@ -169,8 +169,8 @@ func TestJSONHasTheFallback(t *testing.T) {
 	}
 }
 
-// TestJSONHasEveryStatement: every statement of generated programs is an object whose
-// first key is its op, and the whole is JSON.
+// TestJSONHasEveryStatement checks that the result for generated programs, which have every statement, is valid
+// JSON.
 func TestJSONHasEveryStatement(t *testing.T) {
 	for seed := range uint64(100) {
 		text, err := JSON(generate(seed))
@@ -183,7 +183,7 @@ func TestJSONHasEveryStatement(t *testing.T) {
 	}
 }
 
-// TestJSONSaysWhoRunsAStatement: the ranks are there where they are not all.
+// TestJSONSaysWhoRunsAStatement checks that a statement has "ranks" if not all ranks run it.
 func TestJSONSaysWhoRunsAStatement(t *testing.T) {
 	p, err := Parse("p.hir", `program p from "spec.yaml"
 mesh world: x = 4, ranks 0..3

@@ -110,13 +110,13 @@ func TestParseReportsEveryWrongLine(t *testing.T) {
 	}
 }
 
-// maxFuzzed bounds what is fuzzed: what is wrong with a text shows in a few lines, and long ones take
-// the time of thousands of short ones.
+// maxFuzzed limits the bytes of a fuzzed text. A few lines suffice to show a bug, and a long text takes
+// as much time as thousands of short ones.
 const maxFuzzed = 1200
 
-// FuzzParse: no text makes the parser crash, and what it accepts prints in a form
-// that it reads back to the same. What stands before the statements is apart from them, so that a
-// mistake in one does not hide the other.
+// FuzzParse checks that no text crashes the parser, and that the printed form of an accepted text parses and
+// prints to the same text. Header and body are separate arguments, so that the fuzzer mutates them
+// separately.
 func FuzzParse(f *testing.F) {
 	for _, text := range smallPrograms() {
 		head, body, _ := strings.Cut(text, "\n\n")
@@ -132,7 +132,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// readsBack reports what parses and does not print and parse back to the same.
+// readsBack returns an error if a text parses, but its printed form does not parse and print to the same text.
 func readsBack(text string) error {
 	p, err := Parse("p.hir", text)
 	if err != nil {
@@ -149,8 +149,7 @@ func readsBack(text string) error {
 	return nil
 }
 
-// smallPrograms are texts of one statement each, of every kind, with every form of what stands before
-// the statements.
+// smallPrograms returns texts with one statement each, of every type, with various headers.
 func smallPrograms() []string {
 	texts := []string{header + "C = Set(A)\n\nfallback:\n" + header + "C = Set(A)\n"}
 	for i, statement := range makers {
@@ -167,8 +166,8 @@ func smallPrograms() []string {
 	return texts
 }
 
-// TestSmallProgramsReadBack holds that what is fuzzed starts from texts that the parser accepts, and that
-// are short enough to be fuzzed.
+// TestSmallProgramsReadBack checks that the parser accepts the seed texts of FuzzParse, and that they are
+// within maxFuzzed.
 func TestSmallProgramsReadBack(t *testing.T) {
 	for _, text := range smallPrograms() {
 		if _, err := Parse("p.hir", text); err != nil || len(text) > maxFuzzed {
