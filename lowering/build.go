@@ -88,7 +88,7 @@ func (b *builder) declare(p *model.Pipeline) {
 	add(p.Tensors, hostir.Temp)
 }
 
-// axes copies a domain. An extent that is a plain number has no text, so that the text form of a program is complete.
+// axes copies axes. It removes the text of an extent that is a plain number, as text.Parse does.
 func axes(list []domain.Axis) []domain.Axis {
 	list = slices.Clone(list)
 	for i := range list {
@@ -182,7 +182,7 @@ func dropout(info hostir.Info, op *model.Op, in []*hostir.Tensor, out *hostir.Te
 	return s
 }
 
-// liveAxis converts the number of an axis among the axes that an operation sees to its number in the logical domain.
+// liveAxis converts the number of an axis, counted without reduced axes, to its index in t.Axes.
 func liveAxis(t *hostir.Tensor, axis int) int {
 	if live := hostir.Live(t); axis < len(live) {
 		return live[axis]

@@ -40,7 +40,7 @@ import (
 // UCC is a rendezvous like NCCL. It carries only collectives, and no groups.
 type Backend string
 
-// The backends. All are None until assign-transport has run.
+// The backends. A collective has None until assign-transport has run.
 const (
 	None   Backend = ""
 	NCCL   Backend = "NCCL"

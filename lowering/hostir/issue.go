@@ -92,7 +92,7 @@ func (i *Issue) EvalIn(s Stmt, e expr.Expr) (int64, error) {
 	return v, err
 }
 
-// Iteration returns the current values of loop variables.
+// Iteration returns the current values of the given loop variables.
 func (i *Issue) Iteration(loops []string) []int64 {
 	return lists.Map(loops, func(name string) int64 { return i.Env[name] })
 }

@@ -29,15 +29,15 @@ type Program struct {
 	File    string // the spec that positions refer to
 	Params  []Param
 	Meshes  []*domain.Mesh // the first is the world
-	Tensors []*Tensor      // inputs, then outputs, then the rest in order of first use
+	Tensors []*Tensor      // inputs, then outputs, then the rest; passes append theirs
 	Streams int            // number of worker streams
-	Choices Choices        // what the schedule asks of the passes
+	Choices Choices        // the schedule
 	Auto    *Auto          // passes choose unset fields from the problem size; nil: Choices are final
 	// Reference lists the model's operations in order, on whole tensors. The emitted program checks its results against them.
 	// Passes do not change it.
 	Reference []domain.Operation
-	// Saved lists operations that compute inputs which a forward pass saves. They include operations of Reference, and end in
-	// sets of these inputs.
+	// Saved lists operations that compute the inputs of a backward pass that its forward pass saves. Each such input is the
+	// result of a set. Some of the operations are also in Reference.
 	Saved []domain.Operation
 	Body  []Stmt
 	// Fallback computes the same, with NCCL between ranks that cannot share memory. It runs if there are such ranks. nil: no

@@ -31,7 +31,7 @@ func (r StreamRef) String() string {
 // IsWorker reports whether r is a worker stream.
 func (r StreamRef) IsWorker() bool { return r.Index != nil }
 
-// Is reports whether two references, at one place of a program, refer to the same stream.
+// Is reports whether two references at the same position of a program refer to the same stream, comparing the text of indices.
 func (r StreamRef) Is(other StreamRef) bool {
 	return r.Copies == other.Copies && (r.Index == nil) == (other.Index == nil) && (r.Index == nil || r.String() == other.String())
 }

@@ -146,8 +146,8 @@ func Depends(v *Tensor, variable string) bool {
 	return slices.ContainsFunc(Uses(v.Of), func(in *Tensor) bool { return Depends(in, variable) })
 }
 
-// NamesPart reports whether a statement names the part of a tensor that a loop variable selects. parts is the number of parts; 0:
-// any.
+// NamesPart reports whether a statement names a view that is part number variable of parts equal parts of a tensor. If parts is 0,
+// their number may be any.
 func NamesPart(s Stmt, parts int64, variable string) bool {
 	found := false
 	Views(s, func(t *Tensor) {

@@ -45,7 +45,7 @@ func Any(body []Stmt, is func(Stmt) bool) bool {
 	return false
 }
 
-// Is reports whether a statement has a type.
+// Is reports whether a statement has type S.
 func Is[S Stmt](s Stmt) bool {
 	_, is := s.(S)
 	return is

@@ -9,7 +9,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir/text"
 )
 
-// HappensBefore is the relation of events of a program that end before others begin, in every order of execution.
+// HappensBefore is the happens-before relation of the events of a program: which events end before others begin in every
+// order of execution.
 type HappensBefore struct {
 	Events []interp.Event
 	sorted []int      // events in a topological order

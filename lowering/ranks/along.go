@@ -44,10 +44,10 @@ type Offset struct {
 	Width        int64 // 0 or 1: there are no blocks
 }
 
-// After returns the coordinate at a distance.
+// After returns the coordinate at distance d after this rank's, in the order of the steps.
 func (r *Axis) After(d Offset) expr.Expr { return r.at(d, false) }
 
-// Before returns the coordinate from which this one is at a distance.
+// Before returns the coordinate at distance d before this rank's, in the order of the steps.
 func (r *Axis) Before(d Offset) expr.Expr { return r.at(d, true) }
 
 func (r *Axis) at(d Offset, back bool) expr.Expr {

@@ -113,7 +113,7 @@ func (st step) team() string {
 	return m.Shifts[0].Mesh
 }
 
-// parts reports whether an order along this mesh axis would give the ranks of a collective different slices.
+// parts reports whether the ranks of a collective of the step would have different slices in an order along this mesh axis.
 func (o order) parts(along string) bool {
 	return along != "" && (o.team == along || o.team == "*")
 }

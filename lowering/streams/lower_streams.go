@@ -11,8 +11,8 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// LowerStreams allocates a buffer for every result. It turns operations whose results have a Stream axis into
-// a loop with one iteration per slice of the axis. The iterations run one after the other on the caller's
+// LowerStreams allocates a buffer for every result that is not a view. It turns operations on a Stream axis into
+// a loop, mostly with one iteration per slice of the axis. The iterations run one after the other on the caller's
 // stream. Adjacent operations on the same axis share a loop.
 //
 // The kind of a step decides what an iteration does for its statement: see stepKind.

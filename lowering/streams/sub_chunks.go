@@ -14,7 +14,7 @@ import (
 
 // A point-to-point pipeline has as many slices as ranks; the best number of GEMMs depends on the problem. So
 // a pipeline may cut each slice into sub-chunks, with an inner loop around the whole iteration. Or it may
-// compute on several slices at once, with an inner loop around their transfers. A sum from rank to rank and
+// compute on several slices with one GEMM, with an inner loop around their transfers. A point-to-point sum and
 // its gather may also take the sub-chunks one after the other, each of one slice or of several.
 // interchange-sub-chunks then interchanges their loops.
 
@@ -41,7 +41,7 @@ func (l *streamLowering) chunk(g *group) cut {
 	case l.bySubChunks(g):
 		whole.subChunks, whole.subChunk = split, l.subChunk
 		if !g.computes() {
-			return whole // nothing to compute on several slices at once
+			return whole // no GEMM takes several slices
 		}
 	case split > 1:
 		return cut{subChunks: split, width: 1, subChunk: l.names.Fresh("c"), bracket: l.loopChoice(g, schedule.Steps) == schedule.Bracket}
@@ -134,7 +134,7 @@ func (c *slicer) subChunkIndex() expr.Expr {
 	return expr.Var(c.cut.subChunk)
 }
 
-// together returns the index of the block of slices that this iteration computes on at once.
+// together returns the index of the block of slices that one GEMM of this iteration takes.
 func (c *slicer) together() expr.Expr {
 	return c.team.BlockAt(c.distance(), false)
 }
@@ -174,7 +174,7 @@ func (c *slicer) subChunk(s hostir.Stmt, view, t *hostir.Tensor, cutAxis int) *h
 	return view
 }
 
-// block makes a view of the slices of t along an axis that this iteration computes on at once. If slices are
+// block makes a view of the slices of t along an axis that one GEMM of this iteration takes. If slices are
 // cut, it is a view of the current sub-chunk of each of them.
 func (c *slicer) block(s hostir.Stmt, t *hostir.Tensor, axis, cutAxis int) *hostir.Tensor {
 	view := t
@@ -343,7 +343,7 @@ func (c *slicer) follow(s hostir.Stmt, whole []int) int {
 	return cut
 }
 
-// makesAll reports a statement that makes at once the sub-chunks that a sum takes one by one.
+// makesAll reports a statement that makes all sub-chunks in one step, although a sum takes them one by one.
 func (c *slicer) makesAll(s hostir.Stmt, t *hostir.Tensor, along int) {
 	p := c.lowering.program
 	d := hostir.Refuse(&c.lowering.errors, p, s, c.lowering.chooser(c.group, schedule.Split), schedule.Split,

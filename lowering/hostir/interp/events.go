@@ -98,7 +98,7 @@ type touch struct {
 	writes    bool
 }
 
-// touches lists what a statement reads and writes in the current iteration.
+// touches lists the reads and writes of a statement in the current iteration.
 func (r *rank) touches(s hostir.Stmt, reads []*view, writes ...*view) []touch {
 	iteration := r.Iteration(r.Loops)
 	list := make([]touch, 0, len(reads)+len(writes))

@@ -107,7 +107,7 @@ func fused(s *hostir.Fused, results, in []*view) func() error {
 		}
 		strides, start = append(strides, own), append(start, results[i+1].Offset)
 	}
-	counted := len(strides) // behind these: the index along each axis of the result
+	counted := len(strides) // where the indices along the axes of the result begin
 	for axis := range outer {
 		index := make([]int64, len(outer))
 		index[axis] = 1

@@ -145,7 +145,8 @@ func firstNeed(body []hostir.Stmt) (hostir.StreamRef, bool) {
 	return hostir.StreamRef{}, false
 }
 
-// folded removes the SetCurrentStreams from a parsed body, and gives each statement its stream.
+// folded removes the SetCurrentStreams from a parsed body, and sets the stream of each statement. It also returns the current
+// stream after the body.
 func (p *parser) folded(body []hostir.Stmt, cur current) ([]hostir.Stmt, current) {
 	sets := func(s hostir.Stmt) (hostir.StreamRef, bool) {
 		set, ok := s.(*SetCurrentStream)

@@ -6,9 +6,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// localities checks that transfers with only some peers come in pairs. In each direction there are as many intra-node as
-// inter-node transfers with the same peers. Running the program in the interpreter on several nodes shows whether they move the
-// same data.
+// localities checks that intra-node and inter-node transfers come in pairs: for each direction and peer there is the same number
+// of both. It does not check that they move the same data; interpreting the program on several nodes does.
 func (v *verifier) localities() {
 	missing := map[string]int{} // inter-node, by direction and peer
 	var order []*hostir.P2PCommunication
