@@ -87,7 +87,7 @@ func TestAcrossNodesNeedsItsWaits(t *testing.T) {
 		program, o := acrossNodes(t, p), lowertest.NewOracle(t, p, 5)
 		for i := range orders(program) {
 			mutant, line := without(t, program, i)
-			// A rank that has gathered its peers' sums knows that they have read its parts.
+			// If a rank has gathered the sums of its peers, they have read its partial sums.
 			implied := p.Name == "matmul_ar_p2p" && strings.HasPrefix(line, "Wait(send")
 			if implied || !strings.HasPrefix(line, "Wait(") {
 				continue

@@ -16,7 +16,7 @@ func TestLocalShardsAreMadeInPlace(t *testing.T) {
 	tensors := "A: [DIDx, 6, 4], U: [DIDx, 6, 4], V: [DIDx, 6, 4], C: [Stream(D), 6, 4]"
 	for name, c := range map[string]struct {
 		tensors, ops string
-		copies       int // that remain, over a transport that leaves local shards where they are
+		copies       int // number of copies that remain
 	}{
 		"for the caller":   {"", "U = relu(A), C = set(U), V = relu(U)", 0},
 		"for the program":  {", E: [D, 6, 4]", "U = relu(A), C = set(U), E = relu(C), V = relu(U)", 0},

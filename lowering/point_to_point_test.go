@@ -266,9 +266,9 @@ func TestPointToPointNeedsItsWaits(t *testing.T) {
 		}
 		choose(&p.Schedule, "preset reference, streams 2")
 		needsItsWaits(t, p, func(_ int, line string) bool {
-			// A rank that has gathered its peers' sums knows that they have read its parts.
+			// If a rank has gathered the sums of its peers, they have read its partial sums.
 			implied := p.Name == "matmul_ar_p2p" && strings.HasPrefix(line, "Wait(send")
-			// One kernel of a peer has read a part and written a sum; see TestWrittenSumsNeedTheirWaits.
+			// One kernel of a peer reads a partial sum and writes the sum; see TestWrittenSumsNeedTheirWaits.
 			implied = implied || p.Name == "matmul_ar_p2p" && p.Schedule.Of("", schedule.Fuse) == schedule.PeerRead &&
 				strings.HasPrefix(line, "Wait(receive")
 			// If other statements wait for all work of a worker, it needs no join. If it waits itself, it needs no fork.

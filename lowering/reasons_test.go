@@ -23,7 +23,7 @@ func TestEveryWaitHasAReason(t *testing.T) {
 		for _, settings := range [][]model.Setting{nil, {{Value: "reference"}}, {{Path: "graph", Value: "true"}}} {
 			p, _, err := model.LoadFile(spec, nil, settings...)
 			if err != nil {
-				continue // that the spec cannot have it is tested elsewhere
+				continue // the spec does not allow this setting
 			}
 			program, err := lowering.Host(p, lowering.Options{})
 			if err != nil {

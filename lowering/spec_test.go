@@ -156,7 +156,7 @@ func TestGridsKeepTheResult(t *testing.T) {
 // and others under which they do if the spec permits it.
 func specSchedules(p *model.Pipeline) map[string]schedule.Schedule {
 	own := p.Schedule
-	if own.Get(schedule.Preset) == schedule.Auto { // as auto chooses, once for all passes
+	if own.Get(schedule.Preset) == schedule.Auto { // let auto choose once, for all passes
 		if program, err := Host(p, Options{}); err == nil {
 			own = program.Choices.Schedule
 			own.Unset(schedule.Preset)

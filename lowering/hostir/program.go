@@ -43,7 +43,7 @@ type Program struct {
 	// Fallback computes the same, with NCCL between ranks that cannot share memory. It runs if there are such ranks. nil: no
 	// fallback.
 	Fallback *Program
-	// Derived has the placements that passes derived; nil if they derived none. It is not part of the text form.
+	// Derived records placements that passes derived, applied or not; nil if they derived none. It is not part of the text form.
 	Derived *Derived
 }
 

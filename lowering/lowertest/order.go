@@ -84,7 +84,7 @@ func (h *HappensBefore) Race() error {
 		at     int64
 	}
 	type touched struct {
-		writer  int // 0: none; else the event and one
+		writer  int // the last event that wrote, plus 1; 0: none
 		readers []int
 	}
 	history := map[element]*touched{}

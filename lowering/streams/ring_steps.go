@@ -139,7 +139,7 @@ func (c *slicer) copyOut(st step, in, out *hostir.Tensor, i int) {
 		part--
 	}
 	local := c.selected(r, nil, in, i, c.team.Coordinate)
-	alone := c.selected(r, nil, local, part, expr.Int(0)) // of one rank
+	alone := c.selected(r, nil, local, part, expr.Int(0)) // without the axis of the ranks
 	result := c.selected(r, nil, out, st.loop, expr.Int(0))
 	c.after = append(c.after, &hostir.Set{Info: hostir.InfoFrom(r, "the local sum"), Out: result, In: alone})
 }

@@ -41,7 +41,7 @@ func (l *streamLowering) chunk(g *group) cut {
 	case l.bySubChunks(g):
 		whole.subChunks, whole.subChunk = split, l.subChunk
 		if !g.computes() {
-			return whole // no GEMM takes several slices
+			return whole // there is no GEMM to take several slices
 		}
 	case split > 1:
 		return cut{subChunks: split, width: 1, subChunk: l.names.Fresh("c"), bracket: l.loopChoice(g, schedule.Steps) == schedule.Bracket}

@@ -16,7 +16,7 @@ import (
 // generator makes programs that use every statement and attribute of the text form.
 // Their text is valid, but they compute nothing meaningful.
 type generator struct {
-	on hostir.StreamRef // that the last statement runs on
+	on hostir.StreamRef // the stream of the last statement
 	*rand.Rand
 	p *hostir.Program
 }
@@ -38,7 +38,7 @@ func generate(seed uint64) *hostir.Program {
 	for i := range g.IntN(4) {
 		g.p.Reference = append(g.p.Reference, g.refOp(i))
 	}
-	const second = 1 << 32 // seeds of fallback variants
+	const second = 1 << 32 // first seed of fallback variants
 	if seed < second && seed%4 == 0 {
 		g.p.Fallback = generate(seed + second)
 	}

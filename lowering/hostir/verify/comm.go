@@ -92,7 +92,7 @@ func (v *verifier) sides(s *hostir.Communication) {
 	in, out := hostir.SplitAxis(s.In, s.MeshAxis) != hostir.Unmapped, hostir.SplitAxis(s.Out, s.MeshAxis) != hostir.Unmapped
 	form := s.Type.Row()
 	if form.Copies() {
-		return // of whole tensors, of local shards, or of a slice in each iteration
+		return // it may copy whole tensors, local shards, or a slice in each iteration
 	}
 	if in == form.FromRoot || out != form.Splits {
 		v.breach(s, "communication", "%s along mesh axis %s cannot take %s %s to %s %s", s.Type, s.MeshAxis,
