@@ -8,19 +8,19 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// The search keeps inAll states for the whole program, and between few and many after each statement.
+// The search keeps inAll states in total, divided evenly among the statements, but at least few and at most many after each statement.
 const (
 	inAll = 4096
 	few   = 32
 	many  = 2048
 )
 
-// beamOf is the number of states that the search of a graph keeps.
+// beamOf returns how many states the search of a graph keeps after each statement.
 func beamOf(g *graph) int { return min(max(inAll/max(len(g.body), 1), few), many) }
 
-// AssignPlacements chooses the placements of all tensors that the spec leaves open, so that the time of work and communication is
-// least, and writes each change of a placement as one communication. Each other statement is then local to a rank. It reports whether
-// the placements are the pass's to choose.
+// AssignPlacements chooses the placements of all tensors that the spec leaves open, so that the estimated time of work and
+// communication is least. It writes each step of a change as one communication or local copy. Other statements are then local to a rank.
+// It returns false, and changes nothing, if the pass may not choose the placements or finds no possible assignment.
 func AssignPlacements(p *hostir.Program, prices Prices) bool {
 	if !handles(p) {
 		return false
@@ -34,7 +34,9 @@ func AssignPlacements(p *hostir.Program, prices Prices) bool {
 	return true
 }
 
-// best searches the assignment, and returns its time. Where ranks add parts of a product, a separate statement adds the bias.
+// best returns the cheapest assignment that the search finds, and its time; chosen is nil if there is none. The first search takes every
+// bias as a separate addition. The second search keeps it separate only for linears whose result is partial, so that the bias is not
+// added once per rank. added lists the results of these linears without their bias.
 func best(p *hostir.Program, pricing *pricing) (g *graph, chosen []int, us float64, added []*hostir.Tensor) {
 	body, biases := apart(p, func(*hostir.Linear) bool { return true })
 	g = newGraph(body, pricing)
@@ -56,12 +58,13 @@ func best(p *hostir.Program, pricing *pricing) (g *graph, chosen []int, us float
 	return g, chosen, us, added
 }
 
-// apart returns the body with some products and the additions of their biases apart, and the original of each such product.
+// apart returns the body with some linears divided into a linear without bias and an addition. It maps each linear without bias to the
+// original statement.
 func apart(p *hostir.Program, some func(*hostir.Linear) bool) (body []hostir.Stmt, of map[hostir.Stmt]hostir.Stmt) {
 	of = map[hostir.Stmt]hostir.Stmt{}
 	for _, s := range p.Body {
 		l, linear := s.(*hostir.Linear)
-		if !linear || l.Bias == nil || len(l.Bias.Axes) > 1 || !some(l) { // one of batches is not aligned with rows
+		if !linear || l.Bias == nil || len(l.Bias.Axes) > 1 || !some(l) { // a bias with batch axes does not align with the rows
 			body = append(body, s)
 			continue
 		}
@@ -78,8 +81,9 @@ func apart(p *hostir.Program, some func(*hostir.Linear) bool) (body []hostir.Stm
 	return body, of
 }
 
-// handles reports whether placements are the pass's to choose: one mesh with several ranks, no pipeline that the spec states, and
-// no communication that the schedule names.
+// handles reports whether the pass may choose placements. The program must have one mesh of several ranks, and no allocated memory,
+// Stream axis or reduced axis. The schedule must not have preset: reference. The user must not have set reshard, or a field of a
+// single communication.
 func handles(p *hostir.Program) bool {
 	if hostir.Allocates(p) || len(p.Meshes) != 1 || p.Meshes[0].Size() == 1 || p.Choices.Get(schedule.Preset) == schedule.Reference ||
 		slices.ContainsFunc(p.Choices.Stated(), func(c schedule.Choice) bool {

@@ -1,4 +1,4 @@
-// Package place chooses where tensors lie. For each mesh axis a tensor is whole on each rank, split along one of its axes, or
-// partial: each rank has a summand. The package has one pass, which chooses the placements of all tensors that the spec leaves
-// open, and makes each change of a placement one communication.
+// Package place chooses the placements of tensors. Along each mesh axis a tensor is whole on each rank, split along one of its
+// axes, or partial: each rank has one operand of a reduction. The package has one pass. It chooses all placements that the spec
+// leaves open. It writes each change of placement along one mesh axis as one communication, or as a local copy of a rank's block.
 package place

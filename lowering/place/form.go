@@ -7,10 +7,10 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// A dim is an axis of a form: the elements of an axis of the tensor, or the blocks that ranks have of it.
+// dim is an axis of a form: the blocks of a tensor axis, one for each rank of a mesh axis, or the elements of a tensor axis.
 type dim struct {
 	axis  int    // of the tensor; summands if there is no such axis
-	ranks string // the mesh axis for whose ranks it has one block each; empty: elements, inside of the blocks
+	ranks string // of blocks: the mesh axis, with a block for each rank; empty for elements inside of blocks
 	whole bool   // each rank has all blocks
 	domain.Extent
 }
@@ -18,7 +18,7 @@ type dim struct {
 // summands is the axis of a dim that counts the parts of a partial tensor.
 const summands = -1
 
-// split reports whether each rank has one block.
+// split reports whether each rank has only one of the blocks.
 func (d dim) split() bool { return d.ranks != "" && !d.whole }
 
 // is reports whether two dims are equal, whatever the text of their extents.
@@ -26,13 +26,13 @@ func (d dim) is(o dim) bool {
 	return d.axis == o.axis && d.ranks == o.ranks && d.whole == o.whole && d.Size == o.Size
 }
 
-// counts reports whether a dim has to be in a form: others have one element on each rank and in all.
+// counts reports whether a form needs the dim. Other dims have one element and are not split.
 func (d dim) counts() bool { return d.split() || d.Size > 1 }
 
 // one is a dim of one element.
 var one = dim{axis: summands - 1, Extent: domain.Extent{Size: 1}}
 
-// form is a tensor of the program that is written, in some placement.
+// form is a tensor of the new program: one placement of a tensor of the old program.
 type form struct {
 	tensor *hostir.Tensor
 	dims   []dim
@@ -58,13 +58,13 @@ func dimsOf(t *hostir.Tensor) []dim {
 	return list
 }
 
-// needed leaves out dims of one element.
+// needed drops dims that a form does not need (see counts).
 func needed(dims []dim) []dim {
 	return slices.DeleteFunc(slices.Clone(dims), func(d dim) bool { return !d.counts() })
 }
 
-// arranged returns a form with these dims, which are its own in another order, and others of one element. It adds a permute and a
-// reshape, as needed.
+// arranged returns a form with the given dims: the dims of f that count, in another order, and dims of one element. It appends a
+// permute and a reshape if they are needed.
 func (r *rewriter) arranged(f form, dims []dim) form {
 	from, to := needed(f.dims), needed(dims)
 	if !slices.EqualFunc(from, to, dim.is) {
@@ -85,7 +85,7 @@ func (r *rewriter) arranged(f form, dims []dim) form {
 	return r.reshaped(f, dims)
 }
 
-// reshaped returns a form with other dims for the same elements in row-major order.
+// reshaped returns a form with other dims for the same elements in row-major order. It appends a statement if the axes change.
 func (r *rewriter) reshaped(f form, dims []dim) form {
 	if len(f.dims) < len(dims) && slices.EqualFunc(needed(f.dims), needed(dims), dim.is) && len(needed(f.dims)) == len(f.dims) {
 		return r.stretched(f, dims)
@@ -100,7 +100,7 @@ func (r *rewriter) reshaped(f form, dims []dim) form {
 	})
 }
 
-// stretched adds the axes of one element that a form lacks.
+// stretched appends a broadcast for each dim of one element that a form lacks.
 func (r *rewriter) stretched(f form, dims []dim) form {
 	for i, d := range dims {
 		if i < len(f.dims) && d.is(f.dims[i]) {
@@ -127,7 +127,7 @@ func (r *rewriter) cut(f form, axis int, over domain.MeshAxis) form {
 	return r.reshaped(f, dims)
 }
 
-// joined makes blocks that each rank has again elements of their axis.
+// joined merges blocks of an axis, of which each rank has all after a gather, with the elements inside of them.
 func (r *rewriter) joined(f form, axis int) form {
 	dims, at := slices.Clone(f.dims), slices.IndexFunc(f.dims, func(d dim) bool { return d.axis == axis && d.whole })
 	block := dims[at]
@@ -149,7 +149,7 @@ func (r *rewriter) joined(f form, axis int) form {
 	return r.reshaped(f, dims)
 }
 
-// renumbered returns dims with the numbers of axes that a map gives.
+// renumbered replaces the axis numbers of dims by the numbers in row, a row of hostir.AxisMap. Summands stay.
 func renumbered(dims []dim, row []int) []dim {
 	list := slices.Clone(dims)
 	for i, d := range list {

@@ -8,14 +8,14 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// Next is the cheapest assignment without one change of the chosen one.
+// Next is the cheapest assignment that avoids one communication of the chosen assignment.
 type Next struct {
-	Us      float64 // how much longer it takes, by the prices of the search
-	Instead string  // the communications that only it has
+	Us      float64 // how much longer it takes, in microseconds, by the prices of the search
+	Instead string  // the communications that the chosen assignment does not have
 }
 
-// NextBest returns a search for the cheapest assignment without a communication of the cheapest one, of the tensor or of a view of it.
-// It returns false for a change that is not in that, and nil if no assignment does without it.
+// NextBest returns a function that finds the cheapest assignment without a communication of the chosen one, for a tensor and its views.
+// The function returns false if the chosen assignment has no such communication, and a nil Next if no assignment avoids it.
 func NextBest(p *hostir.Program, prices Prices) func(without hostir.Change) (next *Next, found bool) {
 	chosen, least := assigned(p, prices, hostir.Change{})
 	known := map[hostir.Change]*Next{}
@@ -32,7 +32,8 @@ func NextBest(p *hostir.Program, prices Prices) func(without hostir.Change) (nex
 	}
 }
 
-// assigned returns the communications of the cheapest assignment without a change, with their bytes, and its time; nil if there is none.
+// assigned returns the communications of the cheapest assignment without a change, with the bytes of their results on one rank, and the
+// time of the assignment. It returns nil if no assignment is possible.
 func assigned(p *hostir.Program, prices Prices, without hostir.Change) (made map[hostir.Change]int64, us float64) {
 	spec, mesh, same := hostir.SpecOf(p), p.Meshes[0], alike(p)
 	g, chosen, us, added := best(p, &pricing{Prices: prices, mesh: mesh, not: func(t *hostir.Tensor, s step) bool {
@@ -55,7 +56,7 @@ func assigned(p *hostir.Program, prices Prices, without hostir.Change) (made map
 	return made, us
 }
 
-// alike returns a function that gives a tensor and its views the same name.
+// alike returns a function that maps the name of a view to the name of the tensor that it is a view of. Other names stay.
 func alike(p *hostir.Program) func(name string) string {
 	from := map[string]string{}
 	for _, s := range p.Body {
@@ -72,7 +73,7 @@ func alike(p *hostir.Program) func(name string) string {
 	}
 }
 
-// instead lists the communications that are not among others.
+// instead lists the communications of made that are not in others.
 func instead(made, others map[hostir.Change]int64) string {
 	var list []string
 	for c, bytes := range made {
@@ -87,7 +88,7 @@ func instead(made, others map[hostir.Change]int64) string {
 	return strings.Join(list, ", ")
 }
 
-// size prints bytes.
+// size formats a number of bytes.
 func size(n int64) string {
 	switch {
 	case n >= 1e6:

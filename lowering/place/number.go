@@ -6,22 +6,23 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// forms numbers the placements of a tensor that the search may choose. The stated placement is the first.
+// forms numbers the placements of a tensor that the search may choose. A stated placement has number 0.
 type forms struct {
 	id     int
 	tensor *hostir.Tensor
-	of     *forms   // the tensor that it is a view of
-	ways   []choice // of the view
+	of     *forms   // of the operand, if the tensor is a view
+	ways   []choice // of the statement that makes the view
 	list   []Placements
-	bytes  []int64     // of a rank's part
-	us     [][]float64 // the time of the change from one number to another; negative if it is not possible
+	bytes  []int64     // of a rank's part, by number
+	us     [][]float64 // the time of a change, by the numbers before and after it; negative if it is impossible
 }
 
-// mostForms is the number of placements of a tensor that are numbered. Choices of more, as on a mesh of many axes, are left out.
+// mostForms limits the placements of one tensor, because a number is one byte. The search drops choices with more placements, which
+// are possible on a mesh of many axes.
 const mostForms = 256
 
-// number numbers the placements of all choices. It leaves out choices from whose results nothing leads to
-// the stated placements.
+// number numbers the placements of all choices. It drops choices whose results cannot be changed to their stated placements, and
+// choices with placements beyond mostForms.
 func (g *graph) number() {
 	g.forms = map[*hostir.Tensor]*forms{}
 	for i := range g.choices {
@@ -35,7 +36,7 @@ func (g *graph) number() {
 	}
 }
 
-// possible returns the choices of a statement that can be, with their numbers.
+// possible returns the choices of a statement that numbered accepts, with their times and numbers.
 func (g *graph) possible(s hostir.Stmt, uses, defs []*hostir.Tensor, choices []choice) (list []choice) {
 	for _, c := range choices {
 		c.us = g.local(s, c.in, c.out)
@@ -46,7 +47,8 @@ func (g *graph) possible(s hostir.Stmt, uses, defs []*hostir.Tensor, choices []c
 	return list
 }
 
-// numbered sets the numbers of a choice.
+// numbered sets the numbers of a choice, and adds the time of changes to stated placements. It returns false if such a change is
+// impossible, or a tensor has too many placements.
 func (g *graph) numbered(uses, defs []*hostir.Tensor, c *choice) (possible bool) {
 	c.reads, c.makes = nil, nil
 	for k, t := range uses {
@@ -74,7 +76,7 @@ func (g *graph) numbered(uses, defs []*hostir.Tensor, c *choice) (possible bool)
 	return true
 }
 
-// formsOf returns the numbers of a tensor.
+// formsOf returns the numbered placements of a tensor, and creates them on first use.
 func (g *graph) formsOf(t *hostir.Tensor) *forms {
 	f := g.forms[t]
 	if f == nil {
@@ -87,7 +89,8 @@ func (g *graph) formsOf(t *hostir.Tensor) *forms {
 	return f
 }
 
-// number returns the number of a placement, and prices the changes from and to a new one.
+// number returns the number of a placement, and prices the changes from and to a new one. It returns false for a new placement if the
+// tensor already has mostForms.
 func (f *forms) number(p *pricing, at Placements) (n byte, numbered bool) {
 	if i := slices.Index(f.list, at); i >= 0 {
 		return byte(i), true

@@ -5,18 +5,18 @@ import (
 	"slices"
 )
 
-// path is the cheapest way to have a tensor in a placement: a change from one in which it is there, or a view of another tensor and
-// then a change.
+// path is the cheapest way to make a tensor available in a placement. It is a change from an available placement, or a view of another
+// tensor that is then changed.
 type path struct {
-	us   float64 // infinite if there is none
+	us   float64 // infinite if there is no path
 	from byte    // the number of the placement before the change
-	way  int     // of the view; none: the tensor is there
+	way  int     // the number of the choice of the view, or none
 }
 
-// none stands for no view: the tensor is there.
+// none marks a path without a view: the tensor is available in the placement before the change.
 const none = -1
 
-// paths returns the path to each placement of a tensor.
+// paths returns the path to each placement of a tensor, by number.
 func (s *state) paths(f *forms) []path {
 	list := make([]path, len(f.list))
 	for to := range list {
@@ -42,7 +42,7 @@ func (s *state) paths(f *forms) []path {
 	return list
 }
 
-// have returns the numbers of the placements in which a tensor is there.
+// have returns the numbers of the placements in which a tensor is available.
 func (s *state) have(f *forms) string {
 	if n, found := s.find(f); found {
 		return s.live[n].have
@@ -50,12 +50,13 @@ func (s *state) have(f *forms) string {
 	return ""
 }
 
-// find returns the place of a tensor among those that are held.
+// find returns the index of a tensor in live, or the index at which it would be inserted.
 func (s *state) find(f *forms) (n int, found bool) {
 	return slices.BinarySearchFunc(s.live, f.id, func(h held, id int) int { return h.id - id })
 }
 
-// read makes a tensor available in a placement. Each change also makes the tensors available that it changes on its path.
+// read makes a tensor available in a placement, and adds the time of the changes. If the path makes a view, the operand of the view also
+// becomes available. It returns false if there is no path.
 func (s *state) read(f *forms, at byte) (possible bool) {
 	p := s.paths(f)[at]
 	if math.IsInf(p.us, 1) {
@@ -71,7 +72,7 @@ func (s *state) read(f *forms, at byte) (possible bool) {
 	return true
 }
 
-// add makes a tensor available in a placement.
+// add records that a tensor is available in a placement, and adds its bytes.
 func (s *state) add(f *forms, at byte) {
 	n, found := s.find(f)
 	if !found {

@@ -8,23 +8,24 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// Placement says what a rank has of a tensor along one mesh axis: Whole, Partial, or a block of the axis with that number.
+// Placement describes the part of a tensor that a rank has along one mesh axis. It is Whole, Partial, or the number of a tensor axis of
+// which each rank has a block.
 type Placement int8
 
 const (
 	// Whole means that each rank has all elements.
 	Whole Placement = hostir.Whole
-	// Partial means that each rank has a summand of all elements, or another operand of a maximum, minimum or product.
+	// Partial means that each rank has a summand of every element, or an operand of another reduction, such as a maximum.
 	Partial Placement = hostir.Partial
 )
 
-// splits reports whether it is a split.
+// splits reports whether each rank has a block of an axis.
 func (p Placement) splits() bool { return p >= 0 }
 
-// Placements has a placement for each axis of a mesh.
+// Placements holds one Placement for each axis of a mesh.
 type Placements string
 
-// placements returns a list of them.
+// placements packs a list of Placement values.
 func placements(list ...Placement) Placements {
 	text := make([]byte, len(list))
 	for i, p := range list {
@@ -33,7 +34,7 @@ func placements(list ...Placement) Placements {
 	return Placements(text)
 }
 
-// of returns the placement along the mesh axis with a number.
+// of returns the placement along the mesh axis with this number.
 func (p Placements) of(axis int) Placement { return Placement(p[axis]) }
 
 // with returns the placements with another placement along one mesh axis.
@@ -41,7 +42,7 @@ func (p Placements) with(axis int, by Placement) Placements {
 	return p[:axis] + Placements([]byte{byte(by)}) + p[axis+1:]
 }
 
-// partial reports whether one of them is partial.
+// partial reports whether the tensor is partial along any mesh axis.
 func (p Placements) partial() bool {
 	return strings.Contains(string(p), string(placements(Partial)))
 }
@@ -56,7 +57,7 @@ func (p Placements) twice() bool {
 	return false
 }
 
-// declared returns the placements that a tensor's own axes state.
+// declared returns the placements that the axes of a tensor state.
 func declared(t *hostir.Tensor, mesh *domain.Mesh) Placements {
 	list := make([]Placement, len(mesh.Axes))
 	for i, axis := range mesh.Axes {
@@ -65,13 +66,13 @@ func declared(t *hostir.Tensor, mesh *domain.Mesh) Placements {
 	return placements(list...)
 }
 
-// step is a change of the placement along one mesh axis: one communication, or taking a rank's own part.
+// step changes the placement along one mesh axis. It is one communication, or each rank takes its block of a whole tensor.
 type step struct {
 	mesh     int
 	from, to Placement
 }
 
-// kind is the communication of a change; empty: each rank takes its own part.
+// kind returns the collective of a step, or "" if each rank only takes its block of a whole tensor.
 func (s step) kind() collective.Type {
 	if s.from == Whole {
 		return ""
@@ -79,8 +80,8 @@ func (s step) kind() collective.Type {
 	return collective.Form{Splits: s.to.splits(), Reduces: s.from == Partial}.Type()
 }
 
-// steps lists the changes that lead from one to the other: first sums, then the rest, and gathers last, so that little data moves.
-// It returns false if there are none, since nothing makes a tensor partial.
+// steps lists the steps from one placement to another: reductions first, then splits of whole tensors, then moves from axis to axis, and
+// gathers last, so that little data moves. It returns false if a step would have to make the tensor partial, which no step can.
 func steps(from, to Placements) (list []step, possible bool) {
 	for from != to {
 		at, best := -1, 0
@@ -93,7 +94,7 @@ func steps(from, to Placements) (list []step, possible bool) {
 		target := Whole
 		if at >= 0 {
 			target = to.of(at)
-		} else { // two mesh axes exchange their axes
+		} else { // two mesh axes swap the axes that they split: gather one
 			at = 0
 			for at < len(from) && (from[at] == to[at] || !from.of(at).splits()) {
 				at++
@@ -108,7 +109,7 @@ func steps(from, to Placements) (list []step, possible bool) {
 	return list, true
 }
 
-// rankOf orders changes; 0: there is none.
+// rankOf returns the priority of a change, the first step having the highest; 0 if nothing changes.
 func rankOf(from, to Placement) int {
 	switch {
 	case from == to:

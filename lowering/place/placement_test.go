@@ -2,7 +2,7 @@ package place
 
 import "testing"
 
-// TestSteps: the steps lead from each placement on three mesh axes to each other, unless that is partial.
+// TestSteps checks that steps lead from each placement on three mesh axes to each other one, unless a step would make it partial.
 func TestSteps(t *testing.T) {
 	var all []Placements
 	kinds := []Placement{Whole, Partial, 0, 1, 2}

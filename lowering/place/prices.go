@@ -7,13 +7,13 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// Prices is how long work takes on its own, in microseconds.
+// Prices estimates how long work takes on an idle machine, in microseconds.
 type Prices interface {
-	// CollectiveAlone is the time of a communication of some ranks, each with bytes of the operand and of the result.
+	// CollectiveAlone returns the time of a collective. in and out are the bytes of its operand and of its result on each rank.
 	CollectiveAlone(form collective.Form, in, out int64, ranks int) float64
-	// KernelAlone is the time of a kernel by the number of bytes that it reads and writes.
+	// KernelAlone returns the time of a kernel that reads and writes this number of bytes in total.
 	KernelAlone(bytes int64) float64
-	// GEMMAlone is the time of a batch of matrix products.
+	// GEMMAlone returns the time of a batch of GEMMs.
 	GEMMAlone(p cost.GEMMSize) float64
 }
 
@@ -21,12 +21,12 @@ type Prices interface {
 type pricing struct {
 	Prices
 	mesh *domain.Mesh
-	fns  map[*hostir.Tensor]string           // with which function the parts of a partial tensor are reduced
-	not  func(t *hostir.Tensor, s step) bool // changes that must not happen; nil: all may
+	fns  map[*hostir.Tensor]string           // the function that reduces a tensor if it is partial
+	not  func(t *hostir.Tensor, s step) bool // reports forbidden steps; nil: all are allowed
 	traffic
 }
 
-// bytes is the size of a rank's part of a tensor.
+// bytes returns the size of a rank's part of a tensor, in bytes.
 func (p *pricing) bytes(t *hostir.Tensor, at Placements) int64 {
 	size := t.DType.Size()
 	for _, a := range t.Axes {
@@ -40,7 +40,7 @@ func (p *pricing) bytes(t *hostir.Tensor, at Placements) int64 {
 	return size
 }
 
-// step is the time of a change of placement.
+// step returns the time of one step from a placement.
 func (p *pricing) step(t *hostir.Tensor, from Placements, s step) float64 {
 	to, ranks := from.with(s.mesh, s.to), p.mesh.Axes[s.mesh].Size
 	in, out := p.bytes(t, from), p.bytes(t, to)
@@ -51,7 +51,7 @@ func (p *pricing) step(t *hostir.Tensor, from Placements, s step) float64 {
 	return p.CollectiveAlone(kind.Row().Form, in, out, int(ranks))
 }
 
-// change is the time of all steps from one placement to another; negative if nothing leads there.
+// change returns the time of all steps from one placement to another, or -1 if they are impossible or forbidden.
 func (p *pricing) change(t *hostir.Tensor, from, to Placements) (us float64) {
 	list, possible := steps(from, to)
 	if !possible {
@@ -67,7 +67,7 @@ func (p *pricing) change(t *hostir.Tensor, from, to Placements) (us float64) {
 	return us
 }
 
-// local is the time of a statement on one rank.
+// local returns the time of a statement on one rank. Views take no time.
 func (p *pricing) local(s hostir.Stmt, in, out []Placements) float64 {
 	uses, defs := hostir.Uses(s), hostir.Defs(s)
 	switch s.(type) {
@@ -97,7 +97,7 @@ func (p *pricing) local(s hostir.Stmt, in, out []Placements) float64 {
 		return p.attention(uses, in)
 	case *hostir.Reduce:
 		if p.bytes(uses[0], in[0])/uses[0].DType.Size() == p.bytes(defs[0], out[0])/defs[0].DType.Size() {
-			return 0 // one element on each rank
+			return 0 // each rank reduces one element
 		}
 	}
 	bytes := int64(0)
@@ -117,7 +117,7 @@ func (p *pricing) local(s hostir.Stmt, in, out []Placements) float64 {
 	return p.KernelAlone(bytes)
 }
 
-// attention prices an attention as its two products.
+// attention prices an attention as two GEMMs of the same size.
 func (p *pricing) attention(uses []*hostir.Tensor, in []Placements) float64 {
 	axes := uses[1].Axes
 	rows, size := axes[len(axes)-2].Size, axes[len(axes)-1].Size

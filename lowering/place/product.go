@@ -8,8 +8,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// product writes a matrix product, with blocks as the outermost batches. If the second operand has blocks and no other batch axes, the
-// rows of the first become one axis, so that its blocks are next to the matrices.
+// product writes a matmul with blocks as the outermost batch axes. If the second operand has blocks and no other batch axes, all rows of
+// the first operand become one axis, so that the blocks come directly before the matrices.
 func (r *rewriter) product(s hostir.Stmt, in []form, rows [][]int) form {
 	uses, rank := hostir.Uses(s), len(hostir.Result(s).Axes)
 	k, second := len(uses[0].Axes)-1, len(uses[1].Axes)
@@ -40,7 +40,7 @@ func (r *rewriter) product(s hostir.Stmt, in []form, rows [][]int) form {
 			d = wd
 		}
 		if d.Size == 1 && j < rank-2 && !has(x, j) && !has(w, j) {
-			continue // ranks have one each
+			continue // each rank has one element, so that the block is enough
 		}
 		d.axis = j
 		lead, ofX = append(lead, d), append(ofX, xd)
@@ -88,10 +88,10 @@ func has(f form, axis int) bool {
 	return slices.ContainsFunc(f.dims, func(d dim) bool { return d.axis == axis && d.ranks == "" })
 }
 
-// elementsOf returns the dim of elements of an axis, of one element if ranks have one each.
+// elementsOf returns the dim of the elements of an axis, or a dim of one element if the form has none.
 func elementsOf(f form, axis int) dim { return f.elements(axis, axis+1)[0] }
 
-// summed renumbers dims as axes of the result. Those of the summed axis are summands.
+// summed renumbers dims as axes of the result. The dims of the summed axis become summands.
 func summed(dims []dim, axis int, row []int) []dim {
 	list := slices.Clone(dims)
 	for i, d := range list {
@@ -105,7 +105,7 @@ func summed(dims []dim, axis int, row []int) []dim {
 	return list
 }
 
-// productOf is the extent of several axes as one.
+// productOf returns the extent of an axis that merges several dims.
 func productOf(dims []dim) domain.Extent {
 	size, text := int64(1), expr.Expr(expr.Int(1))
 	for _, d := range dims {

@@ -13,8 +13,8 @@ type rewriter struct {
 	spec    *hostir.Spec
 	names   *hostir.Namer
 	body    []hostir.Stmt
-	first   int            // the first statement of the operation that is written
-	from    hostir.Stmt    // that operation
+	first   int            // the index in body of the first statement of the current operation
+	from    hostir.Stmt    // the current operation, in the old body
 	of      *hostir.Tensor // the tensor of the model whose form is made
 	made    map[*hostir.Tensor]map[Placements]form
 	named   map[*hostir.Tensor]bool // whether a form has the name of the tensor
@@ -46,10 +46,10 @@ func (g *graph) rewrite(p *hostir.Program, chosen []int) {
 	p.Tensors = slices.DeleteFunc(p.Tensors, func(t *hostir.Tensor) bool { return t.Role == hostir.Temp && !used[t] })
 }
 
-// info is the Info of a statement for the operation that is written.
+// info returns the Info of a new statement of the current operation.
 func (r *rewriter) info(note string) hostir.Info { return hostir.InfoFrom(r.from, note) }
 
-// moves is the Info of a communication, with its need. Only the finished program shows what needs it.
+// moves returns the Info of a communication, with its Need. Package shard sets the By of the Need later, from the finished program.
 func (r *rewriter) moves(s step, note string) hostir.Info {
 	name, info := r.spec.Name(nil, r.of), r.info(note)
 	info.Need = &hostir.Need{
@@ -78,7 +78,7 @@ func (r *rewriter) add(like form, suffix string, dims []dim, write func(out *hos
 	return form{out, dims}
 }
 
-// keep records a form of a tensor.
+// keep records the form of a tensor in a placement.
 func (r *rewriter) keep(t *hostir.Tensor, at Placements, f form) {
 	if r.made[t] == nil {
 		r.made[t] = map[Placements]form{}
@@ -86,7 +86,7 @@ func (r *rewriter) keep(t *hostir.Tensor, at Placements, f form) {
 	r.made[t][at] = f
 }
 
-// read returns a tensor in a placement, by the path that the search takes.
+// read returns a tensor in the placement with number at. It writes the changes on the path that the search takes.
 func (r *rewriter) read(f *forms, at byte) form {
 	p := r.state.paths(f)[at]
 	if p.way != none {
@@ -102,7 +102,7 @@ func (r *rewriter) read(f *forms, at byte) form {
 	return r.changed(f.tensor, f.list[p.from], f.list[at])
 }
 
-// changed changes a form step by step.
+// changed returns a tensor in placement to, from its form in placement from. It writes only steps whose results do not exist yet.
 func (r *rewriter) changed(t *hostir.Tensor, from, to Placements) form {
 	f := r.made[t][from]
 	list, _ := steps(from, to)
@@ -122,7 +122,8 @@ func (r *rewriter) has(t *hostir.Tensor, at Placements) bool {
 	return has
 }
 
-// step is one communication, or takes the own part.
+// step writes one step: a communication, or a Set in which each rank takes its block of a whole tensor. After a gather it merges the
+// gathered blocks.
 func (r *rewriter) step(f form, s step) form {
 	over := r.mesh.Axes[s.mesh]
 	if s.to.splits() {
@@ -180,7 +181,8 @@ func (r *rewriter) operation(s hostir.Stmt, c choice) {
 	}
 }
 
-// deliver makes a form the tensor that the spec declares.
+// deliver makes the declared tensor t from a form. If the current operation makes the form, it makes t in its place. Otherwise deliver
+// appends a copy.
 func (r *rewriter) deliver(t *hostir.Tensor, f form) {
 	f = r.arranged(f, dimsOf(t))
 	fresh := slices.IndexFunc(r.body[r.first:], func(s hostir.Stmt) bool { return slices.Contains(hostir.Defs(s), f.tensor) })

@@ -9,15 +9,15 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// choice is how one statement runs: placements of its operands and its results, and the time.
+// choice is one way to run a statement over all mesh axes: the placements of its operands and results, and the time.
 type choice struct {
 	in, out []Placements
-	reads   []byte  // the numbers of in
-	makes   []byte  // the numbers of out, or of the stated placements
-	us      float64 // of the work on a rank, and of changes to stated placements
+	reads   []byte  // the numbers of in, as forms numbers them
+	makes   []byte  // the numbers of out; of a stated placement, if the result has one
+	us      float64 // of the local work, and of changes of results to stated placements
 }
 
-// graph is a program as the search sees it.
+// graph is the program that the search works on.
 type graph struct {
 	*pricing
 	body    []hostir.Stmt
@@ -26,11 +26,12 @@ type graph struct {
 	defs    [][]*hostir.Tensor            // its results
 	last    map[*hostir.Tensor]int        // the last statement that reads a tensor
 	fixed   map[*hostir.Tensor]Placements // of inputs, outputs, and tensors that the spec places
-	views   map[*hostir.Tensor]view       // how to make the tensors that are views of others
+	views   map[*hostir.Tensor]view       // the statements that make views, by result
 	forms   map[*hostir.Tensor]*forms
 }
 
-// view is a statement that computes nothing. It has no choice: the search makes its result again in each placement that is read.
+// view is a statement whose result is a view of its operand. The search chooses no placement for the result. It makes the view anew in
+// each placement that a statement reads.
 type view struct {
 	stmt hostir.Stmt
 	ways []choice
@@ -68,7 +69,7 @@ func newGraph(body []hostir.Stmt, p *pricing) *graph {
 	return g
 }
 
-// reads records that a statement reads a tensor, and the tensors that it is a view of.
+// reads records that statement number at reads a tensor. If the tensor is a view, the statement also reads the operand of the view.
 func (g *graph) reads(t *hostir.Tensor, at int) {
 	g.last[t] = at
 	if v, isView := g.views[t]; isView {
@@ -76,7 +77,8 @@ func (g *graph) reads(t *hostir.Tensor, at int) {
 	}
 }
 
-// choicesOf combines the ways of a statement over the axes of the mesh.
+// choicesOf lists the choices of a statement: all combinations of one way for each mesh axis. It omits choices in which two mesh axes
+// split the same axis, or an operand is partial under another function than sum.
 func (g *graph) choicesOf(s hostir.Stmt) []choice {
 	list := []choice{{in: make([]Placements, len(hostir.Uses(s))), out: make([]Placements, len(hostir.Defs(s)))}}
 	for _, axis := range g.mesh.Axes {
@@ -98,7 +100,7 @@ func (g *graph) choicesOf(s hostir.Stmt) []choice {
 	})
 }
 
-// extend adds the placements along one more mesh axis.
+// extend appends to each element of a list the placement along the next mesh axis.
 func extend(list []Placements, by []Placement) []Placements {
 	out := make([]Placements, len(list))
 	for i := range list {
@@ -107,22 +109,22 @@ func extend(list []Placements, by []Placement) []Placements {
 	return out
 }
 
-// held has the placements in which a tensor is there: as it was made, and those that it was changed to.
+// held is a tensor with the placements in which it is available, because a statement made it there or it was changed to them.
 type held struct {
 	*forms
-	have string // the numbers of the placements
+	have string // the numbers of these placements, one byte each
 }
 
-// state is an assignment of the first statements.
+// state is a choice for each of the first statements of a program.
 type state struct {
 	us     float64
-	bytes  int64  // of all tensors that were made
-	live   []held // tensors that later statements read, in the order of their numbers
+	bytes  int64  // on one rank, of all tensors made so far
+	live   []held // tensors that later statements read, sorted by id
 	chosen int    // the choice of the last statement
 	before *state
 }
 
-// key identifies what later statements see of a state.
+// key identifies the part of a state that later statements depend on.
 func (s *state) key() string {
 	var b strings.Builder
 	for _, h := range s.live {
@@ -131,9 +133,9 @@ func (s *state) key() string {
 	return b.String()
 }
 
-// search returns the cheapest assignment: the number of the choice of each statement, and the time. It goes through the statements in
-// order, and keeps the cheapest of all states that look the same to the statements that follow, and the beam cheapest of all. It finds
-// the least time of all assignments if there are never more states than that. Ties go to less memory, then to the earlier choice.
+// search returns the cheapest assignment: the number of the choice of each statement, and the time. It returns nil if no assignment is
+// possible. It is a beam search over the statements in order. Of the states with equal keys it keeps the cheapest, and of these at most
+// beam. The result is optimal if there are never more than beam states. Ties go to less memory, then to the earlier choice.
 func (g *graph) search(beam int) (chosen []int, us float64) {
 	states := []*state{g.begin()}
 	for i := range g.body {
@@ -188,8 +190,8 @@ func (g *graph) begin() *state {
 	return s
 }
 
-// undominated keeps a state if it is cheaper than each kept state would be after the same changes of placement. It keeps most states
-// at most.
+// undominated drops each state that one of the first compared kept states covers, and keeps at most most states. The states must be
+// sorted by compare.
 func undominated(states []*state, most int) (kept []*state) {
 	for _, s := range states {
 		if len(kept) == most {
@@ -202,10 +204,10 @@ func undominated(states []*state, most int) (kept []*state) {
 	return kept
 }
 
-// compared is the number of the cheapest states that others are compared with.
+// compared is the number of kept states, the cheapest ones, with which undominated compares a state.
 const compared = 32
 
-// covers reports whether a state is as cheap as another, even after the changes that only the other has made.
+// covers reports whether a state takes no longer than another, even with the changes that make available what only the other has.
 func (s *state) covers(other *state) bool {
 	us := s.us
 	for _, h := range other.live {
@@ -224,7 +226,7 @@ func compare(a, b *state) int {
 	return cmp.Or(cmp.Compare(a.us, b.us), cmp.Compare(a.bytes, b.bytes))
 }
 
-// next is the state after statement i runs by choice n, or nil if an operand cannot be there.
+// next returns the state after statement i runs by choice n, or nil if an operand cannot be changed to the placement that n reads.
 func (g *graph) next(s *state, i, n int) *state {
 	c := &g.choices[i][n]
 	next := &state{us: s.us + c.us, bytes: s.bytes, live: slices.Clone(s.live), chosen: n, before: s}

@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// written appends a statement that is local to a rank, and returns its results.
+// written appends the statements that compute s locally on each rank from operands in, and returns the results.
 func (r *rewriter) written(s hostir.Stmt, in []form, c choice) []form {
 	rows := hostir.AxisMap(s)
 	switch s := s.(type) {
@@ -54,7 +54,7 @@ func (r *rewriter) written(s hostir.Stmt, in []form, c choice) []form {
 	}
 }
 
-// standard returns dims in the order of the tensor's axes, blocks in front of their elements, and summands in front of all.
+// standard returns dims in the order of the tensor's axes. Blocks come before the elements of their axis, and summands before all axes.
 func standard(dims []dim) []dim {
 	return slices.SortedStableFunc(slices.Values(dims), func(a, b dim) int {
 		if (a.ranks == "") != (b.ranks == "") && a.axis == b.axis {
@@ -64,7 +64,7 @@ func standard(dims []dim) []dim {
 	})
 }
 
-// permuted writes a permute of dims that have the numbers of its result.
+// permuted writes a permute of a form whose dims have the axis numbers of the result. It returns the form itself if the order stays.
 func (r *rewriter) permuted(s *hostir.Permute, f form) form {
 	dims := standard(f.dims)
 	perm := make([]int, len(dims))
@@ -79,7 +79,7 @@ func (r *rewriter) permuted(s *hostir.Permute, f form) form {
 	})
 }
 
-// clone appends a statement with other operands, and results with these dims.
+// clone appends a copy of a statement with other operands. Result k of the copy has dims[k].
 func (r *rewriter) clone(s hostir.Stmt, in []form, dims ...[]dim) []form {
 	n := hostir.Clone(s)
 	if a, ok := n.(*hostir.Attention); ok {
@@ -110,7 +110,7 @@ func (r *rewriter) clone(s hostir.Stmt, in []form, dims ...[]dim) []form {
 	return made
 }
 
-// suffix is the end of the name of a tensor: a partial tensor has the parts of a sum.
+// suffix returns the end of a tensor's name: "_parts" if the tensor is partial, otherwise "".
 func suffix(dims []dim) string {
 	if slices.ContainsFunc(dims, func(d dim) bool { return d.axis == summands && d.split() }) {
 		return "_parts"
@@ -118,7 +118,7 @@ func suffix(dims []dim) string {
 	return ""
 }
 
-// ranked returns the dims of blocks and summands of some forms, each once, in the order of the mesh axes.
+// ranked returns the dims of some forms that are split over ranks, at most one for each mesh axis, in the order of the mesh axes.
 func (r *rewriter) ranked(forms ...form) (list []dim) {
 	for _, axis := range r.mesh.Axes {
 		for _, f := range forms {
@@ -131,7 +131,7 @@ func (r *rewriter) ranked(forms ...form) (list []dim) {
 	return list
 }
 
-// elements returns the dims of elements in the order of the axes from first to last. An axis that the form lacks has one element.
+// elements returns the dims of the elements of axes first to last-1. An axis that the form lacks gets a dim of one element.
 func (f form) elements(first, last int) []dim {
 	var list []dim
 	for axis := first; axis < last; axis++ {
@@ -145,7 +145,7 @@ func (f form) elements(first, last int) []dim {
 	return list
 }
 
-// regrouped writes a reshape. Blocks are in front of their elements, where both forms have the same number of elements around them.
+// regrouped writes a reshape. Operand and result have blocks before the elements of their axis, so that no element changes its block.
 func (r *rewriter) regrouped(s *hostir.Reshape, in form, c choice) form {
 	operand := r.arranged(in, standard(in.dims))
 	inside := dimsOf(s.Out)
@@ -165,7 +165,8 @@ func (r *rewriter) regrouped(s *hostir.Reshape, in form, c choice) form {
 	return r.reshaped(operand, standard(append(blocks, inner(inside, form{dims: blocks})...)))
 }
 
-// folded writes a reduction: of the elements of a rank, and the blocks become summands.
+// folded writes a reduction of each rank's elements, if a rank has several. Blocks of the reduced axis become summands, which a later
+// communication reduces.
 func (r *rewriter) folded(s *hostir.Reduce, in form, row []int) form {
 	at := slices.IndexFunc(in.dims, func(d dim) bool { return d.axis == s.Axis && d.ranks == "" })
 	f := form{in.tensor, slices.Clone(in.dims)}
@@ -196,7 +197,7 @@ func (r *rewriter) folded(s *hostir.Reduce, in form, row []int) form {
 	})
 }
 
-// broadcast arranges the operands of a Binary in the order of an operand that has all dims, or in the order of the result. It returns
+// broadcast arranges the operands of a Binary in the order of an operand that has all dims, or else in the standard order. It returns
 // the dims of the result.
 func (r *rewriter) broadcast(s *hostir.Binary, in []form, rows [][]int) []dim {
 	rank := len(s.Out.Axes)
@@ -225,7 +226,8 @@ func (r *rewriter) broadcast(s *hostir.Binary, in []form, rows [][]int) []dim {
 	return full
 }
 
-// stretched returns the dims of a form in the order of others. One element stands for each that it lacks, except in front.
+// stretched returns the dims of a form in the order of others. It replaces a dim that the form lacks by one of one element, but drops
+// such dims before the first.
 func stretched(f form, others []dim) (dims []dim) {
 	for _, d := range others {
 		at := slices.IndexFunc(f.dims, func(o dim) bool { return o.axis == d.axis && o.ranks == d.ranks })
@@ -239,7 +241,8 @@ func stretched(f form, others []dim) (dims []dim) {
 	return dims
 }
 
-// inOrder writes a statement whose operands have their blocks in front, or at their axes if these have one element for each rank.
+// inOrder writes a statement whose operands and results have blocks first, then elements. If each rank has one element of an axis, the
+// block is the only dim of that axis.
 func (r *rewriter) inOrder(s hostir.Stmt, in []form, c choice) []form {
 	uses := hostir.Uses(s)
 	for k, f := range in {
@@ -265,7 +268,7 @@ func (r *rewriter) inOrder(s hostir.Stmt, in []form, c choice) []form {
 	return r.clone(s, in, dims...)
 }
 
-// inner leaves out the elements of axes of which each rank has one.
+// inner drops dims of one element if the form is split along the same axis.
 func inner(elements []dim, f form) []dim {
 	return slices.DeleteFunc(elements, func(d dim) bool {
 		return d.Size == 1 && slices.ContainsFunc(f.dims, func(b dim) bool { return b.axis == d.axis && b.split() })

@@ -2,14 +2,14 @@ package place
 
 import "github.com/hirgen/hirgen/lowering/hostir"
 
-// traffic says what a kernel has to read and to write. Operations on elements become few kernels (pass fuse-elementwise), so that
-// most of their operands and results never reach memory.
+// traffic records which operands and results kernels read from memory and write to it. Pass fuse-elementwise fuses operations on
+// elements into few kernels, so that most of their operands and results never reach memory.
 type traffic struct {
-	writes map[*hostir.Tensor]bool                 // whether something else than an operation on elements reads a tensor
-	reads  map[hostir.Stmt]map[*hostir.Tensor]bool // which operands a statement reads as the first of its kernel
+	writes map[*hostir.Tensor]bool                 // tensors that are outputs, or that other statements than operations on elements read
+	reads  map[hostir.Stmt]map[*hostir.Tensor]bool // operands that a statement loads: no kernel keeps them, and no earlier one loaded them
 }
 
-// onElements reports whether a statement can become a part of a kernel.
+// onElements reports whether a statement can become a part of a fused kernel.
 func onElements(s hostir.Stmt) bool {
 	switch s.(type) {
 	case *hostir.Unary, *hostir.Binary, *hostir.Cast, *hostir.Reduce:
@@ -19,7 +19,7 @@ func onElements(s hostir.Stmt) bool {
 	}
 }
 
-// trafficOf looks at the makers and readers of all tensors.
+// trafficOf finds the traffic of a program from the makers and readers of its tensors.
 func trafficOf(body []hostir.Stmt) traffic {
 	t := traffic{map[*hostir.Tensor]bool{}, map[hostir.Stmt]map[*hostir.Tensor]bool{}}
 	for i := len(body) - 1; i >= 0; i-- {

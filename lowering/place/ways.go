@@ -7,16 +7,16 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// A way is how a statement runs over the ranks of one mesh axis: the placements of its operands and of its results.
+// way is one strategy of a statement along one mesh axis: the placements of its operands and of its results.
 type way struct{ in, out []Placement }
 
-// waysOf is the table of strategies: it lists the ways of a statement over a mesh axis of some ranks, the whole statement on each
-// rank first.
+// waysOf is the table of strategies: it lists the ways of a statement along a mesh axis with this number of ranks. The way in which
+// each rank runs the whole statement is first.
 //
 //   - Whole: each rank does the same.
 //   - Along an axis: all operands that have the axis are split along it. The others are whole.
-//   - A sum over split elements is partial: of a product, or of a Reduce with any function.
-//   - A partial sum remains one in operations that are linear in it.
+//   - A matmul that sums over a split axis, or a Reduce of one with any function, has a partial result.
+//   - An operation that is linear in a partial sum has a partial sum as its result.
 func waysOf(s hostir.Stmt, ranks int64) []way {
 	ways := []way{whole(s)}
 	if reshape, ok := s.(*hostir.Reshape); ok {
@@ -28,7 +28,7 @@ func waysOf(s hostir.Stmt, ranks int64) []way {
 	return append(ways, linear(s)...)
 }
 
-// whole is the way in which each rank does the same.
+// whole returns the way in which each rank does the same.
 func whole(s hostir.Stmt) way {
 	return way{all(len(hostir.Uses(s)), Whole), all(len(hostir.Defs(s)), Whole)}
 }
@@ -36,19 +36,19 @@ func whole(s hostir.Stmt) way {
 // all repeats a placement.
 func all(n int, p Placement) []Placement { return slices.Repeat([]Placement{p}, n) }
 
-// divides reports whether an axis can be split into blocks, one for each rank.
+// divides reports whether an axis can be split into equal blocks, one for each rank.
 func divides(t *hostir.Tensor, axis int, ranks int64) bool {
 	return t.Axes[axis].Size > 1 && t.Axes[axis].Size%ranks == 0
 }
 
-// along lists the ways along an axis of the result.
+// along lists the ways that split an axis of the result.
 func along(s hostir.Stmt, ranks int64) (ways []way) {
 	switch s := s.(type) {
 	case *hostir.Positions:
-		return nil // few, so that each rank has all
+		return nil // positions are few, so that each rank has all
 	case *hostir.Attention:
 		if s.Blocks() != hostir.Unmapped {
-			return nil // one more axis in front would mean blocks
+			return nil // another leading axis would be taken for the axis that counts blocks
 		}
 	}
 	_, repeats := s.(*hostir.Broadcast) // a rank needs the whole operand for its part of the new axis
@@ -76,15 +76,15 @@ func along(s hostir.Stmt, ranks int64) (ways []way) {
 	return ways
 }
 
-// mayRunAlong reports whether ranks may have blocks of an axis of the result. The numbers of a fused operation depend on where an
-// element lies, so that its first axis has one element for each rank.
+// mayRunAlong reports whether an axis of the result may be split over ranks. The values of a fused operation can depend on the positions
+// of its elements. So only its first axis may be split, and only if that has one element for each rank.
 func mayRunAlong(s hostir.Stmt, axis int, ranks int64) bool {
 	_, fused := s.(*hostir.Fused)
 	return !fused || axis == 0 && hostir.Result(s).Axes[0].Size == ranks
 }
 
-// fits reports whether a way has a form that the statement takes: in an attention and a fused operation all operands have the
-// axis. The first operand of a product has rows.
+// fits reports whether a statement supports a way. In an attention and a fused operation no operand may be whole. The first operand of
+// a matmul must have rows.
 func fits(s hostir.Stmt, w way) bool {
 	switch s.(type) {
 	case *hostir.Attention, *hostir.Fused:
@@ -95,7 +95,8 @@ func fits(s hostir.Stmt, w way) bool {
 	return true
 }
 
-// blocks lists the ways of a reshape. It splits the product of some axes into others; the outermost blocks of both are the same.
+// blocks lists the ways that split a reshape. A reshape replaces groups of axes by groups with the same number of elements. The
+// outermost blocks of both groups are the same, so that a way splits the first axis of each.
 func blocks(s *hostir.Reshape, ranks int64) (ways []way) {
 	i, j := 0, 0
 	for i < len(s.In.Axes) && j < len(s.Out.Axes) {
@@ -125,7 +126,7 @@ func blocks(s *hostir.Reshape, ranks int64) (ways []way) {
 	return ways
 }
 
-// sums lists the ways in which each rank sums its elements, or folds them otherwise.
+// sums lists the ways in which each rank reduces its own elements, so that the result is partial.
 func sums(s hostir.Stmt, ranks int64) (ways []way) {
 	switch s := s.(type) {
 	case *hostir.Reduce:
@@ -146,7 +147,7 @@ func sums(s hostir.Stmt, ranks int64) (ways []way) {
 	return nil
 }
 
-// linear lists the ways in which a partial sum remains one.
+// linear lists the ways in which an operand is a partial sum, and so is the result.
 func linear(s hostir.Stmt) []way {
 	one := way{[]Placement{Partial}, []Placement{Partial}}
 	left := way{[]Placement{Partial, Whole}, []Placement{Partial}}
