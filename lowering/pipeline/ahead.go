@@ -20,14 +20,14 @@ type Ahead struct {
 type ahead struct {
 	before []hostir.Stmt // transfers of the first iterations
 	loop   *hostir.For
-	copied []hostir.Stmt // transfers of the loop between shared memories, which run on the copy stream
+	copied []hostir.Stmt // transfers of the loop over CUDA IPC, which run on the copy stream
 }
 
 // ahead issues the transfers of a loop early if they lead by fewer iterations than the loop has. The
 // transfers of the first iterations are issued before the loop. Each iteration begins with the transfers of a
 // later iteration, on its own stream. They wait for the work before the iteration, so no more transfers are
-// in flight than the schedule sets. Copies between shared memories run on the copy stream, which waits for
-// the stream of the iteration.
+// in flight than the schedule sets. Copies over CUDA IPC run on the copy stream, which waits for the stream of
+// the iteration. The loop stays unchanged if an iteration has no computation to issue transfers ahead of.
 //
 //	before: For s in S: gather(s); Wait(gather); C_s = Matmul(A_all_s, B)
 //
@@ -48,7 +48,7 @@ func (o *overlap) ahead(sets map[int64]map[*Task]bool, loop *hostir.For, on, run
 	for by, set := range sets {
 		parts[by] = o.part(loop, func(t *Task) bool { return set[t] })
 		if rest.Count.Size+by < parts[by].Count.Size {
-			return a // some iterations have no work to issue transfers ahead of
+			return a // some iterations have no computation to issue transfers ahead of
 		}
 	}
 	a.loop = rest
@@ -73,8 +73,8 @@ func (o *overlap) ahead(sets map[int64]map[*Task]bool, loop *hostir.For, on, run
 }
 
 // leading finds the transfers of an outermost loop that are issued some of its iterations ahead, grouped by
-// that number. A transfer qualifies if the edges allow it for every transfer that is issued in the same call,
-// and for both sides of a copy between shared memories.
+// that number. A transfer qualifies only if the edges allow this lead for every transfer that is issued in the
+// same call, and for both sides of a copy over CUDA IPC.
 func (o *overlap) leading(loop *hostir.For) map[int64]map[*Task]bool {
 	sets := map[int64]map[*Task]bool{}
 	for _, t := range o.graph.inside[loop] {
@@ -108,7 +108,7 @@ func (o *overlap) together(t *Task) []*Task {
 	return list
 }
 
-// isLate reports whether all dependents of a transfer in a loop are in later iterations.
+// isLate reports whether a transfer has dependents in a loop, and all of them are in later iterations.
 func (o *overlap) isLate(t *Task, loop *hostir.For) bool {
 	late := false
 	for _, e := range o.graph.out[t.id] {
@@ -180,7 +180,7 @@ func (j *Projector) implies(others []expr.Expr, cond expr.Expr, loop *hostir.For
 	return true
 }
 
-// among builds a comparison of a loop variable with a number.
+// among returns the comparison of a loop variable with a number.
 func among(variable, op string, n int64) expr.Expr {
 	return &expr.Binary{Op: op, X: expr.Var(variable), Y: expr.Int(n)}
 }

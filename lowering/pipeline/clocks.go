@@ -9,7 +9,7 @@ import (
 )
 
 // withoutImplied removes each Synchronize that is redundant on all ranks and in all iterations: its stream
-// waits for the same work without it. If the schedule frees buffers after loops, all joins stay.
+// waits for the same work without it. With joins: body or buffers: free it removes nothing.
 //
 //	before: For s: (compute stream s waits for the caller)
 //	        For s: Wait(gather); C_s = Matmul(A_all_s, B)      # gather was issued after all of the caller's work

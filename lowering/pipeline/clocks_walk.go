@@ -68,8 +68,8 @@ func (c *clocks) target(ref hostir.StreamRef) (*stream, error) {
 }
 
 // transfer starts a transfer or a group. It waits for earlier transfers of its communicator, or for those
-// with its handle in earlier iterations, and for the work issued to the current stream. Of a transfer that
-// runs only between some nodes, only its end is known.
+// with its handle in earlier iterations, and for the work issued to the current stream. If a transfer runs only
+// intra-node or only inter-node, its end implies nothing about earlier work.
 func (c *clocks) transfer(handle string, s hostir.Stmt) {
 	on := c.stream("transfer " + handle)
 	if team, ok := s.(*hostir.Communication); ok && team.Type != collective.SendRecv {

@@ -91,8 +91,8 @@ func (e *Edge) aligned() bool {
 	})
 }
 
-// ahead returns how many iterations of the outermost loop the edge skips, if that number is always the same
-// and the edge stays in one iteration of the inner loops. Otherwise it returns 0.
+// ahead returns how many iterations of the outermost loop To runs after From. It returns 0 if the edge has
+// several distances, leaves a loop around From, or leads to another iteration of an inner loop.
 func (e *Edge) ahead() int64 {
 	if common(e.From, e.To) != len(e.From.Loops) || len(e.Distances) != 1 {
 		return 0
@@ -126,7 +126,7 @@ func (t *Task) String() string {
 	return fmt.Sprintf("%d %s%s @%d:%d", t.id, hostir.Operation(t.Stmt), name, t.Stmt.Meta().Pos.Line, t.Stmt.Meta().Pos.Col)
 }
 
-// distances prints the distances, except "the same iteration".
+// distances formats the distances of an edge, except zero distances. It returns "" if no others are left.
 func distances(list [][]int64) string {
 	texts := make([]string, 0, len(list))
 	for _, d := range list {

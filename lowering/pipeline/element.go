@@ -25,7 +25,8 @@ type element struct {
 // onlyMoves reports whether an element only moves data between ranks.
 func (e *element) onlyMoves() bool { return e.resource != onCaller }
 
-// longest returns the computation of an element that takes the longest time.
+// longest returns the computation of an element whose instances together take the longest time. If the element
+// only moves data, it returns a transfer.
 func (e *element) longest() *Task {
 	longest := e.tasks[0]
 	for _, t := range e.tasks {
@@ -137,7 +138,7 @@ func (b *elementBuilder) connect(list []*element) {
 	}
 }
 
-// outlasts reports whether a task is a transfer that no computation in its element waits for.
+// outlasts reports whether a task is a transfer that no computation in its element depends on.
 func (b *elementBuilder) outlasts(t *Task, in *element) bool {
 	return t.IsTransfer() && !slices.ContainsFunc(b.graph.out[t.id], func(e *Edge) bool { return !e.To.IsTransfer() && b.of[e.To.Stmt] == in })
 }

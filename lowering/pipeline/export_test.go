@@ -6,8 +6,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// OverlapForced runs the pass as if no transfer followed local work of its own loops. It gives the number of edges that
-// it leaves out.
+// OverlapForced runs the pass without the edges from local work to transfers in the same loop. It returns the number of
+// edges that it removes.
 func OverlapForced(p *hostir.Program) (int, error) {
 	graph, err := Build(p)
 	if err != nil {
@@ -33,13 +33,14 @@ type Instance struct {
 	Iteration []int64
 }
 
-// InstanceEdge says that one instance follows another one.
+// InstanceEdge is a dependence: instance To runs after instance From.
 type InstanceEdge struct {
 	From, To Instance
 	Kind     EdgeKind
 }
 
-// InstanceEdges unrolls a program on all ranks, and gives the edges from which those of its graph come.
+// InstanceEdges unrolls a program on all ranks, and returns the edges between instances, from which Build derives the
+// edges between tasks.
 func InstanceEdges(p *hostir.Program) ([]InstanceEdge, error) {
 	g := &Graph{Tasks: tasksOf(p)}
 	g.index()

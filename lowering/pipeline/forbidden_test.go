@@ -12,9 +12,9 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// TestRefusedLeadsFail is property 2 of leads: every refusal names an edge, with both its ends; forced, some order of
-// execution gives another result. Where the edge comes from another transfer, it is not forced: what would run
-// behind that transfer on the same stream keeps its order there.
+// TestRefusedLeadsFail is property 2 for leads: every refused lead names an edge, with both ends. If the test forces the
+// lead, there is a race, or some order of execution computes a wrong result. The test does not force a lead if the edge
+// comes from another transfer, because both transfers keep their order on the same stream.
 func TestRefusedLeadsFail(t *testing.T) {
 	list, err := subjects()
 	if err != nil {
@@ -49,7 +49,7 @@ func TestRefusedLeadsFail(t *testing.T) {
 		}
 		forced, err := pipeline.OverlapForced(program)
 		if forced == 0 || err != nil {
-			continue // it follows another transfer, too
+			continue // the edge comes from another transfer
 		}
 		failed++
 		if h, err := lowertest.NewHappensBefore(nil, program); err != nil || h.Race() != nil {

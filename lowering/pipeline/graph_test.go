@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestHistory compares the edges between random accesses of one buffer with what overlaps: whoever
-// touches an element follows, directly or through others, each earlier access of it, unless both
-// only read.
+// TestHistory compares the edges between random accesses of one buffer with the overlaps of these
+// accesses. Of two accesses of an element, one of them a write, the later one must follow the earlier
+// one through edges. No edge may connect other accesses.
 func TestHistory(t *testing.T) {
 	for seed := range uint64(200) {
 		random := rand.New(rand.NewPCG(seed, 1))
@@ -47,7 +47,7 @@ func (a access) conflicts(b access) bool {
 	return a.low < b.high && b.low < a.high && (a.writes || b.writes)
 }
 
-// closure tells which instance is reached from which one.
+// closure returns, for each instance, which instances are reachable from it.
 func closure(n int, pairs []pair) [][]bool {
 	reached := make([][]bool, n)
 	for i := range reached {
@@ -63,7 +63,7 @@ func closure(n int, pairs []pair) [][]bool {
 	return reached
 }
 
-// TestRuns compares the runs of windows with their elements, one by one.
+// TestRuns compares the runs of windows with the elements of the windows, one by one.
 func TestRuns(t *testing.T) {
 	for _, w := range []hostir.Window{
 		{Size: []int64{2, 3, 4}, Stride: []int64{12, 4, 1}, Offset: 5},

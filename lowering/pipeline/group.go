@@ -9,10 +9,10 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// GroupCommunications makes groups of collectives of one type that follow each other. NCCL runs a group as one launch, with one
-// latency. A group has no order, so no collective reads or writes the results of others. A group starts when its last collective may
-// start, and one Wait, where the first Wait was, waits for all of it. Statements between the collectives, or between the Waits, no
-// longer hide any of them. They may take no longer than the latencies that the group saves. A collective in place stays alone.
+// GroupCommunications makes a group of successive collectives of one type. NCCL runs a group as one launch, with one latency. A group
+// has no order, so no member reads or writes a buffer that another member writes. A group starts where its last member was issued, and
+// one Wait, where the first Wait was, waits for all members. So statements between the collectives, or between the Waits, no longer
+// hide a member. These statements may take no longer than the latencies that the group saves. In-place collectives are not grouped.
 //
 // Requires: transfers are issued, and Waits placed, where they stay.
 //
@@ -62,7 +62,8 @@ func (g *grouping) list(body []hostir.Stmt) []hostir.Stmt {
 	return body
 }
 
-// first returns the collectives of a group that begins a list, and the number of statements up to the last one.
+// first returns the collectives of a group that begins a list, and the number of statements up to the last one. Fewer than two
+// collectives are no group.
 func (g *grouping) first(body []hostir.Stmt) (members []*hostir.Communication, end int) {
 	late, saved := 0.0, 0.0
 	for i, s := range body {
@@ -85,7 +86,7 @@ func (g *grouping) first(body []hostir.Stmt) (members []*hostir.Communication, e
 	return members, end
 }
 
-// apart reports whether a collective can be in a group with others of its type.
+// apart reports whether a collective can join a group with the given members.
 func apart(members []*hostir.Communication, c *hostir.Communication) bool {
 	share := func(a, b *hostir.Tensor) bool {
 		return slices.ContainsFunc(hostir.Buffers(a), func(t *hostir.Tensor) bool { return slices.Contains(hostir.Buffers(b), t) })
@@ -97,7 +98,8 @@ func apart(members []*hostir.Communication, c *hostir.Communication) bool {
 		})
 }
 
-// between returns how long what is between the Waits for some collectives takes. It is infinite if one Wait cannot replace them.
+// between returns how long the statements between the Waits for some collectives take, in microseconds. It returns infinity if one
+// Wait cannot replace these Waits.
 func (g *grouping) between(members []*hostir.Communication) float64 {
 	var at []int
 	first, sum := g.waits[members[0].Handle], 0.0
@@ -116,7 +118,7 @@ func (g *grouping) between(members []*hostir.Communication) float64 {
 	return sum
 }
 
-// alone returns how long a statement takes on a stream. It is infinite for statements that do more than compute there.
+// alone returns how long a statement takes on a stream, in microseconds. It returns infinity unless the statement only computes there.
 func alone(s hostir.Stmt, on hostir.StreamRef) float64 {
 	switch {
 	case hostir.Is[*hostir.Allocate](s):
@@ -127,7 +129,7 @@ func alone(s hostir.Stmt, on hostir.StreamRef) float64 {
 	return Alone(machine(), s)
 }
 
-// group returns statements with the collectives among them as a group, at the end.
+// group moves the collectives of a list into a group at its end, and makes one Wait stand for all their Waits.
 func (g *grouping) group(members []*hostir.Communication, body []hostir.Stmt) []hostir.Stmt {
 	info := hostir.InfoFrom(members[0], "")
 	info.On = members[0].On

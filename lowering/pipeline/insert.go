@@ -21,7 +21,7 @@ func (w *waits) insert(body []hostir.Stmt) []hostir.Stmt {
 	return out
 }
 
-// joined appends a Wait that goes before the statement next.
+// joined appends a Wait that goes before the statement next, or merges it into an adjacent branch.
 func (w *waits) joined(out []hostir.Stmt, wait, next hostir.Stmt) []hostir.Stmt {
 	branch, ok := wait.(*hostir.If)
 	if !ok {

@@ -9,9 +9,10 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// early finds the transfers of a loop that can all be issued before it: they depend on no work in it. A copy
-// between shared memories is early only if the ready flag of the memory is early too. Every rank then sets
-// its ready flags before it waits for the ready flags of its peers, so no two ranks wait for each other.
+// early finds the transfers of a loop that are issued before it. Their lead must cover all iterations, and they
+// must depend on no work in the loop. A group is early only if all of its members are. A copy over CUDA IPC is
+// early only if the ready flag of the memory is early too. Every rank then sets its ready flags before it waits
+// for the ready flags of its peers, so no two ranks wait for each other.
 func (o *overlap) early(loop *hostir.For) map[*Task]bool {
 	early := map[*Task]bool{}
 	for _, t := range o.graph.inside[loop] {
@@ -47,8 +48,8 @@ func (o *overlap) lead(t *Task) int64 {
 func (o *overlap) leads(t *Task) bool { return o.lead(t) > 0 }
 
 // most returns how many iterations of a loop ahead a transfer can be issued: one less than the distance to
-// the nearest work in the loop that it depends on. It returns 0 if the transfer depends on another transfer,
-// whose end it awaits in its own iteration.
+// the nearest work in the loop that it depends on. It returns unbounded if there is no such work, and 0 if the
+// transfer depends on another transfer of the loop, whose end it awaits in its own iteration.
 func (o *overlap) most(t *Task, loop *hostir.For) int64 {
 	most, depth := int64(unbounded), slices.Index(t.Loops, loop)
 	for _, e := range o.graph.in[t.id] {
@@ -70,9 +71,9 @@ func (o *overlap) allOf(group *hostir.EndCoalescing, set map[*Task]bool) bool {
 	return !slices.ContainsFunc(o.graph.members[group], func(t *Task) bool { return !set[t] })
 }
 
-// issue builds the loops that run early transfers before the loop that they leave. Copies between shared
-// memories and their ready flags run on the copy stream, which waits for the current stream. Other transfers
-// run on the stream of their communicator.
+// issue builds the loops that run early transfers before the loop that they leave, or returns nil without early
+// transfers. Copies over CUDA IPC and their ready flags run on the copy stream, which waits for the current
+// stream. Other transfers run on the stream of their communicator.
 func (o *overlap) issue(loop *hostir.For, early map[*Task]bool, on hostir.StreamRef, what string) []hostir.Stmt {
 	if len(early) == 0 {
 		return nil
@@ -108,7 +109,8 @@ func (o *overlap) part(loop *hostir.For, which func(*Task) bool) *hostir.For {
 }
 
 // belongs reports whether a statement of a list goes with the selected tasks. The statements that open and
-// close a group go with its members. Handles are exchanged where a ready flag is first set.
+// close a group go with its members. The exchange of IPC handles goes with the tasks that set ready flags of
+// the shared memory. Other statements without a task always belong.
 func (o *overlap) belongs(s hostir.Stmt, list []hostir.Stmt, which func(*Task) bool) bool {
 	switch s := s.(type) {
 	case *hostir.StartCoalescing:

@@ -15,9 +15,9 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// TestRefusalsNameWhatCannotBe is property 2: every refusal is a diagnostic at a place of the spec, and names the
-// field of the schedule that cannot be chosen, or what of the spec cannot be lowered. That no spec is refused
-// which must not be, and that no other error ends a lowering, is held by soak.Examine.
+// TestRefusalsNameWhatCannotBe is property 2: every refusal is a diagnostic at a position of the spec. It names the
+// schedule field with the impossible choice, or the tensor or operation that cannot be lowered. soak.Examine checks that
+// only impossible specs are refused, and that a lowering fails with no other error.
 func TestRefusalsNameWhatCannotBe(t *testing.T) {
 	refusals := 0
 	holds(t, func(s *subject) error {
@@ -70,8 +70,8 @@ func namesPart(s *subject, message string) bool {
 	return false
 }
 
-// TestNamesDecideNothing is property 6, second half: the order of issue, the streams and the waits are the same when
-// the tensors of a spec have other names, which sort the other way round.
+// TestNamesDecideNothing is the second half of property 6: the order of issue, the streams and the waits stay the same if
+// the tensors of a spec get other names, which sort in the opposite order.
 func TestNamesDecideNothing(t *testing.T) {
 	holds(t, func(s *subject) error {
 		if s.spec == nil || !s.accepted() {
@@ -93,7 +93,7 @@ func TestNamesDecideNothing(t *testing.T) {
 	})
 }
 
-// renamed gives the tensors of a spec other names, in the opposite order of the alphabet.
+// renamed returns a copy of a spec whose tensors have other names: later tensors get names that sort earlier.
 func renamed(s soak.Spec) soak.Spec {
 	s = s.Clone()
 	names := map[string]string{}
@@ -126,7 +126,7 @@ func renamed(s soak.Spec) soak.Spec {
 	return s
 }
 
-// skeleton lists statements without names: their operations, and where in the spec they come from.
+// skeleton lists statements without names: their operations, their lines in the spec, and their streams.
 func skeleton(body []hostir.Stmt) []string {
 	var lines []string
 	for s := range hostir.All(body) {

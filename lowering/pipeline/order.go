@@ -81,8 +81,8 @@ func listSchedule(list []*element, patience float64) *listScheduling {
 	return s
 }
 
-// explain adds a note to each transfer that was moved: the longest computation that it is issued ahead of and
-// that hides it.
+// explain adds a note to each transfer that is now issued ahead of computations that precede it in the spec.
+// The note names the longest of them, which hides the transfer.
 func explain(issued []*element) {
 	for i, e := range issued {
 		var behind *element
@@ -101,7 +101,7 @@ func explain(issued []*element) {
 	}
 }
 
-// issuedAhead begins the notes of transfers that hide behind later work.
+// issuedAhead begins the notes of transfers that later work hides.
 const issuedAhead = "issued ahead, so that"
 
 // listScheduling is the state of a simulated run.
@@ -136,8 +136,7 @@ func (s *listScheduling) release(e *element) {
 	heap.Push(q, e)
 }
 
-// start gives every free resource the queued element with the longest path after it, unless it waits for
-// another one.
+// start begins, on every free resource, the element that next selects.
 func (s *listScheduling) start() {
 	for _, r := range s.resources {
 		if s.busy[r] {
@@ -154,8 +153,8 @@ func (s *listScheduling) start() {
 	}
 }
 
-// next takes the element that a resource starts from its queue. It returns nil if there is none, or if the
-// resource waits. Meanwhile it starts what ends before the data arrives.
+// next removes from the queue of a resource the most urgent element that need not wait, and returns it. It
+// returns nil if the queue is empty or all of its elements wait.
 func (s *listScheduling) next(resource string) *element {
 	q := s.queues[resource]
 	var passed []*element
@@ -174,8 +173,8 @@ func (s *listScheduling) next(resource string) *element {
 	return nil
 }
 
-// waits reports whether an element lets a more urgent one of its resource go first, which can start before the
-// element would end.
+// waits reports whether an element should wait for a more urgent element of its resource. The last predecessor
+// of that element must end within the patience: the given part of this element's duration.
 func (s *listScheduling) waits(e *element) bool {
 	limit := s.now + int64(s.patience*float64(e.duration))
 	return slices.ContainsFunc(s.running.byPath, func(r *element) bool {

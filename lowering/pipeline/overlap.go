@@ -13,7 +13,8 @@ import (
 //
 // Requires: all statements run on the caller's stream; a Wait follows each transfer; every communication has
 // a backend.
-// Establishes: at the end the caller's stream waits for all issued work.
+// Establishes: at the end the caller's stream waits for all issued work. A lead that the user sets and that no transfer can have is an
+// error.
 //
 //	before: For s: gather(s); Wait(gather); C_s = Matmul(A_all_s, B)
 //
@@ -32,7 +33,7 @@ func Overlap(p *hostir.Program) error {
 	return overlapBy(graph, p)
 }
 
-// overlapBy does the same with a graph that is already built.
+// overlapBy is Overlap with a graph that is already built.
 func overlapBy(graph *Graph, p *hostir.Program) error {
 	o := &overlap{
 		Projector: NewProjector(p), graph: graph, names: hostir.NewNamer(p),
@@ -55,7 +56,7 @@ func overlapBy(graph *Graph, p *hostir.Program) error {
 		explainKept(p.Body)
 	}
 	if p.Choices.InterNode != "" {
-		return nil // a fallback variant: a lead that it cannot use may hold in the main variant
+		return nil // a fallback variant: a lead that is impossible here may be possible in the main variant
 	}
 	return o.forbidden()
 }
@@ -67,8 +68,8 @@ type overlap struct {
 	graph     *Graph
 	reference bool // streams wait for each other as in the reference system
 	derive    bool // put Waits where edges require them, not where transfers are issued
-	// forks are the initial waits before a loop on compute streams. The waits of the caller before the loop
-	// go before them.
+	// forks maps a loop to the initial waits before it. A Wait that goes before the loop on the caller's
+	// stream is inserted before these initial waits.
 	forks map[hostir.Stmt]hostir.Stmt
 	// around is the stream of the statement list that contains a loop; the loop itself may begin on another
 	// stream.
@@ -118,7 +119,7 @@ func (o *overlap) block(body []hostir.Stmt, on hostir.StreamRef) []hostir.Stmt {
 	return out
 }
 
-// loop schedules one loop that runs on a stream: the transfers that leave it, then the rest.
+// loop schedules one loop that runs on a stream: first the transfers that are issued before it, then the rest.
 func (o *overlap) loop(loop *hostir.For, on hostir.StreamRef) []hostir.Stmt {
 	early := o.early(loop)
 	list, rest := o.issue(loop, early, on, "all transfers are"), loop

@@ -1,8 +1,7 @@
-// Package pipeline_test holds ten properties of schedules on random specs, of 2 to 8 ranks; those that break one
-// are made small. Properties 2 to 9 are here. Property 1, that each accepted schedule gives the result of
-// the evaluator, is held by soak.Examine on the same kind of specs, after every pass, and by the tests of lowering
-// that keep the result; property 10, on predictions, by those of cost, and for the cost of a graph by
-// TestGraphOfManyTasks.
+// Package pipeline_test tests properties of schedules on random specs of 2 to 8 ranks. It shrinks a spec that breaks a
+// property. There are ten properties, of which 2 to 9 are tested here. Property 1 is that each accepted schedule computes
+// the result of the evaluator: soak.Examine tests it on such specs, after every pass, and so do tests of lowering.
+// Property 10 is about predictions: package cost tests it, and TestGraphOfManyTasks tests the cost of building a graph.
 package pipeline_test
 
 import (
@@ -26,7 +25,7 @@ type key struct {
 
 func keyOf(i pipeline.Instance) key { return key{i.Rank, i.Stmt, fmt.Sprint(i.Iteration)} }
 
-// instances finds the events in which instances of statements touch elements, in the first call.
+// instances maps each instance of a statement to the index of an event with its accesses, in the first call.
 func instances(h *lowertest.HappensBefore) map[key]int {
 	found := map[key]int{}
 	for i, e := range h.Events {
@@ -39,9 +38,9 @@ func instances(h *lowertest.HappensBefore) map[key]int {
 	return found
 }
 
-// TestEdgesAreOverlaps is property 3: edges are what overlaps, up to reachability. Of two statements of
-// a rank that touch an element, one of them writing, the later one follows the earlier one through edges; and no
-// edge is between others. TestHistory has accesses of one buffer in any order, TestRuns has windows.
+// TestEdgesAreOverlaps is property 3: of two statements of a rank that access an element, one of them writing, the later
+// one follows the earlier one through edges. No edge connects other statements. TestHistory tests the same for random
+// accesses of one buffer, and TestRuns tests windows.
 func TestEdgesAreOverlaps(t *testing.T) {
 	holds(t, ofForms(func(f *form) error {
 		o := newOverlaps(f)
@@ -63,12 +62,12 @@ func TestEdgesAreOverlaps(t *testing.T) {
 	}))
 }
 
-// overlaps are the instances of a sequential program that touch the same elements, found element by element.
+// overlaps records which instances of a sequential program access the same elements, found element by element.
 type overlaps struct {
-	list     []interp.Access // one of each instance, in an order of execution
+	list     []interp.Access // one access of each instance, in an order of execution
 	number   map[key]int
-	conflict []map[int]bool // instance -> later ones that touch what it does
-	reached  []map[int]bool // instance -> those that it follows by edges
+	conflict []map[int]bool // instance -> later instances that access one of its elements, if either writes
+	reached  []map[int]bool // instance -> the instances that it follows through edges
 }
 
 func newOverlaps(f *form) *overlaps {
@@ -91,7 +90,7 @@ func newOverlaps(f *form) *overlaps {
 			if a.Stmt == nil {
 				continue
 			}
-			if e := f.sequential.Events[i]; isSum(e.Stmt) && a.Rank == e.Rank { // not what stands in it
+			if e := f.sequential.Events[i]; isSum(e.Stmt) && a.Rank == e.Rank { // the sum, not a statement inside it
 				a.Stmt, a.Iteration = e.Stmt, e.Iteration
 			}
 			k := key{a.Rank, a.Stmt, fmt.Sprint(a.Iteration)}
@@ -120,7 +119,7 @@ func isSum(s hostir.Stmt) bool {
 	return sums
 }
 
-// reach takes the closure of the edges.
+// reach computes the transitive closure of the edges.
 func (o *overlaps) reach(edges []pipeline.InstanceEdge) {
 	in := make([][]int, len(o.list))
 	for _, e := range edges {
@@ -154,10 +153,9 @@ func (o *overlaps) describe(i int) string {
 	return fmt.Sprintf("%s (rank %d, iteration %v)", text.Statement(a.Stmt), a.Rank, a.Iteration)
 }
 
-// TestWaitsOrderWhatTouchesAnElement is property 4, first half: the waits that are derived have the closure of
-// all edges. More than that, in no order of execution do two statements touch an element at the same time, one
-// of them writing, be it on one rank, between ranks that share memory, or between two calls; and
-// the caller's stream follows all work.
+// TestWaitsOrderWhatTouchesAnElement is the first half of property 4: the derived waits enforce all edges. Moreover, no
+// two statements access an element at the same time, one of them writing, in any order of execution. This holds on one
+// rank, between ranks that share memory, and between two calls. The caller's stream follows all work.
 func TestWaitsOrderWhatTouchesAnElement(t *testing.T) {
 	holds(t, ofForms(func(f *form) error {
 		events := instances(f.order)
@@ -175,12 +173,12 @@ func TestWaitsOrderWhatTouchesAnElement(t *testing.T) {
 	}))
 }
 
-// The second half of property 4, that removing any wait is caught, is TestNoWaitIsImplied, and in lowering
-// TestPointToPointNeedsItsWaits and those like it.
+// The second half of property 4 is that tests detect the removal of any wait: see TestNoWaitIsImplied, and in package
+// lowering TestPointToPointNeedsItsWaits and similar tests.
 
-// TestIssueOrderFollowsEdges is property 6, first half: on each rank, what follows something by an edge is issued
-// behind it. All ranks issue the same statements, since they run one program; that they meet in the same
-// communications is what the interpreter asks for.
+// TestIssueOrderFollowsEdges is the first half of property 6: on each rank, the end of an edge is issued after its
+// beginning. All ranks issue the same statements, since they run one program. The interpreter checks that they meet in the
+// same communications.
 func TestIssueOrderFollowsEdges(t *testing.T) {
 	holds(t, ofForms(func(f *form) error {
 		issued := issues(f)
@@ -195,8 +193,8 @@ func TestIssueOrderFollowsEdges(t *testing.T) {
 	}))
 }
 
-// issues numbers the instances of statements in the order in which a rank issues them, in the first call: where
-// they stand, or where the group ends that they stand in.
+// issues numbers the instances of statements in the order in which a rank issues them, in the first call. Members of a
+// group are issued at the end of the group.
 func issues(f *form) map[key]int {
 	members := map[hostir.Stmt][]hostir.Stmt{}
 	hostir.RewriteBlocks(f.program.Body, func(list []hostir.Stmt) []hostir.Stmt {
@@ -223,9 +221,8 @@ func issues(f *form) map[key]int {
 	return issued
 }
 
-// TestOneQueueIsEnough is property 7: no deadlock where each rank has one hardware queue, in which all streams
-// and all communicators run in the order of issue. There is no circle among events, so that none waits for ever however
-// long each of them takes.
+// TestOneQueueIsEnough is property 7: no deadlock if each rank has only one hardware queue, in which all streams and
+// communicators run in the order of issue. The events form no cycle, so none waits forever, however long each event takes.
 func TestOneQueueIsEnough(t *testing.T) {
 	holds(t, ofForms(func(f *form) error {
 		if err := f.order.OnOneQueue(); err != nil {

@@ -136,7 +136,7 @@ func (s *shift) viewAs(t *hostir.Tensor, name string) *hostir.Tensor {
 	return &view
 }
 
-// exchange pairs both sides of a new copy between shared memories.
+// exchange pairs both sides of a new copy over CUDA IPC.
 func (s *shift) exchange(old *hostir.Exchange) *hostir.Exchange {
 	if s.exchanges[old] == nil {
 		e := &hostir.Exchange{}

@@ -13,15 +13,15 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// slotsSpecs are pipelines of four iterations, in which what was gathered or summed lies in a buffer of the program.
+// slotsSpecs are pipelines of four iterations, each of which uses a slice of a buffer of the program.
 var slotsSpecs = map[string]string{
 	"gathered": "tensors: {A: [4, DIDx(2), 3, 2], B: [2, 2], C: [Stream(4), 2, 3, 2]}\nops: [\"C = matmul(A, B)\"]\n",
 	"chained": "tensors: {A: [4, DIDx(2), 3, 2], B: [2, 2], T: [Stream(4), 2, 3, 2], C: [Stream(4), 2, 3, 2]}\nops: [\"T = matmul(A, B)\", " +
 		"\"C = neg(T)\"]\n",
 }
 
-// TestSlots is property 8, first half: where iterations share a buffer of fewer slots than there are iterations, edges order its
-// reuse, so that any number is enough. A program that was made for more slots than it has races.
+// TestSlots is the first half of property 8: if iterations share a buffer with fewer slots than iterations, edges order the reuse of
+// slots, so any number of slots is enough. If the slots are reduced after the waits were placed, the program has a race.
 func TestSlots(t *testing.T) {
 	for name, text := range slotsSpecs {
 		for _, choices := range []string{"", "streams: 2", "preset: reference", "preset: reference, joins: after"} {
@@ -46,8 +46,8 @@ func TestSlots(t *testing.T) {
 	}
 }
 
-// TestSlotsOfLeads is property 8, second half: a transfer that leads by k iterations needs k+1 slots; with fewer it is
-// refused, at the edge of their reuse.
+// TestSlotsOfLeads is the second half of property 8: a transfer with lead k needs k+1 slots. With fewer, the lead is refused
+// because of the edge that orders the reuse of a slot.
 func TestSlotsOfLeads(t *testing.T) {
 	before := slices.IndexFunc(lowering.Passes, func(p lowering.Pass) bool { return p.Name == "overlap" })
 	for name, text := range slotsSpecs {
@@ -82,7 +82,7 @@ func TestSlotsOfLeads(t *testing.T) {
 	}
 }
 
-// agoIn is how a refusal calls an edge over so many iterations.
+// agoIn returns the words for an edge over this number of iterations in a refusal.
 func agoIn(steps int64) string {
 	if steps == 1 {
 		return "the iteration before"
@@ -90,8 +90,8 @@ func agoIn(steps int64) string {
 	return fmt.Sprintf("%d iterations before", steps)
 }
 
-// lowerWithSlots lowers a pipeline, and gives each buffer of the program over which iterations go some slots, at one
-// place among the passes.
+// lowerWithSlots lowers a pipeline. Before pass number at, it reduces each buffer of the program that iterations index to the given
+// number of slots.
 func lowerWithSlots(t *testing.T, p *model.Pipeline, at int, slots int64) *lowertest.HappensBefore {
 	t.Helper()
 	h, err := withSlots(t, p, at, slots)
@@ -101,7 +101,7 @@ func lowerWithSlots(t *testing.T, p *model.Pipeline, at int, slots int64) *lower
 	return h
 }
 
-// withSlots does so, and says what is refused.
+// withSlots is lowerWithSlots, but returns the error if a later pass refuses the spec.
 func withSlots(t *testing.T, p *model.Pipeline, at int, slots int64) (*lowertest.HappensBefore, error) {
 	t.Helper()
 	program, err := lowering.Build(p)

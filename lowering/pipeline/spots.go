@@ -5,23 +5,24 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// spots caches where tensors lie: every iteration on every rank needs it.
+// spots caches the positions of tensors in their buffers, which every iteration on every rank needs.
 type spots map[*hostir.Tensor]*spot
 
-// spot is where a tensor lies: the buffer, the runs if all indices are 0, and how far each index moves them.
+// spot is the position of a tensor: its buffer, its runs if all indices are 0, and the indices that move the runs.
 type spot struct {
 	buffer  *hostir.Tensor
 	runs    []run
 	indices []index
 }
 
-// index is the index of a Select, the number of its values, and the distance between two of them.
+// index is the index of a Select, the number of its values, and the elements by which the runs move if it grows by 1.
 type index struct {
 	of          expr.Expr
 	count, step int64
 }
 
-// of returns the buffer of a tensor, and its runs without an offset that all have.
+// of returns the buffer of a tensor, and its runs, to each of which the offset must be added. It fails if an index has no value or is
+// out of range.
 func (p spots) of(t *hostir.Tensor, eval func(expr.Expr) (int64, error)) (buffer *hostir.Tensor, offset int64, list []run, err error) {
 	at, known := p[t]
 	if !known {
@@ -45,7 +46,8 @@ func (p spots) of(t *hostir.Tensor, eval func(expr.Expr) (int64, error)) (buffer
 	return w.Buffer, 0, runs(w), err
 }
 
-// spotOf finds where a tensor lies; nil if that depends on a condition. An index moves a window, and does not change its form.
+// spotOf finds the position of a tensor. It returns nil if the position depends on a condition or cannot be computed. An index moves a
+// window, and does not change its shape.
 func spotOf(t *hostir.Tensor) *spot {
 	zero := func(expr.Expr) (int64, error) { return 0, nil }
 	first, err := hostir.WindowOf(t, zero)

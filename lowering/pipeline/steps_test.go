@@ -11,11 +11,11 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// stepOrders are the choices of the order of steps, and how many sub-chunks each cuts a shard into.
+// stepOrders are choices of the order of steps, with the number of sub-chunks of a shard.
 var stepOrders = []struct {
 	choices    string
 	subChunks  int
-	pairs      bool   // it needs a power of two of ranks
+	pairs      bool   // the number of ranks must be a power of two
 	localShard string // when the local shard's sub-chunks come: "first", "last", "both"
 }{
 	{"steps: rotation", 1, false, "first"},
@@ -29,9 +29,9 @@ var stepOrders = []struct {
 	{"steps: bracket, split: 4", 4, false, "both"},
 }
 
-// TestStepsTakeEveryShardOnce is property 9: each step is a permutation of the ranks, each rank takes every
-// sub-chunk of every shard once, and the local ones when the schedule says so. What a step takes is read from the
-// rows that its GEMM writes.
+// TestStepsTakeEveryShardOnce is property 9: in each step, the ranks take different shards. Each rank takes every
+// sub-chunk of every shard once, and the sub-chunks of its local shard in the steps that the schedule sets. The rows
+// that the GEMM of a step writes identify its sub-chunk.
 func TestStepsTakeEveryShardOnce(t *testing.T) {
 	for _, o := range stepOrders {
 		for d := 2; d <= 8; d++ {
@@ -55,7 +55,7 @@ schedule: {pipeline: p2p, all: {%[3]s, via: %[4]s}}
 	}
 }
 
-// stepsOf gives for each rank the rows that its GEMMs write, in the order of issue.
+// stepsOf returns, for each rank, the first rows that its GEMMs write, in the order of issue.
 func stepsOf(t *testing.T, spec string) [][]int {
 	t.Helper()
 	p, err := model.Load("spec.yaml", []byte(spec), nil)
@@ -112,7 +112,7 @@ func checkSteps(t *testing.T, steps [][]int, d, subChunks int, localShard string
 	}
 }
 
-// localSteps are the steps that take the local shard.
+// localSteps returns the steps that take sub-chunks of the local shard.
 func localSteps(steps, subChunks int, when string) []int {
 	list := make([]int, subChunks)
 	for i := range list {

@@ -8,9 +8,9 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// onComputeStreams reports whether the iterations of a loop run on the compute streams. They do if the loop
-// computes and no iteration depends on an earlier one. With joins: body, a loop that only moves data
-// qualifies too.
+// onComputeStreams reports whether the iterations of a loop run on the compute streams. They do if there are
+// compute streams, the loop computes, and no iteration depends on an earlier one. With joins: body, a loop that
+// only moves data qualifies too.
 func (o *overlap) onComputeStreams(loop *hostir.For) bool {
 	tasks := o.tasks(loop.Body)
 	moves := slices.ContainsFunc(tasks, func(t *Task) bool { return t.IsTransfer() && !t.setsReady() })
@@ -94,7 +94,7 @@ func (o *overlap) works(body []hostir.Stmt) bool {
 	return hostir.Any(body, func(s hostir.Stmt) bool { return o.graph.of[s] != nil })
 }
 
-// behindGEMMs returns the index after the last GEMM of a list.
+// behindGEMMs returns the index after the last statement with a GEMM, or 0 if there is none.
 func behindGEMMs(body []hostir.Stmt) int {
 	at := len(body)
 	for at > 0 && !hostir.Any(body[at-1:at], hostir.IsGEMM) {
@@ -103,10 +103,10 @@ func behindGEMMs(body []hostir.Stmt) int {
 	return at
 }
 
-// spread distributes the iterations of a loop over the compute streams, round-robin. The compute streams wait
-// for the caller before the loop, and the caller waits for them after it. The initial waits have a separate
-// loop. If the caller joins each iteration, an initial wait inside the main loop would also wait for the
-// iterations joined before it.
+// spread distributes the iterations of a loop over the compute streams, round-robin. The compute streams first
+// wait for the caller, in a loop before the main loop or, with initial_waits: fused, in the main loop. The
+// caller waits for them in a loop after the main loop or, with joins: body, at the end of each iteration. In
+// that case, an initial wait in the main loop also waits for the iterations joined before it.
 func (o *overlap) spread(loop *hostir.For) []hostir.Stmt {
 	stream, last := o.computeStream(loop.Var), loop.Body[len(loop.Body)-1]
 	caller := hostir.StreamRef{}
@@ -145,7 +145,8 @@ func (o *overlap) spread(loop *hostir.For) []hostir.Stmt {
 		join))
 }
 
-// delay makes the second compute stream idle at first, so that all ranks begin with the same GEMM.
+// delay makes the second compute stream idle at first if the schedule sets delay, so that all ranks begin with
+// the same GEMM. It returns nil if delay is 0 or there are fewer than two compute streams.
 func (o *overlap) delay(loop *hostir.For) []hostir.Stmt {
 	microseconds := schedule.Number(o.program.Choices.Get(schedule.Delay))
 	if microseconds == 0 || o.program.Streams < 2 {

@@ -17,13 +17,13 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// full asks for many more specs, and for every wait of each of them.
+// full is set for a run with many more specs.
 var full = os.Getenv("HIRGEN_TEST_FULL") != ""
 
-// seedOfSpecs numbers the random specs of these tests: another one gives others.
+// seedOfSpecs is the random seed of the specs.
 const seedOfSpecs = 11
 
-// countOfSpecs is how many specs a run looks at.
+// countOfSpecs returns the number of random specs of a run.
 func countOfSpecs() uint64 {
 	if full {
 		return 6000
@@ -31,16 +31,16 @@ func countOfSpecs() uint64 {
 	return 400
 }
 
-// subject is a spec, lowered.
+// subject is a spec and its lowered programs, or the error with which it was refused.
 type subject struct {
 	text     string
-	spec     *soak.Spec // nil: somebody wrote it
+	spec     *soak.Spec // nil: the spec is written by hand
 	pipeline *model.Pipeline
 	refused  error
-	forms    []*form // the program, and the one for several nodes
+	forms    []*form // the program, and its fallback variants for several nodes
 }
 
-// form is a host program before and after the pass overlap, and what follows what in it.
+// form is a variant of a host program, with its edges and its happens-before orders before and after pass overlap.
 type form struct {
 	nodes      []int // nil: ranks share memory
 	program    *hostir.Program
@@ -49,7 +49,7 @@ type form struct {
 	order      *lowertest.HappensBefore
 }
 
-// newSubject lowers a spec, if it is one of 2 to 8 ranks that a model can be made of.
+// newSubject lowers a spec. It returns nil without an error if the spec cannot be loaded, or does not have 2 to 8 ranks.
 func newSubject(text string) (*subject, error) {
 	s := &subject{text: text}
 	var err error
@@ -93,20 +93,20 @@ func newSubject(text string) (*subject, error) {
 	return s, nil
 }
 
-// brokeOne are specs that broke a property.
+// brokeOne are specs that broke a property in the past.
 var brokeOne = []string{
-	// What is copied follows what the caller waits for behind a loop on compute streams.
+	// Copies must follow the joins of the caller after a loop on compute streams.
 	`mesh: {x: 2, y: 2}
 tensors: {P: [DIDx(2), 2, 2, 1], R: [DIDx(2), Stream(2), 1], C: [Stream(2), 2, 1]}
 ops: ["R = sum(P, axis=0)", "C = set(R)"]
 schedule: {pipeline: p2p, all: {via: ipc-get}}
 `,
-	// A transfer that follows another one of its communicator implies the join of what that one followed.
+	// A transfer follows the earlier transfer of its communicator, and so the work before that transfer. This implies a join.
 	`mesh: {x: 2}
 tensors: {C: [Stream(2), 2, 1, 1], P: [2, DIDx(2), 2, 1]}
 ops: ["Q = reshape(P, shape=[2, 2, 2, 1, 1])", "C = sum(Q, axis=1)", "T = set(Q)"]
 `,
-	// A rank that takes part in no transfer has streams to join, too.
+	// A rank that takes part in no transfer must also join its streams.
 	`mesh: {x: 4}
 meshes: {part: {axes: {x: 2}, ranks: [0, 1]}}
 tensors: {A: {axes: [2, 2, 2, 2], mesh: part}, C: {axes: [Stream(2), r(2), DIDx(2), 2], mesh: part}}
@@ -115,7 +115,7 @@ schedule: {preset: reference, reshard: after, joins: after, delay: 4}
 `,
 }
 
-// subjects makes the random specs of all properties, once.
+// subjects lowers the specs for all properties, once: those in brokeOne, and random specs.
 var subjects = sync.OnceValues(func() ([]*subject, error) {
 	root := filepath.Join("..", "..")
 	examples, err := soak.Examples(filepath.Join(root, "testdata", "specs", "*", "spec.yaml"),
@@ -148,7 +148,7 @@ var subjects = sync.OnceValues(func() ([]*subject, error) {
 	return list, nil
 })
 
-// holds checks a property of all random specs. One that breaks it is made as small as it goes.
+// holds checks a property of all subjects. It shrinks a random spec that breaks the property, for at most a minute.
 func holds(t *testing.T, property func(*subject) error) {
 	t.Helper()
 	list, err := subjects()
@@ -177,10 +177,10 @@ func holds(t *testing.T, property func(*subject) error) {
 	}
 }
 
-// accepted reports whether the spec has a program.
+// accepted reports whether the spec was lowered to a program.
 func (s *subject) accepted() bool { return s.refused == nil }
 
-// ofForms is a property that each form of an accepted spec has.
+// ofForms turns a property of forms into a property of subjects: each form of an accepted spec must have it.
 func ofForms(property func(*form) error) func(*subject) error {
 	return func(s *subject) error {
 		if !s.accepted() {

@@ -17,7 +17,7 @@ type Task struct {
 	// Conds are the conditions of the branches around the task, from the outermost one. All hold where it
 	// runs.
 	Conds []expr.Expr
-	// Exchange is the send and the receive of a transfer between shared memories, or nil.
+	// Exchange is the send and the receive of a transfer over CUDA IPC; nil for other tasks.
 	Exchange *hostir.Exchange
 
 	// Ahead is set if the statement moves the data of a later iteration.
@@ -26,7 +26,7 @@ type Task struct {
 	uses, defs []*hostir.Tensor
 
 	id    int
-	count int64 // instances on one rank, at most
+	count int64 // the largest number of instances on any rank
 }
 
 // IsTransfer reports whether the task moves data between ranks: a Wait marks its end.

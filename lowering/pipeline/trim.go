@@ -9,7 +9,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// trim drops the iterations of a loop in which nothing runs, because the whole body is a branch whose
+// trim drops first and last iterations of a loop in which nothing runs, because the whole body is a branch whose
 // condition does not hold. The branch may be inside loops that contain nothing else.
 //
 //	before: For s in D: If s != 0: x
@@ -31,8 +31,9 @@ func (j *Projector) trim(loop *hostir.For, around ...*hostir.For) {
 	}
 }
 
-// leavesOut narrows the loop that a condition depends on to the iterations in which it holds. It reports
-// whether it did so: these iterations must be contiguous.
+// leavesOut narrows the loop that a condition depends on to the iterations in which it holds. It returns false,
+// and changes nothing, if the condition depends on the rank, on no loop or on several, or if these iterations
+// are not contiguous.
 func (j *Projector) leavesOut(cond expr.Expr, loops []*hostir.For) bool {
 	at := -1
 	for i, l := range loops {

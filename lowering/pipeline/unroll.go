@@ -56,7 +56,7 @@ func newUnroller(p *hostir.Program, g *Graph, rank int) *unroller {
 	return u
 }
 
-// count records how many instances each task has on the rank.
+// count raises the count of each task to the number of its instances on the rank.
 func (u *unroller) count() {
 	counts := make([]int64, len(u.graph.Tasks))
 	for _, i := range u.instances {

@@ -129,8 +129,9 @@ func (w *waits) atOnce(stmt *hostir.Wait, t *Task, edge *Edge) {
 	w.behind[last] = append(w.behind[last], stmt)
 }
 
-// inNextIteration returns the condition under which a Wait for the previous iteration has a transfer to wait
-// for. It returns nil if the transfer of the last iteration would never be waited for.
+// inNextIteration returns the condition under which an iteration can wait for the transfer of the previous one.
+// It returns nil if an iteration before the last one has no transfer, or if the last one has a transfer, since
+// no iteration would wait for that.
 func (w *waits) inNextIteration(t *Task) expr.Expr {
 	loop := t.Loops[0]
 	end, exists := loop.Count.Size-1, true
@@ -146,8 +147,8 @@ func (w *waits) inNextIteration(t *Task) expr.Expr {
 	return &expr.Binary{Op: "!=", X: expr.Var(loop.Var), Y: expr.Int(loop.First)}
 }
 
-// first returns the edge from a transfer to its first dependent task in program order. It considers only
-// edges that satisfy is.
+// first returns the edge from a transfer, or from its group, to the first dependent task in program order. It
+// considers only edges that satisfy is, and returns nil if there are none.
 func (w *waits) first(t *Task, is func(*Edge) bool) *Edge {
 	var first *Edge
 	for _, member := range w.members(t) {
@@ -246,7 +247,8 @@ func (w *waits) within(stmt *hostir.Wait, t *Task, conds []expr.Expr, around []f
 	return inner
 }
 
-// holds reports whether a condition holds in all iterations of some loops.
+// holds reports whether a condition depends on the variable of one of the loops, and holds in all iterations of
+// that loop.
 func (w *waits) holds(cond expr.Expr, loops map[string]*hostir.For) bool {
 	for _, loop := range loops {
 		if expr.Mentions(cond, loop.Var) {

@@ -10,13 +10,12 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// mostWork bounds the programs from which waits are removed one by one.
+// mostWork limits the events of programs from which the test removes waits one by one.
 const mostWork = 300
 
-// TestNoWaitIsImplied is property 5: no Synchronize is implied by others. Without any of them, some event would
-// follow less than it does. Each transfer is waited for once, as the verifier asks, though a later one of its communicator
-// may imply that. Exempt are programs with preset: reference, which have the reference's waits, and
-// programs that free buffers.
+// TestNoWaitIsImplied is property 5: no Synchronize is redundant. If the test removes one, some event no longer follows an
+// event that it followed before. The test does not remove Waits: the verifier requires one for each transfer, although a later
+// transfer of the same communicator may imply it. Programs with preset: reference or buffers: free are exempt.
 func TestNoWaitIsImplied(t *testing.T) {
 	removed := 0
 	holds(t, func(s *subject) error {
@@ -50,7 +49,7 @@ func TestNoWaitIsImplied(t *testing.T) {
 	}
 }
 
-// follows tells of each event that does more than order others which of those it follows.
+// follows returns, for each event that is no Synchronize or Wait, which of these events it follows.
 func follows(h *lowertest.HappensBefore) [][]bool {
 	var work []int
 	for i, e := range h.Events {
@@ -94,7 +93,7 @@ func syncs(p *hostir.Program) int {
 	return n
 }
 
-// withoutSync gives a copy of a program that lacks one of them, and its text.
+// withoutSync returns a copy of a program without Synchronize number i, and the text of that statement.
 func withoutSync(p *hostir.Program, i int) (*hostir.Program, string, error) {
 	mutant, err := text.Parse("mutant", text.Print(p))
 	if err != nil {
