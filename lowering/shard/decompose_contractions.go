@@ -9,13 +9,14 @@ import (
 
 // DecomposeContractions decomposes a matmul that sums over an axis that is split over ranks, such
 // as a row-parallel linear. It becomes a matmul of the parts on each rank, one reduction over the
-// ranks, and then the addition of the bias, which must not be added once per rank. The axis is split
-// if both operands come from a reshape that merges an axis DIDx with the local axis after it. It is
-// also split if it is an axis DIDx itself, so that each rank has one element. Without this pass both
-// operands are gathered.
+// ranks, and then the addition of the bias, which must not be added once per rank. The axis of an
+// operand is split if a reshape merges it from an axis DIDx and the local axis after it. It is also
+// split if it is an axis DIDx itself, so that each rank has one element. The second operand must be a
+// matrix, and both operands must be split over the same mesh axis. Without this pass both operands are
+// gathered.
 //
 // Requires: nothing; it reads the operations as the model has them.
-// Establishes: no matmul sums over an axis that a reshape of both operands merged from the same two parts.
+// Establishes: no matmul with a matrix sums over an axis that is split in both operands in this way.
 //
 //	before: Xk = Reshape(X); Wk = Reshape(W); Y = Linear(Xk, Wk, bias)     X [M, DIDx(D), k], Xk [M, K]
 //	after:  Y_x = Permute(X); Y_w = Permute(W); Y_parts = Linear(Y_x, Y_w); Y_sum = Reduce(sum, Y_parts, axis 0)
@@ -224,7 +225,7 @@ func (d *contractions) temp(s hostir.Stmt, suffix string, axes []domain.Axis) *h
 	return t
 }
 
-// dropUnread removes reshapes whose result nothing reads any more.
+// dropUnread removes reshapes into temporaries that no statement reads any more.
 func (d *contractions) dropUnread() {
 	read := map[*hostir.Tensor]bool{}
 	for _, s := range d.program.Body {

@@ -18,7 +18,7 @@ import (
 //
 // Requires: a Set or Reduce does nothing but move data, or is local.
 // Establishes: a movement on one mesh has one shift. A movement between two meshes has no shift, or one shift in which a
-// single rank gathers, reduces or scatters. It has its need.
+// single rank gathers, reduces or scatters. Each movement has its Need.
 //
 //	before: B = Set(A)                       A [DIDx(X), DIDy(Y), M], B [X, Y, M]
 //	after:  B_part = Set(A); B = Set(B_part)       B_part [DIDx(X), Y, M]

@@ -14,7 +14,7 @@ import (
 //
 // Requires: every tensor's sharding is final.
 // Establishes: operands and results of every statement but Set and Reduce agree on
-// the ranks that hold each axis. With deterministic: true no collective adds floats of more than two ranks.
+// the split of each axis. With deterministic: true no collective adds floats of more than two ranks.
 //
 //	before: C = Matmul(A, B)                            A [S, DIDx(D), m, K], C [Stream(S), D, m, N]
 //	after:  A_all = Set(A); C = Matmul(A_all, B)        A_all [Stream(S), D, m, K]
@@ -61,7 +61,8 @@ type resharder struct {
 	moved   map[string][]*hostir.Tensor // by operand and new axes, for each mesh, whole or in slices: a tensor is moved once
 }
 
-// further moves the results after the first that are declared on other ranks than the first.
+// further moves the additional results of s that are declared on other ranks than the first result. s computes them on
+// the ranks of the first.
 func (r *resharder) further(s hostir.Stmt) []hostir.Stmt {
 	var list []hostir.Stmt
 	for i, row := range hostir.FurtherMaps(s) {
@@ -110,15 +111,16 @@ func (r *resharder) statement(s hostir.Stmt) []hostir.Stmt {
 	}
 }
 
-// inOrder reports whether the schedule asks for the same bits on every run, and a collective would add the parts of more than two
-// ranks. Then each rank gets all parts, and adds them. Pipelines from rank to rank add in order.
+// inOrder reports whether s must not become a collective, because deterministic: true asks for the same bits on every run. It is true
+// only for a Reduce of the parts of more than two ranks by a function whose order matters. Each rank then gets all parts, and folds them
+// in order. Pipelines from rank to rank also fold in order, so that inOrder is false for them.
 func (r *resharder) inOrder(s hostir.Stmt) bool {
 	sum, ok := s.(*hostir.Reduce)
 	return ok && r.program.Choices.Get(schedule.Deterministic) == schedule.True && sum.In.Axes[sum.Axis].Size > 2 &&
 		domain.FoldOf(sum.Fn).OrderMatters() && (!r.program.Choices.Exchanges() || !ScattersSlices(sum))
 }
 
-// before moves every operand to the ranks of the result.
+// before moves the operands apart to the ranks of the result. A tensor that was moved there earlier is not moved again.
 func (r *resharder) before(s hostir.Stmt, apart []operand) []hostir.Stmt {
 	out := hostir.Result(s)
 	var list []hostir.Stmt
@@ -187,8 +189,8 @@ func (r *resharder) spread(s hostir.Stmt) []hostir.Stmt {
 	return append(r.statement(s), &hostir.Set{Info: moveInfo(s), Out: out, In: local})
 }
 
-// follow gives an operand's axes the kinds of the result's axes that they run along
-// with. Axes that a reshape merges into another axis are whole.
+// follow returns the axes of an operand with the kinds of the corresponding axes of the
+// result. Split axes without a corresponding axis become whole.
 func follow(o operand, out *hostir.Tensor) []domain.Axis {
 	axes := slices.Clone(o.tensor.Axes)
 	for i := range axes {

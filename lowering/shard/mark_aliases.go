@@ -6,8 +6,9 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// MarkAliases lets the result of a Reshape, Broadcast, Permute or Slice share its operand's buffer, unless the result is an
-// output. None of these operations moves an element. A permuted view steps through the buffer in its operand's order, so a
+// MarkAliases lets the result of a Reshape, Broadcast, Permute or Slice share its operand's buffer, if the result is a
+// temporary without a layout. None of these operations moves an element. The operand of a Reshape must be row-major, and
+// the operand of a Broadcast must have no layout. A permuted view steps through the buffer in its operand's order, so a
 // matmul reads it as a transposed matrix and needs no copy. A slice that is not contiguous is copied if a statement needs
 // contiguous memory.
 //
@@ -46,7 +47,7 @@ func MarkAliases(p *hostir.Program) error {
 }
 
 // layOutHeads gives a result of an Attention the layout of the Permute that is its only reader, so that the result of the
-// Permute is in logical order.
+// Permute is in logical order. Logs, and permutes that move the last axis, are excluded.
 func layOutHeads(body []hostir.Stmt) {
 	readers := map[*hostir.Tensor][]hostir.Stmt{}
 	for _, s := range body {

@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// MeshOf returns the 1-D mesh of some ranks, and adds it to the program if it has none.
+// MeshOf returns the 1-D mesh of some ranks. It adds the mesh to the program if there is none.
 func MeshOf(p *hostir.Program, names *hostir.Namer, ranks []int) *domain.Mesh {
 	for _, m := range p.Meshes {
 		if len(m.Axes) == 1 && m.Axes[0].Name == "x" && slices.Equal(m.Ranks, ranks) {
@@ -30,7 +30,7 @@ func SameAxes(a, b *domain.Mesh) bool {
 	})
 }
 
-// ranksName names a mesh that is not in the spec: "ranks_0_2".
+// ranksName names a mesh that is not in the spec: "ranks_0_2", or "ranks_0_and_more" for more than four ranks.
 func ranksName(ranks []int) string {
 	if len(ranks) > 4 {
 		return "ranks_" + strconv.Itoa(ranks[0]) + "_and_more"
@@ -42,7 +42,7 @@ func ranksName(ranks []int) string {
 	return name
 }
 
-// CommonRank returns the first rank of a that is also in b.
+// CommonRank returns the first rank of a that is also in b, or false if there is none.
 func CommonRank(a, b *domain.Mesh) (int, bool) {
 	for _, r := range a.Ranks {
 		if slices.Contains(b.Ranks, r) {

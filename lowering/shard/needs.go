@@ -6,8 +6,9 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// noteNeeds gives each movement of data between ranks its need, by the placements before and after it, and the first reader or the
-// spec. Package place knows better which axes of the spec are split.
+// noteNeeds sets the Need of each movement between ranks: the placements before and after it, and the operation or the placement in the
+// spec that requires it. A Need that package place has set for the same type of communication keeps its placements, because place knows
+// the split axes of the spec.
 func noteNeeds(p *hostir.Program) {
 	n := &needs{spec: hostir.SpecOf(p), readers: map[*hostir.Tensor][]hostir.Stmt{}}
 	for _, s := range p.Body {
@@ -35,7 +36,7 @@ type needs struct {
 	readers map[*hostir.Tensor][]hostir.Stmt
 }
 
-// of returns what a movement of one step does.
+// of returns the Need of a movement of one step, without By.
 func (n *needs) of(s hostir.Stmt) *hostir.Need {
 	m := Describe(s)
 	need := &hostir.Need{Tensor: n.spec.Name(s, m.In), Fn: m.Reduce, From: hostir.Whole, To: hostir.Whole}
@@ -56,7 +57,7 @@ func (n *needs) of(s hostir.Stmt) *hostir.Need {
 	return need
 }
 
-// folds returns the statement that adds the parts of a sum that a movement gathers.
+// folds returns the Reduce that folds the parts that a movement gathers, or nil if the movement gathers no parts.
 func (n *needs) folds(out *hostir.Tensor, sh Shift) *hostir.Reduce {
 	for _, s := range n.readers[out] {
 		if fold, ok := s.(*hostir.Reduce); ok && fold.Axis == sh.From && sh.To == NoAxis {
@@ -66,8 +67,8 @@ func (n *needs) folds(out *hostir.Tensor, sh Shift) *hostir.Reduce {
 	return nil
 }
 
-// by finds what wants the result of a movement: the spec, or the first operation that reads it, a copy, or what else the operation of
-// the tensor makes. It returns the tensor that is wanted.
+// by sets By to the operation that reads the result of a movement, or to the tensor whose placement the spec states. It follows copies,
+// and statements of the operation that makes need.Tensor, to their results. It returns the tensor that is read or that By names.
 func (n *needs) by(need *hostir.Need, s hostir.Stmt) *hostir.Tensor {
 	t := hostir.Result(s)
 	for len(n.readers[t]) > 0 && !n.spec.Places(t) {
@@ -85,7 +86,7 @@ func (n *needs) by(need *hostir.Need, s hostir.Stmt) *hostir.Tensor {
 	return t
 }
 
-// ends says where the last of several steps leads.
+// ends sets the destination of a Need to the mesh or the placement of last, the tensor that all steps together lead to.
 func (n *needs) ends(need *hostir.Need, s hostir.Stmt, last *hostir.Tensor) {
 	switch in := hostir.Uses(s)[0]; {
 	case !SameMesh(in, last):

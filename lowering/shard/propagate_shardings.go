@@ -9,23 +9,23 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// PropagateShardings gives temporaries whose axes the user left open the Device and Stream
-// axes of their neighbours. It propagates forward, from operands to results, then backward,
-// from results to operands, and repeats at changed neighbours until nothing changes. Axes that
-// the user wrote stay. Outputs stay too, because the caller expects their parts on the ranks.
+// PropagateShardings copies Device and Stream axes to temporaries whose axes the user left open,
+// from the tensors of the statements that make or read them. It propagates forward, from operands
+// to results, then backward, from results to operands, and repeats until nothing changes. Axes
+// that the user wrote stay. Outputs stay too, because the caller expects their parts on the ranks.
 //
-//   - Forward, an axis is split if all operands that have it agree, and streamed if one of them is streamed. An open
-//     sum over ranks agrees with any operand that is split over them: the sum moves data between the ranks anyway, and
-//     a scatter moves the least.
+//   - Forward, an axis is split if all operands that have it agree, and streamed if one of them is streamed and the
+//     others are not split. An open sum over a mesh axis agrees with an operand that is split over that mesh axis: the
+//     sum moves data between the ranks anyway, and a scatter moves the least.
 //   - Backward, an axis is split if all statements that read the tensor agree. It is streamed if one of them is
 //     streamed and the statement that makes the tensor can run along it.
-//   - Two mesh axes that want one axis, or one that wants two, contradict each other.
+//   - It is an error if two mesh axes would split one axis, or if readers want one mesh axis to split two axes.
 //
-// An axis gets its kind once, and the pass visits its tensor's neighbours again only then. So the pass takes time linear in
-// the number of operands, except for the order of its two queues.
+// An axis gets its kind once, and the pass revisits the statements that make or read its tensor only then. So the pass takes
+// time linear in the number of operands, apart from the logarithmic cost of its two queues.
 //
 // Requires: layouts are set.
-// Establishes: an open temporary is split like its neighbours.
+// Establishes: an open temporary is split like its operands or its readers, where these agree.
 //
 //	before: H = Linear(X, W); C = Set(H)     X [S, DIDx(D), m, K], H [S, D, m, N] inferred, C [Stream(S), DIDx(D), m, N]
 //	after:  H = Linear(X, W); C = Set(H)     H [Stream(S), DIDx(D), m, N] inferred
@@ -60,7 +60,7 @@ func (pr *propagation) run() error {
 	return pr.errors.Err()
 }
 
-// newPropagation puts every open tensor on a mesh, and every statement in both queues.
+// newPropagation puts open results without a mesh on the mesh of the first operand, and every statement in both queues.
 func newPropagation(p *hostir.Program) *propagation {
 	pr := &propagation{
 		body:   p.Body,
@@ -96,11 +96,11 @@ func newPropagation(p *hostir.Program) *propagation {
 	return pr
 }
 
-// wish is a kind that neighbours want for an axis.
+// wish is a kind that operands or readers of a tensor want for one of its axes.
 type wish struct {
 	axis  int
 	kind  domain.Axis
-	from  *hostir.Tensor // the first neighbour that wants it
+	from  *hostir.Tensor // the first operand or result that wants it
 	votes int            // number of readers that want it
 }
 
@@ -175,7 +175,7 @@ func (pr *propagation) inherit(s hostir.Stmt, operands []*hostir.Tensor, rows []
 	}
 }
 
-// orNone returns the wished kind, or none without a wish.
+// orNone returns the wished kind, or the zero Axis if w is nil.
 func (w *wish) orNone() domain.Axis {
 	if w == nil {
 		return domain.Axis{}
@@ -195,8 +195,8 @@ func (pr *propagation) summedOver(t *hostir.Tensor) string {
 	return ""
 }
 
-// give sets the kind of an axis, unless another axis has it already or s, which makes
-// the tensor, cannot run along it.
+// give sets the kind of an axis of t, the result of s. It does nothing if another axis has the kind
+// already, or for a Stream axis along which s or, with wholeViews, a reader of t cannot run.
 func (pr *propagation) give(s hostir.Stmt, t *hostir.Tensor, w wish) {
 	if !places(w.kind) || has(t, w.kind) || w.kind.Kind == domain.Stream &&
 		(!pr.runsAlong(s, w.axis) || pr.wholeViews && !pr.carriedOn(t, w.axis)) {
@@ -210,7 +210,8 @@ func (pr *propagation) give(s hostir.Stmt, t *hostir.Tensor, w wish) {
 	pr.alongside(s, w.axis)
 }
 
-// carriedOn reports whether all readers of a view have its axis, so that they can read it slice by slice.
+// carriedOn reports whether t is no view, or the results of all of its readers have the axis, so that they can read t slice by
+// slice.
 func (pr *propagation) carriedOn(t *hostir.Tensor, axis int) bool {
 	return t.Role != hostir.View || !slices.ContainsFunc(pr.readers[t], func(reader int) bool {
 		s := pr.body[reader]
@@ -218,7 +219,7 @@ func (pr *propagation) carriedOn(t *hostir.Tensor, axis int) bool {
 	})
 }
 
-// alongside gives the later open results on the same ranks the kind that the first result has on an axis.
+// alongside copies the kind of an axis of the first result to the corresponding axis of the other open results on the same mesh.
 func (pr *propagation) alongside(s hostir.Stmt, axis int) {
 	for i, row := range hostir.FurtherMaps(s) {
 		t, kind := hostir.Defs(s)[i+1], hostir.Result(s).Axes[axis]
@@ -284,7 +285,7 @@ func (pr *propagation) wish(t *hostir.Tensor, w wish) {
 	pr.wishes[t] = list
 }
 
-// settle gives the result of s the kinds that its readers want.
+// settle gives the result of s each Stream axis that a reader wants, and each Device axis that all readers want.
 func (pr *propagation) settle(s hostir.Stmt) {
 	out := hostir.Result(s)
 	if out == nil {
@@ -308,7 +309,7 @@ func (pr *propagation) settle(s hostir.Stmt) {
 	}
 }
 
-// contradict reports two neighbours that want contradictory kinds for an open tensor.
+// contradict reports two tensors that want contradictory kinds for an open tensor.
 func (pr *propagation) contradict(s hostir.Stmt, t *hostir.Tensor, a, b wish) {
 	pr.errors.Add(s.Meta().Pos, diag.ShardingConflict, "%s cannot lie as %s %s and as %s %s do: axis %d would be %s, and axis %d %s",
 		t.Name, a.from.Name, domain.FormatAxes(a.from.Axes), b.from.Name, domain.FormatAxes(b.from.Axes),

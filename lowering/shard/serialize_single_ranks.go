@@ -10,7 +10,7 @@ import (
 // Otherwise a Reshape makes the sum, if it has the same type. In a world of one rank a Stream axis of one slice becomes
 // Serial, since there is no pipeline.
 //
-// Establishes: no tensor has an axis of one rank.
+// Establishes: no tensor is split over a mesh axis of one rank.
 //
 //	before: P = Matmul(A, B); C = Reduce(sum, P, axis 0)     P [DIDx(1), M, N], C [r(1), Stream(1), M, N]
 //	after:  C = Matmul(A, B)                                 C [r(1), 1, M, N]
@@ -66,7 +66,8 @@ type serialization struct {
 	gone    map[*hostir.Tensor]bool
 }
 
-// local returns what a statement does on one rank, or nil if another statement now does it.
+// local returns the local statement that replaces a communication along an axis of one rank, or nil if the GEMM before it now
+// makes its result. It returns other statements unchanged.
 func (s *serialization) local(stmt hostir.Stmt) hostir.Stmt {
 	switch stmt := stmt.(type) {
 	case *hostir.Reduce:
@@ -87,8 +88,8 @@ func (s *serialization) local(stmt hostir.Stmt) hostir.Stmt {
 	return stmt
 }
 
-// sumsAlone reports whether a GEMM makes the only part of a sum and can write the sum directly. The result's axes must run
-// along the same axes of the operands without its outermost axis, and a bias must have the sum's type.
+// sumsAlone reports whether a GEMM makes the only part of a sum and can write the sum directly. The axis of the sum must be
+// the outermost of at least three axes, the part must have no other use, and a bias must have the sum's type.
 func (s *serialization) sumsAlone(r *hostir.Reduce) bool {
 	gemm, axes := s.makers[r.In], hostir.Live(r.In)
 	if linear, ok := gemm.(*hostir.Linear); ok && linear.Bias != nil && linear.Bias.DType != r.Out.DType {

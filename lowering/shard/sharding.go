@@ -5,8 +5,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// agree reports whether the same ranks hold an axis of an operand and the axis of the result that runs along with it. One
-// element that is broadcast along the result is on every rank.
+// agree reports whether an axis of an operand and the corresponding axis of the result are split over the same mesh axis, or
+// neither is split. An unsplit operand axis of one element that is broadcast along the result agrees with any split.
 func agree(operand, result domain.Axis) bool {
 	if operand.Size == 1 && result.Size != 1 && operand.Kind != domain.Device {
 		return true
@@ -14,8 +14,8 @@ func agree(operand, result domain.Axis) bool {
 	return hostir.SplitOver(operand) == hostir.SplitOver(result)
 }
 
-// Crossing lists the axes of an operand that are split over other ranks than the result's axes. row is the operand's row of
-// hostir.AxisMap.
+// Crossing lists the axes of an operand whose split differs from the split of the corresponding axis of the result. row is
+// the operand's row of hostir.AxisMap.
 func Crossing(operand, result *hostir.Tensor, row []int) []int {
 	var axes []int
 	for i, a := range operand.Axes {
@@ -38,8 +38,9 @@ func Contracted(operand *hostir.Tensor, row []int) []int {
 	return axes
 }
 
-// Reshards reports whether a statement's operand and result live on different ranks,
-// so that the statement is a communication and not an operation of one rank.
+// Reshards reports whether a statement is a Set whose operand and result differ in sharding or
+// mesh, or a Reduce over a split axis. Such a statement is no operation of one rank. Unless each
+// rank only takes its part of a whole tensor, it is a communication (see Moves).
 func Reshards(s hostir.Stmt) bool {
 	switch s := s.(type) {
 	case *hostir.Set:

@@ -7,8 +7,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// SplitRows splits an axis of rows into two axes, so that the rows can become a pipeline although no Stream axis of the
-// spec names one. M becomes D parts of M/D rows, one part for each rank. No element moves. The split begins at
+// SplitRows splits an axis of rows into two axes, so that the rows can become a pipeline although the spec has no Stream
+// axis. M becomes D parts of M/D rows, one part for each rank. No element moves. The split begins at
 //
 //   - a GEMM whose result is summed over ranks, if each rank has the whole sum. A rank then has only the sum of its
 //     rows.
@@ -85,7 +85,8 @@ func (r *rowSplitter) statement(s hostir.Stmt, rows [][]int) {
 	}
 }
 
-// follows reports whether a statement runs along split rows: a split that begins at its result, or the split of an operand.
+// follows returns the split rows of its result along which a statement runs: a split that begins at the result, or the split
+// of an operand. It returns false if there are none.
 func (r *rowSplitter) follows(s hostir.Stmt, rows [][]int, splits map[*hostir.Tensor]split) (at split, found bool) {
 	out := hostir.Result(s)
 	at, found = r.begin[out]
@@ -120,7 +121,7 @@ func (r *rowSplitter) folds(s hostir.Stmt) bool {
 	return true
 }
 
-// runsAlongRows reports whether a statement does the same to each row of its operand k, along one of that operand's axes.
+// runsAlongRows reports whether a statement does the same to each row of its operand k, where the rows are along the given axis.
 func runsAlongRows(s hostir.Stmt, rows [][]int, k, axis int) bool {
 	if len(rows) == 0 || rows[k][axis] == hostir.Unmapped {
 		return false

@@ -37,7 +37,7 @@ func (r *rowSplitter) view(key viewKey, suffix string, build func(*hostir.Tensor
 }
 
 // rows returns t with its rows in two axes, or t itself if it has these already. Rows that are split over another mesh axis
-// are gathered first: each rank has one of them, which cannot be split.
+// are gathered first, because each rank has a single row, which cannot be split.
 func (r *rowSplitter) rows(info hostir.Info, t *hostir.Tensor, at split) *hostir.Tensor {
 	if _, is := r.splits[t]; is {
 		return t

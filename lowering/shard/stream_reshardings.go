@@ -96,7 +96,7 @@ func streamRows(t *hostir.Tensor, axis int, split domain.Axis, makers map[*hosti
 }
 
 // stream makes an axis of a tensor a Stream axis, if the axis is whole and as long as a split axis, and the tensor has no Stream
-// axis and is neither an input nor an output. A declared tensor keeps its place on the ranks. It reports success.
+// axis and is a temporary or an open view. A declared tensor keeps its sharding. It reports success.
 func stream(t *hostir.Tensor, axis int, split domain.Axis) bool {
 	if !isOpen(t) && t.Role != hostir.Temp || t.Axes[axis].Kind != domain.Serial || t.Axes[axis].Size != split.Size ||
 		hostir.StreamAxis(t) >= 0 {

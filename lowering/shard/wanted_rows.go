@@ -50,7 +50,7 @@ func (r *rowSplitter) asks(rows [][]int, k int, t *hostir.Tensor, at *split) *sp
 	return nil
 }
 
-// mayWant reports whether a statement does the same to each row, and each rank may compute other rows of its result.
+// mayWant reports whether a statement does the same to each row, and the rows of its result may be split over the ranks.
 func (r *rowSplitter) mayWant(s hostir.Stmt, at split) bool {
 	out := hostir.Result(s)
 	switch s := s.(type) {
