@@ -14,7 +14,8 @@ import (
 // addition of a sum along a ring, whose first step has no addend.
 //
 // Requires: nothing between the GEMM and the addition names the result.
-// Establishes: with fuse: gemm, no GEMM is followed by such an addition.
+// Establishes: with fuse: gemm, no GEMM is followed by such an addition. It is an error if the user sets fuse: gemm
+// for partial sums that no GEMM makes.
 //
 //	before: P_s = Matmul(A_s, B); If s != 0: Wait(receive, iteration s - 1); P_s = Binary(add, P_s, P_sums_s)
 //
@@ -58,7 +59,8 @@ func AccumulateInGEMM(p *hostir.Program) error {
 }
 
 // addsToOther looks at a branch that ends with an addition. It returns the statement before the branch that makes the
-// sum's tensor, or nil if that is a GEMM. If no statement before the branch makes the tensor, it returns the tensor's Of.
+// sum's tensor, or the tensor's Of if there is no such statement. It returns nil if the statement is a GEMM, or the
+// branch does not end with an addition.
 func addsToOther(split *hostir.If, before []hostir.Stmt) hostir.Stmt {
 	if len(split.Body) == 0 {
 		return nil

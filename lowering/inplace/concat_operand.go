@@ -39,8 +39,8 @@ func (c *concats) place(o *operand) bool {
 	return true
 }
 
-// find finds the underlying buffer of the operand. It reports whether the program allocates that buffer and the operand
-// covers all of it.
+// find finds the underlying buffer of the operand. It reports whether the buffer is a temporary with the type and the
+// mesh of the result, and the operand covers all of it.
 func (o *operand) find() bool {
 	in := o.in[o.number]
 	whole, by := taken(in)

@@ -7,7 +7,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// A pipeline may slice an operand before it is reshaped and permuted:
+// A pipeline may slice a tensor before it reshapes and permutes it to the operand of a concat:
 //
 //	V_s = Select(V, axis 0, index s); U_s = Reshape(V_s); C_s = Select(C, axis 0, index s); C_s = Concat(U_s, ...)
 //
@@ -24,8 +24,7 @@ type sliced struct {
 	made  []*hostir.Tensor
 }
 
-// turn makes the tensor that slices are taken from a view of the result, and reports whether it can. It calls set for
-// that tensor.
+// turn makes the tensor that the slices are taken from a view of the result, by calling set, and reports whether it can.
 func (l *sliced) turn(c *concats, set func(*hostir.Tensor, hostir.Stmt)) bool {
 	at, first := l.from.Axis, l.slice(c)
 	if first == nil {

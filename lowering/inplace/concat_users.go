@@ -91,7 +91,7 @@ func takesGaps(s hostir.Stmt, buffer *hostir.Tensor) bool {
 }
 
 // earlier reports whether s has written buffer when reader reads t there. s must precede reader. If both are in the
-// same loop, s must write the slice that reader reads.
+// same outermost loop, s must write the slice that reader reads.
 func (u *users) earlier(s hostir.Stmt, buffer *hostir.Tensor, reader hostir.Stmt, t *hostir.Tensor) bool {
 	first, then := u.sites[s], u.sites[reader]
 	if first.at >= then.at {

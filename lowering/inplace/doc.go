@@ -1,3 +1,3 @@
-// Package inplace has the passes that leave out copies of pipelines: shards are made where they are gathered,
-// partial sums are accumulated in the GEMM, or read and written in peer memory.
+// Package inplace has the passes that remove copies and separate adds. Shards, outputs and operands of a concat are
+// computed in their final buffer. Sums are read and written in peer memory, or accumulated in the GEMM.
 package inplace

@@ -76,7 +76,7 @@ func (j *joined) aligned(t *hostir.Tensor) bool {
 	return alignedBut(t, j.out, slices.Index(hostir.Live(j.out), j.axis))
 }
 
-// alignedBut reports whether the buffers of two tensors have the same axes, except one axis.
+// alignedBut reports whether the axes of two buffers are split alike and, except for one axis, have equal sizes.
 func alignedBut(t, other *hostir.Tensor, but int) bool {
 	mine, others := hostir.Live(t), hostir.Live(other)
 	if len(mine) != len(others) {
@@ -91,7 +91,7 @@ func alignedBut(t, other *hostir.Tensor, but int) bool {
 	return true
 }
 
-// inPlace makes the possible operands of a concat in place. If there is one, it copies the others.
+// inPlace makes operands of a concat in place, where possible. If it makes at least one in place, it copies the others.
 func (c *concats) inPlace(j *joined) {
 	buffer, by := taken(j.out)
 	if c.allocates[buffer] == nil || c.sites[j.stmt].branches || !c.makesAlone(j, buffer) {

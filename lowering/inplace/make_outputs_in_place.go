@@ -10,7 +10,7 @@ import (
 // buffer of its operand can be a view of the output. Ranks then gather rows there.
 //
 // Requires: buffers are allocated; local shards are views of the buffers that they are gathered into.
-// Establishes: no output is a copy of a buffer with the same layout.
+// Establishes: no row-major output is a copy of a row-major buffer, unless a reshape copies into the buffer.
 //
 //	before: C_all = Allocate; (receive C_all_s, ...); C = Allocate; C = Reshape(C_all)
 //	after:  C = Allocate; (receive C_all_s, ...), with C_all = Reshape(C)
@@ -35,7 +35,8 @@ func copies(s hostir.Stmt) bool {
 	return false
 }
 
-// makeIn makes the operand of s, which copies it, a view of the output, and allocates the output early enough.
+// makeIn makes the buffer of the operand of s, a copy, a view of the output, removes s, and allocates the output early
+// enough. It does nothing unless the buffer is a row-major temporary that is allocated before the output.
 func makeIn(p *hostir.Program, s hostir.Stmt, in, out *hostir.Tensor) {
 	place := func(t *hostir.Tensor) int {
 		return slices.IndexFunc(p.Body, func(s hostir.Stmt) bool {

@@ -11,7 +11,7 @@ type way int
 const (
 	stays    way = iota
 	ahead        // before the loop
-	atTheEnd     // at the end of the program: a Wait for the peer to have copied
+	atTheEnd     // to the end of the program: a Wait until the peer has copied
 	inSum        // into a sum, which does the transfer itself
 	dropped      // removed: the sum does not need it
 )
@@ -36,7 +36,7 @@ func (m *motion) part(loop *hostir.For, which way) *hostir.For {
 	return m.Project(loop, func(s hostir.Stmt, _ []hostir.Stmt) bool { return m.ways[s] == which })
 }
 
-// leave removes all statements from a loop that do not stay in it.
+// leave removes all statements from a loop except the statements with way stays.
 func (m *motion) leave(loop *hostir.For) {
 	if rest := m.part(loop, stays); rest != nil {
 		*loop = *rest

@@ -13,7 +13,8 @@ import (
 //
 // Requires: the sum of a pipeline follows its work loop and the joins; transfers and their waits are where they were
 // lowered; the local partial sum is copied to the other parts.
-// Establishes: with fuse: peer-read, no part of such a sum is copied.
+// Establishes: with fuse: peer-read, no part of such a sum is copied. If a sum cannot read its parts in place, the
+// pass returns an error.
 //
 //	before: For s: (P_s = Matmul(A_s, B); If s == 0: (P_parts_s = Set(P_s))
 //	          Else: (send P_s, receive P_parts_s, Wait(send), Wait(receive)))
@@ -53,7 +54,7 @@ func ReadSumsInPlace(p *hostir.Program) error {
 	return d.errors.Err()
 }
 
-// firstWork returns the first statement that reads a tensor.
+// firstWork returns the first statement that reads a tensor, or nil.
 func firstWork(body []hostir.Stmt) hostir.Stmt {
 	for s := range hostir.All(body) {
 		if len(hostir.Uses(s)) > 0 {
@@ -63,7 +64,8 @@ func firstWork(body []hostir.Stmt) hostir.Stmt {
 	return nil
 }
 
-// read returns the sum that replaces r, and the waits for the peers that read its local part.
+// read returns the sum that replaces r, and the waits for the peers that read its local part. It returns nil after
+// localPart has reported an error.
 func (d *peerReads) read(r *hostir.Reduce, f *summedParts) (sum []hostir.Stmt, doneWaits *hostir.For) {
 	local := d.localPart(r, f)
 	if local == nil {
