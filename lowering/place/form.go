@@ -63,8 +63,8 @@ func needed(dims []dim) []dim {
 	return slices.DeleteFunc(slices.Clone(dims), func(d dim) bool { return !d.counts() })
 }
 
-// arranged returns a form with the given dims: the dims of f that count, in another order, and dims of one element. It appends a
-// permute and a reshape if they are needed.
+// arranged returns a form with the given dims: the dims of f that count, in another order, and dims of one element. It appends
+// the permute, reshape or broadcasts that this needs.
 func (r *rewriter) arranged(f form, dims []dim) form {
 	from, to := needed(f.dims), needed(dims)
 	if !slices.EqualFunc(from, to, dim.is) {

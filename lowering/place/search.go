@@ -13,7 +13,7 @@ import (
 type choice struct {
 	in, out []Placements
 	reads   []byte  // the numbers of in, as forms numbers them
-	makes   []byte  // the numbers of out; of a stated placement, if the result has one
+	makes   []byte  // the numbers of out, or of the stated placements of results
 	us      float64 // of the local work, and of changes of results to stated placements
 }
 
@@ -207,7 +207,7 @@ func undominated(states []*state, most int) (kept []*state) {
 // compared is the number of kept states, the cheapest ones, with which undominated compares a state.
 const compared = 32
 
-// covers reports whether a state takes no longer than another, even with the changes that make available what only the other has.
+// covers reports whether a state takes no longer than another, even if it adds the changes that only the other has made.
 func (s *state) covers(other *state) bool {
 	us := s.us
 	for _, h := range other.live {
