@@ -118,7 +118,7 @@ func (w *waits) wait(t *Task) {
 }
 
 // atOnce puts a Wait directly after its transfer. The Wait for a transfer that sets a ready flag goes after
-// the copy of the same exchange, because either may wait for its counterpart on the peer.
+// the copy of the same exchange, so that no two ranks wait for each other's copy.
 func (w *waits) atOnce(stmt *hostir.Wait, t *Task, edge *Edge) {
 	stmt.Why = edge.Reason()
 	last := w.places[t].last
