@@ -75,7 +75,7 @@ func writesTo(s hostir.Stmt, buffer *hostir.Tensor) bool {
 func isIn(t, buffer *hostir.Tensor) bool { return slices.Contains(hostir.Buffers(t), buffer) }
 
 // takesGaps reports whether a statement can use a non-contiguous buffer, with a stride for each axis. GEMMs,
-// communications and reshapes that copy need contiguous memory.
+// communications, reshapes that copy and the logs of attentions need contiguous memory.
 func takesGaps(s hostir.Stmt, buffer *hostir.Tensor) bool {
 	switch s := s.(type) {
 	case *hostir.Fused, *hostir.Unary, *hostir.Binary, *hostir.Cast, *hostir.Set, *hostir.Reduce, *hostir.Concat, *hostir.Permute,

@@ -78,7 +78,7 @@ func (j *joined) start(number int) domain.Extent {
 	return domain.Extent{Size: size}
 }
 
-// mostAxes is the most axes of a non-contiguous tensor that kernels support.
+// mostAxes is the largest number of axes of a non-contiguous tensor that kernels support.
 const mostAxes = 8
 
 // lies reports whether the buffer's elements keep their order in memory, except for gaps between runs of elements.

@@ -10,7 +10,8 @@ import (
 // buffer of its operand can be a view of the output. Ranks then gather rows there.
 //
 // Requires: buffers are allocated; local shards are views of the buffers that they are gathered into.
-// Establishes: no row-major output is a copy of a row-major buffer, unless a reshape copies into the buffer.
+// Establishes: no row-major output is a copy of a row-major temporary that is allocated before it, unless a reshape copies
+// into the temporary.
 //
 //	before: C_all = Allocate; (receive C_all_s, ...); C = Allocate; C = Reshape(C_all)
 //	after:  C = Allocate; (receive C_all_s, ...), with C_all = Reshape(C)

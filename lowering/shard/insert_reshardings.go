@@ -215,7 +215,7 @@ func follow(o operand, out *hostir.Tensor) []domain.Axis {
 
 // movable reports whether s can run on the ranks of operand o. Each rank must have all elements that s sums over or
 // merges with other axes. The axes on which o and the result differ must not be the Stream axis, and no other operand may
-// run along them. No mesh axis may split two axes of the result that s makes there.
+// run along them. No mesh axis may split two axes of the result that s makes there. Both must be on the same mesh.
 func movable(s hostir.Stmt, o operand) bool {
 	out, rows := hostir.Result(s), hostir.AxisMap(s)
 	if len(Contracted(o.tensor, o.row)) > 0 || splitsTwice(local(s, o)) {
