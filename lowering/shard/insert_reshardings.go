@@ -120,7 +120,7 @@ func (r *resharder) inOrder(s hostir.Stmt) bool {
 		domain.FoldOf(sum.Fn).OrderMatters() && (!r.program.Choices.Exchanges() || !ScattersSlices(sum))
 }
 
-// before moves the operands apart to the ranks of the result. A tensor that was moved there earlier is not moved again.
+// before moves the given operands to the ranks of the result. A tensor that was moved there earlier is not moved again.
 func (r *resharder) before(s hostir.Stmt, apart []operand) []hostir.Stmt {
 	out := hostir.Result(s)
 	var list []hostir.Stmt
