@@ -6,17 +6,18 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// Described is a lowered program, with what its emitted folder tells about it.
+// Described is a lowered program, with the metadata that the emitter writes into its folder.
 type Described struct {
 	*Program
 	About
-	Fallback *Described // runs where not all ranks can share memory; nil: none
+	Fallback *Described // the variant for ranks that cannot all share memory; nil: none
 }
 
 // AcrossNodes ends the names that belong to the fallback variant alone.
 const AcrossNodes = "_across_nodes"
 
-// With replaces the calls of the variants.
+// With replaces the calls of each variant, in the order of Programs. It returns an error if the number of variants or of arguments
+// differs.
 func (d *Described) With(given []*Program) error {
 	variants := []*Described{d}
 	if d.Fallback != nil {
@@ -35,7 +36,7 @@ func (d *Described) With(given []*Program) error {
 	return nil
 }
 
-// notLowerable returns an error about a file.
+// notLowerable returns a NotLowerable error at a file.
 func notLowerable(file, format string, args ...any) error {
 	var list diag.List
 	list.Add(diag.Pos{File: file}, diag.NotLowerable, format, args...)
@@ -56,7 +57,7 @@ type About struct {
 	Tensors    []Tensor           // of the arguments, in their order
 	Types      []domain.DType     // of all tensors
 	Operations []domain.Operation // of the model, in order, on whole tensors: the program checks its results against them
-	Saved      []domain.Operation // compute the inputs that a forward pass saves
+	Saved      []domain.Operation // the operations that compute the inputs that a forward pass saves
 
 	Schedule  string    // the choices that shaped the program, in words
 	Auto      string    // how schedule: auto chose; empty: it did not
@@ -64,7 +65,7 @@ type About struct {
 	Transport string    // "nccl", "ipc-get", "ipc-put"
 	Movements []string  // kind, mesh axis and mesh of each communication
 	Derived   []string  // communications in words
-	Gemms     []Size    // that one rank computes in a call
+	Gemms     []Size    // the GEMMs of one rank in a call
 	Bytes     expr.Expr // of the largest communication; nil: there is none
 	Largest   string    // the kind of the largest communication
 	Team      expr.Expr // its number of ranks
@@ -78,11 +79,11 @@ type Tensor struct {
 	Type      domain.DType
 	Axes      []domain.Axis // of the model
 	Mesh      *domain.Mesh  // nil: the world
-	On        string        // the mesh of the program that has it; empty: every rank has a part
-	Live      []LiveAxis    // the axes that a buffer has, in the order of Axes
+	On        string        // the program's name of the mesh that holds it; empty: every rank has a part
+	Live      []LiveAxis    // the axes of its buffer on a rank, in the order of Axes
 	Pos       diag.Pos
 	Terms     expr.Expr // the most terms in the sums of matrix products that read an input: see domain.Contractions
-	Deviation float64   // of normal values that fill it
+	Deviation float64   // standard deviation of the normal values that fill it
 	Fill      string    // of domain.Fills: the values of an input in a check
 	Rounded   bool      // the check of an output allows for rounding
 }
@@ -99,7 +100,7 @@ func (t *Tensor) LocalShape() []int64 {
 // LiveAxis is an axis of a tensor, with its extents in the names of the program.
 type LiveAxis struct {
 	domain.Axis
-	Whole, Local expr.Expr // of all ranks, and of one
+	Whole, Local expr.Expr // extents over all ranks, and on one rank
 	// If the axis is split over ranks: the name of this rank's coordinate, its mesh, and the number of the mesh axis.
 	Coordinate, Of string
 	Number         int

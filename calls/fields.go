@@ -19,8 +19,8 @@ type Field struct {
 }
 
 // Fields lists the fields of a statement or a declaration, given as a pointer to its struct. They have the order of the
-// struct, and their keys are names in snake_case. The tag `text:"quoted"` marks strings that are not identifiers. An Event, a
-// Flag or an Operand is replaced by its parts. Nested statements and Info are not fields.
+// struct, and their keys are the names in snake_case. The tag `text:"quoted"` marks strings that are not identifiers. Fields lists
+// the parts of an Event, a Flag or an Operand separately. Nested statements and Info are not fields.
 func Fields(item any) []Field {
 	v := reflect.ValueOf(item).Elem()
 	layout := layoutOf(v.Type())
@@ -91,7 +91,7 @@ func layoutOf(t reflect.Type) layout {
 // Op returns the name of a statement or a declaration in the text form, which is the name of its type.
 func Op(item any) string { return reflect.TypeOf(item).Elem().Name() }
 
-// New returns an empty statement with the given name, or nil if there is none.
+// New returns an empty statement of the type with the given name, or nil if there is no such type.
 func New(op string) Stmt {
 	for _, s := range statements {
 		if t := reflect.TypeOf(s).Elem(); t.Name() == op {
@@ -156,13 +156,14 @@ func (p *Program) Add(op string) (made any) {
 	return made
 }
 
-// A Rewriter visits the fields of statements and declarations, and replaces parts of them. A nil function replaces nothing.
+// A Rewriter replaces the expressions, pointers and streams in fields of statements and declarations. It calls Noted for each
+// identifier. Each function is optional.
 type Rewriter struct {
 	Expression func(expr.Expr) expr.Expr
 	Place      func(Pointer) Pointer
 	Queue      func(Stream) Stream
 	Noted      func(key, name string)
-	Code       bool // leave shapes alone, which only comments show
+	Code       bool // skip shapes, which appear only in comments
 }
 
 // Rewrite rewrites the fields of a statement or a declaration.

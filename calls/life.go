@@ -2,9 +2,9 @@ package calls
 
 import "slices"
 
-// A Step is an action of each rank's host outside of the calls. All ranks do the same steps in the same order; a rank skips steps
-// for things that it does not have. Name is a buffer, a set of events, a team, a share, FlagsOf a share, or one of the names
-// below.
+// A Step is an action of each rank's host outside of the calls. All ranks do the same steps in the same order. A rank skips steps
+// for objects that it does not have. Name is a buffer, a set of events, a team, a share, the flags of a share (FlagsOf), a
+// workspace, Copies or Compute.
 type Step struct {
 	Do   Deed
 	Name string
@@ -27,7 +27,7 @@ const (
 	Destroy  Deed = "destroy"  // streams, events, a team
 )
 
-// Deeds lists all deeds, and whether they have a name.
+// Deeds maps each deed to whether its steps have a Name.
 var Deeds = map[Deed]bool{
 	Allocate: true, Make: true, Export: true, Exchange: true, Import: true, Finish: false, Meet: false, Close: true, Free: true, Destroy: true,
 }
@@ -35,7 +35,7 @@ var Deeds = map[Deed]bool{
 // Life lists the steps before the first call, at its beginning, and after the last call.
 type Life struct {
 	Create  []Step
-	First   []Step // for memory of the caller that ranks share, which is known only then
+	First   []Step // share memory of the caller, whose address is unknown before the first call
 	Destroy []Step
 }
 
@@ -49,7 +49,7 @@ const (
 func FlagsOf(share string) string { return share + ".flags" }
 
 // LifeOf returns the life of a program as it is printed: the data members of the emitted class in their order, then its
-// constructor, then the first run(). It ends like the destructors of hirgen::Peers and then hirgen::Context.
+// constructor, then the first run(). The Destroy steps follow the destructors of hirgen::Peers and then hirgen::Context.
 func LifeOf(p *Program) Life {
 	var l Life
 	add := func(list *[]Step, do Deed, names ...string) {
@@ -111,7 +111,7 @@ func LifeOf(p *Program) Life {
 	return l
 }
 
-// IsCallers reports whether a share is of memory of the caller.
+// IsCallers reports whether the memory of a share is an argument, which the caller owns.
 func (p *Program) IsCallers(s *Share) bool {
 	return slices.ContainsFunc(p.Arguments, func(a *Argument) bool { return a.Name == s.Memory })
 }

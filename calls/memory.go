@@ -2,7 +2,7 @@ package calls
 
 import "github.com/hirgen/hirgen/model/domain"
 
-// WorkspaceBytes limits the workspace of a GEMM's algorithm. It is hirgen::kWorkspaceBytes of the runtime.
+// WorkspaceBytes limits the workspace of a GEMM's algorithm. It equals hirgen::kWorkspaceBytes of the runtime.
 const WorkspaceBytes = 32 << 20
 
 // Memory is the GPU memory of a program in bytes, without its arguments. Workspaces of GEMMs are upper limits: cuBLASLt reports
@@ -12,11 +12,11 @@ type Memory struct {
 	Unshared   int64 // all memory, if no buffers shared bytes
 	Workspaces int64 // of GEMMs, at most, and of attentions by the runtime's own kernels
 	IPC        int64 // buffers that other ranks access, and the flags of these and of arguments
-	Gemms      bool  // a library decides how large their workspaces are
-	Attentions bool  // a library that computes them may need larger workspaces
+	Gemms      bool  // there are GEMMs, whose workspace size a library decides
+	Attentions bool  // there are attentions, for which a library may need larger workspaces
 }
 
-// Total returns the sum.
+// Total returns the bytes that a rank allocates: buffers, workspaces and IPC memory.
 func (m Memory) Total() int64 { return m.Buffers + m.Workspaces + m.IPC }
 
 // Memory returns the memory of a rank that has all buffers.
@@ -79,8 +79,8 @@ func (w *Workspace) bytes(values Values) int64 {
 	return most
 }
 
-// WorkspaceBytes returns the workspace of an attention by the runtime's own kernels. A gradient keeps one fp32 number for each
-// row.
+// WorkspaceBytes returns the bytes of workspace that the runtime's own attention kernels need: one fp32 number for each query row
+// of a gradient, and none for a forward pass.
 func (a *Attention) WorkspaceBytes(values Values) int64 {
 	if a.Gradients == "" {
 		return 0
@@ -91,9 +91,9 @@ func (a *Attention) WorkspaceBytes(values Values) int64 {
 // ScratchType is the element type in which scratch memory of attentions is counted.
 const ScratchType = domain.FP32
 
-// ScratchBytes returns the scratch memory that cuDNN 9 needs for a gradient, or the runtime's own kernels if cuDNN does not compute
-// it. cuDNN needs the gradient of Q in fp32, and two numbers for each row. If several query heads share a key head, it also needs
-// the gradients of K and V for each query head.
+// ScratchBytes returns the bytes of scratch memory of an attention. For a gradient of a 2-byte type it is the need of cuDNN 9: the
+// gradient of Q in fp32, and two fp32 numbers for each query row. If several query heads share a key head, cuDNN also needs the
+// gradients of K and V for each query head. In other cases it is WorkspaceBytes.
 func (a *Attention) ScratchBytes(values Values) int64 {
 	if a.Gradients == "" || a.Type.Size() != domain.BF16.Size() {
 		return a.WorkspaceBytes(values)

@@ -44,10 +44,10 @@ const (
 	ForElement = "element" // one for each row and column
 	ForColumn  = "column"  // one for each column, the same in all rows
 	ForRow     = "row"     // one for each row, the same in all columns
-	ForSeed    = "seed"    // one in all: an int64, which is not converted to a number
+	ForSeed    = "seed"    // a single int64, which is not converted to fp32
 )
 
-// InPositions is the type of a kernel's operand without memory: its elements are their positions.
+// InPositions is the type of a kernel's operand without memory: the value of an element is its position.
 const InPositions = "positions"
 
 // The declarations.
@@ -71,7 +71,7 @@ type (
 		Extents []expr.Expr
 		Ranks   []int64 // nil: 0, 1, 2, ...
 	}
-	// Guard holds if this rank is in one of some meshes.
+	// Guard is a condition. It holds on the ranks that are in at least one of Meshes.
 	Guard struct {
 		Name   string
 		Meshes []string
@@ -107,7 +107,7 @@ type (
 		Guard    string      // the ranks that have it; empty: all
 		Where    string      `text:"quoted"` // name in error messages
 		Shape    []expr.Expr // for a comment
-		// the attention that uses it as scratch memory, if that needs no more bytes; otherwise the attention gets separate memory
+		// the attention that uses it as scratch memory, if it is large enough; otherwise the attention gets separate memory
 		Works       string
 		First, Last string // labels of the first and last statement that use it, for a comment; empty: nothing shares its memory
 	}
@@ -127,11 +127,11 @@ type (
 		Type                      domain.DType
 		Label                     string
 	}
-	// Attention is one attention, or the gradient of one, with its plan. The first row of queries is at key Start. With a Mesh,
-	// each rank along Axis begins QueryRows later than the one before.
+	// Attention is one attention, or the gradient of one, with its plan. Query row 0 has the position of key row Start. With a Mesh,
+	// that position grows by QueryRows from each coordinate along Axis to the next.
 	Attention struct {
 		Name, Plan string
-		// constants for the layouts of operands and gradients; no gradients: the latter is empty
+		// constants for the layouts of operands and gradients; Gradients is empty in a forward pass
 		Layout, Gradients                                     string
 		Fn                                                    string `text:"quoted"` // in the syntax of domain.AttentionOf
 		Batch, QueryHeads, KeyHeads, QueryRows, KeyRows, Size expr.Expr
@@ -143,7 +143,7 @@ type (
 		AlignQ, AlignK, AlignV, AlignO, AlignLogs             int64 // as in Shape
 		AlignGradQ, AlignGradK, AlignGradV, AlignGradO        int64
 		Type                                                  domain.DType
-		Deterministic                                         bool // a gradient that has the same bits in every run: not by cuDNN
+		Deterministic                                         bool // a gradient has the same bits in every run; this excludes cuDNN
 		Label                                                 string
 	}
 	// Kernel is a kernel of the program. Body computes one row of the result from one row of the operands, with all values in
@@ -158,7 +158,7 @@ type (
 		Operands []string // their names in Body
 		Types    []string // their element types; or InPositions
 		Uses     []string // ForElement, ForColumn, ForRow or ForSeed
-		Arrives  []string // operands in the rows that a RowExchange receives; nil: it is no part of one
+		Arrives  []string // operands that a RowExchange receives; nil: the kernel is not part of one
 		Body     string   `text:"quoted"` // domain.Body as text
 		Where    string   `text:"quoted"` // the statement of the spec that it implements, for a comment
 	}
@@ -177,7 +177,7 @@ type (
 		Elements    expr.Expr
 		Type        domain.DType
 		Transfers   expr.Expr
-		Rows        expr.Expr // of a RowExchange: each row of a transfer has flags; nil: each transfer
+		Rows        expr.Expr // of a RowExchange, where each row of a transfer has flags; nil: each transfer has flags
 		Mesh        string    // the ranks along an axis of it share the buffer; empty: all ranks
 		Axis        int64
 		Label       string
@@ -198,7 +198,7 @@ func (k *Kernel) Steps() domain.Body {
 	return body
 }
 
-// Kernel returns the program's kernel that a Launch uses; nil for kernels of the runtime.
+// Kernel returns the program's kernel that a Launch uses; nil for kernels of the runtime, or if there is none of that name.
 func (p *Program) Kernel(l *Launch) *Kernel {
 	for _, k := range p.Kernels {
 		if l.Own() && k.Name == l.Kernel {
@@ -208,13 +208,13 @@ func (p *Program) Kernel(l *Launch) *Kernel {
 	return nil
 }
 
-// Launch returns the kernel that reads the rows; nil: there is none.
+// Launch returns the launch at the end of Body, whose kernel reads the rows; nil: there is none.
 func (x *RowExchange) Launch() *Launch {
 	l, _ := x.Body[len(x.Body)-1].(*Launch)
 	return l
 }
 
-// On returns the stream of the kernel.
+// On returns the stream of the kernel, which is always the caller's.
 func (x *RowExchange) On() Stream { return Stream{Name: Caller} }
 
 // Own reports whether a Launch uses a kernel of the program.

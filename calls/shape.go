@@ -16,7 +16,7 @@ func (d *Shape) Result() domain.DType {
 	return d.Type
 }
 
-// Alike reports whether two GEMMs differ in names and labels alone.
+// Alike reports whether two GEMMs are equal except for Name, Like, Plan and Label.
 func (d *Shape) Alike(other *Shape) bool {
 	bare := *d
 	bare.Name, bare.Like, bare.Plan, bare.Label = other.Name, other.Like, other.Plan, other.Label

@@ -171,7 +171,7 @@ type (
 		Workspace    expr.Expr // index of the compute stream whose workspace it uses; nil: the caller's stream
 		On           Stream
 	}
-	// Attend is one attention. It writes O and, if Logs is set, the logarithms of the sums of rows. With GradO it writes the
+	// Attend is one attention. It writes O and, if Logs is set, the log-sum-exp of the scores of each row. With GradO it writes the
 	// gradients of Q, K and V instead.
 	Attend struct {
 		Info
@@ -179,7 +179,7 @@ type (
 		Q, K, V, O, Logs           Pointer
 		GradO, GradQ, GradK, GradV Pointer
 		Workspace                  expr.Expr // as in Gemm
-		Scratch                    Pointer   // scratch memory that it uses instead; an empty Base: none
+		Scratch                    Pointer   // scratch memory that it uses in place of the workspace; an empty Base: none
 		On                         Stream
 	}
 	// Launch launches an elementwise kernel or a reduction: Out = Fn(In...). The kernel positions has no operands, and counts
@@ -189,7 +189,7 @@ type (
 		Info
 		Kernel   string // "unary", "binary", "reduce", "positions", or a Kernel
 		Fn       string `text:"quoted"` // as in specs: "gelu", "scale(0.125)"; "copy" for copies and casts
-		Axis     int64  // the axis that a reduction folds
+		Axis     int64  // the axis that a reduction reduces
 		Out      Operand
 		In       []Operand
 		OutType  domain.DType
@@ -200,9 +200,9 @@ type (
 		On       Stream
 	}
 	// RowExchange is one kernel that runs all statements of Body, row by row: the FlagWrites, Transfers and FlagWaits of a Share, and
-	// maybe a Launch of a Kernel. Ranks send each other Rows rows, which the Kernel reads, or later statements. A Memcpy of the own rows
-	// stands before the FlagWaits if these are not yet among the rows that arrive. A row of the results is computed as soon as that row
-	// of all parts is there.
+	// maybe a Launch of a Kernel at the end. Ranks send each other Rows rows, which the Kernel or later statements read. If the local
+	// rows are not yet in the memory of the received rows, Body copies them there with a Memcpy before the FlagWaits. The Kernel
+	// computes a row as soon as that row of every rank has arrived.
 	RowExchange struct {
 		Info
 		Name  string
@@ -292,7 +292,7 @@ type (
 	}
 )
 
-// statements has one value of each type.
+// statements has one nil pointer for each statement type.
 var statements = []Stmt{
 	(*EventRecord)(nil), (*StreamWait)(nil), (*FlagWrite)(nil), (*FlagWait)(nil), (*MemOpBatch)(nil), (*Memcpy)(nil), (*Transfer)(nil),
 	(*NcclCall)(nil), (*NcclGroup)(nil), (*Gemm)(nil), (*Attend)(nil), (*Launch)(nil), (*Delay)(nil), (*PeerSum)(nil), (*PeerPart)(nil),

@@ -40,14 +40,14 @@ func StreamsOf(s Stmt) []Stream {
 	return list
 }
 
-// UsesStream reports whether statements use a stream.
+// UsesStream reports whether statements, or nested ones, use a stream. It does not distinguish compute streams by their Index.
 func UsesStream(body []Stmt, on Stream) bool {
 	return Any(body, func(s Stmt) bool {
 		return slices.ContainsFunc(StreamsOf(s), func(u Stream) bool { return u.Name == on.Name && u.Team == on.Team })
 	})
 }
 
-// Order makes a stream wait for all work issued to another stream so far.
+// Order returns the statements that make stream to wait for all work issued to stream from so far.
 func Order(info Info, e Event, from, to Stream) []Stmt {
 	return []Stmt{&EventRecord{Info: info, Event: e, On: from}, &StreamWait{Info: info, Event: e, On: to}}
 }

@@ -17,7 +17,7 @@ func (p *Program) Values() Values {
 	return v
 }
 
-// Eval evaluates an expression. ok is false if a name has no value.
+// Eval evaluates an expression. ok is false if a name has no value, or if the expression cannot be computed, as a division by 0.
 func (v Values) Eval(e expr.Expr) (value int64, ok bool) {
 	value, err := expr.Eval(e, func(name string) (int64, bool) {
 		value, ok := v[name]
@@ -46,7 +46,7 @@ func (p *Program) Members(m *Mesh) []int64 {
 	return list
 }
 
-// MeshNamed returns the mesh with a name.
+// MeshNamed returns the mesh with a name, or nil if there is none.
 func (p *Program) MeshNamed(name string) *Mesh {
 	for _, m := range p.Meshes {
 		if m.Name == name {
@@ -85,7 +85,7 @@ func (p *Program) Position(m *Mesh, rank int64) int {
 }
 
 // Coordinate returns the coordinate of a rank along an axis of a mesh, and the difference of positions between adjacent
-// coordinates. It is -1 if the rank is not in the mesh.
+// coordinates. at is -1 if the rank is not in the mesh.
 func (p *Program) Coordinate(m *Mesh, axis, rank int64) (at, step int64) {
 	position := p.Position(m, rank)
 	v := p.Values()
@@ -101,7 +101,8 @@ func (p *Program) Coordinate(m *Mesh, axis, rank int64) (at, step int64) {
 	return int64(position) / step % n, step
 }
 
-// Number returns the value of a Let on a rank. ok is false if it has none.
+// Number returns the value of a Let on a rank. ok is false if an expression has no value, if At is no coordinate of the axis, or
+// if the Let has an At and the rank is not in its mesh. Without At, the coordinate of such a rank is -1.
 func (p *Program) Number(l *Let, v Values, rank int64) (value int64, ok bool) {
 	switch {
 	case l.Mesh == "" && l.Value == nil:

@@ -75,7 +75,8 @@ func EditLists(body []Stmt, f func([]Stmt) []Stmt) []Stmt {
 	return f(body)
 }
 
-// MergeIfs merges adjacent branches with the same guard.
+// MergeIfs merges adjacent branches of a list that have the same guard and no other condition. A branch with a Note is not merged
+// into the branch before it.
 func MergeIfs(list []Stmt) []Stmt {
 	var merged []Stmt
 	for _, s := range list {
@@ -95,7 +96,7 @@ func (s *If) OnlyGuards() bool {
 	return s.Guard != "" && s.Cond == nil && s.PeerAccess == nil && len(s.Else) == 0
 }
 
-// AsksForNodes reports whether some branch depends on the nodes of ranks.
+// AsksForNodes reports whether some branch has a PeerAccess, which depends on the nodes of ranks.
 func AsksForNodes(body []Stmt) bool {
 	for branch := range Each[*If](body) {
 		if branch.PeerAccess != nil {

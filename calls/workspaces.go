@@ -12,8 +12,8 @@ type Workspace struct {
 	Pos        diag.Pos     // of the first statement that uses it
 }
 
-// WorkspaceOf returns the workspace of a statement: the index of a compute stream, or nil for the caller's stream. An attention
-// with scratch memory uses none.
+// WorkspaceOf returns the workspace of a statement: the index of a compute stream, or nil for the caller's stream. works is false
+// if the statement uses none: it is neither a GEMM nor an attention, or it is an attention with scratch memory.
 func WorkspaceOf(s Stmt) (index expr.Expr, works bool) {
 	switch s := s.(type) {
 	case *Gemm:

@@ -107,10 +107,10 @@ func (at *Scope) let(name string, value int64, one bool, multiple int64) {
 // Of returns the alignment of a pointer.
 func (at *Scope) Of(p calls.Pointer) int64 { return at.of(p).alignment() }
 
-// alignment is the one of the pointer itself.
+// alignment returns the alignment of the pointer itself.
 func (b base) alignment() int64 { return min(b.bytes, PowerOf(b.at)) }
 
-// of returns a pointer as a base.
+// of resolves a pointer to a base. The alignment of an unknown base is 1.
 func (at *Scope) of(p calls.Pointer) base {
 	of, ok := at.bases[p.Base]
 	if d := at.shares[p.Base]; d != nil && p.Peer != nil {
@@ -118,7 +118,7 @@ func (at *Scope) of(p calls.Pointer) base {
 	}
 	switch {
 	case p.Base == "":
-		return base{bytes: Buffer} // nowhere
+		return base{bytes: Buffer} // a null pointer
 	case !ok:
 		return base{bytes: 1}
 	case p.Offset == nil:
@@ -146,7 +146,7 @@ func (at *Scope) Multiple(e expr.Expr) int64 {
 		return min(x, y)
 	case "*":
 		return min(x*y, most)
-	case "/": // which leaves no remainder
+	case "/": // divisions in programs leave no remainder
 		if by, ok := at.values.Eval(b.Y); ok {
 			return max(1, x/PowerOf(by))
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// TestDeliver spells out what each of three ranks receives, by hand: rank q has the operand q1, or q1 q2 q3 if it has a slice for
-// each rank. The root is rank 1.
+// TestDeliver compares what each of three ranks receives with lists written by hand. The operand of the q-th rank is q1, or q1 q2 q3
+// if it has a slice for each rank. The root is the second rank.
 func TestDeliver(t *testing.T) {
 	one := [][]float64{{11}, {21}, {31}}
 	all := [][]float64{{11, 12, 13}, {21, 22, 23}, {31, 32, 33}}

@@ -10,10 +10,10 @@ import (
 // Rooted reports whether one rank of the team, the root, is the only sender or the only receiver.
 func (f Form) Rooted() bool { return f.FromRoot || f.ToRoot }
 
-// Copies reports whether a receiver gets one operand as it is.
+// Copies reports whether a receiver gets the whole operand of one rank unchanged.
 func (f Form) Copies() bool { return f.Pairs || f.FromRoot && !f.Splits }
 
-// Exchanges reports whether every rank sends other data to each other rank.
+// Exchanges reports whether every rank sends different data to each rank, as in an AllToAll.
 func (f Form) Exchanges() bool { return f.Splits && !f.FromRoot && !f.Reduces }
 
 // Sides reports whether a rank has an operand, and whether it has a result.
@@ -33,8 +33,8 @@ func (f Form) Slices(team int64) (sent, received int64) {
 	return sent, received
 }
 
-// Rounds returns how often data goes around a ring of the team: twice if every rank gets the whole of a reduction, once to add and
-// once to distribute.
+// Rounds returns how often data goes around a ring of the team: twice for an Allreduce, once to reduce and once to distribute;
+// otherwise once.
 func (f Form) Rounds() float64 {
 	if f.Reduces && !f.Splits && !f.ToRoot {
 		return 2
@@ -61,8 +61,8 @@ type Arithmetic struct {
 	Round   func(float64) float64      // of the result; nil: it is exact
 }
 
-// InFP32 returns the arithmetic of NCCL in interpreters: each step rounds to fp32, and the result to its type. A max or min is the
-// operand that is not NaN.
+// InFP32 returns the arithmetic of NCCL in interpreters: each step rounds to fp32, and the result rounds to type t. A max or min of
+// a NaN and a number is the number. An unknown function has no Combine.
 func InFP32(function string, t domain.DType) Arithmetic {
 	fn := domain.BinaryFn(function)
 	if fn == nil {
@@ -81,7 +81,8 @@ func InFP32(function string, t domain.DType) Arithmetic {
 }
 
 // Deliver returns what rank q of a team receives: nothing if only the root has a result and q is another rank. in has the operand
-// of each rank of the team, in order, or nil if a rank has none. A slice has count elements.
+// of each rank of the team, in order, or nil if a rank has none. A slice has count elements. It is an error if the root is not in
+// the team, if a reduction has no Combine, or if an operand is too short.
 func (f Form) Deliver(in [][]float64, count, q, root int64, by Arithmetic) ([]float64, error) {
 	switch _, receives := f.Sides(q == root); {
 	case f.Rooted() && (root < 0 || root >= int64(len(in))):

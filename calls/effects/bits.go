@@ -17,8 +17,9 @@ type Output struct {
 	Why    string
 }
 
-// Outputs lists the outputs of a program. Memory has the same bits if each statement that writes to it has the same bits on every run,
-// and reads memory that has them. Ranks run the same program, so the memory of all ranks is one, and a Share is its memory.
+// Outputs lists the outputs of a program. Memory has the same bits on every run if each statement that writes to it is reproducible
+// (Varies), and reads only such memory. All ranks run the same program, so the analysis treats a buffer as one memory for all
+// ranks. A Share is another name of its memory.
 func Outputs(p *calls.Program) (list []Output) {
 	t, readers, first := New(p), map[string][]string{}, map[string]Output{}
 	for _, s := range p.Shares {
@@ -50,8 +51,9 @@ func Outputs(p *calls.Program) (list []Output) {
 	return list
 }
 
-// names lists the memory that a statement reads and writes. A declared pointer is another name for memory. A team has what its ranks
-// send, and any of them may receive it. A PeerSum has what its parts read and store.
+// names lists the names of the memory that a statement reads and writes. A declared pointer is another name for memory. The name of
+// a team stands for the data that its ranks send, which any of them may receive. The name of a PeerSum stands for its sum: parts
+// add to it, or store it.
 func (t *Table) names(s calls.Stmt) (in, out []string) {
 	switch s := s.(type) {
 	case *calls.Declare:
@@ -79,8 +81,9 @@ func (t *Table) names(s calls.Stmt) (in, out []string) {
 }
 
 // Varies returns the reason why the result of a statement may have other bits on another run, though its operands have the same bits;
-// empty: it has the same bits. Copies move bits, and the kernels of hirgen add in a fixed order, without atomic additions. cuBLASLt
-// promises the same bits if the algorithm is the same and no two calls share a workspace. NCCL adds two parts alike in either order.
+// empty: it has the same bits. Copies keep bits, and the kernels of hirgen add in a fixed order, without atomic additions. cuBLASLt
+// promises the same bits if the algorithm is the same and no two calls share a workspace. A reduction of two ranks by NCCL has the
+// same bits in either order.
 func (t *Table) Varies(s calls.Stmt) string {
 	switch s := s.(type) {
 	case *calls.NcclCall:

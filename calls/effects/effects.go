@@ -21,12 +21,12 @@ type Operand struct {
 	Type             domain.DType
 	Extents, Strides []expr.Expr // outermost first
 	Rest             bool        // all elements from At to the end of its buffer, without extents
-	Alike            bool        // accessed element by element: the result, written last, and operands of the same layout
+	Alike            bool        // an operand that the result may overwrite in place (same type and layout), or that result
 	Align            int64       // bytes to which At has to be aligned
 	Declared         *int64      // the field of the shape that can declare a smaller alignment; nil: none
 }
 
-// Numbers of operands. In of a Launch are 1, 2, and so on.
+// Numbers of operands. The operands In of a Launch have the numbers 1, 2, and so on.
 const (
 	Out = 0 // of all except Attend
 	In  = 1 // of Memcpy and Transfer
@@ -51,7 +51,7 @@ const (
 	attendWorkspace = Scratch
 )
 
-// Alter changes the operands of a statement for all readers of the table. It is nil, except where tests seed mistakes.
+// Alter changes the operands of a statement for all users of tables. It is nil, except in tests that seed mistakes.
 var Alter func(s calls.Stmt, list []Operand) []Operand
 
 // Table lists the operands of a program's statements.
@@ -70,7 +70,8 @@ func New(p *calls.Program) *Table {
 }
 
 // Of lists the operands of a copy, a GEMM, an attention, a kernel or a sum that reads peer memory. All except attentions begin
-// with the result. Of lists none for other statements. It computes the list once.
+// with the result. Of lists none for other statements. It caches the list. It is an error if the shape or the attention of a
+// statement is not declared, or if an operand has different numbers of strides and extents.
 func (t *Table) Of(s calls.Stmt) ([]Operand, error) {
 	if list, ok := t.known[s]; ok {
 		return list, nil
@@ -124,7 +125,7 @@ func (t *Table) list(s calls.Stmt) ([]Operand, error) {
 // layout describes the type and the layout of an operand.
 func (o *Operand) layout() string { return fmt.Sprint(o.Type, o.Extents, o.Strides) }
 
-// WorkspaceOf returns the number of a statement's workspace among its operands.
+// WorkspaceOf returns the operand number that stands for the workspace of a GEMM or an attention.
 func WorkspaceOf(s calls.Stmt) int16 {
 	if _, ok := s.(*calls.Gemm); ok {
 		return gemmWorkspace

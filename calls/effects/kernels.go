@@ -28,7 +28,8 @@ func views(s *calls.Launch) []Operand {
 	return list
 }
 
-// rows lists the operands of a kernel of the program: rows along the axes of the first result, or count rows, then columns.
+// rows lists the operands of a kernel of the program. They have the axes of the first result and then columns, or without Views
+// rows and columns.
 func rows(s *calls.Launch, k *calls.Kernel) []Operand {
 	operands := append([]calls.Operand{s.Out}, s.In...)
 	list := make([]Operand, min(len(operands), len(k.Uses)))

@@ -10,8 +10,8 @@ import (
 )
 
 // gemm lists the operands of a GEMM: [batch, rows, columns], and n elements of the bias. cuBLASLt accepts an addend at the address
-// of the result. It gets the alignment of the rows of each matrix, and chooses an algorithm that fits. It has no such setting for
-// the bias, and its documentation promises nothing. Some algorithms read the bias in accesses of 16 bytes.
+// of the result. The runtime sets the alignment of the rows of each matrix, and cuBLASLt chooses an algorithm that fits. It has no
+// such setting for the bias, and its documentation promises nothing. Some algorithms read 16 bytes of the bias at once.
 func (t *Table) gemm(s *calls.Gemm, d *calls.Shape) []Operand {
 	list := []Operand{
 		{Number: Out, At: s.Out, Write: true, Type: d.Result(), Declared: &d.AlignC, Alike: !d.Fp32Result},
@@ -37,7 +37,7 @@ func (t *Table) gemm(s *calls.Gemm, d *calls.Shape) []Operand {
 	return list
 }
 
-// matrices sets the layout of a batch of matrices. Without a distance between rows, or columns if transposed, they are dense.
+// matrices sets the layout of a batch of matrices. row is the distance between rows, or between columns if transposed; nil: dense.
 func (o *Operand) matrices(batch, apart, rows, columns, row expr.Expr, transposed bool) {
 	if batch == nil || batch == expr.Int(1) || apart == nil {
 		apart = expr.Int(0)
@@ -57,7 +57,7 @@ func (o *Operand) matrices(batch, apart, rows, columns, row expr.Expr, transpose
 	}
 }
 
-// attention lists the operands of an attention: [batch, head, row, element]. Logarithms are [batch, query head, query row]. cuDNN,
+// attention lists the operands of an attention: [batch, head, row, element]. Logs is [batch, query head, query row]. cuDNN,
 // and the asynchronous copies of the tiled kernels, need rows that start at multiples of 16 bytes. If the declared alignment is
 // smaller, the runtime uses tiled kernels that copy single elements.
 func (t *Table) attention(s *calls.Attend, d *calls.Attention) []Operand {

@@ -12,8 +12,8 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// Parts names the parts of extents: M / D over a mesh axis is kShardM, M / S is kSliceM, and half of either is kChunkM. A name has all
-// that is divided: (H + 2 * G) / D is kShardH2G. Another part of the same has the divisor, too: kShardMByR.
+// Parts names the parts of extents: M / D over a mesh axis is kShardM, M / S is kSliceM, and half of either is kChunkM. A name
+// contains the whole dividend: (H + 2 * G) / D is kShardH2G. If a name is taken, the next part also names its divisor: kShardMByR.
 type Parts struct {
 	names *names.Table
 	mesh  map[string]bool            // parameters that are extents of mesh axes
@@ -37,7 +37,7 @@ func NewParts(n *names.Table, meshes []*calls.Mesh) *Parts {
 	return p
 }
 
-// shortened replaces parts in an extent by their names.
+// shortened replaces parts in an extent by the names of their constants, which it declares unless Parts are Fixed.
 func (s *Scope) shortened(e expr.Expr) expr.Expr {
 	b, ok := e.(*expr.Binary)
 	if !ok || s.Parts == nil {
@@ -54,8 +54,8 @@ func (s *Scope) shortened(e expr.Expr) expr.Expr {
 	return expr.Var(s.Parts.constant(s, short, whole))
 }
 
-// once returns the first extent that equals e for all parameters, so that each extent is spelled in one way. Divisions of extents have
-// no remainders. The test is that two extents have the same measure.
+// once returns the spelling of the first extent with the measure and the size of e, so that equal extents have one spelling. It
+// returns short if e is the first, or has no measure. Divisions of extents have no remainders, so measure may divide real numbers.
 func (p *Parts) once(e, short expr.Expr, size int64) expr.Expr {
 	at := measure(e)
 	key := fmt.Sprintf("%.12g %d", at, size)
@@ -66,7 +66,8 @@ func (p *Parts) once(e, short expr.Expr, size int64) expr.Expr {
 	return short
 }
 
-// measure returns the value of an extent where each parameter has the digest of its name as its value; NaN: it has none.
+// measure returns the value of an extent where each parameter has a hash of its name as its value. It is NaN if the extent has
+// operators other than +, -, * and /.
 func measure(e expr.Expr) float64 {
 	switch e := e.(type) {
 	case expr.Int:
@@ -89,8 +90,8 @@ func measure(e expr.Expr) float64 {
 	return math.NaN()
 }
 
-// whole names the extent that is split after its parameters and numbers, or after the extent of a part that is split again. The name
-// is empty if there are no parameters.
+// whole returns a name for an extent that is split: its parameters and numbers, joined. For a part that is split again, it uses the
+// name of the extent of that part. The name is empty if there are no parameters.
 func (p *Parts) whole(e expr.Expr) string {
 	named := false
 	expr.Variables(e, func(string) { named = true })
@@ -100,7 +101,7 @@ func (p *Parts) whole(e expr.Expr) string {
 	return strings.Join(p.words(e), "_")
 }
 
-// words lists the parameters and numbers of an expression.
+// words lists the parameters and numbers of an expression, and the names of its parts without their prefixes.
 func (p *Parts) words(e expr.Expr) []string {
 	if b, ok := e.(*expr.Binary); ok {
 		return append(p.words(b.X), p.words(b.Y)...)
@@ -114,7 +115,7 @@ func (p *Parts) words(e expr.Expr) []string {
 	return []string{name}
 }
 
-// constant declares a part, once.
+// constant returns the name of the constant of a part, which it declares on first use.
 func (p *Parts) constant(s *Scope, part *expr.Binary, whole string) string {
 	key := part.String()
 	if c, ok := p.Named[key]; ok {

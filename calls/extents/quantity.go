@@ -1,4 +1,4 @@
-// Package extents represents numbers of elements, ranks and iterations together with the expressions that readers see.
+// Package extents represents numbers of elements, ranks and iterations together with the expressions that the emitted program shows.
 package extents
 
 import (
@@ -29,7 +29,7 @@ func (q Quantity) IsOne() bool { return q.Size == 1 }
 func Number(n int64) Quantity { return Quantity{expr.Int(n), n} }
 
 // Times multiplies quantities. It folds plain numbers and omits ones, so that the result reads as if a person had written it. It
-// panics with ErrOverflow on overflow; LowerWatched turns that into an error.
+// panics with ErrOverflow on overflow; package fromhost turns that into an error.
 func Times(factors ...Quantity) Quantity {
 	literal, size := int64(1), int64(1)
 	var product expr.Expr
@@ -112,10 +112,10 @@ func Multiplied(e expr.Expr) []expr.Expr {
 	return []expr.Expr{e}
 }
 
-// ErrOverflow is the panic value of Times.
+// ErrOverflow is the panic value of Times, Together and MustMultiply.
 type ErrOverflow struct{}
 
-// MustMultiply multiplies, and panics with ErrOverflow if the product does not fit in 64 bits.
+// MustMultiply multiplies numbers that are not negative. It panics with ErrOverflow if the product does not fit in 64 bits.
 func MustMultiply(a, b int64) int64 {
 	if a != 0 && (b > math.MaxInt64/a || b < 0 || a < 0) {
 		panic(ErrOverflow{})
@@ -130,8 +130,8 @@ type Scope struct {
 	Parts  *Parts            // names of parts of extents; nil: they have no names
 }
 
-// Extent returns the quantity of an axis. It keeps the text of the extent if that still gives its size. Otherwise it uses the
-// number.
+// Extent returns the quantity of an axis. It keeps the text of the extent if that still evaluates to its size. Otherwise it uses
+// the number.
 func (s *Scope) Extent(e domain.Extent) Quantity {
 	parsed, err := expr.Parse(e.Text)
 	if e.Text == "" || err != nil {

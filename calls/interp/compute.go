@@ -52,7 +52,7 @@ func copies(v views) func() error {
 	return func() error { copy(out, in); return nil }
 }
 
-// gemm multiplies like cuBLASLt with the plan of the shape: sums are fp32 and rounded once.
+// gemm returns the work of a GEMM, like cuBLASLt with the plan of the shape: sums are in fp32, and the result rounds once.
 func (r *rank) gemm(s *calls.Gemm, v views) func() error {
 	d := r.machine.shapes[s.Shape]
 	out, a, b := v[effects.Out], v[effects.A], v[effects.B]

@@ -20,13 +20,13 @@ import (
 type Array = eval.Array
 
 // Run runs a program and returns the outputs of each rank. inputs[r] has an array for every input of rank r, by its name in the
-// spec. nodes[r] is the node of rank r. Ranks of one node can share memory. nil: all ranks are on one node.
+// spec. nodes[r] is the node of rank r; without nodes, all ranks are on one node. Ranks of one node can share memory.
 //
 // Every rank issues its calls in order; they become tasks on streams. A task runs after the earlier tasks of its stream, and
 // after the events and flags that the stream waits for. There is no other order, and seed picks one of those allowed. Memory
-// starts as NaN. The program is called three times in a row; the first and third calls have other inputs. The caller overwrites
-// the inputs after each call, so a missing order shows as wrong data for some seed. The host of each rank also runs the steps of
-// the program's life, before the first call and after the last. Freed memory becomes NaN.
+// starts as NaN. The program is called three times in a row. Run returns the outputs of the second call; the first and third calls
+// have other inputs. The caller overwrites the inputs after each call, so a missing order shows as wrong data for some seed. The
+// host of each rank also runs the steps of the program's life, before the first call and after the last. Freed memory becomes NaN.
 func Run(p *calls.Program, nodes []int, inputs []map[string]*Array, seed uint64) ([]map[string]*Array, error) {
 	return run(p, nodes, inputs, seed, false)
 }
@@ -99,7 +99,7 @@ type machine struct {
 	order      []*meeting // in the order in which they were first reached
 }
 
-// rank finds a rank by its number.
+// rank returns the rank with a number, or nil if there is none.
 func (m *machine) rank(number int64) *rank {
 	i := slices.IndexFunc(m.ranks, func(r *rank) bool { return r.number == number })
 	if i < 0 {

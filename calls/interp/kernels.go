@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// launch returns the work of an elementwise kernel or a reduction.
+// launch returns the work of a kernel of the program or of the runtime. An unknown function is an error.
 func (r *rank) launch(s *calls.Launch, v views) (func() error, error) {
 	if k := r.machine.program.Kernel(s); k != nil {
 		return fused(k, v), nil
@@ -21,7 +21,7 @@ func (r *rank) launch(s *calls.Launch, v views) (func() error, error) {
 	}, err
 }
 
-// element computes one element of the result.
+// element returns a function that computes one element of the result of a runtime kernel.
 func (r *rank) element(s *calls.Launch, in, other view) (func(index []int64) float64, error) {
 	binary, unary := domain.BinaryFn(s.Fn), domain.UnaryFn(s.Fn)
 	if s.Fn == "copy" {
@@ -92,7 +92,8 @@ func fused(k *calls.Kernel, v views) func() error {
 	}
 }
 
-// row reads a row. A row with the same element in all columns has one. An element of positions is its offset.
+// row returns the values of a row. If all columns have the same element (stride 0), it returns that element alone. In a view
+// without memory (calls.InPositions), the value of an element is its offset.
 func (v view) row(index []int64, columns int64) []float64 {
 	at, step, row := v.offset(index), v.strides[len(index)], []float64{}
 	for c := int64(0); c < columns && (c == 0 || step != 0); c++ {
@@ -105,7 +106,7 @@ func (v view) row(index []int64, columns int64) []float64 {
 	return row
 }
 
-// setRow stores a row, or the first element of it if the view has one for each row.
+// setRow stores a row, or only its first element if the view has one element for each row.
 func (v view) setRow(index []int64, values []float64) {
 	for c := range v.extents[len(index)] {
 		v.set(append(slices.Clone(index), c), values[min(int(c), len(values)-1)])

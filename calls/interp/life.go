@@ -11,13 +11,13 @@ import (
 	"github.com/hirgen/hirgen/internal/base/tasks"
 )
 
-// A thing is memory, a stream, events or a communicator of a rank, while it exists.
+// A thing is memory, a stream, events or a communicator of a rank. It exists while made is true and gone is false.
 type thing struct {
 	name string
 	rank int64
 	made bool
 	gone bool
-	data [][]float64 // of memory: the data that is lost when it is freed
+	data [][]float64 // of memory: its contents, which become NaN when it is freed
 }
 
 // A mapping is the state of a share on a rank: whether it exported its memory and opened its peers' memory.
@@ -151,7 +151,7 @@ func (r *rank) step(step calls.Step) {
 	}, after...)
 }
 
-// do runs a step. It returns the error, or an empty text.
+// do runs a step. It returns an error message, or an empty string.
 func (r *rank) do(step calls.Step) string {
 	switch step.Do {
 	case calls.Allocate, calls.Make:
@@ -176,7 +176,7 @@ func (r *rank) do(step calls.Step) string {
 	return ""
 }
 
-// heldOpen names a peer that still has the freed memory open.
+// heldOpen returns an error message if a peer still has memory of this rank open, or an empty string.
 func (r *rank) heldOpen(name string) string {
 	for _, d := range r.machine.program.Shares {
 		for _, peer := range r.peers(d) {
@@ -188,7 +188,7 @@ func (r *rank) heldOpen(name string) string {
 	return ""
 }
 
-// handles runs a step that exports, imports or closes a share.
+// handles runs a step that exports, imports or closes a share. It returns an error message, or an empty string.
 func (r *rank) handles(step calls.Step) string {
 	d, m := r.machine.shares[step.Name], r.mapping(step.Name)
 	if d == nil {
@@ -221,7 +221,7 @@ func (r *rank) handles(step calls.Step) string {
 	return ""
 }
 
-// peers lists the ranks that share memory with this rank.
+// peers lists the other ranks of a share.
 func (r *rank) peers(d *calls.Share) (list []*rank) {
 	for _, other := range r.machine.ranks {
 		if other != r && r.joins(d, other) {
@@ -231,8 +231,8 @@ func (r *rank) peers(d *calls.Share) (list []*rank) {
 	return list
 }
 
-// begin runs the steps before the calls. The caller's memory exists from the start. The streams of the calls wait for these
-// steps.
+// begin issues the steps before the calls, if the program lists its host steps. The caller's memory exists from the start. The
+// streams of the calls wait for these steps.
 func (m *machine) begin() {
 	p := m.program
 	if len(p.Life.Create)+len(p.Life.First)+len(p.Life.Destroy) == 0 {
@@ -254,7 +254,7 @@ func (m *machine) begin() {
 	}
 }
 
-// end runs the steps after the calls. It fails if something is not freed, or if a peer still has the caller's memory open.
+// end issues the steps after the calls. The run fails if something is not freed, or if a peer still has the caller's memory open.
 func (m *machine) end() {
 	m.steps(m.program.Life.Destroy)
 	for _, r := range m.ranks {
@@ -291,7 +291,7 @@ func (m *machine) memoryOf(name string) string {
 	return name
 }
 
-// joins reports whether this rank and another share memory.
+// joins reports whether this rank and another are ranks of the same share.
 func (r *rank) joins(d *calls.Share, other *rank) bool {
 	return r.machine.world.Share(d, int32(r.number), int32(other.number))
 }

@@ -21,7 +21,8 @@ type part struct {
 	issue.Part
 }
 
-// pairing identifies parts that take place in order: of a communicator or, in one direction, of two of its ranks.
+// pairing identifies a sequence of meetings: the collectives of a communicator (from and to are -1), or the messages from one of its
+// ranks to another.
 type pairing struct{ comm, from, to int32 }
 
 // turn is one of the meetings of a pairing.
@@ -185,7 +186,7 @@ func (m *meeting) exchange() error {
 	return nil
 }
 
-// pass moves a message.
+// pass copies the data of a send into the memory of its receive.
 func pass(from, to *part, count int64) error {
 	source, err := from.rank.run(from.call, from.in, count)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 
 // view is an operand of a statement.
 type view struct {
-	place            // without data: nowhere
+	place            // without data: no memory on this rank
 	dtype            domain.DType
 	extents, strides []int64
 }
@@ -17,8 +17,8 @@ type view struct {
 // views are the operands of a statement, by number.
 type views map[int16]view
 
-// operands resolves the operands of a statement. It rejects operands outside of their memory, and operands that are not aligned as
-// libraries need.
+// operands resolves the operands of a statement. Operands outside of their memory are errors, and so are operands with a smaller
+// alignment than the statement needs.
 func (r *rank) operands(s calls.Stmt) (views, error) {
 	list, err := r.machine.effects.Of(s)
 	if err != nil {
@@ -81,7 +81,7 @@ func (v view) get(index ...int64) float64 { return v.data[v.offset(index)] }
 // set rounds and stores an element.
 func (v view) set(index []int64, value float64) { v.data[v.offset(index)] = v.dtype.Round(value) }
 
-// offset returns the index of an element in the data. Of a row it is the index of its first element.
+// offset returns the index of an element in the data. If index lacks the last axes, they count as 0.
 func (v view) offset(index []int64) int64 {
 	at := v.at
 	for i, n := range index {
@@ -90,7 +90,7 @@ func (v view) offset(index []int64) int64 {
 	return at
 }
 
-// each visits the indices of a shape, row-major.
+// each visits the indices of a shape, row-major. All extents have to be positive.
 func each(extents []int64, visit func(index []int64)) {
 	index := make([]int64, len(extents))
 	for {

@@ -21,23 +21,23 @@ type rank struct {
 	node    int
 	begun   []int32 // by share: how many calls this rank has begun
 	walk    *issue.Rank
-	err     error                // the first that this call met
+	err     error                // the first error of this call
 	memory  map[string][]float64 // arguments and buffers; nil where this rank has no part
 	streams map[int16]*tasks.Stream
 	events  map[int32]*tasks.Task // the last record of each event of this call
-	turns   map[pairing]int       // how many meetings of a communicator this rank has joined
+	turns   map[pairing]int       // number of meetings of each pairing that this rank has joined
 	group   []*part               // of the open group
 	grouped bool
 	outputs map[string]*Array
 
-	workspaces map[int32]*tasks.Task // the last task that used each
+	workspaces map[int32]*tasks.Task // the last task that acquired each
 	moved      *tasks.Task           // the end of the last communication, in a serialized run
 
 	host     *tasks.Stream       // runs the steps of the program's life
 	created  *tasks.Task         // the last step before the first call; nil: the program does not list its host steps
 	things   map[string]*thing   // things that the steps make and free
 	mappings map[string]*mapping // states of shares
-	used     []func() error      // check that the things exist which the current statement uses
+	used     []func() error      // check that the things that the current statement uses exist
 }
 
 // place is a pointer: an element of some memory.
@@ -47,9 +47,9 @@ type place struct {
 	issue.Place
 }
 
-// allocate makes the memory of a rank, full of NaN. A memory may have buffers of several types. Then each buffer has as many
-// cells as the smallest elements need. An element uses one cell, counted from the start of its buffer, so buffers without a
-// common byte have no common cell.
+// allocate makes the memory of a rank, full of NaN. Memory may contain buffers of several types; it has one cell for each element
+// of the smallest type. Element i of a buffer uses the i-th cell after the start of the buffer, so buffers without a common byte
+// have no common cell.
 func (r *rank) allocate() {
 	p := r.machine.program
 	v := p.Values()
@@ -97,8 +97,8 @@ func spoil(data []float64) {
 	}
 }
 
-// call issues one call of the program. On the caller's stream the caller fills the inputs, the calls run, and the caller reads
-// the outputs and overwrites the inputs.
+// call issues one call of the program. On the caller's stream, tasks fill the inputs before the call. After it, they read the
+// outputs, unless this is a rehearsal, and overwrite the inputs.
 func (r *rank) call(inputs map[string]*Array, rehearsal bool) error {
 	r.walk, r.err, r.events = r.machine.world.Rank(int32(r.number)), nil, map[int32]*tasks.Task{}
 	r.walk.Fault = func(s calls.Stmt, _ issue.FaultKind, format string, args ...any) {
@@ -153,7 +153,7 @@ func fill(data, in []float64, t domain.DType, rehearsal bool) {
 	}
 }
 
-// stream returns a stream, which the current statement uses.
+// stream returns a stream, and records that the current statement uses it.
 func (r *rank) stream(number int16) *tasks.Stream {
 	s := r.streams[number]
 	if s == nil {
@@ -196,7 +196,7 @@ func (r *rank) failed(err error) {
 	}
 }
 
-// unless returns the error of something that is not ok.
+// unless returns nil if ok is true, and the first error of this call otherwise.
 func (r *rank) unless(ok bool) error {
 	if ok {
 		return nil
@@ -208,7 +208,7 @@ func (r *rank) fail(s calls.Stmt, format string, args ...any) error {
 	return fmt.Errorf("%s, rank %d, %s: %s", s.Meta().Pos, r.number, text.Statement(s), fmt.Sprintf(format, args...))
 }
 
-// at resolves a pointer. A rank without the memory gets a place without data.
+// at resolves a pointer. The place has no data if the rank lacks the memory.
 func (r *rank) at(s calls.Stmt, p calls.Pointer) (place, error) {
 	at, ok := r.walk.At(s, p)
 	if !ok || at.Of == nil {
@@ -219,7 +219,7 @@ func (r *rank) at(s calls.Stmt, p calls.Pointer) (place, error) {
 	return place{owner.memory[at.Of.Name], (at.Offset - at.Of.First) / at.Size, at}, nil
 }
 
-// run returns n elements from a place on.
+// run returns n elements from a place on. It is an error if they are not all inside the memory.
 func (r *rank) run(s calls.Stmt, p place, n int64) ([]float64, error) {
 	if p.data == nil || p.at < 0 || p.at+n > int64(len(p.data)) {
 		return nil, r.fail(s, "elements %d to %d are outside of %d", p.at, p.at+n, len(p.data))
@@ -227,7 +227,7 @@ func (r *rank) run(s calls.Stmt, p place, n int64) ([]float64, error) {
 	return p.data[p.at : p.at+n], nil
 }
 
-// slice resolves a pointer to a number of elements.
+// slice returns the elements at a pointer.
 func (r *rank) slice(s calls.Stmt, p calls.Pointer, elements expr.Expr) ([]float64, error) {
 	n, err := r.eval(s, elements)
 	if err != nil {

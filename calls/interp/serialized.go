@@ -5,8 +5,8 @@ import (
 	"github.com/hirgen/hirgen/internal/base/tasks"
 )
 
-// communicates sets the first and the last task of a communication. In a serialized run it begins after the end of the
-// communication that was issued before it, in this call or the previous one.
+// communicates records the first and the last task of a communication. In a serialized run the communication begins after the end of
+// the one that this rank issued before, in this call or the previous one.
 func (r *rank) communicates(begin, end *tasks.Task) {
 	if r.machine.serialized {
 		begin.Follow(r.moved)

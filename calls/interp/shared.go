@@ -16,7 +16,8 @@ type signals struct {
 	waits, writes []*flag
 }
 
-// add adds a flag that a task waits for or writes.
+// add adds a flag that a task waits for or writes. The rank fails if the flag has been written before in this call, or if no call
+// of the share has begun.
 func (g *signals) add(r *rank, s calls.Stmt, signal issue.Signal, share int32) {
 	name := r.machine.program.Shares[share].Name
 	r.touches(r.machine.rank(int64(signal.Owner)), share, calls.FlagsOf(name))
@@ -145,13 +146,13 @@ func (r *rank) batch(s *calls.MemOpBatch, g *signals) (func() error, error) {
 	}, err
 }
 
-// partial is the partial sum of a rank, in one or more pieces.
+// partial is the partial sum of a rank, or the memory for the result on a rank, in one or more pieces.
 type partial struct {
 	rank   int64
 	pieces [][]float64
 }
 
-// sum returns the work of a peer-read sum.
+// sum returns the work of a peer-read reduction.
 func (r *rank) sum(s *calls.PeerSum, g *signals) (func() error, error) {
 	v, err := r.operands(s)
 	if err != nil {

@@ -15,7 +15,7 @@ type Memory struct {
 	Type  string // element type; empty for workspaces
 	Bytes int64  // of one rank; 0 for workspaces, where one byte stands for the whole workspace
 	Share int32  // the share through which other ranks access it; -1: none
-	Parts int    // how many buffers and arguments lie in it
+	Parts int    // number of buffers and arguments in it
 	Where string // its origin in the spec; empty for arguments
 }
 
@@ -38,7 +38,7 @@ type Share struct {
 	Memory    int32
 	FirstFlag int32
 	Transfers int32
-	Counter   int32 // memory
+	Counter   int32 // the memory of its call counter, in a captured program; otherwise -1
 }
 
 // declareMemories numbers the memories of a program, and the shares and their flags.
@@ -119,7 +119,7 @@ type Span struct {
 	First, End int64
 }
 
-// span adds a span.
+// span adds the span of a name in a memory.
 func (w *World) span(memory int32, name string, t domain.DType, first, bytes int64) {
 	w.spans[name] = &Span{name, int32(len(w.Spans)), t.Size(), first, first + bytes}
 	w.Spans = append(w.Spans, w.spans[name])
@@ -128,16 +128,16 @@ func (w *World) span(memory int32, name string, t domain.DType, first, bytes int
 
 // Place is the target of a pointer.
 type Place struct {
-	Owner, Memory int32 // memory -1: nowhere
-	Share         int32 // by which it is reached; -1: none
-	From          int64 // offset of the first of the pointers on the way, in bytes
+	Owner, Memory int32 // memory -1: a null pointer
+	Share         int32 // the share through which this rank accesses it; -1: none
+	From          int64 // offset in bytes of the first pointer in a chain of declared pointers
 	Offset, Size  int64 // in bytes; of an element
-	Of            *Span // the part that has to contain these bytes; nil: any
+	Of            *Span // the part of the memory that has to contain the accessed bytes; nil: any
 }
 
 var nowhere = Place{Memory: -1, Share: -1}
 
-// At resolves a pointer. ok is false if it recorded a fault.
+// At resolves a pointer. It returns false after a fault.
 func (r *Rank) At(s calls.Stmt, p calls.Pointer) (Place, bool) {
 	if p.Base == "" {
 		return nowhere, true
@@ -185,7 +185,7 @@ func (r *Rank) base(s calls.Stmt, p calls.Pointer) (Place, bool) {
 	return Place{r.Number, memory, -1, 0, of.First, of.Size, of}, true
 }
 
-// share returns the number of a share.
+// share returns the number of a share. It returns false after a fault.
 func (r *Rank) share(s calls.Stmt, name string) (int32, bool) {
 	n, ok := r.shares[name]
 	if !ok {
@@ -194,7 +194,7 @@ func (r *Rank) share(s calls.Stmt, name string) (int32, bool) {
 	return n, ok
 }
 
-// peer evaluates the rank of a peer, which has to share memory with this rank.
+// peer evaluates the rank of a peer. It is a fault, and false, if the peer does not share memory with this rank.
 func (r *Rank) peer(s calls.Stmt, e expr.Expr, share int32) (int32, bool) {
 	peer, ok := r.rankAt(s, e)
 	if !ok {
@@ -208,7 +208,7 @@ func (r *Rank) peer(s calls.Stmt, e expr.Expr, share int32) (int32, bool) {
 	return peer, true
 }
 
-// Workspace returns the memory that stands for the workspace of a statement.
+// Workspace returns the memory that stands for the workspace of a statement. It returns false after a fault.
 func (r *Rank) Workspace(s calls.Stmt) (int32, bool) {
 	e, _ := calls.WorkspaceOf(s)
 	if e == nil {

@@ -111,7 +111,7 @@ func (w *World) Comms() []Comm {
 	return w.comms
 }
 
-// communicators returns the communicator of each rank, by team. It makes them when somebody asks first.
+// communicators returns the communicator of each rank, by team. It creates them on first use.
 func (w *World) communicators() map[string][]int32 {
 	if w.teams != nil {
 		return w.teams
@@ -125,7 +125,7 @@ func (w *World) communicators() map[string][]int32 {
 	return w.teams
 }
 
-// lines makes the communicators of a team.
+// lines creates the communicators of a team, and returns the communicator of each rank; -1: none.
 func (w *World) lines(team *calls.Team, m *mesh) []int32 {
 	of, made := slices.Repeat([]int32{-1}, int(w.Size)), map[int64]int32{}
 	for r := range w.Size {

@@ -29,7 +29,7 @@ const (
 	Recv
 )
 
-// Parts lists the parts of a call.
+// Parts lists the parts of this rank in a call; nil after a fault.
 func (r *Rank) Parts(s *calls.NcclCall) []Part {
 	of, ok := r.communicators()[s.Team]
 	if !ok {
@@ -106,7 +106,8 @@ func (p Part) from(peer int64) Part {
 	return p
 }
 
-// counterparts returns a send to the rank at the same position in another mesh, and a receive from there.
+// counterparts lists a send if the rank is in mesh From, and a receive if it is in mesh To. The peer has the same position in the
+// other mesh. There is no part for a position that the other mesh lacks.
 func (r *Rank) counterparts(s *calls.NcclCall, p Part) (list []Part) {
 	from, to := r.meshes[s.From], r.meshes[s.To]
 	if from == nil || to == nil {

@@ -17,7 +17,7 @@ type Rank struct {
 	Stop   bool               // issue nothing more
 	// Fault is called for an operation that cannot be issued; nil: nothing happens
 	Fault func(s calls.Stmt, kind FaultKind, format string, args ...any)
-	// Accesses replaces the nodes of the world: it reports whether a branch with a PeerAccess is taken. Left is called after it.
+	// Accesses, if set, reports whether a PeerAccess holds, in place of the nodes of the world. Left is called after such a branch.
 	Accesses func(s *calls.If) bool
 	Left     func()
 
@@ -57,8 +57,8 @@ func (w *World) Rank(number int32) *Rank {
 	return r
 }
 
-// Run issues statements in order. Loops, branches, names and a RowExchange are no visits; the statements inside a batch, a group or a
-// sum are visited if visit calls Run for them.
+// Run issues statements in order. It handles loops, branches, declarations of names and RowExchanges itself, and calls visit for each
+// other statement. It visits the statements inside a batch, a group or a sum only if visit calls Run for them.
 func (r *Rank) Run(body []calls.Stmt, visit func(calls.Stmt)) {
 	before := r.visit
 	r.visit = visit
@@ -127,7 +127,7 @@ func (r *Rank) branch(s *calls.If) {
 	}
 }
 
-// taken reports whether the rank takes a branch.
+// taken reports whether all conditions of a branch hold on the rank.
 func (r *Rank) taken(s *calls.If) bool {
 	if s.PeerAccess != nil && !r.reaches(s) || !r.holds(s.Guard, r.Number) {
 		return false
@@ -139,7 +139,7 @@ func (r *Rank) taken(s *calls.If) bool {
 	return ok && v != 0
 }
 
-// reaches reports whether the peer of a branch is on the right node.
+// reaches reports whether the PeerAccess of a branch holds: the peer is on this rank's node or, with InterNode, on another node.
 func (r *Rank) reaches(s *calls.If) bool {
 	if r.Accesses != nil {
 		return r.Accesses(s)
@@ -148,7 +148,7 @@ func (r *Rank) reaches(s *calls.If) bool {
 	return ok && (r.node(peer) == r.node(r.Number)) != s.InterNode
 }
 
-// rankAt evaluates the number of a rank.
+// rankAt evaluates the number of a rank. A number outside of the world is a fault.
 func (r *Rank) rankAt(s calls.Stmt, e expr.Expr) (int32, bool) {
 	v, ok := r.Value(s, e)
 	if ok && (v < 0 || v >= int64(r.Size)) {
@@ -158,8 +158,8 @@ func (r *Rank) rankAt(s calls.Stmt, e expr.Expr) (int32, bool) {
 	return int32(v), ok
 }
 
-// let sets the value of a name. A rank outside of the mesh may have no value, nor a value that depends on one. A use of such a
-// name is a fault.
+// let sets the value of a name. On a rank outside of the mesh, the name may have no value, and neither may names computed from it.
+// Only a use of such a name is a fault.
 func (r *Rank) let(s *calls.Let) {
 	slot, v, ok := r.scope.slots[s.Name], int64(r.Number), true
 	switch m := r.meshes[s.Mesh]; {
@@ -201,7 +201,7 @@ func (r *Rank) declare(s *calls.Declare) {
 	r.named[s.Name] = at
 }
 
-// Value evaluates an expression. It is a fault if it has no value.
+// Value evaluates an expression; nil is 0. An expression without a value is a fault.
 func (r *Rank) Value(s calls.Stmt, e expr.Expr) (int64, bool) {
 	if e == nil {
 		return 0, true

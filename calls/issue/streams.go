@@ -5,7 +5,7 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// On finds the stream that a statement names.
+// On returns the number of the stream that a statement names. It returns false after a fault.
 func (r *Rank) On(s calls.Stmt, on calls.Stream) (int16, bool) {
 	switch {
 	case on.Index != nil:
@@ -30,7 +30,7 @@ func (r *Rank) On(s calls.Stmt, on calls.Stream) (int16, bool) {
 	return 0, false
 }
 
-// Event returns the number of an event, and of the stream that records it or waits for it.
+// Event returns the number of an event, and of the stream that records it or waits for it. ok is false after a fault.
 func (r *Rank) Event(s calls.Stmt, e calls.Event, on calls.Stream) (event int32, stream int16, ok bool) {
 	set, known := r.events[e.Set]
 	if !known {
@@ -57,7 +57,7 @@ type Signal struct {
 	Write    bool
 }
 
-// Begin counts a call of a share, and returns the share.
+// Begin counts a call of a share, and returns the number of the share. It returns false if there is no such share.
 func (r *Rank) Begin(s *calls.BeginCall) (int32, bool) {
 	share, ok := r.share(s, s.Share)
 	if ok {
@@ -66,7 +66,8 @@ func (r *Rank) Begin(s *calls.BeginCall) (int32, bool) {
 	return share, ok
 }
 
-// Signal finds a flag: of a peer, to write, or without a peer this rank's, to wait for.
+// Signal resolves a flag. With a peer, it is a flag of the peer, which this rank writes. Without, it is a flag of this rank, which
+// waits for it. ok is false after a fault.
 func (r *Rank) Signal(s calls.Stmt, f calls.Flag, peer expr.Expr) (signal Signal, share int32, ok bool) {
 	share, ok = r.share(s, f.Share)
 	if !ok {
@@ -91,7 +92,7 @@ func (r *Rank) Signal(s calls.Stmt, f calls.Flag, peer expr.Expr) (signal Signal
 	return Signal{owner, number, r.Begun[share], peer != nil}, share, ok
 }
 
-// Exchange returns the flags of a copy by SMs: it waits for ready, and writes the peer's done.
+// Exchange calls add for the flags of a copy by SMs: the copy waits for the ready flag of this rank, and writes the peer's done flag.
 func (r *Rank) Exchange(s calls.Stmt, share string, peer, transfer expr.Expr, add func(Signal, int32)) {
 	for _, f := range []calls.Flag{{Share: share, Transfer: transfer}, {Share: share, Transfer: transfer, Done: true}} {
 		var owner expr.Expr

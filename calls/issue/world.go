@@ -32,7 +32,7 @@ type World struct {
 	computes   []int16          // streams, by index; 0: not numbered so far
 	carriers   map[string]int16 // streams of teams
 	memories   map[string]int32 // by the names of pointers' bases
-	spans      map[string]*Span // alike
+	spans      map[string]*Span // by the same names
 	events     map[string]events
 	shares     map[string]int32
 	workspaces int32 // the workspace of the caller's stream; compute streams have the next numbers
@@ -74,7 +74,7 @@ func (w *World) stream(name string) int16 {
 	return n
 }
 
-// compute numbers a compute stream.
+// compute returns the number of a compute stream.
 func (w *World) compute(n int64) int16 {
 	if n < 0 || n >= int64(len(w.computes)) {
 		return w.stream(fmt.Sprintf("compute[%d]", n))
@@ -90,7 +90,7 @@ func (w *World) IsCompute(stream int16) bool {
 	return stream != Caller && slices.Contains(w.computes, stream)
 }
 
-// carrier numbers the stream of a team.
+// carrier returns the number of a team's stream.
 func (w *World) carrier(on calls.Stream) int16 {
 	n, ok := w.carriers[on.Name]
 	if !ok {

@@ -19,7 +19,7 @@ type Table struct {
 	next  map[string]int // the number to try next, by base and suffix
 }
 
-// NewTable reserves everything that emitted code may not redefine.
+// NewTable returns a table in which all names that emitted code may not redefine are taken.
 func NewTable() *Table { return &Table{taken: maps.Clone(reserved()), next: map[string]int{}} }
 
 var reserved = sync.OnceValue(func() map[string]bool {
@@ -37,7 +37,7 @@ func (n *Table) Reserve(list ...string) {
 	}
 }
 
-// Release frees the name of a variable whose scope has ended. want is the argument that Local got.
+// Release frees the name of a variable whose scope has ended. want is the argument of the call of Local that returned name.
 func (n *Table) Release(want, name string) {
 	delete(n.taken, name)
 	delete(n.next, identifier(want))
@@ -134,5 +134,5 @@ const emittedNames = `std hirgen main context context_ caller stream tensors tab
 	create_across_nodes sharers rank peer TENSORS kComputeStreams compute_ workspaces_ workspace_ graphs_ peers_ driver_ ucc_
 	gemm gemm_add plan where added copy compute copy_joined_ fp32`
 
-// IsReserved reports whether no identifier is this name.
+// IsReserved reports whether Local never assigns this name: emitted code may not redefine it, or it is no identifier.
 func IsReserved(name string) bool { return NewTable().Local(name) != name }

@@ -6,8 +6,8 @@ import (
 )
 
 // Beside lists, for each lifetime, the indices of the lifetimes that it may overlap with on some rank. The list is sorted by beginning.
-// An earlier lifetime overlaps a later one if it is not known to have ended when the later one begins. If more than most lifetimes
-// overlap at the same time, the one that has lasted longest is apart: it has no list and is in no other.
+// An earlier lifetime overlaps a later one unless it is known to have ended when the later one begins. If more than most lifetimes
+// overlap at the same time, the one that began first is apart: it has no list and is in no other.
 func Beside(list []*Lifetime, most int) (beside [][]int, apart []bool) {
 	b := &neighbours{make([][]int, len(list)), make([]bool, len(list)), most}
 	ranks := map[int64]bool{}
@@ -32,8 +32,8 @@ type neighbours struct {
 	most  int
 }
 
-// onRank adds the overlaps on one rank. It drops lifetimes that have ended before all later ones begin, so its time is proportional
-// to the overlaps.
+// onRank adds the overlaps on one rank. It drops lifetimes that have ended before all later ones begin, so its time is roughly
+// proportional to the number of overlaps.
 func (b *neighbours) onRank(list []*Lifetime, rank int64) {
 	rest, later := make([]Clock, len(list)), Clock(nil) // by lifetime: the work that has ended before it and all later ones begin
 	for i, life := range slices.Backward(list) {

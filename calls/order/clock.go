@@ -6,8 +6,8 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// unlike lists ranks that may order their streams differently. It lists all ranks if a condition depends on the rank, and
-// otherwise one for each set of guards.
+// unlike lists ranks that may order their streams differently. It lists all ranks if a condition depends on the rank. Otherwise it
+// lists one rank for each combination of guards that hold.
 func unlike(p *calls.Program) []int64 {
 	ranks := p.Ranks()
 	depends, known := false, p.Values()
@@ -48,7 +48,7 @@ func unlike(p *calls.Program) []int64 {
 	return list
 }
 
-// namesMore reports whether a condition contains names other than parameters and loop variables.
+// namesMore reports whether a condition contains names other than parameters, constants and loop variables.
 func namesMore(cond expr.Expr, known calls.Values) bool {
 	more := false
 	expr.Variables(cond, func(name string) {

@@ -13,7 +13,8 @@ type operand struct {
 	alike bool  // as in effects.Operand
 }
 
-// operandsOf lists the memory of this rank that a statement accesses, its result first.
+// operandsOf lists the memory that a statement accesses. The list begins with the result, except for attentions. For a statement
+// that effects.Table does not know, it lists all pointers, each with any bytes of its buffer.
 func (u *Uses) operandsOf(s calls.Stmt, rank *issue.Rank) (list []operand) {
 	if known, err := u.effects.Of(s); err == nil && known != nil {
 		for i := range known {
@@ -45,7 +46,8 @@ func spanOf(o *effects.Operand, rank *issue.Rank) int64 {
 	return elements * o.Type.Size()
 }
 
-// owned lists the buffers of this rank that a statement lets peers access, or for whose accesses by peers it waits.
+// owned lists the buffers of this rank that a statement releases to peers with a ready flag, or acquires again by a wait for a done
+// flag.
 func owned(p *calls.Program, s calls.Stmt) []string {
 	var names []string
 	add := func(share string) {

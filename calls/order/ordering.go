@@ -1,5 +1,5 @@
-// Package order computes, for each statement of a program of calls, the work that its stream is ordered after. So it finds which
-// waits are needed and which are implied by others.
+// Package order computes, for each statement of a program of calls, the work that its stream is ordered after. From that it derives
+// which waits are needed and which are implied by others.
 package order
 
 import (
@@ -35,7 +35,7 @@ type Ordering struct {
 	unsure  int                           // enclosing conditions that the host decides at run time
 	Spread  Spread
 	Joined  map[int]Clock      // by stream: the work that a call has to wait for
-	parts   int                // parts of batches so far
+	parts   int                // number of parts of batches issued so far
 	within  *calls.RowExchange // the last kernel of several statements
 	behind  Clock              // the work before it
 }
@@ -170,7 +170,7 @@ func onlySignals(s calls.Stmt) bool {
 	return false
 }
 
-// compare finds the earlier record, run once per call, that has the same clock.
+// compare sets Alike of a record to the earlier record that runs once per call and always has the same clock.
 func (o *Ordering) compare(s *calls.EventRecord, c Clock) {
 	for len(c) > 0 && c[len(c)-1] == 0 {
 		c = c[:len(c)-1]
@@ -197,7 +197,7 @@ func (o *Ordering) tasks(stream int) int {
 	return 0
 }
 
-// accesses reports whether a branch on the spread of ranks is taken, or may be.
+// accesses reports whether the host takes a branch with a PeerAccess, or may take it if the spread is unknown.
 func (o *Ordering) accesses(s *calls.If) bool {
 	if o.Spread != unknown {
 		return (o.Spread == ManyNodes) == s.InterNode
@@ -224,7 +224,7 @@ func (o *Ordering) Stream(s calls.Stream) int {
 	return n
 }
 
-// nameOf returns a unique name of a stream, whatever name the statements use.
+// nameOf returns the unique name of a stream, which statements may name in several ways.
 func (o *Ordering) nameOf(s calls.Stream) string {
 	if n, ok := o.walk.On(nil, s); ok {
 		return o.world.Streams[n]
@@ -237,7 +237,7 @@ func (o *Ordering) event(e calls.Event) string {
 	return fmt.Sprint(e.Set, " ", i)
 }
 
-// wait checks whether a stream is ordered after an event already, and orders it if not.
+// wait orders a stream after an event. The wait is pending, and may be needed, only if the stream is not ordered after it already.
 func (o *Ordering) wait(s *calls.StreamWait) {
 	on := o.Stream(s.On)
 	recorded, ok := o.events[o.event(s.Event)]

@@ -12,7 +12,7 @@ type places struct{ buffers map[string]*calls.Buffer }
 // place is the target of a pointer: an offset in a buffer; nil: none.
 type place struct {
 	buffer *calls.Buffer
-	from   int64 // offset of the first of the pointers on the way
+	from   int64 // offset of the first pointer in a chain of declared pointers
 	offset int64
 }
 

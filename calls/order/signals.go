@@ -11,7 +11,7 @@ import (
 type signals struct {
 	ready        map[string]Clock // by transfer: clock of the write of its ready flag, including the write
 	sets, awaits []string         // transfers of the parts of a batch so far
-	open         map[string]int   // by share: ready flags whose done flags were not waited for yet
+	open         map[string]int   // by share: number of ready flags without a wait for the done flag so far
 }
 
 func newSignals() *signals { return &signals{ready: map[string]Clock{}, open: map[string]int{}} }
@@ -50,7 +50,7 @@ func (g *signals) before(c Clock) Clock {
 	return c
 }
 
-// after records the clock of the ready flags that a task writes.
+// after records the clock of the ready flags that a task writes, and clears the flags of the task.
 func (g *signals) after(c Clock) {
 	for _, transfer := range g.sets {
 		g.ready[transfer] = c

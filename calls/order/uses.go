@@ -23,7 +23,7 @@ type Overwrite struct{ Result, Operand *calls.Buffer }
 // use is an access of a task to some bytes of a buffer.
 type use struct {
 	task         int
-	from         int64 // offset of the first pointer on the way to the operand
+	from         int64 // offset of the first pointer in the chain to the operand
 	first, end   int64
 	alike        bool // the task reads or writes the bytes element by element
 	behind, done Clock
@@ -69,7 +69,7 @@ func (u *Uses) InPlace(b, other *calls.Buffer) bool {
 func (u *Uses) SliceBySlice(b *calls.Buffer, bytes int64) bool {
 	for _, list := range u.of[b.Name] {
 		done, slice := map[int64]bool{}, list[0].from/bytes
-		var before, end Clock // of all slices before, and of the one at hand
+		var before, end Clock // of all earlier slices, and of the current one
 		for _, use := range list {
 			if use.from%bytes != 0 || use.first < use.from || use.end > use.from+bytes {
 				return false

@@ -33,10 +33,11 @@ func fields(l *scan.Line, item any) {
 	}
 }
 
-// formerKeys are keys of folders that older versions emitted.
+// formerKeys maps the keys in folders that older versions emitted to the present keys.
 var formerKeys = map[string]string{"room": "scratch"}
 
-// find returns the field of a key. The operands of a Launch have the keys a, b, ..., in any number.
+// find returns the field of a key, or false if there is none. The operands of a Launch have the keys a, b, ...; find appends the
+// next operand when its key appears.
 func find(item any, key string) (calls.Field, bool) {
 	key = cmp.Or(formerKeys[key], key)
 	name, _, _ := strings.Cut(key, "_")

@@ -9,8 +9,8 @@ import (
 )
 
 // memory checks buffers and workspaces. No statement uses the workspace of a running statement. A buffer inside a larger
-// buffer lies entirely within it. Of buffers with common bytes, each is finished before the next is used, unless the next is
-// written over it.
+// buffer fits into it. If two buffers have common bytes, the last use of one ends before the first use of the other, unless one is
+// written over the other (writtenOver).
 func (v *verifier) memory() {
 	if s := order.Clash(v.program, nil); s != nil {
 		v.fail(s, "its workspace may be in use")
@@ -67,8 +67,8 @@ func (v *verifier) memory() {
 // alignment is the alignment of buffers inside others: kernels access several bytes at once.
 const alignment = 256
 
-// occupants checks the lifetimes of buffers in each memory. If two may overlap, they have no common byte, or one is written over the
-// other.
+// occupants checks the lifetimes of buffers in each memory. If two lifetimes may overlap, the buffers must have no common byte, or
+// one must be written over the other.
 func (v *verifier) occupants(lifetimes map[string][]*order.Lifetime, values calls.Values) {
 	var uses *order.Uses
 	for _, memory := range slices.Sorted(maps.Keys(lifetimes)) {
@@ -93,13 +93,13 @@ func (v *verifier) occupants(lifetimes map[string][]*order.Lifetime, values call
 	}
 }
 
-// writtenOver reports whether a buffer is written over another buffer during the last reads of it, slice by slice. It does not
-// matter which of them contains the first slice. Nothing is written over an output.
+// writtenOver reports whether a buffer is written over another one in place: each common byte of other has its last use before the
+// buffer uses it, or in the task that overwrites it element by element (order.Uses.InPlace). An output is never overwritten.
 func writtenOver(uses *order.Uses, life, other *order.Lifetime) bool {
 	return !other.Output && uses.InPlace(life.Buffer, other.Buffer)
 }
 
-// common reports whether two buffers in one memory have a byte in common.
+// common reports whether two buffers in one memory have a byte in common, or may have one because a size is unknown.
 func common(a, b *calls.Buffer, values calls.Values) bool {
 	ofA, okA := bytes(a, values)
 	ofB, okB := bytes(b, values)

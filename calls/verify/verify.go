@@ -16,11 +16,11 @@ import (
 )
 
 // Program checks a program:
-//   - Every name that a statement uses is declared. GEMMs that share a constant have one shape.
+//   - Every name that a statement uses is declared. A Shape equals the Shape that its Like names, except for names.
 //   - Parts of groups and batches are inside them.
 //   - On every rank a wait has an earlier record, and at the end of a call the caller's stream has waited for all others.
 //   - Every flag that is waited for is written once, and every flag that is written is waited for.
-//   - Buffers in one memory are used one after the other.
+//   - Buffers with common bytes are used one after the other, or one is written over the other in place.
 //   - The steps around the calls match the emitted class and the runtime.
 //
 // The error is a *diag.Errors.
@@ -146,8 +146,8 @@ func (v *verifier) nesting(body []calls.Stmt, batch string, grouped bool, sum st
 	}
 }
 
-// exchange checks that a kernel, if there is one, has the rows that it exchanges, and is the last statement. At most one statement copies
-// the own part.
+// exchange checks a RowExchange. Its copies have the rows and the type of the exchange. It has at most one kernel, which has these
+// rows and is the last statement, and at most one Memcpy of the local rows.
 func (v *verifier) exchange(x *calls.RowExchange) {
 	values, keeps := v.program.Values(), 0
 	of := func(e expr.Expr) int64 { n, _ := values.Eval(e); return n }
