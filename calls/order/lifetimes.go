@@ -86,8 +86,8 @@ func (l *lifetimes) note(o *Ordering, s calls.Stmt, rank int64, behind, done Clo
 	}
 }
 
-// joined handles the end of a call. It marks buffers that keep separate memory (apart): a buffer that is in use after the call, a
-// buffer that peers may access without flags, and the buffer of a RowExchange, into which peers write rows of the next call.
+// joined handles the end of a call. It marks buffers that keep separate memory (apart): buffers in use after the call, and buffers
+// that peers may access without flags. A buffer of a RowExchange is apart, since peers write rows of the next call into it.
 func (l *lifetimes) joined(o *Ordering) {
 	end := o.Clocks[o.Stream(calls.Stream{Name: calls.Caller})]
 	for _, one := range l.order {

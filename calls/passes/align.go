@@ -29,7 +29,7 @@ func declareAlignment(p *calls.Program) {
 }
 
 // copyUnaligned copies the bias of a GEMM into scratch memory if its alignment is smaller than the widest access of cuBLASLt.
-// Each GEMM has a separate copy, on its stream; each compute stream has one.
+// Each GEMM copies to its own scratch memory, on its own stream. GEMMs on compute streams have one part of it for each stream.
 //
 //	Gemm(shape kYShape, bias P + 65)             Memcpy(out bias_, in P + 65, elements 8)
 //	                                         ->  Gemm(shape kYShape, bias bias_)
@@ -58,7 +58,8 @@ func copyUnaligned(p *calls.Program) {
 	})
 }
 
-// scratch declares memory of count elements for a statement. On a compute stream it is a part that belongs to the stream.
+// scratch declares memory of count elements for a statement. For a statement with the workspace of a compute stream, it declares a
+// part for each compute stream, and returns a pointer to the part of the statement's stream.
 func scratch(p *calls.Program, name string, t domain.DType, count expr.Expr, s calls.Stmt) calls.Pointer {
 	taken, where := namesOf(p), calls.ByName(p.Labels)[s.Meta().Label]
 	b := &calls.Buffer{Name: name + "_", Type: t, Elements: count, Shape: []expr.Expr{count}}

@@ -53,7 +53,7 @@ type join struct {
 	inner int
 }
 
-// outer removes the innermost loops from the number of an iteration.
+// outer removes the innermost loops from the index of an event, which once has computed.
 func outer(index expr.Expr, inner int) expr.Expr {
 	for ; inner > 0; inner-- {
 		sum, ok := index.(*expr.Binary)
@@ -225,7 +225,8 @@ func (g *gathering) over(s *calls.EventRecord) {
 	}
 }
 
-// once returns an event of a set with one index for each iteration of the loops around the batch.
+// once returns an event of a set with one index for each iteration of the loops around the batch. It sets the number of events of
+// the set.
 func (b *batcher) once(set string) calls.Event {
 	var index, count expr.Expr = expr.Int(0), expr.Int(1)
 	for i, l := range b.loops {

@@ -6,8 +6,8 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// joinCapture joins the copy stream at the end of a captured call (a CUDA graph), if nothing else does. The stream may only have
-// written flags, for which no stream of this rank waits. A capture fails if a stream is not joined.
+// joinCapture joins the copy stream at the end of a captured call (a CUDA graph), if nothing else does. For example, the last work
+// of the stream may be a write of flags, for which no stream of this rank waits. A capture fails if a stream is not joined.
 func joinCapture(p *calls.Program) {
 	if !p.Graph {
 		return

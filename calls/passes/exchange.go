@@ -29,9 +29,10 @@ const mostGathered = 2 << 20
 //	Launch(kernel add, a parts_, b parts_ + M * N)                               For(...): FlagWait(done, batch parts, on caller)
 //	                                                                             Launch(..., batch parts, on caller)
 //
-// Transfers whose parts other statements read become such a kernel, too, which computes nothing.
+// If no kernel can read the rows, the transfers alone become a RowExchange, whose kernel computes nothing.
 //
-// It leaves transfers alone that other work hides: nothing but flags and copies of the same kind is between them and their end.
+// The pass does not merge transfers that other work may hide. So between the first transfer and the kernel, or the last wait, there
+// are only flags, copies, transfers and waits. It skips programs that depend on nodes.
 func exchangeInKernels(p *calls.Program) {
 	if calls.AsksForNodes(p.Body) || len(p.Shares) == 0 || len(p.Ranks()) > mostExchanging {
 		return
@@ -59,9 +60,9 @@ type exchangeMaker struct {
 	names   *names.Table
 	share   *calls.Share    // the share in question
 	at      int             // index of the kernel in question; -1: there is none
-	own     *calls.Pointer  // the part of this rank; nil: only its copy says where it is
-	through bool            // it copies this part to its own slot first, and sends it from there
-	merged  bool            // some transfers
+	own     *calls.Pointer  // the local part; nil: known only from its copy
+	through bool            // the rank copies the local part to its own slot first, and sends it from there
+	merged  bool            // whether any transfers were merged
 	dropped map[string]bool // events that recorded the ends of transfers
 }
 
@@ -69,7 +70,7 @@ type exchangeMaker struct {
 func (m *exchangeMaker) merge(l *calls.Launch, at int) {
 	for _, o := range l.In {
 		for _, memory := range m.memories[o.At.Base] {
-			// A buffer can have a second inbox.
+			// Only the memory of a buffer can be doubled, for a second inbox.
 			if o.At.Peer != nil || len(m.shares[memory]) != 1 || m.buffers[memory] == nil {
 				continue
 			}
@@ -112,8 +113,9 @@ func (m *exchangeMaker) gather(share *calls.Share) {
 	}
 }
 
-// partsOf lists the indices of the statements that use the share, up to index last: its kernel, or without one its last wait. ok is
-// false if other statements before the last wait use it, or if work between them could hide a transfer.
+// partsOf lists the indices of the statements that move rows of the share, up to index last: its kernel, or without one its last wait.
+// ok is false if there are none, if work among them could hide a transfer, or if other statements use the memory of the share.
+// Statements may make the local part before the first transfer. Without a kernel, later statements may use the memory, too.
 func (m *exchangeMaker) partsOf(last int) (parts []int, ok bool) {
 	moving := -1 // the first transfer
 	for _, i := range m.users[m.share.Memory] {
@@ -150,7 +152,8 @@ func (m *exchangeMaker) list(parts []int) (body []calls.Stmt) {
 	return body
 }
 
-// makesPart reports whether a statement makes the own part where it is sent from: an earlier exchange, or a statement without flags.
+// makesPart reports whether a statement may compute the local part where it is sent from. It is an earlier exchange, or a statement
+// without flags, transfers and copies.
 func makesPart(s calls.Stmt) bool {
 	if _, ok := s.(*calls.RowExchange); ok {
 		return true
@@ -228,7 +231,7 @@ func (m *exchangeMaker) computes(x *calls.RowExchange, l *calls.Launch, k *calls
 	m.twice()
 }
 
-// twice doubles the memory of the share, for a second inbox.
+// twice doubles the memory of the share, for a second inbox: calls use the two in turn.
 func (m *exchangeMaker) twice() {
 	buffer := m.buffers[m.share.Memory]
 	m.share.Elements = expr.Op("*", expr.Int(2), m.share.Elements)
@@ -238,7 +241,8 @@ func (m *exchangeMaker) twice() {
 	}
 }
 
-// kernelOf declares the kernel of an exchange, in place of the one that no other statement launches, and returns its name.
+// kernelOf declares the kernel of an exchange, and returns its name. It replaces the original kernel if no other statement launches
+// that one. Otherwise it adds a kernel with a new name.
 func (m *exchangeMaker) kernelOf(k *calls.Kernel) string {
 	at := slices.IndexFunc(m.p.Kernels, func(other *calls.Kernel) bool { return other.Name == k.Name })
 	if at >= 0 && m.launches[k.Name] == 1 {
@@ -274,10 +278,11 @@ func (m *exchangeMaker) dropWaits() {
 	})
 }
 
-// idleStreams returns whether a stream only waits, and who waits for it waits for nothing but the caller.
+// idleStreams returns a function that reports whether a stream orders no work: it only waits and records, and if it records, it waits
+// only for events of the caller's stream.
 func idleStreams(p *calls.Program) func(name string) bool {
 	works, records := map[string]bool{calls.Caller: true}, map[string]bool{}
-	waits, foreign := map[string][]string{}, map[string]bool{} // events that a stream waits for, and those that others than the caller record
+	waits, foreign := map[string][]string{}, map[string]bool{} // events that a stream waits for; events of streams but the caller's
 	for s := range calls.All(p.Body) {
 		for _, on := range calls.StreamsOf(s) {
 			switch s := s.(type) {

@@ -6,8 +6,8 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// fit reports whether, on every rank, all transfers move parts of the same size, and the kernel reads whole parts. The own part is
-// copied once to its place among the others, or is there, or no kernel reads it.
+// fit reports whether, on every rank, all transfers move parts of the same size, and the kernel reads whole parts. The local part
+// has to be copied once to its slot among the others, or to be there already, unless no kernel reads it.
 func (m *exchangeMaker) fit(parts []int, l *calls.Launch, k *calls.Kernel) bool {
 	rows, known := m.values.Eval(l.Elements)
 	transfers, counted := m.values.Eval(m.share.Transfers)
@@ -48,12 +48,12 @@ type fitting struct {
 	kernel       *calls.Kernel
 	in           func(name string) bool // a name of the memory with the parts
 	part, bytes  int64                  // elements and bytes of a part
-	slot         *issue.Place           // the place of the rank's parts in the memory of all ranks; nil: nothing so far
-	own          *calls.Pointer         // where the own part may be; nil: unknown
-	named        bool                   // it is there
+	slot         *issue.Place           // the place of this rank's part, the same in the memory of all ranks; nil: unknown so far
+	own          *calls.Pointer         // where the local part may be; nil: unknown
+	named        bool                   // the local part is at own
 	sends, keeps int
-	inSlot       bool // the rank sends what is in its own slot
-	touches      bool // it sends bytes in this slot
+	inSlot       bool // all transfers of the rank read its own slot
+	touches      bool // some transfer reads bytes of this slot
 	well         bool
 }
 
@@ -84,7 +84,7 @@ func (f *fitting) visit(s calls.Stmt) {
 	}
 }
 
-// moves checks a copy of a part, and returns its source. The parts of one rank are at the same place on all ranks.
+// moves checks a copy of the rank's part, and returns its source. The part has the same place in the memory of all ranks.
 func (f *fitting) moves(s calls.Stmt, out, in calls.Pointer, elements expr.Expr) issue.Place {
 	n, _ := f.Value(s, elements)
 	to, there := f.At(s, out)

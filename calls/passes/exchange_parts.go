@@ -7,13 +7,13 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// inTurn sorts the parts of an exchange.
+// inTurn sorts the parts of an exchange by their turns.
 func inTurn(body []calls.Stmt) []calls.Stmt {
 	slices.SortStableFunc(body, func(a, b calls.Stmt) int { return turn(a) - turn(b) })
 	return body
 }
 
-// turn ranks the parts of an exchange: ready flags, transfers, the copy of the own part, done flags.
+// turn returns the position of a part in an exchange: 0 for ready flags, then transfers, the copy of the local part, done flags.
 func turn(s calls.Stmt) (n int) {
 	for s := range calls.All([]calls.Stmt{s}) {
 		switch s.(type) {
@@ -28,7 +28,8 @@ func turn(s calls.Stmt) (n int) {
 	return n
 }
 
-// ownPart returns the part of a rank itself, as transfers write the parts of their peers; nil if they do not say where it is.
+// ownPart returns a pointer to the local part: the source of the first transfer, with this rank in place of the peer. It is nil if
+// that source or the destination depends on names that only the loop defines.
 func ownPart(body []calls.Stmt) *calls.Pointer {
 	local, itself := localNames(body), map[string]expr.Expr{}
 	for name := range local {
@@ -52,8 +53,8 @@ func ownPart(body []calls.Stmt) *calls.Pointer {
 	return nil
 }
 
-// keepOwn writes the copy of the own part, which may be the only iteration of a loop, as transfers write theirs. If these read the slot to
-// which it is copied, they read its source instead.
+// keepOwn replaces the copy of the local part, which may be the only iteration of a loop, by one Memcpy to the destination of the
+// transfers. If the transfers read the slot to which the part is copied (through), they read the source of the copy instead.
 func (m *exchangeMaker) keepOwn(body []calls.Stmt) {
 	for i, s := range body {
 		for keep := range calls.Each[*calls.Memcpy]([]calls.Stmt{s}) {
@@ -70,7 +71,7 @@ func (m *exchangeMaker) keepOwn(body []calls.Stmt) {
 	}
 }
 
-// localNames returns the names that statements define for each other.
+// localNames returns the names of loop variables, numbers and pointers that statements define.
 func localNames(body []calls.Stmt) map[string]bool {
 	local := map[string]bool{}
 	for s := range calls.All(body) {
@@ -86,7 +87,7 @@ func localNames(body []calls.Stmt) map[string]bool {
 	return local
 }
 
-// has reports whether a pointer has one of some names.
+// has reports whether a pointer mentions one of some names in its base or its offset.
 func has(list map[string]bool, p calls.Pointer) (found bool) {
 	found = list[p.Base]
 	if p.Offset != nil {
@@ -95,8 +96,8 @@ func has(list map[string]bool, p calls.Pointer) (found bool) {
 	return found
 }
 
-// inside turns statements into parts of an exchange. Reports name them after its kernel, and say where that is
-// in the spec.
+// inside turns statements into parts of an exchange, and drops their batches and records. Error reports show the label and the
+// position of the exchange.
 func (m *exchangeMaker) inside(body []calls.Stmt, name string, of *calls.Info) (out []calls.Stmt) {
 	for _, s := range body {
 		switch s := s.(type) {

@@ -9,15 +9,15 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// Bounds of the elements of a row. shortestRow gives it 16 threads or more, one for each flag (exchange_kernel). longestRow is for rows
-// that the pass chooses: a block has one row, and short rows use many SMs.
+// Bounds of the elements of a row. From shortestRow on, a row has at least 16 threads, one for each flag (exchange_kernel). longestRow
+// limits rows that the pass chooses: each block computes one row, so short rows use many SMs.
 const (
 	shortestRow = 256
 	longestRow  = 2048
 )
 
-// byRows returns a launch that computes the same as l by rows of a kernel, and the kernel; nil if there is none. A kernel that computes
-// element by element, or a sum of parts, has no rows yet, and gets some.
+// byRows returns a launch that computes the same as l by rows of a kernel, and the kernel; nil if there is none. It divides a kernel
+// that computes element by element, or a sum of parts, into rows.
 func (m *exchangeMaker) byRows(l *calls.Launch) (*calls.Launch, *calls.Kernel) {
 	k, rows := m.p.Kernel(l), *l
 	switch {
@@ -38,7 +38,8 @@ func (m *exchangeMaker) byRows(l *calls.Launch) (*calls.Launch, *calls.Kernel) {
 	return &rows, &kernel
 }
 
-// cut gives a kernel rows: the longest ones that divide its elements.
+// cut divides the elements of a kernel into rows. The length of a row is the largest divisor of the number of elements that is a
+// multiple of 8 from shortestRow to longestRow. cut returns false if there is none.
 func (m *exchangeMaker) cut(l *calls.Launch, k *calls.Kernel, elements expr.Expr) bool {
 	n, known := m.values.Eval(elements)
 	for row := int64(longestRow); known && row >= shortestRow; row -= 8 {
@@ -50,7 +51,8 @@ func (m *exchangeMaker) cut(l *calls.Launch, k *calls.Kernel, elements expr.Expr
 	return false
 }
 
-// sumOfParts returns a kernel that adds dense parts, which lie one after the other, in the order of the ranks.
+// sumOfParts returns a launch and its kernel, which adds dense, adjacent parts in the order of the ranks. They are nil if l is no such
+// sum, or if the parts cannot be cut into rows.
 func (m *exchangeMaker) sumOfParts(l *calls.Launch) (*calls.Launch, *calls.Kernel) {
 	in := l.In[0]
 	if len(in.Extents) != 2 || l.OutType != l.InType {

@@ -7,8 +7,8 @@ import (
 	"github.com/hirgen/hirgen/calls/issue"
 )
 
-// memoryUses says what uses the memory that ranks share. A pass that asks once for each statement or share looks it up here: a program
-// may have thousands of both.
+// memoryUses indexes the uses of the memory that ranks share. Programs may have thousands of statements and shares, so a pass looks
+// a use up here instead of searching the program for each of them.
 type memoryUses struct {
 	values   calls.Values
 	ranks    []*issue.Rank // which know all pointers

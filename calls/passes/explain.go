@@ -6,8 +6,9 @@ import (
 	"github.com/hirgen/hirgen/calls"
 )
 
-// explain adds notes to communications in loops with GEMMs, saying what they overlap with. The first statement that hands the
-// stream over gets the note, in place of its previous note. A note that an earlier statement of the list has is not repeated.
+// explain adds notes to communications in loops with GEMMs, saying what they overlap with. If records and waits make the stream ready
+// before the communication, the first of them has the note. The note replaces a previous one. explain also drops notes that repeat
+// an earlier note of a list.
 func explain(p *calls.Program) {
 	p.Body = calls.Edit(p.Body, func(s calls.Stmt) []calls.Stmt {
 		for _, inner := range calls.Bodies(s) {
@@ -76,7 +77,7 @@ func (e *explainer) list(body []calls.Stmt) {
 	}
 }
 
-// carried returns the stream of a communication, in a form for notes.
+// carried returns the stream of a communication, and words for it in a note; empty for other statements.
 func carried(s calls.Stmt) (on calls.Stream, what string) {
 	switch s := s.(type) {
 	case *calls.NcclCall, *calls.NcclGroup:

@@ -9,8 +9,8 @@ import (
 	"github.com/hirgen/hirgen/internal/base/lists"
 )
 
-// explainViews says what the numbers of strided operands are. The first view of the runtime's kernels explains the form of all. A kernel of
-// the program names the axes of its strides, and along which of them an operand counts.
+// explainViews adds notes that explain the numbers of strided operands. The first launch of a runtime kernel with views explains the
+// form of all. The note of a program's kernel names the axes of its strides, and the axis along which an operand of positions counts.
 //
 //	Launch(kernel rope, ...)  # strides are along [L, kShardH], then within a row; Rq_pairs counts within a row, Rq_at along L
 func explainViews(p *calls.Program) {
@@ -32,7 +32,7 @@ func explainViews(p *calls.Program) {
 	}
 }
 
-// counts says along which axes the positions of a kernel count.
+// counts returns the part of a note that names the axes along which the positions of a kernel count; empty if it has none.
 func counts(k *calls.Kernel, l *calls.Launch) string {
 	var parts []string
 	for i, t := range k.Types {

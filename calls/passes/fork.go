@@ -8,9 +8,9 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// forkCapture forks streams at the start of a call that is captured as a CUDA graph. It forks those that do something before they
-// wait for a captured stream. The order of the work may not need such a wait, for example if the data comes from a peer. But
-// without it the work is not captured, and a wait for it ends the capture with an error.
+// forkCapture forks streams at the start of a call that is captured as a CUDA graph. It forks the streams that do something before
+// they wait for a captured stream. The order of the work may not need such a wait, for example if the data comes from a peer. But
+// without a wait the work is not captured, and a later wait for that work ends the capture with an error.
 func forkCapture(p *calls.Program) {
 	if !p.Graph {
 		return
@@ -64,7 +64,7 @@ type forks struct {
 	info  map[calls.Stream]calls.Info // of the statement that needs the fork
 }
 
-// rank issues a call on a rank.
+// rank issues a call on a rank, and adds the streams that need a fork there.
 func (f *forks) rank(r *issue.Rank, interNode bool) {
 	captured, recorded := map[int16]bool{issue.Caller: true}, map[int32]bool{}
 	r.Accesses = func(s *calls.If) bool { return s.InterNode == interNode }

@@ -21,7 +21,7 @@ func nameStreams(p *calls.Program) {
 	}
 }
 
-// declares reports whether a list has a name for a stream or the rank.
+// declares reports whether a list declares a stream or a number of that name.
 func declares(body []calls.Stmt, name string) bool {
 	return slices.ContainsFunc(body, func(s calls.Stmt) bool {
 		switch s := s.(type) {
@@ -34,7 +34,7 @@ func declares(body []calls.Stmt, name string) bool {
 	})
 }
 
-// nameCompute names the compute stream of an iteration, if several places use the same index.
+// nameCompute names the compute stream of an iteration, if at least two statements of the loop use its index.
 func nameCompute(loop *calls.For) {
 	count := map[string]int{}
 	var index expr.Expr

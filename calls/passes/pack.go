@@ -22,9 +22,9 @@ type block struct {
 	life    *order.Lifetime
 	buffers []*calls.Buffer
 	bytes   int64
-	fixed   bool     // it needs the program's own memory from the start of the program on
+	fixed   bool     // it cannot be in an output: it is scratch memory, or other ranks access it
 	in      *block   // the output that contains it; nil: the program's own memory
-	at      int64    // offset there; -1: not placed
+	at      int64    // offset in the containing memory; -1: not placed
 	beside  []*block // for scratch memory: blocks in use at the same time
 }
 
@@ -58,7 +58,7 @@ const mostTries = 8
 // tries both:
 //   - The smallest output that fits leaves large outputs to large blocks. The output that is written first leaves later ones to
 //     longer lifetimes.
-//   - The block that ends last did not fit below others. If it is placed first, it may fit, and the others next to it.
+//   - The block with the highest end did not fit below others. If it is placed first, all may fit in less memory.
 //
 // pack keeps the first result that uses the least of the program's own memory.
 func pack(blocks []*block) {
@@ -111,7 +111,7 @@ func kinds(blocks []*block, apart []bool) (rest, outputs []int) {
 	return rest, outputs
 }
 
-// lastFirst moves the block that ends last in the program's own memory to the front of a list. It reports whether the list
+// lastFirst moves the block with the highest end in the program's own memory to the front of a list. It reports whether the list
 // changed.
 func lastFirst(blocks []*block, list []int) bool {
 	last := slices.MaxFunc(list, func(i, j int) int { return cmp.Compare(blocks[i].ownEnd(), blocks[j].ownEnd()) })
@@ -122,7 +122,7 @@ func lastFirst(blocks []*block, list []int) bool {
 }
 
 // place places the blocks with the given indices, in order. Each goes to the first free bytes or, before the program's own memory
-// grows, to the first output with enough free bytes. It forgets previous places, and returns the size of the program's own
+// grows, to the first output with enough free bytes. It first resets previous places. It returns the size of the program's own
 // memory.
 func place(blocks []*block, beside [][]int, rest, outputs []int) (own int64) {
 	for _, i := range rest {

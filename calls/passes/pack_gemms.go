@@ -24,7 +24,7 @@ func packGemms(p *calls.Program) {
 	}
 }
 
-// noteOf returns a note that names the copied operands.
+// noteOf returns the present note, or if there is none, a note that names the copied operands.
 func noteOf(packs packing.Packs, note string) string {
 	var copied []string
 	for _, operand := range []struct {

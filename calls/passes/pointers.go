@@ -5,8 +5,8 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// inlinePointers replaces a pointer by its value if one statement uses it, or if it is only another name of a buffer. It
-// drops unused pointers and numbers.
+// inlinePointers replaces a declared pointer by its value if it has a single use, or if it is only another name of a buffer. It
+// keeps pointers with a condition, and drops unused pointers and numbers.
 //
 //	Declare(name C_s, value C + s * K)          Gemm(out C + s * K, ...)
 //	Gemm(out C_s, ...)                     ->

@@ -69,7 +69,7 @@ func hoistRecords(loop *calls.For, events map[string]*calls.Events, uses eventUs
 }
 
 // oneEvent replaces the events that a statement records in the iterations of a loop by one event, if only the same iteration
-// waits for each. waits are the waits in the loop.
+// waits for each. It reports whether it did. waits are the waits in the loop.
 func oneEvent(events map[string]*calls.Events, r *calls.EventRecord, waits []*calls.StreamWait, uses eventUses) bool {
 	set, index := r.Event.Set, r.Event.Index.String()
 	if r.Watch || uses.records[set] != 1 || uses.waits[set] != len(waits) ||

@@ -5,7 +5,8 @@ import (
 	"github.com/hirgen/hirgen/calls/order"
 )
 
-// sayLifetimes tells readers which statements use a buffer first and last, if it shares the program's own memory with others.
+// sayLifetimes sets the first and the last statement that use a buffer, for a comment, if the buffer shares the program's own memory
+// with others.
 //
 //	Buffer(name Rq_, in U1_)  ->  Buffer(name Rq_, in U1_, first kRopeRq, last kAttentionPV)
 func sayLifetimes(p *calls.Program) {

@@ -9,9 +9,9 @@ import (
 )
 
 // The gradients of attentions use scratch memory: bytes of the program's memory that are otherwise unused at that time. A
-// library reports its need when the program starts. If they are too few, the attention allocates separate memory.
+// library reports its need when the program starts. If the scratch memory is too small, the attention allocates separate memory.
 
-// addScratch declares scratch memory for each such attention on the caller's stream, of the size that it is expected to need.
+// addScratch declares scratch memory for each such attention on the caller's stream, of Attention.ScratchBytes.
 func addScratch(p *calls.Program) {
 	attentions, labels, values, taken := calls.ByName(p.Attentions), calls.ByName(p.Labels), p.Values(), namesOf(p)
 	for s := range calls.All(p.Body) {

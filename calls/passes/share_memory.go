@@ -36,7 +36,7 @@ func shareMemory(p *calls.Program) {
 	}
 }
 
-// firstForCaller makes the caller's stream use the workspace of the first compute stream.
+// firstForCaller returns the index of a workspace, with the first compute stream's in place of the caller's.
 func firstForCaller(index expr.Expr) expr.Expr {
 	if index == nil {
 		return expr.Int(0)
@@ -44,7 +44,7 @@ func firstForCaller(index expr.Expr) expr.Expr {
 	return index
 }
 
-// shareBuffers packs the buffers of the same ranks. Outputs belong to all ranks.
+// shareBuffers packs buffers together if the same ranks have them. All ranks have the outputs.
 func shareBuffers(p *calls.Program) {
 	values := p.Values()
 	var guards []string

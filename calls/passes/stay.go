@@ -66,7 +66,7 @@ func eachDetour(body []calls.Stmt, f func(detour) []calls.Stmt) []calls.Stmt {
 	return out
 }
 
-// detourAt finds a detour at the beginning of a list.
+// detourAt returns the detour at the beginning of a list. ok is false if there is none.
 func detourAt(body []calls.Stmt) (d detour, ok bool) {
 	var steps []calls.Stmt
 	for i, s := range body {

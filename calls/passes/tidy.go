@@ -7,8 +7,8 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// dropEmpty drops loops and branches that do nothing. It replaces a branch without a condition by its body. If only the other
-// side of a branch is left, it inverts the condition. Adjacent statements of the same ranks then form one block.
+// dropEmpty drops loops and branches that do nothing. It replaces a branch without a condition by its body. If only the Else of a
+// branch does something, and Cond is its only condition, dropEmpty inverts Cond. Then it merges adjacent branches of the same guard.
 func dropEmpty(p *calls.Program) {
 	p.Body = calls.Edit(p.Body, func(s calls.Stmt) []calls.Stmt {
 		switch s := s.(type) {
@@ -61,7 +61,8 @@ func withoutUnusedNumbers(list []calls.Stmt) []calls.Stmt {
 	return list
 }
 
-// dropUnused drops unused declarations, marks the caller's tensors that are used, and declares the rank if it is used.
+// dropUnused drops unused numbers, events, buffers, guards and labels. It marks the caller's tensors that are used, and declares the
+// rank if it is used.
 func dropUnused(p *calls.Program) {
 	p.Body = calls.EditLists(p.Body, withoutUnusedNumbers)
 	used := map[string]bool{}

@@ -40,7 +40,8 @@ func dropWaits(p *calls.Program) {
 	})
 }
 
-// lastAlone replaces a loop of waits by its last iteration, if no other iteration is needed.
+// lastAlone returns the last iteration of a loop of waits, if no other iteration is needed; otherwise the loop. A loop without
+// statements returns nil.
 func lastAlone(o *order.Ordering, s *calls.For) []calls.Stmt {
 	count, ok := o.Program.Values().Eval(s.Count)
 	if len(s.Body) == 0 {

@@ -25,7 +25,7 @@ func writeInPlace(p *calls.Program) {
 		}
 	}
 	if len(lifetimes) < 2 {
-		return // the operand and the result are two
+		return // writing in place needs an operand and a result
 	}
 	uses, memories := order.UsesOf(p), map[string][]*calls.Buffer{}
 	memory := func(b *calls.Buffer) string {
