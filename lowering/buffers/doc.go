@@ -1,2 +1,2 @@
-// Package buffers has the pass on how long buffers live.
+// Package buffers contains the pass that frees buffers.
 package buffers

@@ -5,13 +5,14 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// InsertDeallocations frees every buffer that the program allocates, after the last
-// top-level statement that names it or a view of it, and after the loop of joins where
-// that statement is a pipeline which has one. The default, buffers: keep,
-// binds buffers to the program's lifetime instead and leaves the program alone.
+// InsertDeallocations frees every Temp that the program allocates (buffers: free). It does
+// so after the last top-level statement that uses the buffer or a view of it. If a loop of
+// joins follows that statement, it frees the buffer after the loop. Otherwise, if the
+// statement runs work on worker streams, it frees the buffer at the end of the program.
+// With the default, buffers: keep, buffers live as long as the program.
 //
-// Requires: pipelines have joined the caller's stream in their work loop or in the
-// statement behind it.
+// Requires: the caller's stream has joined each pipeline in its loop, in the next
+// statement, or by the end of the program.
 // Establishes: with buffers: free, every Temp is freed once, on every path.
 //
 //	before: T = Allocate; T = Unary(relu, A); C = Unary(exp, T)
@@ -34,8 +35,8 @@ func InsertDeallocations(p *hostir.Program) error {
 	return nil
 }
 
-// lastUses gives, for each top-level statement, the Temps that no later one needs,
-// in order of their allocation, and those that are freed already.
+// lastUses returns, for each top-level statement, the Temps to free after it, in the order
+// of their allocation. freed contains the Temps that the program already frees.
 func lastUses(body []hostir.Stmt) (last map[int][]*hostir.Tensor, freed map[*hostir.Tensor]bool) {
 	u := &usage{
 		at:      map[*hostir.Tensor]int{},
@@ -64,14 +65,14 @@ func lastUses(body []hostir.Stmt) (last map[int][]*hostir.Tensor, freed map[*hos
 type usage struct {
 	temps   []*hostir.Tensor
 	at      map[*hostir.Tensor]int      // buffer -> the last top-level statement that uses it
-	carried map[string][]*hostir.Tensor // handle -> what the communication reads and writes
-	grouped []*hostir.Tensor            // what the open group does
+	carried map[string][]*hostir.Tensor // handle -> tensors that the communication reads and writes
+	grouped []*hostir.Tensor            // tensors that the open group reads and writes
 	group   bool
 	freed   map[*hostir.Tensor]bool
 }
 
-// statement notes that the top-level statement i holds s. What a communication reads and
-// writes is in use until the Wait for it.
+// statement records the buffers that s uses, which is part of top-level statement i. The
+// buffers of a communication are in use until the Wait for it.
 func (u *usage) statement(s hostir.Stmt, i int) {
 	mentions := hostir.Mentions(s)
 	switch s := s.(type) {
@@ -100,8 +101,8 @@ func (u *usage) statement(s hostir.Stmt, i int) {
 	}
 }
 
-// isJoinLoop reports whether s makes the caller's stream wait for the workers and does
-// nothing else.
+// isJoinLoop reports whether s is a loop that only makes the caller's stream wait for
+// worker streams.
 func isJoinLoop(s hostir.Stmt) bool {
 	loop, ok := s.(*hostir.For)
 	if !ok || len(loop.Body) != 1 {

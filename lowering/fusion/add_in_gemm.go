@@ -14,9 +14,9 @@ import (
 //	P = Linear(dK, Wk)           S = Linear(dK, Wk, add Q)
 //	S = Binary(add, Q, P)
 //
-// The sum is rounded once. Of two GEMMs, the one behind more movements between ranks adds the result of the other, so that the
-// other can run during the movements. A GEMM that comes before its addend takes the place of the sum. The pass skips tensors that
-// come from other ranks, because the GEMM would have to wait for them.
+// The sum is rounded once. If GEMMs make both operands, the GEMM that depends on more movements between ranks adds the result of the
+// other, so that the other can run during the movements. A GEMM that precedes its addend moves to the place of the sum. The pass skips
+// addends that come from other ranks, because the GEMM would have to wait for them.
 //
 // Requires: every statement is local or one movement; layouts are final.
 func AddInGEMM(p *hostir.Program) error {
@@ -66,7 +66,7 @@ type adder struct {
 	place   map[hostir.Stmt]place
 }
 
-// operands returns the operand of a sum whose GEMM adds the other operand, or nil.
+// operands returns a sum, the operand whose GEMM can add the other operand, and that other operand. All are nil if no GEMM can.
 func (a *adder) operands(s hostir.Stmt) (sum *hostir.Binary, product, other *hostir.Tensor) {
 	sum, ok := s.(*hostir.Binary)
 	if !ok || sum.Fn != "add" {
@@ -91,12 +91,12 @@ type place struct {
 	line  int
 }
 
-// before reports whether a statement comes first.
+// before orders places by their movements, and places with the same number of movements by line.
 func (p place) before(other place) bool {
 	return cmp.Or(cmp.Compare(p.moves, other.moves), cmp.Compare(p.line, other.line)) < 0
 }
 
-// of returns the place of the statement that makes a tensor.
+// of returns the place of the statement that makes a tensor. Line -1 means that none does.
 func (a *adder) of(t *hostir.Tensor) place {
 	if a.maker[t] == nil {
 		return place{line: -1}
@@ -104,8 +104,8 @@ func (a *adder) of(t *hostir.Tensor) place {
 	return a.place[a.maker[t]]
 }
 
-// adds reports whether the GEMM that makes a product can add the other operand of a sum. If the GEMM comes before the operand, it
-// is behind as many movements, so that it waits for none.
+// adds reports whether the GEMM that makes a product can add the other operand of a sum. If the GEMM precedes the operand, the operand
+// must not depend on more movements than the GEMM, so that the GEMM waits for no additional one.
 func (a *adder) adds(sum *hostir.Binary, product, other *hostir.Tensor) bool {
 	gemm := a.maker[product]
 	if gemm == nil || !hostir.IsGEMM(gemm) || hasAddend(gemm) || hostir.Epilogue(gemm) != "" || a.readers[product] != 1 ||

@@ -27,7 +27,7 @@ func added(names *hostir.Namer, parts []*hostir.Tensor, sum *hostir.Tensor, read
 	for _, part := range parts {
 		k.Names = append(k.Names, part.Name)
 	}
-	at := make([]int, len(from.In)+len(from.Body)) // of the values of from
+	at := make([]int, len(from.In)+len(from.Body)) // by value of from: its number in k
 	for i, t := range from.In {
 		if t != sum {
 			at[i] = len(k.In)

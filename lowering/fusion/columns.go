@@ -50,8 +50,8 @@ func (n *needed) need(at int) bool {
 	return true
 }
 
-// pays reports whether the operand of a reduction depends on few values, which together have no more bytes
-// per element than were written and read for it.
+// pays reports whether computing the operand of a reduction again is cheap. It must depend on few values.
+// Together these must have at most as many bytes per element as writing and reading the operand takes.
 func (n *needed) pays(r *hostir.Reduce) bool {
 	bytes := int64(0)
 	for _, at := range n.operands {
@@ -100,9 +100,9 @@ func resultsOf(k *hostir.Fused) map[int]*hostir.Tensor {
 	return results
 }
 
-// restrict removes from a kernel the steps and operands that some results do not need. The last step must be
-// one of these results and have the axes of the given tensor. restrict reports whether it is; otherwise it
-// leaves the kernel unchanged.
+// restrict removes from a kernel the steps and operands that the given results do not need. The last of these
+// results becomes the main result, so it must have the axes of the given tensor. Otherwise restrict returns
+// false and leaves the kernel unchanged.
 func restrict(k *hostir.Fused, results map[int]*hostir.Tensor, axes *hostir.Tensor) bool {
 	kept := make([]bool, len(k.In)+len(k.Body))
 	end := 0

@@ -78,7 +78,7 @@ type kernelGroup struct {
 	members []hostir.Stmt
 	also    map[hostir.Stmt]bool    // whose results are also read outside of the group
 	columns domain.Axis             // that rows run along; its extent is at most 1 if all results have one element per row
-	folded  map[*hostir.Tensor]bool // lacks the axis of the columns
+	folded  map[*hostir.Tensor]bool // the tensor has one element per row: it lacks the axis of the columns
 }
 
 func (g *kernelGroup) result() hostir.Stmt { return g.members[len(g.members)-1] }
@@ -192,9 +192,9 @@ func (g *kernelGroup) reads(member hostir.Stmt) bool {
 	}
 }
 
-// separate removes a statement from its group if it reads an operand that lacks the axis of the columns and
-// that the group does not make. The memory of such an operand is not laid out in rows. It reports whether
-// there was one.
+// separate marks a statement as apart if it reads an operand that lacks the axis of the columns and that its
+// group does not make. The memory of such an operand is not laid out in rows. separate reports whether there
+// was one.
 func (f *fuser) separate() bool {
 	for last, g := range f.groups {
 		if last != g.result() {

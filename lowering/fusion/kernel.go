@@ -34,7 +34,7 @@ func (g *kernelGroup) computes() bool {
 	return slices.ContainsFunc(g.members, func(s hostir.Stmt) bool { return functionOf(s) != "" })
 }
 
-// kernel returns the statement of a group.
+// kernel returns the Fused statement that replaces a group.
 func (f *fuser) kernel(g *kernelGroup) *hostir.Fused {
 	out := hostir.Result(g.result())
 	k := &hostir.Fused{Info: hostir.InfoFrom(g.result(), g.result().Meta().Note), Out: []*hostir.Tensor{out}, Kernel: f.called(g)}
@@ -86,8 +86,8 @@ func (f *fuser) kernel(g *kernelGroup) *hostir.Fused {
 	return k
 }
 
-// mayCount reports whether a kernel may count positions. No pipeline may cut its rows, and one of its
-// operands or results must have the length of the rows.
+// mayCount reports whether a kernel may count positions. No pipeline may cut its result, and an operand or the
+// result must have an element for each column, which determines the length of the rows.
 func (f *fuser) mayCount(g *kernelGroup) bool {
 	out := hostir.Result(g.result())
 	if hostir.StreamAxis(out) >= 0 {

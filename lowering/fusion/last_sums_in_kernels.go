@@ -73,8 +73,8 @@ type ringAdd struct {
 // tensors and wrote one.
 const mostAdding = 3
 
-// readers lists the indices of the kernels after a ring that read its sum, up to the statement that
-// overwrites the last received part.
+// readers lists the indices of the statements after a ring that read its sum and may be kernels, up to the
+// statement that overwrites the last received part.
 func (r *ringAdd) readers(from int) (places []int) {
 	for i := from; i < len(r.program.Body); i++ {
 		s := r.program.Body[i]
@@ -157,8 +157,8 @@ func (r *ringAdd) lastCame(names *hostir.Namer) *hostir.Tensor {
 	return &view
 }
 
-// index returns the index of the slice of the last step. It is a coordinate if it equals the coordinate on
-// all ranks.
+// index returns the index of the slice of the last step. It returns the expression of a mesh coordinate if the
+// index equals that coordinate on all ranks.
 func (r *ringAdd) index() expr.Expr {
 	index, mesh := expr.Substitute(r.came.Index, map[string]expr.Expr{r.loop.Var: r.at}), r.came.In.Mesh
 	for _, a := range mesh.Axes {
@@ -177,7 +177,8 @@ func (r *ringAdd) index() expr.Expr {
 	return index
 }
 
-// leaveOut removes the add from the last step. With two steps, no step adds.
+// leaveOut removes the add from the last step. With two steps no add is left, since the first step adds
+// nothing.
 func (r *ringAdd) leaveOut() {
 	others := r.in.Body[:len(r.in.Body)-1]
 	if r.loop.Count.Size > 2 {

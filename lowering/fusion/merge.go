@@ -7,14 +7,14 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// mostMerged limits how many operations a merged group has. The kernel keeps their values in registers, and
-// the time of a merge does not grow with the program.
+// mostMerged limits how many operations a merged group has. This bounds the registers of the kernel, and the
+// time of a merge.
 const mostMerged = 64
 
-// merge merges two groups that read the same value. The kernel then computes the value once, and it needs no
-// memory. An example is the gradient of a norm's operand and the product that is summed to the gradient of
-// its weight. The kernel runs where the first of the two results is computed; part later separates groups for
-// which that is impossible.
+// merge merges two groups that read the same value, if one kernel can store the results of both. The kernel
+// then computes the value once, and the value needs no memory. An example is the gradient of a norm's operand
+// and the product that is summed to the gradient of its weight. The kernel runs where the first of the two
+// results is computed; part later separates groups for which that is impossible.
 func (f *fuser) merge(g, other *kernelGroup) {
 	if g == nil || other == nil || f.alone[g.result()] || f.alone[other.result()] || len(g.members)+len(other.members) > mostMerged {
 		return
@@ -109,8 +109,9 @@ func (g *kernelGroup) otherColumns(c domain.Axis) bool {
 	return c.Size > 1 && g.columns.Size > 1 && (c.Kind != g.columns.Kind || c.Size != g.columns.Size)
 }
 
-// part splits a group that runs before one of its operands is computed, or after a reader of its results. It
-// reports whether there was one.
+// part finds a merged group that would run before one of its operands is computed, or after a reader of its
+// results. It marks the results of the group, so that their groups are not merged again, and reports whether
+// there was such a group.
 func (f *fuser) part() bool {
 	for _, last := range f.program.Body {
 		g := f.groups[last]

@@ -16,7 +16,7 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// autoSpec is an example with a schedule of its own.
+// autoSpec returns the spec of an example, with its schedule replaced by chosen.
 func autoSpec(t *testing.T, name, chosen string) string {
 	t.Helper()
 	source, err := os.ReadFile(filepath.Join("..", "..", "testdata", "specs", name, "spec.yaml"))
@@ -26,7 +26,8 @@ func autoSpec(t *testing.T, name, chosen string) string {
 	return regexp.MustCompile(`(?m)^schedule:.*\n`).ReplaceAllString(string(source), "") + "schedule: " + chosen + "\n"
 }
 
-// TestAutoWithoutPipelines: products and sums that are in no pipeline look like an operation of the table.
+// TestAutoWithoutPipelines checks that auto predicts a GEMM and a sum without a pipeline, though the same steps in a pipeline are a
+// measured operation.
 func TestAutoWithoutPipelines(t *testing.T) {
 	const spec = `hirgen: 1
 name: apart
@@ -45,8 +46,8 @@ schedule: auto
 	}
 }
 
-// TestMeasuredSchedules lowers each line of the table at its own size: auto is what the same
-// schedule is when it is written out.
+// TestMeasuredSchedules lowers each line of the table at its own size. schedule: auto has to
+// give the same program as the measured schedule in the spec.
 func TestMeasuredSchedules(t *testing.T) {
 	seen := map[string]bool{}
 	for _, m := range schedules.Lines() {
@@ -84,7 +85,7 @@ func TestMeasuredSchedules(t *testing.T) {
 	}
 }
 
-// TestAutoAtOddSizes lowers what no line of the table was measured for.
+// TestAutoAtOddSizes lowers the measured operations at sizes without a measurement.
 func TestAutoAtOddSizes(t *testing.T) {
 	for _, operation := range schedules.Operations() {
 		for _, ranks := range []int64{1, 2, 3, 7, 8} {
@@ -92,7 +93,7 @@ func TestAutoAtOddSizes(t *testing.T) {
 			program := lowerAt(t, autoSpec(t, operation+"_p2p", "auto"), p)
 			want := operation
 			if ranks == 1 {
-				want = "predicted " // nothing moves: it is none of the operations
+				want = "predicted " // nothing moves, so the program is none of the operations
 			}
 			if !strings.HasPrefix(program.Auto.Basis, want) {
 				t.Errorf("%v: %s", p, program.Auto.Basis)
@@ -114,7 +115,7 @@ func lowerAt(t *testing.T, spec string, p schedules.Problem) *hostir.Program {
 	return program
 }
 
-// withoutChoices is a program without what it says of its choices, and where they stand.
+// withoutChoices removes the lines of the choices and of auto from the text of a program.
 func withoutChoices(program string) string {
 	return regexp.MustCompile(`(?m)^(choices|auto) .*\n`).ReplaceAllString(program, "")
 }

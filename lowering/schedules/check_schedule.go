@@ -14,9 +14,9 @@ import (
 
 // CheckSchedule checks the schedule against the communications of the program, so that no choice is silently
 // ignored. It reports names that no communication has, and choices that no communication can have. It also
-// reports communications of one loop with different choices for how to cut or order it. Choices by schedule:
-// auto are not checked. Nothing moves along a mesh axis of one rank. There a choice may refer to a missing
-// communication, so that a spec also runs on one rank.
+// reports communications of one loop with different choices for how to cut or order it. It does not check the
+// choices of schedule: auto. If a mesh axis has one rank, nothing moves along it. Then a choice may refer to a
+// missing communication, so that a spec also runs on one rank.
 //
 // Requires: each communication is a separate statement.
 // Establishes: every choice of the user applies to some communication.
@@ -95,7 +95,7 @@ func (c *scheduleCheck) choice(choice schedule.Choice) {
 	}
 }
 
-// transport checks that the program has a communication from rank to rank, whose transport can be left open.
+// transport checks that the program has a point-to-point communication, to which a choice of transport applies.
 func (c *scheduleCheck) transport(choice schedule.Choice) {
 	if !c.single && !slices.ContainsFunc(c.facts, func(f *schedule.Facts) bool { return f.P2P }) {
 		c.complain(choice, &schedule.Problem{

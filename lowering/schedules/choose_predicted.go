@@ -19,7 +19,7 @@ const nearEnough = 1
 // MeasuredMachine is the machine of the measurements. Other schedules are predicted for the same machine.
 const MeasuredMachine = "h200"
 
-// byMeasuredMachine predicts with the model of the machine of the measurements.
+// byMeasuredMachine returns a predictor with the model of the machine of the measurements.
 func byMeasuredMachine(lower Lower) predictor {
 	return func(p *hostir.Program) (basis string, err error) {
 		m, err := cost.LoadMachine(MeasuredMachine)
@@ -46,8 +46,9 @@ func ChooseOn(p *hostir.Program, m *cost.Machine, lower Lower) error {
 
 // predictOn applies the schedule that the model of a machine predicts to be the fastest, and returns the reason. The
 // candidates are the measured schedules of all operations, some additional ones, and the program unchanged. On one
-// rank, only schedules that cut nothing are candidates. It chooses none if a program on several ranks does not
-// communicate. For a large program, only the beginning is predicted.
+// rank, only schedules that cut nothing are candidates. predictOn chooses nothing, and basis is empty, if no
+// candidate has a prediction, or if a program on several ranks does not communicate with the best one. For a
+// large program, only the beginning is predicted.
 func predictOn(p *hostir.Program, m *cost.Machine, lower Lower) (basis string, err error) {
 	beginning, err := beginningOf(p, mostOperations)
 	if err != nil {

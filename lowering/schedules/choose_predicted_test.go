@@ -13,8 +13,8 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// TestAutoFarFromMeasurements: at half the rows of the smallest problem that was measured, where the nearest schedule
-// cuts, the model says that it does not pay: one GEMM has all rows.
+// TestAutoFarFromMeasurements has half the rows of the smallest measured problem. The nearest measured schedule cuts
+// the GEMM. The model predicts that one GEMM of all rows is faster, so auto cuts nothing.
 func TestAutoFarFromMeasurements(t *testing.T) {
 	few := schedules.Problem{Operation: "ag_matmul", Ranks: 4, M: 512, N: 8192, K: 8192}
 	if m, ok := schedules.Nearest(few); !ok || m.M != 1024 || strings.Contains(m.Schedule, "eager") {
@@ -35,7 +35,7 @@ func TestAutoFarFromMeasurements(t *testing.T) {
 	}
 }
 
-// TestAutoOfLayers: an MLP is none of the measured operations. What is chosen for it hides its transfers.
+// TestAutoOfLayers checks the predicted schedule of an MLP, which is none of the measured operations: it hides the transfers.
 func TestAutoOfLayers(t *testing.T) {
 	written, err := os.ReadFile("../../scripts/bench_gpu/specs/mlp_p2p/spec.yaml")
 	if err != nil {
@@ -60,7 +60,7 @@ func TestAutoOfLayers(t *testing.T) {
 	}
 }
 
-// TestAutoOnOneRank: a CUDA graph launches what is small, and a large product is not worth one.
+// TestAutoOnOneRank checks that auto chooses a CUDA graph for a small GEMM, but not for a large one.
 func TestAutoOnOneRank(t *testing.T) {
 	small := lowerAt(t, autoSpec(t, "ag_matmul_p2p", "auto"), schedules.Problem{Ranks: 1, M: 64, N: 64, K: 64})
 	if small.Choices.Get(schedule.Graph) != schedule.True || !strings.HasPrefix(small.Auto.Basis, "predicted ") {
@@ -76,8 +76,8 @@ func TestAutoOnOneRank(t *testing.T) {
 	}
 }
 
-// TestAutoMultipliesWhereRowsAre: where all ranks would multiply the same gathered rows, each multiplies its own, and the
-// results are gathered; but not where the spec says that operands are.
+// TestAutoMultipliesWhereRowsAre has a GEMM for which all ranks would multiply the same gathered rows. With auto, each rank multiplies
+// its own rows and the results are gathered, unless the spec sets reshard: before.
 func TestAutoMultipliesWhereRowsAre(t *testing.T) {
 	square := schedules.Problem{Ranks: 2, M: 8192, N: 8192, K: 8192}
 	if program := lowerAt(t, autoSpec(t, "ag_matmul", "auto"), square); program.Choices.Get(schedule.Reshard) != schedule.After {
@@ -89,8 +89,8 @@ func TestAutoMultipliesWhereRowsAre(t *testing.T) {
 	}
 }
 
-// TestAutoOfSmallSums: a sum of few rows is one kernel behind a whole product, which reads the parts or gets them, and a CUDA graph
-// launches the call: transfers of slices would cost more than they hide.
+// TestAutoOfSmallSums has a sum over ranks of few rows. Transfers of slices would cost more than they hide. So auto chooses one
+// transfer or peer-read reduction after the whole GEMM, and a CUDA graph.
 func TestAutoOfSmallSums(t *testing.T) {
 	for spec, whole := range map[string]string{"matmul_rs_p2p": schedule.Block, "matmul_ar_p2p": schedule.Fuse} {
 		program := lowerAt(t, autoSpec(t, spec, "auto"), schedules.Problem{Ranks: 2, M: 256, N: 10368, K: 6912})

@@ -61,7 +61,7 @@ func chooseBasis(p *hostir.Program, predict predictor) (basis string, err error)
 	return m.String() + ": measured " + m.time() + " with " + m.schedule, nil
 }
 
-// choose applies the choices of a measurement to a program. Choices that the program already has stay.
+// choose applies the choices of a measurement to a program, as set does, and sets its number of streams.
 func (m measurement) choose(p *hostir.Program) {
 	m.set(&p.Choices.Schedule)
 	p.Streams = int(schedule.Number(p.Choices.Get(schedule.Streams)))
@@ -75,8 +75,8 @@ func ofPipeline(s schedule.Schedule) schedule.Schedule {
 	return schedule.Schedule{}
 }
 
-// operations maps the steps of a program to a measured operation. A gather turns slices on ranks into slices
-// of a pipeline. A sum is over ranks, each of which keeps one slice.
+// operations maps the steps of a program to a measured operation. A gather turns the shards of ranks into
+// slices of a pipeline. A sum is over ranks, each of which keeps one slice.
 var operations = map[string]string{
 	"gather":          "allgather",
 	"gather GEMM":     "ag_matmul",
@@ -84,8 +84,8 @@ var operations = map[string]string{
 	"GEMM sum gather": "matmul_ar",
 }
 
-// recognise finds which of the measured operations a program is, and its size. All other statements must be
-// local to the ranks.
+// recognise returns the measured operation that a program is, and its size. All other statements must be local
+// to the ranks. It returns false if the program is no such operation in a pipeline.
 func recognise(body []hostir.Stmt) (problem, bool) {
 	var found problem
 	var steps []string
@@ -98,11 +98,11 @@ func recognise(body []hostir.Stmt) (problem, bool) {
 	}
 	found.kept = streams.KeepsParts(body)
 	found.operation = operations[strings.Join(steps, " ")]
-	return found, found.operation != "" && found.ranks > 0 // a pipeline has these slices
+	return found, found.operation != "" && found.ranks > 0 // ranks are the slices of a pipeline
 }
 
-// recogniseStep names the step of an operation that a statement is, and records its size. ok is false if the
-// statement communicates in another way.
+// recogniseStep returns the steps of an operation that a statement is: none, gather, GEMM, both, or sum. It
+// records their size. ok is false if the statement communicates in another way.
 func recogniseStep(s hostir.Stmt, found *problem) (steps []string, ok bool) {
 	rows := hostir.AxisMap(s)
 	if reduce, isReduce := s.(*hostir.Reduce); isReduce && hostir.SplitOver(reduce.In.Axes[reduce.Axis]) != "" {
@@ -125,7 +125,7 @@ func recogniseStep(s hostir.Stmt, found *problem) (steps []string, ok bool) {
 	return steps, true
 }
 
-// crossings reports whether slices of an operand on ranks become slices of a pipeline. ok is false if the
+// crossings reports whether an operand is gathered: its shards become slices of a pipeline. ok is false if the
 // operand reaches the ranks of the result in any other way.
 func crossings(operand, result *hostir.Tensor, row []int) (gathers, ok bool) {
 	across := shard.Crossing(operand, result, row)
@@ -137,8 +137,8 @@ func crossings(operand, result *hostir.Tensor, row []int) (gathers, ok bool) {
 	return gathers, ok
 }
 
-// handsOut reports whether a sum over ranks reads slices of a pipeline and leaves each on the rank of its
-// number.
+// handsOut reports whether a sum over ranks reads slices of a pipeline and leaves each slice on the rank whose
+// coordinate is the index of the slice.
 func handsOut(s *hostir.Reduce, row []int) bool {
 	across := shard.Crossing(s.In, s.Out, row)
 	return shard.SameMesh(s.In, s.Out) && len(across) == 1 && s.In.Axes[across[0]].Kind == domain.Stream &&

@@ -2,7 +2,7 @@ package schedules
 
 import "github.com/hirgen/hirgen/model/schedule"
 
-// What tests that lower whole specs see of the table of measurements.
+// This file exports the table of measurements to the tests that lower whole specs.
 
 // Problem is an operation at a size.
 type Problem struct {
@@ -10,7 +10,7 @@ type Problem struct {
 	Ranks, M, N, K int64
 }
 
-// Params are the parameters of the operation's spec that give one GPU the problem.
+// Params returns parameters of the operation's spec with which one GPU has the problem.
 func (p Problem) Params() map[string]int64 {
 	params := map[string]int64{"D": p.Ranks, "M": p.M, "N": p.N, "K": p.K}
 	switch p.Operation {
@@ -30,7 +30,7 @@ type Line struct {
 	Schedule string
 }
 
-// Lines are those of the table.
+// Lines returns the lines of the table.
 func Lines() []Line {
 	var list []Line
 	for _, m := range measured {
@@ -43,7 +43,7 @@ func (m measurement) line() Line {
 	return Line{Problem{m.operation, m.ranks, m.m, m.n, m.k}, m.String(), m.choices, m.schedule}
 }
 
-// Nearest is the line that is nearest to a problem in bf16, if there is one.
+// Nearest returns the line that is nearest to a problem in bf16, or false if there is none.
 func Nearest(p Problem) (Line, bool) {
 	m := nearest(measured, problem{operation: p.Operation, dtype: "bf16", ranks: p.Ranks, m: p.M, n: p.N, k: p.K}, schedule.Schedule{})
 	if m == nil {
@@ -52,5 +52,5 @@ func Nearest(p Problem) (Line, bool) {
 	return m.line(), true
 }
 
-// Operations are those that are recognised.
+// Operations returns the measured operations by their steps.
 func Operations() map[string]string { return operations }

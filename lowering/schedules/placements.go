@@ -10,7 +10,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/place"
 )
 
-// Placing is the name of the pass AssignPlacements. Candidates are lowered without it: some have its placements already.
+// Placing is the name of the pass AssignPlacements. Candidates are lowered without this pass, since some have its placements already.
 const Placing = "assign-placements"
 
 // AssignPlacements applies the placements that package place derives if the program is then predicted to be faster.
@@ -44,7 +44,7 @@ func AssignPlacements(p *hostir.Program, m *cost.Machine, lower Lower) error {
 	return nil
 }
 
-// noteDerived notes how the best candidate with derived placements compares with the best of all.
+// noteDerived records whether the best candidate has derived placements, and if not, how much slower the fastest one with them is.
 func noteDerived(d *hostir.Derived, ranked []Ranked, best Ranked) {
 	at := slices.IndexFunc(ranked, func(r Ranked) bool { return r.Placed && r.Prediction != nil })
 	if d.Applied = d.Applied || best.Placed; !d.Applied && at >= 0 {
@@ -55,8 +55,9 @@ func noteDerived(d *hostir.Derived, ranked []Ranked, best Ranked) {
 // triedFirst is the number of the fastest schedules that are tried with derived placements before all others.
 const triedFirst = 3
 
-// rankPlaced ranks candidates and the same with derived placements. The fastest are tried first, and those that make no choice, since
-// another communication may need none. If they gain nothing, the others are not tried. Between equals those without are the safe choice.
+// rankPlaced ranks candidates, and the same candidates with derived placements. It first tries the fastest with these placements, and
+// those without choices, since another communication may need none. It tries the others only if these gain something. Derived placements
+// count as a choice, so that Best prefers equally fast candidates without them.
 func rankPlaced(ranked []Ranked, placed *hostir.Program, m *cost.Machine, lower Lower) []Ranked {
 	from := text.Print(placed)
 	fresh := func() (*hostir.Program, error) { return text.Parse(placed.File, from) }
@@ -78,7 +79,8 @@ func rankPlaced(ranked []Ranked, placed *hostir.Program, m *cost.Machine, lower 
 	return ranked
 }
 
-// placed returns a copy of a program with derived placements; nil if they change nothing, or the program is too large to predict it.
+// placed returns a copy of a program with derived placements. It is nil if they change nothing, or if the program is too large to
+// predict its time.
 func placed(p *hostir.Program, m *cost.Machine) (*hostir.Program, error) {
 	if len(p.Body) > mostOperations {
 		return nil, nil //nolint:nilnil // there is no such program
@@ -97,11 +99,11 @@ func placed(p *hostir.Program, m *cost.Machine) (*hostir.Program, error) {
 
 // Next is the cost of the next best placements, which do without a communication.
 type Next struct {
-	Us      *float64 `json:"us"` // how much longer they take; nil if there are none to compare with
+	Us      *float64 `json:"us"` // how many microseconds longer they take; nil if there are none to compare with
 	Instead string   `json:"instead"`
 }
 
-// String says it in words.
+// String describes the cost in words.
 func (n *Next) String() string {
 	switch {
 	case n == nil:
@@ -112,8 +114,8 @@ func (n *Next) String() string {
 	return microseconds(*n.Us) + " more, with " + n.Instead
 }
 
-// NextBest returns a function that finds them for a communication of a lowered program. They are nil if its placements
-// are stated, or not searched.
+// NextBest returns a function that returns the Next of a communication of a lowered program. The Next is nil if the spec
+// states all placements, or if hirgen did not search for placements.
 func NextBest(p *hostir.Program, m *cost.Machine) (func(hostir.Movement) *Next, error) {
 	if p.Derived == nil {
 		return func(hostir.Movement) *Next { return nil }, nil

@@ -24,16 +24,16 @@ type Candidate struct {
 	Placed  bool
 }
 
-// A Ranked is a candidate and its prediction. Refused is the error of a program that cannot have it; then
-// there is no prediction.
+// A Ranked is a candidate and its prediction. If the program cannot have the candidate, Refused is the error
+// and there is no prediction.
 type Ranked struct {
 	Candidate
 	Prediction *cost.Prediction
 	Refused    error
 }
 
-// Lower makes calls of a program whose schedule is chosen, with the passes after choose-schedule. Without Places, the pass
-// assign-placements is left out, and no candidate has derived placements.
+// Lower lowers a program whose schedule is chosen to calls, with the passes after choose-schedule but without assign-placements.
+// Without Places, no candidate has derived placements.
 type Lower struct {
 	Run    func(*hostir.Program) ([]*calls.Program, error)
 	Places bool
@@ -41,7 +41,7 @@ type Lower struct {
 
 // Rank lowers a program from fresh with each candidate, and predicts how long a call takes on a machine. It
 // sorts the candidates by time, in their order if times are equal, with refused candidates last. The times of the
-// first triedFirst and of candidates without choices are exact. Other candidates may take longer.
+// first triedFirst and of candidates without choices are complete predictions. Other times may be lower bounds.
 func Rank(fresh func() (*hostir.Program, error), candidates []Candidate, m *cost.Machine, lower Lower) []Ranked {
 	ranked := make([]Ranked, len(candidates))
 	var times fastest
@@ -82,7 +82,7 @@ func (f *fastest) add(time float64) {
 	f.times = slices.Insert(f.times, at, time)
 }
 
-// limit returns a time beyond which a candidate is neither the best nor among the first that are tried.
+// limit returns a time beyond which a candidate is neither the best nor among the triedFirst fastest.
 func (f *fastest) limit() float64 {
 	f.Lock()
 	defer f.Unlock()
@@ -103,7 +103,7 @@ func byTime(ranked []Ranked) []Ranked {
 	return ranked
 }
 
-// try lowers a program with a candidate and predicts its time.
+// try lowers a program with a candidate and predicts its time. For a candidate with choices, the prediction stops beyond the limit.
 func try(fresh func() (*hostir.Program, error), c Candidate, m *cost.Machine, lower Lower, times *fastest) (*cost.Prediction, error) {
 	program, err := fresh()
 	if err != nil {

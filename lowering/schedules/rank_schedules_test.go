@@ -6,7 +6,7 @@ import (
 	"github.com/hirgen/hirgen/cost"
 )
 
-// TestBestCutsOnlyForAGain: of schedules that are as fast, one that cuts nothing wins, and of those the plainest.
+// TestBestCutsOnlyForAGain checks that Best prefers, of equally fast schedules, those that cut nothing, and then the fewest choices.
 func TestBestCutsOnlyForAGain(t *testing.T) {
 	at := func(name string, whole bool, time float64) Ranked {
 		return Ranked{Candidate{Name: name, Whole: whole}, &cost.Prediction{Total: time}, nil}

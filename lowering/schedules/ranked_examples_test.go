@@ -12,7 +12,7 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// candidate makes the choices of a line of the measurements.
+// candidate returns a candidate with the given choices: paths of fields, each followed by its value.
 func candidate(t *testing.T, name string, choices ...string) schedules.Candidate {
 	t.Helper()
 	return schedules.Candidate{Name: name, Whole: name == "eager", Set: func(p *hostir.Program) {
@@ -46,8 +46,8 @@ func rankExample(t *testing.T, name string, params map[string]int64) []schedules
 	}, m, lowering.LowerChosen())
 }
 
-// TestRankSchedules: where products are long, transfers by copy engines hide behind them; where all is short, what
-// is not cut is as good as anything. A schedule that a pipeline cannot have is last, with the reason.
+// TestRankSchedules checks the best schedules of two sizes. Long GEMMs hide transfers by copy engines. If all work is
+// short, the schedule that cuts nothing wins. A schedule that a pipeline cannot have is last, with the reason.
 func TestRankSchedules(t *testing.T) {
 	long := rankExample(t, "ag_matmul_p2p", map[string]int64{"D": 4, "M": 8192, "N": 8192, "K": 8192})
 	if best, ok := schedules.Best(long); !ok || best.Name != "get" || long[0].Name != "get" {

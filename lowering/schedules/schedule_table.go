@@ -63,7 +63,8 @@ func (m measurement) time() string {
 // cuts are the fields that decide how shards are cut. They are only chosen together.
 var cuts = []string{schedule.Split, schedule.Block, schedule.Interchange}
 
-// set applies the choices of a measurement to a schedule. Choices that the schedule already has stay.
+// set applies the choices of a measurement to a schedule. Choices that the schedule already has stay, except the preset. If it has one of
+// cuts, set applies no other of them.
 func (m measurement) set(s *schedule.Schedule) {
 	given := slices.Clone(s.Choices)
 	cut := slices.ContainsFunc(given, func(c schedule.Choice) bool { return slices.Contains(cuts, c.Field) })
