@@ -93,8 +93,8 @@ func (v *verifier) occupants(lifetimes map[string][]*order.Lifetime, values call
 	}
 }
 
-// writtenOver reports whether the buffer of life is written over the other in place (order.Uses.InPlace): for each common byte, the
-// last use of other ends first, or is in the task that overwrites it element by element. An output is never overwritten.
+// writtenOver reports whether the buffer of life is written over the other in place (order.Uses.InPlace). For each common byte, the
+// last use of other ends first, or is in the task that overwrites the byte element by element. An output is never overwritten.
 func writtenOver(uses *order.Uses, life, other *order.Lifetime) bool {
 	return !other.Output && uses.InPlace(life.Buffer, other.Buffer)
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// describe describes the program, whose calls are final.
+// describe sets About of the program, after the passes on calls.
 func (b *builder) describe() {
 	p, about := b.program, &b.out.About
 	about.World, about.Operations, about.Saved, about.HostIR = p.Meshes[0], p.Reference, p.Saved, text.Print(p)
@@ -42,7 +42,7 @@ func (b *builder) describe() {
 	about.Ranks = ranks.Expr
 }
 
-// interfaceTensor describes a tensor of the interface, which a mesh of the program has.
+// interfaceTensor describes a tensor of the interface. on is the program's mesh that holds it; empty: every rank has a part.
 func (b *builder) interfaceTensor(t *hostir.Tensor, on string, sum domain.Terms) calls.Tensor {
 	d := calls.Tensor{
 		Name: t.Name, Type: t.DType, Axes: t.Axes, Mesh: t.Mesh, On: on, Pos: t.Pos, Deviation: t.Deviation, Rounded: t.Rounded, Fill: t.Fill,

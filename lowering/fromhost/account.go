@@ -84,7 +84,7 @@ func (b *builder) perIteration() string {
 	}
 }
 
-// A condition around the current statement holds there, or with not does not hold.
+// A condition is the Cond of a branch around the current statement, which runs if holds is not 0 or, with not, if it is 0.
 type condition struct {
 	holds expr.Expr // of C++ names
 	not   bool      // on the other side of the branch
@@ -111,7 +111,7 @@ func (b *builder) happens() extents.Quantity {
 	return count
 }
 
-// passes counts the iterations of loops in which all conditions hold that it can evaluate.
+// passes counts the iterations of loops in which all conditions hold. It ignores conditions that it cannot evaluate.
 func (b *builder) passes(loops []loop, conditions []condition, values map[string]int64) int64 {
 	if len(loops) == 0 {
 		for _, c := range conditions {

@@ -49,7 +49,7 @@ func batchesOfHeads(s *hostir.Attention, buffers []*buffer) walk {
 	return w
 }
 
-// heads returns the number of a tensor's axes from heads on.
+// heads returns the number of a tensor's axes from the axis of heads on: heads, rows and elements, or for Logs heads and rows.
 func heads(s *hostir.Attention, t *hostir.Tensor) int {
 	if t == s.Logs() {
 		return 2
@@ -57,7 +57,7 @@ func heads(s *hostir.Attention, t *hostir.Tensor) int {
 	return 3
 }
 
-// readable refuses rows with gaps, and logarithms that are not contiguous.
+// readable refuses rows whose elements are not adjacent, and Logs (the log-sum-exp of each row) that are not contiguous.
 func (a *attended) readable() {
 	s := a.stmt
 	for _, u := range a.buffers {
@@ -112,7 +112,7 @@ func (a *attended) declare(block int64) *calls.Attention {
 // of returns the memory of an operand.
 func (a *attended) of(t *hostir.Tensor) *buffer { return a.buffers[slices.Index(a.stmt.In, t)] }
 
-// strides returns the strides of batches, heads and rows.
+// strides returns the strides of batches, heads and rows of the buffer with index at.
 func (a *attended) strides(at int) []expr.Expr {
 	dims := a.buffers[at].dims
 	batch := expr.Expr(expr.Int(0))

@@ -115,7 +115,7 @@ func (a *attended) start(u *buffer, block int64) calls.Pointer {
 	return behind(p, extents.Quantity{Expr: at, Size: 1}, step)
 }
 
-// cleared zeroes the gradients of keys and values if a block does not have all key heads.
+// cleared zeroes the gradients of keys and values if a block does not use all key heads. Otherwise it returns nil.
 func (a *attended) cleared() []calls.Stmt {
 	var list []calls.Stmt
 	if a.keyHeads().Size == a.allKeyHeads().Size {

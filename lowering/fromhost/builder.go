@@ -17,14 +17,14 @@ type builder struct {
 	out     *calls.Described
 	tensors []*hostir.Tensor // of the arguments
 	sizes   []size           // of GEMMs
-	largest int64            // bytes of a communication
+	largest int64            // bytes of the largest communication
 	names   *names.Table
 	scope   *extents.Scope
 
 	pairs     map[string]*hostir.Exchange // transfers through shared memory, by handle
 	exchanges map[*hostir.Exchange]*exchange
 	shares    map[shareKey]*share
-	copies    map[*hostir.Tensor]extents.Quantity // buffers of a tensor that a loop allocates
+	copies    map[*hostir.Tensor]extents.Quantity // number of buffers of a tensor that a loop allocates
 
 	coordinates map[string]string    // names of coordinates, by mesh and axis
 	along       []*coordinate        // this rank's coordinates along mesh axes
@@ -48,7 +48,7 @@ type builder struct {
 	guard      string        // the ranks that run the current statement; empty: all
 	inside     string        // the guard of the current group
 	kept       string        // the note of a statement without calls
-	skip       int           // statements that the current statement has lowered, too
+	skip       int           // number of next statements that the current statement has lowered, too
 	declared   []*hostir.Tensor
 	views      []calls.Stmt // declarations of views that the current statement is the first to name
 	current    calls.Stream // stream of the current statement

@@ -8,7 +8,7 @@ import (
 // isGraph reports whether each call is captured as a CUDA graph.
 func isGraph(p *hostir.Program) bool { return p.Choices.Get(schedule.Graph) == schedule.True }
 
-// kernelsCopy reports whether kernels do the copies of a communication between shared memories.
+// kernelsCopy reports whether kernels, and not copy engines, copy for a communication through shared memory.
 func (b *builder) kernelsCopy(of string) bool {
 	return b.program.Choices.Of(of, schedule.Copy) != schedule.Engine
 }

@@ -36,7 +36,7 @@ func (b *builder) begin(info calls.Info, team, handle string, on calls.Stream) (
 // whyBegin is the reason for which a transfer waits for the stream that issues it.
 const whyBegin = " starts behind what the issuing stream did before: its operand is there, and its result may be written"
 
-// at returns the number of the current iteration of some loops.
+// at returns the row-major number of the current iteration of some loops.
 func (b *builder) at(loops []loop) expr.Expr { return b.spelled(iteration(loops)) }
 
 // ongoing returns a transfer on a stream, with events for its end.
@@ -84,10 +84,10 @@ func (b *builder) carry(s hostir.Stmt, handle string, call *calls.NcclCall) ([]c
 	return append(handOver, call, b.end(call.Info, t, handle)), nil
 }
 
-// collective fills the call of one communication.
+// collective returns the NCCL call of one communication, without Info and Team.
 func (b *builder) collective(s *hostir.Communication, in, out *buffer) (*calls.NcclCall, error) {
 	form := s.Type.Row()
-	count := in.elements() // of the side that every rank has, or of a part of it
+	count := in.elements() // of the slice that a call counts: see Form.Slices
 	switch {
 	case form.Exchanges():
 		count = extents.Divided(count, b.ranksOf(s))

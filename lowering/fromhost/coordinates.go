@@ -152,8 +152,8 @@ func (b *builder) peerOf(s *hostir.P2PCommunication) peer {
 	return found
 }
 
-// coordinateIn finds the part of a rank's expression that is its coordinate along an axis. With another coordinate instead of
-// this part, the expression gives the rank there. The result is nil if there is no such part.
+// coordinateIn finds the part of a rank's expression that is its coordinate along an axis. If another coordinate replaces this
+// part, the expression is the rank at that coordinate. The result is nil if there is no such part.
 func (b *builder) coordinateIn(m *domain.Mesh, axis int, rank, part expr.Expr) expr.Expr {
 	binary, ok := part.(*expr.Binary)
 	if !ok {
@@ -169,7 +169,7 @@ func (b *builder) coordinateIn(m *domain.Mesh, axis int, rank, part expr.Expr) e
 	return b.coordinateIn(m, axis, rank, binary.Y)
 }
 
-// isRankAt reports whether an expression gives, for every rank, the rank at the coordinate "?" along an axis.
+// isRankAt reports whether an expression is, on every rank of a mesh, the rank at the coordinate "?" along an axis.
 func (b *builder) isRankAt(m *domain.Mesh, axis int, e expr.Expr) bool {
 	for position, rank := range m.Ranks {
 		own, step := coordinateAt(m, axis, position)
@@ -183,7 +183,7 @@ func (b *builder) isRankAt(m *domain.Mesh, axis int, e expr.Expr) bool {
 	return true
 }
 
-// most returns the largest value of a non-negative expression, if its form allows that.
+// most returns the largest value that a non-negative expression can have. ok is false if the form of the expression does not show it.
 func (b *builder) most(e expr.Expr) (value int64, ok bool) {
 	if v := b.value(e); v >= 0 {
 		return v, true

@@ -11,15 +11,15 @@ import (
 // A Wait for an earlier iteration may precede the communication that it waits for, whose events and flags have no names yet.
 // fillEarlier completes such waits at the end of the outermost loop.
 
-// earlierWait is a wait to complete. The first of its loops is set to the iteration that it waits for. Its place is an If without
-// a condition, which gets the condition of the ranks. Inside that, another If gets the condition of the peer, which only a rank
-// of the mesh can evaluate, and contains the wait.
+// earlierWait is a wait to complete. The first of its loops is set to the iteration that it waits for. place is an If without a
+// condition, which holds the place of the wait among the statements. Its body becomes forPeers, under the condition of the ranks.
+// forPeers has the condition of the peer, which only a rank of the mesh can evaluate, and contains wait, whose body is the wait.
 type earlierWait struct {
 	*hostir.Wait
 	loops       []loop
 	on          calls.Stream
 	place, wait *calls.If
-	under       string       // the ranks whose condition its place stands under
+	under       string       // the guard around place; empty: all ranks
 	forPeers    []calls.Stmt // the wait, under the condition of its peer
 }
 

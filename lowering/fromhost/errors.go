@@ -18,13 +18,13 @@ func refuse(err error) {
 	}
 }
 
-// must returns calls, or refuses them.
+// must returns list, or ends the translation if there is an error.
 func must(list []calls.Stmt, err error) []calls.Stmt {
 	refuse(err)
 	return list
 }
 
-// notContiguous returns the error for an operand that a call would misread.
+// notContiguous returns the error for an operand that a call would misread, because its elements are not contiguous.
 func (b *builder) notContiguous(s hostir.Stmt, t *hostir.Tensor, use string) error {
 	var list diag.List
 	list.Add(s.Meta().Pos, diag.NotContiguous, "%s reads or writes %s, whose elements are not in one run of memory", use,

@@ -17,7 +17,7 @@ type gemm struct {
 	transposeA, transposeB    bool
 	bias, addend, fp32Result  bool
 	then                      string
-	calls                     []leadingAxis // outermost first: each of their elements is a separate call
+	calls                     []leadingAxis // axes along which each index is a separate call, outermost first
 }
 
 // matmul lowers out[..., m, n] = a[..., m, k] b[..., k, n].

@@ -14,9 +14,9 @@ type leadingAxis struct {
 	c, a, b, bias extents.Quantity
 }
 
-// gemmOf converts a GEMM of x and y to calls with batches of matrices. If that is not possible, it returns a buffer that cuBLASLt
-// cannot read. If dense matrices are not possible, the rows of y's matrices may have gaps: a GEMM without rows is cut along its
-// columns. The bias may be nil.
+// gemmOf converts a GEMM of x and y to calls with batches of matrices. The matrices are dense. If that is not possible, the rows of
+// y's matrices may have gaps, as in a slice of the columns of a matrix. If that is not possible either, misfit is a buffer that
+// cuBLASLt cannot read. The bias may be nil.
 func gemmOf(out, x, y, bias *buffer) (p gemm, misfit *buffer) {
 	p, misfit = denseGemmOf(out, x, y, bias)
 	if misfit == nil {
@@ -95,7 +95,8 @@ func strideAt(dims []dim, back int) extents.Quantity {
 	return extents.Number(0)
 }
 
-// batchesOf makes one call: the innermost axes, as many as rows, are rows, and the others are batches.
+// batchesOf returns one call: the given number of innermost axes are rows, and the others are batches. If that is not possible, misfit
+// is a buffer that does not fit.
 func batchesOf(axes []leadingAxis, rows int, out, x, y *buffer) (p gemm, misfit *buffer) {
 	batch, inner := axes[:len(axes)-rows], axes[len(axes)-rows:]
 	p = gemm{m: extents.Number(1), n: last(out.dims).extent, k: last(x.dims).extent, batch: extents.Number(1)}

@@ -82,7 +82,7 @@ func translate(p *hostir.Program, reserved []string) (b *builder, err error) {
 	return b, nil
 }
 
-// list lowers statements in order. Their declarations end with the list.
+// list lowers statements in order. The scope of buffers and views that they declare ends with the list.
 func (b *builder) list(body []hostir.Stmt) []calls.Stmt {
 	outer := b.declared
 	b.declared = nil
@@ -134,7 +134,7 @@ func (b *builder) note(s hostir.Stmt, lowered []calls.Stmt) {
 	}
 }
 
-// statement lowers one statement. rest is the remainder of its list.
+// statement lowers one statement. rest are the later statements of its list.
 func (b *builder) statement(s hostir.Stmt, rest []hostir.Stmt) []calls.Stmt {
 	switch s.(type) {
 	case *hostir.For, *hostir.If:

@@ -26,7 +26,7 @@ func (b *builder) concat(s *hostir.Concat) []calls.Stmt {
 	return list
 }
 
-// part returns size elements of an axis, starting at start.
+// part returns a view of size elements of an axis, from start on.
 func (u *buffer) part(axis int, start, size extents.Quantity) *buffer {
 	part := *u
 	part.dims = slices.Clone(u.dims)
@@ -42,7 +42,7 @@ func (u *buffer) part(axis int, start, size extents.Quantity) *buffer {
 	return &part
 }
 
-// positions counts the elements of an axis. If the axis is split, a rank has the positions of its part.
+// positions launches a kernel that counts the elements of an axis. If the axis is split, a rank has the position of its part.
 func (b *builder) positions(s *hostir.Positions) []calls.Stmt {
 	out := b.operandBuffer(s, s.Out)
 	first := expr.Expr(expr.Int(0))

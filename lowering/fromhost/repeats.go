@@ -26,7 +26,8 @@ type repeated struct {
 // longest limits the columns of an expression that occurs once and gets no name.
 const longest = 40
 
-// nameRepeats names the repeats of a loop or, if variable is empty, of run().
+// nameRepeats names the repeats of a loop or, if variable is empty, of run(): peer ranks, and other expressions that occur more than
+// once or are longer than longest.
 func (b *builder) nameRepeats(body []hostir.Stmt, variable string) {
 	c := &repeats{b: b, variable: variable, views: map[*hostir.Tensor]bool{}}
 	c.find(body, nil)
@@ -63,7 +64,7 @@ func (b *builder) spellRepeat(r *repeated) calls.Stmt {
 	return &calls.Let{Name: r.name, Mesh: b.meshes[r.peer.mesh], Axis: int64(r.peer.axis), At: b.spelled(r.peer.coordinate)}
 }
 
-// role returns a name for the purpose of a repeat.
+// role returns a name for the purpose of a repeat: "to", "from", "partner" or "slice", with the axis of a coordinate.
 func (r *repeated) role() string {
 	role := "slice"
 	switch {
@@ -139,7 +140,7 @@ func (c *repeats) role(r *repeated, s *hostir.P2PCommunication) {
 	r.sent, r.received = r.sent || s.Send, r.received || !s.Send
 }
 
-// add counts an expression if it depends on the rank and belongs to the loop.
+// add counts an expression if it depends on the rank and belongs to the loop. Otherwise it returns nil.
 func (c *repeats) add(e expr.Expr, inner []string) *repeated {
 	if _, ok := e.(*expr.Binary); !ok || !c.b.ofRank(e) || c.variable != "" && !expr.Mentions(e, c.b.scope.Names[c.variable]) {
 		return nil

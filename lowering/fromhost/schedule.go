@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// tells reports whether a choice is worth mentioning for this program.
+// tells reports whether schedule mentions a choice after the pipeline and the streams.
 func (b *builder) tells(c schedule.Choice) bool {
 	switch c.Field {
 	case schedule.Streams, schedule.Preset, schedule.Pipeline:

@@ -26,8 +26,8 @@ type shareKey struct {
 // An exchange is a send and a receive whose owner's side is lowered already.
 type exchange struct {
 	share *share
-	of    string           // its communication in the schedule
-	first extents.Quantity // transfers of earlier statements on the buffer
+	of    string           // the name of its communication in the schedule
+	first extents.Quantity // number of transfers of earlier statements on the buffer
 	loops []loop           // the loops around the owner's side
 	at    expr.Expr        // start of the owner's view in its buffer; nil: 0
 	typ   domain.DType

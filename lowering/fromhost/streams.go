@@ -56,8 +56,8 @@ func (b *builder) events(label string, count extents.Quantity, where string) str
 	return name
 }
 
-// iterations returns an upper limit for the result of iteration in a call. It also counts the iterations before a loop's first
-// one.
+// iterations returns an exclusive upper limit for the values of iteration in a call. It also counts the iterations before the first
+// one of each loop.
 func (b *builder) iterations() extents.Quantity {
 	count := extents.Number(1)
 	for _, l := range b.loops {
@@ -102,8 +102,8 @@ func iteration(loops []loop) expr.Expr {
 	return index
 }
 
-// sameIteration returns the number that a statement in the given loops gave to the current iteration. The current statement may
-// be in other loops over the same variables.
+// sameIteration returns the number of the current iteration for a statement in the given loops. The current statement may be in other
+// loops over the same variables.
 func (b *builder) sameIteration(loops []loop) expr.Expr {
 	same := slices.Clone(loops)
 	for i := range same {

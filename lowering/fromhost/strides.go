@@ -91,7 +91,7 @@ func (w walk) dense() bool {
 	return len(w.extents) == 1 && !slices.ContainsFunc(w.strides, func(s []extents.Quantity) bool { return !s[0].IsOne() })
 }
 
-// operand returns view v of the walk, as a kernel takes it.
+// operand returns operand v of the walk for a launch. It has extents and strides unless the walk is dense.
 func (b *builder) operand(w walk, v int, u *buffer) calls.Operand {
 	if w.dense() {
 		return calls.Operand{At: b.pointer(u)}
@@ -111,7 +111,7 @@ func exprs(quantities []extents.Quantity) []expr.Expr {
 	return lists.Map(quantities, func(q extents.Quantity) expr.Expr { return q.Expr })
 }
 
-// along walks two buffers along axes of equal extents.
+// along returns the walk of two buffers along axes of equal extents.
 func along(out, in []dim) walk {
 	w := walk{strides: make([][]extents.Quantity, 2)}
 	for i := range out {

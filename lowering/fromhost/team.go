@@ -18,7 +18,7 @@ type teamKey struct {
 	via  string // empty: NCCL
 }
 
-// team declares the ranks that share a communicator, once.
+// team declares a communicator once, and returns its name.
 func (b *builder) team(m *domain.Mesh, axis, via, where string) string {
 	if len(m.Axes) == 1 {
 		axis = m.Axes[0].Name // all ranks of a 1-D mesh are along its axis
