@@ -106,7 +106,7 @@ type LiveAxis struct {
 	Number         int
 }
 
-// Size is the size of a GEMM. M counts the rows of all iterations.
+// Size is the size of a GEMM. M is the number of rows over all iterations of its loops.
 type Size struct {
 	M, N, K, Batch expr.Expr
 }

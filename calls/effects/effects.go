@@ -21,7 +21,7 @@ type Operand struct {
 	Type             domain.DType
 	Extents, Strides []expr.Expr // outermost first
 	Rest             bool        // all elements from At to the end of its buffer, without extents
-	Alike            bool        // an operand that the result may overwrite in place (same type and layout), or that result
+	Alike            bool        // an elementwise result, or an operand of its type and layout, which it may overwrite in place
 	Align            int64       // bytes to which At has to be aligned
 	Declared         *int64      // the field of the shape that can declare a smaller alignment; nil: none
 }
@@ -64,7 +64,7 @@ type Table struct {
 	known      map[calls.Stmt][]Operand
 }
 
-// New reads the declarations of a program.
+// New returns the table of a program, without operands so far.
 func New(p *calls.Program) *Table {
 	return &Table{calls.ByName(p.Shapes), calls.ByName(p.Attentions), calls.ByName(p.Kernels), p, p.Values(), map[calls.Stmt][]Operand{}}
 }

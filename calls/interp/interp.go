@@ -27,13 +27,14 @@ type Array = eval.Array
 // starts as NaN. The program is called three times in a row. Run returns the outputs of the second call; the first and third calls
 // have other inputs. The caller overwrites the inputs after each call, so a missing order shows as wrong data for some seed. The
 // host of each rank also runs the steps of the program's life, before the first call and after the last. Freed memory becomes NaN.
+// It is an error if a statement fails, or if ranks deadlock or make different NCCL calls.
 func Run(p *calls.Program, nodes []int, inputs []map[string]*Array, seed uint64) ([]map[string]*Array, error) {
 	return run(p, nodes, inputs, seed, false)
 }
 
 // RunSerialized is Run on GPUs that run their communications one after the other. A communication begins after the previous
 // communication that its rank issued has ended. GPUs without resources for two behave like that. A program that needs two at
-// the same time hangs.
+// the same time deadlocks, which is an error.
 func RunSerialized(p *calls.Program, nodes []int, inputs []map[string]*Array, seed uint64) ([]map[string]*Array, error) {
 	return run(p, nodes, inputs, seed, true)
 }
@@ -108,7 +109,7 @@ func (m *machine) rank(number int64) *rank {
 	return m.ranks[i]
 }
 
-// match connects waits to the writes that they wait for, and checks that ranks meet in the same calls.
+// match connects waits to the writes that they wait for. It is an error if ranks meet in different NCCL calls.
 func (m *machine) match() error {
 	for _, f := range m.flags {
 		f.tie()

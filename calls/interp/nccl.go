@@ -105,7 +105,7 @@ func (r *rank) join(p *part, on *tasks.Stream) *meeting {
 	return m
 }
 
-// match checks that ranks make the same call. A meeting that a rank never reaches cannot take place.
+// match blocks a meeting that some rank never reaches. It is an error if ranks make different calls.
 func (m *meeting) match() error {
 	first := m.parts[0]
 	for _, p := range m.parts[1:] {

@@ -158,7 +158,7 @@ func (r *Rank) At(s calls.Stmt, p calls.Pointer) (Place, bool) {
 	return at, ok
 }
 
-// base resolves the start of a memory.
+// base resolves the base of a pointer. It returns false if there is none, mostly after a fault.
 func (r *Rank) base(s calls.Stmt, p calls.Pointer) (Place, bool) {
 	if p.Peer != nil {
 		share, ok := r.share(s, p.Base)

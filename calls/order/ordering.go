@@ -170,7 +170,7 @@ func onlySignals(s calls.Stmt) bool {
 	return false
 }
 
-// compare sets Alike of a record to the earlier record that runs once per call and always has the same clock.
+// compare sets Alike of a record to the earlier record that runs once per call and always has the same clock; nil if there is none.
 func (o *Ordering) compare(s *calls.EventRecord, c Clock) {
 	for len(c) > 0 && c[len(c)-1] == 0 {
 		c = c[:len(c)-1]
@@ -237,7 +237,8 @@ func (o *Ordering) event(e calls.Event) string {
 	return fmt.Sprint(e.Set, " ", i)
 }
 
-// wait orders a stream after an event. The wait is pending, and may be needed, only if the stream is not ordered after it already.
+// wait orders a stream after an event. If the stream is ordered after it already, the wait is not needed. If the record of the event
+// is unknown, the wait is needed.
 func (o *Ordering) wait(s *calls.StreamWait) {
 	on := o.Stream(s.On)
 	recorded, ok := o.events[o.event(s.Event)]

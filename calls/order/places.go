@@ -20,7 +20,7 @@ func placesOf(p *calls.Program) *places {
 	return &places{calls.ByName(slices.Concat(p.Buffers, p.Outputs()))}
 }
 
-// at resolves a pointer.
+// at resolves a pointer. The place has no buffer if the pointer is to memory of a peer, or to no buffer or output.
 func (l *places) at(o *Ordering, p calls.Pointer) place {
 	at, _ := o.walk.At(nil, p)
 	if at.Of == nil || at.Share >= 0 {

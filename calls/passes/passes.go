@@ -12,7 +12,7 @@ type Pass struct {
 	Run  func(*calls.Program)
 }
 
-// Passes are the passes that Lower runs, in this order.
+// Passes are the passes that lowering.Calls runs, in this order.
 var Passes = []Pass{
 	{"stay-on-caller", "where nothing could run beside a communication it stays on the caller's stream", stayOnCaller},
 	{"batch-memory-operations", "adjacent statements that write flags, wait for flags or copy are one operation (signals: batched, " +

@@ -106,7 +106,7 @@ func common(a, b *calls.Buffer, values calls.Values) bool {
 	return !okA || !okB || a.Offset < b.Offset+ofB && b.Offset < a.Offset+ofA
 }
 
-// bytes returns the size of a buffer.
+// bytes returns the size of a buffer. ok is false if it is unknown.
 func bytes(b *calls.Buffer, values calls.Values) (size int64, ok bool) {
 	elements, ok := values.Eval(b.Elements)
 	return elements * b.Type.Size(), ok

@@ -5,14 +5,13 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// InsertDeallocations frees every Temp that the program allocates (buffers: free). It does
-// so after the last top-level statement that uses the buffer or a view of it. If a loop of
-// joins follows that statement, it frees the buffer after the loop. Otherwise, if the
-// statement runs work on worker streams, it frees the buffer at the end of the program.
-// With the default, buffers: keep, buffers live as long as the program.
+// InsertDeallocations frees every Temp (buffers: free) after the last top-level statement
+// that uses it or a view of it. If a loop of joins follows that statement, the pass frees
+// the Temp after the loop. Otherwise, if the statement runs work on worker streams, it
+// frees the Temp at the end of the program. The default, buffers: keep, frees none.
 //
-// Requires: the caller's stream has joined each pipeline in its loop, in the next
-// statement, or by the end of the program.
+// Requires: the caller's stream joins each pipeline in its loop, in the next statement, or
+// by the end of the program.
 // Establishes: with buffers: free, every Temp is freed once, on every path.
 //
 //	before: T = Allocate; T = Unary(relu, A); C = Unary(exp, T)

@@ -96,7 +96,7 @@ func (b *builder) binary(s *hostir.Binary) []calls.Stmt {
 	return b.launch(s, "binary", s.Fn, w, buffers)
 }
 
-// reduce folds one axis. The kernel needs it as an axis of extent 1 in the result. The axes around it are merged.
+// reduce lowers the reduction of one axis. The kernel needs that axis with extent 1 in the result. The axes around it are merged.
 func (b *builder) reduce(s *hostir.Reduce) []calls.Stmt {
 	if domain.FoldOf(s.Fn).Fn == "" {
 		refuse(errorAt(s.Pos, "there is no kernel for the reduction %q", s.Fn))

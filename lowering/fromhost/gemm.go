@@ -79,7 +79,7 @@ func (b *builder) multiply(s hostir.Stmt, buffers []*buffer, columnsFirst bool, 
 	return b.calls(p, call)
 }
 
-// addend returns the pointer to the addend of a GEMM, which has the layout of its result.
+// addend returns the pointer to the addend of a GEMM. It refuses an addend with another layout or type than the result.
 func (b *builder) addend(s hostir.Stmt, t *hostir.Tensor, out *buffer) *calls.Pointer {
 	buf := b.operandBuffer(s, t)
 	same := slices.EqualFunc(long(buf.dims), long(out.dims), func(d, o dim) bool {

@@ -43,7 +43,7 @@ func (b *builder) calls(p gemm, call *calls.Gemm) []calls.Stmt {
 	return list
 }
 
-// behind adds a number of strides to a pointer.
+// behind returns a pointer plus count times stride.
 func behind(p calls.Pointer, count, stride extents.Quantity) calls.Pointer {
 	if stride.Size == 0 {
 		return p

@@ -260,7 +260,7 @@ func (b *builder) operandBuffers(s hostir.Stmt, tensors ...*hostir.Tensor) []*bu
 	return list
 }
 
-// denseBuffers returns the memory of tensors, each of which has to be contiguous.
+// denseBuffers returns the memory of tensors. It is an error if one is not contiguous.
 func (b *builder) denseBuffers(s hostir.Stmt, use string, tensors ...*hostir.Tensor) ([]*buffer, error) {
 	buffers := b.operandBuffers(s, tensors...)
 	for _, u := range buffers {

@@ -7,8 +7,8 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
-// allocate gives a Temp its memory. Buffers are made once, before the first call, and stay. An Allocate inside a loop gets
-// one buffer per iteration, since iterations overlap.
+// allocate declares the buffer of a Temp. The program allocates buffers once, before the first call. An Allocate inside a loop
+// declares one buffer per iteration, since iterations overlap.
 func (b *builder) allocate(s *hostir.Allocate) []calls.Stmt {
 	t := s.Tensor
 	if t.Role == hostir.Output || t.Role == hostir.Input {

@@ -142,7 +142,7 @@ func (b *builder) value(e expr.Expr) int64 {
 	return v
 }
 
-// constantValue returns the value of a constant of the program, by its C++ name.
+// constantValue returns the value of a parameter by its C++ name, or false if there is none.
 func (b *builder) constantValue(name string) (int64, bool) {
 	for spec, value := range b.scope.Values {
 		if b.scope.Names[spec] == name {

@@ -62,7 +62,7 @@ func (b *builder) guardOfGroup(rest []hostir.Stmt) string {
 	return ""
 }
 
-// guardFor declares the guard for some ranks, which are the ranks of the meshes, once.
+// guardFor returns the guard for some ranks, which are the ranks of the meshes; empty for all ranks. It declares each guard once.
 func (b *builder) guardFor(ranks []int, meshes ...*domain.Mesh) string {
 	if ranks == nil || len(ranks) == b.program.Meshes[0].Size() {
 		return ""

@@ -23,7 +23,7 @@ func (b *builder) joins(of string) string {
 	}
 }
 
-// awaitDone makes a stream wait for the copier of a transfer. An event tells the watchdog when the wait has ended.
+// awaitDone makes a stream wait for the copier of a transfer. After the wait it records an event for the watchdog.
 func (b *builder) awaitDone(info calls.Info, handle string, t *transfer, on calls.Stream) []calls.Stmt {
 	e := t.owned
 	flag := calls.Flag{Share: e.share.Name, Done: true, Transfer: b.transfer(e)}

@@ -108,9 +108,9 @@ func (f *fuser) group() {
 	}
 }
 
-// groupOfReaders returns the group that reads a statement's result, if the statement can join it. Either all
-// readers are in the group, or the other readers come after its kernel, which then also stores the result for
-// them.
+// groupOfReaders returns the group that reads a statement's result, or nil if the statement cannot join it.
+// Either all readers are in the group, or the other readers come after its kernel, which then also stores the
+// result for them.
 func (f *fuser) groupOfReaders(s hostir.Stmt) *kernelGroup {
 	out, readers := hostir.Result(s), f.readers[hostir.Result(s)]
 	_, ends := s.(*hostir.Concat)
