@@ -28,7 +28,8 @@ type assembler struct {
 	used      map[string]bool      // tensors that an operation reads
 	dtype     domain.DType
 	dropouts  int // seen so far
-	// misnamed is set if the spec reads a tensor that does not exist.
+	// misnamed suppresses errors about unused tensors after an error that may be their cause: an unknown tensor, a
+	// wrong output, or a spec without operations.
 	misnamed bool
 }
 
@@ -64,7 +65,8 @@ func (a *assembler) name() {
 	a.p.Name = a.src.name.value
 }
 
-// elementType parses the name of an element type.
+// elementType parses the name of an element type. It returns otherwise if t is missing, or after it has reported an
+// unknown name.
 func (a *assembler) elementType(t text, otherwise domain.DType) domain.DType {
 	if !t.given() {
 		return otherwise
@@ -90,7 +92,7 @@ func (a *assembler) elementType(t text, otherwise domain.DType) domain.DType {
 // reported fast.
 const maxCandidates = 1000
 
-// nearestHint hints at a candidate only when it is close.
+// nearestHint adds a hint if a candidate is close to word, and reports whether it did.
 func nearestHint(d *diag.Diagnostic, word string, candidates []string) bool {
 	if len(candidates) > maxCandidates {
 		candidates = candidates[:maxCandidates]

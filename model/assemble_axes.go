@@ -13,7 +13,7 @@ import (
 // maxAxes is the largest number of axes of a tensor's shape. The kernels have the same limit.
 const maxAxes = 8
 
-// declareTensors reads the tensors that the author annotated.
+// declareTensors reads the tensors that the spec declares.
 func (a *assembler) declareTensors() {
 	for _, st := range a.src.tensors {
 		name := st.name.value
@@ -53,7 +53,7 @@ func (a *assembler) tensor(st *sourceTensor) (*Tensor, bool) {
 	return t, ok && a.checkAxes(st, t)
 }
 
-// checkAxes checks the axes of a tensor as a whole.
+// checkAxes checks the number of axes, the size and repeated axes of a tensor. It returns false after an error.
 func (a *assembler) checkAxes(st *sourceTensor, t *Tensor) bool {
 	shape := domain.Shape(t.Axes)
 	switch {
@@ -69,8 +69,8 @@ func (a *assembler) checkAxes(st *sourceTensor, t *Tensor) bool {
 	return a.checkSize(st.pos, t) && a.checkTwice(st, t)
 }
 
-// maxBytes is the largest size of a tensor, over all ranks: what maxWorld GPUs of 256 GB hold. Sums of sizes, and
-// products with numbers of ranks, then fit in 64 bits.
+// maxBytes is the largest size of a tensor in bytes, over all ranks: the memory of maxWorld GPUs of 256 GiB each. Sums
+// of sizes, and products with numbers of ranks, then fit in 64 bits.
 const maxBytes = 1 << 48
 
 // checkSize refuses a tensor that is larger than maxBytes or whose size does not fit in 64 bits.
@@ -156,7 +156,7 @@ func (a *assembler) axis(written text, mesh *domain.Mesh) (domain.Axis, bool) {
 	return domain.Axis{Kind: kind, Extent: e}, good
 }
 
-// kindCall splits "name(argument)", with no space before the parenthesis.
+// kindCall splits "name(argument)". ok is false for other texts, such as an expression.
 func kindCall(t text) (name, argument text, ok bool) {
 	open := strings.IndexByte(t.value, '(')
 	if open < 1 || !strings.HasSuffix(t.value, ")") {
@@ -170,7 +170,7 @@ func kindCall(t text) (name, argument text, ok bool) {
 	return name, trim(t.slice(open+1, len(t.value)-1)), true
 }
 
-// axisExtent reads a plain extent. It explains how to write a kind without parentheses.
+// axisExtent reads a plain extent. For the name of an axis kind without an extent, it reports how to write that kind.
 func (a *assembler) axisExtent(t text) (domain.Extent, bool) {
 	if names := expr.Names(t.value); len(names) == 1 && names[0].Text == t.value && a.params[t.value] == 0 && !a.broken[t.value] {
 		if t.value == "Stream" || t.value == "r" || t.value == "b" {
@@ -186,8 +186,8 @@ func (a *assembler) axisExtent(t text) (domain.Extent, bool) {
 	return a.extent(t)
 }
 
-// deviceAxis reads an axis that is split over a mesh axis. Its extent is the extent of the mesh axis, whether the
-// spec has it or not. A nil mesh has been reported already.
+// deviceAxis reads an axis that is split over a mesh axis. Its extent is the extent of the mesh axis. An extent in the
+// spec must be equal. A nil mesh has been reported already.
 func (a *assembler) deviceAxis(t text, meshAxis string, argument text, mesh *domain.Mesh) (domain.Axis, bool) {
 	var written domain.Extent
 	if argument.given() {

@@ -57,8 +57,8 @@ func (a *assembler) meshPos(i int) diag.Pos {
 	return a.src.pos
 }
 
-// worldMesh builds the mesh of all ranks. If the spec does not declare it, the world is one rank, or grows to the
-// union of the named meshes.
+// worldMesh builds the mesh of all ranks. Without a valid declaration, it returns a world of one rank. coverWorld then
+// extends an undeclared world to the union of the named meshes.
 func (a *assembler) worldMesh() *domain.Mesh {
 	one := &domain.Mesh{Name: worldName, Axes: []domain.MeshAxis{{Name: "x", Extent: domain.Extent{Size: 1}}}, Ranks: []int{0}}
 	if a.src.world == nil {

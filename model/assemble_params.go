@@ -47,7 +47,7 @@ func (a *assembler) parameters() {
 	a.unknownOverrides()
 }
 
-// noteOverrides adds a note for each name in a text that the command line has set.
+// noteOverrides adds a note for each parameter in expression that the command line has overridden.
 func (a *assembler) noteOverrides(d *diag.Diagnostic, expression string) {
 	seen := map[string]bool{}
 	for _, name := range expr.Names(expression) {
@@ -158,7 +158,7 @@ func (a *assembler) evalFailed(t text, err error) {
 	a.noteOverrides(a.list.Add(t.pos, code, "%s", err), t.value)
 }
 
-// extent computes the extent of an axis: at least 1.
+// extent computes the extent of an axis. It reports an extent below 1 and returns false.
 func (a *assembler) extent(t text) (domain.Extent, bool) {
 	n, ok := a.eval(t)
 	if !ok {

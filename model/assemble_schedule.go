@@ -18,7 +18,7 @@ func (a *assembler) schedule() {
 	if !a.src.scheduled {
 		a.p.Schedule.Set("", schedule.Preset, schedule.Auto)
 	}
-	first := map[string]diag.Pos{} // only a builder can get a field twice
+	first := map[string]diag.Pos{} // only a Builder can repeat a field: the YAML reader reports duplicate keys
 	for _, f := range a.src.schedule {
 		path := schedule.Path(f.of.value, f.name.value)
 		if pos, twice := first[path]; twice {
@@ -41,7 +41,7 @@ func (a *assembler) schedule() {
 	}
 }
 
-// misplaced reports a field that does not exist, or that belongs to the other scope. known: the field exists.
+// misplaced reports a field that does not exist, or that belongs to the other scope. known says that the field exists.
 func (a *assembler) misplaced(f sourceField, field schedule.Field, known bool) {
 	here, names := "the schedule has no field %q", schedule.Names(schedule.Program)
 	if f.of.given() {
@@ -63,7 +63,8 @@ func (a *assembler) misplaced(f sourceField, field schedule.Field, known bool) {
 	}
 }
 
-// choiceOf reads the value of a field. It evaluates a number and returns it in decimal.
+// choiceOf reads the value of a field. It evaluates an expression and returns the number in decimal. It returns false
+// after it has reported an error.
 func (a *assembler) choiceOf(f schedule.Field, t text, path string) (string, bool) {
 	known := slices.Contains(f.ValueNames(), t.value)
 	switch {
@@ -112,7 +113,7 @@ func (a *assembler) isNumber(t text) bool {
 	return known
 }
 
-// meshAxisNamed reports a mesh axis that no mesh has.
+// meshAxisNamed checks that some mesh has the axis t. It returns false after it has reported an error.
 func (a *assembler) meshAxisNamed(t text, path string) bool {
 	has := func(m *domain.Mesh) bool { return m.Axis(t.value) != nil }
 	if len(a.p.Meshes) == 0 || slices.ContainsFunc(a.p.Meshes, has) {

@@ -13,8 +13,8 @@ import (
 )
 
 // Builder makes a pipeline in Go. Its methods take names as text, and extents and axes in the syntax of a spec. Build
-// checks them as Load checks a spec and gives the same Pipeline. A mistake is reported at the line of the call that
-// made it.
+// runs the same checks as Load and returns the same Pipeline. A mistake is reported at the line of the call that made
+// it.
 //
 //	b := model.New("ag_matmul").Param("D", 4).Param("M", 8192).Param("K", 8192).Param("N", 8192)
 //	b.World().Axis("x", "D")
@@ -45,7 +45,8 @@ func (b *Builder) At(file string, line, col int) *Builder {
 	return b
 }
 
-// pos returns the position of the caller: the first frame that is not a method of a builder.
+// pos returns the position that At has set, or else that of the caller: the first frame outside New and the methods of
+// builders.
 func (b *Builder) pos() diag.Pos {
 	if b.at != nil {
 		return *b.at
@@ -98,7 +99,7 @@ func (b *Builder) Derived(name, expression string) *Builder {
 	return b
 }
 
-// DType sets the element type of tensors without an explicit type. The default is bf16.
+// DType sets the element type of declared tensors without an explicit type. The default is bf16.
 func (b *Builder) DType(dtype domain.DType) *Builder {
 	b.src.dtype = b.text(string(dtype))
 	return b

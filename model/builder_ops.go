@@ -48,7 +48,7 @@ func (b *Builder) Reshape(out, in string, shape ...string) *Builder {
 	return b
 }
 
-// Slice takes size elements of an axis from start on. Both are expressions over parameters.
+// Slice takes size elements along an axis, beginning at start. Both numbers are expressions over parameters.
 func (b *Builder) Slice(out, in string, axis int, start, size string) *Builder {
 	return b.op(out, "slice", in).attr("axis", false, strconv.Itoa(axis)).attr("start", false, start).attr("size", false, size)
 }
@@ -58,14 +58,14 @@ func (b *Builder) Concat(out string, axis int, in ...string) *Builder {
 	return b.op(out, "concat", in...).attr("axis", false, strconv.Itoa(axis))
 }
 
-// Positions gives the index of each element along an axis.
+// Positions computes the index of each element along an axis.
 func (b *Builder) Positions(out, in string, axis int) *Builder {
 	return b.op(out, "positions", in).attr("axis", false, strconv.Itoa(axis))
 }
 
-// DropoutAt drops a random share p of the elements of x. Whether an element is dropped depends on a seed, a salt and
-// the element's index in the whole tensor, row * width + column. The operands are x, the seed, columns and, if there
-// are several rows, rows.
+// DropoutAt replaces a random share p of the elements of x by 0, and scales the others by 1 / (1 - p). Whether an
+// element is dropped depends on a seed, a salt and the element's index in the whole tensor, row * width + column. The
+// operands are x, the seed, columns and, if there are several rows, rows.
 func (b *Builder) DropoutAt(out string, p float64, salt, width int, in ...string) *Builder {
 	b.op(out, "dropout_at", in...).attr("p", false, strconv.FormatFloat(p, 'g', -1, 32))
 	return b.attr("salt", false, strconv.Itoa(salt)).attr("width", false, strconv.Itoa(width))
@@ -92,7 +92,7 @@ func (b *Builder) constant(fn, out, in string, by float64) *Builder {
 // Binary applies one of BinaryFns to the elements of two tensors.
 func (b *Builder) Binary(fn, out, x, y string) *Builder { return b.op(out, fn, x, y) }
 
-// Reduce folds an axis with one of ReduceFns.
+// Reduce reduces along an axis with one of ReduceFns.
 func (b *Builder) Reduce(fn, out, in string, axis int) *Builder {
 	return b.op(out, fn, in).attr("axis", false, strconv.Itoa(axis))
 }

@@ -11,8 +11,8 @@ import (
 )
 
 // Composites are the operations that Load expands into primitive ones, so that later stages see only primitive
-// operations. They compute in fp32 and round once, to the element type of their first operand. where and split only
-// choose elements.
+// operations. They compute in fp32 and round once: the gradients of layer_norm and rms_norm to the types of their
+// tensors, and other results to the element type of the first operand. where and split only choose elements.
 var Composites = []string{
 	"mean", "softmax", "softmax_grad", "log_softmax", "log_softmax_grad", "normalize", "normalize_grad", "layer_norm", "layer_norm_grad",
 	"rms_norm", "rms_norm_grad", "rope", "rope_grad", "where", "split", "dropout",
@@ -58,10 +58,10 @@ func composite(name string) (rule operation, ok bool) {
 // expansion expands one composite operation.
 type expansion struct {
 	*inference
-	axis   int     // the axis along which it normalizes
+	axis   int     // the attribute axis as an index from 0, or its default
 	eps    string  // added to a variance
 	base   float64 // of the angles of a rope
-	causal bool    // row i of a softmax sees columns up to i
+	causal bool    // mask the columns after the position of a row; see softmax
 	blocks bool    // the axis before the rows counts blocks of rows
 }
 
@@ -88,7 +88,8 @@ func (e *expansion) broken() {
 	}
 }
 
-// attributes reads axis, whose default is the last axis, and eps.
+// attributes reads axis, whose default is the last axis, eps and causal. It returns false after it has reported an
+// error.
 func (e *expansion) attributes() bool {
 	axis := text{value: "-1", pos: e.src.pos}
 	if attr := e.src.attr("axis"); attr != nil {
@@ -121,7 +122,7 @@ func (e *expansion) attributes() bool {
 	return ok
 }
 
-// arg returns an operand in fp32.
+// arg returns the name of operand i in fp32. It adds a cast if the operand has another type.
 func (e *expansion) arg(i int) string {
 	if e.op.In[i].DType == domain.FP32 {
 		return e.src.args[i].value
@@ -137,10 +138,10 @@ func (e *expansion) step(suffix, fn string, args []string, attrs ...string) stri
 	return name
 }
 
-// result adds the last operation, which computes the composite's result, and rounds it.
+// result adds the last operation, which computes the composite's result, and rounds to the type of the first operand.
 func (e *expansion) result(fn string, args ...string) { e.resultBy(fn, args) }
 
-// resultBy does the same for an operation with attributes.
+// resultBy is result for an operation with attributes.
 func (e *expansion) resultBy(fn string, args []string, attrs ...string) {
 	if dtype := e.op.In[0].DType; dtype != domain.FP32 {
 		e.add(e.src.out.value, "cast", []string{e.step(fn, fn, args, attrs...)}, []string{"dtype", string(dtype)})

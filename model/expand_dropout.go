@@ -30,7 +30,7 @@ func dropout(e *expansion) {
 	e.add(e.src.out.value, "dropout_at", operands, attrs)
 }
 
-// seeded checks the seed.
+// seeded checks that operand 1, the seed, is one int64.
 func (in *inference) seeded() bool {
 	seed := in.op.In[1]
 	if elements, _ := domain.Elements(domain.Shape(seed.Axes)); seed.DType == domain.Int64 && elements == 1 {
@@ -52,8 +52,8 @@ func (e *expansion) rowsFit(axes []domain.Axis) bool {
 	return true
 }
 
-// salted gives a dropout without a salt its number among the dropouts of the spec. An explicit salt stays the same in
-// the backward pass, which recomputes the mask.
+// salted adds a salt to a dropout without one: its index among the dropouts of the spec. The salt is then explicit in
+// the backward pass too, which recomputes the mask.
 func (e *expansion) salted() {
 	if e.src.attr("salt") == nil {
 		at := func(value string) text { return text{value: value, pos: e.src.pos} }
@@ -62,7 +62,8 @@ func (e *expansion) salted() {
 	e.a.dropouts++
 }
 
-// rowIndex computes the row-major index along the first axes of x. It is empty if there is only one row.
+// rowIndex adds operations that compute the row-major index of each row, over the given axes of x. It returns the name
+// of their result, or "" if there is only one row.
 func (e *expansion) rowIndex(x string, axes []domain.Axis) string {
 	index, step := "", int64(1)
 	for i, axis := range slices.Backward(axes) {
@@ -108,7 +109,7 @@ func inferDropout(in *inference) bool {
 	return true
 }
 
-// chance reads the attribute p.
+// chance reads the attribute p. It returns false after it has reported that p is missing or not in [0, 1).
 func (in *inference) chance() (float64, bool) {
 	attr := in.src.attr("p")
 	if attr == nil || attr.list {
@@ -124,7 +125,7 @@ func (in *inference) chance() (float64, bool) {
 	return p, ok
 }
 
-// wholeNumber reads an attribute that is an expression over parameters.
+// wholeNumber reads a required attribute, an expression over parameters with a value of at least least.
 func (in *inference) wholeNumber(name string, least int64) (int64, bool) {
 	attr := in.src.attr(name)
 	if attr == nil || attr.list {

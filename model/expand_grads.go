@@ -84,7 +84,8 @@ func (e *expansion) gradient(fn string, args ...string) {
 	e.add(out, fn, args, nil)
 }
 
-// parameter computes another result, the gradient of a parameter: the sum over all rows, first over the rows of a rank.
+// parameter computes another result, the gradient of a parameter, if the spec requests it. The gradient is the sum of
+// values over all rows: first over the rows of a rank, then over ranks.
 func (e *expansion) parameter(result int, values func() string) {
 	if result > len(e.src.more) {
 		return

@@ -52,7 +52,7 @@ func rope(e *expansion) {
 	e.add(e.src.out.value, "concat", []string{low, high}, []string{"axis", last})
 }
 
-// halves checks the operands and attributes of a rope.
+// halves checks the operands and attributes of a rope, and sets its axis and base.
 func (e *expansion) halves(axes int, last int64) bool {
 	attr := e.src.attr("axis")
 	switch base := e.src.attr("base"); {
@@ -106,7 +106,7 @@ func (e *expansion) given(along []int64) bool {
 	return fits
 }
 
-// angles computes position times frequency for each pair. half is one half of the operand.
+// angles adds operations that compute position times frequency for each pair. half is one half of the operand.
 func (e *expansion) angles(half string) string {
 	axes := e.axesOf(0)
 	pairs := e.step("pairs", "positions", []string{half}, "axis", "-1")

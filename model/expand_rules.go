@@ -35,8 +35,8 @@ func (e *expansion) shifted(x string) (shifted, exp string) {
 	return shifted, e.step("exp", "exp", []string{shifted})
 }
 
-// softmax(X) = exp(X - max X) / sum of exp(X - max X), along an axis. With causal=true, a row has elements up to its
-// own column. The last row is aligned with the last column.
+// softmax(X) = exp(X - max X) / sum of exp(X - max X), along an axis. With causal=true, elements after the column at a
+// row's own position are masked. The last row has the position of the last column.
 func softmax(e *expansion) {
 	if attr := e.src.attr("split"); attr != nil && !e.causal {
 		e.a.list.Add(attr.name.pos, diag.BadAttribute,
@@ -160,7 +160,8 @@ func toOneElement(e *expansion) {
 	e.add(e.src.out.value, e.src.fn.value, []string{column}, []string{"axis", "0"})
 }
 
-// isSquare checks that a causal mask has rows and columns, and no more rows than columns.
+// isSquare checks that a causal softmax runs along the last axis of rows and columns, with no more rows than columns.
+// It also decides how its rows are counted: see countsRows.
 func (e *expansion) isSquare() bool {
 	axes := e.axesOf(0)
 	n := len(axes)
@@ -172,7 +173,8 @@ func (e *expansion) isSquare() bool {
 	return e.countsRows(n-2, axes[n-1].Size)
 }
 
-// causalMask is 1 where row i sees column j, counted from the end of both: i + columns - rows >= j.
+// causalMask adds operations for a mask that is 1 where i + columns - rows >= j for row i and column j, and 0
+// elsewhere: the last row sees all columns.
 func (e *expansion) causalMask(x string) string {
 	axes := e.axesOf(0)
 	rows, own := e.rowsAlong("rows", x, len(axes)-2)

@@ -9,14 +9,15 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// The meaning of a rank axis before the rows, for operations that depend on the position of a row.
+// A value of the attribute split, which gives the meaning of an axis before the rows that is split over ranks.
 const splitBatches = "batches" // a separate axis: each rank counts its rows from 0
 
 // SplitWords lists the values of the attribute split.
 var SplitWords = []string{domain.SplitHeads, domain.SplitRows, splitBatches}
 
-// countsRows decides how the rows along an axis are counted. If the axis before the rows is split over ranks, the
-// count may continue from rank to rank, or start from 0 on each rank. The author must say which if both are possible.
+// countsRows decides how the rows along an axis are counted. If the axis before the rows is split over ranks, the count
+// may continue from rank to rank, or start from 0 on each rank. The author must say which if both are possible. most is
+// the largest possible number of rows. countsRows returns false after it has reported an error.
 func (e *expansion) countsRows(axis int, most int64) bool {
 	axes, attr := e.axesOf(0), e.src.attr("split")
 	fits := axis > 0 && axes[axis-1].Size <= most/axes[axis].Size

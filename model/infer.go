@@ -102,7 +102,7 @@ func (in *inference) checkCounts() bool {
 	return ok
 }
 
-// finish makes or checks the result.
+// finish creates the result, or checks it if the author declared it.
 func (in *inference) finish() bool {
 	if in.dtype == "" {
 		in.dtype = in.op.In[0].DType

@@ -8,11 +8,12 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// mostHeadSize is hirgen::kMostHeadSize.
+// mostHeadSize is the largest head size of the runtime: hirgen::kMostHeadSize.
 const mostHeadSize = 256
 
-// inferAttention derives two results from Q[batch..., heads, rows, size] and K, V[batch..., key heads, keys, size].
-// The first is O[batch..., heads, rows, size]. The second is the logarithms of the sums of its rows, in fp32.
+// inferAttention derives two results from Q[batch..., heads, rows, size] and K, V[batch..., key heads, keys, size]. The
+// first is O[batch..., heads, rows, size]. The second is L[batch..., heads, rows], the log-sum-exp of each row of
+// scores, in fp32.
 func inferAttention(in *inference) bool {
 	if !in.attention(0) || !in.attentionFn(0) {
 		return false
@@ -22,7 +23,7 @@ func inferAttention(in *inference) bool {
 	return true
 }
 
-// inferAttentionGrad derives the gradients of Q, K and V from dO, Q, K, V, O and the logarithms.
+// inferAttentionGrad derives the gradients of Q, K and V from dO, Q, K, V, O and L.
 func inferAttentionGrad(in *inference) bool {
 	if len(in.src.more) != 2 {
 		in.fail(diag.BadOperands, "attention_grad has 3 results, not %d", 1+len(in.src.more)).
@@ -45,7 +46,7 @@ func inferAttentionGrad(in *inference) bool {
 	return true
 }
 
-// attention checks queries, keys and values. The queries are operand q.
+// attention checks the queries, keys and values, which are operands q, q+1 and q+2.
 func (in *inference) attention(q int) bool {
 	Q, K, V := in.op.In[q], in.op.In[q+1], in.op.In[q+2]
 	for i := q; i < q+3; i++ {
@@ -142,8 +143,8 @@ func (in *inference) attentionFn(q int) bool {
 	return true
 }
 
-// attended returns the axes of a result with a row for each query. A rank has all rows of a head, and all heads that
-// share keys, so these axes are neither streamed nor sharded.
+// attended returns the axes of a result with a row for each query. The axes of rows and of elements are serial, and so
+// is the axis of heads if heads share keys or are split into blocks. No axis is streamed.
 func (in *inference) attended(q int) []domain.Axis {
 	axes, keys := in.axesOf(q), in.axesOf(q+1)
 	n, blocks := len(axes), len(axes)-len(keys)
@@ -170,8 +171,8 @@ func plain(axes []domain.Axis) {
 	}
 }
 
-// isLike checks that operand i has the shape of operand q without its last axes. If without is 0, it has the element
-// type of operand q. Otherwise it has the logarithms, in fp32.
+// isLike checks that operand i has the shape of operand q without the last axes, which without counts. If without is 0,
+// operand i must have the element type of operand q. Otherwise it holds L, and must be fp32.
 func (in *inference) isLike(i, q, without int) bool {
 	t, like := in.op.In[i], in.op.In[q]
 	want, dtype := domain.Shape(like.Axes), like.DType

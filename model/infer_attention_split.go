@@ -10,14 +10,14 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// reading is one way to read queries that have one more first axis than keys: the axis splits either the heads or the
-// rows. heads and rows are their numbers after merging the axis.
+// reading is one interpretation of queries with one more leading axis than the keys: the axis splits either the heads
+// or the rows. heads and rows are the numbers of heads and rows after the axis is merged into them.
 type reading struct {
 	split       string
 	heads, rows domain.Extent
 }
 
-// readings lists the ways to read queries, the most common way first.
+// readings lists the possible interpretations of the queries, the most common one first.
 func (in *inference) readings(q int) []reading {
 	queries, keys := in.axesOf(q), in.axesOf(q+1)
 	n := len(queries)
@@ -29,8 +29,8 @@ func (in *inference) readings(q int) []reading {
 	return []reading{{domain.SplitHeads, merged(heads), rows}, {domain.SplitRows, heads, merged(rows)}}
 }
 
-// split returns what the additional first axis of queries splits, or "". If both readings fit, the author must
-// choose, because their results differ.
+// split returns which axis the additional leading axis of the queries splits, or "" without such an axis. If both
+// readings fit, the author must choose, because their results differ. It returns false after it has reported an error.
 func (in *inference) split(q int, a domain.Attention) (string, bool) {
 	list, attr := in.readings(q), in.src.attr("split")
 	if attr != nil {
@@ -66,7 +66,7 @@ func (in *inference) split(q int, a domain.Attention) (string, bool) {
 	return a.Split, true
 }
 
-// misfit returns the reason why queries cannot be read in a way, or nil.
+// misfit returns the reason why a reading is not possible, or nil if it is.
 func (in *inference) misfit(q int, a domain.Attention, r reading) *diag.Diagnostic {
 	queries, keys := in.op.In[q], in.op.In[q+1]
 	axes := in.axesOf(q + 1)
@@ -97,7 +97,7 @@ func (in *inference) ambiguous(q int, ways []reading) {
 	}
 }
 
-// spelled prints an operation as a spec has it, with more attributes.
+// spelled prints an operation as a spec writes it, with more attributes.
 func (o *sourceOp) spelled(more ...string) string {
 	arguments := lists.Map(o.args, func(t text) string { return t.value })
 	for _, attr := range o.attrs {

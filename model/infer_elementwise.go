@@ -137,8 +137,9 @@ func (in *inference) stretch(a, b []domain.Axis) ([]domain.Axis, bool) {
 	return joined, true
 }
 
-// joinKinds combines two axes of equal extents. An axis that is split over the mesh in only one operand is not split
-// in the result. Such a split needs a communication, and inference does not decide where.
+// joinKinds combines two axes of equal extents. A broadcast axis takes the kind of the other axis, and a serial axis
+// becomes a Stream axis with one. Other different kinds give a serial axis: if only one operand is split over the mesh,
+// the operation needs a communication, and inference does not decide where.
 func joinKinds(a, b domain.Axis) domain.Axis {
 	switch {
 	case a.Kind == b.Kind && a.Mesh == b.Mesh:

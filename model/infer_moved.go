@@ -27,7 +27,8 @@ func (in *inference) explainMoved(d *diag.Diagnostic, rule operation) {
 	}
 }
 
-// explainBy tries to move a split axis of one tensor, toward the first or toward the last axis.
+// explainBy tries to move a split axis of one tensor, toward the first or toward the last axis. It replaces d and
+// returns true if the operation then fits.
 func (in *inference) explainBy(d *diag.Diagnostic, t *Tensor, forward bool, rule operation) bool {
 	for from, axis := range t.Axes {
 		for to := range t.Axes {

@@ -48,7 +48,7 @@ func inferSlice(in *inference) bool {
 	return in.wholeResult(axis)
 }
 
-// bound reads an attribute that is one number.
+// bound reads an attribute that is one integer. It returns otherwise if the attribute is missing.
 func (in *inference) bound(name string, otherwise number) (number, bool) {
 	attr := in.src.attr(name)
 	if attr == nil {

@@ -13,8 +13,9 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// decimal reads a number of an attribute, rounded to fp32: a decimal number, or an expression of such numbers, parameters and
-// sqrt(...). Unlike sizes, numbers are divided without a remainder.
+// decimal reads a number of an attribute, rounded to fp32: a decimal number, or an expression of such numbers,
+// parameters and sqrt(...). Unlike in sizes, a division need not be exact. It returns false after it has reported an
+// error.
 func (a *assembler) decimal(t text) (float64, bool) {
 	v, err := domain.ParseDecimal(t.value)
 	if err != nil {
@@ -39,7 +40,7 @@ func (a *assembler) decimal(t text) (float64, bool) {
 type numberReader struct {
 	*assembler
 	t      text
-	formed bool // it is such an expression
+	formed bool // the expression has only the allowed operators, numbers, names and sqrt
 	named  bool // all names are parameters
 }
 

@@ -244,8 +244,8 @@ func (a *assembler) tensorNames() []string {
 	return lists.Map(a.p.Tensors, func(t *Tensor) string { return t.Name })
 }
 
-// claimResult records that an operation defines its result. It returns the tensor if the author declared it, and nil
-// if it is to be inferred.
+// claimResult records that an operation defines its result. It returns the tensor if the author declared it, and nil if
+// it is to be inferred. It returns false if the name has an error or another definition.
 func (a *assembler) claimResult(so *sourceOp) (*Tensor, bool) {
 	name := so.out.value
 	if first, ok := a.defined[name]; ok {

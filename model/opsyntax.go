@@ -91,7 +91,8 @@ func (p *opParser) arguments(op *sourceOp) bool {
 	}
 }
 
-// piece returns the text up to the next comma or closing parenthesis outside brackets.
+// piece returns the text up to the next comma or closing parenthesis outside brackets, and that character. ok is false
+// if there is none.
 func (p *opParser) piece() (piece text, end byte, ok bool) {
 	depth, from := 0, p.at
 	for ; p.at < len(p.t.value); p.at++ {
@@ -108,7 +109,7 @@ func (p *opParser) piece() (piece text, end byte, ok bool) {
 	return text{}, 0, false
 }
 
-// argument parses a piece: a tensor, or an attribute with its value.
+// argument parses a piece: a tensor, a list of tensors, or an attribute with its value.
 func (p *opParser) argument(op *sourceOp, piece text) bool {
 	name, value, found := cut(piece, '=')
 	if !found && strings.HasPrefix(piece.value, "[") && strings.HasSuffix(piece.value, "]") {

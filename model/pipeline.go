@@ -60,7 +60,7 @@ type Tensor struct {
 	Pos       diag.Pos
 }
 
-// OpKind names an operation, as specs spell it.
+// OpKind is the kind of a primitive operation. Most kinds have the name of their operation in specs.
 type OpKind string
 
 // The operations.
@@ -76,14 +76,14 @@ const (
 	OpConcat    OpKind = "concat"    // the operands one after the other along Axis
 	OpPositions OpKind = "positions" // the index of each element along Axis of the operand, whose values do not matter
 	OpUnary     OpKind = "unary"     // Fn: relu, gelu, silu, neg, exp, ...
-	OpBinary    OpKind = "binary"    // Fn: add, sub, mul, div, max, min
+	OpBinary    OpKind = "binary"    // Fn: add, sub, mul, div, max, min, ge, keep, ...
 	OpReduce    OpKind = "reduce"    // Fn: sum, max, min, prod; over Axis
-	// softmax(scale Q K^T) V, and the logarithms of the sums of rows; Fn is domain.Attention's.
+	// softmax(scale Q K^T) V, and L, the log-sum-exp of each row of scores; Fn is domain.Attention's.
 	OpAttention OpKind = "attention"
-	// The gradients of Q, K and V from dO, Q, K, V, O and the logarithms.
+	// The gradients of Q, K and V from dO, Q, K, V, O and L; Fn as for OpAttention.
 	OpAttentionGrad OpKind = "attention_grad"
-	// X where a random number is large enough, else 0. The number depends on the index given by a column and a row.
-	// Fn is domain.Dropout's.
+	// X / (1 - p) where a random number is large enough, else 0. The number depends on the column and row of an
+	// element. Fn is domain.Dropout's.
 	OpDropout OpKind = "dropout"
 )
 
@@ -107,7 +107,7 @@ type Op struct {
 	More  []*Tensor     // additional results
 	Axis  int           // reduce, slice, positions: the axis of the operand; broadcast, concat: the axis of the result
 	Perm  []int         // permute: axis i of the result is axis Perm[i] of the operand
-	Start domain.Extent // slice: how many elements of the axis are left out before the first one, 0 or more
+	Start domain.Extent // slice: the index of the first element along the axis, 0 or more
 	Pos   diag.Pos
 	// Whole is the composite operation that this one is a part of, as specs spell it: "layer_norm(X, g, b)". The last
 	// part computes its result. Empty: not part of a composite.

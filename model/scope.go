@@ -8,7 +8,7 @@ import (
 // aTensor stands for a tensor in messages about names.
 const aTensor = "a tensor"
 
-// checkName reports a name that cannot be used.
+// checkName reports a name that cannot be used, and returns false. program is true for the name of the pipeline.
 func checkName(list *diag.List, t text, what string, program bool) bool {
 	if fault := names.Fault(t.value); fault != "" {
 		list.Add(t.pos, diag.BadName, "%s", fault).
@@ -45,7 +45,7 @@ func newScope() *scope {
 	return &scope{taken: map[string]named{}}
 }
 
-// declare adds a name, or reports that it is taken.
+// declare adds a name, or reports that it is taken and returns false.
 func (s *scope) declare(list *diag.List, t text, what string) bool {
 	if other, ok := s.taken[t.value]; ok {
 		list.Add(t.pos, diag.DuplicateName, "%q is the name of %s already", t.value, other.what).

@@ -118,8 +118,8 @@ type sourceField struct {
 	value text
 }
 
-// Setting replaces one choice of a spec's schedule. Path is a path of schedule.Choice.Path: "streams", "all.via". An
-// empty path replaces the whole schedule, by a preset, or with Defaults by the default of every field.
+// Setting replaces one choice of a spec's schedule. Path is spelled as by schedule.Choice.Path: "streams", "all.via".
+// An empty path replaces the whole schedule, by a preset, or with Defaults by the default of every field.
 type Setting struct{ Path, Value string }
 
 // Defaults is the value of a setting without a path that clears the spec's schedule, so that each field has its

@@ -10,8 +10,8 @@ import (
 // DeclaresMesh reports whether the source declares a mesh of all ranks.
 func (p *Pipeline) DeclaresMesh() bool { return p.src.world != nil }
 
-// Warnings lists parts of the spec that are valid but probably a mistake: meshes of several ranks over which no
-// tensor is split, unless tensors are placed on some of the ranks.
+// Warnings lists parts of the spec that are valid but probably a mistake. One is a named mesh of several ranks without
+// tensors. The other is a declared world of several ranks if no tensor is split over it or is on another mesh.
 func (p *Pipeline) Warnings() []diag.Note {
 	var list []diag.Note
 	split := func(a domain.Axis) bool { return a.Kind == domain.Device }

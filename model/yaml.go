@@ -22,7 +22,7 @@ const (
 )
 
 // LoadFile reads the spec at path and loads it. It reads at most MaxSpecSize bytes, and one more to detect a larger
-// file. It also returns the text of the spec for reports, even with an error.
+// file. It also returns the text of the spec for reports, even if the spec has errors, unless the file cannot be read.
 func LoadFile(path string, overrides map[string]int64, schedule ...Setting) (*Pipeline, []byte, error) {
 	src, err := readSpec(path)
 	if err != nil {

@@ -93,7 +93,7 @@ func (r *yamlReader) scalars(n *yaml.Node, what string) []text {
 	return texts
 }
 
-// into returns a reader of a scalar field.
+// into returns a function that reads a scalar field into target.
 func (r *yamlReader) into(target *text) func(key text, value *yaml.Node) {
 	return func(key text, value *yaml.Node) {
 		if t, ok := r.scalar(value, key.value); ok {
@@ -115,7 +115,7 @@ func (r *yamlReader) wrongType(n *yaml.Node, what, want string) {
 // of a large spec.
 const maxListed = 40
 
-// hintNearest hints at the candidate that is closest to word, or lists a few.
+// hintNearest hints at a candidate that is close to word, or lists all candidates if there are at most maxListed.
 func hintNearest(d *diag.Diagnostic, word string, candidates []string) {
 	if nearestHint(d, word, candidates) {
 		return

@@ -18,7 +18,7 @@ import (
 // blank lines become one. Lines keep their order, and comments their text. A spec needs only be valid YAML. Format
 // does not report other errors.
 //
-// An error is a *diag.Errors.
+// A text that is not valid YAML is a *diag.Errors. Format also returns an error if the result would not mean the same.
 func Format(filename string, src []byte) ([]byte, error) {
 	src = bytes.ReplaceAll(bytes.TrimPrefix(src, byteOrderMark), []byte("\r\n"), []byte("\n"))
 	base := filepath.Base(filename)
@@ -65,7 +65,7 @@ type entry struct {
 
 // A section is the entries of one block collection, whose comments are in one column.
 type section struct {
-	key     string // that it is the value of
+	key     string // the key whose value the collection is
 	entries []*entry
 	aligned bool
 }

@@ -59,8 +59,8 @@ func (e *entry) code() string {
 	return line + e.value
 }
 
-// comments returns the column of the comments of a section. It is the leftmost column in the source if all code fits
-// before it, or else the first column after the longest line with a comment.
+// comments returns the column of the comments of a section. It is the leftmost column of a comment in the source if all
+// code fits before it. Otherwise it is two columns after the longest code with a comment.
 func (s *section) comments() int {
 	column, longest := 0, 0
 	for _, e := range s.entries {

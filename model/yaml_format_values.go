@@ -33,7 +33,8 @@ func (f *formatter) inline(e *entry, n *yaml.Node, isOperation bool) {
 	}
 }
 
-// end returns the byte offset after a node that begins at an offset, if it is known.
+// end returns the byte offset after a node that begins at an offset. known is false for a block scalar, a plain scalar
+// of several lines, or a node whose end is not found.
 func (f *formatter) end(n *yaml.Node, begin int) (end int, known bool) {
 	src := f.lines.src
 	switch {
@@ -54,7 +55,8 @@ func (f *formatter) end(n *yaml.Node, begin int) (end int, known bool) {
 	return f.blockEnd(n), false // a plain scalar of several lines
 }
 
-// closingBracket returns the offset after the bracket that closes the bracket at an offset.
+// closingBracket returns the offset after the bracket that closes the bracket at an offset. known is false if there is
+// none.
 func closingBracket(src []byte, at int) (end int, known bool) {
 	depth := 0
 	for ; at < len(src); at++ {
@@ -121,7 +123,7 @@ func (f *formatter) flow(n *yaml.Node) string {
 	}
 }
 
-// scalar returns a scalar as in the source.
+// scalar returns a scalar as in the source, or its value if its end in the source is not known.
 func (f *formatter) scalar(n *yaml.Node) string {
 	begin := f.lines.offset(n.Line, n.Column)
 	if end, known := f.end(n, begin); known {

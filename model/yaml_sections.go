@@ -181,7 +181,7 @@ func (r *yamlReader) fill(_ text, n *yaml.Node) {
 	})
 }
 
-// schedule reads a map of choices, which has a separate map for each communication, or a preset alone, which is short
+// schedule reads a map of choices, which has a separate map for each communication, or a preset alone: eager is short
 // for {preset: eager}.
 func (r *yamlReader) schedule(key text, n *yaml.Node) {
 	r.out.scheduled = true

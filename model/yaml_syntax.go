@@ -68,7 +68,7 @@ func reportSyntax(lines *lineTable, err error, list *diag.List) {
 }
 
 // firstBadEnd finds the first line after which the text up to there has a syntax error. Text after an error cannot
-// repair it, so a binary search is possible.
+// repair it, so a binary search is possible. ok is false without such a line, or if src is larger than maxSearched.
 func firstBadEnd(src []byte, ends []int) (int, bool) {
 	if len(src) > maxSearched {
 		return 0, false
@@ -127,7 +127,7 @@ func unbalanced(src []byte, lineEnd func(offset int)) (offset int, fault string)
 	return top, fmt.Sprintf("%q is never closed", string(src[top]))
 }
 
-// closingQuote returns the offset of the quote that closes the scalar at an offset.
+// closingQuote returns the offset of the quote that closes the scalar at an offset, or -1 if there is none.
 func closingQuote(src []byte, at int) int {
 	quote := src[at]
 	for at++; at < len(src); at++ {

@@ -1,7 +1,7 @@
 package domain
 
-// Arithmetic computes the functions of operations, which it finds by their spelling. It returns nil for an unknown
-// function. Programs compute in floating point. A proof computes with other numbers, such that equal formulas give
+// Arithmetic has the functions of operations. Unary and Binary find a function by its spelling, and return nil for an
+// unknown one. Programs compute in floating point. A proof computes with other numbers, such that equal formulas give
 // equal results whatever the order of their sums.
 type Arithmetic struct {
 	Unary  func(spelling string) func(v float64) float64

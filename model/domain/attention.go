@@ -56,7 +56,7 @@ func (a Attention) Attributes() []string {
 	return list
 }
 
-// AttentionOf parses a name that Fn returns.
+// AttentionOf parses a name that Fn returns. ok is false for other names.
 func AttentionOf(fn string) (a Attention, ok bool) {
 	name, constant := SplitFn(fn)
 	list := strings.Split(constant, ",")
@@ -98,7 +98,7 @@ type AttentionShape struct {
 	Start, First, Share int64
 	RowsStep, HeadsStep int64 // from block to block
 
-	Deterministic bool // of a gradient: as in calls.Attention
+	Deterministic bool // for a gradient: see calls.Attention
 }
 
 // CudnnObstacle returns the reason why cuDNN cannot compute an attention of an element type, for any layout of its
@@ -119,7 +119,7 @@ func (s AttentionShape) CudnnObstacle(t DType, causal bool) string {
 }
 
 // Shape computes the extents of an attention from the extents of its queries and keys. The last row has the position of
-// the last key.
+// the last key, unless there are more rows than keys.
 func (a Attention) Shape(q, k []int64) AttentionShape {
 	n := len(k)
 	s := AttentionShape{Blocks: 1, Batch: 1, KeyHeads: k[n-3], KeyRows: k[n-2], Size: k[n-1]}
@@ -144,13 +144,14 @@ func (a Attention) Shape(q, k []int64) AttentionShape {
 	return s
 }
 
-// InBlocks reports whether each block of heads has whole key heads, or a part of one.
+// InBlocks reports whether each block of query heads uses whole key heads or a part of one key head. It is true if
+// blocks do not split the heads.
 func (s AttentionShape) InBlocks() bool {
 	return s.HeadsStep == 0 || s.QueryHeads%s.Share == 0 || s.Share%s.QueryHeads == 0
 }
 
-// Run computes the results of an attention or of its gradient. From Q, K and V it computes O and the logarithms. From
-// dO, Q, K, V, O and the logarithms it computes the gradients of Q, K and V.
+// Run computes the results of an attention or of its gradient. From Q, K and V it computes O and L. From dO, Q, K, V, O
+// and L it computes the gradients of Q, K and V.
 func (a Attention) Run(s AttentionShape, in [][]float64) [][]float64 {
 	if len(in) == 3 {
 		o, logs := a.Forward(s, in[0], in[1], in[2])
@@ -160,8 +161,7 @@ func (a Attention) Run(s AttentionShape, in [][]float64) [][]float64 {
 	return [][]float64{dq, dk, dv}
 }
 
-// Forward computes softmax(scale Q K^T) V, and the logarithm of the sum of exponentials of each row. All
-// arrays are row-major.
+// Forward computes softmax(scale Q K^T) V, and L, the log-sum-exp of each row of scores. All arrays are row-major.
 func (a Attention) Forward(s AttentionShape, q, k, v []float64) (o, logs []float64) {
 	o, logs = make([]float64, len(q)), make([]float64, int64(len(q))/s.Size)
 	a.EachRow(s, func(row, first, last int64) {
@@ -205,8 +205,8 @@ func (a Attention) Backward(s AttentionShape, do, q, k, v, o, logs []float64) (d
 	return dq, dk, dv
 }
 
-// EachRow visits each row of queries with the range of key rows that it sees, first to last-1, counted over all
-// heads.
+// EachRow visits each row of queries with the range of key rows that it sees, first to last-1. Rows are numbered over
+// all heads and batches.
 func (a Attention) EachRow(s AttentionShape, visit func(row, first, last int64)) {
 	for head := range s.Blocks * s.Batch * s.QueryHeads {
 		block, batch := head/(s.Batch*s.QueryHeads), head/s.QueryHeads%s.Batch

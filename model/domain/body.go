@@ -21,7 +21,7 @@ type Step struct {
 	Also bool   // a result of the kernel, in addition to the last step
 }
 
-// Folds reports whether a step makes one value of a row.
+// Folds reports whether a step reduces each row to one value.
 func (s Step) Folds() bool {
 	return len(s.Args) == 1 && FoldOf(s.Fn).Fn != ""
 }

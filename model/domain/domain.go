@@ -149,8 +149,7 @@ func (m *Mesh) Same(o *Mesh) bool {
 	return true
 }
 
-// Coordinate is the position of a world rank along a mesh axis, or -1 when the
-// rank is not in the mesh.
+// Coordinate returns the position of a world rank along a mesh axis. It is -1 if the mesh has no such rank or axis.
 func (m *Mesh) Coordinate(rank int, axis string) int {
 	index := -1
 	for i, r := range m.Ranks {
@@ -171,8 +170,8 @@ func (m *Mesh) Coordinate(rank int, axis string) int {
 	return -1
 }
 
-// Team is the ordered set of world ranks that share every coordinate of rank but
-// the one along axis: the ranks that a communication along that axis joins.
+// Team returns the world ranks that share all coordinates of rank except the one along axis, in the order of the mesh.
+// They take part in a communication along that axis. It is empty if the mesh has no such rank or axis.
 func (m *Mesh) Team(rank int, axis string) []int {
 	var team []int
 	for _, other := range m.Ranks {

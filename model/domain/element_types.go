@@ -80,7 +80,7 @@ func (t ElementType) Alias() string {
 	return t.Cpp
 }
 
-// Row returns the row of an element type.
+// Row returns the row of an element type, or the first row for an unknown type.
 func (t DType) Row() *ElementType {
 	for i := range ElementTypes {
 		if ElementTypes[i].Name == t {
@@ -107,8 +107,8 @@ func (t DType) Constant() string {
 	return strings.ToUpper(string(t))
 }
 
-// The values of an input when a program checks itself: Fills lists them. An exact check has small integers in place of normal
-// values that nothing asks for.
+// The values of an input when a program checks itself: Fills lists them. An exact check uses small integers in place of
+// normal values, and is not possible if the spec asks for FillNormal or FillPositive.
 const (
 	FillNormal   = "normal"   // normally distributed
 	FillPositive = "positive" // their absolute values plus 1/4

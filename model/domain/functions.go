@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// A Function is an elementwise function: all that hirgen knows about it. The model, the passes, the emitter, the
-// documentation and runtime_cpp/include/hirgen/function_rows.hpp read these rows, so a new function is a new row.
+// A Function describes an elementwise function. The model, the passes, the emitter, the documentation and
+// runtime_cpp/include/hirgen/function_rows.hpp read these rows, so a new function is a new row.
 type Function struct {
 	Name     string
 	Form     string // how to write it; empty: "name(A)" or "name(A, B)"
@@ -46,7 +46,7 @@ func (f Function) Is(trait Traits) bool { return f.Traits&trait != 0 }
 // NoGradient is the gradient of functions that are constant wherever they have a derivative.
 const NoGradient = "none"
 
-// slope is the gradient of functions whose derivative is a function of its own: "relu_grad" of "relu".
+// slope is the gradient of a function whose derivative is a separate function: "relu_grad" for "relu".
 func slope(fn string) string { return "Y_slope = " + fn + "_grad(X), dX = mul(dY, Y_slope)" }
 
 // Functions lists the elementwise functions, in the order of the documentation.

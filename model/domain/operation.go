@@ -5,7 +5,7 @@ import "github.com/hirgen/hirgen/internal/base/diag"
 // Operation is one operation of the model, with the model's names of tensors.
 type Operation struct {
 	Kind  string // as in specs: "matmul", "unary", ...
-	Fn    string // of a unary, binary or reduce operation, or an attention
+	Fn    string // of a unary, binary or reduce operation, an attention or a dropout
 	Out   string
 	More  []string // additional results
 	In    []string

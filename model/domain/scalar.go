@@ -68,7 +68,7 @@ func UnaryFn(spelling string) func(float64) float64 {
 	return func(v float64) float64 { return f.Binary(v, by) }
 }
 
-// Epilogue returns a function that a GEMM applies to its result, or the identity for an empty name.
+// Epilogue returns a unary function that a GEMM applies to its result. It is the identity for an empty or unknown name.
 func Epilogue(name string) func(float64) float64 {
 	if fn := FunctionOf(name).Unary; fn != nil {
 		return fn

@@ -18,7 +18,7 @@ func Shape(axes []Axis) []int64 {
 	return shape
 }
 
-// Extents lists the same extents, with their expressions.
+// Extents is Shape with the expressions of the extents.
 func Extents(axes []Axis) []Extent {
 	extents := make([]Extent, 0, len(axes))
 	for _, a := range axes {
@@ -45,7 +45,7 @@ func FormatShape(shape []int64) string {
 	return strings.ReplaceAll(fmt.Sprint(shape), " ", ", ")
 }
 
-// Elements counts the elements of a shape. ok is false if an int64 overflows.
+// Elements counts the elements of a shape. It returns false if an int64 overflows.
 func Elements(shape []int64) (int64, bool) {
 	n := int64(1)
 	for _, extent := range shape {

@@ -34,7 +34,7 @@ func (a *Array) Round(dtype domain.DType) {
 	}
 }
 
-// strides of a row-major shape.
+// strides returns the strides of a row-major shape, in elements.
 func strides(shape []int64) []int64 {
 	s := make([]int64, len(shape))
 	step := int64(1)

@@ -11,19 +11,22 @@ import (
 )
 
 const (
-	// spread is six standard deviations of the distance of two right results of one rounding, in units in the last place.
+	// spread is six standard deviations of the difference between two correct results with one rounding each, in units
+	// in the last place.
 	spread = 2
-	// chopped says how much more a sum of products may lose than one that is rounded: tensor cores cut digits off.
+	// chopped is the factor by which a sum of products may lose more than a rounded sum, because tensor cores truncate.
 	chopped = 4
 )
 
-// Bounds does what Run does, and bounds for each element how far a right program may be from it. A bound is 0 where no
-// rounding shows, and infinite where rounding decides between any values: near a pole, or between two branches.
+// Bounds evaluates a pipeline as Run does. For each element it also bounds the difference between this value and the
+// result of a correct program. A bound is 0 where rounding cannot change the element. It is infinite where rounding may
+// lead to any value: near a pole, or between two branches.
 //
-// It follows the operations. Roundings are independent, and add up as in a random walk. A sum has the noise of its terms, and
-// their common error, as after a division by one number. It also rounds: in fp32, and once for each rank in the
-// element type. An elementwise function is evaluated at the ends of its operands' bounds. Such bounds grow faster than errors
-// do, so a second evaluation, with other roundings, shows by how much: see tighten. DeviceReference does the same in emitted
+// It propagates the bounds through the operations. Rounding errors count as independent, and add up as in a random
+// walk. The error of a sum consists of the independent errors of its terms, their common relative error, as after a
+// division by one number, and its own rounding: in fp32, and once for each rank in the element type. An elementwise
+// function is evaluated at the ends of its operands' bounds. Such bounds grow faster than errors do, so tighten scales
+// them by the result of a second evaluation with other rounding errors. DeviceReference does the same in emitted
 // programs.
 func Bounds(p *model.Pipeline, inputs map[string]*Array) (values, bounds map[string]*Array, err error) {
 	if values, err = Run(p, inputs); err != nil {
@@ -48,9 +51,9 @@ func Bounds(p *model.Pipeline, inputs map[string]*Array) (values, bounds map[str
 // bounded is a tensor with bounds.
 type bounded struct {
 	value, bound *Array
-	other        *Array // with other roundings
-	rounds       bool   // to 16 bits on the way
-	jumps        bool   // rounding decides between branches on the way, so that another evaluation may not show what it does
+	other        *Array // of a second evaluation, with other rounding errors
+	rounds       bool   // some value up to this tensor is rounded to 16 bits
+	jumps        bool   // rounding may decide between branches up to this tensor; a second evaluation may not show its effect
 }
 
 type bounder struct {
@@ -90,7 +93,7 @@ func (b *bounder) operation(op *model.Op, values map[string]*Array) {
 	}
 }
 
-// overflow makes elements exact that overflow in any case when they are stored.
+// overflow sets the bound of an infinite element to 0 if 0.9 times the second evaluation also rounds to this infinity.
 func (k *bounded) overflow(dtype domain.DType) {
 	for i, v := range k.value.Data {
 		if math.IsInf(v, 0) && !k.jumps && dtype.Round(0.9*k.other.Data[i]) == v {
@@ -100,13 +103,16 @@ func (k *bounded) overflow(dtype domain.DType) {
 }
 
 const (
-	// leastElements is how many elements a tensor needs for a second evaluation to say something about its bounds.
+	// leastElements is the smallest number of elements for which a second evaluation can tighten the bounds of a
+	// tensor.
 	leastElements = 32
-	// leastShare remains of bounds if it says that nothing rounds to 16 bits: fp32 rounds in any case.
+	// leastShare is the smallest factor by which tighten scales bounds, because fp32 rounds in any case.
 	leastShare = 0x1p-12
 )
 
-// tighten lowers bounds to a multiple of the largest distance of a second evaluation, in units of the bounds.
+// tighten scales all bounds of a tensor by one factor of at most 1: a multiple of the largest ratio of the difference
+// between the two evaluations to the bound. It does nothing if no value is rounded to 16 bits, if rounding may decide
+// between branches, or for few elements.
 func (k *bounded) tighten() {
 	n := float64(len(k.value.Data))
 	if !k.rounds || k.jumps || n < leastElements {
@@ -137,7 +143,7 @@ func rounded(dtype domain.DType, raw, bound *Array) *Array {
 		}
 		if v = math.Abs(v); !math.IsInf(v, 0) && !math.IsNaN(v) {
 			e = math.Hypot(e, spread*(dtype.Epsilon()+0x1p-22)*max(v, least))
-			if math.IsInf(dtype.Round(v+e), 0) { // an operation in the same kernel may read what does not overflow
+			if math.IsInf(dtype.Round(v+e), 0) { // an operation in the same kernel may read v before it overflows
 				e = math.Inf(1)
 			}
 		}
@@ -158,7 +164,7 @@ func apart(a, b float64) float64 {
 	}
 }
 
-// combined computes an array from the elements of two.
+// combined applies a function to the pairs of elements of two arrays.
 func combined(a, b *Array, fn func(v, e float64) float64) *Array {
 	out := NewArray(a.Shape...)
 	for i, v := range a.Data {
@@ -172,11 +178,11 @@ var (
 	raised  = func(v, e float64) float64 { return middle(v, e) + e }
 	lowered = func(v, e float64) float64 { return middle(v, e) - e }
 	zeroed  = func(v, e float64) float64 { return choose(math.Abs(middle(v, e)) <= e, 0, v) }
-	// finite is for what the ends do not show: what may be any number is not only what overflow made of it.
+	// finite varies an infinite or NaN element with an infinite bound, which may also be a finite number.
 	finite = func(v, e float64) float64 { return choose(math.IsInf(e, 1) && v-v != 0, 1, v) }
 )
 
-// middle returns the middle of the numbers that an element may be: 0 if it is NaN and its bound is infinite.
+// middle returns the middle of the range of an element: its value, but 0 if it is NaN and its bound is infinite.
 func middle(v, e float64) float64 { return choose(v != v && math.IsInf(e, 1), 0, v) }
 
 func choose(holds bool, a, b float64) float64 {
@@ -186,8 +192,8 @@ func choose(holds bool, a, b float64) float64 {
 	return b
 }
 
-// widest raises bounds to the largest distance of an operation's results from raw, where operands from the first to the last
-// one vary in a way.
+// widest raises bounds to the largest distance from raw of the operation's results, when operands first to last vary
+// together in each of the given ways.
 func widest(bound, raw *Array, op *model.Op, in, e []*Array, first, last int, ways ...func(v, e float64) float64) {
 	for _, way := range ways {
 		moved := slices.Clone(in)
@@ -210,7 +216,7 @@ func varied(op *model.Op, in, e []*Array) (raw, bound *Array, jumps bool) {
 		e = []*Array{combined(in[0], e[0], func(v, e float64) float64 { return e + choose(v-v == 0, spread*0x1p-23*math.Abs(v), 0) })}
 	}
 	like := []*model.Op{op}
-	if op.Fn == "eq" { // changes where one of these does
+	if op.Fn == "eq" { // eq changes where ge or gt changes
 		least, more := *op, *op
 		least.Fn, more.Fn = "ge", "gt"
 		like = []*model.Op{&least, &more}
@@ -266,12 +272,14 @@ func (b *bounder) added(op *model.Op, in, other, e []*Array) (results, others, b
 	return []*Array{raw}, []*Array{moved}, []*Array{bound}
 }
 
-// unsure bounds what is infinite or NaN: by infinity if an operand may be any number somewhere.
+// unsure returns the bound of infinite and NaN results: infinity if an operand has an element with an infinite bound,
+// else 0.
 func unsure(e []*Array) float64 {
 	return choose(slices.ContainsFunc(e, func(e *Array) bool { return slices.Contains(e.Data, math.Inf(1)) }), math.Inf(1), 0)
 }
 
-// shared returns a relative error that all elements may have in common: the smallest one.
+// shared returns a relative error that all elements may have in common: the smallest relative bound of a nonzero
+// element. It returns 0 if that is 1 or more.
 func shared(a, e *Array) float64 {
 	least := math.Inf(1)
 	for i, v := range a.Data {
@@ -296,7 +304,8 @@ func secondMoments(op *model.Op, in, e []*Array) (terms, noise *Array) {
 		doubles.evaluate(op, append([]*Array{e[0], plus(in[1], e[1])}, none...)))
 }
 
-// shaken bounds the results of an attention or of its gradient by how far some small changes of the operands move them.
+// shaken bounds the results of an attention or of its gradient by evaluating it with small random changes of the
+// operands.
 func (b *bounder) shaken(op *model.Op, in, other, e []*Array) (results, others, bounds []*Array) {
 	const times = 3
 	a, _ := domain.AttentionOf(op.Fn)
@@ -310,7 +319,7 @@ func (b *bounder) shaken(op *model.Op, in, other, e []*Array) (results, others, 
 		return moved
 	}
 	none := lists.Map(in, func(a *Array) *Array { return NewArray(a.Shape...) })
-	results, others = attention(doubles, a, op, in), attention(doubles, a, op, move(other, none, 0.25)) // which rounds inside, too
+	results, others = attention(doubles, a, op, in), attention(doubles, a, op, move(other, none, 0.25)) // an attention also rounds inside
 	for _, r := range results {
 		bounds = append(bounds, NewArray(r.Shape...))
 	}

@@ -12,18 +12,19 @@ import (
 )
 
 // Run computes a pipeline on whole tensors, one operation after the other, as if there were one rank. GEMMs and
-// reductions accumulate in fp32, in order, and each result is rounded to its element type. inputs has an array for
-// every input. Run rounds a copy of each. The result has every tensor of the pipeline.
+// reductions accumulate in fp32, in order, and each result is rounded to its element type. inputs must have an array of
+// the right shape for every input; otherwise Run returns an error. Run rounds a copy of each. The result has every
+// tensor of the pipeline.
 func Run(p *model.Pipeline, inputs map[string]*Array) (map[string]*Array, error) {
 	return RunIn(p, inputs, singles)
 }
 
-// RunFloat64 does the same in float64, without rounding. It distinguishes errors from rounding.
+// RunFloat64 is Run in float64, without rounding. A comparison with it distinguishes errors from rounding.
 func RunFloat64(p *model.Pipeline, inputs map[string]*Array) (map[string]*Array, error) {
 	return RunIn(p, inputs, doubles)
 }
 
-// RunIn does the same with another arithmetic.
+// RunIn is Run in another arithmetic.
 func RunIn(p *model.Pipeline, inputs map[string]*Array, n Numbers) (map[string]*Array, error) {
 	values := make(map[string]*Array, len(p.Tensors))
 	for _, t := range p.Inputs {
@@ -184,7 +185,7 @@ func (n Numbers) matmul(a, b *Array, shape []int64) *Array {
 	return out
 }
 
-// matrices returns, for each batch, the number of its matrix in in.
+// matrices returns, for each batch, the index of its matrix in in.
 func matrices(in *Array, batch []int64) []float64 {
 	own := NewArray(in.Shape[:max(len(in.Shape)-2, 0)]...)
 	for i := range own.Data {

@@ -21,7 +21,7 @@ func Exact(p *model.Pipeline) bool {
 		return false
 	}
 	products := make(map[*model.Tensor]int, len(p.Tensors)) // number of GEMMs on the longest path
-	moved := map[*model.Tensor]*model.Tensor{}              // by a tensor with the same elements: where they come from
+	moved := map[*model.Tensor]*model.Tensor{}              // maps a moved tensor to the tensor that its elements come from
 	for _, op := range p.Ops {
 		n := 0
 		if op.Kind.Moves() && len(op.In) == 1 {
@@ -49,8 +49,9 @@ func Exact(p *model.Pipeline) bool {
 	return true
 }
 
-// squares reports whether a product of 16 bits has both operands from one tensor. It sums squares, which do not cancel: the result
-// needs more digits, and may be rounded once on each rank and once in all.
+// squares reports whether both operands of a GEMM with a 16-bit result have the elements of one tensor. Such a GEMM
+// sums squares, which do not cancel. Its result needs more digits, and may be rounded on each rank and again after the
+// sum over ranks.
 func squares(op *model.Op, moved map[*model.Tensor]*model.Tensor) bool {
 	return op.Out.DType.Epsilon() != domain.FP32.Epsilon() && cmp.Or(moved[op.In[0]], op.In[0]) == cmp.Or(moved[op.In[1]], op.In[1])
 }
@@ -108,7 +109,8 @@ func Deviations(p *model.Pipeline) map[*model.Tensor]float64 {
 
 func isProduct(op *model.Op) bool { return op.Kind == model.OpMatmul || op.Kind == model.OpLinear }
 
-// summed returns the number of terms in each sum of a GEMM, or the larger one of the two in an attention.
+// summed returns the number of terms in each sum of a GEMM, or in the longer of the two sums of an attention. It is 1
+// for other operations.
 func summed(op *model.Op) int64 {
 	switch {
 	case op.Kind == model.OpAttention:

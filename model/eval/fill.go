@@ -7,9 +7,9 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// FillIntegers makes the inputs with which a generated program checks itself: sparse integers from -2 to 2. An
-// element depends on the seed, the number of the input and the element's row-major index in the whole tensor. The
-// integers are so sparse that sums of products stay exact in fp32 whatever the order of summation.
+// FillIntegers makes the inputs with which a generated program checks itself: sparse integers from -2 to 2, or 0 and 1
+// for a mask. An element depends on the seed, the number of the input and the element's row-major index in the whole
+// tensor. The integers are so sparse that sums of products stay exact in fp32 whatever the order of summation.
 func FillIntegers(p *model.Pipeline, seed uint64) map[string]*Array {
 	inputs := make(map[string]*Array, len(p.Inputs))
 	contractions, fills := Contractions(p), Fills(p)

@@ -5,7 +5,7 @@ import "github.com/hirgen/hirgen/model/domain"
 // Numbers is the arithmetic of an evaluation.
 type Numbers struct {
 	domain.Arithmetic
-	// AddProducts adds v times each number of a row to a sum.
+	// AddProducts adds v times each element of row to the sum at the same index.
 	AddProducts func(sums []float64, v float64, row []float64)
 	// Attend computes an attention as domain.Attention.Run does.
 	Attend func(a domain.Attention, s domain.AttentionShape, in [][]float64) [][]float64

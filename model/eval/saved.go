@@ -7,10 +7,10 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// Saved returns the operations of a forward pass that compute inputs of a backward pass: O and the logarithms of each
+// Saved returns the operations of a forward pass that compute inputs of a backward pass: O and L of each
 // attention_grad, from its Q, K and V. If they were random, rows of probabilities would not add up to 1 but to the
-// number of keys, and cancellation would dominate the gradients. Each such input is the result of a set. The
-// operations before it are operations of the pipeline or have new names.
+// number of keys, and cancellation would dominate the gradients. Each such input is the result of a set. The operations
+// before it are operations of the pipeline or have new names.
 func Saved(p *model.Pipeline) []*model.Op {
 	s := &saver{pipeline: p, made: map[*model.Tensor]bool{}, names: map[string]bool{}}
 	var waiting []*model.Op
@@ -37,7 +37,8 @@ type saver struct {
 	names    map[string]bool
 }
 
-// attention adds the forward pass of an attention_grad, unless it depends on tensors that a waiting attention saves.
+// attention adds the forward pass of an attention_grad and returns true, or returns false if it depends on tensors that
+// a waiting attention saves.
 func (s *saver) attention(grad *model.Op, waiting []*model.Op) bool {
 	needed := s.leadingTo(grad.In[1:4])
 	for _, op := range waiting {

@@ -7,9 +7,9 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// attention: one operation computes the gradients of queries, keys and values, from the result and the logarithms of
-// the sums of its rows. If queries have blocks that the keys do not have, the gradients of keys and values are
-// partial sums, one for each block.
+// attention: one operation computes the gradients of queries, keys and values, from O and L, the log-sum-exp of each
+// row of scores. If queries have blocks that the keys do not have, the gradients of keys and values are partial sums,
+// one for each block.
 func attention(u use) {
 	r := like("attention_grad", u.whole()).reading(u.backward, u.In...).
 		reading(u.backward, u.Out[0], u.logarithms()).with(attrs(u.WrittenOp)...)
@@ -25,7 +25,7 @@ func attention(u use) {
 	u.together([]int{0, 1, 2}, r, along...)
 }
 
-// logarithms returns the second result of an attention. If the forward pass does not have it, it must add it: see
+// logarithms returns L, the second result of an attention. If the forward pass does not have it, it must add it: see
 // Pass.Forward.
 func (u use) logarithms() *model.Tensor {
 	if len(u.Out) > 1 {

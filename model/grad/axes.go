@@ -51,8 +51,8 @@ func inserted(have, want []domain.Axis) (int, bool) {
 	return 0, false
 }
 
-// ready returns a gradient with all elements along the axes of an operand that was stretched, because these axes must
-// be summed.
+// ready returns the gradient of the result. It returns all elements if the gradient lacks an axis along which an
+// operand was stretched, because that axis must be summed.
 func (u use) ready() value {
 	out, v := u.along(), u.dy[0]
 	for i, t := range u.In {

@@ -7,7 +7,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// contraction is a GEMM that sums over rows and over batches.
+// contraction is the GEMM for the gradient of a second operand. It sums over rows and over batches.
 type contraction struct {
 	b       *backward
 	out     []domain.Axis // of the result of the forward GEMM
@@ -101,8 +101,8 @@ func (c *contraction) single(v value, i int) bool {
 	return at < 0 || isOne(v.axes[at])
 }
 
-// axes returns the axes along which the GEMM's result runs, and the axes that the result has. Along a batch of which
-// both operands have one element, the result has one element or no axis.
+// axes returns two lists of batch axes: along, with the extents of the forward result, and want, the axes that the
+// GEMM's result has. Along a batch of which both operands have one element, the result has one element or no axis.
 func (c *contraction) axes(merged []int, left, right value) (along, want []domain.Axis) {
 	for i, axis := range c.out[:c.batches] {
 		switch single := slices.Contains(merged, i); {
@@ -169,7 +169,7 @@ func (c *contraction) prepare(v, other value, merged []int, transposed bool) val
 	return c.b.named(v.name+"_t", permuted(v, perm))
 }
 
-// rows merges axes into one, after a number of axes of one element.
+// rows merges count axes, from index first on, into one. It inserts singles axes of one element before it.
 func (c *contraction) rows(v value, first, count, singles int) value {
 	if count == 1 {
 		return v

@@ -40,7 +40,7 @@ func formula(text string) func(use) {
 	}
 }
 
-// scale: dX = dY by.
+// scale: dX = by dY, with the constant by.
 func scale(u use) {
 	u.give(0, like("scale", u.dy[0]).with("by="+u.Attr("by").Values[0]), nil)
 }

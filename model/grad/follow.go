@@ -98,7 +98,7 @@ func (b *backward) dropConstants(to map[*model.Tensor]bool) {
 	}
 }
 
-// use is an operation of the forward pass on the way back.
+// use is an operation of the forward pass whose backward operations are added.
 type use struct {
 	*backward
 	*model.WrittenOp

@@ -156,7 +156,7 @@ func (b *backward) callIt(v value, name string) {
 }
 
 // mayLieAs reports whether the spec may declare a value with the distribution of t. The value must not be declared yet.
-// A slice, concat or rope may only make it if no axis of t is split or streamed.
+// The result of a slice, concat or rope qualifies only if no axis of t is split or streamed.
 func (b *backward) mayLieAs(v value, t *model.Tensor) bool {
 	s := b.makers[v.name]
 	if s == nil || b.declared[v.name] != nil {

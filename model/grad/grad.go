@@ -1,6 +1,6 @@
 // Package grad writes the backward pass of a pipeline as a spec, which computes the gradients of the inputs from the
-// gradients of the outputs. Each operation has a rule, and so has each composite. The tensors of the forward pass that
-// the rules read are inputs of the backward pass, or are recomputed.
+// gradients of the outputs. Operations and composites have rules for their gradients. The tensors of the forward pass
+// that the rules read are inputs of the backward pass, or are recomputed.
 package grad
 
 import (
@@ -42,7 +42,7 @@ type Pass struct {
 	Saved     []*model.Tensor // results of the forward pass that are inputs, too
 }
 
-// Gradient is a tensor of the backward pass.
+// Gradient names the gradient of a tensor in the backward pass.
 type Gradient struct {
 	Name string
 	Of   *model.Tensor
@@ -89,7 +89,7 @@ type backward struct {
 
 	targets []*model.Tensor        // inputs whose gradients to compute
 	active  map[*model.Tensor]bool // depends on a target, and an output depends on it
-	uses    map[*model.Tensor]int  // operands that are active, not visited yet
+	uses    map[*model.Tensor]int  // number of uses as an active operand that are not visited yet
 	parts   map[*model.Tensor][]part
 	grads   map[*model.Tensor]value
 	given   []Gradient // of outputs: inputs

@@ -133,13 +133,13 @@ func like(fn string, a value, more ...value) result {
 	return r
 }
 
-// with adds attributes.
+// with returns the operation with more attributes.
 func (r result) with(attrs ...string) result {
 	r.attrs = append(slices.Clip(r.attrs), attrs...)
 	return r
 }
 
-// reading adds operands that do not change the axes of the result.
+// reading returns the operation with more operands, which do not change the axes of the result.
 func (r result) reading(b *backward, more ...*model.Tensor) result {
 	for _, t := range more {
 		r.args = append(r.args, b.forward(t).name)
@@ -147,7 +147,7 @@ func (r result) reading(b *backward, more ...*model.Tensor) result {
 	return r
 }
 
-// along gives the result other axes.
+// along returns the operation with other axes of its result.
 func (r result) along(axes []domain.Axis) result {
 	r.axes = axes
 	return r

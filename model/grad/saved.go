@@ -79,7 +79,7 @@ type keeper struct {
 	reads     map[string]bool // read by the gradients
 }
 
-// read parses the option Recompute.
+// read parses the option Recompute. It returns false after it has reported an unknown name.
 func (k *keeper) read() bool {
 	k.mode = Cheap
 	for _, name := range k.b.options.Recompute {

@@ -18,7 +18,7 @@ func (b *backward) full(v value, t *model.Tensor) value {
 	return b.named("d"+t.Name, like("add", b.typed(b.zeros(b.forward(t)), v.dtype), v))
 }
 
-// zeros returns as many zeros as a tensor of the forward pass has elements.
+// zeros returns zeros with the shape of a tensor of the forward pass.
 func (b *backward) zeros(t value) value {
 	return b.named(t.name+"_zeros", like("gt", t, t))
 }
@@ -157,8 +157,8 @@ func reshape(u use) {
 	u.give(0, reshaped(u.unshaped(v), want), nil)
 }
 
-// reshapedParts reshapes the partial sums of a gradient before ranks add them, in place of their sum, so that each
-// rank may get only its shard of the sum.
+// reshapedParts reshapes the partial sums of a gradient before ranks add them, in place of their sum, so that each rank
+// may get only its shard of the sum. It reports whether it did.
 func (u use) reshapedParts(v value, want []domain.Axis) bool {
 	v = u.unshaped(v)
 	s := u.makers[v.name]

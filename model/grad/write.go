@@ -25,7 +25,7 @@ type writer struct {
 	*Pass
 	dtype domain.DType // of tensors without an explicit type
 	lines []string
-	plain bool // Stream axes are plain axes
+	plain bool // print Stream axes as plain axes
 }
 
 // spec prints the backward pass. It drops the schedule of the forward pass, which is about other communications. It

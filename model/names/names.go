@@ -33,8 +33,9 @@ func Fault(name string) string {
 func isNameLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 func isNameTail(c byte) bool   { return c >= '0' && c <= '9' || c == '_' }
 
-// Refused returns the owner of a well-formed name that a spec cannot give to a tensor, or else to a parameter or a mesh, or an empty
-// string. Generated code spells other reserved names differently.
+// Refused returns the owner of a well-formed name that a spec cannot give to a tensor, or with tensor false to a
+// parameter or a mesh. It returns an empty string for other names, because generated code spells reserved names
+// differently.
 func Refused(name string, tensor bool) string {
 	if owner := ReservedBy(name, false); owner == axisKind || !tensor && (name == "rank" || name == "world") {
 		return owner
@@ -42,14 +43,15 @@ func Refused(name string, tensor bool) string {
 	return ""
 }
 
-// Breaks reports whether a name is none in C++ wherever it stands, or hides one of a library that generated code uses.
+// Breaks reports whether generated C++ cannot declare a name anywhere, or whether it would hide a name of a library
+// that generated code uses.
 func Breaks(name string) bool {
 	owner := ReservedBy(name, false)
 	return owner != "" && owner != generated && owner != function
 }
 
-// ReservedBy returns the owner of a well-formed name that generated code does not use for anything else, or an empty string. A program
-// cannot have such a name.
+// ReservedBy returns the owner of a reserved well-formed name, or an empty string if the name is free. With program, it
+// includes names that are reserved only for the name of a program.
 func ReservedBy(name string, program bool) string {
 	for _, r := range reservations {
 		if r.programOnly && !program {

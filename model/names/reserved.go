@@ -6,15 +6,15 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// Owners of names that a spec can use, though generated code spells some of them differently, or the other way round.
+// Owners of reserved names that Refused or Breaks tests for.
 const (
 	axisKind  = "an axis kind"
 	generated = "a name of the generated program"
 	function  = "a function of the C library"
 )
 
-// A reservation is a set of names that a spec cannot use, because generated files use them or give them another
-// meaning.
+// A reservation is a set of names that generated files use or give another meaning. The name of a program cannot be one
+// of them. Tensors, parameters and meshes can, except as Refused says.
 type reservation struct {
 	what        string
 	names       map[string]bool

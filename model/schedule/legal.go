@@ -35,8 +35,8 @@ func (c *Facts) Get(field string) string {
 	return c.Schedule.Of(c.Name, field)
 }
 
-// Together returns the value of a structural field for the communications of one loop. It is the value of a
-// communication by name, or else the value of All, or else the default.
+// Together returns the value of a structural field for the communications of one loop. It is the first value that one
+// of them has by name, or else the value of All, or else the default.
 func (s *Schedule) Together(loop []string, field string) string {
 	for _, name := range loop {
 		if c, ok := s.Given(name, field); ok && name != "" {
@@ -125,7 +125,7 @@ func overIPC(c *Facts) *Problem {
 	return nil
 }
 
-// inPairs requires that the ranks can be divided into pairs in every step.
+// inPairs requires a power of two of ranks, so that every step divides them into pairs.
 func inPairs(c *Facts) *Problem {
 	if c.Ranks&(c.Ranks-1) != 0 {
 		return problem("choose steps: rotation", "pairwise needs a power of two of ranks, and mesh axis %s has %d", c.Axis, c.Ranks)
@@ -133,7 +133,7 @@ func inPairs(c *Facts) *Problem {
 	return nil
 }
 
-// inBrackets requires sub-chunks of the local shard for both ends.
+// inBrackets requires several sub-chunks, because bracket begins and ends with sub-chunks of the local shard.
 func inBrackets(c *Facts) *Problem {
 	if c.Get(Split) == "1" {
 		return problem("say split: 2, or another number, too", "bracket begins and ends with sub-chunks of the local shard, and split is 1")

@@ -35,7 +35,7 @@ func Respelled(field, value string) string {
 	return fmt.Sprintf("say all: {%s: %s}", now.field, value)
 }
 
-// RespelledValue does the same for an old value of a field that still exists.
+// RespelledValue returns a hint for an old value of a field that still exists. It is empty for other values.
 func RespelledValue(field, value string) string {
 	switch via, _ := Named(Via); {
 	case field == Pipeline && value == Ring:

@@ -112,7 +112,7 @@ func (s *Schedule) usual(field string) string {
 	return f.Default
 }
 
-// Number parses a value as a number. It returns 0 for an open value.
+// Number parses a value as a number. It returns 0 for an open value and for a named value.
 func Number(value string) int64 {
 	n, _ := strconv.ParseInt(value, 10, 64) // 0 if value is not a number
 	return n
@@ -159,8 +159,9 @@ func (s *Schedule) Stated() []Choice {
 	return slices.DeleteFunc(slices.Clone(s.Choices), func(c Choice) bool { return c.Pos == diag.Pos{} })
 }
 
-// LeaveTransportOpen makes a program choose its transport when it starts, with preset: auto and no transport in the
-// spec, because CUDA IPC is not available everywhere.
+// LeaveTransportOpen sets transport: auto, so that a program chooses its transport when it starts, because CUDA IPC is
+// not available everywhere. It does so only with preset: auto, no chosen transport, and no chosen pipeline other than
+// p2p.
 func (s *Schedule) LeaveTransportOpen() {
 	pipeline, chosen := s.Given("", Pipeline)
 	if s.Get(Preset) == Auto && !s.Chooses(Transport) && (!chosen || pipeline.Value == P2P) {
