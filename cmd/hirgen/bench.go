@@ -157,8 +157,8 @@ func (f *benchFlags) validate() error {
 	return err
 }
 
-// cases returns all combinations, spec by spec. A spec that cannot be read at all ends the command. A wrong spec is a
-// row.
+// cases returns all combinations, spec by spec. A spec that is wrong with its own parameters ends the command. A wrong
+// combination becomes a row.
 func (f *benchFlags) cases(specs []string) ([]bench.Case, error) {
 	params, err := parseParams(f.params)
 	if err != nil {
@@ -205,7 +205,8 @@ func (f *benchFlags) cases(specs []string) ([]bench.Case, error) {
 	return all, nil
 }
 
-// report prints and writes the rows; its error is the exit code.
+// report prints and writes the rows. Its error has exit code 1 if a row is wrong or failed, and 3 if nothing was
+// measured.
 func (f *benchFlags) report(w io.Writer, result *bench.Result) error {
 	if err := f.write(w, result); err != nil {
 		return err

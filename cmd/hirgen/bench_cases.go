@@ -15,7 +15,7 @@ type listedCase struct {
 	Name     string           `json:"name"`
 	Spec     string           `json:"spec"` // next to the file, unless it is absolute
 	Params   map[string]int64 `json:"params"`
-	Schedule []string         `json:"schedule"` // each as --schedule has it
+	Schedule []string         `json:"schedule"` // values of --schedule
 }
 
 // readCases reads a file of --cases: programs that are one problem, which has the file's name.

@@ -19,7 +19,7 @@ import (
 // besideFrom lists the flags that are valid with --from. All others configure a measurement.
 var besideFrom = []string{"from", "page", "csv"}
 
-// show prints, draws and writes what was measured before. Rows that were wrong then are no failure now.
+// show prints, draws and writes earlier results. It does not fail because of wrong or failed rows.
 func (f *benchFlags) show(cmd *cobra.Command, args []string) error {
 	others := slices.Clone(args)
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
@@ -37,7 +37,7 @@ func (f *benchFlags) show(cmd *cobra.Command, args []string) error {
 	return f.write(cmd.OutOrStdout(), result)
 }
 
-// readRows reads the rows of a flag's file. A file without rows is a mistake in the command line.
+// readRows reads the rows of a flag's file. A file without rows is a usage error.
 func readRows(flag, path string) (*bench.Result, error) {
 	result, err := bench.Read(path)
 	var missing *fs.PathError
@@ -63,7 +63,7 @@ func (f *benchFlags) write(w io.Writer, result *bench.Result) error {
 	return nil
 }
 
-// toFile writes a file that is no spec. It refuses to replace a spec, which its author may have nowhere else.
+// toFile writes a file. It refuses to replace a spec, because that may be the only copy.
 func toFile(path string, write func(io.Writer) error) error {
 	if have, err := os.ReadFile(path); err == nil && regexp.MustCompile(`(?m)^hirgen:`).Match(have) {
 		return usagef("%s is a spec, which this would replace: name another file", path)

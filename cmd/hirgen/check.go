@@ -106,7 +106,7 @@ type predictions struct {
 	next              func(hostir.Movement) *schedules.Next
 }
 
-// nextBest returns what placements cost that do without a communication.
+// nextBest returns a function that describes, for a communication, the next best placements, which do without it.
 func nextBest(p *hostir.Program, machine string) (func(hostir.Movement) *schedules.Next, error) {
 	m, err := loadMachine(machine)
 	if err != nil {
@@ -115,7 +115,7 @@ func nextBest(p *hostir.Program, machine string) (func(hostir.Movement) *schedul
 	return schedules.NextBest(p, m)
 }
 
-// summary describes a lowered program, and how it is expected to run, to whoever wrote its spec.
+// summary describes a lowered program, and its predicted performance, for the author of its spec.
 func summary(p *hostir.Program, lowered *calls.Described, predicted predictions) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s: %d ranks, %d worker streams\n", p.Name, p.Meshes[0].Size(), p.Streams)
@@ -147,7 +147,8 @@ func summary(p *hostir.Program, lowered *calls.Described, predicted predictions)
 	return text.String()
 }
 
-// describeMovements prints what moves between ranks, and how often a call does it. With predictions it also prints why.
+// describeMovements prints each communication, and how often a call runs it. With predictions it also prints the reason
+// and the next best placements.
 func describeMovements(text *strings.Builder, p *hostir.Program, predicted *predictions) {
 	movements := hostir.Movements(p)
 	for _, m := range movements {
@@ -180,7 +181,7 @@ func describeMemory(text *strings.Builder, m calls.Memory) {
 // megabytes prints bytes.
 func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
 
-// describeTensor prints name, element type, axes as in the spec and one rank's share.
+// describeTensor prints the name, the element type, the axes as in the spec and the shape on one rank.
 func describeTensor(t *hostir.Tensor) string {
 	return fmt.Sprintf("%s %s %s, one rank holds %s",
 		t.Name, t.DType, domain.FormatAxes(t.Axes), hosttext.Numbers(lists.Map(t.Axes, domain.Axis.LocalSize)))

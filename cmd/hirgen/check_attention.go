@@ -12,8 +12,8 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// attentionReport is an attention or a gradient of one. It has the implementation on a GPU if cuDNN is installed,
-// "cudnn" or "tiled", and the reason if it is not cuDNN.
+// attentionReport describes an attention or a gradient of one. Method is the implementation on a GPU if cuDNN is
+// installed, "cudnn" or "tiled". Reason says why it is not cuDNN.
 type attentionReport struct {
 	Out      string `json:"out"`
 	Gradient bool   `json:"gradient"`
@@ -37,7 +37,8 @@ func reportAttentions(p *hostir.Program) []attentionReport {
 	return list
 }
 
-// predictWithoutCudnn predicts the same call where cuDNN is missing; nil where that makes no difference.
+// predictWithoutCudnn predicts the same call on a machine without cuDNN. It returns nil if cuDNN computes no attention,
+// or if there is no prediction.
 func predictWithoutCudnn(p *hostir.Program, lowered *calls.Described, r *cost.Prediction) (*cost.Prediction, error) {
 	if r == nil || byCudnn(reportAttentions(p)) == 0 {
 		return nil, nil

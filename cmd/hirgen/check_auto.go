@@ -18,8 +18,8 @@ func describeAuto(p *hostir.Program) string {
 	return "schedule: auto, " + p.Auto.Basis + "\n"
 }
 
-// autoTime predicts the program that schedule: auto would make, for a spec whose schedule chooses fields and no preset: its author
-// may not know what they miss. It is nil for other specs, and where auto makes no program.
+// autoTime predicts the program that schedule: auto would make, for a spec whose schedule chooses fields and no preset.
+// Its author may not know how fast auto is. autoTime returns nil for other specs, and if auto makes no program.
 func (f *specFlags) autoTime(p *hostir.Program, src *source) (*cost.Prediction, error) {
 	if _, preset := p.Choices.Given("", schedule.Preset); preset || p.Auto != nil {
 		return nil, nil

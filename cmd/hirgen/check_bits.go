@@ -15,7 +15,7 @@ type bitsReport struct {
 	At     string `json:"at"`
 }
 
-// reportBits lists the outputs of all variants of a program.
+// reportBits lists the outputs of a program, each with the first reason that any variant has.
 func reportBits(variants []*calls.Program) (list []bitsReport) {
 	for _, p := range variants {
 		for i, o := range effects.Outputs(p) {

@@ -39,7 +39,7 @@ type warningReport struct {
 	Message string `json:"message"`
 }
 
-// formReport has the differences of the fallback variant.
+// formReport is the part of a report that the fallback variant has, too.
 type formReport struct {
 	Communications []communicationReport `json:"communications"`
 }
@@ -220,7 +220,7 @@ func reportOp(op *model.Op) opReport {
 	return r
 }
 
-// reportProduct sees the result as batches of matrices, one for each of the second operand.
+// reportProduct treats the result as batches of matrices, one batch for each matrix of the second operand.
 func reportProduct(op *model.Op) *productReport {
 	left, right, out := domain.Shape(op.In[0].Axes), domain.Shape(op.In[1].Axes), domain.Shape(op.Out.Axes)
 	r := &productReport{M: 1, N: out[len(out)-1], K: left[len(left)-1], Batch: 1}

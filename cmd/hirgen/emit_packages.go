@@ -24,7 +24,7 @@ func (f *packageFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.backward, "backward", "", "give its operator this `SPEC` as gradient, as hirgen grad writes it for the forward pass")
 }
 
-// check says what is wrong with them.
+// check returns a usage error for wrong flags.
 func (f *packageFlags) check() error {
 	switch {
 	case f.GoModule != "" && !f.Go:
@@ -38,7 +38,7 @@ func (f *packageFlags) check() error {
 	return nil
 }
 
-// addTo adds the packages to the printed files.
+// addTo adds the packages to the options of the emitter.
 func (f *packageFlags) addTo(options *emit.Options, cmd *cobra.Command, flags *specFlags, proved bool) error {
 	options.Packages = f.Packages
 	if f.backward == "" {
@@ -53,7 +53,7 @@ func (f *packageFlags) addTo(options *emit.Options, cmd *cobra.Command, flags *s
 	return nil
 }
 
-// emitted lowers a spec, and says how its program is printed.
+// emitted lowers a spec, proves its program if proved is true, and returns the options for the emitter.
 func (f *specFlags) emitted(cmd *cobra.Command, spec string, proved bool) (*hostir.Program, *calls.Described, *source,
 	emit.Options, error) {
 	f.emits = true

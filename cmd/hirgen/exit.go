@@ -39,12 +39,12 @@ func usagef(format string, args ...any) error {
 	return &usageError{message: fmt.Sprintf(format, args...)}
 }
 
-// exitError ends a command that has already said all there is to say.
+// exitError ends a command with an exit code, without more output.
 type exitError struct{ code int }
 
 func (e *exitError) Error() string { return fmt.Sprintf("exit code %d", e.code) }
 
-// report prints what went wrong, with what to do about it, and returns the exit code.
+// report prints an error and returns its exit code. It prints nothing for nil and for an exitError.
 func report(w io.Writer, cmd *cobra.Command, err error) int {
 	var (
 		spec        *specError
@@ -82,8 +82,8 @@ func report(w io.Writer, cmd *cobra.Command, err error) int {
 	return exitInternal
 }
 
-// isEnvironment reports whether what is on the machine, not hirgen, stands in the way: a
-// file that cannot be read or written or is not hirgen's to overwrite, a full disk.
+// isEnvironment reports whether the machine, not hirgen, causes an error: a file that cannot be read or written, a file
+// that hirgen must not overwrite, or a full disk.
 func isEnvironment(err error) bool {
 	var (
 		refusal *emit.RefusalError
@@ -97,7 +97,7 @@ func isEnvironment(err error) bool {
 		errors.As(err, &no)
 }
 
-// reportPanic turns a panic into the internal error that it is.
+// reportPanic prints a panic as an internal error, and returns the exit code.
 func reportPanic(w io.Writer, failure any) int {
 	fmt.Fprintf(w, "hirgen: internal error: %v\n%s\nThis is a mistake in hirgen; please report it with the spec.\n",
 		failure, debug.Stack())

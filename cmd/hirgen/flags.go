@@ -43,7 +43,7 @@ func (v *strictValue) Set(text string) error {
 	return v.Value.Set(text)
 }
 
-// beStrict makes the flags of cmd and of its commands strict, but for repeatable texts.
+// beStrict makes the flags of cmd and of its commands strict, except repeatable flags for text.
 func beStrict(cmd *cobra.Command) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if _, repeatable := f.Value.(pflag.SliceValue); !repeatable || f.Value.Type() == "intSlice" {

@@ -11,7 +11,7 @@ import (
 )
 
 func main() {
-	debug.SetGCPercent(400) // the heap is small, and most of it is soon of no use: with Go's default, check takes a fifth longer
+	debug.SetGCPercent(400) // the heap is small and short-lived: with Go's default, check takes a fifth longer
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends hirgen at once
 	os.Exit(execute(ctx, os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr}))

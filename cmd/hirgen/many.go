@@ -8,18 +8,18 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// severity orders exit codes: of several files the last of these decides.
+// severity lists exit codes by severity. With several files, the code that comes last in the list is returned.
 var severity = []int{exitOK, exitEdited, exitNotProved, exitSpec, exitEnvironment, exitInternal}
 
 // eachFile runs a function for each file, and reports the errors of each. The returned error has the most serious exit
-// code. A command line that cannot be carried out ends it at once, as Ctrl-C does.
+// code. A usage error or Ctrl-C ends it at once. With a single file, it returns the error of that file.
 func eachFile(cmd *cobra.Command, paths []string, do func(path string) error) error {
 	if len(paths) == 1 {
 		return do(paths[0])
 	}
 	worst, in := exitOK, cmd.InOrStdin()
 	for _, path := range paths {
-		cmd.SetIn(in) // whatever the file before made of it
+		cmd.SetIn(in) // the previous file may have replaced it
 		err := do(path)
 		if usage := new(usageError); errors.As(err, &usage) || errors.Is(err, context.Canceled) {
 			return err
@@ -35,7 +35,7 @@ func eachFile(cmd *cobra.Command, paths []string, do func(path string) error) er
 	return nil
 }
 
-// severalOf accepts one argument or more, each of them once: standard input has one text, and a file one too.
+// severalOf accepts one or more different arguments.
 func severalOf(name string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {

@@ -94,7 +94,7 @@ func layerList() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// writeNew writes the spec to a file that is not there yet.
+// writeNew writes the spec to a new file, or to standard output for "-".
 func writeNew(cmd *cobra.Command, path, layer, name string, sizes map[string]int64) error {
 	if name == "" {
 		name, _, _ = strings.Cut(filepath.Base(path), ".")

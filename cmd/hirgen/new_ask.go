@@ -17,7 +17,7 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// isTerminal reports whether somebody may answer.
+// isTerminal reports whether in is a character device, such as a terminal.
 func isTerminal(in io.Reader) bool {
 	file, ok := in.(*os.File)
 	if !ok {
@@ -79,7 +79,7 @@ func (d *dialog) askForSize(param model.Param, later []model.Param) {
 	}
 }
 
-// faultOf returns the reason why an answer is not valid.
+// faultOf returns the reason why an answer is not valid, or an empty string.
 func (d *dialog) faultOf(name, answer string, later []model.Param) string {
 	n, err := expr.Integer(answer)
 	switch {
@@ -94,8 +94,9 @@ func (d *dialog) faultOf(name, answer string, later []model.Param) string {
 	return reason
 }
 
-// fit looks for values of some sizes, and of later ones, with which the spec lowers: the defaults, or multiples of them by
-// the number of ranks where fewer mistakes remain then. It returns those that differ from the defaults, or why there are none.
+// fit looks for sizes with which the spec lowers. It multiplies the default of a size in of or later by the number of
+// ranks if fewer errors remain then. It returns the multiplied sizes, and the message of the first remaining error, or
+// "".
 func (d *dialog) fit(of, later []model.Param) (map[string]int64, string) {
 	found := map[string]int64{}
 	faults, reason := d.faults(found)
@@ -114,7 +115,7 @@ func (d *dialog) fit(of, later []model.Param) (map[string]int64, string) {
 	return found, reason
 }
 
-// faults counts what is wrong with the spec of the sizes, and says the first of it.
+// faults returns the number of errors of the spec with the sizes, and the message of the first one.
 func (d *dialog) faults(more map[string]int64) (int, string) {
 	sizes := maps.Clone(d.sizes)
 	maps.Copy(sizes, more)
@@ -129,7 +130,7 @@ func (d *dialog) faults(more map[string]int64) (int, string) {
 	return len(found.Items), found.Items[0].Message
 }
 
-// unknownLayer returns the message for an answer that names no layer.
+// unknownLayer returns the message for an answer that names no layer, or an empty string.
 func unknownLayer(answer string) string {
 	if slices.Contains(api.Layers, answer) {
 		return ""
@@ -140,7 +141,7 @@ func unknownLayer(answer string) string {
 	return "there is no such layer; there are " + strings.Join(api.Layers, ", ")
 }
 
-// ask asks until an answer is valid.
+// ask asks until an answer is valid. It returns usual for an empty answer, if valid, and at the end of the input.
 func (d *dialog) ask(what, usual string, fault func(string) string) string {
 	for {
 		fmt.Fprintf(d.out, "%s [%s]: ", what, usual)

@@ -9,8 +9,8 @@ import (
 	"github.com/hirgen/hirgen/internal/tools/bench"
 )
 
-// progress shows what is under way: on a terminal a bar with the time that is left, elsewhere a line for each thing that
-// begins. Of how much is not known where all is 0.
+// progress shows the current step: on a terminal a bar with the remaining time, elsewhere a line for each step that
+// begins. all is 0 if the number of steps is not known.
 func progress(w io.Writer) bench.Progress {
 	if file, ok := w.(io.Reader); ok && isTerminal(file) {
 		begin := time.Now()
@@ -29,14 +29,14 @@ func progress(w io.Writer) bench.Progress {
 	}
 }
 
-// bar draws a bar over the one before.
+// bar draws a bar over the previous bar.
 func bar(w io.Writer, took time.Duration, done, all int, next string) {
 	const width = 24
 	if done >= all && next == "" {
 		fmt.Fprint(w, "\r\x1b[K")
 		return
 	}
-	if all == 0 { // it may be longer than the terminal is wide, which a bar cannot be
+	if all == 0 { // the text may be wider than the terminal, which a bar must not be
 		fmt.Fprintf(w, "\r\x1b[K%s\n", next)
 		return
 	}

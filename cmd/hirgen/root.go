@@ -17,7 +17,7 @@ type streams struct {
 	out, err io.Writer
 }
 
-// output remembers why a write failed. Commands print without looking.
+// output keeps the first error of a write, because commands print without checking errors.
 type output struct {
 	io.Writer
 	err error
@@ -92,7 +92,7 @@ of a program were edited. hirgen run also returns the exit codes of the ranks.`,
 	return root
 }
 
-// exactly accepts n arguments and names them in the error otherwise.
+// exactly accepts one argument for each name. Its error names the first missing or unexpected argument.
 func exactly(names ...string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		switch {

@@ -130,7 +130,7 @@ func (f *runFlags) runCommand(cmd *cobra.Command, args []string) error {
 	return f.launch(cmd, launch.Options{Program: program, Foreign: true, N: f.ranks, Args: args[1:]})
 }
 
-// launch runs the ranks. Its error carries their exit code.
+// launch runs the ranks. If their exit code is not 0, it returns an exitError with that code.
 func (f *runFlags) launch(cmd *cobra.Command, options launch.Options) error {
 	options.Seed, options.Timeout = f.seed, time.Duration(f.timeout*float64(time.Second))
 	options.Stdin, options.Stdout, options.Stderr = cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()
@@ -144,7 +144,7 @@ func (f *runFlags) launch(cmd *cobra.Command, options launch.Options) error {
 	return nil
 }
 
-// validate checks the flags, and settles the device.
+// validate checks the flags, and resolves the device.
 func (f *runFlags) validate(cmd *cobra.Command) (launch.Device, error) {
 	device, err := launch.ParseDevice(f.device)
 	switch {

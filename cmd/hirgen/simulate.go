@@ -118,7 +118,7 @@ func (f *simulateFlags) run(cmd *cobra.Command, path string) error {
 // mostTraced is the most calls of a trace, about 4 MB. A trace has more if one class alone has more.
 const mostTraced = 12000
 
-// options reads the flags and the spec, whose mistakes are shown in place.
+// options reads the flags and the spec.
 func (f *simulateFlags) options(cmd *cobra.Command, path string) (o simulate.Options, err error) {
 	if len(f.ranks) == 0 || slices.ContainsFunc(f.ranks, func(n int) bool { return n < 1 || n > mostRanks }) {
 		return o, usagef("-n RANKS,... says for how many ranks: numbers in 1 to %d", mostRanks)
@@ -153,5 +153,5 @@ func (f *simulateFlags) options(cmd *cobra.Command, path string) (o simulate.Opt
 	return o, err
 }
 
-// mostRanks is how many ranks are simulated at most.
+// mostRanks is the largest number of ranks that can be simulated.
 const mostRanks = 4096

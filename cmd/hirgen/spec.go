@@ -39,7 +39,7 @@ func (f *specFlags) register(cmd *cobra.Command) {
 	f.registerLowering(cmd)
 }
 
-// registerSpec adds what changes the spec.
+// registerSpec adds the flags that change the spec.
 func (f *specFlags) registerSpec(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&f.params, "param", "p", nil, "set a parameter of the spec, `NAME=VALUE`; repeatable")
@@ -74,7 +74,7 @@ func (f *specFlags) readSchedule() error {
 	return nil
 }
 
-// registerLowering adds the switches of lowering.
+// registerLowering adds the flags of lowering.
 func (f *specFlags) registerLowering(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.dumpAfter, "dump-after", nil, "print the host program after `PASS` (or all) to standard error; repeatable")
@@ -84,7 +84,7 @@ func (f *specFlags) registerLowering(cmd *cobra.Command) {
 	f.registerMachine(cmd)
 }
 
-// registerMachine adds the machine that times are predicted on.
+// registerMachine adds the flag for the machine of predictions.
 func (f *specFlags) registerMachine(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.machine, "machine", schedules.MeasuredMachine, "predict for `MACHINE`, and choose for it with schedule: auto: "+
 		strings.Join(cost.Machines(), ", ")+", or a file that --calibrate of an emitted program wrote")
@@ -133,7 +133,7 @@ func (f *specFlags) load(cmd *cobra.Command, path string) (*model.Pipeline, *sou
 	} else {
 		pipeline, src.text, err = model.LoadFile(path, overrides, settings...)
 	}
-	if err == nil && isStream && f.emits { // the name of a pipe means nothing
+	if err == nil && isStream && f.emits { // the name of a pipe is arbitrary
 		src.name = pipeline.Name + ".yaml"
 		pipeline, err = model.Load(src.name, src.text, overrides, settings...)
 	}
@@ -177,7 +177,7 @@ type source struct {
 	path     string // as the user typed it
 	name     string // in diagnostics and emitted programs
 	text     []byte
-	pipeline *model.Pipeline // what lower made of it
+	pipeline *model.Pipeline // set by lower
 	lowering lowering.Options
 }
 
@@ -190,8 +190,8 @@ func (s *source) calls(program *hostir.Program) (*calls.Described, error) {
 	return lowered, nil
 }
 
-// locate turns diagnostics, which name the spec by its base name so that output does
-// not depend on folders, into ones with the path that the user typed.
+// locate replaces the base name of the spec in diagnostics by the path that the user typed. Positions have only base
+// names, so that output does not depend on folders. Other errors stay unchanged.
 func (s *source) locate(err error) error {
 	found, ok := diag.Diagnostics(err)
 	if !ok {

@@ -19,7 +19,7 @@ var otherNames = map[string]string{
 	"exec": "run", "launch": "run", "ir": "lower", "dump": "lower", "show": "lower",
 }
 
-// suggest refuses an unknown command with the one that was probably meant.
+// suggest returns an error for an unknown command, with the command that was probably meant.
 func suggest(root *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil

@@ -37,7 +37,7 @@ these alone. A field of communications is set for all of them, as in all.via, or
 	})
 }
 
-// fieldHint suggests the field of the schedule that was probably meant.
+// fieldHint suggests the field of the schedule that was probably meant, or returns an empty string.
 func fieldHint(name string) string {
 	var names []string
 	for _, f := range schedule.Fields {
@@ -112,7 +112,7 @@ func (t *table[Row]) names() []string {
 	return slices.Compact(names)
 }
 
-// choose takes the rows with the names, or all.
+// choose returns the rows with the given names, or all rows without names. An unknown name is a usage error.
 func (t *table[Row]) choose(names []string) ([]Row, error) {
 	for _, name := range names {
 		if slices.Contains(t.names(), name) {

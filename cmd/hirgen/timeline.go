@@ -66,7 +66,7 @@ func drawTimeline(w io.Writer, paths, specs, titles []string, out string) error 
 	return nil
 }
 
-// nameShortly leaves out folders, where files differ without them.
+// nameShortly shortens the names of traces to their base names, if these differ.
 func nameShortly(traces []*timeline.Trace) {
 	seen := map[string]bool{}
 	for _, t := range traces {
@@ -80,7 +80,7 @@ func nameShortly(traces []*timeline.Trace) {
 	}
 }
 
-// readTrace reads a trace; a file that is none does not belong on the command line.
+// readTrace reads a trace. A file that is not a trace is a usage error.
 func readTrace(path string) (*timeline.Trace, error) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -57,7 +57,7 @@ FILE, which other commands take by --schedule-file.`,
 	return cmd
 }
 
-// run searches, times, and times again.
+// run predicts the candidates, times the best of them, and times the winner and auto again.
 func (f *tuneFlags) run(cmd *cobra.Command, spec string) error {
 	params, err := f.validate()
 	if err != nil {
@@ -109,7 +109,7 @@ func (f *tuneFlags) run(cmd *cobra.Command, spec string) error {
 	return nil
 }
 
-// validate checks the flags.
+// validate checks the flags, completes the options, and returns the parameters of -p.
 func (f *tuneFlags) validate() (map[string]int64, error) {
 	params, err := parseParams(f.params)
 	if err != nil {
@@ -132,7 +132,7 @@ func (f *tuneFlags) validate() (map[string]int64, error) {
 	return params, err
 }
 
-// again times the winner and auto at some sizes, in programs that start afresh.
+// again times the winner and auto at several sizes, in new programs.
 func (f *tuneFlags) again(cmd *cobra.Command, spec string, params map[string]int64, sizes bench.Sweep,
 	winner bench.Candidate) (*bench.Result, error) {
 	cases, err := bench.Rivals(spec, params, sizes, winner)
@@ -148,7 +148,7 @@ func (f *tuneFlags) again(cmd *cobra.Command, spec string, params map[string]int
 	return result, bench.Run(cmd.Context(), cases, o)
 }
 
-// printRace prints what was timed side by side.
+// printRace prints the times of the candidates.
 func printRace(w io.Writer, tuned *bench.Tuned) {
 	for _, row := range tuned.Rows {
 		text := fmt.Sprintf("  %9.1f us  %s", row.Median, row.Label)
@@ -162,7 +162,7 @@ func printRace(w io.Writer, tuned *bench.Tuned) {
 	}
 }
 
-// compareAgain has a line for each size: what the winner bought.
+// compareAgain returns a line for each size, with the speedup of the winner over auto.
 func compareAgain(result *bench.Result) []string {
 	var lines []string
 	var base bench.Row

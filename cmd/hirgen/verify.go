@@ -124,7 +124,7 @@ func (f *specFlags) model(src *source) values.Load {
 	}
 }
 
-// readAll reads the text at a path. The size of a spec is limited.
+// readAll reads the whole text at a path, or standard input for "-".
 func readAll(in io.Reader, path string) (string, error) {
 	if path != "-" {
 		text, err := os.ReadFile(filepath.Clean(path))
@@ -134,7 +134,7 @@ func readAll(in io.Reader, path string) (string, error) {
 	return string(text), err
 }
 
-// setRanks adds -p for the parameter of the mesh.
+// setRanks adds -p for the parameter that sets the number of ranks.
 func (f *specFlags) setRanks(cmd *cobra.Command, path string, ranks int64) error {
 	pipeline, _, err := f.load(cmd, path)
 	if err != nil {
@@ -148,7 +148,8 @@ func (f *specFlags) setRanks(cmd *cobra.Command, path string, ranks int64) error
 	return nil
 }
 
-// parameterOf returns the parameter that sets the number of ranks.
+// parameterOf returns the parameter that sets the number of ranks: the extent of the only axis of the only mesh. It
+// returns an error if there is none.
 func parameterOf(p *model.Pipeline) (string, error) {
 	if len(p.Meshes) == 1 && len(p.Meshes[0].Axes) == 1 {
 		if name, ok := p.Meshes[0].Axes[0].Expr().(expr.Var); ok {
@@ -158,7 +159,7 @@ func parameterOf(p *model.Pipeline) (string, error) {
 	return "", usagef("-n sets the one axis of a mesh that is a parameter, and this spec has no such mesh; set its parameters with -p")
 }
 
-// written reads programs that are written as text.
+// written parses the text form of programs, and applies -p and ranks.
 func (f *specFlags) written(path, text string, ranks int64) ([]*calls.Program, error) {
 	if len(f.schedule)+len(f.disable)+len(f.dumpAfter) > 0 {
 		return nil, usagef("%s has the calls of a program, which need no lowering: only -p and -n apply", path)

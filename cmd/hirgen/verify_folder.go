@@ -73,7 +73,7 @@ func modelOf(cmd *cobra.Command, dir string, record *emit.Record, ranks int64) (
 	return own.model(src), nil
 }
 
-// notes receives the differences. With --json, standard output contains only JSON.
+// notes returns the writer for the differences. With --json, standard output contains only JSON.
 func notes(cmd *cobra.Command, asJSON bool) io.Writer {
 	if asJSON {
 		return cmd.ErrOrStderr()
@@ -81,7 +81,8 @@ func notes(cmd *cobra.Command, asJSON bool) io.Writer {
 	return cmd.OutOrStdout()
 }
 
-// compareSources prints calls as the folder's own spec and settings say, and compares.
+// compareSources renders calls with the spec and settings of a folder, and compares the result with the files of the
+// folder.
 func compareSources(cmd *cobra.Command, dir string, record *emit.Record, programs []*calls.Program) ([]emit.Difference, error) {
 	own, err := readSettings(record.Flags)
 	if err != nil {
@@ -112,7 +113,7 @@ func compareSources(cmd *cobra.Command, dir string, record *emit.Record, program
 	return emit.Differences(dir, files)
 }
 
-// readSettings reads what settings wrote.
+// readSettings parses flags in the form that settings returns.
 func readSettings(flags []string) (*specFlags, error) {
 	own := &specFlags{machine: schedules.MeasuredMachine}
 	for i := 0; i+1 < len(flags); i += 2 {

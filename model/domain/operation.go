@@ -14,7 +14,7 @@ type Operation struct {
 	Start Extent   // slice
 	Shape []Extent // the logical shape of Out, without reduced axes
 	DType DType    // of Out
-	Whole string   // as the spec writes it, or what it is a part of: "Y = layer_norm(X, g, b)"; empty: this one says all
+	Whole string   // text of its composite or, with attributes, of the operation in the spec: "Y = layer_norm(X, g, b)"; else empty
 	Pos   diag.Pos
 }
 

@@ -59,7 +59,7 @@ func Entries(folder string) ([]Entry, error) {
 		}
 		entry, err := measure(path)
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // another process took it away
+			return nil // another process removed it
 		}
 		entry.Name, _ = filepath.Rel(folder, path)
 		entries = append(entries, entry)

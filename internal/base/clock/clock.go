@@ -1,11 +1,12 @@
-// Package clock has vector clocks: what has ended before something begins. The pass overlap, the order of calls and the prover each
-// run through a program in their own way, and compare what they find with these clocks.
+// Package clock has vector clocks, which record the work that has ended before other work begins. The pass overlap, the
+// order of calls and the prover each run through a program in their own way, and compare what they find with these
+// clocks.
 package clock
 
 import "slices"
 
-// Clock counts, for each stream, how much of its work has ended. Streams have numbers, and a clock counts 0 for those that it does
-// not reach.
+// Clock counts, for each stream, how much of its work has ended. Streams have numbers, and a clock counts 0 for streams
+// beyond its length.
 type Clock[N int | int32] []N
 
 // Of returns how much work of a stream has ended.
@@ -16,7 +17,7 @@ func (c Clock[N]) Of(stream int) N {
 	return 0
 }
 
-// At sets how much work of a stream has ended. It may use the memory of c.
+// At returns c with another count of ended work for a stream. It may reuse the memory of c.
 func (c Clock[N]) At(stream int, ended N) Clock[N] {
 	for len(c) <= stream {
 		c = append(c, 0)
@@ -25,7 +26,7 @@ func (c Clock[N]) At(stream int, ended N) Clock[N] {
 	return c
 }
 
-// Covers reports whether all work of another clock has ended.
+// Covers reports whether c covers all work of another clock.
 func (c Clock[N]) Covers(other Clock[N]) bool {
 	for i, n := range other {
 		if n > 0 && c.Of(i) < n {
@@ -35,7 +36,7 @@ func (c Clock[N]) Covers(other Clock[N]) bool {
 	return true
 }
 
-// UpTo adds the work of another clock. It may use the memory of c.
+// UpTo returns a clock that covers the work of both clocks. It may reuse the memory of c.
 func (c Clock[N]) UpTo(other Clock[N]) Clock[N] {
 	if more := len(other) - len(c); more > 0 {
 		c = append(c, make([]N, more)...)
@@ -46,10 +47,10 @@ func (c Clock[N]) UpTo(other Clock[N]) Clock[N] {
 	return c
 }
 
-// Merged covers the work of either clock.
+// Merged is UpTo without changes to c.
 func (c Clock[N]) Merged(other Clock[N]) Clock[N] { return slices.Clone(c).UpTo(other) }
 
-// Common covers the work that both clocks cover.
+// Common returns a clock of the work that both clocks cover.
 func (c Clock[N]) Common(other Clock[N]) Clock[N] {
 	out := slices.Clone(c[:min(len(c), len(other))])
 	for i := range out {

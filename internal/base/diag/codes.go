@@ -95,8 +95,8 @@ const (
 	HostIRInvalid    Code = "HG111"
 )
 
-// Explain returns what docs/errors.md says about a code: the title, the text and the
-// failing example. It is empty for a code that does not exist.
+// Explain returns the entry of docs/errors.md for a code: the title, the text and the failing example. It is empty for
+// a code that does not exist.
 func Explain(code string) string {
 	code = strings.ToUpper(strings.TrimSpace(code))
 	i := slices.IndexFunc(entries, func(e Entry) bool { return string(e.Code) == code })
@@ -111,7 +111,7 @@ type Entry struct {
 	Code    Code
 	Title   string // lower case, no final stop
 	Text    string // what it means and what to do
-	Example string // a spec that fails with it, or a host program; empty where no text alone does
+	Example string // a spec or a host program that fails with it; empty if no text alone fails
 }
 
 // String prints the entry as plain text.

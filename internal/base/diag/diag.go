@@ -22,7 +22,7 @@ type Pos struct {
 // IsValid reports whether p points at a line.
 func (p Pos) IsValid() bool { return p.Line > 0 }
 
-// String prints p as "file:line:col", leaving out what is unknown.
+// String prints p as "file:line:col", without the parts that are unknown.
 func (p Pos) String() string {
 	switch {
 	case !p.IsValid():
@@ -87,7 +87,7 @@ func (d *Diagnostic) Say(format string, args ...any) *Diagnostic {
 	return d
 }
 
-// maxMessage bounds a message: what it quotes of a spec may be a megabyte long.
+// maxMessage limits a message, in bytes, because text that it quotes from a spec may be a megabyte long.
 const maxMessage = 300
 
 func shorten(message string) string {

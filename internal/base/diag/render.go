@@ -18,10 +18,9 @@ const (
 	maxLineRunes = 120
 )
 
-// Render writes errs as a report for people. Each diagnostic is its first line
-// ("file:line:col: error HG031: message"), the source line with a caret below the
-// column, the hint and the notes. source gives the text of a file by the name that
-// positions carry; where it answers false the source line is left out.
+// Render writes errs as a report for people. Each diagnostic is its first line ("file:line:col: error HG031: message"),
+// the source line with a caret below the column, the hint and the notes. source returns the text of a file by its name
+// in positions. If it returns false, the source line is omitted.
 func Render(w io.Writer, errs *Errors, source func(file string) ([]byte, bool)) {
 	for i, d := range errs.Items {
 		if i == maxRendered {
@@ -39,8 +38,7 @@ func Render(w io.Writer, errs *Errors, source func(file string) ([]byte, bool)) 
 	}
 }
 
-// Diagnostics returns every diagnostic inside err, whatever wraps it, and whether
-// there were any.
+// Diagnostics returns the diagnostics that err is or wraps, and whether there are any.
 func Diagnostics(err error) (*Errors, bool) {
 	var all *Errors
 	if errors.As(err, &all) {
@@ -111,7 +109,7 @@ func renderSource(w io.Writer, pos Pos, source func(file string) ([]byte, bool))
 	}
 }
 
-// Line returns line n (1-based) of a text without its line break.
+// Line returns line n (1-based) of a text without its line break, or false if the text has fewer lines.
 func Line(text []byte, n int) ([]byte, bool) {
 	for ; n > 1; n-- {
 		i := bytes.IndexByte(text, '\n')
@@ -126,8 +124,7 @@ func Line(text []byte, n int) ([]byte, bool) {
 	return bytes.TrimSuffix(text, []byte("\r")), true
 }
 
-// window cuts a long line to the part around the caret, and replaces what a
-// terminal would act on instead of showing.
+// window cuts a long line to the part around the caret, and replaces characters that a terminal does not print.
 func window(line []rune, caret int) ([]rune, int) {
 	caret = min(caret, len(line))
 	first := 0

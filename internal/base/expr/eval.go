@@ -26,8 +26,7 @@ type EvalError struct {
 
 func (e *EvalError) Error() string { return e.Msg }
 
-// Eval computes an expression. env gives the value of a name. An error is an
-// *EvalError.
+// Eval computes an expression. env returns the value of a name. An error is an *EvalError.
 func Eval(e Expr, env func(name string) (int64, bool)) (int64, error) {
 	switch e := e.(type) {
 	case Int:

@@ -17,7 +17,7 @@ type SyntaxError struct {
 	Offset   int // byte offset into the text
 	Msg      string
 	Overflow bool   // a number does not fit in 64 bits
-	Plain    string // of a number in another form: its plain one
+	Plain    string // the plain form of a number that has another form
 }
 
 func (e *SyntaxError) Error() string { return e.Msg }
@@ -35,7 +35,7 @@ func Parse(text string) (Expr, error) {
 	return e, err
 }
 
-// ParseHost reads an expression of a host program. Unlike Parse it accepts "^".
+// ParseHost reads an expression of a host program. Unlike Parse, it accepts "^", "<" and ">=".
 func ParseHost(text string) (Expr, error) { return parse(text, true) }
 
 func parse(text string, host bool) (Expr, error) {

@@ -1,7 +1,7 @@
 package expr
 
-// Rewrite replaces parts of an expression, from the whole down: f gives what stands in place of one,
-// or nil where its operands are to be looked at.
+// Rewrite replaces parts of an expression, from the root down. f returns the replacement of a part, or nil to visit its
+// operands.
 func Rewrite(e Expr, f func(Expr) Expr) Expr {
 	if by := f(e); by != nil {
 		return by
@@ -12,7 +12,7 @@ func Rewrite(e Expr, f func(Expr) Expr) Expr {
 	return e
 }
 
-// Substitute puts expressions for names.
+// Substitute replaces names by expressions.
 func Substitute(e Expr, by map[string]Expr) Expr {
 	return Rewrite(e, func(part Expr) Expr {
 		if v, ok := part.(Var); ok {
@@ -22,7 +22,7 @@ func Substitute(e Expr, by map[string]Expr) Expr {
 	})
 }
 
-// Replace puts an expression instead of those that are printed like text.
+// Replace replaces each part that prints as text.
 func Replace(e Expr, text string, by Expr) Expr {
 	return Rewrite(e, func(part Expr) Expr {
 		if part.String() == text {
@@ -50,8 +50,8 @@ func Mentions(e Expr, variable string) bool {
 	return found
 }
 
-// Fold computes what does not depend on a name, and leaves out ones and zeros that change nothing. In
-// C++ a product of two literals would be one of int, which overflows where ours of int64_t do not.
+// Fold evaluates parts without names, unless they have an error, and removes factors of 1 and terms of 0. In C++, a
+// product of two literals would have type int, which may overflow where int64_t does not.
 func Fold(e Expr) Expr {
 	b, ok := e.(*Binary)
 	if !ok {
@@ -73,7 +73,7 @@ func Fold(e Expr) Expr {
 	return Int(value)
 }
 
-// withoutUnits leaves out a factor or divisor of one and a term of zero; nil if there is none.
+// withoutUnits simplifies a factor, divisor or modulus of 1 and a term of 0. It returns nil if there is none.
 func withoutUnits(b *Binary) Expr {
 	switch {
 	case b.Y == Int(1) && (b.Op == "*" || b.Op == "/"), b.Y == Int(0) && (b.Op == "+" || b.Op == "-"):
@@ -86,10 +86,10 @@ func withoutUnits(b *Binary) Expr {
 	return nil
 }
 
-// Op applies an operator.
+// Op returns an operation on two expressions.
 func Op(op string, x, y Expr) Expr { return &Binary{Op: op, X: x, Y: y} }
 
-// Sum adds two expressions, either of which may be absent.
+// Sum adds two expressions. If one is nil, it returns the other.
 func Sum(x, y Expr) Expr {
 	switch {
 	case x == nil:

@@ -14,7 +14,8 @@ func Hold(ctx context.Context, file *os.File, waiting func()) (held bool, err er
 	return hold(ctx, file, waiting)
 }
 
-// HoldPath opens a folder, or a file that it creates if missing, and locks it until release is called.
+// HoldPath opens a folder, or a file that it creates if missing, and locks it until release is called. Without locks in
+// the file system, it does not fail.
 func HoldPath(ctx context.Context, path string, waiting func()) (release func(), err error) {
 	file, err := os.Open(path)
 	if os.IsNotExist(err) {

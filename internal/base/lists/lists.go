@@ -1,4 +1,4 @@
-// Package lists has what slices lacks: lists made of other lists.
+// Package lists has functions on slices that package slices lacks.
 package lists
 
 import "strings"
@@ -15,7 +15,7 @@ func Map[T, R any](list []T, f func(T) R) []R {
 // Join prints elements with commas between them: "x, y".
 func Join[T any](list []T, text func(T) string) string { return strings.Join(Map(list, text), ", ") }
 
-// Product multiplies a number of each element: 1 if there are none.
+// Product multiplies the numbers of all elements. It returns 1 for an empty list.
 func Product[T any](list []T, number func(T) int64) int64 {
 	product := int64(1)
 	for _, v := range list {

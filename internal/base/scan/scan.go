@@ -1,4 +1,4 @@
-// Package scan reads the lines that programs are written in.
+// Package scan reads the lines of programs in text form.
 package scan
 
 import (
@@ -32,17 +32,17 @@ func (s *Line) FailAt(at int, format string, args ...any) {
 	s.Err = &diag.Diagnostic{Pos: pos, Code: diag.HostIRSyntax, Message: fmt.Sprintf(format, args...)}
 }
 
-// Fail reports a mistake at what comes next.
+// Fail reports a mistake at the next text.
 func (s *Line) Fail(format string, args ...any) { s.FailAt(s.At, format, args...) }
 
-// SkipSpace goes to what comes next.
+// SkipSpace skips spaces and tabs.
 func (s *Line) SkipSpace() {
 	for s.At < len(s.Text) && (s.Text[s.At] == ' ' || s.Text[s.At] == '\t') {
 		s.At++
 	}
 }
 
-// Accept takes a piece of punctuation if it comes next.
+// Accept takes a piece of punctuation if it comes next, and reports whether it did.
 func (s *Line) Accept(punct string) bool {
 	s.SkipSpace()
 	if s.Err != nil || !strings.HasPrefix(s.Text[s.At:], punct) {
@@ -52,14 +52,14 @@ func (s *Line) Accept(punct string) bool {
 	return true
 }
 
-// Expect takes a piece of punctuation.
+// Expect takes a piece of punctuation, or reports a mistake.
 func (s *Line) Expect(punct string) {
 	if s.Err == nil && !s.Accept(punct) {
 		s.Fail("%s stands where %q should", s.next(), punct)
 	}
 }
 
-// next describes what comes next, for messages.
+// next describes the next word, for messages.
 func (s *Line) next() string {
 	s.SkipSpace()
 	rest := s.Text[s.At:]
@@ -72,10 +72,10 @@ func (s *Line) next() string {
 	return strconv.Quote(rest)
 }
 
-// Peek is the name that comes next, or "".
+// Peek returns the name that comes next, or "".
 func (s *Line) Peek() string { return s.Word("") }
 
-// Word is the run of letters, digits and extra characters that comes next.
+// Word returns the run of letters, digits and extra characters that comes next. It begins with a letter, or is empty.
 func (s *Line) Word(extra string) string {
 	s.SkipSpace()
 	end := s.At
@@ -94,10 +94,10 @@ func IsName(text string) bool {
 func isLetter(c byte) bool { return c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 func isDigit(c byte) bool  { return c >= '0' && c <= '9' }
 
-// Name takes an identifier; what says whose, for the message.
+// Name takes an identifier. what describes its owner in the message.
 func (s *Line) Name(what string) string { return s.take(s.Peek(), what) }
 
-// Spelling takes a name in which hyphens may stand, such as a backend's.
+// Spelling takes a name that may have hyphens, such as the name of a transport.
 func (s *Line) Spelling(what string) string { return s.take(s.Word("-"), what) }
 
 func (s *Line) take(word, what string) string {
@@ -118,7 +118,7 @@ func (s *Line) Keyword(word string) {
 	}
 }
 
-// AcceptWord takes a word if it comes next.
+// AcceptWord takes a word if it comes next, and reports whether it did.
 func (s *Line) AcceptWord(word string) bool {
 	if s.Err != nil || s.Peek() != word {
 		return false
@@ -127,7 +127,7 @@ func (s *Line) AcceptWord(word string) bool {
 	return true
 }
 
-// AcceptSpelling takes a given name in which hyphens stand, if it comes next.
+// AcceptSpelling is AcceptWord for a name that may have hyphens.
 func (s *Line) AcceptSpelling(name string) bool {
 	if s.Err != nil || s.Word("-") != name {
 		return false
@@ -155,7 +155,7 @@ func (s *Line) Integer() int64 {
 	return v
 }
 
-// Small takes an integer that counts axes, ranks or streams.
+// Small takes an integer from 0 to 2^30, which counts axes, ranks or streams.
 func (s *Line) Small() int {
 	at := s.At
 	v := s.Integer()
@@ -185,8 +185,7 @@ func (s *Line) Quoted() string {
 	return value
 }
 
-// Until takes the text up to the first of the stop bytes that is not inside
-// parentheses.
+// Until takes the text up to the first stop byte outside parentheses, or to the end of the line. at is where it begins.
 func (s *Line) Until(stops string) (text string, at int) {
 	s.SkipSpace()
 	at = s.At
@@ -216,7 +215,7 @@ func (s *Line) Expression(stops string) expr.Expr {
 	return s.ParseExpr(text, at)
 }
 
-// ParseExpr is the expression that a text at some byte of the line is.
+// ParseExpr parses a text that begins at a byte of the line. It returns nil after a mistake.
 func (s *Line) ParseExpr(text string, at int) expr.Expr {
 	e, err := expr.ParseHost(text)
 	if err == nil {
@@ -230,7 +229,7 @@ func (s *Line) ParseExpr(text string, at int) expr.Expr {
 	return nil
 }
 
-// List takes "[x, y]", of which element takes one.
+// List takes "[x, y]". element takes one element.
 func List[T any](s *Line, element func() T) []T {
 	list := []T{}
 	s.Expect("[")
@@ -256,7 +255,7 @@ func (s *Line) Note() (note string) {
 	return note
 }
 
-// Position takes "@line:col", "@line" or "@"file":line:col", if one comes next.
+// Position takes "@line:col", "@line" or "@"file":line:col", if one comes next. Otherwise it returns the zero position.
 func (s *Line) Position(file string) diag.Pos {
 	if !s.Accept("@") {
 		return diag.Pos{}
@@ -277,7 +276,8 @@ func (s *Line) Position(file string) diag.Pos {
 	return pos
 }
 
-// FormatPosition prints " @line:col", with the file's name before it where that is not the program's own file.
+// FormatPosition prints " @line:col", with the name of the file if it is not the program's own file. It returns an
+// empty string for an unknown position.
 func FormatPosition(pos diag.Pos, file string) string {
 	if !pos.IsValid() {
 		return ""

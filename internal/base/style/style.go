@@ -1,5 +1,5 @@
-// Package style has what the pages that hirgen writes share: the style, with colours that colour-blind people can tell
-// apart, for light and dark.
+// Package style has the common CSS of the pages that hirgen writes. Its colours suit colour-blind people, and light and
+// dark themes.
 package style
 
 import (

@@ -9,7 +9,7 @@ import (
 
 const (
 	context = 3    // lines shown around a change
-	most    = 4000 // lines compared with one another; what differs in more is replaced as a whole
+	most    = 4000 // lines compared with one another; a longer difference is replaced as a whole
 )
 
 // An Edit is a line that is kept (' '), taken out ('-') or put in ('+').
@@ -51,7 +51,7 @@ func hunk(edits []Edit, from int) (at int, changed bool) {
 	return at, false
 }
 
-// printHunk prints the changes from one on, as far as they are close, and returns where it ended.
+// printHunk prints the change at first and later changes close to it. It returns the index after the last printed line.
 func printHunk(b *strings.Builder, edits []Edit, first int) int {
 	last := first
 	for at := first; at < len(edits) && at <= last+2*context; at++ {
@@ -104,7 +104,7 @@ func all(edits []Edit, kind byte, list []string) []Edit {
 	return edits
 }
 
-// middle compares what has neither a beginning nor an end in common: kept[i][j] is how many lines of a[i:] and b[j:] can be kept.
+// middle compares texts without a common beginning or end: kept[i][j] is how many lines of a[i:] and b[j:] can be kept.
 func middle(edits []Edit, a, b []string) []Edit {
 	if len(a) > most || len(b) > most {
 		return all(all(edits, '-', a), '+', b)
