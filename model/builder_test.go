@@ -160,7 +160,7 @@ func TestBuilderReportsTheCallersLine(t *testing.T) {
 	}
 }
 
-// TestBuilderReadsPlainNumbers: texts of the builder have the number syntax of a spec.
+// TestBuilderReadsPlainNumbers: the builder refuses the forms of numbers that specs refuse.
 func TestBuilderReadsPlainNumbers(t *testing.T) {
 	for _, number := range []string{"010", "0x10", "1_000", "1e3", " 1", "+1"} {
 		for name, change := range map[string]func(*Builder){
@@ -207,7 +207,7 @@ func TestBuilderAt(t *testing.T) {
 	}
 }
 
-// With keeps what was set when a spec was loaded.
+// With keeps the overrides with which a spec was loaded.
 func TestPipelineWithOtherParametersKeepsThoseThatWereSet(t *testing.T) {
 	p, err := Load("spec.yaml", []byte("hirgen: 1\nname: p\nparams: {M: 8, S: 4}\nmesh: {x: 2}\ntensors:\n  A: [M, S]\nops:\n  - B = "+
 		"relu(A)\noutputs: [B]\n"), map[string]int64{"S": 2})

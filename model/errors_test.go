@@ -18,8 +18,8 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// A bad spec in testdata/errors says in comments what is wrong with it. Below the line
-// with a mistake stands its column, its code and its message, then its hint and notes:
+// A bad spec in testdata/errors has its errors in comments. The line below a mistake has its column, code and message.
+// Its hint and notes follow:
 //
 //	  A: [M, Kx]
 //	#        ^ HG023: there is no parameter "Kx"
@@ -41,7 +41,7 @@ func TestBadSpecs(t *testing.T) {
 	reportAsExpected(t, files, load)
 }
 
-// TestSpecsThatDoNotLower does the same for specs that load but cannot be lowered to a host program.
+// TestSpecsThatDoNotLower is TestBadSpecs for specs that load but cannot be lowered to a host program.
 func TestSpecsThatDoNotLower(t *testing.T) {
 	files, err := filepath.Glob("../testdata/errors/lowering/*.yaml")
 	if err != nil || len(files) < 3 {
@@ -50,8 +50,8 @@ func TestSpecsThatDoNotLower(t *testing.T) {
 	reportAsExpected(t, files, lower)
 }
 
-// TestBadSchedules does the same for schedules, each of which has one mistake, some of them in several fields. Some are
-// found in the spec alone, and some once it is known what crosses ranks.
+// TestBadSchedules is TestBadSpecs for schedules with one mistake each, some in several fields. Loading finds some of
+// the mistakes. Lowering finds those that depend on the communications.
 func TestBadSchedules(t *testing.T) {
 	files, err := filepath.Glob("../testdata/bad-schedules/*.yaml")
 	if err != nil || len(files) < 70 {
@@ -254,7 +254,8 @@ func manyMeshes(n int) string {
 	return b.String()
 }
 
-// Mistakes that no file can hold, or whose comments would change them.
+// Errors in texts that testdata/errors cannot have: texts too large or too strange for a file, and texts that comments
+// would change.
 func TestBadTexts(t *testing.T) {
 	head := "hirgen: 1\nname: p\n"
 	tail := "tensors: {A: [8]}\nops: [B = relu(A)]\n"

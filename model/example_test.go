@@ -7,7 +7,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// Axes are the text that a spec has; the axes of a result that is not declared are inferred.
+// Axes are written as in a spec. The axes of undeclared results are inferred.
 func ExampleBuilder() {
 	b := model.New("mlp").Param("D", 4).Param("M", 1024).Param("K", 512).Param("N", 2048)
 	b.World().Axis("x", "D")
@@ -30,7 +30,7 @@ func ExampleBuilder() {
 	// Y [M, K]
 }
 
-// Extents are computed with; they stay expressions over parameters.
+// Extents can be combined. They stay expressions over parameters.
 func ExampleExtent() {
 	b := model.New("rows")
 	M, D := b.Extent("M", 1024), b.Extent("D", 4)
@@ -38,7 +38,7 @@ func ExampleExtent() {
 	// Output: M/(D*2)
 }
 
-// A mistake has the line of the call that made it, and a hint.
+// An error has the position of the call that made it, or the position that At has set.
 func ExampleBuilder_Build() {
 	b := model.New("wrong").At("model.go", 7, 1)
 	b.Tensor("A", "8", "16")

@@ -13,8 +13,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// FuzzLoad holds that any text either loads to a pipeline that is sound, or is refused
-// with diagnostics that point into it.
+// FuzzLoad checks that any text either loads to a sound pipeline, or is refused with diagnostics that point into it.
 func FuzzLoad(f *testing.F) {
 	for _, pattern := range []string{"../testdata/specs/*/spec.yaml", "../testdata/errors/*.yaml"} {
 		files, err := filepath.Glob(pattern)
@@ -46,7 +45,7 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// checkPlace holds that a diagnostic points into the text.
+// checkPlace checks that a diagnostic points into the text, or has no position.
 func checkPlace(t *testing.T, src []byte, d *diag.Diagnostic) {
 	t.Helper()
 	if diag.Explain(string(d.Code)) == "" || strings.ContainsFunc(d.Message, func(r rune) bool { return r < ' ' }) {
@@ -61,7 +60,7 @@ func checkPlace(t *testing.T, src []byte, d *diag.Diagnostic) {
 	}
 }
 
-// checkSound holds what the stages after the model rely on.
+// checkSound checks the properties of a pipeline that later stages rely on.
 func checkSound(t *testing.T, p *model.Pipeline) {
 	t.Helper()
 	defined := map[*model.Tensor]bool{}

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// limits are the rows of the table in docs/spec.md, with the bad spec that is beyond each.
+// limits lists the rows of the table in docs/spec.md, each with a bad spec that exceeds the limit.
 var limits = []struct{ what, most, file string }{
 	{"a parameter, and the result of an expression", "9223372036854775807", "param_of_64_bits"},
 	{"the bytes of a tensor over all ranks", "281474976710656", "size_of_memory"},
@@ -25,7 +25,7 @@ var limits = []struct{ what, most, file string }{
 	{"tiles of 64 rows of an attention on a rank, of all heads and batches", "1073741823", "lowering/long_attention_tiles"},
 }
 
-// TestLimits: the page has each limit, and the message about what is beyond it says the same number.
+// TestLimits: the page has each limit, and the message for a larger number has the same limit.
 func TestLimits(t *testing.T) {
 	page, err := os.ReadFile("../docs/spec.md")
 	if err != nil {

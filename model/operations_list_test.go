@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Every operation is documented, and every attribute of it occurs in a form of it.
+// Every operation is documented, and some form of it shows each of its attributes.
 func TestEveryOperationIsDocumented(t *testing.T) {
 	infos := OpInfos()
 	for _, name := range operationNames() {

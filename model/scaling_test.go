@@ -29,9 +29,9 @@ func repeated(n int, format string) string {
 	return strings.Join(items, ", ")
 }
 
-// TestTimeIsLinearInTheKeysOfALine: eight times the keys may take three times as long per
-// key, and a second in all, since a busy computer measures badly. Quadratic time takes eight
-// times as long per key, and took five seconds.
+// TestTimeIsLinearInTheKeysOfALine: eight times the keys may take up to three times as long per key, or up to a second
+// in total, because times on a busy machine vary. With quadratic time, they take eight times as long per key, and took
+// five seconds.
 func TestTimeIsLinearInTheKeysOfALine(t *testing.T) {
 	load := func(section string) time.Duration {
 		spec := "hirgen: 1\nname: p\n" + section + "tensors: {A: [8]}\nops: [B = relu(A)]\n"

@@ -35,7 +35,7 @@ func TestSpecWithoutScheduleIsAuto(t *testing.T) {
 	}
 }
 
-// TestDefaultsAndFieldsAreSettings: --schedule {} and a field leave auto, as they do in a spec.
+// TestDefaultsAndFieldsAreSettings: the setting {} and the setting of a field replace auto, as they do in a spec.
 func TestDefaultsAndFieldsAreSettings(t *testing.T) {
 	const spec = "hirgen: 1\nname: p\nmesh: {x: 2}\ntensors: {A: [DIDx, 8], C: [2, 8]}\nops:\n  - C = set(A)\n"
 	for _, setting := range []Setting{{Value: Defaults}, {Path: schedule.Streams, Value: "2"}} {

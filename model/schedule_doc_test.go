@@ -31,7 +31,7 @@ func TestSpecPageHasTheTables(t *testing.T) {
 	}
 }
 
-// current is a page with a text between the marks of where it comes from.
+// current returns the page with text between the marks for its origin.
 func current(t *testing.T, page, origin, text string) string {
 	t.Helper()
 	begin, end := "<!-- from "+origin+" -->\n\n", "\n<!-- up to here -->"

@@ -15,7 +15,7 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// format formats twice: the second time changes nothing.
+// format formats a spec twice, and checks that the second time changes nothing.
 func format(t *testing.T, name, src string) string {
 	t.Helper()
 	once, err := model.Format(name, []byte(src))
@@ -89,7 +89,7 @@ func said(t *testing.T, src string) string {
 	return b.String()
 }
 
-// disorder is a spec with other spaces.
+// disorder returns a spec with other spaces and line breaks.
 func disorder(src string) string {
 	var out strings.Builder
 	for line := range strings.Lines(src) {

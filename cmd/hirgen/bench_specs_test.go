@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestSpecsOfTheBenchmarkLower holds the specs that only scripts/bench_gpu has to the language.
+// TestSpecsOfTheBenchmarkLower checks the specs in scripts/bench_gpu with hirgen check.
 func TestSpecsOfTheBenchmarkLower(t *testing.T) {
 	specs, err := filepath.Glob("../../scripts/bench_gpu/specs/*/spec.yaml")
 	if err != nil || len(specs) == 0 {

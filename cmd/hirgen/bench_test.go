@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestBenchAndTuneRefuse: command lines that cannot be carried out, before anything is built.
+// TestBenchAndTuneRefuse: bench and tune refuse wrong command lines before they build anything.
 func TestBenchAndTuneRefuse(t *testing.T) {
 	for _, c := range []struct {
 		args []string
@@ -37,7 +37,7 @@ func TestBenchAndTuneRefuse(t *testing.T) {
 	}
 }
 
-// TestNothingMeasured: where every combination is refused, there is no success.
+// TestNothingMeasured: if hirgen refuses every combination, bench exits with code 3 and writes waived rows.
 func TestNothingMeasured(t *testing.T) {
 	rows := filepath.Join(t.TempDir(), "rows.json")
 	exit, stdout, stderr := hirgen(t, "", "bench", agMatmul, "--device", "cpu", "--sweep", "streams=x,y", "--json", rows)
@@ -49,7 +49,8 @@ func TestNothingMeasured(t *testing.T) {
 	}
 }
 
-// TestScheduleFile: a file's schedule takes the place of the spec's, flags change it, and the folder says it without the file.
+// TestScheduleFile: the schedule of a file replaces the spec's, flags change it, and the emitted folder does not need
+// the file.
 func TestScheduleFile(t *testing.T) {
 	spec := filepath.Join("..", "..", "testdata", "specs", "ag_matmul_p2p", "spec.yaml")
 	path := file(t, "schedule.yaml", "# measured\nschedule: {pipeline: p2p, streams: 1, all: {via: ipc-get, split: 2}}\n")
@@ -75,7 +76,7 @@ func TestScheduleFile(t *testing.T) {
 	}
 }
 
-// TestCasesOfFiles: what --cases lists is a problem of several specs, and what is wrong with a list is said.
+// TestCasesOfFiles: a file of --cases is one problem with several specs, and a wrong file is a usage error.
 func TestCasesOfFiles(t *testing.T) {
 	spec, err := filepath.Abs(agMatmul)
 	if err != nil {
@@ -109,7 +110,7 @@ func TestCasesOfFiles(t *testing.T) {
 	}
 }
 
-// TestBenchFrom: rows that were measured elsewhere are printed and drawn, whatever became of them, without a spec or a GPU.
+// TestBenchFrom: --from prints and draws recorded rows of any status, without a spec or a GPU.
 func TestBenchFrom(t *testing.T) {
 	rows := filepath.Join("..", "..", "internal", "tools", "bench", "testdata", "rows.json")
 	page, table := filepath.Join(t.TempDir(), "page.html"), filepath.Join(t.TempDir(), "rows.csv")

@@ -52,7 +52,7 @@ func TestAge(t *testing.T) {
 	}
 }
 
-// TestProgressInAPipe: a line a step, and none twice; of how much is left out where it is not known.
+// TestProgressInAPipe: each step prints one line, without a count if the number of steps is not known.
 func TestProgressInAPipe(t *testing.T) {
 	var out bytes.Buffer
 	tell := progress(&out)

@@ -17,12 +17,13 @@ ops:
   - O = attention(Q, K, V, causal=true)
 `
 
-// spelled is a spec of an attention.
+// spelled returns a spec with an attention of an element type and a head size.
 func spelled(dtype, size string) string {
 	return strings.NewReplacer("%s", dtype, "%d", size).Replace(attends)
 }
 
-// TestCheckOfAttention: who computes an attention, why, and what a call takes without cuDNN.
+// TestCheckOfAttention: check reports the implementation of an attention, the reason, and the time of a call without
+// cuDNN.
 func TestCheckOfAttention(t *testing.T) {
 	for _, c := range []struct{ dtype, size, method, reason string }{
 		{"bf16", "128", "cudnn", ""},

@@ -21,7 +21,8 @@ ops:
   - C = sum(P, axis=0)
 `
 
-// TestCheckSaysWhatAutoChose: the default is auto, a schedule of fields says what auto would take, and presets say nothing.
+// TestCheckSaysWhatAutoChose: the default is auto. For a schedule of fields, check predicts the time of auto. For
+// another preset it prints nothing about auto.
 func TestCheckSaysWhatAutoChose(t *testing.T) {
 	for schedule, want := range map[string][]string{
 		"":                       {"  schedule: auto, predicted ", " us on h200 with "},
@@ -43,7 +44,8 @@ func TestCheckSaysWhatAutoChose(t *testing.T) {
 	}
 }
 
-// TestWriteSchedulePinsAuto: with the file of --write-schedule the program is the one that auto makes, whatever auto chooses later.
+// TestWriteSchedulePinsAuto: the schedule that --write-schedule writes makes the same program as auto, as a file or at
+// the end of the spec.
 func TestWriteSchedulePinsAuto(t *testing.T) {
 	spec, folder := file(t, "summed.yaml", withoutSchedule), t.TempDir()
 	pinned := filepath.Join(folder, "pinned.yaml")
@@ -65,7 +67,7 @@ func TestWriteSchedulePinsAuto(t *testing.T) {
 	}
 }
 
-// TestNoSpecIsReplaced: what a command writes besides specs never takes the place of one.
+// TestNoSpecIsReplaced: the files of --write-schedule and --trace never replace a spec.
 func TestNoSpecIsReplaced(t *testing.T) {
 	for _, flag := range []string{"--write-schedule", "--trace"} {
 		spec := file(t, "summed.yaml", withoutSchedule)
@@ -76,7 +78,7 @@ func TestNoSpecIsReplaced(t *testing.T) {
 	}
 }
 
-// TestCheckJSONHasAuto: scripts learn what was chosen, or what auto would take.
+// TestCheckJSONHasAuto: --json has the choices of auto, or the predicted time of auto for a schedule of fields.
 func TestCheckJSONHasAuto(t *testing.T) {
 	for schedule, fields := range map[string]bool{"": false, "schedule: {streams: 2}\n": true} {
 		_, out, stderr := hirgen(t, "", "check", "--json", file(t, "summed.yaml", withoutSchedule+schedule))
@@ -93,7 +95,7 @@ func TestCheckJSONHasAuto(t *testing.T) {
 	}
 }
 
-// TestEmitSaysWhatAutoChose: where a program is written, and in the program.
+// TestEmitSaysWhatAutoChose: emit prints the choices of auto, and so does the source of the program.
 func TestEmitSaysWhatAutoChose(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
 	exit, text, stderr := hirgen(t, "", "emit", file(t, "summed.yaml", withoutSchedule), "-o", out)

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// machineFile writes a machine of one's own: h200 with another text in place of one of its own.
+// machineFile writes the machine file of h200 with one text replaced.
 func machineFile(t *testing.T, from, to string) string {
 	t.Helper()
 	text, err := os.ReadFile("../../cost/machines/h200.json")
@@ -54,7 +54,8 @@ func TestCheckPredicts(t *testing.T) {
 	}
 }
 
-// TestAutoForAMachine: for another machine than the measured one no measurement counts, and a slow link changes the choice.
+// TestAutoForAMachine: for a machine other than the measured one, auto uses no measurements, and a slow link changes
+// its choice.
 func TestAutoForAMachine(t *testing.T) {
 	auto := []string{example("ag_matmul_auto"), "-p", "D=2", "-p", "M=4096", "-p", "N=4096", "-p", "K=4096"}
 	basis := func(more ...string) string { return checked(t, "", append(slices.Clone(auto), more...)...).Auto.Basis }

@@ -11,7 +11,7 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// checked is what hirgen check --json says of a spec.
+// checked returns the report of hirgen check --json.
 func checked(t *testing.T, stdin string, args ...string) checkReport {
 	t.Helper()
 	exit, text, stderr := hirgen(t, stdin, append([]string{"check", "--json"}, args...)...)
@@ -27,7 +27,7 @@ func checked(t *testing.T, stdin string, args ...string) checkReport {
 	return r
 }
 
-// chosen is what a report says of a field of the schedule.
+// chosen returns the value of a field of the schedule in a report.
 func chosen(r checkReport, path string) (value any, ok bool) {
 	of, field := schedule.SplitPath(path)
 	fields := r.Schedule
@@ -83,7 +83,7 @@ func TestCheckAsJSON(t *testing.T) {
 	}
 }
 
-// TestCheckHasTheNextBest holds what check says of placements that are derived.
+// TestCheckHasTheNextBest: check prints the reason for a derived communication, and the next best placements.
 func TestCheckHasTheNextBest(t *testing.T) {
 	spec := "../../testdata/placements/own_transpose.yaml"
 	next := checked(t, "", spec).Communications[0].Next
@@ -96,7 +96,7 @@ func TestCheckHasTheNextBest(t *testing.T) {
 	}
 }
 
-// tensorOf finds a tensor, without its position.
+// tensorOf returns the report on a tensor, without its position.
 func tensorOf(r checkReport, name string) tensorReport {
 	for _, tensor := range r.Tensors {
 		if tensor.Name == name {
@@ -124,7 +124,7 @@ func TestCheckAsJSONOfSeveralNodes(t *testing.T) {
 	}
 }
 
-// TestCheckAsJSONCountsProducts has operands with and without batches, and a layer whose weights are [n, k].
+// TestCheckAsJSONCountsProducts: the extents of GEMMs with and without batches, and with weights [n, k].
 func TestCheckAsJSONCountsProducts(t *testing.T) {
 	spec := "hirgen: 1\nname: p\nmesh: {x: 1}\ntensors:\n  A: [2, 3, 8, 16]\n  B: [16, 12]\n  E: [2, 3, 16, 12]\n  W: [12, 16]\n" +
 		"ops:\n  - C = matmul(A, B)\n  - F = matmul(A, E)\n  - G = linear(A, W)\n"
@@ -137,7 +137,7 @@ func TestCheckAsJSONCountsProducts(t *testing.T) {
 	}
 }
 
-// TestCheckAsJSONHasEveryField: scripts read all fields of the schedule.
+// TestCheckAsJSONHasEveryField: the report has every field of the schedule.
 func TestCheckAsJSONHasEveryField(t *testing.T) {
 	r := checked(t, "", agMatmul)
 	for _, f := range schedule.Fields {
@@ -151,7 +151,8 @@ func TestCheckAsJSONHasEveryField(t *testing.T) {
 	}
 }
 
-// TestCheckWarnsOfMeshes: a mesh of several ranks that nothing is split over, or placed on, is a warning and no mistake.
+// TestCheckWarnsOfMeshes: a mesh of several ranks over which no tensor is split, or on which there is none, is a
+// warning, not an error.
 func TestCheckWarnsOfMeshes(t *testing.T) {
 	const idle = "over the mesh: each rank computes all of it"
 	for name, c := range map[string]struct{ text, want string }{

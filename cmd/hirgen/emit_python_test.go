@@ -24,13 +24,13 @@ func emitGradient(t *testing.T) string {
 	return out
 }
 
-// TestPythonPackageHasTensorsOfOneRank holds that the package has the tensors as one rank's PyTorch has them.
+// TestPythonPackageHasTensorsOfOneRank: the package declares tensors with the shapes on one rank.
 func TestPythonPackageHasTensorsOfOneRank(t *testing.T) {
 	text := read(t, filepath.Join(emitGradient(t), "python", "llama_mlp", "__init__.py"))
 	for _, want := range []string{
 		`Tensor("X", (64, 32), torch.bfloat16),`,
 		`Tensor("gamma", (32,), torch.bfloat16, weight=True),`,
-		// Rows of the one weight are split, and columns of the other, which stand behind an axis that is not.
+		// The rows of Wg are split, and the columns of W2, which follow an axis that is not split.
 		`Tensor("Wg", (56, 32), torch.bfloat16, splits=(Split(axis=0, parts=2, stride=1),), weight=True),`,
 		`Tensor("W2", (32, 56), torch.bfloat16, splits=(Split(axis=1, parts=2, stride=1),), weight=True),`,
 		`Tensor("gamma", (32,), torch.bfloat16),`, // of the backward pass
@@ -44,8 +44,8 @@ func TestPythonPackageHasTensorsOfOneRank(t *testing.T) {
 	}
 }
 
-// TestPythonPackageIsVerified holds that a folder with a package is as it is printed, that an edit of its gradient is
-// found, and that its line makes it again.
+// TestPythonPackageIsVerified: verify accepts a folder with a package and finds an edit of its backward pass. The
+// command in pyproject.toml regenerates the file.
 func TestPythonPackageIsVerified(t *testing.T) {
 	out := emitGradient(t)
 	if exit, stdout, stderr := hirgen(t, "", "verify", out); exit != exitOK {
@@ -66,7 +66,7 @@ func TestPythonPackageIsVerified(t *testing.T) {
 	}
 }
 
-// TestPythonSharesWhatPeersReach holds that only tensors that other ranks reach by CUDA IPC are copied.
+// TestPythonSharesWhatPeersReach: only tensors that other ranks access over CUDA IPC are marked as shared.
 func TestPythonSharesWhatPeersReach(t *testing.T) {
 	for via, want := range map[string]string{"nccl": "torch.bfloat16, splits=(Split(axis=0, parts=4, stride=1),)),",
 		"ipc-get": "parts=4, stride=1),), shared=True),"} {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestGradReplacesItsOwnFiles: what grad wrote of a spec it writes anew, and other files only with --force.
+// TestGradReplacesItsOwnFiles: grad replaces its earlier results for the same spec, and other files only with --force.
 func TestGradReplacesItsOwnFiles(t *testing.T) {
 	const mlp, block = "../../testdata/specs/llama_mlp/spec.yaml", "../../testdata/specs/mlp_tp/spec.yaml"
 	own := file(t, "mine.yaml", read(t, mlp))
@@ -36,7 +36,7 @@ func TestGradReplacesItsOwnFiles(t *testing.T) {
 	}
 }
 
-// TestEmitKeepsOtherPrograms: a folder is that of one program, unless --force.
+// TestEmitKeepsOtherPrograms: emit replaces the folder of another program only with --force.
 func TestEmitKeepsOtherPrograms(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
 	emit := func(args ...string) (int, string) {

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// TestEveryCommandHasAGroup: a new command belongs into a group of hirgen --help, or among those about hirgen itself.
+// TestEveryCommandHasAGroup: every command is in a group of hirgen --help, or in ungrouped.
 func TestEveryCommandHasAGroup(t *testing.T) {
 	for _, cmd := range newRoot().Commands() {
 		if (cmd.GroupID == "") != slices.Contains(ungrouped, cmd.Name()) {
@@ -50,7 +50,7 @@ func TestDidYouMean(t *testing.T) {
 	}
 }
 
-// TestOneNameOfTheOutput: -o is --output in every command, and nothing else is.
+// TestOneNameOfTheOutput: in every command, -o is short for --output, and for no other flag.
 func TestOneNameOfTheOutput(t *testing.T) {
 	for _, cmd := range newRoot().Commands() {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -61,7 +61,8 @@ func TestOneNameOfTheOutput(t *testing.T) {
 	}
 }
 
-// TestHelpBeginsPlainly: each command says in a sentence what it does, and help lists it in a line.
+// TestHelpBeginsPlainly: the help of each command begins with a sentence of at most 240 bytes, and its summary has one
+// line.
 func TestHelpBeginsPlainly(t *testing.T) {
 	for _, cmd := range newRoot().Commands() {
 		switch first, _, _ := strings.Cut(cmd.Long, "."); {
@@ -74,7 +75,7 @@ func TestHelpBeginsPlainly(t *testing.T) {
 	}
 }
 
-// TestOtherNamesLeadSomewhere: what is suggested exists, and what people call it does not.
+// TestOtherNamesLeadSomewhere: every suggested command and flag exists, and the names that lead to it do not.
 func TestOtherNamesLeadSomewhere(t *testing.T) {
 	commands, flags := []string{}, []string{}
 	for _, cmd := range newRoot().Commands() {

@@ -24,7 +24,7 @@ func hirgen(t *testing.T, stdin string, args ...string) (exit int, stdout, stder
 	return exit, out.String(), err.String()
 }
 
-// file writes a file of the test's own and returns its path.
+// file writes a temporary file and returns its path.
 func file(t *testing.T, name, source string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -269,8 +269,8 @@ func TestCheckSummarises(t *testing.T) {
 	}
 }
 
-// TestCheckListsEveryCommunication has transfers along each axis of a grid, sums that read from
-// peers, a group of communications and what runs across nodes.
+// TestCheckListsEveryCommunication: collectives along each axis of a grid, sums by peer reads and along a ring, the
+// fallback variant between nodes, and a program without communication.
 func TestCheckListsEveryCommunication(t *testing.T) {
 	grid := "hirgen: 1\nname: p\nmesh: {x: 2, y: 3}\ntensors:\n  A: [DIDx, DIDy, 8]\n  C: [2, DIDy, 8]\n  E: [DIDx, 3, 8]\n" +
 		"ops:\n  - C = set(A)\n  - E = set(A)\n"

@@ -42,7 +42,7 @@ func TestNewWritesASpecThatChecks(t *testing.T) {
 	}
 }
 
-// TestNewAsks: an answer that does not fit is asked for again, with the reason, and those before it are kept.
+// TestNewAsks: for an answer that does not fit, new prints the reason and asks again. It keeps the earlier answers.
 func TestNewAsks(t *testing.T) {
 	for _, c := range []struct {
 		answers string
@@ -55,7 +55,7 @@ func TestNewAsks(t *testing.T) {
 			map[string]int64{"D": 4, "M": 512, "K": 512, "N": 1024},
 			[]string{`"nothing" will not do: there is no such layer; there are ag_matmul`, "did you mean mlp_tp?", "D, the number of ranks [2]: ",
 				"M [512]: ", "N [4*K]: ", `"-3" will not do: a size is at least 1`, `"1k" will not do: "1k" is not`}},
-		// What does not divide is refused where it is answered, and a default that does not is replaced.
+		// A size that is not divisible is refused at once, and a default that is not is replaced.
 		{"ag_matmul\n3\n7\n\n\n\n", nil, "ag_matmul", map[string]int64{"D": 3, "M": 1536, "K": 256, "N": 256},
 			[]string{"M [1536]: ", `"7" will not do: `}},
 		{"llama_block\n3\n\n\n\n4\n\n\n\n\n\n", nil, "llama_block", map[string]int64{"D": 3, "B": 1, "L": 256, "H": 12, "G": 6, "C": 64},
@@ -86,7 +86,7 @@ func TestNewAsks(t *testing.T) {
 	}
 }
 
-// TestNewLayersAreProved: what new writes is checked, proved and written as a program.
+// TestNewLayersAreProved: the spec of every layer passes check and verify, and can be lowered to calls.
 func TestNewLayersAreProved(t *testing.T) {
 	for _, layer := range api.Layers {
 		path := filepath.Join(t.TempDir(), layer+".yaml")

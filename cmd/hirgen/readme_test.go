@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestReadmeExample holds what the README shows of a spec's check to what check prints.
+// TestReadmeExample: check prints the lines that the README shows for its spec.
 func TestReadmeExample(t *testing.T) {
 	readme := read(t, "../../README.md")
 	t.Chdir(t.TempDir())
@@ -23,7 +23,7 @@ func TestReadmeExample(t *testing.T) {
 	}
 }
 
-// TestGettingStartedShowsWhatIsThere holds the page to the spec, the host program and the source that it is about.
+// TestGettingStartedShowsWhatIsThere: the page quotes the current spec, host program and source.
 func TestGettingStartedShowsWhatIsThere(t *testing.T) {
 	page := read(t, gettingStarted)
 	_, pipeline, _ := strings.Cut(page, "## Read a pipeline")
@@ -39,7 +39,7 @@ func TestGettingStartedShowsWhatIsThere(t *testing.T) {
 	}
 }
 
-// TestGettingStartedShowsPulls emits the program whose reads of peers the page shows.
+// TestGettingStartedShowsPulls emits the program with gets over CUDA IPC that the page shows.
 func TestGettingStartedShowsPulls(t *testing.T) {
 	_, section, _ := strings.Cut(read(t, gettingStarted), "## Change the schedule")
 	out := filepath.Join(t.TempDir(), "pulls")
@@ -55,7 +55,7 @@ func TestGettingStartedShowsPulls(t *testing.T) {
 
 const gettingStarted = "../../docs/getting-started.md"
 
-// block is the first block of code behind a fence.
+// block returns the first code block that begins with a fence.
 func block(t *testing.T, text, fence string) string {
 	t.Helper()
 	_, rest, found := strings.Cut(text, fence)
@@ -66,8 +66,7 @@ func block(t *testing.T, text, fence string) string {
 	return shown
 }
 
-// essence is text without what the README leaves out: indentation, comments in YAML and
-// host programs, positions.
+// essence returns a text without indentation, comments in YAML and host programs, and positions, which the pages omit.
 func essence(text string) string {
 	var lines strings.Builder
 	for line := range strings.Lines(text) {
@@ -121,7 +120,7 @@ func TestCookbook(t *testing.T) {
 	}
 }
 
-// TestGettingStartedShowsAFinding makes the mistake that the page tells of.
+// TestGettingStartedShowsAFinding: verify prints the finding that the page shows for a wrong event.
 func TestGettingStartedShowsAFinding(t *testing.T) {
 	_, printed, _ := hirgen(t, "", "lower", agMatmul, "--calls")
 	broken := strings.Replace(printed, "StreamWait(event gather_done_, index s, on compute)",
@@ -133,8 +132,8 @@ func TestGettingStartedShowsAFinding(t *testing.T) {
 	}
 }
 
-// TestPagesCommandsRun runs the commands of the README and of Getting started in a folder where testdata lies as in the
-// repository: all of hirgen's but run and doctor, which look at the machine.
+// TestPagesCommandsRun runs the commands of the README and of Getting started in a folder with the repository's
+// testdata. It leaves out hirgen run and hirgen doctor, which depend on the machine.
 func TestPagesCommandsRun(t *testing.T) {
 	testdata, err := filepath.Abs("../../testdata")
 	if err != nil {
@@ -172,7 +171,7 @@ func TestPagesCommandsRun(t *testing.T) {
 	}
 }
 
-// TestReadmePyTorchCommandsRun emits the package that the README builds, and finds what the other commands name.
+// TestReadmePyTorchCommandsRun emits the package of the README, and checks that the files of its other commands exist.
 func TestReadmePyTorchCommandsRun(t *testing.T) {
 	_, rest, _ := strings.Cut(read(t, "../../README.md"), "## From PyTorch")
 	section, _, found := strings.Cut(rest, "\n## ")

@@ -10,10 +10,10 @@ import (
 	"testing"
 )
 
-// TestRegenerateLineRunsAsPrinted removes a file of an emitted folder, and types what its README and the head of
-// each source say.
+// TestRegenerateLineRunsAsPrinted removes a file of an emitted folder, and runs the command that its README and its
+// header give to regenerate it.
 func TestRegenerateLineRunsAsPrinted(t *testing.T) {
-	source, folder := read(t, agMatmul), t.TempDir // of the whole test: the names of its parts cannot be in a path
+	source, folder := read(t, agMatmul), t.TempDir // of the whole test: the names of subtests cannot be in a path
 	for _, spec := range []string{"my spec.yaml", "-", `it's "a" $HOME`, "new\nline\n", "two  blanks ", "Grüße \u202e 表", "<a> `b` ?? [*"} {
 		t.Run(spec, func(t *testing.T) {
 			t.Chdir(t.TempDir())
@@ -42,7 +42,7 @@ func TestRegenerateLineRunsAsPrinted(t *testing.T) {
 	}
 }
 
-// words are the arguments that a command line gives to hirgen in a shell.
+// words returns the arguments that hirgen gets when a shell runs the command line.
 func words(t *testing.T, line string) []string {
 	t.Helper()
 	program := file(t, "hirgen", "#!/bin/sh\nprintf '%s\\0' \"$@\"\n")
@@ -57,7 +57,7 @@ func words(t *testing.T, line string) []string {
 	return strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00")
 }
 
-// TestPipedSpecsAreNamedByTheirName emits what a pipe brings, as in hirgen emit <(cat spec.yaml).
+// TestPipedSpecsAreNamedByTheirName emits a spec that comes through a pipe, as in hirgen emit <(cat spec.yaml).
 func TestPipedSpecsAreNamedByTheirName(t *testing.T) {
 	fifo, out := filepath.Join(t.TempDir(), "63"), filepath.Join(t.TempDir(), "out")
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
@@ -77,7 +77,7 @@ func TestPipedSpecsAreNamedByTheirName(t *testing.T) {
 	}
 }
 
-// TestSpecsWithABackslashAreRefused names a spec as no file of a folder may be called.
+// TestSpecsWithABackslashAreRefused: emit refuses file names of specs that an emitted folder cannot have.
 func TestSpecsWithABackslashAreRefused(t *testing.T) {
 	for _, name := range []string{`back\`, `a\b.yaml`, "\xff.yaml"} {
 		exit, _, stderr := hirgen(t, "", "emit", file(t, name, read(t, agMatmul)), "-o", filepath.Join(t.TempDir(), "out"), "--no-verify")
@@ -87,7 +87,7 @@ func TestSpecsWithABackslashAreRefused(t *testing.T) {
 	}
 }
 
-// TestGitKeepsTheBytes checks a folder out again where git writes the line ends of Windows.
+// TestGitKeepsTheBytes: git with core.autocrlf does not change the files of an emitted folder.
 func TestGitKeepsTheBytes(t *testing.T) {
 	dir := t.TempDir()
 	line := []string{"emit", agMatmul, "-o", filepath.Join(dir, "out"), "--no-verify"}

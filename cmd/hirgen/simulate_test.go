@@ -9,7 +9,7 @@ import (
 	"github.com/hirgen/hirgen/internal/tools/simulate"
 )
 
-// TestSimulateRefuses: command lines that cannot be carried out, and specs that are wrong.
+// TestSimulateRefuses: simulate refuses wrong command lines, and specs that it cannot load or lower.
 func TestSimulateRefuses(t *testing.T) {
 	for _, c := range []struct {
 		args []string
@@ -36,7 +36,7 @@ func TestSimulateRefuses(t *testing.T) {
 	}
 }
 
-// TestSimulate: a machine of one's own with nodes, a table or JSON, a page, and the trace of one rank of each class.
+// TestSimulate: a user's machine file with nodes, a table or JSON, a page, and the trace of one rank of each class.
 func TestSimulate(t *testing.T) {
 	own := file(t, "own.json", `{"like": "h200", "name": "mine", "nodes": {"ranks": 4, "latency_us": 3, "gbps": [[1, 25]]}}`)
 	folder := t.TempDir()

@@ -11,7 +11,7 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// listed are the rows that a command prints as JSON, by one of their keys.
+// listed returns the rows that a command prints as JSON, by the value of one key.
 func listed(t *testing.T, key string, args ...string) map[string]map[string]any {
 	t.Helper()
 	exit, out, stderr := hirgen(t, "", append(args, "--json")...)
@@ -72,7 +72,7 @@ func TestSchemaIsThePublishedOne(t *testing.T) {
 	}
 }
 
-// TestManWritesAPageOfEveryCommand also holds the pages to what --help says.
+// TestManWritesAPageOfEveryCommand also checks that the page of schedule has its summary.
 func TestManWritesAPageOfEveryCommand(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "man")
 	if exit, _, stderr := hirgen(t, "", "man", folder); exit != exitOK {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestTimeline draws a prediction; what is no trace is refused with its place.
+// TestTimeline draws a prediction. A file that is not a trace is a usage error with a position.
 func TestTimeline(t *testing.T) {
 	folder := t.TempDir()
 	trace, page, wrong := filepath.Join(folder, "trace.json"), filepath.Join(folder, "page.html"), filepath.Join(folder, "wrong.json")

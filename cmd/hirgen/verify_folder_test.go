@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestVerifyFolder changes emitted folders, and looks at what verify says of them.
+// TestVerifyFolder changes emitted folders, and checks the output and exit code of verify.
 func TestVerifyFolder(t *testing.T) {
 	const wait, first = "StreamWait(event gather_done_, index s,", "StreamWait(event gather_done_, index 0,"
 	for _, c := range []struct {
@@ -42,7 +42,8 @@ func TestVerifyFolder(t *testing.T) {
 	}
 }
 
-// change replaces text in a file; without any text it removes the file, and without a name of one it does nothing.
+// change replaces text in a file. If old is empty, it removes the file. If path is a folder or missing, it does
+// nothing.
 func change(t *testing.T, path, old, replacement string) {
 	t.Helper()
 	if info, err := os.Stat(path); err != nil || info.IsDir() {

@@ -51,11 +51,11 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// TestEmitProves: nothing is written unless it is proved, which a program of hirgen always is; so the text that goes
-// with a refusal is asked for here.
+// TestEmitProves: proveFor refuses a program with a race, also as the fallback. Lowered specs always pass, so the test
+// breaks the text of a program.
 func TestEmitProves(t *testing.T) {
 	_, printed, _ := hirgen(t, "", "lower", agMatmul, "--calls")
-	broken := strings.Replace(printed, "count S):", "count S - 1):", 1) // the last gather is left out
+	broken := strings.Replace(printed, "count S):", "count S - 1):", 1) // leave out the last gather
 	p, err := calltext.Parse("calls.txt", broken)
 	if err != nil || broken == printed {
 		t.Fatal(err)

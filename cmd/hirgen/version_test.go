@@ -72,8 +72,8 @@ func TestNumberIsThatOfTheModule(t *testing.T) {
 	version = ""
 }
 
-// The pages that state versions state those that are printed: the changelog's first is the program's, and its first line
-// has the others.
+// The pages state the versions that hirgen prints. The first entry of the changelog has the version of the program, and
+// its first line those of specs and of the C ABI.
 func TestPagesStateTheVersions(t *testing.T) {
 	_, printed, _ := hirgen(t, "", "version")
 	lines := strings.Split(printed, "\n")

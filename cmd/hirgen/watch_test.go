@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// printed is an output that is read while it is written.
+// printed is an output that a test reads while a command writes it.
 type printed struct {
 	mutex sync.Mutex
 	text  bytes.Buffer
@@ -22,7 +22,7 @@ func (p *printed) Write(b []byte) (int, error) {
 	return p.text.Write(b)
 }
 
-// await waits until a check has ended, takes out what it printed, and holds it to a text.
+// await waits until a check has ended, removes its output, and checks that the output contains want.
 func (p *printed) await(t *testing.T, want string) {
 	t.Helper()
 	for begin := time.Now(); time.Since(begin) < 20*time.Second; time.Sleep(5 * time.Millisecond) {

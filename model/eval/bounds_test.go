@@ -17,7 +17,7 @@ var smallSizes = map[string]int64{
 	"D": 4, "S": 4, "M": 64, "N": 48, "K": 32, "B": 2, "L": 8, "H": 16, "G": 8, "C": 4, "E": 64, "F": 32, "R": 2,
 }
 
-// TestBoundsRefuseWrongOutputs makes outputs of the examples wrong, as mistakes of a program would, and compares them.
+// TestBoundsRefuseWrongOutputs: the bounds reject wrong outputs of the examples, such as a bug in a program makes.
 func TestBoundsRefuseWrongOutputs(t *testing.T) {
 	files, _ := filepath.Glob("../../testdata/specs/*/spec.yaml")
 	made, found, all := map[string]int{}, map[string]int{}, 0
@@ -66,7 +66,8 @@ func TestBoundsRefuseWrongOutputs(t *testing.T) {
 	}
 }
 
-// mistakes makes wrong outputs: zeros, the shards of other ranks, and what follows if a rank's part of a sum is missing.
+// mistakes calls try with wrong outputs: zeros, the shards of other ranks, and outputs without the partial sum of one
+// rank.
 func mistakes(p *model.Pipeline, right map[string]*Array, try func(kind string, out *model.Tensor, wrong *Array)) {
 	for _, out := range p.Outputs {
 		want := right[out.Name]
@@ -125,7 +126,8 @@ func mistakes(p *model.Pipeline, right map[string]*Array, try func(kind string, 
 	}
 }
 
-// TestBoundsOfOverflow: what may overflow may be any number, and so may all that is made of it. NaN is no exception.
+// TestBoundsOfOverflow: an element that may overflow has an infinite bound, and so have all results that depend on it,
+// even NaN.
 func TestBoundsOfOverflow(t *testing.T) {
 	for op := range strings.SplitSeq("scale(N, by=2)/cos(N)/div(X, X)/mul(N, A)/sub(N, X)/max(N, axis=3)/prod(N, axis=3)/softmax(N)/"+
 		"matmul(A, N)/sum(N, axis=3)/attention(N, A, A)", "/") {
@@ -138,7 +140,7 @@ func TestBoundsOfOverflow(t *testing.T) {
 	}
 }
 
-// TestBoundsOfDroppedNaN: NCCL may drop NaN from a max over ranks, which decides what its readers compute.
+// TestBoundsOfDroppedNaN: a NaN of a max over several ranks has an infinite bound, because NCCL may drop NaN.
 func TestBoundsOfDroppedNaN(t *testing.T) {
 	for ranks, unsure := range map[string]bool{"1": false, "2": true} {
 		p := mustLoad(t, "hirgen: 1\nname: s\nmesh: {x: "+ranks+"}\ndtype: fp32\ntensors: {A: [2, 64], B: [64]}\n"+

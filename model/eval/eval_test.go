@@ -279,7 +279,7 @@ func TestFillIntegers(t *testing.T) {
 	if share := float64(nonzero) / float64(len(first["A"].Data)); math.Abs(share-16.0/91) > 0.005 {
 		t.Errorf("%.3f of A is not zero", share)
 	}
-	// The values are an agreement with the runtime, which fills the same inputs.
+	// The runtime must fill the same inputs.
 	want := []float64{1, 1, 1, -2, -1, -1, 1, 1, 1, -1, -1, 1, 1, -1, -1, -1}
 	if diff := cmp.Diff(want, first["bias"].Data); diff != "" {
 		t.Error(diff)

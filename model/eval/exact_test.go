@@ -31,8 +31,8 @@ func TestExact(t *testing.T) {
 	}
 }
 
-// TestRoundingBetweenElementwiseOperations: a kernel of both does not round between them, which shows where
-// elements may be larger than the type has bits for.
+// TestRoundingBetweenElementwiseOperations: a fused kernel does not round between two operations. The results are exact
+// only if the elements between them fit in the bits of the type.
 func TestRoundingBetweenElementwiseOperations(t *testing.T) {
 	for ops, want := range map[string]bool{
 		"- R = add(A, B)\n- T = add(R, B)":                                              true,
@@ -54,7 +54,7 @@ func TestRoundingBetweenElementwiseOperations(t *testing.T) {
 	}
 }
 
-// TestSumsOverRanksRoundOnTheWay holds when sums over ranks are exact: in fp32, or after one product.
+// TestSumsOverRanksRoundOnTheWay: sums over ranks are exact in fp32, and in 16 bits after one GEMM.
 func TestSumsOverRanksRoundOnTheWay(t *testing.T) {
 	for _, c := range []struct {
 		dtype, operand string

@@ -12,8 +12,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// small is a size for tests of each parameter that a spec may have. They differ where they
-// can, so that no axis passes for another.
+// small has a small value for each parameter of the examples. The values differ if possible, so that a test notices
+// swapped axes.
 var small = map[string]int64{
 	"D": 4, "S": 2, "M": 16, "N": 12, "K": 8, // products
 	"B": 2, "L": 3, "H": 4, "C": 2, // attention
@@ -66,7 +66,7 @@ func mustEvaluate(t *testing.T, p *model.Pipeline, inputs map[string]*Array) map
 	return values
 }
 
-// matrix is a float64 matrix, for computing what a spec should without its operations.
+// matrix is a float64 matrix. Tests compute expected results with it, without the operations of specs.
 type matrix struct {
 	rows, cols int
 	at         []float64
@@ -137,8 +137,8 @@ func layerNormOf(x matrix, gamma, beta []float64) matrix {
 	return out
 }
 
-// attentionOf is softmax(q k^T scale) v for rows of one sequence after the other and heads
-// of width adjacent columns, each of the rows up to its own.
+// attentionOf returns softmax(scale q k^T) v, causal, for sequences of length consecutive rows and heads of width
+// adjacent columns.
 func attentionOf(q, k, v matrix, length, width int, scale float64) matrix {
 	out := newMatrix(q.rows, q.cols)
 	for row := range q.rows {
@@ -181,8 +181,7 @@ func expectClose(t *testing.T, what string, got, want []float64, tolerance float
 	}
 }
 
-// Evaluate sums in fp32, about a hundred terms at most in these sizes: 1e-5 is a hundred
-// times its epsilon.
+// Run sums in fp32, at most about a hundred terms in these sizes. 1e-5 is about a hundred times the epsilon of fp32.
 const forwardTolerance = 1e-5
 
 func TestForwardPassesComputeWhatTheySay(t *testing.T) {
@@ -211,8 +210,8 @@ func TestForwardPassesComputeWhatTheySay(t *testing.T) {
 	}
 }
 
-// slope differentiates loss by one element. The forward pass rounds to fp32, so the step
-// is large, and the error of fourth order in it.
+// slope differentiates loss by one element. The forward pass rounds to fp32, so the step is large, and the formula has
+// a fourth-order error.
 func slope(element *float64, loss func() float64) float64 {
 	const h = 1.0 / 32
 	at := *element
@@ -224,9 +223,9 @@ func slope(element *float64, loss func() float64) float64 {
 	return (8*(value(1)-value(-1)) - (value(2) - value(-2))) / (12 * h)
 }
 
-// TestBackwardPassesAreTheGradients differentiates sum(dY * Y) of the forward pass by every
-// element of every input that the backward pass has a gradient of. fp32 over the step, and
-// the step to the fourth power, leave errors of some 1e-4.
+// TestBackwardPassesAreTheGradients differentiates sum(dY * Y) of the forward pass by every element of every input that
+// the backward pass has a gradient of. The epsilon of fp32 divided by the step, and the fourth power of the step, leave
+// errors of about 1e-4.
 func TestBackwardPassesAreTheGradients(t *testing.T) {
 	for forward, overrides := range map[string]map[string]int64{
 		"mlp_tp":            {"S": 1, "M": 8},

@@ -55,7 +55,7 @@ outputs: [dQ, dK, dV, eQ, eK, eV]
 	}
 }
 
-// TestSavedNeedsTheOthers has an attention_grad whose queries depend on saved tensors.
+// TestSavedNeedsTheOthers: Saved computes nothing for an attention_grad whose queries depend on its own saved tensors.
 func TestSavedNeedsTheOthers(t *testing.T) {
 	p := mustLoad(t, `
 hirgen: 1

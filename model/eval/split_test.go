@@ -14,7 +14,7 @@ import (
 
 const (
 	splitHead = "hirgen: 1\nname: p\nparams: {D: 3, M: 2, N: 4}\nmesh: {x: D}\ndtype: fp32\ntensors: "
-	// splitTensors lie as tensors of mergedTensors do whose rows, or heads, are split over ranks.
+	// splitTensors are mergedTensors with the rows or heads split over ranks by a separate axis.
 	splitTensors = "{A: [DIDx, M, N], B: [DIDx, M, N], C: [DIDx, M, N], S: [DIDx, M, D*M], r: [DIDx, M, 1], at: [DIDx, M], Q: [DIDx, 2, M, " +
 		"N], dO: [DIDx, 2, M, N], Kd: [DIDx, 1, M, N]"
 	mergedTensors = "{A: [D*M, N], B: [D*M, N], C: [D*M, N], S: [D*M, D*M], r: [D*M, 1], at: [D*M], Q: [2*D, M, N], dO: [2*D, M, N], Kd: " +
@@ -22,14 +22,15 @@ const (
 	wholeTensors = ", w: [N, N], g: [N], seed: {axes: [1], dtype: int64}, K1: [1, M, N], K3: [3, M, N], L1: [1, D*M, N]}\nops:\n"
 )
 
-// mergedRows computes Qr from Q: its rows are the rows of all blocks. splitRows gives the result of Qr the shape of
-// the blocks.
+// mergedRows computes Qr from Q: its rows are the rows of all blocks. splitRows computes O from Or, the result for Qr,
+// in the shape of Q.
 const (
 	mergedRows = "Qb = reshape(Q, shape=[D, 2, M, N]); Qp = permute(Qb, perm=[1, 0, 2, 3]); Qr = reshape(Qp, shape=[2, D*M, N]); "
 	splitRows  = "; Ob = reshape(Or, shape=[2, D, M, N]); O = permute(Ob, perm=[1, 0, 2, 3])"
 )
 
-// splits has, for operations by name, what is written of split tensors, and of merged ones; without it, the same.
+// splits maps each operation to pairs of texts: for split tensors, and for merged tensors. Without a second text, both
+// are the same.
 var splits = map[string][][2]string{
 	"set": {{"O = set(A)"}}, "matmul": {{"O = matmul(A, w)"}}, "linear": {{"O = linear(A, w)"}, {"O = linear(A, w, g)"}},
 	"broadcast": {{"O = broadcast(A, axis=3)", "O = broadcast(A, axis=2)"}},
@@ -130,7 +131,7 @@ func TestASplitNeverChangesTheResult(t *testing.T) {
 	}
 }
 
-// splitSpec loads operations on some tensors, of which those that they do not read are left out.
+// splitSpec loads operations with the declarations of those tensors that the operations read.
 func splitSpec(t *testing.T, tensors, ops string) *model.Pipeline {
 	t.Helper()
 	var lines strings.Builder
@@ -154,7 +155,8 @@ func splitSpec(t *testing.T, tensors, ops string) *model.Pipeline {
 
 var splitTensor = regexp.MustCompile(`\w+: (\[[^]]*\]|\{[^}]*\})(, )?`)
 
-// TestAWindowCountsTheOwnKey: of one key, a query has its own, and of two, the one before it, too.
+// TestAWindowCountsTheOwnKey: a window of one key has only the query's own key, and a window of two also the key before
+// it.
 func TestAWindowCountsTheOwnKey(t *testing.T) {
 	for window, want := range map[string][]float64{"1": {1, 2, 4, 8}, "2": {1, 1.5, 3, 6}, "3": {1, 1.5, 7.0 / 3, 14.0 / 3}} {
 		p, err := model.Load("spec.yaml", []byte("hirgen: 1\nname: p\ndtype: fp32\ntensors: {Q: [1, 4, 1], K: [1, 4, 1], V: [1, 4, 1]}\nops: "+

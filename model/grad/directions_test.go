@@ -48,8 +48,8 @@ func axesOf(p *model.Pipeline) map[string][]domain.Axis {
 	return axes
 }
 
-// direction compares the gradients of a pipeline along one direction with differences of sum(dY Y). It answers false
-// where the sum is not smooth, or not finite, at the point that the seed chooses.
+// direction compares the gradients of a pipeline along one direction with differences of sum(dY Y). smooth is false if
+// the sum is not smooth, or not finite, at the point that the seed chooses.
 func direction(t *testing.T, p, q *model.Pipeline, pass *grad.Pass, seed uint64) (wrong float64, smooth bool) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(seed, 1))

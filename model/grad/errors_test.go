@@ -22,7 +22,7 @@ func TestNoGradient(t *testing.T) {
 		{ops: "- Y = relu(X)", recompute: "Z", want: `spec.yaml: error HG070: there is no result "Z" to compute anew`},
 	} {
 		text := head + c.ops
-		for _, name := range []string{"X", "c", "s", "M"} { // that they are read somewhere
+		for _, name := range []string{"X", "c", "s", "M"} { // so that every input is read
 			text += "\n- T" + name + " = ge(" + name + ", " + name + ")"
 		}
 		p, err := model.Load("spec.yaml", []byte(text), nil)

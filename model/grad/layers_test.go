@@ -10,12 +10,13 @@ import (
 	"github.com/hirgen/hirgen/model/grad"
 )
 
-// small is a size for tests of each parameter that a spec may have.
+// small has a small value for each parameter of the examples.
 var small = map[string]int64{
 	"D": 2, "S": 2, "M": 16, "N": 12, "K": 8, "B": 2, "L": 4, "H": 4, "G": 2, "C": 4, "E": 16, "F": 12,
 }
 
-// loadSmall loads an example spec at a size for tests; parameters that follow from others do so.
+// loadSmall loads an example spec with small parameters. Parameters with an expression keep it, and layers keep all but
+// D.
 func loadSmall(t *testing.T, path string) *model.Pipeline {
 	t.Helper()
 	p, text, err := model.LoadFile(path, nil)

@@ -26,7 +26,7 @@ schedule: {pipeline: p2p, all: {via: ipc-get}}
 `
 
 // TestScheduleStaysForward: a schedule is for the communications of the forward pass. The backward pass has other
-// communications, so it gets no schedule, and can be lowered.
+// communications, so it gets no schedule, or only pipeline: collective, and can be lowered.
 func TestScheduleStaysForward(t *testing.T) {
 	first, err := model.Load("spec.yaml", []byte(scheduled), nil)
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 	"github.com/hirgen/hirgen/model/grad"
 )
 
-// onRanks lowers a pipeline and interprets it on all ranks, in two orders. It answers false where it is refused.
+// onRanks lowers a pipeline and interprets it on all ranks, in two orders. It returns false if lowering refuses the
+// pipeline.
 func onRanks(t *testing.T, p *model.Pipeline, text string) bool {
 	t.Helper()
 	program, err := lowering.Host(p, lowering.Options{Verify: true})

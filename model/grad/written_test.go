@@ -49,8 +49,8 @@ func TestWrittenBackwardPasses(t *testing.T) {
 	}
 }
 
-// compareWritten compares a backward pass with the one in a file. That may have what somebody made of it: a schedule, and axes of
-// pipelines that go with it.
+// compareWritten compares a backward pass with the one in a file. The file may have an edited schedule, with Stream
+// axes that belong to it.
 func compareWritten(t *testing.T, pass *grad.Pass, file string) {
 	t.Helper()
 	have, err := os.ReadFile(file)

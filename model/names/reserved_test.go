@@ -14,7 +14,7 @@ import (
 	"github.com/hirgen/hirgen/model/names"
 )
 
-// runtimeText is all C++ that emitted folders hold a copy of.
+// runtimeText returns all C++ of the runtime that emitted folders have a copy of.
 func runtimeText(t *testing.T) string {
 	t.Helper()
 	var all strings.Builder
@@ -35,7 +35,7 @@ func runtimeText(t *testing.T) string {
 	return all.String()
 }
 
-// refused reports whether a program with one tensor of another name loads.
+// refused reports whether hirgen refuses a program with these names of the program and of a tensor.
 func refused(program, tensor string) bool {
 	_, err := model.Load("spec.yaml", fmt.Appendf(nil, "hirgen: 1\nname: %s\ntensors: {%s: [8]}\nops: [Zz = relu(%[2]s)]\n", program, tensor),
 		nil)
@@ -101,7 +101,7 @@ func preprocess(t *testing.T, flags ...string) string {
 	return string(output)
 }
 
-// TestMacrosOfHeadersAreReserved: a macro changes a name wherever it stands.
+// TestMacrosOfHeadersAreReserved: names of macros are reserved, because the preprocessor replaces them everywhere.
 func TestMacrosOfHeadersAreReserved(t *testing.T) {
 	macros := regexp.MustCompile(`(?m)^#define (\w+)`).FindAllStringSubmatch(preprocess(t, "-dM", "-E"), -1)
 	if len(macros) < 500 {
@@ -119,8 +119,8 @@ func TestMacrosOfHeadersAreReserved(t *testing.T) {
 	}
 }
 
-// TestHeadersAreReserved: NAME.h of a program lies in the first folder in which headers
-// are looked for.
+// TestHeadersAreReserved: names of system headers are reserved, because NAME.h of a program comes earlier in the
+// include path.
 func TestHeadersAreReserved(t *testing.T) {
 	searched := regexp.MustCompile(`(?:^|/)(?:include|include/[\w-]+-linux-gnu|include/c\+\+/\d+)/(\w+)\.h$`)
 	count := 0

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestTableIsWhole: every field has a default that it can have, or none, and says what it is.
+// TestTableIsWhole: every field is documented, and its default is a valid value or open.
 func TestTableIsWhole(t *testing.T) {
 	seen := map[string]bool{}
 	for _, f := range Fields {
@@ -56,7 +56,8 @@ func TestLookups(t *testing.T) {
 	}
 }
 
-// TestTogether: in a loop, what one communication has by its name holds for the others, before what all have.
+// TestTogether: in a loop, the value that one communication has by name also applies to the others, and precedes the
+// value of All.
 func TestTogether(t *testing.T) {
 	var s Schedule
 	s.Set(All, Split, "2")

@@ -41,7 +41,7 @@ func TestPublishedSchemaIsCurrent(t *testing.T) {
 	}
 }
 
-// compiled is the published schema; the library holds it to the schema of schemas.
+// compiled returns the published schema. The library validates it against the schema of schemas.
 func compiled(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	text, err := os.ReadFile(published)
@@ -63,7 +63,7 @@ func compiled(t *testing.T) *jsonschema.Schema {
 	return s
 }
 
-// validate holds a spec to the schema, as an editor does.
+// validate checks a spec against the schema, as an editor does.
 func validate(s *jsonschema.Schema, spec []byte) error {
 	var tree any
 	if err := yaml.Unmarshal(spec, &tree); err != nil {
@@ -127,8 +127,8 @@ schedule: {streams: D/2, graph: true, all: {lead: none}}}`
 	}
 }
 
-// formal are the codes of mistakes that show in the form of a spec, without computing: the schema refuses each. Of the
-// others it refuses some.
+// formal lists the codes of errors in the form of a spec, which need no computation. The schema refuses every spec with
+// such an error, and some specs with other errors.
 var formal = []diag.Code{
 	diag.UnknownField, diag.WrongType, diag.DuplicateKey, diag.MissingField, diag.WrongVersion, diag.BadName,
 	diag.ExprSyntax, diag.UnknownDType, diag.OpSyntax, diag.UnknownOp,

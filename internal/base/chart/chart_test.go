@@ -9,7 +9,8 @@ import (
 
 func spell(x float64) string { return fmt.Sprint(x) }
 
-// TestValuesBesideTheAxisDoNotTouch: over narrow and wide ranges there are some round values, far enough apart to be read.
+// TestValuesBesideTheAxisDoNotTouch: narrow and wide ranges have at least two labels, and labels of wide ranges do not
+// overlap.
 func TestValuesBesideTheAxisDoNotTouch(t *testing.T) {
 	const readable = 12
 	for _, high := range []float64{1.01, 1.3, 2, 5, 7.9, 8.1, 30, 400, 2e3, 1e6, 1e9} {
@@ -38,7 +39,7 @@ func TestLinear(t *testing.T) {
 	}
 }
 
-// TestTicksDoNotTouch: of many values of the field some have a text.
+// TestTicksDoNotTouch: with many values of the field, some get labels, which do not overlap.
 func TestTicksDoNotTouch(t *testing.T) {
 	var samples []Sample
 	for i := range 1024 {
@@ -55,7 +56,7 @@ func TestTicksDoNotTouch(t *testing.T) {
 	}
 }
 
-// TestPoints: what has a dashed line alone is hollow, names are escaped, and no sample is no chart.
+// TestPoints: a sample with only a dashed line is hollow, names are escaped, and a chart without curves has no points.
 func TestPoints(t *testing.T) {
 	draw := func(curves ...Curve) string {
 		var page bytes.Buffer

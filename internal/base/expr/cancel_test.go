@@ -22,7 +22,7 @@ func TestCancel(t *testing.T) {
 		{"2 * H * C", "2*H*C"},
 		{"(H + 2 * G) / D * C", "(H+2*G)/D*C"},
 		{"C - C", "C-C"},
-		// No numbers to divide by.
+		// Zero, or a product that overflows, does not cancel.
 		{"0 * C / 2", "0*C/2"},
 		{"9223372036854775807 * C * 2 / C", "9223372036854775807*C*2/C"},
 	} {
@@ -36,7 +36,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// What has a value keeps it, and a second time changes nothing.
+// Cancel keeps the value of an expression that has one, and a second Cancel changes nothing.
 func TestCancelKeepsValues(t *testing.T) {
 	env := func(name string) (int64, bool) {
 		value, ok := map[string]int64{"C": 24, "D": 2, "S": 3}[name]
@@ -63,7 +63,7 @@ func TestCancelKeepsValues(t *testing.T) {
 	}
 }
 
-// The time does not double with every pair of parentheses.
+// The time of Cancel does not double with every nested level.
 func TestCancelDeep(t *testing.T) {
 	whole := Expr(Var("C"))
 	for range maxDepth {
@@ -74,7 +74,7 @@ func TestCancelDeep(t *testing.T) {
 	}
 }
 
-// randomExtent is an expression of so many levels.
+// randomExtent returns a random expression of at most the given number of levels.
 func randomExtent(random *rand.Rand, levels int) Expr {
 	if levels == 0 || random.IntN(4) == 0 {
 		return []Expr{Var("C"), Var("D"), Var("S"), Int(2), Int(3), Int(1)}[random.IntN(6)]

@@ -157,7 +157,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// FuzzParse holds that what parses prints to something that parses to the same.
+// FuzzParse checks that a parsed expression prints as a text that parses to the same expression.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{"M/(S*D)", "a - (b - c) % 4 == 0", "-3", "((", "1+", "é"} {
 		f.Add(seed)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// spellings are texts that other languages, or hirgen before, read as numbers, with the plain form of each.
+// spellings maps texts that other languages or earlier versions of hirgen read as numbers to their plain form.
 var spellings = map[string]string{
 	"010": "10", "00": "0", "-0": "0", "-010": "-10", "0x10": "16", "0b11": "3", "0o17": "15", "1_000": "1000", "1e3": "1000",
 	"8.0": "8", "8.": "8", " 1": "1", "1 ": "1", "\t1": "1", "+1": "1", "- 1": "-1", "+010": "10",
@@ -33,7 +33,7 @@ func TestIntegersArePlain(t *testing.T) {
 	}
 }
 
-// A number inside of an expression is plain, too, and the error points at it.
+// A number in an expression must be plain too, and the error points at it.
 func TestNumbersOfExpressionsArePlain(t *testing.T) {
 	for _, c := range []struct {
 		in, plain string
@@ -50,7 +50,7 @@ func TestNumbersOfExpressionsArePlain(t *testing.T) {
 	}
 }
 
-// Whatever is read as a number is printed as it was written.
+// Every text that parses as a number is the text that the number prints.
 func TestIntegersRoundTrip(t *testing.T) {
 	random, read := rand.New(rand.NewPCG(3, 4)), 0
 	const letters = "0123456789012345678900--+_ xe.b"

@@ -8,12 +8,14 @@ import (
 	"testing"
 )
 
-// forms are those of the columns of times, in the table of docs/design/packed-gemms.md; none is chosen for padded GEMMs.
+// forms lists the copied operands for each column of times in the table of docs/design/packed-gemms.md. The first two
+// columns have no copies.
 var forms = []Packs{{}, {}, {A: true}, {A: true, B: true}, {B: true, C: true}, {A: true, B: true, C: true}}
 
 var row = regexp.MustCompile("(?m)^\\| (\\d+), (\\d+), (\\d+), `(\\[[nk], [nk]\\])` \\|(.*)\\|$")
 
-// TestChoosesWhatThePageSays: the bold form of each measured GEMM is what Choose returns, and not slower than the GEMM without copies.
+// TestChoosesWhatThePageSays: Choose returns the bold form of each measured GEMM, which is not slower than the GEMM
+// without copies.
 func TestChoosesWhatThePageSays(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/design/packed-gemms.md")
 	if err != nil {
@@ -51,7 +53,7 @@ func TestChoosesWhatThePageSays(t *testing.T) {
 	}
 }
 
-// gemmOf is the GEMM of a row.
+// gemmOf returns the GEMM of a row of the table.
 func gemmOf(t *testing.T, r []string) GEMM {
 	t.Helper()
 	var size [3]int64

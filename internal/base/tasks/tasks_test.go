@@ -32,7 +32,7 @@ func TestOrders(t *testing.T) {
 	}
 }
 
-// TestStuck: a task that waits for what does not come keeps those behind it from running.
+// TestStuck: a blocked task keeps the later tasks of its stream from running.
 func TestStuck(t *testing.T) {
 	var set Set
 	s := &Stream{}
