@@ -26,7 +26,7 @@ import (
 type Builder struct {
 	src  source
 	list diag.List
-	at   *diag.Pos // what At set
+	at   *diag.Pos // the position that At has set, or nil
 }
 
 // New starts a pipeline.

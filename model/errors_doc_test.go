@@ -48,7 +48,7 @@ func diagnose(e diag.Entry) *diag.Errors {
 func TestDocumentedExamplesFailAsDocumented(t *testing.T) {
 	for _, e := range diag.Entries() {
 		if e.Example == "" {
-			// These are about files and sizes, about programs that no spec gives, and about gradients.
+			// These are about files and sizes, about programs to which no spec lowers, and about gradients.
 			if !slices.Contains([]diag.Code{diag.Unreadable, diag.TooLarge, diag.NoCommunication, diag.NotContiguous, diag.NoGradient}, e.Code) {
 				t.Errorf("%s has no example", e.Code)
 			}

@@ -25,9 +25,8 @@ import (
 //	#        ^ HG023: there is no parameter "Kx"
 //	#   hint: did you mean "K"?
 //
-// "#<" stands for column 1, where a caret does not fit, and "#!" for a mistake that is
-// nowhere in the file. A first line "# -p M=3" sets
-// parameters as the command line does.
+// "#<" stands for column 1, where a caret does not fit, and "#!" for a mistake without a position. A first line "# -p
+// M=3" sets parameters as the command line does.
 var (
 	expectation = regexp.MustCompile(`^#(?:( *)\^|<|!) (HG\d{3}: .*)$`)
 	detail      = regexp.MustCompile(`^#   (?:hint: .*|note \d+:\d+: .*)$`)

@@ -137,9 +137,9 @@ func (in *inference) stretch(a, b []domain.Axis) ([]domain.Axis, bool) {
 	return joined, true
 }
 
-// joinKinds combines two axes of equal extents. A broadcast axis takes the kind of the other axis, and a serial axis
-// becomes a Stream axis with one. Other different kinds give a serial axis: if only one operand is split over the mesh,
-// the operation needs a communication, and inference does not decide where.
+// joinKinds combines two axes of equal extents. If one axis is broadcast, the result is the other axis. If one axis is
+// serial and the other a Stream axis, the result is the Stream axis. Other different axes become serial: a split of one
+// operand alone needs a communication, and inference does not decide where.
 func joinKinds(a, b domain.Axis) domain.Axis {
 	switch {
 	case a.Kind == b.Kind && a.Mesh == b.Mesh:

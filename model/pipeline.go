@@ -72,7 +72,7 @@ const (
 	OpPermute   OpKind = "permute"
 	OpReshape   OpKind = "reshape"
 	OpCast      OpKind = "cast"
-	OpSlice     OpKind = "slice"     // the elements from Start on along Axis, as many as the result has
+	OpSlice     OpKind = "slice"     // the elements along Axis from index Start on, up to the extent of the result
 	OpConcat    OpKind = "concat"    // the operands one after the other along Axis
 	OpPositions OpKind = "positions" // the index of each element along Axis of the operand, whose values do not matter
 	OpUnary     OpKind = "unary"     // Fn: relu, gelu, silu, neg, exp, ...

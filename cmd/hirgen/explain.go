@@ -47,7 +47,7 @@ communication is there; and how long other schedules are predicted to take. SPEC
 	return cmd
 }
 
-// explainCode prints what an error code is about.
+// explainCode prints the explanation of an error code. An unknown code is a usage error.
 func explainCode(w io.Writer, code string) error {
 	text := diag.Explain(strings.ToUpper(code))
 	if _, err := os.Stat(code); text == "" && (err == nil || code == "-") {

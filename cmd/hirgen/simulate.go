@@ -75,7 +75,7 @@ const simulateSample = `  ranks  nodes  predicted us  compute us  exposed us  ef
      16      2        1770.8      1372.1       391.4       0.501    310.5        1  not validated
 `
 
-// run predicts, prints the table, and writes the files of the options.
+// run predicts, prints the table or JSON, and writes the files of the options.
 func (f *simulateFlags) run(cmd *cobra.Command, path string) error {
 	options, err := f.options(cmd, path)
 	if err != nil {

@@ -140,7 +140,7 @@ func (f *tuneFlags) again(cmd *cobra.Command, spec string, params map[string]int
 		return nil, usagef("%v", err)
 	}
 	result, o := &bench.Result{}, f.options
-	o.Ranks = 0 // params have them
+	o.Ranks = 0 // params set the ranks
 	o.Done = func(row bench.Row) error {
 		result.Rows = append(result.Rows, row)
 		return nil

@@ -131,7 +131,7 @@ func readSettings(flags []string) (*specFlags, error) {
 	return own, nil
 }
 
-// printDifferences lists files that differ, and reports whether somebody changed any.
+// printDifferences lists files that differ, and reports whether any was edited or is missing.
 func printDifferences(w io.Writer, dir string, list []emit.Difference) (edited bool) {
 	stale := 0
 	for _, d := range list {

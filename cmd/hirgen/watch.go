@@ -37,7 +37,7 @@ func watch(cmd *cobra.Command, paths []string, each func() error) error {
 	}
 }
 
-// changed waits until one of the files has another text; false says that the command was interrupted.
+// changed waits until one of the files has another text. It returns false if the command is interrupted.
 func changed(ctx context.Context, paths []string, seen [][]byte) bool {
 	ticker := time.NewTicker(watchEvery)
 	defer ticker.Stop()

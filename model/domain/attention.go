@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Attention says which keys a query sees, and the factor of the products of queries and keys.
+// Attention defines which keys a query sees, and the scale of the scores.
 type Attention struct {
 	Causal bool    // a query sees the keys up to its position
 	Window int64   // only the last Window of these keys; 0: all
@@ -150,8 +150,8 @@ func (s AttentionShape) InBlocks() bool {
 	return s.HeadsStep == 0 || s.QueryHeads%s.Share == 0 || s.Share%s.QueryHeads == 0
 }
 
-// Run computes the results of an attention or of its gradient. From Q, K and V it computes O and L. From dO, Q, K, V, O
-// and L it computes the gradients of Q, K and V.
+// Run computes the results of an attention or of its gradient. From Q, K and V it computes O and L, as Forward does.
+// From dO, Q, K, V, O and L it computes the gradients of Q, K and V.
 func (a Attention) Run(s AttentionShape, in [][]float64) [][]float64 {
 	if len(in) == 3 {
 		o, logs := a.Forward(s, in[0], in[1], in[2])

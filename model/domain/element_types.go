@@ -30,7 +30,7 @@ type ElementType struct {
 	PTX    string   // in products of tensor cores
 	Stored string   // in safetensors files
 	Torch  string   // in PyTorch
-	Other  []string // names in other systems, to which hints answer
+	Other  []string // names in other systems, for which hints suggest this type
 	ABI    int      // its number in the C ABI, which never changes
 	Bytes  int64
 	Digits int // bits after the point; integers are checked like fp32

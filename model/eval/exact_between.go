@@ -35,7 +35,7 @@ func roundsBetween(p *model.Pipeline) bool {
 	return false
 }
 
-// rowWise reports whether an operation works element by element, or reduces the last axis.
+// rowWise reports whether an operation works element by element, or reduces a serial last axis.
 func rowWise(op *model.Op) bool {
 	switch op.Kind {
 	case model.OpUnary, model.OpBinary, model.OpCast, model.OpDropout:

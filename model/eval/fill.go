@@ -55,8 +55,8 @@ func FillNormal(p *model.Pipeline, seed uint64) map[string]*Array {
 	return inputs
 }
 
-// Fill makes the inputs for a check, with FillIntegers if that is exact, else with FillNormal. It then computes the
-// inputs that a forward pass saves from the other inputs.
+// Fill makes the inputs for a check, with FillIntegers if the check is exact, else with FillNormal. After FillNormal,
+// it computes the inputs that a forward pass saves from the other inputs.
 func Fill(p *model.Pipeline, seed uint64) map[string]*Array {
 	if Exact(p) {
 		return FillIntegers(p, seed)

@@ -19,7 +19,7 @@ func standsFor(a, many domain.Axis) bool {
 	return isOne(a) && !isOne(many) || a.Size == 1 && many.Size > 1
 }
 
-// alike reports whether axes have the same extents.
+// alike reports whether axes have the same sizes, and isOne holds for the same axes.
 func alike(a, b []domain.Axis) bool {
 	return slices.EqualFunc(a, b, func(x, y domain.Axis) bool { return x.Size == y.Size && isOne(x) == isOne(y) })
 }

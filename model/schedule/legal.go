@@ -141,7 +141,7 @@ func inBrackets(c *Facts) *Problem {
 	return nil
 }
 
-// hasLocalStep requires a separate step for the local shard, whose place can be chosen.
+// hasLocalStep requires a separate step for the local shard, whose place in the order can be chosen.
 func hasLocalStep(c *Facts) *Problem {
 	if p := pointToPoint(c); p != nil {
 		return p
@@ -168,7 +168,8 @@ func inBlocks(c *Facts) *Problem {
 	return nil
 }
 
-// blocksOfRanks requires that a block divides the ranks, and that its shards are not cut into sub-chunks.
+// blocksOfRanks requires that a block divides the ranks, and that a block of several shards is not cut into sub-chunks,
+// unless the loops are interchanged.
 func blocksOfRanks(n int64, c *Facts) *Problem {
 	switch {
 	case c.Ranks%n != 0:

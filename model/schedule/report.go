@@ -67,7 +67,7 @@ func (s *Schedule) Report() Object {
 	return report
 }
 
-// Typed returns a value of the field as a JSON value.
+// Typed returns a value of the field as a JSON value: nil if the field is open.
 func (f Field) Typed(value string) any {
 	switch {
 	case value == "":

@@ -123,7 +123,7 @@ func (l *List) Items() []*Diagnostic {
 	return sorted
 }
 
-// Err returns nil for an empty list, and otherwise an error that holds it.
+// Err returns nil for an empty list, and otherwise an *Errors.
 func (l *List) Err() error {
 	if l.Len() == 0 {
 		return nil

@@ -11,7 +11,7 @@ const (
 	tokenOp
 	tokenOpen
 	tokenClose
-	tokenOther // a character that no expression holds
+	tokenOther // a character that no expression has
 )
 
 type token struct {

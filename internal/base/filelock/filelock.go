@@ -8,8 +8,8 @@ import (
 )
 
 // Hold locks an open file or folder until the file is closed. If another process holds the lock, Hold calls waiting
-// once, if it is not nil, and waits until ctx is done. It then returns the error of ctx. held is false if the file
-// system or the operating system has no locks.
+// once, if it is not nil, and waits for the lock. If ctx is done first, it returns the error of ctx. held is false with
+// a nil error if the file system or the operating system has no locks.
 func Hold(ctx context.Context, file *os.File, waiting func()) (held bool, err error) {
 	return hold(ctx, file, waiting)
 }

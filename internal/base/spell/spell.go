@@ -4,8 +4,8 @@ package spell
 import "strings"
 
 // Nearest returns the candidate closest to word by edit distance. A swap of two adjacent letters counts as one edit,
-// and upper and lower case are equal. ok is false if more than a third of the letters differ, or, for a single letter,
-// more than its case.
+// and upper and lower case are equal. It returns false if no candidate is close: at most a third of the letters may
+// differ, or one of two. It also returns false for words of more than 100 bytes.
 func Nearest(word string, candidates []string) (string, bool) {
 	if word == "" || len(word) > 100 {
 		return "", false

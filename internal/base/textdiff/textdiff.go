@@ -83,7 +83,7 @@ func count(edits []Edit, side byte) int {
 	return n
 }
 
-// compare keeps as many lines as possible.
+// compare returns the edits from a to b. It keeps as many lines as possible, unless more than most lines differ.
 func compare(a, b []string) []Edit {
 	begin, end := 0, 0
 	for begin < min(len(a), len(b)) && a[begin] == b[begin] {
