@@ -12,7 +12,8 @@ import (
 const defaultDType = domain.BF16
 
 // assembler turns a source into a Pipeline. It continues after a mistake: it marks the broken name and reports no
-// errors that follow from it.
+// errors that follow from it. Methods that read or check a part of the source return false if the part has an error,
+// which they or earlier methods have reported.
 type assembler struct {
 	src       *source
 	list      *diag.List

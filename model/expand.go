@@ -18,7 +18,7 @@ var Composites = []string{
 	"rms_norm", "rms_norm_grad", "rope", "rope_grad", "where", "split", "dropout",
 }
 
-// composite returns the rule that expands a composite operation.
+// composite returns the rule that expands a composite operation. ok is false for other names.
 func composite(name string) (rule operation, ok bool) {
 	switch name {
 	case "mean":
@@ -55,7 +55,7 @@ func composite(name string) (rule operation, ok bool) {
 	return operation{}, false
 }
 
-// expansion expands one composite operation.
+// expansion expands one composite operation. Its checks return false after they have reported an error.
 type expansion struct {
 	*inference
 	axis   int     // the attribute axis as an index from 0, or its default

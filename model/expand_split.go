@@ -17,7 +17,7 @@ var SplitWords = []string{domain.SplitHeads, domain.SplitRows, splitBatches}
 
 // countsRows decides how the rows along an axis are counted. If the axis before the rows is split over ranks, the count
 // may continue from rank to rank, or start from 0 on each rank. The author must say which if both are possible. most is
-// the largest possible number of rows. countsRows returns false after it has reported an error.
+// the largest possible number of rows.
 func (e *expansion) countsRows(axis int, most int64) bool {
 	axes, attr := e.axesOf(0), e.src.attr("split")
 	fits := axis > 0 && axes[axis-1].Size <= most/axes[axis].Size

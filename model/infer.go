@@ -9,7 +9,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// inference derives the result of one operation from its operands.
+// inference derives the result of one operation from its operands. Its rules and checks return false after they have
+// reported an error.
 type inference struct {
 	a    *assembler
 	src  *sourceOp

@@ -49,7 +49,7 @@ var (
 	ReduceFns   = []string{"sum", "max", "min", "prod"}
 )
 
-// lookup finds the operation with a name and a number of operands.
+// lookup finds the primitive operation with a name and a number of operands. It returns false if there is none.
 func lookup(name string, operands int) (operation, bool) {
 	if op, ok := operations[name]; ok {
 		return op, true

@@ -67,7 +67,7 @@ func (p *opParser) parse() *sourceOp {
 	return op
 }
 
-// arguments reads up to the closing parenthesis.
+// arguments reads up to the closing parenthesis. Like argument and word, it returns false after a syntax error.
 func (p *opParser) arguments(op *sourceOp) bool {
 	open := p.at - 1
 	for {
@@ -187,7 +187,7 @@ func trim(t text) text {
 	return t.slice(from, to)
 }
 
-// cut splits t at the first c and trims both parts.
+// cut splits t at the first c and trims both parts. found is false if t has no c.
 func cut(t text, c byte) (before, after text, found bool) {
 	i := strings.IndexByte(t.value, c)
 	if i < 0 {

@@ -123,7 +123,7 @@ func decodeNode(decoder *yaml.Decoder, node *yaml.Node) (err error) {
 }
 
 // checkNodes enforces the limits on the tree. It refuses tags, which change the meaning of a text, and anchors and
-// aliases, with which a small text can represent a huge tree.
+// aliases, with which a small text can represent a huge tree. It returns false after it has reported an error.
 func checkNodes(document *yaml.Node, lines *lineTable, list *diag.List) bool {
 	count, ok := 0, true
 	var visit func(n *yaml.Node, depth int)

@@ -146,7 +146,7 @@ func closingQuote(src []byte, at int) int {
 
 func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
 
-// tabIndent finds a line that is indented with a tab.
+// tabIndent finds the first line that is indented with a tab. ok is false if there is none.
 func tabIndent(src []byte) (offset int, ok bool) {
 	for at := 0; at < len(src); {
 		line, _, _ := bytes.Cut(src[at:], []byte("\n"))

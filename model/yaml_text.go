@@ -178,7 +178,7 @@ func leadingBlanks(src []byte) int {
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
-// checkText refuses a spec that is too large or is not text, before the parser reads it.
+// checkText refuses a spec that is too large or is not text, before the parser reads it. It then returns false.
 func checkText(file string, src []byte, list *diag.List) bool {
 	if len(src) > MaxSpecSize {
 		list.Add(diag.Pos{File: file}, diag.TooLarge, "the spec is larger than %d KiB", MaxSpecSize>>10).

@@ -100,7 +100,7 @@ type specError struct {
 
 func (e *specError) Error() string { return e.errors.Error() }
 
-// source returns the text of a file that a diagnostic refers to.
+// source returns the text of a file that a diagnostic refers to. It returns false for files other than the spec.
 func (e *specError) source(file string) ([]byte, bool) {
 	return e.text, file == e.path
 }

@@ -20,7 +20,7 @@ func (d Dropout) Fn() string {
 	return fmt.Sprintf("dropout(p=%s salt=%d width=%d)", strconv.FormatFloat(d.P, 'g', -1, 32), d.Salt, d.Width)
 }
 
-// DropoutOf parses a text that Fn returns.
+// DropoutOf parses a text that Fn returns. ok is false for other texts.
 func DropoutOf(fn string) (d Dropout, ok bool) {
 	if !strings.HasPrefix(fn, "dropout(") {
 		return d, false // the usual case: return early, because a scan is slow

@@ -8,7 +8,7 @@ import (
 )
 
 // Saved returns the operations of a forward pass that compute inputs of a backward pass: O and L of each
-// attention_grad, from its Q, K and V. L is the log-sum-exp of each row of scores. If they were random, rows of
+// attention_grad, from its Q, K and V. L is the log-sum-exp of each row of scores. If O and L were random, rows of
 // probabilities would not add up to 1 but to the number of keys, and cancellation would dominate the gradients. Each
 // such input is the result of a set. The operations before it are operations of the pipeline or have new names.
 func Saved(p *model.Pipeline) []*model.Op {

@@ -38,7 +38,8 @@ func stretch(a, b []domain.Axis) []domain.Axis {
 	return axes
 }
 
-// inserted finds the axis of one element that want has in addition to the axes of have.
+// inserted finds the axis of one element that want has in addition to the axes of have. It returns false if there is
+// none.
 func inserted(have, want []domain.Axis) (int, bool) {
 	if len(want) != len(have)+1 {
 		return 0, false

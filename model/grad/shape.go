@@ -193,7 +193,7 @@ func (b *backward) unshaped(v value) value {
 	return v
 }
 
-// untouched finds the axis of a reshape's operand that is axis i of the result.
+// untouched finds the axis of a reshape's operand that is axis i of the result. It returns false if there is none.
 func untouched(from, to []domain.Axis, i int) (int, bool) {
 	before, n := int64(1), int64(1)
 	for _, a := range to[:i] {

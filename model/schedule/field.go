@@ -57,7 +57,7 @@ type Problem struct {
 	Inapplicable bool
 }
 
-// Named finds a field by name.
+// Named finds a field by name. It returns false if there is none.
 func Named(name string) (Field, bool) {
 	at := slices.IndexFunc(Fields, func(f Field) bool { return f.Name == name })
 	if at < 0 {

@@ -63,7 +63,8 @@ type Schedule struct {
 	Choices []Choice
 }
 
-// Given finds the choice for exactly this field. For a communication, it ignores the choice for All.
+// Given finds the choice for exactly this field. For a communication, it ignores the choice for All. It returns false
+// if there is none.
 func (s *Schedule) Given(of, field string) (Choice, bool) {
 	at := slices.IndexFunc(s.Choices, func(c Choice) bool { return c.Of == of && c.Field == field })
 	if at < 0 {
@@ -88,7 +89,7 @@ func (s *Schedule) Of(communication, field string) string {
 	return s.usual(field)
 }
 
-// Chosen finds the choice for a field of a communication: by name, or else from All.
+// Chosen finds the choice for a field of a communication: by name, or else from All. It returns false if there is none.
 func (s *Schedule) Chosen(communication, field string) (Choice, bool) {
 	if c, ok := s.Given(communication, field); ok && communication != "" {
 		return c, true

@@ -34,7 +34,7 @@ func (p Pos) String() string {
 	}
 }
 
-// Before orders positions by file, line and column.
+// Before reports whether p comes before q in the order of file, line and column.
 func (p Pos) Before(q Pos) bool {
 	if p.File != q.File {
 		return p.File < q.File

@@ -41,7 +41,7 @@ func lines(text string) []string { return slices.Collect(strings.Lines(text)) }
 // Edits returns the edits from one text to another, line by line.
 func Edits(before, after string) []Edit { return compare(lines(before), lines(after)) }
 
-// hunk finds the next change.
+// hunk finds the next change at or after from. changed is false if there is none.
 func hunk(edits []Edit, from int) (at int, changed bool) {
 	for at = from; at < len(edits); at++ {
 		if edits[at].Kind != ' ' {
