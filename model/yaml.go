@@ -79,7 +79,7 @@ func Load(filename string, src []byte, overrides map[string]int64, schedule ...S
 	return p, nil
 }
 
-// decode parses src into a tree of nodes, or reports why it cannot.
+// decode parses src into a tree of nodes. It returns nil after it has reported an error.
 func decode(file string, src []byte, list *diag.List) *yaml.Node {
 	if !checkText(file, src, list) {
 		return nil

@@ -132,7 +132,8 @@ func (r *yamlReader) ops(_ text, n *yaml.Node) {
 	})
 }
 
-// opMap reads the map form of an operation, which tools write: {out: B, op: permute, in: [A], perm: [1, 0]}.
+// opMap reads the map form of an operation, which tools write: {out: B, op: permute, in: [A], perm: [1, 0]}. It returns
+// nil after it has reported that op or out is missing.
 func (r *yamlReader) opMap(n *yaml.Node) *sourceOp {
 	op := &sourceOp{pos: r.lines.node(n)}
 	r.entries(n, "the operation", func(key text, value *yaml.Node) {

@@ -72,7 +72,8 @@ func problem(hint, format string, args ...any) *Problem {
 	return &Problem{Why: fmt.Sprintf(format, args...), Hint: hint}
 }
 
-// inLoop requires a communication in a loop, which has steps.
+// inLoop requires a communication in a loop, which has steps. Like the requirements below, it returns the reason why a
+// choice is not legal, or nil.
 func inLoop(c *Facts) *Problem {
 	if !c.InLoop {
 		return inapplicable("leave it out", "the %s of %s is one operation outside of any pipeline, and has no steps", c.Kind, c.Name)
@@ -108,7 +109,7 @@ func carriedBy(r transports.Row) func(c *Facts) *Problem {
 	}
 }
 
-// overIPC requires CUDA IPC as the transport.
+// overIPC requires CUDA IPC as the transport. It accepts a transport that the program chooses when it starts.
 func overIPC(c *Facts) *Problem {
 	if p := pointToPoint(c); p != nil {
 		return p

@@ -32,7 +32,7 @@ func Integer(text string) (int64, error) {
 }
 
 // plainForm returns the plain decimal form of an integer in another form. A number with leading zeros is read as
-// decimal.
+// decimal. The result is empty if the text is not an integer of 64 bits.
 func plainForm(text string) string {
 	short := strings.NewReplacer("_", "", " ", "", "\t", "", "\n", "").Replace(text)
 	for _, base := range []int{10, 0} {

@@ -10,8 +10,8 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// Line reads one line. The first mistake sticks: every later call does nothing,
-// so that the grammar reads without checks after each step.
+// Line reads one line. After the first mistake, most calls do nothing and return zero values, so that a grammar need
+// not check each step.
 type Line struct {
 	Pos  diag.Pos // of the start of the line
 	Text string

@@ -76,7 +76,8 @@ func (s *Set) Follows() (list [][]int, all bool) {
 	return list, all
 }
 
-// Stuck returns the first task of a rank that has not run, among the tasks with a description.
+// Stuck returns the first task of a rank that has not run, among the tasks with a description. It returns nil if there
+// is none.
 func (s *Set) Stuck(rank int) *Task {
 	for _, t := range s.tasks {
 		if t.Rank == rank && !t.done && t.What != nil {
