@@ -9,7 +9,7 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// A matmul whose first operand is split over four ranks: a slice is gathered while the GEMM of the one before runs.
+// A matmul whose first operand is split over four ranks. The program gathers a slice while the GEMM of the previous slice runs.
 func ExampleEmit() {
 	b := model.New("ag_matmul")
 	D, S := b.Extent("D", 4), b.Extent("S", 4)
@@ -48,7 +48,7 @@ func ExampleEmit() {
 	// ag_matmul.hpp
 }
 
-// A spec is emitted alike; what is up to date is not written again.
+// Emit takes a pipeline that was read from a spec. The second call changes no file, because all files are up to date.
 func ExampleEmit_spec() {
 	p, _, err := model.LoadFile("testdata/specs/allreduce/spec.yaml", nil)
 	if err != nil {

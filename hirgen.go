@@ -1,5 +1,4 @@
-// Package hirgen turns a pipeline that Go built, or that a spec describes, into a program: one call does what
-// "hirgen emit" does.
+// Package hirgen turns a pipeline, built in Go or read from a spec, into a program. Emit does what "hirgen emit" does.
 //
 // Package model has the pipelines: model.New starts one, model.LoadFile reads a spec.
 package hirgen
@@ -15,7 +14,7 @@ import (
 	"github.com/hirgen/hirgen/prove"
 )
 
-// Options say how a program is made; the zero value is what "hirgen emit" does without flags.
+// Options configure Emit. The zero value is what "hirgen emit" does without flags.
 type Options struct {
 	// Force overwrites files that were edited, or that hirgen did not write.
 	Force bool
@@ -27,19 +26,19 @@ type Options struct {
 	Version string
 }
 
-// NotProvedError is a program that was not proved, and so was not written.
+// NotProvedError reports a program that was not proved, and so was not written.
 type NotProvedError struct{ Report *prove.Report }
 
-// Error has all that was found.
+// Error lists all findings of the report.
 func (e *NotProvedError) Error() string {
 	var text strings.Builder
 	e.Report.Text(&text)
 	return "the program is not proved: " + strings.TrimSpace(text.String())
 }
 
-// Emit lowers a pipeline, proves the calls of all ranks, and writes the program into a folder, which is made if it
-// is not there. It returns the files that changed. Emit writes no file and returns a *diag.Errors for a mistake of the
-// pipeline, and a *NotProvedError for a program that is not proved.
+// Emit lowers a pipeline, proves the calls of all ranks, and writes the program into a folder. It creates the folder if necessary.
+// It returns the files that changed. Emit writes no file and returns a *diag.Errors for a mistake of the pipeline, and a
+// *NotProvedError for a program that is not proved.
 func Emit(p *model.Pipeline, dir string, o Options) (changed []string, err error) {
 	program, err := lowering.Lower(p, lowering.Options{Verify: true})
 	if err != nil {
@@ -57,7 +56,8 @@ func Emit(p *model.Pipeline, dir string, o Options) (changed []string, err error
 	return emit.Write(dir, files, emit.WriteOptions{Force: o.Force})
 }
 
-// proved proves the calls, and compares their values with the pipeline.
+// proved proves the calls, and compares their values with the pipeline. It returns a *NotProvedError for the first variant that is
+// not proved.
 func proved(c *calls.Described, p *model.Pipeline) error {
 	reports, err := prove.Each(c.Programs(), p.With)
 	if err != nil {

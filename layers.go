@@ -15,11 +15,11 @@ import (
 //go:embed testdata/new/*.yaml
 var examples embed.FS
 
-// Layers are the specs that NewSpec begins from, small ones first, in the form in which a person writes them and with sizes
-// that run in seconds without a GPU. The parameter D of each is the number of ranks.
+// Layers lists the specs that NewSpec starts from, small ones first. They are written as a person writes them, with sizes that run
+// in seconds without a GPU. The parameter D of each is the number of ranks.
 var Layers = []string{"ag_matmul", "matmul_rs", "matmul_ar", "mlp_tp", "swiglu_tp", "moe_a2a", "llama_mlp", "llama_block"}
 
-// Layer reads one of them: what it is, in a sentence, and its pipeline.
+// Layer reads a layer: its description in one sentence, and its pipeline. A name that is not in Layers is an error.
 func Layer(name string) (doc string, p *model.Pipeline, err error) {
 	text, err := example(name)
 	if err != nil {
@@ -37,7 +37,7 @@ func example(name string) (string, error) {
 	return string(text), nil
 }
 
-// sentence is the first one of the comment that a spec begins with.
+// sentence returns the first sentence of the comment at the start of a spec.
 func sentence(spec string) string {
 	var comment []string
 	for line := range strings.Lines(spec) {
@@ -56,8 +56,8 @@ var (
 	paramsLine = regexp.MustCompile(`(?m)^params: .*$`)
 )
 
-// NewSpec begins a spec from a layer, with a name and other values of some parameters. It loads and lowers: what is wrong
-// with the name or the values is a *diag.Errors, about the text that comes with it.
+// NewSpec returns a spec made from a layer, with a new name and new values of some parameters. It checks that the spec loads and
+// lowers. A mistake in the name or the values is a *diag.Errors, which refers to the returned text.
 func NewSpec(layer, name string, params map[string]int64) ([]byte, error) {
 	text, err := example(layer)
 	if err != nil {
@@ -71,7 +71,7 @@ func NewSpec(layer, name string, params map[string]int64) ([]byte, error) {
 		return line
 	})
 	spec := []byte(schema.Line + "\n" + text)
-	p, err := model.Load(name+".yaml", spec, params) // params again: they report names that there are not
+	p, err := model.Load(name+".yaml", spec, params) // params again, to report unknown names
 	if err != nil {
 		return spec, err
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// Every layer begins a spec that loads and lowers, on other numbers of ranks, too.
+// A spec made from any layer loads and lowers, also on another number of ranks.
 func TestNewSpecOfEveryLayer(t *testing.T) {
 	for _, layer := range hirgen.Layers {
 		doc, p, err := hirgen.Layer(layer)
@@ -35,8 +35,8 @@ func TestNewSpecOfEveryLayer(t *testing.T) {
 
 var shapeOfReshape = regexp.MustCompile(`reshape\(\w+(?:, shape=\[(.*?)\])?\)`)
 
-// Layers are in natural form: no slices and schedule by hand, and a reshape parts the heads or joins them, as a user of
-// PyTorch would, but does not cut rows to make a communication of the size that a schedule wants.
+// Layers are in natural form, without manual slices or schedules. Their reshapes split or merge heads, as a user of PyTorch would.
+// They do not split rows to fit the communication of a schedule.
 func TestLayersAreInNaturalForm(t *testing.T) {
 	files, err := filepath.Glob("testdata/new/*.yaml")
 	if err != nil || len(files) != len(hirgen.Layers) {

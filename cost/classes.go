@@ -11,9 +11,9 @@ import (
 	"github.com/hirgen/hirgen/calls"
 )
 
-// classes divides the ranks of a program into classes with equal behaviour. Ranks of a class have the same tasks, with
-// the same dependencies, which meet the same tasks of ranks of the same classes. By this symmetry, all ranks of a class
-// have the same times, and one rank stands for all of them.
+// classes divides the ranks of a program into classes with equal behaviour. Ranks of a class have the same tasks with the same
+// dependencies, and their tasks meet the same tasks of ranks of the same classes. By this symmetry, all ranks of a class have the
+// same times, and one rank stands for all of them.
 type classes struct {
 	of     []int32   // by place
 	first  []int32   // the place of each class's first rank, which stands for it
@@ -25,7 +25,8 @@ type classes struct {
 // joint on the rank.
 type member struct{ rank, at int32 }
 
-// joint counts a joint that the rank takes part in. Its key is the same on all ranks.
+// joint counts a joint that the rank takes part in, and returns the rank's member of it. The key of a joint is the same on all of
+// its ranks.
 func (r *rank) joint(key any) member {
 	if r.keys != nil {
 		*r.keys = append(*r.keys, maphash.Comparable(seed, key))
@@ -42,8 +43,8 @@ func (c *classes) like(place int32) int32 { return c.first[c.of[place]] }
 // group returns the number of a joint's group of equal joints.
 func (c *classes) group(m member) int32 { return c.groups[c.of[m.rank]][m.at] }
 
-// meeting returns the number that all equal meetings share, and the ranks that stand for the members. A message
-// keeps its direction.
+// meeting returns the number that all equal meetings share, and the ranks that stand for the members. Two members, as of a message,
+// keep their order: sender, receiver.
 func (c *classes) meeting(at member, members []int32) (group int32, stand []int32) {
 	group = c.group(at)
 	all := c.meet[group]
@@ -57,8 +58,8 @@ func (c *classes) meeting(at member, members []int32) (group int32, stand []int3
 	return group, stand
 }
 
-// classify finds the classes of a program's ranks. Ranks that do the same, looked at alone, start in one
-// class. classify then splits classes by whom their ranks meet, until nothing changes.
+// classify finds the classes of a program's ranks. Ranks start in one class if their tasks are equal apart from the ranks that they
+// meet. classify then splits classes whose ranks meet ranks of different classes, until nothing changes.
 func classify(p *calls.Program, m *Machine) (*classes, error) {
 	u := newUnrolling(p, m)
 	colours := make([]uint64, len(u.places))
@@ -116,8 +117,9 @@ func (u *unrolling) alike(place int32, keys *[]uint64) (uint64, error) {
 	return h.Sum64(), nil
 }
 
-// Few limits a folded prediction to the calls of some classes: the class that ends last, and other classes in
-// their order, with at most most calls in total. Calls that waited for a removed call have no cause.
+// Few limits a folded prediction to some classes: the class that ends last, and each further class, in order, that keeps the total
+// at or below most calls. A call that waited for a removed call has no cause. A prediction of at most most calls is returned
+// unchanged.
 func (p *Prediction) Few(most int) *Prediction {
 	if len(p.Calls) <= most {
 		return p

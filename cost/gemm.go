@@ -22,7 +22,7 @@ type gemm struct {
 	tiles int64
 	tile  float64 // microseconds of one tile on one SM
 	floor float64
-	after float64 // time for adding the parts of its inner extent
+	after float64 // time after the tiles: the split-K reduction, and copies of packed operands
 }
 
 // on returns the time of a GEMM on that many SMs.
@@ -40,16 +40,14 @@ func (g gemm) used(sms int) float64 {
 	return float64(g.tiles) / float64(waves*int64(sms))
 }
 
-// mostSplits limits the parts of the inner extent that cuBLASLt cuts a GEMM into, if the GEMM has fewer tiles
-// than there are SMs.
+// mostSplits limits the split-K parts of a GEMM. cuBLASLt splits the inner extent of a GEMM with fewer tiles than SMs.
 const mostSplits = 4
 
 // leastUnalignedRows is the number of rows of the smallest tiles of a GEMM whose rows are not aligned.
 const leastUnalignedRows = 128
 
-// gemmOf chooses the tiles with which a GEMM is fastest, as the heuristic of cuBLASLt does. With few rows
-// these are small tiles, because large ones leave most SMs idle. Or the inner extent is cut into several
-// parts, whose sums are added at the end.
+// gemmOf chooses the tiles with which a GEMM is fastest, as the heuristic of cuBLASLt does. With few rows these are small tiles,
+// because large ones leave most SMs idle. Or it splits the inner extent (split-K), and adds the partial sums at the end.
 func (m *Machine) gemmOf(p GEMMSize) gemm {
 	rate, best, least := m.gemmRate(p.DType), gemm{}, math.Inf(1)
 	problem := p.problem()
@@ -86,7 +84,7 @@ func (m *Machine) gemmOf(p GEMMSize) gemm {
 	return best
 }
 
-// problem returns a GEMM with the alignment of its rows, if its operands begin at aligned addresses.
+// problem returns the GEMM for the choice of packing. It assumes that the operands begin at aligned addresses.
 func (p GEMMSize) problem() packing.GEMM {
 	align := func(row int64, t domain.DType) int64 { return min(16, row&-row*t.Size()) }
 	return packing.GEMM{

@@ -67,7 +67,7 @@ type Fixed struct {
 	FlagBatch float64 `json:"flag_batch"` // each additional flag of a batch
 	Copy      float64 `json:"copy"`       // a copy of a copy engine
 	Tile      float64 `json:"tile"`       // first loads and last stores of each tile of a GEMM
-	Split     float64 `json:"split"`      // adding the parts of a GEMM whose inner extent is cut; 0: no GEMM is cut
+	Split     float64 `json:"split"`      // the reduction of a split-K GEMM; 0: no GEMM uses split-K
 }
 
 // Issue is the time that the host takes to issue calls, one after the other.
@@ -117,7 +117,7 @@ type Beside struct {
 	NCCL float64 `json:"nccl"` // a collective, besides the SMs that it takes
 }
 
-// gemmRate is the rate of an element type. A type of 16 bits that the machine has no rate of is as fast as bf16.
+// gemmRate returns the rate of an element type. A type of at most 16 bits without a rate has the rate of bf16.
 func (m *Machine) gemmRate(t domain.DType) GEMMRate {
 	if rate, ok := m.GEMM[t]; ok || t.Size() > 2 {
 		return rate

@@ -14,8 +14,8 @@ type (
 		members []int32
 		lies    spread
 	}
-	// meetingKey numbers the communications of a communicator or, with ranks, the messages from one to another. They run in the
-	// order of issue. With classes, it is the group of the joint.
+	// meetingKey identifies a collective by its communicator and turn, and a message also by its two ranks. Turns follow the order
+	// of issue. With classes, comm is the group of the joint, and the other fields are constant.
 	meetingKey struct{ comm, from, to, turn int32 }
 	// meeting is a task that starts when all ranks of a team have arrived.
 	meeting struct {
@@ -24,7 +24,7 @@ type (
 		of      int
 		stmt    calls.Stmt
 	}
-	// together is collectives of a group, of which stmt is the first one.
+	// together adds up the collectives of one form on one communicator in a group. stmt is the first of them.
 	together struct {
 		stmt  calls.Stmt
 		comm  int32
@@ -34,7 +34,7 @@ type (
 )
 
 // nccl issues a call or a group as two tasks, the begin and the end of the communications, which run between them. Collectives of one
-// form in a group are one that moves the bytes of all.
+// form on one communicator in a group count as one, which moves the bytes of all.
 func (r *rank) nccl(s calls.Stmt, stream calls.Stream, body []calls.Stmt) {
 	var arrives []int32
 	moved := map[bool]float64{} // sent and received
@@ -79,7 +79,7 @@ func (r *rank) nccl(s calls.Stmt, stream calls.Stream, body []calls.Stmt) {
 	r.tasks[r.issue(on, s, end, arrives...)].opens = begin
 }
 
-// arrive takes part in a message. A rank that sends to itself copies.
+// arrive takes part in a message, and returns its task. A message of a rank to itself is a local copy: its receive has no task.
 func (r *rank) arrive(s *calls.NcclCall, p issue.Part) []int32 {
 	bytes := float64(p.Count * s.Type.Size())
 	a, b := r.place, r.place
@@ -113,7 +113,7 @@ func (u *unrolling) team(comm int32) *team {
 	return t
 }
 
-// meet arrives at the next meeting with a key, and creates it if the rank is the first.
+// meet arrives at the next meeting with a key, and returns its task. The first rank creates the meeting.
 func (r *rank) meet(s calls.Stmt, key meetingKey, members []int32, w work) int32 {
 	turn := r.turns[key]
 	r.turns[key]++

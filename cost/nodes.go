@@ -15,7 +15,7 @@ type Nodes struct {
 	Rate    Curve   `json:"gbps"`       // of one GPU to the network, in one direction
 }
 
-// A ReachError is a transfer over CUDA IPC to a rank of another node.
+// A ReachError reports a transfer over CUDA IPC to a rank of another node.
 type ReachError struct {
 	Pos  diag.Pos
 	Name string // of the transfer
@@ -54,7 +54,7 @@ func (m *Machine) together(a, b int32) bool {
 	return m.Nodes == nil || a/int32(m.Nodes.Ranks) == b/int32(m.Nodes.Ranks)
 }
 
-// spread is the number of ranks of a team, of nodes that they are on, and of ranks on the node with the fewest.
+// spread describes how a team is spread over nodes: the number of ranks, of nodes, and of ranks on the node with the fewest.
 type spread struct{ ranks, nodes, fewest int }
 
 // spreadOf returns the spread of ranks, by their places in the world.
@@ -73,10 +73,10 @@ func (m *Machine) spreadOf(members []int32) spread {
 	return s
 }
 
-// acrossNodes returns the work of a collective whose ranks are on several nodes. All ranks of a node together
-// send and receive the data that a ring moves between nodes, each an equal part. The network or the links
-// inside the nodes bound the time, whichever is slower. In an all-to-all, each rank sends its own data. The
-// way around the ring has the latency of the network for each change of nodes.
+// acrossNodes returns the work of a collective whose ranks are on several nodes. A ring moves data between nodes. Each rank of a
+// node sends and receives an equal part of it. The network or the links inside the nodes bound the time, whichever is slower. In an
+// all-to-all, each rank sends its own data. The ring adds the latency of the network each time that it passes from node to node.
+// Work on one node does not change.
 func (m *Machine) acrossNodes(w work, form collective.Form, moved, steps float64, on spread) work {
 	if on.nodes < 2 {
 		return w
@@ -89,8 +89,8 @@ func (m *Machine) acrossNodes(w work, form collective.Form, moved, steps float64
 	return m.overNetwork(w, bytes, steps/(ranks-1)*float64(on.nodes-1))
 }
 
-// overNetwork returns work whose ranks each also send some bytes over the network, in some hops. If the
-// network takes longer than all else, the work uses the network in place of the links.
+// overNetwork adds network traffic to work: each rank also sends bytes over the network, in a number of hops. If the network takes
+// longer than all else, the work uses the network in place of the links.
 func (m *Machine) overNetwork(w work, bytes, hops float64) work {
 	network := m.Nodes.Rate.Time(bytes)
 	inside := w.alone

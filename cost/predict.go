@@ -59,16 +59,16 @@ type Call struct {
 // MaxCalls limits the calls of all ranks in a prediction.
 const MaxCalls = 1 << 21
 
-// Predict simulates a program on a machine. Ranks of a node share memory. variants are the program and, if it has one,
-// its fallback variant, which runs on several nodes. Verify must accept the program. Predict returns nil for a
-// program with more than MaxCalls calls.
+// Predict simulates a program on a machine. Ranks of a node share memory. variants are the program and, if it has one, its fallback
+// variant, which runs on several nodes. Verify must accept the program. Predict returns nil, without an error, for a program with
+// more than MaxCalls calls.
 func Predict(variants []*calls.Program, m *Machine) (*Prediction, error) {
 	u := newUnrolling(m.variant(variants), m)
 	return u.predict(u.places)
 }
 
-// Estimate is Predict with Total, Host and Moves alone. If one rank alone shows that Total exceeds a limit, Total is
-// what the rank shows, and nothing else is set.
+// Estimate is Predict, but of the results it sets only Total, Host and Moves. If the host or the busiest stream of the first rank
+// takes longer than limit, it stops. Then it sets only Total, to that time.
 func Estimate(variants []*calls.Program, m *Machine, limit float64) (*Prediction, error) {
 	u := newUnrolling(m.variant(variants), m)
 	u.limit = limit
@@ -122,7 +122,7 @@ func (u *unrolling) predict(places []int32) (*Prediction, error) {
 	return result, err
 }
 
-// estimate issues the program on some ranks, and simulates them.
+// estimate issues the program on some ranks, and simulates them. It returns nil, without an error, if there are too many calls.
 func (u *unrolling) estimate(places []int32) (*Prediction, error) {
 	err := u.issue(places)
 	switch {
@@ -148,9 +148,9 @@ func (u *unrolling) estimate(places []int32) (*Prediction, error) {
 	return result, nil
 }
 
-// Path is the critical path of a call: the calls that the last one waited for, one after the other. Their times add up to
-// the time of the call. Calls of a name are together, the longest first. If the host takes longer than the GPUs, the path is
-// the host.
+// Path is the critical path of a call: the calls that the last one waited for, one after the other. Their times add up to the time
+// of the call. Path adds up calls with the same name, and lists the longest first. If the host takes longer than the GPUs, the path
+// is the host.
 func (p *Prediction) Path() []Share {
 	if p.Host >= p.Total {
 		return []Share{{Name: "the host, which issues the calls", Time: p.Total}}

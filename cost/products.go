@@ -6,8 +6,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// A Product is everything that the first rank multiplies for one operation of the spec, as one GEMM: C[m, n]
-// = A[m, k] B[k, n], Batch times. If a pipeline cuts its rows into pieces, it is their sum.
+// A Product is everything that the first rank multiplies for one operation of the spec, as one GEMM: C[m, n] = A[m, k] B[k, n],
+// Batch times. If a pipeline splits the rows into several GEMMs, M is the sum of their rows.
 type Product struct {
 	M, N, K, Batch int64
 	Transposed     bool // B is stored as [n, k]

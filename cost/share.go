@@ -1,7 +1,6 @@
 package cost
 
-// memorySMs is the share of the SMs with which kernels that only read and write use the whole memory
-// bandwidth.
+// memorySMs is the share of the SMs that a memory-bound kernel needs for the whole memory bandwidth.
 const memorySMs = 0.5
 
 // share divides a rank's SMs, memory bandwidth and links among its running tasks. Communications have the

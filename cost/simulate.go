@@ -23,8 +23,8 @@ type activity struct {
 	slot int32
 }
 
-// simulate finds when every task starts and ends. If hosted is false, all tasks are issued at the start, as
-// when calls follow each other and the host is ahead.
+// simulate finds when every task starts and ends. If hosted is false, all tasks are issued at the start, as when calls follow each
+// other and the host is ahead. A task that never ends is an error.
 func simulate(u *unrolling, hosted bool) error {
 	s := &simulation{unrolling: u, hosted: hosted, active: make([][]activity, len(u.places)), left: len(u.tasks)}
 	waits := make([]int32, len(u.tasks))
@@ -158,7 +158,7 @@ func (s *simulation) pace(a activity, rate float64) {
 	}
 }
 
-// stuck reports a task that never ends.
+// stuck returns an error that names a task that never ends.
 func (s *simulation) stuck() error {
 	for i := range s.tasks {
 		if t := &s.tasks[i]; t.version == 0 && t.stmt != nil {

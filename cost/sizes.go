@@ -6,8 +6,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// workOf returns the work of a statement that computes on one rank. fixed reports whether it is the same on all ranks and in all
-// iterations.
+// workOf returns the work of a statement that computes on one rank. fixed reports whether the work is the same on all ranks and in
+// all iterations.
 func (r *rank) workOf(s calls.Stmt) (w work, fixed bool) {
 	m := r.machine
 	if s, ok := s.(*calls.Gemm); ok {
@@ -52,8 +52,8 @@ func (r *rank) bytesOf(s calls.Stmt) (total int64, fixed bool) {
 	return total, fixed
 }
 
-// gemmSize returns the size of a GEMM. If all of its batches multiply by the same matrix, they are rows of one. An epilogue costs
-// as much as reading the result.
+// gemmSize returns the size of a GEMM. If all batches share B, they count as one GEMM with the rows of all. An epilogue costs as
+// much as reading the result.
 func (r *rank) gemmSize(s *calls.Gemm) GEMMSize {
 	var d *calls.Shape
 	for _, shape := range r.program.Shapes {

@@ -46,7 +46,7 @@ func (r *rank) statement(s calls.Stmt) {
 	}
 }
 
-// record notes the last task of a stream. It takes no time there.
+// record maps an event to the last task of its stream. It takes no time on the device.
 func (r *rank) record(s *calls.EventRecord) {
 	event, stream, ok := r.walk.Event(s, s.Event, s.On)
 	if !ok {
@@ -83,7 +83,7 @@ func (r *rank) compute(s calls.Stmt, on calls.Stream) {
 	r.issue(r.on(s, on), s, w)
 }
 
-// copy issues a copy. A copy engine moves it to or from a peer.
+// copy issues a copy. A copy engine copies to or from a peer; a kernel copies within a rank.
 func (r *rank) copy(s *calls.Memcpy) {
 	out, _ := r.walk.At(s, s.Out)
 	in, _ := r.walk.At(s, s.In)
@@ -143,7 +143,7 @@ func (r *rank) signal(g *flagged, s calls.Stmt) func(issue.Signal, int32) {
 	}
 }
 
-// start issues a task with flags.
+// start issues a task that waits for flags and sets flags.
 func (r *rank) start(s calls.Stmt, on calls.Stream, w work, g *flagged) int32 {
 	t := r.issue(r.on(s, on), s, w, g.waits...)
 	for _, f := range g.sets {

@@ -103,7 +103,7 @@ type unrolling struct {
 	flags      map[flagKey]int32 // joints
 	hosts      []float64         // time of each rank's host
 	classes    *classes          // nil: all ranks are issued
-	limit      float64           // of the time that is of interest
+	limit      float64           // of Estimate
 }
 
 // alone returns a list of one rank, in the form of task.ranks.

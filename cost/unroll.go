@@ -142,7 +142,7 @@ func (r *rank) issue(on int32, s calls.Stmt, w work, after ...int32) int32 {
 	if r.program.Graph {
 		w = r.machine.inGraph(w)
 	}
-	if in := r.walk.Within; in != nil { // one kernel, which starts once, and keeps its own rows at hand
+	if in := r.walk.Within; in != nil { // a row exchange is one kernel: it starts once, and local copies are free
 		if r.kernel == in {
 			w.fixed, w.host = 0, 0
 		}
@@ -185,7 +185,7 @@ func (u *unrolling) nameOf(s calls.Stmt) string {
 	return calls.Op(s)
 }
 
-// complete reports a communication that only some of its ranks reach, and a flag that no rank sets.
+// complete returns an error if only some ranks of a communication reach it, or if no rank sets a flag.
 func (u *unrolling) complete() error {
 	for _, m := range u.meetings {
 		if m.arrived < m.of {

@@ -41,8 +41,8 @@ func (m *Machine) attentionRate(s AttentionSize) float64 {
 	}
 }
 
-// attentionWork returns the work of an attention, with two products for each key that a query sees, or of its
-// gradient, with five.
+// attentionWork returns the work of an attention, which is two GEMMs over the keys that each query sees, or of its gradient, which
+// is five.
 func (m *Machine) attentionWork(s AttentionSize) work {
 	seen := s.Kind.SeenByAll(s.Start, s.QueryRows, s.KeyRows)
 	products := 2.0
@@ -77,9 +77,8 @@ func (m *Machine) bytesWork(bytes float64) work {
 	return w
 }
 
-// overLinks returns the work of a kernel whose in and out are the bytes that it reads from and writes to
-// peers. It stores what it has read, so reads and writes follow each other. It uses its own memory at the
-// same time.
+// overLinks returns the work of a kernel that reads w.in bytes from peers and writes w.out bytes to peers. Its writes follow its
+// reads. The accesses to its own memory overlap with both.
 func (m *Machine) overLinks(w work) work {
 	w.kind, w.moved = PeerRead, max(w.in, w.out)
 	in, out, memory := m.Links.SM.Time(w.in), m.Links.SM.Time(w.out), w.alone

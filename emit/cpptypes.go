@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// unaryFn prints a function of one operand as an argument of launch_unary.
+// unaryFn prints a function of one operand as an argument of launch_unary. ok is false if there is no such function.
 func unaryFn(spelling string) (text string, ok bool) {
 	name, constant := domain.SplitFn(spelling)
 	kind := "hirgen::UnaryFn::" + domain.Enumerator(name)

@@ -1,5 +1,5 @@
-// Package emit prints a lowered program as a folder that builds alone: the program,
-// its C ABI, the pieces of the runtime that it needs, a CMake project, a README.
+// Package emit prints a lowered program as a folder that builds alone: the program, its C ABI, a copy of the runtime, a CMake
+// project, a README.
 //
 // The work has three steps. Views (view*.go) make every decision: names, types,
 // extents, and which event orders which streams. Templates print the views. Write
@@ -48,7 +48,7 @@ type output struct {
 // programTemplate prints the program, and its fallback variant.
 const programTemplate = "program.cpp"
 
-// outputs lists the other files that vary. The rest of a folder is the runtime, copied.
+// outputs lists the other files that templates print for every program.
 var outputs = []output{
 	{"CMakeLists.txt", fixed("CMakeLists.txt")},
 	{"CMakePresets.json", fixed("CMakePresets.json")},

@@ -71,8 +71,7 @@ func resolved(path string) string {
 	return path
 }
 
-// checkForeign refuses a folder without a manifest that has files or folders at its top which no file of the program
-// matches.
+// checkForeign refuses a folder without a manifest if its top level has files or folders that the program does not have.
 func checkForeign(root *os.Root, files []File) error {
 	if _, err := root.Lstat(ManifestName); !errors.Is(err, fs.ErrNotExist) {
 		return err

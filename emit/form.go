@@ -36,7 +36,7 @@ func (f *form) interfaceTensors() {
 	}
 }
 
-// globalAxes returns the initialisers of a tensor's axes, as all ranks together have it.
+// globalAxes returns the initialisers of the axes of a whole tensor, over all ranks.
 func (f *form) globalAxes(t *calls.Tensor) []string {
 	var axes []string
 	for _, a := range t.Live {

@@ -56,8 +56,8 @@ func (k kernelView) Result() string {
 	return "void"
 }
 
-// A runOfRows is a run of adjacent rows along an axis that share operands. The kernel computes values that depend on
-// shared operands alone once for the run. For example, the heads of a token share the angles of their rotation.
+// A runOfRows is a run of adjacent rows along an axis that share operands. The kernel computes values that depend on shared
+// operands alone once for the run. For example, the heads of a token share the angles of a rotary embedding.
 type runOfRows struct {
 	Axis  int    // of the rows
 	Alike []bool // of each operand that is read: the same for all rows along the axis
@@ -71,9 +71,9 @@ func (k kernelView) Given() string {
 	return "Row"
 }
 
-// runOf finds the axis of rows along which most expensive steps have the same value in all launches of a kernel, and
-// the innermost of equal axes. It returns nil if there is no such step. Threads that share a row fold it, so a kernel
-// that folds processes its rows one by one.
+// runOf returns the axis of rows along which the largest number of expensive steps keep their values in all launches of a kernel.
+// Of equal axes it takes the innermost one. It returns nil if no expensive step keeps its value, if the kernel takes no views, and
+// if the kernel reduces rows or columns. A reduction needs all threads of a row, so such a kernel processes its rows one by one.
 func runOf(k *calls.Kernel, launches []*calls.Launch) *runOfRows {
 	steps := k.Steps()
 	if _, columns := steps.FoldsColumns(); columns {

@@ -15,7 +15,7 @@ import (
 // later run compares the digests to detect files that were edited.
 const ManifestName = "hirgen.manifest.json"
 
-// A manifest is the content of that file.
+// A manifest is the content of the file ManifestName.
 type manifest struct {
 	Hirgen  string         `json:"hirgen"` // version
 	Program string         `json:"program"`

@@ -14,7 +14,7 @@ type plan struct {
 	write   []File           // in order; the manifest comes last
 	found   map[string]state // the state of each of these files on disk
 	remove  []string         // orphans
-	refused []string         // reasons against, in words; empty with Force
+	refused []string         // reasons against, in words; Write ignores them with Force
 }
 
 func (p *plan) changed() []string {

@@ -102,7 +102,7 @@ func stride(name string, list []expr.Expr, bytes int64) string {
 		fmt.Sprintf(".align = %d", bytes)))
 }
 
-// neighbours maps each buffer in the memory of another buffer to an earlier one that ends where it begins.
+// neighbours maps a buffer in the memory of another buffer to an earlier buffer there that ends where it begins.
 func neighbours(p *calls.Program) map[string]*calls.Buffer {
 	type end struct {
 		in string

@@ -209,8 +209,7 @@ func (v *programView) SharedByTeams() []string {
 	return constants
 }
 
-// HasSharers reports whether there is a program for several nodes in which a part of the ranks share
-// memory.
+// HasSharers reports whether there is a fallback variant, and this variant shares some memory among a part of the ranks only.
 func (v *programView) HasSharers() bool { return v.Fallback != nil && len(v.SharedByTeams()) > 0 }
 
 // Head returns the declarations at the start of run().

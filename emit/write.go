@@ -26,11 +26,11 @@ func (e *RefusalError) Error() string {
 	return fmt.Sprintf("%s: %s; nothing was written. Use --force to overwrite, or another folder", e.Dir, fewOf(e.Files))
 }
 
-// Write brings a folder up to date with files and returns the sorted paths of changed and removed files. It writes
-// the files that differ, all or nothing. It removes the files of an earlier Write that are no longer part of the
-// program. If hirgen did not write a file, or if it was edited since, Write returns a *RefusalError. If the folder is
-// not for a program, or has another program, it returns a *FolderError. It follows symbolic links only inside the
-// folder. Concurrent Writes wait for each other, and Write first undoes an interrupted Write.
+// Write brings a folder up to date with files and returns the sorted paths of changed and removed files. It writes the files that
+// differ, all or nothing. It removes the files of an earlier Write that are no longer part of the program. Without Force, Write
+// returns a *RefusalError if hirgen did not write a file, or if the file was edited since, and a *FolderError if the folder has
+// other files or another program. It follows symbolic links only inside the folder. Concurrent Writes wait for each other, and
+// Write first undoes an interrupted Write.
 func Write(dir string, files []File, opt WriteOptions) (changed []string, err error) {
 	if err := errors.Join(checkPaths(files), checkFolder(dir), CheckPath(dir)); err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func Write(dir string, files []File, opt WriteOptions) (changed []string, err er
 	return plan.changed(), nil
 }
 
-// prepare undoes an interrupted Write and compares the folder with files.
+// prepare undoes an interrupted Write, if the folder is locked, and compares the folder with files.
 func prepare(root *os.Root, files []File, force, locked bool) (*plan, error) {
 	if locked {
 		if err := cleanUp(root); err != nil {

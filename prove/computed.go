@@ -9,9 +9,10 @@ import (
 	"github.com/hirgen/hirgen/prove/values"
 )
 
-// computed reports outputs that differ from the model. The program must have no other error. An error at small extents may only
-// come from a number in the program that depends on its extents. So computed tries each way to find small extents, and then the
-// original extents. An error there is an error of the program. It returns the extents, which are tried first for other nodes.
+// computed reports outputs that differ from the model. The program must have no other error. A mismatch at small extents may come
+// from a constant in the program that depends on the original extents. So computed tries each way to find small extents, and then
+// the original extents. A mismatch there is an error of the program. It returns the compared program, whose extents are tried first
+// for other nodes; nil if none could be compared.
 func (v *verification) computed(load values.Load, like *values.Sized) *values.Sized {
 	small := func(guess bool) func() (*values.Sized, error) {
 		return func() (*values.Sized, error) { return values.Small(v.p.Calls, v.nodes, load, guess, like) }

@@ -8,9 +8,9 @@ import (
 	"github.com/hirgen/hirgen/prove/unroll"
 )
 
-// exchanges checks what the other checks cannot see of a kernel that exchanges rows. They look at its statements one after the other, and
-// the kernel runs them row by row. So a row of the results may be stored while other rows are still sent, and nothing but the same row
-// of all parts is there when a row is computed.
+// exchanges checks kernels that exchange rows. The other checks assume that the statements of such a kernel run one after the other, but
+// it runs them row by row. So it may store a row of a result while it still sends other rows. When it computes a row, only the same row
+// of each part has arrived.
 func (v *verification) exchanges() {
 	sums := map[string]bool{} // exchanges whose rows their kernel reads
 	for _, s := range v.p.Stmts {
@@ -47,7 +47,7 @@ func (v *verification) exchanges() {
 	}
 }
 
-// onlyOwnParts checks that nothing but kernels that exchange rows uses rows that peers write. Peers write the rows of the next call as soon
+// onlyOwnParts checks that only kernels that exchange rows use the rows that peers write. Peers write the rows of the next call as soon
 // as such a kernel has read the rows of this call.
 func (v *verification) onlyOwnParts(rank int32, own map[int32]unroll.Access, sums map[string]bool) {
 	r := &v.p.Ranks[rank]
@@ -128,7 +128,7 @@ func (v *verification) overlap(a, b unroll.Access) bool {
 	return ok
 }
 
-// samePart reports whether a kernel reads a part that lies in memory as the own part does: dense, and a number of whole parts away.
+// samePart reports whether a read has the span of the own part and begins a whole number of parts away from it.
 func (v *verification) samePart(read, own unroll.Access) bool {
 	a, b := v.p.Layouts[read.Layout], v.p.Layouts[own.Layout]
 	return b.Span > 0 && a.Span == b.Span && (read.Offset-own.Offset)%b.Span == 0

@@ -4,7 +4,7 @@ import (
 	"fmt"
 )
 
-// use is the first write of a flag or wait for it, and their number.
+// use is the first write of a flag, or the first wait for it, and the number of such operations in a call.
 type use struct {
 	rank, op, count, sequence int32
 }

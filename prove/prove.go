@@ -109,7 +109,7 @@ func Against(p *calls.Program, load values.Load) (*Report, error) {
 	return report, nil
 }
 
-// Each does the checks of Against for the variants of a program, at the same time.
+// Each does the checks of Against for the variants of a program, concurrently.
 func Each(variants []*calls.Program, load values.Load) ([]*Report, error) {
 	reports, failures := make([]*Report, len(variants)), make([]error, len(variants))
 	var all sync.WaitGroup

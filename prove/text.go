@@ -19,7 +19,7 @@ func (r *Report) Text(w io.Writer) {
 // Line returns the last line of the text: the outcome.
 func (r *Report) Line() string { return fmt.Sprintf("%s: %s: %s", r.File, r.Program, r.summary()) }
 
-// Warns reports whether the program is proved, and all findings are warnings.
+// Warns reports whether the program is proved, but with at least one warning.
 func (r *Report) Warns() bool {
 	return len(r.Findings) > 0 && !slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Severity != Warning })
 }

@@ -103,7 +103,7 @@ func ints(values []int) []jen.Code {
 	return list
 }
 
-// number is an untyped integer constant.
+// number returns an untyped integer constant.
 func number(n int64) jen.Code { return jen.Op(strconv.FormatInt(n, 10)) }
 
 // dtype returns the Go constant of an element type.

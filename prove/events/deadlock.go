@@ -62,7 +62,7 @@ func (m *machine) chain(at Link) *Deadlock {
 	}
 }
 
-// blocker returns the operation that the given operation waits for. ok is false if it never happens.
+// blocker returns the operation that the given operation waits for. ok is false if there is none, so the wait never ends.
 func (m *machine) blocker(at Link) (next Link, why string, ok bool) {
 	r := &m.ranks[at.Rank]
 	o := &m.p.Ranks[at.Rank].Ops[at.Op]

@@ -117,7 +117,8 @@ func wrongReduction(e *editor, s *calls.NcclCall) {
 	}
 }
 
-// likely returns a collective whose operands and results have the same sizes, or an allreduce; nil for other calls.
+// likely returns another collective whose operands and results have the same sizes, or else an allreduce. It returns nil for a call
+// that is no collective or only copies.
 func likely(kind string) *collective.Row {
 	of := collective.Of(kind)
 	if of == nil || of.Copies() {

@@ -46,7 +46,7 @@ func Make(p *calls.Program, k Kind, site int) *Mutant {
 	return &Mutant{Kind: k.Name, Site: site, Pos: e.pos, What: e.what, Program: e.program}
 }
 
-// Sample makes up to perKind mutants of each kind, at random sites. The same program, seed and count give the same mutants.
+// Sample makes up to perKind mutants of each kind, at random sites. The same program, seed and count yield the same mutants.
 func Sample(p *calls.Program, perKind int, seed uint64) []*Mutant {
 	var list []*Mutant
 	for _, k := range Kinds {

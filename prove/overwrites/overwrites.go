@@ -26,7 +26,7 @@ type Use struct{ Rank, Op, Access int32 }
 // Most is the largest number of returns that are reported. One cause usually makes many.
 const Most = 20
 
-// Find checks one call. The next call computes its results anew.
+// Find checks one call, because each call computes its results anew. It returns at most Most returns.
 func Find(p *unroll.Program) []Return {
 	f := &finder{p: p, of: map[key]*memory{}}
 	for _, m := range p.Memories {

@@ -5,7 +5,7 @@ import (
 	"github.com/hirgen/hirgen/calls/issue"
 )
 
-// statement issues a statement that only loops and branches may contain.
+// statement issues a statement at the level of loops and branches. A statement that may occur only inside another one is a fault.
 func (i *issuing) statement(s calls.Stmt) {
 	switch s := s.(type) {
 	case *calls.BeginCall:
@@ -70,7 +70,8 @@ func (i *issuing) touch(s calls.Stmt, operand int16, write bool, at issue.Place,
 	return i.place(s, operand, write, at, i.layout(size, []int64{elements}, []int64{1}))
 }
 
-// there reports whether a place is in a memory with elements of the given size.
+// there reports whether a place is in a memory that its rank has. If it is not, or if the elements have another size, it records a
+// fault.
 func (i *issuing) there(s calls.Stmt, operand int16, at issue.Place, size int64) bool {
 	if at.Memory < 0 {
 		i.fault(s, issue.NoMemory, "operand %d is not there", operand)
@@ -87,7 +88,8 @@ func (i *issuing) there(s calls.Stmt, operand int16, at issue.Place, size int64)
 	return true
 }
 
-// place adds an access with a layout at an existing place.
+// place adds an access with a layout at an existing place, and returns its number; -1 if the layout has no elements. It records a
+// fault for bytes outside of the buffer.
 func (i *issuing) place(s calls.Stmt, operand int16, write bool, at issue.Place, layout int32) int32 {
 	span := i.out.Layouts[layout].Span
 	if span == 0 {
@@ -105,7 +107,7 @@ func (i *issuing) place(s calls.Stmt, operand int16, write bool, at issue.Place,
 	return int32(len(i.rank.Accesses) - 1)
 }
 
-// run adds an access to contiguous elements.
+// run adds an access to contiguous elements, and returns its number; -1 if there is none.
 func (i *issuing) run(s calls.Stmt, operand int16, write bool, p calls.Pointer, size, elements int64) int32 {
 	at, ok := i.At(s, p)
 	if !ok {

@@ -4,8 +4,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// attend computes domain.Attention.Run in the field: exponentials and logarithms are random functions. An O is the sum of
-// weights times rows of V, over the sum of the weights.
+// attend computes domain.Attention.Run in the field: exponentials and logarithms are random functions. A row of O is the sum of
+// weights times rows of V, divided by the sum of the weights.
 func (f *field) attend(a domain.Attention, s domain.AttentionShape, in [][]float64) [][]float64 {
 	if len(in) == 3 {
 		return f.forward(a, s, in[0], in[1], in[2])

@@ -140,7 +140,7 @@ func mixed(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// unary returns a function of one operand.
+// unary returns a function of one operand; nil if there is no such function.
 func (f *field) unary(spelling string) func(float64) float64 {
 	if domain.UnaryFn(spelling) == nil {
 		return nil
@@ -161,7 +161,7 @@ func (f *field) unary(spelling string) func(float64) float64 {
 	return func(v float64) float64 { return float64(f.random(spelling, uint64(v))) }
 }
 
-// binary returns a function of two operands, which folds use, too.
+// binary returns a function of two operands, also for reductions; nil if there is no such function.
 func (f *field) binary(name string) func(a, b float64) float64 {
 	if domain.BinaryFn(name) == nil {
 		return nil

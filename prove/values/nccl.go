@@ -90,7 +90,7 @@ func (m *machine) exchange(at *meeting) {
 
 func (m *machine) part(p partOf) *unroll.Part { return &m.p.Ranks[p.rank].Parts[p.part] }
 
-// received returns the data that the part at place q of a meeting gets, or nil if there is none.
+// received returns the data that part q of a meeting receives, or nil if there is none.
 func (m *machine) received(d *unroll.Part, in [][]float64, q int64) []float64 {
 	s, _ := m.p.Stmts[d.Stmt].(*calls.NcclCall)
 	if d.Kind == issue.Recv {

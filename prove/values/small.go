@@ -47,11 +47,11 @@ type search struct {
 }
 
 // Small reduces each parameter that sets the size of tensors, but not the number of ranks, as far as the model and the program
-// allow. The program has the same calls, in which all expressions have other values. The values have different odd factors, so
-// that a wrong extent changes the result. If that is too much to compute, all have the odd factor 3. A parameter keeps its value
-// if the program depends on that value. Column counts of kernels are plain numbers in a program; if guess is set, they stand for
-// the extent that has the same value. like may be nil, or the result for the same program on other nodes, whose
-// values are tried first.
+// allow. The program has the same calls, in which all expressions have other values. The values have different odd factors, so that
+// a wrong extent changes the result. If that is too much to compute, all have the odd factor 3. A parameter keeps its value if the
+// program depends on that value. Column counts of kernels are plain numbers in a program; if guess is set, they stand for the
+// extent that has the same value. like may be nil, or the result for the same program on other nodes, whose values are tried first.
+// Small returns an error if the program cannot be issued with any values, or is still too large.
 func Small(p *calls.Program, nodes []int, load Load, guess bool, like *Sized) (*Sized, error) {
 	s := &search{program: p, nodes: nodes, load: load, guess: guess}
 	var err error
@@ -172,8 +172,8 @@ func (s *search) lessenAll(names []string, allowed func(map[string]int64) bool) 
 	}
 }
 
-// lessen gives a parameter the smallest allowed value below its original one. It tries odd times a power of two, then powers of
-// two.
+// lessen gives a parameter the first allowed value below its original one. It tries odd times each power of two, then the powers of
+// two. If none is allowed, the parameter keeps its value.
 func (s *search) lessen(name string, odd int64, allowed func(map[string]int64) bool) {
 	for _, factor := range []int64{odd, 1} {
 		for v := factor; v < s.original(name); v *= 2 {

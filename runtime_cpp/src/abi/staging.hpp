@@ -1,4 +1,4 @@
-// Copies of the caller's tensors that other ranks have to reach and cannot.
+// Copies of the caller's tensors that peers must access but cannot open over CUDA IPC.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -33,7 +33,8 @@ HG_DEVICE float exp2_of(float x) {
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
 }
-/// The value of the thread with the same rows whose index differs in the bits of `mask`.
+/// Returns `x` of the thread whose lane index differs in the bits of `mask`. Both have the same
+/// rows.
 HG_DEVICE float exchanged(float x, int mask) { return __shfl_xor_sync(0xFFFFFFFFU, x, mask); }
 
 #else

@@ -1,6 +1,6 @@
 // The two kernels of the gradient. One walks over the keys of its queries and computes the gradient
 // of Q. The other walks over the queries of its keys, in all heads that share the keys, and
-// computes the gradients of K and V. So no two blocks add to the same element, and every run has
+// computes the gradients of K and V. So no two blocks add to the same element, and all runs return
 // the same bits. Both recompute the probabilities, P = exp(scale Q K^T - lse), and
 //
 //   dS = P (dO V^T - rowsum(dO O)),  dQ = scale dS K,  dK = scale dS^T Q,  dV = P^T dO.
@@ -35,7 +35,8 @@ struct Backward {
                                int64_t head) const {
     return head_of(data, stride, batch, head, shape.key_rows, shape, aligned);
   }
-  /// The probability of a score; `log` is the logarithm of its query's sum. A masked score has 0.
+  /// The probability of a score; `log` is the log-sum-exp of the query's row. It is 0 unless
+  /// `seen`.
   HG_DEVICE float probability(float score, float log, bool seen) const {
     return seen ? exp2_of((score * shape.scale - log) * kLog2e) : 0.0F;
   }
@@ -90,7 +91,7 @@ struct BackwardOfQueries : Backward<T, D> {
  private:
   HG_DEVICE static int64_t min_of(int64_t a, int64_t b) { return a < b ? a : b; }
 
-  /// The logarithms and rowsum(dO O) of a warp's rows.
+  /// The log-sum-exp and rowsum(dO O) of each of a warp's rows.
   struct Rows {
     int64_t row;
     float log[kSlots], mean[kSlots];

@@ -1,12 +1,12 @@
-// The time that the limits of waits count.
+// The clock of deadlines and time limits.
 #pragma once
 
 #include <chrono>
 
 namespace hirgen {
 
-/// The time since some moment. After count_running_time() it leaves out times in which this process
-/// did not run.
+/// A steady clock. After count_running_time() it leaves out times in which this process did not
+/// run.
 struct Clock {
   using duration = std::chrono::steady_clock::duration;
   using rep = duration::rep;

@@ -1,4 +1,4 @@
-// Calls a host thread back from a call whose ranks have failed, at its next statement.
+// Makes a host thread throw at its next statement, after ranks have failed.
 #pragma once
 
 #include <atomic>

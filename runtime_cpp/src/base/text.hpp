@@ -9,7 +9,7 @@
 
 namespace hirgen {
 
-/// The parts of `text` between occurrences of `separator`; "" gives one empty part.
+/// The parts of `text` between occurrences of `separator`; "" has one empty part.
 std::vector<std::string> split_text(const std::string& text, char separator);
 
 /// A decimal integer with an optional sign; nothing if `text` has other characters.

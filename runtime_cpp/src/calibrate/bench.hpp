@@ -1,4 +1,4 @@
-// The measurements of --calibrate; each gives some of the figures of a machine.
+// The measurements of --calibrate. Each sets some of a machine's figures.
 #pragma once
 
 #include <cuda_runtime.h>

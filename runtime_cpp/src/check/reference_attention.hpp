@@ -15,10 +15,10 @@ namespace hirgen::reference {
 struct Attention {
   AttentionKind kind{};
   int64_t blocks = 1, batch = 1, query_heads = 1, key_heads = 1, rows = 1, keys = 1, size = 1;
-  DType dtype = DType::kFp32;  ///< results are rounded to it, logarithms are not
+  DType dtype = DType::kFp32;  ///< results are rounded to it, log-sum-exps are not
 };
 
-/// Computes O and, unless null, `logs`.
+/// Computes O and, unless null, `logs`, the log-sum-exp of each query.
 void attention(const Attention& shape, float* o, float* logs, const float* q, const float* k,
                const float* v, cudaStream_t stream);
 

@@ -1,4 +1,4 @@
-// GEMM libraries: a row of functions for each, and the methods that they make for a shape.
+// GEMM libraries: a table of functions for each, and the methods that they make for a shape.
 #pragma once
 
 #include <cublasLt.h>

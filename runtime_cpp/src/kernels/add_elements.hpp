@@ -30,8 +30,8 @@ struct ReductionList {
 };
 static_assert(sizeof(ReductionList) <= 4000);
 
-/// Adds W elements from `at` on, of all sources, and stores the sums. No read waits for a branch:
-/// past the last source, the local one is read again and ignored.
+/// Adds W elements from `at` on, of all sources, and stores the sums. Reads do not branch: past the
+/// last source, it reads the local one again and ignores the values.
 template <typename T, int W>
 HG_HOST_DEVICE void add_elements(const ReductionList& list, int64_t at) {
   constexpr int kAtOnce = 4;
