@@ -24,8 +24,8 @@ func h200(t *testing.T) *cost.Machine {
 	return m
 }
 
-// slowed is a machine on which the small tensors of random specs take long, so that calls share what
-// they use; each rate and time is its own.
+// slowed returns a machine on which the small tensors of random specs take long, so that calls share resources. It slows each rate
+// by a different random factor.
 func slowed(m *cost.Machine, random *rand.Rand) *cost.Machine {
 	slow := *m
 	by := func(most float64) float64 { return 1 + random.Float64()*most }
@@ -56,8 +56,8 @@ func slowed(m *cost.Machine, random *rand.Rand) *cost.Machine {
 	return &slow
 }
 
-// TestBounds: no order of the calls is faster than the longest chain of them or than what the busiest
-// resource has to do, and none that makes sense is slower than all calls one after the other.
+// TestBounds: a prediction takes at least the time of the longest chain of calls and of the busiest resource, and at most the time
+// of all calls one after the other.
 func TestBounds(t *testing.T) {
 	m := h200(t)
 	accepted, binding := 0, map[string]int{}
@@ -109,7 +109,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// checkCalls checks what holds of every timeline.
+// checkCalls checks properties of every timeline.
 func checkCalls(t *testing.T, r *cost.Prediction) {
 	t.Helper()
 	last := map[string]float64{}
@@ -138,8 +138,7 @@ func checkCalls(t *testing.T, r *cost.Prediction) {
 	}
 }
 
-// latest is when what a call waits for has ended at the latest. A communication waits for its peers
-// after it has begun on its own rank.
+// latest returns the time by which the cause of a call has ended. A communication begins on its rank before it waits for its peers.
 func latest(c cost.Call) float64 {
 	if c.Kind.Moves() {
 		return c.End
@@ -147,7 +146,7 @@ func latest(c cost.Call) float64 {
 	return c.Begin
 }
 
-// chain is a program of n GEMMs in a row, with as many allgathers beside them.
+// chain returns a program of n GEMMs in a row, each with an allgather.
 func chain(t *testing.T, n int) *calls.Described {
 	t.Helper()
 	var tensors, ops strings.Builder
@@ -168,8 +167,8 @@ func chain(t *testing.T, n int) *calls.Described {
 	return program
 }
 
-// TestTime: 10,000 calls take some 20 ms, and the time of a call does not grow with their number, here by a factor of
-// 50. The limits leave room for a computer that does other work.
+// TestTime: predicting 10,000 calls takes about 20 ms, and the time per call does not grow with the number of calls, here 50-fold.
+// The limits allow for other load.
 func TestTime(t *testing.T) {
 	m := h200(t)
 	perCall := map[int]time.Duration{}
@@ -193,7 +192,7 @@ func TestTime(t *testing.T) {
 	}
 }
 
-// TestHostIssues: a call of much that is small takes as long as the host does, but for a graph.
+// TestHostIssues: a call with much small work takes as long as the host needs to issue it, except as a CUDA graph.
 func TestHostIssues(t *testing.T) {
 	params := map[string]int64{"D": 2, "M": 16, "N": 16, "K": 16, "S": 8}
 	plain := predictExample(t, "ag_matmul", params, nil)

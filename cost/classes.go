@@ -117,9 +117,8 @@ func (u *unrolling) alike(place int32, keys *[]uint64) (uint64, error) {
 	return h.Sum64(), nil
 }
 
-// Few limits a folded prediction to some classes: the class that ends last, and each further class, in order, that keeps the total
-// at or below most calls. A call that waited for a removed call has no cause. A prediction of at most most calls is returned
-// unchanged.
+// Few limits a folded prediction to some classes: the class that ends last, then, in order, each class that keeps the total at or
+// below most calls. A call that waited for a removed call has no cause. A prediction of at most most calls is returned unchanged.
 func (p *Prediction) Few(most int) *Prediction {
 	if len(p.Calls) <= most {
 		return p

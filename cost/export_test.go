@@ -5,13 +5,13 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// GEMMTime is the time of a GEMM in bf16 alone, in microseconds.
+// GEMMTime returns the time of a bf16 GEMM alone, in microseconds.
 func (m *Machine) GEMMTime(rows, columns, inner int64) float64 {
 	w := m.gemmWork(denseGEMM(rows, columns, inner))
 	return w.fixed + w.alone
 }
 
-// CollectiveTime is the time of a collective of adjacent ranks alone, whose larger side has so many bytes on a rank.
+// CollectiveTime returns the time of a collective of adjacent ranks alone. bytes is the size of its larger side on a rank.
 func (m *Machine) CollectiveTime(kind collective.Type, bytes int64, ranks int) float64 {
 	in, out := float64(bytes), float64(bytes)
 	switch kind {
@@ -27,7 +27,7 @@ func (m *Machine) CollectiveTime(kind collective.Type, bytes int64, ranks int) f
 	return m.collective(kind.Row().Form, in, out, m.spreadOf(members)).alone
 }
 
-// denseGEMM is one GEMM of dense rows in bf16.
+// denseGEMM returns the size of one bf16 GEMM with dense rows.
 func denseGEMM(m, n, k int64) GEMMSize {
 	return GEMMSize{M: m, N: n, K: k, Batch: 1, DType: domain.BF16, Result: domain.BF16, RowA: k, RowB: n}
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// onNodes is a machine with so many GPUs on a node; 0: all are on one.
+// onNodes returns a machine with the given number of GPUs on a node; 0: all GPUs are on one node.
 func onNodes(m *cost.Machine, ranks int) *cost.Machine {
 	other := *m
 	if ranks > 0 {
@@ -26,8 +26,8 @@ func onNodes(m *cost.Machine, ranks int) *cost.Machine {
 	return &other
 }
 
-// TestFolding: with one rank of each class all times are as with all ranks, for every example spec at 8 ranks and for specs of
-// the soak test, on one node and on several.
+// TestFolding: a prediction with one rank of each class has the same times as one with all ranks, on one node and on several. It
+// takes every example spec at 8 ranks, and random specs of the soak test.
 func TestFolding(t *testing.T) {
 	specs, err := os.ReadDir("../testdata/specs")
 	if err != nil {
@@ -37,7 +37,7 @@ func TestFolding(t *testing.T) {
 	for _, spec := range specs {
 		p, err := lowerFile("../testdata/specs/"+spec.Name()+"/spec.yaml", map[string]int64{"D": 8}, nil)
 		if err != nil {
-			continue // its ranks have another name
+			continue // the number of its ranks is not the parameter D, or does not fit
 		}
 		for _, ranks := range []int{0, 4, 3} {
 			folded += foldsRight(t, spec.Name(), p, onNodes(h200(t), ranks))
@@ -58,7 +58,8 @@ func TestFolding(t *testing.T) {
 	}
 }
 
-// foldsRight compares a folded prediction with a whole one. It is 1 where some rank stood for others.
+// foldsRight compares a folded prediction with a whole one. It returns 1 if they are equal and some rank stands for others, and
+// else 0.
 func foldsRight(t *testing.T, name string, p *calls.Described, m *cost.Machine) int {
 	t.Helper()
 	whole, err := cost.Predict(p.Programs(), m)
@@ -91,7 +92,7 @@ func foldsRight(t *testing.T, name string, p *calls.Described, m *cost.Machine) 
 	return stood
 }
 
-// byRank are the calls of each rank.
+// byRank returns the calls of each rank.
 func byRank(p *cost.Prediction) map[int][]cost.Call {
 	found := map[int][]cost.Call{}
 	for _, c := range p.Calls {
@@ -100,13 +101,13 @@ func byRank(p *cost.Prediction) map[int][]cost.Call {
 	return found
 }
 
-// TestNodesBoundRings: of what a ring carries from node to node each GPU of a node sends its part; in an all-to-all each
-// rank sends for itself. Where the network is faster than the links inside, these bound the ring.
+// TestNodesBoundRings: each GPU of a node sends an equal part of the data that a ring moves between nodes; in an all-to-all each
+// rank sends its own data. If the network is faster than the links inside a node, the links bound the time.
 func TestNodesBoundRings(t *testing.T) {
 	const bytes = 1 << 30
 	for _, c := range []struct {
 		kind    collective.Type
-		network float64 // bytes of a GPU
+		network float64 // bytes that a GPU sends
 		hops    float64
 	}{
 		{collective.Allgather, bytes * 15 / 16 / 8, 1},
@@ -116,7 +117,7 @@ func TestNodesBoundRings(t *testing.T) {
 	} {
 		inside := h200(t).CollectiveTime(c.kind, bytes, 16)
 		slow := onNodes(h200(t), 8)
-		slow.Nodes.Rate = cost.Curve{{Bytes: 1, Rate: 10}} // 8 GPUs send less than a link inside carries
+		slow.Nodes.Rate = cost.Curve{{Bytes: 1, Rate: 10}} // GB/s; 8 GPUs together are slower than one link inside a node
 		want := c.network/10/1e3 + c.hops*slow.Nodes.Latency
 		if got := slow.CollectiveTime(c.kind, bytes, 16); math.Abs(got-want) > 1e-6*want {
 			t.Errorf("%s takes %v us over a slow network, and the network %v", c.kind, got, want)
@@ -133,7 +134,8 @@ func TestNodesBoundRings(t *testing.T) {
 	}
 }
 
-// TestReach: a transfer over CUDA IPC does not leave its node, and the fallback variant, which needs none, runs on several.
+// TestReach: a transfer over CUDA IPC to another node is a ReachError. A fallback variant, and a program over NCCL, run on several
+// nodes.
 func TestReach(t *testing.T) {
 	for _, c := range []struct {
 		spec string
@@ -152,7 +154,7 @@ func TestReach(t *testing.T) {
 	}
 }
 
-// TestFew: what is left of a folded prediction is whole classes, that which ends last among them, with their own causes.
+// TestFew: Few keeps whole classes of a folded prediction, including the class that ends last, and their causes stay valid.
 func TestFew(t *testing.T) {
 	p, err := lowerFile("../testdata/specs/ag_matmul_anywhere/spec.yaml", map[string]int64{"D": 16}, nil)
 	if err != nil {
@@ -207,7 +209,7 @@ func TestSpan(t *testing.T) {
 	}
 }
 
-// TestMachinesLikeOthers: a file says what differs, and what it rests on.
+// TestMachinesLikeOthers: every built-in machine states its source, and a file with "like" overrides fields of such a machine.
 func TestMachinesLikeOthers(t *testing.T) {
 	for _, name := range cost.Machines() {
 		m, err := cost.LoadMachine(name)

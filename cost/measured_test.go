@@ -20,7 +20,7 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// measured is a time that was measured: of a program, or of a GEMM or a collective alone.
+// measured is a measured time of a program, or of a GEMM or collective alone.
 type measured struct {
 	Source     string            `json:"source"`
 	Spec       string            `json:"spec"`
@@ -63,7 +63,7 @@ func loadMeasured(t *testing.T, file string) []*measured {
 	return rows
 }
 
-// lowerSpec lowers a spec of the benchmark's own, whose schedule is open, or an example spec.
+// lowerSpec lowers a spec of the benchmark, which has no schedule, or else an example spec.
 func lowerSpec(name string, params map[string]int64, schedule map[string]string) (*calls.Described, error) {
 	path := "../scripts/bench_gpu/specs/" + name + "/spec.yaml"
 	if _, err := os.Stat(path); err != nil {
@@ -72,7 +72,7 @@ func lowerSpec(name string, params map[string]int64, schedule map[string]string)
 	return lowerFile(path, params, schedule)
 }
 
-// lowerFile lowers a spec with fields of its schedule, or with a whole one, which names a pipeline.
+// lowerFile lowers a spec with fields of a schedule. If the fields name a pipeline, they replace the spec's schedule.
 func lowerFile(path string, params map[string]int64, schedule map[string]string) (*calls.Described, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -82,7 +82,7 @@ func lowerFile(path string, params map[string]int64, schedule map[string]string)
 		text = regexp.MustCompile(`(?m)^schedule:.*\n`).ReplaceAll(text, nil)
 	}
 	var settings []model.Setting
-	if preset := schedule["preset"]; preset == "eager" { // in place of the spec's own
+	if preset := schedule["preset"]; preset == "eager" { // it replaces the schedule of the spec
 		settings = append(settings, model.Setting{Value: preset})
 	}
 	for _, field := range slices.Sorted(maps.Keys(schedule)) {
@@ -92,11 +92,11 @@ func lowerFile(path string, params map[string]int64, schedule map[string]string)
 	if err != nil {
 		return nil, err
 	}
-	// They were measured before placements were derived.
+	// The rows were measured before hirgen derived placements.
 	return lowering.Lower(p, lowering.Options{Disable: []string{schedules.Placing}})
 }
 
-// predicted is what the model says of a row.
+// predicted returns the predicted time of a row.
 func predicted(r *measured, m *cost.Machine) (float64, error) {
 	if r.GEMM != nil {
 		return m.GEMMTime(r.GEMM[0], r.GEMM[1], r.GEMM[2]), nil
@@ -115,8 +115,8 @@ func predicted(r *measured, m *cost.Machine) (float64, error) {
 	return result.Total, nil
 }
 
-// TestMeasured compares the model with all that was measured. The limits are what it reaches: a change
-// of the model, or of a pass, that makes it worse has to say so here.
+// TestMeasured compares the model with all measured rows. The limits are its current accuracy. A change of the model or of a pass
+// that lowers the accuracy has to change them.
 func TestMeasured(t *testing.T) {
 	m, err := cost.LoadMachine("h200")
 	if err != nil {
@@ -155,8 +155,8 @@ func TestMeasured(t *testing.T) {
 	}
 }
 
-// TestFromTwoGPUs: what was measured on 4 GPUs, predicted with the collectives of 2 alone. It is no blind test: other figures
-// were fitted with rows of 4 GPUs, too. docs/simulate.md has what it prints.
+// TestFromTwoGPUs predicts rows measured on 4 GPUs from figures of collectives on 2 GPUs. It is no blind test, because other
+// figures were fitted to rows of 4 GPUs, too. docs/simulate.md has its output.
 func TestFromTwoGPUs(t *testing.T) {
 	m := *h200(t)
 	m.NCCL.Teams, m.NCCL.Allreduce = m.NCCL.Teams[:1], m.NCCL.Allreduce[:1]
@@ -189,7 +189,7 @@ func TestFromTwoGPUs(t *testing.T) {
 	}
 }
 
-// within is the share of ratios that are as near to 1 as that, as a factor either way.
+// within returns the share of ratios between 1 / (1 + limit) and 1 + limit.
 func within(ratios []float64, limit float64) float64 {
 	n := 0
 	for _, r := range ratios {

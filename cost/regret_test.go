@@ -9,19 +9,19 @@ import (
 	"testing"
 )
 
-// problemOf names what a row's program computes and where it was measured, whatever its schedule is.
+// problemOf names the computation of a row's program and the source of the measurement, without the schedule.
 func problemOf(r *measured) string {
 	operation := strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(r.Spec, "_p2p"), "_slices"), "_tp")
 	return fmt.Sprint(r.Source, " ", operation, " ", r.Ranks, " ranks, M=", r.Params["M"], " N=", r.Params["N"], " K=", r.Params["K"])
 }
 
-// timed is a row with what the model says of it.
+// timed is a row with its predicted time.
 type timed struct {
 	row       *measured
 	predicted float64
 }
 
-// predictedProblems has the programs that were measured, by what they compute.
+// predictedProblems returns the measured programs with their predictions, by problemOf.
 func predictedProblems(t *testing.T) map[string][]timed {
 	t.Helper()
 	m := h200(t)
@@ -39,8 +39,8 @@ func predictedProblems(t *testing.T) map[string][]timed {
 	return problems
 }
 
-// TestChoice lets the model choose among the schedules that were measured for a problem, and reports how much slower
-// than the fastest of them its choice was. The limits are what it reaches.
+// TestChoice lets the model choose among the measured schedules of a problem, and reports how much slower its choice is than the
+// fastest one. The limits are its current quality.
 func TestChoice(t *testing.T) {
 	problems := predictedProblems(t)
 	var regrets, spreads []float64

@@ -8,8 +8,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// bare is a machine on which nothing but work takes time: GEMMs run at 132 TFLOP/s in tiles of 128 x 256, memory
-// and links carry 1 GB/s.
+// bare returns a machine without fixed times. GEMMs run at 132 TFLOP/s in tiles of 128 x 256, links carry 1 GB/s, and memory is
+// practically free.
 func bare(t *testing.T) *Machine {
 	t.Helper()
 	known, err := LoadMachine("h200")
@@ -27,7 +27,7 @@ func bare(t *testing.T) *Machine {
 	return &m
 }
 
-// timeline is tasks made by hand on some ranks.
+// timeline returns an unrolling without tasks, to which a test adds them.
 func timeline(m *Machine, ranks int) *unrolling {
 	return &unrolling{machine: m, places: make([]int32, ranks)}
 }
@@ -48,8 +48,7 @@ func ends(t *testing.T, u *unrolling, want ...float64) {
 	}
 }
 
-// TestWaves: a GEMM of two full waves of tiles loses nothing when it is cut in two, and a wave when it is cut in
-// three.
+// TestWaves: a GEMM of two full waves of tiles takes no longer as two GEMMs, and one wave longer as three.
 func TestWaves(t *testing.T) {
 	m := bare(t)
 	alone := func(n int64) float64 { return m.gemmWork(denseGEMM(128*132, n, 1000)).alone }
@@ -63,7 +62,7 @@ func TestWaves(t *testing.T) {
 	}
 }
 
-// TestMessagesShareTheNetwork: what a rank sends to other nodes shares its network, and not its links inside the node.
+// TestMessagesShareTheNetwork: messages of a rank to other nodes share the network, but not the links inside the node.
 func TestMessagesShareTheNetwork(t *testing.T) {
 	m := bare(t)
 	m.NCCL.Pair.Rate, m.Links.Limit = Curve{{1, 10}}, 10
@@ -77,7 +76,7 @@ func TestMessagesShareTheNetwork(t *testing.T) {
 	full.alone, full.in, full.out = 4, 0, 1
 	u.at(full, 0, 2)
 	u.at(full, 0, 4)
-	u.at(inside, 0, 1) // beside both
+	u.at(inside, 0, 1) // at the same time as both
 	ends(t, u, 8, 8, 0.1)
 }
 
@@ -86,15 +85,15 @@ func TestCopiesShareLinks(t *testing.T) {
 	pull := m.copyEngine(false, 1000) // 1 us
 	u := timeline(m, 3)
 	u.at(pull, 0, 2)
-	u.at(pull, 1, 2) // of the same peer, which sends half of each at a time
+	u.at(pull, 1, 2) // from the same peer, which sends to both at half of the rate
 	ends(t, u, 2, 2)
 	u = timeline(m, 3)
 	u.at(pull, 0, 1)
-	u.at(pull, 1, 2) // comes in at 1, where the other one goes out
+	u.at(pull, 1, 2) // rank 1 receives it while it sends the other one
 	ends(t, u, 1, 1)
 	u = timeline(m, 2)
 	u.at(pull, 0, 1)
-	u.at(m.copyEngine(true, 500), 1, 0) // comes in at 0 as well, and is done first
+	u.at(m.copyEngine(true, 500), 1, 0) // rank 0 receives both; this one ends first
 	ends(t, u, 1.5, 1)
 }
 
@@ -111,8 +110,8 @@ func TestKernelsShareMemory(t *testing.T) {
 	}
 }
 
-// TestCollectivesTakeSMs: a quarter of the SMs is gone, so that two waves of tiles are three; a collective that
-// comes later waits until the GEMM's blocks, which compute tile after tile, have none left.
+// TestCollectivesTakeSMs: a collective takes a quarter of the SMs, so two waves of tiles become three. A later collective waits
+// until blocks of the GEMM, which compute tile after tile, have no tile left.
 func TestCollectivesTakeSMs(t *testing.T) {
 	m := bare(t)
 	gemm := func(rows int64) work { return m.gemmWork(denseGEMM(rows, 512, 1000)) }
@@ -146,7 +145,7 @@ func TestCopiesByKernelsSlowGEMMs(t *testing.T) {
 	copied := work{kind: Copy, alone: 2 * wave, sms: 0.25}
 	u := timeline(m, 2)
 	u.at(copied, 0, 1)
-	u.at(full, 0) // at 2/3 of its rate on the SMs left, and half of that
+	u.at(full, 0) // on the remaining SMs it runs at 2/3 of its rate, halved by the copy
 	u.at(full, 1)
 	ends(t, u, 2*wave, (2+4./3)*wave, 2*wave)
 	u = timeline(m, 2)
@@ -171,7 +170,8 @@ func TestGEMMsQueueForSMs(t *testing.T) {
 	ends(t, u, wave, 2*wave)
 }
 
-// TestGEMMsSharePower: GEMMs that the power limit bounds take as long at a time as one after the other, whatever SMs they leave.
+// TestGEMMsSharePower: GEMMs that the power limit bounds take as long concurrently as one after the other, even if they leave SMs
+// free.
 func TestGEMMsSharePower(t *testing.T) {
 	m := bare(t)
 	half := m.gemmWork(denseGEMM(128*66, 256, 1000)) // 66 tiles

@@ -30,7 +30,7 @@ func predictExample(t *testing.T, name string, params map[string]int64, schedule
 	return r
 }
 
-// traced is what is read of a trace.
+// traced has the fields of a trace that the tests read.
 type traced struct {
 	OtherData   map[string]any
 	TraceEvents []struct {
@@ -96,8 +96,8 @@ func TestTraceReads(t *testing.T) {
 	}
 }
 
-// TestNamesAreThoseOfTheProgram: what a call is called stands in the emitted program, with its position.
-// Waits that others imply are not there.
+// TestNamesAreThoseOfTheProgram: the emitted program contains the position and name of each call. Waits may be missing, because the
+// program omits redundant ones.
 func TestNamesAreThoseOfTheProgram(t *testing.T) {
 	specs, err := os.ReadDir("../testdata/specs")
 	if err != nil {
@@ -123,7 +123,7 @@ func TestNamesAreThoseOfTheProgram(t *testing.T) {
 		}
 		missing := map[string]bool{}
 		for _, c := range r.Calls {
-			implied := strings.HasPrefix(c.Name, "Synchronize(") || strings.HasPrefix(c.Name, "Wait(") // by other waits: it may be gone
+			implied := strings.HasPrefix(c.Name, "Synchronize(") || strings.HasPrefix(c.Name, "Wait(") // may be redundant
 			if label := c.Pos.String() + " " + c.Name; !strings.Contains(source, label) && !implied {
 				missing[label] = true
 			}
@@ -134,8 +134,8 @@ func TestNamesAreThoseOfTheProgram(t *testing.T) {
 	}
 }
 
-// TestStaysOnCaller: a collective that is waited for at once costs no way to another stream and back; one that may
-// overlap has a stream of its own.
+// TestStaysOnCaller: a collective that is waited for at once runs on the caller's stream. A collective that may overlap runs on the
+// communicator's stream.
 func TestStaysOnCaller(t *testing.T) {
 	streams := func(spec string, schedule map[string]string) []string {
 		program, err := lowerSpec(spec, map[string]int64{"D": 2}, schedule)
@@ -170,7 +170,8 @@ func TestStaysOnCaller(t *testing.T) {
 	}
 }
 
-// TestPathIsNoLongerThanTheCall: of each example at its sizes and at small ones, for which the host takes longest.
+// TestPathIsNoLongerThanTheCall: the times of the critical path add up to the time of the call, within 1 %. It takes each example
+// at its sizes, and at small sizes, for which the host takes longest.
 func TestPathIsNoLongerThanTheCall(t *testing.T) {
 	specs, err := os.ReadDir("../testdata/specs")
 	if err != nil {

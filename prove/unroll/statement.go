@@ -5,7 +5,7 @@ import (
 	"github.com/hirgen/hirgen/calls/issue"
 )
 
-// statement issues a statement at the level of loops and branches. A statement that may occur only inside another one is a fault.
+// statement issues a statement at the level of loops and branches. A statement that may occur only in a batch or group is a fault.
 func (i *issuing) statement(s calls.Stmt) {
 	switch s := s.(type) {
 	case *calls.BeginCall:

@@ -26,8 +26,8 @@ func (s *search) kernels(now calls.Values) (list []*calls.Kernel) {
 	return list
 }
 
-// rows lists the extents that may be the row length of a kernel: first the last extents of its launches' operands, then all named
-// extents, in case none of the former is right.
+// rows lists the extents that may be the row length of a kernel: the last extents of its launches' operands, then all named
+// extents. The latter are a fallback.
 func (s *search) rows(kernel string, named calls.Values) (list []expr.Expr) {
 	last := map[string]expr.Expr{}
 	note := func(name string, shape []expr.Expr) {

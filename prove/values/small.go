@@ -173,7 +173,7 @@ func (s *search) lessenAll(names []string, allowed func(map[string]int64) bool) 
 }
 
 // lessen gives a parameter the first allowed value below its original one. It tries odd times each power of two, then the powers of
-// two. If none is allowed, the parameter keeps its value.
+// two. Otherwise the parameter keeps its value.
 func (s *search) lessen(name string, odd int64, allowed func(map[string]int64) bool) {
 	for _, factor := range []int64{odd, 1} {
 		for v := factor; v < s.original(name); v *= 2 {

@@ -23,8 +23,9 @@ struct Embedded {
   std::vector<void*> pointers;     ///< of the last call; known to be device memory
   std::optional<Staging> staging;  ///< of a program with CUDA IPC between ranks
 
-  /// Waits for the calls, then ends the program and the context. Returns an error from before or
-  /// from now. Without this, as when create fails, members are destroyed in reverse order.
+  /// Waits for the calls, then ends the program and the context. Returns the failure of an earlier
+  /// call or of the end, if any. Without this, as when create fails, members are destroyed in
+  /// reverse order.
   std::optional<Error> end();
 };
 
@@ -70,7 +71,7 @@ class HandleUse {
  private:
   hirgen_handle* handle_;
   std::unique_lock<std::mutex> lock_;
-  int own_device_ = -1;  ///< the thread's previous device; -1: the handle's
+  int own_device_ = -1;  ///< the thread's previous device; -1: nothing to restore
 };
 
 }  // namespace hirgen

@@ -27,9 +27,9 @@ using Pointers = std::unordered_map<int64_t, void*>;
 /// The tensors of a graph, as its calls name them.
 enum Uid : int64_t { kQ = 1, kK, kV, kO, kLse, kGradO, kGradQ, kGradK, kGradV };
 
-/// An attention as cuDNN takes it. cuDNN's diagonal starts in the first row or ends in the last
-/// one. Keys that no query sees are left out, so that it also ends in the last row for parts of a
-/// sequence.
+/// An attention as cuDNN takes it. cuDNN's causal diagonal starts at the first query and key, or
+/// ends at the last ones. So Request leaves out keys that no query sees. Then the diagonal of a
+/// part of a sequence ends at the last key, too.
 struct Request {
   AttentionShape shape;
   int64_t keys_seen;
@@ -141,7 +141,7 @@ void define(fe::graph::Graph& graph, const AttentionGradProblem& p, const Reques
 struct PlannedGraph {
   std::shared_ptr<CudnnHandle> handle;
   fe::graph::Graph graph;
-  size_t graph_bytes = 0;  ///< of the workspace; memory for logarithms follows
+  size_t graph_bytes = 0;  ///< of the workspace; memory for log-sum-exps follows
 
   void run(Pointers pointers, void* workspace, cudaStream_t stream, const char* where) {
     begin_statement(where);
@@ -153,7 +153,7 @@ struct PlannedGraph {
   }
 };
 
-/// The bytes for the logarithms of a call that does not need them: the graph always writes them.
+/// The bytes for the log-sum-exps of a call that does not need them: the graph always writes them.
 size_t room_for_logarithms(const AttentionProblem& p) {
   return sizeof(float) *
          static_cast<size_t>(p.shape.batch * p.shape.query_heads * p.shape.query_rows);

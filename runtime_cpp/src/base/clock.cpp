@@ -10,8 +10,8 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 
-// A thread looks at the clock this often. A longer gap between two looks means that no thread of
-// the process ran. Of such a gap, only the second time counts.
+// A thread looks at the clock every kPulse. More than kLongestGap between two looks means that the
+// process did not run. Of such a gap, only kLongestGap counts.
 constexpr std::chrono::milliseconds kPulse(20);
 constexpr std::chrono::milliseconds kLongestGap(200);
 

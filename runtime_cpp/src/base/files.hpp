@@ -8,7 +8,7 @@
 
 namespace hirgen {
 
-/// A file mapped for reading. Throws Error(kEnvironment) with path and reason.
+/// A file mapped for reading. Throws Error(kEnvironment) with path and reason, also if it is empty.
 class MappedFile {
  public:
   explicit MappedFile(const std::string& path);
@@ -29,7 +29,8 @@ using Bytes = std::pair<const void*, size_t>;
 /// Writes the parts, in order, to a file next to `path` and renames it to `path`, so that no reader
 /// sees half a file. Follows symbolic links. A path that is no regular file (a device, a FIFO), or
 /// that is this process's standard output or error, is written in place. Throws Error(kEnvironment)
-/// with path and reason, and then leaves no file; also if a FIFO has no reader for `seconds`.
+/// with path and reason, also if a FIFO has no reader for `seconds`. Then a regular file is
+/// unchanged.
 void write_file(const std::string& path, const std::vector<Bytes>& parts, double seconds = 60);
 
 /// Prints to standard output, at once: the watchdog ends a process without flushing. Throws

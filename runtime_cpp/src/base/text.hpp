@@ -12,7 +12,7 @@ namespace hirgen {
 /// The parts of `text` between occurrences of `separator`; "" has one empty part.
 std::vector<std::string> split_text(const std::string& text, char separator);
 
-/// A decimal integer with an optional sign; nothing if `text` has other characters.
+/// A decimal integer with an optional minus sign; nothing for other text, or if it does not fit.
 std::optional<int64_t> parse_integer(const std::string& text);
 
 /// A whole finite decimal number, or nothing.

@@ -20,7 +20,7 @@ constexpr int64_t kMost = 1 << 29;   // bytes of a transfer
 constexpr double kLeastTime = 0.05;  // microseconds, the least time of any operation
 constexpr int64_t kSmall = 16;       // bytes whose transfer takes no measurable time
 
-/// The share of the device's memory that both buffers may use.
+/// The bytes of each buffer: at most kMost and an eighth of the free memory, at least 1 MiB.
 int64_t affordable() {
   size_t free = 0, total = 0;
   HG_CHECK(cudaMemGetInfo(&free, &total), kBench);

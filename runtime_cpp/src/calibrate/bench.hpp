@@ -32,7 +32,7 @@ class Bench {
   void calls(Figures& figures);
   /// Rates of GEMMs. Call this after calls().
   void gemms(Figures& figures);
-  /// Copies between GPUs, from each rank's neighbour. Call this after calls().
+  /// Copies between the GPUs of each rank and the next one. Call this after calls().
   void links(Figures& figures);
   /// Allgathers, allreduces, and sends with their receives.
   void collectives(Figures& figures);

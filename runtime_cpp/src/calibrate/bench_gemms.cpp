@@ -14,7 +14,7 @@ constexpr const char* kTeam = "calibrate team";
 constexpr double kLongGemm = 20e3;     // microseconds: larger sizes are skipped then
 constexpr double kHeatSeconds = 0.25;  // until a GPU is at its power limit
 constexpr double kShortSeconds =
-    0.02;  // in which it does not get there, but has the clocks of work
+    0.02;  // too short to get there, long enough to reach the clocks of work
 constexpr int64_t kLeastExtent = 64, kMostExtent = 8192;
 constexpr double kTera = 1e6;  // FLOP in a microsecond of one TFLOP/s
 

@@ -8,7 +8,7 @@ namespace {
 
 constexpr const char* kBounds = "bound the reference";
 
-/// Raises a number that is not negative. A loop of the CPU device runs in one thread.
+/// *number = max(*number, to), neither negative. A loop of the CPU device runs in one thread.
 HG_HOST_DEVICE inline void raise(float* number, double to) {
   const auto x = static_cast<float>(to);
 #ifdef __CUDA_ARCH__
@@ -36,12 +36,12 @@ HG_HOST_DEVICE inline float rounded(DType type, double raw, double bound) {
   if (!(size < INFINITY)) return static_cast<float>(bound);
   const double e =
       hypot(bound, kSpread * (epsilon_of(type) + 2 * kEpsilon) * larger_of(size, least_of(type)));
-  // If it may overflow, an operation in the same kernel may read what does not.
+  // If it may overflow, the next operation of a fused kernel may still read a finite fp32 value.
   return round_to(type, static_cast<float>(size + e)) < INFINITY ? static_cast<float>(e) : INFINITY;
 }
 
-/// x moved within its bound: up, down, to 0, and to 1 if it may be any number, not only what
-/// overflow made of it. NaN that may be any number moves from 0.
+/// Moves x within its bound e: up, down, to 0 if that is within e, and to 1 if x is not finite and
+/// may be any number. NaN that may be any number moves from 0.
 HG_HOST_DEVICE inline void ends(double x, double e, float (&moved)[4]) {
   moved[3] = e == INFINITY && x - x != 0 ? 1.0F : static_cast<float>(x);
   if (x != x && e == INFINITY) x = 0;

@@ -1,5 +1,5 @@
-// How far elements of a right program may be from the reference, operation by operation, by the
-// rules of model/eval/bounds.go in hirgen.
+// Error bounds: how far the elements of a correct program may be from the reference, operation by
+// operation, by the rules of model/eval/bounds.go in hirgen.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -13,13 +13,13 @@
 
 namespace hirgen::reference {
 
-/// An operand and its bounds, which are null if no rounding shows in it.
+/// An operand and the error bounds of its elements; null if it has no rounding errors.
 struct Noisy {
   const float* data;
   const float* bound;
 };
 
-/// A number in device memory that kernels raise; 0 at the start.
+/// A number in device memory, 0 at the start. Kernels raise it to the maximum of it and another.
 class Largest {
  public:
   explicit Largest(cudaStream_t stream);
@@ -36,23 +36,25 @@ class Largest {
   float* number_ = nullptr;
 };
 
-/// bound[i] = how far the rounded fn(in[i]) may be off. Raises `jumps` where rounding decides
-/// between branches.
+/// bound[i] = the error bound of the rounded fn(in[i]). Raises `jumps` to 1 if errors of operands
+/// may change a branch of the function.
 void unary_bound(UnaryFn fn, float* bound, Noisy in, int64_t n, DType dtype, float* jumps,
                  cudaStream_t stream);
 void binary_bound(BinaryFn fn, float* bound, Noisy a, const Strided& a_view, Noisy b,
                   const Strided& b_view, bool same, DType dtype, float* jumps, cudaStream_t stream);
-/// Over the middle axis of in[outer, count, inner]. Adds to `other`, a sum with other roundings.
-/// If `ranks` may share the fold, NCCL may drop NaN from a max or min.
+/// The bounds of a reduction over the middle axis of in[outer, count, inner]. `other` is the result
+/// with other roundings. Of a sum, it adds errors of partial sums to `other`. If `ranks` may share
+/// the reduction, NCCL may drop NaN from a max or min.
 void reduce_bound(ReduceFn fn, float* bound, float* other, Noisy in, int64_t outer, int64_t count,
                   int64_t inner, double common, double partial, DType dtype, bool ranks,
                   cudaStream_t stream);
-/// Adds to `other` what sums of products with these squares of terms lose between ranks, and makes
-/// bounds of `noise`, the sum of the squares of the terms' bounds.
+/// A matmul's result, the sums of its squared terms, and their errors. product_bound() replaces
+/// `noise`, the sums of the squared bounds of the terms, by bounds of the result. It adds errors of
+/// the ranks' partial sums to `other`.
 struct Products {
   const float* value;
   const float* squares;
-  double common, partial, sum;  ///< relative: in all terms; of ranks' parts; of the sum in fp32
+  double common, partial, sum;  ///< relative errors: of all terms; of ranks' parts; of fp32 sums
   bool unsure;                  ///< a bound of an operand is infinite
 };
 void product_bound(const Products& products, float* noise, float* other, int64_t n, DType dtype,
@@ -64,7 +66,7 @@ void round_bound(float* bound, const float* raw, int64_t n, DType dtype, cudaStr
 void add_squares(float* out, const float* a, const float* b, int64_t n, cudaStream_t stream);
 /// out[i] += in[i].
 void add_to(float* out, const float* in, int64_t n, cudaStream_t stream);
-/// out[i] = in[i], moved up or down by its bound and a relative distance.
+/// out[i] = in[i], moved up or down at random by hypot(bound[i], relative * in[i]).
 void shake(float* out, Noisy in, double relative, uint64_t seed, int64_t n, cudaStream_t stream);
 /// bound[i] = the distance of a[i] and b[i] if it is larger, and infinite where b[i] is not finite
 /// and an operand is `unsure`. Adds squares of distances to `sum`.
@@ -72,13 +74,14 @@ void widen_bound(float* bound, const float* a, const float* b, bool unsure, int6
                  cudaStream_t stream);
 /// bound[i] = least if it is smaller.
 void at_least(float* bound, double least, int64_t n, cudaStream_t stream);
-/// bound[i] = 0 where the value overflows in any case when it is stored.
+/// bound[i] = 0 where value[i] is infinite, and 0.9 * other[i] also overflows in `dtype`.
 void exact_overflow(float* bound, const float* value, const float* other, int64_t n, DType dtype,
                     cudaStream_t stream);
-/// bound[i] *= by.
+/// bound[i] *= by, where it is finite.
 void scale_bound(float* bound, double by, int64_t n, cudaStream_t stream);
 
-/// Raises `largest` to the largest data[i] / bound[i]: to infinity if a bound is 0.
+/// Raises `largest` to the largest |data[i]| / bound[i], infinity if the bound is 0. It ignores
+/// elements that are 0 or not finite.
 void largest_share(float* largest, Noisy in, int64_t n, cudaStream_t stream);
 /// Raises `largest` to 1 if a bound is infinite.
 void any_infinite(float* largest, const float* bound, int64_t n, cudaStream_t stream);
@@ -89,7 +92,7 @@ void largest_distance(float* largest, const float* a, const float* b, const floa
 /// Six standard deviations of the distance of two right results of one rounding, in units in the
 /// last place.
 constexpr double kSpread = 2;
-/// How much more than a rounded sum a sum of products may lose: tensor cores cut digits off.
+/// The error of a sum of products, relative to that of a rounded sum: tensor cores truncate.
 constexpr double kChopped = 4;
 constexpr double kEpsilon = 0x1p-23;  ///< of fp32
 

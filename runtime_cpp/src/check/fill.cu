@@ -38,7 +38,7 @@ struct Integers {
   }
 };
 
-/// 16 / ceil(sqrt(contraction)): two operands then meet in about 256 products of a sum,
+/// The density is 16 / ceil(sqrt(contraction)). So about 256 products of a sum are not zero,
 /// whatever its length.
 Integers integers_of(const TensorDesc& desc, int input, uint64_t seed) {
   uint64_t root = 1;
@@ -48,7 +48,7 @@ Integers integers_of(const TensorDesc& desc, int input, uint64_t seed) {
           desc.fill == Fill::kMask};
 }
 
-/// Normal values by the Box-Muller transform of one draw's two halves, or what Fill makes of them.
+/// Normal values by the Box-Muller transform of the two halves of one draw, adapted to `fill`.
 struct Normal {
   uint64_t key;
   float deviation;

@@ -73,7 +73,7 @@ void DeviceReference::attention_grad(const GradNames& out, const AttentionKind& 
   attend(data, {define(out.q, queries), define(out.k, shape), define(out.v, shape)});
   p.dtype = DType::kFp32;
   std::vector<double> roundings(6, reference::epsilon_of(dtype));
-  roundings[5] = reference::kEpsilon;  // logarithms are fp32
+  roundings[5] = reference::kEpsilon;  // log-sum-exps are fp32
   bound_attention({out.q, out.k, out.v}, operands, roundings, dtype, attend);
 }
 

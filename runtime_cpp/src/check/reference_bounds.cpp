@@ -11,8 +11,8 @@ namespace {
 
 constexpr const char* kOfReference = "bound the reference";
 constexpr const char* kScratch = "the bounds";
-constexpr int64_t kLeastElements = 32;  ///< that say something about the bounds of all
-/// Of a bound, at least: fp32 rounds even if nothing rounds to 16 bits.
+constexpr int64_t kLeastElements = 32;  ///< fewer say too little about the bounds
+/// The least factor of tighten(): fp32 rounds even if nothing rounds to 16 bits.
 constexpr double kLeastShare = 0x1p-12;
 
 int64_t count_of(const Reference::Shape& shape) {

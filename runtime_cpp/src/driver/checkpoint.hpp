@@ -14,14 +14,14 @@
 
 namespace hirgen {
 
-/// A safetensors file, or the files of a model.safetensors.index.json. They are opened when they
+/// A safetensors file, or the files of a model.safetensors.index.json, which are opened when they
 /// are needed.
 class Checkpoint {
  public:
   explicit Checkpoint(const std::string& path);
 
-  /// A tensor of the checkpoint; lives as long as it. Throws Error(kEnvironment) with names that
-  /// there are if there is no such tensor.
+  /// A tensor, valid as long as the checkpoint. Throws Error(kEnvironment) with some of the
+  /// existing names if there is no such tensor.
   StoredView find(const std::string& name);
 
  private:
@@ -38,13 +38,14 @@ class Checkpoint {
 ///      "Wo": "self_attn.o_proj.weight",
 ///      "Wqkv": {"pack": ["self_attn.q_proj.weight", ...]}}}
 ///
-/// The path is relative to the map's folder, and the prefix stands before each name. In place of a
-/// name there may be {"transpose": TENSOR}, {"rows": [begin, end], "of": TENSOR} and
-/// {"stack": [TENSOR, ...]}, one matrix for each index of a first axis, in any depth. "pack" is
-/// outermost: the part of each rank has its part of each tensor.
+/// The path is relative to the map's folder, and the prefix is prepended to each name. In place of
+/// a name there may be {"transpose": TENSOR}, {"rows": [begin, end], "of": TENSOR} and {"stack":
+/// [TENSOR, ...]}, one matrix for each index of a first axis, in any depth. "pack" is outermost:
+/// the part of each rank has its part of each tensor.
 class LoadPlan {
  public:
-  /// Throws Error(kEnvironment) if the map is none, and Error(kUsage) if a tensor is in it twice.
+  /// Throws Error(kEnvironment) if the map is malformed, and Error(kUsage) if --load and the map
+  /// both load a tensor.
   explicit LoadPlan(const Options& options);
 
   /// The names of the program's tensors to load.

@@ -56,7 +56,7 @@ class Driver {
   /// Moves the tensors of calls to `offset` bytes after cudaMalloc's addresses, with the elements
   /// of loaded ones.
   void place_tensors(size_t offset);
-  /// Whether a checked call chooses the values of a tensor: it is an input that no file gave.
+  /// Whether the driver generates the values of a tensor: it is an input that no file provides.
   bool is_drawn(size_t tensor) const;
   uint64_t seed_of(int64_t call) const;
   /// Computes the inputs that a forward pass saves, for every checked call.

@@ -13,7 +13,8 @@ namespace hirgen {
 
 namespace {
 
-// Where an axis of the tensor lies in a view: the distance of neighbours in elements, and in bases.
+// The distance of adjacent indices along an axis of the tensor in a view: in elements, and in
+// bases.
 struct Step {
   int64_t stride = 0, base = 0;
   bool operator==(const Step&) const = default;
@@ -34,10 +35,10 @@ bool is_row_major(const StoredView& view) {
 
 bool is_split(const Axis& axis) { return axis.mesh_extent > 1; }
 
-// An order of the tensor's axes. A split axis stands before the axis whose part it is in the view.
+// An order of the tensor's axes. A split axis precedes the axis that it is a part of in the view.
 class Order {
  public:
-  // `before` has, for each split axis, the axis that it stands before.
+  // `before` has, for each split axis, the axis that it precedes.
   Order(const std::vector<Axis>& axes, const std::vector<size_t>& before) {
     for (size_t i = 0; i <= axes.size(); ++i) {
       size_t split = 0;
@@ -49,7 +50,8 @@ class Order {
     }
   }
 
-  // The steps of the axes in a view whose axes are one or more of the tensor's, or the reverse.
+  // The steps of the axes in a view whose axes merge axes of the tensor, or the reverse; nothing if
+  // the view does not fit.
   std::optional<Steps> steps_in(const StoredView& view) const {
     std::optional<Steps> steps = merged(view);
     return steps || !is_row_major(view) ? steps : divided(view);
@@ -115,8 +117,8 @@ class Order {
                      shape_text(shape).c_str(), why));
 }
 
-// Finds where the axes lie. If the split axes fit where they stand, they are there; else there
-// must be one place for them.
+// Finds the steps of the axes in a view. If the axes fit in their order, they keep it. Otherwise
+// exactly one set of steps must fit with split axes in other places; else it throws.
 Steps place(const StoredView& view, const TensorDesc& desc, const std::vector<Axis>& axes) {
   std::vector<size_t> splits, before;
   for (size_t i = 0; i < axes.size(); ++i) {

@@ -1,5 +1,5 @@
-// The tensors of a checkpoint as the program's tensors lie in them: merged axes, columns of ranks,
-// transposed and stacked matrices.
+// Views of a checkpoint's tensors as tensors of the program: with merged or split axes, with
+// columns split over ranks, transposed or stacked.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +24,10 @@ struct StoredView {
 /// the bytes of that part are read. Of several views, each rank takes its part of each, and joins
 /// the parts along the first axis that is not split and longer than 1.
 ///
-/// A view has the shape of the tensor, or neighbouring axes of it are merged or split. An axis
-/// that is split over ranks may also be part of a later axis of the view: [4, 8] is [DIDx(2), 4, 4]
-/// by columns, as [8, 4] is by rows. Throws Error(kEnvironment) with both sides for other shapes
-/// and for other element types.
+/// A view has the shape of the tensor, or adjacent axes of it are merged or split. An axis that is
+/// split over ranks may also be part of a later axis of the view: [4, 8] is [DIDx(2), 4, 4] by
+/// columns, as [8, 4] is by rows. Throws Error(kEnvironment) with both sides for other shapes and
+/// for other element types.
 std::vector<char> read_views(const std::vector<StoredView>& views, const TensorDesc& desc,
                              bool whole);
 

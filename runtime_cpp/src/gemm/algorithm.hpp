@@ -33,7 +33,7 @@ std::string scope_text(const std::vector<AlgorithmScope>& scopes);
 /// The attributes of an algorithm; none if this process lacks its library.
 AlgorithmAttributes attributes_of(const GemmAlgorithm& algorithm);
 
-/// "id 66 tile 20 stages 35 split_k 1 ..."; after the first one, without attributes that are 0.
+/// "id 66 tile 20 stages 35 split_k 1 ..."; attributes that are 0 are left out, except the first.
 std::string attributes_text(const AlgorithmAttributes& attributes);
 
 /// Adds an object "attributes".

@@ -10,7 +10,7 @@ namespace hirgen {
 
 namespace {
 
-/// One row of the bias, and the same, packed.
+/// The bias as a matrix of one row.
 Matrix bias_row(const MatmulShape& s) { return {1, s.n, 1, 0, 16}; }
 
 /// The elements of a packed operand, in bytes, up to a multiple of 256.

@@ -19,7 +19,7 @@ class ProgramPlans {
  public:
   /// Reads --plans, so that the program uses its choices. With --tune, rank 0 only keeps them, to
   /// write them again. Throws Error(kEnvironment) if the file is malformed. With --tune, the file
-  /// may not exist yet.
+  /// need not exist.
   ProgramPlans(Context& context, const Options& options, const std::string& program);
 
   /// Collective; call it after the program and its inputs are made. With --tune, searches and

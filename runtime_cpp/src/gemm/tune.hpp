@@ -29,7 +29,8 @@ class Tuner {
 
   /// Collective. Tunes one GEMM after the other, while the others keep their current algorithms.
   /// The choices are in use when it returns. Returns the choices, equal on every rank except for
-  /// `workspace_bytes`. If there are none, rank 0 prints the reason on standard error.
+  /// `workspace_bytes`. If ranks differ in GPU model or libraries, it returns none, and rank 0
+  /// prints the reason on standard error.
   std::vector<PlanChoice> run(const std::string& program);
 
  private:

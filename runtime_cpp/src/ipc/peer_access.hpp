@@ -25,8 +25,8 @@ std::vector<int> all_ranks(const Context& context);
 /// The locations of all ranks. Collective over all ranks.
 std::vector<Location> locations_of_all(Context& context);
 
-/// The `peers` that this rank cannot access, with the reason; empty if it can access all. Peers may
-/// differ from rank to rank, and may include the rank itself.
+/// The first of `peers` that this rank cannot access, with the reason; empty if it can access all.
+/// Peers may differ from rank to rank, and may include the rank itself.
 std::string unreached(const Context& context, const std::vector<Location>& locations,
                       const std::vector<int>& peers);
 

@@ -54,8 +54,8 @@ class Search {
   }
   bool open() const { return !closed_.contains(mine().boot); }
 
-  // Collects the problems of all ranks; a rank without a problem sends "". All ranks have come
-  // then.
+  // Collects the problems of all ranks; a rank without a problem sends "". Returns after all ranks
+  // have called it.
   void gather(const std::string& problem, bool closes = true) {
     const auto all = context_.rendezvous().allgather(problem, "problems with shared memory");
     for (size_t rank = 0; rank < all.size(); ++rank) {

@@ -11,7 +11,7 @@ namespace hirgen {
 namespace {
 
 /// Folds `count` slices with distance `step` elements into one; `in` has elements of type T. A
-/// thread has W adjacent results.
+/// thread computes W adjacent results.
 template <typename T, int W>
 struct Folding {
   static constexpr int kWidth = W;

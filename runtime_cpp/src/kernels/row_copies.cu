@@ -82,7 +82,7 @@ __device__ void read_chunk(uint4* chunk, const char* from) {
   read_across(chunk, from);
 }
 
-/// Copies elements of 2 bytes, one a thread.
+/// Copies elements of 2 bytes, one per thread and step.
 __device__ void copy_few(char* to, const char* from, int64_t size, int lane) {
   for (int64_t at = 2 * lane; at < size; at += 2 * 32) {
     *reinterpret_cast<uint16_t*>(to + at) = *reinterpret_cast<const uint16_t*>(from + at);

@@ -79,7 +79,7 @@ double DeviceClock::since_base(cudaEvent_t event) const {
   return static_cast<double>(milliseconds) * 1e6;
 }
 
-// On the line through the first and the last alignment.
+// Interpolates linearly between the first and the last alignment.
 int64_t DeviceClock::time_of(cudaEvent_t event) const {
   const double device = since_base(event);
   const Alignment& first = alignments_.front();

@@ -1,6 +1,6 @@
 // Watches the device from a separate thread: which calls and events are complete, and whether a
-// communicator failed. Only this thread queries the device, so a device call that never returns
-// blocks no other thread. Its results can be read without waiting for it.
+// communicator failed. Only this thread, and a rescue, query the device, so a device call that
+// never returns blocks no other thread. Its results can be read without waiting for it.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -76,8 +76,8 @@ class DeviceMonitor {
   bool all_completed() const;
   /// The number of complete calls.
   int64_t completed() const;
-  /// The seconds that the oldest incomplete call has had the device: since it was issued, or since
-  /// the call before it completed. 0 if all calls are complete.
+  /// For how many seconds the oldest incomplete call could run: since it was issued, or since the
+  /// call before it completed. 0 if all calls are complete.
   double oldest_seconds() const;
   /// The time at which the last call completed.
   Clock::time_point last_completion() const;

@@ -30,7 +30,8 @@ struct Plan {
 /// Reads "kind:rank:call[:statement]"; throws Error(kUsage) with the accepted form.
 Plan parse(const std::string& text);
 
-/// Arms HIRGEN_FAULT if it names this rank. Throws Error(kUsage) if its rank is not in the world.
+/// Arms HIRGEN_FAULT if it names this rank. Throws Error(kUsage) if it is malformed, or if its rank
+/// is not in the world.
 void arm_from_environment(int rank, int world);
 
 /// Notes that the host starts to issue call `call`. Returns whether the fault strikes in it.

@@ -45,8 +45,8 @@ struct Verdict {
 /// rank is named before calls that wait for it exceed the deadline.
 double silence_limit(double timeout_seconds);
 
-/// Judges. The order of evidence: a rank that died, reported its own failure, is silent, is
-/// suspected by others, or is later than all others; else no rank.
+/// Finds the culprit. Evidence in this order: a rank that died, reported its own failure, is
+/// silent, is suspected by others, or is later than all others. Without evidence, no rank.
 Verdict judge(const std::vector<RankView>& ranks, const std::vector<Failure>& failures,
               double timeout_seconds);
 
