@@ -1,5 +1,6 @@
-// A GEMM library for tests: a loop over k for each element, for small shapes. It shows all that a
-// library needs, and a test registers it. Include it from .cu files only, as parallel_for.hpp.
+// A GEMM library for tests: a loop over k for each element, for small shapes. It implements
+// everything that a library needs, and a test registers it. Include it from .cu files only, as
+// parallel_for.hpp.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +19,7 @@ namespace naive {
 using namespace hirgen;
 
 constexpr const char* kForward = "forward";    // sums from k = 0
-constexpr const char* kBackward = "backward";  // the other way round, and needs a workspace
+constexpr const char* kBackward = "backward";  // from the last k, and needs a workspace
 constexpr int64_t kMostExtent = 256;
 
 const GemmLibrary& library();

@@ -19,7 +19,7 @@ namespace {
 constexpr const char* kWhere = "spec.yaml:7:5 Y";
 constexpr int64_t kRows = 2, kMostColumns = 4096;
 
-/// Two matrices, and a stream for what is done with them.
+/// Two matrices, and a stream for kernels on them.
 struct Matrices {
   float* a = upload(std::vector<float>(kRows * kMostColumns + 4));
   float* b = upload(std::vector<float>(kRows * kMostColumns + 4));
@@ -73,7 +73,8 @@ void stores() {
   m.expect_fault();
 }
 
-/// Kernels of rows and columns choose by the addresses that they are given, here by others.
+/// Row kernels choose the width of accesses by the addresses in `accesses`. Here these are aligned,
+/// but the operands are not.
 template <int64_t Columns>
 void rows(int64_t in, int64_t out) {
   const Matrices m;
@@ -90,7 +91,8 @@ void columns() {
   m.expect_fault();
 }
 
-/// The tiled kernels copy 16 bytes where the strides allow it.
+/// The tiled kernels copy 16 bytes at once if the declared strides allow it; here one operand is
+/// not aligned.
 void attention(int64_t operand) {
   const AttentionShape shape{.query_rows = 16, .key_rows = 16, .head_size = 16};
   const AttentionStride dense{256, 256, 16};

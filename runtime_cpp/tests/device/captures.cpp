@@ -48,7 +48,8 @@ void events_from_outside_are_refused() {
   static_cast<void>(cudaGetLastError());
 }
 
-/// The legacy default stream would wait for a blocking stream; a question about it breaks nothing.
+/// A capture query of the legacy default stream fails while a blocking stream is captured, because
+/// it would wait for that stream. The query does not break the capture.
 void default_stream_beside_a_capture() {
   cudaStreamCaptureStatus status{};
   for (const bool blocking : {true, false}) {
@@ -81,7 +82,8 @@ void captured_event_cannot_be_queried() {
   OK(cudaEventSynchronize(event));
 }
 
-/// What a call gives that a thread makes while it captures, and whether the capture outlives it.
+/// Expects that a call of the capturing thread is allowed, or that it is refused and invalidates
+/// the capture.
 void beside_a_capture(cudaStreamCaptureMode mode, bool allowed,
                       const std::function<cudaError_t()>& call) {
   cudaStream_t stream = make_stream();
@@ -95,8 +97,8 @@ void beside_a_capture(cudaStreamCaptureMode mode, bool allowed,
   OK(cudaStreamDestroy(stream));
 }
 
-/// To allocate, to free, and to wait or ask for work, of other streams too, is refused while the
-/// thread captures, except in relaxed mode. To wait for the whole device is refused in any.
+/// While a thread captures, it may not allocate, free, wait or query, even on other streams, except
+/// in relaxed mode. Waiting for the whole device is refused in every mode.
 void unsafe_calls() {
   cudaStream_t other = make_stream();
   cudaEvent_t event = make_event();
@@ -120,7 +122,7 @@ void unsafe_calls() {
   beside_a_capture(cudaStreamCaptureModeRelaxed, false, cudaDeviceSynchronize);
 }
 
-/// What is put on other streams, and what is asked of memory, breaks no capture of the thread.
+/// Work on other streams and queries of memory do not break the thread's capture.
 void safe_calls() {
   cudaStream_t other = make_stream();
   cudaEvent_t event = make_event();
@@ -142,7 +144,7 @@ void safe_calls() {
   });
 }
 
-/// A thread that says so is not bound by the captures of other threads.
+/// The captures of other threads do not restrict a thread in relaxed mode.
 void unsafe_calls_of_a_relaxed_thread() {
   cudaStream_t stream = make_stream();
   OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
@@ -159,7 +161,7 @@ void unsafe_calls_of_a_relaxed_thread() {
   OK(cudaStreamEndCapture(stream, &graph));
 }
 
-/// Only the stream that a capture began on ends it, and only a capture can be ended.
+/// Only the stream on which a capture began can end it, and only a capturing stream can end one.
 void who_may_begin_and_end() {
   cudaStream_t main = make_stream(), side = make_stream();
   cudaEvent_t fork = make_event();
@@ -177,7 +179,7 @@ void who_may_begin_and_end() {
   static_cast<void>(cudaGetLastError());
 }
 
-/// A stream that no event has led into the capture is not part of it: its work runs at once.
+/// A stream that no event joins to the capture is not part of it: its work runs at once.
 void other_streams_go_on() {
   cudaStream_t main = make_stream(), other = make_stream();
   int *a = upload(std::vector<int>{0}), *b = upload(std::vector<int>{0});
@@ -201,7 +203,7 @@ void other_streams_go_on() {
   OK(cudaGraphExecDestroy(exec));
 }
 
-/// A capture that a call broke says so, and ends with an error and no graph.
+/// An invalidated capture reports its status, and ends with an error and no graph.
 void a_broken_capture_says_so() {
   cudaStream_t stream = make_stream();
   int* a = upload(std::vector<int>{0});

@@ -45,7 +45,7 @@ double value(T element) {
   if constexpr (std::is_arithmetic_v<T>) return static_cast<double>(element);
 }
 
-/// What one rank needs for a case.
+/// The objects that one rank needs for a case.
 struct Setup {
   explicit Setup(const Rank& rank) : rank(rank), comm(make_comm(rank)), stream(make_stream()) {}
   ~Setup() {
@@ -113,7 +113,7 @@ void reductions(const Setup& s, ncclDataType_t type, ncclRedOp_t op, size_t coun
   expect_values(out, count, mine, "reduce-scatter");
   OK(ncclReduce(in, out, whole, type, op, 0, s.comm, s.stream));
   if (s.rank.rank == 0) expect_values(out, whole, reduced, "reduce");
-  // In place; the reduce-scatter last, for it spoils the other parts of the input.
+  // In place. The reduce-scatter comes last, because it overwrites the other parts of the input.
   OK(cudaDeviceSynchronize());
   OK(cudaMemcpy(out, in, whole * sizeof(T), cudaMemcpyDeviceToDevice));
   OK(cudaDeviceSynchronize());
@@ -125,7 +125,7 @@ void reductions(const Setup& s, ncclDataType_t type, ncclRedOp_t op, size_t coun
   OK(cudaFree(out));
 }
 
-/// The max or min of NaN and a number is the number, whatever rank has which.
+/// The max or min of NaN and a number is the number, in any order of the ranks.
 template <class T>
 void dropped_nan(const Setup& s, ncclDataType_t type, T nan) {
   std::vector<T> values(s.ranks(), nan);
@@ -154,7 +154,7 @@ template <class T>
 void all_of_type(const Setup& s, ncclDataType_t type) {
   gathers<T>(s, type, 1000);
   for (ncclRedOp_t op : {ncclSum, ncclProd, ncclMax, ncclMin}) {
-    if (op == ncclProd && s.rank.size > 4) continue;  // leaves the small types
+    if (op == ncclProd && s.rank.size > 4) continue;  // overflows the small types
     reductions<T>(s, type, op, 333);
   }
 }

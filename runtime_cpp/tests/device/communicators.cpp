@@ -31,7 +31,7 @@ void accept_in_progress(ncclResult_t status) {
   EXPECT(status == ncclSuccess || status == ncclInProgress);
 }
 
-/// The sum of all ranks' numbers; tells a working communicator of the right ranks.
+/// The sum of all ranks' numbers, which shows that a communicator works and has the right ranks.
 int sum_over(ncclComm_t comm, int number, bool blocking = true) {
   cudaStream_t stream = make_stream();
   int* data = upload(std::vector<int>{number});

@@ -8,7 +8,7 @@ using namespace device_test;
 
 namespace {
 
-/// The sum of all ranks' numbers; tells a working communicator.
+/// The sum of all ranks' numbers, which shows that a communicator works.
 int sum_over(ncclComm_t comm, int number) {
   cudaStream_t stream = make_stream();
   int* data = upload(std::vector<int>{number});
@@ -17,7 +17,7 @@ int sum_over(ncclComm_t comm, int number) {
   return download(data, 1)[0];
 }
 
-/// A communicator that was split off needs its parent no more, nor the parent it.
+/// A communicator and its parent do not need each other after the split.
 void parent_and_child(bool parent_first) {
   run_ranks(2, [=](const Rank& rank) {
     ncclComm_t parent = make_comm(rank), child = nullptr;
@@ -37,7 +37,7 @@ void parent_and_child(bool parent_first) {
   });
 }
 
-/// Ranks may end two communicators in different orders, one after the other.
+/// Ranks may destroy two communicators in different orders.
 void orders_of_two() {
   run_ranks(2, [](const Rank& rank) {
     ncclComm_t first = make_comm(rank);
@@ -51,7 +51,7 @@ void orders_of_two() {
   });
 }
 
-/// What was issued before a communicator ends is done, and right.
+/// Work that was issued before a communicator ends completes, with the right result.
 void work_under_way() {
   run_ranks(2, [](const Rank& rank) {
     ncclComm_t comm = make_comm(rank);
@@ -68,7 +68,8 @@ void work_under_way() {
   });
 }
 
-/// One that works has no error; an abort of it is no error either, nor is the end of none.
+/// A working communicator has no error, and aborting it is no error. Ending a null communicator is
+/// no error, either.
 void aborted_when_idle() {
   run_ranks(2, [](const Rank& rank) {
     ncclComm_t comm = make_comm(rank);
@@ -85,7 +86,7 @@ void aborted_when_idle() {
   });
 }
 
-/// After an abort the process makes a new communicator, which works.
+/// After an abort the process can make a new communicator, which works.
 void made_again_after_an_abort() {
   run_ranks(2, [](const Rank& rank) {
     ncclComm_t comm = make_comm(rank);
@@ -98,7 +99,7 @@ void made_again_after_an_abort() {
   });
 }
 
-/// Calls on no communicator.
+/// Calls on a null communicator.
 void no_communicator() {
   int number = 0;
   ncclResult_t status = ncclSuccess;

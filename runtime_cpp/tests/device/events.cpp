@@ -1,4 +1,4 @@
-// Events: what a wait waits for, and what queries answer.
+// Events: which record a wait waits for, and the results of queries.
 #include <cuda_runtime.h>
 
 #include <cmath>
@@ -62,7 +62,7 @@ void unrecorded_event_is_no_wait() {
   OK(cudaStreamSynchronize(stream));
 }
 
-/// A destroyed event does its duty to waits made before.
+/// A wait still holds after its event is destroyed.
 void destroyed_event_still_orders() {
   cudaStream_t producer = make_stream(), consumer = make_stream();
   cudaEvent_t event = make_event();
@@ -115,7 +115,7 @@ void wait_before_the_record() {
   EXPECT_STATUS(cudaErrorNotReady, cudaEventQuery(event));
 }
 
-/// Each wait is for the record that it found; the event itself stands for the last one.
+/// Each wait is for the last record before it; a query of the event is for the last record.
 void recorded_again() {
   cudaStream_t first = make_stream(), second = make_stream();
   cudaStream_t of_first = make_stream(), of_second = make_stream();
@@ -135,7 +135,7 @@ void recorded_again() {
   OK(cudaStreamSynchronize(of_first));
 }
 
-/// An event is done when what was before it is, whatever comes later on its stream.
+/// An event completes when the work before it completes; later work on its stream does not matter.
 void later_work_is_not_waited_for() {
   cudaStream_t stream = make_stream();
   cudaEvent_t event = make_event();
@@ -152,7 +152,8 @@ void later_work_is_not_waited_for() {
   EXPECT(read(word) == 4);
 }
 
-/// A stream may wait for its own record; a chain of streams waits for all that is before it.
+/// A stream may wait for its own record. In a chain of streams, each waits for all earlier work of
+/// the chain.
 void order_is_passed_on() {
   constexpr int kStreams = 6;
   std::vector<cudaStream_t> streams;
@@ -177,7 +178,7 @@ void order_is_passed_on() {
   EXPECT(read(words + kStreams) == 9);
 }
 
-/// The times between three events add up, and going back they are negative.
+/// The times between three events add up, and are negative backwards.
 void elapsed_times_add_up() {
   cudaStream_t stream = make_stream();
   cudaEvent_t events[3];

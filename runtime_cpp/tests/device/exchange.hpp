@@ -1,5 +1,5 @@
-// What ranks share in the tests of transfers and sums: data for each other, and the flags that
-// order its use.
+// Memory that ranks share in the tests of transfers and sums: data for each other, and the flags
+// that order accesses to it.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 
 namespace device_test {
 
-/// What the ranks of a case share: of each rank a source and a result for every other one, and
-/// the flags of two transfers with each.
+/// The shared memory of a case. Each rank has a source and a result for every rank, and the flags
+/// of two transfers with every rank.
 struct Exchange {
   Exchange(const Rank& of, size_t bytes) : rank(of), shard(bytes) {
     OK(cudaMalloc(&own, size()));
@@ -39,7 +39,7 @@ struct Exchange {
     rank.barrier();
     OK(cudaFree(own));
   }
-  /// Of the sequence numbers: a few calls before they wrap around.
+  /// The first sequence number: a few calls before they wrap around.
   static constexpr uint32_t start = 0xFFFFFFF8;
   static constexpr size_t kFlagBytes = 4096;
   size_t slots() const { return static_cast<size_t>(rank.size); }
@@ -49,8 +49,8 @@ struct Exchange {
     for (size_t i = 0; i < slots(); ++i) flags[2 * slots() + i] = flags[5 * slots() + i] = 0;
     OK(cudaMemcpy(own, flags.data(), flags.size() * sizeof(uint32_t), cudaMemcpyHostToDevice));
   }
-  /// Flags of a rank for its transfer with `peer`: 0 ready, 1 done, 2 blocks; from 3 on those of
-  /// the other transfer.
+  /// A flag of a rank for its transfers with `peer`: 0 ready, 1 done, 2 the block count; 3 to 5 the
+  /// same of the second transfer.
   CUdeviceptr flag(int of, int which, int peer) const {
     return address(reinterpret_cast<uint32_t*>(bases[static_cast<size_t>(of)]) +
                    static_cast<size_t>(which) * slots() + static_cast<size_t>(peer));
@@ -71,7 +71,8 @@ struct Exchange {
   std::vector<char*> bases;
 };
 
-/// Writes or awaits flag `which` of the transfers with all peers: of theirs, or of this rank's.
+/// Writes or awaits flag `which` of the transfers with all peers, in their memory or in this
+/// rank's.
 template <class Group>
 void flags_with_all(Group group, const Exchange& x, bool of_peer, int which,
                     hirgen::SequenceNumber sequence, cudaStream_t stream) {

@@ -1,4 +1,4 @@
-// Flags, as the runtime waits for them and writes them: by batched stream memory operations, and by
+// Flags: the runtime waits for them and writes them by batched stream memory operations and by
 // kernels.
 #include "flags.hpp"
 
@@ -12,10 +12,10 @@ namespace {
 
 constexpr const char* kWhere = "device/flags.cpp";
 
-/// Flags that a group waits for, or writes: as many as no single operation holds.
+/// The flags of a group: more than one operation can hold.
 constexpr size_t kFlags = 300;
 
-/// Waits for the flags in a group, which must end with the last of them and not before.
+/// Waits for the flags of a group. The wait must end when the last flag is set, and not earlier.
 template <class Group>
 void await_all(Group waits, uint32_t number) {
   cudaStream_t waiter = make_stream(), writer = make_stream();
@@ -29,7 +29,7 @@ void await_all(Group waits, uint32_t number) {
   }
   OK(cudaStreamSynchronize(writer));
   EXPECT(is_blocked(waiter));
-  OK(driver().cuStreamWriteValue32(writer, address(flags + 7), number + 3, 0));  // later will do
+  OK(driver().cuStreamWriteValue32(writer, address(flags + 7), number + 3, 0));  // more is enough
   OK(cudaStreamSynchronize(waiter));
   EXPECT(download(after, 1)[0] == 0x01010101);
 }
@@ -73,7 +73,7 @@ void operations_and_kernels_understand_each_other() {
   EXPECT(download(flags, 2) == (std::vector<uint32_t>{50, 50}));
 }
 
-/// In a graph the sequence number is in device memory, and every launch counts it.
+/// In a graph the sequence number is in device memory, and every launch increments it.
 void counted_by_the_device() {
   cudaStream_t stream = make_stream(), writer = make_stream();
   auto* flags = upload(std::vector<uint32_t>{0, 0, 0});

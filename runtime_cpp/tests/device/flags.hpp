@@ -1,4 +1,4 @@
-// What the tests of the runtime's flags and transfers share.
+// Common parts of the tests of the runtime's flags and transfers.
 #pragma once
 
 #include <cuda.h>

@@ -1,5 +1,5 @@
-// cuBLASLt beyond plain products: workspaces, strides, operands that are not read, epilogues behind
-// an addend, and what wrong arguments give.
+// cuBLASLt beyond plain GEMMs: workspaces, strides, operands that are not read, epilogues after an
+// addend, and the errors of wrong arguments.
 #include <cublasLt.h>
 #include <cuda_runtime.h>
 
@@ -24,7 +24,7 @@ void gemm(const Shape& shape) {
   problem.check();
 }
 
-/// fp32 results of products in 16 bits, added to and in batches.
+/// fp32 results of 16-bit GEMMs, with addends and in batches.
 void wide_results() {
   for (const bool apart : {false, true}) {
     gemm<__nv_bfloat16, float>({.m = 64, .n = 32, .k = 256, .beta = 1, .apart = apart});
@@ -48,7 +48,7 @@ void epilogues_behind_an_addend() {
   }
 }
 
-/// With beta = 0, C is not read: what is no number there stays out of the result.
+/// With beta = 0, C is not read: NaN there does not reach the result.
 void unread_addend() {
   Problem<float> problem({.m = 64, .n = 32, .k = 16});
   const std::vector<float> none(problem.c.host.size(), std::numeric_limits<float>::quiet_NaN());
@@ -61,7 +61,7 @@ void unread_addend() {
   problem.check();
 }
 
-/// A stride of 0: every product of a batch has the same operand.
+/// A stride of 0: every GEMM of a batch has the same operand.
 void one_operand_for_all() {
   Problem<__nv_bfloat16> problem({.m = 64, .n = 32, .k = 64, .batch = 3});
   const size_t one = problem.b.host.size() / 3;
@@ -75,7 +75,7 @@ void one_operand_for_all() {
   problem.check();
 }
 
-/// Algorithms that a limit on the workspace allows keep to it.
+/// The algorithms respect the limit on the workspace.
 void workspace_limits() {
   Problem<__nv_bfloat16> problem({.m = 64, .n = 64, .k = 128});
   for (const uint64_t limit : {uint64_t{0}, uint64_t{1} << 16, uint64_t{kWorkspace}}) {
@@ -99,7 +99,7 @@ void workspace_limits() {
   }
 }
 
-/// Less workspace than the algorithm was chosen with.
+/// A workspace smaller than the algorithm needs is refused.
 void too_small_a_workspace() {
   Problem<__nv_bfloat16> problem({.m = 128, .n = 128, .k = 16384});
   Result results[16];
@@ -114,7 +114,7 @@ void too_small_a_workspace() {
   skip("no algorithm needs a workspace");
 }
 
-/// An attribute has its size, and there is something to read.
+/// Attributes of a wrong size, and null attributes, are refused.
 void attribute_sizes() {
   Problem<float> problem({.m = 64, .n = 32, .k = 16});
   const int64_t wide = 64;
@@ -136,7 +136,7 @@ void attribute_sizes() {
   OK(cublasLtMatmulPreferenceDestroy(preference));
 }
 
-/// Null pointers and nothing asked for.
+/// Null pointers and a request for no algorithm are refused.
 void missing_arguments() {
   Problem<float> problem({.m = 64, .n = 32, .k = 16});
   Result result;
@@ -158,7 +158,7 @@ void missing_arguments() {
   problem.check();
 }
 
-/// What is made is unmade, in any order.
+/// Objects can be destroyed in any order.
 void made_and_unmade() {
   cublasLtHandle_t handle = nullptr;
   cublasLtMatmulDesc_t description = nullptr;

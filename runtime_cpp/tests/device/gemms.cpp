@@ -49,7 +49,7 @@ void scales() {
   gemm<__half>({.m = 64, .n = 32, .k = 16, .alpha = 0.5F, .beta = 1});
 }
 
-/// D = A B + C, elsewhere than C, which is as it was.
+/// D = A B + C, with D in other memory than C, which does not change.
 void addends() {
   const Shape shape{.m = 64, .n = 32, .k = 48, .batch = 2, .beta = 1, .apart = true};
   gemm<float>(shape);
@@ -89,7 +89,7 @@ int32_t id_of(const cublasLtMatmulAlgo_t& algo) {
   return id;
 }
 
-/// What a tuner relies on: several algorithms, all right, that survive as bytes.
+/// A tuner relies on this: there are several algorithms, all correct, which can be stored as bytes.
 void algorithms() {
   Problem<__nv_bfloat16> problem({.m = 264, .n = 136, .k = 520});
   cublasLtMatmulHeuristicResult_t results[8];
@@ -110,7 +110,7 @@ void algorithms() {
   EXPECT(problem.verdict(results[0].algo, &results[1]) != CUBLAS_STATUS_SUCCESS);
 }
 
-/// Two GEMMs on two streams with a workspace each, many times.
+/// Two GEMMs on two streams, each with its workspace, many times.
 void concurrent() {
   Problem<__nv_bfloat16> first({.m = 128, .n = 128, .k = 128}),
       second({.m = 128, .n = 64, .k = 256});
@@ -136,7 +136,7 @@ void bad_shapes() {
 }
 
 #ifdef HIRGEN_CPU_DEVICE
-/// Two GEMMs at once that share a workspace: garbage on a GPU, a report here.
+/// Two concurrent GEMMs that share a workspace: garbage on a GPU, an error on the CPU device.
 void shared_workspace() {
 #if defined(__SANITIZE_THREAD__)
   skip("the sanitizer reports it first");
@@ -171,8 +171,8 @@ void broken_promises() {
                 problem.run(&result.algo, problem.stream, problem.workspace, kWorkspace));
 }
 
-/// Operands of the alignment that the heuristic was told of, 256 where it was told nothing, a
-/// workspace of 256 bytes, and a bias of 16, which a GPU's kernel faults on.
+/// Pointers with less alignment than required are refused: 256 bytes for operands by default and
+/// for the workspace, 16 for the bias. A GPU's kernel would fault.
 void unaligned_pointers() {
   Problem<__nv_bfloat16> problem(
       {.m = 64, .n = 32, .k = 16, .apart = true, .epilogue = CUBLASLT_EPILOGUE_BIAS});

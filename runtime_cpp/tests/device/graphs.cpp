@@ -1,4 +1,4 @@
-// Graphs: what a launch runs, and in which order.
+// Graphs: the work that a launch runs, and its order.
 #include <cuda_runtime.h>
 #include <nccl.h>
 
@@ -19,7 +19,7 @@ void copy_word(int* to, const int* from, cudaStream_t stream) {
   OK(cudaMemcpyAsync(to, from, sizeof(int), cudaMemcpyDeviceToDevice, stream));
 }
 
-/// Nothing runs while it is captured; every launch runs all of it.
+/// Captured work does not run during the capture; every launch runs all of it.
 void linear() {
   cudaStream_t stream = make_stream();
   int *a = upload(std::vector<int>{1}), *b = upload(std::vector<int>{0}),
@@ -77,7 +77,7 @@ void fork_and_join() {
   OK(cudaStreamSynchronize(side));
 }
 
-/// A graph launched on two streams in turn never runs beside itself, and orders as stream work.
+/// Launches of a graph on two streams never overlap, and are ordered like other stream work.
 void launches_in_order() {
   cudaStream_t first = make_stream(), second = make_stream();
   int *a = upload(std::vector<int>{0}), *b = upload(std::vector<int>{0});
@@ -123,7 +123,7 @@ void collective_in_a_graph(int size) {
   });
 }
 
-/// An event in a capture may be recorded again: a wait is for the record before it.
+/// An event may be recorded again in a capture: each wait is for the last record before it.
 void recorded_again_while_captured() {
   cudaStream_t main = make_stream(), side = make_stream();
   cudaEvent_t event = make_event();
@@ -148,8 +148,9 @@ void recorded_again_while_captured() {
   OK(cudaGraphExecDestroy(exec));
 }
 
-/// Launched again and again without a wait of the host: each launch has the results of the one
-/// before it, and what follows a launch on its stream, or waits for an event there, has them all.
+/// A graph is launched repeatedly without a wait of the host. Each launch sees the results of the
+/// previous one. Later work on the stream, and work that waits for an event there, sees all
+/// results.
 void launches_in_a_row() {
   constexpr size_t kWords = 64;
   cudaStream_t stream = make_stream(), other = make_stream();

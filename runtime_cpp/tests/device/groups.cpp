@@ -1,4 +1,5 @@
-// NCCL groups: what they hold, what they refuse, and collectives that are groups of messages.
+// NCCL groups: their contents, the calls that they refuse, and collectives that are groups of
+// messages.
 #include <cuda_runtime.h>
 #include <nccl.h>
 
@@ -10,7 +11,7 @@ using namespace device_test;
 
 namespace {
 
-/// What one rank needs for a case.
+/// The objects that one rank needs for a case.
 struct Setup {
   explicit Setup(const Rank& rank) : rank(rank), comm(make_comm(rank)), stream(make_stream()) {}
   ~Setup() {
@@ -22,7 +23,7 @@ struct Setup {
   cudaStream_t stream;
 };
 
-/// Nothing happens before the outermost group ends.
+/// No call starts before the outermost group ends.
 void nested() {
   run_ranks(2, [](const Rank& rank) {
     const Setup s(rank);
@@ -44,7 +45,7 @@ void empty() {
   EXPECT_STATUS(ncclInvalidUsage, ncclGroupEnd());
 }
 
-/// A call that a group refuses makes the end of the group fail, and none of its calls run.
+/// If a group refuses a call, the end of the group fails, and none of its calls run.
 void refused_call() {
   run_ranks(2, [](const Rank& rank) {
     const Setup s(rank);
@@ -64,7 +65,7 @@ void refused_call() {
   });
 }
 
-/// No elements: every rank may call, and nothing is written.
+/// Calls with no elements are allowed on every rank, and write nothing.
 void nothing_to_move() {
   run_ranks(2, [](const Rank& rank) {
     const Setup s(rank);
@@ -79,7 +80,7 @@ void nothing_to_move() {
   });
 }
 
-/// Gather and scatter, as programs spell them: the root has a message with every rank, itself too.
+/// Gather and scatter as groups: the root exchanges a message with every rank, including itself.
 void gather_and_scatter(int size) {
   run_ranks(size, [](const Rank& rank) {
     const Setup s(rank);

@@ -26,7 +26,7 @@ T from_bits(uint16_t bits) {
   return value;
 }
 
-/// What 16 bits with this many exponent and fraction bits mean.
+/// The number that 16 bits encode, with this many exponent bits.
 double decode(uint16_t bits, int exponent_bits) {
   int fraction_bits = 15 - exponent_bits;
   int exponent = (bits >> fraction_bits) & ((1 << exponent_bits) - 1);
@@ -65,7 +65,8 @@ void every_value(const Format& format) {
   }
 }
 
-/// Between two neighbours: nearer one, and the even one from the middle.
+/// A number between two neighbours is rounded to the nearer one, and from the middle to the even
+/// one.
 void rounding(const Format& format) {
   int fraction_bits = 15 - format.exponent_bits;
   uint16_t infinity = static_cast<uint16_t>(((1 << format.exponent_bits) - 1) << fraction_bits);

@@ -47,7 +47,7 @@ char* open_handle(const Rank& rank, int peer) {
   return static_cast<char*>(mapped);
 }
 
-/// A handle stands for the base of the allocation, whatever pointer it was made from.
+/// A handle refers to the base of the allocation, for any pointer into it.
 void base_and_offset() {
   run_ranks(2, [](const Rank& rank) {
     char* memory = nullptr;
@@ -66,7 +66,8 @@ void base_and_offset() {
   });
 }
 
-/// Opening again gives the same address; it stays mapped until it is closed as often.
+/// Opening a handle again returns the same address, which stays mapped until it is closed as many
+/// times.
 void opening_counts() {
   run_ranks(2, [](const Rank& rank) {
     char* memory = nullptr;
@@ -148,7 +149,8 @@ struct Exchange {
   cudaStream_t stream = nullptr;
 };
 
-/// put: the receiver says "free", the sender copies and says "arrived". Each polls its own memory.
+/// put: the receiver signals "free"; the sender copies and signals "arrived". Each polls its own
+/// memory.
 void put(int size) {
   run_ranks(size, [](const Rank& rank) {
     Exchange x(rank);
@@ -167,7 +169,7 @@ void put(int size) {
   });
 }
 
-/// get: the sender says "ready", the receiver copies and says "read".
+/// get: the sender signals "ready"; the receiver copies and signals "read".
 void get(int size) {
   run_ranks(size, [](const Rank& rank) {
     Exchange x(rank);
@@ -185,7 +187,7 @@ void get(int size) {
   });
 }
 
-/// A handle made from within an allocation stands for its base, too.
+/// A handle made from an inner pointer of an allocation refers to its base, too.
 void handle_of_an_inner_pointer() {
   run_ranks(2, [](const Rank& rank) {
     char* memory = nullptr;
@@ -203,8 +205,8 @@ void handle_of_an_inner_pointer() {
   });
 }
 
-/// Allocated, shared, opened, closed and freed, again and again: never the memory of a round
-/// before.
+/// Memory is allocated, shared, opened, closed and freed repeatedly: a handle never opens the
+/// memory of an earlier round.
 void shared_again() {
   run_ranks(2, [](const Rank& rank) {
     for (int round = 0; round < 10; ++round) {
@@ -227,7 +229,7 @@ void shared_again() {
   });
 }
 
-/// What one rank writes to the other's memory, by copies and fills, is there after a barrier.
+/// Copies and fills into a peer's memory are visible there after a barrier.
 void written_by_the_peer() {
   run_ranks(2, [](const Rank& rank) {
     int* memory = nullptr;
@@ -248,7 +250,7 @@ void written_by_the_peer() {
   });
 }
 
-/// What has no handle, and what is none.
+/// Memory that has no handle, and invalid handles.
 void refused_handles() {
   cudaIpcMemHandle_t handle{};
   int on_stack = 0;
@@ -268,8 +270,8 @@ void refused_handles() {
 }
 
 #ifdef HIRGEN_CPU_DEVICE
-/// CUDA leaves it undefined to free what a peer has open. Here the peer keeps what it has mapped,
-/// and opens it no more once it has closed it.
+/// CUDA leaves it undefined to free memory that a peer has open. Here the peer keeps its mapping,
+/// and cannot open the memory again after it has closed it.
 void freed_while_open() {
   run_ranks(2, [](const Rank& rank) {
     char* memory = nullptr;

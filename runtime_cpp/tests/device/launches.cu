@@ -1,5 +1,5 @@
-// Kernels: what one sees of the work before it on its stream, launched the ordinary way or early,
-// while the kernel in front of it ends.
+// Kernels see all earlier work of their stream, also if they are launched early, while the previous
+// kernel ends.
 #include <cuda_runtime.h>
 
 #include <cstdint>
@@ -34,7 +34,7 @@ void mirror(How how, uint32_t* to, const uint32_t* from, cudaStream_t stream) {
     void* arguments[] = {&to, &from};
     OK(cudaLaunchKernel(mirror_kernel, dim3(kBlocks), dim3(kThreads), arguments, 0, stream));
   } else {
-    // By cudaLaunchKernelEx, with its attributes.
+    // Uses cudaLaunchKernelEx, with its attributes.
     launch_early(mirror_kernel, dim3(kBlocks), dim3(kThreads), how == How::kClusters ? 4 : 1,
                  stream, kWhere, to, from);
   }
@@ -60,7 +60,7 @@ struct Words {
   }
 };
 
-/// Many kernels in a row, each of which reads all that the one before it wrote.
+/// Many kernels in a row, each of which reads everything that the previous one wrote.
 void chain(How how) {
   const Words w;
   for (int round = 0; round < 100; ++round) {
@@ -70,7 +70,7 @@ void chain(How how) {
   w.expect(w.a, 200);
 }
 
-/// Copies and fills in front of kernels and behind them.
+/// Copies and fills before and after kernels.
 void between_other_work(How how) {
   const Words w;
   for (int round = 0; round < 50; ++round) {
@@ -83,7 +83,7 @@ void between_other_work(How how) {
   w.expect(w.a, 49 * 0x01010101 + 3);
 }
 
-/// Another stream that waits for an event behind a kernel sees what that wrote.
+/// A stream that waits for an event after a kernel sees the kernel's writes.
 void before_an_event(How how) {
   const Words w;
   cudaStream_t other = make_stream();

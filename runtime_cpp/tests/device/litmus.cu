@@ -1,6 +1,6 @@
-// Message passing between ranks: what was written before a flag is there for whoever has seen the
-// flag. Both ranks write to the other and read what it wrote, round after round, without the host
-// in between; each way to write data, to set a flag and to wait for one meets each other one.
+// Message passing between ranks: a rank that sees a flag also sees all data that was written before
+// the flag. Both ranks write to each other and read, round after round, without the host in
+// between. All combinations of ways to write data, set a flag and wait for it are tested.
 #include <cstdint>
 #include <vector>
 
@@ -27,7 +27,7 @@ struct Fill {
   HG_HOST_DEVICE void operator()(int64_t i) const { words[i] = value + static_cast<uint32_t>(i); }
 };
 
-/// Counts the words that are not those of `value`.
+/// Counts the words that Fill did not write with `value`.
 struct Count {
   const uint32_t* words;
   uint32_t value;
@@ -48,7 +48,7 @@ enum class By { kKernel, kStream };
 struct Form {
   Writer data;
   By set, wait;
-  bool put;  ///< the data is in the reader's memory, or in the writer's
+  bool put;  ///< the data is in the reader's memory; else in the writer's
 };
 
 uint32_t* words(char* data) { return reinterpret_cast<uint32_t*>(data); }
@@ -63,7 +63,8 @@ void await_flag(By by, CUdeviceptr flag, uint32_t value, cudaStream_t stream) {
   OK(driver().cuStreamWaitValue32(stream, flag, value, CU_STREAM_WAIT_VALUE_GEQ));
 }
 
-/// The writer's side of a round: waits until the place is free, writes there, says so.
+/// The writer's side of a round: waits until the buffer is free, writes to it, and sets the done
+/// flag.
 void write_round(const Exchange& x, const Form& form, uint32_t round, uint32_t* scratch,
                  cudaStream_t stream) {
   const int me = x.rank.rank, peer = 1 - me;
@@ -83,7 +84,7 @@ void write_round(const Exchange& x, const Form& form, uint32_t round, uint32_t* 
   set_flag(form.set, x.flag(peer, 1, me), sequence, stream);
 }
 
-/// The reader's: says that the place is free, waits for the data, looks at it.
+/// The reader's side: sets the ready flag, waits for the data, and checks it.
 void read_round(const Exchange& x, const Form& form, uint32_t round, uint32_t* wrong,
                 cudaStream_t stream) {
   const int me = x.rank.rank, peer = 1 - me;
@@ -117,8 +118,8 @@ void messages_by(Writer data) {
   });
 }
 
-/// One stream writes the data and tells another one of its rank, which tells the peer: who has seen
-/// the last flag sees what came before the first.
+/// One stream writes the data and sets a flag for another stream of its rank, which sets a flag for
+/// the peer. A reader that sees the last flag sees all data from before the first.
 void passed_on(By by) {
   run_ranks(2, [=](const Rank& rank) {
     Exchange x(rank, kWords * sizeof(uint32_t));
@@ -139,7 +140,7 @@ void passed_on(By by) {
   });
 }
 
-/// A flag that only grows is never seen to go back, and its last value is seen in the end.
+/// A reader never sees a growing flag decrease, and finally sees its last value.
 void flags_never_go_back(By by) {
   run_ranks(2, [=](const Rank& rank) {
     Exchange x(rank, sizeof(uint32_t));

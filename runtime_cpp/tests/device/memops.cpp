@@ -65,7 +65,7 @@ void wait_and_write() {
   EXPECT(download(data, 2)[1] == 0x04040404);
 }
 
-/// Blocks with each value of `no`, goes on with `yes`.
+/// Expects that a wait blocks with each value of `no`, and ends with `yes`.
 void check_condition(unsigned flags, uint32_t value, const std::vector<uint32_t>& no,
                      uint32_t yes) {
   cudaStream_t waiter = make_stream(), writer = make_stream();
@@ -95,7 +95,7 @@ void wide_words() {
   OK(write64(writer, address(word), big - 1, 0u));
   OK(cudaStreamSynchronize(writer));
   EXPECT(is_blocked(waiter));
-  OK(write64(writer, address(word), big + (uint64_t{1} << 41), 0u));  // the low half stays behind
+  OK(write64(writer, address(word), big + (uint64_t{1} << 41), 0u));  // the low half is too small
   OK(cudaStreamSynchronize(waiter));
   EXPECT(download(word, 1)[0] == big + (uint64_t{1} << 41));
 }
@@ -197,7 +197,7 @@ void unknown_entry_point() {
   static_cast<void>(cudaGetLastError());
 }
 
-/// Words that no operation can be on, and more operations than one call takes.
+/// Invalid addresses, and more operations than one call takes, are refused.
 void refused_operations() {
   cudaStream_t stream = make_stream();
   auto* words = upload(std::vector<uint32_t>{0, 0});
@@ -214,7 +214,7 @@ void refused_operations() {
   EXPECT(download(words, 2) == (std::vector<uint32_t>{1, 0}));
 }
 
-/// A wait keeps back what is behind it on its stream alone.
+/// A wait delays only later work on its stream.
 void waits_hold_one_stream() {
   cudaStream_t waiter = make_stream(), other = make_stream();
   auto* words = upload(std::vector<uint32_t>{0, 0, 0});

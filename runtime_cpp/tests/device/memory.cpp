@@ -1,4 +1,4 @@
-// Memory: allocation, copies of every kind, fills, and what is refused.
+// Memory: allocation, copies of every kind, fills, and refused calls.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -73,7 +73,7 @@ void pageable_memory() {
   EXPECT(back == counting(kCount));
 }
 
-/// A copy within host memory is over when the call returns.
+/// A copy within host memory is complete when the call returns.
 void copies_within_the_host() {
   int *a = nullptr, *b = nullptr;
   OK(cudaMallocHost(&a, sizeof(int)));
@@ -118,7 +118,7 @@ void refused_copies() {
   static_cast<void>(cudaGetLastError());
 }
 
-/// What the device says of a pointer: the type, and where it reaches the memory.
+/// The attributes of a pointer: the type, and the address on the device.
 void pointer_attributes() {
   char *data = nullptr, *pinned = nullptr;
   OK(cudaMalloc(&data, 1000));
@@ -136,7 +136,7 @@ void pointer_attributes() {
   EXPECT(found.type == cudaMemoryTypeUnregistered);
   OK(cudaPointerGetAttributes(&found, nullptr));
   EXPECT(found.type == cudaMemoryTypeUnregistered);
-  // It is no stream's work: a capture goes on.
+  // The query is not stream work: a capture continues.
   cudaStream_t stream = make_stream();
   cudaGraph_t graph = nullptr;
   OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
@@ -161,7 +161,7 @@ void fills() {
   OK(cudaFree(data));
 }
 
-/// What is no base of an allocation, or no longer, is not freed.
+/// A pointer that is not the base of a live allocation is not freed.
 void refused_frees() {
   char *data = nullptr, *pinned = nullptr;
   OK(cudaMalloc(&data, 4 << 20));
@@ -175,7 +175,7 @@ void refused_frees() {
   static_cast<void>(cudaGetLastError());
 }
 
-/// More than there is: an error that the device survives.
+/// An allocation beyond the free memory is an error that the device survives.
 void too_much() {
   size_t free_bytes = 0, total = 0;
   OK(cudaMemGetInfo(&free_bytes, &total));
@@ -188,7 +188,7 @@ void too_much() {
   OK(cudaFree(data));
 }
 
-/// A stream copies in its order: each copy reads what the one before it wrote.
+/// A stream copies in order: each copy reads what the previous one wrote.
 void copies_in_a_row() {
   constexpr size_t kCount = 4096;
   cudaStream_t stream = make_stream();
@@ -209,7 +209,7 @@ void copies_in_a_row() {
 }
 
 #ifdef HIRGEN_CPU_DEVICE
-/// A GPU does these silently; the CPU device refuses them and says what is wrong.
+/// A GPU performs these silently; the CPU device refuses them and reports the error.
 void out_of_bounds() {
   std::vector<int> host(64);
   int* data = nullptr;

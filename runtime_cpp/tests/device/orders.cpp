@@ -1,8 +1,8 @@
-// HIRGEN_CPU_SEED: what seeds find, what they must not break, and that they repeat.
+// HIRGEN_CPU_SEED: seeds find missing waits, do not break correct programs, and are reproducible.
 //
-// A program that is right gives the same result under every seed; one with a wait missing must
-// give a wrong one under more than half of them. On a GPU there are no seeds: the right programs
-// run, the wrong ones are skipped.
+// A correct program has the same result under every seed. A program with a missing wait must have a
+// wrong result under more than half of the seeds. A GPU has no seeds: it runs the correct programs
+// and skips the wrong ones.
 #include <cuda_runtime.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -28,7 +28,8 @@ constexpr int kSeeds = 100;
 #endif
 constexpr size_t kBytes = 64;
 
-/// A program of two streams; `synchronised` false leaves one wait out. True if its result is right.
+/// A program of two streams, which leaves out one wait unless `synchronised`. Returns whether its
+/// result is right.
 using Program = bool (*)(bool synchronised);
 
 char* zeros(size_t count) { return upload(std::vector<char>(count)); }
@@ -63,8 +64,8 @@ bool write_after_read(bool synchronised) {
   return download(copy, kBytes) == std::vector<char>(kBytes, 1);
 }
 
-/// A pipeline of two buffers, as emitted programs have: slice s uses buffer s % 2, which slice
-/// s - 2 must have left. Only the wait of slice 3 is left out.
+/// A pipeline of two buffers, as in emitted programs: slice s uses buffer s % 2 after slice s - 2.
+/// Only the wait of slice 3 is left out.
 bool two_buffers(bool synchronised) {
   constexpr size_t kSlices = 6;
   cudaStream_t producer = make_stream(), consumer = make_stream();
@@ -86,7 +87,7 @@ bool two_buffers(bool synchronised) {
   return true;
 }
 
-/// The host must wait before it looks.
+/// The host must wait before it reads.
 bool host_read(bool synchronised) {
   cudaStream_t stream = make_stream();
   char *data = zeros(kBytes), *pinned = nullptr;
@@ -111,7 +112,7 @@ bool pageable_upload(bool synchronised) {
   return download(copy, kBytes) == host;
 }
 
-/// Runs `body` with a seed in a process of its own (the seed is read once); its exit code.
+/// Runs `body` with a seed in a new process, because the seed is read once. Returns its exit code.
 int run_with_seed(int seed, const std::function<int()>& body) {
   fflush(nullptr);
   pid_t child = fork();
@@ -135,7 +136,7 @@ void right_program(Program program) {
 void wrong_program(Program program) {
   int caught = 0;
   EXPECT(freopen("/dev/null", "w", stderr) !=
-         nullptr);  // under a sanitizer every find is a long report
+         nullptr);  // under a sanitizer every finding is a long report
   for (int seed = 1; seed <= kSeeds; ++seed) {
     caught += run_with_seed(seed, [&] { return program(false) ? 0 : 1; }) != 0;
   }
@@ -203,7 +204,7 @@ void seeds_repeat() {
   EXPECT(orders.size() > 15);
 }
 
-/// Held-back work runs although the host never waits through the API.
+/// Delayed work runs although the host never waits through the API.
 void held_back_work_runs() {
   for (int seed = 1; seed <= 5; ++seed) {
     EXPECT(run_with_seed(seed, [] {

@@ -1,6 +1,5 @@
-// Reductions of partial sums in peer memory, as emitted programs launch them, also with targets of
-// peers for the result: of all sizes and types, in the order of the ranks, in calls that follow
-// each other, and in graphs.
+// Reductions of partial sums in peer memory, as emitted programs launch them, also with copies of
+// the result to peers: for all sizes and types, in rank order, in consecutive calls, and in graphs.
 #include <cstdint>
 #include <vector>
 
@@ -16,7 +15,8 @@ namespace {
 
 constexpr const char* kWhere = "device/peer_read_reductions.cpp";
 
-/// An element of one call, rank and place. Neighbours differ, and fp32 sums depend on their order.
+/// The element at an index, for one call and rank. Neighbours differ, and fp32 sums depend on the
+/// order.
 float value_of(int rank, uint32_t call, size_t i) {
   const auto mixed = static_cast<uint32_t>(i * 2654435761U) ^ (call * 97 + 31);
   return static_cast<float>(static_cast<int>(mixed % 1021) - 510) *
@@ -30,7 +30,7 @@ std::vector<T> elements_of(int rank, uint32_t call, size_t first, size_t count) 
   return list;
 }
 
-/// What the sum of these parts is: in fp32, one after the other, rounded once.
+/// The sum of these parts: in fp32, in order, rounded once.
 template <class T>
 std::vector<T> sum_of(const std::vector<std::vector<T>>& parts) {
   std::vector<T> list(parts[0].size());
@@ -48,18 +48,18 @@ bool same(const std::vector<T>& a, const std::vector<T>& b) {
                     [](T x, T y) { return widen(x) == widen(y); });
 }
 
-/// What the tests of one sum have in common.
+/// The parameters of a test of one sum.
 struct Shape {
   int ranks, local;
   size_t count;
-  size_t shift = 0;   // of sources and targets: elements behind a multiple of 16 bytes
+  size_t shift = 0;   // of sources and targets: elements after a multiple of 16 bytes
   size_t chunks = 1;  // that sources and targets come in
   int targets = 0;    // peers that the sum is also written to
 };
 
-/// One rank among others whose sources and targets are on the same device: the sum waits for every
-/// ready flag, adds in the order of the ranks whatever the order of add(), writes nothing around
-/// the result and the targets, and sets every done flag.
+/// One rank, with the sources and targets of all ranks on one device. The sum waits for every ready
+/// flag, adds in rank order for any order of add(), writes nothing around the result and the
+/// targets, and sets every done flag.
 template <class T>
 void check_sum(DType type, const Shape& shape) {
   constexpr size_t kMargin = 16;
@@ -197,8 +197,8 @@ void sum_of_call(const Exchange& x, size_t count, DType type, SequenceNumber seq
   flags_with_all(FlagKernel(FlagUse::kWait), x, false, 4, sequence, stream);
 }
 
-/// Calls in a row, without the host in between, each with other data; `graph`: of a graph that is
-/// launched again and again.
+/// Consecutive calls without the host in between, each with other data; with `graph`, launches of
+/// one graph.
 template <class T>
 void calls_in_a_row(int size, size_t count, DType type, bool graph) {
   run_ranks(size, [&](const Rank& rank) {

@@ -34,7 +34,7 @@ void ring(int size) {
   });
 }
 
-/// Every rank to every rank, with a size of each pair's own.
+/// Every rank sends to every rank, with a different size for each pair.
 void all_to_all(int size) {
   run_ranks(size, [](const Rank& rank) {
     ncclComm_t comm = make_comm(rank);
@@ -110,7 +110,7 @@ void mixed_group() {
   });
 }
 
-/// What a group waits for and what waits for it, when its calls are on two streams.
+/// A group whose calls are on two streams waits for both, and both wait for it.
 void group_over_two_streams() {
   run_ranks(2, [](const Rank& rank) {
     ncclComm_t comm = make_comm(rank);
@@ -130,7 +130,7 @@ void group_over_two_streams() {
 }
 
 #ifdef HIRGEN_CPU_DEVICE
-/// The CPU device is stricter than NCCL, which may complete a small send from a buffer of its own.
+/// The CPU device is stricter than NCCL, which may complete a small send from an internal buffer.
 void send_needs_its_receive() {
   run_ranks(2, [](const Rank& rank) {
     ncclComm_t comm = make_comm(rank);

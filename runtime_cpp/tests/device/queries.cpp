@@ -1,4 +1,4 @@
-// What is asked of devices, versions and errors.
+// Queries of devices, versions and errors.
 #include <cublasLt.h>
 #include <cuda_runtime.h>
 #include <nccl.h>
@@ -12,7 +12,7 @@ using namespace device_test;
 
 namespace {
 
-/// The last error is the thread's own; reading it clears it, peeking does not, success neither.
+/// The last error is per thread. Reading clears it; peeking and successful calls do not.
 void last_error() {
   OK(cudaGetLastError());
   EXPECT_STATUS(cudaErrorInvalidDevice, cudaSetDevice(-1));
@@ -44,7 +44,7 @@ void versions() {
   EXPECT(cublasLtGetVersion() >= 120000);
 }
 
-/// A new thread is on device 0, whatever the others are on.
+/// A new thread is on device 0, independent of other threads.
 void device_of_a_thread() {
   int count = 0, device = -1;
   OK(cudaGetDeviceCount(&count));
@@ -58,7 +58,7 @@ void device_of_a_thread() {
   EXPECT(device == count - 1);
 }
 
-/// No device is its own peer; two are each other's, or neither's.
+/// No device is its own peer, and peer access between two devices is symmetric.
 void peer_access() {
   int count = 0, there = -1, back = -1;
   OK(cudaGetDeviceCount(&count));

@@ -1,4 +1,4 @@
-// Streams: what they order, what they do not, and what queries answer.
+// Streams: the order of their work, and the results of queries.
 #include <cuda_runtime.h>
 
 #include <atomic>
@@ -20,7 +20,7 @@ void copy_word(int* to, const int* from, cudaStream_t stream) {
   OK(cudaMemcpyAsync(to, from, sizeof(int), cudaMemcpyDeviceToDevice, stream));
 }
 
-/// A pinned word that tests look at while work runs.
+/// A pinned word that tests read while work runs.
 int* make_word() {
   int* word = nullptr;
   OK(cudaMallocHost(&word, sizeof(int)));
@@ -60,7 +60,7 @@ void streams_run_beside_each_other() {
   EXPECT_STATUS(cudaErrorNotReady, cudaStreamQuery(blocked));
 }
 
-/// cudaStreamDestroy returns at once; the work is done all the same.
+/// cudaStreamDestroy returns at once; the stream's work still completes.
 void destroyed_stream_finishes() {
   cudaStream_t stream = make_stream();
   cudaEvent_t event = make_event();
@@ -177,7 +177,7 @@ void devices() {
 }
 
 #ifdef HIRGEN_CPU_DEVICE
-/// On a GPU these are undefined.
+/// Uses of destroyed handles, which are undefined on a GPU.
 void dead_handles() {
   cudaStream_t stream = make_stream();
   cudaEvent_t event = make_event();

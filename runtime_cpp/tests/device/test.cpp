@@ -24,14 +24,14 @@ constexpr unsigned kCaseSeconds = 60, kRankSeconds = 45;
 
 int failures = 0;
 
-/// Waits for a child; its exit code, or 128 + signal.
+/// Waits for a child. Returns its exit code, or 128 + signal.
 int wait_for(pid_t child) {
   int status = 0;
   waitpid(child, &status, 0);
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/// Runs a body in a child process and gives its exit code.
+/// Runs a body in a child process and returns its exit code.
 int run_child(unsigned seconds, const std::function<void()>& body) {
   fflush(nullptr);
   pid_t child = fork();
@@ -105,8 +105,8 @@ void need_own_gpus() {
 }
 
 int run_cases(int argc, char** argv, const std::vector<Case>& cases) {
-  // To load a kernel at its first launch may wait for all kernels that run, and some of these wait
-  // in turn for what is launched behind them.
+  // Loading a kernel at its first launch may wait for all running kernels, and some of these wait
+  // for work that is launched after them.
   setenv("CUDA_MODULE_LOADING", "EAGER", 1);
   int failed = 0, ran = 0;
   for (const Case& one : cases) {

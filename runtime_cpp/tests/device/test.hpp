@@ -1,4 +1,4 @@
-// What the conformance suite shares. Each device_*.cpp is a program of cases that use only the
+// Common parts of the conformance suite. Each device_*.cpp is a program of cases that use only the
 // CUDA, NCCL and cuBLASLt APIs: it runs on the CPU device and on GPUs, and both must pass.
 #pragma once
 
@@ -36,9 +36,9 @@ struct Case {
   std::function<void()> run;
 };
 
-/// main() of a test program: runs the cases (all, or those named in argv) each in a process of its
-/// own, so that a sticky fault or a hang of one does not reach the next. Exit code 1 if any fails,
-/// 77 if none could run here.
+/// main() of a test program. Runs all cases, or those named in argv, each in a separate process, so
+/// that a sticky fault or a hang of one does not affect the next. Returns 1 if any fails, 77 if
+/// none could run here.
 int run_cases(int argc, char** argv, const std::vector<Case>& cases);
 
 /// Ends the running case as not applicable to this device or machine.
@@ -47,7 +47,7 @@ int run_cases(int argc, char** argv, const std::vector<Case>& cases);
 /// HIRGEN_SHARE_GPU=1: ranks take the devices in turn, so that one device is enough, and cases of
 /// NCCL are skipped.
 bool gpus_are_shared();
-/// Skips a case of NCCL where they do.
+/// Skips a case of NCCL if ranks share GPUs.
 void need_own_gpus();
 
 /// One rank of a case of several processes.
@@ -76,7 +76,7 @@ T* upload(const std::vector<T>& values) {
   return data;
 }
 
-/// What `count` elements of device memory hold once all work is done.
+/// The contents of `count` elements of device memory after all work is complete.
 template <class T>
 std::vector<T> download(const T* data, size_t count) {
   std::vector<T> values(count);

@@ -1,6 +1,5 @@
-// Copies between ranks by the runtime's kernels, as emitted programs do them with memory that they
-// share: with flags by kernels and by batches of memory operations, in calls that follow each
-// other, and in graphs.
+// Copies between ranks by the runtime's kernels, as emitted programs do them in shared memory: with
+// flags by kernels and by batches of memory operations, in consecutive calls, and in graphs.
 #include "hirgen/transfers.hpp"
 
 #include <algorithm>
@@ -16,14 +15,14 @@ namespace {
 
 constexpr const char* kWhere = "device/transfers.cpp";
 
-/// A byte that tells data of one call, place and rank from all others, nearly.
+/// A byte that differs for most pairs of calls, indices and ranks.
 unsigned char byte_of(int rank, uint32_t call, size_t i) {
   return static_cast<unsigned char>(31 * static_cast<unsigned>(rank) + 7 * call +
                                     13 * static_cast<unsigned>(i) + 1);
 }
 
-/// One copy between two places of one device, with any alignment of either: nothing before it,
-/// nothing beside it, and the flags as the protocol wants them.
+/// One copy within a device, with any alignment of source and destination. It starts after the
+/// ready flag, writes nothing around the destination, and sets the done flag.
 void check_copy(size_t bytes, size_t out_shift, size_t in_shift) {
   constexpr size_t kMargin = 32;
   const size_t room = bytes + 2 * kMargin;
@@ -60,7 +59,7 @@ void copies_of_all_sizes_and_alignments() {
   }
 }
 
-/// How the steps of an exchange are spelled.
+/// The form of the steps of an exchange.
 struct Form {
   bool put;       ///< the sender copies
   bool kernels;   ///< flags by kernels, or by batches of memory operations
@@ -115,7 +114,7 @@ std::vector<unsigned char> slices_of(const Exchange& x, uint32_t call, bool sent
 
 constexpr uint32_t kCalls = 16;
 
-/// Calls in a row, without the host in between, each with other data.
+/// Consecutive calls without the host in between, each with other data.
 void calls_in_a_row(int size, size_t shard, const Form& form) {
   run_ranks(size, [&](const Rank& rank) {
     Exchange x(rank, shard);
@@ -141,7 +140,7 @@ void calls_in_a_row(int size, size_t shard, const Form& form) {
   });
 }
 
-/// The same as a graph, launched again and again.
+/// The same as launches of one graph.
 void calls_of_a_graph(int size, size_t shard, const Form& form) {
   run_ranks(size, [&](const Rank& rank) {
     Exchange x(rank, shard);

@@ -1,4 +1,5 @@
-// The C ABI misused, on one rank: what is refused leaves the handle as it was, and nothing crashes.
+// Misuse of the C ABI, on one rank: a refused call leaves the handle unchanged, and nothing
+// crashes.
 #include "hirgen/abi.hpp"
 
 #include <chrono>
@@ -17,7 +18,7 @@ constexpr int64_t kElements = 1000;
 constexpr size_t kBytes = kElements * sizeof(float);
 constexpr const char* kWhere = "copy.yaml:1:1 C = A";
 
-/// C = A through a buffer of the program, which makes calls at once a race.
+/// C = A through a buffer of the program, so concurrent calls would race.
 class Copy final : public Program {
  public:
   explicit Copy(Context& context)
@@ -79,7 +80,7 @@ struct Host {
     return abi_run(handle, on, with.data(), with.size());
   }
   int run() const { return run(stream, {tensors[0], tensors[1]}); }
-  /// A call with new inputs, whose result is right.
+  /// Makes a call with new inputs, and expects the right result.
   void expect_right(float value) const {
     const std::vector<float> in(kElements, value);
     std::vector<float> out(kElements);
@@ -103,7 +104,7 @@ HG_TEST(memory_of_the_host_is_refused_with_the_tensors_name) {
   HG_EXPECT_CONTAINS(abi_last_error(host.handle), "the pointer of tensor A, 0x");
   HG_EXPECT_CONTAINS(abi_last_error(host.handle), "is memory of the host");
   host.expect_right(1);
-  // Also where a call was right before.
+  // Also after a correct call.
   HG_EXPECT_EQ(host.run(host.stream, {host.tensors[0], pageable.data()}), HIRGEN_USAGE);
   HG_EXPECT_CONTAINS(abi_last_error(host.handle), "the pointer of tensor C, 0x");
   void* pinned = nullptr;
@@ -119,7 +120,7 @@ HG_TEST(an_unaligned_pointer_is_refused_with_the_tensors_name_and_the_rest) {
   const auto at = [&](int tensor, size_t bytes) {
     return static_cast<void*>(static_cast<char*>(host.tensors[tensor]) + bytes);
   };
-  host.expect_right(1);  // also where calls were right before
+  host.expect_right(1);  // also after correct calls
   for (const size_t rest : {4U, 8U, 12U}) {
     HG_EXPECT_EQ(host.run(host.stream, {at(0, rest), host.tensors[1]}), HIRGEN_USAGE);
     HG_EXPECT_CONTAINS(abi_last_error(host.handle), "the pointer of tensor A, 0x");
@@ -149,7 +150,7 @@ HG_TEST(a_stream_that_is_captured_is_refused_and_the_capture_goes_on) {
   host.expect_right(2);
 }
 
-/// Every function on a handle that is none any more.
+/// Calls every function on an invalid handle.
 void expect_refused(hirgen_handle* handle, const char* text) {
   std::vector<void*> tensors(2);
   hirgen_tensor tensor;
@@ -165,7 +166,7 @@ HG_TEST(a_handle_that_is_destroyed_null_or_foreign_is_refused) {
   Host host;
   hirgen_handle* const destroyed = host.handle;
   HG_EXPECT_EQ(abi_destroy(destroyed), HIRGEN_OK);
-  // A later handle is another one, wherever the first one lay.
+  // A new handle never gets the address of a destroyed one.
   const Host later;
   host.handle = nullptr;
   expect_refused(destroyed, "the handle was destroyed");
@@ -202,7 +203,7 @@ HG_TEST(calls_of_several_threads_come_one_after_another) {
       HG_EXPECT_CONTAINS(abi_last_error(host.handle), "the pointer of tensor A is null");
     }
     HG_CHECK(cudaGetDevice(&device), kWhere);
-    HG_EXPECT_EQ(device, 0);  // a thread keeps the device that it had
+    HG_EXPECT_EQ(device, 0);  // a thread keeps its current device
   };
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) threads.emplace_back(calls);
@@ -226,7 +227,7 @@ HG_TEST(destroy_waits_for_the_calls_of_other_threads) {
   }
 }
 
-/// C = A many times over, on the caller's stream: a program without memory and streams of its own.
+/// C = A many times, on the caller's stream: a program without memory or streams.
 class Repeat final : public Program {
  public:
   static constexpr size_t kElements = 16 << 20;

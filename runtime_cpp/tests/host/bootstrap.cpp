@@ -1,5 +1,6 @@
-// The start of a job among strangers: silent, slow and hostile connections to rank 0's port, a port
-// where somebody else listens, and what the job's secret keeps out. All on the loopback interface.
+// The start of a job with foreign connections: silent, slow and hostile ones to rank 0's port, a
+// port where another process listens, and connections that the job's secret rejects. All on the
+// loopback interface.
 #include <sys/socket.h>
 
 #include <atomic>
@@ -23,8 +24,7 @@ using test::Thrown;
 
 const std::string kSecret = "a secret of this job";
 
-// The deadline where nothing may reach it, and what that takes at most on a machine with other
-// work.
+// A deadline that no start may reach, and the longest time of a start on a loaded machine.
 constexpr double kFar = 20;
 constexpr double kPatience = 10;
 
@@ -34,7 +34,7 @@ ContextOptions patient(int rank, int world, int port) {
   return options;
 }
 
-/// How one rank's start ended.
+/// The result of one rank's start.
 struct Start {
   Thrown thrown;
   double seconds = 0;
@@ -54,7 +54,7 @@ std::future<Start> start_beside(const ContextOptions& options) {
 
 Socket stranger(int port) { return connect_to("127.0.0.1", port, after(5)); }
 
-/// Rank 0 and rank 1 of a world of two, the latter after the strangers; both must start.
+/// Starts a world of two, rank 1 after the strangers connected; both ranks must start.
 void expect_start_after(const std::function<void(int port)>& strangers) {
   const ReservedPort port;
   auto zero = start_beside(patient(0, 2, port.number()));
@@ -112,7 +112,7 @@ HG_TEST(new_connections_without_end_do_not_put_off_the_deadline) {
         const Socket one = connect_to("127.0.0.1", port, after(0.1));
         one.send(request.data(), request.size(), after(0));
       } catch (const Error&) {
-        return;  // rank 0 has gone
+        return;  // rank 0 has ended
       }
     }
   });
@@ -209,7 +209,7 @@ HG_TEST(rank_zero_says_that_it_refused_somebody) {
   HG_EXPECT_CONTAINS(message, "127.0.0.1");
 }
 
-/// Passes bytes on between one connection and another until either ends; notes what went `there`.
+/// Passes bytes between two connections until either ends, and records the bytes sent to `there`.
 void relay(const Socket& here, const Socket& there, std::string* noted) {
   char bytes[4096];
   while (true) {
@@ -221,8 +221,8 @@ void relay(const Socket& here, const Socket& there, std::string* noted) {
   }
 }
 
-/// Starts a job of two whose rank 1 comes by way of an eavesdropper; what it sent on either of its
-/// connections.
+/// Starts a job of two whose rank 1 connects through an eavesdropper. Returns the bytes that rank 1
+/// sent on each of its connections.
 std::vector<std::string> eavesdrop(const std::string& secret) {
   const ReservedPort inner;
   const ReservedPort outer;
@@ -246,7 +246,8 @@ std::vector<std::string> eavesdrop(const std::string& secret) {
   return sent;
 }
 
-/// What an earlier job's rank sent is no hello of the next one, though the secret is the same.
+/// Expects that a replay of an earlier job's bytes is no hello of the next job, even with the same
+/// secret.
 void expect_replay_refused(const std::string& secret) {
   const std::vector<std::string> sent = eavesdrop(secret);
   HG_EXPECT(sent[0].find("test") != std::string::npos);
@@ -273,7 +274,7 @@ HG_TEST(a_replayed_hello_is_refused_and_the_real_rank_gets_in) {
   expect_replay_refused("");
 }
 
-/// What rank 1 of a job with a secret says to a false rank 0, which does this with each connection.
+/// The result of rank 1's start against a false rank 0, which calls `serve` for each connection.
 Start meet_false_rank_zero(const std::function<void(const Socket&)>& serve, double timeout) {
   const ReservedPort port;
   const Socket listener = listen_at("127.0.0.1", port.number());
@@ -323,7 +324,7 @@ HG_TEST(a_silent_or_babbling_rank_zero_is_left_at_the_deadline) {
   };
   for (const auto& serve :
        {std::function<void(const Socket&)>(silent), std::function<void(const Socket&)>(babble)}) {
-    const Start result = meet_false_rank_zero(serve, 1);  // and the patience of the other ranks
+    const Start result = meet_false_rank_zero(serve, 1);  // in addition to kPatienceSeconds
     HG_EXPECT_EQ(result.thrown.code, Code::kPeer);
     HG_EXPECT_EQ(result.thrown.suspect, 0);
     HG_EXPECT(result.seconds < 6);

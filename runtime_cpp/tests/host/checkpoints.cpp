@@ -1,4 +1,4 @@
-// What --load and --load-map read: shapes that fit, maps, shards, files of other types, and the
+// Reading of --load and --load-map: shapes that fit, maps, shards, files of other types, and the
 // small checkpoints of transformers in testdata.
 #include <sys/mman.h>
 #include <unistd.h>
@@ -18,7 +18,7 @@ namespace {
 
 using Floats = std::vector<float>;
 
-/// A folder that is gone at the end of the test.
+/// A folder that is removed at the end of the test.
 class Folder {
  public:
   Folder() { std::filesystem::create_directory(path_); }
@@ -60,7 +60,7 @@ Floats floats(const std::vector<char>& bytes) {
   return values;
 }
 
-/// A safetensors file of one tensor of each name, [elements] of a type.
+/// A safetensors file with one tensor for each name, all of one type and size.
 std::string file_of(const std::vector<std::string>& names, const char* type, size_t bytes) {
   std::string header, content;
   for (const std::string& name : names) {
@@ -211,7 +211,7 @@ std::string testdata(const std::string& path) {
   return (root / path).string();
 }
 
-/// An element of a checkpoint's matrix, or of its vector: its bits.
+/// The bits of an element of a checkpoint's matrix or vector.
 uint32_t element(const std::string& model, const std::string& name, int64_t row,
                  int64_t column = 0) {
   Checkpoint checkpoint(testdata("files/" + model + "/model.safetensors.index.json"));
@@ -237,8 +237,8 @@ std::vector<uint32_t> loaded(const std::string& map, TensorDesc desc) {
 
 const Axis kRank1{2, 2, 1};
 
-// The shapes of testdata/layers: 16 channels, 4 heads of 4, 2 of keys and values, 24 or 64 channels
-// inside.
+// The shapes of testdata/layers: 16 channels, 4 query heads of size 4, 2 heads of keys and values,
+// 24 or 64 channels in the MLP.
 HG_TEST(checkpoints_of_transformers_load_into_layers) {
   for (const auto& [model, map, mlp] :
        {std::tuple("llama", "llama.json", "llama.json"),

@@ -39,7 +39,7 @@ std::vector<std::string> with(std::vector<std::string> more) {
   return more;
 }
 
-// Where no wait may reach its bound, even on a machine with other work.
+// A timeout that no wait may reach, even on a loaded machine.
 constexpr double kPatience = 20;
 
 std::vector<std::string> patient(std::vector<std::string> more = {}) {
@@ -95,7 +95,7 @@ HG_TEST(a_repeat_is_a_whole_number_of_launches) {
   HG_EXPECT_EQ(with_launches(info, options).calls_per_graph, 5);
 }
 
-/// Makes `text` what this process, and so rank 0 of the next run, reads.
+/// Makes `text` the standard input of this process, and so of rank 0 of the next run.
 void feed(const std::string& text) {
   const std::string path = scratch(9, "stdin");
   write_file(path, {{text.data(), text.size()}});
@@ -133,7 +133,7 @@ HG_TEST(wrong_elements_are_counted_exactly) {
   HG_EXPECT_CONTAINS(ended[1].err, "2 of 576 elements of C are wrong; the first is element 0");
 }
 
-/// Writes a file with the sample's input under this name; its tensor and elements.
+/// Writes a file with the sample's input under this name. Returns its tensor and elements.
 std::pair<TensorDesc, std::vector<char>> write_input(const std::string& path, const char* name) {
   TensorDesc whole = test::sample_table().tensors(0)[0];
   for (Axis& axis : whole.axes) axis.mesh_extent = 1;
@@ -251,7 +251,8 @@ HG_TEST(a_failure_of_one_rank_is_told_to_all) {
   HG_EXPECT_CONTAINS(ended[2].err, "rank 0 failed: it broke");
 }
 
-/// Every rank but the culprit ends with kPeer in time, names it and says what it waits for.
+/// Expects that every rank except the culprit ends with kPeer in time, and names the culprit and
+/// its own wait.
 void expect_blamed(const std::vector<Ended>& ended, int culprit, int code, double within,
                    const char* waits) {
   for (int rank = 0; rank < kWorld; ++rank) {
@@ -278,7 +279,7 @@ HG_TEST(a_rank_that_dies_is_named_at_once) {
   for (const auto& [kind, code] : ends) {
     for (const int culprit : {0, 2}) {
       const std::string fault = format("%s:%d:2:11", kind.c_str(), culprit);
-      // A rank that has not come to call 2 yet waits for nothing.
+      // A rank that has not begun call 2 waits for nothing.
       expect_blamed(run_ranks(kOneCheck, {{"HIRGEN_FAULT", fault}}), culprit, code, kTimeout,
                     "host at ");
     }
@@ -290,7 +291,7 @@ HG_TEST(a_rank_that_stalls_is_named_within_the_deadline) {
     expect_blamed(run_ranks(kOneCheck, {{"HIRGEN_FAULT", format("stall:%d:2:11", culprit)}}),
                   culprit, 6, kTimeout + 5,
                   "waits in call 2 for gathered[1] (sample.yaml:2:2 gather)");
-    // The device of a process that is stopped stands as well, so the first slice may not come.
+    // The device of a stopped process stops, too, so the first slice may not arrive.
     expect_blamed(run_ranks(kOneCheck, {{"HIRGEN_FAULT", format("stop:%d:2:11", culprit)}}),
                   culprit, 6, kTimeout + 5, "waits in call 2 for gathered[");
   }
@@ -305,7 +306,7 @@ HG_TEST(a_bad_fault_is_a_usage_error) {
   HG_EXPECT_CONTAINS(unknown[0].err, "HIRGEN_FAULT=kill:3:1: there is no rank 3");
 }
 
-/// Ranks without an address and a port meet where all of them look.
+/// Ranks of one node find each other without an address and a port.
 HG_TEST(ranks_of_one_host_meet_without_an_address) {
   const auto ended = run_ranks(patient(), {{"HIRGEN_ADDR", ""}, {"HIRGEN_PORT", ""}});
   expect_codes(ended, {0, 0, 0});
@@ -316,7 +317,7 @@ HG_TEST(ranks_of_one_host_meet_without_an_address) {
 }
 
 HG_TEST(a_job_without_a_secret_says_once_that_it_trusts_the_network) {
-  // Every address of this host, which counts as reachable from outside.
+  // All addresses of this node, which count as reachable from outside.
   const Environment open{{"HIRGEN_ADDR", "0.0.0.0"}};
   auto ended = run_ranks(patient(), open);
   expect_codes(ended, {0, 0, 0});
@@ -340,7 +341,7 @@ HG_TEST(a_rank_with_another_secret_does_not_get_in) {
   HG_EXPECT_CONTAINS(ended[2].err, "another job secret");
 }
 
-/// What a framework does: a handle, its own buffers, its own stream.
+/// Uses the library as a framework does: with a handle, its own buffers and its own stream.
 int run_embedded() {
   const ProgramTable table = test::sample_table();
   hirgen_handle* handle = nullptr;

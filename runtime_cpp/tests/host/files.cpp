@@ -30,7 +30,7 @@ std::string usage_error(const std::vector<const char*>& arguments) {
   return thrown.message;
 }
 
-/// A path that is gone at the end of the test.
+/// A path that is removed at the end of the test.
 class TemporaryPath {
  public:
   TemporaryPath() : path_("/tmp/hirgen_test_" + std::to_string(getpid()) + ".safetensors") {}
@@ -52,7 +52,7 @@ TensorDesc tensor(const char* name, DType dtype, std::vector<Axis> axes) {
   return desc;
 }
 
-/// The part of a whole tensor that its rank has.
+/// The shard of a whole tensor on the rank of `desc`.
 std::vector<char> take_shard(const std::vector<char>& whole, const TensorDesc& desc) {
   return read_views({whole_view({"", stored_name(desc.dtype), desc.shape(), whole.data(), 0})},
                     desc, false);
@@ -145,7 +145,7 @@ HG_TEST(a_tensor_survives_its_file) {
   const StoredView view = whole_view(file.tensors().front());
   HG_EXPECT(read_views({view}, desc, false) == elements);
   HG_EXPECT_EQ(reinterpret_cast<uintptr_t>(view.bases[0]) % 8, 0U);
-  // Type and shape are the tensor's, even where the bytes would do.
+  // Type and shape must match the tensor, even if the number of bytes does.
   const auto load = [&](DType type, std::vector<Axis> axes) {
     return test::thrown_by([&] { read_views({view}, tensor("B", type, std::move(axes)), false); })
         .message;
@@ -175,7 +175,7 @@ HG_TEST(files_that_lie_are_refused) {
         file_with(R"({"A": {"dtype": "F16", "shape": 1, "data_offsets": [0, 2]}})"),
         file_with(R"({"A": {"dtype": "F16", "shape": [1], "data_offsets": 2}})"),
         file_with(R"({"A": []})"),
-        // Bytes of two tensors, and of none.
+        // Bytes that belong to two tensors, or to none.
         file_with(R"({"A": {"dtype": "F16", "shape": [1], "data_offsets": [0, 2]},
                       "B": {"dtype": "F16", "shape": [1], "data_offsets": [0, 2]}})"),
         file_with(R"({"A": {"dtype": "U8", "shape": [1], "data_offsets": [0, 1]}})"),
@@ -330,7 +330,7 @@ HG_TEST(the_report_lists_every_communication) {
                "allgather x (2), reducescatter x, sendrecv y of left");
   HG_EXPECT_EQ(json.find("communications")->items.size(), 4U);
   HG_EXPECT_EQ(json.find("largest_communication")->text, "reducescatter");
-  HG_EXPECT_EQ(json.find("busbw_gbs")->number, 3.0);  // of the largest alone
+  HG_EXPECT_EQ(json.find("busbw_gbs")->number, 3.0);  // of the largest one only
 }
 
 HG_TEST(the_report_says_who_chose_each_algorithm) {

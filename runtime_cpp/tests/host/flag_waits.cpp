@@ -1,4 +1,4 @@
-// Which flags the watchdog finds missing for a call, from flags that a test writes.
+// The flags that the watchdog finds missing in a call, from flags that a test writes.
 #include "hirgen/flag_waits.hpp"
 
 #include <memory>
@@ -17,7 +17,7 @@ constexpr const char* kWhere = "a.yaml:1:1 sharing A with the other ranks";
 constexpr double kSeconds = 5;
 
 /// A buffer of 3 transfers. In transfer 1 rank 4 copies from this rank, which copies from rank 5;
-/// in transfer 2 those are ranks 6 and 7; transfer 0 is nobody's.
+/// in transfer 2 these are ranks 6 and 7; transfer 0 has no peers.
 class Buffer {
  public:
   Buffer() {
@@ -46,10 +46,10 @@ class Buffer {
     HG_CHECK(
         cudaMemcpy(flags_, flags.data(), flags.size() * sizeof(uint32_t), cudaMemcpyHostToDevice),
         kWhere);
-    HG_CHECK(cudaDeviceSynchronize(), kWhere);  // the copy may come after the call returns
+    HG_CHECK(cudaDeviceSynchronize(), kWhere);  // the copy may run after the call returns
   }
 
-  /// "ready 5 7, done 4": what is missing of a call.
+  /// The missing flags of a call: "ready 5 7, done 4".
   std::string missing(int64_t call) {
     const auto found = monitor.ask_missing_flags(call, kSeconds);
     if (!found) return "no answer";
@@ -79,7 +79,7 @@ HG_TEST(flags_that_are_behind_name_their_peers) {
   HG_EXPECT_EQ(buffer.missing(1), "ready 5 7, done 4 6");
   buffer.write({0, 1, 0, 0, 0, 1});
   HG_EXPECT_EQ(buffer.missing(1), "ready 7, done 4");
-  buffer.write({0, 1, 1, 0, 2, 1});  // a peer may be further
+  buffer.write({0, 1, 1, 0, 2, 1});  // a peer may be ahead
   HG_EXPECT_EQ(buffer.missing(1), "");
 }
 

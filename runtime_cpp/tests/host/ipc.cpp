@@ -1,5 +1,5 @@
 // Shared memory on several ranks: transfers by get and by put as emitted programs write them,
-// pointers that change between calls, and what is said where memory cannot be shared.
+// pointers that change between calls, and the messages if memory cannot be shared.
 #include "hirgen/ipc.hpp"
 
 #include <string>
@@ -23,8 +23,8 @@ constexpr int64_t kColumns = 96;
 constexpr const char* kWhere = "gather.yaml:1:1 transfer";
 constexpr const char* kSharing = "gather.yaml:1:1 sharing A with the other ranks";
 
-/// C = allgather(A), step s at distance s, through a buffer of the program that peers read
-/// (get of A) or write (put into it); over NCCL where a peer is no IPC peer.
+/// C = allgather(A), step s at distance s, through a buffer of the program that peers read (get of
+/// A) or write (put into it); over NCCL with a peer that is no IPC peer.
 class Gather final : public Program {
  public:
   explicit Gather(Context& context) : context_(context) {
@@ -62,14 +62,14 @@ class Gather final : public Program {
  private:
   static constexpr size_t kBytes = kColumns * sizeof(float);
 
-  /// The caller's data in one of two buffers in turn, as callers with several have it.
+  /// The caller's data in one of two alternating buffers, as some callers have it.
   const float* copy_of(const float* a, cudaStream_t caller) {
     float*& turn = copies_[calls_++ % 2];
     if (turn == nullptr) turn = context_.allocate<float>(kColumns, "A");
     HG_CHECK(cudaMemcpyAsync(turn, a, kBytes, cudaMemcpyDeviceToDevice, caller), kWhere);
     return turn;
   }
-  /// Copies from the buffer of `owner`, or into it, behind what is on the caller's stream.
+  /// Copies from or into the buffer of `owner`, after the work on the caller's stream.
   void copy_from(int owner, const float* a, const Shared& shared, int step, cudaStream_t caller) {
     HG_CHECK(cudaEventRecord(ready_[step], caller), kWhere);
     HG_CHECK(cudaStreamWaitEvent(peers_.copies(), ready_[step], 0), kWhere);
@@ -82,7 +82,7 @@ class Gather final : public Program {
     signal(shared.done_at(owner, step), shared, peers_.copies());
     HG_CHECK(cudaEventRecord(done_[step], peers_.copies()), kWhere);
   }
-  /// Exchanges with those of both peers that are no IPC peers.
+  /// Exchanges data over NCCL with each of the two peers that is no IPC peer.
   void pass_over_nccl(const float* a, int to, int from, cudaStream_t caller) {
     ncclComm_t comm = world_.comm;
     float* into = all_ + from * kColumns;
@@ -175,7 +175,7 @@ HG_TEST(put_brings_each_calls_data) { expect_right({{"GATHER_PUT", "1"}}); }
 
 HG_TEST(callers_may_change_their_pointers) { expect_right({{"GATHER_COPIES", "1"}}); }
 
-// A rank that changes its pointer alone comes to an exchange that the others do not come to.
+// A rank that alone changes its pointer waits in an exchange that no other rank joins.
 HG_TEST(ranks_that_change_pointers_at_different_times_are_told) {
   const auto ended = run_ranks({"--checks", "3", "--timeout", "1"}, {{"GATHER_COPIES@1", "1"}});
   bool told = false;
@@ -186,8 +186,8 @@ HG_TEST(ranks_that_change_pointers_at_different_times_are_told) {
   HG_EXPECT(told);
 }
 
-// Rank 1 does not come to call 4. In each step a rank sets a ready flag, copies and waits, so one
-// of its peers is stuck before it sets the ready flag of the last step.
+// Rank 1 does not begin call 4. In each step a rank sets a ready flag, copies and waits, so one of
+// its peers is stuck before it sets the ready flag of the last step.
 HG_TEST(a_stuck_call_names_peers_and_tensor) {
   for (const bool put : {false, true}) {
     test::Environment environment{{"HIRGEN_FAULT", "stall:1:4"}, {"GATHER_COPIES", "1"}};
@@ -217,8 +217,8 @@ HG_TEST(memory_that_cannot_be_shared_is_named_on_every_rank) {
   }
 }
 
-// Runs the program that is there over both, and expects it to be right over `transport`. What
-// rank 0 said on standard error; the others say nothing.
+// Runs the program with both variants, and expects correct results over `transport`. Returns rank
+// 0's standard error; the other ranks print nothing.
 std::string said_over(const std::string& transport, test::Environment environment,
                       std::vector<std::string> options = {}) {
   environment["GATHER_BOTH"] = "1";
@@ -236,7 +236,8 @@ HG_TEST(memory_that_can_be_shared_is) {
   HG_EXPECT_EQ(said_over("ipc-put", {{"GATHER_PUT", "1"}}), "");
 }
 
-// Each obstacle is one rank's alone: the others of its node must not go on without it.
+// Each obstacle affects one rank only; the other ranks of its node must not share memory without
+// it.
 HG_TEST(an_obstacle_of_one_rank_takes_its_host_to_nccl) {
   const std::string hidden = said_over("nccl", {{"HIRGEN_CPU_DEVICES@0", "1"}});
   HG_EXPECT_CONTAINS(hidden, "hirgen: gather runs over NCCL, not ipc-get: ranks 0 and 1");
@@ -254,7 +255,7 @@ HG_TEST(ranks_share_memory_within_nodes) {
   HG_EXPECT_CONTAINS(apart,
                      "hirgen: gather runs over ipc-get within nodes and NCCL between them: ");
   HG_EXPECT_CONTAINS(apart, "ranks 0 and 2 cannot share memory: they are on different nodes");
-  // Rank 2 is alone on its node: what it could not do there does not matter.
+  // Rank 2 is alone on its node, so an obstacle there does not matter.
   said_over(kBoth, {{"HIRGEN_BOOT_ID@2", "another"}, {"HIRGEN_CPU_NO_IPC@2", "1"}});
   const std::string twice =
       said_over("nccl", {{"HIRGEN_BOOT_ID@2", "another"}, {"HIRGEN_CPU_NO_IPC@1", "1"}});
@@ -263,8 +264,8 @@ HG_TEST(ranks_share_memory_within_nodes) {
   said_over("nccl", {{"HIRGEN_BOOT_ID@1", "another"}, {"HIRGEN_BOOT_ID@2", "third"}});
 }
 
-// Ranks of one node exchange handles of a new buffer by themselves, while what goes to other nodes
-// is under way.
+// Ranks of one node exchange handles of a new buffer without other nodes, while transfers to other
+// nodes run.
 HG_TEST(callers_may_change_their_pointers_within_nodes) {
   for (const char* seed : {"0", "1", "2", "3", "4", "5"}) {
     test::Environment environment{{"GATHER_COPIES", "1"}, {"HIRGEN_CPU_SEED", seed}};
@@ -297,7 +298,7 @@ HG_TEST(ranks_that_are_asked_for_different_transports_are_told) {
   }
 }
 
-// No rank can decide so: the ranks would be stuck, and must not stay so.
+// No rank may choose another variant: the ranks would be stuck. The watchdog must end them.
 HG_TEST(a_rank_that_takes_another_transport_ends_all) {
   for (const Ended& rank : run_ranks({"--timeout", "2"}, {{"GATHER_STRAYS@1", "1"}})) {
     HG_EXPECT(rank.code != 0 && rank.code < 128);

@@ -35,7 +35,7 @@ HG_TEST(torchrun_sets_everything) {
   HG_EXPECT_EQ(launch.world, 8);
   HG_EXPECT_EQ(launch.local_rank, 1);
   HG_EXPECT_EQ(launch.address, "node0");
-  HG_EXPECT_EQ(launch.port, 29501);  // torchrun's store has 29500
+  HG_EXPECT_EQ(launch.port, 29501);  // torchrun's store uses 29500
   HG_EXPECT_EQ(launch.job, "job7");
 }
 
@@ -58,7 +58,7 @@ HG_TEST(open_mpi_on_one_host_meets_at_the_loopback_address) {
   HG_EXPECT_EQ(read(mpi).port, launch.port);
   mpi["PMIX_NAMESPACE"] = "prterun-a-2@1";
   HG_EXPECT(read(mpi).port != launch.port);
-  // Two hosts, and nothing says which is rank 0's.
+  // Two nodes, and no variable names the node of rank 0.
   mpi["OMPI_COMM_WORLD_LOCAL_SIZE"] = "2";
   HG_EXPECT_EQ(read(mpi).address, "");
 }
@@ -174,7 +174,8 @@ HG_TEST(a_singleton_of_mpi_under_slurm_is_refused) {
   HG_EXPECT_CONTAINS(message, "srun --ntasks=4");
 }
 
-// What docs/launchers.md lists for each launcher, without an address and a port: one host.
+// The variables that docs/launchers.md lists for each launcher, on one node, without an address and
+// a port.
 HG_TEST(ranks_of_one_host_need_no_address_and_no_port) {
   const std::vector<std::pair<Environment, std::string>> launchers{
       {{{"HIRGEN_WORLD", "2"}, {"HIRGEN_LOCAL_RANK", "0"}}, "HIRGEN_RANK"},
@@ -223,7 +224,7 @@ HG_TEST(a_secret_is_taken_from_the_user_or_the_launcher) {
   mpi["HIRGEN_JOB_SECRET"] = "mine";
   HG_EXPECT_EQ(read(mpi).secret, "mine");
   mpi["HIRGEN_JOB_SECRET"] = "";
-  // Made of the number of the job, which anybody can guess.
+  // Derived from the job number, which anyone can guess.
   mpi["OMPI_MCA_orte_precondition_transports"] = "012cc14200000000-012cc14200000000";
   HG_EXPECT_EQ(read(mpi).secret, "");
   Environment slurm{{"SLURM_PROCID", "1"}, {"SLURM_STEP_NUM_TASKS", "2"}, {"SLURM_LOCALID", "1"},

@@ -1,5 +1,5 @@
-// Files that a program writes: through symbolic links, and where the name is a device, a FIFO or
-// where standard output goes.
+// Files that a program writes: through symbolic links, and to a device, a FIFO or the target of
+// standard output.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -26,7 +26,7 @@ std::string content(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// A folder that is gone at the end of the test, with what is in it.
+/// A folder that is removed with its contents at the end of the test.
 class TemporaryFolder {
  public:
   TemporaryFolder() { HG_EXPECT(mkdtemp(path_) != nullptr); }
@@ -34,7 +34,7 @@ class TemporaryFolder {
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
   std::string operator/(const char* name) const { return std::string(path_) + "/" + name; }
-  /// How many files it has.
+  /// The number of its files.
   int64_t count() const { return std::distance(std::filesystem::directory_iterator(path_), {}); }
 
  private:
@@ -46,7 +46,7 @@ HG_TEST(a_symbolic_link_is_followed) {
   std::filesystem::create_directory(folder / "real");
   std::filesystem::create_symlink("real/target", folder / "middle");
   std::filesystem::create_symlink("middle", folder / "link");
-  for (const char* text : {"new", "again"}) {  // a link to nothing yet, and to a file
+  for (const char* text : {"new", "again"}) {  // first a dangling link, then a link to a file
     write_text(folder / "link", text);
     HG_EXPECT(std::filesystem::is_symlink(folder / "link"));
     HG_EXPECT(std::filesystem::is_symlink(folder / "middle"));
@@ -78,7 +78,7 @@ HG_TEST(a_fifo_is_written_and_stays_one) {
   HG_EXPECT_EQ(mkfifo(path.c_str(), 0600), 0);
   std::string read;
   std::thread reader([&] { read = content(path); });
-  const std::string text(300'000, 'x');  // more than it holds
+  const std::string text(300'000, 'x');  // more than a FIFO holds
   write_text(path, text, 10);
   reader.join();
   HG_EXPECT(read == text);
@@ -97,7 +97,7 @@ HG_TEST(a_fifo_that_nobody_reads_is_waited_for_within_the_limit) {
   close(silent);
 }
 
-// Standard output that goes to a file: what was printed before stays in it.
+// If standard output is a file, earlier output stays in it.
 HG_TEST(standard_output_is_written_where_it_goes) {
   const TemporaryFolder folder;
   const std::string path = folder / "out";

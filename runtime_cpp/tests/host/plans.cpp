@@ -1,4 +1,4 @@
-// Choices of algorithms: the file, what ranks have in common, and the search.
+// Choices of algorithms: the file, the offers that ranks have in common, and the search.
 #include "gemm/plan_file.hpp"
 #include "gemm/search.hpp"
 #include "gemm/tune_offer.hpp"
@@ -74,7 +74,7 @@ HG_TEST(merging_replaces_rivals_alone) {
   merge_plans(&known, {choice("C", "Y", 1, 3), choice("C", "Y", 2, 4)});
   HG_EXPECT_EQ(known.size(), 3U);
   HG_EXPECT(known[0].bytes == bytes(1) && known[1].bytes == bytes(3) && known[2].bytes == bytes(4));
-  // A program that has both libraries could not tell which of two to take.
+  // A program with both libraries could not choose between the two.
   PlanChoice other = choice("C", "Y", 7, 5);
   other.scope.library = "other";
   merge_plans(&known, {other});
@@ -95,7 +95,7 @@ HG_TEST(attributes_are_told_in_few_words) {
 
 Offer offer(std::vector<GemmOffer> gemms) { return {{{"X", "cuBLASLt", 1}}, std::move(gemms)}; }
 
-/// The last bytes of the algorithms in common, by GEMM.
+/// The last bytes of the common algorithms, by GEMM.
 std::string common(const std::vector<Offer>& offers) {
   std::vector<Offer> sent;
   for (const Offer& own : offers) sent.push_back(decode_offer(encode(own)));

@@ -1,4 +1,4 @@
-// What the system does to processes: names that resolve late, forks, full outputs, few open files,
+// Effects of the system on processes: names that resolve late, forks, full outputs, few open files,
 // and ranks that are stopped and continued.
 #include <dlfcn.h>
 #include <netdb.h>
@@ -22,14 +22,14 @@
 
 namespace {
 
-// How often the system's resolver shall fail yet, and with what.
+// How many more times the resolver fails, and with which status.
 std::atomic<int> g_failures{0};
 std::atomic<int> g_status{0};
 std::atomic<int> g_asked{0};
 
 }  // namespace
 
-// Comes before the C library's function.
+// Replaces the function of the C library.
 extern "C" int getaddrinfo(const char* node, const char* service, const addrinfo* hints,
                            addrinfo** found) {
   using Resolver = int (*)(const char*, const char*, const addrinfo*, addrinfo**);
@@ -96,7 +96,7 @@ HG_TEST(a_name_that_never_resolves_fails_at_the_deadline) {
     return seconds_since(begin);
   };
   HG_EXPECT(fail("head.default.svc", 0.3) >= 0.3);
-  HG_EXPECT(fail("no host", 20) < 10);  // no name of a host
+  HG_EXPECT(fail("no host", 20) < 10);  // not a host name
 }
 
 /// A program of one rank and one tensor that does nothing.
@@ -118,7 +118,7 @@ ProgramTable nothing_table() {
   return table;
 }
 
-/// What every function does in a forked process: 0 if it is as documented.
+/// Calls every function in a forked process. Returns 0 if all behave as documented.
 int calls_of_a_fork(hirgen_handle* handle) {
   void* tensors[1] = {};
   hirgen_tensor tensor;
@@ -141,7 +141,7 @@ HG_TEST(calls_in_a_forked_process_are_refused_at_once) {
   options.world = 1;
   hirgen_handle* handle = nullptr;
   HG_EXPECT_EQ(abi_create(nothing_table(), &options, &handle), HIRGEN_OK);
-  // The child inherits whatever lock a thread of the parent holds.
+  // The child inherits any lock that a thread of the parent holds.
   std::atomic<bool> done{false};
   std::thread busy([&] {
     while (!done) static_cast<void>(abi_status(handle));

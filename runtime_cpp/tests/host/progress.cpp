@@ -1,4 +1,4 @@
-// The judgement over all ranks: whose fault a failure is.
+// The verdict over all ranks: which rank is at fault.
 #include "watchdog/progress.hpp"
 
 #include "test.hpp"

@@ -1,4 +1,4 @@
-// The rendezvous: ranks are threads here, since it holds nothing that a process shares.
+// The rendezvous. Ranks are threads here, because it has no state per process.
 #include "bootstrap/rendezvous.hpp"
 
 #include <thread>
@@ -15,7 +15,7 @@ using test::options_of;
 using Body = std::function<void(Rendezvous&, int rank)>;
 using Change = std::function<void(ContextOptions&, Identity&)>;
 
-/// Runs `ranks` of a world as threads; what each of them threw.
+/// Runs `ranks` of a world as threads. Returns the error of each.
 std::vector<test::Thrown> run_ranks(const std::vector<int>& ranks, int world, const Body& body,
                                     const Change& change) {
   const test::ReservedPort port;
@@ -151,7 +151,7 @@ HG_TEST(strangers_do_not_disturb) {
   const Socket http = connect_to("127.0.0.1", port, after(2));
   const std::string request = "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
   http.send(request.data(), request.size(), after(1));
-  connect_to("127.0.0.1", port, after(2));  // says nothing and goes
+  connect_to("127.0.0.1", port, after(2));  // sends nothing and closes
   ContextOptions foreign = options_of(1, 2, port);
   foreign.job = "another job";
   const test::Thrown turned_away =
@@ -175,7 +175,7 @@ HG_TEST(a_rank_that_goes_is_missed_by_all) {
       unchanged);
   HG_EXPECT_CONTAINS(thrown[0].message, "rank 2 closed its connection during 'second'");
   HG_EXPECT_EQ(thrown[0].suspect, 2);
-  HG_EXPECT_EQ(thrown[1].code, Code::kPeer);  // it sees rank 0 go
+  HG_EXPECT_EQ(thrown[1].code, Code::kPeer);  // rank 0 closed its connection
   HG_EXPECT_EQ(thrown[2].message, "");
 }
 

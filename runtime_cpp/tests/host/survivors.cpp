@@ -1,5 +1,5 @@
-// Ranks that outlive failures (HIRGEN_FAILURE_RETURNS): a create that fails half way on one rank,
-// on all of them; a run that fails on one; a destroy whose peer is gone. Each process then goes on.
+// Ranks that survive failures (HIRGEN_FAILURE_RETURNS): a create that fails midway on one rank or
+// on all; a run that fails on one; a destroy whose peer is gone. Each process then continues.
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -29,7 +29,7 @@ int rank_of_process() {
   return static_cast<int>(std::strtol(std::getenv("HIRGEN_RANK"), nullptr, 10));
 }
 
-/// What the sample does, and before it something that one rank does not come through.
+/// Creates the sample, after steps that fail on one rank.
 std::unique_ptr<Program> create_flawed(Context& context) {
   if (context.rank() == 1) context.allocate(size_t{1} << 50, "the buffer of sum");
   if (chosen("OTHERS_SPLIT")) context.team({context.rank()}, kWhere);
@@ -37,7 +37,7 @@ std::unique_ptr<Program> create_flawed(Context& context) {
   return test::sample_table().create(context);
 }
 
-/// Has shared memory, which every rank takes part in freeing.
+/// A program with shared memory, which all ranks free together.
 struct Sharing final : Program {
   explicit Sharing(Context& context) : peers(context, kWhere) {
     peers.share(context.allocate(64, "it"), {64, 1, "it", kWhere});
@@ -58,7 +58,7 @@ hirgen_options options_of(int* notes) {
   return options;
 }
 
-/// A rank's own words on what a call gave it, for the test to look at.
+/// Prints the result of a call on this rank, for the test to check.
 void say(const char* what, int code, const hirgen_handle* handle = nullptr) {
   std::cout << what << " " << code << ": " << (code == 0 ? "" : abi_last_error(handle)) << "\n";
 }
@@ -132,7 +132,7 @@ void run_rank(const std::string& scenario) {
   if (scenario == "gone") peer_is_gone();
 }
 
-/// Runs a scenario on all ranks. They end well, and in time.
+/// Runs a scenario on all ranks, and expects that they succeed in time.
 std::vector<Ended> run(const char* scenario, const test::Environment& environment = {}) {
   std::vector<Ended> ranks = run_ranks({scenario}, environment);
   for (const Ended& rank : ranks) {

@@ -1,4 +1,4 @@
-// Memory that a part of the ranks share: what they exchange takes nobody else, also where the
+// Memory that only some ranks share: they exchange handles without the other ranks, also if the
 // caller's pointers change between calls.
 #include <string>
 
@@ -25,7 +25,7 @@ const Mesh pair({2}, {2, 0});
 constexpr SharedShape kShape{
     .bytes = kBytes, .transfers = 1, .name = "A", .where = kSharing, .mesh = &pair};
 
-/// C = allgather(A) on ranks 2 and 0, who get each other's shard; rank 1 does nothing.
+/// C = allgather(A) on ranks 2 and 0, which get each other's shard; rank 1 does nothing.
 class Pair final : public Program {
  public:
   explicit Pair(Context& context) : context_(context) {}
@@ -63,7 +63,7 @@ class Pair final : public Program {
              kWhere);
   }
 
-  /// The caller's data in one of three buffers in turn, as callers with several have it.
+  /// The caller's data in one of three alternating buffers, as some callers have it.
   const float* copy_of(const float* a, cudaStream_t caller) {
     float*& turn = copies_[calls_++ % 3];
     if (turn == nullptr) turn = context_.allocate<float>(kColumns, "A");
@@ -119,7 +119,7 @@ HG_TEST(ranks_that_share_must_reach_each_other) {
   }
 }
 
-// A rank that changes its pointer alone comes to an exchange that its peer does not come to.
+// A rank that alone changes its pointer waits in an exchange that its peer does not join.
 HG_TEST(a_rank_that_changes_its_pointer_alone_is_told) {
   bool told = false;
   for (const Ended& rank :

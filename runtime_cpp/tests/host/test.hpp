@@ -1,5 +1,5 @@
-// A test is a block with a name; a test program runs all of its blocks and exits with 1 if
-// an expectation failed. Expectations go on after a failure, so that one run shows all.
+// A test is a block with a name; a test program runs all of its blocks and exits with 1 if an
+// expectation failed. A failed expectation does not end its test, so one run shows all failures.
 #pragma once
 
 #include <functional>

@@ -19,19 +19,19 @@ constexpr MatmulShape kFirst = {
 constexpr MatmulShape kSecond = {
     .m = kWorld * kRows, .n = kWidth, .k = kMiddle, .dtype = DType::kFp32};
 
-/// C = (allgather(A) B) W, with a CUDA graph if CHAIN_GRAPH is set. With CHAIN_SHOW it says on
-/// standard error where the algorithms of its plans come from.
+/// C = (allgather(A) B) W, with a CUDA graph if CHAIN_GRAPH is set. With CHAIN_SHOW it prints the
+/// sources of its plans' algorithms on standard error.
 ProgramTable chain_table();
 
-/// A file of choices and a report of this test, gone when it ends.
+/// A file of choices and a report of this test, which are removed when it ends.
 struct Paths {
   std::string plans = scratch(9, "plans"), json = scratch(9, "json");
   ~Paths();
   void write_plans(const std::string& text) const;
 };
 
-/// Runs all ranks; expects that they end well and returns the "plans" of the report. `err` is
-/// what rank 0 writes on standard error.
+/// Runs all ranks, expects that they succeed, and returns the "plans" of the report. `err` receives
+/// rank 0's standard error.
 std::vector<JsonValue> run_well(const Paths& paths, std::vector<std::string> arguments,
                                 const Environment& environment, std::string* err = nullptr);
 

@@ -62,7 +62,7 @@ pid_t start_rank(int rank, int port, const std::vector<std::string>& arguments,
       variables[name.substr(0, at)] = value;
     }
   }
-  // A rank that failed frees nothing, on purpose, and is not to linger when it ends.
+  // A failed rank frees nothing, on purpose, and must not linger at its exit.
   variables["TSAN_OPTIONS"] = "report_thread_leaks=0:atexit_sleep_ms=0";
   variables["ASAN_OPTIONS"] = "detect_leaks=0";
   for (const auto& [name, value] : variables) setenv(name.c_str(), value.c_str(), 1);
@@ -77,8 +77,7 @@ pid_t start_rank(int rank, int port, const std::vector<std::string>& arguments,
   _exit(99);
 }
 
-/// Waits for all. A rank that alone is left may have been stopped: it is continued, so that
-/// it can end as well.
+/// Waits for all. The last remaining rank may be stopped, so it is continued and can end, too.
 void wait_all(const std::vector<pid_t>& pids, Pause pause, std::vector<Ended>* ended) {
   const auto start = Clock::now();
   if (pause.seconds > 0) {

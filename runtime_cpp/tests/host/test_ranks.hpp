@@ -1,4 +1,4 @@
-// What the tests on whole programs share: a small program as emit would write it, and
+// Common parts of the tests of whole programs: a small program as emit would write it, and
 // processes that run its ranks.
 #pragma once
 
@@ -18,7 +18,7 @@ constexpr int kWorld = 3;
 /// second call, "value" writes two wrong elements. SAMPLE_DIGEST is the program's digest.
 ProgramTable sample_table();
 
-/// How a rank ended.
+/// The end of a rank.
 struct Ended {
   int code = 0;  ///< exit code, or 128 + signal
   double seconds = 0;
@@ -33,14 +33,14 @@ struct Pause {
   double after = 0, seconds = 0;
 };
 
-/// Starts this test program again as kWorld ranks, "--rank" before the arguments, and waits
-/// for all; how they ended, by rank. A rank that is stopped is continued after a while, so
-/// that it can end as well.
+/// Starts this test program again as kWorld ranks, "--rank" before the arguments, and waits for
+/// all. Returns the ends by rank. A stopped rank is continued after a while, so that it can end,
+/// too.
 std::vector<Ended> run_ranks(const std::vector<std::string>& arguments,
                              const Environment& environment = {}, Pause pause = {});
 
-/// Starts the ranks with several seeds of the CPU device, and expects every one to end with no
-/// wrong element and nothing to say.
+/// Starts the ranks with several seeds of the CPU device, and expects no wrong elements and no
+/// messages.
 void expect_right(Environment environment);
 
 /// Whether a test has set a variable, which tells its program what to do.
@@ -52,8 +52,8 @@ std::string scratch(int rank, const char* what);
 /// The content of a file, "" if there is none.
 std::string read_file(const std::string& path);
 
-/// A port of the loopback interface that no other program is given meanwhile: its socket is bound
-/// and does not listen, so rank 0 may.
+/// A port of the loopback interface that no other program can get: its socket is bound, but does
+/// not listen, so rank 0 can listen there.
 class ReservedPort {
  public:
   ReservedPort();

@@ -1,4 +1,4 @@
-// What a trace says of a call: its label in two, and how clocks are aligned.
+// Parts of a trace: labels split into position and text, and the alignment of clocks.
 #include <string>
 #include <string_view>
 

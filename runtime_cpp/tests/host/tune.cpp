@@ -1,5 +1,5 @@
-// --tune and --plans on whole programs of several ranks. Every rank is this program, started
-// again; HIRGEN_CPU_ALGORITHMS says what cuBLASLt's heuristic offers it (3 is slow).
+// --tune and --plans on whole programs of several ranks. Every rank is this program, started again;
+// HIRGEN_CPU_ALGORITHMS lists the algorithms that cuBLASLt's heuristic offers (3 is slow).
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -45,7 +45,7 @@ void expect_tuned(const Environment& environment) {
     expect_plan(plan, "file", 0);
     HG_EXPECT_EQ(plan.find("algorithm")->text, hex_of(choices.front().bytes));
   }
-  // Whatever lies beside it, a program without the option does not look.
+  // A program without the option ignores a file of choices.
   for (const JsonValue& plan : run_well(paths, {}, environment)) {
     expect_plan(plan, "heuristic", 3);
     HG_EXPECT(plan.find("candidates") == nullptr);
@@ -80,7 +80,7 @@ HG_TEST(ranks_without_a_common_candidate_keep_their_own) {
   HG_EXPECT_EQ(test::read_file(paths.plans), "");
 }
 
-/// The choices of a run that had algorithm 1 alone; made once, since it takes a while.
+/// The choices of a run that had only algorithm 1. It runs once, because it is slow.
 const std::vector<PlanChoice>& choices_of_one() {
   static const std::vector<PlanChoice> choices = [] {
     const Paths paths;
@@ -137,7 +137,7 @@ HG_TEST(a_corrupt_file_ends_every_rank) {
     HG_EXPECT_EQ(rank.code, 3);
     HG_EXPECT_CONTAINS(rank.err, paths.plans + ":2:14: no value");
   }
-  // To be written again it has to be read by rank 0 alone.
+  // With --tune, only rank 0 reads the file, to write it again.
   const auto ended = run_ranks({"--tune", "--plans", paths.plans, "--timeout", "5"});
   HG_EXPECT_EQ(ended[0].code, 3);
   HG_EXPECT_CONTAINS(ended[1].err, paths.plans + ":2:14: no value");

@@ -1,4 +1,4 @@
-// Collectives of UCC on teams of a part of the ranks, and what a rank says that makes another call.
+// UCC collectives on teams of some of the ranks, and the error of a rank that makes another call.
 #include "hirgen/ucc.hpp"
 
 #include <string>
@@ -78,7 +78,7 @@ ProgramTable pair_table() {
   return table;
 }
 
-/// Whether some rank says this. All ranks end with an error.
+/// Whether some rank prints `text`. All ranks end with an error.
 bool some_rank_says(const test::Environment& environment, const std::string& text) {
   bool said = false;
   for (const Ended& rank : run_ranks({"--timeout", "5"}, environment)) {

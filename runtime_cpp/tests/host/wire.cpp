@@ -1,5 +1,5 @@
-// Messages that are not what they should be, after the start: a long length, a short payload, a
-// peer that never stops sending.
+// Invalid messages after the start: a long length, a short payload, a peer that never stops
+// sending.
 #include "bootstrap/wire.hpp"
 
 #include <sys/socket.h>
@@ -57,7 +57,7 @@ HG_TEST(a_long_message_comes_whole) {
   HG_EXPECT(io == Io::kDone && tag == 7 && payload == sent);
 }
 
-/// What rank 0's channel notes of rank 1 after these bytes.
+/// Rank 0's view of rank 1 after these bytes.
 RankView after_bytes(const std::string& bytes) {
   Pair pair;
   std::vector<Socket> sockets(2);
@@ -76,7 +76,7 @@ HG_TEST(a_rank_whose_messages_are_broken_is_lost) {
   HG_EXPECT(after_bytes(header_with(3) + "abc").died);
   HG_EXPECT(after_bytes(header_with(~uint64_t{0})).died);
   HG_EXPECT(after_bytes("no header of a message at all").died);
-  // The progress of a heartbeat, whose text is said to be longer than the message.
+  // The progress of a heartbeat, with a text length beyond the end of the message.
   Writer writer;
   writer.put(int64_t{1}).put(int64_t{1}).put(int64_t{1}).put(uint64_t{1}).put(~uint64_t{0});
   HG_EXPECT(after_bytes(header_with(writer.bytes().size()) + writer.bytes()).died);

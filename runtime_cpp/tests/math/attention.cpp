@@ -39,7 +39,7 @@ void expect_near(const Numbers& got, const Numbers& want, double tolerance,
   }
 }
 
-/// What the device made of a problem: O, the logarithms, the gradients.
+/// The device's results for a problem: O, the log-sum-exps, the gradients.
 struct Results {
   Numbers o, lse, grad_q, grad_k, grad_v;
 
@@ -127,7 +127,7 @@ void test_types() {
   }
 }
 
-/// Rows are a multiple of 16 bytes apart, but the first one starts elsewhere.
+/// Rows are a multiple of 16 bytes apart, but the first one is not aligned to 16 bytes.
 void test_unaligned_operands() {
   for (const DType type : kTypes) {
     AttentionShape s = shape_of(1, 4, 2, 24, 24, 16);
@@ -143,7 +143,7 @@ void test_unaligned_operands() {
   }
 }
 
-/// Head sizes that fill a tile or do not; rows that fill tiles or do not; all heads with one key.
+/// Head sizes and rows that fill tiles or do not; all heads with one key.
 void test_sizes() {
   for (const int64_t size : {1, 8, 40, 64, 96, 128, 256}) {
     AttentionShape s = shape_of(1, 2, 1, 70, 70, size);
@@ -161,7 +161,7 @@ void test_sizes() {
 }
 
 /// Windows within a tile and over several; parts of a sequence, the first and the last; queries
-/// that stand behind all keys, so that some see none.
+/// whose positions come after the last key, so that some see no key.
 void test_masks() {
   AttentionShape s = shape_of(1, 4, 2, 96, 160, 16);
   s.dtype = DType::kBf16;
@@ -175,8 +175,8 @@ void test_masks() {
   }
 }
 
-/// The gradients say how sum(grad_o * O) changes along a direction: in double precision, by its
-/// values on both sides.
+/// The gradients match the derivative of sum(grad_o * O) along a direction, by central differences
+/// in double precision.
 void test_derivative() {
   AttentionShape s = shape_of(1, 4, 2, 20, 24, 8);
   s.dtype = DType::kFp32;
@@ -216,8 +216,8 @@ void test_derivative() {
   expect_near({slope}, {want}, 1e-5, "the derivative along a direction");
 }
 
-/// Equal problems are one in the report; what was asked for and cannot be is refused, with the
-/// reason.
+/// Equal problems appear once in the report. A requested method that cannot compute the problem is
+/// refused, with the reason.
 void test_methods() {
   AttentionShape s = shape_of(1, 2, 2, 8, 8, 8);
   s.dtype = DType::kFp32;

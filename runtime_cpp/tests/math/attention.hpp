@@ -1,5 +1,5 @@
-// A problem of attention: its operands on the host, and what loops in double precision with whole
-// matrices make of them.
+// A problem of attention: its operands on the host, and its results by loops over whole matrices in
+// double precision.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ using hirgen::AttentionShape;
 using hirgen::AttentionStride;
 using Numbers = std::vector<double>;
 
-/// A tensor of heads on the host, dense, and where it lies on the device.
+/// A dense tensor of heads on the host, and its strides on the device.
 struct Heads {
   int64_t heads, rows, size;
   AttentionStride stride;
@@ -27,7 +27,7 @@ struct Heads {
   double& at(int64_t batch, int64_t head, int64_t row, int64_t d) {
     return values[static_cast<size_t>(((batch * heads + head) * rows + row) * size + d)];
   }
-  /// Copies between the host and a buffer in which others may lie too.
+  /// Copies between the host and a buffer that may also contain other tensors.
   template <typename Element>
   void visit(int64_t batches, std::vector<float>& buffer, int64_t first, Element element) {
     for (int64_t b = 0; b < batches; ++b) {
@@ -43,8 +43,8 @@ struct Heads {
   }
 };
 
-/// All operands of one attention, and its gradients. Q, K and V lie side by side in one row of a
-/// buffer, as one GEMM gives them, or apart; so do their gradients.
+/// All operands of one attention, and its gradients. Q, K and V are adjacent in one row of a
+/// buffer, as one GEMM computes them, or separate; so are their gradients.
 struct Problem {
   AttentionShape shape;
   bool packed;
@@ -76,7 +76,7 @@ struct Problem {
     all.align_lse = aligned(sizeof(float));
     return all;
   }
-  /// Elements of the buffer of Q, K and V, and where each starts there.
+  /// The elements of the buffer of Q, K and V, and the starts of these tensors.
   int64_t row() const { return (shape.query_heads + 2 * shape.key_heads) * shape.head_size; }
   int64_t start_k() const {
     return packed ? shape.query_heads * shape.head_size : static_cast<int64_t>(q.values.size());
@@ -105,7 +105,7 @@ inline bool sees(const AttentionShape& s, int64_t query, int64_t key) {
   return !s.causal || (key <= position && (s.window == 0 || key > position - s.window));
 }
 
-/// The probabilities of one query, and the logarithm of the sum.
+/// The probabilities of one query, and its log-sum-exp.
 inline Numbers probabilities(Problem& p, int64_t b, int64_t h, int64_t row, double& log_sum) {
   const AttentionShape& s = p.shape;
   Numbers scores(static_cast<size_t>(s.key_rows), -INFINITY);
@@ -125,7 +125,7 @@ inline Numbers probabilities(Problem& p, int64_t b, int64_t h, int64_t row, doub
   return scores;
 }
 
-/// O, the logarithms and all gradients.
+/// Computes O, the log-sum-exps and all gradients.
 inline void solve(Problem& p) {
   const AttentionShape& s = p.shape;
   p.lse.clear();

@@ -1,5 +1,5 @@
-// Kernels that fold columns against loops on the host: few and many rows, columns that 16-byte
-// reads divide or do not, operands that are not dense.
+// Kernels that fold columns against loops on the host: few and many rows, columns with and without
+// 16-byte reads, operands that are not dense.
 #include "hirgen/columns.hpp"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ struct Product {
   }
 };
 
-/// Sums and products of small integers are exact, in whatever order they are added.
+/// Sums and products of small integers are exact, in any order.
 void test_sums(int64_t rows, int64_t columns, int64_t offset) {
   const auto count = static_cast<size_t>(rows * columns);
   const std::vector<float> dy = integers(count, 1), x = integers(count, 2);

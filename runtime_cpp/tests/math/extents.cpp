@@ -1,5 +1,5 @@
 // The index arithmetic of fused kernels around 2^31 and 2^32, without the memory for so many
-// elements: single blocks, on memory that is there where it is touched alone.
+// elements: single blocks, on sparse memory.
 #include "extents.hpp"
 
 #include "hirgen/columns.hpp"
@@ -13,7 +13,7 @@ using namespace math_test;
 namespace fn = hirgen::fn;
 using bf16 = __nv_bfloat16;
 
-/// Notes where a row is.
+/// Records the indices of a row.
 template <int A>
 struct Note {
   hirgen::RowPlace<A>* place;

@@ -1,5 +1,5 @@
-// What the tests of long extents share: memory that is only there where it is touched, extents
-// around 2^31 and 2^32, and row-major indices in plain arithmetic of 128 bits.
+// Common parts of the tests of long extents: sparse memory, extents around 2^31 and 2^32, and
+// row-major indices in 128-bit arithmetic.
 #pragma once
 
 #include <sys/mman.h>
@@ -18,7 +18,7 @@ namespace math_test {
 
 __extension__ typedef __int128 Wide;
 
-/// Elements of zeros in address space: pages that nobody touches take no memory.
+/// Zeros in virtual memory: pages that are not written take no memory.
 template <typename T>
 class Sparse {
  public:
@@ -40,7 +40,7 @@ class Sparse {
   void* data_;
 };
 
-/// Where arithmetic of 32 bits ends, signed or not.
+/// The limits of signed and unsigned 32-bit arithmetic, and their neighbours.
 inline std::vector<int64_t> edges() {
   constexpr int64_t kSigned = int64_t{1} << 31, kUnsigned = int64_t{1} << 32;
   return {kSigned - 1, kSigned, kSigned + 1, kUnsigned - 1, kUnsigned, kUnsigned + 1};
@@ -81,7 +81,7 @@ inline std::string name_of(const std::string& what, int64_t at) {
   return what + " at " + std::to_string(at);
 }
 
-/// Runs kernel(i) for one i, and expects that it makes `want` of what is put into `in`.
+/// Puts 3 into `in`, runs kernel(), and expects `want` in `out`. Then restores both.
 template <typename In, typename Out, typename Kernel>
 void expect_element(const std::string& what, In& in, Out& out, float want, const Kernel& kernel) {
   const auto kept_in = in;

@@ -1,5 +1,5 @@
-// The index arithmetic of attention around 2^31 and 2^32, as extents_kernels.cpp has that of other
-// kernels: rows of one element, of which there are many.
+// The index arithmetic of attention around 2^31 and 2^32, as extents_kernels.cpp tests other
+// kernels: many rows of one element.
 #include "attention/method.hpp"
 #include "attention/products.hpp"
 #include "attention/shape.hpp"
@@ -32,7 +32,7 @@ using namespace math_test;
 namespace reference = copy::hirgen::reference;
 constexpr int64_t kLong = int64_t{1} << 33;
 
-/// BlockIndex of tiles_kernel; which keys a query row sees, and which queries a key row.
+/// BlockIndex of tiles_kernel; the keys that a query row sees, and the queries that see a key row.
 void test_blocks() {
   using hirgen::tiles::BlockIndex;
   constexpr int64_t kRows = hirgen::tiles::kBlockRows;
@@ -115,7 +115,7 @@ void test_rows() {
   }
 }
 
-/// Zeros behind the keys that are seen.
+/// Zeros after the keys that queries see.
 void test_zeros() {
   const Sparse<uint16_t> data(3 * kLong);
   const copy::hirgen::Zeros zeros{data.get(), {3, 3, 3}, 1, 1, 2};

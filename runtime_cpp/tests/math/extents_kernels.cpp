@@ -1,6 +1,6 @@
-// The index arithmetic of the runtime's own kernels around 2^31 and 2^32, as extents.cpp has that
-// of fused ones: their functors, called for single elements. They are the ones of the sources
-// themselves, compiled into a namespace of this test.
+// The index arithmetic of the runtime's kernels around 2^31 and 2^32, as extents.cpp tests fused
+// ones. It calls their functors for single elements. The functors are those of the sources,
+// compiled into a namespace of this test.
 #include "attention/method.hpp"
 #include "attention/products.hpp"
 #include "attention/shape.hpp"

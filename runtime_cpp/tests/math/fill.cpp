@@ -20,7 +20,7 @@ TensorDesc sharded(DType type, int coordinate) {
   return desc;
 }
 
-/// The elements of `whole` that stand in the shard of `desc`, by the definition.
+/// The elements of `whole` in the shard of `coordinate`, by the definition.
 std::vector<float> shard_of(const std::vector<float>& whole, int coordinate) {
   std::vector<float> shard;
   for (int i = 0; i < 4; ++i) {
@@ -39,7 +39,7 @@ std::vector<float> whole_integers(const TensorDesc& desc, int input, uint64_t se
   return whole.read();
 }
 
-/// Ranks fill their shards apart and must get the shards of the whole.
+/// Ranks fill their shards separately, which must equal the shards of the whole tensor.
 void test_slices_agree_with_the_whole() {
   for (const DType type : kTypes) {
     for (int coordinate = 0; coordinate < 2; ++coordinate) {
@@ -56,7 +56,7 @@ void test_slices_agree_with_the_whole() {
   }
 }
 
-/// Integers that are alone are seeds; others are no more than positions may be.
+/// A single integer is a seed; other integers are in the range of positions.
 void test_integer_inputs() {
   for (const DType type : {DType::kInt32, DType::kInt64}) {
     for (int coordinate = 0; coordinate < 2; ++coordinate) {
@@ -82,7 +82,7 @@ void test_integer_inputs() {
   }
 }
 
-/// The rule itself, which the model's evaluator shares: a change here is a change there.
+/// The rule itself, which the model's evaluator shares: both have to change together.
 void test_the_rule_is_the_models() {
   TensorDesc desc = sharded(DType::kFp32, 0);
   desc.axes = {Axis{12, 1, 0}};

@@ -1,5 +1,5 @@
-// Fused kernels against loops on the host: tiles and rows in registers, rows that are read again,
-// operands that are not dense.
+// Fused kernels against loops on the host: tiles and rows in registers, rows that are read several
+// times, operands that are not dense.
 #include "hirgen/fused.hpp"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ struct SiluMul {
   }
 };
 
-/// A norm with a softmax of it behind: all that rows have, and values that are kept.
+/// A norm followed by a softmax: it uses all operations on rows, and keeps values.
 struct NormSoftmax {
   bf16* Y;
   const float* X;
@@ -40,7 +40,7 @@ struct NormSoftmax {
   }
 };
 
-/// One value for each row.
+/// A log-sum-exp: one value for each row.
 struct LogSum {
   float* out;
   const float* X;
@@ -155,8 +155,8 @@ void test_scattered() {
   expect_near(out.read(), want, 1e-6, "transposed, rows counted in 64 bits");
 }
 
-/// Halves of rows that turn by the number of the row times that of the column, with the sum of each
-/// row by the way.
+/// A rotary embedding: it rotates the two halves of a row by the row index times the column index,
+/// and also sums each row.
 struct Turned {
   hirgen::Scattered<bf16, 2> low, high;
   hirgen::Scattered<float, 2> sums;
@@ -235,7 +235,8 @@ struct Dropped {
   }
 };
 
-/// A dropout by the definition: of each element by itself, whatever four a thread has.
+/// A dropout by the definition: element by element, independent of the groups of four elements of a
+/// thread.
 template <int64_t Columns>
 void test_dropout(int64_t width, int64_t offset) {
   constexpr int64_t kRows = 37;
@@ -265,19 +266,20 @@ void test_dropout(int64_t width, int64_t offset) {
 }
 
 void test_dropouts() {
-  // The known answer of the generator's authors.
+  // The known-answer test of the generator's authors.
   const hirgen::Words words =
       hirgen::philox({{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}}, 0xa4093822, 0x299f31d0);
   expect(words.value[0] == 0xd16cfe09 && words.value[1] == 0x94fdcceb &&
              words.value[2] == 0x5001e420 && words.value[3] == 0x24126ea1,
          "philox");
   test_dropout<64>(64, 0);
-  test_dropout<64>(67, 0);  // rows start amid four
+  test_dropout<64>(67, 0);  // rows start within a group of four
   test_dropout<10>(10, 0);
   test_dropout<64>(128, 1);
 }
 
-/// In registers; no multiple of an access; longer than registers.
+/// Rows in registers, rows that are no multiple of an access, and rows that do not fit in
+/// registers.
 void test_all_rows() {
   for (const int64_t offset : {0, 1}) {
     test_rows<8>(offset);

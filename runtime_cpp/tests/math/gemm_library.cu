@@ -117,7 +117,7 @@ void expect_error(const MatmulShape& shape, Code code, const std::string& messag
   }
 }
 
-/// The variable chooses the library, for all that a shape can have.
+/// The variable chooses the library, for all properties of a shape.
 void test_requested_library_computes_every_form() {
   const Requested requested("naive");
   for (int form = 0; form < 64; ++form) {

@@ -79,7 +79,7 @@ double tolerance_of(DType type) {
   return type == DType::kFp32 ? 1e-6 : type == DType::kFp16 ? 0x1p-11 : 0x1p-8;
 }
 
-/// Every function, for sizes that take the vectorised kernel and that do not.
+/// Every function, for sizes with and without the vectorised kernel.
 void test_unary_functions() {
   for (const DType type : kTypes) {
     for (const int64_t count : {64, 61}) {
@@ -278,8 +278,8 @@ void test_reductions() {
   }
 }
 
-/// Few results of many slices, which threads and blocks of a GPU share: along each axis, in widths
-/// that are vectorised and that are not.
+/// Few results of many slices, which threads and blocks of a GPU share: along each axis, with and
+/// without vectorised accesses.
 void test_reductions_into_few_results() {
   const std::vector<std::vector<int64_t>> shapes = {{1000, 40},   {517, 7},   {4, 3000},
                                                     {3, 129, 16}, {70000, 1}, {1, 5000}};
@@ -305,7 +305,7 @@ void test_reductions_into_few_results() {
   }
 }
 
-/// Slices that a vectorised read would have to start off a 16-byte boundary.
+/// Slices that do not start at a 16-byte boundary, so reads cannot be vectorised.
 void test_reductions_of_unaligned_slices() {
   const std::vector<float> values = integers(4 * 12, 5);
   std::vector<float> expected;

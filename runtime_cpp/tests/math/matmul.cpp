@@ -42,7 +42,7 @@ void multiply(MatmulPlan& plan, const void* a, const void* b, void* c,
            kWhere);
 }
 
-/// The same of a shape that packs.
+/// The same for a shape that packs.
 void multiply_packed(MatmulPlan& plan, const void* a, const void* b, void* c, const void* addend) {
   const Buffer memory(plan.scratch_bytes());
   packed_gemm(cublas(), plan, a, b, addend, c, memory.get(), stream(), kWhere);
@@ -136,7 +136,8 @@ void test_packed_operands() {
   }
 }
 
-/// Rows of every length up to some segments, from and to any alignment, and nothing around them.
+/// Copies of rows of several lengths, up to some segments, with any alignment; bytes around the
+/// rows do not change.
 void test_row_copies() {
   for (const int64_t columns : {1, 7, 8, 9, 100, 2047, 2048, 2049, 5000}) {
     for (const int64_t shift : {0, 1, 2, 4}) {
@@ -205,7 +206,7 @@ void test_batches_may_share_an_operand() {
   check(shape);
 }
 
-/// Slices that start at any row are what a pipeline multiplies.
+/// A pipeline multiplies slices that start at any row.
 void test_slices_at_odd_rows() {
   const MatmulShape shape{.m = 4, .n = 7, .k = 11, .dtype = DType::kFp16};
   const std::vector<float> a = integers(12 * 11, 4), b = integers(11 * 7, 5);
@@ -220,7 +221,7 @@ void test_slices_at_odd_rows() {
   expect_equal(out.read(), rounded(shape.dtype, gemm(whole, a, b, {})), "three slices");
 }
 
-/// Columns of B that lie apart are what a slice without rows is cut into.
+/// Column slices of B, whose rows have the stride of the whole B.
 void test_columns_of_b() {
   for (const bool transposed : {false, true}) {
     MatmulShape whole{.m = 1, .n = 14, .k = 11, .transpose_b = transposed, .dtype = DType::kFp16};
@@ -299,7 +300,7 @@ void test_descriptions() {
   expect(describe(shape) == "C[4, 8] = A[4, 9] B[8, 9]^T + bias[8], bf16", describe(shape));
 }
 
-/// Operands one element behind a multiple of 16 bytes, one of them at a time and together.
+/// Operands one element after a multiple of 16 bytes, one at a time and all together.
 void test_unaligned_operands() {
   const std::vector<float> a = integers(16 * 32, 1), b = integers(32 * 24, 2);
   for (const DType type : kTypes) {
@@ -319,7 +320,7 @@ void test_unaligned_operands() {
   }
 }
 
-/// What a file of choices gives: bytes that may fit or not.
+/// Bytes from a file of choices, which may or may not be a valid algorithm.
 void test_algorithms_are_checked() {
   const MatmulShape shape{.m = 48, .n = 80, .k = 512};
   const MatmulPlan plan(cublas(), shape, kWhere);

@@ -1,5 +1,5 @@
-// What the tests of the arithmetic share: expectations and tensors on the device. Each
-// test is a program that runs on either device and exits with the number of failures.
+// Common parts of the tests of arithmetic: expectations and tensors on the device. Each test is a
+// program that runs on either device and exits with the number of failures.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -29,7 +29,7 @@ inline void expect(bool holds, const std::string& what) {
   std::fprintf(stderr, "FAIL %s\n", what.c_str());
 }
 
-/// Whether two lists are equal, element by element; the first difference is reported.
+/// Expects that two lists are equal, element by element, and reports the first difference.
 inline void expect_equal(const std::vector<float>& got, const std::vector<float>& expected,
                          const std::string& what) {
   if (got.size() != expected.size()) return expect(false, what + ": sizes differ");
@@ -40,7 +40,7 @@ inline void expect_equal(const std::vector<float>& got, const std::vector<float>
   }
 }
 
-/// A stream of its own, so that nothing leans on the default stream.
+/// A separate stream, so that no test depends on the default stream.
 inline cudaStream_t stream() {
   static cudaStream_t stream = [] {
     cudaStream_t made = nullptr;
@@ -50,7 +50,7 @@ inline cudaStream_t stream() {
   return stream;
 }
 
-/// Device memory, gone with its scope.
+/// Device memory, freed with its scope.
 class Buffer {
  public:
   explicit Buffer(size_t bytes) { HG_CHECK(cudaMalloc(&data_, bytes), "test"); }
@@ -66,8 +66,8 @@ class Buffer {
   void* data_ = nullptr;
 };
 
-/// Elements of one type on the device, read and written as fp32. `offset` elements stand
-/// before the first one, to put it off a 16-byte boundary.
+/// Elements of one type on the device, read and written as fp32. `offset` elements precede the
+/// first one, to move it off a 16-byte boundary.
 class Elements {
  public:
   Elements(DType type, int64_t count, int64_t offset = 0)
@@ -111,7 +111,7 @@ inline std::vector<float> rounded(DType type, const std::vector<float>& values) 
   return Elements(type, values).read();
 }
 
-/// Small integers without a pattern that a wrong index would repeat.
+/// Small integers without a regular pattern, which could hide a wrong index.
 inline std::vector<float> integers(size_t count, unsigned salt) {
   std::vector<float> values(count);
   unsigned state = salt * 2654435761U + 12345U;
@@ -135,7 +135,7 @@ inline hirgen::Strided row_major(const std::vector<int64_t>& extents) {
   return view;
 }
 
-/// Runs the tests of one program; the exit code, with one line of summary.
+/// Runs the tests of one program, prints one line of summary, and returns the exit code.
 inline int run(const char* test, const std::vector<void (*)()>& cases) {
   for (const auto& one : cases) {
     try {
