@@ -15,7 +15,7 @@ import transformers
 
 FOLDER = Path(__file__).parent.parent / "testdata" / "checkpoints"
 
-# One block each: 4 heads of 4 channels, which share 2 heads of keys and values in all but GPT-2.
+# Each has one block with 4 query heads of 4 channels. All but GPT-2 have 2 heads of keys and values.
 SIZES = {"vocab_size": 8, "num_hidden_layers": 1, "max_position_embeddings": 8}
 LLAMA = SIZES | {
     "hidden_size": 16,

@@ -41,7 +41,7 @@ VARIANTS = {
     "ipc-get, fused": {"all.via": "ipc-get", "all.copy": "fused", "all.signals": "batched"},
     "ipc-get, graph": {"all.via": "ipc-get", "graph": "true"},
 }
-#: {name: (the fault in the third call of rank 1, the deadline in seconds, the exit code of rank 1)}.
+#: {name: (the fault in the third call of rank 1, or None, the deadline in seconds, the exit code of rank 1)}.
 LOSSES = {
     "kill": ("kill:1:3", 20, -signal.SIGKILL),
     "segv": ("segv:1:3", 20, -signal.SIGSEGV),

@@ -46,7 +46,7 @@ from programs import Builder, Program
 
 
 SECTIONS = ["rows", "tiny", "bounds", "drawn", "sums"]
-LISTS = ["rows", "drawn", "sums"]  # sections that are lists of rows in the result
+LISTS = ["rows", "drawn", "sums"]  # keys of the result that hold lists of rows
 
 
 class Step(typing.NamedTuple):

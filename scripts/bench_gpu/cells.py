@@ -19,9 +19,9 @@ SHAPES = [
 ]
 OPERATIONS = ["ag_matmul", "matmul_rs", "matmul_ar"]
 
-#: Expected FLOP/s of GEMMs, bytes/s of links and of memory, and shortest call; only the number of calls depends on them.
+#: Expected FLOP/s of GEMMs, bytes/s of links and of memory, and seconds of the shortest call, for estimates of the time of a call.
 PRODUCT_FLOPS, LINK_BYTES, MEMORY_BYTES, LEAST_SECONDS = 650e12, 330e9, 3e12, 20e-6
-#: A CUDA graph has calls for so long, and at most so many: then its launch takes no part in the time of a call.
+#: The calls in a CUDA graph last for about so long, and are at most so many. Then its launch adds little to the time of a call.
 GRAPH_SECONDS, MOST_IN_GRAPH = 1e-3, 50
 ELEMENT = 2  # bytes of bf16
 

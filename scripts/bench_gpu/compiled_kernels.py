@@ -107,7 +107,7 @@ def measure(case, megabytes):
     elements, slices, replays = slices_of(megabytes, operands)
     half = elements * operands // 2
     memory = torch.full((slices, operands, elements // columns, columns), 0.5, device="cuda", dtype=torch.bfloat16)
-    torch.compiler.reset()  # it would give up on a function that it has compiled for eight sizes
+    torch.compiler.reset()  # after eight sizes of a function, torch.compile would run it eagerly
     compiled = torch.compile(function, dynamic=False)
     flat = memory.view(slices, -1)
     kernel = graph_of([lambda i=i: compiled(*memory[i, :operands - results]) for i in range(slices)])

@@ -71,7 +71,7 @@ def layer_program(layer, label):
     return {"spec": made.spec, "params": made.params, "schedule": {name: str(value) for name, value in made.schedule.items()}}
 
 
-# The names of the schedule with the default of each field; earlier versions printed the others.
+# What hirgen's report calls the schedule with the default of each field. The last two are from earlier versions.
 DEFAULTS = ("the default of each field", "schedule: {}", "the default schedule")
 CHOSEN = re.compile(r".*: (?:measured|predicted) \S+ \w+ (?:on \S+ )?with (.+?)(?:, \S+ \w+ with (?:" + "|".join(map(re.escape, DEFAULTS)) + "))?")
 

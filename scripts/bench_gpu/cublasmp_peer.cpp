@@ -88,7 +88,7 @@ std::shared_ptr<void> shared_memory(size_t bytes) {
   return {memory, [](void* p) { nvshmem_free(p); }};
 }
 
-// The communicator and cuBLASMp's handle and grids of a rank, and timing over all ranks.
+// A rank's communicator, and its handle and grids of cuBLASMp. Times calls over all ranks.
 class Ranks {
  public:
   explicit Ranks(const std::string& id_file)
@@ -104,7 +104,7 @@ class Ranks {
     CHECK(cudaEventCreate(&end_));
   }
 
-  // Microseconds of a call on the slowest rank.
+  // The microseconds of a call on the slowest rank, the mean of `calls` calls.
   float time(const std::function<void()>& call, int calls) {
     over_ranks(0);  // a barrier
     CHECK(cudaEventRecord(begin_, stream));
@@ -216,7 +216,7 @@ class Problem {
   }
 
  private:
-  // The descriptor of a matrix with one block for each rank of the grid.
+  // The descriptor of a matrix whose blocks are distributed over the ranks of the grid.
   static cublasMpMatrixDescriptor_t descriptor(int64_t rows, int64_t columns, int64_t block_rows,
                                                int64_t block_columns, cublasMpGrid_t grid) {
     cublasMpMatrixDescriptor_t made = nullptr;

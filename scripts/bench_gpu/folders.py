@@ -38,7 +38,7 @@ class Folder:
         set."""
         if not (self.folder / RUNTIME).exists() and (self.set.path / RUNTIME).exists():
             shutil.copytree(self.set.path / RUNTIME, self.folder / RUNTIME)
-        shutil.rmtree(self.folder / "build", ignore_errors=True)  # it may be another machine's
+        shutil.rmtree(self.folder / "build", ignore_errors=True)  # it may come from another machine
         env = {"CUDACXX": str(NVCC)} if device == "cuda" and not shutil.which("nvcc") and NVCC.exists() else {}
         self.failure = ""
         for step in (["cmake", "--preset", device, f"-DHIRGEN_CACHE={self.set.path / 'build' / 'runtimes'}", *cmake],

@@ -6,8 +6,8 @@
 //       runtime_cpp/src/kernels/reduce.cu
 //   ./fused_kernels [WORD]    // kernels with WORD in their names
 //
-// Buffers rotate over at least 512 MB, so that no call finds its operands in the cache. A row is
-// the median of seven rounds, each with the copy and then the kernel.
+// Buffers rotate over about 2 GB, so that no call finds its operands in the cache. A row is the
+// median of seven rounds, each with the copy and then the kernel.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -63,7 +63,8 @@ struct Gelu {
   }
 };
 
-/// Rotary embeddings of heads of 128 channels. Several heads of a token share computed angles.
+/// Rotary embeddings of heads of 128 channels. Several heads of a token share the computed sines
+/// and cosines.
 struct Rope {
   hirgen::Scattered<bf16, 2> low, high;
   hirgen::Scattered<const bf16, 2> first, second;
@@ -148,7 +149,8 @@ struct Softmax {
 
 cudaStream_t stream;
 
-/// A kernel on a slice of buffers: the output, then its inputs, `elements` of each.
+/// A kernel that runs on a slice of each buffer. `launch` takes the results, then the inputs, of
+/// `elements` elements each.
 struct Case {
   std::string name;
   int operands;  // number of large operands, including the results
@@ -286,7 +288,7 @@ double median(std::vector<double> values) {
 }
 
 void measure(const Case& kernel, int64_t bytes, char* memory, int64_t size) {
-  constexpr int64_t kStep = 16384 * 16;  // a slice has whole rows of every case
+  constexpr int64_t kStep = 16384 * 16;  // whole rows, where a row has a power of two elements
   const int64_t elements = bytes / (2 * kernel.operands) / kStep * kStep;
   const int64_t slice = elements * 2;
   const auto slices = static_cast<int>(size / (slice * kernel.operands));

@@ -1,5 +1,6 @@
-// Times cuBLASLt's epilogues and batched GEMMs against separate GEMMs followed by kernels, in bf16.
-// It needs one kernel of the runtime:
+// Times cuBLASLt's epilogues against GEMMs followed by kernels, and GEMMs that share an operand one
+// after the other, as one GEMM, as a batch, and on several streams. All are bf16. It needs one
+// kernel of the runtime:
 //
 //   nvcc -std=c++20 -O3 -arch=sm_90a -I runtime_cpp/include -I NCCL/include -lcublasLt
 //     -o gemm_epilogues FILE runtime_cpp/src/kernels/reduce.cu
@@ -43,7 +44,7 @@ namespace {
 namespace fn = hirgen::fn;
 using bf16 = __nv_bfloat16;
 
-// The kernels that the pass fuse-elementwise generates.
+// Kernels such as the pass fuse-elementwise generates.
 
 struct Gelu {
   bf16* A;
@@ -99,7 +100,7 @@ struct GeluGrad {
   }
 };
 
-/// The gradient with the activation recomputed, as in a backward pass.
+/// The gradient of GELU, and GELU recomputed from its input, as in a backward pass.
 struct GeluGradAndGelu {
   bf16 *dZ, *A;
   const bf16 *dA, *Z;
@@ -126,7 +127,8 @@ void elementwise(int64_t elements, cudaStream_t stream, const Operand*... operan
                           hirgen::accesses(operands...), stream, "");
 }
 
-/// Launches a kernel of rows with a bias, compiled for their length.
+/// Launches a row kernel with a bias, compiled for the length of a row. Launches nothing if
+/// `columns` is not among Columns.
 template <typename Body, int64_t... Columns>
 void biased(int64_t rows, int64_t columns, cudaStream_t stream, bf16* out, const bf16* in,
             const bf16* bias) {
@@ -143,7 +145,7 @@ void with_bias_of(int64_t rows, int64_t columns, cudaStream_t stream, bf16* out,
   biased<Body, 5160, 6144, 7168, 14336>(rows, columns, stream, out, in, bias);
 }
 
-/// Fills with normal values of this deviation; a GPU draws as much power as with real data.
+/// Fills with normally distributed values, so that a GPU draws as much power as with real data.
 __global__ void fill_kernel(bf16* out, int64_t elements, float deviation, uint32_t seed) {
   const int64_t step = int64_t{gridDim.x} * blockDim.x;
   for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < elements; i += step) {
@@ -164,7 +166,7 @@ constexpr size_t kWorkspace = size_t{32} << 20;
 void* workspaces[3];
 constexpr float kOne = 1.0F, kZero = 0.0F;
 
-/// A buffer of normal values.
+/// Allocates a buffer of normally distributed values.
 bf16* filled(int64_t elements, float deviation = 1.0F) {
   static uint32_t seed = 1;
   bf16* data = nullptr;
@@ -260,7 +262,8 @@ class Gemm {
                           (CUBLASLT_EPILOGUE_DGELU_BGRAD ^ CUBLASLT_EPILOGUE_DGELU);
     return (epilogue & kBias) != 0;
   }
-  /// The leading dimension of aux: in bits for a ReLU mask, rounded up to 128; n for GELU's input.
+  /// The leading dimension of aux: for a ReLU mask, n in bits, rounded up to 128; for GELU's input,
+  /// n.
   static int64_t aux_ld(const Shape& s) {
     const bool mask =
         s.epilogue == CUBLASLT_EPILOGUE_RELU_AUX || s.epilogue == CUBLASLT_EPILOGUE_DRELU;
@@ -304,7 +307,7 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// Finds the fastest of the heuristic's algorithms, with three rounds over all of them.
+/// Sets the best of the heuristic's algorithms, by the median of three rounds over all of them.
 void tune(Gemm& gemm) {
   std::vector<std::vector<double>> times(gemm.algorithms());
   for (int round = 0; round < 3; ++round) {
@@ -368,7 +371,7 @@ void measure(const std::vector<std::vector<Way>>& groups) {
   std::fflush(stdout);
 }
 
-/// Allocates the buffers of a size and frees them at its end.
+/// Allocates buffers and frees them in its destructor.
 class Buffers {
  public:
   bf16* operator()(int64_t elements, float deviation = 1.0F) {
@@ -494,7 +497,8 @@ void beside(const std::vector<Gemm*>& gemms) {
   }
 }
 
-/// Measures GEMMs of one operand x[m, k] and separate weights [n_i, k]; the last two have equal n.
+/// Measures GEMMs that share the operand x[m, k], each with its weight [n_i, k]. The last two
+/// weights must have equal n.
 void of_one_operand(int64_t m, const std::vector<int64_t>& n, int64_t k) {
   Buffers buffer;
   const float deviation = 1.0F / std::sqrt(static_cast<float>(k));
@@ -510,7 +514,7 @@ void of_one_operand(int64_t m, const std::vector<int64_t>& n, int64_t k) {
     apart.emplace_back(Shape{m, n[i], k}, Operands{x, weights[i], out + at});
     at += m * n[i];
   }
-  // A batch of the last two, with the distance of their allocations as the stride.
+  // A batch of the last two, whose stride is the distance between their allocations.
   const size_t last = n.size() - 2;
   bf16 *low = std::min(weights[last], weights[last + 1]),
        *high = std::max(weights[last], weights[last + 1]);
@@ -545,7 +549,8 @@ void of_one_operand(int64_t m, const std::vector<int64_t>& n, int64_t k) {
   measure({ways});
 }
 
-/// Shows which GELU the epilogue computes: the mean difference of results of a GEMM to both forms.
+/// Shows which form of GELU the epilogue computes. Prints the mean difference of its results from
+/// the exact form and from the tanh form.
 void which_gelu() {
   constexpr int64_t kSide = 1024;
   Buffers buffer;

@@ -210,10 +210,10 @@ FEED_FORWARD = [
     ("auto, graph", "natural", {}, {"preset": "auto", **GRAPH}),
 ]
 
-#: The swiglu specs, which have gate and up in one matrix.
+#: The specs of the forward swiglu, which have gate and up in one matrix.
 MERGED = {("swiglu", form): f"swiglu_merged_{form}" for form in ("slices", "p2p")}
 
-#: The same for the other layers, with one spec in slices of ranks ("cut") for all pipelines.
+#: Like FEED_FORWARD, for the blocks. "cut" is the spec in slices of ranks, which all pipelines share.
 WHOLE = {"block": "llama_block", "block_sp": "llama_block_sp"}  # example specs without slices
 OTHERS = [
     ("whole", "whole", {}, EAGER),
@@ -227,7 +227,7 @@ OTHERS = [
     ("auto, graph", "natural", {}, {"preset": "auto", **GRAPH}),
 ]
 
-#: Specs without slices or a schedule, of every layer.
+#: For each layer, a spec with neither slices nor a schedule.
 NATURAL = {operation: f"natural_{operation}" for name in PRODUCTS for operation in (name, name + BACKWARD)}
 NATURAL |= {name + suffix: f"llama_{name}{suffix}" for name in BLOCKS for suffix in ("", BACKWARD)}
 

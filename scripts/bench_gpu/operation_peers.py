@@ -20,8 +20,8 @@ import torch.distributed as dist
 from layer_models import EPSILON
 from on_gpu import Captured, empty, normal, symmetric
 
-# Each of these functions returns the calls of an operation's peers, by name; the most likely to fail come last. Symmetric memory
-# is taken by the first call: where there is none, the other peers are timed.
+# Each of these functions returns the calls of an operation's peers by name. The peers most likely to fail come last.
+# A peer allocates symmetric memory in its first call, so the others are timed even where that fails.
 
 
 def ag_matmul(group, m, n, k):

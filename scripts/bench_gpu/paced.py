@@ -43,7 +43,7 @@ class Paced:
         try:
             self.process.stdin.write(text + "\n")
         except OSError:
-            pass  # it has ended: wait_for raises with its output
+            pass  # the process has ended: wait_for raises with its output
 
     def said(self):
         """The end of its output without lines that begin with "#", or its exit code."""

@@ -1,5 +1,6 @@
-// Times GEMMs with unaligned rows, and with operands copied to aligned rows, in bf16.
-// Build the runtime for CUDA, then this file:
+// Times bf16 GEMMs with unaligned rows as they are, with n and k rounded up to aligned rows, and
+// with matrices copied to aligned rows. It also times such copies. Build the runtime for CUDA, then
+// this file:
 //
 //   cmake -S runtime_cpp -B build/cuda -G Ninja -DHIRGEN_DEVICE=cuda
 //     -DCMAKE_CUDA_ARCHITECTURES=90a

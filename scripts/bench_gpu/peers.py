@@ -45,7 +45,7 @@ class Server:
     def load(self, operation, calls_per_graph=1, **sizes):
         """Replaces the cell and returns the names of its peers. The peers of a layer still need a trial each."""
         self.calls, self.exact = {}, None
-        torch.compiler.reset()  # it would give up on a function that it has compiled for eight sizes
+        torch.compiler.reset()  # after eight sizes of a function, torch.compile would run it eagerly
         torch.cuda.empty_cache()
         torch.manual_seed(self.group.rank())
         if operation in layer_peers.LAYERS:

@@ -81,7 +81,7 @@ def shape(row):
     return f"{row['m']}, {row['n']}, {row['k']}"
 
 
-#: Two columns: best peer in a graph / best program in a graph, and the calls of each graph of both sides.
+#: Two columns: the best peer's time over the best program's, both in graphs, and the calls in each graph.
 GRAPH_TITLES = ["in graphs, peer / hirgen", "calls a graph"]
 
 

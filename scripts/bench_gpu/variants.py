@@ -26,7 +26,7 @@ SEPARATE_ADD = {"all.block": 1, "streams": 1}  # sums sub-chunks on another stre
 
 SMALL_SECONDS, HUGE_SECONDS = 0.4e-3, 5e-3
 
-#: Each operation also in a graph: peers are in graphs, too.
+#: Each operation without and with a CUDA graph, since peers are also timed in graphs.
 COMMON = {
     "ag_matmul": [("get", "ag_matmul_p2p", {}, GET), ("get, graph", "ag_matmul_p2p", {}, {**GET, **GRAPH})],
     "matmul_rs": [("put, local last", "matmul_rs_p2p", {}, {**PUT, **LAST}), ("put, local last, graph", "matmul_rs_p2p", {}, {**PUT, **LAST, **GRAPH})],

@@ -3,7 +3,7 @@
 import posixpath
 import re
 
-# The pages made of files outside docs/.
+# Files outside docs/, each with the page made from it.
 outside = {
     "README.md": "index.md",
     "ARCHITECTURE.md": "architecture.md",
