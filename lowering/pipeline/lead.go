@@ -83,8 +83,11 @@ func (o *overlap) issue(loop *hostir.For, early map[*Task]bool, on hostir.Stream
 	others := o.part(loop, func(t *Task) bool { return early[t] && t.Exchange == nil })
 	var list []hostir.Stmt
 	if ready != nil || copies != nil {
-		queue := hostir.StreamRef{Copies: true}
-		list = append(list, follows(queue, on, hostir.InfoFrom(loop, what+" issued up front, on a stream of their own"), o.whyCopies(early)))
+		queue, note := hostir.StreamRef{Copies: true}, what+" issued up front, on a stream of their own"
+		if copies == nil {
+			note = "ready flags up front, on a stream of their own: transfers of peers wait for them"
+		}
+		list = append(list, follows(queue, on, hostir.InfoFrom(loop, note), o.whyCopies(early)))
 		for _, l := range []*hostir.For{ready, copies} {
 			if l != nil {
 				hostir.RunOn(queue, l)
