@@ -37,7 +37,8 @@ constexpr const char* kWaitGather = "spec.yaml:13:5 Wait(gather)";
 constexpr const char* kLinearC = "spec.yaml:13:5 Linear of C_s";
 constexpr const char* kJoined = "spec.yaml:13:5 Synchronize(worker s % 4)";
 
-// c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
+// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
+// operand.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -45,7 +46,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. Data members are made before the first call.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
+/// issues work.
 class AgLinear final : public hirgen::Program {
  public:
   explicit AgLinear(hirgen::Context& context) : context_(context) {

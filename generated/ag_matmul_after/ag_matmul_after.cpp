@@ -35,7 +35,8 @@ constexpr const char* kMatmulCLocal = "spec.yaml:12:5 Matmul of C_local_s";
 constexpr const char* kGather = "spec.yaml:12:5 gather: Allgather of C_local_s";
 constexpr const char* kWaitGather = "spec.yaml:12:5 Wait(gather)";
 
-// c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
+// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
+// operand.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -43,7 +44,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. Data members are made before the first call.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
+/// issues work.
 class AgMatmulAfter final : public hirgen::Program {
  public:
   explicit AgMatmulAfter(hirgen::Context& context) : context_(context) {
@@ -85,7 +87,7 @@ void AgMatmulAfter::run(cudaStream_t caller, const std::vector<void*>& tensors) 
     gemm(context_, C_local_plan_, A + s * kShardM * K, B, C_local_s, workspaces_[s % kComputeStreams],
          compute, kMatmulCLocal);
 
-    // On the stream of the communicator, under the GEMMs of other iterations.
+    // On the stream of the communicator, overlapped with the GEMMs of other iterations.
     HG_CHECK(cudaEventRecord(gather_ready_[s], compute), kGather);
     HG_CHECK(cudaStreamWaitEvent(x_.stream, gather_ready_[s], 0), kGather);
     HG_CHECK(ncclAllGather(C_local_s, C + s * D * kShardM * N, kShardM * N, ncclBfloat16, x_.comm, x_.stream),
@@ -93,7 +95,7 @@ void AgMatmulAfter::run(cudaStream_t caller, const std::vector<void*>& tensors) 
     HG_CHECK(cudaEventRecord(gather_done_[s], x_.stream), kGather);
   }
 
-  // The last event implies the earlier ones.
+  // One stream recorded them all, so the last event implies the earlier ones.
   HG_CHECK(cudaStreamWaitEvent(caller, gather_done_[S - 1], 0), kWaitGather);
   context_.call_issued(caller);
 }
@@ -120,7 +122,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_after", .spec = "spec.yaml",
-               .digest = "e67ecca27bf4da602ef04ed1a37dfcba9b1a9dd46146f3f58de0da4e23594f4e", .mesh_size = D,
+               .digest = "a641afc48f8ed67b3e10516ed08a9e7f945c152e040125830eef255e147090ea", .mesh_size = D,
                .gemms = {{S * kShardM, N, K, 1}}, .communications = {"allgather x"},
                .bytes = S * D * kShardM * N * 2, .largest = "allgather", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

@@ -41,11 +41,12 @@ constexpr const char* kWaitReceive = "spec.yaml:12:5 Wait(receive)";
 constexpr const char* kMatmulC = "spec.yaml:12:5 Matmul of C_s";
 constexpr const char* kWaitSend = "spec.yaml:12:5 Wait(send)";
 
-// The buffers that ranks share, with the number of transfers in a call.
+// The buffers that ranks share, with the number of steps in a call: each step has its own flags.
 constexpr hirgen::SharedShape kAShared =
     {.bytes = kShardM * K * sizeof(bf16), .transfers = D, .name = "A", .where = kShareA};
 
-// c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
+// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
+// operand.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -53,7 +54,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. Data members are made before the first call.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
+/// issues work.
 class AgMatmulAuto final : public hirgen::Program {
  public:
   explicit AgMatmulAuto(hirgen::Context& context) : context_(context) {}

@@ -38,11 +38,12 @@ constexpr const char* kMatmulC = "spec.yaml:13:5 Matmul of C_s_c";
 constexpr const char* kWaitReceive = "spec.yaml:13:5 Wait(receive)";
 constexpr const char* kWaitSend = "spec.yaml:13:5 Wait(send)";
 
-// The buffers that ranks share, with the number of transfers in a call.
+// The buffers that ranks share, with the number of steps in a call: each step has its own flags.
 constexpr hirgen::SharedShape kAAllShared =
     {.bytes = D * kShardM * K * sizeof(bf16), .transfers = (D - 1) * 2, .name = "A_all", .where = kShareAAll};
 
-// c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
+// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
+// operand.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -50,7 +51,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. Data members are made before the first call.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
+/// issues work.
 class AgMatmulRing final : public hirgen::Program {
  public:
   explicit AgMatmulRing(hirgen::Context& context) : context_(context) {
@@ -82,7 +84,7 @@ void AgMatmulRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const int64_t to = (rank + 1) % D;
   const hirgen::Shared& A_all_ipc = peers_.begin_call(A_all_, kAAllShared);
 
-  // All transfers are issued up front, on a stream of their own.
+  // Ready flags up front, on a stream of their own: transfers of peers wait for them.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
   for (int64_t s = 0; s < D - 1; ++s) {
@@ -130,7 +132,7 @@ void AgMatmulRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     }
   }
 
-  // The last event implies the earlier ones.
+  // One stream recorded them all, so the last event implies the earlier ones.
   HG_CHECK(cudaStreamWaitEvent(caller, send_done_[(D - 1 - 1) * 2 + 1], 0), kWaitSend);
   context_.call_issued(caller);
 }
@@ -157,7 +159,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_ring", .spec = "spec.yaml",
-               .digest = "08afad79610abdb4f03138dbb94d8157b796a5dc2094ce976e389187ac6cc1dc", .mesh_size = D,
+               .digest = "06ae150a748139ac321ce372a9f8c1b32136d4e8a05f621fe69280dad87d52d5", .mesh_size = D,
                .gemms = {{D * kChunkM * 2, N, K, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kChunkM * K * 4, .largest = "sendrecv", .transport = "ipc-put",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

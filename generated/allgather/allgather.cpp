@@ -29,7 +29,8 @@ const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr const char* kGather = "spec.yaml:11:5 gather: Allgather of A_s";
 constexpr const char* kWaitGather = "spec.yaml:11:5 Wait(gather)";
 
-/// One rank's program. Data members are made before the first call.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
+/// issues work.
 class Allgather final : public hirgen::Program {
  public:
   explicit Allgather(hirgen::Context& context) : context_(context) {}
@@ -58,7 +59,7 @@ void Allgather::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaEventRecord(gather_done_[s], x_.stream), kGather);
   }
 
-  // The last event implies the earlier ones.
+  // One stream recorded them all, so the last event implies the earlier ones.
   HG_CHECK(cudaStreamWaitEvent(caller, gather_done_[S - 1], 0), kWaitGather);
   context_.call_issued(caller);
 }
@@ -83,7 +84,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "allgather", .spec = "spec.yaml",
-               .digest = "34dc4e95eca0f2ee4dd44ef557a5714fb7b45ea2295cb41d82b1506310dcb5fa", .mesh_size = D,
+               .digest = "76097111e71a108e637dfb63e195e1445e8c529ad618cf27e39d1a4d0097a12c", .mesh_size = D,
                .gemms = {}, .communications = {"allgather x"}, .bytes = S * D * kShardM * N * 2,
                .largest = "allgather", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}}},

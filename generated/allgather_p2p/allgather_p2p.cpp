@@ -37,11 +37,12 @@ constexpr const char* kJoined = "spec.yaml:12:5 Synchronize(worker s % 4)";
 constexpr const char* kWaitReceive = "spec.yaml:12:5 Wait(receive)";
 constexpr const char* kWaitSend = "spec.yaml:12:5 Wait(send)";
 
-// The buffers that ranks share, with the number of transfers in a call.
+// The buffers that ranks share, with the number of steps in a call: each step has its own flags.
 constexpr hirgen::SharedShape kCShared =
     {.bytes = D * kShardM * K * sizeof(bf16), .transfers = D, .name = "C", .where = kShareC};
 
-/// One rank's program. Data members are made before the first call.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
+/// issues work.
 class AllgatherP2p final : public hirgen::Program {
  public:
   explicit AllgatherP2p(hirgen::Context& context) : context_(context) {
@@ -112,7 +113,7 @@ void AllgatherP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaEventRecord(wait_receive_[s], caller), kWaitReceive);  // for the watchdog only
   }
 
-  // The last event implies the earlier ones.
+  // One stream recorded them all, so the last event implies the earlier ones.
   HG_CHECK(cudaStreamWaitEvent(caller, send_done_[D - 1], 0), kWaitSend);
   context_.call_issued(caller);
 }
@@ -137,7 +138,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "allgather_p2p", .spec = "spec.yaml",
-               .digest = "ec3a6dc07985d1db15b98eff6531b11cb2bc83d6258cf73d62c90bf67c7995a7", .mesh_size = D,
+               .digest = "984d2d80d9b46c4d92f612986f28b3e6b770ea9d052aa015fea802af0b59e427", .mesh_size = D,
                .gemms = {}, .communications = {"sendrecv x"}, .bytes = (D - 1) * kShardM * K * 2,
                .largest = "sendrecv", .transport = "ipc-put", .parameters = {{"D", D}, {"M", M}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference};

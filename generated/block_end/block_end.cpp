@@ -85,7 +85,7 @@ constexpr const char* kWaitSend3 = "spec.yaml:25:5 Wait(send_3)";
 constexpr const char* kWaitSend4 = "spec.yaml:26:5 Wait(send_4)";
 constexpr const char* kWaitReceive4 = "spec.yaml:26:5 Wait(receive_4)";
 
-// The buffers that ranks share, with the number of transfers in a call.
+// The buffers that ranks share, with the number of steps in a call: each step has its own flags.
 constexpr hirgen::SharedShape kWopShared =
     {.bytes = D * kShardM * K * sizeof(bf16), .transfers = D, .name = "Wop", .where = kShareWop};
 constexpr hirgen::SharedShape kUShared =
@@ -95,7 +95,8 @@ constexpr hirgen::SharedShape kW2pShared =
 constexpr hirgen::SharedShape kYShared =
     {.bytes = M * K * sizeof(bf16), .transfers = D, .name = "Y", .where = kShareY};
 
-// c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
+// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
+// operand.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -103,7 +104,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. Data members are made before the first call.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
+/// issues work.
 class BlockEnd final : public hirgen::Program {
  public:
   explicit BlockEnd(hirgen::Context& context) : context_(context) {
@@ -194,7 +196,7 @@ void BlockEnd::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       const int64_t from = (D + rank - s) % D;
       HG_CHECK(driver_.cuStreamWriteValue32(compute, Wop_ipc.ready_at(to, s), Wop_ipc.sequence(), 0), kSend);
 
-      // On the copy stream, under the GEMMs of other iterations.
+      // On the copy stream, overlapped with the GEMMs of other iterations.
       HG_CHECK(cudaEventRecord(receive_ready_[s], compute), kReceive);
       HG_CHECK(cudaStreamWaitEvent(copy, receive_ready_[s], 0), kReceive);
       HG_CHECK(
@@ -208,7 +210,7 @@ void BlockEnd::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     }
   }
 
-  // The last event implies the earlier ones.
+  // One stream recorded them all, so the last event implies the earlier ones.
   HG_CHECK(cudaStreamWaitEvent(caller, receive_done_[D - 1], 0), kWaitReceive);
 
   // Views are {axes, {extents}, {strides}}.
@@ -261,7 +263,7 @@ void BlockEnd::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       const int64_t from = (D + rank - s) % D;
       HG_CHECK(driver_.cuStreamWriteValue32(compute, W2p_ipc.ready_at(to, s), W2p_ipc.sequence(), 0), kSend3);
 
-      // On the copy stream, under the GEMMs of other iterations.
+      // On the copy stream, overlapped with the GEMMs of other iterations.
       HG_CHECK(cudaEventRecord(receive_3_ready_[s], compute), kReceive3);
       HG_CHECK(cudaStreamWaitEvent(copy, receive_3_ready_[s], 0), kReceive3);
       HG_CHECK(
@@ -276,7 +278,7 @@ void BlockEnd::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     }
   }
 
-  // The last event implies the earlier ones.
+  // One stream recorded them all, so the last event implies the earlier ones.
   HG_CHECK(cudaStreamWaitEvent(caller, receive_3_done_[D - 1], 0), kWaitReceive3);
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, mlp_, {2, {1, kShardM * K}, {0, 1}}, W2p_parts_,
                         {2, {D, kShardM * K}, {kShardM * K, 1}}, caller, kReduceMlp);
@@ -329,7 +331,7 @@ void BlockEnd::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaEventRecord(wait_send_4_[s], caller), kWaitSend4);  // for the watchdog only
   }
 
-  // The last event implies the earlier ones.
+  // One stream recorded them all, so the last event implies the earlier ones.
   HG_CHECK(cudaStreamWaitEvent(caller, receive_4_done_[D - 1], 0), kWaitReceive4);
   context_.call_issued(caller);
 }
@@ -362,7 +364,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "block_end", .spec = "spec.yaml",
-               .digest = "d8a8cbae7d1eef9b3448de74f362a8c1414387d3277ed553e5a371abf57851d8", .mesh_size = D,
+               .digest = "5560efe61ff5924936b7560c088661012938013934ac6626b57c77cddddd1baf", .mesh_size = D,
                .gemms =
                    {{D * kShardM, K, kShardK, 1}, {D * kShardM, kShardN, K, 1}, {D * kShardM, K, kShardN, 1}},
                .communications = {"sendrecv x", "sendrecv x", "sendrecv x", "sendrecv x"},

@@ -62,13 +62,14 @@ constexpr const char* kReduceV = "spec.yaml:24:5 Reduce of V";
 constexpr const char* kAddY = "spec.yaml:25:5 add of Y";
 constexpr const char* kWaitSend2 = "spec.yaml:24:5 Wait(send_2)";
 
-// The buffers that ranks share, with the number of transfers in a call.
+// The buffers that ranks share, with the number of steps in a call: each step has its own flags.
 constexpr hirgen::SharedShape kUShared =
     {.bytes = D * kShardM * K * sizeof(bf16), .transfers = D, .name = "U", .where = kShareU};
 constexpr hirgen::SharedShape kPPartsShared =
     {.bytes = D * kShardM * K * sizeof(bf16), .transfers = D, .name = "P_parts", .where = kSharePParts};
 
-// c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
+// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
+// operand.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -76,7 +77,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. Data members are made before the first call.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
+/// issues work.
 class Gpt2Mlp final : public hirgen::Program {
  public:
   explicit Gpt2Mlp(hirgen::Context& context) : context_(context) {
@@ -171,7 +173,7 @@ void Gpt2Mlp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     bf16* P_s = s == 0 ? P_parts_ + rank * kShardM * K : P_ + to * kShardM * K;  // [1, kShardM, K]
     gemm(context_, P_s_plan_, A_s, W2, P_s, workspaces_[s % kComputeStreams], compute, kLinearPS);
     if (s != 0) {
-      // On the copy stream, under the GEMMs of other iterations.
+      // On the copy stream, overlapped with the GEMMs of other iterations.
       HG_CHECK(cudaEventRecord(send_2_ready_[s], compute), kSend2);
       HG_CHECK(cudaStreamWaitEvent(copy, send_2_ready_[s], 0), kSend2);
       HG_CHECK(driver_.cuStreamWaitValue32(copy, P_parts_ipc.ready(s), P_parts_ipc.sequence(),
@@ -204,7 +206,7 @@ void Gpt2Mlp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
                         {2, {D, kShardM * K}, {kShardM * K, 1}}, caller, kReduceV);
   add(Y, V_, b2, kShardM, caller, kAddY);
 
-  // The last event implies the earlier ones.
+  // One stream recorded them all, so the last event implies the earlier ones.
   HG_CHECK(cudaStreamWaitEvent(caller, send_2_done_[D - 1], 0), kWaitSend2);
   context_.call_issued(caller);
 }
@@ -236,7 +238,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "gpt2_mlp", .spec = "spec.yaml",
-               .digest = "9101b6b134b38da0d0f1bfe747bbbd5549048c9de3948076a0d48965eb2eeabb", .mesh_size = D,
+               .digest = "048ecdf0f9490237f47b8aaba272912e05f3f03b067ec8460ddffe6c16a3c715", .mesh_size = D,
                .gemms = {{D * kShardM, kShardN, K, 1}, {D * kShardM, K, kShardN, 1}},
                .communications = {"sendrecv x", "sendrecv x"}, .bytes = (D - 1) * kShardM * K * 2,
                .largest = "sendrecv", .transport = "ipc-put",

@@ -42,7 +42,8 @@ constexpr const char* kWaitAllreduce = "spec.yaml:16:5 Wait(allreduce)";
 constexpr const char* kAddYS = "spec.yaml:16:5 add of Y_s";
 constexpr const char* kJoined = "spec.yaml:16:5 Synchronize(worker s % 4)";
 
-// c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
+// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
+// operand.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -50,7 +51,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. Data members are made before the first call.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
+/// issues work.
 class LinearAr final : public hirgen::Program {
  public:
   explicit LinearAr(hirgen::Context& context) : context_(context) {
@@ -98,7 +100,7 @@ void LinearAr::run(cudaStream_t caller, const std::vector<void*>& tensors) {
          compute, kLinearYParts);
     bf16* Y_sum_s = Y_sum_ + s * kSliceM * N;  // [kSliceM, N]
 
-    // On the stream of the communicator, under the GEMMs of other iterations.
+    // On the stream of the communicator, overlapped with the GEMMs of other iterations.
     HG_CHECK(cudaEventRecord(allreduce_ready_[s], compute), kAllreduce);
     HG_CHECK(cudaStreamWaitEvent(x_.stream, allreduce_ready_[s], 0), kAllreduce);
     HG_CHECK(ncclAllReduce(Y_parts_s, Y_sum_s, kSliceM * N, ncclBfloat16, ncclSum, x_.comm, x_.stream),
@@ -141,7 +143,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "linear_ar", .spec = "spec.yaml",
-               .digest = "96b1d642c2b7c1d5d0919c11b2f24c8d26c4f40e09c9c2ed6b711c88aceb1589", .mesh_size = D,
+               .digest = "82f89635ea18ab97533256b9cfaf649d1471a277d28c8b9a2e6e3d5435d17f52", .mesh_size = D,
                .gemms = {{S * kSliceM, N, kShardK, 1}}, .communications = {"allreduce x"},
                .bytes = S * kSliceM * N * 2, .largest = "allreduce", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

@@ -126,7 +126,7 @@ constexpr const char* kWaitSend3 = "spec.yaml:49:5 Wait(send_3)";
 constexpr const char* kWaitReceive4 = "spec.yaml:50:5 Wait(receive_4)";
 constexpr const char* kWaitSend4 = "spec.yaml:50:5 Wait(send_4)";
 
-// The buffers that ranks share, with the number of transfers in a call.
+// The buffers that ranks share, with the number of steps in a call: each step has its own flags.
 constexpr hirgen::SharedShape kWopPartsShared =
     {.bytes = D * kShardBL * E * sizeof(bf16), .transfers = D, .name = "Wop_parts", .where = kShareWopParts};
 constexpr hirgen::SharedShape kU2AllShared =
@@ -136,7 +136,8 @@ constexpr hirgen::SharedShape kW2pPartsShared =
 constexpr hirgen::SharedShape kYShared =
     {.bytes = B * L * E * sizeof(bf16), .transfers = D, .name = "Y", .where = kShareY};
 
-// c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
+// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
+// operand.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -144,7 +145,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. Data members are made before the first call.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
+/// issues work.
 class LlamaBlock final : public hirgen::Program {
  public:
   explicit LlamaBlock(hirgen::Context& context) : context_(context) {
@@ -248,7 +250,7 @@ void LlamaBlock::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
   PV_attention_.run({.q = Rq_, .k = Rk_, .v = QKV_ + kShardH * C + kShardG * C, .o = PV_, .lse = nullptr},
                     workspaces_[0], caller, kAttentionPV);
 
-  // All transfers are issued up front, on a stream of their own.
+  // Ready flags up front, on a stream of their own: transfers of peers wait for them.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
   hirgen::FlagKernel ready_flags(hirgen::FlagUse::kWrite);
@@ -273,7 +275,7 @@ void LlamaBlock::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
     gemm(context_, Wop_s_plan_, PV_ + to * kShardBL * kShardE, Wo, Wop_s, workspaces_[s % kComputeStreams],
          compute, kLinearWopS);
     if (s != D) {
-      // On the copy stream, under the GEMMs of other iterations.
+      // On the copy stream, overlapped with the GEMMs of other iterations.
       HG_CHECK(cudaEventRecord(send_ready_[s], compute), kSend);
       HG_CHECK(cudaStreamWaitEvent(copy, send_ready_[s], 0), kSend);
       hirgen::launch_transfer(Wop_parts_ipc.of<bf16>(to) + rank * kShardBL * E, Wop_ + to * kShardBL * E,
@@ -335,7 +337,7 @@ void LlamaBlock::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
     bf16* W2p_s = s == D ? W2p_parts_ + rank * kShardBL * E : W2p_ + to * kShardBL * E;  // [1, kShardBL, E]
     gemm(context_, W2p_s_plan_, A_s, W2, W2p_s, workspaces_[s % kComputeStreams], compute, kLinearW2pS);
     if (s != D) {
-      // On the copy stream, under the GEMMs of other iterations.
+      // On the copy stream, overlapped with the GEMMs of other iterations.
       HG_CHECK(cudaEventRecord(send_3_ready_[s], compute), kSend3);
       HG_CHECK(cudaStreamWaitEvent(copy, send_3_ready_[s], 0), kSend3);
       hirgen::launch_transfer(W2p_parts_ipc.of<bf16>(to) + rank * kShardBL * E, W2p_ + to * kShardBL * E,
@@ -381,7 +383,7 @@ void LlamaBlock::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaEventRecord(send_4_done_[s], copy), kSend4);
   }
 
-  // The last event implies the earlier ones.
+  // One stream recorded them all, so the last event implies the earlier ones.
   HG_CHECK(cudaStreamWaitEvent(caller, send_3_done_[D - 1], 0), kWaitSend3);
   hirgen::FlagKernel done_flags3(hirgen::FlagUse::kWait);
   for (int64_t s = 1; s < D; ++s) {
@@ -389,7 +391,7 @@ void LlamaBlock::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
   }
   done_flags3.submit(caller, kWaitReceive4);
 
-  // The last event implies the earlier ones.
+  // One stream recorded them all, so the last event implies the earlier ones.
   HG_CHECK(cudaStreamWaitEvent(caller, send_4_done_[D - 1], 0), kWaitSend4);
 }
 
@@ -424,7 +426,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_block", .spec = "spec.yaml",
-               .digest = "553fb7b17f906323c01b64bd23afe0b15a01b78dcbd9b09be10cc18ca7730eff", .mesh_size = D,
+               .digest = "404dd57935c79ab20fe611345d5cc52862903a89af5b8721a34b9d341d3b9fd0", .mesh_size = D,
                .gemms = {{B * L, kShardH2G * C, E, 1}, {D * kShardBL, E, kShardE, 1},
                          {D * kShardBL, kShardF, E, 1}, {D * kShardBL, kShardF, E, 1},
                          {D * kShardBL, E, kShardF, 1}},

@@ -148,7 +148,7 @@ constexpr const char* kWaitReceive7 = "spec.yaml:50:5 Wait(receive_7)";
 constexpr const char* kWaitSend7 = "spec.yaml:50:5 Wait(send_7)";
 constexpr const char* kWaitExchange4 = "spec.yaml:50:5 Wait(exchange_4)";
 
-// The buffers that ranks share, with the number of transfers in a call.
+// The buffers that ranks share, with the number of steps in a call: each step has its own flags.
 constexpr hirgen::SharedShape kWopPartsShared =
     {.bytes = D * kShardBL * E * sizeof(bf16), .transfers = D, .name = "Wop_parts", .where = kShareWopParts};
 constexpr hirgen::SharedShape kU2AllShared =
@@ -158,7 +158,8 @@ constexpr hirgen::SharedShape kW2pPartsShared =
 constexpr hirgen::SharedShape kYShared =
     {.bytes = B * L * E * sizeof(bf16), .transfers = D, .name = "Y", .where = kShareY};
 
-// c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
+// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
+// operand.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -166,7 +167,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. Data members are made before the first call.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
+/// issues work.
 class LlamaBlockAcrossNodes final : public hirgen::Program {
  public:
   explicit LlamaBlockAcrossNodes(hirgen::Context& context) : context_(context) {
@@ -279,7 +281,7 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
   PV_attention_.run({.q = Rq_, .k = Rk_, .v = QKV_ + kShardH * C + kShardG * C, .o = PV_, .lse = nullptr},
                     workspaces_[0], caller, kAttentionPV);
 
-  // All transfers are issued up front, on a stream of their own.
+  // Ready flags up front, on a stream of their own: transfers of peers wait for them.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
   hirgen::FlagKernel ready_flags(hirgen::FlagUse::kWrite);
@@ -309,7 +311,7 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
       const int64_t from = (D + rank - s) % D;
       bf16* Wop_s_2 = Wop_ + to * kShardBL * E;  // [1, kShardBL, E]
 
-      // On the stream of the communicator, under the GEMMs of other iterations.
+      // On the stream of the communicator, overlapped with the GEMMs of other iterations.
       HG_CHECK(cudaEventRecord(exchange_ready_[s], compute), kExchange);
       HG_CHECK(cudaStreamWaitEvent(x_.stream, exchange_ready_[s], 0), kExchange);
       HG_CHECK(ncclGroupStart(), kExchange);
@@ -326,7 +328,7 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
       HG_CHECK(ncclGroupEnd(), kExchange);
       HG_CHECK(cudaEventRecord(exchange_done_[s], x_.stream), kExchange);
       if (peers_.is_ipc_peer(to)) {
-        // On the copy stream, under the GEMMs of other iterations.
+        // On the copy stream, overlapped with the GEMMs of other iterations.
         HG_CHECK(cudaEventRecord(send_ready_[s], compute), kSend);
         HG_CHECK(cudaStreamWaitEvent(copy, send_ready_[s], 0), kSend);
         hirgen::launch_transfer(Wop_parts_ipc.of<bf16>(to) + rank * kShardBL * E, Wop_s_2,
@@ -351,7 +353,7 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
   }
   done_flags.submit(caller, kWaitReceive);
 
-  // The last event implies the earlier ones.
+  // One stream recorded them all, so the last event implies the earlier ones.
   HG_CHECK(cudaStreamWaitEvent(caller, exchange_done_[D - 1], 0), kWaitExchange);
 
   // Views are {axes, {extents}, {strides}}.
@@ -437,7 +439,7 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
       const int64_t from = (D + rank - s) % D;
       bf16* W2p_s_2 = W2p_ + partner * kShardBL * E;  // [1, kShardBL, E]
 
-      // On the stream of the communicator, under the GEMMs of other iterations.
+      // On the stream of the communicator, overlapped with the GEMMs of other iterations.
       HG_CHECK(cudaEventRecord(exchange_3_ready_[s], compute), kExchange3);
       HG_CHECK(cudaStreamWaitEvent(x_.stream, exchange_3_ready_[s], 0), kExchange3);
       HG_CHECK(ncclGroupStart(), kExchange3);
@@ -454,7 +456,7 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
       HG_CHECK(ncclGroupEnd(), kExchange3);
       HG_CHECK(cudaEventRecord(exchange_3_done_[s], x_.stream), kExchange3);
       if (peers_.is_ipc_peer(partner)) {
-        // On the copy stream, under the GEMMs of other iterations.
+        // On the copy stream, overlapped with the GEMMs of other iterations.
         HG_CHECK(cudaEventRecord(send_5_ready_[s], compute), kSend5);
         HG_CHECK(cudaStreamWaitEvent(copy, send_5_ready_[s], 0), kSend5);
         hirgen::launch_transfer(W2p_parts_ipc.of<bf16>(partner) + rank * kShardBL * E, W2p_s_2,
@@ -479,7 +481,7 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
   }
   done_flags2.submit(caller, kWaitReceive5);
 
-  // The last event implies the earlier ones.
+  // One stream recorded them all, so the last event implies the earlier ones.
   HG_CHECK(cudaStreamWaitEvent(caller, exchange_3_done_[D - 1], 0), kWaitExchange3);
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, mlp_, {2, {1, kShardBL * E}, {0, 1}}, W2p_parts_,
                         {2, {D, kShardBL * E}, {kShardBL * E, 1}}, caller, kReduceMlp);
@@ -568,7 +570,7 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
     }
   }
 
-  // The last event implies the earlier ones.
+  // One stream recorded them all, so the last event implies the earlier ones.
   HG_CHECK(cudaStreamWaitEvent(caller, exchange_4_done_[D - 1], 0), kWaitExchange4);
 
   // A graph joins all of its streams.

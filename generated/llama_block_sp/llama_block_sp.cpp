@@ -123,7 +123,7 @@ constexpr const char* kWaitSend2 = "spec.yaml:39:5 Wait(send_2)";
 constexpr const char* kWaitSend3 = "spec.yaml:44:5 Wait(send_3)";
 constexpr const char* kWaitSend4 = "spec.yaml:49:5 Wait(send_4)";
 
-// The buffers that ranks share, with the number of transfers in a call.
+// The buffers that ranks share, with the number of steps in a call: each step has its own flags.
 constexpr hirgen::SharedShape kU1Shared =
     {.bytes = kShardBL * E * sizeof(bf16), .transfers = D, .name = "U1", .where = kShareU1};
 constexpr hirgen::SharedShape kWopShared =
@@ -133,7 +133,8 @@ constexpr hirgen::SharedShape kU2Shared =
 constexpr hirgen::SharedShape kW2pShared =
     {.bytes = D * kShardBL * E * sizeof(bf16), .transfers = D, .name = "W2p", .where = kShareW2p};
 
-// c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
+// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
+// operand.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -141,7 +142,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. Data members are made before the first call.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
+/// issues work.
 class LlamaBlockSp final : public hirgen::Program {
  public:
   explicit LlamaBlockSp(hirgen::Context& context) : context_(context) {
@@ -307,7 +309,7 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       const int64_t from = (D + rank - s) % D;
       HG_CHECK(driver_.cuStreamWriteValue32(compute, Wop_ipc.ready_at(to, s), Wop_ipc.sequence(), 0), kSend2);
 
-      // On the copy stream, under the GEMMs of other iterations.
+      // On the copy stream, overlapped with the GEMMs of other iterations.
       HG_CHECK(cudaEventRecord(receive_2_ready_[s], compute), kReceive2);
       HG_CHECK(cudaStreamWaitEvent(copy, receive_2_ready_[s], 0), kReceive2);
       HG_CHECK(
@@ -322,7 +324,7 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     }
   }
 
-  // The last event implies the earlier ones.
+  // One stream recorded them all, so the last event implies the earlier ones.
   HG_CHECK(cudaStreamWaitEvent(caller, receive_2_done_[D - 1], 0), kWaitReceive2);
 
   // Views are {axes, {extents}, {strides}}.
@@ -377,7 +379,7 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       const int64_t from = (D + rank - s) % D;
       HG_CHECK(driver_.cuStreamWriteValue32(compute, W2p_ipc.ready_at(to, s), W2p_ipc.sequence(), 0), kSend4);
 
-      // On the copy stream, under the GEMMs of other iterations.
+      // On the copy stream, overlapped with the GEMMs of other iterations.
       HG_CHECK(cudaEventRecord(receive_4_ready_[s], compute), kReceive4);
       HG_CHECK(cudaStreamWaitEvent(copy, receive_4_ready_[s], 0), kReceive4);
       HG_CHECK(
@@ -392,7 +394,7 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     }
   }
 
-  // The last event implies the earlier ones.
+  // One stream recorded them all, so the last event implies the earlier ones.
   HG_CHECK(cudaStreamWaitEvent(caller, receive_4_done_[D - 1], 0), kWaitReceive4);
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, mlp_, {2, {1, kShardBL * E}, {0, 1}}, W2p_parts_,
                         {2, {D, kShardBL * E}, {kShardBL * E, 1}}, caller, kReduceMlp);
@@ -457,7 +459,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_block_sp", .spec = "spec.yaml",
-               .digest = "a7df3ef00ed4a233a8644c24abb5b7d4a6f058ec0d45619abc1b450308830bff", .mesh_size = D,
+               .digest = "58db33f66096d6c0f5bcdea9b230095249d41446d4f1f5615acbdc70420cc534", .mesh_size = D,
                .gemms = {{D * kShardBL, kShardH2G * C, E, 1}, {D * kShardBL, E, kShardE, 1},
                          {D * kShardBL, kShardF, E, 1}, {D * kShardBL, kShardF, E, 1},
                          {D * kShardBL, E, kShardF, 1}},

@@ -69,13 +69,14 @@ constexpr const char* kReceive2 = "spec.yaml:23:5 receive_2: receive of Y_rows_a
 constexpr const char* kWaitSend = "spec.yaml:22:5 Wait(send)";
 constexpr const char* kWaitReceive2 = "spec.yaml:23:5 Wait(receive_2)";
 
-// The buffers that ranks share, with the number of transfers in a call.
+// The buffers that ranks share, with the number of steps in a call: each step has its own flags.
 constexpr hirgen::SharedShape kPShared =
     {.bytes = D * kShardM * K * sizeof(bf16), .transfers = D, .name = "P", .where = kShareP};
 constexpr hirgen::SharedShape kYShared =
     {.bytes = M * K * sizeof(bf16), .transfers = D, .name = "Y", .where = kShareY};
 
-// c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
+// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
+// operand.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -83,7 +84,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. Data members are made before the first call.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
+/// issues work.
 class LlamaMlp final : public hirgen::Program {
  public:
   explicit LlamaMlp(hirgen::Context& context) : context_(context) {
@@ -161,7 +163,7 @@ void LlamaMlp::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
     }
   }
 
-  // The last event implies the earlier ones.
+  // One stream recorded them all, so the last event implies the earlier ones.
   HG_CHECK(cudaStreamWaitEvent(caller, receive_done_[D - 1], 0), kWaitReceive);
 
   // Views are {axes, {extents}, {strides}}.
@@ -226,7 +228,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_mlp", .spec = "spec.yaml",
-               .digest = "e3f8940c6cfeb2b4cb8769ea272fd064d449e34d752e86eb2f5a11b06ae04dd3", .mesh_size = D,
+               .digest = "0060c3c5bd9aae10b67247e59fdfe62965b51aa11f4d907fe843098176759598", .mesh_size = D,
                .gemms = {{M, kShardN, K, 1}, {M, kShardN, K, 1}, {D * kShardM, K, kShardN, 1}},
                .communications = {"sendrecv x", "sendrecv x"}, .bytes = (D - 1) * kShardM * K * 2,
                .largest = "sendrecv", .transport = "ipc-get", .graph = true,

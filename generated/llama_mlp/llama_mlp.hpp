@@ -12,7 +12,7 @@ namespace hirgen_llama_mlp {
 /// The program, as the driver and the C ABI use it.
 const hirgen::ProgramTable& table();
 
-/// The program for several nodes, llama_mlp_across_nodes.cpp: memory is shared within them alone.
+/// The program for several nodes, llama_mlp_across_nodes.cpp: ranks share memory only within a node.
 std::unique_ptr<hirgen::Program> create_across_nodes(hirgen::Context& context);
 
 /// The operations of the spec on whole tensors, one by one: what a call is checked against.

@@ -36,7 +36,8 @@ constexpr const char* kMatmulP = "spec.yaml:13:5 Matmul of P_s";
 constexpr const char* kAllreduce = "spec.yaml:14:5 allreduce: Allreduce of P_s";
 constexpr const char* kWaitAllreduce = "spec.yaml:14:5 Wait(allreduce)";
 
-// c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
+// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
+// operand.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -44,7 +45,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. Data members are made before the first call.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
+/// issues work.
 class MatmulAr final : public hirgen::Program {
  public:
   explicit MatmulAr(hirgen::Context& context) : context_(context) {
@@ -86,7 +88,7 @@ void MatmulAr::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     gemm(context_, P_plan_, A + s * kSliceM * kShardK, B, P_s, workspaces_[s % kComputeStreams], compute,
          kMatmulP);
 
-    // On the stream of the communicator, under the GEMMs of other iterations.
+    // On the stream of the communicator, overlapped with the GEMMs of other iterations.
     HG_CHECK(cudaEventRecord(allreduce_ready_[s], compute), kAllreduce);
     HG_CHECK(cudaStreamWaitEvent(x_.stream, allreduce_ready_[s], 0), kAllreduce);
     HG_CHECK(ncclAllReduce(P_s, C + s * kSliceM * N, kSliceM * N, ncclBfloat16, ncclSum, x_.comm, x_.stream),
@@ -94,7 +96,7 @@ void MatmulAr::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaEventRecord(allreduce_done_[s], x_.stream), kAllreduce);
   }
 
-  // The last event implies the earlier ones.
+  // One stream recorded them all, so the last event implies the earlier ones.
   HG_CHECK(cudaStreamWaitEvent(caller, allreduce_done_[S - 1], 0), kWaitAllreduce);
   context_.call_issued(caller);
 }
@@ -121,7 +123,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_ar", .spec = "spec.yaml",
-               .digest = "3413745145417ab79393ce0ab6de0d9c36e0745fd447d38b3fec89b9d387f3e4", .mesh_size = D,
+               .digest = "303ff6b7af6a89a24948c2bb323b39d25abc5141e6ead99613b301dfd288c963", .mesh_size = D,
                .gemms = {{S * kSliceM, N, kShardK, 1}}, .communications = {"allreduce x"},
                .bytes = S * kSliceM * N * 2, .largest = "allreduce", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

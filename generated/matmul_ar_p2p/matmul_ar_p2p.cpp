@@ -52,13 +52,14 @@ constexpr const char* kWaitSend = "spec.yaml:17:5 Wait(send)";
 constexpr const char* kWaitSend2 = "spec.yaml:18:5 Wait(send_2)";
 constexpr const char* kWaitReceive2 = "spec.yaml:18:5 Wait(receive_2)";
 
-// The buffers that ranks share, with the number of transfers in a call.
+// The buffers that ranks share, with the number of steps in a call: each step has its own flags.
 constexpr hirgen::SharedShape kPShared =
     {.bytes = D * kShardM * N * sizeof(bf16), .transfers = D, .name = "P", .where = kShareP};
 constexpr hirgen::SharedShape kCShared =
     {.bytes = D * kShardM * N * sizeof(bf16), .transfers = D, .name = "C", .where = kShareC};
 
-// c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
+// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
+// operand.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -66,7 +67,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. Data members are made before the first call.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
+/// issues work.
 class MatmulArP2p final : public hirgen::Program {
  public:
   explicit MatmulArP2p(hirgen::Context& context) : context_(context) {
@@ -127,7 +129,7 @@ void MatmulArP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       const int64_t from = (D + rank - s) % D;
       HG_CHECK(driver_.cuStreamWriteValue32(compute, P_ipc.ready_at(to, s), P_ipc.sequence(), 0), kSend);
 
-      // On the copy stream, under the GEMMs of other iterations.
+      // On the copy stream, overlapped with the GEMMs of other iterations.
       HG_CHECK(cudaEventRecord(receive_ready_[s], compute), kReceive);
       HG_CHECK(cudaStreamWaitEvent(copy, receive_ready_[s], 0), kReceive);
       HG_CHECK(driver_.cuStreamWaitValue32(copy, P_ipc.ready(s), P_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
@@ -146,7 +148,7 @@ void MatmulArP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[s], 0), kJoined);
   }
 
-  // The last event implies the earlier ones.
+  // One stream recorded them all, so the last event implies the earlier ones.
   HG_CHECK(cudaStreamWaitEvent(caller, receive_done_[D - 1], 0), kWaitReceive);
 
   // Views are {axes, {extents}, {strides}}.
@@ -184,7 +186,7 @@ void MatmulArP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaEventRecord(wait_send_2_[s], caller), kWaitSend2);  // for the watchdog only
   }
 
-  // The last event implies the earlier ones.
+  // One stream recorded them all, so the last event implies the earlier ones.
   HG_CHECK(cudaStreamWaitEvent(caller, receive_2_done_[D - 1], 0), kWaitReceive2);
   context_.call_issued(caller);
 }
@@ -211,7 +213,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_ar_p2p", .spec = "spec.yaml",
-               .digest = "d276a97a8911dfd861ec55f273545c27eb5c1ffbab6f9340e0eed57102f35c49", .mesh_size = D,
+               .digest = "2e24b053aff24d4bc58f5987950d2395fb3e8dff9d25054930ca1e1e612df1d0", .mesh_size = D,
                .gemms = {{D * kShardM, N, kShardK, 1}}, .communications = {"sendrecv x", "sendrecv x"},
                .bytes = (D - 1) * kShardM * N * 2, .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -47,13 +47,14 @@ constexpr const char* kShareP = "spec.yaml:17:5 sharing P with the other ranks";
 constexpr const char* kPeerReadSumR = "spec.yaml:17:5 PeerReadSum of R";
 constexpr const char* kWaitReceive2 = "spec.yaml:18:5 Wait(receive_2)";
 
-// The buffers that ranks share, with the number of transfers in a call.
+// The buffers that ranks share, with the number of steps in a call: each step has its own flags.
 constexpr hirgen::SharedShape kCShared =
     {.bytes = D * kShardM * N * sizeof(bf16), .transfers = D, .name = "C", .where = kShareC};
 constexpr hirgen::SharedShape kPShared =
     {.bytes = D * kShardM * N * sizeof(bf16), .transfers = D, .name = "P", .where = kShareP};
 
-// c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
+// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
+// operand.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -61,7 +62,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. Data members are made before the first call.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
+/// issues work.
 class MatmulArPeerRead final : public hirgen::Program {
  public:
   explicit MatmulArPeerRead(hirgen::Context& context) : context_(context) {
@@ -92,7 +94,7 @@ void MatmulArPeerRead::run(cudaStream_t caller, const std::vector<void*>& tensor
   const hirgen::Shared& C_ipc = peers_.begin_call(C, kCShared);
   const hirgen::Shared& P_ipc = peers_.begin_call(P_, kPShared);
 
-  // All transfers are issued up front, on a stream of their own.
+  // Ready flags up front, on a stream of their own: transfers of peers wait for them.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
   hirgen::MemOpBatch ready_flags(hirgen::FlagUse::kWrite, driver_);
@@ -104,7 +106,7 @@ void MatmulArPeerRead::run(cudaStream_t caller, const std::vector<void*>& tensor
   ready_flags.submit(copy, kReceive2);
   gemm(context_, P_plan_, A, B, P_, workspace_, caller, kMatmulP);
 
-  // All transfers are issued up front, on a stream of their own.
+  // Ready flags up front, on a stream of their own: transfers of peers wait for them.
   HG_CHECK(cudaEventRecord(started2_[0], caller), kStarted2);
   HG_CHECK(cudaStreamWaitEvent(copy, started2_[0], 0), kStarted2);
   hirgen::MemOpBatch ready_flags2(hirgen::FlagUse::kWrite, driver_);
@@ -162,7 +164,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_ar_peer_read", .spec = "spec.yaml",
-               .digest = "656a7675f7c765a8f95f0cf6419d4a2e543f94428c6ef42041edfff0156d95db", .mesh_size = D,
+               .digest = "68fc76ee7cb4175e70523ada7c47f7a0826202925f83ff091ac9eae42ffdf255", .mesh_size = D,
                .gemms = {{D * kShardM, N, kShardK, 1}}, .communications = {"sendrecv x", "sendrecv x"},
                .bytes = (D - 1) * kShardM * N * 2, .largest = "sendrecv", .transport = "ipc-get, ipc-put",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

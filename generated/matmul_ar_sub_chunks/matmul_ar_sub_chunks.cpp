@@ -50,13 +50,14 @@ constexpr const char* kSend2 = "spec.yaml:18:5 send_2: send of R_s_c";
 constexpr const char* kWaitReceive2 = "spec.yaml:18:5 Wait(receive_2)";
 constexpr const char* kWaitSend2 = "spec.yaml:18:5 Wait(send_2)";
 
-// The buffers that ranks share, with the number of transfers in a call.
+// The buffers that ranks share, with the number of steps in a call: each step has its own flags.
 constexpr hirgen::SharedShape kPPartsShared =
     {.bytes = D * kShardM * N * sizeof(bf16), .transfers = D * 2, .name = "P_parts", .where = kSharePParts};
 constexpr hirgen::SharedShape kCShared =
     {.bytes = D * kShardM * N * sizeof(bf16), .transfers = D * 2, .name = "C", .where = kShareC};
 
-// c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
+// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
+// operand.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -64,7 +65,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. Data members are made before the first call.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
+/// issues work.
 class MatmulArSubChunks final : public hirgen::Program {
  public:
   explicit MatmulArSubChunks(hirgen::Context& context) : context_(context) {
@@ -103,7 +105,7 @@ void MatmulArSubChunks::run(cudaStream_t caller, const std::vector<void*>& tenso
   const hirgen::Shared& P_parts_ipc = peers_.begin_call(P_parts_, kPPartsShared);
   const hirgen::Shared& C_ipc = peers_.begin_call(C, kCShared);
 
-  // All transfers are issued up front, on a stream of their own.
+  // Ready flags up front, on a stream of their own: transfers of peers wait for them.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
   hirgen::MemOpBatch ready_flags(hirgen::FlagUse::kWrite, driver_);
@@ -187,7 +189,7 @@ void MatmulArSubChunks::run(cudaStream_t caller, const std::vector<void*>& tenso
   done_flags2.submit(caller, kWaitReceive2);
   HG_CHECK(cudaEventRecord(wait_receive_2_[0], caller), kWaitReceive2);  // for the watchdog only
 
-  // The last event implies the earlier ones.
+  // One stream recorded them all, so the last event implies the earlier ones.
   HG_CHECK(cudaStreamWaitEvent(caller, send_2_done_[D + (D - 1)], 0), kWaitSend2);
   context_.call_issued(caller);
 }
@@ -214,7 +216,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_ar_sub_chunks", .spec = "spec.yaml",
-               .digest = "47e2a8f0be64d9dec18425f07fcb099ea0e20f55a979f2d72489de92312c6560", .mesh_size = D,
+               .digest = "ed7677d5e76ac3a7eb1c86bf43f06a734148259d866d24d6699ebde75002b189", .mesh_size = D,
                .gemms = {{D * kChunkM * 2, N, kShardK, 1}}, .communications = {"sendrecv x", "sendrecv x"},
                .bytes = (D - 1) * kChunkM * N * 4, .largest = "sendrecv", .transport = "ipc-put",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

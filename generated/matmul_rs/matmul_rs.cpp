@@ -37,7 +37,8 @@ constexpr const char* kMatmulP = "spec.yaml:13:5 Matmul of P_s";
 constexpr const char* kReduceScatter = "spec.yaml:15:5 reduce_scatter: ReduceScatter of Q_s";
 constexpr const char* kWaitReduceScatter = "spec.yaml:15:5 Wait(reduce_scatter)";
 
-// c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
+// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
+// operand.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -45,7 +46,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. Data members are made before the first call.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
+/// issues work.
 class MatmulRs final : public hirgen::Program {
  public:
   explicit MatmulRs(hirgen::Context& context) : context_(context) {
@@ -86,7 +88,7 @@ void MatmulRs::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     gemm(context_, P_plan_, A + s * kSliceM * kShardK, B, P_ + s * kSliceM * N,
          workspaces_[s % kComputeStreams], compute, kMatmulP);
 
-    // On the stream of the communicator, under the GEMMs of other iterations.
+    // On the stream of the communicator, overlapped with the GEMMs of other iterations.
     HG_CHECK(cudaEventRecord(reduce_scatter_ready_[s], compute), kReduceScatter);
     HG_CHECK(cudaStreamWaitEvent(x_.stream, reduce_scatter_ready_[s], 0), kReduceScatter);
     HG_CHECK(ncclReduceScatter(P_ + s * kSliceM * N, C + s * kShardM * N, kShardM * N, ncclBfloat16, ncclSum,
@@ -95,7 +97,7 @@ void MatmulRs::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaEventRecord(reduce_scatter_done_[s], x_.stream), kReduceScatter);
   }
 
-  // The last event implies the earlier ones.
+  // One stream recorded them all, so the last event implies the earlier ones.
   HG_CHECK(cudaStreamWaitEvent(caller, reduce_scatter_done_[S - 1], 0), kWaitReduceScatter);
   context_.call_issued(caller);
 }
@@ -122,7 +124,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs", .spec = "spec.yaml",
-               .digest = "f54c950945f7ba3e1a2ff1ec0537b22dd6c0c3714a486a58353347904506a53b", .mesh_size = D,
+               .digest = "7f11b0ed1b71d740a9c1831ceff382016eea8706d26b613a819ce528c50be5a6", .mesh_size = D,
                .gemms = {{S * kSliceM, N, kShardK, 1}}, .communications = {"reducescatter x"},
                .bytes = S * D * kShardM * N * 2, .largest = "reducescatter", .team_size = D,
                .transport = "nccl", .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

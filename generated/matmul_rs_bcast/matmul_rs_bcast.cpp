@@ -38,7 +38,8 @@ constexpr const char* kMatmulP = "spec.yaml:15:5 Matmul of P_s";
 constexpr const char* kReduceScatter = "spec.yaml:16:5 reduce_scatter: ReduceScatter of P_s";
 constexpr const char* kWaitReduceScatter = "spec.yaml:16:5 Wait(reduce_scatter)";
 
-// c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
+// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
+// operand.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -46,7 +47,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. Data members are made before the first call.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
+/// issues work.
 class MatmulRsBcast final : public hirgen::Program {
  public:
   explicit MatmulRsBcast(hirgen::Context& context) : context_(context) {
@@ -88,7 +90,7 @@ void MatmulRsBcast::run(cudaStream_t caller, const std::vector<void*>& tensors) 
     gemm(context_, P_plan_, A + s * D * kShardM * kShardK, B, P_s, workspaces_[s % kComputeStreams], compute,
          kMatmulP);
 
-    // On the stream of the communicator, under the GEMMs of other iterations.
+    // On the stream of the communicator, overlapped with the GEMMs of other iterations.
     HG_CHECK(cudaEventRecord(reduce_scatter_ready_[s], compute), kReduceScatter);
     HG_CHECK(cudaStreamWaitEvent(x_.stream, reduce_scatter_ready_[s], 0), kReduceScatter);
     HG_CHECK(
@@ -97,7 +99,7 @@ void MatmulRsBcast::run(cudaStream_t caller, const std::vector<void*>& tensors) 
     HG_CHECK(cudaEventRecord(reduce_scatter_done_[s], x_.stream), kReduceScatter);
   }
 
-  // The last event implies the earlier ones.
+  // One stream recorded them all, so the last event implies the earlier ones.
   HG_CHECK(cudaStreamWaitEvent(caller, reduce_scatter_done_[S - 1], 0), kWaitReduceScatter);
   context_.call_issued(caller);
 }
@@ -124,7 +126,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_bcast", .spec = "spec.yaml",
-               .digest = "4629f302c5c6ea78be71db6a9d8354b3a5e7fc38f1c5166a5763d38076624791", .mesh_size = D,
+               .digest = "0b5f36b45fc87aced9e9651c4be373100fd83f61d5cc10a1b869845d51172bc4", .mesh_size = D,
                .gemms = {{S * D * kShardM, N, kShardK, 1}}, .communications = {"reducescatter x"},
                .bytes = S * D * kShardM * N * 2, .largest = "reducescatter", .team_size = D,
                .transport = "nccl", .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

@@ -42,11 +42,12 @@ constexpr const char* kShareP = "spec.yaml:16:5 sharing P with the other ranks";
 constexpr const char* kPeerReadSumC = "spec.yaml:16:5 PeerReadSum of C";
 constexpr const char* kWaitSend = "spec.yaml:16:5 Wait(send)";
 
-// The buffers that ranks share, with the number of transfers in a call.
+// The buffers that ranks share, with the number of steps in a call: each step has its own flags.
 constexpr hirgen::SharedShape kPShared =
     {.bytes = D * kShardM * N * sizeof(bf16), .transfers = D, .name = "P", .where = kShareP};
 
-// c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
+// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
+// operand.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -54,7 +55,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. Data members are made before the first call.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
+/// issues work.
 class MatmulRsPeerRead final : public hirgen::Program {
  public:
   explicit MatmulRsPeerRead(hirgen::Context& context) : context_(context) {
@@ -85,7 +87,7 @@ void MatmulRsPeerRead::run(cudaStream_t caller, const std::vector<void*>& tensor
 
   gemm(context_, P_plan_, A, B, P_, workspace_, caller, kMatmulP);
 
-  // All transfers are issued up front, on a stream of their own.
+  // Ready flags up front, on a stream of their own: transfers of peers wait for them.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
   hirgen::MemOpBatch ready_flags(hirgen::FlagUse::kWrite, driver_);
@@ -134,7 +136,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_peer_read", .spec = "spec.yaml",
-               .digest = "f48fb84197dab441356b7daf7883167fe701e136b847feb0da9f3bef2848faf9", .mesh_size = D,
+               .digest = "f806a00d53f7dd036773b290cb0489556207539636df74025f5f44d858ee7592", .mesh_size = D,
                .gemms = {{D * kShardM, N, kShardK, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * N * 2, .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -37,7 +37,8 @@ constexpr const char* kMatmulP = "spec.yaml:15:5 Matmul of P_s";
 constexpr const char* kReduceToRoot = "spec.yaml:16:5 reduce_to_root: Reduce of P_s";
 constexpr const char* kWaitReduceToRoot = "spec.yaml:16:5 Wait(reduce_to_root)";
 
-// c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
+// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
+// operand.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -45,7 +46,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. Data members are made before the first call.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
+/// issues work.
 class MatmulRsReduce final : public hirgen::Program {
  public:
   explicit MatmulRsReduce(hirgen::Context& context) : context_(context) {
@@ -87,7 +89,7 @@ void MatmulRsReduce::run(cudaStream_t caller, const std::vector<void*>& tensors)
     gemm(context_, P_plan_, A + s * kShardM * kShardK, B, P_s, workspaces_[s % kComputeStreams], compute,
          kMatmulP);
 
-    // On the stream of the communicator, under the GEMMs of other iterations.
+    // On the stream of the communicator, overlapped with the GEMMs of other iterations.
     HG_CHECK(cudaEventRecord(reduce_to_root_ready_[s], compute), kReduceToRoot);
     HG_CHECK(cudaStreamWaitEvent(x_.stream, reduce_to_root_ready_[s], 0), kReduceToRoot);
     HG_CHECK(ncclReduce(P_s, C, kShardM * N, ncclBfloat16, ncclSum, static_cast<int>(s), x_.comm, x_.stream),
@@ -95,7 +97,7 @@ void MatmulRsReduce::run(cudaStream_t caller, const std::vector<void*>& tensors)
     HG_CHECK(cudaEventRecord(reduce_to_root_done_[s], x_.stream), kReduceToRoot);
   }
 
-  // The last event implies the earlier ones.
+  // One stream recorded them all, so the last event implies the earlier ones.
   HG_CHECK(cudaStreamWaitEvent(caller, reduce_to_root_done_[D - 1], 0), kWaitReduceToRoot);
   context_.call_issued(caller);
 }
@@ -122,7 +124,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_reduce", .spec = "spec.yaml",
-               .digest = "8e9f23b7d82a10cdf03e57a10d0bf8b9c54bbd82eab2120f1f649f09b9f9368e", .mesh_size = D,
+               .digest = "816564b83931bf0e0fc1330160695fc69a1cf58ad4a2a5a609c56b71218c2653", .mesh_size = D,
                .gemms = {{D * kShardM, N, kShardK, 1}}, .communications = {"reduce x"},
                .bytes = D * kShardM * N * 2, .largest = "reduce", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

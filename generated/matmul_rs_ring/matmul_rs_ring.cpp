@@ -42,11 +42,12 @@ constexpr const char* kWaitReceive = "spec.yaml:16:5 Wait(receive)";
 constexpr const char* kBinaryPSC = "spec.yaml:16:5 Binary of P_s_c";
 constexpr const char* kWaitSend = "spec.yaml:16:5 Wait(send)";
 
-// The buffers that ranks share, with the number of transfers in a call.
+// The buffers that ranks share, with the number of steps in a call: each step has its own flags.
 constexpr hirgen::SharedShape kPSumsShared =
     {.bytes = D * kShardM * N * sizeof(bf16), .transfers = D * 2, .name = "P_sums", .where = kSharePSums};
 
-// c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
+// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
+// operand.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -54,7 +55,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. Data members are made before the first call.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
+/// issues work.
 class MatmulRsRing final : public hirgen::Program {
  public:
   explicit MatmulRsRing(hirgen::Context& context) : context_(context) {
@@ -87,7 +89,7 @@ void MatmulRsRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const int64_t to = (rank + 1) % D;
   const hirgen::Shared& P_sums_ipc = peers_.begin_call(P_sums_, kPSumsShared);
 
-  // All transfers are issued up front, on a stream of their own.
+  // Ready flags up front, on a stream of their own: transfers of peers wait for them.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
   for (int64_t s = 1; s < D; ++s) {
@@ -138,7 +140,7 @@ void MatmulRsRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     }
   }
 
-  // The last event implies the earlier ones.
+  // One stream recorded them all, so the last event implies the earlier ones.
   HG_CHECK(cudaStreamWaitEvent(caller, send_done_[(D - 1) * 2 + 1], 0), kWaitSend);
   context_.call_issued(caller);
 }
@@ -165,7 +167,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_ring", .spec = "spec.yaml",
-               .digest = "0ac3f64b2c2a4db379704258d6925c23ffd89ed0b12882ebff4a77f9523b3b81", .mesh_size = D,
+               .digest = "15f99c096c6b5d90b0cfda08fe30d4bfed0982478525ae7fc6543504194e9726", .mesh_size = D,
                .gemms = {{D * kChunkM * 2, N, kShardK, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kChunkM * N * 4, .largest = "sendrecv", .transport = "ipc-put",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

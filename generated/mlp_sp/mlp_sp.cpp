@@ -52,7 +52,8 @@ constexpr const char* kLinearP = "spec.yaml:21:5 Linear of P";
 constexpr const char* kReduceScatter = "spec.yaml:23:5 reduce_scatter: ReduceScatter of R";
 constexpr const char* kAddY = "spec.yaml:24:5 add of Y";
 
-// c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
+// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
+// operand.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -60,7 +61,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. Data members are made before the first call.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
+/// issues work.
 class MlpSp final : public hirgen::Program {
  public:
   explicit MlpSp(hirgen::Context& context) : context_(context) {}

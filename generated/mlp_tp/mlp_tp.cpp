@@ -49,7 +49,8 @@ constexpr const char* kLinearP = "spec.yaml:17:5 Linear of P_s";
 constexpr const char* kReduceScatter = "spec.yaml:19:5 reduce_scatter: ReduceScatter of R_s";
 constexpr const char* kWaitReduceScatter = "spec.yaml:19:5 Wait(reduce_scatter)";
 
-// c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
+// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
+// operand.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -57,7 +58,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. Data members are made before the first call.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
+/// issues work.
 class MlpTp final : public hirgen::Program {
  public:
   explicit MlpTp(hirgen::Context& context) : context_(context) {
@@ -117,7 +119,7 @@ void MlpTp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     gemm(context_, P_plan_, A_s, W2, P_ + s * kSliceM * K, workspaces_[s % kComputeStreams], compute,
          kLinearP);
 
-    // On the stream of the communicator, under the GEMMs of other iterations.
+    // On the stream of the communicator, overlapped with the GEMMs of other iterations.
     HG_CHECK(cudaEventRecord(reduce_scatter_ready_[s], compute), kReduceScatter);
     HG_CHECK(cudaStreamWaitEvent(x_.stream, reduce_scatter_ready_[s], 0), kReduceScatter);
     HG_CHECK(ncclReduceScatter(P_ + s * kSliceM * K, Y + s * kShardM * K, kShardM * K, ncclBfloat16, ncclSum,
@@ -126,7 +128,7 @@ void MlpTp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaEventRecord(reduce_scatter_done_[s], x_.stream), kReduceScatter);
   }
 
-  // The last event implies the earlier ones.
+  // One stream recorded them all, so the last event implies the earlier ones.
   HG_CHECK(cudaStreamWaitEvent(caller, reduce_scatter_done_[S - 1], 0), kWaitReduceScatter);
   context_.call_issued(caller);
 }
@@ -153,7 +155,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) { return std::
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "mlp_tp", .spec = "spec.yaml",
-               .digest = "4524e09dfd83f8fb45f614f273d9df0920e6b377deb1e1f08326d90c47e8c9fd", .mesh_size = D,
+               .digest = "8e88e04109079c4e20bf0a0e23a03c8075c98e5da5ee9a0d5a3b6f067a3fbbdb", .mesh_size = D,
                .gemms = {{S * kSliceM, kShardN, K, 1}, {S * kSliceM, K, kShardN, 1}},
                .communications = {"allgather x", "reducescatter x"}, .bytes = S * D * kShardM * K * 2,
                .largest = "allgather", .team_size = D, .transport = "nccl",

@@ -66,7 +66,8 @@ constexpr const char* kWaitGather2 = "spec.yaml:18:5 Wait(gather_2)";
 constexpr const char* kMatmulDW1 = "spec.yaml:26:5 Matmul of dW1";
 constexpr const char* kWaitReduceScatter = "spec.yaml:29:5 Wait(reduce_scatter)";
 
-// c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
+// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
+// operand.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -74,7 +75,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. Data members are made before the first call.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
+/// issues work.
 class MlpTpBackward final : public hirgen::Program {
  public:
   explicit MlpTpBackward(hirgen::Context& context) : context_(context) {}

@@ -45,7 +45,8 @@ constexpr const char* kMatmulP = "spec.yaml:18:5 Matmul of P_s";
 constexpr const char* kAllToAll2 = "spec.yaml:19:5 all_to_all_2: AllToAll of P_s";
 constexpr const char* kWaitAllToAll2 = "spec.yaml:19:5 Wait(all_to_all_2)";
 
-// c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
+// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
+// operand.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -53,7 +54,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. Data members are made before the first call.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
+/// issues work.
 class MoeA2a final : public hirgen::Program {
  public:
   explicit MoeA2a(hirgen::Context& context) : context_(context) {
@@ -119,7 +121,7 @@ void MoeA2a::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     bf16* P_s = P_ + s * D * C * K;  // [D, 1, C, K]
     gemm(context_, P_plan_, A_s, W2, P_s, workspaces_[s % kComputeStreams], compute, kMatmulP);
 
-    // On the stream of the communicator, under the GEMMs of other iterations.
+    // On the stream of the communicator, overlapped with the GEMMs of other iterations.
     HG_CHECK(cudaEventRecord(all_to_all_2_ready_[s], compute), kAllToAll2);
     HG_CHECK(cudaStreamWaitEvent(x_.stream, all_to_all_2_ready_[s], 0), kAllToAll2);
     HG_CHECK(ncclGroupStart(), kAllToAll2);
@@ -134,7 +136,7 @@ void MoeA2a::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaEventRecord(all_to_all_2_done_[s], x_.stream), kAllToAll2);
   }
 
-  // The last event implies the earlier ones.
+  // One stream recorded them all, so the last event implies the earlier ones.
   HG_CHECK(cudaStreamWaitEvent(caller, all_to_all_2_done_[S - 1], 0), kWaitAllToAll2);
   context_.call_issued(caller);
 }
@@ -163,7 +165,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "moe_a2a", .spec = "spec.yaml",
-               .digest = "285d876018854721efd702ba37d4f0223be6ea81cb8a9302ec6c9f99d9673a80", .mesh_size = D,
+               .digest = "7894c382d81dff80dc39773c5508a9c6b1096b2469433513804bda89749da586", .mesh_size = D,
                .gemms = {{S * D * C, N, K, 1}, {S * D * C, K, N, 1}},
                .communications = {"alltoall x", "alltoall x"}, .bytes = S * D * C * K * 2,
                .largest = "alltoall", .team_size = D, .transport = "nccl",

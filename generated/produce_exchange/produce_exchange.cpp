@@ -45,11 +45,12 @@ constexpr const char* kWaitReceive = "spec.yaml:17:5 Wait(receive)";
 constexpr const char* kReduceC = "spec.yaml:17:5 Reduce of C";
 constexpr const char* kWaitSend = "spec.yaml:17:5 Wait(send)";
 
-// The buffers that ranks share, with the number of transfers in a call.
+// The buffers that ranks share, with the number of steps in a call: each step has its own flags.
 constexpr hirgen::SharedShape kPShared =
     {.bytes = D * kShardM * N * sizeof(bf16), .transfers = D + 1, .name = "P", .where = kShareP};
 
-// c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
+// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
+// operand.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -57,7 +58,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. Data members are made before the first call.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
+/// issues work.
 class ProduceExchange final : public hirgen::Program {
  public:
   explicit ProduceExchange(hirgen::Context& context) : context_(context) {
@@ -119,7 +121,7 @@ void ProduceExchange::run(cudaStream_t caller, const std::vector<void*>& tensors
       const int64_t from = (D + rank - s) % D;
       HG_CHECK(driver_.cuStreamWriteValue32(compute, P_ipc.ready_at(to, s), P_ipc.sequence(), 0), kSend);
 
-      // On the copy stream, under the GEMMs of other iterations.
+      // On the copy stream, overlapped with the GEMMs of other iterations.
       HG_CHECK(cudaEventRecord(receive_ready_[s], compute), kReceive);
       HG_CHECK(cudaStreamWaitEvent(copy, receive_ready_[s], 0), kReceive);
       HG_CHECK(driver_.cuStreamWaitValue32(copy, P_ipc.ready(s), P_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
@@ -138,7 +140,7 @@ void ProduceExchange::run(cudaStream_t caller, const std::vector<void*>& tensors
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[s], 0), kJoined);
   }
 
-  // The last event implies the earlier ones.
+  // One stream recorded them all, so the last event implies the earlier ones.
   HG_CHECK(cudaStreamWaitEvent(caller, receive_done_[D - 1], 0), kWaitReceive);
 
   // Views are {axes, {extents}, {strides}}.
@@ -174,7 +176,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "produce_exchange", .spec = "spec.yaml",
-               .digest = "32c2913a735a9743438a8bd9fd82fd2980b9f353e9e8109f9e0414f190575f6c", .mesh_size = D,
+               .digest = "fb16db4054c34efbf09f26c127eadb87d6a3b03d69ebd296d6ca00dfd8f61def", .mesh_size = D,
                .gemms = {{D * kShardM, N, kShardK, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * N * 2, .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -29,7 +29,8 @@ const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr const char* kReduceScatter = "spec.yaml:11:5 reduce_scatter: ReduceScatter of A_s";
 constexpr const char* kWaitReduceScatter = "spec.yaml:11:5 Wait(reduce_scatter)";
 
-/// One rank's program. Data members are made before the first call.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
+/// issues work.
 class ReduceScatter final : public hirgen::Program {
  public:
   explicit ReduceScatter(hirgen::Context& context) : context_(context) {}
@@ -58,7 +59,7 @@ void ReduceScatter::run(cudaStream_t caller, const std::vector<void*>& tensors) 
     HG_CHECK(cudaEventRecord(reduce_scatter_done_[s], x_.stream), kReduceScatter);
   }
 
-  // The last event implies the earlier ones.
+  // One stream recorded them all, so the last event implies the earlier ones.
   HG_CHECK(cudaStreamWaitEvent(caller, reduce_scatter_done_[S - 1], 0), kWaitReduceScatter);
   context_.call_issued(caller);
 }
@@ -83,7 +84,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "reduce_scatter", .spec = "spec.yaml",
-               .digest = "abc7be738478761f4108f9b3fc2f8657d5b3c092290b12af8ef49de5dc2b0b7e", .mesh_size = D,
+               .digest = "d5ca670d485db2477f4743dfbf55e6e97297139cd249ba4cf2e2565bfcda61b4", .mesh_size = D,
                .gemms = {}, .communications = {"reducescatter x"}, .bytes = S * D * kShardM * N * 2,
                .largest = "reducescatter", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}}},

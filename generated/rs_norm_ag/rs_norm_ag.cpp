@@ -51,7 +51,8 @@ constexpr const char* kWaitGather = "spec.yaml:21:5 Wait(gather)";
 constexpr const char* kMatmulZ = "spec.yaml:22:5 Matmul of Z_s";
 constexpr const char* kJoined = "spec.yaml:22:5 Synchronize(worker s % 4)";
 
-// c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
+// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
+// operand.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -59,7 +60,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. Data members are made before the first call.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
+/// issues work.
 class RsNormAg final : public hirgen::Program {
  public:
   explicit RsNormAg(hirgen::Context& context) : context_(context) {
@@ -111,7 +113,7 @@ void RsNormAg::run(cudaStream_t caller, const std::vector<void*>& tensors) {
          workspaces_[s % kComputeStreams], compute, kMatmulP);
     bf16* V_s = V_ + s * kShardM * K;  // [1, kShardM, K]
 
-    // On the stream of the communicator, under the GEMMs of other iterations.
+    // On the stream of the communicator, overlapped with the GEMMs of other iterations.
     HG_CHECK(cudaEventRecord(reduce_scatter_ready_[s], compute), kReduceScatter);
     HG_CHECK(cudaStreamWaitEvent(x_.stream, reduce_scatter_ready_[s], 0), kReduceScatter);
     HG_CHECK(
@@ -122,7 +124,7 @@ void RsNormAg::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     bf16* U_s = U_ + s * kShardM * K;  // [1, kShardM, K]
     layer_norm(U_s, V_s, gamma, beta, kShardM, compute, kLayerNormUS);
 
-    // On the stream of the communicator, under the GEMMs of other iterations.
+    // On the stream of the communicator, overlapped with the GEMMs of other iterations.
     HG_CHECK(cudaEventRecord(gather_ready_[s], compute), kGather);
     HG_CHECK(cudaStreamWaitEvent(x_.stream, gather_ready_[s], 0), kGather);
     HG_CHECK(ncclAllGather(U_s, U_all_ + s * D * kShardM * K, kShardM * K, ncclBfloat16, x_.comm, x_.stream),
@@ -167,7 +169,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "rs_norm_ag", .spec = "spec.yaml",
-               .digest = "935ca4611b9978034b198b3913200e119cd2a59b2ee93977fd6fb669a65a8ba9", .mesh_size = D,
+               .digest = "e4aaba0af7d18c733bfec5f031288eb7d40fe2396840b52b47b79b81cef0c487", .mesh_size = D,
                .gemms = {{S * kSliceM, K, kShardN, 1}, {S * kSliceM, kShardN, K, 1}},
                .communications = {"reducescatter x", "allgather x"}, .bytes = S * D * kShardM * K * 2,
                .largest = "reducescatter", .team_size = D, .transport = "nccl",

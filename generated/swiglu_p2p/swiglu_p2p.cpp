@@ -60,13 +60,14 @@ constexpr const char* kWaitReceive2 = "spec.yaml:25:5 Wait(receive_2)";
 constexpr const char* kReduceY = "spec.yaml:25:5 Reduce of Y";
 constexpr const char* kWaitSend2 = "spec.yaml:25:5 Wait(send_2)";
 
-// The buffers that ranks share, with the number of transfers in a call.
+// The buffers that ranks share, with the number of steps in a call: each step has its own flags.
 constexpr hirgen::SharedShape kUShared =
     {.bytes = D * kShardM * K * sizeof(bf16), .transfers = D * 2, .name = "U", .where = kShareU};
 constexpr hirgen::SharedShape kPPartsShared =
     {.bytes = D * kShardM * K * sizeof(bf16), .transfers = D * 2, .name = "P_parts", .where = kSharePParts};
 
-// c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
+// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
+// operand.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -74,7 +75,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. Data members are made before the first call.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
+/// issues work.
 class SwigluP2p final : public hirgen::Program {
  public:
   explicit SwigluP2p(hirgen::Context& context) : context_(context) {
@@ -177,7 +179,7 @@ void SwigluP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
                                  : P_ + to * kShardM * K + s % 2 * kChunkM * K;  // [1, kChunkM, K]
     gemm(context_, P_s_c_plan_, A_s_c, W2, P_s_c, workspaces_[s % kComputeStreams], compute, kMatmulPSC);
     if (s / 2 % D != 0) {
-      // On the copy stream, under the GEMMs of other iterations.
+      // On the copy stream, overlapped with the GEMMs of other iterations.
       HG_CHECK(cudaEventRecord(send_2_ready_[s], compute), kSend2);
       HG_CHECK(cudaStreamWaitEvent(copy, send_2_ready_[s], 0), kSend2);
       HG_CHECK(driver_.cuStreamWaitValue32(copy, P_parts_ipc.ready(s), P_parts_ipc.sequence(),
@@ -211,7 +213,7 @@ void SwigluP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, Y, {2, {1, kShardM * K}, {0, 1}}, P_parts_,
                         {2, {D, kShardM * K}, {kShardM * K, 1}}, caller, kReduceY);
 
-  // The last event implies the earlier ones.
+  // One stream recorded them all, so the last event implies the earlier ones.
   HG_CHECK(cudaStreamWaitEvent(caller, send_2_done_[2 * D - 1], 0), kWaitSend2);
   context_.call_issued(caller);
 }
@@ -242,7 +244,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "swiglu_p2p", .spec = "spec.yaml",
-               .digest = "21bd94c51715480c81262c0edd260e7ecd966a11081dfec596258b84817399ba", .mesh_size = D,
+               .digest = "b892ea7702f3fb6cb8b7ff653fa2ed05d4739b05511431ffa26103657b324fda", .mesh_size = D,
                .gemms = {{D * kChunkM * 2, kShardN, K, 1}, {D * kChunkM * 2, kShardN, K, 1},
                          {D * kChunkM * 2, K, kShardN, 1}}, .communications = {"sendrecv x", "sendrecv x"},
                .bytes = (2 * D - 2) * kChunkM * K * 2, .largest = "sendrecv", .transport = "ipc-put",

@@ -51,7 +51,8 @@ constexpr const char* kMatmulP = "spec.yaml:20:5 Matmul of P_s";
 constexpr const char* kReduceScatter = "spec.yaml:22:5 reduce_scatter: ReduceScatter of R_s";
 constexpr const char* kWaitReduceScatter = "spec.yaml:22:5 Wait(reduce_scatter)";
 
-// c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
+// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
+// operand.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -59,7 +60,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. Data members are made before the first call.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
+/// issues work.
 class SwigluTp final : public hirgen::Program {
  public:
   explicit SwigluTp(hirgen::Context& context) : context_(context) {
@@ -126,7 +128,7 @@ void SwigluTp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     gemm(context_, P_plan_, A_s, W2, P_ + s * kSliceM * K, workspaces_[s % kComputeStreams], compute,
          kMatmulP);
 
-    // On the stream of the communicator, under the GEMMs of other iterations.
+    // On the stream of the communicator, overlapped with the GEMMs of other iterations.
     HG_CHECK(cudaEventRecord(reduce_scatter_ready_[s], compute), kReduceScatter);
     HG_CHECK(cudaStreamWaitEvent(x_.stream, reduce_scatter_ready_[s], 0), kReduceScatter);
     HG_CHECK(ncclReduceScatter(P_ + s * kSliceM * K, Y + s * kShardM * K, kShardM * K, ncclBfloat16, ncclSum,
@@ -135,7 +137,7 @@ void SwigluTp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaEventRecord(reduce_scatter_done_[s], x_.stream), kReduceScatter);
   }
 
-  // The last event implies the earlier ones.
+  // One stream recorded them all, so the last event implies the earlier ones.
   HG_CHECK(cudaStreamWaitEvent(caller, reduce_scatter_done_[S - 1], 0), kWaitReduceScatter);
   context_.call_issued(caller);
 }
@@ -166,7 +168,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "swiglu_tp", .spec = "spec.yaml",
-               .digest = "069efecd730da4e67ceda204b807398f44dd399e94db7ba3a8c1e8efc1c57a12", .mesh_size = D,
+               .digest = "96393e1a0531ad8e1e1d5a5a007744c9b1b63bef19fe45d11ab175a008137b64", .mesh_size = D,
                .gemms =
                    {{S * kSliceM, kShardN, K, 1}, {S * kSliceM, kShardN, K, 1}, {S * kSliceM, K, kShardN, 1}},
                .communications = {"allgather x", "reducescatter x"}, .bytes = S * D * kShardM * K * 2,

@@ -94,7 +94,8 @@ constexpr const char* kLinearW2p = "spec.yaml:47:5 Linear of W2p";
 constexpr const char* kAllreduce2 = "spec.yaml:48:5 allreduce_2: Allreduce of W2p";
 constexpr const char* kAddY = "spec.yaml:49:5 add of Y";
 
-// c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
+// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
+// operand.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -102,7 +103,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. Data members are made before the first call.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
+/// issues work.
 class TransformerBlock final : public hirgen::Program {
  public:
   explicit TransformerBlock(hirgen::Context& context) : context_(context) {}

@@ -172,7 +172,8 @@ constexpr const char* kMulSumDgamma1 = "spec.yaml:96:5 mul_sum of dgamma1";
 constexpr const char* kReduceDbeta2 = "spec.yaml:56:5 Reduce of dbeta2";
 constexpr const char* kReduceDbeta1 = "spec.yaml:97:5 Reduce of dbeta1";
 
-// c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
+// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
+// operand.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -180,7 +181,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-// c = a b + added, row-major, rounded once. cuBLASLt is column-major, so b is its first operand.
+// c = op(a) op(b) + added, row-major, rounded once; added may be c. cuBLASLt is column-major, so b is its
+// first operand.
 void gemm_add(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b,
               const void* added, void* c, void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kOne,
@@ -188,7 +190,8 @@ void gemm_add(hirgen::Context& context, const hirgen::MatmulPlan& plan, const vo
            where);
 }
 
-/// One rank's program. Data members are made before the first call.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
+/// issues work.
 class TransformerBlockBackward final : public hirgen::Program {
  public:
   explicit TransformerBlockBackward(hirgen::Context& context) : context_(context) {}
@@ -229,7 +232,7 @@ class TransformerBlockBackward final : public hirgen::Program {
   hirgen::MatmulPlan dWk_plan_{context_, kDWqShape, kMatmulDWk};
   hirgen::MatmulPlan dWv_plan_{context_, kDWqShape, kMatmulDWv};
   hirgen::AttentionGradPlan dQ_attention_{context_, kDQAttention, kDQLayout, kDQGradients, kAttentionDQ};
-  // in memory that is free then, where that is enough
+  // in a buffer that is unused at that time, if it is large enough
   void* dQ_attention_workspace_ = context_.workspace(dQ_attention_.scratch_bytes(), dU1q_, 4259840 * 4,
                                                      "spec.yaml:71:5 Attention of dQ, workspace");
   void* workspace_ = context_.workspace(

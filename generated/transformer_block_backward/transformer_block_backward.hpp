@@ -10,7 +10,7 @@ namespace hirgen_transformer_block_backward {
 /// The program, as the driver and the C ABI use it.
 const hirgen::ProgramTable& table();
 
-/// The inputs that a forward pass saves, of the others; the check begins with them.
+/// Computes the inputs that a forward pass saves from the other inputs. The check begins with them.
 void saved(hirgen::Reference& model);
 
 /// The operations of the spec on whole tensors, one by one: what a call is checked against.

@@ -36,7 +36,8 @@ constexpr const char* kWaitGather = "spec.yaml:11:5 Wait(gather)";
 constexpr const char* kMatmulC = "spec.yaml:11:5 Matmul of C_s";
 constexpr const char* kJoined = "spec.yaml:11:5 Synchronize(worker s % 3)";
 
-// c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
+// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
+// operand.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -44,7 +45,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. Data members are made before the first call.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
+/// issues work.
 class AgMatmulFused final : public hirgen::Program {
  public:
   explicit AgMatmulFused(hirgen::Context& context) : context_(context) {
@@ -81,7 +83,7 @@ void AgMatmulFused::run(cudaStream_t caller, const std::vector<void*>& tensors) 
     HG_CHECK(cudaStreamWaitEvent(compute, started_[0], 0), kStarted);
     bf16* A_all_s = A_all_ + s * D * kShardM * K;  // [D, kShardM, K]
 
-    // On the stream of the communicator, under the GEMMs of other iterations.
+    // On the stream of the communicator, overlapped with the GEMMs of other iterations.
     HG_CHECK(cudaEventRecord(gather_ready_[s], compute), kGather);
     HG_CHECK(cudaStreamWaitEvent(x_.stream, gather_ready_[s], 0), kGather);
     HG_CHECK(ncclAllGather(A + s * kShardM * K, A_all_s, kShardM * K, ncclBfloat16, x_.comm, x_.stream),
@@ -122,7 +124,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_fused", .spec = "spec.yaml",
-               .digest = "7902f495b9d67cbf96ba68e20692dccadc60ecff50cfcae137326affaba246b8", .mesh_size = D,
+               .digest = "8ada6962663ce1ca0f728138568ca8e42df67f5d5039249583b7107eaba1d332", .mesh_size = D,
                .gemms = {{S * D * kShardM, N, K, 1}}, .communications = {"allgather x"},
                .bytes = S * D * kShardM * K * 2, .largest = "allgather", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

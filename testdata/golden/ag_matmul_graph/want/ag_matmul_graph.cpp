@@ -34,7 +34,8 @@ constexpr const char* kWaitGather = "spec.yaml:11:5 Wait(gather)";
 constexpr const char* kMatmulC = "spec.yaml:11:5 Matmul of C_s";
 constexpr const char* kJoined = "spec.yaml:11:5 Synchronize(worker s % 4)";
 
-// c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
+// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
+// operand.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -42,7 +43,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. Data members are made before the first call.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
+/// issues work.
 class AgMatmulGraph final : public hirgen::Program {
  public:
   explicit AgMatmulGraph(hirgen::Context& context) : context_(context) {

@@ -53,7 +53,8 @@ constexpr const char* kShare = "collectives.hir:8:5 share: Broadcast of at_root"
 constexpr const char* kRootSum = "collectives.hir:12:5 root_sum: Reduce of parts";
 constexpr const char* kDeal = "collectives.hir:9:5 deal: Scatter of sum_at_root";
 
-/// One rank's program. Data members are made before the first call.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
+/// issues work.
 class Collectives final : public hirgen::Program {
  public:
   explicit Collectives(hirgen::Context& context) : context_(context) {}

@@ -39,7 +39,8 @@ constexpr const char* kWaitStep = "exchange.hir:3:5 Wait(step)";
 constexpr const char* kMatmulC = "exchange.hir:3:5 Matmul of C_slice";
 constexpr const char* kJoined = "exchange.hir:3:5 Synchronize(worker s % 2)";
 
-// c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
+// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
+// operand.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -47,7 +48,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. Data members are made before the first call.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
+/// issues work.
 class Exchange final : public hirgen::Program {
  public:
   explicit Exchange(hirgen::Context& context) : context_(context) {
@@ -105,7 +107,7 @@ void Exchange::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
     } else {
       const int64_t to = (rank + s) % D;
 
-      // On the stream of the communicator, under the GEMMs of other iterations.
+      // On the stream of the communicator, overlapped with the GEMMs of other iterations.
       HG_CHECK(cudaEventRecord(step_ready_[s], compute), kStep);
       HG_CHECK(cudaStreamWaitEvent(x_.stream, step_ready_[s], 0), kStep);
       HG_CHECK(ncclGroupStart(), kStep);
@@ -149,7 +151,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "exchange", .spec = "exchange.hir",
-               .digest = "123a44ee535451598dfad6cc74f8e45c429cfb738f20b61411b6888f644333a1", .mesh_size = D,
+               .digest = "a9788426db468970443cf08e60f9f6e75d8d2b48587d6323e69310a981310cd9", .mesh_size = D,
                .gemms = {{D * M, N, K, 1}}, .communications = {"sendrecv x"}, .bytes = (D - 1) * M * K * 2,
                .largest = "sendrecv", .transport = "nccl", .graph = true,
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

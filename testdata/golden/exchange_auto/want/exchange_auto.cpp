@@ -45,11 +45,12 @@ constexpr const char* kWaitReceive = "spec.yaml:16:5 Wait(receive)";
 constexpr const char* kReduceC = "spec.yaml:16:5 Reduce of C";
 constexpr const char* kWaitSend = "spec.yaml:16:5 Wait(send)";
 
-// The buffers that ranks share, with the number of transfers in a call.
+// The buffers that ranks share, with the number of steps in a call: each step has its own flags.
 constexpr hirgen::SharedShape kPPartsShared =
     {.bytes = D * kShardM * N * sizeof(bf16), .transfers = D, .name = "P_parts", .where = kSharePParts};
 
-// c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
+// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
+// operand.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -57,7 +58,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. Data members are made before the first call.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
+/// issues work.
 class ExchangeAuto final : public hirgen::Program {
  public:
   explicit ExchangeAuto(hirgen::Context& context) : context_(context) {
@@ -93,7 +95,7 @@ void ExchangeAuto::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const cudaStream_t copy = peers_.copies();
   const hirgen::Shared& P_parts_ipc = peers_.begin_call(P_parts_, kPPartsShared);
 
-  // All transfers are issued up front, on a stream of their own.
+  // Ready flags up front, on a stream of their own: transfers of peers wait for them.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
   hirgen::FlagKernel ready_flags(hirgen::FlagUse::kWrite);
@@ -118,7 +120,7 @@ void ExchangeAuto::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     gemm(context_, P_s_plan_, A + to * kShardM * kShardK, B, P_s, workspaces_[s % kComputeStreams], compute,
          kMatmulPS);
     if (s != 0) {
-      // On the copy stream, under the GEMMs of other iterations.
+      // On the copy stream, overlapped with the GEMMs of other iterations.
       HG_CHECK(cudaEventRecord(send_ready_[s], compute), kSend);
       HG_CHECK(cudaStreamWaitEvent(copy, send_ready_[s], 0), kSend);
       hirgen::launch_transfer(P_parts_ipc.of<bf16>(to) + rank * kShardM * N, P_, kShardM * N * sizeof(bf16),
@@ -171,7 +173,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "exchange_auto", .spec = "spec.yaml",
-               .digest = "5ff0b4e9b2718ae3f16dcfa886d3a96ce7b6fdccd04c56a800f6b2a9483b93bd", .mesh_size = D,
+               .digest = "ceb0c0d04cd3b1e98f0ef988f42d27a6d6c5e02b322f86455b17185457fd86d7", .mesh_size = D,
                .gemms = {{D * kShardM, N, kShardK, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * N * 2, .largest = "sendrecv", .transport = "ipc-put",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

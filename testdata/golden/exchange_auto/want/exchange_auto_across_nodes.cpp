@@ -50,11 +50,12 @@ constexpr const char* kWaitExchange = "spec.yaml:16:5 Wait(exchange)";
 constexpr const char* kReduceC = "spec.yaml:16:5 Reduce of C";
 constexpr const char* kWaitSend = "spec.yaml:16:5 Wait(send)";
 
-// The buffers that ranks share, with the number of transfers in a call.
+// The buffers that ranks share, with the number of steps in a call: each step has its own flags.
 constexpr hirgen::SharedShape kPPartsShared =
     {.bytes = D * kShardM * N * sizeof(bf16), .transfers = D, .name = "P_parts", .where = kSharePParts};
 
-// c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
+// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
+// operand.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -62,7 +63,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. Data members are made before the first call.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
+/// issues work.
 class ExchangeAutoAcrossNodes final : public hirgen::Program {
  public:
   explicit ExchangeAutoAcrossNodes(hirgen::Context& context) : context_(context) {
@@ -101,7 +103,7 @@ void ExchangeAutoAcrossNodes::run(cudaStream_t caller, const std::vector<void*>&
   const cudaStream_t copy = peers_.copies();
   const hirgen::Shared& P_parts_ipc = peers_.begin_call(P_parts_, kPPartsShared);
 
-  // All transfers are issued up front, on a stream of their own.
+  // Ready flags up front, on a stream of their own: transfers of peers wait for them.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
   hirgen::FlagKernel ready_flags(hirgen::FlagUse::kWrite);
@@ -131,7 +133,7 @@ void ExchangeAutoAcrossNodes::run(cudaStream_t caller, const std::vector<void*>&
       const int64_t from = (D + rank - s) % D;
       bf16* P_s_2 = P_ + to * kShardM * N;  // [1, kShardM, N]
 
-      // On the stream of the communicator, under the GEMMs of other iterations.
+      // On the stream of the communicator, overlapped with the GEMMs of other iterations.
       HG_CHECK(cudaEventRecord(exchange_ready_[s], compute), kExchange);
       HG_CHECK(cudaStreamWaitEvent(x_.stream, exchange_ready_[s], 0), kExchange);
       HG_CHECK(ncclGroupStart(), kExchange);
@@ -148,7 +150,7 @@ void ExchangeAutoAcrossNodes::run(cudaStream_t caller, const std::vector<void*>&
       HG_CHECK(ncclGroupEnd(), kExchange);
       HG_CHECK(cudaEventRecord(exchange_done_[s], x_.stream), kExchange);
       if (peers_.is_ipc_peer(to)) {
-        // On the copy stream, under the GEMMs of other iterations.
+        // On the copy stream, overlapped with the GEMMs of other iterations.
         HG_CHECK(cudaEventRecord(send_ready_[s], compute), kSend);
         HG_CHECK(cudaStreamWaitEvent(copy, send_ready_[s], 0), kSend);
         hirgen::launch_transfer(P_parts_ipc.of<bf16>(to) + rank * kShardM * N, P_s_2,

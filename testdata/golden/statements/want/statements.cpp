@@ -73,7 +73,8 @@ constexpr const char* kSetOutReshape = "statements.hir:11:5 Set of out_reshape";
 constexpr const char* kBroadcastOutBroadcast = "statements.hir:12:5 Broadcast of out_broadcast";
 constexpr const char* kMatmulOutBatched = "statements.hir:13:5 Matmul of out_batched";
 
-// c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
+// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
+// operand.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -81,7 +82,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. Data members are made before the first call.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
+/// issues work.
 class Statements final : public hirgen::Program {
  public:
   explicit Statements(hirgen::Context& context) : context_(context) {

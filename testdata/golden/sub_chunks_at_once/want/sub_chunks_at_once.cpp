@@ -55,13 +55,14 @@ constexpr const char* kReceive2 = "spec.yaml:18:5 receive_2: receive of C_s_c";
 constexpr const char* kWaitSend = "spec.yaml:17:5 Wait(send)";
 constexpr const char* kWaitReceive2 = "spec.yaml:18:5 Wait(receive_2)";
 
-// The buffers that ranks share, with the number of transfers in a call.
+// The buffers that ranks share, with the number of steps in a call: each step has its own flags.
 constexpr hirgen::SharedShape kPShared =
     {.bytes = D * kShardM * N * sizeof(fp16), .transfers = D * 4, .name = "P", .where = kShareP};
 constexpr hirgen::SharedShape kCShared =
     {.bytes = D * kShardM * N * sizeof(fp16), .transfers = D * 4, .name = "C", .where = kShareC};
 
-// c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
+// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
+// operand.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -69,7 +70,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. Data members are made before the first call.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
+/// issues work.
 class SubChunksAtOnce final : public hirgen::Program {
  public:
   explicit SubChunksAtOnce(hirgen::Context& context) : context_(context) {
@@ -128,7 +130,7 @@ void SubChunksAtOnce::run(cudaStream_t caller, const std::vector<void*>& tensors
     for (int64_t s = 1; s < D; ++s) {
       const int64_t from = (D + rank - s) % D;
 
-      // On the copy stream, under the GEMMs of other iterations.
+      // On the copy stream, overlapped with the GEMMs of other iterations.
       HG_CHECK(driver_.cuStreamWaitValue32(copy, P_ipc.ready(c * D + s), P_ipc.sequence(),
                                            CU_STREAM_WAIT_VALUE_GEQ),
                kReceive);
@@ -142,14 +144,14 @@ void SubChunksAtOnce::run(cudaStream_t caller, const std::vector<void*>& tensors
     }
 
     for (int64_t s = 0; s < 1; ++s) {
-      // On the copy stream, under the GEMMs of other iterations.
+      // On the copy stream, overlapped with the GEMMs of other iterations.
       HG_CHECK(cudaMemcpyAsync(P_parts_ + rank * kShardM * N + c * kChunkM * N,
                                P_ + (rank + s) % D * kShardM * N + c * kChunkM * N,
                                kChunkM * N * sizeof(fp16), cudaMemcpyDeviceToDevice, compute),
                kSetPPartsS2C);
     }
 
-    // The last event implies the earlier ones.
+    // One stream recorded them all, so the last event implies the earlier ones.
     HG_CHECK(cudaStreamWaitEvent(compute, receive_done_[c * D + (D - 1)], 0), kWaitReceive);
 
     // Views are {axes, {extents}, {strides}}.
@@ -167,7 +169,7 @@ void SubChunksAtOnce::run(cudaStream_t caller, const std::vector<void*>& tensors
     for (int64_t s = 1; s < D; ++s) {
       const int64_t from = (rank + s) % D;
 
-      // On the copy stream, under the GEMMs of other iterations.
+      // On the copy stream, overlapped with the GEMMs of other iterations.
       HG_CHECK(driver_.cuStreamWaitValue32(copy, C_ipc.ready(c * D + s), C_ipc.sequence(),
                                            CU_STREAM_WAIT_VALUE_GEQ),
                kReceive2);
@@ -196,7 +198,7 @@ void SubChunksAtOnce::run(cudaStream_t caller, const std::vector<void*>& tensors
   done_flags.submit(caller, kWaitSend);
   HG_CHECK(cudaEventRecord(wait_send_[0], caller), kWaitSend);  // for the watchdog only
 
-  // The last event implies the earlier ones.
+  // One stream recorded them all, so the last event implies the earlier ones.
   HG_CHECK(cudaStreamWaitEvent(caller, receive_2_done_[3 * D + (D - 1)], 0), kWaitReceive2);
   context_.call_issued(caller);
 }
@@ -223,7 +225,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "sub_chunks_at_once", .spec = "spec.yaml",
-               .digest = "6765bf30474cf33a92267732d793dbf9a3ef3197a5c0c786709430a305ddbe2e", .mesh_size = D,
+               .digest = "74754e1f7e0cd421bf601df54da817b4739128179682e81fcf7cc131c7bbc671", .mesh_size = D,
                .gemms = {{kChunkM * 4, N, kShardK, D}}, .communications = {"sendrecv x", "sendrecv x"},
                .bytes = (D - 1) * kChunkM * N * 8, .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

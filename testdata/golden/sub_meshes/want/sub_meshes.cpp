@@ -47,7 +47,8 @@ constexpr const char* kBroadcast = "spec.yaml:20:5 broadcast: Broadcast of C";
 constexpr const char* kAddOut = "spec.yaml:21:5 add of out";
 constexpr const char* kWaitBroadcast2 = "spec.yaml:22:5 Wait(broadcast_2)";
 
-// c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
+// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
+// operand.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -55,7 +56,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. Data members are made before the first call.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
+/// issues work.
 class SubMeshes final : public hirgen::Program {
  public:
   explicit SubMeshes(hirgen::Context& context) : context_(context) {

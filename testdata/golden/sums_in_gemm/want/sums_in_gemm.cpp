@@ -40,7 +40,8 @@ constexpr const char* kReceive = "spec.yaml:14:5 receive: receive of P_sums_s_2_
 constexpr const char* kSend = "spec.yaml:14:5 send: send of P_s_2_c";
 constexpr const char* kWaitExchange = "spec.yaml:14:5 Wait(exchange)";
 
-// c = a b, row-major. cuBLASLt is column-major, so b is its first operand.
+// c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
+// operand.
 void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b, void* c,
           void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kZero, c,
@@ -48,7 +49,8 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-// c = a b + added, row-major, rounded once. cuBLASLt is column-major, so b is its first operand.
+// c = op(a) op(b) + added, row-major, rounded once; added may be c. cuBLASLt is column-major, so b is its
+// first operand.
 void gemm_add(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* a, const void* b,
               const void* added, void* c, void* workspace, cudaStream_t stream, const char* where) {
   HG_CHECK(cublasLtMatmul(context.cublas(), plan.op, &hirgen::kOne, b, plan.b, a, plan.a, &hirgen::kOne,
@@ -56,7 +58,8 @@ void gemm_add(hirgen::Context& context, const hirgen::MatmulPlan& plan, const vo
            where);
 }
 
-/// One rank's program. Data members are made before the first call.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
+/// issues work.
 class SumsInGemm final : public hirgen::Program {
  public:
   explicit SumsInGemm(hirgen::Context& context) : context_(context) {}

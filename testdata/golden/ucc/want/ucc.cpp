@@ -54,7 +54,8 @@ constexpr const char* kShare = "ucc.hir:8:5 share: Broadcast of at_root";
 constexpr const char* kRootSum = "ucc.hir:12:5 root_sum: Reduce of parts";
 constexpr const char* kDeal = "ucc.hir:9:5 deal: Scatter of sum_at_root";
 
-/// One rank's program. Data members are made before the first call.
+/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
+/// issues work.
 class Ucc final : public hirgen::Program {
  public:
   explicit Ucc(hirgen::Context& context) : context_(context) {}
