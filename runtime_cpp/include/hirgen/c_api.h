@@ -16,60 +16,62 @@ extern "C" {
 /* The most axes that hirgen_tensor describes. */
 #define HIRGEN_MAX_AXES 8
 
-/* The address of each tensor that run takes must be a multiple of this many bytes. cudaMalloc
- * returns multiples of 256; a pointer into an allocation may be at any address. */
+/* Alignment, in bytes, of the tensor pointers that run accepts. cudaMalloc returns multiples of
+ * 256 bytes; a pointer into the middle of an allocation may have any alignment. */
 #define HIRGEN_ALIGNMENT 16
 
 /* Exported from the library even when everything else is hidden. */
 #define HIRGEN_EXPORT __attribute__((visibility("default")))
 
-/* Result codes; the program over the library exits with the same ones. */
+/* Result codes. The emitted executable exits with the same codes. */
 enum {
   HIRGEN_OK = 0,
-  HIRGEN_WRONG = 1,       /* the check counted wrong elements (program only) */
-  HIRGEN_USAGE = 2,       /* a bad argument; nothing was issued, the handle is as it was */
-  HIRGEN_ENVIRONMENT = 3, /* launch variables, GPU, port: the machine is not as needed */
+  HIRGEN_WRONG = 1,       /* the check found wrong elements (executable only) */
+  HIRGEN_USAGE = 2,       /* a bad argument; nothing was issued, the handle is unchanged */
+  HIRGEN_ENVIRONMENT = 3, /* unusable launch variables, GPU, memory, file or port */
   HIRGEN_DEVICE = 4,      /* a CUDA, NCCL or cuBLAS call failed */
   HIRGEN_PEER = 5,        /* another rank died, stalled or runs another program */
   HIRGEN_TIMEOUT = 6,     /* a wait exceeded the deadline */
-  HIRGEN_INTERNAL = 7     /* a mistake of hirgen */
+  HIRGEN_INTERNAL = 7     /* a bug in hirgen */
 };
 
-/* What a failure does to the process: hirgen_options.on_failure. */
+/* hirgen_options.on_failure: the effect of a failure on this process. With HIRGEN_FAILURE_EXITS, a
+ * call that itself failed on this rank returns its code, and the process does not exit. */
 enum {
-  HIRGEN_FAILURE_EXITS = 0,  /* it ends with the code, within the deadline and five seconds */
+  HIRGEN_FAILURE_EXITS = 0,  /* it exits with the code, at most deadline + 5 s later */
   HIRGEN_FAILURE_RETURNS = 1 /* calls return the code; see below */
 };
 
 /* A program on one rank. Opaque. Functions on one handle may be called from several threads.
- * They run one after another on the device of the handle, in the order in which the threads get
- * the handle's lock. All ranks must make the same calls in the same order, so threads that call
- * run must agree on an order. The same holds for the calls of several handles. A handle that is
- * null, destroyed or from another library gives HIRGEN_USAGE. So does every call in a process that
- * was forked after the first create: CUDA does not work there. */
+ * They run one after another on the handle's device, in the order in which the threads acquire the
+ * handle's lock. All ranks must make the same calls in the same order, also across several handles,
+ * so threads that call run must agree on an order. For a handle that is null, destroyed or from
+ * another library, functions with a result code return HIRGEN_USAGE; only destroy accepts null. In
+ * a process that was forked after the first create, they also return HIRGEN_USAGE: CUDA does not
+ * work there. */
 typedef struct hirgen_handle hirgen_handle;
 
 /* How this process joins. Zero-initialise, then set version. With world == 0, the library takes
  * rank, world, device and rendezvous from the launcher's environment (torchrun, Open MPI, PMI,
  * Slurm, HIRGEN_*), and ignores the five fields after `version`.
  *
- * `plans` is a file that the program over the library wrote with --tune. The library uses its
- * choices for this GPU model and cuBLASLt, and reports on stderr a choice that it cannot use.
+ * `plans` is a file that the emitted executable wrote with --tune. The library uses its choices
+ * for this GPU model and version of cuBLASLt, and reports on stderr each choice that it cannot use.
  *
- * When a rank dies, stalls or fails, every rank learns it within the deadline and five seconds.
- * The library first calls `failed`, unless it is null: once for a handle, on a thread of the
- * library, with the code and the report. The report is valid only during that call. `failed`
- * must not call the library on the handle, and the library waits for it for a second at most. It
- * is not called if create fails before all ranks have met. Then, with HIRGEN_FAILURE_RETURNS:
+ * When a rank dies, stalls or fails, every other rank learns of it at most five seconds after the
+ * deadline. The library first calls `failed`, unless it is null: once per handle, on a thread of
+ * the library, with the code and the report. The report is valid only during that call. `failed`
+ * must not call the library on the handle. The library waits at most one second for it. `failed` is
+ * not called if create fails before all ranks have met. Then, with HIRGEN_FAILURE_RETURNS:
  *
  * - run, status and destroy return the code, and last_error returns the report. A create or
- *   destroy in progress returns the code too; last_error(NULL) has its report.
- * - The library releases everything that calls wait for on streams: it sets the flags of peers
- *   from this host and aborts communicators. All streams, also the caller's, then run empty. The
- *   results of those calls are undefined: synchronize the stream, then call status before you
- *   use results.
- * - The process goes on. The handle may be destroyed. Another one can be created at the same
- *   port once all ranks have destroyed the old one or ended.
+ *   destroy in progress returns the code too; last_error(NULL) returns its report.
+ * - The library ends all waits of issued calls: it sets the flags that they wait for, from the
+ *   host, and aborts communicators. All streams, including the caller's, then drain. The results
+ *   of those calls are undefined: synchronize the stream, then call status before you use
+ *   results.
+ * - The process goes on. The handle may be destroyed. Another handle can be created at the same
+ *   port once every rank has destroyed the old handle or ended.
  *
  * Limits:
  *
@@ -77,36 +79,36 @@ typedef struct hirgen_handle hirgen_handle;
  *   after streams and communicators were released, the process ends with the report on stderr.
  *   On GPUs this happens for ncclCommInitRank in create and ncclCommFinalize in destroy, if a
  *   rank is lost during them.
- * - Other work that is on the caller's stream before a call is not released.
+ * - The library cannot release other work that precedes a call on the caller's stream.
  * - A device with a permanent error (an illegal access, a lost GPU, memory of a peer that is
  *   gone) stays unusable in this process.
- * - After a failure, destroy does not free memory that other ranks can use: a live rank may
- *   still read it. Destroy frees nothing if streams are not released within two seconds. */
+ * - After a failure, destroy does not free memory that other ranks can access: a live rank may
+ *   still read it. Destroy frees nothing if streams do not drain within two seconds. */
 typedef struct hirgen_options {
   uint32_t version;    /* HIRGEN_ABI_VERSION */
   int32_t rank;        /* 0 <= rank < world */
   int32_t world;       /* number of ranks; 0: read the environment */
   int32_t device;      /* CUDA device ordinal of this process */
-  int32_t port;        /* TCP port of rank 0; 0: the address has it */
+  int32_t port;        /* TCP port of rank 0; 0: it is part of the address */
   const char* address; /* host name or address of rank 0; with a port: "node0:4000", "[::1]:4000" */
-  double timeout_seconds; /* bound of every wait; 0: 60 seconds */
-  const char* plans;      /* file of the GEMMs' algorithms; null: cuBLASLt's first guess */
+  double timeout_seconds; /* deadline of every wait, at least 1; 0: 60 seconds */
+  const char* plans;      /* file with algorithms of GEMMs; null: use the heuristic */
   int32_t on_failure;     /* HIRGEN_FAILURE_EXITS, or HIRGEN_FAILURE_RETURNS */
   void (*failed)(void* data, int code, const char* report);
-  void* failed_data; /* its first argument */
+  void* failed_data; /* first argument of `failed` */
 } hirgen_options;
 
-/* One tensor as this rank sees it. Buffers are row-major over local_extent and begin at multiples
-   of HIRGEN_ALIGNMENT bytes, or run refuses them with HIRGEN_USAGE. A rank outside
-   the tensor's mesh has none of it: its local extents are 0 and its pointer may be null. */
+/* One tensor on this rank. Its buffer is row-major over local_extent and begins at a multiple of
+   HIRGEN_ALIGNMENT bytes; run returns HIRGEN_USAGE for other pointers. A rank outside the tensor's
+   mesh has no part of it: its local extents are 0, and its pointer may be null. */
 typedef struct hirgen_tensor {
-  const char* name; /* valid while the handle lives */
+  const char* name; /* valid until destroy */
   int32_t dtype;    /* 0 fp32, 1 fp16, 2 bf16, 3 int32, 4 int64 */
   int32_t output;   /* 1 if run writes it */
   int32_t axes;
   int64_t extent[HIRGEN_MAX_AXES];       /* over all ranks */
   int64_t local_extent[HIRGEN_MAX_AXES]; /* on this rank */
-  size_t local_bytes;                    /* size that run expects behind the pointer */
+  size_t local_bytes;                    /* size of the buffer that run expects */
 } hirgen_tensor;
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 // The resources that one rank owns while its program lives: device, communicators, streams, events,
-// cuBLAS handle, rendezvous and watchdog. They are made once, before the first call.
+// cuBLAS handle, rendezvous and watchdog. They are created once, before the first call.
 #pragma once
 
 #include <cublasLt.h>
@@ -31,34 +31,35 @@ class Watchdog;
 struct ContextOptions {
   int rank = 0;
   int world = 1;
-  int device = -1;              ///< CUDA device ordinal; -1: chosen by local_rank
+  int device = -1;              ///< CUDA device ordinal; -1: local_rank, or 0 if one is visible
   int local_rank = -1;          ///< rank among the ranks of this node; -1: unknown
   std::string address;          ///< host of rank 0; unused when world is 1
   int port = 0;                 ///< TCP port of rank 0; unused when world is 1
   std::string job;              ///< id of the launcher's job; other jobs are rejected
-  std::string secret;           ///< known to this job's ranks only; empty: there is none
-  bool require_secret = false;  ///< several ranks do not start without a secret
-  std::string meeting_hint;     ///< for errors, if no address was given; or empty
+  std::string secret;           ///< known only to the ranks of this job; empty: none
+  bool require_secret = false;  ///< an empty secret is an error if there are several ranks
+  std::string meeting_hint;     ///< added to errors of ranks that do not meet; may be empty
   double timeout_seconds = 60;  ///< bound of every wait
-  bool running_time = false;    ///< limits count only the time that the process runs
+  bool running_time = false;    ///< time limits ignore time in which the process is stopped
   std::string program;          ///< name of the program
-  std::string digest;           ///< of program text and parameters: equal on every rank
-  std::string parameters;       ///< of its spec, "D=2 M=128": explains how two digests differ
+  std::string digest;           ///< ProgramInfo::digest: equal on every rank
+  std::string parameters;       ///< of its spec, "D=2 M=128": for errors about digests
   int mesh_size = 1;            ///< ranks that the program was generated for
   bool survives = false;        ///< a failure of any rank does not end this process
-  /// Called with the code and report of a failure, before anything else is done about it.
+  /// Called on another thread with the code and report of a failure, before any other reaction to
+  /// it. The watchdog waits at most one second for it.
   std::function<void(Code, const std::string&)> on_failure;
 };
 
-/// Memory and a stream that a program cannot free after a failure: they may be in use until all
-/// streams are idle.
+/// Memory and a stream that a program leaves to its context after a failure. They may be in use
+/// until all streams are idle.
 struct Remains {
-  std::vector<void*> opened;   ///< memory of peers
+  std::vector<void*> opened;   ///< memory of peers, opened here
   std::vector<void*> reached;  ///< memory that peers have opened; never freed
   cudaStream_t stream = nullptr;
 };
 
-/// Device memory of a program, in bytes, without its arguments.
+/// Device memory that a program allocates, in bytes. The tensors of the caller do not count.
 struct MemoryBytes {
   int64_t buffers = 0;     ///< results that only this rank uses
   int64_t workspaces = 0;  ///< of GEMMs and attentions
@@ -70,30 +71,31 @@ struct MemoryBytes {
   }
 };
 
-/// The ranks along one mesh axis, their communicator and its stream.
+/// A group of ranks, mostly those along one mesh axis, with their communicator and its stream. On a
+/// rank that is in no team: null, null, -1 and 0.
 struct Team {
-  ncclComm_t comm = nullptr;
+  ncclComm_t comm = nullptr;      ///< null for bare_team()
   cudaStream_t stream = nullptr;  ///< highest priority: transfers start before GEMMs
   int rank = 0;                   ///< of this process, within the team
   int size = 1;
 };
 
-/// The number of the call that the host is issuing, and how many events it has used: this gives the
-/// order of events in the program.
+/// The number of the call that the host is issuing, and the number of uses of events so far. The
+/// watchdog sorts events by the latter: their order in the program.
 struct EventClock {
   std::atomic<int64_t> call{0};
   std::atomic<uint64_t> uses{0};
 };
 
-/// The events of one statement. Name and position belong to the statement that records them: the
-/// watchdog reports them when a call is stuck. Each of the last kCalls calls has separate events.
-/// Otherwise a later call would record again the events that a stuck call still waits for.
+/// The events of one statement. Their name and position are those that the watchdog reports when a
+/// call is stuck. Each of the last kCalls calls has separate events: otherwise a later call would
+/// record the events again that a stuck call still waits for.
 class Events {
  public:
   static constexpr int64_t kCalls = 16;
 
   Events() = default;
-  /// The i-th event of the call being issued; timing is off.
+  /// The i-th event of the call that is being issued, without timing. Counts as a use.
   cudaEvent_t operator[](int64_t i) const {
     const auto index = static_cast<size_t>(slot(clock_->call) * set_->count + i);
     set_->uses[index].store(++clock_->uses, std::memory_order_relaxed);
@@ -129,8 +131,8 @@ class Events {
 /// One rank's resources. Call member functions only from the host thread that made the context.
 class Context {
  public:
-  /// Joins the rendezvous, checks that all ranks run the same program, takes the
-  /// device and makes the communicators. Throws Error.
+  /// Joins the rendezvous, checks that all ranks run the same program, opens the device and creates
+  /// the communicator of all ranks. Throws Error.
   explicit Context(const ContextOptions& options);
   ~Context();
   Context(const Context&) = delete;
@@ -142,27 +144,27 @@ class Context {
   cublasLtHandle_t cublas() const { return cublas_; }
   Rendezvous& rendezvous() { return *rendezvous_; }
   Watchdog& watchdog() { return *watchdog_; }
-  /// The GEMMs of the programs on this context, and choices of algorithm for them.
+  /// The GEMMs of the programs on this context, and the algorithms chosen for them.
   PlanBook& plans() { return *plans_; }
   /// The attentions of the programs on this context, and the implementation chosen for each.
   AttentionBook& attentions() { return *attentions_; }
 
-  /// The ranks that programs on this context may share memory with, including this one. All ranks,
-  /// unless an earlier probe found ranks that cannot. IPC peers have the same IPC peers.
+  /// The ranks whose memory programs on this context may use, including this rank. All ranks,
+  /// unless set_ipc_peers() was called. All IPC peers have the same list.
   const std::vector<int>& ipc_peers() const { return ipc_peers_; }
   void set_ipc_peers(std::vector<int> ranks) { ipc_peers_ = std::move(ranks); }
 
-  /// The team with these world ranks, in order. Every rank of the world calls this in
-  /// the same order with the team that it is in (an empty list if it is in none).
+  /// The team of these world ranks, in this order. Collective over the world: each rank passes the
+  /// team that it is in, or an empty list.
   Team& team(const std::vector<int>& ranks, const char* where);
-  /// A new team with a stream and no communicator, for another library than NCCL.
+  /// A new team with a stream and no communicator, for libraries other than NCCL.
   Team& bare_team(const std::vector<int>& ranks, const char* where);
 
-  /// The i-th worker stream of the pool; made on first use, never destroyed before the
-  /// context. Non-blocking, lowest priority.
+  /// The worker stream with this index: created on first use, destroyed with the context.
+  /// Non-blocking, lowest priority.
   cudaStream_t worker(int index);
 
-  /// Names a stream for traces, which call one that has no name "stream".
+  /// Names a stream for traces. A stream without a name is called "stream".
   void name_stream(cudaStream_t stream, const std::string& name);
   /// Call this before a named stream is destroyed.
   void forget_stream(cudaStream_t stream);
@@ -171,8 +173,9 @@ class Context {
   /// `count` events for one statement of a call.
   Events events(const char* name, const char* where, int64_t count);
 
-  /// Allocates device memory that lives as long as the context; zero bytes give nullptr. `what`
-  /// names it in errors, with its position in the spec.
+  /// Allocates device memory that lives as long as the context; returns nullptr for zero bytes.
+  /// `what` names it in errors, with its position in the spec. Throws Error(kEnvironment) if there
+  /// is too little memory.
   void* allocate(size_t bytes, const std::string& what);
   /// allocate() with an element type.
   template <typename T>
@@ -185,8 +188,8 @@ class Context {
 
   /// allocate() for the workspace of GEMMs and attentions.
   void* workspace(size_t bytes, const std::string& what);
-  /// Returns `scratch` if its scratch_bytes are enough, and allocates otherwise. `scratch` is
-  /// memory of the program that is unused whenever the workspace is used.
+  /// Returns `scratch` if scratch_bytes >= bytes, and allocates otherwise. `scratch` is memory of
+  /// the program that is unused while the workspace is in use.
   void* workspace(size_t bytes, void* scratch, size_t scratch_bytes, const std::string& what);
 
   /// The start of the allocation that a pointer points into, or the pointer itself if allocate()
@@ -199,41 +202,45 @@ class Context {
   /// All device memory allocated so far.
   const MemoryBytes& memory() const { return memory_; }
 
-  /// Lets the watchdog report which flags of a shared buffer a stuck call waits for.
+  /// Registers the flags of a shared buffer. The watchdog then reports those that a stuck call
+  /// waits for.
   void watch(std::shared_ptr<FlagWaits> waits);
 
-  /// Tells the watchdog that the host starts to issue a call. run_call() does this.
+  /// Tells the watchdog that the host begins to issue a call. run_call() calls this.
   void begin_call();
-  /// The number of that call, from 1.
+  /// The number of the last call that was begun, counted from 1.
   int64_t call() const { return clock_.call; }
 
   /// Tells the watchdog that a call was issued on `caller`, and records an event there. The call
   /// must complete within the deadline. Every emitted run() ends with this.
   void call_issued(cudaStream_t caller);
 
-  /// Blocks the host until `stream` is idle. Throws kDevice or kTimeout. It cannot wait forever:
-  /// the deadline restarts whenever a call completes. When a peer is lost, the watchdog ends the
-  /// process during this call. If the process is to survive, this throws failure() instead.
+  /// Blocks the host until `stream` is idle. Throws kDevice, or kTimeout after the deadline, which
+  /// restarts whenever a call completes. If a peer is lost meanwhile, the watchdog ends the
+  /// process; in a process that survives, this throws failure() instead.
   void synchronize(cudaStream_t stream);
 
-  /// Notes, from any thread, a failure of work that was issued. Waits for that work then throw.
+  /// Records a failure of issued work; any thread may call it. Later waits for that work throw
+  /// kDevice.
   void note_failure(const std::string& text);
 
-  /// Blocks the host until all issued calls are complete, as synchronize() does. Other ranks are
-  /// informed of an error. The owner of a program calls this before destroying the program.
+  /// Blocks the host until all issued calls are complete, with the deadline of synchronize(). Does
+  /// not throw: passes an error to fail(). Returns at once after a failure. The owner of a program
+  /// calls this before it destroys the program.
   void finish();
 
-  /// Tells the other ranks that this one failed, so that they stop at once and name it. Returns
-  /// when they have been told, after about a second at most. The destructor then frees no device
-  /// memory and does not wait. If another rank turns out to be at fault, this ends the process with
-  /// kPeer, unless the process is to survive.
+  /// Tells the other ranks that this rank failed, so that they stop at once and name it. Returns
+  /// when the failure is settled, after at most four seconds. The destructor then does not wait,
+  /// and frees device memory only in a process that survives. If another rank is at fault, this
+  /// ends the process with kPeer, unless it survives.
   void fail(const Error& error);
-  /// The failure of this or another rank, with the report; nothing if there is none.
+  /// The failure of this or another rank, with the report; nullopt if there is none.
   std::optional<Error> failure() const;
-  /// Notes that a call on `caller` ended with a permanent error. If the process survives, the
-  /// issued part of the call counts as work to wait for before anything is freed.
+  /// Notes that a call on `caller` failed after a part of it was issued. In a process that
+  /// survives, resources are freed only after that part has completed.
   void call_failed(cudaStream_t caller);
-  /// Does the work of the destructor and returns failure(). Call only the destructor after it.
+  /// Does the work of the destructor and returns failure(). Afterwards, only the destructor may be
+  /// called.
   std::optional<Error> end();
 
  private:
@@ -265,8 +272,8 @@ class Context {
   std::map<void*, Allocated> allocated_;
 };
 
-/// The bytes of a workspace that is large enough for each of the plans (MatmulPlan, AttentionPlan,
-/// AttentionGradPlan). May be 0.
+/// The size in bytes of a workspace that is large enough for each of the plans (MatmulPlan,
+/// AttentionPlan, AttentionGradPlan). May be 0.
 template <typename... Plans>
 size_t workspace_for(const Plans&... plans) {
   return std::max({plans.scratch_bytes()...});

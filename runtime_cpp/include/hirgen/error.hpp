@@ -19,20 +19,20 @@ enum class Code : int {
   kOk = 0,
   kWrong = 1,        ///< the check counted wrong elements
   kUsage = 2,        ///< a bad option or argument
-  kEnvironment = 3,  ///< launch variables, GPU, port, file: the machine is not as needed
+  kEnvironment = 3,  ///< unusable launch variables, GPU, memory, file or port
   kDevice = 4,       ///< a CUDA, NCCL or cuBLAS call failed
   kPeer = 5,         ///< another rank died, stalled or runs another program
   kTimeout = 6,      ///< this rank waited longer than its deadline
-  kInternal = 7,     ///< a mistake of hirgen
+  kInternal = 7,     ///< a bug in hirgen
 };
 
 /// The one exception type of the runtime. `what()` is a complete message.
 class Error : public std::runtime_error {
  public:
-  /// `suspect` is the rank at fault when this rank only noticed; -1 when unknown or none.
+  /// `suspect` is the rank at fault if this rank only noticed the error; -1 if unknown.
   Error(Code code, const std::string& message, int suspect = -1)
       : std::runtime_error(message), code_(code), suspect_(suspect) {}
-  /// The process exits with this code.
+  /// The exit code of the process, or the result code of the C ABI.
   Code code() const noexcept { return code_; }
   /// The rank that is blamed for this error; -1 if unknown.
   int suspect() const noexcept { return suspect_; }
@@ -46,25 +46,28 @@ class Error : public std::runtime_error {
 /// A_s"). The watchdog reports it when the host itself is stuck in a call. Never null.
 extern std::atomic<const char*> host_position;
 
-/// The number of statements that the host has issued since the process started. A host that issues
-/// nothing for a whole deadline is stuck. The rank that has issued the fewest holds up the others.
+/// The number of statements that the host has begun since the process started. A host that begins
+/// none for a whole deadline is stuck. The rank that has begun the fewest holds up the others.
 extern std::atomic<uint64_t> host_statements;
 
 /// Begins a statement: sets host_position to `where`, a string literal, and counts the statement.
-/// So a rank that is stuck in a statement counts as further than a rank that never reached it.
+/// So a rank that is stuck in a statement is ahead of a rank that never reached it. Throws
+/// Error(kPeer) if the ranks have been given up.
 void begin_statement(const char* where);
 
-/// Throws Error(kDevice) unless `status` is success. `where` is the spec position.
+/// Throws Error(kDevice) unless `status` is success, or Error(kEnvironment) if the process has too
+/// many open files. `where` is the spec position.
 void check(cudaError_t status, const char* call, const char* where, const char* file, int line);
-/// The same for NCCL; Error(kPeer) if NCCL reports that the cause is in another process.
+/// The same for NCCL, but Error(kPeer) if NCCL reports that the cause is in another process.
 void check(ncclResult_t status, const char* call, const char* where, const char* file, int line);
 /// The same for cuBLAS.
 void check(cublasStatus_t status, const char* call, const char* where, const char* file, int line);
 
 }  // namespace hirgen
 
-/// Runs a CUDA, NCCL or cuBLAS call; `where` is a string literal with the spec position. A call
-/// that names its function without "::" is in the trace of a program that has one (trace.hpp).
+/// Runs a CUDA, NCCL or cuBLAS call as one statement, and throws Error if it fails. `where` is a
+/// string literal with the spec position. With --trace, the call is traced if it names its function
+/// without "::" (trace.hpp).
 #define HG_CHECK(call, where)                                  \
   do {                                                         \
     HG_TRACED_CALLS(HG_USE_TRACED)                             \

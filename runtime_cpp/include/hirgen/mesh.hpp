@@ -1,5 +1,5 @@
-// A mesh: ranks in a grid of one to three axes, row-major. The ranks that differ in one coordinate
-// only are the team of that axis.
+// A mesh: ranks in a row-major grid of one to three axes. The ranks that differ only in their
+// coordinate along one axis are a team.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,11 @@
 
 namespace hirgen {
 
-/// The ranks of a program in their grid. Immutable.
+/// A mesh of ranks of a program. Immutable.
 class Mesh {
  public:
-  /// A grid with these extents over ranks 0, 1, 2, ..., or over `ranks` in their order.
+  /// A grid with these extents, filled with `ranks` in their order, or with ranks 0, 1, 2, ... if
+  /// `ranks` is empty.
   explicit Mesh(std::vector<int64_t> extents, std::vector<int> ranks = {});
 
   /// All ranks, in order.
@@ -18,14 +19,16 @@ class Mesh {
   bool holds(int rank) const { return position(rank) >= 0; }
   /// The coordinate of `rank` along `axis`; 0 if it is not in the mesh.
   int coordinate(int rank, int axis) const;
-  /// The ranks along `axis` that include `rank`, in order; empty if it is not in the mesh.
+  /// The ranks that differ from `rank` at most in their coordinate along `axis`, in order; empty if
+  /// `rank` is not in the mesh.
   std::vector<int> team(int rank, int axis) const;
-  /// The rank at `coordinate_there` along `axis`, among those ranks; -1 if `rank` is not in the
+  /// The rank of team(rank, axis) with coordinate `coordinate_there`; -1 if `rank` is not in the
   /// mesh.
   int rank_along(int rank, int axis, int64_t coordinate_there) const;
-  /// All ranks, in order; empty if `rank` is not one of them.
+  /// All ranks of the mesh, in order; empty if `rank` is not in the mesh.
   std::vector<int> team(int rank) const;
-  /// The rank of `other` at the coordinates of `rank` in this mesh; -1 if there is none.
+  /// The rank of `other` at the row-major position that `rank` has in this mesh; -1 if `rank` is
+  /// not in this mesh, or `other` has too few ranks.
   int counterpart(int rank, const Mesh& other) const;
 
  private:

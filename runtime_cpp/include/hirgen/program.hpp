@@ -21,12 +21,13 @@ class Reference;
 class Program {
  public:
   virtual ~Program() = default;
-  /// Issues one call on the caller's stream with the caller's device pointers, in the
-  /// order of ProgramInfo::tensors (inputs, then outputs). Does not block the host.
+  /// Issues one call on the caller's stream with the caller's device pointers, in the order of
+  /// ProgramTable::tensors (inputs, then outputs). Does not wait for the GPU; blocks the host only
+  /// to share new buffers with other ranks (Peers::begin_call).
   virtual void run(cudaStream_t caller, const std::vector<void*>& tensors) = 0;
 };
 
-/// One GEMM of the program, for the M N K and TFLOP/s columns (one rank's share).
+/// One GEMM of the program on one rank, for the columns M, N, K and TFLOP/s of the report.
 struct GemmInfo {
   int64_t m, n, k, batch;
 };
@@ -35,44 +36,47 @@ struct GemmInfo {
 struct ProgramInfo {
   std::string name;
   std::string spec;    ///< base name of the spec
-  std::string digest;  ///< of calls.txt: equal on every rank or the start fails
+  std::string digest;  ///< of calls.txt; the start fails unless all ranks have the same
   int mesh_size = 1;
   std::vector<GemmInfo> gemms;
   /// Kind, mesh axis and mesh of every communication: "allgather x", "sendrecv x of left".
   std::vector<std::string> communications = {};
-  /// Bytes of the largest communication in a call, as nccl-tests counts them: the whole tensor of a
-  /// collective. For sends and receives: the bytes that one rank receives, without the local shard.
+  /// Bytes of the largest communication in a call, counted as in nccl-tests: for a collective, the
+  /// whole tensor; for sends and receives, the bytes that one rank receives, without the local
+  /// shard.
   int64_t bytes = 0;
   std::string largest = {};    ///< kind of that communication: "allgather"; empty for none
-  int team_size = 1;           ///< its ranks, often those along one mesh axis
+  int team_size = 1;           ///< number of its ranks, often those along one mesh axis
   std::string transport = {};  ///< of ProgramTable::create: "nccl", "ipc-get" or "ipc-put"
-  bool graph = false;          ///< a call is one CUDA graph
+  bool graph = false;          ///< each call launches one CUDA graph
   /// Parameters of the spec by name, with the values of this program; for the JSON report.
   std::vector<std::pair<std::string, int64_t>> parameters = {};
 };
 
-/// The emitted entry points that the driver and the C ABI use.
+/// The entry points of an emitted program, for the driver and the C ABI.
 struct ProgramTable {
   ProgramInfo info;
   /// The tensors as `rank` sees them: inputs first.
   std::vector<TensorDesc> (*tensors)(int rank);
   std::unique_ptr<Program> (*create)(Context& context);
-  /// Computes the operations of the model, one by one, on whole tensors: the oracle of the check.
+  /// Computes the operations of the model, one by one, on whole tensors. The check compares the
+  /// outputs with these results.
   void (*reference)(Reference& reference);
   /// Computes the tensors that a forward pass saves, before `reference`; null if there are none.
   void (*saved)(Reference& reference) = nullptr;
-  /// The same program for ranks that cannot all share memory. It uses CUDA IPC between IPC peers
-  /// (Context::ipc_peers) and NCCL between other ranks. Null if there is no such variant.
+  /// Makes the fallback variant, for ranks that cannot all share memory. It uses CUDA IPC between
+  /// IPC peers (Context::ipc_peers) and NCCL between other ranks. Null if there is no such variant.
   std::unique_ptr<Program> (*create_across_nodes)(Context& context) = nullptr;
-  /// With create_across_nodes: the ranks whose memory this rank needs in `create`; null: all ranks.
+  /// Used with create_across_nodes: the ranks whose memory this rank needs if `create` makes the
+  /// program. Null: all ranks.
   std::vector<int> (*sharers)(const Context& context) = nullptr;
 };
 
 /// Throws Error(kUsage) if `caller` is being captured, or would break another stream's capture.
 void refuse_capture(cudaStream_t caller);
 
-/// One call of `program` as the watchdog sees it: announced, then issued. All calls of a
-/// program go through here, whoever makes them (the driver, the C ABI).
+/// Announces a call to the watchdog, then issues it. Both the driver and the C ABI issue every call
+/// through this function. Throws as refuse_capture() does.
 void run_call(Context& context, Program& program, cudaStream_t caller,
               const std::vector<void*>& tensors);
 

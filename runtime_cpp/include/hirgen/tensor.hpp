@@ -1,5 +1,5 @@
-// Descriptions of tensors that outlive code generation: what the driver needs to
-// fill, check, load and dump them.
+// Descriptions of the tensors of a program, with which the driver fills, checks, loads and dumps
+// them.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 
 namespace hirgen {
 
-/// Element types. Values are stable: they are part of the C ABI.
-/// Nothing is computed in integers: they are seeds, positions and masks.
+/// Element types. Values are stable: they are part of the C ABI. No operation computes in integers:
+/// they hold seeds, positions and masks.
 #define HG_ENUMERATOR(enumerator, name, type, value, ...) enumerator = (value),
 enum class DType : int { HG_TYPES(HG_ENUMERATOR) };
 #undef HG_ENUMERATOR
@@ -43,8 +43,9 @@ struct Axis {
   int64_t local() const { return extent / mesh_extent; }  ///< elements on this rank
 };
 
-/// The values of an input in a check that is not exact: normally distributed; their absolute values
-/// plus 1/4; 0 or 1, also if it is exact.
+/// The values that the check generates for a floating-point input. kNormal: normally distributed.
+/// kPositive: their absolute values plus 1/4. kMask: 0 or 1. An exact check uses sparse integers
+/// instead of kNormal and kPositive.
 enum class Fill { kNormal, kPositive, kMask };
 
 /// A tensor as one rank sees it. The local buffer is row-major over `axes`.
@@ -54,18 +55,19 @@ struct TensorDesc {
   std::vector<Axis> axes;
   bool output = false;
   std::string where;  ///< spec position
-  /// Product of contracted extents that reach this input's consumers; bounds the
-  /// density of the integers that fill it, so that every sum stays exact.
+  /// The largest number of terms that GEMMs with this input sum; 1 without such GEMMs. The more
+  /// terms, the sparser are the integers that fill the input, so that every sum stays exact.
   int64_t contraction = 1;
-  /// Of the normal values that fill this input.
+  /// Standard deviation of the normal values that fill this input.
   double deviation = 1;
   Fill fill = Fill::kNormal;
-  /// Of an output: rounding shows in it, and the check allows for that. Without such outputs the
-  /// check is exact, and integers fill the inputs.
+  /// For an output: its values depend on rounding, and the check allows for that. If no output is
+  /// rounded, the check is exact, and integers fill the inputs.
   bool rounded = false;
-  /// An input that a forward pass saves: the check makes it of the others (ProgramTable::saved).
+  /// An input that a forward pass saves: the check computes it from the others
+  /// (ProgramTable::saved).
   bool saved = false;
-  /// Other ranks reach into this rank's buffer, through CUDA IPC.
+  /// Other ranks access this rank's buffer over CUDA IPC.
   bool shared = false;
   /// False on a rank outside the tensor's mesh: it has no buffer, and local_elements() is 0.
   bool present = true;
