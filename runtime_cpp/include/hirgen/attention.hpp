@@ -4,9 +4,9 @@
 //
 // for each batch and head. The kernels go through the keys tile by tile and update the softmax as
 // they go (Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018; Dao,
-// "FlashAttention-2", 2023). The gradient recomputes the probabilities from the logarithms of the
-// sums, which the forward call stores. cuDNN computes the shapes that it supports, and the tiled
-// kernels of src/attention/ all others.
+// "FlashAttention-2", 2023). The gradient recomputes the probabilities from the log-sum-exp of each
+// row of scores, which the forward call stores. cuDNN computes the shapes that it supports; the
+// tiled kernels of src/attention/ compute all others.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -29,17 +29,17 @@ struct AttentionShape {
   int64_t query_rows = 0, key_rows = 0;
   int64_t head_size = 0;       ///< at most kMostHeadSize
   bool causal = false;         ///< a query sees no key after its position
-  int64_t window = 0;          ///< a query sees only the last `window` of them; 0: all; causal only
+  int64_t window = 0;          ///< keys that a causal query sees, up to its position; 0: all
   int64_t query_start = 0;     ///< position of the first query row
-  float scale = 1;             ///< of the products Q K^T
+  float scale = 1;             ///< factor of the scores Q K^T
   DType dtype = DType::kBf16;  ///< of all tensors but lse; lse and arithmetic are fp32
-  bool deterministic = false;  ///< a gradient that has the same bits on every run
+  bool deterministic = false;  ///< the gradient has the same bits on every run
 
   bool operator==(const AttentionShape&) const = default;
 };
 
-/// behind() returns the shape of the query rows that are `times` blocks of query_rows further down
-/// the sequence: the rows of another rank.
+/// The same shape for the query rows of another rank, which start `times` * query_rows rows later
+/// in the sequence.
 constexpr AttentionShape behind(AttentionShape shape, int64_t times) {
   shape.query_start += times * shape.query_rows;
   return shape;
@@ -47,13 +47,13 @@ constexpr AttentionShape behind(AttentionShape shape, int64_t times) {
 
 constexpr int64_t kMostHeadSize = 256;
 
-/// The shape in words: "O[1, 32, 4096, 128] of K[1, 8, 4096, 128], causal, bf16".
+/// The shape as text: "O[1, 32, 4096, 128] of K[1, 8, 4096, 128], causal, bf16".
 std::string describe(const AttentionShape& shape);
 
 /// Elements between batches, heads and rows of a tensor. The elements of one row are adjacent.
 struct AttentionStride {
   int64_t batch = 0, head = 0, row = 0;
-  int64_t align = 16;  ///< all pointers to the tensor are multiples of this many bytes, up to 16
+  int64_t align = 16;  ///< of all pointers to the tensor, in bytes, at most 16
 
   bool operator==(const AttentionStride&) const = default;
 };
@@ -61,21 +61,21 @@ struct AttentionStride {
 /// The strides of the operands, or of their gradients.
 struct AttentionLayout {
   AttentionStride q{}, k{}, v{}, o{};
-  int64_t align_lse = 16;  ///< the same for the logarithms
+  int64_t align_lse = 16;  ///< of pointers to lse, in bytes, at most 16
 
   bool operator==(const AttentionLayout&) const = default;
 };
 
-/// The operands of a forward call. It writes O and, unless lse is null, the logarithm of the sum of
-/// the exponentials of each query's scores: dense [batch, query_heads, query_rows].
+/// The operands of a forward call, which writes `o`. Unless `lse` is null, it also writes the
+/// log-sum-exp of each query's scores: dense [batch, query_heads, query_rows].
 struct AttentionOperands {
   const void *q, *k, *v;
   void* o;
   float* lse;
 };
 
-/// The operands of a gradient's call. It writes the last three; O and lse are results of the
-/// forward call.
+/// The operands of a gradient call, which writes grad_q, grad_k and grad_v. `o` and `lse` are
+/// results of the forward call.
 struct AttentionGradOperands {
   const void *grad_o, *q, *k, *v, *o;
   const float* lse;
@@ -92,14 +92,15 @@ class AttentionPlan {
  public:
   size_t workspace_bytes = 0;
 
-  /// Throws Error if the shape contradicts itself. `where` is the spec position, a string that
-  /// outlives the plan.
+  /// Throws Error(kInternal) for an invalid shape, or another Error if HIRGEN_ATTENTION requests an
+  /// implementation that is unknown or cannot compute it. `where` is the spec position, a string
+  /// that outlives the plan.
   AttentionPlan(Context& context, const AttentionShape& shape, const AttentionLayout& layout,
                 const char* where);
   /// The bytes of workspace to allocate for it.
   size_t scratch_bytes() const { return workspace_bytes; }
 
-  /// Enqueues the attention. For a query that sees no key, O is 0 and the logarithm is -inf.
+  /// Enqueues the attention. For a query that sees no key, O is 0 and lse is -inf.
   void run(const AttentionOperands& operands, void* workspace, cudaStream_t stream,
            const char* where) const;
 

@@ -46,8 +46,8 @@ struct ContextOptions {
   std::string parameters;       ///< of its spec, "D=2 M=128": for errors about digests
   int mesh_size = 1;            ///< ranks that the program was generated for
   bool survives = false;        ///< a failure of any rank does not end this process
-  /// Called on another thread with the code and report of a failure, before any other reaction to
-  /// it. The watchdog waits at most one second for it.
+  /// Called on another thread with the code and report of a failure, before this process ends or
+  /// its calls return. The watchdog waits at most one second for it.
   std::function<void(Code, const std::string&)> on_failure;
 };
 
@@ -81,7 +81,7 @@ struct Team {
 };
 
 /// The number of the call that the host is issuing, and the number of uses of events so far. The
-/// watchdog sorts events by the latter: their order in the program.
+/// latter orders the events as the program uses them.
 struct EventClock {
   std::atomic<int64_t> call{0};
   std::atomic<uint64_t> uses{0};
@@ -131,8 +131,8 @@ class Events {
 /// One rank's resources. Call member functions only from the host thread that made the context.
 class Context {
  public:
-  /// Joins the rendezvous, checks that all ranks run the same program, opens the device and creates
-  /// the communicator of all ranks. Throws Error.
+  /// Joins the rendezvous, checks that all ranks run the same program, opens the device and, unless
+  /// ranks share a GPU, creates the communicator of all ranks. Throws Error.
   explicit Context(const ContextOptions& options);
   ~Context();
   Context(const Context&) = delete;

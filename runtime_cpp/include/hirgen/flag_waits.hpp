@@ -1,6 +1,5 @@
-// The flags of a shared buffer that a rank waits for, as its host has issued the waits. The flags
-// themselves show which peers have set them. A stuck call waits for a flag that is noted here and
-// not set.
+// The waits for flags of a shared buffer that the host of a rank has issued. A stuck call waits for
+// a flag that is recorded here and that its peer has not set.
 #pragma once
 
 #include <array>
@@ -21,18 +20,18 @@ namespace hirgen {
 /// the watchdog's thread reads them.
 class FlagWaits {
  public:
-  /// A flag of this rank. It keeps these values if no statement waits for it.
+  /// A flag of this rank. The initial values remain if no statement waits for it.
   struct Entry {
     std::atomic<int64_t> awaited{-1};  ///< the last sequence number waited for; -1: none
     std::atomic<int> peer{-1};         ///< the rank that writes the flag; -1: not known
   };
 
-  /// `name` is the name of the tensor, `where` its position in the spec. `flags` are this rank's
-  /// flags in device memory: the ready flags, the done flags, and `total` words in all. The last
-  /// word counts the calls if the device counts them.
+  /// `name` is the name of the tensor, `where` its position in the spec. `flags` is this rank's
+  /// device memory of `total` words: first the ready flags, then the done flags. If the device
+  /// counts the calls, the last word is the counter.
   FlagWaits(std::string name, std::string where, int64_t transfers, uint32_t* flags, int64_t total);
 
-  /// Call number `call` of the program uses the buffer with this sequence number.
+  /// Notes that call number `call` of the program uses the buffer with this sequence number.
   void begin_call(int64_t call, uint32_t sequence);
   /// Notes that the device counts the calls, so that the host's numbers no longer apply.
   void begin_captured() { counted_by_device_ = true; }
@@ -42,15 +41,18 @@ class FlagWaits {
   const std::string& name() const { return name_; }
   const std::string& where() const { return where_; }
   /// Copies the flags from the device on `stream`, which carries nothing else, and waits for the
-  /// copy. Empty if the flags are freed or the device has failed.
+  /// copy. Returns an empty vector if the flags are freed or the device has failed.
   std::vector<uint32_t> read(cudaStream_t stream);
   /// Sets all flags of this rank far ahead, by a copy on `stream`, so that no issued wait for a
-  /// peer blocks any more. A peer that still runs may set a flag back, so callers repeat this.
+  /// peer blocks any longer. A live peer may overwrite a flag with a smaller number, so callers
+  /// repeat this.
   void release(cudaStream_t stream);
-  /// The sequence number of `call`, which began before `flags` were read. None if the call does not
-  /// use the buffer, or is older than the last Events::kCalls calls.
+  /// The sequence number of `call`, which began before `flags` were read; nullopt if the call does
+  /// not use the buffer, or is older than the last Events::kCalls calls. If the device counts the
+  /// calls: its counter, for any `call`.
   std::optional<uint32_t> sequence(int64_t call, const std::vector<uint32_t>& flags) const;
-  /// Whether `flag` has not reached `sequence`, which `entry` waits for.
+  /// Whether the host has issued the wait of `entry` in call `sequence`, and `flag` has not reached
+  /// that number. False if no statement waits for the flag, or its writer is unknown.
   bool missing(const Entry& entry, uint32_t sequence, uint32_t flag) const;
 
   std::vector<Entry> ready, done;  ///< by transfer

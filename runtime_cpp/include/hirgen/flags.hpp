@@ -22,8 +22,8 @@ namespace hirgen {
 /// Throws Error(kDevice) unless `status` is success; for HG_CHECK on the driver's calls.
 void check(CUresult status, const char* call, const char* where, const char* file, int line);
 
-/// The driver's stream memory operations under their own names. They are looked up at run time, so
-/// that a program does not link libcuda and starts on machines without it.
+/// The driver's stream memory operations, under their own names. They are looked up at run time: so
+/// a program does not link libcuda, and starts on machines without it.
 struct StreamMemory {
   Traced<TraceKind::kFlagWait, decltype(::cuStreamWaitValue32)> cuStreamWaitValue32{
       "cuStreamWaitValue32", nullptr};
@@ -32,33 +32,33 @@ struct StreamMemory {
   decltype(&::cuStreamBatchMemOp) cuStreamBatchMemOp = nullptr;
 };
 
-/// The sequence number of a call, as kernels take it: `value`, plus the content of `counter` in
-/// this device's memory when the kernel reads it. A null counter adds nothing.
+/// The sequence number of a call for kernels: `value` plus the content of `counter`, in this
+/// device's memory, at the time when the kernel reads it. A null counter adds nothing.
 struct SequenceNumber {
   uint32_t value = 0;
   const uint32_t* counter = nullptr;
 };
 
-/// A flag, and the sequence number to wait for there or to write.
+/// A flag, and the sequence number to wait for or to write.
 struct Flag {
   CUdeviceptr address = 0;
   SequenceNumber sequence;
 };
 
-/// Whether to wait for the flags of a group or to write them; one use for all.
+/// The operation of a MemOpBatch or FlagKernel on all of its flags.
 enum class FlagUse { kWait, kWrite };
 
-/// The name of the use in a trace.
+/// The kind of such an operation in a trace.
 constexpr TraceKind flag_kind(FlagUse use) {
   return use == FlagUse::kWait ? TraceKind::kFlagWait : TraceKind::kFlagWrite;
 }
 
-/// Batched stream memory operations: one driver call for many flags, or for as many as the driver
-/// takes.
+/// Batched stream memory operations: one driver call for up to 255 flags, the most that the driver
+/// accepts.
 class MemOpBatch {
  public:
   MemOpBatch(FlagUse use, const StreamMemory& driver) : use_(use), driver_(driver) {}
-  /// Adds a flag. The host must know its sequence number.
+  /// Adds a flag. Throws Error(kInternal) if the sequence number has a counter.
   void add(CUdeviceptr address, SequenceNumber sequence);
   /// Waits for all flags, or writes them, on `stream`. Here and below, `where` is the spec
   /// position, a string that outlives the program.
@@ -70,7 +70,8 @@ class MemOpBatch {
   std::vector<CUstreamBatchMemOpParams> operations_;
 };
 
-/// Many flags in one kernel of one block, or in as few kernels as their parameters allow.
+/// Waits for many flags, or writes them, in as few kernels of one block as the size of kernel
+/// parameters allows.
 class FlagKernel {
  public:
   explicit FlagKernel(FlagUse use) : use_(use) {}
@@ -83,13 +84,13 @@ class FlagKernel {
   std::vector<Flag> flags_;
 };
 
-/// A kernel that waits until the flag has reached the sequence number.
+/// Launches a kernel that waits until the flag has reached the sequence number.
 void launch_flag_wait(CUdeviceptr address, SequenceNumber sequence, cudaStream_t stream,
                       const char* where);
-/// A kernel that writes the sequence number to the flag.
+/// Launches a kernel that writes the sequence number to the flag.
 void launch_flag_write(CUdeviceptr address, SequenceNumber sequence, cudaStream_t stream,
                        const char* where);
-/// A kernel that adds one to a counter of calls.
+/// Launches a kernel that adds 1 to a counter of calls.
 void launch_count(uint32_t* counter, cudaStream_t stream, const char* where);
 
 }  // namespace hirgen

@@ -12,14 +12,14 @@ namespace hirgen {
 class GemmMethod;
 
 /// MatmulPlan::op: cuBLASLt's descriptor, or the method of another library. Within HG_CHECK,
-/// cublasLtMatmul takes either (trace.hpp). The two differ by one comparison of a pointer.
+/// cublasLtMatmul takes either (trace.hpp). The choice costs one comparison of a pointer.
 struct GemmOp {
   cublasLtMatmulDesc_t cublaslt = nullptr;
-  const GemmMethod* other = nullptr;  ///< runs instead, if not null
-  const void* bias = nullptr;         ///< of the next call; cublaslt has it, too
+  const GemmMethod* other = nullptr;  ///< if not null, runs instead of cuBLASLt
+  const void* bias = nullptr;         ///< of the next call; also set in `cublaslt`
 };
 
-/// The arguments of the call that a plan decides. Layouts and `algo` are cuBLASLt's alone.
+/// The arguments of the call that a plan chooses. Only cuBLASLt uses the layouts and `algo`.
 struct GemmCall {
   GemmOp op;
   cublasLtMatrixLayout_t a = nullptr, b = nullptr, c = nullptr;

@@ -1,4 +1,5 @@
-// CUDA graphs of whole calls: captured once per set of pointers, launched from then on.
+// CUDA graphs of whole calls: captured once per list of tensor pointers, then launched in each
+// call.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -13,14 +14,14 @@
 
 namespace hirgen {
 
-/// How many calls, one after the other, a graph captured from now on holds. 1 unless the driver
-/// times several calls a launch.
+/// The number of consecutive calls in each graph that is captured from now on. 1, unless the driver
+/// times several calls per launch.
 extern std::atomic<int64_t> calls_per_graph;
 
 /// The graphs of one program. A graph holds the pointers that it was captured with, so calls with
-/// other tensors need another graph. If there are too many, the least recently used one is dropped.
-/// When a GEMM has changed its algorithm (MatmulPlan::use), all graphs are dropped and captured
-/// again.
+/// other tensors need another graph. Of more than 16 graphs, the least recently used one is
+/// dropped. After a change of a GEMM's algorithm (MatmulPlan::use), all are dropped, and captured
+/// again when needed.
 class GraphCache {
  public:
   using Issue = std::function<void(cudaStream_t)>;
@@ -32,8 +33,8 @@ class GraphCache {
   GraphCache& operator=(const GraphCache&) = delete;
 
   /// Launches on `caller` the work that `issue` enqueues on its stream argument, calls_per_graph
-  /// times. `issue` runs only if there is no graph for these tensors yet. When it returns, it must
-  /// have joined all streams that it uses to that stream.
+  /// times. `issue` runs only if there is no graph for these tensors yet. Before it returns, it
+  /// must join all other streams that it uses to its argument.
   void launch(cudaStream_t caller, const std::vector<void*>& tensors, const Issue& issue);
 
  private:

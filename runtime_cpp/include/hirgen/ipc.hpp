@@ -33,12 +33,12 @@ class Shared {
   T* of(int64_t rank) const {
     return static_cast<T*>(buffers_[static_cast<size_t>(rank)]);
   }
-  /// Flags of this rank that it waits for: the buffer of the i-th transfer's peer is ready; the
-  /// peer's copy is done.
+  /// The flags of this rank for transfer i, which it waits for. ready: the peer's buffer is ready;
+  /// done: the peer's copy is done.
   CUdeviceptr ready(int64_t i) const { return awaited(waits_->ready, i, 0); }
   CUdeviceptr done(int64_t i) const { return awaited(waits_->done, i, transfers_); }
-  /// The same flags in the memory of `rank`, which this rank writes: its buffer is ready; its copy
-  /// is done.
+  /// The same flags in the memory of `rank`, which this rank writes when its own buffer is ready or
+  /// its own copy is done.
   CUdeviceptr ready_at(int64_t rank, int64_t i) const {
     waits_->done[static_cast<size_t>(i)].peer = static_cast<int>(rank);
     return flag(rank, i);
@@ -49,17 +49,19 @@ class Shared {
   }
   /// The name of the tensor.
   const std::string& name() const { return waits_->name(); }
-  /// The sequence number of the current call, counted from 1. The call's flags are set to it.
+  /// The sequence number of the current call, counted from 1, to which the call's flags are set. 0
+  /// if the device counts the calls; see sequence_number().
   uint32_t sequence() const { return sequence_; }
   /// The position in the spec.
   const char* where() const { return where_; }
   /// The size of the buffer.
   size_t bytes() const { return bytes_; }
-  /// The rows of a transfer if a kernel exchanges them; 0 otherwise.
+  /// The number of rows of a transfer, if a RowExchange sends them; 0 otherwise.
   int64_t rows() const { return rows_; }
-  /// For each row, a word of this rank's in which that kernel counts its calls.
+  /// One word for each row, in this rank's memory: the kernel of the RowExchange counts its calls
+  /// there.
   uint32_t* calls_of_rows() const { return pointer(flag(rank_, 2 * transfers_)); }
-  /// The same for kernels, which can also read a number that the device counts.
+  /// sequence() for kernels, which can also read a counter in device memory.
   SequenceNumber sequence_number() const { return {sequence_, counter_}; }
   /// The flags of this rank's i-th transfer, which copies from or to the memory of `peer`.
   TransferFlags flags(int64_t peer, int64_t i) const {
@@ -75,9 +77,8 @@ class Shared {
   CUdeviceptr flag(int64_t rank, int64_t i) const {
     return flags_[static_cast<size_t>(rank)] + static_cast<CUdeviceptr>(i) * sizeof(uint32_t);
   }
-  // A flag of this rank that it waits for. The rank that writes it is noted in ready_at() and
-  // done_at(): a rank that waits for a peer's ready flag sets that peer's done flag, and the
-  // reverse.
+  // A flag of this rank that it waits for. ready_at() and done_at() note the rank that writes it: a
+  // rank that waits for a peer's ready flag sets that peer's done flag, and vice versa.
   CUdeviceptr awaited(std::vector<FlagWaits::Entry>& entries, int64_t i, int64_t first) const {
     entries[static_cast<size_t>(i)].awaited = sequence_;
     return flag(rank_, first + i);
@@ -94,7 +95,7 @@ class Shared {
   int64_t rows_ = 0;
   int64_t rank_ = 0;
   uint32_t sequence_ = 0;
-  uint32_t* counter_ = nullptr;       // of calls, if the device counts them
+  uint32_t* counter_ = nullptr;       // of calls; null if the host counts them
   std::shared_ptr<FlagWaits> waits_;  // null on a rank that does not share this
 };
 
@@ -104,7 +105,7 @@ struct SharedShape {
   int64_t transfers;           ///< of a call, each with a ready and a done flag
   const char* name;            ///< of the tensor
   const char* where;           ///< position in the spec; a string that outlives the program
-  int64_t rows = 0;            ///< of a transfer, if a RowExchange sends them: each has its flags
+  int64_t rows = 0;            ///< of a transfer, if a RowExchange sends them; each row has flags
   const Mesh* mesh = nullptr;  ///< null: all ranks share it
   int axis = 0;                ///< of the mesh
 };
@@ -113,32 +114,32 @@ struct SharedShape {
 /// itself; empty on a rank that shares none. Without shapes, all IPC peers share everything.
 std::vector<int> sharers(const Context& context, const std::vector<SharedShape>& shapes);
 
-/// All buffers that a program shares with its IPC peers. Ranks share the same buffers in the same
-/// order.
+/// The buffers that a program shares with its IPC peers. All ranks must share the same buffers in
+/// the same order.
 ///
 /// A buffer of the program is shared once, when the program is made. A buffer of the caller is
 /// shared by the first call that passes it. In that call, all ranks of the shape must pass a buffer
-/// that is new to them. Later they must change buffers in the same calls, as with CUDA graphs.
-/// Other ranks take no part. Flags belong to a buffer, so ranks that break this rule wait for each
-/// other until the deadline, and never compute on the wrong buffer. The caller's buffer must come
-/// from cudaMalloc, and stay allocated until the program is destroyed.
+/// that is new to them. Later, all of them must change buffers in the same calls, as with CUDA
+/// graphs. Other ranks do not take part. Flags belong to a buffer, so ranks that break this rule
+/// wait for each other until the deadline, and never compute on the wrong buffer. The caller's
+/// buffer must come from cudaMalloc, and stay allocated until the program is destroyed.
 ///
 /// On a rank outside the ranks of a shape, these functions do nothing.
 class Peers {
  public:
-  /// Collective over all ranks. `shapes` are all buffers that will be shared; without them, all
-  /// ranks share everything. Throws Error(kEnvironment) with the reason, on every rank, if two
+  /// Collective over all ranks. `shapes` describes all buffers that will be shared; if it is empty,
+  /// all ranks share everything. Throws Error(kEnvironment) with the reason, on every rank, if two
   /// ranks that share a buffer cannot access each other's memory.
   Peers(Context& context, const char* where, const std::vector<SharedShape>& shapes = {});
-  /// Collective over all ranks, unless one has failed: waits for all calls, lets every rank close
-  /// the memory that it opened, then frees the flags. The buffers may be freed afterwards. After a
-  /// failure the context takes over all memory.
+  /// Collective over all ranks, unless one has failed: waits for all calls and until every rank has
+  /// closed the memory that it opened, then frees the flags. The buffers may be freed afterwards.
+  /// After a failure the context takes over all memory.
   ~Peers();
   Peers(const Peers&) = delete;
   Peers& operator=(const Peers&) = delete;
 
-  /// The stream of all copies of this rank, in the order of issue. Concurrent copies would share
-  /// one link, and all of them would end late. Highest priority.
+  /// The stream of all copies of this rank, which run in the order of issue: concurrent copies
+  /// would share one link, and all would end late. Highest priority.
   cudaStream_t copies() const { return copies_; }
   /// Whether `rank` is an IPC peer, so that this rank can use its shared memory.
   bool is_ipc_peer(int64_t rank) const { return is_ipc_peer_[static_cast<size_t>(rank)]; }
@@ -147,14 +148,16 @@ class Peers {
   /// Shares `own`, memory from Context::allocate that `shape` describes. Collective over the ranks
   /// of the shape; blocks the host.
   Shared& share(void* own, const SharedShape& shape);
-  /// Begins a call with a buffer: shares the buffer if it is new, and counts the call.
+  /// Begins a call with a buffer: shares the buffer if it is new, which blocks the host, and counts
+  /// the call.
   const Shared& begin_call(const void* own, const SharedShape& shape);
 
   /// Prepares a call that will be captured as a CUDA graph: shares the buffer if it is new, which
   /// is not possible during capture.
   void prepare(const void* own, const SharedShape& shape) { find(own, shape); }
   /// Begins a captured call with a prepared buffer. At each launch of the graph, a kernel on
-  /// `stream` counts the call for the kernels after it.
+  /// `stream` counts the call for the kernels after it. For a buffer with rows, the kernel of the
+  /// RowExchange does so.
   const Shared& begin_captured(const void* own, const SharedShape& shape, cudaStream_t stream);
 
  private:
@@ -169,7 +172,7 @@ class Peers {
   StreamMemory memory_;
   std::vector<bool> is_ipc_peer_;  // by rank
   std::vector<std::unique_ptr<Entry>> entries_;
-  std::vector<void*> opened_;  // an entry for each time that memory was opened
+  std::vector<void*> opened_;  // one entry per cudaIpcOpenMemHandle
   std::vector<void*> owned_;   // flags of this rank
   int exceptions_;             // std::uncaught_exceptions() when this was made
 };

@@ -1,4 +1,4 @@
-// GEMMs, by cuBLASLt or another library. Plans make all decisions that can be made before a call.
+// GEMMs by cuBLASLt or another library. A plan makes all decisions before the first call.
 #pragma once
 
 #include <cublasLt.h>
@@ -25,49 +25,50 @@ enum class Epilogue { kNone, HG_EPILOGUES(HG_ENUMERATOR) };
 #undef HG_ENUMERATOR
 
 /// C[m, n] = epilogue(A[m, k] B[k, n] (+ bias[n]) (+ addend[m, n])), row-major, batched with
-/// constant strides. The addend has the layout of C, in other memory.
+/// constant strides. The addend has the layout of C and does not overlap it.
 struct MatmulShape {
   int64_t m = 0, n = 0, k = 0;
   int64_t batch = 1;
   int64_t stride_a = 0, stride_b = 0, stride_c = 0;  ///< elements between batches
   int64_t row_b = 0;                                 ///< elements between rows of B; 0: dense
-  /// All pointers to A, B, and C and the addend are multiples of this many bytes, up to 16.
+  /// Alignment in bytes, at most 16, of all pointers to A, to B, and to C and the addend.
   int64_t align_a = 16, align_b = 16, align_c = 16;
   bool transpose_a = false;  ///< A is stored [k, m]
   bool transpose_b = false;  ///< B is stored [n, k], like the weight of `linear`
   bool bias = false;         ///< adds bias[n], in the output's type, to every row
   bool addend = false;       ///< adds a matrix in the output's type
   bool fp32_result = false;  ///< the output is fp32, and so are bias and addend
-  bool pack_a = false;       ///< A is copied to aligned rows in the workspace first; see MatmulPlan
-  bool pack_b = false;       ///< the same for B
-  bool pack_c = false;  ///< C is computed in aligned rows there, then copied out; B is packed too
+  bool pack_a = false;  ///< first copies A to aligned rows in the workspace; see MatmulPlan::run
+  bool pack_b = false;  ///< the same for B
+  bool pack_c = false;  ///< computes C in aligned rows there, then copies it out; needs B packed
   Epilogue epilogue = Epilogue::kNone;
-  DType dtype = DType::kBf16;  ///< of A and B and, unless it is fp32, of the output
+  DType dtype = DType::kBf16;  ///< of A and B; also of the output, unless fp32_result
 
   DType result() const { return fp32_result ? DType::kFp32 : dtype; }
   bool packs() const { return pack_a || pack_b || pack_c; }
 };
 
-/// 16-bit elements of one 16-byte access. The fast kernels of a GEMM need rows at multiples of it.
+/// The number of 16-bit elements in a 16-byte access. The fast kernels of GEMM libraries need rows
+/// that start at multiples of it.
 constexpr int64_t kPackElements = 8;
 /// The length of a row, rounded up to a multiple of kPackElements.
 constexpr int64_t packed_row(int64_t columns) {
   return (columns + kPackElements - 1) / kPackElements * kPackElements;
 }
 
-/// The GEMM in words: "C[4, 8] = A[4, 16] B[16, 8], bf16". Two shapes are equal if and only if
-/// their words are: the words are the key for choices of algorithms.
+/// The GEMM in words: "C[4, 8] = A[4, 16] B[16, 8], bf16". The text is the key for choices of
+/// algorithms: shapes with the same text can use the same algorithm.
 std::string describe(const MatmulShape& shape);
 
-/// The source of a plan's algorithm.
+/// The source of a plan's algorithm: the library's heuristic, a plan file, or the tuner.
 enum class PlanSource { kHeuristic, kFile, kTuned };
 
 /// Counts the changes that MatmulPlan::use() made in this process. A graph that was captured before
 /// a change may still use the old algorithm.
 extern std::atomic<uint64_t> plan_changes;
 
-/// An algorithm of a GEMM library: opaque bytes, which the same version of the library reads again
-/// on the same GPU model.
+/// An algorithm of a GEMM library, as opaque bytes. They are valid for the same version of the
+/// library and the same GPU model.
 struct GemmAlgorithm {
   std::string library;  ///< GemmLibrary::name
   std::string bytes;
@@ -92,18 +93,18 @@ struct MatmulCandidate {
 ///                  C, plan.c, C, plan.c, &plan.algo, workspace, plan.workspace_bytes, stream)
 ///
 /// If the shape has an addend, kOne and the addend's pointer replace kZero and the C before plan.c.
-/// The heuristic does not know about the addend, but a tuner times the call with it. If the plan is
-/// of another library, the same line within HG_CHECK runs that library.
+/// The heuristic does not know about the addend, but a tuner times the call with it. If the plan
+/// uses another library, the same line within HG_CHECK runs that library.
 struct MatmulPlan : GemmCall {
   PlanSource source = PlanSource::kHeuristic;
 
   MatmulPlan();
-  /// Takes the algorithm that the context's plan book has for this shape, or else the first one of
-  /// the first library that can compute it: of the one that HIRGEN_GEMM names, if it is set. Throws
-  /// Error. Registers the plan in the book. `where` is the spec position, a string that outlives
-  /// the plan.
+  /// Uses the algorithm that the context's plan book has for this shape. Otherwise uses the first
+  /// candidate of the first library that has one; HIRGEN_GEMM restricts the choice to one library.
+  /// Throws Error if there is none. Registers the plan in the book. `where` is the spec position, a
+  /// string that outlives the plan.
   MatmulPlan(Context& context, const MatmulShape& shape, const char* where);
-  /// The same without a book.
+  /// The same without a plan book.
   MatmulPlan(cublasLtHandle_t cublas, const MatmulShape& shape, const char* where);
   ~MatmulPlan();
   MatmulPlan(const MatmulPlan&) = delete;
@@ -113,15 +114,16 @@ struct MatmulPlan : GemmCall {
 
   const MatmulShape& shape() const { return shape_; }
   const GemmAlgorithm& algorithm() const { return algorithm_; }
-  /// The bytes of workspace to allocate for it: its algorithm's, or kWorkspaceBytes if a tuner may
-  /// choose another algorithm.
+  /// The size in bytes of the workspace to allocate: for packed copies, plus workspace_bytes, or
+  /// plus kWorkspaceBytes if a tuner may choose another algorithm.
   size_t scratch_bytes() const;
 
-  /// Sets the bias vector of the next call.
+  /// Sets the bias vector of later calls.
   void set_bias(const void* bias, const char* where);
 
-  /// Enqueues a call by any library. If the shape packs, it copies operands to aligned rows in the
-  /// workspace before, and the result to C after. `added` is nullptr without an addend.
+  /// Enqueues the GEMM, by the plan's library. If the shape packs, first copies operands to aligned
+  /// rows in the workspace, and afterwards copies the result to C. `added` is null without an
+  /// addend.
   void run(const void* a, const void* b, const void* added, void* c, void* workspace,
            cudaStream_t stream, const char* where) const;
 
@@ -129,16 +131,16 @@ struct MatmulPlan : GemmCall {
   /// can compute the shape, best guess first, the plan's own library first. Empty if there are
   /// none.
   std::vector<MatmulCandidate> candidates(int limit, const char* where) const;
-  /// The algorithm as a candidate; nothing if its library cannot compute this shape with it within
-  /// kWorkspaceBytes. The bytes may come from an untrusted file.
+  /// The algorithm as a candidate; nullopt if its library cannot compute this shape with it in a
+  /// workspace of kWorkspaceBytes. The bytes may come from an untrusted file.
   std::optional<MatmulCandidate> check(const GemmAlgorithm& algorithm) const;
-  /// Uses `candidate` for all later calls.
+  /// Uses `candidate`, a result of candidates() or check(), for all later calls.
   void use(const MatmulCandidate& candidate, PlanSource by);
 
  private:
   void take(const MatmulCandidate& candidate, PlanSource by);
   void take_first(const char* where);
-  /// The method of a library; null if it does not compute this shape here.
+  /// The method of a library; null if the plan has none for this shape.
   GemmMethod* method_of(const std::string& library) const;
 
   MatmulShape shape_;
@@ -148,14 +150,16 @@ struct MatmulPlan : GemmCall {
   PlanBook* book_ = nullptr;  // null if the plan is in no book
 };
 
-/// MatmulPlan::run() as emitted programs call it if the shape packs, so that the reader sees it.
+/// MatmulPlan::run(). Emitted programs call it by this name if the shape packs, so that their text
+/// shows the packing.
 inline void packed_gemm(cublasLtHandle_t /*cublas*/, const MatmulPlan& plan, const void* a,
                         const void* b, const void* added, void* c, void* workspace,
                         cudaStream_t stream, const char* where) {
   plan.run(a, b, added, c, workspace, stream, where);
 }
 
-/// The most workspace that an algorithm may use. GEMMs that run at the same time need one each.
+/// The largest workspace of an algorithm. Each of several GEMMs that run at the same time needs a
+/// separate one.
 constexpr size_t kWorkspaceBytes = size_t{32} << 20;
 
 inline constexpr float kOne = 1.0F;   ///< alpha

@@ -13,17 +13,18 @@
 
 namespace hirgen {
 
-/// out = the sum of the partial sums of all ranks, in one kernel. It waits for the ready flags of
-/// all peers, adds in fp32 in rank order, and rounds once. It stores the result here and in the
-/// memory of the peers named by store(), then sets the done flags.
+/// out = the sum of the partial sums of all ranks. One kernel waits for the ready flags of all
+/// peers, adds in fp32 in rank order, and rounds once. It stores the result in `out` and in the
+/// memory of the peers that store() added, then sets the done flags. If there are more flags than
+/// one kernel takes, separate kernels wait for them and set them.
 ///
-/// The kernel may occupy all SMs, also while it waits. So everything on this GPU that peers wait
-/// for must come before it on the stream: GEMMs, copies, and all ready flags of the call. Then
-/// reductions on several GPUs can wait for each other's ready flags without a deadlock, since all
-/// of these flags are set before any reduction starts.
+/// The kernel may occupy all SMs, also while it waits. So all work of this GPU that peers wait for
+/// must come before it on the stream: GEMMs, copies, and all ready flags of the call. All ready
+/// flags of a GPU are then set before its reduction starts, so reductions on several GPUs cannot
+/// deadlock.
 class PeerReadReduction {
  public:
-  /// `local` is the partial sum of `rank`, which reduces. All partial sums and the result have
+  /// `local` is the partial sum of `rank`, which is this rank. All partial sums and the result have
   /// elements of `type`.
   PeerReadReduction(int64_t rank, const void* local, DType type) : local_(local), type_(type) {
     sources_.push_back({rank, local, 0});
@@ -32,8 +33,8 @@ class PeerReadReduction {
   void add(int64_t rank, const void* partial_sum, int64_t elements, const TransferFlags& flags);
   /// Also stores the result in memory of a peer, or in the next sub-chunk of that memory.
   void store(int64_t rank, void* target, int64_t elements, const TransferFlags& flags);
-  /// Launches the reduction of `elements` elements, the size of all partial sums, on `stream`.
-  /// `where` is the spec position, a string that outlives the program.
+  /// Launches the reduction on `stream`. Each partial sum has `elements` elements; throws
+  /// Error(kInternal) otherwise. `where` is the spec position, a string that outlives the program.
   void submit(void* out, int64_t elements, cudaStream_t stream, const char* where);
 
  private:

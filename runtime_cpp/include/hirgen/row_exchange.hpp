@@ -1,21 +1,21 @@
-// Rows that ranks send each other in one kernel. Each block of the kernel sends its rows to all
-// peers, and waits for the same rows of each peer. A gather ends there: run(). A sum goes on to
-// compute these rows: rows(). So both take one kernel, and their data crosses a link once.
+// Ranks send each other rows in one kernel. Each block of the kernel sends its rows to all peers,
+// and waits for the same rows of each peer. A gather ends there (run()). A sum then computes these
+// rows in the same kernel (rows()). In both cases the data crosses each link once.
 //
-// The rows of a gather are used after the kernel. So a rank sends them after the peer's ready flag
-// of the row.
+// The rows of a gather are used after the kernel. So a rank sends a row only after the peer has set
+// its ready flag.
 //
 // A sum has no ready flags. Each rank has two inboxes instead. Calls alternate between them, and
 // call n sets the done flag of each row and transfer to n. Two inboxes suffice: in call n a rank
 // writes to the inbox that a peer read in call n - 2. It has received the peer's row of call n - 1,
-// so the peer's kernel of call n - 1 has begun, and its kernel of call n - 2 has ended. Nothing but
-// the kernel uses the rows that peers write (hirgen verify). The CPU device exchanges rows by
-// several operations, with ready flags and the first inbox alone. These are the statements of the
-// program, which hirgen proves.
+// so the peer's kernel of call n - 1 has begun, and its kernel of call n - 2 has ended. Only the
+// kernel uses the rows that peers write (hirgen verify). The CPU device exchanges rows by separate
+// operations, with ready flags and the first inbox. These operations are the statements of the
+// program that hirgen verifies.
 //
-// Blocks wait, so all blocks of a grid have to run at the same time. A block announces and sends
-// all of its rows before it waits for rows of its peers. The kernel leaves some SMs to the kernels
-// of other streams, which peers may wait for.
+// Blocks wait for blocks of other GPUs, so all blocks of a grid must be resident at the same time.
+// A block announces and sends all of its rows before it waits for rows of its peers. The kernel
+// leaves some SMs to kernels of other streams, which peers may wait for.
 #pragma once
 
 #include <cuda.h>
@@ -34,39 +34,41 @@
 namespace hirgen {
 
 /// The parts of a tensor that a rank sends and receives in one kernel. All have the same number of
-/// rows. An emitted program names the transfers one by one.
+/// rows. An emitted program adds the transfers one by one: announce(), send(), keep() and await()
+/// only describe the exchange, and run() or launch_rows() launches it.
 class RowExchange {
  public:
   /// The most ranks that exchange parts, without this one.
   static constexpr int kMostPeers = 15;
 
-  /// `shared` is the buffer with the rows that arrive. Its shape says how many rows a part has.
+  /// `shared` is the buffer in which rows arrive; its shape has the number of rows of a part.
   RowExchange(const Shared& shared, size_t row_bytes)
       : shared_(&shared),
         list_{shared.rows(), row_bytes, shared.sequence_number(), shared.calls_of_rows()} {}
-  /// Sets the ready flags of a transfer from `peer`. Throws Error(kInternal) if there are too many
-  /// transfers.
+  /// Sets the ready flags of a transfer from `peer`. Throws Error(kInternal) unless 1 <= transfer
+  /// <= kMostPeers; so do send() and await().
   void announce(int64_t peer, int64_t transfer);
-  /// Copies `part` to `out`, memory of `peer`, after its ready flags, and sets its done flags.
+  /// Copies `part` to `out`, memory of `peer`, after the peer's ready flags, and sets the done
+  /// flags there.
   void send(void* out, const void* part, int64_t peer, int64_t transfer);
-  /// Copies `part` to `out`, memory of this rank in the first inbox. Without this call, the own
-  /// part is there.
+  /// Copies the local part to `out`, in the first inbox of this rank. Without this call, it is
+  /// already where it is used.
   void keep(void* out, const void* part) { list_.own = {out, part}; }
   /// Waits for the done flags of a transfer to this rank.
   void await(int64_t transfer) { peer_of(transfer).done_here = shared_->done(flag_of(transfer)); }
   /// Enqueues the exchange of all rows. `where` is the spec position, a string that outlives the
   /// program.
   void run(cudaStream_t stream, const char* where) const;
-  /// The same by separate operations, as the CPU device does.
+  /// Enqueues the exchange as separate operations, as the CPU device does.
   void submit(cudaStream_t stream, const char* where) const;
 
-  /// The same pointer in the second inbox.
+  /// The address in the second inbox that corresponds to `part` in the first one.
   template <typename T>
   const T* second(const T* part) const {
     return part + inbox_bytes() / sizeof(T);
   }
-  /// The exchange for launch_rows(). `body` reads the second inbox, and the body of launch_rows()
-  /// the first one.
+  /// The exchange for launch_rows(), whose own body reads the first inbox; `body` does the same for
+  /// the second inbox.
   template <typename Body>
   struct Rows {
     const RowExchange& exchange;
@@ -91,7 +93,8 @@ class RowExchange {
     void* out;
     const void* part;
   };
-  /// The copy to a peer, and the flags of row 0. The flags of the next rows follow.
+  /// The copy to a peer, and the addresses of the flags of row 0. The flags of the next rows follow
+  /// in memory.
   struct Peer {
     Copy copy;
     CUdeviceptr done_there, ready_there, done_here, ready_here;
@@ -100,34 +103,35 @@ class RowExchange {
   struct List {
     int64_t rows;
     size_t row_bytes;
-    SequenceNumber sequence;  ///< on the CPU device
-    uint32_t* calls;          ///< by row
-    size_t inbox_bytes = 0;   ///< from one inbox to the other; 0: there is one, and ready flags
-    Copy own = {};            ///< nothing: the own part is where it is used
+    SequenceNumber sequence;  ///< on a GPU, the kernel only updates its counter
+    uint32_t* calls;          ///< calls so far, by row
+    size_t inbox_bytes = 0;   ///< between the inboxes; 0: one inbox, with ready flags
+    Copy own = {};            ///< null: the local part is already where it is used
     int peers = 0;
     Peer peer[kMostPeers] = {};
   };
 
  private:
-  /// Runs a block for each i in [0, n), after its rows have been exchanged: first(i), or second(i)
-  /// if they arrive in the second inbox. A block has T threads for each of PerBlock rows.
+  /// Runs a block for each i in [0, n) after the exchange of its rows: first(i), or second(i) if
+  /// they arrive in the second inbox. A block has T threads for each of PerBlock rows.
   template <int T, int PerBlock, typename Block>
   void launch(const List& list, int64_t n, const Block& first, const Block& second,
               cudaStream_t stream, const char* where) const;
   size_t inbox_bytes() const { return shared_->bytes() / 2; }
-  Peer& peer_of(int64_t transfer);  // transfers count from 1 on
+  Peer& peer_of(int64_t transfer);  // transfers are numbered from 1
   int64_t flag_of(int64_t transfer) const { return transfer * list_.rows; }
 
   const Shared* shared_;
   List list_;
 };
 
-/// The rows of a block, and their bytes in a part.
+/// The rows of a block, and the start and size in bytes of these rows in a part.
 struct BlockOfRows {
   int64_t first, count;
   size_t start, bytes;
 };
-/// The rows of block `i` if each block has `per_block` rows, and the last one what is left.
+/// The rows of block `i`, if each block has `per_block` rows, and the last block the remaining
+/// rows.
 HG_HOST_DEVICE inline BlockOfRows rows_of(int64_t i, int64_t per_block, int64_t rows,
                                           size_t row_bytes) {
   const int64_t first = i * per_block, left = rows - first;
@@ -138,8 +142,8 @@ HG_HOST_DEVICE inline BlockOfRows rows_of(int64_t i, int64_t per_block, int64_t 
 
 #ifdef __CUDACC__
 
-/// Copies `bytes` bytes of parts to the inboxes of all ranks, by all threads of a block. A part
-/// that several ranks get is read once.
+/// Copies `bytes` bytes of the parts, from byte `first` on, to the inboxes of all ranks, by all
+/// threads of a block. Consecutive copies of one part read it only once.
 template <int Threads, typename T>
 __device__ void send_rows(const RowExchange::List& list, size_t first, size_t bytes, size_t inbox,
                           int me) {
@@ -166,7 +170,7 @@ __device__ void send_rows(const RowExchange::List& list, size_t first, size_t by
   }
 }
 
-/// Whether all copies are of 16 bytes each, at multiples of 16.
+/// Whether all addresses and the size of a row are multiples of 16 bytes.
 __device__ inline bool copies_vectors(const RowExchange::List& list) {
   size_t address = list.row_bytes | list.inbox_bytes;
   const auto add = [&](const RowExchange::Copy& copy) {
@@ -177,7 +181,8 @@ __device__ inline bool copies_vectors(const RowExchange::List& list) {
   return address % sizeof(uint4) == 0;
 }
 
-/// The flags of a block's rows and of all peers, one for each thread `me` that has one.
+/// The flag of thread `me` of a block. There is one flag for each of the block's rows and each
+/// peer; threads without a flag do nothing.
 struct ThreadFlags {
   bool any;
   const RowExchange::Peer& peer;
@@ -215,7 +220,7 @@ __device__ void send_block(const RowExchange::List& list, const BlockOfRows& row
   flags.write(flags.peer.done_there, call);
 }
 
-// A block sends all of its rows before it waits for those of its peers.
+// A block sends all of its rows before it waits for rows of its peers.
 template <int T, int PerBlock, typename Block>
 __global__ void __launch_bounds__(T* PerBlock, 1024 / (T * PerBlock))
     exchange_kernel(const __grid_constant__ Block even, const __grid_constant__ Block odd,
@@ -224,7 +229,7 @@ __global__ void __launch_bounds__(T* PerBlock, 1024 / (T * PerBlock))
   await_earlier_kernels();
   const int me = static_cast<int>(threadIdx.y) * T + static_cast<int>(threadIdx.x);
   const auto rows = [&](int64_t i) { return rows_of(i, PerBlock, list.rows, list.row_bytes); };
-  const uint32_t call = list.calls[blockIdx.x * PerBlock] + 1;  // all rows have as many
+  const uint32_t call = list.calls[blockIdx.x * PerBlock] + 1;  // the same for all rows
   if (list.inbox_bytes == 0) {
     for (int64_t i = blockIdx.x; i < blocks; i += gridDim.x) {
       const ThreadFlags flags(list, rows(i), me);
@@ -241,7 +246,7 @@ __global__ void __launch_bounds__(T* PerBlock, 1024 / (T * PerBlock))
     __syncthreads();
     if (me < own.count) list.calls[own.first + me] = call;
     (call % 2 == 0 ? even : odd)(i);
-    // The watchdog reads how many calls there were.
+    // The watchdog reads the number of calls here.
     if (i == 0 && me == 0 && list.sequence.counter != nullptr) {
       *const_cast<uint32_t*>(list.sequence.counter) = call;
     }
