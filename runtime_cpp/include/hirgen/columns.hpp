@@ -13,8 +13,8 @@
 
 namespace hirgen {
 
-/// W columns of one row, as the body of such a kernel sees them. load() reads elements at once and
-/// keeps them in registers, in their own type. Arithmetic on them makes expressions, which are
+/// W columns of one row, for the body of such a kernel. load() reads elements immediately and keeps
+/// them in registers, in their type in memory. Arithmetic on them builds expressions, which are
 /// evaluated after the reads of several rows have been issued.
 template <int W, int A>
 struct ColumnsOfRow : RowPlace<A> {

@@ -1,6 +1,6 @@
-// Dropout by counter: a seed, a salt and the index of an element in the whole tensor decide whether
-// the element is dropped. There is no state and no mask in memory. Every rank, slice and pass that
-// has the element decides alike.
+// Counter-based dropout: a seed, a salt and the index of an element in the whole tensor decide
+// whether the element is dropped. There is no state and no mask in memory. All ranks, slices and
+// passes decide alike for the same element.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct Words {
 HG_HOST_DEVICE inline Words philox(Words counter, uint32_t key0, uint32_t key1) {
   auto& c = counter.value;
 #ifdef __CUDA_ARCH__
-#pragma unroll 2  // of several calls, the compiler would have all keys in registers
+#pragma unroll 2  // fully unrolled, several calls would keep all round keys in registers
 #endif
   for (int round = 0; round < 10; ++round) {
     const uint64_t a = uint64_t{0xD2511F53U} * c[0];
@@ -35,7 +35,7 @@ HG_HOST_DEVICE inline Words philox(Words counter, uint32_t key0, uint32_t key1) 
   return counter;
 }
 
-/// The random words of eight adjacent elements, from index 8 * block on: half a word for each.
+/// The random words of the eight elements from index 8 * block on: 16 bits for each element.
 HG_HOST_DEVICE inline Words words_of(const Dropout& dropout, int64_t seed, uint64_t block) {
   const auto salt = static_cast<uint64_t>(dropout.salt), key = static_cast<uint64_t>(seed);
   return philox({{static_cast<uint32_t>(block), static_cast<uint32_t>(block >> 32),
@@ -43,17 +43,18 @@ HG_HOST_DEVICE inline Words words_of(const Dropout& dropout, int64_t seed, uint6
                 static_cast<uint32_t>(key), static_cast<uint32_t>(key >> 32));
 }
 
-/// p as a multiple of 2^-16, to compare 16-bit random numbers with.
+/// p in units of 2^-16, rounded: an element is kept if its 16-bit random number is at least this.
 HG_HOST_DEVICE inline uint32_t least_of(const Dropout& dropout) {
-  return (static_cast<uint32_t>(dropout.p * 0x1p17F) + 1) / 2;  // rounded
+  return (static_cast<uint32_t>(dropout.p * 0x1p17F) + 1) / 2;
 }
 
-/// The factor of the elements that are kept.
+/// The factor of kept elements.
 HG_HOST_DEVICE inline float scale_of(const Dropout& dropout) {
   return 1.0F / (1.0F - static_cast<float>(least_of(dropout)) * 0x1p-16F);
 }
 
-/// Decides whether an element is kept, by half of a random word: the lower half for an even index.
+/// Whether an element is kept, by the upper or lower half of its random word. Elements with an even
+/// index use the lower half.
 HG_HOST_DEVICE inline bool stays(const Dropout& dropout, uint32_t word, bool upper) {
   return (upper ? word : word << 16) >= least_of(dropout) << 16;
 }
@@ -64,7 +65,7 @@ HG_HOST_DEVICE inline uint64_t index_of(const Dropout& dropout, float row, float
          static_cast<uint64_t>(column);
 }
 
-/// Decides whether the element at an index is kept.
+/// Whether the element at an index is kept.
 HG_HOST_DEVICE inline bool stays_at(const Dropout& dropout, int64_t seed, uint64_t index) {
   const Words words = words_of(dropout, seed, index / 8);
   const uint32_t low = (index & 2) == 0 ? words.value[0] : words.value[1];
@@ -72,7 +73,7 @@ HG_HOST_DEVICE inline bool stays_at(const Dropout& dropout, int64_t seed, uint64
   return stays(dropout, (index & 4) == 0 ? low : high, index % 2 != 0);
 }
 
-/// x of one element, or 0.
+/// x scaled if the element at an index is kept, else 0.
 HG_HOST_DEVICE inline float dropped_at(const Dropout& dropout, float x, int64_t seed,
                                        uint64_t index) {
   return stays_at(dropout, seed, index) ? x * scale_of(dropout) : 0.0F;
@@ -111,7 +112,7 @@ struct DropoutExpression {
     const uint64_t first = index(0);
     uint32_t kept = 0;
     if ((W == 4 || W == 8) && first % W == 0 && index(W - 1) == first + (W - 1)) {
-      Words words = words_of(dropout, seed, first / 8);  // of all of them
+      Words words = words_of(dropout, seed, first / 8);  // of all W elements
       if (W == 4 && (first & 4) != 0) words = {{words.value[2], words.value[3]}};
       HG_UNROLL
       for (int j = 0; j < W; ++j) {
@@ -127,8 +128,8 @@ struct DropoutExpression {
 
 namespace fn {
 
-/// x with random elements replaced by 0 and the others scaled. `row` and `column` are places in the
-/// whole tensor. A float x is the only element that the tensor has in its row.
+/// x with random elements replaced by 0 and the others scaled. `row` and `column` are coordinates
+/// in the whole tensor. A float x is the only element of its row.
 template <Value X, Value C, Value R>
 HG_HOST_DEVICE inline auto dropout(const X& x, int64_t seed, const C& column, const R& row,
                                    const Dropout& dropout) {

@@ -1,9 +1,9 @@
-// Folds of many slices into one: reductions (reduce.cu) and fused kernels that fold columns
-// (columns.hpp). They run at memory bandwidth: each thread issues the reads of four slices before
-// it folds them, and there are enough threads for all SMs. If there are few results, as for the
-// weight gradient of a norm, the threads of a block and the blocks of a cluster share each result.
-// They fold in a fixed order, so that a result has the same bits each time. Include this from .cu
-// files only.
+// Kernels that fold many slices into one: reductions (reduce.cu) and fused kernels that fold
+// columns (columns.hpp). They run at memory bandwidth: each thread issues the reads of four slices
+// before it folds them, and there are enough threads for all SMs. If there are few results, as for
+// the weight gradient of a norm, the threads of a block and the blocks of a cluster share each
+// result. They fold in a fixed order, so that a result has the same bits each time. Include this
+// from .cu files only.
 //
 // A fold F has
 //
@@ -12,9 +12,9 @@
 //   adjacent                 whether consecutive slices are adjacent in memory
 //   results()                the number of results
 //   start(i)                 the place in a slice of results i kWidth, ...
-//   read(start, slice)       reads the operands of those results from a slice, into registers
+//   read(start, slice)       reads their operands from a slice into registers
 //   value(start, part, x)    x = the values computed from the operands
-//   store(result, sum)       writes results from this one on
+//   store(result, sum)       writes results from `result` on
 #pragma once
 
 #include <algorithm>
@@ -33,10 +33,11 @@
 
 namespace hirgen {
 
-/// Slices that a thread reads at once. More would cost registers, and so threads, without a gain.
+/// The slices that a thread reads at once. More would need more registers, and so allow fewer
+/// threads, without a gain.
 constexpr int kSlicesAtOnce = 4;
 
-/// The operands of N slices. Some are expressions, which have no default constructor.
+/// The operands of N slices. They may be expressions, which have no default constructor.
 template <typename Part, int N>
 struct Slices {
   Part of[N];
@@ -109,7 +110,7 @@ struct Sharing {
 /// Threads of a block. Small blocks make it easy to place a cluster on the SMs. The larger size is
 /// for few results, where a cluster of small blocks would have too few threads.
 constexpr int kFoldThreads = 256, kMostFoldThreads = 512;
-constexpr int kClusterBlocks = 8;  // at most, on any GPU with clusters
+constexpr int kClusterBlocks = 8;  // the most that every GPU with clusters supports
 
 /// sum = the fold of the sums of all threads of a warp.
 template <int W>
@@ -126,7 +127,7 @@ template <int T, typename Fold>
 __global__ void __launch_bounds__(T) fold_kernel(const __grid_constant__ Fold fold) {
   await_earlier_kernels();
   constexpr int W = Fold::kWidth;
-  __shared__ float partial[T * W];  // by thread; then its start has the block's sums
+  __shared__ float partial[T * W];  // by thread; later, sums of the block at the start
   const int lanes = static_cast<int>(blockDim.x), threads = static_cast<int>(blockDim.y);
   int block = 0, blocks = 1;
 #if __CUDA_ARCH__ >= 900

@@ -22,22 +22,23 @@
 
 namespace hirgen {
 
-/// How a kernel reads its dense operands: W elements at once if they are aligned. Rows are counted
-/// in an I: 64-bit divisions take many times as long as 32-bit ones.
+/// How a kernel reads its dense operands: W elements per access if they are aligned. Row indices
+/// have type I: 64-bit divisions take many times as long as 32-bit ones.
 template <int W, int Operands, typename I = uint32_t>
 struct Accesses {
   using Index = I;
   static constexpr int kWidth = W;
-  /// Reads of each operand that a thread issues before it waits: more if there are few operands.
+  /// The reads of each operand that a thread issues before it waits: the fewer operands, the more
+  /// reads.
   static constexpr int kAtOnce = Operands <= 2 ? 4 : Operands <= 4 ? 2 : 1;
-  /// The same for a row. An SM then has enough registers for kThreadsOfSm threads.
+  /// The same for kernels on rows, so that the registers of an SM suffice for kThreadsOfSm threads.
   static constexpr int kOfRow = Operands <= 4 ? 4 : 2;
   bool aligned;
 
-  /// The accesses of a kernel with more operands: fewer reads, so that registers are left for
+  /// The accesses of a kernel with at least five operands: fewer reads leave registers for
   /// arithmetic.
   Accesses<W, std::max(Operands, 5), I> few() const { return {aligned}; }
-  /// For a kernel with more rows, or blocks, than a grid can have.
+  /// For a kernel with more rows than 32 bits count, or more blocks than a grid can have.
   Accesses<W, Operands, uint64_t> wide() const { return {aligned}; }
 };
 
@@ -57,7 +58,8 @@ bool aligned(const Scattered<T, A>& operand) {
          operand.stride[A] == 1;
 }
 
-/// The accesses of a kernel with these operands: 16 bytes of the smallest element type.
+/// The accesses of a kernel with these operands: as many elements as 16 bytes of the smallest
+/// element type hold.
 template <typename... Operand>
 auto accesses(const Operand&... operands) {
   constexpr int kWidth = 16 / static_cast<int>(std::min({sizeof(element_of(operands))...}));
@@ -66,8 +68,8 @@ auto accesses(const Operand&... operands) {
 
 #ifdef __CUDACC__
 
-/// An SM has registers for at least this many threads. Fewer threads would have too few reads in
-/// flight.
+/// Kernels are compiled so that an SM can run at least this many threads. Fewer threads would have
+/// too few reads in flight.
 constexpr int kThreadsOfSm = 1024;
 
 template <int T, int Rows, typename Block>
@@ -96,9 +98,9 @@ inline int64_t blocks_at_once(int threads, const char* where) {
   return int64_t{kThreadsOfSm / threads} * multiprocessors(where);
 }
 
-/// Whether to prefetch the row that runs next to the L2 cache. That pays where memory bandwidth for
-/// each SM is so high that the reads of its threads cannot use it. On an H200, with 37 GB/s per SM,
-/// it gains up to 5%; on an H100, with 25 GB/s, it loses as much.
+/// Whether to prefetch into the L2 cache the row that an SM processes next. That pays if the memory
+/// bandwidth per SM is so high that the reads of its threads alone do not use it. On an H200, with
+/// 37 GB/s per SM, it gains up to 5%; on an H100, with 25 GB/s, it loses up to 5%.
 inline bool fetches_ahead(const char* where) {
   static const bool is_fast = [where] {
     constexpr double kFast = 30e9;
@@ -111,9 +113,10 @@ inline bool fetches_ahead(const char* where) {
   return is_fast;
 }
 
-/// The number of threads for a row of `accesses` accesses. Up to 32 threads have one access each,
-/// then up to `each`. Blocks are small, so that an SM has several: while one block waits for all
-/// threads of its row, another block reads.
+/// The number of threads for a row of `accesses` accesses: a power of two, at most 1024. Up to 32
+/// threads, each has one access; more threads are added only if each would have more than `each`
+/// accesses. Blocks are small, so that an SM runs several: while one block waits for all threads of
+/// its row, another block reads.
 constexpr int row_threads(int64_t accesses, int each) {
   int threads = 1;
   while (threads < 32 && threads < accesses) threads *= 2;
@@ -122,9 +125,9 @@ constexpr int row_threads(int64_t accesses, int each) {
 }
 constexpr int kTileThreads = 256;
 constexpr int kStreamedThreads = 512;
-/// The most accesses of a thread to a row that it keeps in registers.
+/// The most accesses to a row that a thread keeps in registers.
 constexpr int64_t kMostChunks = 8;
-/// Rows that need a warp or less share a block.
+/// The number of rows of a block: 128 / threads for rows of at most a warp, otherwise 1.
 constexpr int rows_of_block(int threads) { return threads <= 32 ? 128 / threads : 1; }
 
 HG_HOST_DEVICE inline int64_t row_of_block() {
@@ -152,8 +155,8 @@ inline int64_t row_of_block() { return 0; }
 
 #endif
 
-/// How the blocks of a kernel are launched, if they need nothing else: a RowExchange in its place
-/// exchanges the rows of a block first.
+/// Launches the blocks of a kernel. RowExchange::Rows can take its place: it exchanges the rows of
+/// a block first.
 struct NoExchange {
   template <int T, int Rows, typename Index, typename Block>
   void launch(int64_t n, const Block& block, cudaStream_t stream, const char* where) const {
@@ -180,15 +183,15 @@ template <int A>
 struct Rows {
   int64_t extent[A + 1] = {1};
 
-  /// At most A extents, or one extent without axes. The bound in the copy is for compilers that do
-  /// not see the caller.
+  /// At most A extents, or one extent if A is 0. The bound of the copy is for compilers that do not
+  /// see the caller.
   Rows(std::initializer_list<int64_t> extents) {
     std::copy_n(extents.begin(), std::min(extents.size(), std::size(extent)), extent);
   }
   int64_t count() const {
     return std::accumulate(extent, extent + std::max(A, 1), int64_t{1}, std::multiplies<>());
   }
-  /// The same. Throws Error(kInternal) if an Index is too small for the number of rows.
+  /// count(). Throws Error(kInternal) if an Index is too small for it.
   template <typename Index>
   int64_t count_by(const char* where) const {
     const int64_t rows = count();
@@ -211,7 +214,7 @@ struct Rows {
   }
 };
 
-/// A row of `Columns` columns, read as the type Row reads it.
+/// A block of kRows rows of `Columns` columns, in the representation Row.
 template <typename Body, typename Row, int T, int64_t Columns, int A, typename Index>
 struct RowBlock {
   static constexpr int kRows = rows_of_block(T);
@@ -230,7 +233,8 @@ struct RowBlock {
   }
 };
 
-/// A run of up to `length` rows along one axis of Scattered operands; see RunOfRows.
+/// A block of kRows runs, each of up to `length` rows along axis `Along` of Scattered operands; see
+/// RunOfRows.
 template <typename Body, typename Row, int T, int64_t Columns, int A, int Along, typename Index>
 struct RunBlock {
   static constexpr int kRows = rows_of_block(T);
@@ -252,7 +256,7 @@ struct RunBlock {
   }
 };
 
-/// Runs the body on all elements. Operands are dense and have equal sizes.
+/// Launches the body on all elements. Operands are dense and have equal sizes.
 template <typename Body, int W, int O, typename Index>
 void launch_elements(const Body& body, int64_t elements, Accesses<W, O, Index> accesses,
                      cudaStream_t stream, const char* where) {
@@ -269,14 +273,15 @@ void launch_elements(const Body& body, int64_t elements, Accesses<W, O, Index> a
   }
 }
 
-/// The rows of a run: as many as leave at least twice the runs that the GPU works on at once.
+/// The number of rows of a run: 1 to 4, so that there are at least twice as many runs as the GPU
+/// processes at once, if possible.
 inline int64_t run_length(int64_t rows, int64_t rows_at_once) {
   constexpr int64_t kMost = 4;
   return rows_at_once == 0 ? kMost : std::clamp(rows / (2 * rows_at_once), int64_t{1}, kMost);
 }
 
-/// Runs the body on each row, with accesses of W elements. With Along, runs it on runs of rows
-/// along that axis.
+/// Launches the body on each row, with accesses of W elements; if Along >= 0, on runs of rows along
+/// that axis.
 template <int64_t Columns, int W, int Each, int Along, typename Index, int A, typename Body,
           typename Exchange>
 void launch_by(const Body& body, const Rows<A>& rows, cudaStream_t stream, const char* where,
@@ -307,10 +312,10 @@ void launch_by(const Body& body, const Rows<A>& rows, cudaStream_t stream, const
   }
 }
 
-/// Runs the body on each of the rows. A dense operand has a row of `Columns` columns for each row,
-/// one row for all, or one element for each row. A Scattered operand has strides along the A axes
-/// of rows. With Along, the body takes runs of rows along that axis (RunOfRows). A RowExchange
-/// exchanges the rows of dense operands before the body runs.
+/// Launches the body on each row. A dense operand has `Columns` columns for each row, one row for
+/// all, or one element for each row. A Scattered operand has strides along the A axes of rows. If
+/// Along >= 0, the body takes runs of rows along that axis (RunOfRows). A RowExchange exchanges the
+/// rows of dense operands before the body runs.
 template <int64_t Columns, int A = 0, int Along = -1, typename Body, int W, int O, typename Index,
           typename Exchange = NoExchange>
 void launch_rows(const Body& body, const Rows<A>& rows, Accesses<W, O, Index> accesses,

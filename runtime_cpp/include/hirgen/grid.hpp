@@ -10,7 +10,7 @@
 
 namespace hirgen {
 
-/// The most blocks that a grid has along x.
+/// The largest number of blocks of a grid along x.
 constexpr int64_t kMostOfGrid = std::numeric_limits<int32_t>::max();
 
 /// `blocks` as the size of a grid. Throws Error(kInternal) if a grid cannot have that many blocks.

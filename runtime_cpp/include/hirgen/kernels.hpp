@@ -1,5 +1,5 @@
-// Elementwise kernels that emitted programs launch. One source serves both devices:
-// nvcc compiles it for a GPU, g++ for the CPU device.
+// Elementwise kernels and reductions that emitted programs launch. The same source is compiled by
+// nvcc for GPUs and by g++ for the CPU device.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -28,12 +28,12 @@ struct UnaryFn {
   Kind kind;
   float by;
 };
-/// Binary functions. A comparison gives 1 or 0. The second operand of kKeep, kDrop and kMasked is a
-/// mask, which is true where it is not 0. kKeep gives the first operand where the mask is true and
-/// 0 elsewhere; kDrop does the reverse. kMasked gives the first operand where the mask is true, and
-/// -inf elsewhere.
+/// Binary functions. A comparison returns 1 or 0. The second operand of kKeep, kDrop and kMasked is
+/// a mask, which is true where it is not 0. kKeep returns the first operand where the mask is true,
+/// and 0 elsewhere. kDrop returns 0 where the mask is true, and the first operand elsewhere.
+/// kMasked returns the first operand where the mask is true, and -inf elsewhere.
 enum class BinaryFn { HG_BINARY_FUNCTIONS(HG_ENUMERATOR) };
-/// Reduction functions; identities are 0, -inf, +inf, 1.
+/// Reduction functions: sum, max, min and prod, with the identities 0, -inf, +inf and 1.
 enum class ReduceFn { HG_FOLDS(HG_ENUMERATOR) };
 
 #undef HG_ENUMERATOR
@@ -53,14 +53,14 @@ struct Strided {
   int64_t stride[kMaxAxes] = {};
 };
 
-/// An operand of a fused kernel that is not dense: the strides of the A axes that lead from row to
-/// row, then the stride along a row.
+/// An operand of a fused kernel that is not dense. `stride` holds the strides of the A axes of
+/// rows, then the stride along a row, in elements.
 template <typename T, int A>
 struct Scattered {
   T* data;
   int64_t stride[A + 1];
 };
-/// An operand that is computed, not in memory: each element is its offset.
+/// An operand that is not in memory: the value of each element is its offset by these strides.
 template <int A>
 struct Counted {
   int64_t stride[A + 1];
@@ -68,27 +68,29 @@ struct Counted {
 
 /// Drops random elements; see dropout.hpp.
 struct Dropout {
-  float p = 0;        ///< share that is dropped, 0 <= p < 1; the others are scaled by 1 / (1 - p)
+  float p = 0;        ///< share of dropped elements, 0 <= p < 1; others are scaled by 1 / (1 - p)
   int64_t salt = 0;   ///< distinguishes dropouts that have the same seed
   int64_t width = 1;  ///< columns of a row of the whole tensor
 };
 
-/// Delays `stream` by about `microseconds`, so that work on other streams starts first. On the CPU
-/// device it does nothing: any order of streams may occur there.
+/// Delays `stream` by about `microseconds`, so that work on other streams starts first. Does not
+/// delay the CPU device, where any order of streams may occur.
 void launch_delay(int64_t microseconds, cudaStream_t stream, const char* where);
 
-/// out[i] = fn(in[i]) over out's extents; also copy, cast and permute (kCopy with strides).
-/// An operand's axis of one element is broadcast, whatever its stride. `out` may be `in`
-/// when their views are equal. Here and below: views have the same number of axes, and
-/// `where` is the spec position, a string that outlives the program.
+/// out[i] = fn(in[i]) over out's extents; kCopy with strides copies, casts or permutes. If out_type
+/// is an integer type, `in` must have the same type, and its elements are copied whatever `fn` is.
+/// An operand's axis of one element is broadcast, whatever its stride. `out` may be `in` if their
+/// views are equal. Here and below, views have the same number of axes, and `where` is the spec
+/// position, a string that outlives the program.
 void launch_unary(UnaryFn fn, void* out, DType out_type, const Strided& out_view, const void* in,
                   DType in_type, const Strided& in_view, cudaStream_t stream, const char* where);
 /// out[i] = fn(a[i], b[i]) over out's extents.
 void launch_binary(BinaryFn fn, void* out, DType out_type, const Strided& out_view, const void* a,
                    const Strided& a_view, const void* b, const Strided& b_view, DType in_type,
                    cudaStream_t stream, const char* where);
-/// out = fn over `axis` of in; out's extent along `axis` is 1. Accumulates in fp32, in
-/// the order of the axis, and rounds once.
+/// out = fn over `axis` of in; out's extent along `axis` is 1. Accumulates in fp32, in an order
+/// that is the same in every run, and rounds once. Throws Error(kInternal) if in_type is an integer
+/// type.
 void launch_reduce(ReduceFn fn, int axis, void* out, DType out_type, const Strided& out_view,
                    const void* in, DType in_type, const Strided& in_view, cudaStream_t stream,
                    const char* where);
@@ -97,7 +99,7 @@ void launch_reduce(ReduceFn fn, int axis, void* out, DType out_type, const Strid
 void launch_positions(float* out, int64_t first, int64_t elements, cudaStream_t stream,
                       const char* where);
 
-/// The element type of a pointer's elements.
+/// The DType of a C++ element type.
 template <typename T>
 constexpr DType dtype_of() = delete;
 #define HG_DTYPE_OF(enumerator, name, type, ...) \
@@ -108,7 +110,7 @@ constexpr DType dtype_of() = delete;
 HG_TYPES(HG_DTYPE_OF)
 #undef HG_DTYPE_OF
 
-/// The same kernels on typed pointers. Without views, the operands are `elements` contiguous
+/// The same kernels for typed pointers. Without views, each operand has `elements` contiguous
 /// elements.
 template <typename O, typename I>
 void launch_unary(UnaryFn fn, O* out, const Strided& out_view, const I* in, const Strided& in_view,

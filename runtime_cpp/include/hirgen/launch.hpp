@@ -12,8 +12,8 @@
 
 namespace hirgen {
 
-/// Whether this is compiled only for Hopper and later GPUs. Then blocks may form clusters, start
-/// before the previous kernel ends, and prefetch memory.
+/// Whether this file is compiled only for Hopper and later GPUs. If so, kernels may use clusters,
+/// start before the previous kernel ends, and prefetch with bulk copies.
 constexpr bool kHopper = [] {
   for (const int architecture : {__CUDA_ARCH_LIST__}) {
     if (architecture < 900) return false;
@@ -29,8 +29,8 @@ inline int multiprocessors(const char* where) {
   return sms;
 }
 
-/// A kernel of launch_early() begins with this call, before any access to memory. It waits for all
-/// earlier kernels of the stream, and then lets the next kernel be placed on SMs.
+/// Every kernel of launch_early() calls this first, before any access to memory. It waits until all
+/// earlier kernels of the stream are complete, then lets the next kernel be placed on SMs.
 __device__ inline void await_earlier_kernels() {
   if constexpr (kHopper) {
     asm volatile("griddepcontrol.wait;" ::: "memory");
@@ -51,7 +51,7 @@ void launch_early(void (*kernel)(Parameters...), dim3 blocks, dim3 threads, int 
   config.attrs = attributes;
   cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
   HG_CHECK(cudaStreamIsCapturing(stream, &capture), where);
-  // In a graph this would make a programmatic edge, which joins of streams may not have.
+  // In a graph this would create a programmatic edge, which a join of streams does not allow.
   if (kHopper && capture == cudaStreamCaptureStatusNone) {
     cudaLaunchAttribute& early = attributes[config.numAttrs++];
     early.id = cudaLaunchAttributeProgrammaticStreamSerialization;

@@ -18,20 +18,20 @@ HG_HOST_DEVICE inline float widen(T x) {
   return static_cast<float>(x);
 }
 
-/// Rounds to the element type, to nearest even; integers are given whole numbers.
+/// Rounds to the element type, to nearest even. For an integer type, x must be a whole number.
 template <typename T>
 HG_HOST_DEVICE inline void narrow(float x, T& out) {
   out = static_cast<T>(x);
 }
 
-/// W adjacent elements. Eight of them are accessed by 16-byte reads and writes.
+/// W adjacent elements, at a multiple of 16 bytes if W > 1.
 template <typename T, int W>
 struct alignas(W == 1 ? alignof(T) : 16) Pack {
   T value[W];
 };
 
-/// Checks an address before an access of `bytes` bytes. A GPU faults if the address is no multiple
-/// of the size of the access, so the CPU device does too.
+/// Checks an address before an access of `bytes` bytes. A GPU faults if the address is not a
+/// multiple of the size, so the CPU device does too.
 HG_HOST_DEVICE inline void aligned_access([[maybe_unused]] const void* address,
                                           [[maybe_unused]] size_t bytes) {
 #ifdef HIRGEN_CPU_DEVICE
@@ -39,8 +39,8 @@ HG_HOST_DEVICE inline void aligned_access([[maybe_unused]] const void* address,
 #endif
 }
 
-/// The W elements from an address on, for one access. All such accesses of kernels to the memory of
-/// tensors use this function.
+/// The W elements at an address, for one access. Kernels use this function for all such accesses to
+/// tensors.
 template <int W, typename T>
 HG_HOST_DEVICE inline auto& pack_at(T* data) {
   using Plain = Pack<std::remove_const_t<T>, W>;
@@ -49,7 +49,7 @@ HG_HOST_DEVICE inline auto& pack_at(T* data) {
   return *reinterpret_cast<Access*>(data);
 }
 
-/// x = the elements of a pack.
+/// x = the elements of a pack, in fp32.
 template <typename T, int W>
 HG_HOST_DEVICE inline void widen_all(const Pack<T, W>& pack, float (&x)[W]) {
 #ifdef __CUDA_ARCH__
@@ -58,7 +58,7 @@ HG_HOST_DEVICE inline void widen_all(const Pack<T, W>& pack, float (&x)[W]) {
   constexpr bool kPairs = false;
 #endif
   if constexpr (kPairs) {
-    // A bf16 is the upper half of a float. Without this, the compiler first takes a pair apart.
+    // A bf16 is the upper half of a float. Otherwise, the compiler would first split each pair.
     uint32_t pairs[W / 2];
     memcpy(pairs, &pack, sizeof(pairs));
     HG_UNROLL
@@ -92,7 +92,7 @@ HG_HOST_DEVICE inline void load_as(const void* data, int64_t at, float (&x)[W]) 
   widen_all(pack, x);
 }
 
-/// The inverse of load_as, rounding to T.
+/// The inverse of load_as(): rounds to T.
 template <typename T, int W>
 HG_HOST_DEVICE inline void store_as(void* data, int64_t at, const float (&x)[W]) {
   Pack<T, W> pack;
@@ -100,7 +100,7 @@ HG_HOST_DEVICE inline void store_as(void* data, int64_t at, const float (&x)[W])
   store_pack(static_cast<T*>(data) + at, pack);
 }
 
-/// load_as, with the element type known at run time only.
+/// load_as() for an element type that is known only at run time.
 template <int W>
 HG_HOST_DEVICE inline void load(const void* data, DType type, int64_t at, float (&x)[W]) {
   switch (type) {
@@ -120,7 +120,7 @@ HG_HOST_DEVICE inline float load(const void* data, DType type, int64_t at) {
   return x[0];
 }
 
-/// store_as, with the element type known at run time only.
+/// store_as() for an element type that is known only at run time.
 template <int W>
 HG_HOST_DEVICE inline void store(void* data, DType type, int64_t at, const float (&x)[W]) {
   switch (type) {
@@ -141,7 +141,7 @@ HG_HOST_DEVICE inline float round_as(float x) {
   return widen(element);
 }
 
-/// x after it was stored as `type` and loaded again.
+/// x after it was stored as `type` and loaded again; x itself for integer types.
 HG_HOST_DEVICE inline float round_to(DType type, float x) {
   switch (type) {
 #define HG_CASE(enumerator, name, element, ...) \
@@ -171,9 +171,9 @@ HG_HOST_DEVICE inline float within_turn(float x) {
   return fmaf(turns, -1.0253131e-11F, rest);
 }
 
-/// x[j] = sin(x[j]), or cos(x[j]); on a GPU within 5e-7. The GPU's fast functions are exact enough
-/// between -pi and pi, and take a fifth of the time. One branch decides for all x: more branches
-/// would separate the reads of a row.
+/// x[j] = sin(x[j]), or cos(x[j]); on a GPU within 5e-7. Between -pi and pi the GPU's fast
+/// functions are accurate enough, and take a fifth of the time. One branch decides for all x: more
+/// branches would separate the reads of a row.
 template <bool Sine, int W>
 HG_HOST_DEVICE inline void turn(float (&x)[W]) {
 #ifdef __CUDA_ARCH__
@@ -187,7 +187,7 @@ HG_HOST_DEVICE inline void turn(float (&x)[W]) {
   for (float& v : x) v = Sine ? sinf(v) : cosf(v);
 }
 
-/// exp(-x^2 / 2), to two units in the last place, 0 where that is below the least normal number.
+/// exp(-x^2 / 2), to two units in the last place. On a GPU, 0 instead of subnormal results.
 HG_HOST_DEVICE inline float bell(float x) {
   const float exponent = x * x * -0.72134752044448170F;
 #ifdef __CUDA_ARCH__
@@ -199,9 +199,9 @@ HG_HOST_DEVICE inline float bell(float x) {
 #endif
 }
 
-/// The normal distribution function at x, given bell(x): within 3e-7, five ulps of a value below 1.
-/// For one tail it is bell(x) times a polynomial of 1 / (1 + p |x|) (Abramowitz and Stegun,
-/// 7.1.26), half as much work as erff.
+/// The normal distribution function at x, given bell(x). The error is below 3e-7, five ulps of a
+/// value just below 1. For one tail it is bell(x) times a polynomial of 1 / (1 + p |x|) (Abramowitz
+/// and Stegun, 7.1.26), half as much work as erff.
 HG_HOST_DEVICE inline float normal_below(float x, float bell) {
   const float t = quotient(1.0F, 1.0F + 0.23164190F * fabsf(x));
   float tail = 0.53070271F;
@@ -213,7 +213,7 @@ HG_HOST_DEVICE inline float normal_below(float x, float bell) {
   return x > 0.0F ? 1.0F - tail : tail;
 }
 
-/// The derivative of gelu: the normal distribution function, plus x times its density.
+/// The derivative of gelu: the normal distribution function plus x times the normal density.
 HG_HOST_DEVICE inline float gelu_grad(float x) {
   const float density = bell(x);
   return normal_below(x, density) + x * 0.39894228040143268F * density;

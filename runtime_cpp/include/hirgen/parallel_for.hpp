@@ -1,6 +1,5 @@
-// One loop for both devices: nvcc turns it into a grid-stride kernel, g++ enqueues it as
-// a host loop on the CPU device. Include it from .cu files only: those are the files
-// that are compiled for the device.
+// A parallel loop for both devices: a grid-stride kernel on a GPU, a sequential loop on a stream of
+// the CPU device. Include this from .cu files only, which are compiled for the device.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -35,7 +34,7 @@ void parallel_for(int64_t n, cudaStream_t stream, const char* where, F f) {
   const TracedCall traced(TraceKind::kKernel, "kernel", stream, where);
 #ifdef __CUDACC__
   constexpr int64_t kThreads = 256;
-  constexpr int64_t kMaxBlocks = int64_t{1} << 20;  // the rest is the grid-stride loop's
+  constexpr int64_t kMaxBlocks = int64_t{1} << 20;  // the grid-stride loop does the rest
   const int64_t blocks = std::min((n + kThreads - 1) / kThreads, kMaxBlocks);
   parallel_for_kernel<<<static_cast<unsigned>(blocks), kThreads, 0, stream>>>(n, f);
   HG_CHECK(cudaGetLastError(), where);

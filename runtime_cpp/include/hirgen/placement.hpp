@@ -1,4 +1,4 @@
-// The place of one rank's shard in the whole tensor.
+// The position of one rank's shard in the whole tensor.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace hirgen {
 
-/// Global index of each local element. Both are row-major over the logical axes.
+/// Maps local to global indices of elements. Both are row-major over the logical axes.
 struct Placement {
   int64_t base = 0;  ///< global index of the shard's first element
   Walk<1> walk;      ///< over the local extents, with the whole tensor's strides

@@ -17,30 +17,31 @@
 
 namespace hirgen {
 
-/// Evaluates the model on one device, on one stream in order. Only freeing a tensor waits for the
-/// stream. A tensor that is defined again in the same size keeps its memory, so that repeated
-/// checks allocate once. Throws Error(kInternal) for operands of wrong shapes, which the model has
-/// excluded.
+/// Evaluates the model on one device, in order on one stream. Freeing a tensor, dropout, upload()
+/// and the computation of bounds wait for the stream. A tensor that is defined again with the same
+/// size keeps its memory, so that repeated checks allocate once. Throws Error(kInternal) for
+/// operands of wrong shapes, which the model excludes, and Error(kEnvironment) without enough
+/// memory.
 class DeviceReference final : public Reference {
  public:
-  /// If `ranks` is positive, it has bounds for programs on that
-  /// number of ranks.
+  /// If `ranks` is positive, it also computes error bounds for programs on that number of ranks.
   explicit DeviceReference(cudaStream_t stream, int ranks = 0) : stream_(stream), ranks_(ranks) {}
 
   /// Defines an input by the rule of fill_integers.
   void generate_integers(const TensorDesc& input, int index, uint64_t seed);
   /// Defines an input by the rule of fill_normal.
   void generate_normal(const TensorDesc& input, int index, uint64_t seed);
-  /// Defines an input from the elements of the whole tensor, in its element type and in
-  /// host memory. Returns when they are copied.
+  /// Defines an input by the elements of the whole tensor, in host memory and in its element type.
+  /// Returns after they are copied.
   void upload(const TensorDesc& input, const void* whole);
 
   /// A defined tensor: fp32, row-major, on the device. Valid until it is defined again, or this
   /// object is destroyed.
   const float* data(const std::string& name) const { return found(name.c_str()).data.get(); }
-  /// The bounds of its elements, which are stored in a type. Null: right elements are equal.
+  /// Bounds of the distance of correct elements, stored as `dtype`, from data(). Null: correct
+  /// elements are equal to it.
   const float* bounds(const std::string& name, DType dtype);
-  /// Its logical shape, without reduction axes.
+  /// The logical shape of a defined tensor, without reduction axes.
   const Shape& shape(const std::string& name) const { return found(name.c_str()).shape; }
 
   void set(const char* out, const char* in) override;
@@ -68,13 +69,14 @@ class DeviceReference final : public Reference {
  private:
   struct Tensor {
     Shape shape;
-    std::shared_ptr<float> data;       ///< shared by set and reshape, which copy nothing
-    std::optional<int64_t> seed = {};  ///< an int64 that the caller gave; fp32 would keep 24 bits
-    // For bounds. Null: no rounding shows.
+    std::shared_ptr<float> data;       ///< shared by set() and reshape(), which do not copy
+    std::optional<int64_t> seed = {};  ///< an uploaded int64; fp32 would keep only 24 bits
+    // For bounds. Null: the elements do not depend on rounding.
     std::shared_ptr<float> bound = {};
-    std::shared_ptr<float> other = {};  ///< elements with other roundings
-    bool rounds = false;                ///< to 16 bits on the way
-    /// Rounding decides between branches on the way: another evaluation may not show what it does.
+    std::shared_ptr<float> other = {};  ///< elements of a second evaluation, rounded differently
+    bool rounds = false;                ///< to 16 bits, here or in an earlier operation
+    /// Rounding decides between branches of the computation, so `other` may not show the size of
+    /// the errors.
     bool jumps = false;
     bool tight = false;  ///< bounds have been lowered as far as `other` allows
 
@@ -82,19 +84,23 @@ class DeviceReference final : public Reference {
   };
   const Tensor& found(const char* name) const;
   using Arrays = std::vector<const float*>;
-  /// Gives a result bounds and another evaluation, for its operation to fill.
+  /// Allocates `bound` and `other` of a result; the caller fills them.
   Tensor& bounded(const char* out, const std::vector<Tensor>& operands, DType dtype);
-  /// Makes a tensor of the elements of others: copy(to, arrays) copies an array of each.
+  /// Defines a tensor by copying elements of others: copy(to, arrays) gets one array of each
+  /// operand. It is called for elements, bounds and second evaluations.
   void move(const char* out, const std::vector<Tensor>& in, const Shape& shape,
             const std::function<void(float*, const Arrays&)>& copy);
-  /// A relative error that all elements may have in common.
+  /// The largest relative error that the bounds of all elements allow; 0 without bounds, or if it
+  /// is 1 or more. Waits for the stream.
   double common(const Tensor& operand) const;
   bool unsure(const Tensor& operand) const;
-  /// The relative error of a sum of ranks' parts, which are rounded.
+  /// The relative error of a sum of `terms` terms whose partial sums on the ranks are rounded to
+  /// `dtype`.
   double partial(int64_t terms, DType dtype) const;
   void bound_product(const char* out, const std::vector<Tensor>& operands, bool transposed_b,
                      DType dtype);
-  /// Bounds the results of attend(arrays, results), with operands of these relative roundings.
+  /// Computes the bounds of the results of attend(arrays, results); `roundings` are the relative
+  /// errors of the operands.
   void bound_attention(
       const std::vector<const char*>& out, const std::vector<Tensor>& operands,
       const std::vector<double>& roundings, DType dtype,
@@ -103,11 +109,11 @@ class DeviceReference final : public Reference {
   /// Allocates memory for `name`; the content is undefined.
   float* define(const char* name, const Shape& shape);
   std::shared_ptr<float> allocate(int64_t elements, const char* name);
-  /// The operand of a matmul with batch axes `batch`, repeated along the axes that it lacks.
+  /// The operand of a matmul, broadcast to batch axes `batch`.
   Tensor stretch(const Tensor& operand, Shape batch);
-  /// Computes a matmul of operands whose batch axes stretch, the third one of which is a bias.
+  /// Computes a matmul; broadcasts batch axes. A third operand is the bias.
   void multiply(float* out, std::vector<Tensor> operands, bool transposed_b, DType dtype);
-  /// Defines it.
+  /// Defines `out` as that matmul, with its bounds.
   void product(const char* out, const std::vector<Tensor>& operands, bool transposed_b,
                DType dtype);
 

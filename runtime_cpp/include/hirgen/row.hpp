@@ -1,12 +1,12 @@
-// A row as the body of a fused kernel sees it: the body loads, folds and stores. A body is written
-// once, for both kinds of row:
+// The rows that the body of a fused kernel loads, folds and stores. A body is written once, for
+// both kinds of row:
 //
 //   RegisterRow  a thread keeps its elements of the row in registers, so each is read once
 //   StreamedRow  each reduction reads the row again; it may have any length and alignment
 //
 // Operands are dense, or Scattered over A axes that lead from row to row.
 //
-// The threads of a block share a row. On the CPU device one thread has the whole row.
+// The threads of a block share a row. On the CPU device, one thread processes the whole row.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ class Threads {
 #endif
   }
 
-  /// The fold of the x of all threads by fn; every thread gets it.
+  /// Folds the values x of all threads by fn, and returns the result in every thread.
   HG_HOST_DEVICE float fold([[maybe_unused]] ReduceFn fn, float x) {
     if constexpr (T == 1) return x;
 #ifdef __CUDA_ARCH__
@@ -43,8 +43,8 @@ class Threads {
       x = folded(fn, x, __shfl_xor_sync(of_row, x, apart));
     }
     if constexpr (T > 32) {
-      // Two buffers alternate. A thread that writes one has passed the barrier of the previous
-      // fold, after which no thread still reads this buffer.
+      // Two buffers alternate. A thread that writes one of them has passed the barrier of the
+      // previous fold. After that barrier no thread reads this buffer any longer.
       __shared__ float of_warps[2][T / 32];
       float (&partial)[T / 32] = of_warps[turn_];
       turn_ ^= 1;
@@ -70,8 +70,8 @@ class Threads {
 };
 
 /// The place of a row in its operands. row: its number. first: its start in dense operands.
-/// columns: its length. ahead: the distance in elements to the row to prefetch, which runs next on
-/// this SM (0: none). at: its index along each of the A axes of Scattered operands.
+/// columns: its length. ahead: the distance in elements to the row to prefetch, which this SM
+/// processes next (0: none). at: its index along each of the A axes of Scattered operands.
 template <int A>
 struct RowPlace {
   int64_t row;
@@ -105,7 +105,7 @@ struct RowPlace {
     return operand.stride[A];
   }
 
-  /// An operand that is the same for every row.
+  /// An operand that is read again at each use. A dense one is a single row for all rows.
   template <typename V>
   HG_HOST_DEVICE Read<V> along(const V* data) const {
     return {data, 1};
@@ -118,7 +118,7 @@ struct RowPlace {
     return {static_cast<int>(offset(operand)), static_cast<int>(operand.stride[A])};
   }
   HG_HOST_DEVICE Ramp load(const Counted<A>& operand) const { return along(operand); }
-  /// The element of a tensor that has one element for each row.
+  /// The element for this row of a tensor that has one element for each row.
   template <typename V>
   HG_HOST_DEVICE float value(const V* data) const {
     return widen(data[row]);
@@ -130,7 +130,7 @@ struct RowPlace {
   HG_HOST_DEVICE float value(const Counted<A>& operand) const {
     return static_cast<float>(offset(operand));
   }
-  /// One element for all rows, without conversion.
+  /// The single element of an operand, without conversion to float.
   HG_HOST_DEVICE static int64_t seed(const Scattered<const int64_t, A>& operand) {
     return *operand.data;
   }
@@ -212,8 +212,7 @@ struct RegisterRow : RowPlace<A> {
   }
 
  private:
-  /// Prefetches the row that runs next to the L2 cache, so that memory is busy while this row is
-  /// computed.
+  /// Prefetches the next row into the L2 cache, so that memory is busy while this row is computed.
   template <typename Operand>
   HG_HOST_DEVICE void fetch_ahead([[maybe_unused]] const Operand& operand) const {
 #ifdef __CUDA_ARCH__
@@ -249,7 +248,7 @@ struct RunOfRows : Row {
   }
 };
 
-/// A row that is read again for each use, W elements per access.
+/// A row that is read from memory again at each use, W elements per access.
 template <int W, int T, int A>
 struct StreamedRow : RowPlace<A> {
   Threads<T> threads = {};
@@ -261,7 +260,7 @@ struct StreamedRow : RowPlace<A> {
     const auto* from = this->start(operand);
     return Read<std::remove_cvref_t<decltype(*from)>>{from, this->step(operand)};
   }
-  /// x itself: registers are too few to keep its values.
+  /// Returns x itself: there are too few registers to keep its values.
   template <Vector X>
   HG_HOST_DEVICE X keep(const X& x) const {
     return x;

@@ -1,5 +1,5 @@
-// Copies of matrices that change the distance between rows: operands of GEMMs to rows that begin at
-// multiples of 16 bytes, and results back.
+// Copies of matrices that change the distance between rows. They copy operands of GEMMs to rows
+// that begin at multiples of 16 bytes, and results back.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -21,8 +21,8 @@ struct RowCopy {
 
 constexpr size_t kMostRowCopies = 4;
 
-/// Enqueues at most kMostRowCopies copies as one kernel. Pointers are multiples of an element.
-/// `where` is the spec position, a string that outlives the program.
+/// Enqueues `count` copies, at most kMostRowCopies, as one kernel. Pointers are aligned to
+/// elements. `where` is the spec position, a string that outlives the program.
 void launch_row_copies(const RowCopy* first, size_t count, cudaStream_t stream, const char* where);
 
 }  // namespace hirgen

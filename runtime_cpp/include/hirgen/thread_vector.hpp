@@ -1,7 +1,6 @@
-// Values of one row, as the body of a fused kernel computes with them. The body contains `silu(Zg)
-// * Zu`, which stands for all elements of a thread. It builds an expression, which is evaluated
-// where it is stored or folded, a few columns per step. So registers hold little more than the
-// operands of a row.
+// Values of one row, for the bodies of fused kernels. In a body, `silu(Zg) * Zu` stands for all
+// elements of a thread. It builds an expression, which is evaluated when it is stored or folded, a
+// few columns per step. So registers hold little more than the operands of a row.
 #pragma once
 
 #include <concepts>
@@ -25,7 +24,8 @@ struct Place {
   int64_t column;
 };
 
-/// Elements in memory with distance `step` (0: one element for all columns), read at each use.
+/// Elements in memory, `step` elements apart (0: one element for all columns), which are read at
+/// each use.
 template <typename T>
 struct Read {
   using Expression = void;
@@ -45,7 +45,7 @@ struct Read {
   }
 };
 
-/// Numbers with distance `step`.
+/// The numbers first, first + step, ..., one for each column.
 struct Ramp {
   using Expression = void;
   int first;
@@ -62,7 +62,7 @@ struct Ramp {
   }
 };
 
-/// Elements that a thread has read, C times `Width` of them, in the type that memory has.
+/// C * Width elements that a thread has read and holds in registers, in their type in memory.
 template <typename T, int Width, int C>
 struct Held {
   using Expression = void;
@@ -77,7 +77,8 @@ struct Held {
   }
 };
 
-/// Values that a thread has computed and keeps, because computing them again would take long.
+/// C * Width values that a thread has computed and keeps, because it would take long to compute
+/// them again.
 template <int Width, int C>
 struct Kept {
   using Expression = void;
@@ -94,7 +95,7 @@ template <typename V>
 concept Expression = requires { typename V::Expression; };
 template <typename V>
 concept Registers = requires { V::kCount; };
-/// A value for each column. A float, in contrast, is one value for the row.
+/// A type with a value for each column. A float is one value for the whole row.
 template <typename V>
 concept Vector = Expression<V> || Registers<V>;
 template <typename V>
@@ -165,7 +166,7 @@ HG_HOST_DEVICE inline auto unary(UnaryFn fn, const A& a) {
   }
 }
 
-/// fn(a, b); a float is used for every column.
+/// fn(a, b). A float operand applies to every column.
 template <Value A, Value B>
 HG_HOST_DEVICE inline auto binary(BinaryFn fn, const A& a, const B& b) {
   if constexpr (Expression<A> && std::same_as<B, float>) {
@@ -210,7 +211,7 @@ HG_HOST_DEVICE inline auto operator/(const A& a, const B& b) {
   return binary(BinaryFn::kDiv, a, b);
 }
 
-/// The functions of a body.
+/// The functions that bodies call.
 namespace fn {
 
 #define HG_UNARY(enumerator, name, ...)         \

@@ -1,6 +1,7 @@
-// The calls of a program for its trace (--trace). A program names the functions of CUDA, NCCL and
-// cuBLASLt. Within HG_CHECK, the names of functions that put work on a stream refer to the objects
-// below. They report the call to this thread's recorder, if there is one, and call the function.
+// Records the calls of a program for its trace (--trace). A program calls CUDA, NCCL and cuBLASLt
+// by the names of their functions. Within HG_CHECK, the names of functions that put work on a
+// stream refer to the objects below. They report the call to this thread's recorder, if there is
+// one, and call the function.
 #pragma once
 
 #include <cublasLt.h>
@@ -26,14 +27,14 @@ enum class TraceKind {
   kFlagWait,
   kEventRecord,
   kEventWait,
-  kGroupStart,  ///< NCCL calls until kGroupEnd begin together; neither is on a stream
+  kGroupStart,  ///< NCCL calls until kGroupEnd begin together; both have no stream
   kGroupEnd,
 };
 
 /// Records the calls of this thread (src/trace/recorder.hpp); null without a trace.
 extern constinit thread_local TraceRecorder* trace_recorder;
 
-/// One call, from its construction to its destruction. Does nothing without a trace.
+/// Records one call, from construction to destruction. Does nothing without a trace.
 class TracedCall {
  public:
   /// `where` is the call's position in the spec, a string that outlives the trace; null: the
@@ -60,7 +61,8 @@ class TracedCall {
   TraceRecorder* recorder_;
 };
 
-/// A traced function under its own name. Its parameter of type cudaStream_t is the call's stream.
+/// A traced function under its own name. Its parameters of type cudaStream_t and cudaEvent_t are
+/// the stream and the event of the call.
 template <TraceKind kind, typename Function>
 struct TracedFunction;
 

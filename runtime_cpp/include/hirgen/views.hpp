@@ -1,4 +1,4 @@
-// Index arithmetic of strided views, shared by the kernels, the filling and the check.
+// Index arithmetic of strided views, for kernels, the generation of inputs, and the check.
 #pragma once
 
 #include <array>
@@ -37,7 +37,7 @@ struct Walk {
     }
   }
 
-  /// Appends an axis, or merges it into the one before. Axes of one element vanish.
+  /// Appends an axis, or merges it with the last one. Ignores axes of one element.
   void append(int64_t length, const std::array<int64_t, N>& step) {
     if (length == 1) return;
     bool merges = axes > 0;
@@ -61,10 +61,12 @@ struct Walk {
   }
 };
 
-/// Elements of a vectorised access: 16 bytes of a 16-bit type, twice 16 of fp32.
+/// The elements of a vectorised access: 16 bytes of a 16-bit type, or two accesses of 16 bytes of
+/// fp32.
 constexpr int kWidth = 8;
 
-/// The strides of `operand`, with broadcast axes at 0, against the extents of `out`.
+/// The strides of `operand` over the extents of `out`: 0 for axes of one element, which are
+/// broadcast. Throws Error(kInternal) if the numbers of axes differ.
 inline std::array<int64_t, kMaxAxes> strides_against(const Strided& out, const Strided& operand,
                                                      const char* where) {
   if (operand.axes != out.axes) {
@@ -78,8 +80,8 @@ inline std::array<int64_t, kMaxAxes> strides_against(const Strided& out, const S
   return strides;
 }
 
-/// The common walk over `views`, the first of which gives the extents; axis `skip` is left
-/// out. Throws Error(kInternal) if the numbers of axes differ.
+/// The common walk over `views`, with the extents of the first view and without axis `skip` (-1:
+/// with all axes). Throws Error(kInternal) if the numbers of axes differ.
 template <int N>
 Walk<N> walk_over(const std::array<const Strided*, N>& views, int skip, const char* where) {
   std::array<std::array<int64_t, kMaxAxes>, N> strides;
@@ -94,7 +96,7 @@ Walk<N> walk_over(const std::array<const Strided*, N>& views, int skip, const ch
   return walk;
 }
 
-/// Whether 16-byte accesses may start here.
+/// Whether the pointer is aligned for 16-byte accesses.
 inline bool aligned(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer) % 16 == 0; }
 
 }  // namespace hirgen

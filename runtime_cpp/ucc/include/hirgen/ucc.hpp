@@ -20,9 +20,9 @@ class UccLibrary;
 /// UCC's library and context of a program on one rank.
 class Ucc {
  public:
-  /// Every rank of the world makes one. `where` names the program in errors.
+  /// Collective over the world. `where` names the program in errors.
   Ucc(Context& context, const char* where);
-  /// After a failure UCC's objects stay: nothing in UCC ends a collective whose peer is gone.
+  /// After a failure, does not free UCC's objects: UCC cannot end a collective whose peer is gone.
   ~Ucc();
   Ucc(const Ucc&) = delete;
   Ucc& operator=(const Ucc&) = delete;
@@ -32,7 +32,7 @@ class Ucc {
   std::unique_ptr<UccLibrary> library_;
 };
 
-/// A collective, in UCC's words.
+/// A collective, with UCC's enumerators.
 struct UccKind {
   ucc_coll_type_t type;
   ucc_reduction_op_t op = UCC_OP_SUM;  ///< of reductions
@@ -42,16 +42,17 @@ struct UccKind {
 /// A team of UCC with its stream.
 class UccTeam {
  public:
-  /// Every rank of the world makes its teams in the same order, with the world ranks of the team
-  /// that it is in (an empty list if it is in none).
+  /// Collective over the world. Each rank passes the world ranks of the team that it is in, or an
+  /// empty list.
   UccTeam(Ucc& ucc, const std::vector<int>& ranks, const char* where);
   ~UccTeam();
   UccTeam(const UccTeam&) = delete;
   UccTeam& operator=(const UccTeam&) = delete;
 
-  /// Issues a collective. It begins after the earlier work of stream `on`, and the later work of
-  /// `on` begins after it. `count` is the number of elements of one slice, and slices in place lie
-  /// where NCCL has them.
+  /// Issues a collective; blocks the host until UCC has started it. It begins after the earlier
+  /// work of stream `on`, and the later work of `on` begins after it. `count` is the number of
+  /// elements of one slice; 0 does nothing. As in NCCL, a call is in place if the smaller buffer is
+  /// this rank's slice of the larger one.
   void post(const UccKind& kind, const void* in, void* out, int64_t count, ucc_datatype_t type,
             cudaStream_t on, const char* where);
 
