@@ -65,7 +65,7 @@ typedef enum {
   CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES = 8,  ///< uint32_t
 } cublasLtMatmulPreferenceAttributes_t;
 
-/// The reduction schemes for the parts of a split k axis; this device never splits it.
+/// The reduction schemes for a split k axis. This device never splits it.
 typedef enum {
   CUBLASLT_REDUCTION_SCHEME_NONE = 0,
   CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE = 2,

@@ -93,15 +93,16 @@ CUresult cuMemGetAddressRange(CUdeviceptr* pbase, size_t* psize, CUdeviceptr dpt
 
 #include <vector>
 
-/// A flag, and the value that a kernel waits for there (cyclic >=) or writes: `value`, plus the
-/// content of `counter` when the kernel reads it. A null counter adds nothing.
+/// A flag, and the value that a kernel waits for (cyclic >=) or writes: `value` plus the content of
+/// `counter` when the kernel runs. A null counter adds nothing.
 struct hirgen_cpu_flag {
   CUdeviceptr address;
   uint32_t value;
   const uint32_t* counter;
 };
 
-/// The launch of a kernel that waits until all of `flags` are there, or writes them; at least one.
+/// Launches a kernel that waits until all `flags` have reached their values, or writes them. There
+/// must be at least one flag.
 __attribute__((visibility("default"))) CUresult
 hirgen_cpu_launch_flags(CUstream stream, bool wait, const std::vector<hirgen_cpu_flag>& flags);
 #endif

@@ -1,6 +1,6 @@
-// The CPU device: the part of the CUDA runtime API that emitted programs use, run by
-// threads of this process. Names, signatures and enum values are CUDA's; a call that is
-// not declared here is a compile error.
+// The CPU device: the part of the CUDA runtime API that emitted programs and the runtime use, run
+// by threads of this process. Names, signatures and enum values are CUDA's. Other calls are compile
+// errors.
 #pragma once
 
 #include <stddef.h>
@@ -129,7 +129,7 @@ typedef struct CUuuid_st {
   char bytes[16];
 } cudaUUID_t;
 
-/// The fields of CUDA's structure that programs read.
+/// A part of CUDA's structure: the fields that programs read.
 typedef struct cudaDeviceProp {
   char name[256];
   cudaUUID_t uuid;
@@ -151,13 +151,14 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)  // exported from libhirgen_cpu, whatever it is compiled with
 
-// Errors. The text of cudaGetErrorString explains this thread's last failed call.
+// Errors. If `error` is the error of this thread's last failed call, cudaGetErrorString also
+// explains it.
 const char* cudaGetErrorName(cudaError_t error);
 const char* cudaGetErrorString(cudaError_t error);
 cudaError_t cudaGetLastError(void);
 cudaError_t cudaPeekAtLastError(void);
 
-// Devices. HIRGEN_CPU_DEVICES (default 8) of them.
+// Devices. Their number is HIRGEN_CPU_DEVICES (default 8).
 cudaError_t cudaGetDeviceCount(int* count);
 cudaError_t cudaSetDevice(int device);
 cudaError_t cudaGetDevice(int* device);
@@ -251,9 +252,9 @@ inline cudaError_t cudaHostAlloc(T** ptr, size_t size, unsigned int flags) {
   return ::cudaHostAlloc(reinterpret_cast<void**>(ptr), size, flags);
 }
 
-/// Launches a kernel: runs `work` once, in order, on `stream`. `work` holds copies of all kernel
-/// arguments, since a graph runs it again at every launch. cudaGetLastError returns errors, as for
-/// a launch. `where`, a string literal, is part of the message if the kernel faults.
+/// Launches a kernel: enqueues `work` on `stream`, to be called once. `work` must hold copies of
+/// all kernel arguments, since a graph runs it again at every launch. cudaGetLastError returns
+/// errors of the launch. `where`, a string literal, is part of the message if the kernel faults.
 __attribute__((visibility("default"))) void hirgen_cpu_launch(cudaStream_t stream,
                                                               std::function<void()> work,
                                                               const char* where = "a kernel");
@@ -261,7 +262,8 @@ __attribute__((visibility("default"))) void hirgen_cpu_launch(cudaStream_t strea
 /// Names this thread's calls and allocations in the log (HIRGEN_CPU_LOG), until it is called again.
 __attribute__((visibility("default"))) void hirgen_cpu_label(const char* label);
 
-/// Ends a kernel that accesses `bytes` bytes at an address that is no multiple of `bytes`.
+/// Throws the fault of a kernel that accesses `bytes` bytes at an address that is not a multiple of
+/// `bytes`.
 [[noreturn]] __attribute__((visibility("default"))) void hirgen_cpu_misaligned(const void* address,
                                                                                size_t bytes);
 

@@ -51,7 +51,7 @@ typedef enum {
   ncclBfloat16 = 9
 } ncclDataType_t;
 
-/// The fields of NCCL's structure that programs set.
+/// A part of NCCL's structure: the fields that programs set.
 typedef struct ncclConfig {
   size_t size;
   unsigned int magic;
@@ -74,8 +74,8 @@ extern "C" {
 
 ncclResult_t ncclGetVersion(int* version);
 const char* ncclGetErrorString(ncclResult_t result);
-/// The message of the last error on the communicator (null: in this thread). For a mismatch it
-/// names both sides.
+/// The message of the last error on the communicator, or in this thread if `comm` is null. If ranks
+/// issued different operations, it names both.
 const char* ncclGetLastError(ncclComm_t comm);
 
 ncclResult_t ncclGetUniqueId(ncclUniqueId* uniqueId);

@@ -15,8 +15,8 @@ namespace {
 
 constexpr uint64_t kAlgorithm = 0x6872676e;
 
-/// An algorithm's properties, by id. The last one is slow, even on a busy machine, because it
-/// computes more.
+/// The properties of each algorithm, by id. The last algorithm is slow, even on a busy machine,
+/// because it computes more.
 struct Design {
   Tiling tiling;
   uint32_t tile, stages;  ///< as cublasLtMatmulTile_t and cublasLtMatmulStages_t number them
@@ -104,7 +104,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
   });
 }
 
-// An invalid algorithm is a normal answer of these two functions, so no message is printed.
+// Callers use these two functions to check algorithms, so they print no message for an invalid one.
 cublasStatus_t cublasLtMatmulAlgoCheck(cublasLtHandle_t lightHandle,
                                        cublasLtMatmulDesc_t operationDesc,
                                        cublasLtMatrixLayout_t Adesc, cublasLtMatrixLayout_t Bdesc,

@@ -1,5 +1,5 @@
-// The content of cublasLtMatmulAlgo_t: one of a few orders of multiplication, and the preferences
-// of the heuristic's call. A GEMM with the algorithm must match them.
+// The content of cublasLtMatmulAlgo_t: the id of one of four algorithms, and the preferences with
+// which the heuristic was called. A GEMM with the algorithm must match these preferences.
 #pragma once
 
 #include <cublasLt.h>
@@ -15,7 +15,7 @@ namespace hirgen_cpu {
 struct Algorithm {
   uint64_t magic;
   uint64_t workspace_bytes;
-  uint32_t alignment[4];  ///< bytes that the pointers to A, B, C and D are multiples of
+  uint32_t alignment[4];  ///< in bytes, of the pointers to A, B, C and D
   int32_t id;             ///< 0 to 3
 };
 static_assert(sizeof(Algorithm) <= sizeof(cublasLtMatmulAlgo_t));
@@ -26,13 +26,13 @@ inline Algorithm open(const cublasLtMatmulAlgo_t& algo) {
   return algorithm;
 }
 
-/// Whether this is a valid algorithm; its bytes may come from a file.
+/// Whether this is a valid algorithm. Its bytes may come from a file.
 bool is_algorithm(const Algorithm& algorithm);
 
-/// The order of its multiplications.
+/// The tiling of the algorithm.
 Tiling tiling_of(const Algorithm& algorithm);
 
-/// Its time in addition to its work.
+/// The time that the algorithm computes in addition to its GEMM.
 std::chrono::milliseconds extra_of(const Algorithm& algorithm);
 
 }  // namespace hirgen_cpu

@@ -33,7 +33,7 @@ constexpr int32_t kTypeOfD = -1;
 struct Preference {
   uint64_t workspace_bytes;
   uint32_t reduction_schemes;
-  uint32_t alignment[4];  ///< bytes that the pointers to A, B, C and D are multiples of
+  uint32_t alignment[4];  ///< in bytes, of the pointers to A, B, C and D
 };
 
 static_assert(sizeof(Layout) <= sizeof(cublasLtMatrixLayoutOpaque_t));

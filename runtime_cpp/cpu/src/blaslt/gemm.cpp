@@ -9,9 +9,10 @@
 namespace hirgen_cpu {
 namespace {
 
-// A tile of the result stays in fp32 while blocks of k are added to it; kTile and kDepth are the
-// largest sizes of a tiling. Both operands of a block are packed into panels of kRows and kColumns,
-// zero-filled at the edges, in the order in which the innermost loop reads them.
+// A tile of the result stays in fp32 while blocks of k are added to it. kTile and kDepth are the
+// largest sizes of a tiling. A block of A is packed into panels of kRows rows, and a block of B
+// into panels of kColumns columns, in the order in which the innermost loop reads them. Panels are
+// zero-filled at the edges.
 constexpr int64_t kRows = 8, kColumns = 4;
 constexpr int64_t kTile = 128, kDepth = 256;
 static_assert(kTile % kRows == 0 && kTile % kColumns == 0);

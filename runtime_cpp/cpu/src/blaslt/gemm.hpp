@@ -1,4 +1,4 @@
-// The GEMM itself: D = epilogue(alpha A B + beta C + bias).
+// Computes GEMMs: D = epilogue(alpha A B + beta C + bias).
 #pragma once
 
 #include <cublasLt.h>
@@ -14,12 +14,12 @@ struct Matrix {
   int64_t row_stride = 1, column_stride = 0, batch_stride = 0;
 };
 
-/// The order in which a result is computed. In all orders, each element sums the same products in
-/// the same order, so results are equal bit by bit.
+/// The order in which the tiles of a result are computed. In every tiling, each element sums the
+/// same products in the same order, so all results are bitwise equal.
 struct Tiling {
   int64_t tile = 128;       ///< rows and columns of a tile, a multiple of 8, at most 128
   int64_t depth = 256;      ///< elements of k in a block, at most 256
-  bool rows_first = false;  ///< tiles are computed row by row
+  bool rows_first = false;  ///< whether tiles are computed row by row
 };
 
 struct Gemm {
@@ -32,7 +32,7 @@ struct Gemm {
   Tiling tiling;
 };
 
-/// Runs the GEMM in the calling thread: fp32 sums, one rounding to D's type.
+/// Runs the GEMM in the calling thread, with fp32 sums that are rounded once, to D's type.
 void multiply(const Gemm& gemm);
 
 /// Bytes of an element.

@@ -9,8 +9,8 @@
 namespace hirgen_cpu {
 namespace {
 
-/// The GEMM writes its workspace when it starts and compares it when it ends. So a second GEMM that
-/// uses the workspace in between is found. The bytes differ from GEMM to GEMM.
+/// Writes the workspace when the GEMM starts and compares it when the GEMM ends. Each GEMM writes
+/// other bytes, so this detects a second GEMM that uses the workspace in between.
 class WorkspaceWatch {
  public:
   WorkspaceWatch(void* workspace, size_t bytes)
@@ -43,7 +43,7 @@ std::chrono::nanoseconds processor_time() {
   return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
 }
 
-/// Uses a processor for `time`. A sleep would cost a busy machine almost no time.
+/// Uses a processor for `time`. A sleep would hardly delay other work on a busy machine.
 void compute_for(std::chrono::nanoseconds time) {
   if (time.count() == 0) return;
   for (const auto end = processor_time() + time; processor_time() < end;) {

@@ -9,11 +9,11 @@
 
 namespace hirgen_cpu {
 
-// The part of a workspace that a GEMM writes.
+// The most bytes of a workspace that a GEMM writes.
 constexpr size_t kUsedWorkspace = size_t{64} << 10;
 
-/// A task that multiplies, then computes for another `extra`. It reports other work that writes the
-/// workspace meanwhile.
+/// A task that runs the GEMM, then uses a processor for another `extra`. It throws Failure if other
+/// work has written the workspace meanwhile.
 std::unique_ptr<Task> make_gemm_task(const Gemm& gemm, void* workspace, size_t bytes,
                                      std::chrono::milliseconds extra);
 

@@ -1,4 +1,4 @@
-// cublasLtMatmul. It checks all mistakes for which a GPU would silently give wrong results.
+// cublasLtMatmul. It rejects mistakes for which a GPU would silently compute wrong results.
 #include <cublasLt.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ using namespace hirgen_cpu;
 
 namespace {
 
-/// Bytes from the first to the last element of a layout.
+/// The bytes from the start of the first to the end of the last element of a layout.
 size_t span(const Layout& layout) {
   auto lines =
       static_cast<int64_t>(layout.order == CUBLASLT_ORDER_COL ? layout.columns : layout.rows);
@@ -67,7 +67,8 @@ void set_epilogue(const Description& op, const Layout& d, Gemm& gemm) {
   gemm.bias_type = op.bias_type == kTypeOfD ? d.type : static_cast<cudaDataType_t>(op.bias_type);
   if ((op.epilogue & CUBLASLT_EPILOGUE_BIAS) != 0) {
     require(op.bias != nullptr, "an epilogue with bias, and no bias pointer");
-    // No preference describes the alignment of a bias: kernels read 16 bytes per access, and fault.
+    // The preferences do not include the alignment of a bias. A GPU's kernel reads 16 bytes of it
+    // per access, and faults if it is unaligned.
     require_aligned(op.bias, 16, "the bias", "kernels take it to be aligned to");
     gemm.bias = op.bias;
     require_device_memory(op.bias, static_cast<size_t>(gemm.m) * size_of(gemm.bias_type), "bias");

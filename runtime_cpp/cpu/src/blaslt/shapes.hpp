@@ -1,4 +1,4 @@
-// The checks at the start of every cuBLASLt call that takes a GEMM.
+// The checks of every cuBLASLt call that describes a GEMM.
 #pragma once
 
 #include <cublasLt.h>
@@ -11,12 +11,13 @@
 
 namespace hirgen_cpu {
 
-/// Checks shapes, types and batches of the four matrices, but not their pointers.
+/// Checks shapes, types and batches of the four matrices, and returns a Gemm with m, n, k and
+/// batch. Throws Failure if they do not fit. Does not check pointers.
 Gemm check_shapes(const Description& op, const Layout& a, const Layout& b, const Layout& c,
                   const Layout& d);
 
-/// Returns the cuBLAS status of a failure and prints its text: cuBLAS has no function for the last
-/// error.
+/// Runs the body of a cuBLASLt call. Returns the status of a failure and prints its text, because
+/// cuBLAS has no function for the last error.
 template <class Body>
 cublasStatus_t blas_api(const char* name, Body body) {
   cudaError_t status = api(name, body);

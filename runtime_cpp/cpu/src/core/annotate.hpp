@@ -1,8 +1,8 @@
 // Hides the device's locks from ThreadSanitizer, and shows it the order that streams and events
 // guarantee.
 //
-// A GPU driver's locks do not order the work of two streams. If the sanitizer saw the locks here,
-// they would seem to order every pair of tasks, and it would never report a missing event wait.
+// A GPU driver's locks do not order the work of two streams. If the sanitizer saw the locks of this
+// device, they would seem to order all tasks, and it would never report a missing event wait.
 #pragma once
 
 #include <condition_variable>
@@ -43,7 +43,7 @@ class Unobserved {
   Unobserved& operator=(const Unobserved&) = delete;
 };
 
-/// A lock of the device's internal state.
+/// Locks a mutex of the device's internal state, hidden from the sanitizer.
 class QuietLock {
  public:
   explicit QuietLock(std::mutex& mutex) : lock_(mutex) {}
@@ -54,7 +54,8 @@ class QuietLock {
   std::unique_lock<std::mutex> lock_;
 };
 
-/// Orders everything that this thread has done so far before the work after `ordered_after(token)`.
+/// Tells the sanitizer that the earlier work of this thread happens before the work after
+/// `ordered_after(token)`.
 inline void ordered_before([[maybe_unused]] const void* token) {
 #if defined(__SANITIZE_THREAD__)
   __tsan_release(const_cast<void*>(token));

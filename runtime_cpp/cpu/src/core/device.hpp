@@ -3,13 +3,13 @@
 
 namespace hirgen_cpu {
 
-/// HIRGEN_CPU_DEVICES, 8 when unset.
+/// HIRGEN_CPU_DEVICES, or 8 if it is not set. Throws Failure unless it is a number from 0 to 255.
 int device_count();
 
 /// This thread's device ordinal.
 int current_device();
 
-/// Like CUDA: a priority outside the range becomes the nearest one inside.
+/// Clamps a priority to the valid range, as CUDA does.
 int clamp_priority(int priority);
 
 }  // namespace hirgen_cpu

@@ -1,5 +1,5 @@
-// The types of elements, and their names in NCCL and cuBLASLt. Types of 16 bits convert from and
-// to float.
+// Element types, and their enumerators in NCCL and cuBLASLt. 16-bit types convert to and from
+// float.
 #pragma once
 
 #include <cuda_bf16.h>

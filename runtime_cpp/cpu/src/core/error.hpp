@@ -1,4 +1,4 @@
-// Errors of calls: the last error of each thread, sticky faults, and texts that explain them.
+// Errors: the last error of each thread, the sticky fault, and texts that explain them.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -19,13 +19,13 @@ std::string format(const char* pattern, ...) __attribute__((format(printf, 1, 2)
 /// The name of this thread's current API call ("cudaMemcpyAsync"); never null.
 const char* current_call();
 
-/// Sets a fault of asynchronous work. As on a GPU it is sticky: every later call of the process
-/// returns it, and queued work is dropped. The first fault is kept and printed.
+/// Sets and prints the fault of asynchronous work, unless there is one already. As on a GPU it is
+/// sticky: every later call of the process returns it, and queued work is dropped.
 void set_fault(cudaError_t code, const std::string& text);
 
 /// The sticky fault's code, or cudaSuccess.
 cudaError_t fault();
-/// Its text; empty without a fault.
+/// The sticky fault's text; empty without a fault.
 std::string fault_text();
 
 /// Throws the sticky fault, if there is one.
@@ -41,7 +41,8 @@ class HostFunctionScope {
   ~HostFunctionScope();
 };
 
-/// The scope of one API call: keeps its name. If status() is not success, the call must not run.
+/// The scope of one API call, whose name current_call() returns. If status() is not success, the
+/// call must not run.
 class ApiScope {
  public:
   explicit ApiScope(const char* name);
@@ -55,7 +56,8 @@ class ApiScope {
   const char* outer_;
 };
 
-/// Runs the body of an API call and turns failures into statuses.
+/// Runs the body of an API call, unless status() is an error. Records a failure and returns its
+/// code.
 template <class Body>
 cudaError_t api(const char* name, Body body) {
   ApiScope scope(name);

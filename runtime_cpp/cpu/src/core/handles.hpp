@@ -1,4 +1,4 @@
-// The set of live handles of one kind: a destroyed handle is reported, not dereferenced.
+// The set of live handles of one type, so that a destroyed handle is reported and not dereferenced.
 #pragma once
 
 #include <mutex>
@@ -24,14 +24,14 @@ class Handles {
     return handle;
   }
 
-  /// Throws Failure(cudaErrorInvalidResourceHandle) unless live.
+  /// Returns the handle; throws Failure(cudaErrorInvalidResourceHandle) unless it is live.
   Handle& check(Handle* handle) {
     QuietLock lock(mutex_);
     if (live_.count(handle) == 0) throw_invalid();
     return *handle;
   }
 
-  /// Takes a live handle out; the caller deletes it.
+  /// Removes a handle, which the caller then deletes; throws as check() does.
   Handle* remove(Handle* handle) {
     QuietLock lock(mutex_);
     if (live_.erase(handle) == 0) throw_invalid();

@@ -141,7 +141,7 @@ void forbid_in_capture(cudaStream_t handle) {
 
 namespace {
 
-/// The mode of this thread: the captures of other threads that affect its calls.
+/// The capture mode of this thread, which decides which captures of other threads affect its calls.
 thread_local cudaStreamCaptureMode thread_mode = cudaStreamCaptureModeGlobal;
 
 }  // namespace

@@ -13,10 +13,10 @@
 
 namespace hirgen_cpu {
 
-/// The amount of captured work of each lane that happens before a point of the capture.
+/// For each lane, the number of its captured commands that happen before a point of the capture.
 using LaneClock = std::vector<size_t>;
 
-/// The meaning of an event that was recorded in a capturing stream.
+/// A record of an event in a capturing stream.
 struct CapturedPoint {
   std::shared_ptr<Capture> capture;
   size_t slot;      ///< number of the record within the capture
@@ -42,7 +42,7 @@ class Capture : public std::enable_shared_from_this<Capture> {
   std::shared_ptr<CapturedPoint> record(Stream& stream);
   /// Adds the stream of `handle` to the capture if it is not part of it yet.
   void wait(cudaStream_t handle, const CapturedPoint& point);
-  /// Notes a call that a capture does not allow: the capture will end with an error.
+  /// Notes a call that a capture does not allow. The capture will end with an error.
   void invalidate() { valid_ = false; }
   bool valid() const { return valid_; }
   bool ended() const { return ended_; }
@@ -51,7 +51,8 @@ class Capture : public std::enable_shared_from_this<Capture> {
   bool forbids_unsafe_calls(cudaStreamCaptureMode callers) const;
   /// Whether the legacy default stream would wait for the stream on which the capture began.
   bool blocks_default_stream() const { return blocks_default_stream_; }
-  /// Ends the capture; throws the error that cudaStreamEndCapture returns.
+  /// Ends the capture. Throws Failure with the error for cudaStreamEndCapture to return, if there
+  /// is one.
   void end(cudaStream_t handle);
 
   const std::vector<GraphStep>& steps() const { return steps_; }
@@ -79,7 +80,8 @@ class Capture : public std::enable_shared_from_this<Capture> {
   std::atomic<bool> ended_{false};
 };
 
-/// cudaStreamWaitEvent for an event that was recorded in a capture: the stream joins it.
+/// cudaStreamWaitEvent for an event that was recorded in a capture: the stream joins the capture.
+/// Throws Failure if it cannot.
 void wait_in_capture(cudaStream_t handle, const CapturedPoint& point);
 
 /// Throws if the stream is being captured, and invalidates that capture: captured work has not been
@@ -87,7 +89,8 @@ void wait_in_capture(cudaStream_t handle, const CapturedPoint& point);
 void forbid_in_capture(cudaStream_t handle);
 
 /// Throws if a capture (mode global or thread-local) forbids unsafe calls in this thread, and
-/// invalidates the capture. Unsafe calls allocate, or wait for or query the work of any stream.
+/// invalidates the capture. Unsafe calls allocate or free memory, or wait for or query work of a
+/// stream.
 void forbid_unsafe_call();
 
 /// Throws if there is a capture of any mode, and invalidates all captures.

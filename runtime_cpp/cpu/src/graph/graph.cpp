@@ -1,6 +1,6 @@
 // Graphs: a finished capture, and its launches. A launch puts the captured steps on the launch
 // stream (lane 0) and on hidden streams of the executable graph (other lanes), with the captured
-// records and waits between them. So the scheduler has the same freedom as the capture.
+// records and waits between them. So the scheduler may use every order that the capture allows.
 #include <cuda_runtime.h>
 
 #include <memory>

@@ -62,8 +62,8 @@ std::vector<LoggedOperand> Accesses::operands() {
 
 }  // namespace hirgen_cpu
 
-// The functions that code compiled with -fsanitize=thread calls: at each access, and in place of
-// atomic operations. In a build with that sanitizer they are the sanitizer's.
+// The functions that code compiled with -fsanitize=thread calls at each access, and in place of
+// atomic operations. In a build with that sanitizer, the sanitizer defines them.
 #if !defined(__SANITIZE_THREAD__)
 
 // NOLINTBEGIN(bugprone-reserved-identifier,bugprone-macro-parentheses): the names are the

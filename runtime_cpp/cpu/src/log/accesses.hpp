@@ -1,5 +1,5 @@
-// The accesses of a kernel. Kernels that are compiled with HIRGEN_CPU_ACCESSES call the device at
-// each access to memory.
+// Records the accesses of a kernel. Kernels that are compiled with HIRGEN_CPU_ACCESSES call the
+// device at each memory access.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace hirgen_cpu {
 
-/// The accesses of this thread, from its construction to its destruction.
+/// Records the accesses of this thread, from construction until operands() or destruction.
 class Accesses {
  public:
   Accesses();
@@ -19,7 +19,8 @@ class Accesses {
   Accesses& operator=(const Accesses&) = delete;
 
   void add(uintptr_t at, size_t bytes, bool write);
-  /// The accessed runs of bytes in memory of the device: reads, then writes.
+  /// Ends the recording. Returns the accessed runs of bytes in memory of the device: first the
+  /// reads, then the writes.
   std::vector<LoggedOperand> operands();
 
  private:

@@ -56,7 +56,7 @@ void write_line(const std::string& line) {
   }
 }
 
-/// The number of a memory, which is the same in all processes that map it; 0 for host memory.
+/// The number of an allocation, which is the same in all processes that map it; 0 for host memory.
 unsigned long long number_of(const Allocation* allocation) {
   return allocation == nullptr ? 0 : allocation->block.address().inode;
 }

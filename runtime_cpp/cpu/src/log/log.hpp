@@ -24,7 +24,7 @@ inline LoggedOperand logged_run(const void* at, bool write, size_t size, size_t 
   return {at, write, size, {static_cast<int64_t>(count)}, {1}};
 }
 
-/// Whether there is a log.
+/// Whether HIRGEN_CPU_LOG is set and this process has opened its log.
 bool logging();
 
 /// A call of this thread that puts work on a stream. Calls of one process have the numbers 0, 1,
@@ -42,7 +42,8 @@ LoggedCall begin_logged(const char* kind, cudaStream_t stream, const char* label
 /// Writes the line of a call.
 void write_logged(const LoggedCall& call, const std::vector<LoggedOperand>& operands);
 
-/// Writes the line of an allocation, which identifies it for all processes.
+/// Writes the line of an allocation, with the number that identifies it in all processes; does
+/// nothing without a log.
 void log_allocation(const void* base);
 
 /// Writes a call whose operands follow from its arguments; does nothing without a log. `operands`

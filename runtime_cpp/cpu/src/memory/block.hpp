@@ -20,9 +20,10 @@ struct BlockAddress {
 /// An anonymous file mapped into this process, followed by a page without access.
 class Block {
  public:
-  /// A new block of zeros. Throws Failure(cudaErrorMemoryAllocation).
+  /// A new block of zeros. Throws Failure(cudaErrorMemoryAllocation) if that fails.
   static Block create(size_t bytes);
-  /// A block of another process. Throws Failure(cudaErrorMapBufferObjectFailed).
+  /// Maps a block of another process. Throws Failure(cudaErrorMapBufferObjectFailed) if it cannot
+  /// be opened or was freed, and Failure(cudaErrorMemoryAllocation) if it cannot be mapped.
   static Block open(const BlockAddress& address);
   Block(Block&& other) noexcept;
   Block& operator=(Block&&) = delete;
@@ -30,7 +31,7 @@ class Block {
 
   void* data() const { return data_; }
   size_t bytes() const { return bytes_; }
-  /// The address space of the block, including the page without access.
+  /// Bytes of address space of the block, including the page without access.
   size_t reserved() const { return reserved_; }
   BlockAddress address() const;
 

@@ -19,7 +19,7 @@ namespace {
 
 constexpr uint64_t kMagic = 0x637069206e677268;
 
-/// The content of a handle. A handle stands for the whole allocation.
+/// The content of a handle. A handle identifies a whole allocation, for any pointer into it.
 struct HandleContent {
   uint64_t magic;
   uint64_t host;
@@ -33,8 +33,8 @@ uint64_t host() {
   return std::hash<std::string_view>()(name == nullptr ? "" : name);
 }
 
-/// Allocations of other processes that are open here. A second open returns the same address. The
-/// memory is unmapped after as many closes as opens.
+/// The allocations of other processes that are open in this process. A second open returns the same
+/// address. The memory is unmapped when the number of closes equals the number of opens.
 struct Imports {
   struct Entry {
     void* base = nullptr;

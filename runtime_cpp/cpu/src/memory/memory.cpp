@@ -15,9 +15,9 @@
 namespace hirgen_cpu {
 namespace {
 
-// Fresh memory is filled with bytes that are NaN in every floating type, so that a read before the
-// first write shows. Blocks larger than twice this are filled only at both ends: touching all of a
-// large workspace would cost time and memory.
+// New memory is filled with bytes that are NaN in every floating type, which reveals reads before
+// the first write. Blocks of more than two times kPoisonedEnd are filled only at both ends:
+// touching all of a large workspace would cost time and memory.
 constexpr size_t kPoisonedEnd = size_t{4} << 20;
 constexpr int kPoison = 0xFF;
 
@@ -37,7 +37,7 @@ void poison(const Block& block) {
   memset(static_cast<char*>(block.data()) + block.bytes() - end, kPoison, end);
 }
 
-/// Allocates for one of the API calls. Zero bytes give null, as CUDA does.
+/// Allocates for one of the API calls. Zero bytes give null, as in CUDA.
 void allocate(void** result, size_t bytes, MemoryKind kind) {
   require(result != nullptr, "null result");
   forbid_unsafe_call();
@@ -110,7 +110,8 @@ cudaError_t cudaMalloc(void** devPtr, size_t size) {
   return api("cudaMalloc", [&] { allocate(devPtr, size, MemoryKind::kDevice); });
 }
 
-// Allocates and frees at once: the memory is valid longer than its stream requires.
+// cudaMallocAsync and cudaFreeAsync act immediately. cudaFreeAsync first waits for the device, so
+// the memory is valid for longer than its stream requires.
 cudaError_t cudaMallocAsync(void** devPtr, size_t size, cudaStream_t stream) {
   return api("cudaMallocAsync", [&] {
     static_cast<void>(stream);
@@ -148,7 +149,7 @@ cudaError_t cudaFreeHost(void* ptr) {
   });
 }
 
-// Memory that the device does not know is not an error; it belongs to no device.
+// Unknown memory is not an error: it is unregistered, and belongs to no device.
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* ptr) {
   return api("cudaPointerGetAttributes", [&] {
     require(attributes != nullptr, "null result");

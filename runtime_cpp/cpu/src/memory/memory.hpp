@@ -9,7 +9,8 @@
 
 namespace hirgen_cpu {
 
-/// Memory of a pool has no IPC handles.
+/// The kinds of memory. kPool is memory of cudaMallocAsync, which has no IPC handles; kPeer belongs
+/// to another process.
 enum class MemoryKind { kPageable, kPinned, kDevice, kPool, kPeer };
 
 /// An allocation of this process, or one of another process that is mapped here.
@@ -19,22 +20,25 @@ struct Allocation {
   Block block;
 };
 
-/// Adds a block; returns its base address.
+/// Registers a block; returns its base address.
 void* add_allocation(MemoryKind kind, Block block);
 
-/// Removes the allocation that begins at `base`; it is unmapped when the result is destroyed. Waits
-/// for all queued work first, as cudaFree does. Throws Failure unless its kind is one of the given
-/// kinds.
+/// Removes the allocation that begins at `base`; it is unmapped when the result is destroyed. First
+/// waits for all queued work of its device, as cudaFree does. Throws Failure if there is no such
+/// allocation of this kind, or during a capture that forbids it.
 std::shared_ptr<Allocation> remove_allocation(void* base, MemoryKind kind);
 
-/// The allocation that contains the address, or ends right before it; null for unknown memory.
+/// The allocation whose reserved addresses (Block::reserved) contain the address; null for unknown
+/// memory. So it also finds an address shortly after the end.
 std::shared_ptr<const Allocation> find_allocation(const void* address);
 
-/// The kind of [address, address + bytes). Throws Failure(cudaErrorInvalidValue), which names
-/// `role`, if the range exceeds its allocation.
+/// The kind of [address, address + bytes): kPageable for unknown memory. Throws
+/// Failure(cudaErrorInvalidValue) if the range exceeds its allocation (the text names `role`), or
+/// for a null address if bytes > 0.
 MemoryKind classify(const void* address, size_t bytes, const char* role);
 
-/// Like classify(), but also throws for memory that the device cannot access.
+/// Like classify(), but also throws for memory that the device cannot access. Does nothing if
+/// `bytes` is 0.
 void require_device_memory(const void* address, size_t bytes, const char* role);
 
 }  // namespace hirgen_cpu

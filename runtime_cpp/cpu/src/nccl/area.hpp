@@ -1,5 +1,5 @@
-// The memory that the ranks of one communicator share. Only the rank that a field belongs to writes
-// it, unless its comment names other writers.
+// The memory that the ranks of one communicator share. Only the rank to which a field belongs
+// writes it, unless the comment of the field names other writers.
 #pragma once
 
 #include <nccl.h>
@@ -12,9 +12,10 @@
 namespace hirgen_cpu {
 
 constexpr int kMaxRanks = 64;
-constexpr uint64_t kSendDepth = 8;  ///< sends posted ahead from one rank to another
+constexpr uint64_t kSendDepth = 8;  ///< the most sends in flight from one rank to another
 
-/// A buffer that a peer reads: its address here, and how another process maps it.
+/// A buffer that a peer reads: its address in this process, and the block and offset by which other
+/// processes map it.
 struct BufferAddress {
   const void* pointer = nullptr;
   BlockAddress block;
@@ -22,7 +23,7 @@ struct BufferAddress {
 };
 
 // clang-format off
-/// row(name, whether ranks reduce, whether it names a rank)
+/// row(name, whether it is a reduction, whether it has a root or peer)
 #define HIRGEN_CPU_OPERATIONS(row) \
   row(AllGather, false, false) \
   row(ReduceScatter, true, false) \
@@ -47,8 +48,8 @@ struct OpPost {
   BufferAddress send, receive;
 };
 
-/// One rank's part. A collective has kPhases phases. `phase` counts the phases of all collectives,
-/// so peers compare it with a target and it is never reset.
+/// The part of one rank. Each collective reserves kPhases numbers of `phase`, and uses the first 2
+/// or 3. `phase` is never reset: collective i reaches its phase p when `phase` is i * kPhases + p.
 struct RankArea {
   std::atomic<uint32_t> process;  ///< pid once the rank has joined
   std::atomic<uint64_t> device;   ///< device and host of the rank; written before `process`
@@ -61,8 +62,8 @@ struct RankArea {
 };
 constexpr uint64_t kPhases = 4;
 
-/// Messages from one rank to another, in order. `posted` and the slots are the sender's, `taken`
-/// is the receiver's.
+/// Messages from one rank to another, in order. The sender writes `posted` and the slots, the
+/// receiver writes `taken`.
 struct PairArea {
   std::atomic<uint64_t> posted, taken;
   OpPost slots[kSendDepth];

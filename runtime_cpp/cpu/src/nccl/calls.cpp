@@ -1,4 +1,4 @@
-// The entry points of operations. They check arguments once, before anything is enqueued.
+// The NCCL functions for operations. They check arguments before they enqueue anything.
 #include <nccl.h>
 
 #include "core/error.hpp"
@@ -11,7 +11,8 @@ using namespace hirgen_cpu;
 
 namespace {
 
-/// The information that a peer needs to map this rank's buffer.
+/// The information with which a peer maps this rank's buffer. Throws NcclFailure if it is another
+/// process's memory.
 BufferAddress address_of(const void* pointer, size_t bytes) {
   BufferAddress address;
   if (bytes == 0 || pointer == nullptr) return address;
@@ -33,8 +34,7 @@ struct Buffers {
   size_t receive_count;
 };
 
-/// The operands of this rank's part of a call. In place, a broadcast does not write at its
-/// root.
+/// The operands of a call on this rank. The root of an in-place broadcast writes none.
 std::vector<LoggedOperand> operands_of(const Buffers& buffers, const OpPost& post) {
   std::vector<LoggedOperand> operands;
   const size_t size = size_of(post.type);

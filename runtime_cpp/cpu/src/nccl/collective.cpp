@@ -1,14 +1,14 @@
-// Collectives. Every rank pulls: it reads its peers' buffers and writes only its own, so an
-// operation needs no memory besides the caller's.
+// Collectives. Every rank reads its peers' buffers and writes only its own buffers, so an operation
+// needs only the caller's memory.
 //
 //   phase 1  my arguments are posted
 //   phase 2  after all posted: I have read my peers' send buffers
 //   phase 3  (all-reduce) after all are in phase 2: I have read my peers' reduced parts
 //
-// and the operation is complete after all ranks have reached its last phase; then buffers may be
-// reused. An all-reduce is a reduce-scatter into this rank's part of the receive buffer, then an
-// all-gather of the parts. It also works in place. Each part of a buffer is first read by the rank
-// that reduces it, and its owner writes it after all ranks have read.
+// The operation is complete when all ranks have reached its last phase. Then buffers may be reused.
+// An all-reduce is a reduce-scatter into this rank's part of the receive buffer, then an all-gather
+// of the parts. It also works in place. Each part of a buffer is first read by the rank that
+// reduces it, and its owner writes it after all ranks have read.
 #include <algorithm>
 #include <cstring>
 
@@ -110,8 +110,8 @@ class Collective final : public Operation {
     return call_.post.count * static_cast<size_t>(rank) / static_cast<size_t>(comm_->size);
   }
 
-  /// NCCL promises no order. In a seeded run the rank that a sum begins with depends on the seed
-  /// and on the call. The order does not change a maximum.
+  /// NCCL does not specify the order. In a seeded run, the first rank of a sum or product depends
+  /// on the seed and the call. The order does not change a maximum or minimum.
   void reduce_range(char* result, size_t first, size_t count) const {
     static const uint64_t seed = Order::seed_from_environment();
     std::vector<const void*> sources(static_cast<size_t>(comm_->size));

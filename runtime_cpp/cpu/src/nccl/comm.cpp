@@ -30,8 +30,7 @@ Areas& areas() {
   return state;
 }
 
-/// Identifies a device on a host. Tests simulate hosts with HIRGEN_BOOT_ID or with another host
-/// name.
+/// Identifies a device of a host. Tests simulate several hosts with HIRGEN_BOOT_ID or host names.
 uint64_t place_of(int device) {
   char host[256] = "";
   gethostname(host, sizeof(host) - 1);
@@ -57,7 +56,7 @@ std::shared_ptr<Block> create_area() {
 std::shared_ptr<Block> open_area(const BlockAddress& address) {
   QuietLock lock(areas().mutex);
   std::shared_ptr<Block> area = areas().mapped[address.inode].lock();
-  areas().unclaimed.erase(address.inode);  // only now: it may be what keeps the area
+  areas().unclaimed.erase(address.inode);  // after lock(): it may be the only owner
   if (!area) {
     area = std::make_shared<Block>(Block::open(address));
     areas().mapped[address.inode] = area;
@@ -123,7 +122,7 @@ ncclResult_t Comm::run(std::function<void()> work) {
       return ncclSuccess;
     });
     if (result != ncclSuccess) fail(result, ncclGetLastError(nullptr));
-    ordered_before(this);  // publishes the work's results to threads that see its end
+    ordered_before(this);  // shows the work to threads that see its end
     QuietLock lock(mutex_);
     if (status_ == ncclInProgress) status_ = ncclSuccess;
   };
@@ -175,7 +174,8 @@ void Comm::fail(ncclResult_t code, const std::string& text) {
   last_error_ = text;
 }
 
-// Waiting ranks look again after a while; there may be no area yet that could wake them.
+// Does not wake waiting threads, since there may be no area yet: they check for aborts
+// periodically.
 void Comm::abort() { aborted_.store(true, std::memory_order_relaxed); }
 
 void Comm::fail_everywhere(const std::string& text) {

@@ -24,7 +24,8 @@ struct NcclFailure {
   std::string text;
 };
 
-/// State that queued operations share with the handle; it outlives ncclCommAbort.
+/// The state of a communicator, which queued operations share with the handle. It outlives
+/// ncclCommAbort.
 class Comm {
  public:
   Comm(int device, bool blocking) : device(device), blocking(blocking) {}
@@ -34,16 +35,17 @@ class Comm {
   const bool blocking;
   int rank = -1, size = 0;
 
-  /// Joins the ranks of an area and waits for all of them. Throws NcclFailure. If `parent` is split
-  /// to make this communicator, an abort of `parent` also ends the wait.
+  /// Joins the ranks of an area and waits for all of them. Throws NcclFailure if ranks disagree,
+  /// share a device, or the communicator is aborted. If `parent` was split to make this
+  /// communicator, an abort of `parent` also ends the wait.
   void join(std::shared_ptr<Block> area, int rank, int size, const Comm* parent = nullptr);
   CommArea& area() const { return *static_cast<CommArea*>(area_->data()); }
   RankArea& mine() const { return area().rank[rank]; }
 
-  /// Runs host-side work that waits for peers. For a blocking communicator it runs now; otherwise
-  /// in a separate thread, while status() is ncclInProgress.
+  /// Starts host-side work, which may wait for peers, in a separate thread. Returns ncclInProgress,
+  /// as status() does until the work ends.
   ncclResult_t run(std::function<void()> work);
-  /// Waits until the thread of run() has ended.
+  /// Waits until the work of run() has ended.
   void settle();
   /// The result of ncclCommGetAsyncError. Only the thread that made a non-blocking communicator may
   /// call it: the query ends the communicator's last call, which two threads cannot do at the same
@@ -53,7 +55,7 @@ class Comm {
   std::string last_error() const;
   void fail(ncclResult_t code, const std::string& text);
 
-  /// Waits on the host until `done`, or throws when the communicator is aborted.
+  /// Blocks the host thread until `done` holds. Throws NcclFailure if the communicator is aborted.
   void wait_for_peers(const std::function<bool()>& done) const;
 
   void abort();
@@ -65,11 +67,11 @@ class Comm {
   void check_failed() const;
   bool failed() const { return area().failed.load(std::memory_order_acquire) == 2; }
 
-  /// Makes `stream` wait for the communicator's last operation: its operations run in issue order,
-  /// whatever streams they are on.
+  /// Makes `stream` wait for the communicator's last operation. So its operations run in the order
+  /// of issue, on any streams.
   void order_after_last(Stream& stream);
   void set_last(Stream& stream, uint64_t position);
-  /// Blocks the host until all operations issued so far are complete.
+  /// Blocks the host thread until all operations issued so far are complete.
   void drain();
 
   /// The address of a peer's buffer in this process.
@@ -98,10 +100,10 @@ class Comm {
 
 /// Maps a communicator's memory; ranks of one process share one mapping.
 std::shared_ptr<Block> open_area(const BlockAddress& address);
-/// New memory for a communicator. It stays until a rank of this process has joined and left.
+/// New memory for a communicator. It stays mapped until ranks of this process have joined and left.
 std::shared_ptr<Block> create_area();
 
-/// Runs the body of an NCCL call and turns failures into results.
+/// Runs the body of an NCCL call, and returns its result or the result for its failure.
 ncclResult_t nccl_api(const char* name, const std::function<ncclResult_t()>& body);
 
 /// Throws NcclFailure(ncclInvalidArgument) unless `condition`.
@@ -109,22 +111,24 @@ inline void nccl_require(bool condition, const char* text) {
   if (!condition) throw NcclFailure{ncclInvalidArgument, text};
 }
 
-/// Whether calls with this configuration (null: none) block.
+/// Whether calls with this configuration block; `inherited` if it is null or does not say.
 bool is_blocking(const ncclConfig_t* config, bool inherited);
 
-/// Throws NcclFailure unless the configuration (may be null) was initialised.
+/// Throws NcclFailure if the configuration is not null and was not initialised.
 void check_config(const ncclConfig_t* config);
 
 /// A new handle for a communicator.
 ncclComm_t publish(const std::shared_ptr<Comm>& comm);
 
-/// Starts host-side work of a communicator; blocking ones wait for it, unless a group does.
+/// Starts host-side work of a communicator. If it is blocking, waits for the work and returns its
+/// result; in a group, ncclGroupEnd waits instead.
 ncclResult_t start(const std::shared_ptr<Comm>& comm, std::function<void()> work);
 
-/// The live communicator of a handle; throws NcclFailure(ncclInvalidArgument).
+/// The communicator of a live handle; throws NcclFailure(ncclInvalidArgument) for other handles.
 std::shared_ptr<Comm> comm_of(ncclComm_t handle);
 
-/// Inside ncclGroupStart/End: lets ncclGroupEnd wait for the communicator's run().
+/// Returns whether this thread has an open group. If so, ncclGroupEnd will wait for the
+/// communicator's run().
 bool defer_to_group(const std::shared_ptr<Comm>& comm);
 
 }  // namespace hirgen_cpu

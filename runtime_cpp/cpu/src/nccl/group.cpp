@@ -84,7 +84,7 @@ void check(cudaError_t status) {
   if (status != cudaSuccess) throw NcclFailure{ncclUnhandledCudaError, cudaGetErrorString(status)};
 }
 
-/// Makes `later` wait for the current work of `earlier`; also works during capture.
+/// Makes later work of `later` wait for the current work of `earlier`, also during capture.
 void order(cudaStream_t earlier, cudaStream_t later) {
   cudaEvent_t event = nullptr;
   check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
@@ -93,8 +93,8 @@ void order(cudaStream_t earlier, cudaStream_t later) {
   check(cudaEventDestroy(event));
 }
 
-/// One task on the first stream. The group's other streams join it first, and wait for it
-/// afterwards.
+/// Issues one task on the first stream. It waits for the other streams of the group, and they wait
+/// for it.
 void launch(const std::shared_ptr<Comm>& comm, const std::vector<OpCall>& calls,
             const std::vector<cudaStream_t>& streams) {
   for (size_t i = 1; i < streams.size(); ++i) order(streams[i], streams[0]);

@@ -9,10 +9,11 @@
 
 namespace hirgen_cpu {
 
-/// Issues an operation: now, or at the end of this thread's open group.
+/// Issues an operation: immediately, or at the end of this thread's open group.
 void issue(const std::shared_ptr<Comm>& comm, const OpCall& call, cudaStream_t stream);
 
-/// Notes a refused call: this thread's open group, if there is one, will return its result.
+/// Notes the error of a refused call. If this thread has an open group, ncclGroupEnd issues nothing
+/// and returns an error.
 void refuse_group(ncclResult_t result);
 
 }  // namespace hirgen_cpu

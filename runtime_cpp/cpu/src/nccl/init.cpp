@@ -1,4 +1,4 @@
-// Making and ending communicators.
+// Creates and ends communicators.
 #include <cstring>
 #include <utility>
 
@@ -131,7 +131,7 @@ ncclResult_t ncclCommInitRank(ncclComm_t* comm, int nranks, ncclUniqueId commId,
   return ncclCommInitRankConfig(comm, nranks, commId, rank, nullptr);
 }
 
-// Like NCCL, treats a null communicator as one that has ended.
+// As in NCCL, a null communicator counts as one that has ended.
 
 ncclResult_t ncclCommFinalize(ncclComm_t comm) {
   if (comm == nullptr) return ncclSuccess;

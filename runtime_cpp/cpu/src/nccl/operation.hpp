@@ -1,4 +1,4 @@
-// NCCL operations as state machines: every wait for a peer is a state, never a blocked thread.
+// NCCL operations as state machines: a wait for a peer is a state, and does not block a thread.
 #pragma once
 
 #include <memory>
@@ -13,21 +13,21 @@ namespace hirgen_cpu {
 class Operation {
  public:
   virtual ~Operation() = default;
-  /// Whether advance() can make progress. Cheap and without side effects.
+  /// Whether advance() can make progress. Must be cheap and have no side effects.
   virtual bool can_advance() const = 0;
-  /// Goes to the next state; true when the operation is complete.
+  /// Goes to the next state if it can; returns true when the operation is complete.
   virtual bool advance() = 0;
 };
 
 /// The arguments of a call, kept until the operation starts.
 struct OpCall {
   OpPost post;
-  void* receive;  ///< this rank's buffers
+  void* receive;  ///< this rank's receive buffer
 };
 
 std::unique_ptr<Operation> make_collective(const std::shared_ptr<Comm>& comm, const OpCall& call);
-/// Takes its number among the messages to or from the peer now, so that messages have the order of
-/// the calls.
+/// Assigns its number among the messages to or from the peer now, so that messages are in the order
+/// of the calls.
 std::unique_ptr<Operation> make_point_to_point(const std::shared_ptr<Comm>& comm,
                                                const OpCall& call);
 

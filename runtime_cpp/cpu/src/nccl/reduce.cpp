@@ -12,11 +12,12 @@ namespace {
 
 constexpr size_t kBlock = 1024;
 
-/// The type that sums are kept in: floats for 16-bit floats, unsigned for integers (they wrap).
+/// The type in which elements accumulate: float for 16-bit floats, else the type itself.
 template <class T>
 using Accumulator = std::conditional_t<std::is_arithmetic_v<T>, T, float>;
 
-/// As NCCL's kernels: the max or min of NaN and a number is the number.
+/// Combines two values. As in NCCL's kernels, the max or min of NaN and a number is the number, and
+/// integers wrap.
 template <class A>
 A combine(ncclRedOp_t op, A a, A b) {
   using Wrapping = typename std::conditional_t<std::is_integral_v<A>, std::make_unsigned<A>,

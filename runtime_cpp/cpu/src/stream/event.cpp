@@ -1,4 +1,5 @@
-// Events: a record is a position in a stream; a wait waits for the latest record before the wait.
+// Events. A record is a position in a stream. A wait waits for the last record that was made before
+// the wait.
 #include <cuda_runtime.h>
 
 #include <chrono>
@@ -72,7 +73,7 @@ namespace {
 
 CUevent_st& event_of(cudaEvent_t handle) { return Handles<CUevent_st>::get().check(handle); }
 
-/// The event's last record (null: none). Throws when that record is in a graph.
+/// The event's last record, or null if there is none. Throws Failure if the record was captured.
 std::shared_ptr<const Record> record_of(cudaEvent_t handle) {
   CUevent_st& event = event_of(handle);
   QuietLock lock(event.mutex);

@@ -1,4 +1,4 @@
-// Sleeps on words of memory that several processes map.
+// Futexes on words of memory that several processes map.
 #pragma once
 
 #include <linux/futex.h>
@@ -13,7 +13,7 @@
 
 namespace hirgen_cpu {
 
-/// Sleeps while *word == seen, at most `limit`. May return early.
+/// Sleeps while *word == seen, for at most `limit`, which is less than a second. May return early.
 inline void futex_wait(const std::atomic<uint32_t>* word, uint32_t seen,
                        std::chrono::nanoseconds limit) {
   timespec time{};

@@ -1,5 +1,5 @@
-// Stream memory operations: a stream writes a word of memory, or waits until a word has a value.
-// This process or another process may write the word.
+// Stream memory operations: a stream writes a word of memory, or waits for the value of a word,
+// which this or another process writes.
 #include <cuda.h>
 #include <cuda_runtime.h>
 

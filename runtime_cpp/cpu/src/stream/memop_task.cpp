@@ -38,8 +38,8 @@ bool satisfied(const MemOp& op) {
                        : reached(op.address, op.value, op.flags);
 }
 
-/// The low half of a word, which sleepers watch. (A change of only the high half wakes no sleeper;
-/// sleepers look again after a while.)
+/// The low half of a word, on which waiting threads sleep. A thread may fall asleep just after a
+/// change of the high half only. It wakes after a while, and reads the word again.
 std::atomic<uint32_t>* low_half(void* address) {
   return static_cast<std::atomic<uint32_t>*>(address);
 }

@@ -1,5 +1,5 @@
-// Stream memory operations as a task on a stream: waits for words of memory and writes of words,
-// also between processes.
+// Stream memory operations as a task on a stream: waits for words of memory, and writes of words.
+// Other processes may map the memory.
 #pragma once
 
 #include <cstddef>
@@ -17,10 +17,11 @@ struct MemOp {
   void* address;
   uint64_t value;
   unsigned flags;                     ///< CU_STREAM_WAIT_VALUE_* of a wait
-  const uint32_t* counter = nullptr;  ///< of 4 bytes: added to value when the operation runs
+  const uint32_t* counter = nullptr;  ///< if not null, added to `value` of 4 bytes when it runs
 };
 
-/// Throws Failure if the device cannot execute the operation.
+/// Throws Failure if the address is unaligned or not in memory of the device, or the flags are
+/// unknown.
 void check_op(const MemOp& op);
 
 /// A batch of operations, executed in order.

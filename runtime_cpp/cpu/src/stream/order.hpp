@@ -14,21 +14,21 @@ struct Candidate {
   uint64_t age;     ///< global number of the task's submission: larger is later
 };
 
-/// Picks orders that streams and events allow but that a GPU seldom shows. The same seed and the
-/// same candidates give the same picks.
+/// Picks orders that streams and events allow, but that are rare on a GPU. The same seed and
+/// candidates lead to the same picks.
 ///
-/// Three strategies, drawn again every few picks:
-///  - newest first: what was submitted last runs first. A missing wait is a consumer submitted
-///    after its producer, so this inverts every pair that nothing orders.
+/// Every few picks, it draws one of three strategies:
+///  - newest first: the task that was submitted last runs first. If a wait is missing, the consumer
+///    was submitted after its producer, so this inverts every pair that nothing orders.
 ///  - priorities: each stream has a random priority, the highest runnable one runs, and at
 ///    random change points it drops to the lowest (probabilistic concurrency testing).
 ///  - uniform: any runnable stream.
 class Order {
  public:
-  /// Seed 0: first come, first served, no delays.
+  /// With seed 0, steps run as soon as they can: fifo() is true and pick() is not used.
   explicit Order(uint64_t seed) : state_(seed), fifo_(seed == 0) {}
 
-  /// Reads HIRGEN_CPU_SEED.
+  /// HIRGEN_CPU_SEED, or 0 if it is not set. Ends the process with code 3 if it is not a number.
   static uint64_t seed_from_environment();
 
   bool fifo() const { return fifo_; }

@@ -10,8 +10,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// With a seed: a step that takes longer than this may be a host function that waits for the host or
-// for another stream. Then the host and the other streams go on.
+// With a seed: the host and the other streams go on if a step takes longer than this. It may be a
+// host function that waits for the host or for another stream.
 constexpr auto kStepLimit = 100ms;
 
 uint64_t process_seed() {
@@ -98,8 +98,8 @@ void Scheduler::block(Waiter& waiter) {
   for (const auto& target : waiter.targets) ordered_after(target.first.get());
 }
 
-/// Removes the waiters whose wait has ended. Held-back work stops with the step that released the
-/// last waiter, not when the waiter's thread wakes up.
+/// Removes the waiters whose wait has ended. After the last one, held-back work stops with the
+/// current step, before the threads of the waiters wake up.
 void Scheduler::release_hosts() {
   if (std::erase_if(waiters_, [](const Waiter* waiter) { return waiter->done(); }) > 0) allow(0);
 }
@@ -144,8 +144,8 @@ void Scheduler::allow(int steps) {
   allowance_ = waiters_.empty() ? steps : kUnlimited;
 }
 
-/// Runs the allowed steps while the host waits. So the seed, not the machine's load, decides which
-/// steps have run when a call returns.
+/// Blocks the host thread until the allowed steps have run. So the seed, and not the load of the
+/// machine, decides which steps have run when a call returns.
 void Scheduler::pump(QuietLock& lock) {
   dispatch();
   while (active_ != nullptr && allowance_ != kUnlimited) {

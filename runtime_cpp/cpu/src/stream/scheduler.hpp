@@ -17,8 +17,9 @@
 
 namespace hirgen_cpu {
 
-/// A queue of tasks that run one after another. The position of a task is the number of tasks
-/// submitted up to and including it. It is reached when that many tasks are complete.
+/// A queue of tasks that run one after another. The position of a task is the number of tasks that
+/// were submitted up to and including it. A stream has reached a position when that number of its
+/// tasks is complete.
 class Stream : public std::enable_shared_from_this<Stream> {
  public:
   Stream(int device, unsigned flags, int priority, uint64_t id)
@@ -42,38 +43,38 @@ class Stream : public std::enable_shared_from_this<Stream> {
 };
 
 /// Decides when each stream's next step runs. Without a seed, steps run as soon as they can, on all
-/// streams at the same time. With a seed, one step runs after another, in the order that Order
-/// picks, and work is held back until the host waits or makes no call for a while. So the seed
-/// determines a run, apart from other processes and other host threads.
+/// streams at the same time. With a seed, steps run one after another, in the order that Order
+/// picks. Most work is held back until the host waits or makes no call for a while. So the seed
+/// determines a run, apart from the effects of other processes and other host threads.
 class Scheduler {
  public:
   static Scheduler& get();
 
-  /// A new stream with its worker thread.
+  /// Creates a stream and its worker thread.
   std::shared_ptr<Stream> create(int device, unsigned flags, int priority);
   /// Closes the stream to new work; its thread ends when its queue is empty.
   void close(const std::shared_ptr<Stream>& stream);
 
   /// Appends a task; returns its position.
   uint64_t push(Stream& stream, std::unique_ptr<Task> task);
-  /// The position of the last task submitted so far.
+  /// The position of the last task submitted so far; 0 if there is none.
   uint64_t submitted(const Stream& stream);
   bool done(const Stream& stream, uint64_t position);
-  /// done() for Task::ready(), which is called with the lock held.
+  /// done() without locking, for Task::ready(), which is called with the lock held.
   static bool done_locked(const Stream& stream, uint64_t position) {
     return stream.completed_ >= position;
   }
 
-  /// Blocks the host thread.
+  /// Blocks the host thread until the stream has reached the position.
   void wait(const std::shared_ptr<const Stream>& stream, uint64_t position);
   /// Blocks the host thread until all work of a device is complete.
   void wait_all(int device);
-  /// Notes that the host queried a result that was not ready: held-back work may then run a little.
-  /// Only the thread that submits work counts, because a watchdog's polling must not change the
-  /// order.
+  /// Notes that the host queried a result that was not ready: with a seed, a few steps may then
+  /// run. Ignores threads other than the last one that submitted work, because the polling of a
+  /// watchdog must not change the order.
   void host_polls();
 
-  /// The streams (of a device) that synchronise with the legacy default stream.
+  /// The streams of a device that synchronise with the legacy default stream and have work left.
   std::vector<std::shared_ptr<Stream>> blocking_streams(int device);
 
  private:
@@ -99,7 +100,7 @@ class Scheduler {
   Order order_;
   const Stream* active_ = nullptr;  ///< with a seed: the one stream that runs a step
   Clock::time_point active_since_;
-  int allowance_ = 0;  ///< with a seed: steps that may run before the host's next call
+  int allowance_ = 0;  ///< with a seed: the steps that may still run
   /// A waiting host thread, and the position that it waits for.
   struct Waiter {
     std::vector<std::pair<std::shared_ptr<const Stream>, uint64_t>> targets;

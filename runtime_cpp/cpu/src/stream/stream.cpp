@@ -67,7 +67,7 @@ void order_with_default_stream(Stream& stream, bool is_default) {
   }
 }
 
-/// A kernel that logs what it accesses.
+/// Wraps a kernel so that it logs its accesses.
 std::function<void()> observed(std::function<void()> work, LoggedCall call) {
   return [work = std::move(work), call = std::move(call)] {
     Accesses accesses;

@@ -1,5 +1,5 @@
-// Stream handles. An API call puts work on a stream either now, or into the graph that captures the
-// stream.
+// Stream handles. An API call puts work on a stream immediately, or adds it to the capture that the
+// stream is part of.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -13,18 +13,19 @@ namespace hirgen_cpu {
 
 class Capture;
 
-/// The work of an API call. It is called with the stream for its tasks: now, or at each launch of
-/// the graph that captured the call. It holds copies of all its operands.
+/// The work of an API call. It is called with the stream for its tasks: during the call, or at each
+/// launch of the graph that captured the call. It must hold copies of all its operands.
 using Command = std::function<void(Stream&)>;
 
-/// Puts `command` on the stream of `handle` (null: the legacy default stream).
+/// Calls `command` with the stream of `handle` (null: the legacy default stream), or adds it to the
+/// stream's capture.
 void submit(cudaStream_t handle, Command command);
 
-/// submit() for one task of one step.
+/// submit() for a CallTask.
 void submit_call(cudaStream_t handle, std::function<void()> call);
 
-/// The capture that the stream is part of, or null. Work on a captured stream happens at the launch
-/// of a graph.
+/// The capture that the stream is part of, or null. Work on a captured stream runs when the graph
+/// is launched.
 std::shared_ptr<Capture> capture_of(cudaStream_t handle);
 
 /// The stream of a handle. Throws Failure(cudaErrorInvalidResourceHandle) for a handle that was

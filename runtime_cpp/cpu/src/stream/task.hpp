@@ -8,8 +8,9 @@
 
 namespace hirgen_cpu {
 
-/// A word that another process changes (and wakes) when a task may be able to continue, and the
-/// value of the word when it was read. Without a word, only this process can make the task ready.
+/// A word on which to sleep, and the value with which it was read. Another process changes the
+/// word, and wakes its sleepers, when a task may be able to continue. Without a word, only this
+/// process can make the task ready.
 struct WaitHint {
   const std::atomic<uint32_t>* word = nullptr;
   uint32_t seen = 0;
@@ -26,7 +27,8 @@ class Task {
   /// Makes as much progress as possible without waiting. Returns true when the task is complete.
   /// May throw Failure, which becomes the process's sticky fault.
   virtual bool step() = 0;
-  /// The word to sleep on while not ready. Read it before ready(), so that no change is missed.
+  /// The word to sleep on while ready() is false. Call this before ready(), so that no change is
+  /// missed.
   virtual WaitHint hint() const { return {}; }
 };
 

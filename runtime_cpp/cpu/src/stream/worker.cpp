@@ -1,4 +1,5 @@
-// A stream's worker thread: sleeps until it is granted a step, runs it, and reports its end.
+// The worker thread of a stream: sleeps until the scheduler grants it a step, runs the step, and
+// reports its end.
 #include <thread>
 
 #include "core/error.hpp"
@@ -10,14 +11,15 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// How often memory words and peers are checked even without a wake-up: a plain copy may write a
-// word, and wakes no sleeper.
+// The interval at which memory words and peers are checked without a wake-up: a plain copy may
+// write a word without waking a sleeper.
 constexpr auto kIdlePoll = 5ms;
-// With a seed: held-back work goes on after the host has made no call for this long. A busy machine
-// must not suspend a thread for longer, or the order would depend on the machine.
+// With a seed: held-back work goes on when the host has made no call for this time. If a busy
+// machine suspends the host thread for longer, the order depends on the machine.
 constexpr auto kHostIdle = 50ms;
 
-/// Runs one step; a failure becomes the process's fault, and faulty work counts as complete.
+/// Runs one step; returns whether the task is complete. A failure becomes the fault of the process.
+/// After a fault, all tasks count as complete without running.
 bool run_step(Task& task) {
   if (fault() != cudaSuccess) return true;
   try {
