@@ -1,4 +1,4 @@
-// UCC's collectives, as calls of NCCL on the stream of an execution engine.
+// UCC's collectives, implemented by calls of NCCL on the stream of an execution engine.
 #include <algorithm>
 #include <cstddef>
 
@@ -26,7 +26,7 @@ const Type* type_of(ucc_datatype_t type) {
   return found == std::end(kTypes) ? nullptr : found;
 }
 
-/// A call, for one rank.
+/// The NCCL calls of one collective on one rank.
 class Call {
  public:
   Call(const UccRequest& request, cudaStream_t stream)
@@ -78,7 +78,7 @@ class Call {
  private:
   bool is_root() const { return args_.root == static_cast<uint64_t>(team_.rank()); }
 
-  /// This rank's slice of a whole.
+  /// This rank's slice of `whole`, a buffer of `elements` elements.
   char* slice(char* whole, uint64_t elements) const {
     return part(whole, elements / static_cast<uint64_t>(team_.size()), team_.rank());
   }
@@ -106,7 +106,7 @@ class Call {
       if (to_root) (void)receive(part(dst_, count, peer), count, peer);
       if (!to_root) (void)send(part(src_, count, peer), count, peer);
     }
-    return ncclGroupEnd();  // the error of a part is the group's
+    return ncclGroupEnd();  // also returns the error of a refused call
   }
 
   ncclResult_t exchange_all(uint64_t count) const {

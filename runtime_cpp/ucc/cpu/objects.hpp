@@ -12,7 +12,7 @@
 
 namespace hirgen_cpu {
 
-/// A collective. `ended` is set by its stream.
+/// A collective. Its stream sets `ended`.
 struct UccRequest : ucc_coll_req {
   UccRequest(const ucc_coll_args_t& args, ucc_team_h team)
       : ucc_coll_req{UCC_OPERATION_INITIALIZED}, args(args), team(team) {}
@@ -27,13 +27,13 @@ struct ucc_lib_info {};
 
 struct ucc_context {
   std::mutex mutex;
-  std::list<hirgen_cpu::UccRequest*> posted;  ///< those in progress
+  std::list<hirgen_cpu::UccRequest*> posted;  ///< requests in progress
 };
 
 struct ucc_team {
   ucc_context_h context = nullptr;
   ucc_oob_coll_t oob{};
-  void* exchange = nullptr;       ///< of the ids; null: it has ended
+  void* exchange = nullptr;       ///< the allgather of the ids; null after its end
   ncclUniqueId id{};              ///< of this rank
   std::vector<ncclUniqueId> ids;  ///< by rank
   ncclComm_t comm = nullptr;
@@ -45,5 +45,5 @@ struct ucc_team {
 struct ucc_ee {
   ucc_team_h team;
   cudaStream_t stream;
-  std::queue<ucc_ev_t> events;  ///< that the user has not taken
+  std::queue<ucc_ev_t> events;  ///< that ucc_ee_get_event has not returned yet
 };

@@ -1,5 +1,5 @@
-// UCC's exchange of data before it has connections: an allgather of a team's ranks,
-// through the rendezvous of the world.
+// The allgather that UCC calls before it has connections. It is among the ranks of a team, through
+// the rendezvous of the world.
 #pragma once
 
 #include <ucc/api/ucc.h>
@@ -12,12 +12,13 @@
 
 namespace hirgen {
 
-/// The world runs in rounds. In each round a rank offers the data of its current allgather, if UCC
-/// has begun one. An allgather ends in the round in which all ranks of the team offer data.
+/// All ranks of the world take part in rounds. In each round, a rank offers the data of its current
+/// allgather, if UCC has begun one. An allgather ends in the first round in which all ranks of its
+/// team offer data.
 class UccExchange {
  public:
-  /// For the team of these world ranks, of which this one is number `position`. If UCC waits in its
-  /// own calls, `waits`, the callbacks run the rounds; otherwise the owner does.
+  /// For the team of these world ranks; this rank is at index `position`. If `waits`, UCC waits
+  /// inside its calls, and the callbacks run the rounds. Otherwise the owner runs them.
   UccExchange(Rendezvous& rendezvous, std::vector<int> ranks, int position, bool waits)
       : rendezvous_(rendezvous), ranks_(std::move(ranks)), position_(position), waits_(waits) {}
   UccExchange(const UccExchange&) = delete;
@@ -25,9 +26,9 @@ class UccExchange {
 
   /// The functions that UCC calls; valid as long as this object.
   ucc_oob_coll_t callbacks();
-  /// One round, together with all ranks of the world. Returns whether all of them are `finished`.
+  /// Runs one round; collective over the world. Returns whether all ranks are `finished`.
   bool round(bool finished);
-  /// Throws the error that a callback could not throw through UCC.
+  /// Throws the error of a callback, if there was one: callbacks must not throw through UCC.
   void rethrow() const;
 
  private:

@@ -14,7 +14,8 @@
 
 namespace hirgen {
 
-/// UCC has no thread: collectives move on when the context is progressed.
+/// UCC has no thread: collectives make progress only in ucc_context_progress(). A thread of this
+/// class calls it while collectives are in progress.
 class UccLibrary {
  public:
   UccLibrary(Context& context, const char* where);
@@ -25,19 +26,23 @@ class UccLibrary {
   Context& context() const { return context_; }
   ucc_context_h handle() const { return ucc_; }
 
-  /// Takes a collective that was issued: the thread progresses it and frees its request.
+  /// Registers a collective that was issued: the thread progresses it until it ends, then frees its
+  /// request.
   void take(ucc_coll_req_h request, const char* where);
-  /// Waits until all collectives have ended, at most until the deadline.
+  /// Waits until all collectives have ended. After the deadline, set_broken(true).
   void drain();
-  /// Progresses UCC until `done` holds. Returns false after the deadline, or if the ranks fail.
+  /// Progresses UCC until done() returns true. Returns false after the deadline, or if a rank has
+  /// failed.
   template <typename Done>
   bool progress_until(Done done);
-  /// After progress_until(): throws the failure of the ranks, or kTimeout.
+  /// Call this if progress_until() returned false. Throws the failure of a rank, or kTimeout with
+  /// `text`.
   [[noreturn]] void give_up(const std::string& text) const;
 
-  /// Whether UCC's objects can be freed.
+  /// Whether UCC's objects can be freed: false after a failure of a rank, during an exception, or
+  /// after set_broken(true).
   bool sound() const;
-  /// Notes whether some object was not made, or not freed.
+  /// Notes whether an object of UCC could not be created or freed.
   void set_broken(bool broken) { broken_ = broken; }
 
  private:

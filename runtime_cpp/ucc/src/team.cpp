@@ -40,8 +40,9 @@ bool is_rooted(ucc_coll_type_t type) {
          type == UCC_COLL_TYPE_REDUCE;
 }
 
-// Marks a call whose smaller buffer is this rank's slice of the larger one. UCC then reads the
-// buffer of the result alone, except for a scatter, whose root has its slice already.
+// Marks an in-place call, whose smaller buffer is this rank's slice of the larger one. UCC then
+// uses only the result buffer. In a scatter, the root already has its slice, and UCC reads its
+// source buffer.
 void find_in_place(ucc_coll_args_t* args, const UccTeam& team, size_t slice) {
   if (args->coll_type == UCC_COLL_TYPE_ALLTOALL || args->coll_type == UCC_COLL_TYPE_BCAST) return;
   if (is_rooted(args->coll_type) && args->root != static_cast<uint64_t>(team.rank)) return;
@@ -114,7 +115,7 @@ void UccTeam::post(const UccKind& kind, const void* in, void* out, int64_t count
   if (count == 0) return;
   const size_t slice = static_cast<size_t>(count) * size_of(type);
   const Slices slices = slices_of(kind.type, size);
-  if (kind.type == UCC_COLL_TYPE_BCAST) {  // UCC's has one buffer, and writes no result to its root
+  if (kind.type == UCC_COLL_TYPE_BCAST) {  // UCC uses one buffer; its root gets no result
     if (rank != kind.root) {
       in = out;
     } else if (in != out) {
@@ -139,7 +140,8 @@ void UccTeam::post(const UccKind& kind, const void* in, void* out, int64_t count
   library_.take(request, where);
 }
 
-// From the start of a collective on, as UCC reports it, later work of the stream waits for it.
+// Blocks the host until UCC reports the start of the collective. After that, later work of the
+// stream waits for the collective.
 void UccTeam::await_start(ucc_ee_h engine, ucc_coll_req_h request, const char* where) {
   const bool started = library_.progress_until([&] {
     ucc_ev_t* event = nullptr;

@@ -1,5 +1,5 @@
 // The CPU device: the calls of UCC that programs with via: ucc use. Names, signatures and values
-// come from UCC 1.x. The structures have the fields that the runtime sets or reads.
+// are the same as in UCC 1.x. The structures have only the fields that the runtime sets or reads.
 #pragma once
 
 #include <stddef.h>
@@ -72,7 +72,7 @@ typedef struct ucc_lib_params {
   ucc_thread_mode_t thread_mode;
 } ucc_lib_params_t;
 
-/// The user's allgather. It begins one, and req_test() says whether it has ended.
+/// The user's allgather: allgather() begins it, and req_test() returns UCC_OK when it has ended.
 typedef struct ucc_oob_coll {
   ucc_status_t (*allgather)(void* src_buf, void* recv_buf, size_t size, void* allgather_info,
                             void** request);
@@ -188,7 +188,7 @@ ucc_status_t ucc_context_config_read(ucc_lib_h lib_handle, const char* filename,
 void ucc_context_config_release(ucc_context_config_h config);
 ucc_status_t ucc_context_create(ucc_lib_h lib_handle, const ucc_context_params_t* params,
                                 ucc_context_config_h config, ucc_context_h* context);
-/// Moves requests on: only this changes the status of one.
+/// Updates the status of posted requests. Only this function completes them.
 ucc_status_t ucc_context_progress(ucc_context_h context);
 ucc_status_t ucc_context_destroy(ucc_context_h context);
 
