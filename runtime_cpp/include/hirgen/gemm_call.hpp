@@ -16,7 +16,7 @@ class GemmMethod;
 struct GemmOp {
   cublasLtMatmulDesc_t cublaslt = nullptr;
   const GemmMethod* other = nullptr;  ///< if not null, runs instead of cuBLASLt
-  const void* bias = nullptr;         ///< of the next call; also set in `cublaslt`
+  const void* bias = nullptr;         ///< of later calls; also set in `cublaslt`
 };
 
 /// The arguments of the call that a plan chooses. Only cuBLASLt uses the layouts and `algo`.
