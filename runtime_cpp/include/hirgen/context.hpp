@@ -208,7 +208,7 @@ class Context {
 
   /// Tells the watchdog that the host begins to issue a call. run_call() calls this.
   void begin_call();
-  /// The number of the last call that was begun, counted from 1.
+  /// The number of the last call that was begun, counted from 1; 0 before the first call.
   int64_t call() const { return clock_.call; }
 
   /// Tells the watchdog that a call was issued on `caller`, and records an event there. The call

@@ -54,7 +54,7 @@ struct Slices {
 
 /// sum = results i over slices first, first + every, ...; the reads of N slices are issued
 /// together. A slice past the end is replaced by the last one in reads, and by the identity in the
-/// sum. A branch would be wrong here: the compiler would delay reads until after it.
+/// sum. With a branch instead, the compiler would delay reads until after it.
 template <int N = kSlicesAtOnce, typename Fold>
 HG_HOST_DEVICE void fold_every(const Fold& fold, int64_t every, int64_t first, int64_t i,
                                float (&sum)[Fold::kWidth]) {
@@ -122,7 +122,7 @@ __device__ void fold_in_warp(ReduceFn fn, float (&sum)[W]) {
     apply(fn, sum, other);
   }
 }
-/// A fold by blocks of up to T threads.
+/// Folds with blocks of up to T threads; see Sharing.
 template <int T, typename Fold>
 __global__ void __launch_bounds__(T) fold_kernel(const __grid_constant__ Fold fold) {
   await_earlier_kernels();

@@ -39,7 +39,8 @@ __device__ inline void await_earlier_kernels() {
 }
 
 /// Enqueues a kernel that begins with await_earlier_kernels(), in clusters of `cluster` blocks (1:
-/// no clusters). The early launch saves about a microsecond between kernels.
+/// no clusters). On Hopper and later GPUs, and outside of stream capture, the kernel is launched
+/// early, which saves about a microsecond.
 template <typename... Parameters, typename... Arguments>
 void launch_early(void (*kernel)(Parameters...), dim3 blocks, dim3 threads, int cluster,
                   cudaStream_t stream, const char* where, Arguments&&... arguments) {

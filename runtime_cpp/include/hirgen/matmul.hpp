@@ -83,11 +83,10 @@ struct MatmulCandidate {
 };
 
 /// One GEMM, the library that computes it (src/gemm/library.hpp), and its algorithm. Operands are
-/// contiguous within a batch, unless row_b is set. They start at multiples of align_a, align_b and
-/// align_c bytes; if the bytes of a row are no multiple of that, a multiple of the row's own
-/// alignment is enough. A bias starts at a multiple of 16 bytes. Sums are fp32 and rounded once.
-/// cuBLASLt is column-major: a row-major C = A B is the column-major C' = B' A', so B is its first
-/// operand. The emitted call is
+/// contiguous within a batch, unless row_b is set. They must be aligned to align_a, align_b and
+/// align_c bytes, or only to the alignment of their rows if that is less. A bias starts at a
+/// multiple of 16 bytes. Sums are fp32 and rounded once. cuBLASLt is column-major: a row-major C =
+/// A B is the column-major C' = B' A', so B is its first operand. The emitted call is
 ///
 ///   cublasLtMatmul(cublas, plan.op, &hirgen::kOne, B, plan.b, A, plan.a, &hirgen::kZero,
 ///                  C, plan.c, C, plan.c, &plan.algo, workspace, plan.workspace_bytes, stream)

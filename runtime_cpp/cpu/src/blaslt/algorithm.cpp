@@ -32,6 +32,7 @@ constexpr Design kDesigns[] = {
 constexpr auto kDesignCount = static_cast<long>(std::size(kDesigns));
 
 /// The ids that the heuristic offers, best guess first: HIRGEN_CPU_ALGORITHMS ("3,0"), or all.
+/// Throws Failure if that is malformed.
 std::vector<int32_t> offered_ids() {
   const char* text = getenv("HIRGEN_CPU_ALGORITHMS");
   if (text == nullptr || *text == '\0') return {0, 1, 2, 3};

@@ -45,7 +45,8 @@ void require_aligned(const void* pointer, size_t bytes, const char* role, const 
                 format("%s is at %p, and %s %zu bytes", role, pointer, by, bytes)};
 }
 
-/// Checks that the call matches the preferences of the heuristic's call.
+/// Checks the workspace, and that the call matches the preferences with which the heuristic chose
+/// the algorithm.
 void check_algorithm(const cublasLtMatmulAlgo_t* algo, const std::array<const void*, 4>& pointers,
                      const void* workspace, size_t workspace_bytes) {
   require_aligned(workspace, 256, "the workspace", "cuBLASLt wants it aligned to");

@@ -21,7 +21,7 @@ struct CUgraph_st {
 
 struct CUgraphExec_st {
   std::shared_ptr<const Capture> capture;
-  std::vector<std::shared_ptr<Stream>> lanes;  ///< of lane 1 and up
+  std::vector<std::shared_ptr<Stream>> lanes;  ///< hidden streams of lanes 1 and up
   std::shared_ptr<Stream> last_stream;         ///< of the previous launch
   uint64_t last_position = 0;
 };

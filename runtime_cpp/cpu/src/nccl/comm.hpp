@@ -61,9 +61,9 @@ class Comm {
   void abort();
   bool aborted() const { return aborted_.load(std::memory_order_relaxed); }
 
-  /// Reports a mismatch to every rank of the communicator, and throws it here.
+  /// Reports a mismatch to every rank of the communicator, and throws it as a Failure.
   [[noreturn]] void fail_everywhere(const std::string& text);
-  /// Throws the failure that some rank reported, if there is one.
+  /// Throws Failure if a rank has reported a mismatch.
   void check_failed() const;
   bool failed() const { return area().failed.load(std::memory_order_acquire) == 2; }
 
