@@ -28,7 +28,7 @@ namespace hirgen {
 /// a counter in device memory.
 class Shared {
  public:
-  /// The buffer of `rank`; null if this rank cannot access it.
+  /// The buffer of `rank`; null if `rank` does not share it. Only for ranks that share the buffer.
   template <typename T>
   T* of(int64_t rank) const {
     return static_cast<T*>(buffers_[static_cast<size_t>(rank)]);
