@@ -1,6 +1,7 @@
 package emit
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -68,7 +69,8 @@ func (s *speller) funcs() template.FuncMap {
 	return template.FuncMap{
 		"cpp": spell, "ptr": s.pointer, "stream": stream, "event": event, "flag": flag, "peerflag": peerFlag,
 		"alias": alias, "nccl": ncclType, "ucc": uccName, "dtype": dtype, "ncclfn": func(fn string) string { return domain.FoldOf(fn).NCCL },
-		"rank": rankOf, "note": note, "memory": s.memory, "pluck": s.plan, "packs": func(shape string) bool {
+		"rank": rankOf, "note": note, "memory": s.memory, "lives": livesOf,
+		"shapename": func(s *calls.Shape) string { return cmp.Or(s.Like, s.Name) }, "pluck": s.plan, "packs": func(shape string) bool {
 			return s.shapes[shape].Packs().Any()
 		}, "attend": s.attend, "attention": s.attentionNamed, "attentionshape": attentionOf, "layout": layoutOf, "gradients": gradientsOf,
 		"attentionplan": planOfAttention, "fn": fnOf, "collective": collective.Of, "view": view, "extents": extents,

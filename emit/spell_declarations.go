@@ -2,6 +2,7 @@ package emit
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hirgen/hirgen/calls"
@@ -133,6 +134,20 @@ func (s *speller) memory(b *calls.Buffer) string {
 	return fmt.Sprintf("reinterpret_cast<%s*>(%s)", alias(b.Type), at)
 }
 
+// livesOf prints the shape of a buffer and, if others have the same memory, the labels of the first and the last statement that uses it.
+func livesOf(b *calls.Buffer) string {
+	switch shape := brackets(b.Shape); {
+	case b.Arena && b.In == "":
+		return "for the buffers below"
+	case b.First == "":
+		return shape
+	case b.First == b.Last:
+		return shape + ", in " + b.First
+	default:
+		return shape + ", " + b.First + " to " + b.Last
+	}
+}
+
 // start prints the same pointer without a cast, and returns the buffer that gives the type of its elements.
 func (s *speller) start(b *calls.Buffer) (at string, in *calls.Buffer) {
 	if before := s.behind[b.Name]; before != nil {
@@ -238,14 +253,11 @@ func constantsOf(constants []*calls.Constant) string {
 	return fiveOnALine(lists.Map(constants, func(c *calls.Constant) string { return c.Name + " = " + spell(c.Value) }))
 }
 
-// fiveOnALine declares five constants on a line, or as many as fit.
+// fiveOnALine declares five constants on a line.
 func fiveOnALine(parts []string) string {
 	var lines []string
-	for n := 1; len(parts) > 0; n, parts = 1, parts[n:] {
-		for n < min(5, len(parts)) && width("constexpr int64_t "+strings.Join(parts[:n+1], ", ")+";") <= columns {
-			n++
-		}
-		lines = append(lines, "constexpr int64_t "+strings.Join(parts[:n], ", ")+";")
+	for some := range slices.Chunk(parts, 5) {
+		lines = append(lines, "constexpr int64_t "+strings.Join(some, ", ")+";")
 	}
 	return strings.Join(lines, "\n")
 }

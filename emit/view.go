@@ -163,6 +163,9 @@ func (v *programView) SharesMemory() bool {
 	return slices.ContainsFunc(v.Members(), func(b *calls.Buffer) bool { return b.First != "" })
 }
 
+// Polled reports whether the watchdog polls the events, which it cannot do within a graph.
+func (v *programView) Polled() bool { return len(v.Events) > 0 && !v.Graph }
+
 // Scratch returns the scratch buffers of attentions.
 func (v *programView) Scratch() []*calls.Buffer {
 	return slices.DeleteFunc(slices.Clone(v.Buffers), func(b *calls.Buffer) bool { return b.Works == "" })

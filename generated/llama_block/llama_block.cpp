@@ -66,8 +66,9 @@ using bf16 = __nv_bfloat16;
 // The parameters that this program was generated for, and extents of one rank.
 constexpr int64_t D = 8, B = 1, L = 4096, H = 32, G = 8;
 constexpr int64_t C = 128, E = 4096, F = 14336;
-constexpr int64_t kShardH2G = (H + 2 * G) / D, kShardE = E / D, kShardF = F / D, kShardH = H / D;
-constexpr int64_t kChunkC = C / 2, kShardG = G / D, kShardBL = B * L / D;
+constexpr int64_t kShardH2G =
+    (H + 2 * G) / D, kShardE = E / D, kShardF = F / D, kShardH = H / D, kChunkC = C / 2;
+constexpr int64_t kShardG = G / D, kShardBL = B * L / D;
 constexpr int kComputeStreams = 2;
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
@@ -250,7 +251,7 @@ void LlamaBlock::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
   PV_attention_.run({.q = Rq_, .k = Rk_, .v = QKV_ + kShardH * C + kShardG * C, .o = PV_, .lse = nullptr},
                     workspaces_[0], caller, kAttentionPV);
 
-  // Ready flags up front, on a stream of their own: transfers of peers wait for them.
+  // Ready flags up front, on the copy stream: transfers of peers wait for them.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
   hirgen::FlagKernel ready_flags(hirgen::FlagUse::kWrite);
@@ -426,7 +427,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_block", .spec = "spec.yaml",
-               .digest = "404dd57935c79ab20fe611345d5cc52862903a89af5b8721a34b9d341d3b9fd0", .mesh_size = D,
+               .digest = "8de187aa211c2cf88c13f746a85da9349c53b12e47b5b5f31880678c08474781", .mesh_size = D,
                .gemms = {{B * L, kShardH2G * C, E, 1}, {D * kShardBL, E, kShardE, 1},
                          {D * kShardBL, kShardF, E, 1}, {D * kShardBL, kShardF, E, 1},
                          {D * kShardBL, E, kShardF, 1}},

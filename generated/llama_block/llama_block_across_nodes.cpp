@@ -70,8 +70,9 @@ using bf16 = __nv_bfloat16;
 // The parameters that this program was generated for, and extents of one rank.
 constexpr int64_t D = 8, B = 1, L = 4096, H = 32, G = 8;
 constexpr int64_t C = 128, E = 4096, F = 14336;
-constexpr int64_t kShardH2G = (H + 2 * G) / D, kShardE = E / D, kShardF = F / D, kShardH = H / D;
-constexpr int64_t kChunkC = C / 2, kShardG = G / D, kShardBL = B * L / D;
+constexpr int64_t kShardH2G =
+    (H + 2 * G) / D, kShardE = E / D, kShardF = F / D, kShardH = H / D, kChunkC = C / 2;
+constexpr int64_t kShardG = G / D, kShardBL = B * L / D;
 constexpr int kComputeStreams = 2;
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
@@ -281,7 +282,7 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
   PV_attention_.run({.q = Rq_, .k = Rk_, .v = QKV_ + kShardH * C + kShardG * C, .o = PV_, .lse = nullptr},
                     workspaces_[0], caller, kAttentionPV);
 
-  // Ready flags up front, on a stream of their own: transfers of peers wait for them.
+  // Ready flags up front, on the copy stream: transfers of peers wait for them.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
   hirgen::FlagKernel ready_flags(hirgen::FlagUse::kWrite);

@@ -61,8 +61,9 @@ using bf16 = __nv_bfloat16;
 // The parameters that this program was generated for, and extents of one rank.
 constexpr int64_t D = 8, B = 1, L = 4096, H = 32, G = 8;
 constexpr int64_t C = 128, E = 4096, F = 14336;
-constexpr int64_t kShardBL = B * L / D, kShardH2G = (H + 2 * G) / D, kShardE = E / D, kShardF = F / D;
-constexpr int64_t kShardH = H / D, kChunkC = C / 2, kShardG = G / D;
+constexpr int64_t kShardBL =
+    B * L / D, kShardH2G = (H + 2 * G) / D, kShardE = E / D, kShardF = F / D, kShardH = H / D;
+constexpr int64_t kChunkC = C / 2, kShardG = G / D;
 constexpr int kComputeStreams = 2;
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks

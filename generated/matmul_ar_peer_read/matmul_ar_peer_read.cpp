@@ -94,7 +94,7 @@ void MatmulArPeerRead::run(cudaStream_t caller, const std::vector<void*>& tensor
   const hirgen::Shared& C_ipc = peers_.begin_call(C, kCShared);
   const hirgen::Shared& P_ipc = peers_.begin_call(P_, kPShared);
 
-  // Ready flags up front, on a stream of their own: transfers of peers wait for them.
+  // Ready flags up front, on the copy stream: transfers of peers wait for them.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
   hirgen::MemOpBatch ready_flags(hirgen::FlagUse::kWrite, driver_);
@@ -106,7 +106,7 @@ void MatmulArPeerRead::run(cudaStream_t caller, const std::vector<void*>& tensor
   ready_flags.submit(copy, kReceive2);
   gemm(context_, P_plan_, A, B, P_, workspace_, caller, kMatmulP);
 
-  // Ready flags up front, on a stream of their own: transfers of peers wait for them.
+  // Ready flags up front, on the copy stream: transfers of peers wait for them.
   HG_CHECK(cudaEventRecord(started2_[0], caller), kStarted2);
   HG_CHECK(cudaStreamWaitEvent(copy, started2_[0], 0), kStarted2);
   hirgen::MemOpBatch ready_flags2(hirgen::FlagUse::kWrite, driver_);
@@ -164,7 +164,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_ar_peer_read", .spec = "spec.yaml",
-               .digest = "68fc76ee7cb4175e70523ada7c47f7a0826202925f83ff091ac9eae42ffdf255", .mesh_size = D,
+               .digest = "85f7b6fb0f0201068108e59d61c9abd9ab27c7127771c858df684d1019ec39b4", .mesh_size = D,
                .gemms = {{D * kShardM, N, kShardK, 1}}, .communications = {"sendrecv x", "sendrecv x"},
                .bytes = (D - 1) * kShardM * N * 2, .largest = "sendrecv", .transport = "ipc-get, ipc-put",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -87,7 +87,7 @@ void MatmulRsPeerRead::run(cudaStream_t caller, const std::vector<void*>& tensor
 
   gemm(context_, P_plan_, A, B, P_, workspace_, caller, kMatmulP);
 
-  // Ready flags up front, on a stream of their own: transfers of peers wait for them.
+  // Ready flags up front, on the copy stream: transfers of peers wait for them.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
   hirgen::MemOpBatch ready_flags(hirgen::FlagUse::kWrite, driver_);
@@ -136,7 +136,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_peer_read", .spec = "spec.yaml",
-               .digest = "f806a00d53f7dd036773b290cb0489556207539636df74025f5f44d858ee7592", .mesh_size = D,
+               .digest = "b20755ec16232fe38c60e8035164645e0995074a5d682616baefbf2b9bd665ea", .mesh_size = D,
                .gemms = {{D * kShardM, N, kShardK, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * N * 2, .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

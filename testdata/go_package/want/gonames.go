@@ -5,7 +5,7 @@
 //
 //	C = matmul(aB, a_b)
 //	sent = set(C)
-//	code = cast(ctx)
+//	code = cast(ctx, dtype=fp16)
 //	kept = dropout(code, seed, p=0.5, salt=0)
 //	range = mul(kept, w_1)
 //
