@@ -27,9 +27,9 @@ var views = []struct {
 	{"view_offset_attention", "bf16", nil, ".row = 3 * C + 2 * P, .align = 8}"},
 	{"view_offset_attention", "fp16", nil, ".row = 3 * C + 2 * P, .align = 8}"},
 	{"view_offset_attention", "fp32", params{"P": 2}, ".row = 3 * C + 2 * P, .align = 8}"},
-	{"view_offset_attention_backward", "bf16", nil, ".row = 2 * P + 3 * C, .align = 8}"},
-	{"view_offset_attention_backward", "fp16", nil, ".row = 2 * P + 3 * C, .align = 8}"},
-	{"view_offset_attention_backward", "fp32", params{"P": 2}, ".row = 2 * P + 3 * C, .align = 8}"},
+	{"view_offset_attention_backward", "bf16", nil, ".row = 3 * C + 2 * P, .align = 8}"},
+	{"view_offset_attention_backward", "fp16", nil, ".row = 3 * C + 2 * P, .align = 8}"},
+	{"view_offset_attention_backward", "fp32", params{"P": 2}, ".row = 3 * C + 2 * P, .align = 8}"},
 	{"odd_rows", "fp16", nil, ".bias = true, .pack_a = true, .pack_b = true, .pack_c = true"},
 	{"odd_rows", "bf16", nil, ".bias = true, .pack_a = true, .pack_b = true, .pack_c = true"},
 }
