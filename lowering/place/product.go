@@ -3,13 +3,11 @@ package place
 import (
 	"slices"
 
-	"github.com/hirgen/hirgen/internal/base/expr"
 	"github.com/hirgen/hirgen/lowering/hostir"
-	"github.com/hirgen/hirgen/model/domain"
 )
 
-// product writes a matmul with blocks as the outermost batch axes. If the second operand has blocks and no other batch axes, all rows of
-// the first operand become one axis, so that the blocks come directly before the matrices.
+// product writes a matmul with blocks as the outermost batch axes. The first operand has no leading axes of one element, which would cost
+// a transposed operand a copy.
 func (r *rewriter) product(s hostir.Stmt, in []form, rows [][]int) form {
 	uses, rank := hostir.Uses(s), len(hostir.Result(s).Axes)
 	k, second := len(uses[0].Axes)-1, len(uses[1].Axes)
@@ -48,11 +46,8 @@ func (r *rewriter) product(s hostir.Stmt, in []form, rows [][]int) form {
 			ofW = append(ofW, wd)
 		}
 	}
-	flat := batched && len(lead) > 1 && !slices.ContainsFunc(ofW, dim.counts)
-	if flat || !batched {
-		for len(ofW) > 0 && (flat || !ofW[0].counts()) {
-			ofW = ofW[1:]
-		}
+	for !batched && len(ofW) > 0 && !ofW[0].counts() {
+		ofW = ofW[1:]
 	}
 	front := func(f form) []dim {
 		list := slices.Clone(blocks)
@@ -68,19 +63,16 @@ func (r *rewriter) product(s hostir.Stmt, in []form, rows [][]int) form {
 	}
 	outer[0].axis, matrix[inner-second+2].axis = summands, summands
 	matrix[column-second+2].axis = rank - 1
-	xs, rowsOf := r.arranged(x, slices.Concat(front(x), ofX, outer)), lead
-	if flat {
-		rowsOf = []dim{{Extent: productOf(lead)}}
-		xs = r.reshaped(xs, slices.Concat(front(x), rowsOf, outer))
+	left := slices.Concat(front(x), ofX, outer)
+	for len(left) > 2 && !left[0].counts() {
+		left = left[1:]
 	}
-	ws := r.arranged(w, slices.Concat(front(w), ofW, matrix))
-	operands := []form{xs, ws}
+	operands := []form{r.arranged(x, left), r.arranged(w, slices.Concat(front(w), ofW, matrix))}
 	for range in[2:] { // a bias of the batches and columns
 		b := form{in[2].tensor, renumbered(in[2].dims, rows[2])}
-		operands = append(operands, r.arranged(b, stretched(b, slices.Concat(blocks, rowsOf[:len(rowsOf)-1], []dim{made}))))
+		operands = append(operands, r.arranged(b, stretched(b, slices.Concat(blocks, lead[:len(lead)-1], []dim{made}))))
 	}
-	result := r.clone(s, operands, slices.Concat(blocks, rowsOf, []dim{made}))[0]
-	return r.reshaped(result, slices.Concat(blocks, lead, []dim{made}))
+	return r.clone(s, operands, slices.Concat(blocks, lead, []dim{made}))[0]
 }
 
 // has reports whether a form has elements of an axis.
@@ -103,21 +95,4 @@ func summed(dims []dim, axis int, row []int) []dim {
 		}
 	}
 	return list
-}
-
-// productOf returns the extent of an axis that merges several dims.
-func productOf(dims []dim) domain.Extent {
-	size, text := int64(1), expr.Expr(expr.Int(1))
-	for _, d := range dims {
-		size *= d.Size
-		if part, divides := d.Expr().(*expr.Binary); divides && part.Op == "/" && expr.Compact(part.Y) == expr.Compact(text) {
-			text = part.X // D * (M / D)
-			continue
-		}
-		text = expr.Fold(&expr.Binary{Op: "*", X: text, Y: d.Expr()})
-	}
-	if _, number := text.(expr.Int); number {
-		return domain.Extent{Size: size}
-	}
-	return domain.Extent{Text: expr.Compact(text), Size: size}
 }

@@ -55,35 +55,35 @@ func predictOn(p *hostir.Program, m *cost.Machine, lower Lower) (basis string, e
 		return "", err
 	}
 	ranked := Rank(func() (*hostir.Program, error) { return text.Parse(p.File, beginning) }, candidates(p), m, lower)
-	var other *hostir.Program
+	var forms []*Form
 	if lower.Places {
-		if other, err = placed(p, m); err != nil {
+		if forms, err = formsOf(p, m); err != nil {
 			return "", err
 		}
 	}
-	if other != nil {
-		ranked = rankPlaced(ranked, other, m, lower)
+	for _, form := range forms {
+		ranked = rankForm(ranked, form, m, lower)
 	}
 	best, ok := Best(ranked)
 	if !ok || !best.Prediction.Moves && !alone(p) {
 		return "", nil
 	}
-	if other != nil {
+	if p.Derived != nil {
 		noteDerived(p.Derived, ranked, best)
 	}
-	if best.Placed {
-		*p = *other
+	if best.Form != nil {
+		*p = *best.Form.Program
 	}
 	best.Set(p)
 	basis = fmt.Sprintf("predicted %s on %s with %s", microseconds(best.Prediction.Total), m.Name, best.Name)
-	if best.Placed {
-		basis += " and derived placements"
+	if best.Form != nil {
+		basis += " and " + best.Form.Name
 	}
 	if len(p.Body) > mostOperations {
 		basis = fmt.Sprintf("the first %d of %d operations, %s", mostOperations, len(p.Body), basis)
 	}
-	plain := slices.IndexFunc(ranked, func(r Ranked) bool { return r.Name == asIs && !r.Placed && r.Prediction != nil })
-	if plain >= 0 && (best.Placed || best.Name != asIs) {
+	plain := slices.IndexFunc(ranked, func(r Ranked) bool { return r.Name == asIs && r.Form == nil && r.Prediction != nil })
+	if plain >= 0 && (best.Form != nil || best.Name != asIs) {
 		basis += ", " + microseconds(ranked[plain].Prediction.Total) + " with " + asIs
 	}
 	return basis, nil

@@ -8,6 +8,7 @@ import (
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/lowering/hostir/text"
 	"github.com/hirgen/hirgen/lowering/place"
+	"github.com/hirgen/hirgen/lowering/shard"
 )
 
 // Placing is the name of the pass AssignPlacements. Candidates are lowered without this pass, since some have its placements already.
@@ -33,47 +34,84 @@ func AssignPlacements(p *hostir.Program, m *cost.Machine, lower Lower) error {
 	}
 	same := []Candidate{{Set: func(*hostir.Program) {}}}
 	fresh := func() (*hostir.Program, error) { return text.Parse(p.File, text.Print(p)) }
-	ranked := rankPlaced(Rank(fresh, same, m, lower), other, m, lower)
+	ranked := rankForm(Rank(fresh, same, m, lower), &Form{derivedPlacements, other}, m, lower)
 	best, ok := Best(ranked)
 	if ok {
 		noteDerived(p.Derived, ranked, best)
 	}
-	if ok && best.Placed {
-		*p = *other
+	if ok && best.Form != nil {
+		*p = *best.Form.Program
 	}
 	return nil
 }
 
+// Form is a program that computes the same as the program of the spec, in another form.
+type Form struct {
+	Name    string // what it differs in
+	Program *hostir.Program
+}
+
+const (
+	derivedPlacements = "derived placements"
+	wholeTensors      = "no Stream axes"
+)
+
+// has reports whether a candidate has a form with this name.
+func (c Candidate) has(name string) bool { return c.Form != nil && c.Form.Name == name }
+
+// formsOf lists the other forms of a program that schedule: auto tries. Without the Stream axes of the spec, the passes choose what a
+// pipeline cuts. Derived placements have no Stream axes, either.
+func formsOf(p *hostir.Program, m *cost.Machine) (forms []*Form, err error) {
+	open := p
+	if shard.Streams(p) && len(p.Body) <= mostOperations {
+		if open, err = text.Parse(p.File, text.Print(p)); err != nil {
+			return nil, err
+		}
+		shard.MakeSerial(open)
+		forms = append(forms, &Form{wholeTensors, open})
+	}
+	other, err := placed(open, m)
+	if other == nil || err != nil {
+		return forms, err
+	}
+	p.Derived = open.Derived
+	return append(forms, &Form{derivedPlacements, other}), nil
+}
+
 // noteDerived records whether the best candidate has derived placements, and if not, how much slower the fastest one with them is.
 func noteDerived(d *hostir.Derived, ranked []Ranked, best Ranked) {
-	at := slices.IndexFunc(ranked, func(r Ranked) bool { return r.Placed && r.Prediction != nil })
-	if d.Applied = d.Applied || best.Placed; !d.Applied && at >= 0 {
+	at := slices.IndexFunc(ranked, func(r Ranked) bool { return r.has(derivedPlacements) && r.Prediction != nil })
+	if d.Applied = d.Applied || best.has(derivedPlacements); !d.Applied && at >= 0 {
 		d.Slower = max(ranked[at].Prediction.Total-best.Prediction.Total, 0)
 	}
 }
 
-// triedFirst is the number of the fastest schedules that are tried with derived placements before all others.
+// triedFirst is the number of the fastest schedules that are tried with another form before all others.
 const triedFirst = 3
 
-// rankPlaced ranks candidates, and the same candidates with derived placements. It first tries the fastest with these placements, and
-// those without choices, since another communication may need none. It tries the others only if these gain something. Derived placements
-// count as a choice, so that Best prefers equally fast candidates without them.
-func rankPlaced(ranked []Ranked, placed *hostir.Program, m *cost.Machine, lower Lower) []Ranked {
-	from := text.Print(placed)
-	fresh := func() (*hostir.Program, error) { return text.Parse(placed.File, from) }
+// rankForm adds to ranked candidates the same candidates with another form of the program. It first tries the fastest with it, and
+// those without choices, since another communication may need none. It tries the others only if these gain something. The form
+// counts as a choice, so that Best prefers equally fast candidates without it.
+func rankForm(ranked []Ranked, form *Form, m *cost.Machine, lower Lower) []Ranked {
+	from := text.Print(form.Program)
+	fresh := func() (*hostir.Program, error) { return text.Parse(form.Program.File, from) }
 	var first, others []Candidate
-	for i, r := range ranked {
+	tried := 0
+	for _, r := range ranked {
+		if r.Form != nil {
+			continue
+		}
 		with := r.Candidate
-		with.Placed = true
+		with.Form = form
 		with.Choices++
-		if i < triedFirst || r.Choices == 0 {
+		if tried++; tried <= triedFirst || r.Choices == 0 {
 			first = append(first, with)
 		} else {
 			others = append(others, with)
 		}
 	}
 	ranked = byTime(append(ranked, Rank(fresh, first, m, lower)...))
-	if best, ok := Best(ranked); !ok || best.Placed {
+	if best, ok := Best(ranked); !ok || best.Form == form {
 		ranked = byTime(append(ranked, Rank(fresh, others, m, lower)...))
 	}
 	return ranked

@@ -15,13 +15,13 @@ import (
 
 // A Candidate is a schedule that a program could have. Set applies it to a program before any pass. Choices
 // is the number of choices that it makes. Whole means that it cuts no operation: such a schedule is the safe
-// choice if others gain little. Placed means that the program has derived placements.
+// choice if others gain little. Form is the form of the program; nil is that of the spec.
 type Candidate struct {
 	Name    string
 	Whole   bool
 	Choices int
 	Set     func(*hostir.Program)
-	Placed  bool
+	Form    *Form
 }
 
 // A Ranked is a candidate and its prediction. If the program cannot have the candidate, Refused is the error
@@ -33,7 +33,7 @@ type Ranked struct {
 }
 
 // Lower lowers a program whose schedule is chosen to calls, with the passes after choose-schedule but without assign-placements.
-// Without Places, no candidate has derived placements.
+// Without Places, all candidates have the form of the spec.
 type Lower struct {
 	Run    func(*hostir.Program) ([]*calls.Program, error)
 	Places bool

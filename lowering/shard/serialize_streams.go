@@ -1,6 +1,8 @@
 package shard
 
 import (
+	"slices"
+
 	"github.com/hirgen/hirgen/lowering/hostir"
 )
 
@@ -15,8 +17,18 @@ func SerializeStreams(p *hostir.Program) error {
 	if !p.Choices.Whole() {
 		return nil
 	}
+	MakeSerial(p)
+	return nil
+}
+
+// MakeSerial makes all Stream axes of a program Serial.
+func MakeSerial(p *hostir.Program) {
 	for _, t := range p.Tensors {
 		unstreamed(t)
 	}
-	return nil
+}
+
+// Streams reports whether a tensor of the program has a Stream axis.
+func Streams(p *hostir.Program) bool {
+	return slices.ContainsFunc(p.Tensors, func(t *hostir.Tensor) bool { return hostir.StreamAxis(t) >= 0 })
 }

@@ -196,7 +196,8 @@ def parse():
     parser.add_argument("--operations", nargs="*", choices=layers.OPERATIONS, default=layers.OPERATIONS)
     parser.add_argument("--sizes", nargs="*", choices=list(layers.SIZES), default=list(layers.SIZES))
     parser.add_argument("--draw", type=int, metavar="SEED", help="two random sizes of at least 1024 rows, in place of --sizes")
-    parser.add_argument("--few", nargs="+", type=int, metavar="M", help="sizes with so many rows of one sequence, of the layers of 8b, in place of --sizes")
+    parser.add_argument("--few", nargs="+", type=int, metavar="M", help="sizes with so many rows of one sequence, in place of --sizes")
+    parser.add_argument("--model", default="8b", choices=["8b", "70b"], help="whose layers --few takes")
     parser.add_argument("--explain", nargs="?", const="all", choices=["all", "missed"],
                         help="milliseconds by class of kernel of both sides, for all rows or for those below 1")
     parser.add_argument("--traces", type=pathlib.Path, help="with --explain: a folder for the traces")
@@ -228,7 +229,7 @@ def parse():
     if args.draw is not None:
         args.sizes = layers.add_drawn(args.draw, 2)
     if args.few:
-        args.sizes = layers.add_few(args.few)
+        args.sizes = layers.add_few(args.few, args.model)
     return args
 
 

@@ -73,9 +73,9 @@ def add_drawn(seed, count):
     return list(made)
 
 
-def add_few(rows):
-    """Adds sizes with so many rows of one sequence to SIZES, of the layers of 8b, and returns their names."""
-    made = {f"{count} rows": dataclasses.replace(SIZES["8b"], rows=count, sequences=1, length=count) for count in rows}
+def add_few(rows, model):
+    """Adds sizes with so many rows of one sequence to SIZES, of the layers of a model of SIZES, and returns their names."""
+    made = {f"{model}, {count} rows": dataclasses.replace(SIZES[model], rows=count, sequences=1, length=count) for count in rows}
     SIZES.update(made)
     return list(made)
 

@@ -104,7 +104,7 @@ class Few(unittest.TestCase):
         with mock.patch.object(sys, "argv", ["bench_layers.py", "--ranks", "2", "--few", "16", "64"]), mock.patch.dict(layers.SIZES):
             args = bench_layers.parse()
             block, mlp = layers.layers(2, ["block", "mlp"], args.sizes)[:2]
-        self.assertEqual((args.sizes, block.m, mlp.m, block.params["L"]), (["16 rows", "64 rows"], 16, 16, 16))
+        self.assertEqual((args.sizes, block.m, mlp.m, block.params["L"]), (["8b, 16 rows", "8b, 64 rows"], 16, 16, 16))
         self.assertEqual(block.weight_bytes, block.weights)
         extents = {name: getattr(block, name) for name in ("m", "n", "k", "ranks")}
         self.assertEqual(layers.of_row({"operation": "block", "name": block.name, "size": vars(block.size), **extents}), block)
