@@ -15,7 +15,7 @@ import (
 
 // A Candidate is a schedule that a program could have. Set applies it to a program before any pass. Choices
 // is the number of choices that it makes. Whole means that it cuts no operation: such a schedule is the safe
-// choice if others gain little. Form is the form of the program; nil is that of the spec.
+// choice if others gain little. Form is nil for the program of the spec.
 type Candidate struct {
 	Name    string
 	Whole   bool
