@@ -95,6 +95,10 @@ func (a *assembler) meshAxes(sm *sourceMesh) (axes []domain.MeshAxis, size int, 
 			ok = false
 			continue
 		}
+		if slices.ContainsFunc(axes, func(m domain.MeshAxis) bool { return m.Name == sa.name.value }) {
+			a.list.Add(sa.name.pos, diag.BadMesh, "the mesh has axis %s twice", sa.name.value)
+			return nil, 0, false
+		}
 		e, good := a.extent(sa.extent)
 		if !good {
 			ok = false

@@ -199,6 +199,16 @@ func TestBuilderTakesAFieldOnce(t *testing.T) {
 	}
 }
 
+// TestBuilderTakesAnAxisOnce gives a mesh an axis in two calls, which a spec cannot do.
+func TestBuilderTakesAnAxisOnce(t *testing.T) {
+	b := New("p").At("model.dsl", 1, 1)
+	b.World().Axis("x", "2").Axis("y", "2").Axis("x", "2")
+	b.Tensor("A", "8")
+	if _, err := b.Unary("relu", "B", "A").Build(); err == nil || !strings.Contains(err.Error(), "the mesh has axis x twice") {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestBuilderAt(t *testing.T) {
 	b := New("p").At("/some/where/model.dsl", 7, 3).Param("M", 0)
 	_, err := b.Build()
