@@ -34,6 +34,7 @@ var specKinds = []specKind{
 	{"operations in a pipeline of sub-chunks", 0.04, (*generator).subChunks, runsInSubChunks},
 	{"several moves between ranks in a loop, with a lead", 0.03, (*generator).twoMoves, leadsInLoops},
 	{"a kernel exchanges rows", 0.04, (*generator).exchangedRows, exchangesRows},
+	{"collectives are one group", 0.03, (*generator).collectives, groupsCollectives},
 	{"an output has elements that are NaN", 0.13, (*generator).notNumbers, outputs(math.IsNaN)},
 	{"an output has infinite elements", 0.13, (*generator).infinities, outputs(func(v float64) bool { return math.IsInf(v, 0) })},
 }

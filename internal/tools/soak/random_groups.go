@@ -1,0 +1,41 @@
+package soak
+
+import (
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model"
+	"github.com/hirgen/hirgen/model/domain"
+	"github.com/hirgen/hirgen/model/schedule"
+)
+
+// collectives begins with two to four sums or gathers over ranks that do not depend on each other.
+func (g *generator) collectives() {
+	ranks := &g.spec.World.Axes[0]
+	ranks.Size = max(ranks.Size, 2)
+	over := ranks.device()
+	sums := g.chance(0.5)
+	for range 2 + g.IntN(3) {
+		columns := serialAxis(g.extent())
+		v := g.laid([]domain.Axis{over, columns}, g.spec.World)
+		if g.chance(0.3) {
+			v = g.laidResult(on(pick(g, "relu", "neg"), v), v.axes, v)
+		}
+		if sums {
+			g.laidResult(on("sum", v).with(g.axisAttr(0, 2)), []domain.Axis{columns}, v)
+		} else {
+			g.laidResult(on("set", v), []domain.Axis{serialAxis(ranks.Size), columns}, v)
+		}
+	}
+	g.field(schedule.All, schedule.Via, schedule.NCCL)
+}
+
+// groupsCollectives reports whether collectives are one group of NCCL.
+func groupsCollectives(_ *model.Pipeline, p *hostir.Program) bool {
+	before := false
+	for s := range hostir.All(p.Body) {
+		if _, collective := s.(*hostir.Communication); collective && before {
+			return true
+		}
+		_, before = s.(*hostir.StartCoalescing)
+	}
+	return false
+}
