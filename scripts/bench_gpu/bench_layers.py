@@ -193,7 +193,7 @@ def parse():
     parser.add_argument("--ranks", type=int)
     parser.add_argument("--report", nargs="+", metavar="FILE", help="print the tables of these JSON files and measure nothing")
     parser.add_argument("--resume", action="store_true", help="continue from the JSON")
-    parser.add_argument("--operations", nargs="*", choices=layers.OPERATIONS, default=layers.OPERATIONS)
+    parser.add_argument("--operations", nargs="*", choices=layers.OPERATIONS, default=layers.USUALLY)
     parser.add_argument("--sizes", nargs="*", choices=list(layers.SIZES), default=list(layers.SIZES))
     parser.add_argument("--draw", type=int, metavar="SEED", help="two random sizes of at least 1024 rows, in place of --sizes")
     parser.add_argument("--few", nargs="+", type=int, metavar="M", help="sizes with so many rows of one sequence, in place of --sizes")

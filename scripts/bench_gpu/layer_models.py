@@ -48,7 +48,7 @@ class FeedForward:
 
     def __init__(self, ranks, m, n, k, gate, split=Split):
         self.split, self.gate = split, gate
-        self.x = normal(m // ranks, k)
+        self.x = normal(m // ranks if split is Split else m, k)
         self.weights = [weights(k, (2 if gate else 1) * n // ranks), weights(n // ranks, k)]
 
     def __call__(self, moved, parts, x, into, back):
@@ -105,6 +105,16 @@ def swiglu(group, m, n, k):
     return FeedForward(group.size(), m, n, k, gate=True)
 
 
+def mlp_ar(group, m, n, k):
+    """An MLP with GELU and all rows on every rank."""
+    return FeedForward(group.size(), m, n, k, gate=False, split=Whole)
+
+
+def swiglu_ar(group, m, n, k):
+    """A SwiGLU with all rows on every rank."""
+    return FeedForward(group.size(), m, n, k, gate=True, split=Whole)
+
+
 def block(group, m, n, k, sequences, heads, groups):
     """A block with all rows on every rank."""
     return Block(group.size(), m, n, k, sequences, heads, groups, Whole)
@@ -115,4 +125,4 @@ def block_sp(group, m, n, k, sequences, heads, groups):
     return Block(group.size(), m, n, k, sequences, heads, groups, Split)
 
 
-MADE = {"mlp": mlp, "swiglu": swiglu, "block": block, "block_sp": block_sp}
+MADE = {"mlp": mlp, "swiglu": swiglu, "mlp_ar": mlp_ar, "swiglu_ar": swiglu_ar, "block": block, "block_sp": block_sp}

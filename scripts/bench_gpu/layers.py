@@ -2,6 +2,8 @@
 
     mlp           rows of X [M/d, K] on each rank;  Y = reduce_scatter(gelu(allgather(X) W1) W2)  is [M/d, K] on each rank.
     swiglu        the same with silu(. Wg) (. Wu) in place of gelu(. W1).
+    mlp_ar        rows of X and Y [M, K] on every rank;  Y = allreduce(gelu(X W1) W2). It can have a single row.
+    swiglu_ar     the same with silu(X Wg) (X Wu).
     block         a Llama block, X and Y [M, K] on every rank: RMS norm, causal attention with grouped heads and rotary
                   embeddings, allreduce, RMS norm, SwiGLU, allreduce.
     block_sp      the same with X and Y [M/d, K] on each rank: allgathers before both halves, reduce-scatters after them.
@@ -26,8 +28,10 @@ from variants import AHEAD, SEPARATE_ADD, BRACKET, EAGER, GET, GRAPH, LAST, PUT,
 CHANNELS = 128  # of a head
 BACKWARD = "_backward"
 PRODUCTS = {"mlp": 2, "swiglu": 3}  # number of matrices of N x K elements
+REDUCED = {f"{name}_ar": count for name, count in PRODUCTS.items()}
 BLOCKS = ["block", "block_sp"]
-OPERATIONS = [operation + suffix for suffix in ("", BACKWARD) for operation in (*BLOCKS, *PRODUCTS)]
+USUALLY = [operation + suffix for suffix in ("", BACKWARD) for operation in (*BLOCKS, *PRODUCTS)]
+OPERATIONS = [*USUALLY, *REDUCED]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -110,7 +114,7 @@ class Layer(cells.Cell):
     def weights(self):
         """Elements of all weight matrices."""
         if not self.size:
-            return PRODUCTS[self.forward] * self.n * self.k
+            return (PRODUCTS | REDUCED)[self.forward] * self.n * self.k
         return 3 * self.n * self.k + 2 * self.k**2 + 2 * self.size.groups * CHANNELS * self.k
 
     @property
@@ -229,6 +233,7 @@ OTHERS = [
 
 #: For each layer, a spec with neither slices nor a schedule.
 NATURAL = {operation: f"natural_{operation}" for name in PRODUCTS for operation in (name, name + BACKWARD)}
+NATURAL |= {name: f"natural_{name}" for name in REDUCED}
 NATURAL |= {name + suffix: f"llama_{name}{suffix}" for name in BLOCKS for suffix in ("", BACKWARD)}
 
 #: Labels that are timed by default, without --all: those that were the fastest of some row.
@@ -238,12 +243,17 @@ USUAL = ["whole", "whole, graph", "get, local last", "get, 2 streams", "get, gra
 
 def of_layer(layer):
     """The variants of a layer."""
-    if layer.operation in PRODUCTS:
+    if layer.operation in REDUCED:
+        own = [row for row in FEED_FORWARD if row[1] == "natural"]
+        specs = {}
+    elif layer.operation in PRODUCTS:
+        own = FEED_FORWARD
         specs = {form: MERGED.get((layer.operation, form), f"{layer.operation}_{form}") for form in ("slices", "p2p")}
     else:
+        own = OTHERS
         specs = {"whole": WHOLE.get(layer.operation, layer.operation), "cut": layer.operation}
     specs["natural"] = NATURAL[layer.operation]
-    rows = [(label, specs[form], *rest) for label, form, *rest in (FEED_FORWARD if layer.operation in PRODUCTS else OTHERS)]
+    rows = [(label, specs[form], *rest) for label, form, *rest in own]
     return [programs.Variant(spec, {**layer.params, **extra}, schedule, label=label) for label, spec, extra, schedule in rows]
 
 

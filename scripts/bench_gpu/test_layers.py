@@ -236,9 +236,10 @@ class Peers(WithoutTorch):
             for layer in layers.layers(4, layers.OPERATIONS):
                 made = set(server.load(layer.operation, **layer.sizes)["peers"])
                 self.assertLessEqual({"compute", "compute, graph", "eager", "compiled", "compiled, whole", "compiled, whole, graph"}, made, layer)
-                self.assertEqual("async_tp" in made, layer.forward != "block", "an allreduce has no overlapped form")
-                self.assertEqual("compute, whole" in made, layer.forward == "block", "nothing may be left out")
-                self.assertEqual("one_shot" in made, layer.forward == "block", "sums on every rank")
+                reduced = layer.forward in ("block", *layers.REDUCED)
+                self.assertEqual("async_tp" in made, not reduced, "an allreduce has no overlapped form")
+                self.assertEqual("compute, whole" in made, reduced, "nothing may be left out")
+                self.assertEqual("one_shot" in made, reduced, "sums on every rank")
                 self.assertEqual({f"{name}, graph" for name in ("one_shot", "async_tp")} & made, {f"{name}, graph" for name in {"one_shot", "async_tp"} & made})
                 self.assertEqual("overlapped" in made, layer.is_backward)
 
