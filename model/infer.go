@@ -46,7 +46,8 @@ func (in *inference) further(name text, d derived) {
 	}
 }
 
-// reducedAxis is an axis that an operation sums away. The author may list it in the result as r(extent), at index at.
+// reducedAxis is an axis that an operation reduces, by sum, max, min or prod.
+// The author may list it in the result as r(extent), at index at.
 type reducedAxis struct {
 	extent domain.Extent
 	at     int

@@ -30,7 +30,7 @@ func (r *rank) statement(s calls.Stmt) error {
 	}
 }
 
-// order runs the statements that order streams.
+// order issues an event record, the wait of a stream, or a delay.
 func (r *rank) order(s calls.Stmt) error {
 	switch s := s.(type) {
 	case *calls.EventRecord:

@@ -65,7 +65,7 @@ func fromModule(info *debug.BuildInfo) bool {
 	return info != nil && strings.HasPrefix(info.Main.Version, "v") && recorded(info)["vcs.revision"] == ""
 }
 
-// recorded returns the build information of Go.
+// recorded returns the settings that the go command recorded in this build, by key, such as vcs.revision.
 func recorded(info *debug.BuildInfo) map[string]string {
 	settings := map[string]string{}
 	if info != nil {

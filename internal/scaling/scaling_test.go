@@ -43,8 +43,8 @@ func render(tb testing.TB, program *hostir.Program) {
 	}
 }
 
-// processorTime returns the processor time that this process has used. Unlike wall-clock time it does not depend on
-// other load.
+// processorTime returns the processor time that this process has used. Unlike wall-clock time, it does not
+// count the time in which other processes run.
 func processorTime(tb testing.TB) time.Duration {
 	tb.Helper()
 	var used syscall.Rusage

@@ -40,7 +40,7 @@ func spelled(p *calls.Program, name string) int {
 	return count
 }
 
-// rewriteExpressions rewrites the expressions of statements and declarations.
+// rewriteExpressions rewrites the expressions of statements and of all declarations but meshes, which keep their expressions.
 func rewriteExpressions(p *calls.Program, r *calls.Rewriter) {
 	calls.RewriteAll(p.Body, r)
 	for _, d := range p.Declarations() {

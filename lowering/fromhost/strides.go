@@ -9,8 +9,8 @@ import (
 	"github.com/hirgen/hirgen/internal/base/lists"
 )
 
-// A walk is the aligned operands of one kernel. Every operand has a stride for each axis of the result; it is 0 for a broadcast
-// axis.
+// A walk has the axes over which a kernel iterates, and the stride of each operand and result along each axis. The stride along an axis
+// over which an operand is broadcast is 0.
 type walk struct {
 	extents []extents.Quantity
 	strides [][]extents.Quantity // by operand, then axis

@@ -91,7 +91,7 @@ func (p *part) follow(at int, writes bool, beside func(int) bool, pairs []pair) 
 	return pairs
 }
 
-// fill adds parts for the untouched elements of a run, between two indices of the order.
+// fill adds parts, read by reader, for the elements of a run that are in no part yet. order[first:end] are the parts within the run.
 func (h *history) fill(r run, reader, first, end int) {
 	var list []int32
 	low := r.low

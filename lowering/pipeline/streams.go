@@ -111,13 +111,15 @@ func (o *overlap) spread(loop *hostir.For) []hostir.Stmt {
 	stream, last := o.computeStream(loop.Var), loop.Body[len(loop.Body)-1]
 	caller := hostir.StreamRef{}
 	fork := follows(stream, caller, hostir.InfoFrom(loop, ""), o.whyFork(loop.Body))
-	forks := overSame(loop, hostir.InfoFrom(loop,
-		"initial waits stand in a loop of their own: below, an iteration would also wait for what the caller waits for by then"), fork)
 	join := follows(caller, stream, hostir.InfoFrom(last, ""), o.whyJoin(loop.Body))
 	var begin []hostir.Stmt
+	var forks hostir.Stmt
 	if o.program.Choices.Get(schedule.InitialWaits) == schedule.Fused {
 		fork.Note = "the compute stream waits for the caller, whatever that waits for by now"
-		begin, forks = append(begin, fork), nil
+		begin = append(begin, fork)
+	} else {
+		forks = overSame(loop, hostir.InfoFrom(loop,
+			"initial waits stand in a loop of their own: below, an iteration would also wait for what the caller waits for by then"), fork)
 	}
 	begin = append(begin, o.delay(loop)...)
 	hostir.RunOn(stream, begin...)

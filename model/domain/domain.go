@@ -24,8 +24,8 @@ const (
 	Device
 	// Stream iterations run as a pipeline over streams.
 	Stream
-	// Reduction iterations are summed away: the axis is in the logical domain of
-	// the result, not in its buffer.
+	// Reduction iterations are folded into one element, by sum, max, min or prod: the axis is
+	// in the logical domain of the result, not in its buffer.
 	Reduction
 	// Broadcast axes have one element that stands for any number of them.
 	Broadcast

@@ -10,7 +10,7 @@ import (
 	"github.com/hirgen/hirgen/model/grad"
 )
 
-// small has a small value for each parameter of the examples.
+// small has small values for the parameters of the example specs. A layer takes only its D from it.
 var small = map[string]int64{
 	"D": 2, "S": 2, "M": 16, "N": 12, "K": 8, "B": 2, "L": 4, "H": 4, "G": 2, "C": 4, "E": 16, "F": 12,
 }

@@ -17,7 +17,7 @@ var (
 	gradientSeed  = flag.Uint64("gradient-seed", 11, "the first one")
 )
 
-// TestGradientsOfRandomSpecs takes the gradients of random specs along directions, in float64.
+// TestGradientsOfRandomSpecs compares the gradients of random specs, along random directions, with finite differences in float64.
 func TestGradientsOfRandomSpecs(t *testing.T) {
 	for seed := range *gradientSeeds {
 		gradientsOfRandomSpecs(t, *gradientSeed+seed)

@@ -37,7 +37,8 @@ inline Steps steps_of(const Matrix& m, bool transposed) {
   return transposed ? Steps{m.stride, 1, m.leading()} : Steps{m.stride, m.leading(), 1};
 }
 
-/// One element of the result.
+/// The body of a kernel that computes a GEMM: a call computes the element of the result with the
+/// given index.
 struct Element {
   Steps a, b, c;
   int64_t m, n, k;

@@ -23,7 +23,7 @@ var tensorEntries = []Entry{
 		Text:    "A tensor can be split over a mesh axis only once, and can have only one Stream axis.",
 		Example: "hirgen: 1\nname: p\nmesh: {x: 2}\ntensors: {A: [DIDx, DIDx, 8]}\nops: [B = relu(A)]\n"},
 	{Code: BadReduction, Title: "a reduction axis that nothing reduces",
-		Text: "A result may list the axis that its operation sums over as r(extent), at the place that the axis has in the operand (for a " +
+		Text: "A result may list the axis that its operation reduces as r(extent), at the place that the axis has in the operand (for a " +
 			"product: at the end). Inputs and all other results have no reduction axis.",
 		Example: "hirgen: 1\nname: p\ntensors: {A: [2, 8], B: [8, r(2)]}\nops:\n  - B = sum(A, axis=0)\n"},
 	{Code: BadAxisCount, Title: "too few or too many axes",

@@ -126,7 +126,7 @@ func (p *parser) extent(stops string) domain.Extent {
 	return domain.Extent{Text: text, Size: size}
 }
 
-// withAxis are the operations of the model with an axis.
+// withAxis lists the kinds of operations that take the argument axis.
 var withAxis = []string{"reduce", "broadcast", "slice", "concat"}
 
 func (p *parser) referenceLine(list *[]domain.Operation) {

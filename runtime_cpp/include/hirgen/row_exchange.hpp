@@ -41,7 +41,8 @@ class RowExchange {
   /// The most ranks that exchange parts, without this one.
   static constexpr int kMostPeers = 15;
 
-  /// `shared` is the buffer in which rows arrive; its shape has the number of rows of a part.
+  /// `shared` is the buffer in which rows arrive; SharedShape::rows is the number of rows of a
+  /// part. `row_bytes` is the size of a row.
   RowExchange(const Shared& shared, size_t row_bytes)
       : shared_(&shared),
         list_{shared.rows(), row_bytes, shared.sequence_number(), shared.calls_of_rows()} {}
@@ -51,8 +52,9 @@ class RowExchange {
   /// Copies `part` to `out`, memory of `peer`, after the peer's ready flags, and sets the done
   /// flags there.
   void send(void* out, const void* part, int64_t peer, int64_t transfer);
-  /// Copies the local part to `out`, in the first inbox of this rank. Without this call, it is
-  /// already where it is used.
+  /// Adds a copy of the local part to this rank's own inbox. `out` is the address in the first
+  /// inbox; calls that use the second inbox copy to the same place there. A local part that is read
+  /// where it was computed needs no copy.
   void keep(void* out, const void* part) { list_.own = {out, part}; }
   /// Waits for the done flags of a transfer to this rank.
   void await(int64_t transfer) { peer_of(transfer).done_here = shared_->done(flag_of(transfer)); }
@@ -88,7 +90,7 @@ class RowExchange {
     return {*this, body};
   }
 
-  /// A copy of rows to the first inbox of a rank.
+  /// A copy of rows to an inbox of a rank. `out` is the address in the first inbox.
   struct Copy {
     void* out;
     const void* part;

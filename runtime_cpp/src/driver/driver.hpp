@@ -61,7 +61,8 @@ class Driver {
   uint64_t seed_of(int64_t call) const;
   /// Computes the inputs that a forward pass saves, for every checked call.
   void keep_saved_inputs();
-  /// Puts the inputs of one checked call on the device; call 0 is the first.
+  /// Puts the generated inputs of one checked call on the device; call 0 is the first. Inputs from
+  /// files are already there.
   void fill_inputs(int64_t call);
   /// Puts the same inputs into the reference, as whole tensors.
   void draw_whole_inputs(int64_t call);

@@ -48,8 +48,9 @@ void events_from_outside_are_refused() {
   static_cast<void>(cudaGetLastError());
 }
 
-/// A capture query of the legacy default stream fails while a blocking stream is captured, because
-/// it would wait for that stream. The query does not break the capture.
+/// cudaStreamIsCapturing of the legacy default stream fails while a blocking stream is captured,
+/// because work on the default stream would wait for that stream. The failed query does not
+/// invalidate the capture.
 void default_stream_beside_a_capture() {
   cudaStreamCaptureStatus status{};
   for (const bool blocking : {true, false}) {

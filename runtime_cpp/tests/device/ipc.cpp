@@ -1,4 +1,5 @@
-// CUDA IPC between processes: handles, and both ways of moving data with semaphores in memory.
+// Tests of CUDA IPC between processes: handles, and copies by put and by get, ordered by flags in
+// device memory.
 #include <cuda.h>
 #include <cuda_runtime.h>
 
