@@ -12,10 +12,10 @@ import (
 
 // Composites are the operations that Load expands into primitive ones, so that later stages see only primitive
 // operations. They compute in fp32 and round once: the gradients of layer_norm and rms_norm to the types of their
-// tensors, and other results to the element type of the first operand. where and split only choose elements.
+// tensors, and other results to the element type of the first operand. where and split only choose elements, and argmax is fp32.
 var Composites = []string{
 	"mean", "softmax", "softmax_grad", "log_softmax", "log_softmax_grad", "normalize", "normalize_grad", "layer_norm", "layer_norm_grad",
-	"rms_norm", "rms_norm_grad", "rope", "rope_grad", "where", "split", "dropout",
+	"rms_norm", "rms_norm_grad", "rope", "rope_grad", "where", "split", "dropout", "argmax",
 }
 
 // composite returns the rule that expands a composite operation. ok is false for other names.
@@ -23,6 +23,8 @@ func composite(name string) (rule operation, ok bool) {
 	switch name {
 	case "mean":
 		return operation{least: 1, most: 1, attrs: []string{"axis"}, expand: meanOf}, true
+	case "argmax":
+		return operation{least: 1, most: 1, attrs: []string{"axis"}, expand: argmax}, true
 	case "softmax":
 		return operation{least: 1, most: 1, attrs: []string{"axis", "causal", "split"}, expand: softmax}, true
 	case "softmax_grad":

@@ -29,6 +29,19 @@ func meanOf(e *expansion) {
 	e.resultBy("scale", []string{sum}, "by", formatFloat(1/float64(e.axesOf(0)[e.axis].Size)))
 }
 
+// argmax(X) is the first index at which X has its maximum along an axis, which the result does not have. It is infinity if no element
+// equals the maximum, which is NaN then.
+func argmax(e *expansion) {
+	x := e.arg(0)
+	hit := e.step("hit", "eq", []string{x, e.fold("max", "max", x)})
+	at := e.step("at", "positions", []string{x}, "axis", strconv.Itoa(e.axis))
+	for i := range len(e.axesOf(0)) - 1 - e.axis {
+		at = e.step("at_b", "broadcast", []string{at}, "axis", strconv.Itoa(i+1))
+	}
+	hits := e.step("hits", "masked", []string{e.step("before", "neg", []string{at}), hit})
+	e.add(e.src.out.value, "neg", []string{e.step("first", "max", []string{hits}, "axis", strconv.Itoa(e.axis))}, nil)
+}
+
 // shifted computes X - max X and its exponential.
 func (e *expansion) shifted(x string) (shifted, exp string) {
 	shifted = e.step("shifted", "sub", []string{x, e.fold("max", "max", x)})

@@ -66,6 +66,7 @@ var attentions = []opRow{
 // composites are expanded into primitives.
 var composites = []opRow{
 	{[]string{"mean(X, axis=i)"}, "the sum along an axis divided by its extent; without axis, along the last one"},
+	{[]string{"argmax(X, axis=i)"}, "the first index of the maximum along an axis, in fp32; infinity if the maximum is NaN"},
 	{[]string{"softmax(X, axis=i)"}, "exp(X - max X) over its sum along the axis"},
 	{[]string{"softmax(X, causal=true)", "softmax(X, causal=true, split=rows)"},
 		"the causal softmax of `X: [..., queries, keys]`: each query sees the keys up to its position, and the last query sees all. With " +

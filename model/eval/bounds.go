@@ -89,7 +89,7 @@ func (b *bounder) operation(op *model.Op, values map[string]*Array) {
 	}
 	for i, t := range op.Results() {
 		rounds = rounds || t.DType.Epsilon() > domain.FP32.Epsilon()
-		b.known[t] = &bounded{values[t.Name], rounded(t.DType, raw[i], made[i]), others[i], rounds, jumps}
+		b.known[t] = &bounded{values[t.Name], rounded(t.DType, raw[i], made[i], keptBy(op)), others[i], rounds, jumps}
 	}
 }
 
@@ -130,8 +130,28 @@ func (k *bounded) tighten() {
 	}
 }
 
+// kept is which results of an operation are not rounded, if their element type has them.
+type kept int
+
+const (
+	none  kept = iota
+	exact      // of a cast to 16 bits: those whose operand has no error
+	all        // those that are elements of operands, or small integers
+)
+
+// keptBy returns which results an operation does not round.
+func keptBy(op *model.Op) kept {
+	switch {
+	case op.Kind == model.OpCast && op.Out.DType.Epsilon() > domain.FP32.Epsilon():
+		return exact
+	case op.Kind == model.OpCast || chooses(op):
+		return all
+	}
+	return none
+}
+
 // rounded adds the rounding to an element type to the bound of results.
-func rounded(dtype domain.DType, raw, bound *Array) *Array {
+func rounded(dtype domain.DType, raw, bound *Array, keeps kept) *Array {
 	least := 0x1p-126
 	if row := dtype.Row(); row.Least != 0 {
 		least = math.Ldexp(1, row.Least)
@@ -140,6 +160,10 @@ func rounded(dtype domain.DType, raw, bound *Array) *Array {
 		e := bound.Data[i]
 		if math.IsNaN(e) {
 			e = math.Inf(1)
+		}
+		if keeps != none && (keeps == all || e == 0) && dtype.Round(v) == v {
+			bound.Data[i] = e
+			continue
 		}
 		if v = math.Abs(v); !math.IsInf(v, 0) && !math.IsNaN(v) {
 			e = math.Hypot(e, spread*(dtype.Epsilon()+0x1p-22)*max(v, least))

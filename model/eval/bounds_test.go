@@ -128,6 +128,23 @@ func mistakes(p *model.Pipeline, right map[string]*Array, try func(kind string, 
 
 // TestBoundsOfOverflow: an element that may overflow has an infinite bound, and so have all results that depend on it,
 // even NaN.
+// TestBoundsOfChosenElements: elements that an operation only chooses are not rounded. So a comparison of inputs decides its masks.
+func TestBoundsOfChosenElements(t *testing.T) {
+	p := mustLoad(t, "hirgen: 1\nname: p\ndtype: bf16\ntensors: {A: [2, 3], B: [2, 3]}\nops: [\"E = ge(A, B)\", \"M = masked(A, E)\", "+
+		"\"Y = max(M, axis=1)\", \"Z = argmax(A)\", \"W = where(E, A, B)\", \"V = neg(Z)\"]")
+	values, bounds, err := Bounds(p, map[string]*Array{
+		"A": array([]int64{2, 3}, 0.5, -1, 2, 3, 0.25, -0.75), "B": array([]int64{2, 3}, 1, -2, 2, 4, 1, 1),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]float64{"E": 0, "M": 0, "Y": 0, "Z": 1e-5, "W": 0.1} {
+		if largest := slices.Max(bounds[name].Data); largest > want {
+			t.Errorf("%s: values %v have bounds of up to %v", name, values[name].Data, largest)
+		}
+	}
+}
+
 func TestBoundsOfOverflow(t *testing.T) {
 	for op := range strings.SplitSeq("scale(N, by=2)/cos(N)/div(X, X)/mul(N, A)/sub(N, X)/max(N, axis=3)/prod(N, axis=3)/softmax(N)/"+
 		"matmul(A, N)/sum(N, axis=3)/attention(N, A, A)", "/") {

@@ -2,6 +2,7 @@ package eval
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/hirgen/hirgen/model/domain"
@@ -42,6 +43,18 @@ func TestCompositesAgainstFormulas(t *testing.T) {
 			if math.Abs(got-want(i)) > 1e-6 {
 				t.Errorf("%s: element %d is %v, not %v", op, i, got, want(i))
 			}
+		}
+	}
+}
+
+// argmax takes the first of equal maxima. A row with NaN has none.
+func TestArgmax(t *testing.T) {
+	p := mustLoad(t, "hirgen: 1\nname: p\ndtype: bf16\ntensors: {A: [3, 4]}\nops: [\"Y = argmax(A)\", \"Z = argmax(A, axis=0)\"]")
+	inf, nan := math.Inf(1), math.NaN()
+	values := mustEvaluate(t, p, map[string]*Array{"A": array([]int64{3, 4}, 1, 5, 5, -2, -inf, -inf, -3, -inf, 0, inf, nan, inf)})
+	for name, want := range map[string][]float64{"Y": {1, 2, inf}, "Z": {0, 2, inf, 2}} {
+		if got := values[name].Data; !slices.Equal(got, want) {
+			t.Errorf("%s = %v, want %v", name, got, want)
 		}
 	}
 }

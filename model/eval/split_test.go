@@ -45,6 +45,7 @@ var splits = map[string][][2]string{
 	"where":   {{"O = where(A, B, C)"}},
 	"dropout": {{"O = dropout(A, seed, p=0.5)"}}, "dropout_at": {{"O = dropout_at(A, seed, g, r, p=0.5, salt=0, width=1)"}},
 	"mean":         {{"O = mean(A)"}},
+	"argmax":       {{"O = argmax(A)"}},
 	"softmax":      {{"O = softmax(A)"}, {"O = softmax(S, causal=true, split=rows)", "O = softmax(S, causal=true)"}},
 	"softmax_grad": {{"O = softmax_grad(A, B)"}}, "log_softmax": {{"O = log_softmax(A)"}},
 	"log_softmax_grad": {{"O = log_softmax_grad(A, B)"}},

@@ -44,6 +44,7 @@ func init() {
 		"split":       {apply: split},
 		"concat":      {apply: concat},
 		"positions":   {kinds: allConstant},
+		"argmax":      {kinds: allConstant},
 		"scale":       {apply: scale},
 		"add":         {apply: add},
 		"sub":         {apply: sub},

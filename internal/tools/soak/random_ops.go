@@ -373,6 +373,8 @@ func (g *generator) composite() bool {
 		return false
 	}
 	switch fn {
+	case "mean", "argmax":
+		return g.alongAxis(op, v)
 	case "layer_norm":
 		op.read(g.inputLike(last, v), g.inputLike(last, v))
 	case "rms_norm":
@@ -421,6 +423,19 @@ func (g *generator) composite() bool {
 		return false // a reduction leaves no axis
 	}
 	g.add(op, v.axes, v)
+	return true
+}
+
+// alongAxis adds a composite whose result lacks an axis of its operand.
+func (g *generator) alongAxis(op Op, v *value) bool {
+	if len(v.axes) < 2 {
+		return false
+	}
+	at, like := g.IntN(len(v.axes)), v
+	if op.Fn == "argmax" {
+		like = v.as(domain.FP32)
+	}
+	g.add(op.with(g.axisAttr(at, len(v.axes))), slices.Delete(slices.Clone(v.axes), at, at+1), like)
 	return true
 }
 

@@ -40,6 +40,13 @@ HG_HOST_DEVICE inline float rounded(DType type, double raw, double bound) {
   return round_to(type, static_cast<float>(size + e)) < INFINITY ? static_cast<float>(e) : INFINITY;
 }
 
+/// The bound of a result that is an operand's element, or a small integer. It is not rounded if the
+/// type has it.
+HG_HOST_DEVICE inline float kept(DType type, float raw, double bound) {
+  return round_to(type, raw) == raw && bound == bound ? static_cast<float>(bound)
+                                                      : rounded(type, raw, bound);
+}
+
 /// Moves x within its bound e: up, down, to 0 if that is within e, and to 1 if x is not finite and
 /// may be any number. NaN that may be any number moves from 0.
 HG_HOST_DEVICE inline void ends(double x, double e, float (&moved)[4]) {
@@ -68,6 +75,12 @@ HG_HOST_DEVICE inline bool is_plain(UnaryFn fn) {
   }
 }
 
+/// Whether each result of a function is its operand, up to sign, or a small integer.
+HG_HOST_DEVICE inline bool chooses(UnaryFn fn) {
+  return fn.kind == UnaryFn::kAbs || fn.kind == UnaryFn::kNeg || fn.kind == UnaryFn::kRelu ||
+         fn.kind == UnaryFn::kReluGrad || fn.kind == UnaryFn::kSign;
+}
+
 /// Whether rounding of the operand may decide between results.
 HG_HOST_DEVICE inline bool decides(UnaryFn fn) {
   return fn.kind == UnaryFn::kReluGrad || fn.kind == UnaryFn::kRound || fn.kind == UnaryFn::kSign;
@@ -91,7 +104,9 @@ struct UnaryBound {
     double widest = 0;
     for (const float y : moved) widest = larger_of(widest, apart(y, raw[0]));
     if (decides(fn) && widest > 0) raise(jumps, 1);
-    bound[i] = rounded(dtype, raw[0], widest);
+    // A copy to fp32 keeps its operand. A copy to 16 bits may round what is not exact.
+    const bool copies = fn.kind == UnaryFn::kCopy && (dtype == DType::kFp32 || widest == 0);
+    bound[i] = chooses(fn) || copies ? kept(dtype, raw[0], widest) : rounded(dtype, raw[0], widest);
   }
 };
 
@@ -140,8 +155,10 @@ struct BinaryBound {
     }
     const bool compares = fn == BinaryFn::kGe || fn == BinaryFn::kGt || fn == BinaryFn::kEq;
     const bool masks = fn == BinaryFn::kKeep || fn == BinaryFn::kDrop || fn == BinaryFn::kMasked;
+    const bool chooses = compares || masks || fn == BinaryFn::kMax || fn == BinaryFn::kMin;
     if ((compares && widest > 0) || (masks && of_b > 0)) raise(jumps, 1);
-    bound[i] = rounded(dtype, value_of(fn, x, y), widest);
+    const float raw = value_of(fn, x, y);
+    bound[i] = chooses ? kept(dtype, raw, widest) : rounded(dtype, raw, widest);
   }
 };
 
@@ -208,7 +225,8 @@ struct ReduceBound {
     } else if (unsure) {
       widest = INFINITY;
     }
-    bound[i] = rounded(dtype, raw, widest);
+    const bool chooses = fn == ReduceFn::kMax || fn == ReduceFn::kMin;
+    bound[i] = chooses ? kept(dtype, folds[0], widest) : rounded(dtype, raw, widest);
   }
 };
 
