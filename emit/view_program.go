@@ -99,7 +99,7 @@ func command(spec string, flags []string) string {
 func (f *form) types() {
 	for _, d := range f.calls.Types {
 		f.view.Types = append(f.view.Types, *d.Row())
-		if header := d.Row().Header; header != "" {
+		if header := d.Row().Header; header != "" && !slices.Contains(f.view.TypeHeaders, header) {
 			f.view.TypeHeaders = append(f.view.TypeHeaders, header)
 		}
 	}

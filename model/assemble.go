@@ -44,9 +44,9 @@ func assemble(src *source, overrides map[string]int64, list *diag.List) *Pipelin
 	a.name()
 	a.parameters()
 	a.meshes()
-	if a.dtype = a.elementType(src.dtype, defaultDType); a.dtype.IsInteger() {
-		a.list.Add(src.dtype.pos, diag.UnknownDType, "%s is for single inputs: nothing is computed in it", a.dtype).
-			WithHint("declare the input S: {axes: [1], dtype: %s}", a.dtype)
+	if a.dtype = a.elementType(src.dtype, defaultDType); !a.dtype.Computes() {
+		a.list.Add(src.dtype.pos, diag.UnknownDType, "%s is for single tensors: nothing is computed in it", a.dtype).
+			WithHint("declare a tensor S: {axes: [1], dtype: %s}", a.dtype)
 	}
 	a.declareTensors()
 	a.operations()

@@ -149,7 +149,7 @@ func (a *assembler) castsMask(so *sourceOp) bool {
 		return false
 	}
 	of, mask := a.tensors[so.args[0].value], a.tensors[so.args[1].value]
-	return of != nil && mask != nil && of.DType != mask.DType && !of.DType.IsInteger()
+	return of != nil && mask != nil && of.DType != mask.DType && of.DType.Computes()
 }
 
 // masked converts the mask of an operation to the element type of the other operand.

@@ -65,15 +65,19 @@ func inferCast(in *inference) bool {
 	return in.dtype != ""
 }
 
-// computesInFloats refuses integers in operations that do more than move or cast their operands.
+// computesInFloats refuses integers and types of 8 bits in operations that do more than move or cast their operands.
 func (in *inference) computesInFloats() bool {
 	for i, t := range in.op.In {
-		if !t.DType.IsInteger() || in.rule.kind == OpCast || in.rule.kind == OpPositions || in.rule.kind == OpDropout && i == 1 ||
+		if t.DType.Computes() || in.rule.kind == OpCast || in.rule.kind == OpPositions || in.rule.kind == OpDropout && i == 1 ||
 			in.rule.kind.Moves() {
 			continue
 		}
-		in.a.list.Add(in.src.args[i].pos, diag.DTypeMismatch, "%s computes in no integers, and %s is %s", in.src.fn.value, t.Name, t.DType).
-			WithHint("convert it with cast(%s, dtype=fp32)", t.Name)
+		kind, other := "integers", domain.FP32
+		if !t.DType.IsInteger() {
+			kind, other = "numbers of 8 bits", domain.BF16
+		}
+		in.a.list.Add(in.src.args[i].pos, diag.DTypeMismatch, "%s computes in no %s, and %s is %s", in.src.fn.value, kind, t.Name, t.DType).
+			WithHint("convert it with cast(%s, dtype=%s)", t.Name, other)
 		return false
 	}
 	return true

@@ -168,11 +168,11 @@ func (a Attr) String() string {
 // Results lists the results of an operation.
 func (o *Op) Results() []*Tensor { return append([]*Tensor{o.Out}, o.More...) }
 
-// UsualDType returns the most common element type of the declared tensors, without integers. The default is bf16.
+// UsualDType returns the most common element type of the declared tensors in which operations compute. The default is bf16.
 func (p *Pipeline) UsualDType() domain.DType {
 	usual, counts := defaultDType, map[domain.DType]int{}
 	for _, t := range p.Tensors {
-		if t.Annotated && !t.DType.IsInteger() {
+		if t.Annotated && t.DType.Computes() {
 			if counts[t.DType]++; counts[t.DType] > counts[usual] {
 				usual = t.DType
 			}

@@ -3,11 +3,13 @@ package runtime_cpp
 import (
 	"flag"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"text/template"
 
 	"github.com/hirgen/hirgen/calls/collective"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -22,17 +24,24 @@ var headers = map[string]string{
 // clang-format off
 
 /// Types that operations compute in. row(enumerator, name, C++ type, number in the C ABI, bytes,
-/// bits after the point, name in safetensors files, types for cuBLASLt, cuDNN and tensor cores)
+/// bits after the point, name in safetensors files, types for cuBLASLt, cuDNN and tensor cores,
+/// exponent of the smallest normal number)
 #define HG_NUMBER_TYPES(row)
 {{- range .Types}}{{if .CUDA}} \
-  row({{enumerator (print .Name)}}, {{.Name}}, {{.Cpp}}, {{.ABI}}, {{.Bytes}}, {{.Digits}}, {{.Stored}}, {{.CUDA}}, {{.CuDNN}}, {{.PTX}}){{end}}{{end}}
+  row({{enumerator (print .Name)}}, {{.Name}}, {{.Cpp}}, {{.ABI}}, {{.Bytes}}, {{.Digits}}, {{.Stored}}, {{.CUDA}}, {{.CuDNN}}, {{.PTX}}, {{or .Least -126}}){{end}}{{end}}
+
+/// Numbers of 8 bits. Operations only move and convert them.
+#define HG_SHORT_TYPES(row)
+{{- range .Types}}{{if .Name.Saturates}} \
+  row({{enumerator (print .Name)}}, {{.Name}}, {{.Cpp}}, {{.ABI}}, {{.Bytes}}, {{.Digits}}, {{.Stored}}, , , , {{.Least}}){{end}}{{end}}
 
 /// Integers. No operation computes in them.
 #define HG_INTEGER_TYPES(row)
-{{- range .Types}}{{if not .CUDA}} \
-  row({{enumerator (print .Name)}}, {{.Name}}, {{.Cpp}}, {{.ABI}}, {{.Bytes}}, {{.Digits}}, {{.Stored}}, {{.CUDA}}, {{.CuDNN}}, {{.PTX}}){{end}}{{end}}
+{{- range .Types}}{{if .Name.IsInteger}} \
+  row({{enumerator (print .Name)}}, {{.Name}}, {{.Cpp}}, {{.ABI}}, {{.Bytes}}, {{.Digits}}, {{.Stored}}, , , , ){{end}}{{end}}
 
-#define HG_TYPES(row) HG_NUMBER_TYPES(row) HG_INTEGER_TYPES(row)
+#define HG_FLOAT_TYPES(row) HG_NUMBER_TYPES(row) HG_SHORT_TYPES(row)
+#define HG_TYPES(row) HG_FLOAT_TYPES(row) HG_INTEGER_TYPES(row)
 
 // clang-format on
 `,
@@ -41,7 +50,7 @@ var headers = map[string]string{
 // Code generated from model/domain/element_types.go by scripts/gen.sh; DO NOT EDIT.
 #pragma once
 
-{{range .Types}}{{if .Header}}#include <{{.Header}}>
+{{range .Headers}}{{if .}}#include <{{.}}>
 {{end}}{{end}}`,
 
 	"function_rows.hpp": `// Elementwise functions and reductions, as macros that call their argument for each row.
@@ -104,6 +113,7 @@ func TestRowsHeader(t *testing.T) {
 	rows := map[string]any{
 		"Types": domain.ElementTypes, "Functions": domain.Functions, "Folds": domain.Folds, "Collectives": collective.Rows(),
 	}
+	rows["Headers"] = slices.Compact(lists.Map(domain.ElementTypes, func(e domain.ElementType) string { return e.Header }))
 	parser := template.New("").Funcs(template.FuncMap{"enumerator": domain.Enumerator, "sliced": func(r *collective.Row) bool {
 		sent, received := r.Slices(2)
 		return sent+received > 2

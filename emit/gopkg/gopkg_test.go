@@ -46,7 +46,7 @@ func TestVariables(t *testing.T) {
 // TestTakenNames finds the exported names of a package without tensors, and the methods of Program.
 func TestTakenNames(t *testing.T) {
 	files, err := Files(Program{Name: "q", Module: "example/q",
-		Tensors: lists.Map(domain.DTypes, func(t domain.DType) Tensor { return Tensor{Name: "A" + string(t), Type: t, Output: true} })})
+		Tensors: lists.Map(domain.AllDTypes, func(t domain.DType) Tensor { return Tensor{Name: "A" + string(t), Type: t, Output: true} })})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ var taken = strings.Fields(`Close Code CodeDevice CodeEnvironment CodeInternal C
 	Error Open Options Program Run Status Tensor` + types + strings.ReplaceAll(types, " ", " To"))
 
 // types has the element types that Go lacks.
-var types = strings.ToUpper(domain.Lacking)
+var types = strings.ReplaceAll(strings.ToUpper(domain.Lacking), "_", "")
 
 // moduleElement matches one element of a module path, between slashes.
 var moduleElement = regexp.MustCompile(`^[A-Za-z0-9_~-]+(?:\.[A-Za-z0-9_~-]+)*$`)

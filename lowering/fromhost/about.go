@@ -23,8 +23,8 @@ func (b *builder) describe() {
 	for i, t := range b.tensors {
 		about.Tensors = append(about.Tensors, b.interfaceTensor(t, b.out.Arguments[i].Mesh, sums[t.Name]))
 	}
-	for _, d := range domain.DTypes {
-		if slices.ContainsFunc(p.Tensors, func(t *hostir.Tensor) bool { return t.DType == d }) {
+	for _, d := range domain.AllDTypes {
+		if !d.IsInteger() && slices.ContainsFunc(p.Tensors, func(t *hostir.Tensor) bool { return t.DType == d }) {
 			about.Types = append(about.Types, d)
 		}
 	}

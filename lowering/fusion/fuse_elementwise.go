@@ -114,7 +114,7 @@ func (f *fuser) group() {
 func (f *fuser) groupOfReaders(s hostir.Stmt) *kernelGroup {
 	out, readers := hostir.Result(s), f.readers[hostir.Result(s)]
 	_, ends := s.(*hostir.Concat)
-	if ends || len(readers) == 0 {
+	if ends || len(readers) == 0 || out.DType.Saturates() { // a kernel has fp32 values, but nothing may read past the largest number
 		return nil
 	}
 	first := readers[len(readers)-1]

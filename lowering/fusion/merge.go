@@ -158,7 +158,8 @@ func (f *fuser) foldNarrow() {
 		if !ok || rowWise(s) || hostir.MayMove(s) || r.Out.DType != domain.FP32 || r.In.Axes[r.Axis].Size == 1 {
 			continue
 		}
-		if cast, ok := f.maker[r.In].(*hostir.Cast); ok && hostir.SameAxes(cast.In, cast.Out) && cast.In.Mesh == cast.Out.Mesh {
+		cast, ok := f.maker[r.In].(*hostir.Cast)
+		if ok && cast.In.DType.Computes() && hostir.SameAxes(cast.In, cast.Out) && cast.In.Mesh == cast.Out.Mesh {
 			k := slices.Index(hostir.Live(cast.Out), r.Axis)
 			r.In, r.Axis = cast.In, hostir.Live(cast.In)[k]
 		}

@@ -8,14 +8,16 @@ import (
 // DType is an element type.
 type DType string
 
-// The element types. GEMMs of 16-bit types accumulate in fp32. Integers are only seeds, positions and masks;
-// operations do not compute in them.
+// The element types. GEMMs of 16-bit types accumulate in fp32. Integers are only seeds, positions and masks, and types of
+// 8 bits are only moved and converted: operations do not compute in them.
 const (
-	FP32  DType = "fp32"
-	FP16  DType = "fp16"
-	BF16  DType = "bf16"
-	Int32 DType = "int32"
-	Int64 DType = "int64"
+	FP32    DType = "fp32"
+	FP16    DType = "fp16"
+	BF16    DType = "bf16"
+	FP8E4M3 DType = "fp8_e4m3"
+	FP8E5M2 DType = "fp8_e5m2"
+	Int32   DType = "int32"
+	Int64   DType = "int64"
 )
 
 // An ElementType is an element type: its format, and its names in the languages and libraries that hirgen writes for. The
@@ -23,9 +25,9 @@ const (
 type ElementType struct {
 	Name   DType
 	Cpp    string
-	Header string // of CUDA, which declares Cpp; empty for types that every language has
-	NCCL   string
-	CUDA   string   // for cuBLASLt; empty for integers, in which operations do not compute
+	Header string   // of CUDA, which declares Cpp; empty for types that every language has
+	NCCL   string   // of the same size, for types that NCCL only moves
+	CUDA   string   // for cuBLASLt; empty for types in which operations do not compute
 	CuDNN  string   // in cuDNN
 	PTX    string   // in products of tensor cores
 	Stored string   // in safetensors files
@@ -35,8 +37,8 @@ type ElementType struct {
 	Bytes  int64
 	Digits int // bits after the point; integers are checked like fp32
 
-	// Least is the exponent of the smallest normal number, and Largest the largest finite number. Only types of 16 bits have them,
-	// because numbers are rounded to fp32 first.
+	// Least is the exponent of the smallest normal number, and Largest the largest finite number. Only types of at most 16 bits
+	// have them, because numbers are rounded to fp32 first.
 	Least   int
 	Largest float64
 }
@@ -48,6 +50,9 @@ var ElementTypes = []ElementType{
 	{FP16, "__half", "cuda_fp16.h", "ncclFloat16", "CUDA_R_16F", "HALF", "f16", "F16", "float16", []string{"half", "f16"}, 1, 2, 10,
 		-14, 65504},
 	{FP32, "float", "", "ncclFloat32", "CUDA_R_32F", "FLOAT", "f32", "F32", "float32", []string{"float", "f32"}, 0, 4, 23, 0, 0},
+	{FP8E4M3, "__nv_fp8_e4m3", "cuda_fp8.h", "ncclUint8", "", "", "", "F8_E4M3", "float8_e4m3fn", []string{"fp8", "float8", "e4m3"}, 5, 1,
+		3, -6, 448},
+	{FP8E5M2, "__nv_fp8_e5m2", "cuda_fp8.h", "ncclUint8", "", "", "", "F8_E5M2", "float8_e5m2", []string{"e5m2"}, 6, 1, 2, -14, 57344},
 	{Int32, "int32_t", "", "ncclInt32", "", "", "", "I32", "int32", []string{"int", "i32"}, 3, 4, 23, 0, 0},
 	{Int64, "int64_t", "", "ncclInt64", "", "", "", "I64", "int64", []string{"long", "i64"}, 4, 8, 23, 0, 0},
 }
@@ -74,10 +79,10 @@ func init() {
 
 // Alias returns the name of the type in emitted C++. Integers have no alias.
 func (t ElementType) Alias() string {
-	if t.CUDA != "" {
-		return string(t.Name)
+	if t.Name.IsInteger() {
+		return t.Cpp
 	}
-	return t.Cpp
+	return string(t.Name)
 }
 
 // Row returns the row of an element type, or the first row for an unknown type.
@@ -93,18 +98,24 @@ func (t DType) Row() *ElementType {
 // Size is the size of one element in bytes.
 func (t DType) Size() int64 { return t.Row().Bytes }
 
-// IsInteger reports whether a type is an integer type, in which operations do not compute.
-func (t DType) IsInteger() bool { return t.Row().CUDA == "" }
+// Computes reports whether operations compute in a type. They only move and cast integers and numbers of 8 bits.
+func (t DType) Computes() bool { return t.Row().CUDA != "" }
+
+// IsInteger reports whether a type is an integer type.
+func (t DType) IsInteger() bool { return !t.Computes() && !t.Saturates() }
+
+// Saturates reports whether a number beyond the largest one becomes the largest one, and not an infinity.
+func (t DType) Saturates() bool { return t.Row().Bytes == 1 }
 
 // Epsilon returns the distance from 1 to the next number of a type.
 func (t DType) Epsilon() float64 { return math.Ldexp(1, -t.Row().Digits) }
 
-// Constant returns the name of the type's constant in this package: "BF16", "Int32".
+// Constant returns the name of the type's constant in this package: "BF16", "FP8E4M3", "Int32".
 func (t DType) Constant() string {
 	if t.IsInteger() {
 		return strings.ToUpper(string(t[:1])) + string(t[1:])
 	}
-	return strings.ToUpper(string(t))
+	return strings.ToUpper(strings.ReplaceAll(string(t), "_", ""))
 }
 
 // The values of an input when a program checks itself: Fills lists them. An exact check uses small integers in place of

@@ -6,15 +6,17 @@ import (
 	"strings"
 )
 
-// Round returns the value of the element type that is nearest to v, ties to even. It returns an infinity beyond the
-// largest value. Integers are only copied, so Round returns them unchanged.
+// Round returns the value of the element type that is nearest to v, ties to even. Beyond the largest value it returns an
+// infinity, or the largest value of a type that saturates. Integers are only copied, so Round returns them unchanged.
 func (t DType) Round(v float64) float64 {
 	row, single := t.Row(), float64(float32(v))
 	switch {
-	case row.CUDA == "":
+	case t.IsInteger():
 		return v
 	case row.Largest == 0:
 		return single
+	case t.Saturates():
+		single = max(-row.Largest, min(single, row.Largest))
 	}
 	return roundTo(single, row.Digits, row.Least, row.Largest)
 }

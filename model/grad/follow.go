@@ -137,7 +137,7 @@ func (u use) wants(operand int) bool {
 func (b *backward) seed() {
 	for _, t := range b.pipeline.Outputs {
 		if b.active[t] {
-			v := b.note(value{b.names.fresh("d" + t.Name), b.axes(t), t.DType, t.Mesh})
+			v := b.note(value{b.names.fresh("d" + t.Name), b.axes(t), b.typeOf(t), t.Mesh})
 			b.given = append(b.given, Gradient{v.name, t})
 			b.parts[t] = []part{{value: v}}
 			if b.uses[t] == 0 {

@@ -32,7 +32,7 @@ func (u use) give(operand int, r result, along []domain.Axis) {
 		return
 	}
 	t := u.In[operand]
-	if dtype := t.DType; dtype != r.dtype {
+	if dtype := u.typeOf(t); dtype != r.dtype {
 		r = cast(u.named("d"+t.Name+"_"+string(r.dtype), r), dtype)
 	}
 	u.flow(operand, u.named(u.partName(t, r, along), r), along)
@@ -55,10 +55,19 @@ func (u use) flow(operand int, v value, along []domain.Axis) {
 		return
 	}
 	t := u.In[operand]
-	u.parts[t] = append(u.parts[t], part{u.typed(v, t.DType), along, u.Out[0].Name})
+	u.parts[t] = append(u.parts[t], part{u.typed(v, u.typeOf(t)), along, u.Out[0].Name})
 	if u.uses[t]--; u.uses[t] == 0 {
 		u.finish(t)
 	}
+}
+
+// typeOf returns the type of the gradient of a tensor: its own, but not a type in which nothing is computed. So a gradient
+// passes through casts to 8 bits as if they rounded nothing.
+func (b *backward) typeOf(t *model.Tensor) domain.DType {
+	if t.DType.Computes() {
+		return t.DType
+	}
+	return b.pipeline.UsualDType()
 }
 
 func cast(v value, dtype domain.DType) result {

@@ -20,6 +20,9 @@ func (b *backward) full(v value, t *model.Tensor) value {
 
 // zeros returns zeros with the shape of a tensor of the forward pass.
 func (b *backward) zeros(t value) value {
+	if !t.dtype.Computes() {
+		t = b.typed(t, b.pipeline.UsualDType())
+	}
 	return b.named(t.name+"_zeros", like("gt", t, t))
 }
 

@@ -121,12 +121,12 @@ func (w *writer) meshes() {
 // tensors declares the inputs, the saved tensors and the gradients.
 func (w *writer) tensors() {
 	read := reads(w.ops)
-	given := section{title: "The gradients of the outputs."}
+	given := section{title: "The gradients of the outputs.", back: true}
 	inputs := section{title: "Inputs of the forward pass."}
 	saved := section{title: "Saved by the forward pass, which has them as outputs."}
 	anew := section{title: "Computed anew.", reduced: true}
-	between := section{title: "Gradients of results."}
-	gradients := section{title: "The gradients, each of which lies as its tensor does."}
+	between := section{title: "Gradients of results.", back: true}
+	gradients := section{title: "The gradients, each of which lies as its tensor does.", back: true}
 	for _, g := range w.Given {
 		given.add(g.Name, g.Of)
 	}
@@ -169,7 +169,7 @@ func (w *writer) declare(sections ...section) {
 			w.comment("  ", s.title)
 		}
 		for i, name := range s.names {
-			w.add(fmt.Sprintf("  %-*s %s", longest+1, name+":", w.declaration(s.like[i], s.reduced)))
+			w.add(fmt.Sprintf("  %-*s %s", longest+1, name+":", w.declaration(s.like[i], s)))
 		}
 	}
 }
@@ -180,6 +180,7 @@ type section struct {
 	names   []string
 	like    []*model.Tensor // whose axes they have
 	reduced bool            // with the axes that were summed
+	back    bool            // gradients; typeOf gives their types
 }
 
 func (s *section) add(name string, t *model.Tensor) {
@@ -188,10 +189,13 @@ func (s *section) add(name string, t *model.Tensor) {
 
 // declaration prints the axes and type of a tensor. Reduction axes are shown only for the result of the operation
 // that reduces them.
-func (w *writer) declaration(t *model.Tensor, reduced bool) string {
-	axes := w.axes(t)
-	if reduced {
+func (w *writer) declaration(t *model.Tensor, s section) string {
+	axes, dtype := w.axes(t), t.DType
+	if s.reduced {
 		axes = t.Axes
+	}
+	if s.back && !dtype.Computes() {
+		dtype = w.dtype
 	}
 	text := "[" + lists.Join(axes, func(a domain.Axis) string {
 		switch {
@@ -202,12 +206,12 @@ func (w *writer) declaration(t *model.Tensor, reduced bool) string {
 		}
 		return a.String()
 	}) + "]"
-	if t.DType == w.dtype && t.Mesh == w.pipeline.Meshes[0] {
+	if dtype == w.dtype && t.Mesh == w.pipeline.Meshes[0] {
 		return text
 	}
 	text = "{axes: " + text
-	if t.DType != w.dtype {
-		text += ", dtype: " + string(t.DType)
+	if dtype != w.dtype {
+		text += ", dtype: " + string(dtype)
 	}
 	if t.Mesh != w.pipeline.Meshes[0] {
 		text += ", mesh: " + t.Mesh.Name

@@ -35,7 +35,7 @@ int main() {
   expect(x[0] == 3.375F && x[1] == -8.0F, "the function");
 
   constexpr hirgen::DType kType = hirgen::DType::kDl16;
-  expect(hirgen::size_of(kType) == 2 && static_cast<int>(kType) == 5,
+  expect(hirgen::size_of(kType) == 2 && static_cast<int>(kType) == 7,
          "the size or the number of the type");
   expect(hirgen::round_to(kType, 513.5F / 512) == 514.0F / 512 &&
              hirgen::round_to(kType, -0x1p-39F) == -0x1p-39F,

@@ -19,7 +19,7 @@ def element_type(scratch):
     rows = "model/domain/element_types.go"
     a.insert(rows, r'^\tBF16 +DType = "bf16"', '\tDL16 DType = "dl16"')
     a.insert(rows, r"^var ElementTypes = \[\]ElementType\{",
-             '\t{DL16, "__dl16", "cuda_dl16.h", "ncclDl16", "CUDA_R_16DL", "DL16", "dl16", "DL16", "dl16", nil, 5, 2, 9, -30, 0x1.FF8p31},')
+             '\t{DL16, "__dl16", "cuda_dl16.h", "ncclDl16", "CUDA_R_16DL", "DL16", "dl16", "DL16", "dl16", nil, 7, 2, 9, -30, 0x1.FF8p31},')
     a.write("emit/gopkg/element/dl16.go", GO_TYPE)
     a.write("runtime_cpp/cpu/include/cuda_dl16.h", CPP_TYPE)
     a.insert("runtime_cpp/cpu/include/nccl.h", r"^  ncclInt8 = 0,", "  ncclDl16 = 99,")

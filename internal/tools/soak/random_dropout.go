@@ -39,13 +39,17 @@ func (g *generator) meshName(v *value) string {
 	return v.mesh.Name
 }
 
-// integers declares an input and sometimes reshards it. It removes integers from the known tensors, because few
-// operations read them.
+// integers declares an input and sometimes reshards it. It forgets tensors of types that few operations read.
 func (g *generator) integers(shape []int64, dtype domain.DType, m Mesh) *value {
 	v := g.inputOf(shape, dtype, m)
 	if g.chance(0.2) {
 		v = g.laidResult(on("set", v), g.placed(shape, m, 0.5, 0.2), v)
 	}
-	g.known = slices.DeleteFunc(g.known, func(k *value) bool { return k.dtype.IsInteger() })
+	g.forget()
 	return v
+}
+
+// forget removes tensors from the known ones if operations do not compute in their types.
+func (g *generator) forget() {
+	g.known = slices.DeleteFunc(g.known, func(k *value) bool { return !k.dtype.Computes() })
 }

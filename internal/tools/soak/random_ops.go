@@ -249,10 +249,23 @@ func (g *generator) axisAttr(at, axes int) Attr {
 	return number("axis", int64(at))
 }
 
+// cast casts a tensor, sometimes by way of a type of 8 bits and of moves.
 func (g *generator) cast() bool {
-	v := g.any()
-	to := pick(g, domain.DTypes...)
-	g.add(on("cast", v).with(word("dtype", string(to))), v.axes, v.as(to))
+	v, first := g.any(), len(g.known)
+	cast := func(types ...domain.DType) {
+		to := pick(g, types...)
+		v = g.add(on("cast", v).with(word("dtype", string(to))), v.axes, v.as(to))
+	}
+	if g.chance(0.3) {
+		cast(domain.FP8E4M3, domain.FP8E5M2)
+		known := g.known
+		for g.known = known[first:]; g.chance(0.5); {
+			pick(g, g.set, g.permute, g.broadcast)()
+		}
+		v, g.known = g.any(), append(known[:first:first], g.known...)
+	}
+	cast(domain.DTypes...)
+	g.forget()
 	return true
 }
 
@@ -303,7 +316,7 @@ func (g *generator) binary() bool {
 // mask returns a new tensor that selects elements of v.
 func (g *generator) mask(v *value) *value {
 	input, dtype := g.inputOf, pick(g, domain.AllDTypes...)
-	if dtype.IsInteger() {
+	if !dtype.Computes() {
 		input = g.integers
 	}
 	return input(v.shape()[g.IntN(len(v.axes)):], dtype, v.mesh)

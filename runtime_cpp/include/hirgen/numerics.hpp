@@ -24,9 +24,9 @@ HG_HOST_DEVICE inline void narrow(float x, T& out) {
   out = static_cast<T>(x);
 }
 
-/// W adjacent elements, at a multiple of 16 bytes if W > 1.
+/// W adjacent elements, at a multiple of their size, but of 16 bytes if they have more.
 template <typename T, int W>
-struct alignas(W == 1 ? alignof(T) : 16) Pack {
+struct alignas(sizeof(T) * W < 16 ? sizeof(T) * W : 16) Pack {
   T value[W];
 };
 
@@ -147,7 +147,7 @@ HG_HOST_DEVICE inline float round_to(DType type, float x) {
 #define HG_CASE(enumerator, name, element, ...) \
   case DType::enumerator:                       \
     return round_as<element>(x);
-    HG_NUMBER_TYPES(HG_CASE)
+    HG_FLOAT_TYPES(HG_CASE)
 #undef HG_CASE
     default:
       return x;  // integers

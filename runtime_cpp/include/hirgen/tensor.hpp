@@ -11,8 +11,8 @@
 
 namespace hirgen {
 
-/// Element types. Values are stable: they are part of the C ABI. No operation computes in integers:
-/// they hold seeds, positions and masks.
+/// Element types. Values are stable: they are part of the C ABI. No operation computes in integers,
+/// which hold seeds, positions and masks, nor in types of 8 bits.
 #define HG_ENUMERATOR(enumerator, name, type, value, ...) enumerator = (value),
 enum class DType : int { HG_TYPES(HG_ENUMERATOR) };
 #undef HG_ENUMERATOR
@@ -32,7 +32,7 @@ constexpr size_t size_of(DType type) {
   return 0;
 }
 
-/// The spec's spelling of an element type: "fp32", "fp16", "bf16", "int32", "int64".
+/// The spec's spelling of an element type: "fp32", "fp8_e4m3", "int32".
 const char* spelling(DType type);
 
 /// One axis of a tensor's buffer, in logical order. A reduction axis is not listed.

@@ -6,7 +6,7 @@ from ctypes import c_char_p, c_int32, c_int64, c_uint8, c_uint16, c_uint64, c_vo
 import torch
 
 _CPU, _CUDA = 1, 2  # DLDeviceType
-_INT, _FLOAT, _BFLOAT = 0, 2, 4  # DLDataTypeCode
+_INT, _UINT, _FLOAT, _BFLOAT = 0, 1, 2, 4  # DLDataTypeCode
 _CAPSULE = b"dltensor"  # has to live as long as the capsule
 
 
@@ -38,11 +38,15 @@ def _code(dtype: torch.dtype) -> int:
     """DLPack's code of integers and floating-point numbers."""
     if dtype == torch.bfloat16:
         return _BFLOAT
+    if dtype == torch.uint8:
+        return _UINT
     return _FLOAT if dtype.is_floating_point else _INT
 
 
 def tensor_over(pointer: int, shape: tuple[int, ...], dtype: torch.dtype, device: torch.device) -> torch.Tensor:
     """A contiguous tensor over memory of `device` that outlives it."""
+    if dtype.is_floating_point and dtype.itemsize == 1:  # PyTorch may not know DLPack's codes of such types
+        return tensor_over(pointer, shape, torch.uint8, device).view(dtype)
     managed = _ManagedTensor(
         data=pointer,
         device_type=_CPU if device.type == "cpu" else _CUDA,

@@ -63,7 +63,7 @@ struct Request {
 };
 
 fe::DataType_t cudnn_type(DType type) {
-#define HG_CUDNN(enumerator, name, element, value, bytes, digits, stored, cuda, cudnn, ptx) \
+#define HG_CUDNN(enumerator, name, element, value, bytes, digits, stored, cuda, cudnn, ...) \
   if (type == DType::enumerator) return fe::DataType_t::cudnn;
   HG_NUMBER_TYPES(HG_CUDNN)
 #undef HG_CUDNN

@@ -34,11 +34,11 @@ HG_DEVICE void multiply_add(Fragment<N>& sums, int j, const uint32_t (&a)[4], ui
                             uint32_t b1) {
   float &c0 = sums.value[0][j], &c1 = sums.value[0][j + 1];
   float &c2 = sums.value[1][j], &c3 = sums.value[1][j + 1];
-#define HG_MMA(enumerator, name, element, value, bytes, digits, stored, cuda, cudnn, ptx) \
-  if constexpr (std::is_same_v<T, element>)                                               \
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." #ptx "." #ptx                   \
-                 ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"   \
-                 : "+f"(c0), "+f"(c1), "+f"(c2), "+f"(c3)                                 \
+#define HG_MMA(enumerator, name, element, value, bytes, digits, stored, cuda, cudnn, ptx, ...) \
+  if constexpr (std::is_same_v<T, element>)                                                    \
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." #ptx "." #ptx                        \
+                 ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"        \
+                 : "+f"(c0), "+f"(c1), "+f"(c2), "+f"(c3)                                      \
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
   HG_NUMBER_TYPES(HG_MMA)
 #undef HG_MMA

@@ -26,7 +26,13 @@ HG_HOST_DEVICE inline double larger_of(double a, double b) { return a < b ? b : 
 
 /// The smallest normal number of a type.
 HG_HOST_DEVICE inline double least_of(DType type) {
-  return type == DType::kFp16 ? 0x1p-14 : 0x1p-126;
+  double least = 0x1p-126;
+#define HG_ROW(enumerator, name, element, value, bytes, digits, stored, cuda, cudnn, ptx, \
+               exponent)                                                                  \
+  if (type == DType::enumerator) least = ldexp(1.0, exponent);
+  HG_FLOAT_TYPES(HG_ROW)
+#undef HG_ROW
+  return least;
 }
 
 /// The bound with the rounding of `raw` to a type: infinite if it may overflow.

@@ -25,8 +25,9 @@ struct UnaryKernel {
   }
 };
 
-/// For integers, which do not all fit into fp32.
-template <typename T>
+/// For elements that a conversion to fp32 and back may change: large integers, and infinities of 8
+/// bits.
+template <typename T, int W>
 struct MoveKernel {
   T* out;
   const T* in;
@@ -34,15 +35,20 @@ struct MoveKernel {
 
   HG_HOST_DEVICE void operator()(int64_t i) const {
     int64_t at[2];
-    walk.offsets(i, at);
-    out[at[0]] = in[at[1]];
+    walk.offsets(i * W, at);
+    pack_at<W>(out + at[0]) = pack_at<W>(in + at[1]);
   }
 };
 
 template <typename T>
 void move(void* out, const void* in, const Walk<2>& walk, cudaStream_t stream, const char* where) {
-  parallel_for(walk.elements(), stream, where,
-               MoveKernel<T>{static_cast<T*>(out), static_cast<const T*>(in), walk});
+  auto* const to = static_cast<T*>(out);
+  const auto* const from = static_cast<const T*>(in);
+  if (sizeof(T) == 1 && walk.divides(kWidth) && aligned(out) && aligned(in)) {
+    parallel_for(walk.elements() / kWidth, stream, where, MoveKernel<T, kWidth>{to, from, walk});
+  } else {
+    parallel_for(walk.elements(), stream, where, MoveKernel<T, 1>{to, from, walk});
+  }
 }
 
 template <int W>
@@ -103,6 +109,9 @@ void launch_unary(UnaryFn fn, void* out, DType out_type, const Strided& out_view
 #define HG_MOVE(enumerator, name, element, ...) \
   if (out_type == DType::enumerator) return move<element>(out, in, walk, stream, where);
   HG_INTEGER_TYPES(HG_MOVE)
+  if (fn.kind == UnaryFn::kCopy && in_type == out_type) {
+    HG_SHORT_TYPES(HG_MOVE)
+  }
 #undef HG_MOVE
   const int64_t n = walk.elements();
   if (walk.divides(kWidth) && aligned(out) && aligned(in)) {

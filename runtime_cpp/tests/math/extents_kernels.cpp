@@ -89,7 +89,7 @@ void test_elementwise() {
       hirgen::UnaryFn::kNeg, out.get(), in.get(), kType, kType, two};
   const kernels::BinaryKernel<1> binary{
       hirgen::BinaryFn::kAdd, out.get(), in.get(), in.get(), kType, kType, three};
-  const kernels::MoveKernel<int64_t> move{to.get(), from.get(), two};
+  const kernels::MoveKernel<int64_t, 1> move{to.get(), from.get(), two};
   for (const int64_t i : long_numbers(12)) {
     auto& x = in[Wide{i} / 2 * 3 + i % 2];
     expect_element(name_of("unary", i), x, out[i], -3.0F, [&] { unary(i); });

@@ -14,11 +14,9 @@ struct Type {
   size_t bytes;
 };
 
-constexpr Type kTypes[] = {{UCC_DT_INT32, ncclInt32, 4},
-                           {UCC_DT_INT64, ncclInt64, 8},
-                           {UCC_DT_FLOAT16, ncclFloat16, 2},
-                           {UCC_DT_FLOAT32, ncclFloat32, 4},
-                           {UCC_DT_BFLOAT16, ncclBfloat16, 2}};
+constexpr Type kTypes[] = {{UCC_DT_UINT8, ncclUint8, 1},     {UCC_DT_INT32, ncclInt32, 4},
+                           {UCC_DT_INT64, ncclInt64, 8},     {UCC_DT_FLOAT16, ncclFloat16, 2},
+                           {UCC_DT_FLOAT32, ncclFloat32, 4}, {UCC_DT_BFLOAT16, ncclBfloat16, 2}};
 
 const Type* type_of(ucc_datatype_t type) {
   const Type* found = std::find_if(std::begin(kTypes), std::end(kTypes),

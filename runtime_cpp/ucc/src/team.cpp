@@ -11,6 +11,7 @@ namespace {
 
 size_t size_of(ucc_datatype_t type) {
   if (type == UCC_DT_BFLOAT16 || type == UCC_DT_FLOAT16) return 2;
+  if (type == UCC_DT_UINT8) return 1;
   return type == UCC_DT_INT64 ? 8 : 4;
 }
 
