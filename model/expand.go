@@ -15,7 +15,7 @@ import (
 // tensors, and other results to the element type of the first operand. where and split only choose elements, and argmax is fp32.
 var Composites = []string{
 	"mean", "softmax", "softmax_grad", "log_softmax", "log_softmax_grad", "normalize", "normalize_grad", "layer_norm", "layer_norm_grad",
-	"rms_norm", "rms_norm_grad", "rope", "rope_grad", "where", "split", "dropout", "argmax",
+	"rms_norm", "rms_norm_grad", "rope", "rope_grad", "where", "split", "dropout", "argmax", "quantize", "dequantize",
 }
 
 // composite returns the rule that expands a composite operation. ok is false for other names.
@@ -51,6 +51,10 @@ func composite(name string) (rule operation, ok bool) {
 		return operation{least: 1, most: 1, results: math.MaxInt, attrs: []string{"axis", "sizes"}, expand: split}, true
 	case "dropout":
 		return operation{least: 2, most: 2, attrs: []string{"p", "salt"}, expand: dropout}, true
+	case "quantize":
+		return operation{least: 1, most: 1, results: 2, attrs: []string{"dtype", "block", "whole", "powers_of_two"}, expand: quantize}, true
+	case "dequantize":
+		return operation{least: 2, most: 2, attrs: []string{"dtype"}, expand: dequantize}, true
 	case "where":
 		return operation{least: 3, most: 3, expand: where}, true
 	}
@@ -152,9 +156,9 @@ func (e *expansion) resultBy(fn string, args []string, attrs ...string) {
 	e.add(e.src.out.value, fn, args, attrs)
 }
 
-func (e *expansion) add(out, fn string, args, attrs []string) {
+func (e *expansion) add(out, fn string, args, attrs []string, lists ...sourceAttr) {
 	at := func(value string) text { return text{value: value, pos: e.src.pos} }
-	op := &sourceOp{out: at(out), fn: at(fn), pos: e.src.pos, whole: e.spelling()}
+	op := &sourceOp{out: at(out), fn: at(fn), attrs: lists, pos: e.src.pos, whole: e.spelling()}
 	for _, arg := range args {
 		op.args = append(op.args, at(arg))
 	}

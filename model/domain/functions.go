@@ -111,6 +111,10 @@ var Functions = []Function{
 	},
 	{Name: "round", Unary: math.RoundToEven, Cpp: "rintf(v)", Gradient: NoGradient, Traits: Light | Integers},
 	{
+		Name: "ceil_pow2", Doc: "the smallest power of two, at least 2^-126, that is not below a positive number", Unary: ceilPow2,
+		Cpp: "ceil_pow2(v)", Gradient: NoGradient,
+	},
+	{
 		Name: "scale", Form: "scale(A, by=0.125)",
 		Doc:    "times, or plus, a constant: a decimal number, or an expression such as 1/N, rounded to fp32",
 		Binary: func(v, by float64) float64 { return v * by }, Constant: true, Cpp: "v * by", Operator: "*", Traits: Light | Integers,

@@ -105,6 +105,15 @@ func BinaryFn(name string) func(a, b float64) float64 {
 	return f.Binary
 }
 
+// ceilPow2 rounds a positive number up to a power of two of fp32.
+func ceilPow2(v float64) float64 {
+	bits := math.Float32bits(float32(v))
+	if math.IsNaN(v) || bits == 0 {
+		return v
+	}
+	return float64(math.Float32frombits((bits + 0x7fffff) & 0xff800000))
+}
+
 func oneIf(holds bool) float64 { return choose(holds, 1, 0) }
 
 func choose(holds bool, a, b float64) float64 {

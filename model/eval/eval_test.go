@@ -107,6 +107,7 @@ func TestEvaluateUnaryFunctions(t *testing.T) {
 		"cos":  math.Cos(2),
 		"sqrt": math.Sqrt2, "rsqrt": 1 / math.Sqrt2, "tanh": math.Tanh(2), "reciprocal": 0.5,
 		"gelu_tanh": 1.954597694087775, "sigmoid": 0.8807970779778823, "softplus": 2.1269280110429727, "abs": 2, "sign": 1, "round": 2,
+		"ceil_pow2": 2,
 		"relu_grad": 1, "gelu_grad": 1.0852318000962434, "silu_grad": 1.0907842487848955, "gelu_tanh_grad": 1.0860992566236183,
 	}
 	for _, fn := range domain.FunctionNames(func(f domain.Function) bool { return f.Unary != nil }) {

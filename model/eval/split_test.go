@@ -54,6 +54,11 @@ var splits = map[string][][2]string{
 	"rms_norm_grad": {{"O, dg = rms_norm_grad(A, B, g)"}},
 	"rope":          {{"O = rope(A, split=rows)", "O = rope(A)"}, {"O = rope(A, at, axis=-2)"}},
 	"rope_grad":     {{"O = rope_grad(A, split=rows)", "O = rope_grad(A)"}},
+	"quantize": {
+		{"O, P = quantize(A, dtype=fp8_e4m3)"}, {"O, P = quantize(A, dtype=fp8_e4m3, block=2)"},
+		{"O, P = quantize(A, dtype=fp8_e5m2, whole=true)"},
+	},
+	"dequantize": {{"P, T = quantize(A, dtype=fp8_e4m3); O = dequantize(P, T)"}},
 	"attention": {
 		{"O, L = attention(Q, K3, K3)"}, {"O = attention(Q, Kd, Kd, causal=true)"}, {"O = attention(Q, K3, K3, causal=true)"},
 		{"O = attention(Q, K1, K1, causal=true, window=1)"},

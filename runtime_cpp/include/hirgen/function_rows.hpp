@@ -27,7 +27,8 @@
   row(kSiluGrad, silu_grad, for (float& v : x) v = silu_grad(v)) \
   row(kGeluTanhGrad, gelu_tanh_grad, for (float& v : x) v = gelu_tanh_grad(v)) \
   row(kSign, sign, for (float& v : x) v = v > 0.0F ? 1.0F : v < 0.0F ? -1.0F : v) \
-  row(kRound, round, for (float& v : x) v = rintf(v))
+  row(kRound, round, for (float& v : x) v = rintf(v)) \
+  row(kCeilPow2, ceil_pow2, for (float& v : x) v = ceil_pow2(v))
 
 /// row(enumerator, name, statement that applies the function, with the constant by, to all values x)
 #define HG_CONSTANT_FUNCTIONS(row) \

@@ -225,6 +225,16 @@ HG_HOST_DEVICE inline float silu_grad(float x) {
   return s * (1.0F + x * (1.0F - s));
 }
 
+/// The smallest power of two that is not below a positive x; x itself if it is 0 or NaN.
+HG_HOST_DEVICE inline float ceil_pow2(float x) {
+  uint32_t bits;
+  memcpy(&bits, &x, sizeof(bits));
+  if (x != x || bits == 0) return x;
+  bits = (bits + 0x7FFFFFU) & 0xFF800000U;
+  memcpy(&x, &bits, sizeof(x));
+  return x;
+}
+
 /// (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2: gelu_tanh(x) divided by x.
 HG_HOST_DEVICE inline float gelu_tanh_share(float x) {
   return quotient(1.0F, 1.0F + expf(-x * (1.5957691216F + 0.0713548163F * x * x)));

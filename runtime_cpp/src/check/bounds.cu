@@ -89,7 +89,8 @@ HG_HOST_DEVICE inline bool chooses(UnaryFn fn) {
 
 /// Whether rounding of the operand may decide between results.
 HG_HOST_DEVICE inline bool decides(UnaryFn fn) {
-  return fn.kind == UnaryFn::kReluGrad || fn.kind == UnaryFn::kRound || fn.kind == UnaryFn::kSign;
+  return fn.kind == UnaryFn::kReluGrad || fn.kind == UnaryFn::kRound ||
+         fn.kind == UnaryFn::kCeilPow2 || fn.kind == UnaryFn::kSign;
 }
 
 struct UnaryBound {

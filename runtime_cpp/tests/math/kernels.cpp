@@ -3,6 +3,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <numeric>
 
 #include "test.hpp"
 
@@ -49,6 +50,7 @@ const NamedUnary kUnary[] = {
     {"abs", [](double x) { return std::abs(x); }},
     {"sign", [](double x) { return x > 0 ? 1.0 : -1.0; }},
     {"round", [](double x) { return std::nearbyint(x); }},
+    {"ceil_pow2", [](double x) { return x > 0 ? std::exp2(std::ceil(std::log2(x))) : x; }},
     {"gelu_tanh",
      [](double x) {
        return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
@@ -96,6 +98,28 @@ void test_unary_functions() {
         for (const float x : values) expected.push_back(value(x));
         expect_near(out.read(), expected, tolerance_of(type), std::string(name));
       }
+    }
+  }
+}
+
+/// Copies keep each code of 8 bits: infinities, too, which conversions do not give.
+void test_moves_of_8_bits() {
+  for (const int64_t count : {256, 253}) {
+    for (const DType type : {DType::kFp8E4m3, DType::kFp8E5m2}) {
+      std::vector<uint8_t> codes(static_cast<size_t>(count)), moved(codes.size());
+      std::iota(codes.begin(), codes.end(), uint8_t{0});
+      const Elements in(type, count), out(type, count);
+      HG_CHECK(
+          cudaMemcpyAsync(in.get(), codes.data(), codes.size(), cudaMemcpyHostToDevice, stream()),
+          "test");
+      const Strided view = row_major({count});
+      hirgen::launch_unary(UnaryFn::kCopy, out.get(), type, view, in.get(), type, view, stream(),
+                           "test");
+      HG_CHECK(
+          cudaMemcpyAsync(moved.data(), out.get(), codes.size(), cudaMemcpyDeviceToHost, stream()),
+          "test");
+      HG_CHECK(cudaStreamSynchronize(stream()), "test");
+      expect(moved == codes, "a move of 8 bits");
     }
   }
 }
@@ -378,10 +402,10 @@ void test_constants_of_all_sizes() {
 }  // namespace
 
 int main() {
-  return run(
-      "math_kernels",
-      {test_unary_functions, test_nan_passes_through_relu_and_max, test_casts_round_to_nearest_even,
-       test_copies_of_strided_views, test_binary_functions_broadcast, test_reductions,
-       test_reductions_into_few_results, test_reductions_of_unaligned_slices,
-       test_sums_are_fp32_and_rounded_once, test_misfits_are_errors, test_constants_of_all_sizes});
+  return run("math_kernels",
+             {test_unary_functions, test_moves_of_8_bits, test_nan_passes_through_relu_and_max,
+              test_casts_round_to_nearest_even, test_copies_of_strided_views,
+              test_binary_functions_broadcast, test_reductions, test_reductions_into_few_results,
+              test_reductions_of_unaligned_slices, test_sums_are_fp32_and_rounded_once,
+              test_misfits_are_errors, test_constants_of_all_sizes});
 }

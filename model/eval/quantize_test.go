@@ -1,0 +1,33 @@
+package eval
+
+import (
+	"math"
+	"testing"
+
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// TestQuantize: the scales of rows, blocks and whole tensors, and what is left of the elements.
+func TestQuantize(t *testing.T) {
+	x := []float64{1, -2, 3.5, 1792, 0, 0, 0, 0, 0.125, 0.25, -448, 0.3}
+	for attrs, want := range map[string][]float64{
+		"dtype=fp8_e4m3":                              {4, 1, 1},
+		"dtype=fp8_e4m3, whole=true":                  {4},
+		"dtype=fp8_e4m3, block=2":                     {2. / 448, 4, 1, 1, 0.25 / 448, 1},
+		"dtype=fp8_e5m2, block=2, powers_of_two=true": {0x1p-14, 0x1p-5, 1, 1, 0x1p-17, 0x1p-7},
+	} {
+		p := mustLoad(t, spec("X: [3, 4]", "- Q, scale = quantize(X, "+attrs+")\n- Y = dequantize(Q, scale, dtype=fp32)"))
+		values := mustEvaluate(t, p, map[string]*Array{"X": array([]int64{3, 4}, x...)})
+		for i, got := range values["scale"].Data {
+			if math.Abs(got/want[i]-1) > 1e-7 {
+				t.Errorf("%s: scale %d is %v, not %v", attrs, i, got, want[i])
+			}
+		}
+		group := len(x) / len(want)
+		for i, got := range values["Y"].Data {
+			if s := want[i/group]; math.Abs(got-x[i]) > domain.FP8E5M2.Epsilon()/2*math.Abs(x[i])+s*0x1p-10 {
+				t.Errorf("%s: element %d is %v, not %v", attrs, i, got, x[i])
+			}
+		}
+	}
+}
