@@ -124,13 +124,10 @@ func (e *expansion) blockOf() (block int64, ok bool) {
 func (e *expansion) inBlocks(operand int, block int64) string {
 	name, dtype := e.src.args[operand].value, e.op.In[operand].DType
 	if block > 0 {
-		axes := e.axesOf(operand)
-		last := &axes[len(axes)-1]
-		blocks := last.Extent.Size / block
-		last.Extent = domain.Extent{Size: blocks}
-		shape := append(axes, domain.Axis{Extent: domain.Extent{Size: block}})
-		out := e.fresh(e.src.out.value + "_blocks")
-		e.reshape(out, name, shape)
+		axes, out := e.axesOf(operand), e.fresh(e.src.out.value+"_blocks")
+		last := len(axes) - 1
+		blocks, elements := domain.Extent{Size: axes[last].Size / block}, domain.Extent{Size: block}
+		e.reshape(out, name, slices.Concat(axes[:last], []domain.Axis{{Extent: blocks}, {Extent: elements}}))
 		name = out
 	}
 	if dtype == domain.FP32 {
