@@ -217,5 +217,8 @@ func (x *RowExchange) Launch() *Launch {
 // On returns the stream of the kernel, which is always the caller's.
 func (x *RowExchange) On() Stream { return Stream{Name: Caller} }
 
+// Gathers reports whether a Launch uses the kernel gather of the runtime.
+func (l *Launch) Gathers() bool { return !l.Own() && l.Kernel == "gather" }
+
 // Own reports whether a Launch uses a kernel of the program.
 func (l *Launch) Own() bool { return l.Fn == "" && l.Kernel != "positions" }

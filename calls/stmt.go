@@ -183,12 +183,13 @@ type (
 		On                         Stream
 	}
 	// Launch launches an elementwise kernel or a reduction: Out = Fn(In...). The kernel positions has no operands, and counts
-	// from First on. Without Fn it launches a Kernel of the program, which defines its types. Then In begins with the additional
-	// results, if there are any.
+	// from First on. The kernel gather takes rows of its first operand, along axis 0. The second has their numbers, of the
+	// type Fn. A third has the number of the first row, which the kernel subtracts. Without Fn it launches a Kernel of the
+	// program, which defines its types. Then In begins with the additional results, if there are any.
 	Launch struct {
 		Info
-		Kernel   string // "unary", "binary", "reduce", "positions", or a Kernel
-		Fn       string `text:"quoted"` // as in specs: "gelu", "scale(0.125)"; "copy" for copies and casts
+		Kernel   string // "unary", "binary", "reduce", "positions", "gather", or a Kernel
+		Fn       string `text:"quoted"` // as in specs: "gelu", "scale(0.125)"; "copy" for copies and casts; a type for gather
 		Axis     int64  // the axis that a reduction reduces
 		Out      Operand
 		In       []Operand

@@ -26,15 +26,19 @@ func (r *rank) workOf(s calls.Stmt) (w work, fixed bool) {
 	return m.bytesWork(float64(bytes)), fixed
 }
 
-// bytesOf returns the bytes that a statement reads and writes, each element once.
+// bytesOf returns the bytes that a statement reads and writes, each element once. A gather reads as much of its table as it writes.
 func (r *rank) bytesOf(s calls.Stmt) (total int64, fixed bool) {
 	list, err := r.effects.Of(s)
 	if err != nil {
 		r.fail(err)
 	}
 	fixed = true
+	l, launches := s.(*calls.Launch)
 	for i := range list {
 		o := &list[i]
+		if launches && l.Gathers() && i == 1 {
+			o = &list[0]
+		}
 		if o.Rest || o.Type == calls.InPositions || o.At.Base == "" {
 			continue
 		}

@@ -61,6 +61,11 @@ func referenceArgs(op domain.Operation) []string {
 	args = append(args, operands...)
 	element := dtype(op.DType)
 	switch op.Kind {
+	case "gather":
+		if len(op.In) < 3 {
+			args = append(args, "nullptr")
+		}
+		return args
 	case "linear":
 		if len(op.In) < 3 {
 			args = append(args, "nullptr")
@@ -86,8 +91,8 @@ func referenceArgs(op domain.Operation) []string {
 }
 
 // referenceKinds are the operations that hirgen::Reference has a member for.
-var referenceKinds = strings.Fields("set matmul linear broadcast permute reshape slice concat positions attention attention_grad dropout " +
-	"cast unary binary reduce")
+var referenceKinds = strings.Fields("set matmul linear gather broadcast permute reshape slice concat positions attention attention_grad " +
+	"dropout cast unary binary reduce")
 
 // dropoutLiteral prints a dropout in C++.
 func dropoutLiteral(d domain.Dropout) string {

@@ -152,6 +152,12 @@ func statement(op *model.Op, in []*hostir.Tensor, out *hostir.Tensor) hostir.Stm
 		return &hostir.Slice{Info: info, Out: out, In: in[0], Axis: liveAxis(in[0], op.Axis), Start: op.Start}
 	case model.OpPositions:
 		return &hostir.Positions{Info: info, Out: out}
+	case model.OpGather:
+		s := &hostir.Gather{Info: info, Out: out, Table: in[0], IDs: in[1]}
+		if len(in) > 2 {
+			s.First = in[2]
+		}
+		return s
 	case model.OpConcat:
 		return &hostir.Concat{Info: info, Out: out, In: in, Axis: liveAxis(out, op.Axis)}
 	case model.OpAttention, model.OpAttentionGrad:
@@ -214,19 +220,17 @@ func reference(op *model.Op) domain.Operation {
 }
 
 // checks sets how the program checks itself: the values that fill the inputs, and the outputs that show rounding. A program
-// with an exact check has no such outputs, and no deviations.
+// with an exact check has no such outputs, and no deviations but the numbers of rows that gathers read.
 func (b *builder) checks(p *model.Pipeline) {
 	for t, fill := range eval.Fills(p) {
 		b.tensors[t].Fill = fill
 	}
-	if eval.Exact(p) {
-		return
-	}
+	exact := eval.Exact(p)
 	for _, t := range p.Outputs {
-		b.tensors[t].Rounded = true
+		b.tensors[t].Rounded = !exact
 	}
 	for t, deviation := range eval.Deviations(p) {
-		if deviation != 1 {
+		if deviation != 1 && (!exact || t.DType.IsInteger()) {
 			b.tensors[t].Deviation = deviation
 		}
 	}

@@ -69,7 +69,7 @@ func inferCast(in *inference) bool {
 func (in *inference) computesInFloats() bool {
 	for i, t := range in.op.In {
 		if t.DType.Computes() || in.rule.kind == OpCast || in.rule.kind == OpPositions || in.rule.kind == OpDropout && i == 1 ||
-			in.rule.kind.Moves() {
+			in.rule.kind == OpGather || in.rule.kind.Moves() {
 			continue
 		}
 		kind, other := "integers", domain.FP32

@@ -15,6 +15,7 @@ var limits = []struct{ what, most, file string }{
 	{"axes of a tensor", "8", "axes_too_many"},
 	{"elements of an axis that `positions` counts", "16777216", "positions"},
 	{"rows of a `dropout`", "16777216", "dropout_rows"},
+	{"rows of the table of a `gather`", "16777216", "gather"},
 	{"slices of an axis `Stream(S)`", "16384", "extent_stream_slices"},
 	{"rows of a GEMM on a rank", "2147483647", "lowering/long_gemm_rows"},
 	{"columns of a GEMM on a rank", "2147483647", "lowering/long_gemm_columns"},

@@ -33,6 +33,9 @@ var primitives = slices.Concat([]opRow{
 	{[]string{"positions(A, axis=i)"}, "the index of each element along axis i of A, 0, 1, ..., in fp32; the values of A do not matter"},
 	{[]string{"cast(A, dtype=fp32)"}, "A in another element type; without `dtype`, the type of the declared result"},
 }, functionRows(), []opRow{
+	{[]string{"gather_at(Table, Ids, first)"},
+		"the core of `gather`, without the sum: the result has the axes of blocks, of Ids and of a row. `first` has the number of the first " +
+			"row of each block, in fp32; its axes come before the rows of Table. Without `first` there are no blocks"},
 	{[]string{"dropout_at(A, seed, column, row, p=0.1, salt=0, width=n)"},
 		"the core of `dropout`: `column` and `row`, which stretch to A, are the place of an element in a tensor with rows of `width` elements; " +
 			"without `row` it is the first row"},
@@ -101,5 +104,9 @@ var composites = []opRow{
 			"scale is the largest size of an element times 1/448, for `fp8_e5m2` 1/57344, or 1 if all are 0. `powers_of_two` rounds it up"},
 	{[]string{"dequantize(Q, S)", "dequantize(Q, S, dtype=bf16)"},
 		"Q times its scales S, in the declared type or the type of the spec"},
+	{[]string{"gather(Table, Ids)"}, "the rows of `Table: [rows, ...]` whose numbers are in Ids, in `int32` or `int64`, and zeros for a " +
+		"number without a row. The axes of Ids are in place of the axis of the rows"},
+	{[]string{"gather(Table, Ids, split=rows)"}, "the same of `Table: [blocks, rows, ...]`, with numbers that continue from block to block; " +
+		"see below"},
 	{[]string{"where(mask, A, B)"}, "A where the mask is not 0, and B elsewhere; of the type of A and B, which the mask need not have"},
 }

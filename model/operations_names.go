@@ -16,12 +16,12 @@ var otherNames = map[string]string{
 	"multiply": "mul", "times": "mul", "divide": "div", "maximum": "max", "minimum": "min", "swish": "silu",
 	"scaled_dot_product_attention": "attention", "sdpa": "attention", "flash_attention": "attention",
 	"layernorm": "layer_norm", "rmsnorm": "rms_norm", "rotary": "rope", "rotary_embedding": "rope", "logsoftmax": "log_softmax",
-	"masked_fill": "masked", "select": "where",
+	"masked_fill": "masked", "select": "where", "embedding": "gather", "take": "gather", "index_select": "gather", "lookup": "gather",
 }
 
 // collectives maps names of communications to the operation that causes them.
 var collectives = map[string]string{
-	"allgather": "set", "all_gather": "set", "gather": "set", "scatter": "set", "alltoall": "set", "all_to_all": "set", "send": "set",
+	"allgather": "set", "all_gather": "set", "scatter": "set", "alltoall": "set", "all_to_all": "set", "send": "set",
 	"recv":      "set",
 	"allreduce": "sum", "all_reduce": "sum", "reduce_scatter": "sum", "reducescatter": "sum",
 }

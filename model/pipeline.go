@@ -78,6 +78,9 @@ const (
 	OpUnary     OpKind = "unary"     // Fn: relu, gelu, silu, neg, exp, ...
 	OpBinary    OpKind = "binary"    // Fn: add, sub, mul, div, max, min, ge, keep, ...
 	OpReduce    OpKind = "reduce"    // Fn: sum, max, min, prod; over Axis
+	// The rows of the first operand whose numbers the second has, and zeros where there is no such row. The third, if there is
+	// one, has the number of the first row of each block: its axes are in front of the rows, and of the result.
+	OpGather OpKind = "gather"
 	// softmax(scale Q K^T) V, and L, the log-sum-exp of each row of scores; Fn is domain.Attention's.
 	OpAttention OpKind = "attention"
 	// The gradients of Q, K and V from dO, Q, K, V, O and L; Fn as for OpAttention.

@@ -17,9 +17,14 @@ func views(s *calls.Launch) []Operand {
 	list := make([]Operand, 1+len(s.In))
 	for i, o := range append([]calls.Operand{s.Out}, s.In...) {
 		list[i] = Operand{Number: int16(i), At: o.At, Write: i == Out, Type: s.InType, Extents: o.Extents, Strides: o.Strides}
-		list[i].Alike = s.Kernel != "reduce"
-		if i == Out {
+		list[i].Alike = s.Kernel != "reduce" && !s.Gathers()
+		switch {
+		case i == Out:
 			list[i].Type = s.OutType
+		case s.Gathers() && i == 2:
+			list[i].Type = domain.DType(s.Fn)
+		case s.Gathers() && i == 3:
+			list[i].Type = domain.FP32
 		}
 		if s.Elements != nil {
 			list[i].Extents, list[i].Strides = []expr.Expr{s.Elements}, []expr.Expr{expr.Int(1)}

@@ -14,6 +14,9 @@ func (r *rank) launch(s *calls.Launch, v views) (func() error, error) {
 		return fused(k, v), nil
 	}
 	element, err := r.element(s, v[1], v[2])
+	if s.Kernel == "gather" {
+		element, err = gathered(v), nil
+	}
 	out := v[effects.Out]
 	return func() error {
 		each(out.extents, func(index []int64) { out.set(index, element(index)) })
@@ -47,6 +50,21 @@ func (r *rank) element(s *calls.Launch, in, other view) (func(index []int64) flo
 		return func(index []int64) float64 { return unary(in.get(index...)) }, nil
 	default:
 		return nil, r.fail(s, "there is no function %q", s.Fn)
+	}
+}
+
+// gathered returns a function that computes one element of a gather.
+func gathered(v views) func(index []int64) float64 {
+	table, first := v[1], v[3]
+	return func(index []int64) float64 {
+		row := v[2].get(index...)
+		if first.data != nil {
+			row -= first.get(index...)
+		}
+		if row >= 0 && row < float64(table.extents[0]) {
+			return table.data[table.offset(index)+int64(row)*table.strides[0]]
+		}
+		return 0 * row // NaN if the number is not written so far
 	}
 }
 

@@ -245,6 +245,7 @@ func (c *comparison) unit(u unit, call int, done []logged) (mistakes []string) {
 func (c *comparison) differs(u unit, p touched, declared map[touched][]byteRun, does []byteRun) string {
 	declares, written := merged(declared[p]), merged(declared[touched{p.memory, true}])
 	_, attends := u.stmt.(*calls.Attend)
+	launch, _ := u.stmt.(*calls.Launch)
 	verb, name := map[bool]string{false: "reads", true: "writes"}[p.write], "a workspace"
 	switch {
 	case p.memory.number < 0: // which part of a workspace is used is up to the library
@@ -252,7 +253,9 @@ func (c *comparison) differs(u unit, p touched, declared map[touched][]byteRun, 
 	case attends && !p.write: // later kernels read what earlier ones wrote
 		declares, does = without(declares, written), without(does, written)
 	case attends: // how much of its scratch memory is used is up to the library
-		declares = without(declares, without(c.scratch(u), does))
+		declares = without(declares, without(c.bytes(u, p, effects.Scratch), does))
+	case launch != nil && launch.Gathers(): // which rows of the table are read is up to the numbers
+		declares = without(declares, without(c.bytes(u, p, 1), does))
 	}
 	if slices.Equal(declares, does) {
 		return ""
@@ -264,10 +267,11 @@ func (c *comparison) differs(u unit, p touched, declared map[touched][]byteRun, 
 		without(declares, does), without(does, declares))
 }
 
-// scratch lists the bytes of an attention's scratch memory.
-func (c *comparison) scratch(u unit) (runs []byteRun) {
+// bytes lists the bytes of an operand in a memory that is not a workspace.
+func (c *comparison) bytes(u unit, p touched, operand int16) (runs []byteRun) {
 	for _, a := range u.accesses {
-		if l := c.program.Layouts[a.Layout]; a.Operand == effects.Scratch && c.program.Memories[a.Memory].Kind != issue.Workspace {
+		if l := c.program.Layouts[a.Layout]; a.Operand == operand && a.Memory == p.memory.number &&
+			c.program.Memories[a.Memory].Kind != issue.Workspace {
 			runs = append(runs, strided(a.Offset, l.Size, l.Extents, l.Strides)...)
 		}
 	}

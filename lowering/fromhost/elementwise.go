@@ -96,6 +96,22 @@ func (b *builder) binary(s *hostir.Binary) []calls.Stmt {
 	return b.launch(s, "binary", s.Fn, w, buffers)
 }
 
+// gather launches a kernel that takes rows. All operands have an axis of one element in front, along which the table has its rows.
+func (b *builder) gather(s *hostir.Gather) []calls.Stmt {
+	buffers, w := b.elementwise(s)
+	table := buffers[1]
+	at := slices.IndexFunc(table.dims, func(d dim) bool { return d.axis == s.Rows() })
+	rows := walk{[]extents.Quantity{extents.Number(1)}, slices.Repeat([][]extents.Quantity{{extents.Number(0)}}, len(buffers))}
+	rows.strides[1] = []extents.Quantity{table.dims[at].stride}
+	w = rows.then(w)
+	b.check(s, w)
+	list := b.launch(s, "gather", string(s.IDs.DType), w, buffers)
+	if call, ok := list[0].(*calls.Launch); ok {
+		call.In[0].Extents[0] = table.dims[at].extent.Expr
+	}
+	return list
+}
+
 // reduce lowers the reduction of one axis. The kernel needs that axis with extent 1 in the result. The axes around it are merged.
 func (b *builder) reduce(s *hostir.Reduce) []calls.Stmt {
 	if domain.FoldOf(s.Fn).Fn == "" {

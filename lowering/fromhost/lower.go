@@ -197,6 +197,8 @@ func (b *builder) compute(s hostir.Stmt) []calls.Stmt {
 		return b.reduce(s)
 	case *hostir.Fused:
 		return b.fused(s)
+	case *hostir.Gather:
+		return b.gather(s)
 	case *hostir.Attention:
 		return b.attention(s)
 	case *hostir.Matmul:

@@ -26,6 +26,8 @@ func AxisMap(s Stmt) [][]int {
 		return linearAxes(s)
 	case *Positions:
 		return [][]int{}
+	case *Gather:
+		return gatherAxes(s)
 	case *Slice:
 		return [][]int{besides(s.In, s.Out, Ranges(s)[0])}
 	case *Concat:
@@ -98,6 +100,45 @@ func linearAxes(s *Linear) [][]int {
 		rows = append(rows, aligned(s.Addend, s.Out, 0, 0))
 	}
 	return rows
+}
+
+// Rows returns the axis of Table that has the rows; Unmapped if there is none.
+func (s *Gather) Rows() int {
+	if live, at := Live(s.Table), s.blocks(); at < len(live) {
+		return live[at]
+	}
+	return Unmapped
+}
+
+// blocks returns the number of axes that count blocks of rows.
+func (s *Gather) blocks() int {
+	if s.First == nil {
+		return 0
+	}
+	return len(Live(s.First))
+}
+
+// gatherAxes maps the axes of blocks to the first axes of the result, then the axes of the numbers, and then the axes of a row.
+func gatherAxes(s *Gather) [][]int {
+	maps, live, at := make([][]int, len(Uses(s))), Live(s.Table), min(s.blocks(), len(Live(s.Table)))
+	for i, t := range Uses(s) {
+		maps[i] = unmapped(t)
+	}
+	var to []int
+	take := func(row, axes []int) {
+		for i := 0; i < len(axes) && len(to) > 0; i++ {
+			row[axes[i]], to = to[0], to[1:]
+		}
+	}
+	if s.First != nil {
+		to = Live(s.Out)
+		take(maps[2], Live(s.First))
+	}
+	to = Live(s.Out)
+	take(maps[0], live[:at])
+	take(maps[1], Live(s.IDs))
+	take(maps[0], live[min(at+1, len(live)):])
+	return maps
 }
 
 // inner returns the number of axes of a GEMM's result that are not batch axes.

@@ -101,7 +101,7 @@ type Tensor struct {
 	Inferred bool
 	// Rounded says that this output shows rounding, so that the check of an emitted program allows for it; see eval.Bounds. If no
 	// output is Rounded, the check is exact and inputs are integers. Otherwise inputs are normally distributed. Deviation is the
-	// standard deviation of this input; 0 means 1.
+	// standard deviation of this input, or for integers the number of rows that they choose from; 0 means 1.
 	Rounded   bool
 	Deviation float64
 	Fill      string // the values of an input in a check, one of domain.Fills; empty: domain.FillNormal

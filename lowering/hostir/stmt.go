@@ -150,6 +150,15 @@ type (
 		In   []*Tensor
 		Axis int `text:"axis"`
 	}
+	// Gather takes from Table the rows whose numbers are in IDs, and zeros for numbers without a row. Rows are the elements of an axis
+	// of Table, in place of which Out has the axes of IDs. It is the first axis, or the one behind the axes of First. These count
+	// blocks of rows; First has the number of the first row of each block, in fp32.
+	Gather struct {
+		Info
+		Out        *Tensor `text:"="`
+		Table, IDs *Tensor
+		First      *Tensor `text:"?"`
+	}
 	// Positions is 0, 1, ... along the only axis of Out, over all ranks that have parts of it.
 	Positions struct {
 		Info
@@ -254,5 +263,5 @@ var statements = []Stmt{
 	(*Select)(nil), (*Set)(nil), (*Matmul)(nil), (*Linear)(nil), (*Broadcast)(nil), (*Permute)(nil), (*Reshape)(nil), (*Slice)(nil),
 	(*Concat)(nil), (*Positions)(nil), (*Unary)(nil), (*Binary)(nil), (*Cast)(nil), (*Reduce)(nil), (*Communication)(nil),
 	(*P2PCommunication)(nil), (*PeerReadSum)(nil), (*StartCoalescing)(nil), (*EndCoalescing)(nil), (*Wait)(nil),
-	(*ShareMemHandles)(nil), (*Fused)(nil), (*Attention)(nil),
+	(*ShareMemHandles)(nil), (*Fused)(nil), (*Attention)(nil), (*Gather)(nil),
 }

@@ -25,6 +25,8 @@ func Alone(m *cost.Machine, s hostir.Stmt) float64 {
 		return m.CopyAlone(bytesOf(s.Buffer))
 	case *hostir.Matmul, *hostir.Linear:
 		return m.GEMMAlone(gemmSizeOf(s))
+	case *hostir.Gather:
+		return m.KernelAlone(2*bytesOf(s.Out) + bytesOf(s.IDs))
 	}
 	if hostir.Result(s) == nil {
 		return 0

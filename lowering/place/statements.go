@@ -33,6 +33,15 @@ func (r *rewriter) written(s hostir.Stmt, in []form, c choice) []form {
 		n := *s
 		n.Axis = at
 		return r.clone(&n, in, dims)
+	case *hostir.Gather:
+		var dims []dim
+		for k, f := range in {
+			in[k] = r.arranged(f, standard(f.dims))
+			if k < 2 {
+				dims = append(dims, renumbered(in[k].dims, rows[k])...)
+			}
+		}
+		return r.clone(s, in, standard(slices.DeleteFunc(dims, func(d dim) bool { return d.axis == hostir.Unmapped })))
 	case *hostir.Concat:
 		dims := slices.Clone(in[0].dims)
 		n := *s

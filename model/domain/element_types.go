@@ -8,8 +8,8 @@ import (
 // DType is an element type.
 type DType string
 
-// The element types. GEMMs of 16-bit types accumulate in fp32. Integers are only seeds, positions and masks, and types of
-// 8 bits are only moved and converted: operations do not compute in them.
+// The element types. GEMMs of 16-bit types accumulate in fp32. Integers are only seeds, positions, numbers of rows and masks, and
+// types of 8 bits are only moved and converted: operations do not compute in them.
 const (
 	FP32    DType = "fp32"
 	FP16    DType = "fp16"

@@ -62,7 +62,7 @@ func (c *contractions) operation(op Operation) {
 				c.raise(op.In[i], one.times(shape[axis]).times(c.sums(op.Out).Factors...))
 			}
 		}
-	case "set", "reshape", "permute", "broadcast", "slice", "concat":
+	case "set", "reshape", "permute", "broadcast", "slice", "concat", "gather":
 		for _, in := range op.In {
 			if terms, ok := c.read[op.Out]; ok {
 				c.raise(in, terms)

@@ -70,9 +70,13 @@ func (b *bounder) operation(op *model.Op, values map[string]*Array) {
 		in, other, e = append(in, k.value), append(other, k.other), append(e, k.bound)
 		rounds, jumps = rounds || k.rounds, jumps || k.jumps
 	}
+	if op.Kind == model.OpGather { // the numbers of rows are exact
+		other, e = append(other[:1:1], in[1:]...), append(e[:1:1], in[1:]...)
+		rounds, jumps = b.known[op.In[0]].rounds, b.known[op.In[0]].jumps
+	}
 	var raw, others, made []*Array
 	switch _, attends := domain.AttentionOf(op.Fn); {
-	case op.Kind.Moves():
+	case op.Kind.Moves() || op.Kind == model.OpGather:
 		b.known[op.Out] = &bounded{values[op.Out.Name], doubles.evaluate(op, e), doubles.evaluate(op, other), rounds, jumps}
 		return
 	case attends:

@@ -91,6 +91,8 @@ func (n Numbers) evaluate(op *model.Op, in []*Array) *Array {
 		return binary(n.Binary(op.Fn), in[0], in[1], shape)
 	case model.OpDropout:
 		return n.dropout(op, in, shape)
+	case model.OpGather:
+		return n.rows(in, shape)
 	case model.OpReduce:
 		return n.reduce(op, in[0], shape)
 	default:

@@ -90,11 +90,21 @@ func keepsIntegers(op *model.Op) bool {
 
 // Deviations returns the standard deviation of the normal values that fill each input. It is 1, except for the second
 // operand of a GEMM (a weight). There it is 1 over the root of the number of terms in the GEMM's sums, so that GEMMs
-// do not grow the values along a pipeline.
+// do not grow the values along a pipeline. The deviation of the numbers of rows of a gather is the number of rows.
 func Deviations(p *model.Pipeline) map[*model.Tensor]float64 {
-	deviations := make(map[*model.Tensor]float64, len(p.Inputs))
+	deviations, rows := make(map[*model.Tensor]float64, len(p.Inputs)), map[*model.Tensor]float64{}
+	for _, op := range slices.Backward(p.Ops) {
+		switch {
+		case op.Kind == model.OpGather:
+			rows[op.In[1]] = max(rows[op.In[1]], rowsOf(op))
+		case op.Kind.Moves():
+			for _, t := range op.In {
+				rows[t] = max(rows[t], rows[op.Out])
+			}
+		}
+	}
 	for _, t := range p.Inputs {
-		deviations[t] = 1
+		deviations[t] = max(rows[t], 1)
 	}
 	for _, op := range p.Ops {
 		if !isProduct(op) {
@@ -108,6 +118,19 @@ func Deviations(p *model.Pipeline) map[*model.Tensor]float64 {
 }
 
 func isProduct(op *model.Op) bool { return op.Kind == model.OpMatmul || op.Kind == model.OpLinear }
+
+// rowsOf returns the number of rows of a gather's table, in all blocks.
+func rowsOf(op *model.Op) float64 {
+	rows, axes := 1.0, domain.Shape(op.In[0].Axes)
+	at := 0
+	if len(op.In) > 2 {
+		at = len(op.In[2].Axes)
+	}
+	for _, n := range axes[:at+1] {
+		rows *= float64(n)
+	}
+	return rows
+}
 
 // summed returns the number of terms in each sum of a GEMM, or in the longer of the two sums of an attention. It is 1
 // for other operations.

@@ -8,19 +8,23 @@ import (
 )
 
 // FillIntegers makes the inputs with which a generated program checks itself: sparse integers from -2 to 2, or 0 and 1
-// for a mask. An element depends on the seed, the number of the input and the element's row-major index in the whole
-// tensor. The integers are so sparse that sums of products stay exact in fp32 whatever the order of summation.
+// for a mask, and numbers of rows for a gather. An element depends on the seed, the number of the input and the
+// element's row-major index in the whole tensor. The integers are so sparse that sums of products stay exact in fp32
+// whatever the order of summation.
 func FillIntegers(p *model.Pipeline, seed uint64) map[string]*Array {
 	inputs := make(map[string]*Array, len(p.Inputs))
-	contractions, fills := Contractions(p), Fills(p)
+	contractions, fills, deviations := Contractions(p), Fills(p), Deviations(p)
 	for i, t := range p.Inputs {
 		a := NewArray(domain.Shape(t.Axes)...)
 		key := seed ^ uint64(i+1)*0x9E3779B97F4A7C15
 		density := density(contractions[t])
 		for e := range a.Data {
-			if h := splitmix64(key ^ uint64(e)); fills[t] == domain.FillMask {
+			switch h := splitmix64(key ^ uint64(e)); {
+			case isRow(t, deviations):
+				a.Data[e] = row(h, deviations[t])
+			case fills[t] == domain.FillMask:
 				a.Data[e] = float64(h & 1)
-			} else {
+			default:
 				a.Data[e] = sparseInteger(h, density)
 			}
 		}
@@ -40,6 +44,8 @@ func FillNormal(p *model.Pipeline, seed uint64) map[string]*Array {
 		key := seed ^ uint64(i+1)*0x9E3779B97F4A7C15
 		for e := range a.Data {
 			switch h := splitmix64(key ^ uint64(e)); {
+			case isRow(t, deviations):
+				a.Data[e] = row(h, deviations[t])
 			case t.DType.IsInteger():
 				a.Data[e] = integer(h, len(a.Data))
 			case fills[t] == domain.FillMask:
@@ -128,6 +134,14 @@ func integer(h uint64, elements int) float64 {
 		return float64(h >> 56)
 	}
 }
+
+// isRow reports whether a gather reads rows of a table by the elements of an input.
+func isRow(t *model.Tensor, deviations map[*model.Tensor]float64) bool {
+	return t.DType.IsInteger() && deviations[t] > 1
+}
+
+// row turns a random word into the number of one of several rows.
+func row(h uint64, rows float64) float64 { return float64((h >> 32) % uint64(rows)) }
 
 // normal turns the two halves of a random word into a normal value with the Box-Muller transform.
 func normal(h uint64) float64 {

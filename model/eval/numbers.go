@@ -9,20 +9,23 @@ type Numbers struct {
 	AddProducts func(sums []float64, v float64, row []float64)
 	// Attend computes an attention as domain.Attention.Run does.
 	Attend func(a domain.Attention, s domain.AttentionShape, in [][]float64) [][]float64
+	// Picks returns the factor of a row in a gather, which adds up all rows of its table: 1 for the row with the number id, and 0 for
+	// others.
+	Picks func(id, row float64) float64
 	// Round rounds a result to its element type.
 	Round func(*Array, domain.DType)
 }
 
 // singles accumulate in fp32 and round each result. doubles do neither.
 var (
-	singles = Numbers{domain.Singles, addProducts[float32], domain.Attention.Run, (*Array).Round}
+	singles = Numbers{domain.Singles, addProducts[float32], domain.Attention.Run, picks, (*Array).Round}
 	doubles = Numbers{
 		domain.Arithmetic{
 			Unary:   domain.UnaryFn,
 			Binary:  domain.BinaryFn,
 			Dropout: func(d domain.Dropout) func([]float64) float64 { return d.Of },
 		},
-		addProducts[float64], domain.Attention.Run, func(*Array, domain.DType) {},
+		addProducts[float64], domain.Attention.Run, picks, func(*Array, domain.DType) {},
 	}
 )
 
@@ -31,3 +34,5 @@ func addProducts[N float32 | float64](sums []float64, v float64, row []float64) 
 		sums[c] = float64(N(sums[c]) + N(v*w))
 	}
 }
+
+func picks(id, row float64) float64 { return choose(id == row, 1, 0) }

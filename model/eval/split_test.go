@@ -19,7 +19,8 @@ const (
 		"N], dO: [DIDx, 2, M, N], Kd: [DIDx, 1, M, N]"
 	mergedTensors = "{A: [D*M, N], B: [D*M, N], C: [D*M, N], S: [D*M, D*M], r: [D*M, 1], at: [D*M], Q: [2*D, M, N], dO: [2*D, M, N], Kd: " +
 		"[D, M, N]"
-	wholeTensors = ", w: [N, N], g: [N], seed: {axes: [1], dtype: int64}, K1: [1, M, N], K3: [3, M, N], L1: [1, D*M, N]}\nops:\n"
+	wholeTensors = ", w: [N, N], g: [N], seed: {axes: [1], dtype: int64}, ids: {axes: [4], dtype: int32}, " +
+		"K1: [1, M, N], K3: [3, M, N], L1: [1, D*M, N]}\nops:\n"
 )
 
 // mergedRows computes Qr from Q: its rows are the rows of all blocks. splitRows computes O from Or, the result for Qr,
@@ -44,6 +45,9 @@ var splits = map[string][][2]string{
 	"max":  {{"O = max(A, B)"}, {"O = max(A, axis=-1)"}}, "min": {{"O = min(A, B)"}, {"O = min(A, axis=-1)"}},
 	"where":   {{"O = where(A, B, C)"}},
 	"dropout": {{"O = dropout(A, seed, p=0.5)"}}, "dropout_at": {{"O = dropout_at(A, seed, g, r, p=0.5, salt=0, width=1)"}},
+	"gather": {{"O = gather(A, ids, split=rows)", "O = gather(A, ids)"}},
+	"gather_at": {{"first = positions(A, axis=0); from = scale(first, by=M); all = gather_at(A, ids, from); O = sum(all, axis=0)",
+		"O = gather_at(A, ids)"}},
 	"mean":         {{"O = mean(A)"}},
 	"argmax":       {{"O = argmax(A)"}},
 	"softmax":      {{"O = softmax(A)"}, {"O = softmax(S, causal=true, split=rows)", "O = softmax(S, causal=true)"}},
@@ -108,6 +112,8 @@ func TestASplitNeverChangesTheResult(t *testing.T) {
 					switch {
 					case name == "seed":
 						a.Data[i] = 7
+					case name == "ids":
+						a.Data[i] = float64(2 * i) // the last one has no row
 					case op.Name == "log" || op.Name == "sqrt" || op.Name == "rsqrt":
 						a.Data[i] = math.Abs(a.Data[i])
 					}

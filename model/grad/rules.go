@@ -66,6 +66,7 @@ func init() {
 		"rope":        {apply: rope("rope_grad"), kinds: tables},
 		"rope_grad":   {apply: rope("rope"), kinds: tables},
 		"where":       {apply: where, kinds: constantAt(0)},
+		"gather":      {apply: gather},
 		"dropout":     {apply: dropout, kinds: constantFrom(1)},
 		"dropout_at":  {apply: dropout, kinds: constantFrom(1)},
 		"attention":   {apply: attention, results: 1},

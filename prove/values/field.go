@@ -80,7 +80,7 @@ func newField(seed uint64) *field {
 func (f *field) numbers() eval.Numbers {
 	return eval.Numbers{
 		Arithmetic:  f.arithmetic(),
-		AddProducts: addProducts, Attend: f.attend, Round: func(*eval.Array, domain.DType) {},
+		AddProducts: addProducts, Attend: f.attend, Picks: f.picks, Round: func(*eval.Array, domain.DType) {},
 	}
 }
 
@@ -98,6 +98,12 @@ func (f *field) dropout(d domain.Dropout) func([]float64) float64 {
 		at := add(mul(row, uint64(d.Width)), uint64(operands[2]))
 		return float64(mul(uint64(operands[0]), f.random(d.Fn(), uint64(operands[1]), at)))
 	}
+}
+
+// picks is a random function of an id and the number of a row. So a gather is a product with a random matrix in place of ones and
+// zeros. Its values stay if ids or columns are split, or if the parts of split rows are added. Other changes show.
+func (f *field) picks(id, row float64) float64 {
+	return float64(f.random("row", uint64(id), uint64(row)))
 }
 
 // addProducts adds products to sums, with one reduction for each. It converts numbers as signed integers, which is faster.

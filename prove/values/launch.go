@@ -35,6 +35,8 @@ func (m *machine) launch(o *unroll.Op, views operands) {
 		for i, v := range views[1].like(out.extents).read() {
 			made = append(made, binary(v, other[i]))
 		}
+	case s.Kernel == "gather":
+		made = m.gathered(views)
 	case s.Kernel == "reduce" && binary != nil:
 		made = reduced(binary, views[1], int(s.Axis))
 	default:
@@ -55,6 +57,23 @@ func reduced(fn func(a, b float64) float64, in view, axis int) (made []float64) 
 			value = fn(value, in.data[at+i*in.strides[axis]*in.width])
 		}
 		made = append(made, value)
+	})
+	return made
+}
+
+// gathered adds up the rows of a table, each times the factor for its number and an id.
+func (m *machine) gathered(views operands) (made []float64) {
+	extents := views[0].extents
+	ids, first, table := views[2].like(extents).read(), make([]float64, views[0].elements()), views[1]
+	if from, ok := views[3]; ok {
+		first = from.like(extents).read()
+	}
+	table.like(extents).each(func(at int64) {
+		sum, i := []float64{0}, len(made)
+		for row := range table.extents[0] {
+			addProducts(sum, m.f.picks(ids[i], first[i]+float64(row)), table.data[at+row*table.strides[0]*table.width:][:1])
+		}
+		made = append(made, sum[0])
 	})
 	return made
 }

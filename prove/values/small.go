@@ -302,7 +302,7 @@ func valued(p *calls.Program) bool {
 	return all
 }
 
-// cost counts the products of GEMMs on all ranks, and the elements in memory.
+// cost counts the products of GEMMs and gathers on all ranks, and the elements in memory.
 func cost(u *unroll.Program) (n int64) {
 	for r := range u.Ranks {
 		rank := &u.Ranks[r]
@@ -312,11 +312,18 @@ func cost(u *unroll.Program) (n int64) {
 			}
 		}
 		for i := range rank.Ops {
-			if o := &rank.Ops[i]; o.Kind == unroll.Gemm {
-				out, a := rank.AccessesOf(o)[0], rank.AccessesOf(o)[1]
-				k := u.Layouts[a.Layout].Extents
-				n += u.Layouts[out.Layout].Elements() * k[len(k)-1]
+			o := &rank.Ops[i]
+			l, launches := u.Stmts[max(o.Stmt, 0)].(*calls.Launch)
+			gathers := o.Kind == unroll.Launch && launches && l.Gathers()
+			if o.Kind != unroll.Gemm && !gathers {
+				continue
 			}
+			out, a := rank.AccessesOf(o)[0], rank.AccessesOf(o)[1]
+			k := u.Layouts[a.Layout].Extents
+			if gathers {
+				k = k[:1]
+			}
+			n += u.Layouts[out.Layout].Elements() * k[len(k)-1]
 		}
 	}
 	return n

@@ -31,6 +31,23 @@ func (g *generator) dropout() bool {
 	return true
 }
 
+// gather takes rows of a tensor, or of the blocks that its first axis counts. It returns false if the result is too large.
+func (g *generator) gather() bool {
+	v, shape, rows := g.any(), []int64{g.extent(), g.extent()}[:1+g.IntN(2)], 1
+	op := on("gather", v)
+	if len(v.axes) > 1 && !v.dtype.IsInteger() && g.chance(0.5) {
+		op, rows = op.with(word("split", domain.SplitRows)), 2
+	}
+	rest := v.axes[rows:]
+	if len(shape)+len(rest) >= maxAxes || product(shape)*product(v.shape()) > maxElements {
+		return false
+	}
+	ids := g.integers(shape, pick(g, domain.Int32, domain.Int64), v.mesh)
+	op.read(ids)
+	g.add(op, g.sound(slices.Concat(ids.axes, rest)), v)
+	return true
+}
+
 // meshName returns the mesh of a tensor as its declaration names it.
 func (g *generator) meshName(v *value) string {
 	if v.mesh.Name == g.spec.World.Name {

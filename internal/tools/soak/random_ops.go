@@ -33,6 +33,7 @@ var makers = []struct {
 	{2, (*generator).concat},
 	{2, (*generator).attention},
 	{2, (*generator).dropout},
+	{1, (*generator).gather},
 }
 
 // operation adds a random operation that fits. It gives up after 20 tries.
@@ -415,8 +416,8 @@ func (g *generator) composite() bool {
 			op = op.with(word("causal", "true"))
 			g.countRows(&op, n-2)
 		}
-	case "split", "dropout":
-		return false // a split has several results; dropout makes dropouts
+	case "split", "dropout", "gather":
+		return false // a split has several results; the others have a maker
 	case "where":
 		op = on(fn, g.mask(v), v, g.partner(v))
 	case "softmax_grad", "normalize_grad", "log_softmax_grad":

@@ -182,6 +182,8 @@ func elementFn(s hostir.Stmt, in []*view) (func(at []int64) float64, error) {
 			}
 			return s.Body.Row(row, 1, nil)[len(row)][0]
 		}, nil
+	case *hostir.Gather:
+		return gathered(s, in), nil
 	case *hostir.Reduce:
 		return reduction(s, in[0])
 	case *hostir.Matmul:
@@ -190,6 +192,21 @@ func elementFn(s hostir.Stmt, in []*view) (func(at []int64) float64, error) {
 		return product(s, s.X, s.W, 1, in), nil
 	default:
 		return nil, fmt.Errorf("the interpreter does not know %s", hostir.Op(s))
+	}
+}
+
+// gathered returns the function for one element of a Gather.
+func gathered(s *hostir.Gather, in []*view) func(at []int64) float64 {
+	count, step := in[0].Size[s.Rows()], in[0].Stride[s.Rows()]
+	return func(at []int64) float64 {
+		row := in[1].data[at[1]]
+		if s.First != nil {
+			row -= in[2].data[at[2]]
+		}
+		if row >= 0 && row < float64(count) {
+			return in[0].data[at[0]+int64(row)*step]
+		}
+		return 0 * row // NaN if the number is not written so far
 	}
 }
 

@@ -29,6 +29,10 @@ func (v *verifier) operation(s hostir.Stmt) {
 			v.breach(s, "shape", "positions are one axis of fp32, and %s is %s %s", s.Out.Name, s.Out.DType, domain.FormatAxes(s.Out.Axes))
 		}
 		return
+	case *hostir.Gather:
+		if !v.gather(s) {
+			return
+		}
 	case *hostir.Slice, *hostir.Concat:
 		if !v.ranges(s) {
 			return
@@ -61,6 +65,18 @@ func (v *verifier) operation(s hostir.Stmt) {
 		v.breach(s, "shape", "no GEMM can apply %q to its result", fn)
 	}
 	v.dtypes(s)
+}
+
+// gather checks the types and the number of axes of a Gather. It returns false after a breach.
+func (v *verifier) gather(s *hostir.Gather) bool {
+	axes := len(hostir.Live(s.Table)) - 1 + len(hostir.Live(s.IDs))
+	ok := s.Rows() != hostir.Unmapped && axes == len(hostir.Live(s.Out)) && s.Out.DType == s.Table.DType && s.IDs.DType.IsInteger() &&
+		(s.First == nil || s.First.DType == domain.FP32)
+	if !ok {
+		v.breach(s, "shape", "%s %s does not have the rows of %s %s by %s %s", s.Out.Name, domain.FormatAxes(s.Out.Axes), s.Table.Name,
+			domain.FormatAxes(s.Table.Axes), s.IDs.Name, domain.FormatAxes(s.IDs.Axes))
+	}
+	return ok
 }
 
 func isPermutation(perm []int, n int) bool {
@@ -152,7 +168,8 @@ func (v *verifier) addends(s hostir.Stmt) {
 	}
 }
 
-// dtypes checks that a statement keeps the element type. A Cast and a Fused may change it, and v.attention checks attentions. GEMMs
+// dtypes checks that a statement keeps the element type. A Cast and a Fused may change it, and v.attention and v.gather check the
+// types of theirs. GEMMs
 // and reductions may return fp32, in which they accumulate. A bias has the result's type.
 func (v *verifier) dtypes(s hostir.Stmt) {
 	out := hostir.Result(s)
@@ -161,7 +178,7 @@ func (v *verifier) dtypes(s hostir.Stmt) {
 	}
 	accumulates := false
 	switch s.(type) {
-	case *hostir.Cast, *hostir.Fused, *hostir.Attention:
+	case *hostir.Cast, *hostir.Fused, *hostir.Attention, *hostir.Gather:
 		return
 	case *hostir.Matmul, *hostir.Linear, *hostir.Reduce:
 		accumulates = out.DType == domain.FP32

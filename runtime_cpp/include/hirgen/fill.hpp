@@ -13,7 +13,8 @@ namespace hirgen {
 
 /// Fills this rank's shard of `desc` with integers in -2..2, so sparse that every sum of
 /// desc.contraction products is exact in fp32. Integer types get none below 0; masks (Fill::kMask)
-/// get 0 or 1. `input` is the tensor's index among the inputs; all ranks pass the same seed.
+/// get 0 or 1, and numbers of rows are below desc.deviation. `input` is the tensor's index among
+/// the inputs; all ranks pass the same seed.
 void fill_integers(void* local, const TensorDesc& desc, int input, uint64_t seed,
                    cudaStream_t stream);
 /// The same values for the whole tensor, as fp32.
@@ -23,7 +24,8 @@ void fill_integers_whole(float* whole, const TensorDesc& desc, int input, uint64
 /// Fills this rank's shard with normally distributed values (mean 0, deviation desc.deviation), or
 /// as desc.fill requires. They are for checks that cannot be exact, and for timing: the power draw
 /// of a GEMM depends on its data. For integer types, a tensor of one element gets a seed of 24
-/// bits. Others are positions or masks: values below 256, half of them 0.
+/// bits. Numbers of rows are below desc.deviation. Others are positions or masks: values below 256,
+/// half of them 0.
 void fill_normal(void* local, const TensorDesc& desc, int input, uint64_t seed,
                  cudaStream_t stream);
 /// The same values for the whole tensor, rounded to its element type, as fp32.

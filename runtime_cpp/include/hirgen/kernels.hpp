@@ -95,6 +95,15 @@ void launch_reduce(ReduceFn fn, int axis, void* out, DType out_type, const Strid
                    const void* in, DType in_type, const Strided& in_view, cudaStream_t stream,
                    const char* where);
 
+/// Copies rows of `table`, which run along its axis 0; the other views have one element there. The
+/// row of an element of `out` has the number in `ids`, minus the number in `first` unless that is
+/// null. The elements are 0 if the table has no such row. `out` and `table` have elements of
+/// `type`.
+void launch_gather(void* out, const Strided& out_view, const void* table, const Strided& table_view,
+                   DType type, const void* ids, const Strided& ids_view, DType ids_type,
+                   const float* first, const Strided& first_view, cudaStream_t stream,
+                   const char* where);
+
 /// out[i] = first + i.
 void launch_positions(float* out, int64_t first, int64_t elements, cudaStream_t stream,
                       const char* where);
@@ -139,6 +148,18 @@ template <typename O, typename I>
 void launch_reduce(ReduceFn fn, int axis, O* out, const Strided& out_view, const I* in,
                    const Strided& in_view, cudaStream_t stream, const char* where) {
   launch_reduce(fn, axis, out, dtype_of<O>(), out_view, in, dtype_of<I>(), in_view, stream, where);
+}
+template <typename T, typename Id>
+void launch_gather(T* out, const Strided& out_view, const T* table, const Strided& table_view,
+                   const Id* ids, const Strided& ids_view, const float* first,
+                   const Strided& first_view, cudaStream_t stream, const char* where) {
+  launch_gather(out, out_view, table, table_view, dtype_of<T>(), ids, ids_view, dtype_of<Id>(),
+                first, first_view, stream, where);
+}
+template <typename T, typename Id>
+void launch_gather(T* out, const Strided& out_view, const T* table, const Strided& table_view,
+                   const Id* ids, const Strided& ids_view, cudaStream_t stream, const char* where) {
+  launch_gather(out, out_view, table, table_view, ids, ids_view, nullptr, ids_view, stream, where);
 }
 
 }  // namespace hirgen

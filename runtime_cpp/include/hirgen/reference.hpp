@@ -49,6 +49,9 @@ class Reference {
   virtual void slice(const char* out, const char* in, int axis, int64_t start, int64_t extent) = 0;
   /// Concatenates tensors along an axis.
   virtual void concat(const char* out, const std::vector<const char*>& in, int axis) = 0;
+  /// The rows of `table` whose numbers are in `ids`, and zeros for numbers without a row. `first`,
+  /// unless null, has the number of the first row of each block; its axes come before the rows.
+  virtual void gather(const char* out, const char* table, const char* ids, const char* first) = 0;
   /// 0, 1, ..., extent - 1.
   virtual void positions(const char* out, int64_t extent) = 0;
   /// `logs`, the log-sum-exp of each query's scores, may be null.

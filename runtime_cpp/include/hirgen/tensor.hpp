@@ -58,7 +58,8 @@ struct TensorDesc {
   /// The largest number of terms that GEMMs with this input sum; 1 without such GEMMs. The more
   /// terms, the sparser are the integers that fill the input, so that every sum stays exact.
   int64_t contraction = 1;
-  /// Standard deviation of the normal values that fill this input.
+  /// Standard deviation of the normal values that fill this input. If integers are numbers of rows:
+  /// how many rows there are.
   double deviation = 1;
   Fill fill = Fill::kNormal;
   /// For an output: its values depend on rounding, and the check allows for that. If no output is

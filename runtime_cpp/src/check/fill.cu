@@ -26,17 +26,24 @@ uint64_t key_of(int input, uint64_t seed) {
 struct Integers {
   uint64_t key;
   uint64_t density;
-  bool natural;  ///< none below 0: poisoned integers are -1
-  bool mask;     ///< 0 or 1 instead
+  bool natural;   ///< none below 0: poisoned integers are -1
+  bool mask;      ///< 0 or 1 instead
+  uint64_t rows;  ///< 0, or below it instead
 
   HG_HOST_DEVICE float operator()(int64_t i) const {
     const uint64_t h = splitmix64(key ^ static_cast<uint64_t>(i));
+    if (rows > 0) return static_cast<float>((h >> 32) % rows);
     if (mask) return static_cast<float>(h & 1U);
     if ((h >> 32) % 65536 >= density) return 0.0F;
     const float magnitude = ((h >> 1) & 3U) == 3 ? 2.0F : 1.0F;
     return (h & 1U) != 0 && !natural ? -magnitude : magnitude;
   }
 };
+
+/// The number of rows that an input chooses from in a gather; 0: it chooses none.
+uint64_t rows_of(const TensorDesc& desc) {
+  return is_integer(desc.dtype) && desc.deviation > 1 ? static_cast<uint64_t>(desc.deviation) : 0;
+}
 
 /// The density is 16 / ceil(sqrt(contraction)). So about 256 products of a sum are not zero,
 /// whatever its length.
@@ -45,7 +52,7 @@ Integers integers_of(const TensorDesc& desc, int input, uint64_t seed) {
   const auto contraction = static_cast<uint64_t>(desc.contraction);
   while (root * root < contraction) ++root;
   return {key_of(input, seed), std::min<uint64_t>(65536, 65536 * 16 / root), is_integer(desc.dtype),
-          desc.fill == Fill::kMask};
+          desc.fill == Fill::kMask, rows_of(desc)};
 }
 
 /// Normal values by the Box-Muller transform of the two halves of one draw, adapted to `fill`.
@@ -68,21 +75,23 @@ Normal normal_of(const TensorDesc& desc, int input, uint64_t seed) {
   return {key_of(input, seed), static_cast<float>(desc.deviation), desc.fill};
 }
 
-/// Integers: a seed if it is the only element, otherwise positions and elements of masks. Half of
-/// those are 0, the others are below 256.
+/// Integers: numbers of rows, or a seed if it is the only element, otherwise positions and elements
+/// of masks. Half of those are 0, the others are below 256.
 struct Naturals {
   uint64_t key;
   bool single;
+  uint64_t rows;
 
   HG_HOST_DEVICE float operator()(int64_t i) const {
     const uint64_t h = splitmix64(key ^ static_cast<uint64_t>(i));
+    if (rows > 0) return static_cast<float>((h >> 32) % rows);
     if (single) return static_cast<float>(h >> 40);
     return (h & 1U) == 0 ? 0.0F : static_cast<float>(h >> 56);
   }
 };
 
 Naturals naturals_of(const TensorDesc& desc, int input, uint64_t seed) {
-  return {key_of(input, seed), desc.elements() == 1};
+  return {key_of(input, seed), desc.elements() == 1, rows_of(desc)};
 }
 
 /// local[i] = rule(global index of i).

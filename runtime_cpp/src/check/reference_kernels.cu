@@ -76,6 +76,21 @@ struct GatherElement {
   HG_HOST_DEVICE void operator()(int64_t i) const { out[i] = in[offset_of(view, i)]; }
 };
 
+struct RowElement {
+  float* out;
+  const float* in;
+  Rows rows;
+
+  HG_HOST_DEVICE void operator()(int64_t i) const {
+    const int64_t block = i / rows.inner / rows.numbers;
+    const float id = rows.ids[i / rows.inner % rows.numbers];
+    const float row = rows.first == nullptr ? id : id - rows.first[block];
+    const bool known = row >= 0 && row < static_cast<float>(rows.count);
+    const int64_t at = block * rows.count + (known ? static_cast<int64_t>(row) : 0);
+    out[i] = known ? in[at * rows.inner + i % rows.inner] : 0.0F;
+  }
+};
+
 struct ScatterElement {
   float* out;
   Strided view;
@@ -215,6 +230,10 @@ void reduce(ReduceFn fn, float* out, const float* in, int64_t outer, int64_t cou
 
 void gather(float* out, const float* in, const Strided& in_view, cudaStream_t stream) {
   parallel_for(elements_of(in_view), stream, kReference, GatherElement{out, in, in_view});
+}
+
+void gather_rows(float* out, const float* in, const Rows& rows, int64_t n, cudaStream_t stream) {
+  parallel_for(n, stream, kReference, RowElement{out, in, rows});
 }
 
 void scatter(float* out, const Strided& out_view, const float* in, cudaStream_t stream) {

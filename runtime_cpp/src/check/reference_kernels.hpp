@@ -59,7 +59,14 @@ void reduce(ReduceFn fn, float* out, const float* in, int64_t outer, int64_t cou
             DType dtype, cudaStream_t stream);
 /// out[i] = the element of `in` that in_view puts at out's row-major index i.
 void gather(float* out, const float* in, const Strided& in_view, cudaStream_t stream);
-/// The inverse: element i of `in` becomes the element of `out` that out_view puts there.
+/// out[block, number, inner] = row ids[number] - first[block] of in[block, count, inner], or 0 if
+/// there is no such row; n elements. `first` may be null.
+struct Rows {
+  const float *ids = nullptr, *first = nullptr;
+  int64_t count = 1, numbers = 1, inner = 1;
+};
+void gather_rows(float* out, const float* in, const Rows& rows, int64_t n, cudaStream_t stream);
+/// The inverse of gather: element i of `in` becomes the element of `out` that out_view puts there.
 void scatter(float* out, const Strided& out_view, const float* in, cudaStream_t stream);
 
 }  // namespace hirgen::reference

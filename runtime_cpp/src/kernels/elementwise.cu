@@ -70,6 +70,41 @@ struct BinaryKernel {
   }
 };
 
+/// Copies W adjacent elements of the row that an id names, or zeros if the table has no such row. T
+/// has the size of an element.
+template <typename T, int W, typename Id>
+struct GatherKernel {
+  T* out;
+  const T* table;
+  const Id* ids;
+  const float* first;  ///< may be null
+  int64_t rows, step;  ///< the table's number of rows, and their distance
+  Walk<4> walk;        ///< of out, table, ids and first
+
+  HG_HOST_DEVICE void operator()(int64_t i) const {
+    int64_t at[4];
+    walk.offsets(i * W, at);
+    const int64_t from = first == nullptr ? 0 : static_cast<int64_t>(first[at[3]]);
+    const int64_t row = static_cast<int64_t>(ids[at[2]]) - from;
+    Pack<T, W> pack{};
+    if (row >= 0 && row < rows) pack = pack_at<W>(table + at[1] + row * step);
+    store_pack(out + at[0], pack);
+  }
+};
+
+/// Whether W adjacent elements of a row are adjacent and aligned in the result and the table.
+template <int W>
+bool gathers_packs(const Walk<4>& walk, int64_t step, const void* out, const void* table) {
+  const int last = walk.axes - 1;
+  bool packs =
+      last >= 0 && walk.extent[last] % W == 0 && step % W == 0 && aligned(out) && aligned(table);
+  for (int v = 0; packs && v < 4; ++v) {
+    packs = walk.stride[v][last] == (v < 2 ? 1 : 0);
+    for (int d = 0; v < 2 && d < last; ++d) packs = packs && walk.stride[v][d] % W == 0;
+  }
+  return packs;
+}
+
 struct PositionsKernel {
   float* out;
   int64_t first;
@@ -101,6 +136,39 @@ void launch_delay(int64_t microseconds, cudaStream_t stream, const char* where) 
 void launch_positions(float* out, int64_t first, int64_t elements, cudaStream_t stream,
                       const char* where) {
   parallel_for(elements, stream, where, PositionsKernel{out, first});
+}
+
+void launch_gather(void* out, const Strided& out_view, const void* table, const Strided& table_view,
+                   DType type, const void* ids, const Strided& ids_view, DType ids_type,
+                   const float* first, const Strided& first_view, cudaStream_t stream,
+                   const char* where) {
+  const auto walk = walk_over<4>({&out_view, &table_view, &ids_view, &first_view}, 0, where);
+  const int64_t rows = table_view.extent[0], step = table_view.stride[0], n = walk.elements();
+  const auto launch = [&]<typename T, typename Id>(const T* /*element*/, const Id* numbers) {
+    constexpr int kPacked = 16 / sizeof(T);
+    const auto by = [&]<int W>(const Pack<T, W>* /*pack*/) {
+      parallel_for(n / W, stream, where,
+                   GatherKernel<T, W, Id>{static_cast<T*>(out), static_cast<const T*>(table),
+                                          numbers, first, rows, step, walk});
+    };
+    if (gathers_packs<kPacked>(walk, step, out, table))
+      return by(static_cast<const Pack<T, kPacked>*>(nullptr));
+    by(static_cast<const Pack<T, 1>*>(nullptr));
+  };
+  const auto of_size = [&]<typename T>(const T* element) {
+    if (ids_type == DType::kInt64) return launch(element, static_cast<const int64_t*>(ids));
+    launch(element, static_cast<const int32_t*>(ids));
+  };
+  switch (size_of(type)) {
+    case 1:
+      return of_size(static_cast<const uint8_t*>(nullptr));
+    case 2:
+      return of_size(static_cast<const uint16_t*>(nullptr));
+    case 4:
+      return of_size(static_cast<const uint32_t*>(nullptr));
+    default:
+      return of_size(static_cast<const uint64_t*>(nullptr));
+  }
 }
 
 void launch_unary(UnaryFn fn, void* out, DType out_type, const Strided& out_view, const void* in,
