@@ -25,7 +25,8 @@ enum class Epilogue { kNone, HG_EPILOGUES(HG_ENUMERATOR) };
 #undef HG_ENUMERATOR
 
 /// C[m, n] = epilogue(A[m, k] B[k, n] (+ bias[n]) (+ addend[m, n])), row-major, batched with
-/// constant strides. The addend has the layout of C and does not overlap it.
+/// constant strides. The addend has the layout of C. It may be C itself; otherwise the two do not
+/// overlap.
 struct MatmulShape {
   int64_t m = 0, n = 0, k = 0;
   int64_t batch = 1;

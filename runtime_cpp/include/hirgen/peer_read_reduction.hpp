@@ -18,10 +18,11 @@ namespace hirgen {
 /// memory of the peers that store() added, then sets the done flags. If there are more flags than
 /// one kernel takes, separate kernels wait for them and set them.
 ///
-/// The kernel may occupy all SMs, also while it waits. So all work of this GPU that peers wait for
-/// must come before it on the stream: GEMMs, copies, and all ready flags of the call. All ready
-/// flags of a GPU are then set before its reduction starts, so reductions on several GPUs cannot
-/// deadlock.
+/// The kernel may occupy all SMs, also while it waits. So kernels of this GPU that peers wait for
+/// must finish before it starts, or they may find no SM. Stream memory operations and copy engines
+/// need no SM, so ready flags may be set on another stream. hirgen verify warns of kernels that may
+/// wait for each other in this way, such as flags that a CUDA graph sets by a kernel on the copy
+/// stream.
 class PeerReadReduction {
  public:
   /// `local` is the partial sum of `rank`, which is this rank. All partial sums and the result have
