@@ -16,8 +16,9 @@ type Stmt interface {
 type Info struct {
 	Pos   diag.Pos
 	Label string // constant that errors report; empty for statements without a call
-	Note  string // a note for readers: one sentence without a final stop, or empty
+	Note  string // a note for readers without a final stop, or empty
 	Why   string // of waits: the order that it keeps, in words; not part of the text form
+	Part  string // the communication that the statement belongs to, in words; not part of the text form
 }
 
 // Meta implements Stmt for each type that embeds Info.

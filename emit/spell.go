@@ -52,11 +52,12 @@ type speller struct {
 	behind     map[string]*calls.Buffer // for a buffer in another buffer's memory: a buffer that ends where it begins
 	places     map[string]int           // of the arguments among the caller's tensors
 	graph      bool
+	values     calls.Values
 }
 
 func newSpeller(p *calls.Program) *speller {
 	s := &speller{shares: calls.ByName(p.Shares), shapes: calls.ByName(p.Shapes), attentions: calls.ByName(p.Attentions),
-		buffers: calls.ByName(slices.Concat(p.Buffers, p.Outputs())), places: map[string]int{}, graph: p.Graph}
+		buffers: calls.ByName(slices.Concat(p.Buffers, p.Outputs())), places: map[string]int{}, graph: p.Graph, values: p.Values()}
 	for i, d := range p.Arguments {
 		s.places[d.Name] = i
 	}
@@ -72,7 +73,7 @@ func (s *speller) funcs() template.FuncMap {
 		"rank": rankOf, "note": note, "memory": s.memory, "lives": livesOf,
 		"shapename": func(s *calls.Shape) string { return cmp.Or(s.Like, s.Name) }, "pluck": s.plan, "packs": func(shape string) bool {
 			return s.shapes[shape].Packs().Any()
-		}, "attend": s.attend, "attention": s.attentionNamed, "attentionshape": attentionOf, "layout": layoutOf, "gradients": gradientsOf,
+		}, "attend": s.attend, "attention": s.attentionNamed, "attentionshape": s.attentionOf, "layout": layoutOf, "gradients": gradientsOf,
 		"attentionplan": planOfAttention, "fn": fnOf, "collective": collective.Of, "view": view, "extents": extents,
 		"holds": s.holds, "condition": s.condition, "use": useOf, "branch": s.branchOf, "workspace": workspace, "scratch": s.scratch,
 		"offset": peerOffset,
@@ -277,9 +278,9 @@ func letValue(l *calls.Let) string {
 func (s *speller) begin(b *calls.BeginCall) string {
 	share := s.shares[b.Share]
 	if s.graph {
-		return fmt.Sprintf("begin_captured(%s, %s, caller)", share.Memory, share.Shape)
+		return fmt.Sprintf("share_for_graph(%s, %s, caller)", share.Memory, share.Shape)
 	}
-	return fmt.Sprintf("begin_call(%s, %s)", share.Memory, share.Shape)
+	return fmt.Sprintf("share_for_call(%s, %s)", share.Memory, share.Shape)
 }
 
 // receive prints the receive buffer of a broadcast. A root without a result gets its operand as the buffer, because

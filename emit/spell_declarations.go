@@ -2,6 +2,7 @@ package emit
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -57,7 +58,7 @@ func align(bytes int64) expr.Expr {
 }
 
 // attentionOf prints the shape of an attention as an initialiser, without fields that have default values.
-func attentionOf(d *calls.Attention) string {
+func (s *speller) attentionOf(d *calls.Attention) string {
 	a, _ := domain.AttentionOf(d.Fn)
 	var fields []string
 	add := func(name, value string, given bool) {
@@ -74,7 +75,11 @@ func attentionOf(d *calls.Attention) string {
 	add("causal", "true", a.Causal)
 	add("window", fmt.Sprint(a.Window), a.Window > 0)
 	add("query_start", spell(d.Start), d.Start != expr.Int(0))
-	add("scale", scaleLiteral(a), true)
+	scale := scaleLiteral(a)
+	if size, known := s.values.Eval(d.Size); known && float32(a.Scale) == float32(1/math.Sqrt(float64(size))) {
+		scale += " /* 1 / sqrt(head_size) */"
+	}
+	add("scale", scale, true)
 	add("dtype", dtype(d.Type), true)
 	add("deterministic", "true", d.Deterministic)
 	return braces(fields...)

@@ -2,6 +2,7 @@ package emit
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -146,9 +147,16 @@ func stepOf(s domain.Step, args []string, columns int64) (string, error) {
 }
 
 // ofColumns prints a constant. If it divides by the number of columns, as means do, it prints this division, which has the same bits.
+// A comment explains the exponents of a rope with an integer base.
 func ofColumns(constant string, columns int64) string {
-	if v, err := strconv.ParseFloat(constant, 32); err == nil && columns > 2 && float32(v) == 1/float32(columns) {
+	v, err := strconv.ParseFloat(constant, 32)
+	base := math.Round(math.Exp(-v * float64(columns)))
+	switch {
+	case err != nil || columns <= 2:
+	case float32(v) == 1/float32(columns):
 		return fmt.Sprintf("(1.0F / %d)", columns)
+	case base > 1 && base < 1e9 && float32(v) == float32(-math.Log(base)/float64(columns)):
+		return fmt.Sprintf("%s /* -log(%.0f) / %d */", floatLiteral(constant), base, columns)
 	}
 	return floatLiteral(constant)
 }

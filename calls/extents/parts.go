@@ -12,8 +12,9 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// Parts names the parts of extents: M / D over a mesh axis is kShardM, M / S is kSliceM, and half of either is kChunkM. A name
-// contains the whole dividend: (H + 2 * G) / D is kShardH2G. If a name is taken, the next part also names its divisor: kShardMByR.
+// Parts names the parts of extents: M / D over a mesh axis is kShardM, M / S is kSliceM, half of either is kHalfM, and another
+// fraction kChunkM. A name contains the whole dividend: (H + 2 * G) / D is kShardH2G. If a name is taken, the next part also names its
+// divisor: kShardMByR.
 type Parts struct {
 	names *names.Table
 	mesh  map[string]bool            // parameters that are extents of mesh axes
@@ -109,7 +110,9 @@ func (p *Parts) words(e expr.Expr) []string {
 	name := e.String()
 	for _, c := range p.List {
 		if c.Name == name {
-			name = strings.TrimLeft(strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(name, "kShard"), "kSlice"), "kChunk"), "k")
+			for _, kind := range []string{"k", "Shard", "Slice", "Chunk", "Half"} {
+				name = strings.TrimPrefix(name, kind)
+			}
 		}
 	}
 	return []string{name}
@@ -122,7 +125,10 @@ func (p *Parts) constant(s *Scope, part *expr.Binary, whole string) string {
 		return c.Name
 	}
 	kind := "slice_"
-	if isLiteral(part.Y) {
+	switch {
+	case part.Y == expr.Int(2):
+		kind = "half_"
+	case isLiteral(part.Y):
 		kind = "chunk_"
 	}
 	expr.Variables(part.Y, func(v string) {

@@ -8,7 +8,7 @@ import (
 
 // explain adds notes to communications in loops with GEMMs, saying what they overlap with. If records and waits make the stream ready
 // before the communication, the first of them has the note. The note replaces a previous one. explain also drops notes that repeat
-// an earlier note of a list.
+// an earlier note of a list. At the end headSections names the communications.
 func explain(p *calls.Program) {
 	p.Body = calls.Edit(p.Body, func(s calls.Stmt) []calls.Stmt {
 		for _, inner := range calls.Bodies(s) {
@@ -30,6 +30,7 @@ func explain(p *calls.Program) {
 		}
 		return len(gemms) == 0
 	})
+	headSections(p.Body)
 }
 
 // sayOnce drops notes that repeat an earlier one of the list.

@@ -35,11 +35,11 @@ func TestCheckPredicts(t *testing.T) {
 		want string
 	}{
 		{[]string{"check", agMatmul}, "predicted on h200: "},
-		{[]string{"check", agMatmul}, "spec.yaml:12:5 gather: Allgather of A_s: 4 x, "},
+		{[]string{"check", agMatmul}, "spec.yaml:12:5 allgather of A: 4 x, "},
 		{ahead, "3 x, "},
 		{ahead, " 0.0 us exposed, "},
-		{ahead, "hidden behind Matmul of C_s ("},
-		{ahead, "critical path: Matmul of C_s ("},
+		{ahead, "hidden behind matmul of C ("},
+		{ahead, "critical path: matmul of C ("},
 		{[]string{"check", agMatmul, "--machine", "h100"}, "predicted on h100: "},
 		{[]string{"check", agMatmul, "--machine", own}, "predicted on mine: "},
 		{[]string{"check", agMatmul, "--machine", slow}, "ms a call"},
@@ -95,8 +95,8 @@ func TestCheckPredictsAsJSON(t *testing.T) {
 		t.Fatalf("communications %+v", p.Communications)
 	}
 	c := p.Communications[0]
-	if c.Name != "gather: Allgather of A_s" || c.Where != "spec.yaml:12:5" || c.Times != 4 || c.Exposed <= 0 || c.Hidden <= 0 ||
-		len(c.Behind) != 1 || c.Behind[0].Name != "Matmul of C_s" {
+	if c.Name != "allgather of A" || c.Where != "spec.yaml:12:5" || c.Times != 4 || c.Exposed <= 0 || c.Hidden <= 0 ||
+		len(c.Behind) != 1 || c.Behind[0].Name != "matmul of C" {
 		t.Errorf("communication %+v", c)
 	}
 	if local := checked(t, "hirgen: 1\nname: p\ntensors: {A: [8]}\nops: [B = relu(A)]\n", "-").Prediction; local.Communications == nil ||
@@ -142,7 +142,7 @@ func TestCheckWritesTheTimeline(t *testing.T) {
 	}
 	gathers := 0
 	for _, e := range trace.TraceEvents {
-		if e["ph"] == "X" && e["name"] == "gather: Allgather of A_s" {
+		if e["ph"] == "X" && e["name"] == "allgather of A" {
 			gathers++
 		}
 	}

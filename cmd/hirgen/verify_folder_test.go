@@ -9,21 +9,22 @@ import (
 
 // TestVerifyFolder changes emitted folders, and checks the output and exit code of verify.
 func TestVerifyFolder(t *testing.T) {
-	const wait, first = "StreamWait(event gather_done_, index s,", "StreamWait(event gather_done_, index 0,"
+	const wait, first = "StreamWait(event allgather_A_done_, index s,", "StreamWait(event allgather_A_done_, index 0,"
 	for _, c := range []struct {
 		name, file, old, replacement string
 		exit                         int
 		want                         string
 	}{
 		{"as written", "", "", "", exitOK, "the sources agree with these calls"},
-		{"another event", "ag_matmul.cpp", "cudaStreamWaitEvent(compute, gather_done_[s]", "cudaStreamWaitEvent(compute, gather_done_[0]",
+		{"another event", "ag_matmul.cpp",
+			"cudaStreamWaitEvent(compute, allgather_A_done_[s]", "cudaStreamWaitEvent(compute, allgather_A_done_[0]",
 			exitEdited,
-			"edited: 1 line\n  has:    HG_CHECK(cudaStreamWaitEvent(compute, gather_done_[0]"},
+			"edited: 1 line\n  has:    HG_CHECK(cudaStreamWaitEvent(compute, allgather_A_done_[0]"},
 		{"a runtime that was touched", "runtime/include/hirgen/error.hpp", "#pragma once\n", "", exitEdited,
 			"edited: lines are missing, the first is: #pragma once"},
 		{"a Go package that was edited", "go/example/main.go", "BF16(1)", "BF16(2)", exitEdited, "go/example/main.go:"},
-		{"calls that race", "calls.txt", wait, first, exitNotProved, "error: races: NcclCall kGather s=1"},
-		{"calls that the sources are not printed from", "calls.txt", "text \"spec.yaml:12:5 Matmul of C_s\"", "text \"something else\"",
+		{"calls that race", "calls.txt", wait, first, exitNotProved, "error: races: NcclCall kAllgatherA s=1"},
+		{"calls that the sources are not printed from", "calls.txt", "text \"spec.yaml:12:5 matmul of C\"", "text \"something else\"",
 			exitEdited, "calls.txt: edited since it was written"},
 		{"no calls", "calls.txt", "", "", exitEnvironment, "calls.txt"},
 		{"no manifest", "hirgen.manifest.json", "", "", exitEnvironment, "it has no hirgen.manifest.json"},

@@ -13,8 +13,8 @@ import (
 
 func TestVerify(t *testing.T) {
 	_, printed, _ := hirgen(t, "", "lower", agMatmul, "--calls")
-	broken := strings.Replace(printed, "  StreamWait(event gather_done_, index s, on compute)",
-		"  StreamWait(event gather_done_, index 0, on compute)", 1)
+	broken := strings.Replace(printed, "  StreamWait(event allgather_A_done_, index s, on compute)",
+		"  StreamWait(event allgather_A_done_, index 0, on compute)", 1)
 	if broken == printed {
 		t.Fatal("the program has no such wait")
 	}
@@ -28,7 +28,7 @@ func TestVerify(t *testing.T) {
 		{"more ranks", "", []string{agMatmul, "-n", "8"}, exitOK, "on 8 ranks"},
 		{"calls", printed, []string{"-"}, exitOK, "ag_matmul: proved: 112 operations"},
 		{"calls on more ranks", printed, []string{"-", "-n", "8"}, exitOK, "on 8 ranks"},
-		{"wrong calls", broken, []string{"-"}, exitNotProved, "missing: from NcclCall kGather s=1"},
+		{"wrong calls", broken, []string{"-"}, exitNotProved, "missing: from NcclCall kAllgatherA s=1"},
 		{"calls and a schedule", printed, []string{"-", "--schedule", "eager"}, exitUsage, "need no lowering"},
 		{"not calls", "calls", []string{"-"}, exitSpec, "HG"},
 		{"wrong text", "calls p from \"x\"\nNothing(name a)\n", []string{"-"}, exitSpec, "nothing that programs declare"},

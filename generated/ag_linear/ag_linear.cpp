@@ -32,10 +32,10 @@ constexpr hirgen::MatmulShape kCShape =
     {.m = D * kShardM, .n = N, .k = K, .transpose_b = true, .bias = true, .dtype = hirgen::DType::kBf16};
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
-constexpr const char* kGather = "spec.yaml:13:5 gather: Allgather of A_s";
-constexpr const char* kWaitGather = "spec.yaml:13:5 Wait(gather)";
-constexpr const char* kLinearC = "spec.yaml:13:5 Linear of C_s";
-constexpr const char* kJoined = "spec.yaml:13:5 Synchronize(worker s % 4)";
+constexpr const char* kAllgatherA = "spec.yaml:13:5 allgather of A";
+constexpr const char* kWaitAllgatherA = "spec.yaml:13:5 wait for the allgather of A";
+constexpr const char* kLinearC = "spec.yaml:13:5 linear of C";
+constexpr const char* kJoined = "spec.yaml:13:5 wait for the compute streams";
 
 // c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
 // operand.
@@ -66,8 +66,8 @@ class AgLinear final : public hirgen::Program {
   bf16* A_all_ = context_.allocate<bf16>(S * D * kShardM * K, "spec.yaml:13:5 A_all");  // [S, D, kShardM, K]
   hirgen::MatmulPlan C_plan_{context_, kCShape, kLinearC};
   // The watchdog polls all of these, and names the first one that a stuck program has not reached.
-  hirgen::Events gather_ready_ = context_.events("gather_ready", kGather, 1);
-  hirgen::Events gather_done_ = context_.events("gather_done", kGather, S);
+  hirgen::Events allgather_A_ready_ = context_.events("allgather_A_ready", kAllgatherA, 1);
+  hirgen::Events allgather_A_done_ = context_.events("allgather_A_done", kAllgatherA, S);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
 };
 
@@ -77,20 +77,21 @@ void AgLinear::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const bf16* bias = static_cast<const bf16*>(tensors[2]);  // [N]
   bf16* C = static_cast<bf16*>(tensors[3]);                 // [S, D, kShardM, N]
 
-  HG_CHECK(cudaEventRecord(gather_ready_[0], caller), kGather);
-  HG_CHECK(cudaStreamWaitEvent(x_.stream, gather_ready_[0], 0), kGather);
+  // Allgather of A over x.
+  HG_CHECK(cudaEventRecord(allgather_A_ready_[0], caller), kAllgatherA);
+  HG_CHECK(cudaStreamWaitEvent(x_.stream, allgather_A_ready_[0], 0), kAllgatherA);
 
   // All transfers are issued up front; each statement below waits for its own data only.
   for (int64_t s = 0; s < S; ++s) {
     HG_CHECK(ncclAllGather(A + s * kShardM * K, A_all_ + s * D * kShardM * K, kShardM * K, ncclBfloat16,
                            x_.comm, x_.stream),
-             kGather);
-    HG_CHECK(cudaEventRecord(gather_done_[s], x_.stream), kGather);
+             kAllgatherA);
+    HG_CHECK(cudaEventRecord(allgather_A_done_[s], x_.stream), kAllgatherA);
   }
 
   for (int64_t s = 0; s < S; ++s) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
-    HG_CHECK(cudaStreamWaitEvent(compute, gather_done_[s], 0), kWaitGather);
+    HG_CHECK(cudaStreamWaitEvent(compute, allgather_A_done_[s], 0), kWaitAllgatherA);
     C_plan_.set_bias(bias, kLinearC);
     gemm(context_, C_plan_, A_all_ + s * D * kShardM * K, W, C + s * D * kShardM * N,
          workspaces_[s % kComputeStreams], compute, kLinearC);
@@ -127,10 +128,10 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_linear", .spec = "spec.yaml",
-               .digest = "1159a09250260e5108b573223d59950b5486d03a6778dbdb36230d38ad88d465", .mesh_size = D,
+               .digest = "d8de0d556eb6378991aabebe79224cce21ca4f8647f467768a2b131c352f0969", .mesh_size = D,
                .gemms = {{S * D * kShardM, N, K, 1}}, .communications = {"allgather x"},
-               .bytes = S * D * kShardM * K * 2, .largest = "allgather", .team_size = D, .transport = "nccl",
-               .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},
+               .bytes = S * D * kShardM * K * sizeof(bf16), .largest = "allgather", .team_size = D,
+               .transport = "nccl", .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference};
   return table;
 }

@@ -30,10 +30,10 @@ const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kCLocalShape = {.m = kShardM, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
-constexpr const char* kStarted = "spec.yaml:12:5 Synchronize(caller)";
-constexpr const char* kMatmulCLocal = "spec.yaml:12:5 Matmul of C_local_s";
-constexpr const char* kGather = "spec.yaml:12:5 gather: Allgather of C_local_s";
-constexpr const char* kWaitGather = "spec.yaml:12:5 Wait(gather)";
+constexpr const char* kStarted = "spec.yaml:12:5 wait for the caller's stream";
+constexpr const char* kMatmulC = "spec.yaml:12:5 matmul of C";
+constexpr const char* kAllgatherC = "spec.yaml:12:5 allgather of C";
+constexpr const char* kWaitAllgatherC = "spec.yaml:12:5 wait for the allgather of C";
 
 // c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
 // operand.
@@ -62,11 +62,11 @@ class AgMatmulAfter final : public hirgen::Program {
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
   bf16* C_local_ = context_.allocate<bf16>(S * kShardM * N, "spec.yaml:12:5 C_local");  // [S, 1, kShardM, N]
-  hirgen::MatmulPlan C_local_plan_{context_, kCLocalShape, kMatmulCLocal};
+  hirgen::MatmulPlan C_local_plan_{context_, kCLocalShape, kMatmulC};
   // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
-  hirgen::Events gather_ready_ = context_.events("gather_ready", kGather, S);
-  hirgen::Events gather_done_ = context_.events("gather_done", kGather, S);
+  hirgen::Events allgather_C_ready_ = context_.events("allgather_C_ready", kAllgatherC, S);
+  hirgen::Events allgather_C_done_ = context_.events("allgather_C_done", kAllgatherC, S);
 };
 
 void AgMatmulAfter::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -85,18 +85,19 @@ void AgMatmulAfter::run(cudaStream_t caller, const std::vector<void*>& tensors) 
     const cudaStream_t compute = compute_[s % kComputeStreams];
     bf16* C_local_s = C_local_ + s * kShardM * N;  // [1, kShardM, N]
     gemm(context_, C_local_plan_, A + s * kShardM * K, B, C_local_s, workspaces_[s % kComputeStreams],
-         compute, kMatmulCLocal);
+         compute, kMatmulC);
 
-    // On the stream of the communicator, overlapped with the GEMMs of other iterations.
-    HG_CHECK(cudaEventRecord(gather_ready_[s], compute), kGather);
-    HG_CHECK(cudaStreamWaitEvent(x_.stream, gather_ready_[s], 0), kGather);
+    // Allgather of C over x. On the stream of the communicator, overlapped with the GEMMs of other
+    // iterations.
+    HG_CHECK(cudaEventRecord(allgather_C_ready_[s], compute), kAllgatherC);
+    HG_CHECK(cudaStreamWaitEvent(x_.stream, allgather_C_ready_[s], 0), kAllgatherC);
     HG_CHECK(ncclAllGather(C_local_s, C + s * D * kShardM * N, kShardM * N, ncclBfloat16, x_.comm, x_.stream),
-             kGather);
-    HG_CHECK(cudaEventRecord(gather_done_[s], x_.stream), kGather);
+             kAllgatherC);
+    HG_CHECK(cudaEventRecord(allgather_C_done_[s], x_.stream), kAllgatherC);
   }
 
   // One stream recorded them all, so the last event implies the earlier ones.
-  HG_CHECK(cudaStreamWaitEvent(caller, gather_done_[S - 1], 0), kWaitGather);
+  HG_CHECK(cudaStreamWaitEvent(caller, allgather_C_done_[S - 1], 0), kWaitAllgatherC);
   context_.call_issued(caller);
 }
 
@@ -122,10 +123,10 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_after", .spec = "spec.yaml",
-               .digest = "a641afc48f8ed67b3e10516ed08a9e7f945c152e040125830eef255e147090ea", .mesh_size = D,
+               .digest = "c4ba94244b48459df3120d02acc27fd4c9bcd589e1820e9991ec0649e3de9b65", .mesh_size = D,
                .gemms = {{S * kShardM, N, K, 1}}, .communications = {"allgather x"},
-               .bytes = S * D * kShardM * N * 2, .largest = "allgather", .team_size = D, .transport = "nccl",
-               .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},
+               .bytes = S * D * kShardM * N * sizeof(bf16), .largest = "allgather", .team_size = D,
+               .transport = "nccl", .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference};
   return table;
 }

@@ -7,7 +7,8 @@
 //   B [K, N] bf16
 //   C [Stream(D), M/D, N] bf16
 //
-// Derived: transfers into A_all from rank to rank by IPC-get, one slice per iteration of s.
+// Derived: allgather of A over x: transfers into A_all from rank to rank by IPC-get, one slice per iteration
+// of s.
 // Schedule: pipeline p2p, computes on the caller's stream, via ipc-get, signals batched.
 // Chosen by auto: ag_matmul 8192 x 8192 x 8192, bf16, 4 ranks: measured 1.67 ms with pipeline p2p, all.via
 // ipc-get, streams 0, all.signals batched.
@@ -33,13 +34,15 @@ const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kCShape = {.m = kShardM, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
-constexpr const char* kStarted = "spec.yaml:12:5 Synchronize(caller)";
-constexpr const char* kSend = "spec.yaml:12:5 send: send of A";
+constexpr const char* kStarted = "spec.yaml:12:5 wait for the caller's stream";
+constexpr const char* kReadyA = "spec.yaml:12:5 let peers read A";
 constexpr const char* kShareA = "spec.yaml:8:3 sharing A with the other ranks";
-constexpr const char* kReceive = "spec.yaml:12:5 receive: receive of A_all_s";
-constexpr const char* kWaitReceive = "spec.yaml:12:5 Wait(receive)";
-constexpr const char* kMatmulC = "spec.yaml:12:5 Matmul of C_s";
-constexpr const char* kWaitSend = "spec.yaml:12:5 Wait(send)";
+constexpr const char* kReceiveA = "spec.yaml:12:5 receive A";
+constexpr const char* kWaitReadyA = "spec.yaml:12:5 wait for the ready flag of A";
+constexpr const char* kDoneA = "spec.yaml:12:5 tell the peer that A has been read";
+constexpr const char* kWaitReceiveA = "spec.yaml:12:5 wait until A is received";
+constexpr const char* kMatmulC = "spec.yaml:12:5 matmul of C";
+constexpr const char* kWaitReadA = "spec.yaml:12:5 wait until peers have read A";
 
 // The buffers that ranks share, with the number of steps in a call: each step has its own flags.
 constexpr hirgen::SharedShape kAShared =
@@ -70,8 +73,8 @@ class AgMatmulAuto final : public hirgen::Program {
   void* workspace_ = context_.workspace(hirgen::workspace_for(C_plan_), "spec.yaml:12:5 workspace");
   // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
-  hirgen::Events receive_done_ = context_.events("receive_done", kReceive, D);
-  hirgen::Events wait_send_ = context_.events("wait_send", kWaitSend, 1);
+  hirgen::Events receive_A_done_ = context_.events("receive_A_done", kReceiveA, D);
+  hirgen::Events wait_read_A_ = context_.events("wait_read_A", kWaitReadA, 1);
 };
 
 void AgMatmulAuto::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -80,48 +83,49 @@ void AgMatmulAuto::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   bf16* C = static_cast<bf16*>(tensors[2]);              // [D, kShardM, N]
   const int64_t rank = context_.rank();
   const cudaStream_t copy = peers_.copies();
-  const hirgen::Shared& A_ipc = peers_.begin_call(A, kAShared);
+  const hirgen::Shared& A_ipc = peers_.share_for_call(A, kAShared);
 
-  // All transfers are issued up front, on a stream of their own.
+  // Allgather of A over x. All transfers are issued up front, on a stream of their own.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
   hirgen::MemOpBatch ready_flags(hirgen::FlagUse::kWrite, driver_);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
 
-    // Moved, so that Matmul is local to a rank.
+    // Gathered: matmul of C reads the parts of all ranks.
     ready_flags.add(A_ipc.ready_at(to, s), A_ipc.sequence_number());
   }
-  ready_flags.submit(copy, kSend);
+  ready_flags.submit(copy, kReadyA);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     HG_CHECK(driver_.cuStreamWaitValue32(copy, A_ipc.ready(s), A_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
-             kReceive);
+             kWaitReadyA);
     HG_CHECK(cudaMemcpyAsync(A_all_ + from * kShardM * K, A_ipc.of<bf16>(from), kShardM * K * sizeof(bf16),
                              cudaMemcpyDeviceToDevice, copy),
-             kReceive);
-    HG_CHECK(driver_.cuStreamWriteValue32(copy, A_ipc.done_at(from, s), A_ipc.sequence(), 0), kReceive);
-    HG_CHECK(cudaEventRecord(receive_done_[s], copy), kReceive);
+             kReceiveA);
+    HG_CHECK(driver_.cuStreamWriteValue32(copy, A_ipc.done_at(from, s), A_ipc.sequence(), 0), kDoneA);
+    HG_CHECK(cudaEventRecord(receive_A_done_[s], copy), kReceiveA);
   }
 
   for (int64_t s = 0; s < D; ++s) {
-    const int64_t slice = (rank + s) % D;
+    const int64_t from = (rank + s) % D;
     if (s != 0) {
-      HG_CHECK(cudaStreamWaitEvent(caller, receive_done_[s], 0), kWaitReceive);
+      HG_CHECK(cudaStreamWaitEvent(caller, receive_A_done_[s], 0), kWaitReceiveA);
     }
 
     // Step 0 is the local shard.
-    const bf16* A_s = s == 0 ? A : A_all_ + slice * kShardM * K;  // [kShardM, K]
+    const bf16* A_s = s == 0 ? A : A_all_ + from * kShardM * K;  // [kShardM, K]
 
-    gemm(context_, C_plan_, A_s, B, C + slice * kShardM * N, workspace_, caller, kMatmulC);
+    gemm(context_, C_plan_, A_s, B, C + from * kShardM * N, workspace_, caller, kMatmulC);
   }
 
+  // End of the allgather of A over x.
   hirgen::MemOpBatch done_flags(hirgen::FlagUse::kWait, driver_);
   for (int64_t s = 1; s < D; ++s) {
     done_flags.add(A_ipc.done(s), A_ipc.sequence_number());
   }
-  done_flags.submit(caller, kWaitSend);
-  HG_CHECK(cudaEventRecord(wait_send_[0], caller), kWaitSend);  // for the watchdog only
+  done_flags.submit(caller, kWaitReadA);
+  HG_CHECK(cudaEventRecord(wait_read_A_[0], caller), kWaitReadA);  // for the watchdog only
   context_.call_issued(caller);
 }
 
@@ -147,9 +151,9 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_auto", .spec = "spec.yaml",
-               .digest = "0b00b14f4a230b040ba23f5a53074d45efd39a10bf2a2a1d94c2b1ed6050f495", .mesh_size = D,
+               .digest = "3bbc197da186153d331c747935c43d5dd5ab8430ff55c8351e689cc3fbd982d4", .mesh_size = D,
                .gemms = {{D * kShardM, N, K, 1}}, .communications = {"sendrecv x"},
-               .bytes = (D - 1) * kShardM * K * 2, .largest = "sendrecv", .transport = "ipc-get",
+               .bytes = (D - 1) * kShardM * K * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference,
       .create_across_nodes = create_across_nodes};

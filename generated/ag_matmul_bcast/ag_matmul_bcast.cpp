@@ -30,10 +30,10 @@ const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kCShape = {.m = kShardM, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
-constexpr const char* kBroadcast = "spec.yaml:13:5 broadcast: Broadcast of A";
-constexpr const char* kWaitBroadcast = "spec.yaml:13:5 Wait(broadcast)";
-constexpr const char* kMatmulC = "spec.yaml:13:5 Matmul of C_s";
-constexpr const char* kJoined = "spec.yaml:13:5 Synchronize(worker s % 4)";
+constexpr const char* kBroadcastA = "spec.yaml:13:5 broadcast of A";
+constexpr const char* kWaitBroadcastA = "spec.yaml:13:5 wait for the broadcast of A";
+constexpr const char* kMatmulC = "spec.yaml:13:5 matmul of C";
+constexpr const char* kJoined = "spec.yaml:13:5 wait for the compute streams";
 
 // c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
 // operand.
@@ -64,8 +64,8 @@ class AgMatmulBcast final : public hirgen::Program {
   bf16* A_all_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:13:5 A_all");  // [D, kShardM, K]
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
   // The watchdog polls all of these, and names the first one that a stuck program has not reached.
-  hirgen::Events broadcast_ready_ = context_.events("broadcast_ready", kBroadcast, 1);
-  hirgen::Events broadcast_done_ = context_.events("broadcast_done", kBroadcast, D);
+  hirgen::Events broadcast_A_ready_ = context_.events("broadcast_A_ready", kBroadcastA, 1);
+  hirgen::Events broadcast_A_done_ = context_.events("broadcast_A_done", kBroadcastA, D);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
 };
 
@@ -74,20 +74,21 @@ void AgMatmulBcast::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   const bf16* B = static_cast<const bf16*>(tensors[1]);  // [K, N]
   bf16* C = static_cast<bf16*>(tensors[2]);              // [D, kShardM, N]
 
-  HG_CHECK(cudaEventRecord(broadcast_ready_[0], caller), kBroadcast);
-  HG_CHECK(cudaStreamWaitEvent(x_.stream, broadcast_ready_[0], 0), kBroadcast);
+  // Allgather of A over x.
+  HG_CHECK(cudaEventRecord(broadcast_A_ready_[0], caller), kBroadcastA);
+  HG_CHECK(cudaStreamWaitEvent(x_.stream, broadcast_A_ready_[0], 0), kBroadcastA);
 
   // All transfers are issued up front; each statement below waits for its own data only.
   for (int64_t s = 0; s < D; ++s) {
     HG_CHECK(ncclBroadcast(A, A_all_ + s * kShardM * K, kShardM * K, ncclBfloat16, static_cast<int>(s),
                            x_.comm, x_.stream),
-             kBroadcast);
-    HG_CHECK(cudaEventRecord(broadcast_done_[s], x_.stream), kBroadcast);
+             kBroadcastA);
+    HG_CHECK(cudaEventRecord(broadcast_A_done_[s], x_.stream), kBroadcastA);
   }
 
   for (int64_t s = 0; s < D; ++s) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
-    HG_CHECK(cudaStreamWaitEvent(compute, broadcast_done_[s], 0), kWaitBroadcast);
+    HG_CHECK(cudaStreamWaitEvent(compute, broadcast_A_done_[s], 0), kWaitBroadcastA);
     gemm(context_, C_plan_, A_all_ + s * kShardM * K, B, C + s * kShardM * N,
          workspaces_[s % kComputeStreams], compute, kMatmulC);
   }
@@ -122,10 +123,10 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_bcast", .spec = "spec.yaml",
-               .digest = "73f9b9608386cef4ddf49bd90811ad9a484d4d9bde24cd594f43381de4d668e6", .mesh_size = D,
+               .digest = "70d0c113616f0e67a641f66194811fdb9090c1be8b86f4b8a97f854b98c21558", .mesh_size = D,
                .gemms = {{D * kShardM, N, K, 1}}, .communications = {"broadcast x"},
-               .bytes = D * kShardM * K * 2, .largest = "broadcast", .team_size = D, .transport = "nccl",
-               .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},
+               .bytes = D * kShardM * K * sizeof(bf16), .largest = "broadcast", .team_size = D,
+               .transport = "nccl", .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference};
   return table;
 }

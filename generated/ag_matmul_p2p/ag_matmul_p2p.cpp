@@ -7,7 +7,8 @@
 //   B [K, N] bf16
 //   C [Stream(D), M/D, N] bf16
 //
-// Derived: transfers into A_all from rank to rank by NCCL, one slice per iteration of s.
+// Derived: allgather of A over x: transfers into A_all from rank to rank by NCCL, one slice per iteration of
+// s.
 // Schedule: pipeline p2p, 4 compute streams.
 #include "ag_matmul_p2p.hpp"
 
@@ -30,13 +31,13 @@ const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kCShape = {.m = kShardM, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
-constexpr const char* kExchange = "spec.yaml:13:5 exchange: group";
-constexpr const char* kReceive = "spec.yaml:13:5 receive: receive of A_all_s";
-constexpr const char* kSend = "spec.yaml:13:5 send: send of A";
-constexpr const char* kStarted = "spec.yaml:13:5 Synchronize(caller)";
-constexpr const char* kWaitExchange = "spec.yaml:13:5 Wait(exchange)";
-constexpr const char* kMatmulC = "spec.yaml:13:5 Matmul of C_s";
-constexpr const char* kJoined = "spec.yaml:13:5 Synchronize(worker s % 4)";
+constexpr const char* kExchangeA = "spec.yaml:13:5 exchange of A";
+constexpr const char* kReceiveA = "spec.yaml:13:5 receive A";
+constexpr const char* kSendA = "spec.yaml:13:5 send A";
+constexpr const char* kStarted = "spec.yaml:13:5 wait for the caller's stream";
+constexpr const char* kWaitExchangeA = "spec.yaml:13:5 wait for the exchange of A";
+constexpr const char* kMatmulC = "spec.yaml:13:5 matmul of C";
+constexpr const char* kJoined = "spec.yaml:13:5 wait for the compute streams";
 
 // c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
 // operand.
@@ -67,8 +68,8 @@ class AgMatmulP2p final : public hirgen::Program {
   bf16* A_all_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:13:5 A_all");  // [D, kShardM, K]
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
   // The watchdog polls all of these, and names the first one that a stuck program has not reached.
-  hirgen::Events exchange_ready_ = context_.events("exchange_ready", kExchange, 1);
-  hirgen::Events exchange_done_ = context_.events("exchange_done", kExchange, D);
+  hirgen::Events exchange_A_ready_ = context_.events("exchange_A_ready", kExchangeA, 1);
+  hirgen::Events exchange_A_done_ = context_.events("exchange_A_done", kExchangeA, D);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
 };
 
@@ -78,34 +79,35 @@ void AgMatmulP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   bf16* C = static_cast<bf16*>(tensors[2]);              // [D, kShardM, N]
   const int64_t rank = context_.rank();
 
-  HG_CHECK(cudaEventRecord(exchange_ready_[0], caller), kExchange);
-  HG_CHECK(cudaStreamWaitEvent(x_.stream, exchange_ready_[0], 0), kExchange);
+  // Allgather of A over x.
+  HG_CHECK(cudaEventRecord(exchange_A_ready_[0], caller), kExchangeA);
+  HG_CHECK(cudaStreamWaitEvent(x_.stream, exchange_A_ready_[0], 0), kExchangeA);
 
   // All transfers are issued up front; each statement below waits for its own data only.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     const int64_t to = (D + rank - s) % D;
-    HG_CHECK(ncclGroupStart(), kExchange);
+    HG_CHECK(ncclGroupStart(), kExchangeA);
     HG_CHECK(ncclRecv(A_all_ + from * kShardM * K, kShardM * K, ncclBfloat16, static_cast<int>(from), x_.comm,
                       x_.stream),
-             kReceive);
+             kReceiveA);
 
-    // Moved, so that Matmul is local to a rank.
-    HG_CHECK(ncclSend(A, kShardM * K, ncclBfloat16, static_cast<int>(to), x_.comm, x_.stream), kSend);
-    HG_CHECK(ncclGroupEnd(), kExchange);
-    HG_CHECK(cudaEventRecord(exchange_done_[s], x_.stream), kExchange);
+    // Gathered: matmul of C reads the parts of all ranks.
+    HG_CHECK(ncclSend(A, kShardM * K, ncclBfloat16, static_cast<int>(to), x_.comm, x_.stream), kSendA);
+    HG_CHECK(ncclGroupEnd(), kExchangeA);
+    HG_CHECK(cudaEventRecord(exchange_A_done_[s], x_.stream), kExchangeA);
   }
 
   // All compute streams wait for the caller.
   for (int64_t s = 0; s < kComputeStreams; ++s) {
-    HG_CHECK(cudaStreamWaitEvent(compute_[s], exchange_ready_[0], 0), kStarted);
+    HG_CHECK(cudaStreamWaitEvent(compute_[s], exchange_A_ready_[0], 0), kStarted);
   }
 
   for (int64_t s = 0; s < D; ++s) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
     const int64_t slice = (rank + s) % D;
     if (s != 0) {
-      HG_CHECK(cudaStreamWaitEvent(compute, exchange_done_[s], 0), kWaitExchange);
+      HG_CHECK(cudaStreamWaitEvent(compute, exchange_A_done_[s], 0), kWaitExchangeA);
     }
 
     // Step 0 is the local shard.
@@ -145,9 +147,9 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_p2p", .spec = "spec.yaml",
-               .digest = "8b5aab841469e0c2176f15a8cfa1775aecfdd4802ac4d2c98d86a51d90fc5d0a", .mesh_size = D,
+               .digest = "348c99b4fcd1e2c9356b40302aef4085861d6e97624a0905857b7944a17c9b0c", .mesh_size = D,
                .gemms = {{D * kShardM, N, K, 1}}, .communications = {"sendrecv x"},
-               .bytes = (D - 1) * kShardM * K * 2, .largest = "sendrecv", .transport = "nccl",
+               .bytes = (D - 1) * kShardM * K * sizeof(bf16), .largest = "sendrecv", .transport = "nccl",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference};
   return table;

@@ -7,7 +7,8 @@
 //   B [K, N] bf16
 //   C [Stream(D), M/D, N] bf16
 //
-// Derived: transfers into A_all from rank to rank by IPC-put, one slice per iteration of s and c.
+// Derived: allgather of A over x: transfers into A_all from rank to rank by IPC-put, one slice per iteration
+// of s and c.
 // Schedule: pipeline p2p, computes on the caller's stream, via ipc-put, steps ring, split 2.
 #include "ag_matmul_ring.hpp"
 
@@ -24,19 +25,21 @@ using bf16 = __nv_bfloat16;
 
 // The parameters that this program was generated for, and extents of one rank.
 constexpr int64_t D = 4, M = 8192, N = 8192, K = 8192;
-constexpr int64_t kShardM = M / D, kChunkM = kShardM / 2;
+constexpr int64_t kShardM = M / D, kHalfM = kShardM / 2;
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
-constexpr hirgen::MatmulShape kCShape = {.m = kChunkM, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
+constexpr hirgen::MatmulShape kCShape = {.m = kHalfM, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
-constexpr const char* kStarted = "spec.yaml:13:5 Synchronize(caller)";
-constexpr const char* kReceive = "spec.yaml:13:5 receive: receive of A_all";
+constexpr const char* kStarted = "spec.yaml:13:5 wait for the caller's stream";
+constexpr const char* kReadyA = "spec.yaml:13:5 let peers write A";
 constexpr const char* kShareAAll = "spec.yaml:13:5 sharing A_all with the other ranks";
-constexpr const char* kSend = "spec.yaml:13:5 send: send of A_s_c";
-constexpr const char* kMatmulC = "spec.yaml:13:5 Matmul of C_s_c";
-constexpr const char* kWaitReceive = "spec.yaml:13:5 Wait(receive)";
-constexpr const char* kWaitSend = "spec.yaml:13:5 Wait(send)";
+constexpr const char* kSendA = "spec.yaml:13:5 send A";
+constexpr const char* kWaitReadyA = "spec.yaml:13:5 wait for the ready flag of A";
+constexpr const char* kDoneA = "spec.yaml:13:5 tell the peer that A has arrived";
+constexpr const char* kMatmulC = "spec.yaml:13:5 matmul of C";
+constexpr const char* kWaitReceiveA = "spec.yaml:13:5 wait until A is received";
+constexpr const char* kWaitSendA = "spec.yaml:13:5 wait until A is sent";
 
 // The buffers that ranks share, with the number of steps in a call: each step has its own flags.
 constexpr hirgen::SharedShape kAAllShared =
@@ -69,9 +72,9 @@ class AgMatmulRing final : public hirgen::Program {
   void* workspace_ = context_.workspace(hirgen::workspace_for(C_plan_), "spec.yaml:13:5 workspace");
   // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
-  hirgen::Events send_ready_ = context_.events("send_ready", kSend, D * 2);
-  hirgen::Events send_done_ = context_.events("send_done", kSend, D * 2);
-  hirgen::Events wait_receive_ = context_.events("wait_receive", kWaitReceive, D * 2);
+  hirgen::Events send_A_ready_ = context_.events("send_A_ready", kSendA, D * 2);
+  hirgen::Events send_A_done_ = context_.events("send_A_done", kSendA, D * 2);
+  hirgen::Events wait_receive_A_ = context_.events("wait_receive_A", kWaitReceiveA, D * 2);
 };
 
 void AgMatmulRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -82,16 +85,16 @@ void AgMatmulRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const cudaStream_t copy = peers_.copies();
   const int64_t from = (D + rank - 1) % D;
   const int64_t to = (rank + 1) % D;
-  const hirgen::Shared& A_all_ipc = peers_.begin_call(A_all_, kAAllShared);
+  const hirgen::Shared& A_all_ipc = peers_.share_for_call(A_all_, kAAllShared);
 
-  // Ready flags up front, on the copy stream: transfers of peers wait for them.
+  // Allgather of A over x. Ready flags up front, on the copy stream, as peers wait for them.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
   for (int64_t s = 0; s < D - 1; ++s) {
     for (int64_t c = 0; c < 2; ++c) {
       HG_CHECK(
           driver_.cuStreamWriteValue32(copy, A_all_ipc.ready_at(from, s * 2 + c), A_all_ipc.sequence(), 0),
-          kReceive);
+          kReadyA);
     }
   }
 
@@ -99,41 +102,42 @@ void AgMatmulRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     const int64_t slice = (D + rank - s) % D;
     for (int64_t c = 0; c < 2; ++c) {
       if (s != 0) {
+        // End of the allgather of A over x.
         HG_CHECK(driver_.cuStreamWaitValue32(caller, A_all_ipc.done((s - 1) * 2 + c), A_all_ipc.sequence(),
                                              CU_STREAM_WAIT_VALUE_GEQ),
-                 kWaitReceive);
+                 kWaitReceiveA);
         // for the watchdog only
-        HG_CHECK(cudaEventRecord(wait_receive_[(s - 1) * 2 + c], caller), kWaitReceive);
+        HG_CHECK(cudaEventRecord(wait_receive_A_[(s - 1) * 2 + c], caller), kWaitReceiveA);
       }
 
       // Step 0 is the local shard.
-      // [kChunkM, K]
-      const bf16* A_s_c = s == 0 ? A + c * kChunkM * K : A_all_ + slice * kShardM * K + c * kChunkM * K;
+      // [kHalfM, K]
+      const bf16* A_s_c = s == 0 ? A + c * kHalfM * K : A_all_ + slice * kShardM * K + c * kHalfM * K;
 
       // The last shard goes no further.
       if (s != D - 1) {
-        // Moved, so that Matmul is local to a rank.
-        HG_CHECK(cudaEventRecord(send_ready_[s * 2 + c], caller), kSend);
-        HG_CHECK(cudaStreamWaitEvent(copy, send_ready_[s * 2 + c], 0), kSend);
+        // Gathered: matmul of C reads the parts of all ranks.
+        HG_CHECK(cudaEventRecord(send_A_ready_[s * 2 + c], caller), kSendA);
+        HG_CHECK(cudaStreamWaitEvent(copy, send_A_ready_[s * 2 + c], 0), kSendA);
         HG_CHECK(driver_.cuStreamWaitValue32(copy, A_all_ipc.ready(s * 2 + c), A_all_ipc.sequence(),
                                              CU_STREAM_WAIT_VALUE_GEQ),
-                 kSend);
-        HG_CHECK(cudaMemcpyAsync(A_all_ipc.of<bf16>(to) + slice * kShardM * K + c * kChunkM * K, A_s_c,
-                                 kChunkM * K * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
-                 kSend);
+                 kWaitReadyA);
+        HG_CHECK(cudaMemcpyAsync(A_all_ipc.of<bf16>(to) + slice * kShardM * K + c * kHalfM * K, A_s_c,
+                                 kHalfM * K * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
+                 kSendA);
         HG_CHECK(
             driver_.cuStreamWriteValue32(copy, A_all_ipc.done_at(to, s * 2 + c), A_all_ipc.sequence(), 0),
-            kSend);
-        HG_CHECK(cudaEventRecord(send_done_[s * 2 + c], copy), kSend);
+            kDoneA);
+        HG_CHECK(cudaEventRecord(send_A_done_[s * 2 + c], copy), kSendA);
       }
 
-      gemm(context_, C_plan_, A_s_c, B, C + slice * kShardM * N + c * kChunkM * N, workspace_, caller,
+      gemm(context_, C_plan_, A_s_c, B, C + slice * kShardM * N + c * kHalfM * N, workspace_, caller,
            kMatmulC);
     }
   }
 
   // One stream recorded them all, so the last event implies the earlier ones.
-  HG_CHECK(cudaStreamWaitEvent(caller, send_done_[(D - 1 - 1) * 2 + 1], 0), kWaitSend);
+  HG_CHECK(cudaStreamWaitEvent(caller, send_A_done_[(D - 1 - 1) * 2 + 1], 0), kWaitSendA);
   context_.call_issued(caller);
 }
 
@@ -159,10 +163,10 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_ring", .spec = "spec.yaml",
-               .digest = "479973701d7bcc01e19f780367a8f12a41c4be733bba04d99efdbed57d93d34e", .mesh_size = D,
-               .gemms = {{D * kChunkM * 2, N, K, 1}}, .communications = {"sendrecv x"},
-               .bytes = (D - 1) * kChunkM * K * 4, .largest = "sendrecv", .transport = "ipc-put",
-               .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},
+               .digest = "816c61baa655d12e31da1108960056732a889c9d386323dd05c081bb01666e80", .mesh_size = D,
+               .gemms = {{D * kHalfM * 2, N, K, 1}}, .communications = {"sendrecv x"},
+               .bytes = (D - 1) * kHalfM * K * sizeof(bf16) * 2, .largest = "sendrecv",
+               .transport = "ipc-put", .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference};
   return table;
 }

@@ -26,8 +26,8 @@ constexpr int64_t kShardM = M / (S * D);
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
-constexpr const char* kGather = "spec.yaml:11:5 gather: Allgather of A_s";
-constexpr const char* kWaitGather = "spec.yaml:11:5 Wait(gather)";
+constexpr const char* kAllgatherA = "spec.yaml:11:5 allgather of A";
+constexpr const char* kWaitAllgatherA = "spec.yaml:11:5 wait for the allgather of A";
 
 /// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
 /// issues work.
@@ -40,27 +40,28 @@ class Allgather final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:11:5 mesh world axis x");
   // The watchdog polls all of these, and names the first one that a stuck program has not reached.
-  hirgen::Events gather_ready_ = context_.events("gather_ready", kGather, 1);
-  hirgen::Events gather_done_ = context_.events("gather_done", kGather, S);
+  hirgen::Events allgather_A_ready_ = context_.events("allgather_A_ready", kAllgatherA, 1);
+  hirgen::Events allgather_A_done_ = context_.events("allgather_A_done", kAllgatherA, S);
 };
 
 void Allgather::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const bf16* A = static_cast<const bf16*>(tensors[0]);  // [S, 1, kShardM, N]
   bf16* C = static_cast<bf16*>(tensors[1]);              // [S, D, kShardM, N]
 
-  HG_CHECK(cudaEventRecord(gather_ready_[0], caller), kGather);
-  HG_CHECK(cudaStreamWaitEvent(x_.stream, gather_ready_[0], 0), kGather);
+  // Allgather of A over x.
+  HG_CHECK(cudaEventRecord(allgather_A_ready_[0], caller), kAllgatherA);
+  HG_CHECK(cudaStreamWaitEvent(x_.stream, allgather_A_ready_[0], 0), kAllgatherA);
 
   // All transfers are issued up front; each statement below waits for its own data only.
   for (int64_t s = 0; s < S; ++s) {
     HG_CHECK(ncclAllGather(A + s * kShardM * N, C + s * D * kShardM * N, kShardM * N, ncclBfloat16, x_.comm,
                            x_.stream),
-             kGather);
-    HG_CHECK(cudaEventRecord(gather_done_[s], x_.stream), kGather);
+             kAllgatherA);
+    HG_CHECK(cudaEventRecord(allgather_A_done_[s], x_.stream), kAllgatherA);
   }
 
   // One stream recorded them all, so the last event implies the earlier ones.
-  HG_CHECK(cudaStreamWaitEvent(caller, gather_done_[S - 1], 0), kWaitGather);
+  HG_CHECK(cudaStreamWaitEvent(caller, allgather_A_done_[S - 1], 0), kWaitAllgatherA);
   context_.call_issued(caller);
 }
 
@@ -84,8 +85,8 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "allgather", .spec = "spec.yaml",
-               .digest = "76097111e71a108e637dfb63e195e1445e8c529ad618cf27e39d1a4d0097a12c", .mesh_size = D,
-               .gemms = {}, .communications = {"allgather x"}, .bytes = S * D * kShardM * N * 2,
+               .digest = "ba2675508278661f3a5b780509e4ac4a1eac6bfd8ec38e6f7a50ef305caa6d14", .mesh_size = D,
+               .gemms = {}, .communications = {"allgather x"}, .bytes = S * D * kShardM * N * sizeof(bf16),
                .largest = "allgather", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}}},
       .tensors = tensors, .create = create, .reference = reference};

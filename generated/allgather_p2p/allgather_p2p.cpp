@@ -6,7 +6,8 @@
 //   A [DIDx(D), M/D, K] bf16
 //   C [Stream(D), M/D, K] bf16
 //
-// Derived: transfers into C from rank to rank by IPC-put, one slice per iteration of s.
+// Derived: allgather of A over x: transfers into C from rank to rank by IPC-put, one slice per iteration of
+// s.
 // Schedule: pipeline p2p, 4 compute streams, via ipc-put.
 #include "allgather_p2p.hpp"
 
@@ -28,14 +29,16 @@ constexpr int kComputeStreams = 4;
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
-constexpr const char* kStarted = "spec.yaml:12:5 Synchronize(caller)";
-constexpr const char* kReceive = "spec.yaml:12:5 receive: receive of C";
+constexpr const char* kStarted = "spec.yaml:12:5 wait for the caller's stream";
+constexpr const char* kReadyA = "spec.yaml:12:5 let peers write A";
 constexpr const char* kShareC = "spec.yaml:10:3 sharing C with the other ranks";
-constexpr const char* kSend = "spec.yaml:12:5 send: send of A";
-constexpr const char* kSetCS = "spec.yaml:12:5 Set of C_s";
-constexpr const char* kJoined = "spec.yaml:12:5 Synchronize(worker s % 4)";
-constexpr const char* kWaitReceive = "spec.yaml:12:5 Wait(receive)";
-constexpr const char* kWaitSend = "spec.yaml:12:5 Wait(send)";
+constexpr const char* kSendA = "spec.yaml:12:5 send A";
+constexpr const char* kWaitReadyA = "spec.yaml:12:5 wait for the ready flag of A";
+constexpr const char* kDoneA = "spec.yaml:12:5 tell the peer that A has arrived";
+constexpr const char* kCopyC = "spec.yaml:12:5 copy of C";
+constexpr const char* kJoined = "spec.yaml:12:5 wait for the compute streams";
+constexpr const char* kWaitReceiveA = "spec.yaml:12:5 wait until A is received";
+constexpr const char* kWaitSendA = "spec.yaml:12:5 wait until A is sent";
 
 // The buffers that ranks share, with the number of steps in a call: each step has its own flags.
 constexpr hirgen::SharedShape kCShared =
@@ -59,9 +62,9 @@ class AllgatherP2p final : public hirgen::Program {
   cudaStream_t compute_[kComputeStreams];
   // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
-  hirgen::Events send_done_ = context_.events("send_done", kSend, D);
+  hirgen::Events send_A_done_ = context_.events("send_A_done", kSendA, D);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
-  hirgen::Events wait_receive_ = context_.events("wait_receive", kWaitReceive, D);
+  hirgen::Events wait_receive_A_ = context_.events("wait_receive_A", kWaitReceiveA, D);
 };
 
 void AllgatherP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -69,25 +72,25 @@ void AllgatherP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   bf16* C = static_cast<bf16*>(tensors[1]);              // [D, kShardM, K]
   const int64_t rank = context_.rank();
   const cudaStream_t copy = peers_.copies();
-  const hirgen::Shared& C_ipc = peers_.begin_call(C, kCShared);
+  const hirgen::Shared& C_ipc = peers_.share_for_call(C, kCShared);
 
-  // All transfers are issued up front, on a stream of their own.
+  // Allgather of A over x. All transfers are issued up front, on a stream of their own.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
-    HG_CHECK(driver_.cuStreamWriteValue32(copy, C_ipc.ready_at(from, s), C_ipc.sequence(), 0), kReceive);
+    HG_CHECK(driver_.cuStreamWriteValue32(copy, C_ipc.ready_at(from, s), C_ipc.sequence(), 0), kReadyA);
   }
 
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
     HG_CHECK(driver_.cuStreamWaitValue32(copy, C_ipc.ready(s), C_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
-             kSend);
+             kWaitReadyA);
     HG_CHECK(cudaMemcpyAsync(C_ipc.of<bf16>(to) + rank * kShardM * K, A, kShardM * K * sizeof(bf16),
                              cudaMemcpyDeviceToDevice, copy),
-             kSend);
-    HG_CHECK(driver_.cuStreamWriteValue32(copy, C_ipc.done_at(to, s), C_ipc.sequence(), 0), kSend);
-    HG_CHECK(cudaEventRecord(send_done_[s], copy), kSend);
+             kSendA);
+    HG_CHECK(driver_.cuStreamWriteValue32(copy, C_ipc.done_at(to, s), C_ipc.sequence(), 0), kDoneA);
+    HG_CHECK(cudaEventRecord(send_A_done_[s], copy), kSendA);
   }
 
   // All compute streams wait for the caller.
@@ -98,7 +101,7 @@ void AllgatherP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   for (int64_t s = 0; s < 1; ++s) {
     HG_CHECK(cudaMemcpyAsync(C + (rank + s) % D * kShardM * K, A, kShardM * K * sizeof(bf16),
                              cudaMemcpyDeviceToDevice, compute_[s % kComputeStreams]),
-             kSetCS);
+             kCopyC);
   }
 
   // The caller waits for every compute stream, after all work was issued.
@@ -107,14 +110,15 @@ void AllgatherP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[s], 0), kJoined);
   }
 
+  // End of the allgather of A over x.
   for (int64_t s = 1; s < D; ++s) {
     HG_CHECK(driver_.cuStreamWaitValue32(caller, C_ipc.done(s), C_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
-             kWaitReceive);
-    HG_CHECK(cudaEventRecord(wait_receive_[s], caller), kWaitReceive);  // for the watchdog only
+             kWaitReceiveA);
+    HG_CHECK(cudaEventRecord(wait_receive_A_[s], caller), kWaitReceiveA);  // for the watchdog only
   }
 
   // One stream recorded them all, so the last event implies the earlier ones.
-  HG_CHECK(cudaStreamWaitEvent(caller, send_done_[D - 1], 0), kWaitSend);
+  HG_CHECK(cudaStreamWaitEvent(caller, send_A_done_[D - 1], 0), kWaitSendA);
   context_.call_issued(caller);
 }
 
@@ -138,8 +142,8 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "allgather_p2p", .spec = "spec.yaml",
-               .digest = "984d2d80d9b46c4d92f612986f28b3e6b770ea9d052aa015fea802af0b59e427", .mesh_size = D,
-               .gemms = {}, .communications = {"sendrecv x"}, .bytes = (D - 1) * kShardM * K * 2,
+               .digest = "d89983d493748676c4d5dd022c41063c6f1d7c5bf911f084b7a541ef80cc0192", .mesh_size = D,
+               .gemms = {}, .communications = {"sendrecv x"}, .bytes = (D - 1) * kShardM * K * sizeof(bf16),
                .largest = "sendrecv", .transport = "ipc-put", .parameters = {{"D", D}, {"M", M}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference};
   return table;

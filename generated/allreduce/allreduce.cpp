@@ -26,8 +26,8 @@ constexpr int64_t kSliceM = M / S;
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
-constexpr const char* kAllreduce = "spec.yaml:11:5 allreduce: Allreduce of A_s";
-constexpr const char* kWaitAllreduce = "spec.yaml:11:5 Wait(allreduce)";
+constexpr const char* kAllreduceA = "spec.yaml:11:5 allreduce of A";
+constexpr const char* kWaitAllreduceA = "spec.yaml:11:5 wait for the allreduce of A";
 
 /// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
 /// issues work.
@@ -40,27 +40,28 @@ class Allreduce final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:11:5 mesh world axis x");
   // The watchdog polls all of these, and names the first one that a stuck program has not reached.
-  hirgen::Events allreduce_ready_ = context_.events("allreduce_ready", kAllreduce, 1);
-  hirgen::Events allreduce_done_ = context_.events("allreduce_done", kAllreduce, S);
+  hirgen::Events allreduce_A_ready_ = context_.events("allreduce_A_ready", kAllreduceA, 1);
+  hirgen::Events allreduce_A_done_ = context_.events("allreduce_A_done", kAllreduceA, S);
 };
 
 void Allreduce::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const bf16* A = static_cast<const bf16*>(tensors[0]);  // [S, 1, kSliceM, N]
   bf16* C = static_cast<bf16*>(tensors[1]);              // [S, kSliceM, N]
 
-  HG_CHECK(cudaEventRecord(allreduce_ready_[0], caller), kAllreduce);
-  HG_CHECK(cudaStreamWaitEvent(x_.stream, allreduce_ready_[0], 0), kAllreduce);
+  // Allreduce of A over x, into C.
+  HG_CHECK(cudaEventRecord(allreduce_A_ready_[0], caller), kAllreduceA);
+  HG_CHECK(cudaStreamWaitEvent(x_.stream, allreduce_A_ready_[0], 0), kAllreduceA);
 
   // All transfers are issued up front; each statement below waits for its own data only.
   for (int64_t s = 0; s < S; ++s) {
     HG_CHECK(ncclAllReduce(A + s * kSliceM * N, C + s * kSliceM * N, kSliceM * N, ncclBfloat16, ncclSum,
                            x_.comm, x_.stream),
-             kAllreduce);
-    HG_CHECK(cudaEventRecord(allreduce_done_[s], x_.stream), kAllreduce);
+             kAllreduceA);
+    HG_CHECK(cudaEventRecord(allreduce_A_done_[s], x_.stream), kAllreduceA);
   }
 
   // One stream recorded them all, so the last event implies the earlier ones.
-  HG_CHECK(cudaStreamWaitEvent(caller, allreduce_done_[S - 1], 0), kWaitAllreduce);
+  HG_CHECK(cudaStreamWaitEvent(caller, allreduce_A_done_[S - 1], 0), kWaitAllreduceA);
   context_.call_issued(caller);
 }
 
@@ -84,8 +85,8 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "allreduce", .spec = "spec.yaml",
-               .digest = "70475cc9214ea3c2246d7e9a8ef34a3db3ffffc8dc8cc1d0031959748c4ae2dc", .mesh_size = D,
-               .gemms = {}, .communications = {"allreduce x"}, .bytes = S * kSliceM * N * 2,
+               .digest = "3ee21e9a84d54ee02550ecba0f053508104777859deb0c7879ca71c6026f05f4", .mesh_size = D,
+               .gemms = {}, .communications = {"allreduce x"}, .bytes = S * kSliceM * N * sizeof(bf16),
                .largest = "allreduce", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}}},
       .tensors = tensors, .create = create, .reference = reference};

@@ -19,10 +19,14 @@
 //   W2 [DIDx(D), K, N/D] bf16
 //   Y [M, K] bf16
 //
-// Derived: transfers into Wop_parts from rank to rank by IPC-get, one slice per iteration of s.
-// Derived: transfers into U_all from rank to rank by IPC-get, one slice per iteration of s.
-// Derived: transfers into W2p_parts from rank to rank by IPC-get, one slice per iteration of s.
-// Derived: transfers into Y from rank to rank by IPC-get, one slice per iteration of s.
+// Derived: reduce-scatter of Wop over x, into attention: transfers into Wop_parts from rank to rank by
+// IPC-get, one slice per iteration of s.
+// Derived: allgather of U over x: transfers into U_all from rank to rank by IPC-get, one slice per iteration
+// of s.
+// Derived: reduce-scatter of W2p over x, into mlp: transfers into W2p_parts from rank to rank by IPC-get, one
+// slice per iteration of s.
+// Derived: allgather of Y over x: transfers into Y from rank to rank by IPC-get, one slice per iteration of
+// s.
 // Schedule: pipeline p2p, 2 compute streams, via ipc-get.
 #include "block_end.hpp"
 
@@ -53,37 +57,45 @@ constexpr hirgen::MatmulShape kW2pSShape =
     {.m = kShardM, .n = K, .k = kShardN, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
-constexpr const char* kStarted = "spec.yaml:18:5 Synchronize(caller)";
-constexpr const char* kLinearWopS = "spec.yaml:18:5 Linear of Wop_s";
-constexpr const char* kSend = "spec.yaml:19:5 send: send of Wop";
+constexpr const char* kStarted = "spec.yaml:18:5 wait for the caller's stream";
+constexpr const char* kLinearWop = "spec.yaml:18:5 linear of Wop";
+constexpr const char* kReadyWop = "spec.yaml:19:5 let peers read Wop";
 constexpr const char* kShareWop = "spec.yaml:19:5 sharing Wop with the other ranks";
-constexpr const char* kReceive = "spec.yaml:19:5 receive: receive of Wop_parts_s";
-constexpr const char* kWaitReceive = "spec.yaml:19:5 Wait(receive)";
-constexpr const char* kReduceAttention = "spec.yaml:19:5 Reduce of attention";
+constexpr const char* kReceiveWop = "spec.yaml:19:5 receive Wop";
+constexpr const char* kWaitReadyWop = "spec.yaml:19:5 wait for the ready flag of Wop";
+constexpr const char* kDoneWop = "spec.yaml:19:5 tell the peer that Wop has been read";
+constexpr const char* kWaitReceiveWop = "spec.yaml:19:5 wait until Wop is received";
+constexpr const char* kSumAttention = "spec.yaml:19:5 sum of attention";
 constexpr const char* kAddRmsNormU = "spec.yaml:21:5 add_rms_norm of U";
-constexpr const char* kStarted2 = "spec.yaml:22:5 Synchronize(caller)";
-constexpr const char* kSend2 = "spec.yaml:22:5 send_2: send of U";
+constexpr const char* kStartedZ = "spec.yaml:22:5 wait for the caller's stream";
+constexpr const char* kReadyU = "spec.yaml:22:5 let peers read U";
 constexpr const char* kShareU = "spec.yaml:22:5 sharing U with the other ranks";
-constexpr const char* kReceive2 = "spec.yaml:22:5 receive_2: receive of U_all_s";
-constexpr const char* kWaitReceive2 = "spec.yaml:22:5 Wait(receive_2)";
-constexpr const char* kLinearZ = "spec.yaml:22:5 Linear of Z_s";
-constexpr const char* kGeluAS = "spec.yaml:23:5 gelu of A_s";
-constexpr const char* kLinearW2pS = "spec.yaml:24:5 Linear of W2p_s";
-constexpr const char* kSend3 = "spec.yaml:25:5 send_3: send of W2p";
+constexpr const char* kReceiveU = "spec.yaml:22:5 receive U";
+constexpr const char* kWaitReadyU = "spec.yaml:22:5 wait for the ready flag of U";
+constexpr const char* kDoneU = "spec.yaml:22:5 tell the peer that U has been read";
+constexpr const char* kWaitReceiveU = "spec.yaml:22:5 wait until U is received";
+constexpr const char* kLinearZ = "spec.yaml:22:5 linear of Z";
+constexpr const char* kGeluA = "spec.yaml:23:5 gelu of A";
+constexpr const char* kLinearW2p = "spec.yaml:24:5 linear of W2p";
+constexpr const char* kReadyW2p = "spec.yaml:25:5 let peers read W2p";
 constexpr const char* kShareW2p = "spec.yaml:25:5 sharing W2p with the other ranks";
-constexpr const char* kReceive3 = "spec.yaml:25:5 receive_3: receive of W2p_parts_s";
-constexpr const char* kWaitReceive3 = "spec.yaml:25:5 Wait(receive_3)";
-constexpr const char* kReduceMlp = "spec.yaml:25:5 Reduce of mlp";
-constexpr const char* kAddYRows = "spec.yaml:26:5 add of Y_rows";
-constexpr const char* kStarted3 = "spec.yaml:26:5 Synchronize(caller)";
-constexpr const char* kSend4 = "spec.yaml:26:5 send_4: send of Y";
+constexpr const char* kReceiveW2p = "spec.yaml:25:5 receive W2p";
+constexpr const char* kWaitReadyW2p = "spec.yaml:25:5 wait for the ready flag of W2p";
+constexpr const char* kDoneW2p = "spec.yaml:25:5 tell the peer that W2p has been read";
+constexpr const char* kWaitReceiveW2p = "spec.yaml:25:5 wait until W2p is received";
+constexpr const char* kSumMlp = "spec.yaml:25:5 sum of mlp";
+constexpr const char* kAddY = "spec.yaml:26:5 add of Y";
+constexpr const char* kStartedY = "spec.yaml:26:5 wait for the caller's stream";
+constexpr const char* kReadyY = "spec.yaml:26:5 let peers read Y";
 constexpr const char* kShareY = "spec.yaml:16:3 sharing Y with the other ranks";
-constexpr const char* kReceive4 = "spec.yaml:26:5 receive_4: receive of Y_rows_all_s";
-constexpr const char* kWaitSend = "spec.yaml:19:5 Wait(send)";
-constexpr const char* kWaitSend2 = "spec.yaml:22:5 Wait(send_2)";
-constexpr const char* kWaitSend3 = "spec.yaml:25:5 Wait(send_3)";
-constexpr const char* kWaitSend4 = "spec.yaml:26:5 Wait(send_4)";
-constexpr const char* kWaitReceive4 = "spec.yaml:26:5 Wait(receive_4)";
+constexpr const char* kReceiveY = "spec.yaml:26:5 receive Y";
+constexpr const char* kWaitReadyY = "spec.yaml:26:5 wait for the ready flag of Y";
+constexpr const char* kDoneY = "spec.yaml:26:5 tell the peer that Y has been read";
+constexpr const char* kWaitReadWop = "spec.yaml:19:5 wait until peers have read Wop";
+constexpr const char* kWaitReadU = "spec.yaml:22:5 wait until peers have read U";
+constexpr const char* kWaitReadW2p = "spec.yaml:25:5 wait until peers have read W2p";
+constexpr const char* kWaitReadY = "spec.yaml:26:5 wait until peers have read Y";
+constexpr const char* kWaitReceiveY = "spec.yaml:26:5 wait until Y is received";
 
 // The buffers that ranks share, with the number of steps in a call: each step has its own flags.
 constexpr hirgen::SharedShape kWopShared =
@@ -129,36 +141,36 @@ class BlockEnd final : public hirgen::Program {
   // Buffers. Where several share memory, each has the labels of the first and the last statement that uses
   // it.
   bf16* Wop_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:18:5 Wop");  // [1, D, kShardM, K]
-  // [D, 1, kShardM, K], kLinearWopS to kReduceAttention
+  // [D, 1, kShardM, K], kLinearWop to kSumAttention
   bf16* Wop_parts_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:19:5 Wop_parts");
   bf16* U_ = context_.allocate<bf16>(kShardM * K, "spec.yaml:21:5 U");    // [1, kShardM, K]
   bf16* X1_ = context_.allocate<bf16>(kShardM * K, "spec.yaml:21:5 X1");  // [1, kShardM, K]
-  // [1, D, kShardM, kShardN], kLinearZ to kGeluAS
+  // [1, D, kShardM, kShardN], kLinearZ to kGeluA
   bf16* Z_ = context_.allocate<bf16>(D * kShardM * kShardN, "spec.yaml:22:5 Z");
   bf16* W2p_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:24:5 W2p");  // [1, D, kShardM, K]
-  // [D, 1, kShardM, K], kLinearW2pS to kReduceMlp
+  // [D, 1, kShardM, K], kLinearW2p to kSumMlp
   bf16* W2p_parts_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:25:5 W2p_parts");
-  bf16* attention_ = W2p_parts_;  // [1, kShardM, K], kReduceAttention to kAddRmsNormU
-  bf16* U_all_ = Wop_parts_;      // [D, kShardM, K], kReceive2 to kLinearZ
-  bf16* mlp_ = Wop_parts_;        // [1, kShardM, K], kReduceMlp to kAddYRows
-  bf16* A_ = Z_;                  // [1, D, kShardM, kShardN], kGeluAS to kLinearW2pS
-  hirgen::MatmulPlan Wop_s_plan_{context_, kWopSShape, kLinearWopS};
+  bf16* attention_ = W2p_parts_;  // [1, kShardM, K], kSumAttention to kAddRmsNormU
+  bf16* U_all_ = Wop_parts_;      // [D, kShardM, K], kReceiveU to kLinearZ
+  bf16* mlp_ = Wop_parts_;        // [1, kShardM, K], kSumMlp to kAddY
+  bf16* A_ = Z_;                  // [1, D, kShardM, kShardN], kGeluA to kLinearW2p
+  hirgen::MatmulPlan Wop_s_plan_{context_, kWopSShape, kLinearWop};
   hirgen::MatmulPlan Z_plan_{context_, kZShape, kLinearZ};
-  hirgen::MatmulPlan W2p_s_plan_{context_, kW2pSShape, kLinearW2pS};
+  hirgen::MatmulPlan W2p_s_plan_{context_, kW2pSShape, kLinearW2p};
   // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
-  hirgen::Events receive_ready_ = context_.events("receive_ready", kReceive, D);
-  hirgen::Events receive_done_ = context_.events("receive_done", kReceive, D);
-  hirgen::Events started2_ = context_.events("started2", kStarted2, 1);
-  hirgen::Events receive_2_done_ = context_.events("receive_2_done", kReceive2, D);
-  hirgen::Events receive_3_ready_ = context_.events("receive_3_ready", kReceive3, D);
-  hirgen::Events receive_3_done_ = context_.events("receive_3_done", kReceive3, D);
-  hirgen::Events started4_ = context_.events("started4", kStarted3, 1);
-  hirgen::Events receive_4_done_ = context_.events("receive_4_done", kReceive4, D);
-  hirgen::Events wait_send_ = context_.events("wait_send", kWaitSend, D);
-  hirgen::Events wait_send_2_ = context_.events("wait_send_2", kWaitSend2, D);
-  hirgen::Events wait_send_3_ = context_.events("wait_send_3", kWaitSend3, D);
-  hirgen::Events wait_send_4_ = context_.events("wait_send_4", kWaitSend4, D);
+  hirgen::Events receive_Wop_ready_ = context_.events("receive_Wop_ready", kReceiveWop, D);
+  hirgen::Events receive_Wop_done_ = context_.events("receive_Wop_done", kReceiveWop, D);
+  hirgen::Events started_Z_ = context_.events("started_Z", kStartedZ, 1);
+  hirgen::Events receive_U_done_ = context_.events("receive_U_done", kReceiveU, D);
+  hirgen::Events receive_W2p_ready_ = context_.events("receive_W2p_ready", kReceiveW2p, D);
+  hirgen::Events receive_W2p_done_ = context_.events("receive_W2p_done", kReceiveW2p, D);
+  hirgen::Events started_Y_ = context_.events("started_Y", kStartedY, 1);
+  hirgen::Events receive_Y_done_ = context_.events("receive_Y_done", kReceiveY, D);
+  hirgen::Events wait_read_Wop_ = context_.events("wait_read_Wop", kWaitReadWop, D);
+  hirgen::Events wait_read_U_ = context_.events("wait_read_U", kWaitReadU, D);
+  hirgen::Events wait_read_W2p_ = context_.events("wait_read_W2p", kWaitReadW2p, D);
+  hirgen::Events wait_read_Y_ = context_.events("wait_read_Y", kWaitReadY, D);
 };
 
 void BlockEnd::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -171,10 +183,10 @@ void BlockEnd::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   bf16* Y = static_cast<bf16*>(tensors[6]);                  // [M, K]
   const int64_t rank = context_.rank();
   const cudaStream_t copy = peers_.copies();
-  const hirgen::Shared& Wop_ipc = peers_.begin_call(Wop_, kWopShared);
-  const hirgen::Shared& U_ipc = peers_.begin_call(U_, kUShared);
-  const hirgen::Shared& W2p_ipc = peers_.begin_call(W2p_, kW2pShared);
-  const hirgen::Shared& Y_ipc = peers_.begin_call(Y, kYShared);
+  const hirgen::Shared& Wop_ipc = peers_.share_for_call(Wop_, kWopShared);
+  const hirgen::Shared& U_ipc = peers_.share_for_call(U_, kUShared);
+  const hirgen::Shared& W2p_ipc = peers_.share_for_call(W2p_, kW2pShared);
+  const hirgen::Shared& Y_ipc = peers_.share_for_call(Y, kYShared);
 
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
 
@@ -191,148 +203,157 @@ void BlockEnd::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     bf16* Wop_s = s == 0 ? Wop_parts_ + rank * kShardM * K : Wop_ + to * kShardM * K;  // [1, kShardM, K]
 
     gemm(context_, Wop_s_plan_, O + to * kShardM * kShardK, Wo, Wop_s, workspaces_[s % kComputeStreams],
-         compute, kLinearWopS);
+         compute, kLinearWop);
     if (s != 0) {
       const int64_t from = (D + rank - s) % D;
-      HG_CHECK(driver_.cuStreamWriteValue32(compute, Wop_ipc.ready_at(to, s), Wop_ipc.sequence(), 0), kSend);
+
+      // Reduce-scatter of Wop over x, into attention.
+      HG_CHECK(driver_.cuStreamWriteValue32(compute, Wop_ipc.ready_at(to, s), Wop_ipc.sequence(), 0),
+               kReadyWop);
 
       // On the copy stream, overlapped with the GEMMs of other iterations.
-      HG_CHECK(cudaEventRecord(receive_ready_[s], compute), kReceive);
-      HG_CHECK(cudaStreamWaitEvent(copy, receive_ready_[s], 0), kReceive);
+      HG_CHECK(cudaEventRecord(receive_Wop_ready_[s], compute), kReceiveWop);
+      HG_CHECK(cudaStreamWaitEvent(copy, receive_Wop_ready_[s], 0), kReceiveWop);
       HG_CHECK(
           driver_.cuStreamWaitValue32(copy, Wop_ipc.ready(s), Wop_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
-          kReceive);
+          kWaitReadyWop);
       HG_CHECK(cudaMemcpyAsync(Wop_parts_ + from * kShardM * K, Wop_ipc.of<bf16>(from) + rank * kShardM * K,
                                kShardM * K * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
-               kReceive);
-      HG_CHECK(driver_.cuStreamWriteValue32(copy, Wop_ipc.done_at(from, s), Wop_ipc.sequence(), 0), kReceive);
-      HG_CHECK(cudaEventRecord(receive_done_[s], copy), kReceive);
+               kReceiveWop);
+      HG_CHECK(driver_.cuStreamWriteValue32(copy, Wop_ipc.done_at(from, s), Wop_ipc.sequence(), 0), kDoneWop);
+      HG_CHECK(cudaEventRecord(receive_Wop_done_[s], copy), kReceiveWop);
     }
   }
 
   // One stream recorded them all, so the last event implies the earlier ones.
-  HG_CHECK(cudaStreamWaitEvent(caller, receive_done_[D - 1], 0), kWaitReceive);
+  HG_CHECK(cudaStreamWaitEvent(caller, receive_Wop_done_[D - 1], 0), kWaitReceiveWop);
 
   // Views are {axes, {extents}, {strides}}.
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, attention_, {2, {1, kShardM * K}, {0, 1}}, Wop_parts_,
-                        {2, {D, kShardM * K}, {kShardM * K, 1}}, caller, kReduceAttention);
+                        {2, {D, kShardM * K}, {kShardM * K, 1}}, caller, kSumAttention);
   add_rms_norm(U_, X1_, X + rank * kShardM * K, attention_, gamma, kShardM, caller, kAddRmsNormU);
 
-  // All transfers are issued up front, on a stream of their own.
-  HG_CHECK(cudaEventRecord(started2_[0], caller), kStarted2);
-  HG_CHECK(cudaStreamWaitEvent(copy, started2_[0], 0), kStarted2);
+  // Allgather of U over x. All transfers are issued up front, on a stream of their own.
+  HG_CHECK(cudaEventRecord(started_Z_[0], caller), kStartedZ);
+  HG_CHECK(cudaStreamWaitEvent(copy, started_Z_[0], 0), kStartedZ);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
 
-    // Moved, so that Linear is local to a rank.
-    HG_CHECK(driver_.cuStreamWriteValue32(copy, U_ipc.ready_at(to, s), U_ipc.sequence(), 0), kSend2);
+    // Gathered: linear of Z reads the parts of all ranks.
+    HG_CHECK(driver_.cuStreamWriteValue32(copy, U_ipc.ready_at(to, s), U_ipc.sequence(), 0), kReadyU);
   }
 
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     HG_CHECK(driver_.cuStreamWaitValue32(copy, U_ipc.ready(s), U_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
-             kReceive2);
+             kWaitReadyU);
     HG_CHECK(cudaMemcpyAsync(U_all_ + from * kShardM * K, U_ipc.of<bf16>(from), kShardM * K * sizeof(bf16),
                              cudaMemcpyDeviceToDevice, copy),
-             kReceive2);
-    HG_CHECK(driver_.cuStreamWriteValue32(copy, U_ipc.done_at(from, s), U_ipc.sequence(), 0), kReceive2);
-    HG_CHECK(cudaEventRecord(receive_2_done_[s], copy), kReceive2);
+             kReceiveU);
+    HG_CHECK(driver_.cuStreamWriteValue32(copy, U_ipc.done_at(from, s), U_ipc.sequence(), 0), kDoneU);
+    HG_CHECK(cudaEventRecord(receive_U_done_[s], copy), kReceiveU);
   }
 
   // All compute streams wait for the caller.
   for (int64_t s = 0; s < kComputeStreams; ++s) {
-    HG_CHECK(cudaStreamWaitEvent(compute_[s], started2_[0], 0), kStarted2);
+    HG_CHECK(cudaStreamWaitEvent(compute_[s], started_Z_[0], 0), kStartedZ);
   }
 
   for (int64_t s = 0; s < D; ++s) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
-    const int64_t to = (rank + s) % D;
+    const int64_t partner = (rank + s) % D;
     if (s != 0) {
-      HG_CHECK(cudaStreamWaitEvent(compute, receive_2_done_[s], 0), kWaitReceive2);
+      HG_CHECK(cudaStreamWaitEvent(compute, receive_U_done_[s], 0), kWaitReceiveU);
     }
 
     // Step 0 is the local shard.
-    bf16* U_s = s == 0 ? U_ : U_all_ + to * kShardM * K;  // [kShardM, K]
-    bf16* Z_s = Z_ + to * kShardM * kShardN;              // [1, kShardM, kShardN]
+    bf16* U_s = s == 0 ? U_ : U_all_ + partner * kShardM * K;  // [kShardM, K]
+    bf16* Z_s = Z_ + partner * kShardM * kShardN;              // [1, kShardM, kShardN]
     gemm(context_, Z_plan_, U_s, W1, Z_s, workspaces_[s % kComputeStreams], compute, kLinearZ);
-    bf16* A_s = A_ + to * kShardM * kShardN;  // [1, kShardM, kShardN]
-    gelu(A_s, Z_s, kShardM * kShardN, compute, kGeluAS);
-    bf16* W2p_s = s == 0 ? W2p_parts_ + rank * kShardM * K : W2p_ + to * kShardM * K;  // [1, kShardM, K]
-    gemm(context_, W2p_s_plan_, A_s, W2, W2p_s, workspaces_[s % kComputeStreams], compute, kLinearW2pS);
+    bf16* A_s = A_ + partner * kShardM * kShardN;  // [1, kShardM, kShardN]
+    gelu(A_s, Z_s, kShardM * kShardN, compute, kGeluA);
+    bf16* W2p_s = s == 0 ? W2p_parts_ + rank * kShardM * K : W2p_ + partner * kShardM * K;  // [1, kShardM, K]
+    gemm(context_, W2p_s_plan_, A_s, W2, W2p_s, workspaces_[s % kComputeStreams], compute, kLinearW2p);
     if (s != 0) {
       const int64_t from = (D + rank - s) % D;
-      HG_CHECK(driver_.cuStreamWriteValue32(compute, W2p_ipc.ready_at(to, s), W2p_ipc.sequence(), 0), kSend3);
+
+      // Reduce-scatter of W2p over x, into mlp.
+      HG_CHECK(driver_.cuStreamWriteValue32(compute, W2p_ipc.ready_at(partner, s), W2p_ipc.sequence(), 0),
+               kReadyW2p);
 
       // On the copy stream, overlapped with the GEMMs of other iterations.
-      HG_CHECK(cudaEventRecord(receive_3_ready_[s], compute), kReceive3);
-      HG_CHECK(cudaStreamWaitEvent(copy, receive_3_ready_[s], 0), kReceive3);
+      HG_CHECK(cudaEventRecord(receive_W2p_ready_[s], compute), kReceiveW2p);
+      HG_CHECK(cudaStreamWaitEvent(copy, receive_W2p_ready_[s], 0), kReceiveW2p);
       HG_CHECK(
           driver_.cuStreamWaitValue32(copy, W2p_ipc.ready(s), W2p_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
-          kReceive3);
+          kWaitReadyW2p);
       HG_CHECK(cudaMemcpyAsync(W2p_parts_ + from * kShardM * K, W2p_ipc.of<bf16>(from) + rank * kShardM * K,
                                kShardM * K * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
-               kReceive3);
-      HG_CHECK(driver_.cuStreamWriteValue32(copy, W2p_ipc.done_at(from, s), W2p_ipc.sequence(), 0),
-               kReceive3);
-      HG_CHECK(cudaEventRecord(receive_3_done_[s], copy), kReceive3);
+               kReceiveW2p);
+      HG_CHECK(driver_.cuStreamWriteValue32(copy, W2p_ipc.done_at(from, s), W2p_ipc.sequence(), 0), kDoneW2p);
+      HG_CHECK(cudaEventRecord(receive_W2p_done_[s], copy), kReceiveW2p);
     }
   }
 
   // One stream recorded them all, so the last event implies the earlier ones.
-  HG_CHECK(cudaStreamWaitEvent(caller, receive_3_done_[D - 1], 0), kWaitReceive3);
+  HG_CHECK(cudaStreamWaitEvent(caller, receive_W2p_done_[D - 1], 0), kWaitReceiveW2p);
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, mlp_, {2, {1, kShardM * K}, {0, 1}}, W2p_parts_,
-                        {2, {D, kShardM * K}, {kShardM * K, 1}}, caller, kReduceMlp);
-  add(Y + rank * kShardM * K, X1_, mlp_, kShardM * K, caller, kAddYRows);
+                        {2, {D, kShardM * K}, {kShardM * K, 1}}, caller, kSumMlp);
+  add(Y + rank * kShardM * K, X1_, mlp_, kShardM * K, caller, kAddY);
 
-  // All transfers are issued up front, on a stream of their own.
-  HG_CHECK(cudaEventRecord(started4_[0], caller), kStarted3);
-  HG_CHECK(cudaStreamWaitEvent(copy, started4_[0], 0), kStarted3);
+  // Allgather of Y over x. All transfers are issued up front, on a stream of their own.
+  HG_CHECK(cudaEventRecord(started_Y_[0], caller), kStartedY);
+  HG_CHECK(cudaStreamWaitEvent(copy, started_Y_[0], 0), kStartedY);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
 
-    // The rows of all ranks.
-    HG_CHECK(driver_.cuStreamWriteValue32(copy, Y_ipc.ready_at(to, s), Y_ipc.sequence(), 0), kSend4);
+    // Gathered: the rows that each rank computed.
+    HG_CHECK(driver_.cuStreamWriteValue32(copy, Y_ipc.ready_at(to, s), Y_ipc.sequence(), 0), kReadyY);
   }
 
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     HG_CHECK(driver_.cuStreamWaitValue32(copy, Y_ipc.ready(s), Y_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
-             kReceive4);
+             kWaitReadyY);
     HG_CHECK(cudaMemcpyAsync(Y + from * kShardM * K, Y_ipc.of<bf16>(from) + from * kShardM * K,
                              kShardM * K * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
-             kReceive4);
-    HG_CHECK(driver_.cuStreamWriteValue32(copy, Y_ipc.done_at(from, s), Y_ipc.sequence(), 0), kReceive4);
-    HG_CHECK(cudaEventRecord(receive_4_done_[s], copy), kReceive4);
+             kReceiveY);
+    HG_CHECK(driver_.cuStreamWriteValue32(copy, Y_ipc.done_at(from, s), Y_ipc.sequence(), 0), kDoneY);
+    HG_CHECK(cudaEventRecord(receive_Y_done_[s], copy), kReceiveY);
   }
 
+  // End of the reduce-scatter of Wop over x, into attention.
   for (int64_t s = 1; s < D; ++s) {
     HG_CHECK(
         driver_.cuStreamWaitValue32(caller, Wop_ipc.done(s), Wop_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
-        kWaitSend);
-    HG_CHECK(cudaEventRecord(wait_send_[s], caller), kWaitSend);  // for the watchdog only
+        kWaitReadWop);
+    HG_CHECK(cudaEventRecord(wait_read_Wop_[s], caller), kWaitReadWop);  // for the watchdog only
   }
 
+  // End of the allgather of U over x.
   for (int64_t s = 1; s < D; ++s) {
     HG_CHECK(driver_.cuStreamWaitValue32(caller, U_ipc.done(s), U_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
-             kWaitSend2);
-    HG_CHECK(cudaEventRecord(wait_send_2_[s], caller), kWaitSend2);  // for the watchdog only
+             kWaitReadU);
+    HG_CHECK(cudaEventRecord(wait_read_U_[s], caller), kWaitReadU);  // for the watchdog only
   }
 
+  // End of the reduce-scatter of W2p over x, into mlp.
   for (int64_t s = 1; s < D; ++s) {
     HG_CHECK(
         driver_.cuStreamWaitValue32(caller, W2p_ipc.done(s), W2p_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
-        kWaitSend3);
-    HG_CHECK(cudaEventRecord(wait_send_3_[s], caller), kWaitSend3);  // for the watchdog only
+        kWaitReadW2p);
+    HG_CHECK(cudaEventRecord(wait_read_W2p_[s], caller), kWaitReadW2p);  // for the watchdog only
   }
 
+  // End of the allgather of Y over x.
   for (int64_t s = 1; s < D; ++s) {
     HG_CHECK(driver_.cuStreamWaitValue32(caller, Y_ipc.done(s), Y_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
-             kWaitSend4);
-    HG_CHECK(cudaEventRecord(wait_send_4_[s], caller), kWaitSend4);  // for the watchdog only
+             kWaitReadY);
+    HG_CHECK(cudaEventRecord(wait_read_Y_[s], caller), kWaitReadY);  // for the watchdog only
   }
 
   // One stream recorded them all, so the last event implies the earlier ones.
-  HG_CHECK(cudaStreamWaitEvent(caller, receive_4_done_[D - 1], 0), kWaitReceive4);
+  HG_CHECK(cudaStreamWaitEvent(caller, receive_Y_done_[D - 1], 0), kWaitReceiveY);
   context_.call_issued(caller);
 }
 
@@ -364,11 +385,11 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "block_end", .spec = "spec.yaml",
-               .digest = "5560efe61ff5924936b7560c088661012938013934ac6626b57c77cddddd1baf", .mesh_size = D,
+               .digest = "9481cf46ea8ca98dc509688e7781ebe2df2d568cdc8358f14f17d5b2094b3181", .mesh_size = D,
                .gemms =
                    {{D * kShardM, K, kShardK, 1}, {D * kShardM, kShardN, K, 1}, {D * kShardM, K, kShardN, 1}},
                .communications = {"sendrecv x", "sendrecv x", "sendrecv x", "sendrecv x"},
-               .bytes = (D - 1) * kShardM * K * 2, .largest = "sendrecv", .transport = "ipc-get",
+               .bytes = (D - 1) * kShardM * K * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"K", K}, {"N", N}}},
       .tensors = tensors, .create = create, .reference = reference};
   return table;

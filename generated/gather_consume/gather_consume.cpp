@@ -7,7 +7,8 @@
 //   B [K, N] bf16
 //   C [Stream(D), M/D, N] bf16
 //
-// Derived: transfers into A_all from rank to rank by IPC-get, one slice per iteration of s.
+// Derived: allgather of A over x: transfers into A_all from rank to rank by IPC-get, one slice per iteration
+// of s.
 // Schedule: pipeline p2p, 2 compute streams, via ipc-get.
 #include "gather_consume.hpp"
 
@@ -31,14 +32,16 @@ const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kCShape = {.m = kShardM, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
-constexpr const char* kStarted = "spec.yaml:13:5 Synchronize(caller)";
-constexpr const char* kSend = "spec.yaml:13:5 send: send of A";
+constexpr const char* kStarted = "spec.yaml:13:5 wait for the caller's stream";
+constexpr const char* kReadyA = "spec.yaml:13:5 let peers read A";
 constexpr const char* kShareA = "spec.yaml:9:3 sharing A with the other ranks";
-constexpr const char* kReceive = "spec.yaml:13:5 receive: receive of A_all_s";
-constexpr const char* kWaitReceive = "spec.yaml:13:5 Wait(receive)";
-constexpr const char* kMatmulC = "spec.yaml:13:5 Matmul of C_s";
-constexpr const char* kJoined = "spec.yaml:13:5 Synchronize(worker s % 2)";
-constexpr const char* kWaitSend = "spec.yaml:13:5 Wait(send)";
+constexpr const char* kReceiveA = "spec.yaml:13:5 receive A";
+constexpr const char* kWaitReadyA = "spec.yaml:13:5 wait for the ready flag of A";
+constexpr const char* kDoneA = "spec.yaml:13:5 tell the peer that A has been read";
+constexpr const char* kWaitReceiveA = "spec.yaml:13:5 wait until A is received";
+constexpr const char* kMatmulC = "spec.yaml:13:5 matmul of C";
+constexpr const char* kJoined = "spec.yaml:13:5 wait for the compute streams";
+constexpr const char* kWaitReadA = "spec.yaml:13:5 wait until peers have read A";
 
 // The buffers that ranks share, with the number of steps in a call: each step has its own flags.
 constexpr hirgen::SharedShape kAShared =
@@ -75,9 +78,9 @@ class GatherConsume final : public hirgen::Program {
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
   // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
-  hirgen::Events receive_done_ = context_.events("receive_done", kReceive, D);
+  hirgen::Events receive_A_done_ = context_.events("receive_A_done", kReceiveA, D);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
-  hirgen::Events wait_send_ = context_.events("wait_send", kWaitSend, D);
+  hirgen::Events wait_read_A_ = context_.events("wait_read_A", kWaitReadA, D);
 };
 
 void GatherConsume::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -86,27 +89,27 @@ void GatherConsume::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   bf16* C = static_cast<bf16*>(tensors[2]);              // [D, kShardM, N]
   const int64_t rank = context_.rank();
   const cudaStream_t copy = peers_.copies();
-  const hirgen::Shared& A_ipc = peers_.begin_call(A, kAShared);
+  const hirgen::Shared& A_ipc = peers_.share_for_call(A, kAShared);
 
-  // All transfers are issued up front, on a stream of their own.
+  // Allgather of A over x. All transfers are issued up front, on a stream of their own.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
 
-    // Moved, so that Matmul is local to a rank.
-    HG_CHECK(driver_.cuStreamWriteValue32(copy, A_ipc.ready_at(to, s), A_ipc.sequence(), 0), kSend);
+    // Gathered: matmul of C reads the parts of all ranks.
+    HG_CHECK(driver_.cuStreamWriteValue32(copy, A_ipc.ready_at(to, s), A_ipc.sequence(), 0), kReadyA);
   }
 
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     HG_CHECK(driver_.cuStreamWaitValue32(copy, A_ipc.ready(s), A_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
-             kReceive);
+             kWaitReadyA);
     HG_CHECK(cudaMemcpyAsync(A_all_ + from * kShardM * K, A_ipc.of<bf16>(from), kShardM * K * sizeof(bf16),
                              cudaMemcpyDeviceToDevice, copy),
-             kReceive);
-    HG_CHECK(driver_.cuStreamWriteValue32(copy, A_ipc.done_at(from, s), A_ipc.sequence(), 0), kReceive);
-    HG_CHECK(cudaEventRecord(receive_done_[s], copy), kReceive);
+             kReceiveA);
+    HG_CHECK(driver_.cuStreamWriteValue32(copy, A_ipc.done_at(from, s), A_ipc.sequence(), 0), kDoneA);
+    HG_CHECK(cudaEventRecord(receive_A_done_[s], copy), kReceiveA);
   }
 
   // All compute streams wait for the caller.
@@ -116,15 +119,15 @@ void GatherConsume::run(cudaStream_t caller, const std::vector<void*>& tensors) 
 
   for (int64_t s = 0; s < D; ++s) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
-    const int64_t slice = (rank + s) % D;
+    const int64_t from = (rank + s) % D;
     if (s != 0) {
-      HG_CHECK(cudaStreamWaitEvent(compute, receive_done_[s], 0), kWaitReceive);
+      HG_CHECK(cudaStreamWaitEvent(compute, receive_A_done_[s], 0), kWaitReceiveA);
     }
 
     // Step 0 is the local shard.
-    const bf16* A_s = s == 0 ? A : A_all_ + slice * kShardM * K;  // [kShardM, K]
+    const bf16* A_s = s == 0 ? A : A_all_ + from * kShardM * K;  // [kShardM, K]
 
-    gemm(context_, C_plan_, A_s, B, C + slice * kShardM * N, workspaces_[s % kComputeStreams], compute,
+    gemm(context_, C_plan_, A_s, B, C + from * kShardM * N, workspaces_[s % kComputeStreams], compute,
          kMatmulC);
   }
 
@@ -134,10 +137,11 @@ void GatherConsume::run(cudaStream_t caller, const std::vector<void*>& tensors) 
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[s], 0), kJoined);
   }
 
+  // End of the allgather of A over x.
   for (int64_t s = 1; s < D; ++s) {
     HG_CHECK(driver_.cuStreamWaitValue32(caller, A_ipc.done(s), A_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
-             kWaitSend);
-    HG_CHECK(cudaEventRecord(wait_send_[s], caller), kWaitSend);  // for the watchdog only
+             kWaitReadA);
+    HG_CHECK(cudaEventRecord(wait_read_A_[s], caller), kWaitReadA);  // for the watchdog only
   }
   context_.call_issued(caller);
 }
@@ -164,9 +168,9 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "gather_consume", .spec = "spec.yaml",
-               .digest = "d6633481549d36421d24fb45fa6c083f687e3cbb6e4553916359fa85e6b5d588", .mesh_size = D,
+               .digest = "08186517d2ed3bb9b56134734b7b0427f7bd442c60ba94cae2db5fe0a912a388", .mesh_size = D,
                .gemms = {{D * kShardM, N, K, 1}}, .communications = {"sendrecv x"},
-               .bytes = (D - 1) * kShardM * K * 2, .largest = "sendrecv", .transport = "ipc-get",
+               .bytes = (D - 1) * kShardM * K * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference};
   return table;

@@ -16,8 +16,10 @@
 //   b2 [K] bf16
 //   Y [DIDx(D), M/D, K] bf16
 //
-// Derived: transfers into U from rank to rank by IPC-put, one slice per iteration of s.
-// Derived: transfers into P_parts from rank to rank by IPC-put, one slice per iteration of s.
+// Derived: allgather of G over x: transfers into U from rank to rank by IPC-put, one slice per iteration of
+// s.
+// Derived: reduce-scatter of P over x, into V: transfers into P_parts from rank to rank by IPC-put, one slice
+// per iteration of s.
 // Schedule: pipeline p2p, 2 compute streams, via ipc-put, signals batched.
 #include "gpt2_mlp.hpp"
 
@@ -47,20 +49,24 @@ constexpr hirgen::MatmulShape kPSShape =
     {.m = kShardM, .n = K, .k = kShardN, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
-constexpr const char* kStarted = "spec.yaml:20:5 Synchronize(caller)";
-constexpr const char* kReceive = "spec.yaml:20:5 receive: receive of U";
+constexpr const char* kStarted = "spec.yaml:20:5 wait for the caller's stream";
+constexpr const char* kReadyG = "spec.yaml:20:5 let peers write G";
 constexpr const char* kShareU = "spec.yaml:20:5 sharing U with the other ranks";
 constexpr const char* kSharePParts = "spec.yaml:24:5 sharing P_parts with the other ranks";
-constexpr const char* kSend = "spec.yaml:20:5 send: send of G";
-constexpr const char* kWaitReceive = "spec.yaml:20:5 Wait(receive)";
-constexpr const char* kLinearA = "spec.yaml:21:5 Linear of A_s, then gelu_tanh";
-constexpr const char* kLinearPS = "spec.yaml:23:5 Linear of P_s";
-constexpr const char* kSend2 = "spec.yaml:24:5 send_2: send of P_s_2";
-constexpr const char* kJoined = "spec.yaml:24:5 Synchronize(worker s % 2)";
-constexpr const char* kWaitReceive2 = "spec.yaml:24:5 Wait(receive_2)";
-constexpr const char* kReduceV = "spec.yaml:24:5 Reduce of V";
+constexpr const char* kSendG = "spec.yaml:20:5 send G";
+constexpr const char* kWaitReadyG = "spec.yaml:20:5 wait for the ready flag of G";
+constexpr const char* kDoneG = "spec.yaml:20:5 tell the peer that G has arrived";
+constexpr const char* kWaitReceiveG = "spec.yaml:20:5 wait until G is received";
+constexpr const char* kLinearA = "spec.yaml:21:5 linear of A, then gelu_tanh";
+constexpr const char* kLinearP = "spec.yaml:23:5 linear of P";
+constexpr const char* kSendP = "spec.yaml:24:5 send P";
+constexpr const char* kWaitReadyP = "spec.yaml:24:5 wait for the ready flag of P";
+constexpr const char* kDoneP = "spec.yaml:24:5 tell the peer that P has arrived";
+constexpr const char* kJoined = "spec.yaml:24:5 wait for the compute streams";
+constexpr const char* kWaitReceiveP = "spec.yaml:24:5 wait until P is received";
+constexpr const char* kSumV = "spec.yaml:24:5 sum of V";
 constexpr const char* kAddY = "spec.yaml:25:5 add of Y";
-constexpr const char* kWaitSend2 = "spec.yaml:24:5 Wait(send_2)";
+constexpr const char* kWaitSendP = "spec.yaml:24:5 wait until P is sent";
 
 // The buffers that ranks share, with the number of steps in a call: each step has its own flags.
 constexpr hirgen::SharedShape kUShared =
@@ -100,21 +106,21 @@ class Gpt2Mlp final : public hirgen::Program {
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
   // Buffers. Where several share memory, each has the labels of the first and the last statement that uses
   // it.
-  // [D, 1, kShardM, K], kReceive to kLinearA
+  // [D, 1, kShardM, K], kReadyG to kLinearA
   bf16* U_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:20:5 U");
   bf16* A_ = context_.allocate<bf16>(D * kShardM * kShardN, "spec.yaml:21:5 A");  // [D, 1, kShardM, kShardN]
   bf16* P_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:23:5 P");              // [D, 1, kShardM, K]
   bf16* P_parts_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:24:5 P_parts");  // [1, D, kShardM, K]
-  bf16* V_ = U_;  // [1, kShardM, K], kReduceV to kAddY
+  bf16* V_ = U_;  // [1, kShardM, K], kSumV to kAddY
   hirgen::MatmulPlan A_plan_{context_, kAShape, kLinearA};
-  hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kLinearPS};
+  hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kLinearP};
   // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
-  hirgen::Events wait_receive_ = context_.events("wait_receive", kWaitReceive, D);
-  hirgen::Events send_2_ready_ = context_.events("send_2_ready", kSend2, D);
-  hirgen::Events send_2_done_ = context_.events("send_2_done", kSend2, D);
+  hirgen::Events wait_receive_G_ = context_.events("wait_receive_G", kWaitReceiveG, D);
+  hirgen::Events send_P_ready_ = context_.events("send_P_ready", kSendP, D);
+  hirgen::Events send_P_done_ = context_.events("send_P_done", kSendP, D);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
-  hirgen::Events wait_receive_2_ = context_.events("wait_receive_2", kWaitReceive2, 1);
+  hirgen::Events wait_receive_P_ = context_.events("wait_receive_P", kWaitReceiveP, 1);
 };
 
 void Gpt2Mlp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -126,10 +132,11 @@ void Gpt2Mlp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   bf16* Y = static_cast<bf16*>(tensors[5]);               // [1, kShardM, K]
   const int64_t rank = context_.rank();
   const cudaStream_t copy = peers_.copies();
-  const hirgen::Shared& U_ipc = peers_.begin_call(U_, kUShared);
-  const hirgen::Shared& P_parts_ipc = peers_.begin_call(P_parts_, kPPartsShared);
+  const hirgen::Shared& U_ipc = peers_.share_for_call(U_, kUShared);
+  const hirgen::Shared& P_parts_ipc = peers_.share_for_call(P_parts_, kPPartsShared);
 
-  // All transfers are issued up front, on a stream of their own.
+  // Allgather of G over x; reduce-scatter of P over x, into V. All transfers are issued up front, on a stream
+  // of their own.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
   hirgen::MemOpBatch ready_flags(hirgen::FlagUse::kWrite, driver_);
@@ -139,15 +146,17 @@ void Gpt2Mlp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     ready_flags.add(U_ipc.ready_at(from, s), U_ipc.sequence_number());
     ready_flags.add(P_parts_ipc.ready_at(from2, s), P_parts_ipc.sequence_number());
   }
-  ready_flags.submit(copy, kReceive);
+  ready_flags.submit(copy, kReadyG);
+
+  // Allgather of G over x.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
     HG_CHECK(driver_.cuStreamWaitValue32(copy, U_ipc.ready(s), U_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
-             kSend);
+             kWaitReadyG);
     HG_CHECK(cudaMemcpyAsync(U_ipc.of<bf16>(to) + rank * kShardM * K, X, kShardM * K * sizeof(bf16),
                              cudaMemcpyDeviceToDevice, copy),
-             kSend);
-    HG_CHECK(driver_.cuStreamWriteValue32(copy, U_ipc.done_at(to, s), U_ipc.sequence(), 0), kSend);
+             kSendG);
+    HG_CHECK(driver_.cuStreamWriteValue32(copy, U_ipc.done_at(to, s), U_ipc.sequence(), 0), kDoneG);
   }
 
   // All compute streams wait for the caller.
@@ -157,34 +166,36 @@ void Gpt2Mlp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 
   for (int64_t s = 0; s < D; ++s) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
-    const int64_t to = (rank + s) % D;
+    const int64_t partner = (rank + s) % D;
     if (s != 0) {
+      // End of the allgather of G over x.
       HG_CHECK(
           driver_.cuStreamWaitValue32(compute, U_ipc.done(s), U_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
-          kWaitReceive);
-      HG_CHECK(cudaEventRecord(wait_receive_[s], compute), kWaitReceive);  // for the watchdog only
+          kWaitReceiveG);
+      HG_CHECK(cudaEventRecord(wait_receive_G_[s], compute), kWaitReceiveG);  // for the watchdog only
     }
 
     // Step 0 is the local shard.
-    const bf16* G_s = s == 0 ? X : U_ + to * kShardM * K;  // [1, kShardM, K]
-    bf16* A_s = A_ + to * kShardM * kShardN;               // [1, kShardM, kShardN]
+    const bf16* G_s = s == 0 ? X : U_ + partner * kShardM * K;  // [1, kShardM, K]
+    bf16* A_s = A_ + partner * kShardM * kShardN;               // [1, kShardM, kShardN]
     A_plan_.set_bias(b1, kLinearA);
     gemm(context_, A_plan_, G_s, W1, A_s, workspaces_[s % kComputeStreams], compute, kLinearA);
-    bf16* P_s = s == 0 ? P_parts_ + rank * kShardM * K : P_ + to * kShardM * K;  // [1, kShardM, K]
-    gemm(context_, P_s_plan_, A_s, W2, P_s, workspaces_[s % kComputeStreams], compute, kLinearPS);
+    bf16* P_s = s == 0 ? P_parts_ + rank * kShardM * K : P_ + partner * kShardM * K;  // [1, kShardM, K]
+    gemm(context_, P_s_plan_, A_s, W2, P_s, workspaces_[s % kComputeStreams], compute, kLinearP);
     if (s != 0) {
-      // On the copy stream, overlapped with the GEMMs of other iterations.
-      HG_CHECK(cudaEventRecord(send_2_ready_[s], compute), kSend2);
-      HG_CHECK(cudaStreamWaitEvent(copy, send_2_ready_[s], 0), kSend2);
+      // End of the reduce-scatter of P over x, into V. On the copy stream, overlapped with the GEMMs of other
+      // iterations.
+      HG_CHECK(cudaEventRecord(send_P_ready_[s], compute), kSendP);
+      HG_CHECK(cudaStreamWaitEvent(copy, send_P_ready_[s], 0), kSendP);
       HG_CHECK(driver_.cuStreamWaitValue32(copy, P_parts_ipc.ready(s), P_parts_ipc.sequence(),
                                            CU_STREAM_WAIT_VALUE_GEQ),
-               kSend2);
-      HG_CHECK(cudaMemcpyAsync(P_parts_ipc.of<bf16>(to) + rank * kShardM * K, P_ + to * kShardM * K,
+               kWaitReadyP);
+      HG_CHECK(cudaMemcpyAsync(P_parts_ipc.of<bf16>(partner) + rank * kShardM * K, P_ + partner * kShardM * K,
                                kShardM * K * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
-               kSend2);
-      HG_CHECK(driver_.cuStreamWriteValue32(copy, P_parts_ipc.done_at(to, s), P_parts_ipc.sequence(), 0),
-               kSend2);
-      HG_CHECK(cudaEventRecord(send_2_done_[s], copy), kSend2);
+               kSendP);
+      HG_CHECK(driver_.cuStreamWriteValue32(copy, P_parts_ipc.done_at(partner, s), P_parts_ipc.sequence(), 0),
+               kDoneP);
+      HG_CHECK(cudaEventRecord(send_P_done_[s], copy), kSendP);
     }
   }
 
@@ -194,20 +205,21 @@ void Gpt2Mlp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[s], 0), kJoined);
   }
 
+  // End of the reduce-scatter of P over x, into V.
   hirgen::MemOpBatch done_flags(hirgen::FlagUse::kWait, driver_);
   for (int64_t s = 1; s < D; ++s) {
     done_flags.add(P_parts_ipc.done(s), P_parts_ipc.sequence_number());
   }
-  done_flags.submit(caller, kWaitReceive2);
-  HG_CHECK(cudaEventRecord(wait_receive_2_[0], caller), kWaitReceive2);  // for the watchdog only
+  done_flags.submit(caller, kWaitReceiveP);
+  HG_CHECK(cudaEventRecord(wait_receive_P_[0], caller), kWaitReceiveP);  // for the watchdog only
 
   // Views are {axes, {extents}, {strides}}.
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, V_, {2, {1, kShardM * K}, {0, 1}}, P_parts_,
-                        {2, {D, kShardM * K}, {kShardM * K, 1}}, caller, kReduceV);
+                        {2, {D, kShardM * K}, {kShardM * K, 1}}, caller, kSumV);
   add(Y, V_, b2, kShardM, caller, kAddY);
 
   // One stream recorded them all, so the last event implies the earlier ones.
-  HG_CHECK(cudaStreamWaitEvent(caller, send_2_done_[D - 1], 0), kWaitSend2);
+  HG_CHECK(cudaStreamWaitEvent(caller, send_P_done_[D - 1], 0), kWaitSendP);
   context_.call_issued(caller);
 }
 
@@ -238,9 +250,9 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "gpt2_mlp", .spec = "spec.yaml",
-               .digest = "048ecdf0f9490237f47b8aaba272912e05f3f03b067ec8460ddffe6c16a3c715", .mesh_size = D,
+               .digest = "f9a84ad3f3c93eaba1056e89e565373f6e554ef7e516e3be7a25cb521ba86b31", .mesh_size = D,
                .gemms = {{D * kShardM, kShardN, K, 1}, {D * kShardM, K, kShardN, 1}},
-               .communications = {"sendrecv x", "sendrecv x"}, .bytes = (D - 1) * kShardM * K * 2,
+               .communications = {"sendrecv x", "sendrecv x"}, .bytes = (D - 1) * kShardM * K * sizeof(bf16),
                .largest = "sendrecv", .transport = "ipc-put",
                .parameters = {{"D", D}, {"M", M}, {"K", K}, {"N", N}}},
       .tensors = tensors, .create = create, .reference = reference};

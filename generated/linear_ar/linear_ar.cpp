@@ -35,12 +35,12 @@ constexpr hirgen::MatmulShape kYPartsShape =
     {.m = kSliceM, .n = N, .k = kShardK, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
-constexpr const char* kStarted = "spec.yaml:16:5 Synchronize(caller)";
-constexpr const char* kLinearYParts = "spec.yaml:16:5 Linear of Y_parts_s";
-constexpr const char* kAllreduce = "spec.yaml:16:5 allreduce: Allreduce of Y_parts_s";
-constexpr const char* kWaitAllreduce = "spec.yaml:16:5 Wait(allreduce)";
-constexpr const char* kAddYS = "spec.yaml:16:5 add of Y_s";
-constexpr const char* kJoined = "spec.yaml:16:5 Synchronize(worker s % 4)";
+constexpr const char* kStarted = "spec.yaml:16:5 wait for the caller's stream";
+constexpr const char* kLinearY = "spec.yaml:16:5 linear of Y";
+constexpr const char* kAllreduceY = "spec.yaml:16:5 allreduce of Y";
+constexpr const char* kWaitAllreduceY = "spec.yaml:16:5 wait for the allreduce of Y";
+constexpr const char* kAddY = "spec.yaml:16:5 add of Y";
+constexpr const char* kJoined = "spec.yaml:16:5 wait for the compute streams";
 
 // c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
 // operand.
@@ -70,11 +70,11 @@ class LinearAr final : public hirgen::Program {
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
   bf16* Y_parts_ = context_.allocate<bf16>(S * kSliceM * N, "spec.yaml:16:5 Y_parts");  // [S, 1, kSliceM, N]
   bf16* Y_sum_ = context_.allocate<bf16>(S * kSliceM * N, "spec.yaml:16:5 Y_sum");      // [S, kSliceM, N]
-  hirgen::MatmulPlan Y_parts_plan_{context_, kYPartsShape, kLinearYParts};
+  hirgen::MatmulPlan Y_parts_plan_{context_, kYPartsShape, kLinearY};
   // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
-  hirgen::Events allreduce_ready_ = context_.events("allreduce_ready", kAllreduce, S);
-  hirgen::Events allreduce_done_ = context_.events("allreduce_done", kAllreduce, S);
+  hirgen::Events allreduce_Y_ready_ = context_.events("allreduce_Y_ready", kAllreduceY, S);
+  hirgen::Events allreduce_Y_done_ = context_.events("allreduce_Y_done", kAllreduceY, S);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
 };
 
@@ -97,19 +97,20 @@ void LinearAr::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 
     // Each rank's part of the sum.
     gemm(context_, Y_parts_plan_, X + s * kSliceM * kShardK, W, Y_parts_s, workspaces_[s % kComputeStreams],
-         compute, kLinearYParts);
+         compute, kLinearY);
     bf16* Y_sum_s = Y_sum_ + s * kSliceM * N;  // [kSliceM, N]
 
-    // On the stream of the communicator, overlapped with the GEMMs of other iterations.
-    HG_CHECK(cudaEventRecord(allreduce_ready_[s], compute), kAllreduce);
-    HG_CHECK(cudaStreamWaitEvent(x_.stream, allreduce_ready_[s], 0), kAllreduce);
+    // Allreduce of Y over x. On the stream of the communicator, overlapped with the GEMMs of other
+    // iterations.
+    HG_CHECK(cudaEventRecord(allreduce_Y_ready_[s], compute), kAllreduceY);
+    HG_CHECK(cudaStreamWaitEvent(x_.stream, allreduce_Y_ready_[s], 0), kAllreduceY);
     HG_CHECK(ncclAllReduce(Y_parts_s, Y_sum_s, kSliceM * N, ncclBfloat16, ncclSum, x_.comm, x_.stream),
-             kAllreduce);
-    HG_CHECK(cudaEventRecord(allreduce_done_[s], x_.stream), kAllreduce);
-    HG_CHECK(cudaStreamWaitEvent(compute, allreduce_done_[s], 0), kWaitAllreduce);
+             kAllreduceY);
+    HG_CHECK(cudaEventRecord(allreduce_Y_done_[s], x_.stream), kAllreduceY);
+    HG_CHECK(cudaStreamWaitEvent(compute, allreduce_Y_done_[s], 0), kWaitAllreduceY);
 
     // The bias, once.
-    add(Y + s * kSliceM * N, Y_sum_s, bias, kSliceM, compute, kAddYS);
+    add(Y + s * kSliceM * N, Y_sum_s, bias, kSliceM, compute, kAddY);
   }
 
   // The caller waits for every compute stream, after all work was issued.
@@ -143,10 +144,10 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "linear_ar", .spec = "spec.yaml",
-               .digest = "82f89635ea18ab97533256b9cfaf649d1471a277d28c8b9a2e6e3d5435d17f52", .mesh_size = D,
+               .digest = "80c91241254e30983d52837b37f2c6b3e5f46bc20c2ed4087ae91286bb9cc40e", .mesh_size = D,
                .gemms = {{S * kSliceM, N, kShardK, 1}}, .communications = {"allreduce x"},
-               .bytes = S * kSliceM * N * 2, .largest = "allreduce", .team_size = D, .transport = "nccl",
-               .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},
+               .bytes = S * kSliceM * N * sizeof(bf16), .largest = "allreduce", .team_size = D,
+               .transport = "nccl", .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference};
   return table;
 }

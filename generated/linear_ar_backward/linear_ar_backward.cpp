@@ -43,12 +43,12 @@ constexpr hirgen::MatmulShape kPShape =
     {.m = N, .n = kShardK, .k = kSliceM, .transpose_a = true, .dtype = hirgen::DType::kBf16};
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
-constexpr const char* kStarted = "spec.yaml:18:5 Synchronize(caller)";
-constexpr const char* kMatmulDX = "spec.yaml:19:5 Matmul of dX_s";
-constexpr const char* kMatmulP = "spec.yaml:22:5 Matmul of P_s";
-constexpr const char* kJoined = "spec.yaml:22:5 Synchronize(worker s % 4)";
-constexpr const char* kReduceDW = "spec.yaml:23:5 Reduce of dW";
-constexpr const char* kReduceDbias = "spec.yaml:25:5 Reduce of dbias";
+constexpr const char* kStarted = "spec.yaml:18:5 wait for the caller's stream";
+constexpr const char* kMatmulDX = "spec.yaml:19:5 matmul of dX";
+constexpr const char* kMatmulP = "spec.yaml:22:5 matmul of P";
+constexpr const char* kJoined = "spec.yaml:22:5 wait for the compute streams";
+constexpr const char* kSumDW = "spec.yaml:23:5 sum of dW";
+constexpr const char* kSumDbias = "spec.yaml:25:5 sum of dbias";
 
 // c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
 // operand.
@@ -115,9 +115,9 @@ void LinearArBackward::run(cudaStream_t caller, const std::vector<void*>& tensor
 
   // Views are {axes, {extents}, {strides}}.
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, dW, {2, {1, N * kShardK}, {0, 1}}, P_,
-                        {2, {S, N * kShardK}, {N * kShardK, 1}}, caller, kReduceDW);
+                        {2, {S, N * kShardK}, {N * kShardK, 1}}, caller, kSumDW);
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, dbias, {2, {1, N}, {0, 1}}, dY, {2, {M, N}, {N, 1}},
-                        caller, kReduceDbias);
+                        caller, kSumDbias);
   context_.call_issued(caller);
 }
 
@@ -149,7 +149,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "linear_ar_backward", .spec = "spec.yaml",
-               .digest = "5baa43b175148aae67e42f3a5fff56c3e46baa22e2bfb4d88586a0aabc9f06d2", .mesh_size = D,
+               .digest = "b6a587e65c43e758b13f0718c5f1e008943dbd542a625f352d5a6a2e1334730f", .mesh_size = D,
                .gemms = {{S * kSliceM, kShardK, N, 1}, {S * N, kShardK, kSliceM, 1}}, .bytes = 0,
                .transport = "nccl", .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference};

@@ -37,10 +37,14 @@
 //   W2 [DIDx(D), E, F/D] bf16
 //   Y [B*L, E] bf16
 //
-// Derived: transfers into Wop_parts from rank to rank by IPC-put, one slice per iteration of s.
-// Derived: transfers into U2_all from rank to rank by IPC-put, one slice per iteration of s.
-// Derived: transfers into W2p_parts from rank to rank by IPC-put, one slice per iteration of s.
-// Derived: transfers into Y from rank to rank by IPC-put, one slice per iteration of s.
+// Derived: reduce-scatter of Wop over x, into attention: transfers into Wop_parts from rank to rank by
+// IPC-put, one slice per iteration of s.
+// Derived: allgather of U2 over x: transfers into U2_all from rank to rank by IPC-put, one slice per
+// iteration of s.
+// Derived: reduce-scatter of W2p over x, into mlp: transfers into W2p_parts from rank to rank by IPC-put, one
+// slice per iteration of s.
+// Derived: allgather of Y over x: transfers into Y from rank to rank by IPC-put, one slice per iteration of
+// s.
 // Schedule: pipeline p2p, 2 compute streams, replayed as a CUDA graph, via ipc-put, local last, copy sm,
 // signals batched.
 // Chosen by auto: predicted 816.3 us on h200 with pipeline p2p, all.via ipc-put, streams 2, all.signals
@@ -67,7 +71,7 @@ using bf16 = __nv_bfloat16;
 constexpr int64_t D = 8, B = 1, L = 4096, H = 32, G = 8;
 constexpr int64_t C = 128, E = 4096, F = 14336;
 constexpr int64_t kShardH2G =
-    (H + 2 * G) / D, kShardE = E / D, kShardF = F / D, kShardH = H / D, kChunkC = C / 2;
+    (H + 2 * G) / D, kShardE = E / D, kShardF = F / D, kShardH = H / D, kHalfC = C / 2;
 constexpr int64_t kShardG = G / D, kShardBL = B * L / D;
 constexpr int kComputeStreams = 2;
 
@@ -83,7 +87,8 @@ constexpr hirgen::MatmulShape kW2pSShape =
 
 constexpr hirgen::AttentionShape kPVAttention = {.query_heads = kShardH, .key_heads = kShardG,
                                                  .query_rows = L, .key_rows = L, .head_size = C,
-                                                 .causal = true, .scale = 0.088388346F,
+                                                 .causal = true,
+                                                 .scale = 0.088388346F /* 1 / sqrt(head_size) */,
                                                  .dtype = hirgen::DType::kBf16};
 // batches, heads, rows
 constexpr hirgen::AttentionLayout kPVLayout = {.q = {0, C, kShardH * C}, .k = {0, C, kShardG * C},
@@ -91,41 +96,41 @@ constexpr hirgen::AttentionLayout kPVLayout = {.q = {0, C, kShardH * C}, .k = {0
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kRmsNormU1 = "spec.yaml:22:5 rms_norm of U1";
-constexpr const char* kLinearQKV = "spec.yaml:23:5 Linear of QKV";
+constexpr const char* kLinearQKV = "spec.yaml:23:5 linear of QKV";
 constexpr const char* kRopeRq = "spec.yaml:28:5 rope of Rq";
 constexpr const char* kRopeRk = "spec.yaml:29:5 rope of Rk";
-constexpr const char* kAttentionPV = "spec.yaml:35:5 Attention of PV";
-constexpr const char* kStarted = "spec.yaml:38:5 Synchronize(caller)";
-constexpr const char* kReceive = "spec.yaml:39:5 receive: receive of Wop_parts";
+constexpr const char* kAttentionPV = "spec.yaml:35:5 attention of PV";
+constexpr const char* kStarted = "spec.yaml:38:5 wait for the caller's stream";
+constexpr const char* kReadyWop = "spec.yaml:39:5 let peers write Wop";
 constexpr const char* kShareWopParts = "spec.yaml:39:5 sharing Wop_parts with the other ranks";
-constexpr const char* kLinearWopS = "spec.yaml:38:5 Linear of Wop_s";
-constexpr const char* kSend = "spec.yaml:39:5 send: send of Wop_s_2";
-constexpr const char* kJoined = "spec.yaml:39:5 Synchronize(worker s % 2)";
-constexpr const char* kWaitReceive = "spec.yaml:39:5 Wait(receive)";
-constexpr const char* kReduceAttention = "spec.yaml:39:5 Reduce of attention";
+constexpr const char* kLinearWop = "spec.yaml:38:5 linear of Wop";
+constexpr const char* kSendWop = "spec.yaml:39:5 send Wop";
+constexpr const char* kJoined = "spec.yaml:39:5 wait for the compute streams";
+constexpr const char* kWaitReceiveWop = "spec.yaml:39:5 wait until Wop is received";
+constexpr const char* kSumAttention = "spec.yaml:39:5 sum of attention";
 constexpr const char* kAddRmsNormU2 = "spec.yaml:43:5 add_rms_norm of U2";
-constexpr const char* kStarted2 = "spec.yaml:44:5 Synchronize(caller)";
-constexpr const char* kReceive2 = "spec.yaml:44:5 receive_2: receive of U2_all";
+constexpr const char* kStartedGate = "spec.yaml:44:5 wait for the caller's stream";
+constexpr const char* kReadyU2 = "spec.yaml:44:5 let peers write U2";
 constexpr const char* kShareU2All = "spec.yaml:44:5 sharing U2_all with the other ranks";
 constexpr const char* kShareW2pParts = "spec.yaml:49:5 sharing W2p_parts with the other ranks";
-constexpr const char* kSend2 = "spec.yaml:44:5 send_2: send of U2";
-constexpr const char* kWaitReceive2 = "spec.yaml:44:5 Wait(receive_2)";
-constexpr const char* kLinearGate = "spec.yaml:44:5 Linear of gate_s";
-constexpr const char* kLinearUp = "spec.yaml:45:5 Linear of up_s";
-constexpr const char* kSiluMulAS = "spec.yaml:47:5 silu_mul of A_s";
-constexpr const char* kLinearW2pS = "spec.yaml:48:5 Linear of W2p_s";
-constexpr const char* kSend3 = "spec.yaml:49:5 send_3: send of W2p_s_2";
-constexpr const char* kJoined2 = "spec.yaml:49:5 Synchronize(worker s % 2)";
-constexpr const char* kWaitReceive3 = "spec.yaml:49:5 Wait(receive_3)";
-constexpr const char* kReduceMlp = "spec.yaml:49:5 Reduce of mlp";
-constexpr const char* kAddYRows = "spec.yaml:50:5 add of Y_rows";
-constexpr const char* kStarted3 = "spec.yaml:50:5 Synchronize(caller)";
-constexpr const char* kReceive4 = "spec.yaml:50:5 receive_4: receive of Y";
+constexpr const char* kSendU2 = "spec.yaml:44:5 send U2";
+constexpr const char* kWaitReceiveU2 = "spec.yaml:44:5 wait until U2 is received";
+constexpr const char* kLinearGate = "spec.yaml:44:5 linear of gate";
+constexpr const char* kLinearUp = "spec.yaml:45:5 linear of up";
+constexpr const char* kSiluMulA = "spec.yaml:47:5 silu_mul of A";
+constexpr const char* kLinearW2p = "spec.yaml:48:5 linear of W2p";
+constexpr const char* kSendW2p = "spec.yaml:49:5 send W2p";
+constexpr const char* kJoinedMlp = "spec.yaml:49:5 wait for the compute streams";
+constexpr const char* kWaitReceiveW2p = "spec.yaml:49:5 wait until W2p is received";
+constexpr const char* kSumMlp = "spec.yaml:49:5 sum of mlp";
+constexpr const char* kAddY = "spec.yaml:50:5 add of Y";
+constexpr const char* kStartedY = "spec.yaml:50:5 wait for the caller's stream";
+constexpr const char* kReadyY = "spec.yaml:50:5 let peers write Y";
 constexpr const char* kShareY = "spec.yaml:19:3 sharing Y with the other ranks";
-constexpr const char* kSend4 = "spec.yaml:50:5 send_4: send of Y_rows";
-constexpr const char* kWaitSend3 = "spec.yaml:49:5 Wait(send_3)";
-constexpr const char* kWaitReceive4 = "spec.yaml:50:5 Wait(receive_4)";
-constexpr const char* kWaitSend4 = "spec.yaml:50:5 Wait(send_4)";
+constexpr const char* kSendY = "spec.yaml:50:5 send Y";
+constexpr const char* kWaitSendW2p = "spec.yaml:49:5 wait until W2p is sent";
+constexpr const char* kWaitReceiveY = "spec.yaml:50:5 wait until Y is received";
+constexpr const char* kWaitSendY = "spec.yaml:50:5 wait until Y is sent";
 
 // The buffers that ranks share, with the number of steps in a call: each step has its own flags.
 constexpr hirgen::SharedShape kWopPartsShared =
@@ -176,41 +181,41 @@ class LlamaBlock final : public hirgen::Program {
   // it.
   // [B * L, E], kRmsNormU1 to kLinearQKV
   bf16* U1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:22:5 U1");
-  // [1, D, kShardBL, E], kLinearWopS to kSend
+  // [1, D, kShardBL, E], kLinearWop to kSendWop
   bf16* Wop_ = context_.allocate<bf16>(D * kShardBL * E, "spec.yaml:38:5 Wop");
   bf16* U2_ = context_.allocate<bf16>(kShardBL * E, "spec.yaml:43:5 U2");  // [1, kShardBL, E]
   bf16* X1_ = context_.allocate<bf16>(kShardBL * E, "spec.yaml:43:5 X1");  // [1, kShardBL, E]
-  // [1, D, kShardBL, kShardF], kLinearGate to kSiluMulAS
+  // [1, D, kShardBL, kShardF], kLinearGate to kSiluMulA
   bf16* gate_ = context_.allocate<bf16>(D * kShardBL * kShardF, "spec.yaml:44:5 gate");
   // [1, D, kShardBL, kShardF]
   bf16* up_ = context_.allocate<bf16>(D * kShardBL * kShardF, "spec.yaml:45:5 up");
-  // [1, D, kShardBL, E], kLinearW2pS to kSend3
+  // [1, D, kShardBL, E], kLinearW2p to kSendW2p
   bf16* W2p_ = context_.allocate<bf16>(D * kShardBL * E, "spec.yaml:48:5 W2p");
   bf16* QKV_ = Wop_;                // [1, B * L, kShardH2G * C], kLinearQKV to kAttentionPV
-  bf16* W2p_parts_ = Wop_;          // [D, 1, kShardBL, E], kReceive2 to kReduceMlp
+  bf16* W2p_parts_ = Wop_;          // [D, 1, kShardBL, E], kReadyU2 to kSumMlp
   bf16* Rq_ = U1_;                  // [1, B, L, kShardH, C], kRopeRq to kAttentionPV
-  bf16* Wop_parts_ = U1_;           // [D, 1, kShardBL, E], kReceive to kReduceAttention
-  bf16* U2_all_ = U1_;              // [D, kShardBL, E], kReceive2 to kLinearUp
-  bf16* mlp_ = U1_;                 // [1, kShardBL, E], kReduceMlp to kAddYRows
+  bf16* Wop_parts_ = U1_;           // [D, 1, kShardBL, E], kReadyWop to kSumAttention
+  bf16* U2_all_ = U1_;              // [D, kShardBL, E], kReadyU2 to kLinearUp
+  bf16* mlp_ = U1_;                 // [1, kShardBL, E], kSumMlp to kAddY
   bf16* Rk_ = mlp_ + kShardBL * E;  // [1, B, L, kShardG, C], kRopeRk to kAttentionPV
-  bf16* PV_ = W2p_;                 // [1, B, kShardH, L, C], kAttentionPV to kLinearWopS
-  bf16* attention_ = W2p_;          // [1, kShardBL, E], kReduceAttention to kAddRmsNormU2
-  bf16* A_ = gate_;                 // [1, D, kShardBL, kShardF], kSiluMulAS to kLinearW2pS
+  bf16* PV_ = W2p_;                 // [1, B, kShardH, L, C], kAttentionPV to kLinearWop
+  bf16* attention_ = W2p_;          // [1, kShardBL, E], kSumAttention to kAddRmsNormU2
+  bf16* A_ = gate_;                 // [1, D, kShardBL, kShardF], kSiluMulA to kLinearW2p
   hirgen::MatmulPlan QKV_plan_{context_, kQKVShape, kLinearQKV};
-  hirgen::MatmulPlan Wop_s_plan_{context_, kWopSShape, kLinearWopS};
+  hirgen::MatmulPlan Wop_s_plan_{context_, kWopSShape, kLinearWop};
   hirgen::MatmulPlan gate_plan_{context_, kGateShape, kLinearGate};
   hirgen::MatmulPlan up_plan_{context_, kGateShape, kLinearUp};
-  hirgen::MatmulPlan W2p_s_plan_{context_, kW2pSShape, kLinearW2pS};
+  hirgen::MatmulPlan W2p_s_plan_{context_, kW2pSShape, kLinearW2p};
   hirgen::AttentionPlan PV_attention_{context_, kPVAttention, kPVLayout, kAttentionPV};
   hirgen::Events started_ = context_.events("started", kStarted, 1);
-  hirgen::Events send_ready_ = context_.events("send_ready", kSend, D + 1);
+  hirgen::Events send_Wop_ready_ = context_.events("send_Wop_ready", kSendWop, D + 1);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
-  hirgen::Events started3_ = context_.events("started3", kStarted2, 1);
-  hirgen::Events send_3_ready_ = context_.events("send_3_ready", kSend3, D + 1);
-  hirgen::Events send_3_done_ = context_.events("send_3_done", kSend3, D + 1);
-  hirgen::Events joined2_ = context_.events("joined2", kJoined2, kComputeStreams);
-  hirgen::Events started4_ = context_.events("started4", kStarted3, 1);
-  hirgen::Events send_4_done_ = context_.events("send_4_done", kSend4, D);
+  hirgen::Events started_gate_ = context_.events("started_gate", kStartedGate, 1);
+  hirgen::Events send_W2p_ready_ = context_.events("send_W2p_ready", kSendW2p, D + 1);
+  hirgen::Events send_W2p_done_ = context_.events("send_W2p_done", kSendW2p, D + 1);
+  hirgen::Events joined_mlp_ = context_.events("joined_mlp", kJoinedMlp, kComputeStreams);
+  hirgen::Events started_Y_ = context_.events("started_Y", kStartedY, 1);
+  hirgen::Events send_Y_done_ = context_.events("send_Y_done", kSendY, D);
 };
 
 // The first call with a set of pointers captures issue() as a CUDA graph; later calls
@@ -233,25 +238,26 @@ void LlamaBlock::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
   bf16* Y = static_cast<bf16*>(tensors[8]);                   // [B * L, E]
   const int64_t rank = context_.rank();
   const cudaStream_t copy = peers_.copies();
-  const hirgen::Shared& Wop_parts_ipc = peers_.begin_captured(Wop_parts_, kWopPartsShared, caller);
-  const hirgen::Shared& U2_all_ipc = peers_.begin_captured(U2_all_, kU2AllShared, caller);
-  const hirgen::Shared& W2p_parts_ipc = peers_.begin_captured(W2p_parts_, kW2pPartsShared, caller);
-  const hirgen::Shared& Y_ipc = peers_.begin_captured(Y, kYShared, caller);
+  const hirgen::Shared& Wop_parts_ipc = peers_.share_for_graph(Wop_parts_, kWopPartsShared, caller);
+  const hirgen::Shared& U2_all_ipc = peers_.share_for_graph(U2_all_, kU2AllShared, caller);
+  const hirgen::Shared& W2p_parts_ipc = peers_.share_for_graph(W2p_parts_, kW2pPartsShared, caller);
+  const hirgen::Shared& Y_ipc = peers_.share_for_graph(Y, kYShared, caller);
 
   rms_norm(U1_, X, gamma1, B * L, caller, kRmsNormU1);
   gemm(context_, QKV_plan_, U1_, Wqkv, QKV_, workspaces_[0], caller, kLinearQKV);
 
   // Strides are along [L, kShardH], then within a row; Rq_pairs counts within a row, Rq_at counts along L.
-  rope({Rq_, {kShardH * C, C, 1}}, {Rq_ + kChunkC, {kShardH * C, C, 1}}, {QKV_, {kShardH2G * C, C, 1}},
-       {QKV_ + kChunkC, {kShardH2G * C, C, 1}}, {{0, 0, 1}}, {{1, 0, 0}}, {L, kShardH}, caller, kRopeRq);
+  rope({Rq_, {kShardH * C, C, 1}}, {Rq_ + kHalfC, {kShardH * C, C, 1}}, {QKV_, {kShardH2G * C, C, 1}},
+       {QKV_ + kHalfC, {kShardH2G * C, C, 1}}, {{0, 0, 1}}, {{1, 0, 0}}, {L, kShardH}, caller, kRopeRq);
 
   // Strides are along [L], then within a row; Rk_pairs counts within a row, Rk_at counts along L.
-  rope2({Rk_, {kShardG * C, 1}}, {Rk_ + kChunkC, {kShardG * C, 1}}, {QKV_ + kShardH * C, {kShardH2G * C, 1}},
-        {QKV_ + kShardH * C + kChunkC, {kShardH2G * C, 1}}, {{0, 1}}, {{1, 0}}, {L}, caller, kRopeRk);
+  rope2({Rk_, {kShardG * C, 1}}, {Rk_ + kHalfC, {kShardG * C, 1}}, {QKV_ + kShardH * C, {kShardH2G * C, 1}},
+        {QKV_ + kShardH * C + kHalfC, {kShardH2G * C, 1}}, {{0, 1}}, {{1, 0}}, {L}, caller, kRopeRk);
   PV_attention_.run({.q = Rq_, .k = Rk_, .v = QKV_ + kShardH * C + kShardG * C, .o = PV_, .lse = nullptr},
                     workspaces_[0], caller, kAttentionPV);
 
-  // Ready flags up front, on the copy stream: transfers of peers wait for them.
+  // Reduce-scatter of Wop over x, into attention. Ready flags up front, on the copy stream, as peers wait for
+  // them.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
   hirgen::FlagKernel ready_flags(hirgen::FlagUse::kWrite);
@@ -259,7 +265,7 @@ void LlamaBlock::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
     const int64_t from = (D + rank - s) % D;
     ready_flags.add(Wop_parts_ipc.ready_at(from, s), Wop_parts_ipc.sequence_number());
   }
-  ready_flags.submit(copy, kReceive);
+  ready_flags.submit(copy, kReadyWop);
 
   // All compute streams wait for the caller.
   for (int64_t s = 0; s < kComputeStreams; ++s) {
@@ -274,13 +280,14 @@ void LlamaBlock::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
     bf16* Wop_s = s == D ? Wop_parts_ + rank * kShardBL * E : Wop_ + to * kShardBL * E;  // [1, kShardBL, E]
 
     gemm(context_, Wop_s_plan_, PV_ + to * kShardBL * kShardE, Wo, Wop_s, workspaces_[s % kComputeStreams],
-         compute, kLinearWopS);
+         compute, kLinearWop);
     if (s != D) {
-      // On the copy stream, overlapped with the GEMMs of other iterations.
-      HG_CHECK(cudaEventRecord(send_ready_[s], compute), kSend);
-      HG_CHECK(cudaStreamWaitEvent(copy, send_ready_[s], 0), kSend);
+      // Reduce-scatter of Wop over x, into attention. On the copy stream, overlapped with the GEMMs of other
+      // iterations.
+      HG_CHECK(cudaEventRecord(send_Wop_ready_[s], compute), kSendWop);
+      HG_CHECK(cudaStreamWaitEvent(copy, send_Wop_ready_[s], 0), kSendWop);
       hirgen::launch_transfer(Wop_parts_ipc.of<bf16>(to) + rank * kShardBL * E, Wop_ + to * kShardBL * E,
-                              kShardBL * E * sizeof(bf16), Wop_parts_ipc.flags(to, s), copy, kSend);
+                              kShardBL * E * sizeof(bf16), Wop_parts_ipc.flags(to, s), copy, kSendWop);
     }
   }
 
@@ -290,20 +297,22 @@ void LlamaBlock::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[s], 0), kJoined);
   }
 
+  // End of the reduce-scatter of Wop over x, into attention.
   hirgen::FlagKernel done_flags(hirgen::FlagUse::kWait);
   for (int64_t s = 1; s < D; ++s) {
     done_flags.add(Wop_parts_ipc.done(s), Wop_parts_ipc.sequence_number());
   }
-  done_flags.submit(caller, kWaitReceive);
+  done_flags.submit(caller, kWaitReceiveWop);
 
   // Views are {axes, {extents}, {strides}}.
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, attention_, {2, {1, kShardBL * E}, {0, 1}}, Wop_parts_,
-                        {2, {D, kShardBL * E}, {kShardBL * E, 1}}, caller, kReduceAttention);
+                        {2, {D, kShardBL * E}, {kShardBL * E, 1}}, caller, kSumAttention);
   add_rms_norm(U2_, X1_, X + rank * kShardBL * E, attention_, gamma2, kShardBL, caller, kAddRmsNormU2);
 
-  // All transfers are issued up front, on a stream of their own.
-  HG_CHECK(cudaEventRecord(started3_[0], caller), kStarted2);
-  HG_CHECK(cudaStreamWaitEvent(copy, started3_[0], 0), kStarted2);
+  // Allgather of U2 over x; reduce-scatter of W2p over x, into mlp. All transfers are issued up front, on a
+  // stream of their own.
+  HG_CHECK(cudaEventRecord(started_gate_[0], caller), kStartedGate);
+  HG_CHECK(cudaStreamWaitEvent(copy, started_gate_[0], 0), kStartedGate);
   hirgen::FlagKernel ready_flags2(hirgen::FlagUse::kWrite);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
@@ -311,89 +320,96 @@ void LlamaBlock::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
     ready_flags2.add(U2_all_ipc.ready_at(from, s), U2_all_ipc.sequence_number());
     ready_flags2.add(W2p_parts_ipc.ready_at(from2, s), W2p_parts_ipc.sequence_number());
   }
-  ready_flags2.submit(copy, kReceive2);
+  ready_flags2.submit(copy, kReadyU2);
+
+  // Allgather of U2 over x.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
 
-    // Moved, so that Linear is local to a rank.
+    // Gathered: linear of gate reads the parts of all ranks.
     hirgen::launch_transfer(U2_all_ipc.of<bf16>(to) + rank * kShardBL * E, U2_, kShardBL * E * sizeof(bf16),
-                            U2_all_ipc.flags(to, s), copy, kSend2);
+                            U2_all_ipc.flags(to, s), copy, kSendU2);
   }
 
   for (int64_t s = 1; s < D + 1; ++s) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
-    const int64_t to = (rank + s) % D;
+    const int64_t partner = (rank + s) % D;
     if (s != D) {
-      hirgen::launch_flag_wait(U2_all_ipc.done(s), U2_all_ipc.sequence_number(), compute, kWaitReceive2);
+      // End of the allgather of U2 over x.
+      hirgen::launch_flag_wait(U2_all_ipc.done(s), U2_all_ipc.sequence_number(), compute, kWaitReceiveU2);
     }
 
     // The last step is the local shard.
-    bf16* U2_s = s == D ? U2_ : U2_all_ + to * kShardBL * E;  // [kShardBL, E]
-    bf16* gate_s = gate_ + to * kShardBL * kShardF;           // [1, kShardBL, kShardF]
+    bf16* U2_s = s == D ? U2_ : U2_all_ + partner * kShardBL * E;  // [kShardBL, E]
+    bf16* gate_s = gate_ + partner * kShardBL * kShardF;           // [1, kShardBL, kShardF]
     gemm(context_, gate_plan_, U2_s, Wg, gate_s, workspaces_[s % kComputeStreams], compute, kLinearGate);
-    bf16* up_s = up_ + to * kShardBL * kShardF;  // [1, kShardBL, kShardF]
+    bf16* up_s = up_ + partner * kShardBL * kShardF;  // [1, kShardBL, kShardF]
     gemm(context_, up_plan_, U2_s, Wu, up_s, workspaces_[s % kComputeStreams], compute, kLinearUp);
-    bf16* A_s = A_ + to * kShardBL * kShardF;  // [1, kShardBL, kShardF]
-    silu_mul(A_s, gate_s, up_s, kShardBL * kShardF, compute, kSiluMulAS);
-    bf16* W2p_s = s == D ? W2p_parts_ + rank * kShardBL * E : W2p_ + to * kShardBL * E;  // [1, kShardBL, E]
-    gemm(context_, W2p_s_plan_, A_s, W2, W2p_s, workspaces_[s % kComputeStreams], compute, kLinearW2pS);
+    bf16* A_s = A_ + partner * kShardBL * kShardF;  // [1, kShardBL, kShardF]
+    silu_mul(A_s, gate_s, up_s, kShardBL * kShardF, compute, kSiluMulA);
+    // [1, kShardBL, E]
+    bf16* W2p_s = s == D ? W2p_parts_ + rank * kShardBL * E : W2p_ + partner * kShardBL * E;
+    gemm(context_, W2p_s_plan_, A_s, W2, W2p_s, workspaces_[s % kComputeStreams], compute, kLinearW2p);
     if (s != D) {
-      // On the copy stream, overlapped with the GEMMs of other iterations.
-      HG_CHECK(cudaEventRecord(send_3_ready_[s], compute), kSend3);
-      HG_CHECK(cudaStreamWaitEvent(copy, send_3_ready_[s], 0), kSend3);
-      hirgen::launch_transfer(W2p_parts_ipc.of<bf16>(to) + rank * kShardBL * E, W2p_ + to * kShardBL * E,
-                              kShardBL * E * sizeof(bf16), W2p_parts_ipc.flags(to, s), copy, kSend3);
-      HG_CHECK(cudaEventRecord(send_3_done_[s], copy), kSend3);
+      // Reduce-scatter of W2p over x, into mlp. On the copy stream, overlapped with the GEMMs of other
+      // iterations.
+      HG_CHECK(cudaEventRecord(send_W2p_ready_[s], compute), kSendW2p);
+      HG_CHECK(cudaStreamWaitEvent(copy, send_W2p_ready_[s], 0), kSendW2p);
+      hirgen::launch_transfer(W2p_parts_ipc.of<bf16>(partner) + rank * kShardBL * E,
+                              W2p_ + partner * kShardBL * E, kShardBL * E * sizeof(bf16),
+                              W2p_parts_ipc.flags(partner, s), copy, kSendW2p);
+      HG_CHECK(cudaEventRecord(send_W2p_done_[s], copy), kSendW2p);
     }
   }
 
   // The caller waits for every compute stream, after all work was issued.
   for (int64_t s = 0; s < kComputeStreams; ++s) {
-    HG_CHECK(cudaEventRecord(joined2_[s], compute_[s]), kJoined2);
-    HG_CHECK(cudaStreamWaitEvent(caller, joined2_[s], 0), kJoined2);
+    HG_CHECK(cudaEventRecord(joined_mlp_[s], compute_[s]), kJoinedMlp);
+    HG_CHECK(cudaStreamWaitEvent(caller, joined_mlp_[s], 0), kJoinedMlp);
   }
 
+  // End of the reduce-scatter of W2p over x, into mlp.
   hirgen::FlagKernel done_flags2(hirgen::FlagUse::kWait);
   for (int64_t s = 1; s < D; ++s) {
     done_flags2.add(W2p_parts_ipc.done(s), W2p_parts_ipc.sequence_number());
   }
-  done_flags2.submit(caller, kWaitReceive3);
+  done_flags2.submit(caller, kWaitReceiveW2p);
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, mlp_, {2, {1, kShardBL * E}, {0, 1}}, W2p_parts_,
-                        {2, {D, kShardBL * E}, {kShardBL * E, 1}}, caller, kReduceMlp);
+                        {2, {D, kShardBL * E}, {kShardBL * E, 1}}, caller, kSumMlp);
 
-  // Made where the shards of the other ranks arrive.
+  // Computed in place: this rank's slice of the gathered tensor.
   bf16* Y_rows = Y + rank * kShardBL * E;  // [1, kShardBL, E]
 
-  add(Y_rows, X1_, mlp_, kShardBL * E, caller, kAddYRows);
+  add(Y_rows, X1_, mlp_, kShardBL * E, caller, kAddY);
 
-  // All transfers are issued up front, on a stream of their own.
-  HG_CHECK(cudaEventRecord(started4_[0], caller), kStarted3);
-  HG_CHECK(cudaStreamWaitEvent(copy, started4_[0], 0), kStarted3);
+  // Allgather of Y over x. All transfers are issued up front, on a stream of their own.
+  HG_CHECK(cudaEventRecord(started_Y_[0], caller), kStartedY);
+  HG_CHECK(cudaStreamWaitEvent(copy, started_Y_[0], 0), kStartedY);
   hirgen::FlagKernel ready_flags3(hirgen::FlagUse::kWrite);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     ready_flags3.add(Y_ipc.ready_at(from, s), Y_ipc.sequence_number());
   }
-  ready_flags3.submit(copy, kReceive4);
+  ready_flags3.submit(copy, kReadyY);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
 
-    // The rows of all ranks.
+    // Gathered: the rows that each rank computed.
     hirgen::launch_transfer(Y_ipc.of<bf16>(to) + rank * kShardBL * E, Y_rows, kShardBL * E * sizeof(bf16),
-                            Y_ipc.flags(to, s), copy, kSend4);
-    HG_CHECK(cudaEventRecord(send_4_done_[s], copy), kSend4);
+                            Y_ipc.flags(to, s), copy, kSendY);
+    HG_CHECK(cudaEventRecord(send_Y_done_[s], copy), kSendY);
   }
 
   // One stream recorded them all, so the last event implies the earlier ones.
-  HG_CHECK(cudaStreamWaitEvent(caller, send_3_done_[D - 1], 0), kWaitSend3);
+  HG_CHECK(cudaStreamWaitEvent(caller, send_W2p_done_[D - 1], 0), kWaitSendW2p);
   hirgen::FlagKernel done_flags3(hirgen::FlagUse::kWait);
   for (int64_t s = 1; s < D; ++s) {
     done_flags3.add(Y_ipc.done(s), Y_ipc.sequence_number());
   }
-  done_flags3.submit(caller, kWaitReceive4);
+  done_flags3.submit(caller, kWaitReceiveY);
 
   // One stream recorded them all, so the last event implies the earlier ones.
-  HG_CHECK(cudaStreamWaitEvent(caller, send_4_done_[D - 1], 0), kWaitSend4);
+  HG_CHECK(cudaStreamWaitEvent(caller, send_Y_done_[D - 1], 0), kWaitSendY);
 }
 
 // The inputs, then the outputs, as a rank sees them.
@@ -427,12 +443,12 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_block", .spec = "spec.yaml",
-               .digest = "8de187aa211c2cf88c13f746a85da9349c53b12e47b5b5f31880678c08474781", .mesh_size = D,
+               .digest = "a1d9776cc0b730897480297669f97b8db9c42f5343b2c2f84efb68701da5ed11", .mesh_size = D,
                .gemms = {{B * L, kShardH2G * C, E, 1}, {D * kShardBL, E, kShardE, 1},
                          {D * kShardBL, kShardF, E, 1}, {D * kShardBL, kShardF, E, 1},
                          {D * kShardBL, E, kShardF, 1}},
                .communications = {"sendrecv x", "sendrecv x", "sendrecv x", "sendrecv x"},
-               .bytes = (D - 1) * kShardBL * E * 2, .largest = "sendrecv", .transport = "ipc-put",
+               .bytes = (D - 1) * kShardBL * E * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-put",
                .graph = true,
                .parameters =
                    {{"D", D}, {"B", B}, {"L", L}, {"H", H}, {"G", G}, {"C", C}, {"E", E}, {"F", F}}},

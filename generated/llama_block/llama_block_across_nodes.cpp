@@ -37,14 +37,22 @@
 //   W2 [DIDx(D), E, F/D] bf16
 //   Y [B*L, E] bf16
 //
-// Derived: transfers into Wop_parts from rank to rank by IPC-put intra-node, one slice per iteration of s.
-// Derived: transfers into Wop_parts from rank to rank by NCCL inter-node, one slice per iteration of s.
-// Derived: transfers into U2_all from rank to rank by IPC-put intra-node, one slice per iteration of s.
-// Derived: transfers into W2p_parts from rank to rank by IPC-put intra-node, one slice per iteration of s.
-// Derived: transfers into U2_all from rank to rank by NCCL inter-node, one slice per iteration of s.
-// Derived: transfers into W2p_parts from rank to rank by NCCL inter-node, one slice per iteration of s.
-// Derived: transfers into Y from rank to rank by IPC-put intra-node, one slice per iteration of s.
-// Derived: transfers into Y from rank to rank by NCCL inter-node, one slice per iteration of s.
+// Derived: reduce-scatter of Wop over x, into attention: transfers into Wop_parts from rank to rank by
+// IPC-put intra-node, one slice per iteration of s.
+// Derived: reduce-scatter of Wop over x, into attention: transfers into Wop_parts from rank to rank by NCCL
+// inter-node, one slice per iteration of s.
+// Derived: allgather of U2 over x: transfers into U2_all from rank to rank by IPC-put intra-node, one slice
+// per iteration of s.
+// Derived: reduce-scatter of W2p over x, into mlp: transfers into W2p_parts from rank to rank by IPC-put
+// intra-node, one slice per iteration of s.
+// Derived: allgather of U2 over x: transfers into U2_all from rank to rank by NCCL inter-node, one slice per
+// iteration of s.
+// Derived: reduce-scatter of W2p over x, into mlp: transfers into W2p_parts from rank to rank by NCCL
+// inter-node, one slice per iteration of s.
+// Derived: allgather of Y over x: transfers into Y from rank to rank by IPC-put intra-node, one slice per
+// iteration of s.
+// Derived: allgather of Y over x: transfers into Y from rank to rank by NCCL inter-node, one slice per
+// iteration of s.
 // Schedule: pipeline p2p, 2 compute streams, replayed as a CUDA graph, via ipc-put, local last, copy sm,
 // signals batched, nccl between nodes.
 // Chosen by auto: predicted 816.3 us on h200 with pipeline p2p, all.via ipc-put, streams 2, all.signals
@@ -71,7 +79,7 @@ using bf16 = __nv_bfloat16;
 constexpr int64_t D = 8, B = 1, L = 4096, H = 32, G = 8;
 constexpr int64_t C = 128, E = 4096, F = 14336;
 constexpr int64_t kShardH2G =
-    (H + 2 * G) / D, kShardE = E / D, kShardF = F / D, kShardH = H / D, kChunkC = C / 2;
+    (H + 2 * G) / D, kShardE = E / D, kShardF = F / D, kShardH = H / D, kHalfC = C / 2;
 constexpr int64_t kShardG = G / D, kShardBL = B * L / D;
 constexpr int kComputeStreams = 2;
 
@@ -87,7 +95,8 @@ constexpr hirgen::MatmulShape kW2pSShape =
 
 constexpr hirgen::AttentionShape kPVAttention = {.query_heads = kShardH, .key_heads = kShardG,
                                                  .query_rows = L, .key_rows = L, .head_size = C,
-                                                 .causal = true, .scale = 0.088388346F,
+                                                 .causal = true,
+                                                 .scale = 0.088388346F /* 1 / sqrt(head_size) */,
                                                  .dtype = hirgen::DType::kBf16};
 // batches, heads, rows
 constexpr hirgen::AttentionLayout kPVLayout = {.q = {0, C, kShardH * C}, .k = {0, C, kShardG * C},
@@ -95,59 +104,55 @@ constexpr hirgen::AttentionLayout kPVLayout = {.q = {0, C, kShardH * C}, .k = {0
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kRmsNormU1 = "spec.yaml:22:5 rms_norm of U1";
-constexpr const char* kLinearQKV = "spec.yaml:23:5 Linear of QKV";
+constexpr const char* kLinearQKV = "spec.yaml:23:5 linear of QKV";
 constexpr const char* kRopeRq = "spec.yaml:28:5 rope of Rq";
 constexpr const char* kRopeRk = "spec.yaml:29:5 rope of Rk";
-constexpr const char* kAttentionPV = "spec.yaml:35:5 Attention of PV";
-constexpr const char* kStarted = "spec.yaml:38:5 Synchronize(caller)";
-constexpr const char* kReceive = "spec.yaml:39:5 receive: receive of Wop_parts";
+constexpr const char* kAttentionPV = "spec.yaml:35:5 attention of PV";
+constexpr const char* kStarted = "spec.yaml:38:5 wait for the caller's stream";
+constexpr const char* kReadyWop = "spec.yaml:39:5 let peers write Wop";
 constexpr const char* kShareWopParts = "spec.yaml:39:5 sharing Wop_parts with the other ranks";
-constexpr const char* kLinearWopS = "spec.yaml:38:5 Linear of Wop_s";
-constexpr const char* kExchange = "spec.yaml:39:5 exchange: group";
-constexpr const char* kReceive2 = "spec.yaml:39:5 receive_2: receive of Wop_parts_s";
-constexpr const char* kSend2 = "spec.yaml:39:5 send_2: send of Wop_s_2";
-constexpr const char* kSend = "spec.yaml:39:5 send: send of Wop_s_2";
-constexpr const char* kJoined = "spec.yaml:39:5 Synchronize(worker s % 2)";
-constexpr const char* kWaitReceive = "spec.yaml:39:5 Wait(receive)";
-constexpr const char* kWaitExchange = "spec.yaml:39:5 Wait(exchange)";
-constexpr const char* kReduceAttention = "spec.yaml:39:5 Reduce of attention";
+constexpr const char* kLinearWop = "spec.yaml:38:5 linear of Wop";
+constexpr const char* kExchangeWop = "spec.yaml:39:5 exchange of Wop";
+constexpr const char* kReceiveWop = "spec.yaml:39:5 receive Wop";
+constexpr const char* kSendWop = "spec.yaml:39:5 send Wop";
+constexpr const char* kJoined = "spec.yaml:39:5 wait for the compute streams";
+constexpr const char* kWaitReceiveWop = "spec.yaml:39:5 wait until Wop is received";
+constexpr const char* kWaitExchangeWop = "spec.yaml:39:5 wait for the exchange of Wop";
+constexpr const char* kSumAttention = "spec.yaml:39:5 sum of attention";
 constexpr const char* kAddRmsNormU2 = "spec.yaml:43:5 add_rms_norm of U2";
-constexpr const char* kStarted2 = "spec.yaml:44:5 Synchronize(caller)";
-constexpr const char* kReceive3 = "spec.yaml:44:5 receive_3: receive of U2_all";
+constexpr const char* kStartedGate = "spec.yaml:44:5 wait for the caller's stream";
+constexpr const char* kReadyU2 = "spec.yaml:44:5 let peers write U2";
 constexpr const char* kShareU2All = "spec.yaml:44:5 sharing U2_all with the other ranks";
 constexpr const char* kShareW2pParts = "spec.yaml:49:5 sharing W2p_parts with the other ranks";
-constexpr const char* kSend3 = "spec.yaml:44:5 send_3: send of U2";
-constexpr const char* kExchange2 = "spec.yaml:44:5 exchange_2: group";
-constexpr const char* kReceive4 = "spec.yaml:44:5 receive_4: receive of U2_all_s";
-constexpr const char* kSend4 = "spec.yaml:44:5 send_4: send of U2";
-constexpr const char* kWaitReceive3 = "spec.yaml:44:5 Wait(receive_3)";
-constexpr const char* kWaitExchange2 = "spec.yaml:44:5 Wait(exchange_2)";
-constexpr const char* kLinearGate = "spec.yaml:44:5 Linear of gate_s";
-constexpr const char* kLinearUp = "spec.yaml:45:5 Linear of up_s";
-constexpr const char* kSiluMulAS = "spec.yaml:47:5 silu_mul of A_s";
-constexpr const char* kLinearW2pS = "spec.yaml:48:5 Linear of W2p_s";
-constexpr const char* kExchange3 = "spec.yaml:49:5 exchange_3: group";
-constexpr const char* kReceive6 = "spec.yaml:49:5 receive_6: receive of W2p_parts_s";
-constexpr const char* kSend6 = "spec.yaml:49:5 send_6: send of W2p_s_2";
-constexpr const char* kSend5 = "spec.yaml:49:5 send_5: send of W2p_s_2";
-constexpr const char* kJoined2 = "spec.yaml:49:5 Synchronize(worker s % 2)";
-constexpr const char* kWaitReceive5 = "spec.yaml:49:5 Wait(receive_5)";
-constexpr const char* kWaitExchange3 = "spec.yaml:49:5 Wait(exchange_3)";
-constexpr const char* kReduceMlp = "spec.yaml:49:5 Reduce of mlp";
-constexpr const char* kAddYRows = "spec.yaml:50:5 add of Y_rows";
-constexpr const char* kStarted3 = "spec.yaml:50:5 Synchronize(caller)";
-constexpr const char* kReceive7 = "spec.yaml:50:5 receive_7: receive of Y";
+constexpr const char* kSendU2 = "spec.yaml:44:5 send U2";
+constexpr const char* kExchangeU2 = "spec.yaml:44:5 exchange of U2";
+constexpr const char* kReceiveU2 = "spec.yaml:44:5 receive U2";
+constexpr const char* kWaitReceiveU2 = "spec.yaml:44:5 wait until U2 is received";
+constexpr const char* kWaitExchangeU2 = "spec.yaml:44:5 wait for the exchange of U2";
+constexpr const char* kLinearGate = "spec.yaml:44:5 linear of gate";
+constexpr const char* kLinearUp = "spec.yaml:45:5 linear of up";
+constexpr const char* kSiluMulA = "spec.yaml:47:5 silu_mul of A";
+constexpr const char* kLinearW2p = "spec.yaml:48:5 linear of W2p";
+constexpr const char* kExchangeW2p = "spec.yaml:49:5 exchange of W2p";
+constexpr const char* kReceiveW2p = "spec.yaml:49:5 receive W2p";
+constexpr const char* kSendW2p = "spec.yaml:49:5 send W2p";
+constexpr const char* kJoinedMlp = "spec.yaml:49:5 wait for the compute streams";
+constexpr const char* kWaitReceiveW2p = "spec.yaml:49:5 wait until W2p is received";
+constexpr const char* kWaitExchangeW2p = "spec.yaml:49:5 wait for the exchange of W2p";
+constexpr const char* kSumMlp = "spec.yaml:49:5 sum of mlp";
+constexpr const char* kAddY = "spec.yaml:50:5 add of Y";
+constexpr const char* kStartedY = "spec.yaml:50:5 wait for the caller's stream";
+constexpr const char* kReadyY = "spec.yaml:50:5 let peers write Y";
 constexpr const char* kShareY = "spec.yaml:19:3 sharing Y with the other ranks";
-constexpr const char* kSend7 = "spec.yaml:50:5 send_7: send of Y_rows";
-constexpr const char* kExchange4 = "spec.yaml:50:5 exchange_4: group";
-constexpr const char* kReceive8 = "spec.yaml:50:5 receive_8: receive of Y_rows_all_s";
-constexpr const char* kSend8 = "spec.yaml:50:5 send_8: send of Y_rows";
-constexpr const char* kWaitSend = "spec.yaml:39:5 Wait(send)";
-constexpr const char* kWaitSend3 = "spec.yaml:44:5 Wait(send_3)";
-constexpr const char* kWaitSend5 = "spec.yaml:49:5 Wait(send_5)";
-constexpr const char* kWaitReceive7 = "spec.yaml:50:5 Wait(receive_7)";
-constexpr const char* kWaitSend7 = "spec.yaml:50:5 Wait(send_7)";
-constexpr const char* kWaitExchange4 = "spec.yaml:50:5 Wait(exchange_4)";
+constexpr const char* kSendY = "spec.yaml:50:5 send Y";
+constexpr const char* kExchangeY = "spec.yaml:50:5 exchange of Y";
+constexpr const char* kReceiveY = "spec.yaml:50:5 receive Y";
+constexpr const char* kWaitSendWop = "spec.yaml:39:5 wait until Wop is sent";
+constexpr const char* kWaitSendU2 = "spec.yaml:44:5 wait until U2 is sent";
+constexpr const char* kWaitSendW2p = "spec.yaml:49:5 wait until W2p is sent";
+constexpr const char* kWaitReceiveY = "spec.yaml:50:5 wait until Y is received";
+constexpr const char* kWaitSendY = "spec.yaml:50:5 wait until Y is sent";
+constexpr const char* kWaitExchangeY = "spec.yaml:50:5 wait for the exchange of Y";
 
 // The buffers that ranks share, with the number of steps in a call: each step has its own flags.
 constexpr hirgen::SharedShape kWopPartsShared =
@@ -219,29 +224,29 @@ class LlamaBlockAcrossNodes final : public hirgen::Program {
   // [D, 1, kShardBL, E]
   bf16* W2p_parts_ = context_.allocate<bf16>(D * kShardBL * E, "spec.yaml:49:5 W2p_parts");
   hirgen::MatmulPlan QKV_plan_{context_, kQKVShape, kLinearQKV};
-  hirgen::MatmulPlan Wop_s_plan_{context_, kWopSShape, kLinearWopS};
+  hirgen::MatmulPlan Wop_s_plan_{context_, kWopSShape, kLinearWop};
   hirgen::MatmulPlan gate_plan_{context_, kGateShape, kLinearGate};
   hirgen::MatmulPlan up_plan_{context_, kGateShape, kLinearUp};
-  hirgen::MatmulPlan W2p_s_plan_{context_, kW2pSShape, kLinearW2pS};
+  hirgen::MatmulPlan W2p_s_plan_{context_, kW2pSShape, kLinearW2p};
   hirgen::AttentionPlan PV_attention_{context_, kPVAttention, kPVLayout, kAttentionPV};
   hirgen::Events started_ = context_.events("started", kStarted, 1);
-  hirgen::Events exchange_ready_ = context_.events("exchange_ready", kExchange, D + 1);
-  hirgen::Events exchange_done_ = context_.events("exchange_done", kExchange, D + 1);
-  hirgen::Events send_ready_ = context_.events("send_ready", kSend, D + 1);
-  hirgen::Events send_done_ = context_.events("send_done", kSend, D + 1);
+  hirgen::Events exchange_Wop_ready_ = context_.events("exchange_Wop_ready", kExchangeWop, D + 1);
+  hirgen::Events exchange_Wop_done_ = context_.events("exchange_Wop_done", kExchangeWop, D + 1);
+  hirgen::Events send_Wop_ready_ = context_.events("send_Wop_ready", kSendWop, D + 1);
+  hirgen::Events send_Wop_done_ = context_.events("send_Wop_done", kSendWop, D + 1);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
-  hirgen::Events started3_ = context_.events("started3", kStarted2, 1);
-  hirgen::Events send_3_done_ = context_.events("send_3_done", kSend3, D);
-  hirgen::Events exchange_2_done_ = context_.events("exchange_2_done", kExchange2, D);
-  hirgen::Events exchange_3_ready_ = context_.events("exchange_3_ready", kExchange3, D + 1);
-  hirgen::Events exchange_3_done_ = context_.events("exchange_3_done", kExchange3, D + 1);
-  hirgen::Events send_5_ready_ = context_.events("send_5_ready", kSend5, D + 1);
-  hirgen::Events send_5_done_ = context_.events("send_5_done", kSend5, D + 1);
-  hirgen::Events joined2_ = context_.events("joined2", kJoined2, kComputeStreams);
-  hirgen::Events started5_ = context_.events("started5", kStarted3, 1);
-  hirgen::Events send_7_done_ = context_.events("send_7_done", kSend7, D);
-  hirgen::Events exchange_4_done_ = context_.events("exchange_4_done", kExchange4, D);
-  hirgen::Events copy_joined_ = context_.events("copy_joined", kSend7, 1);
+  hirgen::Events started_gate_ = context_.events("started_gate", kStartedGate, 1);
+  hirgen::Events send_U2_done_ = context_.events("send_U2_done", kSendU2, D);
+  hirgen::Events exchange_U2_done_ = context_.events("exchange_U2_done", kExchangeU2, D);
+  hirgen::Events exchange_W2p_ready_ = context_.events("exchange_W2p_ready", kExchangeW2p, D + 1);
+  hirgen::Events exchange_W2p_done_ = context_.events("exchange_W2p_done", kExchangeW2p, D + 1);
+  hirgen::Events send_W2p_ready_ = context_.events("send_W2p_ready", kSendW2p, D + 1);
+  hirgen::Events send_W2p_done_ = context_.events("send_W2p_done", kSendW2p, D + 1);
+  hirgen::Events joined_mlp_ = context_.events("joined_mlp", kJoinedMlp, kComputeStreams);
+  hirgen::Events started_Y_ = context_.events("started_Y", kStartedY, 1);
+  hirgen::Events send_Y_done_ = context_.events("send_Y_done", kSendY, D);
+  hirgen::Events exchange_Y_done_ = context_.events("exchange_Y_done", kExchangeY, D);
+  hirgen::Events copy_joined_ = context_.events("copy_joined", kSendY, 1);
 };
 
 // The first call with a set of pointers captures issue() as a CUDA graph; later calls
@@ -264,25 +269,26 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
   bf16* Y = static_cast<bf16*>(tensors[8]);                   // [B * L, E]
   const int64_t rank = context_.rank();
   const cudaStream_t copy = peers_.copies();
-  const hirgen::Shared& Wop_parts_ipc = peers_.begin_captured(Wop_parts_, kWopPartsShared, caller);
-  const hirgen::Shared& U2_all_ipc = peers_.begin_captured(U2_all_, kU2AllShared, caller);
-  const hirgen::Shared& W2p_parts_ipc = peers_.begin_captured(W2p_parts_, kW2pPartsShared, caller);
-  const hirgen::Shared& Y_ipc = peers_.begin_captured(Y, kYShared, caller);
+  const hirgen::Shared& Wop_parts_ipc = peers_.share_for_graph(Wop_parts_, kWopPartsShared, caller);
+  const hirgen::Shared& U2_all_ipc = peers_.share_for_graph(U2_all_, kU2AllShared, caller);
+  const hirgen::Shared& W2p_parts_ipc = peers_.share_for_graph(W2p_parts_, kW2pPartsShared, caller);
+  const hirgen::Shared& Y_ipc = peers_.share_for_graph(Y, kYShared, caller);
 
   rms_norm2(U1_, X, gamma1, B * L, caller, kRmsNormU1);
   gemm(context_, QKV_plan_, U1_, Wqkv, QKV_, workspaces_[0], caller, kLinearQKV);
 
   // Strides are along [L, kShardH], then within a row; Rq_pairs counts within a row, Rq_at counts along L.
-  rope3({Rq_, {kShardH * C, C, 1}}, {Rq_ + kChunkC, {kShardH * C, C, 1}}, {QKV_, {kShardH2G * C, C, 1}},
-        {QKV_ + kChunkC, {kShardH2G * C, C, 1}}, {{0, 0, 1}}, {{1, 0, 0}}, {L, kShardH}, caller, kRopeRq);
+  rope3({Rq_, {kShardH * C, C, 1}}, {Rq_ + kHalfC, {kShardH * C, C, 1}}, {QKV_, {kShardH2G * C, C, 1}},
+        {QKV_ + kHalfC, {kShardH2G * C, C, 1}}, {{0, 0, 1}}, {{1, 0, 0}}, {L, kShardH}, caller, kRopeRq);
 
   // Strides are along [L], then within a row; Rk_pairs counts within a row, Rk_at counts along L.
-  rope4({Rk_, {kShardG * C, 1}}, {Rk_ + kChunkC, {kShardG * C, 1}}, {QKV_ + kShardH * C, {kShardH2G * C, 1}},
-        {QKV_ + kShardH * C + kChunkC, {kShardH2G * C, 1}}, {{0, 1}}, {{1, 0}}, {L}, caller, kRopeRk);
+  rope4({Rk_, {kShardG * C, 1}}, {Rk_ + kHalfC, {kShardG * C, 1}}, {QKV_ + kShardH * C, {kShardH2G * C, 1}},
+        {QKV_ + kShardH * C + kHalfC, {kShardH2G * C, 1}}, {{0, 1}}, {{1, 0}}, {L}, caller, kRopeRk);
   PV_attention_.run({.q = Rq_, .k = Rk_, .v = QKV_ + kShardH * C + kShardG * C, .o = PV_, .lse = nullptr},
                     workspaces_[0], caller, kAttentionPV);
 
-  // Ready flags up front, on the copy stream: transfers of peers wait for them.
+  // Reduce-scatter of Wop over x, into attention. Ready flags up front, on the copy stream, as peers wait for
+  // them.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
   hirgen::FlagKernel ready_flags(hirgen::FlagUse::kWrite);
@@ -292,7 +298,7 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
       ready_flags.add(Wop_parts_ipc.ready_at(from, s), Wop_parts_ipc.sequence_number());
     }
   }
-  ready_flags.submit(copy, kReceive);
+  ready_flags.submit(copy, kReadyWop);
 
   // All compute streams wait for the caller.
   for (int64_t s = 0; s < kComputeStreams; ++s) {
@@ -307,34 +313,35 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
     bf16* Wop_s = s == D ? Wop_parts_ + rank * kShardBL * E : Wop_ + to * kShardBL * E;  // [1, kShardBL, E]
 
     gemm(context_, Wop_s_plan_, PV_ + to * kShardBL * kShardE, Wo, Wop_s, workspaces_[s % kComputeStreams],
-         compute, kLinearWopS);
+         compute, kLinearWop);
     if (s != D) {
       const int64_t from = (D + rank - s) % D;
       bf16* Wop_s_2 = Wop_ + to * kShardBL * E;  // [1, kShardBL, E]
 
-      // On the stream of the communicator, overlapped with the GEMMs of other iterations.
-      HG_CHECK(cudaEventRecord(exchange_ready_[s], compute), kExchange);
-      HG_CHECK(cudaStreamWaitEvent(x_.stream, exchange_ready_[s], 0), kExchange);
-      HG_CHECK(ncclGroupStart(), kExchange);
+      // Reduce-scatter of Wop over x, into attention. On the stream of the communicator, overlapped with the
+      // GEMMs of other iterations.
+      HG_CHECK(cudaEventRecord(exchange_Wop_ready_[s], compute), kExchangeWop);
+      HG_CHECK(cudaStreamWaitEvent(x_.stream, exchange_Wop_ready_[s], 0), kExchangeWop);
+      HG_CHECK(ncclGroupStart(), kExchangeWop);
       if (!peers_.is_ipc_peer(from)) {
         HG_CHECK(ncclRecv(Wop_parts_ + from * kShardBL * E, kShardBL * E, ncclBfloat16,
                           static_cast<int>(from), x_.comm, x_.stream),
-                 kReceive2);
+                 kReceiveWop);
       }
 
       if (!peers_.is_ipc_peer(to)) {
         HG_CHECK(ncclSend(Wop_s_2, kShardBL * E, ncclBfloat16, static_cast<int>(to), x_.comm, x_.stream),
-                 kSend2);
+                 kSendWop);
       }
-      HG_CHECK(ncclGroupEnd(), kExchange);
-      HG_CHECK(cudaEventRecord(exchange_done_[s], x_.stream), kExchange);
+      HG_CHECK(ncclGroupEnd(), kExchangeWop);
+      HG_CHECK(cudaEventRecord(exchange_Wop_done_[s], x_.stream), kExchangeWop);
       if (peers_.is_ipc_peer(to)) {
         // On the copy stream, overlapped with the GEMMs of other iterations.
-        HG_CHECK(cudaEventRecord(send_ready_[s], compute), kSend);
-        HG_CHECK(cudaStreamWaitEvent(copy, send_ready_[s], 0), kSend);
+        HG_CHECK(cudaEventRecord(send_Wop_ready_[s], compute), kSendWop);
+        HG_CHECK(cudaStreamWaitEvent(copy, send_Wop_ready_[s], 0), kSendWop);
         hirgen::launch_transfer(Wop_parts_ipc.of<bf16>(to) + rank * kShardBL * E, Wop_s_2,
-                                kShardBL * E * sizeof(bf16), Wop_parts_ipc.flags(to, s), copy, kSend);
-        HG_CHECK(cudaEventRecord(send_done_[s], copy), kSend);
+                                kShardBL * E * sizeof(bf16), Wop_parts_ipc.flags(to, s), copy, kSendWop);
+        HG_CHECK(cudaEventRecord(send_Wop_done_[s], copy), kSendWop);
       }
     }
   }
@@ -345,6 +352,7 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[s], 0), kJoined);
   }
 
+  // End of the reduce-scatter of Wop over x, into attention.
   hirgen::FlagKernel done_flags(hirgen::FlagUse::kWait);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (D + rank - s) % D;
@@ -352,19 +360,20 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
       done_flags.add(Wop_parts_ipc.done(s), Wop_parts_ipc.sequence_number());
     }
   }
-  done_flags.submit(caller, kWaitReceive);
+  done_flags.submit(caller, kWaitReceiveWop);
 
   // One stream recorded them all, so the last event implies the earlier ones.
-  HG_CHECK(cudaStreamWaitEvent(caller, exchange_done_[D - 1], 0), kWaitExchange);
+  HG_CHECK(cudaStreamWaitEvent(caller, exchange_Wop_done_[D - 1], 0), kWaitExchangeWop);
 
   // Views are {axes, {extents}, {strides}}.
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, attention_, {2, {1, kShardBL * E}, {0, 1}}, Wop_parts_,
-                        {2, {D, kShardBL * E}, {kShardBL * E, 1}}, caller, kReduceAttention);
+                        {2, {D, kShardBL * E}, {kShardBL * E, 1}}, caller, kSumAttention);
   add_rms_norm2(U2_, X1_, X + rank * kShardBL * E, attention_, gamma2, kShardBL, caller, kAddRmsNormU2);
 
-  // All transfers are issued up front, on a stream of their own.
-  HG_CHECK(cudaEventRecord(started3_[0], caller), kStarted2);
-  HG_CHECK(cudaStreamWaitEvent(copy, started3_[0], 0), kStarted2);
+  // Allgather of U2 over x; reduce-scatter of W2p over x, into mlp. All transfers are issued up front, on a
+  // stream of their own.
+  HG_CHECK(cudaEventRecord(started_gate_[0], caller), kStartedGate);
+  HG_CHECK(cudaStreamWaitEvent(copy, started_gate_[0], 0), kStartedGate);
   hirgen::FlagKernel ready_flags2(hirgen::FlagUse::kWrite);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
@@ -377,41 +386,43 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
       ready_flags2.add(W2p_parts_ipc.ready_at(from2, s), W2p_parts_ipc.sequence_number());
     }
   }
-  ready_flags2.submit(copy, kReceive3);
+  ready_flags2.submit(copy, kReadyU2);
+
+  // Allgather of U2 over x.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
 
-    // Moved, so that Linear is local to a rank.
+    // Gathered: linear of gate reads the parts of all ranks.
     if (peers_.is_ipc_peer(to)) {
       hirgen::launch_transfer(U2_all_ipc.of<bf16>(to) + rank * kShardBL * E, U2_, kShardBL * E * sizeof(bf16),
-                              U2_all_ipc.flags(to, s), copy, kSend3);
-      HG_CHECK(cudaEventRecord(send_3_done_[s], copy), kSend3);
+                              U2_all_ipc.flags(to, s), copy, kSendU2);
+      HG_CHECK(cudaEventRecord(send_U2_done_[s], copy), kSendU2);
     }
   }
 
-  HG_CHECK(cudaStreamWaitEvent(x_.stream, started3_[0], 0), kExchange2);
+  HG_CHECK(cudaStreamWaitEvent(x_.stream, started_gate_[0], 0), kExchangeU2);
 
   // All transfers are issued up front; each statement below waits for its own data only.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     const int64_t to = (D + rank - s) % D;
-    HG_CHECK(ncclGroupStart(), kExchange2);
+    HG_CHECK(ncclGroupStart(), kExchangeU2);
     if (!peers_.is_ipc_peer(from)) {
       HG_CHECK(ncclRecv(U2_all_ + from * kShardBL * E, kShardBL * E, ncclBfloat16, static_cast<int>(from),
                         x_.comm, x_.stream),
-               kReceive4);
+               kReceiveU2);
     }
 
     if (!peers_.is_ipc_peer(to)) {
-      HG_CHECK(ncclSend(U2_, kShardBL * E, ncclBfloat16, static_cast<int>(to), x_.comm, x_.stream), kSend4);
+      HG_CHECK(ncclSend(U2_, kShardBL * E, ncclBfloat16, static_cast<int>(to), x_.comm, x_.stream), kSendU2);
     }
-    HG_CHECK(ncclGroupEnd(), kExchange2);
-    HG_CHECK(cudaEventRecord(exchange_2_done_[s], x_.stream), kExchange2);
+    HG_CHECK(ncclGroupEnd(), kExchangeU2);
+    HG_CHECK(cudaEventRecord(exchange_U2_done_[s], x_.stream), kExchangeU2);
   }
 
   // All compute streams wait for the caller.
   for (int64_t s = 0; s < kComputeStreams; ++s) {
-    HG_CHECK(cudaStreamWaitEvent(compute_[s], started3_[0], 0), kStarted2);
+    HG_CHECK(cudaStreamWaitEvent(compute_[s], started_gate_[0], 0), kStartedGate);
   }
 
   for (int64_t s = 1; s < D + 1; ++s) {
@@ -419,10 +430,11 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
     const int64_t partner = (rank + s) % D;
     if (s != D) {
       if (peers_.is_ipc_peer(partner)) {
-        hirgen::launch_flag_wait(U2_all_ipc.done(s), U2_all_ipc.sequence_number(), compute, kWaitReceive3);
+        // End of the allgather of U2 over x.
+        hirgen::launch_flag_wait(U2_all_ipc.done(s), U2_all_ipc.sequence_number(), compute, kWaitReceiveU2);
       }
 
-      HG_CHECK(cudaStreamWaitEvent(compute, exchange_2_done_[s], 0), kWaitExchange2);
+      HG_CHECK(cudaStreamWaitEvent(compute, exchange_U2_done_[s], 0), kWaitExchangeU2);
     }
 
     // The last step is the local shard.
@@ -432,47 +444,49 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
     bf16* up_s = up_ + partner * kShardBL * kShardF;  // [1, kShardBL, kShardF]
     gemm(context_, up_plan_, U2_s, Wu, up_s, workspaces_[s % kComputeStreams], compute, kLinearUp);
     bf16* A_s = A_ + partner * kShardBL * kShardF;  // [1, kShardBL, kShardF]
-    silu_mul2(A_s, gate_s, up_s, kShardBL * kShardF, compute, kSiluMulAS);
+    silu_mul2(A_s, gate_s, up_s, kShardBL * kShardF, compute, kSiluMulA);
     // [1, kShardBL, E]
     bf16* W2p_s = s == D ? W2p_parts_ + rank * kShardBL * E : W2p_ + partner * kShardBL * E;
-    gemm(context_, W2p_s_plan_, A_s, W2, W2p_s, workspaces_[s % kComputeStreams], compute, kLinearW2pS);
+    gemm(context_, W2p_s_plan_, A_s, W2, W2p_s, workspaces_[s % kComputeStreams], compute, kLinearW2p);
     if (s != D) {
       const int64_t from = (D + rank - s) % D;
       bf16* W2p_s_2 = W2p_ + partner * kShardBL * E;  // [1, kShardBL, E]
 
-      // On the stream of the communicator, overlapped with the GEMMs of other iterations.
-      HG_CHECK(cudaEventRecord(exchange_3_ready_[s], compute), kExchange3);
-      HG_CHECK(cudaStreamWaitEvent(x_.stream, exchange_3_ready_[s], 0), kExchange3);
-      HG_CHECK(ncclGroupStart(), kExchange3);
+      // Reduce-scatter of W2p over x, into mlp. On the stream of the communicator, overlapped with the GEMMs
+      // of other iterations.
+      HG_CHECK(cudaEventRecord(exchange_W2p_ready_[s], compute), kExchangeW2p);
+      HG_CHECK(cudaStreamWaitEvent(x_.stream, exchange_W2p_ready_[s], 0), kExchangeW2p);
+      HG_CHECK(ncclGroupStart(), kExchangeW2p);
       if (!peers_.is_ipc_peer(from)) {
         HG_CHECK(ncclRecv(W2p_parts_ + from * kShardBL * E, kShardBL * E, ncclBfloat16,
                           static_cast<int>(from), x_.comm, x_.stream),
-                 kReceive6);
+                 kReceiveW2p);
       }
 
       if (!peers_.is_ipc_peer(partner)) {
         HG_CHECK(ncclSend(W2p_s_2, kShardBL * E, ncclBfloat16, static_cast<int>(partner), x_.comm, x_.stream),
-                 kSend6);
+                 kSendW2p);
       }
-      HG_CHECK(ncclGroupEnd(), kExchange3);
-      HG_CHECK(cudaEventRecord(exchange_3_done_[s], x_.stream), kExchange3);
+      HG_CHECK(ncclGroupEnd(), kExchangeW2p);
+      HG_CHECK(cudaEventRecord(exchange_W2p_done_[s], x_.stream), kExchangeW2p);
       if (peers_.is_ipc_peer(partner)) {
         // On the copy stream, overlapped with the GEMMs of other iterations.
-        HG_CHECK(cudaEventRecord(send_5_ready_[s], compute), kSend5);
-        HG_CHECK(cudaStreamWaitEvent(copy, send_5_ready_[s], 0), kSend5);
+        HG_CHECK(cudaEventRecord(send_W2p_ready_[s], compute), kSendW2p);
+        HG_CHECK(cudaStreamWaitEvent(copy, send_W2p_ready_[s], 0), kSendW2p);
         hirgen::launch_transfer(W2p_parts_ipc.of<bf16>(partner) + rank * kShardBL * E, W2p_s_2,
-                                kShardBL * E * sizeof(bf16), W2p_parts_ipc.flags(partner, s), copy, kSend5);
-        HG_CHECK(cudaEventRecord(send_5_done_[s], copy), kSend5);
+                                kShardBL * E * sizeof(bf16), W2p_parts_ipc.flags(partner, s), copy, kSendW2p);
+        HG_CHECK(cudaEventRecord(send_W2p_done_[s], copy), kSendW2p);
       }
     }
   }
 
   // The caller waits for every compute stream, after all work was issued.
   for (int64_t s = 0; s < kComputeStreams; ++s) {
-    HG_CHECK(cudaEventRecord(joined2_[s], compute_[s]), kJoined2);
-    HG_CHECK(cudaStreamWaitEvent(caller, joined2_[s], 0), kJoined2);
+    HG_CHECK(cudaEventRecord(joined_mlp_[s], compute_[s]), kJoinedMlp);
+    HG_CHECK(cudaStreamWaitEvent(caller, joined_mlp_[s], 0), kJoinedMlp);
   }
 
+  // End of the reduce-scatter of W2p over x, into mlp.
   hirgen::FlagKernel done_flags2(hirgen::FlagUse::kWait);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (D + rank - s) % D;
@@ -480,21 +494,21 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
       done_flags2.add(W2p_parts_ipc.done(s), W2p_parts_ipc.sequence_number());
     }
   }
-  done_flags2.submit(caller, kWaitReceive5);
+  done_flags2.submit(caller, kWaitReceiveW2p);
 
   // One stream recorded them all, so the last event implies the earlier ones.
-  HG_CHECK(cudaStreamWaitEvent(caller, exchange_3_done_[D - 1], 0), kWaitExchange3);
+  HG_CHECK(cudaStreamWaitEvent(caller, exchange_W2p_done_[D - 1], 0), kWaitExchangeW2p);
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, mlp_, {2, {1, kShardBL * E}, {0, 1}}, W2p_parts_,
-                        {2, {D, kShardBL * E}, {kShardBL * E, 1}}, caller, kReduceMlp);
+                        {2, {D, kShardBL * E}, {kShardBL * E, 1}}, caller, kSumMlp);
 
-  // Made where the shards of the other ranks arrive.
+  // Computed in place: this rank's slice of the gathered tensor.
   bf16* Y_rows = Y + rank * kShardBL * E;  // [1, kShardBL, E]
 
-  add2(Y_rows, X1_, mlp_, kShardBL * E, caller, kAddYRows);
+  add2(Y_rows, X1_, mlp_, kShardBL * E, caller, kAddY);
 
-  // All transfers are issued up front, on a stream of their own.
-  HG_CHECK(cudaEventRecord(started5_[0], caller), kStarted3);
-  HG_CHECK(cudaStreamWaitEvent(copy, started5_[0], 0), kStarted3);
+  // Allgather of Y over x. All transfers are issued up front, on a stream of their own.
+  HG_CHECK(cudaEventRecord(started_Y_[0], caller), kStartedY);
+  HG_CHECK(cudaStreamWaitEvent(copy, started_Y_[0], 0), kStartedY);
   hirgen::FlagKernel ready_flags3(hirgen::FlagUse::kWrite);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
@@ -502,57 +516,57 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
       ready_flags3.add(Y_ipc.ready_at(from, s), Y_ipc.sequence_number());
     }
   }
-  ready_flags3.submit(copy, kReceive7);
+  ready_flags3.submit(copy, kReadyY);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
 
-    // The rows of all ranks.
+    // Gathered: the rows that each rank computed.
     if (peers_.is_ipc_peer(to)) {
       hirgen::launch_transfer(Y_ipc.of<bf16>(to) + rank * kShardBL * E, Y_rows, kShardBL * E * sizeof(bf16),
-                              Y_ipc.flags(to, s), copy, kSend7);
-      HG_CHECK(cudaEventRecord(send_7_done_[s], copy), kSend7);
+                              Y_ipc.flags(to, s), copy, kSendY);
+      HG_CHECK(cudaEventRecord(send_Y_done_[s], copy), kSendY);
     }
   }
 
-  HG_CHECK(cudaStreamWaitEvent(x_.stream, started5_[0], 0), kExchange4);
+  HG_CHECK(cudaStreamWaitEvent(x_.stream, started_Y_[0], 0), kExchangeY);
 
   // All transfers are issued up front; each statement below waits for its own data only.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     const int64_t to = (D + rank - s) % D;
-    HG_CHECK(ncclGroupStart(), kExchange4);
+    HG_CHECK(ncclGroupStart(), kExchangeY);
     if (!peers_.is_ipc_peer(from)) {
       HG_CHECK(ncclRecv(Y + from * kShardBL * E, kShardBL * E, ncclBfloat16, static_cast<int>(from), x_.comm,
                         x_.stream),
-               kReceive8);
+               kReceiveY);
     }
 
     if (!peers_.is_ipc_peer(to)) {
       HG_CHECK(ncclSend(Y_rows, kShardBL * E, ncclBfloat16, static_cast<int>(to), x_.comm, x_.stream),
-               kSend8);
+               kSendY);
     }
-    HG_CHECK(ncclGroupEnd(), kExchange4);
-    HG_CHECK(cudaEventRecord(exchange_4_done_[s], x_.stream), kExchange4);
+    HG_CHECK(ncclGroupEnd(), kExchangeY);
+    HG_CHECK(cudaEventRecord(exchange_Y_done_[s], x_.stream), kExchangeY);
   }
 
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (rank + s) % D;
     if (peers_.is_ipc_peer(to)) {
-      HG_CHECK(cudaStreamWaitEvent(caller, send_done_[s], 0), kWaitSend);
+      HG_CHECK(cudaStreamWaitEvent(caller, send_Wop_done_[s], 0), kWaitSendWop);
     }
   }
 
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
     if (peers_.is_ipc_peer(to)) {
-      HG_CHECK(cudaStreamWaitEvent(caller, send_3_done_[s], 0), kWaitSend3);
+      HG_CHECK(cudaStreamWaitEvent(caller, send_U2_done_[s], 0), kWaitSendU2);
     }
   }
 
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (rank + s) % D;
     if (peers_.is_ipc_peer(to)) {
-      HG_CHECK(cudaStreamWaitEvent(caller, send_5_done_[s], 0), kWaitSend5);
+      HG_CHECK(cudaStreamWaitEvent(caller, send_W2p_done_[s], 0), kWaitSendW2p);
     }
   }
 
@@ -563,20 +577,20 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
       done_flags3.add(Y_ipc.done(s), Y_ipc.sequence_number());
     }
   }
-  done_flags3.submit(caller, kWaitReceive7);
+  done_flags3.submit(caller, kWaitReceiveY);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
     if (peers_.is_ipc_peer(to)) {
-      HG_CHECK(cudaStreamWaitEvent(caller, send_7_done_[s], 0), kWaitSend7);
+      HG_CHECK(cudaStreamWaitEvent(caller, send_Y_done_[s], 0), kWaitSendY);
     }
   }
 
   // One stream recorded them all, so the last event implies the earlier ones.
-  HG_CHECK(cudaStreamWaitEvent(caller, exchange_4_done_[D - 1], 0), kWaitExchange4);
+  HG_CHECK(cudaStreamWaitEvent(caller, exchange_Y_done_[D - 1], 0), kWaitExchangeY);
 
   // A graph joins all of its streams.
-  HG_CHECK(cudaEventRecord(copy_joined_[0], copy), kSend7);
-  HG_CHECK(cudaStreamWaitEvent(caller, copy_joined_[0], 0), kSend7);
+  HG_CHECK(cudaEventRecord(copy_joined_[0], copy), kSendY);
+  HG_CHECK(cudaStreamWaitEvent(caller, copy_joined_[0], 0), kSendY);
 }
 
 }  // namespace

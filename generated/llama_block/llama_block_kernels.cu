@@ -39,7 +39,7 @@ struct Rope {
 
   template <typename Run>
   HG_HOST_DEVICE void operator()(Run& run) const {
-    const auto Rq_exponents = run.along(Rq_pairs) * -0.20503692F;
+    const auto Rq_exponents = run.along(Rq_pairs) * -0.20503692F /* -log(500000) / 64 */;
     const auto Rq_frequencies = fn::exp(Rq_exponents);
     const auto Rq_angles = run.keep(run.value(Rq_at) * Rq_frequencies);
     const auto Rq_cos = run.keep(fn::cos(Rq_angles));
@@ -68,7 +68,7 @@ struct Rope2 {
 
   template <typename Run>
   HG_HOST_DEVICE void operator()(Run& run) const {
-    const auto Rk_exponents = run.along(Rk_pairs) * -0.20503692F;
+    const auto Rk_exponents = run.along(Rk_pairs) * -0.20503692F /* -log(500000) / 64 */;
     const auto Rk_frequencies = run.keep(fn::exp(Rk_exponents));
     run.each([&](const auto& row) {
       const auto Rk_first_row = row.load(Rk_first);
@@ -163,7 +163,7 @@ struct Rope3 {
 
   template <typename Run>
   HG_HOST_DEVICE void operator()(Run& run) const {
-    const auto Rq_exponents = run.along(Rq_pairs) * -0.20503692F;
+    const auto Rq_exponents = run.along(Rq_pairs) * -0.20503692F /* -log(500000) / 64 */;
     const auto Rq_frequencies = fn::exp(Rq_exponents);
     const auto Rq_angles = run.keep(run.value(Rq_at) * Rq_frequencies);
     const auto Rq_cos = run.keep(fn::cos(Rq_angles));
@@ -192,7 +192,7 @@ struct Rope4 {
 
   template <typename Run>
   HG_HOST_DEVICE void operator()(Run& run) const {
-    const auto Rk_exponents = run.along(Rk_pairs) * -0.20503692F;
+    const auto Rk_exponents = run.along(Rk_pairs) * -0.20503692F /* -log(500000) / 64 */;
     const auto Rk_frequencies = run.keep(fn::exp(Rk_exponents));
     run.each([&](const auto& row) {
       const auto Rk_first_row = row.load(Rk_first);

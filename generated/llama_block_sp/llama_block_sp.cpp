@@ -37,10 +37,14 @@
 //   W2 [DIDx(D), 1, E, F/D] bf16
 //   Y [DIDx(D), B*L/D, E] bf16
 //
-// Derived: transfers into U1_all from rank to rank by IPC-get, one slice per iteration of s.
-// Derived: transfers into Wop_parts from rank to rank by IPC-get, one slice per iteration of s.
-// Derived: transfers into U2_all from rank to rank by IPC-get, one slice per iteration of s.
-// Derived: transfers into W2p_parts from rank to rank by IPC-get, one slice per iteration of s.
+// Derived: allgather of U1 over x: transfers into U1_all from rank to rank by IPC-get, one slice per
+// iteration of s.
+// Derived: reduce-scatter of Wop over x, into attention: transfers into Wop_parts from rank to rank by
+// IPC-get, one slice per iteration of s.
+// Derived: allgather of U2 over x: transfers into U2_all from rank to rank by IPC-get, one slice per
+// iteration of s.
+// Derived: reduce-scatter of W2p over x, into mlp: transfers into W2p_parts from rank to rank by IPC-get, one
+// slice per iteration of s.
 // Schedule: pipeline p2p, 2 compute streams, via ipc-get.
 #include "llama_block_sp.hpp"
 
@@ -63,7 +67,7 @@ constexpr int64_t D = 8, B = 1, L = 4096, H = 32, G = 8;
 constexpr int64_t C = 128, E = 4096, F = 14336;
 constexpr int64_t kShardBL =
     B * L / D, kShardH2G = (H + 2 * G) / D, kShardE = E / D, kShardF = F / D, kShardH = H / D;
-constexpr int64_t kChunkC = C / 2, kShardG = G / D;
+constexpr int64_t kHalfC = C / 2, kShardG = G / D;
 constexpr int kComputeStreams = 2;
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
@@ -78,7 +82,8 @@ constexpr hirgen::MatmulShape kW2pSShape =
 
 constexpr hirgen::AttentionShape kPVAttention = {.query_heads = kShardH, .key_heads = kShardG,
                                                  .query_rows = L, .key_rows = L, .head_size = C,
-                                                 .causal = true, .scale = 0.088388346F,
+                                                 .causal = true,
+                                                 .scale = 0.088388346F /* 1 / sqrt(head_size) */,
                                                  .dtype = hirgen::DType::kBf16};
 // batches, heads, rows
 constexpr hirgen::AttentionLayout kPVLayout = {.q = {0, C, kShardH * C}, .k = {0, C, kShardG * C},
@@ -86,43 +91,51 @@ constexpr hirgen::AttentionLayout kPVLayout = {.q = {0, C, kShardH * C}, .k = {0
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kRmsNormU1 = "spec.yaml:22:5 rms_norm of U1";
-constexpr const char* kStarted = "spec.yaml:23:5 Synchronize(caller)";
-constexpr const char* kSend = "spec.yaml:23:5 send: send of U1";
+constexpr const char* kStarted = "spec.yaml:23:5 wait for the caller's stream";
+constexpr const char* kReadyU1 = "spec.yaml:23:5 let peers read U1";
 constexpr const char* kShareU1 = "spec.yaml:23:5 sharing U1 with the other ranks";
-constexpr const char* kReceive = "spec.yaml:23:5 receive: receive of U1_all_s";
-constexpr const char* kWaitReceive = "spec.yaml:23:5 Wait(receive)";
-constexpr const char* kLinearQKV = "spec.yaml:23:5 Linear of QKV_s";
-constexpr const char* kJoined = "spec.yaml:23:5 Synchronize(worker s % 2)";
+constexpr const char* kReceiveU1 = "spec.yaml:23:5 receive U1";
+constexpr const char* kWaitReadyU1 = "spec.yaml:23:5 wait for the ready flag of U1";
+constexpr const char* kDoneU1 = "spec.yaml:23:5 tell the peer that U1 has been read";
+constexpr const char* kWaitReceiveU1 = "spec.yaml:23:5 wait until U1 is received";
+constexpr const char* kLinearQKV = "spec.yaml:23:5 linear of QKV";
+constexpr const char* kJoined = "spec.yaml:23:5 wait for the compute streams";
 constexpr const char* kRopeRq = "spec.yaml:28:5 rope of Rq";
 constexpr const char* kRopeRk = "spec.yaml:29:5 rope of Rk";
-constexpr const char* kAttentionPV = "spec.yaml:35:5 Attention of PV";
-constexpr const char* kStarted2 = "spec.yaml:38:5 Synchronize(caller)";
-constexpr const char* kLinearWopS = "spec.yaml:38:5 Linear of Wop_s";
-constexpr const char* kSend2 = "spec.yaml:39:5 send_2: send of Wop";
+constexpr const char* kAttentionPV = "spec.yaml:35:5 attention of PV";
+constexpr const char* kStartedWop = "spec.yaml:38:5 wait for the caller's stream";
+constexpr const char* kLinearWop = "spec.yaml:38:5 linear of Wop";
+constexpr const char* kReadyWop = "spec.yaml:39:5 let peers read Wop";
 constexpr const char* kShareWop = "spec.yaml:39:5 sharing Wop with the other ranks";
-constexpr const char* kReceive2 = "spec.yaml:39:5 receive_2: receive of Wop_parts_s";
-constexpr const char* kWaitReceive2 = "spec.yaml:39:5 Wait(receive_2)";
-constexpr const char* kReduceAttention = "spec.yaml:39:5 Reduce of attention";
+constexpr const char* kReceiveWop = "spec.yaml:39:5 receive Wop";
+constexpr const char* kWaitReadyWop = "spec.yaml:39:5 wait for the ready flag of Wop";
+constexpr const char* kDoneWop = "spec.yaml:39:5 tell the peer that Wop has been read";
+constexpr const char* kWaitReceiveWop = "spec.yaml:39:5 wait until Wop is received";
+constexpr const char* kSumAttention = "spec.yaml:39:5 sum of attention";
 constexpr const char* kAddRmsNormU2 = "spec.yaml:43:5 add_rms_norm of U2";
-constexpr const char* kStarted3 = "spec.yaml:44:5 Synchronize(caller)";
-constexpr const char* kSend3 = "spec.yaml:44:5 send_3: send of U2";
+constexpr const char* kStartedGate = "spec.yaml:44:5 wait for the caller's stream";
+constexpr const char* kReadyU2 = "spec.yaml:44:5 let peers read U2";
 constexpr const char* kShareU2 = "spec.yaml:44:5 sharing U2 with the other ranks";
-constexpr const char* kReceive3 = "spec.yaml:44:5 receive_3: receive of U2_all_s";
-constexpr const char* kWaitReceive3 = "spec.yaml:44:5 Wait(receive_3)";
-constexpr const char* kLinearGate = "spec.yaml:44:5 Linear of gate_s";
-constexpr const char* kLinearUp = "spec.yaml:45:5 Linear of up_s";
-constexpr const char* kSiluMulAS = "spec.yaml:47:5 silu_mul of A_s";
-constexpr const char* kLinearW2pS = "spec.yaml:48:5 Linear of W2p_s";
-constexpr const char* kSend4 = "spec.yaml:49:5 send_4: send of W2p";
+constexpr const char* kReceiveU2 = "spec.yaml:44:5 receive U2";
+constexpr const char* kWaitReadyU2 = "spec.yaml:44:5 wait for the ready flag of U2";
+constexpr const char* kDoneU2 = "spec.yaml:44:5 tell the peer that U2 has been read";
+constexpr const char* kWaitReceiveU2 = "spec.yaml:44:5 wait until U2 is received";
+constexpr const char* kLinearGate = "spec.yaml:44:5 linear of gate";
+constexpr const char* kLinearUp = "spec.yaml:45:5 linear of up";
+constexpr const char* kSiluMulA = "spec.yaml:47:5 silu_mul of A";
+constexpr const char* kLinearW2p = "spec.yaml:48:5 linear of W2p";
+constexpr const char* kReadyW2p = "spec.yaml:49:5 let peers read W2p";
 constexpr const char* kShareW2p = "spec.yaml:49:5 sharing W2p with the other ranks";
-constexpr const char* kReceive4 = "spec.yaml:49:5 receive_4: receive of W2p_parts_s";
-constexpr const char* kWaitReceive4 = "spec.yaml:49:5 Wait(receive_4)";
-constexpr const char* kReduceMlp = "spec.yaml:49:5 Reduce of mlp";
+constexpr const char* kReceiveW2p = "spec.yaml:49:5 receive W2p";
+constexpr const char* kWaitReadyW2p = "spec.yaml:49:5 wait for the ready flag of W2p";
+constexpr const char* kDoneW2p = "spec.yaml:49:5 tell the peer that W2p has been read";
+constexpr const char* kWaitReceiveW2p = "spec.yaml:49:5 wait until W2p is received";
+constexpr const char* kSumMlp = "spec.yaml:49:5 sum of mlp";
 constexpr const char* kAddY = "spec.yaml:50:5 add of Y";
-constexpr const char* kWaitSend = "spec.yaml:23:5 Wait(send)";
-constexpr const char* kWaitSend2 = "spec.yaml:39:5 Wait(send_2)";
-constexpr const char* kWaitSend3 = "spec.yaml:44:5 Wait(send_3)";
-constexpr const char* kWaitSend4 = "spec.yaml:49:5 Wait(send_4)";
+constexpr const char* kWaitReadU1 = "spec.yaml:23:5 wait until peers have read U1";
+constexpr const char* kWaitReadWop = "spec.yaml:39:5 wait until peers have read Wop";
+constexpr const char* kWaitReadU2 = "spec.yaml:44:5 wait until peers have read U2";
+constexpr const char* kWaitReadW2p = "spec.yaml:49:5 wait until peers have read W2p";
 
 // The buffers that ranks share, with the number of steps in a call: each step has its own flags.
 constexpr hirgen::SharedShape kU1Shared =
@@ -171,49 +184,49 @@ class LlamaBlockSp final : public hirgen::Program {
   // Buffers. Where several share memory, each has the labels of the first and the last statement that uses
   // it.
   bf16* U1_ = context_.allocate<bf16>(kShardBL * E, "spec.yaml:22:5 U1");  // [1, kShardBL, E]
-  // [D, kShardBL, E], kReceive to kLinearQKV
+  // [D, kShardBL, E], kReceiveU1 to kLinearQKV
   bf16* U1_all_ = context_.allocate<bf16>(D * kShardBL * E, "spec.yaml:23:5 U1_all");
-  // [1, D, kShardBL, E], kLinearWopS to kWaitSend2
+  // [1, D, kShardBL, E], kLinearWop to kWaitReadWop
   bf16* Wop_ = context_.allocate<bf16>(D * kShardBL * E, "spec.yaml:38:5 Wop");
   bf16* U2_ = context_.allocate<bf16>(kShardBL * E, "spec.yaml:43:5 U2");  // [1, kShardBL, E]
   bf16* X1_ = context_.allocate<bf16>(kShardBL * E, "spec.yaml:43:5 X1");  // [1, kShardBL, E]
-  // [1, D, kShardBL, kShardF], kLinearGate to kSiluMulAS
+  // [1, D, kShardBL, kShardF], kLinearGate to kSiluMulA
   bf16* gate_ = context_.allocate<bf16>(D * kShardBL * kShardF, "spec.yaml:44:5 gate");
   // [1, D, kShardBL, kShardF]
   bf16* up_ = context_.allocate<bf16>(D * kShardBL * kShardF, "spec.yaml:45:5 up");
   bf16* W2p_ = context_.allocate<bf16>(D * kShardBL * E, "spec.yaml:48:5 W2p");  // [1, D, kShardBL, E]
-  // [D, 1, kShardBL, E], kLinearW2pS to kReduceMlp
+  // [D, 1, kShardBL, E], kLinearW2p to kSumMlp
   bf16* W2p_parts_ = context_.allocate<bf16>(D * kShardBL * E, "spec.yaml:49:5 W2p_parts");
   bf16* QKV_ = Wop_;                // [1, D, kShardBL, kShardH2G * C], kLinearQKV to kAttentionPV
   bf16* Rq_ = U1_all_;              // [1, B, L, kShardH, C], kRopeRq to kAttentionPV
-  bf16* Wop_parts_ = U1_all_;       // [D, 1, kShardBL, E], kLinearWopS to kReduceAttention
-  bf16* U2_all_ = U1_all_;          // [D, kShardBL, E], kReceive3 to kLinearUp
-  bf16* mlp_ = U1_all_;             // [1, kShardBL, E], kReduceMlp to kAddY
+  bf16* Wop_parts_ = U1_all_;       // [D, 1, kShardBL, E], kLinearWop to kSumAttention
+  bf16* U2_all_ = U1_all_;          // [D, kShardBL, E], kReceiveU2 to kLinearUp
+  bf16* mlp_ = U1_all_;             // [1, kShardBL, E], kSumMlp to kAddY
   bf16* Rk_ = mlp_ + kShardBL * E;  // [1, B, L, kShardG, C], kRopeRk to kAttentionPV
-  bf16* PV_ = W2p_parts_;           // [1, B, kShardH, L, C], kAttentionPV to kLinearWopS
-  bf16* attention_ = W2p_parts_;    // [1, kShardBL, E], kReduceAttention to kAddRmsNormU2
-  bf16* A_ = gate_;                 // [1, D, kShardBL, kShardF], kSiluMulAS to kLinearW2pS
+  bf16* PV_ = W2p_parts_;           // [1, B, kShardH, L, C], kAttentionPV to kLinearWop
+  bf16* attention_ = W2p_parts_;    // [1, kShardBL, E], kSumAttention to kAddRmsNormU2
+  bf16* A_ = gate_;                 // [1, D, kShardBL, kShardF], kSiluMulA to kLinearW2p
   hirgen::MatmulPlan QKV_plan_{context_, kQKVShape, kLinearQKV};
-  hirgen::MatmulPlan Wop_s_plan_{context_, kWopSShape, kLinearWopS};
+  hirgen::MatmulPlan Wop_s_plan_{context_, kWopSShape, kLinearWop};
   hirgen::MatmulPlan gate_plan_{context_, kGateShape, kLinearGate};
   hirgen::MatmulPlan up_plan_{context_, kGateShape, kLinearUp};
-  hirgen::MatmulPlan W2p_s_plan_{context_, kW2pSShape, kLinearW2pS};
+  hirgen::MatmulPlan W2p_s_plan_{context_, kW2pSShape, kLinearW2p};
   hirgen::AttentionPlan PV_attention_{context_, kPVAttention, kPVLayout, kAttentionPV};
   // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
-  hirgen::Events receive_done_ = context_.events("receive_done", kReceive, D);
+  hirgen::Events receive_U1_done_ = context_.events("receive_U1_done", kReceiveU1, D);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
-  hirgen::Events started3_ = context_.events("started3", kStarted2, 1);
-  hirgen::Events receive_2_ready_ = context_.events("receive_2_ready", kReceive2, D);
-  hirgen::Events receive_2_done_ = context_.events("receive_2_done", kReceive2, D);
-  hirgen::Events started4_ = context_.events("started4", kStarted3, 1);
-  hirgen::Events receive_3_done_ = context_.events("receive_3_done", kReceive3, D);
-  hirgen::Events receive_4_ready_ = context_.events("receive_4_ready", kReceive4, D);
-  hirgen::Events receive_4_done_ = context_.events("receive_4_done", kReceive4, D);
-  hirgen::Events wait_send_ = context_.events("wait_send", kWaitSend, D);
-  hirgen::Events wait_send_2_ = context_.events("wait_send_2", kWaitSend2, D);
-  hirgen::Events wait_send_3_ = context_.events("wait_send_3", kWaitSend3, D);
-  hirgen::Events wait_send_4_ = context_.events("wait_send_4", kWaitSend4, D);
+  hirgen::Events started_Wop_ = context_.events("started_Wop", kStartedWop, 1);
+  hirgen::Events receive_Wop_ready_ = context_.events("receive_Wop_ready", kReceiveWop, D);
+  hirgen::Events receive_Wop_done_ = context_.events("receive_Wop_done", kReceiveWop, D);
+  hirgen::Events started_gate_ = context_.events("started_gate", kStartedGate, 1);
+  hirgen::Events receive_U2_done_ = context_.events("receive_U2_done", kReceiveU2, D);
+  hirgen::Events receive_W2p_ready_ = context_.events("receive_W2p_ready", kReceiveW2p, D);
+  hirgen::Events receive_W2p_done_ = context_.events("receive_W2p_done", kReceiveW2p, D);
+  hirgen::Events wait_read_U1_ = context_.events("wait_read_U1", kWaitReadU1, D);
+  hirgen::Events wait_read_Wop_ = context_.events("wait_read_Wop", kWaitReadWop, D);
+  hirgen::Events wait_read_U2_ = context_.events("wait_read_U2", kWaitReadU2, D);
+  hirgen::Events wait_read_W2p_ = context_.events("wait_read_W2p", kWaitReadW2p, D);
 };
 
 void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -228,32 +241,32 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   bf16* Y = static_cast<bf16*>(tensors[8]);                   // [1, kShardBL, E]
   const int64_t rank = context_.rank();
   const cudaStream_t copy = peers_.copies();
-  const hirgen::Shared& U1_ipc = peers_.begin_call(U1_, kU1Shared);
-  const hirgen::Shared& Wop_ipc = peers_.begin_call(Wop_, kWopShared);
-  const hirgen::Shared& U2_ipc = peers_.begin_call(U2_, kU2Shared);
-  const hirgen::Shared& W2p_ipc = peers_.begin_call(W2p_, kW2pShared);
+  const hirgen::Shared& U1_ipc = peers_.share_for_call(U1_, kU1Shared);
+  const hirgen::Shared& Wop_ipc = peers_.share_for_call(Wop_, kWopShared);
+  const hirgen::Shared& U2_ipc = peers_.share_for_call(U2_, kU2Shared);
+  const hirgen::Shared& W2p_ipc = peers_.share_for_call(W2p_, kW2pShared);
 
   rms_norm(U1_, X, gamma1, kShardBL, caller, kRmsNormU1);
 
-  // All transfers are issued up front, on a stream of their own.
+  // Allgather of U1 over x. All transfers are issued up front, on a stream of their own.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
 
-    // Moved, so that Linear is local to a rank.
-    HG_CHECK(driver_.cuStreamWriteValue32(copy, U1_ipc.ready_at(to, s), U1_ipc.sequence(), 0), kSend);
+    // Gathered: linear of QKV reads the parts of all ranks.
+    HG_CHECK(driver_.cuStreamWriteValue32(copy, U1_ipc.ready_at(to, s), U1_ipc.sequence(), 0), kReadyU1);
   }
 
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     HG_CHECK(driver_.cuStreamWaitValue32(copy, U1_ipc.ready(s), U1_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
-             kReceive);
+             kWaitReadyU1);
     HG_CHECK(cudaMemcpyAsync(U1_all_ + from * kShardBL * E, U1_ipc.of<bf16>(from),
                              kShardBL * E * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
-             kReceive);
-    HG_CHECK(driver_.cuStreamWriteValue32(copy, U1_ipc.done_at(from, s), U1_ipc.sequence(), 0), kReceive);
-    HG_CHECK(cudaEventRecord(receive_done_[s], copy), kReceive);
+             kReceiveU1);
+    HG_CHECK(driver_.cuStreamWriteValue32(copy, U1_ipc.done_at(from, s), U1_ipc.sequence(), 0), kDoneU1);
+    HG_CHECK(cudaEventRecord(receive_U1_done_[s], copy), kReceiveU1);
   }
 
   // All compute streams wait for the caller.
@@ -263,15 +276,15 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 
   for (int64_t s = 0; s < D; ++s) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
-    const int64_t slice = (rank + s) % D;
+    const int64_t from = (rank + s) % D;
     if (s != 0) {
-      HG_CHECK(cudaStreamWaitEvent(compute, receive_done_[s], 0), kWaitReceive);
+      HG_CHECK(cudaStreamWaitEvent(compute, receive_U1_done_[s], 0), kWaitReceiveU1);
     }
 
     // Step 0 is the local shard.
-    bf16* U1_s = s == 0 ? U1_ : U1_all_ + slice * kShardBL * E;  // [kShardBL, E]
+    bf16* U1_s = s == 0 ? U1_ : U1_all_ + from * kShardBL * E;  // [kShardBL, E]
 
-    gemm(context_, QKV_plan_, U1_s, Wqkv, QKV_ + slice * kShardBL * kShardH2G * C,
+    gemm(context_, QKV_plan_, U1_s, Wqkv, QKV_ + from * kShardBL * kShardH2G * C,
          workspaces_[s % kComputeStreams], compute, kLinearQKV);
   }
 
@@ -282,19 +295,19 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   }
 
   // Strides are along [L, kShardH], then within a row; Rq_pairs counts within a row, Rq_at counts along L.
-  rope({Rq_, {kShardH * C, C, 1}}, {Rq_ + kChunkC, {kShardH * C, C, 1}}, {QKV_, {kShardH2G * C, C, 1}},
-       {QKV_ + kChunkC, {kShardH2G * C, C, 1}}, {{0, 0, 1}}, {{1, 0, 0}}, {L, kShardH}, caller, kRopeRq);
+  rope({Rq_, {kShardH * C, C, 1}}, {Rq_ + kHalfC, {kShardH * C, C, 1}}, {QKV_, {kShardH2G * C, C, 1}},
+       {QKV_ + kHalfC, {kShardH2G * C, C, 1}}, {{0, 0, 1}}, {{1, 0, 0}}, {L, kShardH}, caller, kRopeRq);
 
   // Strides are along [L], then within a row; Rk_pairs counts within a row, Rk_at counts along L.
-  rope2({Rk_, {kShardG * C, 1}}, {Rk_ + kChunkC, {kShardG * C, 1}}, {QKV_ + kShardH * C, {kShardH2G * C, 1}},
-        {QKV_ + kShardH * C + kChunkC, {kShardH2G * C, 1}}, {{0, 1}}, {{1, 0}}, {L}, caller, kRopeRk);
+  rope2({Rk_, {kShardG * C, 1}}, {Rk_ + kHalfC, {kShardG * C, 1}}, {QKV_ + kShardH * C, {kShardH2G * C, 1}},
+        {QKV_ + kShardH * C + kHalfC, {kShardH2G * C, 1}}, {{0, 1}}, {{1, 0}}, {L}, caller, kRopeRk);
   PV_attention_.run({.q = Rq_, .k = Rk_, .v = QKV_ + kShardH * C + kShardG * C, .o = PV_, .lse = nullptr},
                     workspaces_[0], caller, kAttentionPV);
-  HG_CHECK(cudaEventRecord(started3_[0], caller), kStarted2);
+  HG_CHECK(cudaEventRecord(started_Wop_[0], caller), kStartedWop);
 
   // All compute streams wait for the caller.
   for (int64_t s = 0; s < kComputeStreams; ++s) {
-    HG_CHECK(cudaStreamWaitEvent(compute_[s], started3_[0], 0), kStarted2);
+    HG_CHECK(cudaStreamWaitEvent(compute_[s], started_Wop_[0], 0), kStartedWop);
   }
 
   for (int64_t s = 0; s < D; ++s) {
@@ -305,125 +318,135 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     bf16* Wop_s = s == 0 ? Wop_parts_ + rank * kShardBL * E : Wop_ + to * kShardBL * E;  // [1, kShardBL, E]
 
     gemm(context_, Wop_s_plan_, PV_ + to * kShardBL * kShardE, Wo, Wop_s, workspaces_[s % kComputeStreams],
-         compute, kLinearWopS);
+         compute, kLinearWop);
     if (s != 0) {
       const int64_t from = (D + rank - s) % D;
-      HG_CHECK(driver_.cuStreamWriteValue32(compute, Wop_ipc.ready_at(to, s), Wop_ipc.sequence(), 0), kSend2);
+
+      // Reduce-scatter of Wop over x, into attention.
+      HG_CHECK(driver_.cuStreamWriteValue32(compute, Wop_ipc.ready_at(to, s), Wop_ipc.sequence(), 0),
+               kReadyWop);
 
       // On the copy stream, overlapped with the GEMMs of other iterations.
-      HG_CHECK(cudaEventRecord(receive_2_ready_[s], compute), kReceive2);
-      HG_CHECK(cudaStreamWaitEvent(copy, receive_2_ready_[s], 0), kReceive2);
+      HG_CHECK(cudaEventRecord(receive_Wop_ready_[s], compute), kReceiveWop);
+      HG_CHECK(cudaStreamWaitEvent(copy, receive_Wop_ready_[s], 0), kReceiveWop);
       HG_CHECK(
           driver_.cuStreamWaitValue32(copy, Wop_ipc.ready(s), Wop_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
-          kReceive2);
+          kWaitReadyWop);
       HG_CHECK(cudaMemcpyAsync(Wop_parts_ + from * kShardBL * E, Wop_ipc.of<bf16>(from) + rank * kShardBL * E,
                                kShardBL * E * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
-               kReceive2);
-      HG_CHECK(driver_.cuStreamWriteValue32(copy, Wop_ipc.done_at(from, s), Wop_ipc.sequence(), 0),
-               kReceive2);
-      HG_CHECK(cudaEventRecord(receive_2_done_[s], copy), kReceive2);
+               kReceiveWop);
+      HG_CHECK(driver_.cuStreamWriteValue32(copy, Wop_ipc.done_at(from, s), Wop_ipc.sequence(), 0), kDoneWop);
+      HG_CHECK(cudaEventRecord(receive_Wop_done_[s], copy), kReceiveWop);
     }
   }
 
   // One stream recorded them all, so the last event implies the earlier ones.
-  HG_CHECK(cudaStreamWaitEvent(caller, receive_2_done_[D - 1], 0), kWaitReceive2);
+  HG_CHECK(cudaStreamWaitEvent(caller, receive_Wop_done_[D - 1], 0), kWaitReceiveWop);
 
   // Views are {axes, {extents}, {strides}}.
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, attention_, {2, {1, kShardBL * E}, {0, 1}}, Wop_parts_,
-                        {2, {D, kShardBL * E}, {kShardBL * E, 1}}, caller, kReduceAttention);
+                        {2, {D, kShardBL * E}, {kShardBL * E, 1}}, caller, kSumAttention);
   add_rms_norm(U2_, X1_, X, attention_, gamma2, kShardBL, caller, kAddRmsNormU2);
 
-  // All transfers are issued up front, on a stream of their own.
-  HG_CHECK(cudaEventRecord(started4_[0], caller), kStarted3);
-  HG_CHECK(cudaStreamWaitEvent(copy, started4_[0], 0), kStarted3);
+  // Allgather of U2 over x. All transfers are issued up front, on a stream of their own.
+  HG_CHECK(cudaEventRecord(started_gate_[0], caller), kStartedGate);
+  HG_CHECK(cudaStreamWaitEvent(copy, started_gate_[0], 0), kStartedGate);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
 
-    // Moved, so that Linear is local to a rank.
-    HG_CHECK(driver_.cuStreamWriteValue32(copy, U2_ipc.ready_at(to, s), U2_ipc.sequence(), 0), kSend3);
+    // Gathered: linear of gate reads the parts of all ranks.
+    HG_CHECK(driver_.cuStreamWriteValue32(copy, U2_ipc.ready_at(to, s), U2_ipc.sequence(), 0), kReadyU2);
   }
 
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     HG_CHECK(driver_.cuStreamWaitValue32(copy, U2_ipc.ready(s), U2_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
-             kReceive3);
+             kWaitReadyU2);
     HG_CHECK(cudaMemcpyAsync(U2_all_ + from * kShardBL * E, U2_ipc.of<bf16>(from),
                              kShardBL * E * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
-             kReceive3);
-    HG_CHECK(driver_.cuStreamWriteValue32(copy, U2_ipc.done_at(from, s), U2_ipc.sequence(), 0), kReceive3);
-    HG_CHECK(cudaEventRecord(receive_3_done_[s], copy), kReceive3);
+             kReceiveU2);
+    HG_CHECK(driver_.cuStreamWriteValue32(copy, U2_ipc.done_at(from, s), U2_ipc.sequence(), 0), kDoneU2);
+    HG_CHECK(cudaEventRecord(receive_U2_done_[s], copy), kReceiveU2);
   }
 
   // All compute streams wait for the caller.
   for (int64_t s = 0; s < kComputeStreams; ++s) {
-    HG_CHECK(cudaStreamWaitEvent(compute_[s], started4_[0], 0), kStarted3);
+    HG_CHECK(cudaStreamWaitEvent(compute_[s], started_gate_[0], 0), kStartedGate);
   }
 
   for (int64_t s = 0; s < D; ++s) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
-    const int64_t to = (rank + s) % D;
+    const int64_t partner = (rank + s) % D;
     if (s != 0) {
-      HG_CHECK(cudaStreamWaitEvent(compute, receive_3_done_[s], 0), kWaitReceive3);
+      HG_CHECK(cudaStreamWaitEvent(compute, receive_U2_done_[s], 0), kWaitReceiveU2);
     }
 
     // Step 0 is the local shard.
-    bf16* U2_s = s == 0 ? U2_ : U2_all_ + to * kShardBL * E;  // [kShardBL, E]
-    bf16* gate_s = gate_ + to * kShardBL * kShardF;           // [1, kShardBL, kShardF]
+    bf16* U2_s = s == 0 ? U2_ : U2_all_ + partner * kShardBL * E;  // [kShardBL, E]
+    bf16* gate_s = gate_ + partner * kShardBL * kShardF;           // [1, kShardBL, kShardF]
     gemm(context_, gate_plan_, U2_s, Wg, gate_s, workspaces_[s % kComputeStreams], compute, kLinearGate);
-    bf16* up_s = up_ + to * kShardBL * kShardF;  // [1, kShardBL, kShardF]
+    bf16* up_s = up_ + partner * kShardBL * kShardF;  // [1, kShardBL, kShardF]
     gemm(context_, up_plan_, U2_s, Wu, up_s, workspaces_[s % kComputeStreams], compute, kLinearUp);
-    bf16* A_s = A_ + to * kShardBL * kShardF;  // [1, kShardBL, kShardF]
-    silu_mul(A_s, gate_s, up_s, kShardBL * kShardF, compute, kSiluMulAS);
-    bf16* W2p_s = s == 0 ? W2p_parts_ + rank * kShardBL * E : W2p_ + to * kShardBL * E;  // [1, kShardBL, E]
-    gemm(context_, W2p_s_plan_, A_s, W2, W2p_s, workspaces_[s % kComputeStreams], compute, kLinearW2pS);
+    bf16* A_s = A_ + partner * kShardBL * kShardF;  // [1, kShardBL, kShardF]
+    silu_mul(A_s, gate_s, up_s, kShardBL * kShardF, compute, kSiluMulA);
+    // [1, kShardBL, E]
+    bf16* W2p_s = s == 0 ? W2p_parts_ + rank * kShardBL * E : W2p_ + partner * kShardBL * E;
+    gemm(context_, W2p_s_plan_, A_s, W2, W2p_s, workspaces_[s % kComputeStreams], compute, kLinearW2p);
     if (s != 0) {
       const int64_t from = (D + rank - s) % D;
-      HG_CHECK(driver_.cuStreamWriteValue32(compute, W2p_ipc.ready_at(to, s), W2p_ipc.sequence(), 0), kSend4);
+
+      // Reduce-scatter of W2p over x, into mlp.
+      HG_CHECK(driver_.cuStreamWriteValue32(compute, W2p_ipc.ready_at(partner, s), W2p_ipc.sequence(), 0),
+               kReadyW2p);
 
       // On the copy stream, overlapped with the GEMMs of other iterations.
-      HG_CHECK(cudaEventRecord(receive_4_ready_[s], compute), kReceive4);
-      HG_CHECK(cudaStreamWaitEvent(copy, receive_4_ready_[s], 0), kReceive4);
+      HG_CHECK(cudaEventRecord(receive_W2p_ready_[s], compute), kReceiveW2p);
+      HG_CHECK(cudaStreamWaitEvent(copy, receive_W2p_ready_[s], 0), kReceiveW2p);
       HG_CHECK(
           driver_.cuStreamWaitValue32(copy, W2p_ipc.ready(s), W2p_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
-          kReceive4);
+          kWaitReadyW2p);
       HG_CHECK(cudaMemcpyAsync(W2p_parts_ + from * kShardBL * E, W2p_ipc.of<bf16>(from) + rank * kShardBL * E,
                                kShardBL * E * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
-               kReceive4);
-      HG_CHECK(driver_.cuStreamWriteValue32(copy, W2p_ipc.done_at(from, s), W2p_ipc.sequence(), 0),
-               kReceive4);
-      HG_CHECK(cudaEventRecord(receive_4_done_[s], copy), kReceive4);
+               kReceiveW2p);
+      HG_CHECK(driver_.cuStreamWriteValue32(copy, W2p_ipc.done_at(from, s), W2p_ipc.sequence(), 0), kDoneW2p);
+      HG_CHECK(cudaEventRecord(receive_W2p_done_[s], copy), kReceiveW2p);
     }
   }
 
   // One stream recorded them all, so the last event implies the earlier ones.
-  HG_CHECK(cudaStreamWaitEvent(caller, receive_4_done_[D - 1], 0), kWaitReceive4);
+  HG_CHECK(cudaStreamWaitEvent(caller, receive_W2p_done_[D - 1], 0), kWaitReceiveW2p);
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, mlp_, {2, {1, kShardBL * E}, {0, 1}}, W2p_parts_,
-                        {2, {D, kShardBL * E}, {kShardBL * E, 1}}, caller, kReduceMlp);
+                        {2, {D, kShardBL * E}, {kShardBL * E, 1}}, caller, kSumMlp);
   add(Y, X1_, mlp_, kShardBL * E, caller, kAddY);
+
+  // End of the allgather of U1 over x.
   for (int64_t s = 1; s < D; ++s) {
     HG_CHECK(driver_.cuStreamWaitValue32(caller, U1_ipc.done(s), U1_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
-             kWaitSend);
-    HG_CHECK(cudaEventRecord(wait_send_[s], caller), kWaitSend);  // for the watchdog only
+             kWaitReadU1);
+    HG_CHECK(cudaEventRecord(wait_read_U1_[s], caller), kWaitReadU1);  // for the watchdog only
   }
 
+  // End of the reduce-scatter of Wop over x, into attention.
   for (int64_t s = 1; s < D; ++s) {
     HG_CHECK(
         driver_.cuStreamWaitValue32(caller, Wop_ipc.done(s), Wop_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
-        kWaitSend2);
-    HG_CHECK(cudaEventRecord(wait_send_2_[s], caller), kWaitSend2);  // for the watchdog only
+        kWaitReadWop);
+    HG_CHECK(cudaEventRecord(wait_read_Wop_[s], caller), kWaitReadWop);  // for the watchdog only
   }
 
+  // End of the allgather of U2 over x.
   for (int64_t s = 1; s < D; ++s) {
     HG_CHECK(driver_.cuStreamWaitValue32(caller, U2_ipc.done(s), U2_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
-             kWaitSend3);
-    HG_CHECK(cudaEventRecord(wait_send_3_[s], caller), kWaitSend3);  // for the watchdog only
+             kWaitReadU2);
+    HG_CHECK(cudaEventRecord(wait_read_U2_[s], caller), kWaitReadU2);  // for the watchdog only
   }
 
+  // End of the reduce-scatter of W2p over x, into mlp.
   for (int64_t s = 1; s < D; ++s) {
     HG_CHECK(
         driver_.cuStreamWaitValue32(caller, W2p_ipc.done(s), W2p_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
-        kWaitSend4);
-    HG_CHECK(cudaEventRecord(wait_send_4_[s], caller), kWaitSend4);  // for the watchdog only
+        kWaitReadW2p);
+    HG_CHECK(cudaEventRecord(wait_read_W2p_[s], caller), kWaitReadW2p);  // for the watchdog only
   }
   context_.call_issued(caller);
 }
@@ -460,12 +483,12 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_block_sp", .spec = "spec.yaml",
-               .digest = "58db33f66096d6c0f5bcdea9b230095249d41446d4f1f5615acbdc70420cc534", .mesh_size = D,
+               .digest = "c5499fd003e8b181c1cb8503d1e9be53850dda140fe170e716b923fde5ddabc5", .mesh_size = D,
                .gemms = {{D * kShardBL, kShardH2G * C, E, 1}, {D * kShardBL, E, kShardE, 1},
                          {D * kShardBL, kShardF, E, 1}, {D * kShardBL, kShardF, E, 1},
                          {D * kShardBL, E, kShardF, 1}},
                .communications = {"sendrecv x", "sendrecv x", "sendrecv x", "sendrecv x"},
-               .bytes = (D - 1) * kShardBL * E * 2, .largest = "sendrecv", .transport = "ipc-get",
+               .bytes = (D - 1) * kShardBL * E * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-get",
                .parameters =
                    {{"D", D}, {"B", B}, {"L", L}, {"H", H}, {"G", G}, {"C", C}, {"E", E}, {"F", F}}},
       .tensors = tensors, .create = create, .reference = reference};

@@ -17,8 +17,10 @@
 //   W2 [DIDx(D), K, N/D] bf16
 //   Y [M, K] bf16
 //
-// Derived: transfers into P_parts from rank to rank by IPC-get, one slice per iteration of s.
-// Derived: transfers into Y from rank to rank by IPC-get, one slice per iteration of s.
+// Derived: reduce-scatter of P over x, into mlp: transfers into P_parts from rank to rank by IPC-get, one
+// slice per iteration of s.
+// Derived: allgather of Y over x: transfers into Y from rank to rank by IPC-get, one slice per iteration of
+// s.
 // Schedule: pipeline p2p, computes on the caller's stream, replayed as a CUDA graph, via ipc-get, copy fused,
 // signals batched.
 // Chosen by auto: predicted 525.5 us on h200 with pipeline p2p, all.via ipc-get, streams 0, all.signals
@@ -52,22 +54,22 @@ constexpr hirgen::MatmulShape kPSShape =
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kRmsNormU = "spec.yaml:16:5 rms_norm of U";
-constexpr const char* kLinearGate = "spec.yaml:17:5 Linear of gate";
-constexpr const char* kLinearUp = "spec.yaml:18:5 Linear of up";
+constexpr const char* kLinearGate = "spec.yaml:17:5 linear of gate";
+constexpr const char* kLinearUp = "spec.yaml:18:5 linear of up";
 constexpr const char* kSiluMulA = "spec.yaml:20:5 silu_mul of A";
-constexpr const char* kLinearPS = "spec.yaml:21:5 Linear of P_s";
-constexpr const char* kSend = "spec.yaml:22:5 send: send of P";
+constexpr const char* kLinearP = "spec.yaml:21:5 linear of P";
+constexpr const char* kReadyP = "spec.yaml:22:5 let peers read P";
 constexpr const char* kShareP = "spec.yaml:22:5 sharing P with the other ranks";
-constexpr const char* kReceive = "spec.yaml:22:5 receive: receive of P_parts_s";
-constexpr const char* kWaitReceive = "spec.yaml:22:5 Wait(receive)";
-constexpr const char* kReduceMlp = "spec.yaml:22:5 Reduce of mlp";
-constexpr const char* kAddYRows = "spec.yaml:23:5 add of Y_rows";
-constexpr const char* kStarted = "spec.yaml:23:5 Synchronize(caller)";
-constexpr const char* kSend2 = "spec.yaml:23:5 send_2: send of Y";
+constexpr const char* kReceiveP = "spec.yaml:22:5 receive P";
+constexpr const char* kWaitReceiveP = "spec.yaml:22:5 wait until P is received";
+constexpr const char* kSumMlp = "spec.yaml:22:5 sum of mlp";
+constexpr const char* kAddY = "spec.yaml:23:5 add of Y";
+constexpr const char* kStarted = "spec.yaml:23:5 wait for the caller's stream";
+constexpr const char* kReadyY = "spec.yaml:23:5 let peers read Y";
 constexpr const char* kShareY = "spec.yaml:14:3 sharing Y with the other ranks";
-constexpr const char* kReceive2 = "spec.yaml:23:5 receive_2: receive of Y_rows_all_s";
-constexpr const char* kWaitSend = "spec.yaml:22:5 Wait(send)";
-constexpr const char* kWaitReceive2 = "spec.yaml:23:5 Wait(receive_2)";
+constexpr const char* kReceiveY = "spec.yaml:23:5 receive Y";
+constexpr const char* kWaitReadP = "spec.yaml:22:5 wait until peers have read P";
+constexpr const char* kWaitReceiveY = "spec.yaml:23:5 wait until Y is received";
 
 // The buffers that ranks share, with the number of steps in a call: each step has its own flags.
 constexpr hirgen::SharedShape kPShared =
@@ -104,21 +106,21 @@ class LlamaMlp final : public hirgen::Program {
   bf16* U_ = context_.allocate<bf16>(M * K, "spec.yaml:16:5 U");  // [M, K], kRmsNormU to kLinearUp
   // [1, M, kShardN], kLinearGate to kSiluMulA
   bf16* gate_ = context_.allocate<bf16>(M * kShardN, "spec.yaml:17:5 gate");
-  // [1, D, kShardM, K], kLinearPS to kWaitSend
+  // [1, D, kShardM, K], kLinearP to kWaitReadP
   bf16* P_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:21:5 P");
   bf16* up_ = P_;       // [1, M, kShardN], kLinearUp to kSiluMulA
-  bf16* mlp_ = gate_;   // [1, kShardM, K], kReduceMlp to kAddYRows
-  bf16* A_ = gate_;     // [1, M, kShardN], kSiluMulA to kLinearPS
-  bf16* P_parts_ = U_;  // [D, 1, kShardM, K], kLinearPS to kReduceMlp
+  bf16* mlp_ = gate_;   // [1, kShardM, K], kSumMlp to kAddY
+  bf16* A_ = gate_;     // [1, M, kShardN], kSiluMulA to kLinearP
+  bf16* P_parts_ = U_;  // [D, 1, kShardM, K], kLinearP to kSumMlp
   hirgen::MatmulPlan gate_plan_{context_, kGateShape, kLinearGate};
   hirgen::MatmulPlan up_plan_{context_, kGateShape, kLinearUp};
-  hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kLinearPS};
+  hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kLinearP};
   void* workspace_ =
       context_.workspace(hirgen::workspace_for(gate_plan_, up_plan_, P_s_plan_), "spec.yaml:17:5 workspace");
-  hirgen::Events receive_ready_ = context_.events("receive_ready", kReceive, D);
-  hirgen::Events receive_done_ = context_.events("receive_done", kReceive, D);
+  hirgen::Events receive_P_ready_ = context_.events("receive_P_ready", kReceiveP, D);
+  hirgen::Events receive_P_done_ = context_.events("receive_P_done", kReceiveP, D);
   hirgen::Events started_ = context_.events("started", kStarted, 1);
-  hirgen::Events receive_2_done_ = context_.events("receive_2_done", kReceive2, 1);
+  hirgen::Events receive_Y_done_ = context_.events("receive_Y_done", kReceiveY, 1);
 };
 
 // The first call with a set of pointers captures issue() as a CUDA graph; later calls
@@ -138,8 +140,8 @@ void LlamaMlp::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
   bf16* Y = static_cast<bf16*>(tensors[5]);                  // [M, K]
   const int64_t rank = context_.rank();
   const cudaStream_t copy = peers_.copies();
-  const hirgen::Shared& P_ipc = peers_.begin_captured(P_, kPShared, caller);
-  const hirgen::Shared& Y_ipc = peers_.begin_captured(Y, kYShared, caller);
+  const hirgen::Shared& P_ipc = peers_.share_for_graph(P_, kPShared, caller);
+  const hirgen::Shared& Y_ipc = peers_.share_for_graph(Y, kYShared, caller);
 
   rms_norm(U_, X, gamma, M, caller, kRmsNormU);
   gemm(context_, gate_plan_, U_, Wg, gate_, workspace_, caller, kLinearGate);
@@ -151,45 +153,49 @@ void LlamaMlp::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
     // Step 0 is the local shard.
     bf16* P_s = s == 0 ? P_parts_ + rank * kShardM * K : P_ + to * kShardM * K;  // [1, kShardM, K]
 
-    gemm(context_, P_s_plan_, A_ + to * kShardM * kShardN, W2, P_s, workspace_, caller, kLinearPS);
+    gemm(context_, P_s_plan_, A_ + to * kShardM * kShardN, W2, P_s, workspace_, caller, kLinearP);
     if (s != 0) {
       const int64_t from = (D + rank - s) % D;
-      hirgen::launch_flag_write(P_ipc.ready_at(to, s), P_ipc.sequence_number(), caller, kSend);
-      HG_CHECK(cudaEventRecord(receive_ready_[s], caller), kReceive);
-      HG_CHECK(cudaStreamWaitEvent(copy, receive_ready_[s], 0), kReceive);
+
+      // Reduce-scatter of P over x, into mlp.
+      hirgen::launch_flag_write(P_ipc.ready_at(to, s), P_ipc.sequence_number(), caller, kReadyP);
+      HG_CHECK(cudaEventRecord(receive_P_ready_[s], caller), kReceiveP);
+      HG_CHECK(cudaStreamWaitEvent(copy, receive_P_ready_[s], 0), kReceiveP);
       hirgen::launch_transfer(P_parts_ + from * kShardM * K, P_ipc.of<bf16>(from) + rank * kShardM * K,
-                              kShardM * K * sizeof(bf16), P_ipc.flags(from, s), copy, kReceive);
-      HG_CHECK(cudaEventRecord(receive_done_[s], copy), kReceive);
+                              kShardM * K * sizeof(bf16), P_ipc.flags(from, s), copy, kReceiveP);
+      HG_CHECK(cudaEventRecord(receive_P_done_[s], copy), kReceiveP);
     }
   }
 
   // One stream recorded them all, so the last event implies the earlier ones.
-  HG_CHECK(cudaStreamWaitEvent(caller, receive_done_[D - 1], 0), kWaitReceive);
+  HG_CHECK(cudaStreamWaitEvent(caller, receive_P_done_[D - 1], 0), kWaitReceiveP);
 
   // Views are {axes, {extents}, {strides}}.
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, mlp_, {2, {1, kShardM * K}, {0, 1}}, P_parts_,
-                        {2, {D, kShardM * K}, {kShardM * K, 1}}, caller, kReduceMlp);
-  add(Y + rank * kShardM * K, X + rank * kShardM * K, mlp_, kShardM * K, caller, kAddYRows);
+                        {2, {D, kShardM * K}, {kShardM * K, 1}}, caller, kSumMlp);
+  add(Y + rank * kShardM * K, X + rank * kShardM * K, mlp_, kShardM * K, caller, kAddY);
 
-  // All transfers are issued up front, on a stream of their own.
+  // Allgather of Y over x. All transfers are issued up front, on a stream of their own.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
   hirgen::FlagKernel ready_flags(hirgen::FlagUse::kWrite);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
 
-    // The rows of all ranks.
+    // Gathered: the rows that each rank computed.
     ready_flags.add(Y_ipc.ready_at(to, s), Y_ipc.sequence_number());
   }
-  ready_flags.submit(copy, kSend2);
+  ready_flags.submit(copy, kReadyY);
   hirgen::TransferKernel copies;
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     copies.add(Y + from * kShardM * K, Y_ipc.of<bf16>(from) + from * kShardM * K, kShardM * K * sizeof(bf16),
                Y_ipc.flags(from, s));
   }
-  copies.submit(copy, kReceive2);
-  HG_CHECK(cudaEventRecord(receive_2_done_[0], copy), kReceive2);
+  copies.submit(copy, kReceiveY);
+
+  // End of the reduce-scatter of P over x, into mlp; allgather of Y over x.
+  HG_CHECK(cudaEventRecord(receive_Y_done_[0], copy), kReceiveY);
   hirgen::FlagKernel done_flags(hirgen::FlagUse::kWait);
   for (int64_t s = 1; s < D; ++s) {
     done_flags.add(P_ipc.done(s), P_ipc.sequence_number());
@@ -198,8 +204,8 @@ void LlamaMlp::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
   for (int64_t s = 1; s < D; ++s) {
     done_flags.add(Y_ipc.done(s), Y_ipc.sequence_number());
   }
-  done_flags.submit(caller, kWaitSend);
-  HG_CHECK(cudaStreamWaitEvent(caller, receive_2_done_[0], 0), kWaitReceive2);
+  done_flags.submit(caller, kWaitReadP);
+  HG_CHECK(cudaStreamWaitEvent(caller, receive_Y_done_[0], 0), kWaitReceiveY);
 }
 
 // The inputs, then the outputs, as a rank sees them.
@@ -228,9 +234,9 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_mlp", .spec = "spec.yaml",
-               .digest = "0060c3c5bd9aae10b67247e59fdfe62965b51aa11f4d907fe843098176759598", .mesh_size = D,
+               .digest = "552019b9ddbbceda4ce9aebd8e97d1c2eaaa463d00e32bb9dd5413b6ce63c7e9", .mesh_size = D,
                .gemms = {{M, kShardN, K, 1}, {M, kShardN, K, 1}, {D * kShardM, K, kShardN, 1}},
-               .communications = {"sendrecv x", "sendrecv x"}, .bytes = (D - 1) * kShardM * K * 2,
+               .communications = {"sendrecv x", "sendrecv x"}, .bytes = (D - 1) * kShardM * K * sizeof(bf16),
                .largest = "sendrecv", .transport = "ipc-get", .graph = true,
                .parameters = {{"D", D}, {"M", M}, {"K", K}, {"N", N}}},
       .tensors = tensors, .create = create, .reference = reference,

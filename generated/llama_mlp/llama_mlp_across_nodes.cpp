@@ -17,10 +17,14 @@
 //   W2 [DIDx(D), K, N/D] bf16
 //   Y [M, K] bf16
 //
-// Derived: transfers into P_parts from rank to rank by NCCL inter-node, one slice per iteration of s.
-// Derived: transfers into P_parts from rank to rank by IPC-get intra-node, one slice per iteration of s.
-// Derived: transfers into Y from rank to rank by IPC-get intra-node, one slice per iteration of s.
-// Derived: transfers into Y from rank to rank by NCCL inter-node, one slice per iteration of s.
+// Derived: reduce-scatter of P over x, into mlp: transfers into P_parts from rank to rank by NCCL inter-node,
+// one slice per iteration of s.
+// Derived: reduce-scatter of P over x, into mlp: transfers into P_parts from rank to rank by IPC-get
+// intra-node, one slice per iteration of s.
+// Derived: allgather of Y over x: transfers into Y from rank to rank by IPC-get intra-node, one slice per
+// iteration of s.
+// Derived: allgather of Y over x: transfers into Y from rank to rank by NCCL inter-node, one slice per
+// iteration of s.
 // Schedule: pipeline p2p, computes on the caller's stream, replayed as a CUDA graph, via ipc-get, copy fused,
 // signals batched, nccl between nodes.
 // Chosen by auto: predicted 525.5 us on h200 with pipeline p2p, all.via ipc-get, streams 0, all.signals
@@ -54,30 +58,28 @@ constexpr hirgen::MatmulShape kPSShape =
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kRmsNormU = "spec.yaml:16:5 rms_norm of U";
-constexpr const char* kLinearGate = "spec.yaml:17:5 Linear of gate";
-constexpr const char* kLinearUp = "spec.yaml:18:5 Linear of up";
+constexpr const char* kLinearGate = "spec.yaml:17:5 linear of gate";
+constexpr const char* kLinearUp = "spec.yaml:18:5 linear of up";
 constexpr const char* kSiluMulA = "spec.yaml:20:5 silu_mul of A";
-constexpr const char* kLinearPS = "spec.yaml:21:5 Linear of P_s";
-constexpr const char* kSend = "spec.yaml:22:5 send: send of P";
+constexpr const char* kLinearP = "spec.yaml:21:5 linear of P";
+constexpr const char* kReadyP = "spec.yaml:22:5 let peers read P";
 constexpr const char* kShareP = "spec.yaml:22:5 sharing P with the other ranks";
-constexpr const char* kExchange = "spec.yaml:22:5 exchange: group";
-constexpr const char* kReceive2 = "spec.yaml:22:5 receive_2: receive of P_parts_s";
-constexpr const char* kSend2 = "spec.yaml:22:5 send_2: send of P_s_2";
-constexpr const char* kReceive = "spec.yaml:22:5 receive: receive of P_parts_s";
-constexpr const char* kWaitExchange = "spec.yaml:22:5 Wait(exchange)";
-constexpr const char* kWaitReceive = "spec.yaml:22:5 Wait(receive)";
-constexpr const char* kReduceMlp = "spec.yaml:22:5 Reduce of mlp";
-constexpr const char* kAddYRows = "spec.yaml:23:5 add of Y_rows";
-constexpr const char* kStarted = "spec.yaml:23:5 Synchronize(caller)";
-constexpr const char* kSend3 = "spec.yaml:23:5 send_3: send of Y";
+constexpr const char* kExchangeP = "spec.yaml:22:5 exchange of P";
+constexpr const char* kReceiveP = "spec.yaml:22:5 receive P";
+constexpr const char* kSendP = "spec.yaml:22:5 send P";
+constexpr const char* kWaitExchangeP = "spec.yaml:22:5 wait for the exchange of P";
+constexpr const char* kWaitReceiveP = "spec.yaml:22:5 wait until P is received";
+constexpr const char* kSumMlp = "spec.yaml:22:5 sum of mlp";
+constexpr const char* kAddY = "spec.yaml:23:5 add of Y";
+constexpr const char* kStarted = "spec.yaml:23:5 wait for the caller's stream";
+constexpr const char* kReadyY = "spec.yaml:23:5 let peers read Y";
 constexpr const char* kShareY = "spec.yaml:14:3 sharing Y with the other ranks";
-constexpr const char* kReceive3 = "spec.yaml:23:5 receive_3: receive of Y_rows_all_s";
-constexpr const char* kExchange2 = "spec.yaml:23:5 exchange_2: group";
-constexpr const char* kReceive4 = "spec.yaml:23:5 receive_4: receive of Y_rows_all_s";
-constexpr const char* kSend4 = "spec.yaml:23:5 send_4: send of Y_rows";
-constexpr const char* kWaitSend = "spec.yaml:22:5 Wait(send)";
-constexpr const char* kWaitReceive3 = "spec.yaml:23:5 Wait(receive_3)";
-constexpr const char* kWaitExchange2 = "spec.yaml:23:5 Wait(exchange_2)";
+constexpr const char* kReceiveY = "spec.yaml:23:5 receive Y";
+constexpr const char* kExchangeY = "spec.yaml:23:5 exchange of Y";
+constexpr const char* kSendY = "spec.yaml:23:5 send Y";
+constexpr const char* kWaitReadP = "spec.yaml:22:5 wait until peers have read P";
+constexpr const char* kWaitReceiveY = "spec.yaml:23:5 wait until Y is received";
+constexpr const char* kWaitExchangeY = "spec.yaml:23:5 wait for the exchange of Y";
 
 // The buffers that ranks share, with the number of steps in a call: each step has its own flags.
 constexpr hirgen::SharedShape kPShared =
@@ -119,17 +121,17 @@ class LlamaMlpAcrossNodes final : public hirgen::Program {
   bf16* P_parts_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:22:5 P_parts");  // [D, 1, kShardM, K]
   hirgen::MatmulPlan gate_plan_{context_, kGateShape, kLinearGate};
   hirgen::MatmulPlan up_plan_{context_, kGateShape, kLinearUp};
-  hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kLinearPS};
+  hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kLinearP};
   void* workspace_ =
       context_.workspace(hirgen::workspace_for(gate_plan_, up_plan_, P_s_plan_), "spec.yaml:17:5 workspace");
-  hirgen::Events exchange_ready_ = context_.events("exchange_ready", kExchange, D);
-  hirgen::Events exchange_done_ = context_.events("exchange_done", kExchange, D);
-  hirgen::Events receive_ready_ = context_.events("receive_ready", kReceive, D);
-  hirgen::Events receive_done_ = context_.events("receive_done", kReceive, D);
+  hirgen::Events exchange_P_ready_ = context_.events("exchange_P_ready", kExchangeP, D);
+  hirgen::Events exchange_P_done_ = context_.events("exchange_P_done", kExchangeP, D);
+  hirgen::Events receive_P_ready_ = context_.events("receive_P_ready", kReceiveP, D);
+  hirgen::Events receive_P_done_ = context_.events("receive_P_done", kReceiveP, D);
   hirgen::Events started_ = context_.events("started", kStarted, 1);
-  hirgen::Events receive_3_done_ = context_.events("receive_3_done", kReceive3, 1);
-  hirgen::Events exchange_2_done_ = context_.events("exchange_2_done", kExchange2, D);
-  hirgen::Events copy_joined_ = context_.events("copy_joined", kReceive3, 1);
+  hirgen::Events receive_Y_done_ = context_.events("receive_Y_done", kReceiveY, 1);
+  hirgen::Events exchange_Y_done_ = context_.events("exchange_Y_done", kExchangeY, D);
+  hirgen::Events copy_joined_ = context_.events("copy_joined", kReceiveY, 1);
 };
 
 // The first call with a set of pointers captures issue() as a CUDA graph; later calls
@@ -149,8 +151,8 @@ void LlamaMlpAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>& t
   bf16* Y = static_cast<bf16*>(tensors[5]);                  // [M, K]
   const int64_t rank = context_.rank();
   const cudaStream_t copy = peers_.copies();
-  const hirgen::Shared& P_ipc = peers_.begin_captured(P_, kPShared, caller);
-  const hirgen::Shared& Y_ipc = peers_.begin_captured(Y, kYShared, caller);
+  const hirgen::Shared& P_ipc = peers_.share_for_graph(P_, kPShared, caller);
+  const hirgen::Shared& Y_ipc = peers_.share_for_graph(Y, kYShared, caller);
 
   rms_norm2(U_, X, gamma, M, caller, kRmsNormU);
   gemm(context_, gate_plan_, U_, Wg, gate_, workspace_, caller, kLinearGate);
@@ -162,71 +164,72 @@ void LlamaMlpAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>& t
     // Step 0 is the local shard.
     bf16* P_s = s == 0 ? P_parts_ + rank * kShardM * K : P_ + to * kShardM * K;  // [1, kShardM, K]
 
-    gemm(context_, P_s_plan_, A_ + to * kShardM * kShardN, W2, P_s, workspace_, caller, kLinearPS);
+    gemm(context_, P_s_plan_, A_ + to * kShardM * kShardN, W2, P_s, workspace_, caller, kLinearP);
     if (s != 0) {
       const int64_t from = (D + rank - s) % D;
       if (peers_.is_ipc_peer(to)) {
-        hirgen::launch_flag_write(P_ipc.ready_at(to, s), P_ipc.sequence_number(), caller, kSend);
+        // Reduce-scatter of P over x, into mlp.
+        hirgen::launch_flag_write(P_ipc.ready_at(to, s), P_ipc.sequence_number(), caller, kReadyP);
       }
 
       bf16* P_parts_s = P_parts_ + from * kShardM * K;  // [1, kShardM, K]
 
-      HG_CHECK(cudaEventRecord(exchange_ready_[s], caller), kExchange);
-      HG_CHECK(cudaStreamWaitEvent(x_.stream, exchange_ready_[s], 0), kExchange);
-      HG_CHECK(ncclGroupStart(), kExchange);
+      HG_CHECK(cudaEventRecord(exchange_P_ready_[s], caller), kExchangeP);
+      HG_CHECK(cudaStreamWaitEvent(x_.stream, exchange_P_ready_[s], 0), kExchangeP);
+      HG_CHECK(ncclGroupStart(), kExchangeP);
       if (!peers_.is_ipc_peer(from)) {
         HG_CHECK(ncclRecv(P_parts_s, kShardM * K, ncclBfloat16, static_cast<int>(from), x_.comm, x_.stream),
-                 kReceive2);
+                 kReceiveP);
       }
 
       if (!peers_.is_ipc_peer(to)) {
         HG_CHECK(ncclSend(P_ + to * kShardM * K, kShardM * K, ncclBfloat16, static_cast<int>(to), x_.comm,
                           x_.stream),
-                 kSend2);
+                 kSendP);
       }
-      HG_CHECK(ncclGroupEnd(), kExchange);
-      HG_CHECK(cudaEventRecord(exchange_done_[s], x_.stream), kExchange);
+      HG_CHECK(ncclGroupEnd(), kExchangeP);
+      HG_CHECK(cudaEventRecord(exchange_P_done_[s], x_.stream), kExchangeP);
       if (peers_.is_ipc_peer(from)) {
-        HG_CHECK(cudaEventRecord(receive_ready_[s], caller), kReceive);
-        HG_CHECK(cudaStreamWaitEvent(copy, receive_ready_[s], 0), kReceive);
+        HG_CHECK(cudaEventRecord(receive_P_ready_[s], caller), kReceiveP);
+        HG_CHECK(cudaStreamWaitEvent(copy, receive_P_ready_[s], 0), kReceiveP);
         hirgen::launch_transfer(P_parts_s, P_ipc.of<bf16>(from) + rank * kShardM * K,
-                                kShardM * K * sizeof(bf16), P_ipc.flags(from, s), copy, kReceive);
-        HG_CHECK(cudaEventRecord(receive_done_[s], copy), kReceive);
+                                kShardM * K * sizeof(bf16), P_ipc.flags(from, s), copy, kReceiveP);
+        HG_CHECK(cudaEventRecord(receive_P_done_[s], copy), kReceiveP);
       }
     }
   }
 
   // One stream recorded them all, so the last event implies the earlier ones.
-  HG_CHECK(cudaStreamWaitEvent(caller, exchange_done_[D - 1], 0), kWaitExchange);
+  HG_CHECK(cudaStreamWaitEvent(caller, exchange_P_done_[D - 1], 0), kWaitExchangeP);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (D + rank - s) % D;
     if (peers_.is_ipc_peer(from)) {
-      HG_CHECK(cudaStreamWaitEvent(caller, receive_done_[s], 0), kWaitReceive);
+      HG_CHECK(cudaStreamWaitEvent(caller, receive_P_done_[s], 0), kWaitReceiveP);
     }
   }
 
   // Views are {axes, {extents}, {strides}}.
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, mlp_, {2, {1, kShardM * K}, {0, 1}}, P_parts_,
-                        {2, {D, kShardM * K}, {kShardM * K, 1}}, caller, kReduceMlp);
+                        {2, {D, kShardM * K}, {kShardM * K, 1}}, caller, kSumMlp);
 
-  // Made where the shards of the other ranks arrive.
+  // Computed in place: this rank's slice of the gathered tensor.
   bf16* Y_rows = Y + rank * kShardM * K;  // [1, kShardM, K]
 
-  add2(Y_rows, X + rank * kShardM * K, mlp_, kShardM * K, caller, kAddYRows);
+  add2(Y_rows, X + rank * kShardM * K, mlp_, kShardM * K, caller, kAddY);
 
-  // All transfers are issued up front, on a stream of their own.
+  // Allgather of Y over x. All transfers are issued up front, on a stream of their own.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
   hirgen::FlagKernel ready_flags(hirgen::FlagUse::kWrite);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
 
-    // The rows of all ranks.
+    // Gathered: the rows that each rank computed.
     if (peers_.is_ipc_peer(to)) {
       ready_flags.add(Y_ipc.ready_at(to, s), Y_ipc.sequence_number());
     }
   }
-  ready_flags.submit(copy, kSend3);
+  ready_flags.submit(copy, kReadyY);
   hirgen::TransferKernel copies;
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
@@ -235,28 +238,29 @@ void LlamaMlpAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>& t
                  kShardM * K * sizeof(bf16), Y_ipc.flags(from, s));
     }
   }
-  copies.submit(copy, kReceive3);
-  HG_CHECK(cudaEventRecord(receive_3_done_[0], copy), kReceive3);
-  HG_CHECK(cudaStreamWaitEvent(x_.stream, started_[0], 0), kExchange2);
+  copies.submit(copy, kReceiveY);
+  HG_CHECK(cudaEventRecord(receive_Y_done_[0], copy), kReceiveY);
+  HG_CHECK(cudaStreamWaitEvent(x_.stream, started_[0], 0), kExchangeY);
 
   // All transfers are issued up front; each statement below waits for its own data only.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     const int64_t to = (D + rank - s) % D;
-    HG_CHECK(ncclGroupStart(), kExchange2);
+    HG_CHECK(ncclGroupStart(), kExchangeY);
     if (!peers_.is_ipc_peer(from)) {
       HG_CHECK(ncclRecv(Y + from * kShardM * K, kShardM * K, ncclBfloat16, static_cast<int>(from), x_.comm,
                         x_.stream),
-               kReceive4);
+               kReceiveY);
     }
 
     if (!peers_.is_ipc_peer(to)) {
-      HG_CHECK(ncclSend(Y_rows, kShardM * K, ncclBfloat16, static_cast<int>(to), x_.comm, x_.stream), kSend4);
+      HG_CHECK(ncclSend(Y_rows, kShardM * K, ncclBfloat16, static_cast<int>(to), x_.comm, x_.stream), kSendY);
     }
-    HG_CHECK(ncclGroupEnd(), kExchange2);
-    HG_CHECK(cudaEventRecord(exchange_2_done_[s], x_.stream), kExchange2);
+    HG_CHECK(ncclGroupEnd(), kExchangeY);
+    HG_CHECK(cudaEventRecord(exchange_Y_done_[s], x_.stream), kExchangeY);
   }
 
+  // End of the reduce-scatter of P over x, into mlp; allgather of Y over x.
   hirgen::FlagKernel done_flags(hirgen::FlagUse::kWait);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (rank + s) % D;
@@ -271,20 +275,20 @@ void LlamaMlpAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>& t
       done_flags.add(Y_ipc.done(s), Y_ipc.sequence_number());
     }
   }
-  done_flags.submit(caller, kWaitSend);
+  done_flags.submit(caller, kWaitReadP);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     if (peers_.is_ipc_peer(from)) {
-      HG_CHECK(cudaStreamWaitEvent(caller, receive_3_done_[0], 0), kWaitReceive3);
+      HG_CHECK(cudaStreamWaitEvent(caller, receive_Y_done_[0], 0), kWaitReceiveY);
     }
   }
 
   // One stream recorded them all, so the last event implies the earlier ones.
-  HG_CHECK(cudaStreamWaitEvent(caller, exchange_2_done_[D - 1], 0), kWaitExchange2);
+  HG_CHECK(cudaStreamWaitEvent(caller, exchange_Y_done_[D - 1], 0), kWaitExchangeY);
 
   // A graph joins all of its streams.
-  HG_CHECK(cudaEventRecord(copy_joined_[0], copy), kReceive3);
-  HG_CHECK(cudaStreamWaitEvent(caller, copy_joined_[0], 0), kReceive3);
+  HG_CHECK(cudaEventRecord(copy_joined_[0], copy), kReceiveY);
+  HG_CHECK(cudaStreamWaitEvent(caller, copy_joined_[0], 0), kReceiveY);
 }
 
 }  // namespace

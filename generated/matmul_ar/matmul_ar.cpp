@@ -31,10 +31,10 @@ const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kPShape = {.m = kSliceM, .n = N, .k = kShardK, .dtype = hirgen::DType::kBf16};
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
-constexpr const char* kStarted = "spec.yaml:13:5 Synchronize(caller)";
-constexpr const char* kMatmulP = "spec.yaml:13:5 Matmul of P_s";
-constexpr const char* kAllreduce = "spec.yaml:14:5 allreduce: Allreduce of P_s";
-constexpr const char* kWaitAllreduce = "spec.yaml:14:5 Wait(allreduce)";
+constexpr const char* kStarted = "spec.yaml:13:5 wait for the caller's stream";
+constexpr const char* kMatmulP = "spec.yaml:13:5 matmul of P";
+constexpr const char* kAllreduceP = "spec.yaml:14:5 allreduce of P";
+constexpr const char* kWaitAllreduceP = "spec.yaml:14:5 wait for the allreduce of P";
 
 // c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
 // operand.
@@ -66,8 +66,8 @@ class MatmulAr final : public hirgen::Program {
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
   // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
-  hirgen::Events allreduce_ready_ = context_.events("allreduce_ready", kAllreduce, S);
-  hirgen::Events allreduce_done_ = context_.events("allreduce_done", kAllreduce, S);
+  hirgen::Events allreduce_P_ready_ = context_.events("allreduce_P_ready", kAllreduceP, S);
+  hirgen::Events allreduce_P_done_ = context_.events("allreduce_P_done", kAllreduceP, S);
 };
 
 void MatmulAr::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -88,16 +88,17 @@ void MatmulAr::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     gemm(context_, P_plan_, A + s * kSliceM * kShardK, B, P_s, workspaces_[s % kComputeStreams], compute,
          kMatmulP);
 
-    // On the stream of the communicator, overlapped with the GEMMs of other iterations.
-    HG_CHECK(cudaEventRecord(allreduce_ready_[s], compute), kAllreduce);
-    HG_CHECK(cudaStreamWaitEvent(x_.stream, allreduce_ready_[s], 0), kAllreduce);
+    // Allreduce of P over x, into C. On the stream of the communicator, overlapped with the GEMMs of other
+    // iterations.
+    HG_CHECK(cudaEventRecord(allreduce_P_ready_[s], compute), kAllreduceP);
+    HG_CHECK(cudaStreamWaitEvent(x_.stream, allreduce_P_ready_[s], 0), kAllreduceP);
     HG_CHECK(ncclAllReduce(P_s, C + s * kSliceM * N, kSliceM * N, ncclBfloat16, ncclSum, x_.comm, x_.stream),
-             kAllreduce);
-    HG_CHECK(cudaEventRecord(allreduce_done_[s], x_.stream), kAllreduce);
+             kAllreduceP);
+    HG_CHECK(cudaEventRecord(allreduce_P_done_[s], x_.stream), kAllreduceP);
   }
 
   // One stream recorded them all, so the last event implies the earlier ones.
-  HG_CHECK(cudaStreamWaitEvent(caller, allreduce_done_[S - 1], 0), kWaitAllreduce);
+  HG_CHECK(cudaStreamWaitEvent(caller, allreduce_P_done_[S - 1], 0), kWaitAllreduceP);
   context_.call_issued(caller);
 }
 
@@ -123,10 +124,10 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_ar", .spec = "spec.yaml",
-               .digest = "303ff6b7af6a89a24948c2bb323b39d25abc5141e6ead99613b301dfd288c963", .mesh_size = D,
+               .digest = "c1723b7099a0ea48d2a3eed828e92d6f30ff43a28840de7daa0782ca33677c24", .mesh_size = D,
                .gemms = {{S * kSliceM, N, kShardK, 1}}, .communications = {"allreduce x"},
-               .bytes = S * kSliceM * N * 2, .largest = "allreduce", .team_size = D, .transport = "nccl",
-               .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},
+               .bytes = S * kSliceM * N * sizeof(bf16), .largest = "allreduce", .team_size = D,
+               .transport = "nccl", .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference};
   return table;
 }

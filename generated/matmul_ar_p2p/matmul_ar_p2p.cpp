@@ -10,8 +10,10 @@
 //   B [DIDx(D), K/D, N] bf16
 //   C [Stream(D), M/D, N] bf16
 //
-// Derived: transfers into P_parts from rank to rank by IPC-get, one slice per iteration of s.
-// Derived: transfers into C from rank to rank by IPC-get, one slice per iteration of s.
+// Derived: reduce-scatter of P over x, into R: transfers into P_parts from rank to rank by IPC-get, one slice
+// per iteration of s.
+// Derived: allgather of R over x: transfers into C from rank to rank by IPC-get, one slice per iteration of
+// s.
 // Schedule: pipeline p2p, 4 compute streams, via ipc-get.
 #include "matmul_ar_p2p.hpp"
 
@@ -36,21 +38,25 @@ const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kPSShape = {.m = kShardM, .n = N, .k = kShardK, .dtype = hirgen::DType::kBf16};
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
-constexpr const char* kStarted = "spec.yaml:16:5 Synchronize(caller)";
-constexpr const char* kMatmulPS = "spec.yaml:16:5 Matmul of P_s";
-constexpr const char* kSend = "spec.yaml:17:5 send: send of P";
+constexpr const char* kStarted = "spec.yaml:16:5 wait for the caller's stream";
+constexpr const char* kMatmulP = "spec.yaml:16:5 matmul of P";
+constexpr const char* kReadyP = "spec.yaml:17:5 let peers read P";
 constexpr const char* kShareP = "spec.yaml:17:5 sharing P with the other ranks";
-constexpr const char* kReceive = "spec.yaml:17:5 receive: receive of P_parts_s";
-constexpr const char* kJoined = "spec.yaml:17:5 Synchronize(worker s % 4)";
-constexpr const char* kWaitReceive = "spec.yaml:17:5 Wait(receive)";
-constexpr const char* kReduceR = "spec.yaml:17:5 Reduce of R";
-constexpr const char* kStarted2 = "spec.yaml:18:5 Synchronize(caller)";
-constexpr const char* kSend2 = "spec.yaml:18:5 send_2: send of C";
+constexpr const char* kReceiveP = "spec.yaml:17:5 receive P";
+constexpr const char* kWaitReadyP = "spec.yaml:17:5 wait for the ready flag of P";
+constexpr const char* kDoneP = "spec.yaml:17:5 tell the peer that P has been read";
+constexpr const char* kJoined = "spec.yaml:17:5 wait for the compute streams";
+constexpr const char* kWaitReceiveP = "spec.yaml:17:5 wait until P is received";
+constexpr const char* kSumR = "spec.yaml:17:5 sum of R";
+constexpr const char* kStartedC = "spec.yaml:18:5 wait for the caller's stream";
+constexpr const char* kReadyR = "spec.yaml:18:5 let peers read R";
 constexpr const char* kShareC = "spec.yaml:13:3 sharing C with the other ranks";
-constexpr const char* kReceive2 = "spec.yaml:18:5 receive_2: receive of C_s";
-constexpr const char* kWaitSend = "spec.yaml:17:5 Wait(send)";
-constexpr const char* kWaitSend2 = "spec.yaml:18:5 Wait(send_2)";
-constexpr const char* kWaitReceive2 = "spec.yaml:18:5 Wait(receive_2)";
+constexpr const char* kReceiveR = "spec.yaml:18:5 receive R";
+constexpr const char* kWaitReadyR = "spec.yaml:18:5 wait for the ready flag of R";
+constexpr const char* kDoneR = "spec.yaml:18:5 tell the peer that R has been read";
+constexpr const char* kWaitReadP = "spec.yaml:17:5 wait until peers have read P";
+constexpr const char* kWaitReadR = "spec.yaml:18:5 wait until peers have read R";
+constexpr const char* kWaitReceiveR = "spec.yaml:18:5 wait until R is received";
 
 // The buffers that ranks share, with the number of steps in a call: each step has its own flags.
 constexpr hirgen::SharedShape kPShared =
@@ -88,16 +94,16 @@ class MatmulArP2p final : public hirgen::Program {
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
   bf16* P_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:16:5 P");              // [1, D, kShardM, N]
   bf16* P_parts_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:17:5 P_parts");  // [D, 1, kShardM, N]
-  hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kMatmulPS};
+  hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kMatmulP};
   // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
-  hirgen::Events receive_ready_ = context_.events("receive_ready", kReceive, D);
-  hirgen::Events receive_done_ = context_.events("receive_done", kReceive, D);
+  hirgen::Events receive_P_ready_ = context_.events("receive_P_ready", kReceiveP, D);
+  hirgen::Events receive_P_done_ = context_.events("receive_P_done", kReceiveP, D);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
-  hirgen::Events started2_ = context_.events("started2", kStarted2, 1);
-  hirgen::Events receive_2_done_ = context_.events("receive_2_done", kReceive2, D);
-  hirgen::Events wait_send_ = context_.events("wait_send", kWaitSend, D);
-  hirgen::Events wait_send_2_ = context_.events("wait_send_2", kWaitSend2, D);
+  hirgen::Events started_C_ = context_.events("started_C", kStartedC, 1);
+  hirgen::Events receive_R_done_ = context_.events("receive_R_done", kReceiveR, D);
+  hirgen::Events wait_read_P_ = context_.events("wait_read_P", kWaitReadP, D);
+  hirgen::Events wait_read_R_ = context_.events("wait_read_R", kWaitReadR, D);
 };
 
 void MatmulArP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -106,8 +112,8 @@ void MatmulArP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   bf16* C = static_cast<bf16*>(tensors[2]);              // [D, kShardM, N]
   const int64_t rank = context_.rank();
   const cudaStream_t copy = peers_.copies();
-  const hirgen::Shared& P_ipc = peers_.begin_call(P_, kPShared);
-  const hirgen::Shared& C_ipc = peers_.begin_call(C, kCShared);
+  const hirgen::Shared& P_ipc = peers_.share_for_call(P_, kPShared);
+  const hirgen::Shared& C_ipc = peers_.share_for_call(C, kCShared);
 
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
 
@@ -124,21 +130,23 @@ void MatmulArP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     bf16* P_s = s == 0 ? P_parts_ + rank * kShardM * N : P_ + to * kShardM * N;  // [1, kShardM, N]
 
     gemm(context_, P_s_plan_, A + to * kShardM * kShardK, B, P_s, workspaces_[s % kComputeStreams], compute,
-         kMatmulPS);
+         kMatmulP);
     if (s != 0) {
       const int64_t from = (D + rank - s) % D;
-      HG_CHECK(driver_.cuStreamWriteValue32(compute, P_ipc.ready_at(to, s), P_ipc.sequence(), 0), kSend);
+
+      // Reduce-scatter of P over x, into R.
+      HG_CHECK(driver_.cuStreamWriteValue32(compute, P_ipc.ready_at(to, s), P_ipc.sequence(), 0), kReadyP);
 
       // On the copy stream, overlapped with the GEMMs of other iterations.
-      HG_CHECK(cudaEventRecord(receive_ready_[s], compute), kReceive);
-      HG_CHECK(cudaStreamWaitEvent(copy, receive_ready_[s], 0), kReceive);
+      HG_CHECK(cudaEventRecord(receive_P_ready_[s], compute), kReceiveP);
+      HG_CHECK(cudaStreamWaitEvent(copy, receive_P_ready_[s], 0), kReceiveP);
       HG_CHECK(driver_.cuStreamWaitValue32(copy, P_ipc.ready(s), P_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
-               kReceive);
+               kWaitReadyP);
       HG_CHECK(cudaMemcpyAsync(P_parts_ + from * kShardM * N, P_ipc.of<bf16>(from) + rank * kShardM * N,
                                kShardM * N * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
-               kReceive);
-      HG_CHECK(driver_.cuStreamWriteValue32(copy, P_ipc.done_at(from, s), P_ipc.sequence(), 0), kReceive);
-      HG_CHECK(cudaEventRecord(receive_done_[s], copy), kReceive);
+               kReceiveP);
+      HG_CHECK(driver_.cuStreamWriteValue32(copy, P_ipc.done_at(from, s), P_ipc.sequence(), 0), kDoneP);
+      HG_CHECK(cudaEventRecord(receive_P_done_[s], copy), kReceiveP);
     }
   }
 
@@ -149,45 +157,47 @@ void MatmulArP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   }
 
   // One stream recorded them all, so the last event implies the earlier ones.
-  HG_CHECK(cudaStreamWaitEvent(caller, receive_done_[D - 1], 0), kWaitReceive);
+  HG_CHECK(cudaStreamWaitEvent(caller, receive_P_done_[D - 1], 0), kWaitReceiveP);
 
   // Views are {axes, {extents}, {strides}}.
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, C + rank * kShardM * N, {2, {1, kShardM * N}, {0, 1}},
-                        P_parts_, {2, {D, kShardM * N}, {kShardM * N, 1}}, caller, kReduceR);
+                        P_parts_, {2, {D, kShardM * N}, {kShardM * N, 1}}, caller, kSumR);
 
-  // All transfers are issued up front, on a stream of their own.
-  HG_CHECK(cudaEventRecord(started2_[0], caller), kStarted2);
-  HG_CHECK(cudaStreamWaitEvent(copy, started2_[0], 0), kStarted2);
+  // Allgather of R over x. All transfers are issued up front, on a stream of their own.
+  HG_CHECK(cudaEventRecord(started_C_[0], caller), kStartedC);
+  HG_CHECK(cudaStreamWaitEvent(copy, started_C_[0], 0), kStartedC);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
-    HG_CHECK(driver_.cuStreamWriteValue32(copy, C_ipc.ready_at(to, s), C_ipc.sequence(), 0), kSend2);
+    HG_CHECK(driver_.cuStreamWriteValue32(copy, C_ipc.ready_at(to, s), C_ipc.sequence(), 0), kReadyR);
   }
 
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     HG_CHECK(driver_.cuStreamWaitValue32(copy, C_ipc.ready(s), C_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
-             kReceive2);
+             kWaitReadyR);
     HG_CHECK(cudaMemcpyAsync(C + from * kShardM * N, C_ipc.of<bf16>(from) + from * kShardM * N,
                              kShardM * N * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
-             kReceive2);
-    HG_CHECK(driver_.cuStreamWriteValue32(copy, C_ipc.done_at(from, s), C_ipc.sequence(), 0), kReceive2);
-    HG_CHECK(cudaEventRecord(receive_2_done_[s], copy), kReceive2);
+             kReceiveR);
+    HG_CHECK(driver_.cuStreamWriteValue32(copy, C_ipc.done_at(from, s), C_ipc.sequence(), 0), kDoneR);
+    HG_CHECK(cudaEventRecord(receive_R_done_[s], copy), kReceiveR);
   }
 
+  // End of the reduce-scatter of P over x, into R.
   for (int64_t s = 1; s < D; ++s) {
     HG_CHECK(driver_.cuStreamWaitValue32(caller, P_ipc.done(s), P_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
-             kWaitSend);
-    HG_CHECK(cudaEventRecord(wait_send_[s], caller), kWaitSend);  // for the watchdog only
+             kWaitReadP);
+    HG_CHECK(cudaEventRecord(wait_read_P_[s], caller), kWaitReadP);  // for the watchdog only
   }
 
+  // End of the allgather of R over x.
   for (int64_t s = 1; s < D; ++s) {
     HG_CHECK(driver_.cuStreamWaitValue32(caller, C_ipc.done(s), C_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
-             kWaitSend2);
-    HG_CHECK(cudaEventRecord(wait_send_2_[s], caller), kWaitSend2);  // for the watchdog only
+             kWaitReadR);
+    HG_CHECK(cudaEventRecord(wait_read_R_[s], caller), kWaitReadR);  // for the watchdog only
   }
 
   // One stream recorded them all, so the last event implies the earlier ones.
-  HG_CHECK(cudaStreamWaitEvent(caller, receive_2_done_[D - 1], 0), kWaitReceive2);
+  HG_CHECK(cudaStreamWaitEvent(caller, receive_R_done_[D - 1], 0), kWaitReceiveR);
   context_.call_issued(caller);
 }
 
@@ -213,9 +223,9 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_ar_p2p", .spec = "spec.yaml",
-               .digest = "2e24b053aff24d4bc58f5987950d2395fb3e8dff9d25054930ca1e1e612df1d0", .mesh_size = D,
+               .digest = "c4220f3fbfdc44a4215f2e3411c5aa4e0fe9ba0b70af14fbf4acaec4a4410852", .mesh_size = D,
                .gemms = {{D * kShardM, N, kShardK, 1}}, .communications = {"sendrecv x", "sendrecv x"},
-               .bytes = (D - 1) * kShardM * N * 2, .largest = "sendrecv", .transport = "ipc-get",
+               .bytes = (D - 1) * kShardM * N * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference};
   return table;

@@ -10,8 +10,10 @@
 //   B [DIDx(D), K/D, N] bf16
 //   C [Stream(D), M/D, N] bf16
 //
-// Derived: transfers into C from rank to rank by IPC-put, one slice per iteration of s.
-// Derived: partial sums of peers read for C from rank to rank by IPC-get, one slice per iteration of s.
+// Derived: allgather of R over x: transfers into C from rank to rank by IPC-put, one slice per iteration of
+// s.
+// Derived: reduce-scatter of P over x, into R: partial sums of peers read for C from rank to rank by IPC-get,
+// one slice per iteration of s.
 // Schedule: pipeline p2p, computes on the caller's stream, via ipc-get, block 4, fuse peer-read, signals
 // batched.
 #include "matmul_ar_peer_read.hpp"
@@ -37,15 +39,15 @@ constexpr hirgen::MatmulShape kPShape =
     {.m = D * kShardM, .n = N, .k = kShardK, .dtype = hirgen::DType::kBf16};
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
-constexpr const char* kStarted = "spec.yaml:18:5 Synchronize(caller)";
-constexpr const char* kReceive2 = "spec.yaml:18:5 receive_2: receive of C";
+constexpr const char* kStarted = "spec.yaml:18:5 wait for the caller's stream";
+constexpr const char* kReadyR = "spec.yaml:18:5 let peers write R";
 constexpr const char* kShareC = "spec.yaml:13:3 sharing C with the other ranks";
-constexpr const char* kMatmulP = "spec.yaml:16:5 Matmul of P";
-constexpr const char* kStarted2 = "spec.yaml:17:5 Synchronize(caller)";
-constexpr const char* kSend = "spec.yaml:17:5 send: send of P";
+constexpr const char* kMatmulP = "spec.yaml:16:5 matmul of P";
+constexpr const char* kStartedR = "spec.yaml:17:5 wait for the caller's stream";
+constexpr const char* kReadyP = "spec.yaml:17:5 let peers read P";
 constexpr const char* kShareP = "spec.yaml:17:5 sharing P with the other ranks";
-constexpr const char* kPeerReadSumR = "spec.yaml:17:5 PeerReadSum of R";
-constexpr const char* kWaitReceive2 = "spec.yaml:18:5 Wait(receive_2)";
+constexpr const char* kSumR = "spec.yaml:17:5 sum of R";
+constexpr const char* kWaitReceiveR = "spec.yaml:18:5 wait until R is received";
 
 // The buffers that ranks share, with the number of steps in a call: each step has its own flags.
 constexpr hirgen::SharedShape kCShared =
@@ -80,9 +82,9 @@ class MatmulArPeerRead final : public hirgen::Program {
   void* workspace_ = context_.workspace(hirgen::workspace_for(P_plan_), "spec.yaml:16:5 workspace");
   // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
-  hirgen::Events started2_ = context_.events("started2", kStarted2, 1);
-  hirgen::Events sum_R_ = context_.events("sum_R", kPeerReadSumR, 1);
-  hirgen::Events wait_receive_2_ = context_.events("wait_receive_2", kWaitReceive2, 1);
+  hirgen::Events started_R_ = context_.events("started_R", kStartedR, 1);
+  hirgen::Events sum_R_ = context_.events("sum_R", kSumR, 1);
+  hirgen::Events wait_receive_R_ = context_.events("wait_receive_R", kWaitReceiveR, 1);
 };
 
 void MatmulArPeerRead::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -91,10 +93,10 @@ void MatmulArPeerRead::run(cudaStream_t caller, const std::vector<void*>& tensor
   bf16* C = static_cast<bf16*>(tensors[2]);              // [D, kShardM, N]
   const int64_t rank = context_.rank();
   const cudaStream_t copy = peers_.copies();
-  const hirgen::Shared& C_ipc = peers_.begin_call(C, kCShared);
-  const hirgen::Shared& P_ipc = peers_.begin_call(P_, kPShared);
+  const hirgen::Shared& C_ipc = peers_.share_for_call(C, kCShared);
+  const hirgen::Shared& P_ipc = peers_.share_for_call(P_, kPShared);
 
-  // Ready flags up front, on the copy stream: transfers of peers wait for them.
+  // Allgather of R over x. Ready flags up front, on the copy stream, as peers wait for them.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
   hirgen::MemOpBatch ready_flags(hirgen::FlagUse::kWrite, driver_);
@@ -103,20 +105,21 @@ void MatmulArPeerRead::run(cudaStream_t caller, const std::vector<void*>& tensor
     const int64_t from = (rank + s) % D;
     ready_flags.add(C_ipc.ready_at(from, s), C_ipc.sequence_number());
   }
-  ready_flags.submit(copy, kReceive2);
+  ready_flags.submit(copy, kReadyR);
   gemm(context_, P_plan_, A, B, P_, workspace_, caller, kMatmulP);
 
-  // Ready flags up front, on the copy stream: transfers of peers wait for them.
-  HG_CHECK(cudaEventRecord(started2_[0], caller), kStarted2);
-  HG_CHECK(cudaStreamWaitEvent(copy, started2_[0], 0), kStarted2);
+  // Reduce-scatter of P over x, into R. Ready flags up front, on the copy stream, as peers wait for them.
+  HG_CHECK(cudaEventRecord(started_R_[0], caller), kStartedR);
+  HG_CHECK(cudaStreamWaitEvent(copy, started_R_[0], 0), kStartedR);
   hirgen::MemOpBatch ready_flags2(hirgen::FlagUse::kWrite, driver_);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (rank + s) % D;
     ready_flags2.add(P_ipc.ready_at(to, s), P_ipc.sequence_number());
   }
-  ready_flags2.submit(copy, kSend);
+  ready_flags2.submit(copy, kReadyP);
 
-  // The partial sums of the other ranks are read in place, and the sum is written where the others need it.
+  // Reduce-scatter of P over x, into R; allgather of R over x. The partial sums of the other ranks are read
+  // in place, and the sum is written where the others need it.
   hirgen::PeerReadReduction R_sum(rank, P_ + rank * kShardM * N, hirgen::DType::kBf16);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (D + rank - s) % D;
@@ -127,8 +130,10 @@ void MatmulArPeerRead::run(cudaStream_t caller, const std::vector<void*>& tensor
     const int64_t to = (D + rank - s) % D;
     R_sum.store(to, C_ipc.of<bf16>(to) + rank * kShardM * N, kShardM * N, C_ipc.flags(to, s));
   }
-  R_sum.submit(C + rank * kShardM * N, kShardM * N, caller, kPeerReadSumR);
-  HG_CHECK(cudaEventRecord(sum_R_[0], caller), kPeerReadSumR);  // for the watchdog only
+  R_sum.submit(C + rank * kShardM * N, kShardM * N, caller, kSumR);
+  HG_CHECK(cudaEventRecord(sum_R_[0], caller), kSumR);  // for the watchdog only
+
+  // End of the allgather of R over x; reduce-scatter of P over x, into R.
   hirgen::MemOpBatch done_flags(hirgen::FlagUse::kWait, driver_);
   for (int64_t s = 1; s < D; ++s) {
     done_flags.add(C_ipc.done(s), C_ipc.sequence_number());
@@ -137,8 +142,8 @@ void MatmulArPeerRead::run(cudaStream_t caller, const std::vector<void*>& tensor
   for (int64_t s = 1; s < D; ++s) {
     done_flags.add(P_ipc.done(s), P_ipc.sequence_number());
   }
-  done_flags.submit(caller, kWaitReceive2);
-  HG_CHECK(cudaEventRecord(wait_receive_2_[0], caller), kWaitReceive2);  // for the watchdog only
+  done_flags.submit(caller, kWaitReceiveR);
+  HG_CHECK(cudaEventRecord(wait_receive_R_[0], caller), kWaitReceiveR);  // for the watchdog only
   context_.call_issued(caller);
 }
 
@@ -164,10 +169,10 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_ar_peer_read", .spec = "spec.yaml",
-               .digest = "85f7b6fb0f0201068108e59d61c9abd9ab27c7127771c858df684d1019ec39b4", .mesh_size = D,
+               .digest = "141b1013a4184f9ed4d3c416c8337ef3ce17fab1ef84a270d4b605e5072867ab", .mesh_size = D,
                .gemms = {{D * kShardM, N, kShardK, 1}}, .communications = {"sendrecv x", "sendrecv x"},
-               .bytes = (D - 1) * kShardM * N * 2, .largest = "sendrecv", .transport = "ipc-get, ipc-put",
-               .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},
+               .bytes = (D - 1) * kShardM * N * sizeof(bf16), .largest = "sendrecv",
+               .transport = "ipc-get, ipc-put", .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference};
   return table;
 }

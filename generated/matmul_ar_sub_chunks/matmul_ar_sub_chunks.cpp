@@ -10,8 +10,10 @@
 //   B [DIDx(D), K/D, N] bf16
 //   C [Stream(D), M/D, N] bf16
 //
-// Derived: transfers into P_parts from rank to rank by IPC-put, one slice per iteration of c and s.
-// Derived: transfers into C from rank to rank by IPC-put, one slice per iteration of c and s.
+// Derived: reduce-scatter of P over x, into R: transfers into P_parts from rank to rank by IPC-put, one slice
+// per iteration of c and s.
+// Derived: allgather of R over x: transfers into C from rank to rank by IPC-put, one slice per iteration of c
+// and s.
 // Schedule: pipeline p2p, 1 compute stream, via ipc-put, local last, split 2, block 1, interchange true,
 // signals batched.
 #include "matmul_ar_sub_chunks.hpp"
@@ -30,25 +32,29 @@ using bf16 = __nv_bfloat16;
 
 // The parameters that this program was generated for, and extents of one rank.
 constexpr int64_t D = 4, M = 8192, N = 8192, K = 8192;
-constexpr int64_t kShardM = M / D, kShardK = K / D, kChunkM = kShardM / 2;
+constexpr int64_t kShardM = M / D, kShardK = K / D, kHalfM = kShardM / 2;
 constexpr int kComputeStreams = 1;
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
-constexpr hirgen::MatmulShape kPSCShape = {.m = kChunkM, .n = N, .k = kShardK, .dtype = hirgen::DType::kBf16};
+constexpr hirgen::MatmulShape kPSCShape = {.m = kHalfM, .n = N, .k = kShardK, .dtype = hirgen::DType::kBf16};
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
-constexpr const char* kStarted = "spec.yaml:16:5 Synchronize(caller)";
-constexpr const char* kReceive = "spec.yaml:17:5 receive: receive of P_parts";
+constexpr const char* kStarted = "spec.yaml:16:5 wait for the caller's stream";
+constexpr const char* kReadyP = "spec.yaml:17:5 let peers write P";
 constexpr const char* kSharePParts = "spec.yaml:17:5 sharing P_parts with the other ranks";
 constexpr const char* kShareC = "spec.yaml:13:3 sharing C with the other ranks";
-constexpr const char* kMatmulPSC = "spec.yaml:16:5 Matmul of P_s_c";
-constexpr const char* kSend = "spec.yaml:17:5 send: send of P_s_2_c";
-constexpr const char* kStarted2 = "spec.yaml:17:5 Synchronize(caller)";
-constexpr const char* kWaitReceive = "spec.yaml:17:5 Wait(receive)";
-constexpr const char* kReduceRC = "spec.yaml:17:5 Reduce of R_c";
-constexpr const char* kSend2 = "spec.yaml:18:5 send_2: send of R_s_c";
-constexpr const char* kWaitReceive2 = "spec.yaml:18:5 Wait(receive_2)";
-constexpr const char* kWaitSend2 = "spec.yaml:18:5 Wait(send_2)";
+constexpr const char* kMatmulP = "spec.yaml:16:5 matmul of P";
+constexpr const char* kSendP = "spec.yaml:17:5 send P";
+constexpr const char* kWaitReadyP = "spec.yaml:17:5 wait for the ready flag of P";
+constexpr const char* kDoneP = "spec.yaml:17:5 tell the peer that P has arrived";
+constexpr const char* kStartedR = "spec.yaml:17:5 wait for the caller's stream";
+constexpr const char* kWaitReceiveP = "spec.yaml:17:5 wait until P is received";
+constexpr const char* kSumR = "spec.yaml:17:5 sum of R";
+constexpr const char* kSendR = "spec.yaml:18:5 send R";
+constexpr const char* kWaitReadyR = "spec.yaml:18:5 wait for the ready flag of R";
+constexpr const char* kDoneR = "spec.yaml:18:5 tell the peer that R has arrived";
+constexpr const char* kWaitReceiveR = "spec.yaml:18:5 wait until R is received";
+constexpr const char* kWaitSendR = "spec.yaml:18:5 wait until R is sent";
 
 // The buffers that ranks share, with the number of steps in a call: each step has its own flags.
 constexpr hirgen::SharedShape kPPartsShared =
@@ -84,16 +90,16 @@ class MatmulArSubChunks final : public hirgen::Program {
   cudaStream_t compute_[kComputeStreams];
   bf16* P_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:16:5 P");              // [1, D, kShardM, N]
   bf16* P_parts_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:17:5 P_parts");  // [D, 1, kShardM, N]
-  hirgen::MatmulPlan P_s_c_plan_{context_, kPSCShape, kMatmulPSC};
+  hirgen::MatmulPlan P_s_c_plan_{context_, kPSCShape, kMatmulP};
   void* workspace_ = context_.workspace(hirgen::workspace_for(P_s_c_plan_), "spec.yaml:16:5 workspace");
   // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
-  hirgen::Events send_ready_ = context_.events("send_ready", kSend, (D + 1) * 2);
-  hirgen::Events started2_ = context_.events("started2", kStarted2, 1);
-  hirgen::Events wait_receive_ = context_.events("wait_receive", kWaitReceive, 2);
-  hirgen::Events send_2_ready_ = context_.events("send_2_ready", kSend2, 1);
-  hirgen::Events send_2_done_ = context_.events("send_2_done", kSend2, D * 2);
-  hirgen::Events wait_receive_2_ = context_.events("wait_receive_2", kWaitReceive2, 1);
+  hirgen::Events send_P_ready_ = context_.events("send_P_ready", kSendP, (D + 1) * 2);
+  hirgen::Events started_R_ = context_.events("started_R", kStartedR, 1);
+  hirgen::Events wait_receive_P_ = context_.events("wait_receive_P", kWaitReceiveP, 2);
+  hirgen::Events send_R_ready_ = context_.events("send_R_ready", kSendR, 1);
+  hirgen::Events send_R_done_ = context_.events("send_R_done", kSendR, D * 2);
+  hirgen::Events wait_receive_R_ = context_.events("wait_receive_R", kWaitReceiveR, 1);
 };
 
 void MatmulArSubChunks::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -102,10 +108,11 @@ void MatmulArSubChunks::run(cudaStream_t caller, const std::vector<void*>& tenso
   bf16* C = static_cast<bf16*>(tensors[2]);              // [D, kShardM, N]
   const int64_t rank = context_.rank();
   const cudaStream_t copy = peers_.copies();
-  const hirgen::Shared& P_parts_ipc = peers_.begin_call(P_parts_, kPPartsShared);
-  const hirgen::Shared& C_ipc = peers_.begin_call(C, kCShared);
+  const hirgen::Shared& P_parts_ipc = peers_.share_for_call(P_parts_, kPPartsShared);
+  const hirgen::Shared& C_ipc = peers_.share_for_call(C, kCShared);
 
-  // Ready flags up front, on the copy stream: transfers of peers wait for them.
+  // Reduce-scatter of P over x, into R; allgather of R over x. Ready flags up front, on the copy stream, as
+  // peers wait for them.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
   hirgen::MemOpBatch ready_flags(hirgen::FlagUse::kWrite, driver_);
@@ -121,7 +128,7 @@ void MatmulArSubChunks::run(cudaStream_t caller, const std::vector<void*>& tenso
       ready_flags.add(C_ipc.ready_at(from, c * D + s), C_ipc.sequence_number());
     }
   }
-  ready_flags.submit(copy, kReceive);
+  ready_flags.submit(copy, kReadyP);
 
   // Sub-chunk by sub-chunk, so that one travels while the next one is computed.
   for (int64_t c = 0; c < 2; ++c) {
@@ -129,68 +136,73 @@ void MatmulArSubChunks::run(cudaStream_t caller, const std::vector<void*>& tenso
       const int64_t to = (rank + s) % D;
 
       // The last step is the local shard.
-      bf16* P_s_c = s == D ? P_parts_ + rank * kShardM * N + c * kChunkM * N
-                           : P_ + to * kShardM * N + c * kChunkM * N;  // [1, kChunkM, N]
+      bf16* P_s_c = s == D ? P_parts_ + rank * kShardM * N + c * kHalfM * N
+                           : P_ + to * kShardM * N + c * kHalfM * N;  // [1, kHalfM, N]
 
-      gemm(context_, P_s_c_plan_, A + to * kShardM * kShardK + c * kChunkM * kShardK, B, P_s_c, workspace_,
-           caller, kMatmulPSC);
+      gemm(context_, P_s_c_plan_, A + to * kShardM * kShardK + c * kHalfM * kShardK, B, P_s_c, workspace_,
+           caller, kMatmulP);
       if (s != D) {
-        HG_CHECK(cudaEventRecord(send_ready_[c * (D + 1) + s], caller), kSend);
-        HG_CHECK(cudaStreamWaitEvent(copy, send_ready_[c * (D + 1) + s], 0), kSend);
+        // End of the reduce-scatter of P over x, into R.
+        HG_CHECK(cudaEventRecord(send_P_ready_[c * (D + 1) + s], caller), kSendP);
+        HG_CHECK(cudaStreamWaitEvent(copy, send_P_ready_[c * (D + 1) + s], 0), kSendP);
         HG_CHECK(driver_.cuStreamWaitValue32(copy, P_parts_ipc.ready(c * D + s), P_parts_ipc.sequence(),
                                              CU_STREAM_WAIT_VALUE_GEQ),
-                 kSend);
-        HG_CHECK(cudaMemcpyAsync(P_parts_ipc.of<bf16>(to) + rank * kShardM * N + c * kChunkM * N,
-                                 P_ + to * kShardM * N + c * kChunkM * N, kChunkM * N * sizeof(bf16),
+                 kWaitReadyP);
+        HG_CHECK(cudaMemcpyAsync(P_parts_ipc.of<bf16>(to) + rank * kShardM * N + c * kHalfM * N,
+                                 P_ + to * kShardM * N + c * kHalfM * N, kHalfM * N * sizeof(bf16),
                                  cudaMemcpyDeviceToDevice, copy),
-                 kSend);
+                 kSendP);
         HG_CHECK(
             driver_.cuStreamWriteValue32(copy, P_parts_ipc.done_at(to, c * D + s), P_parts_ipc.sequence(), 0),
-            kSend);
+            kDoneP);
       }
     }
 
-    // What follows runs beside the GEMMs of the next sub-chunk.
-    HG_CHECK(cudaEventRecord(started2_[0], caller), kStarted2);
-    HG_CHECK(cudaStreamWaitEvent(compute_[0], started2_[0], 0), kStarted2);
+    // End of the reduce-scatter of P over x, into R. What follows runs beside the GEMMs of the next
+    // sub-chunk.
+    HG_CHECK(cudaEventRecord(started_R_[0], caller), kStartedR);
+    HG_CHECK(cudaStreamWaitEvent(compute_[0], started_R_[0], 0), kStartedR);
     hirgen::MemOpBatch done_flags(hirgen::FlagUse::kWait, driver_);
     for (int64_t s = 1; s < D; ++s) {
       done_flags.add(P_parts_ipc.done(c * D + s), P_parts_ipc.sequence_number());
     }
-    done_flags.submit(compute_[0], kWaitReceive);
-    HG_CHECK(cudaEventRecord(wait_receive_[c], compute_[0]), kWaitReceive);  // for the watchdog only
+    done_flags.submit(compute_[0], kWaitReceiveP);
+    HG_CHECK(cudaEventRecord(wait_receive_P_[c], compute_[0]), kWaitReceiveP);  // for the watchdog only
 
     // Views are {axes, {extents}, {strides}}.
-    hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, C + rank * kShardM * N + c * kChunkM * N,
-                          {2, {1, kChunkM * N}, {0, 1}}, P_parts_ + c * kChunkM * N,
-                          {2, {D, kChunkM * N}, {kShardM * N, 1}}, compute_[0], kReduceRC);
-    HG_CHECK(cudaEventRecord(send_2_ready_[0], compute_[0]), kSend2);
-    HG_CHECK(cudaStreamWaitEvent(copy, send_2_ready_[0], 0), kSend2);
+    hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, C + rank * kShardM * N + c * kHalfM * N,
+                          {2, {1, kHalfM * N}, {0, 1}}, P_parts_ + c * kHalfM * N,
+                          {2, {D, kHalfM * N}, {kShardM * N, 1}}, compute_[0], kSumR);
+
+    // Allgather of R over x.
+    HG_CHECK(cudaEventRecord(send_R_ready_[0], compute_[0]), kSendR);
+    HG_CHECK(cudaStreamWaitEvent(copy, send_R_ready_[0], 0), kSendR);
     for (int64_t s = 1; s < D; ++s) {
       const int64_t to = (D + rank - s) % D;
       HG_CHECK(driver_.cuStreamWaitValue32(copy, C_ipc.ready(c * D + s), C_ipc.sequence(),
                                            CU_STREAM_WAIT_VALUE_GEQ),
-               kSend2);
-      HG_CHECK(cudaMemcpyAsync(C_ipc.of<bf16>(to) + rank * kShardM * N + c * kChunkM * N,
-                               C + rank * kShardM * N + c * kChunkM * N, kChunkM * N * sizeof(bf16),
+               kWaitReadyR);
+      HG_CHECK(cudaMemcpyAsync(C_ipc.of<bf16>(to) + rank * kShardM * N + c * kHalfM * N,
+                               C + rank * kShardM * N + c * kHalfM * N, kHalfM * N * sizeof(bf16),
                                cudaMemcpyDeviceToDevice, copy),
-               kSend2);
-      HG_CHECK(driver_.cuStreamWriteValue32(copy, C_ipc.done_at(to, c * D + s), C_ipc.sequence(), 0), kSend2);
-      HG_CHECK(cudaEventRecord(send_2_done_[c * D + s], copy), kSend2);
+               kSendR);
+      HG_CHECK(driver_.cuStreamWriteValue32(copy, C_ipc.done_at(to, c * D + s), C_ipc.sequence(), 0), kDoneR);
+      HG_CHECK(cudaEventRecord(send_R_done_[c * D + s], copy), kSendR);
     }
   }
 
+  // End of the allgather of R over x.
   hirgen::MemOpBatch done_flags2(hirgen::FlagUse::kWait, driver_);
   for (int64_t c = 0; c < 2; ++c) {
     for (int64_t s = 1; s < D; ++s) {
       done_flags2.add(C_ipc.done(c * D + s), C_ipc.sequence_number());
     }
   }
-  done_flags2.submit(caller, kWaitReceive2);
-  HG_CHECK(cudaEventRecord(wait_receive_2_[0], caller), kWaitReceive2);  // for the watchdog only
+  done_flags2.submit(caller, kWaitReceiveR);
+  HG_CHECK(cudaEventRecord(wait_receive_R_[0], caller), kWaitReceiveR);  // for the watchdog only
 
   // One stream recorded them all, so the last event implies the earlier ones.
-  HG_CHECK(cudaStreamWaitEvent(caller, send_2_done_[D + (D - 1)], 0), kWaitSend2);
+  HG_CHECK(cudaStreamWaitEvent(caller, send_R_done_[D + (D - 1)], 0), kWaitSendR);
   context_.call_issued(caller);
 }
 
@@ -216,10 +228,10 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_ar_sub_chunks", .spec = "spec.yaml",
-               .digest = "e4f2bf514586893b8d46154bc2000a3dc767c0340d99f8864122b064495e3468", .mesh_size = D,
-               .gemms = {{D * kChunkM * 2, N, kShardK, 1}}, .communications = {"sendrecv x", "sendrecv x"},
-               .bytes = (D - 1) * kChunkM * N * 4, .largest = "sendrecv", .transport = "ipc-put",
-               .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},
+               .digest = "1c4a9486b81f623ced75013a705ab7dbc60eb7c8ce521a542252c3b15765bab1", .mesh_size = D,
+               .gemms = {{D * kHalfM * 2, N, kShardK, 1}}, .communications = {"sendrecv x", "sendrecv x"},
+               .bytes = (D - 1) * kHalfM * N * sizeof(bf16) * 2, .largest = "sendrecv",
+               .transport = "ipc-put", .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference};
   return table;
 }

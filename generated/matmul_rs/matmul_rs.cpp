@@ -32,10 +32,10 @@ const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kPShape = {.m = kSliceM, .n = N, .k = kShardK, .dtype = hirgen::DType::kBf16};
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
-constexpr const char* kStarted = "spec.yaml:13:5 Synchronize(caller)";
-constexpr const char* kMatmulP = "spec.yaml:13:5 Matmul of P_s";
-constexpr const char* kReduceScatter = "spec.yaml:15:5 reduce_scatter: ReduceScatter of Q_s";
-constexpr const char* kWaitReduceScatter = "spec.yaml:15:5 Wait(reduce_scatter)";
+constexpr const char* kStarted = "spec.yaml:13:5 wait for the caller's stream";
+constexpr const char* kMatmulP = "spec.yaml:13:5 matmul of P";
+constexpr const char* kReduceScatterQ = "spec.yaml:15:5 reduce-scatter of Q";
+constexpr const char* kWaitReduceScatterQ = "spec.yaml:15:5 wait for the reduce-scatter of Q";
 
 // c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
 // operand.
@@ -67,8 +67,8 @@ class MatmulRs final : public hirgen::Program {
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
   // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
-  hirgen::Events reduce_scatter_ready_ = context_.events("reduce_scatter_ready", kReduceScatter, S);
-  hirgen::Events reduce_scatter_done_ = context_.events("reduce_scatter_done", kReduceScatter, S);
+  hirgen::Events reduce_scatter_Q_ready_ = context_.events("reduce_scatter_Q_ready", kReduceScatterQ, S);
+  hirgen::Events reduce_scatter_Q_done_ = context_.events("reduce_scatter_Q_done", kReduceScatterQ, S);
 };
 
 void MatmulRs::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -88,17 +88,18 @@ void MatmulRs::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     gemm(context_, P_plan_, A + s * kSliceM * kShardK, B, P_ + s * kSliceM * N,
          workspaces_[s % kComputeStreams], compute, kMatmulP);
 
-    // On the stream of the communicator, overlapped with the GEMMs of other iterations.
-    HG_CHECK(cudaEventRecord(reduce_scatter_ready_[s], compute), kReduceScatter);
-    HG_CHECK(cudaStreamWaitEvent(x_.stream, reduce_scatter_ready_[s], 0), kReduceScatter);
+    // Reduce-scatter of Q over x, into C. On the stream of the communicator, overlapped with the GEMMs of
+    // other iterations.
+    HG_CHECK(cudaEventRecord(reduce_scatter_Q_ready_[s], compute), kReduceScatterQ);
+    HG_CHECK(cudaStreamWaitEvent(x_.stream, reduce_scatter_Q_ready_[s], 0), kReduceScatterQ);
     HG_CHECK(ncclReduceScatter(P_ + s * kSliceM * N, C + s * kShardM * N, kShardM * N, ncclBfloat16, ncclSum,
                                x_.comm, x_.stream),
-             kReduceScatter);
-    HG_CHECK(cudaEventRecord(reduce_scatter_done_[s], x_.stream), kReduceScatter);
+             kReduceScatterQ);
+    HG_CHECK(cudaEventRecord(reduce_scatter_Q_done_[s], x_.stream), kReduceScatterQ);
   }
 
   // One stream recorded them all, so the last event implies the earlier ones.
-  HG_CHECK(cudaStreamWaitEvent(caller, reduce_scatter_done_[S - 1], 0), kWaitReduceScatter);
+  HG_CHECK(cudaStreamWaitEvent(caller, reduce_scatter_Q_done_[S - 1], 0), kWaitReduceScatterQ);
   context_.call_issued(caller);
 }
 
@@ -124,9 +125,9 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs", .spec = "spec.yaml",
-               .digest = "7f11b0ed1b71d740a9c1831ceff382016eea8706d26b613a819ce528c50be5a6", .mesh_size = D,
+               .digest = "5769fc12bed928aed3f1d26c673f315897cd31a8e16587c7c0ca16aa6b367612", .mesh_size = D,
                .gemms = {{S * kSliceM, N, kShardK, 1}}, .communications = {"reducescatter x"},
-               .bytes = S * D * kShardM * N * 2, .largest = "reducescatter", .team_size = D,
+               .bytes = S * D * kShardM * N * sizeof(bf16), .largest = "reducescatter", .team_size = D,
                .transport = "nccl", .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference};
   return table;

@@ -33,10 +33,10 @@ constexpr hirgen::MatmulShape kPShape =
     {.m = D * kShardM, .n = N, .k = kShardK, .dtype = hirgen::DType::kBf16};
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
-constexpr const char* kStarted = "spec.yaml:15:5 Synchronize(caller)";
-constexpr const char* kMatmulP = "spec.yaml:15:5 Matmul of P_s";
-constexpr const char* kReduceScatter = "spec.yaml:16:5 reduce_scatter: ReduceScatter of P_s";
-constexpr const char* kWaitReduceScatter = "spec.yaml:16:5 Wait(reduce_scatter)";
+constexpr const char* kStarted = "spec.yaml:15:5 wait for the caller's stream";
+constexpr const char* kMatmulP = "spec.yaml:15:5 matmul of P";
+constexpr const char* kReduceScatterP = "spec.yaml:16:5 reduce-scatter of P";
+constexpr const char* kWaitReduceScatterP = "spec.yaml:16:5 wait for the reduce-scatter of P";
 
 // c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
 // operand.
@@ -68,8 +68,8 @@ class MatmulRsBcast final : public hirgen::Program {
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
   // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
-  hirgen::Events reduce_scatter_ready_ = context_.events("reduce_scatter_ready", kReduceScatter, S);
-  hirgen::Events reduce_scatter_done_ = context_.events("reduce_scatter_done", kReduceScatter, S);
+  hirgen::Events reduce_scatter_P_ready_ = context_.events("reduce_scatter_P_ready", kReduceScatterP, S);
+  hirgen::Events reduce_scatter_P_done_ = context_.events("reduce_scatter_P_done", kReduceScatterP, S);
 };
 
 void MatmulRsBcast::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -90,17 +90,18 @@ void MatmulRsBcast::run(cudaStream_t caller, const std::vector<void*>& tensors) 
     gemm(context_, P_plan_, A + s * D * kShardM * kShardK, B, P_s, workspaces_[s % kComputeStreams], compute,
          kMatmulP);
 
-    // On the stream of the communicator, overlapped with the GEMMs of other iterations.
-    HG_CHECK(cudaEventRecord(reduce_scatter_ready_[s], compute), kReduceScatter);
-    HG_CHECK(cudaStreamWaitEvent(x_.stream, reduce_scatter_ready_[s], 0), kReduceScatter);
+    // Reduce-scatter of P over x, into C. On the stream of the communicator, overlapped with the GEMMs of
+    // other iterations.
+    HG_CHECK(cudaEventRecord(reduce_scatter_P_ready_[s], compute), kReduceScatterP);
+    HG_CHECK(cudaStreamWaitEvent(x_.stream, reduce_scatter_P_ready_[s], 0), kReduceScatterP);
     HG_CHECK(
         ncclReduceScatter(P_s, C + s * kShardM * N, kShardM * N, ncclBfloat16, ncclSum, x_.comm, x_.stream),
-        kReduceScatter);
-    HG_CHECK(cudaEventRecord(reduce_scatter_done_[s], x_.stream), kReduceScatter);
+        kReduceScatterP);
+    HG_CHECK(cudaEventRecord(reduce_scatter_P_done_[s], x_.stream), kReduceScatterP);
   }
 
   // One stream recorded them all, so the last event implies the earlier ones.
-  HG_CHECK(cudaStreamWaitEvent(caller, reduce_scatter_done_[S - 1], 0), kWaitReduceScatter);
+  HG_CHECK(cudaStreamWaitEvent(caller, reduce_scatter_P_done_[S - 1], 0), kWaitReduceScatterP);
   context_.call_issued(caller);
 }
 
@@ -126,9 +127,9 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_bcast", .spec = "spec.yaml",
-               .digest = "0b5f36b45fc87aced9e9651c4be373100fd83f61d5cc10a1b869845d51172bc4", .mesh_size = D,
+               .digest = "0596405e6f7cfc91dc6fb333f7e8e1ccee0d85cbb8f59872f32a71ad04c26b51", .mesh_size = D,
                .gemms = {{S * D * kShardM, N, kShardK, 1}}, .communications = {"reducescatter x"},
-               .bytes = S * D * kShardM * N * 2, .largest = "reducescatter", .team_size = D,
+               .bytes = S * D * kShardM * N * sizeof(bf16), .largest = "reducescatter", .team_size = D,
                .transport = "nccl", .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference};
   return table;

@@ -33,10 +33,10 @@ constexpr hirgen::MatmulShape kDAShape =
     {.m = kSliceM, .n = kShardK, .k = N, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
-constexpr const char* kGather = "spec.yaml:13:5 gather: Allgather of dC_s";
-constexpr const char* kWaitGather = "spec.yaml:13:5 Wait(gather)";
-constexpr const char* kMatmulDA = "spec.yaml:14:5 Matmul of dA_s";
-constexpr const char* kJoined = "spec.yaml:14:5 Synchronize(worker s % 4)";
+constexpr const char* kAllgatherDC = "spec.yaml:13:5 allgather of dC";
+constexpr const char* kWaitAllgatherDC = "spec.yaml:13:5 wait for the allgather of dC";
+constexpr const char* kMatmulDA = "spec.yaml:14:5 matmul of dA";
+constexpr const char* kJoined = "spec.yaml:14:5 wait for the compute streams";
 
 // c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
 // operand.
@@ -68,8 +68,8 @@ class MatmulRsGradA final : public hirgen::Program {
   bf16* dC_all_ = context_.allocate<bf16>(S * D * kShardM * N, "spec.yaml:13:5 dC_all");
   hirgen::MatmulPlan dA_plan_{context_, kDAShape, kMatmulDA};
   // The watchdog polls all of these, and names the first one that a stuck program has not reached.
-  hirgen::Events gather_ready_ = context_.events("gather_ready", kGather, 1);
-  hirgen::Events gather_done_ = context_.events("gather_done", kGather, S);
+  hirgen::Events allgather_dC_ready_ = context_.events("allgather_dC_ready", kAllgatherDC, 1);
+  hirgen::Events allgather_dC_done_ = context_.events("allgather_dC_done", kAllgatherDC, S);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
 };
 
@@ -78,20 +78,21 @@ void MatmulRsGradA::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   const bf16* B = static_cast<const bf16*>(tensors[1]);   // [1, kShardK, N]
   bf16* dA = static_cast<bf16*>(tensors[2]);              // [S, 1, kSliceM, kShardK]
 
-  HG_CHECK(cudaEventRecord(gather_ready_[0], caller), kGather);
-  HG_CHECK(cudaStreamWaitEvent(x_.stream, gather_ready_[0], 0), kGather);
+  // Allgather of dC over x.
+  HG_CHECK(cudaEventRecord(allgather_dC_ready_[0], caller), kAllgatherDC);
+  HG_CHECK(cudaStreamWaitEvent(x_.stream, allgather_dC_ready_[0], 0), kAllgatherDC);
 
   // All transfers are issued up front; each statement below waits for its own data only.
   for (int64_t s = 0; s < S; ++s) {
     HG_CHECK(ncclAllGather(dC + s * kShardM * N, dC_all_ + s * D * kShardM * N, kShardM * N, ncclBfloat16,
                            x_.comm, x_.stream),
-             kGather);
-    HG_CHECK(cudaEventRecord(gather_done_[s], x_.stream), kGather);
+             kAllgatherDC);
+    HG_CHECK(cudaEventRecord(allgather_dC_done_[s], x_.stream), kAllgatherDC);
   }
 
   for (int64_t s = 0; s < S; ++s) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
-    HG_CHECK(cudaStreamWaitEvent(compute, gather_done_[s], 0), kWaitGather);
+    HG_CHECK(cudaStreamWaitEvent(compute, allgather_dC_done_[s], 0), kWaitAllgatherDC);
     gemm(context_, dA_plan_, dC_all_ + s * D * kShardM * N, B, dA + s * kSliceM * kShardK,
          workspaces_[s % kComputeStreams], compute, kMatmulDA);
   }
@@ -126,10 +127,10 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_grad_a", .spec = "spec.yaml",
-               .digest = "dc2de5710c13af5dc6104511c2d1460a3070cb0b621de25e7d28c90f85519fb8", .mesh_size = D,
+               .digest = "e25ff7a3b2765430ec4483df203c37344a229aa409501600bbb12ce5faa2c13c", .mesh_size = D,
                .gemms = {{S * kSliceM, kShardK, N, 1}}, .communications = {"allgather x"},
-               .bytes = S * D * kShardM * N * 2, .largest = "allgather", .team_size = D, .transport = "nccl",
-               .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},
+               .bytes = S * D * kShardM * N * sizeof(bf16), .largest = "allgather", .team_size = D,
+               .transport = "nccl", .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference};
   return table;
 }

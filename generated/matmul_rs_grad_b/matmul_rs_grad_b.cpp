@@ -35,11 +35,11 @@ constexpr hirgen::MatmulShape kPShape =
     {.m = kShardK, .n = N, .k = kSliceM, .transpose_a = true, .dtype = hirgen::DType::kBf16};
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
-constexpr const char* kGather = "spec.yaml:15:5 gather: Allgather of dC_s";
-constexpr const char* kWaitGather = "spec.yaml:15:5 Wait(gather)";
-constexpr const char* kMatmulP = "spec.yaml:16:5 Matmul of P_s";
-constexpr const char* kJoined = "spec.yaml:16:5 Synchronize(worker s % 4)";
-constexpr const char* kReduceDB = "spec.yaml:17:5 Reduce of dB";
+constexpr const char* kAllgatherDC = "spec.yaml:15:5 allgather of dC";
+constexpr const char* kWaitAllgatherDC = "spec.yaml:15:5 wait for the allgather of dC";
+constexpr const char* kMatmulP = "spec.yaml:16:5 matmul of P";
+constexpr const char* kJoined = "spec.yaml:16:5 wait for the compute streams";
+constexpr const char* kSumDB = "spec.yaml:17:5 sum of dB";
 
 // c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
 // operand.
@@ -72,8 +72,8 @@ class MatmulRsGradB final : public hirgen::Program {
   bf16* P_ = context_.allocate<bf16>(S * kShardK * N, "spec.yaml:16:5 P");  // [S, 1, kShardK, N]
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
   // The watchdog polls all of these, and names the first one that a stuck program has not reached.
-  hirgen::Events gather_ready_ = context_.events("gather_ready", kGather, 1);
-  hirgen::Events gather_done_ = context_.events("gather_done", kGather, S);
+  hirgen::Events allgather_dC_ready_ = context_.events("allgather_dC_ready", kAllgatherDC, 1);
+  hirgen::Events allgather_dC_done_ = context_.events("allgather_dC_done", kAllgatherDC, S);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
 };
 
@@ -82,20 +82,21 @@ void MatmulRsGradB::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   const bf16* A = static_cast<const bf16*>(tensors[1]);   // [S, 1, kSliceM, kShardK]
   bf16* dB = static_cast<bf16*>(tensors[2]);              // [1, kShardK, N]
 
-  HG_CHECK(cudaEventRecord(gather_ready_[0], caller), kGather);
-  HG_CHECK(cudaStreamWaitEvent(x_.stream, gather_ready_[0], 0), kGather);
+  // Allgather of dC over x.
+  HG_CHECK(cudaEventRecord(allgather_dC_ready_[0], caller), kAllgatherDC);
+  HG_CHECK(cudaStreamWaitEvent(x_.stream, allgather_dC_ready_[0], 0), kAllgatherDC);
 
   // All transfers are issued up front; each statement below waits for its own data only.
   for (int64_t s = 0; s < S; ++s) {
     HG_CHECK(ncclAllGather(dC + s * kShardM * N, dC_all_ + s * D * kShardM * N, kShardM * N, ncclBfloat16,
                            x_.comm, x_.stream),
-             kGather);
-    HG_CHECK(cudaEventRecord(gather_done_[s], x_.stream), kGather);
+             kAllgatherDC);
+    HG_CHECK(cudaEventRecord(allgather_dC_done_[s], x_.stream), kAllgatherDC);
   }
 
   for (int64_t s = 0; s < S; ++s) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
-    HG_CHECK(cudaStreamWaitEvent(compute, gather_done_[s], 0), kWaitGather);
+    HG_CHECK(cudaStreamWaitEvent(compute, allgather_dC_done_[s], 0), kWaitAllgatherDC);
     gemm(context_, P_plan_, A + s * kSliceM * kShardK, dC_all_ + s * D * kShardM * N, P_ + s * kShardK * N,
          workspaces_[s % kComputeStreams], compute, kMatmulP);
   }
@@ -108,7 +109,7 @@ void MatmulRsGradB::run(cudaStream_t caller, const std::vector<void*>& tensors) 
 
   // Views are {axes, {extents}, {strides}}.
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, dB, {2, {1, kShardK * N}, {0, 1}}, P_,
-                        {2, {S, kShardK * N}, {kShardK * N, 1}}, caller, kReduceDB);
+                        {2, {S, kShardK * N}, {kShardK * N, 1}}, caller, kSumDB);
   context_.call_issued(caller);
 }
 
@@ -134,10 +135,10 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_grad_b", .spec = "spec.yaml",
-               .digest = "3301a271a0667014b1df1dfd9dbd35163b83528cf1f21fe7e0bf6cea6976543b", .mesh_size = D,
+               .digest = "823886fd6035fb42bf472e867a5790136f34abb1c463c06ce3ef587d51689213", .mesh_size = D,
                .gemms = {{S * kShardK, N, kSliceM, 1}}, .communications = {"allgather x"},
-               .bytes = S * D * kShardM * N * 2, .largest = "allgather", .team_size = D, .transport = "nccl",
-               .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},
+               .bytes = S * D * kShardM * N * sizeof(bf16), .largest = "allgather", .team_size = D,
+               .transport = "nccl", .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference};
   return table;
 }

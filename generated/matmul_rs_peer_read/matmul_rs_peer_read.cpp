@@ -9,7 +9,8 @@
 //   B [DIDx(D), K/D, N] bf16
 //   C [r(D), DIDx(D), M/D, N] bf16
 //
-// Derived: partial sums of peers read for C from rank to rank by IPC-get, one slice per iteration of s.
+// Derived: reduce-scatter of P over x, into C: partial sums of peers read for C from rank to rank by IPC-get,
+// one slice per iteration of s.
 // Schedule: pipeline p2p, computes on the caller's stream, via ipc-get, block 4, fuse peer-read, signals
 // batched.
 #include "matmul_rs_peer_read.hpp"
@@ -35,12 +36,12 @@ constexpr hirgen::MatmulShape kPShape =
     {.m = D * kShardM, .n = N, .k = kShardK, .dtype = hirgen::DType::kBf16};
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
-constexpr const char* kMatmulP = "spec.yaml:15:5 Matmul of P";
-constexpr const char* kStarted = "spec.yaml:16:5 Synchronize(caller)";
-constexpr const char* kSend = "spec.yaml:16:5 send: send of P";
+constexpr const char* kMatmulP = "spec.yaml:15:5 matmul of P";
+constexpr const char* kStarted = "spec.yaml:16:5 wait for the caller's stream";
+constexpr const char* kReadyP = "spec.yaml:16:5 let peers read P";
 constexpr const char* kShareP = "spec.yaml:16:5 sharing P with the other ranks";
-constexpr const char* kPeerReadSumC = "spec.yaml:16:5 PeerReadSum of C";
-constexpr const char* kWaitSend = "spec.yaml:16:5 Wait(send)";
+constexpr const char* kSumC = "spec.yaml:16:5 sum of C";
+constexpr const char* kWaitReadP = "spec.yaml:16:5 wait until peers have read P";
 
 // The buffers that ranks share, with the number of steps in a call: each step has its own flags.
 constexpr hirgen::SharedShape kPShared =
@@ -73,8 +74,8 @@ class MatmulRsPeerRead final : public hirgen::Program {
   void* workspace_ = context_.workspace(hirgen::workspace_for(P_plan_), "spec.yaml:15:5 workspace");
   // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
-  hirgen::Events sum_C_ = context_.events("sum_C", kPeerReadSumC, 1);
-  hirgen::Events wait_send_ = context_.events("wait_send", kWaitSend, 1);
+  hirgen::Events sum_C_ = context_.events("sum_C", kSumC, 1);
+  hirgen::Events wait_read_P_ = context_.events("wait_read_P", kWaitReadP, 1);
 };
 
 void MatmulRsPeerRead::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -83,11 +84,11 @@ void MatmulRsPeerRead::run(cudaStream_t caller, const std::vector<void*>& tensor
   bf16* C = static_cast<bf16*>(tensors[2]);              // [1, kShardM, N]
   const int64_t rank = context_.rank();
   const cudaStream_t copy = peers_.copies();
-  const hirgen::Shared& P_ipc = peers_.begin_call(P_, kPShared);
+  const hirgen::Shared& P_ipc = peers_.share_for_call(P_, kPShared);
 
   gemm(context_, P_plan_, A, B, P_, workspace_, caller, kMatmulP);
 
-  // Ready flags up front, on the copy stream: transfers of peers wait for them.
+  // Reduce-scatter of P over x, into C. Ready flags up front, on the copy stream, as peers wait for them.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
   hirgen::MemOpBatch ready_flags(hirgen::FlagUse::kWrite, driver_);
@@ -95,7 +96,7 @@ void MatmulRsPeerRead::run(cudaStream_t caller, const std::vector<void*>& tensor
     const int64_t to = (rank + s) % D;
     ready_flags.add(P_ipc.ready_at(to, s), P_ipc.sequence_number());
   }
-  ready_flags.submit(copy, kSend);
+  ready_flags.submit(copy, kReadyP);
 
   // The partial sums of the other ranks are read in place.
   hirgen::PeerReadReduction C_sum(rank, P_ + rank * kShardM * N, hirgen::DType::kBf16);
@@ -103,14 +104,14 @@ void MatmulRsPeerRead::run(cudaStream_t caller, const std::vector<void*>& tensor
     const int64_t from = (D + rank - s) % D;
     C_sum.add(from, P_ipc.of<bf16>(from) + rank * kShardM * N, kShardM * N, P_ipc.flags(from, s));
   }
-  C_sum.submit(C, kShardM * N, caller, kPeerReadSumC);
-  HG_CHECK(cudaEventRecord(sum_C_[0], caller), kPeerReadSumC);  // for the watchdog only
+  C_sum.submit(C, kShardM * N, caller, kSumC);
+  HG_CHECK(cudaEventRecord(sum_C_[0], caller), kSumC);  // for the watchdog only
   hirgen::MemOpBatch done_flags(hirgen::FlagUse::kWait, driver_);
   for (int64_t s = 1; s < D; ++s) {
     done_flags.add(P_ipc.done(s), P_ipc.sequence_number());
   }
-  done_flags.submit(caller, kWaitSend);
-  HG_CHECK(cudaEventRecord(wait_send_[0], caller), kWaitSend);  // for the watchdog only
+  done_flags.submit(caller, kWaitReadP);
+  HG_CHECK(cudaEventRecord(wait_read_P_[0], caller), kWaitReadP);  // for the watchdog only
   context_.call_issued(caller);
 }
 
@@ -136,9 +137,9 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_peer_read", .spec = "spec.yaml",
-               .digest = "b20755ec16232fe38c60e8035164645e0995074a5d682616baefbf2b9bd665ea", .mesh_size = D,
+               .digest = "db5c9f9ebab59b4aaaff0feb14e24dc7f7ac1dd22fd1e08c9dc08cadb05b5066", .mesh_size = D,
                .gemms = {{D * kShardM, N, kShardK, 1}}, .communications = {"sendrecv x"},
-               .bytes = (D - 1) * kShardM * N * 2, .largest = "sendrecv", .transport = "ipc-get",
+               .bytes = (D - 1) * kShardM * N * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference};
   return table;

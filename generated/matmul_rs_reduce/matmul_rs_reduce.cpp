@@ -32,10 +32,10 @@ const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kPShape = {.m = kShardM, .n = N, .k = kShardK, .dtype = hirgen::DType::kBf16};
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
-constexpr const char* kStarted = "spec.yaml:15:5 Synchronize(caller)";
-constexpr const char* kMatmulP = "spec.yaml:15:5 Matmul of P_s";
-constexpr const char* kReduceToRoot = "spec.yaml:16:5 reduce_to_root: Reduce of P_s";
-constexpr const char* kWaitReduceToRoot = "spec.yaml:16:5 Wait(reduce_to_root)";
+constexpr const char* kStarted = "spec.yaml:15:5 wait for the caller's stream";
+constexpr const char* kMatmulP = "spec.yaml:15:5 matmul of P";
+constexpr const char* kReduceToRootP = "spec.yaml:16:5 reduce-to-root of P";
+constexpr const char* kWaitReduceToRootP = "spec.yaml:16:5 wait for the reduce-to-root of P";
 
 // c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
 // operand.
@@ -67,8 +67,8 @@ class MatmulRsReduce final : public hirgen::Program {
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
   // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
-  hirgen::Events reduce_to_root_ready_ = context_.events("reduce_to_root_ready", kReduceToRoot, D);
-  hirgen::Events reduce_to_root_done_ = context_.events("reduce_to_root_done", kReduceToRoot, D);
+  hirgen::Events reduce_to_root_P_ready_ = context_.events("reduce_to_root_P_ready", kReduceToRootP, D);
+  hirgen::Events reduce_to_root_P_done_ = context_.events("reduce_to_root_P_done", kReduceToRootP, D);
 };
 
 void MatmulRsReduce::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -89,16 +89,17 @@ void MatmulRsReduce::run(cudaStream_t caller, const std::vector<void*>& tensors)
     gemm(context_, P_plan_, A + s * kShardM * kShardK, B, P_s, workspaces_[s % kComputeStreams], compute,
          kMatmulP);
 
-    // On the stream of the communicator, overlapped with the GEMMs of other iterations.
-    HG_CHECK(cudaEventRecord(reduce_to_root_ready_[s], compute), kReduceToRoot);
-    HG_CHECK(cudaStreamWaitEvent(x_.stream, reduce_to_root_ready_[s], 0), kReduceToRoot);
+    // Reduce-scatter of P over x, into C. On the stream of the communicator, overlapped with the GEMMs of
+    // other iterations.
+    HG_CHECK(cudaEventRecord(reduce_to_root_P_ready_[s], compute), kReduceToRootP);
+    HG_CHECK(cudaStreamWaitEvent(x_.stream, reduce_to_root_P_ready_[s], 0), kReduceToRootP);
     HG_CHECK(ncclReduce(P_s, C, kShardM * N, ncclBfloat16, ncclSum, static_cast<int>(s), x_.comm, x_.stream),
-             kReduceToRoot);
-    HG_CHECK(cudaEventRecord(reduce_to_root_done_[s], x_.stream), kReduceToRoot);
+             kReduceToRootP);
+    HG_CHECK(cudaEventRecord(reduce_to_root_P_done_[s], x_.stream), kReduceToRootP);
   }
 
   // One stream recorded them all, so the last event implies the earlier ones.
-  HG_CHECK(cudaStreamWaitEvent(caller, reduce_to_root_done_[D - 1], 0), kWaitReduceToRoot);
+  HG_CHECK(cudaStreamWaitEvent(caller, reduce_to_root_P_done_[D - 1], 0), kWaitReduceToRootP);
   context_.call_issued(caller);
 }
 
@@ -124,10 +125,10 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_reduce", .spec = "spec.yaml",
-               .digest = "816564b83931bf0e0fc1330160695fc69a1cf58ad4a2a5a609c56b71218c2653", .mesh_size = D,
+               .digest = "1b3e3be6a960eab5d016e2e84565a555c49619d1146a71d2aa274da6ee47b78c", .mesh_size = D,
                .gemms = {{D * kShardM, N, kShardK, 1}}, .communications = {"reduce x"},
-               .bytes = D * kShardM * N * 2, .largest = "reduce", .team_size = D, .transport = "nccl",
-               .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},
+               .bytes = D * kShardM * N * sizeof(bf16), .largest = "reduce", .team_size = D,
+               .transport = "nccl", .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference};
   return table;
 }

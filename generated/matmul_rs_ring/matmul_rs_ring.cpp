@@ -9,7 +9,8 @@
 //   B [DIDx(D), K/D, N] bf16
 //   C [r(D), DIDx(D), M/D, N] bf16
 //
-// Derived: transfers into P_sums from rank to rank by IPC-put, one slice per iteration of s and c.
+// Derived: reduce-scatter of P over x, into C: transfers into P_sums from rank to rank by IPC-put, one slice
+// per iteration of s and c.
 // Schedule: pipeline p2p, computes on the caller's stream, via ipc-put, steps ring, split 2.
 #include "matmul_rs_ring.hpp"
 
@@ -27,20 +28,22 @@ using bf16 = __nv_bfloat16;
 
 // The parameters that this program was generated for, and extents of one rank.
 constexpr int64_t D = 4, M = 8192, N = 8192, K = 8192;
-constexpr int64_t kShardM = M / D, kShardK = K / D, kChunkM = kShardM / 2;
+constexpr int64_t kShardM = M / D, kShardK = K / D, kHalfM = kShardM / 2;
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
-constexpr hirgen::MatmulShape kPSCShape = {.m = kChunkM, .n = N, .k = kShardK, .dtype = hirgen::DType::kBf16};
+constexpr hirgen::MatmulShape kPSCShape = {.m = kHalfM, .n = N, .k = kShardK, .dtype = hirgen::DType::kBf16};
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
-constexpr const char* kStarted = "spec.yaml:15:5 Synchronize(caller)";
-constexpr const char* kReceive = "spec.yaml:16:5 receive: receive of P_sums";
+constexpr const char* kStarted = "spec.yaml:15:5 wait for the caller's stream";
+constexpr const char* kReadyP = "spec.yaml:16:5 let peers write P";
 constexpr const char* kSharePSums = "spec.yaml:16:5 sharing P_sums with the other ranks";
-constexpr const char* kSend = "spec.yaml:16:5 send: send of P_s_2_c";
-constexpr const char* kMatmulPSC = "spec.yaml:15:5 Matmul of P_s_c";
-constexpr const char* kWaitReceive = "spec.yaml:16:5 Wait(receive)";
-constexpr const char* kBinaryPSC = "spec.yaml:16:5 Binary of P_s_c";
-constexpr const char* kWaitSend = "spec.yaml:16:5 Wait(send)";
+constexpr const char* kSendP = "spec.yaml:16:5 send P";
+constexpr const char* kWaitReadyP = "spec.yaml:16:5 wait for the ready flag of P";
+constexpr const char* kDoneP = "spec.yaml:16:5 tell the peer that P has arrived";
+constexpr const char* kMatmulP = "spec.yaml:15:5 matmul of P";
+constexpr const char* kWaitReceiveP = "spec.yaml:16:5 wait until P is received";
+constexpr const char* kAddP = "spec.yaml:16:5 add of P";
+constexpr const char* kWaitSendP = "spec.yaml:16:5 wait until P is sent";
 
 // The buffers that ranks share, with the number of steps in a call: each step has its own flags.
 constexpr hirgen::SharedShape kPSumsShared =
@@ -70,13 +73,13 @@ class MatmulRsRing final : public hirgen::Program {
   const hirgen::StreamMemory& driver_ = peers_.memory();
   bf16* P_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:15:5 P");            // [1, D, kShardM, N]
   bf16* P_sums_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:16:5 P_sums");  // [1, D, kShardM, N]
-  hirgen::MatmulPlan P_s_c_plan_{context_, kPSCShape, kMatmulPSC};
+  hirgen::MatmulPlan P_s_c_plan_{context_, kPSCShape, kMatmulP};
   void* workspace_ = context_.workspace(hirgen::workspace_for(P_s_c_plan_), "spec.yaml:15:5 workspace");
   // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
-  hirgen::Events send_ready_ = context_.events("send_ready", kSend, D * 2);
-  hirgen::Events send_done_ = context_.events("send_done", kSend, D * 2);
-  hirgen::Events wait_receive_ = context_.events("wait_receive", kWaitReceive, D * 2);
+  hirgen::Events send_P_ready_ = context_.events("send_P_ready", kSendP, D * 2);
+  hirgen::Events send_P_done_ = context_.events("send_P_done", kSendP, D * 2);
+  hirgen::Events wait_receive_P_ = context_.events("wait_receive_P", kWaitReceiveP, D * 2);
 };
 
 void MatmulRsRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -87,16 +90,16 @@ void MatmulRsRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const cudaStream_t copy = peers_.copies();
   const int64_t from = (D + rank - 1) % D;
   const int64_t to = (rank + 1) % D;
-  const hirgen::Shared& P_sums_ipc = peers_.begin_call(P_sums_, kPSumsShared);
+  const hirgen::Shared& P_sums_ipc = peers_.share_for_call(P_sums_, kPSumsShared);
 
-  // Ready flags up front, on the copy stream: transfers of peers wait for them.
+  // Reduce-scatter of P over x, into C. Ready flags up front, on the copy stream, as peers wait for them.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
   for (int64_t s = 1; s < D; ++s) {
     for (int64_t c = 0; c < 2; ++c) {
       HG_CHECK(
           driver_.cuStreamWriteValue32(copy, P_sums_ipc.ready_at(from, s * 2 + c), P_sums_ipc.sequence(), 0),
-          kReceive);
+          kReadyP);
     }
   }
 
@@ -105,43 +108,45 @@ void MatmulRsRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     for (int64_t c = 0; c < 2; ++c) {
       // Step 0 has no sum to add to yet.
       if (s != 0) {
-        HG_CHECK(cudaEventRecord(send_ready_[s * 2 + c], caller), kSend);
-        HG_CHECK(cudaStreamWaitEvent(copy, send_ready_[s * 2 + c], 0), kSend);
+        // End of the reduce-scatter of P over x, into C.
+        HG_CHECK(cudaEventRecord(send_P_ready_[s * 2 + c], caller), kSendP);
+        HG_CHECK(cudaStreamWaitEvent(copy, send_P_ready_[s * 2 + c], 0), kSendP);
         HG_CHECK(driver_.cuStreamWaitValue32(copy, P_sums_ipc.ready(s * 2 + c), P_sums_ipc.sequence(),
                                              CU_STREAM_WAIT_VALUE_GEQ),
-                 kSend);
-        HG_CHECK(cudaMemcpyAsync(P_sums_ipc.of<bf16>(to) + (D + rank - s) % D * kShardM * N + c * kChunkM * N,
-                                 P_ + (D + rank - s) % D * kShardM * N + c * kChunkM * N,
-                                 kChunkM * N * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
-                 kSend);
+                 kWaitReadyP);
+        HG_CHECK(cudaMemcpyAsync(P_sums_ipc.of<bf16>(to) + (D + rank - s) % D * kShardM * N + c * kHalfM * N,
+                                 P_ + (D + rank - s) % D * kShardM * N + c * kHalfM * N,
+                                 kHalfM * N * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
+                 kSendP);
         HG_CHECK(
             driver_.cuStreamWriteValue32(copy, P_sums_ipc.done_at(to, s * 2 + c), P_sums_ipc.sequence(), 0),
-            kSend);
-        HG_CHECK(cudaEventRecord(send_done_[s * 2 + c], copy), kSend);
+            kDoneP);
+        HG_CHECK(cudaEventRecord(send_P_done_[s * 2 + c], copy), kSendP);
       }
 
       // The last sum is the local one: the result.
-      // [1, kChunkM, N]
-      bf16* P_s_c = s == D - 1 ? C + c * kChunkM * N : P_ + slice * kShardM * N + c * kChunkM * N;
+      // [1, kHalfM, N]
+      bf16* P_s_c = s == D - 1 ? C + c * kHalfM * N : P_ + slice * kShardM * N + c * kHalfM * N;
 
-      gemm(context_, P_s_c_plan_, A + slice * kShardM * kShardK + c * kChunkM * kShardK, B, P_s_c, workspace_,
-           caller, kMatmulPSC);
+      gemm(context_, P_s_c_plan_, A + slice * kShardM * kShardK + c * kHalfM * kShardK, B, P_s_c, workspace_,
+           caller, kMatmulP);
 
       // What the ranks before have summed.
       if (s != 0) {
+        // End of the reduce-scatter of P over x, into C.
         HG_CHECK(driver_.cuStreamWaitValue32(caller, P_sums_ipc.done(s * 2 + c), P_sums_ipc.sequence(),
                                              CU_STREAM_WAIT_VALUE_GEQ),
-                 kWaitReceive);
-        HG_CHECK(cudaEventRecord(wait_receive_[s * 2 + c], caller), kWaitReceive);  // for the watchdog only
+                 kWaitReceiveP);
+        // for the watchdog only
+        HG_CHECK(cudaEventRecord(wait_receive_P_[s * 2 + c], caller), kWaitReceiveP);
         hirgen::launch_binary(hirgen::BinaryFn::kAdd, P_s_c, P_s_c,
-                              P_sums_ + slice * kShardM * N + c * kChunkM * N, kChunkM * N, caller,
-                              kBinaryPSC);
+                              P_sums_ + slice * kShardM * N + c * kHalfM * N, kHalfM * N, caller, kAddP);
       }
     }
   }
 
   // One stream recorded them all, so the last event implies the earlier ones.
-  HG_CHECK(cudaStreamWaitEvent(caller, send_done_[(D - 1) * 2 + 1], 0), kWaitSend);
+  HG_CHECK(cudaStreamWaitEvent(caller, send_P_done_[(D - 1) * 2 + 1], 0), kWaitSendP);
   context_.call_issued(caller);
 }
 
@@ -167,10 +172,10 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_ring", .spec = "spec.yaml",
-               .digest = "f7fb650b9e17d3f911fbb5c171b78632a149a77f806e8bae7f6612680f362c70", .mesh_size = D,
-               .gemms = {{D * kChunkM * 2, N, kShardK, 1}}, .communications = {"sendrecv x"},
-               .bytes = (D - 1) * kChunkM * N * 4, .largest = "sendrecv", .transport = "ipc-put",
-               .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},
+               .digest = "04a4541da4289348c1e62b4571c2c553f86c921537b6d3d00f6a7dfd1742d3ba", .mesh_size = D,
+               .gemms = {{D * kHalfM * 2, N, kShardK, 1}}, .communications = {"sendrecv x"},
+               .bytes = (D - 1) * kHalfM * N * sizeof(bf16) * 2, .largest = "sendrecv",
+               .transport = "ipc-put", .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference};
   return table;
 }

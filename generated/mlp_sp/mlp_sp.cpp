@@ -45,11 +45,11 @@ constexpr hirgen::MatmulShape kPShape =
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kLayerNormU = "spec.yaml:17:5 layer_norm of U";
-constexpr const char* kGather = "spec.yaml:18:5 gather: Allgather of U";
-constexpr const char* kLinearZ = "spec.yaml:19:5 Linear of Z";
+constexpr const char* kAllgatherU = "spec.yaml:18:5 allgather of U";
+constexpr const char* kLinearZ = "spec.yaml:19:5 linear of Z";
 constexpr const char* kGeluA = "spec.yaml:20:5 gelu of A";
-constexpr const char* kLinearP = "spec.yaml:21:5 Linear of P";
-constexpr const char* kReduceScatter = "spec.yaml:23:5 reduce_scatter: ReduceScatter of R";
+constexpr const char* kLinearP = "spec.yaml:21:5 linear of P";
+constexpr const char* kReduceScatterR = "spec.yaml:23:5 reduce-scatter of R";
 constexpr const char* kAddY = "spec.yaml:24:5 add of Y";
 
 // c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
@@ -73,19 +73,19 @@ class MlpSp final : public hirgen::Program {
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:18:5 mesh world axis x");
   // Buffers. Where several share memory, each has the labels of the first and the last statement that uses
   // it.
-  // [D, kShardM, K], kGather to kLinearZ
+  // [D, kShardM, K], kAllgatherU to kLinearZ
   bf16* U_all_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:18:5 U_all");
   bf16* Z_ = context_.allocate<bf16>(M * kShardN, "spec.yaml:19:5 Z");  // [1, M, kShardN], kLinearZ to kGeluA
-  bf16* U_ = Z_;      // [1, kShardM, K], kLayerNormU to kGather
-  bf16* V_ = Z_;      // [1, kShardM, K], kReduceScatter to kAddY
+  bf16* U_ = Z_;      // [1, kShardM, K], kLayerNormU to kAllgatherU
+  bf16* V_ = Z_;      // [1, kShardM, K], kReduceScatterR to kAddY
   bf16* A_ = Z_;      // [1, M, kShardN], kGeluA to kLinearP
-  bf16* P_ = U_all_;  // [1, M, K], kLinearP to kReduceScatter
+  bf16* P_ = U_all_;  // [1, M, K], kLinearP to kReduceScatterR
   hirgen::MatmulPlan Z_plan_{context_, kZShape, kLinearZ};
   hirgen::MatmulPlan P_plan_{context_, kPShape, kLinearP};
   void* workspace_ = context_.workspace(hirgen::workspace_for(Z_plan_, P_plan_), "spec.yaml:19:5 workspace");
   // The watchdog polls all of these, and names the first one that a stuck program has not reached.
-  hirgen::Events gather_done_ = context_.events("gather_done", kGather, 1);
-  hirgen::Events reduce_scatter_done_ = context_.events("reduce_scatter_done", kReduceScatter, 1);
+  hirgen::Events allgather_U_done_ = context_.events("allgather_U_done", kAllgatherU, 1);
+  hirgen::Events reduce_scatter_R_done_ = context_.events("reduce_scatter_R_done", kReduceScatterR, 1);
 };
 
 void MlpSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -98,14 +98,16 @@ void MlpSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 
   layer_norm(U_, X, gamma, beta, kShardM, caller, kLayerNormU);
 
-  // Moved, so that Reshape is local to a rank.
-  HG_CHECK(ncclAllGather(U_, U_all_, kShardM * K, ncclBfloat16, x_.comm, caller), kGather);
-  HG_CHECK(cudaEventRecord(gather_done_[0], caller), kGather);  // for the watchdog only
+  // Allgather of U over x. Gathered: reshape of G reads the parts of all ranks.
+  HG_CHECK(ncclAllGather(U_, U_all_, kShardM * K, ncclBfloat16, x_.comm, caller), kAllgatherU);
+  HG_CHECK(cudaEventRecord(allgather_U_done_[0], caller), kAllgatherU);  // for the watchdog only
   gemm(context_, Z_plan_, U_all_, W1, Z_, workspace_, caller, kLinearZ);
   gelu(A_, Z_, M * kShardN, caller, kGeluA);
   gemm(context_, P_plan_, A_, W2, P_, workspace_, caller, kLinearP);
-  HG_CHECK(ncclReduceScatter(P_, V_, kShardM * K, ncclBfloat16, ncclSum, x_.comm, caller), kReduceScatter);
-  HG_CHECK(cudaEventRecord(reduce_scatter_done_[0], caller), kReduceScatter);  // for the watchdog only
+
+  // Reduce-scatter of R over x, into V.
+  HG_CHECK(ncclReduceScatter(P_, V_, kShardM * K, ncclBfloat16, ncclSum, x_.comm, caller), kReduceScatterR);
+  HG_CHECK(cudaEventRecord(reduce_scatter_R_done_[0], caller), kReduceScatterR);  // for the watchdog only
   add(Y, X, V_, kShardM * K, caller, kAddY);
   context_.call_issued(caller);
 }
@@ -134,9 +136,9 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) { return std::
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "mlp_sp", .spec = "spec.yaml",
-               .digest = "83a25a4c9f9c6ae57c20d3ddb132356caac7ca5b90bcef138d3afecaed6cd871", .mesh_size = D,
+               .digest = "78759089a1eef5f6fdf6c2fc8e982e0b2daa143d74a1b12973fca383f2c36e9f", .mesh_size = D,
                .gemms = {{M, kShardN, K, 1}, {M, K, kShardN, 1}},
-               .communications = {"allgather x", "reducescatter x"}, .bytes = D * kShardM * K * 2,
+               .communications = {"allgather x", "reducescatter x"}, .bytes = D * kShardM * K * sizeof(bf16),
                .largest = "allgather", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"M", M}, {"K", K}, {"N", N}}},
       .tensors = tensors, .create = create, .reference = reference};

@@ -41,13 +41,13 @@ constexpr hirgen::MatmulShape kPShape =
     {.m = kSliceM, .n = K, .k = kShardN, .transpose_b = true, .dtype = hirgen::DType::kBf16};
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
-constexpr const char* kGather = "spec.yaml:14:5 gather: Allgather of X_s";
-constexpr const char* kWaitGather = "spec.yaml:14:5 Wait(gather)";
-constexpr const char* kLinearZ = "spec.yaml:15:5 Linear of Z_s";
-constexpr const char* kGeluAS = "spec.yaml:16:5 gelu of A_s";
-constexpr const char* kLinearP = "spec.yaml:17:5 Linear of P_s";
-constexpr const char* kReduceScatter = "spec.yaml:19:5 reduce_scatter: ReduceScatter of R_s";
-constexpr const char* kWaitReduceScatter = "spec.yaml:19:5 Wait(reduce_scatter)";
+constexpr const char* kAllgatherX = "spec.yaml:14:5 allgather of X";
+constexpr const char* kWaitAllgatherX = "spec.yaml:14:5 wait for the allgather of X";
+constexpr const char* kLinearZ = "spec.yaml:15:5 linear of Z";
+constexpr const char* kGeluA = "spec.yaml:16:5 gelu of A";
+constexpr const char* kLinearP = "spec.yaml:17:5 linear of P";
+constexpr const char* kReduceScatterR = "spec.yaml:19:5 reduce-scatter of R";
+constexpr const char* kWaitReduceScatterR = "spec.yaml:19:5 wait for the reduce-scatter of R";
 
 // c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
 // operand.
@@ -78,17 +78,17 @@ class MlpTp final : public hirgen::Program {
   // Buffers. Where several share memory, each has the labels of the first and the last statement that uses
   // it.
   bf16* X_all_ = context_.allocate<bf16>(S * D * kShardM * K, "spec.yaml:14:5 X_all");  // [S, D, kShardM, K]
-  // [S, 1, kSliceM, kShardN], kLinearZ to kGeluAS
+  // [S, 1, kSliceM, kShardN], kLinearZ to kGeluA
   bf16* Z_ = context_.allocate<bf16>(S * kSliceM * kShardN, "spec.yaml:15:5 Z");
   bf16* P_ = context_.allocate<bf16>(S * kSliceM * K, "spec.yaml:17:5 P");  // [S, 1, kSliceM, K]
-  bf16* A_ = Z_;  // [S, 1, kSliceM, kShardN], kGeluAS to kLinearP
+  bf16* A_ = Z_;  // [S, 1, kSliceM, kShardN], kGeluA to kLinearP
   hirgen::MatmulPlan Z_plan_{context_, kZShape, kLinearZ};
   hirgen::MatmulPlan P_plan_{context_, kPShape, kLinearP};
   // The watchdog polls all of these, and names the first one that a stuck program has not reached.
-  hirgen::Events gather_ready_ = context_.events("gather_ready", kGather, 1);
-  hirgen::Events gather_done_ = context_.events("gather_done", kGather, S);
-  hirgen::Events reduce_scatter_ready_ = context_.events("reduce_scatter_ready", kReduceScatter, S);
-  hirgen::Events reduce_scatter_done_ = context_.events("reduce_scatter_done", kReduceScatter, S);
+  hirgen::Events allgather_X_ready_ = context_.events("allgather_X_ready", kAllgatherX, 1);
+  hirgen::Events allgather_X_done_ = context_.events("allgather_X_done", kAllgatherX, S);
+  hirgen::Events reduce_scatter_R_ready_ = context_.events("reduce_scatter_R_ready", kReduceScatterR, S);
+  hirgen::Events reduce_scatter_R_done_ = context_.events("reduce_scatter_R_done", kReduceScatterR, S);
 };
 
 void MlpTp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -97,39 +97,41 @@ void MlpTp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const bf16* W2 = static_cast<const bf16*>(tensors[2]);  // [1, K, kShardN]
   bf16* Y = static_cast<bf16*>(tensors[3]);               // [S, 1, kShardM, K]
 
-  HG_CHECK(cudaEventRecord(gather_ready_[0], caller), kGather);
-  HG_CHECK(cudaStreamWaitEvent(x_.stream, gather_ready_[0], 0), kGather);
+  // Allgather of X over x.
+  HG_CHECK(cudaEventRecord(allgather_X_ready_[0], caller), kAllgatherX);
+  HG_CHECK(cudaStreamWaitEvent(x_.stream, allgather_X_ready_[0], 0), kAllgatherX);
 
   // All transfers are issued up front; each statement below waits for its own data only.
   for (int64_t s = 0; s < S; ++s) {
     HG_CHECK(ncclAllGather(X + s * kShardM * K, X_all_ + s * D * kShardM * K, kShardM * K, ncclBfloat16,
                            x_.comm, x_.stream),
-             kGather);
-    HG_CHECK(cudaEventRecord(gather_done_[s], x_.stream), kGather);
+             kAllgatherX);
+    HG_CHECK(cudaEventRecord(allgather_X_done_[s], x_.stream), kAllgatherX);
   }
 
   for (int64_t s = 0; s < S; ++s) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
-    HG_CHECK(cudaStreamWaitEvent(compute, gather_done_[s], 0), kWaitGather);
+    HG_CHECK(cudaStreamWaitEvent(compute, allgather_X_done_[s], 0), kWaitAllgatherX);
     bf16* Z_s = Z_ + s * kSliceM * kShardN;  // [1, kSliceM, kShardN]
     gemm(context_, Z_plan_, X_all_ + s * D * kShardM * K, W1, Z_s, workspaces_[s % kComputeStreams], compute,
          kLinearZ);
     bf16* A_s = A_ + s * kSliceM * kShardN;  // [1, kSliceM, kShardN]
-    gelu(A_s, Z_s, kSliceM * kShardN, compute, kGeluAS);
+    gelu(A_s, Z_s, kSliceM * kShardN, compute, kGeluA);
     gemm(context_, P_plan_, A_s, W2, P_ + s * kSliceM * K, workspaces_[s % kComputeStreams], compute,
          kLinearP);
 
-    // On the stream of the communicator, overlapped with the GEMMs of other iterations.
-    HG_CHECK(cudaEventRecord(reduce_scatter_ready_[s], compute), kReduceScatter);
-    HG_CHECK(cudaStreamWaitEvent(x_.stream, reduce_scatter_ready_[s], 0), kReduceScatter);
+    // Reduce-scatter of R over x, into Y. On the stream of the communicator, overlapped with the GEMMs of
+    // other iterations.
+    HG_CHECK(cudaEventRecord(reduce_scatter_R_ready_[s], compute), kReduceScatterR);
+    HG_CHECK(cudaStreamWaitEvent(x_.stream, reduce_scatter_R_ready_[s], 0), kReduceScatterR);
     HG_CHECK(ncclReduceScatter(P_ + s * kSliceM * K, Y + s * kShardM * K, kShardM * K, ncclBfloat16, ncclSum,
                                x_.comm, x_.stream),
-             kReduceScatter);
-    HG_CHECK(cudaEventRecord(reduce_scatter_done_[s], x_.stream), kReduceScatter);
+             kReduceScatterR);
+    HG_CHECK(cudaEventRecord(reduce_scatter_R_done_[s], x_.stream), kReduceScatterR);
   }
 
   // One stream recorded them all, so the last event implies the earlier ones.
-  HG_CHECK(cudaStreamWaitEvent(caller, reduce_scatter_done_[S - 1], 0), kWaitReduceScatter);
+  HG_CHECK(cudaStreamWaitEvent(caller, reduce_scatter_R_done_[S - 1], 0), kWaitReduceScatterR);
   context_.call_issued(caller);
 }
 
@@ -155,11 +157,11 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) { return std::
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "mlp_tp", .spec = "spec.yaml",
-               .digest = "8e88e04109079c4e20bf0a0e23a03c8075c98e5da5ee9a0d5a3b6f067a3fbbdb", .mesh_size = D,
+               .digest = "f6293ad106303ad639b2594952d53d93922efd3fef01db5e5a62745a8604b173", .mesh_size = D,
                .gemms = {{S * kSliceM, kShardN, K, 1}, {S * kSliceM, K, kShardN, 1}},
-               .communications = {"allgather x", "reducescatter x"}, .bytes = S * D * kShardM * K * 2,
-               .largest = "allgather", .team_size = D, .transport = "nccl",
-               .parameters = {{"D", D}, {"S", S}, {"M", M}, {"K", K}, {"N", N}}},
+               .communications = {"allgather x", "reducescatter x"},
+               .bytes = S * D * kShardM * K * sizeof(bf16), .largest = "allgather", .team_size = D,
+               .transport = "nccl", .parameters = {{"D", D}, {"S", S}, {"M", M}, {"K", K}, {"N", N}}},
       .tensors = tensors, .create = create, .reference = reference};
   return table;
 }

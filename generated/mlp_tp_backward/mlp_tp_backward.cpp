@@ -54,17 +54,17 @@ constexpr hirgen::MatmulShape kDW1Shape =
     {.m = kShardN, .n = K, .k = M, .transpose_a = true, .dtype = hirgen::DType::kBf16};
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
-constexpr const char* kGather = "spec.yaml:17:5 gather: Allgather of dY";
-constexpr const char* kGather2 = "spec.yaml:18:5 gather_2: Allgather of X";
-constexpr const char* kWaitGather = "spec.yaml:17:5 Wait(gather)";
-constexpr const char* kMatmulDA = "spec.yaml:19:5 Matmul of dA";
+constexpr const char* kAllgatherDY = "spec.yaml:17:5 allgather of dY";
+constexpr const char* kAllgatherX = "spec.yaml:18:5 allgather of X";
+constexpr const char* kWaitAllgatherDY = "spec.yaml:17:5 wait for the allgather of dY";
+constexpr const char* kMatmulDA = "spec.yaml:19:5 matmul of dA";
 constexpr const char* kGeluGradMulGeluA = "spec.yaml:22:5 gelu_grad_mul_gelu of A";
-constexpr const char* kMatmulDP = "spec.yaml:27:5 Matmul of dP";
-constexpr const char* kReduceScatter = "spec.yaml:29:5 reduce_scatter: ReduceScatter of dR";
-constexpr const char* kMatmulDW2 = "spec.yaml:24:5 Matmul of dW2";
-constexpr const char* kWaitGather2 = "spec.yaml:18:5 Wait(gather_2)";
-constexpr const char* kMatmulDW1 = "spec.yaml:26:5 Matmul of dW1";
-constexpr const char* kWaitReduceScatter = "spec.yaml:29:5 Wait(reduce_scatter)";
+constexpr const char* kMatmulDP = "spec.yaml:27:5 matmul of dP";
+constexpr const char* kReduceScatterDR = "spec.yaml:29:5 reduce-scatter of dR";
+constexpr const char* kMatmulDW2 = "spec.yaml:24:5 matmul of dW2";
+constexpr const char* kWaitAllgatherX = "spec.yaml:18:5 wait for the allgather of X";
+constexpr const char* kMatmulDW1 = "spec.yaml:26:5 matmul of dW1";
+constexpr const char* kWaitReduceScatterDR = "spec.yaml:29:5 wait for the reduce-scatter of dR";
 
 // c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
 // operand.
@@ -96,11 +96,11 @@ class MlpTpBackward final : public hirgen::Program {
   void* workspace_ = context_.workspace(hirgen::workspace_for(dA_plan_, dP_plan_, dW2_plan_, dW1_plan_),
                                         "spec.yaml:19:5 workspace");
   // The watchdog polls all of these, and names the first one that a stuck program has not reached.
-  hirgen::Events gather_ready_ = context_.events("gather_ready", kGather, 1);
-  hirgen::Events gather_done_ = context_.events("gather_done", kGather, 1);
-  hirgen::Events gather_2_done_ = context_.events("gather_2_done", kGather2, 1);
-  hirgen::Events reduce_scatter_ready_ = context_.events("reduce_scatter_ready", kReduceScatter, 1);
-  hirgen::Events reduce_scatter_done_ = context_.events("reduce_scatter_done", kReduceScatter, 1);
+  hirgen::Events allgather_dY_ready_ = context_.events("allgather_dY_ready", kAllgatherDY, 1);
+  hirgen::Events allgather_dY_done_ = context_.events("allgather_dY_done", kAllgatherDY, 1);
+  hirgen::Events allgather_X_done_ = context_.events("allgather_X_done", kAllgatherX, 1);
+  hirgen::Events reduce_scatter_dR_ready_ = context_.events("reduce_scatter_dR_ready", kReduceScatterDR, 1);
+  hirgen::Events reduce_scatter_dR_done_ = context_.events("reduce_scatter_dR_done", kReduceScatterDR, 1);
 };
 
 void MlpTpBackward::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -115,28 +115,30 @@ void MlpTpBackward::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   bf16* dA = dW1;                                         // until dW1 is written: [1, M, kShardN]
   bf16* A = dW1;                                          // until dW1 is written: [1, M, kShardN]
 
-  // Moved, so that Reshape is local to a rank.
-  HG_CHECK(cudaEventRecord(gather_ready_[0], caller), kGather);
-  HG_CHECK(cudaStreamWaitEvent(x_.stream, gather_ready_[0], 0), kGather);
-  HG_CHECK(ncclAllGather(dY, dY_all_, kShardM * K, ncclBfloat16, x_.comm, x_.stream), kGather);
-  HG_CHECK(cudaEventRecord(gather_done_[0], x_.stream), kGather);
-  HG_CHECK(ncclAllGather(X, X_all_, kShardM * K, ncclBfloat16, x_.comm, x_.stream), kGather2);
-  HG_CHECK(cudaEventRecord(gather_2_done_[0], x_.stream), kGather2);
-  HG_CHECK(cudaStreamWaitEvent(caller, gather_done_[0], 0), kWaitGather);
+  // Allgather of dY over x. Gathered: reshape of G reads the parts of all ranks.
+  HG_CHECK(cudaEventRecord(allgather_dY_ready_[0], caller), kAllgatherDY);
+  HG_CHECK(cudaStreamWaitEvent(x_.stream, allgather_dY_ready_[0], 0), kAllgatherDY);
+  HG_CHECK(ncclAllGather(dY, dY_all_, kShardM * K, ncclBfloat16, x_.comm, x_.stream), kAllgatherDY);
+
+  // Allgather of X over x.
+  HG_CHECK(cudaEventRecord(allgather_dY_done_[0], x_.stream), kAllgatherDY);
+  HG_CHECK(ncclAllGather(X, X_all_, kShardM * K, ncclBfloat16, x_.comm, x_.stream), kAllgatherX);
+  HG_CHECK(cudaEventRecord(allgather_X_done_[0], x_.stream), kAllgatherX);
+  HG_CHECK(cudaStreamWaitEvent(caller, allgather_dY_done_[0], 0), kWaitAllgatherDY);
   gemm(context_, dA_plan_, dY_all_, W2, dA, workspace_, caller, kMatmulDA);
   gelu_grad_mul_gelu(A, dZ_, Z, dA, M * kShardN, caller, kGeluGradMulGeluA);
   gemm(context_, dP_plan_, dZ_, W1, dP_, workspace_, caller, kMatmulDP);
 
-  // Issued ahead, so that the Matmul of dW2 hides it.
-  HG_CHECK(cudaEventRecord(reduce_scatter_ready_[0], caller), kReduceScatter);
-  HG_CHECK(cudaStreamWaitEvent(x_.stream, reduce_scatter_ready_[0], 0), kReduceScatter);
+  // Reduce-scatter of dR over x, into dX. Issued ahead, so that the Matmul of dW2 hides it.
+  HG_CHECK(cudaEventRecord(reduce_scatter_dR_ready_[0], caller), kReduceScatterDR);
+  HG_CHECK(cudaStreamWaitEvent(x_.stream, reduce_scatter_dR_ready_[0], 0), kReduceScatterDR);
   HG_CHECK(ncclReduceScatter(dP_, dX, kShardM * K, ncclBfloat16, ncclSum, x_.comm, x_.stream),
-           kReduceScatter);
-  HG_CHECK(cudaEventRecord(reduce_scatter_done_[0], x_.stream), kReduceScatter);
+           kReduceScatterDR);
+  HG_CHECK(cudaEventRecord(reduce_scatter_dR_done_[0], x_.stream), kReduceScatterDR);
   gemm(context_, dW2_plan_, dY_all_, A, dW2, workspace_, caller, kMatmulDW2);
-  HG_CHECK(cudaStreamWaitEvent(caller, gather_2_done_[0], 0), kWaitGather2);
+  HG_CHECK(cudaStreamWaitEvent(caller, allgather_X_done_[0], 0), kWaitAllgatherX);
   gemm(context_, dW1_plan_, dZ_, X_all_, dW1, workspace_, caller, kMatmulDW1);
-  HG_CHECK(cudaStreamWaitEvent(caller, reduce_scatter_done_[0], 0), kWaitReduceScatter);
+  HG_CHECK(cudaStreamWaitEvent(caller, reduce_scatter_dR_done_[0], 0), kWaitReduceScatterDR);
   context_.call_issued(caller);
 }
 
@@ -172,11 +174,11 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "mlp_tp_backward", .spec = "spec.yaml",
-               .digest = "ebdd3ebf307327da5d2d4a165c0a2b82f0854c6fb733299974b545b7c4da3401", .mesh_size = D,
+               .digest = "062bb4c87095c4844e9577265292458570e6b77cedc3c05ae412d4e04aa7d376", .mesh_size = D,
                .gemms = {{M, kShardN, K, 1}, {M, K, kShardN, 1}, {K, kShardN, M, 1}, {kShardN, K, M, 1}},
                .communications = {"allgather x", "allgather x", "reducescatter x"},
-               .bytes = D * kShardM * K * 2, .largest = "allgather", .team_size = D, .transport = "nccl",
-               .parameters = {{"D", D}, {"M", M}, {"K", K}, {"N", N}}},
+               .bytes = D * kShardM * K * sizeof(bf16), .largest = "allgather", .team_size = D,
+               .transport = "nccl", .parameters = {{"D", D}, {"M", M}, {"K", K}, {"N", N}}},
       .tensors = tensors, .create = create, .reference = reference};
   return table;
 }

@@ -37,13 +37,13 @@ constexpr hirgen::MatmulShape kZShape = {.m = D * C, .n = N, .k = K, .dtype = hi
 constexpr hirgen::MatmulShape kPShape = {.m = D * C, .n = K, .k = N, .dtype = hirgen::DType::kBf16};
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
-constexpr const char* kAllToAll = "spec.yaml:15:5 all_to_all: AllToAll of X_s";
-constexpr const char* kWaitAllToAll = "spec.yaml:15:5 Wait(all_to_all)";
-constexpr const char* kMatmulZ = "spec.yaml:16:5 Matmul of Z_s";
-constexpr const char* kGeluAS = "spec.yaml:17:5 gelu of A_s";
-constexpr const char* kMatmulP = "spec.yaml:18:5 Matmul of P_s";
-constexpr const char* kAllToAll2 = "spec.yaml:19:5 all_to_all_2: AllToAll of P_s";
-constexpr const char* kWaitAllToAll2 = "spec.yaml:19:5 Wait(all_to_all_2)";
+constexpr const char* kAllToAllX = "spec.yaml:15:5 all-to-all of X";
+constexpr const char* kWaitAllToAllX = "spec.yaml:15:5 wait for the all-to-all of X";
+constexpr const char* kMatmulZ = "spec.yaml:16:5 matmul of Z";
+constexpr const char* kGeluA = "spec.yaml:17:5 gelu of A";
+constexpr const char* kMatmulP = "spec.yaml:18:5 matmul of P";
+constexpr const char* kAllToAllP = "spec.yaml:19:5 all-to-all of P";
+constexpr const char* kWaitAllToAllP = "spec.yaml:19:5 wait for the all-to-all of P";
 
 // c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
 // operand.
@@ -74,17 +74,17 @@ class MoeA2a final : public hirgen::Program {
   // Buffers. Where several share memory, each has the labels of the first and the last statement that uses
   // it.
   bf16* T_ = context_.allocate<bf16>(S * D * C * K, "spec.yaml:15:5 T");  // [S, D, 1, C, K]
-  // [S, D, 1, C, N], kMatmulZ to kGeluAS
+  // [S, D, 1, C, N], kMatmulZ to kGeluA
   bf16* Z_ = context_.allocate<bf16>(S * D * C * N, "spec.yaml:16:5 Z");
   bf16* P_ = context_.allocate<bf16>(S * D * C * K, "spec.yaml:18:5 P");  // [S, D, 1, C, K]
-  bf16* A_ = Z_;  // [S, D, 1, C, N], kGeluAS to kMatmulP
+  bf16* A_ = Z_;  // [S, D, 1, C, N], kGeluA to kMatmulP
   hirgen::MatmulPlan Z_plan_{context_, kZShape, kMatmulZ};
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
   // The watchdog polls all of these, and names the first one that a stuck program has not reached.
-  hirgen::Events all_to_all_ready_ = context_.events("all_to_all_ready", kAllToAll, 1);
-  hirgen::Events all_to_all_done_ = context_.events("all_to_all_done", kAllToAll, S);
-  hirgen::Events all_to_all_2_ready_ = context_.events("all_to_all_2_ready", kAllToAll2, S);
-  hirgen::Events all_to_all_2_done_ = context_.events("all_to_all_2_done", kAllToAll2, S);
+  hirgen::Events all_to_all_X_ready_ = context_.events("all_to_all_X_ready", kAllToAllX, 1);
+  hirgen::Events all_to_all_X_done_ = context_.events("all_to_all_X_done", kAllToAllX, S);
+  hirgen::Events all_to_all_P_ready_ = context_.events("all_to_all_P_ready", kAllToAllP, S);
+  hirgen::Events all_to_all_P_done_ = context_.events("all_to_all_P_done", kAllToAllP, S);
 };
 
 void MoeA2a::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -93,51 +93,53 @@ void MoeA2a::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const bf16* W2 = static_cast<const bf16*>(tensors[2]);  // [1, N, K]
   bf16* Y = static_cast<bf16*>(tensors[3]);               // [S, 1, D, C, K]
 
-  HG_CHECK(cudaEventRecord(all_to_all_ready_[0], caller), kAllToAll);
-  HG_CHECK(cudaStreamWaitEvent(x_.stream, all_to_all_ready_[0], 0), kAllToAll);
+  // All-to-all of X over x.
+  HG_CHECK(cudaEventRecord(all_to_all_X_ready_[0], caller), kAllToAllX);
+  HG_CHECK(cudaStreamWaitEvent(x_.stream, all_to_all_X_ready_[0], 0), kAllToAllX);
 
   // All transfers are issued up front; each statement below waits for its own data only.
   for (int64_t s = 0; s < S; ++s) {
-    HG_CHECK(ncclGroupStart(), kAllToAll);
+    HG_CHECK(ncclGroupStart(), kAllToAllX);
     for (int peer = 0; peer < x_.size; ++peer) {
       HG_CHECK(ncclSend(X + s * D * C * K + int64_t{peer} * (C * K), C * K, ncclBfloat16, peer, x_.comm,
                         x_.stream),
-               kAllToAll);
+               kAllToAllX);
       HG_CHECK(ncclRecv(T_ + s * D * C * K + int64_t{peer} * (C * K), C * K, ncclBfloat16, peer, x_.comm,
                         x_.stream),
-               kAllToAll);
+               kAllToAllX);
     }
-    HG_CHECK(ncclGroupEnd(), kAllToAll);
-    HG_CHECK(cudaEventRecord(all_to_all_done_[s], x_.stream), kAllToAll);
+    HG_CHECK(ncclGroupEnd(), kAllToAllX);
+    HG_CHECK(cudaEventRecord(all_to_all_X_done_[s], x_.stream), kAllToAllX);
   }
 
   for (int64_t s = 0; s < S; ++s) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
-    HG_CHECK(cudaStreamWaitEvent(compute, all_to_all_done_[s], 0), kWaitAllToAll);
+    HG_CHECK(cudaStreamWaitEvent(compute, all_to_all_X_done_[s], 0), kWaitAllToAllX);
     bf16* Z_s = Z_ + s * D * C * N;  // [D, 1, C, N]
     gemm(context_, Z_plan_, T_ + s * D * C * K, W1, Z_s, workspaces_[s % kComputeStreams], compute, kMatmulZ);
     bf16* A_s = A_ + s * D * C * N;  // [D, 1, C, N]
-    gelu(A_s, Z_s, D * C * N, compute, kGeluAS);
+    gelu(A_s, Z_s, D * C * N, compute, kGeluA);
     bf16* P_s = P_ + s * D * C * K;  // [D, 1, C, K]
     gemm(context_, P_plan_, A_s, W2, P_s, workspaces_[s % kComputeStreams], compute, kMatmulP);
 
-    // On the stream of the communicator, overlapped with the GEMMs of other iterations.
-    HG_CHECK(cudaEventRecord(all_to_all_2_ready_[s], compute), kAllToAll2);
-    HG_CHECK(cudaStreamWaitEvent(x_.stream, all_to_all_2_ready_[s], 0), kAllToAll2);
-    HG_CHECK(ncclGroupStart(), kAllToAll2);
+    // All-to-all of P over x. On the stream of the communicator, overlapped with the GEMMs of other
+    // iterations.
+    HG_CHECK(cudaEventRecord(all_to_all_P_ready_[s], compute), kAllToAllP);
+    HG_CHECK(cudaStreamWaitEvent(x_.stream, all_to_all_P_ready_[s], 0), kAllToAllP);
+    HG_CHECK(ncclGroupStart(), kAllToAllP);
     for (int peer = 0; peer < x_.size; ++peer) {
       HG_CHECK(ncclSend(P_s + int64_t{peer} * (C * K), C * K, ncclBfloat16, peer, x_.comm, x_.stream),
-               kAllToAll2);
+               kAllToAllP);
       HG_CHECK(ncclRecv(Y + s * D * C * K + int64_t{peer} * (C * K), C * K, ncclBfloat16, peer, x_.comm,
                         x_.stream),
-               kAllToAll2);
+               kAllToAllP);
     }
-    HG_CHECK(ncclGroupEnd(), kAllToAll2);
-    HG_CHECK(cudaEventRecord(all_to_all_2_done_[s], x_.stream), kAllToAll2);
+    HG_CHECK(ncclGroupEnd(), kAllToAllP);
+    HG_CHECK(cudaEventRecord(all_to_all_P_done_[s], x_.stream), kAllToAllP);
   }
 
   // One stream recorded them all, so the last event implies the earlier ones.
-  HG_CHECK(cudaStreamWaitEvent(caller, all_to_all_2_done_[S - 1], 0), kWaitAllToAll2);
+  HG_CHECK(cudaStreamWaitEvent(caller, all_to_all_P_done_[S - 1], 0), kWaitAllToAllP);
   context_.call_issued(caller);
 }
 
@@ -165,9 +167,9 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "moe_a2a", .spec = "spec.yaml",
-               .digest = "7894c382d81dff80dc39773c5508a9c6b1096b2469433513804bda89749da586", .mesh_size = D,
+               .digest = "1640c9bc864e6cc0494d8e0abd9d764d8f3169c23aaef0aef34448102bd0e198", .mesh_size = D,
                .gemms = {{S * D * C, N, K, 1}, {S * D * C, K, N, 1}},
-               .communications = {"alltoall x", "alltoall x"}, .bytes = S * D * C * K * 2,
+               .communications = {"alltoall x", "alltoall x"}, .bytes = S * D * C * K * sizeof(bf16),
                .largest = "alltoall", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"C", C}, {"K", K}, {"N", N}}},
       .tensors = tensors, .create = create, .reference = reference};

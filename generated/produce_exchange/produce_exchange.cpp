@@ -9,7 +9,8 @@
 //   B [DIDx(D), K/D, N] bf16
 //   C [r(D), DIDx(D), M/D, N] bf16
 //
-// Derived: transfers into P_parts from rank to rank by IPC-get, one slice per iteration of s.
+// Derived: reduce-scatter of P over x, into C: transfers into P_parts from rank to rank by IPC-get, one slice
+// per iteration of s.
 // Schedule: pipeline p2p, 2 compute streams, joins after, delay 5 microseconds, via ipc-get, local last.
 #include "produce_exchange.hpp"
 
@@ -34,16 +35,18 @@ const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kPSShape = {.m = kShardM, .n = N, .k = kShardK, .dtype = hirgen::DType::kBf16};
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
-constexpr const char* kStarted = "spec.yaml:16:5 Synchronize(caller)";
+constexpr const char* kStarted = "spec.yaml:16:5 wait for the caller's stream";
 constexpr const char* kDelay = "spec.yaml:16:5 Delay";
-constexpr const char* kMatmulPS = "spec.yaml:16:5 Matmul of P_s";
-constexpr const char* kSend = "spec.yaml:17:5 send: send of P";
+constexpr const char* kMatmulP = "spec.yaml:16:5 matmul of P";
+constexpr const char* kReadyP = "spec.yaml:17:5 let peers read P";
 constexpr const char* kShareP = "spec.yaml:17:5 sharing P with the other ranks";
-constexpr const char* kReceive = "spec.yaml:17:5 receive: receive of P_parts_s";
-constexpr const char* kJoined = "spec.yaml:17:5 Synchronize(worker s % 2)";
-constexpr const char* kWaitReceive = "spec.yaml:17:5 Wait(receive)";
-constexpr const char* kReduceC = "spec.yaml:17:5 Reduce of C";
-constexpr const char* kWaitSend = "spec.yaml:17:5 Wait(send)";
+constexpr const char* kReceiveP = "spec.yaml:17:5 receive P";
+constexpr const char* kWaitReadyP = "spec.yaml:17:5 wait for the ready flag of P";
+constexpr const char* kDoneP = "spec.yaml:17:5 tell the peer that P has been read";
+constexpr const char* kJoined = "spec.yaml:17:5 wait for the compute streams";
+constexpr const char* kWaitReceiveP = "spec.yaml:17:5 wait until P is received";
+constexpr const char* kSumC = "spec.yaml:17:5 sum of C";
+constexpr const char* kWaitReadP = "spec.yaml:17:5 wait until peers have read P";
 
 // The buffers that ranks share, with the number of steps in a call: each step has its own flags.
 constexpr hirgen::SharedShape kPShared =
@@ -79,13 +82,13 @@ class ProduceExchange final : public hirgen::Program {
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
   bf16* P_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:16:5 P");              // [1, D, kShardM, N]
   bf16* P_parts_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:17:5 P_parts");  // [D, 1, kShardM, N]
-  hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kMatmulPS};
+  hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kMatmulP};
   // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
-  hirgen::Events receive_ready_ = context_.events("receive_ready", kReceive, D + 1);
-  hirgen::Events receive_done_ = context_.events("receive_done", kReceive, D + 1);
+  hirgen::Events receive_P_ready_ = context_.events("receive_P_ready", kReceiveP, D + 1);
+  hirgen::Events receive_P_done_ = context_.events("receive_P_done", kReceiveP, D + 1);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
-  hirgen::Events wait_send_ = context_.events("wait_send", kWaitSend, D);
+  hirgen::Events wait_read_P_ = context_.events("wait_read_P", kWaitReadP, D);
 };
 
 void ProduceExchange::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -94,7 +97,7 @@ void ProduceExchange::run(cudaStream_t caller, const std::vector<void*>& tensors
   bf16* C = static_cast<bf16*>(tensors[2]);              // [1, kShardM, N]
   const int64_t rank = context_.rank();
   const cudaStream_t copy = peers_.copies();
-  const hirgen::Shared& P_ipc = peers_.begin_call(P_, kPShared);
+  const hirgen::Shared& P_ipc = peers_.share_for_call(P_, kPShared);
 
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
 
@@ -116,21 +119,23 @@ void ProduceExchange::run(cudaStream_t caller, const std::vector<void*>& tensors
     bf16* P_s = s == D ? P_parts_ + rank * kShardM * N : P_ + to * kShardM * N;  // [1, kShardM, N]
 
     gemm(context_, P_s_plan_, A + to * kShardM * kShardK, B, P_s, workspaces_[s % kComputeStreams], compute,
-         kMatmulPS);
+         kMatmulP);
     if (s != D) {
       const int64_t from = (D + rank - s) % D;
-      HG_CHECK(driver_.cuStreamWriteValue32(compute, P_ipc.ready_at(to, s), P_ipc.sequence(), 0), kSend);
+
+      // Reduce-scatter of P over x, into C.
+      HG_CHECK(driver_.cuStreamWriteValue32(compute, P_ipc.ready_at(to, s), P_ipc.sequence(), 0), kReadyP);
 
       // On the copy stream, overlapped with the GEMMs of other iterations.
-      HG_CHECK(cudaEventRecord(receive_ready_[s], compute), kReceive);
-      HG_CHECK(cudaStreamWaitEvent(copy, receive_ready_[s], 0), kReceive);
+      HG_CHECK(cudaEventRecord(receive_P_ready_[s], compute), kReceiveP);
+      HG_CHECK(cudaStreamWaitEvent(copy, receive_P_ready_[s], 0), kReceiveP);
       HG_CHECK(driver_.cuStreamWaitValue32(copy, P_ipc.ready(s), P_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
-               kReceive);
+               kWaitReadyP);
       HG_CHECK(cudaMemcpyAsync(P_parts_ + from * kShardM * N, P_ipc.of<bf16>(from) + rank * kShardM * N,
                                kShardM * N * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
-               kReceive);
-      HG_CHECK(driver_.cuStreamWriteValue32(copy, P_ipc.done_at(from, s), P_ipc.sequence(), 0), kReceive);
-      HG_CHECK(cudaEventRecord(receive_done_[s], copy), kReceive);
+               kReceiveP);
+      HG_CHECK(driver_.cuStreamWriteValue32(copy, P_ipc.done_at(from, s), P_ipc.sequence(), 0), kDoneP);
+      HG_CHECK(cudaEventRecord(receive_P_done_[s], copy), kReceiveP);
     }
   }
 
@@ -141,15 +146,17 @@ void ProduceExchange::run(cudaStream_t caller, const std::vector<void*>& tensors
   }
 
   // One stream recorded them all, so the last event implies the earlier ones.
-  HG_CHECK(cudaStreamWaitEvent(caller, receive_done_[D - 1], 0), kWaitReceive);
+  HG_CHECK(cudaStreamWaitEvent(caller, receive_P_done_[D - 1], 0), kWaitReceiveP);
 
   // Views are {axes, {extents}, {strides}}.
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, C, {2, {1, kShardM * N}, {0, 1}}, P_parts_,
-                        {2, {D, kShardM * N}, {kShardM * N, 1}}, caller, kReduceC);
+                        {2, {D, kShardM * N}, {kShardM * N, 1}}, caller, kSumC);
+
+  // End of the reduce-scatter of P over x, into C.
   for (int64_t s = 1; s < D; ++s) {
     HG_CHECK(driver_.cuStreamWaitValue32(caller, P_ipc.done(s), P_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
-             kWaitSend);
-    HG_CHECK(cudaEventRecord(wait_send_[s], caller), kWaitSend);  // for the watchdog only
+             kWaitReadP);
+    HG_CHECK(cudaEventRecord(wait_read_P_[s], caller), kWaitReadP);  // for the watchdog only
   }
   context_.call_issued(caller);
 }
@@ -176,9 +183,9 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "produce_exchange", .spec = "spec.yaml",
-               .digest = "fb16db4054c34efbf09f26c127eadb87d6a3b03d69ebd296d6ca00dfd8f61def", .mesh_size = D,
+               .digest = "08544079eee57bfb91a23d7a88364cd131c4d9adf6cac9a2a48d9f259ce3a0bd", .mesh_size = D,
                .gemms = {{D * kShardM, N, kShardK, 1}}, .communications = {"sendrecv x"},
-               .bytes = (D - 1) * kShardM * N * 2, .largest = "sendrecv", .transport = "ipc-get",
+               .bytes = (D - 1) * kShardM * N * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference};
   return table;

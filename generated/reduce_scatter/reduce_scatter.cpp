@@ -26,8 +26,8 @@ constexpr int64_t kShardM = M / (S * D);
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
-constexpr const char* kReduceScatter = "spec.yaml:11:5 reduce_scatter: ReduceScatter of A_s";
-constexpr const char* kWaitReduceScatter = "spec.yaml:11:5 Wait(reduce_scatter)";
+constexpr const char* kReduceScatterA = "spec.yaml:11:5 reduce-scatter of A";
+constexpr const char* kWaitReduceScatterA = "spec.yaml:11:5 wait for the reduce-scatter of A";
 
 /// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
 /// issues work.
@@ -40,27 +40,28 @@ class ReduceScatter final : public hirgen::Program {
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:11:5 mesh world axis x");
   // The watchdog polls all of these, and names the first one that a stuck program has not reached.
-  hirgen::Events reduce_scatter_ready_ = context_.events("reduce_scatter_ready", kReduceScatter, 1);
-  hirgen::Events reduce_scatter_done_ = context_.events("reduce_scatter_done", kReduceScatter, S);
+  hirgen::Events reduce_scatter_A_ready_ = context_.events("reduce_scatter_A_ready", kReduceScatterA, 1);
+  hirgen::Events reduce_scatter_A_done_ = context_.events("reduce_scatter_A_done", kReduceScatterA, S);
 };
 
 void ReduceScatter::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const bf16* A = static_cast<const bf16*>(tensors[0]);  // [S, 1, D, kShardM, N]
   bf16* C = static_cast<bf16*>(tensors[1]);              // [S, 1, kShardM, N]
 
-  HG_CHECK(cudaEventRecord(reduce_scatter_ready_[0], caller), kReduceScatter);
-  HG_CHECK(cudaStreamWaitEvent(x_.stream, reduce_scatter_ready_[0], 0), kReduceScatter);
+  // Reduce-scatter of A over x, into C.
+  HG_CHECK(cudaEventRecord(reduce_scatter_A_ready_[0], caller), kReduceScatterA);
+  HG_CHECK(cudaStreamWaitEvent(x_.stream, reduce_scatter_A_ready_[0], 0), kReduceScatterA);
 
   // All transfers are issued up front; each statement below waits for its own data only.
   for (int64_t s = 0; s < S; ++s) {
     HG_CHECK(ncclReduceScatter(A + s * D * kShardM * N, C + s * kShardM * N, kShardM * N, ncclBfloat16,
                                ncclSum, x_.comm, x_.stream),
-             kReduceScatter);
-    HG_CHECK(cudaEventRecord(reduce_scatter_done_[s], x_.stream), kReduceScatter);
+             kReduceScatterA);
+    HG_CHECK(cudaEventRecord(reduce_scatter_A_done_[s], x_.stream), kReduceScatterA);
   }
 
   // One stream recorded them all, so the last event implies the earlier ones.
-  HG_CHECK(cudaStreamWaitEvent(caller, reduce_scatter_done_[S - 1], 0), kWaitReduceScatter);
+  HG_CHECK(cudaStreamWaitEvent(caller, reduce_scatter_A_done_[S - 1], 0), kWaitReduceScatterA);
   context_.call_issued(caller);
 }
 
@@ -84,10 +85,10 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "reduce_scatter", .spec = "spec.yaml",
-               .digest = "d5ca670d485db2477f4743dfbf55e6e97297139cd249ba4cf2e2565bfcda61b4", .mesh_size = D,
-               .gemms = {}, .communications = {"reducescatter x"}, .bytes = S * D * kShardM * N * 2,
-               .largest = "reducescatter", .team_size = D, .transport = "nccl",
-               .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}}},
+               .digest = "02ab361c592bd9a8e1cc9a0bb4fdddd482f19e6dc97831b9c173ab220c508165", .mesh_size = D,
+               .gemms = {}, .communications = {"reducescatter x"},
+               .bytes = S * D * kShardM * N * sizeof(bf16), .largest = "reducescatter", .team_size = D,
+               .transport = "nccl", .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}}},
       .tensors = tensors, .create = create, .reference = reference};
   return table;
 }

@@ -41,15 +41,15 @@ constexpr hirgen::MatmulShape kPShape = {.m = kSliceM, .n = K, .k = kShardN, .dt
 constexpr hirgen::MatmulShape kZShape = {.m = kSliceM, .n = kShardN, .k = K, .dtype = hirgen::DType::kBf16};
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
-constexpr const char* kStarted = "spec.yaml:17:5 Synchronize(caller)";
-constexpr const char* kMatmulP = "spec.yaml:17:5 Matmul of P_s";
-constexpr const char* kReduceScatter = "spec.yaml:19:5 reduce_scatter: ReduceScatter of R_s";
-constexpr const char* kWaitReduceScatter = "spec.yaml:19:5 Wait(reduce_scatter)";
-constexpr const char* kLayerNormUS = "spec.yaml:20:5 layer_norm of U_s";
-constexpr const char* kGather = "spec.yaml:21:5 gather: Allgather of U_s";
-constexpr const char* kWaitGather = "spec.yaml:21:5 Wait(gather)";
-constexpr const char* kMatmulZ = "spec.yaml:22:5 Matmul of Z_s";
-constexpr const char* kJoined = "spec.yaml:22:5 Synchronize(worker s % 4)";
+constexpr const char* kStarted = "spec.yaml:17:5 wait for the caller's stream";
+constexpr const char* kMatmulP = "spec.yaml:17:5 matmul of P";
+constexpr const char* kReduceScatterR = "spec.yaml:19:5 reduce-scatter of R";
+constexpr const char* kWaitReduceScatterR = "spec.yaml:19:5 wait for the reduce-scatter of R";
+constexpr const char* kLayerNormU = "spec.yaml:20:5 layer_norm of U";
+constexpr const char* kAllgatherU = "spec.yaml:21:5 allgather of U";
+constexpr const char* kWaitAllgatherU = "spec.yaml:21:5 wait for the allgather of U";
+constexpr const char* kMatmulZ = "spec.yaml:22:5 matmul of Z";
+constexpr const char* kJoined = "spec.yaml:22:5 wait for the compute streams";
 
 // c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
 // operand.
@@ -85,10 +85,10 @@ class RsNormAg final : public hirgen::Program {
   hirgen::MatmulPlan Z_plan_{context_, kZShape, kMatmulZ};
   // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
-  hirgen::Events reduce_scatter_ready_ = context_.events("reduce_scatter_ready", kReduceScatter, S);
-  hirgen::Events reduce_scatter_done_ = context_.events("reduce_scatter_done", kReduceScatter, S);
-  hirgen::Events gather_ready_ = context_.events("gather_ready", kGather, S);
-  hirgen::Events gather_done_ = context_.events("gather_done", kGather, S);
+  hirgen::Events reduce_scatter_R_ready_ = context_.events("reduce_scatter_R_ready", kReduceScatterR, S);
+  hirgen::Events reduce_scatter_R_done_ = context_.events("reduce_scatter_R_done", kReduceScatterR, S);
+  hirgen::Events allgather_U_ready_ = context_.events("allgather_U_ready", kAllgatherU, S);
+  hirgen::Events allgather_U_done_ = context_.events("allgather_U_done", kAllgatherU, S);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
 };
 
@@ -113,24 +113,26 @@ void RsNormAg::run(cudaStream_t caller, const std::vector<void*>& tensors) {
          workspaces_[s % kComputeStreams], compute, kMatmulP);
     bf16* V_s = V_ + s * kShardM * K;  // [1, kShardM, K]
 
-    // On the stream of the communicator, overlapped with the GEMMs of other iterations.
-    HG_CHECK(cudaEventRecord(reduce_scatter_ready_[s], compute), kReduceScatter);
-    HG_CHECK(cudaStreamWaitEvent(x_.stream, reduce_scatter_ready_[s], 0), kReduceScatter);
+    // Reduce-scatter of R over x, into V. On the stream of the communicator, overlapped with the GEMMs of
+    // other iterations.
+    HG_CHECK(cudaEventRecord(reduce_scatter_R_ready_[s], compute), kReduceScatterR);
+    HG_CHECK(cudaStreamWaitEvent(x_.stream, reduce_scatter_R_ready_[s], 0), kReduceScatterR);
     HG_CHECK(
         ncclReduceScatter(P_ + s * kSliceM * K, V_s, kShardM * K, ncclBfloat16, ncclSum, x_.comm, x_.stream),
-        kReduceScatter);
-    HG_CHECK(cudaEventRecord(reduce_scatter_done_[s], x_.stream), kReduceScatter);
-    HG_CHECK(cudaStreamWaitEvent(compute, reduce_scatter_done_[s], 0), kWaitReduceScatter);
+        kReduceScatterR);
+    HG_CHECK(cudaEventRecord(reduce_scatter_R_done_[s], x_.stream), kReduceScatterR);
+    HG_CHECK(cudaStreamWaitEvent(compute, reduce_scatter_R_done_[s], 0), kWaitReduceScatterR);
     bf16* U_s = U_ + s * kShardM * K;  // [1, kShardM, K]
-    layer_norm(U_s, V_s, gamma, beta, kShardM, compute, kLayerNormUS);
+    layer_norm(U_s, V_s, gamma, beta, kShardM, compute, kLayerNormU);
 
-    // On the stream of the communicator, overlapped with the GEMMs of other iterations.
-    HG_CHECK(cudaEventRecord(gather_ready_[s], compute), kGather);
-    HG_CHECK(cudaStreamWaitEvent(x_.stream, gather_ready_[s], 0), kGather);
+    // Allgather of U over x. On the stream of the communicator, overlapped with the GEMMs of other
+    // iterations.
+    HG_CHECK(cudaEventRecord(allgather_U_ready_[s], compute), kAllgatherU);
+    HG_CHECK(cudaStreamWaitEvent(x_.stream, allgather_U_ready_[s], 0), kAllgatherU);
     HG_CHECK(ncclAllGather(U_s, U_all_ + s * D * kShardM * K, kShardM * K, ncclBfloat16, x_.comm, x_.stream),
-             kGather);
-    HG_CHECK(cudaEventRecord(gather_done_[s], x_.stream), kGather);
-    HG_CHECK(cudaStreamWaitEvent(compute, gather_done_[s], 0), kWaitGather);
+             kAllgatherU);
+    HG_CHECK(cudaEventRecord(allgather_U_done_[s], x_.stream), kAllgatherU);
+    HG_CHECK(cudaStreamWaitEvent(compute, allgather_U_done_[s], 0), kWaitAllgatherU);
     gemm(context_, Z_plan_, U_all_ + s * D * kShardM * K, W2, Z + s * kSliceM * kShardN,
          workspaces_[s % kComputeStreams], compute, kMatmulZ);
   }
@@ -169,11 +171,11 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "rs_norm_ag", .spec = "spec.yaml",
-               .digest = "e4aaba0af7d18c733bfec5f031288eb7d40fe2396840b52b47b79b81cef0c487", .mesh_size = D,
+               .digest = "b69c31109783b4609d33650b0da9dccfecd5bc61ac52d33dcb92b9456b78ac33", .mesh_size = D,
                .gemms = {{S * kSliceM, K, kShardN, 1}, {S * kSliceM, kShardN, K, 1}},
-               .communications = {"reducescatter x", "allgather x"}, .bytes = S * D * kShardM * K * 2,
-               .largest = "reducescatter", .team_size = D, .transport = "nccl",
-               .parameters = {{"D", D}, {"S", S}, {"M", M}, {"K", K}, {"N", N}}},
+               .communications = {"reducescatter x", "allgather x"},
+               .bytes = S * D * kShardM * K * sizeof(bf16), .largest = "reducescatter", .team_size = D,
+               .transport = "nccl", .parameters = {{"D", D}, {"S", S}, {"M", M}, {"K", K}, {"N", N}}},
       .tensors = tensors, .create = create, .reference = reference};
   return table;
 }

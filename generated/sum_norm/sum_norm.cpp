@@ -13,7 +13,8 @@
 //   X1 [M, N] bf16
 //   Y [M, N] bf16
 //
-// Derived: transfers into P_parts from rank to rank by IPC-put, one slice per iteration of s.
+// Derived: allreduce of P over x, into S: transfers into P_parts from rank to rank by IPC-put, one slice per
+// iteration of s.
 // Schedule: pipeline p2p, computes on the caller's stream, replayed as a CUDA graph, via ipc-put, fuse
 // exchange, copy sm, signals batched.
 #include "sum_norm.hpp"
@@ -40,7 +41,7 @@ const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kPPartsShape = {.m = M, .n = N, .k = kShardK, .dtype = hirgen::DType::kBf16};
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
-constexpr const char* kMatmulPParts = "spec.yaml:16:5 Matmul of P";
+constexpr const char* kMatmulP = "spec.yaml:16:5 matmul of P";
 constexpr const char* kSharePParts = "spec.yaml:17:5 sharing P_parts with the other ranks";
 constexpr const char* kSumAddRmsNormY = "spec.yaml:19:5 sum_add_rms_norm of Y";
 
@@ -73,7 +74,7 @@ class SumNorm final : public hirgen::Program {
   hirgen::Peers peers_{context_, "spec.yaml sum_norm"};  // memory that ranks share
   hirgen::GraphCache graphs_ = hirgen::GraphCache("spec.yaml sum_norm");
   bf16* P_parts_ = context_.allocate<bf16>(2 * (D * M * N), "spec.yaml:17:5 P_parts");  // [2, D, M, N]
-  hirgen::MatmulPlan P_parts_plan_{context_, kPPartsShape, kMatmulPParts};
+  hirgen::MatmulPlan P_parts_plan_{context_, kPPartsShape, kMatmulP};
   void* workspace_ = context_.workspace(hirgen::workspace_for(P_parts_plan_), "spec.yaml:16:5 workspace");
 };
 
@@ -92,15 +93,16 @@ void SumNorm::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
   bf16* X1 = static_cast<bf16*>(tensors[4]);                 // [M, N]
   bf16* Y = static_cast<bf16*>(tensors[5]);                  // [M, N]
   const int64_t rank = context_.rank();
-  const hirgen::Shared& P_parts_ipc = peers_.begin_captured(P_parts_, kPPartsShared, caller);
+  const hirgen::Shared& P_parts_ipc = peers_.share_for_graph(P_parts_, kPPartsShared, caller);
 
-  // Made where the shards of the other ranks arrive.
+  // Computed in place: this rank's slice of the gathered tensor.
   bf16* P = P_parts_ + rank * M * N;  // [1, M, N]
 
-  gemm(context_, P_parts_plan_, A, W, P, workspace_, caller, kMatmulPParts);
+  gemm(context_, P_parts_plan_, A, W, P, workspace_, caller, kMatmulP);
 
   // Each block of the kernel sends its rows to the other ranks, and waits for theirs.
   hirgen::RowExchange P_parts_rows(P_parts_ipc, 4096 * sizeof(bf16));
+  // Allreduce of P over x, into S.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     P_parts_rows.announce(from, s);
@@ -144,10 +146,10 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "sum_norm", .spec = "spec.yaml",
-               .digest = "4ab878135a5a792b762785ca58f342a563b069959056329f82903c981e77c680", .mesh_size = D,
-               .gemms = {{M, N, kShardK, 1}}, .communications = {"sendrecv x"}, .bytes = (D - 1) * M * N * 2,
-               .largest = "sendrecv", .transport = "ipc-put", .graph = true,
-               .parameters = {{"D", D}, {"M", M}, {"K", K}, {"N", N}}},
+               .digest = "e4388730314665ddf6c7442684c4c3cc2cf7f2e740816588420b27256119dcc0", .mesh_size = D,
+               .gemms = {{M, N, kShardK, 1}}, .communications = {"sendrecv x"},
+               .bytes = (D - 1) * M * N * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-put",
+               .graph = true, .parameters = {{"D", D}, {"M", M}, {"K", K}, {"N", N}}},
       .tensors = tensors, .create = create, .reference = reference};
   return table;
 }

@@ -16,8 +16,10 @@
 //   W2 [DIDx(D), N/D, K] bf16
 //   Y [DIDx(D), r(D), M/D, K] bf16
 //
-// Derived: transfers into U from rank to rank by IPC-put, one slice per iteration of s.
-// Derived: transfers into P_parts from rank to rank by IPC-put, one slice per iteration of s.
+// Derived: allgather of G over x: transfers into U from rank to rank by IPC-put, one slice per iteration of
+// s.
+// Derived: reduce-scatter of P over x, into Y: transfers into P_parts from rank to rank by IPC-put, one slice
+// per iteration of s.
 // Schedule: pipeline p2p, 2 compute streams, via ipc-put, steps bracket, split 2, signals batched.
 #include "swiglu_p2p.hpp"
 
@@ -36,29 +38,33 @@ using bf16 = __nv_bfloat16;
 
 // The parameters that this program was generated for, and extents of one rank.
 constexpr int64_t D = 8, M = 8192, K = 4096, N = 14336;
-constexpr int64_t kShardM = M / D, kShardN = N / D, kChunkM = kShardM / 2;
+constexpr int64_t kShardM = M / D, kShardN = N / D, kHalfM = kShardM / 2;
 constexpr int kComputeStreams = 2;
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
-constexpr hirgen::MatmulShape kZgShape = {.m = kChunkM, .n = kShardN, .k = K, .dtype = hirgen::DType::kBf16};
-constexpr hirgen::MatmulShape kPSCShape = {.m = kChunkM, .n = K, .k = kShardN, .dtype = hirgen::DType::kBf16};
+constexpr hirgen::MatmulShape kZgShape = {.m = kHalfM, .n = kShardN, .k = K, .dtype = hirgen::DType::kBf16};
+constexpr hirgen::MatmulShape kPSCShape = {.m = kHalfM, .n = K, .k = kShardN, .dtype = hirgen::DType::kBf16};
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
-constexpr const char* kStarted = "spec.yaml:19:5 Synchronize(caller)";
-constexpr const char* kReceive = "spec.yaml:19:5 receive: receive of U";
+constexpr const char* kStarted = "spec.yaml:19:5 wait for the caller's stream";
+constexpr const char* kReadyG = "spec.yaml:19:5 let peers write G";
 constexpr const char* kShareU = "spec.yaml:19:5 sharing U with the other ranks";
 constexpr const char* kSharePParts = "spec.yaml:25:5 sharing P_parts with the other ranks";
-constexpr const char* kSend = "spec.yaml:19:5 send: send of G_s_2_c";
-constexpr const char* kWaitReceive = "spec.yaml:19:5 Wait(receive)";
-constexpr const char* kMatmulZg = "spec.yaml:20:5 Matmul of Zg_s_c";
-constexpr const char* kMatmulZu = "spec.yaml:21:5 Matmul of Zu_s_c";
-constexpr const char* kSiluMulASC = "spec.yaml:23:5 silu_mul of A_s_c";
-constexpr const char* kMatmulPSC = "spec.yaml:24:5 Matmul of P_s_c";
-constexpr const char* kSend2 = "spec.yaml:25:5 send_2: send of P_s_2_c";
-constexpr const char* kJoined = "spec.yaml:25:5 Synchronize(worker s % 2)";
-constexpr const char* kWaitReceive2 = "spec.yaml:25:5 Wait(receive_2)";
-constexpr const char* kReduceY = "spec.yaml:25:5 Reduce of Y";
-constexpr const char* kWaitSend2 = "spec.yaml:25:5 Wait(send_2)";
+constexpr const char* kSendG = "spec.yaml:19:5 send G";
+constexpr const char* kWaitReadyG = "spec.yaml:19:5 wait for the ready flag of G";
+constexpr const char* kDoneG = "spec.yaml:19:5 tell the peer that G has arrived";
+constexpr const char* kWaitReceiveG = "spec.yaml:19:5 wait until G is received";
+constexpr const char* kMatmulZg = "spec.yaml:20:5 matmul of Zg";
+constexpr const char* kMatmulZu = "spec.yaml:21:5 matmul of Zu";
+constexpr const char* kSiluMulA = "spec.yaml:23:5 silu_mul of A";
+constexpr const char* kMatmulP = "spec.yaml:24:5 matmul of P";
+constexpr const char* kSendP = "spec.yaml:25:5 send P";
+constexpr const char* kWaitReadyP = "spec.yaml:25:5 wait for the ready flag of P";
+constexpr const char* kDoneP = "spec.yaml:25:5 tell the peer that P has arrived";
+constexpr const char* kJoined = "spec.yaml:25:5 wait for the compute streams";
+constexpr const char* kWaitReceiveP = "spec.yaml:25:5 wait until P is received";
+constexpr const char* kSumY = "spec.yaml:25:5 sum of Y";
+constexpr const char* kWaitSendP = "spec.yaml:25:5 wait until P is sent";
 
 // The buffers that ranks share, with the number of steps in a call: each step has its own flags.
 constexpr hirgen::SharedShape kUShared =
@@ -99,23 +105,23 @@ class SwigluP2p final : public hirgen::Program {
   // Buffers. Where several share memory, each has the labels of the first and the last statement that uses
   // it.
   bf16* U_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:19:5 U");  // [D, 1, kShardM, K]
-  // [D, 1, kShardM, kShardN], kMatmulZg to kSiluMulASC
+  // [D, 1, kShardM, kShardN], kMatmulZg to kSiluMulA
   bf16* Zg_ = context_.allocate<bf16>(D * kShardM * kShardN, "spec.yaml:20:5 Zg");
   // [D, 1, kShardM, kShardN]
   bf16* Zu_ = context_.allocate<bf16>(D * kShardM * kShardN, "spec.yaml:21:5 Zu");
   bf16* P_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:24:5 P");              // [D, 1, kShardM, K]
   bf16* P_parts_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:25:5 P_parts");  // [1, D, kShardM, K]
-  bf16* A_ = Zg_;  // [D, 1, kShardM, kShardN], kSiluMulASC to kMatmulPSC
+  bf16* A_ = Zg_;  // [D, 1, kShardM, kShardN], kSiluMulA to kMatmulP
   hirgen::MatmulPlan Zg_plan_{context_, kZgShape, kMatmulZg};
   hirgen::MatmulPlan Zu_plan_{context_, kZgShape, kMatmulZu};
-  hirgen::MatmulPlan P_s_c_plan_{context_, kPSCShape, kMatmulPSC};
+  hirgen::MatmulPlan P_s_c_plan_{context_, kPSCShape, kMatmulP};
   // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
-  hirgen::Events wait_receive_ = context_.events("wait_receive", kWaitReceive, 2 * D + 1);
-  hirgen::Events send_2_ready_ = context_.events("send_2_ready", kSend2, 2 * D + 1);
-  hirgen::Events send_2_done_ = context_.events("send_2_done", kSend2, 2 * D + 1);
+  hirgen::Events wait_receive_G_ = context_.events("wait_receive_G", kWaitReceiveG, 2 * D + 1);
+  hirgen::Events send_P_ready_ = context_.events("send_P_ready", kSendP, 2 * D + 1);
+  hirgen::Events send_P_done_ = context_.events("send_P_done", kSendP, 2 * D + 1);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
-  hirgen::Events wait_receive_2_ = context_.events("wait_receive_2", kWaitReceive2, 1);
+  hirgen::Events wait_receive_P_ = context_.events("wait_receive_P", kWaitReceiveP, 1);
 };
 
 void SwigluP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -126,10 +132,11 @@ void SwigluP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   bf16* Y = static_cast<bf16*>(tensors[4]);               // [1, kShardM, K]
   const int64_t rank = context_.rank();
   const cudaStream_t copy = peers_.copies();
-  const hirgen::Shared& U_ipc = peers_.begin_call(U_, kUShared);
-  const hirgen::Shared& P_parts_ipc = peers_.begin_call(P_parts_, kPPartsShared);
+  const hirgen::Shared& U_ipc = peers_.share_for_call(U_, kUShared);
+  const hirgen::Shared& P_parts_ipc = peers_.share_for_call(P_parts_, kPPartsShared);
 
-  // All transfers are issued up front, on a stream of their own.
+  // Allgather of G over x; reduce-scatter of P over x, into Y. All transfers are issued up front, on a stream
+  // of their own.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
   hirgen::MemOpBatch ready_flags(hirgen::FlagUse::kWrite, driver_);
@@ -139,16 +146,18 @@ void SwigluP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     ready_flags.add(U_ipc.ready_at(from, s), U_ipc.sequence_number());
     ready_flags.add(P_parts_ipc.ready_at(from2, s), P_parts_ipc.sequence_number());
   }
-  ready_flags.submit(copy, kReceive);
+  ready_flags.submit(copy, kReadyG);
+
+  // Allgather of G over x.
   for (int64_t s = 2; s < 2 * D; ++s) {
     const int64_t to = (D + rank - s / 2) % D;
     HG_CHECK(driver_.cuStreamWaitValue32(copy, U_ipc.ready(s), U_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
-             kSend);
+             kWaitReadyG);
     HG_CHECK(
-        cudaMemcpyAsync(U_ipc.of<bf16>(to) + (to + s / 2) % D * kShardM * K + s % 2 * kChunkM * K,
-                        X + s % 2 * kChunkM * K, kChunkM * K * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
-        kSend);
-    HG_CHECK(driver_.cuStreamWriteValue32(copy, U_ipc.done_at(to, s), U_ipc.sequence(), 0), kSend);
+        cudaMemcpyAsync(U_ipc.of<bf16>(to) + (to + s / 2) % D * kShardM * K + s % 2 * kHalfM * K,
+                        X + s % 2 * kHalfM * K, kHalfM * K * sizeof(bf16), cudaMemcpyDeviceToDevice, copy),
+        kSendG);
+    HG_CHECK(driver_.cuStreamWriteValue32(copy, U_ipc.done_at(to, s), U_ipc.sequence(), 0), kDoneG);
   }
 
   // All compute streams wait for the caller.
@@ -158,41 +167,43 @@ void SwigluP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 
   for (int64_t s = 1; s < 2 * D + 1; ++s) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
-    const int64_t to = (rank + s / 2) % D;
+    const int64_t partner = (rank + s / 2) % D;
     if (s / 2 % D != 0) {
+      // End of the allgather of G over x.
       HG_CHECK(
           driver_.cuStreamWaitValue32(compute, U_ipc.done(s), U_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
-          kWaitReceive);
-      HG_CHECK(cudaEventRecord(wait_receive_[s], compute), kWaitReceive);  // for the watchdog only
+          kWaitReceiveG);
+      HG_CHECK(cudaEventRecord(wait_receive_G_[s], compute), kWaitReceiveG);  // for the watchdog only
     }
 
     // Step 0 is the local shard.
-    const bf16* G_s_c = s / 2 % D == 0 ? X + s % 2 * kChunkM * K
-                                       : U_ + to * kShardM * K + s % 2 * kChunkM * K;  // [1, kChunkM, K]
-    bf16* Zg_s_c = Zg_ + to * kShardM * kShardN + s % 2 * kChunkM * kShardN;  // [1, kChunkM, kShardN]
+    const bf16* G_s_c = s / 2 % D == 0 ? X + s % 2 * kHalfM * K
+                                       : U_ + partner * kShardM * K + s % 2 * kHalfM * K;  // [1, kHalfM, K]
+    bf16* Zg_s_c = Zg_ + partner * kShardM * kShardN + s % 2 * kHalfM * kShardN;  // [1, kHalfM, kShardN]
     gemm(context_, Zg_plan_, G_s_c, Wg, Zg_s_c, workspaces_[s % kComputeStreams], compute, kMatmulZg);
-    bf16* Zu_s_c = Zu_ + to * kShardM * kShardN + s % 2 * kChunkM * kShardN;  // [1, kChunkM, kShardN]
+    bf16* Zu_s_c = Zu_ + partner * kShardM * kShardN + s % 2 * kHalfM * kShardN;  // [1, kHalfM, kShardN]
     gemm(context_, Zu_plan_, G_s_c, Wu, Zu_s_c, workspaces_[s % kComputeStreams], compute, kMatmulZu);
-    bf16* A_s_c = A_ + to * kShardM * kShardN + s % 2 * kChunkM * kShardN;  // [1, kChunkM, kShardN]
-    silu_mul(A_s_c, Zg_s_c, Zu_s_c, kChunkM * kShardN, compute, kSiluMulASC);
-    bf16* P_s_c = s / 2 % D == 0 ? P_parts_ + rank * kShardM * K + s % 2 * kChunkM * K
-                                 : P_ + to * kShardM * K + s % 2 * kChunkM * K;  // [1, kChunkM, K]
-    gemm(context_, P_s_c_plan_, A_s_c, W2, P_s_c, workspaces_[s % kComputeStreams], compute, kMatmulPSC);
+    bf16* A_s_c = A_ + partner * kShardM * kShardN + s % 2 * kHalfM * kShardN;  // [1, kHalfM, kShardN]
+    silu_mul(A_s_c, Zg_s_c, Zu_s_c, kHalfM * kShardN, compute, kSiluMulA);
+    bf16* P_s_c = s / 2 % D == 0 ? P_parts_ + rank * kShardM * K + s % 2 * kHalfM * K
+                                 : P_ + partner * kShardM * K + s % 2 * kHalfM * K;  // [1, kHalfM, K]
+    gemm(context_, P_s_c_plan_, A_s_c, W2, P_s_c, workspaces_[s % kComputeStreams], compute, kMatmulP);
     if (s / 2 % D != 0) {
-      // On the copy stream, overlapped with the GEMMs of other iterations.
-      HG_CHECK(cudaEventRecord(send_2_ready_[s], compute), kSend2);
-      HG_CHECK(cudaStreamWaitEvent(copy, send_2_ready_[s], 0), kSend2);
+      // End of the reduce-scatter of P over x, into Y. On the copy stream, overlapped with the GEMMs of other
+      // iterations.
+      HG_CHECK(cudaEventRecord(send_P_ready_[s], compute), kSendP);
+      HG_CHECK(cudaStreamWaitEvent(copy, send_P_ready_[s], 0), kSendP);
       HG_CHECK(driver_.cuStreamWaitValue32(copy, P_parts_ipc.ready(s), P_parts_ipc.sequence(),
                                            CU_STREAM_WAIT_VALUE_GEQ),
-               kSend2);
-      HG_CHECK(
-          cudaMemcpyAsync(P_parts_ipc.of<bf16>(to) + (D + to - s / 2) % D * kShardM * K + s % 2 * kChunkM * K,
-                          P_ + to * kShardM * K + s % 2 * kChunkM * K, kChunkM * K * sizeof(bf16),
-                          cudaMemcpyDeviceToDevice, copy),
-          kSend2);
-      HG_CHECK(driver_.cuStreamWriteValue32(copy, P_parts_ipc.done_at(to, s), P_parts_ipc.sequence(), 0),
-               kSend2);
-      HG_CHECK(cudaEventRecord(send_2_done_[s], copy), kSend2);
+               kWaitReadyP);
+      HG_CHECK(cudaMemcpyAsync(P_parts_ipc.of<bf16>(
+                                   partner) + (D + partner - s / 2) % D * kShardM * K + s % 2 * kHalfM * K,
+                               P_ + partner * kShardM * K + s % 2 * kHalfM * K, kHalfM * K * sizeof(bf16),
+                               cudaMemcpyDeviceToDevice, copy),
+               kSendP);
+      HG_CHECK(driver_.cuStreamWriteValue32(copy, P_parts_ipc.done_at(partner, s), P_parts_ipc.sequence(), 0),
+               kDoneP);
+      HG_CHECK(cudaEventRecord(send_P_done_[s], copy), kSendP);
     }
   }
 
@@ -202,19 +213,20 @@ void SwigluP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[s], 0), kJoined);
   }
 
+  // End of the reduce-scatter of P over x, into Y.
   hirgen::MemOpBatch done_flags(hirgen::FlagUse::kWait, driver_);
   for (int64_t s = 2; s < 2 * D; ++s) {
     done_flags.add(P_parts_ipc.done(s), P_parts_ipc.sequence_number());
   }
-  done_flags.submit(caller, kWaitReceive2);
-  HG_CHECK(cudaEventRecord(wait_receive_2_[0], caller), kWaitReceive2);  // for the watchdog only
+  done_flags.submit(caller, kWaitReceiveP);
+  HG_CHECK(cudaEventRecord(wait_receive_P_[0], caller), kWaitReceiveP);  // for the watchdog only
 
   // Views are {axes, {extents}, {strides}}.
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, Y, {2, {1, kShardM * K}, {0, 1}}, P_parts_,
-                        {2, {D, kShardM * K}, {kShardM * K, 1}}, caller, kReduceY);
+                        {2, {D, kShardM * K}, {kShardM * K, 1}}, caller, kSumY);
 
   // One stream recorded them all, so the last event implies the earlier ones.
-  HG_CHECK(cudaStreamWaitEvent(caller, send_2_done_[2 * D - 1], 0), kWaitSend2);
+  HG_CHECK(cudaStreamWaitEvent(caller, send_P_done_[2 * D - 1], 0), kWaitSendP);
   context_.call_issued(caller);
 }
 
@@ -244,11 +256,11 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "swiglu_p2p", .spec = "spec.yaml",
-               .digest = "b892ea7702f3fb6cb8b7ff653fa2ed05d4739b05511431ffa26103657b324fda", .mesh_size = D,
-               .gemms = {{D * kChunkM * 2, kShardN, K, 1}, {D * kChunkM * 2, kShardN, K, 1},
-                         {D * kChunkM * 2, K, kShardN, 1}}, .communications = {"sendrecv x", "sendrecv x"},
-               .bytes = (2 * D - 2) * kChunkM * K * 2, .largest = "sendrecv", .transport = "ipc-put",
-               .parameters = {{"D", D}, {"M", M}, {"K", K}, {"N", N}}},
+               .digest = "7ad986496db7f3079d85349ff81b150c0020e44d3342ec668203e85aad14999d", .mesh_size = D,
+               .gemms = {{D * kHalfM * 2, kShardN, K, 1}, {D * kHalfM * 2, kShardN, K, 1},
+                         {D * kHalfM * 2, K, kShardN, 1}}, .communications = {"sendrecv x", "sendrecv x"},
+               .bytes = (2 * D - 2) * kHalfM * K * sizeof(bf16), .largest = "sendrecv",
+               .transport = "ipc-put", .parameters = {{"D", D}, {"M", M}, {"K", K}, {"N", N}}},
       .tensors = tensors, .create = create, .reference = reference};
   return table;
 }

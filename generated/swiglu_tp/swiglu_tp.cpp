@@ -42,14 +42,14 @@ constexpr hirgen::MatmulShape kZgShape = {.m = kSliceM, .n = kShardN, .k = K, .d
 constexpr hirgen::MatmulShape kPShape = {.m = kSliceM, .n = K, .k = kShardN, .dtype = hirgen::DType::kBf16};
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
-constexpr const char* kGather = "spec.yaml:15:5 gather: Allgather of X_s";
-constexpr const char* kWaitGather = "spec.yaml:15:5 Wait(gather)";
-constexpr const char* kMatmulZg = "spec.yaml:16:5 Matmul of Zg_s";
-constexpr const char* kMatmulZu = "spec.yaml:17:5 Matmul of Zu_s";
-constexpr const char* kSiluMulAS = "spec.yaml:19:5 silu_mul of A_s";
-constexpr const char* kMatmulP = "spec.yaml:20:5 Matmul of P_s";
-constexpr const char* kReduceScatter = "spec.yaml:22:5 reduce_scatter: ReduceScatter of R_s";
-constexpr const char* kWaitReduceScatter = "spec.yaml:22:5 Wait(reduce_scatter)";
+constexpr const char* kAllgatherX = "spec.yaml:15:5 allgather of X";
+constexpr const char* kWaitAllgatherX = "spec.yaml:15:5 wait for the allgather of X";
+constexpr const char* kMatmulZg = "spec.yaml:16:5 matmul of Zg";
+constexpr const char* kMatmulZu = "spec.yaml:17:5 matmul of Zu";
+constexpr const char* kSiluMulA = "spec.yaml:19:5 silu_mul of A";
+constexpr const char* kMatmulP = "spec.yaml:20:5 matmul of P";
+constexpr const char* kReduceScatterR = "spec.yaml:22:5 reduce-scatter of R";
+constexpr const char* kWaitReduceScatterR = "spec.yaml:22:5 wait for the reduce-scatter of R";
 
 // c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
 // operand.
@@ -81,20 +81,20 @@ class SwigluTp final : public hirgen::Program {
   // Buffers. Where several share memory, each has the labels of the first and the last statement that uses
   // it.
   bf16* X_all_ = context_.allocate<bf16>(S * D * kShardM * K, "spec.yaml:15:5 X_all");  // [S, D, kShardM, K]
-  // [S, 1, kSliceM, kShardN], kMatmulZg to kSiluMulAS
+  // [S, 1, kSliceM, kShardN], kMatmulZg to kSiluMulA
   bf16* Zg_ = context_.allocate<bf16>(S * kSliceM * kShardN, "spec.yaml:16:5 Zg");
   // [S, 1, kSliceM, kShardN]
   bf16* Zu_ = context_.allocate<bf16>(S * kSliceM * kShardN, "spec.yaml:17:5 Zu");
   bf16* P_ = context_.allocate<bf16>(S * kSliceM * K, "spec.yaml:20:5 P");  // [S, 1, kSliceM, K]
-  bf16* A_ = Zg_;  // [S, 1, kSliceM, kShardN], kSiluMulAS to kMatmulP
+  bf16* A_ = Zg_;  // [S, 1, kSliceM, kShardN], kSiluMulA to kMatmulP
   hirgen::MatmulPlan Zg_plan_{context_, kZgShape, kMatmulZg};
   hirgen::MatmulPlan Zu_plan_{context_, kZgShape, kMatmulZu};
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
   // The watchdog polls all of these, and names the first one that a stuck program has not reached.
-  hirgen::Events gather_ready_ = context_.events("gather_ready", kGather, 1);
-  hirgen::Events gather_done_ = context_.events("gather_done", kGather, S);
-  hirgen::Events reduce_scatter_ready_ = context_.events("reduce_scatter_ready", kReduceScatter, S);
-  hirgen::Events reduce_scatter_done_ = context_.events("reduce_scatter_done", kReduceScatter, S);
+  hirgen::Events allgather_X_ready_ = context_.events("allgather_X_ready", kAllgatherX, 1);
+  hirgen::Events allgather_X_done_ = context_.events("allgather_X_done", kAllgatherX, S);
+  hirgen::Events reduce_scatter_R_ready_ = context_.events("reduce_scatter_R_ready", kReduceScatterR, S);
+  hirgen::Events reduce_scatter_R_done_ = context_.events("reduce_scatter_R_done", kReduceScatterR, S);
 };
 
 void SwigluTp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -104,41 +104,43 @@ void SwigluTp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const bf16* W2 = static_cast<const bf16*>(tensors[3]);  // [1, kShardN, K]
   bf16* Y = static_cast<bf16*>(tensors[4]);               // [S, 1, kShardM, K]
 
-  HG_CHECK(cudaEventRecord(gather_ready_[0], caller), kGather);
-  HG_CHECK(cudaStreamWaitEvent(x_.stream, gather_ready_[0], 0), kGather);
+  // Allgather of X over x.
+  HG_CHECK(cudaEventRecord(allgather_X_ready_[0], caller), kAllgatherX);
+  HG_CHECK(cudaStreamWaitEvent(x_.stream, allgather_X_ready_[0], 0), kAllgatherX);
 
   // All transfers are issued up front; each statement below waits for its own data only.
   for (int64_t s = 0; s < S; ++s) {
     HG_CHECK(ncclAllGather(X + s * kShardM * K, X_all_ + s * D * kShardM * K, kShardM * K, ncclBfloat16,
                            x_.comm, x_.stream),
-             kGather);
-    HG_CHECK(cudaEventRecord(gather_done_[s], x_.stream), kGather);
+             kAllgatherX);
+    HG_CHECK(cudaEventRecord(allgather_X_done_[s], x_.stream), kAllgatherX);
   }
 
   for (int64_t s = 0; s < S; ++s) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
-    HG_CHECK(cudaStreamWaitEvent(compute, gather_done_[s], 0), kWaitGather);
+    HG_CHECK(cudaStreamWaitEvent(compute, allgather_X_done_[s], 0), kWaitAllgatherX);
     bf16* U_s = X_all_ + s * D * kShardM * K;  // [1, kSliceM, K]
     bf16* Zg_s = Zg_ + s * kSliceM * kShardN;  // [1, kSliceM, kShardN]
     gemm(context_, Zg_plan_, U_s, Wg, Zg_s, workspaces_[s % kComputeStreams], compute, kMatmulZg);
     bf16* Zu_s = Zu_ + s * kSliceM * kShardN;  // [1, kSliceM, kShardN]
     gemm(context_, Zu_plan_, U_s, Wu, Zu_s, workspaces_[s % kComputeStreams], compute, kMatmulZu);
     bf16* A_s = A_ + s * kSliceM * kShardN;  // [1, kSliceM, kShardN]
-    silu_mul(A_s, Zg_s, Zu_s, kSliceM * kShardN, compute, kSiluMulAS);
+    silu_mul(A_s, Zg_s, Zu_s, kSliceM * kShardN, compute, kSiluMulA);
     gemm(context_, P_plan_, A_s, W2, P_ + s * kSliceM * K, workspaces_[s % kComputeStreams], compute,
          kMatmulP);
 
-    // On the stream of the communicator, overlapped with the GEMMs of other iterations.
-    HG_CHECK(cudaEventRecord(reduce_scatter_ready_[s], compute), kReduceScatter);
-    HG_CHECK(cudaStreamWaitEvent(x_.stream, reduce_scatter_ready_[s], 0), kReduceScatter);
+    // Reduce-scatter of R over x, into Y. On the stream of the communicator, overlapped with the GEMMs of
+    // other iterations.
+    HG_CHECK(cudaEventRecord(reduce_scatter_R_ready_[s], compute), kReduceScatterR);
+    HG_CHECK(cudaStreamWaitEvent(x_.stream, reduce_scatter_R_ready_[s], 0), kReduceScatterR);
     HG_CHECK(ncclReduceScatter(P_ + s * kSliceM * K, Y + s * kShardM * K, kShardM * K, ncclBfloat16, ncclSum,
                                x_.comm, x_.stream),
-             kReduceScatter);
-    HG_CHECK(cudaEventRecord(reduce_scatter_done_[s], x_.stream), kReduceScatter);
+             kReduceScatterR);
+    HG_CHECK(cudaEventRecord(reduce_scatter_R_done_[s], x_.stream), kReduceScatterR);
   }
 
   // One stream recorded them all, so the last event implies the earlier ones.
-  HG_CHECK(cudaStreamWaitEvent(caller, reduce_scatter_done_[S - 1], 0), kWaitReduceScatter);
+  HG_CHECK(cudaStreamWaitEvent(caller, reduce_scatter_R_done_[S - 1], 0), kWaitReduceScatterR);
   context_.call_issued(caller);
 }
 
@@ -168,12 +170,12 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "swiglu_tp", .spec = "spec.yaml",
-               .digest = "96393e1a0531ad8e1e1d5a5a007744c9b1b63bef19fe45d11ab175a008137b64", .mesh_size = D,
+               .digest = "47a69efda9209a6ef33b9e6fca7c0c2244caf526a5bc3bbb2c78fe62126839cb", .mesh_size = D,
                .gemms =
                    {{S * kSliceM, kShardN, K, 1}, {S * kSliceM, kShardN, K, 1}, {S * kSliceM, K, kShardN, 1}},
-               .communications = {"allgather x", "reducescatter x"}, .bytes = S * D * kShardM * K * 2,
-               .largest = "allgather", .team_size = D, .transport = "nccl",
-               .parameters = {{"D", D}, {"S", S}, {"M", M}, {"K", K}, {"N", N}}},
+               .communications = {"allgather x", "reducescatter x"},
+               .bytes = S * D * kShardM * K * sizeof(bf16), .largest = "allgather", .team_size = D,
+               .transport = "nccl", .parameters = {{"D", D}, {"S", S}, {"M", M}, {"K", K}, {"N", N}}},
       .tensors = tensors, .create = create, .reference = reference};
   return table;
 }

@@ -71,7 +71,8 @@ constexpr hirgen::MatmulShape kW2pShape =
 
 constexpr hirgen::AttentionShape kPVAttention = {.batch = B, .query_heads = kShardH, .key_heads = kShardH,
                                                  .query_rows = L, .key_rows = L, .head_size = C,
-                                                 .causal = true, .scale = 0.088388346F,
+                                                 .causal = true,
+                                                 .scale = 0.088388346F /* 1 / sqrt(head_size) */,
                                                  .dtype = hirgen::DType::kBf16};
 // batches, heads, rows
 constexpr hirgen::AttentionLayout kPVLayout = {.q = {L * kShardH * C, C, kShardH * C},
@@ -81,17 +82,17 @@ constexpr hirgen::AttentionLayout kPVLayout = {.q = {L * kShardH * C, C, kShardH
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
 constexpr const char* kLayerNormU1 = "spec.yaml:24:5 layer_norm of U1";
-constexpr const char* kLinearUq = "spec.yaml:25:5 Linear of Uq";
-constexpr const char* kLinearUk = "spec.yaml:26:5 Linear of Uk";
-constexpr const char* kLinearUv = "spec.yaml:27:5 Linear of Uv";
-constexpr const char* kAttentionPV = "spec.yaml:36:5 Attention of PV";
-constexpr const char* kLinearWop = "spec.yaml:39:5 Linear of Wop";
-constexpr const char* kAllreduce = "spec.yaml:40:5 allreduce: Allreduce of Wop";
+constexpr const char* kLinearUq = "spec.yaml:25:5 linear of Uq";
+constexpr const char* kLinearUk = "spec.yaml:26:5 linear of Uk";
+constexpr const char* kLinearUv = "spec.yaml:27:5 linear of Uv";
+constexpr const char* kAttentionPV = "spec.yaml:36:5 attention of PV";
+constexpr const char* kLinearWop = "spec.yaml:39:5 linear of Wop";
+constexpr const char* kAllreduceWop = "spec.yaml:40:5 allreduce of Wop";
 constexpr const char* kAddLayerNormU2 = "spec.yaml:44:5 add_layer_norm of U2";
-constexpr const char* kLinearZ = "spec.yaml:45:5 Linear of Z";
+constexpr const char* kLinearZ = "spec.yaml:45:5 linear of Z";
 constexpr const char* kGeluA = "spec.yaml:46:5 gelu of A";
-constexpr const char* kLinearW2p = "spec.yaml:47:5 Linear of W2p";
-constexpr const char* kAllreduce2 = "spec.yaml:48:5 allreduce_2: Allreduce of W2p";
+constexpr const char* kLinearW2p = "spec.yaml:47:5 linear of W2p";
+constexpr const char* kAllreduceW2p = "spec.yaml:48:5 allreduce of W2p";
 constexpr const char* kAddY = "spec.yaml:49:5 add of Y";
 
 // c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
@@ -117,16 +118,16 @@ class TransformerBlock final : public hirgen::Program {
   // it.
   // [B * L, E], kLayerNormU1 to kLinearUv
   bf16* U1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:24:5 U1");
-  // [B * L, E], kAllreduce to kAddLayerNormU2
+  // [B * L, E], kAllreduceWop to kAddLayerNormU2
   bf16* attention_ = context_.allocate<bf16>(B * L * E, "spec.yaml:40:5 attention");
   bf16* Uq_ = attention_;             // [1, B * L, kShardE], kLinearUq to kAttentionPV
   bf16* Z_ = attention_;              // [1, B * L, kShardF], kLinearZ to kGeluA
-  bf16* mlp_ = attention_;            // [B * L, E], kAllreduce2 to kAddY
+  bf16* mlp_ = attention_;            // [B * L, E], kAllreduceW2p to kAddY
   bf16* A_ = attention_;              // [1, B * L, kShardF], kGeluA to kLinearW2p
   bf16* Uk_ = Uq_ + B * L * kShardE;  // [1, B * L, kShardE], kLinearUk to kAttentionPV
   bf16* Uv_ = Uk_ + B * L * kShardE;  // [1, B * L, kShardE], kLinearUv to kAttentionPV
   bf16* PV_ = Uv_ + B * L * kShardE;  // [1, B, kShardH, L, C], kAttentionPV to kLinearWop
-  bf16* Wop_ = U1_;                   // [1, B * L, E], kLinearWop to kAllreduce
+  bf16* Wop_ = U1_;                   // [1, B * L, E], kLinearWop to kAllreduceWop
   bf16* X1_ = U1_;                    // [B * L, E], kAddLayerNormU2 to kAddY
   hirgen::MatmulPlan Uq_plan_{context_, kUqShape, kLinearUq};
   hirgen::MatmulPlan Uk_plan_{context_, kUqShape, kLinearUk};
@@ -139,8 +140,8 @@ class TransformerBlock final : public hirgen::Program {
       hirgen::workspace_for(Uq_plan_, Uk_plan_, Uv_plan_, Wop_plan_, Z_plan_, W2p_plan_, PV_attention_),
       "spec.yaml:25:5 workspace");
   // The watchdog polls all of these, and names the first one that a stuck program has not reached.
-  hirgen::Events allreduce_done_ = context_.events("allreduce_done", kAllreduce, 1);
-  hirgen::Events allreduce_2_done_ = context_.events("allreduce_2_done", kAllreduce2, 1);
+  hirgen::Events allreduce_Wop_done_ = context_.events("allreduce_Wop_done", kAllreduceWop, 1);
+  hirgen::Events allreduce_W2p_done_ = context_.events("allreduce_W2p_done", kAllreduceW2p, 1);
 };
 
 void TransformerBlock::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -166,14 +167,18 @@ void TransformerBlock::run(cudaStream_t caller, const std::vector<void*>& tensor
   PV_attention_.run({.q = Uq_, .k = Uk_, .v = Uv_, .o = PV_, .lse = nullptr}, workspace_, caller,
                     kAttentionPV);
   gemm(context_, Wop_plan_, PV_, Wo, Wop_, workspace_, caller, kLinearWop);
-  HG_CHECK(ncclAllReduce(Wop_, attention_, B * L * E, ncclBfloat16, ncclSum, x_.comm, caller), kAllreduce);
-  HG_CHECK(cudaEventRecord(allreduce_done_[0], caller), kAllreduce);  // for the watchdog only
+
+  // Allreduce of Wop over x, into attention.
+  HG_CHECK(ncclAllReduce(Wop_, attention_, B * L * E, ncclBfloat16, ncclSum, x_.comm, caller), kAllreduceWop);
+  HG_CHECK(cudaEventRecord(allreduce_Wop_done_[0], caller), kAllreduceWop);  // for the watchdog only
   add_layer_norm(U2, X1_, X, attention_, gamma2, beta2, B * L, caller, kAddLayerNormU2);
   gemm(context_, Z_plan_, U2, W1, Z_, workspace_, caller, kLinearZ);
   gelu(A_, Z_, B * L * kShardF, caller, kGeluA);
   gemm(context_, W2p_plan_, A_, W2, W2p, workspace_, caller, kLinearW2p);
-  HG_CHECK(ncclAllReduce(W2p, mlp_, B * L * E, ncclBfloat16, ncclSum, x_.comm, caller), kAllreduce2);
-  HG_CHECK(cudaEventRecord(allreduce_2_done_[0], caller), kAllreduce2);  // for the watchdog only
+
+  // Allreduce of W2p over x, into mlp.
+  HG_CHECK(ncclAllReduce(W2p, mlp_, B * L * E, ncclBfloat16, ncclSum, x_.comm, caller), kAllreduceW2p);
+  HG_CHECK(cudaEventRecord(allreduce_W2p_done_[0], caller), kAllreduceW2p);  // for the watchdog only
   add(Y, X1_, mlp_, B * L * E, caller, kAddY);
   context_.call_issued(caller);
 }
@@ -213,10 +218,10 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "transformer_block", .spec = "spec.yaml",
-               .digest = "01815b8d467d031768f3e6cdb5433bf6877958b9892266b2630f3d45f861b95f", .mesh_size = D,
+               .digest = "2da2457303d154a74157120215a6af7c69170b92d5e00fb04c67e4ae7739d631", .mesh_size = D,
                .gemms = {{B * L, kShardE, E, 1}, {B * L, kShardE, E, 1}, {B * L, kShardE, E, 1},
                          {B * L, E, kShardE, 1}, {B * L, kShardF, E, 1}, {B * L, E, kShardF, 1}},
-               .communications = {"allreduce x", "allreduce x"}, .bytes = B * L * E * 2,
+               .communications = {"allreduce x", "allreduce x"}, .bytes = B * L * E * sizeof(bf16),
                .largest = "allreduce", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"B", B}, {"L", L}, {"H", H}, {"C", C}, {"E", E}, {"F", F}}},
       .tensors = tensors, .create = create, .reference = reference};

@@ -129,7 +129,8 @@ constexpr hirgen::MatmulShape kDWqShape =
 
 constexpr hirgen::AttentionShape kDQAttention = {.batch = B, .query_heads = kShardH, .key_heads = kShardH,
                                                  .query_rows = L, .key_rows = L, .head_size = C,
-                                                 .causal = true, .scale = 0.088388346F,
+                                                 .causal = true,
+                                                 .scale = 0.088388346F /* 1 / sqrt(head_size) */,
                                                  .dtype = hirgen::DType::kBf16};
 // batches, heads, rows
 constexpr hirgen::AttentionLayout kDQLayout = {.q = {kShardH * L * C, L * C, C},
@@ -142,35 +143,35 @@ constexpr hirgen::AttentionLayout kDQGradients = {.q = {L * kShardH * C, C, kSha
                                                   .o = {L * kShardH * C, C, kShardH * C}};
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
-constexpr const char* kMatmulDA = "spec.yaml:47:5 Matmul of dA";
+constexpr const char* kMatmulDA = "spec.yaml:47:5 matmul of dA";
 constexpr const char* kGeluGradMulDZ = "spec.yaml:49:5 gelu_grad_mul of dZ";
-constexpr const char* kMatmulDU2p = "spec.yaml:52:5 Matmul of dU2p";
-constexpr const char* kAllreduce = "spec.yaml:53:5 allreduce: Allreduce of dU2p";
+constexpr const char* kMatmulDU2p = "spec.yaml:52:5 matmul of dU2p";
+constexpr const char* kAllreduceDU2p = "spec.yaml:53:5 allreduce of dU2p";
 constexpr const char* kNormalizeN2 = "spec.yaml:41:5 normalize of N2";
 constexpr const char* kMulAddU2 = "spec.yaml:43:5 mul_add of U2";
 constexpr const char* kGeluA = "spec.yaml:44:5 gelu of A";
 constexpr const char* kNormalizeN1 = "spec.yaml:80:5 normalize of N1";
 constexpr const char* kMulAddU1 = "spec.yaml:82:5 mul_add of U1";
-constexpr const char* kMatmulDW2 = "spec.yaml:46:5 Matmul of dW2";
-constexpr const char* kWaitAllreduce = "spec.yaml:53:5 Wait(allreduce)";
+constexpr const char* kMatmulDW2 = "spec.yaml:46:5 matmul of dW2";
+constexpr const char* kWaitAllreduceDU2p = "spec.yaml:53:5 wait for the allreduce of dU2p";
 constexpr const char* kMulNormalizeGradAddDX1 = "spec.yaml:59:5 mul_normalize_grad_add of dX1";
-constexpr const char* kMatmulDO = "spec.yaml:65:5 Matmul of dO";
-constexpr const char* kAttentionDQ = "spec.yaml:71:5 Attention of dQ";
-constexpr const char* kMatmulDU1q = "spec.yaml:89:5 Matmul of dU1q";
-constexpr const char* kMatmulDU1qkSum = "spec.yaml:90:5 Matmul of dU1qk, added to what is there";
-constexpr const char* kMatmulDU1pSum = "spec.yaml:91:5 Matmul of dU1p, added to what is there";
-constexpr const char* kAllreduce2 = "spec.yaml:94:5 allreduce_2: Allreduce of dU1p";
-constexpr const char* kMatmulDW1 = "spec.yaml:51:5 Matmul of dW1";
-constexpr const char* kMatmulDWo = "spec.yaml:64:5 Matmul of dWo";
-constexpr const char* kMatmulDWq = "spec.yaml:86:5 Matmul of dWq";
-constexpr const char* kMatmulDWk = "spec.yaml:87:5 Matmul of dWk";
-constexpr const char* kMatmulDWv = "spec.yaml:88:5 Matmul of dWv";
-constexpr const char* kWaitAllreduce2 = "spec.yaml:94:5 Wait(allreduce_2)";
+constexpr const char* kMatmulDO = "spec.yaml:65:5 matmul of dO";
+constexpr const char* kAttentionDQ = "spec.yaml:71:5 attention of dQ";
+constexpr const char* kMatmulDU1q = "spec.yaml:89:5 matmul of dU1q";
+constexpr const char* kMatmulDU1qk = "spec.yaml:90:5 matmul of dU1qk, added to what is there";
+constexpr const char* kMatmulDU1p = "spec.yaml:91:5 matmul of dU1p, added to what is there";
+constexpr const char* kAllreduceDU1p = "spec.yaml:94:5 allreduce of dU1p";
+constexpr const char* kMatmulDW1 = "spec.yaml:51:5 matmul of dW1";
+constexpr const char* kMatmulDWo = "spec.yaml:64:5 matmul of dWo";
+constexpr const char* kMatmulDWq = "spec.yaml:86:5 matmul of dWq";
+constexpr const char* kMatmulDWk = "spec.yaml:87:5 matmul of dWk";
+constexpr const char* kMatmulDWv = "spec.yaml:88:5 matmul of dWv";
+constexpr const char* kWaitAllreduceDU1p = "spec.yaml:94:5 wait for the allreduce of dU1p";
 constexpr const char* kMulNormalizeGradAddDX = "spec.yaml:100:5 mul_normalize_grad_add of dX";
 constexpr const char* kMulSumDgamma2 = "spec.yaml:55:5 mul_sum of dgamma2";
 constexpr const char* kMulSumDgamma1 = "spec.yaml:96:5 mul_sum of dgamma1";
-constexpr const char* kReduceDbeta2 = "spec.yaml:56:5 Reduce of dbeta2";
-constexpr const char* kReduceDbeta1 = "spec.yaml:97:5 Reduce of dbeta1";
+constexpr const char* kSumDbeta2 = "spec.yaml:56:5 sum of dbeta2";
+constexpr const char* kSumDbeta1 = "spec.yaml:97:5 sum of dbeta1";
 
 // c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
 // operand.
@@ -211,12 +212,12 @@ class TransformerBlockBackward final : public hirgen::Program {
   // [B * L, E], kMulNormalizeGradAddDX1 to kMulNormalizeGradAddDX
   bf16* dX1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:59:5 dX1");
   bf16* dV_ = context_.allocate<bf16>(B * kShardH * L * C, "spec.yaml:71:5 dV");  // [1, B, kShardH, L, C]
-  // [1, B * L, E], kMatmulDU1q to kMatmulDU1qkSum
+  // [1, B * L, E], kMatmulDU1q to kMatmulDU1qk
   bf16* dU1q_ = context_.allocate<bf16>(B * L * E, "spec.yaml:89:5 dU1q");
   bf16* dU1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:94:5 dU1");  // [B * L, E]
   bf16* A_ = dX1_;              // [1, B * L, kShardF], kGeluA to kMatmulDW2
-  bf16* dU1qk_ = dU1q_;         // [1, B * L, E], kMatmulDU1qkSum to kMatmulDU1pSum
-  bf16* dU1p_ = dU1q_;          // [1, B * L, E], kMatmulDU1pSum to kAllreduce2
+  bf16* dU1qk_ = dU1q_;         // [1, B * L, E], kMatmulDU1qk to kMatmulDU1p
+  bf16* dU1p_ = dU1q_;          // [1, B * L, E], kMatmulDU1p to kAllreduceDU1p
   bf16* dO_ = dU1q_ + 8519680;  // [1, B * L, kShardE], kMatmulDO to kAttentionDQ
   bf16* dZ_ = dA_;              // [1, B * L, kShardF], kGeluGradMulDZ to kMatmulDW1
   hirgen::MatmulPlan dA_plan_{context_, kDAShape, kMatmulDA};
@@ -224,8 +225,8 @@ class TransformerBlockBackward final : public hirgen::Program {
   hirgen::MatmulPlan dW2_plan_{context_, kDW2Shape, kMatmulDW2};
   hirgen::MatmulPlan dO_plan_{context_, kDOShape, kMatmulDO};
   hirgen::MatmulPlan dU1q_plan_{context_, kDU1qShape, kMatmulDU1q};
-  hirgen::MatmulPlan dU1qk_sum_plan_{context_, kDU1qkSumShape, kMatmulDU1qkSum};
-  hirgen::MatmulPlan dU1p_sum_plan_{context_, kDU1qkSumShape, kMatmulDU1pSum};
+  hirgen::MatmulPlan dU1qk_sum_plan_{context_, kDU1qkSumShape, kMatmulDU1qk};
+  hirgen::MatmulPlan dU1p_sum_plan_{context_, kDU1qkSumShape, kMatmulDU1p};
   hirgen::MatmulPlan dW1_plan_{context_, kDW1Shape, kMatmulDW1};
   hirgen::MatmulPlan dWo_plan_{context_, kDWoShape, kMatmulDWo};
   hirgen::MatmulPlan dWq_plan_{context_, kDWqShape, kMatmulDWq};
@@ -234,16 +235,16 @@ class TransformerBlockBackward final : public hirgen::Program {
   hirgen::AttentionGradPlan dQ_attention_{context_, kDQAttention, kDQLayout, kDQGradients, kAttentionDQ};
   // in memory that is unused at that time, if it is large enough
   void* dQ_attention_workspace_ = context_.workspace(dQ_attention_.scratch_bytes(), dU1q_, 4259840 * 4,
-                                                     "spec.yaml:71:5 Attention of dQ, workspace");
+                                                     "spec.yaml:71:5 attention of dQ, workspace");
   void* workspace_ = context_.workspace(
       hirgen::workspace_for(dA_plan_, dU2p_plan_, dW2_plan_, dO_plan_, dU1q_plan_, dU1qk_sum_plan_,
                             dU1p_sum_plan_, dW1_plan_, dWo_plan_, dWq_plan_, dWk_plan_, dWv_plan_),
       "spec.yaml:47:5 workspace");
   // The watchdog polls all of these, and names the first one that a stuck program has not reached.
-  hirgen::Events allreduce_ready_ = context_.events("allreduce_ready", kAllreduce, 1);
-  hirgen::Events allreduce_done_ = context_.events("allreduce_done", kAllreduce, 1);
-  hirgen::Events allreduce_2_ready_ = context_.events("allreduce_2_ready", kAllreduce2, 1);
-  hirgen::Events allreduce_2_done_ = context_.events("allreduce_2_done", kAllreduce2, 1);
+  hirgen::Events allreduce_dU2p_ready_ = context_.events("allreduce_dU2p_ready", kAllreduceDU2p, 1);
+  hirgen::Events allreduce_dU2p_done_ = context_.events("allreduce_dU2p_done", kAllreduceDU2p, 1);
+  hirgen::Events allreduce_dU1p_ready_ = context_.events("allreduce_dU1p_ready", kAllreduceDU1p, 1);
+  hirgen::Events allreduce_dU1p_done_ = context_.events("allreduce_dU1p_done", kAllreduceDU1p, 1);
 };
 
 void TransformerBlockBackward::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -286,47 +287,47 @@ void TransformerBlockBackward::run(cudaStream_t caller, const std::vector<void*>
   gelu_grad_mul(dZ_, Z, dA_, B * L * kShardF, caller, kGeluGradMulDZ);
   gemm(context_, dU2p_plan_, dZ_, W1, dU2p, workspace_, caller, kMatmulDU2p);
 
-  // Issued ahead, so that the Matmul of dW2 hides it.
-  HG_CHECK(cudaEventRecord(allreduce_ready_[0], caller), kAllreduce);
-  HG_CHECK(cudaStreamWaitEvent(x_.stream, allreduce_ready_[0], 0), kAllreduce);
-  HG_CHECK(ncclAllReduce(dU2p, dU2_, B * L * E, ncclBfloat16, ncclSum, x_.comm, x_.stream), kAllreduce);
-  HG_CHECK(cudaEventRecord(allreduce_done_[0], x_.stream), kAllreduce);
+  // Allreduce of dU2p over x, into dU2. Issued ahead, so that the Matmul of dW2 hides it.
+  HG_CHECK(cudaEventRecord(allreduce_dU2p_ready_[0], caller), kAllreduceDU2p);
+  HG_CHECK(cudaStreamWaitEvent(x_.stream, allreduce_dU2p_ready_[0], 0), kAllreduceDU2p);
+  HG_CHECK(ncclAllReduce(dU2p, dU2_, B * L * E, ncclBfloat16, ncclSum, x_.comm, x_.stream), kAllreduceDU2p);
+  HG_CHECK(cudaEventRecord(allreduce_dU2p_done_[0], x_.stream), kAllreduceDU2p);
   normalize(N2_, X1, B * L, caller, kNormalizeN2);
   mul_add(U2, N2_, gamma2, beta2, B * L, caller, kMulAddU2);
   gelu(A_, Z, B * L * kShardF, caller, kGeluA);
   normalize(N1_, X, B * L, caller, kNormalizeN1);
   mul_add(U1_, N1_, gamma1, beta1, B * L, caller, kMulAddU1);
   gemm(context_, dW2_plan_, dY, A_, dW2, workspace_, caller, kMatmulDW2);
-  HG_CHECK(cudaStreamWaitEvent(caller, allreduce_done_[0], 0), kWaitAllreduce);
+  HG_CHECK(cudaStreamWaitEvent(caller, allreduce_dU2p_done_[0], 0), kWaitAllreduceDU2p);
   mul_normalize_grad_add(dX1_, dU2_, gamma2, X1, dY, B * L, caller, kMulNormalizeGradAddDX1);
   gemm(context_, dO_plan_, dX1_, Wo, dO_, workspace_, caller, kMatmulDO);
   dQ_attention_.run({.grad_o = dO_, .q = Q, .k = K, .v = V, .o = heads, .lse = sums, .grad_q = dQ,
                      .grad_k = dK, .grad_v = dV_},
                     dQ_attention_workspace_, caller, kAttentionDQ);
   gemm(context_, dU1q_plan_, dQ, Wq, dU1q_, workspace_, caller, kMatmulDU1q);
-  gemm_add(context_, dU1qk_sum_plan_, dK, Wk, dU1q_, dU1qk_, workspace_, caller, kMatmulDU1qkSum);
-  gemm_add(context_, dU1p_sum_plan_, dV_, Wv, dU1qk_, dU1p_, workspace_, caller, kMatmulDU1pSum);
+  gemm_add(context_, dU1qk_sum_plan_, dK, Wk, dU1q_, dU1qk_, workspace_, caller, kMatmulDU1qk);
+  gemm_add(context_, dU1p_sum_plan_, dV_, Wv, dU1qk_, dU1p_, workspace_, caller, kMatmulDU1p);
 
-  // Issued ahead, so that the Matmul of dW1 hides it.
-  HG_CHECK(cudaEventRecord(allreduce_2_ready_[0], caller), kAllreduce2);
-  HG_CHECK(cudaStreamWaitEvent(x_.stream, allreduce_2_ready_[0], 0), kAllreduce2);
-  HG_CHECK(ncclAllReduce(dU1p_, dU1_, B * L * E, ncclBfloat16, ncclSum, x_.comm, x_.stream), kAllreduce2);
-  HG_CHECK(cudaEventRecord(allreduce_2_done_[0], x_.stream), kAllreduce2);
+  // Allreduce of dU1p over x, into dU1. Issued ahead, so that the Matmul of dW1 hides it.
+  HG_CHECK(cudaEventRecord(allreduce_dU1p_ready_[0], caller), kAllreduceDU1p);
+  HG_CHECK(cudaStreamWaitEvent(x_.stream, allreduce_dU1p_ready_[0], 0), kAllreduceDU1p);
+  HG_CHECK(ncclAllReduce(dU1p_, dU1_, B * L * E, ncclBfloat16, ncclSum, x_.comm, x_.stream), kAllreduceDU1p);
+  HG_CHECK(cudaEventRecord(allreduce_dU1p_done_[0], x_.stream), kAllreduceDU1p);
   gemm(context_, dW1_plan_, dZ_, U2, dW1, workspace_, caller, kMatmulDW1);
   gemm(context_, dWo_plan_, dX1_, heads, dWo, workspace_, caller, kMatmulDWo);
   gemm(context_, dWq_plan_, dQ, U1_, dWq, workspace_, caller, kMatmulDWq);
   gemm(context_, dWk_plan_, dK, U1_, dWk, workspace_, caller, kMatmulDWk);
   gemm(context_, dWv_plan_, dV_, U1_, dWv, workspace_, caller, kMatmulDWv);
-  HG_CHECK(cudaStreamWaitEvent(caller, allreduce_2_done_[0], 0), kWaitAllreduce2);
+  HG_CHECK(cudaStreamWaitEvent(caller, allreduce_dU1p_done_[0], 0), kWaitAllreduceDU1p);
   mul_normalize_grad_add(dX, dU1_, gamma1, X, dX1_, B * L, caller, kMulNormalizeGradAddDX);
   mul_sum(dgamma2, dU2_, N2_, B * L, caller, kMulSumDgamma2);
   mul_sum(dgamma1, dU1_, N1_, B * L, caller, kMulSumDgamma1);
 
   // Views are {axes, {extents}, {strides}}.
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, dbeta2, {2, {1, E}, {0, 1}}, dU2_, {2, {B * L, E}, {E, 1}},
-                        caller, kReduceDbeta2);
+                        caller, kSumDbeta2);
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, dbeta1, {2, {1, E}, {0, 1}}, dU1_, {2, {B * L, E}, {E, 1}},
-                        caller, kReduceDbeta1);
+                        caller, kSumDbeta1);
   context_.call_issued(caller);
 }
 
@@ -400,12 +401,12 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "transformer_block_backward", .spec = "spec.yaml",
-               .digest = "c5e60c1457859cc5d679b72cb2a41b2b9f0ac61d31ea4bf46594ce217c3ac7d0", .mesh_size = D,
+               .digest = "f4ef9d7dbda74897d5a180e3edc62ed8f3410f67936b24d4305ec3375aae5bb7", .mesh_size = D,
                .gemms = {{B * L, kShardF, E, 1}, {B * L, E, kShardF, 1}, {E, kShardF, B * L, 1},
                          {B * L, kShardE, E, 1}, {B * L, E, kShardE, 1}, {B * L, E, kShardE, 1},
                          {B * L, E, kShardE, 1}, {kShardF, E, B * L, 1}, {E, kShardE, B * L, 1},
                          {kShardE, E, B * L, 1}, {kShardE, E, B * L, 1}, {kShardE, E, B * L, 1}},
-               .communications = {"allreduce x", "allreduce x"}, .bytes = B * L * E * 2,
+               .communications = {"allreduce x", "allreduce x"}, .bytes = B * L * E * sizeof(bf16),
                .largest = "allreduce", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"B", B}, {"L", L}, {"H", H}, {"C", C}, {"E", E}, {"F", F}}},
       .tensors = tensors, .create = create, .reference = reference, .saved = saved};

@@ -89,8 +89,8 @@ func TestPredictionsAreTraces(t *testing.T) {
 		for _, c := range predicted.Calls {
 			if c.Rank == 0 {
 				call := c.Kind.String() + " " + c.Name
-				if sent, _, found := strings.Cut(call, "send of"); found {
-					call = sent + "send of"
+				if sent, _, found := strings.Cut(call, "send "); found {
+					call = sent + "send"
 				}
 				got[call]++
 			}

@@ -19,22 +19,22 @@ var layersThatOverlap = []struct {
 	hidden []hidden
 }{
 	{"mlp_tp", []hidden{
-		{"gather: Allgather of X_s", "Linear of Z_s", 1}, {"gather: Allgather of X_s", "Linear of P_s", 1},
+		{"allgather of X", "linear of Z", 1}, {"allgather of X", "linear of P", 1},
 	}},
 	{"swiglu_tp", []hidden{
-		{"gather: Allgather of X_s", "Matmul of Zg_s", 1}, {"gather: Allgather of X_s", "Matmul of Zu_s", 1},
-		{"gather: Allgather of X_s", "Matmul of P_s", 1},
+		{"allgather of X", "matmul of Zg", 1}, {"allgather of X", "matmul of Zu", 1},
+		{"allgather of X", "matmul of P", 1},
 	}},
 	{"rs_norm_ag", []hidden{
-		{"gather: Allgather of U_s", "Matmul of Z_s", 1},
+		{"allgather of U", "matmul of Z", 1},
 	}},
 	{"moe_a2a", []hidden{
-		{"all_to_all: AllToAll of X_s", "Matmul of Z_s", 1}, {"all_to_all: AllToAll of X_s", "Matmul of P_s", 1},
+		{"all-to-all of X", "matmul of Z", 1}, {"all-to-all of X", "matmul of P", 1},
 	}},
 	{"testdata/norm_mlp.yaml", []hidden{
-		{"gather: Allgather of V_s", "Linear of Z_s", 1}, {"gather: Allgather of V_s", "Linear of P_s", 1},
+		{"allgather of V", "linear of Z", 1}, {"allgather of V", "linear of P", 1},
 	}},
-	{"../../testdata/grids/mlp_fsdp.yaml", []hidden{{"gather_2: Allgather of W2", "Linear of Z_s", 0}}},
+	{"../../testdata/grids/mlp_fsdp.yaml", []hidden{{"allgather of W2", "linear of Z", 0}}},
 }
 
 // TestCommunicationsHideBehindProducts checks in traces that a slice is gathered, or dispatched, during the GEMMs of

@@ -212,8 +212,8 @@ func TestEveryWaitOnAPeerIsNeeded(t *testing.T) {
 // of the deadline must name their wait, not what comes after it.
 func TestAStuckWaitOfAnOwnerIsNamed(t *testing.T) {
 	for named, fields := range map[string][]string{
-		"wait_send[1] (spec.yaml:": nil,
-		"wait_send[0] (spec.yaml:": {"lead: all", "copy: fused", "signals: batched"},
+		"wait_read_A[1] (spec.yaml:": nil,
+		"wait_read_A[0] (spec.yaml:": {"lead: all", "copy: fused", "signals: batched"},
 	} {
 		t.Run(named, func(t *testing.T) {
 			exchanges := exchanges.beside(t)

@@ -17,7 +17,7 @@ import (
 type slice struct {
 	rank, track int
 	kind        string // "gemm", "event wait", ...
-	statement   string // "gather: Allgather of A_s"
+	statement   string // "allgather of A"
 	andAlso     []string
 	call, index int // of the program, from 1; of the statement's function within the call, from 0
 	id          int // within the rank, in the order of issue

@@ -44,6 +44,9 @@ func (b *builder) accountTransfer(s *hostir.P2PCommunication, buf *buffer) {
 		if b.sum != "" {
 			what = "partial sums of peers read for"
 		}
+		if part := b.partOf(s, b.sent(s)); part != "" {
+			what = part + ": " + what
+		}
 		b.accountFor(fmt.Sprintf("%s %s from rank to rank by %s", what, buf.root.Name, by), collective.SendRecv.Kind(), buf, extents.Number(1))
 	}
 }
@@ -57,7 +60,8 @@ func (b *builder) accountFor(text, kind string, whole *buffer, ranks extents.Qua
 	if len(r.Derived) == 0 || r.Derived[len(r.Derived)-1] != text {
 		r.Derived = append(r.Derived, text)
 	}
-	bytes := extents.Times(b.happens(), whole.elements(), extents.Number(whole.tensor.DType.Size()))
+	element := extents.Quantity{Expr: expr.Var("sizeof(" + whole.typ.Row().Alias() + ")"), Size: whole.typ.Size()}
+	bytes := extents.Times(b.happens(), whole.elements(), element)
 	if r.Bytes == nil || bytes.Size > b.largest {
 		b.largest = bytes.Size
 		r.Bytes, r.Largest, r.Team = bytes.Expr, kind, ranks.Expr

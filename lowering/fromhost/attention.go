@@ -85,7 +85,7 @@ func (a *attended) declare(block int64) *calls.Attention {
 		KeyHeads:  a.keyHeads().Expr,
 		QueryRows: q[len(q)-2].extent.Expr, KeyRows: k[len(k)-2].extent.Expr, Size: last(k).extent.Expr,
 		Start: expr.Int(a.shape.Start + block*a.shape.RowsStep),
-		Type:  s.Queries().DType, Label: b.info(s, "Attention_"+name, "Attention of "+name).Label,
+		Type:  s.Queries().DType, Label: b.computed(s, "").Label,
 	}
 	if n := len(a.batches.extents); n > 0 {
 		d.Batch = a.batches.extents[n-1].Expr

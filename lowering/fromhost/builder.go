@@ -14,6 +14,7 @@ import (
 // A builder turns one host program into calls.
 type builder struct {
 	program *hostir.Program
+	spec    *hostir.Spec
 	out     *calls.Described
 	tensors []*hostir.Tensor // of the arguments
 	sizes   []size           // of GEMMs
@@ -38,6 +39,7 @@ type builder struct {
 	teams     map[teamKey]string
 	guards    map[string]string // by the ranks
 	handles   map[string]*transfer
+	waits     map[string]wording                  // of waits, by handle
 	limited   map[string]*hostir.P2PCommunication // transfers with only some peers, by handle
 	kernels   map[string]string                   // names of kernels, by their computation
 	labels    map[string]string                   // names of constants, by text
@@ -79,7 +81,7 @@ func newBuilder(p *hostir.Program, reserved []string) *builder {
 		pairs: hostir.Exchanges(p), exchanges: map[*hostir.Exchange]*exchange{}, shares: map[shareKey]*share{},
 		copies: map[*hostir.Tensor]extents.Quantity{}, buffers: map[*hostir.Tensor]*buffer{}, variables: map[*hostir.Tensor]string{},
 		meshes: map[*domain.Mesh]string{}, teams: map[teamKey]string{},
-		guards: map[string]string{}, handles: map[string]*transfer{},
+		guards: map[string]string{}, handles: map[string]*transfer{}, waits: map[string]wording{}, spec: hostir.SpecOf(p),
 		coordinates: map[string]string{}, placed: map[string]expr.Expr{}, peersAt: map[string]peer{},
 		kernels: map[string]string{}, labels: map[string]string{}, current: calls.Stream{Name: calls.Caller},
 	}

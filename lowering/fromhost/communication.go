@@ -2,6 +2,7 @@ package fromhost
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/hirgen/hirgen/calls"
 	"github.com/hirgen/hirgen/calls/collective"
@@ -25,7 +26,7 @@ type transfer struct {
 
 // begin hands over from the current stream to the stream on. It returns the transfer and the statements.
 func (b *builder) begin(info calls.Info, team, handle string, on calls.Stream) (*transfer, []calls.Stmt) {
-	ready := calls.Event{Set: b.events(handle+"_ready", b.iterations(), info.Label), Index: b.at(b.loops)}
+	ready := calls.Event{Set: b.events(b.eventsOf(handle)+"_ready", b.iterations(), info.Label), Index: b.at(b.loops)}
 	why := "hand-over: " + handle + whyBegin
 	if info.Why != "" {
 		why = info.Why + "; " + why
@@ -39,11 +40,16 @@ const whyBegin = " starts behind what the issuing stream did before: its operand
 // at returns the row-major number of the current iteration of some loops.
 func (b *builder) at(loops []loop) expr.Expr { return b.spelled(iteration(loops)) }
 
+// eventsOf returns the base of the names of a transfer's events: "send_P".
+func (b *builder) eventsOf(handle string) string {
+	return strings.TrimPrefix(b.waits[handle].constant, "wait_")
+}
+
 // ongoing returns a transfer on a stream, with events for its end.
 func (b *builder) ongoing(info calls.Info, team, handle string, on calls.Stream) *transfer {
 	return &transfer{
 		team: team, on: on, loops: slices.Clone(b.loops), guard: b.guard,
-		done: b.events(handle+"_done", b.iterations(), info.Label),
+		done: b.events(b.eventsOf(handle)+"_done", b.iterations(), info.Label),
 	}
 }
 
@@ -63,12 +69,13 @@ func (b *builder) communication(s *hostir.Communication) ([]calls.Stmt, error) {
 		return nil, err
 	}
 	out, in := buffers[0], buffers[1]
-	info := b.info(s, s.Handle, s.Handle+": "+string(s.Type)+" of "+s.In.Name)
+	does, waits := b.collectiveWording(s)
+	b.waits[s.Handle] = waits
 	call, err := b.collective(s, in, out)
 	if err != nil {
 		return nil, err
 	}
-	call.Info, call.Team = info, b.teamOf(s)
+	call.Info, call.Team = b.says(s, does), b.teamOf(s)
 	b.account(s, in, out)
 	return b.carry(s, s.Handle, call)
 }
@@ -136,8 +143,10 @@ func (b *builder) pointToPoint(s *hostir.P2PCommunication) ([]calls.Stmt, error)
 	}
 	buf := buffers[0]
 	b.accountTransfer(s, buf)
+	does, waits := b.transferWording(s)
+	b.waits[s.Handle] = waits
 	call := &calls.NcclCall{
-		Info: b.info(s, s.Handle, s.Handle+": "+verb(s)+s.Buffer.Name), Kind: "recv", Team: b.world(s.Pos),
+		Info: b.says(s, does), Kind: "recv", Team: b.world(s.Pos),
 		Count: buf.elements().Expr, Type: buf.typ, Peer: b.spelled(b.peerOf(s).rank),
 	}
 	if s.Send {
@@ -146,13 +155,6 @@ func (b *builder) pointToPoint(s *hostir.P2PCommunication) ([]calls.Stmt, error)
 		call.Out = b.pointer(buf)
 	}
 	return b.carry(s, s.Handle, call)
-}
-
-func verb(s *hostir.P2PCommunication) string {
-	if s.Send {
-		return "send of "
-	}
-	return "receive of "
 }
 
 // wait makes the current stream wait for a transfer.
@@ -174,7 +176,7 @@ func (b *builder) waitFor(s *hostir.Wait) ([]calls.Stmt, error) {
 		return nil, internalError(s, "%s runs in a loop that the wait is not in", s.Handle)
 	}
 	on := b.current
-	info := b.info(s, "wait_"+s.Handle, "Wait("+s.Handle+")")
+	info := b.says(s, b.waits[s.Handle])
 	if t.owned != nil {
 		return b.awaitDone(info, s.Handle, t, on), nil
 	}

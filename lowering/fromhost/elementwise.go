@@ -29,12 +29,6 @@ func (b *builder) check(s hostir.Stmt, w walk) {
 	}
 }
 
-// computed returns the label and position of a statement that computes: "Binary of Y".
-func (b *builder) computed(s hostir.Stmt) calls.Info {
-	out := hostir.Result(s).Name
-	return b.info(s, hostir.Op(s)+"_"+out, hostir.Op(s)+" of "+out)
-}
-
 // copyLike lowers a statement whose result has the elements of its operand.
 func (b *builder) copyLike(s hostir.Stmt) []calls.Stmt {
 	buffers, w := b.elementwise(s)
@@ -58,14 +52,14 @@ func (b *builder) copied(s hostir.Stmt, w walk, out, in *buffer) []calls.Stmt {
 		return b.launch(s, "unary", "copy", w, []*buffer{out, in})
 	}
 	return []calls.Stmt{&calls.Memcpy{
-		Info: b.computed(s), Out: b.pointer(out), In: b.pointer(in), Elements: w.extents[0].Expr, Type: out.typ, On: b.current,
+		Info: b.computed(s, ""), Out: b.pointer(out), In: b.pointer(in), Elements: w.extents[0].Expr, Type: out.typ, On: b.current,
 	}}
 }
 
 // launch launches a kernel along a walk of a result and its operands.
 func (b *builder) launch(s hostir.Stmt, kernel, fn string, w walk, buffers []*buffer) []calls.Stmt {
 	call := &calls.Launch{
-		Info: b.computed(s), Kernel: kernel, Fn: fn, Out: b.operand(w, 0, buffers[0]), OutType: buffers[0].typ,
+		Info: b.computed(s, ""), Kernel: kernel, Fn: fn, Out: b.operand(w, 0, buffers[0]), OutType: buffers[0].typ,
 		InType: buffers[1].typ, Elements: w.elements(), On: b.current,
 	}
 	for i, u := range buffers[1:] {
@@ -129,7 +123,7 @@ func (b *builder) reduce(s *hostir.Reduce) []calls.Stmt {
 	w := before.then(folded).then(after)
 	at := len(before.extents)
 	call := &calls.Launch{
-		Info: b.computed(s), Kernel: "reduce", Fn: s.Fn, Axis: int64(at), OutType: out.typ, InType: in.typ, On: b.current,
+		Info: b.computed(s, ""), Kernel: "reduce", Fn: s.Fn, Axis: int64(at), OutType: out.typ, InType: in.typ, On: b.current,
 		Out: calls.Operand{At: b.pointer(out), Extents: exprs(w.extents), Strides: exprs(w.strides[0])},
 		In:  []calls.Operand{{At: b.pointer(in), Extents: exprs(w.extents), Strides: exprs(w.strides[1])}},
 	}

@@ -25,7 +25,7 @@ func (b *builder) fused(s *hostir.Fused) []calls.Stmt {
 	for _, o := range operands {
 		k.Types = append(k.Types, o.typ)
 	}
-	call := &calls.Launch{Info: b.info(s, s.Kernel+"_"+s.Out[0].Name, s.Kernel+" of "+s.Out[0].Name), On: b.current}
+	call := &calls.Launch{Info: b.computed(s, ""), On: b.current}
 	elements := w.outer.then(w.row).merged()
 	whole := !slices.ContainsFunc(s.Body, domain.Step.Folds) && !s.FoldsColumns() // rows mean nothing
 	seeds := seedsOf(body)

@@ -107,14 +107,14 @@ func (b *builder) gemm(s hostir.Stmt, p gemm, out, x, y *buffer) *calls.Gemm {
 			hostir.Called(b.program, s, out.tensor)))
 	}
 	on := b.current
-	name, words := out.root.Name, hostir.Op(s)+" of "+out.tensor.Name
+	name, more := out.root.Name, ""
 	if p.addend {
-		name, words = name+"_sum", words+", added to what is there"
+		name, more = name+"_sum", ", added to what is there"
 	}
 	if p.then != "" {
-		words += ", then " + p.then
+		more += ", then " + p.then
 	}
-	info := b.info(s, hostir.Op(s)+"_"+name, words)
+	info := b.computed(s, more)
 	shape := p.shape()
 	shape.Name, shape.Plan, shape.Type, shape.Label = b.names.Constant(name+"_shape"), b.names.Member(name+"_plan"), x.typ, info.Label
 	b.out.Shapes = append(b.out.Shapes, shape)

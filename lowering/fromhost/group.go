@@ -31,7 +31,9 @@ func (b *builder) startGroup(s *hostir.StartCoalescing, rest []hostir.Stmt) []ca
 
 // grouped lowers communications that progress at the same time.
 func (b *builder) grouped(members []hostir.Stmt, team string, end *hostir.EndCoalescing) []calls.Stmt {
-	info := b.info(end, end.Handle, end.Handle+": group")
+	does, waits := b.groupWording(members)
+	b.waits[end.Handle] = waits
+	info := b.says(end, does)
 	t, list := b.begin(info, team, end.Handle, calls.Stream{Name: team, Team: true})
 	b.group = t
 	body := b.items(members)

@@ -52,7 +52,7 @@ func (b *builder) positions(s *hostir.Positions) []calls.Stmt {
 		}
 	}
 	return []calls.Stmt{&calls.Launch{
-		Info: b.computed(s), Kernel: "positions", Out: calls.Operand{At: b.pointer(out)}, OutType: out.typ, InType: out.typ,
+		Info: b.computed(s, ""), Kernel: "positions", Out: calls.Operand{At: b.pointer(out)}, OutType: out.typ, InType: out.typ,
 		Elements: out.elements().Expr, First: first, On: b.current,
 	}}
 }

@@ -31,6 +31,7 @@ const longest = 40
 func (b *builder) nameRepeats(body []hostir.Stmt, variable string) {
 	c := &repeats{b: b, variable: variable, views: map[*hostir.Tensor]bool{}}
 	c.find(body, nil)
+	c.arrived()
 	for _, r := range c.list {
 		if isRank := (r.sent || r.received) && r.axis == ""; isRank || r.count > 1 || len(r.key) > longest {
 			r.want = r.role()
@@ -87,6 +88,7 @@ type repeats struct {
 	variable string // of the loop; empty outside of all loops
 	list     []*repeated
 	views    map[*hostir.Tensor]bool // views whose indices were counted
+	waits    []*hostir.Exchange      // whose arrival the loop waits for
 }
 
 // find searches statements. inner are the variables of loops between c's loop and them.
@@ -104,6 +106,8 @@ func (c *repeats) find(body []hostir.Stmt, inner []string) {
 		case *hostir.Wait:
 			if t := c.b.limited[s.Handle]; t != nil && s.Iteration == nil {
 				c.addPeer(t, inner)
+			} else if e := c.b.pairs[s.Handle]; e != nil && s.Iteration == nil && e.Recv.Handle == s.Handle {
+				c.waits = append(c.waits, e)
 			}
 		}
 		within := inner
@@ -132,6 +136,16 @@ func (c *repeats) addPeer(s *hostir.P2PCommunication, inner []string) {
 		c.role(r, s)
 		if p.asked {
 			r.peer = &p
+		}
+	}
+}
+
+// arrived marks the ranks whose data the loop waits for.
+func (c *repeats) arrived() {
+	for _, e := range c.waits {
+		key := c.b.peerOf(e.Recv).rank.String()
+		for _, r := range c.list {
+			r.received = r.received || r.key == key
 		}
 	}
 }

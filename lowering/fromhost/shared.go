@@ -48,10 +48,12 @@ func (b *builder) sharedTransfer(s *hostir.P2PCommunication) ([]calls.Stmt, erro
 		return nil, internalError(s, "which memory %s is in depends on the path taken", s.Buffer.Name)
 	}
 	b.accountTransfer(s, buf)
+	does, waits := b.transferWording(s)
+	b.waits[s.Handle] = waits
 	if s.Owns() {
-		return b.ready(s, b.info(s, s.Handle, s.Handle+": "+verb(s)+buf.root.Name), buf, pair), nil
+		return b.ready(s, b.says(s, does), buf, pair), nil
 	}
-	return b.copyBetween(s, b.info(s, s.Handle, s.Handle+": "+verb(s)+s.Buffer.Name), buf, pair), nil
+	return b.copyBetween(s, b.says(s, does), buf, pair), nil
 }
 
 // ready lowers the owner's side, and records the place of its buffer for the copier's side.

@@ -28,7 +28,7 @@ func (b *builder) awaitDone(info calls.Info, handle string, t *transfer, on call
 	e := t.owned
 	flag := calls.Flag{Share: e.share.Name, Done: true, Transfer: b.transfer(e)}
 	wait := &calls.FlagWait{Info: info, Flag: flag, On: on, Kernel: isGraph(b.program), Joins: b.joins(e.of)}
-	return append([]calls.Stmt{wait}, b.returned("wait_"+handle, info, on)...)
+	return append([]calls.Stmt{wait}, b.returned(b.waits[handle].constant, info, on)...)
 }
 
 // returned records the end of an owner's wait for the watchdog. A graph has no such record, because the watchdog cannot query it.
@@ -63,11 +63,16 @@ func (b *builder) copyNow(info calls.Info, s *hostir.P2PCommunication, e *exchan
 		}
 		return append(list, bySM, b.end(info, t, s.Handle))
 	}
-	kernel := isGraph(b.program)
+	kernel, name, done := isGraph(b.program), b.spec.Name(s, b.sent(s)), " has been read"
+	if s.Send {
+		done = " has arrived"
+	}
+	wait := b.says(s, wording{"wait_ready_" + name, "wait for the ready flag of " + name, info.Part})
+	tell := b.says(s, wording{"done_" + name, "tell the peer that " + name + done, info.Part})
 	return append(list,
-		&calls.FlagWait{Info: because(info, whyReady), Flag: calls.Flag{Share: share, Transfer: transfer}, On: t.on, Kernel: kernel},
+		&calls.FlagWait{Info: because(wait, whyReady), Flag: calls.Flag{Share: share, Transfer: transfer}, On: t.on, Kernel: kernel},
 		&calls.Memcpy{Info: info, Out: out, In: in, Elements: elements, Type: e.typ, On: t.on},
-		&calls.FlagWrite{Info: info, Flag: calls.Flag{Share: share, Done: true, Transfer: transfer}, Peer: peer, On: t.on, Kernel: kernel},
+		&calls.FlagWrite{Info: tell, Flag: calls.Flag{Share: share, Done: true, Transfer: transfer}, Peer: peer, On: t.on, Kernel: kernel},
 		b.end(info, t, s.Handle))
 }
 

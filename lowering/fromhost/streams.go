@@ -37,13 +37,16 @@ func (b *builder) computeIndex(e expr.Expr) expr.Expr {
 // one event for each recorded stream is enough.
 func (b *builder) synchronize(s *hostir.Synchronize) []calls.Stmt {
 	from := b.streamOf(s.Stream)
-	words := "Synchronize(" + s.Stream.String() + ")"
-	label, count, index := "started", extents.Number(1), expr.Expr(expr.Int(0))
+	words, label, count, index := "wait for the caller's stream", "started", extents.Number(1), expr.Expr(expr.Int(0))
 	switch {
 	case from.Index != nil:
-		label, count, index = "joined", extents.Quantity{Expr: expr.Var(calls.StreamCount), Size: int64(b.program.Streams)}, from.Index
+		words, label = "wait for the compute streams", "joined"
+		count, index = extents.Quantity{Expr: expr.Var(calls.StreamCount), Size: int64(b.program.Streams)}, from.Index
 	case from.Name == calls.Copies:
-		label = "copied"
+		words, label = "wait for the copy stream", "copied"
+	}
+	if slices.ContainsFunc(b.out.Events, func(e *calls.Events) bool { return e.Label == label }) {
+		label += "_" + b.spec.Makes(s)
 	}
 	info := b.info(s, label, words)
 	return calls.Order(info, calls.Event{Set: b.events(label, count, info.Label), Index: index}, from, b.current)

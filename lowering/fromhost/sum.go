@@ -12,7 +12,7 @@ func (b *builder) peerReadSum(s *hostir.PeerReadSum) []calls.Stmt {
 	out, own := buffers[0], buffers[1]
 	on := b.current
 	sum := &calls.PeerSum{
-		Info: because(b.computed(s), whyReady), Name: b.names.Local(s.Out.Name + "_sum"), Own: b.pointer(own), Out: b.pointer(out),
+		Info: because(b.computed(s, ""), whyReady), Name: b.names.Local(s.Out.Name + "_sum"), Own: b.pointer(own), Out: b.pointer(out),
 		Elements: out.elements().Expr, Type: out.typ, On: on,
 	}
 	b.sum = sum.Name

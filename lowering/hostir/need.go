@@ -149,11 +149,13 @@ func (s *Spec) Axis(name string, t *Tensor, axis int) int {
 
 func sameSize(a, b domain.Extent) bool { return a.Size == b.Size }
 
-// Makes reports whether the operation of the spec that a statement comes from is known, and whether its first result has the given name.
-// The operation is not known if several have its position, as those of a composite do.
-func (s *Spec) Makes(of Stmt, name string) bool {
-	op := s.made[of.Meta().Pos]
-	return op != nil && op.Out == name
+// Makes returns the first result of the operation of the spec that a statement comes from. It is empty if several operations have the
+// statement's position, as those of a composite do.
+func (s *Spec) Makes(of Stmt) string {
+	if op := s.made[of.Meta().Pos]; op != nil {
+		return op.Out
+	}
+	return ""
 }
 
 // Operation names the operation of the spec that a statement comes from: "matmul of C".

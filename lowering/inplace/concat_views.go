@@ -39,7 +39,7 @@ func (o *operand) turn(c *concats) (turned bool, undo func()) {
 
 // sliceOf returns the Slice that makes a tensor the operand's part of the result.
 func (o *operand) sliceOf(t *hostir.Tensor) *hostir.Slice {
-	info := hostir.InfoFrom(o.stmt, "made where "+o.result.Name+" has it")
+	info := hostir.InfoFrom(o.stmt, "computed in place, as a slice of "+o.result.Name)
 	return &hostir.Slice{Info: info, Out: t, In: o.result, Axis: hostir.Live(o.result)[o.axis], Start: o.start(o.number)}
 }
 

@@ -99,7 +99,7 @@ func (o *localShards) place(set *hostir.Set, from, to *hostir.Select) {
 	local, all := from.In, to.In
 	along := ranks.Along(local.Mesh, local.Axes[from.Axis].Mesh)
 	local.Role, local.Of = hostir.View, &hostir.Select{
-		Info: hostir.InfoFrom(set, "made where the shards of the other ranks arrive"), Out: local, In: all, Axis: to.Axis,
+		Info: hostir.InfoFrom(set, "computed in place: this rank's slice of the gathered tensor"), Out: local, In: all, Axis: to.Axis,
 		Index: along.Coordinate, Parts: along.Size,
 	}
 	p := o.program

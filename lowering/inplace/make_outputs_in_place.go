@@ -54,7 +54,8 @@ func makeIn(p *hostir.Program, s hostir.Stmt, in, out *hostir.Tensor) {
 	p.Body = slices.Delete(p.Body, after, after+1)
 	at := slices.Index(p.Body, s)
 	p.Body = slices.Delete(p.Body, at, at+1)
-	buffer.Role, buffer.Of = hostir.View, &hostir.Reshape{Info: hostir.InfoFrom(s, "made where the output is"), Out: buffer, In: out}
+	info := hostir.InfoFrom(s, "computed in the memory of the output")
+	buffer.Role, buffer.Of = hostir.View, &hostir.Reshape{Info: info, Out: buffer, In: out}
 }
 
 // isReshaped reports whether a reshape copies into a buffer. If the buffer became a reshaped view, the text form would

@@ -85,7 +85,7 @@ func (o *overlap) issue(loop *hostir.For, early map[*Task]bool, on hostir.Stream
 	if ready != nil || copies != nil {
 		queue, note := hostir.StreamRef{Copies: true}, what+" issued up front, on a stream of their own"
 		if copies == nil {
-			note = "ready flags up front, on the copy stream: transfers of peers wait for them"
+			note = "ready flags up front, on the copy stream, as peers wait for them"
 		}
 		list = append(list, follows(queue, on, hostir.InfoFrom(loop, note), o.whyCopies(early)))
 		for _, l := range []*hostir.For{ready, copies} {

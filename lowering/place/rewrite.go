@@ -142,10 +142,13 @@ func (r *rewriter) step(f form, s step) form {
 			return &hostir.Reduce{Info: r.moves(s, "the parts of all ranks"), Fn: fn, Out: out, In: f.tensor, Axis: at}
 		})
 	}
-	suffix, note := "_part", "moved, so that "+hostir.Op(r.from)+" is local to a rank"
-	info := r.info(note)
-	if s.from.splits() {
-		suffix, info = "_all", r.moves(s, note)
+	reader := r.spec.Operation(r.from)
+	suffix, info := "_part", r.info(reader+" reads this rank's part only")
+	switch {
+	case s.from.splits() && s.to.splits():
+		suffix, info = "_all", r.moves(s, "split along another axis, as "+reader+" reads it")
+	case s.from.splits():
+		suffix, info = "_all", r.moves(s, "gathered: "+reader+" reads the parts of all ranks")
 	}
 	f = r.add(f, suffix, dims, func(out *hostir.Tensor) hostir.Stmt {
 		out.Inferred = false // its axes stay, or it would be split like its operand

@@ -19,7 +19,7 @@ import (
 //	before: C = Matmul(A, B)                            A [S, DIDx(D), m, K], C [Stream(S), D, m, N]
 //	after:  A_all = Set(A); C = Matmul(A_all, B)        A_all [Stream(S), D, m, K]
 func InsertReshardings(p *hostir.Program) error {
-	r := &resharder{program: p, names: hostir.NewNamer(p), moved: map[string][]*hostir.Tensor{}}
+	r := &resharder{program: p, spec: hostir.SpecOf(p), names: hostir.NewNamer(p), moved: map[string][]*hostir.Tensor{}}
 	body := make([]hostir.Stmt, 0, len(p.Body))
 	for _, s := range p.Body {
 		body = append(body, r.statement(s)...)
@@ -57,6 +57,7 @@ func ownPartsFirst(p *hostir.Program, body []hostir.Stmt) []hostir.Stmt {
 
 type resharder struct {
 	program *hostir.Program
+	spec    *hostir.Spec
 	names   *hostir.Namer
 	moved   map[string][]*hostir.Tensor // by operand and new axes, for each mesh, whole or in slices: a tensor is moved once
 }
@@ -73,7 +74,7 @@ func (r *resharder) further(s hostir.Stmt) []hostir.Stmt {
 		}
 		local := r.local(t, axes, first.Mesh)
 		hostir.ReplaceDef(s, t, local)
-		list = append(list, &hostir.Set{Info: moveInfo(s), Out: t, In: local})
+		list = append(list, r.move(s, t, local))
 	}
 	return list
 }
@@ -133,7 +134,7 @@ func (r *resharder) before(s hostir.Stmt, apart []operand) []hostir.Stmt {
 			i = len(r.moved[key])
 			t := r.tensor(o.tensor, "_all", axes, out.Mesh)
 			r.moved[key] = append(r.moved[key], t)
-			list = append(list, &hostir.Set{Info: moveInfo(s), Out: t, In: o.tensor})
+			list = append(list, r.move(s, t, o.tensor))
 		}
 		operands[o.place] = r.moved[key][i]
 	}
@@ -186,7 +187,7 @@ func (r *resharder) spread(s hostir.Stmt) []hostir.Stmt {
 	}
 	local := r.local(out, axes, out.Mesh)
 	hostir.ReplaceDef(s, out, local)
-	return append(r.statement(s), &hostir.Set{Info: moveInfo(s), Out: out, In: local})
+	return append(r.statement(s), r.move(s, out, local))
 }
 
 // follow returns the axes of an operand with the kinds of the corresponding axes of the
@@ -240,7 +241,7 @@ func (r *resharder) after(s hostir.Stmt, o operand) []hostir.Stmt {
 	out := hostir.Result(s)
 	made := r.local(out, local(s, o), o.tensor.Mesh)
 	hostir.ReplaceDef(s, out, made)
-	return []hostir.Stmt{s, &hostir.Set{Info: moveInfo(s), Out: out, In: made}}
+	return []hostir.Stmt{s, r.move(s, out, made)}
 }
 
 // local returns the axes of the result of s, with the kinds of operand o on axes where the two differ.
@@ -279,8 +280,26 @@ func (r *resharder) local(out *hostir.Tensor, axes []domain.Axis, mesh *domain.M
 	return local
 }
 
-func moveInfo(s hostir.Stmt) hostir.Info {
-	return hostir.Info{Pos: s.Meta().Pos, Note: "moved, so that " + hostir.Op(s) + " is local to a rank"}
+// move returns the Set that moves an operand to the ranks that compute s, or its result in to the ranks of out.
+func (r *resharder) move(s hostir.Stmt, out, in *hostir.Tensor) hostir.Stmt {
+	set := &hostir.Set{Info: hostir.Info{Pos: s.Meta().Pos}, Out: out, In: in}
+	by, gathers, cuts := r.spec.Operation(s), SameMesh(in, out), SameMesh(in, out)
+	for _, sh := range Describe(set).Shifts {
+		gathers, cuts = gathers && sh.To == NoAxis, cuts && sh.From == NoAxis
+	}
+	switch result := slices.Contains(hostir.Defs(s), in); {
+	case result && gathers:
+		set.Note = "gathered: each rank computes a part of the " + by
+	case gathers:
+		set.Note = "gathered: " + by + " reads the parts of all ranks"
+	case cuts:
+		set.Note = "this rank's part: each rank has all of it before"
+	case result:
+		set.Note = by + " is computed on other ranks than those that hold the result"
+	default:
+		set.Note = by + " reads this on other ranks than those that hold it"
+	}
+	return set
 }
 
 // tensor declares a Temp like t with other axes.

@@ -76,7 +76,7 @@ func (n *needs) by(need *hostir.Need, s hostir.Stmt) *hostir.Tensor {
 		if other := slices.IndexFunc(n.readers[t], func(r hostir.Stmt) bool { return !hostir.Is[*hostir.Set](r) }); other >= 0 {
 			s = n.readers[t][other]
 		}
-		if !hostir.Is[*hostir.Set](s) && !n.spec.Makes(s, need.Tensor) {
+		if !hostir.Is[*hostir.Set](s) && n.spec.Makes(s) != need.Tensor {
 			need.By = n.spec.Operation(s)
 			return t
 		}

@@ -114,7 +114,7 @@ func (r *rowSplitter) folds(s hostir.Stmt) bool {
 	own.DType, own.Inferred = fold.Out.DType, true
 	own.Axes, own.Layout = slices.Delete(own.Axes, at.At+1, at.At+2), hostir.DropAxis(own.Layout, at.At+1)
 	delete(r.splits, own)
-	of := hostir.InfoFrom(s, "of the rows of a rank")
+	of := hostir.InfoFrom(s, "the sum of this rank's rows, before the sum over ranks")
 	r.program.Body = append(r.program.Body, &hostir.Reduce{Info: of, Fn: fold.Fn, Out: own, In: fold.In, Axis: at.At + 1})
 	fold.In = own
 	r.program.Body = append(r.program.Body, fold)
@@ -190,7 +190,7 @@ func (r *rowSplitter) along(s hostir.Stmt, rows [][]int, at split) {
 
 // gather appends the statements that make out, a whole tensor, from the rows of all ranks in local.
 func (r *rowSplitter) gather(s hostir.Stmt, out, local *hostir.Tensor) {
-	info := hostir.InfoFrom(s, "the rows of all ranks")
+	info := hostir.InfoFrom(s, "gathered: the rows that each rank computed")
 	if at := r.splits[local]; hostir.SplitOver(local.Axes[at.At]) != "" {
 		all := r.tensor(local, "_all", hostir.Temp)
 		all.Inferred = true

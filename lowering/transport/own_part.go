@@ -16,7 +16,7 @@ func (c *converter) ownPart(s hostir.Stmt) []hostir.Stmt {
 	along, view := ranks.Along(m.In.Mesh, m.Shifts[0].Mesh), *m.Out
 	view.Role, view.Layout, view.Axes = hostir.View, carried(m), slices.Clone(m.Out.Axes)
 	view.Of = &hostir.Select{
-		Info: hostir.InfoFrom(s, "each rank has all of it, and takes its part"), Out: &view, In: m.In, Axis: m.Scattered(),
+		Info: hostir.InfoFrom(s, "this rank's part of a tensor that each rank has whole"), Out: &view, In: m.In, Axis: m.Scattered(),
 		Index: along.Coordinate, Parts: along.Size,
 	}
 	if m.Out.Role == hostir.Temp && liesAs(&view, m.Out) {

@@ -42,7 +42,7 @@ def ours(trace):
     """The same as theirs for a trace of hirgen, on the rank that works longest."""
     by_rank = collections.defaultdict(list)
     for event in traces.work(trace):
-        name = "attention" if event["args"]["statement"].startswith("Attention") else CATEGORIES[event["cat"]]
+        name = "attention" if event["args"]["statement"].startswith("attention") else CATEGORIES[event["cat"]]
         by_rank[event["pid"]].append((name, event["ts"], event["ts"] + event["dur"]))
     made = [made_of(spans, trace["otherData"]["calls"]) for spans in by_rank.values()]
     return max(made, key=lambda found: sum(found.get(name, 0) for name in CLASSES), default={})

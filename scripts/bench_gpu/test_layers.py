@@ -122,7 +122,7 @@ class KernelClasses(unittest.TestCase):
             self.assertEqual(kernel_classes.class_of(name), expected, name)
 
     def test_a_trace_is_summed_on_the_rank_that_works_longest(self):
-        events = [(0, "Linear of Z", "gemm", 10), (1, "Linear of Z", "gemm", 12), (1, "Linear of Z", "gemm", 12), (1, "Attention of O", "kernel", 4),
+        events = [(0, "Linear of Z", "gemm", 10), (1, "Linear of Z", "gemm", 12), (1, "Linear of Z", "gemm", 12), (1, "attention of O", "kernel", 4),
                   (1, "send of X", "copy", 3), (0, "Wait", "event wait", 100)]
         trace = {"otherData": {"calls": 2}, "traceEvents": [
             {"ph": "X", "pid": rank, "cat": category, "ts": 0, "dur": us, "args": {"statement": name}} for rank, name, category, us in events]}

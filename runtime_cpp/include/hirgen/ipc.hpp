@@ -148,17 +148,17 @@ class Peers {
   /// Shares `own`, memory from Context::allocate that `shape` describes. Collective over the ranks
   /// of the shape; blocks the host.
   Shared& share(void* own, const SharedShape& shape);
-  /// Begins a call with a buffer: shares the buffer if it is new, which blocks the host, and counts
-  /// the call.
-  const Shared& begin_call(const void* own, const SharedShape& shape);
+  /// Returns a buffer as the ranks share it in the next call, whose sequence number it counts. A
+  /// new buffer is shared first, which blocks the host.
+  const Shared& share_for_call(const void* own, const SharedShape& shape);
 
   /// Prepares a call that will be captured as a CUDA graph: shares the buffer if it is new, which
   /// is not possible during capture.
   void prepare(const void* own, const SharedShape& shape) { find(own, shape); }
-  /// Begins a captured call with a prepared buffer. At each launch of the graph, a kernel on
-  /// `stream` counts the call for the kernels after it. For a buffer with rows, the kernel of the
-  /// RowExchange does so.
-  const Shared& begin_captured(const void* own, const SharedShape& shape, cudaStream_t stream);
+  /// The same for a prepared buffer in a call that is captured. At each launch of the graph, a
+  /// kernel on `stream` counts the call for the kernels after it. For a buffer with rows, the
+  /// kernel of the RowExchange does so.
+  const Shared& share_for_graph(const void* own, const SharedShape& shape, cudaStream_t stream);
 
  private:
   struct Entry;

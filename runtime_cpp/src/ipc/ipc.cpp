@@ -143,15 +143,15 @@ Shared& Peers::find(const void* own, const SharedShape& shape) {
   return found != entries_.end() ? (*found)->shared : add(const_cast<void*>(own), shape);
 }
 
-const Shared& Peers::begin_call(const void* own, const SharedShape& shape) {
+const Shared& Peers::share_for_call(const void* own, const SharedShape& shape) {
   Shared& shared = find(own, shape);
   ++shared.sequence_;
   if (shared.waits_ != nullptr) shared.waits_->begin_call(context_.call(), shared.sequence_);
   return shared;
 }
 
-const Shared& Peers::begin_captured(const void* own, const SharedShape& shape,
-                                    cudaStream_t stream) {
+const Shared& Peers::share_for_graph(const void* own, const SharedShape& shape,
+                                     cudaStream_t stream) {
   Shared& shared = find(own, shape);
   if (shared.flags_.empty()) return shared;
   shared.counter_ = Shared::pointer(shared.flag(shared.rank_, 3 * shared.transfers_));

@@ -37,7 +37,8 @@ class Gather final : public Program {
   void run(cudaStream_t caller, const std::vector<void*>& tensors) override {
     const auto* a = static_cast<const float*>(tensors[0]);
     if (chosen("GATHER_COPIES")) a = copy_of(a, caller);
-    const Shared& shared = put_ ? peers_.begin_call(all_, shape_) : peers_.begin_call(a, shape_);
+    const Shared& shared =
+        put_ ? peers_.share_for_call(all_, shape_) : peers_.share_for_call(a, shape_);
     const int me = context_.rank();
     HG_CHECK(cudaMemcpyAsync(all_ + me * kColumns, a, kBytes, cudaMemcpyDeviceToDevice, caller),
              kWhere);

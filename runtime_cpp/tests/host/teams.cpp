@@ -40,7 +40,7 @@ class Pair final : public Program {
     const auto* a = static_cast<const float*>(tensors[0]);
     auto* c = static_cast<float*>(tensors[1]);
     if (chosen("PAIR_COPIES")) a = copy_of(a, caller);
-    const Shared& shared = peers_.begin_call(a, kShape);
+    const Shared& shared = peers_.share_for_call(a, kShape);
     const int me = pair.coordinate(context_.rank(), 0);
     const int peer = pair.ranks()[static_cast<size_t>(1 - me)];
     const StreamMemory& driver = peers_.memory();

@@ -30,11 +30,11 @@ const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kCShape = {.m = D * kShardM, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
-constexpr const char* kStarted = "spec.yaml:11:5 Synchronize(caller)";
-constexpr const char* kGather = "spec.yaml:11:5 gather: Allgather of A_s";
-constexpr const char* kWaitGather = "spec.yaml:11:5 Wait(gather)";
-constexpr const char* kMatmulC = "spec.yaml:11:5 Matmul of C_s";
-constexpr const char* kJoined = "spec.yaml:11:5 Synchronize(worker s % 3)";
+constexpr const char* kStarted = "spec.yaml:11:5 wait for the caller's stream";
+constexpr const char* kAllgatherA = "spec.yaml:11:5 allgather of A";
+constexpr const char* kWaitAllgatherA = "spec.yaml:11:5 wait for the allgather of A";
+constexpr const char* kMatmulC = "spec.yaml:11:5 matmul of C";
+constexpr const char* kJoined = "spec.yaml:11:5 wait for the compute streams";
 
 // c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
 // operand.
@@ -66,8 +66,8 @@ class AgMatmulFused final : public hirgen::Program {
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
   // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
-  hirgen::Events gather_ready_ = context_.events("gather_ready", kGather, S);
-  hirgen::Events gather_done_ = context_.events("gather_done", kGather, S);
+  hirgen::Events allgather_A_ready_ = context_.events("allgather_A_ready", kAllgatherA, S);
+  hirgen::Events allgather_A_done_ = context_.events("allgather_A_done", kAllgatherA, S);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
 };
 
@@ -83,13 +83,14 @@ void AgMatmulFused::run(cudaStream_t caller, const std::vector<void*>& tensors) 
     HG_CHECK(cudaStreamWaitEvent(compute, started_[0], 0), kStarted);
     bf16* A_all_s = A_all_ + s * D * kShardM * K;  // [D, kShardM, K]
 
-    // On the stream of the communicator, overlapped with the GEMMs of other iterations.
-    HG_CHECK(cudaEventRecord(gather_ready_[s], compute), kGather);
-    HG_CHECK(cudaStreamWaitEvent(x_.stream, gather_ready_[s], 0), kGather);
+    // Allgather of A over x. On the stream of the communicator, overlapped with the GEMMs of other
+    // iterations.
+    HG_CHECK(cudaEventRecord(allgather_A_ready_[s], compute), kAllgatherA);
+    HG_CHECK(cudaStreamWaitEvent(x_.stream, allgather_A_ready_[s], 0), kAllgatherA);
     HG_CHECK(ncclAllGather(A + s * kShardM * K, A_all_s, kShardM * K, ncclBfloat16, x_.comm, x_.stream),
-             kGather);
-    HG_CHECK(cudaEventRecord(gather_done_[s], x_.stream), kGather);
-    HG_CHECK(cudaStreamWaitEvent(compute, gather_done_[s], 0), kWaitGather);
+             kAllgatherA);
+    HG_CHECK(cudaEventRecord(allgather_A_done_[s], x_.stream), kAllgatherA);
+    HG_CHECK(cudaStreamWaitEvent(compute, allgather_A_done_[s], 0), kWaitAllgatherA);
     gemm(context_, C_plan_, A_all_s, B, C + s * D * kShardM * N, workspaces_[s % kComputeStreams], compute,
          kMatmulC);
   }
@@ -124,10 +125,10 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_fused", .spec = "spec.yaml",
-               .digest = "8ada6962663ce1ca0f728138568ca8e42df67f5d5039249583b7107eaba1d332", .mesh_size = D,
+               .digest = "4a83ecae8145c63a22c7ab696e813a0cbca0b84cf93098ab2c7e785cb5b6ad54", .mesh_size = D,
                .gemms = {{S * D * kShardM, N, K, 1}}, .communications = {"allgather x"},
-               .bytes = S * D * kShardM * K * 2, .largest = "allgather", .team_size = D, .transport = "nccl",
-               .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},
+               .bytes = S * D * kShardM * K * sizeof(bf16), .largest = "allgather", .team_size = D,
+               .transport = "nccl", .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference};
   return table;
 }

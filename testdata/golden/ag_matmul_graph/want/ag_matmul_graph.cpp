@@ -29,10 +29,10 @@ const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kCShape = {.m = D * kShardM, .n = N, .k = K, .dtype = hirgen::DType::kFp32};
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
-constexpr const char* kGather = "spec.yaml:11:5 gather: Allgather of A_s";
-constexpr const char* kWaitGather = "spec.yaml:11:5 Wait(gather)";
-constexpr const char* kMatmulC = "spec.yaml:11:5 Matmul of C_s";
-constexpr const char* kJoined = "spec.yaml:11:5 Synchronize(worker s % 4)";
+constexpr const char* kAllgatherA = "spec.yaml:11:5 allgather of A";
+constexpr const char* kWaitAllgatherA = "spec.yaml:11:5 wait for the allgather of A";
+constexpr const char* kMatmulC = "spec.yaml:11:5 matmul of C";
+constexpr const char* kJoined = "spec.yaml:11:5 wait for the compute streams";
 
 // c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
 // operand.
@@ -65,8 +65,8 @@ class AgMatmulGraph final : public hirgen::Program {
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
   fp32* A_all_ = context_.allocate<fp32>(S * D * kShardM * K, "spec.yaml:11:5 A_all");  // [S, D, kShardM, K]
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
-  hirgen::Events gather_ready_ = context_.events("gather_ready", kGather, 1);
-  hirgen::Events gather_done_ = context_.events("gather_done", kGather, S);
+  hirgen::Events allgather_A_ready_ = context_.events("allgather_A_ready", kAllgatherA, 1);
+  hirgen::Events allgather_A_done_ = context_.events("allgather_A_done", kAllgatherA, S);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
 };
 
@@ -82,20 +82,21 @@ void AgMatmulGraph::issue(cudaStream_t caller, const std::vector<void*>& tensors
   const fp32* B = static_cast<const fp32*>(tensors[1]);  // [K, N]
   fp32* C = static_cast<fp32*>(tensors[2]);              // [S, D, kShardM, N]
 
-  HG_CHECK(cudaEventRecord(gather_ready_[0], caller), kGather);
-  HG_CHECK(cudaStreamWaitEvent(x_.stream, gather_ready_[0], 0), kGather);
+  // Allgather of A over x.
+  HG_CHECK(cudaEventRecord(allgather_A_ready_[0], caller), kAllgatherA);
+  HG_CHECK(cudaStreamWaitEvent(x_.stream, allgather_A_ready_[0], 0), kAllgatherA);
 
   // All transfers are issued up front; each statement below waits for its own data only.
   for (int64_t s = 0; s < S; ++s) {
     HG_CHECK(ncclAllGather(A + s * kShardM * K, A_all_ + s * D * kShardM * K, kShardM * K, ncclFloat32,
                            x_.comm, x_.stream),
-             kGather);
-    HG_CHECK(cudaEventRecord(gather_done_[s], x_.stream), kGather);
+             kAllgatherA);
+    HG_CHECK(cudaEventRecord(allgather_A_done_[s], x_.stream), kAllgatherA);
   }
 
   for (int64_t s = 0; s < S; ++s) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
-    HG_CHECK(cudaStreamWaitEvent(compute, gather_done_[s], 0), kWaitGather);
+    HG_CHECK(cudaStreamWaitEvent(compute, allgather_A_done_[s], 0), kWaitAllgatherA);
     gemm(context_, C_plan_, A_all_ + s * D * kShardM * K, B, C + s * D * kShardM * N,
          workspaces_[s % kComputeStreams], compute, kMatmulC);
   }
@@ -129,10 +130,11 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_graph", .spec = "spec.yaml",
-               .digest = "03e90d10f31dd8e5794634550134138ddbd45c08b4cf28d53510ef25827765a7", .mesh_size = D,
+               .digest = "b1f9b07a34f9aca3956c540924859797de1c8be200309ba6f92eca0e569a6a01", .mesh_size = D,
                .gemms = {{S * D * kShardM, N, K, 1}}, .communications = {"allgather x"},
-               .bytes = S * D * kShardM * K * 4, .largest = "allgather", .team_size = D, .transport = "nccl",
-               .graph = true, .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},
+               .bytes = S * D * kShardM * K * sizeof(fp32), .largest = "allgather", .team_size = D,
+               .transport = "nccl", .graph = true,
+               .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference};
   return table;
 }

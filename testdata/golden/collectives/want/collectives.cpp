@@ -43,15 +43,15 @@ constexpr int64_t X = 2, Y = 2, N = 8;
 const hirgen::Mesh mesh_world({X, Y});  // x of X, y of Y ranks
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
-constexpr const char* kGather = "collectives.hir:3:5 gather: Allgather of parts";
-constexpr const char* kAllSum = "collectives.hir:4:5 all_sum: Allreduce of parts";
-constexpr const char* kScatterSum = "collectives.hir:5:5 scatter_sum: ReduceScatter of parts";
-constexpr const char* kExchange = "collectives.hir:6:5 exchange: AllToAll of parts";
-constexpr const char* kSpread = "collectives.hir:7:5 spread: Broadcast of parts";
-constexpr const char* kCollect = "collectives.hir:11:5 collect: Gather of parts";
-constexpr const char* kShare = "collectives.hir:8:5 share: Broadcast of at_root";
-constexpr const char* kRootSum = "collectives.hir:12:5 root_sum: Reduce of parts";
-constexpr const char* kDeal = "collectives.hir:9:5 deal: Scatter of sum_at_root";
+constexpr const char* kAllgatherParts = "collectives.hir:3:5 allgather of parts";
+constexpr const char* kAllreduceParts = "collectives.hir:4:5 allreduce of parts";
+constexpr const char* kReduceScatterParts = "collectives.hir:5:5 reduce-scatter of parts";
+constexpr const char* kAllToAllParts = "collectives.hir:6:5 all-to-all of parts";
+constexpr const char* kBroadcastParts = "collectives.hir:7:5 broadcast of parts";
+constexpr const char* kGatherParts = "collectives.hir:11:5 gather of parts";
+constexpr const char* kBroadcastAtRoot = "collectives.hir:8:5 broadcast of at_root";
+constexpr const char* kReduceToRootParts = "collectives.hir:12:5 reduce-to-root of parts";
+constexpr const char* kScatterSumAtRoot = "collectives.hir:9:5 scatter of sum_at_root";
 
 /// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
 /// issues work.
@@ -66,19 +66,22 @@ class Collectives final : public hirgen::Program {
       context_.team(mesh_world.team(context_.rank(), 0), "collectives.hir:3:5 mesh world axis x");
   // Buffers. Where several share memory, each has the labels of the first and the last statement that uses
   // it.
-  // [X, X, N], kCollect to kShare
+  // [X, X, N], kGatherParts to kBroadcastAtRoot
   fp32* at_root_ = context_.allocate<fp32>(X * X * N, "collectives.hir:11:5 at_root");
-  fp32* sum_at_root_ = at_root_;  // [X, N], kRootSum to kDeal
+  fp32* sum_at_root_ = at_root_;  // [X, N], kReduceToRootParts to kScatterSumAtRoot
   // The watchdog polls all of these, and names the first one that a stuck program has not reached.
-  hirgen::Events gather_done_ = context_.events("gather_done", kGather, 1);
-  hirgen::Events all_sum_done_ = context_.events("all_sum_done", kAllSum, 1);
-  hirgen::Events scatter_sum_done_ = context_.events("scatter_sum_done", kScatterSum, 1);
-  hirgen::Events exchange_done_ = context_.events("exchange_done", kExchange, 1);
-  hirgen::Events spread_done_ = context_.events("spread_done", kSpread, X);
-  hirgen::Events collect_done_ = context_.events("collect_done", kCollect, 1);
-  hirgen::Events share_done_ = context_.events("share_done", kShare, 1);
-  hirgen::Events root_sum_done_ = context_.events("root_sum_done", kRootSum, 1);
-  hirgen::Events deal_done_ = context_.events("deal_done", kDeal, 1);
+  hirgen::Events allgather_parts_done_ = context_.events("allgather_parts_done", kAllgatherParts, 1);
+  hirgen::Events allreduce_parts_done_ = context_.events("allreduce_parts_done", kAllreduceParts, 1);
+  hirgen::Events reduce_scatter_parts_done_ =
+      context_.events("reduce_scatter_parts_done", kReduceScatterParts, 1);
+  hirgen::Events all_to_all_parts_done_ = context_.events("all_to_all_parts_done", kAllToAllParts, 1);
+  hirgen::Events broadcast_parts_done_ = context_.events("broadcast_parts_done", kBroadcastParts, X);
+  hirgen::Events gather_parts_done_ = context_.events("gather_parts_done", kGatherParts, 1);
+  hirgen::Events broadcast_at_root_done_ = context_.events("broadcast_at_root_done", kBroadcastAtRoot, 1);
+  hirgen::Events reduce_to_root_parts_done_ =
+      context_.events("reduce_to_root_parts_done", kReduceToRootParts, 1);
+  hirgen::Events scatter_sum_at_root_done_ =
+      context_.events("scatter_sum_at_root_done", kScatterSumAtRoot, 1);
 };
 
 void Collectives::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -91,49 +94,57 @@ void Collectives::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   fp32* out_via_root = static_cast<fp32*>(tensors[6]);       // [X, X, N]
   fp32* out_from_root = static_cast<fp32*>(tensors[7]);      // [1, N]
 
-  HG_CHECK(ncclAllGather(parts, out_gathered, X * N, ncclFloat32, x_.comm, caller), kGather);
-  HG_CHECK(cudaEventRecord(gather_done_[0], caller), kGather);  // for the watchdog only
-  HG_CHECK(ncclAllReduce(parts, out_reduced, X * N, ncclFloat32, ncclSum, x_.comm, caller), kAllSum);
-  HG_CHECK(cudaEventRecord(all_sum_done_[0], caller), kAllSum);  // for the watchdog only
-  HG_CHECK(ncclReduceScatter(parts, out_scattered, N, ncclFloat32, ncclSum, x_.comm, caller), kScatterSum);
-  HG_CHECK(cudaEventRecord(scatter_sum_done_[0], caller), kScatterSum);  // for the watchdog only
-  HG_CHECK(ncclGroupStart(), kExchange);
+  HG_CHECK(ncclAllGather(parts, out_gathered, X * N, ncclFloat32, x_.comm, caller), kAllgatherParts);
+  HG_CHECK(cudaEventRecord(allgather_parts_done_[0], caller), kAllgatherParts);  // for the watchdog only
+  HG_CHECK(ncclAllReduce(parts, out_reduced, X * N, ncclFloat32, ncclSum, x_.comm, caller), kAllreduceParts);
+  HG_CHECK(cudaEventRecord(allreduce_parts_done_[0], caller), kAllreduceParts);  // for the watchdog only
+  HG_CHECK(ncclReduceScatter(parts, out_scattered, N, ncclFloat32, ncclSum, x_.comm, caller),
+           kReduceScatterParts);
+  // for the watchdog only
+  HG_CHECK(cudaEventRecord(reduce_scatter_parts_done_[0], caller), kReduceScatterParts);
+  HG_CHECK(ncclGroupStart(), kAllToAllParts);
   for (int peer = 0; peer < x_.size; ++peer) {
-    HG_CHECK(ncclSend(parts + int64_t{peer} * N, N, ncclFloat32, peer, x_.comm, caller), kExchange);
-    HG_CHECK(ncclRecv(out_exchanged + int64_t{peer} * N, N, ncclFloat32, peer, x_.comm, caller), kExchange);
+    HG_CHECK(ncclSend(parts + int64_t{peer} * N, N, ncclFloat32, peer, x_.comm, caller), kAllToAllParts);
+    HG_CHECK(ncclRecv(out_exchanged + int64_t{peer} * N, N, ncclFloat32, peer, x_.comm, caller),
+             kAllToAllParts);
   }
-  HG_CHECK(ncclGroupEnd(), kExchange);
-  HG_CHECK(cudaEventRecord(exchange_done_[0], caller), kExchange);  // for the watchdog only
+  HG_CHECK(ncclGroupEnd(), kAllToAllParts);
+  HG_CHECK(cudaEventRecord(all_to_all_parts_done_[0], caller), kAllToAllParts);  // for the watchdog only
   for (int64_t s = 0; s < X; ++s) {
     HG_CHECK(ncclBroadcast(parts, out_rooted + s * X * N, X * N, ncclFloat32, static_cast<int>(s), x_.comm,
                            caller),
-             kSpread);
-    HG_CHECK(cudaEventRecord(spread_done_[s], caller), kSpread);  // for the watchdog only
+             kBroadcastParts);
+    HG_CHECK(cudaEventRecord(broadcast_parts_done_[s], caller), kBroadcastParts);  // for the watchdog only
   }
 
-  HG_CHECK(ncclGroupStart(), kCollect);
-  HG_CHECK(ncclSend(parts, X * N, ncclFloat32, 0, x_.comm, caller), kCollect);
+  HG_CHECK(ncclGroupStart(), kGatherParts);
+  HG_CHECK(ncclSend(parts, X * N, ncclFloat32, 0, x_.comm, caller), kGatherParts);
   if (x_.rank == 0) {
     for (int peer = 0; peer < x_.size; ++peer) {
       HG_CHECK(ncclRecv(at_root_ + int64_t{peer} * (X * N), X * N, ncclFloat32, peer, x_.comm, caller),
-               kCollect);
+               kGatherParts);
     }
   }
-  HG_CHECK(ncclGroupEnd(), kCollect);
-  HG_CHECK(cudaEventRecord(collect_done_[0], caller), kCollect);  // for the watchdog only
-  HG_CHECK(ncclBroadcast(at_root_, out_via_root, X * X * N, ncclFloat32, 0, x_.comm, caller), kShare);
-  HG_CHECK(cudaEventRecord(share_done_[0], caller), kShare);  // for the watchdog only
-  HG_CHECK(ncclReduce(parts, sum_at_root_, X * N, ncclFloat32, ncclSum, 0, x_.comm, caller), kRootSum);
-  HG_CHECK(cudaEventRecord(root_sum_done_[0], caller), kRootSum);  // for the watchdog only
-  HG_CHECK(ncclGroupStart(), kDeal);
+  HG_CHECK(ncclGroupEnd(), kGatherParts);
+  HG_CHECK(cudaEventRecord(gather_parts_done_[0], caller), kGatherParts);  // for the watchdog only
+  HG_CHECK(ncclBroadcast(at_root_, out_via_root, X * X * N, ncclFloat32, 0, x_.comm, caller),
+           kBroadcastAtRoot);
+  HG_CHECK(cudaEventRecord(broadcast_at_root_done_[0], caller), kBroadcastAtRoot);  // for the watchdog only
+  HG_CHECK(ncclReduce(parts, sum_at_root_, X * N, ncclFloat32, ncclSum, 0, x_.comm, caller),
+           kReduceToRootParts);
+  // for the watchdog only
+  HG_CHECK(cudaEventRecord(reduce_to_root_parts_done_[0], caller), kReduceToRootParts);
+  HG_CHECK(ncclGroupStart(), kScatterSumAtRoot);
   if (x_.rank == 0) {
     for (int peer = 0; peer < x_.size; ++peer) {
-      HG_CHECK(ncclSend(sum_at_root_ + int64_t{peer} * N, N, ncclFloat32, peer, x_.comm, caller), kDeal);
+      HG_CHECK(ncclSend(sum_at_root_ + int64_t{peer} * N, N, ncclFloat32, peer, x_.comm, caller),
+               kScatterSumAtRoot);
     }
   }
-  HG_CHECK(ncclRecv(out_from_root, N, ncclFloat32, 0, x_.comm, caller), kDeal);
-  HG_CHECK(ncclGroupEnd(), kDeal);
-  HG_CHECK(cudaEventRecord(deal_done_[0], caller), kDeal);  // for the watchdog only
+  HG_CHECK(ncclRecv(out_from_root, N, ncclFloat32, 0, x_.comm, caller), kScatterSumAtRoot);
+  HG_CHECK(ncclGroupEnd(), kScatterSumAtRoot);
+  // for the watchdog only
+  HG_CHECK(cudaEventRecord(scatter_sum_at_root_done_[0], caller), kScatterSumAtRoot);
   context_.call_issued(caller);
 }
 
@@ -169,11 +180,11 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "collectives", .spec = "collectives.hir",
-               .digest = "7d0f7ba1256819c16de97081932a44dec2f8e35f5d2e41e98bfbe8207a2db12d",
+               .digest = "ab62ccf2cc29faea85bccf7be85e88c80a398ce9d671853034229370735a87d7",
                .mesh_size = X * Y, .gemms = {},
                .communications = {"allgather x", "allreduce x", "reducescatter x", "alltoall x",
                                   "broadcast x", "gather x", "broadcast x", "reduce x", "scatter x"},
-               .bytes = X * X * N * 4, .largest = "allgather", .team_size = X, .transport = "nccl",
+               .bytes = X * X * N * sizeof(fp32), .largest = "allgather", .team_size = X, .transport = "nccl",
                .parameters = {{"X", X}, {"Y", Y}, {"N", N}}},
       .tensors = tensors, .create = create, .reference = reference};
   return table;

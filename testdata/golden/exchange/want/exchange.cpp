@@ -30,14 +30,14 @@ const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kCShape = {.m = M, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
-constexpr const char* kStarted = "exchange.hir:3:5 Synchronize(caller)";
-constexpr const char* kSetASlice = "exchange.hir:3:5 Set of A_slice";
-constexpr const char* kStep = "exchange.hir:3:5 step: group";
-constexpr const char* kReceive = "exchange.hir:3:5 receive: receive of A_slice";
-constexpr const char* kSend = "exchange.hir:3:5 send: send of A_local";
-constexpr const char* kWaitStep = "exchange.hir:3:5 Wait(step)";
-constexpr const char* kMatmulC = "exchange.hir:3:5 Matmul of C_slice";
-constexpr const char* kJoined = "exchange.hir:3:5 Synchronize(worker s % 2)";
+constexpr const char* kStarted = "exchange.hir:3:5 wait for the caller's stream";
+constexpr const char* kCopyA = "exchange.hir:3:5 copy of A";
+constexpr const char* kExchangeA = "exchange.hir:3:5 exchange of A";
+constexpr const char* kReceiveA = "exchange.hir:3:5 receive A";
+constexpr const char* kSendA = "exchange.hir:3:5 send A";
+constexpr const char* kWaitExchangeA = "exchange.hir:3:5 wait for the exchange of A";
+constexpr const char* kMatmulC = "exchange.hir:3:5 matmul of C";
+constexpr const char* kJoined = "exchange.hir:3:5 wait for the compute streams";
 
 // c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
 // operand.
@@ -71,8 +71,8 @@ class Exchange final : public hirgen::Program {
   bf16* A_all_ = context_.allocate<bf16>(D * M * K, "exchange.hir:4:5 A_all");  // [D, M, K]
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
   hirgen::Events started_ = context_.events("started", kStarted, 1);
-  hirgen::Events step_ready_ = context_.events("step_ready", kStep, D);
-  hirgen::Events step_done_ = context_.events("step_done", kStep, D);
+  hirgen::Events exchange_A_ready_ = context_.events("exchange_A_ready", kExchangeA, D);
+  hirgen::Events exchange_A_done_ = context_.events("exchange_A_done", kExchangeA, D);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
 };
 
@@ -102,20 +102,19 @@ void Exchange::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
     const int64_t from = (D + rank - s) % D;
     bf16* A_slice = A_all_ + from * M * K;  // [M, K]
     if (s == 0) {
-      HG_CHECK(cudaMemcpyAsync(A_slice, A, M * K * sizeof(bf16), cudaMemcpyDeviceToDevice, compute),
-               kSetASlice);
+      HG_CHECK(cudaMemcpyAsync(A_slice, A, M * K * sizeof(bf16), cudaMemcpyDeviceToDevice, compute), kCopyA);
     } else {
       const int64_t to = (rank + s) % D;
 
       // On the stream of the communicator, overlapped with the GEMMs of other iterations.
-      HG_CHECK(cudaEventRecord(step_ready_[s], compute), kStep);
-      HG_CHECK(cudaStreamWaitEvent(x_.stream, step_ready_[s], 0), kStep);
-      HG_CHECK(ncclGroupStart(), kStep);
-      HG_CHECK(ncclRecv(A_slice, M * K, ncclBfloat16, static_cast<int>(from), x_.comm, x_.stream), kReceive);
-      HG_CHECK(ncclSend(A, M * K, ncclBfloat16, static_cast<int>(to), x_.comm, x_.stream), kSend);
-      HG_CHECK(ncclGroupEnd(), kStep);
-      HG_CHECK(cudaEventRecord(step_done_[s], x_.stream), kStep);
-      HG_CHECK(cudaStreamWaitEvent(compute, step_done_[s], 0), kWaitStep);
+      HG_CHECK(cudaEventRecord(exchange_A_ready_[s], compute), kExchangeA);
+      HG_CHECK(cudaStreamWaitEvent(x_.stream, exchange_A_ready_[s], 0), kExchangeA);
+      HG_CHECK(ncclGroupStart(), kExchangeA);
+      HG_CHECK(ncclRecv(A_slice, M * K, ncclBfloat16, static_cast<int>(from), x_.comm, x_.stream), kReceiveA);
+      HG_CHECK(ncclSend(A, M * K, ncclBfloat16, static_cast<int>(to), x_.comm, x_.stream), kSendA);
+      HG_CHECK(ncclGroupEnd(), kExchangeA);
+      HG_CHECK(cudaEventRecord(exchange_A_done_[s], x_.stream), kExchangeA);
+      HG_CHECK(cudaStreamWaitEvent(compute, exchange_A_done_[s], 0), kWaitExchangeA);
     }
 
     gemm(context_, C_plan_, A_slice, B, C + from * M * N, workspaces_[s % kComputeStreams], compute,
@@ -151,10 +150,10 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "exchange", .spec = "exchange.hir",
-               .digest = "a9788426db468970443cf08e60f9f6e75d8d2b48587d6323e69310a981310cd9", .mesh_size = D,
-               .gemms = {{D * M, N, K, 1}}, .communications = {"sendrecv x"}, .bytes = (D - 1) * M * K * 2,
-               .largest = "sendrecv", .transport = "nccl", .graph = true,
-               .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},
+               .digest = "54269fc6e8d1fcb0371cee7a5741e1c404db064f5b2a92207ec139c20a9e5442", .mesh_size = D,
+               .gemms = {{D * M, N, K, 1}}, .communications = {"sendrecv x"},
+               .bytes = (D - 1) * M * K * sizeof(bf16), .largest = "sendrecv", .transport = "nccl",
+               .graph = true, .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference};
   return table;
 }

@@ -9,7 +9,8 @@
 //   B [DIDx(D), K/D, N] bf16
 //   C [r(D), DIDx(D), M/D, N] bf16
 //
-// Derived: transfers into P_parts from rank to rank by IPC-put, one slice per iteration of s.
+// Derived: reduce-scatter of P over x, into C: transfers into P_parts from rank to rank by IPC-put, one slice
+// per iteration of s.
 // Schedule: pipeline p2p, 2 compute streams, via ipc-put, copy sm, signals batched.
 // Where not all ranks can share memory, exchange_auto_across_nodes.cpp runs instead.
 #include "exchange_auto.hpp"
@@ -35,15 +36,15 @@ const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kPSShape = {.m = kShardM, .n = N, .k = kShardK, .dtype = hirgen::DType::kBf16};
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
-constexpr const char* kStarted = "spec.yaml:15:5 Synchronize(caller)";
-constexpr const char* kReceive = "spec.yaml:16:5 receive: receive of P_parts";
+constexpr const char* kStarted = "spec.yaml:15:5 wait for the caller's stream";
+constexpr const char* kReadyP = "spec.yaml:16:5 let peers write P";
 constexpr const char* kSharePParts = "spec.yaml:16:5 sharing P_parts with the other ranks";
-constexpr const char* kMatmulPS = "spec.yaml:15:5 Matmul of P_s";
-constexpr const char* kSend = "spec.yaml:16:5 send: send of P_s_2";
-constexpr const char* kJoined = "spec.yaml:16:5 Synchronize(worker s % 2)";
-constexpr const char* kWaitReceive = "spec.yaml:16:5 Wait(receive)";
-constexpr const char* kReduceC = "spec.yaml:16:5 Reduce of C";
-constexpr const char* kWaitSend = "spec.yaml:16:5 Wait(send)";
+constexpr const char* kMatmulP = "spec.yaml:15:5 matmul of P";
+constexpr const char* kSendP = "spec.yaml:16:5 send P";
+constexpr const char* kJoined = "spec.yaml:16:5 wait for the compute streams";
+constexpr const char* kWaitReceiveP = "spec.yaml:16:5 wait until P is received";
+constexpr const char* kSumC = "spec.yaml:16:5 sum of C";
+constexpr const char* kWaitSendP = "spec.yaml:16:5 wait until P is sent";
 
 // The buffers that ranks share, with the number of steps in a call: each step has its own flags.
 constexpr hirgen::SharedShape kPPartsShared =
@@ -78,13 +79,13 @@ class ExchangeAuto final : public hirgen::Program {
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
   bf16* P_ = context_.allocate<bf16>(kShardM * N, "spec.yaml:15:5 P");                  // [1, 1, kShardM, N]
   bf16* P_parts_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:16:5 P_parts");  // [D, 1, kShardM, N]
-  hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kMatmulPS};
+  hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kMatmulP};
   // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
-  hirgen::Events send_ready_ = context_.events("send_ready", kSend, D);
-  hirgen::Events send_done_ = context_.events("send_done", kSend, D);
+  hirgen::Events send_P_ready_ = context_.events("send_P_ready", kSendP, D);
+  hirgen::Events send_P_done_ = context_.events("send_P_done", kSendP, D);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
-  hirgen::Events wait_receive_ = context_.events("wait_receive", kWaitReceive, 1);
+  hirgen::Events wait_receive_P_ = context_.events("wait_receive_P", kWaitReceiveP, 1);
 };
 
 void ExchangeAuto::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -93,9 +94,9 @@ void ExchangeAuto::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   bf16* C = static_cast<bf16*>(tensors[2]);              // [1, kShardM, N]
   const int64_t rank = context_.rank();
   const cudaStream_t copy = peers_.copies();
-  const hirgen::Shared& P_parts_ipc = peers_.begin_call(P_parts_, kPPartsShared);
+  const hirgen::Shared& P_parts_ipc = peers_.share_for_call(P_parts_, kPPartsShared);
 
-  // Ready flags up front, on the copy stream: transfers of peers wait for them.
+  // Reduce-scatter of P over x, into C. Ready flags up front, on the copy stream, as peers wait for them.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
   hirgen::FlagKernel ready_flags(hirgen::FlagUse::kWrite);
@@ -103,7 +104,7 @@ void ExchangeAuto::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     const int64_t from = (D + rank - s) % D;
     ready_flags.add(P_parts_ipc.ready_at(from, s), P_parts_ipc.sequence_number());
   }
-  ready_flags.submit(copy, kReceive);
+  ready_flags.submit(copy, kReadyP);
 
   // All compute streams wait for the caller.
   for (int64_t s = 0; s < kComputeStreams; ++s) {
@@ -118,14 +119,15 @@ void ExchangeAuto::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     bf16* P_s = s == 0 ? P_parts_ + rank * kShardM * N : P_;  // [1, kShardM, N]
 
     gemm(context_, P_s_plan_, A + to * kShardM * kShardK, B, P_s, workspaces_[s % kComputeStreams], compute,
-         kMatmulPS);
+         kMatmulP);
     if (s != 0) {
-      // On the copy stream, overlapped with the GEMMs of other iterations.
-      HG_CHECK(cudaEventRecord(send_ready_[s], compute), kSend);
-      HG_CHECK(cudaStreamWaitEvent(copy, send_ready_[s], 0), kSend);
+      // Reduce-scatter of P over x, into C. On the copy stream, overlapped with the GEMMs of other
+      // iterations.
+      HG_CHECK(cudaEventRecord(send_P_ready_[s], compute), kSendP);
+      HG_CHECK(cudaStreamWaitEvent(copy, send_P_ready_[s], 0), kSendP);
       hirgen::launch_transfer(P_parts_ipc.of<bf16>(to) + rank * kShardM * N, P_, kShardM * N * sizeof(bf16),
-                              P_parts_ipc.flags(to, s), copy, kSend);
-      HG_CHECK(cudaEventRecord(send_done_[s], copy), kSend);
+                              P_parts_ipc.flags(to, s), copy, kSendP);
+      HG_CHECK(cudaEventRecord(send_P_done_[s], copy), kSendP);
     }
   }
 
@@ -135,18 +137,19 @@ void ExchangeAuto::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[s], 0), kJoined);
   }
 
+  // End of the reduce-scatter of P over x, into C.
   hirgen::FlagKernel done_flags(hirgen::FlagUse::kWait);
   for (int64_t s = 1; s < D; ++s) {
     done_flags.add(P_parts_ipc.done(s), P_parts_ipc.sequence_number());
   }
-  done_flags.submit(caller, kWaitReceive);
-  HG_CHECK(cudaEventRecord(wait_receive_[0], caller), kWaitReceive);  // for the watchdog only
+  done_flags.submit(caller, kWaitReceiveP);
+  HG_CHECK(cudaEventRecord(wait_receive_P_[0], caller), kWaitReceiveP);  // for the watchdog only
 
   // Views are {axes, {extents}, {strides}}.
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, C, {2, {1, kShardM * N}, {0, 1}}, P_parts_,
-                        {2, {D, kShardM * N}, {kShardM * N, 1}}, caller, kReduceC);
+                        {2, {D, kShardM * N}, {kShardM * N, 1}}, caller, kSumC);
   for (int64_t s = 1; s < D; ++s) {
-    HG_CHECK(cudaStreamWaitEvent(caller, send_done_[s], 0), kWaitSend);
+    HG_CHECK(cudaStreamWaitEvent(caller, send_P_done_[s], 0), kWaitSendP);
   }
   context_.call_issued(caller);
 }
@@ -173,9 +176,9 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "exchange_auto", .spec = "spec.yaml",
-               .digest = "1ce8c720c3cf91acf90f14a22435b3641aeafd849a3169fedfc950ad54d64688", .mesh_size = D,
+               .digest = "ebdf467c6780f5a8ad24f3e312a9bd9039fd2c62b5c6458fc691cc344f29cfc6", .mesh_size = D,
                .gemms = {{D * kShardM, N, kShardK, 1}}, .communications = {"sendrecv x"},
-               .bytes = (D - 1) * kShardM * N * 2, .largest = "sendrecv", .transport = "ipc-put",
+               .bytes = (D - 1) * kShardM * N * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-put",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference,
       .create_across_nodes = create_across_nodes};

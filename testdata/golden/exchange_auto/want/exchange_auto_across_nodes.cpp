@@ -9,8 +9,10 @@
 //   B [DIDx(D), K/D, N] bf16
 //   C [r(D), DIDx(D), M/D, N] bf16
 //
-// Derived: transfers into P_parts from rank to rank by IPC-put intra-node, one slice per iteration of s.
-// Derived: transfers into P_parts from rank to rank by NCCL inter-node, one slice per iteration of s.
+// Derived: reduce-scatter of P over x, into C: transfers into P_parts from rank to rank by IPC-put
+// intra-node, one slice per iteration of s.
+// Derived: reduce-scatter of P over x, into C: transfers into P_parts from rank to rank by NCCL inter-node,
+// one slice per iteration of s.
 // Schedule: pipeline p2p, 2 compute streams, via ipc-put, copy sm, signals batched, nccl between nodes.
 // Runs where not all ranks can share memory; where they can, exchange_auto.cpp does.
 #include "exchange_auto.hpp"
@@ -36,19 +38,18 @@ const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kPSShape = {.m = kShardM, .n = N, .k = kShardK, .dtype = hirgen::DType::kBf16};
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
-constexpr const char* kStarted = "spec.yaml:15:5 Synchronize(caller)";
-constexpr const char* kReceive = "spec.yaml:16:5 receive: receive of P_parts";
+constexpr const char* kStarted = "spec.yaml:15:5 wait for the caller's stream";
+constexpr const char* kReadyP = "spec.yaml:16:5 let peers write P";
 constexpr const char* kSharePParts = "spec.yaml:16:5 sharing P_parts with the other ranks";
-constexpr const char* kMatmulPS = "spec.yaml:15:5 Matmul of P_s";
-constexpr const char* kExchange = "spec.yaml:16:5 exchange: group";
-constexpr const char* kReceive2 = "spec.yaml:16:5 receive_2: receive of P_parts_s";
-constexpr const char* kSend2 = "spec.yaml:16:5 send_2: send of P_s_2";
-constexpr const char* kSend = "spec.yaml:16:5 send: send of P_s_2";
-constexpr const char* kJoined = "spec.yaml:16:5 Synchronize(worker s % 2)";
-constexpr const char* kWaitReceive = "spec.yaml:16:5 Wait(receive)";
-constexpr const char* kWaitExchange = "spec.yaml:16:5 Wait(exchange)";
-constexpr const char* kReduceC = "spec.yaml:16:5 Reduce of C";
-constexpr const char* kWaitSend = "spec.yaml:16:5 Wait(send)";
+constexpr const char* kMatmulP = "spec.yaml:15:5 matmul of P";
+constexpr const char* kExchangeP = "spec.yaml:16:5 exchange of P";
+constexpr const char* kReceiveP = "spec.yaml:16:5 receive P";
+constexpr const char* kSendP = "spec.yaml:16:5 send P";
+constexpr const char* kJoined = "spec.yaml:16:5 wait for the compute streams";
+constexpr const char* kWaitReceiveP = "spec.yaml:16:5 wait until P is received";
+constexpr const char* kWaitExchangeP = "spec.yaml:16:5 wait for the exchange of P";
+constexpr const char* kSumC = "spec.yaml:16:5 sum of C";
+constexpr const char* kWaitSendP = "spec.yaml:16:5 wait until P is sent";
 
 // The buffers that ranks share, with the number of steps in a call: each step has its own flags.
 constexpr hirgen::SharedShape kPPartsShared =
@@ -84,15 +85,15 @@ class ExchangeAutoAcrossNodes final : public hirgen::Program {
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
   bf16* P_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:15:5 P");              // [1, D, kShardM, N]
   bf16* P_parts_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:16:5 P_parts");  // [D, 1, kShardM, N]
-  hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kMatmulPS};
+  hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kMatmulP};
   // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
-  hirgen::Events exchange_ready_ = context_.events("exchange_ready", kExchange, D);
-  hirgen::Events exchange_done_ = context_.events("exchange_done", kExchange, D);
-  hirgen::Events send_ready_ = context_.events("send_ready", kSend, D);
-  hirgen::Events send_done_ = context_.events("send_done", kSend, D);
+  hirgen::Events exchange_P_ready_ = context_.events("exchange_P_ready", kExchangeP, D);
+  hirgen::Events exchange_P_done_ = context_.events("exchange_P_done", kExchangeP, D);
+  hirgen::Events send_P_ready_ = context_.events("send_P_ready", kSendP, D);
+  hirgen::Events send_P_done_ = context_.events("send_P_done", kSendP, D);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
-  hirgen::Events wait_receive_ = context_.events("wait_receive", kWaitReceive, 1);
+  hirgen::Events wait_receive_P_ = context_.events("wait_receive_P", kWaitReceiveP, 1);
 };
 
 void ExchangeAutoAcrossNodes::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -101,9 +102,9 @@ void ExchangeAutoAcrossNodes::run(cudaStream_t caller, const std::vector<void*>&
   bf16* C = static_cast<bf16*>(tensors[2]);              // [1, kShardM, N]
   const int64_t rank = context_.rank();
   const cudaStream_t copy = peers_.copies();
-  const hirgen::Shared& P_parts_ipc = peers_.begin_call(P_parts_, kPPartsShared);
+  const hirgen::Shared& P_parts_ipc = peers_.share_for_call(P_parts_, kPPartsShared);
 
-  // Ready flags up front, on the copy stream: transfers of peers wait for them.
+  // Reduce-scatter of P over x, into C. Ready flags up front, on the copy stream, as peers wait for them.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
   hirgen::FlagKernel ready_flags(hirgen::FlagUse::kWrite);
@@ -113,7 +114,7 @@ void ExchangeAutoAcrossNodes::run(cudaStream_t caller, const std::vector<void*>&
       ready_flags.add(P_parts_ipc.ready_at(from, s), P_parts_ipc.sequence_number());
     }
   }
-  ready_flags.submit(copy, kReceive);
+  ready_flags.submit(copy, kReadyP);
 
   // All compute streams wait for the caller.
   for (int64_t s = 0; s < kComputeStreams; ++s) {
@@ -128,34 +129,35 @@ void ExchangeAutoAcrossNodes::run(cudaStream_t caller, const std::vector<void*>&
     bf16* P_s = s == 0 ? P_parts_ + rank * kShardM * N : P_ + to * kShardM * N;  // [1, kShardM, N]
 
     gemm(context_, P_s_plan_, A + to * kShardM * kShardK, B, P_s, workspaces_[s % kComputeStreams], compute,
-         kMatmulPS);
+         kMatmulP);
     if (s != 0) {
       const int64_t from = (D + rank - s) % D;
       bf16* P_s_2 = P_ + to * kShardM * N;  // [1, kShardM, N]
 
-      // On the stream of the communicator, overlapped with the GEMMs of other iterations.
-      HG_CHECK(cudaEventRecord(exchange_ready_[s], compute), kExchange);
-      HG_CHECK(cudaStreamWaitEvent(x_.stream, exchange_ready_[s], 0), kExchange);
-      HG_CHECK(ncclGroupStart(), kExchange);
+      // Reduce-scatter of P over x, into C. On the stream of the communicator, overlapped with the GEMMs of
+      // other iterations.
+      HG_CHECK(cudaEventRecord(exchange_P_ready_[s], compute), kExchangeP);
+      HG_CHECK(cudaStreamWaitEvent(x_.stream, exchange_P_ready_[s], 0), kExchangeP);
+      HG_CHECK(ncclGroupStart(), kExchangeP);
       if (!peers_.is_ipc_peer(from)) {
         HG_CHECK(ncclRecv(P_parts_ + from * kShardM * N, kShardM * N, ncclBfloat16, static_cast<int>(from),
                           x_.comm, x_.stream),
-                 kReceive2);
+                 kReceiveP);
       }
 
       if (!peers_.is_ipc_peer(to)) {
         HG_CHECK(ncclSend(P_s_2, kShardM * N, ncclBfloat16, static_cast<int>(to), x_.comm, x_.stream),
-                 kSend2);
+                 kSendP);
       }
-      HG_CHECK(ncclGroupEnd(), kExchange);
-      HG_CHECK(cudaEventRecord(exchange_done_[s], x_.stream), kExchange);
+      HG_CHECK(ncclGroupEnd(), kExchangeP);
+      HG_CHECK(cudaEventRecord(exchange_P_done_[s], x_.stream), kExchangeP);
       if (peers_.is_ipc_peer(to)) {
         // On the copy stream, overlapped with the GEMMs of other iterations.
-        HG_CHECK(cudaEventRecord(send_ready_[s], compute), kSend);
-        HG_CHECK(cudaStreamWaitEvent(copy, send_ready_[s], 0), kSend);
+        HG_CHECK(cudaEventRecord(send_P_ready_[s], compute), kSendP);
+        HG_CHECK(cudaStreamWaitEvent(copy, send_P_ready_[s], 0), kSendP);
         hirgen::launch_transfer(P_parts_ipc.of<bf16>(to) + rank * kShardM * N, P_s_2,
-                                kShardM * N * sizeof(bf16), P_parts_ipc.flags(to, s), copy, kSend);
-        HG_CHECK(cudaEventRecord(send_done_[s], copy), kSend);
+                                kShardM * N * sizeof(bf16), P_parts_ipc.flags(to, s), copy, kSendP);
+        HG_CHECK(cudaEventRecord(send_P_done_[s], copy), kSendP);
       }
     }
   }
@@ -166,6 +168,7 @@ void ExchangeAutoAcrossNodes::run(cudaStream_t caller, const std::vector<void*>&
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[s], 0), kJoined);
   }
 
+  // End of the reduce-scatter of P over x, into C.
   hirgen::FlagKernel done_flags(hirgen::FlagUse::kWait);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (D + rank - s) % D;
@@ -173,19 +176,19 @@ void ExchangeAutoAcrossNodes::run(cudaStream_t caller, const std::vector<void*>&
       done_flags.add(P_parts_ipc.done(s), P_parts_ipc.sequence_number());
     }
   }
-  done_flags.submit(caller, kWaitReceive);
-  HG_CHECK(cudaEventRecord(wait_receive_[0], caller), kWaitReceive);  // for the watchdog only
+  done_flags.submit(caller, kWaitReceiveP);
+  HG_CHECK(cudaEventRecord(wait_receive_P_[0], caller), kWaitReceiveP);  // for the watchdog only
   for (int64_t s = 1; s < D; ++s) {
-    HG_CHECK(cudaStreamWaitEvent(caller, exchange_done_[s], 0), kWaitExchange);
+    HG_CHECK(cudaStreamWaitEvent(caller, exchange_P_done_[s], 0), kWaitExchangeP);
   }
 
   // Views are {axes, {extents}, {strides}}.
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, C, {2, {1, kShardM * N}, {0, 1}}, P_parts_,
-                        {2, {D, kShardM * N}, {kShardM * N, 1}}, caller, kReduceC);
+                        {2, {D, kShardM * N}, {kShardM * N, 1}}, caller, kSumC);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (rank + s) % D;
     if (peers_.is_ipc_peer(to)) {
-      HG_CHECK(cudaStreamWaitEvent(caller, send_done_[s], 0), kWaitSend);
+      HG_CHECK(cudaStreamWaitEvent(caller, send_P_done_[s], 0), kWaitSendP);
     }
   }
   context_.call_issued(caller);

@@ -7,7 +7,8 @@
 //   B [K, N] bf16
 //   C [Stream(D), M/D, N] bf16
 //
-// Derived: transfers into A_all from rank to rank by IPC-get, one slice per iteration of s.
+// Derived: allgather of A over x: transfers into A_all from rank to rank by IPC-get, one slice per iteration
+// of s.
 // Schedule: pipeline p2p, 2 compute streams, replayed as a CUDA graph, via ipc-get.
 #include "exchange_graph.hpp"
 
@@ -32,14 +33,16 @@ const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kCShape = {.m = kShardM, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
-constexpr const char* kStarted = "spec.yaml:12:5 Synchronize(caller)";
-constexpr const char* kSend = "spec.yaml:12:5 send: send of A";
+constexpr const char* kStarted = "spec.yaml:12:5 wait for the caller's stream";
+constexpr const char* kReadyA = "spec.yaml:12:5 let peers read A";
 constexpr const char* kShareA = "spec.yaml:8:3 sharing A with the other ranks";
-constexpr const char* kReceive = "spec.yaml:12:5 receive: receive of A_all_s";
-constexpr const char* kWaitReceive = "spec.yaml:12:5 Wait(receive)";
-constexpr const char* kMatmulC = "spec.yaml:12:5 Matmul of C_s";
-constexpr const char* kJoined = "spec.yaml:12:5 Synchronize(worker s % 2)";
-constexpr const char* kWaitSend = "spec.yaml:12:5 Wait(send)";
+constexpr const char* kReceiveA = "spec.yaml:12:5 receive A";
+constexpr const char* kWaitReadyA = "spec.yaml:12:5 wait for the ready flag of A";
+constexpr const char* kDoneA = "spec.yaml:12:5 tell the peer that A has been read";
+constexpr const char* kWaitReceiveA = "spec.yaml:12:5 wait until A is received";
+constexpr const char* kMatmulC = "spec.yaml:12:5 matmul of C";
+constexpr const char* kJoined = "spec.yaml:12:5 wait for the compute streams";
+constexpr const char* kWaitReadA = "spec.yaml:12:5 wait until peers have read A";
 
 // The buffers that ranks share, with the number of steps in a call: each step has its own flags.
 constexpr hirgen::SharedShape kAShared =
@@ -77,7 +80,7 @@ class ExchangeGraph final : public hirgen::Program {
   bf16* A_all_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:12:5 A_all");  // [D, kShardM, K]
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
   hirgen::Events started_ = context_.events("started", kStarted, 1);
-  hirgen::Events receive_done_ = context_.events("receive_done", kReceive, D);
+  hirgen::Events receive_A_done_ = context_.events("receive_A_done", kReceiveA, D);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
 };
 
@@ -95,26 +98,26 @@ void ExchangeGraph::issue(cudaStream_t caller, const std::vector<void*>& tensors
   bf16* C = static_cast<bf16*>(tensors[2]);              // [D, kShardM, N]
   const int64_t rank = context_.rank();
   const cudaStream_t copy = peers_.copies();
-  const hirgen::Shared& A_ipc = peers_.begin_captured(A, kAShared, caller);
+  const hirgen::Shared& A_ipc = peers_.share_for_graph(A, kAShared, caller);
 
-  // All transfers are issued up front, on a stream of their own.
+  // Allgather of A over x. All transfers are issued up front, on a stream of their own.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t to = (D + rank - s) % D;
 
-    // Moved, so that Matmul is local to a rank.
-    hirgen::launch_flag_write(A_ipc.ready_at(to, s), A_ipc.sequence_number(), copy, kSend);
+    // Gathered: matmul of C reads the parts of all ranks.
+    hirgen::launch_flag_write(A_ipc.ready_at(to, s), A_ipc.sequence_number(), copy, kReadyA);
   }
 
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
-    hirgen::launch_flag_wait(A_ipc.ready(s), A_ipc.sequence_number(), copy, kReceive);
+    hirgen::launch_flag_wait(A_ipc.ready(s), A_ipc.sequence_number(), copy, kWaitReadyA);
     HG_CHECK(cudaMemcpyAsync(A_all_ + from * kShardM * K, A_ipc.of<bf16>(from), kShardM * K * sizeof(bf16),
                              cudaMemcpyDeviceToDevice, copy),
-             kReceive);
-    hirgen::launch_flag_write(A_ipc.done_at(from, s), A_ipc.sequence_number(), copy, kReceive);
-    HG_CHECK(cudaEventRecord(receive_done_[s], copy), kReceive);
+             kReceiveA);
+    hirgen::launch_flag_write(A_ipc.done_at(from, s), A_ipc.sequence_number(), copy, kDoneA);
+    HG_CHECK(cudaEventRecord(receive_A_done_[s], copy), kReceiveA);
   }
 
   // All compute streams wait for the caller.
@@ -124,15 +127,15 @@ void ExchangeGraph::issue(cudaStream_t caller, const std::vector<void*>& tensors
 
   for (int64_t s = 0; s < D; ++s) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
-    const int64_t slice = (rank + s) % D;
+    const int64_t from = (rank + s) % D;
     if (s != 0) {
-      HG_CHECK(cudaStreamWaitEvent(compute, receive_done_[s], 0), kWaitReceive);
+      HG_CHECK(cudaStreamWaitEvent(compute, receive_A_done_[s], 0), kWaitReceiveA);
     }
 
     // Step 0 is the local shard.
-    const bf16* A_s = s == 0 ? A : A_all_ + slice * kShardM * K;  // [kShardM, K]
+    const bf16* A_s = s == 0 ? A : A_all_ + from * kShardM * K;  // [kShardM, K]
 
-    gemm(context_, C_plan_, A_s, B, C + slice * kShardM * N, workspaces_[s % kComputeStreams], compute,
+    gemm(context_, C_plan_, A_s, B, C + from * kShardM * N, workspaces_[s % kComputeStreams], compute,
          kMatmulC);
   }
 
@@ -142,8 +145,9 @@ void ExchangeGraph::issue(cudaStream_t caller, const std::vector<void*>& tensors
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[s], 0), kJoined);
   }
 
+  // End of the allgather of A over x.
   for (int64_t s = 1; s < D; ++s) {
-    hirgen::launch_flag_wait(A_ipc.done(s), A_ipc.sequence_number(), caller, kWaitSend);
+    hirgen::launch_flag_wait(A_ipc.done(s), A_ipc.sequence_number(), caller, kWaitReadA);
   }
 }
 
@@ -169,9 +173,9 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "exchange_graph", .spec = "spec.yaml",
-               .digest = "5c0ae6841f0ca2d381ce2d0ebba91bb079415ad9489692ac4116539b8025f842", .mesh_size = D,
+               .digest = "e7879e592428c4bee4d2efffaf03ab4d386ac85c41f7982fb5e12ed61a1b6975", .mesh_size = D,
                .gemms = {{D * kShardM, N, K, 1}}, .communications = {"sendrecv x"},
-               .bytes = (D - 1) * kShardM * K * 2, .largest = "sendrecv", .transport = "ipc-get",
+               .bytes = (D - 1) * kShardM * K * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-get",
                .graph = true, .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference};
   return table;

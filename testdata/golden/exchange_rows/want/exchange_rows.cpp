@@ -8,8 +8,9 @@
 //   B [K, N] on mesh grid bf16
 //   E [Stream(R), D, M/D, N] on mesh grid bf16
 //
-// Derived: transfers into A_all from rank to rank by IPC-get, one slice per iteration of s.
-// Derived: transfers into E from rank to rank by NCCL, one slice per iteration of s.
+// Derived: allgather of A over x: transfers into A_all from rank to rank by IPC-get, one slice per iteration
+// of s.
+// Derived: allgather of E over y: transfers into E from rank to rank by NCCL, one slice per iteration of s.
 // Schedule: pipeline p2p, 2 compute streams, nodes y, via ipc-get, signals batched.
 #include "exchange_rows.hpp"
 
@@ -34,18 +35,20 @@ const hirgen::Mesh mesh_grid({R, D}, {1, 2, 4, 5});  // y of R, x of D ranks
 constexpr hirgen::MatmulShape kEShape = {.m = kShardM, .n = N, .k = K, .dtype = hirgen::DType::kBf16};
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
-constexpr const char* kStarted = "spec.yaml:16:5 Synchronize(caller)";
-constexpr const char* kSend = "spec.yaml:16:5 send: send of A";
+constexpr const char* kStarted = "spec.yaml:16:5 wait for the caller's stream";
+constexpr const char* kReadyA = "spec.yaml:16:5 let peers read A";
 constexpr const char* kShareA = "spec.yaml:11:3 sharing A with the other ranks along x";
-constexpr const char* kReceive = "spec.yaml:16:5 receive: receive of A_all_s";
-constexpr const char* kWaitReceive = "spec.yaml:16:5 Wait(receive)";
-constexpr const char* kMatmulE = "spec.yaml:16:5 Matmul of C_s";
-constexpr const char* kJoined = "spec.yaml:16:5 Synchronize(worker s % 2)";
-constexpr const char* kExchange = "spec.yaml:17:5 exchange: group";
-constexpr const char* kReceive2 = "spec.yaml:17:5 receive_2: receive of E_s";
-constexpr const char* kSend2 = "spec.yaml:17:5 send_2: send of C";
-constexpr const char* kWaitSend = "spec.yaml:16:5 Wait(send)";
-constexpr const char* kWaitExchange = "spec.yaml:17:5 Wait(exchange)";
+constexpr const char* kReceiveA = "spec.yaml:16:5 receive A";
+constexpr const char* kWaitReadyA = "spec.yaml:16:5 wait for the ready flag of A";
+constexpr const char* kDoneA = "spec.yaml:16:5 tell the peer that A has been read";
+constexpr const char* kWaitReceiveA = "spec.yaml:16:5 wait until A is received";
+constexpr const char* kMatmulC = "spec.yaml:16:5 matmul of C";
+constexpr const char* kJoined = "spec.yaml:16:5 wait for the compute streams";
+constexpr const char* kExchangeC = "spec.yaml:17:5 exchange of C";
+constexpr const char* kReceiveE = "spec.yaml:17:5 receive E";
+constexpr const char* kSendC = "spec.yaml:17:5 send C";
+constexpr const char* kWaitReadA = "spec.yaml:16:5 wait until peers have read A";
+constexpr const char* kWaitExchangeC = "spec.yaml:17:5 wait for the exchange of C";
 
 // The buffers that ranks share, with the number of steps in a call: each step has its own flags.
 constexpr hirgen::SharedShape kAShared = {.bytes = kShardM * K * sizeof(bf16), .transfers = D, .name = "A",
@@ -82,14 +85,14 @@ class ExchangeRows final : public hirgen::Program {
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
   // [1, 1, kShardM, K]
   bf16* A_all_ = context_.allocate<bf16>(on_grid_ ? kShardM * K : 0, "spec.yaml:16:5 A_all");
-  hirgen::MatmulPlan E_plan_{context_, kEShape, kMatmulE};
+  hirgen::MatmulPlan E_plan_{context_, kEShape, kMatmulC};
   // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
-  hirgen::Events receive_done_ = context_.events("receive_done", kReceive, D);
+  hirgen::Events receive_A_done_ = context_.events("receive_A_done", kReceiveA, D);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
-  hirgen::Events exchange_ready_ = context_.events("exchange_ready", kExchange, R);
-  hirgen::Events exchange_done_ = context_.events("exchange_done", kExchange, R);
-  hirgen::Events wait_send_ = context_.events("wait_send", kWaitSend, 1);
+  hirgen::Events exchange_C_ready_ = context_.events("exchange_C_ready", kExchangeC, R);
+  hirgen::Events exchange_C_done_ = context_.events("exchange_C_done", kExchangeC, R);
+  hirgen::Events wait_read_A_ = context_.events("wait_read_A", kWaitReadA, 1);
 };
 
 void ExchangeRows::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -99,20 +102,21 @@ void ExchangeRows::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   const cudaStream_t copy = peers_.copies();
   const int64_t x = mesh_grid.coordinate(context_.rank(), 1);
   const int64_t y = mesh_grid.coordinate(context_.rank(), 0);
-  const hirgen::Shared& A_ipc = peers_.begin_call(A, kAShared);
+  const hirgen::Shared& A_ipc = peers_.share_for_call(A, kAShared);
 
   // All transfers are issued up front, on a stream of their own.
   HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
   HG_CHECK(cudaStreamWaitEvent(copy, started_[0], 0), kStarted);
   if (on_grid_) {
+    // Allgather of A over x.
     hirgen::MemOpBatch ready_flags(hirgen::FlagUse::kWrite, driver_);
     for (int64_t s = 1; s < D; ++s) {
       const int64_t to = mesh_grid.rank_along(context_.rank(), 1, (D + x - s) % D);
 
-      // Moved, so that Matmul is local to a rank.
+      // Gathered: matmul of C reads the parts of all ranks.
       ready_flags.add(A_ipc.ready_at(to, s), A_ipc.sequence_number());
     }
-    ready_flags.submit(copy, kSend);
+    ready_flags.submit(copy, kReadyA);
   }
 
   for (int64_t s = 1; s < D; ++s) {
@@ -120,12 +124,12 @@ void ExchangeRows::run(cudaStream_t caller, const std::vector<void*>& tensors) {
       const int64_t from_x = (x + s) % D;
       const int64_t from = mesh_grid.rank_along(context_.rank(), 1, from_x);
       HG_CHECK(driver_.cuStreamWaitValue32(copy, A_ipc.ready(s), A_ipc.sequence(), CU_STREAM_WAIT_VALUE_GEQ),
-               kReceive);
+               kWaitReadyA);
       HG_CHECK(cudaMemcpyAsync(A_all_, A_ipc.of<bf16>(from), kShardM * K * sizeof(bf16),
                                cudaMemcpyDeviceToDevice, copy),
-               kReceive);
-      HG_CHECK(driver_.cuStreamWriteValue32(copy, A_ipc.done_at(from, s), A_ipc.sequence(), 0), kReceive);
-      HG_CHECK(cudaEventRecord(receive_done_[s], copy), kReceive);
+               kReceiveA);
+      HG_CHECK(driver_.cuStreamWriteValue32(copy, A_ipc.done_at(from, s), A_ipc.sequence(), 0), kDoneA);
+      HG_CHECK(cudaEventRecord(receive_A_done_[s], copy), kReceiveA);
     }
   }
 
@@ -138,7 +142,7 @@ void ExchangeRows::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
     if (s != 0) {
       if (on_grid_) {
-        HG_CHECK(cudaStreamWaitEvent(compute, receive_done_[s], 0), kWaitReceive);
+        HG_CHECK(cudaStreamWaitEvent(compute, receive_A_done_[s], 0), kWaitReceiveA);
       }
     }
 
@@ -148,7 +152,7 @@ void ExchangeRows::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     if (on_grid_) {
       const int64_t slice = (x + s) % D;
       gemm(context_, E_plan_, A_s, B, E + y * D * kShardM * N + slice * kShardM * N,
-           workspaces_[s % kComputeStreams], compute, kMatmulE);
+           workspaces_[s % kComputeStreams], compute, kMatmulC);
     }
   }
 
@@ -158,38 +162,40 @@ void ExchangeRows::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[s], 0), kJoined);
   }
 
-  // All transfers are issued up front; each statement below waits for its own data only.
+  // Allgather of C over y; allgather of E over y. All transfers are issued up front; each statement below
+  // waits for its own data only.
   for (int64_t s = 1; s < R; ++s) {
     if (on_grid_) {
       const int64_t from_y = (y + s) % R;
       const int64_t from = mesh_grid.rank_along(context_.rank(), 0, from_y);
       const int64_t to = mesh_grid.rank_along(context_.rank(), 0, (R + y - s) % R);
-      HG_CHECK(cudaEventRecord(exchange_ready_[s], caller), kExchange);
-      HG_CHECK(cudaStreamWaitEvent(x_.stream, exchange_ready_[s], 0), kExchange);
-      HG_CHECK(ncclGroupStart(), kExchange);
+      HG_CHECK(cudaEventRecord(exchange_C_ready_[s], caller), kExchangeC);
+      HG_CHECK(cudaStreamWaitEvent(x_.stream, exchange_C_ready_[s], 0), kExchangeC);
+      HG_CHECK(ncclGroupStart(), kExchangeC);
       HG_CHECK(ncclRecv(E + from_y * D * kShardM * N, D * kShardM * N, ncclBfloat16, static_cast<int>(from),
                         x_.comm, x_.stream),
-               kReceive2);
+               kReceiveE);
       HG_CHECK(ncclSend(E + y * D * kShardM * N, D * kShardM * N, ncclBfloat16, static_cast<int>(to), x_.comm,
                         x_.stream),
-               kSend2);
-      HG_CHECK(ncclGroupEnd(), kExchange);
-      HG_CHECK(cudaEventRecord(exchange_done_[s], x_.stream), kExchange);
+               kSendC);
+      HG_CHECK(ncclGroupEnd(), kExchangeC);
+      HG_CHECK(cudaEventRecord(exchange_C_done_[s], x_.stream), kExchangeC);
     }
   }
 
   if (on_grid_) {
+    // End of the allgather of A over x.
     hirgen::MemOpBatch done_flags(hirgen::FlagUse::kWait, driver_);
     for (int64_t s = 1; s < D; ++s) {
       done_flags.add(A_ipc.done(s), A_ipc.sequence_number());
     }
-    done_flags.submit(caller, kWaitSend);
-    HG_CHECK(cudaEventRecord(wait_send_[0], caller), kWaitSend);  // for the watchdog only
+    done_flags.submit(caller, kWaitReadA);
+    HG_CHECK(cudaEventRecord(wait_read_A_[0], caller), kWaitReadA);  // for the watchdog only
   }
 
   for (int64_t s = 1; s < R; ++s) {
     if (on_grid_) {
-      HG_CHECK(cudaStreamWaitEvent(caller, exchange_done_[s], 0), kWaitExchange);
+      HG_CHECK(cudaStreamWaitEvent(caller, exchange_C_done_[s], 0), kWaitExchangeC);
     }
   }
   context_.call_issued(caller);
@@ -218,11 +224,11 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "exchange_rows", .spec = "spec.yaml",
-               .digest = "98a353340fba3e86c1f3fe75ed9610dc18b9d3f2a12520b62b0fb5819cb5c363", .mesh_size = 6,
+               .digest = "c3defdf8dbb7a3b54253e60d1c19d09eee3607b63a2abf5dd46fe6a679bced17", .mesh_size = 6,
                .gemms = {{D * kShardM, N, K, 1}},
                .communications = {"sendrecv x of grid", "sendrecv y of grid"},
-               .bytes = (R - 1) * D * kShardM * N * 2, .largest = "sendrecv", .transport = "ipc-get",
-               .parameters = {{"D", D}, {"R", R}, {"M", M}, {"K", K}, {"N", N}}},
+               .bytes = (R - 1) * D * kShardM * N * sizeof(bf16), .largest = "sendrecv",
+               .transport = "ipc-get", .parameters = {{"D", D}, {"R", R}, {"M", M}, {"K", K}, {"N", N}}},
       .tensors = tensors, .create = create, .reference = reference};
   return table;
 }

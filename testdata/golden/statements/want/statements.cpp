@@ -57,21 +57,21 @@ constexpr hirgen::MatmulShape kOutBatchedShape = {.m = M, .n = N, .k = K, .batch
                                                   .dtype = hirgen::DType::kBf16};
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
-constexpr const char* kSend = "statements.hir:6:5 send: SendRecv of shard";
-constexpr const char* kPermuteOutPermute = "statements.hir:6:5 Permute of out_permute";
-constexpr const char* kCastOutCast = "statements.hir:7:5 Cast of out_cast";
-constexpr const char* kUnaryOutRelu = "statements.hir:8:5 Unary of out_relu";
-constexpr const char* kSetOutRelu = "statements.hir:8:5 Set of out_relu";
-constexpr const char* kStarted = "statements.hir:14:5 Synchronize(caller)";
+constexpr const char* kSendRecvShard = "statements.hir:6:5 send-recv of shard";
+constexpr const char* kPermuteOutPermute = "statements.hir:6:5 permute of out_permute";
+constexpr const char* kCastOutCast = "statements.hir:7:5 cast of out_cast";
+constexpr const char* kReluOutRelu = "statements.hir:8:5 relu of out_relu";
+constexpr const char* kCopyOutRelu = "statements.hir:8:5 copy of out_relu";
+constexpr const char* kStarted = "statements.hir:14:5 wait for the caller's stream";
 constexpr const char* kDelay = "statements.hir:14:5 Delay";
-constexpr const char* kSetRows = "statements.hir:15:5 Set of rows";
-constexpr const char* kBinaryProductI = "statements.hir:14:5 Binary of product_i";
-constexpr const char* kJoined = "statements.hir:14:5 Synchronize(worker i % 2)";
-constexpr const char* kBinaryOutSum = "statements.hir:9:5 Binary of out_sum";
-constexpr const char* kReduceOutReduce = "statements.hir:10:5 Reduce of out_reduce";
-constexpr const char* kSetOutReshape = "statements.hir:11:5 Set of out_reshape";
-constexpr const char* kBroadcastOutBroadcast = "statements.hir:12:5 Broadcast of out_broadcast";
-constexpr const char* kMatmulOutBatched = "statements.hir:13:5 Matmul of out_batched";
+constexpr const char* kCopyRows = "statements.hir:15:5 copy of rows";
+constexpr const char* kMulProduct = "statements.hir:14:5 mul of product";
+constexpr const char* kJoined = "statements.hir:14:5 wait for the compute streams";
+constexpr const char* kAddOutSum = "statements.hir:9:5 add of out_sum";
+constexpr const char* kSumOutReduce = "statements.hir:10:5 sum of out_reduce";
+constexpr const char* kCopyOutReshape = "statements.hir:11:5 copy of out_reshape";
+constexpr const char* kBroadcastOutBroadcast = "statements.hir:12:5 broadcast of out_broadcast";
+constexpr const char* kMatmulOutBatched = "statements.hir:13:5 matmul of out_batched";
 
 // c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
 // operand.
@@ -101,7 +101,7 @@ class Statements final : public hirgen::Program {
   void* workspace_ =
       context_.workspace(hirgen::workspace_for(out_batched_plan_), "statements.hir:13:5 workspace");
   // The watchdog polls all of these, and names the first one that a stuck program has not reached.
-  hirgen::Events send_done_ = context_.events("send_done", kSend, 1);
+  hirgen::Events send_recv_shard_done_ = context_.events("send_recv_shard_done", kSendRecvShard, 1);
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
 };
@@ -126,15 +126,15 @@ void Statements::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   fp32* product = out_reshape;                               // until out_reshape is written: [M, N]
   const int64_t rank = context_.rank();
 
-  HG_CHECK(ncclGroupStart(), kSend);
+  HG_CHECK(ncclGroupStart(), kSendRecvShard);
   if (const int peer = mesh_world.counterpart(context_.rank(), mesh_turned); peer >= 0) {
-    HG_CHECK(ncclSend(shard, N, ncclFloat32, peer, x_.comm, caller), kSend);
+    HG_CHECK(ncclSend(shard, N, ncclFloat32, peer, x_.comm, caller), kSendRecvShard);
   }
   if (const int peer = mesh_turned.counterpart(context_.rank(), mesh_world); peer >= 0) {
-    HG_CHECK(ncclRecv(out_sent, N, ncclFloat32, peer, x_.comm, caller), kSend);
+    HG_CHECK(ncclRecv(out_sent, N, ncclFloat32, peer, x_.comm, caller), kSendRecvShard);
   }
-  HG_CHECK(ncclGroupEnd(), kSend);
-  HG_CHECK(cudaEventRecord(send_done_[0], caller), kSend);  // for the watchdog only
+  HG_CHECK(ncclGroupEnd(), kSendRecvShard);
+  HG_CHECK(cudaEventRecord(send_recv_shard_done_[0], caller), kSendRecvShard);  // for the watchdog only
 
   // Views are {axes, {extents}, {strides}}.
   hirgen::launch_unary(hirgen::UnaryFn::kCopy, out_permute, {2, {N, M}, {M, 1}}, X, {2, {N, M}, {1, N}},
@@ -143,11 +143,11 @@ void Statements::run(cudaStream_t caller, const std::vector<void*>& tensors) {
 
   // The ranks take different paths to the same result.
   if (rank == 0) {
-    hirgen::launch_unary(hirgen::UnaryFn::kRelu, out_relu, X, M * N, caller, kUnaryOutRelu);
+    hirgen::launch_unary(hirgen::UnaryFn::kRelu, out_relu, X, M * N, caller, kReluOutRelu);
   } else {
     HG_CHECK(cudaMemcpyAsync(out_relu, X, M * N * sizeof(fp32), cudaMemcpyDeviceToDevice, caller),
-             kSetOutRelu);
-    hirgen::launch_unary(hirgen::UnaryFn::kRelu, out_relu, out_relu, M * N, caller, kUnaryOutRelu);
+             kCopyOutRelu);
+    hirgen::launch_unary(hirgen::UnaryFn::kRelu, out_relu, out_relu, M * N, caller, kReluOutRelu);
   }
 
   // A buffer that is made in a loop has one part for each iteration.
@@ -157,19 +157,19 @@ void Statements::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaStreamWaitEvent(compute, started_[0], 0), kStarted);
     hirgen::launch_delay(20, compute, kDelay);
     HG_CHECK(cudaMemcpyAsync(rows + i * N, X + i * N, N * sizeof(fp32), cudaMemcpyDeviceToDevice, compute),
-             kSetRows);
+             kCopyRows);
     hirgen::launch_binary(hirgen::BinaryFn::kMul, product + i * N, rows + i * N, Y + i * N, N, compute,
-                          kBinaryProductI);
+                          kMulProduct);
     HG_CHECK(cudaEventRecord(joined_[i % kComputeStreams], compute), kJoined);
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[i % kComputeStreams], 0), kJoined);
   }
 
   hirgen::launch_binary(hirgen::BinaryFn::kAdd, out_sum, {2, {M, N}, {N, 1}}, product, {2, {M, N}, {N, 1}}, V,
-                        {2, {M, N}, {0, 1}}, caller, kBinaryOutSum);
+                        {2, {M, N}, {0, 1}}, caller, kAddOutSum);
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 1, out_reduce, {2, {M, 1}, {1, 0}}, X, {2, {M, N}, {N, 1}},
-                        caller, kReduceOutReduce);
+                        caller, kSumOutReduce);
   HG_CHECK(cudaMemcpyAsync(out_reshape, X, M * N * sizeof(fp32), cudaMemcpyDeviceToDevice, caller),
-           kSetOutReshape);
+           kCopyOutReshape);
   HG_CHECK(cudaMemcpyAsync(out_broadcast, X, M * N * sizeof(fp32), cudaMemcpyDeviceToDevice, caller),
            kBroadcastOutBroadcast);
   gemm(context_, out_batched_plan_, P, Q, out_batched, workspace_, caller, kMatmulOutBatched);
@@ -220,9 +220,9 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "statements", .spec = "statements.hir",
-               .digest = "dbc280e8067ded1391008c43e03e20224ef1a20c7578461c5c74d66ddeddf242", .mesh_size = D,
-               .gemms = {{M, N, K, B}}, .communications = {"sendrecv from world to turned"}, .bytes = N * 4,
-               .largest = "sendrecv", .team_size = D, .transport = "nccl",
+               .digest = "d3553188bcfbe081f38f4f663189b4ab247e6ae0bdc063f35e8aae02eeb8283a", .mesh_size = D,
+               .gemms = {{M, N, K, B}}, .communications = {"sendrecv from world to turned"},
+               .bytes = N * sizeof(fp32), .largest = "sendrecv", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"B", B}, {"M", M}, {"N", N}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference};
   return table;

@@ -10,8 +10,10 @@
 //   B [DIDx(D), K/D, N] fp16
 //   C [Stream(D), M/D, N] fp16
 //
-// Derived: transfers into P_parts from rank to rank by IPC-get, one slice per iteration of c and s.
-// Derived: transfers into C from rank to rank by IPC-get, one slice per iteration of c and s.
+// Derived: reduce-scatter of P over x, into R: transfers into P_parts from rank to rank by IPC-get, one slice
+// per iteration of c and s.
+// Derived: allgather of R over x: transfers into C from rank to rank by IPC-get, one slice per iteration of c
+// and s.
 // Schedule: pipeline p2p, 2 compute streams, via ipc-get, split 4, block 4, interchange true, signals
 // batched.
 #include "sub_chunks_at_once.hpp"
@@ -39,21 +41,25 @@ constexpr hirgen::MatmulShape kPShape = {.m = kChunkM, .n = N, .k = kShardK, .ba
                                          .stride_c = kShardM * N, .dtype = hirgen::DType::kFp16};
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
-constexpr const char* kMatmulP = "spec.yaml:16:5 Matmul of P_c";
-constexpr const char* kStarted = "spec.yaml:17:5 Synchronize(caller)";
-constexpr const char* kJoined = "spec.yaml:17:5 Synchronize(worker c % 2)";
-constexpr const char* kSend = "spec.yaml:17:5 send: send of P";
+constexpr const char* kMatmulP = "spec.yaml:16:5 matmul of P";
+constexpr const char* kStarted = "spec.yaml:17:5 wait for the caller's stream";
+constexpr const char* kJoined = "spec.yaml:17:5 wait for the compute streams";
+constexpr const char* kReadyP = "spec.yaml:17:5 let peers read P";
 constexpr const char* kShareP = "spec.yaml:17:5 sharing P with the other ranks";
-constexpr const char* kReceive = "spec.yaml:17:5 receive: receive of P_parts_s_c";
-constexpr const char* kSetPPartsS2C = "spec.yaml:17:5 Set of P_parts_s_2_c";
-constexpr const char* kWaitReceive = "spec.yaml:17:5 Wait(receive)";
-constexpr const char* kReduceRC = "spec.yaml:17:5 Reduce of R_c";
-constexpr const char* kJoined2 = "spec.yaml:18:5 Synchronize(worker c % 2)";
-constexpr const char* kSend2 = "spec.yaml:18:5 send_2: send of C";
+constexpr const char* kReceiveP = "spec.yaml:17:5 receive P";
+constexpr const char* kWaitReadyP = "spec.yaml:17:5 wait for the ready flag of P";
+constexpr const char* kDoneP = "spec.yaml:17:5 tell the peer that P has been read";
+constexpr const char* kCopyP = "spec.yaml:17:5 copy of P";
+constexpr const char* kWaitReceiveP = "spec.yaml:17:5 wait until P is received";
+constexpr const char* kSumR = "spec.yaml:17:5 sum of R";
+constexpr const char* kJoinedC = "spec.yaml:18:5 wait for the compute streams";
+constexpr const char* kReadyR = "spec.yaml:18:5 let peers read R";
 constexpr const char* kShareC = "spec.yaml:13:3 sharing C with the other ranks";
-constexpr const char* kReceive2 = "spec.yaml:18:5 receive_2: receive of C_s_c";
-constexpr const char* kWaitSend = "spec.yaml:17:5 Wait(send)";
-constexpr const char* kWaitReceive2 = "spec.yaml:18:5 Wait(receive_2)";
+constexpr const char* kReceiveR = "spec.yaml:18:5 receive R";
+constexpr const char* kWaitReadyR = "spec.yaml:18:5 wait for the ready flag of R";
+constexpr const char* kDoneR = "spec.yaml:18:5 tell the peer that R has been read";
+constexpr const char* kWaitReadP = "spec.yaml:17:5 wait until peers have read P";
+constexpr const char* kWaitReceiveR = "spec.yaml:18:5 wait until R is received";
 
 // The buffers that ranks share, with the number of steps in a call: each step has its own flags.
 constexpr hirgen::SharedShape kPShared =
@@ -94,10 +100,10 @@ class SubChunksAtOnce final : public hirgen::Program {
   // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
-  hirgen::Events receive_done_ = context_.events("receive_done", kReceive, D * 4);
-  hirgen::Events joined2_ = context_.events("joined2", kJoined2, kComputeStreams);
-  hirgen::Events receive_2_done_ = context_.events("receive_2_done", kReceive2, D * 4);
-  hirgen::Events wait_send_ = context_.events("wait_send", kWaitSend, 1);
+  hirgen::Events receive_P_done_ = context_.events("receive_P_done", kReceiveP, D * 4);
+  hirgen::Events joined_C_ = context_.events("joined_C", kJoinedC, kComputeStreams);
+  hirgen::Events receive_R_done_ = context_.events("receive_R_done", kReceiveR, D * 4);
+  hirgen::Events wait_read_P_ = context_.events("wait_read_P", kWaitReadP, 1);
 };
 
 void SubChunksAtOnce::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -106,8 +112,8 @@ void SubChunksAtOnce::run(cudaStream_t caller, const std::vector<void*>& tensors
   fp16* C = static_cast<fp16*>(tensors[2]);              // [D, kShardM, N]
   const int64_t rank = context_.rank();
   const cudaStream_t copy = peers_.copies();
-  const hirgen::Shared& P_ipc = peers_.begin_call(P_, kPShared);
-  const hirgen::Shared& C_ipc = peers_.begin_call(C, kCShared);
+  const hirgen::Shared& P_ipc = peers_.share_for_call(P_, kPShared);
+  const hirgen::Shared& C_ipc = peers_.share_for_call(C, kCShared);
 
   // Sub-chunk by sub-chunk, so that one travels while the next one is computed.
   for (int64_t c = 0; c < 4; ++c) {
@@ -118,7 +124,7 @@ void SubChunksAtOnce::run(cudaStream_t caller, const std::vector<void*>& tensors
     HG_CHECK(cudaEventRecord(started_[0], caller), kStarted);
     HG_CHECK(cudaStreamWaitEvent(compute, started_[0], 0), kStarted);
 
-    // All transfers are issued up front, on a stream of their own.
+    // Reduce-scatter of P over x, into R. All transfers are issued up front, on a stream of their own.
     HG_CHECK(cudaEventRecord(joined_[c % kComputeStreams], compute), kJoined);
     HG_CHECK(cudaStreamWaitEvent(copy, joined_[c % kComputeStreams], 0), kJoined);
     hirgen::MemOpBatch ready_flags(hirgen::FlagUse::kWrite, driver_);
@@ -126,21 +132,21 @@ void SubChunksAtOnce::run(cudaStream_t caller, const std::vector<void*>& tensors
       const int64_t to = (rank + s) % D;
       ready_flags.add(P_ipc.ready_at(to, c * D + s), P_ipc.sequence_number());
     }
-    ready_flags.submit(copy, kSend);
+    ready_flags.submit(copy, kReadyP);
     for (int64_t s = 1; s < D; ++s) {
       const int64_t from = (D + rank - s) % D;
 
       // On the copy stream, overlapped with the GEMMs of other iterations.
       HG_CHECK(driver_.cuStreamWaitValue32(copy, P_ipc.ready(c * D + s), P_ipc.sequence(),
                                            CU_STREAM_WAIT_VALUE_GEQ),
-               kReceive);
+               kWaitReadyP);
       HG_CHECK(cudaMemcpyAsync(P_parts_ + from * kShardM * N + c * kChunkM * N,
                                P_ipc.of<fp16>(from) + rank * kShardM * N + c * kChunkM * N,
                                kChunkM * N * sizeof(fp16), cudaMemcpyDeviceToDevice, copy),
-               kReceive);
+               kReceiveP);
       HG_CHECK(driver_.cuStreamWriteValue32(copy, P_ipc.done_at(from, c * D + s), P_ipc.sequence(), 0),
-               kReceive);
-      HG_CHECK(cudaEventRecord(receive_done_[c * D + s], copy), kReceive);
+               kDoneP);
+      HG_CHECK(cudaEventRecord(receive_P_done_[c * D + s], copy), kReceiveP);
     }
 
     for (int64_t s = 0; s < 1; ++s) {
@@ -148,41 +154,44 @@ void SubChunksAtOnce::run(cudaStream_t caller, const std::vector<void*>& tensors
       HG_CHECK(cudaMemcpyAsync(P_parts_ + rank * kShardM * N + c * kChunkM * N,
                                P_ + (rank + s) % D * kShardM * N + c * kChunkM * N,
                                kChunkM * N * sizeof(fp16), cudaMemcpyDeviceToDevice, compute),
-               kSetPPartsS2C);
+               kCopyP);
     }
 
     // One stream recorded them all, so the last event implies the earlier ones.
-    HG_CHECK(cudaStreamWaitEvent(compute, receive_done_[c * D + (D - 1)], 0), kWaitReceive);
+    HG_CHECK(cudaStreamWaitEvent(compute, receive_P_done_[c * D + (D - 1)], 0), kWaitReceiveP);
 
     // Views are {axes, {extents}, {strides}}.
     hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, C + rank * kShardM * N + c * kChunkM * N,
                           {2, {1, kChunkM * N}, {0, 1}}, P_parts_ + c * kChunkM * N,
-                          {2, {D, kChunkM * N}, {kShardM * N, 1}}, compute, kReduceRC);
-    HG_CHECK(cudaEventRecord(joined2_[c % kComputeStreams], compute), kJoined2);
-    HG_CHECK(cudaStreamWaitEvent(copy, joined2_[c % kComputeStreams], 0), kJoined2);
+                          {2, {D, kChunkM * N}, {kShardM * N, 1}}, compute, kSumR);
+
+    // Allgather of R over x.
+    HG_CHECK(cudaEventRecord(joined_C_[c % kComputeStreams], compute), kJoinedC);
+    HG_CHECK(cudaStreamWaitEvent(copy, joined_C_[c % kComputeStreams], 0), kJoinedC);
     hirgen::MemOpBatch ready_flags2(hirgen::FlagUse::kWrite, driver_);
     for (int64_t s = 1; s < D; ++s) {
       const int64_t to = (D + rank - s) % D;
       ready_flags2.add(C_ipc.ready_at(to, c * D + s), C_ipc.sequence_number());
     }
-    ready_flags2.submit(copy, kSend2);
+    ready_flags2.submit(copy, kReadyR);
     for (int64_t s = 1; s < D; ++s) {
       const int64_t from = (rank + s) % D;
 
       // On the copy stream, overlapped with the GEMMs of other iterations.
       HG_CHECK(driver_.cuStreamWaitValue32(copy, C_ipc.ready(c * D + s), C_ipc.sequence(),
                                            CU_STREAM_WAIT_VALUE_GEQ),
-               kReceive2);
+               kWaitReadyR);
       HG_CHECK(cudaMemcpyAsync(C + from * kShardM * N + c * kChunkM * N,
                                C_ipc.of<fp16>(from) + from * kShardM * N + c * kChunkM * N,
                                kChunkM * N * sizeof(fp16), cudaMemcpyDeviceToDevice, copy),
-               kReceive2);
+               kReceiveR);
       HG_CHECK(driver_.cuStreamWriteValue32(copy, C_ipc.done_at(from, c * D + s), C_ipc.sequence(), 0),
-               kReceive2);
-      HG_CHECK(cudaEventRecord(receive_2_done_[c * D + s], copy), kReceive2);
+               kDoneR);
+      HG_CHECK(cudaEventRecord(receive_R_done_[c * D + s], copy), kReceiveR);
     }
   }
 
+  // End of the reduce-scatter of P over x, into R; allgather of R over x.
   hirgen::MemOpBatch done_flags(hirgen::FlagUse::kWait, driver_);
   for (int64_t c = 0; c < 4; ++c) {
     for (int64_t s = 1; s < D; ++s) {
@@ -195,11 +204,11 @@ void SubChunksAtOnce::run(cudaStream_t caller, const std::vector<void*>& tensors
       done_flags.add(C_ipc.done(c * D + s), C_ipc.sequence_number());
     }
   }
-  done_flags.submit(caller, kWaitSend);
-  HG_CHECK(cudaEventRecord(wait_send_[0], caller), kWaitSend);  // for the watchdog only
+  done_flags.submit(caller, kWaitReadP);
+  HG_CHECK(cudaEventRecord(wait_read_P_[0], caller), kWaitReadP);  // for the watchdog only
 
   // One stream recorded them all, so the last event implies the earlier ones.
-  HG_CHECK(cudaStreamWaitEvent(caller, receive_2_done_[3 * D + (D - 1)], 0), kWaitReceive2);
+  HG_CHECK(cudaStreamWaitEvent(caller, receive_R_done_[3 * D + (D - 1)], 0), kWaitReceiveR);
   context_.call_issued(caller);
 }
 
@@ -225,10 +234,10 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "sub_chunks_at_once", .spec = "spec.yaml",
-               .digest = "74754e1f7e0cd421bf601df54da817b4739128179682e81fcf7cc131c7bbc671", .mesh_size = D,
+               .digest = "fb16932fb079a8cee2985e307b6a74bf3988497f62e721201f8e5515ac039e67", .mesh_size = D,
                .gemms = {{kChunkM * 4, N, kShardK, D}}, .communications = {"sendrecv x", "sendrecv x"},
-               .bytes = (D - 1) * kChunkM * N * 8, .largest = "sendrecv", .transport = "ipc-get",
-               .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},
+               .bytes = (D - 1) * kChunkM * N * sizeof(fp16) * 4, .largest = "sendrecv",
+               .transport = "ipc-get", .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference};
   return table;
 }

@@ -38,14 +38,14 @@ const hirgen::Mesh mesh_ranks_2_1({2}, {2, 1});  // x of 2 ranks
 constexpr hirgen::MatmulShape kCShape = {.m = 16, .n = 12, .k = 16, .dtype = hirgen::DType::kBf16};
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
-constexpr const char* kBroadcast2 = "spec.yaml:22:5 broadcast_2: Broadcast of bias";
-constexpr const char* kGather = "spec.yaml:19:5 gather: Allgather of A_s";
-constexpr const char* kWaitGather = "spec.yaml:19:5 Wait(gather)";
-constexpr const char* kMatmulC = "spec.yaml:19:5 Matmul of C_s";
-constexpr const char* kJoined = "spec.yaml:19:5 Synchronize(worker s % 2)";
-constexpr const char* kBroadcast = "spec.yaml:20:5 broadcast: Broadcast of C";
+constexpr const char* kBroadcastBias = "spec.yaml:22:5 broadcast of bias";
+constexpr const char* kAllgatherA = "spec.yaml:19:5 allgather of A";
+constexpr const char* kWaitAllgatherA = "spec.yaml:19:5 wait for the allgather of A";
+constexpr const char* kMatmulC = "spec.yaml:19:5 matmul of C";
+constexpr const char* kJoined = "spec.yaml:19:5 wait for the compute streams";
+constexpr const char* kBroadcastC = "spec.yaml:20:5 broadcast of C";
 constexpr const char* kAddOut = "spec.yaml:21:5 add of out";
-constexpr const char* kWaitBroadcast2 = "spec.yaml:22:5 Wait(broadcast_2)";
+constexpr const char* kWaitBroadcastBias = "spec.yaml:22:5 wait for the broadcast of bias";
 
 // c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
 // operand.
@@ -84,11 +84,11 @@ class SubMeshes final : public hirgen::Program {
   bf16* moved_ = context_.allocate<bf16>(on_one_ ? 384 : 0, "spec.yaml:20:5 moved");   // [2, 2, 8, 12]
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
   // The watchdog polls all of these, and names the first one that a stuck program has not reached.
-  hirgen::Events broadcast_2_ready_ = context_.events("broadcast_2_ready", kBroadcast2, 1);
-  hirgen::Events broadcast_2_done_ = context_.events("broadcast_2_done", kBroadcast2, 1);
-  hirgen::Events gather_done_ = context_.events("gather_done", kGather, 2);
+  hirgen::Events broadcast_bias_ready_ = context_.events("broadcast_bias_ready", kBroadcastBias, 1);
+  hirgen::Events broadcast_bias_done_ = context_.events("broadcast_bias_done", kBroadcastBias, 1);
+  hirgen::Events allgather_A_done_ = context_.events("allgather_A_done", kAllgatherA, 2);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
-  hirgen::Events broadcast_done_ = context_.events("broadcast_done", kBroadcast, 1);
+  hirgen::Events broadcast_C_done_ = context_.events("broadcast_C_done", kBroadcastC, 1);
 };
 
 void SubMeshes::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -98,26 +98,28 @@ void SubMeshes::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   bf16* out = static_cast<bf16*>(tensors[3]);               // [2, 2, 8, 12]
   bf16* spread = static_cast<bf16*>(tensors[4]);            // [12]
 
-  // Issued ahead, so that the Matmul of C_s hides it.
-  HG_CHECK(cudaEventRecord(broadcast_2_ready_[0], caller), kBroadcast2);
-  HG_CHECK(cudaStreamWaitEvent(x_.stream, broadcast_2_ready_[0], 0), kBroadcast2);
-  HG_CHECK(ncclBroadcast(bias, spread, 12, ncclBfloat16, 2, x_.comm, x_.stream), kBroadcast2);
-  HG_CHECK(cudaEventRecord(broadcast_2_done_[0], x_.stream), kBroadcast2);
+  // Transfer of bias from mesh one to world. Issued ahead, so that the Matmul of C_s hides it.
+  HG_CHECK(cudaEventRecord(broadcast_bias_ready_[0], caller), kBroadcastBias);
+  HG_CHECK(cudaStreamWaitEvent(x_.stream, broadcast_bias_ready_[0], 0), kBroadcastBias);
+  HG_CHECK(ncclBroadcast(bias, spread, 12, ncclBfloat16, 2, x_.comm, x_.stream), kBroadcastBias);
+
+  // Allgather of A over x.
+  HG_CHECK(cudaEventRecord(broadcast_bias_done_[0], x_.stream), kBroadcastBias);
 
   // All transfers are issued up front; each statement below waits for its own data only.
   for (int64_t s = 0; s < 2; ++s) {
     if (on_pair_) {
-      HG_CHECK(cudaStreamWaitEvent(pair_.stream, broadcast_2_ready_[0], 0), kGather);
+      HG_CHECK(cudaStreamWaitEvent(pair_.stream, broadcast_bias_ready_[0], 0), kAllgatherA);
       HG_CHECK(ncclAllGather(A + s * 128, A_all_ + s * 256, 128, ncclBfloat16, pair_.comm, pair_.stream),
-               kGather);
-      HG_CHECK(cudaEventRecord(gather_done_[s], pair_.stream), kGather);
+               kAllgatherA);
+      HG_CHECK(cudaEventRecord(allgather_A_done_[s], pair_.stream), kAllgatherA);
     }
   }
 
   for (int64_t s = 0; s < 2; ++s) {
     const cudaStream_t compute = compute_[s % kComputeStreams];
     if (on_pair_) {
-      HG_CHECK(cudaStreamWaitEvent(compute, gather_done_[s], 0), kWaitGather);
+      HG_CHECK(cudaStreamWaitEvent(compute, allgather_A_done_[s], 0), kWaitAllgatherA);
       gemm(context_, C_plan_, A_all_ + s * 256, B, C_ + s * 192, workspaces_[s % kComputeStreams], compute,
            kMatmulC);
     }
@@ -130,17 +132,18 @@ void SubMeshes::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   }
 
   if (on_ranks_2_1_) {
+    // Transfer of C from mesh pair to one.
     HG_CHECK(
         ncclBroadcast(C_, ranks_2_1_.rank == 1 ? C_ : moved_, 384, ncclBfloat16, 1, ranks_2_1_.comm, caller),
-        kBroadcast);
-    HG_CHECK(cudaEventRecord(broadcast_done_[0], caller), kBroadcast);  // for the watchdog only
+        kBroadcastC);
+    HG_CHECK(cudaEventRecord(broadcast_C_done_[0], caller), kBroadcastC);  // for the watchdog only
   }
 
   if (on_one_) {
     add(out, moved_, bias, 32, caller, kAddOut);
   }
 
-  HG_CHECK(cudaStreamWaitEvent(caller, broadcast_2_done_[0], 0), kWaitBroadcast2);
+  HG_CHECK(cudaStreamWaitEvent(caller, broadcast_bias_done_[0], 0), kWaitBroadcastBias);
   context_.call_issued(caller);
 }
 
@@ -170,10 +173,11 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "sub_meshes", .spec = "spec.yaml",
-               .digest = "6bde71674eba82caa14c4ff309e505b3b592d5586040fe8799ccbc38264e4ea7", .mesh_size = 4,
+               .digest = "9dcab7f542823b50231b16f04dff463f501d60f1bdfe830daa53da29a73e046d", .mesh_size = 4,
                .gemms = {{32, 12, 16, 1}},
                .communications = {"broadcast x", "allgather x of pair", "broadcast x of ranks_2_1"},
-               .bytes = 1024, .largest = "allgather", .team_size = 2, .transport = "nccl", .parameters = {}},
+               .bytes = sizeof(bf16) * 512, .largest = "allgather", .team_size = 2, .transport = "nccl",
+               .parameters = {}},
       .tensors = tensors, .create = create, .reference = reference};
   return table;
 }

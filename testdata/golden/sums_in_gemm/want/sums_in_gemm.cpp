@@ -9,7 +9,8 @@
 //   B [DIDx(D), K/D, N] bf16
 //   C [r(D), DIDx(D), M/D, N] bf16
 //
-// Derived: transfers into P_sums from rank to rank by NCCL, one slice per iteration of s and c.
+// Derived: reduce-scatter of P over x, into C: transfers into P_sums from rank to rank by NCCL, one slice per
+// iteration of s and c.
 // Schedule: pipeline p2p, computes on the caller's stream, steps ring, split 2, fuse gemm.
 #include "sums_in_gemm.hpp"
 
@@ -25,20 +26,20 @@ using bf16 = __nv_bfloat16;
 
 // The parameters that this program was generated for, and extents of one rank.
 constexpr int64_t D = 2, M = 16, N = 8, K = 8;
-constexpr int64_t kShardM = M / D, kShardK = K / D, kChunkM = kShardM / 2;
+constexpr int64_t kShardM = M / D, kShardK = K / D, kHalfM = kShardM / 2;
 
 const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr hirgen::MatmulShape kPSCSumShape =
-    {.m = kChunkM, .n = N, .k = kShardK, .addend = true, .dtype = hirgen::DType::kBf16};
-constexpr hirgen::MatmulShape kPSCShape = {.m = kChunkM, .n = N, .k = kShardK, .dtype = hirgen::DType::kBf16};
+    {.m = kHalfM, .n = N, .k = kShardK, .addend = true, .dtype = hirgen::DType::kBf16};
+constexpr hirgen::MatmulShape kPSCShape = {.m = kHalfM, .n = N, .k = kShardK, .dtype = hirgen::DType::kBf16};
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
-constexpr const char* kMatmulPSCSum = "spec.yaml:13:5 Matmul of P_s_c, added to what is there";
-constexpr const char* kMatmulPSC = "spec.yaml:13:5 Matmul of P_s_c";
-constexpr const char* kExchange = "spec.yaml:14:5 exchange: group";
-constexpr const char* kReceive = "spec.yaml:14:5 receive: receive of P_sums_s_2_c";
-constexpr const char* kSend = "spec.yaml:14:5 send: send of P_s_2_c";
-constexpr const char* kWaitExchange = "spec.yaml:14:5 Wait(exchange)";
+constexpr const char* kMatmulP = "spec.yaml:13:5 matmul of P, added to what is there";
+constexpr const char* kMatmulP2 = "spec.yaml:13:5 matmul of P";
+constexpr const char* kExchangeP = "spec.yaml:14:5 exchange of P";
+constexpr const char* kReceiveP = "spec.yaml:14:5 receive P";
+constexpr const char* kSendP = "spec.yaml:14:5 send P";
+constexpr const char* kWaitExchangeP = "spec.yaml:14:5 wait for the exchange of P";
 
 // c = op(a) op(b), row-major; the plan says what is transposed. cuBLASLt is column-major, so b is its first
 // operand.
@@ -70,13 +71,13 @@ class SumsInGemm final : public hirgen::Program {
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:14:5 mesh world");
   bf16* P_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:13:5 P");            // [1, D, kShardM, N]
   bf16* P_sums_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:14:5 P_sums");  // [1, D, kShardM, N]
-  hirgen::MatmulPlan P_s_c_sum_plan_{context_, kPSCSumShape, kMatmulPSCSum};
-  hirgen::MatmulPlan P_s_c_plan_{context_, kPSCShape, kMatmulPSC};
+  hirgen::MatmulPlan P_s_c_sum_plan_{context_, kPSCSumShape, kMatmulP};
+  hirgen::MatmulPlan P_s_c_plan_{context_, kPSCShape, kMatmulP2};
   void* workspace_ =
       context_.workspace(hirgen::workspace_for(P_s_c_sum_plan_, P_s_c_plan_), "spec.yaml:13:5 workspace");
   // The watchdog polls all of these, and names the first one that a stuck program has not reached.
-  hirgen::Events exchange_ready_ = context_.events("exchange_ready", kExchange, D * 2);
-  hirgen::Events exchange_done_ = context_.events("exchange_done", kExchange, D * 2);
+  hirgen::Events exchange_P_ready_ = context_.events("exchange_P_ready", kExchangeP, D * 2);
+  hirgen::Events exchange_P_done_ = context_.events("exchange_P_done", kExchangeP, D * 2);
 };
 
 void SumsInGemm::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -90,35 +91,36 @@ void SumsInGemm::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   for (int64_t s = 0; s < D; ++s) {
     const int64_t slice = (D + rank - (s + 1)) % D;
     for (int64_t c = 0; c < 2; ++c) {
-      const bf16* A_s_c = A + slice * kShardM * kShardK + c * kChunkM * kShardK;  // [1, kChunkM, kShardK]
+      const bf16* A_s_c = A + slice * kShardM * kShardK + c * kHalfM * kShardK;  // [1, kHalfM, kShardK]
 
       // The last sum is the local one: the result.
-      // [1, kChunkM, N]
-      bf16* P_s_c = s == D - 1 ? C + c * kChunkM * N : P_ + slice * kShardM * N + c * kChunkM * N;
+      // [1, kHalfM, N]
+      bf16* P_s_c = s == D - 1 ? C + c * kHalfM * N : P_ + slice * kShardM * N + c * kHalfM * N;
 
       // What the ranks before have summed.
       if (s != 0) {
-        HG_CHECK(cudaStreamWaitEvent(caller, exchange_done_[(s - 1) * 2 + c], 0), kWaitExchange);
+        HG_CHECK(cudaStreamWaitEvent(caller, exchange_P_done_[(s - 1) * 2 + c], 0), kWaitExchangeP);
         gemm_add(context_, P_s_c_sum_plan_, A_s_c, B,
-                 P_sums_ + (D + s - 1) % D * kShardM * N + c * kChunkM * N, P_s_c, workspace_, caller,
-                 kMatmulPSCSum);
+                 P_sums_ + (D + s - 1) % D * kShardM * N + c * kHalfM * N, P_s_c, workspace_, caller,
+                 kMatmulP);
       } else {
-        gemm(context_, P_s_c_plan_, A_s_c, B, P_s_c, workspace_, caller, kMatmulPSC);
+        gemm(context_, P_s_c_plan_, A_s_c, B, P_s_c, workspace_, caller, kMatmulP2);
       }
 
       // The next rank adds to it in its next step.
       if (s != D - 1) {
-        HG_CHECK(cudaEventRecord(exchange_ready_[s * 2 + c], caller), kExchange);
-        HG_CHECK(cudaStreamWaitEvent(x_.stream, exchange_ready_[s * 2 + c], 0), kExchange);
-        HG_CHECK(ncclGroupStart(), kExchange);
-        HG_CHECK(ncclRecv(P_sums_ + s * kShardM * N + c * kChunkM * N, kChunkM * N, ncclBfloat16,
+        // Reduce-scatter of P over x, into C.
+        HG_CHECK(cudaEventRecord(exchange_P_ready_[s * 2 + c], caller), kExchangeP);
+        HG_CHECK(cudaStreamWaitEvent(x_.stream, exchange_P_ready_[s * 2 + c], 0), kExchangeP);
+        HG_CHECK(ncclGroupStart(), kExchangeP);
+        HG_CHECK(ncclRecv(P_sums_ + s * kShardM * N + c * kHalfM * N, kHalfM * N, ncclBfloat16,
                           static_cast<int>(from), x_.comm, x_.stream),
-                 kReceive);
-        HG_CHECK(ncclSend(P_ + slice * kShardM * N + c * kChunkM * N, kChunkM * N, ncclBfloat16,
+                 kReceiveP);
+        HG_CHECK(ncclSend(P_ + slice * kShardM * N + c * kHalfM * N, kHalfM * N, ncclBfloat16,
                           static_cast<int>(to), x_.comm, x_.stream),
-                 kSend);
-        HG_CHECK(ncclGroupEnd(), kExchange);
-        HG_CHECK(cudaEventRecord(exchange_done_[s * 2 + c], x_.stream), kExchange);
+                 kSendP);
+        HG_CHECK(ncclGroupEnd(), kExchangeP);
+        HG_CHECK(cudaEventRecord(exchange_P_done_[s * 2 + c], x_.stream), kExchangeP);
       }
     }
   }
@@ -147,9 +149,9 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "sums_in_gemm", .spec = "spec.yaml",
-               .digest = "26c0a0b2cd683bd8e49940c821e27e16e81d07c19a41de9f55df55db6c1d4441", .mesh_size = D,
-               .gemms = {{D * kChunkM * 2, N, kShardK, 1}}, .communications = {"sendrecv x"},
-               .bytes = (D - 1) * kChunkM * N * 4, .largest = "sendrecv", .transport = "nccl",
+               .digest = "684c89ed84a9f14ae8a2aa8d4bf6c78373ad2a7dcfc1c52efb1a316aeb7187cf", .mesh_size = D,
+               .gemms = {{D * kHalfM * 2, N, kShardK, 1}}, .communications = {"sendrecv x"},
+               .bytes = (D - 1) * kHalfM * N * sizeof(bf16) * 2, .largest = "sendrecv", .transport = "nccl",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference};
   return table;

@@ -44,15 +44,15 @@ constexpr int64_t X = 2, Y = 2, N = 8;
 const hirgen::Mesh mesh_world({X, Y});  // x of X, y of Y ranks
 
 // Names of the statements for errors and the watchdog, with their place in the spec.
-constexpr const char* kGather = "ucc.hir:3:5 gather: Allgather of parts";
-constexpr const char* kAllSum = "ucc.hir:4:5 all_sum: Allreduce of parts";
-constexpr const char* kScatterSum = "ucc.hir:5:5 scatter_sum: ReduceScatter of parts";
-constexpr const char* kExchange = "ucc.hir:6:5 exchange: AllToAll of parts";
-constexpr const char* kSpread = "ucc.hir:7:5 spread: Broadcast of parts";
-constexpr const char* kCollect = "ucc.hir:11:5 collect: Gather of parts";
-constexpr const char* kShare = "ucc.hir:8:5 share: Broadcast of at_root";
-constexpr const char* kRootSum = "ucc.hir:12:5 root_sum: Reduce of parts";
-constexpr const char* kDeal = "ucc.hir:9:5 deal: Scatter of sum_at_root";
+constexpr const char* kAllgatherParts = "ucc.hir:3:5 allgather of parts";
+constexpr const char* kAllreduceParts = "ucc.hir:4:5 allreduce of parts";
+constexpr const char* kReduceScatterParts = "ucc.hir:5:5 reduce-scatter of parts";
+constexpr const char* kAllToAllParts = "ucc.hir:6:5 all-to-all of parts";
+constexpr const char* kBroadcastParts = "ucc.hir:7:5 broadcast of parts";
+constexpr const char* kGatherParts = "ucc.hir:11:5 gather of parts";
+constexpr const char* kBroadcastAtRoot = "ucc.hir:8:5 broadcast of at_root";
+constexpr const char* kReduceToRootParts = "ucc.hir:12:5 reduce-to-root of parts";
+constexpr const char* kScatterSumAtRoot = "ucc.hir:9:5 scatter of sum_at_root";
 
 /// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
 /// issues work.
@@ -67,19 +67,22 @@ class Ucc final : public hirgen::Program {
   hirgen::UccTeam x_ucc_{ucc_, mesh_world.team(context_.rank(), 0), "ucc.hir:3:5 mesh world axis x"};
   // Buffers. Where several share memory, each has the labels of the first and the last statement that uses
   // it.
-  // [X, X, N], kCollect to kShare
+  // [X, X, N], kGatherParts to kBroadcastAtRoot
   fp32* at_root_ = context_.allocate<fp32>(X * X * N, "ucc.hir:11:5 at_root");
-  fp32* sum_at_root_ = at_root_;  // [X, N], kRootSum to kDeal
+  fp32* sum_at_root_ = at_root_;  // [X, N], kReduceToRootParts to kScatterSumAtRoot
   // The watchdog polls all of these, and names the first one that a stuck program has not reached.
-  hirgen::Events gather_done_ = context_.events("gather_done", kGather, 1);
-  hirgen::Events all_sum_done_ = context_.events("all_sum_done", kAllSum, 1);
-  hirgen::Events scatter_sum_done_ = context_.events("scatter_sum_done", kScatterSum, 1);
-  hirgen::Events exchange_done_ = context_.events("exchange_done", kExchange, 1);
-  hirgen::Events spread_done_ = context_.events("spread_done", kSpread, X);
-  hirgen::Events collect_done_ = context_.events("collect_done", kCollect, 1);
-  hirgen::Events share_done_ = context_.events("share_done", kShare, 1);
-  hirgen::Events root_sum_done_ = context_.events("root_sum_done", kRootSum, 1);
-  hirgen::Events deal_done_ = context_.events("deal_done", kDeal, 1);
+  hirgen::Events allgather_parts_done_ = context_.events("allgather_parts_done", kAllgatherParts, 1);
+  hirgen::Events allreduce_parts_done_ = context_.events("allreduce_parts_done", kAllreduceParts, 1);
+  hirgen::Events reduce_scatter_parts_done_ =
+      context_.events("reduce_scatter_parts_done", kReduceScatterParts, 1);
+  hirgen::Events all_to_all_parts_done_ = context_.events("all_to_all_parts_done", kAllToAllParts, 1);
+  hirgen::Events broadcast_parts_done_ = context_.events("broadcast_parts_done", kBroadcastParts, X);
+  hirgen::Events gather_parts_done_ = context_.events("gather_parts_done", kGatherParts, 1);
+  hirgen::Events broadcast_at_root_done_ = context_.events("broadcast_at_root_done", kBroadcastAtRoot, 1);
+  hirgen::Events reduce_to_root_parts_done_ =
+      context_.events("reduce_to_root_parts_done", kReduceToRootParts, 1);
+  hirgen::Events scatter_sum_at_root_done_ =
+      context_.events("scatter_sum_at_root_done", kScatterSumAtRoot, 1);
 };
 
 void Ucc::run(cudaStream_t caller, const std::vector<void*>& tensors) {
@@ -92,34 +95,39 @@ void Ucc::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   fp32* out_via_root = static_cast<fp32*>(tensors[6]);       // [X, X, N]
   fp32* out_from_root = static_cast<fp32*>(tensors[7]);      // [1, N]
 
-  x_ucc_.post({.type = UCC_COLL_TYPE_ALLGATHER}, parts, out_gathered, X * N, UCC_DT_FLOAT32, caller, kGather);
-  HG_CHECK(cudaEventRecord(gather_done_[0], caller), kGather);  // for the watchdog only
+  x_ucc_.post({.type = UCC_COLL_TYPE_ALLGATHER}, parts, out_gathered, X * N, UCC_DT_FLOAT32, caller,
+              kAllgatherParts);
+  HG_CHECK(cudaEventRecord(allgather_parts_done_[0], caller), kAllgatherParts);  // for the watchdog only
   x_ucc_.post({.type = UCC_COLL_TYPE_ALLREDUCE, .op = UCC_OP_SUM}, parts, out_reduced, X * N, UCC_DT_FLOAT32,
-              caller, kAllSum);
-  HG_CHECK(cudaEventRecord(all_sum_done_[0], caller), kAllSum);  // for the watchdog only
+              caller, kAllreduceParts);
+  HG_CHECK(cudaEventRecord(allreduce_parts_done_[0], caller), kAllreduceParts);  // for the watchdog only
   x_ucc_.post({.type = UCC_COLL_TYPE_REDUCE_SCATTER, .op = UCC_OP_SUM}, parts, out_scattered, N,
-              UCC_DT_FLOAT32, caller, kScatterSum);
-  HG_CHECK(cudaEventRecord(scatter_sum_done_[0], caller), kScatterSum);  // for the watchdog only
-  x_ucc_.post({.type = UCC_COLL_TYPE_ALLTOALL}, parts, out_exchanged, N, UCC_DT_FLOAT32, caller, kExchange);
-  HG_CHECK(cudaEventRecord(exchange_done_[0], caller), kExchange);  // for the watchdog only
+              UCC_DT_FLOAT32, caller, kReduceScatterParts);
+  // for the watchdog only
+  HG_CHECK(cudaEventRecord(reduce_scatter_parts_done_[0], caller), kReduceScatterParts);
+  x_ucc_.post({.type = UCC_COLL_TYPE_ALLTOALL}, parts, out_exchanged, N, UCC_DT_FLOAT32, caller,
+              kAllToAllParts);
+  HG_CHECK(cudaEventRecord(all_to_all_parts_done_[0], caller), kAllToAllParts);  // for the watchdog only
   for (int64_t s = 0; s < X; ++s) {
     x_ucc_.post({.type = UCC_COLL_TYPE_BCAST, .root = static_cast<int>(s)}, parts, out_rooted + s * X * N,
-                X * N, UCC_DT_FLOAT32, caller, kSpread);
-    HG_CHECK(cudaEventRecord(spread_done_[s], caller), kSpread);  // for the watchdog only
+                X * N, UCC_DT_FLOAT32, caller, kBroadcastParts);
+    HG_CHECK(cudaEventRecord(broadcast_parts_done_[s], caller), kBroadcastParts);  // for the watchdog only
   }
 
   x_ucc_.post({.type = UCC_COLL_TYPE_GATHER, .root = 0}, parts, at_root_, X * N, UCC_DT_FLOAT32, caller,
-              kCollect);
-  HG_CHECK(cudaEventRecord(collect_done_[0], caller), kCollect);  // for the watchdog only
+              kGatherParts);
+  HG_CHECK(cudaEventRecord(gather_parts_done_[0], caller), kGatherParts);  // for the watchdog only
   x_ucc_.post({.type = UCC_COLL_TYPE_BCAST, .root = 0}, at_root_, out_via_root, X * X * N, UCC_DT_FLOAT32,
-              caller, kShare);
-  HG_CHECK(cudaEventRecord(share_done_[0], caller), kShare);  // for the watchdog only
+              caller, kBroadcastAtRoot);
+  HG_CHECK(cudaEventRecord(broadcast_at_root_done_[0], caller), kBroadcastAtRoot);  // for the watchdog only
   x_ucc_.post({.type = UCC_COLL_TYPE_REDUCE, .op = UCC_OP_SUM, .root = 0}, parts, sum_at_root_, X * N,
-              UCC_DT_FLOAT32, caller, kRootSum);
-  HG_CHECK(cudaEventRecord(root_sum_done_[0], caller), kRootSum);  // for the watchdog only
+              UCC_DT_FLOAT32, caller, kReduceToRootParts);
+  // for the watchdog only
+  HG_CHECK(cudaEventRecord(reduce_to_root_parts_done_[0], caller), kReduceToRootParts);
   x_ucc_.post({.type = UCC_COLL_TYPE_SCATTER, .root = 0}, sum_at_root_, out_from_root, N, UCC_DT_FLOAT32,
-              caller, kDeal);
-  HG_CHECK(cudaEventRecord(deal_done_[0], caller), kDeal);  // for the watchdog only
+              caller, kScatterSumAtRoot);
+  // for the watchdog only
+  HG_CHECK(cudaEventRecord(scatter_sum_at_root_done_[0], caller), kScatterSumAtRoot);
   context_.call_issued(caller);
 }
 
@@ -152,11 +160,11 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) { return std::
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ucc", .spec = "ucc.hir",
-               .digest = "010b5ab879a4c71aafe741198e49cdd84ff213b1804de25b5b457067eaa2e820",
+               .digest = "6d5638c433c8457ecaca9e2c49e2d85e935165289a7a5d427597f214da3cf969",
                .mesh_size = X * Y, .gemms = {},
                .communications = {"allgather x", "allreduce x", "reducescatter x", "alltoall x",
                                   "broadcast x", "gather x", "broadcast x", "reduce x", "scatter x"},
-               .bytes = X * X * N * 4, .largest = "allgather", .team_size = X, .transport = "ucc",
+               .bytes = X * X * N * sizeof(fp32), .largest = "allgather", .team_size = X, .transport = "ucc",
                .parameters = {{"X", X}, {"Y", Y}, {"N", N}}},
       .tensors = tensors, .create = create, .reference = reference};
   return table;

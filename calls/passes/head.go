@@ -1,0 +1,81 @@
+package passes
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hirgen/hirgen/calls"
+)
+
+// headSections adds the name of a communication to the note of the first statement of each of its sections: "reduce-scatter of P
+// over x, into C". A section is a run of statements of a list that do nothing else; in a branch, its first statement has the note. A
+// section of waits for events has no such note: the labels say what it waits for.
+func headSections(list []calls.Stmt) {
+	said := ""
+	for i, s := range list {
+		parts, alone := communicates(s)
+		switch text := strings.Join(parts, "; "); {
+		case !alone:
+			said = ""
+			for _, inner := range calls.Bodies(s) {
+				headSections(*inner)
+			}
+		case text != "" && text != said:
+			said = text
+			if branch, ok := s.(*calls.If); ok && len(branch.Else) == 0 {
+				headSections(branch.Body)
+				continue
+			}
+			info := list[first(list, i)].Meta()
+			if !calls.Any([]calls.Stmt{s}, moves) {
+				text = "end of the " + text
+			}
+			if info.Note != "" {
+				text += ". " + strings.ToUpper(info.Note[:1]) + info.Note[1:]
+			}
+			info.Note = text
+		}
+	}
+}
+
+// moves reports whether a statement transfers data, or lets peers do so.
+func moves(s calls.Stmt) bool {
+	switch s.(type) {
+	case *calls.FlagWait, *calls.StreamWait, *calls.EventRecord:
+		return false
+	}
+	return s.Meta().Part != ""
+}
+
+// communicates returns the communications of a statement and of those inside of it. alone reports whether it does nothing else: names
+// and the order of streams do not count.
+func communicates(s calls.Stmt) (parts []string, alone bool) {
+	alone = true
+	for s := range calls.All([]calls.Stmt{s}) {
+		switch s := s.(type) {
+		case *calls.StreamWait, *calls.EventRecord, *calls.Let, *calls.Declare, *calls.DeclareStream, *calls.BeginCall:
+		default:
+			if part := s.Meta().Part; part == "" {
+				alone = alone && len(calls.Bodies(s)) > 0
+			} else if !slices.Contains(parts, part) {
+				parts = append(parts, part)
+			}
+		}
+	}
+	return parts, alone
+}
+
+// first returns the index of the statement with which the section at index i begins: the records and waits before it make its stream
+// ready. It ends at a note, which is about all that follows.
+func first(list []calls.Stmt, i int) int {
+	at := i
+	for at > 0 && (at == i || list[at].Meta().Note == "") {
+		r, records := list[at-1].(*calls.EventRecord)
+		_, waits := list[at-1].(*calls.StreamWait)
+		if !waits && (!records || r.Watch) {
+			break
+		}
+		at--
+	}
+	return at
+}

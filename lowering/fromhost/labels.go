@@ -1,0 +1,120 @@
+package fromhost
+
+import (
+	"strings"
+
+	"github.com/hirgen/hirgen/calls"
+	"github.com/hirgen/hirgen/calls/collective"
+	"github.com/hirgen/hirgen/lowering/hostir"
+)
+
+// Labels name tensors of the spec. A tensor of the host program, such as P_s_2, need not have a name in the emitted program.
+
+// A wording says what calls do: the name of their label, its text, and the communication that they belong to.
+type wording struct{ constant, words, part string }
+
+// says returns the Info of a statement that takes part in a communication.
+func (b *builder) says(s hostir.Stmt, w wording) calls.Info {
+	info := b.info(s, w.constant, w.words)
+	info.Part = w.part
+	return info
+}
+
+// computed returns the label and position of a statement that computes: "matmul of P", "sum of C".
+func (b *builder) computed(s hostir.Stmt, more string) calls.Info {
+	verb, name := operation(s), b.spec.Name(s, hostir.Result(s))
+	return b.info(s, verb+"_"+name, verb+" of "+name+more)
+}
+
+// operation names what a statement computes, as the spec does.
+func operation(s hostir.Stmt) string {
+	switch s := s.(type) {
+	case *hostir.Reduce:
+		return s.Fn
+	case *hostir.Binary:
+		return s.Fn
+	case *hostir.Unary:
+		name, _, _ := strings.Cut(s.Fn, "(")
+		return name
+	case *hostir.Fused:
+		return s.Kernel
+	case *hostir.PeerReadSum:
+		return "sum"
+	case *hostir.Set:
+		return "copy"
+	}
+	return strings.ToLower(hostir.Op(s))
+}
+
+// partOf describes the communication that a statement belongs to: "reduce-scatter of P over x, into C". t is the tensor that moves.
+func (b *builder) partOf(s hostir.Stmt, t *hostir.Tensor) string {
+	name, need := b.spec.Name(s, t), s.Meta().Need
+	if need == nil {
+		return ""
+	}
+	words := "transfer of " + name + " from mesh " + need.Mesh + " to " + need.ToMesh
+	if kind := need.Change().Type; kind != "" {
+		words = collectiveWords(kind) + " of " + name + " over " + need.Axis
+	}
+	if need.From == hostir.Partial && need.Tensor != name {
+		return words + ", into " + need.Tensor
+	}
+	return words
+}
+
+// collectiveWords returns a type as comments write it: "reduce-scatter".
+func collectiveWords(t collective.Type) string {
+	return strings.ReplaceAll(t.Row().Call, "_", "-")
+}
+
+// collectiveWording returns the wordings of a collective and of a wait for it.
+func (b *builder) collectiveWording(s *hostir.Communication) (does, waits wording) {
+	name := b.spec.Name(s, s.In)
+	does = wording{s.Type.Row().Call + "_" + name, collectiveWords(s.Type) + " of " + name, b.partOf(s, s.In)}
+	return does, wording{"wait_" + does.constant, "wait for the " + does.words, does.part}
+}
+
+// sent returns the tensor that a transfer sends.
+func (b *builder) sent(s *hostir.P2PCommunication) *hostir.Tensor {
+	if pair := b.pairs[s.Handle]; pair != nil {
+		return pair.Send.Buffer
+	}
+	return s.Buffer
+}
+
+// transferWording returns the wordings of one side of a transfer and of a wait for its end. They name the tensor that is sent. The
+// owner of the memory only tells its peers that they may read it, or write it.
+func (b *builder) transferWording(s *hostir.P2PCommunication) (does, waits wording) {
+	name, part := b.spec.Name(s, b.sent(s)), b.partOf(s, b.sent(s))
+	verb, done := "receive", " is received"
+	if s.Send {
+		verb, done = "send", " is sent"
+	}
+	does = wording{verb + "_" + name, verb + " " + name, part}
+	waits = wording{"wait_" + does.constant, "wait until " + name + done, part}
+	switch {
+	case !s.Backend.IPC() || !s.Owns():
+	case s.Send:
+		does.constant, does.words = "ready_"+name, "let peers read "+name
+		waits.constant, waits.words = "wait_read_"+name, "wait until peers have read "+name
+	default:
+		does.constant, does.words = "ready_"+name, "let peers write "+name
+	}
+	return does, waits
+}
+
+// groupWording returns the wordings of a group of communications and of a wait for it.
+func (b *builder) groupWording(members []hostir.Stmt) (does, waits wording) {
+	for _, s := range members {
+		switch s := s.(type) {
+		case *hostir.Communication:
+			return b.collectiveWording(s)
+		case *hostir.P2PCommunication:
+			name := b.spec.Name(s, s.Buffer)
+			does = wording{"exchange_" + name, "exchange of " + name, b.partOf(s, s.Buffer)}
+		case *hostir.If:
+			return b.groupWording(s.Body)
+		}
+	}
+	return does, wording{"wait_" + does.constant, "wait for the " + does.words, does.part}
+}
