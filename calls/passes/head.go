@@ -27,7 +27,7 @@ func headSections(list []calls.Stmt) {
 				continue
 			}
 			info := list[first(list, i)].Meta()
-			if !calls.Any([]calls.Stmt{s}, moves) {
+			if !calls.Any(section(list[i:], said), moves) {
 				text = "end of the " + text
 			}
 			if info.Note != "" {
@@ -36,6 +36,18 @@ func headSections(list []calls.Stmt) {
 			info.Note = text
 		}
 	}
+}
+
+// section returns the statements at the start of a list that do nothing but communicate for the given communications.
+func section(list []calls.Stmt, text string) []calls.Stmt {
+	end := slices.IndexFunc(list, func(s calls.Stmt) bool {
+		parts, alone := communicates(s)
+		return !alone || len(parts) > 0 && strings.Join(parts, "; ") != text
+	})
+	if end < 0 {
+		return list
+	}
+	return list[:end]
 }
 
 // moves reports whether a statement transfers data, or lets peers do so.

@@ -142,7 +142,7 @@ void MatmulArSubChunks::run(cudaStream_t caller, const std::vector<void*>& tenso
       gemm(context_, P_s_c_plan_, A + to * kShardM * kShardK + c * kHalfM * kShardK, B, P_s_c, workspace_,
            caller, kMatmulP);
       if (s != D) {
-        // End of the reduce-scatter of P over x, into R.
+        // Reduce-scatter of P over x, into R.
         HG_CHECK(cudaEventRecord(send_P_ready_[c * (D + 1) + s], caller), kSendP);
         HG_CHECK(cudaStreamWaitEvent(copy, send_P_ready_[c * (D + 1) + s], 0), kSendP);
         HG_CHECK(driver_.cuStreamWaitValue32(copy, P_parts_ipc.ready(c * D + s), P_parts_ipc.sequence(),
@@ -228,7 +228,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_ar_sub_chunks", .spec = "spec.yaml",
-               .digest = "1c4a9486b81f623ced75013a705ab7dbc60eb7c8ce521a542252c3b15765bab1", .mesh_size = D,
+               .digest = "ff62c6ab3ce8ccf48111d2ecc58100d56169117a81cd5515ce87a4b8959288f7", .mesh_size = D,
                .gemms = {{D * kHalfM * 2, N, kShardK, 1}}, .communications = {"sendrecv x", "sendrecv x"},
                .bytes = (D - 1) * kHalfM * N * sizeof(bf16) * 2, .largest = "sendrecv",
                .transport = "ipc-put", .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

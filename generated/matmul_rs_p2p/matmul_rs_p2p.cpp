@@ -122,7 +122,7 @@ void MatmulRsP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     gemm(context_, P_s_plan_, A + to * kShardM * kShardK, B, P_s, workspaces_[s % kComputeStreams], compute,
          kMatmulP);
     if (s != 0) {
-      // End of the reduce-scatter of P over x, into C. On the copy stream, overlapped with the GEMMs of other
+      // Reduce-scatter of P over x, into C. On the copy stream, overlapped with the GEMMs of other
       // iterations.
       HG_CHECK(cudaEventRecord(send_P_ready_[s], compute), kSendP);
       HG_CHECK(cudaStreamWaitEvent(copy, send_P_ready_[s], 0), kSendP);
@@ -183,7 +183,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_p2p", .spec = "spec.yaml",
-               .digest = "0db6a59fd4e06b2b1dabd44fb9276c8b191b531586eb3d8f8a731073da004274", .mesh_size = D,
+               .digest = "0d0785567aefd88cb6bd92d52df46df9670cf9e31ee80610c30dd5e0c165ccf2", .mesh_size = D,
                .gemms = {{D * kShardM, N, kShardK, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * N * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-put",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

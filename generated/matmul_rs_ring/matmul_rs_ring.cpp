@@ -108,7 +108,7 @@ void MatmulRsRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     for (int64_t c = 0; c < 2; ++c) {
       // Step 0 has no sum to add to yet.
       if (s != 0) {
-        // End of the reduce-scatter of P over x, into C.
+        // Reduce-scatter of P over x, into C.
         HG_CHECK(cudaEventRecord(send_P_ready_[s * 2 + c], caller), kSendP);
         HG_CHECK(cudaStreamWaitEvent(copy, send_P_ready_[s * 2 + c], 0), kSendP);
         HG_CHECK(driver_.cuStreamWaitValue32(copy, P_sums_ipc.ready(s * 2 + c), P_sums_ipc.sequence(),
@@ -172,7 +172,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_ring", .spec = "spec.yaml",
-               .digest = "04a4541da4289348c1e62b4571c2c553f86c921537b6d3d00f6a7dfd1742d3ba", .mesh_size = D,
+               .digest = "31b5853fe66d5b2d2f0dd9f850c1295b7e86bb0b80d6280cee258d73da585181", .mesh_size = D,
                .gemms = {{D * kHalfM * 2, N, kShardK, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kHalfM * N * sizeof(bf16) * 2, .largest = "sendrecv",
                .transport = "ipc-put", .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},
