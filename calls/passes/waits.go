@@ -56,7 +56,7 @@ func lastAlone(o *order.Ordering, s *calls.For) []calls.Stmt {
 		return expr.Fold(expr.Substitute(e, map[string]expr.Expr{s.Var: last}))
 	}})
 	if info := s.Body[0].Meta(); info.Note == "" {
-		info.Note = "one stream recorded them all, so the last event implies the earlier ones"
+		info.Note = "one stream recorded all of these events, so the last one implies the others"
 	}
 	return s.Body
 }

@@ -44,8 +44,7 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
-/// issues work.
+/// One rank's program. The constructor allocates and makes plans and events; a call only issues work.
 class AgMatmul final : public hirgen::Program {
  public:
   explicit AgMatmul(hirgen::Context& context) : context_(context) {
@@ -78,7 +77,7 @@ void AgMatmul::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(cudaEventRecord(allgather_A_ready_[0], caller), kAllgatherA);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, allgather_A_ready_[0], 0), kAllgatherA);
 
-  // All transfers are issued up front; each statement below waits for its own data only.
+  // All transfers are issued up front; below, each statement waits only for what it reads.
   for (int64_t s = 0; s < S; ++s) {
     HG_CHECK(ncclAllGather(A + s * kShardM * K, A_all_ + s * D * kShardM * K, kShardM * K, ncclBfloat16,
                            x_.comm, x_.stream),
@@ -123,7 +122,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul", .spec = "spec.yaml",
-               .digest = "beb01fa3a4b62fccfd125940ea051b15b653bca041bddc9dc7af2e042a413958", .mesh_size = D,
+               .digest = "936c9dbd68fcdd34f86d3bf1f6f05a9e8f4d33b0f1f6de3307f08d9c31bd1a53", .mesh_size = D,
                .gemms = {{S * D * kShardM, N, K, 1}}, .communications = {"allgather x"},
                .bytes = S * D * kShardM * K * sizeof(bf16), .largest = "allgather", .team_size = D,
                .transport = "nccl", .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

@@ -44,8 +44,7 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
-/// issues work.
+/// One rank's program. The constructor allocates and makes plans and events; a call only issues work.
 class AgMatmulAfter final : public hirgen::Program {
  public:
   explicit AgMatmulAfter(hirgen::Context& context) : context_(context) {
@@ -96,7 +95,7 @@ void AgMatmulAfter::run(cudaStream_t caller, const std::vector<void*>& tensors) 
     HG_CHECK(cudaEventRecord(allgather_C_done_[s], x_.stream), kAllgatherC);
   }
 
-  // One stream recorded them all, so the last event implies the earlier ones.
+  // One stream recorded all of these events, so the last one implies the others.
   HG_CHECK(cudaStreamWaitEvent(caller, allgather_C_done_[S - 1], 0), kWaitAllgatherC);
   context_.call_issued(caller);
 }
@@ -123,7 +122,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_after", .spec = "spec.yaml",
-               .digest = "c4ba94244b48459df3120d02acc27fd4c9bcd589e1820e9991ec0649e3de9b65", .mesh_size = D,
+               .digest = "ae7027b204a3cc521111b532da79f430a373406d039f0ba4e117de946de93db9", .mesh_size = D,
                .gemms = {{S * kShardM, N, K, 1}}, .communications = {"allgather x"},
                .bytes = S * D * kShardM * N * sizeof(bf16), .largest = "allgather", .team_size = D,
                .transport = "nccl", .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

@@ -77,7 +77,7 @@ class AgMatmulAnywhereAcrossNodes final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Peers peers_{context_, "spec.yaml ag_matmul_anywhere"};  // memory that ranks share
-  const hirgen::StreamMemory& driver_ = peers_.memory();
+  const hirgen::StreamMemory& driver_ = peers_.memory();  // the CUDA driver writes and waits for flags
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:12:5 mesh world");
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
@@ -127,7 +127,7 @@ void AgMatmulAnywhereAcrossNodes::run(cudaStream_t caller, const std::vector<voi
 
   HG_CHECK(cudaStreamWaitEvent(x_.stream, started_[0], 0), kExchangeA);
 
-  // All transfers are issued up front; each statement below waits for its own data only.
+  // All transfers are issued up front; below, each statement waits only for what it reads.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     const int64_t to = (D + rank - s) % D;

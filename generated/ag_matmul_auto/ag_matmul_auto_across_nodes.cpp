@@ -72,7 +72,7 @@ class AgMatmulAutoAcrossNodes final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Peers peers_{context_, "spec.yaml ag_matmul_auto"};  // memory that ranks share
-  const hirgen::StreamMemory& driver_ = peers_.memory();
+  const hirgen::StreamMemory& driver_ = peers_.memory();       // the CUDA driver writes and waits for flags
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:12:5 mesh world");
   bf16* A_all_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:12:5 A_all");  // [D, kShardM, K]
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
@@ -120,7 +120,7 @@ void AgMatmulAutoAcrossNodes::run(cudaStream_t caller, const std::vector<void*>&
 
   HG_CHECK(cudaStreamWaitEvent(x_.stream, started_[0], 0), kExchangeA);
 
-  // All transfers are issued up front; each statement below waits for its own data only.
+  // All transfers are issued up front; below, each statement waits only for what it reads.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     const int64_t to = (D + rank - s) % D;

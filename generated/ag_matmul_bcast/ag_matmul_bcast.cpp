@@ -44,8 +44,7 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
-/// issues work.
+/// One rank's program. The constructor allocates and makes plans and events; a call only issues work.
 class AgMatmulBcast final : public hirgen::Program {
  public:
   explicit AgMatmulBcast(hirgen::Context& context) : context_(context) {
@@ -78,7 +77,7 @@ void AgMatmulBcast::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   HG_CHECK(cudaEventRecord(broadcast_A_ready_[0], caller), kBroadcastA);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, broadcast_A_ready_[0], 0), kBroadcastA);
 
-  // All transfers are issued up front; each statement below waits for its own data only.
+  // All transfers are issued up front; below, each statement waits only for what it reads.
   for (int64_t s = 0; s < D; ++s) {
     HG_CHECK(ncclBroadcast(A, A_all_ + s * kShardM * K, kShardM * K, ncclBfloat16, static_cast<int>(s),
                            x_.comm, x_.stream),
@@ -123,7 +122,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_bcast", .spec = "spec.yaml",
-               .digest = "70d0c113616f0e67a641f66194811fdb9090c1be8b86f4b8a97f854b98c21558", .mesh_size = D,
+               .digest = "1e2a8ff02c46114a185b526fd772b2521517a9dd10fb1ebb44583d9a93d099ae", .mesh_size = D,
                .gemms = {{D * kShardM, N, K, 1}}, .communications = {"broadcast x"},
                .bytes = D * kShardM * K * sizeof(bf16), .largest = "broadcast", .team_size = D,
                .transport = "nccl", .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

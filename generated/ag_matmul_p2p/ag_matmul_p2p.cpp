@@ -48,8 +48,7 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
-/// issues work.
+/// One rank's program. The constructor allocates and makes plans and events; a call only issues work.
 class AgMatmulP2p final : public hirgen::Program {
  public:
   explicit AgMatmulP2p(hirgen::Context& context) : context_(context) {
@@ -83,7 +82,7 @@ void AgMatmulP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(cudaEventRecord(exchange_A_ready_[0], caller), kExchangeA);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, exchange_A_ready_[0], 0), kExchangeA);
 
-  // All transfers are issued up front; each statement below waits for its own data only.
+  // All transfers are issued up front; below, each statement waits only for what it reads.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     const int64_t to = (D + rank - s) % D;
@@ -147,7 +146,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_p2p", .spec = "spec.yaml",
-               .digest = "348c99b4fcd1e2c9356b40302aef4085861d6e97624a0905857b7944a17c9b0c", .mesh_size = D,
+               .digest = "504ff45ca1a4b21232e3af0a4549a288b3f73ed60563283ad97cb4917b944ffb", .mesh_size = D,
                .gemms = {{D * kShardM, N, K, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * K * sizeof(bf16), .largest = "sendrecv", .transport = "nccl",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -29,8 +29,7 @@ const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr const char* kAllgatherA = "spec.yaml:11:5 allgather of A";
 constexpr const char* kWaitAllgatherA = "spec.yaml:11:5 wait for the allgather of A";
 
-/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
-/// issues work.
+/// One rank's program. The constructor allocates and makes plans and events; a call only issues work.
 class Allgather final : public hirgen::Program {
  public:
   explicit Allgather(hirgen::Context& context) : context_(context) {}
@@ -52,7 +51,7 @@ void Allgather::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(cudaEventRecord(allgather_A_ready_[0], caller), kAllgatherA);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, allgather_A_ready_[0], 0), kAllgatherA);
 
-  // All transfers are issued up front; each statement below waits for its own data only.
+  // All transfers are issued up front; below, each statement waits only for what it reads.
   for (int64_t s = 0; s < S; ++s) {
     HG_CHECK(ncclAllGather(A + s * kShardM * N, C + s * D * kShardM * N, kShardM * N, ncclBfloat16, x_.comm,
                            x_.stream),
@@ -60,7 +59,7 @@ void Allgather::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaEventRecord(allgather_A_done_[s], x_.stream), kAllgatherA);
   }
 
-  // One stream recorded them all, so the last event implies the earlier ones.
+  // One stream recorded all of these events, so the last one implies the others.
   HG_CHECK(cudaStreamWaitEvent(caller, allgather_A_done_[S - 1], 0), kWaitAllgatherA);
   context_.call_issued(caller);
 }
@@ -85,7 +84,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "allgather", .spec = "spec.yaml",
-               .digest = "ba2675508278661f3a5b780509e4ac4a1eac6bfd8ec38e6f7a50ef305caa6d14", .mesh_size = D,
+               .digest = "70bea2790bfd80589aa10cb41f133570579d579e0592af7cf694073d354d5814", .mesh_size = D,
                .gemms = {}, .communications = {"allgather x"}, .bytes = S * D * kShardM * N * sizeof(bf16),
                .largest = "allgather", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}}},

@@ -58,7 +58,7 @@ class AllgatherP2p final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Peers peers_{context_, "spec.yaml allgather_p2p"};  // memory that ranks share
-  const hirgen::StreamMemory& driver_ = peers_.memory();
+  const hirgen::StreamMemory& driver_ = peers_.memory();      // the CUDA driver writes and waits for flags
   cudaStream_t compute_[kComputeStreams];
   // The watchdog polls all of these, and names the first one that a stuck program has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
@@ -117,7 +117,7 @@ void AllgatherP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaEventRecord(wait_receive_A_[s], caller), kWaitReceiveA);  // for the watchdog only
   }
 
-  // One stream recorded them all, so the last event implies the earlier ones.
+  // One stream recorded all of these events, so the last one implies the others.
   HG_CHECK(cudaStreamWaitEvent(caller, send_A_done_[D - 1], 0), kWaitSendA);
   context_.call_issued(caller);
 }
@@ -142,7 +142,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "allgather_p2p", .spec = "spec.yaml",
-               .digest = "d89983d493748676c4d5dd022c41063c6f1d7c5bf911f084b7a541ef80cc0192", .mesh_size = D,
+               .digest = "231ab085cf03842b6634bf4d08056cd59a5b5ef6efd4fd363ee2515b93a8e086", .mesh_size = D,
                .gemms = {}, .communications = {"sendrecv x"}, .bytes = (D - 1) * kShardM * K * sizeof(bf16),
                .largest = "sendrecv", .transport = "ipc-put", .parameters = {{"D", D}, {"M", M}, {"K", K}}},
       .tensors = tensors, .create = create, .reference = reference};

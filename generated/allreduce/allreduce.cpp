@@ -29,8 +29,7 @@ const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr const char* kAllreduceA = "spec.yaml:11:5 allreduce of A";
 constexpr const char* kWaitAllreduceA = "spec.yaml:11:5 wait for the allreduce of A";
 
-/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
-/// issues work.
+/// One rank's program. The constructor allocates and makes plans and events; a call only issues work.
 class Allreduce final : public hirgen::Program {
  public:
   explicit Allreduce(hirgen::Context& context) : context_(context) {}
@@ -52,7 +51,7 @@ void Allreduce::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(cudaEventRecord(allreduce_A_ready_[0], caller), kAllreduceA);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, allreduce_A_ready_[0], 0), kAllreduceA);
 
-  // All transfers are issued up front; each statement below waits for its own data only.
+  // All transfers are issued up front; below, each statement waits only for what it reads.
   for (int64_t s = 0; s < S; ++s) {
     HG_CHECK(ncclAllReduce(A + s * kSliceM * N, C + s * kSliceM * N, kSliceM * N, ncclBfloat16, ncclSum,
                            x_.comm, x_.stream),
@@ -60,7 +59,7 @@ void Allreduce::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaEventRecord(allreduce_A_done_[s], x_.stream), kAllreduceA);
   }
 
-  // One stream recorded them all, so the last event implies the earlier ones.
+  // One stream recorded all of these events, so the last one implies the others.
   HG_CHECK(cudaStreamWaitEvent(caller, allreduce_A_done_[S - 1], 0), kWaitAllreduceA);
   context_.call_issued(caller);
 }
@@ -85,7 +84,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "allreduce", .spec = "spec.yaml",
-               .digest = "3ee21e9a84d54ee02550ecba0f053508104777859deb0c7879ca71c6026f05f4", .mesh_size = D,
+               .digest = "6799f573c663531a4890fb140428146f5ba18a26b8b982262e87a4e514212181", .mesh_size = D,
                .gemms = {}, .communications = {"allreduce x"}, .bytes = S * kSliceM * N * sizeof(bf16),
                .largest = "allreduce", .team_size = D, .transport = "nccl",
                .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}}},

@@ -135,7 +135,7 @@ class BlockEnd final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Peers peers_{context_, "spec.yaml block_end"};  // memory that ranks share
-  const hirgen::StreamMemory& driver_ = peers_.memory();
+  const hirgen::StreamMemory& driver_ = peers_.memory();  // the CUDA driver writes and waits for flags
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
   // Buffers. Where several share memory, each has the labels of the first and the last statement that uses
@@ -225,7 +225,7 @@ void BlockEnd::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     }
   }
 
-  // One stream recorded them all, so the last event implies the earlier ones.
+  // One stream recorded all of these events, so the last one implies the others.
   HG_CHECK(cudaStreamWaitEvent(caller, receive_Wop_done_[D - 1], 0), kWaitReceiveWop);
 
   // Views are {axes, {extents}, {strides}}.
@@ -295,7 +295,7 @@ void BlockEnd::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     }
   }
 
-  // One stream recorded them all, so the last event implies the earlier ones.
+  // One stream recorded all of these events, so the last one implies the others.
   HG_CHECK(cudaStreamWaitEvent(caller, receive_W2p_done_[D - 1], 0), kWaitReceiveW2p);
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, mlp_, {2, {1, kShardM * K}, {0, 1}}, W2p_parts_,
                         {2, {D, kShardM * K}, {kShardM * K, 1}}, caller, kSumMlp);
@@ -352,7 +352,7 @@ void BlockEnd::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaEventRecord(wait_read_Y_[s], caller), kWaitReadY);  // for the watchdog only
   }
 
-  // One stream recorded them all, so the last event implies the earlier ones.
+  // One stream recorded all of these events, so the last one implies the others.
   HG_CHECK(cudaStreamWaitEvent(caller, receive_Y_done_[D - 1], 0), kWaitReceiveY);
   context_.call_issued(caller);
 }
@@ -385,7 +385,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "block_end", .spec = "spec.yaml",
-               .digest = "9481cf46ea8ca98dc509688e7781ebe2df2d568cdc8358f14f17d5b2094b3181", .mesh_size = D,
+               .digest = "e1396ccbea1579f0e2ff9af81e72588e40b584ec43d9f19714424ad00c91dbee", .mesh_size = D,
                .gemms =
                    {{D * kShardM, K, kShardK, 1}, {D * kShardM, kShardN, K, 1}, {D * kShardM, K, kShardN, 1}},
                .communications = {"sendrecv x", "sendrecv x", "sendrecv x", "sendrecv x"},

@@ -71,7 +71,7 @@ class GatherConsume final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Peers peers_{context_, "spec.yaml gather_consume"};  // memory that ranks share
-  const hirgen::StreamMemory& driver_ = peers_.memory();
+  const hirgen::StreamMemory& driver_ = peers_.memory();       // the CUDA driver writes and waits for flags
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
   bf16* A_all_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:13:5 A_all");  // [D, kShardM, K]

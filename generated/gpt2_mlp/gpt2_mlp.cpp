@@ -100,8 +100,8 @@ class Gpt2Mlp final : public hirgen::Program {
 
  private:
   hirgen::Context& context_;
-  hirgen::Peers peers_{context_, "spec.yaml gpt2_mlp"};  // memory that ranks share
-  const hirgen::StreamMemory& driver_ = peers_.memory();
+  hirgen::Peers peers_{context_, "spec.yaml gpt2_mlp"};   // memory that ranks share
+  const hirgen::StreamMemory& driver_ = peers_.memory();  // the CUDA driver writes and waits for flags
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
   // Buffers. Where several share memory, each has the labels of the first and the last statement that uses
@@ -218,7 +218,7 @@ void Gpt2Mlp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
                         {2, {D, kShardM * K}, {kShardM * K, 1}}, caller, kSumV);
   add(Y, V_, b2, kShardM, caller, kAddY);
 
-  // One stream recorded them all, so the last event implies the earlier ones.
+  // One stream recorded all of these events, so the last one implies the others.
   HG_CHECK(cudaStreamWaitEvent(caller, send_P_done_[D - 1], 0), kWaitSendP);
   context_.call_issued(caller);
 }
@@ -250,7 +250,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "gpt2_mlp", .spec = "spec.yaml",
-               .digest = "5fb161559587a13566b1bc77751576fcc1fe6e40df69ff063119bb00902f8da3", .mesh_size = D,
+               .digest = "bd5edf1cb6506db4e652811aedba044d02ec233483389c7f07c95bbf49479299", .mesh_size = D,
                .gemms = {{D * kShardM, kShardN, K, 1}, {D * kShardM, K, kShardN, 1}},
                .communications = {"sendrecv x", "sendrecv x"}, .bytes = (D - 1) * kShardM * K * sizeof(bf16),
                .largest = "sendrecv", .transport = "ipc-put",

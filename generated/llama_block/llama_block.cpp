@@ -400,7 +400,7 @@ void LlamaBlock::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaEventRecord(send_Y_done_[s], copy), kSendY);
   }
 
-  // One stream recorded them all, so the last event implies the earlier ones.
+  // One stream recorded all of these events, so the last one implies the others.
   HG_CHECK(cudaStreamWaitEvent(caller, send_W2p_done_[D - 1], 0), kWaitSendW2p);
   hirgen::FlagKernel done_flags3(hirgen::FlagUse::kWait);
   for (int64_t s = 1; s < D; ++s) {
@@ -408,7 +408,7 @@ void LlamaBlock::issue(cudaStream_t caller, const std::vector<void*>& tensors) {
   }
   done_flags3.submit(caller, kWaitReceiveY);
 
-  // One stream recorded them all, so the last event implies the earlier ones.
+  // One stream recorded all of these events, so the last one implies the others.
   HG_CHECK(cudaStreamWaitEvent(caller, send_Y_done_[D - 1], 0), kWaitSendY);
 }
 
@@ -443,7 +443,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_block", .spec = "spec.yaml",
-               .digest = "a1d9776cc0b730897480297669f97b8db9c42f5343b2c2f84efb68701da5ed11", .mesh_size = D,
+               .digest = "2c580dd5cf493d59ca8bbd81565499ae5b599c5b06edb3abd52306e8502f34b8", .mesh_size = D,
                .gemms = {{B * L, kShardH2G * C, E, 1}, {D * kShardBL, E, kShardE, 1},
                          {D * kShardBL, kShardF, E, 1}, {D * kShardBL, kShardF, E, 1},
                          {D * kShardBL, E, kShardF, 1}},

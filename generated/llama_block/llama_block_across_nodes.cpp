@@ -362,7 +362,7 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
   }
   done_flags.submit(caller, kWaitReceiveWop);
 
-  // One stream recorded them all, so the last event implies the earlier ones.
+  // One stream recorded all of these events, so the last one implies the others.
   HG_CHECK(cudaStreamWaitEvent(caller, exchange_Wop_done_[D - 1], 0), kWaitExchangeWop);
 
   // Views are {axes, {extents}, {strides}}.
@@ -402,7 +402,7 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
 
   HG_CHECK(cudaStreamWaitEvent(x_.stream, started_gate_[0], 0), kExchangeU2);
 
-  // All transfers are issued up front; each statement below waits for its own data only.
+  // All transfers are issued up front; below, each statement waits only for what it reads.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     const int64_t to = (D + rank - s) % D;
@@ -496,7 +496,7 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
   }
   done_flags2.submit(caller, kWaitReceiveW2p);
 
-  // One stream recorded them all, so the last event implies the earlier ones.
+  // One stream recorded all of these events, so the last one implies the others.
   HG_CHECK(cudaStreamWaitEvent(caller, exchange_W2p_done_[D - 1], 0), kWaitExchangeW2p);
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, mlp_, {2, {1, kShardBL * E}, {0, 1}}, W2p_parts_,
                         {2, {D, kShardBL * E}, {kShardBL * E, 1}}, caller, kSumMlp);
@@ -530,7 +530,7 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
 
   HG_CHECK(cudaStreamWaitEvent(x_.stream, started_Y_[0], 0), kExchangeY);
 
-  // All transfers are issued up front; each statement below waits for its own data only.
+  // All transfers are issued up front; below, each statement waits only for what it reads.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     const int64_t to = (D + rank - s) % D;
@@ -585,7 +585,7 @@ void LlamaBlockAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>&
     }
   }
 
-  // One stream recorded them all, so the last event implies the earlier ones.
+  // One stream recorded all of these events, so the last one implies the others.
   HG_CHECK(cudaStreamWaitEvent(caller, exchange_Y_done_[D - 1], 0), kWaitExchangeY);
 
   // A graph joins all of its streams.

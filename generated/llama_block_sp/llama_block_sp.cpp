@@ -177,7 +177,7 @@ class LlamaBlockSp final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Peers peers_{context_, "spec.yaml llama_block_sp"};  // memory that ranks share
-  const hirgen::StreamMemory& driver_ = peers_.memory();
+  const hirgen::StreamMemory& driver_ = peers_.memory();       // the CUDA driver writes and waits for flags
   cudaStream_t compute_[kComputeStreams];
   // one per compute stream: their GEMMs and attentions run at the same time
   void* workspaces_[kComputeStreams];
@@ -340,7 +340,7 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     }
   }
 
-  // One stream recorded them all, so the last event implies the earlier ones.
+  // One stream recorded all of these events, so the last one implies the others.
   HG_CHECK(cudaStreamWaitEvent(caller, receive_Wop_done_[D - 1], 0), kWaitReceiveWop);
 
   // Views are {axes, {extents}, {strides}}.
@@ -413,7 +413,7 @@ void LlamaBlockSp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     }
   }
 
-  // One stream recorded them all, so the last event implies the earlier ones.
+  // One stream recorded all of these events, so the last one implies the others.
   HG_CHECK(cudaStreamWaitEvent(caller, receive_W2p_done_[D - 1], 0), kWaitReceiveW2p);
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, mlp_, {2, {1, kShardBL * E}, {0, 1}}, W2p_parts_,
                         {2, {D, kShardBL * E}, {kShardBL * E, 1}}, caller, kSumMlp);
@@ -483,7 +483,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_block_sp", .spec = "spec.yaml",
-               .digest = "c5499fd003e8b181c1cb8503d1e9be53850dda140fe170e716b923fde5ddabc5", .mesh_size = D,
+               .digest = "362b22cdcb337aa00841c1821e7874be577153716335b2f2593d61c78806b170", .mesh_size = D,
                .gemms = {{D * kShardBL, kShardH2G * C, E, 1}, {D * kShardBL, E, kShardE, 1},
                          {D * kShardBL, kShardF, E, 1}, {D * kShardBL, kShardF, E, 1},
                          {D * kShardBL, E, kShardF, 1}},

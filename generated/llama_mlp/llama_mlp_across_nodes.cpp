@@ -199,7 +199,7 @@ void LlamaMlpAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>& t
     }
   }
 
-  // One stream recorded them all, so the last event implies the earlier ones.
+  // One stream recorded all of these events, so the last one implies the others.
   HG_CHECK(cudaStreamWaitEvent(caller, exchange_P_done_[D - 1], 0), kWaitExchangeP);
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (D + rank - s) % D;
@@ -242,7 +242,7 @@ void LlamaMlpAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>& t
   HG_CHECK(cudaEventRecord(receive_Y_done_[0], copy), kReceiveY);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, started_[0], 0), kExchangeY);
 
-  // All transfers are issued up front; each statement below waits for its own data only.
+  // All transfers are issued up front; below, each statement waits only for what it reads.
   for (int64_t s = 1; s < D; ++s) {
     const int64_t from = (rank + s) % D;
     const int64_t to = (D + rank - s) % D;
@@ -283,7 +283,7 @@ void LlamaMlpAcrossNodes::issue(cudaStream_t caller, const std::vector<void*>& t
     }
   }
 
-  // One stream recorded them all, so the last event implies the earlier ones.
+  // One stream recorded all of these events, so the last one implies the others.
   HG_CHECK(cudaStreamWaitEvent(caller, exchange_Y_done_[D - 1], 0), kWaitExchangeY);
 
   // A graph joins all of its streams.

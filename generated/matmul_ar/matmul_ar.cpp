@@ -45,8 +45,7 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
-/// issues work.
+/// One rank's program. The constructor allocates and makes plans and events; a call only issues work.
 class MatmulAr final : public hirgen::Program {
  public:
   explicit MatmulAr(hirgen::Context& context) : context_(context) {
@@ -97,7 +96,7 @@ void MatmulAr::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaEventRecord(allreduce_P_done_[s], x_.stream), kAllreduceP);
   }
 
-  // One stream recorded them all, so the last event implies the earlier ones.
+  // One stream recorded all of these events, so the last one implies the others.
   HG_CHECK(cudaStreamWaitEvent(caller, allreduce_P_done_[S - 1], 0), kWaitAllreduceP);
   context_.call_issued(caller);
 }
@@ -124,7 +123,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_ar", .spec = "spec.yaml",
-               .digest = "c1723b7099a0ea48d2a3eed828e92d6f30ff43a28840de7daa0782ca33677c24", .mesh_size = D,
+               .digest = "65acf63d0359b508461adbe44e8f83eaeccc983b3c3d0fe1189643cf35d0343e", .mesh_size = D,
                .gemms = {{S * kSliceM, N, kShardK, 1}}, .communications = {"allreduce x"},
                .bytes = S * kSliceM * N * sizeof(bf16), .largest = "allreduce", .team_size = D,
                .transport = "nccl", .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

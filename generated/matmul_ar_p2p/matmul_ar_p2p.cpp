@@ -89,7 +89,7 @@ class MatmulArP2p final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Peers peers_{context_, "spec.yaml matmul_ar_p2p"};  // memory that ranks share
-  const hirgen::StreamMemory& driver_ = peers_.memory();
+  const hirgen::StreamMemory& driver_ = peers_.memory();      // the CUDA driver writes and waits for flags
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
   bf16* P_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:16:5 P");              // [1, D, kShardM, N]
@@ -156,7 +156,7 @@ void MatmulArP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[s], 0), kJoined);
   }
 
-  // One stream recorded them all, so the last event implies the earlier ones.
+  // One stream recorded all of these events, so the last one implies the others.
   HG_CHECK(cudaStreamWaitEvent(caller, receive_P_done_[D - 1], 0), kWaitReceiveP);
 
   // Views are {axes, {extents}, {strides}}.
@@ -196,7 +196,7 @@ void MatmulArP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaEventRecord(wait_read_R_[s], caller), kWaitReadR);  // for the watchdog only
   }
 
-  // One stream recorded them all, so the last event implies the earlier ones.
+  // One stream recorded all of these events, so the last one implies the others.
   HG_CHECK(cudaStreamWaitEvent(caller, receive_R_done_[D - 1], 0), kWaitReceiveR);
   context_.call_issued(caller);
 }
@@ -223,7 +223,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_ar_p2p", .spec = "spec.yaml",
-               .digest = "c4220f3fbfdc44a4215f2e3411c5aa4e0fe9ba0b70af14fbf4acaec4a4410852", .mesh_size = D,
+               .digest = "30259da483337ecb68b30e5c26f591b8c79e7d34042b2135000b4a3a0939cb91", .mesh_size = D,
                .gemms = {{D * kShardM, N, kShardK, 1}}, .communications = {"sendrecv x", "sendrecv x"},
                .bytes = (D - 1) * kShardM * N * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

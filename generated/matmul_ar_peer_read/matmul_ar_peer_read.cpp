@@ -76,7 +76,7 @@ class MatmulArPeerRead final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Peers peers_{context_, "spec.yaml matmul_ar_peer_read"};  // memory that ranks share
-  const hirgen::StreamMemory& driver_ = peers_.memory();
+  const hirgen::StreamMemory& driver_ = peers_.memory();  // the CUDA driver writes and waits for flags
   bf16* P_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:16:5 P");  // [1, D, kShardM, N]
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
   void* workspace_ = context_.workspace(hirgen::workspace_for(P_plan_), "spec.yaml:16:5 workspace");

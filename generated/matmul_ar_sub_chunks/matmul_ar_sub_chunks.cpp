@@ -86,7 +86,7 @@ class MatmulArSubChunks final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Peers peers_{context_, "spec.yaml matmul_ar_sub_chunks"};  // memory that ranks share
-  const hirgen::StreamMemory& driver_ = peers_.memory();
+  const hirgen::StreamMemory& driver_ = peers_.memory();  // the CUDA driver writes and waits for flags
   cudaStream_t compute_[kComputeStreams];
   bf16* P_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:16:5 P");              // [1, D, kShardM, N]
   bf16* P_parts_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:17:5 P_parts");  // [D, 1, kShardM, N]
@@ -201,7 +201,7 @@ void MatmulArSubChunks::run(cudaStream_t caller, const std::vector<void*>& tenso
   done_flags2.submit(caller, kWaitReceiveR);
   HG_CHECK(cudaEventRecord(wait_receive_R_[0], caller), kWaitReceiveR);  // for the watchdog only
 
-  // One stream recorded them all, so the last event implies the earlier ones.
+  // One stream recorded all of these events, so the last one implies the others.
   HG_CHECK(cudaStreamWaitEvent(caller, send_R_done_[D + (D - 1)], 0), kWaitSendR);
   context_.call_issued(caller);
 }
@@ -228,7 +228,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_ar_sub_chunks", .spec = "spec.yaml",
-               .digest = "ff62c6ab3ce8ccf48111d2ecc58100d56169117a81cd5515ce87a4b8959288f7", .mesh_size = D,
+               .digest = "fbfd7ec655d0febe2b228f9fab5c333d63a8b7ab4ea1c757fd7417d113b25ad1", .mesh_size = D,
                .gemms = {{D * kHalfM * 2, N, kShardK, 1}}, .communications = {"sendrecv x", "sendrecv x"},
                .bytes = (D - 1) * kHalfM * N * sizeof(bf16) * 2, .largest = "sendrecv",
                .transport = "ipc-put", .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -46,8 +46,7 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
-/// issues work.
+/// One rank's program. The constructor allocates and makes plans and events; a call only issues work.
 class MatmulRs final : public hirgen::Program {
  public:
   explicit MatmulRs(hirgen::Context& context) : context_(context) {
@@ -98,7 +97,7 @@ void MatmulRs::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaEventRecord(reduce_scatter_Q_done_[s], x_.stream), kReduceScatterQ);
   }
 
-  // One stream recorded them all, so the last event implies the earlier ones.
+  // One stream recorded all of these events, so the last one implies the others.
   HG_CHECK(cudaStreamWaitEvent(caller, reduce_scatter_Q_done_[S - 1], 0), kWaitReduceScatterQ);
   context_.call_issued(caller);
 }
@@ -125,7 +124,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs", .spec = "spec.yaml",
-               .digest = "5769fc12bed928aed3f1d26c673f315897cd31a8e16587c7c0ca16aa6b367612", .mesh_size = D,
+               .digest = "c46d468699d8b5de21f0972875168067b8ea43bdd79bc0f0059a800cff30923c", .mesh_size = D,
                .gemms = {{S * kSliceM, N, kShardK, 1}}, .communications = {"reducescatter x"},
                .bytes = S * D * kShardM * N * sizeof(bf16), .largest = "reducescatter", .team_size = D,
                .transport = "nccl", .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

@@ -47,8 +47,7 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
-/// issues work.
+/// One rank's program. The constructor allocates and makes plans and events; a call only issues work.
 class MatmulRsBcast final : public hirgen::Program {
  public:
   explicit MatmulRsBcast(hirgen::Context& context) : context_(context) {
@@ -100,7 +99,7 @@ void MatmulRsBcast::run(cudaStream_t caller, const std::vector<void*>& tensors) 
     HG_CHECK(cudaEventRecord(reduce_scatter_P_done_[s], x_.stream), kReduceScatterP);
   }
 
-  // One stream recorded them all, so the last event implies the earlier ones.
+  // One stream recorded all of these events, so the last one implies the others.
   HG_CHECK(cudaStreamWaitEvent(caller, reduce_scatter_P_done_[S - 1], 0), kWaitReduceScatterP);
   context_.call_issued(caller);
 }
@@ -127,7 +126,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_bcast", .spec = "spec.yaml",
-               .digest = "0596405e6f7cfc91dc6fb333f7e8e1ccee0d85cbb8f59872f32a71ad04c26b51", .mesh_size = D,
+               .digest = "bb828ae2afdcac18fa15225e0e614302bd2993c94701f85b8b536cffcddf8d21", .mesh_size = D,
                .gemms = {{S * D * kShardM, N, kShardK, 1}}, .communications = {"reducescatter x"},
                .bytes = S * D * kShardM * N * sizeof(bf16), .largest = "reducescatter", .team_size = D,
                .transport = "nccl", .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

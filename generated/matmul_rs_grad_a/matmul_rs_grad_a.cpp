@@ -47,8 +47,7 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
-/// issues work.
+/// One rank's program. The constructor allocates and makes plans and events; a call only issues work.
 class MatmulRsGradA final : public hirgen::Program {
  public:
   explicit MatmulRsGradA(hirgen::Context& context) : context_(context) {
@@ -82,7 +81,7 @@ void MatmulRsGradA::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   HG_CHECK(cudaEventRecord(allgather_dC_ready_[0], caller), kAllgatherDC);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, allgather_dC_ready_[0], 0), kAllgatherDC);
 
-  // All transfers are issued up front; each statement below waits for its own data only.
+  // All transfers are issued up front; below, each statement waits only for what it reads.
   for (int64_t s = 0; s < S; ++s) {
     HG_CHECK(ncclAllGather(dC + s * kShardM * N, dC_all_ + s * D * kShardM * N, kShardM * N, ncclBfloat16,
                            x_.comm, x_.stream),
@@ -127,7 +126,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_grad_a", .spec = "spec.yaml",
-               .digest = "e25ff7a3b2765430ec4483df203c37344a229aa409501600bbb12ce5faa2c13c", .mesh_size = D,
+               .digest = "d83d2dd1522096df0966a3e6e09e29f8516c99e8ba7e46a2951b700de2dfa48b", .mesh_size = D,
                .gemms = {{S * kSliceM, kShardK, N, 1}}, .communications = {"allgather x"},
                .bytes = S * D * kShardM * N * sizeof(bf16), .largest = "allgather", .team_size = D,
                .transport = "nccl", .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

@@ -50,8 +50,7 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
-/// issues work.
+/// One rank's program. The constructor allocates and makes plans and events; a call only issues work.
 class MatmulRsGradB final : public hirgen::Program {
  public:
   explicit MatmulRsGradB(hirgen::Context& context) : context_(context) {
@@ -86,7 +85,7 @@ void MatmulRsGradB::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   HG_CHECK(cudaEventRecord(allgather_dC_ready_[0], caller), kAllgatherDC);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, allgather_dC_ready_[0], 0), kAllgatherDC);
 
-  // All transfers are issued up front; each statement below waits for its own data only.
+  // All transfers are issued up front; below, each statement waits only for what it reads.
   for (int64_t s = 0; s < S; ++s) {
     HG_CHECK(ncclAllGather(dC + s * kShardM * N, dC_all_ + s * D * kShardM * N, kShardM * N, ncclBfloat16,
                            x_.comm, x_.stream),
@@ -135,7 +134,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_grad_b", .spec = "spec.yaml",
-               .digest = "823886fd6035fb42bf472e867a5790136f34abb1c463c06ce3ef587d51689213", .mesh_size = D,
+               .digest = "4e2ea1dd9f1fbd72d00dcf6176213118436884c96190c89be99c91cdc8d4b338", .mesh_size = D,
                .gemms = {{S * kShardK, N, kSliceM, 1}}, .communications = {"allgather x"},
                .bytes = S * D * kShardM * N * sizeof(bf16), .largest = "allgather", .team_size = D,
                .transport = "nccl", .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}, {"K", K}}},

@@ -76,7 +76,7 @@ class MatmulRsP2p final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Peers peers_{context_, "spec.yaml matmul_rs_p2p"};  // memory that ranks share
-  const hirgen::StreamMemory& driver_ = peers_.memory();
+  const hirgen::StreamMemory& driver_ = peers_.memory();      // the CUDA driver writes and waits for flags
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
   bf16* P_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:15:5 P");              // [1, D, kShardM, N]
@@ -156,7 +156,7 @@ void MatmulRsP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, C, {2, {1, kShardM * N}, {0, 1}}, P_parts_,
                         {2, {D, kShardM * N}, {kShardM * N, 1}}, caller, kSumC);
 
-  // One stream recorded them all, so the last event implies the earlier ones.
+  // One stream recorded all of these events, so the last one implies the others.
   HG_CHECK(cudaStreamWaitEvent(caller, send_P_done_[D - 1], 0), kWaitSendP);
   context_.call_issued(caller);
 }
@@ -183,7 +183,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_p2p", .spec = "spec.yaml",
-               .digest = "0d0785567aefd88cb6bd92d52df46df9670cf9e31ee80610c30dd5e0c165ccf2", .mesh_size = D,
+               .digest = "27788c53d9b615da2f52cad916f271d89e12aa609821e611812b237d6caad0c7", .mesh_size = D,
                .gemms = {{D * kShardM, N, kShardK, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * N * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-put",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -46,8 +46,7 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
-/// issues work.
+/// One rank's program. The constructor allocates and makes plans and events; a call only issues work.
 class MatmulRsReduce final : public hirgen::Program {
  public:
   explicit MatmulRsReduce(hirgen::Context& context) : context_(context) {
@@ -98,7 +97,7 @@ void MatmulRsReduce::run(cudaStream_t caller, const std::vector<void*>& tensors)
     HG_CHECK(cudaEventRecord(reduce_to_root_P_done_[s], x_.stream), kReduceToRootP);
   }
 
-  // One stream recorded them all, so the last event implies the earlier ones.
+  // One stream recorded all of these events, so the last one implies the others.
   HG_CHECK(cudaStreamWaitEvent(caller, reduce_to_root_P_done_[D - 1], 0), kWaitReduceToRootP);
   context_.call_issued(caller);
 }
@@ -125,7 +124,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_reduce", .spec = "spec.yaml",
-               .digest = "1b3e3be6a960eab5d016e2e84565a555c49619d1146a71d2aa274da6ee47b78c", .mesh_size = D,
+               .digest = "b4eaa8dc426f2a6b407414dbfd2aa6f21f32001fb90cf7aa25b26476514fe3b9", .mesh_size = D,
                .gemms = {{D * kShardM, N, kShardK, 1}}, .communications = {"reduce x"},
                .bytes = D * kShardM * N * sizeof(bf16), .largest = "reduce", .team_size = D,
                .transport = "nccl", .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -70,7 +70,7 @@ class MatmulRsRing final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Peers peers_{context_, "spec.yaml matmul_rs_ring"};  // memory that ranks share
-  const hirgen::StreamMemory& driver_ = peers_.memory();
+  const hirgen::StreamMemory& driver_ = peers_.memory();  // the CUDA driver writes and waits for flags
   bf16* P_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:15:5 P");            // [1, D, kShardM, N]
   bf16* P_sums_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:16:5 P_sums");  // [1, D, kShardM, N]
   hirgen::MatmulPlan P_s_c_plan_{context_, kPSCShape, kMatmulP};
@@ -145,7 +145,7 @@ void MatmulRsRing::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     }
   }
 
-  // One stream recorded them all, so the last event implies the earlier ones.
+  // One stream recorded all of these events, so the last one implies the others.
   HG_CHECK(cudaStreamWaitEvent(caller, send_P_done_[(D - 1) * 2 + 1], 0), kWaitSendP);
   context_.call_issued(caller);
 }
@@ -172,7 +172,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_ring", .spec = "spec.yaml",
-               .digest = "31b5853fe66d5b2d2f0dd9f850c1295b7e86bb0b80d6280cee258d73da585181", .mesh_size = D,
+               .digest = "78ed11687d1758f7408d2d9cea7d4b198be2a23016d5067d59769d27d08be91d", .mesh_size = D,
                .gemms = {{D * kHalfM * 2, N, kShardK, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kHalfM * N * sizeof(bf16) * 2, .largest = "sendrecv",
                .transport = "ipc-put", .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

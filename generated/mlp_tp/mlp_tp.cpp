@@ -58,8 +58,7 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
-/// issues work.
+/// One rank's program. The constructor allocates and makes plans and events; a call only issues work.
 class MlpTp final : public hirgen::Program {
  public:
   explicit MlpTp(hirgen::Context& context) : context_(context) {
@@ -101,7 +100,7 @@ void MlpTp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(cudaEventRecord(allgather_X_ready_[0], caller), kAllgatherX);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, allgather_X_ready_[0], 0), kAllgatherX);
 
-  // All transfers are issued up front; each statement below waits for its own data only.
+  // All transfers are issued up front; below, each statement waits only for what it reads.
   for (int64_t s = 0; s < S; ++s) {
     HG_CHECK(ncclAllGather(X + s * kShardM * K, X_all_ + s * D * kShardM * K, kShardM * K, ncclBfloat16,
                            x_.comm, x_.stream),
@@ -130,7 +129,7 @@ void MlpTp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaEventRecord(reduce_scatter_R_done_[s], x_.stream), kReduceScatterR);
   }
 
-  // One stream recorded them all, so the last event implies the earlier ones.
+  // One stream recorded all of these events, so the last one implies the others.
   HG_CHECK(cudaStreamWaitEvent(caller, reduce_scatter_R_done_[S - 1], 0), kWaitReduceScatterR);
   context_.call_issued(caller);
 }
@@ -157,7 +156,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) { return std::
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "mlp_tp", .spec = "spec.yaml",
-               .digest = "f6293ad106303ad639b2594952d53d93922efd3fef01db5e5a62745a8604b173", .mesh_size = D,
+               .digest = "c36b15376ab3eb1d151d7c71f0006df16b01abea0dbaf39f415b33c34046d45d", .mesh_size = D,
                .gemms = {{S * kSliceM, kShardN, K, 1}, {S * kSliceM, K, kShardN, 1}},
                .communications = {"allgather x", "reducescatter x"},
                .bytes = S * D * kShardM * K * sizeof(bf16), .largest = "allgather", .team_size = D,

@@ -54,8 +54,7 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
-/// issues work.
+/// One rank's program. The constructor allocates and makes plans and events; a call only issues work.
 class MoeA2a final : public hirgen::Program {
  public:
   explicit MoeA2a(hirgen::Context& context) : context_(context) {
@@ -97,7 +96,7 @@ void MoeA2a::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(cudaEventRecord(all_to_all_X_ready_[0], caller), kAllToAllX);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, all_to_all_X_ready_[0], 0), kAllToAllX);
 
-  // All transfers are issued up front; each statement below waits for its own data only.
+  // All transfers are issued up front; below, each statement waits only for what it reads.
   for (int64_t s = 0; s < S; ++s) {
     HG_CHECK(ncclGroupStart(), kAllToAllX);
     for (int peer = 0; peer < x_.size; ++peer) {
@@ -138,7 +137,7 @@ void MoeA2a::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaEventRecord(all_to_all_P_done_[s], x_.stream), kAllToAllP);
   }
 
-  // One stream recorded them all, so the last event implies the earlier ones.
+  // One stream recorded all of these events, so the last one implies the others.
   HG_CHECK(cudaStreamWaitEvent(caller, all_to_all_P_done_[S - 1], 0), kWaitAllToAllP);
   context_.call_issued(caller);
 }
@@ -167,7 +166,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "moe_a2a", .spec = "spec.yaml",
-               .digest = "1640c9bc864e6cc0494d8e0abd9d764d8f3169c23aaef0aef34448102bd0e198", .mesh_size = D,
+               .digest = "2cffec458a3ae9f5065e860e6e30bed5792359bce5d407435ec8aee276988ff5", .mesh_size = D,
                .gemms = {{S * D * C, N, K, 1}, {S * D * C, K, N, 1}},
                .communications = {"alltoall x", "alltoall x"}, .bytes = S * D * C * K * sizeof(bf16),
                .largest = "alltoall", .team_size = D, .transport = "nccl",

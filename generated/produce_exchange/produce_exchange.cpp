@@ -77,7 +77,7 @@ class ProduceExchange final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Peers peers_{context_, "spec.yaml produce_exchange"};  // memory that ranks share
-  const hirgen::StreamMemory& driver_ = peers_.memory();
+  const hirgen::StreamMemory& driver_ = peers_.memory();         // the CUDA driver writes and waits for flags
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
   bf16* P_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:16:5 P");              // [1, D, kShardM, N]
@@ -145,7 +145,7 @@ void ProduceExchange::run(cudaStream_t caller, const std::vector<void*>& tensors
     HG_CHECK(cudaStreamWaitEvent(caller, joined_[s], 0), kJoined);
   }
 
-  // One stream recorded them all, so the last event implies the earlier ones.
+  // One stream recorded all of these events, so the last one implies the others.
   HG_CHECK(cudaStreamWaitEvent(caller, receive_P_done_[D - 1], 0), kWaitReceiveP);
 
   // Views are {axes, {extents}, {strides}}.
@@ -183,7 +183,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "produce_exchange", .spec = "spec.yaml",
-               .digest = "08544079eee57bfb91a23d7a88364cd131c4d9adf6cac9a2a48d9f259ce3a0bd", .mesh_size = D,
+               .digest = "cf45ec1e3fe8e01fe30f618be25ea9d5fd4666c6ff4debd2f27e060c36d554ca", .mesh_size = D,
                .gemms = {{D * kShardM, N, kShardK, 1}}, .communications = {"sendrecv x"},
                .bytes = (D - 1) * kShardM * N * sizeof(bf16), .largest = "sendrecv", .transport = "ipc-get",
                .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -29,8 +29,7 @@ const hirgen::Mesh mesh_world({D});  // x of D ranks
 constexpr const char* kReduceScatterA = "spec.yaml:11:5 reduce-scatter of A";
 constexpr const char* kWaitReduceScatterA = "spec.yaml:11:5 wait for the reduce-scatter of A";
 
-/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
-/// issues work.
+/// One rank's program. The constructor allocates and makes plans and events; a call only issues work.
 class ReduceScatter final : public hirgen::Program {
  public:
   explicit ReduceScatter(hirgen::Context& context) : context_(context) {}
@@ -52,7 +51,7 @@ void ReduceScatter::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   HG_CHECK(cudaEventRecord(reduce_scatter_A_ready_[0], caller), kReduceScatterA);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, reduce_scatter_A_ready_[0], 0), kReduceScatterA);
 
-  // All transfers are issued up front; each statement below waits for its own data only.
+  // All transfers are issued up front; below, each statement waits only for what it reads.
   for (int64_t s = 0; s < S; ++s) {
     HG_CHECK(ncclReduceScatter(A + s * D * kShardM * N, C + s * kShardM * N, kShardM * N, ncclBfloat16,
                                ncclSum, x_.comm, x_.stream),
@@ -60,7 +59,7 @@ void ReduceScatter::run(cudaStream_t caller, const std::vector<void*>& tensors) 
     HG_CHECK(cudaEventRecord(reduce_scatter_A_done_[s], x_.stream), kReduceScatterA);
   }
 
-  // One stream recorded them all, so the last event implies the earlier ones.
+  // One stream recorded all of these events, so the last one implies the others.
   HG_CHECK(cudaStreamWaitEvent(caller, reduce_scatter_A_done_[S - 1], 0), kWaitReduceScatterA);
   context_.call_issued(caller);
 }
@@ -85,7 +84,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "reduce_scatter", .spec = "spec.yaml",
-               .digest = "02ab361c592bd9a8e1cc9a0bb4fdddd482f19e6dc97831b9c173ab220c508165", .mesh_size = D,
+               .digest = "40d8fe57c6f5376f6f19e7af8ff08dc3bcc1941ae6300da9a57a3dd16c6569cc", .mesh_size = D,
                .gemms = {}, .communications = {"reducescatter x"},
                .bytes = S * D * kShardM * N * sizeof(bf16), .largest = "reducescatter", .team_size = D,
                .transport = "nccl", .parameters = {{"D", D}, {"S", S}, {"M", M}, {"N", N}}},

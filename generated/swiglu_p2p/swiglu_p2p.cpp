@@ -99,7 +99,7 @@ class SwigluP2p final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Peers peers_{context_, "spec.yaml swiglu_p2p"};  // memory that ranks share
-  const hirgen::StreamMemory& driver_ = peers_.memory();
+  const hirgen::StreamMemory& driver_ = peers_.memory();   // the CUDA driver writes and waits for flags
   cudaStream_t compute_[kComputeStreams];
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
   // Buffers. Where several share memory, each has the labels of the first and the last statement that uses
@@ -225,7 +225,7 @@ void SwigluP2p::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   hirgen::launch_reduce(hirgen::ReduceFn::kSum, 0, Y, {2, {1, kShardM * K}, {0, 1}}, P_parts_,
                         {2, {D, kShardM * K}, {kShardM * K, 1}}, caller, kSumY);
 
-  // One stream recorded them all, so the last event implies the earlier ones.
+  // One stream recorded all of these events, so the last one implies the others.
   HG_CHECK(cudaStreamWaitEvent(caller, send_P_done_[2 * D - 1], 0), kWaitSendP);
   context_.call_issued(caller);
 }
@@ -256,7 +256,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "swiglu_p2p", .spec = "spec.yaml",
-               .digest = "ad4d007aa3ecc3a4db965c2f731596a16d4ade96a1b558e1df0796b42be6bd06", .mesh_size = D,
+               .digest = "7c11a656f99b5e700a6d25d37170b62303b34ff213342b400844df6979203f0d", .mesh_size = D,
                .gemms = {{D * kHalfM * 2, kShardN, K, 1}, {D * kHalfM * 2, kShardN, K, 1},
                          {D * kHalfM * 2, K, kShardN, 1}}, .communications = {"sendrecv x", "sendrecv x"},
                .bytes = (2 * D - 2) * kHalfM * K * sizeof(bf16), .largest = "sendrecv",

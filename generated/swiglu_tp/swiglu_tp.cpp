@@ -60,8 +60,7 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
-/// issues work.
+/// One rank's program. The constructor allocates and makes plans and events; a call only issues work.
 class SwigluTp final : public hirgen::Program {
  public:
   explicit SwigluTp(hirgen::Context& context) : context_(context) {
@@ -108,7 +107,7 @@ void SwigluTp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   HG_CHECK(cudaEventRecord(allgather_X_ready_[0], caller), kAllgatherX);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, allgather_X_ready_[0], 0), kAllgatherX);
 
-  // All transfers are issued up front; each statement below waits for its own data only.
+  // All transfers are issued up front; below, each statement waits only for what it reads.
   for (int64_t s = 0; s < S; ++s) {
     HG_CHECK(ncclAllGather(X + s * kShardM * K, X_all_ + s * D * kShardM * K, kShardM * K, ncclBfloat16,
                            x_.comm, x_.stream),
@@ -139,7 +138,7 @@ void SwigluTp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
     HG_CHECK(cudaEventRecord(reduce_scatter_R_done_[s], x_.stream), kReduceScatterR);
   }
 
-  // One stream recorded them all, so the last event implies the earlier ones.
+  // One stream recorded all of these events, so the last one implies the others.
   HG_CHECK(cudaStreamWaitEvent(caller, reduce_scatter_R_done_[S - 1], 0), kWaitReduceScatterR);
   context_.call_issued(caller);
 }
@@ -170,7 +169,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "swiglu_tp", .spec = "spec.yaml",
-               .digest = "47a69efda9209a6ef33b9e6fca7c0c2244caf526a5bc3bbb2c78fe62126839cb", .mesh_size = D,
+               .digest = "905b841ff0b70b48666cee2132a12f97b6a5144092c5e4fee8b970d49ee6c4ff", .mesh_size = D,
                .gemms =
                    {{S * kSliceM, kShardN, K, 1}, {S * kSliceM, kShardN, K, 1}, {S * kSliceM, K, kShardN, 1}},
                .communications = {"allgather x", "reducescatter x"},

@@ -100,7 +100,7 @@ func (o *overlap) issue(loop *hostir.For, early map[*Task]bool, on hostir.Stream
 	}
 	if others != nil {
 		hostir.RunOn(on, others)
-		others.Note = what + " issued up front; each statement below waits for its own data only"
+		others.Note = what + " issued up front; below, each statement waits only for what it reads"
 		list = append(list, others)
 	}
 	return list

@@ -23,7 +23,7 @@ class Program {
   virtual ~Program() = default;
   /// Issues one call on the caller's stream with the caller's device pointers, in the order of
   /// ProgramTable::tensors (inputs, then outputs). Does not wait for the GPU; blocks the host only
-  /// to share new buffers with other ranks (Peers::begin_call).
+  /// to share new buffers with other ranks (Peers::share_for_call).
   virtual void run(cudaStream_t caller, const std::vector<void*>& tensors) = 0;
 };
 

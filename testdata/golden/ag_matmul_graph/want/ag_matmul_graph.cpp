@@ -43,8 +43,7 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
-/// issues work.
+/// One rank's program. The constructor allocates and makes plans and events; a call only issues work.
 class AgMatmulGraph final : public hirgen::Program {
  public:
   explicit AgMatmulGraph(hirgen::Context& context) : context_(context) {
@@ -86,7 +85,7 @@ void AgMatmulGraph::issue(cudaStream_t caller, const std::vector<void*>& tensors
   HG_CHECK(cudaEventRecord(allgather_A_ready_[0], caller), kAllgatherA);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, allgather_A_ready_[0], 0), kAllgatherA);
 
-  // All transfers are issued up front; each statement below waits for its own data only.
+  // All transfers are issued up front; below, each statement waits only for what it reads.
   for (int64_t s = 0; s < S; ++s) {
     HG_CHECK(ncclAllGather(A + s * kShardM * K, A_all_ + s * D * kShardM * K, kShardM * K, ncclFloat32,
                            x_.comm, x_.stream),
@@ -130,7 +129,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_graph", .spec = "spec.yaml",
-               .digest = "b1f9b07a34f9aca3956c540924859797de1c8be200309ba6f92eca0e569a6a01", .mesh_size = D,
+               .digest = "998022c91c3765c520fbbc758898e66d053ce75f1ed0c605914af591cbad2de5", .mesh_size = D,
                .gemms = {{S * D * kShardM, N, K, 1}}, .communications = {"allgather x"},
                .bytes = S * D * kShardM * K * sizeof(fp32), .largest = "allgather", .team_size = D,
                .transport = "nccl", .graph = true,

@@ -48,8 +48,7 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
-/// issues work.
+/// One rank's program. The constructor allocates and makes plans and events; a call only issues work.
 class Exchange final : public hirgen::Program {
  public:
   explicit Exchange(hirgen::Context& context) : context_(context) {

@@ -82,8 +82,7 @@ void gemm(hirgen::Context& context, const hirgen::MatmulPlan& plan, const void* 
            where);
 }
 
-/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
-/// issues work.
+/// One rank's program. The constructor allocates and makes plans and events; a call only issues work.
 class Statements final : public hirgen::Program {
  public:
   explicit Statements(hirgen::Context& context) : context_(context) {

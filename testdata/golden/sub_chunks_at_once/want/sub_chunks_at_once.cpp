@@ -91,7 +91,7 @@ class SubChunksAtOnce final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Peers peers_{context_, "spec.yaml sub_chunks_at_once"};  // memory that ranks share
-  const hirgen::StreamMemory& driver_ = peers_.memory();
+  const hirgen::StreamMemory& driver_ = peers_.memory();  // the CUDA driver writes and waits for flags
   cudaStream_t compute_[kComputeStreams];
   fp16* P_ = context_.allocate<fp16>(D * kShardM * N, "spec.yaml:16:5 P");              // [1, D, kShardM, N]
   fp16* P_parts_ = context_.allocate<fp16>(D * kShardM * N, "spec.yaml:17:5 P_parts");  // [D, 1, kShardM, N]
@@ -157,7 +157,7 @@ void SubChunksAtOnce::run(cudaStream_t caller, const std::vector<void*>& tensors
                kCopyP);
     }
 
-    // One stream recorded them all, so the last event implies the earlier ones.
+    // One stream recorded all of these events, so the last one implies the others.
     HG_CHECK(cudaStreamWaitEvent(compute, receive_P_done_[c * D + (D - 1)], 0), kWaitReceiveP);
 
     // Views are {axes, {extents}, {strides}}.
@@ -207,7 +207,7 @@ void SubChunksAtOnce::run(cudaStream_t caller, const std::vector<void*>& tensors
   done_flags.submit(caller, kWaitReadP);
   HG_CHECK(cudaEventRecord(wait_read_P_[0], caller), kWaitReadP);  // for the watchdog only
 
-  // One stream recorded them all, so the last event implies the earlier ones.
+  // One stream recorded all of these events, so the last one implies the others.
   HG_CHECK(cudaStreamWaitEvent(caller, receive_R_done_[3 * D + (D - 1)], 0), kWaitReceiveR);
   context_.call_issued(caller);
 }
@@ -234,7 +234,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "sub_chunks_at_once", .spec = "spec.yaml",
-               .digest = "fb16932fb079a8cee2985e307b6a74bf3988497f62e721201f8e5515ac039e67", .mesh_size = D,
+               .digest = "2ac1da73affaeecd523ab4d0fc77132fbeea594d6c4c93583744e7b66a986b02", .mesh_size = D,
                .gemms = {{kChunkM * 4, N, kShardK, D}}, .communications = {"sendrecv x", "sendrecv x"},
                .bytes = (D - 1) * kChunkM * N * sizeof(fp16) * 4, .largest = "sendrecv",
                .transport = "ipc-get", .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -59,8 +59,7 @@ void gemm_add(hirgen::Context& context, const hirgen::MatmulPlan& plan, const vo
            where);
 }
 
-/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
-/// issues work.
+/// One rank's program. The constructor allocates and makes plans and events; a call only issues work.
 class SumsInGemm final : public hirgen::Program {
  public:
   explicit SumsInGemm(hirgen::Context& context) : context_(context) {}

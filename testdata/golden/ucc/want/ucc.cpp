@@ -54,8 +54,7 @@ constexpr const char* kBroadcastAtRoot = "ucc.hir:8:5 broadcast of at_root";
 constexpr const char* kReduceToRootParts = "ucc.hir:12:5 reduce-to-root of parts";
 constexpr const char* kScatterSumAtRoot = "ucc.hir:9:5 scatter of sum_at_root";
 
-/// One rank's program. The constructor allocates, shares memory, and makes plans and events; a call only
-/// issues work.
+/// One rank's program. The constructor allocates and makes plans and events; a call only issues work.
 class Ucc final : public hirgen::Program {
  public:
   explicit Ucc(hirgen::Context& context) : context_(context) {}
