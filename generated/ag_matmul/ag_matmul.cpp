@@ -7,7 +7,7 @@
 //   B [K, N] bf16
 //   C [Stream(S), D, M/(S*D), N] bf16
 //
-// Derived: allgather of A over mesh axis x, one slice per iteration of s.
+// Derived: allgather of A over x, one slice per iteration of s.
 // Schedule: pipeline collective, 4 compute streams.
 #include "ag_matmul.hpp"
 
@@ -62,7 +62,7 @@ class AgMatmul final : public hirgen::Program {
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
   bf16* A_all_ = context_.allocate<bf16>(S * D * kShardM * K, "spec.yaml:12:5 A_all");  // [S, D, kShardM, K]
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
-  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
+  // If a call is stuck, the watchdog names the first of these that it has not reached.
   hirgen::Events allgather_A_ready_ = context_.events("allgather_A_ready", kAllgatherA, 1);
   hirgen::Events allgather_A_done_ = context_.events("allgather_A_done", kAllgatherA, S);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);

@@ -7,7 +7,7 @@
 //   B [K, N] bf16
 //   C [Stream(D), M/D, N] bf16
 //
-// Derived: broadcast of A over mesh axis x, one slice per iteration of s.
+// Derived: allgather of A over x, one slice per iteration of s.
 // Schedule: pipeline broadcast, 4 compute streams.
 #include "ag_matmul_bcast.hpp"
 
@@ -62,7 +62,7 @@ class AgMatmulBcast final : public hirgen::Program {
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
   bf16* A_all_ = context_.allocate<bf16>(D * kShardM * K, "spec.yaml:13:5 A_all");  // [D, kShardM, K]
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
-  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
+  // If a call is stuck, the watchdog names the first of these that it has not reached.
   hirgen::Events broadcast_A_ready_ = context_.events("broadcast_A_ready", kBroadcastA, 1);
   hirgen::Events broadcast_A_done_ = context_.events("broadcast_A_done", kBroadcastA, D);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);

@@ -6,7 +6,7 @@
 //   A [S, DIDx(D), M/(S*D), N] bf16
 //   C [Stream(S), D, M/(S*D), N] bf16
 //
-// Derived: allgather of A over mesh axis x, one slice per iteration of s.
+// Derived: allgather of A over x, one slice per iteration of s.
 // Schedule: pipeline collective, computes on the caller's stream.
 #include "allgather.hpp"
 
@@ -38,7 +38,7 @@ class Allgather final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:11:5 mesh world axis x");
-  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
+  // If a call is stuck, the watchdog names the first of these that it has not reached.
   hirgen::Events allgather_A_ready_ = context_.events("allgather_A_ready", kAllgatherA, 1);
   hirgen::Events allgather_A_done_ = context_.events("allgather_A_done", kAllgatherA, S);
 };

@@ -60,7 +60,7 @@ class AllgatherP2p final : public hirgen::Program {
   hirgen::Peers peers_{context_, "spec.yaml allgather_p2p"};  // memory that ranks share
   const hirgen::StreamMemory& driver_ = peers_.memory();      // the CUDA driver writes and waits for flags
   cudaStream_t compute_[kComputeStreams];
-  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
+  // If a call is stuck, the watchdog names the first of these that it has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events send_A_done_ = context_.events("send_A_done", kSendA, D);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);

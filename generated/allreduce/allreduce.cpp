@@ -6,7 +6,7 @@
 //   A [S, DIDx(D), M/S, N] bf16
 //   C [Stream(S), r(D), M/S, N] bf16
 //
-// Derived: allreduce of A over mesh axis x, one slice per iteration of s.
+// Derived: allreduce of A over x, into C, one slice per iteration of s.
 // Schedule: pipeline collective, computes on the caller's stream.
 #include "allreduce.hpp"
 
@@ -38,7 +38,7 @@ class Allreduce final : public hirgen::Program {
  private:
   hirgen::Context& context_;
   hirgen::Team& x_ = context_.team(mesh_world.team(context_.rank(), 0), "spec.yaml:11:5 mesh world axis x");
-  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
+  // If a call is stuck, the watchdog names the first of these that it has not reached.
   hirgen::Events allreduce_A_ready_ = context_.events("allreduce_A_ready", kAllreduceA, 1);
   hirgen::Events allreduce_A_done_ = context_.events("allreduce_A_done", kAllreduceA, S);
 };

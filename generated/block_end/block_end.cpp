@@ -157,7 +157,7 @@ class BlockEnd final : public hirgen::Program {
   hirgen::MatmulPlan Wop_s_plan_{context_, kWopSShape, kLinearWop};
   hirgen::MatmulPlan Z_plan_{context_, kZShape, kLinearZ};
   hirgen::MatmulPlan W2p_s_plan_{context_, kW2pSShape, kLinearW2p};
-  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
+  // If a call is stuck, the watchdog names the first of these that it has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events receive_Wop_ready_ = context_.events("receive_Wop_ready", kReceiveWop, D);
   hirgen::Events receive_Wop_done_ = context_.events("receive_Wop_done", kReceiveWop, D);

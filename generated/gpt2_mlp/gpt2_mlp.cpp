@@ -114,7 +114,7 @@ class Gpt2Mlp final : public hirgen::Program {
   bf16* V_ = U_;  // [1, kShardM, K], kSumV to kAddY
   hirgen::MatmulPlan A_plan_{context_, kAShape, kLinearA};
   hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kLinearP};
-  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
+  // If a call is stuck, the watchdog names the first of these that it has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events wait_receive_G_ = context_.events("wait_receive_G", kWaitReceiveG, D);
   hirgen::Events send_P_ready_ = context_.events("send_P_ready", kSendP, D);

@@ -10,7 +10,7 @@
 //   bias [N] bf16
 //   Y [Stream(S), M/S, N] bf16
 //
-// Derived: allreduce of Y_parts over mesh axis x, one slice per iteration of s.
+// Derived: allreduce of Y over x, one slice per iteration of s.
 // Schedule: pipeline collective, 4 compute streams.
 #include "linear_ar.hpp"
 
@@ -70,7 +70,7 @@ class LinearAr final : public hirgen::Program {
   bf16* Y_parts_ = context_.allocate<bf16>(S * kSliceM * N, "spec.yaml:16:5 Y_parts");  // [S, 1, kSliceM, N]
   bf16* Y_sum_ = context_.allocate<bf16>(S * kSliceM * N, "spec.yaml:16:5 Y_sum");      // [S, kSliceM, N]
   hirgen::MatmulPlan Y_parts_plan_{context_, kYPartsShape, kLinearY};
-  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
+  // If a call is stuck, the watchdog names the first of these that it has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events allreduce_Y_ready_ = context_.events("allreduce_Y_ready", kAllreduceY, S);
   hirgen::Events allreduce_Y_done_ = context_.events("allreduce_Y_done", kAllreduceY, S);

@@ -198,7 +198,7 @@ class LlamaBlock final : public hirgen::Program {
   bf16* U2_all_ = U1_;              // [D, kShardBL, E], kReadyU2 to kLinearUp
   bf16* mlp_ = U1_;                 // [1, kShardBL, E], kSumMlp to kAddY
   bf16* Rk_ = mlp_ + kShardBL * E;  // [1, B, L, kShardG, C], kRopeRk to kAttentionPV
-  bf16* PV_ = W2p_;                 // [1, B, kShardH, L, C], kAttentionPV to kLinearWop
+  bf16* PV_ = W2p_;                 // [1, B, L, kShardH, C], kAttentionPV to kLinearWop
   bf16* attention_ = W2p_;          // [1, kShardBL, E], kSumAttention to kAddRmsNormU2
   bf16* A_ = gate_;                 // [1, D, kShardBL, kShardF], kSiluMulA to kLinearW2p
   hirgen::MatmulPlan QKV_plan_{context_, kQKVShape, kLinearQKV};
@@ -443,7 +443,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_block", .spec = "spec.yaml",
-               .digest = "2c580dd5cf493d59ca8bbd81565499ae5b599c5b06edb3abd52306e8502f34b8", .mesh_size = D,
+               .digest = "47e4158e4df6f3af208a2c1aa25dbc1e8eaf21b648d79b1457bca5d91a1a4da2", .mesh_size = D,
                .gemms = {{B * L, kShardH2G * C, E, 1}, {D * kShardBL, E, kShardE, 1},
                          {D * kShardBL, kShardF, E, 1}, {D * kShardBL, kShardF, E, 1},
                          {D * kShardBL, E, kShardF, 1}},

@@ -205,7 +205,7 @@ class LlamaBlockAcrossNodes final : public hirgen::Program {
   bf16* QKV_ = context_.allocate<bf16>(B * L * kShardH2G * C, "spec.yaml:23:5 QKV");
   bf16* Rq_ = context_.allocate<bf16>(B * L * kShardH * C, "spec.yaml:28:5 Rq");  // [1, B, L, kShardH, C]
   bf16* Rk_ = context_.allocate<bf16>(B * L * kShardG * C, "spec.yaml:29:5 Rk");  // [1, B, L, kShardG, C]
-  bf16* PV_ = context_.allocate<bf16>(B * kShardH * L * C, "spec.yaml:35:5 PV");  // [1, B, kShardH, L, C]
+  bf16* PV_ = context_.allocate<bf16>(B * kShardH * L * C, "spec.yaml:35:5 PV");  // [1, B, L, kShardH, C]
   bf16* Wop_ = context_.allocate<bf16>(D * kShardBL * E, "spec.yaml:38:5 Wop");  // [1, D, kShardBL, E]
   bf16* attention_ = context_.allocate<bf16>(kShardBL * E, "spec.yaml:39:5 attention");  // [1, kShardBL, E]
   // [D, 1, kShardBL, E]

@@ -203,7 +203,7 @@ class LlamaBlockSp final : public hirgen::Program {
   bf16* U2_all_ = U1_all_;          // [D, kShardBL, E], kReceiveU2 to kLinearUp
   bf16* mlp_ = U1_all_;             // [1, kShardBL, E], kSumMlp to kAddY
   bf16* Rk_ = mlp_ + kShardBL * E;  // [1, B, L, kShardG, C], kRopeRk to kAttentionPV
-  bf16* PV_ = W2p_parts_;           // [1, B, kShardH, L, C], kAttentionPV to kLinearWop
+  bf16* PV_ = W2p_parts_;           // [1, B, L, kShardH, C], kAttentionPV to kLinearWop
   bf16* attention_ = W2p_parts_;    // [1, kShardBL, E], kSumAttention to kAddRmsNormU2
   bf16* A_ = gate_;                 // [1, D, kShardBL, kShardF], kSiluMulA to kLinearW2p
   hirgen::MatmulPlan QKV_plan_{context_, kQKVShape, kLinearQKV};
@@ -212,7 +212,7 @@ class LlamaBlockSp final : public hirgen::Program {
   hirgen::MatmulPlan up_plan_{context_, kGateShape, kLinearUp};
   hirgen::MatmulPlan W2p_s_plan_{context_, kW2pSShape, kLinearW2p};
   hirgen::AttentionPlan PV_attention_{context_, kPVAttention, kPVLayout, kAttentionPV};
-  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
+  // If a call is stuck, the watchdog names the first of these that it has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events receive_U1_done_ = context_.events("receive_U1_done", kReceiveU1, D);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
@@ -483,7 +483,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "llama_block_sp", .spec = "spec.yaml",
-               .digest = "362b22cdcb337aa00841c1821e7874be577153716335b2f2593d61c78806b170", .mesh_size = D,
+               .digest = "cfef9738cf069d3b15934e56f04af01e50882986e0d62e3a74ab17e8ca4b545d", .mesh_size = D,
                .gemms = {{D * kShardBL, kShardH2G * C, E, 1}, {D * kShardBL, E, kShardE, 1},
                          {D * kShardBL, kShardF, E, 1}, {D * kShardBL, kShardF, E, 1},
                          {D * kShardBL, E, kShardF, 1}},

@@ -8,7 +8,7 @@
 //   B [DIDx(D), K/D, N] bf16
 //   C [Stream(S), r(D), M/S, N] bf16
 //
-// Derived: allreduce of P over mesh axis x, one slice per iteration of s.
+// Derived: allreduce of P over x, into C, one slice per iteration of s.
 // Schedule: pipeline collective, 4 compute streams.
 #include "matmul_ar.hpp"
 
@@ -63,7 +63,7 @@ class MatmulAr final : public hirgen::Program {
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
   bf16* P_ = context_.allocate<bf16>(S * kSliceM * N, "spec.yaml:13:5 P");  // [S, 1, kSliceM, N]
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
-  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
+  // If a call is stuck, the watchdog names the first of these that it has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events allreduce_P_ready_ = context_.events("allreduce_P_ready", kAllreduceP, S);
   hirgen::Events allreduce_P_done_ = context_.events("allreduce_P_done", kAllreduceP, S);

@@ -80,7 +80,7 @@ class MatmulArPeerRead final : public hirgen::Program {
   bf16* P_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:16:5 P");  // [1, D, kShardM, N]
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
   void* workspace_ = context_.workspace(hirgen::workspace_for(P_plan_), "spec.yaml:16:5 workspace");
-  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
+  // If a call is stuck, the watchdog names the first of these that it has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events started_R_ = context_.events("started_R", kStartedR, 1);
   hirgen::Events sum_R_ = context_.events("sum_R", kSumR, 1);

@@ -9,7 +9,7 @@
 //   B [DIDx(D), K/D, N] bf16
 //   C [Stream(S), r(D), DIDx(D), M/(S*D), N] bf16
 //
-// Derived: reducescatter of P over mesh axis x, one slice per iteration of s.
+// Derived: reduce-scatter of Q over x, into C, one slice per iteration of s.
 // Schedule: pipeline collective, 4 compute streams.
 #include "matmul_rs.hpp"
 
@@ -64,7 +64,7 @@ class MatmulRs final : public hirgen::Program {
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
   bf16* P_ = context_.allocate<bf16>(S * kSliceM * N, "spec.yaml:13:5 P");  // [S, 1, kSliceM, N]
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
-  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
+  // If a call is stuck, the watchdog names the first of these that it has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events reduce_scatter_Q_ready_ = context_.events("reduce_scatter_Q_ready", kReduceScatterQ, S);
   hirgen::Events reduce_scatter_Q_done_ = context_.events("reduce_scatter_Q_done", kReduceScatterQ, S);

@@ -9,7 +9,7 @@
 //   B [DIDx(D), K/D, N] bf16
 //   dA [Stream(S), DIDx(D), M/S, K/D] bf16
 //
-// Derived: allgather of dC over mesh axis x, one slice per iteration of s.
+// Derived: allgather of dC over x, one slice per iteration of s.
 // Schedule: pipeline collective, 4 compute streams.
 #include "matmul_rs_grad_a.hpp"
 
@@ -66,7 +66,7 @@ class MatmulRsGradA final : public hirgen::Program {
   // [S, D, kShardM, N]
   bf16* dC_all_ = context_.allocate<bf16>(S * D * kShardM * N, "spec.yaml:13:5 dC_all");
   hirgen::MatmulPlan dA_plan_{context_, kDAShape, kMatmulDA};
-  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
+  // If a call is stuck, the watchdog names the first of these that it has not reached.
   hirgen::Events allgather_dC_ready_ = context_.events("allgather_dC_ready", kAllgatherDC, 1);
   hirgen::Events allgather_dC_done_ = context_.events("allgather_dC_done", kAllgatherDC, S);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);

@@ -10,7 +10,7 @@
 //   A [S, DIDx(D), M/S, K/D] bf16
 //   dB [r(S), DIDx(D), K/D, N] bf16
 //
-// Derived: allgather of dC over mesh axis x, one slice per iteration of s.
+// Derived: allgather of dC over x, one slice per iteration of s.
 // Schedule: pipeline collective, 4 compute streams.
 #include "matmul_rs_grad_b.hpp"
 
@@ -70,7 +70,7 @@ class MatmulRsGradB final : public hirgen::Program {
   bf16* dC_all_ = context_.allocate<bf16>(S * D * kShardM * N, "spec.yaml:15:5 dC_all");
   bf16* P_ = context_.allocate<bf16>(S * kShardK * N, "spec.yaml:16:5 P");  // [S, 1, kShardK, N]
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
-  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
+  // If a call is stuck, the watchdog names the first of these that it has not reached.
   hirgen::Events allgather_dC_ready_ = context_.events("allgather_dC_ready", kAllgatherDC, 1);
   hirgen::Events allgather_dC_done_ = context_.events("allgather_dC_done", kAllgatherDC, S);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);

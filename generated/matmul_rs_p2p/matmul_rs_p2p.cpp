@@ -82,7 +82,7 @@ class MatmulRsP2p final : public hirgen::Program {
   bf16* P_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:15:5 P");              // [1, D, kShardM, N]
   bf16* P_parts_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:16:5 P_parts");  // [D, 1, kShardM, N]
   hirgen::MatmulPlan P_s_plan_{context_, kPSShape, kMatmulP};
-  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
+  // If a call is stuck, the watchdog names the first of these that it has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events send_P_ready_ = context_.events("send_P_ready", kSendP, D);
   hirgen::Events send_P_done_ = context_.events("send_P_done", kSendP, D);

@@ -72,7 +72,7 @@ class MatmulRsPeerRead final : public hirgen::Program {
   bf16* P_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:15:5 P");  // [1, D, kShardM, N]
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
   void* workspace_ = context_.workspace(hirgen::workspace_for(P_plan_), "spec.yaml:15:5 workspace");
-  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
+  // If a call is stuck, the watchdog names the first of these that it has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events sum_C_ = context_.events("sum_C", kSumC, 1);
   hirgen::Events wait_read_P_ = context_.events("wait_read_P", kWaitReadP, 1);

@@ -9,7 +9,7 @@
 //   B [DIDx(D), K/D, N] bf16
 //   C [r(D), DIDx(D), M/D, N] bf16
 //
-// Derived: reduce of P over mesh axis x, one slice per iteration of s.
+// Derived: reduce-scatter of P over x, into C, one slice per iteration of s.
 // Schedule: pipeline reduce, 4 compute streams.
 #include "matmul_rs_reduce.hpp"
 
@@ -64,7 +64,7 @@ class MatmulRsReduce final : public hirgen::Program {
   void* workspaces_[kComputeStreams];  // one per compute stream: their GEMMs run at the same time
   bf16* P_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:15:5 P");  // [1, D, kShardM, N]
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
-  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
+  // If a call is stuck, the watchdog names the first of these that it has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events reduce_to_root_P_ready_ = context_.events("reduce_to_root_P_ready", kReduceToRootP, D);
   hirgen::Events reduce_to_root_P_done_ = context_.events("reduce_to_root_P_done", kReduceToRootP, D);

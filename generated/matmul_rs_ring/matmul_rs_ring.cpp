@@ -75,7 +75,7 @@ class MatmulRsRing final : public hirgen::Program {
   bf16* P_sums_ = context_.allocate<bf16>(D * kShardM * N, "spec.yaml:16:5 P_sums");  // [1, D, kShardM, N]
   hirgen::MatmulPlan P_s_c_plan_{context_, kPSCShape, kMatmulP};
   void* workspace_ = context_.workspace(hirgen::workspace_for(P_s_c_plan_), "spec.yaml:15:5 workspace");
-  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
+  // If a call is stuck, the watchdog names the first of these that it has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events send_P_ready_ = context_.events("send_P_ready", kSendP, D * 2);
   hirgen::Events send_P_done_ = context_.events("send_P_done", kSendP, D * 2);

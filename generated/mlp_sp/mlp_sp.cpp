@@ -17,8 +17,8 @@
 //   W2 [DIDx(D), K, N/D] bf16
 //   Y [DIDx(D), M/D, K] bf16
 //
-// Derived: allgather of U over mesh axis x.
-// Derived: reducescatter of P over mesh axis x.
+// Derived: allgather of U over x.
+// Derived: reduce-scatter of R over x, into V.
 // Schedule: computes on the caller's stream.
 #include "mlp_sp.hpp"
 
@@ -82,7 +82,7 @@ class MlpSp final : public hirgen::Program {
   hirgen::MatmulPlan Z_plan_{context_, kZShape, kLinearZ};
   hirgen::MatmulPlan P_plan_{context_, kPShape, kLinearP};
   void* workspace_ = context_.workspace(hirgen::workspace_for(Z_plan_, P_plan_), "spec.yaml:19:5 workspace");
-  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
+  // If a call is stuck, the watchdog names the first of these that it has not reached.
   hirgen::Events allgather_U_done_ = context_.events("allgather_U_done", kAllgatherU, 1);
   hirgen::Events reduce_scatter_R_done_ = context_.events("reduce_scatter_R_done", kReduceScatterR, 1);
 };

@@ -13,8 +13,8 @@
 //   W2 [DIDx(D), K, N/D] bf16
 //   Y [Stream(S), r(D), DIDx(D), M/(S*D), K] bf16
 //
-// Derived: allgather of X over mesh axis x, one slice per iteration of s.
-// Derived: reducescatter of P over mesh axis x, one slice per iteration of s.
+// Derived: allgather of X over x, one slice per iteration of s.
+// Derived: reduce-scatter of R over x, into Y, one slice per iteration of s.
 // Schedule: pipeline collective, 4 compute streams.
 #include "mlp_tp.hpp"
 
@@ -83,7 +83,7 @@ class MlpTp final : public hirgen::Program {
   bf16* A_ = Z_;  // [S, 1, kSliceM, kShardN], kGeluA to kLinearP
   hirgen::MatmulPlan Z_plan_{context_, kZShape, kLinearZ};
   hirgen::MatmulPlan P_plan_{context_, kPShape, kLinearP};
-  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
+  // If a call is stuck, the watchdog names the first of these that it has not reached.
   hirgen::Events allgather_X_ready_ = context_.events("allgather_X_ready", kAllgatherX, 1);
   hirgen::Events allgather_X_done_ = context_.events("allgather_X_done", kAllgatherX, S);
   hirgen::Events reduce_scatter_R_ready_ = context_.events("reduce_scatter_R_ready", kReduceScatterR, S);

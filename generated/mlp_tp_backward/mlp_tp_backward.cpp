@@ -24,9 +24,9 @@
 //   dW1 [DIDx(D), N/D, K] bf16
 //   dW2 [DIDx(D), K, N/D] bf16
 //
-// Derived: allgather of dY over mesh axis x.
-// Derived: allgather of X over mesh axis x.
-// Derived: reducescatter of dP over mesh axis x.
+// Derived: allgather of dY over x.
+// Derived: allgather of X over x.
+// Derived: reduce-scatter of dR over x, into dX.
 // Schedule: computes on the caller's stream.
 #include "mlp_tp_backward.hpp"
 
@@ -94,7 +94,7 @@ class MlpTpBackward final : public hirgen::Program {
   hirgen::MatmulPlan dW1_plan_{context_, kDW1Shape, kMatmulDW1};
   void* workspace_ = context_.workspace(hirgen::workspace_for(dA_plan_, dP_plan_, dW2_plan_, dW1_plan_),
                                         "spec.yaml:19:5 workspace");
-  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
+  // If a call is stuck, the watchdog names the first of these that it has not reached.
   hirgen::Events allgather_dY_ready_ = context_.events("allgather_dY_ready", kAllgatherDY, 1);
   hirgen::Events allgather_dY_done_ = context_.events("allgather_dY_done", kAllgatherDY, 1);
   hirgen::Events allgather_X_done_ = context_.events("allgather_X_done", kAllgatherX, 1);

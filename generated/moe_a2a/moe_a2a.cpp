@@ -12,8 +12,8 @@
 //   W2 [DIDx(D), N, K] bf16
 //   Y [Stream(S), DIDx(D), D, C, K] bf16
 //
-// Derived: alltoall of X over mesh axis x, one slice per iteration of s.
-// Derived: alltoall of P over mesh axis x, one slice per iteration of s.
+// Derived: all-to-all of X over x, one slice per iteration of s.
+// Derived: all-to-all of P over x, one slice per iteration of s.
 // Schedule: pipeline collective, 4 compute streams.
 #include "moe_a2a.hpp"
 
@@ -79,7 +79,7 @@ class MoeA2a final : public hirgen::Program {
   bf16* A_ = Z_;  // [S, D, 1, C, N], kGeluA to kMatmulP
   hirgen::MatmulPlan Z_plan_{context_, kZShape, kMatmulZ};
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
-  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
+  // If a call is stuck, the watchdog names the first of these that it has not reached.
   hirgen::Events all_to_all_X_ready_ = context_.events("all_to_all_X_ready", kAllToAllX, 1);
   hirgen::Events all_to_all_X_done_ = context_.events("all_to_all_X_done", kAllToAllX, S);
   hirgen::Events all_to_all_P_ready_ = context_.events("all_to_all_P_ready", kAllToAllP, S);

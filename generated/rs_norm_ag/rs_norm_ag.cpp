@@ -15,8 +15,8 @@
 //   W2 [DIDx(D), K, N/D] bf16
 //   Z [Stream(S), DIDx(D), M/S, N/D] bf16
 //
-// Derived: reducescatter of P over mesh axis x, one slice per iteration of s.
-// Derived: allgather of U over mesh axis x, one slice per iteration of s.
+// Derived: reduce-scatter of R over x, into V, one slice per iteration of s.
+// Derived: allgather of U over x, one slice per iteration of s.
 // Schedule: pipeline collective, 4 compute streams.
 #include "rs_norm_ag.hpp"
 
@@ -82,7 +82,7 @@ class RsNormAg final : public hirgen::Program {
   bf16* U_all_ = context_.allocate<bf16>(S * D * kShardM * K, "spec.yaml:21:5 U_all");  // [S, D, kShardM, K]
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
   hirgen::MatmulPlan Z_plan_{context_, kZShape, kMatmulZ};
-  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
+  // If a call is stuck, the watchdog names the first of these that it has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events reduce_scatter_R_ready_ = context_.events("reduce_scatter_R_ready", kReduceScatterR, S);
   hirgen::Events reduce_scatter_R_done_ = context_.events("reduce_scatter_R_done", kReduceScatterR, S);

@@ -115,7 +115,7 @@ class SwigluP2p final : public hirgen::Program {
   hirgen::MatmulPlan Zg_plan_{context_, kZgShape, kMatmulZg};
   hirgen::MatmulPlan Zu_plan_{context_, kZgShape, kMatmulZu};
   hirgen::MatmulPlan P_s_c_plan_{context_, kPSCShape, kMatmulP};
-  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
+  // If a call is stuck, the watchdog names the first of these that it has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events wait_receive_G_ = context_.events("wait_receive_G", kWaitReceiveG, 2 * D + 1);
   hirgen::Events send_P_ready_ = context_.events("send_P_ready", kSendP, 2 * D + 1);

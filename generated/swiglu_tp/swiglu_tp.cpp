@@ -16,8 +16,8 @@
 //   W2 [DIDx(D), N/D, K] bf16
 //   Y [Stream(S), r(D), DIDx(D), M/(S*D), K] bf16
 //
-// Derived: allgather of X over mesh axis x, one slice per iteration of s.
-// Derived: reducescatter of P over mesh axis x, one slice per iteration of s.
+// Derived: allgather of X over x, one slice per iteration of s.
+// Derived: reduce-scatter of R over x, into Y, one slice per iteration of s.
 // Schedule: pipeline collective, 4 compute streams.
 #include "swiglu_tp.hpp"
 
@@ -89,7 +89,7 @@ class SwigluTp final : public hirgen::Program {
   hirgen::MatmulPlan Zg_plan_{context_, kZgShape, kMatmulZg};
   hirgen::MatmulPlan Zu_plan_{context_, kZgShape, kMatmulZu};
   hirgen::MatmulPlan P_plan_{context_, kPShape, kMatmulP};
-  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
+  // If a call is stuck, the watchdog names the first of these that it has not reached.
   hirgen::Events allgather_X_ready_ = context_.events("allgather_X_ready", kAllgatherX, 1);
   hirgen::Events allgather_X_done_ = context_.events("allgather_X_done", kAllgatherX, S);
   hirgen::Events reduce_scatter_R_ready_ = context_.events("reduce_scatter_R_ready", kReduceScatterR, S);

@@ -37,8 +37,8 @@
 //   W2 [DIDx(D), E, F/D] bf16
 //   Y [B*L, E] bf16
 //
-// Derived: allreduce of Wop over mesh axis x.
-// Derived: allreduce of W2p over mesh axis x.
+// Derived: allreduce of Wop over x, into attention.
+// Derived: allreduce of W2p over x, into mlp.
 // Schedule: computes on the caller's stream.
 #include "transformer_block.hpp"
 
@@ -125,7 +125,7 @@ class TransformerBlock final : public hirgen::Program {
   bf16* A_ = attention_;              // [1, B * L, kShardF], kGeluA to kLinearW2p
   bf16* Uk_ = Uq_ + B * L * kShardE;  // [1, B * L, kShardE], kLinearUk to kAttentionPV
   bf16* Uv_ = Uk_ + B * L * kShardE;  // [1, B * L, kShardE], kLinearUv to kAttentionPV
-  bf16* PV_ = Uv_ + B * L * kShardE;  // [1, B, kShardH, L, C], kAttentionPV to kLinearWop
+  bf16* PV_ = Uv_ + B * L * kShardE;  // [1, B, L, kShardH, C], kAttentionPV to kLinearWop
   bf16* Wop_ = U1_;                   // [1, B * L, E], kLinearWop to kAllreduceWop
   bf16* X1_ = U1_;                    // [B * L, E], kAddLayerNormU2 to kAddY
   hirgen::MatmulPlan Uq_plan_{context_, kUqShape, kLinearUq};
@@ -138,7 +138,7 @@ class TransformerBlock final : public hirgen::Program {
   void* workspace_ = context_.workspace(
       hirgen::workspace_for(Uq_plan_, Uk_plan_, Uv_plan_, Wop_plan_, Z_plan_, W2p_plan_, PV_attention_),
       "spec.yaml:25:5 workspace");
-  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
+  // If a call is stuck, the watchdog names the first of these that it has not reached.
   hirgen::Events allreduce_Wop_done_ = context_.events("allreduce_Wop_done", kAllreduceWop, 1);
   hirgen::Events allreduce_W2p_done_ = context_.events("allreduce_W2p_done", kAllreduceW2p, 1);
 };
@@ -217,7 +217,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "transformer_block", .spec = "spec.yaml",
-               .digest = "2da2457303d154a74157120215a6af7c69170b92d5e00fb04c67e4ae7739d631", .mesh_size = D,
+               .digest = "214f1d19ae09d63b3ba68b817e7ac091d0b88f955f06fa6863c10707e297f5bb", .mesh_size = D,
                .gemms = {{B * L, kShardE, E, 1}, {B * L, kShardE, E, 1}, {B * L, kShardE, E, 1},
                          {B * L, E, kShardE, 1}, {B * L, kShardF, E, 1}, {B * L, E, kShardF, 1}},
                .communications = {"allreduce x", "allreduce x"}, .bytes = B * L * E * sizeof(bf16),

@@ -87,8 +87,8 @@
 //   dW1 [DIDx(D), F/D, E] bf16
 //   dW2 [DIDx(D), E, F/D] bf16
 //
-// Derived: allreduce of dU2p over mesh axis x.
-// Derived: allreduce of dU1p over mesh axis x.
+// Derived: allreduce of dU2p over x, into dU2.
+// Derived: allreduce of dU1p over x, into dU1.
 // Schedule: computes on the caller's stream.
 #include "transformer_block_backward.hpp"
 
@@ -210,7 +210,7 @@ class TransformerBlockBackward final : public hirgen::Program {
   bf16* U1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:82:5 U1");    // [B * L, E]
   // [B * L, E], kMulNormalizeGradAddDX1 to kMulNormalizeGradAddDX
   bf16* dX1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:59:5 dX1");
-  bf16* dV_ = context_.allocate<bf16>(B * kShardH * L * C, "spec.yaml:71:5 dV");  // [1, B, kShardH, L, C]
+  bf16* dV_ = context_.allocate<bf16>(B * kShardH * L * C, "spec.yaml:71:5 dV");  // [1, B, L, kShardH, C]
   // [1, B * L, E], kMatmulDU1q to kMatmulDU1qk
   bf16* dU1q_ = context_.allocate<bf16>(B * L * E, "spec.yaml:89:5 dU1q");
   bf16* dU1_ = context_.allocate<bf16>(B * L * E, "spec.yaml:94:5 dU1");  // [B * L, E]
@@ -239,7 +239,7 @@ class TransformerBlockBackward final : public hirgen::Program {
       hirgen::workspace_for(dA_plan_, dU2p_plan_, dW2_plan_, dO_plan_, dU1q_plan_, dU1qk_sum_plan_,
                             dU1p_sum_plan_, dW1_plan_, dWo_plan_, dWq_plan_, dWk_plan_, dWv_plan_),
       "spec.yaml:47:5 workspace");
-  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
+  // If a call is stuck, the watchdog names the first of these that it has not reached.
   hirgen::Events allreduce_dU2p_ready_ = context_.events("allreduce_dU2p_ready", kAllreduceDU2p, 1);
   hirgen::Events allreduce_dU2p_done_ = context_.events("allreduce_dU2p_done", kAllreduceDU2p, 1);
   hirgen::Events allreduce_dU1p_ready_ = context_.events("allreduce_dU1p_ready", kAllreduceDU1p, 1);
@@ -279,8 +279,8 @@ void TransformerBlockBackward::run(cudaStream_t caller, const std::vector<void*>
   bf16* dW2 = static_cast<bf16*>(tensors[29]);                 // [1, E, kShardF]
   bf16* dU2p = dW1;                                            // until dW1 is written: [1, B * L, E]
   bf16* U2 = dX;                                               // until dX is written: [B * L, E]
-  bf16* dQ = dWk;                                              // until dWk is written: [1, B, kShardH, L, C]
-  bf16* dK = dWv;                                              // until dWv is written: [1, B, kShardH, L, C]
+  bf16* dQ = dWk;                                              // until dWk is written: [1, B, L, kShardH, C]
+  bf16* dK = dWv;                                              // until dWv is written: [1, B, L, kShardH, C]
 
   gemm(context_, dA_plan_, dY, W2, dA_, workspace_, caller, kMatmulDA);
   gelu_grad_mul(dZ_, Z, dA_, B * L * kShardF, caller, kGeluGradMulDZ);
@@ -400,7 +400,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "transformer_block_backward", .spec = "spec.yaml",
-               .digest = "f4ef9d7dbda74897d5a180e3edc62ed8f3410f67936b24d4305ec3375aae5bb7", .mesh_size = D,
+               .digest = "7e96a2ade3d13f2a4c832840a46348a6db26a62b26b1094e0759eda5b25ffa93", .mesh_size = D,
                .gemms = {{B * L, kShardF, E, 1}, {B * L, E, kShardF, 1}, {E, kShardF, B * L, 1},
                          {B * L, kShardE, E, 1}, {B * L, E, kShardE, 1}, {B * L, E, kShardE, 1},
                          {B * L, E, kShardE, 1}, {kShardF, E, B * L, 1}, {E, kShardE, B * L, 1},

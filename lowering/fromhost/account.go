@@ -1,6 +1,7 @@
 package fromhost
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -25,15 +26,15 @@ func (b *builder) account(s *hostir.Communication, in, out *buffer) {
 	if in.elements().Size > out.elements().Size {
 		whole = in
 	}
-	kind := s.Type.Kind()
-	over := "mesh axis " + s.MeshAxis
+	over := s.MeshAxis
 	switch {
 	case s.Type == collective.SendRecv:
 		over = fmt.Sprintf("meshes %s and %s", s.In.Mesh.Name, s.Out.Mesh.Name)
 	case s.MeshAxis == "":
 		over = "mesh " + s.Mesh.Name
 	}
-	b.accountFor(fmt.Sprintf("%s of %s over %s", kind, in.root.Name, over), kind, whole, b.ranksOf(s))
+	words := cmp.Or(b.partOf(s, s.In), collectiveWords(s.Type)+" of "+in.root.Name+" over "+over)
+	b.accountFor(words, s.Type.Kind(), whole, b.ranksOf(s))
 }
 
 // accountTransfer adds what a rank receives from a peer.

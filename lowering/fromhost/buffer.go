@@ -112,9 +112,15 @@ func rowMajor(dims []dim) bool {
 	return true
 }
 
-// shape lists one rank's extents.
+// shape lists one rank's extents in the order in which the axes are in memory. Axes of one element keep their places.
 func (u *buffer) shape() []expr.Expr {
-	return lists.Map(u.dims, func(d dim) expr.Expr { return d.extent.Expr })
+	list := slices.Clone(u.dims)
+	for i := range list {
+		for j := i; j > 0 && list[j].extent.Size > 1 && list[j-1].extent.Size > 1 && list[j-1].stride.Size < list[j].stride.Size; j-- {
+			list[j-1], list[j] = list[j], list[j-1]
+		}
+	}
+	return lists.Map(list, func(d dim) expr.Expr { return d.extent.Expr })
 }
 
 // sameShape reports whether the live axes of t have the extents of dims on one rank.

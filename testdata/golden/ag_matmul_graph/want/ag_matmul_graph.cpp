@@ -7,7 +7,7 @@
 //   B [K, N] fp32
 //   C [Stream(S), D, M/(S*D), N] fp32
 //
-// Derived: allgather of A over mesh axis x, one slice per iteration of s.
+// Derived: allgather of A over x, one slice per iteration of s.
 // Schedule: pipeline collective, 4 compute streams, replayed as a CUDA graph.
 #include "ag_matmul_graph.hpp"
 

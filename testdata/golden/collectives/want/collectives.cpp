@@ -18,14 +18,14 @@
 //   out_via_root [X, X, N] fp32
 //   out_from_root [r(X), DIDx(X), N] fp32
 //
-// Derived: allgather of parts over mesh axis x.
-// Derived: allreduce of parts over mesh axis x.
-// Derived: reducescatter of parts over mesh axis x.
-// Derived: alltoall of parts over mesh axis x.
-// Derived: broadcast of parts over mesh axis x, one slice per iteration of s.
-// Derived: gather of parts over mesh axis x.
-// Derived: broadcast of at_root over mesh axis x.
-// Derived: reduce of parts over mesh axis x.
+// Derived: allgather of parts over x.
+// Derived: allreduce of parts over x.
+// Derived: reduce-scatter of parts over x.
+// Derived: all-to-all of parts over x.
+// Derived: broadcast of parts over x, one slice per iteration of s.
+// Derived: gather of parts over x.
+// Derived: broadcast of at_root over x.
+// Derived: reduce-to-root of parts over x.
 // Derived: and 1 more.
 // Schedule: pipeline collective, computes on the caller's stream.
 #include "collectives.hpp"
@@ -68,7 +68,7 @@ class Collectives final : public hirgen::Program {
   // [X, X, N], kGatherParts to kBroadcastAtRoot
   fp32* at_root_ = context_.allocate<fp32>(X * X * N, "collectives.hir:11:5 at_root");
   fp32* sum_at_root_ = at_root_;  // [X, N], kReduceToRootParts to kScatterSumAtRoot
-  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
+  // If a call is stuck, the watchdog names the first of these that it has not reached.
   hirgen::Events allgather_parts_done_ = context_.events("allgather_parts_done", kAllgatherParts, 1);
   hirgen::Events allreduce_parts_done_ = context_.events("allreduce_parts_done", kAllreduceParts, 1);
   hirgen::Events reduce_scatter_parts_done_ =

@@ -86,7 +86,7 @@ class ExchangeRows final : public hirgen::Program {
   // [1, 1, kShardM, K]
   bf16* A_all_ = context_.allocate<bf16>(on_grid_ ? kShardM * K : 0, "spec.yaml:16:5 A_all");
   hirgen::MatmulPlan E_plan_{context_, kEShape, kMatmulC};
-  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
+  // If a call is stuck, the watchdog names the first of these that it has not reached.
   hirgen::Events started_ = context_.events("started", kStarted, 1);
   hirgen::Events receive_A_done_ = context_.events("receive_A_done", kReceiveA, D);
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);

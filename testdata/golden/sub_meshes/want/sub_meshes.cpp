@@ -12,9 +12,9 @@
 //   out [2, 2, 8, 12] on mesh one bf16
 //   spread [12] bf16
 //
-// Derived: broadcast of bias over mesh axis x.
-// Derived: allgather of A over mesh axis x, one slice per iteration of s.
-// Derived: broadcast of C over mesh axis x.
+// Derived: transfer of bias from mesh one to world.
+// Derived: allgather of A over x, one slice per iteration of s.
+// Derived: transfer of C from mesh pair to one.
 // Schedule: pipeline collective, 2 compute streams.
 #include "sub_meshes.hpp"
 
@@ -82,7 +82,7 @@ class SubMeshes final : public hirgen::Program {
   bf16* C_ = context_.allocate<bf16>(on_pair_ ? 384 : 0, "spec.yaml:19:5 C");          // [2, 2, 8, 12]
   bf16* moved_ = context_.allocate<bf16>(on_one_ ? 384 : 0, "spec.yaml:20:5 moved");   // [2, 2, 8, 12]
   hirgen::MatmulPlan C_plan_{context_, kCShape, kMatmulC};
-  // The watchdog polls all of these, and names the first one that a stuck program has not reached.
+  // If a call is stuck, the watchdog names the first of these that it has not reached.
   hirgen::Events broadcast_bias_ready_ = context_.events("broadcast_bias_ready", kBroadcastBias, 1);
   hirgen::Events broadcast_bias_done_ = context_.events("broadcast_bias_done", kBroadcastBias, 1);
   hirgen::Events allgather_A_done_ = context_.events("allgather_A_done", kAllgatherA, 2);
