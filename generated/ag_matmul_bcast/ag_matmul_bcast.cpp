@@ -7,7 +7,7 @@
 //   B [K, N] bf16
 //   C [Stream(D), M/D, N] bf16
 //
-// Derived: allgather of A over x, one slice per iteration of s.
+// Derived: broadcast of A over x, one slice per iteration of s.
 // Schedule: pipeline broadcast, 4 compute streams.
 #include "ag_matmul_bcast.hpp"
 
@@ -73,7 +73,7 @@ void AgMatmulBcast::run(cudaStream_t caller, const std::vector<void*>& tensors) 
   const bf16* B = static_cast<const bf16*>(tensors[1]);  // [K, N]
   bf16* C = static_cast<bf16*>(tensors[2]);              // [D, kShardM, N]
 
-  // Allgather of A over x.
+  // Broadcast of A over x.
   HG_CHECK(cudaEventRecord(broadcast_A_ready_[0], caller), kBroadcastA);
   HG_CHECK(cudaStreamWaitEvent(x_.stream, broadcast_A_ready_[0], 0), kBroadcastA);
 
@@ -122,7 +122,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "ag_matmul_bcast", .spec = "spec.yaml",
-               .digest = "1e2a8ff02c46114a185b526fd772b2521517a9dd10fb1ebb44583d9a93d099ae", .mesh_size = D,
+               .digest = "73c3d5c2676dc1784f091da22527b5a7c7423a7f06ff5a6b92046dd633870c14", .mesh_size = D,
                .gemms = {{D * kShardM, N, K, 1}}, .communications = {"broadcast x"},
                .bytes = D * kShardM * K * sizeof(bf16), .largest = "broadcast", .team_size = D,
                .transport = "nccl", .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -9,7 +9,7 @@
 //   B [DIDx(D), K/D, N] bf16
 //   C [r(D), DIDx(D), M/D, N] bf16
 //
-// Derived: reduce-scatter of P over x, into C, one slice per iteration of s.
+// Derived: reduce-to-root of P over x, into C, one slice per iteration of s.
 // Schedule: pipeline reduce, 4 compute streams.
 #include "matmul_rs_reduce.hpp"
 
@@ -88,7 +88,7 @@ void MatmulRsReduce::run(cudaStream_t caller, const std::vector<void*>& tensors)
     gemm(context_, P_plan_, A + s * kShardM * kShardK, B, P_s, workspaces_[s % kComputeStreams], compute,
          kMatmulP);
 
-    // Reduce-scatter of P over x, into C. On the stream of the communicator, overlapped with the GEMMs of
+    // Reduce-to-root of P over x, into C. On the stream of the communicator, overlapped with the GEMMs of
     // other iterations.
     HG_CHECK(cudaEventRecord(reduce_to_root_P_ready_[s], compute), kReduceToRootP);
     HG_CHECK(cudaStreamWaitEvent(x_.stream, reduce_to_root_P_ready_[s], 0), kReduceToRootP);
@@ -124,7 +124,7 @@ std::unique_ptr<hirgen::Program> create(hirgen::Context& context) {
 const hirgen::ProgramTable& table() {
   static const hirgen::ProgramTable table = {
       .info = {.name = "matmul_rs_reduce", .spec = "spec.yaml",
-               .digest = "b4eaa8dc426f2a6b407414dbfd2aa6f21f32001fb90cf7aa25b26476514fe3b9", .mesh_size = D,
+               .digest = "3a8e8bd5abbad73a5053821a913d4b7dff2fa8b33a98ad04632d866337c8d60e", .mesh_size = D,
                .gemms = {{D * kShardM, N, kShardK, 1}}, .communications = {"reduce x"},
                .bytes = D * kShardM * N * sizeof(bf16), .largest = "reduce", .team_size = D,
                .transport = "nccl", .parameters = {{"D", D}, {"M", M}, {"N", N}, {"K", K}}},

@@ -52,8 +52,11 @@ func (b *builder) partOf(s hostir.Stmt, t *hostir.Tensor) string {
 	if need == nil {
 		return ""
 	}
-	words := "transfer of " + name + " from mesh " + need.Mesh + " to " + need.ToMesh
-	if kind := need.Change().Type; kind != "" {
+	words, kind := "transfer of "+name+" from mesh "+need.Mesh+" to "+need.ToMesh, need.Change().Type
+	if c, ok := s.(*hostir.Communication); ok && kind != "" {
+		kind = c.Type // one of a pipeline may be a broadcast
+	}
+	if kind != "" {
 		words = collectiveWords(kind) + " of " + name + " over " + need.Axis
 	}
 	if need.From == hostir.Partial && need.Tensor != name {
