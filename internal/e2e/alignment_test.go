@@ -33,8 +33,8 @@ func TestUnalignedOperandsAreNamed(t *testing.T) {
 		{"X, W, Y,", "X, W - 1, Y,", "spec.yaml:14:5 linear of Y: cuBLAS: "},
 		{"X, W, Y,", "X, W, Y - 1,", "spec.yaml:14:5 linear of Y: cuBLAS: "},
 		{"set_bias(b,", "set_bias(b - 1,", "spec.yaml:14:5 linear of Y: cuBLAS: "},
-		{".q = K,", ".q = K - 1,", "spec.yaml:15:5 Attention of O: an access of 16 bytes at 0x"},
-		{".v = K,", ".v = K - 1,", "spec.yaml:15:5 Attention of O: an access of 16 bytes at 0x"},
+		{".q = K,", ".q = K - 1,", "spec.yaml:15:5 attention of O: an access of 16 bytes at 0x"},
+		{".v = K,", ".v = K - 1,", "spec.yaml:15:5 attention of O: an access of 16 bytes at 0x"},
 	} {
 		t.Run(c.moved, func(t *testing.T) {
 			own := folder{"operands"}.beside(t)

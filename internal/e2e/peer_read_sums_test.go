@@ -51,11 +51,11 @@ func TestPeerReadSumsNeedTheirOrder(t *testing.T) {
 	early := func(source string) string {
 		before, rest, _ := strings.Cut(source, "  gemm(context_,")
 		product, rest, _ := strings.Cut(rest, "  hirgen::MemOpBatch ready_flags")
-		flags, rest, _ := strings.Cut(rest, "  ready_flags.submit(caller, kSend);\n")
-		return before + "  hirgen::MemOpBatch ready_flags" + flags + "  ready_flags.submit(caller, kSend);\n  gemm(context_," + product + rest
+		flags, rest, _ := strings.Cut(rest, "  ready_flags.submit(caller, kReadyP);\n")
+		return before + "  hirgen::MemOpBatch ready_flags" + flags + "  ready_flags.submit(caller, kReadyP);\n  gemm(context_," + product + rest
 	}
 	unread := func(source string) string {
-		return strings.Replace(source, "  done_flags.submit(caller, kWaitSend);\n", "", 1)
+		return strings.Replace(source, "  done_flags.submit(caller, kWaitReadP);\n", "", 1)
 	}
 	for name, change := range map[string]func(string) string{"ready too early": early, "not waited for": unread} {
 		t.Run(name, func(t *testing.T) { mustBeWrong(t, changed(t, "matmul_rs_p2p", change)) })
@@ -99,7 +99,7 @@ func TestWrittenSums(t *testing.T) {
 // their sums: for some seed elements must then be wrong.
 func TestWrittenSumsNeedTheirWaits(t *testing.T) {
 	mustBeWrong(t, changed(t, "matmul_ar_p2p", func(source string) string {
-		return strings.Replace(source, "  done_flags.submit(caller, kWaitSend);\n", "", 1)
+		return strings.Replace(source, "  done_flags.submit(caller, kWaitReadP);\n", "", 1)
 	}))
 }
 

@@ -78,12 +78,12 @@ func TestTraceHasAttentions(t *testing.T) {
 	tr, _ := traced(t, program, 2, 0, "1")
 	found := map[string]bool{}
 	for _, s := range tr.slices {
-		if s.kind == "kernel" && strings.HasPrefix(s.statement, "Attention of ") {
+		if s.kind == "kernel" && strings.HasPrefix(s.statement, "attention of ") {
 			found[s.statement] = true
 		}
 	}
 	for _, op := range []string{"O", "dQ"} {
-		if !found["Attention of "+op] {
+		if !found["attention of "+op] {
 			t.Errorf("no slice is the attention of %s: %v", op, slices.Sorted(maps.Keys(found)))
 		}
 	}

@@ -101,6 +101,29 @@ void test_elementwise() {
   }
 }
 
+/// GatherKernel takes the rows in reverse order. RowElement takes rows 3 and 1 of each block of 4.
+void test_gathers() {
+  constexpr int64_t kRows = kLong / 2, kInner = kLong / 4;
+  const Sparse<int64_t> table(kLong), out(kLong), ids(kRows);
+  const hirgen::Strided out_view{3, {1, kRows, 2}, {0, 2, 1}},
+      ids_view{3, {1, kRows, 2}, {0, 1, 0}}, table_view{3, {kRows, kRows, 2}, {2, 0, 1}};
+  const auto walk = hirgen::walk_over<4>({&out_view, &table_view, &ids_view, &ids_view}, 0, "test");
+  const kernels::GatherKernel<int64_t, 1, int64_t> gather{
+      out.get(), table.get(), ids.get(), nullptr, kRows, 2, walk};
+  const Sparse<float> blocks(2 * kLong), rows(kLong);
+  const float numbers[2] = {3, 1};
+  const reference::RowElement element{rows.get(), blocks.get(), {numbers, nullptr, 4, 2, kInner}};
+  for (const int64_t i : long_numbers(19)) {
+    const int64_t row = kRows - 1 - i / 2;
+    ids[i / 2] = row;
+    expect_element(name_of("gather", i), table[Wide{row} * 2 + i % 2], out[i], 3.0F,
+                   [&] { gather(i); });
+    const Wide from = i / kInner / 2 * 4 + (i / kInner % 2 == 0 ? 3 : 1);
+    expect_element(name_of("row of a block", i), blocks[from * kInner + i % kInner], rows[i], 3.0F,
+                   [&] { element(i); });
+  }
+}
+
 /// Folding and FoldingAlong, by FoldAlone: few slices of many results, and many slices. fold_kernel
 /// has the same fold, from first_of_block() on.
 void test_folds() {
@@ -325,6 +348,6 @@ void test_row_copies() {
 
 int main() {
   return run("extents of the runtime's kernels",
-             {test_walks, test_elementwise, test_folds, test_placements, test_reference,
-              test_bounds, test_matmul, test_threads, test_row_copies});
+             {test_walks, test_elementwise, test_gathers, test_folds, test_placements,
+              test_reference, test_bounds, test_matmul, test_threads, test_row_copies});
 }
