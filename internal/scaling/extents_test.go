@@ -22,7 +22,7 @@ import (
 // which FN stands for each name.
 var longSpecs = []struct{ names, tensors, ops string }{
 	{"set neg exp relu gelu silu log sin cos sqrt rsqrt tanh reciprocal gelu_tanh relu_grad gelu_grad silu_grad gelu_tanh_grad sigmoid " +
-		"softplus abs sign round", "X: [L, 3]", "Y = FN(X)"},
+		"softplus abs sign round ceil_pow2", "X: [L, 3]", "Y = FN(X)"},
 	{"scale shift", "X: [L, 3]", "Y = FN(X, by=0.5)"},
 	{"add sub mul div max min ge gt eq keep drop masked", "X: [L, 3], Z: [L, 3]", "Y = FN(X, Z)"},
 	{"add mul", "X: [L, 3], Z: [3]", "Y = FN(X, Z)"},
@@ -59,7 +59,7 @@ var longSpecs = []struct{ names, tensors, ops string }{
 		"dtype: fp32}", "A, B, C = FN(G, Q, K, V, O, E)"},
 	{"attention_grad", "G: [1, 1, L, 8], Q: [1, 1, L, 8], K: [1, 1, L, 8], V: [1, 1, L, 8], O: [1, 1, L, 8], E: {axes: [1, 1, L], " +
 		"dtype: fp32}", "A, B, C = FN(G, Q, K, V, O, E)"},
-	{"softmax log_softmax normalize mean", "X: [L, 8]", "Y = FN(X, axis=1)"},
+	{"softmax log_softmax normalize mean argmax", "X: [L, 8]", "Y = FN(X, axis=1)"},
 	{"softmax log_softmax normalize mean", "X: [8, L]", "Y = FN(X, axis=1)"},
 	{"softmax_grad log_softmax_grad normalize_grad", "G: [L, 8], X: [L, 8]", "Y = FN(G, X, axis=1)"},
 	{"layer_norm", "X: [L, 8], g: [8], b: [8]", "Y = FN(X, g, b)"},
@@ -68,6 +68,10 @@ var longSpecs = []struct{ names, tensors, ops string }{
 	{"rms_norm_grad", "G: [L, 8], X: [L, 8], g: [8]", "A, B = FN(G, X, g)"},
 	{"rope rope_grad", "X: [L, 1, 4, 8]", "Y = FN(X)"},
 	{"rope rope_grad", "X: [1, 1, L, 8]", "Y = FN(X)"},
+	{"gather", "X: [8, 3], i: {axes: [L], dtype: int64}", "Y = FN(X, i)"},
+	{"gather_at", "X: [2, 8, 3], i: {axes: [L], dtype: int64}, f: {axes: [2], dtype: fp32}", "Y = FN(X, i, f)"},
+	{"quantize", "X: [L, 8]", "Y, S = FN(X, dtype=fp8_e4m3)"},
+	{"dequantize", "X: {axes: [L, 8], dtype: fp8_e4m3}, S: {axes: [L], dtype: fp32}", "Y = FN(X, S)"},
 	{"where", "c: [L, 3], X: [L, 3], Z: [L, 3]", "Y = FN(c, X, Z)"},
 	{"neg", "X: [Stream(L), 3], Y: [Stream(L), 3]", "Y = FN(X)"},
 }
