@@ -63,13 +63,7 @@ func (n Numbers) evaluate(op *model.Op, in []*Array) *Array {
 	shape := domain.Shape(op.Out.Axes)
 	switch op.Kind {
 	case model.OpSet, model.OpCast, model.OpReshape, model.OpBroadcast:
-		out := &Array{Shape: shape, Data: slices.Clone(in[0].Data)}
-		if largest := op.Out.DType.Row().Largest; op.Kind == model.OpCast && op.Out.DType.Saturates() {
-			for i, v := range out.Data {
-				out.Data[i] = min(max(v, -largest), largest)
-			}
-		}
-		return out
+		return &Array{Shape: shape, Data: slices.Clone(in[0].Data)}
 	case model.OpSlice:
 		return gather(in[0], shape, strides(in[0].Shape), op.Start.Size*strides(in[0].Shape)[op.Axis])
 	case model.OpConcat:

@@ -16,7 +16,7 @@ type Numbers struct {
 	Round func(*Array, domain.DType)
 }
 
-// singles accumulate in fp32 and round each result. doubles do neither.
+// singles accumulate in fp32 and round each result. doubles do neither, but a result of 8 bits saturates.
 var (
 	singles = Numbers{domain.Singles, addProducts[float32], domain.Attention.Run, picks, (*Array).Round}
 	doubles = Numbers{
@@ -25,9 +25,20 @@ var (
 			Binary:  domain.BinaryFn,
 			Dropout: func(d domain.Dropout) func([]float64) float64 { return d.Of },
 		},
-		addProducts[float64], domain.Attention.Run, picks, func(*Array, domain.DType) {},
+		addProducts[float64], domain.Attention.Run, picks, saturate,
 	}
 )
+
+// saturate limits elements to the range of a type of 8 bits.
+func saturate(a *Array, dtype domain.DType) {
+	if !dtype.Saturates() {
+		return
+	}
+	largest := dtype.Row().Largest
+	for i, v := range a.Data {
+		a.Data[i] = min(max(v, -largest), largest)
+	}
+}
 
 func addProducts[N float32 | float64](sums []float64, v float64, row []float64) {
 	for c, w := range row {
