@@ -8,7 +8,7 @@ import (
 )
 
 // headSections adds the name of a communication to the note of the first statement of each of its sections: "reduce-scatter of P
-// over x, into C". A section is a run of statements of a list that do nothing else; in a branch, its first statement has the note. A
+// over x, into C". A section is a run of statements of a list that only communicate; in a branch, its first statement has the note. A
 // section of waits for events has no such note: the labels say what it waits for.
 func headSections(list []calls.Stmt) {
 	said := ""

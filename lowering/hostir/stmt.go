@@ -151,7 +151,7 @@ type (
 		Axis int `text:"axis"`
 	}
 	// Gather takes from Table the rows whose numbers are in IDs, and zeros for numbers without a row. Rows are the elements of an axis
-	// of Table, in place of which Out has the axes of IDs. It is the first axis, or the one behind the axes of First. These count
+	// of Table, in place of which Out has the axes of IDs. It is the first axis, or the next one after the axes of First. These count
 	// blocks of rows; First has the number of the first row of each block, in fp32.
 	Gather struct {
 		Info

@@ -21,8 +21,10 @@ func TestAutoFarFromMeasurements(t *testing.T) {
 		t.Fatalf("the nearest measurement is %v, which was another one", m)
 	}
 	program := lowerAt(t, autoSpec(t, "ag_matmul_p2p", "auto"), few)
-	isCut := program.Choices.Get(schedule.Preset) != schedule.Eager && program.Choices.Of("", schedule.Block) != "4" &&
-		!strings.Contains(program.Auto.Basis, "derived placements")
+	isCut := hostir.Any(program.Body, func(s hostir.Stmt) bool {
+		loop, loops := s.(*hostir.For)
+		return loops && hostir.Any(loop.Body, hostir.IsGEMM)
+	})
 	if want := "ag_matmul 512 x 8192 x 8192, bf16, 4 ranks: predicted "; !strings.HasPrefix(program.Auto.Basis, want) || isCut {
 		t.Errorf("choices %v by %q", program.Choices, program.Auto.Basis)
 	}

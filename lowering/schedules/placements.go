@@ -53,7 +53,7 @@ type Form struct {
 
 const (
 	derivedPlacements = "derived placements"
-	wholeTensors      = "no Stream axes"
+	noStreamAxes      = "no Stream axes"
 )
 
 // has reports whether a candidate has a form with this name.
@@ -68,7 +68,7 @@ func formsOf(p *hostir.Program, m *cost.Machine) (forms []*Form, err error) {
 			return nil, err
 		}
 		shard.MakeSerial(open)
-		forms = append(forms, &Form{wholeTensors, open})
+		forms = append(forms, &Form{noStreamAxes, open})
 	}
 	other, err := placed(open, m)
 	if other == nil || err != nil {

@@ -16,9 +16,15 @@ func (t DType) Round(v float64) float64 {
 	case row.Largest == 0:
 		return single
 	case t.Saturates():
-		single = max(-row.Largest, min(single, row.Largest))
+		single = t.Saturate(single)
 	}
 	return roundTo(single, row.Digits, row.Least, row.Largest)
+}
+
+// Saturate limits a number to the range of a type that saturates. NaN stays NaN.
+func (t DType) Saturate(v float64) float64 {
+	largest := t.Row().Largest
+	return max(-largest, min(v, largest))
 }
 
 // roundTo rounds to a binary format with the given bits after the point, least

@@ -139,7 +139,7 @@ type kept int
 
 const (
 	none  kept = iota
-	exact      // of a cast to 16 bits: those whose operand has no error
+	exact      // of a cast to fewer than 32 bits: those whose operand has no error
 	all        // those that are elements of operands, or small integers
 )
 

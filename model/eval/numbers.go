@@ -34,9 +34,8 @@ func saturate(a *Array, dtype domain.DType) {
 	if !dtype.Saturates() {
 		return
 	}
-	largest := dtype.Row().Largest
 	for i, v := range a.Data {
-		a.Data[i] = min(max(v, -largest), largest)
+		a.Data[i] = dtype.Saturate(v)
 	}
 }
 

@@ -168,8 +168,8 @@ func (v *verifier) addends(s hostir.Stmt) {
 	}
 }
 
-// dtypes checks that a statement keeps the element type. A Cast and a Fused may change it, and v.attention and v.gather check the
-// types of theirs. GEMMs
+// dtypes checks that a statement keeps the element type. A Cast and a Fused may change it, and v.attention and v.gather check their own.
+// GEMMs
 // and reductions may return fp32, in which they accumulate. A bias has the result's type.
 func (v *verifier) dtypes(s hostir.Stmt) {
 	out := hostir.Result(s)
