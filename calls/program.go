@@ -121,10 +121,11 @@ type (
 		RowB                      expr.Expr // elements between rows of B in memory; nil: dense
 		AlignA, AlignB, AlignC    int64     // bytes to which all pointers are aligned, if less than the rows are; otherwise 0
 		TransposeA, TransposeB    bool
-		Bias, Addend, Fp32Result  bool
+		Bias, Addend              bool
 		PackA, PackB, PackC       bool   // the call copies the operand to, or from, aligned rows in its workspace
 		Then                      string // applied to C before rounding; empty: nothing
 		Type                      domain.DType
+		TypeB, TypeC              domain.DType // of B, and of C and what is added; empty: Type
 		Label                     string
 	}
 	// Attention is one attention, or the gradient of one, with its plan. Query row 0 has the position of key row Start. With a Mesh,

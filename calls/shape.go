@@ -1,6 +1,7 @@
 package calls
 
 import (
+	"cmp"
 	"reflect"
 
 	"github.com/hirgen/hirgen/internal/base/expr"
@@ -9,12 +10,7 @@ import (
 )
 
 // Result returns the element type of a GEMM's result and addend.
-func (d *Shape) Result() domain.DType {
-	if d.Fp32Result {
-		return domain.FP32
-	}
-	return d.Type
-}
+func (d *Shape) Result() domain.DType { return cmp.Or(d.TypeC, d.Type) }
 
 // Alike reports whether two GEMMs are equal except for Name, Like, Plan and Label.
 func (d *Shape) Alike(other *Shape) bool {

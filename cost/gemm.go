@@ -108,7 +108,7 @@ func (m *Machine) copiesOf(bytes int64) float64 {
 
 // bytes returns the least bytes that a GEMM reads and writes.
 func (p GEMMSize) bytes() int64 {
-	return p.DType.Size()*p.Batch*(p.M*p.K+p.K*p.N+p.M*p.N) + p.Extra
+	return p.Batch*(p.DType.Size()*(p.M*p.K+p.K*p.N)+p.Result.Size()*p.M*p.N) + p.Extra
 }
 
 func ceil(a, b int64) int64 { return (a + b - 1) / b }

@@ -117,13 +117,22 @@ type Beside struct {
 	NCCL float64 `json:"nccl"` // a collective, besides the SMs that it takes
 }
 
-// gemmRate returns the rate of an element type. A type of at most 16 bits without a rate has the rate of bf16.
+// gemmRate returns the rate of an element type. A type of at most 16 bits without a rate has the rate of bf16, and one of 8 bits
+// shortRate times that rate.
 func (m *Machine) gemmRate(t domain.DType) GEMMRate {
-	if rate, ok := m.GEMM[t]; ok || t.Size() > 2 {
+	rate, ok := m.GEMM[t]
+	switch {
+	case ok || t.Size() > 2:
 		return rate
+	case t.Saturates():
+		rate = m.gemmRate(domain.BF16)
+		return GEMMRate{shortRate * rate.Sustained, shortRate * rate.Peak}
 	}
 	return m.GEMM[domain.BF16]
 }
+
+// shortRate is how many times as fast as bf16 GEMMs of numbers of 8 bits are: 1.6 to 1.9 times on an H200.
+const shortRate = 1.75
 
 // mistake returns the first field with an invalid value, and why it is invalid; "" if there is none.
 func (m *Machine) mistake() (field, why string) {

@@ -36,8 +36,7 @@ func shapeOf(d *calls.Shape) string {
 	for _, flag := range []struct {
 		name string
 		set  bool
-	}{{"transpose_a", d.TransposeA}, {"transpose_b", d.TransposeB}, {"bias", d.Bias}, {"addend", d.Addend}, {"fp32_result", d.Fp32Result},
-		{"pack_a", d.PackA}, {"pack_b", d.PackB}, {"pack_c", d.PackC},
+	}{{"transpose_a", d.TransposeA}, {"transpose_b", d.TransposeB}, {"bias", d.Bias}, {"addend", d.Addend}, {"pack_a", d.PackA}, {"pack_b", d.PackB}, {"pack_c", d.PackC},
 	} {
 		if flag.set {
 			fields = append(fields, "."+flag.name+" = true")
@@ -46,7 +45,15 @@ func shapeOf(d *calls.Shape) string {
 	if d.Then != "" {
 		fields = append(fields, ".epilogue = hirgen::Epilogue::"+domain.Enumerator(d.Then))
 	}
-	return braces(append(fields, ".dtype = "+dtype(d.Type))...)
+	for _, of := range []struct {
+		name string
+		is   domain.DType
+	}{{"", d.Type}, {"_b", d.TypeB}, {"_c", d.TypeC}} {
+		if of.is != "" {
+			fields = append(fields, ".dtype"+of.name+" = "+dtype(of.is))
+		}
+	}
+	return braces(fields...)
 }
 
 // align returns the alignment of an operand for its plan, or nil if it is not known.

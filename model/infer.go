@@ -153,7 +153,7 @@ func demoteRepeated(axes []domain.Axis) []domain.Axis {
 // accumulate.
 func (in *inference) checkDType() bool {
 	have, want := in.out.DType, in.dtype
-	accumulates := in.rule.kind == OpMatmul || in.rule.kind == OpLinear || in.rule.kind == OpReduce
+	accumulates := in.multiplies() || in.rule.kind == OpReduce
 	if have == want || accumulates && have == domain.FP32 {
 		return true
 	}

@@ -65,11 +65,15 @@ func inferCast(in *inference) bool {
 	return in.dtype != ""
 }
 
-// computesInFloats refuses integers and types of 8 bits in operations that do more than move or cast their operands.
+// multiplies reports whether the operation is a GEMM.
+func (in *inference) multiplies() bool { return in.rule.kind == OpMatmul || in.rule.kind == OpLinear }
+
+// computesInFloats refuses integers in operations that do more than move or cast their operands, and types of 8 bits in all of these
+// but GEMMs.
 func (in *inference) computesInFloats() bool {
 	for i, t := range in.op.In {
 		if t.DType.Computes() || in.rule.kind == OpCast || in.rule.kind == OpPositions || in.rule.kind == OpDropout && i == 1 ||
-			in.rule.kind == OpGather || in.rule.kind.Moves() {
+			in.rule.kind == OpGather || in.rule.kind.Moves() || in.multiplies() && i < 2 && t.DType.Saturates() {
 			continue
 		}
 		kind, other := "integers", domain.FP32
@@ -128,7 +132,7 @@ func (in *inference) stretch(a, b []domain.Axis) ([]domain.Axis, bool) {
 				slices.Reverse(extents[:])
 			}
 			x, y, paired := in.op.In[0], in.op.In[1], "axes are"
-			if in.rule.kind == OpMatmul || in.rule.kind == OpLinear {
+			if in.multiplies() {
 				paired = "axes before the rows and columns are"
 			}
 			in.fail(diag.ShapeMismatch, "%s pairs axis %d of %s, %s, with axis %d of %s, %s: their extents differ",

@@ -37,10 +37,18 @@ func inferLinear(in *inference) bool {
 // product derives [..., m, k] x [k, n], where all leading axes of a are rows, and
 // [batch..., m, k] x [batch..., k, n].
 func (in *inference) product(a, b []domain.Axis) bool {
-	if !in.sameDTypes() {
+	x, y := in.op.In[0], in.op.In[1]
+	if x.DType.Saturates() && y.DType.Saturates() {
+		in.dtype = in.a.dtype
+		if in.out != nil && in.out.DType.Computes() {
+			in.dtype = in.out.DType
+		}
+		if !in.biasOf8Bits() {
+			return false
+		}
+	} else if !in.sameDTypes() {
 		return false
 	}
-	x, y := in.op.In[0], in.op.In[1]
 	for i, axes := range [][]domain.Axis{a, b} {
 		if len(axes) < 2 {
 			in.a.list.Add(in.src.args[i].pos, diag.BadAxisCount, "%s has %d axis; %s needs at least 2", in.op.In[i].Name, len(axes), in.src.fn.value)
@@ -67,6 +75,17 @@ func (in *inference) product(a, b []domain.Axis) bool {
 	in.axes = slices.Concat(rows, b[n-1:])
 	in.reduced = reducedAxis{extent: k, at: len(in.axes), exists: true}
 	return true
+}
+
+// biasOf8Bits checks the bias of a product of numbers of 8 bits.
+func (in *inference) biasOf8Bits() bool {
+	if len(in.op.In) < 3 || in.dtype.Size() == 2 && in.op.In[2].DType == in.dtype {
+		return true
+	}
+	in.a.list.Add(in.src.args[2].pos, diag.DTypeMismatch, "%s of numbers of 8 bits adds a bias to results of 16 bits, of its type; %s is %s, and the result %s",
+		in.src.fn.value, in.op.In[2].Name, in.op.In[2].DType, in.dtype).
+		WithHint("leave out the bias, and add it to the result with add(%s, %s)", in.src.out.value, in.op.In[2].Name)
+	return false
 }
 
 // hintOfProduct explains how a GEMM reads its second operand, and names the other GEMM operation if that would fit.

@@ -27,13 +27,13 @@ var headers = map[string]string{
 /// bits after the point, name in safetensors files, types for cuBLASLt, cuDNN and tensor cores,
 /// exponent of the smallest normal number)
 #define HG_NUMBER_TYPES(row)
-{{- range .Types}}{{if .CUDA}} \
+{{- range .Types}}{{if .Name.Computes}} \
   row({{enumerator (print .Name)}}, {{.Name}}, {{.Cpp}}, {{.ABI}}, {{.Bytes}}, {{.Digits}}, {{.Stored}}, {{.CUDA}}, {{.CuDNN}}, {{.PTX}}, {{or .Least -126}}){{end}}{{end}}
 
-/// Numbers of 8 bits. Operations only move and convert them.
+/// Numbers of 8 bits. Operations move and convert them, and GEMMs multiply them.
 #define HG_SHORT_TYPES(row)
 {{- range .Types}}{{if .Name.Saturates}} \
-  row({{enumerator (print .Name)}}, {{.Name}}, {{.Cpp}}, {{.ABI}}, {{.Bytes}}, {{.Digits}}, {{.Stored}}, , , , {{.Least}}){{end}}{{end}}
+  row({{enumerator (print .Name)}}, {{.Name}}, {{.Cpp}}, {{.ABI}}, {{.Bytes}}, {{.Digits}}, {{.Stored}}, {{.CUDA}}, , , {{.Least}}){{end}}{{end}}
 
 /// Integers. No operation computes in them.
 #define HG_INTEGER_TYPES(row)

@@ -1,6 +1,7 @@
 package effects
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/hirgen/hirgen/calls"
@@ -14,9 +15,9 @@ import (
 // such setting for the bias, and its documentation promises nothing. Some algorithms read 16 bytes of the bias at once.
 func (t *Table) gemm(s *calls.Gemm, d *calls.Shape) []Operand {
 	list := []Operand{
-		{Number: Out, At: s.Out, Write: true, Type: d.Result(), Declared: &d.AlignC, Alike: !d.Fp32Result},
+		{Number: Out, At: s.Out, Write: true, Type: d.Result(), Declared: &d.AlignC, Alike: d.Result() == d.Type},
 		{Number: A, At: s.A, Type: d.Type, Declared: &d.AlignA},
-		{Number: B, At: s.B, Type: d.Type, Declared: &d.AlignB},
+		{Number: B, At: s.B, Type: cmp.Or(d.TypeB, d.Type), Declared: &d.AlignB},
 	}
 	list[Out].matrices(d.Batch, d.StrideC, d.M, d.N, nil, false)
 	list[A].matrices(d.Batch, d.StrideA, d.M, d.K, nil, d.TransposeA)

@@ -15,7 +15,7 @@ type gemm struct {
 	strideA, strideB, strideC extents.Quantity
 	rowB                      extents.Quantity // elements between rows of B in memory; 0: dense
 	transposeA, transposeB    bool
-	bias, addend, fp32Result  bool
+	bias, addend              bool
 	then                      string
 	calls                     []leadingAxis // axes along which each index is a separate call, outermost first
 }
@@ -66,7 +66,10 @@ func (b *builder) multiply(s hostir.Stmt, buffers []*buffer, columnsFirst bool, 
 		refuse(b.notContiguous(s, misfit.tensor, "a matmul"))
 	}
 	p.transposeB, p.bias, p.addend = p.transposeB != columnsFirst, bias != nil, addend != nil
-	p.fp32Result, p.then = out.typ != x.typ, hostir.Epilogue(s)
+	p.then = hostir.Epilogue(s)
+	if p.n.IsOne() && y.typ.Saturates() { // one column is also one row
+		p.transposeB, p.rowB = true, extents.Quantity{}
+	}
 	b.gemmFits(s, p)
 	call := b.gemm(s, p, out, x, y)
 	if bias != nil {
@@ -102,9 +105,13 @@ func long(dims []dim) []dim {
 
 // gemm declares the plan and makes the call.
 func (b *builder) gemm(s hostir.Stmt, p gemm, out, x, y *buffer) *calls.Gemm {
-	if x.typ != y.typ || out.typ != x.typ && out.typ != domain.FP32 {
+	short := x.typ.Saturates() && y.typ.Saturates() && out.typ.Computes()
+	if !short && (x.typ != y.typ || out.typ != x.typ && out.typ != domain.FP32) {
 		refuse(errorAt(s.Meta().Pos, "the operands of a matmul have one type, and so has its result unless it is fp32; cast %s",
 			hostir.Called(b.program, s, out.tensor)))
+	}
+	if short && (p.transposeA || !p.transposeB || p.k.Size%hostir.ShortRow != 0) {
+		refuse(internalError(s, "operands of 8 bits are not stored along the summed axis"))
 	}
 	on := b.current
 	name, more := out.root.Name, ""
@@ -116,7 +123,13 @@ func (b *builder) gemm(s hostir.Stmt, p gemm, out, x, y *buffer) *calls.Gemm {
 	}
 	info := b.computed(s, more)
 	shape := p.shape()
-	shape.Name, shape.Plan, shape.Type, shape.Label = b.names.Constant(name+"_shape"), b.names.Member(name+"_plan"), x.typ, info.Label
+	shape.Name, shape.Plan, shape.Label = b.names.Constant(name+"_shape"), b.names.Member(name+"_plan"), info.Label
+	if shape.Type = x.typ; y.typ != x.typ {
+		shape.TypeB = y.typ
+	}
+	if out.typ != x.typ {
+		shape.TypeC = out.typ
+	}
 	b.out.Shapes = append(b.out.Shapes, shape)
 	b.accountGemm(p)
 	return &calls.Gemm{
@@ -128,7 +141,7 @@ func (b *builder) gemm(s hostir.Stmt, p gemm, out, x, y *buffer) *calls.Gemm {
 func (p gemm) shape() *calls.Shape {
 	d := &calls.Shape{
 		M: p.m.Expr, N: p.n.Expr, K: p.k.Expr, TransposeA: p.transposeA, TransposeB: p.transposeB, Bias: p.bias, Addend: p.addend,
-		Fp32Result: p.fp32Result, Then: p.then,
+		Then: p.then,
 	}
 	if !p.batch.IsOne() {
 		d.Batch, d.StrideA, d.StrideB, d.StrideC = p.batch.Expr, p.strideA.Expr, p.strideB.Expr, p.strideC.Expr

@@ -47,6 +47,16 @@ func SecondOperand(s Stmt) (t *Tensor, columns int) {
 	}
 }
 
+// ShortRow divides the summed extent of a GEMM of numbers of 8 bits: cuBLASLt has no other ones.
+const ShortRow = 16
+
+// SummedAxes returns the axes of a GEMM's operands that it sums over.
+func SummedAxes(s Stmt) (first, second int) {
+	t, columns := SecondOperand(s)
+	of, live := Live(Uses(s)[0]), Live(t)
+	return of[len(of)-1], live[len(live)-3+columns]
+}
+
 // ColumnAxis returns the axis of a GEMM's second operand that becomes the last axis of the result.
 func ColumnAxis(s Stmt) int {
 	t, columns := SecondOperand(s)

@@ -8,8 +8,8 @@ import (
 // DType is an element type.
 type DType string
 
-// The element types. GEMMs of 16-bit types accumulate in fp32. Integers are only seeds, positions, numbers of rows and masks, and
-// types of 8 bits are only moved and converted: operations do not compute in them.
+// The element types. GEMMs of types of 8 and 16 bits accumulate in fp32. Integers are only seeds, positions, numbers of rows and
+// masks. Numbers of 8 bits are only moved, converted and multiplied in GEMMs.
 const (
 	FP32    DType = "fp32"
 	FP16    DType = "fp16"
@@ -27,7 +27,7 @@ type ElementType struct {
 	Cpp    string
 	Header string   // of CUDA, which declares Cpp; empty for types that every language has
 	NCCL   string   // of the same size, for types that NCCL only moves
-	CUDA   string   // for cuBLASLt; empty for types in which operations do not compute
+	CUDA   string   // for cuBLASLt; empty for integers
 	CuDNN  string   // in cuDNN
 	PTX    string   // in products of tensor cores
 	Stored string   // in safetensors files
@@ -50,9 +50,10 @@ var ElementTypes = []ElementType{
 	{FP16, "__half", "cuda_fp16.h", "ncclFloat16", "CUDA_R_16F", "HALF", "f16", "F16", "float16", []string{"half", "f16"}, 1, 2, 10,
 		-14, 65504},
 	{FP32, "float", "", "ncclFloat32", "CUDA_R_32F", "FLOAT", "f32", "F32", "float32", []string{"float", "f32"}, 0, 4, 23, 0, 0},
-	{FP8E4M3, "__nv_fp8_e4m3", "cuda_fp8.h", "ncclUint8", "", "", "", "F8_E4M3", "float8_e4m3fn", []string{"fp8", "float8", "e4m3"}, 5, 1,
-		3, -6, 448},
-	{FP8E5M2, "__nv_fp8_e5m2", "cuda_fp8.h", "ncclUint8", "", "", "", "F8_E5M2", "float8_e5m2", []string{"e5m2"}, 6, 1, 2, -14, 57344},
+	{FP8E4M3, "__nv_fp8_e4m3", "cuda_fp8.h", "ncclUint8", "CUDA_R_8F_E4M3", "", "", "F8_E4M3", "float8_e4m3fn",
+		[]string{"fp8", "float8", "e4m3"}, 5, 1, 3, -6, 448},
+	{FP8E5M2, "__nv_fp8_e5m2", "cuda_fp8.h", "ncclUint8", "CUDA_R_8F_E5M2", "", "", "F8_E5M2", "float8_e5m2",
+		[]string{"e5m2"}, 6, 1, 2, -14, 57344},
 	{Int32, "int32_t", "", "ncclInt32", "", "", "", "I32", "int32", []string{"int", "i32"}, 3, 4, 23, 0, 0},
 	{Int64, "int64_t", "", "ncclInt64", "", "", "", "I64", "int64", []string{"long", "i64"}, 4, 8, 23, 0, 0},
 }
@@ -68,7 +69,7 @@ var Lacking string
 
 func init() {
 	for _, t := range ElementTypes {
-		if AllDTypes = append(AllDTypes, t.Name); t.CUDA != "" {
+		if AllDTypes = append(AllDTypes, t.Name); t.Name.Computes() {
 			DTypes = append(DTypes, t.Name)
 		}
 		if t.Header != "" {
@@ -98,11 +99,12 @@ func (t DType) Row() *ElementType {
 // Size is the size of one element in bytes.
 func (t DType) Size() int64 { return t.Row().Bytes }
 
-// Computes reports whether operations compute in a type. They only move and cast integers and numbers of 8 bits.
-func (t DType) Computes() bool { return t.Row().CUDA != "" }
+// Computes reports whether all operations compute in a type. Integers and numbers of 8 bits are moved and cast, and GEMMs multiply
+// the latter.
+func (t DType) Computes() bool { return !t.IsInteger() && !t.Saturates() }
 
 // IsInteger reports whether a type is an integer type.
-func (t DType) IsInteger() bool { return !t.Computes() && !t.Saturates() }
+func (t DType) IsInteger() bool { return t.Row().CUDA == "" }
 
 // Saturates reports whether a number beyond the largest one becomes the largest one, and not an infinity.
 func (t DType) Saturates() bool { return t.Row().Bytes == 1 }

@@ -43,7 +43,7 @@ const (
 // Slowdown returns the factor by which unaligned rows slow down a GEMM. It is 1 if all rows are aligned.
 func (g GEMM) Slowdown(p Packs) float64 {
 	if g.Element != 2 {
-		return 1 // fp32 has no fast loads to lose
+		return 1 // fp32 has no fast loads to lose, and numbers of 8 bits have no others
 	}
 	least := int64(aligned)
 	for _, operand := range []struct {
@@ -114,7 +114,10 @@ func (g GEMM) Bytes(p Packs) int64 {
 func (g GEMM) Choose() Packs {
 	p := Packs{A: g.AlignA < aligned, C: g.alignedC() < aligned}
 	p.B = g.AlignB < aligned || p.C
-	if g.Element != 2 || !p.Any() {
+	switch {
+	case g.Element == 1:
+		return p // cuBLASLt has no GEMM of unaligned numbers of 8 bits
+	case g.Element != 2 || !p.Any():
 		return Packs{}
 	}
 	before, after := g.Copied(p)

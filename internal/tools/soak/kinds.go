@@ -35,6 +35,7 @@ var specKinds = []specKind{
 	{"several moves between ranks in a loop, with a lead", 0.03, (*generator).twoMoves, leadsInLoops},
 	{"a kernel exchanges rows", 0.04, (*generator).exchangedRows, exchangesRows},
 	{"collectives are one group", 0.03, (*generator).collectives, groupsCollectives},
+	{"a GEMM multiplies numbers of 8 bits", 0.04, (*generator).shortProduct, multipliesShort},
 	{"an output has elements that are NaN", 0.13, (*generator).notNumbers, outputs(math.IsNaN)},
 	{"an output has infinite elements", 0.13, (*generator).infinities, outputs(func(v float64) bool { return math.IsInf(v, 0) })},
 }
@@ -126,6 +127,11 @@ func isOdd(t *model.Tensor, axis int, index int64) bool {
 		index *= a.LocalSize()
 	}
 	return index%2 != 0
+}
+
+// multipliesShort reports whether a GEMM has operands of 8 bits.
+func multipliesShort(_ *model.Pipeline, p *hostir.Program) bool {
+	return anyStmt(p, func(s hostir.Stmt) bool { return hostir.IsGEMM(s) && hostir.Uses(s)[0].DType.Saturates() })
 }
 
 // hasUnevenExtents reports whether a matmul, a kernel or a reduction works along an axis of more than 8 elements that

@@ -31,9 +31,14 @@ func (g *generator) product(fn string) bool {
 		b = slices.Concat(batch, []int64{n, k})
 	}
 	weight := g.operand(a, b)
+	like := a
+	if g.chance(0.1) {
+		like, a, weight = a.as(g.spec.DType), g.short(a), g.short(weight)
+		defer g.forget()
+	}
 	op := on(fn, a, weight)
-	if fn == "linear" && g.chance(0.5) {
-		op.read(g.inputLike(b[:len(b)-1], a))
+	if fn == "linear" && g.chance(0.5) && (a.dtype.Computes() || like.dtype.Size() == 2) {
+		op.read(g.inputLike(b[:len(b)-1], like))
 	}
 	last := weight.axes[len(b)-1]
 	if fn == "linear" {
@@ -50,7 +55,7 @@ func (g *generator) product(fn string) bool {
 		g.drop(op)
 		return false
 	}
-	out := g.addWide(op, g.sound(axes), a)
+	out := g.addWide(op, g.sound(axes), like)
 	g.listReduced(out, reduced(domain.Extent{Size: k}), len(axes))
 	if g.chance(0.2) {
 		g.add(on(pick(g, domain.FunctionNames(func(f domain.Function) bool { return f.Epilogue != "" })...), out),
@@ -58,6 +63,22 @@ func (g *generator) product(fn string) bool {
 
 	}
 	return true
+}
+
+// short casts a tensor to 8 bits.
+func (g *generator) short(v *value) *value {
+	to := pick(g, domain.FP8E4M3, domain.FP8E4M3, domain.FP8E5M2)
+	return g.add(on("cast", v).with(word("dtype", string(to))), v.axes, v.as(to))
+}
+
+// shortProduct multiplies inputs of 8 bits as cuBLASLt can, and reads the result.
+func (g *generator) shortProduct() {
+	m, k := g.mesh(), pick[int64](g, 16, 32, 48)
+	x := g.inputOf([]int64{pick[int64](g, 2, 4, 6, 8), k}, domain.FP8E4M3, m)
+	w := g.inputOf([]int64{pick[int64](g, 3, 4, 8, 16), k}, pick(g, domain.FP8E4M3, domain.FP8E5M2), m)
+	out := g.addWide(on("linear", x, w), []domain.Axis{x.axes[0], serialAxis(w.axes[0].Size)}, x.as(g.spec.DType))
+	g.forget()
+	g.focused(out, 1+g.IntN(2), (*generator).binary, (*generator).unary, (*generator).set, (*generator).reduce)
 }
 
 // drop removes inputs that were made for an operation that was not added.

@@ -177,6 +177,10 @@ func (v *verifier) dtypes(s hostir.Stmt) {
 		return
 	}
 	accumulates := false
+	if product := hostir.IsGEMM(s) && out.DType.Computes(); product && hostir.Uses(s)[0].DType.Saturates() {
+		v.operandsOf8Bits(s, out)
+		return
+	}
 	switch s.(type) {
 	case *hostir.Cast, *hostir.Fused, *hostir.Attention, *hostir.Gather:
 		return
@@ -186,6 +190,15 @@ func (v *verifier) dtypes(s hostir.Stmt) {
 	for _, t := range hostir.Uses(s) {
 		if linear, ok := s.(*hostir.Linear); t.DType != out.DType && (!accumulates || ok && t == linear.Bias) {
 			v.breach(s, "shape", "%s takes %s %s to %s %s: that is a Cast", hostir.Op(s), t.DType, t.Name, out.DType, out.Name)
+		}
+	}
+}
+
+// operandsOf8Bits checks that both operands of a GEMM have numbers of 8 bits, and that what it adds has the result's type.
+func (v *verifier) operandsOf8Bits(s hostir.Stmt, out *hostir.Tensor) {
+	for i, t := range hostir.Uses(s) {
+		if i == 1 && !t.DType.Saturates() || i > 1 && t.DType != out.DType {
+			v.breach(s, "shape", "%s multiplies numbers of 8 bits, and %s is %s", hostir.Op(s), t.Name, t.DType)
 		}
 	}
 }

@@ -38,14 +38,19 @@ struct MatmulShape {
   bool transpose_b = false;  ///< B is stored [n, k], like the weight of `linear`
   bool bias = false;         ///< adds bias[n], in the output's type, to every row
   bool addend = false;       ///< adds a matrix in the output's type
-  bool fp32_result = false;  ///< the output is fp32, and so are bias and addend
   bool pack_a = false;  ///< first copies A to aligned rows in the workspace; see MatmulPlan::run
   bool pack_b = false;  ///< the same for B
   bool pack_c = false;  ///< computes C in aligned rows there, then copies it out; needs B packed
   Epilogue epilogue = Epilogue::kNone;
-  DType dtype = DType::kBf16;  ///< of A and B; also of the output, unless fp32_result
+  DType dtype = DType::kBf16;  ///< of A
+  /// Of B, if it is another type: then one of both is kFp8E4m3, and the other kFp8E5m2.
+  std::optional<DType> dtype_b = std::nullopt;
+  /// Of the output, bias and addend, if it is another type: kFp32, or after operands of 8 bits any
+  /// type. With these, an fp32 output has no bias.
+  std::optional<DType> dtype_c = std::nullopt;
 
-  DType result() const { return fp32_result ? DType::kFp32 : dtype; }
+  DType type_b() const { return dtype_b.value_or(dtype); }
+  DType result() const { return dtype_c.value_or(dtype); }
   bool packs() const { return pack_a || pack_b || pack_c; }
 };
 

@@ -71,6 +71,7 @@ class DeviceReference final : public Reference {
   struct Tensor {
     Shape shape;
     std::shared_ptr<float> data;       ///< shared by set() and reshape(), which do not copy
+    bool narrow = false;               ///< numbers of 8 bits
     std::optional<int64_t> seed = {};  ///< an uploaded int64; fp32 would keep only 24 bits
     // For bounds. Null: the elements do not depend on rounding.
     std::shared_ptr<float> bound = {};

@@ -12,10 +12,10 @@
   row(kFp16, fp16, __half, 1, 2, 10, F16, CUDA_R_16F, HALF, f16, -14) \
   row(kFp32, fp32, float, 0, 4, 23, F32, CUDA_R_32F, FLOAT, f32, -126)
 
-/// Numbers of 8 bits. Operations only move and convert them.
+/// Numbers of 8 bits. Operations move and convert them, and GEMMs multiply them.
 #define HG_SHORT_TYPES(row) \
-  row(kFp8E4m3, fp8_e4m3, __nv_fp8_e4m3, 5, 1, 3, F8_E4M3, , , , -6) \
-  row(kFp8E5m2, fp8_e5m2, __nv_fp8_e5m2, 6, 1, 2, F8_E5M2, , , , -14)
+  row(kFp8E4m3, fp8_e4m3, __nv_fp8_e4m3, 5, 1, 3, F8_E4M3, CUDA_R_8F_E4M3, , , -6) \
+  row(kFp8E5m2, fp8_e5m2, __nv_fp8_e5m2, 6, 1, 2, F8_E5M2, CUDA_R_8F_E5M2, , , -14)
 
 /// Integers. No operation computes in them.
 #define HG_INTEGER_TYPES(row) \

@@ -56,7 +56,7 @@ DeviceReference::Tensor& DeviceReference::bounded(const char* out,
   result.other = allocate(n, out);
   HG_CHECK(cudaMemsetAsync(result.bound.get(), 0, static_cast<size_t>(n) * sizeof(float), stream_),
            kOfReference);
-  result.rounds = size_of(dtype) == 2;
+  result.rounds = size_of(dtype) < 4;
   for (const Tensor& operand : operands) {
     result.rounds = result.rounds || operand.rounds;
     result.jumps = result.jumps || operand.jumps;
@@ -74,6 +74,7 @@ void DeviceReference::move(const char* out, const std::vector<Tensor>& in, const
     bounds.push_back(operand.bound.get());
   }
   copy(define(out, shape), data);
+  tensors_[out].narrow = in[0].narrow;
   if (std::all_of(bounds.begin(), bounds.end(), [](const float* b) { return b == nullptr; })) {
     return;
   }
@@ -114,6 +115,7 @@ void DeviceReference::bound_product(const char* out, const std::vector<Tensor>& 
   if (ranks_ == 0) return;
   Tensor& result = bounded(out, operands, dtype);
   const int64_t n = count_of(result.shape), terms = operands[0].shape.back();
+  const double narrow = operands[0].narrow ? reference::kNarrow : 0;
   // The same product of other arrays: of squares of elements, of bounds, or of both.
   const auto replaced = [&](const std::function<std::shared_ptr<float>(const Tensor&)>& array) {
     std::vector<Tensor> list;
@@ -137,7 +139,7 @@ void DeviceReference::bound_product(const char* out, const std::vector<Tensor>& 
   reference::Products products{.value = tensors_[out].data.get(),
                                .squares = squares.get(),
                                .common = 0,
-                               .partial = partial(terms, dtype),
+                               .partial = std::hypot(partial(terms, dtype), narrow),
                                .sum = reference::kSpread * reference::kChopped *
                                       reference::kEpsilon * std::sqrt(static_cast<double>(terms)),
                                .unsure = false};

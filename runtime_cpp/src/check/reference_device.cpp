@@ -135,15 +135,18 @@ float* DeviceReference::define(const char* name, const Shape& shape) {
 
 void DeviceReference::generate_integers(const TensorDesc& input, int index, uint64_t seed) {
   fill_integers_whole(define(input.name.c_str(), input.shape()), input, index, seed, stream_);
+  tensors_[input.name].narrow = size_of(input.dtype) == 1;
 }
 
 void DeviceReference::generate_normal(const TensorDesc& input, int index, uint64_t seed) {
   fill_normal_whole(define(input.name.c_str(), input.shape()), input, index, seed, stream_);
+  tensors_[input.name].narrow = size_of(input.dtype) == 1;
 }
 
 void DeviceReference::upload(const TensorDesc& input, const void* whole) {
   const int64_t elements = input.elements();
   float* data = define(input.name.c_str(), input.shape());
+  tensors_[input.name].narrow = size_of(input.dtype) == 1;
   uploaded_.insert(input.name);
   // The staging copy has as many bytes as the elements in their type, and goes with this scope.
   const auto bytes = elements * static_cast<int64_t>(size_of(input.dtype));
@@ -367,6 +370,7 @@ void DeviceReference::unary(const char* out, const char* fn, const char* in, DTy
   const UnaryFn function = unary_fn(fn);
   const int64_t n = elements_of(source.shape);
   reference::unary(function, define(out, source.shape), source.data.get(), n, dtype, stream_);
+  tensors_[out].narrow = size_of(dtype) == 1;
   if (ranks_ == 0) return;
   Tensor& result = bounded(out, {source}, dtype);
   reference::unary(function, result.other.get(), source.again(), n, DType::kFp32, stream_);

@@ -22,7 +22,7 @@ class CublasltMethod final : public GemmMethod {
   // next multiple. They are several times as fast, but its heuristic does not offer them.
   std::vector<MatmulCandidate> candidates(int limit, const char* where) const override {
     const bool aligned = operand_a(shape_).alignment(shape_.dtype) == 16 &&
-                         operand_b(shape_).alignment(shape_.dtype) == 16;
+                         operand_b(shape_).alignment(shape_.type_b()) == 16;
     std::vector<MatmulCandidate> fast;
     if (aligned && size_of(shape_.dtype) == 2 && shape_.k % kPackElements != 0) {
       const CublasltObjects larger(shape_, where, /*rounded=*/true);

@@ -29,7 +29,7 @@ inline cublasLtEpilogue_t epilogue_of(const MatmulShape& s) {
 inline cudaDataType_t cuda_type(DType type) {
 #define HG_CUDA(enumerator, name, element, value, bytes, digits, stored, cuda, ...) \
   if (type == DType::enumerator) return cuda;
-  HG_NUMBER_TYPES(HG_CUDA)
+  HG_FLOAT_TYPES(HG_CUDA)
 #undef HG_CUDA
   return CUDA_R_32F;  // GEMMs have no integers
 }
@@ -67,7 +67,7 @@ class CublasltPreference {
     set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
         static_cast<uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
     // cuBLASLt's A is our B: the operands are swapped.
-    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, operand_b(shape).alignment(shape.dtype));
+    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, operand_b(shape).alignment(shape.type_b()));
     set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, operand_a(shape).alignment(shape.dtype));
     set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, result(shape).alignment(shape.result()));
     set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, result(shape).alignment(shape.result()));
@@ -105,7 +105,7 @@ class CublasltObjects {
     set_attribute(op, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue_of(shape), where);
     const Matrix left = operand_a(shape), right = operand_b(shape);
     call.a = layout_of(rounded ? left.rounded(!shape.transpose_a) : left, shape.dtype, where);
-    call.b = layout_of(rounded ? right.rounded(shape.transpose_b) : right, shape.dtype, where);
+    call.b = layout_of(rounded ? right.rounded(shape.transpose_b) : right, shape.type_b(), where);
     call.c = layout_of(result(shape), shape.result(), where);
   }
   ~CublasltObjects() {

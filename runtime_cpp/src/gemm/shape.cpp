@@ -34,6 +34,7 @@ std::string describe(const MatmulShape& s) {
          (s.addend ? matrix(" + addend", s.m, s.n, false) : "") +
          (s.epilogue == Epilogue::kNone ? "" : std::string(", then ") + spelling(s.epilogue)) +
          ", " + spelling(s.dtype) +
+         (s.type_b() == s.dtype ? "" : std::string(" x ") + spelling(s.type_b())) +
          (s.result() == s.dtype ? "" : std::string(" to ") + spelling(s.result())) +
          (s.row_b > 0 ? ", rows of B at stride " + std::to_string(s.row_b) : "") +
          (s.packs() ? ", packed" + std::string(s.pack_a ? " A" : "") + (s.pack_b ? " B" : "") +
@@ -43,7 +44,7 @@ std::string describe(const MatmulShape& s) {
               ? ", " + std::to_string(s.batch) + " times at strides " + std::to_string(s.stride_a) +
                     ", " + std::to_string(s.stride_b) + ", " + std::to_string(s.stride_c)
               : "") +
-         aligned("A", a, s.dtype) + aligned("B", b, s.dtype) + aligned("C", c, s.result());
+         aligned("A", a, s.dtype) + aligned("B", b, s.type_b()) + aligned("C", c, s.result());
 }
 
 }  // namespace hirgen

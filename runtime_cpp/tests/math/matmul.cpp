@@ -80,7 +80,7 @@ void check(MatmulShape s) {
   const std::vector<float> b = integers(index(s.batch * s.k * s.n), 2);
   const std::vector<float> bias = integers(index(s.n), 3);
   const std::vector<float> addend = integers(index(s.batch * s.m * s.n), 10);
-  const Elements left(s.dtype, a), right(s.dtype, b);
+  const Elements left(s.dtype, a), right(s.type_b(), b);
   const Elements row(s.result(), bias), added(s.result(), addend);
   const Elements out(s.result(), s.batch * s.m * s.n);
   MatmulPlan plan(cublas(), s, kWhere);
@@ -101,9 +101,9 @@ void test_every_form() {
       shape.bias = (form & 4) != 0;
       shape.batch = (form & 8) != 0 ? 3 : 1;
       shape.addend = (form & 16) != 0;
-      shape.fp32_result = (form & 32) != 0;
+      if ((form & 32) != 0) shape.dtype_c = DType::kFp32;
       shape.epilogue = (form & 64) != 0 ? Epilogue::kRelu : Epilogue::kNone;
-      if (shape.fp32_result && type == DType::kFp32) continue;
+      if (shape.dtype_c == type) continue;
       for (const bool aligned : {true, false}) {
         shape.m = aligned ? 48 : 5;
         shape.n = aligned ? 80 : 7;
@@ -125,7 +125,7 @@ void test_packed_operands() {
     shape.bias = (form & 8) != 0;
     shape.batch = (form & 16) != 0 ? 3 : 1;
     shape.addend = (form & 32) != 0;
-    shape.fp32_result = (form & 64) != 0;
+    if ((form & 64) != 0) shape.dtype_c = DType::kFp32;
     shape.epilogue = shape.bias && shape.addend ? Epilogue::kRelu : Epilogue::kNone;
     const int packs = form / 128;
     shape.pack_a = packs != 1;
@@ -133,6 +133,29 @@ void test_packed_operands() {
     shape.pack_c = packs == 3;
     shape.stride_b = packs == 2 ? 0 : shape.k * shape.n;  // one matrix for all batches
     check(shape);
+  }
+}
+
+/// Operands of 8 bits with each type of result; packed where the result's rows are unaligned.
+void test_short_operands() {
+  for (const DType a : {DType::kFp8E4m3, DType::kFp8E5m2}) {
+    for (const DType b : {DType::kFp8E4m3, DType::kFp8E5m2}) {
+      for (const DType c : kTypes) {
+        for (int form = 0; form < 32; ++form) {
+          MatmulShape shape{.m = 37, .n = 48, .k = 112, .transpose_b = true};
+          shape.dtype = a, shape.dtype_b = b, shape.dtype_c = c;
+          shape.bias = (form & 1) != 0;
+          shape.batch = (form & 2) != 0 ? 3 : 1;
+          shape.addend = (form & 4) != 0;
+          shape.epilogue = (form & 8) != 0 ? Epilogue::kRelu : Epilogue::kNone;
+          shape.pack_b = shape.pack_c = (form & 16) != 0;
+          if (shape.pack_c) shape.n = 43;
+          shape.stride_b = shape.k * shape.n;
+          const bool both = a == DType::kFp8E5m2 && b == a;
+          if (!both && !(shape.bias && c == DType::kFp32)) check(shape);
+        }
+      }
+    }
   }
 }
 
@@ -275,9 +298,9 @@ void test_descriptions() {
   const std::string sum = "C[4, 8] = A[4, 16] B[8, 16]^T + bias[8] + addend[4, 8], bf16";
   expect(describe(shape) == sum, describe(shape));
   shape.addend = false;
-  shape.fp32_result = true;
+  shape.dtype_c = DType::kFp32;
   expect(describe(shape) == one + " to fp32", describe(shape));
-  shape.fp32_result = false;
+  shape.dtype_c = {};
   shape.batch = 2;
   shape.stride_a = 64;
   shape.stride_c = 32;
@@ -338,8 +361,8 @@ void test_algorithms_are_checked() {
 
 int main() {
   return run("math_matmul",
-             {test_every_form, test_packed_operands, test_row_copies, test_gelu,
-              test_batches_may_share_an_operand, test_slices_at_odd_rows, test_columns_of_b,
-              test_plans_move, test_every_candidate_is_right, test_descriptions,
+             {test_every_form, test_packed_operands, test_short_operands, test_row_copies,
+              test_gelu, test_batches_may_share_an_operand, test_slices_at_odd_rows,
+              test_columns_of_b, test_plans_move, test_every_candidate_is_right, test_descriptions,
               test_unaligned_operands, test_algorithms_are_checked});
 }

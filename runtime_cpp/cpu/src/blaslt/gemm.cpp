@@ -19,7 +19,17 @@ static_assert(kTile % kRows == 0 && kTile % kColumns == 0);
 
 using Quad __attribute__((vector_size(16), aligned(4), may_alias)) = float;
 
-/// Calls body with a null pointer of the element type.
+/// Calls body with a null pointer of the element type of an operand.
+template <class Body>
+void with_operand_type(cudaDataType_t type, Body body) {
+#define HIRGEN_CPU_CALL(element, nccl, cuda) \
+  if (type == cuda) return body(static_cast<element*>(nullptr));
+  HIRGEN_CPU_FLOATS(HIRGEN_CPU_CALL)
+  HIRGEN_CPU_SHORTS(HIRGEN_CPU_CALL)
+#undef HIRGEN_CPU_CALL
+}
+
+/// The same for a result or a bias.
 template <class Body>
 void with_type(cudaDataType_t type, Body body) {
 #define HIRGEN_CPU_CALL(element, nccl, cuda) \
@@ -43,7 +53,8 @@ void pack(const T* data, const Lines& lines, float* panels) {
         data + (lines.first + panel) * lines.line_stride + lines.first_depth * lines.depth_stride;
     for (int64_t p = 0; p < lines.depth; ++p, panels += kWidth) {
       const T* element = corner + p * lines.depth_stride;
-      for (int64_t i = 0; i < width; ++i) panels[i] = element[i * lines.line_stride];
+      for (int64_t i = 0; i < width; ++i)
+        panels[i] = static_cast<float>(element[i * lines.line_stride]);
       std::fill(panels + width, panels + kWidth, 0.0F);
     }
   }
@@ -94,24 +105,6 @@ void for_each_tile(const Gemm& p, Body body) {
   }
 }
 
-template <class A, class B>
-void compute_tile(const Gemm& p, const A* a, const B* b, const Place& at, Scratch& scratch) {
-  std::fill(scratch.tile.begin(), scratch.tile.end(), 0.0F);
-  for (int64_t k = 0; k < p.k; k += p.tiling.depth) {
-    int64_t depth = std::min(p.tiling.depth, p.k - k);
-    pack<kRows>(a, {at.row, at.rows, p.a.row_stride, k, depth, p.a.column_stride},
-                scratch.a.data());
-    pack<kColumns>(b, {at.column, at.columns, p.b.column_stride, k, depth, p.b.row_stride},
-                   scratch.b.data());
-    for (int64_t j = 0; j < at.columns; j += kColumns) {
-      for (int64_t i = 0; i < at.rows; i += kRows) {
-        accumulate(scratch.a.data() + i * depth, scratch.b.data() + j * depth, depth,
-                   scratch.tile.data() + j * kTile + i);
-      }
-    }
-  }
-}
-
 float activate(const Gemm& p, float value) {
   if (p.relu) return std::max(value, 0.0F);
   if (!p.gelu) return value;
@@ -146,31 +139,44 @@ void store_tile(const Gemm& p, const T* c, T* d, const Place& at, const float* t
   }
 }
 
-template <class In, class Out>
-void multiply_typed(const Gemm& p) {
-  Scratch scratch;
-  std::vector<float> bias = load_bias(p);
-  for (int64_t batch = 0; batch < p.batch; ++batch) {
-    const In* a = static_cast<const In*>(p.a.data) + batch * p.a.batch_stride;
-    const In* b = static_cast<const In*>(p.b.data) + batch * p.b.batch_stride;
-    const Out* c = static_cast<const Out*>(p.c.data) + batch * p.c.batch_stride;
-    Out* d = static_cast<Out*>(p.d.data) + batch * p.d.batch_stride;
-    for_each_tile(p, [&](const Place& at) {
-      compute_tile(p, a, b, at, scratch);
-      store_tile(p, c, d, at, scratch.tile.data(), bias);
+/// Adds a block of A times a block of B to the tile, for each block of k.
+void compute_tile(const Gemm& p, int64_t batch, const Place& at, Scratch& scratch) {
+  std::fill(scratch.tile.begin(), scratch.tile.end(), 0.0F);
+  for (int64_t k = 0; k < p.k; k += p.tiling.depth) {
+    const int64_t depth = std::min(p.tiling.depth, p.k - k);
+    with_operand_type(p.a.type, [&]<class A>(A*) {
+      pack<kRows>(static_cast<const A*>(p.a.data) + batch * p.a.batch_stride,
+                  {at.row, at.rows, p.a.row_stride, k, depth, p.a.column_stride}, scratch.a.data());
     });
+    with_operand_type(p.b.type, [&]<class B>(B*) {
+      pack<kColumns>(static_cast<const B*>(p.b.data) + batch * p.b.batch_stride,
+                     {at.column, at.columns, p.b.column_stride, k, depth, p.b.row_stride},
+                     scratch.b.data());
+    });
+    for (int64_t j = 0; j < at.columns; j += kColumns) {
+      for (int64_t i = 0; i < at.rows; i += kRows) {
+        accumulate(scratch.a.data() + i * depth, scratch.b.data() + j * depth, depth,
+                   scratch.tile.data() + j * kTile + i);
+      }
+    }
   }
 }
 
 }  // namespace
 
 void multiply(const Gemm& gemm) {
-  with_type(gemm.a.type, [&](auto* in) {
-    with_type(gemm.d.type, [&](auto* out) {
-      multiply_typed<std::remove_pointer_t<decltype(in)>, std::remove_pointer_t<decltype(out)>>(
-          gemm);
+  Scratch scratch;
+  const std::vector<float> bias = load_bias(gemm);
+  for (int64_t batch = 0; batch < gemm.batch; ++batch) {
+    for_each_tile(gemm, [&](const Place& at) {
+      compute_tile(gemm, batch, at, scratch);
+      with_type(gemm.d.type, [&]<class Out>(Out*) {
+        store_tile(gemm, static_cast<const Out*>(gemm.c.data) + batch * gemm.c.batch_stride,
+                   static_cast<Out*>(gemm.d.data) + batch * gemm.d.batch_stride, at,
+                   scratch.tile.data(), bias);
+      });
     });
-  });
+  }
 }
 
 }  // namespace hirgen_cpu

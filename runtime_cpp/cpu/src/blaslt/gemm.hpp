@@ -36,6 +36,9 @@ struct Gemm {
 void multiply(const Gemm& gemm);
 
 /// Bytes of an element.
-inline size_t size_of(cudaDataType_t type) { return type == CUDA_R_32F ? 4 : 2; }
+inline size_t size_of(cudaDataType_t type) {
+  if (type == CUDA_R_8F_E4M3 || type == CUDA_R_8F_E5M2) return 1;
+  return type == CUDA_R_32F ? 4 : 2;
+}
 
 }  // namespace hirgen_cpu

@@ -17,6 +17,16 @@ void check_layout(const Layout& layout, const char* name) {
   }
 }
 
+/// Numbers of 8 bits need both operands along k, whole 16 bytes, and one of them in e4m3.
+bool multiplies_short(const Description& op, const Layout& a, const Layout& b, const Layout& d) {
+  const bool along_k = op.transpose_a == CUBLAS_OP_T && op.transpose_b == CUBLAS_OP_N;
+  const bool whole = a.rows % 16 == 0 && a.leading % 16 == 0 && b.leading % 16 == 0 &&
+                     d.rows * size_of(d.type) % 16 == 0;
+  const bool bias_fits = (op.epilogue & CUBLASLT_EPILOGUE_BIAS) == 0 || d.type != CUDA_R_32F;
+  return along_k && whole && bias_fits && size_of(b.type) == 1 && size_of(d.type) > 1 &&
+         (a.type == CUDA_R_8F_E4M3 || b.type == CUDA_R_8F_E4M3);
+}
+
 }  // namespace
 
 Gemm check_shapes(const Description& op, const Layout& a, const Layout& b, const Layout& c,
@@ -38,8 +48,11 @@ Gemm check_shapes(const Description& op, const Layout& a, const Layout& b, const
   require(c.rows == m && c.columns == n && c.type == d.type, "C is not like D");
   require(a.batch == d.batch && b.batch == d.batch && c.batch == d.batch, "batch counts differ");
   require(d.batch == 1 || d.batch_stride != 0, "all batches of D are the same memory");
-  if (a.type != b.type || (a.type != d.type && d.type != CUDA_R_32F)) {
-    throw Failure{cudaErrorNotSupported, "this combination of element types"};
+  const bool fits = size_of(a.type) == 1
+                        ? multiplies_short(op, a, b, d)
+                        : a.type == b.type && (a.type == d.type || d.type == CUDA_R_32F);
+  if (!fits) {
+    throw Failure{cudaErrorNotSupported, "this combination of element types, layouts and extents"};
   }
   return gemm;
 }

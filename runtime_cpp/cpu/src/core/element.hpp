@@ -4,6 +4,7 @@
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <cuda_fp8.h>
 
 // clang-format off
 /// row(type, enumerator of NCCL, enumerator of cuBLASLt): types of GEMMs.
@@ -11,6 +12,11 @@
   row(__half, ncclFloat16, CUDA_R_16F) \
   row(float, ncclFloat32, CUDA_R_32F) \
   row(__nv_bfloat16, ncclBfloat16, CUDA_R_16BF)
+
+/// The same for types of operands alone, which NCCL only moves.
+#define HIRGEN_CPU_SHORTS(row) \
+  row(__nv_fp8_e4m3, ncclUint8, CUDA_R_8F_E4M3) \
+  row(__nv_fp8_e5m2, ncclUint8, CUDA_R_8F_E5M2)
 
 /// row(type, enumerator of NCCL, ...): types of reductions.
 #define HIRGEN_CPU_TYPES(row) \

@@ -1,0 +1,71 @@
+package shard
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/lowering/hostir"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// WidenOperands converts numbers of 8 bits to 16 bits in front of a GEMM that cuBLASLt cannot compute from 8 bits:
+//
+//	C = Matmul(A, B)  ->  A_bf16 = Cast(A); B_bf16 = Cast(B); C = Matmul(A_bf16, B_bf16)
+//
+// It multiplies numbers of 8 bits if both operands are stored along the summed axis, its extent is a multiple of 16, and one of them is
+// fp8_e4m3 (https://docs.nvidia.com/cuda/cublas/#cublasltmatmul, checked on Hopper with CUDA 13.0). The conversion is exact, so the
+// result does not change.
+//
+// Requires: layouts are final, and every statement is local or one movement.
+func WidenOperands(p *hostir.Program) error {
+	var body []hostir.Stmt
+	var names *hostir.Namer
+	wide := map[*hostir.Tensor]*hostir.Tensor{}
+	for _, s := range p.Body {
+		why := ""
+		if hostir.IsGEMM(s) && hostir.Uses(s)[0].DType.Saturates() {
+			why = narrowObstacle(s)
+		}
+		for _, t := range hostir.Uses(s) {
+			if why == "" || !t.DType.Saturates() {
+				continue
+			}
+			if names == nil {
+				names = hostir.NewNamer(p)
+			}
+			to := domain.BF16
+			if hostir.Result(s).DType == domain.FP16 {
+				to = domain.FP16
+			}
+			if wide[t] == nil || wide[t].DType != to {
+				wide[t] = &hostir.Tensor{Name: names.Fresh(t.Name + "_" + string(to)), DType: to, Axes: slices.Clone(t.Axes),
+					Layout: slices.Clone(t.Layout), Mesh: t.Mesh, Role: hostir.Temp, Pos: t.Pos}
+				p.Tensors = append(p.Tensors, wide[t])
+				body = append(body, &hostir.Cast{Info: hostir.InfoFrom(s, why), Out: wide[t], In: t})
+			}
+			hostir.SubstituteUses(s, func(u *hostir.Tensor) *hostir.Tensor {
+				if u == t {
+					return wide[t]
+				}
+				return u
+			})
+		}
+		body = append(body, s)
+	}
+	p.Body = body
+	return nil
+}
+
+// narrowObstacle says why cuBLASLt cannot multiply operands of 8 bits; "" if it can.
+func narrowObstacle(s hostir.Stmt) string {
+	a, b := hostir.Uses(s)[0], hostir.Uses(s)[1]
+	first, second := hostir.SummedAxes(s)
+	switch k := a.Axes[first]; {
+	case a.DType == domain.FP8E5M2 && b.DType == domain.FP8E5M2:
+		return "cuBLASLt has no GEMM of two fp8_e5m2 operands"
+	case hasInside(a, first) || hasInside(b, second):
+		return "cuBLASLt multiplies numbers of 8 bits only if both operands are stored along the summed axis"
+	case k.Kind == domain.Stream || k.LocalSize()%hostir.ShortRow != 0:
+		return "cuBLASLt multiplies numbers of 8 bits only if 16 divides the summed extent"
+	}
+	return ""
+}
