@@ -15,7 +15,8 @@ import (
 // tensors, and other results to the element type of the first operand. where and split only choose elements, and argmax is fp32.
 var Composites = []string{
 	"mean", "softmax", "softmax_grad", "log_softmax", "log_softmax_grad", "normalize", "normalize_grad", "layer_norm", "layer_norm_grad",
-	"rms_norm", "rms_norm_grad", "rope", "rope_grad", "where", "split", "dropout", "argmax", "quantize", "dequantize", "gather",
+	"rms_norm", "rms_norm_grad", "rope", "rope_grad", "where", "split", "dropout", "argmax", "quantize", "dequantize", "scaled_linear",
+	"gather",
 }
 
 // composite returns the rule that expands a composite operation. ok is false for other names.
@@ -55,6 +56,8 @@ func composite(name string) (rule operation, ok bool) {
 		return operation{least: 1, most: 1, results: 2, attrs: []string{"dtype", "block", "whole", "powers_of_two"}, expand: quantize}, true
 	case "dequantize":
 		return operation{least: 2, most: 2, attrs: []string{"dtype"}, expand: dequantize}, true
+	case "scaled_linear":
+		return operation{least: 4, most: 5, attrs: []string{"dtype"}, expand: scaledLinear}, true
 	case "gather":
 		return operation{least: 2, most: 2, attrs: []string{"split"}, expand: gather}, true
 	case "where":

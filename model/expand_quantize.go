@@ -46,7 +46,7 @@ func quantize(e *expansion) {
 // dequantize(Q, S) = Q S, where S has the scales of the groups of quantize.
 func dequantize(e *expansion) {
 	q, s := domain.Shape(e.axesOf(0)), domain.Shape(e.axesOf(1))
-	last, block, dtype := len(q)-1, int64(0), e.a.dtype
+	last, block := len(q)-1, int64(0)
 	whole := len(s) == 1 && s[0] == 1
 	if n := len(s) - 1; n == last && !whole && s[n] > 0 && q[last]%s[n] == 0 {
 		block = q[last] / s[n]
@@ -59,12 +59,6 @@ func dequantize(e *expansion) {
 		e.broken()
 		return
 	}
-	if declared := e.a.tensors[e.src.out.value]; declared != nil {
-		dtype = declared.DType
-	}
-	if attr := e.src.attr("dtype"); attr != nil {
-		dtype = e.a.elementType(attr.values[0], dtype)
-	}
 	scale := e.arg(1)
 	if !whole {
 		if block > 0 {
@@ -73,7 +67,7 @@ func dequantize(e *expansion) {
 		scale = e.step("factor", "broadcast", []string{scale}, "axis", strconv.Itoa(last))
 	}
 	product := e.step("product", "mul", []string{e.inBlocks(0, block), scale})
-	e.outOfBlocks(block, "cast", []string{product}, "dtype", string(dtype))
+	e.outOfBlocks(block, "cast", []string{product}, "dtype", string(e.resultType()))
 }
 
 // shortType reads the attribute dtype, which is a type of 8 bits, and checks that the operation has two results.

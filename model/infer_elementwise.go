@@ -66,7 +66,7 @@ func inferCast(in *inference) bool {
 }
 
 // multiplies reports whether the operation is a GEMM.
-func (in *inference) multiplies() bool { return in.rule.kind == OpMatmul || in.rule.kind == OpLinear }
+func (in *inference) multiplies() bool { return multiplies(in.src.fn.value) }
 
 // computesInFloats refuses integers in operations that do more than move or cast their operands, and types of 8 bits in all of these
 // but GEMMs.

@@ -37,18 +37,10 @@ func inferLinear(in *inference) bool {
 // product derives [..., m, k] x [k, n], where all leading axes of a are rows, and
 // [batch..., m, k] x [batch..., k, n].
 func (in *inference) product(a, b []domain.Axis) bool {
-	x, y := in.op.In[0], in.op.In[1]
-	if x.DType.Saturates() && y.DType.Saturates() {
-		in.dtype = in.a.dtype
-		if in.out != nil && in.out.DType.Computes() {
-			in.dtype = in.out.DType
-		}
-		if !in.biasOf8Bits() {
-			return false
-		}
-	} else if !in.sameDTypes() {
+	if !in.productDTypes() {
 		return false
 	}
+	x, y := in.op.In[0], in.op.In[1]
 	for i, axes := range [][]domain.Axis{a, b} {
 		if len(axes) < 2 {
 			in.a.list.Add(in.src.args[i].pos, diag.BadAxisCount, "%s has %d axis; %s needs at least 2", in.op.In[i].Name, len(axes), in.src.fn.value)
@@ -75,6 +67,32 @@ func (in *inference) product(a, b []domain.Axis) bool {
 	in.axes = slices.Concat(rows, b[n-1:])
 	in.reduced = reducedAxis{extent: k, at: len(in.axes), exists: true}
 	return true
+}
+
+// productDTypes checks the types of the operands of a GEMM, and finds that of its result: that of the operands, fp32, or any in which
+// operations compute if the operands have 8 bits.
+func (in *inference) productDTypes() bool {
+	x := in.op.In[0].DType
+	short := x.Saturates() && in.op.In[1].DType.Saturates()
+	if in.dtype = x; short {
+		in.dtype = in.a.dtype
+		if in.out != nil && in.out.DType.Computes() {
+			in.dtype = in.out.DType
+		}
+	} else if !in.sameDTypes() {
+		return false
+	}
+	if attr := in.src.attr("dtype"); attr != nil {
+		before := in.a.list.Len()
+		in.dtype = in.a.elementType(attr.values[0], in.dtype)
+		if in.a.list.Len() == before && in.dtype != domain.FP32 && in.dtype != x && !(short && in.dtype.Computes()) {
+			in.a.list.Add(attr.values[0].pos, diag.BadAttribute, "%s of %s gives %s or fp32", in.src.fn.value, x, x)
+		}
+		if in.a.list.Len() > before {
+			return false
+		}
+	}
+	return !short || in.biasOf8Bits()
 }
 
 // biasOf8Bits checks the bias of a product of numbers of 8 bits.

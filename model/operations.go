@@ -25,8 +25,8 @@ type operation struct {
 // see lookup.
 var operations = map[string]operation{
 	"set":            {kind: OpSet, least: 1, most: 1, infer: inferSame},
-	"matmul":         {kind: OpMatmul, least: 2, most: 2, infer: inferMatmul},
-	"linear":         {kind: OpLinear, least: 2, most: 3, infer: inferLinear},
+	"matmul":         {kind: OpMatmul, least: 2, most: 2, attrs: []string{"dtype"}, infer: inferMatmul},
+	"linear":         {kind: OpLinear, least: 2, most: 3, attrs: []string{"dtype"}, infer: inferLinear},
 	"broadcast":      {kind: OpBroadcast, least: 1, most: 1, attrs: []string{"axis"}, infer: inferBroadcast},
 	"permute":        {kind: OpPermute, least: 1, most: 1, attrs: []string{"perm"}, infer: inferPermute},
 	"reshape":        {kind: OpReshape, least: 1, most: 1, attrs: []string{"shape"}, infer: inferReshape},
@@ -126,6 +126,9 @@ func (a *assembler) operation(so *sourceOp) {
 	if !ok && a.leavesOneElement(so) {
 		rule, ok = operation{least: 1, most: 1, attrs: []string{"axis"}, expand: toOneElement}, true
 	}
+	if !ok && multiplies(so.fn.value) && so.attr("quantize") != nil {
+		rule, ok = operation{least: 2, most: 3, attrs: []string{"quantize", "dtype"}, expand: quantizedProduct}, true
+	}
 	if !ok {
 		rule, _ = lookup(so.fn.value, len(so.args))
 	}
@@ -170,6 +173,9 @@ func (a *assembler) operation(so *sourceOp) {
 	}
 	a.p.Ops = append(a.p.Ops, op)
 }
+
+// multiplies reports whether the name is that of a GEMM.
+func multiplies(name string) bool { return name == "matmul" || name == "linear" }
 
 // atMost describes the allowed number of results.
 func atMost(results int) string {

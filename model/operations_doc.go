@@ -104,6 +104,12 @@ var composites = []opRow{
 			"scale is the largest size of an element times 1/448, for `fp8_e5m2` 1/57344, or 1 if all are 0. `powers_of_two` rounds it up"},
 	{[]string{"dequantize(Q, S)", "dequantize(Q, S, dtype=bf16)"},
 		"Q times its scales S, in the declared type or the type of the spec"},
+	{[]string{"scaled_linear(Q, S, W, T)", "scaled_linear(Q, S, W, T, bias, dtype=bf16)"},
+		"`linear(Q, W)` of numbers of 8 bits, times the scale S of each row of Q and T of each row of W, plus the bias. One scale may also " +
+			"be for the whole tensor. It scales in fp32; if the result is bf16, so is the product before"},
+	{[]string{"linear(X, W, quantize=fp8_e4m3)", "linear(X, W, bias, quantize=fp8_e4m3)", "matmul(A, B, quantize=fp8_e4m3)"},
+		"the same GEMM of quantized operands: `scaled_linear` of `quantize(X)` and `quantize(W)`, with a scale for each row of X and each " +
+			"column of the result. Its gradients are such GEMMs, too"},
 	{[]string{"gather(Table, Ids)"}, "the rows of `Table: [rows, ...]` whose numbers are in Ids, in `int32` or `int64`, and zeros for a " +
 		"number without a row. The axes of Ids are in place of the axis of the rows"},
 	{[]string{"gather(Table, Ids, split=rows)"}, "the same of `Table: [blocks, rows, ...]`, with numbers that continue from block to block; " +

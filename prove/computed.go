@@ -14,14 +14,14 @@ import (
 // the original extents. A mismatch there is an error of the program. It returns the compared program, whose extents are tried first
 // for other nodes; nil if none could be compared.
 func (v *verification) computed(load values.Load, like *values.Sized) *values.Sized {
-	small := func(guess bool) func() (*values.Sized, error) {
+	small := func(guess values.Guess) func() (*values.Sized, error) {
 		return func() (*values.Sized, error) { return values.Small(v.p.Calls, v.nodes, load, guess, like) }
 	}
 	own := func() (*values.Sized, error) { return values.Own(v.p.Calls, v.nodes, load) }
 	var found *values.Sized // the last program that could be compared
 	var result *values.Result
 	var failure error
-	for _, extents := range []func() (*values.Sized, error){small(true), small(false), own} {
+	for _, extents := range []func() (*values.Sized, error){small(values.Columns), small(values.EqualColumns), small(values.NoColumns), own} {
 		sized, err := extents()
 		if err != nil {
 			failure = err

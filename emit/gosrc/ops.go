@@ -12,8 +12,8 @@ import (
 // op adds an operation with the builder's method for it, or else with Op and the text of the spec. Methods take numbers, and no
 // expressions of parameters.
 func (e *exporter) op(w *model.WrittenOp) {
-	by := w.Attr("by")
-	if len(w.Ops) == 1 && (by == nil || domain.IsDecimal(by.Values[0])) && len(w.Out) == 1 && w.Ops[0].Whole == "" {
+	by, typed := w.Attr("by"), w.Fn != "cast" && w.Attr("dtype") != nil
+	if len(w.Ops) == 1 && !typed && (by == nil || domain.IsDecimal(by.Values[0])) && len(w.Out) == 1 && w.Ops[0].Whole == "" {
 		if method, args := e.call(w.Ops[0]); method != "" {
 			e.add(b().Dot(method).Call(args...))
 			return

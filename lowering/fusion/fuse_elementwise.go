@@ -134,9 +134,6 @@ func (f *fuser) groupOfReaders(s hostir.Stmt) *kernelGroup {
 			return nil
 		}
 	}
-	if also && !f.mayAlsoMake(g, s) {
-		return nil
-	}
 	switch s.(type) {
 	case *hostir.Reduce:
 		if !folded {
@@ -147,6 +144,9 @@ func (f *fuser) groupOfReaders(s hostir.Stmt) *kernelGroup {
 			return nil
 		}
 	}
+	if also && !f.mayAlsoMake(g, s, folded) {
+		return nil
+	}
 	g.folded[out] = folded
 	if g.otherColumns(g.columnsOf(s)) {
 		return nil
@@ -156,10 +156,17 @@ func (f *fuser) groupOfReaders(s hostir.Stmt) *kernelGroup {
 }
 
 // mayAlsoMake reports whether a kernel may store the result of a statement as another result. The kernel must
-// compute it once for each element of its main result.
-func (f *fuser) mayAlsoMake(g *kernelGroup, s hostir.Stmt) bool {
+// compute it once for each element of its main result, or once for each row if it is folded.
+func (f *fuser) mayAlsoMake(g *kernelGroup, s hostir.Stmt, folded bool) bool {
 	out, result := hostir.Result(s), hostir.Result(g.result())
-	return elementwise(s) && out.Mesh == result.Mesh && out.Role != hostir.View && !g.folded[result] && hostir.SameAxes(out, result)
+	_, concat := g.result().(*hostir.Concat)
+	if out.Mesh != result.Mesh || out.Role == hostir.View || g.folded[result] || !elementwise(s) {
+		return false
+	}
+	if folded {
+		return !concat && hostir.SameAxes(out, hostir.WithoutColumns(result))
+	}
+	return hostir.SameAxes(out, result)
 }
 
 // columnsOf returns the axis that the rows of a member run along.

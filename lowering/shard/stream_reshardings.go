@@ -86,13 +86,26 @@ func streamSummed(s hostir.Stmt, makers map[*hostir.Tensor]hostir.Stmt) bool {
 }
 
 // streamRows streams the GEMM that makes t along an axis of t. If t is the sum of two results, it streams both GEMMs and the
-// sum. It reports success.
+// sum. If elementwise operations follow the GEMM, such as its scales, it streams them, too. It reports success.
 func streamRows(t *hostir.Tensor, axis int, split domain.Axis, makers map[*hostir.Tensor]hostir.Stmt) bool {
-	maker := makers[t]
-	if sum, adds := maker.(*hostir.Binary); adds && sum.Fn == "add" && hostir.SameAxes(sum.A, t) && hostir.SameAxes(sum.B, t) {
-		return streamRows(sum.A, axis, split, makers) && streamRows(sum.B, axis, split, makers) && stream(t, axis, split)
+	switch maker := makers[t].(type) {
+	case *hostir.Unary, *hostir.Cast, *hostir.Binary:
+		if sum, binary := maker.(*hostir.Binary); binary && sum.Fn != "add" && hostir.SameAxes(sum.A, sum.B) {
+			return false
+		}
+		for _, in := range hostir.Uses(maker) {
+			if hostir.SameAxes(in, t) && !streamRows(in, axis, split, makers) {
+				return false
+			}
+		}
+	case *hostir.Matmul, *hostir.Linear:
+		if !slices.Contains(hostir.AxisMap(maker)[0], axis) {
+			return false
+		}
+	default:
+		return false
 	}
-	return maker != nil && hostir.IsGEMM(maker) && slices.Contains(hostir.AxisMap(maker)[0], axis) && stream(t, axis, split)
+	return stream(t, axis, split)
 }
 
 // stream makes an axis of a tensor a Stream axis, if the axis is whole and as long as a split axis, and the tensor has no Stream

@@ -11,7 +11,7 @@ func matmul(u use) {
 	g := u.asFactor()
 	if u.wants(0) {
 		g = u.ofBatches(g)
-		u.ofRows(times("linear", g, u.in(1)))
+		u.ofRows(u.like(times("linear", g, u.in(1))))
 	}
 	if u.wants(1) {
 		u.weights(g, u.in(0), false)
@@ -23,7 +23,7 @@ func linear(u use) {
 	g := u.asFactor()
 	if u.wants(0) {
 		g = u.ofBatches(g)
-		u.ofRows(times("matmul", g, u.in(1)))
+		u.ofRows(u.like(times("matmul", g, u.in(1))))
 	}
 	if u.wants(1) {
 		u.weights(g, u.in(0), true)
@@ -31,6 +31,14 @@ func linear(u use) {
 	if len(u.In) > 2 && u.wants(2) {
 		u.bias(g)
 	}
+}
+
+// like quantizes the operands of a GEMM if the operation does.
+func (u use) like(r result) result {
+	if attr := u.Attr("quantize"); attr != nil {
+		return r.with("quantize=" + attr.Values[0])
+	}
+	return r
 }
 
 // ofRows adds the gradient with respect to the first operand. If the forward GEMM ran in slices of its rows, so does
@@ -120,7 +128,7 @@ func (u use) weights(g, x value, transposed bool) {
 	}
 	merged := c.merged(left, right)
 	l, r := c.prepare(left, right, merged, true), c.prepare(right, left, merged, false)
-	product := times("matmul", l, r)
+	product := u.like(times("matmul", l, r))
 	along, want := c.axes(merged, left, right)
 	matrix := product.axes[len(product.axes)-2:]
 	along, want = append(along, matrix...), append(want, matrix...)

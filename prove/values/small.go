@@ -30,13 +30,23 @@ type Sized struct {
 	values  map[string]int64
 }
 
+// Guess says how the column counts of kernels, which are plain numbers in a program, change with the extents.
+type Guess int
+
+// The guesses.
+const (
+	NoColumns    Guess = iota // they do not change, and neither do the extents that they stand for
+	Columns                   // each stands for the extent that has the same value
+	EqualColumns              // in addition, equal extents stay equal, because launches with both may share a kernel
+)
+
 // search looks for parameter values.
 type search struct {
 	program *calls.Program
 	nodes   []int
 	load    Load
 	whole   *model.Pipeline
-	guess   bool
+	guess   Guess
 	values  map[string]int64 // changed parameters, by their names in the spec
 	few     []int32          // ranks on which values are tried first; nil: all
 	threes  bool             // give all values the odd factor 3, instead of different ones
@@ -49,10 +59,9 @@ type search struct {
 // Small reduces each parameter that sets the size of tensors, but not the number of ranks, as far as the model and the program
 // allow. The program has the same calls, in which all expressions have other values. The values have different odd factors, so that
 // a wrong extent changes the result. If that is too much to compute, all have the odd factor 3. A parameter keeps its value if the
-// program depends on that value. Column counts of kernels are plain numbers in a program; if guess is set, they stand for the
-// extent that has the same value. like may be nil, or the result for the same program on other nodes, whose values are tried first.
+// program depends on that value. like may be nil, or the result for the same program on other nodes, whose values are tried first.
 // Small returns an error if the program cannot be issued with any values, or is still too large.
-func Small(p *calls.Program, nodes []int, load Load, guess bool, like *Sized) (*Sized, error) {
+func Small(p *calls.Program, nodes []int, load Load, guess Guess, like *Sized) (*Sized, error) {
 	s := &search{program: p, nodes: nodes, load: load, guess: guess}
 	var err error
 	if s.whole, err = load(nil); err != nil {
@@ -119,7 +128,7 @@ func (s *search) sized() (*Sized, error) {
 			sized.Changed = append(sized.Changed, fmt.Sprintf("%s = %d", d.Spec, d.Value))
 		}
 	}
-	if n := cost(sized.Program); n > most {
+	if n := cost(sized.Program) + elements(sized.Model); n > most {
 		return nil, fmt.Errorf("%w: %d products and elements, with %s", errLarge, n, cmp.Or(strings.Join(sized.Changed, ", "), "its own extents"))
 	}
 	return sized, nil
@@ -158,8 +167,12 @@ func (s *search) free() (names []string) {
 func (s *search) lessenAll(names []string, allowed func(map[string]int64) bool) {
 	for i, name := range names {
 		odd := int64(2*i + 3)
-		if s.threes {
+		switch {
+		case s.threes:
 			odd = 3
+		case s.guess == EqualColumns:
+			first := slices.IndexFunc(names, func(other string) bool { return s.original(other) == s.original(name) })
+			odd = int64(2*first + 3)
 		}
 		s.lessen(name, odd, allowed)
 	}
@@ -260,7 +273,7 @@ func (s *search) unrolls(values map[string]int64, ranks []int32) *unroll.Program
 	if !valued(&p) {
 		return nil
 	}
-	if s.guess {
+	if s.guess != NoColumns {
 		p.Kernels = s.kernels(p.Values())
 	}
 	u, err := unroll.Some(&p, s.nodes, ranks)
@@ -300,6 +313,18 @@ func valued(p *calls.Program) bool {
 		}}).Rewrite(d)
 	}
 	return all
+}
+
+// elements counts the elements of the model's tensors, times 8: their evaluation keeps all of them, in float64.
+func elements(m *model.Pipeline) (n int64) {
+	for _, t := range m.Tensors {
+		size := int64(8)
+		for _, extent := range domain.Shape(t.Axes) {
+			size *= extent
+		}
+		n += size
+	}
+	return n
 }
 
 // cost counts the products of GEMMs and gathers on all ranks, and the elements in memory.

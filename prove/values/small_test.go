@@ -22,7 +22,7 @@ func TestExamplesAsTheyStand(t *testing.T) {
 		}
 		load := func(params map[string]int64) (*model.Pipeline, error) { return model.Load("spec.yaml", spec, params) }
 		start := time.Now()
-		sized, err := values.Small(c.Programs[0], nil, load, true, nil)
+		sized, err := values.Small(c.Programs[0], nil, load, values.Columns, nil)
 		if err != nil {
 			t.Errorf("%s: %v", c.Name, err)
 			continue

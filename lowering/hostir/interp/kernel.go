@@ -86,10 +86,13 @@ func taken(s hostir.Stmt, ranges []hostir.Range, out *view, in []*view) func() e
 func fused(s *hostir.Fused, results, in []*view) func() error {
 	out, columns := results[0], s.Columns()
 	outer, apart := slices.Clone(out.Size), make([]int64, len(results)) // how far apart the columns of a result are
+	wide := s.Body.Rows(s.HasRows())[len(in):]
 	if last := lastAxis(s.Out[0]); last >= 0 && !s.FoldsRows() {
 		outer[last] = 1
 		for i, t := range s.Out {
-			apart[i] = results[i].Stride[lastAxis(t)]
+			if wide[s.Body.Results()[i]] {
+				apart[i] = results[i].Stride[lastAxis(t)]
+			}
 		}
 	}
 	strides, start, steps := [][]int64{out.Stride}, []int64{out.Offset}, make([]int64, len(in))

@@ -53,15 +53,18 @@ func endsBody(step domain.Step) bool {
 	return folds || step.Concats()
 }
 
-// alsoMade checks that the additional results of a kernel have the axes of the first result, or one element instead of columns.
+// alsoMade checks that the additional results of a kernel have the axes of the first result, or one element instead of columns,
+// or no columns.
 func (v *verifier) alsoMade(f *hostir.Fused) {
 	rows := f.Body.Rows(f.HasRows())[len(f.In):]
 	for i, at := range f.Body.Results() {
 		first, t := *f.Out[0], f.Out[i]
+		narrow := false // without the axis of columns
 		if i > 0 && !rows[at] && !f.FoldsRows() {
+			narrow = hostir.SameAxes(t, hostir.WithoutColumns(f.Out[0]))
 			first = oneColumn(first)
 		}
-		if !hostir.SameAxes(t, &first) || i > 0 && f.FoldsColumns() {
+		if !hostir.SameAxes(t, &first) && !narrow || i > 0 && f.FoldsColumns() {
 			v.breach(f, "shape", "the kernel of %s %s also makes %s %s", f.Out[0].Name, domain.FormatAxes(f.Out[0].Axes), t.Name,
 				domain.FormatAxes(t.Axes))
 		}

@@ -1,0 +1,141 @@
+package model
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/hirgen/hirgen/internal/base/diag"
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// scaledLinear expands scaled_linear(Q, S, W, T, bias) = S (Q W^T) T + bias. S has a scale for each row of Q, and T for each row of W;
+// or one for all of them. The GEMM sums in fp32. Its result is rounded to bf16 if the scaled result is: a kernel that scales it then
+// reads half the bytes, and may go on in fp32.
+func scaledLinear(e *expansion) {
+	if !e.scaleFits(0) || !e.scaleFits(2) {
+		e.broken()
+		return
+	}
+	bias := ""
+	if len(e.src.args) > 4 {
+		bias = e.arg(4)
+	}
+	args := e.src.args
+	e.scaled(args[0].value, args[1].value, args[2].value, args[3].value, bias)
+}
+
+// quantizedProduct expands a GEMM with the attribute quantize: it quantizes the rows of both operands, the second one as linear has
+// it, and multiplies them with their scales.
+func quantizedProduct(e *expansion) {
+	attr, w, axes := e.src.attr("quantize"), e.src.args[1].value, len(e.axesOf(1))
+	if axes < 2 || !e.op.In[0].DType.Computes() || !e.op.In[1].DType.Computes() {
+		e.fail(diag.BadAttribute, "%s quantizes matrices in bf16, fp16 or fp32", e.src.fn.value).
+			WithHint("multiply numbers of 8 bits with scaled_linear")
+		e.broken()
+		return
+	}
+	if e.src.fn.value == "matmul" {
+		perm := sourceAttr{name: text{value: "perm", pos: e.src.pos}, list: true}
+		for i := range axes {
+			if i >= axes-2 {
+				i = 2*axes - 3 - i
+			}
+			perm.values = append(perm.values, text{value: strconv.Itoa(i), pos: e.src.pos})
+		}
+		turned := e.fresh(e.src.out.value + "_columns")
+		e.add(turned, "permute", []string{w}, nil, perm)
+		w = turned
+	}
+	quantized := func(suffix, of string) (q, s string) {
+		q, s = e.fresh(e.src.out.value+"_"+suffix), e.fresh(e.src.out.value+"_"+suffix+"_scales")
+		at := func(value string) text { return text{value: value, pos: e.src.pos} }
+		e.a.operation(&sourceOp{out: at(q), more: []text{at(s)}, fn: at("quantize"), args: []text{at(of)}, pos: e.src.pos,
+			attrs: []sourceAttr{{name: at("dtype"), values: attr.values}}})
+		return q, s
+	}
+	bias := ""
+	if len(e.src.args) > 2 {
+		bias = e.arg(2)
+	}
+	x, s := quantized("rows", e.src.args[0].value)
+	w, t := quantized("weight", w)
+	e.scaled(x, s, w, t, bias)
+}
+
+// scaled adds the GEMM of two tensors of 8 bits, the multiplications by their scales, the addition of the bias, if there is one, and
+// the rounding.
+func (e *expansion) scaled(q, s, w, t, bias string) {
+	rows, columns := e.a.tensors[s], e.a.tensors[t]
+	if e.a.broken[q] || e.a.broken[w] || rows == nil || columns == nil {
+		e.broken()
+		return
+	}
+	dtype := e.resultType()
+	product := e.step("product", "linear", []string{q, w}, "dtype", string(productType(dtype)))
+	if productType(dtype) != domain.FP32 {
+		product = e.step("fp32", "cast", []string{product}, "dtype", string(domain.FP32))
+	}
+	if n := len(domain.Shape(rows.Axes)); !isOne(rows) {
+		s = e.step("row_scale", "broadcast", []string{s}, "axis", strconv.Itoa(n))
+	}
+	batched := func(name string, of *Tensor) string { // of batches of weights
+		if n := len(domain.Shape(of.Axes)); n > 1 {
+			return e.step("column", "broadcast", []string{name}, "axis", strconv.Itoa(n-1))
+		}
+		return name
+	}
+	last := e.step("row_scaled", "mul", []string{product, s})
+	fn, by := "mul", batched(t, columns)
+	if bias != "" {
+		last = e.step("scaled", "mul", []string{last, by})
+		fn, by = "add", batched(bias, e.a.tensors[bias])
+	}
+	if dtype == domain.FP32 {
+		e.add(e.src.out.value, fn, []string{last, by}, nil)
+		return
+	}
+	e.add(e.src.out.value, "cast", []string{e.step("wide", fn, []string{last, by})}, []string{"dtype", string(dtype)})
+}
+
+// productType returns the type of a product before it is scaled. fp16 has too small a range.
+func productType(result domain.DType) domain.DType {
+	if result == domain.FP16 {
+		return domain.FP32
+	}
+	return result
+}
+
+// resultType returns the type of the result: of the attribute dtype, of the declared result, or of the spec.
+func (e *expansion) resultType() domain.DType {
+	dtype := e.a.dtype
+	if declared := e.a.tensors[e.src.out.value]; declared != nil {
+		dtype = declared.DType
+	}
+	if attr := e.src.attr("dtype"); attr != nil {
+		dtype = e.a.elementType(attr.values[0], dtype)
+	}
+	return dtype
+}
+
+// isOne reports whether a tensor has one element.
+func isOne(t *Tensor) bool { return !slices.ContainsFunc(domain.Shape(t.Axes), func(n int64) bool { return n != 1 }) }
+
+// scaleFits checks that the operand after a tensor of 8 bits has a scale for each of its rows, or one scale.
+func (e *expansion) scaleFits(at int) bool {
+	q, s := e.op.In[at], e.op.In[at+1]
+	shape := domain.Shape(q.Axes)
+	switch {
+	case !q.DType.Saturates():
+		e.a.list.Add(e.src.args[at].pos, diag.DTypeMismatch, "scaled_linear multiplies numbers of 8 bits, and %s is %s", q.Name, q.DType).
+			WithHint("quantize it, or multiply with linear")
+	case s.DType != domain.FP32:
+		e.a.list.Add(e.src.args[at+1].pos, diag.DTypeMismatch, "scales are fp32, and %s is %s", s.Name, s.DType)
+	case !isOne(s) && !slices.Equal(domain.Shape(s.Axes), shape[:len(shape)-1]):
+		e.a.list.Add(e.src.args[at+1].pos, diag.ShapeMismatch, "%s has no scale for each row of %s: their shapes are %s and %s", s.Name, q.Name,
+			domain.FormatShape(domain.Shape(s.Axes)), domain.FormatShape(shape)).
+			WithHint("scales of blocks are for dequantize(%s, %s)", q.Name, s.Name)
+	default:
+		return true
+	}
+	return false
+}
