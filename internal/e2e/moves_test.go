@@ -70,13 +70,15 @@ func TestPlacements(t *testing.T) {
 		if !full && i%3 > 0 {
 			continue
 		}
-		t.Run(strings.TrimSuffix(filepath.Base(path), ".yaml"), func(t *testing.T) {
+		name := strings.TrimSuffix(filepath.Base(path), ".yaml")
+		values := map[string]params{"kept_axis": {"M": 384, "N": 48}}[name] // the same calls, with a 64th of the elements
+		t.Run(name, func(t *testing.T) {
 			moves := folder{"moves"}.beside(t)
 			spec, err := os.ReadFile(path)
 			if err != nil {
 				t.Fatal(err)
 			}
-			moves.runs(t, renamed.ReplaceAllString(string(spec), "name: moves"), nil, seedsOf(2))
+			moves.runs(t, renamed.ReplaceAllString(string(spec), "name: moves"), values, seedsOf(2))
 		})
 	}
 }

@@ -30,8 +30,8 @@ var views = []struct {
 	{"view_offset_attention_backward", "bf16", nil, ".row = 3 * C + 2 * P, .align = 8}"},
 	{"view_offset_attention_backward", "fp16", nil, ".row = 3 * C + 2 * P, .align = 8}"},
 	{"view_offset_attention_backward", "fp32", params{"P": 2}, ".row = 3 * C + 2 * P, .align = 8}"},
-	{"odd_rows", "fp16", nil, ".bias = true, .pack_a = true, .pack_b = true, .pack_c = true"},
-	{"odd_rows", "bf16", nil, ".bias = true, .pack_a = true, .pack_b = true, .pack_c = true"},
+	{"odd_rows", "fp16", params{"M": 32, "N": 20, "K": 1540}, ".bias = true, .pack_a = true, .pack_b = true, .pack_c = true"},
+	{"odd_rows", "bf16", params{"M": 32, "N": 20, "K": 1540}, ".bias = true, .pack_a = true, .pack_b = true, .pack_c = true"},
 }
 
 // TestViews builds and runs every other one of views, which includes each spec and each type, or all in a full test.
