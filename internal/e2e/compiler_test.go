@@ -26,28 +26,37 @@ var standardHeaders = []string{
 	"optional", "stdexcept", "string", "string_view", "utility", "vector",
 }
 
-// compilerFlags returns quick and, with GCC, fewer and a precompiled header of the standard library, which is half of
-// the work of compiling a program. Where the precompiled header does not fit, as for main.cpp of the executable, GCC
-// uses the header itself, which is empty. Programs thus compile here even if they lack an include. Those under
-// generated/ are compiled with CUDA's headers and without this one.
+// programHeaders are headers of the runtime that most emitted programs include.
+var programHeaders = []string{
+	"hirgen/abi.hpp", "hirgen/ipc.hpp", "hirgen/matmul.hpp", "hirgen/mesh.hpp", "hirgen/program.hpp", "hirgen/reference.hpp",
+}
+
+// compilerFlags returns quick and, with GCC, fewer and a precompiled header, which is most of the work of compiling a
+// program. For code whose accesses are seen, as in programs, it has programHeaders too: GCC knows those of emitted folders
+// by their content. Where the precompiled header does not fit, as for main.cpp of the executable, GCC uses the
+// header itself, which is empty. Programs thus compile here even if they lack an include. Those under generated/ are
+// compiled with CUDA's headers and without this one.
 var compilerFlags = sync.OnceValues(func() (string, error) {
 	compiler := cmp.Or(os.Getenv("CXX"), "c++")
 	version, err := exec.Command(compiler, "--version").Output()
 	if err != nil || strings.Contains(string(version), "clang") {
 		return quick, err
 	}
-	header, headers := filepath.Join(scratch, "precompiled.hpp"), filepath.Join(scratch, "standard.hpp")
-	includes := "#include <" + strings.Join(standardHeaders, ">\n#include <") + ">\n"
-	if err := cmp.Or(os.WriteFile(header, nil, 0o600), os.WriteFile(headers, []byte(includes), 0o600)); err != nil {
+	header := filepath.Join(scratch, "precompiled.hpp")
+	if err := cmp.Or(os.WriteFile(header, nil, 0o600), os.MkdirAll(header+".gch", 0o700)); err != nil { // GCC takes the file in it that fits
 		return "", err
 	}
-	if err := os.MkdirAll(header+".gch", 0o700); err != nil { // GCC takes the file in it that fits
-		return "", err
-	}
-	for name, flags := range map[string][]string{"plain": nil, "observed": {"-fsanitize=thread"}} {
-		args := slices.Concat(strings.Fields(quick+fewer), flags, []string{
-			"-std=c++20", "-fPIC", "-fvisibility=hidden", "-x", "c++-header", headers, "-o", filepath.Join(header+".gch", name),
-		})
+	for name, own := range map[string][]string{"plain": nil, "observed": programHeaders} {
+		headers := filepath.Join(scratch, name+".hpp")
+		includes := "#include <" + strings.Join(slices.Concat(standardHeaders, own), ">\n#include <") + ">\n"
+		if err := os.WriteFile(headers, []byte(includes), 0o600); err != nil {
+			return "", err
+		}
+		args := append(strings.Fields(quick+fewer), "-I../../runtime_cpp/include", "-I../../runtime_cpp/cpu/include",
+			"-std=c++20", "-fPIC", "-fvisibility=hidden", "-x", "c++-header", headers, "-o", filepath.Join(header+".gch", name))
+		if own != nil {
+			args = append(args, "-fsanitize=thread")
+		}
 		if text, err := exec.Command(compiler, args...).CombinedOutput(); err != nil {
 			return "", fmt.Errorf("precompiling headers: %w\n%s", err, text)
 		}

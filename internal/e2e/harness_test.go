@@ -115,16 +115,12 @@ func (f folder) emitWith(t *testing.T, spec string, values params, packages emit
 // first is held while a runtime is compiled that others wait for.
 var first sync.Mutex
 
-// build builds the emitted program and returns its path.
+// build builds the emitted program and returns its path. The sources are compiled together, because most of the time goes
+// into the headers that they share. Those under generated/ are not built so.
 func (f folder) build(t *testing.T) string {
 	t.Helper()
-	if len(f.transports()) == 1 {
-		// Compile the sources as one translation unit, because most of the time goes into the headers that they share.
-		// With two transports this is impossible, because both define the same names. Those under generated/ are not
-		// built so.
-		return f.buildIn(t, "unity", "CMAKE_UNITY_BUILD:BOOL=ON")
-	}
-	return f.buildIn(t, "cpu")
+	unity, _ := filepath.Abs("testdata/unity.cmake")
+	return f.buildIn(t, "unity", "CMAKE_UNITY_BUILD:BOOL=ON", "CMAKE_PROJECT_INCLUDE:FILEPATH="+unity)
 }
 
 // buildIn builds in a folder below build/, with further settings of CMake.
