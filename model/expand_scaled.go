@@ -118,7 +118,9 @@ func (e *expansion) resultType() domain.DType {
 }
 
 // isOne reports whether a tensor has one element.
-func isOne(t *Tensor) bool { return !slices.ContainsFunc(domain.Shape(t.Axes), func(n int64) bool { return n != 1 }) }
+func isOne(t *Tensor) bool {
+	return !slices.ContainsFunc(domain.Shape(t.Axes), func(n int64) bool { return n != 1 })
+}
 
 // scaleFits checks that the operand after a tensor of 8 bits has a scale for each of its rows, or one scale.
 func (e *expansion) scaleFits(at int) bool {

@@ -72,6 +72,8 @@ var longSpecs = []struct{ names, tensors, ops string }{
 	{"gather_at", "X: [2, 8, 3], i: {axes: [L], dtype: int64}, f: {axes: [2], dtype: fp32}", "Y = FN(X, i, f)"},
 	{"quantize", "X: [L, 8]", "Y, S = FN(X, dtype=fp8_e4m3)"},
 	{"dequantize", "X: {axes: [L, 8], dtype: fp8_e4m3}, S: {axes: [L], dtype: fp32}", "Y = FN(X, S)"},
+	{"scaled_linear", "Q: {axes: [L, 16], dtype: fp8_e4m3}, S: {axes: [L], dtype: fp32}, W: {axes: [8, 16], dtype: fp8_e4m3}, " +
+		"T: {axes: [8], dtype: fp32}", "Y = FN(Q, S, W, T)"},
 	{"where", "c: [L, 3], X: [L, 3], Z: [L, 3]", "Y = FN(c, X, Z)"},
 	{"neg", "X: [Stream(L), 3], Y: [Stream(L), 3]", "Y = FN(X)"},
 }

@@ -33,7 +33,7 @@ const (
 // splits maps each operation to pairs of texts: for split tensors, and for merged tensors. Without a second text, both
 // are the same.
 var splits = map[string][][2]string{
-	"set": {{"O = set(A)"}}, "matmul": {{"O = matmul(A, w)"}}, "linear": {{"O = linear(A, w)"}, {"O = linear(A, w, g)"}},
+	"set": {{"O = set(A)"}}, "matmul": {{"O = matmul(A, w)"}}, "linear": {{"O = linear(A, w)"}, {"O = linear(A, w, g)"}, {"O = linear(A, w, quantize=fp8_e4m3)"}},
 	"broadcast": {{"O = broadcast(A, axis=3)", "O = broadcast(A, axis=2)"}},
 	"permute":   {{"O = permute(A, perm=[0, 1, 2])", "O = permute(A, perm=[0, 1])"}},
 	"reshape":   {{"O = reshape(A, shape=[D, M, 2, N/2])", "O = reshape(A, shape=[D*M, 2, N/2])"}},
@@ -62,7 +62,8 @@ var splits = map[string][][2]string{
 		{"O, P = quantize(A, dtype=fp8_e4m3)"}, {"O, P = quantize(A, dtype=fp8_e4m3, block=2)"},
 		{"O, P = quantize(A, dtype=fp8_e5m2, whole=true)"},
 	},
-	"dequantize": {{"P, T = quantize(A, dtype=fp8_e4m3); O = dequantize(P, T)"}},
+	"dequantize":    {{"P, T = quantize(A, dtype=fp8_e4m3); O = dequantize(P, T)"}},
+	"scaled_linear": {{"P, T = quantize(A, dtype=fp8_e4m3); w8, U = quantize(w, dtype=fp8_e4m3); O = scaled_linear(P, T, w8, U)"}},
 	"attention": {
 		{"O, L = attention(Q, K3, K3)"}, {"O = attention(Q, Kd, Kd, causal=true)"}, {"O = attention(Q, K3, K3, causal=true)"},
 		{"O = attention(Q, K1, K1, causal=true, window=1)"},

@@ -16,6 +16,7 @@ func TestNoGradient(t *testing.T) {
 		{ops: "- Y = gelu_grad(X)", want: "spec.yaml:6:3: error HG070: gelu_grad has no gradient by X"},
 		{ops: "- T = rms_norm(X)\n- Y = softmax_grad(T, T)", want: "spec.yaml:7:3: error HG070: softmax_grad has no gradient by T"},
 		{ops: "- Q, S = quantize(X, dtype=fp8_e5m2)", want: "spec.yaml:6:3: error HG070: quantize has no gradient by X"},
+		{ops: "- Q = cast(X, dtype=fp8_e4m3)\n- P = linear(Q, Q)\n- Y = add(X, X)", want: "spec.yaml:7:3: error HG070: linear has no gradient by Q"},
 		{ops: "- Y = rope(X, c, s)", of: "c", want: "spec.yaml:6:3: error HG070: rope has no gradient by c"},
 		{ops: "- Y = keep(X, M)", of: "M", want: "spec.yaml:4:44: error HG070: no output changes with M by small steps, so it has no gradient"},
 		{ops: "- Y = positions(X, axis=1)", want: "spec.yaml: error HG070: no output changes with an input by small steps"},

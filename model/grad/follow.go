@@ -9,10 +9,10 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// findTargets finds the inputs whose gradients are requested.
+// findTargets finds the inputs whose gradients are requested: by default all but numbers of 8 bits, which are stored weights.
 func (b *backward) findTargets() {
 	if len(b.options.Of) == 0 {
-		b.targets = b.pipeline.Inputs
+		b.targets = slices.DeleteFunc(slices.Clone(b.pipeline.Inputs), func(t *model.Tensor) bool { return t.DType.Saturates() })
 		return
 	}
 	for _, name := range b.options.Of {
@@ -54,7 +54,7 @@ func (b *backward) follow() {
 		wanted := slices.ContainsFunc(op.Out, func(t *model.Tensor) bool { return to[t] })
 		for i, t := range op.In {
 			kind := kindOf(op, i)
-			if wanted && kind != constant && (kind != missing || len(b.options.Of) > 0) {
+			if wanted && kind != constant && (kind != missing || len(b.options.Of) > 0 || t.DType.Saturates()) {
 				b.checkResult(t)
 				to[t] = true
 			}

@@ -110,8 +110,11 @@ func tables(operand int) operandKind {
 
 // kindOf returns the kind of an operand: whether the operation has a gradient with respect to it.
 func kindOf(op *model.WrittenOp, operand int) operandKind {
-	if op.In[operand].DType.IsInteger() {
+	switch of := op.In[operand].DType; {
+	case of.IsInteger():
 		return constant
+	case of.Saturates() && (op.Fn == "matmul" || op.Fn == "linear"):
+		return missing
 	}
 	if r, ok := rules[op.Fn]; ok && r.kinds != nil {
 		return r.kinds(operand)

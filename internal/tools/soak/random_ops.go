@@ -416,7 +416,9 @@ func (g *generator) composite() bool {
 			op = op.with(word("causal", "true"))
 			g.countRows(&op, n-2)
 		}
-	case "split", "dropout", "gather":
+	case "quantize":
+		return g.quantized(v)
+	case "split", "dropout", "gather", "dequantize", "scaled_linear":
 		return false // a split has several results; the others have a maker
 	case "where":
 		op = on(fn, g.mask(v), v, g.partner(v))

@@ -37,6 +37,9 @@ func (g *generator) product(fn string) bool {
 		defer g.forget()
 	}
 	op := on(fn, a, weight)
+	if a.dtype.Computes() && g.chance(0.08) {
+		like, op = a.as(g.spec.DType), op.with(word("quantize", string(domain.FP8E4M3)))
+	}
 	if fn == "linear" && g.chance(0.5) && (a.dtype.Computes() || like.dtype.Size() == 2) {
 		op.read(g.inputLike(b[:len(b)-1], like))
 	}
@@ -69,6 +72,23 @@ func (g *generator) product(fn string) bool {
 func (g *generator) short(v *value) *value {
 	to := pick(g, domain.FP8E4M3, domain.FP8E4M3, domain.FP8E5M2)
 	return g.add(on("cast", v).with(word("dtype", string(to))), v.axes, v.as(to))
+}
+
+// quantized quantizes rows, and dequantizes them.
+func (g *generator) quantized(v *value) bool {
+	n, to := len(v.axes), pick(g, domain.FP8E4M3, domain.FP8E5M2)
+	if n < 2 {
+		return false
+	}
+	op := on("quantize", v).with(word("dtype", string(to)))
+	if g.chance(0.3) {
+		op = op.with(word("powers_of_two", "true"))
+	}
+	q := g.result(op, v.axes, v.as(to))
+	s := g.further(v.axes[:n-1], v.as(domain.FP32))
+	g.add(on("dequantize", q, s), v.axes, v.as(g.spec.DType))
+	g.forget()
+	return true
 }
 
 // shortProduct multiplies inputs of 8 bits as cuBLASLt can, and reads the result.
