@@ -24,6 +24,9 @@ func TestFusedKernelsInEveryPipeline(t *testing.T) {
 			"X: [DIDx, 2, 4], E: [DIDx, 2, 4], Y: [D, 2]",
 			"M = mul(X, E), L = sum(M, axis=2), Y = set(L)", "streams 0",
 		},
+		"the same positions along two axes": {
+			"X: [DIDx, 3, 4]", "a = positions(X, axis=2), b = broadcast(a, axis=1), t = gt(a, b), Y = matmul(X, t)", "streams 0",
+		},
 	} {
 		for _, d := range []int64{1, 2, 3} {
 			p := lowertest.Pipeline(t, d, c[0], c[1])

@@ -60,7 +60,11 @@ func (f *fuser) kernel(g *kernelGroup) *hostir.Fused {
 	}
 	for _, t := range positions {
 		values[t] = len(k.In) + len(k.Body)
-		k.Body = append(k.Body, domain.Step{Name: f.counts[t].name, Fn: "positions(" + strconv.Itoa(f.counts[t].back) + ")"})
+		c := f.counts[t]
+		if slices.ContainsFunc(positions, func(u *hostir.Tensor) bool { return f.counts[u].name == c.name && f.counts[u].back != c.back }) {
+			c.name = t.Name // the same positions along two axes
+		}
+		k.Body = append(k.Body, domain.Step{Name: c.name, Fn: "positions(" + strconv.Itoa(c.back) + ")"})
 	}
 	for _, s := range g.members {
 		t := hostir.Result(s)

@@ -22,6 +22,9 @@ func (v *verifier) body(s hostir.Stmt) {
 	v.alsoMade(f)
 	read := make([]bool, len(f.In)+len(f.Body))
 	for i, step := range f.Body {
+		if slices.ContainsFunc(f.Body[:i], func(s domain.Step) bool { return s.Name == step.Name && s.Fn != step.Fn }) {
+			v.breach(f, "shape", "the kernel of %s has two steps with the name %s", f.Out[0].Name, step.Name)
+		}
 		read[len(f.In)+i] = step.Also
 		for _, at := range step.Args {
 			if at < 0 || at >= len(f.In)+i {
