@@ -12,11 +12,12 @@ import (
 
 // Composites are the operations that Load expands into primitive ones, so that later stages see only primitive
 // operations. They compute in fp32 and round once: the gradients of layer_norm and rms_norm to the types of their
-// tensors, and other results to the element type of the first operand. where and split only choose elements, and argmax is fp32.
+// tensors, and other results to the element type of the first operand. where, split and top_k only choose elements, argmax is
+// fp32, and scatter_add is a product.
 var Composites = []string{
 	"mean", "softmax", "softmax_grad", "log_softmax", "log_softmax_grad", "normalize", "normalize_grad", "layer_norm", "layer_norm_grad",
 	"rms_norm", "rms_norm_grad", "rope", "rope_grad", "where", "split", "dropout", "argmax", "quantize", "dequantize", "scaled_linear",
-	"gather",
+	"gather", "scatter_add", "top_k", "cumsum",
 }
 
 // composite returns the rule that expands a composite operation. ok is false for other names.
@@ -60,6 +61,12 @@ func composite(name string) (rule operation, ok bool) {
 		return operation{least: 4, most: 5, attrs: []string{"dtype"}, expand: scaledLinear}, true
 	case "gather":
 		return operation{least: 2, most: 2, attrs: []string{"split"}, expand: gather}, true
+	case "scatter_add":
+		return operation{least: 2, most: 2, attrs: []string{"rows", "blocks"}, expand: scatterAdd}, true
+	case "top_k":
+		return operation{least: 1, most: 1, results: 2, attrs: []string{"k"}, expand: topK}, true
+	case "cumsum":
+		return operation{least: 1, most: 1, attrs: []string{"axis", "exclusive", "reverse"}, expand: cumsum}, true
 	case "where":
 		return operation{least: 3, most: 3, expand: where}, true
 	}
@@ -175,6 +182,9 @@ func (e *expansion) add(out, fn string, args, attrs []string, lists ...sourceAtt
 
 // spelling returns the composite as specs write it, without its result.
 func (e *expansion) spelling() string {
+	if e.src.whole != "" { // it is a part of another composite
+		return e.src.whole
+	}
 	var parts []string
 	for _, arg := range e.src.args {
 		parts = append(parts, arg.value)

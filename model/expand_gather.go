@@ -35,17 +35,15 @@ func gather(e *expansion) {
 func inferGather(in *inference) bool {
 	table, ids, name, rows := in.axesOf(0), in.axesOf(1), in.op.In[0].Name, int64(1)
 	at, fits := 0, true
+	if !in.numbersRows(1) {
+		return false
+	}
 	if len(in.op.In) > 2 {
 		first := in.axesOf(2)
 		at = len(first)
 		fits = at < len(table) && slices.Equal(domain.Shape(table[:at]), domain.Shape(first)) && in.op.In[2].DType == domain.FP32
 	}
-	switch {
-	case !in.op.In[1].DType.IsInteger():
-		in.a.list.Add(in.src.args[1].pos, diag.DTypeMismatch, "the numbers of rows are integers, and %s is %s", in.op.In[1].Name,
-			in.op.In[1].DType).WithHint("declare %s: {axes: ..., dtype: int32}", in.op.In[1].Name)
-		return false
-	case !fits:
+	if !fits {
 		in.fail(diag.ShapeMismatch, "%s is not fp32 with the axes before the rows of %s", in.op.In[2].Name, name)
 		return false
 	}
@@ -58,4 +56,93 @@ func inferGather(in *inference) bool {
 	}
 	in.axes = slices.Concat(table[:at], ids, table[at+1:])
 	return true
+}
+
+// numbersRows checks that an operand has the numbers of rows.
+func (in *inference) numbersRows(operand int) bool {
+	t := in.op.In[operand]
+	if t.DType.IsInteger() {
+		return true
+	}
+	in.a.list.Add(in.src.args[operand].pos, diag.DTypeMismatch, "the numbers of rows are integers, and %s is %s", t.Name, t.DType).
+		WithHint("declare %s: {axes: ..., dtype: int32}", t.Name)
+	return false
+}
+
+// scatterAdd(Ids, X) adds up the rows of X that have one number. That is a product with a matrix of ones and zeros, with ones
+// where numbers are equal. So ranks need the products of their numbers alone, and add these. With blocks the first axis of the
+// result counts blocks of rows.
+func scatterAdd(e *expansion) {
+	ids, x := e.axesOf(0), e.axesOf(1)
+	axes, fits := e.rowsOfResult()
+	if !fits || !e.numbersRows(0) || !e.computes(1) || !e.hasRows(ids, x) {
+		e.broken()
+		return
+	}
+	rest, operand := x[len(ids):], e.src.args[0].value
+	number := e.step("number", "positions", []string{operand}, "size", axes[len(axes)-1].Extent.String())
+	if len(axes) > 1 {
+		block := e.step("block", "positions", []string{operand}, "size", axes[0].Extent.String())
+		first := e.step("first", "scale", []string{block}, "by", strconv.FormatInt(axes[1].Size, 10))
+		number = e.step("number", "add", []string{e.step("first_b", "broadcast", []string{first}, "axis", "1"), number})
+	}
+	number = e.step("number_b", "broadcast", []string{number}, "axis", strconv.Itoa(len(axes)))
+	rows, columns := domain.Axis{Extent: domain.Merge(ids)}, domain.Axis{Extent: domain.Merge(rest)}
+	is := e.step("is", "eq", []string{number, e.shaped("numbers", e.arg(0), ids, rows)})
+	if dtype := e.op.In[1].DType; dtype != domain.FP32 {
+		is = e.step("is_"+string(dtype), "cast", []string{is}, "dtype", string(dtype))
+	}
+	operands := []string{is, e.shaped("values", e.src.args[1].value, x, rows, columns)}
+	if len(rest) == 1 {
+		e.add(e.src.out.value, "matmul", operands, nil)
+		return
+	}
+	e.reshape(e.src.out.value, e.step("rows", "matmul", operands), slices.Concat(axes, rest))
+}
+
+// rowsOfResult reads the attributes rows and blocks.
+func (e *expansion) rowsOfResult() (axes []domain.Axis, ok bool) {
+	count := int64(1)
+	for _, name := range []string{"blocks", "rows"} {
+		attr := e.src.attr(name)
+		if attr == nil && name == "blocks" {
+			continue
+		}
+		if attr == nil || attr.list {
+			e.fail(diag.BadAttribute, "scatter_add needs the number of rows of its result").
+				WithHint("write scatter_add(%s, %s, rows=N)", e.op.In[0].Name, e.op.In[1].Name)
+			return nil, false
+		}
+		extent, ok := e.a.extent(attr.values[0])
+		if !ok {
+			return nil, false
+		}
+		if extent.Size > mostPositions/count {
+			e.fail(diag.BadAttribute, "the result has more than %d rows, which a scatter_add counts", mostPositions)
+			return nil, false
+		}
+		count *= extent.Size
+		axes = append(axes, domain.Axis{Extent: extent})
+	}
+	return axes, true
+}
+
+// hasRows checks that x begins with the axes of the numbers.
+func (e *expansion) hasRows(ids, x []domain.Axis) bool {
+	if n := len(ids); n <= len(x) && slices.Equal(domain.Shape(ids), domain.Shape(x[:n])) {
+		return true
+	}
+	e.a.list.Add(e.src.args[1].pos, diag.ShapeMismatch, "%s has no row for each number in %s: their shapes are %s and %s", e.op.In[1].Name,
+		e.op.In[0].Name, domain.FormatShape(domain.Shape(x)), domain.FormatShape(domain.Shape(ids)))
+	return false
+}
+
+// shaped returns a tensor with other axes.
+func (e *expansion) shaped(suffix, in string, from []domain.Axis, to ...domain.Axis) string {
+	if slices.Equal(domain.Shape(from), domain.Shape(to)) {
+		return in
+	}
+	out := e.fresh(e.src.out.value + "_" + suffix)
+	e.reshape(out, in, to)
+	return out
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/hirgen/hirgen/internal/base/diag"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -37,7 +38,7 @@ func quantize(e *expansion) {
 		e.add(s, "add", last, nil)
 	}
 	divisor := s
-	if !whole {
+	if !whole && columns > 0 { // the only axis keeps one element
 		divisor = e.step("divisor", "broadcast", []string{s}, "axis", strconv.Itoa(columns))
 	}
 	e.outOfBlocks(block, "cast", []string{e.step("div", "div", []string{x, divisor})}, "dtype", string(dtype))
@@ -141,9 +142,5 @@ func (e *expansion) outOfBlocks(block int64, fn string, args []string, attrs ...
 
 // reshape adds a reshape to the extents of axes.
 func (e *expansion) reshape(out, in string, axes []domain.Axis) {
-	shape := sourceAttr{name: text{value: "shape", pos: e.src.pos}, list: true}
-	for _, a := range axes {
-		shape.values = append(shape.values, text{value: a.Extent.String(), pos: e.src.pos})
-	}
-	e.add(out, "reshape", []string{in}, nil, shape)
+	e.add(out, "reshape", []string{in}, nil, e.listed("shape", lists.Map(axes, func(a domain.Axis) string { return a.Extent.String() })))
 }

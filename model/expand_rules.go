@@ -12,6 +12,9 @@ import (
 func (e *expansion) fold(suffix, fn, arg string) string {
 	axis := strconv.Itoa(e.axis)
 	folded := e.step(suffix, fn, []string{arg}, "axis", axis)
+	if len(e.axesOf(0)) == 1 { // the only axis keeps one element
+		return folded
+	}
 	return e.step(suffix+"_b", "broadcast", []string{folded}, "axis", axis)
 }
 
@@ -33,13 +36,22 @@ func meanOf(e *expansion) {
 // equals the maximum, which is NaN then.
 func argmax(e *expansion) {
 	x := e.arg(0)
-	hit := e.step("hit", "eq", []string{x, e.fold("max", "max", x)})
+	hits := e.hits(x, e.fold("max", "max", x), e.before(x))
+	e.add(e.src.out.value, "neg", []string{e.step("first", "max", []string{hits}, "axis", strconv.Itoa(e.axis))}, nil)
+}
+
+// before computes the index of each element along the axis, times -1: the first of several elements has the largest.
+func (e *expansion) before(x string) string {
 	at := e.step("at", "positions", []string{x}, "axis", strconv.Itoa(e.axis))
 	for i := range len(e.axesOf(0)) - 1 - e.axis {
 		at = e.step("at_b", "broadcast", []string{at}, "axis", strconv.Itoa(i+1))
 	}
-	hits := e.step("hits", "masked", []string{e.step("before", "neg", []string{at}), hit})
-	e.add(e.src.out.value, "neg", []string{e.step("first", "max", []string{hits}, "axis", strconv.Itoa(e.axis))}, nil)
+	return e.step("before", "neg", []string{at})
+}
+
+// hits is before for the elements that are the largest, and -infinity for others.
+func (e *expansion) hits(x, largest, before string) string {
+	return e.step("hits", "masked", []string{before, e.step("hit", "eq", []string{x, largest})})
 }
 
 // shifted computes X - max X and its exponential.

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/hirgen/hirgen/internal/base/diag"
@@ -30,21 +31,34 @@ func inferBroadcast(in *inference) bool {
 	return true
 }
 
-// inferPositions computes the index of each element along an axis, in fp32, which is exact for integers up to
-// mostPositions.
+// inferPositions computes the index of each element along an axis, or of as many elements as the attribute size says, in fp32,
+// which is exact for integers up to mostPositions.
 func inferPositions(in *inference) bool {
-	axes := in.axesOf(0)
-	axis, ok := in.axisAttr(len(axes))
-	if !ok {
+	in.op.Axis = -1
+	attr, of := in.src.attr("size"), "the result"
+	switch {
+	case attr == nil:
+		axes := in.axesOf(0)
+		axis, ok := in.axisAttr(len(axes))
+		if !ok {
+			return false
+		}
+		in.op.Axis, in.axes, of = axis, axes[axis:axis+1], fmt.Sprintf("axis %d of %s", axis, in.op.In[0].Name)
+	case attr.list || in.src.attr("axis") != nil:
+		in.a.list.Add(attr.name.pos, diag.BadAttribute, "positions run along one axis, or have one size")
+		return false
+	default:
+		size, ok := in.a.extent(attr.values[0])
+		if !ok {
+			return false
+		}
+		in.axes = []domain.Axis{{Extent: size}}
+	}
+	if in.axes[0].Size > mostPositions {
+		in.fail(diag.BadAttribute, "%s has %s elements, and positions are exact up to %d", of, withValue(in.axes[0].Extent), mostPositions)
 		return false
 	}
-	if axes[axis].Size > mostPositions {
-		in.fail(diag.BadAttribute, "axis %d of %s has %s elements, and positions are exact up to %d", axis, in.op.In[0].Name,
-			withValue(axes[axis].Extent), mostPositions)
-		return false
-	}
-	in.op.Axis = axis
-	in.dtype, in.axes = domain.FP32, axes[axis:axis+1]
+	in.dtype = domain.FP32
 	return true
 }
 

@@ -32,7 +32,7 @@ var operations = map[string]operation{
 	"reshape":        {kind: OpReshape, least: 1, most: 1, attrs: []string{"shape"}, infer: inferReshape},
 	"cast":           {kind: OpCast, least: 1, most: 1, attrs: []string{"dtype"}, infer: inferCast},
 	"slice":          {kind: OpSlice, least: 1, most: 1, attrs: []string{"axis", "start", "stop", "size"}, infer: inferSlice},
-	"positions":      {kind: OpPositions, least: 1, most: 1, attrs: []string{"axis"}, infer: inferPositions},
+	"positions":      {kind: OpPositions, least: 1, most: 1, attrs: []string{"axis", "size"}, infer: inferPositions},
 	"dropout_at":     {kind: OpDropout, least: 3, most: 4, attrs: []string{"p", "salt", "width"}, infer: inferDropout},
 	"gather_at":      {kind: OpGather, least: 2, most: 3, infer: inferGather},
 	"concat":         {kind: OpConcat, least: 2, most: maxConcat, attrs: []string{"axis"}, infer: inferConcat},

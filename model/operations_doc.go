@@ -31,7 +31,8 @@ var primitives = slices.Concat([]opRow{
 		"slices one after the other along axis i, by default the last one; without `sizes` all of one size"},
 	{[]string{"concat(A, B, ..., axis=i)", "concat([A, B], axis=i)"},
 		"the operands one after the other along axis i, by default the last one"},
-	{[]string{"positions(A, axis=i)"}, "the index of each element along axis i of A, 0, 1, ..., in fp32; the values of A do not matter"},
+	{[]string{"positions(A, axis=i)", "positions(A, size=n)"}, "the index of each element along axis i of A, 0, 1, ..., in fp32, or the " +
+		"numbers 0 to n-1; the values of A do not matter"},
 	{[]string{"cast(A, dtype=fp32)"}, "A in another element type; without `dtype`, the type of the declared result"},
 }, functionRows(), []opRow{
 	{[]string{"gather_at(Table, Ids, first)"},
@@ -71,6 +72,11 @@ var attentions = []opRow{
 var composites = []opRow{
 	{[]string{"mean(X, axis=i)"}, "the sum along an axis divided by its extent; without axis, along the last one"},
 	{[]string{"argmax(X, axis=i)"}, "the first index of the maximum along an axis, in fp32; infinity if the maximum is NaN"},
+	{[]string{"V, I = top_k(X, k=2)"}, "the k largest elements along the last axis in descending order, and their indices in fp32; the " +
+		"first of equal ones comes first. k is at most 16. In a row with NaN all values are NaN, and all indices infinity"},
+	{[]string{"cumsum(X, axis=i)", "cumsum(X, axis=i, exclusive=true)", "cumsum(X, axis=i, reverse=true)"},
+		"the sums of the elements up to each one along an axis, by default the last axis, added in fp32. With `exclusive` an element " +
+			"itself is left out; `reverse` adds from the end. Whole numbers are exact up to 2^24, and the sums of integers are fp32"},
 	{[]string{"softmax(X, axis=i)"}, "exp(X - max X) over its sum along the axis"},
 	{[]string{"softmax(X, causal=true)", "softmax(X, causal=true, split=rows)"},
 		"the causal softmax of `X: [..., queries, keys]`: each query sees the keys up to its position, and the last query sees all. With " +
@@ -115,5 +121,9 @@ var composites = []opRow{
 		"number without a row. The axes of Ids are in place of the axis of the rows"},
 	{[]string{"gather(Table, Ids, split=rows)"}, "the same of `Table: [blocks, rows, ...]`, with numbers that continue from block to block; " +
 		"see below"},
+	{[]string{"scatter_add(Ids, X, rows=n)"}, "zeros `[n, ...]`, to which each row of X is added at the number that Ids has for it, " +
+		"in `int32` or `int64`. X begins with the axes of Ids. A number without a row adds nothing"},
+	{[]string{"scatter_add(Ids, X, rows=n, blocks=m)"},
+		"the same as `[m, n, ...]`, with numbers that continue from block to block, as in `gather` with `split=rows`"},
 	{[]string{"where(mask, A, B)"}, "A where the mask is not 0, and B elsewhere; of the type of A and B, which the mask need not have"},
 }

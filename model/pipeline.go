@@ -108,7 +108,7 @@ type Op struct {
 	In    []*Tensor
 	Out   *Tensor
 	More  []*Tensor     // additional results
-	Axis  int           // reduce, slice, positions: the axis of the operand; broadcast, concat: the axis of the result
+	Axis  int           // reduce, slice, positions: the axis of the operand, -1 for none; broadcast, concat: the axis of the result
 	Perm  []int         // permute: axis i of the result is axis Perm[i] of the operand
 	Start domain.Extent // slice: the index of the first element along the axis, 0 or more
 	Pos   diag.Pos

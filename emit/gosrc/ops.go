@@ -45,6 +45,9 @@ func (e *exporter) call(op *model.Op) (method string, args []jen.Code) {
 		size := domain.WithoutReductions(op.Out.Axes)[op.Axis].Extent
 		return "Slice", append(operands, jen.Lit(op.Axis), jen.Lit(op.Start.String()), jen.Lit(size.String()))
 	case model.OpPositions:
+		if op.Axis < 0 {
+			return "", nil
+		}
 		return "Positions", append(operands, jen.Lit(op.Axis))
 	case model.OpDropout:
 		d, _ := domain.DropoutOf(op.Fn)

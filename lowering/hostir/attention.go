@@ -127,7 +127,7 @@ func FurtherMaps(s Stmt) [][]int {
 		if a, ok := s.(*Attention); ok {
 			rows[i] = a.axes(t)
 		} else {
-			rows[i] = aligned(t, defs[0], 0, 0)
+			rows[i] = aligned(t, defs[0], 0, len(Live(defs[0]))-len(Live(t))) // a value of each row lacks the columns
 		}
 	}
 	return rows

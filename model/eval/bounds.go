@@ -151,7 +151,7 @@ func keptBy(op *model.Op) kept {
 	switch {
 	case op.Kind == model.OpCast && op.Out.DType.Epsilon() > domain.FP32.Epsilon():
 		return exact
-	case op.Kind == model.OpCast || chooses(op):
+	case op.Kind == model.OpCast || op.Kind == model.OpPositions || chooses(op):
 		return all
 	}
 	return none

@@ -1,8 +1,10 @@
 package eval
 
 import (
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/hirgen/hirgen/model/domain"
@@ -56,6 +58,85 @@ func TestArgmax(t *testing.T) {
 		if got := values[name].Data; !slices.Equal(got, want) {
 			t.Errorf("%s = %v, want %v", name, got, want)
 		}
+	}
+}
+
+// TestTopK takes elements in descending order, and the first of equal ones first. Elements of -infinity come last, each once.
+func TestTopK(t *testing.T) {
+	p := mustLoad(t, spec("A: [4, 4], B: [4]", "- V, I = top_k(A, k=3)\n- W, J = top_k(A, k=1)\n- U, K = top_k(B, k=2)"))
+	inf, nan := math.Inf(1), math.NaN()
+	values := mustEvaluate(t, p, map[string]*Array{
+		"A": array([]int64{4, 4}, 1, 5, 5, -2, -inf, -3, -inf, -inf, 0, inf, nan, inf, inf, 7, 8, inf), "B": array([]int64{4}, 2, 4, 1, 3),
+	})
+	for name, want := range map[string][]float64{
+		"V": {5, 5, 1, -3, -inf, -inf, nan, nan, nan, inf, inf, 8}, "I": {1, 2, 0, 1, 0, 2, inf, inf, inf, 0, 3, 2},
+		"W": {5, -3, nan, inf}, "J": {1, 1, inf, 0}, "U": {4, 3}, "K": {1, 3},
+	} {
+		if got := values[name].Data; fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%s = %v, want %v", name, got, want)
+		}
+	}
+}
+
+// TestCumsum compares cumsums of whole numbers along axes of several lengths with a loop, from both ends.
+func TestCumsum(t *testing.T) {
+	for n, attrs := range []string{"", ", exclusive=true", ", reverse=true", ", reverse=true, exclusive=true"} {
+		for _, shape := range [][]int64{{7}, {300}, {1 << 15}, {3, 257}, {3, 384}, {384, 2}, {2, 300, 3}, {260, 2, 2}} {
+			x := NewArray(shape...)
+			for i := range x.Data {
+				x.Data[i] = float64(i*7%11 - 4)
+			}
+			for axis := range shape {
+				p := mustLoad(t, spec("X: {axes: "+strings.ReplaceAll(fmt.Sprint(shape), " ", ",")+", dtype: int32}",
+					fmt.Sprintf("- Y = cumsum(X, axis=%d%s)", axis, attrs)))
+				got, want := mustEvaluate(t, p, map[string]*Array{"X": x})["Y"].Data, slices.Clone(x.Data)
+				inner, length := int(strides(shape)[axis]), int(shape[axis])
+				for row := range len(x.Data) / length {
+					sum, start := 0., row/inner*inner*length+row%inner
+					for i := range length {
+						if n > 1 {
+							i = length - 1 - i
+						}
+						want[start+i*inner] = sum + x.Data[start+i*inner]*float64(1-n%2)
+						sum += x.Data[start+i*inner]
+					}
+				}
+				if !slices.Equal(got, want) {
+					t.Errorf("axis %d of %v%s: %v, want %v", axis, shape, attrs, got, want)
+				}
+			}
+		}
+	}
+}
+
+// TestScatterAdd adds rows at the numbers that they have. Numbers without a row add nothing.
+func TestScatterAdd(t *testing.T) {
+	p := mustLoad(t, spec("ids: {axes: [2, 3], dtype: int64}, X: [2, 3, 2], v: {axes: [2, 3], dtype: bf16}",
+		"- Y = scatter_add(ids, X, rows=4)\n- Z = scatter_add(ids, X, rows=2, blocks=2)\n- W = scatter_add(ids, v, rows=5)"))
+	values := mustEvaluate(t, p, map[string]*Array{"ids": array([]int64{2, 3}, 1, 3, 1, -1, 4, 1),
+		"X": array([]int64{2, 3, 2}, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12), "v": array([]int64{2, 3}, 1, 2, 4, 8, 16, 32)})
+	rows := []float64{0, 0, 17, 20, 0, 0, 3, 4}
+	for name, want := range map[string][]float64{"Y": rows, "Z": rows, "W": {0, 37, 0, 2, 16}} {
+		if got := values[name].Data; !slices.Equal(got, want) {
+			t.Errorf("%s = %v, want %v", name, got, want)
+		}
+	}
+}
+
+// TestCompositesOfOneAxis: the result of a tensor with one axis is that of a matrix with one row.
+func TestCompositesOfOneAxis(t *testing.T) {
+	for _, op := range []string{"argmax(%s)", "softmax(%s)", "log_softmax(%s)", "softmax_grad(%[1]s, %[1]s)", "log_softmax_grad(%[1]s, %[1]s)",
+		"normalize(%s)", "normalize_grad(%[1]s, %[1]s)", "rms_norm(%s)", "layer_norm(%[1]s, X, X)", "mean(%s)", "cumsum(%s)"} {
+		p := mustLoad(t, spec("X: [4]", "- R = broadcast(X, axis=0)\n- Y = "+fmt.Sprintf(op, "X")+"\n- Z = "+fmt.Sprintf(op, "R")))
+		values := mustEvaluate(t, p, map[string]*Array{"X": array([]int64{4}, 1, -2, 4, 0.5)})
+		if got, want := values["Y"], values["Z"]; len(got.Shape) != 1 || !slices.Equal(got.Data, want.Data) {
+			t.Errorf("%s = %v, want %v", op, got, want.Data)
+		}
+	}
+	p := mustLoad(t, spec("X: [4]", "- Q, scale = quantize(X, dtype=fp8_e4m3)\n- Y = dequantize(Q, scale, dtype=fp32)"))
+	x := array([]int64{4}, 448, -224, 56, 7)
+	if got := mustEvaluate(t, p, map[string]*Array{"X": x})["Y"]; !slices.Equal(got.Data, x.Data) {
+		t.Errorf("quantized: %v", got)
 	}
 }
 

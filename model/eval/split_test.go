@@ -15,10 +15,10 @@ import (
 const (
 	splitHead = "hirgen: 1\nname: p\nparams: {D: 3, M: 2, N: 4}\nmesh: {x: D}\ndtype: fp32\ntensors: "
 	// splitTensors are mergedTensors with the rows or heads split over ranks by a separate axis.
-	splitTensors = "{A: [DIDx, M, N], B: [DIDx, M, N], C: [DIDx, M, N], S: [DIDx, M, D*M], r: [DIDx, M, 1], at: [DIDx, M], Q: [DIDx, 2, M, " +
-		"N], dO: [DIDx, 2, M, N], Kd: [DIDx, 1, M, N]"
-	mergedTensors = "{A: [D*M, N], B: [D*M, N], C: [D*M, N], S: [D*M, D*M], r: [D*M, 1], at: [D*M], Q: [2*D, M, N], dO: [2*D, M, N], Kd: " +
-		"[D, M, N]"
+	splitTensors = "{A: [DIDx, M, N], B: [DIDx, M, N], C: [DIDx, M, N], S: [DIDx, M, D*M], r: [DIDx, M, 1], at: [DIDx, M], " +
+		"no: {axes: [DIDx, M], dtype: int32}, Q: [DIDx, 2, M, N], dO: [DIDx, 2, M, N], Kd: [DIDx, 1, M, N]"
+	mergedTensors = "{A: [D*M, N], B: [D*M, N], C: [D*M, N], S: [D*M, D*M], r: [D*M, 1], at: [D*M], no: {axes: [D*M], dtype: int32}, " +
+		"Q: [2*D, M, N], dO: [2*D, M, N], Kd: [D, M, N]"
 	wholeTensors = ", w: [N, N], g: [N], seed: {axes: [1], dtype: int64}, ids: {axes: [4], dtype: int32}, " +
 		"K1: [1, M, N], K3: [3, M, N], L1: [1, D*M, N]}\nops:\n"
 )
@@ -48,6 +48,9 @@ var splits = map[string][][2]string{
 	"gather": {{"O = gather(A, ids, split=rows)", "O = gather(A, ids)"}},
 	"gather_at": {{"first = positions(A, axis=0); from = scale(first, by=M); all = gather_at(A, ids, from); O = sum(all, axis=0)",
 		"O = gather_at(A, ids)"}},
+	"scatter_add":  {{"O = scatter_add(no, A, rows=7)"}, {"O = scatter_add(no, A, rows=2, blocks=3)"}},
+	"top_k":        {{"O, P = top_k(A, k=2)"}},
+	"cumsum":       {{"O = cumsum(A)"}, {"R = reshape(A, shape=[D*M, N]); O = cumsum(R, axis=0)", "O = cumsum(A, axis=0)"}},
 	"mean":         {{"O = mean(A)"}},
 	"argmax":       {{"O = argmax(A)"}},
 	"softmax":      {{"O = softmax(A)"}, {"O = softmax(S, causal=true, split=rows)", "O = softmax(S, causal=true)"}},
@@ -113,8 +116,8 @@ func TestASplitNeverChangesTheResult(t *testing.T) {
 					switch {
 					case name == "seed":
 						a.Data[i] = 7
-					case name == "ids":
-						a.Data[i] = float64(2 * i) // the last one has no row
+					case name == "ids" || name == "no":
+						a.Data[i] = float64(2 * i) // the last ones have no row
 					case op.Name == "log" || op.Name == "sqrt" || op.Name == "rsqrt":
 						a.Data[i] = math.Abs(a.Data[i])
 					}

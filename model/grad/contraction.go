@@ -174,7 +174,7 @@ func (c *contraction) rows(v value, first, count, singles int) value {
 	if count == 1 {
 		return v
 	}
-	row := append(slices.Repeat([]domain.Axis{one}, singles), domain.Axis{Extent: merge(v.axes[first : first+count])})
+	row := append(slices.Repeat([]domain.Axis{one}, singles), domain.Axis{Extent: domain.Merge(v.axes[first : first+count])})
 	return c.b.named(v.name+"_rows", reshaped(v, slices.Replace(slices.Clone(v.axes), first, first+count, row...)))
 }
 

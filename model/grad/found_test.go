@@ -37,6 +37,17 @@ ops:
   - T = shift(S, by=-1)
   - Y = gelu(T)
 `,
+		"largest elements, of which only the numbers are read": `
+tensors: {X: [2, 6], Z: {axes: [6], dtype: bf16}}
+ops:
+  - V, I = top_k(X, k=3)
+  - Y = mul(V, I)
+  - A, J = top_k(Z, k=1)
+  - U = shift(J, by=1)
+  - T = mul(A, A)
+  - C = cumsum(Z, reverse=true, exclusive=true)
+outputs: [Y, U, T, C]
+`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, err := model.Load("spec.yaml", []byte("hirgen: 1\nname: found\nmesh: {x: 2, z: 4}\ndtype: fp32\n"+text), nil)

@@ -175,7 +175,7 @@ func (b *backward) axes(t *model.Tensor) []domain.Axis {
 	}
 	axes = domain.WithoutReductions(axes)
 	for i, a := range axes {
-		axes[i].Extent = merge([]domain.Axis{a})
+		axes[i].Extent = domain.Merge([]domain.Axis{a})
 	}
 	for _, axis := range b.parted[t] {
 		axes[axis] = domain.Axis{Extent: axes[axis].Extent}

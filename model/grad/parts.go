@@ -21,8 +21,8 @@ func slice(u use) {
 	if o.Start.Size > 0 {
 		pieces = slices.Insert(pieces, 0, u.sliced(zeros, axis, domain.Extent{}, o.Start, u.In[0].Name+"_before"))
 	}
-	if end := plus(o.Start, part); end.Size < whole.Size {
-		pieces = append(pieces, u.sliced(zeros, axis, end, minus(whole, end), u.In[0].Name+"_after"))
+	if end := o.Start.Plus(part); end.Size < whole.Size {
+		pieces = append(pieces, u.sliced(zeros, axis, end, whole.Minus(end), u.In[0].Name+"_after"))
 	}
 	u.give(0, joined(pieces, axis, x), nil)
 }
@@ -101,6 +101,6 @@ func concat(u use) {
 	for n, t := range u.In {
 		size := u.axes(t)[axis].Extent
 		u.give(n, cut(g, i, start, size), nil)
-		start = plus(start, size)
+		start = start.Plus(size)
 	}
 }

@@ -27,7 +27,7 @@ func (b *backward) removeUnused() {
 }
 
 // expensive operations are worth saving: with recompute: cheap, their results are saved.
-var expensive = []string{"matmul", "linear", "softmax", "log_softmax", "attention"}
+var expensive = []string{"matmul", "linear", "softmax", "log_softmax", "attention", "scatter_add", "top_k", "cumsum"}
 
 // choose decides which tensors of the forward pass to save, of those that the backward pass reads. It inserts the
 // operations that recompute the others before their first use. It returns the saved tensors, in the order of the
@@ -142,13 +142,15 @@ func (r *repetition) compute(name string) {
 	r.list = append(r.list, s)
 }
 
-// onlyUsed replaces a recomputed split by slices for the results that are used.
+// onlyUsed replaces a recomputed split by slices for the results that are used. Unused results of others become outputs.
 func (k *keeper) onlyUsed(list []*statement) []*statement {
 	used := reads(list)
 	var result []*statement
 	for _, s := range list {
 		if s.forward == nil || s.fn != "split" || !slices.ContainsFunc(s.outs, func(out string) bool { return !used[out] }) {
-			result = append(result, s)
+			if result = append(result, s); s.forward != nil {
+				k.b.extra = append(k.b.extra, slices.DeleteFunc(slices.Clone(s.outs), func(out string) bool { return used[out] })...)
+			}
 			continue
 		}
 		for i, out := range s.outs {

@@ -1,0 +1,42 @@
+package domain
+
+import "github.com/hirgen/hirgen/internal/base/expr"
+
+// Merge returns the extent of several axes as one axis: D and M/D give M.
+func Merge(axes []Axis) Extent {
+	size := int64(1)
+	var product expr.Expr = expr.Int(1)
+	for _, a := range axes {
+		size *= a.Size
+		product = expr.Fold(expr.Op("*", product, a.Expr()))
+	}
+	return extent(expr.Compact(expr.Cancel(product)), size)
+}
+
+// Plus adds extents.
+func (e Extent) Plus(other Extent) Extent {
+	if e.Size == 0 {
+		return other
+	}
+	return extent(e.String()+"+"+other.String(), e.Size+other.Size)
+}
+
+// Minus subtracts extents.
+func (e Extent) Minus(other Extent) Extent {
+	if other.Size == 0 {
+		return e
+	}
+	return extent(e.String()+"-("+other.String()+")", e.Size-other.Size)
+}
+
+// extent returns an expression with its value.
+func extent(text string, size int64) Extent {
+	e, err := expr.Parse(text)
+	if err != nil {
+		return Extent{Size: size}
+	}
+	if _, plain := expr.Fold(e).(expr.Int); plain {
+		return Extent{Size: size}
+	}
+	return Extent{Text: expr.Compact(e), Size: size}
+}
