@@ -70,6 +70,12 @@ var longSpecs = []struct{ names, tensors, ops string }{
 	{"rope rope_grad", "X: [1, 1, L, 8]", "Y = FN(X)"},
 	{"gather", "X: [8, 3], i: {axes: [L], dtype: int64}", "Y = FN(X, i)"},
 	{"gather_at", "X: [2, 8, 3], i: {axes: [L], dtype: int64}, f: {axes: [2], dtype: fp32}", "Y = FN(X, i, f)"},
+	{"scatter_add", "X: [L, 3], i: {axes: [L], dtype: int64}", "Y = FN(i, X, rows=8)"},
+	{"scatter_add", "X: [8, 3], i: {axes: [8], dtype: int64}", "Y = FN(i, X, rows=L)"},
+	{"top_k", "X: [L, 8]", "Y, J = FN(X, k=3)"},
+	{"top_k", "X: [8, L]", "Y, J = FN(X, k=2)"},
+	{"cumsum", "X: [L, 8]", "Y = FN(X)"},
+	{"cumsum", "X: [L, 8]", "Y = FN(X, axis=0)"},
 	{"quantize", "X: [L, 8]", "Y, S = FN(X, dtype=fp8_e4m3)"},
 	{"dequantize", "X: {axes: [L, 8], dtype: fp8_e4m3}, S: {axes: [L], dtype: fp32}", "Y = FN(X, S)"},
 	{"scaled_linear", "Q: {axes: [L, 16], dtype: fp8_e4m3}, S: {axes: [L], dtype: fp32}, W: {axes: [8, 16], dtype: fp8_e4m3}, " +

@@ -235,6 +235,9 @@ func opOf(op *model.Op) Op {
 	}
 	switch op.Kind {
 	case model.OpReduce, model.OpBroadcast, model.OpPositions, model.OpConcat:
+		if op.Axis < 0 {
+			return o.with(number("size", op.Out.Axes[0].Size))
+		}
 		o = o.with(number("axis", int64(op.Axis)))
 	case model.OpSlice:
 		size := domain.WithoutReductions(op.Out.Axes)[op.Axis].Size

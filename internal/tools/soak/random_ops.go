@@ -34,6 +34,10 @@ var makers = []struct {
 	{2, (*generator).attention},
 	{2, (*generator).dropout},
 	{1, (*generator).gather},
+	{1, (*generator).quantized},
+	{1, (*generator).scatterAdd},
+	{1, (*generator).topK},
+	{1, (*generator).cumsum},
 }
 
 // operation adds a random operation that fits. It gives up after 20 tries.
@@ -416,10 +420,8 @@ func (g *generator) composite() bool {
 			op = op.with(word("causal", "true"))
 			g.countRows(&op, n-2)
 		}
-	case "quantize":
-		return g.quantized(v)
-	case "split", "dropout", "gather", "dequantize", "scaled_linear":
-		return false // a split has several results; the others have a maker
+	case "split", "quantize", "dequantize", "scaled_linear", "dropout", "gather", "scatter_add", "top_k", "cumsum":
+		return false // some have several results; the others have a maker
 	case "where":
 		op = on(fn, g.mask(v), v, g.partner(v))
 	case "softmax_grad", "normalize_grad", "log_softmax_grad":

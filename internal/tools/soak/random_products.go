@@ -75,7 +75,8 @@ func (g *generator) short(v *value) *value {
 }
 
 // quantized quantizes rows, and dequantizes them.
-func (g *generator) quantized(v *value) bool {
+func (g *generator) quantized() bool {
+	v := g.any()
 	n, to := len(v.axes), pick(g, domain.FP8E4M3, domain.FP8E5M2)
 	if n < 2 {
 		return false

@@ -1,0 +1,49 @@
+package soak
+
+import (
+	"slices"
+
+	"github.com/hirgen/hirgen/model/domain"
+)
+
+// scatterAdd adds the rows of a tensor at numbers, in one block or several. It returns false if the result is too large.
+func (g *generator) scatterAdd() bool {
+	v, rows := g.any(), g.extent()
+	lead := 1 + g.IntN(len(v.axes))
+	attrs, axes := []Attr{number("rows", rows)}, []domain.Axis{serialAxis(rows)}
+	if g.chance(0.5) {
+		blocks := g.extent()
+		attrs, axes = append(attrs, number("blocks", blocks)), slices.Insert(axes, 0, serialAxis(blocks))
+	}
+	axes = append(axes, v.axes[lead:]...)
+	if len(axes) > maxAxes || product(v.shape())*rows*axes[0].Size > maxElements {
+		return false
+	}
+	ids := g.integers(v.shape()[:lead], pick(g, domain.Int32, domain.Int64), v.mesh)
+	g.add(on("scatter_add", ids, v).with(attrs...), g.sound(axes), v)
+	return true
+}
+
+// topK takes the largest elements of rows, and their indices.
+func (g *generator) topK() bool {
+	v := g.any()
+	last := len(v.axes) - 1
+	k := 1 + g.Int64N(min(v.axes[last].Size, 4))
+	axes := append(slices.Clone(v.axes[:last]), serialAxis(k))
+	g.add(on("top_k", v).with(number("k", k)), axes, v)
+	g.further(axes, v.as(domain.FP32))
+	return true
+}
+
+// cumsum adds up the elements along an axis.
+func (g *generator) cumsum() bool {
+	v := g.any()
+	op := on("cumsum", v).with(g.axisAttr(g.IntN(len(v.axes)), len(v.axes)))
+	for _, name := range []string{"exclusive", "reverse"} {
+		if g.chance(0.3) {
+			op = op.with(word(name, "true"))
+		}
+	}
+	g.add(op, v.axes, v)
+	return true
+}
