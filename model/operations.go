@@ -25,8 +25,8 @@ type operation struct {
 // see lookup.
 var operations = map[string]operation{
 	"set":            {kind: OpSet, least: 1, most: 1, infer: inferSame},
-	"matmul":         {kind: OpMatmul, least: 2, most: 2, attrs: []string{"dtype"}, infer: inferMatmul},
-	"linear":         {kind: OpLinear, least: 2, most: 3, attrs: []string{"dtype"}, infer: inferLinear},
+	"matmul":         {kind: OpMatmul, least: 2, most: 2, attrs: []string{"dtype", "quantize"}, infer: inferMatmul},
+	"linear":         {kind: OpLinear, least: 2, most: 3, attrs: []string{"dtype", "quantize"}, infer: inferLinear},
 	"broadcast":      {kind: OpBroadcast, least: 1, most: 1, attrs: []string{"axis"}, infer: inferBroadcast},
 	"permute":        {kind: OpPermute, least: 1, most: 1, attrs: []string{"perm"}, infer: inferPermute},
 	"reshape":        {kind: OpReshape, least: 1, most: 1, attrs: []string{"shape"}, infer: inferReshape},
