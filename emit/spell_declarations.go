@@ -36,7 +36,8 @@ func shapeOf(d *calls.Shape) string {
 	for _, flag := range []struct {
 		name string
 		set  bool
-	}{{"transpose_a", d.TransposeA}, {"transpose_b", d.TransposeB}, {"bias", d.Bias}, {"addend", d.Addend}, {"pack_a", d.PackA}, {"pack_b", d.PackB}, {"pack_c", d.PackC},
+	}{{"transpose_a", d.TransposeA}, {"transpose_b", d.TransposeB}, {"bias", d.Bias}, {"addend", d.Addend},
+		{"pack_a", d.PackA}, {"pack_b", d.PackB}, {"pack_c", d.PackC},
 	} {
 		if flag.set {
 			fields = append(fields, "."+flag.name+" = true")

@@ -69,8 +69,8 @@ func (in *inference) product(a, b []domain.Axis) bool {
 	return true
 }
 
-// productDTypes checks the types of the operands of a GEMM, and finds that of its result: that of the operands, fp32, or any in which
-// operations compute if the operands have 8 bits.
+// productDTypes checks the types of the operands of a GEMM, and finds the type of its result: the operands' type or fp32. After
+// operands of 8 bits it is any type in which operations compute.
 func (in *inference) productDTypes() bool {
 	x := in.op.In[0].DType
 	short := x.Saturates() && in.op.In[1].DType.Saturates()
@@ -85,7 +85,8 @@ func (in *inference) productDTypes() bool {
 	if attr := in.src.attr("dtype"); attr != nil {
 		before := in.a.list.Len()
 		in.dtype = in.a.elementType(attr.values[0], in.dtype)
-		if in.a.list.Len() == before && in.dtype != domain.FP32 && in.dtype != x && !(short && in.dtype.Computes()) {
+		fits := in.dtype == domain.FP32 || in.dtype == x && !short || short && in.dtype.Computes()
+		if in.a.list.Len() == before && !fits {
 			in.a.list.Add(attr.values[0].pos, diag.BadAttribute, "%s of %s gives %s or fp32", in.src.fn.value, x, x)
 		}
 		if in.a.list.Len() > before {
@@ -100,8 +101,8 @@ func (in *inference) biasOf8Bits() bool {
 	if len(in.op.In) < 3 || in.dtype.Size() == 2 && in.op.In[2].DType == in.dtype {
 		return true
 	}
-	in.a.list.Add(in.src.args[2].pos, diag.DTypeMismatch, "%s of numbers of 8 bits adds a bias to results of 16 bits, of its type; %s is %s, and the result %s",
-		in.src.fn.value, in.op.In[2].Name, in.op.In[2].DType, in.dtype).
+	in.a.list.Add(in.src.args[2].pos, diag.DTypeMismatch, "%s of numbers of 8 bits adds a bias to results of 16 bits, of its type; "+
+		"%s is %s, and the result %s", in.src.fn.value, in.op.In[2].Name, in.op.In[2].DType, in.dtype).
 		WithHint("leave out the bias, and add it to the result with add(%s, %s)", in.src.out.value, in.op.In[2].Name)
 	return false
 }

@@ -174,7 +174,7 @@ func (a *assembler) operation(so *sourceOp) {
 	a.p.Ops = append(a.p.Ops, op)
 }
 
-// multiplies reports whether the name is that of a GEMM.
+// multiplies reports whether an operation of this name is a GEMM.
 func multiplies(name string) bool { return name == "matmul" || name == "linear" }
 
 // atMost describes the allowed number of results.

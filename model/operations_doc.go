@@ -16,10 +16,9 @@ type opRow struct {
 // primitives are documented first, in this order.
 var primitives = slices.Concat([]opRow{
 	{[]string{"set(A)"}, "the same values; with other kinds of axes declared for the result it is communicated"},
-	{[]string{"matmul(A, B)", "matmul(A, B, dtype=fp32)"}, "`A[..., m, k] B[k, n]`: all leading axes of A are rows. With more than two axes B has batches: " +
-		"`A[..., m, k] " +
-		"B[..., k, n]`, whose leading axes stretch as in elementwise operations. The result has the type of the operands or fp32; of " +
-		"numbers of 8 bits, the type of the spec or any that `dtype` or its declaration says"},
+	{[]string{"matmul(A, B)", "matmul(A, B, dtype=fp32)"}, "`A[..., m, k] B[k, n]`: all leading axes of A are rows. With more than two " +
+		"axes B has batches: `A[..., m, k] B[..., k, n]`, whose leading axes stretch as in elementwise operations. The result has the type " +
+		"of the operands or fp32. Of numbers of 8 bits it has the type of the spec, or any that `dtype` or its declaration says"},
 	{[]string{"linear(X, W)", "linear(X, W, bias)", "linear(X, W, dtype=fp32)"},
 		"`X[..., k] W[n, k]` transposed, plus `bias[n]`; W may have batches as in a matmul, and the bias then has them too"},
 	{[]string{"broadcast(A, axis=i)"}, "A with one more axis `b(1)` at index i"},

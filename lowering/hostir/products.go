@@ -47,7 +47,7 @@ func SecondOperand(s Stmt) (t *Tensor, columns int) {
 	}
 }
 
-// ShortRow divides the summed extent of a GEMM of numbers of 8 bits: cuBLASLt has no other ones.
+// ShortRow divides the summed extent of a GEMM of numbers of 8 bits, as cuBLASLt requires.
 const ShortRow = 16
 
 // SummedAxes returns the axes of a GEMM's operands that it sums over.

@@ -65,3 +65,7 @@ func TestExchangeSums(t *testing.T) {
 func TestWholeViews(t *testing.T) {
 	lowertest.PassCases(t, "whole-views", WholeViews)
 }
+
+func TestWidenOperands(t *testing.T) {
+	lowertest.PassCases(t, "widen-operands", WidenOperands)
+}

@@ -7,13 +7,13 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// WidenOperands converts numbers of 8 bits to 16 bits in front of a GEMM that cuBLASLt cannot compute from 8 bits:
+// WidenOperands converts operands of 8 bits to 16 bits before a GEMM that cuBLASLt cannot compute from 8 bits:
 //
 //	C = Matmul(A, B)  ->  A_bf16 = Cast(A); B_bf16 = Cast(B); C = Matmul(A_bf16, B_bf16)
 //
-// It multiplies numbers of 8 bits if both operands are stored along the summed axis, its extent is a multiple of 16, and one of them is
-// fp8_e4m3 (https://docs.nvidia.com/cuda/cublas/#cublasltmatmul, checked on Hopper with CUDA 13.0). The conversion is exact, so the
-// result does not change.
+// It multiplies numbers of 8 bits under three conditions: both operands are stored along the summed axis, 16 divides its extent, and
+// one of them is fp8_e4m3 (https://docs.nvidia.com/cuda/cublas/#cublasltmatmul, checked on Hopper with CUDA 13.0). The conversion is
+// exact, so the result does not change.
 //
 // Requires: layouts are final, and every statement is local or one movement.
 func WidenOperands(p *hostir.Program) error {

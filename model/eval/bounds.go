@@ -16,8 +16,8 @@ const (
 	spread = 2
 	// chopped is the factor by which a sum of products may lose more than a rounded sum, because tensor cores truncate.
 	chopped = 4
-	// narrow is the error of a sum of products of numbers of 8 bits, relative to the root of the sum of their squares: tensor cores
-	// add these in fewer bits than fp32 has. At most 2^-9.2 was measured on Hopper, for sums of 256 to 16384 products.
+	// narrow is the error of a sum of products of numbers of 8 bits, relative to the root of the sum of the squared products.
+	// Tensor cores add them in fewer bits than fp32 has. At most 2^-9.2 was measured on Hopper, for sums of 256 to 16384 products.
 	narrow = 0x1p-8
 )
 

@@ -33,7 +33,8 @@ const (
 // splits maps each operation to pairs of texts: for split tensors, and for merged tensors. Without a second text, both
 // are the same.
 var splits = map[string][][2]string{
-	"set": {{"O = set(A)"}}, "matmul": {{"O = matmul(A, w)"}}, "linear": {{"O = linear(A, w)"}, {"O = linear(A, w, g)"}, {"O = linear(A, w, quantize=fp8_e4m3)"}},
+	"set": {{"O = set(A)"}}, "matmul": {{"O = matmul(A, w)"}},
+	"linear":    {{"O = linear(A, w)"}, {"O = linear(A, w, g)"}, {"O = linear(A, w, quantize=fp8_e4m3)"}},
 	"broadcast": {{"O = broadcast(A, axis=3)", "O = broadcast(A, axis=2)"}},
 	"permute":   {{"O = permute(A, perm=[0, 1, 2])", "O = permute(A, perm=[0, 1])"}},
 	"reshape":   {{"O = reshape(A, shape=[D, M, 2, N/2])", "O = reshape(A, shape=[D*M, 2, N/2])"}},

@@ -194,7 +194,7 @@ func (v *verifier) dtypes(s hostir.Stmt) {
 	}
 }
 
-// operandsOf8Bits checks that both operands of a GEMM have numbers of 8 bits, and that what it adds has the result's type.
+// operandsOf8Bits checks that both operands of a GEMM have numbers of 8 bits. A bias or an addend has the type of the result.
 func (v *verifier) operandsOf8Bits(s hostir.Stmt, out *hostir.Tensor) {
 	for i, t := range hostir.Uses(s) {
 		if i == 1 && !t.DType.Saturates() || i > 1 && t.DType != out.DType {
