@@ -3,6 +3,7 @@ package lowering
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/hirgen/hirgen/internal/base/diag"
 	"github.com/hirgen/hirgen/internal/base/lists"
@@ -31,18 +32,23 @@ func Build(p *model.Pipeline) (*hostir.Program, error) {
 	for _, op := range eval.Saved(p) {
 		b.program.Saved = append(b.program.Saved, reference(op))
 	}
-	whole := map[*model.Op]string{}
+	whole := map[*model.Op]*model.WrittenOp{}
 	for _, w := range p.Written {
 		for _, op := range w.Ops {
 			if len(w.Ops) > 1 || len(w.Attrs) > 0 {
-				whole[op] = w.String()
+				whole[op] = w
 			}
 		}
 	}
 	for _, op := range p.Ops {
 		b.statement(op)
 		ref := reference(op)
-		ref.Whole = whole[op]
+		if w := whole[op]; w != nil {
+			ref.Whole = w.String()
+			if part, _, _ := strings.Cut(op.Whole, "("); part != w.Fn {
+				ref.Part = part
+			}
+		}
 		b.program.Reference = append(b.program.Reference, ref)
 	}
 	return b.program, b.errors.Err()

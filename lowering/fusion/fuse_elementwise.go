@@ -26,7 +26,7 @@ func FuseElementwise(p *hostir.Program) error {
 		return nil
 	}
 	f := &fuser{
-		program: p, apart: map[hostir.Stmt]bool{}, alone: map[hostir.Stmt]bool{}, whole: map[string]string{},
+		program: p, apart: map[hostir.Stmt]bool{}, alone: map[hostir.Stmt]bool{}, whole: map[string]*domain.Operation{},
 		place: map[hostir.Stmt]int{}, maker: map[*hostir.Tensor]hostir.Stmt{},
 	}
 	for i, s := range p.Body {
@@ -37,8 +37,8 @@ func FuseElementwise(p *hostir.Program) error {
 	}
 	f.foldNarrow()
 	for i, ref := range p.Reference {
-		if i > 0 && p.Reference[i-1].Whole == ref.Whole { // a composite
-			f.whole[p.Reference[i-1].Out], f.whole[ref.Out] = ref.Whole, ref.Whole
+		if i > 0 && ref.Whole != "" && p.Reference[i-1].Whole == ref.Whole { // a composite
+			f.whole[p.Reference[i-1].Out], f.whole[ref.Out] = &p.Reference[i-1], &p.Reference[i]
 		}
 	}
 	for f.group(); f.separate() || f.part(); {
@@ -54,9 +54,9 @@ func FuseElementwise(p *hostir.Program) error {
 
 type fuser struct {
 	program *hostir.Program
-	whole   map[string]string    // tensor of the model -> the composite operation of the spec that it is a part of
-	apart   map[hostir.Stmt]bool // not fused into any kernel
-	alone   map[hostir.Stmt]bool // whose groups are not merged
+	whole   map[string]*domain.Operation // tensor of the model -> its operation, if that is part of a composite
+	apart   map[hostir.Stmt]bool         // not fused into any kernel
+	alone   map[hostir.Stmt]bool         // whose groups are not merged
 	readers map[*hostir.Tensor][]hostir.Stmt
 	groups  map[hostir.Stmt]*kernelGroup
 	counts  map[*hostir.Tensor]counted

@@ -1,6 +1,7 @@
 package fusion
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -134,20 +135,33 @@ const mostWords = 4
 // called names a kernel after its operations in the spec: "silu_mul", "layer_norm".
 func (f *fuser) called(g *kernelGroup) string {
 	var words []string
-	last := ""
+	var last domain.Operation
 	for _, s := range g.members {
-		whole := f.whole[hostir.Result(s).Name]
 		word, _ := domain.SplitFn(functionOf(s))
-		if whole != "" {
-			word, _, _ = strings.Cut(whole[strings.Index(whole, "= ")+1:], "(")
-			word = strings.TrimSpace(word)
+		var own domain.Operation
+		if op := f.whole[hostir.Result(s).Name]; op != nil {
+			own.Whole, own.Part = op.Whole, op.Part
+			word = wordOf(op)
 		}
-		if word != "" && (whole == "" || whole != last) {
+		if word == "" {
+			continue // it changes the shape or the type
+		}
+		if own.Whole == "" || own.Whole != last.Whole || own.Part != last.Part {
 			words = append(words, word)
 		}
-		last = whole
+		last = own
 	}
 	return calledAfter(words)
+}
+
+// wordOf returns the name of the composite that an operation is part of. What a kernel computes of a GEMM are its scales.
+func wordOf(op *domain.Operation) string {
+	name, _, _ := strings.Cut(op.Whole[strings.Index(op.Whole, "= ")+1:], "(")
+	switch name = cmp.Or(op.Part, strings.TrimSpace(name)); name {
+	case "linear", "matmul", "scaled_linear":
+		return "scale"
+	}
+	return name
 }
 
 // rowWise reports whether a statement works element by element or folds rows, with a row-major result. The

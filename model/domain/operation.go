@@ -15,6 +15,7 @@ type Operation struct {
 	Shape []Extent // the logical shape of Out, without reduced axes
 	DType DType    // of Out
 	Whole string   // text of its composite or, with attributes, of the operation in the spec: "Y = layer_norm(X, g, b)"; else empty
+	Part  string   // the composite inside of Whole to which it belongs: "quantize"; empty: none
 	Pos   diag.Pos
 }
 

@@ -166,6 +166,10 @@ func (p *parser) referenceLine(list *[]domain.Operation) {
 		p.Keyword("of")
 		op.Whole = p.Quoted()
 	}
+	if p.Accept(",") {
+		p.Keyword("part")
+		op.Part = p.Name("a composite")
+	}
 	op.Pos = p.trailer().Pos
 	*list = append(*list, op)
 }

@@ -81,6 +81,9 @@ func formatRefOp(op domain.Operation) string {
 	if op.Whole != "" {
 		line += ", of " + strconv.Quote(op.Whole)
 	}
+	if op.Part != "" {
+		line += ", part " + op.Part
+	}
 	return line
 }
 
