@@ -154,7 +154,7 @@ func (f *fuser) called(g *kernelGroup) string {
 	return calledAfter(words)
 }
 
-// wordOf returns the name of the composite that an operation is part of. What a kernel computes of a GEMM are its scales.
+// wordOf returns the name of the composite that an operation is part of. Of a GEMM, a kernel computes the scales.
 func wordOf(op *domain.Operation) string {
 	name, _, _ := strings.Cut(op.Whole[strings.Index(op.Whole, "= ")+1:], "(")
 	switch name = cmp.Or(op.Part, strings.TrimSpace(name)); name {
