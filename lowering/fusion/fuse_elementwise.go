@@ -29,6 +29,7 @@ func FuseElementwise(p *hostir.Program) error {
 		program: p, apart: map[hostir.Stmt]bool{}, alone: map[hostir.Stmt]bool{}, whole: map[string]*domain.Operation{},
 		place: map[hostir.Stmt]int{}, maker: map[*hostir.Tensor]hostir.Stmt{},
 	}
+	f.copyNarrow()
 	for i, s := range p.Body {
 		f.place[s] = i
 		for _, t := range hostir.Defs(s) {

@@ -144,6 +144,46 @@ func (f *fuser) fits(g *kernelGroup) bool {
 	return true
 }
 
+// copyNarrow copies an operand whose last axis is not innermost in memory before a Cast that only widens it to fp32:
+//
+//	W = Cast(V)        V_rows = Set(V)
+//	                   W = Cast(V_rows)
+//
+// The Cast can then be part of the kernels that read W, and the copy has half the bytes of W.
+func (f *fuser) copyNarrow() {
+	var body []hostir.Stmt
+	var names *hostir.Namer
+	for _, s := range f.program.Body {
+		cast, ok := s.(*hostir.Cast)
+		if ok && cast.Out.DType == domain.FP32 && cast.In.DType.Size() == 2 && cast.Out.Role == hostir.Temp && cast.In.Mesh == cast.Out.Mesh &&
+			!hasRows(cast.In) && slices.IsSorted(hostir.Layout(cast.Out)) && hostir.SameAxes(cast.In, cast.Out) && f.inKernels(cast.Out) {
+			if names == nil {
+				names = hostir.NewNamer(f.program)
+			}
+			rows := *cast.Out
+			rows.Name, rows.DType = names.Fresh(cast.In.Name+"_rows"), cast.In.DType
+			f.program.Tensors = append(f.program.Tensors, &rows)
+			body = append(body, &hostir.Set{Info: hostir.InfoFrom(cast, "with rows in one run of memory, which kernels read"), Out: &rows, In: cast.In})
+			cast.In = &rows
+		}
+		body = append(body, s)
+	}
+	f.program.Body = body
+}
+
+// inKernels reports whether only operations that may be part of a kernel read a tensor, and some do.
+func (f *fuser) inKernels(t *hostir.Tensor) bool {
+	read := false
+	for _, s := range f.program.Body {
+		if slices.Contains(hostir.Uses(s), t) {
+			if read = true; !rowWise(s) {
+				return false
+			}
+		}
+	}
+	return read
+}
+
 // foldNarrow lets reductions read the operand of a Cast that only widens it to fp32:
 //
 //	W = Cast(X)             S = Reduce(sum, X, axis 0)
