@@ -3,6 +3,7 @@
 #include "hirgen/kernels.hpp"
 #include "hirgen/numerics.hpp"
 #include "hirgen/views.hpp"
+#include "kernels/transpose.hpp"
 
 namespace hirgen {
 namespace {
@@ -174,6 +175,15 @@ void launch_gather(void* out, const Strided& out_view, const void* table, const 
 void launch_unary(UnaryFn fn, void* out, DType out_type, const Strided& out_view, const void* in,
                   DType in_type, const Strided& in_view, cudaStream_t stream, const char* where) {
   const auto walk = walk_over<2>({&out_view, &in_view}, -1, where);
+  if (fn.kind == UnaryFn::kCopy && in_type == out_type) {
+    const auto transposes = [&]<typename T>(T /*element*/) {
+      return transpose(static_cast<T*>(out), static_cast<const T*>(in), walk, stream, where);
+    };
+    const size_t bytes = size_of(in_type);
+    if (bytes == 1 && transposes(uint8_t{})) return;
+    if (bytes == 2 && transposes(uint16_t{})) return;
+    if (bytes == 4 && transposes(uint32_t{})) return;
+  }
 #define HG_MOVE(enumerator, name, element, ...) \
   if (out_type == DType::enumerator) return move<element>(out, in, walk, stream, where);
   HG_INTEGER_TYPES(HG_MOVE)

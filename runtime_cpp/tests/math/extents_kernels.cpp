@@ -51,8 +51,9 @@ namespace kernels = copy::hirgen;
 namespace reference = copy::hirgen::reference;
 constexpr int64_t kLong = int64_t{1} << 34;
 
-/// The walk over views: Walk, of which UnaryKernel, MoveKernel, BinaryKernel, Folding and Placement
-/// have one, and offset_of, of BinaryElement, DropoutElement, GatherElement and ScatterElement.
+/// The walk over views: Walk, of which UnaryKernel, MoveKernel, BinaryKernel, TransposeKernel,
+/// Folding and Placement have one, and offset_of, of BinaryElement, DropoutElement, GatherElement
+/// and ScatterElement.
 void test_walks() {
   for (const int64_t extent : long_numbers(11)) {
     if (extent < 1) continue;
@@ -76,7 +77,7 @@ void test_walks() {
   }
 }
 
-/// UnaryKernel, BinaryKernel, MoveKernel, PositionsKernel: parts of rows.
+/// UnaryKernel, BinaryKernel, MoveKernel, TransposeKernel, PositionsKernel: parts of rows.
 void test_elementwise() {
   const Sparse<bf16> in(3 * kLong), out(2 * kLong);
   const Sparse<int64_t> from(3 * kLong), to(2 * kLong);
@@ -90,12 +91,15 @@ void test_elementwise() {
   const kernels::BinaryKernel<1> binary{
       hirgen::BinaryFn::kAdd, out.get(), in.get(), in.get(), kType, kType, three};
   const kernels::MoveKernel<int64_t, 1> move{to.get(), from.get(), two};
+  const kernels::TransposeKernel<int64_t, 1> transpose{to.get(), from.get(), 2, 3, two};
   for (const int64_t i : long_numbers(12)) {
     auto& x = in[Wide{i} / 2 * 3 + i % 2];
     expect_element(name_of("unary", i), x, out[i], -3.0F, [&] { unary(i); });
     expect_element(name_of("binary", i), x, out[i], 6.0F, [&] { binary(i); });
     expect_element(name_of("move", i), from[Wide{i} / 2 * 3 + i % 2], to[i], 3.0F,
                    [&] { move(i); });
+    expect_element(name_of("transpose", i), from[Wide{i} / 2 * 3 + i % 2], to[i], 3.0F,
+                   [&] { transpose(i); });
     kernels::PositionsKernel{positions.get(), 1}(i);
     expect(positions[i] == static_cast<float>(i + 1), name_of("position", i));
   }

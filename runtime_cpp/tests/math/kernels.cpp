@@ -157,6 +157,36 @@ void test_casts_round_to_nearest_even() {
 }
 
 /// A transpose, and a strided slice: the views that permute and Select make.
+/// Transposed matrices of all sizes of elements: of squares, in groups and without, and others.
+void test_transposes() {
+  for (const DType type : {DType::kBf16, DType::kFp32, DType::kFp8E4m3}) {
+    for (const auto& [rows, columns] : {std::pair<int64_t, int64_t>{64, 128},
+                                        {128, 192},
+                                        {48, 32},
+                                        {16, 16},
+                                        {40, 24},
+                                        {6, 64}}) {
+      const int64_t batch = 3, size = rows * columns;
+      const std::vector<float> values = integers(static_cast<size_t>(batch * size), 1);
+      const Elements in(type, values), out(type, batch * size);
+      Strided transposed = row_major({batch, columns, rows});
+      transposed.stride[1] = 1;
+      transposed.stride[2] = columns;
+      hirgen::launch_unary(UnaryFn::kCopy, out.get(), type, row_major({batch, columns, rows}),
+                           in.get(), type, transposed, stream(), "test");
+      std::vector<float> expected;
+      for (int64_t b = 0; b < batch; ++b) {
+        for (int64_t i = 0; i < columns; ++i) {
+          for (int64_t j = 0; j < rows; ++j) {
+            expected.push_back(values[static_cast<size_t>(b * size + j * columns + i)]);
+          }
+        }
+      }
+      expect_equal(out.read(), expected, "transpose of " + std::to_string(rows));
+    }
+  }
+}
+
 void test_copies_of_strided_views() {
   const std::vector<float> values = integers(6 * 16, 1);
   for (const DType type : kTypes) {
@@ -404,7 +434,7 @@ void test_constants_of_all_sizes() {
 int main() {
   return run("math_kernels",
              {test_unary_functions, test_moves_of_8_bits, test_nan_passes_through_relu_and_max,
-              test_casts_round_to_nearest_even, test_copies_of_strided_views,
+              test_casts_round_to_nearest_even, test_copies_of_strided_views, test_transposes,
               test_binary_functions_broadcast, test_reductions, test_reductions_into_few_results,
               test_reductions_of_unaligned_slices, test_sums_are_fp32_and_rounded_once,
               test_misfits_are_errors, test_constants_of_all_sizes});
