@@ -37,7 +37,7 @@ func Bounds(p *model.Pipeline, inputs map[string]*Array) (values, bounds map[str
 	}
 	b := &bounder{rand.New(rand.NewPCG(1, 2)), float64(p.Meshes[0].Size()), map[*model.Tensor]*bounded{}} //nolint:gosec // no secret
 	for _, t := range p.Inputs {
-		b.known[t] = &bounded{value: values[t.Name], other: values[t.Name], bound: NewArray(domain.Shape(t.Axes)...)}
+		b.known[t] = &bounded{value: values[t.Name], other: values[t.Name], bound: NewArray(domain.Shape(t.Axes)...)} // no errors
 	}
 	for _, op := range p.Ops {
 		b.operation(op, values)
@@ -57,6 +57,7 @@ type bounded struct {
 	other        *Array // of a second evaluation, with other rounding errors
 	rounds       bool   // some value up to this tensor is rounded to 16 bits
 	jumps        bool   // rounding may decide between branches up to this tensor; a second evaluation may not show its effect
+	samples      int    // how many elements have errors of their own; the others repeat these
 }
 
 type bounder struct {
@@ -67,9 +68,10 @@ type bounder struct {
 
 func (b *bounder) operation(op *model.Op, values map[string]*Array) {
 	var in, other, e []*Array
-	rounds, jumps := false, false
+	rounds, jumps, samples := false, false, 0
 	for _, t := range op.In {
 		k := b.known[t]
+		samples += k.samples
 		in, other, e = append(in, k.value), append(other, k.other), append(e, k.bound)
 		rounds, jumps = rounds || k.rounds, jumps || k.jumps
 	}
@@ -80,7 +82,8 @@ func (b *bounder) operation(op *model.Op, values map[string]*Array) {
 	var raw, others, made []*Array
 	switch _, attends := domain.AttentionOf(op.Fn); {
 	case op.Kind.Moves() || op.Kind == model.OpGather:
-		b.known[op.Out] = &bounded{values[op.Out.Name], doubles.evaluate(op, e), doubles.evaluate(op, other), rounds, jumps}
+		bound := doubles.evaluate(op, e)
+		b.known[op.Out] = &bounded{values[op.Out.Name], bound, doubles.evaluate(op, other), rounds, jumps, min(samples, len(bound.Data))}
 		return
 	case attends:
 		raw, others, made = b.shaken(op, in, other, e)
@@ -96,7 +99,11 @@ func (b *bounder) operation(op *model.Op, values map[string]*Array) {
 	}
 	for i, t := range op.Results() {
 		rounds = rounds || t.DType.Epsilon() > domain.FP32.Epsilon()
-		b.known[t] = &bounded{values[t.Name], rounded(t.DType, raw[i], made[i], keptBy(op)), others[i], rounds, jumps}
+		own := len(raw[i].Data)
+		if chooses(op) {
+			own = min(samples, own)
+		}
+		b.known[t] = &bounded{values[t.Name], rounded(t.DType, raw[i], made[i], keptBy(op)), others[i], rounds, jumps, own}
 	}
 }
 
@@ -110,8 +117,8 @@ func (k *bounded) overflow(dtype domain.DType) {
 }
 
 const (
-	// leastElements is the smallest number of elements for which a second evaluation can tighten the bounds of a
-	// tensor.
+	// leastElements is the smallest number of elements with errors of their own for which a second evaluation can tighten the
+	// bounds of a tensor.
 	leastElements = 32
 	// leastShare is the smallest factor by which tighten scales bounds, because fp32 rounds in any case.
 	leastShare = 0x1p-12
@@ -119,9 +126,9 @@ const (
 
 // tighten scales all bounds of a tensor by one factor of at most 1: a multiple of the largest ratio of the difference
 // between the two evaluations to the bound. It does nothing if no value is rounded to 16 bits, if rounding may decide
-// between branches, or for few elements.
+// between branches, or for few independent errors.
 func (k *bounded) tighten() {
-	n := float64(len(k.value.Data))
+	n := float64(k.samples)
 	if !k.rounds || k.jumps || n < leastElements {
 		return
 	}

@@ -80,14 +80,17 @@ class DeviceReference final : public Reference {
     /// Rounding decides between branches of the computation, so `other` may not show the size of
     /// the errors.
     bool jumps = false;
-    bool tight = false;  ///< bounds have been lowered as far as `other` allows
+    int64_t samples = 0;  ///< elements with errors of their own; the others repeat these
+    bool tight = false;   ///< bounds have been lowered as far as `other` allows
 
     const float* again() const { return (other ? other : data).get(); }
   };
   const Tensor& found(const char* name) const;
   using Arrays = std::vector<const float*>;
-  /// Allocates `bound` and `other` of a result; the caller fills them.
-  Tensor& bounded(const char* out, const std::vector<Tensor>& operands, DType dtype);
+  /// Allocates `bound` and `other` of a result; the caller fills them. A result that `repeats` has
+  /// elements of the operands.
+  Tensor& bounded(const char* out, const std::vector<Tensor>& operands, DType dtype,
+                  bool repeats = false);
   /// Defines a tensor by copying elements of others: copy(to, arrays) gets one array of each
   /// operand. It is called for elements, bounds and second evaluations.
   void move(const char* out, const std::vector<Tensor>& in, const Shape& shape,

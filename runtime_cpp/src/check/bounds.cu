@@ -81,12 +81,6 @@ HG_HOST_DEVICE inline bool is_plain(UnaryFn fn) {
   }
 }
 
-/// Whether each result of a function is its operand, up to sign, or a small integer.
-HG_HOST_DEVICE inline bool chooses(UnaryFn fn) {
-  return fn.kind == UnaryFn::kAbs || fn.kind == UnaryFn::kNeg || fn.kind == UnaryFn::kRelu ||
-         fn.kind == UnaryFn::kReluGrad || fn.kind == UnaryFn::kSign;
-}
-
 /// Whether rounding of the operand may decide between results.
 HG_HOST_DEVICE inline bool decides(UnaryFn fn) {
   return fn.kind == UnaryFn::kReluGrad || fn.kind == UnaryFn::kRound ||
@@ -162,10 +156,9 @@ struct BinaryBound {
     }
     const bool compares = fn == BinaryFn::kGe || fn == BinaryFn::kGt || fn == BinaryFn::kEq;
     const bool masks = fn == BinaryFn::kKeep || fn == BinaryFn::kDrop || fn == BinaryFn::kMasked;
-    const bool chooses = compares || masks || fn == BinaryFn::kMax || fn == BinaryFn::kMin;
     if ((compares && widest > 0) || (masks && of_b > 0)) raise(jumps, 1);
     const float raw = value_of(fn, x, y);
-    bound[i] = chooses ? kept(dtype, raw, widest) : rounded(dtype, raw, widest);
+    bound[i] = chooses(fn) ? kept(dtype, raw, widest) : rounded(dtype, raw, widest);
   }
 };
 
@@ -232,8 +225,7 @@ struct ReduceBound {
     } else if (unsure) {
       widest = INFINITY;
     }
-    const bool chooses = fn == ReduceFn::kMax || fn == ReduceFn::kMin;
-    bound[i] = chooses ? kept(dtype, folds[0], widest) : rounded(dtype, raw, widest);
+    bound[i] = chooses(fn) ? kept(dtype, folds[0], widest) : rounded(dtype, raw, widest);
   }
 };
 

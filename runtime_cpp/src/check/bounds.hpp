@@ -89,6 +89,20 @@ void any_infinite(float* largest, const float* bound, int64_t n, cudaStream_t st
 void largest_distance(float* largest, const float* a, const float* b, const float* bound, int64_t n,
                       cudaStream_t stream);
 
+/// Whether each result of a function is its operand, up to sign, or a small integer.
+HG_HOST_DEVICE inline bool chooses(UnaryFn fn) {
+  return fn.kind == UnaryFn::kAbs || fn.kind == UnaryFn::kNeg || fn.kind == UnaryFn::kRelu ||
+         fn.kind == UnaryFn::kReluGrad || fn.kind == UnaryFn::kSign;
+}
+HG_HOST_DEVICE inline bool chooses(BinaryFn fn) {
+  return fn == BinaryFn::kGe || fn == BinaryFn::kGt || fn == BinaryFn::kEq ||
+         fn == BinaryFn::kKeep || fn == BinaryFn::kDrop || fn == BinaryFn::kMasked ||
+         fn == BinaryFn::kMax || fn == BinaryFn::kMin;
+}
+HG_HOST_DEVICE inline bool chooses(ReduceFn fn) {
+  return fn == ReduceFn::kMax || fn == ReduceFn::kMin;
+}
+
 /// Six standard deviations of the distance of two right results of one rounding, in units in the
 /// last place.
 constexpr double kSpread = 2;

@@ -48,8 +48,8 @@ float Largest::fetch() const {
 }  // namespace reference
 
 DeviceReference::Tensor& DeviceReference::bounded(const char* out,
-                                                  const std::vector<Tensor>& operands,
-                                                  DType dtype) {
+                                                  const std::vector<Tensor>& operands, DType dtype,
+                                                  bool repeats) {
   Tensor& result = tensors_[out];
   const int64_t n = count_of(result.shape);
   result.bound = allocate(n, out);
@@ -60,7 +60,9 @@ DeviceReference::Tensor& DeviceReference::bounded(const char* out,
   for (const Tensor& operand : operands) {
     result.rounds = result.rounds || operand.rounds;
     result.jumps = result.jumps || operand.jumps;
+    result.samples += operand.samples;
   }
+  result.samples = repeats ? std::min(result.samples, n) : n;
   return result;
 }
 
@@ -80,7 +82,7 @@ void DeviceReference::move(const char* out, const std::vector<Tensor>& in, const
   }
   int64_t longest = 0;
   for (const Tensor& operand : in) longest = std::max(longest, count_of(operand.shape));
-  Tensor& result = bounded(out, in, DType::kFp32);
+  Tensor& result = bounded(out, in, DType::kFp32, /*repeats=*/true);
   none = allocate(longest, kScratch);
   HG_CHECK(cudaMemsetAsync(none.get(), 0, static_cast<size_t>(longest) * sizeof(float), stream_),
            kOfReference);
@@ -224,12 +226,14 @@ void DeviceReference::bound_attention(
 
 void DeviceReference::tighten(Tensor& tensor) {
   const int64_t n = count_of(tensor.shape);
-  if (!tensor.bound || !tensor.rounds || tensor.jumps || tensor.tight || n < kLeastElements) return;
+  if (!tensor.bound || !tensor.rounds || tensor.jumps || tensor.tight ||
+      tensor.samples < kLeastElements)
+    return;
   const reference::Largest worst(stream_);
   reference::largest_distance(worst.get(), tensor.data.get(), tensor.other.get(),
                               tensor.bound.get(), n, stream_);
-  const double by =
-      std::max(kLeastShare, 3 * (1 + 2 / std::sqrt(static_cast<double>(n))) * worst.fetch());
+  const double by = std::max(
+      kLeastShare, 3 * (1 + 2 / std::sqrt(static_cast<double>(tensor.samples))) * worst.fetch());
   if (by < 1) reference::scale_bound(tensor.bound.get(), by, n, stream_);
   tensor.tight = true;
 }

@@ -372,7 +372,7 @@ void DeviceReference::unary(const char* out, const char* fn, const char* in, DTy
   reference::unary(function, define(out, source.shape), source.data.get(), n, dtype, stream_);
   tensors_[out].narrow = size_of(dtype) == 1;
   if (ranks_ == 0) return;
-  Tensor& result = bounded(out, {source}, dtype);
+  Tensor& result = bounded(out, {source}, dtype, reference::chooses(function));
   reference::unary(function, result.other.get(), source.again(), n, DType::kFp32, stream_);
   const reference::Largest jumps(stream_);
   reference::unary_bound(function, result.bound.get(), {source.data.get(), source.bound.get()}, n,
@@ -390,7 +390,7 @@ void DeviceReference::binary(const char* out, const char* fn, const char* a, con
   reference::binary(function, define(out, shape), left.data.get(), rows, right.data.get(), other,
                     dtype, stream_);
   if (ranks_ == 0) return;
-  Tensor& result = bounded(out, {left, right}, dtype);
+  Tensor& result = bounded(out, {left, right}, dtype, reference::chooses(function));
   reference::binary(function, result.other.get(), left.again(), rows, right.again(), other,
                     DType::kFp32, stream_);
   const reference::Largest jumps(stream_);
@@ -414,7 +414,7 @@ void DeviceReference::reduce(const char* out, const char* fn, const char* in, in
   reference::reduce(function, define(out, shape), source.data.get(), outer, count, inner, dtype,
                     stream_);
   if (ranks_ == 0) return;
-  Tensor& result = bounded(out, {source}, dtype);
+  Tensor& result = bounded(out, {source}, dtype, reference::chooses(function));
   reference::reduce(function, result.other.get(), source.again(), outer, count, inner, DType::kFp32,
                     stream_);
   reference::reduce_bound(function, result.bound.get(), result.other.get(),
