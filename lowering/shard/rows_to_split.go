@@ -59,19 +59,23 @@ func summedRows(s *hostir.Reduce, makers map[*hostir.Tensor]hostir.Stmt) ([]*hos
 	return madeByGEMMs(t, at, by, makers), split{at, by, t.Axes[at].Extent}
 }
 
-// madeByGEMMs lists t if a GEMM makes it along rows that can be split. If t is the sum of two such tensors, it lists these
-// and t.
+// madeByGEMMs lists t if a GEMM makes it along rows that can be split. If elementwise operations make t from such tensors, it lists
+// these and t.
 func madeByGEMMs(t *hostir.Tensor, at int, by domain.Axis, makers map[*hostir.Tensor]hostir.Stmt) []*hostir.Tensor {
 	maker := makers[t]
 	if maker == nil || !isOpen(t) || !splittable(t, at, by) {
 		return nil
 	}
-	if sum, adds := maker.(*hostir.Binary); adds && sum.Fn == "add" && hostir.SameAxes(sum.A, t) && hostir.SameAxes(sum.B, t) {
-		a, b := madeByGEMMs(sum.A, at, by, makers), madeByGEMMs(sum.B, at, by, makers)
-		if len(a) == 0 || len(b) == 0 {
-			return nil
+	if from := elementwiseFrom(maker); len(from) > 0 {
+		var list []*hostir.Tensor
+		for _, in := range from {
+			made := madeByGEMMs(in, at, by, makers)
+			if len(made) == 0 {
+				return nil
+			}
+			list = append(list, made...)
 		}
-		return append(append(a, b...), t)
+		return append(list, t)
 	}
 	if !hostir.IsGEMM(maker) {
 		return nil
@@ -80,6 +84,28 @@ func madeByGEMMs(t *hostir.Tensor, at int, by domain.Axis, makers map[*hostir.Te
 		return nil
 	}
 	return []*hostir.Tensor{t}
+}
+
+// elementwiseFrom returns the operands from which an elementwise operation computes its result: one with the axes of the result,
+// while others stretch, or the two operands of a sum. It returns nil for other statements.
+func elementwiseFrom(s hostir.Stmt) (from []*hostir.Tensor) {
+	adds := false
+	switch s := s.(type) {
+	case *hostir.Unary, *hostir.Cast:
+	case *hostir.Binary:
+		adds = s.Fn == "add"
+	default:
+		return nil
+	}
+	for _, in := range hostir.Uses(s) {
+		if hostir.SameAxes(in, hostir.Result(s)) {
+			from = append(from, in)
+		}
+	}
+	if len(from) > 1 && !adds {
+		return nil
+	}
+	return from
 }
 
 // weightsHave reports whether the second operand of a GEMM has an axis of the result with more than one element.

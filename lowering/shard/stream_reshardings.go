@@ -88,21 +88,14 @@ func streamSummed(s hostir.Stmt, makers map[*hostir.Tensor]hostir.Stmt) bool {
 // streamRows streams the GEMM that makes t along an axis of t. If t is the sum of two results, it streams both GEMMs and the
 // sum. If elementwise operations follow the GEMM, such as its scales, it streams them, too. It reports success.
 func streamRows(t *hostir.Tensor, axis int, split domain.Axis, makers map[*hostir.Tensor]hostir.Stmt) bool {
-	switch maker := makers[t].(type) {
-	case *hostir.Unary, *hostir.Cast, *hostir.Binary:
-		if sum, binary := maker.(*hostir.Binary); binary && sum.Fn != "add" && hostir.SameAxes(sum.A, sum.B) {
+	maker := makers[t]
+	from := elementwiseFrom(maker)
+	for _, in := range from {
+		if !streamRows(in, axis, split, makers) {
 			return false
 		}
-		for _, in := range hostir.Uses(maker) {
-			if hostir.SameAxes(in, t) && !streamRows(in, axis, split, makers) {
-				return false
-			}
-		}
-	case *hostir.Matmul, *hostir.Linear:
-		if !slices.Contains(hostir.AxisMap(maker)[0], axis) {
-			return false
-		}
-	default:
+	}
+	if len(from) == 0 && (maker == nil || !hostir.IsGEMM(maker) || !slices.Contains(hostir.AxisMap(maker)[0], axis)) {
 		return false
 	}
 	return stream(t, axis, split)
