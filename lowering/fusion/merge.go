@@ -163,7 +163,8 @@ func (f *fuser) copyNarrow() {
 			rows := *cast.Out
 			rows.Name, rows.DType = names.Fresh(cast.In.Name+"_rows"), cast.In.DType
 			f.program.Tensors = append(f.program.Tensors, &rows)
-			body = append(body, &hostir.Set{Info: hostir.InfoFrom(cast, "with rows in one run of memory, which kernels read"), Out: &rows, In: cast.In})
+			of := hostir.InfoFrom(cast, "with rows in one run of memory, which kernels read")
+			body = append(body, &hostir.Set{Info: of, Out: &rows, In: cast.In})
 			cast.In = &rows
 		}
 		body = append(body, s)

@@ -73,7 +73,7 @@ func (c *clocks) target(ref hostir.StreamRef) (*stream, error) {
 func (c *clocks) transfer(handle string, s hostir.Stmt) {
 	on := c.stream("transfer " + handle)
 	if team, ok := s.(*hostir.Communication); ok && team.Type != collective.SendRecv {
-		on = c.stream("communicator " + team.Mesh.Name + " " + team.MeshAxis)
+		on = c.stream(communicator(team))
 	}
 	if p, ok := s.(*hostir.P2PCommunication); ok && p.Locality != hostir.AnyNode {
 		c.settle(c.current)

@@ -29,12 +29,18 @@ func (t *Task) arrival() int64 {
 	return int64(1e3 * Alone(machine(), t.Exchange.Copier()))
 }
 
+// communicator names the communicator of a collective. Collectives of one communicator run in the order of the program. Each library
+// has another communicator and another stream.
+func communicator(c *hostir.Communication) string {
+	return "communicator " + c.Mesh.Name + " " + c.MeshAxis + " " + string(c.Backend)
+}
+
 // resource names the resource that the task occupies: the caller's stream, the stream of a communicator, or
 // the copy stream.
 func (t *Task) resource() string {
 	switch s := t.Stmt.(type) {
 	case *hostir.Communication:
-		return "communicator " + s.Mesh.Name + " " + s.MeshAxis
+		return communicator(s)
 	case *hostir.P2PCommunication:
 		if t.Exchange != nil {
 			return hostir.CopyStream

@@ -57,7 +57,7 @@ type bounded struct {
 	other        *Array // of a second evaluation, with other rounding errors
 	rounds       bool   // some value up to this tensor is rounded to 16 bits
 	jumps        bool   // rounding may decide between branches up to this tensor; a second evaluation may not show its effect
-	samples      int    // how many elements have errors of their own; the others repeat these
+	samples      int    // how many elements have independent errors; the others repeat these
 }
 
 type bounder struct {
@@ -117,7 +117,7 @@ func (k *bounded) overflow(dtype domain.DType) {
 }
 
 const (
-	// leastElements is the smallest number of elements with errors of their own for which a second evaluation can tighten the
+	// leastElements is the smallest number of elements with independent errors for which a second evaluation can tighten the
 	// bounds of a tensor.
 	leastElements = 32
 	// leastShare is the smallest factor by which tighten scales bounds, because fp32 rounds in any case.

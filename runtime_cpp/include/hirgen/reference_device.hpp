@@ -80,7 +80,7 @@ class DeviceReference final : public Reference {
     /// Rounding decides between branches of the computation, so `other` may not show the size of
     /// the errors.
     bool jumps = false;
-    int64_t samples = 0;  ///< elements with errors of their own; the others repeat these
+    int64_t samples = 0;  ///< elements with independent errors; the others repeat these
     bool tight = false;   ///< bounds have been lowered as far as `other` allows
 
     const float* again() const { return (other ? other : data).get(); }

@@ -34,9 +34,9 @@ struct TransposeKernel {
   }
 };
 
-/// The axis along which elements of the source are adjacent, if the copy can be made of squares:
-/// elements of the result are adjacent along the last axis, and all squares are aligned to W
-/// elements. -1 if it cannot.
+/// The axis along which elements of the source are adjacent, or -1 if the copy cannot be made of
+/// squares. In squares, elements of the result are adjacent along the last axis. All squares are
+/// aligned to W elements.
 template <int W>
 int transposed_axis(const Walk<2>& walk) {
   const int last = walk.axes - 1;
@@ -54,8 +54,7 @@ int transposed_axis(const Walk<2>& walk) {
   return axis;
 }
 
-/// Copies a walk in which elements of the result are adjacent along the last axis, and elements of
-/// the source along another one. Returns false, and copies nothing, if it is no such walk.
+/// Copies a walk with a transposed_axis(). Returns false for other walks, and copies nothing.
 ///
 /// A warp reads pieces of 4 squares along a row of the source, and writes pieces of 8 squares along
 /// a row of the result, where extents allow it. Both are whole sectors of memory then.
