@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/hirgen/hirgen/internal/base/diag"
+	"github.com/hirgen/hirgen/internal/base/lists"
 	"github.com/hirgen/hirgen/model/domain"
 )
 
@@ -35,15 +36,9 @@ func quantizedProduct(e *expansion) {
 		return
 	}
 	if e.src.fn.value == "matmul" {
-		perm := sourceAttr{name: text{value: "perm", pos: e.src.pos}, list: true}
-		for i := range axes {
-			if i >= axes-2 {
-				i = 2*axes - 3 - i
-			}
-			perm.values = append(perm.values, text{value: strconv.Itoa(i), pos: e.src.pos})
-		}
-		turned := e.fresh(e.src.out.value + "_columns")
-		e.add(turned, "permute", []string{w}, nil, perm)
+		perm, turned := lists.Numbers(axes), e.fresh(e.src.out.value+"_columns")
+		perm[axes-2], perm[axes-1] = axes-1, axes-2
+		e.permute(turned, w, perm)
 		w = turned
 	}
 	quantized := func(suffix, of string) (q, s string) {
