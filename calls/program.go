@@ -125,7 +125,7 @@ type (
 		PackA, PackB, PackC       bool   // the call copies the operand to, or from, aligned rows in its workspace
 		Then                      string // applied to C before rounding; empty: nothing
 		Type                      domain.DType
-		TypeB, TypeC              domain.DType // of B, and of C and what is added; empty: Type
+		TypeB, TypeC              domain.DType // of B, and of C, the bias and the addend; empty: Type
 		Label                     string
 	}
 	// Attention is one attention, or the gradient of one, with its plan. Query row 0 has the position of key row Start. With a Mesh,

@@ -160,11 +160,11 @@ func (f *fuser) groupOfReaders(s hostir.Stmt) *kernelGroup {
 // compute it once for each element of its main result, or once for each row if it is folded.
 func (f *fuser) mayAlsoMake(g *kernelGroup, s hostir.Stmt, folded bool) bool {
 	out, result := hostir.Result(s), hostir.Result(g.result())
-	_, concat := g.result().(*hostir.Concat)
 	if out.Mesh != result.Mesh || out.Role == hostir.View || g.folded[result] || !elementwise(s) {
 		return false
 	}
 	if folded {
+		_, concat := g.result().(*hostir.Concat)
 		return !concat && hostir.SameAxes(out, hostir.WithoutColumns(result))
 	}
 	return hostir.SameAxes(out, result)

@@ -17,7 +17,8 @@ const (
 	// chopped is the factor by which a sum of products may lose more than a rounded sum, because tensor cores truncate.
 	chopped = 4
 	// narrow is the error of a sum of products of numbers of 8 bits, relative to the root of the sum of the squared products.
-	// Tensor cores add them in fewer bits than fp32 has. At most 2^-9.2 was measured on Hopper, for sums of 256 to 16384 products.
+	// Tensor cores add them in fewer bits than fp32 has. On Hopper, sums of 256 products of normal numbers had errors of up to 2^-12.6
+	// of the sum of their sizes, about 2^-9.2 of that root. The errors of longer sums were smaller.
 	narrow = 0x1p-8
 )
 
