@@ -160,8 +160,9 @@ func (pr *propagation) inherit(s hostir.Stmt, operands []*hostir.Tensor, rows []
 		case hostir.SplitOver(found.kind) != "" && hostir.SplitOver(a) != "":
 			pr.contradict(s, out, *found, wish{axis: j, kind: a, from: t})
 			return
-		case a.Kind == domain.Stream && found.kind.Kind != domain.Device:
+		case a.Kind == domain.Stream && (found.kind.Kind != domain.Device || pr.gathersParts(s)):
 			found.kind = a
+		case found.kind.Kind == domain.Stream && pr.gathersParts(s):
 		default:
 			agree = agree && found.kind.Kind == domain.Stream && a.Kind != domain.Device
 		}
@@ -247,11 +248,18 @@ func (pr *propagation) runsAlong(s hostir.Stmt, axis int) bool {
 		}
 	}
 	for k, t := range hostir.Uses(s) {
-		if i := slices.Index(rows[k], axis); i >= 0 && hostir.SplitOver(t.Axes[i]) != "" && !pr.rooted {
+		if i := slices.Index(rows[k], axis); i >= 0 && hostir.SplitOver(t.Axes[i]) != "" && !pr.rooted && !pr.gathersParts(s) {
 			return false // along an axis that is split over ranks
 		}
 	}
 	return true
+}
+
+// gathersParts reports whether s may run in a pipeline along an axis that one operand has on its ranks, such as the scales of rows
+// that a GEMM before it gathers. The pipeline then gathers this operand part by part, too.
+func (pr *propagation) gathersParts(s hostir.Stmt) bool {
+	_, elementwise := s.(*hostir.Binary)
+	return elementwise && pr.wholeViews
 }
 
 // ask records what s, a reader, wants for its open operands along axis j of its result.
