@@ -215,18 +215,17 @@ func strideOf(m *domain.Mesh, axis string) int64 {
 	return stride
 }
 
-var normForm = regexp.MustCompile(` = (?:rms_norm|layer_norm)\(([^)]*)\)$`)
+// layerForm matches operations of a layer that stand for several others. The operands before the parameters are one tensor, or
+// one with its scales.
+var layerForm = regexp.MustCompile(` = (?:rms_norm|layer_norm|linear)\([^,]*, ([^)]*)\)$| = scaled_linear\([^,]*, [^,]*, ([^)]*)\)$`)
 
 // isWeight reports whether an input is a parameter of a linear layer or of a norm.
 func isWeight(operations []domain.Operation, input string) bool {
 	return slices.ContainsFunc(operations, func(op domain.Operation) bool {
-		operands := op.In
-		if found := normForm.FindStringSubmatch(op.Whole); found != nil {
-			operands = strings.Split(found[1], ", ")
-		} else if op.Kind != "linear" {
-			return false
+		if found := layerForm.FindStringSubmatch(op.Whole); found != nil {
+			return slices.Contains(strings.Split(found[1]+found[2], ", "), input)
 		}
-		return slices.Contains(operands[1:], input)
+		return op.Kind == "linear" && slices.Contains(op.In[1:], input)
 	})
 }
 

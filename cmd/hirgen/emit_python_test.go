@@ -44,6 +44,41 @@ func TestPythonPackageHasTensorsOfOneRank(t *testing.T) {
 	}
 }
 
+// TestPythonPackageHasWeightsOf8Bits: operands of GEMMs that quantize are weights, and so are stored numbers of 8 bits and their scales.
+func TestPythonPackageHasWeightsOf8Bits(t *testing.T) {
+	spec := file(t, "weights.yaml", `hirgen: 1
+name: weights
+params: {D: 2, M: 16, K: 32, N: 32}
+mesh: {x: D}
+dtype: bf16
+tensors:
+  X: [DIDx, M, K]
+  W: [N, K]
+  W8: {axes: [N, N], dtype: fp8_e4m3}
+  T: {axes: [N], dtype: fp32}
+  Y: [DIDx, M, N]
+ops:
+  - H = linear(X, W, quantize=fp8_e4m3)
+  - Q, S = quantize(H, dtype=fp8_e4m3)
+  - Y = scaled_linear(Q, S, W8, T)
+`)
+	out := t.TempDir()
+	if exit, _, stderr := hirgen(t, "", "emit", spec, "-o", out, "--python"); exit != exitOK {
+		t.Fatal(stderr)
+	}
+	text := read(t, filepath.Join(out, "python", "weights", "__init__.py"))
+	for _, want := range []string{
+		`Tensor("X", (16, 32), torch.bfloat16, splits=(Split(axis=0, parts=2, stride=1),)),`,
+		`Tensor("W", (32, 32), torch.bfloat16, weight=True),`,
+		`Tensor("W8", (32, 32), torch.float8_e4m3fn, weight=True),`,
+		`Tensor("T", (32,), torch.float32, weight=True),`,
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the package does not say %s:\n%s", want, text)
+		}
+	}
+}
+
 // TestPythonPackageIsVerified: verify accepts a folder with a package and finds an edit of its backward pass. The
 // command in pyproject.toml regenerates the file.
 func TestPythonPackageIsVerified(t *testing.T) {
