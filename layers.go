@@ -54,11 +54,19 @@ func sentence(spec string) string {
 var (
 	nameLine   = regexp.MustCompile(`(?m)^name: .*$`)
 	paramsLine = regexp.MustCompile(`(?m)^params: .*$`)
+	dtypeLine  = regexp.MustCompile(`(?m)^dtype: .*$`)
+	gemm       = regexp.MustCompile(`(= (?:linear|matmul)\([^)]*)\)`)
 )
 
-// NewSpec returns a spec made from a layer, with a new name and new values of some parameters. It checks that the spec loads and
-// lowers. A mistake in the name or the values is a *diag.Errors, which refers to the returned text.
-func NewSpec(layer, name string, params map[string]int64) ([]byte, error) {
+// Types lists the element types that NewSpec makes a layer of. With FP8 tensors are bf16, and GEMMs quantize their operands.
+var Types = []string{"bf16", "fp16", "fp32", FP8}
+
+// FP8 stands for GEMMs of fp8_e4m3 operands, with a scale for each row.
+const FP8 = "fp8"
+
+// NewSpec returns a spec made from a layer, with a new name, an element type and new values of some parameters. It checks that the
+// spec loads and lowers. A mistake in the name or the values is a *diag.Errors, which refers to the returned text.
+func NewSpec(layer, name, dtype string, params map[string]int64) ([]byte, error) {
 	text, err := example(layer)
 	if err != nil {
 		return nil, err
@@ -70,6 +78,15 @@ func NewSpec(layer, name string, params map[string]int64) ([]byte, error) {
 		}
 		return line
 	})
+	if dtype == FP8 {
+		longer, err := model.Format(layer+".yaml", []byte(gemm.ReplaceAllString(text, "$1, quantize=fp8_e4m3)")))
+		if err != nil {
+			return nil, err
+		}
+		text = string(longer)
+	} else {
+		text = dtypeLine.ReplaceAllLiteralString(text, "dtype: "+dtype)
+	}
 	spec := []byte(schema.Line + "\n" + text)
 	p, err := model.Load(name+".yaml", spec, params) // params again, to report unknown names
 	if err != nil {

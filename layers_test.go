@@ -20,15 +20,18 @@ func TestNewSpecOfEveryLayer(t *testing.T) {
 		if err != nil || len(doc) < 20 || strings.Contains(doc, ". ") || p.Params[0].Name != "D" {
 			t.Errorf("%s: %q, %v", layer, doc, err)
 		}
-		text, err := hirgen.NewSpec(layer, "mine", map[string]int64{"D": 2})
-		if err != nil {
-			t.Errorf("%s: %v", layer, err)
-			continue
-		}
-		made, err := model.Load("mine.yaml", text, nil)
-		if err != nil || made.Name != "mine" || made.Meshes[0].Size() != 2 ||
-			!strings.HasPrefix(string(text), "# yaml-language-server: $schema=https://") {
-			t.Errorf("%s: %v\n%s", layer, err, text)
+		for _, dtype := range hirgen.Types {
+			text, err := hirgen.NewSpec(layer, "mine", dtype, map[string]int64{"D": 2})
+			if err != nil {
+				t.Errorf("%s of %s: %v", layer, dtype, err)
+				continue
+			}
+			made, err := model.Load("mine.yaml", text, nil)
+			if err != nil || made.Name != "mine" || made.Meshes[0].Size() != 2 ||
+				!strings.HasPrefix(string(text), "# yaml-language-server: $schema=https://") ||
+				!strings.Contains(string(text), dtype) {
+				t.Errorf("%s of %s: %v\n%s", layer, dtype, err, text)
+			}
 		}
 	}
 }
@@ -74,12 +77,12 @@ func TestNewSpecReportsWhatIsWrong(t *testing.T) {
 		{"llama_block", "mine", map[string]int64{"D": 3}, diag.InexactDivision},
 		{"ag_matmul", "mine", map[string]int64{"Q": 7}, diag.UnknownParam},
 	} {
-		_, err := hirgen.NewSpec(c.layer, c.name, c.params)
+		_, err := hirgen.NewSpec(c.layer, c.name, "bf16", c.params)
 		if errs, ok := diag.Diagnostics(err); !ok || errs.Items[0].Code != c.code {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
-	if _, err := hirgen.NewSpec("none", "mine", nil); err == nil || !strings.Contains(err.Error(), "there are ag_matmul") {
+	if _, err := hirgen.NewSpec("none", "mine", "bf16", nil); err == nil || !strings.Contains(err.Error(), "there are ag_matmul") {
 		t.Errorf("%v", err)
 	}
 }

@@ -17,7 +17,7 @@ import (
 )
 
 func newNew() *cobra.Command {
-	var layer, name string
+	var layer, name, dtype string
 	var ranks int64
 	var params []string
 	cmd := &cobra.Command{
@@ -31,7 +31,8 @@ and asks again. FILE may be - for standard output. A file that is there already 
 
 ` + layerList(),
 		Example: `  hirgen new my.yaml
-  hirgen new mlp.yaml --layer swiglu_tp -n 4 -p M=4096`,
+  hirgen new mlp.yaml --layer swiglu_tp -n 4 -p M=4096
+  hirgen new mlp8.yaml --layer mlp_tp --dtype fp8`,
 		Args: exactly("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			sizes, err := parseParams(params)
@@ -40,6 +41,9 @@ and asks again. FILE may be - for standard output. A file that is there already 
 			}
 			if cmd.Flags().Changed("ranks") {
 				sizes["D"] = ranks
+			}
+			if !slices.Contains(api.Types, dtype) {
+				return usagef("--dtype is one of %s", strings.Join(api.Types, ", "))
 			}
 			if err := mayBecome(args[0], name); err != nil {
 				return err
@@ -55,13 +59,15 @@ and asks again. FILE may be - for standard output. A file that is there already 
 			if !slices.Contains(api.Layers, layer) {
 				return usagef("%q: %s", layer, unknownLayer(layer))
 			}
-			return writeNew(cmd, args[0], layer, name, sizes)
+			return writeNew(cmd, args[0], layer, name, dtype, sizes)
 		},
 	}
 	cmd.Flags().StringVar(&layer, "layer", "", "begin from `LAYER`")
 	cmd.Flags().StringVar(&name, "name", "", "name of the pipeline; without it that of the file, or of the layer")
+	cmd.Flags().StringVar(&dtype, "dtype", api.Types[0], "element `TYPE`: "+strings.Join(api.Types, ", ")+"; of fp8 are the operands of GEMMs alone")
 	cmd.Flags().Int64VarP(&ranks, "ranks", "n", 0, "number of ranks")
 	cmd.Flags().StringArrayVarP(&params, "param", "p", nil, "set a size, `NAME=VALUE`; repeatable")
+	_ = cmd.RegisterFlagCompletionFunc("dtype", cobra.FixedCompletions(api.Types, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("layer", cobra.FixedCompletions(api.Layers, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -74,7 +80,7 @@ func mayBecome(path, name string) error {
 	if name == "" {
 		return nil
 	}
-	spec, err := api.NewSpec(api.Layers[0], name, nil)
+	spec, err := api.NewSpec(api.Layers[0], name, api.Types[0], nil)
 	if err != nil {
 		return (&source{path: name + ".yaml", text: spec}).locate(err)
 	}
@@ -95,14 +101,14 @@ func layerList() string {
 }
 
 // writeNew writes the spec to a new file, or to standard output for "-".
-func writeNew(cmd *cobra.Command, path, layer, name string, sizes map[string]int64) error {
+func writeNew(cmd *cobra.Command, path, layer, name, dtype string, sizes map[string]int64) error {
 	if name == "" {
 		name, _, _ = strings.Cut(filepath.Base(path), ".")
 		if names.Fault(name) != "" || names.ReservedBy(name, true) != "" {
 			name = layer
 		}
 	}
-	spec, err := api.NewSpec(layer, name, maps.Clone(sizes))
+	spec, err := api.NewSpec(layer, name, dtype, maps.Clone(sizes))
 	if err != nil {
 		return (&source{path: name + ".yaml", text: spec}).locate(err)
 	}

@@ -119,7 +119,7 @@ func (d *dialog) fit(of, later []model.Param) (map[string]int64, string) {
 func (d *dialog) faults(more map[string]int64) (int, string) {
 	sizes := maps.Clone(d.sizes)
 	maps.Copy(sizes, more)
-	_, err := api.NewSpec(d.layer, d.layer, sizes)
+	_, err := api.NewSpec(d.layer, d.layer, api.Types[0], sizes)
 	if err == nil {
 		return 0, ""
 	}

@@ -33,6 +33,9 @@ func TestNewWritesASpecThatChecks(t *testing.T) {
 		{[]string{"new", "-", "--layer", "none"}, exitUsage, `"none": there is no such layer; there are ag_matmul, `},
 		{[]string{"new", "-", "--layer", "ag_matmul", "-p", "M=7"}, exitSpec, "error HG031"},
 		{[]string{"new", "-", "--layer", "swiglu_pt"}, exitUsage, "did you mean swiglu_tp?"},
+		{[]string{"new", "-", "--layer", "mlp_tp", "--dtype", "fp8"}, exitOK, "P = linear(A, W2, quantize=fp8_e4m3)"},
+		{[]string{"new", "-", "--layer", "mlp_tp", "--dtype", "fp32"}, exitOK, "dtype: fp32"},
+		{[]string{"new", "-", "--layer", "mlp_tp", "--dtype", "fp9"}, exitUsage, "--dtype is one of bf16, fp16, fp32, fp8"},
 		{[]string{"new", path}, exitEnvironment, "file exists"}, // before anything is asked
 		{[]string{"new", "-", "--name", "while"}, exitSpec, "error HG021"},
 	} {
@@ -76,7 +79,7 @@ func TestNewAsks(t *testing.T) {
 				t.Errorf("%q: no %q in\n%s", c.answers, want, &out)
 			}
 		}
-		if _, err := api.NewSpec(layer, "mine", sizes); err != nil {
+		if _, err := api.NewSpec(layer, "mine", "bf16", sizes); err != nil {
 			t.Errorf("%q: %v", c.answers, err)
 		}
 	}

@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""Solves problems of ParallelKernelBench with hirgen, and compares with the references of the benchmark.
+
+    examples/parallel_kernel_bench/scoreboard.py BENCH [--ranks 2] [--problems 1 2 9] [--out build/scoreboard] [--page PAGE]
+
+BENCH is a checkout of https://github.com/togethercomputer/ParallelKernelBench. The programs of all problems are built first, several at
+once. Then one process a rank checks and times the problems, one after the other, with the functions of the benchmark: its inputs, its
+comparison in five trials, 500 calls to warm up and 100 that are timed. Beside the reference it times the reference in a CUDA graph, and
+with --compile that of torch.compile. Without a GPU problems are checked on the CPU device, and not timed.
+
+OUT/rows.jsonl has a line for each problem. Rows of earlier runs stay, and problems that have one are not run again, so that several runs of
+--minutes each can take parts of the problems; problems that --problems names run in any case. --page writes all rows as a table. --harness FOLDER writes the files that the benchmark's own run_local.py loads: --solution cuda --solutions-dir FOLDER.
+"""
+
+import argparse
+import concurrent.futures
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+JOBS = max(2, (os.cpu_count() or 2) // 2)
+
+HARNESS = '''"""Written by hirgen's scoreboard.py."""
+import sys
+
+sys.path[:0] = [{here!r}]
+from solutions import SOLUTIONS
+
+solution = SOLUTIONS[{number}]
+'''
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("bench", type=Path)
+    parser.add_argument("--ranks", type=int, default=2)
+    parser.add_argument("--problems", type=int, nargs="*", help="numbers; by default all that have no row yet")
+    parser.add_argument("--trials", type=int, default=5)
+    parser.add_argument("--minutes", type=float, default=60, help="no problem begins later than this after the programs are built")
+    parser.add_argument("--compile", action="store_true", help="also time the compiled reference")
+    parser.add_argument("--out", type=Path, default=Path("build/scoreboard"))
+    parser.add_argument("--page", type=Path)
+    parser.add_argument("--harness", type=Path)
+    args = parser.parse_args()
+    sys.path.insert(0, str(HERE))
+    from solutions import SOLUTIONS
+
+    args.out.mkdir(parents=True, exist_ok=True)
+    rows = args.out / "rows.jsonl"
+    wanted = args.problems if args.problems is not None else sorted(SOLUTIONS.keys() - latest(rows).keys())
+    if args.harness:
+        write_harness([SOLUTIONS[number] for number in wanted], args.harness)
+    elif wanted:
+        failures = build([SOLUTIONS[number] for number in wanted], args.ranks)
+        with open(rows, "a") as file:
+            for number, why in failures.items():
+                print(json.dumps({"problem": number, "name": SOLUTIONS[number].name, "failed": why}), file=file)
+        run([number for number in wanted if number not in failures], rows, args)
+    if args.page:
+        args.page.write_text(page(latest(rows)))
+    return 0 if all(row.get("solved") for row in latest(rows).values()) else 1
+
+
+def write_harness(solutions: list, folder: Path) -> None:
+    """Writes the files that the benchmark loads."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for solution in solutions:
+        (folder / f"{solution.name}_cuda.py").write_text(HARNESS.format(here=str(HERE), number=solution.number))
+
+
+def build(solutions: list, ranks: int) -> dict[int, str]:
+    """Builds the programs, and returns the failures."""
+    begin, failures = time.monotonic(), {}
+    with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
+        building = {pool.submit(solution.program, ranks): solution for solution in solutions}
+        for future in concurrent.futures.as_completed(building):
+            if error := future.exception():
+                failures[building[future].number] = str(error)[:300]
+    print(f"{len(solutions)} programs in {time.monotonic() - begin:.0f} s, {len(failures)} failures", flush=True)
+    return failures
+
+
+def run(numbers: list[int], rows: Path, args) -> None:
+    """Runs the ranks. After a crash it goes on with the problem after the one that crashed."""
+    deadline = time.time() + 60 * args.minutes
+    while numbers:
+        before = lines(rows)
+        command = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={args.ranks}", HERE / "worker.py",
+                   args.bench.resolve(), *map(str, numbers), "--out", rows, "--trials", str(args.trials), "--until", str(deadline),
+                   *["--compile"] * args.compile]
+        ended = subprocess.run(command)
+        numbers = numbers[lines(rows) - before:]
+        if ended.returncode == 0:
+            return
+        if numbers:
+            with open(rows, "a") as file:
+                print(json.dumps({"problem": numbers[0], "failed": f"the ranks ended with {ended.returncode}"}), file=file)
+        numbers = numbers[1:]
+
+
+def lines(rows: Path) -> int:
+    """The number of rows so far."""
+    return len(rows.read_text().splitlines()) if rows.exists() else 0
+
+
+def latest(rows: Path) -> dict[int, dict]:
+    """The last row of each problem."""
+    return {row["problem"]: row for row in map(json.loads, rows.read_text().splitlines())} if rows.exists() else {}
+
+
+def page(rows: dict[int, dict]) -> str:
+    """A table of all problems: those of problems.tsv that have no solution say why."""
+    lines = ["| problem | solved | hirgen, ms | reference | in a graph | compiled, in a graph | spec |", "|---|---|---|---|---|---|---|"]
+    for line in (HERE / "problems.tsv").read_text().splitlines()[1:]:
+        name, how, remark = line.split("\t")
+        row = rows.get(int(name.split("_")[0]), {})
+        own = row.get("hirgen_ms")
+        times = [f"{row[key] / own:.2f}" if own and key in row else "" for key in ("reference_ms", "graph_ms", "compiled_graph_ms")]
+        solved = "yes" if row.get("solved") else "no" if row else ""
+        lines.append(f"| {name} | {solved} | {f'{own:.3f}' if own else ''} | {' | '.join(times)} | {how}{': ' + remark if remark else ''} |")
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,74 @@
+"""Solutions of problems of ParallelKernelBench: each calls the program of a spec in specs/ on the tensors that the problem gives."""
+
+import functools
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch.distributed as dist
+
+ROOT = Path(__file__).resolve().parents[3]
+SPECS = Path(__file__).resolve().parent.parent / "specs"
+
+# An installed hirgen comes first; without one, this checkout is used.
+sys.path.append(str(ROOT / "runtime_cpp" / "python"))
+if (ROOT / "bin" / "hirgen").exists():
+    os.environ.setdefault("HIRGEN", str(ROOT / "bin" / "hirgen"))
+
+import hirgen  # noqa: E402
+
+#: Of every program: the schedule is chosen by prediction. PyTorch gives other tensors in each call, so a CUDA graph would not last.
+SCHEDULE = ("preset=auto", "graph=false")
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A solved problem. name is that of the reference, and of the spec; params gives the parameters of the spec for a number of ranks."""
+
+    name: str
+    params: Callable[[int], dict[str, int]]
+    call: Callable
+
+    @property
+    def number(self) -> int:
+        """The number of the problem."""
+        return int(self.name.split("_")[0])
+
+    def program(self, ranks: int):
+        """The operator of the spec, built at first use."""
+        package = load(self.name, tuple(sorted(self.params(ranks).items())))
+        return getattr(package, next(line.split()[1] for line in spec_of(self.name).read_text().splitlines() if line.startswith("name:")))
+
+    def __call__(self, *arguments):
+        """What the benchmark calls, with the tensors and numbers of the problem."""
+        return self.call(self.program(dist.get_world_size()), *arguments)
+
+
+SOLUTIONS: dict[int, Solution] = {}
+
+
+def solves(name: str, params: Callable[[int], dict[str, int]] = lambda ranks: {"D": ranks}):
+    """Registers a function of the program and the arguments of the problem as the solution of a problem."""
+
+    def register(call: Callable) -> Solution:
+        solution = Solution(name, params, call)
+        SOLUTIONS[solution.number] = solution
+        return solution
+
+    return register
+
+
+def spec_of(name: str) -> Path:
+    """The spec of a problem."""
+    return SPECS / f"{name}.yaml"
+
+
+@functools.cache
+def load(name: str, params: tuple[tuple[str, int], ...]):
+    """The package of a spec."""
+    return hirgen.load(spec_of(name), dict(params), schedule=SCHEDULE)
+
+
+from . import collectives  # noqa: E402  each module registers its solutions
