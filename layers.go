@@ -55,7 +55,7 @@ var (
 	nameLine   = regexp.MustCompile(`(?m)^name: .*$`)
 	paramsLine = regexp.MustCompile(`(?m)^params: .*$`)
 	dtypeLine  = regexp.MustCompile(`(?m)^dtype: .*$`)
-	gemm       = regexp.MustCompile(`(= (?:linear|matmul)\([^)]*)\)`)
+	gemm       = regexp.MustCompile(`(= (?:linear|matmul)\([^)]*)\)(?: {19}( ))?`) // and the place that an attribute takes before a comment
 )
 
 // Types lists the element types that NewSpec makes a layer of. With FP8 tensors are bf16, and GEMMs quantize their operands.
@@ -79,11 +79,7 @@ func NewSpec(layer, name, dtype string, params map[string]int64) ([]byte, error)
 		return line
 	})
 	if dtype == FP8 {
-		longer, err := model.Format(layer+".yaml", []byte(gemm.ReplaceAllString(text, "$1, quantize=fp8_e4m3)")))
-		if err != nil {
-			return nil, err
-		}
-		text = string(longer)
+		text = gemm.ReplaceAllString(text, "$1, quantize=fp8_e4m3)$2")
 	} else {
 		text = dtypeLine.ReplaceAllLiteralString(text, "dtype: "+dtype)
 	}
