@@ -80,6 +80,10 @@ class Handle:
         self._rank, self._ordinal = rank, ordinal
         self._buffers: dict[str, torch.Tensor] = {}
         self._copied: dict[str, int] = {}
+        self._tensors = program.tensors
+        # Whether the program can use PyTorch's memory as it is. That is never shared: what PyTorch exports by IPC is the whole segment that
+        # its allocator cut the tensor from, and expandable segments have no handle at all.
+        self._direct = [device.type == "cuda" and not tensor.shared for tensor in self._tensors]
         for index, tensor in enumerate(program.tensors):
             name, size = self._library.bytes_of(self._handle, index)
             if (name, size) != (tensor.name, tensor.bytes):
@@ -103,21 +107,29 @@ class Handle:
     def run(self, inputs: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, ...]:
         """Issues a call on the current stream. Does not block on a GPU; on the CPU the results are there when it returns."""
         handle = self._open()
-        stream = torch.cuda.current_stream(self.device).cuda_stream if self.device.type == "cuda" else 0
-        outputs = tuple(torch.empty(t.shape, dtype=t.dtype, device=self.device) for t in self.program.outputs)
-        tensors = list(zip(self.program.tensors, inputs + outputs, strict=True))
-        places = [given if self._is_direct(tensor, given) else self._buffer(tensor) for tensor, given in tensors]
-        for place, given in zip(places, inputs):
-            if place.data_ptr() != given.data_ptr():
-                place.copy_(given)
-        self._library.run(handle, stream, [place.data_ptr() for place in places])
-        if self._library.on_cpu:
+        on_cpu = self._library.on_cpu
+        stream = 0 if on_cpu else torch._C._cuda_getCurrentRawStream(self.device.index)
+        outputs = tuple([torch.empty(t.shape, dtype=t.dtype, device=self.device) for t in self.program.outputs])
+        pointers, copied = [], []
+        for i, given in enumerate(inputs + outputs):
+            pointer = given.data_ptr()
+            if not self._direct[i] or pointer % _ALIGNMENT:
+                buffer = self._buffer(self._tensors[i])
+                if buffer.data_ptr() != pointer:
+                    copied.append((i, buffer, given))
+                    pointer = buffer.data_ptr()
+            pointers.append(pointer)
+        for i, buffer, given in copied:
+            if i < len(inputs):
+                buffer.copy_(given)
+        self._library.run(handle, stream, pointers)
+        if on_cpu:
             self._library.wait(stream)
             self._library.status(handle)
-        for place, output in zip(places[len(inputs) :], outputs):
-            if place.data_ptr() != output.data_ptr():
-                output.copy_(place)
-        self._note({t.name: t.bytes for (t, given), place in zip(tensors, places) if place.data_ptr() != given.data_ptr()})
+        for i, buffer, given in copied:
+            if i >= len(inputs):
+                given.copy_(buffer)
+        self._note([self._tensors[i] for i, _, _ in copied])
         return outputs
 
     def check(self) -> None:
@@ -150,11 +162,6 @@ class Handle:
             raise HirgenError(self.program.name, 2, "the handle was closed")
         return self._handle
 
-    def _is_direct(self, tensor, given: torch.Tensor) -> bool:
-        """Whether the program can use the memory as it is. PyTorch's is never shared: what it exports by IPC is the whole
-        segment that its allocator cut the tensor from, and expandable segments have no handle at all."""
-        return self.device.type == "cuda" and not tensor.shared and given.data_ptr() % _ALIGNMENT == 0
-
     def _buffer(self, tensor) -> torch.Tensor:
         if tensor.name not in self._buffers:
             with self._on_device():
@@ -162,12 +169,14 @@ class Handle:
             self._buffers[tensor.name] = tensor_over(pointer, tensor.shape, tensor.dtype, self.device)
         return self._buffers[tensor.name]
 
-    def _note(self, copied: dict[str, int]) -> None:
+    def _note(self, copied: list) -> None:
         """Says once what is copied: nobody should have to look for it."""
         if copied and not self._copied and self._rank == 0:
-            listed = ", ".join(f"{name} {size / 1e6:.3g} MB" for name, size in copied.items())
+            listed = ", ".join(f"{tensor.name} {tensor.bytes / 1e6:.3g} MB" for tensor in copied)
             print(f"{self.program.name}: each call copies {listed}; empty(NAME) of the handle spares an input", file=sys.stderr)
-        self._copied.update(copied)
+        for tensor in copied:
+            if tensor.name not in self._copied:
+                self._copied[tensor.name] = tensor.bytes
 
     def _copy_time(self, buffer: torch.Tensor) -> float:
         other, repeats = torch.empty_like(buffer), 10

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import torch
 import torch.distributed as dist
+import torch.utils._python_dispatch
 
 from .handle import Handle, close, handle_of, join
 from .program import Program
@@ -24,9 +25,15 @@ class Operator:
 
     def __call__(self, *inputs: torch.Tensor, group: dist.ProcessGroup | None = None):
         """The outputs; without those that the forward pass only saves for the backward pass."""
-        outputs = self._op(*inputs, _name_of(group))
-        if len(self.forward.outputs) == 1:
-            return outputs
+        if _is_plain(inputs):
+            device = self.forward.check(inputs)
+            outputs = handle_of(self.forward, _name_of(group), device).run(inputs)
+        else:
+            outputs = self._op(*inputs, _name_of(group))
+            if len(self.forward.outputs) == 1:
+                return outputs
+        if len(outputs) == 1:
+            return outputs[0]
         returned = tuple(outputs[i] for i in self._returned)
         return returned[0] if len(returned) == 1 else returned
 
@@ -52,6 +59,18 @@ class Operator:
 
     def _programs(self) -> tuple[Program, ...]:
         return (self.forward,) if self.backward is None else (self.forward, self.backward)
+
+
+def _is_plain(inputs: tuple[torch.Tensor, ...]) -> bool:
+    """Whether nothing but the results of a call is wanted: no gradient, no trace, no fake tensors. The dispatcher of PyTorch then adds
+    nothing but some 25 microseconds, as long as the program takes."""
+    return (
+        not torch.compiler.is_compiling()
+        and not torch.utils._python_dispatch._len_torch_dispatch_stack()
+        and torch._C._functorch.peek_interpreter_stack() is None
+        and all(type(tensor) in (torch.Tensor, torch.nn.Parameter) for tensor in inputs)
+        and not (torch.is_grad_enabled() and any(tensor.requires_grad for tensor in inputs))
+    )
 
 
 def _name_of(group: dist.ProcessGroup | None) -> str:

@@ -1,5 +1,6 @@
 """What a program is to PyTorch: its tensors as one rank has them, and the files of its library."""
 
+import functools
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,12 +44,14 @@ class Tensor:
 
     def check(self, given: torch.Tensor, program: str) -> None:
         """Raises TypeError or ValueError, with the name of the argument, for what the program cannot take."""
-        what = f"{program}: {self.name}"
         if not isinstance(given, torch.Tensor):
-            raise TypeError(f"{what} must be a tensor, not {type(given).__name__}")
+            raise TypeError(f"{program}: {self.name} must be a tensor, not {type(given).__name__}")
+        if given.dtype == self.dtype and given.shape == self.shape and given.is_contiguous():
+            return  # each call comes here
+        what = f"{program}: {self.name}"
         if given.dtype != self.dtype:
             raise TypeError(f"{what} must be {self.dtype}, not {given.dtype}")
-        if tuple(given.shape) != self.shape:
+        if given.shape != self.shape:
             raise ValueError(f"{what} must have the shape {list(self.shape)} on each rank, not {list(given.shape)}")
         if not given.is_contiguous():
             raise ValueError(f"{what} must be contiguous, and has the strides {given.stride()}: pass {self.name}.contiguous()")
@@ -65,7 +68,7 @@ class Program:
     outputs: tuple[Tensor, ...]
     folder: Path  # of the library
 
-    @property
+    @functools.cached_property
     def tensors(self) -> tuple[Tensor, ...]:
         """As the C ABI counts them."""
         return self.inputs + self.outputs
