@@ -10,8 +10,8 @@
 // writes to the inbox that a peer read in call n - 2. It has received the peer's row of call n - 1,
 // so the peer's kernel of call n - 1 has begun, and its kernel of call n - 2 has ended. Only the
 // kernel uses the rows that peers write (hirgen verify). The CPU device exchanges rows by separate
-// operations, with ready flags and the first inbox. These operations are the statements of the
-// program that hirgen verifies.
+// operations, with ready flags. These operations are the statements of the program that hirgen
+// verifies. Its calls alternate between the inboxes, too, unless a graph counts them.
 //
 // Blocks wait for blocks of other GPUs, so all blocks of a grid must be resident at the same time.
 // A block announces and sends all of its rows before it waits for rows of its peers. The kernel
@@ -61,13 +61,15 @@ class RowExchange {
   /// Enqueues the exchange of all rows. `where` is the spec position, a string that outlives the
   /// program.
   void run(cudaStream_t stream, const char* where) const;
-  /// Enqueues the exchange as separate operations, as the CPU device does.
-  void submit(cudaStream_t stream, const char* where) const;
+  /// Enqueues the exchange as separate operations, as the CPU device does. Rows arrive `inbox` bytes
+  /// after the first inbox.
+  void submit(cudaStream_t stream, const char* where, size_t inbox = 0) const;
 
-  /// The address in the second inbox that corresponds to `part` in the first one.
+  /// The address in the second inbox that corresponds to `part` in the first one. A local part that
+  /// is computed in the first inbox, from where it is sent, stays there.
   template <typename T>
   const T* second(const T* part) const {
-    return part + inbox_bytes() / sizeof(T);
+    return part == list_.peer[0].copy.part ? part : part + inbox_bytes() / sizeof(T);
   }
   /// The exchange for launch_rows(), whose own body reads the first inbox; `body` does the same for
   /// the second inbox.
@@ -269,10 +271,12 @@ void RowExchange::launch(const List& list, int64_t n, const Block& first, const 
 #else
 
 template <int T, int PerBlock, typename Block>
-void RowExchange::launch(const List& /*list*/, int64_t n, const Block& first,
-                         const Block& /*second*/, cudaStream_t stream, const char* where) const {
-  submit(stream, where);
-  parallel_for(n, stream, where, first);
+void RowExchange::launch(const List& list, int64_t n, const Block& first, const Block& second,
+                         cudaStream_t stream, const char* where) const {
+  const bool counted = list.sequence.counter == nullptr;  // else only the stream knows the call
+  const bool odd = counted && list.inbox_bytes != 0 && list.sequence.value % 2 == 0;
+  submit(stream, where, odd ? list.inbox_bytes : 0);
+  parallel_for(n, stream, where, odd ? second : first);
 }
 
 #endif

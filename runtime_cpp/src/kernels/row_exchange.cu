@@ -42,7 +42,7 @@ void RowExchange::run(cudaStream_t stream, const char* where) const {
 #endif
 }
 
-void RowExchange::submit(cudaStream_t stream, const char* where) const {
+void RowExchange::submit(cudaStream_t stream, const char* where, size_t inbox) const {
   const size_t bytes = static_cast<size_t>(list_.rows) * list_.row_bytes;
   if (list_.sequence.counter != nullptr) {
     launch_count(const_cast<uint32_t*>(list_.sequence.counter), stream, shared_->where());
@@ -57,7 +57,8 @@ void RowExchange::submit(cudaStream_t stream, const char* where) const {
     received.add(peer.done_here, list_.sequence);
   }
   const auto run = [&](const Copy& copy) {
-    HG_CHECK(cudaMemcpyAsync(copy.out, copy.part, bytes, cudaMemcpyDeviceToDevice, stream), where);
+    char* out = static_cast<char*>(copy.out) + inbox;
+    HG_CHECK(cudaMemcpyAsync(out, copy.part, bytes, cudaMemcpyDeviceToDevice, stream), where);
   };
   ready.submit(stream, where);
   may_send.submit(stream, where);
