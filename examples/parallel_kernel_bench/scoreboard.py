@@ -22,7 +22,7 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-JOBS = max(2, (os.cpu_count() or 2) // 2)
+JOBS = os.cpu_count() or 2
 
 HARNESS = '''"""Written by hirgen's scoreboard.py."""
 import sys
@@ -93,13 +93,15 @@ def run(numbers: list[int], rows: Path, args) -> None:
                    args.bench.resolve(), *map(str, numbers), "--out", rows, "--trials", str(args.trials), "--until", str(deadline),
                    *["--compile"] * args.compile]
         ended = subprocess.run(command)
-        numbers = numbers[lines(rows) - before:]
+        begun = numbers[:lines(rows) - before]
+        numbers = numbers[len(begun):]
         if ended.returncode == 0:
             return
-        if numbers:
+        again = begun and any(key.endswith("_failed") for key in latest(rows)[begun[-1]])
+        if numbers and not again:
             with open(rows, "a") as file:
                 print(json.dumps({"problem": numbers[0], "failed": f"the ranks ended with {ended.returncode}"}), file=file)
-        numbers = numbers[1:]
+            numbers = numbers[1:]
 
 
 def lines(rows: Path) -> int:

@@ -65,10 +65,15 @@ def spec_of(name: str) -> Path:
     return SPECS / f"{name}.yaml"
 
 
+def part(tensor, ranks: int, axis: int):
+    """A rank's part of a tensor that is split along an axis: a package takes it without the axis, unless there is one rank."""
+    return tensor.unsqueeze(axis) if ranks == 1 else tensor
+
+
 @functools.cache
 def load(name: str, params: tuple[tuple[str, int], ...]):
     """The package of a spec."""
     return hirgen.load(spec_of(name), dict(params), schedule=SCHEDULE)
 
 
-from . import collectives  # noqa: E402  each module registers its solutions
+from . import arguments, collectives, decoding, gemm, losses, moe, optimizers, parallel_layers, ring, science, sequence, vision, vocabulary  # noqa: E402  each module registers its solutions

@@ -1,4 +1,6 @@
-"""Problems 1 to 9: collectives."""
+"""Problems 1 to 8, 27, 30 and 33 to 35: collectives."""
+
+import torch.distributed as dist
 
 from . import solves
 
@@ -7,3 +9,87 @@ from . import solves
 def allreduce(program, tensor):
     """The sum of the ranks' tensors, on every rank."""
     return program(tensor)
+
+
+@solves("2_allgather")
+def allgather(program, tensor):
+    """The ranks' tensors one after the other, on every rank."""
+    return program(tensor)
+
+
+@solves("3_broadcast")
+def broadcast(program, tensor, src=0):
+    """The tensor of the first rank, on every rank."""
+    assert src == 0
+    return program(tensor)
+
+
+@solves("4_reduce")
+def reduce(program, tensor, dst=0):
+    """The sum of the ranks' tensors on the first rank; the others return their own."""
+    assert dst == 0
+    return program(tensor)
+
+
+@solves("5_scatter")
+def scatter(program, tensor, src=0):
+    """Each rank's part of the tensor of the first rank. The others repeat their tensor of zeros, which is as large as a part."""
+    assert src == 0
+    ranks = dist.get_world_size()
+    parts = tensor if dist.get_rank() == 0 else tensor.expand(ranks, *tensor.shape).contiguous()
+    return program(parts).view(parts.shape[1:])
+
+
+@solves("6_gather")
+def gather(program, tensor, dst=0):
+    """The ranks' tensors one after the other on the first rank; the others return their own."""
+    assert dst == 0
+    whole = program(tensor)
+    return whole if dist.get_rank() == 0 else tensor
+
+
+@solves("7_reducescatter")
+def reducescatter(program, tensor):
+    """A part of the sum of the ranks' tensors, on each rank."""
+    return program(tensor.view(dist.get_world_size(), -1, tensor.shape[1]))
+
+
+@solves("8_alltoall")
+def alltoall(program, tensor):
+    """Part r of each rank's tensor, on rank r."""
+    return program(tensor)
+
+
+@solves("27_moe_all2all_primitive")
+def moe_alltoall(program, local_tensor, input_split_sizes, output_split_sizes, group=None):
+    """Equal parts of the rows of each rank, one for each rank."""
+    ranks = dist.get_world_size()
+    assert set(input_split_sizes) == set(output_split_sizes) == {len(local_tensor) // ranks}
+    return program(local_tensor.view(ranks, -1, local_tensor.shape[1])).view(local_tensor.shape)
+
+
+@solves("30_moe_epgroupgemm_lora_backward")
+def three_allreduces(program, grad_fc1_1, grad_fc1_2, grad_fc2, group=None):
+    """The sums of three gradients, on every rank."""
+    return program(grad_fc1_1, grad_fc1_2, grad_fc2)
+
+
+@solves("33_ulysses_all_to_all_tensor_primitive")
+def ulysses_alltoall(program, x, scatter_dim, gather_dim, group=None):
+    """Row blocks of each rank, one for each rank, next to each other."""
+    assert (scatter_dim, gather_dim) == (0, 1)
+    ranks = dist.get_world_size()
+    return program(x.view(ranks, -1, x.shape[1])).view(-1, ranks * x.shape[1])
+
+
+@solves("34_ulysses_all_gather_into_tensor_primitive")
+def ulysses_allgather(program, x, group=None):
+    """The rows of all ranks, on every rank."""
+    return program(x)
+
+
+@solves("35_ulysses_all_gather_variable_primitive")
+def ulysses_allgather_variable(program, x, gather_dim, group=None):
+    """The rows of all ranks, on every rank. A program has its sizes, so the ranks need not exchange them."""
+    assert gather_dim == 0
+    return program(x)

@@ -1,0 +1,11 @@
+"""Arguments in the form that programs take."""
+
+import functools
+
+import torch
+
+
+@functools.cache
+def number(value: float, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
+    """A number as a tensor of one element, made once."""
+    return torch.tensor([value], dtype=dtype, device=device)

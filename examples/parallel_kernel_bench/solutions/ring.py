@@ -1,0 +1,76 @@
+"""Problems of attention, and of linear attention, whose rows are split over the ranks."""
+
+import torch.distributed as dist
+
+from . import part, solves
+
+
+@solves("54_ring_attention")
+def ring_attention(program, q, k, v, _scale, _causal, _group):
+    """A causal attention: each rank has some of the rows."""
+    return program(q, k, v)
+
+
+def _pairs(ranks: int, first: str, second: str) -> dict[str, int]:
+    """At most two ranks along one mesh axis, and the others along another."""
+    return {first: min(2, ranks), second: ranks // min(2, ranks)}
+
+
+@solves("55_ring_attention_tp", lambda ranks: _pairs(ranks, "T", "G"))
+def ring_attention_tp(program, hidden, qkv, out, *numbers_and_groups):
+    """A layer of causal attention: heads are split over one mesh axis, rows over the other."""
+    heads, rows = (dist.get_world_size(group) for group in numbers_and_groups[-2:])
+    x = hidden.view(1, -1, hidden.shape[-1])
+    return program(part(x, rows, 0), part(qkv, heads, 0), part(out, heads, 0)).view(hidden.shape)
+
+
+@solves("56_ring_attention_pp", lambda ranks: _pairs(ranks, "S", "G"))
+def ring_attention_pp(program, hidden, qkv, out, *numbers_and_groups):
+    """Two layers of causal attention, one after the other on two groups of ranks, which return a layer's result each."""
+    rows, stages = (dist.get_world_size(group) for group in numbers_and_groups[-2:])
+    x = part(hidden.view(-1, hidden.shape[-1]), rows, 0)
+    return program(part(x, stages, 0), part(qkv, stages, 0), part(out, stages, 0)).view(hidden.shape)
+
+
+@solves("57_ring_attention_backward_dp", lambda ranks: _pairs(ranks, "A", "G"))
+def ring_attention_backward(program, dout, q, k, v, out, lse, *numbers_and_groups):
+    """The gradients of an attention whose rows are split over one mesh axis: their means over the other."""
+    rows = dist.get_world_size(numbers_and_groups[-2])
+    first = (part(tensor, rows, axis) for tensor, axis in ((dout, 0), (q, 0), (k, 1), (v, 1), (out, 0), (lse, 0)))
+    return tuple(gradient.view(q.shape) for gradient in program(*first))
+
+
+def _token_ranks(ranks: int) -> dict[str, int]:
+    """Ranks that split the tokens, and others whose results are added, as the benchmark chooses them."""
+    other = 2 if ranks >= 4 and ranks % 2 == 0 else 1
+    return {"C": ranks // other, "T": other}
+
+
+@solves("74_fla_kimi_delta_attention_cp_tp", _token_ranks)
+def kimi_delta(program, q, k, v, g, beta, a_log, dt_bias, group, other_group):
+    """A delta rule with a decay for each element of a key; ranks exchange heads for tokens."""
+    ranks, others = dist.get_world_size(group), dist.get_world_size(other_group) if other_group else 1
+    split = (part(tensor.view(tensor.shape[1], ranks, -1, *tensor.shape[3:]), others, 0) for tensor in (q, k, v, g, beta))
+    return program(*split, a_log, dt_bias).view(v.shape)
+
+
+@solves("75_fla_gated_deltanet_cp", lambda ranks: {"D": ranks, "H": -(-6 // ranks) * ranks})
+def gated_deltanet(program, q, k, v, gate, beta, a_log, dt_bias, _group):
+    """A gated delta rule; ranks exchange heads for tokens."""
+    batch, tokens, _, size = v.shape
+    split = (tensor.view(tokens, dist.get_world_size(), -1, *tensor.shape[3:]) for tensor in (q, k, v, gate, beta))
+    return program(*split, a_log, dt_bias).view(batch, tokens, -1, size)
+
+
+def _chunks(ranks: int) -> dict[str, int]:
+    """Tokens of a chunk, its parts and heads, as the benchmark chooses them."""
+    tokens, heads = (12150, 24) if ranks <= 4 else (21600, 48)
+    return {"D": ranks, "N": tokens, "S": -(-tokens // ranks), "H": heads}
+
+
+@solves("77_magi1_cso_async_attention", _chunks)
+def magi_attention(program, query, key_value, _ranges, chunks, _tokens, _group):
+    """Attention in chunks of a sequence; ranks exchange heads for tokens."""
+    split = (tensor.view(chunks, -1, dist.get_world_size(), tensor.shape[1] // dist.get_world_size(), tensor.shape[2])
+             for tensor in (query, key_value))
+    return program(*split).view(query.shape)
