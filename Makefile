@@ -4,7 +4,7 @@ SHELL := /bin/bash
 DEVICE ?= cpu
 RANKS ?= 8
 
-.PHONY: help setup build demo test test-full test-launchers test-python test-pages soak verify-report conformance lint fmt golden gen man docs release-snapshot bench-gpu bench-layers verify-gpu verify-failures clean
+.PHONY: help setup build demo test test-full test-launchers test-python test-pages soak verify-report conformance lint fmt golden gen man docs release-snapshot bench-gpu bench-layers scoreboard verify-gpu verify-failures clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -66,6 +66,9 @@ bench-gpu: build ## Compare with PyTorch on this machine's GPUs (RANKS=8); table
 
 bench-layers: build ## Layers of a model beside PyTorch (RANKS=8), 8 minutes a call; ARGS=--resume goes on
 	@scripts/bench_gpu/bench_layers.py --ranks $(RANKS) $(ARGS)
+
+scoreboard: build ## Solve the problems of ParallelKernelBench on two GPUs (BENCH=CHECKOUT), 8 minutes a call; the next call goes on
+	@examples/parallel_kernel_bench/scoreboard.py $(BENCH) --minutes 8 --compile $(ARGS)
 
 verify-gpu: build ## Long checked runs and memcheck on this machine's GPUs (RANKS=8; ARGS=--resume goes on)
 	@scripts/verify_gpu.py --ranks $(RANKS) $(ARGS)

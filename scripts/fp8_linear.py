@@ -1,5 +1,5 @@
 """A linear layer of PyTorch whose three GEMMs quantize their operands to 8 bits, with a scale for each row: the peer of
-`linear(X, W, quantize=fp8_e4m3)` in train_llama_block.py. The recipe is that of torchao's "rowwise"."""
+`linear(X, W, quantize=fp8_e4m3)` in train_llama_block.py. The recipe is "rowwise" of torchao."""
 
 import torch
 

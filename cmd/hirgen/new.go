@@ -64,7 +64,7 @@ and asks again. FILE may be - for standard output. A file that is there already 
 	}
 	cmd.Flags().StringVar(&layer, "layer", "", "begin from `LAYER`")
 	cmd.Flags().StringVar(&name, "name", "", "name of the pipeline; without it that of the file, or of the layer")
-	cmd.Flags().StringVar(&dtype, "dtype", api.Types[0], "element `TYPE`: "+strings.Join(api.Types, ", ")+"; of fp8 are the operands of GEMMs alone")
+	cmd.Flags().StringVar(&dtype, "dtype", api.Types[0], "element `TYPE`: "+strings.Join(api.Types, ", ")+" (operands of GEMMs alone)")
 	cmd.Flags().Int64VarP(&ranks, "ranks", "n", 0, "number of ranks")
 	cmd.Flags().StringArrayVarP(&params, "param", "p", nil, "set a size, `NAME=VALUE`; repeatable")
 	_ = cmd.RegisterFlagCompletionFunc("dtype", cobra.FixedCompletions(api.Types, cobra.ShellCompDirectiveNoFileComp))

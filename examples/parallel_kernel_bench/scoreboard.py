@@ -4,12 +4,12 @@
     examples/parallel_kernel_bench/scoreboard.py BENCH [--ranks 2] [--problems 1 2 9] [--out build/scoreboard] [--page PAGE]
 
 BENCH is a checkout of https://github.com/togethercomputer/ParallelKernelBench. The programs of all problems are built first, several at
-once. Then one process a rank checks and times the problems, one after the other, with the functions of the benchmark: its inputs, its
-comparison in five trials, 500 calls to warm up and 100 that are timed. Beside the reference it times the reference in a CUDA graph, and
-with --compile that of torch.compile. Without a GPU problems are checked on the CPU device, and not timed.
+once. Then one process a rank checks and times the problems, one after the other. Inputs, the comparison in five trials, and the timer (100
+calls after 500 to warm up) are functions of the benchmark. The reference is timed in a CUDA graph, too, and with --compile also compiled
+by torch.compile. Without a GPU problems are checked on the CPU device, and not timed.
 
-OUT/rows.jsonl has a line for each problem. Rows of earlier runs stay, and problems that have one are not run again, so that several runs of
---minutes each can take parts of the problems; problems that --problems names run in any case. --page writes all rows as a table. --harness FOLDER writes the files that the benchmark's own run_local.py loads: --solution cuda --solutions-dir FOLDER.
+OUT/rows.jsonl has a line for each problem. Problems that have a line from an earlier run are not run again, so that several runs of --minutes
+each can take parts of the problems. Problems that --problems names run in any case. --page writes all rows as a table. --harness FOLDER writes the files that the benchmark's own run_local.py loads: --solution cuda --solutions-dir FOLDER.
 """
 
 import argparse
@@ -115,14 +115,15 @@ def latest(rows: Path) -> dict[int, dict]:
 
 
 def page(rows: dict[int, dict]) -> str:
-    """A table of all problems: those of problems.tsv that have no solution say why."""
+    """A table of all problems. A problem without a spec has the reason."""
     lines = ["| problem | solved | hirgen, ms | reference | in a graph | compiled, in a graph | spec |", "|---|---|---|---|---|---|---|"]
+    where = {"cuda": "yes", "cpu": "on the CPU device"}
     for line in (HERE / "problems.tsv").read_text().splitlines()[1:]:
         name, how, remark = line.split("\t")
         row = rows.get(int(name.split("_")[0]), {})
         own = row.get("hirgen_ms")
         times = [f"{row[key] / own:.2f}" if own and key in row else "" for key in ("reference_ms", "graph_ms", "compiled_graph_ms")]
-        solved = "yes" if row.get("solved") else "no" if row else ""
+        solved = where[row["device"]] if row.get("solved") else "no" if row or how == "none" else ""
         lines.append(f"| {name} | {solved} | {f'{own:.3f}' if own else ''} | {' | '.join(times)} | {how}{': ' + remark if remark else ''} |")
     return "\n".join(lines) + "\n"
 

@@ -79,12 +79,12 @@ class Problem:
         self.solution, self.device = solution, device
 
     def row(self, trials: int, compiled: bool) -> dict:
-        """What the scoreboard says of the problem."""
+        """The row of the problem for the scoreboard."""
         self.solution.program(dist.get_world_size())  # built before anything is timed
         for trial in range(trials):
             if why := self.difference(trial):
                 return {"wrong": why[:300]}
-        row = {"solved": True, "trials": trials}
+        row = {"solved": True, "trials": trials, "device": self.device.type}
         if self.device.type == "cuda":
             row |= self.times(compiled)
         return row
@@ -96,7 +96,7 @@ class Problem:
         return create_input_tensor(dist.get_rank(), dist.get_world_size(), self.solution.number, (SIDE, SIDE), torch.bfloat16, trial, self.device)
 
     def difference(self, trial: int) -> str:
-        """What differs from the reference, on any rank."""
+        """The first difference from the reference, on any rank; empty if there is none."""
         from utils.problem_id import rank_outputs_compare_details
 
         saved = [self.saved(call, self.arguments(trial)) for call in (self.reference.solution, self.solution)]

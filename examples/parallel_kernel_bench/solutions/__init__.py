@@ -25,7 +25,7 @@ SCHEDULE = ("preset=auto", "graph=false")
 
 @dataclass(frozen=True)
 class Solution:
-    """A solved problem. name is that of the reference, and of the spec; params gives the parameters of the spec for a number of ranks."""
+    """A solved problem. The reference and the spec have its name; params gives the parameters of the spec for a number of ranks."""
 
     name: str
     params: Callable[[int], dict[str, int]]
@@ -42,7 +42,7 @@ class Solution:
         return getattr(package, next(line.split()[1] for line in spec_of(self.name).read_text().splitlines() if line.startswith("name:")))
 
     def __call__(self, *arguments):
-        """What the benchmark calls, with the tensors and numbers of the problem."""
+        """The function that the benchmark calls, with the tensors and numbers of the problem."""
         return self.call(self.program(dist.get_world_size()), *arguments)
 
 

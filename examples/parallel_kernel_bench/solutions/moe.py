@@ -16,7 +16,7 @@ def embedding_lookup(program, indices, local_shard):
 def moe_token_counts(program, expert_mask, num_experts, group):
     """How many tokens a rank sends and gets, and how many each of its experts gets, from each rank and in all."""
     ranks = dist.get_world_size()
-    by_token = expert_mask.permute(2, 1, 0).contiguous()  # as it lies in memory
+    by_token = expert_mask.permute(2, 1, 0).contiguous()  # the order in memory
     sent, from_ranks, received, of_experts = program(by_token.view(-1, ranks, num_experts // ranks))
     return sent.cpu().long(), from_ranks.cpu().long(), received.cpu(), of_experts.cpu()
 
@@ -24,7 +24,7 @@ def moe_token_counts(program, expert_mask, num_experts, group):
 @solves("28_moe_pre_all2all")
 def moe_dispatch(program, hidden_states, expert_mask, num_experts, input_splits, output_splits, num_global_tokens_per_local_expert, group):
     """The rows of the tokens that are for a rank's experts, by expert, and where the own tokens go."""
-    assert len(set(input_splits)) == 1  # the sizes of the spec: so are those of the experts, in the benchmark
+    assert len(set(input_splits)) == 1  # equal sizes, as in the spec; the benchmark gives experts equal sizes, too
     rows, routing_map, token = program(hidden_states, expert_mask)
     return rows.view(-1, hidden_states.shape[1]), routing_map, token.long(), hidden_states.shape
 
@@ -45,7 +45,7 @@ def moe_combine(
     group,
 ):
     """The sum of the rows that the experts give for a token, times their weights."""
-    assert len(set(input_splits)) == 1  # the sizes of the spec: so are those of the experts, in the benchmark
+    assert len(set(input_splits)) == 1  # equal sizes, as in the spec; the benchmark gives experts equal sizes, too
     ranks = dist.get_world_size()
     chunks = expert_outputs.view(num_experts // ranks, ranks, -1, expert_outputs.shape[1])
     return program(chunks, routing_weights, selected_experts, local_input_permutation_mapping).view(org_hidden_states_shape)

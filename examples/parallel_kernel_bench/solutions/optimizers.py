@@ -13,7 +13,7 @@ def hidden(ranks: int) -> int:
 
 
 def checked(step: int, lr: float, beta1: float, beta2: float, eps: float, device: torch.device) -> torch.Tensor:
-    """The number of the step, if the other numbers are those of the specs."""
+    """The number of the step, if the specs have the other numbers."""
     assert (lr, beta1, beta2, eps) == (1e-3, 0.9, 0.999, 1e-8)
     return number(step, torch.int32, device)
 

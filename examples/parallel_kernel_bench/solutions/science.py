@@ -8,7 +8,7 @@ from . import part, solves
 
 @solves("59_physicsnemo_distributed_rfft")
 def rfft2(program, x, *_):
-    """The Fourier transform of matrices whose columns are split; those of the result are whole, and its rows split."""
+    """The Fourier transform of matrices whose columns are split; the result has whole columns, and split rows."""
     return torch.view_as_complex(program(x))
 
 

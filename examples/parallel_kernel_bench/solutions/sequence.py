@@ -31,7 +31,7 @@ def gather_heads_scatter_rows(program, x, seq_dim, head_dim, group):
 
 @solves("38_ulysses_gather_seq_scatter_heads_qkv")
 def gather_rows_scatter_heads_qkv(program, qkv, seq_dim, group, unpadded_dim_size, restore_shape):
-    """From queries, keys and values of some rows and all heads to those of all rows and some heads."""
+    """From queries, keys and values of some rows and all heads to all rows of some heads."""
     assert seq_dim == 1 and restore_shape and not unpadded_dim_size
     batches, rows, columns = qkv.shape
     ranks = dist.get_world_size()
