@@ -2,7 +2,9 @@ package fusion
 
 import (
 	"slices"
+	"strings"
 
+	"github.com/hirgen/hirgen/internal/base/diag"
 	"github.com/hirgen/hirgen/lowering/hostir"
 	"github.com/hirgen/hirgen/model/domain"
 	"github.com/hirgen/hirgen/model/schedule"
@@ -27,7 +29,7 @@ func FuseElementwise(p *hostir.Program) error {
 	}
 	f := &fuser{
 		program: p, apart: map[hostir.Stmt]bool{}, alone: map[hostir.Stmt]bool{}, whole: map[string]*domain.Operation{},
-		place: map[hostir.Stmt]int{}, maker: map[*hostir.Tensor]hostir.Stmt{},
+		written: map[diag.Pos]bool{}, place: map[hostir.Stmt]int{}, maker: map[*hostir.Tensor]hostir.Stmt{},
 	}
 	f.copyNarrow()
 	for i, s := range p.Body {
@@ -38,6 +40,9 @@ func FuseElementwise(p *hostir.Program) error {
 	}
 	f.foldNarrow()
 	for i, ref := range p.Reference {
+		if ref.Kind == "cast" && (ref.Whole == "" || strings.Contains(ref.Whole, " = cast(")) {
+			f.written[ref.Pos] = true
+		}
 		if i > 0 && ref.Whole != "" && p.Reference[i-1].Whole == ref.Whole { // a composite
 			f.whole[p.Reference[i-1].Out], f.whole[ref.Out] = &p.Reference[i-1], &p.Reference[i]
 		}
@@ -55,6 +60,7 @@ func FuseElementwise(p *hostir.Program) error {
 
 type fuser struct {
 	program *hostir.Program
+	written map[diag.Pos]bool            // positions of casts that the spec has
 	whole   map[string]*domain.Operation // tensor of the model -> its operation, if that is part of a composite
 	apart   map[hostir.Stmt]bool         // not fused into any kernel
 	alone   map[hostir.Stmt]bool         // whose groups are not merged
@@ -115,8 +121,8 @@ func (f *fuser) group() {
 func (f *fuser) groupOfReaders(s hostir.Stmt) *kernelGroup {
 	out, readers := hostir.Result(s), f.readers[hostir.Result(s)]
 	_, ends := s.(*hostir.Concat)
-	if ends || len(readers) == 0 || out.DType.Saturates() { // a kernel has fp32 values, but nothing may read past the largest number
-		return nil
+	if ends || len(readers) == 0 || out.DType.Saturates() || f.rounds(s) {
+		return nil // a kernel has fp32 values, but readers need rounded ones, and none past the largest number of 8 bits
 	}
 	first := readers[len(readers)-1]
 	g := f.groups[first]
@@ -154,6 +160,13 @@ func (f *fuser) groupOfReaders(s hostir.Stmt) *kernelGroup {
 	}
 	g.also[s] = also
 	return g
+}
+
+// rounds reports whether a statement is a cast of the spec to a narrower type. Those of composites end with one, too, but nobody
+// asked for that rounding.
+func (f *fuser) rounds(s hostir.Stmt) bool {
+	cast, casts := s.(*hostir.Cast)
+	return casts && cast.Out.DType.Size() < cast.In.DType.Size() && f.written[s.Meta().Pos]
 }
 
 // mayAlsoMake reports whether a kernel may store the result of a statement as another result. The kernel must
