@@ -61,8 +61,8 @@ class RowExchange {
   /// Enqueues the exchange of all rows. `where` is the spec position, a string that outlives the
   /// program.
   void run(cudaStream_t stream, const char* where) const;
-  /// Enqueues the exchange as separate operations, as the CPU device does. Rows arrive `inbox` bytes
-  /// after the first inbox.
+  /// Enqueues the exchange as separate operations, as the CPU device does. Rows arrive `inbox`
+  /// bytes after the first inbox.
   void submit(cudaStream_t stream, const char* where, size_t inbox = 0) const;
 
   /// The address in the second inbox that corresponds to `part` in the first one. A local part that
