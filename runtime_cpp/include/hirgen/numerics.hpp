@@ -163,6 +163,30 @@ HG_HOST_DEVICE inline float quotient(float a, float b) {
 #endif
 }
 
+/// A divisor of many numbers, with its reciprocal: one division for all of them. Each quotient has
+/// the bits of x / value.
+struct Divisor {
+  float value;
+  float reciprocal;  // NaN if it or the divisor is 0, subnormal, infinite or NaN
+
+  HG_HOST_DEVICE explicit Divisor(float divisor) : value(divisor), reciprocal(1.0F / divisor) {
+    const float size = fabsf(value);
+    if (!(size >= 0x1p-126F && size <= 0x1p126F)) reciprocal = NAN;
+  }
+
+  /// x / value. The remainder of the first quotient is exact if no number in it is near the
+  /// subnormal ones. It then corrects the quotient to the one that is correctly rounded, since the
+  /// reciprocal is (Brisebarre, Muller and Raina, "Accelerating correctly rounded floating-point
+  /// division when the divisor is known in advance"). Zeros, of which a softmax has many, are as
+  /// fast.
+  HG_HOST_DEVICE float divides(float x) const {
+    const float q = x * reciprocal;
+    if (x == 0.0F && q == 0.0F) return q;
+    if (!(fabsf(x) >= 0x1p-100F && fabsf(q) >= 0x1p-100F && fabsf(q) < INFINITY)) return x / value;
+    return fmaf(fmaf(-q, value, x), reciprocal, q);
+  }
+};
+
 /// x minus the nearest multiple of 2 pi, for |x| below 400,000.
 HG_HOST_DEVICE inline float within_turn(float x) {
   const float turns = rintf(x * 0.15915494F);

@@ -150,6 +150,22 @@ struct BinaryExpression {
   }
 };
 
+/// a divided by one value for the whole row, as an expression.
+template <Expression A>
+struct RowQuotient {
+  using Expression = void;
+  A a;
+  Divisor divisor;
+
+  template <int W>
+  HG_HOST_DEVICE ThreadVector<W> at(Place place) const {
+    ThreadVector<W> x = columns_of<W>(a, place);
+    HG_UNROLL
+    for (float& value : x.value) value = divisor.divides(value);
+    return x;
+  }
+};
+
 /// fn(a).
 template <Value A>
 HG_HOST_DEVICE inline auto unary(UnaryFn fn, const A& a) {
@@ -169,11 +185,7 @@ HG_HOST_DEVICE inline auto unary(UnaryFn fn, const A& a) {
 /// fn(a, b). A float operand applies to every column.
 template <Value A, Value B>
 HG_HOST_DEVICE inline auto binary(BinaryFn fn, const A& a, const B& b) {
-  if constexpr (Expression<A> && std::same_as<B, float>) {
-    // One division for the whole row.
-    if (fn == BinaryFn::kDiv) return BinaryExpression<A, B>{BinaryFn::kMul, a, 1.0F / b};
-    return BinaryExpression<A, B>{fn, a, b};
-  } else if constexpr (Expression<A> || Expression<B>) {
+  if constexpr (Expression<A> || Expression<B>) {
     return BinaryExpression<A, B>{fn, a, b};
   } else if constexpr (Registers<A> || Registers<B>) {
     using Result = std::conditional_t<Registers<A>, A, B>;
@@ -208,7 +220,11 @@ HG_HOST_DEVICE inline auto operator*(const A& a, const B& b) {
 template <Value A, Value B>
   requires(Vector<A> || Vector<B>)
 HG_HOST_DEVICE inline auto operator/(const A& a, const B& b) {
-  return binary(BinaryFn::kDiv, a, b);
+  if constexpr (Expression<A> && std::same_as<B, float>) {
+    return RowQuotient<A>{a, Divisor(b)};
+  } else {
+    return binary(BinaryFn::kDiv, a, b);
+  }
 }
 
 /// The functions that bodies call.
