@@ -24,7 +24,8 @@ ops:
   - INT_MAX = neg(buffer)
   - graph = set(INT_MAX)
   - hirgen = reshape(graph, shape=[2, 64])
-  - x = neg(hirgen)
+  - rank = neg(hirgen)
+  - x = neg(rank)
 schedule: {pipeline: p2p}
 `
 

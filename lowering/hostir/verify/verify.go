@@ -121,11 +121,13 @@ func (v *verifier) names() {
 	for _, param := range v.program.Params {
 		take(diag.Pos{}, param.Name, "parameter "+param.Name)
 	}
+	delete(seen, "rank") // no expression mentions a tensor, so one of them can be called rank
 	v.tensors = map[*hostir.Tensor]bool{}
 	for i, t := range v.program.Tensors {
 		take(t.Pos, t.Name, fmt.Sprintf("tensor %s (number %d)", t.Name, i))
 		v.tensors[t] = true
 	}
+	seen["rank"] = "the scalar rank"
 	number := 0
 	for s := range hostir.All(v.program.Body) {
 		number++
