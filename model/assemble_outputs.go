@@ -81,9 +81,13 @@ func (a *assembler) listedOutputs() {
 		}
 		listed[t.value] = true
 	}
+	excused := a.excused(listed)
 	for _, t := range a.p.Tensors {
-		if so := a.defined[t.Name]; so != nil && !a.used[t.Name] && !listed[t.Name] && !a.guessing() {
+		if so := a.defined[t.Name]; so != nil && !a.used[t.Name] && !listed[t.Name] && !excused[t.Name] && !a.guessing() {
 			a.list.Add(so.pos, diag.UnusedTensor, "the result %s is neither used nor an output", t.Name)
 		}
+	}
+	if a.list.Len() == 0 {
+		a.p.dropUnused()
 	}
 }

@@ -34,7 +34,8 @@ var tensorEntries = []Entry{
 		Text:    "docs/spec.md lists the element types. Only inputs may be integers. Integers and types of 8 bits are only moved and cast.",
 		Example: "hirgen: 1\nname: p\ndtype: float32\ntensors: {A: [8]}\nops: [B = relu(A)]\n"},
 	{Code: UnusedTensor, Title: "a tensor is not used",
-		Text:    "Every tensor must be an operand or a result of an operation. Most often the name is misspelt in an operation.",
+		Text: "Every tensor must be an operand or a result of an operation. Most often the name is misspelt in an operation. If an operation " +
+			"has several results, one of them must be used or be an output.",
 		Example: "hirgen: 1\nname: p\ntensors: {A: [8], B: [8]}\nops: [C = relu(A)]\n"},
 	{Code: UnknownTensor, Title: "a tensor does not exist",
 		Text:    "Declare inputs under tensors. Every other tensor is the result of an operation.",

@@ -1,0 +1,47 @@
+package model
+
+import "slices"
+
+// excused returns the results that need no use: those of an operation of which another result is used or listed as an
+// output.
+func (a *assembler) excused(listed map[string]bool) map[string]bool {
+	excused := map[string]bool{}
+	for _, op := range a.p.Written {
+		wanted := slices.ContainsFunc(op.Out, func(t *Tensor) bool { return t != nil && (a.used[t.Name] || listed[t.Name]) })
+		for _, t := range op.Out {
+			if wanted && t != nil {
+				excused[t.Name] = true
+			}
+		}
+	}
+	return excused
+}
+
+// dropUnused removes the primitive operations that compute only what no output needs: the parts of a composite for a
+// result that nobody reads. An operation with several results stays if one of them is needed.
+func (p *Pipeline) dropUnused() {
+	needed := map[*Tensor]bool{}
+	for _, t := range p.Outputs {
+		needed[t] = true
+	}
+	dead := map[*Op]bool{}
+	gone := map[*Tensor]bool{}
+	for _, op := range slices.Backward(p.Ops) {
+		results := append([]*Tensor{op.Out}, op.More...)
+		if dead[op] = !slices.ContainsFunc(results, func(t *Tensor) bool { return needed[t] }); dead[op] {
+			for _, t := range results {
+				gone[t] = true
+			}
+			continue
+		}
+		for _, t := range op.In {
+			needed[t] = true
+		}
+	}
+	isDead := func(op *Op) bool { return dead[op] }
+	p.Ops = slices.DeleteFunc(p.Ops, isDead)
+	p.Tensors = slices.DeleteFunc(p.Tensors, func(t *Tensor) bool { return gone[t] })
+	for _, op := range p.Written {
+		op.Ops = slices.DeleteFunc(op.Ops, isDead)
+	}
+}
