@@ -167,23 +167,22 @@ HG_HOST_DEVICE inline float quotient(float a, float b) {
 /// the bits of x / value.
 struct Divisor {
   float value;
-  float reciprocal;  // NaN if it or the divisor is 0, subnormal, infinite or NaN
+  float reciprocal;  // NaN if the divisor is outside of 2^-32 to 2^32 in size, or NaN
 
   HG_HOST_DEVICE explicit Divisor(float divisor) : value(divisor), reciprocal(1.0F / divisor) {
     const float size = fabsf(value);
-    if (!(size >= 0x1p-126F && size <= 0x1p126F)) reciprocal = NAN;
+    if (!(size >= 0x1p-32F && size <= 0x1p32F)) reciprocal = NAN;
   }
 
   /// x / value. The remainder of the first quotient is exact if no number in it is near the
   /// subnormal ones. It then corrects the quotient to the one that is correctly rounded, since the
   /// reciprocal is (Brisebarre, Muller and Raina, "Accelerating correctly rounded floating-point
-  /// division when the divisor is known in advance"). Zeros, of which a softmax has many, are as
-  /// fast.
+  /// division when the divisor is known in advance"). Kernels that only move data else have few
+  /// instructions to spare, so one comparison finds the quotients for which that holds.
   HG_HOST_DEVICE float divides(float x) const {
-    const float q = x * reciprocal;
-    if (x == 0.0F && q == 0.0F) return q;
-    if (!(fabsf(x) >= 0x1p-100F && fabsf(q) >= 0x1p-100F && fabsf(q) < INFINITY)) return x / value;
-    return fmaf(fmaf(-q, value, x), reciprocal, q);
+    const float q = x * reciprocal, size = fabsf(q);
+    if (size >= 0x1p-64F && size < 0x1p64F) return fmaf(fmaf(-q, value, x), reciprocal, q);
+    return x == 0.0F && size == 0.0F ? q : x / value;
   }
 };
 

@@ -78,9 +78,9 @@ void test_random() {
 void test_limits() {
   using limits = std::numeric_limits<float>;
   std::vector<float> numbers = {0.0F, limits::infinity(), limits::quiet_NaN()};
-  for (const float edge :
-       {limits::denorm_min(), 3 * limits::denorm_min(), limits::min(), 0x1p-120F, 0x1p-102F,
-        0x1p-100F, 0x1p-25F, 1.0F, 3.0F, 0x1p24F, 0x1p100F, 0x1p126F, 0x1p127F, limits::max()}) {
+  for (const float edge : {limits::denorm_min(), 3 * limits::denorm_min(), limits::min(), 0x1p-120F,
+                           0x1p-102F, 0x1p-100F, 0x1p-64F, 0x1p-32F, 1.0F, 3.0F, 0x1p32F, 0x1p64F,
+                           0x1p100F, 0x1p126F, 0x1p127F, limits::max()}) {
     for (const float x :
          {std::nextafter(edge, 0.0F), edge, std::nextafter(edge, limits::infinity()), edge / 3}) {
       numbers.push_back(x);
