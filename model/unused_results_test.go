@@ -16,7 +16,8 @@ func TestUnusedResults(t *testing.T) {
 		{"an output", "[\"V, Y = top_k(X, k=2)\"]", "V"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := mustLoad(t, "hirgen: 1\nname: p\ndtype: fp32\ntensors: {X: [4, 8]}\nops: "+c.ops+"\noutputs: [Y]\nschedule: {pipeline: collective}\n")
+			p := mustLoad(t, "hirgen: 1\nname: p\ndtype: fp32\ntensors: {X: [4, 8]}\nops: "+c.ops+
+				"\noutputs: [Y]\nschedule: {pipeline: collective}\n")
 			if slices.ContainsFunc(p.Tensors, func(t *Tensor) bool { return t.Name == c.unused }) {
 				t.Errorf("%s is still a tensor", c.unused)
 			}
