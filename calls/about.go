@@ -104,6 +104,7 @@ type LiveAxis struct {
 	// If the axis is split over ranks: the name of this rank's coordinate, its mesh, and the number of the mesh axis.
 	Coordinate, Of string
 	Number         int
+	Absent         bool // of one element, and PyTorch's tensor lacks it
 }
 
 // Size is the size of a GEMM. M is the number of rows over all iterations of its loops.

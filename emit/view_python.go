@@ -175,9 +175,10 @@ func (t *pythonTensor) describe(tensor *calls.Tensor, world *domain.Mesh) {
 	var kept []domain.Axis
 	at := map[int]int{} // the position of a device axis among the kept axes
 	for i, a := range tensor.Live {
-		if a.Kind == domain.Device {
+		switch {
+		case a.Kind == domain.Device:
 			at[i] = len(kept)
-		} else {
+		case !a.Absent:
 			kept = append(kept, a.Axis)
 			t.shape = append(t.shape, a.LocalSize())
 		}

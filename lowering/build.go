@@ -86,12 +86,26 @@ func (b *builder) declare(p *model.Pipeline) {
 				Name: t.Name, DType: t.DType, Axes: axes(t.Axes), Mesh: t.Mesh,
 				Role: role, Inferred: !t.Annotated, Pos: t.Pos,
 			}
+			if role != hostir.Temp {
+				b.tensors[t].Absent = absent(t)
+			}
 			b.program.Tensors = append(b.program.Tensors, b.tensors[t])
 		}
 	}
 	add(p.Inputs, hostir.Input)
 	add(p.Outputs, hostir.Output)
 	add(p.Tensors, hostir.Temp)
+}
+
+// absent lists the axes that a tensor lacks in PyTorch although one rank has all of their one element.
+func absent(t *model.Tensor) []int {
+	var list []int
+	for i, a := range t.Axes {
+		if t.Scalar || a.Kind == domain.Device && a.Size == 1 {
+			list = append(list, i)
+		}
+	}
+	return list
 }
 
 // axes copies axes. It removes the text of an extent that is a plain number, as text.Parse does.

@@ -48,7 +48,7 @@ func (a *assembler) tensor(st *sourceTensor) (*Tensor, bool) {
 		t.Axes = append(t.Axes, axis)
 	}
 	if len(st.axes) == 0 && !a.src.incomplete {
-		t.Axes = []domain.Axis{{Kind: domain.Serial, Extent: domain.Extent{Size: 1}}}
+		t.Scalar, t.Axes = true, []domain.Axis{{Kind: domain.Serial, Extent: domain.Extent{Size: 1}}}
 	}
 	return t, ok && a.checkAxes(st, t)
 }

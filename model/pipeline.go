@@ -56,6 +56,7 @@ type Tensor struct {
 	Mesh      *domain.Mesh
 	Producer  *Op    // nil for an input
 	Annotated bool   // the author declared its axes; otherwise they were inferred
+	Scalar    bool   // declared without axes: its only axis has one element
 	Fill      string // of domain.Fills: the values of an input in checks; empty: eval.Fills finds them
 	Pos       diag.Pos
 }

@@ -147,7 +147,11 @@ func ranks(m *domain.Mesh) []int {
 // tensor declares a tensor.
 func (e *exporter) tensor(t *model.Tensor) {
 	args := []jen.Code{jen.Lit(t.Name)}
-	for _, a := range t.Axes {
+	axes := t.Axes
+	if t.Scalar {
+		axes = nil
+	}
+	for _, a := range axes {
 		text := a.String()
 		if a.Kind == domain.Device { // the mesh gives its extent
 			text = "DID" + a.Mesh

@@ -49,7 +49,9 @@ func (b *builder) interfaceTensor(t *hostir.Tensor, on string, sum domain.Terms)
 		Terms: b.contraction(sum.Factors),
 	}
 	for _, i := range hostir.Live(t) {
-		a := calls.LiveAxis{Axis: t.Axes[i], Whole: b.scope.Extent(t.Axes[i].Extent).Expr, Local: expr.Int(1)}
+		a := calls.LiveAxis{
+			Axis: t.Axes[i], Whole: b.scope.Extent(t.Axes[i].Extent).Expr, Local: expr.Int(1), Absent: slices.Contains(t.Absent, i),
+		}
 		switch a.Kind {
 		case domain.Device:
 			m := b.meshOf(t)

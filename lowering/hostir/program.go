@@ -104,8 +104,11 @@ type Tensor struct {
 	// standard deviation of this input, or for integers the number of rows that they choose from; 0 means 1.
 	Rounded   bool
 	Deviation float64
-	Fill      string // the values of an input in a check, one of domain.Fills; empty: domain.FillNormal
-	Pos       diag.Pos
+	// Absent lists the axes of one element that this input or output lacks in PyTorch: an axis split over a mesh axis of one
+	// rank, which the passes make whole, and the axis of a tensor that is declared without axes.
+	Absent []int
+	Fill   string // the values of an input in a check, one of domain.Fills; empty: domain.FillNormal
+	Pos    diag.Pos
 }
 
 var roleNames = map[Role]string{Temp: "temp", Input: "input", Output: "output", View: "view"}

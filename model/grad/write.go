@@ -191,7 +191,10 @@ func (s *section) add(name string, t *model.Tensor) {
 // that reduces them.
 func (w *writer) declaration(t *model.Tensor, s section) string {
 	axes, dtype := w.axes(t), t.DType
-	if s.reduced {
+	switch {
+	case t.Scalar:
+		axes = nil
+	case s.reduced:
 		axes = t.Axes
 	}
 	if s.back && !dtype.Computes() {

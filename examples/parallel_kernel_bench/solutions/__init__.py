@@ -65,11 +65,6 @@ def spec_of(name: str) -> Path:
     return SPECS / f"{name}.yaml"
 
 
-def part(tensor, ranks: int, axis: int):
-    """A rank's part of a tensor that is split along an axis: a package takes it without the axis, unless there is one rank."""
-    return tensor.unsqueeze(axis) if ranks == 1 else tensor
-
-
 @functools.cache
 def load(name: str, params: tuple[tuple[str, int], ...]):
     """The package of a spec."""

@@ -7,5 +7,5 @@ import torch
 
 @functools.cache
 def number(value: float, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
-    """A number as a tensor of one element, made once."""
-    return torch.tensor([value], dtype=dtype, device=device)
+    """A number as a tensor without axes, made once."""
+    return torch.tensor(value, dtype=dtype, device=device)

@@ -39,7 +39,7 @@ def clip_grad_norm(program, grad_tensors, max_norm, norm_type, group):
     norm, *clipped = program(*grad_tensors, number(max_norm, torch.float32, grad_tensors[0].device))
     for old, new in zip(grad_tensors, clipped, strict=True):
         old.copy_(new)
-    return norm.view(())
+    return norm
 
 
 @solves("22_clip_grad_norm_ep", lambda ranks: {"D": ranks, "E": max(1, ranks // 2)})
@@ -49,7 +49,7 @@ def clip_grad_norm_ep(program, non_ep, ep, max_norm, norm_type, ep_size, group, 
     norm, *clipped = program(*non_ep, *ep, number(max_norm, torch.float32, non_ep[0].device))
     for old, new in zip((*non_ep, *ep), clipped, strict=True):
         old.copy_(new)
-    return norm.view(())
+    return norm
 
 
 @solves("23_grad_acc_loss")
@@ -63,7 +63,7 @@ def grad_acc_loss(program, loss, local_valid_tokens, global_valid_tokens, grad_n
 def load_balancing_loss(program, gate_logits, num_experts, top_k, attention_mask):
     """The mean over ranks of the sum over experts of an expert's share of tokens times its mean probability."""
     assert attention_mask is None
-    return program(gate_logits)[0].view(())
+    return program(gate_logits)
 
 
 @solves("25_importance_sampling_loss")

@@ -3,13 +3,13 @@
 import torch
 import torch.distributed as dist
 
-from . import part, solves
+from . import solves
 
 
 @solves("47_fsdp_step_e2e")
 def fsdp_step(program, x, y, shard, _shapes, m, v, *numbers):
     """A step of AdamW for a network of two layers: parameters are gathered, gradients reduced and scattered."""
-    return program(x, y, shard, m, v, torch.full((1,), numbers[-1], dtype=torch.float32, device=x.device))
+    return program(x, y, shard, m, v, torch.full((), numbers[-1], dtype=torch.float32, device=x.device))
 
 
 def _factors(ranks: int) -> dict[str, int]:
@@ -19,28 +19,28 @@ def _factors(ranks: int) -> dict[str, int]:
 
 
 @solves("48_fsdp_and_tp", _factors)
-def fsdp_tp(program, x, w1, w2, w3, tensor, _fsdp):
+def fsdp_tp(program, x, w1, w2, w3, _tensor, _fsdp):
     """An MLP with silu whose weights are gathered over one mesh axis, and split over the other."""
-    return program(x, part(w1, tensor, 1), part(w2, tensor, 1), part(w3, tensor, 0))
+    return program(x, w1, w2, w3)
 
 
-def _experts(program, ranks, tokens, router, bias, *layers):
-    """A layer of experts, which are split over a number of ranks: the program takes the weights of the rank's expert."""
+def _experts(program, tokens, router, bias, *layers):
+    """A layer of experts, which are split over ranks: the program takes the weights of the rank's expert."""
     weights = [weight for layer in layers[:3] for weight in (layer.weight, layer.bias)]
     with torch.no_grad():
-        return program(*(part(tensor, ranks, 0) for tensor in (tokens, router, bias, *weights))).view(tokens.shape)
+        return program(tokens, router, bias, *weights).view(tokens.shape)
 
 
 @solves("49_moe_ep_balanced")
 def moe_balanced(program, *arguments):
     """An expert on each rank."""
-    return _experts(program, dist.get_world_size(), *arguments)
+    return _experts(program, *arguments)
 
 
 @solves("50_moe_ep_wide")
 def moe_wide(program, *arguments):
     """Two experts on each rank."""
-    return _experts(program, dist.get_world_size(), *arguments)
+    return _experts(program, *arguments)
 
 
 def _groups(ranks: int) -> dict[str, int]:
@@ -52,7 +52,7 @@ def _groups(ranks: int) -> dict[str, int]:
 @solves("51_moe_ep_narrow", _groups)
 def moe_narrow(program, *arguments):
     """Groups of ranks, each of which has all experts."""
-    return _experts(program, arguments[1].shape[0], *arguments)
+    return _experts(program, *arguments)
 
 
 @solves("52_fp8_reduce_scatter_grads")

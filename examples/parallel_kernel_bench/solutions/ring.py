@@ -2,7 +2,7 @@
 
 import torch.distributed as dist
 
-from . import part, solves
+from . import solves
 
 
 @solves("54_ring_attention")
@@ -17,27 +17,21 @@ def _pairs(ranks: int, first: str, second: str) -> dict[str, int]:
 
 
 @solves("55_ring_attention_tp", lambda ranks: _pairs(ranks, "T", "G"))
-def ring_attention_tp(program, hidden, qkv, out, *numbers_and_groups):
+def ring_attention_tp(program, hidden, qkv, out, *_numbers_and_groups):
     """A layer of causal attention: heads are split over one mesh axis, rows over the other."""
-    heads, rows = (dist.get_world_size(group) for group in numbers_and_groups[-2:])
-    x = hidden.view(1, -1, hidden.shape[-1])
-    return program(part(x, rows, 0), part(qkv, heads, 0), part(out, heads, 0)).view(hidden.shape)
+    return program(hidden.view(1, -1, hidden.shape[-1]), qkv, out).view(hidden.shape)
 
 
 @solves("56_ring_attention_pp", lambda ranks: _pairs(ranks, "S", "G"))
-def ring_attention_pp(program, hidden, qkv, out, *numbers_and_groups):
+def ring_attention_pp(program, hidden, qkv, out, *_numbers_and_groups):
     """Two layers of causal attention, one after the other on two groups of ranks, which return a layer's result each."""
-    rows, stages = (dist.get_world_size(group) for group in numbers_and_groups[-2:])
-    x = part(hidden.view(-1, hidden.shape[-1]), rows, 0)
-    return program(part(x, stages, 0), part(qkv, stages, 0), part(out, stages, 0)).view(hidden.shape)
+    return program(hidden.view(-1, hidden.shape[-1]), qkv, out).view(hidden.shape)
 
 
 @solves("57_ring_attention_backward_dp", lambda ranks: _pairs(ranks, "A", "G"))
-def ring_attention_backward(program, dout, q, k, v, out, lse, *numbers_and_groups):
+def ring_attention_backward(program, dout, q, k, v, out, lse, *_numbers_and_groups):
     """The gradients of an attention whose rows are split over one mesh axis: their means over the other."""
-    rows = dist.get_world_size(numbers_and_groups[-2])
-    first = (part(tensor, rows, axis) for tensor, axis in ((dout, 0), (q, 0), (k, 1), (v, 1), (out, 0), (lse, 0)))
-    return tuple(gradient.view(q.shape) for gradient in program(*first))
+    return tuple(gradient.view(q.shape) for gradient in program(dout, q, k, v, out, lse))
 
 
 def _token_ranks(ranks: int) -> dict[str, int]:
@@ -47,10 +41,10 @@ def _token_ranks(ranks: int) -> dict[str, int]:
 
 
 @solves("74_fla_kimi_delta_attention_cp_tp", _token_ranks)
-def kimi_delta(program, q, k, v, g, beta, a_log, dt_bias, group, other_group):
+def kimi_delta(program, q, k, v, g, beta, a_log, dt_bias, group, _other_group):
     """A delta rule with a decay for each element of a key; ranks exchange heads for tokens."""
-    ranks, others = dist.get_world_size(group), dist.get_world_size(other_group) if other_group else 1
-    split = (part(tensor.view(tensor.shape[1], ranks, -1, *tensor.shape[3:]), others, 0) for tensor in (q, k, v, g, beta))
+    ranks = dist.get_world_size(group)
+    split = (tensor.view(tensor.shape[1], ranks, -1, *tensor.shape[3:]) for tensor in (q, k, v, g, beta))
     return program(*split, a_log, dt_bias).view(v.shape)
 
 

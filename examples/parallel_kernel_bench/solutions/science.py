@@ -3,7 +3,7 @@
 import torch
 import torch.distributed as dist
 
-from . import part, solves
+from . import solves
 
 
 @solves("59_physicsnemo_distributed_rfft")
@@ -28,18 +28,17 @@ def _sphere(ranks: int) -> dict[str, int]:
 @solves("62_torchharmonics_spherical_convolution", _sphere)
 def spherical_convolution(program, x, psi, weight, _groups, _out, longitudes, *groups_and_bias):
     """A convolution on the sphere; ranks exchange channels for longitudes."""
-    ranks, latitude_ranks = (dist.get_world_size(group) for group in groups_and_bias[:2])
+    ranks = dist.get_world_size(groups_and_bias[0])
     batch, channels, latitudes, width = x.shape
     split = x.view(batch, ranks, channels // ranks, latitudes, width)
-    others = psi.to_dense().view(-1, latitudes, longitudes), weight.flatten(1), groups_and_bias[2]
-    inputs = (part(split, ranks, 4), *(part(tensor, ranks, 0) for tensor in others))
-    return program(*(part(tensor, latitude_ranks, 0) for tensor in inputs)).view(batch, -1, latitudes, width)
+    psi = psi.to_dense().view(-1, latitudes, longitudes)
+    return program(split, psi, weight.flatten(1), groups_and_bias[2]).view(batch, -1, latitudes, width)
 
 
 @solves("63_deepmd_kalman_filter_optimizer")
 def kalman_filter(program, h, error, weights, p, lam, _nue):
     """A step of an extended Kalman filter, in fp32."""
-    factor = torch.full((1,), lam, dtype=torch.float32, device=error.device)
+    factor = torch.full((), lam, dtype=torch.float32, device=error.device)
     h, weights, p = (torch.stack(tensors).float() for tensors in (h, weights, p))
     new, covariance, factor = program(h, error.float(), weights, p, factor)
     return list(new.double().flatten(0, 1)), list(covariance.double()), factor.double().view(())

@@ -136,7 +136,7 @@ func (g *generator) makeTensor(i int) *hostir.Tensor {
 		t.Layout = g.Perm(len(t.Axes))
 	}
 	t.Inferred = g.IntN(4) == 0
-	t.Fill = []string{"", domain.FillMask}[g.IntN(2)]
+	t.Fill, t.Absent = []string{"", domain.FillMask}[g.IntN(2)], [][]int{nil, {0}}[g.IntN(2)]
 	t.Rounded, t.Deviation = g.IntN(3) > 0, []float64{0, 0.0883}[g.IntN(2)]
 	return t
 }

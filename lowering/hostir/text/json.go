@@ -91,6 +91,9 @@ func tensorObject(t *hostir.Tensor) object {
 	if t.Layout != nil {
 		o = append(o, member{"layout", t.Layout})
 	}
+	if t.Absent != nil {
+		o = append(o, member{"absent", t.Absent})
+	}
 	if t.Fill != "" {
 		o = append(o, member{"fill", t.Fill})
 	}

@@ -43,6 +43,8 @@ func (p *parser) tensorAttribute(t *hostir.Tensor) {
 		t.Role = hostir.View
 	case "layout":
 		t.Layout = scan.List(p.Line, p.Small)
+	case "absent":
+		t.Absent = scan.List(p.Line, p.Small)
 	case "inferred":
 		t.Inferred = true
 	case "rounded":

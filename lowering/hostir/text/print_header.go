@@ -52,6 +52,9 @@ func formatTensor(t *hostir.Tensor) string {
 	if t.Rounded {
 		text += ", rounded"
 	}
+	if t.Absent != nil {
+		text += ", absent " + Numbers(t.Absent)
+	}
 	if t.Fill != "" {
 		text += ", fill " + t.Fill
 	}
