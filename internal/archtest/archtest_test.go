@@ -83,7 +83,7 @@ var mayImport = map[string][]string{
 		"internal/base/expr", "internal/base/diag"},
 	"lowering/lowertest": {"model", "model/eval", "lowering/hostir", "lowering/hostir/*", "model/domain"},
 	"lowering/ranks":     {"model/domain", "model/schedule", "internal/base/expr"},
-	"lowering/fusion":    {"lowering/ranks", "lowering/hostir", "model/domain", "model/schedule", "internal/base/expr"},
+	"lowering/fusion":    {"lowering/ranks", "lowering/hostir", "model/domain", "model/schedule", "internal/base/diag", "internal/base/expr"},
 	"lowering/streams": {"calls/collective", "lowering/shard", "lowering/ranks", "lowering/hostir", "model/domain", "model/schedule",
 		"model/transports", "internal/base/expr", "internal/base/diag"},
 	"lowering/transport": {"calls/collective", "lowering/shard", "lowering/ranks", "lowering/hostir", "lowering/hostir/text", "model/domain",
