@@ -2,8 +2,7 @@ package model
 
 import "slices"
 
-// excused returns the results that need no use: those of an operation of which another result is used or listed as an
-// output.
+// excused returns the results that need no use, because another result of their operation is used or listed as an output.
 func (a *assembler) excused(listed map[string]bool) map[string]bool {
 	excused := map[string]bool{}
 	for _, op := range a.p.Written {
@@ -17,8 +16,8 @@ func (a *assembler) excused(listed map[string]bool) map[string]bool {
 	return excused
 }
 
-// dropUnused removes the primitive operations that compute only what no output needs: the parts of a composite for a
-// result that nobody reads. An operation with several results stays if one of them is needed.
+// dropUnused removes the primitive operations that no output needs, such as the parts of a composite that compute an unused
+// result. An operation with several results stays if one of them is needed.
 func (p *Pipeline) dropUnused() {
 	needed := map[*Tensor]bool{}
 	for _, t := range p.Outputs {
