@@ -9,7 +9,8 @@ calls after 500 to warm up) are functions of the benchmark. The reference is tim
 by torch.compile. Without a GPU problems are checked on the CPU device, and not timed.
 
 OUT/rows.jsonl has a line for each problem. Problems that have a line from an earlier run are not run again, so that several runs of --minutes
-each can take parts of the problems. Problems that --problems names run in any case. --page writes all rows as a table. --harness FOLDER writes the files that the benchmark's own run_local.py loads: --solution cuda --solutions-dir FOLDER.
+each can take parts of the problems. Problems that --problems names run in any case. --page writes all rows as a table.
+--harness FOLDER writes the files that the benchmark's own run_local.py loads: --solution cuda --solutions-dir FOLDER.
 """
 
 import argparse
