@@ -80,10 +80,6 @@ class Handle:
         self._rank, self._ordinal = rank, ordinal
         self._buffers: dict[str, torch.Tensor] = {}
         self._copied: dict[str, int] = {}
-        self._tensors = program.tensors
-        # Whether the program can use PyTorch's memory as it is. That is never shared: what PyTorch exports by IPC is the whole segment that
-        # its allocator cut the tensor from, and expandable segments have no handle at all.
-        self._direct = [device.type == "cuda" and not tensor.shared for tensor in self._tensors]
         for index, tensor in enumerate(program.tensors):
             name, size = self._library.bytes_of(self._handle, index)
             if (name, size) != (tensor.name, tensor.bytes):
@@ -110,26 +106,24 @@ class Handle:
         on_cpu = self._library.on_cpu
         stream = 0 if on_cpu else torch._C._cuda_getCurrentRawStream(self.device.index)
         outputs = tuple([torch.empty(t.shape, dtype=t.dtype, device=self.device) for t in self.program.outputs])
-        pointers, copied = [], []
-        for i, given in enumerate(inputs + outputs):
-            pointer = given.data_ptr()
-            if not self._direct[i] or pointer % _ALIGNMENT:
-                buffer = self._buffer(self._tensors[i])
-                if buffer.data_ptr() != pointer:
-                    copied.append((i, buffer, given))
-                    pointer = buffer.data_ptr()
-            pointers.append(pointer)
-        for i, buffer, given in copied:
-            if i < len(inputs):
-                buffer.copy_(given)
+        pointers, copied, results = [], [], []
+        for tensor, given in zip(self.program.tensors, inputs + outputs, strict=True):
+            place = given if self._is_direct(tensor, given) else self._buffer(tensor)
+            pointers.append(place.data_ptr())
+            if pointers[-1] == given.data_ptr():
+                continue
+            copied.append(tensor)
+            if len(pointers) <= len(inputs):
+                place.copy_(given)
+            else:
+                results.append((given, place))
         self._library.run(handle, stream, pointers)
         if on_cpu:
             self._library.wait(stream)
             self._library.status(handle)
-        for i, buffer, given in copied:
-            if i >= len(inputs):
-                given.copy_(buffer)
-        self._note([self._tensors[i] for i, _, _ in copied])
+        for output, place in results:
+            output.copy_(place)
+        self._note(copied)
         return outputs
 
     def check(self) -> None:
@@ -161,6 +155,11 @@ class Handle:
         if self._handle is None:
             raise HirgenError(self.program.name, 2, "the handle was closed")
         return self._handle
+
+    def _is_direct(self, tensor, given: torch.Tensor) -> bool:
+        """Whether the program can use the memory as it is. PyTorch's is never shared: what it exports by IPC is the whole
+        segment that its allocator cut the tensor from, and expandable segments have no handle at all."""
+        return self.device.type == "cuda" and not tensor.shared and given.data_ptr() % _ALIGNMENT == 0
 
     def _buffer(self, tensor) -> torch.Tensor:
         if tensor.name not in self._buffers:
