@@ -162,8 +162,8 @@ func (f *fuser) groupOfReaders(s hostir.Stmt) *kernelGroup {
 	return g
 }
 
-// rounds reports whether a statement is a cast of the spec to a narrower type. Those of composites end with one, too, but nobody
-// asked for that rounding.
+// rounds reports whether a statement is a cast of the spec to a narrower type. Composites end with such a cast, too, but the spec
+// does not ask for its rounding.
 func (f *fuser) rounds(s hostir.Stmt) bool {
 	cast, casts := s.(*hostir.Cast)
 	return casts && cast.Out.DType.Size() < cast.In.DType.Size() && f.written[s.Meta().Pos]

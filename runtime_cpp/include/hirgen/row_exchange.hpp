@@ -273,10 +273,10 @@ void RowExchange::launch(const List& list, int64_t n, const Block& first, const 
 template <int T, int PerBlock, typename Block>
 void RowExchange::launch(const List& list, int64_t n, const Block& first, const Block& second,
                          cudaStream_t stream, const char* where) const {
-  const bool counted = list.sequence.counter == nullptr;  // else only the stream knows the call
-  const bool odd = counted && list.inbox_bytes != 0 && list.sequence.value % 2 == 0;
-  submit(stream, where, odd ? list.inbox_bytes : 0);
-  parallel_for(n, stream, where, odd ? second : first);
+  const bool known = list.sequence.counter == nullptr;  // else only the stream knows the call
+  const bool to_second = known && list.inbox_bytes != 0 && list.sequence.value % 2 == 0;
+  submit(stream, where, to_second ? list.inbox_bytes : 0);
+  parallel_for(n, stream, where, to_second ? second : first);
 }
 
 #endif
