@@ -3,6 +3,7 @@ package passes
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -221,13 +222,13 @@ func (m *exchangeMaker) exchange(parts []int, l *calls.Launch, k *calls.Kernel) 
 
 // computes ends an exchange with the kernel that reads its rows.
 func (m *exchangeMaker) computes(x *calls.RowExchange, l *calls.Launch, k *calls.Kernel) {
-	l.Batch, l.On, l.Kernel = x.Name, x.On(), m.kernelOf(k)
-	x.Body = append(x.Body, l)
 	for i, o := range l.In {
 		if m.in(o.At.Base) {
 			k.Arrives = append(k.Arrives, k.Operands[i+1])
 		}
 	}
+	l.Batch, l.On, l.Kernel = x.Name, x.On(), m.kernelOf(k, l.Kernel)
+	x.Body = append(x.Body, l)
 	m.twice()
 }
 
@@ -241,20 +242,30 @@ func (m *exchangeMaker) twice() {
 	}
 }
 
-// kernelOf declares the kernel of an exchange, and returns its name. It replaces the original kernel if no other statement launches
-// that one. Otherwise it adds a kernel with a new name.
-func (m *exchangeMaker) kernelOf(k *calls.Kernel) string {
-	at := slices.IndexFunc(m.p.Kernels, func(other *calls.Kernel) bool { return other.Name == k.Name })
-	if at >= 0 && m.launches[k.Name] == 1 {
+// kernelOf declares the kernel of an exchange, and returns its name. It replaces the original kernel, if there is one and no other
+// statement launches it. Otherwise it adds a kernel with a new name, unless there is one that does the same.
+func (m *exchangeMaker) kernelOf(k *calls.Kernel, original string) string {
+	at := slices.IndexFunc(m.p.Kernels, func(other *calls.Kernel) bool { return other.Name == original || original == "" && alike(other, k) })
+	switch {
+	case at >= 0 && original == "":
+		return m.p.Kernels[at].Name
+	case at >= 0 && m.launches[original] == 1:
 		m.p.Kernels[at] = k
 		return k.Name
 	}
-	m.launches[k.Name]--
+	m.launches[original]--
 	for n := 2; m.p.Kernel(&calls.Launch{Kernel: k.Name}) != nil; n++ {
 		k.Name = fmt.Sprintf("%s_%d", strings.TrimSuffix(k.Name, fmt.Sprintf("_%d", n-1)), n)
 	}
 	m.p.Kernels, m.launches[k.Name] = append(m.p.Kernels, k), 1
 	return k.Name
+}
+
+// alike reports whether two kernels differ in their names and labels at most.
+func alike(a, b *calls.Kernel) bool {
+	named := *a
+	named.Name, named.Where = b.Name, b.Where
+	return reflect.DeepEqual(&named, b)
 }
 
 // dropWaits drops the waits for the ends of transfers, and the waits and records of streams without other work.

@@ -17,7 +17,7 @@ import (
 // data and generated code. Raising it takes a reason in the commit message. Before calls became the interface of
 // lowering and emit, the program had 628,422 tokens and the tests 253,554. The aim is 0.9 times the first number, and
 // 1.03 times the second.
-var budget = map[string]int{"program": 682_600, "tests": 277_100}
+var budget = map[string]int{"program": 683_000, "tests": 277_100}
 
 // TestTokens compares the number of tokens with the budget.
 func TestTokens(t *testing.T) {

@@ -101,8 +101,8 @@ func resultsOf(k *hostir.Fused) map[int]*hostir.Tensor {
 }
 
 // restrict removes from a kernel the steps and operands that the given results do not need. The last of these
-// results becomes the main result, so it must have the axes of the given tensor. Otherwise restrict returns
-// false and leaves the kernel unchanged.
+// results becomes the main result, so it must have the axes of the given tensor, and operands must have these axes. Otherwise restrict
+// returns false and leaves the kernel unchanged.
 func restrict(k *hostir.Fused, results map[int]*hostir.Tensor, axes *hostir.Tensor) bool {
 	kept := make([]bool, len(k.In)+len(k.Body))
 	end := 0
@@ -139,8 +139,28 @@ func restrict(k *hostir.Fused, results map[int]*hostir.Tensor, axes *hostir.Tens
 			at[v], left.Body = len(left.In)+len(left.Body), append(left.Body, step)
 		}
 	}
+	if !spans(&left) {
+		return false
+	}
 	*k = left
 	return true
+}
+
+// spans reports whether each axis of a kernel's result comes from an operand or is counted. A value that depends on positions alone
+// has no operand that tells how often it is computed.
+func spans(k *hostir.Fused) bool {
+	out, rows := k.Out[0], hostir.AxisMap(k)
+	return !slices.ContainsFunc(hostir.Live(out), func(axis int) bool {
+		if a := out.Axes[axis]; a.Size == 1 || a.Kind == domain.Serial && k.Counts(axis) {
+			return false
+		}
+		for i, row := range rows {
+			if at := slices.Index(row, axis); at >= 0 && k.In[i].Axes[at].Size > 1 {
+				return false
+			}
+		}
+		return true
+	})
 }
 
 // calledAfter builds the name of a kernel from its operations.

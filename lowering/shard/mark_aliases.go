@@ -25,7 +25,7 @@ func MarkAliases(p *hostir.Program) error {
 	for _, s := range p.Body {
 		switch s := s.(type) {
 		case *hostir.Reshape:
-			if inOrder(s.In, logicalOrder(s.In)) {
+			if slices.IsSorted(wholeOrder(s.In)) {
 				mark(s.In, s.Out)
 			}
 		case *hostir.Broadcast:
@@ -44,6 +44,12 @@ func MarkAliases(p *hostir.Program) error {
 	}
 	wholeSlices(p)
 	return nil
+}
+
+// wholeOrder lists the axes of a tensor with more than one element, in the order of its layout. An axis that is split counts,
+// even if each rank has one element of it, because another pass may move the whole tensor to each rank in this layout.
+func wholeOrder(t *hostir.Tensor) []int {
+	return slices.DeleteFunc(slices.Clone(hostir.Layout(t)), func(axis int) bool { return t.Axes[axis].Size < 2 })
 }
 
 // layOutHeads gives a result of an Attention the layout of the Permute that is its only reader, so that the result of the

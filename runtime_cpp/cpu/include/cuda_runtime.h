@@ -158,7 +158,7 @@ const char* cudaGetErrorString(cudaError_t error);
 cudaError_t cudaGetLastError(void);
 cudaError_t cudaPeekAtLastError(void);
 
-// Devices. Their number is HIRGEN_CPU_DEVICES (default 8).
+// Devices. Their number is HIRGEN_CPU_DEVICES (default 64).
 cudaError_t cudaGetDeviceCount(int* count);
 cudaError_t cudaSetDevice(int device);
 cudaError_t cudaGetDevice(int* device);

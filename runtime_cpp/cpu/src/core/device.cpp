@@ -15,6 +15,7 @@ namespace {
 constexpr int kLeastPriority = 0, kGreatestPriority = -5;
 constexpr int kMultiprocessors = 1;
 constexpr int kMostDevices = 255;  // the PCI bus id has 8 bits
+constexpr int kDevices = 64;       // more than the ranks of most runs on a CPU
 thread_local int device_of_thread = 0;
 
 void check_device(int device) {
@@ -33,7 +34,7 @@ size_t total_memory() {
 
 int device_count() {
   const char* text = getenv("HIRGEN_CPU_DEVICES");
-  if (text == nullptr || *text == '\0') return 8;
+  if (text == nullptr || *text == '\0') return kDevices;
   char* end = nullptr;
   long count = strtol(text, &end, 10);
   if (*end != '\0' || count < 0 || count > kMostDevices) {

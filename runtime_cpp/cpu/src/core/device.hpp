@@ -3,7 +3,7 @@
 
 namespace hirgen_cpu {
 
-/// HIRGEN_CPU_DEVICES, or 8 if it is not set. Throws Failure unless it is a number from 0 to 255.
+/// HIRGEN_CPU_DEVICES, or 64 if it is not set. Throws Failure unless it is a number from 0 to 255.
 int device_count();
 
 /// This thread's device ordinal.
