@@ -5,7 +5,7 @@
 
 BENCH is a checkout of https://github.com/togethercomputer/ParallelKernelBench. The programs of all problems are built first, several at
 once. Then one process a rank checks and times the problems, one after the other. Inputs, the comparison in five trials, and the timer (100
-calls after 500 to warm up) are functions of the benchmark. The reference is timed in a CUDA graph, too, and with --compile also compiled
+calls after 500 to warm up) are functions of the benchmark. Both are timed in CUDA graphs, too, and with --compile also the reference compiled
 by torch.compile. Without a GPU problems are checked on the CPU device, and not timed.
 
 OUT/rows.jsonl has a line for each problem. Problems that have a line from an earlier run are not run again, so that several runs of --minutes
@@ -117,16 +117,25 @@ def latest(rows: Path) -> dict[int, dict]:
 
 def page(rows: dict[int, dict]) -> str:
     """A table of all problems. A problem without a spec has the reason."""
-    lines = ["| problem | solved | hirgen, ms | reference | in a graph | compiled, in a graph | spec |", "|---|---|---|---|---|---|---|"]
+    lines = [
+        "| problem | solved | hirgen, ms | reference | in a graph: hirgen, ms | reference | compiled | spec |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
     where = {"cuda": "yes", "cpu": "on the CPU device"}
     for line in (HERE / "problems.tsv").read_text().splitlines()[1:]:
         name, how, remark = line.split("\t")
         row = rows.get(int(name.split("_")[0]), {})
-        own = row.get("hirgen_ms")
-        times = [f"{row[key] / own:.2f}" if own and key in row else "" for key in ("reference_ms", "graph_ms", "compiled_graph_ms")]
+        times = multiples(row, "hirgen_ms", "reference_ms") + multiples(row, "hirgen_graph_ms", "graph_ms", "compiled_graph_ms")
         solved = where[row["device"]] if row.get("solved") else "no" if row or how == "none" else ""
-        lines.append(f"| {name} | {solved} | {f'{own:.3f}' if own else ''} | {' | '.join(times)} | {how}{': ' + remark if remark else ''} |")
+        lines.append(f"| {name} | {solved} | {' | '.join(times)} | {how}{': ' + remark if remark else ''} |")
     return "\n".join(lines) + "\n"
+
+
+def multiples(row: dict, own: str, *others: str) -> list[str]:
+    """A time in milliseconds, and other times as multiples of it."""
+    if own not in row:
+        return ["" for _ in (own, *others)]
+    return [f"{row[own]:.3f}", *(f"{row[other] / row[own]:.2f}" if other in row else "" for other in others)]
 
 
 if __name__ == "__main__":

@@ -249,8 +249,9 @@ class LlamaBlockAcrossNodes final : public hirgen::Program {
   hirgen::Events copy_joined_ = context_.events("copy_joined", kSendY, 1);
 };
 
-// The first call with a set of pointers captures issue() as a CUDA graph; later calls
-// launch that graph.
+// Launches a CUDA graph of issue(), captured once for each set of pointers. In the capture of a caller, or
+// before there is a
+// graph, the call is issued as it is.
 void LlamaBlockAcrossNodes::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   peers_.prepare(tensors[8], kYShared);
   graphs_.launch(caller, tensors, [&](cudaStream_t stream) { issue(stream, tensors); });

@@ -123,8 +123,9 @@ class LlamaMlp final : public hirgen::Program {
   hirgen::Events receive_Y_done_ = context_.events("receive_Y_done", kReceiveY, 1);
 };
 
-// The first call with a set of pointers captures issue() as a CUDA graph; later calls
-// launch that graph.
+// Launches a CUDA graph of issue(), captured once for each set of pointers. In the capture of a caller, or
+// before there is a
+// graph, the call is issued as it is.
 void LlamaMlp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   peers_.prepare(tensors[5], kYShared);
   graphs_.launch(caller, tensors, [&](cudaStream_t stream) { issue(stream, tensors); });

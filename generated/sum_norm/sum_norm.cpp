@@ -78,8 +78,9 @@ class SumNorm final : public hirgen::Program {
   void* workspace_ = context_.workspace(hirgen::workspace_for(P_parts_plan_), "spec.yaml:16:5 workspace");
 };
 
-// The first call with a set of pointers captures issue() as a CUDA graph; later calls
-// launch that graph.
+// Launches a CUDA graph of issue(), captured once for each set of pointers. In the capture of a caller, or
+// before there is a
+// graph, the call is issued as it is.
 void SumNorm::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   graphs_.launch(caller, tensors, [&](cudaStream_t stream) { issue(stream, tensors); });
   context_.call_issued(caller);

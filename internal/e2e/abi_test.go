@@ -44,6 +44,25 @@ func TestCallsFromC(t *testing.T) {
 	}
 }
 
+// TestCapturedCalls: a client captures calls into its own graphs and launches these between other calls, before and after memory is
+// shared with the other ranks.
+func TestCapturedCalls(t *testing.T) {
+	for _, via := range []string{"nccl", "ipc-get", "ipc-put"} {
+		program := exchanges.make(t, pointToPoint(t, "ag_matmul_p2p", via, "graph: true"), small("ag_matmul_p2p", 2))
+		caller := client(t, "captured.c", library{exchanges, program, "hirgen_exchange"})
+		for _, when := range []string{"cold", "warm"} {
+			t.Run(via+", "+when, func(t *testing.T) {
+				for seed := range seedsOf(3) {
+					r := run(t, launch.Options{Program: caller, N: 2, Args: []string{when}, Seed: seed})
+					if r.exit != 0 || strings.Count(r.stdout, "right\n") != 2 {
+						t.Fatal(r)
+					}
+				}
+			})
+		}
+	}
+}
+
 // TestTransportFromC: a library with several transports reports the one that it uses.
 func TestTransportFromC(t *testing.T) {
 	spec := pointToPoint(t, "ag_matmul_p2p", "auto")

@@ -206,13 +206,15 @@ class Context {
   /// waits for.
   void watch(std::shared_ptr<FlagWaits> waits);
 
-  /// Tells the watchdog that the host begins to issue a call. run_call() calls this.
-  void begin_call();
+  /// Tells the watchdog that the host begins to issue a call, or captures one into a graph of the
+  /// host program. run_call() calls this.
+  void begin_call(bool captured);
   /// The number of the last call that was begun, counted from 1; 0 before the first call.
   int64_t call() const { return clock_.call; }
 
   /// Tells the watchdog that a call was issued on `caller`, and records an event there. The call
-  /// must complete within the deadline. Every emitted run() ends with this.
+  /// must complete within the deadline. A captured call counts as complete: the watchdog does not
+  /// see when the host program launches its graph. Every emitted run() ends with this.
   void call_issued(cudaStream_t caller);
 
   /// Blocks the host until `stream` is idle. Throws kDevice, or kTimeout after the deadline, which
@@ -263,6 +265,7 @@ class Context {
   struct Resources;
   std::unique_ptr<Resources> resources_;
   EventClock clock_;
+  bool captured_ = false;  // the call that the host is issuing goes into a graph of the caller
   MemoryBytes memory_;
   /// The memory that allocate() returned, by address.
   struct Allocated {

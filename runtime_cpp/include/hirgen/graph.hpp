@@ -1,5 +1,5 @@
 // CUDA graphs of whole calls: captured once per list of tensor pointers, then launched in each
-// call.
+// call with these pointers.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -18,9 +18,14 @@ namespace hirgen {
 /// times several calls per launch.
 extern std::atomic<int64_t> calls_per_graph;
 
+/// Whether the first call with a list of tensor pointers captures a graph, as the driver wants it.
+/// If not, the first call is issued without a graph and the second call captures one: a framework
+/// may pass new memory in each call, and a capture takes longer than a call.
+extern std::atomic<bool> capture_first_calls;
+
 /// The graphs of one program. A graph holds the pointers that it was captured with, so calls with
-/// other tensors need another graph. Of more than 16 graphs, the least recently used one is
-/// dropped. After a change of a GEMM's algorithm (MatmulPlan::use), all are dropped, and captured
+/// other tensors need another graph. It remembers 16 lists of pointers and drops the least recently
+/// used one. After a change of a GEMM's algorithm (MatmulPlan::use), all are dropped, and captured
 /// again when needed.
 class GraphCache {
  public:
@@ -32,20 +37,22 @@ class GraphCache {
   GraphCache(const GraphCache&) = delete;
   GraphCache& operator=(const GraphCache&) = delete;
 
-  /// Launches on `caller` the work that `issue` enqueues on its stream argument, calls_per_graph
-  /// times. `issue` runs only if there is no graph for these tensors yet. Before it returns, it
-  /// must join all other streams that it uses to its argument.
+  /// Launches on `caller` a graph of the work that `issue` enqueues on its stream argument,
+  /// calls_per_graph times. `issue` runs only if there is no graph for these tensors yet. Before it
+  /// returns, it must join all other streams that it uses to its argument. If `caller` is being
+  /// captured, or no graph is made yet, launch() passes `caller` to `issue` instead.
   void launch(cudaStream_t caller, const std::vector<void*>& tensors, const Issue& issue);
 
  private:
   struct Entry {
     std::vector<void*> tensors;
-    cudaGraphExec_t graph;
+    cudaGraphExec_t graph;  // null until it is captured
   };
   /// Enough for a caller that alternates between a few sets of buffers.
   static constexpr size_t kMostEntries = 16;
 
   void forget_all();
+  void forget_last();
   cudaGraphExec_t capture(const Issue& issue);
 
   const char* where_;

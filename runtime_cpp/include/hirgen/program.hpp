@@ -72,13 +72,16 @@ struct ProgramTable {
   std::vector<int> (*sharers)(const Context& context) = nullptr;
 };
 
-/// Throws Error(kUsage) if `caller` is being captured, or would break another stream's capture.
-void refuse_capture(cudaStream_t caller);
+/// Whether `caller` is being captured into a graph of the host program. Only programs with
+/// ProgramInfo::graph may be: their calls are counted on the device, so that a graph can be
+/// launched many times. Throws Error(kUsage) for other programs, and if the use of `caller` would
+/// break the capture of another stream.
+bool is_captured(cudaStream_t caller, const ProgramInfo& info);
 
 /// Announces a call to the watchdog, then issues it. Both the driver and the C ABI issue every call
-/// through this function. Throws as refuse_capture() does.
+/// through this function. `captured` is the result of is_captured().
 void run_call(Context& context, Program& program, cudaStream_t caller,
-              const std::vector<void*>& tensors);
+              const std::vector<void*>& tensors, bool captured);
 
 /// main() of an emitted program: options, inputs, check, timing, report. Returns the exit code.
 int run_main(int argc, char** argv, const ProgramTable& table);

@@ -31,8 +31,15 @@ def handle_of(program: Program, group_name: str, device: torch.device) -> "Handl
     """The handle of a program in a process group on a device; where there is none, all ranks of the group join now."""
     key = (program.name, program.digest, group_name, device)
     if key not in _handles:
+        _outside_captures(program, device)
         _handles[key] = Handle(program, group_name, device)
     return _handles[key]
+
+
+def _outside_captures(program: Program, device: torch.device) -> None:
+    """Raises HirgenError in a capture, where no memory can be allocated."""
+    if device.type == "cuda" and torch.cuda.is_current_stream_capturing():
+        raise HirgenError(program.name, 2, "call the program once before a CUDA graph captures it")
 
 
 def join(program: Program, group_name: str, device: torch.device, timeout: float, plans: Path | None) -> "Handle":
@@ -101,7 +108,8 @@ class Handle:
         raise ValueError(f"{self.program.name} has no input {name}: it has {', '.join(t.name for t in self.program.inputs)}")
 
     def run(self, inputs: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, ...]:
-        """Issues a call on the current stream. Does not block on a GPU; on the CPU the results are there when it returns."""
+        """Issues a call on the current stream, or captures it. Does not block on a GPU; on the CPU the results are there when it
+        returns."""
         handle = self._open()
         on_cpu = self._library.on_cpu
         stream = 0 if on_cpu else torch._C._cuda_getCurrentRawStream(self.device.index)
@@ -163,6 +171,7 @@ class Handle:
 
     def _buffer(self, tensor) -> torch.Tensor:
         if tensor.name not in self._buffers:
+            _outside_captures(self.program, self.device)
             with self._on_device():
                 pointer = self._library.malloc(self._ordinal, tensor.bytes)
             self._buffers[tensor.name] = tensor_over(pointer, tensor.shape, tensor.dtype, self.device)

@@ -102,6 +102,7 @@ void build(const ProgramTable& table, const char* plans, Embedded* embedded) {
   try {
     const Watchdog::Inside inside(context.watchdog());
     if (plans != nullptr) context.plans().load(plans, scopes_of(context.options().device));
+    embedded->info = &table.info;
     embedded->tensors = table.tensors(context.rank());
     MadeProgram made = make_program(context, table, "");
     embedded->program = std::move(made.program);
@@ -135,8 +136,7 @@ const char* host_memory(const void* pointer, const char* where) {
 
 // Rejects pointers on which a kernel would fault and leave the device unusable. Addresses that the
 // last call also used are not looked up again.
-void check_pointers(const Embedded& embedded, cudaStream_t stream, void* const* tensors) {
-  bool may_ask = false;
+void check_pointers(const Embedded& embedded, void* const* tensors) {
   for (size_t i = 0; i < embedded.tensors.size(); ++i) {
     const TensorDesc& tensor = embedded.tensors[i];
     if (tensor.local_bytes() == 0) continue;
@@ -151,8 +151,6 @@ void check_pointers(const Embedded& embedded, cudaStream_t stream, void* const* 
                  tensor.name.c_str(), tensors[i], static_cast<int>(beyond), HIRGEN_ALIGNMENT));
     }
     if (!embedded.pointers.empty() && embedded.pointers[i] == tensors[i]) continue;
-    if (!may_ask) refuse_capture(stream);
-    may_ask = true;
     if (const char* const what = host_memory(tensors[i], "begin of call")) {
       refuse(format("the pointer of tensor %s, %p, is %s: run takes memory of cudaMalloc",
                     tensor.name.c_str(), tensors[i], what));
@@ -160,20 +158,34 @@ void check_pointers(const Embedded& embedded, cudaStream_t stream, void* const* 
   }
 }
 
+/// While a stream is captured, lets this thread allocate memory and share it with other ranks.
+class RelaxedCapture {
+ public:
+  RelaxedCapture() { HG_CHECK(cudaThreadExchangeStreamCaptureMode(&mode_), "capture of a call"); }
+  ~RelaxedCapture() { (void)cudaThreadExchangeStreamCaptureMode(&mode_); }
+  RelaxedCapture(const RelaxedCapture&) = delete;
+  RelaxedCapture& operator=(const RelaxedCapture&) = delete;
+
+ private:
+  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;  // then the thread's own mode
+};
+
 void issue(Embedded& embedded, cudaStream_t stream, void* const* tensors, size_t count) {
   if (count != embedded.tensors.size()) {
     refuse(format("%zu tensors are given and the program has %zu", count, embedded.tensors.size()));
   }
-  check_pointers(embedded, stream, tensors);
+  const bool captured = is_captured(stream, *embedded.info);
+  std::optional<RelaxedCapture> relaxed;
+  if (captured) relaxed.emplace();
+  check_pointers(embedded, tensors);
   embedded.pointers.assign(tensors, tensors + count);
   try {
     std::vector<void*> places = embedded.pointers;
     if (embedded.staging) {
-      refuse_capture(stream);  // before the copies would be captured
       places = embedded.staging->places(*embedded.context, embedded.tensors, tensors);
       embedded.staging->copy_in(stream);
     }
-    run_call(*embedded.context, *embedded.program, stream, places);
+    run_call(*embedded.context, *embedded.program, stream, places, captured);
     if (embedded.staging) embedded.staging->copy_out(stream);
   } catch (const Error& error) {
     if (error.code() != Code::kUsage) embedded.context->call_failed(stream);

@@ -17,6 +17,7 @@ namespace hirgen {
 /// A program that a host program embeds.
 struct Embedded {
   std::unique_ptr<Context> context;
+  const ProgramInfo* info = nullptr;
   std::vector<TensorDesc> tensors;
   std::string transport;
   std::unique_ptr<Program> program;

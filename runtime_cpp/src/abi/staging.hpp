@@ -15,8 +15,8 @@ namespace hirgen {
 /// as in PyTorch's expandable segments) are copied, and the program uses the copies.
 class Staging {
  public:
-  /// The pointers that the program uses in a call with `tensors`. A pointer that was not in an
-  /// earlier call may allocate memory, so the caller's stream must not be captured.
+  /// The pointers that the program uses in a call with `tensors`. May allocate memory for a pointer
+  /// that was not in an earlier call.
   std::vector<void*> places(Context& context, const std::vector<TensorDesc>& descs,
                             void* const* tensors);
   /// Copy the inputs before a call, and the outputs after it, on the stream of the call.

@@ -16,17 +16,21 @@ void Context::watch(std::shared_ptr<FlagWaits> waits) {
   resources_->monitor->watch(std::move(waits));
 }
 
-void Context::begin_call() {
+void Context::begin_call(bool captured) {
   const int64_t call = watchdog_->begin_call();
   clock_.call.store(call);
-  if (fault::begin_call(call)) wait_for_calls();
+  captured_ = captured;
+  if (fault::begin_call(call) && !captured) wait_for_calls();
 }
 
 void Context::call_issued(cudaStream_t caller) {
   DeviceMonitor& monitor = *resources_->monitor;
-  cudaEvent_t event = monitor.take_event();
-  // An event of the watchdog, not of the program: "::" keeps it out of traces.
-  HG_CHECK(::cudaEventRecord(event, caller), "end of call");
+  cudaEvent_t event = nullptr;
+  if (!captured_) {
+    event = monitor.take_event();
+    // An event of the watchdog, not of the program: "::" keeps it out of traces.
+    HG_CHECK(::cudaEventRecord(event, caller), "end of call");
+  }
   monitor.call_issued(event);
   watchdog_->call_issued();
 }
@@ -80,7 +84,7 @@ void Context::fail(const Error& error) { watchdog_->fail(error); }
 std::optional<Error> Context::failure() const { return watchdog_->failure(); }
 
 void Context::call_failed(cudaStream_t caller) {
-  if (!options_.survives) return;
+  if (!options_.survives || captured_) return;
   cudaEvent_t event = nullptr;
   try {
     event = resources_->monitor->take_event();

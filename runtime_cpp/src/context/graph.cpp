@@ -7,6 +7,7 @@
 namespace hirgen {
 
 std::atomic<int64_t> calls_per_graph{1};
+std::atomic<bool> capture_first_calls{false};
 
 GraphCache::~GraphCache() {
   // Destructors do not throw. Errors of a lost device were reported earlier.
@@ -16,28 +17,36 @@ GraphCache::~GraphCache() {
 
 void GraphCache::launch(cudaStream_t caller, const std::vector<void*>& tensors,
                         const Issue& issue) {
+  cudaStreamCaptureStatus capture_of_caller = cudaStreamCaptureStatusNone;
+  HG_CHECK(cudaStreamIsCapturing(caller, &capture_of_caller), where_);
+  if (capture_of_caller != cudaStreamCaptureStatusNone) return issue(caller);
   if (const uint64_t changes = plan_changes.load(); changes != plan_changes_) {
     forget_all();  // a graph holds the algorithms that it was captured with
     plan_changes_ = changes;
   }
   const auto found = std::find_if(entries_.begin(), entries_.end(),
                                   [&](const Entry& entry) { return entry.tensors == tensors; });
-  if (found == entries_.end()) {
-    entries_.push_front({tensors, capture(issue)});
+  const bool is_new = found == entries_.end();
+  if (is_new) {
+    if (entries_.size() == kMostEntries) forget_last();
+    entries_.push_front({tensors, nullptr});
   } else {
     entries_.splice(entries_.begin(), entries_, found);
   }
-  if (entries_.size() > kMostEntries) {
-    HG_CHECK(cudaGraphExecDestroy(entries_.back().graph), where_);
-    entries_.pop_back();
-  }
-  HG_CHECK(cudaGraphLaunch(entries_.front().graph, caller), where_);
+  cudaGraphExec_t& graph = entries_.front().graph;
+  if (is_new && !capture_first_calls) return issue(caller);
+  if (graph == nullptr) graph = capture(issue);
+  HG_CHECK(cudaGraphLaunch(graph, caller), where_);
 }
 
 // CUDA frees a graph that still runs when it ends.
+void GraphCache::forget_last() {
+  if (entries_.back().graph != nullptr) (void)cudaGraphExecDestroy(entries_.back().graph);
+  entries_.pop_back();
+}
+
 void GraphCache::forget_all() {
-  for (const Entry& entry : entries_) (void)cudaGraphExecDestroy(entry.graph);
-  entries_.clear();
+  while (!entries_.empty()) forget_last();
 }
 
 cudaGraphExec_t GraphCache::capture(const Issue& issue) {

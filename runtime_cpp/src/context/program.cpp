@@ -4,7 +4,7 @@
 
 namespace hirgen {
 
-void refuse_capture(cudaStream_t caller) {
+bool is_captured(cudaStream_t caller, const ProgramInfo& info) {
   cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
   const cudaError_t status = cudaStreamIsCapturing(caller, &capture);
   if (status == cudaErrorStreamCaptureImplicit) {
@@ -14,17 +14,18 @@ void refuse_capture(cudaStream_t caller) {
                 "captured: end that capture first");
   }
   HG_CHECK(status, "begin of call");
-  if (capture != cudaStreamCaptureStatusNone) {
+  const bool captured = capture != cudaStreamCaptureStatusNone;
+  if (captured && !info.graph) {
     throw Error(Code::kUsage,
-                "the caller's stream is being captured: the watchdog could not bound the call; "
-                "generate the program with schedule graph: true instead");
+                "the caller's stream is being captured, and the host numbers the calls of this "
+                "program: emit it with schedule graph: true");
   }
+  return captured;
 }
 
 void run_call(Context& context, Program& program, cudaStream_t caller,
-              const std::vector<void*>& tensors) {
-  refuse_capture(caller);
-  context.begin_call();
+              const std::vector<void*>& tensors, bool captured) {
+  context.begin_call(captured);
   program.run(caller, tensors);
 }
 

@@ -97,7 +97,7 @@ class Driver {
   void trace_calls();
   void write_trace(const RankTrace& mine, const TraceCost& cost);
   /// Launches a CUDA graph of calls_per_graph calls, or issues one call.
-  void call() { run_call(context_, *program_, stream_, tensors_); }
+  void call() { run_call(context_, *program_, stream_, tensors_, /*captured=*/false); }
   void describe_machine();
 
   Context& context_;

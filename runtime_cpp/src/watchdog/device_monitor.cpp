@@ -51,7 +51,9 @@ DeviceMonitor::~DeviceMonitor() {
   }
   wake_.notify_all();
   thread_.join();
-  for (const Call& call : calls_) cudaEventDestroy(call.event);
+  for (const Call& call : calls_) {
+    if (call.event != nullptr) cudaEventDestroy(call.event);
+  }
   for (cudaEvent_t event : free_events_) cudaEventDestroy(event);
   if (flag_stream_ != nullptr) cudaStreamDestroy(flag_stream_);
 }
@@ -114,7 +116,9 @@ bool DeviceMonitor::idle() const {
   std::vector<cudaStream_t> streams;
   {
     const std::lock_guard lock(mutex_);
-    for (const Call& call : calls_) calls.push_back(call.event);
+    for (const Call& call : calls_) {
+      if (call.event != nullptr) calls.push_back(call.event);
+    }
     streams = streams_;
   }
   return std::all_of(calls.begin(), calls.end(),
@@ -228,7 +232,7 @@ void DeviceMonitor::poll_calls() {
       if (calls_.empty()) return;
       event = calls_.front().event;
     }
-    const cudaError_t status = cudaEventQuery(event);
+    const cudaError_t status = event == nullptr ? cudaSuccess : cudaEventQuery(event);
     if (status == cudaErrorNotReady) return;
     if (status != cudaSuccess) {
       set_failure(std::string("CUDA: ") + cudaGetErrorName(status) + ": " +
@@ -237,7 +241,7 @@ void DeviceMonitor::poll_calls() {
     }
     const std::lock_guard lock(mutex_);
     calls_.pop_front();
-    free_events_.push_back(event);
+    if (event != nullptr) free_events_.push_back(event);
     ++completed_;
     last_completion_ = Clock::now();
   }

@@ -69,7 +69,8 @@ class DeviceMonitor {
 
   /// An event to record after a call; events are reused.
   cudaEvent_t take_event();
-  /// Notes that a call was issued, with `event` recorded after it.
+  /// Notes that a call was issued, with `event` recorded after it. With a null event the call
+  /// counts as complete as soon as all earlier calls are.
   void call_issued(cudaEvent_t event);
 
   /// Whether all issued calls are complete.

@@ -75,8 +75,9 @@ class Exchange final : public hirgen::Program {
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
 };
 
-// The first call with a set of pointers captures issue() as a CUDA graph; later calls
-// launch that graph.
+// Launches a CUDA graph of issue(), captured once for each set of pointers. In the capture of a caller, or
+// before there is a
+// graph, the call is issued as it is.
 void Exchange::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   graphs_.launch(caller, tensors, [&](cudaStream_t stream) { issue(stream, tensors); });
   context_.call_issued(caller);
