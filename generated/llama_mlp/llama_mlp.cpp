@@ -123,9 +123,8 @@ class LlamaMlp final : public hirgen::Program {
   hirgen::Events receive_Y_done_ = context_.events("receive_Y_done", kReceiveY, 1);
 };
 
-// Launches a CUDA graph of issue(), captured once for each set of pointers. In the capture of a caller, or
-// before there is a
-// graph, the call is issued as it is.
+// Launches a CUDA graph of issue(), captured once for each set of pointers. In the first call with new
+// pointers, and while the caller captures, issue() runs on the caller's stream instead.
 void LlamaMlp::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   peers_.prepare(tensors[5], kYShared);
   graphs_.launch(caller, tensors, [&](cudaStream_t stream) { issue(stream, tensors); });

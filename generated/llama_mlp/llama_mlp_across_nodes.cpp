@@ -134,9 +134,8 @@ class LlamaMlpAcrossNodes final : public hirgen::Program {
   hirgen::Events copy_joined_ = context_.events("copy_joined", kReceiveY, 1);
 };
 
-// Launches a CUDA graph of issue(), captured once for each set of pointers. In the capture of a caller, or
-// before there is a
-// graph, the call is issued as it is.
+// Launches a CUDA graph of issue(), captured once for each set of pointers. In the first call with new
+// pointers, and while the caller captures, issue() runs on the caller's stream instead.
 void LlamaMlpAcrossNodes::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   peers_.prepare(tensors[5], kYShared);
   graphs_.launch(caller, tensors, [&](cudaStream_t stream) { issue(stream, tensors); });

@@ -75,9 +75,8 @@ class Exchange final : public hirgen::Program {
   hirgen::Events joined_ = context_.events("joined", kJoined, kComputeStreams);
 };
 
-// Launches a CUDA graph of issue(), captured once for each set of pointers. In the capture of a caller, or
-// before there is a
-// graph, the call is issued as it is.
+// Launches a CUDA graph of issue(), captured once for each set of pointers. In the first call with new
+// pointers, and while the caller captures, issue() runs on the caller's stream instead.
 void Exchange::run(cudaStream_t caller, const std::vector<void*>& tensors) {
   graphs_.launch(caller, tensors, [&](cudaStream_t stream) { issue(stream, tensors); });
   context_.call_issued(caller);
