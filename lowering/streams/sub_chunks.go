@@ -280,7 +280,7 @@ func wholeAxes(s hostir.Stmt, loop int) []int {
 	case *hostir.Concat:
 		return []int{loop, s.Axis}
 	case *hostir.Slice:
-		return []int{loop, s.Axis}
+		return []int{loop, hostir.Ranges(s)[0].OutAxis}
 	case *hostir.Fused:
 		return []int{loop, s.WholeAxis()}
 	case *hostir.Reshape:

@@ -36,7 +36,8 @@ func statementObject(s hostir.Stmt, world int) object {
 	return o
 }
 
-// fields returns the fields that are present. For statements that compute, "out" and the list "in" come first.
+// fields returns the fields that are present. For statements that compute, "out" and the list "in" come first, and then
+// the list "further" of other results.
 func fields(s hostir.Stmt) object {
 	var o object
 	_, current := s.(*hostir.GetCurrentStream)
@@ -47,6 +48,9 @@ func fields(s hostir.Stmt) object {
 		o = object{{"stream", hostir.Caller}}
 	case computes:
 		o = object{{"out", out.Name}, {"in", append([]string{}, names(hostir.Uses(s)...)...)}}
+		if further := hostir.Defs(s)[1:]; len(further) > 0 {
+			o = append(o, member{"further", names(further...)})
+		}
 	}
 	for _, f := range hostir.Fields(s) {
 		switch f.Value.(type) {
@@ -91,7 +95,7 @@ func jsonValue(s hostir.Stmt, f hostir.Field) any {
 	return nil
 }
 
-// fusedSteps lists the steps of a kernel: name, function and, by name, operands.
+// fusedSteps lists the steps of a kernel: name, function and, by name, operands. "also" marks values that are further results.
 func fusedSteps(s *hostir.Fused) []object {
 	names, steps := slices.Clone(s.Names), make([]object, len(s.Body))
 	for i, step := range s.Body {
@@ -100,6 +104,9 @@ func fusedSteps(s *hostir.Fused) []object {
 			args[k] = names[at]
 		}
 		steps[i] = object{{"name", step.Name}, {"fn", step.Fn}, {"in", args}}
+		if step.Also {
+			steps[i] = append(steps[i], member{"also", true})
+		}
 		names = append(names, step.Name)
 	}
 	return steps

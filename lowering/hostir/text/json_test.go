@@ -170,15 +170,36 @@ func TestJSONHasTheFallback(t *testing.T) {
 }
 
 // TestJSONHasEveryStatement checks that the result for generated programs, which have every statement, is valid
-// JSON.
+// JSON, and names all results of the statements that compute.
 func TestJSONHasEveryStatement(t *testing.T) {
 	for seed := range uint64(100) {
-		text, err := JSON(generate(seed))
+		p := generate(seed)
+		text, err := JSON(p)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !json.Valid(text) {
-			t.Fatalf("seed %d: no JSON:\n%s", seed, text)
+		var read struct {
+			Body []struct {
+				Out     any // a string or null
+				Further []string
+			}
+		}
+		if err := json.Unmarshal(text, &read); err != nil {
+			t.Fatalf("seed %d: no JSON: %v\n%s", seed, err, text)
+		}
+		var want, got [][]string
+		for _, s := range p.Body {
+			if defs := hostir.Defs(s); len(defs) > 1 && hostir.Handle(s) == "" {
+				want = append(want, names(defs...))
+			}
+		}
+		for _, s := range read.Body {
+			if len(s.Further) > 0 {
+				got = append(got, append([]string{fmt.Sprint(s.Out)}, s.Further...))
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("seed %d (-want +got):\n%s", seed, diff)
 		}
 	}
 }

@@ -25,7 +25,6 @@ namespace {
 // How many more times the resolver fails, and with which status.
 std::atomic<int> g_failures{0};
 std::atomic<int> g_status{0};
-std::atomic<int> g_asked{0};
 
 }  // namespace
 
@@ -34,7 +33,6 @@ extern "C" int getaddrinfo(const char* node, const char* service, const addrinfo
                            addrinfo** found) {
   using Resolver = int (*)(const char*, const char*, const addrinfo*, addrinfo**);
   static const auto next = reinterpret_cast<Resolver>(dlsym(RTLD_NEXT, "getaddrinfo"));
-  ++g_asked;
   if (node != nullptr && g_failures.fetch_sub(1) > 0) return g_status;
   return next(node, service, hints, found);
 }

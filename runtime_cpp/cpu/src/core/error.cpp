@@ -104,8 +104,6 @@ std::string format(const char* pattern, ...) {
   return text;
 }
 
-const char* current_call() { return thread_state.call; }
-
 void set_fault(cudaError_t code, const std::string& text) {
   QuietLock lock(fault_state().mutex);
   if (fault_code.load() != cudaSuccess) return;

@@ -16,9 +16,6 @@ struct Failure {
 /// printf into a std::string.
 std::string format(const char* pattern, ...) __attribute__((format(printf, 1, 2)));
 
-/// The name of this thread's current API call ("cudaMemcpyAsync"); never null.
-const char* current_call();
-
 /// Sets and prints the fault of asynchronous work, unless there is one already. As on a GPU it is
 /// sticky: every later call of the process returns it, and queued work is dropped.
 void set_fault(cudaError_t code, const std::string& text);
@@ -41,7 +38,7 @@ class HostFunctionScope {
   ~HostFunctionScope();
 };
 
-/// The scope of one API call, whose name current_call() returns. If status() is not success, the
+/// The scope of one API call, whose name is part of error messages. If status() is not success, the
 /// call must not run.
 class ApiScope {
  public:
