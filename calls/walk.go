@@ -112,7 +112,7 @@ func Waits(s Stmt) bool {
 	case *StreamWait, *FlagWait, *Transfer, *PeerSum:
 		return true
 	case *MemOpBatch:
-		return s.Use == "wait"
+		return s.Use == "wait" || s.Use == "copy"
 	}
 	return false
 }

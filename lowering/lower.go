@@ -199,7 +199,7 @@ func TaskGraph(p *model.Pipeline, m *cost.Machine) (*pipeline.Graph, error) {
 		}
 	}
 	before := slices.IndexFunc(Passes, func(pass Pass) bool { return pass.Name == "overlap" })
-	if err := Run(program, Passes[:before], Options{}); err != nil {
+	if err := Run(program, Passes[:before], Options{Machine: m}); err != nil {
 		return nil, err
 	}
 	return pipeline.Build(program)

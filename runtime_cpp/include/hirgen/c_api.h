@@ -103,7 +103,7 @@ typedef struct hirgen_options {
    mesh has no part of it: its local extents are 0, and its pointer may be null. */
 typedef struct hirgen_tensor {
   const char* name; /* valid until destroy */
-  int32_t dtype;    /* 0 fp32, 1 fp16, 2 bf16, 3 int32, 4 int64 */
+  int32_t dtype;    /* 0 fp32, 1 fp16, 2 bf16, 3 int32, 4 int64, 5 fp8_e4m3, 6 fp8_e5m2 */
   int32_t output;   /* 1 if run writes it */
   int32_t axes;
   int64_t extent[HIRGEN_MAX_AXES];       /* over all ranks */

@@ -31,6 +31,7 @@ bool open_library(std::string* reason) {
     library = dlopen(path, RTLD_NOW);
     if (library == nullptr) *reason = dlerror();
   }
+  if (library != nullptr) reason->clear();
   return library != nullptr;
 }
 

@@ -28,7 +28,8 @@ void check_shape(const AttentionShape& s, const char* where) {
   if (s.key_heads < 1 || s.query_heads < 1 || s.query_heads % s.key_heads != 0) {
     refuse("the heads of Q are no multiple of those of K");
   }
-  if (s.head_size < 1 || s.head_size > kMostHeadSize) {
+  if (s.head_size < 1) refuse("a head has no elements");
+  if (s.head_size > kMostHeadSize) {
     refuse(format("a head has more than %ld elements", static_cast<long>(kMostHeadSize)));
   }
   if (s.query_start < 0 || s.window < 0) refuse("a position is negative");

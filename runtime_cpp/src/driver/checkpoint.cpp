@@ -86,8 +86,8 @@ StoredView rows_of(StoredView view, const JsonValue& rows, const std::string& wh
 
 StoredView stacked(const std::vector<StoredView>& views, const std::string& where) {
   StoredView all = views.front();
-  for (size_t i = 1; i < views.size(); ++i) {
-    const StoredView& view = views[i];
+  all.bases.clear();
+  for (const StoredView& view : views) {
     if (view.extents != all.extents || view.strides != all.strides || view.dtype != all.dtype ||
         view.bases.size() > 1) {
       fail(where,

@@ -130,8 +130,9 @@ SafetensorsFile::SafetensorsFile(const std::string& path)
 
 size_t element_bytes(const std::string& type) {
   static const std::map<std::string, size_t> sizes{
-      {"BOOL", 1}, {"U8", 1},  {"I8", 1},  {"U16", 2}, {"I16", 2}, {"F16", 2}, {"BF16", 2},
-      {"U32", 4},  {"I32", 4}, {"F32", 4}, {"U64", 8}, {"I64", 8}, {"F64", 8}};
+      {"BOOL", 1}, {"U8", 1},   {"I8", 1},  {"U16", 2},     {"I16", 2},
+      {"F16", 2},  {"BF16", 2}, {"U32", 4}, {"I32", 4},     {"F32", 4},
+      {"U64", 8},  {"I64", 8},  {"F64", 8}, {"F8_E4M3", 1}, {"F8_E5M2", 1}};
   const auto found = sizes.find(type);
   return found == sizes.end() ? 0 : found->second;
 }

@@ -139,8 +139,8 @@ HG_TEST(a_rank_reads_its_part_alone) {
 
 HG_TEST(tensors_of_other_types_do_not_matter) {
   const Folder folder;
-  for (const char* type : {"F4", "F6_E2M3", "F6_E3M2", "F8_E4M3", "F8_E4M3FNUZ", "F8_E5M2FNUZ",
-                           "F8_E8M0", "C64", "F99"}) {
+  for (const char* type :
+       {"F4", "F6_E2M3", "F6_E3M2", "F8_E4M3FNUZ", "F8_E5M2FNUZ", "F8_E8M0", "C64", "F99"}) {
     Checkpoint checkpoint(folder.write("a.safetensors", file_of({"other"}, type, 1)));
     HG_EXPECT_EQ(checkpoint.find("other").dtype, type);
     const auto load = [&] {
@@ -155,6 +155,22 @@ Options options_of(NamedFiles load, const std::string& map = "") {
   options.load = std::move(load);
   options.load_map = map;
   return options;
+}
+
+HG_TEST(elements_of_8_bits_are_checked_and_counted) {
+  const Folder folder;
+  for (const char* type : {"F8_E4M3", "F8_E5M2"}) {
+    const auto short_file = [&] {
+      Checkpoint(folder.write("a.safetensors", file_of({"a"}, type, 1))).find("a");
+    };
+    HG_EXPECT_CONTAINS(test::thrown_by(short_file).message, "has 1 bytes");
+    folder.write("1.safetensors", file_of({"a"}, type, 2));
+    const std::string map = folder.write(
+        "map.json",
+        R"({"checkpoint": "1.safetensors", "tensors": {"A": {"rows": [1, 2], "of": "a"}, "B": "a"}})");
+    LoadPlan plan(options_of({}, map));
+    HG_EXPECT_EQ(plan.views("A")[0].bases[0] - plan.views("B")[0].bases[0], 1);
+  }
 }
 
 HG_TEST(a_tensor_of_another_name_is_loaded) {
@@ -195,9 +211,9 @@ HG_TEST(maps_that_are_wrong_say_where) {
   };
   HG_EXPECT_EQ(failure(R"("a")"), "");
   HG_EXPECT_EQ(failure(R"({"rows": [1, 2], "of": "a"})"), "");
-  for (const char* wrong :
-       {"1", "{}", R"({"pack": []})", R"({"stack": "a"})", R"({"transpose": "a"})",
-        R"({"rows": [1, 3], "of": "a"})", R"({"rows": [2, 1], "of": "a"})"}) {
+  for (const char* wrong : {"1", "{}", R"({"pack": []})", R"({"stack": "a"})",
+                            R"({"transpose": "a"})", R"({"stack": [{"stack": ["a", "a"]}]})",
+                            R"({"rows": [1, 3], "of": "a"})", R"({"rows": [2, 1], "of": "a"})"}) {
     HG_EXPECT_CONTAINS(failure(wrong), "map.json: A: ");
   }
   HG_EXPECT_CONTAINS(failure(R"("b")"), "has no tensor b; it has a");
