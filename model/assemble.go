@@ -11,9 +11,9 @@ import (
 // defaultDType is the element type of a spec that names none.
 const defaultDType = domain.BF16
 
-// assembler turns a source into a Pipeline. It continues after a mistake: it marks the broken name and reports no
-// errors that follow from it. Methods that read or check a part of the source return false if the part has an error,
-// which they or earlier methods have reported.
+// assembler turns a source into a Pipeline. It continues after a mistake: it marks the name as broken and reports no
+// errors that follow from the mistake. Methods that read or check a part of the source return false if the part has an
+// error, which they or earlier methods have reported.
 type assembler struct {
 	src       *source
 	list      *diag.List
@@ -28,7 +28,7 @@ type assembler struct {
 	claimed   map[string]bool      // names of all results
 	used      map[string]bool      // tensors that an operation reads
 	dtype     domain.DType
-	dropouts  int // seen so far
+	dropouts  int // number of dropout operations seen so far
 	// misnamed suppresses errors about unused tensors after an error that may be their cause: an unknown tensor, a
 	// wrong output, or a spec without operations.
 	misnamed bool
@@ -66,7 +66,7 @@ func (a *assembler) name() {
 	a.p.Name = a.src.name.value
 }
 
-// elementType parses the name of an element type. It returns otherwise if t is missing, or after it has reported an
+// elementType returns the element type with a name. It returns otherwise if t is missing, or after it has reported an
 // unknown name.
 func (a *assembler) elementType(t text, otherwise domain.DType) domain.DType {
 	if !t.given() {

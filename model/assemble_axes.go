@@ -73,7 +73,7 @@ func (a *assembler) checkAxes(st *sourceTensor, t *Tensor) bool {
 // of sizes, and products with numbers of ranks, then fit in 64 bits.
 const maxBytes = 1 << 48
 
-// checkSize refuses a tensor that is larger than maxBytes or whose size does not fit in 64 bits.
+// checkSize reports a tensor that is larger than maxBytes or whose size does not fit in 64 bits, and returns false for it.
 func (a *assembler) checkSize(pos diag.Pos, t *Tensor) bool {
 	n, ok := domain.Elements(domain.Shape(t.Axes))
 	bytes, fits := expr.Mul(n, t.DType.Size())
@@ -88,7 +88,7 @@ func (a *assembler) checkSize(pos diag.Pos, t *Tensor) bool {
 	return false
 }
 
-// checkTwice refuses two axes on one mesh axis and two Stream axes.
+// checkTwice reports two axes on one mesh axis and two Stream axes, and returns false for them.
 func (a *assembler) checkTwice(st *sourceTensor, t *Tensor) bool {
 	ok := true
 	for i, axis := range t.Axes {
@@ -187,7 +187,7 @@ func (a *assembler) axisExtent(t text) (domain.Extent, bool) {
 }
 
 // deviceAxis reads an axis that is split over a mesh axis. Its extent is the extent of the mesh axis. An extent in the
-// spec must be equal. A nil mesh has been reported already.
+// spec, argument, must be equal. mesh is nil if its error has been reported.
 func (a *assembler) deviceAxis(t text, meshAxis string, argument text, mesh *domain.Mesh) (domain.Axis, bool) {
 	var written domain.Extent
 	if argument.given() {
@@ -218,7 +218,8 @@ func (a *assembler) deviceAxis(t text, meshAxis string, argument text, mesh *dom
 	return domain.Axis{Kind: domain.Device, Mesh: meshAxis, Extent: ma.Extent}, true
 }
 
-// noMesh reports, once, an axis that is split in a spec without a mesh.
+// noMesh reports an axis that is split in a spec without a mesh. It marks the world as broken, so that later tensors do not
+// report the same.
 func (a *assembler) noMesh(t text, meshAxis string, argument text) {
 	a.broken["mesh "+worldName] = true
 	if a.src.incomplete {

@@ -143,7 +143,7 @@ func (a *assembler) subMesh(sm *sourceMesh) (*domain.Mesh, bool) {
 	return m, ok && good
 }
 
-// listedRank is a rank of a mesh, and the text that lists it.
+// listedRank is a rank of a mesh, and the text in the list of ranks that names this rank or its range.
 type listedRank struct {
 	number int
 	from   text
@@ -176,7 +176,7 @@ func (a *assembler) ranks(list []text) (ranks []listedRank, ok bool) {
 	return ranks, ok
 }
 
-// coverWorld makes the world the union of the meshes. Every rank must be in a mesh.
+// coverWorld makes the world the union of the meshes. It reports a rank below the highest one that is in no mesh.
 func (a *assembler) coverWorld(world *domain.Mesh) {
 	var ranks []int
 	for _, m := range a.p.Meshes[1:] {
@@ -197,7 +197,7 @@ func (a *assembler) coverWorld(world *domain.Mesh) {
 	}
 }
 
-// mesh finds the mesh that a tensor names. The default is the world.
+// mesh returns the mesh that a tensor names. The default is the world.
 func (a *assembler) mesh(t text) (*domain.Mesh, bool) {
 	name := t.value
 	if !t.given() {

@@ -27,7 +27,7 @@ func (a *assembler) inputsAndOutputs() {
 	a.fills()
 }
 
-// fills sets the values of inputs in checks.
+// fills sets the fills that the spec has for inputs.
 func (a *assembler) fills() {
 	for _, f := range a.src.fills {
 		t := a.tensors[f.name.value]
@@ -48,7 +48,7 @@ func (a *assembler) fills() {
 // guessing reports whether a tensor may only seem unused, because a part of the spec is wrong.
 func (a *assembler) guessing() bool { return a.src.incomplete || a.misnamed }
 
-// checkInput refuses reduction axes on an input, because no operation has reduced them.
+// checkInput reports reduction axes of an input, because no operation has reduced them.
 func (a *assembler) checkInput(t *Tensor) {
 	for _, axis := range t.Axes {
 		if axis.Kind == domain.Reduction {

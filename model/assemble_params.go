@@ -47,7 +47,7 @@ func (a *assembler) parameters() {
 	a.unknownOverrides()
 }
 
-// noteOverrides adds a note for each parameter in expression that the command line has overridden.
+// noteOverrides adds a note for each parameter in expression that has an override.
 func (a *assembler) noteOverrides(d *diag.Diagnostic, expression string) {
 	seen := map[string]bool{}
 	for _, name := range expr.Names(expression) {
@@ -81,8 +81,7 @@ type number struct {
 	text  string
 }
 
-// eval computes an expression over the parameters and reports its errors. It does not report names again that have
-// been reported already.
+// eval computes an expression over the parameters and reports its errors, except names that are marked as broken.
 func (a *assembler) eval(t text) (number, bool) {
 	e, err := expr.Parse(t.value)
 	if err != nil {

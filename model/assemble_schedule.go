@@ -41,7 +41,7 @@ func (a *assembler) schedule() {
 	}
 }
 
-// misplaced reports a field that does not exist, or that belongs to the other scope. known says that the field exists.
+// misplaced reports a field that does not exist, or that belongs to the other scope. known is whether the field exists.
 func (a *assembler) misplaced(f sourceField, field schedule.Field, known bool) {
 	here, names := "the schedule has no field %q", schedule.Names(schedule.Program)
 	if f.of.given() {
@@ -63,8 +63,8 @@ func (a *assembler) misplaced(f sourceField, field schedule.Field, known bool) {
 	}
 }
 
-// choiceOf reads the value of a field. It evaluates an expression and returns the number in decimal. It returns false
-// after it has reported an error.
+// choiceOf reads the value of a field. For a number it evaluates the expression and returns the value in decimal. It
+// returns false after it has reported an error.
 func (a *assembler) choiceOf(f schedule.Field, t text, path string) (string, bool) {
 	known := slices.Contains(f.ValueNames(), t.value)
 	switch {

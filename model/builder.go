@@ -45,8 +45,8 @@ func (b *Builder) At(file string, line, col int) *Builder {
 	return b
 }
 
-// pos returns the position that At has set, or else that of the caller: the first frame outside New and the methods of
-// builders.
+// pos returns the position that At has set, or else the position of the caller: the first frame outside New and the methods
+// of builders.
 func (b *Builder) pos() diag.Pos {
 	if b.at != nil {
 		return *b.at
@@ -67,7 +67,7 @@ func (b *Builder) pos() diag.Pos {
 // packagePath begins the name of every function of this package.
 const packagePath = "github.com/hirgen/hirgen/model."
 
-// text returns a value at the caller's line.
+// text returns a value with the position of pos.
 func (b *Builder) text(value string) text { return text{value: value, pos: b.pos()} }
 
 func (b *Builder) texts(values []string) []text {
@@ -105,7 +105,7 @@ func (b *Builder) DType(dtype domain.DType) *Builder {
 	return b
 }
 
-// MeshBuilder adds to a mesh.
+// MeshBuilder adds axes to a mesh.
 type MeshBuilder struct {
 	b    *Builder
 	mesh *sourceMesh
@@ -188,7 +188,7 @@ func (b *Builder) Schedule(path, value string) *Builder {
 // continue to add to the builder and build again.
 func (b *Builder) Build() (*Pipeline, error) { return b.BuildWith(nil) }
 
-// BuildWith is Build with other values for some parameters, as in Load.
+// BuildWith is Build with other values for some parameters, like the overrides of Load.
 func (b *Builder) BuildWith(params map[string]int64) (*Pipeline, error) {
 	var list diag.List
 	p := assemble(&b.src, params, &list)

@@ -17,7 +17,7 @@ func (b *Builder) Op(operation string) *Builder {
 	return b
 }
 
-// Set copies in, or reshards it if the axes of in and out differ.
+// Set copies in to out. If the axes of in and out differ, the copy reshards the tensor.
 func (b *Builder) Set(out, in string) *Builder { return b.op(out, "set", in) }
 
 // Matmul multiplies matrices.
@@ -33,7 +33,7 @@ func (b *Builder) Broadcast(out, in string, axis int) *Builder {
 	return b.op(out, "broadcast", in).attr("axis", false, strconv.Itoa(axis))
 }
 
-// Permute makes axis i of out axis perm[i] of in.
+// Permute permutes axes: axis i of out is axis perm[i] of in.
 func (b *Builder) Permute(out, in string, perm ...int) *Builder {
 	values := lists.Map(perm, strconv.Itoa)
 	return b.op(out, "permute", in).attr("perm", true, values...)
@@ -58,7 +58,7 @@ func (b *Builder) Concat(out string, axis int, in ...string) *Builder {
 	return b.op(out, "concat", in...).attr("axis", false, strconv.Itoa(axis))
 }
 
-// Positions computes the index of each element along an axis.
+// Positions makes a tensor with the indices 0, 1, ... along an axis of in.
 func (b *Builder) Positions(out, in string, axis int) *Builder {
 	return b.op(out, "positions", in).attr("axis", false, strconv.Itoa(axis))
 }
@@ -71,7 +71,7 @@ func (b *Builder) DropoutAt(out string, p float64, salt, width int, in ...string
 	return b.attr("salt", false, strconv.Itoa(salt)).attr("width", false, strconv.Itoa(width))
 }
 
-// Cast converts to an element type.
+// Cast converts the elements to an element type.
 func (b *Builder) Cast(out, in string, dtype domain.DType) *Builder {
 	return b.op(out, "cast", in).attr("dtype", false, string(dtype))
 }

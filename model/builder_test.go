@@ -38,7 +38,7 @@ func TestBuilderMakesTheModelOfTheSpec(t *testing.T) {
 	}
 }
 
-// Typed extents and axes are equivalent to texts.
+// TestTypedBuilderMakesTheModelOfTheSpec checks that typed extents and axes are equivalent to texts.
 func TestTypedBuilderMakesTheModelOfTheSpec(t *testing.T) {
 	b := New("ag_matmul").File("spec.yaml")
 	D, S := b.Extent("D", 4), b.Extent("S", 4)
@@ -64,7 +64,7 @@ func TestTypedBuilderMakesTheModelOfTheSpec(t *testing.T) {
 	}
 }
 
-// With also changes the parameters that depend on a parameter.
+// TestPipelineWithOtherParameters checks that With also changes the parameters that depend on a parameter.
 func TestPipelineWithOtherParameters(t *testing.T) {
 	b := New("p").Param("M", 8).Derived("K", "M/2")
 	b.Tensor("A", "M", "K")
@@ -82,7 +82,7 @@ func TestPipelineWithOtherParameters(t *testing.T) {
 	}
 }
 
-// Every operation and every other part of a spec, in both forms.
+// TestBuilderAndSpecAgreeOnEverything compares a spec with all fields and the same pipeline in Go.
 func TestBuilderAndSpecAgreeOnEverything(t *testing.T) {
 	loaded := mustLoad(t, `
 hirgen: 1
@@ -160,7 +160,7 @@ func TestBuilderReportsTheCallersLine(t *testing.T) {
 	}
 }
 
-// TestBuilderReadsPlainNumbers: the builder refuses the forms of numbers that specs refuse.
+// TestBuilderReadsPlainNumbers checks that the builder refuses the forms of numbers that specs refuse.
 func TestBuilderReadsPlainNumbers(t *testing.T) {
 	for _, number := range []string{"010", "0x10", "1_000", "1e3", " 1", "+1"} {
 		for name, change := range map[string]func(*Builder){
@@ -182,7 +182,7 @@ func TestBuilderReadsPlainNumbers(t *testing.T) {
 	}
 }
 
-// TestBuilderTakesAFieldOnce sets a field of the schedule in two calls, which a spec cannot do.
+// TestBuilderTakesAFieldOnce checks that it is an error to set a field of the schedule in two calls.
 func TestBuilderTakesAFieldOnce(t *testing.T) {
 	b := New("p").At("model.dsl", 1, 1)
 	b.Tensor("A", "8")
@@ -199,7 +199,7 @@ func TestBuilderTakesAFieldOnce(t *testing.T) {
 	}
 }
 
-// TestBuilderTakesAnAxisOnce gives a mesh an axis in two calls, which a spec cannot do.
+// TestBuilderTakesAnAxisOnce checks that it is an error to give a mesh an axis in two calls.
 func TestBuilderTakesAnAxisOnce(t *testing.T) {
 	b := New("p").At("model.dsl", 1, 1)
 	b.World().Axis("x", "2").Axis("y", "2").Axis("x", "2")
@@ -217,7 +217,7 @@ func TestBuilderAt(t *testing.T) {
 	}
 }
 
-// With keeps the overrides with which a spec was loaded.
+// TestPipelineWithOtherParametersKeepsThoseThatWereSet checks that With keeps the overrides with which a spec was loaded.
 func TestPipelineWithOtherParametersKeepsThoseThatWereSet(t *testing.T) {
 	p, err := Load("spec.yaml", []byte("hirgen: 1\nname: p\nparams: {M: 8, S: 4}\nmesh: {x: 2}\ntensors:\n  A: [M, S]\nops:\n  - B = "+
 		"relu(A)\noutputs: [B]\n"), map[string]int64{"S": 2})

@@ -18,16 +18,16 @@ func (b *Builder) Extent(name string, value int64) Extent {
 	return Extent{expr.Var(name)}
 }
 
-// Times multiplies.
+// Times returns x * y.
 func (x Extent) Times(y Extent) Extent { return x.with("*", y) }
 
-// Over divides. The division must be exact.
+// Over returns x / y. The division must be exact; otherwise Build returns an error.
 func (x Extent) Over(y Extent) Extent { return x.with("/", y) }
 
-// Plus adds.
+// Plus returns x + y.
 func (x Extent) Plus(y Extent) Extent { return x.with("+", y) }
 
-// Minus subtracts.
+// Minus returns x - y.
 func (x Extent) Minus(y Extent) Extent { return x.with("-", y) }
 
 func (x Extent) with(op string, y Extent) Extent {
@@ -47,16 +47,16 @@ type kindAxis string
 
 func (a kindAxis) axis() string { return string(a) }
 
-// Device is an axis that is split over the ranks along an axis of the mesh: "x", "y" or "z".
+// Device returns an axis that is split over the ranks along an axis of the mesh: "x", "y" or "z".
 func Device(meshAxis string) Axis { return kindAxis("DID" + meshAxis) }
 
-// Stream is an axis whose slices a pipeline processes one after the other.
+// Stream returns an axis whose slices a pipeline processes one after the other.
 func Stream(slices Extent) Axis { return kindAxis("Stream(" + slices.String() + ")") }
 
-// Reduction is an axis that was summed away.
+// Reduction returns an axis that the operation has reduced, which the buffer does not have.
 func Reduction(extent Extent) Axis { return kindAxis("r(" + extent.String() + ")") }
 
-// Broadcast is an axis of one element that stretches to the extent of the axis that it is aligned with.
+// Broadcast returns an axis of one element that stretches to the extent of the axis of the other operand.
 func Broadcast() Axis { return kindAxis("b(1)") }
 
 // TensorOf is Tensor with typed axes.

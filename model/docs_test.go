@@ -11,7 +11,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// docs/spec.md documents every feature of a spec, and its examples are valid.
+// TestSpecPageIsComplete checks that docs/spec.md mentions each operation, axis kind, element type and field of a spec, and
+// that its examples are valid.
 func TestSpecPageIsComplete(t *testing.T) {
 	data, err := os.ReadFile("../docs/spec.md")
 	if err != nil {
@@ -44,7 +45,8 @@ func TestSpecPageIsComplete(t *testing.T) {
 	}
 }
 
-// The published schema has the fields of a spec and the axis kinds of the loader.
+// TestSchemaHasTheFieldsOfTheLoader checks that the published schema has the fields of a spec and the axis kinds of the
+// loader.
 func TestSchemaHasTheFieldsOfTheLoader(t *testing.T) {
 	data, err := os.ReadFile("../docs/hirgen.schema.json")
 	if err != nil {

@@ -44,11 +44,11 @@ func diagnose(e diag.Entry) *diag.Errors {
 	return errs
 }
 
-// Every documented example fails with its code, and with no other.
+// TestDocumentedExamplesFailAsDocumented checks that each example fails with its code, and with no other.
 func TestDocumentedExamplesFailAsDocumented(t *testing.T) {
 	for _, e := range diag.Entries() {
 		if e.Example == "" {
-			// These are about files and sizes, about programs to which no spec lowers, and about gradients.
+			// These errors are about files and sizes, host programs to which no spec lowers, and gradients.
 			if !slices.Contains([]diag.Code{diag.Unreadable, diag.TooLarge, diag.NoCommunication, diag.NotContiguous, diag.NoGradient}, e.Code) {
 				t.Errorf("%s has no example", e.Code)
 			}
@@ -66,7 +66,8 @@ func TestDocumentedExamplesFailAsDocumented(t *testing.T) {
 	}
 }
 
-// docs/errors.md is generated from the table of codes and the messages of the loader.
+// TestErrorsPageIsCurrent checks that docs/errors.md is what the table of codes and the messages give, or with -update
+// writes the page.
 func TestErrorsPageIsCurrent(t *testing.T) {
 	const page = "../docs/errors.md"
 	var want bytes.Buffer
@@ -84,7 +85,7 @@ func TestErrorsPageIsCurrent(t *testing.T) {
 			continue
 		}
 		fmt.Fprintf(&want, "\n```yaml\n%s```\n", strings.ReplaceAll(e.Example, "\v", "\\v"))
-		// Messages of later stages are not shown here.
+		// The page shows only messages of the loader, which has the codes before NotLowerable.
 		if errs := diagnose(e); e.Code < diag.NotLowerable {
 			want.WriteString("\n```text\n")
 			diag.Render(&want, errs, func(string) ([]byte, bool) { return []byte(e.Example), true })

@@ -18,8 +18,8 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// A bad spec in testdata/errors has its errors in comments. The line below a mistake has its column, code and message.
-// Its hint and notes follow:
+// expectation and detail match the comments with the errors of a bad spec in testdata/errors. The line below a mistake has
+// its column, code and message. Its hint and notes follow:
 //
 //	  A: [M, Kx]
 //	#        ^ HG023: there is no parameter "Kx"
@@ -66,8 +66,8 @@ func TestBadSchedules(t *testing.T) {
 	})
 }
 
-// TestEveryRuleHasABadSchedule checks that the files cover the restrictions: each field and each value that does not
-// apply to every pipeline and communication is refused in some file.
+// TestEveryRuleHasABadSchedule checks that some file refuses each field that does not apply to every pipeline and
+// communication, and that some file has each value that needs preset: reference.
 func TestEveryRuleHasABadSchedule(t *testing.T) {
 	files, err := filepath.Glob("../testdata/bad-schedules/*.yaml")
 	if err != nil {
@@ -147,10 +147,10 @@ func reportAsExpected(t *testing.T, files []string, diagnose func(*testing.T, st
 	}
 }
 
-// expected reads the comments of a bad spec.
+// expected returns the errors in the comments of a bad spec, in the form of reported.
 func expected(src string) []string {
 	var want []string
-	above := 0 // the last line that is no expectation
+	above := 0 // number of the last line that is not such a comment
 	for i, text := range strings.Split(src, "\n") {
 		switch m := expectation.FindStringSubmatch(text); {
 		case m != nil:
@@ -192,7 +192,7 @@ func details(d *diag.Diagnostic) []string {
 	return lines
 }
 
-// overrides reads a first line "# -p M=3 -p N=4".
+// overrides returns the parameters that a first line such as "# -p M=3 -p N=4" sets.
 func overrides(t *testing.T, src string) map[string]int64 {
 	t.Helper()
 	first, _, _ := strings.Cut(src, "\n")
@@ -207,8 +207,7 @@ func overrides(t *testing.T, src string) map[string]int64 {
 	return set
 }
 
-// annotate rewrites the comments of a bad spec. It does so twice, because the comments move the lines that notes
-// point at.
+// annotate rewrites the comments of a bad spec twice, because the first time moves the lines that notes point at.
 func annotate(t *testing.T, file, src string, diagnose func(*testing.T, string) *diag.Errors) {
 	t.Helper()
 	for range 2 {
@@ -253,8 +252,8 @@ func manyMeshes(n int) string {
 	return b.String()
 }
 
-// Errors in texts that testdata/errors cannot have: texts too large or too strange for a file, and texts that comments
-// would change.
+// TestBadTexts checks the errors of texts that testdata/errors cannot have: texts that are too large or have unusual
+// characters, and texts that comments would change.
 func TestBadTexts(t *testing.T) {
 	head := "hirgen: 1\nname: p\n"
 	tail := "tensors: {A: [8]}\nops: [B = relu(A)]\n"
@@ -325,7 +324,7 @@ func TestLoadFileErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(f.Truncate(100<<20), f.Close()); err != nil { // sparse: 100 MB on paper
+	if err := errors.Join(f.Truncate(100<<20), f.Close()); err != nil { // a sparse file, which uses no disk space
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{

@@ -11,9 +11,10 @@ import (
 )
 
 // Composites are the operations that Load expands into primitive ones, so that later stages see only primitive
-// operations. They compute in fp32 and round once: the gradients of layer_norm and rms_norm to the types of their
-// tensors, and other results to the element type of the first operand. where, split and top_k only choose elements, argmax is
-// fp32, and scatter_add is a product.
+// operations. Most compute in fp32 and round each result once: the gradients of layer_norm and rms_norm to the types of
+// their tensors, and other results to the element type of the first operand. where, split, gather and the values of top_k only
+// choose elements. argmax and the indices of top_k are fp32, and scatter_add is a GEMM. The type of quantize, dequantize and
+// scaled_linear is an attribute.
 var Composites = []string{
 	"mean", "softmax", "softmax_grad", "log_softmax", "log_softmax_grad", "normalize", "normalize_grad", "layer_norm", "layer_norm_grad",
 	"rms_norm", "rms_norm_grad", "rope", "rope_grad", "where", "split", "dropout", "argmax", "quantize", "dequantize", "scaled_linear",
@@ -76,9 +77,9 @@ func composite(name string) (rule operation, ok bool) {
 // expansion expands one composite operation. Its checks return false after they have reported an error.
 type expansion struct {
 	*inference
-	axis   int     // the attribute axis as an index from 0, or its default
-	eps    string  // added to a variance
-	base   float64 // of the angles of a rope
+	axis   int     // the attribute axis as an index from 0; the last axis by default
+	eps    string  // a decimal number that is added to a variance
+	base   float64 // the base of the angles of a rope
 	causal bool    // mask the columns after the position of a row; see softmax
 	blocks bool    // the axis before the rows counts blocks of rows
 }
@@ -180,7 +181,8 @@ func (e *expansion) add(out, fn string, args, attrs []string, lists ...sourceAtt
 	e.a.operation(op)
 }
 
-// spelling returns the composite as specs write it, without its result.
+// spelling returns the composite as specs write it, without its result. For a part of another composite, it returns that
+// composite.
 func (e *expansion) spelling() string {
 	if e.src.whole != "" { // it is a part of another composite
 		return e.src.whole
@@ -195,7 +197,7 @@ func (e *expansion) spelling() string {
 	return e.src.fn.value + "(" + strings.Join(parts, ", ") + ")"
 }
 
-// fresh returns a name that the spec does not use.
+// fresh returns a name that the spec does not use, if necessary with a number.
 func (e *expansion) fresh(name string) string {
 	name = name[:min(len(name), names.MaxLength-4)]
 	for n, base := 2, strings.TrimRight(name, "_"); e.a.isTaken(name); n++ {

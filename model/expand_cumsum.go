@@ -8,8 +8,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// cumsum(X) adds the elements up to each one along an axis: a product with a triangle of ones. A long axis is taken apart into
-// blocks. Each result is then a sum in its block, plus the sum of all blocks before, which is a cumsum again.
+// cumsum(X) adds the elements up to each one along an axis, by a GEMM with a triangular matrix of ones. A long axis is split into
+// blocks. Each result is then the cumsum in its block plus the sum of all earlier blocks, which is a cumsum over blocks.
 func cumsum(e *expansion) {
 	exclusive, known := e.truth("exclusive")
 	reverse, knownToo := e.truth("reverse")
@@ -49,7 +49,7 @@ func cumsum(e *expansion) {
 	}
 }
 
-// joined adds the reshape that computes the result, which has the split of the operand unless it is declared.
+// joined adds the reshape that computes the result. A result that is not declared gets the given axes, with their kinds.
 func (e *expansion) joined(in string, axes []domain.Axis) {
 	out := e.src.out.value
 	e.reshape(out, in, axes)
@@ -58,8 +58,8 @@ func (e *expansion) joined(in string, axes []domain.Axis) {
 	}
 }
 
-// blockOfSum returns the number of elements of a block in a cumsum over an axis: 128, or a little less if that does not divide the
-// axis. It returns 0 if the axis is short, or no such number divides it.
+// blockOfSum returns the number of elements of a block in a cumsum over an axis: the largest number from 16 to 128 that divides the
+// axis. It returns 0 if the axis has at most 256 elements, or if there is no such number.
 func blockOfSum(extent int64) int64 {
 	const longest, most, least = 256, 128, 16
 	for block := int64(most); block >= least && extent > longest; block-- {
@@ -70,8 +70,8 @@ func blockOfSum(extent int64) int64 {
 	return 0
 }
 
-// triangle computes a matrix with ones below the diagonal, or above it, and zeros elsewhere. The ones of the diagonal itself may be
-// excluded.
+// triangle adds operations for a square matrix with ones below the diagonal, or with above set above the diagonal, and zeros
+// elsewhere. The diagonal has ones unless exclusive is set. triangle returns the name of the matrix.
 func (e *expansion) triangle(x string, exclusive, above bool) string {
 	at := e.step("at", "positions", []string{x}, "axis", strconv.Itoa(e.axis))
 	fn, sides := "ge", []string{e.step("at_b", "broadcast", []string{at}, "axis", "1"), at}

@@ -10,7 +10,8 @@ import (
 )
 
 // gather(Table, Ids) is gather_at. With split=rows the first axis of Table counts blocks of rows. positions computes the number of
-// the first row of each block, so that kernels do not depend on the rank. The sum over blocks takes each row from its block.
+// the first row of each block, so that kernels do not depend on the rank. gather_at returns zeros for rows of other blocks, so the
+// sum over blocks has each row.
 func gather(e *expansion) {
 	attr, operands := e.src.attr("split"), lists.Map(e.src.args, func(t text) string { return t.value })
 	switch {
@@ -31,7 +32,8 @@ func gather(e *expansion) {
 	e.broken()
 }
 
-// inferGather replaces the axis of the rows by the axes of the second operand.
+// inferGather replaces the axis of the rows by the axes of the second operand. The third operand, if there is one, has the
+// axes before the rows.
 func inferGather(in *inference) bool {
 	table, ids, name, rows := in.axesOf(0), in.axesOf(1), in.op.In[0].Name, int64(1)
 	at, fits := 0, true
@@ -58,7 +60,7 @@ func inferGather(in *inference) bool {
 	return true
 }
 
-// numbersRows checks that an operand has the numbers of rows.
+// numbersRows checks that an operand, which has the numbers of rows, has an integer type.
 func (in *inference) numbersRows(operand int) bool {
 	t := in.op.In[operand]
 	if t.DType.IsInteger() {
@@ -69,9 +71,9 @@ func (in *inference) numbersRows(operand int) bool {
 	return false
 }
 
-// scatterAdd(Ids, X) adds up the rows of X that have one number. That is a product with a matrix of ones and zeros, with ones
-// where numbers are equal. So ranks need the products of their numbers alone, and add these. With blocks the first axis of the
-// result counts blocks of rows.
+// scatterAdd(Ids, X) adds up the rows of X that have the same id. It is a GEMM of X with a matrix that has a one where the number
+// of a result's row equals an id, and zeros elsewhere. So each rank multiplies its own rows of X, and ranks add the results. With
+// the attribute blocks, the first axis of the result counts blocks of rows.
 func scatterAdd(e *expansion) {
 	ids, x := e.axesOf(0), e.axesOf(1)
 	axes, fits := e.rowsOfResult()
@@ -100,7 +102,7 @@ func scatterAdd(e *expansion) {
 	e.reshape(e.src.out.value, e.step("rows", "matmul", operands), slices.Concat(axes, rest))
 }
 
-// rowsOfResult reads the attributes rows and blocks.
+// rowsOfResult reads the attributes blocks, if given, and rows, and returns them as axes in this order.
 func (e *expansion) rowsOfResult() (axes []domain.Axis, ok bool) {
 	count := int64(1)
 	for _, name := range []string{"blocks", "rows"} {
@@ -127,7 +129,7 @@ func (e *expansion) rowsOfResult() (axes []domain.Axis, ok bool) {
 	return axes, true
 }
 
-// hasRows checks that x begins with the axes of the numbers.
+// hasRows checks that x begins with the axes of the ids.
 func (e *expansion) hasRows(ids, x []domain.Axis) bool {
 	if n := len(ids); n <= len(x) && slices.Equal(domain.Shape(ids), domain.Shape(x[:n])) {
 		return true
@@ -137,7 +139,7 @@ func (e *expansion) hasRows(ids, x []domain.Axis) bool {
 	return false
 }
 
-// shaped returns a tensor with other axes.
+// shaped returns the name of a tensor with the axes to. It adds a reshape if the shapes differ.
 func (e *expansion) shaped(suffix, in string, from []domain.Axis, to ...domain.Axis) string {
 	if slices.Equal(domain.Shape(from), domain.Shape(to)) {
 		return in

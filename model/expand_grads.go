@@ -8,15 +8,15 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// logSoftmaxGrad(dY, Y) = dY - exp(Y) times the sum of dY, with Y the result of the log_softmax.
+// logSoftmaxGrad(dY, Y) = dY - exp(Y) (sum of dY), with Y the result of the log_softmax.
 func logSoftmaxGrad(e *expansion) {
 	dy, y := e.arg(0), e.arg(1)
 	e.result("sub", dy, e.step("drawn", "mul", []string{e.step("exp", "exp", []string{y}), e.fold("sum", "sum", dy)}))
 }
 
-// rmsNormGrad(dY, X, gamma), with Y = X r and r = 1 / sqrt(mean of X squared + eps), has two results. The gradient
-// with respect to X is r (G - Y mean of (G Y)) for G = dY gamma. The gradient with respect to gamma is the sum of dY
-// Y.
+// rmsNormGrad(dY, X, gamma), with Y = X r and r = 1 / sqrt(mean of X squared + eps), has up to two results. The gradient
+// with respect to X is r (G - Y (mean of G Y)) for G = dY gamma. The gradient with respect to gamma is the sum of dY Y
+// over rows.
 func rmsNormGrad(e *expansion) {
 	if !e.rows() {
 		return
@@ -35,9 +35,9 @@ func rmsNormGrad(e *expansion) {
 	e.parameter(1, func() string { return e.step("gamma", "mul", []string{dy, y}) })
 }
 
-// layerNormGrad(dY, X, gamma), with Y = (X - mean X) r and r = 1 / sqrt(variance of X + eps), has three results. The
-// gradient with respect to X is r (G - mean G - Y mean of (G Y)) for G = dY gamma. The gradient with respect to gamma
-// is the sum of dY Y, and with respect to beta the sum of dY.
+// layerNormGrad(dY, X, gamma), with Y = (X - mean X) r and r = 1 / sqrt(variance of X + eps), has up to three results. The
+// gradient with respect to X is r (G - mean G - Y (mean of G Y)) for G = dY gamma. The gradient with respect to gamma
+// is the sum of dY Y over rows, and with respect to beta the sum of dY over rows.
 func layerNormGrad(e *expansion) {
 	if !e.rows() {
 		return
@@ -53,8 +53,8 @@ func layerNormGrad(e *expansion) {
 	e.parameter(2, func() string { return dy })
 }
 
-// rows checks that the gradient of a norm has the axes of the norm's operand. If the gradient of a parameter is
-// requested, the parameter must have a value for each element of a row.
+// rows checks that dY of a norm has the shape of the norm's operand, and sets e.axis to the last axis. If the gradient of
+// a parameter is requested, gamma must have a value for each element of a row.
 func (e *expansion) rows() bool {
 	dy, x := e.op.In[0], e.op.In[1]
 	shape := domain.Shape(x.Axes)

@@ -9,9 +9,9 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// quantize computes Q = X / S in a type of 8 bits, and S. For each group of elements, S has the largest of their sizes, divided
-// by the largest number of the type. The scale of a group of zeros is 1. Groups are the rows along the last axis, blocks of
-// these rows, or all elements.
+// quantize computes Q = X / S in an fp8 type, and the scales S. For each group of elements, S has their largest absolute value
+// divided by the largest number of the type, rounded up to a power of two if the spec asks for it. The scale of a group of zeros
+// is 1. Groups are the rows along the last axis, blocks of these rows, or all elements.
 func quantize(e *expansion) {
 	dtype, ok := e.shortType()
 	whole, flagged := e.truth("whole")
@@ -71,7 +71,7 @@ func dequantize(e *expansion) {
 	e.outOfBlocks(block, "cast", []string{product}, "dtype", string(e.resultType()))
 }
 
-// shortType reads the attribute dtype, which is a type of 8 bits, and checks that the operation has two results.
+// shortType reads the attribute dtype, which is an fp8 type, and checks that the operation has two results.
 func (e *expansion) shortType() (dtype domain.DType, ok bool) {
 	attr := e.src.attr("dtype")
 	if attr == nil || len(e.src.more) == 0 {
@@ -90,7 +90,7 @@ func (e *expansion) shortType() (dtype domain.DType, ok bool) {
 	return dtype, dtype.Saturates()
 }
 
-// blockOf reads the attribute block, the number of elements of a group along the last axis; 0: all.
+// blockOf reads the attribute block, the number of elements of a group along the last axis. It returns 0 if there is none.
 func (e *expansion) blockOf() (block int64, ok bool) {
 	attr := e.src.attr("block")
 	if attr == nil {
@@ -115,7 +115,7 @@ func (e *expansion) blockOf() (block int64, ok bool) {
 	return size.Size, true
 }
 
-// inBlocks returns an operand in fp32. If block is not 0, the last axis becomes two: blocks, and their elements.
+// inBlocks returns the name of an operand in fp32. If block is not 0, the last axis becomes two: blocks, and their elements.
 func (e *expansion) inBlocks(operand int, block int64) string {
 	name, dtype := e.src.args[operand].value, e.op.In[operand].DType
 	if block > 0 {

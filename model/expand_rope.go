@@ -52,7 +52,7 @@ func rope(e *expansion) {
 	e.add(e.src.out.value, "concat", []string{low, high}, []string{"axis", last})
 }
 
-// halves checks the operands and attributes of a rope, and sets its axis and base.
+// halves checks the operands and attributes of a rope, and sets its axis and base, and how its rows are counted.
 func (e *expansion) halves(axes int, last int64) bool {
 	attr := e.src.attr("axis")
 	switch base := e.src.attr("base"); {
@@ -92,7 +92,8 @@ func (e *expansion) halves(axes int, last int64) bool {
 	return len(e.op.In) > 1 || e.countsRows(e.axis, math.MaxInt64)
 }
 
-// given checks positions that are an operand. Their axes match the axes of X up to the axis of positions.
+// given checks positions that are an operand. Their axes are the last of the extents along, the axes of X up to the axis of
+// positions. An axis of one element stretches.
 func (e *expansion) given(along []int64) bool {
 	have := domain.Shape(e.axesOf(1))
 	fits := len(have) <= len(along)
@@ -106,14 +107,15 @@ func (e *expansion) given(along []int64) bool {
 	return fits
 }
 
-// angles adds operations that compute position times frequency for each pair. half is one half of the operand.
+// angles adds operations that compute position times frequency for each pair, and returns the name of the result. half is
+// one half of the operand.
 func (e *expansion) angles(half string) string {
 	axes := e.axesOf(0)
 	pairs := e.step("pairs", "positions", []string{half}, "axis", "-1")
 	by := formatFloat(-2 * math.Log(e.base) / float64(axes[len(axes)-1].Size))
 	frequencies := e.step("frequencies", "exp", []string{e.step("exponents", "scale", []string{pairs}, "by", by)})
 	var at string
-	var own int // axes of the positions
+	var own int // number of axes of the positions
 	if len(e.op.In) == 2 {
 		at, own = e.arg(1), len(e.axesOf(1))
 	} else {

@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// fold reduces the axis and replaces it by an axis of one element, which stretches.
+// fold reduces the axis e.axis and replaces it by an axis of one element, which stretches.
 func (e *expansion) fold(suffix, fn, arg string) string {
 	axis := strconv.Itoa(e.axis)
 	folded := e.step(suffix, fn, []string{arg}, "axis", axis)
@@ -18,7 +18,7 @@ func (e *expansion) fold(suffix, fn, arg string) string {
 	return e.step(suffix+"_b", "broadcast", []string{folded}, "axis", axis)
 }
 
-// mean computes the sum along the axis divided by the number of elements.
+// mean computes the sum along the axis e.axis divided by the number of elements. The axis keeps one element.
 func (e *expansion) mean(suffix, arg string) string {
 	count := e.axesOf(0)[e.axis].Size
 	return e.step(suffix+"_mean", "scale", []string{e.fold(suffix, "sum", arg)}, "by", formatFloat(1/float64(count)))
@@ -32,15 +32,15 @@ func meanOf(e *expansion) {
 	e.resultBy("scale", []string{sum}, "by", formatFloat(1/float64(e.axesOf(0)[e.axis].Size)))
 }
 
-// argmax(X) is the first index at which X has its maximum along an axis, which the result does not have. It is infinity if no element
-// equals the maximum, which is NaN then.
+// argmax(X) is the first index at which X has its maximum along an axis, which the result does not have. It is infinity if the maximum
+// is NaN, which no element equals.
 func argmax(e *expansion) {
 	x := e.arg(0)
 	hits := e.hits(x, e.fold("max", "max", x), e.before(x))
 	e.add(e.src.out.value, "neg", []string{e.step("first", "max", []string{hits}, "axis", strconv.Itoa(e.axis))}, nil)
 }
 
-// before computes the index of each element along the axis, times -1: the first of several elements has the largest.
+// before computes the index of each element along the axis, times -1, so that a maximum finds the first of several elements.
 func (e *expansion) before(x string) string {
 	at := e.step("at", "positions", []string{x}, "axis", strconv.Itoa(e.axis))
 	for i := range len(e.axesOf(0)) - 1 - e.axis {
@@ -49,7 +49,7 @@ func (e *expansion) before(x string) string {
 	return e.step("before", "neg", []string{at})
 }
 
-// hits is before for the elements that are the largest, and -infinity for others.
+// hits computes a tensor that is before at the elements of x that equal largest, and -infinity elsewhere.
 func (e *expansion) hits(x, largest, before string) string {
 	return e.step("hits", "masked", []string{before, e.step("hit", "eq", []string{x, largest})})
 }
@@ -102,13 +102,13 @@ func (e *expansion) normalized(x string) (centered, rstd string) {
 	return centered, e.step("rstd", "rsqrt", []string{e.step("var", "shift", []string{variance}, "by", e.eps)})
 }
 
-// normalize(X): see normalized.
+// normalize(X) = (X - mean X) / sqrt(variance of X + eps), along an axis.
 func normalize(e *expansion) {
 	centered, rstd := e.normalized(e.arg(0))
 	e.result("mul", centered, rstd)
 }
 
-// normalizeGrad(dY, X) = rstd (dY - mean dY - Y mean of (dY Y)), with Y = normalize(X).
+// normalizeGrad(dY, X) = r (dY - mean dY - Y (mean of dY Y)), with Y = normalize(X) and r = 1 / sqrt(variance of X + eps).
 func normalizeGrad(e *expansion) {
 	dy := e.arg(0)
 	centered, rstd := e.normalized(e.arg(1))
@@ -125,7 +125,7 @@ func layerNorm(e *expansion) {
 	e.result("add", e.step("scaled", "mul", []string{y, e.arg(1)}), e.arg(2))
 }
 
-// rmsNorm(X, gamma) = X / sqrt(mean of X squared + eps) gamma, along the last axis.
+// rmsNorm(X, gamma) = gamma X / sqrt(mean of X squared + eps), along the last axis. gamma may be omitted.
 func rmsNorm(e *expansion) {
 	x := e.arg(0)
 	square := e.mean("square", e.step("square", "mul", []string{x, x}))
@@ -185,8 +185,8 @@ func toOneElement(e *expansion) {
 	e.add(e.src.out.value, e.src.fn.value, []string{column}, []string{"axis", "0"})
 }
 
-// isSquare checks that a causal softmax runs along the last axis of rows and columns, with no more rows than columns.
-// It also decides how its rows are counted: see countsRows.
+// isSquare checks that a causal softmax runs along the last of at least two axes, with no more rows than columns. It also
+// decides how the rows are counted: see countsRows.
 func (e *expansion) isSquare() bool {
 	axes := e.axesOf(0)
 	n := len(axes)
@@ -198,8 +198,8 @@ func (e *expansion) isSquare() bool {
 	return e.countsRows(n-2, axes[n-1].Size)
 }
 
-// causalMask adds operations for a mask that is 1 where i + columns - rows >= j for row i and column j, and 0
-// elsewhere: the last row sees all columns.
+// causalMask adds operations for a mask that is 1 where i + columns - rows >= j for row i and column j, and 0 elsewhere. The
+// last row sees all columns. Rows count over all blocks.
 func (e *expansion) causalMask(x string) string {
 	axes := e.axesOf(0)
 	rows, own := e.rowsAlong("rows", x, len(axes)-2)

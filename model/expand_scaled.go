@@ -25,8 +25,8 @@ func scaledLinear(e *expansion) {
 	e.scaled(args[0].value, args[1].value, args[2].value, args[3].value, bias)
 }
 
-// quantizedProduct expands a GEMM with the attribute quantize: it quantizes the rows of both operands, the second one as linear has
-// it, and multiplies them with their scales.
+// quantizedProduct expands a GEMM with the attribute quantize: it quantizes the rows of both operands, the second in the layout of
+// linear, and expands the scaled GEMM of the quantized operands.
 func quantizedProduct(e *expansion) {
 	attr, w, axes := e.src.attr("quantize"), e.src.args[1].value, len(e.axesOf(1))
 	if axes < 2 || !e.op.In[0].DType.Computes() || !e.op.In[1].DType.Computes() {
@@ -57,8 +57,8 @@ func quantizedProduct(e *expansion) {
 	e.scaled(x, s, w, t, bias)
 }
 
-// scaled adds the GEMM of two tensors of 8 bits, the multiplications by their scales, the addition of the bias, if there is one, and
-// the rounding.
+// scaled adds the GEMM of two fp8 tensors q and w, the multiplications by their scales s and t, the addition of the bias, if there is
+// one, and the rounding.
 func (e *expansion) scaled(q, s, w, t, bias string) {
 	rows, columns := e.a.tensors[s], e.a.tensors[t]
 	if e.a.broken[q] || e.a.broken[w] || rows == nil || columns == nil {
@@ -73,7 +73,7 @@ func (e *expansion) scaled(q, s, w, t, bias string) {
 	if n := len(domain.Shape(rows.Axes)); !isOne(rows) {
 		s = e.step("row_scale", "broadcast", []string{s}, "axis", strconv.Itoa(n))
 	}
-	batched := func(name string, of *Tensor) string { // of batches of weights
+	batched := func(name string, of *Tensor) string { // adds an axis of rows to scales or a bias with batches
 		if n := len(domain.Shape(of.Axes)); n > 1 {
 			return e.step("column", "broadcast", []string{name}, "axis", strconv.Itoa(n-1))
 		}
@@ -92,7 +92,8 @@ func (e *expansion) scaled(q, s, w, t, bias string) {
 	e.add(e.src.out.value, "cast", []string{e.step("wide", fn, []string{last, by})}, []string{"dtype", string(dtype)})
 }
 
-// productType returns the type of a product before it is scaled. fp16 has too small a range.
+// productType returns the type of the GEMM's result before it is scaled: the type of the result, or fp32 for fp16, whose range is too
+// small.
 func productType(result domain.DType) domain.DType {
 	if result == domain.FP16 {
 		return domain.FP32
@@ -100,7 +101,7 @@ func productType(result domain.DType) domain.DType {
 	return result
 }
 
-// resultType returns the type of the result: of the attribute dtype, of the declared result, or of the spec.
+// resultType returns the type of the result: the attribute dtype, or else the type of the declared result, or else the spec's.
 func (e *expansion) resultType() domain.DType {
 	dtype := e.a.dtype
 	if declared := e.a.tensors[e.src.out.value]; declared != nil {
@@ -117,7 +118,7 @@ func isOne(t *Tensor) bool {
 	return !slices.ContainsFunc(domain.Shape(t.Axes), func(n int64) bool { return n != 1 })
 }
 
-// scaleFits checks that the operand after a tensor of 8 bits has a scale for each of its rows, or one scale.
+// scaleFits checks that operand at is an fp8 tensor, and that the next operand has a scale for each of its rows, or one scale.
 func (e *expansion) scaleFits(at int) bool {
 	q, s := e.op.In[at], e.op.In[at+1]
 	shape := domain.Shape(q.Axes)

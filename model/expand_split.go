@@ -9,8 +9,9 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// A value of the attribute split, which gives the meaning of an axis before the rows that is split over ranks.
-const splitBatches = "batches" // a separate axis: each rank counts its rows from 0
+// splitBatches is a value of the attribute split: the axis before the rows is a separate axis, and rows count from 0 for
+// each of its indices.
+const splitBatches = "batches"
 
 // SplitWords lists the values of the attribute split.
 var SplitWords = []string{domain.SplitHeads, domain.SplitRows, splitBatches}
@@ -43,8 +44,8 @@ func (e *expansion) countsRows(axis int, most int64) bool {
 	return true
 }
 
-// rowsAlong computes the positions of rows along an axis of x, and returns the number of their axes: two if the axis
-// before counts blocks of rows.
+// rowsAlong computes the positions of rows along an axis of x, and returns their name and the number of their axes: two if
+// the axis before counts blocks of rows.
 func (e *expansion) rowsAlong(name, x string, axis int) (positions string, own int) {
 	positions = e.step(name, "positions", []string{x}, "axis", strconv.Itoa(axis))
 	if !e.blocks {

@@ -9,7 +9,8 @@ import (
 	"github.com/hirgen/hirgen/internal/base/diag"
 )
 
-// The expansion of a composite avoids all names of the spec, also names that are defined later.
+// TestNamesOfPartsAreFree checks that the expansion of a composite avoids all names of the spec, also names that are
+// defined later.
 func TestNamesOfPartsAreFree(t *testing.T) {
 	p := mustLoad(t, spec("Y_max: [2, 3]", "- Y = softmax(Y_max)\n- Y_sum = neg(Y)\n- Y_sum_b = softmax(Y_sum)"))
 	var names []string

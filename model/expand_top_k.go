@@ -10,7 +10,7 @@ import (
 // mostTaken is the largest k of a top_k, which takes one element after the other.
 const mostTaken = 16
 
-// topK(X, k=) takes the first of the largest elements k times, each time without those that it has taken.
+// topK(X, k=) takes the first of the largest elements k times, each time without the elements already taken.
 func topK(e *expansion) {
 	k, ok := e.taken()
 	if !ok {
@@ -28,7 +28,7 @@ func topK(e *expansion) {
 		values = append(values, e.fold("max", "max", x))
 		first := e.fold("first", "max", e.hits(x, values[i], before))
 		indices = append(indices, e.step("index", "neg", []string{first}))
-		if i < k-1 { // comparisons and choices, which are exact: a check of results must know what is taken
+		if i < k-1 { // only comparisons and choices, which are exact, so that a check knows which elements are taken
 			others := e.step("others", "drop", []string{ones, e.step("chosen", "eq", []string{before, first})})
 			x = e.step("rest", "masked", []string{x, others})
 			before = e.step("before", "masked", []string{before, others})

@@ -54,8 +54,9 @@ type reducedAxis struct {
 	exists bool
 }
 
-// axesOf returns the axes of operand i without its reduction axes, which operations do not see. Device axes of an
-// operand on another mesh than the first operand's have no meaning on the mesh of the result, so they become serial.
+// axesOf returns the axes of operand i without its reduction axes, which the operand's buffer does not have. All axes of an
+// operand on another mesh than the first operand's become serial, because its Device axes have no meaning on the mesh of
+// the result.
 func (in *inference) axesOf(i int) []domain.Axis {
 	t := in.op.In[i]
 	axes := domain.WithoutReductions(t.Axes)
@@ -116,7 +117,7 @@ func (in *inference) finish() bool {
 	return in.checkDType() && in.checkShape() && in.checkReductions()
 }
 
-// newResult declares a result that the author did not declare.
+// newResult creates the tensor of a result that the author did not declare.
 func (in *inference) newResult() bool {
 	t := &Tensor{Name: in.src.out.value, DType: in.dtype, Axes: demoteRepeated(in.axes), Mesh: in.op.In[0].Mesh, Pos: in.src.out.pos}
 	if len(t.Axes) == 0 || len(t.Axes) > maxAxes {
@@ -176,8 +177,8 @@ func (in *inference) checkShape() bool {
 	return false
 }
 
-// checkReductions checks the reduction axes of a declared result. It may only list the axis that this operation
-// reduces, in its place.
+// checkReductions checks the reduction axes of a declared result. The result may list only the axis that this operation
+// reduces, at the index in.reduced.at.
 func (in *inference) checkReductions() bool {
 	for i, axis := range in.out.Axes {
 		if axis.Kind != domain.Reduction {

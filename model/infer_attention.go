@@ -105,7 +105,7 @@ func (in *inference) attention(q int) bool {
 	return false
 }
 
-// attentionFn reads the attributes of an attention whose queries are operand q.
+// attentionFn reads the attributes of an attention whose queries are operand q, and sets the function of the rule.
 func (in *inference) attentionFn(q int) bool {
 	queries := in.axesOf(q)
 	size := queries[len(queries)-1].Size
@@ -144,7 +144,7 @@ func (in *inference) attentionFn(q int) bool {
 }
 
 // attended returns the axes of a result with a row for each query. The axes of rows and of elements are serial, and so
-// is the axis of heads if heads share keys or are split into blocks. No axis is streamed.
+// is the axis of heads if groups of heads share one of several key heads, or if blocks split the heads. No axis is streamed.
 func (in *inference) attended(q int) []domain.Axis {
 	axes, keys := in.axesOf(q), in.axesOf(q+1)
 	n, blocks := len(axes), len(axes)-len(keys)
@@ -171,8 +171,8 @@ func plain(axes []domain.Axis) {
 	}
 }
 
-// isLike checks that operand i has the shape of operand q without the last axes, which without counts. If without is 0,
-// operand i must have the element type of operand q. Otherwise it holds L, and must be fp32.
+// isLike checks that operand i has the shape of operand q except the last axes, whose number is without. If without is 0,
+// operand i must have the element type of operand q. Otherwise operand i is L, and must be fp32.
 func (in *inference) isLike(i, q, without int) bool {
 	t, like := in.op.In[i], in.op.In[q]
 	want, dtype := domain.Shape(like.Axes), like.DType
@@ -191,7 +191,7 @@ func (in *inference) isLike(i, q, without int) bool {
 	return true
 }
 
-// at reports a mistake at an operand.
+// at reports a mistake at an operand, and returns the diagnostic.
 func (in *inference) at(operand int, code diag.Code, format string, args ...any) *diag.Diagnostic {
 	return in.a.list.Add(in.src.args[operand].pos, code, format, args...)
 }

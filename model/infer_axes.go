@@ -31,8 +31,8 @@ func inferBroadcast(in *inference) bool {
 	return true
 }
 
-// inferPositions computes the index of each element along an axis, or of as many elements as the attribute size says, in fp32,
-// which is exact for integers up to mostPositions.
+// inferPositions derives one axis: the given axis of the operand, or an axis with the extent of the attribute size. The indices are
+// fp32, which is exact for integers up to mostPositions.
 func inferPositions(in *inference) bool {
 	in.op.Axis = -1
 	attr, of := in.src.attr("size"), "the result"
@@ -62,9 +62,10 @@ func inferPositions(in *inference) bool {
 	return true
 }
 
+// mostPositions is the largest integer up to which fp32 represents all integers.
 const mostPositions = 1 << 24
 
-// axisAttr reads the attribute axis: 0 to n-1, or counted from the end, -1 to -n.
+// axisAttr reads the attribute axis, 0 to n-1, or -1 to -n if counted from the end. It returns an index from 0.
 func (in *inference) axisAttr(n int) (int, bool) {
 	attr := in.src.attr("axis")
 	if attr == nil || attr.list {

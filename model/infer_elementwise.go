@@ -9,13 +9,13 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// inferSame is for operations whose result has the operand's axes.
+// inferSame derives the axes of the operand.
 func inferSame(in *inference) bool {
 	in.axes = in.axesOf(0)
 	return true
 }
 
-// inferConstant is for functions of an operand and a constant. The constant becomes part of the function's spelling.
+// inferConstant derives the axes of the operand, and adds the constant, the attribute by, to the spelling of the function.
 func inferConstant(in *inference) bool {
 	name := in.rule.fn
 	attr := in.src.attr("by")
@@ -68,8 +68,8 @@ func inferCast(in *inference) bool {
 // multiplies reports whether the operation is a GEMM.
 func (in *inference) multiplies() bool { return multiplies(in.src.fn.value) }
 
-// computesInFloats refuses integers in operations that do more than move or cast their operands, and types of 8 bits in all of these
-// but GEMMs.
+// computesInFloats reports operands in which the operation cannot compute. Moves, casts, positions and gathers take all types, as does
+// the seed of a dropout, and GEMMs take fp8 types. Other operands must not be integers or fp8.
 func (in *inference) computesInFloats() bool {
 	for i, t := range in.op.In {
 		if t.DType.Computes() || in.rule.kind == OpCast || in.rule.kind == OpPositions || in.rule.kind == OpDropout && i == 1 ||

@@ -9,9 +9,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// explainMoved replaces an error about different extents if its cause is the place of a split axis. That is so if
-// everything fits after moving one split axis of a declared tensor. rule is the rule of the operation before it was
-// applied.
+// explainMoved replaces an error about different extents if the operation fits after moving one split axis of a declared
+// tensor. The place of that axis is then the cause of the error. rule is the rule of the operation before it was applied.
 func (in *inference) explainMoved(d *diag.Diagnostic, rule operation) {
 	if d.Code != diag.ShapeMismatch && d.Code != diag.ResultMismatch {
 		return

@@ -11,7 +11,7 @@ import (
 // maxConcat is the largest number of operands of a concat.
 const maxConcat = 64
 
-// inferSlice takes elements start to stop-1 of an axis, or size elements from start on.
+// inferSlice derives the result of a slice: elements start to stop-1 of an axis, or size elements from start on.
 func inferSlice(in *inference) bool {
 	axes := in.axesOf(0)
 	axis, ok := in.axisAttr(len(axes))
@@ -48,7 +48,7 @@ func inferSlice(in *inference) bool {
 	return in.wholeResult(axis)
 }
 
-// bound reads an attribute that is one integer. It returns otherwise if the attribute is missing.
+// bound reads an attribute that is one expression. It returns otherwise if the attribute is missing.
 func (in *inference) bound(name string, otherwise number) (number, bool) {
 	attr := in.src.attr(name)
 	if attr == nil {
@@ -61,7 +61,7 @@ func (in *inference) bound(name string, otherwise number) (number, bool) {
 	return in.a.eval(attr.values[0])
 }
 
-// minus subtracts numbers. The difference of expressions is an expression.
+// minus returns the difference of two numbers, with an expression if one of them has an expression.
 func minus(x, y number) number {
 	difference := number{value: x.value - y.value}
 	switch {
@@ -78,10 +78,11 @@ func minus(x, y number) number {
 	return difference
 }
 
-// withoutName prints a number as an expression.
+// withoutName prints the expression of a number, or its value if it has none.
 func withoutName(n number) string { return domain.Extent{Text: n.text, Size: n.value}.String() }
 
-// whole refuses slices along an axis that is split over ranks.
+// whole reports an operation that divides or joins an operand along an axis that is split over ranks, and returns false
+// for it.
 func (in *inference) whole(operand int, axis domain.Axis) bool {
 	if axis.Kind != domain.Device {
 		return true
@@ -94,7 +95,8 @@ func (in *inference) whole(operand int, axis domain.Axis) bool {
 	return false
 }
 
-// wholeResult refuses a declared result that is split or streamed along an axis that the operation divides.
+// wholeResult reports a declared result that is split or streamed along the axis that the operation divides or joins, and
+// returns false for it.
 func (in *inference) wholeResult(at int) bool {
 	if in.out == nil {
 		return true
@@ -109,7 +111,7 @@ func (in *inference) wholeResult(at int) bool {
 	return false
 }
 
-// inferConcat concatenates operands whose shapes differ only along one axis, by default the last.
+// inferConcat derives the concatenation of operands whose shapes differ only along one axis, by default the last.
 func inferConcat(in *inference) bool {
 	if !in.sameDTypes() {
 		return false
@@ -159,7 +161,7 @@ func inferConcat(in *inference) bool {
 	return in.wholeResult(axis)
 }
 
-// split is a slice for each result. The slices have the given sizes, or equal sizes.
+// split adds a slice for each result. The slices have the given sizes, or equal sizes.
 func split(e *expansion) {
 	sizes, ok := e.sizes()
 	if !ok {
@@ -179,7 +181,7 @@ func split(e *expansion) {
 	}
 }
 
-// plus adds numbers. The sum of expressions is an expression.
+// plus returns the sum of two numbers, with an expression if one of them has an expression.
 func plus(x, y number) number {
 	if x.value == 0 {
 		return y

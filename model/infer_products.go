@@ -12,7 +12,7 @@ func inferMatmul(in *inference) bool {
 	return in.product(in.axesOf(0), in.axesOf(1))
 }
 
-// inferLinear is a GEMM with the transposed weight, plus a bias with one element for each row of the weight.
+// inferLinear derives the result of a GEMM with the transposed weight. A bias has one element for each row of the weight.
 func inferLinear(in *inference) bool {
 	w := in.axesOf(1)
 	if n := len(w); n >= 2 {
@@ -69,8 +69,8 @@ func (in *inference) product(a, b []domain.Axis) bool {
 	return true
 }
 
-// productDTypes checks the types of the operands of a GEMM, and finds the type of its result: the operands' type or fp32. After
-// operands of 8 bits it is any type in which operations compute.
+// productDTypes checks the types of the operands of a GEMM, and sets the type of the result: the operands' type or fp32. For fp8
+// operands it is any type in which operations compute.
 func (in *inference) productDTypes() bool {
 	x := in.op.In[0].DType
 	short := x.Saturates() && in.op.In[1].DType.Saturates()
@@ -96,7 +96,7 @@ func (in *inference) productDTypes() bool {
 	return !short || in.biasOf8Bits()
 }
 
-// biasOf8Bits checks the bias of a product of numbers of 8 bits.
+// biasOf8Bits checks the bias of a GEMM of fp8 operands: the result must have 16 bits, and the bias the type of the result.
 func (in *inference) biasOf8Bits() bool {
 	if len(in.op.In) < 3 || in.dtype.Size() == 2 && in.op.In[2].DType == in.dtype {
 		return true

@@ -9,7 +9,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// The axis kinds that inference gives to a result that is not declared.
+// TestInferredAxes checks the axes that inference gives to a result that is not declared.
 func TestInferredAxes(t *testing.T) {
 	for _, c := range []struct{ tensors, op, want string }{
 		{"A: [S, DIDx, M, K], B: [K, N]", "matmul(A, B)", "[S, DIDx(D), M, N]"},
@@ -46,7 +46,8 @@ func TestInferredAxes(t *testing.T) {
 	}
 }
 
-// A result may list the axis that was reduced; shapes and operands do not see it.
+// TestReductionAxesOfResults checks that a result may list the axis that its operation reduces, and that neither its shape
+// nor later operations have this axis.
 func TestReductionAxesOfResults(t *testing.T) {
 	p := mustLoad(t, `
 hirgen: 1
@@ -164,7 +165,7 @@ func TestOverridesReachEverything(t *testing.T) {
 	}
 }
 
-// A long pipeline loads in time linear in its length.
+// BenchmarkLoad loads a pipeline of 10,000 operations, which takes a time linear in their number.
 func BenchmarkLoad(b *testing.B) {
 	src := []byte("hirgen: 1\nname: p\ntensors: {T0: [8]}\nops:\n")
 	for i := range 10_000 {

@@ -28,7 +28,7 @@ var limits = []struct{ what, most, file string }{
 	{"tiles of 64 rows of an attention on a rank, of all heads and batches", "1073741823", "lowering/long_attention_tiles"},
 }
 
-// TestLimits: the page has each limit, and the message for a larger number has the same limit.
+// TestLimits checks that docs/spec.md has each limit, and that the message for a larger number has the same limit.
 func TestLimits(t *testing.T) {
 	page, err := os.ReadFile("../docs/spec.md")
 	if err != nil {
@@ -47,7 +47,7 @@ func TestLimits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// The least number beyond, if the message has no limit.
+		// The second number is the least integer that does not fit in 64 bits: that message has no limit.
 		if !regexp.MustCompile(`(?m)^#[ ^<]*HG.*\b(` + l.most + `|9223372036854775808)\b`).Match(src) {
 			t.Errorf("%s: no message has the limit %s:\n%s", l.file, l.most, src)
 		}

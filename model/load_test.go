@@ -29,7 +29,7 @@ func mustLoad(t *testing.T, src string) *Pipeline {
 	return p
 }
 
-// spec is the head of a spec with tensors and operations.
+// spec returns a spec in fp32 on two ranks with the given tensors and operations.
 func spec(tensors, ops string) string {
 	return "hirgen: 1\nname: p\ndtype: fp32\nparams: {D: 2, S: 2}\nmesh: {x: D}\ntensors: {" + tensors + "}\nops:\n" + ops
 }

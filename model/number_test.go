@@ -7,7 +7,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// TestNumbersFollowParameters: a number can be an expression, whose value changes with the parameters.
+// TestNumbersFollowParameters checks that a number can be an expression of parameters.
 func TestNumbersFollowParameters(t *testing.T) {
 	for by, want := range map[string]string{
 		"1/D": "0.25", "-D": "-4", "1/sqrt(D)": "0.5", "0.5*(D - 1)": "1.5", "1/D/S": "0.125", "1 / (D*S)": "0.125", "2e3+D": "2004",
@@ -23,7 +23,7 @@ func TestNumbersFollowParameters(t *testing.T) {
 	}
 }
 
-// TestRanksFollowParameters: a mesh can list ranges of ranks.
+// TestRanksFollowParameters checks that a mesh can list ranges of ranks, whose ends are expressions of parameters.
 func TestRanksFollowParameters(t *testing.T) {
 	const text = "hirgen: 1\nname: p\nparams: {D: 2}\n" +
 		"meshes: {a: {axes: {x: D+1}, ranks: [D..2*D-1, 0]}, b: {axes: {x: D}, ranks: [0..D-1]}}\n" +

@@ -10,13 +10,13 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// operation says how a spec writes an operation and how its result is derived.
+// operation is the rule of an operation: its operands and attributes in a spec, and how its result is derived.
 type operation struct {
 	kind        OpKind
 	fn          string
-	least, most int      // operands
-	attrs       []string // attributes that it takes
-	results     int      // at most; 0: one
+	least, most int      // limits of the number of operands
+	attrs       []string // names of the attributes
+	results     int      // largest number of results; 0 stands for 1
 	infer       func(*inference) bool
 	expand      func(*expansion) // of a composite; see Composites
 }
@@ -206,7 +206,7 @@ func (a *assembler) unknownOperation(fn text) {
 	}
 }
 
-// operands finds the tensors that an operation reads. It returns false if one of them is broken or unknown.
+// operands appends the tensors that an operation reads to op.In. It returns false if one of them is broken or unknown.
 func (a *assembler) operands(so *sourceOp, op *Op) bool {
 	ok := true
 	for _, arg := range so.args {
@@ -252,7 +252,7 @@ func (a *assembler) tensorNames() []string {
 }
 
 // claimResult records that an operation defines its result. It returns the tensor if the author declared it, and nil if
-// it is to be inferred. It returns false if the name has an error or another definition.
+// inference has to create it. It returns false if the name has an error or another definition.
 func (a *assembler) claimResult(so *sourceOp) (*Tensor, bool) {
 	name := so.out.value
 	if first, ok := a.defined[name]; ok {

@@ -15,7 +15,7 @@ type AttrForm string
 // The forms of attributes.
 const (
 	FormExtent AttrForm = "expression" // an integer, or an expression over parameters
-	FormNumber AttrForm = "number"     // a decimal number
+	FormNumber AttrForm = "number"     // a decimal number, or an expression over parameters with sqrt
 	FormFlag   AttrForm = "flag"       // true or false
 	FormDType  AttrForm = "dtype"      // an element type
 	FormList   AttrForm = "list"       // a list of expressions
@@ -28,8 +28,7 @@ type AttrInfo struct {
 	Form AttrForm `json:"form"`
 }
 
-// OpInfo is an operation of the documented tables that a spec can write. A name with two meanings, such as max, has
-// two OpInfos.
+// OpInfo describes an operation of specs, as in the documentation. A name with two meanings, such as max, has two OpInfos.
 type OpInfo struct {
 	Name  string   `json:"name"`
 	Forms []string `json:"forms"` // how it is written
@@ -51,7 +50,7 @@ var attrForms = map[string]AttrForm{
 	"by": FormNumber, "p": FormNumber, "eps": FormNumber, "base": FormNumber, "scale": FormNumber,
 }
 
-// OpInfos lists every operation in the order of the documentation.
+// OpInfos returns every operation, in the order of the documentation.
 func OpInfos() []OpInfo {
 	var list []OpInfo
 	for _, row := range slices.Concat(primitives, attentions, composites) {

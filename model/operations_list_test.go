@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Every operation is documented, and some form of it shows each of its attributes.
+// TestEveryOperationIsDocumented checks that each operation is documented, and that its forms show all its attributes.
 func TestEveryOperationIsDocumented(t *testing.T) {
 	infos := OpInfos()
 	for _, name := range operationNames() {

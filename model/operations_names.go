@@ -7,7 +7,7 @@ import (
 	"github.com/hirgen/hirgen/internal/base/spell"
 )
 
-// otherNames maps names of operations in other systems to ours.
+// otherNames maps names of operations in other systems to names of operations in specs.
 var otherNames = map[string]string{
 	"mm": "matmul", "bmm": "matmul", "gemm": "matmul", "dot": "matmul", "einsum": "matmul", "dense": "linear", "addmm": "linear",
 	"copy": "set", "transpose": "permute", "view": "reshape", "unsqueeze": "broadcast", "narrow": "slice", "chunk": "split",

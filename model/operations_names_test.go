@@ -17,8 +17,8 @@ func TestOpHint(t *testing.T) {
 	}
 }
 
-// TestOtherNamesAreNoOperations: no name of another system is an operation, and each hint names an existing
-// operation.
+// TestOtherNamesAreNoOperations checks that no name of another system is an operation, and that each hint names an
+// existing operation.
 func TestOtherNamesAreNoOperations(t *testing.T) {
 	for _, names := range []map[string]string{otherNames, collectives} {
 		for other, name := range names {

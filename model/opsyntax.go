@@ -7,8 +7,8 @@ import (
 	"github.com/hirgen/hirgen/internal/base/diag"
 )
 
-// parseOp parses "out = name(arg, ..., attribute=value, ...)". A value is an expression, a name, or a list of them in
-// brackets. It reports a syntax error and returns the diagnostic.
+// parseOp parses "out = name(arg, ..., attribute=value, ...)", where several results have commas between them. A value is
+// an expression, a name, or a list of them in brackets. After a syntax error, parseOp returns nil and the diagnostic.
 func parseOp(t text, list *diag.List) (*sourceOp, *diag.Diagnostic) {
 	p := &opParser{t: t}
 	op := p.parse()
@@ -91,8 +91,8 @@ func (p *opParser) arguments(op *sourceOp) bool {
 	}
 }
 
-// piece returns the text up to the next comma or closing parenthesis outside brackets, and that character. ok is false
-// if there is none.
+// piece returns the text up to the next comma or closing parenthesis outside inner parentheses and brackets, and that
+// character. ok is false if there is none.
 func (p *opParser) piece() (piece text, end byte, ok bool) {
 	depth, from := 0, p.at
 	for ; p.at < len(p.t.value); p.at++ {
@@ -196,7 +196,7 @@ func cut(t text, c byte) (before, after text, found bool) {
 	return trim(t.slice(0, i)), trim(t.slice(i+1, len(t.value))), true
 }
 
-// splitList splits t at its commas.
+// splitList splits t at its commas and trims the parts. It returns nil for an empty text.
 func splitList(t text) []text {
 	var parts []text
 	from := 0

@@ -16,19 +16,19 @@ type Pipeline struct {
 	Doc      string
 	File     string // base name of the spec, or of the Go file that built it
 	Params   []Param
-	Meshes   []*domain.Mesh // the first one is the world
+	Meshes   []*domain.Mesh // the world first
 	Tensors  []*Tensor      // declared ones first, in order; then inferred ones in order of their operation
 	Ops      []*Op
 	Written  []*WrittenOp // the same operations, as the spec writes them
 	Inputs   []*Tensor
 	Outputs  []*Tensor
 	Schedule schedule.Schedule
-	src      source           // the source of the pipeline
-	set      map[string]int64 // overrides of its parameters
+	src      source           // what Load or a Builder has read
+	set      map[string]int64 // overrides of parameters
 }
 
 // With returns the same pipeline with other values for some parameters. Parameters that are computed from them
-// change, too. Overrides from loading stay in force.
+// change, too. Other parameters keep their overrides from loading. An error is a *diag.Errors.
 func (p *Pipeline) With(params map[string]int64) (*Pipeline, error) {
 	var list diag.List
 	src, set := p.src, maps.Clone(p.set)
@@ -48,7 +48,7 @@ type Param struct {
 	Text  string // the expression that gave the value; empty for a plain number, and for an override
 }
 
-// Tensor is a logical tensor. Axes holds its logical domain.
+// Tensor is a logical tensor. Axes has its logical axes, including reduction axes.
 type Tensor struct {
 	Name      string
 	DType     domain.DType
@@ -57,14 +57,14 @@ type Tensor struct {
 	Producer  *Op    // nil for an input
 	Annotated bool   // the author declared its axes; otherwise they were inferred
 	Scalar    bool   // declared without axes: its only axis has one element
-	Fill      string // of domain.Fills: the values of an input in checks; empty: eval.Fills finds them
+	Fill      string // the fill of an input, one of domain.Fills; empty: the spec sets none, and eval.Fills derives it
 	Pos       diag.Pos
 }
 
 // OpKind is the kind of a primitive operation. Most kinds have the name of their operation in specs.
 type OpKind string
 
-// The operations.
+// The kinds of primitive operations.
 const (
 	OpSet       OpKind = "set"       // copy, or reshard
 	OpMatmul    OpKind = "matmul"    // C[..., m, n] = A[..., m, k] B[k, n], or batched when B has batch axes
@@ -79,14 +79,15 @@ const (
 	OpUnary     OpKind = "unary"     // Fn: relu, gelu, silu, neg, exp, ...
 	OpBinary    OpKind = "binary"    // Fn: add, sub, mul, div, max, min, ge, keep, ...
 	OpReduce    OpKind = "reduce"    // Fn: sum, max, min, prod; over Axis
-	// The rows of the first operand whose numbers the second has, and zeros where there is no such row. The third, if there is
-	// one, has the number of the first row of each block: its axes are in front of the rows, and of the result.
+	// The rows of the first operand, a table, whose numbers are in the second operand, and zeros for a number without a row. If
+	// the table has blocks of rows, the third operand has the number of the first row of each block. Its axes come first in the
+	// table, before the axis of rows, and first in the result.
 	OpGather OpKind = "gather"
 	// softmax(scale Q K^T) V, and L, the log-sum-exp of each row of scores; Fn is domain.Attention's.
 	OpAttention OpKind = "attention"
 	// The gradients of Q, K and V from dO, Q, K, V, O and L; Fn as for OpAttention.
 	OpAttentionGrad OpKind = "attention_grad"
-	// X / (1 - p) where a random number is large enough, else 0. The number depends on the column and row of an
+	// X / (1 - p) where a random number is large enough, else 0. The number depends on the seed, column and row of an
 	// element. Fn is domain.Dropout's.
 	OpDropout OpKind = "dropout"
 )
@@ -105,7 +106,7 @@ func (k OpKind) Moves() bool {
 // domain.WithoutReductions.
 type Op struct {
 	Kind  OpKind
-	Fn    string // the function of a unary, binary or reduce operation, an attention or a dropout; domain.UnaryFn has the spelling
+	Fn    string // the function of a unary, binary or reduce operation, an attention or a dropout, spelled as for domain.UnaryFn
 	In    []*Tensor
 	Out   *Tensor
 	More  []*Tensor     // additional results
@@ -172,7 +173,7 @@ func (a Attr) String() string {
 // Results lists the results of an operation.
 func (o *Op) Results() []*Tensor { return append([]*Tensor{o.Out}, o.More...) }
 
-// UsualDType returns the most common element type of the declared tensors in which operations compute. The default is bf16.
+// UsualDType returns the most common type of the declared tensors, among the types in which operations compute. The default is bf16.
 func (p *Pipeline) UsualDType() domain.DType {
 	usual, counts := defaultDType, map[domain.DType]int{}
 	for _, t := range p.Tensors {

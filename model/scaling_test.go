@@ -29,9 +29,9 @@ func repeated(n int, format string) string {
 	return strings.Join(items, ", ")
 }
 
-// TestTimeIsLinearInTheKeysOfALine: eight times the keys may take up to three times as long per key, or up to a second
-// in total, because times on a busy machine vary. With quadratic time, they take eight times as long per key, and took
-// five seconds.
+// TestTimeIsLinearInTheKeysOfALine checks that eight times the keys take up to three times as long per key, or up to a
+// second in total, because times on a busy machine vary. With quadratic time, they would take eight times as long per key,
+// about five seconds.
 func TestTimeIsLinearInTheKeysOfALine(t *testing.T) {
 	load := func(section string) time.Duration {
 		spec := "hirgen: 1\nname: p\n" + section + "tensors: {A: [8]}\nops: [B = relu(A)]\n"
@@ -51,7 +51,8 @@ func TestTimeIsLinearInTheKeysOfALine(t *testing.T) {
 	}
 }
 
-// Columns far along a line are counted in characters, and reported in bytes.
+// TestColumnsOfALongLine checks the column of an error far along a line. The YAML library counts columns in characters, and
+// diagnostics have columns in bytes.
 func TestColumnsOfALongLine(t *testing.T) {
 	head := "hirgen: 1\nname: p\nparams: {"
 	for _, before := range []int{0, 1, 62, 63, 64, 65, 127, 128, 129, 1000} {

@@ -6,8 +6,8 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// TestSpecWithoutScheduleIsAuto: a spec without a schedule has preset auto, and an empty schedule has the defaults of
-// all fields.
+// TestSpecWithoutScheduleIsAuto checks that a spec without a schedule has preset auto, and that an empty schedule has the
+// defaults of all fields.
 func TestSpecWithoutScheduleIsAuto(t *testing.T) {
 	const spec = "hirgen: 1\nname: p\nmesh: {x: 2}\ntensors: {A: [DIDx, 8], C: [2, 8]}\nops:\n  - C = set(A)\n"
 	for text, want := range map[string]struct{ preset, transport string }{
@@ -35,7 +35,8 @@ func TestSpecWithoutScheduleIsAuto(t *testing.T) {
 	}
 }
 
-// TestDefaultsAndFieldsAreSettings: the setting {} and the setting of a field replace auto, as they do in a spec.
+// TestDefaultsAndFieldsAreSettings checks that the setting {} and the setting of a field replace preset auto, as a schedule
+// in a spec does.
 func TestDefaultsAndFieldsAreSettings(t *testing.T) {
 	const spec = "hirgen: 1\nname: p\nmesh: {x: 2}\ntensors: {A: [DIDx, 8], C: [2, 8]}\nops:\n  - C = set(A)\n"
 	for _, setting := range []Setting{{Value: Defaults}, {Path: schedule.Streams, Value: "2"}} {

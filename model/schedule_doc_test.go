@@ -9,7 +9,8 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// The tables of operations and of the schedule in docs/spec.md are generated from the tables in the code.
+// TestSpecPageHasTheTables checks that docs/spec.md has the tables of operations and of the schedule, or with -update
+// writes them.
 func TestSpecPageHasTheTables(t *testing.T) {
 	const page = "../docs/spec.md"
 	data, err := os.ReadFile(page)
@@ -31,7 +32,7 @@ func TestSpecPageHasTheTables(t *testing.T) {
 	}
 }
 
-// current returns the page with text between the marks for its origin.
+// current returns the page with text between the HTML comments that mark the place of its origin.
 func current(t *testing.T, page, origin, text string) string {
 	t.Helper()
 	begin, end := "<!-- from "+origin+" -->\n\n", "\n<!-- up to here -->"

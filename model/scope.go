@@ -5,10 +5,11 @@ import (
 	"github.com/hirgen/hirgen/model/names"
 )
 
-// aTensor stands for a tensor in messages about names.
+// aTensor is the kind of name that checkName and declare get for a tensor.
 const aTensor = "a tensor"
 
-// checkName reports a name that cannot be used, and returns false. program is true for the name of the pipeline.
+// checkName returns false after it has reported a name that cannot be used. what describes the owner of the name. program
+// is true for the name of the pipeline.
 func checkName(list *diag.List, t text, what string, program bool) bool {
 	if fault := names.Fault(t.value); fault != "" {
 		list.Add(t.pos, diag.BadName, "%s", fault).

@@ -28,7 +28,7 @@ type source struct {
 	incomplete bool
 }
 
-// text is a piece of the author's text.
+// text is a piece of the author's text with its position. The zero text stands for a value that is not given.
 type text struct {
 	value string
 	pos   diag.Pos
@@ -111,7 +111,7 @@ func (o *sourceOp) attr(name string) *sourceAttr {
 	return nil
 }
 
-// sourceField is a field of the schedule.
+// sourceField is a field of the schedule with its value.
 type sourceField struct {
 	of    text // the communication that it is for, or all; not given for a field of the program
 	name  text

@@ -2,7 +2,7 @@ package model
 
 import "slices"
 
-// excused returns the results that need no use, because another result of their operation is used or listed as an output.
+// excused returns the results that may be unused, because a result of their operation is used or listed as an output.
 func (a *assembler) excused(listed map[string]bool) map[string]bool {
 	excused := map[string]bool{}
 	for _, op := range a.p.Written {

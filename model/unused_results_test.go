@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestUnusedResults checks that an operation may have results that nobody reads if another one is read, and that no
-// primitive operation computes only such a result, which is no output either.
+// TestUnusedResults checks that a result may be unused if another result of its operation is used, and that no primitive
+// operation computes only unused results.
 func TestUnusedResults(t *testing.T) {
 	for _, c := range []struct{ name, ops, unused string }{
 		{"top_k", "[\"V, I = top_k(X, k=2)\", \"Y = neg(I)\"]", "V"},

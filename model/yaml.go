@@ -111,7 +111,7 @@ func decode(file string, src []byte, list *diag.List) *yaml.Node {
 	return document.Content[0]
 }
 
-// decodeNode reads one document. The library's parser panics on some malformed texts, which decodeNode returns as a
+// decodeNode reads one document. The library's parser panics on some malformed texts; decodeNode returns such a panic as a
 // syntax error.
 func decodeNode(decoder *yaml.Decoder, node *yaml.Node) (err error) {
 	defer func() {

@@ -73,7 +73,7 @@ func (r *yamlReader) items(n *yaml.Node, what string, each func(item *yaml.Node)
 	}
 }
 
-// scalar reads one piece of text or one number. It returns false after it has reported another type.
+// scalar reads a scalar as text. It returns false after it has reported another type or an empty value.
 func (r *yamlReader) scalar(n *yaml.Node, what string) (text, bool) {
 	if n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
 		r.wrongType(n, what, "one value")

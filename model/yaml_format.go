@@ -15,8 +15,8 @@ import (
 
 // Format returns the text of a spec in the standard form. Each level is indented by two spaces. Values of tensors are
 // in one column, and so are comments after code. Operations and flow collections have uniform spaces, and several
-// blank lines become one. Lines keep their order, and comments their text. A spec needs only be valid YAML. Format
-// does not report other errors.
+// blank lines become one. Lines keep their order, and comments their text. Lines end in "\n", and a byte order mark is
+// removed. A spec needs only be valid YAML. Format does not report other errors.
 //
 // A text that is not valid YAML is a *diag.Errors. Format also returns an error if the result would not mean the same.
 func Format(filename string, src []byte) ([]byte, error) {
@@ -52,14 +52,14 @@ type formatter struct {
 // An entry is a line of a block collection: a key with its value, or an item, with all nested entries that begin on
 // its line.
 type entry struct {
-	first, last int    // lines
+	first, last int    // lines, from 1
 	column      int    // in the source, from 0
-	depth       int    // of nesting
-	lead        string // "- out:"
+	depth       int    // level of nesting, from 0
+	lead        string // the key or dash, such as "- out:"
 	value       string // after the lead, in the standard form; empty for a block below
 	comment     string // after the value
-	commentAt   int    // its column in the source
-	verbatim    bool   // the value spans lines, or is unknown: its lines are kept, and shifted
+	commentAt   int    // column of the comment in the source, from 0, in characters
+	verbatim    bool   // the value spans lines, or its end is unknown: only the indentation of its lines changes
 	section     *section
 }
 
@@ -84,7 +84,8 @@ func (f *formatter) value(e *entry, n *yaml.Node, key string) {
 	}
 }
 
-// block formats the entries of a block collection, step nodes for each. The first may begin on the line of its parent.
+// block formats the entries of a block collection, step nodes for each: 2 in a map, 1 in a list. The first entry may begin
+// on the line of its parent.
 func (f *formatter) block(parent *entry, n *yaml.Node, key string, step int) {
 	s := &section{key: key}
 	if first := n.Content[0]; parent.section != nil && parent.first < first.Line && (step == 2 || f.dashLine(first) > parent.first) {
@@ -158,7 +159,7 @@ func (f *formatter) rest(e *entry, from int) {
 	}
 }
 
-// sameTree reports whether two trees are equal, up to spaces in operations.
+// sameTree reports whether two trees are equal, up to spaces in texts that are operations.
 func sameTree(a, b *yaml.Node) bool {
 	if a.Kind != b.Kind || a.Tag != b.Tag || len(a.Content) != len(b.Content) || a.Kind == yaml.ScalarNode &&
 		spaced(a.Value) != spaced(b.Value) {

@@ -112,8 +112,9 @@ func (f *formatter) shift(out *strings.Builder, e *entry) {
 	}
 }
 
-// commentColumn returns the indentation of a comment that has a line to itself. It follows the next entry, unless the
-// comment is indented more than that entry. Then it follows the previous lines.
+// commentColumn returns the indentation of a comment that has a line to itself. It equals the indentation of the next
+// entry, unless the comment is indented more than that entry in the source. Then it equals the indentation of the last
+// previous entry that is not indented more than the comment, or 0.
 func (f *formatter) commentColumn(line int) int {
 	column := indentation(f.text[line-1])
 	for next := line + 1; next <= len(f.text); next++ {

@@ -32,7 +32,7 @@ func format(t *testing.T, name, src string) string {
 	return string(once)
 }
 
-// Every spec means the same when it is formatted, and has the same comments.
+// TestFormatKeepsEverySpec checks that each spec has the same meaning and the same comments after Format.
 func TestFormatKeepsEverySpec(t *testing.T) {
 	for _, pattern := range []string{"../testdata/specs/*/spec.yaml", "../testdata/grids/*.yaml", "../testdata/layers/*.yaml",
 		"../internal/e2e/testdata/*.yaml", "../internal/e2e/testdata/moves/*.yaml"} {
@@ -89,7 +89,7 @@ func said(t *testing.T, src string) string {
 	return b.String()
 }
 
-// disorder returns a spec with other spaces and line breaks.
+// disorder returns a spec with the same content and other indentation, spaces and line breaks.
 func disorder(src string) string {
 	var out strings.Builder
 	for line := range strings.Lines(src) {
@@ -155,7 +155,7 @@ func TestFormat(t *testing.T) {
 	}
 }
 
-// Format reports invalid YAML as the loader does.
+// TestFormatReportsWhatItCannotRead checks that Format reports invalid YAML as the loader does.
 func TestFormatReportsWhatItCannotRead(t *testing.T) {
 	_, err := model.Format("folder/spec.yaml", []byte("ops: [1,\n"))
 	if errs, ok := diag.Diagnostics(err); !ok || errs.Items[0].Pos.File != "folder/spec.yaml" {

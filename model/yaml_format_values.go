@@ -33,7 +33,7 @@ func (f *formatter) inline(e *entry, n *yaml.Node, isOperation bool) {
 	}
 }
 
-// end returns the byte offset after a node that begins at an offset. known is false for a block scalar, a plain scalar
+// end returns the byte offset after a node that begins at offset begin. known is false for a block scalar, a plain scalar
 // of several lines, or a node whose end is not found.
 func (f *formatter) end(n *yaml.Node, begin int) (end int, known bool) {
 	src := f.lines.src
@@ -80,13 +80,13 @@ func closingBracket(src []byte, at int) (end int, known bool) {
 	return len(src), false
 }
 
-// startsScalar reports whether a scalar of a flow collection begins at an offset.
+// startsScalar reports whether a scalar of a flow collection begins at an offset: after a bracket, a comma or a colon.
 func startsScalar(src []byte, at int) bool {
 	before := strings.TrimRight(string(src[max(at-markEvery, 0):at]), " \t\n")
 	return before == "" || strings.ContainsRune("[{,:", rune(before[len(before)-1]))
 }
 
-// blockEnd returns the offset after the lines of a scalar, which are indented more than its entry.
+// blockEnd returns the byte offset after the lines of a scalar, which are indented more than its first line.
 func (f *formatter) blockEnd(n *yaml.Node) int {
 	outer := indentation(f.text[n.Line-1])
 	last := n.Line
@@ -132,7 +132,7 @@ func (f *formatter) scalar(n *yaml.Node) string {
 	return n.Value
 }
 
-// spaced returns an operation with uniform spaces. It returns other text unchanged.
+// spaced returns the text of an operation with uniform spaces. It returns other text unchanged.
 func spaced(operation string) string {
 	op, d := parseOp(text{value: operation}, &diag.List{})
 	if d != nil {

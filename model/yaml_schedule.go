@@ -10,8 +10,8 @@ import (
 )
 
 // LoadSchedule reads a file that has only a schedule, as in a spec: "schedule: {streams: 2, all: {via: ipc-get}}".
-// The settings replace the schedule of a spec. Errors are a *diag.Errors. Unknown fields and values are reported only
-// when the spec is loaded.
+// The settings replace the schedule of a spec. Errors are a *diag.Errors. Unknown fields and values of the schedule are
+// reported only when a spec is loaded with the settings.
 func LoadSchedule(path string) ([]Setting, error) {
 	src, err := readSpec(path)
 	if err != nil {
@@ -42,7 +42,7 @@ func readSchedule(base string, src []byte, list *diag.List) []Setting {
 	return settings
 }
 
-// PrintSchedule returns the text of a file that LoadSchedule reads.
+// PrintSchedule returns the text of a file from which LoadSchedule reads the settings.
 func PrintSchedule(settings []Setting) (string, error) {
 	fields := yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle}
 	of := map[string]*yaml.Node{"": &fields}

@@ -11,7 +11,7 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// TestScheduleFile: a printed schedule can be read back, and replaces the whole schedule of a spec.
+// TestScheduleFile checks that a printed schedule can be read back, and that it replaces the whole schedule of a spec.
 func TestScheduleFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "schedule.yaml")
 	for text, want := range map[string][]model.Setting{
@@ -43,7 +43,7 @@ func TestScheduleFile(t *testing.T) {
 	}
 }
 
-// TestScheduleFilesThatAreRefused: each mistake has its place in the file.
+// TestScheduleFilesThatAreRefused checks that each mistake has its position in the file.
 func TestScheduleFilesThatAreRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "schedule.yaml")
 	for text, want := range map[string]string{

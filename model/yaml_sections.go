@@ -19,7 +19,7 @@ func (r *yamlReader) document(n *yaml.Node) *source {
 	return r.out
 }
 
-// sections are the fields of a spec.
+// sections returns the fields of a spec. The field hirgen is read into version.
 func (r *yamlReader) sections(version *text) []field {
 	return []field{
 		{"hirgen", r.into(version)},
@@ -107,7 +107,7 @@ func (r *yamlReader) tensors(_ text, n *yaml.Node) {
 }
 
 func (r *yamlReader) ops(_ text, n *yaml.Node) {
-	torn := false // in the rest of a list in brackets, whose commas divided an operation
+	torn := false // the items are pieces of an operation that the commas of a list in brackets have divided
 	r.items(n, "ops", func(item *yaml.Node) {
 		var op *sourceOp
 		switch {
@@ -182,7 +182,7 @@ func (r *yamlReader) fill(_ text, n *yaml.Node) {
 	})
 }
 
-// schedule reads a map of choices, which has a separate map for each communication, or a preset alone: eager is short
+// schedule reads a map of choices, which may have a separate map for each communication, or only a preset: eager is short
 // for {preset: eager}.
 func (r *yamlReader) schedule(key text, n *yaml.Node) {
 	r.out.scheduled = true

@@ -16,19 +16,19 @@ import (
 	"github.com/hirgen/hirgen/internal/base/diag"
 )
 
-// The error messages of the YAML library.
+// libraryLine and unknownAnchor match error messages of the YAML library.
 var (
 	libraryLine   = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
 	unknownAnchor = regexp.MustCompile(`unknown anchor '(.*)' referenced`)
 )
 
-// maxSearched limits the size of texts in which the line of a syntax error is searched.
+// maxSearched is the largest size, in bytes, of a text in which firstBadEnd searches the line of a syntax error.
 const maxSearched = 64 << 10
 
 // reportSyntax turns an error of the YAML parser into a diagnostic that points at the cause. The parser reports at
 // most a line, which is often much later than the cause.
 func reportSyntax(lines *lineTable, err error, list *diag.List) {
-	var ends []int // ends of the lines after which no bracket is open
+	var ends []int // byte offsets of the ends of lines after which no bracket is open
 	offset, fault := unbalanced(lines.src, func(end int) { ends = append(ends, end) })
 	if fault != "" {
 		list.Add(lines.pos(offset), diag.YAMLSyntax, "%s", fault)
@@ -84,9 +84,10 @@ func firstBadEnd(src []byte, ends []int) (int, bool) {
 	return ends[i], true
 }
 
-// unbalanced finds the innermost bracket or quote that is still open at the end of the text, or a closing bracket
-// without an opening one. It handles comments and quotes, and the places where a quote or bracket begins a value. It
-// calls lineEnd for the end of each line where no bracket is open.
+// unbalanced finds the innermost bracket or quote that is still open at the end of the text, or a closing bracket without
+// an opening bracket. It returns the byte offset and a message, which is empty if there is none. It ignores brackets in
+// comments and quotes, and quotes and brackets within plain text. It calls lineEnd for the end of each line where no
+// bracket is open.
 func unbalanced(src []byte, lineEnd func(offset int)) (offset int, fault string) {
 	var stack []int // offsets of open brackets
 	for at := 0; at < len(src); at++ {
@@ -146,7 +147,7 @@ func closingQuote(src []byte, at int) int {
 
 func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
 
-// tabIndent finds the first line that is indented with a tab. ok is false if there is none.
+// tabIndent returns the byte offset of the first tab that indents a line. ok is false if there is none.
 func tabIndent(src []byte) (offset int, ok bool) {
 	for at := 0; at < len(src); {
 		line, _, _ := bytes.Cut(src[at:], []byte("\n"))

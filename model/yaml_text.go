@@ -14,12 +14,12 @@ type lineTable struct {
 	file   string
 	src    []byte
 	starts []int // byte offset of each line
-	// marks has, for each line, the offsets of every markEvery-th character. Without marks, counting the characters
-	// before each key would take quadratic time if all keys are on one line.
+	// marks has, for each line that was asked for, the byte offset of every markEvery-th character. Without marks, counting
+	// the characters before each key would take quadratic time if all keys are on one line.
 	marks map[int][]int
 }
 
-// markEvery is the largest number of characters that are decoded to find one of a line.
+// markEvery is the distance of two marks of a line, in characters.
 const markEvery = 64
 
 func newLineTable(file string, src []byte) *lineTable {
@@ -45,8 +45,8 @@ func (t *lineTable) pos(offset int) diag.Pos {
 	return diag.Pos{File: t.file, Line: lo + 1, Col: offset - t.starts[lo] + 1}
 }
 
-// offset returns the byte offset of a line and column. The column counts characters, as the columns of the YAML
-// library do.
+// offset returns the byte offset of a line and column, both from 1. The column counts characters, as the columns of the
+// YAML library do.
 func (t *lineTable) offset(line, column int) int {
 	if line < 1 || line > len(t.starts) {
 		return len(t.src)
@@ -178,7 +178,7 @@ func leadingBlanks(src []byte) int {
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
-// checkText refuses a spec that is too large or is not text, before the parser reads it. It then returns false.
+// checkText returns false after it has reported that a spec is too large or is not plain text.
 func checkText(file string, src []byte, list *diag.List) bool {
 	if len(src) > MaxSpecSize {
 		list.Add(diag.Pos{File: file}, diag.TooLarge, "the spec is larger than %d KiB", MaxSpecSize>>10).

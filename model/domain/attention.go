@@ -41,7 +41,7 @@ func (a Attention) Fn() string {
 	return name + "(" + strings.Join(list, ", ") + ")"
 }
 
-// Attributes returns the attributes of the attention in a spec.
+// Attributes returns the attributes of the attention as a spec writes them: "causal=true", "scale=0.125".
 func (a Attention) Attributes() []string {
 	list := []string{"scale=" + strconv.FormatFloat(a.Scale, 'g', -1, 32)}
 	if a.Causal {
@@ -56,7 +56,7 @@ func (a Attention) Attributes() []string {
 	return list
 }
 
-// AttentionOf parses a name that Fn returns. ok is false for other names.
+// AttentionOf parses a text that Fn returns. ok is false for other texts.
 func AttentionOf(fn string) (a Attention, ok bool) {
 	name, constant := SplitFn(fn)
 	list := strings.Split(constant, ",")
@@ -98,7 +98,7 @@ type AttentionShape struct {
 	Start, First, Share int64
 	RowsStep, HeadsStep int64 // from block to block
 
-	Deterministic bool // for a gradient: see calls.Attention
+	Deterministic bool // the gradient must have the same bits on every run
 }
 
 // CudnnObstacle returns the reason why cuDNN cannot compute an attention of an element type, for any layout of its
@@ -118,8 +118,8 @@ func (s AttentionShape) CudnnObstacle(t DType, causal bool) string {
 	}
 }
 
-// Shape computes the extents of an attention from the extents of its queries and keys. The last row has the position of
-// the last key, unless there are more rows than keys.
+// Shape computes the extents of an attention from the extents of its queries and keys. The last row of queries has the
+// position of the last key. If there are more rows than keys, the first row has position 0.
 func (a Attention) Shape(q, k []int64) AttentionShape {
 	n := len(k)
 	s := AttentionShape{Blocks: 1, Batch: 1, KeyHeads: k[n-3], KeyRows: k[n-2], Size: k[n-1]}
@@ -144,14 +144,14 @@ func (a Attention) Shape(q, k []int64) AttentionShape {
 	return s
 }
 
-// InBlocks reports whether each block of query heads uses whole key heads or a part of one key head. It is true if
+// InBlocks reports whether the query heads of each block use whole key heads or a part of one key head. It is true if
 // blocks do not split the heads.
 func (s AttentionShape) InBlocks() bool {
 	return s.HeadsStep == 0 || s.QueryHeads%s.Share == 0 || s.Share%s.QueryHeads == 0
 }
 
 // Run computes the results of an attention or of its gradient. From Q, K and V it computes O and L, as Forward does.
-// From dO, Q, K, V, O and L it computes the gradients of Q, K and V.
+// From dO, Q, K, V, O and L it computes the gradients of Q, K and V, as Backward does.
 func (a Attention) Run(s AttentionShape, in [][]float64) [][]float64 {
 	if len(in) == 3 {
 		o, logs := a.Forward(s, in[0], in[1], in[2])
@@ -205,8 +205,8 @@ func (a Attention) Backward(s AttentionShape, do, q, k, v, o, logs []float64) (d
 	return dq, dk, dv
 }
 
-// EachRow visits each row of queries with the range of key rows that it sees, first to last-1. Rows are numbered over
-// all heads and batches.
+// EachRow visits each row of queries with the range of key rows that it sees, first to last-1. Row numbers are indices
+// into the row-major arrays: query rows count over all blocks, batches and heads, key rows over all batches and key heads.
 func (a Attention) EachRow(s AttentionShape, visit func(row, first, last int64)) {
 	for head := range s.Blocks * s.Batch * s.QueryHeads {
 		block, batch := head/(s.Batch*s.QueryHeads), head/s.QueryHeads%s.Batch
@@ -219,7 +219,7 @@ func (a Attention) EachRow(s AttentionShape, visit func(row, first, last int64))
 	}
 }
 
-// Seen returns the range of keys that a query at a position sees: first to last-1.
+// Seen returns the range of keys that a query at a position sees: first to last-1. Positions and keys count from 0.
 func (a Attention) Seen(position, keys int64) (first, last int64) {
 	last = keys
 	if a.Causal {
@@ -231,8 +231,8 @@ func (a Attention) Seen(position, keys int64) (first, last int64) {
 	return first, last
 }
 
-// SeenByAll returns the number of pairs of a query and a key that it sees, for consecutive queries from a position on.
-// No query may come after the last key.
+// SeenByAll returns how many keys consecutive queries, the first at position, see in total. Queries of a causal attention
+// must not come after the last key.
 func (a Attention) SeenByAll(position, queries, keys int64) float64 {
 	if !a.Causal {
 		return float64(queries) * float64(keys)

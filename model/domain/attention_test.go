@@ -34,7 +34,7 @@ var attentionCases = map[string]struct {
 	"one key head": {Attention{Scale: 0.5, Causal: true, Split: SplitHeads}, []int64{3, 2, 4, 3}, []int64{1, 4, 3}},
 }
 
-// The results of an attention agree with its formula, row by row.
+// TestAttentionAgainstItsFormula compares the results of Forward with the formula, row by row.
 func TestAttentionAgainstItsFormula(t *testing.T) {
 	for name, c := range attentionCases {
 		s := c.Shape(c.q, c.k)
@@ -80,7 +80,8 @@ func TestAttentionAgainstItsFormula(t *testing.T) {
 	}
 }
 
-// The gradient along a direction is the difference of the results, in float64.
+// TestAttentionGradAgainstDifferences compares the gradient along a random direction with the central difference of the
+// results in float64.
 func TestAttentionGradAgainstDifferences(t *testing.T) {
 	for name, c := range attentionCases {
 		s := c.Shape(c.q, c.k)
@@ -95,7 +96,7 @@ func TestAttentionGradAgainstDifferences(t *testing.T) {
 		got := 0.0
 		for i, g := range [][]float64{dq, dk, dv} {
 			for j, v := range g {
-				got += v * toward[i][j%len(toward[i])] // of each block
+				got += v * toward[i][j%len(toward[i])] // dK and dV have one array for each block
 			}
 		}
 		const step = 1e-6
@@ -133,7 +134,7 @@ func TestAttentionFn(t *testing.T) {
 	}
 }
 
-// SeenByAll is the sum of the numbers of keys that each query sees.
+// TestSeenByAll compares SeenByAll with the sum of the numbers of keys that Seen returns for each query.
 func TestSeenByAll(t *testing.T) {
 	for _, a := range []Attention{{}, {Causal: true}, {Causal: true, Window: 1}, {Causal: true, Window: 5}, {Causal: true, Window: 100}} {
 		for position := range int64(12) {
@@ -154,7 +155,8 @@ func TestSeenByAll(t *testing.T) {
 	}
 }
 
-// TestObstaclesAreThoseOfTheRuntime: the runtime gives the same reasons, in the same words.
+// TestObstaclesAreThoseOfTheRuntime checks that the runtime has the reasons of CudnnObstacle that depend on the shape or
+// the element type, in the same words.
 func TestObstaclesAreThoseOfTheRuntime(t *testing.T) {
 	source, err := os.ReadFile(filepath.Join("..", "..", "runtime_cpp", "src", "attention", "cudnn.cpp"))
 	if err != nil {

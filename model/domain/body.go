@@ -8,8 +8,8 @@ import (
 
 // A Step of a kernel is one operation on rows:
 //
-//   - an elementwise function of one or two operands
-//   - the fold of a row to one value: "sum", "max", "min" or "prod" of one operand.
+//   - an elementwise function of one or two operands, or "copy" of one operand
+//   - the fold of a row to one value: "sum", "max", "min" or "prod" of one operand
 //   - "positions(k)" without operands: the index along the axis k before the last one, so that k = 0 counts columns
 //   - a dropout
 //
@@ -38,7 +38,8 @@ const overRows = "_rows"
 // OverRows spells the step that folds columns by a function.
 func OverRows(fn string) string { return fn + overRows }
 
-// Positions returns the axis that a step counts along, counted back from the last axis. ok is false for other steps.
+// Positions returns k of a step positions(k), which counts along the axis k before the last one. ok is false for other
+// steps.
 func (s Step) Positions() (back int, ok bool) {
 	name, constant := SplitFn(s.Fn)
 	back, err := strconv.Atoi(constant)
@@ -75,8 +76,8 @@ const mostOfDropout = 4
 // values are fp32, whatever the types of the operands and the result.
 type Body []Step
 
-// Rows reports for each operand and then each step whether it has an element for each column of a row. The others have
-// one element for the row. The argument says which operands have an element for each column.
+// Rows reports for each operand, and then for each step, whether its value has an element for each column, rather than one
+// element for the whole row. The argument has these properties of the operands.
 func (b Body) Rows(operands []bool) []bool {
 	rows := slices.Clone(operands)
 	for _, s := range b {
@@ -88,7 +89,7 @@ func (b Body) Rows(operands []bool) []bool {
 	return rows
 }
 
-// Reads reports whether a step reads a value: operands count first, then steps.
+// Reads reports whether a step reads the value with an index: operands count first, then steps.
 func (b Body) Reads(at int) bool {
 	return slices.ContainsFunc(b, func(s Step) bool { return slices.Contains(s.Args, at) })
 }
@@ -112,8 +113,8 @@ func (b Body) FoldsColumns() (fn string, ok bool) {
 	return b[len(b)-1].FoldsColumns()
 }
 
-// FoldIn folds a row into the value of the last step over the earlier rows, and returns the new value. folded is nil
-// before the first row.
+// FoldIn folds the last step's value of one row into folded, its fold over the earlier rows, and returns the result. It
+// changes folded, which is nil before the first row.
 func (b Body) FoldIn(n Arithmetic, folded, row []float64) []float64 {
 	name, _ := b.FoldsColumns()
 	if folded == nil {
@@ -127,8 +128,8 @@ func (b Body) FoldIn(n Arithmetic, folded, row []float64) []float64 {
 }
 
 // Row computes one row with a number of columns. It returns the values of the operands, and then the values of the steps.
-// An operand of one element applies to all columns. at returns the index of the row along the axis that positions(k)
-// counts. The value of a fold over rows is the contribution of this row.
+// An operand of one element applies to all columns. at(k) returns the index of the row along the axis k before the last
+// one, for steps positions(k) with k > 0. The value of a fold over rows is the contribution of this row.
 func (b Body) Row(operands [][]float64, columns int64, at func(back int) int64) [][]float64 {
 	return b.RowIn(Singles, operands, columns, at)
 }
@@ -189,7 +190,8 @@ func (s Step) of(n Arithmetic, values [][]float64, columns int64) []float64 {
 	return s.elementwise(values, func(operands []float64) float64 { return fn(operands[0], operands[1]) })
 }
 
-// elementwise applies a function to the elements of the operands for each column.
+// elementwise applies a function to the elements of the operands for each column. An operand of one element applies to
+// all columns.
 func (s Step) elementwise(values [][]float64, fn func(operands []float64) float64) []float64 {
 	columns := 0
 	for _, arg := range s.Args {

@@ -28,7 +28,8 @@ func TestBodyOfElements(t *testing.T) {
 	}
 }
 
-// A norm: the fold of a row applies to all of its columns. Intermediate values are fp32.
+// TestBodyOfRows computes a norm, in which the fold of a row applies to all its columns, and a log-sum-exp, whose values
+// are rounded to fp32.
 func TestBodyOfRows(t *testing.T) {
 	b := parsed(t, "s = sum(X), mean = scale(0.25, s), c = sub(X, mean), Y = mul(c, g)", "X", "g")
 	if rows := b.Rows([]bool{true, true}); !slices.Equal(rows, []bool{true, true, false, false, true, true}) {
@@ -47,7 +48,8 @@ func TestBodyOfRows(t *testing.T) {
 	}
 }
 
-// Two halves are concatenated: A times the row number times the column number, and B times the sum of the first half.
+// TestBodyOfPositions concatenates two halves: A times the index along the third-last axis times the column, and B times
+// the sum of the first half.
 func TestBodyOfPositions(t *testing.T) {
 	b := parsed(t, "at = positions(2), c = positions(0), angle = mul(at, c), low = mul(A, angle), also s = sum(low), high = mul(B, s), Y = "+
 		"concat(low, high)", "A", "B")
@@ -63,7 +65,7 @@ func TestBodyOfPositions(t *testing.T) {
 	}
 }
 
-// A fold over rows: the contribution of each row, and the fold of two rows.
+// TestBodyOfColumns folds the contributions of two rows.
 func TestBodyOfColumns(t *testing.T) {
 	b := parsed(t, "y = mul(X, r), m = max_rows(y)", "X", "r")
 	if fn, folds := b.FoldsColumns(); fn != "max" || !folds {

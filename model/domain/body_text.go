@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// Text prints the steps over operands of these names: "G = silu(Zg), A = mul(G, Zu)".
+// Text prints the steps with the given names of the operands: "G = silu(Zg), A = mul(G, Zu)". Results that are not the
+// last step have the prefix "also".
 func (b Body) Text(operands []string) string {
 	names, steps := slices.Clone(operands), make([]string, len(b))
 	for i, s := range b {

@@ -7,12 +7,12 @@ import (
 	"strconv"
 )
 
-// decimalForm matches the decimal numbers of specs. C++ reads them too, with a suffix. Go's parser also accepts
-// hexadecimal digits, underscores, infinities, plus signs, and digits after a leading 0, which other languages read
-// as octal.
+// decimalForm matches the decimal numbers of specs. With a suffix, they are also C++ literals. It excludes forms that only
+// Go's parser accepts: hexadecimal digits, underscores, infinities, plus signs, and digits after a leading 0, which other
+// languages read as octal.
 var decimalForm = regexp.MustCompile(`^-?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$`)
 
-// A DecimalError says why a text is not a decimal fp32 number.
+// A DecimalError is the reason why a text is not a decimal fp32 number, and a hint what to write.
 type DecimalError struct{ Message, Hint string }
 
 func (e *DecimalError) Error() string { return e.Message }
@@ -20,8 +20,8 @@ func (e *DecimalError) Error() string { return e.Message }
 // IsDecimal reports whether a text has the form of a decimal number.
 func IsDecimal(text string) bool { return decimalForm.MatchString(text) }
 
-// ParseDecimal parses a decimal number and rounds it to fp32. A number that overflows fp32, or is rounded to 0, is an
-// error. Errors are of type *DecimalError.
+// ParseDecimal parses a decimal number and rounds it to fp32. A number that overflows fp32, or is not 0 and is rounded to
+// 0, is an error. Errors are of type *DecimalError.
 func ParseDecimal(text string) (float64, error) {
 	if !IsDecimal(text) {
 		return 0, &DecimalError{
@@ -36,7 +36,7 @@ func ParseDecimal(text string) (float64, error) {
 	return RoundDecimal(text, v)
 }
 
-// RoundDecimal rounds the value of a text to fp32, with the errors of ParseDecimal.
+// RoundDecimal rounds v, the value of a text, to fp32. It has the errors of ParseDecimal, and an error for NaN.
 func RoundDecimal(text string, v float64) (float64, error) {
 	rounded := float64(float32(v))
 	switch {

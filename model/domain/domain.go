@@ -1,5 +1,5 @@
-// Package domain is the vocabulary that the model, the host IR and the emitter share: element types, elementwise functions,
-// axes with their kinds, and meshes of ranks. It is a leaf package, without operations on tensors and without streams.
+// Package domain is the vocabulary that the model, the host IR and the emitter share: element types, elementwise functions
+// and their kernels, attention, dropout, axes with their kinds, and meshes of ranks.
 package domain
 
 import (
@@ -9,8 +9,8 @@ import (
 	"github.com/hirgen/hirgen/internal/base/lists"
 )
 
-// MostCalls is the largest number of slices of a pipeline, and of calls of a loop. The host issues each call, and a
-// proof examines each.
+// MostCalls is the largest number of slices of a pipeline, and of calls of a loop. It bounds the time of the host, which
+// issues each call, and of the proof, which examines each.
 const MostCalls = 1 << 14
 
 // Kind is the kind of an axis: how its iterations run.
@@ -27,18 +27,18 @@ const (
 	// Reduction iterations are folded into one element, by sum, max, min or prod: the axis is
 	// in the logical domain of the result, not in its buffer.
 	Reduction
-	// Broadcast axes have one element that stands for any number of them.
+	// Broadcast axes have one element, which operations use for any number of iterations.
 	Broadcast
 )
 
-// Extent is the number of iterations of an axis: the value, and the text of the
-// expression that gave it ("M/(S*D)"; empty when it is a plain number).
+// Extent is the number of iterations of an axis: the value, and the text of its
+// expression over parameters ("M/(S*D)"; empty when it is a plain number).
 type Extent struct {
 	Text string
 	Size int64
 }
 
-// Expr is the extent as an expression over parameters.
+// Expr returns the extent as an expression over parameters, or as a number if there is no expression.
 func (e Extent) Expr() expr.Expr {
 	if parsed, err := expr.Parse(e.Text); err == nil {
 		return parsed
@@ -54,7 +54,7 @@ func (e Extent) String() string {
 	return fmt.Sprint(e.Size)
 }
 
-// Over returns the extent of each part if the axis is divided into equal parts.
+// Over returns the extent of each part if the axis is divided into equal parts. The size must be a multiple of parts.
 func (e Extent) Over(parts Extent) Extent {
 	size, text := e.Size/parts.Size, expr.Fold(&expr.Binary{Op: "/", X: e.Expr(), Y: parts.Expr()})
 	if _, number := text.(expr.Int); number {
@@ -66,7 +66,7 @@ func (e Extent) Over(parts Extent) Extent {
 // Axis is one logical axis of a tensor.
 type Axis struct {
 	Kind Kind
-	Mesh string // the mesh axis of a Device axis: "x", "y" or "z"
+	Mesh string // the mesh axis of a Device axis: "x", "y" or "z"; empty for other kinds
 	Extent
 }
 
@@ -86,7 +86,7 @@ func (a Axis) String() string {
 	}
 }
 
-// LocalSize is the number of elements of the axis in one rank's buffer.
+// LocalSize returns the number of elements of the axis in one rank's buffer.
 func (a Axis) LocalSize() int64 {
 	switch a.Kind {
 	case Device, Reduction, Broadcast:
@@ -96,7 +96,7 @@ func (a Axis) LocalSize() int64 {
 	}
 }
 
-// FormatAxes prints a domain: "[S, DIDx(D), M/(S*D), K]".
+// FormatAxes prints the axes of a tensor: "[S, DIDx(D), M/(S*D), K]".
 func FormatAxes(axes []Axis) string {
 	return "[" + lists.Join(axes, func(a Axis) string { return a.String() }) + "]"
 }
@@ -115,7 +115,7 @@ type Mesh struct {
 	Ranks []int // len = product of the axes; world ranks
 }
 
-// Size is the number of ranks.
+// Size returns the number of ranks.
 func (m *Mesh) Size() int { return len(m.Ranks) }
 
 // Axis returns the named axis, or nil.
@@ -128,7 +128,7 @@ func (m *Mesh) Axis(name string) *MeshAxis {
 	return nil
 }
 
-// Same reports whether two meshes hold the same ranks in the same shape.
+// Same reports whether two meshes have the same axes, and the same ranks in the same order. Their names may differ.
 func (m *Mesh) Same(o *Mesh) bool {
 	if m == o {
 		return true
@@ -149,7 +149,8 @@ func (m *Mesh) Same(o *Mesh) bool {
 	return true
 }
 
-// Coordinate returns the position of a world rank along a mesh axis. It is -1 if the mesh has no such rank or axis.
+// Coordinate returns the coordinate of a world rank along a mesh axis, from 0. It is -1 if the mesh has no such rank or
+// axis.
 func (m *Mesh) Coordinate(rank int, axis string) int {
 	index := -1
 	for i, r := range m.Ranks {

@@ -7,10 +7,10 @@ import (
 )
 
 // Dropout replaces random elements of a tensor by 0, and scales the others so that the mean stays the same. Whether
-// an element is dropped depends only on a seed, the salt and the element's row-major index in the whole tensor. So
+// an element is dropped depends only on P, a seed, the salt and the element's row-major index in the whole tensor. So
 // every rank and every slice that has the element decides alike, and so does the backward pass.
 type Dropout struct {
-	P     float64 // the share that is dropped, 0 <= P < 1: fp32, rounded to a multiple of 2^-16
+	P     float64 // the fraction that is dropped, 0 <= P < 1, as fp32; Apply rounds it to a multiple of 2^-16
 	Salt  int64   // makes dropouts with the same seed independent
 	Width int64   // columns of a row of the whole tensor: the index is row * Width + column
 }
@@ -36,11 +36,11 @@ func (d Dropout) least() uint32 { return uint32(float32(d.P)*65536 + 0.5) }
 // Possible reports whether P is valid: at least 0, and so far below 1 that some elements stay.
 func (d Dropout) Possible() bool { return d.P >= 0 && d.P < 1 && d.least() < 1<<16 }
 
-// Scale is the factor of the elements that stay: 1 / (1 - P), with P rounded to a multiple of 2^-16, in fp32.
+// Scale returns the factor of the elements that stay: 1 / (1 - P), with P rounded to a multiple of 2^-16, in fp32.
 func (d Dropout) Scale() float64 { return float64(1 / (1 - float32(d.least())*0x1p-16)) }
 
-// Apply returns the scaled element x of a row and a column of the whole tensor, or 0. The generator makes four words
-// for eight adjacent elements, and half a word is the random number of an element.
+// Apply returns the element x at a row and a column of the whole tensor, scaled, or 0 if it is dropped. The generator
+// makes four words for eight adjacent elements, and half a word is the random number of an element.
 func (d Dropout) Apply(x float64, seed, row, column int64) float64 {
 	index := uint64(row)*uint64(d.Width) + uint64(column)
 	block, salt, key := index/8, uint64(d.Salt), uint64(seed)
@@ -51,7 +51,8 @@ func (d Dropout) Apply(x float64, seed, row, column int64) float64 {
 	return x * d.Scale()
 }
 
-// Of is Apply with the operands of a dropout for an element: x, the seed, the column and, if there are rows, the row.
+// Of is Apply with the operands of a dropout step for an element: x, the seed, the column and, if there is a fourth
+// operand, the row.
 func (d Dropout) Of(operands []float64) float64 {
 	row := int64(0)
 	if len(operands) > 3 {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The known answers of the generator's authors (Random123, kat_vectors).
+// TestPhilox compares philox with the known answers of its authors (Random123, kat_vectors).
 func TestPhilox(t *testing.T) {
 	const most = math.MaxUint32
 	for _, c := range []struct {
@@ -46,7 +46,7 @@ func TestDropoutKeepsItsShare(t *testing.T) {
 	}
 }
 
-// Different seeds or salts give different masks.
+// TestDropoutMasksDiffer checks that different seeds or salts give different masks.
 func TestDropoutMasksDiffer(t *testing.T) {
 	masks := map[string]bool{}
 	for _, seed := range []int64{0, 1, 1 << 40, -1} {

@@ -8,8 +8,8 @@ import (
 // DType is an element type.
 type DType string
 
-// The element types. GEMMs of types of 8 and 16 bits accumulate in fp32. Integers are only seeds, positions, numbers of rows and
-// masks. Numbers of 8 bits are only moved, converted and multiplied in GEMMs.
+// The element types. GEMMs of types of 8 and 16 bits accumulate in fp32. Integers are only seeds, positions, indices of rows and
+// masks. Elements of fp8 types are only moved, converted and multiplied in GEMMs.
 const (
 	FP32    DType = "fp32"
 	FP16    DType = "fp16"
@@ -26,16 +26,16 @@ type ElementType struct {
 	Name   DType
 	Cpp    string
 	Header string   // of CUDA, which declares Cpp; empty for types that every language has
-	NCCL   string   // of the same size, for types that NCCL only moves
+	NCCL   string   // its NCCL type; for fp8, which NCCL only moves, a type of the same size
 	CUDA   string   // for cuBLASLt; empty for integers
-	CuDNN  string   // in cuDNN
-	PTX    string   // in products of tensor cores
+	CuDNN  string   // in cuDNN; empty if attention does not use it
+	PTX    string   // in tensor-core instructions; empty if kernels do not use it there
 	Stored string   // in safetensors files
 	Torch  string   // in PyTorch
 	Other  []string // names in other systems, for which hints suggest this type
 	ABI    int      // its number in the C ABI, which never changes
 	Bytes  int64
-	Digits int // bits after the point; integers are checked like fp32
+	Digits int // bits of the fraction; integers have the value of fp32, which bounds the error of a check
 
 	// Least is the exponent of the smallest normal number, and Largest the largest finite number. Only types of at most 16 bits
 	// have them, because numbers are rounded to fp32 first.
@@ -64,7 +64,8 @@ var DTypes []DType
 // AllDTypes lists every element type.
 var AllDTypes []DType
 
-// Lacking has the names of the element types that C++ and Go lack, each after a space. Emitted programs have them, too.
+// Lacking has the names of the element types that C++ and Go lack, each after a space. Emitted programs declare these
+// names.
 var Lacking string
 
 func init() {
@@ -78,7 +79,7 @@ func init() {
 	}
 }
 
-// Alias returns the name of the type in emitted C++. Integers have no alias.
+// Alias returns the name of the type in emitted C++: the name in the spec, or Cpp for integers.
 func (t ElementType) Alias() string {
 	if t.Name.IsInteger() {
 		return t.Cpp
@@ -96,20 +97,21 @@ func (t DType) Row() *ElementType {
 	return &ElementTypes[0]
 }
 
-// Size is the size of one element in bytes.
+// Size returns the size of one element in bytes.
 func (t DType) Size() int64 { return t.Row().Bytes }
 
-// Computes reports whether all operations compute in a type. Integers and numbers of 8 bits are moved and cast, and GEMMs multiply
-// the latter.
+// Computes reports whether all operations compute in a type. Integers and fp8 elements are only moved and cast, and GEMMs also
+// multiply fp8 elements.
 func (t DType) Computes() bool { return !t.IsInteger() && !t.Saturates() }
 
 // IsInteger reports whether a type is an integer type.
 func (t DType) IsInteger() bool { return t.Row().CUDA == "" }
 
-// Saturates reports whether a number beyond the largest one becomes the largest one, and not an infinity.
+// Saturates reports whether conversion to the type replaces a number beyond the largest one by the largest one, and not by an
+// infinity. It is true for fp8 types.
 func (t DType) Saturates() bool { return t.Row().Bytes == 1 }
 
-// Epsilon returns the distance from 1 to the next number of a type.
+// Epsilon returns the distance from 1 to the next larger number of a type. For integers it returns the value for fp32.
 func (t DType) Epsilon() float64 { return math.Ldexp(1, -t.Row().Digits) }
 
 // Constant returns the name of the type's constant in this package: "BF16", "FP8E4M3", "Int32".
@@ -124,7 +126,7 @@ func (t DType) Constant() string {
 // normal values, and is not possible if the spec asks for FillNormal or FillPositive.
 const (
 	FillNormal   = "normal"   // normally distributed
-	FillPositive = "positive" // their absolute values plus 1/4
+	FillPositive = "positive" // absolute values of normal ones, plus 1/4
 	FillMask     = "mask"     // 0 or 1
 )
 

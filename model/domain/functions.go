@@ -9,20 +9,20 @@ import (
 // runtime_cpp/include/hirgen/function_rows.hpp read these rows, so a new function is a new row.
 type Function struct {
 	Name     string
-	Form     string // how to write it; empty: "name(A)" or "name(A, B)"
-	Doc      string // empty: it shares the documentation of the row before it
+	Form     string // how a spec writes it; empty: "name(A)" or "name(A, B)"
+	Doc      string // empty: the documentation of the row before also describes this function
 	Unary    func(v float64) float64
 	Binary   func(a, b float64) float64
 	Constant bool // the second operand of Binary is a constant: the attribute "by"
 
 	Cpp      string // C++ expression of a value v and the constant by, or of the values a and b
 	CppAll   string // C++ statement on all values x of a thread, in place of Cpp
-	Operator string // C++ operator in kernels of a program, if there is one
+	Operator string // C++ operator that emitted kernels use; empty: they call the function
 
 	// Gradient is the gradient as steps on the operand X, the result Y and its gradient dY; see Body.Text. Empty: model/grad has
-	// a rule for the function, or there is none. NoGradient: the function is constant wherever it has a derivative.
+	// a rule for the function, or the function has no gradient. NoGradient: the gradient is 0 wherever it exists.
 	Gradient string
-	// Epilogue is cuBLASLt's name of the function as an epilogue of a GEMM, if cuBLASLt has it.
+	// Epilogue is cuBLASLt's name of the function as an epilogue of a GEMM; empty if cuBLASLt does not have it.
 	Epilogue string
 
 	Traits Traits
@@ -33,9 +33,9 @@ type Traits int
 
 // The traits of functions.
 const (
-	Light    Traits = 1 << iota // takes an instruction or two
+	Light    Traits = 1 << iota // takes one or two instructions
 	Integers                    // maps small integers to small integers
-	Chooses                     // each result is an operand, up to sign, or 0, 1 or infinity
+	Chooses                     // each result is, up to its sign, an operand, 0, 1 or infinity
 
 	selects = Light | Integers | Chooses
 )
@@ -46,7 +46,7 @@ func (f Function) Is(trait Traits) bool { return f.Traits&trait != 0 }
 // NoGradient is the gradient of functions that are constant wherever they have a derivative.
 const NoGradient = "none"
 
-// slope is the gradient of a function whose derivative is a separate function: "relu_grad" for "relu".
+// slope returns the gradient of a function whose derivative is a separate function: "relu_grad" for "relu".
 func slope(fn string) string { return "Y_slope = " + fn + "_grad(X), dX = mul(dY, Y_slope)" }
 
 // Functions lists the elementwise functions, in the order of the documentation.
@@ -173,15 +173,15 @@ func (f Function) Written() string {
 // A Fold is a reduction of an axis, or of the contributions of ranks.
 type Fold struct {
 	Name     string
-	Fn       string // the function of two operands that it repeats
-	Identity string // C++: the result for no elements
+	Fn       string // the function of two operands that combines elements
+	Identity string // the result for no elements, in C++
 	NCCL     string // its name in NCCL
 }
 
-// OrderMatters reports whether the order of three or more floats may change the bits of the result.
+// OrderMatters reports whether the order in which the fold combines three or more floats may change the bits of the result.
 func (f Fold) OrderMatters() bool { return f.Fn == "add" || f.Fn == "mul" }
 
-// DropsNaN reports whether NCCL, as it folds the contributions of ranks, may return a number where some of them are NaN.
+// DropsNaN reports whether NCCL, when it folds contributions of ranks of which some are NaN, may return a number.
 func (f Fold) DropsNaN() bool { return f.Fn == "max" || f.Fn == "min" }
 
 // Folds lists the reductions, in the order of the documentation.
@@ -223,7 +223,7 @@ func FoldOf(name string) Fold {
 	return Fold{}
 }
 
-// Enumerator returns the name of a function in the runtime: "kGeluTanh" for "gelu_tanh".
+// Enumerator returns the name of a function's C++ enumerator in the runtime: "kGeluTanh" for "gelu_tanh".
 func Enumerator(name string) string {
 	text := "k"
 	for word := range strings.SplitSeq(name, "_") {

@@ -2,7 +2,8 @@ package domain
 
 import "testing"
 
-// Every function has an expression in C++, and one way to be evaluated.
+// TestFunctionRows checks that each function has a unique name, one of Unary and Binary, one of Cpp and CppAll, and a
+// gradient that parses.
 func TestFunctionRows(t *testing.T) {
 	seen := map[string]bool{}
 	for _, f := range Functions {

@@ -13,7 +13,7 @@ func Merge(axes []Axis) Extent {
 	return extent(expr.Compact(expr.Cancel(product)), size)
 }
 
-// Plus adds extents.
+// Plus returns the sum of two extents.
 func (e Extent) Plus(other Extent) Extent {
 	if e.Size == 0 {
 		return other
@@ -21,7 +21,7 @@ func (e Extent) Plus(other Extent) Extent {
 	return extent(e.String()+"+"+other.String(), e.Size+other.Size)
 }
 
-// Minus subtracts extents.
+// Minus returns the difference of two extents.
 func (e Extent) Minus(other Extent) Extent {
 	if other.Size == 0 {
 		return e
@@ -29,7 +29,8 @@ func (e Extent) Minus(other Extent) Extent {
 	return extent(e.String()+"-("+other.String()+")", e.Size-other.Size)
 }
 
-// extent returns an expression with its value.
+// extent returns the extent with an expression and its value. It leaves out the text of an expression that is a number or
+// cannot be parsed.
 func extent(text string, size int64) Extent {
 	e, err := expr.Parse(text)
 	if err != nil {

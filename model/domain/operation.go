@@ -2,7 +2,7 @@ package domain
 
 import "github.com/hirgen/hirgen/internal/base/diag"
 
-// Operation is one operation of the model, with the model's names of tensors.
+// Operation is one primitive operation of the model, with names in place of tensors.
 type Operation struct {
 	Kind  string // as in specs: "matmul", "unary", ...
 	Fn    string // of a unary, binary or reduce operation, an attention or a dropout
@@ -14,8 +14,8 @@ type Operation struct {
 	Start Extent   // slice
 	Shape []Extent // the logical shape of Out, without reduced axes
 	DType DType    // of Out
-	Whole string   // text of its composite or, with attributes, of the operation in the spec: "Y = layer_norm(X, g, b)"; else empty
-	Part  string   // the composite inside of Whole to which it belongs: "quantize"; empty: none
+	Whole string   // its operation in the spec, if a composite or with attributes: "Y = layer_norm(X, g, b)"; otherwise empty
+	Part  string   // the composite within Whole that it is a part of: "quantize"; empty: none
 	Pos   diag.Pos
 }
 

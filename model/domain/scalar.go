@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// Round returns the value of the element type that is nearest to v, ties to even. Beyond the largest value it returns an
-// infinity, or the largest value of a type that saturates. Integers are only copied, so Round returns them unchanged.
+// Round rounds v to fp32 and then to the element type, to the nearest value, ties to even. Beyond the largest value it
+// returns an infinity, or for a type that saturates the largest value, with the sign of v. For integer types, which are only
+// copied, it returns v.
 func (t DType) Round(v float64) float64 {
 	row, single := t.Row(), float64(float32(v))
 	switch {
@@ -27,7 +28,7 @@ func (t DType) Saturate(v float64) float64 {
 	return max(-largest, min(v, largest))
 }
 
-// roundTo rounds to a binary format with the given bits after the point, least
+// roundTo rounds to a binary format with the given bits of the fraction, least
 // exponent of a normal number and largest finite value.
 func roundTo(v float64, bits, least int, largest float64) float64 {
 	if v == 0 || math.IsNaN(v) || math.IsInf(v, 0) {
@@ -56,13 +57,13 @@ func geluTanhGrad(v float64) float64 {
 	return (1+t)/2 + v/2*(1-t*t)*math.Sqrt(2/math.Pi)*(1+3*geluCubic*v*v)
 }
 
-// geluArgument is the argument of tanh in gelu_tanh. geluCubic is the coefficient of its cubic term.
+// geluArgument returns the argument of tanh in gelu_tanh. geluCubic is the coefficient of its cubic term.
 func geluArgument(v float64) float64 { return math.Sqrt(2/math.Pi) * (v + geluCubic*v*v*v) }
 
 const geluCubic = 0.044715
 
-// UnaryFn finds a function of one operand by its spelling: the name, and the constant in parentheses if it has one:
-// "gelu", "scale(0.125)". It is nil for any other spelling.
+// UnaryFn returns a function of one operand by its spelling: the name, and the constant in parentheses if it has one:
+// "gelu", "scale(0.125)". It returns nil for other spellings.
 func UnaryFn(spelling string) func(float64) float64 {
 	name, constant := SplitFn(spelling)
 	f := FunctionOf(name)
@@ -76,7 +77,8 @@ func UnaryFn(spelling string) func(float64) float64 {
 	return func(v float64) float64 { return f.Binary(v, by) }
 }
 
-// Epilogue returns a unary function that a GEMM applies to its result. It is the identity for an empty or unknown name.
+// Epilogue returns the unary function with a name, which a GEMM applies to its result. It returns the identity for an
+// empty or unknown name.
 func Epilogue(name string) func(float64) float64 {
 	if fn := FunctionOf(name).Unary; fn != nil {
 		return fn
@@ -94,12 +96,13 @@ func SplitFn(spelling string) (name, constant string) {
 	return spelling, ""
 }
 
-// JoinFn spells a function with its constant, which is rounded to fp32.
+// JoinFn spells a function with its constant, which it rounds to fp32: "scale(0.125)".
 func JoinFn(name string, by float64) string {
 	return name + "(" + strconv.FormatFloat(by, 'g', -1, 32) + ")"
 }
 
-// BinaryFn finds a function of two operands, or the function that a reduction repeats. It is nil for any other name.
+// BinaryFn returns the function of two operands with a name, or the function with which a reduction combines elements. It
+// returns nil for other names, also for functions with a constant.
 func BinaryFn(name string) func(a, b float64) float64 {
 	f := FunctionOf(name)
 	if r := FoldOf(name); r.Fn != "" {
@@ -111,7 +114,7 @@ func BinaryFn(name string) func(a, b float64) float64 {
 	return f.Binary
 }
 
-// ceilPow2 rounds a positive number up to a power of two of fp32.
+// ceilPow2 rounds a positive number up to a power of two of fp32, at least 2^-126. It returns 0 and NaN unchanged.
 func ceilPow2(v float64) float64 {
 	bits := math.Float32bits(float32(v))
 	if math.IsNaN(v) || bits == 0 {

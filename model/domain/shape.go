@@ -7,7 +7,7 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// Shape lists the extents of the axes that an operation sees: all axes except the reduction axes.
+// Shape returns the sizes of the axes on which an operation works: all axes except the reduction axes.
 func Shape(axes []Axis) []int64 {
 	shape := make([]int64, 0, len(axes))
 	for _, a := range axes {
@@ -18,7 +18,7 @@ func Shape(axes []Axis) []int64 {
 	return shape
 }
 
-// Extents is Shape with the expressions of the extents.
+// Extents is Shape for extents with their expressions.
 func Extents(axes []Axis) []Extent {
 	extents := make([]Extent, 0, len(axes))
 	for _, a := range axes {
@@ -29,7 +29,7 @@ func Extents(axes []Axis) []Extent {
 	return extents
 }
 
-// WithoutReductions returns the axes that an operation sees: all axes except the reduction axes.
+// WithoutReductions returns the axes on which an operation works: all axes except the reduction axes.
 func WithoutReductions(axes []Axis) []Axis {
 	kept := make([]Axis, 0, len(axes))
 	for _, a := range axes {
@@ -45,7 +45,7 @@ func FormatShape(shape []int64) string {
 	return strings.ReplaceAll(fmt.Sprint(shape), " ", ", ")
 }
 
-// Elements counts the elements of a shape. It returns false if an int64 overflows.
+// Elements returns the number of elements of a shape. It returns false if the number does not fit in an int64.
 func Elements(shape []int64) (int64, bool) {
 	n := int64(1)
 	for _, extent := range shape {

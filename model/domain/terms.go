@@ -5,17 +5,17 @@ import (
 	"slices"
 )
 
-// Terms is the length of a sum. Size is the product of Factors, which are all greater than 1. A product above
-// MaxInt64 is MaxInt64.
+// Terms is the number of terms of a sum. Size is the product of Factors, which are all greater than 1. For a product above
+// MaxInt64, Size and the only factor are MaxInt64.
 type Terms struct {
 	Size    int64
 	Factors []Extent
 }
 
-// one is the length of a sum of one number.
+// one is the length of a sum of one term.
 var one = Terms{Size: 1}
 
-// times multiplies a length by factors.
+// times returns the product of a length and factors.
 func (t Terms) times(factors ...Extent) Terms {
 	for _, f := range factors {
 		switch {
@@ -29,12 +29,12 @@ func (t Terms) times(factors ...Extent) Terms {
 	return t
 }
 
-// Contractions returns, for each tensor that a GEMM reads, the largest number of terms that such a GEMM sums. It
-// follows operations that only move or rename elements, and includes sums that come after a GEMM, because partial
-// sums of ranks are exact in 16 bits only while they are small. The operations are in order, each after the
-// operations that compute its operands. shape returns the extents of a tensor's logical axes.
+// Contractions returns, for each tensor that GEMMs read, directly or after operations that only move elements, the largest
+// number of terms that a sum of such a GEMM has. It multiplies this number by the lengths of sums over the GEMM's results,
+// because partial sums of ranks are exact in 16 bits only while they are small. The operations are in program order.
+// shape returns the extents of a tensor's logical axes.
 //
-// It visits each operation once, last one first.
+// Contractions visits each operation once, from the last to the first.
 func Contractions(ops []Operation, shape func(tensor string) []Extent) map[string]Terms {
 	c := &contractions{shape: shape, read: map[string]Terms{}, added: map[string]Terms{}}
 	for i := len(ops) - 1; i >= 0; i-- {
@@ -45,8 +45,8 @@ func Contractions(ops []Operation, shape func(tensor string) []Extent) map[strin
 
 type contractions struct {
 	shape func(string) []Extent
-	read  map[string]Terms // by GEMMs
-	added map[string]Terms // how many elements of the tensor are added; default: one
+	read  map[string]Terms // for each tensor that GEMMs read, the longest sum
+	added map[string]Terms // how many elements of a tensor later sums add; one if there is no entry
 }
 
 func (c *contractions) operation(op Operation) {
@@ -76,15 +76,15 @@ func (c *contractions) operation(op Operation) {
 	}
 }
 
-// raise records that a GEMM reads a tensor. Of sums of equal length, the last call wins, which is for the first GEMM
-// in program order.
+// raise records that a GEMM with sums of the given length reads a tensor. For equal lengths it keeps the last call, which
+// is for the first GEMM in program order.
 func (c *contractions) raise(tensor string, terms Terms) {
 	if terms.Size >= c.read[tensor].Size {
 		c.read[tensor] = terms
 	}
 }
 
-// add records that a number of elements of a tensor are added.
+// add records that sums of the given length add elements of a tensor.
 func (c *contractions) add(tensor string, terms Terms) {
 	if terms.Size > c.sums(tensor).Size {
 		c.added[tensor] = terms

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestContractions follows sums through the operands and the readers of GEMMs.
+// TestContractions checks the lengths of sums for GEMMs behind moves and before other sums.
 func TestContractions(t *testing.T) {
 	m, k, n, d := Extent{"M", 6}, Extent{"K", 10}, Extent{Size: 4}, Extent{"D", 2}
 	shapes := map[string][]Extent{
@@ -76,7 +76,8 @@ func TestTermsTimes(t *testing.T) {
 	}
 }
 
-// TestContractionsVisitsOnce: with views of views and many readers, each operation is visited once.
+// TestContractionsVisitsOnce checks that the time of Contractions is linear for a long chain of permutes, each with a
+// reader.
 func TestContractionsVisitsOnce(t *testing.T) {
 	const n = 5000
 	ops := []Operation{}

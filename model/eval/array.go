@@ -9,7 +9,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// Array has the values of a tensor, row-major. Shape lists the axes that an operation sees, without reduction axes.
+// Array has the values of a tensor, row-major. Shape has the extents of its axes, without reduction axes.
 type Array struct {
 	Shape []int64
 	Data  []float64
@@ -24,7 +24,7 @@ func NewArray(shape ...int64) *Array {
 	return &Array{Shape: shape, Data: make([]float64, n)}
 }
 
-// last is the extent of axis -i of the shape.
+// last returns the extent of the i-th axis from the end. The last axis has i = 1.
 func (a *Array) last(i int) int64 { return a.Shape[len(a.Shape)-i] }
 
 // Round rounds every element to the element type, ties to even.
@@ -46,7 +46,7 @@ func strides(shape []int64) []int64 {
 }
 
 // gather reads in through a strided view: element [i, j, ...] of the result, which
-// has the given shape, is in.Data[i*step[0] + j*step[1] + ...].
+// has the given shape, is in.Data[offset + i*step[0] + j*step[1] + ...].
 func gather(in *Array, shape, step []int64, offset int64) *Array {
 	out := NewArray(shape...)
 	if len(out.Data) == 0 {
@@ -98,8 +98,8 @@ func stretched(in *Array, shape []int64) *Array {
 	return gather(in, shape, step, 0)
 }
 
-// Shard returns the shard of a tensor on a world rank: of a Device axis, it takes the slice at the rank's coordinate
-// along the mesh axis. It returns false for a rank outside the tensor's mesh.
+// Shard returns the shard of a tensor on a world rank: along each Device axis, the element at the rank's coordinate on the
+// mesh axis. It returns false for a rank outside the tensor's mesh.
 func Shard(t *model.Tensor, whole *Array, rank int) (*Array, bool) {
 	step := strides(whole.Shape)
 	shape := make([]int64, 0, len(whole.Shape))

@@ -5,7 +5,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// attention computes an attention, or the gradients of one.
+// attention computes the results of an attention, or of the gradient of an attention.
 func attention(n Numbers, a domain.Attention, op *model.Op, in []*Array) []*Array {
 	first := 0
 	if op.Kind == model.OpAttentionGrad {

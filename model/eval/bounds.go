@@ -16,15 +16,15 @@ const (
 	spread = 2
 	// chopped is the factor by which a sum of products may lose more than a rounded sum, because tensor cores truncate.
 	chopped = 4
-	// narrow is the error of a sum of products of numbers of 8 bits, relative to the root of the sum of the squared products.
-	// Tensor cores add them in fewer bits than fp32 has. On Hopper, sums of 256 products of normal numbers had errors of up to 2^-12.6
-	// of the sum of their sizes, about 2^-9.2 of that root. The errors of longer sums were smaller.
+	// narrow is the error of a sum of products of fp8 numbers, relative to the root of the sum of the squared products. Tensor
+	// cores add these products in fewer bits than fp32 has. On Hopper, sums of 256 products of normally distributed numbers had
+	// errors of up to 2^-12.6 of the sum of their absolute values, about 2^-9.2 of that root. Longer sums had smaller errors.
 	narrow = 0x1p-8
 )
 
-// Bounds evaluates a pipeline as Run does. For each element it also bounds the difference between this value and the
-// result of a correct program. A bound is 0 where rounding cannot change the element. It is infinite where rounding may
-// lead to any value: near a pole, or between two branches.
+// Bounds evaluates a pipeline as Run does. For each element of each tensor it also bounds the difference between this
+// value and the result of a correct program. A bound is 0 where rounding cannot change the element. It is infinite where
+// rounding may lead to any value: near a pole, or between two branches.
 //
 // It propagates the bounds through the operations. Rounding errors count as independent, and add up as in a random
 // walk. The error of a sum consists of the independent errors of its terms, their common relative error, as after a
@@ -56,7 +56,7 @@ func Bounds(p *model.Pipeline, inputs map[string]*Array) (values, bounds map[str
 type bounded struct {
 	value, bound *Array
 	other        *Array // of a second evaluation, with other rounding errors
-	rounds       bool   // some value up to this tensor is rounded to 16 bits
+	rounds       bool   // some value up to this tensor is rounded to fewer bits than fp32 has
 	jumps        bool   // rounding may decide between branches up to this tensor; a second evaluation may not show its effect
 	samples      int    // how many elements have independent errors; the others repeat these
 }
@@ -76,7 +76,7 @@ func (b *bounder) operation(op *model.Op, values map[string]*Array) {
 		in, other, e = append(in, k.value), append(other, k.other), append(e, k.bound)
 		rounds, jumps = rounds || k.rounds, jumps || k.jumps
 	}
-	if op.Kind == model.OpGather { // the numbers of rows are exact
+	if op.Kind == model.OpGather { // the row numbers, operands 1 and 2, are exact
 		other, e = append(other[:1:1], in[1:]...), append(e[:1:1], in[1:]...)
 		rounds, jumps = b.known[op.In[0]].rounds, b.known[op.In[0]].jumps
 	}
@@ -94,7 +94,7 @@ func (b *bounder) operation(op *model.Op, values map[string]*Array) {
 		value, bound, jumped := varied(op, in, e)
 		raw, others, made = []*Array{value}, []*Array{doubles.evaluate(op, other)}, []*Array{bound}
 		jumps = jumps || jumped
-		if op.Kind == model.OpReduce && b.ranks > 1 && domain.FoldOf(op.Fn).DropsNaN() { // passes choose which folds ranks share
+		if op.Kind == model.OpReduce && b.ranks > 1 && domain.FoldOf(op.Fn).DropsNaN() { // passes may distribute any fold over ranks
 			made[0] = combined(value, bound, func(v, e float64) float64 { return choose(v != v, math.Inf(1), e) })
 		}
 	}
@@ -108,7 +108,8 @@ func (b *bounder) operation(op *model.Op, values map[string]*Array) {
 	}
 }
 
-// overflow sets the bound of an infinite element to 0 if 0.9 times the second evaluation also rounds to this infinity.
+// overflow sets the bound of an infinite element to 0 if 0.9 times the second evaluation also rounds to this infinity. It
+// does nothing if rounding may decide between branches.
 func (k *bounded) overflow(dtype domain.DType) {
 	for i, v := range k.value.Data {
 		if math.IsInf(v, 0) && !k.jumps && dtype.Round(0.9*k.other.Data[i]) == v {
@@ -126,8 +127,8 @@ const (
 )
 
 // tighten scales all bounds of a tensor by one factor of at most 1: a multiple of the largest ratio of the difference
-// between the two evaluations to the bound. It does nothing if no value is rounded to 16 bits, if rounding may decide
-// between branches, or for few independent errors.
+// between the two evaluations to the bound. It does nothing if all values are fp32, if rounding may decide between
+// branches, or for fewer than leastElements independent errors.
 func (k *bounded) tighten() {
 	n := float64(k.samples)
 	if !k.rounds || k.jumps || n < leastElements {
@@ -145,16 +146,16 @@ func (k *bounded) tighten() {
 	}
 }
 
-// kept is which results of an operation are not rounded, if their element type has them.
+// kept selects the results of an operation that are not rounded, if their element type can represent them.
 type kept int
 
 const (
 	none  kept = iota
-	exact      // of a cast to fewer than 32 bits: those whose operand has no error
-	all        // those that are elements of operands, or small integers
+	exact      // results without an error before rounding: of a cast to fewer bits than fp32 has
+	all        // all results: elements of operands, or small integers
 )
 
-// keptBy returns which results an operation does not round.
+// keptBy returns the selection of results that an operation does not round.
 func keptBy(op *model.Op) kept {
 	switch {
 	case op.Kind == model.OpCast && op.Out.DType.Epsilon() > domain.FP32.Epsilon():
@@ -165,7 +166,7 @@ func keptBy(op *model.Op) kept {
 	return none
 }
 
-// rounded adds the rounding to an element type to the bound of results.
+// rounded adds the rounding of the results raw to an element type to their bound, and returns the bound.
 func rounded(dtype domain.DType, raw, bound *Array, keeps kept) *Array {
 	least := 0x1p-126
 	if row := dtype.Row(); row.Least != 0 {
@@ -191,7 +192,7 @@ func rounded(dtype domain.DType, raw, bound *Array, keeps kept) *Array {
 	return bound
 }
 
-// apart is the distance of two results. Infinities of one sign are equal, and so are NaNs.
+// apart returns the distance of two results. Infinities of one sign are equal, and so are NaNs.
 func apart(a, b float64) float64 {
 	switch {
 	case a == b || a != a && b != b:
@@ -245,7 +246,8 @@ func widest(bound, raw *Array, op *model.Op, in, e []*Array, first, last int, wa
 	}
 }
 
-// varied bounds the results of an operation that is not a sum. It reports whether rounding decides between branches.
+// varied returns the results, in float64, of an operation that is neither a sum nor a GEMM nor an attention, and their
+// bounds. It reports whether rounding decides between branches.
 func varied(op *model.Op, in, e []*Array) (raw, bound *Array, jumps bool) {
 	raw = doubles.evaluate(op, in)
 	bound, other := NewArray(raw.Shape...), NewArray(raw.Shape...)
@@ -284,7 +286,7 @@ func varied(op *model.Op, in, e []*Array) (raw, bound *Array, jumps bool) {
 	return raw, bound, slices.ContainsFunc(decides.Data, func(e float64) bool { return e > 0 })
 }
 
-// added bounds a sum, or sums of products.
+// added returns the results of a sum or a GEMM in float64, a second evaluation with other rounding errors, and bounds.
 func (b *bounder) added(op *model.Op, in, other, e []*Array) (results, others, bounds []*Array) {
 	raw, moved := doubles.evaluate(op, in), doubles.evaluate(op, other)
 	count, ranks, common, unsure := summed(op), b.ranks, 0.0, unsure(e)
@@ -310,7 +312,7 @@ func (b *bounder) added(op *model.Op, in, other, e []*Array) (results, others, b
 	for i, v := range raw.Data {
 		if size := math.Hypot(math.Sqrt(terms.Data[i]), v); !math.IsInf(size, 0) && !math.IsNaN(size) {
 			bound.Data[i] = math.Hypot(math.Hypot(math.Sqrt(bound.Data[i]), common*v), eps*size)
-			moved.Data[i] += partial * size * (b.Float64() - 0.5) / 2 // a sixth of it, as a standard deviation
+			moved.Data[i] += partial * size * (b.Float64() - 0.5) / 2 // the standard deviation is about a seventh of partial * size
 		} else {
 			bound.Data[i] = unsure
 		}
@@ -325,7 +327,7 @@ func unsure(e []*Array) float64 {
 }
 
 // shared returns a relative error that all elements may have in common: the smallest relative bound of a nonzero
-// element. It returns 0 if that is 1 or more.
+// element. It returns 0 if this bound is 1 or more, or if all elements are 0.
 func shared(a, e *Array) float64 {
 	least := math.Inf(1)
 	for i, v := range a.Data {
@@ -336,7 +338,8 @@ func shared(a, e *Array) float64 {
 	return choose(least < 1, least, 0)
 }
 
-// secondMoments adds up the squares of an operation's terms, and of their bounds as if these were independent.
+// secondMoments returns the sum of the squared terms of each result of a sum or a GEMM, and the sum of their squared
+// bounds, as if these were independent.
 func secondMoments(op *model.Op, in, e []*Array) (terms, noise *Array) {
 	square := func(a *Array) *Array { return combined(a, a, func(v, w float64) float64 { return v * w }) }
 	plus := func(a, b *Array) *Array { return combined(a, b, func(v, w float64) float64 { return v + w }) }
@@ -350,8 +353,8 @@ func secondMoments(op *model.Op, in, e []*Array) (terms, noise *Array) {
 		doubles.evaluate(op, append([]*Array{e[0], plus(in[1], e[1])}, none...)))
 }
 
-// shaken bounds the results of an attention or of its gradient by evaluating it with small random changes of the
-// operands.
+// shaken returns the results of an attention or of its gradient in float64, a second evaluation with other rounding
+// errors, and bounds. It finds these by evaluating the operation with small random changes of the operands.
 func (b *bounder) shaken(op *model.Op, in, other, e []*Array) (results, others, bounds []*Array) {
 	const times = 3
 	a, _ := domain.AttentionOf(op.Fn)

@@ -17,7 +17,8 @@ var smallSizes = map[string]int64{
 	"D": 4, "S": 4, "M": 64, "N": 48, "K": 32, "B": 2, "L": 8, "H": 16, "G": 8, "C": 4, "E": 64, "F": 32, "R": 2,
 }
 
-// TestBoundsRefuseWrongOutputs: the bounds reject wrong outputs of the examples, such as a bug in a program makes.
+// TestBoundsRefuseWrongOutputs checks that the bounds reject wrong outputs of the examples, as a bug in a program makes
+// them.
 func TestBoundsRefuseWrongOutputs(t *testing.T) {
 	files, _ := filepath.Glob("../../testdata/specs/*/spec.yaml")
 	made, found, all := map[string]int{}, map[string]int{}, 0
@@ -126,9 +127,8 @@ func mistakes(p *model.Pipeline, right map[string]*Array, try func(kind string, 
 	}
 }
 
-// TestBoundsOfOverflow: an element that may overflow has an infinite bound, and so have all results that depend on it,
-// even NaN.
-// TestBoundsOfChosenElements: elements that an operation only chooses are not rounded. So a comparison of inputs decides its masks.
+// TestBoundsOfChosenElements checks that masks, maxima and indices of unrounded inputs have a bound of 0, because operations
+// only choose their elements.
 func TestBoundsOfChosenElements(t *testing.T) {
 	p := mustLoad(t, "hirgen: 1\nname: p\ndtype: bf16\ntensors: {A: [2, 3], B: [2, 3]}\nops: [\"E = ge(A, B)\", \"M = masked(A, E)\", "+
 		"\"Y = max(M, axis=1)\", \"Z = argmax(A)\", \"W = where(E, A, B)\", \"V = neg(Z)\", \"K, I = top_k(A, k=3)\"]")
@@ -145,7 +145,7 @@ func TestBoundsOfChosenElements(t *testing.T) {
 	}
 }
 
-// TestBoundsOfRepeatedElements: 64 elements that repeat the errors of 4 say no more about the bounds than these 4.
+// TestBoundsOfRepeatedElements checks that 64 elements that repeat the errors of 4 tighten the bounds no more than these 4.
 func TestBoundsOfRepeatedElements(t *testing.T) {
 	p := mustLoad(t, "hirgen: 1\nname: p\nmesh: {x: 2}\ndtype: bf16\ntensors: {A: [1, DIDx(2)], B: [DIDx(2), 4], C: [16, 4]}\n"+
 		"ops: [\"T = matmul(A, B)\", \"Y = max(T, C)\"]\noutputs: [T, Y]\n")
@@ -164,6 +164,8 @@ func TestBoundsOfRepeatedElements(t *testing.T) {
 	}
 }
 
+// TestBoundsOfOverflow checks that an element that may overflow has an infinite bound, and so have all results that depend
+// on this element, even NaN.
 func TestBoundsOfOverflow(t *testing.T) {
 	for op := range strings.SplitSeq("scale(N, by=2)/cos(N)/div(X, X)/mul(N, A)/sub(N, X)/max(N, axis=3)/prod(N, axis=3)/softmax(N)/"+
 		"matmul(A, N)/sum(N, axis=3)/attention(N, A, A)", "/") {
@@ -176,7 +178,8 @@ func TestBoundsOfOverflow(t *testing.T) {
 	}
 }
 
-// TestBoundsOfDroppedNaN: a NaN of a max over several ranks has an infinite bound, because NCCL may drop NaN.
+// TestBoundsOfDroppedNaN checks that a NaN of a max has an infinite bound in a program of several ranks, because NCCL may
+// drop NaN.
 func TestBoundsOfDroppedNaN(t *testing.T) {
 	for ranks, unsure := range map[string]bool{"1": false, "2": true} {
 		p := mustLoad(t, "hirgen: 1\nname: s\nmesh: {x: "+ranks+"}\ndtype: fp32\ntensors: {A: [2, 64], B: [64]}\n"+

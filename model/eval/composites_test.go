@@ -10,7 +10,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// Composites, computed in fp32, against their formulas in fp64.
+// TestCompositesAgainstFormulas compares composites, computed in fp32, with their formulas in float64.
 func TestCompositesAgainstFormulas(t *testing.T) {
 	x := []float64{0.5, -1, 2, 3, 0.25, -0.75}
 	gamma := []float64{1, 2, -0.5}
@@ -49,7 +49,7 @@ func TestCompositesAgainstFormulas(t *testing.T) {
 	}
 }
 
-// argmax takes the first of equal maxima. A row with NaN has none.
+// TestArgmax checks that argmax returns the first of equal maxima, and infinity for a row with NaN.
 func TestArgmax(t *testing.T) {
 	p := mustLoad(t, "hirgen: 1\nname: p\ndtype: bf16\ntensors: {A: [3, 4]}\nops: [\"Y = argmax(A)\", \"Z = argmax(A, axis=0)\"]")
 	inf, nan := math.Inf(1), math.NaN()
@@ -61,7 +61,8 @@ func TestArgmax(t *testing.T) {
 	}
 }
 
-// TestTopK takes elements in descending order, and the first of equal ones first. Elements of -infinity come last, each once.
+// TestTopK checks that top_k returns elements in descending order, the first of equal ones first, and each element of
+// -infinity once. A row with NaN has only NaN.
 func TestTopK(t *testing.T) {
 	p := mustLoad(t, spec("A: [4, 4], B: [4]", "- V, I = top_k(A, k=3)\n- W, J = top_k(A, k=1)\n- U, K = top_k(B, k=2)"))
 	inf, nan := math.Inf(1), math.NaN()
@@ -109,7 +110,7 @@ func TestCumsum(t *testing.T) {
 	}
 }
 
-// TestScatterAdd adds rows at the numbers that they have. Numbers without a row add nothing.
+// TestScatterAdd checks that scatter_add adds each row at its id. A row whose id is out of range adds nothing.
 func TestScatterAdd(t *testing.T) {
 	p := mustLoad(t, spec("ids: {axes: [2, 3], dtype: int64}, X: [2, 3, 2], v: {axes: [2, 3], dtype: bf16}",
 		"- Y = scatter_add(ids, X, rows=4)\n- Z = scatter_add(ids, X, rows=2, blocks=2)\n- W = scatter_add(ids, v, rows=5)"))
@@ -123,7 +124,7 @@ func TestScatterAdd(t *testing.T) {
 	}
 }
 
-// TestCompositesOfOneAxis: the result of a tensor with one axis is that of a matrix with one row.
+// TestCompositesOfOneAxis checks that the result for a tensor with one axis is that of a matrix with one row.
 func TestCompositesOfOneAxis(t *testing.T) {
 	for _, op := range []string{"argmax(%s)", "softmax(%s)", "log_softmax(%s)", "softmax_grad(%[1]s, %[1]s)", "log_softmax_grad(%[1]s, %[1]s)",
 		"normalize(%s)", "normalize_grad(%[1]s, %[1]s)", "rms_norm(%s)", "layer_norm(%[1]s, X, X)", "mean(%s)", "cumsum(%s)"} {
@@ -140,7 +141,8 @@ func TestCompositesOfOneAxis(t *testing.T) {
 	}
 }
 
-// where may drop elements that are infinite or NaN, and its mask may have any type.
+// TestWhereLeavesOutWhatIsInfinite checks that where can drop elements that are infinite or NaN, and that its mask may have
+// any type.
 func TestWhereLeavesOutWhatIsInfinite(t *testing.T) {
 	p := mustLoad(t, "hirgen: 1\nname: p\ndtype: bf16\ntensors: {M: {axes: [3], dtype: fp32}, A: [3], B: [3]}\nops: [\"Y = where(M, A, B)\", "+
 		"\"Z = masked(A, B)\"]")
@@ -163,7 +165,7 @@ func TestWhereLeavesOutWhatIsInfinite(t *testing.T) {
 	}
 }
 
-// A causal softmax is the softmax of the columns up to the row's, counted from the end of both.
+// TestCausalSoftmax checks that row i of a causal softmax of r rows and c columns is the softmax of columns 0 to i + c - r.
 func TestCausalSoftmax(t *testing.T) {
 	x := []float64{0.5, -1, 2, 3, 0.25, -0.75}
 	p := mustLoad(t, spec("X: [2, 3]", "- Y = softmax(X, causal=true)"))
@@ -185,7 +187,7 @@ func TestCausalSoftmax(t *testing.T) {
 	}
 }
 
-// Both forms of rope rotate pairs by angles, in bf16, too, and positions run along the axis asked for.
+// TestRope checks rope with operands of cosines and sines, and with positions along an axis, in bf16.
 func TestRope(t *testing.T) {
 	const head = "hirgen: 1\nname: p\ndtype: bf16\ntensors: {X: [3, 2, 4], c: {axes: [3, 1, 2], dtype: fp32}, s: {axes: [3, 1, 2], dtype: " +
 		"fp32}}\nops:\n"
@@ -211,7 +213,7 @@ func TestRope(t *testing.T) {
 	}
 }
 
-// A composite of 16-bit tensors computes in fp32 and rounds once.
+// TestCompositesComputeInFP32 checks that a composite of 16-bit tensors computes in fp32 and rounds once.
 func TestCompositesComputeInFP32(t *testing.T) {
 	const head = "hirgen: 1\nname: p\ndtype: bf16\ntensors: {X: [2, 3]}\nops:\n"
 	p := mustLoad(t, head+"- Y = softmax(X, axis=0)")

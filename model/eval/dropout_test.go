@@ -9,8 +9,8 @@ import (
 	"github.com/hirgen/hirgen/model/eval"
 )
 
-// The mask is a function of the element's index. It does not depend on how an axis is written, and it changes with
-// the seed and the salt.
+// TestDropoutDependsOnTheIndexAlone checks that the mask depends on the row-major index of an element, the seed and the
+// salt, and not on how the index is divided into axes.
 func TestDropoutDependsOnTheIndexAlone(t *testing.T) {
 	mask := func(shape, salt string, seed float64) []float64 {
 		source := fmt.Sprintf("hirgen: 1\nname: p\ndtype: fp32\nmesh: {x: 4}\ntensors: {X: %s, seed: {axes: [1], dtype: int64}}\nops:\n- Y = "+

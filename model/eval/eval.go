@@ -12,14 +12,15 @@ import (
 )
 
 // Run computes a pipeline on whole tensors, one operation after the other, as if there were one rank. GEMMs and
-// reductions accumulate in fp32, in order, and each result is rounded to its element type. inputs must have an array of
-// the right shape for every input; otherwise Run returns an error. Run rounds a copy of each. The result has every
-// tensor of the pipeline.
+// reductions accumulate in fp32, in order, attentions compute in float64, and each result is rounded to its element type.
+// inputs must have an array of the right shape for every input; otherwise Run returns an error. Run rounds a copy of each.
+// The result has every tensor of the pipeline.
 func Run(p *model.Pipeline, inputs map[string]*Array) (map[string]*Array, error) {
 	return RunIn(p, inputs, singles)
 }
 
-// RunFloat64 is Run in float64, without rounding. A comparison with it distinguishes errors from rounding.
+// RunFloat64 is Run in float64, without rounding. Only fp8 results are limited to the range of their type. A comparison
+// with these values distinguishes errors from rounding.
 func RunFloat64(p *model.Pipeline, inputs map[string]*Array) (map[string]*Array, error) {
 	return RunIn(p, inputs, doubles)
 }
@@ -165,8 +166,8 @@ func (n Numbers) reduce(op *model.Op, in *Array, shape []int64) *Array {
 	return out
 }
 
-// matmul multiplies matrices. All leading axes of a are rows if b is a matrix. Otherwise they are batches, which
-// stretch.
+// matmul multiplies matrices. If b is a matrix, all axes of a except the last are rows. Otherwise the leading axes of a and
+// b are batches, which stretch.
 func (n Numbers) matmul(a, b *Array, shape []int64) *Array {
 	out := NewArray(shape...)
 	k, columns := a.last(1), b.last(1)
@@ -196,7 +197,7 @@ func matrices(in *Array, batch []int64) []float64 {
 	return stretched(own, batch).Data
 }
 
-// linear multiplies with the transposed weight and adds the bias before the result is rounded.
+// linear multiplies with the transposed weight, and adds the bias, if there is one, before the result is rounded.
 func (n Numbers) linear(in []*Array, shape []int64) *Array {
 	w := in[1]
 	perm := make([]int, len(w.Shape))

@@ -26,7 +26,7 @@ func iota64(shape ...int64) *Array {
 	return a
 }
 
-// spec is the head of a spec with tensors and operations.
+// spec returns a spec in fp32 on two ranks with the given tensors and operations.
 func spec(tensors, ops string) string {
 	return "hirgen: 1\nname: p\ndtype: fp32\nparams: {D: 2, S: 2}\nmesh: {x: D}\ntensors: {" + tensors + "}\nops:\n" + ops
 }
@@ -126,7 +126,7 @@ func TestEvaluateUnaryFunctions(t *testing.T) {
 	}
 }
 
-// The derivatives are the slopes of their functions, also far from zero.
+// TestGradientsOfScalarFunctions compares the derivatives with finite differences of their functions, also far from zero.
 func TestGradientsOfScalarFunctions(t *testing.T) {
 	for _, name := range []string{"relu", "gelu", "silu", "gelu_tanh"} {
 		fn, grad := domain.UnaryFn(name), domain.UnaryFn(name+"_grad")
@@ -200,7 +200,7 @@ func TestRound(t *testing.T) {
 	}
 }
 
-// The sum of the shards over all ranks has every element once.
+// TestShard checks that each element is in the shard of exactly one rank.
 func TestShard(t *testing.T) {
 	p := mustLoad(t, `
 hirgen: 1
@@ -235,7 +235,7 @@ ops:
 	}
 }
 
-// Shards have no reduction axes.
+// TestShardLeavesReductionsOut checks that shards have no reduction axes.
 func TestShardLeavesReductionsOut(t *testing.T) {
 	p := loadSpec(t, "matmul_rs", map[string]int64{"D": 2, "S": 2, "M": 8, "K": 4, "N": 3})
 	values := mustEvaluate(t, p, FillIntegers(p, 1))
@@ -245,7 +245,8 @@ func TestShardLeavesReductionsOut(t *testing.T) {
 	}
 }
 
-// Partial sums of ranks are counted together, because each is rounded to 16 bits.
+// TestContractionCountsTheSumThatFollows checks that the terms of all ranks' partial sums count together, because each
+// partial sum is rounded to 16 bits.
 func TestContractionCountsTheSumThatFollows(t *testing.T) {
 	p := loadSpec(t, "matmul_rs", map[string]int64{"D": 4, "S": 2, "M": 16, "N": 3, "K": 40})
 	for in, got := range Contractions(p) {

@@ -56,8 +56,8 @@ func squares(op *model.Op, moved map[*model.Tensor]*model.Tensor) bool {
 	return op.Out.DType.Epsilon() != domain.FP32.Epsilon() && cmp.Or(moved[op.In[0]], op.In[0]) == cmp.Or(moved[op.In[1]], op.In[1])
 }
 
-// sumsOverRanks reports whether ranks add up 16-bit numbers. A ring or NCCL rounds the partial sums to that type, and
-// after two GEMMs they need more digits.
+// sumsOverRanks reports whether ranks add up 16-bit numbers. A ring of ranks or NCCL rounds the partial sums to that type,
+// and after two GEMMs they need more digits.
 func sumsOverRanks(op *model.Op) bool {
 	if op.Kind != model.OpReduce || op.Fn != "sum" || op.In[0].DType.Epsilon() == domain.FP32.Epsilon() {
 		return false
@@ -90,7 +90,8 @@ func keepsIntegers(op *model.Op) bool {
 
 // Deviations returns the standard deviation of the normal values that fill each input. It is 1, except for the second
 // operand of a GEMM (a weight). There it is 1 over the root of the number of terms in the GEMM's sums, so that GEMMs
-// do not grow the values along a pipeline. The deviation of the numbers of rows of a gather is the number of rows.
+// do not grow the values along a pipeline. For the ids of a gather, which are no normal values, it is the number of rows
+// of the table.
 func Deviations(p *model.Pipeline) map[*model.Tensor]float64 {
 	deviations, rows := make(map[*model.Tensor]float64, len(p.Inputs)), map[*model.Tensor]float64{}
 	for _, op := range slices.Backward(p.Ops) {
@@ -149,7 +150,7 @@ func summed(op *model.Op) int64 {
 	return shape[len(shape)-1]
 }
 
-// Wrong counts the elements of an output, or of a rank's shard of it, that are farther from want than their bounds. Without
+// Wrong counts the elements of an output, or of a rank's shard, whose distance from want exceeds their bounds. Without
 // bounds, the comparison is exact.
 func Wrong(got, want, bounds []float64) int {
 	wrong := 0

@@ -8,8 +8,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// roundsBetween reports whether an operation may read, element by element, a result that another operation has
-// rounded. If both are fused into one kernel, there is no rounding between them.
+// roundsBetween reports whether an operation may read, element by element, a result that is too large to be exact in its
+// type. The value then depends on whether both operations are fused into one kernel, which does not round between them.
 func roundsBetween(p *model.Pipeline) bool {
 	largest, rounded := make(map[*model.Tensor]float64, len(p.Tensors)), map[*model.Tensor]bool{}
 	products := map[*model.Tensor]bool{} // results of GEMMs that may be rounded
@@ -77,7 +77,8 @@ func largestOf(op *model.Op, largest map[*model.Tensor]float64) float64 {
 	}
 }
 
-// chooses reports whether the elements of a result are elements of the operands, up to sign, in the same type.
+// chooses reports whether the elements of a result are, up to sign, elements of the operands, 0, 1 or infinity, in the
+// type of the operands.
 func chooses(op *model.Op) bool {
 	name, _ := domain.SplitFn(op.Fn)
 	switch op.Kind {

@@ -31,8 +31,8 @@ func TestExact(t *testing.T) {
 	}
 }
 
-// TestRoundingBetweenElementwiseOperations: a fused kernel does not round between two operations. The results are exact
-// only if the elements between them fit in the bits of the type.
+// TestRoundingBetweenElementwiseOperations checks that a check is exact only if the elements between two elementwise
+// operations fit in the bits of their type, because a fused kernel does not round between the operations.
 func TestRoundingBetweenElementwiseOperations(t *testing.T) {
 	for ops, want := range map[string]bool{
 		"- R = add(A, B)\n- T = add(R, B)":                                              true,
@@ -54,7 +54,8 @@ func TestRoundingBetweenElementwiseOperations(t *testing.T) {
 	}
 }
 
-// TestSumsOverRanksRoundOnTheWay: sums over ranks are exact in fp32, and in 16 bits after one GEMM.
+// TestSumsOverRanksRoundOnTheWay checks that sums over ranks count as exact in fp32, and in 16 bits after one GEMM but not
+// after two.
 func TestSumsOverRanksRoundOnTheWay(t *testing.T) {
 	for _, c := range []struct {
 		dtype, operand string
@@ -69,8 +70,8 @@ func TestSumsOverRanksRoundOnTheWay(t *testing.T) {
 	}
 }
 
-// The bounds accept a result with different rounding, such as fp32 instead of bf16 intermediates. They refuse a result
-// without some term, such as the residual.
+// TestBoundsTellRoundingsFromMistakes checks that the bounds accept a result with different rounding, such as fp32 instead
+// of bf16 intermediates, and refuse a result without some term, such as the residual.
 func TestBoundsTellRoundingsFromMistakes(t *testing.T) {
 	const tensors = "X: [64, 48], W: [96, 48], V: [48, 96]"
 	const ops = "- Z = linear(X, W)\n- A = gelu(Z)\n- P = linear(A, V)\n- Y = add(P, X)"
@@ -101,7 +102,7 @@ func TestBoundsTellRoundingsFromMistakes(t *testing.T) {
 	}
 }
 
-// TestFillsFollowFromOperations: an input has the values that its readers need, or that the spec sets.
+// TestFillsFollowFromOperations checks that an input has the values that its readers need, or that the spec sets.
 func TestFillsFollowFromOperations(t *testing.T) {
 	const text = "hirgen: 1\nname: p\ntensors: {v: [64], g: [64], m: [64], o: [64]}\nops:\n- old = scale(v, by=0.9)\n- square = mul(g, g)\n" +
 		"- w = add(old, square)\n- r = sqrt(w)\n- s = masked(r, m)\n- Y = keep(s, o)\n"

@@ -7,8 +7,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// FillIntegers makes the inputs with which a generated program checks itself: sparse integers from -2 to 2, or 0 and 1
-// for a mask, and numbers of rows for a gather. An element depends on the seed, the number of the input and the
+// FillIntegers makes the inputs of a generated program whose check is exact: sparse integers from -2 to 2, 0 and 1 for a
+// mask, and row numbers for the ids of a gather. An element depends on the seed, the number of the input and the
 // element's row-major index in the whole tensor. The integers are so sparse that sums of products stay exact in fp32
 // whatever the order of summation.
 func FillIntegers(p *model.Pipeline, seed uint64) map[string]*Array {
@@ -34,8 +34,8 @@ func FillIntegers(p *model.Pipeline, seed uint64) map[string]*Array {
 }
 
 // FillNormal makes the inputs of a generated program whose check is not exact: normal values with the deviations of
-// Deviations, or integers for integer types. It draws them as the program does. The program computes logarithms and
-// cosines in fp32, so its values may differ in the last place.
+// Deviations, the values of Fills, or integers for integer types. It draws them as the program does. The program computes
+// logarithms and cosines in fp32, so its values may differ in the last place.
 func FillNormal(p *model.Pipeline, seed uint64) map[string]*Array {
 	inputs := make(map[string]*Array, len(p.Inputs))
 	deviations, fills := Deviations(p), Fills(p)
@@ -72,7 +72,7 @@ func Fill(p *model.Pipeline, seed uint64) map[string]*Array {
 	return inputs
 }
 
-// Contractions returns, for each input, the largest number of terms in the sums of a GEMM that reads it, and 1
+// Contractions returns, for each input, the largest number of terms in the sums of a GEMM that reads the input, and 1
 // without such a GEMM: see domain.Contractions.
 func Contractions(p *model.Pipeline) map[*model.Tensor]int64 {
 	shapes := make(map[string][]domain.Extent, len(p.Tensors))
@@ -97,8 +97,8 @@ func Contractions(p *model.Pipeline) map[*model.Tensor]int64 {
 	return widest
 }
 
-// density returns how many of 65536 elements are not zero: 65536 * 16 / ceil(sqrt(contraction)). Then about 256
-// products of a sum are not zero, whatever its length.
+// density returns how many of 65536 elements are not zero: 65536 * 16 / ceil(sqrt(contraction)), at most all. If both
+// operands have this density, about 256 products of a sum are not zero, whatever its length.
 func density(contraction int64) uint64 {
 	root := int64(1)
 	for root*root < contraction {
@@ -107,7 +107,7 @@ func density(contraction int64) uint64 {
 	return uint64(min(65536, 65536*16/root))
 }
 
-// sparseInteger turns a random word into a value.
+// sparseInteger turns a random word into 0, or with a probability of density / 65536 into 1, -1, 2 or -2.
 func sparseInteger(h, density uint64) float64 {
 	if (h>>32)%65536 >= density {
 		return 0
@@ -122,7 +122,7 @@ func sparseInteger(h, density uint64) float64 {
 	return v
 }
 
-// integer turns a random word into a seed if the tensor has one element. Otherwise it makes a position or an element
+// integer turns a random word into a seed if the tensor has one element. Otherwise it returns a position or an element
 // of a mask: half of these are 0, the others below 256.
 func integer(h uint64, elements int) float64 {
 	switch {
@@ -135,12 +135,12 @@ func integer(h uint64, elements int) float64 {
 	}
 }
 
-// isRow reports whether a gather reads rows of a table by the elements of an input.
+// isRow reports whether an input has the ids of a gather, given the result of Deviations.
 func isRow(t *model.Tensor, deviations map[*model.Tensor]float64) bool {
 	return t.DType.IsInteger() && deviations[t] > 1
 }
 
-// row turns a random word into the number of one of several rows.
+// row turns a random word into the number of one of the rows, from 0.
 func row(h uint64, rows float64) float64 { return float64((h >> 32) % uint64(rows)) }
 
 // normal turns the two halves of a random word into a normal value with the Box-Muller transform.

@@ -8,9 +8,9 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// Fills returns the values of inputs in a check, for inputs that are not arbitrary numbers: from the spec, or else from
-// the operations. A root, a logarithm and a divisor need positive numbers. If these are sums or products, their terms
-// must be positive too. A mask needs zeros and ones.
+// Fills returns the fill of each input that the spec sets or the operations require. Other inputs have no entry. The
+// operand of a root or a logarithm and a divisor must be positive. If they are sums or products, their terms must be
+// positive, too. A mask needs zeros and ones.
 func Fills(p *model.Pipeline) map[*model.Tensor]string {
 	need := map[*model.Tensor]string{}
 	demand := func(fill string, tensors ...*model.Tensor) {

@@ -1,7 +1,7 @@
 package eval
 
-// rows adds up the rows of a table, each times the factor for its number and an id: see Numbers.Picks. Blocks of rows have a third
-// operand with the number of their first row.
+// rows computes a gather: for each id the sum of all rows of a table, each times the factor Numbers.Picks of the id and the row's
+// number. If the table has blocks of rows, the third operand has the number of the first row of each block.
 func (n Numbers) rows(in []*Array, shape []int64) *Array {
 	table, ids, first := in[0], in[1].Data, []float64{0}
 	axis := 0

@@ -7,16 +7,17 @@ type Numbers struct {
 	domain.Arithmetic
 	// AddProducts adds v times each element of row to the sum at the same index.
 	AddProducts func(sums []float64, v float64, row []float64)
-	// Attend computes an attention as domain.Attention.Run does.
+	// Attend computes an attention or its gradient as domain.Attention.Run does.
 	Attend func(a domain.Attention, s domain.AttentionShape, in [][]float64) [][]float64
-	// Picks returns the factor of a row in a gather, which adds up all rows of its table: 1 for the row with the number id, and 0 for
-	// others.
+	// Picks returns the factor of the row with a number in the sum that a gather computes for an id: 1 if the number is the id, and
+	// otherwise 0.
 	Picks func(id, row float64) float64
 	// Round rounds a result to its element type.
 	Round func(*Array, domain.DType)
 }
 
-// singles accumulate in fp32 and round each result. doubles do neither, but a result of 8 bits saturates.
+// singles accumulate in fp32, except in attentions, and round each result. doubles do neither, but limit fp8 results to the
+// range of their type.
 var (
 	singles = Numbers{domain.Singles, addProducts[float32], domain.Attention.Run, picks, (*Array).Round}
 	doubles = Numbers{
@@ -29,7 +30,7 @@ var (
 	}
 )
 
-// saturate limits elements to the range of a type of 8 bits.
+// saturate limits elements to the range of an fp8 type. It does nothing for other types.
 func saturate(a *Array, dtype domain.DType) {
 	if !dtype.Saturates() {
 		return

@@ -43,7 +43,7 @@ func loadSmall(t *testing.T, name string, overrides map[string]int64) *model.Pip
 	return p
 }
 
-// normalInputs draws every input from the normal distribution.
+// normalInputs draws every input from the normal distribution with a standard deviation of 0.7, in fp32.
 func normalInputs(p *model.Pipeline, seed uint64) map[string]*Array {
 	random := rand.New(rand.NewPCG(seed, 1))
 	inputs := map[string]*Array{}
@@ -79,7 +79,7 @@ func asMatrix(a *Array, cols int64) matrix {
 	return matrix{len(a.Data) / int(cols), int(cols), a.Data}
 }
 
-// columnSlices reads [d, n, k/d], a weight whose columns are split, as [n, k].
+// columnSlices reads [d, n, k/d], a weight whose columns are split over d ranks, as [n, k].
 func columnSlices(a *Array) matrix {
 	d, n, k := int(a.Shape[0]), int(a.Shape[1]), int(a.Shape[2])
 	m := newMatrix(n, d*k)
@@ -89,7 +89,7 @@ func columnSlices(a *Array) matrix {
 	return m
 }
 
-// timesTransposed is m w^T.
+// timesTransposed returns m w^T.
 func (m matrix) timesTransposed(w matrix) matrix {
 	out := newMatrix(m.rows, w.rows)
 	for i := range m.rows {
@@ -162,7 +162,7 @@ func attentionOf(q, k, v matrix, length, width int, scale float64) matrix {
 	return out
 }
 
-// mlpOf is gelu(x w1^T) w2^T.
+// mlpOf returns gelu(x w1^T) w2^T, with the inputs W1 and W2.
 func mlpOf(x matrix, in map[string]*Array) matrix {
 	return x.timesTransposed(asMatrix(in["W1"], int64(x.cols))).each(geluOf).timesTransposed(columnSlices(in["W2"]))
 }
@@ -181,7 +181,7 @@ func expectClose(t *testing.T, what string, got, want []float64, tolerance float
 	}
 }
 
-// Run sums in fp32, at most about a hundred terms in these sizes. 1e-5 is about a hundred times the epsilon of fp32.
+// forwardTolerance is about a hundred times the epsilon of fp32, because the sums have at most about a hundred terms.
 const forwardTolerance = 1e-5
 
 func TestForwardPassesComputeWhatTheySay(t *testing.T) {
@@ -242,7 +242,7 @@ func TestBackwardPassesAreTheGradients(t *testing.T) {
 					copy(a.Data, forward.Data)
 				}
 			}
-			if sums := given["sums"]; sums != nil { // no other operation of the forward pass reads them
+			if sums := given["sums"]; sums != nil { // L of the attention, which the forward spec does not name
 				Q, K := kept["Q"], kept["K"]
 				a := domain.Attention{Causal: true, Scale: 1 / math.Sqrt(float64(Q.last(1)))}
 				_, sums.Data = a.Forward(a.Shape(Q.Shape, K.Shape), Q.Data, K.Data, kept["V"].Data)

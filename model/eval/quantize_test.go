@@ -7,7 +7,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// TestQuantize: the scales of rows, blocks and whole tensors, and what is left of the elements.
+// TestQuantize checks the scales of rows, blocks and whole tensors, and the error of the dequantized elements.
 func TestQuantize(t *testing.T) {
 	x := []float64{1, -2, 3.5, 1792, 0, 0, 0, 0, 0.125, 0.25, -448, 0.3}
 	for attrs, want := range map[string][]float64{

@@ -7,10 +7,10 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// Saved returns the operations of a forward pass that compute inputs of a backward pass: O and L of each
-// attention_grad, from its Q, K and V. L is the log-sum-exp of each row of scores. If O and L were random, rows of
-// probabilities would not add up to 1 but to the number of keys, and cancellation would dominate the gradients. Each
-// such input is the result of a set. The operations before it are operations of the pipeline or have new names.
+// Saved returns operations that compute inputs of a backward pass: O and L of each attention_grad, from its Q, K and V. L
+// is the log-sum-exp of each row of scores. If O and L were random, rows of probabilities would not add up to 1 but to
+// the number of keys, and cancellation would dominate the gradients. A set writes each such input. The other operations
+// are operations of the pipeline, or write tensors with new names.
 func Saved(p *model.Pipeline) []*model.Op {
 	s := &saver{pipeline: p, made: map[*model.Tensor]bool{}, names: map[string]bool{}}
 	var waiting []*model.Op
@@ -33,12 +33,12 @@ func Saved(p *model.Pipeline) []*model.Op {
 type saver struct {
 	pipeline *model.Pipeline
 	ops      []*model.Op
-	made     map[*model.Tensor]bool // by an operation of ops
-	names    map[string]bool
+	made     map[*model.Tensor]bool // inputs that an operation of ops writes
+	names    map[string]bool        // of all tensors, old and new
 }
 
-// attention adds the forward pass of an attention_grad and returns true, or returns false if it depends on tensors that
-// a waiting attention saves.
+// attention adds the forward pass of an attention_grad and returns true, or returns false if its Q, K or V depend on
+// tensors that a waiting attention saves.
 func (s *saver) attention(grad *model.Op, waiting []*model.Op) bool {
 	needed := s.leadingTo(grad.In[1:4])
 	for _, op := range waiting {
@@ -68,8 +68,8 @@ func (s *saver) attention(grad *model.Op, waiting []*model.Op) bool {
 	return true
 }
 
-// origin follows an operand back through operations that move or cast a whole tensor, to the input that it comes
-// from. It returns nil if there is no such input. views are the operations on the way, last one first.
+// origin follows an operand back through operations that move or cast a whole tensor, to an input. It returns nil if
+// another operation computes the operand. views are the operations on the way, in reverse order.
 func origin(t *model.Tensor) (input *model.Tensor, views []*model.Op) {
 	for t.Producer != nil {
 		switch op := t.Producer; op.Kind {
@@ -82,7 +82,7 @@ func origin(t *model.Tensor) (input *model.Tensor, views []*model.Op) {
 	return t, views
 }
 
-// back inverts views: it computes the input from the tensor that the views make of it.
+// back returns operations that invert views: they compute the input in from made, the result of the views.
 func (s *saver) back(made, in *model.Tensor, views []*model.Op, at *model.Op) []*model.Op {
 	var ops []*model.Op
 	for _, view := range views {
@@ -111,13 +111,13 @@ func (s *saver) like(t *model.Tensor) *model.Tensor {
 	return &model.Tensor{Name: name, DType: t.DType, Axes: t.Axes, Mesh: t.Mesh, Pos: t.Pos}
 }
 
-// needed are operations of the pipeline in order, and the inputs that they read.
+// needed has operations of the pipeline in order, and the inputs that they read.
 type needed struct {
 	ops    []*model.Op
 	inputs []*model.Tensor
 }
 
-// leadingTo finds the operations that compute tensors, except operations that have been added already.
+// leadingTo returns the operations that compute tensors, except those in s.ops, and the inputs on which the tensors depend.
 func (s *saver) leadingTo(tensors []*model.Tensor) (n needed) {
 	wanted := map[*model.Tensor]bool{}
 	for _, t := range tensors {
@@ -143,7 +143,7 @@ func (s *saver) leadingTo(tensors []*model.Tensor) (n needed) {
 	return n
 }
 
-// save replaces the inputs that a forward pass saves. It computes them from the other inputs.
+// save replaces the inputs that a forward pass saves by values that it computes from the other inputs.
 func save(p *model.Pipeline, inputs map[string]*Array) {
 	ops := Saved(p)
 	if len(ops) == 0 {

@@ -55,7 +55,8 @@ outputs: [dQ, dK, dV, eQ, eK, eV]
 	}
 }
 
-// TestSavedNeedsTheOthers: Saved computes nothing for an attention_grad whose queries depend on its own saved tensors.
+// TestSavedNeedsTheOthers checks that Saved computes nothing for an attention_grad whose queries depend on its own saved
+// tensors.
 func TestSavedNeedsTheOthers(t *testing.T) {
 	p := mustLoad(t, `
 hirgen: 1
@@ -77,7 +78,8 @@ outputs: [dQ, dK, dV]
 	}
 }
 
-// TestSavedBehindSaved has an attention whose queries depend on tensors that a later attention in the spec saved.
+// TestSavedBehindSaved checks the order of the saved inputs if the queries of an attention_grad depend on saved tensors of
+// a later one in the spec.
 func TestSavedBehindSaved(t *testing.T) {
 	p := mustLoad(t, `
 hirgen: 1

@@ -23,8 +23,8 @@ const (
 		"K1: [1, M, N], K3: [3, M, N], L1: [1, D*M, N]}\nops:\n"
 )
 
-// mergedRows computes Qr from Q: its rows are the rows of all blocks. splitRows computes O from Or, the result for Qr,
-// in the shape of Q.
+// mergedRows computes Qr from Q, with the rows of all blocks along one axis. splitRows computes O, in the shape of Q, from
+// Or, the result for Qr.
 const (
 	mergedRows = "Qb = reshape(Q, shape=[D, 2, M, N]); Qp = permute(Qb, perm=[1, 0, 2, 3]); Qr = reshape(Qp, shape=[2, D*M, N]); "
 	splitRows  = "; Ob = reshape(Or, shape=[2, D, M, N]); O = permute(Ob, perm=[1, 0, 2, 3])"
@@ -118,7 +118,7 @@ func TestASplitNeverChangesTheResult(t *testing.T) {
 					case name == "seed":
 						a.Data[i] = 7
 					case name == "ids" || name == "no":
-						a.Data[i] = float64(2 * i) // the last ones have no row
+						a.Data[i] = float64(2 * i) // the last ids are out of range
 					case op.Name == "log" || op.Name == "sqrt" || op.Name == "rsqrt":
 						a.Data[i] = math.Abs(a.Data[i])
 					}
@@ -172,8 +172,8 @@ func splitSpec(t *testing.T, tensors, ops string) *model.Pipeline {
 
 var splitTensor = regexp.MustCompile(`\w+: (\[[^]]*\]|\{[^}]*\})(, )?`)
 
-// TestAWindowCountsTheOwnKey: a window of one key has only the query's own key, and a window of two also the key before
-// it.
+// TestAWindowCountsTheOwnKey checks that a window of one key has only the key at the query's position, and a window of two
+// also the previous key.
 func TestAWindowCountsTheOwnKey(t *testing.T) {
 	for window, want := range map[string][]float64{"1": {1, 2, 4, 8}, "2": {1, 1.5, 3, 6}, "3": {1, 1.5, 7.0 / 3, 14.0 / 3}} {
 		p, err := model.Load("spec.yaml", []byte("hirgen: 1\nname: p\ndtype: fp32\ntensors: {Q: [1, 4, 1], K: [1, 4, 1], V: [1, 4, 1]}\nops: "+

@@ -7,9 +7,9 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// attention: one operation computes the gradients of queries, keys and values, from O and L, the log-sum-exp of each
-// row of scores. If queries have blocks that the keys do not have, the gradients of keys and values are partial sums,
-// one for each block.
+// attention adds one operation that computes the gradients of queries, keys and values. It also reads O and L, the
+// log-sum-exp of each row of scores. If queries have blocks that the keys do not have, the gradients of keys and values are
+// partial sums, one for each block.
 func attention(u use) {
 	r := like("attention_grad", u.whole()).reading(u.backward, u.In...).
 		reading(u.backward, u.Out[0], u.logarithms()).with(attrs(u.WrittenOp)...)
@@ -25,8 +25,8 @@ func attention(u use) {
 	u.together([]int{0, 1, 2}, r, along...)
 }
 
-// logarithms returns L, the second result of an attention. If the forward pass does not have it, it must add it: see
-// Pass.Forward.
+// logarithms returns L, the second result of an attention. If the spec does not name L, the forward pass with saved
+// tensors, Pass.Forward, adds it.
 func (u use) logarithms() *model.Tensor {
 	if len(u.Out) > 1 {
 		return u.Out[1]
@@ -38,7 +38,8 @@ func (u use) logarithms() *model.Tensor {
 	return t
 }
 
-// results lists the results that an operation of the forward pass must have.
+// results returns the results of an operation of the forward pass, including L of an attention if the backward pass reads
+// it.
 func (b *backward) results(op *model.WrittenOp) []*model.Tensor {
 	if t, ok := b.more[op]; ok {
 		return []*model.Tensor{op.Out[0], t}

@@ -9,7 +9,8 @@ import (
 	"github.com/hirgen/hirgen/model/grad"
 )
 
-// TestGradientOfAttention: queries in blocks of rows and of heads, one operand as keys and values, with and without L.
+// TestGradientOfAttention checks gradients with queries in blocks of rows and of heads, with one operand as keys and
+// values, and with and without L.
 func TestGradientOfAttention(t *testing.T) {
 	const head = "hirgen: 1\nname: p\ndtype: fp32\ntensors: {Q: [3, 2, 4, 2, 3], K: [2, %d, 6, 3], V: [2, %[1]d, 6, 3]}\nops:\n"
 	for _, c := range []struct {
@@ -48,7 +49,7 @@ func TestGradientOfAttention(t *testing.T) {
 	}
 }
 
-// TestLogarithmsHaveNoGradient: an output that depends on L is an error at the attention.
+// TestLogarithmsHaveNoGradient checks that an output that depends on L is an error at the attention.
 func TestLogarithmsHaveNoGradient(t *testing.T) {
 	const text = "hirgen: 1\nname: p\ndtype: fp32\ntensors: {Q: [2, 2, 3]}\nops:\n- O, L = attention(Q, Q, Q)\n- Y = exp(L)\n"
 	p, err := model.Load("spec.yaml", []byte(text), nil)

@@ -9,12 +9,12 @@ import (
 // one is an axis of one element that stretches to any extent.
 var one = domain.Axis{Kind: domain.Broadcast, Extent: domain.Extent{Size: 1}}
 
-// isOne reports whether an axis has one element for all values of the parameters.
+// isOne reports whether an axis has one element whatever the values of the parameters.
 func isOne(a domain.Axis) bool {
 	return a.Size == 1 && (a.Kind == domain.Broadcast || a.Text == "")
 }
 
-// standsFor reports whether a is one element and stretches to many.
+// standsFor reports whether a is an axis of one element that stretches to the axis many.
 func standsFor(a, many domain.Axis) bool {
 	return isOne(a) && !isOne(many) || a.Size == 1 && many.Size > 1
 }
@@ -52,8 +52,8 @@ func inserted(have, want []domain.Axis) (int, bool) {
 	return 0, false
 }
 
-// ready returns the gradient of the result. It returns all elements if the gradient lacks an axis along which an
-// operand was stretched, because that axis must be summed.
+// ready returns the gradient of the result. If the gradient has one element for an axis along which an operand was
+// stretched, ready returns it with all elements, because the operand's gradient is a sum over that axis.
 func (u use) ready() value {
 	out, v := u.along(), u.dy[0]
 	for i, t := range u.In {

@@ -7,22 +7,24 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// contraction is the GEMM for the gradient of a second operand. It sums over rows and over batches.
+// contraction is the GEMM for the gradient of a second operand. It sums over rows and over the batches that this operand
+// lacks. A batch is an axis before the rows and columns; batches count from 0 in the result of the forward GEMM.
 type contraction struct {
 	b       *backward
 	out     []domain.Axis // of the result of the forward GEMM
 	batches int           // number of batch axes of out
 	w       int           // number of batch axes of the second operand
-	weight  []domain.Axis
+	weight  []domain.Axis // of the second operand
 }
 
-// summed reports whether the second operand lacks a batch, so that its gradient is a sum over that batch.
+// summed reports whether the second operand lacks batch i or has one element along it, so that its gradient is a sum over
+// that batch.
 func (c *contraction) summed(i int) bool {
 	at := i - c.batches + c.w
 	return at < 0 || standsFor(c.weight[at], c.out[i])
 }
 
-// merged chooses the batches that become rows: the batches next to the rows, or all of them, if that moves fewer
+// merged chooses the summed batches that become rows: those next to the rows, or all of them, if that moves fewer
 // elements than the partial results have. A batch that is split over ranks in both operands stays a batch, whose
 // partial results ranks add.
 func (c *contraction) merged(left, right value) []int {
@@ -68,7 +70,7 @@ func (c *contraction) has(v value, i int) bool {
 	return at >= 0 && !standsFor(v.axes[at], c.out[i])
 }
 
-// hasRows reports whether a value has every element that the GEMM sums.
+// hasRows reports whether a value has every element along the rows and the batches that the GEMM sums.
 func (c *contraction) hasRows(v value) bool {
 	for i := range c.batches {
 		if c.summed(i) && !c.has(v, i) {
@@ -102,7 +104,8 @@ func (c *contraction) single(v value, i int) bool {
 }
 
 // axes returns two lists of batch axes: along, with the extents of the forward result, and want, the axes that the
-// GEMM's result has. Along a batch of which both operands have one element, the result has one element or no axis.
+// GEMM's result has. Along a batch of which both operands have one element, the result has one element or no axis. A
+// merged batch has one element in both lists, or no axis if the second operand lacks it.
 func (c *contraction) axes(merged []int, left, right value) (along, want []domain.Axis) {
 	for i, axis := range c.out[:c.batches] {
 		switch single := slices.Contains(merged, i); {
@@ -146,7 +149,7 @@ func (c *contraction) prepare(v, other value, merged []int, transposed bool) val
 	}
 	rows = append(rows, n-2)
 	if len(rows) > 1 && !slices.ContainsFunc(kept, func(i int) bool { return !isOne(v.axes[i]) }) {
-		rows, kept = append(kept, rows...), nil // stays in place, within the axis of rows
+		rows, kept = append(kept, rows...), nil // kept axes have one element, so the order of elements stays
 		slices.Sort(rows)
 	}
 	if rows[0] != len(kept) {
@@ -169,7 +172,8 @@ func (c *contraction) prepare(v, other value, merged []int, transposed bool) val
 	return c.b.named(v.name+"_t", permuted(v, perm))
 }
 
-// rows merges count axes, from index first on, into one. It inserts singles axes of one element before it.
+// rows merges count axes, from index first on, into one axis. It inserts the given number of axes of one element before
+// the merged axis.
 func (c *contraction) rows(v value, first, count, singles int) value {
 	if count == 1 {
 		return v

@@ -15,7 +15,7 @@ import (
 // tolerance of directional derivatives in float64.
 const tolerance = 1e-6
 
-// backwardOf makes and loads the backward pass of a pipeline.
+// backwardOf makes the backward pass of a pipeline, and loads it.
 func backwardOf(t *testing.T, p *model.Pipeline, o grad.Options) (*model.Pipeline, *grad.Pass) {
 	t.Helper()
 	pass, err := grad.Backward(p, o)
@@ -48,8 +48,8 @@ func axesOf(p *model.Pipeline) map[string][]domain.Axis {
 	return axes
 }
 
-// direction compares the gradients of a pipeline along one direction with differences of sum(dY Y). smooth is false if
-// the sum is not smooth, or not finite, at the point that the seed chooses.
+// direction compares the gradients of a pipeline along one random direction with finite differences of sum(dY Y), and
+// returns the relative error. smooth is false if the sum is not smooth, or not finite, at the point that the seed chooses.
 func direction(t *testing.T, p, q *model.Pipeline, pass *grad.Pass, seed uint64) (wrong float64, smooth bool) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(seed, 1))

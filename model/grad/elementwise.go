@@ -7,11 +7,11 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// same is for operations that change values at most by an additive constant: dX = dY.
+// same computes dX = dY, for operations that change values only by an additive constant or by rounding.
 func same(u use) { u.flow(0, u.dy[0], u.along()) }
 
-// formula is for functions of one operand whose gradient is a body on X, Y and dY. Its last step is dX. The names of the
-// other steps begin with the names of those tensors.
+// formula returns the rule of a function of one operand whose gradient is a body on X, Y and dY. The last step of the body
+// is dX. The names of the other steps begin with "X_", "Y_" or "dX_", which the rule replaces with names of the pipeline.
 func formula(text string) func(use) {
 	body, _ := domain.ParseBody(text, []string{"X", "Y", "dY"})
 	return func(u use) {
@@ -40,26 +40,26 @@ func formula(text string) func(use) {
 	}
 }
 
-// scale: dX = by dY, with the constant by.
+// scale computes dX = by dY, with the constant by.
 func scale(u use) {
 	u.give(0, like("scale", u.dy[0]).with("by="+u.Attr("by").Values[0]), nil)
 }
 
-// add: dA = dY, dB = dY.
+// add computes dA = dY and dB = dY.
 func add(u use) {
 	along, g := u.along(), u.ready()
 	u.flow(0, g, along)
 	u.flow(1, g, along)
 }
 
-// sub: dA = dY, dB = -dY.
+// sub computes dA = dY and dB = -dY.
 func sub(u use) {
 	along, g := u.along(), u.ready()
 	u.flow(0, g, along)
 	u.give(1, like("neg", g), along)
 }
 
-// mul: dA = dY B, dB = dY A.
+// mul computes dA = dY B and dB = dY A.
 func mul(u use) {
 	along, g := u.along(), u.ready()
 	for i := range 2 {
@@ -69,7 +69,7 @@ func mul(u use) {
 	}
 }
 
-// div, Y = A / B: dA = dY / B, dB = -dA Y.
+// div computes dA = dY / B and dB = -dA Y, for Y = A / B.
 func div(u use) {
 	along := u.along()
 	da := like("div", u.ready(), u.in(1))
@@ -81,15 +81,15 @@ func div(u use) {
 	}
 }
 
-// extreme is for max and min. For two tensors, the gradient goes to the larger or the smaller element. The function
-// also handles reductions.
+// extreme computes the gradients of max and min. Of two tensors, the one with the larger or smaller element gets the
+// gradient, and the first if they are equal. For a reduction, see picked.
 func extreme(u use) {
 	if len(u.In) == 1 {
 		picked(u)
 		return
 	}
 	along, fns := u.along(), [2]string{"keep", "drop"}
-	compare := "ge" // where the first operand is larger
+	compare := "ge" // for max, the mask is 1 where the first operand gets the gradient; for min, where the second does
 	if u.Fn == "min" {
 		compare, fns = "gt", [2]string{"drop", "keep"}
 	}
@@ -100,14 +100,14 @@ func extreme(u use) {
 	}
 }
 
-// chosen is for functions that keep the elements that a mask selects: dX = keep(dY, mask).
+// chosen returns the rule dX = fn(dY, mask) of a function that keeps the elements that a mask selects. fn is keep or drop.
 func chosen(fn string) func(use) {
 	return func(u use) {
 		u.give(0, like(fn, u.ready(), u.in(1)), u.along())
 	}
 }
 
-// where: dA = keep(dY, mask), dB = drop(dY, mask).
+// where computes dA = keep(dY, mask) and dB = drop(dY, mask).
 func where(u use) {
 	along, g := u.along(), u.ready()
 	mask := u.typed(u.in(0), g.dtype)
@@ -115,7 +115,7 @@ func where(u use) {
 	u.give(2, like("drop", g, mask), along)
 }
 
-// dropout: dX = dropout(dY). The mask is recomputed from the same seed.
+// dropout computes dX = dropout(dY), which recomputes the mask from the same seed.
 func dropout(u use) {
 	u.give(0, like(u.Fn, u.whole()).reading(u.backward, u.In[1:]...).with(attrs(u.WrittenOp)...), nil)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/hirgen/hirgen/model/grad"
 )
 
-// TestNoGradient: an operation without a gradient is an error at its position.
+// TestNoGradient checks that an operation without a gradient is an error at its position.
 func TestNoGradient(t *testing.T) {
 	const head = "hirgen: 1\nname: p\ndtype: fp32\ntensors: {X: [4, 6], c: [4, 3], s: [4, 3], M: [4, 6]}\nops:\n"
 	for _, c := range []struct{ ops, of, recompute, want string }{
@@ -42,7 +42,7 @@ func TestNoGradient(t *testing.T) {
 
 func words(list string) []string { return strings.Fields(list) }
 
-// TestWhatIsAskedFor requests the gradients of some inputs. Masks and tables have no gradients.
+// TestWhatIsAskedFor checks which gradients a backward pass has. Masks and rope tables have none by default.
 func TestWhatIsAskedFor(t *testing.T) {
 	const text = "hirgen: 1\nname: p\ndtype: fp32\ntensors: {X: [4, 6], W: [6, 6], c: [4, 3], s: [4, 3], M: [4, 6]}\n" +
 		"ops:\n- Z = linear(X, W)\n- R = rope(Z, c, s)\n- Y = where(M, R, X)\n"

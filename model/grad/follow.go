@@ -9,7 +9,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// findTargets finds the inputs whose gradients are requested: by default all but numbers of 8 bits, which are stored weights.
+// findTargets finds the inputs whose gradients are requested: by default all except fp8 inputs, which are stored weights. It
+// reports unknown names.
 func (b *backward) findTargets() {
 	if len(b.options.Of) == 0 {
 		b.targets = slices.DeleteFunc(slices.Clone(b.pipeline.Inputs), func(t *model.Tensor) bool { return t.DType.Saturates() })
@@ -26,13 +27,14 @@ func (b *backward) findTargets() {
 	}
 }
 
-// named prints the names of tensors.
+// named returns the names of tensors, with commas between them.
 func named(tensors []*model.Tensor) string {
 	return lists.Join(tensors, func(t *model.Tensor) string { return t.Name })
 }
 
-// follow finds the tensors between the targets and the outputs. It drops inputs without a gradient rule, unless their
-// gradients are requested.
+// follow marks the tensors between the targets and the outputs as active, and counts their uses. If no gradients are
+// requested by name, it leaves out targets that the outputs depend on only by operands without a gradient rule. An fp8
+// operand without a rule is always followed, so that it becomes an error.
 func (b *backward) follow() {
 	from, to := map[*model.Tensor]bool{}, map[*model.Tensor]bool{}
 	for _, t := range b.targets {
@@ -73,14 +75,16 @@ func (b *backward) follow() {
 	}
 }
 
-// checkResult reports a result without a gradient that an output depends on.
+// checkResult reports an error if t, on which an output depends, is a result without a gradient, such as L of an
+// attention.
 func (b *backward) checkResult(t *model.Tensor) {
 	if p := t.Producer; p != nil && p.Out != t && !hasGradient(&model.WrittenOp{Fn: string(p.Kind)}, 1) {
 		b.errors.Add(p.Pos, diag.NoGradient, "%s has no gradient by way of its result %s, which an output depends on", p.Kind, t.Name)
 	}
 }
 
-// dropConstants drops the targets that no output depends on.
+// dropConstants drops the targets that no output depends on. It reports an error for each of them that is requested by
+// name, or if no target is left.
 func (b *backward) dropConstants(to map[*model.Tensor]bool) {
 	var kept []*model.Tensor
 	for _, t := range b.targets {
@@ -105,10 +109,10 @@ type use struct {
 	dy []value // gradients of the results
 }
 
-// along returns the axes of the result.
+// along returns the axes of the first result.
 func (u use) along() []domain.Axis { return u.axes(u.Out[0]) }
 
-// axis returns the axis of the operation.
+// axis returns the index of the axis to which the operation applies.
 func (u use) axis() int {
 	for _, op := range u.Ops { // a reduction may begin with a cast, or add an axis
 		if op.Kind == model.OpReduce {
@@ -133,7 +137,7 @@ func (u use) wants(operand int) bool {
 		slices.ContainsFunc(u.Out, func(t *model.Tensor) bool { return u.active[t] })
 }
 
-// seed declares the gradients of the outputs, which are inputs of the backward pass.
+// seed makes the gradients of the active outputs, which are inputs of the backward pass.
 func (b *backward) seed() {
 	for _, t := range b.pipeline.Outputs {
 		if b.active[t] {
@@ -147,7 +151,7 @@ func (b *backward) seed() {
 	}
 }
 
-// through adds the backward operations of one forward operation.
+// through adds the backward operations of one forward operation, or reports that it has no gradient.
 func (b *backward) through(op *model.WrittenOp) {
 	if !slices.ContainsFunc(op.Out, func(t *model.Tensor) bool { return b.active[t] }) {
 		return

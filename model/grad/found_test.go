@@ -7,7 +7,7 @@ import (
 	"github.com/hirgen/hirgen/model/grad"
 )
 
-// TestGradientsThatWereWrong takes the gradients of specs that were reduced from failing random specs.
+// TestGradientsThatWereWrong checks gradients of small specs, each a reduced random spec that showed a mistake.
 func TestGradientsThatWereWrong(t *testing.T) {
 	for name, text := range map[string]string{
 		"a batch of one element that the other operand has all of": `
@@ -72,8 +72,7 @@ outputs: [Y, U, T, C]
 	}
 }
 
-// TestKinksAreNotSmooth: at a kink symmetric differences are the same for any step, but one-sided differences are
-// not.
+// TestKinksAreNotSmooth checks that one-sided differences show a kink. Symmetric differences are the same for any step.
 func TestKinksAreNotSmooth(t *testing.T) {
 	kink := func(x float64) float64 { return 3*x + max(0, x) }
 	if left, right := oneSided(kink, -1e-3), oneSided(kink, 1e-3); left > 3.001 || right < 3.999 {

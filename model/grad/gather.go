@@ -8,11 +8,11 @@ import (
 )
 
 // part is the contribution of one use of a tensor to its gradient. It may have axes along which the use stretched the
-// tensor. The part must still be summed over these axes.
+// tensor. The part is not summed over these axes yet.
 type part struct {
 	value
 	along []domain.Axis // axes of the result of the use; nil: axes of the tensor
-	from  string        // the result of the use
+	from  string        // name of the result of the use
 }
 
 // result is an operation whose result has no name yet.
@@ -49,7 +49,7 @@ func (u use) partName(t *model.Tensor, r result, along []domain.Axis) string {
 	return "d" + t.Name
 }
 
-// flow adds a value to the gradient of an operand.
+// flow adds a value to the gradient of an operand. After the last use of the operand, it finishes the gradient.
 func (u use) flow(operand int, v value, along []domain.Axis) {
 	if !u.wants(operand) {
 		return
@@ -61,8 +61,8 @@ func (u use) flow(operand int, v value, along []domain.Axis) {
 	}
 }
 
-// typeOf returns the type of the gradient of a tensor: its own, but not a type in which nothing is computed. So a gradient
-// passes through casts to 8 bits as if they rounded nothing.
+// typeOf returns the type of the gradient of a tensor: the tensor's own, or the usual type of the pipeline for an integer or
+// fp8 tensor. So a gradient passes through casts to fp8 as if they rounded nothing.
 func (b *backward) typeOf(t *model.Tensor) domain.DType {
 	if t.DType.Computes() {
 		return t.DType
@@ -76,7 +76,7 @@ func cast(v value, dtype domain.DType) result {
 	return r
 }
 
-// typed converts a value to an element type if its own differs.
+// typed returns a value in an element type, with a cast if its own type differs.
 func (b *backward) typed(v value, dtype domain.DType) value {
 	if v.dtype == dtype {
 		return v
@@ -108,8 +108,8 @@ func (b *backward) finish(t *model.Tensor) {
 	}
 }
 
-// scattered handles the gradient of a gathered tensor if ranks add the gradient. It declares the gradient like the tensor
-// before the gather, because each rank needs only the sum of its rows. It reports whether it did.
+// scattered handles the gradient v of a tensor t that is a gathered copy, if ranks add v. It declares v like the tensor
+// before the gather, because each rank needs only the sum of its shard. It reports whether it declared v.
 func (b *backward) scattered(v value, t *model.Tensor) bool {
 	p := t.Producer
 	if p == nil || p.Kind != model.OpSet || !p.In[0].Mesh.Same(t.Mesh) {
@@ -131,7 +131,7 @@ func choose(first bool, a, b string) string {
 }
 
 // settled gives a gradient the distribution of its tensor if the spec annotates the tensor, the gradient is requested,
-// the gradient is on another mesh, or ranks add it.
+// the gradient is on another mesh, or ranks add it. Otherwise it returns v unchanged.
 func (b *backward) settled(v value, t *model.Tensor) value {
 	asked, moved := slices.Contains(b.targets, t), !v.mesh.Same(t.Mesh)
 	if !asked && !moved && !t.Annotated && !b.addedByRanks(v, t) {
@@ -155,7 +155,8 @@ func (b *backward) settled(v value, t *model.Tensor) value {
 	return v
 }
 
-// callIt renames a result. A result that already has the name gets a new one.
+// callIt records that a result is renamed. A result that already has the name gets another name, unless it is declared or
+// renamed itself; then v gets a name like the given one.
 func (b *backward) callIt(v value, name string) {
 	if b.makers[name] != nil && b.declared[name] == nil && b.renamed[name] == "" {
 		b.renamed[name], b.renamed[v.name] = b.names.fresh(name+"_part"), name
@@ -190,17 +191,18 @@ func (b *backward) addedByRanks(v value, t *model.Tensor) bool {
 
 func isSplit(a domain.Axis) bool { return a.Kind == domain.Device }
 
-// sameSum reports whether two parts of a gradient must be summed over the same axes and may be added before that sum.
+// sameSum reports whether two parts of a gradient must be summed over the same axes, so that they can be added before
+// that sum.
 func (b *backward) sameSum(p, q part, t *model.Tensor) bool {
 	return len(b.summed(p, t)) > 0 && alike(p.axes, q.axes) && alike(p.along, q.along) && p.mesh.Same(q.mesh)
 }
 
-// added adds two parts.
+// added returns the sum of two parts.
 func (b *backward) added(p, q part, name string) part {
 	return part{b.named(name, like("add", p.value, q.value)), p.along, p.from}
 }
 
-// summed lists the axes of a part over which it must be summed, because the tensor was stretched along them.
+// summed lists the indices of the axes over which a part must be summed, because the tensor was stretched along them.
 func (b *backward) summed(p part, t *model.Tensor) []int {
 	var list []int
 	axes := b.axes(t)

@@ -14,9 +14,9 @@ import (
 
 // Options select the gradients to compute and the tensors of the forward pass to recompute.
 type Options struct {
-	// Of names the inputs whose gradients to compute. Empty: all that have a gradient.
+	// Of names the inputs whose gradients to compute. Empty: all that have a gradient, except fp8 inputs.
 	Of []string
-	// Recompute selects the tensors to recompute: None, Cheap or All, or names of tensors in addition to Cheap.
+	// Recompute selects the tensors to recompute: None, Cheap (the default) or All, and names of more tensors.
 	Recompute []string
 	// Axes gives the distribution of tensors of the forward pass over the ranks, by name. Other tensors have the
 	// distribution of the model.
@@ -26,20 +26,20 @@ type Options struct {
 // Values of Options.Recompute.
 const (
 	None  = "none"  // no tensors
-	Cheap = "cheap" // tensors that need no GEMM, attention or softmax, from tensors that are saved anyway
+	Cheap = "cheap" // results of operations that are not expensive (see expensive), from tensors that are saved anyway
 	All   = "all"   // all tensors, from the inputs
 )
 
-// Origin is the note in the head of a written spec that says where it comes from.
+// Origin is the comment in the head of each written spec that names its source.
 const Origin = "Written by hirgen grad."
 
 // Pass is a backward pass.
 type Pass struct {
 	Text      string          // the spec
 	Forward   string          // the spec of the forward pass, with the saved tensors as outputs
-	Given     []Gradient      // of outputs: inputs of the backward pass
-	Gradients []Gradient      // of inputs: its outputs
-	Saved     []*model.Tensor // results of the forward pass that are inputs, too
+	Given     []Gradient      // gradients of outputs, which are inputs of the backward pass
+	Gradients []Gradient      // gradients of inputs, which are outputs of the backward pass
+	Saved     []*model.Tensor // results of the forward pass that are inputs of the backward pass
 }
 
 // Gradient names the gradient of a tensor in the backward pass.
@@ -92,7 +92,7 @@ type backward struct {
 	uses    map[*model.Tensor]int  // number of uses as an active operand that are not visited yet
 	parts   map[*model.Tensor][]part
 	grads   map[*model.Tensor]value
-	given   []Gradient // of outputs: inputs
+	given   []Gradient // gradients of the outputs, which are inputs of the backward pass
 
 	origin *model.WrittenOp // the operation that is visited
 	ops    []*statement
@@ -103,8 +103,8 @@ type backward struct {
 	declared map[string]*model.Tensor
 	parted   map[*model.Tensor][]int            // see partedAxes
 	more     map[*model.WrittenOp]*model.Tensor // second results that the backward pass needs, and the forward pass does not have
-	extra    []string                           // results that are not requested gradients
-	renamed  map[string]string                  // new names of results that are requested gradients, by their old names
+	extra    []string                           // results that nothing reads, and that the backward spec has as outputs
+	renamed  map[string]string                  // new names of results, by their old names: see callIt
 }
 
 // statement is one operation of the backward pass.
@@ -131,7 +131,7 @@ type value struct {
 	mesh  *domain.Mesh
 }
 
-// rename renames results that are requested gradients to the names of those gradients.
+// rename replaces the names of results that have a new name in renamed, in all statements.
 func (b *backward) rename() {
 	name := func(old string) string {
 		if renamed, ok := b.renamed[old]; ok {
@@ -167,7 +167,8 @@ func (b *backward) pass() *Pass {
 	return p
 }
 
-// axes returns the axes of a tensor of the forward pass, with its distribution over the ranks.
+// axes returns the axes of a tensor of the forward pass without reduction axes, with its distribution over the ranks. Axes
+// of partedAxes are serial.
 func (b *backward) axes(t *model.Tensor) []domain.Axis {
 	axes, ok := b.options.Axes[t.Name]
 	if !ok {
@@ -183,8 +184,8 @@ func (b *backward) axes(t *model.Tensor) []domain.Axis {
 	return axes
 }
 
-// partedAxes lists the axes along which tensors are slices or concatenations. The backward spec splits neither kind of
-// tensor along these axes.
+// partedAxes lists, for each operand and result of slices and concatenations, the axes along which they divide it. The
+// backward spec splits no tensor over ranks along these axes.
 func partedAxes(p *model.Pipeline) map[*model.Tensor][]int {
 	parted := map[*model.Tensor][]int{}
 	for _, op := range p.Ops {
@@ -202,13 +203,13 @@ func (b *backward) forward(t *model.Tensor) value {
 	return b.note(value{t.Name, b.axes(t), t.DType, t.Mesh})
 }
 
-// note makes a value known by its name.
+// note records a value under its name, and returns it.
 func (b *backward) note(v value) value {
 	b.values[v.name] = v
 	return v
 }
 
-// add appends a statement with the results of a rule.
+// add appends a statement with its results.
 func (b *backward) add(s *statement, results ...value) {
 	for _, v := range results {
 		b.note(v)
@@ -218,7 +219,8 @@ func (b *backward) add(s *statement, results ...value) {
 	b.ops = append(b.ops, s)
 }
 
-// named adds an operation, unless an earlier one computes the same value, and returns its result. The name is a proposal.
+// named adds an operation and returns its result. If an earlier statement computes the same value, it returns that result.
+// The name is a proposal.
 func (b *backward) named(name string, r result) value {
 	s := &statement{fn: r.fn, args: r.args, attrs: r.attrs, origin: b.origin}
 	if same, ok := b.known[s.text()]; ok {

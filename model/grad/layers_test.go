@@ -10,13 +10,12 @@ import (
 	"github.com/hirgen/hirgen/model/grad"
 )
 
-// small has small values for the parameters of the example specs. A layer takes only its D from it.
+// small has small values for the parameters of the example specs. Specs in testdata/layers use only its value of D.
 var small = map[string]int64{
 	"D": 2, "S": 2, "M": 16, "N": 12, "K": 8, "B": 2, "L": 4, "H": 4, "G": 2, "C": 4, "E": 16, "F": 12,
 }
 
-// loadSmall loads an example spec with small parameters. Parameters with an expression keep it, and layers keep all but
-// D.
+// loadSmall loads an example spec with the values of small. Parameters with an expression keep it.
 func loadSmall(t *testing.T, path string) *model.Pipeline {
 	t.Helper()
 	p, text, err := model.LoadFile(path, nil)
@@ -35,8 +34,8 @@ func loadSmall(t *testing.T, path string) *model.Pipeline {
 	return p
 }
 
-// TestGradientsOfTheExamples takes the gradient of every example along directions, in float64, with all values of the
-// option Recompute.
+// TestGradientsOfTheExamples compares gradients of the examples along random directions with finite differences in
+// float64, for each value of the option Recompute.
 func TestGradientsOfTheExamples(t *testing.T) {
 	specs, err := filepath.Glob("../../testdata/specs/*/spec.yaml")
 	if err != nil {
@@ -51,7 +50,7 @@ func TestGradientsOfTheExamples(t *testing.T) {
 			continue // no gradients: see TestNoGradient
 		}
 		if strings.HasPrefix(filepath.Base(path), "attention") {
-			continue // they have gradients in them
+			continue // these specs contain attention_grad
 		}
 		for _, choice := range []string{grad.Cheap, grad.None, grad.All} {
 			t.Run(filepath.Base(filepath.Dir(path))+"/"+filepath.Base(path)+"/"+choice, func(t *testing.T) {

@@ -8,7 +8,8 @@ import (
 	modelnames "github.com/hirgen/hirgen/model/names"
 )
 
-// names chooses names that the forward pass does not use.
+// names chooses names that neither the forward pass nor an earlier choice uses. Names that differ only in case count as
+// equal.
 type names struct {
 	taken map[string]bool // in lower case
 }
@@ -34,7 +35,7 @@ func newNames(p *model.Pipeline) *names {
 
 func (n *names) take(name string) { n.taken[strings.ToLower(name)] = true }
 
-// fresh returns an unused name like the proposal, and marks it as used.
+// fresh returns an unused name like the proposal, if necessary with a number, and marks it as used.
 func (n *names) fresh(proposal string) string {
 	proposal = strings.TrimRight(proposal[:min(len(proposal), modelnames.MaxLength-4)], "_")
 	name := proposal

@@ -7,7 +7,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// slice: the gradient has zeros outside the slice.
+// slice computes a dX that is dY in the slice and 0 outside.
 func slice(u use) {
 	o := u.Ops[0]
 	axis, x := o.Axis, u.axes(u.In[0])
@@ -27,7 +27,7 @@ func slice(u use) {
 	u.give(0, joined(pieces, axis, x), nil)
 }
 
-// sliced adds a slice of size elements of an axis from start on.
+// sliced adds a slice of size elements of an axis from start on, and returns its result.
 func (b *backward) sliced(v value, axis int, start, size domain.Extent, name string) value {
 	return b.named(name, cut(v, axis, start, size))
 }
@@ -43,12 +43,12 @@ func cutAttrs(axis int, start, size domain.Extent) []string {
 	return []string{axisAttr(axis), "start=" + start.String(), "size=" + size.String()}
 }
 
-// joined concatenates values along an axis.
+// joined returns an operation that concatenates values along an axis.
 func joined(pieces []value, axis int, axes []domain.Axis) result {
 	return like("concat", pieces[0], pieces[1:]...).with(axisAttr(axis)).along(axes)
 }
 
-// split: concatenates the gradients of the results.
+// split concatenates the gradients of the results.
 func split(u use) {
 	pieces := make([]value, len(u.dy))
 	for i, t := range u.Out {
@@ -60,8 +60,8 @@ func split(u use) {
 	u.give(0, joined(pieces, u.axis(), u.axes(u.In[0])), nil)
 }
 
-// plain returns a gradient that is not split along an axis that a slice or concat divides, or a rope rotates. Its other axes are
-// distributed as in its tensor.
+// plain returns a gradient that is not split over ranks along an axis, which a slice or concat divides or a rope rotates. If it
+// must gather the gradient, the other axes are distributed as in tensor t.
 func (b *backward) plain(v value, t *model.Tensor, axis int) value {
 	lies := v.axes
 	if d := b.declared[v.name]; d != nil {
@@ -87,7 +87,7 @@ func (b *backward) zeroUnless(v value, t *model.Tensor) value {
 	return b.full(v, t)
 }
 
-// concat: each operand gets its slice of the gradient.
+// concat gives each operand its slice of the gradient.
 func concat(u use) {
 	axis := u.axis()
 	i := at(u.dy[0], u.Out[0], axis)

@@ -11,13 +11,14 @@ import (
 	"github.com/hirgen/hirgen/model/grad"
 )
 
-// pipelines are layers in slices of ranks. The benchmark has their backward passes in files, too.
+// pipelines are specs of the benchmark whose GEMMs run in slices. The benchmark also has their backward passes, in folders
+// NAME_backward.
 var pipelines = []string{"block", "block_sp"}
 
 const benchmark = "../../scripts/bench_gpu/specs/"
 
 // TestBackwardPassesOfPipelines compares the backward passes of the benchmark with the generated ones, and interprets
-// them on 2 and 4 ranks with their schedules. It limits the collectives of rows, because a gather or sum that goes
+// them on 2 and 4 ranks with their schedules. It limits the number of collectives, because a gather or sum that goes
 // from rank to rank in the forward pass must do so in the backward pass, too.
 func TestBackwardPassesOfPipelines(t *testing.T) {
 	for _, name := range pipelines {
@@ -67,7 +68,7 @@ func TestBackwardPassesWithoutSlices(t *testing.T) {
 	}
 }
 
-// collectives counts the collectives of more than one row.
+// collectives counts the collectives whose result has more than one axis on a rank.
 func collectives(p *hostir.Program) int {
 	count := 0
 	for c := range hostir.Each[*hostir.Communication](p.Body) {

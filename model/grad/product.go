@@ -6,7 +6,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// matmul, C = A B: dA = dC B^T, dB = A^T dC.
+// matmul computes dA = dC B^T and dB = A^T dC, for C = A B.
 func matmul(u use) {
 	g := u.asFactor()
 	if u.wants(0) {
@@ -18,7 +18,7 @@ func matmul(u use) {
 	}
 }
 
-// linear, Y = X W^T + bias: dX = dY W, dW = dY^T X, dbias = dY summed over rows.
+// linear computes dX = dY W, dW = dY^T X, and dbias, the sum of dY over rows, for Y = X W^T + bias.
 func linear(u use) {
 	g := u.asFactor()
 	if u.wants(0) {
@@ -33,7 +33,7 @@ func linear(u use) {
 	}
 }
 
-// like quantizes the operands of a GEMM if the operation does.
+// like returns a GEMM with the attribute quantize of the forward operation, if it has one.
 func (u use) like(r result) result {
 	if attr := u.Attr("quantize"); attr != nil {
 		return r.with("quantize=" + attr.Values[0])
@@ -41,8 +41,8 @@ func (u use) like(r result) result {
 	return r
 }
 
-// ofRows adds the gradient with respect to the first operand. If the forward GEMM ran in slices of its rows, so does
-// this one.
+// ofRows adds the gradient with respect to the first operand. If the forward GEMM runs in slices of its rows, ofRows
+// declares the gradient with the same Stream axis.
 func (u use) ofRows(r result) {
 	along := u.operandAxes(0)
 	if r.dtype == u.In[0].DType && alike(r.axes, along) && isStream(along) && u.wants(0) {
@@ -79,7 +79,7 @@ func (u use) ofBatches(g value) value {
 	return g
 }
 
-// times is a GEMM whose batches stretch.
+// times returns a GEMM, matmul or linear, whose batch axes of one element stretch.
 func times(fn string, x, w value) result {
 	r := result{fn: fn, args: []string{x.name, w.name}, dtype: x.dtype, mesh: x.mesh}
 	m, n := len(x.axes), len(w.axes)
@@ -102,7 +102,7 @@ func (u use) operandAxes(operand int) []domain.Axis {
 	return append(slices.Clone(out[:len(out)-1]), x[len(x)-1])
 }
 
-// bias: the gradient summed over rows, for each batch of the bias.
+// bias adds the gradient of a bias: dY summed over rows, for each batch of the bias.
 func (u use) bias(g value) {
 	along := u.along()
 	g = u.full(g, u.Out[0])

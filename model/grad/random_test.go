@@ -32,7 +32,7 @@ func gradientsOfRandomSpecs(t *testing.T, from uint64) {
 		text := soak.MakeUp(from, n).Text()
 		p, err := model.Load("spec.yaml", []byte(text), nil)
 		if err != nil {
-			continue // some are spoilt
+			continue // some random specs are invalid
 		}
 		o := grad.Options{Recompute: choices[n%3 : n%3+1]}
 		if n%4 == 3 {
@@ -54,7 +54,7 @@ func gradientsOfRandomSpecs(t *testing.T, from uint64) {
 		}
 		within := tolerance
 		if strings.Contains(text, "norm") {
-			within *= 10 // a mean is a sum times 1/n, in fp32: rows that are nearly equal show it
+			within *= 10 // the 1/n of a mean is rounded to fp32, which shows if the elements of a row are nearly equal
 		}
 		for seed := range uint64(3) {
 			wrong, smooth := direction(t, p, q, pass, seed)

@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// rows is for operations that normalize along an axis and have a gradient operation, which reads the result or the
+// rows returns the rule of an operation along an axis whose gradient is the operation fn of dY and of the result or the
 // operand.
 func rows(fn string, of func(u use) value) func(use) {
 	return func(u use) {
@@ -19,7 +19,8 @@ func rows(fn string, of func(u use) value) func(use) {
 func ofResult(u use) value  { return u.result() }
 func ofOperand(u use) value { return u.in(0) }
 
-// norm is for norms with parameters: one operation computes all gradients.
+// norm returns the rule of a norm whose gradient is the operation fn. This operation computes the gradients with respect
+// to all operands, unless the parameters have another shape than a row or X needs no gradient: see normByParts.
 func norm(fn string) func(use) {
 	return func(u use) {
 		x, y := u.in(0), u.whole()
@@ -41,7 +42,7 @@ func norm(fn string) func(use) {
 	}
 }
 
-// ofRow reports whether the parameters of a norm have one value for each element of a row.
+// ofRow reports whether the parameters of a norm have one type, and one value for each element of a row.
 func ofRow(op *model.WrittenOp) bool {
 	shape := domain.Shape(op.In[0].Axes)
 	for _, t := range op.In[1:] {
@@ -52,8 +53,9 @@ func ofRow(op *model.WrittenOp) bool {
 	return true
 }
 
-// together emits an operation whose results are the gradients with respect to several operands. along gives the axes
-// of each result. A result that is not a requested gradient becomes an output of the backward pass.
+// together adds an operation whose results are the gradients with respect to several operands. along has the axes of each
+// result; without along, results have the axes of the operands. A result that is not needed becomes an output of the
+// backward pass.
 func (u use) together(operands []int, r result, along ...[]domain.Axis) {
 	s := &statement{fn: r.fn, args: r.args, attrs: r.attrs, origin: u.WrittenOp}
 	parts := make([]part, len(operands))
@@ -93,8 +95,9 @@ func (u use) normByParts(fn string, dy value) {
 	}
 }
 
-// rope rotates back. If each rank counts its rows from 0, so does the gradient, because the axis before the
-// gradient's rows may be split where the operand's axis is not.
+// rope returns the rule of a rotation: fn rotates the gradient back. The gradient gets split=batches if the axis before its
+// rows is split over ranks and the forward operation has no attribute split. Each rank then counts its rows from 0, as in
+// the forward pass.
 func rope(fn string) func(use) {
 	return func(u use) {
 		g := u.whole()
@@ -112,7 +115,7 @@ func counted(op *model.WrittenOp) int {
 	axis := 0
 	for _, step := range op.Ops {
 		if step.Kind == model.OpPositions && len(op.In) == 1 {
-			axis = step.Axis // the positions of pairs come first
+			axis = step.Axis // of the last positions step: the earlier step counts pairs
 		}
 	}
 	return axis

@@ -12,13 +12,13 @@ import (
 // rule computes the gradients with respect to the operands of an operation from the gradients of its results.
 type rule struct {
 	apply func(use)
-	// kinds says which operands have no gradient; nil: all have one.
+	// kinds returns whether there is a gradient with respect to an operand; nil: there is for all.
 	kinds func(operand int) operandKind
-	// results is the number of results with gradients; 0: all.
+	// results is the number of results, from the first, with gradients; 0: all.
 	results int
 }
 
-// operandKind says whether an operation has a gradient with respect to an operand.
+// operandKind is whether an operation has a gradient with respect to an operand.
 type operandKind int
 
 const (
@@ -27,7 +27,8 @@ const (
 	missing                     // there is no rule for it
 )
 
-// rules has a rule for each operation that has gradients. Rows of domain.Functions with a gradient add theirs.
+// rules has a rule for each operation that has gradients, or whose gradients are all zero. init adds rules for the rows of
+// domain.Functions with a Gradient.
 var rules map[string]rule
 
 func init() {
@@ -103,7 +104,7 @@ func constantFrom(operand int) func(int) operandKind {
 	}
 }
 
-// tables returns the kind of an operand of a rope. There is no rule for the tables of cosines and sines.
+// tables returns the kind of an operand of a rope. There is no rule for the operands with cosines and sines.
 func tables(operand int) operandKind {
 	if operand > 0 {
 		return missing
@@ -125,13 +126,15 @@ func kindOf(op *model.WrittenOp, operand int) operandKind {
 	return smooth
 }
 
-// hasGradient reports whether the rule of an operation handles the gradient of a result.
+// hasGradient reports whether an operation may have a gradient by way of a result, given by its index. It is false for L
+// of an attention and for the indices of top_k.
 func hasGradient(op *model.WrittenOp, result int) bool {
 	r := rules[op.Fn]
 	return r.results == 0 || result < r.results
 }
 
-// like returns an operation on gradients. Its result has the stretched axes of the operands.
+// like returns an operation of the backward pass with the type of its first operand. Its result has the stretched axes of
+// the operands.
 func like(fn string, a value, more ...value) result {
 	r := result{fn: fn, args: []string{a.name}, axes: a.axes, dtype: a.dtype, mesh: a.mesh}
 	for _, v := range more {
@@ -147,7 +150,8 @@ func (r result) with(attrs ...string) result {
 	return r
 }
 
-// reading returns the operation with more operands, which do not change the axes of the result.
+// reading returns the operation with tensors of the forward pass as more operands. They do not change the axes of the
+// result.
 func (r result) reading(b *backward, more ...*model.Tensor) result {
 	for _, t := range more {
 		r.args = append(r.args, b.forward(t).name)
@@ -161,15 +165,15 @@ func (r result) along(axes []domain.Axis) result {
 	return r
 }
 
-// axisAttr prints the attribute axis.
+// axisAttr prints the attribute axis: "axis=1".
 func axisAttr(n int) string { return "axis=" + strconv.Itoa(n) }
 
-// shapeAttr prints the attribute shape.
+// shapeAttr prints the attribute shape: "shape=[M, K]".
 func shapeAttr(axes []domain.Axis) string {
 	return "shape=[" + lists.Join(axes, func(a domain.Axis) string { return a.Extent.String() }) + "]"
 }
 
-// attrs returns the attributes of an operation of the forward pass, without some of them.
+// attrs returns the attributes of an operation of the forward pass as text, except those with the given names.
 func attrs(op *model.WrittenOp, without ...string) []string {
 	var texts []string
 	for _, a := range op.Attrs {

@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// removeUnused drops the statements whose results are never read.
+// removeUnused drops the statements that no requested gradient depends on.
 func (b *backward) removeUnused() {
 	used := map[string]bool{}
 	for _, t := range b.targets {
@@ -26,12 +26,12 @@ func (b *backward) removeUnused() {
 	})
 }
 
-// expensive operations are worth saving: with recompute: cheap, their results are saved.
+// expensive lists the operations whose results the option Cheap saves.
 var expensive = []string{"matmul", "linear", "softmax", "log_softmax", "attention", "scatter_add", "top_k", "cumsum"}
 
-// choose decides which tensors of the forward pass to save, of those that the backward pass reads. It inserts the
-// operations that recompute the others before their first use. It returns the saved tensors, in the order of the
-// forward pass.
+// choose decides which results of the forward pass to save, among the results that the backward pass reads. It inserts the
+// operations that recompute the other results before their first use. It returns the saved tensors, in the order of the
+// forward pass, or nil after an error in the option Recompute.
 func (b *backward) choose() []*model.Tensor {
 	k := &keeper{b: b, producer: map[string]*model.WrittenOp{}, available: map[string]bool{}, named: map[string]bool{},
 		reads: reads(b.ops)}
@@ -42,7 +42,7 @@ func (b *backward) choose() []*model.Tensor {
 		k.available[t.Name] = true
 	}
 	var kept []*model.Tensor
-	there := maps.Clone(k.available)        // inputs of the backward pass, and recomputed tensors
+	there := maps.Clone(k.available)        // inputs, saved tensors and recomputed tensors
 	for _, op := range b.pipeline.Written { // in order: a saved tensor makes later tensors cheap
 		anew := k.anew(op) && !slices.ContainsFunc(op.In, func(t *model.Tensor) bool { return !there[t.Name] })
 		for _, t := range b.results(op) {
@@ -58,7 +58,7 @@ func (b *backward) choose() []*model.Tensor {
 	return kept
 }
 
-// reads returns the operands of statements.
+// reads returns the names of the operands of statements.
 func reads(list []*statement) map[string]bool {
 	read := map[string]bool{}
 	for _, s := range list {
@@ -72,11 +72,11 @@ func reads(list []*statement) map[string]bool {
 // keeper chooses between saving and recomputing.
 type keeper struct {
 	b         *backward
-	mode      string
-	named     map[string]bool // tensors that the user chose to recompute
-	producer  map[string]*model.WrittenOp
-	available map[string]bool // an input of the backward pass
-	reads     map[string]bool // read by the gradients
+	mode      string                      // None, Cheap or All
+	named     map[string]bool             // tensors that the user chose to recompute
+	producer  map[string]*model.WrittenOp // by the name of a result
+	available map[string]bool             // inputs of the forward pass, and saved tensors
+	reads     map[string]bool             // tensors that the gradients read
 }
 
 // read parses the option Recompute. It returns false after it has reported an unknown name.
@@ -98,8 +98,8 @@ func (k *keeper) read() bool {
 	return true
 }
 
-// anew reports whether the results of an operation are recomputed if its operands are available: by choice, or
-// because it is cheap.
+// anew reports whether the results of an operation are to be recomputed if its operands are available: because the user
+// named one, or by the mode.
 func (k *keeper) anew(op *model.WrittenOp) bool {
 	named := slices.ContainsFunc(op.Out, func(t *model.Tensor) bool { return k.named[t.Name] })
 	return named || k.mode == All || k.mode == Cheap && !slices.Contains(expensive, op.Fn)
@@ -117,7 +117,7 @@ func (k *keeper) insert() {
 	k.b.ops = k.onlyUsed(r.list)
 }
 
-// repetition is the list of statements of the backward pass, including statements that repeat the forward pass.
+// repetition makes the list of statements of the backward pass, including statements that repeat the forward pass.
 type repetition struct {
 	*keeper
 	list []*statement
@@ -142,7 +142,8 @@ func (r *repetition) compute(name string) {
 	r.list = append(r.list, s)
 }
 
-// onlyUsed replaces a recomputed split by slices for the results that are used. Unused results of others become outputs.
+// onlyUsed replaces a recomputed split of which some results are unused by slices for the others. Unused results of other
+// recomputed operations become outputs.
 func (k *keeper) onlyUsed(list []*statement) []*statement {
 	used := reads(list)
 	var result []*statement

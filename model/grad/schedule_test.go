@@ -25,8 +25,8 @@ ops:
 schedule: {pipeline: p2p, all: {via: ipc-get}}
 `
 
-// TestScheduleStaysForward: a schedule is for the communications of the forward pass. The backward pass has other
-// communications, so it gets no schedule, or only pipeline: collective, and can be lowered.
+// TestScheduleStaysForward checks that the backward pass, which has other communications, gets no schedule or only
+// pipeline: collective, and can be lowered. The forward pass with saved tensors keeps the schedule.
 func TestScheduleStaysForward(t *testing.T) {
 	first, err := model.Load("spec.yaml", []byte(scheduled), nil)
 	if err != nil {
@@ -43,7 +43,7 @@ func TestScheduleStaysForward(t *testing.T) {
 	for _, p := range pipelines {
 		pass, err := grad.Backward(p, grad.Options{Axes: axesOf(p)})
 		if err != nil {
-			continue // TestGradientsOfTheExamples says which have one
+			continue // the example has no gradients: see TestGradientsOfTheExamples
 		}
 		_, own, has := strings.Cut(pass.Text, "\nschedule:")
 		if has && own != " {pipeline: collective}\n" || strings.Contains(pass.Forward, "\nschedule:") != (len(p.Schedule.Stated()) > 0) {

@@ -10,7 +10,8 @@ import (
 	"github.com/hirgen/hirgen/model/domain"
 )
 
-// full returns the gradient of a tensor with all its elements.
+// full returns the gradient of a tensor with all its elements. If axes have one element or are missing, it adds zeros with
+// the shape of the tensor.
 func (b *backward) full(v value, t *model.Tensor) value {
 	if alike(v.axes, b.axes(t)) {
 		return v
@@ -18,7 +19,7 @@ func (b *backward) full(v value, t *model.Tensor) value {
 	return b.named("d"+t.Name, like("add", b.typed(b.zeros(b.forward(t)), v.dtype), v))
 }
 
-// zeros returns zeros with the shape of a tensor of the forward pass.
+// zeros returns zeros with the shape of t: t > t, which is 0 also for NaN.
 func (b *backward) zeros(t value) value {
 	if !t.dtype.Computes() {
 		t = b.typed(t, b.pipeline.UsualDType())
@@ -44,13 +45,14 @@ func summed(v value, axis int) result {
 	return like("sum", v).with(axisAttr(axis)).along(slices.Delete(slices.Clone(v.axes), axis, axis+1))
 }
 
-// at returns the index of a tensor's axis in its gradient. It is negative if the gradient lacks the axis, since it
-// may lack the first axes.
+// at returns the index of a tensor's axis among the axes of its gradient, which may lack the first axes. It is negative if
+// the gradient lacks this axis.
 func at(v value, t *model.Tensor, axis int) int {
 	return axis - len(domain.Shape(t.Axes)) + len(v.axes)
 }
 
-// spread returns the gradient of the elements that a reduction combined along an axis: one value for all of them.
+// spread returns the gradient v of a reduction's result as a gradient of its operand t: with one element along the
+// reduced axis, which stretches to all elements.
 func (b *backward) spread(v value, t *model.Tensor, axis int) value {
 	axes := len(domain.Shape(t.Axes))
 	at := axis - (axes - 1) + len(v.axes)
@@ -60,12 +62,12 @@ func (b *backward) spread(v value, t *model.Tensor, axis int) value {
 	return b.broadcast(v, at)
 }
 
-// sum: each element of a row has the gradient of the sum.
+// sum gives each element along the summed axis the gradient of the sum.
 func sum(u use) {
 	u.flow(0, u.spread(u.dy[0], u.In[0], u.axis()), nil)
 }
 
-// mean: each element of a row has its share of the gradient of the mean.
+// mean gives each of the n elements along the axis 1/n of the gradient of the mean.
 func mean(u use) {
 	extent := domain.WithoutReductions(u.In[0].Axes)[u.axis()].Extent
 	size := extent.String()
@@ -79,8 +81,7 @@ func mean(u use) {
 	u.flow(0, u.spread(share, u.In[0], u.axis()), nil)
 }
 
-// picked: the elements that are equal to the maximum share its gradient. All elements may be equal, as in rows that
-// were stretched.
+// picked divides the gradient of a maximum or minimum along an axis equally among the elements that are equal to it.
 func picked(u use) {
 	y, axis := u.result(), u.axis()
 	x := u.typed(u.in(0), y.dtype)
@@ -90,7 +91,7 @@ func picked(u use) {
 	u.give(0, like("keep", u.spread(share, u.In[0], axis), mask), nil)
 }
 
-// prod: dX = dY Y / X.
+// prod computes dX = dY Y / X.
 func prod(u use) {
 	y := u.result()
 	weighted := u.named("d"+y.name+"_weighted", like("mul", u.dy[0], y))
@@ -116,7 +117,7 @@ func broadcast(u use) {
 	u.give(0, summed(v, i), nil)
 }
 
-// permute: permutes the axes back.
+// permute permutes the axes of the gradient back.
 func permute(u use) {
 	perm := u.Ops[0].Perm
 	v := u.ranked(u.dy[0], len(perm))
@@ -127,14 +128,14 @@ func permute(u use) {
 	u.give(0, permuted(v, back), nil)
 }
 
-// permuted permutes the axes of a value.
+// permuted returns an operation that permutes the axes of a value.
 func permuted(v value, perm []int) result {
 	axes := lists.Map(perm, func(axis int) domain.Axis { return v.axes[axis] })
 	return like("permute", v).with("perm=[" + lists.Join(perm, strconv.Itoa) + "]").along(axes)
 }
 
-// reshape: reshapes back. An axis of one element that stands for many stays one element if the reshape does not
-// change it.
+// reshape reshapes the gradient back. An axis of one element that stands for many stays one element if the forward reshape
+// does not change that axis.
 func reshape(u use) {
 	from, to := u.axes(u.In[0]), u.along()
 	v := u.ranked(u.dy[0], len(to))
@@ -188,7 +189,7 @@ func (u use) reshapedParts(v value, want []domain.Axis) bool {
 	return false
 }
 
-// unshaped returns a value before it was reshaped or got axes of one element.
+// unshaped returns a value before its last reshapes and broadcasts. It stops at a declared result.
 func (b *backward) unshaped(v value) value {
 	for s := b.makers[v.name]; s != nil && (s.fn == "reshape" || s.fn == "broadcast") && b.declared[v.name] == nil; s = b.makers[v.name] {
 		v = b.values[s.args[0]]
@@ -196,7 +197,8 @@ func (b *backward) unshaped(v value) value {
 	return v
 }
 
-// untouched finds the axis of a reshape's operand that is axis i of the result. It returns false if there is none.
+// untouched returns the axis of a reshape's operand that is axis i of the result: the same elements with the same extent. It
+// returns false if there is none.
 func untouched(from, to []domain.Axis, i int) (int, bool) {
 	before, n := int64(1), int64(1)
 	for _, a := range to[:i] {

@@ -13,7 +13,7 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// width is the longest line of a comment, and column is where comments after an operation begin.
+// width is the longest line of a comment, and column the column in which comments after an operation begin, in characters.
 const (
 	width  = 120
 	column = 52
@@ -28,8 +28,9 @@ type writer struct {
 	plain bool // print Stream axes as plain axes
 }
 
-// spec prints the backward pass. It drops the schedule of the forward pass, which is about other communications. It
-// keeps the Stream axes if they belong to a collective pipeline, which the backward pass then has, too.
+// spec prints the backward pass. It drops the schedule of the forward pass, which is about other communications. If the
+// forward pass has collective pipelines and not preset auto, eager or none, the backward pass has collective pipelines,
+// too, and keeps the Stream axes.
 func (w *writer) spec() string {
 	given := &w.pipeline.Schedule
 	preset := given.Get(schedule.Preset)
@@ -84,7 +85,8 @@ func (w *writer) head() {
 	w.comment("", Origin)
 }
 
-// unasked lists results that are not requested gradients. They must be outputs, because no operation reads them.
+// unasked lists the results in extra, in the order of the statements. They must be outputs, because no operation reads
+// them.
 func (w *writer) unasked() []string {
 	var list []string
 	for _, s := range w.ops {
@@ -97,7 +99,7 @@ func (w *writer) unasked() []string {
 	return list
 }
 
-// called lists gradients by name.
+// called returns the names of gradients, with commas between them.
 func called(gradients []Gradient) string {
 	return lists.Join(gradients, func(g Gradient) string { return g.Name })
 }
@@ -118,7 +120,8 @@ func (w *writer) meshes() {
 	}
 }
 
-// tensors declares the inputs, the saved tensors and the gradients.
+// tensors prints the declarations of the inputs, the saved tensors, the recomputed tensors that the spec declares, and the
+// gradients.
 func (w *writer) tensors() {
 	read := reads(w.ops)
 	given := section{title: "The gradients of the outputs.", back: true}
@@ -178,17 +181,16 @@ func (w *writer) declare(sections ...section) {
 type section struct {
 	title   string
 	names   []string
-	like    []*model.Tensor // whose axes they have
-	reduced bool            // with the axes that were summed
-	back    bool            // gradients; typeOf gives their types
+	like    []*model.Tensor // the tensors with the same axes and type, one for each name
+	reduced bool            // print the reduction axes, too
+	back    bool            // gradients, which have the types that typeOf returns
 }
 
 func (s *section) add(name string, t *model.Tensor) {
 	s.names, s.like = append(s.names, name), append(s.like, t)
 }
 
-// declaration prints the axes and type of a tensor. Reduction axes are shown only for the result of the operation
-// that reduces them.
+// declaration prints the axes of a tensor in a section, and its type and mesh if they are not the default ones.
 func (w *writer) declaration(t *model.Tensor, s section) string {
 	axes, dtype := w.axes(t), t.DType
 	switch {
@@ -222,7 +224,8 @@ func (w *writer) declaration(t *model.Tensor, s section) string {
 	return text + "}"
 }
 
-// operations prints the statements, grouped by the operation of the forward pass whose gradient they compute.
+// operations prints the statements. Comments mark the first of adjacent statements that recompute tensors or that belong to
+// one operation of the forward pass.
 func (w *writer) operations() {
 	var origin *model.WrittenOp
 	anew := false

@@ -7,8 +7,8 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// forwardSpec prints the forward pass. The tensors that the backward pass reads are outputs, distributed as it reads
-// them.
+// forwardSpec prints the forward pass, with the saved tensors as outputs that have the distribution that the backward pass
+// declares for them.
 func (w *writer) forwardSpec() string {
 	text := "The forward pass of " + w.pipeline.Name
 	if len(w.Saved) > 0 {
@@ -48,7 +48,7 @@ func (w *writer) forwardSpec() string {
 	return strings.Join(w.lines, "\n") + "\n"
 }
 
-// schedule prints the choices of the forward pass.
+// schedule prints the stated choices of the forward pass, if there are any.
 func (w *writer) schedule() {
 	if choices := w.pipeline.Schedule.Stated(); len(choices) > 0 {
 		w.add("schedule: {" + schedule.Flow(choices) + "}")

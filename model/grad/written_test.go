@@ -12,7 +12,8 @@ import (
 	"github.com/hirgen/hirgen/model/grad"
 )
 
-// backwardPasses are written to testdata/layers, at sizes for 2, 3 and 4 ranks, where end-to-end tests run them.
+// backwardPasses has the specs in testdata whose backward passes are in testdata/layers, with values of parameters that
+// suit 2, 3 and 4 ranks. End-to-end tests run these backward passes.
 var backwardPasses = map[string]map[string]int64{
 	"layers/gpt_block.yaml":             nil,
 	"layers/gpt_block_sp.yaml":          nil,
@@ -29,7 +30,7 @@ var backwardPasses = map[string]map[string]int64{
 	"specs/mlp_sp/spec.yaml":            {"M": 24, "K": 12},
 }
 
-// TestWrittenBackwardPasses compares the backward passes of layers with those that are checked in.
+// TestWrittenBackwardPasses compares the backward passes of these specs with those in testdata/layers.
 func TestWrittenBackwardPasses(t *testing.T) {
 	for path, values := range backwardPasses {
 		values = maps.Clone(values)
@@ -50,8 +51,8 @@ func TestWrittenBackwardPasses(t *testing.T) {
 	}
 }
 
-// compareWritten compares a backward pass with the one in a file. The file may have an edited schedule, with Stream
-// axes that belong to it.
+// compareWritten compares a backward pass with a file, or with -update writes the file. The file may have another
+// schedule, with Stream axes that belong to it.
 func compareWritten(t *testing.T, pass *grad.Pass, file string) {
 	t.Helper()
 	have, err := os.ReadFile(file)
@@ -65,7 +66,7 @@ func compareWritten(t *testing.T, pass *grad.Pass, file string) {
 	written, own, _ := strings.Cut(pass.Text, "schedule:")
 	switch {
 	case text == written && (schedule != "" || own == ""):
-	case flag.Lookup("update").Value.String() != "true": // lowertest has the flag
+	case flag.Lookup("update").Value.String() != "true": // package lowertest defines the flag
 		t.Errorf("%s is not what hirgen grad writes; go test ./model/grad -run %s -update", file, t.Name())
 	case schedule != own && schedule != "":
 		t.Errorf("%s has a schedule of its own: write it anew by hirgen grad, and add that by hand", file)

@@ -1,5 +1,6 @@
-// Package names decides which names a program, a tensor or a parameter may have. Names become part of C++, CMake and
-// file names. So they come from an allow-list, except names that C++, CMake or file systems reserve.
+// Package names decides which names a program, a tensor, a parameter or a mesh may have. Names become part of C++, CMake
+// and file names. So their characters come from an allow-list, and names that C++, CMake or file systems reserve are
+// refused or spelled differently.
 package names
 
 import (
@@ -7,11 +8,11 @@ import (
 	"strings"
 )
 
-// MaxLength limits a name, so that names derived from it stay within the limits of linkers and file systems.
+// MaxLength is the largest number of bytes of a name. Names derived from it stay within the limits of linkers and file
+// systems.
 const MaxLength = 63
 
-// Fault returns the reason why a text is not a name, or an empty string. Names become part of C++, CMake and file
-// names, so they come from an allow-list.
+// Fault returns the reason why a text is not a well-formed name, or an empty string. It does not test for reserved names.
 func Fault(name string) string {
 	switch {
 	case name == "":
@@ -43,8 +44,8 @@ func Refused(name string, tensor bool) string {
 	return ""
 }
 
-// Breaks reports whether generated C++ cannot declare a name anywhere, or whether it would hide a name of a library
-// that generated code uses.
+// Breaks reports whether a name is a keyword, a macro, a name of a library or an axis kind, which generated C++ must not
+// declare in any scope. It is false for names of the generated program and for functions of the C library.
 func Breaks(name string) bool {
 	owner := ReservedBy(name, false)
 	return owner != "" && owner != generated && owner != function

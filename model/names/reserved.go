@@ -14,12 +14,12 @@ const (
 )
 
 // A reservation is a set of names that generated files use or give another meaning. The name of a program cannot be one
-// of them. Tensors, parameters and meshes can, except as Refused says.
+// of them. Tensors, parameters and meshes can have these names, except those for which Refused returns an owner.
 type reservation struct {
-	what        string
+	what        string // the owner of the names, for messages
 	names       map[string]bool
-	programOnly bool // reserved for the name of the program, not for its tensors
-	anyCase     bool // names are in lower case; upper case is reserved, too
+	programOnly bool // reserved only as the name of a program
+	anyCase     bool // the set has names in lower case; they are reserved in upper and mixed case, too
 }
 
 type reservedPrefix struct{ text, what string }
@@ -73,8 +73,8 @@ var reservations = []reservation{
 		caller stream streams workers worker tensors context call rank world size root peer host device issue run
 		table reference create destroy program fp32 kStreams workspaces Context Team Program Events
 		Reference MatmulPlan TensorDesc ProgramTable ProgramInfo` + domain.Lacking)},
-	// The program adds the namespace hirgen_NAME, C functions such as hirgen_NAME_create, and the constants
-	// HIRGEN_NAME_TENSOR to these.
+	// A program declares the namespace hirgen_NAME, C functions such as hirgen_NAME_create, and constants
+	// HIRGEN_NAME_TENSOR. The runtime has the same prefixes.
 	{what: "a name of the runtime behind hirgen_", programOnly: true, anyCase: true, names: words(`
 		options handle tensor plans cpu cpu_launch cpu_launch_flags cpu_flag cpu_access cpu_label cpu_misaligned abi c max export`)},
 	{what: "a header that the program includes", programOnly: true, anyCase: true, names: systemHeaders},
@@ -83,7 +83,7 @@ var reservations = []reservation{
 		list_install_components preinstall depend ALL_BUILD RUN_TESTS INSTALL PACKAGE ZERO_CHECK
 		Experimental Nightly Continuous NightlyMemoryCheck default_target codegen`)},
 	{what: "a file of the generated folder", programOnly: true, names: words(`
-		main abi reference runtime build include src lib bin cmake README CMakeLists Makefile host_ir cpu`)}, // libhirgen_cpu
+		main abi reference runtime build include src lib bin cmake README CMakeLists Makefile host_ir cpu`)}, // cpu: libhirgen_cpu
 	{what: "a reserved file name of Windows", programOnly: true, names: words(`
 		con prn aux nul com1 com2 com3 com4 lpt1 lpt2 lpt3 CON PRN AUX NUL COM1 COM2 COM3 COM4 LPT1 LPT2 LPT3`)},
 }

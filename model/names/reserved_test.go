@@ -14,7 +14,7 @@ import (
 	"github.com/hirgen/hirgen/model/names"
 )
 
-// runtimeText returns all C++ of the runtime that emitted folders have a copy of.
+// runtimeText returns the text of all files of the runtime in the folders that emitted folders have copies of.
 func runtimeText(t *testing.T) string {
 	t.Helper()
 	var all strings.Builder
@@ -45,8 +45,8 @@ func refused(program, tensor string) bool {
 // abiFunctions are the suffixes of the C functions of a program.
 var abiFunctions = strings.Fields("create run tensor transport destroy last_error main abi_version tune device runtime archive")
 
-// TestNamesOfTheRuntimeAreReserved reads the names of the runtime that a program's names may collide with:
-// hirgen_NAME, hirgen_NAME_create, HIRGEN_NAME_TENSOR.
+// TestNamesOfTheRuntimeAreReserved checks that no program can have a name with which its C names (hirgen_NAME,
+// hirgen_NAME_create, HIRGEN_NAME_TENSOR) are names of the runtime.
 func TestNamesOfTheRuntimeAreReserved(t *testing.T) {
 	text := runtimeText(t)
 	found := regexp.MustCompile(`\bhirgen_\w+`).FindAllString(text, -1)
@@ -101,7 +101,8 @@ func preprocess(t *testing.T, flags ...string) string {
 	return string(output)
 }
 
-// TestMacrosOfHeadersAreReserved: names of macros are reserved, because the preprocessor replaces them everywhere.
+// TestMacrosOfHeadersAreReserved checks that names of macros are reserved, because the preprocessor replaces them
+// everywhere.
 func TestMacrosOfHeadersAreReserved(t *testing.T) {
 	macros := regexp.MustCompile(`(?m)^#define (\w+)`).FindAllStringSubmatch(preprocess(t, "-dM", "-E"), -1)
 	if len(macros) < 500 {
@@ -119,8 +120,8 @@ func TestMacrosOfHeadersAreReserved(t *testing.T) {
 	}
 }
 
-// TestHeadersAreReserved: names of system headers are reserved, because NAME.h of a program comes earlier in the
-// include path.
+// TestHeadersAreReserved checks that names of system headers are reserved, because NAME.h of a program comes earlier in
+// the include path.
 func TestHeadersAreReserved(t *testing.T) {
 	searched := regexp.MustCompile(`(?:^|/)(?:include|include/[\w-]+-linux-gnu|include/c\+\+/\d+)/(\w+)\.h$`)
 	count := 0
@@ -139,7 +140,7 @@ func TestHeadersAreReserved(t *testing.T) {
 	}
 }
 
-// Names near reserved ones stay free.
+// TestReservationsAreNarrow checks that names that resemble reserved ones are allowed.
 func TestReservationsAreNarrow(t *testing.T) {
 	for _, name := range []string{"option", "my_tensor", "handles", "launch", "launch_words", "timer", "strings2", "maximum", "null_space"} {
 		if refused(name, "A") {

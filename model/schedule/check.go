@@ -8,8 +8,8 @@ import (
 	"github.com/hirgen/hirgen/internal/base/diag"
 )
 
-// Check adds the errors of a schedule to list that do not depend on the operations of the pipeline: values that need
-// another preset or another kind of pipeline.
+// Check adds to list the errors of a schedule that do not depend on the operations of the pipeline: values that need
+// another preset, another kind of pipeline or more worker streams.
 func Check(s *Schedule, list *diag.List) {
 	for _, c := range s.Choices {
 		f, ok := Named(c.Field)
@@ -22,7 +22,7 @@ func Check(s *Schedule, list *diag.List) {
 	}
 }
 
-// Complain reports a problem at its field.
+// Complain adds a problem with a choice to list, at the position of the choice, and returns the diagnostic.
 func Complain(list *diag.List, c Choice, p *Problem) *diag.Diagnostic {
 	return list.Add(c.Pos, diag.BadSchedule, "schedule.%s: %s", c.Path(), p.Why).WithHint("%s", p.Hint)
 }
@@ -51,7 +51,7 @@ func (s *Schedule) check(f Field, c Choice) *Problem {
 	return s.checkStreams(f)
 }
 
-// checkStreams checks that there are enough worker streams for a field about worker streams.
+// checkStreams returns a problem if the schedule has fewer worker streams than a field needs, and otherwise nil.
 func (s *Schedule) checkStreams(f Field) *Problem {
 	needs := map[string]int64{InitialWaits: 1, Joins: 1, Delay: 2}[f.Name]
 	if have := Number(s.Get(Streams)); have < needs {

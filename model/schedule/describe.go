@@ -16,7 +16,7 @@ func (s Scope) String() string {
 	return "program"
 }
 
-// MarshalJSON writes the description of a field in the table, without members that do not apply.
+// MarshalJSON writes the description of a field, without members that do not apply to the field.
 func (f Field) MarshalJSON() ([]byte, error) {
 	report := Object{{"name", f.Name}, {"scope", f.Scope.String()}, {"doc", Plain(f.Doc)}, {"default", f.Typed(f.Default)}}
 	if f.UnderReference != "" {
@@ -49,7 +49,7 @@ func (v Value) report(f Field) Object {
 	return report
 }
 
-// Describe prints fields for people: how to write each, its default, its meaning, and its values.
+// Describe prints fields as text: for each its values, its default or "open", its meaning, and the meaning of its values.
 func Describe(w io.Writer, fields []Field) error {
 	var b strings.Builder
 	for i, f := range fields {

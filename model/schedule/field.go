@@ -7,7 +7,7 @@ import (
 	"github.com/hirgen/hirgen/internal/base/expr"
 )
 
-// Scope says whether a field belongs to the program or to a communication.
+// Scope is the owner of a field: the program, or each communication.
 type Scope int
 
 // The scopes.
@@ -16,7 +16,7 @@ const (
 	Communication              // each communication, or All
 )
 
-// A Field is a field of the table.
+// A Field is a row of the table: one field of the schedule.
 type Field struct {
 	Name  string
 	Scope Scope
@@ -36,9 +36,9 @@ type Field struct {
 	// Structural fields shape a loop: all communications of a loop have the same value.
 	Structural bool
 	Doc        string
-	// legal returns the reason why a communication cannot have the field; nil: all can.
+	// legal returns the reason why a communication cannot have the field, or nil. A nil legal accepts all.
 	legal func(c *Facts) *Problem
-	// fits returns the reason why a communication cannot have a number.
+	// fits returns the reason why a communication cannot have a number, or nil. A nil fits accepts all.
 	fits func(n int64, c *Facts) *Problem
 }
 
@@ -46,7 +46,8 @@ type Field struct {
 type Value struct {
 	Name, Doc string
 	Reference string // why it needs preset: reference; empty: it does not
-	// legal returns the reason why a communication that can have the field cannot have this value.
+	// legal returns the reason why a communication that can have the field cannot have this value, or nil. A nil legal
+	// accepts all.
 	legal func(c *Facts) *Problem
 }
 
@@ -89,7 +90,7 @@ func (f Field) ValueNames() []string {
 	return names
 }
 
-// value finds a value by name.
+// value returns the named value of the field, or an empty Value if there is none.
 func (f Field) value(name string) Value {
 	at := slices.IndexFunc(f.Values, func(v Value) bool { return v.Name == name })
 	if at < 0 {
@@ -98,7 +99,8 @@ func (f Field) value(name string) Value {
 	return f.Values[at]
 }
 
-// Can reports whether a value has a valid form for the field.
+// Can reports whether a value has a valid form for the field: a named value, a number in its range, or for a mesh axis any
+// text.
 func (f Field) Can(value string) bool {
 	if slices.Contains(f.ValueNames(), value) {
 		return true
@@ -107,7 +109,7 @@ func (f Field) Can(value string) bool {
 	return f.MeshAxis && value != "" || f.IsNumber() && err == nil && f.Low <= n && n <= f.High
 }
 
-// Completions are the values that a shell may offer for the field.
+// Completions returns the values that a shell may offer for the field. For numbers, these are the limits.
 func (f Field) Completions() []string {
 	names := f.ValueNames()
 	if f.IsNumber() {

@@ -14,7 +14,7 @@ type Facts struct {
 	Kind     string   // "allgather", "reducescatter", ..., as reports call it
 	Pos      diag.Pos // of the operation
 	Sum      bool     // ranks add partial sums
-	Parts    bool     // every rank gets all parts of a sum, and adds them
+	Parts    bool     // every rank gets the partial sums of all ranks, and adds them
 	Function string   // of the sum: "sum", "max", ...
 	InLoop   bool     // it transfers slice by slice
 	P2P      bool     // shards go from rank to rank
@@ -26,8 +26,8 @@ type Facts struct {
 	Loop []string
 }
 
-// Get returns the value of a field for the communication. If it has no value for a structural field, the value comes
-// from the communications of its loop that have one by name.
+// Get returns the value of a field for the communication. For a structural field, it is the common value of the
+// communications of the loop: see Together.
 func (c *Facts) Get(field string) string {
 	if f, _ := Named(field); f.Structural {
 		return c.Schedule.Together(c.Loop, field)
@@ -63,7 +63,7 @@ func (c *Facts) Check(choice Choice) *Problem {
 	return nil
 }
 
-// inapplicable makes a problem of this communication that does not concern others.
+// inapplicable makes a problem of a choice that does not apply to this communication, but may apply to others.
 func inapplicable(hint, format string, args ...any) *Problem {
 	return &Problem{Why: fmt.Sprintf(format, args...), Hint: hint, Inapplicable: true}
 }
@@ -89,7 +89,7 @@ func pointToPoint(c *Facts) *Problem {
 	return nil
 }
 
-// carriedBy requires that a transport can carry the communication.
+// carriedBy requires that a transport can carry the communication. With graph: true, a CUDA graph must capture its calls.
 func carriedBy(r transports.Row) func(c *Facts) *Problem {
 	return func(c *Facts) *Problem {
 		switch {
@@ -109,7 +109,8 @@ func carriedBy(r transports.Row) func(c *Facts) *Problem {
 	}
 }
 
-// overIPC requires CUDA IPC as the transport. It accepts a transport that the program chooses when it starts.
+// overIPC requires that shards go from rank to rank over CUDA IPC. It accepts a transport that the program chooses when it
+// starts.
 func overIPC(c *Facts) *Problem {
 	if p := pointToPoint(c); p != nil {
 		return p
@@ -202,7 +203,7 @@ func interchanges(c *Facts) *Problem {
 	return nil
 }
 
-// isSum requires that ranks add partial sums in a pipeline.
+// isSum requires that shards go from rank to rank, and that ranks add partial sums.
 func isSum(c *Facts) *Problem {
 	if c.Parts {
 		return pointToPoint(c)
@@ -210,7 +211,7 @@ func isSum(c *Facts) *Problem {
 	return addsParts(c)
 }
 
-// addsParts requires that ranks add partial sums as they receive them.
+// addsParts requires that shards go from rank to rank, and that ranks add partial sums as they receive them.
 func addsParts(c *Facts) *Problem {
 	if !c.Sum {
 		return inapplicable("leave out fuse", "the %s of %s adds nothing", c.Kind, c.Name)
@@ -218,7 +219,7 @@ func addsParts(c *Facts) *Problem {
 	return pointToPoint(c)
 }
 
-// alongRing requires that a sum moves along a ring.
+// alongRing requires a sum that moves along a ring.
 func alongRing(c *Facts) *Problem {
 	if p := addsParts(c); p != nil {
 		return p

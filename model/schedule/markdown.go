@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Markdown prints the table as in docs/spec.md: for each scope its fields, and then their values.
+// Markdown prints the table as in docs/spec.md: for each scope its fields and then their values, and at the end the choices
+// that need preset: reference.
 func Markdown() string {
 	var b strings.Builder
 	for _, scope := range []struct {
@@ -66,7 +67,7 @@ func (f Field) defaultCell() string {
 
 var link = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
 
-// Plain removes the markup from a piece of documentation, for terminals and editors.
+// Plain removes the targets of links and the backquotes from a documentation, for terminals and editors.
 func Plain(markdown string) string {
 	return strings.ReplaceAll(link.ReplaceAllString(markdown, "$1"), "`", "")
 }

@@ -2,7 +2,7 @@ package schedule
 
 import "fmt"
 
-// Respelled returns a hint for a field and value at the top of the schedule from an earlier version of the format. It
+// Respelled returns a hint for a field and value at the top of the schedule that an earlier version of the format had. It
 // is empty for other fields. hirgen does not accept the old spellings.
 func Respelled(field, value string) string {
 	switch field {
@@ -35,7 +35,8 @@ func Respelled(field, value string) string {
 	return fmt.Sprintf("say all: {%s: %s}", now.field, value)
 }
 
-// RespelledValue returns a hint for an old value of a field that still exists. It is empty for other values.
+// RespelledValue returns a hint for a value of an existing field that an earlier version of the format had. It is empty
+// for other values.
 func RespelledValue(field, value string) string {
 	switch via, _ := Named(Via); {
 	case field == Pipeline && value == Ring:
@@ -52,7 +53,8 @@ func RespelledValue(field, value string) string {
 	return ""
 }
 
-// respelled maps old fields to the fields of communications that replaced them.
+// respelled maps fields of an earlier version of the format to the fields of communications that replaced them, with the
+// new names of values.
 var respelled = map[string]struct {
 	field  string
 	values map[string]string

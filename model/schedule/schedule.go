@@ -1,6 +1,6 @@
-// Package schedule has the choices that change the speed of a program and never its results. Its table defines each
-// choice once: name, scope, values, default, conditions and documentation. The loader, the Go builder, the command
-// line, the host IR, the random specs of the soak test and docs/spec.md all read that table.
+// Package schedule has the choices that change the speed of a program and never its results. Its table, Fields, defines
+// each field once: name, scope, values, default, conditions and documentation. The loader, the Go builder, the command
+// line, the host IR, the random specs of the soak test and docs/spec.md all use that table.
 package schedule
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/hirgen/hirgen/internal/base/diag"
 )
 
-// All stands for every communication of a pipeline without a choice by name.
+// All is the name that stands for every communication without a choice by its own name.
 const All = "all"
 
 // A Choice gives one field a value.
@@ -25,7 +25,7 @@ type Choice struct {
 // Path names the field of a choice, as in messages and on the command line: "streams", "all.via".
 func (c Choice) Path() string { return Path(c.Of, c.Field) }
 
-// Path names a field of a communication. With an empty name it is a field of the program.
+// Path names a field of the communication of, or a field of the program if of is empty.
 func Path(of, field string) string {
 	if of == "" {
 		return field
@@ -119,7 +119,7 @@ func Number(value string) int64 {
 	return n
 }
 
-// Any reports whether some communication may have a value for a field: from All, or by name.
+// Any reports whether some communication may have a value for a field: from All, by name, or by default.
 func (s *Schedule) Any(field, value string) bool {
 	return s.Of("", field) == value ||
 		slices.ContainsFunc(s.Choices, func(c Choice) bool { return c.Of != "" && c.Field == field && c.Value == value })
@@ -135,7 +135,7 @@ func (s *Schedule) Names(communication string) bool {
 	return slices.ContainsFunc(s.Choices, func(c Choice) bool { return c.Of == communication && c.Of != "" && c.Of != All })
 }
 
-// Set makes a choice, or replaces the value of one.
+// Set makes a choice without a position, which marks a choice of hirgen. It replaces an earlier choice for the same field.
 func (s *Schedule) Set(of, field, value string) {
 	s.Put(Choice{Of: of, Field: field, Value: value})
 }
@@ -155,14 +155,14 @@ func (s *Schedule) Unset(field string) {
 	s.Choices = slices.DeleteFunc(slices.Clone(s.Choices), func(c Choice) bool { return c.Field == field })
 }
 
-// Stated returns the choices of a spec, a builder or a command-line option. It leaves out choices that hirgen made.
+// Stated returns the choices with a position, which a spec, a builder or a command-line option has made, and not hirgen.
 func (s *Schedule) Stated() []Choice {
 	return slices.DeleteFunc(slices.Clone(s.Choices), func(c Choice) bool { return c.Pos == diag.Pos{} })
 }
 
 // LeaveTransportOpen sets transport: auto, so that a program chooses its transport when it starts, because CUDA IPC is
-// not available everywhere. It does so only with preset: auto, no chosen transport, and no chosen pipeline other than
-// p2p.
+// not available everywhere. It does nothing if the preset is not auto, or if the schedule chooses a transport or a pipeline
+// other than p2p.
 func (s *Schedule) LeaveTransportOpen() {
 	pipeline, chosen := s.Given("", Pipeline)
 	if s.Get(Preset) == Auto && !s.Chooses(Transport) && (!chosen || pipeline.Value == P2P) {

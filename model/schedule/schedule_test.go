@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestTableIsWhole: every field is documented, and its default is a valid value or open.
+// TestTableIsWhole checks that each field is documented, and that its default is a valid value or open.
 func TestTableIsWhole(t *testing.T) {
 	seen := map[string]bool{}
 	for _, f := range Fields {
@@ -30,7 +30,7 @@ func TestTableIsWhole(t *testing.T) {
 	}
 }
 
-// TestLookups: the value for a communication comes from its name, or else from all, or else from the preset's
+// TestLookups checks that the value for a communication comes from its name, or else from all, or else from the preset's
 // default.
 func TestLookups(t *testing.T) {
 	var s Schedule
@@ -56,8 +56,8 @@ func TestLookups(t *testing.T) {
 	}
 }
 
-// TestTogether: in a loop, the value that one communication has by name also applies to the others, and precedes the
-// value of All.
+// TestTogether checks that in a loop the value that one communication has by name also applies to the others, and
+// precedes the value of All.
 func TestTogether(t *testing.T) {
 	var s Schedule
 	s.Set(All, Split, "2")

@@ -39,7 +39,7 @@ const (
 	Signals     = "signals"
 )
 
-// Values that the passes test for.
+// Names of values.
 const (
 	Auto          = "auto"
 	Eager         = "eager"
@@ -88,8 +88,8 @@ const (
 	whyBack   = "it is as fast as rotation, and is there to repeat the order of the reference"
 )
 
-// Fields is the table, in the order of the documentation: first the fields of the program, then the fields of
-// communications.
+// Fields is the table of all fields, in the order of the documentation: first the fields of the program, then the fields
+// of communications.
 var Fields []Field
 
 func init() { Fields = slices.Concat(ofProgram(), ofCommunications()) }

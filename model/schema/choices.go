@@ -4,7 +4,8 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// choices is the schedule: a preset, or a map of choices, which has a separate map for each communication.
+// choices returns the schema of the schedule: a preset, or a map of choices for the program, for all communications and
+// for each communication.
 func choices() object {
 	properties := fields(schedule.Program)
 	properties = append(properties, object{{Key: schedule.All,
@@ -17,7 +18,7 @@ func choices() object {
 	}}})
 }
 
-// fields lists the fields of a scope, with their values.
+// fields returns the schemas of the schedule's fields with a scope, by name.
 func fields(scope schedule.Scope) object {
 	var list object
 	for _, f := range schedule.Fields {
@@ -48,7 +49,7 @@ func field(f schedule.Field) object {
 	return o
 }
 
-// value is a value of a field. true and false may be written with or without quotes.
+// value returns the schema of a named value of a field. A spec writes true and false with or without quotes.
 func value(v schedule.Value) object {
 	switch v.Name {
 	case schedule.True, schedule.False:

@@ -8,7 +8,7 @@ import (
 	"github.com/hirgen/hirgen/model/schedule"
 )
 
-// operation is "C = matmul(A, B)", or the map form that tools write.
+// operation returns the schema of an operation: a text such as "C = matmul(A, B)", or the map form that tools write.
 func operation() object {
 	return object{{Key: "anyOf", Value: []object{
 		{{Key: "type", Value: "string"}, {Key: "pattern", Value: operationPattern()}},
@@ -16,7 +16,8 @@ func operation() object {
 	}}}
 }
 
-// operationPattern matches an operation as text: a known name, with only the attributes of that operation.
+// operationPattern returns a regular expression for an operation as text: a known name, with only the attributes of that
+// operation.
 func operationPattern() string {
 	var groups []string // one group for each set of attributes
 	byAttrs := map[string][]string{}
@@ -34,7 +35,8 @@ func operationPattern() string {
 	return `^\s*` + word + `(?:\s*,\s*` + word + `)*\s*=\s*(?:` + strings.Join(groups, "|") + `)\s*$`
 }
 
-// arguments matches operands, and then attributes. "=" comes only after names of attributes, and in comparisons.
+// arguments returns a regular expression for operands and then attributes. attrs matches an attribute up to the first
+// character of its value. Elsewhere, "=" is only part of a comparison.
 func arguments(attrs string) string {
 	const operands = `[^=()]*`
 	if attrs == "" {
@@ -43,7 +45,8 @@ func arguments(attrs string) string {
 	return operands + `(?:[\s,(](?:` + attrs + `)(?:[^=]|[=!]=)*)*`
 }
 
-// merged lists the operations once for each name, with the attributes of all its meanings.
+// merged returns one operation for each name. If operations share a name, it has the documentation, the attributes and the
+// numbers of operands of all of them.
 func merged() []model.OpInfo {
 	var list []model.OpInfo
 	for _, o := range model.OpInfos() {
@@ -59,7 +62,7 @@ func merged() []model.OpInfo {
 	return list
 }
 
-// attrNames matches the attributes with "=" and the first character of their values.
+// attrNames returns a regular expression for the name of an attribute, "=" and the first character of the value.
 func attrNames(o model.OpInfo) string {
 	var list []string
 	for _, attr := range o.Attributes {
@@ -72,7 +75,7 @@ func attrNames(o model.OpInfo) string {
 	return strings.Join(list, "|")
 }
 
-// operationMap is one of several maps, one for each operation.
+// operationMap returns the schema of the map form: one of several maps, one for each name of an operation.
 func operationMap() object {
 	var each []object
 	for _, o := range merged() {

@@ -4,7 +4,7 @@ import (
 	"github.com/hirgen/hirgen/model"
 )
 
-// The patterns of texts, in the regular expressions that JSON schemas and Go both support.
+// The patterns of texts are regular expressions in the common syntax of JSON schemas and Go.
 const (
 	namePattern = `^[A-Za-z](?:_?[A-Za-z0-9])*$`
 
@@ -20,7 +20,7 @@ const (
 
 func ref(name string) object { return object{{Key: "$ref", Value: "#/$defs/" + name}} }
 
-// described adds a description, which editors show.
+// described adds a description, which editors show, to a schema. An empty text adds nothing.
 func described(text string, rest object) object {
 	if text == "" {
 		return rest
@@ -28,14 +28,14 @@ func described(text string, rest object) object {
 	return append(object{{Key: "description", Value: text}}, rest...)
 }
 
-// mapOf is a map whose keys match a schema.
+// mapOf returns the schema of a map whose keys and values match schemas.
 func mapOf(text string, keys, values object) object {
 	return described(text, object{
 		{Key: "type", Value: "object"}, {Key: "propertyNames", Value: keys}, {Key: "additionalProperties", Value: values},
 	})
 }
 
-// closed is a map with known fields.
+// closed returns the schema of a map with only the given fields, of which some are required.
 func closed(text string, properties object, required ...string) object {
 	o := object{{Key: "type", Value: "object"}, {Key: "additionalProperties", Value: false}, {Key: "properties", Value: properties}}
 	if len(required) > 0 {
@@ -48,7 +48,7 @@ func listOf(items object) object {
 	return object{{Key: "type", Value: "array"}, {Key: "items", Value: items}}
 }
 
-// unique is a list of at least one item, without duplicates.
+// unique returns the schema of a list of at least one item, without duplicates.
 func unique(items object) object {
 	return append(listOf(items), object{{Key: "minItems", Value: 1}, {Key: "uniqueItems", Value: true}}...)
 }
@@ -59,14 +59,14 @@ func integerFrom(least int) object {
 	return append(ofType("integer"), object{{Key: "minimum", Value: least}}...)
 }
 
-// textOr is a number, or a text that matches a pattern.
+// textOr returns the schema of a number, or of a text that matches a pattern.
 func textOr(number object, text, pattern string) object {
 	return described(text, object{{Key: "anyOf", Value: []object{
 		number, append(ofType("string"), object{{Key: "pattern", Value: pattern}}...),
 	}}})
 }
 
-// attribute is the value of an attribute in the map form of an operation.
+// attribute returns the schema of an attribute's value in the map form of an operation.
 func attribute(form model.AttrForm) object {
 	switch form {
 	case model.FormList:

@@ -1,6 +1,6 @@
 // Package schema prints the JSON schema of specs, with which editors complete and check specs. It comes from the
-// tables of the loader: operations, fields of the schedule, element types. The schema checks everything that needs no
-// computation. A spec that it refuses is wrong, but a spec that it accepts may be wrong, too.
+// tables of the loader: operations, fields of the schedule, element types. The schema checks only the form of a spec. A
+// spec that it refuses is wrong, but a spec that it accepts may be wrong, too.
 package schema
 
 import (
@@ -49,7 +49,7 @@ func root() object {
 	}
 }
 
-// sections are the fields of a spec.
+// sections returns the schemas of the fields of a spec, by name.
 func sections() object {
 	return object{
 		{Key: "hirgen", Value: described("the version of the format", object{{Key: "enum", Value: []any{1, "1"}}})},

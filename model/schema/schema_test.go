@@ -71,7 +71,7 @@ func validate(s *jsonschema.Schema, spec []byte) error {
 	}
 	text, err := json.Marshal(tree)
 	if err != nil {
-		return err // keys that are no texts
+		return err // a map has keys other than strings
 	}
 	instance, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {
@@ -113,7 +113,7 @@ func TestGoodSpecsAreAccepted(t *testing.T) {
 	}
 }
 
-// Valid but rare forms of a spec.
+// TestRareFormsAreAccepted checks that the loader and the schema accept valid but rare forms of a spec.
 func TestRareFormsAreAccepted(t *testing.T) {
 	const spec = `{hirgen: 1, name: rare, params: {D: 4, N: (D == 4) * 8}, mesh: {x: D}, doc: 7,
 tensors: {A: [8, " N "], J: {axes: [8, N], dtype: fp32}, R: {axes: [8, r(N)], dtype: fp32}},
@@ -155,7 +155,7 @@ func TestBadSpecsAreRefused(t *testing.T) {
 	}
 }
 
-// The documentation shows the line by which editors find the schema.
+// TestSpecPageShowsTheLine checks that docs/spec.md shows the comment with which editors find the schema.
 func TestSpecPageShowsTheLine(t *testing.T) {
 	page, err := os.ReadFile("../../docs/spec.md")
 	if err != nil {
